@@ -225,7 +225,7 @@ bench_training *bench_training_new(int threads, int argc, char **argv)
     if (!status.code)
         status = rt_engine_use(t->config.run.engine, t->config.run.math);
     if (!status.code)
-        status = rt_data_open(&t->data, &t->config.data, NULL);
+        status = rt_data_open(&t->data, &t->config.data, (rt_data_of_model){.vocabulary = NULL});
     bench_need(rt_world_agree(bench.world, status));
     bench_need(rt_trainer_new(&t->trainer, &t->config, t->data,
                               &(rt_trainer_options){.world = bench.world}));

@@ -78,7 +78,7 @@ static rt_tensor *build(rt_graph *g, rt_tensor *const *in, const timed_op *op)
     case LAYER_NORM:
         return rt_layer_norm(g, in[0], in[1], in[2], 1e-12);
     case GELU:
-        return rt_gelu(g, in[0]);
+        return rt_activate(g, in[0], RT_GELU);
     case SOFTMAX:
         return rt_softmax(g, in[0]);
     case XENT:

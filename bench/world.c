@@ -46,11 +46,8 @@ static double find_sent(double before, int steps)
 {
     const int size = rt_world_size(bench.world);
     double sent[size], most = 0;
-    size_t starts[size + 1];
-    for (int i = 0; i <= size; i++)
-        starts[i] = (size_t)i;
     sent[rt_world_rank(bench.world)] = rt_world_sent(bench.world) - before;
-    rt_world_gather(bench.world, sent, starts, sizeof *sent);
+    rt_world_gather(bench.world, sent, NULL, sizeof *sent);
     for (int i = 0; i < size; i++)
         most = fmax(most, sent[i] / steps);
     return most;

@@ -81,7 +81,8 @@ void rt_grad_pass(const rt_node *n, int i)
 
 static void recompute_backward(const rt_node *n);
 
-void rt_graph_run_backward(rt_graph *g)
+/* Runs backward for all nodes of the tape, from the newest on. */
+static void run_backward(rt_graph *g)
 {
     for (const rt_node *n = g->newest; n && !rt_graph_failed(g); n = n->older) {
         if (!n->out->grad && !n->out->rounded_grad)
@@ -121,7 +122,7 @@ rt_status rt_graph_backward_from(rt_graph *g, rt_tensor *output, const real *ups
     if (!output->grad)
         return rt_graph_status(g);
     rt_memory_copy(output->grad, upstream, rt_size(output) * sizeof(real));
-    rt_graph_run_backward(g);
+    run_backward(g);
     return rt_graph_status(g);
 }
 
@@ -183,7 +184,7 @@ static void go_back(rt_graph *g, const rt_node *n, rt_tensor *own)
     if (!y || rt_graph_failed(g))
         return;
     y->grad = n->out->grad;
-    rt_graph_run_backward(g);
+    run_backward(g);
     y->grad = NULL;
 }
 

@@ -53,9 +53,6 @@ rt_tensor *rt_graph_forget(rt_graph *g, rt_arena_mark mark, rt_tensor *x);
 rt_node *rt_node_new(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *const *inputs,
                      int count, real *data);
 
-/* Runs backward for all nodes of the tape, from the newest on. */
-void rt_graph_run_backward(rt_graph *g);
-
 /* Borrows a block of `size` numbers, and returns it for the next borrower of the same size. */
 real *rt_block_borrow(rt_graph *g, size_t size);
 void rt_block_return(rt_graph *g, real *block, size_t size);

@@ -9,20 +9,6 @@
 
 enum { BOUNDARY = 64 / sizeof(real) };
 
-static bool grow(rt_parameters *p)
-{
-    int capacity = p->capacity ? 2 * p->capacity : 32;
-    rt_parameter **list = rt_alloc((size_t)capacity, sizeof *list);
-    if (!list)
-        return false;
-    if (p->count)
-        memcpy(list, p->list, (size_t)p->count * sizeof *list);
-    rt_free(p->list);
-    p->list = list;
-    p->capacity = capacity;
-    return true;
-}
-
 static rt_tensor *refuse(rt_parameters *p, rt_status why)
 {
     if (!p->status.code)
@@ -50,7 +36,9 @@ rt_tensor *rt_parameters_add(rt_parameters *p, rt_role role, rt_init init, rt_sh
     if (!rt_shape_size(shape))
         return refuse(p, rt_error(RT_ARGUMENT, "%s would have %s elements", name,
                                   rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, shape)));
-    rt_parameter *added = p->count < p->capacity || grow(p) ? rt_alloc(1, sizeof *added) : NULL;
+    rt_parameter **list = rt_grow(p->list, &p->capacity, (size_t)p->count + 1, sizeof *list);
+    p->list = list ? list : p->list;
+    rt_parameter *added = list ? rt_alloc(1, sizeof *added) : NULL;
     if (!added)
         return refuse(p, rt_out_of_memory("a list of parameters"));
     memcpy(added->name, name, (size_t)length + 1);

@@ -64,7 +64,7 @@ typedef struct rt_parameter {
 typedef struct rt_parameters {
     rt_parameter **list;
     int count;
-    int capacity;
+    size_t capacity;
     size_t block_size; /* elements in each block, gaps included */
     real *values;
     real *grads;

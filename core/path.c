@@ -19,6 +19,14 @@ const char *rt_path_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+const char *rt_path_split(const char *path, char folder[RT_PATH_SIZE])
+{
+    const char *name = rt_path_name(path);
+    const int length = name > path + 1 ? (int)(name - path) - 1 : (int)(name - path);
+    snprintf(folder, RT_PATH_SIZE, "%.*s", length ? length : 1, length ? path : ".");
+    return length < RT_PATH_SIZE ? name : NULL;
+}
+
 bool rt_path_ends_in(const char *path, const char *ending)
 {
     const size_t length = strlen(path), size = strlen(ending);

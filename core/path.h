@@ -16,6 +16,10 @@ rt_status rt_path_join(char path[RT_PATH_SIZE], const char *folder, const char *
 /* Returns the part of a path after its last slash. */
 const char *rt_path_name(const char *path);
 
+/* Splits a path: writes its folder, "." if it has none, and returns the part after its last slash;
+ * NULL if the folder is too long. */
+const char *rt_path_split(const char *path, char folder[RT_PATH_SIZE]);
+
 /* Returns whether a path ends in `ending`, such as ".npy", after at least one other character. */
 bool rt_path_ends_in(const char *path, const char *ending);
 

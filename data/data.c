@@ -1,10 +1,8 @@
 #include "data/data.h"
 
-#include "core/memory.h"
 #include "data/task.h"
 
 #include <assert.h>
-#include <string.h>
 
 static int task_count(void)
 {
@@ -19,34 +17,30 @@ const char *rt_data_task_name(int task)
     return task >= 0 && task < task_count() ? rt_tasks[task].name : NULL;
 }
 
-rt_target rt_data_task_target(int task)
+static const rt_task *task_at(int task)
 {
     assert(rt_data_task_name(task));
-    return rt_tasks[task].target;
+    return &rt_tasks[task];
 }
 
-bool rt_data_task_labelled(int task)
+rt_target rt_data_task_target(int task)
 {
-    assert(rt_data_task_name(task));
-    return rt_tasks[task].files == RT_ONE_FILE;
+    return task_at(task)->target;
 }
 
 rt_file_use rt_data_task_files(int task)
 {
-    assert(rt_data_task_name(task));
-    return rt_tasks[task].files;
+    return task_at(task)->files;
+}
+
+bool rt_data_task_labelled(int task)
+{
+    return rt_data_task_files(task) == RT_ONE_FILE;
 }
 
 bool rt_data_task_has_objective(int task)
 {
-    assert(rt_data_task_name(task));
-    return rt_tasks[task].objective;
-}
-
-bool rt_data_task_begins(int task)
-{
-    assert(rt_data_task_name(task));
-    return rt_tasks[task].files != RT_NO_FILE;
+    return task_at(task)->objective;
 }
 
 void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *context)
@@ -68,12 +62,12 @@ void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *c
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.vocab"),
                        "data.vocab must be at least %d for %s; got %d", task->vocab, task->name,
                        o->vocab);
-    if (o->begin != RT_BEGIN_AUTO && !rt_data_task_begins(o->task))
+    if (o->begin != RT_BEGIN_AUTO && task->files == RT_NO_FILE)
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.begin"),
                        "data.begin = none needs data.task = text, tokens, classify or tag; got %s",
                        task->name);
     /* Tasks without labels ignore data.end, but a model may keep it for a training with labels. */
-    if (o->end != RT_BEGIN_AUTO && !rt_data_task_begins(o->task))
+    if (o->end != RT_BEGIN_AUTO && task->files == RT_NO_FILE)
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.end"),
                        "data.end = none needs data.task = text, tokens, classify or tag; got %s",
                        task->name);
@@ -211,31 +205,4 @@ rt_unknown rt_data_unknown(const rt_data *data)
 rt_unknown rt_data_evaluation_unknown(const rt_data *data)
 {
     return data->unknown[RT_PART_EVALUATION];
-}
-
-rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_new, int *count,
-                         rt_unknown *unknown)
-{
-    *ids_new = NULL;
-    *count = 0;
-    *unknown = (rt_unknown){0};
-    size_t bytes = strlen(text);
-    if (!data->vocabulary)
-        return rt_error(RT_ARGUMENT, "data.task = %s has no text to tokenize", data->task->name);
-    const int limit = rt_vocabulary_most_bytes(data->vocabulary);
-    if (bytes > (size_t)limit)
-        return rt_error(RT_ARGUMENT, "a text can have up to %d bytes; got %zu", limit, bytes);
-    int32_t *ids = rt_alloc(rt_vocabulary_most_ids(data->vocabulary, bytes), sizeof *ids);
-    if (!ids)
-        return rt_out_of_memory("the ids of a text");
-    rt_status status = (data->options.special ? rt_vocabulary_encode_special
-                                              : rt_vocabulary_encode)(data->vocabulary, text, bytes,
-                                                                      ids, count, unknown);
-    if (status.code) {
-        *count = 0;
-        rt_free(ids);
-    } else {
-        *ids_new = ids;
-    }
-    return status;
 }

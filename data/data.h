@@ -66,7 +66,7 @@ typedef struct rt_data_options {
                                 given vocabulary or, at level char, the characters of the text */
     rt_level level;          /* tasks with text: kind of tokens */
     bool lowercase;          /* level wordpiece: lower case, accents removed */
-    rt_begin begin;          /* tasks with files; see rt_data_task_begins */
+    rt_begin begin;          /* tasks with files; see rt_data_task_files */
     rt_begin end;            /* classify, tag */
     rt_objective objective;  /* see rt_data_task_has_objective */
     double mask_probability; /* mlm: probability that a token is chosen */
@@ -110,15 +110,13 @@ rt_target rt_data_task_target(int task);
 /* Returns whether the task reads texts with labels. */
 bool rt_data_task_labelled(int task);
 
-/* Number of paths in data.file and data.eval_file: none, one, or a comma-separated list. */
+/* Number of paths in data.file and data.eval_file: none, one, or a comma-separated list.
+ * rt_data_options.begin applies to every task that reads files. */
 typedef enum rt_file_use { RT_NO_FILE, RT_ONE_FILE, RT_FILE_LIST } rt_file_use;
 rt_file_use rt_data_task_files(int task);
 
 /* Returns whether rt_data_options.objective applies to the task; other tasks have their own. */
 bool rt_data_task_has_objective(int task);
-
-/* Returns whether rt_data_options.begin applies to the task: every task that reads files. */
-bool rt_data_task_begins(int task);
 
 /* Copies the path of the n-th file that the options name: data.file, data.eval_file, then
  * data.vocab_file. Two data sets of one HDF5 file count once. Returns false past the last. The
@@ -129,8 +127,8 @@ bool rt_data_file_at(const rt_data_options *o, int n, char path[RT_PATH_SIZE]);
  * the key. With another o->length it tells whether batches of that length can be drawn. */
 rt_status rt_data_check(const rt_data_options *o) RT_MUST_CHECK;
 
-/* Opens a source for training and evaluation. The options are copied, except the watch. On an error
- * *data_new is NULL.
+/* Opens a source for training and evaluation, for a model if `meaning` has parts of one. The
+ * options are copied, except the watch. On an error *data_new is NULL.
  *
  * RT_CONFIG as rt_data_check. RT_DATA if a file is missing, unreadable, empty, too short for one
  * training and one evaluation sequence, or has invalid content: text that is not UTF-8 (except at
@@ -142,17 +140,15 @@ rt_status rt_data_check(const rt_data_options *o) RT_MUST_CHECK;
  * A sequence never crosses from one file of data.eval_file, or of a mixture, to another, nor from
  * data.file to data.eval_file. Without weights the files of data.file form one text.
  *
- * `vocabulary` encodes texts (tasks without text ignore it) and must outlive the source. RT_CONFIG
- * if it contradicts data.level, data.lowercase or data.vocab_file. NULL: the vocabulary of
- * data.vocab_file or, at the levels byte and char, of the text itself. RT_CONFIG if there is none,
- * or if it lacks a special token that the task needs. */
+ * meaning.vocabulary encodes texts (tasks without text ignore it) and must outlive the source.
+ * RT_CONFIG if it contradicts data.level, data.lowercase or data.vocab_file. NULL: the vocabulary
+ * of data.vocab_file or, at the levels byte and char, of the text itself. RT_CONFIG if there is
+ * none, or if it lacks a special token that the task needs.
+ *
+ * Labelled data gets the classes of meaning.labels and their numbers; RT_DATA names the line of an
+ * unknown label. */
 rt_status rt_data_open(rt_data **data_new, const rt_data_options *o,
-                       const rt_vocabulary *vocabulary) RT_MUST_CHECK;
-
-/* Opens the data as rt_data_open does, for a model. Labelled data gets the classes of
- * meaning.labels and their numbers; RT_DATA names the line of an unknown label. */
-rt_status rt_data_open_as(rt_data **data_new, const rt_data_options *o,
-                          rt_data_of_model meaning) RT_MUST_CHECK;
+                       rt_data_of_model meaning) RT_MUST_CHECK;
 
 /* Opens the data for evaluation only: rt_data_training must not be called. With data.eval_file,
  * data.file is not read and may be "". A text shorter than a window becomes one shorter sequence,

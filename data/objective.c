@@ -29,25 +29,38 @@ rt_mask_place rt_mask_find(const rt_vocabulary *vocabulary, const char *text)
     return (rt_mask_place){NULL, 0};
 }
 
-/* Byte range of a text. */
-typedef struct span {
-    size_t start, end;
-} span;
-
 /* Extends a mask by the blanks that belong to it. The tokenizer may define them; otherwise, at
  * level bpe, it is the blank before the mask, since pieces begin with theirs. */
-static span with_blanks(const rt_vocabulary *v, const char *text, size_t bytes, span mask,
-                        size_t before)
+static void take_blanks(rt_found_token *mask, const rt_vocabulary *v, const char *text,
+                        size_t bytes, size_t before)
 {
-    const rt_added_token *token = v->bpe ? rt_bpe_added(v->bpe, NULL, v->special.mask) : NULL;
-    if (token && (token->takes_left || token->takes_right)) {
-        const rt_found_token found =
-            rt_found_token_with_blanks((rt_found_token){token, mask.start, mask.end},
-                                       (const unsigned char *)text, bytes, before);
-        return (span){found.start, found.end};
+    mask->token = v->bpe ? rt_bpe_added(v->bpe, NULL, v->special.mask) : NULL;
+    if (mask->token && (mask->token->takes_left || mask->token->takes_right))
+        *mask = rt_found_token_with_blanks(*mask, (const unsigned char *)text, bytes, before);
+    else
+        mask->start -= v->bpe && mask->start > before && text[mask->start - 1] == ' ';
+}
+
+/* Allocates the ids of a text and of `others` tokens around it. */
+static rt_status new_ids(int32_t **ids_new, const rt_vocabulary *v, size_t bytes, int others)
+{
+    const int limit = rt_vocabulary_most_bytes(v) - others;
+    if (bytes > (size_t)limit)
+        return rt_error(RT_ARGUMENT, "a text can have up to %d bytes; got %zu", limit, bytes);
+    *ids_new = rt_alloc_unset(rt_vocabulary_most_ids(v, bytes) + (size_t)others, sizeof **ids_new);
+    return *ids_new ? rt_ok() : rt_out_of_memory("the ids of a text");
+}
+
+/* Passes on the ids of a text or, after an error, frees them. */
+static rt_status give_ids(rt_status status, int32_t *ids, int32_t **ids_new, int *count)
+{
+    if (status.code) {
+        rt_free(ids);
+        *count = 0;
+    } else {
+        *ids_new = ids;
     }
-    mask.start -= v->bpe && mask.start > before && text[mask.start - 1] == ' ';
-    return mask;
+    return status;
 }
 
 /* Encodes a part of a text that has no mask. */
@@ -74,13 +87,13 @@ static rt_status encode(const rt_vocabulary *vocabulary, bool special, const cha
     rt_status status = rt_ok();
     for (bool more = true; more && !status.code;) {
         const rt_mask_place found = rt_mask_find(vocabulary, text + at);
-        span mask = {bytes, bytes};
+        rt_found_token mask = {NULL, bytes, bytes};
         int added;
         more = found.at != NULL;
         if (more) {
             mask.start = (size_t)(found.at - text);
             mask.end = mask.start + found.size;
-            mask = with_blanks(vocabulary, text, bytes, mask, at);
+            take_blanks(&mask, vocabulary, text, bytes, at);
         }
         status = encode_part(vocabulary, special, text + at, mask.start - at, at, ids + *count,
                              &added, unknown);
@@ -98,28 +111,37 @@ rt_status rt_masked_text_encode(const rt_vocabulary *vocabulary, bool begins, bo
                                 const char *text, int32_t **ids_new, int *count, int *masks,
                                 rt_unknown *unknown)
 {
-    const size_t bytes = strlen(text);
-    *ids_new = NULL;
+    int32_t *ids = *ids_new = NULL;
     *count = *masks = 0;
     *unknown = (rt_unknown){0};
-    const int limit = rt_vocabulary_most_bytes(vocabulary) - 1;
-    if (bytes > (size_t)limit)
-        return rt_error(RT_ARGUMENT, "a text can have up to %d bytes; got %zu", limit, bytes);
-    int32_t *ids = rt_alloc_unset(rt_vocabulary_most_ids(vocabulary, bytes) + 1, sizeof *ids);
-    if (!ids)
-        return rt_out_of_memory("the ids of a text");
-    if (begins)
+    rt_status status = new_ids(&ids, vocabulary, strlen(text), 1);
+    if (!status.code && begins)
         ids[(*count)++] = vocabulary->special.cls;
-    rt_status status = encode(vocabulary, special, text, ids, count, masks, unknown);
+    if (!status.code)
+        status = encode(vocabulary, special, text, ids, count, masks, unknown);
     if (!status.code && !*count)
         status = rt_error(RT_ARGUMENT,
                           "the text is empty, and the model has no token that begins a text");
-    if (status.code)
-        rt_free(ids);
-    else
-        *ids_new = ids;
-    return status;
+    return give_ids(status, ids, ids_new, count);
 }
+
+rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_new, int *count,
+                         rt_unknown *unknown)
+{
+    const size_t bytes = strlen(text);
+    int32_t *ids = *ids_new = NULL;
+    *count = 0;
+    *unknown = (rt_unknown){0};
+    if (!data->vocabulary)
+        return rt_error(RT_ARGUMENT, "data.task = %s has no text to tokenize", data->task->name);
+    rt_status status = new_ids(&ids, data->vocabulary, bytes, 0);
+    if (!status.code)
+        status = encode_part(data->vocabulary, data->options.special, text, bytes, 0, ids, count,
+                             unknown);
+    return give_ids(status, ids, ids_new, count);
+}
+
+/* ---- objectives ---- */
 
 void rt_objective_check(const rt_data_options *o, rt_rule_sink to)
 {
@@ -136,8 +158,7 @@ static int32_t any_token(const rt_data *data, uint32_t word)
     const rt_vocabulary *v = data->vocabulary;
     const int first =
         data->special.cls == RT_NO_ID ? 0 : RT_FIRST_SYMBOL; /* used without a vocabulary */
-    return v ? rt_vocabulary_ordinary_token(v,
-                                            rt_word_below(word, rt_vocabulary_ordinary_tokens(v)))
+    return v ? v->ordinary[rt_word_below(word, v->ordinary_count)]
              : first + rt_word_below(word, data->vocab - first);
 }
 

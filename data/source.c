@@ -7,12 +7,6 @@
 #include <assert.h>
 #include <limits.h>
 
-rt_status rt_data_open(rt_data **data_new, const rt_data_options *o,
-                       const rt_vocabulary *vocabulary)
-{
-    return rt_data_open_as(data_new, o, (rt_data_of_model){.vocabulary = vocabulary});
-}
-
 static rt_data *new_data(const rt_data_options *o, rt_data_of_model meaning)
 {
     rt_data *data = rt_alloc(1, sizeof *data);
@@ -59,7 +53,7 @@ static rt_status open_data(rt_data **data_new, const rt_data_options *o, rt_data
     return status;
 }
 
-rt_status rt_data_open_as(rt_data **data_new, const rt_data_options *o, rt_data_of_model meaning)
+rt_status rt_data_open(rt_data **data_new, const rt_data_options *o, rt_data_of_model meaning)
 {
     return open_data(data_new, o, meaning, false);
 }

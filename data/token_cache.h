@@ -7,9 +7,10 @@
  *                       text, the tokenizer, data.documents and the version of rotor
  *     NAME.sums         checksums of the ids (token_file.h)
  *     NAME.info         number of ids, digest of NAME.sums, unknown characters or words; written
- * last NAME.vocabulary   level char: the vocabulary of a text NAME.digest       size, time, inode
- * and digest of a text file; made again when they change NAME.lock         held by the process that
- * makes the files, then removed
+ *                       last
+ *     NAME.vocabulary   level char: the vocabulary of a text
+ *     NAME.digest       size, time, inode and digest of a text file; made again when they change
+ *     NAME.lock         held by the process that makes the files, then removed
  *
  * Small files begin with the digest of their text. An entry that disagrees with its digest or
  * checksum is made again. Of several processes that need an entry one makes it. A failure leaves no

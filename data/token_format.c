@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "text/files.h"
+#include "text/number.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -76,8 +77,7 @@ enum { BIN_HEADER = 1024 };
 
 static uint32_t little_at(const unsigned char *bytes, int i)
 {
-    const unsigned char *at = bytes + 4 * i;
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+    return (uint32_t)rt_little_endian(bytes + 4 * i, 4);
 }
 
 /* Header of a file of llm.c. */
@@ -226,9 +226,7 @@ static rt_status find_in_npy(const rt_token_input *in, rt_token_place *place)
                                "1.0 to %d.0",
                                start[NPY_MAGIC], start[NPY_MAGIC + 1], NPY_VERSIONS);
     const size_t before = start[NPY_MAGIC] == 1 ? NPY_START : NPY_START + 2;
-    size_t size = (size_t)start[8] | (size_t)start[9] << 8;
-    if (start[NPY_MAGIC] > 1)
-        size |= (size_t)start[10] << 16 | (size_t)start[11] << 24;
+    const size_t size = (size_t)rt_little_endian(start + 8, before - 8);
     if (size > NPY_TEXT || before + size > got)
         return rt_token_refuse(in, "the header of the .npy file is damaged");
     start[before + size] = '\0';

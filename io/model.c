@@ -173,22 +173,6 @@ static rt_status take_meaning(rt_model *m, rt_huggingface *imported)
     return o->warnings ? rt_ok() : rt_out_of_memory("the warnings about a folder");
 }
 
-static rt_status take_values(rt_model *m, const rt_huggingface *imported)
-{
-    rt_huggingface_taken taken;
-    rt_status status = rt_huggingface_load(imported, m->transformer, true, &taken);
-    if (status.code)
-        return status;
-    if (m->transformer->options.theta.learn)
-        rt_transformer_theta(m->transformer, rt_transformer_theta_start(m->transformer));
-    m->has_head = taken.head;
-    m->warnings = m->origin->warnings;
-    return rt_ok();
-}
-
-/* Seed of the parameters that a folder lacks. */
-enum { FOLDER_SEED = 1 };
-
 static rt_status open_folder(rt_model *m, const char *path)
 {
     rt_huggingface *imported;
@@ -199,13 +183,11 @@ static rt_status open_folder(rt_model *m, const char *path)
     status = take_meaning(m, imported);
     if (!status.code)
         status = configure(m, &options, options.vocab, options.token_types);
-    if (!status.code)
-        status = rt_transformer_new_from(&m->transformer, &options,
-                                         &(rt_model_start){.seed = FOLDER_SEED, .blank = true});
     status = as_checkpoint(status, path);
     if (!status.code)
-        status = take_values(m, imported);
-    m->origin->info.seed = FOLDER_SEED;
+        status = rt_huggingface_model(imported, &options, &m->transformer, &m->has_head);
+    m->warnings = m->origin->warnings;
+    m->origin->info.seed = RT_HUGGINGFACE_SEED;
     rt_huggingface_close(imported);
     return status;
 }
@@ -217,7 +199,15 @@ static const char name_of_new[] = "a new model";
 
 rt_transformer_options rt_model_defaults(rt_model_kind kind)
 {
-    return rt_model_options_of_kind(kind);
+    rt_transformer_options options = {.kind = kind};
+    rt_keys_set_defaults(&rt_model_keys, &options);
+    options.kind = kind;
+    for (int i = 0; i < rt_model_keys.count && kind == RT_KIND_DECODER; i++) {
+        const char *value = rt_model_decoder_default(&rt_model_keys.keys[i]);
+        if (value)
+            rt_key_value_set(&rt_model_keys.keys[i], value, &options);
+    }
+    return options;
 }
 
 /* Replaces each 0 that its key does not allow by the default, and refuses other invalid values. */
@@ -247,7 +237,7 @@ static rt_status check_keys(const rt_key_table *table, void *options, const void
 
 static rt_status check_options(rt_transformer_options *options)
 {
-    const rt_transformer_options defaults = rt_model_options_of_kind(options->kind);
+    const rt_transformer_options defaults = rt_model_defaults(options->kind);
     rt_transformer_options scratch = defaults;
     return check_keys(&rt_model_keys, options, &defaults, &scratch);
 }

@@ -1,23 +1,9 @@
 #include "io/model_options.h"
 
 #include "data/keys.h"
-#include "models/keys.h"
 #include "text/key_value.h"
 
 #include <string.h>
-
-rt_transformer_options rt_model_options_of_kind(rt_model_kind kind)
-{
-    rt_transformer_options options = {.kind = kind};
-    rt_keys_set_defaults(&rt_model_keys, &options);
-    options.kind = kind;
-    for (int i = 0; i < rt_model_keys.count && kind == RT_KIND_DECODER; i++) {
-        const char *value = rt_model_decoder_default(&rt_model_keys.keys[i]);
-        if (value)
-            rt_key_value_set(&rt_model_keys.keys[i], value, &options);
-    }
-    return options;
-}
 
 rt_transformer_options rt_model_options(const rt_transformer_options *model, const rt_data *data)
 {

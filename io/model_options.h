@@ -7,9 +7,6 @@
 #include "data/tokenizers/vocabulary.h"
 #include "models/options.h"
 
-/* Returns the default model options of a kind. */
-rt_transformer_options rt_model_options_of_kind(rt_model_kind kind);
-
 /* Returns the model options with vocabulary, token types, mask id, head and classes of the data. */
 rt_transformer_options rt_model_options(const rt_transformer_options *model, const rt_data *data);
 

@@ -473,6 +473,6 @@ rt_tensor *rt_transformer_forward(rt_transformer *m, rt_graph *g, const rt_trans
 {
     rt_tensor *hidden = rt_transformer_encode(m, g, in);
     if (hidden && m->options.head == RT_HEAD_SEQUENCE)
-        hidden = rt_transformer_pool(m, g, hidden, in->key_mask);
+        hidden = rt_pool(g, hidden, m->options.pool, in->key_mask);
     return rt_transformer_logits(m, g, hidden);
 }

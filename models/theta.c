@@ -128,9 +128,8 @@ double *rt_transformer_theta_start(const rt_transformer *m)
     return m->options.theta.learn && state ? state->start : NULL;
 }
 
-void rt_transformer_theta_geometric(const rt_transformer_options *o, double *theta)
+void rt_transformer_theta_geometric(const rt_transformer_options *o, rt_shape shape, double *theta)
 {
-    const rt_shape shape = rt_transformer_theta_shape(o);
     const int rows = shape.axis[1], pairs = shape.axis[2];
     for (int n = 0; n < shape.axis[0] * rows; n++) {
         const int layer = rt_transformer_theta_layer(o, n / rows);

@@ -299,12 +299,6 @@ static rt_tensor *lm_logits(rt_transformer *m, rt_graph *g, rt_tensor *hidden)
     return rt_linear(g, hidden, output.weight, output.bias);
 }
 
-rt_tensor *rt_transformer_pool(rt_transformer *m, rt_graph *g, rt_tensor *hidden,
-                               const uint8_t *key_mask)
-{
-    return rt_pool(g, hidden, m->options.pool, key_mask);
-}
-
 /* Applies dropout before every map, but with a norm only before the last one. */
 static rt_tensor *label_logits(rt_transformer *m, rt_graph *g, rt_tensor *x)
 {

@@ -162,15 +162,10 @@ rt_tensor *rt_transformer_encode(rt_transformer *model, rt_graph *g,
 /* Returns the maximum number of tokens for which there are positions; 0 = no limit. */
 int rt_transformer_capacity(const rt_transformer_options *options);
 
-/* Pools hidden states (B, T, C) by options.pool to (B, C), the input of a sequence head; key_mask
- * as in the input (rt_pool in ops/ops.h). */
-rt_tensor *rt_transformer_pool(rt_transformer *model, rt_graph *g, rt_tensor *hidden,
-                               const uint8_t *key_mask);
-
 /* Returns the logits of the model's head.
  *
  *     lm, token   hidden (..., C), any of the tokens, to (..., V) or (..., labels)
- *     sequence    pooled (B, C) to (B, labels) */
+ *     sequence    hidden states pooled by options.pool (rt_pool), (B, C), to (B, labels) */
 rt_tensor *rt_transformer_logits(rt_transformer *model, rt_graph *g, rt_tensor *hidden);
 
 /* Returns the logits of the input: (B, T, V), (B, T, labels) or (B, labels). */
@@ -202,9 +197,10 @@ void rt_transformer_set_theta(rt_transformer *model, const double *theta);
  * the caller may change. NULL if theta is fixed. */
 double *rt_transformer_theta_start(const rt_transformer *model);
 
-/* Computes base^(-2i/R) in the layout of rt_transformer_theta, ignoring scaling and
- * initial values. */
-void rt_transformer_theta_geometric(const rt_transformer_options *options, double *theta);
+/* Computes base^(-2i/R), ignoring scaling and initial values, in the layout of `shape`: that of
+ * rt_transformer_theta_shape or rt_transformer_rotation_shape. */
+void rt_transformer_theta_geometric(const rt_transformer_options *options, rt_shape shape,
+                                    double *theta);
 
 /* Returns the reach of the attention of a layer in sequences of T tokens, the token itself
  * included: T, or its window if that is smaller. Layer -1: the maximum over all layers. */

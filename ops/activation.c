@@ -157,11 +157,6 @@ rt_tensor *rt_activate(rt_graph *g, rt_tensor *x, rt_activation kind)
     return RT_APPLY(g, kinds[kind].op, rt_tensor_shape(x), &args, x);
 }
 
-rt_tensor *rt_gelu(rt_graph *g, rt_tensor *x)
-{
-    return rt_activate(g, x, RT_GELU);
-}
-
 /* ---- gated linear units ---- */
 
 /* Both inputs stay until the graph is cleared, so backward recomputes f(gate) and f'(gate) and
@@ -234,15 +229,10 @@ static void glu_backward(const rt_node *n)
     rt_grad_pass(n, 1); /* last: it may move the gradient of the result away */
 }
 
-static bool glu_reads(const rt_node *n, const rt_tensor *x)
-{
-    return x == n->in[0] || x == n->in[1];
-}
-
 const rt_op rt_op_glu = {.name = "glu",
                          .forward = glu_forward,
                          .backward = glu_backward,
-                         .reads = glu_reads};
+                         .reads = rt_reads_inputs};
 
 rt_tensor *rt_glu(rt_graph *g, rt_tensor *gate, rt_tensor *x, rt_activation kind)
 {

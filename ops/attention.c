@@ -44,11 +44,6 @@ typedef struct scratch {
 /* Places of operands of several products. */
 enum { QUERIES, KEYS, GRADIENTS, SCORE_GRADIENTS };
 
-static int smaller(int a, int b)
-{
-    return a < b ? a : b;
-}
-
 static size_t scores_of(rt_tile t)
 {
     return (size_t)t.rows * (size_t)t.columns;
@@ -115,10 +110,10 @@ static extent extent_of(const rt_node *n, rt_pass pass)
     const rt_tensor *q = n->in[0], *k = n->in[1];
     const rt_batch_size most = rt_pack_most(q, k);
     const size_t heads = (size_t)most.outer * (size_t)most.inner;
-    const size_t rows = (size_t)smaller(q->shape[1], TILE);
+    const size_t rows = (size_t)rt_smaller(q->shape[1], TILE);
     const size_t classes = args->o.distances ? (size_t)args->o.distances->classes : 0;
     return (extent){.rows = heads * rows,
-                    .tile = heads * rows * (size_t)smaller(k->shape[1], TILE),
+                    .tile = heads * rows * (size_t)rt_smaller(k->shape[1], TILE),
                     .distance = rows * classes,
                     .tiles = pass == RT_BACKWARD ? 2 : 1};
 }
@@ -187,7 +182,7 @@ static void end_rows(real *out, real *m, real *l, const rt_pack *a, int rows, bo
 static void forward_block(real *out, const scratch *w, const attention_args *args, const rt_pack *a,
                           int i)
 {
-    const int rows = smaller(TILE, a->Tq - i), heads = rt_pack_heads(a);
+    const int rows = rt_smaller(TILE, a->Tq - i), heads = rt_pack_heads(a);
     const rt_operand q = share(rt_rows_from(a->q, i), a, rows, a->D, QUERIES);
     bool first = true;
     for (int n = 0; n < heads; n++) {
@@ -195,7 +190,7 @@ static void forward_block(real *out, const scratch *w, const attention_args *arg
         begin_rows(args->shift + row, args->inverse + row, rows);
     }
     for (int j = 0; j < a->Tk; j += TILE) {
-        const rt_tile t = {i, rows, j, smaller(TILE, a->Tk - j), q, rt_rows_from(a->k, j)};
+        const rt_tile t = {i, rows, j, rt_smaller(TILE, a->Tk - j), q, rt_rows_from(a->k, j)};
         if (unseen(args, t))
             continue;
         forward_tile(out, w, args, a, t, first);
@@ -214,7 +209,7 @@ static void show(const rt_pack *a, const scratch *w, const attention_args *args)
     const size_t row = rt_pack_row(a, 0);
     real *p = a->o->probabilities + row * (size_t)a->Tk;
     for (int i = 0; i < a->Tq; i += TILE) {
-        const rt_tile t = {i, smaller(TILE, a->Tq - i), 0, a->Tk, rt_rows_from(a->q, i), a->k};
+        const rt_tile t = {i, rt_smaller(TILE, a->Tq - i), 0, a->Tk, rt_rows_from(a->q, i), a->k};
         real *rows = p + (size_t)i * (size_t)a->Tk;
         rt_pack_score(rows, w->distance, a, t);
         rt_attention_weigh(rows, t.rows, t.columns, args->shift + row + i, args->inverse + row + i);
@@ -294,7 +289,7 @@ static void backward_block(const rt_node *node, const scratch *w, const rt_pack 
                            const gradients *d, int i)
 {
     const attention_args *args = node->args;
-    const int rows = smaller(TILE, a->Tq - i);
+    const int rows = rt_smaller(TILE, a->Tq - i);
     const rt_operand out = out_rows(node->out->data, a, i);
     rt_operand dout = out_rows(node->out->grad, a, i);
     for (int n = 0, heads = rt_pack_heads(a); n < heads; n++) {
@@ -305,7 +300,7 @@ static void backward_block(const rt_node *node, const scratch *w, const rt_pack 
     dout = share(dout, a, rows, a->E, GRADIENTS);
     const rt_operand q = share(rt_rows_from(a->q, i), a, rows, a->D, QUERIES);
     for (int j = 0; j < a->Tk; j += TILE) {
-        rt_tile t = {i, rows, j, smaller(TILE, a->Tk - j), q, rt_rows_from(a->k, j)};
+        rt_tile t = {i, rows, j, rt_smaller(TILE, a->Tk - j), q, rt_rows_from(a->k, j)};
         if (unseen(args, t))
             continue;
         t.k = share(t.k, a, t.columns, a->D, KEYS);
@@ -378,8 +373,9 @@ static rt_scratch_size attention_scratch(const rt_node *n, rt_pass pass)
 {
     const rt_tensor *q = n->in[0], *k = n->in[1];
     return (rt_scratch_size){.part = size_of(extent_of(n, pass)) * sizeof(real),
-                             .library = rt_gemm_library(smaller(q->shape[1], TILE),
-                                                        smaller(k->shape[1], TILE), q->shape[3])};
+                             .library =
+                                 rt_gemm_library(rt_smaller(q->shape[1], TILE),
+                                                 rt_smaller(k->shape[1], TILE), q->shape[3])};
 }
 
 static void forward_part(void *context, int part, void *memory)

@@ -15,11 +15,6 @@ enum { OF_SEQUENCES = RT_ATTENTION_TILE * RT_ATTENTION_TILE / 4 };
 
 /* ---- packs ---- */
 
-static int smaller(int a, int b)
-{
-    return a < b ? a : b;
-}
-
 /* Returns how many of `count` to take at a time, at most `most`, so that all times are
  * about equal. */
 static int share_of(int count, int most)
@@ -30,8 +25,8 @@ static int share_of(int count, int most)
 
 rt_batch_size rt_pack_most(const rt_tensor *q, const rt_tensor *k)
 {
-    const int rows = smaller(q->shape[1], RT_ATTENTION_TILE);
-    const int columns = smaller(k->shape[1], RT_ATTENTION_TILE);
+    const int rows = rt_smaller(q->shape[1], RT_ATTENTION_TILE);
+    const int columns = rt_smaller(k->shape[1], RT_ATTENTION_TILE);
     const int G = k->shape[2], scores = rows * columns, heads = rt_gemm_batch_room() / scores;
     if (heads < 2)
         return (rt_batch_size){1, 1};
@@ -55,8 +50,8 @@ rt_pack rt_pack_of(const rt_attention_options *o, rt_tensor *const *in, int b, i
     const int H = q->shape[2], run = H / k->shape[2], E = v->shape[3];
     const rt_batch_size most = rt_pack_most(q, k);
     rt_pack a = {.o = o, .b = b, .h = g * run + of_run, .h_step = run};
-    a.size =
-        (rt_batch_size){smaller(most.outer, q->shape[0] - b), smaller(most.inner, k->shape[2] - g)};
+    a.size = (rt_batch_size){rt_smaller(most.outer, q->shape[0] - b),
+                             rt_smaller(most.inner, k->shape[2] - g)};
     a.Tq = q->shape[1];
     a.Tk = k->shape[1];
     a.H = H;

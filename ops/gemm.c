@@ -152,15 +152,11 @@ rt_panels rt_gemm_panels(int m, int n, int k, double least)
     return cut;
 }
 
-static int at_most(int size, int most)
-{
-    return size < most ? size : most;
-}
-
 rt_panel rt_panel_at(rt_panels cut, int m, int n, int number)
 {
     const int row = number / cut.across * cut.rows, column = number % cut.across * cut.columns;
-    return (rt_panel){row, at_most(cut.rows, m - row), column, at_most(cut.columns, n - column)};
+    return (rt_panel){row, rt_smaller(cut.rows, m - row), column,
+                      rt_smaller(cut.columns, n - column)};
 }
 
 /* Returns the operand from row `first`, or from that column, on. Rounded numbers must have no gaps

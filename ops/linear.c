@@ -67,11 +67,6 @@ static rt_operand rounded_weight(const rt_node *n)
     return rt_gemm_holds(weight->data) ? w : rounded(n, w, rt_size(weight), WEIGHT);
 }
 
-static bool linear_reads(const rt_node *n, const rt_tensor *x)
-{
-    return x == n->in[0] || x == n->in[1];
-}
-
 /* ---- forward ---- */
 
 /* Maximum number of rows for which rt_gemm_few is faster than the library, which first copies the
@@ -295,7 +290,7 @@ const rt_op rt_op_linear = {.name = "linear",
                             .forward = linear_forward,
                             .backward = linear_backward,
                             .scratch = linear_scratch,
-                            .reads = linear_reads,
+                            .reads = rt_reads_inputs,
                             .takes_rounded = linear_takes_rounded};
 
 /* ---- with an activation ---- */
@@ -371,7 +366,7 @@ const rt_op rt_op_linear_activation = {.name = "linear_activation",
                                        .forward = linear_activation_forward,
                                        .backward = linear_activation_backward,
                                        .scratch = linear_scratch,
-                                       .reads = linear_reads};
+                                       .reads = rt_reads_inputs};
 
 /* ---- constructors ---- */
 

@@ -168,15 +168,10 @@ static void norm_backward(const rt_node *n)
     rt_grad_pass(n, 0);
 }
 
-static bool norm_reads(const rt_node *n, const rt_tensor *x)
-{
-    return x == n->in[0] || x == n->in[1];
-}
-
 #define NORM_OP(word)                                                                              \
     {                                                                                              \
         .name = word, .forward = norm_forward, .backward = norm_backward, .scratch = norm_scratch, \
-        .reads = norm_reads                                                                        \
+        .reads = rt_reads_inputs                                                                   \
     }
 const rt_op rt_op_layer_norm = NORM_OP("layer_norm");
 const rt_op rt_op_rms_norm = NORM_OP("rms_norm");

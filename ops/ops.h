@@ -45,13 +45,10 @@ rt_tensor *rt_scale_heads(rt_graph *g, rt_tensor *x, rt_tensor *factors);
 /* Computes e^x. */
 rt_tensor *rt_exp(rt_graph *g, rt_tensor *x);
 
-/* Computes the exact Gaussian error linear unit, x/2 (1 + erf(x / sqrt 2)) (Hendrycks and Gimpel
- * 2016). */
-rt_tensor *rt_gelu(rt_graph *g, rt_tensor *x);
-
-/* Applies an activation function: the exact GELU as above; its tanh form, x/2 (1 + tanh(sqrt(2/pi)
- * (x + 0.044715 x^3))); max(x, 0), with derivative 0 at 0; tanh; 1 / (1 + e^-x); x sigmoid(x);
- * elu(x) + 1, which is x + 1 above 0 and e^x below. */
+/* Applies an activation function: the exact Gaussian error linear unit, x/2 (1 + erf(x / sqrt 2))
+ * (Hendrycks and Gimpel 2016); its tanh form, x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)));
+ * max(x, 0), with derivative 0 at 0; tanh; 1 / (1 + e^-x); x sigmoid(x); elu(x) + 1, which is x + 1
+ * above 0 and e^x below. */
 #define RT_ACTIVATIONS(X)                                                                          \
     X(RT_GELU, "gelu")                                                                             \
     X(RT_GELU_TANH, "gelu_tanh")                                                                   \

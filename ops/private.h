@@ -13,6 +13,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+static inline int rt_smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* For rt_op.reads: backward reads the first two inputs, and not the result. */
+static inline bool rt_reads_inputs(const rt_node *n, const rt_tensor *x)
+{
+    return x == n->in[0] || x == n->in[1];
+}
+
 /* Passes over rows of a matrix. For a pass over some columns, `stride` is the length of a row. */
 
 /* Computes out = x + y in every row. */

@@ -38,13 +38,20 @@ static void softmax_forward(const rt_node *n)
         softmax_row(n->out->data + r * (size_t)size, n->in[0]->data + r * (size_t)size, size);
 }
 
-static void softmax_backward(const rt_node *n)
+/* Adds the gradients of all rows. */
+static void add_gradients(const rt_node *n,
+                          void (*add)(real *dx, const real *y, const real *g, int size))
 {
     const int size = rt_columns(n->out);
     real *dx = rt_grad(n, 0);
     for (size_t r = 0, rows = rt_rows(n->out); dx && r < rows; r++)
-        softmax_row_gradient(dx + r * (size_t)size, n->out->data + r * (size_t)size,
-                             n->out->grad + r * (size_t)size, size);
+        add(dx + r * (size_t)size, n->out->data + r * (size_t)size, n->out->grad + r * (size_t)size,
+            size);
+}
+
+static void softmax_backward(const rt_node *n)
+{
+    add_gradients(n, softmax_row_gradient);
 }
 
 const rt_op rt_op_softmax = {.name = "softmax",
@@ -90,11 +97,7 @@ static void log_softmax_forward(const rt_node *n)
 
 static void log_softmax_backward(const rt_node *n)
 {
-    const int size = rt_columns(n->out);
-    real *dx = rt_grad(n, 0);
-    for (size_t r = 0, rows = rt_rows(n->out); dx && r < rows; r++)
-        log_softmax_row_gradient(dx + r * (size_t)size, n->out->data + r * (size_t)size,
-                                 n->out->grad + r * (size_t)size, size);
+    add_gradients(n, log_softmax_row_gradient);
 }
 
 const rt_op rt_op_log_softmax = {.name = "log_softmax",

@@ -28,10 +28,11 @@ static RT_ROW_KERNEL(adam,
     }
 }
 
-static void move_by_adam(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
-                         const real *gradient, size_t size, bool decoupled)
+static void adam_span(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
+                      const real *gradient, size_t size)
 {
     const rt_optimizer_settings *s = u->settings;
+    const bool decoupled = s->rule != RT_OPTIMIZER_ADAM;
     const double t = (double)u->step, l2 = decoupled ? 0 : u->decay;
     const double shrink = decoupled ? 1 - u->lr * u->decay : 1;
     adam(value, states[0], states[1], gradient, size, (real)u->gradient_scale, (real)l2,
@@ -39,24 +40,12 @@ static void move_by_adam(const rt_update *u, real *value, real *const states[RT_
          (real)(1 / sqrt(1 - pow(s->beta2, t))), (real)s->eps);
 }
 
-static void adamw_span(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
-                       const real *gradient, size_t size)
-{
-    move_by_adam(u, value, states, gradient, size, true);
-}
-
-static void adam_span(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
-                      const real *gradient, size_t size)
-{
-    move_by_adam(u, value, states, gradient, size, false);
-}
-
 const rt_update_rule rt_rule_adamw = {.word = "adamw",
                                       .uses = RT_USES_BETAS | RT_USES_EPS,
                                       .states = ADAM_STATES,
                                       .state_count = 2,
                                       .bounded_by = "Adam",
-                                      .span = adamw_span};
+                                      .span = adam_span};
 
 const rt_update_rule rt_rule_adam = {.word = "adam",
                                      .uses = RT_USES_BETAS | RT_USES_EPS,
@@ -234,7 +223,7 @@ const rt_update_rule rt_rule_muon = {.word = "muon",
                                      .states = ADAM_STATES,
                                      .state_count = 2,
                                      .bounded_by = "Adam",
-                                     .span = adamw_span,
+                                     .span = adam_span,
                                      .matrix = move_by_muon,
                                      .matrix_scratch = muon_room,
                                      .matrix_states = 1};

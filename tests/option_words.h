@@ -3,7 +3,7 @@
 
 /* Options of small models as words: "decoder model.window=4 head=token labels=3". */
 
-#include "io/model_options.h"
+#include "io/rotor-io.h"
 #include "models/keys.h"
 #include "models/transformer.h"
 #include "text/key_value.h"
@@ -80,7 +80,7 @@ static inline rt_transformer_options options_of(const char *words)
                                               {"modernbert", MODERNBERT},
                                               {"esm", ESM}};
     rt_transformer_options o =
-        rt_model_options_of_kind(strncmp(words, "decoder", 7) ? RT_KIND_ROFORMER : RT_KIND_DECODER);
+        rt_model_defaults(strncmp(words, "decoder", 7) ? RT_KIND_ROFORMER : RT_KIND_DECODER);
     const size_t length = strcspn(words, " ");
     set_options(&o, "vocab=13 model.layers=3 model.dim=32 model.heads=4 model.ffn_dim=20 "
                     "model.init_std=0.3");

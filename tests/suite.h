@@ -93,6 +93,13 @@ enum { UNSANITIZED = 1 };
         ck_assert_msg(!outcome.code, "code %d: %s", outcome.code, outcome.message);                \
     } while (0)
 
+/* Expects this code and this message. */
+static inline void is_status(rt_status status, rt_code code, const char *message)
+{
+    ck_assert_str_eq(status.message, message);
+    ck_assert_int_eq(status.code, code);
+}
+
 /* Repeats a block with the first, the second, ... request of the heap refused until it has set the
  * code to another than RT_MEMORY. There must be at least `least` refusals. A refusal stays set to
  * the end of the block. */
@@ -112,6 +119,13 @@ static inline bool refuse_next(size_t *number, rt_code code, size_t least)
 
 /* Has an object released after the test, in any case, and returns it. */
 void *owned(void *object, void (*release)(void *object));
+
+/* Defines a function for owned() that calls another one: RELEASER(close_image, rt_image_close). */
+#define RELEASER(name, release)                                                                    \
+    static inline void name(void *object)                                                          \
+    {                                                                                              \
+        release(object);                                                                           \
+    }
 
 /* Returns a text that lasts, as a member of options; NULL if it is empty. The format is that of
  * printf. */

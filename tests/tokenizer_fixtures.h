@@ -10,7 +10,6 @@
  * out; and "plain", the ids with those as text, where that is known and another list. */
 
 #include "core/memory.h"
-#include "core/path.h"
 #include "data/objective.h"
 #include "data/tokenizers/vocabulary.h"
 #include "suite.h"
@@ -20,17 +19,21 @@
 #include <jansson.h>
 #include <unistd.h>
 
-static inline void release_vocabulary(void *vocabulary)
-{
-    rt_vocabulary_free(vocabulary);
-}
+RELEASER(release_vocabulary, rt_vocabulary_free)
 
 /* The vocabulary of a file with a text, which is freed after the test. */
 static inline rt_vocabulary *vocabulary_of(rt_vocabulary_kind kind, const char *text)
 {
     rt_vocabulary *v;
-    rt_status status = rt_vocabulary_read(&v, kind, "v", (const unsigned char *)text, strlen(text));
-    ck_assert_msg(!status.code, "%s", status.message);
+    expect_ok(rt_vocabulary_read(&v, kind, "v", (const unsigned char *)text, strlen(text)));
+    return owned(v, release_vocabulary);
+}
+
+/* The vocabulary of the characters of a text, which is freed after the test. */
+static inline rt_vocabulary *characters_of(const char *text, size_t bytes)
+{
+    rt_vocabulary *v;
+    expect_ok(rt_vocabulary_of_text(&v, "text", (const unsigned char *)text, bytes));
     return owned(v, release_vocabulary);
 }
 
@@ -38,7 +41,7 @@ static inline rt_vocabulary *vocabulary_of(rt_vocabulary_kind kind, const char *
 static inline void is_written(const rt_vocabulary *v, const char *expected)
 {
     char *text;
-    ck_assert_int_eq(rt_vocabulary_write(v, &text).code, RT_OK);
+    expect_ok(rt_vocabulary_write(v, &text));
     ck_assert_str_eq(text, expected);
     rt_free(text);
 }
@@ -49,7 +52,7 @@ static inline void are_spelled(const rt_vocabulary *v, const int32_t *ids, int c
 {
     char *text;
     size_t bytes;
-    ck_assert_int_eq(rt_vocabulary_decode_all(v, ids, count, &text, &bytes).code, RT_OK);
+    expect_ok(rt_vocabulary_decode_all(v, ids, count, &text, &bytes));
     ck_assert_str_eq(text, expected);
     ck_assert_uint_eq(bytes, size);
     ck_assert(!memcmp(text, expected, size + 1));
@@ -229,10 +232,8 @@ static inline rt_vocabulary *read_vocabulary(rt_vocabulary_kind kind, const char
     rt_vocabulary *v;
     unsigned char *file;
     size_t size;
-    rt_status status = rt_file_read("a fixture", path, &file, &size);
-    ck_assert_msg(!status.code, "%s", status.message);
-    status = rt_vocabulary_read(&v, kind, path, file, size);
-    ck_assert_msg(!status.code, "%s", status.message);
+    expect_ok(rt_file_read("a fixture", path, &file, &size));
+    expect_ok(rt_vocabulary_read(&v, kind, path, file, size));
     rt_free(file);
     return owned(v, release_vocabulary);
 }
@@ -246,10 +247,9 @@ static inline int check_bpe_folders(const char *of)
     DIR *stream = opendir(of);
     ck_assert_msg(stream != NULL, "%s cannot be read", of);
     while ((entry = readdir(stream))) {
-        static char file[RT_PATH_SIZE], texts[RT_PATH_SIZE], ids[RT_PATH_SIZE];
-        snprintf(file, sizeof file, "%s/%s/tokenizer.json", of, entry->d_name);
-        snprintf(texts, sizeof texts, "%s/%s/texts.jsonl", of, entry->d_name);
-        snprintf(ids, sizeof ids, "%s/%s/ids.jsonl", of, entry->d_name);
+        const char *file = lasting("%s/%s/tokenizer.json", of, entry->d_name);
+        const char *texts = lasting("%s/%s/texts.jsonl", of, entry->d_name);
+        const char *ids = lasting("%s/%s/ids.jsonl", of, entry->d_name);
         if (entry->d_name[0] == '.' || access(texts, R_OK) != 0)
             continue;
         rt_vocabulary *v = read_vocabulary((rt_vocabulary_kind){.level = RT_LEVEL_BPE}, file);

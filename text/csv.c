@@ -156,6 +156,7 @@ bool rt_csv_row(rt_csv *c)
     while (c->columns && next_line(c))
         if (cut(c->lines.bytes, c->lines.size, c->cells, c->columns) == c->columns)
             return true;
+    rt_csv_close(c);
     return false;
 }
 
@@ -214,14 +215,9 @@ void rt_csv_put(rt_writer *w, const char *cell)
     rt_writer_add(w, "\"");
 }
 
-void rt_csv_put_number(rt_writer *row, double x)
-{
-    if (!isnan(x))
-        rt_writer_add(row, "%.9g", x);
-}
-
 void rt_csv_add_number(rt_writer *row, double x)
 {
     rt_writer_add(row, ",");
-    rt_csv_put_number(row, x);
+    if (!isnan(x))
+        rt_writer_add(row, "%.9g", x);
 }

@@ -30,10 +30,8 @@ char *rt_cell_parse(char *from, char *end, rt_separator separator, rt_cell *cell
 /* Reads the tables of runs and sweeps row by row, with access by column names.
  *
  *     rt_csv csv;
- *     if (rt_csv_open(&csv, folder, "metrics.csv"))
- *         while (rt_csv_row(&csv))
- *             ... rt_csv_number(&csv, "loss") ...
- *     rt_csv_close(&csv);
+ *     for (rt_csv_open(&csv, folder, "metrics.csv"); rt_csv_row(&csv);)
+ *         ... rt_csv_number(&csv, "loss") ...
  *
  * The file is untrusted: any number of rows and columns, cells of any size, quoted cells ("a ""b"",
  * c"), lines that end in "\r\n". Incomplete rows are skipped: rows with another number of cells
@@ -53,11 +51,11 @@ typedef struct rt_csv {
 } rt_csv;
 
 /* Opens FOLDER/NAME and reads its header. Returns false if there is none; a missing file sets no
- * error. Must be closed in any case. */
+ * error. A table that is not read up to its end must be closed. */
 bool rt_csv_open(rt_csv *csv, const char *folder, const char *name);
 void rt_csv_close(rt_csv *csv);
 
-/* Reads the next complete row. Returns false at the end or on an error. */
+/* Reads the next complete row. At the end, or on an error, closes the table and returns false. */
 bool rt_csv_row(rt_csv *csv);
 
 /* Returns the index of the column with a name; csv->columns if there is none. */
@@ -80,10 +78,7 @@ double rt_csv_value(const char *cell);
 /* Adds a cell to a row, quoted if necessary; a newline becomes a space. */
 void rt_csv_put(rt_writer *row, const char *cell);
 
-/* Adds a number with nine digits; NaN becomes an empty cell. */
-void rt_csv_put_number(rt_writer *row, double x);
-
-/* Adds a comma and a number. */
+/* Adds a comma, and a number with nine digits; NaN becomes an empty cell. */
 void rt_csv_add_number(rt_writer *row, double x);
 
 #endif

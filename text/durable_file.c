@@ -56,11 +56,16 @@ static rt_status open_directly(rt_durable_file *file, const char *path)
 rt_status rt_durable_open(rt_durable_file *file, const char *path)
 {
     struct stat facts;
-    file->descriptor = -1;
-    file->made = file->direct = false;
     if (strlen(path) < RT_PATH_SIZE && !stat(path, &facts) && !S_ISREG(facts.st_mode) &&
         !S_ISDIR(facts.st_mode))
         return open_directly(file, path);
+    return rt_durable_replace(file, path);
+}
+
+rt_status rt_durable_replace(rt_durable_file *file, const char *path)
+{
+    file->descriptor = -1;
+    file->made = file->direct = false;
     const int length =
         snprintf(file->temporary, sizeof file->temporary, "%s" RT_TEMPORARY_SUFFIX, path);
     if (length < 0 || length >= RT_PATH_SIZE)
@@ -87,13 +92,13 @@ static bool synchronise(int descriptor)
     return result == 0;
 }
 
-/* Ignores EINVAL, which some file systems return because they cannot synchronize a folder. */
-rt_status rt_durable_names(const char *path)
+/* Synchronizes the folder of a path, so that its names are on the disk. Ignores EINVAL, which some
+ * file systems return because they cannot synchronize a folder. */
+static rt_status synchronise_names(const char *path)
 {
     char folder[RT_PATH_SIZE];
-    int length = (int)(rt_path_name(path) - path);
-    snprintf(folder, sizeof folder, "%.*s", length, length ? path : "");
-    int descriptor = open(length ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    rt_path_split(path, folder);
+    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0)
         return cannot("open the folder of", path);
     rt_status status = rt_ok();
@@ -143,7 +148,7 @@ rt_status rt_durable_close(rt_durable_file *file, rt_status status)
         return status;
     }
     file->made = false;
-    return rt_durable_names(file->path);
+    return synchronise_names(file->path);
 }
 
 rt_status rt_durable_text(const char *folder, const char *name, const char *text)
@@ -153,7 +158,7 @@ rt_status rt_durable_text(const char *folder, const char *name, const char *text
     rt_status status = rt_path_join(path, folder, name);
     if (status.code)
         return status;
-    status = rt_durable_open(&file, path);
+    status = rt_durable_replace(&file, path);
     if (!status.code)
         status = rt_durable_write(&file, text, strlen(text));
     return rt_durable_close(&file, status);
@@ -339,7 +344,7 @@ static rt_status move_all(const rt_durable_folder *f)
     for (const char *const *name = f->names; *name && !status.code; name++)
         status = move(f, *name);
     if (!status.code)
-        status = rt_durable_names(last);
+        status = synchronise_names(last);
     if (!status.code && rmdir(f->staging))
         status = cannot("remove", f->staging);
     return status;
@@ -355,7 +360,7 @@ rt_status rt_durable_folder_close(rt_durable_folder *f, rt_status status)
         return discard(f, status);
     if (!name_beside(f, beside) || !exchange(f, beside))
         return move_all(f);
-    status = rt_durable_names(f->path);
+    status = synchronise_names(f->path);
     if (!status.code) /* the next writer removes old files that remain */
         remove_staging(beside, f->names, what);
     return status;

@@ -42,6 +42,10 @@ typedef struct rt_durable_file {
  * rt_durable_close must still be called. */
 rt_status rt_durable_open(rt_durable_file *file, const char *path) RT_MUST_CHECK;
 
+/* Opens a file in a folder of the program: as rt_durable_open, but replaces a pipe, a device or a
+ * link to one, which the folder of someone else may have. */
+rt_status rt_durable_replace(rt_durable_file *file, const char *path) RT_MUST_CHECK;
+
 rt_status rt_durable_write(rt_durable_file *file, const void *bytes, size_t size) RT_MUST_CHECK;
 
 /* Synchronizes the file (RT_IO) if the status is RT_OK, and closes the descriptor, so that the
@@ -56,10 +60,8 @@ rt_status rt_durable_close(rt_durable_file *file, rt_status status) RT_MUST_CHEC
 /* Removes the temporary file, if there is one. */
 void rt_durable_discard(rt_durable_file *file);
 
-/* Synchronizes the folder of a path, so that its names are on the disk. */
-rt_status rt_durable_names(const char *path) RT_MUST_CHECK;
-
-/* Writes a text durably in one call. RT_IO; RT_CONFIG if the path is too long. */
+/* Writes folder/name in one call, as rt_durable_replace. RT_IO; RT_CONFIG if the path is too long.
+ */
 rt_status rt_durable_text(const char *folder, const char *name, const char *text) RT_MUST_CHECK;
 
 /* Writes and frees a text. RT_MEMORY if it is NULL, as from rt_writer_take when the heap was

@@ -1,6 +1,7 @@
 #include "text/files.h"
 
 #include "core/memory.h"
+#include "text/text_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,31 +41,9 @@ rt_status rt_file_measure(const char *key, const char *path, off_t *size)
     return rt_ok();
 }
 
-/* Reads up to `size` bytes; *got receives their number. */
-static rt_status read_file(const char *key, const char *path, unsigned char *to, size_t size,
-                           size_t *got)
-{
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    *got = 0;
-    if (file < 0)
-        return file_error(key, path, errno);
-    ssize_t step = 1;
-    int problem = 0;
-    while (step && !problem && *got < size) {
-        step = read(file, to + *got, size - *got);
-        if (step > 0)
-            *got += (size_t)step;
-        else if (step < 0 && errno != EINTR)
-            problem = errno;
-    }
-    close(file);
-    return problem ? file_error(key, path, problem) : rt_ok();
-}
-
 rt_status rt_file_read(const char *key, const char *path, unsigned char **bytes_new, size_t *count)
 {
     off_t there;
-    size_t got;
     *bytes_new = NULL;
     *count = 0;
     rt_status status = rt_file_measure(key, path, &there);
@@ -77,19 +56,16 @@ rt_status rt_file_read(const char *key, const char *path, unsigned char **bytes_
     if (size > RT_FILES_LIMIT)
         return rt_error(RT_DATA, PATH ": %s %s up to %zu bytes; the file has %zu", path, key,
                         is_option(key) ? "takes files of" : "can be read", RT_FILES_LIMIT, size);
-    unsigned char *bytes = rt_alloc(size + 1, 1); /* one more, to detect a file that has grown */
-    if (!bytes)
-        return rt_out_of_memory(key);
-    status = read_file(key, path, bytes, size + 1, &got);
-    if (!status.code && got != size)
-        status = rt_error(RT_DATA, PATH ": %s changed while it was read: %zu bytes of %zu", path,
-                          key, got, size);
-    if (status.code) {
-        rt_free(bytes);
-        return status;
-    }
-    *bytes_new = bytes;
-    *count = size;
+    *bytes_new = (unsigned char *)rt_read_bytes(path, (long)RT_FILES_LIMIT, count);
+    if (!*bytes_new)
+        return errno == ENOMEM ? rt_out_of_memory(key) : file_error(key, path, errno);
+    if (*count == size)
+        return rt_ok();
+    status = rt_error(RT_DATA, PATH ": %s changed while it was read: %zu bytes of %zu", path, key,
+                      *count, size);
+    rt_free(*bytes_new);
+    *bytes_new = NULL;
+    *count = 0;
     return status;
 }
 
@@ -124,6 +100,12 @@ bool rt_write_all(int file, const void *bytes, size_t size)
         size -= (size_t)written;
     }
     return true;
+}
+
+bool rt_folder_has(const char *folder, const char *name)
+{
+    char path[RT_PATH_SIZE];
+    return !rt_path_join(path, folder, name).code && !access(path, F_OK);
 }
 
 static rt_status folder_error(const char *path)

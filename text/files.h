@@ -30,6 +30,9 @@ ssize_t rt_read_at(int file, void *to, size_t size, off_t at);
 /* Writes all bytes to a descriptor. Returns false, with errno, on an error. */
 bool rt_write_all(int file, const void *bytes, size_t size);
 
+/* Returns whether folder/name exists. */
+bool rt_folder_has(const char *folder, const char *name);
+
 /* Creates a folder and its parents, as mkdir -p does. RT_IO names the one that cannot
  * be created. */
 rt_status rt_folders_make(const char *folder) RT_MUST_CHECK;

@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "core/path.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -33,6 +34,20 @@ FILE *rt_open_regular(const char *path)
     return file;
 }
 
+void rt_folder_clear(const char *folder, bool (*is_chosen)(const char *name))
+{
+    char path[RT_PATH_SIZE];
+    const struct dirent *entry;
+    DIR *directory = rt_is_own_folder(folder) ? opendir(folder) : NULL;
+    if (!directory)
+        return;
+    while ((entry = readdir(directory)))
+        if (is_chosen(entry->d_name) && !rt_path_join(path, folder, entry->d_name).code)
+            unlink(path);
+    closedir(directory);
+    rmdir(folder); /* fails if there are other files */
+}
+
 char *rt_read_bytes(const char *path, long most, size_t *count)
 {
     FILE *file = rt_open_regular(path);
@@ -43,14 +58,16 @@ char *rt_read_bytes(const char *path, long most, size_t *count)
     long size = fseek(file, 0, SEEK_END) ? -1 : ftell(file);
     if (size > most)
         errno = EFBIG;
-    else if (size >= 0 && !fseek(file, 0, SEEK_SET))
-        text = rt_alloc((size_t)size + 1, 1);
-    if (text && fread(text, 1, (size_t)size, file) != (size_t)size) {
+    else if (size >= 0 && !fseek(file, 0, SEEK_SET) && !(text = rt_alloc((size_t)size + 1, 1)))
+        errno = ENOMEM;
+    if (text)
+        *count = fread(text, 1, (size_t)size, file);
+    if (text && ferror(file)) {
         rt_free(text);
         text = NULL;
+        *count = 0;
     }
     fclose(file);
-    *count = text ? (size_t)size : 0;
     return text;
 }
 
@@ -64,43 +81,6 @@ char *rt_read_text(const char *path)
 {
     size_t count;
     return rt_read_bytes(path, RT_TEXT_FILE_BYTES, &count);
-}
-
-static rt_status failure(const char *path)
-{
-    return rt_error(RT_IO, "%s: %s", path, strerror(errno));
-}
-
-rt_status rt_open_temporary(FILE **file_new, const char *folder, const char *name,
-                            char path[RT_PATH_SIZE], char temporary[RT_TEMPORARY_SIZE])
-{
-    *file_new = NULL;
-    const rt_status status = rt_path_join(path, folder, name);
-    if (status.code)
-        return status;
-    snprintf(temporary, RT_TEMPORARY_SIZE, "%s.tmp", path);
-    remove(temporary); /* left by a crash, or a link that must not be followed */
-    *file_new = fopen(temporary, "wx");
-    return *file_new ? status : failure(temporary);
-}
-
-rt_status rt_write_text(const char *folder, const char *name, const char *text)
-{
-    char path[RT_PATH_SIZE], temporary[RT_TEMPORARY_SIZE];
-    FILE *to;
-    rt_status status = rt_open_temporary(&to, folder, name, path, temporary);
-    if (status.code)
-        return status;
-    const bool written = fputs(text, to) >= 0 && !fflush(to);
-    if (!written)
-        status = failure(temporary);
-    if (fclose(to) && written)
-        status = failure(temporary);
-    if (!status.code && rename(temporary, path))
-        status = failure(path);
-    if (status.code)
-        remove(temporary);
-    return status;
 }
 
 /* ---- lines of a stream ---- */

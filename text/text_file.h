@@ -9,9 +9,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Small text files, read and written as a whole, without protection against a power cut (see
- * rt_durable_text). */
-
 /* Opens a regular file for reading. NULL, with errno, for anything else, such as a pipe, which
  * would block. */
 FILE *rt_open_regular(const char *path);
@@ -19,13 +16,17 @@ FILE *rt_open_regular(const char *path);
 /* Returns whether the path is a folder and not a link, which could lead to files of others. */
 bool rt_is_own_folder(const char *path);
 
+/* Removes the files whose names are chosen, and the folder if it is empty then. A link to a folder
+ * stays as it is. */
+void rt_folder_clear(const char *folder, bool (*is_chosen)(const char *name));
+
 /* Reads a regular file of at most 16 MiB into a text, which the caller frees (rt_free); NULL if it
  * cannot be read. */
 enum { RT_TEXT_FILE_BYTES = 16 << 20 };
 char *rt_read_text(const char *path);
 
 /* Reads a regular file of at most `most` bytes, with zeros if it has them. Returns a block that the
- * caller frees; NULL if it cannot be read. *count receives its size. */
+ * caller frees; NULL, with errno, if it cannot be read. *count receives its size. */
 char *rt_read_bytes(const char *path, long most, size_t *count);
 
 /* Text of a message about a pointer, which git clone leaves without git-lfs. */
@@ -34,17 +35,6 @@ char *rt_read_bytes(const char *path, long most, size_t *count);
 
 /* Returns whether bytes are such a pointer. */
 bool rt_is_lfs_pointer(const char *bytes, size_t size);
-
-/* Creates folder/name.tmp, to be renamed to folder/name; returns both paths. Errors as
- * rt_write_text. */
-enum { RT_TEMPORARY_SIZE = RT_PATH_SIZE + 4 };
-rt_status rt_open_temporary(FILE **file_new, const char *folder, const char *name,
-                            char path[RT_PATH_SIZE],
-                            char temporary[RT_TEMPORARY_SIZE]) RT_MUST_CHECK;
-
-/* Writes folder/name under a temporary name first, so that an older file stays until the new one is
- * complete; for files that can be written again. RT_IO; RT_CONFIG if the path is too long. */
-rt_status rt_write_text(const char *folder, const char *name, const char *text) RT_MUST_CHECK;
 
 /* The lines of a stream, each as soon as it is complete.
  *

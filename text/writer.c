@@ -39,6 +39,16 @@ char *rt_writer_take(rt_writer *w)
     return bytes;
 }
 
+rt_status rt_writer_print(rt_writer *w, FILE *to)
+{
+    char *text = rt_writer_take(w);
+    if (!text)
+        return rt_out_of_memory("the results");
+    fputs(text, to);
+    rt_free(text);
+    return rt_ok();
+}
+
 void rt_writer_free(rt_writer *w)
 {
     rt_free(w->bytes);

@@ -25,6 +25,9 @@ void rt_writer_add(rt_writer *w, const char *format, ...) RT_PRINTF(2, 3);
  * was exhausted. The writer is empty afterwards. */
 char *rt_writer_take(rt_writer *w) RT_MUST_CHECK;
 
+/* Prints the text, and empties the writer. RT_MEMORY if the heap was exhausted. */
+rt_status rt_writer_print(rt_writer *w, FILE *to) RT_MUST_CHECK;
+
 void rt_writer_free(rt_writer *w);
 
 enum { RT_QUOTE_SIZE = 56 };

@@ -125,26 +125,19 @@ rt_status rt_encode_command(const rt_config *config, const rt_arguments *argumen
 
 /* ---- --train-tokenizer ---- */
 
-static const double between_updates = 0.1; /* seconds, on a terminal */
-static const double between_lines = 60;    /* elsewhere */
-
 /* Progress of --train-tokenizer. */
 typedef struct showing {
     const char *path; /* counted text; NULL: pairs are merged */
-    bool terminal;
-    double last;
+    rt_progress progress;
 } showing;
 
 static void show_progress(void *context, const char *what, double done, double all)
 {
     showing *s = context;
-    const double now = rt_seconds();
-    if (now - s->last < (s->terminal ? between_updates : between_lines))
-        return;
-    s->last = now;
-    fprintf(stderr, "%s%s: %s%s%.0f of %.0f %s%s", s->terminal ? "\r\033[K" : "", rt_program_name(),
-            s->path ? s->path : "", s->path ? ": " : "", done, all, what, s->terminal ? "" : "\n");
-    fflush(stderr);
+    char text[RT_MESSAGE_SIZE];
+    snprintf(text, sizeof text, "%.0f of %.0f %s%s%s", done, all, what, s->path ? " of " : "",
+             s->path ? s->path : "");
+    rt_progress_share(&s->progress, text, all > 0 ? done / all : 0);
 }
 
 static rt_status count_texts(rt_word_counts *counts, const rt_arguments *arguments, showing *s,
@@ -170,8 +163,7 @@ static rt_status count_texts(rt_word_counts *counts, const rt_arguments *argumen
 rt_status rt_tokenizer_command(FILE *to, const rt_arguments *arguments)
 {
     const bool pieces = arguments->wordpiece;
-    showing s = {.terminal = isatty(STDERR_FILENO), .last = rt_seconds()};
-    const double start = s.last;
+    showing s = {.progress = {.terminal = isatty(STDERR_FILENO), .last_shown = rt_seconds()}};
     const rt_train_progress shown = {show_progress, &s};
     const rt_train_progress *progress = arguments->quiet || pieces ? NULL : &shown;
     rt_word_counts counts = {.wordpiece = pieces, .lowercase = arguments->lowercase};
@@ -182,8 +174,7 @@ rt_status rt_tokenizer_command(FILE *to, const rt_arguments *arguments)
         status = rt_tokenizer_train(&counts, arguments->tokenizer, arguments->mask, progress, &text,
                                     &ids);
     rt_word_counts_free(&counts);
-    if (s.terminal && s.last > start)
-        fputs("\r\033[K", stderr);
+    rt_progress_clear(&s.progress);
     if (status.code == RT_CONFIG)
         return rt_error(RT_CONFIG,
                         "--train-tokenizer %d is too few: %s; give a larger number, or texts with "

@@ -52,7 +52,7 @@ static rt_status prepare(model_check *c)
     rt_data_options o = c->config->data;
     rt_opening opening;
     rt_opening_begin(&opening, &o, c->config, NULL, false);
-    rt_status status = rt_data_open(&c->data, &o, NULL);
+    rt_status status = rt_data_open(&c->data, &o, (rt_data_of_model){.vocabulary = NULL});
     rt_progress_clear(&opening.progress);
     if (!status.code)
         status = rt_labelled_batch_new(&c->sequences, SEQUENCES, c->config->data.length, NULL);

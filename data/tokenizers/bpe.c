@@ -3,6 +3,7 @@
 #include "data/tokenizers/bpe.h"
 
 #include "core/memory.h"
+#include "data/tokenizers/tokens.h"
 #include "text/utf8.h"
 
 #include <string.h>
@@ -76,14 +77,6 @@ static void join(encoding *e, rt_waiting top)
 
 /* ---- words ---- */
 
-static void note_unknown(encoding *e, unsigned char byte, size_t at)
-{
-    if (e->unknown->count++)
-        return;
-    e->unknown->at = at;
-    rt_byte_name(byte, e->unknown->name);
-}
-
 /* Fills `symbols` with the bytes of a word. Returns their number. */
 static int32_t spell(encoding *e, const unsigned char *word, size_t bytes, size_t at)
 {
@@ -93,10 +86,10 @@ static int32_t spell(encoding *e, const unsigned char *word, size_t bytes, size_
     for (size_t i = 0; i < bytes; i++) {
         int32_t id = bpe->bytes[word[i]];
         const bool known = id != RT_NO_ID;
-        if (!known) {
-            note_unknown(e, word[i], at + i);
+        if (!known && rt_unknown_count(e->unknown, at + i))
+            rt_byte_name(word[i], e->unknown->name);
+        if (!known)
             id = fuses ? RT_NO_ID : bpe->unknown;
-        }
         fuses = !known && bpe->fuses_unknown;
         if (id == RT_NO_ID)
             continue;
@@ -185,6 +178,15 @@ static rt_status encode_word(encoding *e, const unsigned char *word, size_t byte
     return merge_word(e, kept, word, bytes, at);
 }
 
+static void free_added_tokens(rt_added_tokens *tokens)
+{
+    for (int i = 0; i < tokens->count; i++)
+        rt_free(tokens->list[i].text);
+    rt_free(tokens->list);
+    rt_free(tokens->pieces.sorted);
+    *tokens = (rt_added_tokens){.count = 0};
+}
+
 void rt_bpe_free(rt_bpe *bpe)
 {
     if (!bpe)
@@ -192,8 +194,8 @@ void rt_bpe_free(rt_bpe *bpe)
     rt_pairs_free(&bpe->merges);
     rt_byte_map_free(&bpe->pieces);
     rt_free(bpe->piece_ids);
-    rt_added_tokens_free(&bpe->as_is);
-    rt_added_tokens_free(&bpe->composed);
+    free_added_tokens(&bpe->as_is);
+    free_added_tokens(&bpe->composed);
     rt_free(bpe->file);
     rt_free(bpe);
 }
@@ -243,15 +245,6 @@ bool rt_bpe_equal(const rt_bpe *a, const rt_bpe *b)
 
 /* ---- added tokens ---- */
 
-void rt_added_tokens_free(rt_added_tokens *tokens)
-{
-    for (int i = 0; i < tokens->count; i++)
-        rt_free(tokens->list[i].text);
-    rt_free(tokens->list);
-    rt_free(tokens->pieces.sorted);
-    *tokens = (rt_added_tokens){.count = 0};
-}
-
 const char *rt_added_tokens_sort(rt_added_tokens *tokens)
 {
     if (!rt_pieces_allocate(&tokens->pieces, tokens->count))
@@ -298,8 +291,11 @@ rt_found_token rt_found_token_with_blanks(rt_found_token found, const unsigned c
     return found;
 }
 
-rt_found_token rt_added_tokens_next(const rt_added_tokens *tokens, const unsigned char *text,
-                                    size_t bytes, bool special, size_t before, size_t *at)
+/* Finds the next token of a UTF-8 text from *at on, and moves *at behind it. Without `special`,
+ * special tokens are text, in which no other token is matched. `before` is the end of the previous
+ * match. *at and `before` start at 0. */
+static rt_found_token next_added_token(const rt_added_tokens *tokens, const unsigned char *text,
+                                       size_t bytes, bool special, size_t before, size_t *at)
 {
     while (tokens->count && *at < bytes) {
         const size_t start = *at;
@@ -391,7 +387,7 @@ static rt_status split(encoding *e, const rt_added_tokens *tokens, rt_rest *rest
     rt_status status = rt_ok();
     for (bool more = true; more && !status.code;) {
         const rt_found_token found =
-            rt_added_tokens_next(tokens, text, bytes, e->special, done, &place);
+            next_added_token(tokens, text, bytes, e->special, done, &place);
         more = found.token != NULL;
         if (found.start > done)
             status = rest(e, text + done, found.start - done, at + done);

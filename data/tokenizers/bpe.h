@@ -34,8 +34,6 @@ typedef struct rt_added_tokens {
     rt_pieces pieces; /* ids are indices of the list */
 } rt_added_tokens;
 
-void rt_added_tokens_free(rt_added_tokens *tokens);
-
 /* Sorts the pieces of a complete list. Returns NULL, the text of a duplicate token, or "" if memory
  * is exhausted. */
 const char *rt_added_tokens_sort(rt_added_tokens *tokens);
@@ -49,12 +47,6 @@ typedef struct rt_found_token {
 /* Extends a match by its blanks, back to `before` at most. */
 rt_found_token rt_found_token_with_blanks(rt_found_token found, const unsigned char *text,
                                           size_t bytes, size_t before);
-
-/* Finds the next token of a UTF-8 text from *at on, and moves *at behind it. Without `special`,
- * special tokens are text, in which no other token is matched. `before` is the end of the previous
- * match. *at and `before` start at 0. */
-rt_found_token rt_added_tokens_next(const rt_added_tokens *tokens, const unsigned char *text,
-                                    size_t bytes, bool special, size_t before, size_t *at);
 
 /* A byte-level BPE vocabulary (Sennrich et al. 2016, Radford et al. 2019), used as by Hugging
  * Face's tokenizers: added tokens are matched first, the text between them is split into words

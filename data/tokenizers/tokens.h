@@ -15,10 +15,6 @@
 /* Returns one more than the largest token. */
 int32_t rt_token_limit(rt_level level);
 
-/* Reads the first token of a text that is not empty. Returns its size in bytes, 0 if it is not
- * UTF-8. */
-size_t rt_token_read(rt_level level, const unsigned char *text, size_t bytes, int32_t *token);
-
 /* Writes a token with a zero after it. Returns its size in bytes without the zero. */
 size_t rt_token_write(rt_level level, int32_t token, char to[RT_UTF8_SIZE]);
 
@@ -46,6 +42,9 @@ rt_status rt_level_error(rt_level level, const char *path, unsigned char byte,
                          size_t offset) RT_MUST_CHECK;
 
 /* ---- vocabularies ---- */
+
+/* Counts an unknown part at an offset. Returns whether it is the first, which needs a name. */
+bool rt_unknown_count(rt_unknown *unknown, size_t at);
 
 /* Fills `ordinary` from `kinds`. Returns whether there is an ordinary token. */
 bool rt_vocabulary_list_ordinary(rt_vocabulary *v);

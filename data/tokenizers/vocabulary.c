@@ -13,17 +13,11 @@
 
 /* ---- tokens of a level ---- */
 
+const char *const rt_level_words[] = {RT_LEVELS(RT_CHOICE_WORD) NULL};
+
 int32_t rt_token_limit(rt_level level)
 {
     return level == RT_LEVEL_CHAR ? 0x110000 : 0x100;
-}
-
-size_t rt_token_read(rt_level level, const unsigned char *text, size_t bytes, int32_t *token)
-{
-    if (level == RT_LEVEL_CHAR)
-        return rt_utf8_read(text, bytes, token);
-    *token = text[0];
-    return 1;
 }
 
 size_t rt_token_write(rt_level level, int32_t token, char to[RT_UTF8_SIZE])
@@ -156,16 +150,6 @@ void rt_vocabulary_mask_logits(const rt_vocabulary *vocabulary, bool ends, real 
             logits[id] = (real)-INFINITY;
 }
 
-int rt_vocabulary_ordinary_tokens(const rt_vocabulary *vocabulary)
-{
-    return vocabulary->ordinary_count;
-}
-
-int32_t rt_vocabulary_ordinary_token(const rt_vocabulary *vocabulary, int rank)
-{
-    return rank < vocabulary->ordinary_count ? vocabulary->ordinary[rank] : 0;
-}
-
 /* ---- encoding ---- */
 
 typedef struct encoding {
@@ -185,19 +169,12 @@ void rt_unknown_add(rt_unknown *whole, const rt_unknown *part, size_t before)
     whole->count = count;
 }
 
-/* Counts an unknown part. Returns whether it is the first, which needs a name. */
-static bool is_first_unknown(const encoding *e, size_t at)
+bool rt_unknown_count(rt_unknown *unknown, size_t at)
 {
-    if (e->unknown->count++)
+    if (unknown->count++)
         return false;
-    e->unknown->at = at;
+    unknown->at = at;
     return true;
-}
-
-rt_status rt_vocabulary_check(const rt_vocabulary *vocabulary, const char *name,
-                              const unsigned char *text, size_t bytes)
-{
-    return rt_level_check(vocabulary->level, name, text, bytes);
 }
 
 static rt_status not_utf8(const unsigned char *text, size_t at)
@@ -245,7 +222,7 @@ static void encode_residues(const encoding *e, const unsigned char *text, size_t
         if (!begins)
             continue;
         e->take(e->context, e->v->special.unknown);
-        if (is_first_unknown(e, at))
+        if (rt_unknown_count(e->unknown, at))
             rt_character_name(c, e->unknown->name);
     }
 }
@@ -256,14 +233,13 @@ static rt_status encode_characters(const encoding *e, const unsigned char *text,
                                    size_t to)
 {
     const rt_vocabulary *v = e->v;
-    int32_t character = 0;
-    size_t size;
-    for (size_t at = from; at < to; at += size) {
-        size = rt_token_read(v->level, text + at, to - at, &character);
+    for (size_t at = from, size; at < to; at += size) {
+        int32_t character = text[at];
+        size = v->level == RT_LEVEL_CHAR ? rt_utf8_read(text + at, to - at, &character) : 1;
         if (!size)
             return not_utf8(text, at);
         const int32_t id = v->ids[character];
-        if (id == v->special.unknown && is_first_unknown(e, at))
+        if (id == v->special.unknown && rt_unknown_count(e->unknown, at))
             rt_token_name(v->level, character, e->unknown->name);
         e->take(e->context, id);
     }
@@ -279,7 +255,7 @@ static void encode_word(const encoding *e, const rt_word *word, size_t from)
     if (count)
         return;
     e->take(e->context, e->v->special.unknown);
-    if (is_first_unknown(e, from + word->at))
+    if (rt_unknown_count(e->unknown, from + word->at))
         rt_word_name(word->bytes, word->size, e->unknown->name);
 }
 

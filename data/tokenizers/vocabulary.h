@@ -47,6 +47,9 @@
     X(RT_LEVEL_WORDPIECE, "wordpiece") X(RT_LEVEL_BPE, "bpe") X(RT_LEVEL_RESIDUE, "residue")
 typedef enum rt_level { RT_LEVELS(RT_CHOICE_VALUE) } rt_level;
 
+/* Words of the levels, which NULL ends. */
+extern const char *const rt_level_words[];
+
 enum { RT_NO_ID = -1 };
 
 /* Ids of the special tokens. */
@@ -157,10 +160,7 @@ const char *rt_vocabulary_file(const rt_vocabulary *vocabulary);
 /* Returns whether two vocabularies have equal ids for all texts; NULL equals only NULL. */
 bool rt_vocabularies_equal(const rt_vocabulary *a, const rt_vocabulary *b);
 
-/* Returns the number of ordinary tokens, the id of ordinary token number `rank`, and whether an id
- * is ordinary. */
-int rt_vocabulary_ordinary_tokens(const rt_vocabulary *vocabulary);
-int32_t rt_vocabulary_ordinary_token(const rt_vocabulary *vocabulary, int rank);
+/* Returns whether an id is that of an ordinary token. */
 bool rt_vocabulary_is_ordinary(const rt_vocabulary *vocabulary, int32_t id);
 
 /* Returns whether a token ends a text. It may be an ordinary token. */
@@ -171,10 +171,6 @@ bool rt_vocabulary_is_end(const rt_vocabulary *vocabulary, int32_t id);
 void rt_vocabulary_mask_logits(const rt_vocabulary *vocabulary, bool ends, real *logits);
 
 /* ---- encoding ---- */
-
-/* Checks that a text can be encoded: it must be UTF-8, except at level byte. */
-rt_status rt_vocabulary_check(const rt_vocabulary *vocabulary, const char *name,
-                              const unsigned char *text, size_t bytes) RT_MUST_CHECK;
 
 /* Returns an upper bound of the number of ids of a text of this size, at most SIZE_MAX. It is the
  * number of bytes except at level bpe, where words may get a space and normal forms may add

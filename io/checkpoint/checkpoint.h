@@ -212,9 +212,8 @@ rt_status rt_checkpoint_options(rt_image *image, rt_transformer_options *model,
 /* Returns the step of the best evaluation, this checkpoint's own included; 0: there was none. */
 int64_t rt_checkpoint_best_step(const rt_checkpoint_info *info);
 
-/* Reads the info, enough to build the model for rt_checkpoint_load. The first closes the image, the
- * second leaves it open. On an error the info is empty. */
-rt_status rt_checkpoint_read_info(rt_image *image, rt_checkpoint_info *info) RT_MUST_CHECK;
+/* Reads the info, enough to build the model for rt_checkpoint_load. The image stays open. On an
+ * error the info is empty. */
 rt_status rt_checkpoint_look(rt_image *image, rt_checkpoint_info *info) RT_MUST_CHECK;
 
 /* Reads the info without vocabulary and labels, which take longer. The image stays open. */

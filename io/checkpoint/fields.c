@@ -296,32 +296,12 @@ void rt_checkpoint_get_joined(rt_image *image, int64_t step, const rt_parameters
 
 /* ---- vocabulary and labels ---- */
 
-static const char *const levels[] = {RT_LEVELS(RT_CHOICE_WORD) NULL};
 static const char *const lowercase[] = {"no", "yes", NULL};
 
 /* Names of the special ids of a tokenizer.json, in the order of rt_special_ids. An id of -1 is
  * unset. */
 static const char *const roles[] = {"pad", "cls", "mask", "sep"};
 enum { ROLES = sizeof roles / sizeof *roles };
-
-static void put_special(rt_image *image, const rt_special_ids *special)
-{
-    rt_special_ids ids = *special;
-    for (int i = 0; i < ROLES; i++)
-        rt_image_put_integer(image, "/vocabulary", roles[i], *rt_special_id(&ids, i));
-}
-
-/* Reads the special ids. A number out of range becomes INT32_MAX, which is not an id of any
- * vocabulary. */
-static rt_special_ids get_special(rt_image *image)
-{
-    rt_special_ids ids = {.unknown = RT_NO_ID};
-    for (int i = 0; i < ROLES; i++) {
-        const int64_t id = rt_image_integer(image, "/vocabulary", roles[i]);
-        *rt_special_id(&ids, i) = id >= RT_NO_ID && id < INT32_MAX ? (int32_t)id : INT32_MAX;
-    }
-    return ids;
-}
 
 /* Writes the ids separated by spaces, if there are any. */
 static void put_ends(rt_image *image, const rt_end_ids *ends)
@@ -355,15 +335,15 @@ static rt_end_ids get_ends(rt_image *image)
 void rt_checkpoint_put_vocabulary(rt_image *image, const rt_vocabulary *vocabulary)
 {
     char *text;
+    rt_special_ids special = vocabulary->special;
     rt_status status = rt_vocabulary_write(vocabulary, &text);
-    if (status.code) {
-        rt_image_fail(image, status.code, "%s", status.message);
+    rt_image_fail_as(image, status);
+    if (status.code)
         return;
-    }
     rt_image_put_bytes(image, "/vocabulary", text, strlen(text));
-    rt_image_put_word(image, "/vocabulary", "level", levels[vocabulary->level]);
-    if (vocabulary->bpe)
-        put_special(image, &vocabulary->special);
+    rt_image_put_word(image, "/vocabulary", "level", rt_level_words[vocabulary->level]);
+    for (int i = 0; i < ROLES && vocabulary->bpe; i++)
+        rt_image_put_integer(image, "/vocabulary", roles[i], *rt_special_id(&special, i));
     put_ends(image, &vocabulary->ends);
     if (vocabulary->lowercase) /* absent: cased */
         rt_image_put_word(image, "/vocabulary", "lowercase", lowercase[true]);
@@ -392,12 +372,16 @@ rt_vocabulary *rt_checkpoint_get_vocabulary(rt_image *image)
     if (!rt_image_shape(image, path, &shape))
         return NULL;
     unsigned char *bytes = rt_image_bytes(image, path, &size);
-    rt_vocabulary_kind kind = {.level = (rt_level)get_choice(image, "level", levels),
+    rt_vocabulary_kind kind = {.level = (rt_level)get_choice(image, "level", rt_level_words),
                                .lowercase = rt_image_has_attribute(image, path, "lowercase") &&
                                             get_choice(image, "lowercase", lowercase)};
     kind.has_known = kind.level == RT_LEVEL_BPE;
-    if (kind.has_known)
-        kind.known = get_special(image);
+    kind.known.unknown = RT_NO_ID;
+    for (int i = 0; i < ROLES && kind.has_known;
+         i++) { /* INT32_MAX is not an id of any vocabulary */
+        const int64_t id = rt_image_integer(image, path, roles[i]);
+        *rt_special_id(&kind.known, i) = id >= RT_NO_ID && id < INT32_MAX ? (int32_t)id : INT32_MAX;
+    }
     if (rt_image_has_attribute(image, path, "ends"))
         kind.ends = get_ends(image);
     rt_status status = rt_ok();

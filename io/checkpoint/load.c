@@ -53,7 +53,8 @@ void rt_checkpoint_dataset(char path[RT_DATASET_SIZE], const char *group, const 
             *c = '/';
 }
 
-bool rt_checkpoint_find(rt_image *image, const char *name, rt_shape *shape)
+/* Finds the shape of a parameter in the file. Returns false if it is missing. */
+static bool find_parameter(rt_image *image, const char *name, rt_shape *shape)
 {
     char path[RT_DATASET_SIZE];
     rt_checkpoint_dataset(path, "/model", name);
@@ -79,7 +80,8 @@ const rt_parameter *rt_first_nonfinite(const rt_parameters *p, const real *block
 
 /* ---- reading ---- */
 
-void rt_checkpoint_expect_version(rt_image *image)
+/* Fails the image unless it has the format and version of this program. */
+static void expect_version(rt_image *image)
 {
     char word[RT_WORD_SIZE];
     rt_image_word(image, "/", "format", word);
@@ -106,7 +108,7 @@ static void expect_generator(rt_image *image)
 
 static void get_run(rt_image *image, rt_checkpoint_info *info)
 {
-    rt_checkpoint_expect_version(image);
+    expect_version(image);
     rt_checkpoint_exchange_fields(image, false, info);
     expect_generator(image);
 }
@@ -118,7 +120,7 @@ void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info)
     info->labels = rt_checkpoint_get_labels(image);
 }
 
-rt_transformer_options rt_checkpoint_get_options(rt_image *image)
+static rt_transformer_options get_options(rt_image *image)
 {
     rt_transformer_options options = {.vocab = 0};
     rt_image_get_options(image, "/model", &rt_model_keys, &options);
@@ -197,7 +199,7 @@ static void expect_layout(const reading *r)
 static bool is_there(const reading *r, const rt_parameter *parameter)
 {
     rt_shape there;
-    return rt_checkpoint_find(r->image, parameter->name, &there) &&
+    return find_parameter(r->image, parameter->name, &there) &&
            rt_shapes_equal(there, rt_tensor_shape(&parameter->tensor));
 }
 
@@ -208,7 +210,7 @@ static bool is_same_head(const reading *r)
     static const char *const telling[] = {"head.dense.weight", "head.classifier.weight"};
     rt_shape shape;
     for (size_t i = 0; i < sizeof telling / sizeof *telling; i++)
-        if (rt_checkpoint_find(r->image, telling[i], &shape) !=
+        if (find_parameter(r->image, telling[i], &shape) !=
             (rt_parameters_find(r->model->parameters, telling[i]) != NULL))
             return false;
     return true;
@@ -327,6 +329,146 @@ static void compare(reading *r)
     }
 }
 
+/* ---- theta ---- */
+
+rt_status rt_checkpoint_no_logarithm(int layer, int head, int pair, double theta)
+{
+    char where[64] = "all layers", of_head[32] = "";
+    if (layer >= 0)
+        snprintf(where, sizeof where, "layer %d", layer);
+    if (head >= 0)
+        snprintf(of_head, sizeof of_head, ", head %d", head);
+    return rt_error(RT_CHECKPOINT,
+                    "theta of %s%s, i %d is %g: theta.form = log needs theta above 0, "
+                    "theta.form = raw takes any",
+                    where, of_head, pair, theta);
+}
+
+enum { SHARED = -1 }; /* stands for all layers in a list of layers */
+
+/* Lists the layers that have a theta, or SHARED alone. Returns their number; *one is the shape of
+ * the first. */
+static int list_layers(rt_image *image, int layers, int *list, rt_shape *one)
+{
+    char name[RT_NAME_SIZE];
+    rt_shape shape;
+    int count = 0;
+    *one = (rt_shape){.ndim = 0};
+    for (int l = SHARED; l < layers && !(count && list[0] == SHARED); l++) {
+        rt_transformer_theta_name(name, l);
+        if (!find_parameter(image, name, &shape))
+            continue;
+        if (!count)
+            *one = shape;
+        list[count++] = l;
+    }
+    return count;
+}
+
+static void read_layers(rt_image *image, rt_checkpoint_theta *theta)
+{
+    char name[RT_NAME_SIZE], path[RT_DATASET_SIZE];
+    const int rows = theta->shape.axis[1], pairs = theta->shape.axis[2];
+    const rt_shape one =
+        theta->scope == RT_THETA_HEAD ? RT_SHAPE_OF(rows, pairs) : RT_SHAPE_OF(pairs);
+    for (int n = 0; n < theta->shape.axis[0] && !rt_image_failed(image); n++) {
+        rt_transformer_theta_name(name, theta->layers[n]);
+        rt_checkpoint_dataset(path, "/model", name);
+        rt_image_doubles(image, path, theta->values + (size_t)n * (size_t)rows * (size_t)pairs,
+                         one);
+    }
+}
+
+static void get_theta(rt_image *image, rt_checkpoint_theta *theta)
+{
+    rt_shape one = {.ndim = 0};
+    *theta = (rt_checkpoint_theta){.values = NULL};
+    expect_version(image);
+    const rt_transformer_options there = get_options(image);
+    theta->layers = rt_alloc((size_t)there.layers + 1, sizeof *theta->layers);
+    const int count = theta->layers ? list_layers(image, there.layers, theta->layers, &one) : 0;
+    theta->shape =
+        RT_SHAPE_OF(count, one.ndim == 2 ? one.axis[0] : 1, one.ndim ? one.axis[one.ndim - 1] : 0);
+    theta->scope = there.theta.scope == RT_THETA_HEAD    ? RT_THETA_HEAD
+                   : count && theta->layers[0] == SHARED ? RT_THETA_MODEL
+                                                         : RT_THETA_LAYER;
+    const size_t size = rt_shape_size(theta->shape);
+    theta->values = rt_alloc(size, sizeof *theta->values);
+    if (!theta->values || !theta->layers)
+        rt_image_fail(image, RT_MEMORY, "out of memory for theta");
+    if (!size)
+        rt_image_fail(image, RT_CHECKPOINT, "its theta is fixed: it stores no learned theta");
+    read_layers(image, theta);
+    for (size_t i = 0; there.theta.form == RT_THETA_LOG && theta->values && i < size; i++)
+        theta->values[i] = exp(theta->values[i]);
+}
+
+rt_status rt_checkpoint_read_theta(rt_image *image, rt_checkpoint_theta *theta)
+{
+    get_theta(image, theta);
+    const rt_status status = rt_image_status(image);
+    rt_image_close(image);
+    return status;
+}
+
+void rt_checkpoint_theta_free(rt_checkpoint_theta *theta)
+{
+    rt_free(theta->values);
+    rt_free(theta->layers);
+    *theta = (rt_checkpoint_theta){.values = NULL};
+}
+
+/* Returns the theta of the trunk for matrix n and a row of it in the model; NULL if the trunk has
+ * none. */
+static const double *theta_at(const rt_transformer_options *here, const rt_checkpoint_theta *theta,
+                              int n, int row)
+{
+    const int layer = rt_transformer_theta_layer(here, n);
+    const int rows = theta->shape.axis[1], pairs = theta->shape.axis[2];
+    for (int k = 0; k < theta->shape.axis[0]; k++)
+        if (theta->layers[k] < 0 || theta->layers[k] == layer)
+            return theta->values +
+                   ((size_t)k * (size_t)rows + (size_t)(rows > 1 ? row : 0)) * (size_t)pairs;
+    return NULL;
+}
+
+/* Initializes each theta of the model from the theta of the same layer and head in the trunk.
+ * Returns false if one is missing or the trunk has more than the model. */
+static bool convert(rt_image *image, const rt_checkpoint_model *model,
+                    const rt_checkpoint_theta *theta, double *start)
+{
+    const rt_transformer_options *here = model->options;
+    const rt_shape shape = model->theta_shape;
+    const int rows = shape.axis[1], pairs = shape.axis[2];
+    bool fits = pairs == theta->shape.axis[2] && theta->shape.axis[1] <= rows &&
+                theta->shape.axis[0] <= shape.axis[0];
+    for (int k = 0; k < shape.axis[0] * rows && fits; k++, start += pairs) {
+        const int n = k / rows, row = k % rows;
+        const double *from = theta_at(here, theta, n, row);
+        fits = from != NULL;
+        for (int i = 0; i < pairs && fits; i++) {
+            start[i] = from[i];
+            if (!(from[i] > 0) && here->theta.form == RT_THETA_LOG)
+                rt_image_fail_as(image,
+                                 rt_checkpoint_no_logarithm(rt_transformer_theta_layer(here, n),
+                                                            rows > 1 ? row : -1, i, from[i]));
+        }
+    }
+    return fits;
+}
+
+/* Computes the initial theta of a branch from the learned theta of its trunk, which has another
+ * scope or form. */
+static void convert_theta(rt_image *image, const rt_checkpoint_model *model, double *start)
+{
+    rt_checkpoint_theta theta;
+    get_theta(image, &theta);
+    if (!rt_image_failed(image) && !convert(image, model, &theta, start))
+        rt_image_fail(image, RT_CHECKPOINT,
+                      "theta.scope is coarser than that of the trunk, whose theta differ");
+    rt_checkpoint_theta_free(&theta);
+}
+
 /* ---- numbers ---- */
 
 /* Converts theta from the form of the file to that of the model. */
@@ -421,7 +563,7 @@ static void read_theta_start(reading *r)
         return;
     }
     if (r->theta == RT_BRANCH_CONVERTED) {
-        rt_checkpoint_convert_theta(r->image, model, theta);
+        convert_theta(r->image, model, theta);
         return;
     }
     rt_image_doubles(r->image, RT_THETA_START, theta, model->theta_shape);
@@ -454,7 +596,7 @@ static void read_checkpoint(reading *r, rt_checkpoint_info *info)
     const rt_parameters *p = r->model->parameters;
     r->block_count = rt_checkpoint_list_blocks(r->model, r->blocks);
     rt_checkpoint_get_info(r->image, info);
-    r->there = rt_checkpoint_get_options(r->image);
+    r->there = get_options(r->image);
     expect_layout(r);
     r->theta = origin_of_theta(r);
     r->head &= r->use == START && is_same_head(r);
@@ -522,8 +664,8 @@ rt_status rt_checkpoint_branch(rt_image *image, const rt_checkpoint_model *model
 rt_status rt_checkpoint_options(rt_image *image, rt_transformer_options *model,
                                 rt_data_options *data)
 {
-    rt_checkpoint_expect_version(image);
-    *model = rt_checkpoint_get_options(image);
+    expect_version(image);
+    *model = get_options(image);
     *data = (rt_data_options){.length = 0};
     rt_image_get_options(image, "/data", &rt_data_keys, data);
     return rt_image_status(image);
@@ -531,14 +673,14 @@ rt_status rt_checkpoint_options(rt_image *image, rt_transformer_options *model,
 
 rt_status rt_checkpoint_vocabulary(rt_image *image, rt_vocabulary **vocabulary_new)
 {
-    rt_checkpoint_expect_version(image);
+    expect_version(image);
     *vocabulary_new = rt_checkpoint_get_vocabulary(image);
     return rt_image_status(image);
 }
 
 rt_status rt_checkpoint_labels(rt_image *image, rt_labels **labels_new)
 {
-    rt_checkpoint_expect_version(image);
+    expect_version(image);
     *labels_new = rt_checkpoint_get_labels(image);
     return rt_image_status(image);
 }
@@ -546,7 +688,7 @@ rt_status rt_checkpoint_labels(rt_image *image, rt_labels **labels_new)
 static int rows_of(rt_image *image, const char *table)
 {
     rt_shape shape;
-    return rt_checkpoint_find(image, table, &shape) && shape.ndim ? shape.axis[0] : 0;
+    return find_parameter(image, table, &shape) && shape.ndim ? shape.axis[0] : 0;
 }
 
 rt_status rt_checkpoint_tables(rt_image *image, int *words, int *types)
@@ -585,13 +727,6 @@ rt_status rt_checkpoint_look_at_run(rt_image *image, rt_checkpoint_info *info)
     return finish_look(image, info);
 }
 
-rt_status rt_checkpoint_read_info(rt_image *image, rt_checkpoint_info *info)
-{
-    rt_status status = rt_checkpoint_look(image, info);
-    rt_image_close(image);
-    return status;
-}
-
 void rt_checkpoint_info_free(rt_checkpoint_info *info)
 {
     rt_free(info->config);
@@ -599,142 +734,4 @@ void rt_checkpoint_info_free(rt_checkpoint_info *info)
     rt_vocabulary_free(info->vocabulary);
     rt_labels_free(info->labels);
     *info = (rt_checkpoint_info){0};
-}
-
-/* ---- theta ---- */
-
-rt_status rt_checkpoint_no_logarithm(int layer, int head, int pair, double theta)
-{
-    char where[64] = "all layers", of_head[32] = "";
-    if (layer >= 0)
-        snprintf(where, sizeof where, "layer %d", layer);
-    if (head >= 0)
-        snprintf(of_head, sizeof of_head, ", head %d", head);
-    return rt_error(RT_CHECKPOINT,
-                    "theta of %s%s, i %d is %g: theta.form = log needs theta above 0, "
-                    "theta.form = raw takes any",
-                    where, of_head, pair, theta);
-}
-
-enum { SHARED = -1 }; /* stands for all layers in a list of layers */
-
-/* Lists the layers that have a theta, or SHARED alone. Returns their number; *one is the shape of
- * the first. */
-static int list_layers(rt_image *image, int layers, int *list, rt_shape *one)
-{
-    char name[RT_NAME_SIZE];
-    rt_shape shape;
-    int count = 0;
-    *one = (rt_shape){.ndim = 0};
-    for (int l = SHARED; l < layers && !(count && list[0] == SHARED); l++) {
-        rt_transformer_theta_name(name, l);
-        if (!rt_checkpoint_find(image, name, &shape))
-            continue;
-        if (!count)
-            *one = shape;
-        list[count++] = l;
-    }
-    return count;
-}
-
-static void read_layers(rt_image *image, rt_checkpoint_theta *theta)
-{
-    char name[RT_NAME_SIZE], path[RT_DATASET_SIZE];
-    const int rows = theta->shape.axis[1], pairs = theta->shape.axis[2];
-    const rt_shape one =
-        theta->scope == RT_THETA_HEAD ? RT_SHAPE_OF(rows, pairs) : RT_SHAPE_OF(pairs);
-    for (int n = 0; n < theta->shape.axis[0] && !rt_image_failed(image); n++) {
-        rt_transformer_theta_name(name, theta->layers[n]);
-        rt_checkpoint_dataset(path, "/model", name);
-        rt_image_doubles(image, path, theta->values + (size_t)n * (size_t)rows * (size_t)pairs,
-                         one);
-    }
-}
-
-static void get_theta(rt_image *image, rt_checkpoint_theta *theta)
-{
-    rt_shape one = {.ndim = 0};
-    *theta = (rt_checkpoint_theta){.values = NULL};
-    rt_checkpoint_expect_version(image);
-    const rt_transformer_options there = rt_checkpoint_get_options(image);
-    theta->layers = rt_alloc((size_t)there.layers + 1, sizeof *theta->layers);
-    const int count = theta->layers ? list_layers(image, there.layers, theta->layers, &one) : 0;
-    theta->shape =
-        RT_SHAPE_OF(count, one.ndim == 2 ? one.axis[0] : 1, one.ndim ? one.axis[one.ndim - 1] : 0);
-    theta->scope = there.theta.scope == RT_THETA_HEAD    ? RT_THETA_HEAD
-                   : count && theta->layers[0] == SHARED ? RT_THETA_MODEL
-                                                         : RT_THETA_LAYER;
-    const size_t size = rt_shape_size(theta->shape);
-    theta->values = rt_alloc(size, sizeof *theta->values);
-    if (!theta->values || !theta->layers)
-        rt_image_fail(image, RT_MEMORY, "out of memory for theta");
-    if (!size)
-        rt_image_fail(image, RT_CHECKPOINT, "its theta is fixed: it stores no learned theta");
-    read_layers(image, theta);
-    for (size_t i = 0; there.theta.form == RT_THETA_LOG && theta->values && i < size; i++)
-        theta->values[i] = exp(theta->values[i]);
-}
-
-rt_status rt_checkpoint_read_theta(rt_image *image, rt_checkpoint_theta *theta)
-{
-    get_theta(image, theta);
-    const rt_status status = rt_image_status(image);
-    rt_image_close(image);
-    return status;
-}
-
-void rt_checkpoint_theta_free(rt_checkpoint_theta *theta)
-{
-    rt_free(theta->values);
-    rt_free(theta->layers);
-    *theta = (rt_checkpoint_theta){.values = NULL};
-}
-
-/* Returns the theta of the trunk for matrix n and a row of it in the model; NULL if the trunk has
- * none. */
-static const double *theta_at(const rt_transformer_options *here, const rt_checkpoint_theta *theta,
-                              int n, int row)
-{
-    const int layer = rt_transformer_theta_layer(here, n);
-    const int rows = theta->shape.axis[1], pairs = theta->shape.axis[2];
-    for (int k = 0; k < theta->shape.axis[0]; k++)
-        if (theta->layers[k] < 0 || theta->layers[k] == layer)
-            return theta->values +
-                   ((size_t)k * (size_t)rows + (size_t)(rows > 1 ? row : 0)) * (size_t)pairs;
-    return NULL;
-}
-
-/* Initializes each theta of the model from the theta of the same layer and head in the trunk.
- * Returns false if one is missing or the trunk has more than the model. */
-static bool convert(rt_image *image, const rt_checkpoint_model *model,
-                    const rt_checkpoint_theta *theta, double *start)
-{
-    const rt_transformer_options *here = model->options;
-    const rt_shape shape = model->theta_shape;
-    const int rows = shape.axis[1], pairs = shape.axis[2];
-    bool fits = pairs == theta->shape.axis[2] && theta->shape.axis[1] <= rows &&
-                theta->shape.axis[0] <= shape.axis[0];
-    for (int k = 0; k < shape.axis[0] * rows && fits; k++, start += pairs) {
-        const int n = k / rows, row = k % rows;
-        const double *from = theta_at(here, theta, n, row);
-        fits = from != NULL;
-        for (int i = 0; i < pairs && fits; i++) {
-            start[i] = from[i];
-            if (!(from[i] > 0) && here->theta.form == RT_THETA_LOG)
-                rt_image_fail_as(image,
-                                 rt_checkpoint_no_logarithm(rt_transformer_theta_layer(here, n),
-                                                            rows > 1 ? row : -1, i, from[i]));
-        }
-    }
-    return fits;
-}
-
-void rt_checkpoint_convert_theta(rt_image *image, const rt_checkpoint_model *model, double *start)
-{
-    rt_checkpoint_theta theta;
-    get_theta(image, &theta);
-    if (!rt_image_failed(image) && !convert(image, model, &theta, start))
-        rt_image_fail(image, RT_CHECKPOINT,
-                      "theta.scope is coarser than that of the trunk, whose theta differ");
-    rt_checkpoint_theta_free(&theta);
 }

@@ -38,9 +38,6 @@ int rt_checkpoint_list_blocks(const rt_checkpoint_model *model,
 enum { RT_DATASET_SIZE = RT_NAME_SIZE + 32 };
 void rt_checkpoint_dataset(char path[RT_DATASET_SIZE], const char *group, const char *parameter);
 
-/* Finds the shape of a parameter in the file. Returns false if it is missing. */
-bool rt_checkpoint_find(rt_image *image, const char *name, rt_shape *shape);
-
 /* Returns the first parameter with a NaN or an infinity in a block, NULL if there is none. */
 const rt_parameter *rt_first_nonfinite(const rt_parameters *p, const real *block);
 
@@ -49,9 +46,6 @@ void rt_checkpoint_put_vocabulary(rt_image *image, const rt_vocabulary *vocabula
 void rt_checkpoint_put_labels(rt_image *image, const rt_labels *labels);
 
 /* Reading. Errors are stored in the image. */
-
-/* Fails the image unless it has the format and version of this program. */
-void rt_checkpoint_expect_version(rt_image *image);
 
 /* Returns the vocabulary, NULL if the data was not text. */
 rt_vocabulary *rt_checkpoint_get_vocabulary(rt_image *image);
@@ -76,13 +70,6 @@ typedef enum rt_joined_use {
 } rt_joined_use;
 void rt_checkpoint_get_joined(rt_image *image, int64_t step, const rt_parameters *p,
                               rt_joined_use use);
-
-/* Computes the initial theta of a branch from the learned theta of its trunk, which has another
- * scope or form. */
-void rt_checkpoint_convert_theta(rt_image *image, const rt_checkpoint_model *model, double *start);
-
-/* Returns the options of the model in the file. */
-rt_transformer_options rt_checkpoint_get_options(rt_image *image);
 
 /* Table of the fields of rt_checkpoint_info in a file. Saving, loading and the tests of forged
  * files walk its rows. */

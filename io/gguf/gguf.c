@@ -47,14 +47,6 @@ static void fill_factors(const void *context, size_t first, size_t count, float 
     }
 }
 
-static void make_factors(rt_safetensors_entry *e, const rt_extra_source *from)
-{
-    e->axes = 1;
-    e->shape[0] = from->theta->pairs;
-    e->fill = fill_factors;
-    e->context = from->theta;
-}
-
 /* ---- the tables ---- */
 
 #define WORDS                                                                                      \
@@ -78,7 +70,7 @@ static void make_factors(rt_safetensors_entry *e, const rt_extra_source *from)
 
 static const rt_tensor_row llama_tensors[] = {
     WORDS,
-    {"rope_freqs.weight", .make = make_factors, .when = has_factors},
+    {"rope_freqs.weight", .when = has_factors, .make = rt_pairs_make, .fill = fill_factors},
     OF_LAYERS,
     {0},
 };

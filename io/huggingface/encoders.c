@@ -29,6 +29,13 @@ static void make_types(rt_safetensors_entry *e, const rt_extra_source *from)
     e->shape[1] = from->options->embedding_dim;
 }
 
+static void make_table(rt_safetensors_entry *e, const rt_extra_source *from)
+{
+    e->axes = 2;
+    e->shape[0] = from->positions;
+    e->shape[1] = 2 * from->pairs;
+}
+
 #define LAYER "roformer.encoder.layer.N."
 #define LM    "cls.predictions."
 static const rt_tensor_row roformer_tensors[] = {
@@ -37,7 +44,7 @@ static const rt_tensor_row roformer_tensors[] = {
      .make = make_types},
     {"roformer.embeddings.LayerNorm", .here = {"embeddings.norm"}},
     {"roformer.embeddings_project", .here = {"embeddings.project"}},
-    {RT_HF_TABLE, .spare = true, .make = rt_sine_table_make},
+    {RT_HF_TABLE, .spare = true, .make = make_table, .fill = rt_sine_table_fill},
     {LAYER "attention.self.query", .here = {"layers.N.attention.query"}},
     {LAYER "attention.self.key", .here = {"layers.N.attention.key"}},
     {LAYER "attention.self.value", .here = {"layers.N.attention.value"}},
@@ -195,20 +202,12 @@ static void make_contact_bias(rt_safetensors_entry *e, const rt_extra_source *fr
     e->shape[0] = 1;
 }
 
+/* Computes inv_freq, by which transformers rotates, whatever rope_theta is. */
 static void fill_theta(const void *context, size_t first, size_t count, float *values)
 {
     const rt_folder_theta *theta = context;
     for (size_t n = 0; n < count; n++)
         values[n] = (float)theta->mean[first + n];
-}
-
-/* Describes inv_freq, by which transformers rotates, whatever rope_theta is. */
-static void make_theta(rt_safetensors_entry *e, const rt_extra_source *from)
-{
-    e->axes = 1;
-    e->shape[0] = from->theta->pairs;
-    e->fill = fill_theta;
-    e->context = from->theta;
 }
 
 /* Rows of a norm, whose weight and bias transformers 5 calls gamma and beta. */
@@ -227,7 +226,7 @@ static const rt_tensor_row esm_tensors[] = {
     {LAYER "attention.self.query", .here = {"layers.N.attention.query"}},
     {LAYER "attention.self.key", .here = {"layers.N.attention.key"}},
     {LAYER "attention.self.value", .here = {"layers.N.attention.value"}},
-    {LAYER INV_FREQ, .spare = true, .make = make_theta},
+    {LAYER INV_FREQ, .spare = true, .make = rt_pairs_make, .fill = fill_theta},
     {LAYER "attention.output.dense", .here = {"layers.N.attention.output"}},
     NORM(LAYER "attention.LayerNorm", "layers.N.attention_norm"),
     {LAYER "intermediate.dense", .here = {"layers.N.ffn.up"}},

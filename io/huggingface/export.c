@@ -109,9 +109,8 @@ static void put_labels(rt_json_object *to, const rt_transformer_options *o,
 
 static void put_own(rt_json_object *to, const rt_huggingface_export *export)
 {
-    static const char *const levels[] = {RT_LEVELS(RT_CHOICE_WORD)};
     if (export->vocabulary)
-        rt_json_put(to, RT_HF_LEVEL, json_string(levels[export->vocabulary->level]));
+        rt_json_put(to, RT_HF_LEVEL, json_string(rt_level_words[export->vocabulary->level]));
     if (export->bare)
         rt_json_put(to, RT_HF_BEGIN, json_string("none"));
     if (export->open_ended)
@@ -231,7 +230,6 @@ static void put_theta_sentence(rt_writer *w, const rt_family *family,
 
 static void put_vocabulary_sentence(rt_writer *w, const rt_huggingface_export *export)
 {
-    static const char *const levels[] = {RT_LEVELS(RT_CHOICE_WORD)};
     if (!export->vocabulary)
         rt_writer_add(w, "\nIt has no vocabulary: it was trained on token ids.\n");
     else if (export->vocabulary->level == RT_LEVEL_BYTE ||
@@ -239,7 +237,7 @@ static void put_vocabulary_sentence(rt_writer *w, const rt_huggingface_export *e
         rt_writer_add(w,
                       "\nIts tokens are single bytes or characters (level %s), a line of vocab.txt "
                       "each, into which no tokenizer of transformers cuts a text.\n",
-                      levels[export->vocabulary->level]);
+                      rt_level_words[export->vocabulary->level]);
 }
 
 /* Adds a text as code if it has no backtick and no newline. */
@@ -318,12 +316,6 @@ static void put_begin_sentence(rt_writer *w, const rt_transformer_options *o,
     rt_writer_add(w, ".\n");
 }
 
-/* Returns "A" or "An", for the beginning of a sentence. */
-static const char *article(const char *name)
-{
-    return strcmp(rt_family_article(name), "an") ? "A" : "An";
-}
-
 static char *card_text(const rt_tensor_list *list, const rt_huggingface_export *export)
 {
     const rt_family *family = list->family;
@@ -332,10 +324,10 @@ static char *card_text(const rt_tensor_list *list, const rt_huggingface_export *
     rt_writer w = {0};
     rt_writer_add(&w, "---\nlibrary_name: transformers\ntags:\n- %s\n---\n\n# ", family->type);
     if (!export->title)
-        rt_writer_add(&w, "%s ", article(family->name));
+        rt_writer_add(&w, "A%s ", rt_family_article(family->name) + 1);
     put_plain(&w, export->title ? export->title : family->name);
-    rt_writer_add(&w, "\n\n%s %s with %d layers of width %d and %d heads, " RT_CARD_MARK ". ",
-                  article(class), class, o->layers, o->dim, o->heads);
+    rt_writer_add(&w, "\n\nA%s %s with %d layers of width %d and %d heads, " RT_CARD_MARK ". ",
+                  rt_family_article(class) + 1, class, o->layers, o->dim, o->heads);
     put_theta_sentence(&w, family, o);
     put_vocabulary_sentence(&w, export);
     put_begin_sentence(&w, o, export);
@@ -446,21 +438,28 @@ static rt_status add_tensors(rt_tensor_list *l, const rt_parameter *p)
     return status.code || found ? status : refuse(l, p->name);
 }
 
+void rt_pairs_make(rt_safetensors_entry *e, const rt_extra_source *from)
+{
+    e->axes = 1;
+    e->shape[0] = from->pairs;
+}
+
 /* Adds the tensors that are not parameters of the model, once or for each layer. */
 static void add_extra_tensors(rt_tensor_list *l, int positions)
 {
     const rt_transformer_options *o = &l->model->options;
-    const rt_extra_source beside = {o, positions, &l->theta};
+    const rt_extra_source beside = {o, positions, l->theta.pairs};
     for (const rt_tensor_row *row = l->family->tensors; row->there; row++) {
         if (!row->make || (row->when && !row->when(o)) ||
             (row->here[0] && rt_parameters_find(&l->model->parameters, row->here[0])))
             continue;
         const int times = rt_tensor_row_is_of_layers(row) ? o->layers : 1;
         for (int layer = 0; layer < times; layer++, l->count++) {
+            rt_safetensors_entry *e = l->entries + l->count;
             char *name = l->sources[l->count].name;
             rt_tensor_row_name(row, layer, name);
-            l->entries[l->count].name = name;
-            row->make(l->entries + l->count, &beside);
+            *e = (rt_safetensors_entry){.name = name, .fill = row->fill, .context = &l->theta};
+            row->make(e, &beside);
         }
     }
 }
@@ -604,18 +603,20 @@ static bool has_card_of_others(const char *folder)
 
 /* ---- all files ---- */
 
-static char *vocabulary_text(const rt_transformer_options *o, const rt_huggingface_export *export)
+static rt_status write_vocabulary(const rt_durable_folder *to, const rt_transformer_options *o,
+                                  const rt_huggingface_export *export)
 {
     const rt_vocabulary *v = export->vocabulary;
     const rt_text_frame around = rt_vocabulary_frame(v);
     const bool labels = o->head != RT_HEAD_LM;
-    const rt_frame frame = {.begins = !export->bare && (!labels || around.first != RT_NO_ID),
-                            .ends = labels ? !export->open_ended && around.last != RT_NO_ID
-                                           : keeps_end(o, v)};
-    char *text = NULL;
-    if (v->level == RT_LEVEL_BPE)
-        return rt_tokenizer_bpe_file(v, frame);
-    return rt_vocabulary_write(v, &text).code ? NULL : text;
+    const bool begins = !export->bare && (!labels || around.first != RT_NO_ID);
+    const bool ends = labels ? !export->open_ended && around.last != RT_NO_ID : keeps_end(o, v);
+    char *text;
+    const rt_status status = v->level == RT_LEVEL_BPE
+                                 ? rt_tokenizer_bpe_file(&text, v, begins, ends)
+                                 : rt_vocabulary_write(v, &text);
+    return status.code ? status
+                       : rt_durable_write_and_free(to->staging, rt_vocabulary_file(v), text);
 }
 
 static rt_status write_texts(const rt_durable_folder *to, const rt_tensor_list *list,
@@ -624,8 +625,7 @@ static rt_status write_texts(const rt_durable_folder *to, const rt_tensor_list *
     const rt_vocabulary *v = export->vocabulary;
     rt_status status = rt_ok();
     if (v)
-        status = rt_durable_write_and_free(to->staging, rt_vocabulary_file(v),
-                                           vocabulary_text(&list->model->options, export));
+        status = write_vocabulary(to, &list->model->options, export);
     if (v && !status.code)
         status = rt_durable_write_and_free(to->staging, RT_HF_TOKENIZER,
                                            rt_huggingface_tokenizer_text(export));

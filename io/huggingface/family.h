@@ -51,11 +51,11 @@ rt_options_test rt_when_lm, rt_when_sequence, rt_when_token, rt_when_causal, rt_
 struct rt_family;
 struct rt_folder_theta;
 
-/* Sources of a tensor that is not a parameter. `theta` outlives the entry. */
+/* Sources of the shape of a tensor that is not a parameter. */
 typedef struct rt_extra_source {
     const rt_transformer_options *options;
     int positions; /* largest number of positions in a text */
-    const struct rt_folder_theta *theta;
+    int pairs;     /* rt_family_pairs */
 } rt_extra_source;
 
 typedef struct rt_tensor_row {
@@ -66,9 +66,11 @@ typedef struct rt_tensor_row {
     rt_options_test *written; /* models for which it is written; NULL: all that have it */
     bool spare;               /* the tensor is ignored if the model has no such parameter */
 
-    /* Sets shape, fill and context of a tensor that is written without a parameter, once or for
-     * each layer. May be NULL. */
+    /* Sets axes and shape of a tensor that is written without a parameter, once or for each layer.
+     * NULL: there is no such tensor. `fill` computes its numbers from the rt_folder_theta; NULL:
+     * they are zeros. */
     void (*make)(rt_safetensors_entry *e, const rt_extra_source *from);
+    rt_safetensors_fill *fill;
 } rt_tensor_row;
 
 /* ---- position of a parameter in a folder ---- */

@@ -354,17 +354,10 @@ static rt_status resolve_tied_decoder(rt_huggingface *there)
 
 /* ---- opening ---- */
 
-static bool has_file(const char *folder, const char *name)
-{
-    char path[RT_PATH_SIZE];
-    struct stat facts;
-    return !rt_path_join(path, folder, name).code && !stat(path, &facts) && S_ISREG(facts.st_mode);
-}
-
 bool rt_is_huggingface(const char *path)
 {
-    return has_file(path, RT_HF_CONFIG) &&
-           (has_file(path, RT_WEIGHTS_FILE) || has_file(path, RT_WEIGHTS_INDEX));
+    return rt_folder_has(path, RT_HF_CONFIG) &&
+           (rt_folder_has(path, RT_WEIGHTS_FILE) || rt_folder_has(path, RT_WEIGHTS_INDEX));
 }
 
 /* Checks the size of a model before it is allocated: whatever config.json says, it cannot have many

@@ -8,7 +8,7 @@
  *     rt_transformer *model = NULL;
  *     rt_status status = rt_huggingface_open(&there, folder);
  *     if (!status.code)
- *         status = rt_huggingface_model(there, &model);
+ *         status = rt_huggingface_model(there, NULL, &model, NULL);
  *     ...
  *     rt_transformer_free(model);
  *     rt_huggingface_close(there);
@@ -83,10 +83,14 @@ rt_status rt_huggingface_import(rt_huggingface **there_new, const char *folder) 
 
 void rt_huggingface_close(rt_huggingface *there);
 
-/* Creates a model with the options and values of the folder. The head that a base model lacks is
- * drawn from a fixed seed. */
-rt_status rt_huggingface_model(const rt_huggingface *there,
-                               rt_transformer **model_new) RT_MUST_CHECK;
+/* Seed of the parameters that a folder lacks, so that two imports are equal. */
+enum { RT_HUGGINGFACE_SEED = 1 };
+
+/* Creates a model with the values of the folder, and with its options or, unless `options` is NULL,
+ * with others for the same weights. *has_head is false if the head was drawn, which a base model
+ * lacks; has_head may be NULL. */
+rt_status rt_huggingface_model(const rt_huggingface *there, const rt_transformer_options *options,
+                               rt_transformer **model_new, bool *has_head) RT_MUST_CHECK;
 
 /* Parts of a model that come from a folder. A fixed theta counts if it equals the folder's. */
 typedef struct rt_huggingface_taken {
@@ -101,8 +105,8 @@ typedef struct rt_huggingface_taken {
  * must be valid all the same, and in a blank model it is drawn. Theta is read if the model learns
  * it with as many pairs: theta of scope model fills all layers and heads, theta of another scope
  * needs the same scope. A value that is not above 0 is refused if the model learns its logarithm.
- * Mismatches are found before anything is changed; after an error in the values, some of them are
- * the folder's. */
+ * Mismatches are found before anything is changed. After a later error, such as a number that is
+ * not finite, some values are the folder's, and theta is the model's. */
 rt_status rt_huggingface_load(const rt_huggingface *there, rt_transformer *model, bool head,
                               rt_huggingface_taken *taken) RT_MUST_CHECK;
 

@@ -10,16 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* ---- a file ---- */
-
-bool rt_folder_has(const char *folder, const char *name)
-{
-    char path[RT_PATH_SIZE];
-    struct stat facts;
-    return !rt_path_join(path, folder, name).code && !stat(path, &facts);
-}
 
 rt_status rt_folder_read(char **bytes_new, size_t *size, const char *folder, const char *name,
                          long most)

@@ -5,6 +5,7 @@
  * that are RT_CHECKPOINT; and writing JSON. */
 
 #include "core/status.h"
+#include "text/files.h"
 #include "text/json.h"
 #include "text/utf8.h"
 
@@ -12,8 +13,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-bool rt_folder_has(const char *folder, const char *name);
 
 /* Reads a regular file of at most `most` bytes; the caller frees them. RT_CHECKPOINT names a file
  * that cannot be read; RT_CONFIG if the path is too long; RT_MEMORY. */

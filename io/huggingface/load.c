@@ -10,9 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Fixed seed for the head that a folder lacks, so that two imports are equal. */
-enum { SEED_OF_HEAD = 1 };
-
 typedef struct loading {
     const rt_huggingface *there;
     const rt_transformer *model;
@@ -373,12 +370,13 @@ rt_status rt_huggingface_load(const rt_huggingface *there, rt_transformer *model
     return taken->head && there->places ? sort_head(there, model) : status;
 }
 
-rt_status rt_huggingface_model(const rt_huggingface *there, rt_transformer **model_new)
+rt_status rt_huggingface_model(const rt_huggingface *there, const rt_transformer_options *options,
+                               rt_transformer **model_new, bool *has_head)
 {
-    rt_huggingface_taken taken;
+    rt_huggingface_taken taken = {0};
     rt_status status =
-        rt_transformer_new_from(model_new, &there->options,
-                                &(rt_model_start){.seed = SEED_OF_HEAD, .blank = true});
+        rt_transformer_new_from(model_new, options ? options : &there->options,
+                                &(rt_model_start){.seed = RT_HUGGINGFACE_SEED, .blank = true});
     if (status.code == RT_ARGUMENT)
         status = rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": %s", status.message);
     if (!status.code)
@@ -390,5 +388,7 @@ rt_status rt_huggingface_model(const rt_huggingface *there, rt_transformer **mod
         rt_transformer_free(*model_new);
         *model_new = NULL;
     }
+    if (has_head)
+        *has_head = taken.head;
     return status;
 }

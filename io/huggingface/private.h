@@ -153,6 +153,9 @@ char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export) RT_MUST
 void rt_put_theta(rt_json_object *to, const rt_transformer_options *o,
                   const rt_folder_theta *theta);
 
+/* Sets the shape of a vector with a number for each pair. */
+void rt_pairs_make(rt_safetensors_entry *e, const rt_extra_source *from);
+
 /* ---- for rows of config.json ---- */
 
 /* Writes tie_word_embeddings: true for a head without a decoder. */
@@ -209,9 +212,11 @@ bool rt_sine_table_is_of(const rt_sine_table *table, const double *theta);
 
 #define RT_HF_TABLE "roformer.encoder.embed_positions.weight"
 
-/* Determines theta of a folder by its table (resolve_theta). Describes the table (make). */
+/* Determines theta of a folder by its table (resolve_theta). */
 rt_status rt_sine_table_resolve(rt_huggingface *there) RT_MUST_CHECK;
-void rt_sine_table_make(rt_safetensors_entry *e, const rt_extra_source *from);
+
+/* Computes numbers of the table, (positions, 2 pairs), from an rt_folder_theta. */
+rt_safetensors_fill rt_sine_table_fill;
 
 /* ---- layer_types of config.json: which layers have a window ---- */
 

@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "io/huggingface/json.h"
+#include "text/files.h"
 #include "text/number.h"
 #include "text/text_file.h"
 #include "text/writer.h"
@@ -17,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define WORD(value, word, bits) word,
 #define BITS(value, word, bits) bits,
@@ -211,21 +211,13 @@ static rt_status read_tensors(rt_safetensors *file, json_t *header)
 /* Reads bytes from an offset on. Fewer bytes than requested are an error. */
 static rt_status read_at(const rt_safetensors *file, uint64_t place, void *bytes, size_t size)
 {
-    char *to = bytes;
-    while (size) {
-        const ssize_t got = pread(fileno(file->stream), to, size, (off_t)place);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return rt_error(RT_CHECKPOINT, "%s: cannot be read: %s", file->name, strerror(errno));
-        if (got == 0)
-            return rt_error(RT_CHECKPOINT,
-                            "%s: it ends at byte %" PRIu64 ": it was shortened while being read",
-                            file->name, place);
-        to += got;
-        place += (uint64_t)got;
-        size -= (size_t)got;
-    }
+    const ssize_t got = rt_read_at(fileno(file->stream), bytes, size, (off_t)place);
+    if (got < 0)
+        return rt_error(RT_CHECKPOINT, "%s: cannot be read: %s", file->name, strerror(errno));
+    if ((size_t)got < size)
+        return rt_error(RT_CHECKPOINT,
+                        "%s: it ends at byte %" PRIu64 ": it was shortened while being read",
+                        file->name, place + (uint64_t)got);
     return rt_ok();
 }
 

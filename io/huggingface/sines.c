@@ -260,8 +260,7 @@ rt_status rt_sine_table_resolve(rt_huggingface *there)
 
 /* ---- writing ---- */
 
-/* Fills in the table of sines, (positions, 2 pairs). */
-static void fill_sines(const void *context, size_t first, size_t count, float *values)
+void rt_sine_table_fill(const void *context, size_t first, size_t count, float *values)
 {
     const rt_folder_theta *s = context;
     const size_t pairs = (size_t)s->pairs;
@@ -271,13 +270,4 @@ static void fill_sines(const void *context, size_t first, size_t count, float *v
         const double angle = position * s->mean[column % pairs];
         values[n] = (float)(column < pairs ? sin(angle) : cos(angle));
     }
-}
-
-void rt_sine_table_make(rt_safetensors_entry *e, const rt_extra_source *from)
-{
-    *e = (rt_safetensors_entry){.name = e->name,
-                                .axes = 2,
-                                .shape = {from->positions, 2 * from->theta->pairs},
-                                .fill = fill_sines,
-                                .context = from->theta};
 }

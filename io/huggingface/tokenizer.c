@@ -564,9 +564,8 @@ static rt_status read_bpe(rt_vocabulary **vocabulary_new, const char *folder)
 
 static rt_status find_level(const char *word, rt_level *level)
 {
-    static const char *const words[] = {RT_LEVELS(RT_CHOICE_WORD) NULL};
     char quoted[RT_QUOTE_SIZE];
-    const int i = rt_word_index(words, word);
+    const int i = rt_word_index(rt_level_words, word);
     *level = i < 0 ? RT_LEVEL_WORDPIECE : (rt_level)i;
     if (i >= 0 || !*word)
         return rt_ok();
@@ -646,12 +645,6 @@ rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, 
 
 /* ---- tokens around a text ---- */
 
-/* Ids that the post-processor must put around a text; RT_NO_ID: none. */
-typedef struct framing {
-    const rt_vocabulary *v;
-    int32_t first, last;
-} framing;
-
 /* Creates the text of a token. */
 static json_t *written(const rt_vocabulary *v, int32_t id)
 {
@@ -661,21 +654,21 @@ static json_t *written(const rt_vocabulary *v, int32_t id)
 }
 
 /* Adds to a template the text of that name or, if it is NULL, a token unless it is RT_NO_ID. */
-static bool put_part(json_t *list, const framing *f, int32_t id, const char *text, int type)
+static bool put_part(json_t *list, const rt_vocabulary *v, int32_t id, const char *text, int type)
 {
     if (!text && id == RT_NO_ID)
         return true;
     return !json_array_append_new(list,
                                   json_pack("{s:{s:o,s:i}}", text ? "Sequence" : "SpecialToken",
-                                            "id", text ? json_string(text) : written(f->v, id),
+                                            "id", text ? json_string(text) : written(v, id),
                                             "type_id", type));
 }
 
-static bool put_meaning(json_t *tokens, const framing *f, int32_t id)
+static bool put_meaning(json_t *tokens, const rt_vocabulary *v, int32_t id)
 {
     if (id == RT_NO_ID)
         return true;
-    json_t *name = written(f->v, id);
+    json_t *name = written(v, id);
     const bool put =
         name && !json_object_setn_new(tokens, json_string_value(name), json_string_length(name),
                                       json_pack("{s:O,s:[i],s:[O]}", "id", name, "ids", (int)id,
@@ -685,16 +678,16 @@ static bool put_meaning(json_t *tokens, const framing *f, int32_t id)
 }
 
 /* Creates the templates "[CLS] A [SEP]" and "[CLS] A [SEP] B [SEP]". */
-static json_t *template_of(const framing *f)
+static json_t *template_of(const rt_vocabulary *v, rt_text_frame f)
 {
     json_t *single = json_array(), *pair = json_array(), *tokens = json_object();
-    bool put = put_meaning(tokens, f, f->first) && put_meaning(tokens, f, f->last);
+    bool put = put_meaning(tokens, v, f.first) && put_meaning(tokens, v, f.last);
     for (int i = 0; i < 2; i++) {
         json_t *list = i ? pair : single;
-        put = put && put_part(list, f, f->first, NULL, 0) && put_part(list, f, 0, "A", 0) &&
-              put_part(list, f, f->last, NULL, 0);
+        put = put && put_part(list, v, f.first, NULL, 0) && put_part(list, v, 0, "A", 0) &&
+              put_part(list, v, f.last, NULL, 0);
     }
-    put = put && put_part(pair, f, 0, "B", 1) && put_part(pair, f, f->last, NULL, 1);
+    put = put && put_part(pair, v, 0, "B", 1) && put_part(pair, v, f.last, NULL, 1);
     json_t *made = json_pack("{s:s,s:o,s:o,s:o}", "type", "TemplateProcessing", "single", single,
                              "pair", pair, "special_tokens", tokens);
     if (put)
@@ -710,10 +703,10 @@ static bool is_template(const json_t *part)
 }
 
 /* Creates a post-processor with another template; other parts of a sequence stay. */
-static json_t *processor_of(const json_t *old, const framing *f)
+static json_t *processor_of(const json_t *old, const rt_vocabulary *v, rt_text_frame f)
 {
     const json_t *parts = json_object_get(old, "processors"), *part;
-    const bool some = f->first != RT_NO_ID || f->last != RT_NO_ID;
+    const bool some = f.first != RT_NO_ID || f.last != RT_NO_ID;
     json_t *list = json_array();
     size_t i;
     bool failed = !list;
@@ -722,7 +715,7 @@ static json_t *processor_of(const json_t *old, const framing *f)
     if (!parts && json_is_object(old) && !is_template(old))
         failed |= json_array_append(list, (json_t *)old) != 0;
     if (some)
-        failed |= json_array_append_new(list, template_of(f)) != 0;
+        failed |= json_array_append_new(list, template_of(v, f)) != 0;
     json_t *made = failed ? NULL
                    : json_array_size(list) > 1
                        ? json_pack("{s:s,s:O}", "type", "Sequence", "processors", list)
@@ -731,26 +724,32 @@ static json_t *processor_of(const json_t *old, const framing *f)
     return made;
 }
 
-/* Returns the text of the file with another post-processor. */
-static char *reframe(const framing *f)
+/* Creates the text of the file with another post-processor. */
+static rt_status reframe(char **text_new, const rt_vocabulary *v, rt_text_frame f)
 {
-    json_t *tokenizer = NULL;
-    char *file = rt_copy_text(f->v->bpe->file), *text = NULL; /* a copy, which parsing changes */
-    if (file && !rt_json_parse(&tokenizer, RT_BPE_VALUES, PIECES, file, strlen(file)).code &&
-        !json_object_set_new(tokenizer, "post_processor",
-                             processor_of(json_object_get(tokenizer, "post_processor"), f)))
-        text = rt_json_dump(tokenizer, JSON_INDENT(2), "\n");
-    json_decref(tokenizer);
+    json_t *tokenizer;
+    char *file = rt_copy_text(v->bpe->file); /* a copy, which parsing changes */
+    if (!file)
+        return rt_out_of_memory(PIECES);
+    rt_status status = rt_json_parse(&tokenizer, RT_BPE_VALUES, PIECES, file, strlen(file));
     rt_free(file);
-    return text;
+    if (status.code)
+        return status;
+    if (!json_object_set_new(tokenizer, "post_processor",
+                             processor_of(json_object_get(tokenizer, "post_processor"), v, f)))
+        *text_new = rt_json_dump(tokenizer, JSON_INDENT(2), "\n");
+    json_decref(tokenizer);
+    return *text_new ? rt_ok() : rt_out_of_memory(PIECES);
 }
 
-char *rt_tokenizer_bpe_file(const rt_vocabulary *v, rt_frame frame)
+rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *v, bool begins, bool ends)
 {
-    const int32_t last = v->bpe->last != RT_NO_ID ? v->bpe->last : v->special.sep;
-    const framing f = {v, frame.begins ? v->special.cls : RT_NO_ID, frame.ends ? last : RT_NO_ID};
-    return f.first == v->bpe->first && f.last == v->bpe->last ? rt_copy_text(v->bpe->file)
-                                                              : reframe(&f);
+    const rt_bpe *bpe = v->bpe;
+    const int32_t last = bpe->last != RT_NO_ID ? bpe->last : v->special.sep;
+    const rt_text_frame f = {begins ? v->special.cls : RT_NO_ID, ends ? last : RT_NO_ID};
+    *text_new = NULL;
+    return f.first == bpe->first && f.last == bpe->last ? rt_vocabulary_write(v, text_new)
+                                                        : reframe(text_new, v, f);
 }
 
 /* ---- the chat template ---- */

@@ -22,15 +22,11 @@
 rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, const char *level,
                             const char **warning) RT_MUST_CHECK;
 
-/* Special tokens that are put around a text. */
-typedef struct rt_frame {
-    bool begins, ends;
-} rt_frame;
-
-/* Returns the tokenizer.json of a vocabulary of level bpe: the bytes that were read, if its
- * post-processor puts exactly these tokens around a text, else with another post-processor. The
- * caller frees it; NULL if the heap is exhausted. */
-char *rt_tokenizer_bpe_file(const rt_vocabulary *vocabulary, rt_frame frame) RT_MUST_CHECK;
+/* Creates the tokenizer.json of a vocabulary of level bpe, whose post-processor puts a token before
+ * a text if `begins`, and after it if `ends`: the bytes that were read if they do so, else with
+ * another post-processor. The caller frees the text. */
+rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *vocabulary, bool begins,
+                                bool ends) RT_MUST_CHECK;
 
 /* Writes the class and the special tokens of tokenizer_config.json at level bpe. */
 void rt_tokenizer_bpe_put(rt_json_object *to, const rt_vocabulary *vocabulary);

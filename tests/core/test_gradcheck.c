@@ -4,7 +4,6 @@
 #include "suite.h"
 
 #include <math.h>
-#include <string.h>
 
 /* y = x^2, with a backward that can be spoilt. */
 typedef enum fault {
@@ -27,25 +26,20 @@ typedef enum fault {
 
 static int calls;
 
+static bool has_kink(fault f)
+{
+    return f == KINK || f == WRONG_BEYOND_KINK;
+}
+
+/* NaN around one of the inputs, too; elements that are right come after it. */
 static real value_of(fault f, real x)
 {
-    switch (f) {
-    case KINK:
-    case WRONG_BEYOND_KINK:
-        return x * x + (real)fabs((double)x);
-    case NOT_FINITE:
+    if (f == NOT_FINITE || (f == NAN_BESIDE && x < 0 && x != (real)-0.5))
         return (real)NAN;
-    case NAN_BESIDE: /* around one of the inputs; elements that are right come after it */
-        return x < 0 && x != (real)-0.5 ? (real)NAN : x * x;
-    case RANDOM_VALUE:
-        return x * x + (real)calls;
-    case ZERO:
-    case NEGATIVE_ZERO:
-    case CONSTANT_UNREACHED:
+    if (f == ZERO || f == NEGATIVE_ZERO || f == CONSTANT_UNREACHED)
         return 0 * x;
-    default:
-        return x * x;
-    }
+    return x * x + (has_kink(f) ? (real)fabs((double)x) : 0) +
+           (f == RANDOM_VALUE ? (real)calls : 0);
 }
 
 static void square_forward(const rt_node *n)
@@ -57,29 +51,19 @@ static void square_forward(const rt_node *n)
 
 static real gradient_of(fault f, real x)
 {
-    const real sign = x == 0 ? 0 : x > 0 ? 1 : -1;
-    switch (f) {
-    case WRONG_SIGN:
-        return -2 * x;
-    case HALF:
-        return x;
-    case KINK:
-        return 2 * x + sign;
-    case WRONG_BEYOND_KINK: /* of the slopes -1 and 1 at 0 */
-        return 2 * x + (x == 0 ? (real)1.2 : sign);
-    case RANDOM_GRADIENT:
-        return 2 * x + (real)calls;
-    case NAN_GRADIENT:
-        return x < 0 ? (real)NAN : 2 * x;
-    case INFINITE_GRADIENT:
-        return x < 0 ? (real)INFINITY : 2 * x;
-    case ZERO:
-        return 0;
-    case NEGATIVE_ZERO:
-        return (real)-0.0;
-    default:
-        return 2 * x;
-    }
+    if (f == ZERO || f == NEGATIVE_ZERO)
+        return f == ZERO ? 0 : (real)-0.0;
+    if (x < 0 && (f == NAN_GRADIENT || f == INFINITE_GRADIENT))
+        return f == NAN_GRADIENT ? (real)NAN : (real)INFINITY;
+    if (f == WRONG_BEYOND_KINK && x == 0) /* of the slopes -1 and 1 */
+        return (real)1.2;
+    if (has_kink(f))
+        return 2 * x + (real)((x > 0) - (x < 0));
+    return (f == WRONG_SIGN ? -2
+            : f == HALF     ? 1
+                            : 2) *
+               x +
+           (f == RANDOM_GRADIENT ? (real)calls : 0);
 }
 
 static void square_backward(const rt_node *n)
@@ -104,29 +88,25 @@ static rt_tensor *square(rt_graph *g, rt_tensor *const *in, void *context)
 
 static real data[] = {1.5, -0.5, 2, 0.25}, grad[4];
 
-static rt_status check_some(fault f, rt_gradcheck_mode mode, size_t samples,
-                            rt_gradcheck_result *result)
+static rt_status check_some(fault f, int mode, size_t samples, rt_gradcheck_result *result)
 {
     rt_tensor x = rt_tensor_of(data, grad, RT_SHAPE_OF(4));
     rt_tensor *inputs[] = {&x};
-    rt_gradcheck_options o = {.mode = mode, .samples = samples};
+    rt_gradcheck_options o = {.mode = (rt_gradcheck_mode)mode, .samples = samples};
     return rt_gradcheck(square, &f, inputs, 1, &o, result);
 }
 
-static rt_status check(fault f, rt_gradcheck_mode mode, rt_gradcheck_result *result)
+static rt_status check(fault f, int mode, rt_gradcheck_result *result)
 {
     return check_some(f, mode, 0, result);
 }
 
 TEST(a_right_gradient_passes_in_every_mode)
 {
-    static const rt_gradcheck_mode modes[] = {RT_GRADCHECK_WEIGHTED, RT_GRADCHECK_JACOBIAN,
-                                              RT_GRADCHECK_DIRECTION};
     rt_gradcheck_result result;
     const real before[] = {1.5, -0.5, 2, 0.25};
-    for (int m = 0; m < 3; m++) {
-        rt_status status = check(NONE, modes[m], &result);
-        ck_assert_msg(!status.code, "%s", status.message);
+    for (int m = RT_GRADCHECK_WEIGHTED; m <= RT_GRADCHECK_DIRECTION; m++) {
+        expect_ok(check(NONE, m, &result));
         ck_assert_double_lt(result.error, 1e-9);
         ck_assert(result.verdict == RT_GRADIENT_RIGHT && result.largest > 0);
         ck_assert(result.judged && !result.kinks && !result.unjudged);
@@ -140,7 +120,7 @@ TEST(a_wrong_gradient_is_found_in_every_mode)
     rt_gradcheck_result result;
     for (int f = 0; f < 2; f++)
         for (int m = RT_GRADCHECK_WEIGHTED; m <= RT_GRADCHECK_DIRECTION; m++) {
-            rt_status status = check(wrong[f], (rt_gradcheck_mode)m, &result);
+            rt_status status = check(wrong[f], m, &result);
             ck_assert_int_eq(status.code, RT_CHECK);
             ck_assert_ptr_nonnull(strstr(status.message, "analytic"));
             ck_assert_double_gt(result.error, 0.01);
@@ -161,7 +141,7 @@ TEST(a_gradient_that_is_not_finite_is_wrong)
         for (int m = RT_GRADCHECK_WEIGHTED; m <= RT_GRADCHECK_DIRECTION; m++)
             for (size_t samples = 0; samples < 3; samples++) {
                 rt_gradcheck_result result;
-                rt_status status = check_some(faults[f], (rt_gradcheck_mode)m, samples, &result);
+                rt_status status = check_some(faults[f], m, samples, &result);
                 ck_assert_int_eq(status.code, RT_CHECK);
                 ck_assert_int_eq(result.verdict, RT_GRADIENT_WRONG);
                 ck_assert_msg(!isfinite(result.error), "error %g", result.error);
@@ -177,7 +157,7 @@ TEST(a_difference_that_is_not_finite_is_wrong)
 {
     for (int m = RT_GRADCHECK_WEIGHTED; m <= RT_GRADCHECK_DIRECTION; m++) {
         rt_gradcheck_result result;
-        ck_assert_int_eq(check(NAN_BESIDE, (rt_gradcheck_mode)m, &result).code, RT_CHECK);
+        ck_assert_int_eq(check(NAN_BESIDE, m, &result).code, RT_CHECK);
         ck_assert_int_eq(result.verdict, RT_GRADIENT_WRONG);
         ck_assert(isnan(result.error) && isnan(result.numeric));
         ck_assert_uint_eq(result.index, m == RT_GRADCHECK_DIRECTION ? 0 : 1);
@@ -193,25 +173,26 @@ TEST(what_backward_never_reached_is_told_from_zero)
         rt_status status = check(unreached[f], RT_GRADCHECK_WEIGHTED, &result);
         ck_assert_str_eq(status.message, "[gradcheck] backward never reached input 0");
         ck_assert_int_eq(result.verdict, RT_GRADIENT_UNREACHED);
-        status = check(zero[f], RT_GRADCHECK_WEIGHTED, &result);
-        ck_assert_msg(!status.code, "%s", status.message);
+        expect_ok(check(zero[f], RT_GRADCHECK_WEIGHTED, &result));
         ck_assert_int_eq(result.verdict, RT_GRADIENT_RIGHT);
     }
 }
 
 TEST(what_is_no_function_is_named)
 {
-    rt_gradcheck_result result;
-    rt_status status = check(RANDOM_VALUE, RT_GRADCHECK_WEIGHTED, &result);
-    ck_assert_int_eq(status.code, RT_CHECK);
-    ck_assert_ptr_nonnull(strstr(status.message, "not deterministic"));
-    ck_assert_int_eq(result.verdict, RT_GRADIENT_UNCHECKED);
-    status = check(RANDOM_GRADIENT, RT_GRADCHECK_WEIGHTED, &result);
-    ck_assert_ptr_nonnull(strstr(status.message, "not deterministic"));
-    ck_assert_int_eq(result.verdict, RT_GRADIENT_UNCHECKED);
-    status = check(NOT_FINITE, RT_GRADCHECK_WEIGHTED, &result);
-    ck_assert_str_eq(status.message, "[gradcheck] output 0 is nan");
-    ck_assert_int_eq(result.verdict, RT_GRADIENT_UNCHECKED);
+    static const struct {
+        fault f;
+        const char *message;
+    } rows[] = {{RANDOM_VALUE, "not deterministic"},
+                {RANDOM_GRADIENT, "not deterministic"},
+                {NOT_FINITE, "[gradcheck] output 0 is nan"}};
+    for (int i = 0; i < ROWS(rows); i++) {
+        rt_gradcheck_result result;
+        const rt_status status = check(rows[i].f, RT_GRADCHECK_WEIGHTED, &result);
+        ck_assert_int_eq(status.code, RT_CHECK);
+        ck_assert_msg(strstr(status.message, rows[i].message), "%d: %s", i, status.message);
+        ck_assert_int_eq(result.verdict, RT_GRADIENT_UNCHECKED);
+    }
 }
 
 /* |x| at 0: its derivative there is anything from -1 to 1. */
@@ -244,12 +225,10 @@ TEST(nothing_is_worse_than_a_nan)
 
 TEST(every_allocation_may_fail)
 {
-    for (size_t n = 1;; n++) {
-        rt_memory_fail_at(n);
-        rt_status status = check(NONE, RT_GRADCHECK_WEIGHTED, NULL);
-        if (!status.code)
-            break;
-        ck_assert_int_eq(status.code, RT_MEMORY);
-        ck_assert_uint_lt(n, 100);
+    rt_code code = RT_MEMORY;
+    FOR_EACH_REFUSAL(code, 1)
+    {
+        code = check(NONE, RT_GRADCHECK_WEIGHTED, NULL).code;
     }
+    ck_assert_int_eq(code, RT_OK);
 }

@@ -5,14 +5,11 @@
 #include "suite.h"
 
 #include <stdint.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 SUITE(.timeout = 20)
-
-/* ---- shared copies ---- */
 
 TEST(equal_texts_have_one_copy)
 {
@@ -54,8 +51,6 @@ TEST(copies_do_not_count_as_blocks_to_free)
     ck_assert_uint_eq(rt_memory_live(), live);
 }
 
-/* ---- large blocks ---- */
-
 /* The system may answer the write of a page with a huge page of 2 MiB; both ends of the block are
  * written, too. */
 TEST(a_large_zeroed_block_costs_only_the_pages_that_are_written)
@@ -81,8 +76,6 @@ TEST(a_large_zeroed_block_costs_only_the_pages_that_are_written)
     ck_assert_int_eq(nonzero, 0);
     rt_free(block);
 }
-
-/* ---- reserved memory ---- */
 
 TEST(an_account_counts_bytes_by_purpose_and_allocates_nothing)
 {

@@ -1,12 +1,8 @@
 #include "core/path.h"
-#include "core/status.h"
 #include "suite.h"
-
-#include <string.h>
 
 enum { LONGEST = RT_PATH_SIZE - 1 };
 
-/* A folder of so many bytes. */
 static const char *folder_of(char folder[2 * RT_PATH_SIZE], size_t length)
 {
     memset(folder, 'f', length);
@@ -17,7 +13,7 @@ static const char *folder_of(char folder[2 * RT_PATH_SIZE], size_t length)
 TEST(folder_and_name_are_joined_by_a_slash)
 {
     char path[RT_PATH_SIZE];
-    ck_assert_int_eq(rt_path_join(path, "runs/a b", "metrics.csv").code, RT_OK);
+    expect_ok(rt_path_join(path, "runs/a b", "metrics.csv"));
     ck_assert_str_eq(path, "runs/a b/metrics.csv");
 }
 

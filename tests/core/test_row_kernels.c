@@ -7,10 +7,7 @@
 #endif
 
 #include "core/real.h"
-#include "core/row_kernels.h"
 #include "suite.h"
-
-#include <stddef.h>
 
 /* Whole numbers: each order of the sum has the same bits. */
 static RT_ROW_FUNCTION(double, weighted_sum, (const real *restrict x, size_t n), (x, n))

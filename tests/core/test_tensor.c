@@ -1,6 +1,5 @@
 /* Tensors, memory and random numbers. */
 
-#include "core/memory.h"
 #include "core/random.h"
 #include "core/tensor.h"
 #include "suite.h"
@@ -8,8 +7,6 @@
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 TEST(shapes_are_counted_and_written)
 {
@@ -78,7 +75,7 @@ TEST(memory_is_zeroed_aligned_and_counted)
 /* Sizes around that from which pages are dropped, in memory that others have written to. */
 TEST(large_memory_is_zeroed_again)
 {
-    static const size_t sizes[] = {(1u << 25) - 1, 1u << 25, (1u << 25) + 12345};
+    static const size_t sizes[] = {(1u << 20) - 1, 1u << 20, (1u << 20) + 12345, 1u << 25};
     for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++)
         for (int turn = 0; turn < 3; turn++) {
             char *block = rt_alloc(sizes[n], 1);
@@ -87,32 +84,6 @@ TEST(large_memory_is_zeroed_again)
             memset(block, 0x5a, sizes[n]);
             rt_free(block);
         }
-}
-
-/* Pages of this process that are in memory; 0 where that is not known. */
-static long resident_pages(void)
-{
-    long size = 0, resident = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (file && fscanf(file, "%ld %ld", &size, &resident) != 2)
-        resident = 0;
-    if (file)
-        fclose(file);
-    return resident;
-}
-
-TEST(large_memory_takes_none_until_it_is_written)
-{
-    const long before = resident_pages();
-    void *block = rt_alloc(1u << 28, 1); /* 65536 pages of 4 KiB */
-    const long taken = resident_pages() - before;
-    ck_assert_ptr_nonnull(block);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    ck_assert_msg(!before || taken < 1024, "%ld pages are taken", taken);
-#else
-    (void)taken;
-#endif
-    rt_free(block);
 }
 
 TEST(the_nth_request_fails_once)
@@ -137,25 +108,21 @@ TEST(random_words_are_philox)
     ck_assert(w[0] == 0xd16cfe09 && w[1] == 0x94fdcceb && w[2] == 0x5001e420 && w[3] == 0x24126ea1);
 }
 
-TEST(uniform_and_normal_numbers_have_their_moments)
+TEST(uniform_numbers_have_their_moments)
 {
     enum { N = 100000 };
     rt_random r = {5, 1, RT_STREAM_CHECK};
-    double sum = 0, squares = 0, normal = 0, normal_squares = 0;
+    double sum = 0, squares = 0;
     int counts[3] = {0};
     for (uint64_t i = 0; i < N; i++) {
-        double u = rt_random_uniform(r, i), z = rt_random_normal(r, i);
+        double u = rt_random_uniform(r, i);
         ck_assert(u >= 0 && u < 1);
         sum += u;
         squares += u * u;
-        normal += z;
-        normal_squares += z * z;
         counts[rt_random_below(r, i, 3)]++;
     }
     ck_assert_double_eq_tol(sum / N, 0.5, 0.005);
     ck_assert_double_eq_tol(squares / N, 1.0 / 3, 0.005);
-    ck_assert_double_eq_tol(normal / N, 0, 0.02);
-    ck_assert_double_eq_tol(normal_squares / N, 1, 0.02);
     for (int i = 0; i < 3; i++)
         ck_assert_double_eq_tol(counts[i], N / 3.0, N * 0.01);
 }

@@ -5,7 +5,9 @@
 
 #include "core/memory.h"
 #include "data/data.h"
+#include "data/keys.h"
 #include "suite.h"
+#include "text/key_value.h"
 
 #include <hdf5.h>
 #include <math.h>
@@ -13,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* An array for a batch, which is freed after the test. It is exactly as large as it must be, so
@@ -73,9 +76,27 @@ static inline rt_data_options options_for(const char *task)
     return o;
 }
 
-static inline void succeeds(rt_status status)
+/* Returns the options of a task with values of some keys, whether these accept them or not:
+ * "length=3 level=char". */
+static inline rt_data_options options_with(const char *task, const char *settings)
 {
-    ck_assert_msg(!status.code, "%s", status.message);
+    rt_data_options o = options_for(task);
+    char name[64] = "data.", value[64];
+    for (int used; sscanf(settings, " %50[a-z_]=%60s%n", name + 5, value, &used) == 2;
+         settings += used) {
+        const rt_key *key = rt_keys_find(&rt_data_keys, name);
+        ck_assert_msg(key != NULL, "%s", name);
+        void *at = (char *)&o + key->offset;
+        if (key->type == RT_KEY_TEXT)
+            *(const char **)at = lasting("%s", value);
+        else if (key->type == RT_KEY_NUMBER)
+            *(double *)at = strtod(value, NULL);
+        else if (key->type == RT_KEY_INTEGER)
+            *(int *)at = (int)strtol(value, NULL, 10);
+        else
+            rt_key_value_set(key, lasting("%s", value), &o);
+    }
+    return o;
 }
 
 static inline void close_source(void *data)
@@ -87,7 +108,7 @@ static inline void close_source(void *data)
 static inline rt_data *source_as(const rt_data_options *o, rt_data_of_model meaning)
 {
     rt_data *data;
-    succeeds(rt_data_open_as(&data, o, meaning));
+    expect_ok(rt_data_open(&data, o, meaning));
     return owned(data, close_source);
 }
 
@@ -103,34 +124,46 @@ static inline rt_data *source(const rt_data_options *o)
     return source_as(o, (rt_data_of_model){0});
 }
 
+/* Returns the first rows of step 0 of a training with seed 1. */
+static inline rt_batch training_of(const rt_data *data, int rows, int length)
+{
+    rt_batch batch = batch_of(rows, length);
+    rt_data_training(data, 1, 0, 0, &batch);
+    return batch;
+}
+
+/* Returns the first rows of an evaluation. */
+static inline rt_batch evaluation_of(const rt_data *data, int rows, int length)
+{
+    rt_batch batch = batch_of(rows, length);
+    rt_data_evaluation(data, 0, &batch);
+    return batch;
+}
+
 /* Opens a source, closes it and returns the status. */
 static inline rt_status status_of(const rt_data_options *o)
 {
     rt_data *data = (rt_data *)&data;
-    const rt_status status = rt_data_open(&data, o, NULL);
+    const rt_status status = rt_data_open(&data, o, (rt_data_of_model){.vocabulary = NULL});
     ck_assert((status.code == RT_OK) == (data != NULL));
     rt_data_close(data);
     return status;
 }
 
-/* Opens a source while the n-th request for memory fails, for n = 1, 2, ... until it is open, and
- * returns that n. No failure leaks. */
-static inline size_t open_with_every_failure(const rt_data_options *o)
+/* Opens a source with each request for memory refused once, of which there are at least `least`. */
+static inline void open_with_refusals(const rt_data_options *o, size_t least)
 {
-    size_t live = rt_memory_live(), n = 0;
-    rt_data *data = NULL;
-    rt_status status;
-    do {
-        rt_memory_fail_at(++n);
-        status = rt_data_open(&data, o, NULL);
-        ck_assert(status.code == RT_OK || status.code == RT_MEMORY);
-        ck_assert((status.code == RT_OK) == (data != NULL));
-        ck_assert_msg(data || rt_memory_live() == live, "failure %zu leaks", n);
-    } while (status.code);
-    ck_assert_msg(n >= 2, "no allocation failed");
-    rt_memory_fail_at(0);
-    rt_data_close(data);
-    return n;
+    rt_code code = RT_MEMORY;
+    const size_t live = rt_memory_live();
+    FOR_EACH_REFUSAL(code, least)
+    {
+        rt_data *data = NULL;
+        code = rt_data_open(&data, o, (rt_data_of_model){.vocabulary = NULL}).code;
+        ck_assert_int_eq(code == RT_OK, data != NULL);
+        rt_data_close(data);
+        ck_assert_uint_eq(rt_memory_live(), live);
+    }
+    ck_assert_int_eq(code, RT_OK);
 }
 
 /* Expects a message with these words in it. */
@@ -146,15 +179,8 @@ static inline void is_refused(const rt_data_options *o, const rt_vocabulary *giv
                               const char *words)
 {
     rt_data *data = (rt_data *)&data;
-    is_error(rt_data_open(&data, o, given), code, words);
+    is_error(rt_data_open(&data, o, (rt_data_of_model){.vocabulary = given}), code, words);
     ck_assert_ptr_null(data);
-}
-
-/* Expects this message. */
-static inline void is_status(rt_status status, rt_code code, const char *message)
-{
-    ck_assert_str_eq(status.message, message);
-    ck_assert_int_eq(status.code, code);
 }
 
 /* `message` is what follows the name of the file. */
@@ -182,18 +208,14 @@ static inline void make_folder(void)
     ck_assert(mkdtemp(folder) != NULL);
 }
 
-static inline const char *path_in_folder(const char *name, char path[RT_PATH_SIZE])
+static inline const char *in_folder(const char *name)
 {
-    snprintf(path, RT_PATH_SIZE, "%s/%s", folder, name);
-    return path;
+    return lasting("%s/%s", folder, name);
 }
-#define in_folder(name) path_in_folder(name, (char[RT_PATH_SIZE]){0})
 
 static inline void remove_folder(void)
 {
-    char command[100];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    ck_assert_int_eq(system(command), 0);
+    ck_assert_int_eq(system(lasting("rm -rf '%s'", folder)), 0);
 }
 
 static inline const char *write_file(const char *path, const void *bytes, size_t count)
@@ -205,9 +227,22 @@ static inline const char *write_file(const char *path, const void *bytes, size_t
     return path;
 }
 
-static inline void set_file(rt_data_options *o, const char *path)
+/* Writes a text into the folder and returns the path. */
+static inline const char *write_text(const char *name, const char *text)
 {
-    o->file = lasting("%s", path);
+    return write_file(in_folder(name), text, strlen(text));
+}
+
+/* Opens a file without the permission to read it. Root becomes another user for that. */
+static inline rt_status status_without_permission(const rt_data_options *o, const char *path)
+{
+    const uid_t user = geteuid(), somebody = 65534;
+    ck_assert_int_eq(chmod(path, 0), 0);
+    ck_assert_int_eq(chmod(folder, 0755), 0);
+    ck_assert_int_eq(seteuid(user ? user : somebody), 0);
+    const rt_status status = status_of(o);
+    ck_assert_int_eq(seteuid(user), 0);
+    return status;
 }
 
 /* How a data set is stored; zeroed: in one piece, as int32. */

@@ -4,14 +4,10 @@
 
 #include "text/process.h"
 
-#include "core/memory.h"
 #include "suite.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -42,14 +38,19 @@ static rt_status run_within(rt_child_limits l, rt_child_work *work, void *contex
     return status;
 }
 
-static void expect(rt_child_limits l, rt_child_work *work, rt_code code, const char *message)
+static void expect_with(rt_child_limits l, rt_child_work *work, void *context, rt_code code,
+                        const char *message)
 {
     unsigned char *answer;
     size_t size;
-    rt_status status = run_within(l, work, NULL, &answer, &size);
+    const rt_status status = run_within(l, work, context, &answer, &size);
     rt_free(answer);
-    ck_assert_str_eq(status.message, message);
-    ck_assert_int_eq(status.code, code);
+    is_status(status, code, message);
+}
+
+static void expect(rt_child_limits l, rt_child_work *work, rt_code code, const char *message)
+{
+    expect_with(l, work, NULL, code, message);
 }
 
 static double seconds(void)
@@ -87,15 +88,13 @@ TEST(an_answer_of_any_size_comes_back)
         ck_assert_uint_eq(same, size);
         rt_free(answer);
     }
-}
-
-TEST(an_answer_longer_than_allowed_is_refused)
-{
-    unsigned char *answer;
-    size_t wanted = limits.answer + 1, size;
-    rt_status status = run_within(limits, count_up, &wanted, &answer, &size);
-    ck_assert_str_eq(status.message, "the parser returned an invalid reply");
-    ck_assert_int_eq(status.code, RT_CHECK);
+    /* an answer longer than allowed is refused */
+    expect_with(limits, count_up, &(size_t){limits.answer + 1}, RT_CHECK,
+                "the parser returned an invalid reply");
+    /* children that nobody waits for answer too */
+    signal(SIGCHLD, SIG_IGN);
+    expect_with(limits, count_up, &(size_t){5}, RT_OK, "");
+    signal(SIGCHLD, SIG_DFL);
 }
 
 WORK(complain)
@@ -103,19 +102,9 @@ WORK(complain)
     return rt_error(RT_DATA, "a\033[2J\nb \xc3\xa9");
 }
 
-TEST(a_message_comes_back_without_what_would_control_a_terminal)
-{
-    expect(limits, complain, RT_DATA, "a?[2J?b \xc3\xa9");
-}
-
 WORK(claim_success_of_a_check)
 {
     return rt_error(RT_CHECK, "all is well");
-}
-
-TEST(a_status_that_no_work_has_is_refused)
-{
-    expect(limits, claim_success_of_a_check, RT_CHECK, "the parser returned an invalid reply");
 }
 
 TEST(what_the_child_changes_is_not_seen)
@@ -145,13 +134,6 @@ WORK(die)
 WORK(leave)
 {
     _exit(3);
-}
-
-TEST(a_child_that_ends_badly_is_told)
-{
-    expect(limits, crash, RT_CHECK, "reading it crashed (signal 6)");
-    expect(limits, die, RT_CHECK, "reading it crashed (signal 9)");
-    expect(limits, leave, RT_CHECK, "reading it ended with code 3");
 }
 
 static volatile int endless = 1;
@@ -229,12 +211,8 @@ WORK(lie_about_it)
 
 TEST_ROWS(what_a_child_says_is_not_believed, 0, ROWS(lies))
 {
-    unsigned char *answer;
-    size_t size;
     lie l = lies[_i];
-    rt_status status = run_within(limits, lie_about_it, &l, &answer, &size);
-    ck_assert_str_eq(status.message, "the parser returned an invalid reply");
-    ck_assert_int_eq(status.code, RT_CHECK);
+    expect_with(limits, lie_about_it, &l, RT_CHECK, "the parser returned an invalid reply");
 }
 
 WORK(say_nothing)
@@ -248,10 +226,23 @@ WORK(hang_up)
     return sleep_on(context, answer_new, size);
 }
 
-TEST(a_child_that_says_nothing_is_told)
+static const struct {
+    rt_child_work *work;
+    rt_code code;
+    const char *message;
+} ends[] = {
+    {complain, RT_DATA, "a?[2J?b \xc3\xa9"}, /* without what would control a terminal */
+    {claim_success_of_a_check, RT_CHECK, "the parser returned an invalid reply"},
+    {crash, RT_CHECK, "reading it crashed (signal 6)"},
+    {die, RT_CHECK, "reading it crashed (signal 9)"},
+    {leave, RT_CHECK, "reading it ended with code 3"},
+    {say_nothing, RT_CHECK, "the parser returned no reply"},
+    {hang_up, RT_CHECK, "reading it crashed (signal 9)"},
+};
+
+TEST_ROWS(the_end_of_a_child_is_told, 0, ROWS(ends))
 {
-    expect(limits, say_nothing, RT_CHECK, "the parser returned no reply");
-    expect(limits, hang_up, RT_CHECK, "reading it crashed (signal 9)");
+    expect(limits, ends[_i].work, ends[_i].code, ends[_i].message);
 }
 
 /* ---- what is around it ---- */
@@ -267,20 +258,12 @@ WORK(tell_descriptors)
 
 TEST(a_child_has_one_descriptor_only)
 {
-    unsigned char *answer;
-    size_t size;
     for (int turn = 0; turn < 2; turn++) {
-        int files[2] = {open("/dev/null", O_RDWR), open("/dev/null", O_RDWR)};
-        if (turn) {
-            const int first = files[0];
-            files[0] = files[1];
-            files[1] = first;
-        }
+        const int opened[2] = {open("/dev/null", O_RDWR), open("/dev/null", O_RDWR)};
+        int files[2] = {opened[turn], opened[!turn]};
         rt_child_limits l = limits;
         l.keep = files[0];
-        rt_status status = run_within(l, tell_descriptors, files, &answer, &size);
-        ck_assert_str_eq(status.message, "");
-        rt_free(answer);
+        expect_with(l, tell_descriptors, files, RT_OK, "");
         close(files[0]);
         close(files[1]);
     }
@@ -337,17 +320,6 @@ TEST(a_signal_does_not_wait_for_the_limit)
     alarm(left);
 }
 
-TEST(children_that_nobody_waits_for_answer_too)
-{
-    unsigned char *answer;
-    size_t wanted = 5, size;
-    signal(SIGCHLD, SIG_IGN);
-    rt_status status = run_within(limits, count_up, &wanted, &answer, &size);
-    ck_assert_str_eq(status.message, "");
-    rt_free(answer);
-    signal(SIGCHLD, SIG_DFL);
-}
-
 WORK(answer_nothing)
 {
     return rt_ok();
@@ -364,16 +336,12 @@ TEST(no_descriptors_and_no_memory_are_errors)
     none = before;
     none.rlim_cur = (rlim_t)next + 1;
     setrlimit(RLIMIT_NOFILE, &none);
-    rt_status status = rt_child_run(count_up, &wanted, &limits, &answer, &size);
+    const rt_status status = rt_child_run(count_up, &wanted, &limits, &answer, &size);
     setrlimit(RLIMIT_NOFILE, &before);
-    ck_assert_str_eq(status.message, "cannot make a pipe: Too many open files");
-    ck_assert_int_eq(status.code, RT_IO);
+    is_status(status, RT_IO, "cannot make a pipe: Too many open files");
     ck_assert_ptr_null(answer);
     rt_memory_fail_at(1);
-    status = run_within(limits, answer_nothing, NULL, &answer, &size);
-    rt_memory_fail_at(0);
-    ck_assert_str_eq(status.message, "out of memory for what was read of a file");
-    ck_assert_int_eq(status.code, RT_MEMORY);
+    expect(limits, answer_nothing, RT_MEMORY, "out of memory for what was read of a file");
 }
 
 /* A slow disk reads 8 MiB in a second. */

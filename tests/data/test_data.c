@@ -1,17 +1,11 @@
 /* Properties of every source: its refusals, and the dependences of a sequence. */
 
-#include "data/data.h"
-#include "data/keys.h"
 #include "samples.h"
-#include "text/key_value.h"
 
-#include <limits.h>
+static const char pangram[] = "the quick brown fox jumps over the lazy dog, again and again; a "
+                              "text of some bytes is enough to be cut into many short windows.";
 
-static const char pangram[] = "the quick brown fox jumps over the lazy dog, again and again; "
-                              "a text of some bytes is enough to be cut into many short windows.";
-
-/* Eighty different texts of one to seven letters, each with a label; those of tag are sentences
- * of one token. */
+/* Eighty different texts of 1 to 7 letters with labels; for tag, sentences of one token. */
 static void write_labelled(bool tag)
 {
     char text[4000] = "text\tlabel\n";
@@ -26,8 +20,7 @@ static void write_labelled(bool tag)
 /* Options with the file that the task needs. */
 static rt_data_options prepared(int task)
 {
-    rt_data_options o = options_for(rt_data_task_name(task));
-    o.eval_fraction = 0.5;
+    rt_data_options o = options_with(rt_data_task_name(task), "eval_fraction=0.5");
     if (task == task_named("tokens")) {
         int64_t ids[200];
         for (int i = 0; i < 200; i++)
@@ -35,9 +28,9 @@ static rt_data_options prepared(int task)
         write_ids(&o, (storage){0}, ids, 200);
     } else if (rt_data_task_labelled(task)) {
         write_labelled(task == task_named("tag"));
-        set_file(&o, in_folder("a.tsv"));
+        o.file = in_folder("a.tsv");
     } else {
-        set_file(&o, write_file(in_folder("a"), pangram, sizeof pangram - 1));
+        o.file = write_file(in_folder("a"), pangram, sizeof pangram - 1);
     }
     return o;
 }
@@ -58,14 +51,6 @@ static void draw(const rt_data *data, bool evaluation, uint32_t first_row, rt_ba
         rt_data_training(data, 5, 8, first_row, batch);
 }
 
-static int count_tasks(void)
-{
-    int count = 0;
-    while (rt_data_task_name(count))
-        count++;
-    return count;
-}
-
 SUITE(.setup = make_folder, .teardown = remove_folder)
 
 /* Configurations have these words; more may be added. */
@@ -73,9 +58,9 @@ TEST(tasks_have_names_of_their_own)
 {
     static const char *const names[] = {"copy",   "reverse", "shift", "sort",
                                         "recall", "order",   "text",  "tokens"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (int i = 0; i < ROWS(names); i++)
         ck_assert_str_eq(rt_data_task_name(task_named(names[i])), names[i]);
-    for (int task = 0; task < count_tasks(); task++)
+    for (int task = 0; rt_data_task_name(task); task++)
         ck_assert_msg(task_named(rt_data_task_name(task)) == task, "'%s' is the name of two tasks",
                       rt_data_task_name(task));
     ck_assert_ptr_null(rt_data_task_name(-1));
@@ -103,19 +88,19 @@ TEST(a_sequence_does_not_depend_on_its_batch)
 
 TEST(seed_step_and_number_each_change_the_sequences)
 {
-    enum { ROWS = 8 };
+    enum { COUNT = 8 };
+    static const struct {
+        uint64_t seed;
+        uint32_t step, first;
+    } draws[] = {{1, 0, 0}, {UINT64_C(1) << 32 | 1, 0, 0}, {1, 1, 0}, {1, 0, COUNT}};
     for (int task = 0; rt_data_task_name(task); task++) {
         rt_data *data = open_task(task);
-        rt_batch batch = batch_of(ROWS, 10), other = batch_of(ROWS, 10);
-        rt_data_training(data, 1, 0, 0, &batch);
-        rt_data_training(data, 1, 0, 0, &other);
-        ck_assert(same_rows(&batch, 0, &other, 0, ROWS));
-        rt_data_training(data, UINT64_C(1) << 32 | 1, 0, 0, &other);
-        ck_assert(!same_rows(&batch, 0, &other, 0, ROWS));
-        rt_data_training(data, 1, 1, 0, &other);
-        ck_assert(!same_rows(&batch, 0, &other, 0, ROWS));
-        rt_data_training(data, 1, 0, ROWS, &other);
-        ck_assert(!same_rows(&batch, 0, &other, 0, ROWS));
+        rt_batch batch = training_of(data, COUNT, 10), other = batch_of(COUNT, 10);
+        for (int i = 0; i < ROWS(draws); i++) {
+            rt_data_training(data, draws[i].seed, draws[i].step, draws[i].first, &other);
+            ck_assert_msg(same_rows(&batch, 0, &other, 0, COUNT) == !i, "%s: draw %d",
+                          rt_data_task_name(task), i);
+        }
     }
 }
 
@@ -135,32 +120,23 @@ TEST(training_never_repeats_evaluation_even_with_its_seed)
     }
 }
 
-TEST(evaluation_depends_on_its_own_seed)
-{
-    rt_data_options o = options_for("copy");
-    rt_data *data = source(&o);
-    o.eval_seed++;
-    rt_data *other_data = source(&o);
-    rt_batch batch = batch_of(4, 32), other = batch_of(4, 32);
-    rt_data_evaluation(data, 0, &batch);
-    rt_data_evaluation(other_data, 0, &other);
-    ck_assert(!same_rows(&batch, 0, &other, 0, 4));
-}
-
 TEST(a_source_tells_its_sizes)
 {
-    rt_data_options o = options_for("copy");
-    o.vocab = 77;
+    rt_data_options o = options_with("copy", "vocab=77");
     rt_data *data = source(&o);
     ck_assert_int_eq(rt_data_vocab(data), 77);
     ck_assert_int_eq(rt_data_length(data), 32);
     ck_assert_int_eq(rt_data_evaluation_rows(data, 32), LONG_MAX);
     ck_assert_int_eq(rt_data_status(data).code, RT_OK);
     rt_data_close(NULL);
+    /* evaluation depends on its own seed */
+    const rt_batch batch = evaluation_of(source(&o), 4, 32);
+    o.eval_seed++;
+    const rt_batch other = evaluation_of(source(&o), 4, 32);
+    ck_assert(!same_rows(&batch, 0, &other, 0, 4));
 }
 
-/* A label is a class, one at the first token of each sequence or one for a token, or the id of a
- * token. */
+/* A label is one class at [CLS], a class for a token, or the id of a token. */
 TEST(labels_are_classes_where_the_task_has_them)
 {
     enum { ROWS = 8, LENGTH = 10 };
@@ -205,7 +181,6 @@ TEST(without_a_text_there_is_no_vocabulary)
     }
 }
 
-/* Opening refuses what checking refuses. */
 static void refused(const rt_data_options *o, const char *message)
 {
     is_status(rt_data_check(o), RT_CONFIG, message);
@@ -214,33 +189,20 @@ static void refused(const rt_data_options *o, const char *message)
 
 TEST(a_task_that_does_not_exist_is_refused)
 {
-    const int count = count_tasks(), missing[] = {-1, count, INT_MIN, INT_MAX};
+    int count = 0;
     rt_data_options o = options_for("copy");
-    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++) {
+    while (rt_data_task_name(count))
+        count++;
+    const int missing[] = {-1, count, INT_MIN, INT_MAX};
+    for (int i = 0; i < ROWS(missing); i++) {
         o.task = missing[i];
         refused(&o, lasting("data.task must be from 0 to %d; got %d", count - 1, missing[i]));
     }
 }
 
-/* Options of a task with values of some keys, whatever their keys accept: "length=3 distance=0". */
-static rt_data_options with(const char *task, const char *settings)
-{
-    rt_data_options o = options_for(task);
-    char name[64] = "data.", value[64];
-    for (int used; sscanf(settings, " %50[a-z_]=%60s%n", name + 5, value, &used) == 2;
-         settings += used) {
-        const rt_key *key = rt_keys_find(&rt_data_keys, name);
-        ck_assert_msg(key != NULL, "%s", name);
-        void *at = (char *)&o + key->offset;
-        if (key->type == RT_KEY_TEXT)
-            *(const char **)at = lasting("%s", value);
-        else if (key->type == RT_KEY_NUMBER)
-            *(double *)at = strtod(value, NULL);
-        else
-            *(int *)at = (int)strtol(value, NULL, 10);
-    }
-    return o;
-}
+#define VOCABULARY_OF_BYTES                                                                        \
+    "data.vocab_file is for data.level = char, wordpiece, bpe or residue: level byte has all "     \
+    "bytes as its vocabulary"
 
 static const struct {
     const char *task, *settings;
@@ -304,7 +266,7 @@ static const struct {
     {"text", "file=a.txt mask_probability=nan",
      "data.mask_probability must be above 0 and at most 1; got nan"},
     {"text", "file=a.txt mask_probability=1", NULL},
-    {"text", "file=a.txt mask_probability=0 objective=1", NULL}, /* lm: nothing is hidden */
+    {"text", "file=a.txt mask_probability=0 objective=lm", NULL}, /* lm: nothing is hidden */
     {"text", "file=a.txt eval_fraction=1",
      "data.eval_fraction must be at least 0 and below 1; got 1"},
     {"text", "file=a.txt eval_fraction=-0.5",
@@ -312,6 +274,8 @@ static const struct {
     {"text", "file=a.txt eval_fraction=nan",
      "data.eval_fraction must be at least 0 and below 1; got nan"},
     {"text", "file=a.txt eval_fraction=0", NULL},
+    {"text", "file=a.txt vocab_file=vocab.txt", VOCABULARY_OF_BYTES},
+    {"text", "file=a.txt vocab_file=vocab.txt level=char", NULL},
     {"tokens", "file=ids.h5:/ids eval_fraction=1",
      "data.eval_fraction must be at least 0 and below 1; got 1"},
     {"tokens", "file=a.bin documents=line",
@@ -322,38 +286,31 @@ static const struct {
      "data.eval_file must name a table for classify, FILE.tsv or FILE.csv; got 'b'"},
     {"tag", "file=a eval_fraction=1", "data.eval_fraction must be at least 0 and below 1; got 1"},
     {"tag", "file=a length=2", "data.length must be at least 3 for tag; got 2"},
-    {"tag", "file=a vocab_file=vocab.txt",
-     "data.vocab_file is for data.level = char, wordpiece, bpe or residue: level byte has all "
-     "bytes as its vocabulary"},
+    {"tag", "file=a vocab_file=vocab.txt", VOCABULARY_OF_BYTES},
 };
 
 TEST_ROWS(what_no_sequence_can_have_is_refused, 0, ROWS(checked))
 {
-    const rt_data_options o = with(checked[_i].task, checked[_i].settings);
+    const rt_data_options o = options_with(checked[_i].task, checked[_i].settings);
     if (checked[_i].message)
         refused(&o, checked[_i].message);
     else
-        succeeds(rt_data_check(&o));
+        expect_ok(rt_data_check(&o));
 }
 
 TEST(a_token_file_is_named_with_its_data_set)
 {
     static const char *const wrong[] = {"", "ids.h5", "ids.h5:ids", ":/ids", "/folder/ids.h5:"};
     rt_data_options o = options_for("tokens");
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        set_file(&o, wrong[i]);
-        refused(
-            &o,
-            lasting(
-                "data.file must name a file and a data set for tokens, as in ids.h5:/train, or a "
-                "file that ends in .bin or .npy; got '%s'",
-                wrong[i]));
+    for (int i = 0; i < ROWS(wrong); i++) {
+        o.file = lasting("%s", wrong[i]);
+        refused(&o, lasting("data.file must name a file and a data set for tokens, as in "
+                            "ids.h5:/train, or a file that ends in .bin or .npy; got '%s'",
+                            wrong[i]));
     }
-    set_file(&o, "ids.h5:/ids");
-    succeeds(rt_data_check(&o));
-    char long_name[RT_PATH_SIZE + 1] = "";
-    memset(long_name, 'x', RT_PATH_SIZE);
-    o.file = lasting("%s:/ids", long_name);
+    o.file = "ids.h5:/ids";
+    expect_ok(rt_data_check(&o));
+    o.file = lasting("%0*d:/ids", RT_PATH_SIZE, 0);
     refused(&o, "data.file must name files with less than 4096 bytes; got 4096");
 }
 
@@ -373,16 +330,10 @@ static void add_line(void *context, const char *const *options, const char *mess
     ck_assert_uint_lt(t->used, sizeof t->lines);
 }
 
-static void between(const rt_data_options *o, const char *expected)
-{
-    told t = {0};
-    rt_data_rules(o, add_line, &t);
-    ck_assert_str_eq(t.lines, expected);
-}
-
 static const struct {
     const char *task, *settings, *options;
 } rules[] = {
+    {NULL, "", "data.task\n"},
     {"order", "", ""},
     {"order", "length=2 vocab=6", "data.task data.length\ndata.task data.vocab\n"},
     {"shift", "distance=31", "data.task data.distance data.length\n"},
@@ -398,24 +349,23 @@ static const struct {
     {"tokens", "eval_fraction=1 file=ids.h5:/ids", "data.task data.eval_fraction\n"},
 };
 
-TEST(a_rule_names_the_options_it_is_between)
+TEST_ROWS(a_rule_names_the_options_it_is_between, 0, ROWS(rules))
 {
-    rt_data_options o = options_for("order");
-    for (int i = 0; i < ROWS(rules); i++) {
-        const rt_data_options of_row = with(rules[i].task, rules[i].settings);
-        between(&of_row, rules[i].options);
-    }
-    o.task = -1;
-    between(&o, "data.task\n");
+    told t = {0};
+    rt_data_options o = options_with(rules[_i].task ? rules[_i].task : "order", rules[_i].settings);
+    if (!rules[_i].task)
+        o.task = -1;
+    rt_data_rules(&o, add_line, &t);
+    ck_assert_str_eq(t.lines, rules[_i].options);
 }
 
 TEST(every_allocation_may_fail)
 {
     for (int task = 0; rt_data_task_name(task); task++) {
         rt_data_options o = prepared(task);
-        open_with_every_failure(&o);
+        open_with_refusals(&o, 1);
         o.level = RT_LEVEL_CHAR;
-        open_with_every_failure(&o);
+        open_with_refusals(&o, 1);
     }
 }
 

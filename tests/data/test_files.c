@@ -3,8 +3,7 @@
 #include "samples.h"
 
 #include "text/durable_file.h"
-
-#include <sys/stat.h>
+#include "text/files.h"
 
 static rt_status status_at(const char *list, rt_level level, int length, double eval_fraction)
 {
@@ -12,18 +11,13 @@ static rt_status status_at(const char *list, rt_level level, int length, double 
     o.length = length;
     o.level = level;
     o.eval_fraction = eval_fraction;
-    set_file(&o, list);
+    o.file = lasting("%s", list);
     return status_of(&o);
 }
 
 static rt_status status_of_bytes(const char *list, int length, double eval_fraction)
 {
     return status_at(list, RT_LEVEL_BYTE, length, eval_fraction);
-}
-
-static rt_status status_of_characters(const char *list)
-{
-    return status_at(list, RT_LEVEL_CHAR, 2, 0.1);
 }
 
 static void refused(const char *list, const char *path, const char *message)
@@ -33,34 +27,32 @@ static void refused(const char *list, const char *path, const char *message)
 
 SUITE(.setup = make_folder, .teardown = remove_folder)
 
-TEST(a_missing_file_is_named)
+TEST(a_file_that_cannot_be_read_is_named)
 {
-    const char *there = write_file(in_folder("a"), "abc", 3);
-    const char *missing = in_folder("b");
-    refused(missing, missing, ": No such file or directory (data.file)");
-    refused(lasting("%s,%s", there, missing), missing, ": No such file or directory (data.file)");
-}
-
-TEST(what_is_no_text_is_named)
-{
-    const char *full = write_file(in_folder("a"), "abc", 3);
-    const char *empty = write_file(in_folder("b"), "", 0);
+    static const char absent[] = ": No such file or directory (data.file)";
+    const char *there = write_text("a", "abc"), *missing = in_folder("c");
+    const char *empty = write_text("b", "");
+    refused(missing, missing, absent);
+    refused(lasting("%s,%s", there, missing), missing, absent);
     refused(folder, folder, ": Is a directory (data.file)");
     refused("/dev/zero", "/dev/zero", ": data.file must be a regular file");
-    refused(lasting("%s,%s", full, empty), empty, ": data.file must hold text; the file is empty");
+    refused(lasting("%s,%s", there, empty), empty, ": data.file must hold text; the file is empty");
+    rt_data_options o = options_for("text");
+    o.file = there;
+    is_data_error(status_without_permission(&o, there), there, ": Permission denied (data.file)");
 }
 
-/* Nothing is unreadable for root, who therefore becomes somebody else for a moment. */
-TEST(a_file_without_permission_is_named)
+/* What fits of the long path names the folder that is there. */
+TEST(folders_of_an_empty_or_too_long_path_are_not_made)
 {
-    const uid_t user = geteuid(), somebody = 65534;
-    const char *path = write_file(in_folder("a"), "abc", 3);
-    ck_assert_int_eq(chmod(path, 0), 0);
-    ck_assert_int_eq(chmod(folder, 0755), 0);
-    ck_assert_int_eq(seteuid(user ? user : somebody), 0);
-    rt_status status = status_of_bytes(path, 4, 0.1);
-    ck_assert_int_eq(seteuid(user), 0);
-    is_data_error(status, path, ": Permission denied (data.file)");
+    char longer[RT_PATH_SIZE + 2];
+    snprintf(longer, sizeof longer, "%s", folder);
+    for (size_t at = strlen(longer); at + 2 < sizeof longer; at += 2)
+        memcpy(longer + at, "/.", 3);
+    is_status(rt_folders_make(""), RT_IO, ": No such file or directory");
+    ck_assert_int_eq(rt_folders_make(longer).code, RT_IO);
+    ck_assert(!rt_folders_make(lasting("%s/a/b", folder)).code);
+    ck_assert(!rmdir(in_folder("a/b")) && !rmdir(in_folder("a")));
 }
 
 /* Files of this kind say that they have 4096 bytes and then give fewer. */
@@ -72,63 +64,48 @@ TEST(a_file_that_ends_before_its_size_is_named)
     is_error(status_of_bytes(path, 4, 0.1), RT_DATA, "changed while it was read");
 }
 
-static const char *write_hole(const char *path, off_t size)
-{
-    write_file(path, "a", 1);
-    ck_assert_int_eq(truncate(path, size), 0);
-    return path;
-}
-
 /* The source itself is the one request: none is made for the text. */
 TEST(a_huge_file_is_refused_before_memory_is_asked_for)
 {
-    const char *huge = write_hole(in_folder("a"), (off_t)1 << 31);
-    const char *half = write_hole(in_folder("b"), (off_t)1 << 30);
+    static const char message[] =
+        ": data.file can be read into memory up to 2147483647 bytes; it has 2147483648";
+    const char *huge = write_text("a", "a"), *half = write_text("b", "a");
+    const char *halves = lasting("%s,%s", half, half);
+    ck_assert(!truncate(huge, (off_t)1 << 31) && !truncate(half, (off_t)1 << 30));
     size_t before = rt_memory_requests();
-    refused(huge, huge,
-            ": data.file can be read into memory up to 2147483647 bytes; it has 2147483648");
-    refused(lasting("%s,%s", half, half), half,
-            ": data.file can be read into memory up to 2147483647 bytes; it has 2147483648");
-    ck_assert_uint_eq(rt_memory_requests() - before, 11); /* for names and lists */
+    refused(huge, huge, message);
+    refused(halves, half, message);
+    ck_assert_uint_eq(rt_memory_requests() - before, 9); /* for names and lists */
 }
 
-TEST(characters_are_counted_not_their_bytes)
-{
-    const char *path = write_file(in_folder("a"), "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", 8);
-    is_data_error(status_at(path, RT_LEVEL_CHAR, 6, 0), path,
-                  ": data.length 6 needs 5 characters for training and as many for evaluation; "
-                  "data.file has 4: 4 for training and 4 for evaluation (data.eval_fraction 0)");
-}
-
-/* Ten bytes, of which a fifth is kept: windows of up to two bytes fit in both parts. */
 TEST(a_text_must_hold_a_window_of_each_kind)
 {
-    const char *path = write_file(in_folder("a"), "0123456789", 10);
-    ck_assert_int_eq(status_of_bytes(path, 3, 0.2).code, RT_OK);
-    is_data_error(
-        status_of_bytes(path, 4, 0.2), path,
-        ": data.length 4 needs 3 bytes for training and as many for evaluation; data.file "
-        "has 10: 8 for training and 2 for evaluation (data.eval_fraction 0.2)");
-    ck_assert_int_eq(status_of_bytes(path, 4, 0.8).code, RT_DATA);
-    ck_assert_int_eq(status_of_bytes(path, 2, 0.01).code, RT_DATA);
-    ck_assert_int_eq(status_of_bytes(path, 11, 0).code, RT_OK);
-    ck_assert_int_eq(status_of_bytes(path, 12, 0).code, RT_DATA);
-    ck_assert_int_eq(status_of_bytes(path, INT32_MAX, 0).code, RT_DATA);
+    static const struct {
+        int length;
+        double eval_fraction;
+        rt_code code;
+    } rows[] = {{4, 0.8, RT_DATA},
+                {2, 0.01, RT_DATA},
+                {11, 0, RT_OK},
+                {12, 0, RT_DATA},
+                {INT32_MAX, 0, RT_DATA}};
+    const char *path = write_text("a", "0123456789");
+    for (int i = 0; i < ROWS(rows); i++)
+        ck_assert_msg(status_of_bytes(path, rows[i].length, rows[i].eval_fraction).code ==
+                          rows[i].code,
+                      "row %d: code %d expected", i, rows[i].code);
 }
 
 /* One window over all of it shows the order; what is hidden is read off its label. */
 TEST(files_are_joined_in_their_order)
 {
-    const char *first = write_file(in_folder("a"), "cab", 3);
-    const char *second = write_file(in_folder("b"), "bed", 3);
-    rt_data_options o = options_for("text");
-    o.length = 10;
-    o.eval_fraction = 0;
+    const char *first = write_text("a", "cab");
+    const char *second = write_text("b", "bed");
+    rt_data_options o = options_with("text", "length=10 eval_fraction=0");
     o.file = lasting(" %s , %s,%s", first, second, first);
     rt_data *data = source(&o);
-    rt_batch batch = batch_of(1, 10);
     char read[10] = "";
-    rt_data_training(data, 1, 0, 0, &batch);
+    rt_batch batch = training_of(data, 1, 10);
     for (int t = 1; t < 10; t++)
         read[t - 1] = (char)(original(&batch, t) - RT_FIRST_SYMBOL);
     ck_assert_str_eq(read, "cabbedcab");
@@ -146,24 +123,20 @@ TEST(characters_that_are_not_utf8_are_named)
                  {"a\xed\xa0\x80", 0xed, 1},      {"a\xf4\x90\x80\x80", 0xf4, 1},
                  {"a\xc0\xaf", 0xc0, 1}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        const char *path = write_file(in_folder("a"), wrong[i].text, strlen(wrong[i].text));
-        is_data_error(status_of_characters(path), path,
+        const char *path = write_text("a", wrong[i].text);
+        is_data_error(status_at(path, RT_LEVEL_CHAR, 2, 0.1), path,
                       lasting(": data.level = char needs UTF-8; byte 0x%02x at offset %d is not",
                               wrong[i].byte, wrong[i].offset));
         ck_assert_int_eq(status_of_bytes(path, 2, 0).code, RT_OK);
     }
-}
-
-/* Offsets count from the start of the file that is wrong, and no character lies across two. */
-TEST(a_character_lies_in_one_file)
-{
-    const char *good = write_file(in_folder("a"), "\xc3\xa9\xc3\xa9", 4);
-    const char *bad = write_file(in_folder("b"), "ok \xff", 4);
-    is_data_error(status_of_characters(lasting("%s,%s", good, bad)), bad,
+    /* offsets count from the start of the file that is wrong, and no character lies across two */
+    const char *good = write_text("a", "\xc3\xa9\xc3\xa9");
+    const char *bad = write_text("b", "ok \xff");
+    is_data_error(status_at(lasting("%s,%s", good, bad), RT_LEVEL_CHAR, 2, 0.1), bad,
                   ": data.level = char needs UTF-8; byte 0xff at offset 3 is not");
-    const char *start = write_file(in_folder("a"), "abc\xc3", 4);
-    const char *end = write_file(in_folder("b"), "\xa9", 1);
-    is_data_error(status_of_characters(lasting("%s,%s", start, end)), start,
+    const char *start = write_text("a", "abc\xc3");
+    const char *end = write_text("b", "\xa9");
+    is_data_error(status_at(lasting("%s,%s", start, end), RT_LEVEL_CHAR, 2, 0.1), start,
                   ": data.level = char needs UTF-8; byte 0xc3 at offset 3 is not");
 }
 
@@ -173,20 +146,15 @@ TEST(names_that_cannot_be_are_refused)
     for (int i = 0; i < ROWS(lists); i++)
         is_status(status_of_bytes(lists[i], 4, 0.1), RT_CONFIG,
                   "data.file must name a file; got an empty name");
-    char path[RT_PATH_SIZE + 1];
-    memset(path, 'x', RT_PATH_SIZE);
-    path[RT_PATH_SIZE] = '\0';
-    is_status(status_of_bytes(path, 4, 0.1), RT_CONFIG,
+    is_status(status_of_bytes(lasting("%0*d", RT_PATH_SIZE, 0), 4, 0.1), RT_CONFIG,
               "data.file must name files with less than 4096 bytes; got 4096");
-    path[RT_PATH_SIZE - 1] = '\0';
-    is_error(status_of_bytes(path, 4, 0.1), RT_DATA, "File name too long (data.file)");
+    is_error(status_of_bytes(lasting("%0*d", RT_PATH_SIZE - 1, 0), 4, 0.1), RT_DATA,
+             "File name too long (data.file)");
 }
-
-/* ---- files for results ---- */
 
 TEST(a_file_for_results_is_new_or_replaced_on_request)
 {
-    const char *there = write_file(in_folder("a"), "abc", 3);
+    const char *there = write_text("a", "abc");
     const char *const inputs[] = {"nowhere", there, NULL};
     ck_assert_int_eq(rt_output_check("nowhere", false, inputs).code, RT_OK);
     ck_assert_int_eq(rt_output_check("/dev/null", false, inputs).code, RT_OK);

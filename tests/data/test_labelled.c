@@ -1,16 +1,13 @@
 /* Labelled texts: what files hold, and the sequences that are made of them. */
 
 #include "data/labels.h"
-#include "data/tokenizers/vocabulary.h"
 #include "samples.h"
 
 /* Level char, files that have what they need, and all rows in training and evaluation. */
 static rt_data_options labelled(const char *task, const char *name)
 {
-    rt_data_options o = options_for(task);
-    o.level = RT_LEVEL_CHAR;
-    o.eval_fraction = 0;
-    set_file(&o, in_folder(name));
+    rt_data_options o = options_with(task, "level=char eval_fraction=0");
+    o.file = in_folder(name);
     return o;
 }
 
@@ -27,8 +24,7 @@ static rt_data *open_text(const char *task, const char *name, const char *text)
     return source(&o);
 }
 
-/* A row as text: the first character of every token, C for [CLS], S for [SEP], with its type and
- * label where they are not 0 and none; '.' for padding. */
+/* A row as text: characters, C for [CLS], S for [SEP], "'" for type 1, labels, '.' for padding. */
 static const char *shown(const rt_data *data, const rt_batch *b, int row)
 {
     static char text[1000];
@@ -51,66 +47,50 @@ static const char *shown(const rt_data *data, const rt_batch *b, int row)
     return text;
 }
 
-/* The rows of an evaluation, whose last is the longest, in the order of their lengths. */
-static void expect_rows(rt_data *data, int length, const char *const *rows)
+/* Expects the rows of an evaluation, shortest first, with a bar between them. */
+static void expect_rows(rt_data *data, int length, const char *rows)
 {
     const int count = (int)rt_data_evaluation_rows(data, length);
-    rt_batch b = batch_of(count, length);
-    rt_data_evaluation(data, 0, &b);
+    rt_batch b = evaluation_of(data, count, length);
+    const char *all = "";
     for (int r = 0; r < count; r++)
-        ck_assert_str_eq(shown(data, &b, r), rows[r]);
-    ck_assert_ptr_null(rows[count]);
+        all = lasting("%s%s%s", all, r ? "|" : "", shown(data, &b, r));
+    ck_assert_str_eq(all, rows);
 }
-
-#define EXPECTED(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* ---- sequences ---- */
 
 SUITE(.setup = make_folder, .teardown = remove_folder)
 
-TEST(a_text_stands_between_cls_and_sep_with_its_label_at_cls)
+/* Line ends and a mark at the start are no part of a text, whether the last line end is there. */
+static const struct {
+    const char *name, *text; /* of tag, if the name has no ending */
+    int length;
+    const char *rows;
+} sequences[] = {
+    {"a.tsv", "text\tlabel\nabc\tyes\nd\tno\nxy\tno\n", 6, "C0dS...|C0xyS..|C1abcS."},
+    {"a.csv", "id,text_b,label,text\n1,fg,b,\"a,\"\"c\"\n2,h,a,\"d\ne\"\n", 9,
+     "C0d\neSh'S'..|C1a,\"cSf'g'S'"},
+    {"a", "\nab\tX\nc\tO\n\n\nd\tO\n", 6, "Cd0S...|Ca1bc0S."},
+    {"a.tsv", "text\tlabel\nab\tx\nc\ty\n", 5, "C1cS..|C0abS."},
+    {"a.tsv", "text\tlabel\nab\tx\nc\ty", 5, "C1cS..|C0abS."},
+    {"a.tsv", "text\tlabel\r\nab\tx\r\nc\ty\r\n", 5, "C1cS..|C0abS."},
+    {"a.tsv", "\xef\xbb\xbftext\tlabel\r\nab\tx\n\r\n\nc\ty", 5, "C1cS..|C0abS."},
+    {"a", "a\tx\r\nb\ty\r\n\r\nc\tx", 5, "Cc0S..|Ca0b1S."},
+    {"a.tsv", "text\tlabel\n\"a\"\t\"x\"\nb\"\"\"c\ty\n\"d\tz\n", 8,
+     "C2\"dS....|C0\"a\"S...|C1b\"\"\"cS."},
+};
+
+TEST_ROWS(the_rows_of_a_file_are_sequences_with_labels, 0, ROWS(sequences))
 {
-    rt_data *data = open_text("classify", "a.tsv", "text\tlabel\nabc\tyes\nd\tno\nxy\tno\n");
-    ck_assert_int_eq(rt_data_classes(data), 2);
-    ck_assert_int_eq(rt_data_types(data), 0);
+    const char *task = strchr(sequences[_i].name, '.') ? "classify" : "tag";
+    rt_data *data = open_text(task, sequences[_i].name, sequences[_i].text);
+    const bool quoted = strstr(sequences[_i].text, "\"x\"");
+    ck_assert_int_eq(rt_data_classes(data), quoted ? 3 : 2);
+    ck_assert_int_eq(rt_data_types(data), strstr(sequences[_i].text, "text_b") ? 2 : 0);
     ck_assert(rt_data_varies(data));
-    expect_rows(data, 6, EXPECTED("C0dS...", "C0xyS..", "C1abcS."));
-}
-
-TEST(a_pair_has_two_seps_and_its_second_text_is_of_type_one)
-{
-    rt_data *data = open_text("classify", "a.csv",
-                              "id,text_b,label,text\n1,fg,b,\"a,\"\"c\"\n2,h,a,\"d\ne\"\n");
-    ck_assert_int_eq(rt_data_types(data), 2);
-    expect_rows(data, 9, EXPECTED("C0d\neSh'S'..", "C1a,\"cSf'g'S'"));
-}
-
-TEST(a_token_has_its_label_at_its_first_piece)
-{
-    rt_data *data = open_text("tag", "a.tsv", "\nab\tX\nc\tO\n\n\nd\tO\n");
-    expect_rows(data, 6, EXPECTED("Cd0S...", "Ca1bc0S."));
-}
-
-/* Whatever the line ends, and whether the last one is there. */
-TEST(line_ends_and_a_mark_at_the_start_are_no_part_of_a_text)
-{
-    static const char *const files[] = {"text\tlabel\nab\tx\nc\ty\n", "text\tlabel\nab\tx\nc\ty",
-                                        "text\tlabel\r\nab\tx\r\nc\ty\r\n",
-                                        "\xef\xbb\xbftext\tlabel\r\nab\tx\n\r\n\nc\ty"};
-    for (int i = 0; i < 4; i++) {
-        rt_data *data = open_text("classify", "a.tsv", files[i]);
-        expect_rows(data, 5, EXPECTED("C1cS..", "C0abS."));
-    }
-    rt_data *data = open_text("tag", "a.tsv", "a\tx\r\nb\ty\r\n\r\nc\tx");
-    expect_rows(data, 5, EXPECTED("Cc0S..", "Ca0b1S."));
-}
-
-TEST(quotes_of_a_tsv_are_kept)
-{
-    rt_data *data =
-        open_text("classify", "a.tsv", "text\tlabel\n\"a\"\t\"x\"\nb\"\"\"c\ty\n\"d\tz\n");
-    ck_assert_str_eq(rt_data_labels(data)->names[0], "\"x\"");
-    expect_rows(data, 8, EXPECTED("C2\"dS....", "C0\"a\"S...", "C1b\"\"\"cS."));
+    expect_rows(data, sequences[_i].length, sequences[_i].rows);
+    ck_assert(!quoted || !strcmp(rt_data_labels(data)->names[0], "\"x\"")); /* as it is written */
 }
 
 /* ---- what is too long ---- */
@@ -123,12 +103,16 @@ TEST(a_long_text_is_cut_at_its_end_and_counted)
     rt_data *data = source(&o);
     ck_assert_uint_eq(rt_data_cut(data).count, 2);
     ck_assert_uint_eq(rt_data_cut(data).of, 4);
-    expect_rows(data, 6, EXPECTED("C0abS..", "C1abcdS", "C0abcdS", "C1abcdS"));
-    expect_rows(data, 9, EXPECTED("C0abS.....", "C1abcdS...", "C0abcdeS..", "C1abcdefgS"));
+    expect_rows(data, 6, "C0abS..|C1abcdS|C0abcdS|C1abcdS");
+    expect_rows(data, 9, "C0abS.....|C1abcdS...|C0abcdeS..|C1abcdefgS");
+    o = options_of("tag", "b.tsv", "ab\tx\ncd\ty\n");
+    o.length = 5;
+    data = source(&o);
+    ck_assert_uint_eq(rt_data_cut(data).count, 1);
+    expect_rows(data, 5, "Ca0bc1S");
 }
 
-/* One after the other from the longer text, from the second if both are as long: independently
- * counted here. */
+/* Cuts the longer text by one token, the second if both are as long; counted again here. */
 TEST(of_a_pair_the_longer_text_is_cut_first)
 {
     enum { MOST = 9 };
@@ -159,27 +143,16 @@ TEST(of_a_pair_the_longer_text_is_cut_first)
     }
 }
 
-TEST(a_long_sentence_is_cut_with_its_labels)
-{
-    rt_data_options o = options_of("tag", "a.tsv", "ab\tx\ncd\ty\n");
-    o.length = 5;
-    rt_data *data = source(&o);
-    ck_assert_uint_eq(rt_data_cut(data).count, 1);
-    expect_rows(data, 5, EXPECTED("Ca0bc1S"));
-}
-
 TEST(a_line_of_ten_megabytes_is_a_row)
 {
-    enum { SIZE = 10000000 };
-    rt_data_options o = labelled("classify", "a.tsv");
-    char *text = rt_alloc(SIZE + 100, 1);
-    size_t used = (size_t)sprintf(text, "text\tlabel\nb\ty\n");
-    memset(text + used, 'a', SIZE);
-    strcpy(text + used + SIZE, "\tx\n");
-    write_file(o.file, text, strlen(text));
-    rt_free(text);
-    rt_data *data = source(&o);
-    expect_rows(data, 5, EXPECTED("C1bS..", "C0aaaS"));
+    const rt_data_options o = labelled("classify", "a.tsv");
+    FILE *file = fopen(o.file, "w");
+    fprintf(file, "text\tlabel\nb\ty\n");
+    for (int i = 0; i < 10000000; i++)
+        fputc('a', file);
+    fprintf(file, "\tx\n");
+    fclose(file);
+    expect_rows(source(&o), 5, "C1bS..|C0aaaS");
 }
 
 /* ---- training and evaluation ---- */
@@ -191,10 +164,9 @@ static const char *write_rows(const char *name, int from, int count)
     for (int i = from; i < from + count; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%03d%.*s\t%c\n", i, i * 7 % 23,
                                  "aaaaaaaaaaaaaaaaaaaaaaa", 'x' + i % 2);
-    return lasting("%s", write_file(in_folder(name), text, used));
+    return write_file(in_folder(name), text, used);
 }
 
-/* The number that a row of write_rows begins with. */
 static int number_of(const rt_data *data, const rt_batch *b, int row)
 {
     char digits[4] = "";
@@ -205,37 +177,43 @@ static int number_of(const rt_data *data, const rt_batch *b, int row)
     return atoi(digits);
 }
 
-TEST(an_epoch_trains_on_every_row_of_the_file)
+/* Batches are cut to their longest row. */
+TEST(an_epoch_trains_on_every_row_in_batches_of_like_lengths)
 {
-    enum { COUNT = 300, BATCH = 7, STEPS = (COUNT + BATCH - 1) / BATCH };
+    enum { COUNT = 900, BATCH = 8, STEPS = (COUNT + BATCH - 1) / BATCH };
     rt_data_options o = labelled("classify", "a.tsv");
     o.file = write_rows("a.tsv", 0, COUNT);
-    o.eval_file = write_rows("b.tsv", 500, 20);
+    o.eval_file = write_rows("b.tsv", 950, 20);
     o.batch_size = BATCH;
     rt_data *data = source(&o);
     rt_batch b = batch_of(BATCH, o.length);
     for (uint32_t epoch = 0; epoch < 2; epoch++) {
         int seen[COUNT] = {0};
+        long tokens = 0, places = 0;
         for (uint32_t step = epoch * STEPS; step < (epoch + 1) * STEPS; step++) {
+            int longest = 0;
             rt_data_training(data, 1, step, 0, &b);
+            for (int i = 0; i < BATCH * b.length; i++) {
+                tokens += b.mask[i];
+                longest = b.mask[i] && i % b.length >= longest ? i % b.length + 1 : longest;
+            }
+            places += (long)longest * BATCH;
             for (int r = 0; r < BATCH; r++) {
-                const int i = number_of(data, &b, r);
-                ck_assert_int_lt(i, COUNT);
-                seen[i]++;
+                ck_assert_int_lt(number_of(data, &b, r), COUNT);
+                seen[number_of(data, &b, r)]++;
             }
         }
         for (int i = 0; i < COUNT; i++)
             ck_assert_msg(seen[i] >= 1 && seen[i] <= 2, "row %d: %d times", i, seen[i]);
+        /* rows in any order would have about a third of padding, whole rows half */
+        ck_assert_msg(100 * places < 115 * tokens, "%ld tokens in %ld", tokens, places);
     }
     ck_assert_int_eq(rt_data_evaluation_rows(data, o.length), 20);
-    for (uint32_t i = 0; i < 20; i++) {
-        rt_batch one = batch_of(1, o.length);
-        rt_data_evaluation(data, i, &one);
-        ck_assert_int_ge(number_of(data, &one, 0), 500);
-    }
+    b = evaluation_of(data, 20, o.length);
+    for (int i = 0; i < 20; i++)
+        ck_assert_int_ge(number_of(data, &b, i), 950);
 }
 
-/* Marks the rows that training (or evaluation) has. */
 static int mark_rows(const rt_data_options *o, bool evaluation, bool *has, int count)
 {
     rt_data *data = source(o);
@@ -274,32 +252,6 @@ TEST(every_row_is_either_trained_on_or_evaluated)
     ck_assert_int_eq(mark_rows(&o, true, other, COUNT), COUNT);
 }
 
-/* Tokens and padding of batches that are cut to their longest row. */
-TEST(batches_of_like_lengths_have_little_padding)
-{
-    enum { COUNT = 900, BATCH = 8 };
-    rt_data_options o = labelled("classify", "a.tsv");
-    o.file = write_rows("a.tsv", 0, COUNT);
-    o.batch_size = BATCH;
-    rt_data *data = source(&o);
-    rt_batch b = batch_of(BATCH, o.length);
-    long tokens = 0, room = 0;
-    for (uint32_t step = 0; step < (COUNT + BATCH - 1) / BATCH; step++) {
-        int longest = 0;
-        rt_data_training(data, 1, step, 0, &b);
-        for (int r = 0; r < BATCH; r++) {
-            int length = 0;
-            while (length < b.length && b.mask[r * b.length + length])
-                length++;
-            tokens += length;
-            longest = length > longest ? length : longest;
-        }
-        room += (long)longest * BATCH;
-    }
-    /* rows in any order would have about a third of padding, whole rows half */
-    ck_assert_msg(100 * room < 115 * tokens, "%ld tokens in %ld", tokens, room);
-}
-
 /* ---- vocabulary and labels of a model ---- */
 
 TEST(a_model_keeps_its_vocabulary_and_its_labels)
@@ -312,27 +264,22 @@ TEST(a_model_keeps_its_vocabulary_and_its_labels)
     ck_assert_int_eq(rt_data_classes(second), 3);
     ck_assert_ptr_eq(rt_data_labels(second), meaning.labels);
     ck_assert_ptr_eq(rt_data_vocabulary(second), meaning.vocabulary);
-    expect_rows(second, 6, EXPECTED("C2d??S."));
+    expect_rows(second, 6, "C2d??S.");
     const rt_unknown unknown = rt_data_unknown(second);
     ck_assert_uint_eq(unknown.count, 2);
     ck_assert_str_eq(unknown.name, "'\xc3\xa9' (U+00E9)");
     ck_assert_uint_eq(unknown.at, strlen("text\tlabel\nd"));
 }
 
-TEST(a_label_that_a_model_lacks_is_named_with_its_line)
+TEST(a_label_that_is_new_is_named_with_its_line)
 {
-    rt_data *first = open_text("classify", "a.tsv", "text\tlabel\nabc\tx\nd\ty\n");
-    const rt_data_options o = options_of("classify", "b.tsv", "text\tlabel\n\na\tx\nb\tz\n");
-    rt_data *second;
-    is_data_error(rt_data_open_as(&second, &o, (rt_data_of_model){.labels = rt_data_labels(first)}),
+    rt_data *first = open_text("classify", "a.tsv", "text\tlabel\nabc\tx\nd\ty\n"), *second;
+    rt_data_options o = options_of("classify", "b.tsv", "text\tlabel\n\na\tx\nb\tz\n");
+    is_data_error(rt_data_open(&second, &o, (rt_data_of_model){.labels = rt_data_labels(first)}),
                   o.file, ":4: column label: 'z' is not a label of the model");
     ck_assert_ptr_null(second);
-}
-
-TEST(a_label_that_only_the_evaluation_has_is_named_with_its_line)
-{
-    rt_data_options o = options_of("tag", "a.tsv", "a\tx\nb\ty\n");
-    o.eval_file = lasting("%s", write_file(in_folder("b.tsv"), "a\tx\n\nb\tz\n", 9));
+    o = options_of("tag", "a.tsv", "a\tx\nb\ty\n");
+    o.eval_file = write_text("b.tsv", "a\tx\n\nb\tz\n");
     is_data_error(status_of(&o), o.eval_file,
                   ":3: column label: 'z' is not a label of the training file");
 }
@@ -343,10 +290,10 @@ TEST(labels_ascend_by_bytes_and_are_read_as_they_are_written)
                             {"b", 1}, {"a", 1},  {"B-PER", 5}};
     rt_labels *labels, *read;
     char *text;
-    ck_assert_int_eq(rt_labels_of(&labels, "f", names, 7).code, RT_OK);
-    ck_assert_int_eq(rt_labels_write(labels, &text).code, RT_OK);
+    expect_ok(rt_labels_of(&labels, "f", names, 7));
+    expect_ok(rt_labels_write(labels, &text));
     ck_assert_str_eq(text, "B-PER\nZ\na\naa\nb\n\xc3\xa9\n");
-    ck_assert_int_eq(rt_labels_read(&read, "f", text, strlen(text)).code, RT_OK);
+    expect_ok(rt_labels_read(&read, "f", text, strlen(text)));
     ck_assert(rt_labels_equal(labels, read));
     ck_assert(!rt_labels_equal(labels, NULL) && rt_labels_equal(NULL, NULL));
     for (int i = 0; i < labels->count; i++)
@@ -375,7 +322,7 @@ static const struct {
     {"a\n\xff\n", 4, "f:2: must be a label, after the one before it"},
 };
 
-TEST_ROWS(a_file_of_labels_that_is_none_is_refused, 0, sizeof no_labels / sizeof *no_labels)
+TEST_ROWS(a_file_of_labels_that_is_none_is_refused, 0, ROWS(no_labels))
 {
     rt_labels *labels;
     is_status(rt_labels_read(&labels, "f", no_labels[_i].bytes, no_labels[_i].size), RT_DATA,
@@ -385,6 +332,8 @@ TEST_ROWS(a_file_of_labels_that_is_none_is_refused, 0, sizeof no_labels / sizeof
 
 /* ---- what is no file of labelled texts ---- */
 
+#define HEADING "; the heading must name text, label and, for pairs, text_b, separated by "
+
 static const struct {
     const char *name, *text;
     size_t size; /* 0: up to the zero */
@@ -393,15 +342,9 @@ static const struct {
     {"a.tsv", "", 0, ": data.file must hold text; the file is empty"},
     {"a.tsv", "text\tlabel\n", 0, ": has a heading and no row below it"},
     {"a.tsv", "text\tlabel\n\n\r\n", 0, ": has a heading and no row below it"},
-    {"a.tsv", "text\tlable\na\tx\n", 0,
-     ":1: has no column 'label'; the heading must name text, label and, for pairs, text_b, "
-     "separated by tabs"},
-    {"a.csv", "label,sentence\nx,a\n", 0,
-     ":1: has no column 'text'; the heading must name text, label and, for pairs, text_b, "
-     "separated by commas"},
-    {"a.tsv", "text,label\na,x\n", 0,
-     ":1: has no column 'text'; the heading must name text, label and, for pairs, text_b, "
-     "separated by tabs"},
+    {"a.tsv", "text\tlable\na\tx\n", 0, ":1: has no column 'label'" HEADING "tabs"},
+    {"a.csv", "label,sentence\nx,a\n", 0, ":1: has no column 'text'" HEADING "commas"},
+    {"a.tsv", "text,label\na,x\n", 0, ":1: has no column 'text'" HEADING "tabs"},
     {"a.tsv", "text\tlabel\ttext\na\tx\tb\n", 0, ":1: has two columns 'text'"},
     {"a.tsv", "text\tlabel\na\tx\nb\n", 0, ":3: has 1 column; the heading has 2"},
     {"a.tsv", "text\tlabel\na\tx\ty\n", 0, ":2: has 3 columns; the heading has 2"},
@@ -419,74 +362,53 @@ static const struct {
     {"a.tsv", "text\tlabel\na\tx\nb\0\ty\n", 19,
      ":3: byte 0x00 at offset 16 of the file is not text"},
     {"a.tsv", "text\tlabel\na\tx\nb\tx\n", 0, ": every label is 'x'; a task needs at least two"},
+    /* of tokens */
+    {"a", "\n\n", 0, ": has no token"},
+    {"a", "a\n", 0, ":1: must be TOKEN<TAB>LABEL; got one column"},
+    {"a", "a\tx\n\nb x\n", 0, ":3: must be TOKEN<TAB>LABEL; got one column"},
+    {"a", "a\tx\tP\n", 0, ":1: must be TOKEN<TAB>LABEL; got more columns"},
+    {"a", "a\tx\n\ty\n", 0, ":2: column token is empty"},
+    {"a", "a\tx\nb\t\n", 0, ":2: column label is empty"},
+    {"a", "a\tx\nb\ty\n\xe2\x82\n", 0, ":3: byte 0xe2 at offset 8 of the file is not UTF-8"},
+    {"a", "a\tO\nb\tO\n", 0, ": every label is 'O'; a task needs at least two"},
 };
 
-TEST_ROWS(a_table_that_is_none_is_refused, 0, sizeof bad / sizeof *bad)
+TEST_ROWS(a_file_that_is_no_table_is_refused, 0, ROWS(bad))
 {
-    const rt_data_options o = labelled("classify", bad[_i].name);
+    const rt_data_options o =
+        labelled(strchr(bad[_i].name, '.') ? "classify" : "tag", bad[_i].name);
     write_file(o.file, bad[_i].text, bad[_i].size ? bad[_i].size : strlen(bad[_i].text));
     is_data_error(status_of(&o), o.file, bad[_i].message);
 }
 
-static const struct {
-    const char *text, *message;
-} bad_tokens[] = {
-    {"\n\n", ": has no token"},
-    {"a\n", ":1: must be TOKEN<TAB>LABEL; got one column"},
-    {"a\tx\n\nb x\n", ":3: must be TOKEN<TAB>LABEL; got one column"},
-    {"a\tx\tP\n", ":1: must be TOKEN<TAB>LABEL; got more columns"},
-    {"a\tx\n\ty\n", ":2: column token is empty"},
-    {"a\tx\nb\t\n", ":2: column label is empty"},
-    {"a\tx\nb\ty\n\xe2\x82\n", ":3: byte 0xe2 at offset 8 of the file is not UTF-8"},
-    {"a\tO\nb\tO\n", ": every label is 'O'; a task needs at least two"},
-};
-
-TEST_ROWS(a_file_of_tokens_that_is_none_is_refused, 0, sizeof bad_tokens / sizeof *bad_tokens)
-{
-    const rt_data_options o = options_of("tag", "a", bad_tokens[_i].text);
-    is_data_error(status_of(&o), o.file, bad_tokens[_i].message);
-}
-
-TEST(a_label_has_at_most_255_bytes)
+TEST(labels_are_limited_in_bytes_and_in_number)
 {
     for (int size = 255; size <= 256; size++) {
         const rt_data_options o =
             options_of("classify", "a.tsv", lasting("text\tlabel\na\tx\nb\t%0*d\n", size, 1));
         if (size == 255)
-            succeeds(status_of(&o));
+            expect_ok(status_of(&o));
         else
             is_data_error(status_of(&o), o.file, ":3: column label is longer than 255 bytes");
     }
-}
-
-TEST(more_labels_than_a_model_can_have_are_refused)
-{
-    rt_data_options o = labelled("tag", "a");
-    char *text = rt_alloc(RT_LABELS_LIMIT + 1, 10);
-    size_t used = 0;
+    const rt_data_options o = labelled("tag", "a");
+    FILE *file = fopen(o.file, "w");
     for (int i = 0; i <= RT_LABELS_LIMIT; i++)
-        used += (size_t)sprintf(text + used, "a\t%d\n", i);
-    write_file(o.file, text, used);
-    rt_free(text);
+        fprintf(file, "a\t%d\n", i);
+    fclose(file);
     is_data_error(status_of(&o), o.file,
                   lasting(": there can be up to %d different labels; it has %d", RT_LABELS_LIMIT,
                           RT_LABELS_LIMIT + 1));
 }
 
-TEST(both_parts_need_a_row)
+TEST(both_parts_need_a_row_of_the_same_columns)
 {
     rt_data_options o = options_of("classify", "a.tsv", "text\tlabel\na\tx\nb\ty\n");
     o.eval_fraction = 1e-9;
     is_data_error(status_of(&o), o.file,
                   ": has 2 rows, of which 2 are for training and 0 for evaluation "
                   "(data.eval_fraction 1e-09); both need at least one");
-}
-
-TEST(training_and_evaluation_have_pairs_or_both_have_none)
-{
-    rt_data_options o = options_of("classify", "a.tsv", "text\tlabel\na\tx\nb\ty\n");
-    const char pairs[] = "text\ttext_b\tlabel\na\tb\tx\n";
-    o.eval_file = lasting("%s", write_file(in_folder("b.tsv"), pairs, strlen(pairs)));
+    o.eval_file = write_text("b.tsv", "text\ttext_b\tlabel\na\tb\tx\n");
     is_data_error(status_of(&o), o.eval_file,
                   lasting(":1: has a column text_b, %s has none", o.file));
 }

@@ -1,21 +1,15 @@
-/* Files of text and of token ids behind one run of tokens: every format, the cache, mixtures and
- * documents, and what is said of those that cannot be used. */
+/* Files of text and of ids as one run of tokens: formats, cache, mixtures, documents, refusals. */
 
 #include "samples.h"
 
-#include "core/memory.h"
 #include "data/documents.h"
 #include "data/encode_text.h"
 #include "data/file_list.h"
-#include "text/files.h"
+#include "tokenizer_fixtures.h"
 
 #include <fcntl.h>
 #include <glob.h>
-#include <math.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 enum { LENGTH = 16, ROWS = 64 };
@@ -24,27 +18,27 @@ enum { LENGTH = 16, ROWS = 64 };
 static int find_in_cache(const char *ending, char path[RT_PATH_SIZE])
 {
     glob_t found;
-    const int count =
-        glob(lasting("%s/cache/*%s", folder, ending), 0, NULL, &found) ? 0 : (int)found.gl_pathc;
+    const char *pattern = lasting("%s/cache/*%s", folder, ending);
+    const int count = glob(pattern, 0, NULL, &found) ? 0 : (int)found.gl_pathc;
     if (count && path)
         snprintf(path, RT_PATH_SIZE, "%s", found.gl_pathv[count - 1]);
     globfree(&found);
     return count;
 }
 
-static int files_in_cache(const char *ending)
+/* Expects so many texts in the cache, and nothing that is unfinished. */
+static void expect_cached(int texts)
 {
-    return find_in_cache(ending, NULL);
+    ck_assert_int_eq(find_in_cache(".npy", NULL), texts);
+    ck_assert_int_eq(find_in_cache(".lock", NULL) + find_in_cache(".tmp", NULL), 0);
+    ck_assert(texts || !find_in_cache(".info", NULL));
 }
 
 static rt_data_options options(const char *task, const char *name)
 {
-    rt_data_options o = options_for(task);
+    rt_data_options o = options_with(task, "vocab=300 objective=lm cross=yes");
     o.length = LENGTH;
-    o.vocab = 300;
-    o.objective = RT_OBJECTIVE_LM;
-    o.cross = true;
-    set_file(&o, in_folder(name));
+    o.file = in_folder(name);
     return o;
 }
 
@@ -78,16 +72,14 @@ static size_t npy(char *to, const char *type, const char *shape)
     return (size_t)length + 10;
 }
 
-static void holds_ids(const char *name, const char *dataset)
+static void holds_ids(const char *name)
 {
     rt_data_options o = options("tokens", name);
-    o.file = lasting("%s%s", o.file, dataset);
     o.eval_fraction = 0;
     rt_data *data = source(&o);
     const int rows = COUNT / (LENGTH - 1);
     ck_assert_int_eq(rt_data_evaluation_rows(data, LENGTH), rows);
-    rt_batch batch = batch_of(rows, LENGTH);
-    rt_data_evaluation(data, 0, &batch);
+    rt_batch batch = evaluation_of(data, rows, LENGTH);
     for (int i = 0; i < rows * LENGTH; i++)
         if (i % LENGTH)
             ck_assert_int_eq(batch.ids[i], id_at(i / LENGTH * (LENGTH - 1) + i % LENGTH - 1));
@@ -104,63 +96,91 @@ TEST(every_format_holds_the_ids_that_were_written)
         bool big;
     } types[] = {{"<u2", 2, false}, {">u2", 2, true}, {"<u4", 4, false}, {">u4", 4, true},
                  {"<i4", 4, false}, {">i4", 4, true}, {"<i8", 8, false}};
-    char header[1024] = "";
-    write_values("a.bin", "", 0, 2, false);
-    holds_ids("a.bin", "");
-    const int32_t gpt2[] = {20240520, 1, COUNT}, llama3[] = {20240801, 7, COUNT};
-    memcpy(header, gpt2, sizeof gpt2);
-    write_values("a.bin", header, sizeof header, 2, false);
-    holds_ids("a.bin", "");
-    memcpy(header, llama3, sizeof llama3);
-    write_values("a.bin", header, sizeof header, 4, false);
-    holds_ids("a.bin", "");
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    static const struct {
+        int32_t header[256];
+        int size, width;
+    } bins[] = {{{0}, 0, 2}, {{20240520, 1, COUNT}, 1024, 2}, {{20240801, 7, COUNT}, 1024, 4}};
+    char header[1024];
+    for (int i = 0; i < ROWS(bins); i++) {
+        write_values("a.bin", bins[i].header, (size_t)bins[i].size, bins[i].width, false);
+        holds_ids("a.bin");
+    }
+    for (int i = 0; i < ROWS(types); i++) {
         const size_t size = npy(header, types[i].type, "(500,)");
         write_values("a.npy", header, size, types[i].width, types[i].big);
-        holds_ids("a.npy", "");
-    }
-}
-
-TEST(unsigned_data_sets_are_read)
-{
-    const hid_t types[] = {H5T_STD_U16LE, H5T_STD_U16BE, H5T_STD_U32LE};
-    int64_t ids[COUNT];
-    rt_data_options o;
-    for (int i = 0; i < COUNT; i++)
-        ids[i] = id_at(i);
-    for (int i = 0; i < 6; i++) {
-        write_ids(&o, (storage){.type = types[i % 3], .chunk = i < 3 ? 0 : 100}, ids, COUNT);
-        holds_ids("a", ":/ids");
+        holds_ids("a.npy");
     }
 }
 
 /* A .bin with a magic number of llm.c is never read as ids without a header. */
-TEST(a_header_of_llmc_that_is_not_known_is_refused)
+TEST(files_that_are_damaged_are_named)
 {
     static const struct {
-        int32_t magic, version;
+        int32_t magic, version, count;
         const char *message;
     } headers[] = {
-        {20240520, 2, "(magic number 20240520) of version 2; rotor reads version 1 (data.file)"},
-        {20240520, 0, "(magic number 20240520) of version 0; rotor reads version 1 (data.file)"},
-        {20240801, 1, "(magic number 20240801) of version 1; rotor reads version 7 (data.file)"},
-        {20240326, 3, "the file is a model of llm.c and holds no token ids (data.file)"},
-        {20240328, 2, "the file is a tokenizer of llm.c and holds no token ids (data.file)"}};
-    const rt_data_options o = options("tokens", "a.bin");
-    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
-        const int32_t header[256] = {headers[i].magic, headers[i].version, COUNT};
-        write_values("a.bin", header, sizeof header, 2, false);
-        is_error(status_of(&o), RT_DATA, headers[i].message);
+        {20240520, 2, COUNT,
+         "(magic number 20240520) of version 2; rotor reads version 1 (data.file)"},
+        {20240520, 0, COUNT,
+         "(magic number 20240520) of version 0; rotor reads version 1 (data.file)"},
+        {20240801, 1, COUNT,
+         "(magic number 20240801) of version 1; rotor reads version 7 (data.file)"},
+        {20240326, 3, COUNT, "the file is a model of llm.c and holds no token ids (data.file)"},
+        {20240328, 2, COUNT, "the file is a tokenizer of llm.c and holds no token ids (data.file)"},
+        {20240520, 1, COUNT + 1, "the header says 501 ids of 2 bytes; 1000 bytes follow it"}};
+    static const struct {
+        const char *type, *shape;
+        int byte; /* that is 9 instead, if above 0 */
+        const char *message;
+    } arrays[] = {
+        {"<f4", "(500,)", 0,
+         "must be of uint16, uint32, int32 or int64; its type is '<f4' (data.file)"},
+        {"<c16", "(500,)", 0, "its type is '<c16' (data.file)"},
+        {"<u2", "(50, 10)", 0, "must have one dimension"},
+        {"<u2", "()", 0, "must have one dimension"},
+        {"<u2", "(501,)", 0, "the file is cut short: of 501 ids it holds 500"},
+        {"<u2", "(0,)", 0, "the file holds no id"},
+        {"<u2", "(500,)", 6,
+         "a .npy file of version 9.0; rotor reads versions 1.0 to 3.0 (data.file)"},
+        {"<u2", "(500,)", 7,
+         "a .npy file of version 1.9; rotor reads versions 1.0 to 3.0 (data.file)"},
+    };
+    rt_data_options o = options("tokens", "a.npy"), bin = options("tokens", "a.bin");
+    for (int i = 0; i < ROWS(arrays); i++) {
+        char header[1024];
+        const size_t size = npy(header, arrays[i].type, arrays[i].shape);
+        header[arrays[i].byte] = arrays[i].byte ? 9 : header[0];
+        write_values("a.npy", header, size, 2, false);
+        is_error(status_of(&o), RT_DATA, arrays[i].message);
     }
-    const int32_t start[3] = {20240520, 1, COUNT};
-    write_file(in_folder("a.bin"), start, sizeof start);
-    is_error(status_of(&o), RT_DATA,
+    write_text("a.npy", "x");
+    is_error(status_of(&o), RT_DATA, "is not a .npy file of NumPy");
+    for (int i = 0; i < ROWS(headers); i++) {
+        const int32_t header[256] = {headers[i].magic, headers[i].version, headers[i].count};
+        write_values("a.bin", header, sizeof header, 2, false);
+        is_error(status_of(&bin), RT_DATA, headers[i].message);
+    }
+    write_file(bin.file, (int32_t[]){20240520, 1, COUNT}, 12);
+    is_error(status_of(&bin), RT_DATA,
              "cut short: a header of llm.c has 1024 bytes, the file has 12 (data.file)");
+    write_text("a.bin", "12345");
+    is_error(status_of(&bin), RT_DATA, "it has an odd number of bytes, 5 (data.file)");
+    bin.vocab = 100;
+    write_values("a.bin", "", 0, 2, false);
+    is_error(status_of(&bin), RT_DATA,
+             "must hold ids from 0 to 99 (data.vocab 100); got 102 at index 14");
 }
+
+/* Lines with these words that a source prints. */
+typedef struct counted {
+    const char *words;
+    int lines;
+} counted;
 
 static void count_line(void *context, const char *line)
 {
-    *(int *)context += strstr(line, "a .bin file without a header holds ids of 2 bytes") != NULL;
+    counted *c = context;
+    c->lines += strstr(line, c->words) != NULL;
 }
 
 static void pass_progress(void *context, const char *what, double share)
@@ -178,59 +198,23 @@ static bool never(void *context)
 TEST(a_bin_file_of_ids_of_4_bytes_is_warned_of)
 {
     for (int width = 2; width <= 8; width *= 2) {
-        int lines = 0;
-        const rt_data_watch watch = {&lines, count_line, pass_progress, never};
+        counted c = {"a .bin file without a header holds ids of 2 bytes", 0};
+        const rt_data_watch watch = {&c, count_line, pass_progress, never};
         rt_data_options o = options("tokens", "a.bin");
         write_values("a.bin", "", 0, width, false);
         o.watch = &watch;
         source(&o);
-        ck_assert_int_eq(lines, width > 2);
+        ck_assert_int_eq(c.lines, width > 2);
     }
-}
-
-TEST(files_that_are_damaged_are_named)
-{
-    static const struct {
-        const char *type, *shape, *message;
-    } arrays[] = {
-        {"<f4", "(500,)",
-         "must be of uint16, uint32, int32 or int64; its type is '<f4' (data.file)"},
-        {"<c16", "(500,)", "its type is '<c16' (data.file)"},
-        {"<u2", "(50, 10)", "must have one dimension"},
-        {"<u2", "()", "must have one dimension"},
-        {"<u2", "(501,)", "the file is cut short: of 501 ids it holds 500"},
-        {"<u2", "(0,)", "the file holds no id"},
-    };
-    char header[1024];
-    rt_data_options o = options("tokens", "a.npy");
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-        const size_t size = npy(header, arrays[i].type, arrays[i].shape);
-        write_values("a.npy", header, size, 2, false);
-        is_error(status_of(&o), RT_DATA, arrays[i].message);
-    }
-    for (int byte = 6; byte <= 7; byte++) {
-        const size_t size = npy(header, "<u2", "(500,)");
-        header[byte] = 9;
-        write_values("a.npy", header, size, 2, false);
-        is_error(status_of(&o), RT_DATA,
-                 lasting("a .npy file of version %s; rotor reads versions 1.0 to 3.0 (data.file)",
-                         byte == 6 ? "9.0" : "1.9"));
-    }
-    write_file(in_folder("a.npy"), "x", 1);
-    is_error(status_of(&o), RT_DATA, "is not a .npy file of NumPy");
-    o = options("tokens", "a.bin");
-    write_file(in_folder("a.bin"), "12345", 5);
-    is_error(status_of(&o), RT_DATA, "it has an odd number of bytes, 5 (data.file)");
-    const int32_t gpt2[256] = {20240520, 1, COUNT + 1};
-    write_values("a.bin", gpt2, sizeof gpt2, 2, false);
-    is_error(status_of(&o), RT_DATA, "the header says 501 ids of 2 bytes; 1000 bytes follow it");
-    o.vocab = 100;
-    write_values("a.bin", "", 0, 2, false);
-    is_error(status_of(&o), RT_DATA,
-             "must hold ids from 0 to 99 (data.vocab 100); got 102 at index 14");
 }
 
 /* ---- a file that changes ---- */
+
+static void set_time(const char *path, struct timespec time)
+{
+    const struct timespec times[2] = {time, time};
+    ck_assert_int_eq(utimensat(AT_FDCWD, path, times, 0), 0);
+}
 
 TEST(a_file_that_is_replaced_or_written_again_is_an_error_of_the_next_read)
 {
@@ -243,12 +227,11 @@ TEST(a_file_that_is_replaced_or_written_again_is_an_error_of_the_next_read)
         rt_batch batch = batch_of(2, LENGTH);
         rt_data_training(data, 1, 0, 0, &batch);
         ck_assert_int_eq(rt_data_status(data).code, RT_OK);
-        const struct timespec times[2] = {{1, 0}, {1, 0}};
         if (i == 0) {
             write_values("b.bin", "", 0, 2, false);
             ck_assert_int_eq(rename(in_folder("b.bin"), in_folder("a.bin")), 0);
         } else if (i == 1) {
-            ck_assert_int_eq(utimensat(AT_FDCWD, in_folder("a.bin"), times, 0), 0);
+            set_time(in_folder("a.bin"), (struct timespec){1, 0});
         } else {
             ck_assert_int_eq(truncate(in_folder("a.bin"), 2 * COUNT - 2), 0);
         }
@@ -261,7 +244,7 @@ TEST(a_file_that_is_replaced_or_written_again_is_an_error_of_the_next_read)
 /* ---- the cache ---- */
 
 /* Lines of words, with some characters of two and three bytes; `seed` makes them other ones. */
-static size_t write_text(const char *name, int lines, int seed)
+static size_t write_lines(const char *name, int lines, int seed)
 {
     FILE *file = fopen(in_folder(name), "wb");
     ck_assert(file != NULL);
@@ -275,7 +258,7 @@ static size_t write_text(const char *name, int lines, int seed)
 
 static void cached(rt_data_options *o, int threads)
 {
-    o->cache = lasting("%s", in_folder("cache"));
+    o->cache = in_folder("cache");
     o->cache_from = 1;
     o->threads = threads;
 }
@@ -316,14 +299,13 @@ SAMPLED_ROWS(a_text_in_the_cache_has_the_tokens_that_it_has_in_memory, 0, 10, 3)
     o.level = kinds[_i].level;
     o.vocab_file = lasting("%s", kinds[_i].vocabulary);
     o.documents = lasting("%s", kinds[_i].documents);
-    write_text("a", 250000, 1);
+    write_lines("a", 250000, 1);
     rt_data_options other = o;
     cached(&other, 3);
     draw_the_same(&o, &other);
-    ck_assert_int_eq(files_in_cache(".npy"), 1);
-    ck_assert_int_eq(files_in_cache(".lock") + files_in_cache(".tmp"), 0);
+    expect_cached(1);
     draw_the_same(&o, &other);
-    ck_assert_int_eq(files_in_cache(".npy"), 1);
+    expect_cached(1);
 }
 
 /* ---- parts of a text ---- */
@@ -348,57 +330,70 @@ typedef struct taken {
     int parts;
 } taken;
 
-static rt_status take_part(void *context, rt_id_list *ids)
+static void take_id(void *context, int32_t id)
 {
     taken *t = context;
-    t->ids = realloc(t->ids, (t->count + ids->count) * sizeof *t->ids);
+    if (!(t->count & (t->count - 1))) /* 0 or a power of two: the memory is full */
+        t->ids = realloc(t->ids, (t->count ? 2 * t->count : 1) * sizeof *t->ids);
+    t->ids[t->count++] = id;
+}
+
+static rt_status take_part(void *context, rt_id_list *ids)
+{
     for (size_t i = 0; i < ids->count; i++)
-        t->ids[t->count++] =
-            ids->width == 2 ? ((const uint16_t *)ids->ids)[i] : ((const int32_t *)ids->ids)[i];
-    t->parts++;
+        take_id(context,
+                ids->width == 2 ? ((const uint16_t *)ids->ids)[i] : ((const int32_t *)ids->ids)[i]);
+    ((taken *)context)->parts++;
     return rt_ok();
+}
+
+static unsigned char *read_whole(const char *path, size_t *size)
+{
+    unsigned char *bytes;
+    expect_ok(rt_file_read("a file", path, &bytes, size));
+    return owned(bytes, rt_free);
+}
+
+/* Expects `least` parts or more with the ids of the documents, encoded one by one. */
+static void expect_parts(const rt_data_options *o, const rt_vocabulary *v, int least)
+{
+    rt_text_files text = {.key = "data.file"};
+    taken parts = {0}, whole = {0};
+    rt_unknown unknown;
+    size_t size, at = 0;
+    const unsigned char *bytes = read_whole(o->file, &size);
+    rt_document_span span = {0, size};
+    const bool cut = rt_documents_are_cut(o);
+    expect_ok(rt_text_files_add(&text, o->file));
+    rt_text_encoding e = {
+        .text = &text, .vocabulary = v, .options = o, .take = take_part, .context = &parts};
+    expect_ok(rt_text_encode(&e));
+    ck_assert_int_ge(parts.parts, least);
+    while (cut ? rt_document_next(o->documents, bytes, size, &at, &span) : !at++) {
+        expect_ok(rt_vocabulary_encode_to(v, (const char *)bytes + span.start,
+                                          span.end - span.start, o->special, take_id, &whole,
+                                          &unknown));
+        if (cut)
+            take_id(&whole, v->special.sep);
+    }
+    ck_assert_uint_eq(parts.count, whole.count);
+    ck_assert_mem_eq(parts.ids, whole.ids, whole.count * sizeof *whole.ids);
+    free(parts.ids);
+    free(whole.ids);
+    rt_text_files_close(&text);
 }
 
 /* Blanks of several bytes between paragraphs are places to cut at, and change no id. */
 TEST_ROWS(paragraphs_are_tokenized_in_parts, 0, 3)
 {
     static const char *const kinds[] = {"gpt2", "llama3", "qwen2"};
-    taken parts = {0};
-    rt_data_options o = options("text", "a");
-    rt_vocabulary *v;
-    rt_text_files text = {.key = "data.file"};
-    rt_unknown unknown;
-    unsigned char *bytes;
-    size_t size;
-    int count;
-    write_paragraphs("a", 250000);
     const char *path = lasting(TEST_SOURCES "/fixtures/bpe/%s/tokenizer.json", kinds[_i]);
-    succeeds(rt_file_read("data.vocab_file", path, &bytes, &size));
-    const rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE};
-    succeeds(rt_vocabulary_read(&v, kind, path, bytes, size));
-    rt_free(bytes);
-    succeeds(rt_text_files_add(&text, o.file));
-    rt_text_encoding e = {
-        .text = &text, .vocabulary = v, .options = &o, .take = take_part, .context = &parts};
-    succeeds(rt_text_encode(&e));
-    ck_assert_int_ge(parts.parts, (int)(text.bytes >> 22));
-    succeeds(rt_file_read("data.file", o.file, &bytes, &size));
-    int32_t *whole = rt_alloc(rt_vocabulary_most_ids(v, size), sizeof *whole);
-    succeeds(rt_vocabulary_encode(v, (const char *)bytes, size, whole, &count, &unknown));
-    ck_assert_uint_eq(parts.count, (size_t)count);
-    ck_assert_mem_eq(parts.ids, whole, parts.count * sizeof *whole);
-    free(parts.ids);
-    rt_free(whole);
-    rt_text_files_close(&text);
-    rt_vocabulary_free(v);
-    rt_free(bytes);
-}
-
-/* Appends to an array that has room for all ids. */
-static void take_id(void *context, int32_t id)
-{
-    taken *t = context;
-    t->ids[t->count++] = id;
+    const rt_data_options o = options("text", "a");
+    size_t size;
+    write_paragraphs("a", 250000);
+    read_whole(o.file, &size);
+    expect_parts(&o, read_vocabulary((rt_vocabulary_kind){.level = RT_LEVEL_BPE}, path),
+                 (int)(size >> 22));
 }
 
 /* At the border of two parts stand a special token, a character or separators that overlap, each
@@ -417,73 +412,45 @@ SAMPLED_ROWS(a_text_of_several_parts_has_the_ids_of_the_whole, 0, 72, 7)
     enum { PART = 1 << 22 };
     const int row = _i / 9, before = 1 + _i % 9;
     rt_data_options o = options("text", "a");
+    rt_vocabulary *v;
+    size_t size;
     o.documents = rows[row].documents;
     o.special = rows[row].special;
-    FILE *file = fopen(in_folder("a"), "wb");
+    FILE *file = fopen(o.file, "wb");
     ck_assert(file != NULL);
     fprintf(file, "fox\n\n---%*s%s and more of it", PART - before - 8, "", rows[row].border);
     ck_assert_int_eq(fclose(file), 0);
-    rt_text_files text = {.key = "data.file"};
-    rt_vocabulary *v;
-    rt_unknown unknown;
-    taken parts = {0}, whole = {0};
-    unsigned char *bytes;
-    size_t size, at = 0;
-    succeeds(rt_text_files_add(&text, o.file));
-    succeeds(rt_file_read("data.file", o.file, &bytes, &size));
-    if (rows[row].level == RT_LEVEL_BYTE)
-        succeeds(rt_vocabulary_of_bytes(&v));
-    else
-        succeeds(rt_vocabulary_of_text(&v, "a", bytes, size));
-    rt_text_encoding e = {
-        .text = &text, .vocabulary = v, .options = &o, .take = take_part, .context = &parts};
-    succeeds(rt_text_encode(&e));
-    ck_assert_int_ge(parts.parts, 2);
-    whole.ids = rt_alloc(2 * size, sizeof *whole.ids); /* a token and a separator for each byte */
-    rt_document_span span = {0, size};
-    while (rt_documents_are_cut(&o) ? rt_document_next(o.documents, bytes, size, &at, &span)
-                                    : !at++) {
-        succeeds(rt_vocabulary_encode_to(v, (const char *)bytes + span.start, span.end - span.start,
-                                         o.special, take_id, &whole, &unknown));
-        if (rt_documents_are_cut(&o))
-            take_id(&whole, v->special.sep);
-    }
-    ck_assert_uint_eq(parts.count, whole.count);
-    ck_assert_mem_eq(parts.ids, whole.ids, whole.count * sizeof *whole.ids);
-    free(parts.ids);
-    rt_free(whole.ids);
-    rt_text_files_close(&text);
-    rt_vocabulary_free(v);
-    rt_free(bytes);
+    const unsigned char *bytes = read_whole(o.file, &size);
+    expect_ok(rows[row].level == RT_LEVEL_BYTE ? rt_vocabulary_of_bytes(&v)
+                                               : rt_vocabulary_of_text(&v, "a", bytes, size));
+    expect_parts(&o, owned(v, release_vocabulary), 2);
 }
 
 TEST(another_text_or_tokenizer_is_not_taken_from_the_cache)
 {
     rt_data_options o = options("text", "a"), other = o;
-    write_text("a", 2000, 1);
+    write_lines("a", 2000, 1);
     cached(&other, 1);
     draw_the_same(&o, &other);
     o.level = other.level = RT_LEVEL_CHAR;
     draw_the_same(&o, &other);
-    ck_assert_int_eq(files_in_cache(".npy"), 2);
+    expect_cached(2);
     o.documents = lasting("line");
     other.documents = lasting("line");
     draw_the_same(&o, &other);
-    ck_assert_int_eq(files_in_cache(".npy"), 3);
+    expect_cached(3);
     struct stat facts;
     ck_assert_int_eq(stat(in_folder("a"), &facts), 0);
-    write_text("a", 2000, 2);
-    const struct timespec times[2] = {facts.st_atim, {facts.st_mtim.tv_sec + 1, 0}};
-    ck_assert_int_eq(utimensat(AT_FDCWD, in_folder("a"), times, 0), 0);
+    write_lines("a", 2000, 2);
+    set_time(in_folder("a"), (struct timespec){facts.st_mtim.tv_sec + 1, 0});
     draw_the_same(&o, &other);
-    ck_assert_int_eq(files_in_cache(".npy"), 4);
+    expect_cached(4);
 }
 
 /* A byte behind which the file is cut short. */
 enum { CUT = 1500 };
 
-/* Changes one byte of the only file in the cache with an ending, or all behind the header of a
- * .npy, and keeps its size and its time; or cuts it short. */
+/* Flips a byte of the cached file, or zeros all behind its header, at the same time; or cuts it. */
 static void damage(const char *ending, int byte, bool all)
 {
     char path[RT_PATH_SIZE] = "";
@@ -499,15 +466,9 @@ static void damage(const char *ending, int byte, bool all)
         fputc(all ? 0 : was ^ 1, file);
     }
     ck_assert_int_eq(fclose(file), 0);
-    const struct timespec times[2] = {facts.st_atim, facts.st_mtim};
-    ck_assert_int_eq(utimensat(AT_FDCWD, path, times, 0), 0);
+    set_time(path, facts.st_mtim);
     if (byte == CUT)
         ck_assert_int_eq(truncate(path, CUT), 0);
-}
-
-static void count_damage(void *context, const char *line)
-{
-    *(int *)context += strstr(line, "are damaged: they are made again") != NULL;
 }
 
 TEST_ROWS(a_damaged_file_of_the_cache_is_made_again_with_one_line, 0, 13)
@@ -523,20 +484,20 @@ TEST_ROWS(a_damaged_file_of_the_cache_is_made_again_with_one_line, 0, 13)
                  {".info", 40, false, true},       {".digest", 2, false, false},
                  {".digest", 1000, false, false},  {".vocabulary", 0, false, false},
                  {".vocabulary", 36, false, false}};
-    int lines = 0;
-    const rt_data_watch watch = {&lines, count_damage, pass_progress, never};
+    counted c = {"are damaged: they are made again", 0};
+    const rt_data_watch watch = {&c, count_line, pass_progress, never};
     rt_data_options o = options("text", "a"), other = o;
-    write_text("a", 5000, 1);
+    write_lines("a", 5000, 1);
     o.level = other.level = RT_LEVEL_CHAR;
     cached(&other, 1);
     other.watch = &watch;
     draw_the_same(&o, &other);
-    ck_assert_int_eq(lines, 0);
+    ck_assert_int_eq(c.lines, 0);
     damage(files[_i].ending, files[_i].byte, files[_i].all);
     draw_the_same(&o, &other);
-    ck_assert_int_eq(lines, files[_i].told);
+    ck_assert_int_eq(c.lines, files[_i].told);
     draw_the_same(&o, &other);
-    ck_assert_int_eq(lines, files[_i].told);
+    ck_assert_int_eq(c.lines, files[_i].told);
 }
 
 /* Writes other letters over the end of the text once, at the same size. */
@@ -558,8 +519,7 @@ static void meddle(void *context, const char *what, double share)
     for (int i = 0; i < 2000000; i++)
         fputc('Z', file);
     ck_assert_int_eq(fclose(file), 0);
-    const struct timespec other[2] = {{1, 0}, {1, 0}}, same[2] = {facts.st_atim, facts.st_mtim};
-    ck_assert_int_eq(utimensat(AT_FDCWD, in_folder("a"), m->keeps_time ? same : other, 0), 0);
+    set_time(in_folder("a"), m->keeps_time ? facts.st_mtim : (struct timespec){1, 0});
 }
 
 static void ignore_line(void *context, const char *line)
@@ -572,47 +532,45 @@ TEST_ROWS(a_text_that_changes_while_it_is_tokenized_leaves_no_tokens_of_another,
     meddling m = {.keeps_time = _i};
     const rt_data_watch watch = {&m, ignore_line, meddle, never};
     rt_data_options o = options("text", "a"), other = o;
-    write_text("a", 250000, 1);
+    write_lines("a", 250000, 1);
     cached(&other, 1);
     rt_data_options meddled = other;
     meddled.watch = &watch;
     const rt_status status = status_of(&meddled);
     ck_assert(m.done);
     if (m.keeps_time) { /* the whole text as it is now */
-        succeeds(status);
+        expect_ok(status);
         draw_the_same(&o, &other);
     } else {
         is_data_error(status, in_folder("a"), ": data.file changed while it was read");
-        ck_assert_int_eq(files_in_cache(".npy") + files_in_cache(".info"), 0);
+        expect_cached(0);
     }
-    write_text("a", 250000, 1);
+    write_lines("a", 250000, 1);
     draw_the_same(&o, &other);
 }
 
-/* The text may be touched or moved: its bytes count. */
 TEST(a_text_with_another_time_is_digested_and_not_tokenized_again)
 {
     char path[RT_PATH_SIZE];
     struct stat before, after;
     rt_data_options o = options("text", "a"), other = o;
-    const struct timespec times[2] = {{1, 0}, {1, 0}};
-    write_text("a", 2000, 1);
+    write_lines("a", 2000, 1);
     cached(&other, 1);
     draw_the_same(&o, &other);
     find_in_cache(".npy", path);
     ck_assert_int_eq(stat(path, &before), 0);
-    ck_assert_int_eq(utimensat(AT_FDCWD, in_folder("a"), times, 0), 0);
+    set_time(in_folder("a"), (struct timespec){1, 0});
     draw_the_same(&o, &other);
     ck_assert_int_eq(stat(path, &after), 0);
     ck_assert_int_eq(before.st_ino, after.st_ino);
-    ck_assert_int_eq(files_in_cache(".npy"), 1);
+    expect_cached(1);
 }
 
 TEST(a_full_disk_leaves_no_file_in_the_cache)
 {
     rt_data_options o = options("text", "a");
     struct rlimit before, small;
-    write_text("a", 20000, 1);
+    write_lines("a", 20000, 1);
     cached(&o, 2);
     getrlimit(RLIMIT_FSIZE, &before);
     small = before;
@@ -623,9 +581,7 @@ TEST(a_full_disk_leaves_no_file_in_the_cache)
     setrlimit(RLIMIT_FSIZE, &before);
     signal(SIGXFSZ, SIG_DFL);
     is_error(status, RT_IO, "File too large (data.cache = ");
-    ck_assert_int_eq(files_in_cache(".npy") + files_in_cache(".info") + files_in_cache(".tmp") +
-                         files_in_cache(".lock"),
-                     0);
+    expect_cached(0);
 }
 
 TEST(processes_that_start_at_once_tokenize_once)
@@ -633,7 +589,7 @@ TEST(processes_that_start_at_once_tokenize_once)
     enum { PROCESSES = 4 };
     pid_t children[PROCESSES];
     rt_data_options o = options("text", "a"), other = o;
-    write_text("a", 100000, 1);
+    write_lines("a", 100000, 1);
     cached(&other, 1);
     for (int i = 0; i < PROCESSES; i++) {
         children[i] = fork();
@@ -645,14 +601,13 @@ TEST(processes_that_start_at_once_tokenize_once)
         ck_assert_int_eq(waitpid(children[i], &how, 0), children[i]);
         ck_assert_int_eq(how, 0);
     }
-    ck_assert_int_eq(files_in_cache(".lock") + files_in_cache(".tmp"), 0);
-    ck_assert_int_eq(files_in_cache(".npy"), 1);
+    expect_cached(1);
     draw_the_same(&o, &other);
 }
 
 TEST(a_byte_that_is_not_utf8_is_named_with_its_file)
 {
-    const size_t size = write_text("a", 200000, 1);
+    const size_t size = write_lines("a", 200000, 1);
     char text[2101];
     memset(text, 'w', 2100);
     text[2100] = (char)0xff;
@@ -678,7 +633,7 @@ static void write_1000(const char *name, int byte)
 
 static void mix(rt_data_options *o, const char *first, const char *second)
 {
-    set_file(o, lasting("%s%s, %s%s", in_folder("a"), first, in_folder("b.bin"), second));
+    o->file = lasting("%s%s, %s%s", in_folder("a"), first, in_folder("b.bin"), second);
 }
 
 TEST(windows_of_a_mixture_come_as_often_as_the_weights_say)
@@ -710,7 +665,7 @@ TEST(a_weight_out_of_range_is_refused)
     static const char *const wrong[] = {"*0",      "*-1",    "*0.0",    "*-0",     "*1e999",
                                         "*1e-999", "*1e308", "*1e-101", "* 1e400", "*1-2"};
     rt_data_options o = options("text", "a");
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    for (int i = 0; i < ROWS(wrong); i++) {
         mix(&o, wrong[i], "");
         is_error(status_of(&o), RT_CONFIG, "a must be a number from 1e-100 to 1e+100");
     }
@@ -723,16 +678,13 @@ TEST(spaces_around_the_star_of_a_weight_do_not_count)
 {
     static const char *const written[] = {"*3", " *3", "* 3", "  *  3"};
     rt_data_file file;
-    for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
+    for (int i = 0; i < ROWS(written); i++) {
         ck_assert_str_eq(rt_data_file_take(lasting("a.txt%s, b.txt", written[i]), false, &file),
                          " b.txt");
         ck_assert_str_eq(file.path, "a.txt");
         ck_assert_double_eq(file.weight, 3);
     }
-}
-
-TEST(a_star_in_a_name_is_part_of_it)
-{
+    /* a star in a name is part of it */
     rt_data_options o = options("text", "a*b");
     write_1000("a*b", 'x');
     source(&o);
@@ -751,9 +703,9 @@ TEST(each_document_ends_with_the_token_that_ends_a_text)
                  {"blank", "ab\nc\n \n\nd\n", "ab\nc|d|"},
                  {"blank", "ab\r\nc\r\n\r\nd\r\n \r\ne\r", "ab\r\nc|d|e|"},
                  {"<end>", "ab<end>c<end><end>", "ab|c|"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (int i = 0; i < ROWS(cases); i++) {
         rt_data_options o = options("text", "a");
-        write_file(in_folder("a"), cases[i].text, strlen(cases[i].text));
+        write_text("a", cases[i].text);
         o.documents = lasting("%s", cases[i].documents);
         o.eval_fraction = 0;
         o.length = 1 + (int)strlen(cases[i].tokens);
@@ -818,10 +770,10 @@ TEST(a_text_that_was_written_as_ids_has_the_same_sequences)
     static const char *const names[] = {"o.npy", "o.bin", "o.h5"};
     size_t count;
     rt_data_options o = options("text", "a");
-    const size_t bytes = write_text("a", 300, 1);
+    const size_t bytes = write_lines("a", 300, 1);
     for (int i = 0; i < 3; i++) {
         rt_data_options other = options("text", names[i]);
-        succeeds(rt_encode_file(&o, in_folder(names[i]), &count));
+        expect_ok(rt_encode_file(&o, in_folder(names[i]), &count));
         ck_assert_uint_eq(count, bytes);
         if (i == 2)
             other.file = lasting("%s:/train", other.file);

@@ -42,7 +42,7 @@ static int check_question(row x)
 
 static void check_copy(row x)
 {
-    int n = check_question(x);
+    const int n = check_question(x);
     for (int i = 1; i <= n; i++)
         ck_assert_int_eq(x.labels[n + 1 + i], x.ids[i]);
 }
@@ -54,8 +54,7 @@ static void check_reverse(row x)
         ck_assert_int_eq(x.labels[n + 1 + i], x.ids[n + 1 - i]);
 }
 
-/* The i-th label is the i-th smallest: fewer than i symbols are below it, and at least i are
- * not above it. */
+/* Label i is the i-th smallest: fewer than i symbols are below it, at least i are not above it. */
 static void check_sort(row x)
 {
     int n = check_question(x);
@@ -111,15 +110,10 @@ static void check_majority(row x)
     }
 }
 
-static int pairs_of(int length)
-{
-    return (length - 4) / 2;
-}
-
 /* The key that is asked for occurs once, since all are different; its value is the label. */
 static void check_recall(row x)
 {
-    int p = pairs_of(x.length), end = 2 * p + 1, found = 0;
+    int p = (x.length - 4) / 2, end = 2 * p + 1, found = 0;
     const int32_t wish[] = {3, x.ids[end + 1], 2, 0};
     ck_assert_int_eq(x.ids[0], 1);
     for (int t = 1; t < end; t++)
@@ -251,7 +245,6 @@ static void check_draws(const rt_data_options *o, void (*check)(row))
     check_batch(o, &longer, check);
 }
 
-/* At its length and at twice that. */
 static bool can_be_drawn(rt_data_options o)
 {
     bool alone = rt_data_check(&o).code == RT_OK;
@@ -263,58 +256,52 @@ static void check_task(const char *name, void (*check)(row))
 {
     for (int i = 0; i < ROWS(lengths); i++)
         for (int j = 0; j < ROWS(vocabs); j++) {
-            rt_data_options o = options_for(name);
+            rt_data_options o = options_with(name, "period=2");
             o.length = lengths[i];
             o.vocab = vocabs[j];
             o.distance = o.pairs = 1;
-            o.period = 2;
             if (can_be_drawn(o))
                 check_draws(&o, check);
         }
 }
 
-TEST(copy_asks_for_the_symbols_in_their_order)
-{
-    check_task("copy", check_copy);
-}
+#define OPTION(name) offsetof(rt_data_options, name)
 
-TEST(reverse_asks_for_the_symbols_from_the_last_to_the_first)
-{
-    check_task("reverse", check_reverse);
-}
+/* Tasks, and an option that is set to every number of a range, at a length. */
+static const struct {
+    const char *name;
+    void (*check)(row);
+    size_t option;
+    int first, last, length;
+} tasks[] = {
+    {"copy", check_copy, 0, 0, 0, 0},
+    {"reverse", check_reverse, 0, 0, 0, 0},
+    {"sort", check_sort, 0, 0, 0, 0},
+    {"recall", check_recall, 0, 0, 0, 0},
+    {"induction", check_induction, 0, 0, 0, 0},
+    {"passkey", check_passkey, 0, 0, 0, 0},
+    {"shift", check_shift, OPTION(distance), 1, 30, 32},
+    {"mqar", check_mqar, OPTION(pairs), 1, 12, 130},
+    {"order", check_order, OPTION(length), 3, 4, 32},
+    {"majority", check_majority, OPTION(distance), 1, 31, 32},
+};
 
-TEST(sort_asks_for_the_symbols_from_the_smallest_to_the_largest)
+TEST_ROWS(a_task_asks_what_its_definition_says, 0, ROWS(tasks))
 {
-    check_task("sort", check_sort);
-}
-
-TEST(shift_asks_for_the_symbol_at_a_distance)
-{
-    check_task("shift", check_shift);
-    for (int distance = 1; distance <= 30; distance++) {
-        rt_data_options o = options_for("shift");
-        o.distance = distance;
-        check_draws(&o, check_shift);
-    }
-}
-
-TEST(majority_asks_for_the_most_frequent_symbol_of_a_window)
-{
-    for (int width = 1; width <= 31; width++) {
-        rt_data_options o = options_for("majority");
-        o.distance = width;
-        check_draws(&o, check_majority);
+    check_task(tasks[_i].name, tasks[_i].check);
+    for (int value = tasks[_i].first; value && value <= tasks[_i].last; value++) {
+        rt_data_options o = options_for(tasks[_i].name);
+        o.length = tasks[_i].length;
+        *(int *)((char *)&o + tasks[_i].option) = value;
+        check_draws(&o, tasks[_i].check);
     }
 }
 
 TEST(a_long_sequence_is_sorted)
 {
-    rt_data_options o = options_for("sort");
-    o.length = 20000;
-    o.vocab = 5000;
+    rt_data_options o = options_with("sort", "length=20000 vocab=5000");
     rt_data *data = source(&o);
-    rt_batch batch = batch_of(1, o.length);
-    rt_data_training(data, 1, 0, 0, &batch);
+    rt_batch batch = training_of(data, 1, o.length);
     int n = (o.length - 2) / 2;
     long difference = 0;
     for (int i = 1; i <= n; i++) {
@@ -334,8 +321,7 @@ TEST(symbols_are_uniform_and_independent)
     rt_data_options o = options_for("shift");
     o.vocab = SYMBOLS + 4;
     rt_data *data = source(&o);
-    rt_batch batch = batch_of(BATCH, o.length), next = batch_of(BATCH, o.length);
-    rt_data_training(data, 1, 0, 0, &batch);
+    rt_batch batch = training_of(data, BATCH, o.length), next = batch_of(BATCH, o.length);
     rt_data_training(data, 1, 1, 0, &next);
     int beside[CELLS] = {0}, below[CELLS] = {0}, later[CELLS] = {0}, draws = 0;
     for (int r = 0; r < BATCH - 1; r++)
@@ -350,12 +336,6 @@ TEST(symbols_are_uniform_and_independent)
     are_uniform(later, CELLS, draws);
 }
 
-TEST(recall_asks_for_the_value_that_stood_with_a_key)
-{
-    check_task("recall", check_recall);
-}
-
-/* Six keys of six symbols: each order of them is as likely. */
 TEST(keys_are_drawn_without_repetition_down_to_the_last_symbol)
 {
     enum { KEYS = 6, ORDERS = 720, DRAWS = 100 * ORDERS };
@@ -364,8 +344,7 @@ TEST(keys_are_drawn_without_repetition_down_to_the_last_symbol)
     o.vocab = 4 + KEYS;
     o.length = 2 * KEYS + 4;
     rt_data *data = source(&o);
-    rt_batch batch = batch_of(DRAWS, o.length);
-    rt_data_training(data, 1, 0, 0, &batch);
+    rt_batch batch = training_of(data, DRAWS, o.length);
     for (int r = 0; r < DRAWS; r++) {
         const int32_t *pairs = batch.ids + r * o.length + 1;
         int order = 0;
@@ -380,28 +359,14 @@ TEST(keys_are_drawn_without_repetition_down_to_the_last_symbol)
     are_uniform(counts, ORDERS, DRAWS);
 }
 
-TEST(mqar_asks_for_the_value_of_every_key)
-{
-    check_task("mqar", check_mqar);
-    for (int pairs = 1; pairs <= 12; pairs++) {
-        rt_data_options o = options_for("mqar");
-        o.length = 130;
-        o.pairs = pairs;
-        check_draws(&o, check_mqar);
-    }
-}
-
 /* One pair, whose query is in slot g of 27 with the probability ((g + 2)^a - (g + 1)^a) / (28^a -
  * 1), a = 0.01. The numbers are the same in every run; the bound is five deviations. */
 TEST(distances_of_mqar_follow_a_power_law)
 {
     enum { DRAWS = 4000 };
-    rt_data_options o = options_for("mqar");
-    o.length = 57;
-    o.pairs = 1;
+    rt_data_options o = options_with("mqar", "length=57 pairs=1");
     rt_data *data = source(&o);
-    rt_batch batch = batch_of(DRAWS, o.length);
-    rt_data_training(data, 1, 0, 0, &batch);
+    rt_batch batch = training_of(data, DRAWS, o.length);
     int slots[27] = {0};
     for (int r = 0; r < DRAWS; r++)
         for (int slot = 0; slot < 27; slot++)
@@ -413,27 +378,16 @@ TEST(distances_of_mqar_follow_a_power_law)
     }
 }
 
-TEST(induction_repeats_random_symbols)
-{
-    check_task("induction", check_induction);
-}
-
-TEST(passkey_asks_for_a_hidden_symbol)
-{
-    check_task("passkey", check_passkey);
-}
-
 /* Which pair is asked for, which keys there are and what their values are, with 28 symbols. */
 TEST(recall_is_uniform_in_its_question_keys_and_values)
 {
     enum { SYMBOLS = 28, PAIRS = 14, DRAWS = 20000 };
     rt_data_options o = options_for("recall");
     rt_data *data = source(&o);
-    rt_batch batch = batch_of(DRAWS, o.length);
     int asked[PAIRS] = {0}, keys[SYMBOLS] = {0}, answers[SYMBOLS] = {0};
     static int together[PAIRS][SYMBOLS]; /* the question, and which symbols are keys */
     memset(together, 0, sizeof together);
-    rt_data_training(data, 1, 0, 0, &batch);
+    rt_batch batch = training_of(data, DRAWS, o.length);
     for (int r = 0; r < DRAWS; r++) {
         const int32_t *ids = batch.ids + r * o.length;
         int question = 0;
@@ -454,27 +408,14 @@ TEST(recall_is_uniform_in_its_question_keys_and_values)
     are_uniform(answers, SYMBOLS, DRAWS);
 }
 
-TEST(order_asks_which_of_two_symbols_comes_first)
-{
-    static const int short_ones[] = {3, 4};
-    check_task("order", check_order);
-    for (int i = 0; i < 2; i++) {
-        rt_data_options o = options_for("order");
-        o.length = short_ones[i];
-        check_draws(&o, check_order);
-    }
-}
-
-/* Six places: every pair of different ones is as likely, and so are both answers. */
 TEST(order_is_balanced)
 {
     enum { PLACES = 6, PAIRS = PLACES * (PLACES - 1), DRAWS = 100 * PAIRS };
     rt_data_options o = options_for("order");
     o.length = PLACES + 1;
     rt_data *data = source(&o);
-    rt_batch batch = batch_of(DRAWS, o.length);
     int pairs[PAIRS] = {0}, answers[2] = {0};
-    rt_data_training(data, 1, 0, 0, &batch);
+    rt_batch batch = training_of(data, DRAWS, o.length);
     for (int r = 0; r < DRAWS; r++) {
         int places[2] = {0};
         for (int t = 1; t <= PLACES; t++)

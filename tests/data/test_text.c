@@ -1,23 +1,20 @@
 /* The tokens of a text and their ids, at both levels. */
 
 #include "data/tokenizers/tokens.h"
-#include "data/tokenizers/vocabulary.h"
 #include "samples.h"
 
 /* Of one to four bytes, as the smallest and the largest code points of each size. */
-static const char mixed[] = "a\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80"
-                            "\xef\xbf\xbf\xf0\x90\x80\x80\xf4\x8f\xbf\xbf";
+static const char mixed[] = "a\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf"
+                            "\xf0\x90\x80\x80\xf4\x8f\xbf\xbf";
 enum { MIXED = 10, FIRST_CHARACTER = RT_FIRST_SYMBOL + 1 };
 
-/* With the vocabulary that is given, which may be NULL. */
 static rt_data *open_with(const rt_vocabulary *vocabulary, rt_level level, const void *text,
                           size_t bytes, int length)
 {
-    rt_data_options o = options_for("text");
+    rt_data_options o = options_with("text", "eval_fraction=0");
     o.length = length;
     o.level = level;
-    o.eval_fraction = 0;
-    set_file(&o, write_file(in_folder("a"), text, bytes));
+    o.file = write_file(in_folder("a"), text, bytes);
     return source_as(&o, (rt_data_of_model){.vocabulary = vocabulary});
 }
 
@@ -26,24 +23,19 @@ static rt_data *open_text(rt_level level, const void *text, size_t bytes, int le
     return open_with(NULL, level, text, bytes, length);
 }
 
-/* The ids of a whole text, as the one window over it has them. */
+static rt_data *open_characters(const char *text)
+{
+    return open_text(RT_LEVEL_CHAR, text, strlen(text), 2);
+}
+
 static void has_ids(const rt_data *data, const int32_t *expected, int count)
 {
-    rt_batch batch = batch_of(1, count + 1);
-    rt_data_evaluation(data, 0, &batch);
+    rt_batch batch = evaluation_of(data, 1, count + 1);
     for (int i = 0; i < count; i++)
         ck_assert_int_eq(original(&batch, 1 + i), expected[i]);
 }
 
 SUITE(.setup = make_folder, .teardown = remove_folder)
-
-TEST(every_text_of_bytes_has_the_same_260_ids)
-{
-    static const uint8_t text[] = {'b', 0xff, 'a', 0};
-    rt_data *data = open_text(RT_LEVEL_BYTE, text, sizeof text, 5);
-    ck_assert_int_eq(rt_data_vocab(data), 260);
-    has_ids(data, (int32_t[]){4 + 'b', 4 + 0xff, 4 + 'a', 4}, 4);
-}
 
 TEST(the_characters_of_a_text_follow_in_the_order_of_code_points)
 {
@@ -52,48 +44,46 @@ TEST(the_characters_of_a_text_follow_in_the_order_of_code_points)
     ck_assert_int_eq(rt_data_vocab(data), 10);
     has_ids(data, (int32_t[]){6, 8, 7, 6, 9, 7, 5}, 7);
     ck_assert_uint_eq(rt_data_unknown(data).count, 0);
+    /* every text of bytes has the same 260 ids */
+    static const uint8_t bytes[] = {'b', 0xff, 'a', 0};
+    data = open_text(RT_LEVEL_BYTE, bytes, sizeof bytes, 5);
+    ck_assert_int_eq(rt_data_vocab(data), 260);
+    has_ids(data, (int32_t[]){4 + 'b', 4 + 0xff, 4 + 'a', 4}, 4);
+}
+
+static void expect_unknown(rt_unknown unknown, size_t count, size_t at, const char *name)
+{
+    ck_assert_uint_eq(unknown.count, count);
+    ck_assert_uint_eq(unknown.at, at);
+    ck_assert_str_eq(unknown.name, name);
 }
 
 TEST(a_text_is_read_with_the_vocabulary_that_is_given)
 {
-    rt_data *first = open_text(RT_LEVEL_CHAR, "hello", 5, 2);
+    rt_data *first = open_characters("hello");
     rt_data *second = open_with(rt_data_vocabulary(first), RT_LEVEL_CHAR, "mellow, mellow", 14, 15);
     const int32_t u = RT_FIRST_SYMBOL, e = 5, l = 7, o = 8;
     ck_assert_int_eq(rt_data_vocab(second), 9);
     has_ids(second, (int32_t[]){u, e, l, l, o, u, u, u, u, e, l, l, o, u}, 14);
-    const rt_unknown unknown = rt_data_unknown(second);
-    ck_assert(unknown.count == 6 && unknown.at == 0);
-    ck_assert_str_eq(unknown.name, "'m'");
+    expect_unknown(rt_data_unknown(second), 6, 0, "'m'");
 }
 
 /* Over both files: the first character that is not known is the 'x' of the second. */
 TEST(what_is_unknown_is_counted_over_all_files)
 {
-    rt_data *first = open_text(RT_LEVEL_CHAR, "ab\xc3\xa9", 4, 2);
-    rt_data_options o = options_for("text");
-    o.length = 3;
-    o.level = RT_LEVEL_CHAR;
-    write_file(in_folder("b"), "\xc3\xa9\x62\x61", 4);
-    write_file(in_folder("c"), "bxay", 4);
-    o.file = lasting("%s/b,%s/c", folder, folder);
-    o.eval_fraction = 0;
-    const rt_unknown unknown =
-        rt_data_unknown(source_as(&o, (rt_data_of_model){.vocabulary = rt_data_vocabulary(first)}));
-    ck_assert(unknown.count == 2 && unknown.at == 5);
-    ck_assert_str_eq(unknown.name, "'x'");
+    const rt_data_of_model meaning = meaning_of(open_characters("ab\xc3\xa9"));
+    rt_data_options o = options_with("text", "length=3 level=char eval_fraction=0");
+    o.file = lasting("%s,%s", write_text("b", "\xc3\xa9\x62\x61"), write_text("c", "bxay"));
+    expect_unknown(rt_data_unknown(source_as(&o, meaning)), 2, 5, "'x'");
 }
 
 TEST(a_vocabulary_of_another_level_is_refused)
 {
-    rt_vocabulary *characters;
+    const rt_vocabulary *given = rt_data_vocabulary(open_characters("ab"));
     rt_data_options o = options_for("text");
-    rt_data *data;
-    set_file(&o, write_file(in_folder("a"), "ab", 2));
-    succeeds(rt_vocabulary_of_text(&characters, "text", (const unsigned char *)"ab", 2));
-    is_status(rt_data_open(&data, &o, characters), RT_CONFIG,
-              "data.level cuts a text into bytes, but the vocabulary of the model has characters");
-    ck_assert_ptr_null(data);
-    rt_vocabulary_free(characters);
+    o.file = in_folder("a");
+    is_refused(&o, given, RT_CONFIG,
+               "data.level cuts a text into bytes, but the vocabulary of the model has characters");
 }
 
 /* Other than [UNK] and special tokens: what a masked token is now and then replaced by. */
@@ -105,8 +95,7 @@ TEST(a_mask_is_never_replaced_by_a_special_token)
     memset(text, 'b', sizeof text);
     text[0] = 'a';
     rt_data *data = open_text(RT_LEVEL_CHAR, text, sizeof text, LENGTH);
-    rt_batch batch = batch_of(ROWS, LENGTH);
-    rt_data_training(data, 1, 0, 0, &batch);
+    rt_batch batch = training_of(data, ROWS, LENGTH);
     for (int at = 0; at < ROWS * LENGTH; at++)
         if (batch.labels[at] != RT_NO_LABEL && batch.ids[at] != RT_ID_MASK) {
             ck_assert(batch.ids[at] == FIRST_CHARACTER || batch.ids[at] == FIRST_CHARACTER + 1);
@@ -115,20 +104,13 @@ TEST(a_mask_is_never_replaced_by_a_special_token)
     ck_assert_int_gt(replaced, 50);
 }
 
-/* ---- data.vocab_file ---- */
-
 static rt_status open_with_file(rt_data **data, const rt_vocabulary *given, const char *vocabulary,
                                 const char *text)
 {
-    rt_data_options o = options_for("text");
-    o.length = 3;
-    o.level = RT_LEVEL_CHAR;
-    o.eval_fraction = 0;
-    set_file(&o, write_file(in_folder("a"), text, strlen(text)));
-    o.vocab_file =
-        lasting("%s", vocabulary ? write_file(in_folder("b"), vocabulary, strlen(vocabulary))
-                                 : in_folder("c"));
-    const rt_status status = rt_data_open(data, &o, given);
+    rt_data_options o = options_with("text", "length=3 level=char eval_fraction=0");
+    o.file = write_text("a", text);
+    o.vocab_file = vocabulary ? write_text("b", vocabulary) : in_folder("c");
+    const rt_status status = rt_data_open(data, &o, (rt_data_of_model){.vocabulary = given});
     if (*data)
         owned(*data, close_source);
     return status;
@@ -139,12 +121,9 @@ static rt_status open_with_file(rt_data **data, const rt_vocabulary *given, cons
 TEST(a_vocabulary_comes_from_a_file)
 {
     rt_data *data;
-    succeeds(open_with_file(&data, NULL, TOKENS "o\n\\n\nl\n", "lo\nx"));
+    expect_ok(open_with_file(&data, NULL, TOKENS "o\n\\n\nl\n", "lo\nx"));
     ck_assert_int_eq(rt_data_vocab(data), 8);
-    rt_batch batch = batch_of(1, 5);
-    rt_data_evaluation(data, 0, &batch);
-    for (int i = 0; i < 4; i++)
-        ck_assert_int_eq(original(&batch, 1 + i), ((int[]){7, 5, 6, 4})[i]);
+    has_ids(data, (int32_t[]){7, 5, 6, 4}, 4);
 }
 
 TEST(a_file_must_be_there_and_be_a_vocabulary)
@@ -160,9 +139,9 @@ TEST(a_file_must_be_there_and_be_a_vocabulary)
 
 TEST(a_file_must_be_the_vocabulary_that_is_given)
 {
-    rt_data *first = open_text(RT_LEVEL_CHAR, "hello", 5, 2), *data;
-    const rt_vocabulary *given = rt_data_vocabulary(first);
-    succeeds(open_with_file(&data, given, TOKENS "e\nh\nl\no", "lo"));
+    rt_data *data;
+    const rt_vocabulary *given = rt_data_vocabulary(open_characters("hello"));
+    expect_ok(open_with_file(&data, given, TOKENS "e\nh\nl\no", "lo"));
     ck_assert_ptr_eq(rt_data_vocabulary(data), given);
     is_status(open_with_file(&data, given, TOKENS "h\ne\nl\no", "lo"), RT_CONFIG,
               lasting("data.vocab_file: %s is not the vocabulary that the model was trained with; "
@@ -171,22 +150,6 @@ TEST(a_file_must_be_the_vocabulary_that_is_given)
     ck_assert_ptr_null(data);
 }
 
-TEST(bytes_need_no_file)
-{
-    rt_data_options o = options_for("text");
-    set_file(&o, "a.txt");
-    o.vocab_file = lasting("vocab.txt");
-    is_status(
-        rt_data_check(&o), RT_CONFIG,
-        "data.vocab_file is for data.level = char, wordpiece, bpe or residue: level byte has all "
-        "bytes as its vocabulary");
-    o.level = RT_LEVEL_CHAR;
-    ck_assert_int_eq(rt_data_check(&o).code, RT_OK);
-}
-
-/* ---- tokens ---- */
-
-/* Code points of every size stand where they stood, with their rank as the id. */
 TEST(a_character_of_any_size_is_one_token)
 {
     rt_data *data = open_text(RT_LEVEL_CHAR, mixed, sizeof mixed - 1, MIXED + 1);
@@ -224,7 +187,7 @@ static void check_round_trip(const rt_data *data, const char *text)
     rt_unknown unknown;
     const char *token;
     char back[64] = "";
-    succeeds(rt_data_encode(data, text, &ids, &count, &unknown));
+    expect_ok(rt_data_encode(data, text, &ids, &count, &unknown));
     for (int i = 0; i < count; i++) {
         size_t size;
         token = rt_vocabulary_decode(rt_data_vocabulary(data), ids[i], &size);
@@ -236,32 +199,24 @@ static void check_round_trip(const rt_data *data, const char *text)
     rt_free(ids);
 }
 
-TEST(decoding_gives_back_what_was_encoded)
+TEST_ROWS(decoding_gives_back_what_was_encoded, RT_LEVEL_BYTE, RT_LEVEL_CHAR + 1)
 {
-    for (int level = RT_LEVEL_BYTE; level <= RT_LEVEL_CHAR; level++) {
-        rt_data *data = open_text(level, mixed, sizeof mixed - 1, 2);
-        check_round_trip(data, mixed);
-        check_round_trip(data, "");
-    }
-}
-
-TEST(a_byte_0_is_a_token)
-{
-    for (int level = RT_LEVEL_BYTE; level <= RT_LEVEL_CHAR; level++) {
-        rt_data *data = open_text(level, "\0a", 2, 2);
-        size_t size;
-        const int32_t id = level == RT_LEVEL_CHAR ? FIRST_CHARACTER : RT_FIRST_SYMBOL;
-        const char *token = rt_vocabulary_decode(rt_data_vocabulary(data), id, &size);
-        ck_assert_uint_eq(size, 1);
-        ck_assert_int_eq(token[0], 0);
-    }
+    rt_data *data = open_text((rt_level)_i, mixed, sizeof mixed - 1, 2);
+    check_round_trip(data, mixed);
+    check_round_trip(data, "");
+    size_t size;
+    data = open_text((rt_level)_i, "\0a", 2, 2);
+    const int32_t id = _i == RT_LEVEL_CHAR ? FIRST_CHARACTER : RT_FIRST_SYMBOL;
+    const char *token = rt_vocabulary_decode(rt_data_vocabulary(data), id, &size);
+    ck_assert_uint_eq(size, 1);
+    ck_assert_int_eq(token[0], 0);
 }
 
 TEST(what_is_no_id_of_an_ordinary_token_cannot_be_decoded)
 {
     static const int32_t wrong[] = {RT_ID_PAD, RT_ID_SEP, RT_FIRST_SYMBOL, FIRST_CHARACTER + 3,
                                     -1,        INT32_MIN, INT32_MAX};
-    rt_data *data = open_text(RT_LEVEL_CHAR, "abc", 3, 2);
+    rt_data *data = open_characters("abc");
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         size_t size = 1;
         ck_assert_ptr_null(rt_vocabulary_decode(rt_data_vocabulary(data), wrong[i], &size));
@@ -269,38 +224,35 @@ TEST(what_is_no_id_of_an_ordinary_token_cannot_be_decoded)
     }
 }
 
-static void not_encoded(const rt_data *data, const char *text, const char *message)
-{
-    int count = 1;
-    int32_t *ids = (int32_t *)&count;
-    rt_unknown unknown;
-    is_status(rt_data_encode(data, text, &ids, &count, &unknown), RT_ARGUMENT, message);
-    ck_assert(ids == NULL && count == 0);
-}
-
 TEST(a_character_that_is_not_known_is_encoded_as_one_that_is_unknown)
 {
-    rt_data *data = open_text(RT_LEVEL_CHAR, "ab\xc3\xa9", 4, 2);
+    rt_data *data = open_characters("ab\xc3\xa9");
     int32_t *ids;
     int count;
     rt_unknown unknown;
-    succeeds(rt_data_encode(data, "\xc3\xa9z\xe2\x82\xac\x61", &ids, &count, &unknown));
+    expect_ok(rt_data_encode(data, "\xc3\xa9z\xe2\x82\xac\x61", &ids, &count, &unknown));
     ck_assert_int_eq(count, 4);
     ck_assert(ids[0] == 7 && ids[1] == 4 && ids[2] == 4 && ids[3] == 5);
-    ck_assert(unknown.count == 2 && unknown.at == 2);
-    ck_assert_str_eq(unknown.name, "'z'");
+    expect_unknown(unknown, 2, 2, "'z'");
     rt_free(ids);
 }
 
 TEST(encoding_names_a_byte_that_is_not_utf8)
 {
-    rt_data *data = open_text(RT_LEVEL_CHAR, "ab\xc3\xa9", 4, 2);
-    not_encoded(data, "\xff", "byte 0xff at byte 0 is not UTF-8");
-    not_encoded(data, "ab\xc3", "byte 0xc3 at byte 2 is not UTF-8");
-    not_encoded(data, "\xc3\xa9\xa9", "byte 0xa9 at byte 2 is not UTF-8");
+    static const char *const rows[][2] = {{"\xff", "byte 0xff at byte 0 is not UTF-8"},
+                                          {"ab\xc3", "byte 0xc3 at byte 2 is not UTF-8"},
+                                          {"\xc3\xa9\xa9", "byte 0xa9 at byte 2 is not UTF-8"}};
+    rt_data *data = open_characters("ab\xc3\xa9");
+    for (int i = 0; i < ROWS(rows); i++) {
+        int count = 1;
+        int32_t *ids = (int32_t *)&count;
+        rt_unknown unknown;
+        is_status(rt_data_encode(data, rows[i][0], &ids, &count, &unknown), RT_ARGUMENT,
+                  rows[i][1]);
+        ck_assert(ids == NULL && count == 0);
+    }
 }
 
-/* 65000 different characters of four bytes each, and one more. */
 TEST(a_text_can_have_65000_different_characters)
 {
     enum { LIMIT = 65000 };
@@ -309,14 +261,11 @@ TEST(a_text_can_have_65000_different_characters)
     for (int i = 0; i <= LIMIT; i++)
         size += rt_utf8_write(0x10000 + i, text + size);
     rt_data *data = open_text(RT_LEVEL_CHAR, text, size - 4, LIMIT + 1);
-    rt_batch batch = batch_of(1, LIMIT + 1);
-    rt_data_evaluation(data, 0, &batch);
+    rt_batch batch = evaluation_of(data, 1, LIMIT + 1);
     ck_assert_int_eq(rt_data_vocab(data), FIRST_CHARACTER + LIMIT);
     ck_assert_int_eq(original(&batch, LIMIT), FIRST_CHARACTER + LIMIT - 1);
-
-    rt_data_options o = options_for("text");
-    o.level = RT_LEVEL_CHAR;
-    set_file(&o, write_file(in_folder("a"), text, size));
+    rt_data_options o = options_with("text", "level=char");
+    o.file = write_file(in_folder("a"), text, size);
     is_data_error(status_of(&o), o.file,
                   ": a text can have up to 65000 different characters; it has 65001");
 }

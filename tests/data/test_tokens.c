@@ -1,10 +1,8 @@
-/* Files of token ids: what is read of them, by several threads as well, and what is said of
- * those that cannot be used. */
+/* Files of token ids, read by one thread and by several, and refusals of unusable ones. */
 
 #include "samples.h"
 
 #include <pthread.h>
-#include <sys/stat.h>
 
 /* More than two blocks of the first look at a file, and no round number. */
 enum { MANY = 150001, VOCAB = 5000, LENGTH = 64 };
@@ -35,12 +33,15 @@ static rt_data_options long_options(storage s)
 }
 
 /* In one piece and in chunks, of both widths and both byte orders. */
-enum { STORAGES = 6, IN_ONE_PIECE = 3 };
+enum { STORAGES = 12, IN_ONE_PIECE = 6 };
 static storage storage_number(int i)
 {
-    storage all[STORAGES] = {{H5T_STD_I32LE, 0, false},   {H5T_STD_I64LE, 0, false},
-                             {H5T_STD_I32BE, 0, false},   {H5T_STD_I32LE, 1000, false},
-                             {H5T_STD_I64LE, 4096, true}, {H5T_STD_I64BE, 77777, true}};
+    storage all[STORAGES] = {{H5T_STD_I32LE, 0, false},    {H5T_STD_I64LE, 0, false},
+                             {H5T_STD_I32BE, 0, false},    {H5T_STD_U16LE, 0, false},
+                             {H5T_STD_U16BE, 0, false},    {H5T_STD_U32LE, 0, false},
+                             {H5T_STD_I32LE, 1000, false}, {H5T_STD_I64LE, 4096, true},
+                             {H5T_STD_I64BE, 77777, true}, {H5T_STD_U16LE, 100, false},
+                             {H5T_STD_U16BE, 100, false},  {H5T_STD_U32LE, 100, false}};
     return all[i];
 }
 
@@ -54,8 +55,7 @@ TEST_ROWS(windows_are_read_from_every_kind_of_storage, 0, STORAGES)
     rt_data *data = source(&o);
     ck_assert_int_eq(rt_data_vocab(data), VOCAB);
     ck_assert_int_eq(rt_data_evaluation_rows(data, LENGTH), 15000 / (LENGTH - 1));
-    rt_batch batch = batch_of(ROWS, LENGTH);
-    rt_data_evaluation(data, 0, &batch);
+    rt_batch batch = evaluation_of(data, ROWS, LENGTH);
     for (int i = 0; i < ROWS * LENGTH; i++) {
         size_t place = 135001 + (size_t)(i / LENGTH * (LENGTH - 1) + i % LENGTH - 1);
         ck_assert_int_eq(batch.ids[i], i % LENGTH ? id_at(place) : RT_ID_CLS);
@@ -64,7 +64,6 @@ TEST_ROWS(windows_are_read_from_every_kind_of_storage, 0, STORAGES)
     ck_assert_int_eq(rt_data_status(data).code, RT_OK);
 }
 
-/* A compact data set lies in its header. */
 TEST(a_small_data_set_may_lie_in_its_header_and_in_a_group)
 {
     rt_data_options o = options_for("tokens");
@@ -139,10 +138,10 @@ TEST_ROWS(several_threads_draw_what_one_draws, 0, STORAGES)
 
 TEST(two_sources_read_one_file)
 {
-    rt_data_options o = long_options(storage_number(4));
+    rt_data_options o = long_options(storage_number(7));
     rt_data *first, *second = source(&o);
     rt_batch one = batch_of(8, LENGTH), other = batch_of(8, LENGTH);
-    succeeds(rt_data_open(&first, &o, NULL));
+    expect_ok(rt_data_open(&first, &o, (rt_data_of_model){.vocabulary = NULL}));
     rt_data_training(first, 1, 0, 0, &one);
     rt_data_close(first);
     rt_data_training(second, 1, 0, 0, &other);
@@ -150,14 +149,12 @@ TEST(two_sources_read_one_file)
     ck_assert_int_eq(rt_data_status(second).code, RT_OK);
 }
 
-/* The rest of the file holds only the first ids, so that some rows can no longer be read; all of
- * them are refused. */
+/* The cut file holds only the first ids: some rows cannot be read, and all are refused. */
 TEST_ROWS(a_file_that_is_cut_short_is_found_while_drawing, 0, IN_ONE_PIECE)
 {
     rt_data_options o = long_options(storage_number(_i));
     rt_data *data = source(&o);
-    rt_batch batch = batch_of(4, LENGTH);
-    rt_data_training(data, 1, 0, 0, &batch);
+    rt_batch batch = training_of(data, 4, LENGTH);
     ck_assert_int_eq(rt_data_status(data).code, RT_OK);
     struct stat facts;
     ck_assert_int_eq(stat(in_folder("a"), &facts), 0);
@@ -176,8 +173,7 @@ TEST_ROWS(ids_in_chunks_stay_what_they_were_whatever_becomes_of_the_file, IN_ONE
 {
     rt_data_options o = long_options(storage_number(_i));
     rt_data *data = source(&o);
-    rt_batch before = batch_of(4, LENGTH), after = batch_of(4, LENGTH);
-    rt_data_training(data, 1, 0, 0, &before);
+    rt_batch before = training_of(data, 4, LENGTH), after = batch_of(4, LENGTH);
     ck_assert_int_eq(truncate(in_folder("a"), 0), 0);
     rt_data_training(data, 1, 0, 0, &after);
     ck_assert(same_rows(&before, 0, &after, 0, 4));
@@ -216,7 +212,7 @@ TEST(an_id_that_is_overwritten_is_found_while_drawing)
         ck_assert_int_eq(batch.ids[0], RT_ID_CLS);
     }
     ck_assert_int_eq(fclose(file), 0);
-    is_data_error(rt_data_status(data), o.file,
-                  ": data.file must hold ids from 0 to 4999 (data.vocab 5000); got 5000 at index "
-                  "63");
+    is_data_error(
+        rt_data_status(data), o.file,
+        ": data.file must hold ids from 0 to 4999 (data.vocab 5000); got 5000 at index 63");
 }

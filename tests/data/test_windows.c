@@ -1,5 +1,4 @@
-/* Windows of text and of token ids: where they lie, what of them is hidden, what is asked; windows
- * of data.eval_file, and evaluation alone. */
+/* Windows of text and of token ids: places, masks and labels; data.eval_file; evaluation alone. */
 
 #include "samples.h"
 
@@ -9,7 +8,7 @@
 enum { PLACES = 250, LENGTH = 8, WINDOW = LENGTH - 1 };
 
 enum { BYTES, TOKENS, CHARACTERS, KINDS };
-static const char *const units[] = {"bytes", "ids"};
+static const char *const units[] = {"bytes", "ids", "characters"};
 
 /* Before the characters is [UNK]. */
 static int first_id(int kind)
@@ -84,25 +83,35 @@ static int place_of(int kind, const rt_batch *batch, int row)
 
 SUITE(.setup = make_folder, .teardown = remove_folder)
 
-/* The last 50 places are kept: 200 remain, and so 194 places to begin at. */
-TEST_ROWS(training_windows_begin_anywhere_before_the_tail, 0, KINDS)
+/* Counts the places where windows of a training begin, all of which must be below `starts`. */
+static void count_starts(int kind, const rt_data_options *o, int starts, int counts[PLACES])
 {
-    enum { STARTS = 200 - WINDOW + 1, ROWS = 100, STEPS = 200 };
-    rt_data_options o = ruler(_i, 0.2);
-    rt_data *data = source(&o);
-    rt_batch batch = batch_of(ROWS, LENGTH);
-    int counts[STARTS] = {0};
-    for (uint32_t step = 0; step < STEPS; step++) {
-        rt_data_training(data, 3, step, 0, &batch);
-        for (int r = 0; r < ROWS; r++) {
-            int place = place_of(_i, &batch, r);
-            ck_assert_msg(place < STARTS, "a window begins at %d", place);
-            counts[place]++;
-        }
+    enum { COUNT = 100, STEPS = 200 };
+    const rt_data *data = source(o);
+    rt_batch batch = batch_of(COUNT, LENGTH);
+    memset(counts, 0, PLACES * sizeof *counts);
+    for (int i = 0; i < COUNT * STEPS; i++) {
+        if (i % COUNT == 0)
+            rt_data_training(data, 3, (uint32_t)(i / COUNT), 0, &batch);
+        const int place = place_of(kind, &batch, i % COUNT);
+        ck_assert_msg(place < starts, "a window begins at %d", place);
+        counts[place]++;
     }
     ck_assert_int_gt(counts[0], 0);
-    ck_assert_int_gt(counts[STARTS - 1], 0);
-    are_uniform(counts, STARTS, ROWS * STEPS);
+    ck_assert_int_gt(counts[starts - 1], 0);
+    are_uniform(counts, starts, COUNT * STEPS);
+}
+
+/* The last 50 places are kept: windows begin at 194 places. data.eval_file leaves all places. */
+TEST_ROWS(training_windows_begin_anywhere_before_the_tail, 0, KINDS)
+{
+    int counts[PLACES];
+    rt_data_options o = ruler(_i, 0.2);
+    count_starts(_i, &o, 200 - WINDOW + 1, counts);
+    if (_i == CHARACTERS)
+        return;
+    o = pieces(_i);
+    count_starts(_i, &o, PLACES - WINDOW + 1, counts);
 }
 
 static void check_evaluation(int kind, double eval_fraction, int length, int begin, int rows)
@@ -110,8 +119,7 @@ static void check_evaluation(int kind, double eval_fraction, int length, int beg
     rt_data_options o = ruler(kind, eval_fraction);
     rt_data *data = source(&o);
     ck_assert_int_eq(rt_data_evaluation_rows(data, length), rows);
-    rt_batch batch = batch_of(2 * rows, length);
-    rt_data_evaluation(data, 0, &batch);
+    rt_batch batch = evaluation_of(data, 2 * rows, length);
     for (int r = 0; r < 2 * rows; r++)
         ck_assert_int_eq(place_of(kind, &batch, r), begin + r % rows * (length - 1));
 }
@@ -122,28 +130,18 @@ TEST_ROWS(evaluation_windows_go_through_the_tail_and_begin_again, 0, KINDS)
     check_evaluation(_i, 0.2, 2, 200, 50);
     check_evaluation(_i, 0.2, 51, 200, 1);
     check_evaluation(_i, 0.5, 32, 125, 4);
-}
-
-TEST_ROWS(a_file_without_a_tail_is_evaluated_on_all_of_it, 0, KINDS)
-{
+    /* a file without a tail is evaluated on all of it */
     check_evaluation(_i, 0, LENGTH, 0, PLACES / WINDOW);
     check_evaluation(_i, 0, PLACES + 1, 0, 1);
-}
-
-TEST_ROWS(a_tail_that_is_shorter_than_a_window_has_no_rows, 0, KINDS)
-{
-    rt_data_options o = ruler(_i, 0.2);
-    rt_data *data = source(&o);
-    ck_assert_int_eq(rt_data_evaluation_rows(data, 52), 0);
 }
 
 TEST_ROWS(a_window_that_begins_again_has_other_masks, 0, KINDS)
 {
     rt_data_options o = ruler(_i, 0.2);
     rt_data *data = source(&o);
-    rt_batch batch = batch_of(14, LENGTH);
-    rt_data_evaluation(data, 0, &batch);
+    rt_batch batch = evaluation_of(data, 14, LENGTH);
     ck_assert(!same_rows(&batch, 0, &batch, 7, 7));
+    ck_assert_int_eq(rt_data_evaluation_rows(data, 52), 0); /* the tail has 50 tokens */
 }
 
 /* Of windows at every place that training can choose, and of all of evaluation. */
@@ -184,34 +182,61 @@ static void check_next(int kind, const rt_batch *batch, int row)
     }
 }
 
-TEST_ROWS(a_language_model_is_asked_for_the_next_token_everywhere, 0, KINDS)
+TEST_ROWS(a_language_model_is_asked_for_the_next_token, 0, KINDS)
 {
     static const int lengths[] = {2, LENGTH, 31};
-    enum { ROWS = 50 };
+    enum { COUNT = 50 };
     rt_data_options o = ruler(_i, 0.2);
     o.objective = RT_OBJECTIVE_LM;
     rt_data *data = source(&o);
     for (int i = 0; i < 3; i++) {
-        rt_batch batch = batch_of(ROWS, lengths[i]);
-        rt_data_training(data, 1, 0, 0, &batch);
-        for (int r = 0; r < ROWS; r++)
+        const rt_batch batch = training_of(data, COUNT, lengths[i]);
+        for (int r = 0; r < COUNT; r++)
             check_next(_i, &batch, r);
     }
-}
-
-TEST_ROWS(evaluation_asks_a_language_model_for_every_token_of_the_tail_once, 0, KINDS)
-{
-    rt_data_options o = ruler(_i, 0.2);
-    o.objective = RT_OBJECTIVE_LM;
-    rt_data *data = source(&o);
-    int rows = (int)rt_data_evaluation_rows(data, 11), asked[PLACES] = {0};
-    rt_batch batch = batch_of(rows, 11);
-    rt_data_evaluation(data, 0, &batch);
+    const int rows = (int)rt_data_evaluation_rows(data, 11);
+    const rt_batch batch = evaluation_of(data, rows, 11);
+    int asked[PLACES] = {0};
     for (int i = 0; i < rows * 11; i++)
         if (batch.labels[i] != RT_NO_LABEL)
             asked[batch.labels[i] - first_id(_i)]++;
     for (int i = 0; i < PLACES; i++)
         ck_assert_int_eq(asked[i], i >= 200);
+}
+
+TEST_ROWS(a_window_without_a_token_before_it_has_one_token_more, 0, 2)
+{
+    rt_data_options o = ruler(BYTES, 0);
+    o.objective = RT_OBJECTIVE_LM;
+    o.begin = _i ? RT_BEGIN_NONE : RT_BEGIN_AUTO;
+    rt_data *data = source(&o);
+    const int tokens = _i ? LENGTH : WINDOW;
+    const rt_batch batch = evaluation_of(data, 2, LENGTH);
+    ck_assert_int_eq(rt_data_begins(data), !_i);
+    ck_assert_int_eq(rt_data_evaluation_rows(data, LENGTH), PLACES / tokens);
+    for (int t = 0; t < LENGTH; t++) {
+        const int32_t token = RT_FIRST_SYMBOL + tokens + t - !_i;
+        ck_assert_int_eq(batch.ids[LENGTH + t], t || _i ? token : RT_ID_CLS);
+        ck_assert_int_eq(batch.labels[LENGTH + t], t + 1 < LENGTH ? token + 1 : RT_NO_LABEL);
+    }
+}
+
+/* Without a token before it the first token can be masked, too; with one, never that. */
+TEST_ROWS(the_first_token_is_masked_as_any_other, 0, 2)
+{
+    enum { COUNT = 200 };
+    rt_data_options o = ruler(BYTES, 0);
+    o.begin = _i ? RT_BEGIN_NONE : RT_BEGIN_AUTO;
+    const rt_batch batch = training_of(source(&o), COUNT, LENGTH);
+    int first = 0;
+    for (int r = 0; r < COUNT; r++) {
+        int labels = 0;
+        for (int t = 0; t < LENGTH; t++)
+            labels += batch.labels[r * LENGTH + t] != RT_NO_LABEL;
+        ck_assert_int_gt(labels, 0);
+        first += batch.labels[r * LENGTH] != RT_NO_LABEL;
+    }
+    ck_assert_int_eq(first > 0, _i);
 }
 
 /* Twenty letters in an order that does not matter here. */
@@ -233,7 +258,7 @@ static rt_data *open_letters(int kind, double mask_probability)
     if (kind == TOKENS)
         write_ids(&o, (storage){0}, ids, LONG_TEXT);
     else
-        set_file(&o, write_file(in_folder("a"), text, sizeof text));
+        o.file = write_file(in_folder("a"), text, sizeof text);
     return source(&o);
 }
 
@@ -245,8 +270,7 @@ static void expect_share(const char *what, int count, int n, double p)
                   n * p, n, count);
 }
 
-/* One in twenty of the random tokens is what stood there; of bytes there are 256, whichever
- * occur. */
+/* One in twenty of the random tokens is the original one; bytes are drawn from all 256. */
 TEST_ROWS(chosen_tokens_are_masked_as_in_bert, 0, KINDS)
 {
     const int choices = _i == BYTES ? 256 : LETTERS;
@@ -283,22 +307,10 @@ static int labels_of(const rt_batch *batch, int row, int *last)
     return labels;
 }
 
-TEST_ROWS(every_token_is_chosen_when_the_probability_is_one, 0, KINDS)
-{
-    rt_data *data = open_letters(_i, 1);
-    rt_batch batch = batch_of(10, LONG_LENGTH);
-    int last;
-    rt_data_training(data, 1, 0, 0, &batch);
-    for (int r = 0; r < 10; r++)
-        ck_assert_int_eq(labels_of(&batch, r, &last), LONG_LENGTH - 1);
-}
-
 TEST_ROWS(no_sequence_is_without_a_label, 0, KINDS)
 {
-    rt_data *data = open_letters(_i, 1e-12);
-    rt_batch batch = batch_of(MANY, 11);
+    const rt_batch batch = training_of(open_letters(_i, 1e-12), MANY, 11);
     int counts[11] = {0};
-    rt_data_training(data, 1, 0, 0, &batch);
     for (int r = 0; r < MANY; r++) {
         int last = 0;
         ck_assert_int_eq(labels_of(&batch, r, &last), 1);
@@ -306,75 +318,61 @@ TEST_ROWS(no_sequence_is_without_a_label, 0, KINDS)
     }
     ck_assert_int_eq(counts[0], 0);
     are_uniform(counts + 1, 10, MANY);
+    /* every token is chosen when the probability is one */
+    const rt_batch full = training_of(open_letters(_i, 1), 10, LONG_LENGTH);
+    for (int r = 0; r < 10; r++)
+        ck_assert_int_eq(labels_of(&full, r, counts), LONG_LENGTH - 1);
 }
 
 /* ---- files for evaluation ---- */
 
+/* At a length of 21 the second file has no window. */
 TEST_ROWS(each_window_of_evaluation_lies_in_one_file, BYTES, CHARACTERS)
 {
     const int rows = _i == BYTES ? 6 : 4;
     static const int places[] = {100, 107, 114, 121, 50, 57};
     const rt_data_options o = pieces(_i);
     rt_data *data = source(&o);
-    rt_batch batch = batch_of(2 * rows, LENGTH);
+    rt_batch batch = evaluation_of(data, 2 * rows, LENGTH), longer = evaluation_of(data, 2, 21);
     ck_assert_int_eq(rt_data_evaluation_rows(data, LENGTH), rows);
-    rt_data_evaluation(data, 0, &batch);
     for (int r = 0; r < 2 * rows; r++)
         ck_assert_int_eq(place_of(_i, &batch, r), places[r % rows]);
-}
-
-/* At this length the second file has no window. */
-TEST_ROWS(a_file_without_a_window_at_another_length_is_passed_over, BYTES, CHARACTERS)
-{
-    const rt_data_options o = pieces(_i);
-    rt_data *data = source(&o);
-    rt_batch batch = batch_of(2, 21);
     ck_assert_int_eq(rt_data_evaluation_rows(data, 21), 1);
     ck_assert_int_eq(rt_data_evaluation_rows(data, 32), 0);
     ck_assert_int_eq(rt_data_short_texts(data).count, 0);
-    rt_data_evaluation(data, 0, &batch);
-    ck_assert_int_eq(place_of(_i, &batch, 0), 100);
-    ck_assert_int_eq(place_of(_i, &batch, 1), 100);
-}
-
-TEST_ROWS(all_of_the_file_is_trained_on, BYTES, CHARACTERS)
-{
-    enum { STARTS = PLACES - WINDOW + 1, ROWS = 20000 };
-    const rt_data_options o = pieces(_i);
-    rt_data *data = source(&o);
-    rt_batch batch = batch_of(ROWS, LENGTH);
-    int counts[STARTS] = {0};
-    rt_data_training(data, 3, 0, 0, &batch);
-    for (int r = 0; r < ROWS; r++) {
-        const int place = place_of(_i, &batch, r);
-        ck_assert_int_lt(place, STARTS);
-        counts[place]++;
-    }
-    ck_assert_int_gt(counts[0], 0);
-    ck_assert_int_gt(counts[STARTS - 1], 0);
+    for (int r = 0; r < 2; r++)
+        ck_assert_int_eq(place_of(_i, &longer, r), 100);
 }
 
 /* ---- files that cannot be evaluated ---- */
 
-TEST_ROWS(a_file_for_evaluation_holds_a_window, BYTES, CHARACTERS)
+/* Ten tokens, of which a fifth is kept: windows of up to two fit in both parts. */
+TEST_ROWS(a_file_must_hold_a_window_of_each_kind, 0, KINDS)
 {
-    rt_data_options o = pieces(_i);
-    for (int tokens = WINDOW; tokens >= WINDOW - 1; tokens--) {
-        o.eval_file = write_piece(_i, (piece){"b", 0, tokens});
-        o.file = write_piece(_i, (piece){"a", 0, PLACES});
-        if (tokens == WINDOW)
-            succeeds(status_of(&o));
-    }
-    is_data_error(status_of(&o), o.eval_file,
-                  lasting(": data.eval_file must hold at least 7 %s (data.length 8); it holds 6",
+    rt_data_options o = ruler(_i, 0.2);
+    o.file = write_piece(_i, (piece){"a", 0, 10});
+    o.length = 3;
+    expect_ok(status_of(&o));
+    o.length = 4;
+    is_data_error(status_of(&o), o.file,
+                  lasting(": data.length 4 needs 3 %s for training and as many for evaluation; "
+                          "data.file has 10: 8 for training and 2 for evaluation "
+                          "(data.eval_fraction 0.2)",
                           units[_i]));
 }
 
-TEST_ROWS(a_file_for_training_needs_no_tail, BYTES, CHARACTERS)
+TEST_ROWS(a_file_for_evaluation_holds_a_window, BYTES, CHARACTERS)
 {
     rt_data_options o = pieces(_i);
-    o.file = write_piece(_i, (piece){"a", 0, WINDOW});
-    ck_assert_int_eq(status_of(&o).code, RT_OK);
+    o.eval_file = write_piece(_i, (piece){"b", 0, WINDOW});
+    o.file = write_piece(_i, (piece){"a", 0, WINDOW}); /* which needs no tail */
+    expect_ok(status_of(&o));
+    o.eval_file = write_piece(_i, (piece){"b", 0, WINDOW - 1});
+    o.file = write_piece(_i, (piece){"a", 0, PLACES});
+    is_data_error(status_of(&o), o.eval_file,
+                  lasting(": data.eval_file must hold at least 7 %s (data.length 8); it holds 6",
+                          units[_i]));
+    o = pieces(_i);
     o.file = write_piece(_i, (piece){"a", 0, WINDOW - 1});
     is_data_error(status_of(&o), o.file,
                   lasting(": data.length 8 needs 7 %s for training; data.file has 6", units[_i]));
@@ -383,58 +381,54 @@ TEST_ROWS(a_file_for_training_needs_no_tail, BYTES, CHARACTERS)
 TEST(each_file_for_evaluation_is_there_and_not_empty)
 {
     rt_data_options o = pieces(BYTES);
-    write_file(in_folder("c"), "", 0);
+    write_text("c", "");
     is_data_error(status_of(&o), in_folder("c"),
                   ": data.eval_file must hold text; the file is empty");
     unlink(in_folder("c"));
     is_data_error(status_of(&o), in_folder("c"), ": No such file or directory (data.eval_file)");
     o.eval_file = lasting("%s,", in_folder("b"));
     is_status(status_of(&o), RT_CONFIG, "data.eval_file must name a file; got an empty name");
-}
-
-TEST(ids_for_evaluation_are_in_the_vocabulary)
-{
-    rt_data_options o = pieces(TOKENS);
+    o = pieces(TOKENS);
     o.vocab = RT_FIRST_SYMBOL + 129;
     o.file = write_piece(TOKENS, (piece){"a", 0, 129});
-    is_data_error(status_of(&o), o.eval_file,
-                  ": data.eval_file must hold ids from 0 to 132 (data.vocab 133); got 133 at index "
-                  "29");
-    o.eval_file = lasting("b.h5");
+    is_data_error(
+        status_of(&o), o.eval_file,
+        ": data.eval_file must hold ids from 0 to 132 (data.vocab 133); got 133 at index 29");
+    o.eval_file = "b.h5";
     is_status(status_of(&o), RT_CONFIG,
               "data.eval_file must name a file and a data set for tokens, as in ids.h5:/train, or "
               "a file that ends in .bin or .npy; got 'b.h5'");
 }
 
-static rt_data_options characters(const char *training, const char *evaluation)
+static rt_data_options of_texts(const char *task, const char *training, const char *evaluation)
 {
-    rt_data_options o = options_for("text");
-    o.length = 3;
+    rt_data_options o = options_for(task);
+    if (!strcmp(task, "text"))
+        o.length = 3;
     o.level = RT_LEVEL_CHAR;
-    set_file(&o, write_file(in_folder("a"), training, strlen(training)));
-    o.eval_file = lasting("%s", write_file(in_folder("b"), evaluation, strlen(evaluation)));
+    o.file = write_text("a.tsv", training);
+    o.eval_file = write_text("b.tsv", evaluation);
     return o;
 }
 
 /* The characters are those of data.file; what else is evaluated on is told by itself. */
 TEST(the_vocabulary_is_that_of_the_training)
 {
-    const rt_data_options o = characters("abcabc", "abxcyx");
-    rt_data *data = source(&o);
-    ck_assert_int_eq(rt_data_vocab(data), RT_FIRST_SYMBOL + 1 + 3);
-    ck_assert_uint_eq(rt_data_unknown(data).count, 0);
-    const rt_unknown unknown = rt_data_evaluation_unknown(data);
-    ck_assert(unknown.count == 3 && unknown.at == 2);
-    ck_assert_str_eq(unknown.name, "'x'");
-}
-
-TEST(a_text_in_other_characters_altogether_is_refused)
-{
-    const rt_data_options o = characters("abcabc", "xyzxyz"), broken = characters("abc", "a\xff");
-    write_file(in_folder("b"), "xyzxyz", 6);
+    rt_data_options o = of_texts("text", "abcabc", "abxcyx");
+    for (int i = 0; i < 2; i++) {
+        rt_data *data = source(&o);
+        const rt_unknown unknown = rt_data_evaluation_unknown(data);
+        ck_assert_int_eq(rt_data_vocab(data), RT_FIRST_SYMBOL + 1 + 3 + i);
+        ck_assert_uint_eq(rt_data_unknown(data).count, 0);
+        ck_assert_uint_eq(unknown.count, i ? 2 : 3);
+        ck_assert_uint_eq(unknown.at, i ? strlen("text\tlabel\na") : 2);
+        ck_assert_str_eq(unknown.name, "'x'");
+        o = of_texts("classify", "text\tlabel\nabc\tx\nd\ty\n", "text\tlabel\naxx\ty\n");
+    }
+    o = of_texts("text", "abcabc", "xyzxyz");
     is_data_error(status_of(&o), o.eval_file, ": data.eval_file has no token of the vocabulary");
-    write_file(in_folder("b"), "ab\xff", 3);
-    is_error(status_of(&broken), RT_DATA, "/b: data.level = char needs UTF-8; byte 0xff");
+    write_text("b.tsv", "ab\xff");
+    is_error(status_of(&o), RT_DATA, "/b.tsv: data.level = char needs UTF-8; byte 0xff");
 }
 
 TEST_ROWS(all_files_are_listed, BYTES, CHARACTERS)
@@ -458,7 +452,7 @@ TEST_ROWS(all_files_are_listed, BYTES, CHARACTERS)
 static rt_data *evaluated_as(const rt_data_options *o, rt_data_of_model meaning)
 {
     rt_data *data;
-    succeeds(rt_data_open_evaluation(&data, o, meaning));
+    expect_ok(rt_data_open_evaluation(&data, o, meaning));
     return owned(data, close_source);
 }
 
@@ -472,8 +466,7 @@ TEST_ROWS(evaluation_alone_draws_what_a_training_evaluates, BYTES, CHARACTERS)
     rt_data_options o = pieces(_i);
     const int rows = _i == BYTES ? 6 : 4;
     rt_data *data = source(&o);
-    rt_batch expected = batch_of(rows, LENGTH), batch = batch_of(rows, LENGTH);
-    rt_data_evaluation(data, 0, &expected);
+    rt_batch expected = evaluation_of(data, rows, LENGTH), batch = batch_of(rows, LENGTH);
     unlink(in_folder("a"));
     for (int i = 0; i < 2; i++) {
         data = evaluated(&o);
@@ -485,7 +478,6 @@ TEST_ROWS(evaluation_alone_draws_what_a_training_evaluates, BYTES, CHARACTERS)
     }
 }
 
-/* Five tokens where a window has seven: [CLS], the five, and padding. */
 static void is_short_row(const rt_batch *batch, int row, int place)
 {
     const int first = row * batch->length;
@@ -526,8 +518,7 @@ TEST_ROWS(a_short_tail_is_evaluated_and_an_empty_one_is_not, BYTES, CHARACTERS)
     o.file = write_piece(_i, (piece){"a", 0, 9});
     o.eval_fraction = 0.6;
     data = evaluated(&o);
-    rt_batch batch = batch_of(1, LENGTH);
-    rt_data_evaluation(data, 0, &batch);
+    rt_batch batch = evaluation_of(data, 1, LENGTH);
     is_short_row(&batch, 0, 4);
     o.eval_fraction = 0.1;
     is_data_error(rt_data_open_evaluation(&data, &o, (rt_data_of_model){0}), o.file,
@@ -539,42 +530,21 @@ TEST_ROWS(a_short_tail_is_evaluated_and_an_empty_one_is_not, BYTES, CHARACTERS)
 
 /* ---- labelled data ---- */
 
-static rt_data_options labelled(const char *training, const char *evaluation)
-{
-    rt_data_options o = options_for("classify");
-    o.level = RT_LEVEL_CHAR;
-    set_file(&o, write_file(in_folder("a.tsv"), training, strlen(training)));
-    o.eval_file = lasting("%s", write_file(in_folder("b.tsv"), evaluation, strlen(evaluation)));
-    return o;
-}
-
-TEST(what_rows_for_evaluation_lack_is_told_by_itself)
-{
-    const rt_data_options o = labelled("text\tlabel\nabc\tx\nd\ty\n", "text\tlabel\naxx\ty\n");
-    rt_data *data = source(&o);
-    const rt_unknown unknown = rt_data_evaluation_unknown(data);
-    ck_assert_uint_eq(rt_data_unknown(data).count, 0);
-    ck_assert_uint_eq(unknown.count, 2);
-    ck_assert_uint_eq(unknown.at, strlen("text\tlabel\na"));
-}
-
-/* The labels and the vocabulary are those of the model. */
 TEST(evaluation_alone_reads_its_own_rows)
 {
-    rt_data_options o = labelled("text\tlabel\nabc\tx\nd\ty\n", "text\tlabel\ndd\ty\n");
+    rt_data_options o = of_texts("classify", "text\tlabel\nabc\tx\nd\ty\n", "text\tlabel\ndd\ty\n");
     rt_data *first = source(&o);
     unlink(o.file);
     rt_data *data = evaluated_as(&o, meaning_of(first));
-    rt_batch b = batch_of(1, 4);
     ck_assert_int_eq(rt_data_evaluation_rows(data, 4), 1);
-    rt_data_evaluation(data, 0, &b);
+    rt_batch b = evaluation_of(data, 1, 4);
     ck_assert_int_eq(b.labels[0], 1);
     ck_assert_int_eq(b.ids[1], b.ids[2]);
 }
 
 TEST(evaluation_alone_needs_no_row_for_training)
 {
-    rt_data_options o = labelled("text\tlabel\na\tx\nb\ty\n", "");
+    rt_data_options o = of_texts("classify", "text\tlabel\na\tx\nb\ty\n", "");
     rt_data *data;
     o.eval_file = NULL;
     o.eval_fraction = 1 - 1e-9;
@@ -587,10 +557,10 @@ TEST(evaluation_alone_needs_no_row_for_training)
                   "data.eval_fraction=0 to evaluate all of them");
 }
 
-/* Each request for memory fails once. */
 TEST_ROWS(a_source_with_a_file_for_evaluation_is_opened_or_not, 0, 2)
 {
     const rt_data_options o =
-        _i ? labelled("text\tlabel\nabc\tx\nd\ty\n", "text\tlabel\ndd\ty\n") : pieces(BYTES);
-    ck_assert_uint_gt(open_with_every_failure(&o), 4);
+        _i ? of_texts("classify", "text\tlabel\nabc\tx\nd\ty\n", "text\tlabel\ndd\ty\n")
+           : pieces(BYTES);
+    open_with_refusals(&o, 4);
 }

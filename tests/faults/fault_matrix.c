@@ -71,17 +71,15 @@ static row begin(const char *fault)
     return (row){.fault = fault, .start = now()};
 }
 
-static void lose(row *r, const char *wrong)
+/* Counts a try as lost or as crashed, and prints the first of them. */
+static void note(const row *r, long *count, const char *wrong)
 {
-    if (r->lost++ < 5)
+    if ((*count)++ < 5)
         fprintf(stderr, "%s, try %ld: %s\n", r->fault, r->tries, wrong);
 }
 
-static void crash(row *r, const char *wrong)
-{
-    if (r->crashed++ < 5)
-        fprintf(stderr, "%s, try %ld: %s\n", r->fault, r->tries, wrong);
-}
+#define lose(r, wrong)  note(r, &(r)->lost, wrong)
+#define crash(r, wrong) note(r, &(r)->crashed, wrong)
 
 /* Returns whether a fault at a random moment came too late. Gives up on a fault that nearly always
  * does. */
@@ -96,7 +94,7 @@ static bool misses(row *r, bool missed)
     exit(EXIT_FAILURE);
 }
 
-static void end(const row *r)
+static void end_row(const row *r)
 {
     printf("| %-51s | %6ld | %4ld | %7ld | %5.0f s |\n", r->fault, r->tries, r->lost, r->crashed,
            now() - r->start);
@@ -127,19 +125,14 @@ static void judge_exit(row *r, int code)
 
 static const char *const no_arguments[] = {NULL};
 
-static double length_of_a_run(void)
-{
-    const double start = now();
-    trial_empty();
-    trial_run(NULL, NULL);
-    return now() - start;
-}
-
 /* A training that is killed and resumed, killed again, and so on until it is through. */
 static void random_kills(void)
 {
     row r = begin("kill -9 at a random moment");
-    const double longest = 1.2 * length_of_a_run();
+    const double start = now();
+    trial_empty();
+    trial_run(NULL, NULL);
+    const double longest = 1.2 * (now() - start);
     bool under_way = false;
     while (r.tries < several(1000, 20)) {
         const char *const resume[] = {under_way ? "--resume" : NULL, NULL};
@@ -161,7 +154,7 @@ static void random_kills(void)
             lose(&r, wrong);
         under_way = under_way && !wrong;
     }
-    end(&r);
+    end_row(&r);
 }
 
 /* ---- a fault at every call, of a training or of the second half of one ---- */
@@ -177,58 +170,55 @@ static void judge_kill(const faulty *f, const char *fault, int code)
     judge(current, true);
 }
 
-static void every_kill_point(void)
-{
-    static const char *const how[] = {"kill", "after", "half"};
-    row r = begin("kill -9 before, in and after every call");
-    current = &r;
-    for (int resumed = 0; resumed < several(2, 1); resumed++)
-        for (int kind = quick ? SHIM_RENAME : SHIM_OPEN; kind < SHIM_BYTES; kind++)
-            for (int h = 0; h < (kind == SHIM_WRITE ? 3 : kind == SHIM_READ ? 0 : 2); h++)
-                trial_each(&(const faulty){(shim_kind)kind, how[h], resumed}, trial_train,
-                           several(1, 3), judge_kill);
-    end(&r);
-}
-
+/* A refusal of memory has no path to name, but a message. */
 static void judge_failure(const faulty *f, const char *fault, int code)
 {
-    (void)f;
     (void)fault;
     current->tries++;
-    judge_exit(current, code);
+    if (f->kind != SHIM_MEMORY)
+        judge_exit(current, code);
+    else if (code > 6 || (code && !*trial_errors()))
+        crash(current, fault);
+    if (f->kind == SHIM_MEMORY)
+        judge(current, false);
+}
+
+/* Tries each way of failing at every call of the kinds from `first` to `end` - 1, in quick at some.
+ * No read is killed, and only a write is cut in half. */
+static void every_call(const char *title, const char *const how[3], int first, int end,
+                       trial_check *check)
+{
+    row r = begin(title);
+    const bool memory = first == SHIM_MEMORY, kills = check == judge_kill;
+    current = &r;
+    for (int resumed = 0; resumed < (memory ? 2 : several(2, 1)); resumed++)
+        for (int kind = first; kind < end; kind++)
+            for (int h = 0; h < 3 && how[h]; h++)
+                if (!(kills && (kind == SHIM_READ || (kind != SHIM_WRITE && h == 2))))
+                    trial_each(&(const faulty){(shim_kind)kind, how[h], resumed}, trial_train,
+                               several(1, memory ? 15 : 3), check);
+    end_row(&r);
+}
+
+static void every_kill_point(void)
+{
+    static const char *const how[3] = {"kill", "after", "half"};
+    every_call("kill -9 before, in and after every call", how, quick ? SHIM_RENAME : SHIM_OPEN,
+               SHIM_BYTES, judge_kill);
 }
 
 static void every_failing_call(void)
 {
-    static const char *const how[] = {"EIO", "full"};
-    row r = begin("every call fails, once or from then on");
-    current = &r;
-    for (int resumed = 0; resumed < several(2, 1); resumed++)
-        for (int kind = quick ? SHIM_FSYNC : SHIM_OPEN; kind < SHIM_BYTES; kind++)
-            for (int h = 0; h < several(2, 1); h++)
-                trial_each(&(const faulty){(shim_kind)kind, how[h], resumed}, trial_train,
-                           several(1, 3), judge_failure);
-    end(&r);
-}
-
-/* Without a path to name, but with a message. */
-static void judge_refusal(const faulty *f, const char *fault, int code)
-{
-    (void)f;
-    current->tries++;
-    if (code > 6 || (code && !*trial_errors()))
-        crash(current, fault);
-    judge(current, false);
+    const char *const how[3] = {"EIO", quick ? NULL : "full"};
+    every_call("every call fails, once or from then on", how, quick ? SHIM_FSYNC : SHIM_OPEN,
+               SHIM_BYTES, judge_failure);
 }
 
 static void every_refusal_of_memory(void)
 {
-    row r = begin("every request of the heap refused, once");
-    current = &r;
-    for (int resumed = 0; resumed < 2; resumed++)
-        trial_each(&(const faulty){SHIM_MEMORY, "ENOMEM", resumed}, trial_train, several(1, 15),
-                   judge_refusal);
-    end(&r);
+    static const char *const how[3] = {"ENOMEM"};
+    every_call("every request of the heap refused, once", how, SHIM_MEMORY, SHIM_MEMORY + 1,
+               judge_failure);
 }
 
 /* ---- disks ---- */
@@ -268,7 +258,7 @@ static void disk_sizes(void)
         if (own)
             umount("trial");
     }
-    end(&r);
+    end_row(&r);
 }
 
 static void file_limits(void)
@@ -282,7 +272,7 @@ static void file_limits(void)
         r.tries++;
         judge_exit(&r, code);
     }
-    end(&r);
+    end_row(&r);
 }
 
 /* ---- signals ---- */
@@ -311,19 +301,13 @@ static pid_t start_and_await_folder(void)
     return process;
 }
 
-/* The seconds from the creation of the run folder to the end. */
-static double length_of_a_training(void)
-{
-    const pid_t process = start_and_await_folder();
-    const double start = now();
-    trial_wait(process);
-    return now() - start;
-}
-
 /* Sends a signal, and perhaps the same soon after, at a random moment of a training. */
 static void interrupt(row r, const int sent[4], long tries, bool twice)
 {
-    const double longest = length_of_a_training();
+    const pid_t first = start_and_await_folder();
+    const double start = now();
+    trial_wait(first);
+    const double longest = now() - start;
     while (r.tries < tries) {
         const int number = sent[r.tries % 4];
         const pid_t process = start_and_await_folder();
@@ -345,7 +329,7 @@ static void interrupt(row r, const int sent[4], long tries, bool twice)
         else if (code)
             crash(&r, trial_errors());
     }
-    end(&r);
+    end_row(&r);
 }
 
 static void signals(void)
@@ -362,26 +346,6 @@ static void two_interrupts(void)
 }
 
 /* ---- damage ---- */
-
-/* The bytes of a file; ends the program without them. */
-static unsigned char *bytes_of(const char *path, size_t *size)
-{
-    unsigned char *bytes;
-    const rt_status status = rt_checksummed_read(path, &bytes, size);
-    if (!status.code)
-        return bytes;
-    fprintf(stderr, "%s\n", status.message);
-    exit(EXIT_FAILURE);
-}
-
-static void put_bytes(const char *path, const unsigned char *bytes, size_t size)
-{
-    FILE *to = fopen(path, "wb");
-    if (!to || fwrite(bytes, 1, size, to) != size || fclose(to)) {
-        perror(path);
-        exit(EXIT_FAILURE);
-    }
-}
 
 #define CHECKPOINTS "trial/runs/tiny/checkpoints"
 
@@ -424,22 +388,27 @@ static unsigned char *whole;
 static size_t whole_size;
 static char newest_path[256];
 
+static void write_newest(size_t size)
+{
+    FILE *to = fopen(newest_path, "wb");
+    must(to && fwrite(whole, 1, size, to) == size && !fclose(to), newest_path);
+}
+
 static bool flip(long number)
 {
     const size_t bits = 8 * (number % 4 ? whole_size : RT_CHECKSUM_BLOCK_SIZE);
     const size_t bit = rt_random_below(random_numbers, (size_t)number, (uint32_t)bits);
     whole[bit / 8] ^= (unsigned char)(1 << bit % 8);
-    put_bytes(newest_path, whole, whole_size);
+    write_newest(whole_size);
     whole[bit / 8] ^= (unsigned char)(1 << bit % 8);
     return falls_back(STEPS);
 }
 
 static bool cut(long number)
 {
-    const size_t length =
-        number < 4096 ? (size_t)number
-                      : rt_random_below(random_numbers, (size_t)number, (uint32_t)whole_size);
-    put_bytes(newest_path, whole, length);
+    const uint32_t size = (uint32_t)whole_size;
+    write_newest(number < 4096 ? (size_t)number
+                               : rt_random_below(random_numbers, (size_t)number, size));
     return falls_back(STEPS);
 }
 
@@ -447,20 +416,20 @@ static void damage(void)
 {
     snprintf(newest_path, sizeof newest_path, CHECKPOINTS "/step-%08d.h5", STEPS);
     trial_copy("straight");
-    whole = bytes_of(newest_path, &whole_size);
+    must(!rt_checksummed_read(newest_path, &whole, &whole_size).code, newest_path);
     row flips = begin("one bit of the newest checkpoint flipped");
     damage_all(&flips, several(10000, 400), flip);
-    put_bytes(newest_path, whole, whole_size);
-    end(&flips);
+    end_row(&flips);
     row cuts = begin("the newest checkpoint cut short");
     damage_all(&cuts, several(5000, 400), cut);
-    put_bytes(newest_path, whole, whole_size);
-    end(&cuts);
+    end_row(&cuts);
+    write_newest(whole_size);
     rt_free(whole);
 }
 
 /* ---- a long run ---- */
 
+/* Memory in kB that a process has. */
 static long resident(pid_t process)
 {
     char path[64];
@@ -477,26 +446,14 @@ static long resident(pid_t process)
 static int descriptors(pid_t process)
 {
     char path[64];
-    struct dirent **entries;
+    int count = -2; /* . and .. */
     snprintf(path, sizeof path, "/proc/%ld/fd", (long)process);
-    const int count = scandir(path, &entries, NULL, NULL);
-    for (int i = 0; i < count; i++)
-        free(entries[i]);
-    if (count >= 0)
-        free(entries);
-    return count - 2;
-}
-
-static long step_of_run(void)
-{
-    char line[256];
-    long last = 0;
-    FILE *from = fopen("trial/runs/tiny/metrics.csv", "r");
-    while (from && fgets(line, sizeof line, from))
-        last = atol(line);
-    if (from)
-        fclose(from);
-    return last;
+    DIR *folder = opendir(path);
+    while (folder && readdir(folder))
+        count++;
+    if (folder)
+        closedir(folder);
+    return count;
 }
 
 /* A sanitizer keeps what was freed for a while. */
@@ -521,7 +478,7 @@ static void long_run(void)
     int early_files = 0, late_files = 0, most = 0;
     siginfo_t info = {0};
     while (!waitid(P_PID, (id_t)process, &info, WEXITED | WNOHANG | WNOWAIT) && !info.si_pid) {
-        at = step_of_run();
+        at = last_step("trial/runs/tiny/metrics.csv");
         const long kilobytes = resident(process);
         const int files = descriptors(process);
         if (at >= steps / 10 && !early) {
@@ -541,7 +498,7 @@ static void long_run(void)
         crash(&r, trial_errors());
     if (!early || late > early + MORE_KILOBYTES || most > early_files + 2)
         lose(&r, "it grows");
-    end(&r);
+    end_row(&r);
     printf("  resident after a tenth of the steps: %ld kB, near the end: %ld kB; descriptors: %d, "
            "%d, at most %d\n",
            early, late, early_files, late_files, most);
@@ -563,38 +520,26 @@ static const struct {
     {"disks", disk_sizes},
 };
 
-/* Returns whether every name on the command line is in the table. */
-static bool all_are_known(int count, char **names)
-{
-    const size_t known = sizeof faults / sizeof *faults;
-    for (int i = 0; i < count; i++) {
-        size_t fault = 0;
-        while (fault < known && strcmp(names[i], faults[fault].name) != 0)
-            fault++;
-        if (fault < known)
-            continue;
-        fprintf(stderr, "there is no fault '%s'; there are", names[i]);
-        for (fault = 0; fault < known; fault++)
-            fprintf(stderr, " %s", faults[fault].name);
-        fputc('\n', stderr);
-        return false;
-    }
-    return true;
-}
-
-static bool is_asked_for(const char *name, int argc, char **argv)
-{
-    bool asked = argc < 2 + quick;
-    for (int i = 1 + quick; i < argc; i++)
-        asked = asked || !strcmp(argv[i], name);
-    return asked;
-}
+enum { FAULTS = sizeof faults / sizeof *faults };
 
 int main(int argc, char **argv)
 {
     quick = argc > 1 && !strcmp(argv[1], "quick");
-    if (!all_are_known(argc - 1 - quick, argv + 1 + quick))
+    bool asked[FAULTS] = {false};
+    for (int i = 1 + quick; i < argc; i++) {
+        int fault = 0;
+        while (fault < FAULTS && strcmp(argv[i], faults[fault].name) != 0)
+            fault++;
+        if (fault < FAULTS) {
+            asked[fault] = true;
+            continue;
+        }
+        fprintf(stderr, "there is no fault '%s'; there are", argv[i]);
+        for (fault = 0; fault < FAULTS; fault++)
+            fprintf(stderr, " %s", faults[fault].name);
+        fputc('\n', stderr);
         return 2;
+    }
     faults_enter(STEPS, EVERY);
     trial_empty();
     if (trial_run(NULL, "train.steps=6"))
@@ -602,8 +547,8 @@ int main(int argc, char **argv)
     trial_keep("half");
     printf("| %-51s | %6s | %4s | %7s | %7s |\n|---|---|---|---|---|\n", "fault", "tries", "lost",
            "crashed", "time");
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        if (is_asked_for(faults[i].name, argc, argv))
+    for (int i = 0; i < FAULTS; i++)
+        if (asked[i] || argc < 2 + quick)
             faults[i].try();
     faults_leave();
     return all_good ? EXIT_SUCCESS : EXIT_FAILURE;

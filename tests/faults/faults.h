@@ -16,6 +16,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+/* Ends the program with the system's error unless it is good. */
+void must(bool good, const char *what);
+
 /* Makes a folder below $TMPDIR or /tmp, enters it, and trains for `steps` with a checkpoint
  * every `every` steps. `leave` returns and removes it. */
 void faults_enter(int steps, int every);
@@ -66,6 +69,9 @@ int trial_train(const char *fault, int what);
 const char *trial_errors(void);
 long trial_calls(shim_kind kind);
 bool trial_failed(void);
+
+/* The largest step in a table. */
+long last_step(const char *path);
 
 /* The exit code is one that the manual names; an error or warning names a path. */
 const char *check_exit(int code);

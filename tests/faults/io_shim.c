@@ -122,7 +122,12 @@ static bool is_watched(int file)
 
 /* ---- calls ---- */
 
-#define COUNTED(this_kind, call) (fails(this_kind) ? -1 : (int)end(this_kind, call))
+/* A function that counts, and is a call of the system. */
+#define COUNTED(this_kind, name, parameters, ...)                                                  \
+    int name parameters                                                                            \
+    {                                                                                              \
+        return fails(this_kind) ? -1 : (int)end(this_kind, syscall(__VA_ARGS__));                  \
+    }
 /* The function of this name in the library that is loaded next. */
 #define NEXT(name)                                                                                 \
     static __typeof__(&name) next;                                                                 \
@@ -229,15 +234,13 @@ ssize_t write(int file, const void *bytes, size_t size)
     return end(SHIM_WRITE, syscall(SYS_write, file, bytes, size));
 }
 
-int fsync(int file)
-{
-    return COUNTED(SHIM_FSYNC, syscall(SYS_fsync, file));
-}
-
-int fdatasync(int file)
-{
-    return COUNTED(SHIM_FSYNC, syscall(SYS_fdatasync, file));
-}
+COUNTED(SHIM_FSYNC, fsync, (int file), SYS_fsync, file)
+COUNTED(SHIM_FSYNC, fdatasync, (int file), SYS_fdatasync, file)
+COUNTED(SHIM_RENAME, renameat2, (int a, const char *from, int b, const char *to, unsigned flags),
+        SYS_renameat2, a, from, b, to, flags)
+COUNTED(SHIM_MKDIR, mkdir, (const char *path, mode_t mode), SYS_mkdirat, AT_FDCWD, path, mode)
+COUNTED(SHIM_UNLINK, unlink, (const char *path), SYS_unlinkat, AT_FDCWD, path, 0)
+COUNTED(SHIM_UNLINK, rmdir, (const char *path), SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR)
 
 /* As on a network file system, a close that fails has closed. */
 int close(int file)
@@ -252,29 +255,9 @@ int close(int file)
     return failed ? -1 : (int)end(SHIM_CLOSE, result);
 }
 
-int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags)
-{
-    return COUNTED(SHIM_RENAME, syscall(SYS_renameat2, from_folder, from, to_folder, to, flags));
-}
-
 int rename(const char *from, const char *to)
 {
     return renameat2(AT_FDCWD, from, AT_FDCWD, to, 0);
-}
-
-int mkdir(const char *path, mode_t mode)
-{
-    return COUNTED(SHIM_MKDIR, syscall(SYS_mkdirat, AT_FDCWD, path, mode));
-}
-
-int unlink(const char *path)
-{
-    return COUNTED(SHIM_UNLINK, syscall(SYS_unlinkat, AT_FDCWD, path, 0));
-}
-
-int rmdir(const char *path)
-{
-    return COUNTED(SHIM_UNLINK, syscall(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR));
 }
 
 int remove(const char *path)

@@ -5,13 +5,8 @@
 #include "faults/faults.h"
 #include "suite.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-#define OLDER   "--checkpoint", "runs/tiny/checkpoints/step-00000001.h5"
-#define NEWER   "--checkpoint", "runs/tiny/checkpoints/step-00000002.h5"
-#define ITSELF  "--checkpoint", "out"
 #define STAGING ".rotor-export"
 
 static bool holds(const char *command)
@@ -19,17 +14,15 @@ static bool holds(const char *command)
     return !system(command);
 }
 
-static int export_from(const char *fault, const char *const *source)
-{
-    return trial_wait(trial_start(fault, (const char *const[]){source[0], source[1], "--export",
-                                                               "out", "--overwrite", NULL}));
-}
-
-static const char *const sources[][2] = {{NEWER}, {ITSELF}};
+enum { NEWER, ITSELF, OLDER };
 
 static int export(const char *fault, int source)
 {
-    return export_from(fault, sources[source]);
+    static const char *const sources[] = {"runs/tiny/checkpoints/step-00000002.h5", "out",
+                                          "runs/tiny/checkpoints/step-00000001.h5"};
+    return trial_wait(
+        trial_start(fault, (const char *const[]){"--checkpoint", sources[source], "--export", "out",
+                                                 "--overwrite", NULL}));
 }
 
 /* Over the older model. */
@@ -42,14 +35,13 @@ static int export_over(const char *fault, int source)
 /* The folders older/ and newer/, newer/ for each source. */
 static void enter(void)
 {
-    static const char *const older[] = {OLDER};
     faults_enter(2, 1);
     trial_copy("straight");
-    ck_assert_int_eq(export_from(NULL, older), 0);
+    ck_assert_int_eq(export(NULL, OLDER), 0);
     trial_keep("older");
-    ck_assert_int_eq(export(NULL, 1), 0);
+    ck_assert_int_eq(export(NULL, ITSELF), 0);
     trial_keep("itself");
-    ck_assert_int_eq(export_over(NULL, 0), 0);
+    ck_assert_int_eq(export_over(NULL, NEWER), 0);
     trial_keep("newer");
     ck_assert(!holds("diff -r older/out newer/out >/dev/null"));
 }
@@ -180,8 +172,7 @@ static bool is_on_its_way(void)
 
 static void expect_notes(const faulty *f, const char *fault, int code)
 {
-    (void)f;
-    (void)code;
+    (void)f, (void)code;
     ck_assert_msg(is_like("older") || is_like("newer") || is_on_its_way(), "%s: %s", fault,
                   trial_errors());
     ck_assert(holds("grep -q mine trial/out/notes/a"));

@@ -5,8 +5,6 @@
 #include "suite.h"
 
 #include <hdf5.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { STEPS = 3, EVERY = 1 };
 
@@ -27,10 +25,6 @@ static const faulty failing[] = {
     {SHIM_UNLINK, "EIO", 0},
 };
 static const faulty harmless[] = {{SHIM_WRITE, "short", 0}, {SHIM_FSYNC, "EINTR", 0}};
-static const faulty deadly[] = {{SHIM_WRITE, "half", 0},
-                                {SHIM_RENAME, "kill", 0},
-                                {SHIM_RENAME, "after", 0},
-                                {SHIM_UNLINK, "after", 0}};
 
 SUITE(.setup = enter, .teardown = faults_leave, .timeout = 300)
 
@@ -64,22 +58,6 @@ static void expect_nothing(const faulty *f, const char *fault, int code)
 TEST_ROWS(a_call_that_is_interrupted_or_cut_short_is_taken_up_again, 0, ROWS(harmless))
 {
     ck_assert_int_gt(trial_each(&harmless[_i], trial_train, 1, expect_nothing), 0);
-}
-
-static void expect_kill(const faulty *f, const char *fault, int code)
-{
-    long step;
-    (void)f;
-    ck_assert_msg(code == 137, "%s: exit code %d", fault, code);
-    const char *wrong = check_checkpoints(&step, true);
-    if (!wrong)
-        wrong = check_resume();
-    ck_assert_msg(!wrong, "%s: %s", fault, wrong);
-}
-
-TEST_ROWS(a_kill_at_any_call_loses_nothing, 0, ROWS(deadly))
-{
-    ck_assert_int_gt(trial_each(&deadly[_i], trial_train, 1, expect_kill), 0);
 }
 
 /* The tables that grow have their names before their rows. */

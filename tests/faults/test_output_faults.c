@@ -4,8 +4,6 @@
 #include "faults/faults.h"
 #include "suite.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static const char config[] = "[run]\nthreads = 1\n[model]\nkind = decoder\nlayers = 1\ndim = 8\n"
@@ -20,24 +18,25 @@ typedef struct command {
     const char *newer[10], *older[10];
 } command;
 
+#define ENCODED(file)                                                                              \
+    {                                                                                              \
+        file, {"--quiet", "--encode", "../text.ini", file, "--overwrite"},                         \
+        {                                                                                          \
+            "--quiet", "--encode", "../text.ini", file, "data.file=../more.txt"                    \
+        }                                                                                          \
+    }
 static const command commands[] = {
     {"out.gguf",
      {MODEL, "--export", "out.gguf", "--overwrite"},
      {MODEL, "--export", "out.gguf", "--dtype", "f16"}},
-    {"out.npy",
-     {"--quiet", "--encode", "../text.ini", "out.npy", "--overwrite"},
-     {"--quiet", "--encode", "../text.ini", "out.npy", "data.file=../more.txt"}},
-    {"out.bin",
-     {"--quiet", "--encode", "../text.ini", "out.bin", "--overwrite"},
-     {"--quiet", "--encode", "../text.ini", "out.bin", "data.file=../more.txt"}},
-    {"ids.h5",
-     {"--quiet", "--encode", "../text.ini", "ids.h5", "--overwrite"},
-     {"--quiet", "--encode", "../text.ini", "ids.h5", "data.file=../more.txt"}},
+    ENCODED("out.npy"),
+    ENCODED("out.bin"),
+    ENCODED("ids.h5"),
     {"vectors.h5",
      {MODEL, "--embed", "../lines.txt", "--output", "vectors.h5", "--overwrite"},
      {MODEL, "--embed", "../more.txt", "--output", "vectors.h5"}},
 };
-enum { COMMANDS = sizeof commands / sizeof *commands };
+enum { COMMANDS = ROWS(commands) };
 
 static int run(const char *fault, const char *const *arguments)
 {

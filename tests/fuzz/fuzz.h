@@ -6,28 +6,39 @@
  * in corpus/.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #ifdef FUZZ_ALONE
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 #define FUZZ(name) int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 #else
-int fuzz_config(const uint8_t *bytes, size_t size);
-int fuzz_checkpoint(const uint8_t *bytes, size_t size);
-int fuzz_text(const uint8_t *bytes, size_t size);
-int fuzz_tokens(const uint8_t *bytes, size_t size);
-int fuzz_vocabulary(const uint8_t *bytes, size_t size);
-int fuzz_wordpiece(const uint8_t *bytes, size_t size);
-int fuzz_bpe(const uint8_t *bytes, size_t size);
-int fuzz_labelled(const uint8_t *bytes, size_t size);
-int fuzz_safetensors(const uint8_t *bytes, size_t size);
-int fuzz_huggingface_config(const uint8_t *bytes, size_t size);
-#define FUZZ(name) int fuzz_##name(const uint8_t *bytes, size_t size)
+#define FUZZ(name)           int fuzz_##name(const uint8_t *bytes, size_t size)
+/* clang-format off */
+#define FUZZ_HARNESSES(X)                                                                          \
+    X(config) X(checkpoint) X(text) X(tokens) X(vocabulary) X(wordpiece) X(bpe) X(labelled)        \
+    X(safetensors) X(huggingface_config)
+/* clang-format on */
+#define FUZZ_PROTOTYPE(name) FUZZ(name);
+FUZZ_HARNESSES(FUZZ_PROTOTYPE)
 #endif
+
+/* Ends the program unless what is promised holds. */
+static inline void must(bool holds)
+{
+    if (!holds)
+        abort();
+}
 
 /* Where files may be made: in memory if that can be, since a file system may write each one out. */
 const char *fuzz_folder(void);
+
+/* Writes the bytes to a file. */
+void fuzz_write(const char *path, const uint8_t *bytes, size_t size);
 
 /* Writes the bytes to a file of this process; returns its path, which stays the same. */
 const char *fuzz_file(const uint8_t *bytes, size_t size);

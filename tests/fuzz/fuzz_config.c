@@ -1,25 +1,17 @@
-/* A configuration of any bytes is loaded, or refused with a list of errors. What was loaded must
- * load again from its own text. */
+/* Loads a configuration of any bytes or refuses it; a loaded one loads again from its own text. */
 
 #include "fuzz.h"
 
-#include "core/memory.h"
-#include "train/config/config.h"
 #include "train/config/sweep.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static void load_again(const rt_config *config)
 {
     rt_config again;
     char *errors, *ini = rt_config_ini(config), *second;
     const rt_config_source source = {.path = "again.ini", .text = ini};
-    if (!ini || rt_config_load(&again, &source, &errors).code)
-        abort();
+    must(ini && !rt_config_load(&again, &source, &errors).code);
     second = rt_config_ini(&again);
-    if (!second || strcmp(ini, second))
-        abort();
+    must(second && !strcmp(ini, second));
     rt_free(ini);
     rt_free(second);
 }
@@ -34,8 +26,7 @@ FUZZ(config)
         return 0;
     memcpy(text, bytes, size);
     rt_status status = rt_config_load(&config, &source, &errors);
-    if ((status.code == RT_CONFIG) != (errors != NULL))
-        abort();
+    must((status.code == RT_CONFIG) == (errors != NULL));
     if (!status.code && rt_sweep_requested(&sweep))
         for (int run = 0; run < rt_sweep_count(&sweep) && run < 3; run++) {
             char name[RT_RUN_NAME_SIZE], *settings = rt_sweep_overrides(&sweep, run);

@@ -3,9 +3,9 @@
 
 /* Opens a source of data and draws from it. */
 
-#include "data/data.h"
+#include "fuzz.h"
 
-#include <string.h>
+#include "data/data.h"
 
 static inline rt_data_options options_of(const char *task)
 {
@@ -26,7 +26,7 @@ static inline void open_and_draw(const rt_data_options *o)
     uint8_t mask[16];
     rt_batch batch = {2, 8, ids, labels, mask, types};
     rt_data *data;
-    rt_status status = rt_data_open(&data, o, NULL);
+    rt_status status = rt_data_open(&data, o, (rt_data_of_model){.vocabulary = NULL});
     if (status.code)
         return;
     rt_data_training(data, 1, 2, 3, &batch);

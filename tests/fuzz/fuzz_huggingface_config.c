@@ -5,14 +5,6 @@
 #include "folder_ini.h"
 #include "fuzz.h"
 
-#include "core/memory.h"
-#include "io/huggingface/huggingface.h"
-#include "train/config/config.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { FOLDERS = 4 };
@@ -37,27 +29,26 @@ static void make_folder(int n, const rt_transformer_options *o)
     rt_transformer *model;
     snprintf(folders[n], sizeof folders[n], "%s/rotor-fuzz-%d-%c", fuzz_folder(), (int)getpid(),
              "abcd"[n]);
-    if (rt_transformer_new(&model, o, 1, NULL).code ||
-        rt_huggingface_write(folders[n], model,
-                             &(rt_huggingface_export){.length = 8, .overwrite = true})
-            .code)
-        abort();
+    const rt_huggingface_export how = {.length = 8, .overwrite = true};
+    must(!rt_transformer_new(&model, o, 1, NULL).code);
+    must(!rt_huggingface_write(folders[n], model, &how).code);
     rt_transformer_free(model);
 }
 
 /* Once for all inputs. */
 static void make_folders(void)
 {
-    rt_transformer_options o = {.vocab = 5,
-                                .layers = 1,
-                                .dim = 4,
-                                .heads = 1,
-                                .ffn_dim = 4,
-                                .norm_eps = 1e-12,
-                                .tie_embeddings = true,
-                                .position = {.frequencies = {.base = 10000, .scale = 1},
-                                             .fraction = 1},
-                                .theta = {.learn = true, .scope = RT_THETA_LAYER}};
+    static const rt_transformer_options smallest = {
+        .vocab = 5,
+        .layers = 1,
+        .dim = 4,
+        .heads = 1,
+        .ffn_dim = 4,
+        .norm_eps = 1e-12,
+        .tie_embeddings = true,
+        .position = {.frequencies = {.base = 10000, .scale = 1}, .fraction = 1},
+        .theta = {.learn = true, .scope = RT_THETA_LAYER}};
+    rt_transformer_options o = smallest;
     make_folder(0, &o);
     o.kind = RT_KIND_DECODER;
     o.norm = RT_NORM_PRE;
@@ -78,50 +69,35 @@ static void make_folders(void)
     o.layer_types = (rt_layer_words){2, {RT_LAYER_FULL, RT_LAYER_SLIDING}};
     o.position.local_base = 100;
     make_folder(2, &o);
-    o = (rt_transformer_options){.vocab = 5,
-                                 .layers = 1,
-                                 .dim = 4,
-                                 .heads = 1,
-                                 .ffn_dim = 4,
-                                 .norm = RT_NORM_PRE,
-                                 .norm_eps = 1e-5,
-                                 .tie_embeddings = true,
-                                 .token_dropout = true,
-                                 .embedding_norm = RT_EMBEDDING_NORM_NO,
-                                 .position = o.position,
-                                 .theta = o.theta};
-    o.position.local_base = 0;
+    o = smallest;
+    o.norm = RT_NORM_PRE;
+    o.norm_eps = 1e-5;
+    o.token_dropout = true;
+    o.embedding_norm = RT_EMBEDDING_NORM_NO;
+    o.position.pairing = RT_HALF;
     make_folder(3, &o);
     atexit(forget_folders);
-}
-
-static void write_config(const char *folder, const uint8_t *bytes, size_t size)
-{
-    char path[256];
-    snprintf(path, sizeof path, "%s/config.json", folder);
-    FILE *file = fopen(path, "wb");
-    if (!file || fwrite(bytes, 1, size, file) != size || fclose(file))
-        abort();
 }
 
 static void try_folder(const char *folder, const uint8_t *bytes, size_t size)
 {
     rt_huggingface *there;
     rt_transformer *model = NULL;
-    write_config(folder, bytes, size);
+    char path[256];
+    snprintf(path, sizeof path, "%s/config.json", folder);
+    fuzz_write(path, bytes, size);
     rt_status status = rt_huggingface_open(&there, folder);
-    if ((status.code == RT_OK) != (there != NULL) || (status.code && status.code != RT_CHECKPOINT))
-        abort();
+    must((status.code == RT_OK) == (there != NULL));
+    must(!status.code || status.code == RT_CHECKPOINT);
     if (!there)
         return;
-    status = rt_huggingface_model(there, &model);
-    if ((status.code == RT_OK) != (model != NULL) || (status.code && status.code != RT_CHECKPOINT))
-        abort();
+    status = rt_huggingface_model(there, NULL, &model, NULL);
+    must((status.code == RT_OK) == (model != NULL));
+    must(!status.code || status.code == RT_CHECKPOINT);
     char *ini = ini_of(there), *errors;
     rt_config loaded;
     const rt_config_source source = {.path = "import.ini", .text = ini};
-    if (!ini || rt_config_load_model(&loaded, &source, true, &errors).code)
-        abort();
+    must(ini && !rt_config_load_model(&loaded, &source, true, &errors).code);
     rt_free(ini);
     rt_transformer_free(model);
     rt_huggingface_close(there);

@@ -1,10 +1,7 @@
 /* Labelled texts of any bytes: as a table with tabs, as one with commas, and as tokens. */
 
-#include "fuzz.h"
 #include "fuzz_data.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 static char names[2][80]; /* of the same file */
@@ -22,10 +19,7 @@ static void name_tables(const char *path)
     snprintf(names[0], sizeof names[0], "%s.tsv", path);
     snprintf(names[1], sizeof names[1], "%s.csv", path);
     atexit(forget_names);
-    if (symlink(path, names[0]) || symlink(path, names[1])) {
-        perror(path);
-        abort();
-    }
+    must(!symlink(path, names[0]) && !symlink(path, names[1]));
 }
 
 FUZZ(labelled)

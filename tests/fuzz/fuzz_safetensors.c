@@ -5,8 +5,6 @@
 
 #include "io/huggingface/safetensors.h"
 
-#include <stdlib.h>
-
 static void read_all(const rt_safetensor *t)
 {
     enum { BLOCK = 64 };
@@ -15,8 +13,7 @@ static void read_all(const rt_safetensor *t)
         const uint64_t left = t->count - first;
         rt_status status =
             rt_safetensors_doubles(t, first, left < BLOCK ? (size_t)left : BLOCK, block);
-        if ((status.code != RT_OK) != (t->dtype > RT_DTYPE_BF16))
-            abort();
+        must((status.code != RT_OK) == (t->dtype > RT_DTYPE_BF16));
     }
 }
 
@@ -26,17 +23,15 @@ FUZZ(safetensors)
     const rt_safetensor *t;
     uint64_t sum = 0;
     rt_status status = rt_safetensors_open(&file, fuzz_file(bytes, size));
-    if ((status.code == RT_OK) != (file != NULL) || (status.code && status.code != RT_CHECKPOINT))
-        abort();
+    must((status.code == RT_OK) == (file != NULL));
+    must(!status.code || status.code == RT_CHECKPOINT);
     for (size_t i = 0; file && (t = rt_safetensors_at(file, i)); i++) {
-        if (rt_safetensors_find(file, t->name) != t || t->begin > size ||
-            t->bytes > size - t->begin)
-            abort();
+        must(rt_safetensors_find(file, t->name) == t);
+        must(t->begin <= size && t->bytes <= size - t->begin);
         read_all(t);
         sum += t->bytes;
     }
-    if (file && sum > size - 8)
-        abort();
+    must(!file || sum <= size - 8);
     rt_safetensors_close(file);
     return 0;
 }

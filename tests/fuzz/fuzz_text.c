@@ -1,9 +1,6 @@
 /* A text of any bytes, by byte and by character, masked and not. */
 
-#include "fuzz.h"
 #include "fuzz_data.h"
-
-#include <stdio.h>
 
 FUZZ(text)
 {

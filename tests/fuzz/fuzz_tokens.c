@@ -1,13 +1,8 @@
-/* A data set of any type, shape, layout and content that HDF5 can write; or, if the input begins
- * as an HDF5 file does, a file of just these bytes, which HDF5 may not survive but rotor must. */
+/* A data set as the input says, of whatever HDF5 can write; or a file of just these bytes. */
 
-#include "fuzz.h"
 #include "fuzz_data.h"
 
 #include <hdf5.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 
 static const char signature[] = "\211HDF\r\n\032\n";
 

@@ -1,13 +1,8 @@
-/* Calls each harness with every file of CORPUS/NAME: replay CORPUS [NAME]. A file that cannot be
- * read is an error. */
+/* Runs each harness on every file of CORPUS/NAME: replay CORPUS [NAME]; unreadable files fail. */
 
 #include "fuzz.h"
 
 #include <dirent.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The bytes of a file, to be freed; NULL if it cannot be read. */
 static uint8_t *read_input(const char *path, size_t *size)
@@ -29,18 +24,6 @@ static uint8_t *read_input(const char *path, size_t *size)
 
 typedef int harness(const uint8_t *bytes, size_t size);
 
-static bool replay(harness *run, const char *path)
-{
-    size_t size;
-    uint8_t *bytes = read_input(path, &size);
-    if (bytes)
-        run(bytes, size);
-    else
-        perror(path);
-    free(bytes);
-    return bytes != NULL;
-}
-
 /* Returns the number of inputs in a folder, or 0 after an error. */
 static int replay_folder(harness *run, const char *path)
 {
@@ -52,7 +35,14 @@ static int replay_folder(harness *run, const char *path)
     while (folder && (entry = readdir(folder)))
         if (entry->d_name[0] != '.') {
             snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
-            sound &= replay(run, file);
+            size_t size;
+            uint8_t *bytes = read_input(file, &size);
+            if (bytes)
+                run(bytes, size);
+            else
+                perror(file);
+            sound &= bytes != NULL;
+            free(bytes);
             count++;
         }
     if (folder)
@@ -60,23 +50,14 @@ static int replay_folder(harness *run, const char *path)
     return sound ? count : 0;
 }
 
+#define HARNESS(name) {#name, fuzz_##name},
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         harness *run;
-    } harnesses[] = {
-        {"config", fuzz_config},
-        {"checkpoint", fuzz_checkpoint},
-        {"text", fuzz_text},
-        {"tokens", fuzz_tokens},
-        {"vocabulary", fuzz_vocabulary},
-        {"wordpiece", fuzz_wordpiece},
-        {"bpe", fuzz_bpe},
-        {"labelled", fuzz_labelled},
-        {"safetensors", fuzz_safetensors},
-        {"huggingface_config", fuzz_huggingface_config},
-    };
+    } harnesses[] = {FUZZ_HARNESSES(HARNESS)};
     char path[4096];
     int failed = 0;
     if (argc < 2 || argc > 3) {

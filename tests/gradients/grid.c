@@ -101,19 +101,6 @@ static rt_status load(rt_config *config, const row *r)
     return status;
 }
 
-/* Returns whether linear attention is combined with an encoding that changes attention scores. */
-static bool must_be_refused(const row *r)
-{
-    const char *attention = setting_of_key(r, "model.attention=");
-    const char *kind = setting_of_key(r, "position.kind=");
-    rt_transformer_options o = {0};
-    for (int i = 0; kind && rt_encoding_word(i); i++)
-        if (!strcmp(strchr(kind, '=') + 1, rt_encoding_word(i)))
-            o.position.kind = (rt_position_kind)i;
-    return attention && strcmp(attention, "model.attention=softmax") != 0 &&
-           rt_encoding_of(&o)->of_scores;
-}
-
 static void report_failure(const row *r, const char *message, const rt_model_check_result *result)
 {
     total.failed++;
@@ -126,7 +113,7 @@ static void report_failure(const row *r, const char *message, const rt_model_che
     fflush(stdout);
 }
 
-/* Checks the gradients of a row, or that the program refuses it. */
+/* Checks the gradients of a row, unless the program refuses its attention. */
 static void check_row(const row *r)
 {
     static rt_config config;
@@ -137,11 +124,8 @@ static void check_row(const row *r)
         return;
     }
     rt_status status = load(&config, r);
-    if (must_be_refused(r)) {
-        if (status.code == RT_CONFIG && strstr(status.message, "changes attention scores"))
-            total.refused++;
-        else
-            report_failure(r, "must be refused: it changes attention scores", &result);
+    if (status.code == RT_CONFIG && strstr(status.message, "changes attention scores")) {
+        total.refused++; /* models/test_rules.c and laws/test_place_laws.c have which */
         return;
     }
     if (!status.code)
@@ -168,107 +152,22 @@ static const char *grid_kinds[MAX_KINDS + 3]; /* also with a learned theta, and 
 #define SCALED      "position.scale=2 position.original_len=4 position.scaling="
 #define FACTORS     " position.short_factors=1,1.5 position.long_factors=2,3"
 
-static const char *const attentions[] = {
-    "model.attention=softmax",
-    "model.attention=linear_elu",
-    "model.attention=linear_softmax",
-    "model.attention=linear_cosine",
-    NULL,
-};
+static const char *const attentions[] = {"model.attention=softmax", "model.attention=linear_elu",
+                                         "model.attention=linear_softmax",
+                                         "model.attention=linear_cosine", NULL};
 static const char *const decoder_keys[] = {
     "model.norm_kind=rms", "model.ffn=swiglu", "model.ffn=geglu",  "model.kv_heads=1",
     "model.bias=none",     "model.bias=qkv",   "model.bias=ffn",   "model.window=3",
     "position.every=2",    NO_FIRST,           "model.head_dim=6", "model.qk_norm=yes",
     "model.causal=yes",    "model.norm=pre",   "theta.scope=head", NULL,
 };
-static const char *const needing_others[] = {
-    "model.norm_kind=rms",
-    "model.ffn=swiglu",
-    "model.kv_heads=1",
-    "model.bias=none",
-    "model.bias=qkv",
-    "model.bias=ffn",
-    "position.every=2",
-    NO_FIRST,
-    "model.head_dim=6",
-    "model.qk_norm=yes",
-    "model.causal=yes",
-    "theta.scope=head",
-    NULL,
-};
-static const char *const local_others[] = {
-    "theta.form=raw", "model.kv_heads=1", NO_FIRST, "theta.scope=head", "theta.learn=no", NULL,
-};
-static const char *const llama_others[] = {
-    "model.kv_heads=1",
-    "model.window=3",
-    "position.every=2",
-    "model.norm=post",
-    "model.norm_kind=layer",
-    "model.ffn=plain",
-    "model.bias=all",
-    "model.causal=no",
-    "model.tie_embeddings=yes",
-    "position.scale=2 position.scaling=linear",
-    "position.scale=2 position.scaling=ntk",
-    SCALED "yarn",
-    SCALED "llama3",
-    SCALED "dynamic theta.learn=no",
-    SCALED "longrope theta.learn=no" FACTORS,
-    SCALED "yarn position.xpos=2",
-    "model.layers=4 position.every=3 theta.form=raw",
-    "model.heads=4 model.kv_heads=2 theta.scope=head position.pairing=interleaved",
-    "model.kv_heads=1 model.window=4 position.every=2 theta.learn=no position.kind=alibi",
-    "model.kv_heads=1 model.window=4 position.every=2 theta.learn=no position.kind=t5",
-    "model.kv_heads=1 model.window=4 position.every=2 theta.learn=no position.kind=shaw",
-    NULL,
-};
-static const char *const xpos_others[] = {
-    "model.kv_heads=1",
-    "model.window=3",
-    "position.every=2",
-    "position.fraction=0.5",
-    "position.pairing=interleaved",
-    "position.rotate_value=yes",
-    "theta.learn=no",
-    "theta.scope=layer theta.form=raw",
-    "theta.scope=head theta.form=raw",
-    NULL,
-};
 #define ENCODER_PARTS                                                                              \
     "model.norm_bias=no", "model.first_norm=no", "model.embedding_norm=no",                        \
         "model.token_dropout=yes", "model.bias=output"
-static const char *const encoder_keys[] = {
-    ENCODER_PARTS,      LOCAL_BASE, "model.bias=none", "model.ffn=geglu", SLIDING,
-    "theta.scope=head", NULL,
-};
-static const char *const encoder_parts[] = {ENCODER_PARTS, LOCAL_BASE, NULL};
-static const char *const encoder_others[] = {
-    ENCODER_PARTS,      "model.ffn=geglu", "model.embedding_dim=6",
-    "model.kv_heads=1", NO_FIRST,          "theta.scope=head",
-    "theta.form=raw",   "theta.learn=no",  NULL,
-};
-static const char *const classifiers[] = {
-    "data.task=order model.classifier=dense",
-    "data.task=order model.classifier=tanh",
-    "data.task=order model.classifier=norm",
-    NULL,
-};
-static const char *const classifier_others[] = {
-    "model.pool=first",   "model.pool=mean",         "model.pool=last", "model.bias=output",
-    "model.norm_bias=no", "model.token_dropout=yes", "model.ffn=geglu", NULL,
-};
 #define MODERNBERT                                                                                 \
     " model.norm_bias=no model.first_norm=no model.bias=output model.ffn=geglu " LOCAL_BASE        \
     " position.pairing=half"
 #define ESM " model.embedding_norm=no model.token_dropout=yes position.pairing=half"
-static const char *const published[] = {
-    "data.task=copy" MODERNBERT,
-    "data.task=order model.classifier=norm" MODERNBERT,
-    "data.task=copy" ESM,
-    "data.task=order model.classifier=tanh" ESM,
-    NULL,
-};
 
 /* Rows of one value of each list: those whose settings agree, each value adding a setting. Of a
  * list with itself, each pair once. */
@@ -283,16 +182,49 @@ static const block blocks[] = {
     {"theta.learn=yes", {decoder_keys}},
     {"theta.learn=yes", {decoder_keys, decoder_keys}},
     {"theta.learn=yes", {VALUES(PARALLEL, SLIDING)}},
-    {"theta.learn=yes", {VALUES(PARALLEL, SLIDING), needing_others}},
-    {"theta.learn=yes", {VALUES(LOCAL_BASE), local_others}},
+    {"theta.learn=yes",
+     {VALUES(PARALLEL, SLIDING),
+      VALUES("model.norm_kind=rms", "model.ffn=swiglu", "model.kv_heads=1", "model.bias=none",
+             "model.bias=qkv", "model.bias=ffn", "position.every=2", NO_FIRST, "model.head_dim=6",
+             "model.qk_norm=yes", "model.causal=yes", "theta.scope=head")}},
+    {"theta.learn=yes",
+     {VALUES(LOCAL_BASE), VALUES("theta.form=raw", "model.kv_heads=1", NO_FIRST, "theta.scope=head",
+                                 "theta.learn=no")}},
     {"theta.learn=yes", {VALUES(PARALLEL " " SLIDING)}},
     {"theta.learn=yes", {VALUES("model.kind=decoder")}},
-    {"theta.learn=yes", {VALUES("model.kind=decoder"), llama_others}},
-    {"theta.learn=yes", {VALUES("model.kind=decoder position.xpos=2"), xpos_others}},
-    {ENCODER, {encoder_keys}},
-    {ENCODER, {encoder_parts, encoder_others}},
-    {ENCODER, {classifiers, classifier_others}},
-    {ENCODER, {published}},
+    {"theta.learn=yes",
+     {VALUES("model.kind=decoder"),
+      VALUES(
+          "model.kv_heads=1", "model.window=3", "position.every=2", "model.norm=post",
+          "model.norm_kind=layer", "model.ffn=plain", "model.bias=all", "model.causal=no",
+          "model.tie_embeddings=yes", "position.scale=2 position.scaling=linear",
+          "position.scale=2 position.scaling=ntk", SCALED "yarn", SCALED "llama3",
+          SCALED "dynamic theta.learn=no", SCALED "longrope theta.learn=no" FACTORS,
+          SCALED "yarn position.xpos=2", "model.layers=4 position.every=3 theta.form=raw",
+          "model.heads=4 model.kv_heads=2 theta.scope=head position.pairing=interleaved",
+          "model.kv_heads=1 model.window=4 position.every=2 theta.learn=no position.kind=alibi",
+          "model.kv_heads=1 model.window=4 position.every=2 theta.learn=no position.kind=t5",
+          "model.kv_heads=1 model.window=4 position.every=2 theta.learn=no position.kind=shaw")}},
+    {"theta.learn=yes",
+     {VALUES("model.kind=decoder position.xpos=2"),
+      VALUES("model.kv_heads=1", "model.window=3", "position.every=2", "position.fraction=0.5",
+             "position.pairing=interleaved", "position.rotate_value=yes", "theta.learn=no",
+             "theta.scope=layer theta.form=raw", "theta.scope=head theta.form=raw")}},
+    {ENCODER,
+     {VALUES(ENCODER_PARTS, LOCAL_BASE, "model.bias=none", "model.ffn=geglu", SLIDING,
+             "theta.scope=head")}},
+    {ENCODER,
+     {VALUES(ENCODER_PARTS, LOCAL_BASE),
+      VALUES(ENCODER_PARTS, "model.ffn=geglu", "model.embedding_dim=6", "model.kv_heads=1",
+             NO_FIRST, "theta.scope=head", "theta.form=raw", "theta.learn=no")}},
+    {ENCODER,
+     {VALUES("data.task=order model.classifier=dense", "data.task=order model.classifier=tanh",
+             "data.task=order model.classifier=norm"),
+      VALUES("model.pool=first", "model.pool=mean", "model.pool=last", "model.bias=output",
+             "model.norm_bias=no", "model.token_dropout=yes", "model.ffn=geglu")}},
+    {ENCODER,
+     {VALUES("data.task=copy" MODERNBERT, "data.task=order model.classifier=norm" MODERNBERT,
+             "data.task=copy" ESM, "data.task=order model.classifier=tanh" ESM)}},
 };
 
 /* Checks the rows that the remaining lists make of a row. */
@@ -309,13 +241,6 @@ static void check_lists(const char *defaults, const char *const *const *lists, i
     for (int i = first; (*lists)[i]; i++, r = *partial)
         if (add_settings(&r, (*lists)[i]) && r.count > partial->count)
             check_lists(defaults, lists + 1, again ? i + 1 : 0, &r);
-}
-
-static void check_full(void)
-{
-    const row empty = {0};
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
-        check_lists(blocks[i].defaults, blocks[i].lists, 0, &empty);
 }
 
 /* ---- quick: a covering array ---- */
@@ -536,14 +461,14 @@ int main(int argc, char **argv)
     list_kinds();
     if (quick)
         check_quick();
-    if (full)
-        check_full();
+    for (size_t i = 0; full && i < sizeof blocks / sizeof *blocks; i++)
+        check_lists(blocks[i].defaults, blocks[i].lists, 0, &r);
     for (int i = 1; i < argc && !quick && !full; i++)
         add_settings(&r, argv[i]);
     if (!quick && !full)
         check_row(&r);
     if (total.refused)
-        printf("%d rows refused, as they must be\n", total.refused);
+        printf("%d rows refused\n", total.refused);
     printf("%d rows, %d failed, largest error %.2e\n", total.rows, total.failed, total.error);
     return total.failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

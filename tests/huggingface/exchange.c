@@ -192,7 +192,7 @@ static bool make_example(example *e, rt_transformer_options *base, const char *c
     const bool is_base = strchr(row[0], ':');
     const char *words = row[1];
     if (is_base)
-        *base = rt_model_options_of_kind(*row[0] == 'd' ? RT_KIND_DECODER : RT_KIND_ROFORMER);
+        *base = rt_model_defaults(*row[0] == 'd' ? RT_KIND_DECODER : RT_KIND_ROFORMER);
     if (is_base)
         set_options(base, "vocab=37 model.init_std=0.2");
     *e = (example){row[0], *base, !strncmp(words, word, strlen(word))};
@@ -215,38 +215,35 @@ static rt_tensor *compute(rt_transformer *model, rt_graph *g, const inputs *in)
     return logits;
 }
 
-static void put_rows(FILE *to, const char *key, const int32_t *values)
+/* B lists of T numbers each. */
+static json_t *json_rows(const int32_t *values)
 {
-    fprintf(to, "\"%s\": [", key);
-    for (int n = 0; n < B * T; n++)
-        fprintf(to, "%s%d%s",
-                n % T ? ", "
-                : n   ? ", ["
-                      : "[",
-                (int)values[n], n % T == T - 1 ? "]" : "");
-    fprintf(to, "],\n");
+    json_t *rows = json_array();
+    for (int n = 0; n < B * T; n++) {
+        if (n % T == 0)
+            json_array_append_new(rows, json_array());
+        json_array_append_new(json_array_get(rows, (size_t)n / T), json_integer(values[n]));
+    }
+    return rows;
 }
 
 static void write_reference(const char *path, rt_transformer *model)
 {
     const inputs in = make_inputs(model->options.token_types);
     rt_graph *g = rt_graph_new();
-    FILE *to = fopen(path, "w");
+    const rt_tensor *logits = compute(model, g, &in);
     int32_t mask[B * T];
-    if (!g || !to)
-        check(rt_error(RT_IO, "cannot be written"), path);
-    rt_tensor *logits = compute(model, g, &in);
+    json_t *numbers = json_array();
     for (int n = 0; n < B * T; n++)
         mask[n] = in.mask[n];
-    fprintf(to, "{");
-    put_rows(to, "input_ids", in.ids);
-    put_rows(to, "token_type_ids", in.types);
-    put_rows(to, "attention_mask", mask);
-    fprintf(to, "\"logits\": [");
     for (size_t i = 0; i < rt_size(logits); i++)
-        fprintf(to, "%s%.17g", i ? ", " : "", (double)logits->data[i]);
-    fprintf(to, "]}\n");
-    fclose(to);
+        json_array_append_new(numbers, json_real((double)logits->data[i]));
+    json_t *all =
+        json_pack("{s:o, s:o, s:o, s:o}", "input_ids", json_rows(in.ids), "token_type_ids",
+                  json_rows(in.types), "attention_mask", json_rows(mask), "logits", numbers);
+    if (json_dump_file(all, path, JSON_REAL_PRECISION(17)))
+        check(rt_error(RT_IO, "cannot be written"), path);
+    json_decref(all);
     rt_graph_free(g);
 }
 
@@ -296,7 +293,7 @@ static double read_example(const char *folder, const char *name)
     snprintf(path, sizeof path, "%s/%s", folder, name);
     snprintf(file, sizeof file, "%s.json", name);
     check(rt_huggingface_open(&there, path), path);
-    check(rt_huggingface_model(there, &model), path);
+    check(rt_huggingface_model(there, NULL, &model, NULL), path);
     check(rt_json_read_file(&reference, folder, file), path);
     const inputs in = make_inputs(model->options.token_types);
     const rt_tensor *logits = compute(model, g, &in);
@@ -338,7 +335,7 @@ static void print_logits(char *line)
         ids[in.T++] = (int32_t)strtol(id, NULL, 10);
     rt_status status = rt_huggingface_open(&there, folder);
     if (!status.code)
-        status = rt_huggingface_model(there, &model);
+        status = rt_huggingface_model(there, NULL, &model, NULL);
     const rt_tensor *logits = status.code ? NULL : rt_transformer_forward(model, g, &in);
     if (!status.code)
         status = rt_graph_status(g);

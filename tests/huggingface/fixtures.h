@@ -64,17 +64,4 @@ static inline void list_fixtures(fixtures *f)
     ck_assert_msg(f->count > 0, "%s has no model", fixture_folder());
 }
 
-static inline void remove_files(const char *folder)
-{
-    char path[2 * PATH_OF_FIXTURE];
-    DIR *stream = opendir(folder);
-    ck_assert_ptr_nonnull(stream);
-    for (struct dirent *entry; (entry = readdir(stream));) {
-        snprintf(path, sizeof path, "%s/%.255s", folder, entry->d_name);
-        remove(path);
-    }
-    closedir(stream);
-    rmdir(folder);
-}
-
 #endif

@@ -90,7 +90,7 @@ static inline bool open_case(folder_case *c, const char *name)
     if (!c->there)
         return false;
     c->r = reference_open_at(name, fixture_path(path, name, "reference.h5"));
-    check_status(&c->r, rt_huggingface_model(c->there, &c->model), name);
+    check_status(&c->r, rt_huggingface_model(c->there, NULL, &c->model, NULL), name);
     read_input(c);
     read_labels(c);
     return true;
@@ -102,6 +102,22 @@ static inline void close_case(folder_case *c)
     rt_huggingface_close(c->there);
     c->r.cases++;
     reference_close(&c->r);
+}
+
+/* Checks every folder with its reference. */
+static inline void check_each(void (*check)(folder_case *c))
+{
+    fixtures all;
+    list_fixtures(&all);
+    for (int i = 0; i < all.count; i++) {
+        folder_case c;
+        if (open_case(&c, all.names[i])) {
+            check(&c);
+            close_case(&c);
+        } else {
+            ck_assert_str_eq(FIXTURES_FOLDER, "families"); /* others have none that is not read */
+        }
+    }
 }
 
 /* The part of a tensor's gradient that is a parameter's. A tensor can have a second name, and a
@@ -219,28 +235,28 @@ static inline void check_export(const char *name, const rt_huggingface *there)
     const rt_huggingface_export export = {.labels = (const char *const *)there->labels,
                                           .length = 2};
     snprintf(folder, sizeof folder, "%s/%s", scratch, name);
-    assert_status(rt_huggingface_model(there, &model), RT_OK, "");
-    assert_status(rt_huggingface_write(folder, model, &export), RT_OK, "");
-    assert_status(rt_huggingface_open(&again, folder), RT_OK, "");
+    expect_ok(rt_huggingface_model(there, NULL, &model, NULL));
+    expect_ok(rt_huggingface_write(folder, model, &export));
+    expect_ok(rt_huggingface_open(&again, folder));
     ck_assert_str_eq(again->warnings, "");
     if (there->has_head) /* else it is written with the head that was drawn */
         ck_assert_str_eq(again->architecture, there->architecture);
-    assert_status(rt_huggingface_model(again, &same), RT_OK, "");
+    expect_ok(rt_huggingface_model(again, NULL, &same, NULL));
     rt_transformer_options options = model->options;
     if (options.position.frequencies.scaling == RT_SCALING_YARN ||
         options.position.frequencies.scaling == RT_SCALING_LONGROPE)
         options.position.frequencies = same->options.position.frequencies; /* with all defaults */
     ck_assert_msg(!memcmp(&options, &same->options, sizeof options), "%s: other options", name);
     expect_same_model(name, model, same);
-    assert_status(rt_transformer_new(&loaded, &again->options, 7, NULL), RT_OK, "");
-    assert_status(rt_huggingface_load(again, loaded, true, &taken), RT_OK, "");
+    expect_ok(rt_transformer_new(&loaded, &again->options, 7, NULL));
+    expect_ok(rt_huggingface_load(again, loaded, true, &taken));
     ck_assert(taken.head && taken.theta);
     expect_same_model(name, model, loaded);
     rt_transformer_free(model);
     rt_transformer_free(same);
     rt_transformer_free(loaded);
     rt_huggingface_close(again);
-    remove_files(folder);
+    remove_tree(folder);
 }
 
 /* Checks the configuration and the export of every folder. */

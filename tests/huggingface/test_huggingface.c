@@ -144,37 +144,34 @@ static void set_exact_theta(folder_case *c)
     rt_transformer_set_theta(c->model, theta.values);
 }
 
+static void check_import(folder_case *c)
+{
+    c->input.padding_id = c->there->padding_id;
+    check_imported_theta(c);
+    if (reference_has(&c->r, "file_table/logits"))
+        check_logits(c, "file_table/", own_rounding(c));
+    if (c->labels && reference_has(&c->r, "file_table/loss"))
+        check_loss(c, "file_table/", own_rounding(c));
+}
+
 TEST(an_import_alone_computes_what_the_folder_does)
 {
-    fixtures f;
-    list_fixtures(&f);
-    for (int i = 0; i < f.count; i++) {
-        folder_case c;
-        ck_assert(open_case(&c, f.names[i]));
-        c.input.padding_id = c.there->padding_id;
-        check_imported_theta(&c);
-        if (reference_has(&c.r, "file_table/logits"))
-            check_logits(&c, "file_table/", own_rounding(&c));
-        if (c.labels && reference_has(&c.r, "file_table/loss"))
-            check_loss(&c, "file_table/", own_rounding(&c));
-        close_case(&c);
-    }
+    check_each(check_import);
+}
+
+static void check_with_exact_theta(folder_case *c)
+{
+    c->input.padding_id = c->there->padding_id;
+    set_exact_theta(c);
+    check_logits(c, "", VALUE_TOLERANCE);
+    if (c->labels && reference_has(&c->r, "grads"))
+        check_loss_and_gradients(c);
 }
 
 TEST(with_exact_theta_logits_losses_and_gradients_are_those_of_the_reference)
 {
-    fixtures f;
-    list_fixtures(&f);
-    for (int i = 0; i < f.count && is_double(); i++) {
-        folder_case c;
-        ck_assert(open_case(&c, f.names[i]));
-        c.input.padding_id = c.there->padding_id;
-        set_exact_theta(&c);
-        check_logits(&c, "", VALUE_TOLERANCE);
-        if (c.labels && reference_has(&c.r, "grads"))
-            check_loss_and_gradients(&c);
-        close_case(&c);
-    }
+    if (is_double())
+        check_each(check_with_exact_theta);
 }
 
 TEST(a_folder_is_a_configuration_and_exported_and_imported_the_same_model)

@@ -4,12 +4,10 @@
 #include "huggingface/fixtures.h"
 #include "io/models.h"
 #include "reference/reference.h"
-#include "suite.h"
 #include "training/scratch.h"
 
 #include "ops/engine.h"
 
-#include <math.h>
 #include <pthread.h>
 
 static rt_model *open_fixture(const char *name)
@@ -72,7 +70,7 @@ static const char *const names[] = {"sequence",
                                     "../llama/llama_longrope",
                                     "../llama/mistral_window"};
 
-TEST_ROWS(the_logits_are_those_of_hugging_face, 0, (ROWS(names)))
+TEST_ROWS(the_logits_are_those_of_hugging_face, 0, ROWS(names))
 {
     char path[PATH_OF_FIXTURE];
     int count, longest;
@@ -87,67 +85,58 @@ TEST_ROWS(the_logits_are_those_of_hugging_face, 0, (ROWS(names)))
     ck_assert(model->has_head);
     ck_assert_str_eq(model->warnings, "");
     ck_assert((model->labels != NULL) == (_i < 2));
-    rt_model_close(model);
     r.cases++;
     reference_close(&r);
 }
 
 TEST(a_folder_without_a_head_says_so)
 {
-    rt_model *model = open_fixture("model");
-    ck_assert(!model->has_head);
-    rt_model_close(model);
+    ck_assert(!open_fixture("model")->has_head);
 }
 
-static void copy_to_scratch(const char *fixture, const char *file)
+/* Copies the folder of a fixture, with the vocabulary of masked_lm. */
+static rt_model *open_copy(const char *fixture)
 {
-    char path[PATH_OF_FIXTURE];
-    size_t size;
-    unsigned char *bytes = file_bytes(fixture_path(path, fixture, file), &size);
-    write_bytes(in_scratch(file + strlen("hf/")), bytes, size);
-    free(bytes);
+    static const char *const files[] = {"config.json", "model.safetensors", "vocab.txt"};
+    for (int i = 0; i < ROWS(files); i++) {
+        char path[PATH_OF_FIXTURE];
+        size_t size;
+        fixture_path(path, i < 2 ? fixture : "masked_lm", lasting("hf/%s", files[i]));
+        const unsigned char *bytes = file_bytes(path, &size);
+        write_bytes(in_scratch(files[i]), bytes, size);
+    }
+    return open_model(scratch);
 }
+
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
 TEST(warnings_about_a_folder_are_those_of_its_model)
 {
-    static const char settings[] = "{\"tokenizer_class\": \"RoFormerTokenizer\"}";
-    make_scratch();
-    copy_to_scratch("masked_lm", "hf/config.json");
-    copy_to_scratch("masked_lm", "hf/model.safetensors");
-    copy_to_scratch("masked_lm", "hf/vocab.txt");
-    write_bytes(in_scratch("tokenizer_config.json"), settings, sizeof settings - 1);
-    rt_model *model = open_model(scratch);
-    ck_assert_str_eq(model->warnings,
+    put_text("tokenizer_config.json", "{\"tokenizer_class\": \"RoFormerTokenizer\"}");
+    ck_assert_str_eq(open_copy("masked_lm")->warnings,
                      "tokenizer_config.json: RoFormerTokenizer cuts Chinese into words before it "
                      "looks for pieces; here every ideograph is a word, as for BertTokenizer\n");
-    rt_model_close(model);
-    remove_scratch();
 }
 
 static void expect_same(const rt_model *a, const rt_model *b, double tolerance)
 {
-    const rt_parameters *p = &a->transformer->parameters, *q = &b->transformer->parameters;
-    ck_assert_int_eq(p->count, q->count);
-    ck_assert_uint_eq(p->block_size, q->block_size);
-    for (int i = 0; i < p->count; i++)
-        ck_assert_str_eq(p->list[i]->name, q->list[i]->name);
-    for (size_t i = 0; i < p->block_size; i++)
-        ck_assert_msg(fabs((double)p->values[i] - (double)q->values[i]) <= tolerance,
-                      "number %zu is %.17g, expected %.17g", i, (double)q->values[i],
-                      (double)p->values[i]);
+    expect_same_numbers(a, b, tolerance);
     ck_assert(rt_labels_equal(a->labels, b->labels));
     ck_assert(rt_vocabularies_equal(a->vocabulary, b->vocabulary));
+}
+
+/* Saves a model as a checkpoint and opens it. */
+static rt_model *saved_and_opened(const rt_model *model)
+{
+    expect_ok(rt_model_save(model, in_scratch("saved.h5")));
+    return open_model(in_scratch("saved.h5"));
 }
 
 /* Its theta are of no base: the model learns them, and starts where they are. */
 TEST(theta_starts_where_the_folder_has_it)
 {
     double theta[64];
-    make_scratch();
-    const char *path = in_scratch("saved.h5");
-    rt_model *model = open_fixture("masked_lm_theta");
-    expect_ok(rt_model_save(model, path));
-    rt_model *again = open_model(path);
+    rt_model *model = open_fixture("masked_lm_theta"), *again = saved_and_opened(model);
     const size_t count = rt_transformer_theta_count(&model->transformer->options);
     ck_assert(model->transformer->options.theta.learn && count > 0 && count <= 64);
     rt_transformer_theta(model->transformer, theta);
@@ -155,58 +144,35 @@ TEST(theta_starts_where_the_folder_has_it)
         ck_assert(rt_transformer_theta_start(model->transformer)[i] == theta[i]);
         ck_assert(rt_transformer_theta_start(again->transformer)[i] == theta[i]);
     }
-    rt_model_close(model);
-    rt_model_close(again);
-    remove_scratch();
 }
 
-TEST_ROWS(a_folder_saved_as_a_checkpoint_opens_to_the_same_bits, 0, (ROWS(names)))
+TEST_ROWS(a_folder_saved_as_a_checkpoint_opens_to_the_same_bits, 0, ROWS(names))
 {
-    make_scratch();
-    const char *path = in_scratch("saved.h5");
-    rt_model *model = open_fixture(names[_i]);
-    expect_ok(rt_model_save(model, path));
-    rt_model *again = open_model(path);
+    rt_model *model = open_fixture(names[_i]), *again = saved_and_opened(model);
     const rt_position_options *position = &model->transformer->options.position;
     expect_same(model, again, 0);
     ck_assert_int_eq(position->max_len, model->length);
     ck_assert_int_gt(position->frequencies.original_len, 0);
     ck_assert_int_eq(model->length, again->length);
-    rt_model_close(model);
-    rt_model_close(again);
-    remove_scratch();
 }
 
 /* A folder holds floats. */
-TEST_ROWS(a_model_exported_as_a_folder_opens_as_it_was, 0, (ROWS(names)))
+TEST_ROWS(a_model_exported_as_a_folder_opens_as_it_was, 0, ROWS(names))
 {
-    char command[600];
-    make_scratch();
-    const char *folder = in_scratch("folder");
+    const char *folder = lasting("%s", in_scratch("folder"));
     rt_model *model = open_fixture(names[_i]);
     expect_ok(rt_model_export(model, folder));
-    rt_model *again = open_model(folder);
-    expect_same(model, again, 1e-7);
-    rt_status status = rt_model_export(model, folder);
-    ck_assert_int_eq(status.code, RT_CONFIG);
-    rt_model_close(model);
-    rt_model_close(again);
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    ck_assert_int_eq(system(command), 0);
-    remove_scratch();
+    expect_same(model, open_model(folder), 1e-7);
+    ck_assert_int_eq(rt_model_export(model, folder).code, RT_CONFIG);
 }
 
 TEST(a_damaged_folder_is_no_model)
 {
     rt_model *model;
-    make_scratch();
-    write_bytes(in_scratch("config.json"), "{}", 2);
-    write_bytes(in_scratch("model.safetensors"), "", 0);
-    rt_status status = rt_model_open(&model, scratch);
-    ck_assert_int_eq(status.code, RT_CHECKPOINT);
-    ck_assert_msg(strstr(status.message, "config.json") != NULL, "%s", status.message);
+    put_text("config.json", "{}");
+    put_text("model.safetensors", "");
+    expect_refusal(rt_model_open(&model, scratch), RT_CHECKPOINT, "config.json");
     ck_assert_ptr_null(model);
-    remove_scratch();
 }
 
 /* ---- products ---- */
@@ -246,11 +212,7 @@ TEST_ROWS(a_product_without_memory_is_a_status, 0, IN_FLOAT)
     const rt_status there = rt_engine_use(RT_ENGINE_ONEDNN, RT_MATH_FLOAT);
     if (there.code)
         say_skipped(__func__, there.message);
-    make_scratch();
-    copy_to_scratch("sequence", "hf/config.json");
-    copy_to_scratch("sequence", "hf/model.safetensors");
-    copy_to_scratch("masked_lm", "hf/vocab.txt");
-    whole.model = r.model = open_model(scratch);
+    whole.model = r.model = open_copy("sequence");
     classify_in_thread(&whole);
     expect_ok(whole.status);
     for (size_t n = 1; r.status.code && n < 10000; n++) {
@@ -264,8 +226,6 @@ TEST_ROWS(a_product_without_memory_is_a_status, 0, IN_FLOAT)
         ck_assert_double_eq(r.probabilities[i], whole.probabilities[i]);
     ck_assert(there.code || products > 0);
     ck_assert(!rt_engine_use(RT_ENGINE_OPENBLAS, RT_MATH_FLOAT).code);
-    rt_model_close(whole.model);
-    remove_scratch();
 }
 
 #endif

@@ -6,8 +6,6 @@
 
 #include "models/session.h"
 
-#include <math.h>
-
 enum { LENGTH = 16, SEED = 7, STEPS = 80, ASKED = 8 };
 
 static const char taught[] = "abcabcabcabcabc";
@@ -30,7 +28,7 @@ static rt_model *new_decoder(void)
     expect_ok(rt_vocabulary_of_bytes(&vocabulary));
     expect_ok(rt_model_new(&model, &o, vocabulary, NULL, LENGTH, SEED));
     rt_vocabulary_free(vocabulary);
-    return model;
+    return owned(model, close_model);
 }
 
 static void teach(rt_model *model)
@@ -39,23 +37,14 @@ static void teach(rt_model *model)
     int32_t labels[LENGTH];
     rt_optimizer *optimizer;
     rt_row row;
-    rt_graph *g = rt_graph_new();
     expect_ok(rt_model_encode(model, taught, NULL, &row));
     for (int t = 0; t < row.length; t++)
         labels[t] = t + 1 < row.length ? row.ids[t + 1] : RT_IGNORE;
     expect_ok(rt_optimizer_new(&optimizer, &model->transformer->parameters, &settings));
-    for (int step = 0; step < STEPS; step++) {
-        rt_graph_clear(g);
-        rt_parameters_zero_grads(&model->transformer->parameters);
-        rt_tensor *logits = rt_model_logits(model, g, &row, 1);
-        expect_ok(
-            rt_graph_backward(g, rt_cross_entropy(g, logits, labels, 0, (double)row.length - 1)));
-        expect_ok(rt_optimizer_step(optimizer, 0.01, NULL));
-        model->step++;
-    }
+    for (int step = 0; step < STEPS; step++)
+        train_on(model, optimizer, &row, labels, (double)row.length - 1);
     rt_optimizer_free(optimizer);
     rt_row_free(&row);
-    rt_graph_free(g);
 }
 
 /* Continues "abca" by the likeliest tokens of the model, one by one. */
@@ -81,53 +70,30 @@ static void continue_text(const rt_model *model, char text[ASKED + 1])
     rt_free(logits);
 }
 
-static void expect_same(const rt_model *a, const rt_model *b)
-{
-    const rt_parameters *p = &a->transformer->parameters, *q = &b->transformer->parameters;
-    ck_assert_int_eq(p->count, q->count);
-    for (int i = 0; i < p->count; i++) {
-        ck_assert_str_eq(p->list[i]->name, q->list[i]->name);
-        ck_assert_mem_eq(p->list[i]->tensor.data, q->list[i]->tensor.data,
-                         rt_size(&p->list[i]->tensor) * sizeof(real));
-    }
-}
-
 SUITE(PROGRAM_OPTIONS)
 
-TEST(a_new_model_is_trained_saved_opened_and_continues_a_text)
+TEST(a_new_model_is_trained_saved_exported_opened_and_continues_a_text)
 {
     char text[ASKED + 1], again[ASKED + 1];
-    rt_model *opened, *model = new_decoder();
+    rt_model *model = new_decoder();
     ck_assert(model->has_head && model->length == LENGTH && !model->step && !model->labels);
     teach(model);
     continue_text(model, text);
     ck_assert_str_eq(text, "bcabcabc");
     expect_ok(rt_model_save(model, "new.h5"));
-    opened = open_model("new.h5");
-    expect_same(model, opened);
+    rt_model *opened = open_model("new.h5");
+    expect_same_numbers(model, opened, 0);
     ck_assert_int_eq(opened->step, STEPS);
     ck_assert_int_eq(opened->length, LENGTH);
     continue_text(opened, again);
     ck_assert_str_eq(again, text);
-    expect_exit(w, 0, "$TRAIN64 --checkpoint new.h5 --predict abca --tokens 8 --temperature 0");
-    ck_assert_str_eq(w->out, "abcabcabcabc\n");
-    write_file("abc.txt", taught);
-    expect_exit(w, 0, "$TRAIN64 --checkpoint new.h5 --eval data.file=abc.txt data.eval_fraction=0");
-    rt_model_close(model);
-    rt_model_close(opened);
-}
-
-TEST(a_new_model_is_exported)
-{
-    char text[ASKED + 1];
-    rt_model *opened, *model = new_decoder();
-    teach(model);
     expect_ok(rt_model_export(model, "folder"));
-    opened = open_model("folder");
-    continue_text(opened, text);
-    ck_assert_str_eq(text, "bcabcabc");
-    rt_model_close(model);
-    rt_model_close(opened);
+    continue_text(open_model("folder"), again);
+    ck_assert_str_eq(again, text);
+    expect_output("abcabcabcabc\n",
+                  "$TRAIN64 --checkpoint new.h5 --predict abca --tokens 8 --temperature 0");
+    write_file("abc.txt", taught);
+    run("$TRAIN64 --checkpoint new.h5 --eval data.file=abc.txt data.eval_fraction=0");
 }
 
 TEST(a_seed_draws_what_the_library_draws)
@@ -138,7 +104,6 @@ TEST(a_seed_draws_what_the_library_draws)
     ck_assert_mem_eq(transformer->parameters.values, model->transformer->parameters.values,
                      transformer->parameters.block_size * sizeof(real));
     rt_transformer_free(transformer);
-    rt_model_close(model);
 }
 
 static rt_labels *two_labels(void)
@@ -153,64 +118,58 @@ TEST(a_new_classifier_has_the_names_of_its_classes)
 {
     double p[2], q[2];
     rt_vocabulary *vocabulary;
-    rt_model *model, *opened;
+    rt_model *model;
     rt_labels *labels = two_labels();
     rt_transformer_options o = rt_model_defaults(RT_KIND_ROFORMER);
     o.head = RT_HEAD_SEQUENCE;
     o.token_types = 2;
     expect_ok(rt_vocabulary_of_text(&vocabulary, "text", (const unsigned char *)"abcd", 4));
     expect_ok(rt_model_new(&model, &o, vocabulary, labels, LENGTH, SEED));
+    owned(model, close_model);
     rt_labels_free(labels);
     rt_vocabulary_free(vocabulary);
     expect_ok(rt_model_classify(model, "ab", "cd", p));
     expect_ok(rt_model_save(model, "new.h5"));
-    opened = open_model("new.h5");
+    rt_model *opened = open_model("new.h5");
     ck_assert_str_eq(opened->labels->names[0], "green");
     expect_ok(rt_model_classify(opened, "ab", "cd", q));
     ck_assert(p[0] == q[0] && p[1] == q[1]);
-    rt_model_close(model);
-    rt_model_close(opened);
 }
 
 TEST(a_new_model_of_ids_needs_no_vocabulary)
 {
     rt_transformer_options o = small_decoder();
-    rt_model *model, *opened;
+    rt_model *model;
     rt_row row;
     o.vocab = 11;
     o.init_std = 0; /* which is no standard deviation, but the default */
     expect_ok(rt_model_new(&model, &o, NULL, NULL, LENGTH, SEED));
+    owned(model, close_model);
     expect_refusal(rt_model_encode(model, "a", NULL, &row), RT_ARGUMENT, "ids, not texts");
     expect_ok(rt_model_save(model, "new.h5"));
-    opened = open_model("new.h5");
+    rt_model *opened = open_model("new.h5");
     ck_assert_int_eq(opened->transformer->options.vocab, 11);
-    rt_model_close(model);
-    rt_model_close(opened);
 }
 
 /* As the program trains it, in a checkpoint and in a folder. */
 TEST(a_model_that_puts_nothing_before_a_text_encodes_it_so)
 {
     static const char *const paths[] = {"runs/tiny/checkpoints/step-00000002.h5", "folder"};
-    rt_model *model;
     rt_row row;
     write_file("abc.txt", taught);
-    expect_exit(
-        w, 0,
-        "yes \"$(cat abc.txt)\" | head -c 2000 >t; "
+    run("yes \"$(cat abc.txt)\" | head -c 2000 >t; "
         "$TRAIN64 tiny.ini --quiet data.task=text data.vocab=32 data.file=t data.objective=lm "
         "model.causal=yes data.begin=none train.steps=2 train.checkpoint_every=2; "
         "$TRAIN64 --checkpoint runs/tiny --export folder");
     for (int i = 0; i < 2; i++) {
-        expect_ok(rt_model_open(&model, paths[i]));
+        rt_model *model = open_model(paths[i]);
         expect_ok(rt_model_encode(model, "ab", NULL, &row));
         ck_assert_int_eq(row.length, 2);
         ck_assert_int_eq(row.ids[0], 4 + 'a');
         expect_ok(rt_model_export(model, i ? "again" : "other"));
         rt_row_free(&row);
-        rt_model_close(model);
     }
-    expect_exit(w, 0, "grep -c '\"rotor_begin\": \"none\"' again/config.json other/config.json");
+    run("grep -c '\"rotor_begin\": \"none\"' again/config.json other/config.json");
 }
 
 /* ---- what cannot be made ---- */

@@ -31,21 +31,18 @@ static inline rt_transformer_options with(rt_position_kind kind, rt_attention_ki
                                                  .max_len = BLOCK + MOST_PADDING}};
 }
 
-/* Weights large enough that attention is far from uniform. */
-static inline void grow(rt_transformer *m)
-{
-    for (int i = 0; i < m->parameters.count; i++) {
-        rt_parameter *p = m->parameters.list[i];
-        for (size_t k = 0; p->init == RT_INIT_NORMAL && k < rt_size(&p->tensor); k++)
-            p->tensor.data[k] *= 20;
-    }
-}
-
 static inline rt_transformer *make(const rt_transformer_options *o)
 {
     rt_transformer *m = new_model(o, 1);
-    grow(m);
+    grow(m, 20);
     return m;
+}
+
+static inline void draw_block(int32_t *block)
+{
+    uint64_t next = 0;
+    for (int i = 0; i < BLOCK; i++)
+        block[i] = draw_below(&next, VOCAB);
 }
 
 /* The hidden states, (BLOCK, DIM), of a block of tokens after padding. */
@@ -56,19 +53,19 @@ static inline void encode(real *hidden, rt_transformer *m, const int32_t *block,
     rt_graph *g = rt_graph_new();
     memcpy(ids + padding, block, BLOCK * sizeof *ids);
     memset(mask + padding, 1, BLOCK);
-    const rt_transformer_input in = {
-        .B = 1, .T = padding + BLOCK, .ids = ids, .key_mask = mask, .padding_id = RT_NO_PADDING};
-    const rt_tensor *h = rt_transformer_encode(m, g, &in);
-    ck_assert_msg(h != NULL, "%s", rt_graph_status(g).message);
+    const rt_transformer_input in =
+        INPUT(.B = 1, .T = padding + BLOCK, .ids = ids, .key_mask = mask);
+    const rt_tensor *h = made(g, rt_transformer_encode(m, g, &in));
     memcpy(hidden, h->data + (size_t)padding * DIM, OUTPUT * sizeof *hidden);
     rt_graph_free(g);
 }
 
-static inline void draw_block(int32_t *block)
+/* The hidden states of the drawn block in a new model. */
+static inline void encode_block(real hidden[OUTPUT], const rt_transformer_options *o, int padding)
 {
-    uint64_t next = 0;
-    for (int i = 0; i < BLOCK; i++)
-        block[i] = draw_below(&next, VOCAB);
+    int32_t block[BLOCK];
+    draw_block(block);
+    encode(hidden, make(o), block, padding);
 }
 
 #endif

@@ -4,43 +4,29 @@
 /* Shared by the tests of laws: numbers to try the laws on, and messages of failures. */
 
 #include "core/gradcheck.h"
+#include "graphs.h"
 #include "ops/ops.h"
-#include "suite.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
-/* Fails with what was expected and what was got, unless they differ by at most the
- * tolerance. The format says of what. */
-RT_PRINTF(4, 5)
-static inline void expect_near(double got, double expected, double tolerance, const char *format,
-                               ...)
-{
-    char what[256];
-    va_list arguments;
-    if (fabs(got - expected) <= tolerance)
-        return;
-    va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
-    va_end(arguments);
-    ck_abort_msg("%s: expected %.17g within %g, got %.17g", what, expected, tolerance, got);
-}
+/* Fails with what was expected and what was got, unless they differ by at most the tolerance. The
+ * arguments behind it, as of printf, say of what. */
+#define expect_near(number, wanted, tolerance_of_it, ...)                                          \
+    do {                                                                                           \
+        const double got_ = (number), wanted_ = (wanted), most_ = (tolerance_of_it);               \
+        if (!(fabs(got_ - wanted_) <= most_))                                                      \
+            ck_abort_msg("%s: expected %.17g within %g, got %.17g", lasting(__VA_ARGS__), wanted_, \
+                         most_, got_);                                                             \
+    } while (0)
 
 /* Expects a number that exceeds a limit. */
-RT_PRINTF(3, 4)
-static inline void expect_above(double got, double limit, const char *format, ...)
-{
-    char what[256];
-    va_list arguments;
-    if (got > limit)
-        return;
-    va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
-    va_end(arguments);
-    ck_abort_msg("%s: expected more than %.17g, got %.17g", what, limit, got);
-}
+#define expect_above(number, limit, ...)                                                           \
+    do {                                                                                           \
+        const double got_ = (number), limit_ = (limit);                                            \
+        if (!(got_ > limit_))                                                                      \
+            ck_abort_msg("%s: expected more than %.17g, got %.17g", lasting(__VA_ARGS__), limit_,  \
+                         got_);                                                                    \
+    } while (0)
 
 static inline void expect_refusal(rt_status status, const char *message)
 {
@@ -55,7 +41,6 @@ static inline double draw(uint64_t *next)
     return 2 * rt_random_uniform((rt_random){17, 0, RT_STREAM_CHECK}, (*next)++) - 1;
 }
 
-/* Uniform in 0 ... n-1. */
 static inline int draw_below(uint64_t *next, int n)
 {
     return (int)rt_random_below((rt_random){18, 0, RT_STREAM_CHECK}, (*next)++, (uint32_t)n);
@@ -93,9 +78,7 @@ static inline void turn(real *y, const real *x, const real *theta, int D, double
     rt_tensor t = rt_tensor_of((real *)theta, NULL, RT_SHAPE_OF(D / 2));
     rt_rotation *r = rt_rotation_learned(g, &t, RT_THETA_RAW, pairing, 1,
                                          (rt_positions){.B = 1, .T = 1, .offset = m});
-    rt_tensor *out = rt_rope(g, &in, r);
-    ck_assert_msg(out != NULL, "rotating %d features: %s", D, rt_graph_status(g).message);
-    memcpy(y, out->data, (size_t)D * sizeof *y);
+    memcpy(y, made(g, rt_rope(g, &in, r))->data, (size_t)D * sizeof *y);
     rt_graph_free(g);
 }
 

@@ -19,7 +19,6 @@ typedef struct linear_problem {
     rt_linear_form_options options; /* without rotations */
     int B, Tq, Tk, H, D, E;
     const real *theta; /* (D/2); NULL: nothing is rotated */
-    double offset;     /* of all positions */
     real *q, *k, *v;
     real *dq, *dk, *dv; /* received from linear_run */
 } linear_problem;
@@ -63,25 +62,20 @@ static inline void linear_run(real *out, linear_problem *p)
     rt_tensor k = rt_tensor_of(p->k, p->dk, RT_SHAPE_OF(p->B, p->Tk, p->H, p->D));
     rt_tensor v = rt_tensor_of(p->v, p->dv, RT_SHAPE_OF(p->B, p->Tk, p->H, p->E));
     rt_tensor theta = rt_tensor_of((real *)p->theta, NULL, RT_SHAPE_OF(p->D / 2));
-    const rt_positions queries = {.B = 1, .T = p->Tq, .offset = p->offset};
-    const rt_positions keys = {.B = 1, .T = p->Tk, .offset = p->offset};
+    const rt_positions queries = {.B = 1, .T = p->Tq}, keys = {.B = 1, .T = p->Tk};
     if (p->theta) {
         o.query_rotation = rt_rotation_learned(g, &theta, RT_THETA_RAW, RT_INTERLEAVED, 1, queries);
         o.key_rotation = rt_rotation_learned(g, &theta, RT_THETA_RAW, RT_INTERLEAVED, 1, keys);
     }
-    rt_tensor *y = rt_linear_form(g, &q, &k, &v, &o);
-    ck_assert_msg(y != NULL, "%s", rt_graph_status(g).message);
+    rt_tensor *y = made(g, rt_linear_form(g, &q, &k, &v, &o));
     memcpy(out, y->data, linear_output_size(p) * sizeof *out);
     real *ones = rt_alloc(linear_output_size(p), sizeof *ones);
     for (size_t i = 0; i < linear_output_size(p); i++)
         ones[i] = 1;
-    const rt_status status = rt_graph_backward_from(g, y, ones);
-    ck_assert_msg(!status.code, "%s", status.message);
+    expect_ok(rt_graph_backward_from(g, y, ones));
     rt_free(ones);
     rt_graph_free(g);
 }
-
-/* ---- the formula ---- */
 
 static inline const real *linear_row(const real *x, int T, int H, int size, int b, int t, int h)
 {
@@ -164,7 +158,6 @@ static inline double linear_weights(double *weights, const linear_problem *p, in
     return below + p->options.eps;
 }
 
-/* The whole result; a query that sees nothing gets zeros. */
 static inline void linear_by_pairs(double *out, const linear_problem *p)
 {
     double *weights = rt_alloc((size_t)p->Tk, sizeof *weights);
@@ -181,8 +174,6 @@ static inline void linear_by_pairs(double *out, const linear_problem *p)
             }
     rt_free(weights);
 }
-
-/* ---- comparisons ---- */
 
 static inline const char *linear_name(const linear_problem *p)
 {

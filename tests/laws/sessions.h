@@ -6,7 +6,6 @@
 #include "laws.h"
 #include "models/new_model.h"
 
-#include "core/memory.h"
 #include "models/encodings/encoding.h"
 #include "models/session.h"
 
@@ -18,8 +17,6 @@ static const double tolerance = 1e-12;
 static const double tolerance = 2e-4; /* sums of floats in another order, through two layers */
 #endif
 
-/* ---- models ---- */
-
 typedef struct row {
     const char *name;
     rt_transformer_options o; /* what differs from the plain one */
@@ -28,9 +25,11 @@ typedef struct row {
 #define ROPE_OF(share) .kind = RT_POSITION_ROPE, .fraction = share
 #define ROPE           ROPE_OF(1)
 /* Factors of longrope for four pairs. */
-static const double even_factors[] = {1, 1, 1, 1}, slight_factors[] = {1, 1.1, 1.2, 1.3},
-                    rising_factors[] = {1, 2, 3, 4};
+static const double slight_factors[] = {1, 1.1, 1.2, 1.3}, rising_factors[] = {1, 2, 3, 4};
 
+#define LONGROPE                                                                                   \
+    .scaling = RT_SCALING_LONGROPE, .scale = 3, .short_factors = {4, slight_factors},              \
+    .long_factors = {4, rising_factors}
 #define SCALED(...)                                                                                \
     .position = {ROPE, .frequencies = {.base = 100, .original_len = 60, __VA_ARGS__}}
 #define LEARNED(...)                                                                               \
@@ -56,17 +55,14 @@ static const row rows[] = {
     {"ntk", {SCALED(.scaling = RT_SCALING_NTK, .scale = 3)}},
     {"yarn", {SCALED(.scaling = RT_SCALING_YARN, .scale = 3)}},
     {"llama3", {SCALED(.scaling = RT_SCALING_LLAMA3, .scale = 3)}},
-    {"longrope", {SCALED(.scaling = RT_SCALING_LONGROPE, .scale = 3,
-                         .short_factors = {4, slight_factors},
-                         .long_factors = {4, rising_factors})}},
+    {"longrope", {SCALED(LONGROPE)}},
     {"xpos", {.position = {ROPE, .xpos = 10}}},
     {"xpos of a part, values that turn", {.position = {ROPE_OF(0.5), .xpos = 30,
                                                        .rotate_value = true}}},
     {"xpos, theta of heads", {.position = {ROPE, .frequencies = {.base = 100}, .xpos = 9},
                               .theta = {.learn = true, .scope = RT_THETA_HEAD}}},
     {"xpos, longrope", {.position = {ROPE, .xpos = 20, .pairing = RT_HALF, .frequencies = {
-        .base = 100, .original_len = 60, .scaling = RT_SCALING_LONGROPE, .scale = 3,
-        .short_factors = {4, slight_factors}, .long_factors = {4, rising_factors}}}}},
+        .base = 100, .original_len = 60, LONGROPE}}}},
     {"xpos, a window and shared keys", {.window = 30, .kv_heads = 2,
                                         .position = {ROPE, .xpos = 10}}},
     {"layers without positions", {.position = {ROPE, .every = 2}}},
@@ -88,8 +84,7 @@ static const row rows[] = {
                            .position = {ROPE, .local_base = 50}}},
     {"longrope of two bases", {.window = 50, .layer_types = {2, {RT_LAYER_SLIDING, RT_LAYER_FULL}},
                                .position = {ROPE, .local_base = 50, .frequencies = {
-        .base = 1000, .original_len = 60, .scaling = RT_SCALING_LONGROPE, .scale = 3,
-        .short_factors = {4, slight_factors}, .long_factors = {4, rising_factors}}}}},
+        .base = 1000, .original_len = 60, LONGROPE}}}},
     {"no first norm, none of biases", {.norm = RT_NORM_PRE, .norm_bias = RT_WITHOUT,
                                        .first_norm = RT_WITHOUT, .position = {ROPE}}},
     {"a norm of embeddings", {.embedding_norm = RT_EMBEDDING_NORM_YES, .position = {ROPE}}},
@@ -135,6 +130,10 @@ static inline rt_transformer_options options_of(const row *r, rt_model_kind kind
     return o;
 }
 
+/* The options of a model with softmax that has no row. */
+#define MODEL_OF(model_kind, ...)                                                                  \
+    options_of(&(const row){"", {__VA_ARGS__}}, model_kind, RT_ATTENTION_SOFTMAX)
+
 /* Returns whether there is a model with these options; linear attention has no scores to change. */
 static inline bool exists(const rt_transformer_options *o)
 {
@@ -160,21 +159,19 @@ static inline void expect_of_all(const row *r,
     ck_assert_int_ge(tried, 2);
 }
 
-/* Weights large enough that attention is far from uniform. */
 static inline rt_transformer *make(const rt_transformer_options *o)
 {
     rt_transformer *m = new_model(o, 1);
+    grow(m, 10);
     for (int i = 0; i < m->parameters.count; i++) {
         rt_parameter *p = m->parameters.list[i];
-        for (size_t k = 0; p->init == RT_INIT_NORMAL && k < rt_size(&p->tensor); k++)
-            p->tensor.data[k] *= 10;
         for (size_t k = 0; p->role == RT_ROLE_FACTOR && k < rt_size(&p->tensor); k++)
             p->tensor.data[k] = (real)(0.5 + (double)k);
     }
     return m;
 }
 
-/* The model of a test, a session of it, and a text; close_session frees both. */
+/* The model of a test, a session of it, and a text. */
 static rt_transformer *model;
 static rt_session *session;
 static int32_t text[T];
@@ -196,12 +193,17 @@ static inline void expect_same(const real *got, const real *expected, int count,
                 "%s, way %d of feeding", name, way);
 }
 
+static inline void free_new_session(void *s)
+{
+    rt_session_free(s);
+}
+
+/* Returns a session, which is freed after the test. */
 static inline rt_session *new_session(rt_transformer *m, int capacity)
 {
     rt_session *s;
-    const rt_status status = rt_session_new(&s, m, capacity);
-    ck_assert_msg(!status.code, "%s", status.message);
-    return s;
+    expect_ok(rt_session_new(&s, m, capacity));
+    return owned(s, free_new_session);
 }
 
 static inline void open_model(const rt_transformer_options *o)
@@ -216,20 +218,12 @@ static inline void open_session(const rt_transformer_options *o)
     session = new_session(model, 0);
 }
 
-static inline void close_session(void)
-{
-    rt_session_free(session);
-    session = NULL;
-    model = NULL;
-}
-
 /* Reads tokens of the text from its end so far on, all at once or one by one, with the logits of
  * each token or, if NULL, without. */
 static inline void feed(int count, real *logits)
 {
-    const rt_status status = rt_session_feed(session, text + rt_session_count(session), count,
-                                             logits ? count : 0, logits);
-    ck_assert_msg(!status.code, "%s", status.message);
+    expect_ok(rt_session_feed(session, text + rt_session_count(session), count, logits ? count : 0,
+                              logits));
 }
 
 static inline void keep(int count)
@@ -240,15 +234,9 @@ static inline void keep(int count)
 /* The logits of the first `count` tokens from the whole text at once, (count, V). */
 static inline void whole(real *logits, rt_transformer *m, int count)
 {
-    rt_graph *g = rt_graph_new();
     int32_t ids[T];
     draw_text(ids);
-    const rt_transformer_input in = {.B = 1, .T = count, .ids = ids, .padding_id = RT_NO_PADDING};
-    rt_graph_record(g, false);
-    const rt_tensor *found = rt_transformer_forward(m, g, &in);
-    ck_assert_msg(found != NULL, "%s", rt_graph_status(g).message);
-    memcpy(logits, found->data, (size_t)count * V * sizeof *logits);
-    rt_graph_free(g);
+    memcpy(logits, logits_of(m, ids, NULL, count), (size_t)count * V * sizeof *logits);
 }
 
 #endif

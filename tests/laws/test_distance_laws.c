@@ -22,25 +22,7 @@ static void expect_class(const rt_distances *d, int distance, int expected)
                   got);
 }
 
-/* ---- T5 ---- */
-
 enum { FAR = 1000 };
-
-/* The boundaries of the public implementation, for 32 buckets and distances up to 128. */
-TEST(buckets_of_an_encoder_are_those_of_the_public_implementation)
-{
-    static const int first[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 23, 32, 46, 64, 91};
-    const rt_distances d = rt_t5_distances(class_of, false);
-    int bucket = 0;
-    for (int distance = 0; distance <= FAR; distance++) {
-        if (bucket < 15 && distance == first[bucket + 1])
-            bucket++;
-        expect_class(&d, -distance, bucket);
-        if (distance > 0)
-            expect_class(&d, distance, 16 + bucket);
-    }
-    ck_assert_msg(d.classes == 32, "expected 32 classes, got %d", d.classes);
-}
 
 /* The published formula, exact + floor(ln(n / exact) / ln(128 / exact) (buckets - exact)), by
  * whole numbers alone: the floor is at least k if and only if
@@ -74,6 +56,7 @@ TEST(buckets_follow_the_published_formula)
     for (int causal = 0; causal < 2; causal++) {
         const rt_distances d = rt_t5_distances(class_of, causal);
         const int side = causal ? 32 : 16;
+        ck_assert_int_eq(d.classes, 32);
         for (int n = 0; n <= FAR; n++) {
             expect_class(&d, -n, published_bucket(n, side));
             if (n > 0) /* a causal query sees nothing ahead */
@@ -82,29 +65,13 @@ TEST(buckets_follow_the_published_formula)
     }
 }
 
-TEST(every_bucket_has_a_distance)
-{
-    for (int causal = 0; causal < 2; causal++) {
-        const rt_distances d = rt_t5_distances(class_of, causal);
-        bool seen[32] = {false};
-        for (int n = -FAR; n <= FAR; n++)
-            seen[class_at(&d, n)] = true;
-        for (int c = 0; c < 32; c++)
-            ck_assert_msg(seen[c] || (!causal && c == 16), "no distance has bucket %d", c);
-    }
-}
-
-/* ---- Shaw ---- */
-
 TEST(distances_of_shaw_are_clipped_at_16)
 {
     const rt_distances d = rt_shaw_distances(class_of);
     for (int n = -FAR; n <= FAR; n++)
         expect_class(&d, n, n < -16 ? 0 : n > 16 ? 32 : n + 16);
-    ck_assert_msg(d.classes == 33, "expected 33 classes, got %d", d.classes);
+    ck_assert_int_eq(d.classes, 33);
 }
-
-/* ---- attention ---- */
 
 enum { T = 300, TERMS = 33 };
 

@@ -103,61 +103,16 @@ TEST(ntk_leaves_the_first_theta_and_divides_the_last_by_the_scale)
         }
 }
 
-TEST(golden_numbers_of_yarn)
-{
-    const rt_frequency_options o = options(RT_SCALING_YARN, 4);
-    double low, high;
-    rt_yarn_ramp(&o, 32, &low, &high); /* D = 64 */
-    expect_near(low, 8, 0, "where the ramp begins");
-    expect_near(high, 21, 0, "where the ramp ends");
-    expect_near(rt_frequencies_magnitude(&o), 1.138629, 5e-7, "the magnitude");
-}
-
+/* A ramp between the ends; texts so short that no pair turns 32 times, or once; and so long that
+ * the ramp ends beyond the pairs, where it ends at feature 2 * 32 - 1. */
 TEST(yarn_keeps_fast_pairs_and_interpolates_slow_ones)
-{
-    const rt_frequency_options o = options(RT_SCALING_YARN, 4);
-    double plain[32], scaled[32];
-    both(plain, scaled, 32, &o);
-    for (int i = 0; i < 32; i++) {
-        const double ramp = i <= 8 ? 0 : i >= 21 ? 1 : (i - 8) / 13.0;
-        const double share = (1 - ramp) + ramp / 4;
-        expect_near(scaled[i] / plain[i], share, ramp == 0 ? 0 : 1e-15, "share of theta_%d", i);
-        if (i > 8 && i <= 21)
-            expect_above(scaled[i - 1] / plain[i - 1], scaled[i] / plain[i],
-                         "share of theta_%d, before that of theta_%d", i - 1, i);
-    }
-}
-
-/* The pairs are those that turn 32 times and once within the original length. */
-TEST(the_ramp_of_yarn_counts_turns)
-{
-    static const int lengths[] = {256, 512, 2048, 4096, 32768};
-    double theta[MOST], low, high;
-    rt_theta_geometric(theta, MOST, 10000);
-    for (size_t n = 0; n < sizeof lengths / sizeof *lengths; n++) {
-        rt_frequency_options o = options(RT_SCALING_YARN, 4);
-        int fast = 0, at_least_once = 0;
-        o.original_len = lengths[n];
-        rt_yarn_ramp(&o, MOST, &low, &high);
-        for (int i = 0; i < MOST; i++) {
-            const double turns = o.original_len * theta[i] / (2 * 3.141592653589793);
-            fast += turns >= 32;
-            at_least_once += turns >= 1;
-        }
-        expect_near(low, fast > 0 ? fast - 1 : 0, 0, "low, length %d", lengths[n]);
-        expect_near(high, at_least_once, 0, "high, length %d", lengths[n]);
-    }
-}
-
-/* Texts so short that no pair turns 32 times, or once; and so long that the ramp ends beyond the
- * pairs, where it ends at feature 2 * 32 - 1. */
-TEST(the_ramp_of_yarn_is_clamped)
 {
     static const struct {
         int length;
         double base, low, high;
-    } rows[] = {{64, 1e4, 0, 9},    {20, 1e4, 0, 5},    {6, 1e4, 0, 0.001},
-                {1, 1e4, 0, 0.001}, {1000, 10, 22, 63}, {2000000000, 1e4, 55, 63}};
+    } rows[] = {{2048, 1e4, 8, 21},       {64, 1e4, 0, 9},    {20, 1e4, 0, 5},
+                {6, 1e4, 0, 0.001},       {1, 1e4, 0, 0.001}, {1000, 10, 22, 63},
+                {2000000000, 1e4, 55, 63}};
     double plain[32], scaled[32], low, high;
     for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
         rt_frequency_options o = options(RT_SCALING_YARN, 4);
@@ -166,44 +121,41 @@ TEST(the_ramp_of_yarn_is_clamped)
         rt_yarn_ramp(&o, 32, &low, &high);
         expect_near(low, rows[n].low, 0, "low, length %d", rows[n].length);
         expect_near(high, rows[n].high, 0, "high, length %d", rows[n].length);
+        expect_near(rt_frequencies_magnitude(&o), 1.138629, 5e-7, "the magnitude");
         both(plain, scaled, 32, &o);
         for (int i = 0; i < 32; i++) {
             const double ramp = i <= rows[n].low ? 0
                                 : i >= rows[n].high
                                     ? 1
                                     : (i - rows[n].low) / (rows[n].high - rows[n].low);
-            expect_near(scaled[i] / plain[i], 1 - 0.75 * ramp, 1e-15, "theta_%d, length %d", i,
-                        rows[n].length);
+            expect_near(scaled[i] / plain[i], 1 - 0.75 * ramp, ramp == 0 ? 0 : 1e-15,
+                        "theta_%d, length %d", i, rows[n].length);
         }
     }
 }
 
-TEST(a_score_gets_the_square_of_the_magnitude)
+/* So that a score has the square of the magnitude. */
+TEST(a_rotated_row_has_the_length_of_the_magnitude)
 {
-    enum { D = 8, M = 37, N = 11 };
+    enum { D = 8, M = 37 };
     const double magnitude = 1.138629;
     double theta[D / 2];
-    real q[D], k[D], a[D], b[D];
+    real x[(M + 1) * D], rotated[D];
     uint64_t next = 1000;
     rt_rotation_table table;
+    rt_graph *g = new_graph();
     rt_theta_geometric(theta, D / 2, 10000);
-    draw_row(q, D, &next);
-    draw_row(k, D, &next);
-    turn(a, q, theta, D, M, RT_INTERLEAVED);
-    turn(b, k, theta, D, N, RT_INTERLEAVED);
-    const double plain = dot(a, b, D);
-    ck_assert(!rt_rotation_table_init(&table, theta, D / 2, RT_INTERLEAVED, magnitude).code);
-    ck_assert(!rt_rotation_reserve(&table, M + 1).code);
-    real rows[2][(M + 1) * D] = {{0}};
-    memcpy(rows[0] + M * D, q, sizeof q);
-    memcpy(rows[1] + N * D, k, sizeof k);
-    rt_graph *g = rt_graph_new();
-    rt_tensor x = rt_tensor_of(rows[0], NULL, RT_SHAPE_OF(2, M + 1, 1, D));
-    const rt_tensor *y = rt_rope(g, &x, &table.rotation);
-    ck_assert_msg(y != NULL, "%s", rt_graph_status(g).message);
-    expect_near(dot(y->data + M * D, y->data + (M + 1 + N) * D, D), magnitude * magnitude * plain,
-                1e-13, "the score");
-    rt_graph_free(g);
+    draw_row(x, (M + 1) * D, &next);
+    expect_ok(rt_rotation_table_init(&table, theta, D / 2, RT_INTERLEAVED, magnitude));
+    expect_ok(rt_rotation_reserve(&table, M + 1));
+    rt_tensor in = rt_tensor_of(x, NULL, RT_SHAPE_OF(1, M + 1, 1, D));
+    const rt_tensor *y = made(g, rt_rope(g, &in, &table.rotation));
+    for (int m = 0; m <= M; m++) {
+        turn(rotated, x + m * D, theta, D, m, RT_INTERLEAVED);
+        for (int i = 0; i < D; i++)
+            expect_near(y->data[m * D + i], magnitude * rotated[i], 1e-13, "feature %d at %d", i,
+                        m);
+    }
     rt_rotation_table_free(&table);
 }
 

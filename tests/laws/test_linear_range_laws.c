@@ -1,22 +1,55 @@
-/* Linear attention at the edges of its range, in both precisions: keys whose exponentials would
- * overflow, cosines of nothing, queries that see nothing, and what cosines are bounded by. */
+/* Linear attention is what its formula says, and what rope does to it (RoFormer, eq. 19); and at
+ * the edges of its range: keys whose exponentials would overflow, cosines of nothing, queries that
+ * see nothing. */
 
 #include "linear.h"
 
 static const real theta[] = {1, (real)0.1};
+static const real thetas[] = {1, (real)0.1, (real)0.01, (real)0.001};
 
 enum { FIRST = RT_ATTENTION_LINEAR_ELU, END = RT_ATTENTION_LINEAR_COSINE + 1 };
 enum { B = 2, T = 150, H = 2, D = 4, E = 3, KEYS = B * T * H * D };
 
 static const double tolerance = 1e4 * (double)RT_REAL_EPSILON;
+static const double exact = 4e3 * (double)RT_REAL_EPSILON; /* 1e-12 in double */
+
+/* Lengths on both sides of the chunks of 64 that the library works in. */
+TEST_ROWS(the_linear_form_equals_the_sum_over_pairs, FIRST, END)
+{
+    static const int lengths[] = {1, 5, 64, 65, 130, 201};
+    uint8_t mask[2 * 201];
+    for (int i = 0; i < 2 * 201; i++)
+        mask[i] = i % 3 != 1;
+    for (int n = 0; n < 6 * 8; n++) {
+        const int length = lengths[n / 8];
+        linear_problem p = linear_new((rt_linear_form_options){.kind = (rt_attention_kind)_i,
+                                                               .causal = n & 1,
+                                                               .key_mask = n & 2 ? mask : NULL},
+                                      (const int[]){2, length, length, 2, 4, 5},
+                                      n & 4 ? thetas : NULL, (uint64_t)n * 100000);
+        linear_expect_agreement(&p, exact);
+        linear_end(&p);
+    }
+}
+
+TEST_ROWS(queries_and_keys_may_differ_in_number, FIRST, END)
+{
+    static const int lengths[][2] = {{3, 130}, {70, 9}, {129, 200}, {1, 64}};
+    for (int n = 0; n < 8; n++) {
+        linear_problem p =
+            linear_new((rt_linear_form_options){.kind = (rt_attention_kind)_i, .eps = 0.01},
+                       (const int[]){1, lengths[n / 2][0], lengths[n / 2][1], 3, 6, 2},
+                       n % 2 ? thetas : NULL, (uint64_t)n * 100000);
+        linear_expect_agreement(&p, exact);
+        linear_end(&p);
+    }
+}
 
 static linear_problem problem(rt_attention_kind kind, bool causal, const uint8_t *mask, bool rope)
 {
     return linear_new((rt_linear_form_options){.kind = kind, .causal = causal, .key_mask = mask},
                       (const int[]){B, T, T, H, D, E}, rope ? theta : NULL, 0);
 }
-
-/* ---- keys ---- */
 
 /* e^huge is infinite: in float from 89 on, in double from 710 on. */
 static const double huge = sizeof(real) == sizeof(float) ? 200 : 2000;
@@ -66,8 +99,6 @@ TEST(what_all_keys_have_in_common_cancels)
     }
 }
 
-/* ---- vectors without a direction ---- */
-
 /* Their cosine counts as 0, so that such a query takes the mean, and such a key counts once. */
 TEST(zero_vectors_have_cosine_0)
 {
@@ -90,52 +121,6 @@ TEST(zero_vectors_have_cosine_0)
         linear_end(&p);
     }
 }
-
-/* The numerator alone, over a denominator that is the number of keys: similarity j of query i
- * times T is what comes out for a value that is 1 at j. */
-static void similarities(real *sim, real *vectors, bool opposite)
-{
-    static real zeros[T * D], identity[T * T], keys[T * D];
-    const rt_linear_attention_options options = {.constant = 1};
-    real t_data[] = {theta[0], theta[1]};
-    for (int i = 0; i < T * T; i++)
-        identity[i] = i / T == i % T ? T : 0;
-    for (int i = 0; i < T * D; i++)
-        keys[i] = opposite ? -vectors[i] : vectors[i];
-    rt_graph *g = rt_graph_new();
-    rt_tensor q = rt_tensor_of(vectors, NULL, RT_SHAPE_OF(1, T, 1, D));
-    rt_tensor k = rt_tensor_of(keys, NULL, RT_SHAPE_OF(1, T, 1, D));
-    rt_tensor v = rt_tensor_of(identity, NULL, RT_SHAPE_OF(1, T, 1, T));
-    rt_tensor nothing = rt_tensor_of(zeros, NULL, RT_SHAPE_OF(1, T, 1, D));
-    rt_tensor t = rt_tensor_of(t_data, NULL, RT_SHAPE_OF(2));
-    const rt_rotation *r =
-        rt_rotation_learned(g, &t, RT_THETA_RAW, RT_INTERLEAVED, 1, (rt_positions){.B = 1, .T = T});
-    const rt_tensor *y =
-        rt_linear_attention(g, rt_rope(g, rt_normalize(g, &q), r),
-                            rt_rope(g, rt_normalize(g, &k), r), &v, &nothing, &nothing, &options);
-    ck_assert_msg(y != NULL, "%s", rt_graph_status(g).message);
-    memcpy(sim, y->data, T * T * sizeof *sim);
-    rt_graph_free(g);
-}
-
-TEST(similarities_of_the_cosine_form_lie_between_0_and_2)
-{
-    static real vectors[T * D], sim[T * T];
-    const double slack = 8 * (double)RT_REAL_EPSILON;
-    uint64_t next = 9000000;
-    for (int opposite = 0; opposite < 2; opposite++) {
-        draw_row(vectors, T * D, &next);
-        similarities(sim, vectors, opposite);
-        for (int i = 0; i < T * T; i++) {
-            expect_near((double)sim[i], 1, 1 + slack, "similarity of %d and %d", i / T, i % T);
-            if (i / T == i % T) /* the bounds are reached */
-                expect_near((double)sim[i], opposite ? 0 : 2, slack, "similarity of %d with %s",
-                            i / T, opposite ? "its opposite" : "itself");
-        }
-    }
-}
-
-/* ---- nothing to see ---- */
 
 /* Sequence 0 has no visible key; sequence 1 only from the 100th on. */
 TEST_ROWS(queries_without_visible_keys_get_zeros, FIRST, END)

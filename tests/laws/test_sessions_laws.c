@@ -8,14 +8,12 @@ enum { TEXTS = 4, STEPS = 24, STARTS = 3 };
  * original length of the scalings, 60, and the widest window. */
 static const int starts[STARTS][TEXTS] = {{5, 70, 1, 40}, {0, 30, 0, 58}, {59, 60, 20, 61}};
 
-SUITE(.teardown = close_session)
-
 /* Another text for each. */
 static void begin(rt_session *s, int first, int count)
 {
-    ck_assert(!rt_session_keep(s, 0).code);
+    expect_ok(rt_session_keep(s, 0));
     if (count)
-        ck_assert(!rt_session_feed(s, text + first, count, 0, NULL).code);
+        expect_ok(rt_session_feed(s, text + first, count, 0, NULL));
 }
 
 /* Text 1 ends on the way, as one that has come to its end. */
@@ -44,23 +42,15 @@ static void expect_law(const rt_transformer_options *o, const char *name)
             for (int i = 0; i < count; i++) {
                 const int going_on = n >= STEPS / 2 && i == 1 ? TEXTS - 1 : i;
                 next[i] = text[going_on + starts[start][going_on] + n];
-                ck_assert(
-                    !rt_session_feed(alone[going_on], next + i, 1, 1, expected + (size_t)i * V)
-                         .code);
+                expect_ok(rt_session_feed(alone[going_on], next + i, 1, 1, expected + i * V));
             }
-            const rt_status status = rt_session_feed_each(going, count, next, got);
-            ck_assert_msg(!status.code, "%s", status.message);
+            expect_ok(rt_session_feed_each(going, count, next, got));
             expect_same(got, expected, count, name, start);
         }
         for (int i = 0; i < TEXTS; i++)
             ck_assert_int_eq(rt_session_count(together[i]),
                              starts[start][i] + (i == 1 ? STEPS / 2 : STEPS));
     }
-    for (int i = 0; i < TEXTS; i++) {
-        rt_session_free(alone[i]);
-        rt_session_free(together[i]);
-    }
-    close_session();
 }
 
 SAMPLED_ROWS(texts_together_give_what_each_gives_alone, 0, ROWS + KINDS, 7)
@@ -69,82 +59,78 @@ SAMPLED_ROWS(texts_together_give_what_each_gives_alone, 0, ROWS + KINDS, 7)
     expect_of_all(&r, expect_law);
 }
 
-/* Each text has the theta of its own length. */
 TEST(dynamic_texts_do_not_meet)
 {
-    const row r = {"dynamic", {SCALED(.scaling = RT_SCALING_DYNAMIC, .scale = 2)}};
-    const rt_transformer_options o = options_of(&r, RT_KIND_DECODER, RT_ATTENTION_SOFTMAX);
-    expect_law(&o, r.name);
+    const rt_transformer_options o =
+        MODEL_OF(RT_KIND_DECODER, SCALED(.scaling = RT_SCALING_DYNAMIC, .scale = 2));
+    expect_law(&o, "dynamic");
 }
 
-/* The heap is not asked once every text has room. */
 TEST(steps_of_several_texts_take_no_memory)
 {
-    const row r = {"window", {.window = 10, .position = {ROPE}}};
-    const rt_transformer_options o = options_of(&r, RT_KIND_DECODER, RT_ATTENTION_SOFTMAX);
+    const rt_transformer_options o = MODEL_OF(RT_KIND_DECODER, .window = 10, .position = {ROPE});
     real logits[2 * V];
     open_model(&o);
     rt_session *s[2] = {new_session(model, 0), new_session(model, 0)};
     begin(s[0], 0, 3);
     for (int n = 0; n < 40; n++)
-        ck_assert(!rt_session_feed_each(s, 2, text + n, logits).code);
+        expect_ok(rt_session_feed_each(s, 2, text + n, logits));
     const size_t before = rt_memory_requests();
     for (int n = 0; n < 100; n++)
-        ck_assert(!rt_session_feed_each(s, 2, text + n, logits).code);
+        expect_ok(rt_session_feed_each(s, 2, text + n, logits));
     ck_assert_uint_eq(rt_memory_requests(), before);
-    rt_session_free(s[0]);
-    rt_session_free(s[1]);
 }
 
-/* Whatever request fails: all texts are empty, and can be read again. */
+static void begin_three(rt_session *s[3])
+{
+    for (int i = 0; i < 3; i++) {
+        s[i] = new_session(model, 0);
+        begin(s[i], 0, 55 + i);
+    }
+}
+
+static rt_status go_on(rt_session *s[3], real *logits)
+{
+    rt_status status = rt_ok();
+    for (int k = 0; k < 80 && !status.code; k++)
+        status = rt_session_feed_each(s, 3, text + k, logits);
+    return status;
+}
+
 TEST_ROWS(a_failed_request_empties_all_sessions, 0, 3)
 {
     static const row models[] = {{"rope", {.position = {ROPE}}},
                                  {"sinusoidal", {.position = {.kind = RT_POSITION_SINUSOIDAL}}},
-                                 {"longrope",
-                                  {SCALED(.scaling = RT_SCALING_LONGROPE, .scale = 3,
-                                          .short_factors = {4, even_factors},
-                                          .long_factors = {4, rising_factors})}}};
+                                 {"longrope", {SCALED(LONGROPE)}}};
     const rt_transformer_options o = options_of(models + _i, RT_KIND_DECODER, RT_ATTENTION_SOFTMAX);
     real expected[3 * V], got[3 * V];
-    int failures = 0;
+    rt_session *s[3];
+    rt_code code = RT_MEMORY;
     open_model(&o);
-    for (size_t n = 0; n < 200; n++) {
-        rt_session *s[3];
-        rt_status status = rt_ok();
-        for (int i = 0; i < 3; i++) {
-            s[i] = new_session(model, 0);
-            begin(s[i], 0, 55 + i);
-        }
-        if (n)
-            rt_memory_fail_at(n);
-        for (int k = 0; k < 80 && !status.code; k++)
-            status = rt_session_feed_each(s, 3, text + k, n ? got : expected);
+    begin_three(s);
+    expect_ok(go_on(s, expected));
+    FOR_EACH_REFUSAL(code, 4)
+    {
         rt_memory_fail_at(0);
-        if (status.code) {
-            ck_assert_int_eq(status.code, RT_MEMORY);
-            failures++;
-        }
-        for (int i = 0; i < 3 && status.code; i++) {
+        begin_three(s);
+        rt_memory_fail_at(nth_refusal);
+        code = go_on(s, got).code;
+        rt_memory_fail_at(0);
+        for (int i = 0; i < 3 && code; i++) {
             ck_assert_int_eq(rt_session_count(s[i]), 0);
             begin(s[i], 0, 55 + i);
         }
-        for (int k = 0; k < 80 && status.code; k++)
-            ck_assert(!rt_session_feed_each(s, 3, text + k, got).code);
-        for (int i = 0; i < 3; i++)
-            rt_session_free(s[i]);
-        if (n)
-            expect_same(got, expected, 3, models[_i].name, (int)n);
-        if (n && !status.code)
-            break;
+        if (code)
+            expect_ok(go_on(s, got));
+        expect_same(got, expected, 3, models[_i].name, (int)nth_refusal);
     }
-    ck_assert_int_gt(failures, 3);
+    ck_assert_int_eq(code, RT_OK);
 }
 
 TEST(what_cannot_be_fed_together_is_refused_and_changes_nothing)
 {
-    const row r = {"learned", {.position = {.kind = RT_POSITION_LEARNED}}};
-    const rt_transformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
+    const rt_transformer_options o =
+        MODEL_OF(RT_KIND_ROFORMER, .position = {.kind = RT_POSITION_LEARNED});
     real logits[2 * V];
     const int32_t bad[] = {3, V};
     open_model(&o);
@@ -159,12 +145,9 @@ TEST(what_cannot_be_fed_together_is_refused_and_changes_nothing)
                    "session 1 has another model than session 0");
     expect_refusal(rt_session_feed_each((rt_session *[]){a, b}, 2, bad, logits),
                    "session 1: token 0 is 41; the model has 0 to 40");
-    ck_assert(!rt_session_feed_each((rt_session *[]){a, b}, 2, text, logits).code);
+    expect_ok(rt_session_feed_each((rt_session *[]){a, b}, 2, text, logits));
     expect_refusal(rt_session_feed_each((rt_session *[]){a, b}, 2, text, logits),
                    "session 1: the text would have 271 tokens; there is room for 270");
     ck_assert_int_eq(rt_session_count(a), 11);
     ck_assert_int_eq(rt_session_count(b), T);
-    rt_session_free(a);
-    rt_session_free(b);
-    rt_session_free(c);
 }

@@ -8,8 +8,7 @@ enum { SIZE = 8, PAIRS = SIZE / 2, TOKENS = 40, MOST = 2 * 4 * PAIRS };
 
 static rt_transformer_options plain(rt_pairing pairing)
 {
-    const row r = {"rope", {.position = {ROPE, .pairing = pairing}}};
-    return options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
+    return MODEL_OF(RT_KIND_ROFORMER, .position = {ROPE, .pairing = pairing});
 }
 
 /* Pairs from K on do not rotate. */
@@ -18,8 +17,6 @@ static void switch_off(double *factors, int K)
     for (int i = 0; i < MOST; i++)
         factors[i] = i % PAIRS < K;
 }
-
-/* ---- the law of p-RoPE ---- */
 
 /* Feature j of a head of a model that rotates a share of its pairs, among those of one that rotates
  * them all: with the pairing half both features of a pair come first. */
@@ -42,8 +39,6 @@ static void reorder(rt_affine to, rt_affine from, int K, rt_pairing pairing)
         to.bias->data[n] = from.bias->data[source];
     }
 }
-
-SUITE(.timeout = 120)
 
 /* The p fastest of base^(-2i/D) rotate, the others do not: position.fraction = p with position.base
  * = base^p, up to the order of features (Barbero et al. 2024). */
@@ -73,8 +68,6 @@ TEST_ROWS(a_share_of_the_fastest_pairs_is_a_fraction_with_another_base, 0, 2 * P
     expect_above(largest_difference(off, all_pairs, TOKENS * V), 100 * tolerance, "K = %d", K);
 }
 
-/* ---- zeros ---- */
-
 /* A pair switched off at evaluation equals a pair with learned theta 0. */
 TEST_ROWS(pairs_switched_off_have_theta_0, 0, 3 * PAIRS)
 {
@@ -82,11 +75,10 @@ TEST_ROWS(pairs_switched_off_have_theta_0, 0, 3 * PAIRS)
     const rt_theta_scope scope = (rt_theta_scope)(_i % 3);
     const int K = _i / 3;
     double factors[MOST], theta[MOST];
-    row r = {"raw",
-             {LEARNED(.scope = scope, .form = RT_THETA_RAW, .init = RT_THETA_PERTURBED,
-                      .init_sigma = 0.5),
-              .kv_heads = 2}};
-    const rt_transformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
+    const rt_transformer_options o =
+        MODEL_OF(RT_KIND_ROFORMER, .kv_heads = 2,
+                 LEARNED(.scope = scope, .form = RT_THETA_RAW, .init = RT_THETA_PERTURBED,
+                         .init_sigma = 0.5));
     rt_transformer *m = make(&o);
     switch_off(factors, K);
     rt_transformer_change_theta(m, &(rt_theta_change){factors, true});
@@ -100,15 +92,12 @@ TEST_ROWS(pairs_switched_off_have_theta_0, 0, 3 * PAIRS)
     expect_same(off, zeros, TOKENS, "zeros", K);
 }
 
-/* ---- every model ---- */
-
 static void feed_one_by_one(real *logits, rt_transformer *m, int count)
 {
     session = new_session(m, 0);
     draw_text(text);
     for (int t = 0; t < count; t++)
         feed(1, logits + t * V);
-    close_session();
 }
 
 /* Its own theta in the place of its own changes nothing; any other is that of a whole text as well
@@ -154,8 +143,8 @@ TEST_ROWS(another_theta_is_for_every_model, 0, ROWS + KINDS)
 TEST(each_layer_and_head_has_its_own)
 {
     double numbers[MOST], theta[MOST];
-    const row r = {"heads", {.layers = 2, .kv_heads = 2, .position = {ROPE, .every = 0}}};
-    const rt_transformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
+    const rt_transformer_options o =
+        MODEL_OF(RT_KIND_ROFORMER, .kv_heads = 2, .position = {ROPE, .every = 0});
     rt_transformer *m = make(&o);
     for (int i = 0; i < 2 * 2 * PAIRS; i++)
         numbers[i] = i == 2 * PAIRS + PAIRS + 1 ? -3 : 1;
@@ -165,8 +154,6 @@ TEST(each_layer_and_head_has_its_own)
         expect_near(theta[i], numbers[i] * pow(10000, -(double)(i % PAIRS) / PAIRS), 1e-15,
                     "theta %d", i);
 }
-
-/* ---- turns ---- */
 
 TEST(turns_are_those_over_what_attention_reaches)
 {
@@ -179,8 +166,6 @@ TEST(turns_are_those_over_what_attention_reaches)
     expect_near(rt_theta_turns(two_pi, 64), 63, 1e-12, "whole turns");
     expect_near(rt_theta_turns(-0.1, 64), 6.3 / two_pi, 1e-15, "a part of one");
 }
-
-/* ---- usage ---- */
 
 /* Length and parts of the queries or keys of a pair over tokens whose hidden states are x. */
 static rt_pair_sum sum_by_hand(rt_affine a, const real *x, const uint8_t *mask, int count,
@@ -215,28 +200,22 @@ TEST_ROWS(usage_is_that_of_queries_and_keys_before_their_rotation, 0, 2)
     int32_t ids[T];
     uint8_t mask[B * N];
     rt_tensor *states[4];
-    const row r = {"usage",
-                   {.kv_heads = KV,
-                    .position = {ROPE_OF(0.5), .pairing = half ? RT_HALF : RT_INTERLEAVED,
-                                 .every = 2}}};
-    rt_transformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
+    rt_transformer_options o =
+        MODEL_OF(RT_KIND_ROFORMER, .kv_heads = KV,
+                 .position = {ROPE_OF(0.5), .pairing = half ? RT_HALF : RT_INTERLEAVED,
+                              .every = 2});
     o.layers = 3;
     rt_transformer *m = make(&o);
-    rt_graph *g = rt_graph_new();
+    rt_graph *g = new_graph();
     rt_usage u;
-    ck_assert(!rt_usage_new(&u, &o).code);
+    expect_ok(rt_usage_new(&u, &o));
     draw_text(ids);
     for (int t = 0; t < B * N; t++)
         mask[t] = t % N < 7;
-    const rt_transformer_input in = {.B = B,
-                                     .T = N,
-                                     .ids = ids,
-                                     .key_mask = mask,
-                                     .usage = &u,
-                                     .hidden_states = states,
-                                     .padding_id = RT_NO_PADDING};
+    const rt_transformer_input in =
+        INPUT(.B = B, .T = N, .ids = ids, .key_mask = mask, .usage = &u, .hidden_states = states);
     rt_graph_record(g, false);
-    ck_assert_ptr_nonnull(rt_transformer_encode(m, g, &in));
+    made(g, rt_transformer_encode(m, g, &in));
     ck_assert_double_eq(u.tokens, B * 7);
     ck_assert_uint_eq(u.queries, 2 * 4 * HALF);
     ck_assert_uint_eq(u.keys, 2 * KV * HALF);
@@ -254,7 +233,6 @@ TEST_ROWS(usage_is_that_of_queries_and_keys_before_their_rotation, 0, 2)
                                sum_by_hand(layer->key, x, mask, B * N, first, second), "key", i);
             }
     rt_usage_free(&u);
-    rt_graph_free(g);
 }
 
 TEST(shares_are_over_the_mean_of_the_pairs)
@@ -274,17 +252,14 @@ TEST(shares_are_over_the_mean_of_the_pairs)
 TEST(usage_needs_pairs_that_add_to_scores)
 {
     rt_usage u;
-    rt_transformer_options o = plain(RT_HALF);
-    o.attention = RT_ATTENTION_LINEAR_ELU;
-    ck_assert_str_eq(
-        rt_usage_new(&u, &o).message,
-        "model.attention = linear_elu has no scores that pairs of queries and keys add "
-        "to");
-    o = plain(RT_HALF);
-    o.position.kind = RT_POSITION_T5;
-    ck_assert_str_eq(rt_usage_new(&u, &o).message, "position.kind = t5 has no pairs that rotate");
-    o = plain(RT_HALF);
-    o.position.fraction = 0;
-    ck_assert_str_eq(rt_usage_new(&u, &o).message,
+    rt_transformer_options linear = plain(RT_HALF), t5 = linear, none = linear;
+    linear.attention = RT_ATTENTION_LINEAR_ELU;
+    t5.position.kind = RT_POSITION_T5;
+    none.position.fraction = 0;
+    ck_assert_str_eq(rt_usage_new(&u, &linear).message,
+                     "model.attention = linear_elu has no scores that pairs of queries and keys "
+                     "add to");
+    ck_assert_str_eq(rt_usage_new(&u, &t5).message, "position.kind = t5 has no pairs that rotate");
+    ck_assert_str_eq(rt_usage_new(&u, &none).message,
                      "position.fraction = 0 leaves no pair that rotates");
 }

@@ -2,8 +2,6 @@
 
 #include "encoder.h"
 
-#include "models/session.h"
-
 enum { T = 200, HEADS = 2, D = 8, PAIRS = D / 2, ROWS = T * HEADS };
 static const double scale = 50;
 
@@ -16,9 +14,8 @@ static void decay(real *y, const real *x, int pairs, rt_pairing pairing, double 
     rt_theta_geometric(theta, pairs, 100);
     const rt_rotation *r = rt_rotation_fixed(g, theta, RT_SHAPE_OF(1, pairs), pairing, 1,
                                              (rt_positions){.B = 1, .T = T, .offset = offset});
-    const rt_tensor *out = rt_rope(g, &in, s != 0 ? rt_rotation_decayed(g, r, T, s) : r);
-    ck_assert_msg(out != NULL, "%s", rt_graph_status(g).message);
-    memcpy(y, out->data, ROWS * D * sizeof *y);
+    memcpy(y, made(g, rt_rope(g, &in, rt_rotation_decayed(g, r, T, s)))->data,
+           ROWS * D * sizeof *y);
     rt_graph_free(g);
 }
 
@@ -57,57 +54,6 @@ TEST(a_score_is_that_of_the_formula)
         }
 }
 
-/* zeta_i^(m / s) for i = 0, 2 of 4 pairs at m = s and m = 2 s: 2/7, 9/14 and their squares. */
-TEST(some_factors_are_known)
-{
-    static drawn d;
-    static const double expected[2][2] = {{2 / 7.0, 4 / 49.0}, {9 / 14.0, 81 / 196.0}};
-    for (int i = 0; i < ROWS * D; i++)
-        d.q[i] = 1;
-    decay(d.y, d.q, PAIRS, RT_HALF, 0, scale);
-    decay(d.z, d.q, PAIRS, RT_HALF, 0, -scale);
-    for (int i = 0; i < 2; i++)
-        for (int n = 0; n < 2; n++) {
-            const int at = (n + 1) * (int)scale * HEADS * D + 2 * i;
-            const double length = hypot(d.y[at], d.y[at + PAIRS]);
-            const double of_key = hypot(d.z[at], d.z[at + PAIRS]);
-            expect_near(length, sqrt(2) * expected[i][n], 1e-14, "pair %d of a query", 2 * i);
-            expect_near(of_key, sqrt(2) / expected[i][n], 1e-13, "pair %d of a key", 2 * i);
-        }
-}
-
-TEST(scores_depend_on_distance_only)
-{
-    static drawn a, b;
-    for (int pairing = 0; pairing < 2; pairing++)
-        for (int offset = 1; offset < 1000; offset += 333) {
-            draw_both(&a);
-            draw_both(&b);
-            decay(a.y, a.q, PAIRS, (rt_pairing)pairing, 0, scale);
-            decay(a.z, a.k, PAIRS, (rt_pairing)pairing, 0, -scale);
-            decay(b.y, b.q, PAIRS, (rt_pairing)pairing, offset, scale);
-            decay(b.z, b.k, PAIRS, (rt_pairing)pairing, offset, -scale);
-            for (int m = 0; m < T; m += 5)
-                for (int n = 0; n <= m; n += 3)
-                    expect_near(dot(b.y + m * HEADS * D, b.z + n * HEADS * D, D),
-                                dot(a.y + m * HEADS * D, a.z + n * HEADS * D, D), 1e-12,
-                                "score of %d and %d, %d farther on", m, n, offset);
-        }
-}
-
-TEST(without_end_to_its_scale_it_is_plain_rotation)
-{
-    static drawn d;
-    draw_both(&d);
-    for (int sign = -1; sign < 2; sign += 2) {
-        decay(d.y, d.q, PAIRS, RT_HALF, 3, sign * 1e18);
-        decay(d.z, d.q, PAIRS, RT_HALF, 3, 0);
-        expect_near(largest_difference(d.y, d.z, ROWS * D), 0, 1e-15, "a decay over 1e18 tokens");
-        decay(d.y, d.q, PAIRS, RT_HALF, 3, sign * 1e4);
-        expect_above(largest_difference(d.y, d.z, ROWS * D), 1e-3, "a decay over 1e4 tokens");
-    }
-}
-
 /* The pairs of the part that is rotated are counted, and no other feature changes. */
 TEST(a_fraction_of_a_head_decays_as_a_smaller_head)
 {
@@ -130,7 +76,7 @@ TEST(sequences_have_positions_of_their_own)
 {
     static const double at[] = {3, 8, 9, 40, 7, 5};
     real held[1] = {1};
-    rt_graph *g = rt_graph_new();
+    rt_graph *g = new_graph();
     rt_tensor theta = rt_tensor_of(held, NULL, RT_SHAPE_OF(1));
     const rt_rotation *r =
         rt_rotation_learned(g, &theta, RT_THETA_RAW, RT_HALF, 1,
@@ -144,15 +90,12 @@ TEST(sequences_have_positions_of_their_own)
         expect_near(y->cosine[row], factor * cos(m), 1e-15, "cosine of row %d", row);
         expect_near(y->sine[row], factor * sin(m), 1e-15, "sine of row %d", row);
     }
-    rt_graph_free(g);
 }
-
-/* ---- how far ---- */
 
 TEST(positions_within_the_reach_alone_are_taken)
 {
     const double theta[1] = {1};
-    rt_graph *g = rt_graph_new();
+    rt_graph *g = new_graph();
     for (int sign = -1; sign < 2; sign += 2) {
         const rt_rotation *r =
             rt_rotation_fixed(g, theta, RT_SHAPE_OF(1, 1), RT_HALF, 1,
@@ -169,7 +112,6 @@ TEST(positions_within_the_reach_alone_are_taken)
                                      "10"));
         rt_graph_clear(g);
     }
-    rt_graph_free(g);
 }
 
 static rt_transformer_options decayed(double xpos)
@@ -179,38 +121,12 @@ static rt_transformer_options decayed(double xpos)
     return o;
 }
 
-TEST(a_model_refuses_a_text_that_is_too_long)
-{
-    const rt_transformer_options o = decayed(1.2);
-    int32_t ids[BLOCK] = {0};
-    rt_transformer *m = make(&o);
-    rt_graph *g = rt_graph_new();
-    rt_session *s;
-    ck_assert_int_eq(rt_transformer_capacity(&o), 38);
-    rt_transformer_input in = {.B = 1, .T = 39, .ids = ids, .padding_id = RT_NO_PADDING};
-    ck_assert_ptr_null(rt_transformer_encode(m, g, &in));
-    ck_assert_str_eq(rt_graph_status(g).message,
-                     "[roformer] the model has positions for 38 tokens; got 39");
-    rt_graph_clear(g);
-    in.T = 38;
-    const rt_tensor *y = rt_transformer_encode(m, g, &in);
-    ck_assert_msg(y != NULL, "%s", rt_graph_status(g).message);
-    for (size_t i = 0; i < rt_size(y); i++)
-        ck_assert(isfinite(y->data[i]));
-    ck_assert(!rt_session_new(&s, m, 0).code);
-    ck_assert_int_eq(rt_session_capacity(s), 38);
-    ck_assert(!rt_session_feed(s, ids, 38, 0, NULL).code);
-    ck_assert_int_eq(rt_session_feed(s, ids, 1, 0, NULL).code, RT_ARGUMENT);
-    ck_assert_int_eq(rt_session_count(s), 38);
-    rt_session_free(s);
-    ck_assert_int_eq(rt_session_new(&s, m, 39).code, RT_ARGUMENT);
-    rt_graph_free(g);
-}
-
 TEST(the_capacity_is_that_of_the_positions)
 {
     rt_transformer_options o = decayed(0);
     ck_assert_int_eq(rt_transformer_capacity(&o), 0);
+    o = decayed(1.2);
+    ck_assert_int_eq(rt_transformer_capacity(&o), 38);
     o = decayed(512);
     ck_assert_int_eq(rt_transformer_capacity(&o), 16384);
     o = decayed(1e300);
@@ -221,17 +137,6 @@ TEST(the_capacity_is_that_of_the_positions)
     ck_assert_int_eq(rt_transformer_capacity(&o), 0);
 }
 
-/* ---- models ---- */
-
-/* The hidden states of a block after so many tokens of padding. */
-static void states(real out[OUTPUT], const rt_transformer_options *o, int padding)
-{
-    int32_t block[BLOCK];
-    rt_transformer *m = make(o);
-    draw_block(block);
-    encode(out, m, block, padding);
-}
-
 TEST(a_model_does_not_notice_a_shift)
 {
     for (int n = 0; n < 4; n++) {
@@ -239,16 +144,16 @@ TEST(a_model_does_not_notice_a_shift)
         rt_transformer_options o = decayed(5);
         o.position.fraction = n % 2 ? 0.5 : 1;
         o.theta = (rt_theta_options){.learn = n / 2, .scope = RT_THETA_HEAD};
-        states(here, &o, 0);
+        encode_block(here, &o, 0);
         for (int padding = 1; padding < MOST_PADDING; padding += 60) {
-            states(there, &o, padding);
+            encode_block(there, &o, padding);
             expect_near(largest_difference(here, there, OUTPUT), 0, 1e-12, "a shift of %d",
                         padding);
         }
         o.position.xpos = 1e12;
-        states(here, &o, 0);
+        encode_block(here, &o, 0);
         o.position.xpos = 0;
-        states(plain, &o, 0);
+        encode_block(plain, &o, 0);
         expect_near(largest_difference(here, plain, OUTPUT), 0, 1e-9, "a decay over 1e12 tokens");
         expect_above(largest_difference(there, plain, OUTPUT), 1e-3, "a decay over 5");
     }
@@ -261,8 +166,8 @@ TEST(values_turn_without_a_decay)
     rt_transformer_options o = decayed(3);
     o.position.rotate_value = true;
     o.window = 1;
-    states(with_decay, &o, 0);
+    encode_block(with_decay, &o, 0);
     o.position.xpos = 0;
-    states(without, &o, 0);
+    encode_block(without, &o, 0);
     ck_assert(!memcmp(with_decay, without, sizeof without));
 }

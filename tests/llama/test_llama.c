@@ -24,6 +24,7 @@ static void check_theta(folder_case *c)
 
 static void check_case(folder_case *c)
 {
+    check_theta(c);
     reference *r = &c->r;
     rt_graph *g = r->graph;
     rt_tensor *logits = rt_transformer_forward(c->model, g, &c->input);
@@ -40,15 +41,7 @@ static void check_case(folder_case *c)
 
 TEST(a_decoder_is_what_transformers_compute)
 {
-    fixtures all;
-    list_fixtures(&all);
-    for (int i = 0; i < all.count; i++) {
-        folder_case c;
-        ck_assert(open_case(&c, all.names[i]));
-        check_theta(&c);
-        check_case(&c);
-        close_case(&c);
-    }
+    check_each(check_case);
 }
 
 TEST(a_folder_is_a_configuration_and_exported_and_imported_the_same_model)

@@ -1,8 +1,11 @@
 #ifndef ROTOR_TESTS_MODELS_NEW_MODEL_H
 #define ROTOR_TESTS_MODELS_NEW_MODEL_H
 
+#include "graphs.h"
 #include "models/transformer.h"
-#include "suite.h"
+
+/* An input of a model; no id is padding. */
+#define INPUT(...) ((rt_transformer_input){.padding_id = RT_NO_PADDING, __VA_ARGS__})
 
 static inline void free_new_model(void *model)
 {
@@ -15,6 +18,26 @@ static inline rt_transformer *new_model(const rt_transformer_options *o, uint64_
     rt_transformer *m;
     expect_ok(rt_transformer_new(&m, o, seed, NULL));
     return owned(m, free_new_model);
+}
+
+/* Multiplies the weights, so that attention is far from uniform. */
+static inline void grow(rt_transformer *m, real factor)
+{
+    for (int i = 0; i < m->parameters.count; i++) {
+        rt_parameter *p = m->parameters.list[i];
+        for (size_t k = 0; p->init == RT_INIT_NORMAL && k < rt_size(&p->tensor); k++)
+            p->tensor.data[k] *= factor;
+    }
+}
+
+/* Returns the logits of a text, (count, V), which last to the end of the test. */
+static inline const real *logits_of(rt_transformer *m, const int32_t *ids, const int32_t *types,
+                                    int count)
+{
+    rt_graph *g = new_graph();
+    rt_graph_record(g, false);
+    const rt_transformer_input in = INPUT(.B = 1, .T = count, .ids = ids, .token_types = types);
+    return made(g, rt_transformer_forward(m, g, &in))->data;
 }
 
 #endif

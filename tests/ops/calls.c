@@ -16,10 +16,9 @@ void fill_call_arrays(void)
 }
 
 #define CALL(name, result)                                                                         \
-    static rt_tensor *name(rt_graph *g, rt_tensor *const *in, void *context)                       \
+    BUILDER(name)                                                                                  \
     {                                                                                              \
-        const op_options *o = context;                                                             \
-        (void)o;                                                                                   \
+        const op_options *o __attribute__((unused)) = context;                                     \
         return result;                                                                             \
     }
 
@@ -54,7 +53,7 @@ static int length_of(const rt_tensor *x, int axis)
     return x && x->shape[axis] >= 1 && x->shape[axis] <= CALL_NUMBERS / 64 ? x->shape[axis] : 1;
 }
 
-static rt_tensor *rope(rt_graph *g, rt_tensor *const *in, void *context)
+BUILDER(rope)
 {
     const op_options *o = context;
     const int decayed = o->decay_length ? o->decay_length : length_of(in[0], 1);
@@ -67,7 +66,7 @@ static rt_tensor *rope(rt_graph *g, rt_tensor *const *in, void *context)
     return rt_rope(g, in[0], o->decay != 0 ? rt_rotation_decayed(g, r, decayed, o->decay) : r);
 }
 
-static rt_tensor *attention(rt_graph *g, rt_tensor *const *in, void *context)
+BUILDER(attention)
 {
     const op_options *o = context;
     rt_attention_options options = o->attention;
@@ -76,7 +75,7 @@ static rt_tensor *attention(rt_graph *g, rt_tensor *const *in, void *context)
     return rt_attention(g, in[0], in[1], in[2], o->no_options ? NULL : &options);
 }
 
-static rt_tensor *key_exp(rt_graph *g, rt_tensor *const *in, void *context)
+BUILDER(key_exp)
 {
     const op_options *o = context;
     const real *level;

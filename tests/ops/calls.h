@@ -35,6 +35,10 @@ typedef struct op_options {
     rt_linear_attention_options linear; /* causal and key_mask are those of key_exp, too */
 } op_options;
 
+/* A function of more than one op, whose context is an op_options. */
+#define BUILDER(name)                                                                              \
+    static rt_tensor *name(rt_graph *g, rt_tensor *const *in, void *context __attribute__((unused)))
+
 typedef struct op_call {
     const rt_op *op;
     rt_function call; /* its context is an op_options */

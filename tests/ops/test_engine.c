@@ -2,9 +2,8 @@
  * attention, which takes heads together where the engine computes batches, against heads one at a
  * time. */
 
-#include "suite.h"
+#include "graphs.h"
 
-#include "core/memory.h"
 #include "ops/engine.h"
 #include "ops/gemm.h"
 #include "ops/ops.h"
@@ -55,7 +54,7 @@ static const sizes batches[] = {
     {{1, 1}, 64, 1, 64, false, true, 1, 1, LOOSE, LOOSE, LOOSE},
     {{1, 1}, 64, 64, 1, true, true, 1, 0, BEHIND, BEHIND, BEHIND},
 };
-enum { BATCHES = sizeof batches / sizeof *batches };
+enum { BATCHES = ROWS(batches) };
 
 static real a[ROOM], b[ROOM], c[ROOM + 1];
 static double expected[ROOM + 1], sizes_of_sums[ROOM];
@@ -279,7 +278,6 @@ static const shapes attentions[] = {
     {3, 24, 24, 6, 3, 8, 8, {.distances = &distances, .causal = true}},
     {3, 24, 24, 4, 4, 8, 8, {.distances = &distances, .key_mask = mask}},
 };
-enum { ATTENTIONS = sizeof attentions / sizeof *attentions };
 
 /* The result, the probabilities, and the gradients of q, k, v, bias and keys, in this order. */
 enum { PARTS = 7, LARGEST = 140000, INPUT = 40000 };
@@ -307,8 +305,7 @@ static void attend(const shapes *s, real (*part)[LARGEST])
     o.distance_keys = o.distances ? &in[4] : NULL;
     if (o.dropout > 0)
         rt_graph_set_random(g, 1, 2, 0);
-    rt_tensor *y = rt_attention(g, &in[0], &in[1], &in[2], &o);
-    ck_assert_msg(y != NULL, "%s", rt_graph_status(g).message);
+    rt_tensor *y = made(g, rt_attention(g, &in[0], &in[1], &in[2], &o));
     memcpy(part[0], y->data, rt_size(y) * sizeof(real));
     ck_assert(!rt_graph_backward_from(g, y, upstream).code);
     rt_graph_free(g);
@@ -332,7 +329,7 @@ static void compare(const real *got, const real *plain, int part, rt_math math)
         ck_assert_msg(largest <= 2e-5, "part %d: off by %g", part, largest);
 }
 
-TEST_ROWS(heads_taken_together_are_those_taken_alone, 0, IN_FLOAT ? ATTENTIONS : 0)
+TEST_ROWS(heads_taken_together_are_those_taken_alone, 0, IN_FLOAT ? ROWS(attentions) : 0)
 {
     for (size_t i = 0; i < sizeof mask; i++)
         mask[i] = i % 5 != 2;
@@ -346,8 +343,6 @@ TEST_ROWS(heads_taken_together_are_those_taken_alone, 0, IN_FLOAT ? ATTENTIONS :
         back();
     }
 }
-
-/* ---- bf16 ---- */
 
 /* 1 + 2^-8 lies in the middle of two numbers, as 1 + 3 2^-8 does. */
 TEST_ROWS(ties_go_to_the_even_number_and_nan_stays, 0, IN_FLOAT)

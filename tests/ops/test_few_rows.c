@@ -8,7 +8,6 @@
 #include "ops/private.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { MOST_ROWS = 5, MOST_COLUMNS = 13, LONGEST = 67, STRIDE = MOST_COLUMNS + 2 };
 
@@ -64,44 +63,30 @@ static void check(const sizes *s, bool rounded)
         }
 }
 
-static void for_all_sizes(void (*one)(const sizes *))
+static void multiply(const sizes *s, bool rounded)
+{
+    fill_all((uint32_t)(s->m + s->n));
+    rt_engine_round(rounded_x, x, sizeof x / sizeof *x);
+    rt_engine_round(rounded_w, w, sizeof w / sizeof *w);
+    if (rounded)
+        rt_few_rows_bf16((rt_sizes){s->m, s->n, s->k}, rounded_x, rounded_w, s->beta, y, STRIDE);
+    else
+        rt_gemm_few((rt_sizes){s->m, s->n, s->k}, rt_rows_at(x, s->k), rt_rows_at(w, s->k), s->beta,
+                    rt_result_at(y, STRIDE));
+    check(s, rounded);
+}
+
+SUITE(.may_leak = true)
+
+/* Of numbers as they are, and rounded. */
+TEST_ROWS(a_product_is_what_its_sums_are, 0, 2)
 {
     static const int lengths[] = {1, 2, 3, 16, 33, 66, LONGEST};
     static const real betas[] = {0, 1, (real)0.5};
     for (int m = 1; m <= MOST_ROWS; m++)
         for (int n = 1; n <= MOST_COLUMNS; n++)
-            for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++)
-                for (size_t b = 0; b < sizeof betas / sizeof *betas; b++) {
-                    fill_all((uint32_t)(m + n));
-                    one(&(sizes){m, n, lengths[k], betas[b]});
-                }
-}
-
-static void multiply(const sizes *s)
-{
-    rt_gemm_few((rt_sizes){s->m, s->n, s->k}, rt_rows_at(x, s->k), rt_rows_at(w, s->k), s->beta,
-                rt_result_at(y, STRIDE));
-    check(s, false);
-}
-
-SUITE(.may_leak = true)
-
-TEST(a_product_is_what_its_sums_are)
-{
-    for_all_sizes(multiply);
-}
-
-static void multiply_rounded(const sizes *s)
-{
-    rt_engine_round(rounded_x, x, sizeof x / sizeof *x);
-    rt_engine_round(rounded_w, w, sizeof w / sizeof *w);
-    rt_few_rows_bf16((rt_sizes){s->m, s->n, s->k}, rounded_x, rounded_w, s->beta, y, STRIDE);
-    check(s, true);
-}
-
-TEST(a_product_of_rounded_numbers_is_what_its_sums_are)
-{
-    for_all_sizes(multiply_rounded);
+            for (int i = 0; i < ROWS(lengths) * ROWS(betas); i++)
+                multiply(&(sizes){m, n, lengths[i / ROWS(betas)], betas[i % ROWS(betas)]}, _i);
 }
 
 TEST(without_beta_what_was_there_is_not_read)

@@ -1,23 +1,17 @@
 /* Refusals of ops for invalid input, and their results at the edges. */
 
+#include "graphs.h"
 #include "ops/ops.h"
-#include "suite.h"
 
 #include <cblas.h>
 #include <math.h>
-#include <string.h>
 
 static real data[256];
 static rt_graph *g;
 
 static void make_graph(void)
 {
-    g = rt_graph_new();
-}
-
-static void free_graph(void)
-{
-    rt_graph_free(g);
+    g = new_graph();
 }
 
 static rt_tensor tensor(rt_shape shape)
@@ -32,7 +26,7 @@ static void expect_refusal(const rt_tensor *result, const char *message)
     rt_graph_clear(g);
 }
 
-SUITE(.setup = make_graph, .teardown = free_graph)
+SUITE(.setup = make_graph)
 
 TEST(shapes_that_do_not_fit_are_named)
 {
@@ -69,6 +63,32 @@ TEST(shapes_that_do_not_fit_are_named)
     expect_refusal(rt_layer_norm(g, &a, &d, &d, -1), "[layer_norm] eps must be >= 0; got -1");
     expect_refusal(rt_dropout(g, &a, 1), "[dropout] p must be in [0, 1); got 1");
     expect_refusal(rt_dropout(g, &a, NAN), "[dropout] p must be in [0, 1); got nan");
+    a = tensor(RT_SHAPE_OF(3, 8));
+    expect_refusal(rt_pool(g, &a, RT_POOL_LAST, NULL), "[pool] x must be (B, T, C); got (3, 8)");
+}
+
+TEST(heads_that_do_not_fit_are_named)
+{
+    const rt_attention_options none = {.scale = 0}, bad = {.dropout = 1};
+    const rt_positions at = {.B = 2, .T = 2};
+    rt_tensor q = tensor(RT_SHAPE_OF(1, 2, 2, 3)), k = tensor(RT_SHAPE_OF(1, 2, 2, 4)),
+              shared = tensor(RT_SHAPE_OF(1, 2, 3, 3)), x = tensor(RT_SHAPE_OF(2, 2, 4, 3));
+    rt_tensor theta = tensor(RT_SHAPE_OF(2)), per_head = tensor(RT_SHAPE_OF(3, 1));
+    expect_refusal(rt_attention(g, &q, &k, &k, &none),
+                   "[attention] q, k, v must be (B, Tq, H, D), (B, Tk, G, D), (B, Tk, G, E), G a "
+                   "divisor of H; got (1, 2, 2, 3), (1, 2, 2, 4), (1, 2, 2, 4)");
+    expect_refusal(rt_attention(g, &shared, &q, &q, &none),
+                   "[attention] q, k, v must be (B, Tq, H, D), (B, Tk, G, D), (B, Tk, G, E), G a "
+                   "divisor of H; got (1, 2, 3, 3), (1, 2, 2, 3), (1, 2, 2, 3)");
+    expect_refusal(rt_attention(g, &q, &q, &q, &bad),
+                   "[attention] dropout must be in [0, 1); got 1");
+    expect_refusal(rt_rope(g, &x, rt_rotation_learned(g, &theta, RT_THETA_LOG, RT_HALF, 1, at)),
+                   "[rope] x must be (B, T, H, D) with D >= 4; got (2, 2, 4, 3)");
+    expect_refusal(
+        rt_rope(g, &x, rt_rotation_learned(g, &per_head, RT_THETA_LOG, RT_HALF, 1, at)),
+        "[rope] the rotation is for 3 heads, 1 sequences and 2 positions; got x (2, 2, 4, 3)");
+    expect_refusal((rt_tensor *)rt_rotation_learned(g, &x, RT_THETA_LOG, RT_HALF, 1, at),
+                   "[rope] theta must be (R/2) or (G, R/2); got (2, 2, 4, 3)");
 }
 
 TEST(ids_and_labels_out_of_range_are_named)
@@ -85,7 +105,6 @@ TEST(ids_and_labels_out_of_range_are_named)
                    "[cross_entropy] divisor must be positive, smoothing in [0, 1); got 0, 0");
 }
 
-/* All ops are tried in test_hostile.c. */
 TEST(what_is_null_is_named)
 {
     rt_tensor x = tensor(RT_SHAPE_OF(2, 2)), empty = tensor(RT_SHAPE_OF(2, 0));
@@ -140,44 +159,62 @@ TEST(a_loss_without_labels_is_zero)
     rt_tensor logits = tensor(RT_SHAPE_OF(2, 3));
     ck_assert(rt_cross_entropy(g, &logits, labels, 0, 1)->data[0] == 0);
     ck_assert_uint_eq(rt_count_correct(&logits, labels), 0);
+    memset(data, 0, sizeof data); /* the first of equal logits counts */
+    ck_assert_uint_eq(rt_count_correct(&logits, (const int32_t[]){0, 1}), 1);
 }
 
-TEST(the_first_of_equal_logits_counts)
+typedef rt_tensor *computed(rt_tensor *in, rt_activation kind, bool at_once);
+
+static rt_tensor *activated_linear(rt_tensor *in, rt_activation kind, bool at_once)
 {
-    static const int32_t labels[] = {0, 1};
-    memset(data, 0, sizeof data);
-    rt_tensor logits = tensor(RT_SHAPE_OF(2, 3));
-    ck_assert_uint_eq(rt_count_correct(&logits, labels), 1);
+    return at_once ? rt_linear_activate(g, &in[0], &in[1], &in[2], kind)
+                   : rt_activate(g, rt_linear(g, &in[0], &in[1], &in[2]), kind);
 }
 
-/* In one op and in two, over more rows than fit a block, with every activation. */
-TEST_ROWS(a_linear_map_takes_its_activation_along, RT_GELU, RT_ELU_PLUS_ONE + 1)
+static rt_tensor *gated_unit(rt_tensor *in, rt_activation kind, bool at_once)
 {
-    enum { ROWS = 130, IN = 3, OUT = 40, NUMBERS = OUT * IN + OUT + ROWS * IN };
-    static real numbers[NUMBERS], grads[2][NUMBERS], results[2][ROWS * OUT], upstream[ROWS * OUT];
-    rt_tensor *y, weight, bias, x;
-    for (int i = 0; i < NUMBERS; i++)
-        numbers[i] =
-            (real)(4 * rt_random_uniform((rt_random){8, 0, RT_STREAM_CHECK}, (uint64_t)i)) - 2;
-    for (int i = 0; i < ROWS * OUT; i++)
-        upstream[i] = (real)(i % 7) - 3;
+    return at_once ? rt_glu(g, &in[0], &in[1], kind)
+                   : rt_multiply(g, rt_activate(g, &in[0], kind), &in[1]);
+}
+
+/* Results and gradients are the same, over more numbers than fit a block. */
+static void expect_same(computed *compute, const rt_shape shapes[3], rt_activation kind)
+{
+    enum { MOST = 10240 };
+    static real numbers[MOST], grads[2][MOST], results[2][MOST], upstream[MOST];
+    size_t used = 0, size = 0;
     memset(grads, 0, sizeof grads);
-    for (int one = 0; one < 2; one++) {
-        weight = rt_tensor_of(numbers, grads[one], RT_SHAPE_OF(OUT, IN));
-        bias = rt_tensor_of(numbers + OUT * IN, grads[one] + OUT * IN, RT_SHAPE_OF(OUT));
-        x = rt_tensor_of(numbers + OUT * IN + OUT, grads[one] + OUT * IN + OUT,
-                         RT_SHAPE_OF(ROWS, IN));
-        const rt_activation kind = (rt_activation)_i;
-        rt_graph_clear(g);
-        y = one ? rt_linear_activate(g, &x, &weight, &bias, kind)
-                : rt_activate(g, rt_linear(g, &x, &weight, &bias), kind);
-        ck_assert(!rt_graph_backward_from(g, y, upstream).code);
-        memcpy(results[one], y->data, sizeof results[one]);
+    for (int i = 0; i < MOST; i++) {
+        numbers[i] =
+            (real)(6 * rt_random_uniform((rt_random){8, 0, RT_STREAM_CHECK}, (uint64_t)i)) - 3;
+        upstream[i] = (real)(i % 7) - 3;
     }
-    for (int i = 0; i < ROWS * OUT; i++)
+    for (int at_once = 0; at_once < 2; at_once++) {
+        rt_tensor in[3];
+        used = 0;
+        for (int i = 0; i < 3; i++) {
+            in[i] = rt_tensor_of(numbers + used, grads[at_once] + used, shapes[i]);
+            used += rt_shape_size(shapes[i]);
+        }
+        rt_graph_clear(g);
+        rt_tensor *y = compute(in, kind, at_once);
+        expect_ok(rt_graph_backward_from(g, y, upstream));
+        size = rt_size(y);
+        memcpy(results[at_once], y->data, size * sizeof(real));
+    }
+    for (size_t i = 0; i < size; i++)
         ck_assert_double_eq_tol(results[0][i], results[1][i], 1e-12);
-    for (int i = 0; i < NUMBERS; i++)
-        ck_assert_double_eq_tol(grads[0][i], grads[1][i], 1e-9);
+    for (size_t i = 0; i < used; i++)
+        ck_assert_double_eq_tol(grads[0][i], grads[1][i], compute == gated_unit ? 1e-12 : 1e-9);
+}
+
+TEST_ROWS(an_activation_is_computed_with_its_linear_map_and_its_product, RT_GELU,
+          RT_ELU_PLUS_ONE + 1)
+{
+    static const rt_shape linear[3] = {RT_SHAPE_OF(130, 3), RT_SHAPE_OF(40, 3), RT_SHAPE_OF(40)};
+    static const rt_shape gated[3] = {RT_SHAPE_OF(1250, 4), RT_SHAPE_OF(1250, 4)};
+    expect_same(activated_linear, linear, (rt_activation)_i);
+    expect_same(gated_unit, gated, (rt_activation)_i);
 }
 
 /* 3 and 4 have the mean square 12.5. */
@@ -190,35 +227,6 @@ TEST(rms_norm_divides_by_the_root_of_the_mean_square)
     const double expected[] = {0.75, -2, 0, 0}; /* sqrt(12.5 + 3.5) = 4 */
     for (int i = 0; i < 4; i++)
         ck_assert_double_eq_tol((double)y->data[i], expected[i], 1e-6);
-}
-
-/* In one op and in two, over more numbers than fit a block, with every activation. */
-TEST_ROWS(a_gated_unit_is_an_activation_and_a_product, RT_GELU, RT_ELU_PLUS_ONE + 1)
-{
-    enum { N = 5000 };
-    static real gate_data[N], x_data[N], upstream[N], grads[2][2][N], results[2][N];
-    const rt_activation kind = (rt_activation)_i;
-    const rt_random random = {9, 0, RT_STREAM_CHECK};
-    rt_tensor *y;
-    memset(grads, 0, sizeof grads);
-    for (int i = 0; i < N; i++) {
-        gate_data[i] = (real)(6 * rt_random_uniform(random, (uint64_t)i)) - 3;
-        x_data[i] = (real)rt_random_normal(random, (uint64_t)i);
-        upstream[i] = (real)(i % 7) - 3;
-    }
-    for (int one = 0; one < 2; one++) {
-        rt_tensor gate = rt_tensor_of(gate_data, grads[one][0], RT_SHAPE_OF(N / 4, 4));
-        rt_tensor x = rt_tensor_of(x_data, grads[one][1], RT_SHAPE_OF(N / 4, 4));
-        rt_graph_clear(g);
-        y = one ? rt_glu(g, &gate, &x, kind) : rt_multiply(g, rt_activate(g, &gate, kind), &x);
-        ck_assert(!rt_graph_backward_from(g, y, upstream).code);
-        memcpy(results[one], y->data, sizeof results[one]);
-    }
-    for (int i = 0; i < N; i++) {
-        ck_assert_double_eq_tol(results[0][i], results[1][i], 1e-12);
-        ck_assert_double_eq_tol(grads[0][0][i], grads[1][0][i], 1e-12);
-        ck_assert_double_eq_tol(grads[0][1][i], grads[1][1][i], 1e-12);
-    }
 }
 
 TEST(dropout_draws_the_same_mask_from_the_same_counters)
@@ -274,7 +282,7 @@ TEST(the_largest_of_a_row_is_the_first_of_equals)
     static const real values[] = {0, 1, -1, (real)NAN, (real)-INFINITY, 2, (real)INFINITY};
     real x[2 * 200];
     uint32_t seed = 1;
-    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+    for (int s = 0; s < ROWS(sizes); s++)
         for (uint32_t choices = 1; choices <= 7; choices++) {
             for (int i = 0; i < 2 * sizes[s]; i++) {
                 seed = seed * 1664525 + 1013904223;
@@ -317,6 +325,4 @@ TEST(pooling_leaves_padding_out)
         for (int i = 0; i < 6; i++)
             ck_assert_double_eq_tol((double)y->data[i], wanted[kind][i], 1e-6);
     }
-    t = tensor(RT_SHAPE_OF(3, 8));
-    expect_refusal(rt_pool(g, &t, RT_POOL_LAST, NULL), "[pool] x must be (B, T, C); got (3, 8)");
 }

@@ -1,12 +1,9 @@
 /* The parts of an op have the same bits whoever runs them, in whatever order. */
 
 #include "calls.h"
-#include "core/memory.h"
-#include "suite.h"
+#include "graphs.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { B = 3, TOKENS = 350, C = 288, HEADS = 6, KEY_HEADS = 2, VOCAB = 300 };
 enum { ROWS = B * TOKENS, LARGE = 640 };
@@ -29,22 +26,19 @@ static void run_backwards(void *threads, rt_part *part, void *context, int parts
 static int32_t ids[ROWS];
 
 /* The gradient of x is fresh. */
-static rt_tensor *linear_of_result(rt_graph *g, rt_tensor *const *in, void *context)
+BUILDER(linear_of_result)
 {
-    (void)context;
     return rt_linear(g, rt_scale(g, in[0], 1), in[1], in[2]);
 }
 
-static rt_tensor *linear_twice(rt_graph *g, rt_tensor *const *in, void *context)
+BUILDER(linear_twice)
 {
-    (void)context;
     rt_tensor *square = rt_scale(g, in[0], 1);
     return rt_linear(g, square, square, NULL);
 }
 
-static rt_tensor *add_twice(rt_graph *g, rt_tensor *const *in, void *context)
+BUILDER(add_twice)
 {
-    (void)context;
     return rt_add(g, rt_add(g, in[0], in[1]), in[0]);
 }
 
@@ -91,12 +85,12 @@ static const struct {
 /* clang-format on */
 
 /* The result and the gradients of the inputs, one behind the other. */
-typedef struct outcome {
+typedef struct results {
     real *numbers;
     size_t size;
-} outcome;
+} results;
 
-static void keep(outcome *o, const real *x, size_t size)
+static void keep(results *o, const real *x, size_t size)
 {
     o->numbers = realloc(o->numbers, (o->size + size) * sizeof *x);
     memcpy(o->numbers + o->size, x, size * sizeof *x);
@@ -109,11 +103,11 @@ static void fill(real *x, size_t size, unsigned seed)
         x[i] = (real)sin(0.37 * (double)i + seed) + (real)0.1;
 }
 
-static outcome compute(int row, const rt_threads *crew)
+static results compute(int row, const rt_threads *crew)
 {
     rt_tensor leaves[MOST_INPUTS], *in[MOST_INPUTS] = {NULL};
     const op_call *c = op_call_of(table[row].op);
-    outcome o = {NULL, 0};
+    results o = {NULL, 0};
     rt_graph *g = rt_graph_new();
     for (int i = 0; i < MOST_INPUTS && table[row].shapes[i].ndim; i++) {
         const size_t size = rt_shape_size(table[row].shapes[i]);
@@ -124,14 +118,12 @@ static outcome compute(int row, const rt_threads *crew)
     }
     rt_graph_set_threads(g, crew);
     rt_graph_set_random(g, 1, 2, 3);
-    rt_tensor *y =
-        (table[row].build ? table[row].build
-                          : c->call)(g, in, (void *)(table[row].o ? table[row].o : &c->good));
-    ck_assert_msg(y, "%s: %s", table[row].op->name, rt_graph_status(g).message);
+    const rt_function call = table[row].build ? table[row].build : c->call;
+    rt_tensor *y = made(g, call(g, in, (void *)(table[row].o ? table[row].o : &c->good)));
     keep(&o, y->data, rt_size(y));
     real *upstream = rt_alloc(rt_size(y), sizeof *upstream);
     fill(upstream, rt_size(y), 9);
-    ck_assert(!rt_graph_backward_from(g, y, upstream).code);
+    expect_ok(rt_graph_backward_from(g, y, upstream));
     for (int i = 0; i < MOST_INPUTS && in[i]; i++) {
         keep(&o, leaves[i].grad, rt_size(in[i]));
         rt_free(leaves[i].data);
@@ -148,7 +140,7 @@ SAMPLED_ROWS(parts_have_the_same_bits_in_any_order, 0, ROWS(table), 5)
     const rt_threads crew = {run_backwards, &shared};
     for (int i = 0; i < ROWS; i++)
         ids[i] = (i * i + 7 * i) % (VOCAB / 4);
-    const outcome alone = compute(_i, NULL), backwards = compute(_i, &crew);
+    const results alone = compute(_i, NULL), backwards = compute(_i, &crew);
     ck_assert_msg(shared > 1, "%s: %d passes in parts", table[_i].op->name, shared);
     ck_assert_uint_eq(alone.size, backwards.size);
     for (size_t i = 0; i < alone.size; i++)

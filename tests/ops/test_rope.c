@@ -1,31 +1,20 @@
 /* Rotation at its edges: a table that grows, what is not rotated, what does not fit. */
 
+#include "graphs.h"
+#include "numbers.h"
 #include "ops/ops.h"
-#include "suite.h"
 
 #include <math.h>
-#include <string.h>
-
-static double draw(uint64_t index)
-{
-    return 2 * rt_random_uniform((rt_random){17, 0, RT_STREAM_CHECK}, index) - 1;
-}
-
-static void draw_row(double *x, int D, uint64_t *next)
-{
-    for (int i = 0; i < D; i++)
-        x[i] = draw((*next)++);
-}
 
 TEST(a_fixed_table_grows_and_keeps_its_bits)
 {
     double theta[4], before[40];
     rt_rotation_table table;
     rt_theta_geometric(theta, 4, 10000);
-    ck_assert(!rt_rotation_table_init(&table, theta, 4, RT_INTERLEAVED, 1).code);
-    ck_assert(!rt_rotation_reserve(&table, 10).code);
+    expect_ok(rt_rotation_table_init(&table, theta, 4, RT_INTERLEAVED, 1));
+    expect_ok(rt_rotation_reserve(&table, 10));
     memcpy(before, table.rotation.cosine, sizeof before);
-    ck_assert(!rt_rotation_reserve(&table, 20001).code);
+    expect_ok(rt_rotation_reserve(&table, 20001));
     ck_assert(!memcmp(before, table.rotation.cosine, sizeof before));
     ck_assert_double_eq(table.rotation.cosine[20000 * 4 + 1], cos(20000 * theta[1]));
     rt_rotation_table_free(&table);
@@ -36,28 +25,26 @@ TEST(some_rows_have_the_bits_of_a_table)
     enum { PAIRS = 4, T = 5, OFFSET = 3 };
     double theta[PAIRS];
     rt_rotation_table table;
-    rt_graph *g = rt_graph_new();
+    rt_graph *g = new_graph();
     rt_theta_geometric(theta, PAIRS, 100);
-    ck_assert(!rt_rotation_table_init(&table, theta, PAIRS, RT_HALF, 1.5).code);
-    ck_assert(!rt_rotation_reserve(&table, OFFSET + T).code);
-    const rt_rotation *r = rt_rotation_fixed(g, theta, RT_SHAPE_OF(1, PAIRS), RT_HALF, 1.5,
-                                             (rt_positions){.B = 1, .T = T, .offset = OFFSET});
+    expect_ok(rt_rotation_table_init(&table, theta, PAIRS, RT_HALF, 1.5));
+    expect_ok(rt_rotation_reserve(&table, OFFSET + T));
+    const rt_shape shape = RT_SHAPE_OF(1, PAIRS);
+    rt_positions at = {.B = 1, .T = T, .offset = OFFSET};
+    const rt_rotation *r = rt_rotation_fixed(g, theta, shape, RT_HALF, 1.5, at);
     const size_t size = (size_t)T * PAIRS * sizeof(real);
     ck_assert_int_eq(r->length, T);
     ck_assert(!memcmp(r->cosine, table.rotation.cosine + OFFSET * PAIRS, size));
     ck_assert(!memcmp(r->sine, table.rotation.sine + OFFSET * PAIRS, size));
     ck_assert(!memcmp(r->position, table.rotation.position + OFFSET, T * sizeof(double)));
-    ck_assert_ptr_null(rt_rotation_fixed(g, theta, RT_SHAPE_OF(1, PAIRS), RT_HALF, NAN,
-                                         (rt_positions){.B = 1, .T = T, .offset = OFFSET}));
+    ck_assert_ptr_null(rt_rotation_fixed(g, theta, shape, RT_HALF, NAN, at));
     ck_assert_ptr_nonnull(strstr(rt_graph_status(g).message, "a finite magnitude"));
     rt_graph_clear(g);
-    ck_assert_ptr_null(rt_rotation_fixed(g, NULL, RT_SHAPE_OF(1, PAIRS), RT_HALF, 1,
-                                         (rt_positions){.B = 1, .T = T, .offset = OFFSET}));
+    ck_assert_ptr_null(rt_rotation_fixed(g, NULL, shape, RT_HALF, 1, at));
     rt_graph_clear(g);
-    ck_assert_ptr_null(rt_rotation_fixed(g, theta, RT_SHAPE_OF(1, PAIRS), RT_HALF, 1,
-                                         (rt_positions){.B = 1, .T = 0, .offset = OFFSET}));
+    at.T = 0;
+    ck_assert_ptr_null(rt_rotation_fixed(g, theta, shape, RT_HALF, 1, at));
     rt_rotation_table_free(&table);
-    rt_graph_free(g);
 }
 
 TEST(position_0_and_features_that_are_not_rotated_are_left_alone)
@@ -65,9 +52,8 @@ TEST(position_0_and_features_that_are_not_rotated_are_left_alone)
     enum { T = 3, D = 6 };
     real x_data[T * D], x_grad[T * D] = {0}, theta_data[2] = {0.7, 0.1}, theta_grad[2] = {0};
     real upstream[T * D] = {0};
-    uint64_t next = 400;
-    draw_row(x_data, T * D, &next);
-    rt_graph *g = rt_graph_new();
+    fill(x_data, T * D, 400);
+    rt_graph *g = new_graph();
     rt_tensor x = rt_tensor_of(x_data, x_grad, RT_SHAPE_OF(1, T, 1, D));
     rt_tensor theta = rt_tensor_of(theta_data, theta_grad, RT_SHAPE_OF(2));
     rt_rotation *r = rt_rotation_learned(g, &theta, RT_THETA_RAW, RT_INTERLEAVED, 1,
@@ -76,35 +62,8 @@ TEST(position_0_and_features_that_are_not_rotated_are_left_alone)
     for (int t = 0; t < T; t++)
         for (int i = 4; i < D; i++)
             ck_assert(y->data[t * D + i] == x_data[t * D + i]);
-    draw_row(upstream, D, &next); /* the gradient of row 0 only */
+    fill(upstream, D, 401); /* the gradient of row 0 only */
     ck_assert(!rt_graph_backward_from(g, y, upstream).code);
     ck_assert(theta_grad[0] == 0 && theta_grad[1] == 0);
     ck_assert(!memcmp(x_grad, upstream, D * sizeof(real)));
-    rt_graph_free(g);
-}
-
-TEST(what_does_not_fit_is_refused_with_the_shapes)
-{
-    real data[64] = {0};
-    rt_graph *g = rt_graph_new();
-    rt_tensor x = rt_tensor_of(data, NULL, RT_SHAPE_OF(2, 2, 4, 3));
-    rt_tensor theta = rt_tensor_of(data, NULL, RT_SHAPE_OF(2));
-    rt_tensor per_head = rt_tensor_of(data, NULL, RT_SHAPE_OF(3, 1));
-    rt_rotation *r =
-        rt_rotation_learned(g, &theta, RT_THETA_LOG, RT_HALF, 1, (rt_positions){.B = 2, .T = 2});
-    ck_assert_ptr_null(rt_rope(g, &x, r));
-    ck_assert_str_eq(rt_graph_status(g).message,
-                     "[rope] x must be (B, T, H, D) with D >= 4; got (2, 2, 4, 3)");
-    rt_graph_clear(g);
-    r = rt_rotation_learned(g, &per_head, RT_THETA_LOG, RT_HALF, 1, (rt_positions){.B = 2, .T = 2});
-    ck_assert_ptr_null(rt_rope(g, &x, r));
-    ck_assert_str_eq(rt_graph_status(g).message,
-                     "[rope] the rotation is for 3 heads, 1 sequences and 2 positions; got x "
-                     "(2, 2, 4, 3)");
-    rt_graph_clear(g);
-    ck_assert_ptr_null(
-        rt_rotation_learned(g, &x, RT_THETA_LOG, RT_HALF, 1, (rt_positions){.B = 2, .T = 2}));
-    ck_assert_str_eq(rt_graph_status(g).message,
-                     "[rope] theta must be (R/2) or (G, R/2); got (2, 2, 4, 3)");
-    rt_graph_free(g);
 }

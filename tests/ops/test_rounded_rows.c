@@ -1,13 +1,11 @@
 /* Products in bf16 of numbers that were rounded once, or are bf16-only, equal products that round
  * for themselves. */
 
+#include "graphs.h"
 #include "numbers.h"
-#include "suite.h"
 
 #include "ops/engine.h"
 #include "ops/ops.h"
-
-#include <string.h>
 
 SUITE(.may_leak = true)
 
@@ -30,7 +28,7 @@ static bool bf16(void)
  * of its own with the same numbers. */
 static void compute(maps *m, bool apart)
 {
-    rt_graph *g = rt_graph_new();
+    rt_graph *g = new_graph();
     rt_tensor x = rt_tensor_of(m->x, m->dx, RT_SHAPE_OF(ROWS, IN));
     rt_tensor w1 = rt_tensor_of(m->w1, m->dw1, RT_SHAPE_OF(WIDE, IN));
     rt_tensor w2 = rt_tensor_of(m->w2, m->dw2, RT_SHAPE_OF(OUT, WIDE));
@@ -42,8 +40,7 @@ static void compute(maps *m, bool apart)
     memcpy(m->y, y2->data, ROWS * OUT * sizeof *m->y);
     memcpy(m->y + ROWS * OUT, y3->data, ROWS * OUT * sizeof *m->y);
     rt_tensor *loss = rt_sum(g, rt_multiply(g, y2, y3));
-    ck_assert_int_eq(rt_graph_backward(g, loss).code, RT_OK);
-    rt_graph_free(g);
+    expect_ok(rt_graph_backward(g, loss));
 }
 
 static maps kept, fresh;
@@ -75,16 +72,13 @@ TEST_ROWS(of_a_leaf_nothing_is_kept, 0, IN_FLOAT)
     fill(kept.w1, WIDE * IN, 2);
     rt_tensor x = rt_tensor_of(kept.x, NULL, RT_SHAPE_OF(ROWS, IN));
     rt_tensor w = rt_tensor_of(kept.w1, kept.dw1, RT_SHAPE_OF(WIDE, IN));
-    rt_graph *g = rt_graph_new();
+    rt_graph *g = new_graph();
     ck_assert_ptr_nonnull(rt_linear(g, &x, &w, NULL));
     ck_assert_ptr_null(x.rounded);
     rt_tensor *result = rt_scale(g, &x, 1);
     ck_assert_ptr_nonnull(rt_linear(g, result, &w, NULL));
     ck_assert_ptr_null(result->rounded); /* nor beside float numbers */
-    rt_graph_free(g);
 }
-
-/* ---- rounded alone ---- */
 
 /* Tokens of more than one tile, and heads of which some share their keys. */
 enum { B = 2, T = 300, H = 4, G = 2, D = 8, TOKENS = B * T, Q = H * D, K = G * D };
@@ -135,7 +129,7 @@ static rt_tensor *feed(rt_graph *g, rt_tensor *x, layer *l, layer *d, way w)
 /* A layer of a decoder; its gradients are added to d. */
 static void pass_layer(real *y, layer *l, layer *d, way w)
 {
-    rt_graph *g = rt_graph_new();
+    rt_graph *g = new_graph();
     rt_tensor x = rt_tensor_of(l->x, d->x, RT_SHAPE_OF(B, T, Q));
     rt_tensor weight = rt_tensor_of(l->norm, d->norm, RT_SHAPE_OF(Q));
     rt_tensor down = rt_tensor_of(l->down, d->down, RT_SHAPE_OF(Q, Q));
@@ -150,11 +144,9 @@ static void pass_layer(real *y, layer *l, layer *d, way w)
     rt_tensor *v = product(g, heads_of(g, h, l->v, d->v, G), w);
     rt_tensor *found = rt_attention(g, q, k, v, &options);
     rt_tensor *flat = rt_reshape(g, product(g, found, w), RT_SHAPE_OF(B, T, Q));
-    rt_tensor *out = rt_linear_onto(g, &x, feed(g, flat, l, d, w), &down, NULL);
-    ck_assert_msg(out != NULL, "%s", rt_graph_status(g).message);
+    rt_tensor *out = made(g, rt_linear_onto(g, &x, feed(g, flat, l, d, w), &down, NULL));
     memcpy(y, out->data, rt_size(out) * sizeof *y);
-    ck_assert_int_eq(rt_graph_backward(g, rt_sum(g, rt_multiply(g, out, out))).code, RT_OK);
-    rt_graph_free(g);
+    expect_ok(rt_graph_backward(g, rt_sum(g, rt_multiply(g, out, out))));
 }
 
 static const way ways[] = {{.half = true},
@@ -162,7 +154,7 @@ static const way ways[] = {{.half = true},
                            {.learns = true, .half = true},
                            {.activates = true, .learns = true}};
 
-TEST_ROWS(what_is_rounded_alone_changes_no_bit, 0, IN_FLOAT ? (int)(sizeof ways / sizeof *ways) : 0)
+TEST_ROWS(what_is_rounded_alone_changes_no_bit, 0, IN_FLOAT ? ROWS(ways) : 0)
 {
     static layer gradients[2];
     static real y[2][TOKENS * Q];
@@ -191,7 +183,7 @@ TEST_ROWS(what_is_rounded_alone_is_refused_by_all_but_products, 0, IN_FLOAT)
     static real dx[ROWS * IN];
     if (!bf16())
         return;
-    rt_graph *g = rt_graph_new();
+    rt_graph *g = new_graph();
     rt_tensor x = rt_tensor_of(kept.x, dx, RT_SHAPE_OF(ROWS, IN));
     rt_tensor w = rt_tensor_of(kept.w1, kept.dw1, RT_SHAPE_OF(WIDE, IN)), *y;
     rt_tensor weight = rt_tensor_of(kept.w2, NULL, RT_SHAPE_OF(IN));
@@ -212,7 +204,6 @@ TEST_ROWS(what_is_rounded_alone_is_refused_by_all_but_products, 0, IN_FLOAT)
     ck_assert_ptr_null(rt_linear(g, y, &w, NULL));
     ck_assert_str_eq(rt_graph_status(g).message,
                      "[linear] x has shape (300, 24), and has given its numbers back");
-    rt_graph_free(g);
 }
 
 /* Leaves are the caller's, the backward of e^x reads its result, and without backward nothing is
@@ -220,7 +211,7 @@ TEST_ROWS(what_is_rounded_alone_is_refused_by_all_but_products, 0, IN_FLOAT)
 TEST_ROWS(what_others_need_stays, 0, IN_FLOAT)
 {
     static real dx[ROWS * IN];
-    rt_graph *g = rt_graph_new();
+    rt_graph *g = new_graph();
     rt_tensor x = rt_tensor_of(kept.x, dx, RT_SHAPE_OF(ROWS, IN));
     rt_tensor weight = rt_tensor_of(kept.w2, NULL, RT_SHAPE_OF(IN)), *y;
     ck_assert_int_eq(rt_engine_use(RT_ENGINE_OPENBLAS, RT_MATH_FLOAT).code, RT_OK);
@@ -237,7 +228,6 @@ TEST_ROWS(what_others_need_stays, 0, IN_FLOAT)
         rt_tensor w = rt_tensor_of(kept.w1, kept.dw1, RT_SHAPE_OF(WIDE, IN));
         ck_assert_ptr_null(rt_linear_activate(g, y, &w, NULL, RT_GELU)->rounded);
     }
-    rt_graph_free(g);
 }
 
 /* Keys of distances are multiplied with queries in parts that are no product of bf16 numbers. */
@@ -247,7 +237,7 @@ TEST_ROWS(attention_refuses_rounded_queries_with_keys_of_distances, 0, IN_FLOAT)
     static real numbers[B * T * H * D], gradient[B * T * H * D];
     if (!bf16())
         return;
-    rt_graph *g = rt_graph_new();
+    rt_graph *g = new_graph();
     rt_tensor x = rt_tensor_of(numbers, gradient, RT_SHAPE_OF(B, T, H, D));
     rt_tensor factor = rt_tensor_of(values.norm, NULL, RT_SHAPE_OF(D));
     rt_tensor keys = rt_tensor_of(values.q, NULL, RT_SHAPE_OF(3, D));
@@ -257,10 +247,7 @@ TEST_ROWS(attention_refuses_rounded_queries_with_keys_of_distances, 0, IN_FLOAT)
     ck_assert_ptr_null(rt_attention(g, q, &x, &x, &options));
     ck_assert_str_eq(rt_graph_status(g).message, "[attention] q has shape (2, 300, 4, 8), and "
                                                  "rounded numbers alone, which only products read");
-    rt_graph_free(g);
 }
-
-/* ---- gradients that are rounded alone ---- */
 
 enum { LABELS = 5000 }; /* more than are rounded at once */
 
@@ -286,7 +273,7 @@ static size_t bytes_of_head(head *h, other_reader reader)
     for (int r = 0; r < ROWS; r++)
         labels[r] = r % 7 ? r * 16 % LABELS : RT_IGNORE;
     memset(h->dx, 0, sizeof h->dx + sizeof h->dw + sizeof h->dbias);
-    rt_graph *g = rt_graph_new();
+    rt_graph *g = new_graph();
     rt_tensor x = rt_tensor_of(h->x, h->dx, RT_SHAPE_OF(ROWS, IN));
     rt_tensor w = rt_tensor_of(h->w, h->dw, RT_SHAPE_OF(LABELS, IN));
     rt_tensor b = rt_tensor_of(h->bias, h->dbias, RT_SHAPE_OF(LABELS));
@@ -299,10 +286,8 @@ static size_t bytes_of_head(head *h, other_reader reader)
         other = rt_scale(g, rt_sum(g, logits), 0);
     loss = other ? rt_add(g, loss, other) : loss;
     const size_t before = rt_graph_peak(g);
-    ck_assert_int_eq(rt_graph_backward(g, loss).code, RT_OK);
-    const size_t after = rt_graph_peak(g);
-    rt_graph_free(g);
-    return after - before;
+    expect_ok(rt_graph_backward(g, loss));
+    return rt_graph_peak(g) - before;
 }
 
 TEST_ROWS(the_gradient_of_logits_that_products_alone_read_is_rounded, AN_OP_BETWEEN,
@@ -333,7 +318,6 @@ static void run_backwards(void *threads, rt_part *part, void *context, int parts
         part(context, parts, room.own);
 }
 
-/* A product is cut into panels of rows, the same with a crew and without. */
 TEST_ROWS(parts_of_rows_read_their_own_rounded_rows, 0, IN_FLOAT)
 {
     enum { SIDE = 256 };
@@ -346,14 +330,13 @@ TEST_ROWS(parts_of_rows_read_their_own_rounded_rows, 0, IN_FLOAT)
     fill(w_data, SIDE * SIDE, 7);
     rt_tensor x = rt_tensor_of(x_data, NULL, RT_SHAPE_OF(ROWS, SIDE));
     rt_tensor w = rt_tensor_of(w_data, NULL, RT_SHAPE_OF(SIDE, SIDE));
-    rt_graph *g = rt_graph_new();
+    rt_graph *g = new_graph();
     rt_graph_record(g, false);
     const rt_tensor *alone = rt_linear(g, &x, &w, NULL);
     rt_graph_set_threads(g, &crew);
     const rt_tensor *shared = rt_linear(g, &x, &w, NULL);
     ck_assert_int_gt(parts, 1);
     ck_assert(!memcmp(alone->data, shared->data, rt_size(alone) * sizeof *alone->data));
-    rt_graph_free(g);
 }
 
 #endif

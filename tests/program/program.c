@@ -1,7 +1,8 @@
-/* Runs the commands of the suites. A list or pipeline that only calls `train`, and other programs
- * beside it, is taken apart here: each call of `train` runs train_main in a child of the test, the
- * rest runs in a shell. Commands that need more of a shell (variables, jobs, loops, `||`) go to one
- * whole. */
+/* Runs the commands of the suites. A list that calls `train`, and other programs beside it, is
+ * taken apart here: each call of `train` runs train_main in a child of the test, the rest runs in a
+ * shell. Commands that need more of a shell (variables, jobs, loops, `||`, a pipe of a call) go to
+ * one whole.
+ */
 
 #include "program.h"
 
@@ -17,8 +18,7 @@ __attribute__((weak)) int train_main(int argc, char **argv);
 
 enum { COMMAND_SIZE = 2048, MOST_STAGES = 32 };
 
-/* The variable of a command that names the program linked here, and the program of the other
- * precision, which is started. */
+/* Variables of the program linked here and of the other precision, which is started. */
 static const char *const own = sizeof(real) == sizeof(float) ? "$TRAIN" : "$TRAIN64";
 static const char *const other = sizeof(real) == sizeof(float) ? "$TRAIN64" : "$TRAIN";
 
@@ -32,10 +32,10 @@ static bool names_program(const char *text, const char *variable)
     return false;
 }
 
-/* One program of a list of pipelines. */
+/* One command of a list. */
 typedef struct stage {
     char *text;
-    const char *after;  /* operator behind it: "|", "&&", ";" or "" */
+    bool decides;       /* "&&" stands behind it */
     wordexp_t words;    /* of a call: settings of the environment, the program, its arguments */
     char *files[3];     /* of a call: redirections of standard input, output and error */
     bool appends[3];    /* ">>" instead of ">" */
@@ -68,30 +68,13 @@ static bool needs_shell(const char *text)
     return *text == '(' || memchr(text, '=', length) || strstr(text, "$!") || strstr(text, "$?");
 }
 
-/* Joins neighbours in a pipeline again that do not call `train`: they run side by side. */
-static int join_others(stage *stages, int count)
-{
-    int kept = 0;
-    for (int i = 0; i < count; i++) {
-        stage *before = &stages[kept - (kept > 0)];
-        if (kept > 0 && *before->after == '|' && !strstr(before->text, own) &&
-            !strstr(stages[i].text, own)) {
-            before->text[strlen(before->text)] = '|';
-            before->after = stages[i].after;
-        } else {
-            stages[kept++] = stages[i];
-        }
-    }
-    return kept;
-}
-
 /* Cuts a command into its stages, in place. Returns their number, 0 if it needs a whole shell. */
 static int cut_stages(char *command, stage stages[MOST_STAGES])
 {
     int count = 0;
-    stages[0] = (stage){.text = command, .after = ""};
+    stages[0] = (stage){.text = command};
     for (char *at = command; *at;) {
-        const size_t length = !strncmp(at, "&&", 2) ? 2 : *at == '|' || *at == ';';
+        const size_t length = !strncmp(at, "&&", 2) ? 2 : *at == ';';
         if (!strncmp(at, "||", 2) || (*at == '&' && length == 0 && at[-(at > command)] != '>'))
             return 0;
         if (length == 0) {
@@ -100,13 +83,13 @@ static int cut_stages(char *command, stage stages[MOST_STAGES])
         }
         if (++count == MOST_STAGES)
             return 0;
-        stages[count - 1].after = length == 2 ? "&&" : *at == '|' ? "|" : ";";
+        stages[count - 1].decides = length == 2;
         *at = '\0';
         at += length;
         at += strspn(at, " \n");
-        stages[count] = (stage){.text = at, .after = ""};
+        stages[count] = (stage){.text = at};
     }
-    return join_others(stages, count + 1);
+    return count + 1;
 }
 
 /* Takes the redirections out of the text of a call. Returns false at a form not known here. */
@@ -174,21 +157,14 @@ static bool is_plain(stage *stages, int count)
 {
     bool calls = false, plain = true;
     for (int i = 0; i < count && plain; i++) {
-        stage *s = &stages[i];
-        const bool call = strstr(s->text, own) != NULL;
-        char *const text = strdup(s->text);
-        stage trial = *s;
-        trial.text = text;
+        const bool call = strstr(stages[i].text, own) != NULL;
+        char *const text = strdup(stages[i].text);
+        stage trial = {.text = text};
         calls |= call;
         if (!call)
-            plain = !needs_shell(s->text);
+            plain = !needs_shell(text);
         else if ((plain = take_redirections(&trial) && expand_call(&trial) >= 0))
             wordfree(&trial.words);
-        /* a reader that ends early stops a call which goes on to write */
-        if (call && *s->after == '|')
-            plain &= strncmp(stages[i + 1].text, "head", 4) != 0 && !trial.files[1];
-        if (call && i > 0 && *stages[i - 1].after == '|')
-            plain &= !trial.files[0];
         free_stage(&trial);
         free(text);
     }
@@ -203,9 +179,7 @@ static void open_as(int number, const char *path, int flags)
     close(file);
 }
 
-/* Calls the program in a child process, its standard input being `in`. Returns its status as
- * waitpid does. */
-static int run_call(stage *s, int in, const char *out)
+static int run_call(stage *s)
 {
     static const int reset[] = {SIGINT, SIGTERM, SIGALRM, SIGHUP}; /* Check handles some of them */
     int status = -1;
@@ -217,12 +191,9 @@ static int run_call(stage *s, int in, const char *out)
     if (child == 0) {
         for (size_t i = 0; i < sizeof reset / sizeof *reset; i++)
             signal(reset[i], SIG_DFL);
-        if (dup2(in, 0) < 0)
-            _exit(2);
-        if (s->files[0])
-            open_as(0, s->files[0], O_RDONLY);
+        open_as(0, s->files[0] ? s->files[0] : "/dev/null", O_RDONLY);
         for (int i = 1; i < 3; i++) {
-            const char *usual = i == 1 ? out : ".err";
+            const char *usual = i == 1 ? ".out" : ".err";
             const bool appends = !s->files[i] || s->appends[i];
             if (i == 2 && s->joined_errors)
                 dup2(1, 2);
@@ -244,48 +215,18 @@ static int run_call(stage *s, int in, const char *out)
     return status;
 }
 
-/* Runs a stage that is no call, to its end or, if a call reads from it, beside that call. */
-static int run_other(const stage *s, const char *in, FILE **read_by_call)
-{
-    char whole[COMMAND_SIZE + 64];
-    snprintf(whole, sizeof whole, "{ %s ; } <%s 2>>.err %s", s->text, in,
-             read_by_call ? "" : ">>.out");
-    if (!read_by_call)
-        return system(whole);
-    *read_by_call = popen(whole, "r");
-    ck_assert_ptr_nonnull(*read_by_call);
-    return 0;
-}
-
-/* Runs a plain list of pipelines, stage after stage. What a call writes to a pipe is in a file. */
 static int run_stages(stage *stages, int count)
 {
-    static const char *const pipes[] = {".pipe0", ".pipe1"};
-    FILE *producer = NULL;
     bool skips = false;
     int status = 0;
     for (int i = 0; i < count; i++) {
         stage *s = &stages[i];
-        const bool piped = i > 0 && *stages[i - 1].after == '|', pipes_on = *s->after == '|';
-        const char *in = piped ? pipes[(i + 1) % 2] : "/dev/null";
-        const bool call = strstr(s->text, own) != NULL;
-        if (call && !skips) {
-            const int file = producer ? fileno(producer) : open(in, O_RDONLY);
-            if (pipes_on)
-                remove(pipes[i % 2]);
-            status = run_call(s, file, pipes_on ? pipes[i % 2] : ".out");
-            if (!producer)
-                close(file);
-        }
-        if (call && producer)
-            pclose(producer);
-        producer = call ? NULL : producer;
-        if (!call && !skips && *s->text)
-            status = run_other(s, in, pipes_on ? &producer : NULL);
-        skips = *s->after == '&' ? skips || status != 0 : *s->after == '|' && skips;
+        if (!skips && strstr(s->text, own))
+            status = run_call(s);
+        else if (!skips && *s->text)
+            status = system(lasting("{ %s ; } </dev/null 2>>.err >>.out", s->text));
+        skips = s->decides && (skips || status != 0);
     }
-    remove(pipes[0]);
-    remove(pipes[1]);
     return status;
 }
 

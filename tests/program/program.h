@@ -111,9 +111,14 @@ static inline int shell(workplace *w, const char *format, ...)
                       (w)->err);                                                                   \
     } while (0)
 
-/* Check cannot take a message of any length. */
-#define expect_text(text, part)                                                                    \
-    ck_assert_msg(strstr(text, part) != NULL, "no \"%s\" in:\n%.3000s", part, text)
+/* Expects all of these parts in a text. Check cannot take a message of any length. */
+#define expect_text(text, ...)                                                                     \
+    do {                                                                                           \
+        const char *const all_parts[] = {__VA_ARGS__};                                             \
+        for (int nth = 0; nth < ROWS(all_parts); nth++)                                            \
+            ck_assert_msg(strstr(text, all_parts[nth]) != NULL, "no \"%s\" in:\n%.3000s",          \
+                          all_parts[nth], text);                                                   \
+    } while (0)
 
 static inline bool exists(const char *path)
 {

@@ -1,60 +1,15 @@
-/* The beginning of a text: a token, or nothing (data.begin); in training, evaluation and
- * continuations, in folders from elsewhere, and in exported folders. */
+/* The beginning of a text, a token or nothing (data.begin), in runs, folders and exports. */
 
 #include "train_program.h"
 
-#include "core/memory.h"
-#include "data/data.h"
 #include "data/objective.h"
 #include "data/tokenizers/bpe.h"
 #include "io/huggingface/huggingface.h"
 #include "io/huggingface/tokenizer.h"
 
-#include <jansson.h>
-
-enum { LENGTH = 8, TEXT_BYTES = 100, FIRST_BYTE = 4, BEGIN_ID = 1 };
+enum { FIRST_BYTE = 4, BEGIN_ID = 1 };
 
 #define TOKENIZERS TEST_SOURCES "/fixtures/bpe/"
-
-/* ---- windows ---- */
-
-/* Opens a text whose byte i is i. */
-static rt_data *open_ascending(rt_objective objective, rt_begin begin)
-{
-    rt_data_options o = {.length = LENGTH,
-                         .level = RT_LEVEL_BYTE,
-                         .begin = begin,
-                         .objective = objective,
-                         .mask_probability = 0.15,
-                         .file = lasting("ascending.txt")};
-    rt_data *data;
-    FILE *file = fopen(o.file, "wb");
-    for (int i = 0; i < TEXT_BYTES; i++)
-        fputc(i, file);
-    fclose(file);
-    while (strcmp(rt_data_task_name(o.task), "text") != 0)
-        o.task++;
-    expect_ok(rt_data_open(&data, &o, NULL));
-    return data;
-}
-
-typedef struct rows {
-    int32_t ids[LENGTH], labels[LENGTH];
-    uint8_t mask[LENGTH];
-} rows;
-
-/* Returns the row of a step of the training; of step -1, row 1 of the evaluation. */
-static rows row_of(const rt_data *data, int step)
-{
-    rows r;
-    rt_batch batch = {
-        .rows = 1, .length = LENGTH, .ids = r.ids, .labels = r.labels, .mask = r.mask};
-    if (step < 0)
-        rt_data_evaluation(data, 1, &batch);
-    else
-        rt_data_training(data, 1, (uint32_t)step, 0, &batch);
-    return r;
-}
 
 static const char config[] =
     "[model]\nkind = decoder\nlayers = 1\ndim = 16\nheads = 2\n[data]\ntask = text\nlevel = bpe\n"
@@ -70,40 +25,6 @@ static void make_files(void)
 }
 
 SUITE(PROGRAM_OPTIONS, .prepare = make_files)
-
-TEST_ROWS(a_window_without_a_token_before_it_has_one_token_more, 0, 2)
-{
-    rt_data *data = open_ascending(RT_OBJECTIVE_LM, _i ? RT_BEGIN_NONE : RT_BEGIN_AUTO);
-    const int tokens = _i ? LENGTH : LENGTH - 1;
-    ck_assert_int_eq(rt_data_begins(data), !_i);
-    ck_assert_int_eq(rt_data_evaluation_rows(data, LENGTH), TEXT_BYTES / tokens);
-    const rows r = row_of(data, -1);
-    for (int t = 0; t < LENGTH; t++) {
-        const int32_t token = FIRST_BYTE + tokens + t - !_i;
-        ck_assert_int_eq(r.ids[t], t || _i ? token : BEGIN_ID);
-        ck_assert_int_eq(r.labels[t], t + 1 < LENGTH ? token + 1 : RT_NO_LABEL);
-    }
-    rt_data_close(data);
-}
-
-/* Without a token before it the first token can be masked, too; with one, never that. */
-TEST_ROWS(the_first_token_is_masked_as_any_other, 0, 2)
-{
-    rt_data *data = open_ascending(RT_OBJECTIVE_MLM, _i ? RT_BEGIN_NONE : RT_BEGIN_AUTO);
-    int first = 0, rows_with_labels = 0;
-    enum { STEPS = 200 };
-    for (int step = 0; step < STEPS; step++) {
-        const rows r = row_of(data, step);
-        first += r.labels[0] != RT_NO_LABEL;
-        int labels = 0;
-        for (int t = 0; t < LENGTH; t++)
-            labels += r.labels[t] != RT_NO_LABEL;
-        rows_with_labels += labels > 0;
-    }
-    ck_assert_int_eq(rows_with_labels, STEPS);
-    ck_assert_int_eq(first > 0, _i);
-    rt_data_close(data);
-}
 
 TEST_ROWS(a_text_is_asked_about_as_it_was_trained, 0, 2)
 {
@@ -123,8 +44,6 @@ TEST_ROWS(a_text_is_asked_about_as_it_was_trained, 0, 2)
     rt_free(ids);
     rt_vocabulary_free(v);
 }
-
-/* ---- tokenizer.json ---- */
 
 static const struct {
     const char *name;
@@ -146,31 +65,31 @@ static rt_vocabulary *read_bpe(const char *bytes)
 }
 
 /* A pair has the same around its first text, and behind its second what is behind a text. */
-static void expect_pair(const char *text, const rt_frame *frame)
+static void expect_pair(const char *text, bool begins, bool ends)
 {
     json_t *json = json_loads(text, 0, NULL);
     const json_t *part = json_object_get(json, "post_processor");
     const json_t *parts = json_object_get(part, "processors");
     if (parts)
         part = json_array_get(parts, json_array_size(parts) - 1);
-    if (frame->begins || frame->ends)
+    if (begins || ends)
         ck_assert_uint_eq(json_array_size(json_object_get(part, "pair")),
-                          (size_t)(2 + frame->begins + 2 * frame->ends));
+                          (size_t)(2 + begins + 2 * ends));
     json_decref(json);
 }
 
 TEST_ROWS(a_tokenizer_puts_around_a_text_what_rotor_does, 0, ROWS(tokenizers) * FRAMES)
 {
     const int n = _i / FRAMES;
-    const rt_frame frame = {.begins = _i & 1, .ends = _i >> 1 & 1};
+    const bool begins = _i & 1, ends = _i >> 1 & 1;
     const char *bytes = read_file(lasting(TOKENIZERS "%s/tokenizer.json", tokenizers[n].name));
     rt_vocabulary *v = read_bpe(bytes);
-    const int32_t first = frame.begins ? v->special.cls : RT_NO_ID;
-    const int32_t last = frame.ends ? v->special.sep : RT_NO_ID;
+    const int32_t first = begins ? v->special.cls : RT_NO_ID;
+    const int32_t last = ends ? v->special.sep : RT_NO_ID;
     ck_assert_int_eq(v->bpe->first, tokenizers[n].first);
     ck_assert_int_eq(v->bpe->last, tokenizers[n].last);
-    char *text = rt_tokenizer_bpe_file(v, frame);
-    ck_assert_ptr_nonnull(text);
+    char *text;
+    expect_ok(rt_tokenizer_bpe_file(&text, v, begins, ends));
     ck_assert_int_eq(!strcmp(text, bytes),
                      first == tokenizers[n].first && last == tokenizers[n].last);
     rt_vocabulary *again = read_bpe(text);
@@ -178,15 +97,12 @@ TEST_ROWS(a_tokenizer_puts_around_a_text_what_rotor_does, 0, ROWS(tokenizers) * 
     ck_assert_int_eq(again->bpe->first, first);
     ck_assert_int_eq(again->bpe->last, last);
     if (first != tokenizers[n].first || last != tokenizers[n].last)
-        expect_pair(text, &frame);
+        expect_pair(text, begins, ends);
     rt_vocabulary_free(v);
     rt_vocabulary_free(again);
     rt_free(text);
 }
 
-/* ---- through the program ---- */
-
-/* As somebody else wrote it. */
 #define MAKE_FOREIGN "sed -i /rotor_/d folder/config.json"
 
 static bool begins_bare(const char *folder)
@@ -203,42 +119,77 @@ static void expect_begin(const char *arguments, const char *value)
     expect_printed(lasting("\nbegin = %s\n", value), "$TRAIN %s --print-config", arguments);
 }
 
-static const char *const templates[] = {"gpt2", "llama3"};
-
 TEST_ROWS(an_exported_model_begins_as_it_was_trained, 0, 4)
 {
-    static const char *const begins[] = {"auto", "none"};
+    static const char *const templates[] = {"gpt2", "llama3"}, *const begins[] = {"auto", "none"};
     const bool bare = _i & 1;
-    run("$TRAIN c.ini --quiet data.vocab_file=" TOKENIZERS "%s/tokenizer.json data.begin=%s",
+    run("$TRAIN c.ini --quiet data.vocab_file=" TOKENIZERS
+        "%s/tokenizer.json data.begin=%s && $TRAIN --checkpoint runs/c --export folder",
         templates[_i >> 1], begins[bare]);
-    run("$TRAIN --checkpoint runs/c --export folder");
     ck_assert_int_eq(begins_bare("folder"), bare);
     expect_begin("--checkpoint folder", begins[bare]);
     run("$TRAIN --checkpoint folder --predict 'The quick' --tokens 5 --temperature 0 >a; $TRAIN "
         "--checkpoint runs/c --predict 'The quick' --tokens 5 --temperature 0 >b; cmp a "
         "b; " MAKE_FOREIGN);
     ck_assert_int_eq(begins_bare("folder"), bare); /* its tokenizer says it */
-    expect_printed(bare ? "begins with its own first token: rotor adds none before it"
-                        : "; its tokenizer adds it.",
-                   "cat folder/README.md");
+    expect_in_file("folder/README.md",
+                   bare ? "begins with its own first token: rotor adds none before it"
+                        : "; its tokenizer adds it.");
+}
+
+static void split_tokenizer(void)
+{
+    json_t *merge;
+    size_t i;
+    json_t *whole = json_load_file("folder/tokenizer.json", 0, NULL);
+    json_t *model = json_object_get(whole, "model");
+    ck_assert_int_eq(remove("folder/tokenizer.json"), 0);
+    ck_assert_int_eq(json_dump_file(json_object_get(model, "vocab"), "folder/vocab.json", 0), 0);
+    FILE *file = fopen("folder/merges.txt", "w");
+    fprintf(file, "#version: 0.2\n");
+    json_array_foreach(json_object_get(model, "merges"), i, merge)
+    {
+        if (json_is_string(merge))
+            fprintf(file, "%s\n", json_string_value(merge));
+        else
+            fprintf(file, "%s %s\n", json_string_value(json_array_get(merge, 0)),
+                    json_string_value(json_array_get(merge, 1)));
+    }
+    ck_assert_int_eq(fclose(file), 0);
+    json_decref(whole);
 }
 
 TEST(a_folder_without_a_template_is_used_without_the_token)
 {
+    static const char *const given[] = {"", "data.begin=auto", "data.begin=none"};
     run(TRAIN_ON(
         "qwen2") "data.begin=none; $TRAIN --checkpoint runs/c --export folder; " MAKE_FOREIGN);
     ck_assert(begins_bare("folder"));
-    for (int i = 0; i < 3; i++) {
-        static const char *const given[] = {"", "data.begin=auto", "data.begin=none"};
+    for (int i = 0; i < 3; i++)
         run("$TRAIN --checkpoint folder --eval data.file=text.txt data.length=16 %s >%d.out; cmp "
             "0.out %d.out",
             given[i], i, i);
-    }
     expect_told(2, "the text is empty", "$TRAIN --checkpoint folder --predict ''");
     run("printf 'The\\nfox\\n' | $TRAIN --checkpoint folder --predict - --tokens 3");
 }
 
-/* Of a folder, and of the run that started there. */
+TEST(a_tokenizer_in_two_files_is_read_as_that_in_one)
+{
+    static const char ask[] = "$TRAIN --quiet --checkpoint folder --predict 'The quick "
+                              "<|endoftext|> 12 fox' --special --tokens 5 --temperature 0 >%s";
+    run(TRAIN_ON(
+        "gpt2") "data.begin=none; $TRAIN --checkpoint runs/c --export folder; cp " TOKENIZERS
+                "gpt2/tokenizer.json folder");
+    run(ask, "one");
+    split_tokenizer();
+    run(ask, "two; cmp one two");
+    expect_told(0,
+                "tokenizer_class is 'RobertaTokenizer'; with vocab.json and merges.txt "
+                "'GPT2Tokenizer', 'Qwen2Tokenizer' and 'GPTNeoXTokenizer' are read",
+                "sed -i 's/PreTrainedTokenizerFast/RobertaTokenizer/' "
+                "folder/tokenizer_config.json; $TRAIN --checkpoint folder --export out");
+}
+
 TEST(a_run_begins_texts_as_the_model_that_it_starts_from)
 {
     run(TRAIN_ON("gpt2") "data.begin=none run.name=first; $TRAIN --checkpoint runs/first --export "
@@ -253,8 +204,18 @@ TEST(a_run_begins_texts_as_the_model_that_it_starts_from)
     expect_begin("--checkpoint runs/second", "none");
 }
 
-/* A classifier made elsewhere reads a text as its tokenizer gives it, and so does a run that starts
- * from it. What rotor trained keeps its tokens. */
+TEST(a_resumed_run_begins_texts_as_before)
+{
+    run(TRAIN_ON("gpt2"));
+    expect_told(2, "data.begin: the run has 'auto', now it is 'none'",
+                TRAIN_ON("gpt2") "--resume data.begin=none");
+    expect_told(
+        2, "data.begin = none has no effect: it needs data.task = text, tokens, classify or tag",
+        "$TRAIN c.ini data.task=copy data.level=byte data.begin=none");
+}
+
+/* Foreign classifiers, and runs from them, read a text as its tokenizer gives it; own ones do not.
+ */
 TEST_ROWS(a_text_with_a_label_has_the_tokens_of_the_tokenizer, 0, ROWS(tokenizers))
 {
     static const char *const levels[] = {"begin", "end"};
@@ -284,90 +245,39 @@ TEST_ROWS(a_text_with_a_label_has_the_tokens_of_the_tokenizer, 0, ROWS(tokenizer
 
 TEST(special_tokens_of_a_text_are_tokens_with_an_option)
 {
-    int text, token;
-    run(TRAIN_ON("gpt2") "; echo 'fox<|endoftext|>' >line");
-    run("$TRAIN --quiet --checkpoint runs/c --eval --per-line data.eval_file=line | tail -1 | cut "
-        "-d, -f3");
-    text = atoi(w->out);
-    run("$TRAIN --quiet --checkpoint runs/c --eval --per-line data.eval_file=line --special | tail "
-        "-1 | cut -d, -f3");
-    token = atoi(w->out);
-    ck_assert_msg(token > 1 && token < text, "%d instead of %d", token, text);
     static const char *const uses[] = {
         "--predict 'fox<|endoftext|>a' --tokens 5 --temperature 0",
         "--eval data.eval_file=lines --quiet",
     };
-    run("yes 'fox<|endoftext|>' | head -200 >lines");
-    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
+    int tokens[2];
+    run(TRAIN_ON(
+        "gpt2") "; echo 'fox<|endoftext|>' >line; yes 'fox<|endoftext|>' | head -200 >lines");
+    for (int special = 0; special < 2; special++) {
+        run("$TRAIN --quiet --checkpoint runs/c --eval --per-line data.eval_file=line %s | tail -1 "
+            "| cut -d, -f3",
+            special ? "--special" : "");
+        tokens[special] = atoi(w->out);
+    }
+    ck_assert_msg(tokens[1] > 1 && tokens[1] < tokens[0], "%d instead of %d", tokens[1], tokens[0]);
+    for (int i = 0; i < ROWS(uses); i++)
         run("$TRAIN --checkpoint runs/c %s >a; $TRAIN --checkpoint runs/c %s --special >b; ! cmp "
             "-s a b",
             uses[i], uses[i]);
     expect_told(2, "--special needs --eval or --predict", TRAIN_ON("gpt2") "--special");
 }
 
-/* Writes vocab.json and merges.txt in the place of tokenizer.json. */
-static void split_tokenizer(void)
-{
-    json_t *merge;
-    size_t i;
-    json_t *whole = json_load_file("folder/tokenizer.json", 0, NULL);
-    json_t *model = json_object_get(whole, "model");
-    ck_assert_int_eq(remove("folder/tokenizer.json"), 0);
-    ck_assert_int_eq(json_dump_file(json_object_get(model, "vocab"), "folder/vocab.json", 0), 0);
-    FILE *file = fopen("folder/merges.txt", "w");
-    fprintf(file, "#version: 0.2\n");
-    json_array_foreach(json_object_get(model, "merges"), i, merge)
-    {
-        if (json_is_string(merge))
-            fprintf(file, "%s\n", json_string_value(merge));
-        else
-            fprintf(file, "%s %s\n", json_string_value(json_array_get(merge, 0)),
-                    json_string_value(json_array_get(merge, 1)));
-    }
-    ck_assert_int_eq(fclose(file), 0);
-    json_decref(whole);
-}
-
-TEST(a_tokenizer_in_two_files_is_read_as_that_in_one)
-{
-    static const char ask[] = "$TRAIN --quiet --checkpoint folder --predict 'The quick "
-                              "<|endoftext|> 12 fox' --special --tokens 5 --temperature 0 >%s";
-    run(TRAIN_ON(
-        "gpt2") "data.begin=none; $TRAIN --checkpoint runs/c --export folder; cp " TOKENIZERS
-                "gpt2/tokenizer.json folder");
-    run(ask, "one");
-    split_tokenizer();
-    run(ask, "two; cmp one two");
-    expect_told(0,
-                "tokenizer_class is 'RobertaTokenizer'; with vocab.json and merges.txt "
-                "'GPT2Tokenizer', 'Qwen2Tokenizer' and 'GPTNeoXTokenizer' are read",
-                "sed -i 's/PreTrainedTokenizerFast/RobertaTokenizer/' "
-                "folder/tokenizer_config.json; $TRAIN --checkpoint folder --export out");
-}
-
 TEST_ROWS(a_chat_template_is_kept_on_export, 0, 2)
 {
+#define HAS_TEMPLATE(folder)                                                                       \
+    " && grep -q '\"chat_template\": \"{{ a }}\"' " folder "/tokenizer_config.json"
     static const char *const where[] = {
         "sed -i 's/^{/{\"chat_template\": \"{{ a }}\",/' folder/tokenizer_config.json",
         "printf '{{ a }}' >folder/chat_template.jinja"};
     run(TRAIN_ON("gpt2") "; $TRAIN --checkpoint runs/c --export folder; %s", where[_i]);
-    run("$TRAIN --checkpoint folder --export again && grep -q '\"chat_template\": \"{{ a }}\"' "
-        "again/tokenizer_config.json");
+    run("$TRAIN --checkpoint folder --export again" HAS_TEMPLATE("again"));
     run("$TRAIN c.ini --quiet run.name=tuned train.init_from=folder && $TRAIN --checkpoint "
-        "runs/tuned --export tuned && grep -q '\"chat_template\": \"{{ a }}\"' "
-        "tuned/tokenizer_config.json");
+        "runs/tuned --export tuned" HAS_TEMPLATE("tuned"));
     run("$TRAIN --checkpoint folder --export m.gguf && grep -qa 'tokenizer.chat_template.*{{ a }}' "
         "m.gguf");
-    run("$TRAIN --checkpoint runs/c --export folder --overwrite && grep -q '\"chat_template\": "
-        "\"{{ a }}\"' folder/tokenizer_config.json");
-}
-
-TEST(a_resumed_run_begins_texts_as_before)
-{
-    run(TRAIN_ON("gpt2"));
-    expect_told(2, "data.begin: the run has 'auto', now it is 'none'",
-                TRAIN_ON("gpt2") "--resume data.begin=none");
-    expect_told(
-        2, "data.begin = none has no effect: it needs data.task = text, tokens, classify or tag",
-        "$TRAIN c.ini data.task=copy data.level=byte data.begin=none");
+    run("$TRAIN --checkpoint runs/c --export folder --overwrite" HAS_TEMPLATE("folder"));
 }

@@ -1,15 +1,12 @@
-/* A gnuplot that does not end, and the processes that it started, are ended. Time passes here as
- * fast as it is asked for. */
+/* A gnuplot that does not end is ended with its children. The clock here runs fast on demand. */
 
 #define _DEFAULT_SOURCE /* syscall */
 
 #include "train/report/private.h"
 
-#include "program.h"
-#include "suite.h"
+#include "train_program.h"
 
 #include <sys/syscall.h>
-#include <time.h>
 
 static bool hurried;
 
@@ -45,7 +42,6 @@ static bool runs(int process)
     return there;
 }
 
-/* Waits until gnuplot has started its process, and returns that. */
 static int started(void)
 {
     int process = 0;
@@ -78,20 +74,7 @@ static rt_status draw(void)
     return rt_figures_draw(&f);
 }
 
-static workplace *w;
-
-static void enter(void)
-{
-    w = enter_workplace();
-    make_endless_gnuplot();
-}
-
-static void leave(void)
-{
-    leave_workplace(w);
-}
-
-SUITE(.setup = enter, .teardown = leave, .timeout = 60)
+SUITE(PROGRAM_FIXTURE, .prepare = make_endless_gnuplot, .timeout = 60)
 
 TEST(what_an_endless_gnuplot_has_started_ends_with_it)
 {

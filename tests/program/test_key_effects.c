@@ -1,18 +1,14 @@
-/* The table of keys, walked: each key that is set alone to another value changes what comes of a
- * run, or may differ when it is resumed, or is refused by its name. */
+/* Every key, set alone, changes a run, or may differ when it is resumed, or is refused by name. */
 
 #include "train_program.h"
 #include "training/key_values.h"
-
-#include "train/config/keys.h"
 
 /* A run of a few steps, and what it prints with every digit of its losses. */
 #define RUN                                                                                        \
     "tiny.ini --quiet train.steps=4 train.eval_every=2 optimizer.schedule_steps=4 "                \
     "run.log_every=1 run.threads=1 train.eval_lengths=24 "
 
-/* Small initial weights attend to all positions alike: what is done to these would move no digit.
- */
+/* Small initial weights attend to all positions alike, which hides what these change. */
 static const char *const bases[] = {
     "theta.learn=no model.init_std=0.3",
     "theta.learn=yes",
@@ -62,7 +58,6 @@ static bool is_beyond(const char *name)
            !strcmp(name, "train.patience") || !strcmp(name, "theta.check");
 }
 
-/* Returns whether the base sets the key. */
 static bool is_set(const char *base, const char *name)
 {
     const char *setting = lasting("%s=", name);
@@ -93,10 +88,8 @@ SUITE(PROGRAM_FIXTURE, .timeout = 900)
 TEST_ROWS(a_key_has_an_effect_or_is_refused, 0, (int)(sizeof bases / sizeof *bases))
 {
     char name[RT_KEY_NAME_SIZE];
-    ck_assert_int_eq(shell(w, "seq 400 >text.txt; seq 300 400 >other.txt; printf 'text\\tlabel\\n' "
-                              ">rows.tsv; for i in $(seq 200); do printf \"a long line $i of "
-                              "them\\tx\\nb$i\\ty\\n\"; done >>rows.tsv"),
-                     0);
+    run("seq 400 >text.txt; seq 300 400 >other.txt; printf 'text\\tlabel\\n' >rows.tsv; for i in "
+        "$(seq 200); do printf \"a long line $i of them\\tx\\nb$i\\ty\\n\"; done >>rows.tsv");
     char *plain = outcome_of(bases[_i], "");
     for (int i = 0; rt_key_at(i); i++) {
         const rt_key *key = rt_key_at(i);
@@ -107,7 +100,6 @@ TEST_ROWS(a_key_has_an_effect_or_is_refused, 0, (int)(sizeof bases / sizeof *bas
     rt_free(plain);
 }
 
-/* Every name is that of a key, the values are some that it takes, and the relation suits it. */
 static void check_conditions(const char *name, const rt_need *need)
 {
     rt_config config;

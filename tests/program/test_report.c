@@ -2,20 +2,10 @@
 
 #include "train_program.h"
 
-#include "text/csv.h"
-#include "train/folder/results.h"
 #include "train/report/private.h"
-
-#include <math.h>
 
 #define RUN            "$TRAIN tiny.ini --quiet "
 #define WITHOUT_REPORT "ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet "
-
-static void expect_page(const char *path, const char *part)
-{
-    const char *page = read_file(path);
-    expect_text(page, part);
-}
 
 static void expect_figures(const char *path, int count)
 {
@@ -34,23 +24,16 @@ static void pretend(const char *script)
     ck_assert_int_eq(chmod("bin/gnuplot", 0755), 0);
 }
 
-/* Every element that is opened is closed, and nothing comes from elsewhere. */
 static void expect_whole_page(const char *page)
 {
     static const char *const elements[] = {"html", "head",    "body", "figure", "table",
                                            "div",  "details", "pre",  "svg"};
-    for (size_t i = 0; i < sizeof elements / sizeof *elements; i++) {
-        char opening[16], with_attributes[16], closing[16];
-        snprintf(opening, sizeof opening, "<%s>", elements[i]);
-        snprintf(with_attributes, sizeof with_attributes, "<%s ", elements[i]);
-        snprintf(closing, sizeof closing, "</%s>", elements[i]);
-        ck_assert_msg(count_of(page, opening) + count_of(page, with_attributes) ==
-                          count_of(page, closing),
+    for (int i = 0; i < ROWS(elements); i++)
+        ck_assert_msg(count_of(page, lasting("<%s>", elements[i])) +
+                              count_of(page, lasting("<%s ", elements[i])) ==
+                          count_of(page, lasting("</%s>", elements[i])),
                       "<%s> is not closed as often as opened", elements[i]);
-    }
-    expect_no_text(page, "<script");
-    expect_no_text(page, "src=\"http");
-    expect_no_text(page, "href=\"http");
+    expect_no_text(page, "<script", "src=\"http", "href=\"http");
 }
 
 /* ---- what it says ---- */
@@ -58,70 +41,44 @@ static void expect_whole_page(const char *page)
 static bool with_reports = true;
 SUITE(PROGRAM_OPTIONS)
 
-/* The page of a run: its number of figures, if any need gnuplot, what it says and what it does not
- * say. */
+#define AGAIN   "{ $TRAIN --report runs/tiny || test $? = 1; }"
+#define MISSING RUN "train.target_accuracy=1 train.steps=3 theta.learn=no"
+
+/* The page of a run: number of figures (if any need gnuplot), absent text and present texts. */
 static const struct {
-    int code;
-    const char *command;
-    int figures;
-    const char *present[2], *absent;
+    int code, figures;
+    const char *command, *absent, *present, *also;
 } pages[] = {
-    {0,
-     RUN "theta.tolerance=0.35",
-     0,
-     {"theta.tolerance = 0.35, a convention: ", "gives two tokens 11 positions apart"},
-     "the run has not ended"},
-    {0, RUN "theta.learn=no", 0, {"<div class=\"verdict\">"}, "theta.tolerance = "},
+    {0, 0, RUN "theta.tolerance=0.35", "the run has not ended",
+     "theta.tolerance = 0.35, a convention: ", "gives two tokens 11 positions apart"},
+    {0, 0, RUN "theta.learn=no", "theta.tolerance = ", "<div class=\"verdict\">", ""},
     /* theta that has moved is no failure */
-    {0, RUN "theta.tolerance=1e-9", 0, {"<div class=\"verdict moved\">"}, "verdict bad"},
-    {0,
-     RUN "optimizer.lr=10 optimizer.warmup_steps=60",
-     0,
-     {"<div class=\"verdict bad\">"},
-     "verdict moved"},
-    {7,
-     RUN "train.target_accuracy=1 train.steps=3 theta.learn=no",
-     0,
-     {"is below train.target_accuracy = 1<", "<div class=\"verdict bad\">"},
-     "the loss is not finite"},
+    {0, 0, RUN "theta.tolerance=1e-9", "verdict bad", "<div class=\"verdict moved\">", ""},
+    {0, 0, RUN "optimizer.lr=10 optimizer.warmup_steps=60", "verdict moved",
+     "<div class=\"verdict bad\">", ""},
+    {7, 0, MISSING, "the loss is not finite", "is below train.target_accuracy = 1<",
+     "<div class=\"verdict bad\">"},
     /* a run that reached its target can have a best evaluation below it */
-    {0,
-     RUN "train.target_accuracy=1 train.steps=3 theta.learn=no; test $? = 7 && "
-         "sed -i 's/^exit_code,7/exit_code,0/' runs/tiny/result.csv && "
-         "{ $TRAIN --report runs/tiny || test $? = 1; }",
-     0,
-     {"eval: loss "},
-     "is below"},
-    {0,
-     RUN "train.steps=2 && rm runs/tiny/result.csv && "
-         "{ $TRAIN --report runs/tiny || test $? = 1; }",
-     0,
-     {"the run has not ended", "<div class=\"verdict bad\">"},
-     "eval: loss "},
-    {5,
-     WITHOUT_REPORT "optimizer.lr=1e30 optimizer.clip_norm=0; code=$?; $TRAIN --report runs/tiny; "
-                    "exit $code",
-     0,
-     {"the loss is not finite"},
-     "eval: loss "},
-    {0,
+    {0, 0,
+     MISSING "; test $? = 7 && sed -i 's/^exit_code,7/exit_code,0/' runs/tiny/result.csv && " AGAIN,
+     "is below", "eval: loss ", ""},
+    {0, 0, RUN "train.steps=2 && rm runs/tiny/result.csv && " AGAIN, "eval: loss ",
+     "the run has not ended", "<div class=\"verdict bad\">"},
+    {5, 0,
+     WITHOUT_REPORT
+     "optimizer.lr=1e30 optimizer.clip_norm=0; code=$?; $TRAIN --report runs/tiny; exit $code",
+     "eval: loss ", "the loss is not finite", ""},
+    {0, 12,
      RUN "train.steps=2 model.layers=5 model.dim=18 model.heads=9 data.length=70 theta.scope=head",
-     12,
-     {"layers 0 to 3 of 5; heads 0 to 7 of 9; tokens 0 to 63 of 70<"},
-     "<script"},
-    {0,
-     RUN "train.steps=1 model.layers=1 model.heads=1 theta.scope=model",
-     12,
-     {"<h1>tiny</h1>"},
-     "<script"},
-    {0, RUN "theta.learn=no model.attention=linear_elu", 6, {"<h1>tiny</h1>"}, "relative drift"},
+     "<script", "layers 0 to 3 of 5; heads 0 to 7 of 9; tokens 0 to 63 of 70<", ""},
+    {0, 12, RUN "train.steps=1 model.layers=1 model.heads=1 theta.scope=model", "<script",
+     "<h1>tiny</h1>", ""},
+    {0, 6, RUN "theta.learn=no model.attention=linear_elu", "relative drift", "<h1>tiny</h1>", ""},
     /* stopped before it had a row to write */
-    {0,
-     RUN "train.steps=20 && cd runs/tiny && head -n 1 metrics.csv >first && "
-         "mv first metrics.csv && $TRAIN --report .",
-     6,
-     {"Relative drift of θ during training: "},
-     "Learning rate"},
+    {0, 6,
+     RUN "train.steps=20 && cd runs/tiny && head -n 1 metrics.csv >first && mv first metrics.csv "
+         "&& $TRAIN --report .",
+     "Learning rate", "Relative drift of θ during training: ", ""},
 };
 
 TEST_ROWS(a_page_says_what_has_happened, 0, ROWS(pages))
@@ -131,8 +88,7 @@ TEST_ROWS(a_page_says_what_has_happened, 0, ROWS(pages))
     expect_exit(w, pages[_i].code, "%s", pages[_i].command);
     const char *page = read_file("runs/tiny/report.html");
     expect_whole_page(page);
-    for (int i = 0; i < 2 && pages[_i].present[i]; i++)
-        expect_text(page, pages[_i].present[i]);
+    expect_text(page, pages[_i].present, pages[_i].also);
     expect_no_text(page, pages[_i].absent);
     if (pages[_i].figures)
         expect_figures("runs/tiny/report.html", pages[_i].figures);
@@ -140,61 +96,45 @@ TEST_ROWS(a_page_says_what_has_happened, 0, ROWS(pages))
 
 TEST(a_run_ends_with_a_page_of_its_own)
 {
-    NEEDS_PROGRAM("gnuplot");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
-    const char *page = read_file("runs/tiny/report.html");
+    run(RUN);
+    const char *page = read_file("runs/tiny/report.html"), *line = line_of(w->out, "eval: ");
     expect_whole_page(page);
-    expect_text(page, "Relative drift of θ during training: ");
-    expect_text(page, "<g><title>evaluation, step ");
+    expect_text(page, line_of(w->out, "theta: "), "<div class=\"verdict\">",
+                lasting("%.*s", (int)(strstr(line, " (") - line), line));
+    NEEDS_PROGRAM("gnuplot");
+    expect_text(page, "Relative drift of θ during training: ", "<g><title>evaluation, step ",
+                "<label for=\"by-tokens\">tokens</label>",
+                "<label for=\"by-seconds\">seconds</label>", "@media (prefers-color-scheme: dark)");
     ck_assert_int_eq(count_of(page, "<input type=\"radio\""), 3);
-    expect_text(page, "<label for=\"by-tokens\">tokens</label>");
-    expect_text(page, "<label for=\"by-seconds\">seconds</label>");
-    expect_no_text(page, "onmousemove");
     ck_assert_int_eq(count_of(page, "<svg"), 12);
     ck_assert_int_eq(count_of(page, "<figcaption>"), 10); /* three figures of the loss are one */
     ck_assert_int_eq(count_of(page, "<svg role=\"img\" aria-label=\""), 12);
-    expect_no_text(page, "aria-label=\"Learning rate\" style="); /* it fits a telephone's screen */
-    expect_text(page, " style=\"min-width:812px\"");             /* which six panels do not */
-    expect_text(page, "@media (prefers-color-scheme: dark)");
-    expect_exit(w, 0, "cd runs/tiny/figures && rm loss.svg && gnuplot loss.gp && test -s loss.svg");
+    /* a learning rate fits a telephone's screen, which six panels do not */
+    expect_no_text(page, "onmousemove", "aria-label=\"Learning rate\" style=");
+    expect_text(page, " style=\"min-width:812px\"");
+    run("cd runs/tiny/figures && rm loss.svg && gnuplot loss.gp && test -s loss.svg");
 }
 
 /* The labels of the evaluation contradict those of the training. */
 TEST(the_surest_mistakes_have_their_texts)
 {
-    expect_exit(w, 0,
-                "awk 'BEGIN { print \"text\\tlabel\"; for (i = 0; i < 200; i++) print "
-                "substr(\"abcdabcdabcd\", 1 + i %% 4, 1 + i %% 7) (i %% 2 ? \"x\" : \"\") "
-                "\"\\t\" (i %% 2 ? \"with\" : \"none\") }' >m.tsv; "
-                "printf 'text\\tlabel\\nabx <b>\\tnone\\ncdab\\tnone\\n' >e.tsv");
-    expect_exit(
-        w, 0,
-        "printf '[data]\\ntask = classify\\nlevel = char\\nlength = 16\\nfile = m.tsv\\n"
-        "eval_file = e.tsv\\n[model]\\nlayers = 1\\ndim = 16\\nheads = 2\\n[optimizer]\\n"
-        "lr = 0.01\\n[train]\\nsteps = 200\\nbatch_size = 16\\n' >m.ini; $TRAIN m.ini --quiet");
+    run("awk 'BEGIN { print \"text\\tlabel\"; for (i = 0; i < 200; i++) print "
+        "substr(\"abcdabcdabcd\", 1 + i %% 4, 1 + i %% 7) (i %% 2 ? \"x\" : \"\") \"\\t\" (i %% 2 "
+        "? \"with\" : \"none\") }' >m.tsv; printf 'text\\tlabel\\nabx <b>\\tnone\\ncdab\\tnone\\n' "
+        ">e.tsv");
+    run("printf '[data]\\ntask = classify\\nlevel = char\\nlength = 16\\nfile = m.tsv\\neval_file "
+        "= e.tsv\\n[model]\\nlayers = 1\\ndim = 16\\nheads = 2\\n[optimizer]\\nlr = "
+        "0.01\\n[train]\\nsteps = 200\\nbatch_size = 16\\n' >m.ini; $TRAIN m.ini --quiet");
     const char *page = read_file("runs/m/report.html");
     expect_whole_page(page);
-    expect_text(page, "<h2>Mistakes</h2>");
-    expect_text(page, "<td>2</td><td class=\"text\">abx &lt;b&gt;</td><td>none</td><td>with</td>");
-    expect_text(page, "<p>The 1 wrong predictions");
-}
-
-TEST(names_cannot_break_the_page)
-{
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini --quiet train.steps=2 optimizer.schedule_steps=0 "
-                "'run.name=<b>&\"x'");
-    const char *page = read_file("runs/<b>&\"x/report.html");
-    expect_whole_page(page);
-    expect_no_text(page, "<b>");
-    expect_text(page, "<h1>&lt;b&gt;&amp;&quot;x</h1>");
+    expect_text(page, "<h2>Mistakes</h2>",
+                "<td>2</td><td class=\"text\">abx &lt;b&gt;</td><td>none</td><td>with</td>",
+                "<p>The 1 wrong predictions");
 }
 
 TEST(without_gnuplot_the_run_succeeds_and_says_what_is_missing)
 {
-    expect_told(0, "gnuplot is missing",
-                "mkdir -p empty; PATH=$PWD/empty $TRAIN "
-                "tiny.ini --quiet");
+    expect_told(0, "gnuplot is missing", "mkdir -p empty; PATH=$PWD/empty $TRAIN tiny.ini --quiet");
     expect_text(w->err, "train --report runs/tiny tries again");
     const char *page = read_file("runs/tiny/report.html");
     expect_whole_page(page);
@@ -205,56 +145,48 @@ TEST(without_gnuplot_the_run_succeeds_and_says_what_is_missing)
     ck_assert_int_eq(count_of(page, "<svg"), 12);
 }
 
-TEST(a_page_that_cannot_be_written_is_a_warning)
+TEST(a_page_has_any_name_and_is_a_warning_where_it_cannot_be_written)
 {
-    expect_exit(w, 0, WITHOUT_REPORT "train.steps=20 && mkdir runs/tiny/report.html");
-    expect_told(0, "report.html: Is a directory", "$TRAIN tiny.ini --quiet --resume");
+    run(WITHOUT_REPORT "train.steps=20 && mkdir runs/tiny/report.html");
+    expect_told(0, "report.html: Is a directory", RUN "--resume");
     expect_text(w->out, "\nrun: runs/tiny\n");
-}
-
-TEST(a_report_of_no_run_is_refused)
-{
     expect_told(2, "nowhere is not the folder of a run", "$TRAIN --report nowhere");
     expect_told(2, "--report takes folders of runs, and no configuration",
                 "$TRAIN tiny.ini --report runs");
-}
-
-TEST(the_page_repeats_the_verdicts_that_were_printed)
-{
-    expect_exit(w, 0, RUN);
-    const char *page = read_file("runs/tiny/report.html");
-    expect_text(page, line_of(w->out, "theta: "));
-    const char *line = line_of(w->out, "eval: ");
-    expect_text(page, lasting("%.*s", (int)(strstr(line, " (") - line), line));
-    expect_text(page, "<div class=\"verdict\">");
+    /* names cannot break the page */
+    run("$TRAIN tiny.ini --quiet train.steps=2 optimizer.schedule_steps=0 'run.name=<b>&\"x'");
+    const char *page = read_file("runs/<b>&\"x/report.html");
+    expect_whole_page(page);
+    expect_no_text(page, "<b>");
+    expect_text(page, "<h1>&lt;b&gt;&amp;&quot;x</h1>");
 }
 
 /* Evaluations at 20, 40 and 60, of which the best is marked; a table that a run might have left. */
 TEST(the_axis_of_the_loss_suits_what_is_drawn)
 {
     NEEDS_PROGRAM("gnuplot");
-    static const char *const table = "step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm\n"
-                                     "10,1,3,,0,1,1\n20,1,2,2.5,0,1,1\n40,1,1.5,%s,0,1,1\n"
-                                     "60,1,1.25,2,0,1,1\n";
-    char text[256];
-    expect_exit(w, 0, RUN);
-    snprintf(text, sizeof text, table, "1.5");
-    write_file("runs/tiny/metrics.csv", text);
-    expect_exit(w, 0, "$TRAIN --report runs/tiny");
-    expect_page("runs/tiny/report.html", "the lowest evaluation loss, 1.5, at step 40<");
-    expect_page("runs/tiny/figures/loss.gp", "\nset arrow from 40, graph 0 to 40, graph 1 nohead ");
-    expect_exit(w, 1, "grep -q 'logscale\\|yrange' runs/tiny/figures/loss.gp");
-    snprintf(text, sizeof text, table, "0.09");
-    write_file("runs/tiny/metrics.csv", text);
-    expect_exit(w, 0, "$TRAIN --report runs/tiny");
-    expect_page("runs/tiny/figures/loss.gp", "\nset logscale y\n");
-    expect_page("runs/tiny/figures/loss.gp", "\nset ytics (0.1, 0.3, 1, 3)\n");
-    expect_page("runs/tiny/figures/loss_by_tokens.gp", "\nset logscale y\n");
-    expect_exit(w, 1, "grep -q logscale runs/tiny/figures/gradient.gp");
-    snprintf(text, sizeof text, table, "0");
-    write_file("runs/tiny/metrics.csv", text);
-    expect_exit(w, 0, "$TRAIN --report runs/tiny");
-    expect_exit(w, 1, "grep -q logscale runs/tiny/figures/loss.gp");
+    static const char *const losses[] = {"1.5", "0.09", "0"};
+    run(RUN);
+    for (int i = 0; i < ROWS(losses); i++) {
+        write_file("runs/tiny/metrics.csv",
+                   lasting("step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm\n10,1,3,,0,1,1\n"
+                           "20,1,2,2.5,0,1,1\n40,1,1.5,%s,0,1,1\n60,1,1.25,2,0,1,1\n",
+                           losses[i]));
+        run("$TRAIN --report runs/tiny");
+        if (i == 0) {
+            expect_in_file("runs/tiny/report.html", "the lowest evaluation loss, 1.5, at step 40<");
+            expect_in_file("runs/tiny/figures/loss.gp",
+                           "\nset arrow from 40, graph 0 to 40, graph 1 nohead ");
+        }
+        expect_exit(w, i == 1 ? 0 : 1, "grep -q 'logscale%s' runs/tiny/figures/loss.gp",
+                    i == 0 ? "\\|yrange" : "");
+        if (i != 1)
+            continue;
+        expect_in_file("runs/tiny/figures/loss.gp", "\nset logscale y\n",
+                       "\nset ytics (0.1, 0.3, 1, 3)\n");
+        expect_in_file("runs/tiny/figures/loss_by_tokens.gp", "\nset logscale y\n");
+        expect_exit(w, 1, "grep -q logscale runs/tiny/figures/gradient.gp");
+    }
 }
 
 /* 2^(bits of a token) is e^(nats of a token). */
@@ -264,10 +196,9 @@ TEST_ROWS(a_language_model_has_a_perplexity, 0, 2)
     static const char *const tokens[] = {"byte", "character"};
     double loss, perplexity, bits;
     char token[16];
-    expect_exit(w, 0,
-                "seq 500 >text.txt; " RUN
-                "theta.learn=no data.task=text data.vocab=32 data.file=text.txt %s",
-                keys[_i]);
+    run("seq 500 >text.txt; " RUN
+        "theta.learn=no data.task=text data.vocab=32 data.file=text.txt %s",
+        keys[_i]);
     ck_assert_int_eq(sscanf(line_of(w->out, "eval: "), "eval: loss %lf", &loss), 1);
     const char *page = read_file("runs/tiny/report.html");
     const char *at = strstr(page, "<p>perplexity ");
@@ -280,20 +211,13 @@ TEST_ROWS(a_language_model_has_a_perplexity, 0, 2)
     ck_assert_double_eq_tol(bits * 0.6931471805599453, loss, 1e-3);
 }
 
-TEST(keys_that_were_set_stand_out_and_are_escaped)
+TEST(keys_that_were_set_are_escaped)
 {
-    write_file("a<i>&.txt",
-               "Sing, goddess, the anger of Peleus' son Achilleus and its devastation, "
-               "which put pains thousandfold upon the Achaians. ");
-    expect_exit(w, 0,
-                "for i in 1 2 3 4; do cat a*.txt a*.txt a*.txt > b && mv b a*.txt; done; " RUN
-                "train.steps=2 data.task=text data.vocab=32 'data.file=a<i>&.txt'");
+    run("yes 'a line' | head -c 4000 >'a<i>&.txt'; " RUN
+        "train.steps=2 data.task=text data.vocab=32 'data.file=a<i>&.txt'");
     const char *page = read_file("runs/tiny/report.html");
     expect_text(page, "a&lt;i&gt;&amp;.txt");
     expect_no_text(page, "<i>");
-    expect_text(page, "<tr class=\"set\"><th>steps</th><td><span>2</span>"
-                      "<small>default 1000</small></td></tr>");
-    expect_text(page, "<tr><th>beta1</th><td><span>0.9</span></td></tr>");
 }
 
 /* ---- figures ---- */
@@ -301,114 +225,101 @@ TEST(keys_that_were_set_stand_out_and_are_escaped)
 TEST(the_tolerances_and_the_usage_of_pairs_are_drawn_where_they_were_asked_for)
 {
     NEEDS_PROGRAM("gnuplot");
-    expect_exit(w, 0, RUN "train.steps=20 theta.tolerances=yes");
-    expect_exit(w, 0, "test -s runs/tiny/figures/tolerances.svg -a -s runs/tiny/figures/usage.svg");
-    expect_exit(w, 0, RUN "train.steps=20 theta.learn=no --overwrite");
+    run(RUN "train.steps=20 theta.tolerances=yes");
+    run("test -s runs/tiny/figures/tolerances.svg -a -s runs/tiny/figures/usage.svg");
+    run(RUN "train.steps=20 theta.learn=no --overwrite");
     ck_assert(!exists("runs/tiny/figures/tolerances.svg"));
     ck_assert(!exists("runs/tiny/figures/usage.svg"));
-    expect_exit(w, 0, RUN "train.steps=20 theta.learn=no theta.cutoffs=yes --overwrite");
-    expect_exit(w, 0, "test -s runs/tiny/figures/usage.svg");
+    run(RUN "train.steps=20 theta.learn=no theta.cutoffs=yes --overwrite");
+    run("test -s runs/tiny/figures/usage.svg");
 }
 
 /* Two blocks of a series: the means of both values, and each of the four runs. */
-TEST(a_figure_of_a_setting_has_a_circle_for_each_run)
+TEST(a_sweep_has_a_circle_for_each_run_and_draws_the_reports_of_its_runs)
 {
     NEEDS_PROGRAM("gnuplot");
-    expect_exit(w, 0, RUN "train.steps=20 sweep.optimizer.lr=1e-2,1e-5 sweep.run.seed=1,2");
+    run(RUN "train.steps=20 sweep.optimizer.lr=1e-2,1e-5 sweep.run.seed=1,2");
     expect_output("2\n4\n", "awk -v RS='\n\n\n' '{ print NF }' runs/tiny/figures/key_1.csv");
     expect_output("4\n", "grep -c \"gpPt5' transform\" runs/tiny/figures/key_1.svg");
+    /* the report of a sweep draws those of its runs as well */
+    run(WITHOUT_REPORT "train.steps=5 run.name=seeds sweep.run.seed=1,2");
+    expect_exit(w, 1, "test -e runs/seeds/report.html -o -e runs/seeds/seed=1/report.html");
+    run("$TRAIN --report runs/seeds/");
+    ck_assert_int_eq(count_of(w->out, "report: "), 3);
+    expect_figures("runs/seeds/seed=2/report.html", 12);
+    expect_in_file("runs/seeds/report.html", "<a href=\"seed=2/report.html\">");
 }
 
-/* A plot of many has its title in the key. */
 TEST(every_script_draws_its_figure_again)
 {
     static const struct {
-        const char *file, *part;
+        const char *file, *title;
         int count;
-    } drawn[] = {
-        {"decay", "<title>initial</title>", 6},       {"decay", "<title>learned</title>", 6},
-        {"theta", "<title>initial</title>", 1},       {"theta", "<title>layer 7</title>", 1},
-        {"drift", "<title>tolerance</title>", 1},     {"drift", "<title>layer 7</title>", 1},
-        {"wavelengths", "<title>layer 7</title>", 1}, {"usage", "<title>layer 7</title>", 1}};
+    } drawn[] = {{"decay", "initial", 6}, {"decay", "learned", 6},      {"theta", "initial", 1},
+                 {"theta", "layer 7", 1}, {"drift", "tolerance", 1},    {"drift", "layer 7", 1},
+                 {"usage", "layer 7", 1}, {"wavelengths", "layer 7", 1}};
     NEEDS_PROGRAM("gnuplot");
-    expect_exit(w, 0,
-                RUN "train.steps=40 model.layers=8 theta.scope=head theta.init=perturbed "
-                    "theta.tolerance=9");
+    run(RUN
+        "train.steps=40 model.layers=8 theta.scope=head theta.init=perturbed theta.tolerance=9");
     expect_figures("runs/tiny/report.html", 12);
-    expect_exit(w, 0,
-                "cd runs/tiny/figures && rm *.svg && for i in *.gp; do "
-                "gnuplot -d $i && test -s ${i%%.gp}.svg || exit 1; done");
-    for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++) {
-        char path[64];
-        snprintf(path, sizeof path, "runs/tiny/figures/%s.svg", drawn[i].file);
-        const char *svg = read_file(path);
-        ck_assert_msg(count_of(svg, drawn[i].part) == drawn[i].count, "%s: %s", path,
-                      drawn[i].part);
+    run("cd runs/tiny/figures && rm *.svg && for i in *.gp; do gnuplot -d $i && test -s "
+        "${i%%.gp}.svg || exit 1; done");
+    for (int i = 0; i < ROWS(drawn); i++) {
+        const char *path = lasting("runs/tiny/figures/%s.svg", drawn[i].file);
+        const int count = count_of(read_file(path), lasting("<title>%s</title>", drawn[i].title));
+        ck_assert_msg(count == drawn[i].count, "%s: %s: %d times", path, drawn[i].title, count);
     }
     NEEDS_PROGRAM("xmllint");
-    expect_exit(w, 0, "xmllint --noout runs/tiny/figures/*.svg");
+    run("xmllint --noout runs/tiny/figures/*.svg");
 }
 
-TEST(a_gnuplot_that_is_killed_is_a_warning)
+TEST(a_gnuplot_that_fails_is_a_warning)
 {
     pretend("#!/bin/sh\nkill -9 $$\n");
     expect_told(0, "figures are missing: gnuplot failed on loss.gp, loss_by_tokens.gp, ",
                 "PATH=$PWD/bin:$PATH; " RUN);
     ck_assert_int_eq(count_of(w->err, "\n"), 1);
     expect_figures("runs/tiny/report.html", 0);
-}
-
-TEST(what_gnuplot_says_is_not_for_the_reader_of_a_training)
-{
     pretend("#!/bin/sh\necho chatter; echo noise >&2; cat; exit 1\n");
-    expect_exit(w, 0, "PATH=$PWD/bin:$PATH; echo input | " RUN);
-    ck_assert_ptr_null(strstr(w->out, "chatter"));
-    ck_assert_ptr_null(strstr(w->out, "input"));
-    ck_assert_ptr_null(strstr(w->err, "noise"));
+    run("PATH=$PWD/bin:$PATH; echo input | " RUN "--overwrite");
+    expect_no_text(w->out, "chatter", "input");
+    expect_no_text(w->err, "noise");
 }
 
-TEST(a_script_that_fails_costs_its_own_figure_alone)
+TEST(figures_that_fail_are_missing_and_none_of_before_is_shown)
 {
+    run(RUN "train.steps=40");
+    expect_in_file("runs/tiny/report.html", "after 40 steps");
+    expect_told(0, "gnuplot is missing",
+                "mkdir empty; PATH=$PWD/empty $TRAIN tiny.ini --quiet --resume train.steps=60");
+    expect_in_file("runs/tiny/report.html", "after 60 steps");
+    expect_figures("runs/tiny/report.html", 0);
+    /* a script that fails costs its own figure alone */
     NEEDS_PROGRAM("gnuplot");
     pretend("#!/bin/sh\ncase \"$*\" in *drift*) printf '<svg half' >drift.svg; exit 1;; esac\n"
             "PATH=${PATH#*:}\nexec gnuplot \"$@\"\n");
-    expect_told(0, "gnuplot failed on drift.gp in runs/tiny/figures", "PATH=$PWD/bin:$PATH; " RUN);
+    expect_told(0, "gnuplot failed on drift.gp in runs/tiny/figures",
+                "PATH=$PWD/bin:$PATH; " RUN "--overwrite");
     expect_figures("runs/tiny/report.html", 11);
 }
 
-TEST(figures_of_an_earlier_report_are_not_shown_as_new)
-{
-    expect_exit(w, 0, RUN "train.steps=40");
-    expect_page("runs/tiny/report.html", "after 40 steps");
-    expect_told(0, "gnuplot is missing",
-                "mkdir empty; PATH=$PWD/empty $TRAIN tiny.ini "
-                "--quiet --resume train.steps=60");
-    expect_page("runs/tiny/report.html", "after 60 steps");
-    expect_figures("runs/tiny/report.html", 0);
-}
-
 TEST(overwriting_removes_the_report)
-{
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet");
-    expect_exit(w, 0, WITHOUT_REPORT "--overwrite");
-    expect_exit(w, 1, "test -e runs/tiny/report.html -o -e runs/tiny/figures");
-}
-
-TEST(what_the_user_has_set_for_gnuplot_does_not_matter)
 {
     NEEDS_PROGRAM("gnuplot");
     write_file(".gnuplot", "exit error 'not here'\n");
     expect_message(0, "", "HOME=$PWD; export HOME; " RUN);
     expect_figures("runs/tiny/report.html", 12);
+    run(WITHOUT_REPORT "--overwrite");
+    ck_assert(!exists("runs/tiny/report.html") && !exists("runs/tiny/figures"));
 }
 
 TEST(tables_that_cannot_be_read_are_a_warning)
 {
     NEEDS_PROGRAM("gnuplot");
-    expect_exit(w, 0, RUN);
+    run(RUN);
     expect_told(1, "train: ./metrics.csv: not a regular file\n",
-                "cd runs/tiny && rm metrics.csv && mkdir metrics.csv && rm theta.csv && "
-                "echo nonsense >theta_final.csv && $TRAIN --report .");
+                "cd runs/tiny && rm metrics.csv && mkdir metrics.csv && rm theta.csv && echo "
+                "nonsense >theta_final.csv && $TRAIN --report .");
     expect_figures("runs/tiny/report.html", 2);
 }
 
@@ -453,87 +364,70 @@ TEST(a_logarithmic_axis_has_at_least_three_labels)
 TEST(a_sweep_has_a_page_with_links_to_its_runs)
 {
     NEEDS_PROGRAM("gnuplot");
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini --quiet theta.learn=no sweep.position.kind=rope,none "
-                "sweep.run.seed=1,2");
+    run("$TRAIN tiny.ini --quiet theta.learn=no sweep.position.kind=rope,none sweep.run.seed=1,2");
     const char *page = read_file("runs/tiny/report.html");
     expect_whole_page(page);
     ck_assert_int_eq(count_of(page, "<svg"), 5);
-    expect_text(page, "<figcaption>Evaluation loss by position.kind: the mean over the seeds");
-    expect_text(page, "(runs: 2)</title>");
-    expect_no_text(page, "onmousemove");
-    expect_no_text(page, "_plot_1</title>");
-    expect_text(page, "<a href=\"kind=none_seed=2/report.html\">");
-    expect_text(page, "<td class=\"setting\">none</td><td>2</td>");
-    expect_exit(w, 0, "test -s runs/tiny/kind=none_seed=2/report.html");
-    expect_exit(w, 0,
-                "rm runs/tiny/report.html && $TRAIN --report runs/tiny/ && "
-                "test -s runs/tiny/report.html");
+    expect_text(page, "<figcaption>Evaluation loss by position.kind: the mean over the seeds",
+                "(runs: 2)</title>");
+    expect_no_text(page, "onmousemove", "_plot_1</title>");
+    expect_text(page, "<a href=\"kind=none_seed=2/report.html\">",
+                "<td class=\"setting\">none</td><td>2</td>");
+    run("test -s runs/tiny/kind=none_seed=2/report.html");
+    run("rm runs/tiny/report.html && $TRAIN --report runs/tiny/ && test -s runs/tiny/report.html");
 }
 
 TEST(a_sweep_tells_the_spread_and_what_failed)
 {
     NEEDS_PROGRAM("gnuplot");
-    expect_exit(w, 5,
-                RUN "train.steps=20 optimizer.clip_norm=0 sweep.optimizer.lr=1e-2,1e30 "
-                    "sweep.run.seed=1,2");
+    expect_exit(
+        w, 5,
+        RUN "train.steps=20 optimizer.clip_norm=0 sweep.optimizer.lr=1e-2,1e30 sweep.run.seed=1,2");
     const char *page = read_file("runs/tiny/report.html");
-    expect_text(page, "2 of 4 runs finished");
-    expect_text(page, "theta: near in ");
-    expect_text(page, "<td>0 of 2</td>");
-    expect_text(page, " ± ");
-    expect_text(page, "<a href=\"lr=1e-2_seed=1/report.html\">lr=1e-2_seed=1</a>");
+    expect_text(page, "2 of 4 runs finished", "theta: near in ", "<td>0 of 2</td>", " ± ",
+                "<a href=\"lr=1e-2_seed=1/report.html\">lr=1e-2_seed=1</a>");
     expect_no_text(page, "<a href=\"lr=1e30");
     expect_figures("runs/tiny/report.html", 5);
-    expect_exit(w, 0, "grep -q filledcurves runs/tiny/figures/loss.gp");
+    run("grep -q filledcurves runs/tiny/figures/loss.gp");
 }
 
 /* tiny.ini has dim = 16, where 64 is the default, and so has each run; lr = 1e-2 has only one. */
 TEST(a_sweep_tells_what_is_common_to_all_and_which_is_the_best)
 {
-    expect_exit(w, 0, RUN "train.steps=20 theta.learn=no sweep.optimizer.lr=1e-2,1e-5");
+    run(RUN "train.steps=20 theta.learn=no sweep.optimizer.lr=1e-2,1e-5");
     const char *page = read_file("runs/tiny/report.html");
     const char *common = strstr(page, "<h2>Configuration of all</h2>");
     ck_assert_ptr_nonnull(common);
-    ck_assert_ptr_nonnull(strstr(common, "<th>model.dim</th><td><span>16</span>"));
-    ck_assert_ptr_nonnull(strstr(common, "<th>train.eval_every</th><td><span>20</span>"));
-    ck_assert_ptr_null(strstr(common, "<th>optimizer.lr</th>"));
-    ck_assert_ptr_null(strstr(common, "<th>run.name</th>"));
-    ck_assert_ptr_null(strstr(common, "<th>model.heads</th><td><span>4</span>"));
+    expect_text(common, "<th>model.dim</th><td><span>16</span>",
+                "<th>train.eval_every</th><td><span>20</span>");
+    expect_no_text(common, "<th>optimizer.lr</th>", "<th>run.name</th>",
+                   "<th>model.heads</th><td><span>4</span>");
     expect_text(page, "<p>lowest loss: lr=1e-2, ");
-    expect_text(page, ", without an interval: that needs two common seeds</p>");
     expect_no_text(page, "class=\"best\"");
     expect_text(page, "; no row is in bold, for the row with the lowest loss is not told apart");
     expect_no_text(page, "<th>steps to 99 %</th>"); /* which no run reached */
-    expect_exit(w, 0, RUN "train.steps=20 run.name=seeds sweep.run.seed=1,2");
+    run(RUN "train.steps=20 run.name=seeds sweep.run.seed=1,2");
     page = read_file("runs/seeds/report.html");
-    expect_no_text(page, "class=\"best\"");
-    expect_no_text(page, "in bold");
+    expect_no_text(page, "class=\"best\"", "in bold");
 }
 
 /* Labels such as 1.2k collide if there are many. */
-static void expect_few_labels(const char *svg)
-{
-    const char *text = read_file(svg);
-    int labels = 0;
-    for (const char *at = text; (at = strstr(at, "k</tspan>")) != NULL; at++)
-        labels++;
-    ck_assert_msg(labels >= 2 && labels <= 4, "%d labels besides 0 in %s", labels, svg);
-}
-
 TEST(an_axis_of_tokens_has_few_labels)
 {
+    static const char *const figures[] = {"runs/tiny/figures/loss_by_tokens.svg",
+                                          "runs/tiny/seed=1/figures/loss_by_tokens.svg"};
     NEEDS_PROGRAM("gnuplot");
-    expect_exit(w, 0, RUN "sweep.run.seed=1,2"); /* 5,760 tokens each */
-    expect_few_labels("runs/tiny/figures/loss_by_tokens.svg");
-    expect_few_labels("runs/tiny/seed=1/figures/loss_by_tokens.svg");
+    run(RUN "sweep.run.seed=1,2"); /* 5,760 tokens each */
+    for (int i = 0; i < 2; i++) {
+        const int labels = count_of(read_file(figures[i]), "k</tspan>");
+        ck_assert_msg(labels >= 2 && labels <= 4, "%d labels besides 0 in %s", labels, figures[i]);
+    }
 }
 
-/* A sweep over numbers of steps tells the worth of a difference in steps. */
 TEST_ROWS(a_sweep_tells_of_compute_if_it_has_other_numbers_of_steps, 0, 2)
 {
-    expect_exit(w, 0, RUN "sweep.run.seed=1,2 sweep.model.layers=1,2 %s",
-                _i ? "sweep.train.steps=30,60 optimizer.schedule_steps=0" : "");
+    run(RUN "sweep.run.seed=1,2 sweep.model.layers=1,2 %s",
+        _i ? "sweep.train.steps=30,60 optimizer.schedule_steps=0" : "");
     const char *page = read_file("runs/tiny/report.html");
     expect_text(page, "<h2>Paired differences</h2>");
     if (_i)
@@ -542,62 +436,21 @@ TEST_ROWS(a_sweep_tells_of_compute_if_it_has_other_numbers_of_steps, 0, 2)
         expect_no_text(page, "compute</th>");
 }
 
-TEST(the_report_of_a_sweep_draws_those_of_its_runs_as_well)
-{
-    NEEDS_PROGRAM("gnuplot");
-    expect_exit(w, 0, WITHOUT_REPORT "train.steps=5 sweep.run.seed=1,2");
-    expect_exit(w, 1, "test -e runs/tiny/report.html -o -e runs/tiny/seed=1/report.html");
-    expect_exit(w, 0, "$TRAIN --report runs/tiny/");
-    ck_assert_int_eq(count_of(w->out, "report: "), 3);
-    expect_figures("runs/tiny/seed=2/report.html", 12);
-    expect_page("runs/tiny/report.html", "<a href=\"seed=2/report.html\">");
-}
-
 /* ---- numbers, computed once more ---- */
 
-/* The results on theta in result.csv follow from the final values in theta_final.csv. */
 TEST(results_on_theta_are_those_of_its_values)
 {
-    rt_csv csv;
-    rt_results results;
-    double drift = 0, phase = 0, from_start = 0, sum = 0;
-    double product = 0, squares = 0, geometric_squares = 0;
-    int count = 0;
-    expect_exit(
-        w, 0,
-        "ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet theta.scope=head position.scaling=linear "
-        "position.scale=2");
-    ck_assert(rt_csv_open(&csv, "runs/tiny", "theta_final.csv"));
-    for (; rt_csv_row(&csv); count++) {
-        const double theta = rt_csv_number(&csv, "theta");
-        const double geometric = pow(10000, -count % 4 / 4.0);
-        const double start = geometric / 2;
-        ck_assert_double_eq_tol(rt_csv_number(&csv, "geometric"), geometric, 1e-8 * geometric);
-        ck_assert_double_eq_tol(rt_csv_number(&csv, "theta_initial"), start, 1e-6 * start);
-        drift = fmax(drift, fabs(theta - geometric) / geometric);
-        from_start = fmax(from_start, fabs(theta - start) / start);
-        phase = fmax(phase, fabs(theta - geometric) * 11);
-        sum += fabs(theta - geometric) / geometric;
-        product += log(theta) * log(geometric);
-        squares += log(theta) * log(theta);
-        geometric_squares += log(geometric) * log(geometric);
-    }
-    rt_csv_close(&csv);
-    ck_assert_int_eq(count, 2 * 2 * 4);
-    ck_assert(rt_results_read(&results, "runs/tiny"));
-    const struct {
-        const char *name;
-        double expected;
-    } rows[] = {{"theta_max_drift", drift},
-                {"theta_max_phase", phase},
-                {"theta_max_drift_from_start", from_start},
-                {"theta_mean_drift", sum / count},
-                {"theta_cosine", product / sqrt(squares * geometric_squares)}};
-    for (int i = 0; i < 5; i++) {
-        const double got = rt_results_get(&results, "%s", rows[i].name);
-        ck_assert_msg(fabs(got - rows[i].expected) < 1e-6 * rows[i].expected, "%s: %g, not %g",
-                      rows[i].name, got, rows[i].expected);
-    }
-    ck_assert(fabs(drift - phase) > 0.01 && fabs(drift - from_start) > 0.01);
-    rt_results_free(&results);
+    run(WITHOUT_REPORT "theta.scope=head position.scaling=linear position.scale=2");
+    run("awk -F, 'function size(x) { return x < 0 ? -x : x } function max(a, b) { return a > b ? a "
+        ": b } function check(name, x) { if (!(size(result[name] - x) <= 1e-6 * x)) { print name; "
+        "bad = 1 } } FNR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } NR == FNR { "
+        "result[$1] = $2; next } { t = $at[\"theta\"]; g = exp(-log(10000) * (n++ %% 4) / 4); if "
+        "(size($at[\"geometric\"] - g) > 1e-8 * g || size($at[\"theta_initial\"] - g / 2) > 1e-6 * "
+        "g / 2) bad = 1; drift = max(drift, size(t - g) / g); start = max(start, size(2 * t / g - "
+        "1)); phase = max(phase, size(t - g) * 11); sum += size(t - g) / g; p += log(t) * log(g); "
+        "a += log(t) ^ 2; b += log(g) ^ 2 } END { check(\"theta_max_drift\", drift); "
+        "check(\"theta_max_phase\", phase); check(\"theta_max_drift_from_start\", start); "
+        "check(\"theta_mean_drift\", sum / n); check(\"theta_cosine\", p / sqrt(a * b)); exit bad "
+        "|| n != 16 || size(drift - phase) < .01 || size(drift - start) < .01 }' "
+        "runs/tiny/result.csv runs/tiny/theta_final.csv");
 }

@@ -1,5 +1,4 @@
-/* One training or use of each kind, for builds that watch the program at work (sanitizers). What
- * they compute is tested elsewhere. */
+/* One use of each kind, for sanitizer builds. Results are tested elsewhere. */
 
 #include "train_program.h"
 

@@ -1,12 +1,10 @@
-/* `train --report` of a folder that somebody else has filled: no word in it is a command to
- * gnuplot, to a shell or to a browser. */
+/* `train --report` of an untrusted folder: none of its words is run by gnuplot, sh or browser. */
 
 #include "train_program.h"
 
 #include "text/csv.h"
 
-/* Texts that would run a command, or become part of the page, where they are not quoted. gnuplot
- * works in the folder's figures/. */
+/* Texts that run a command or become markup where they are not quoted; gnuplot runs in figures/. */
 static const char *const payloads[] = {
     "'.\"`sh ../x`\".'",
     "`touch canary`",
@@ -36,24 +34,27 @@ static const char *const payloads[] = {
     "/etc",
     "",
 };
-enum { PAYLOADS = sizeof payloads / sizeof *payloads };
+enum { PAYLOADS = ROWS(payloads) };
 
-/* Copies of a table's last row stand behind it, with each payload in each of its columns, and once
- * more below a heading that is a payload. */
+/* Appends copies of a table's last row with each payload in each column, unquoted ones included. */
 static void poison(const char *folder, const char *name)
 {
+    enum { MOST_COLUMNS = 64 };
+    const char *last[MOST_COLUMNS] = {NULL};
     rt_csv csv;
     rt_writer text = {0};
     ck_assert_msg(rt_csv_open(&csv, folder, name), "no %s/%s", folder, name);
+    const int columns = csv.columns;
+    ck_assert_int_le(columns, MOST_COLUMNS);
     while (rt_csv_row(&csv))
-        ;
-    for (int column = 0; column < csv.columns; column++)
+        for (int i = 0; i < columns; i++)
+            last[i] = lasting("%s", csv.cells[i]);
+    for (int column = 0; column < columns; column++)
         for (int p = 0; p < PAYLOADS; p++)
-            for (int i = 0; i < csv.columns; i++) {
-                rt_csv_put(&text, i == column ? payloads[p] : csv.cells[i]);
-                rt_writer_add(&text, i + 1 < csv.columns ? "," : "\n");
+            for (int i = 0; i < columns; i++) {
+                rt_csv_put(&text, i == column ? payloads[p] : last[i] ? last[i] : "");
+                rt_writer_add(&text, i + 1 < columns ? "," : "\n");
             }
-    rt_csv_close(&csv);
     FILE *to = fopen(lasting("%s/%s", folder, name), "a");
     ck_assert_ptr_nonnull(to);
     /* as the parser of old wanted it: without quotes around the cell */
@@ -82,7 +83,7 @@ TEST(cells_of_the_tables_of_a_run_are_numbers_or_nothing)
     static const char *const tables[] = {"metrics.csv", "timing.csv", "theta.csv",
                                          "theta_final.csv", "lengths.csv"};
     run("$TRAIN tiny.ini --quiet train.eval_lengths=8");
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+    for (int i = 0; i < ROWS(tables); i++)
         poison("runs/tiny", tables[i]);
     write_file("runs/tiny/x", "touch canary\n");
     shell(w, "$TRAIN --report runs/tiny");
@@ -91,8 +92,6 @@ TEST(cells_of_the_tables_of_a_run_are_numbers_or_nothing)
                 "grep -l -e canary -e '`' -e '<b>' runs/tiny/figures/*.gp runs/tiny/figures/*.csv");
 }
 
-/* Labels are words of a stranger in any case: those of a table that a run could have written, and
- * those of one that none has. */
 TEST(labels_are_shown_and_never_obeyed)
 {
     NEEDS_PROGRAM("gnuplot");
@@ -103,10 +102,9 @@ TEST(labels_are_shown_and_never_obeyed)
         "$TRAIN --report runs/tiny");
     expect_harmless("runs/tiny/report.html");
     expect_in_file("runs/tiny/report.html",
-                   "<th scope=\"row\">&lt;script&gt;canary()&lt;/script&gt;</th>");
-    expect_in_file("runs/tiny/report.html",
+                   "<th scope=\"row\">&lt;script&gt;canary()&lt;/script&gt;</th>",
                    "<th scope=\"row\">&quot;&gt;&lt;img src=x&gt;&amp;lt;b&gt;</th>");
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+    for (int i = 0; i < ROWS(tables); i++)
         poison("runs/tiny", tables[i]);
     run("$TRAIN --report runs/tiny");
     expect_harmless("runs/tiny/report.html");
@@ -124,8 +122,8 @@ TEST(labels_are_shown_and_never_obeyed)
                "|touch canary,|touch canary,<script>\n|touch canary,all,1\n");
     run("$TRAIN --report runs/tiny");
     expect_harmless("runs/tiny/report.html");
-    expect_in_file("runs/tiny/report.html", "<th scope=\"row\">|touch canary</th>");
-    expect_in_file("runs/tiny/report.html", "--share:1.000\">2147483647</td>");
+    expect_in_file("runs/tiny/report.html", "<th scope=\"row\">|touch canary</th>",
+                   "--share:1.000\">2147483647</td>");
 }
 
 TEST(headings_are_found_by_their_names_or_not_at_all)
@@ -145,6 +143,18 @@ TEST(headings_are_found_by_their_names_or_not_at_all)
         shell(w, "$TRAIN --report runs/tiny");
         expect_harmless("runs/tiny/report.html");
     }
+    /* huge numbers are short on the page */
+    run("$TRAIN tiny.ini --quiet train.steps=2 --overwrite");
+    write_file("runs/tiny/timing.csv", "step,seconds,tokens_per_s\n2,1e-300,1\n");
+    write_file("runs/tiny/metrics.csv", "step,tokens,loss\n1e300,1e300,1\n");
+    write_file("runs/tiny/result.csv", "name,value\nsteps,1e300\neval_loss,1e300\n"
+                                       "eval_accuracy,-1e300\ntheta_near,1\ntheta_max_drift,1e300\n"
+                                       "theta_max_phase,nan\nend,0\n");
+    shell(w, "$TRAIN --report runs/tiny");
+    const char *page = read_file("runs/tiny/report.html");
+    expect_text(page, "<p>eval: loss 1e+300, accuracy -1e+300 after 1e+300 steps</p>",
+                "<p>theta: max relative drift 1e+300, max phase drift nan rad");
+    expect_no_text(page, "00000000000000000000");
 }
 
 TEST(results_are_names_and_numbers)
@@ -165,6 +175,12 @@ TEST(results_are_names_and_numbers)
     rt_writer_free(&text);
     run("$TRAIN --report runs/tiny");
     expect_harmless("runs/tiny/report.html");
+    /* files that never end, never begin or are no files are passed over */
+    run("$TRAIN tiny.ini --quiet train.steps=2 --overwrite");
+    run("cd runs/tiny && rm metrics.csv theta.csv timing.csv result.csv && mkfifo metrics.csv && "
+        "ln -s /dev/zero theta.csv && mkdir timing.csv && ln -s result.csv result.csv");
+    ck_assert_int_eq(shell(w, "$TRAIN --report runs/tiny"), 1);
+    expect_text(w->err, "runs/tiny/metrics.csv: not a regular file\n");
 }
 
 TEST(names_and_settings_of_a_sweep_are_texts)
@@ -201,18 +217,6 @@ TEST(a_text_in_a_script_is_no_more_than_a_text)
     expect_no_text(page, "<b>");
 }
 
-/* Files that never end, never begin or are no files. */
-TEST(tables_that_are_no_files_are_passed_over)
-{
-    NEEDS_PROGRAM("gnuplot");
-    run("$TRAIN tiny.ini --quiet train.steps=2");
-    run("cd runs/tiny && rm metrics.csv theta.csv timing.csv result.csv && mkfifo metrics.csv && "
-        "ln -s /dev/zero theta.csv && mkdir timing.csv && ln -s result.csv result.csv");
-    ck_assert_int_eq(shell(w, "$TRAIN --report runs/tiny"), 1);
-    expect_text(w->err, "runs/tiny/metrics.csv: not a regular file\n");
-}
-
-/* Links in the folder lead to files of the reader's own. */
 TEST(links_are_not_written_through)
 {
     NEEDS_PROGRAM("gnuplot");
@@ -229,20 +233,4 @@ TEST(links_are_not_written_through)
     expect_output(
         "3\n",
         "ls mine | wc -l && for i in a b c; do echo mine | cmp - mine/$i.csv || exit 1; done");
-}
-
-/* A number that is no number of a run still has its place in a sentence. */
-TEST(huge_numbers_are_short_on_the_page)
-{
-    run("$TRAIN tiny.ini --quiet train.steps=2");
-    write_file("runs/tiny/timing.csv", "step,seconds,tokens_per_s\n2,1e-300,1\n");
-    write_file("runs/tiny/metrics.csv", "step,tokens,loss\n1e300,1e300,1\n");
-    write_file("runs/tiny/result.csv", "name,value\nsteps,1e300\neval_loss,1e300\n"
-                                       "eval_accuracy,-1e300\ntheta_near,1\ntheta_max_drift,1e300\n"
-                                       "theta_max_phase,nan\nend,0\n");
-    shell(w, "$TRAIN --report runs/tiny");
-    const char *page = read_file("runs/tiny/report.html");
-    expect_text(page, "<p>eval: loss 1e+300, accuracy -1e+300 after 1e+300 steps</p>");
-    expect_text(page, "<p>theta: max relative drift 1e+300, max phase drift nan rad");
-    expect_no_text(page, "00000000000000000000");
 }

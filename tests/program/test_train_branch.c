@@ -1,19 +1,16 @@
-/* Branches: runs that continue the training of a trunk, with a theta or a learning rate of their
- * own. */
+/* Branches: runs that continue a trunk with a theta or a learning rate of their own. */
 
 #include "train_program.h"
 
 #define TRUNK  "$TRAIN tiny.ini --quiet theta.learn=no run.name=trunk train.steps=30"
-#define BRANCH "--quiet train.trunk=runs/trunk/checkpoints/step-00000030.h5"
-
-/* ---- the law ---- */
+#define FROM   "train.trunk=runs/trunk/checkpoints/step-00000030.h5"
+#define BRANCH "--quiet " FROM
 
 SUITE(PROGRAM_OPTIONS)
 
 TEST(a_branch_with_nothing_of_its_own_is_the_straight_run)
 {
-    run("$TRAIN tiny.ini --quiet theta.learn=no run.name=straight");
-    run(TRUNK);
+    run("$TRAIN tiny.ini --quiet theta.learn=no run.name=straight && " TRUNK);
     run("$TRAIN tiny.ini theta.learn=no run.name=branch " BRANCH);
     expect_same_in("straight", "branch", "metrics.csv");
     expect_same_model("straight", "branch", 60);
@@ -21,33 +18,35 @@ TEST(a_branch_with_nothing_of_its_own_is_the_straight_run)
 
 TEST(a_learned_theta_is_carried_with_its_states)
 {
-    run("$TRAIN tiny.ini --quiet run.name=straight");
-    run("$TRAIN tiny.ini --quiet run.name=trunk train.steps=30");
-    run("$TRAIN tiny.ini run.name=branch " BRANCH);
+    run("$TRAIN tiny.ini --quiet run.name=straight && $TRAIN tiny.ini --quiet run.name=trunk "
+        "train.steps=30 && $TRAIN tiny.ini run.name=branch " BRANCH);
     expect_same_in("straight", "branch", "metrics.csv theta.csv");
+    /* with another scope and form it begins at the trunk's */
+    run("$TRAIN tiny.ini run.name=other theta.scope=head theta.form=raw " BRANCH);
+    run("awk -F, 'NR == FNR { if ($1 == 30) t[$2, $4] = $5; next } $1 == 30 { n++; d = $5 - t[$2, "
+        "$4]; if (d < -1e-6 || d > 1e-6) bad = 1 } END { exit bad || n != 16 }' "
+        "runs/trunk/theta.csv runs/other/theta.csv");
+    expect_told(0, "left behind: 2, the first is layers.0.attention.theta",
+                "$TRAIN tiny.ini run.name=none theta.learn=no position.kind=none " FROM);
 }
 
-/* Its bias correction counts from there: the first step of Adam moves a number by the learning rate
- * at most, whenever it is. */
-TEST(a_theta_that_joins_takes_its_first_step_then)
+/* Bias correction counts from there: Adam's first step is at most the learning rate. */
+TEST(a_theta_that_joins_takes_its_first_step_then_and_is_resumed)
 {
-    run(TRUNK);
-    run("$TRAIN tiny.ini run.name=branch theta.learn=yes run.log_every=1 train.eval_every=1 "
-        "train.steps=31 " BRANCH);
+    run(TRUNK "&& $TRAIN tiny.ini run.name=branch theta.learn=yes run.log_every=1 "
+              "train.eval_every=1 train.steps=31 " BRANCH);
     run("awk -F, 'NR == FNR { if ($1 == 31) lr = $6; next } $1 == 31 { d = log($5 / $6); if (d < "
         "0) d = -d; if (d > m) m = d } END { exit !(lr > 0 && m > 0.9 * lr && m < 1.01 * lr) }' "
         "runs/branch/metrics.csv runs/branch/theta.csv");
     expect_printed("layers.0.attention.theta 30",
                    "h5dump -d /joined runs/branch/checkpoints/step-00000031.h5");
-}
-
-TEST(theta_of_another_scope_and_form_begins_at_the_trunks)
-{
-    run("$TRAIN tiny.ini --quiet run.name=trunk train.steps=30");
-    run("$TRAIN tiny.ini run.name=branch theta.scope=head theta.form=raw " BRANCH);
-    run("awk -F, 'NR == FNR { if ($1 == 30) t[$2, $4] = $5; next } $1 == 30 { n++; d = $5 - t[$2, "
-        "$4]; if (d < -1e-6 || d > 1e-6) bad = 1 } END { exit bad || n != 16 }' "
-        "runs/trunk/theta.csv runs/branch/theta.csv");
+    /* a branch is resumed to the same bytes */
+    run("$TRAIN tiny.ini run.name=whole theta.learn=yes " BRANCH
+        "&& $TRAIN tiny.ini run.name=parts theta.learn=yes train.steps=40 " BRANCH
+        " && rm -r runs/trunk/checkpoints && $TRAIN tiny.ini run.name=parts theta.learn=yes "
+        "--resume run.threads=1 " BRANCH);
+    expect_same_in("whole", "parts", "metrics.csv theta.csv");
+    run("$TRAIN runs/parts/config.ini --eval");
 }
 
 /* They are 1 at first, which changes no bit of the trunk's model. */
@@ -55,38 +54,19 @@ TEST(factors_of_heads_join_as_theta_does)
 {
     run(TRUNK);
     expect_told(0, "parameters that join: 2, the first is layers.0.attention.head_scale",
-                "$TRAIN tiny.ini run.name=branch theta.learn=no theta.head_scale=yes "
-                "train.trunk=runs/trunk/checkpoints/step-00000030.h5");
-    run("$TRAIN runs/branch/config.ini --eval");
-    run("$TRAIN runs/branch/config.ini --resume train.steps=70 --quiet");
-}
-
-/* ---- with resume, threads and sweeps ---- */
-
-TEST(a_branch_is_resumed_to_the_same_bytes)
-{
-    run(TRUNK);
-    run("$TRAIN tiny.ini run.name=whole theta.learn=yes " BRANCH);
-    run("$TRAIN tiny.ini run.name=parts theta.learn=yes train.steps=40 " BRANCH
-        " && rm -r runs/trunk/checkpoints && $TRAIN tiny.ini run.name=parts theta.learn=yes "
-        "--resume run.threads=1 " BRANCH);
-    expect_same_in("whole", "parts", "metrics.csv theta.csv");
-    run("$TRAIN runs/parts/config.ini --eval");
-}
-
-TEST(a_branch_may_have_no_positions)
-{
-    run("$TRAIN tiny.ini --quiet run.name=trunk train.steps=30");
-    expect_told(0, "left behind: 2, the first is layers.0.attention.theta",
-                "$TRAIN tiny.ini run.name=none theta.learn=no position.kind=none "
-                "train.trunk=runs/trunk/checkpoints/step-00000030.h5");
+                "$TRAIN tiny.ini run.name=branch theta.learn=no theta.head_scale=yes " FROM);
+    run("$TRAIN runs/branch/config.ini --eval && $TRAIN runs/branch/config.ini --resume "
+        "train.steps=70 --quiet");
+    expect_told(2, "is a checkpoint of this run: choose another run.name",
+                "$TRAIN tiny.ini theta.learn=no run.name=trunk train.trunk=runs/trunk --overwrite");
+    run("$TRAIN runs/trunk/config.ini --eval");
 }
 
 static void write_sweep(void)
 {
-    run("sed 's/^learn = yes/learn = no/' tiny.ini >s.ini; printf '[sweep]\\ntrunk = 30\\n"
-        "run.seed = 1,2\\n[variant fixed]\\ntheta.learn = no\\n[variant learned]\\n"
-        "theta.learn = yes\\ntheta.scope = head\\n' >>s.ini");
+    run("sed 's/^learn = yes/learn = no/' tiny.ini >s.ini; printf '[sweep]\\ntrunk = 30\\nrun.seed "
+        "= 1,2\\n[variant fixed]\\ntheta.learn = no\\n[variant learned]\\ntheta.learn = "
+        "yes\\ntheta.scope = head\\n' >>s.ini");
 }
 
 TEST(a_sweep_makes_a_trunk_for_each_seed)
@@ -103,48 +83,47 @@ TEST(a_sweep_makes_a_trunk_for_each_seed)
     expect_same_in("s/learned_seed=1", "again/learned_seed=1", "theta.csv");
 }
 
-/* A sweep that has all runs does not need their trunks again; one that grew makes those it lacks.
- */
 TEST(a_sweep_that_grew_makes_the_trunks_it_lacks)
 {
+#define LONGER "$TRAIN s.ini run.dir=moved train.steps=70 optimizer.schedule_steps=70"
     write_sweep();
-    expect_untold("[trunk]", "$TRAIN s.ini --quiet && rm -r 'runs/s/trunk_seed=1' && $TRAIN s.ini");
+    expect_untold(
+        "[trunk]",
+        "$TRAIN s.ini --quiet && cp -r runs moved && rm -r 'runs/s/trunk_seed=1' && $TRAIN s.ini");
     expect_told(0, "[trunk] trunk_seed=3: done", "$TRAIN s.ini sweep.run.seed=1,2,3");
     expect_no_text(w->err, "trunk_seed=1");
-}
-
-TEST(a_sweep_can_be_moved_and_given_more_steps)
-{
-    write_sweep();
-    expect_told(
-        0, "[4/4] learned_seed=2: reused as it was",
-        "$TRAIN s.ini --quiet && mkdir moved && mv runs/s moved/s && $TRAIN s.ini run.dir=moved");
-    expect_untold("[trunk]",
-                  "$TRAIN s.ini run.dir=moved train.steps=70 optimizer.schedule_steps=70");
-    expect_told(
-        2, "train.trunk: the run has",
-        "$TRAIN s.ini run.dir=moved train.steps=70 optimizer.schedule_steps=70 sweep.trunk=20");
+    expect_told(0, "[4/4] learned_seed=2: reused as it was",
+                "rm -r runs; $TRAIN s.ini run.dir=moved");
+    expect_untold("[trunk]", LONGER);
+    expect_told(2, "train.trunk: the run has", LONGER " sweep.trunk=20");
 }
 
 /* Both take the same first step: of a frozen theta nothing was learned. */
-TEST(what_the_trunk_froze_joins)
+TEST(what_the_trunk_learned_is_not_exchanged_unseen)
 {
     run("$TRAIN tiny.ini --quiet run.name=trunk train.steps=30 train.freeze=theta");
     run("$TRAIN tiny.ini run.name=branch train.freeze=theta " BRANCH);
     expect_printed("layers.1.attention.theta 30",
                    "$TRAIN tiny.ini run.name=thawed train.steps=31 " BRANCH
                    " && h5dump -d /joined runs/thawed/checkpoints/step-00000031.h5");
+    /* a learned theta is not exchanged unseen */
+    run("$TRAIN tiny.ini --quiet run.name=trunk train.steps=30 theta.scope=head --overwrite");
+    expect_told(2, "train.freeze = theta keeps it",
+                "$TRAIN tiny.ini run.name=x theta.learn=no " BRANCH);
+    expect_told(4, "theta.scope is coarser than that of the trunk",
+                "$TRAIN tiny.ini run.name=x theta.scope=layer " BRANCH);
+    run("$TRAIN tiny.ini --quiet run.name=layers train.steps=30");
+    expect_told(4, "theta.scope is coarser than that of the trunk",
+                "$TRAIN tiny.ini run.name=x theta.scope=model train.trunk=runs/layers");
+    run("$TRAIN tiny.ini --quiet run.name=heads train.steps=30 theta.head_scale=yes");
+    expect_told(2, "theta.head_scale = no would replace them by 1",
+                "$TRAIN tiny.ini run.name=x train.trunk=runs/heads");
+    expect_exit(w, 4, "$TRAIN tiny.ini run.name=x train.trunk=none.h5");
+    ck_assert(!exists("runs/x"));
+    run("$TRAIN tiny.ini run.name=kept theta.scope=head train.freeze=theta " BRANCH);
+    run("awk -F, '$1 == 40 { t[$2, $3, $4] = $5 } $1 == 60 { n++; if (t[$2, $3, $4] != $5) bad = 1 "
+        "} END { exit bad || !n }' runs/kept/theta.csv");
 }
-
-TEST(a_branch_does_not_replace_its_trunk)
-{
-    run(TRUNK);
-    expect_told(2, "is a checkpoint of this run: choose another run.name",
-                "$TRAIN tiny.ini theta.learn=no run.name=trunk train.trunk=runs/trunk --overwrite");
-    run("$TRAIN runs/trunk/config.ini --eval");
-}
-
-/* ---- refusals ---- */
 
 static const struct {
     const char *arguments, *says;
@@ -165,31 +144,11 @@ static const struct {
     {"tiny.ini sweep.trunk=30", "sweep.trunk has no branches"},
 };
 
-TEST_ROWS(what_a_branch_cannot_be_is_refused, 0, sizeof refusals / sizeof *refusals)
+TEST_ROWS(what_a_branch_cannot_be_is_refused, 0, ROWS(refusals))
 {
     write_sweep();
     write_file("v.ini", "[variant trunk]\ntheta.learn = yes\n");
     run(TRUNK);
     expect_told(2, refusals[_i].says, "$TRAIN run.name=x %s", refusals[_i].arguments);
     ck_assert(!exists("runs/x"));
-}
-
-TEST(a_learned_theta_is_not_exchanged_unseen)
-{
-    run("$TRAIN tiny.ini --quiet run.name=trunk train.steps=30 theta.scope=head");
-    expect_told(2, "train.freeze = theta keeps it",
-                "$TRAIN tiny.ini run.name=x theta.learn=no " BRANCH);
-    expect_told(4, "theta.scope is coarser than that of the trunk",
-                "$TRAIN tiny.ini run.name=x theta.scope=layer " BRANCH);
-    run("$TRAIN tiny.ini --quiet run.name=layers train.steps=30");
-    expect_told(4, "theta.scope is coarser than that of the trunk",
-                "$TRAIN tiny.ini run.name=x theta.scope=model train.trunk=runs/layers");
-    run("$TRAIN tiny.ini --quiet run.name=heads train.steps=30 theta.head_scale=yes");
-    expect_told(2, "theta.head_scale = no would replace them by 1",
-                "$TRAIN tiny.ini run.name=x train.trunk=runs/heads");
-    expect_exit(w, 4, "$TRAIN tiny.ini run.name=x train.trunk=none.h5");
-    ck_assert(!exists("runs/x"));
-    run("$TRAIN tiny.ini run.name=kept theta.scope=head train.freeze=theta " BRANCH);
-    run("awk -F, '$1 == 40 { t[$2, $3, $4] = $5 } $1 == 60 { n++; if (t[$2, $3, $4] != $5) bad = 1 "
-        "} END { exit bad || !n }' runs/kept/theta.csv");
 }

@@ -1,5 +1,4 @@
-/* docs/run-folder.md against the tables that runs write: each column of theirs is on the page, and
- * each of the page is in one of theirs. */
+/* docs/run-folder.md against the tables that runs write: both have the same columns. */
 
 #include "train_program.h"
 
@@ -45,8 +44,7 @@ static void add_all(const char *file, const char *names)
         add(file, name);
 }
 
-/* Reads rows "| `FILE.csv`, ... | `COLUMN`, ... |" and, of the results, "| `NAME`, ... |" below
- * their heading. */
+/* Reads rows "| `FILE.csv`, ... | `COLUMN`, ... |" and, of the results, "| `NAME`, ... |". */
 static void read_page(void)
 {
     char *page = read_file(path), *line = strtok(page, "\n");
@@ -102,16 +100,10 @@ static void expect_columns(const char *folder, const char *file)
 /* Every table in the folder of a run or a sweep, but not in those below. */
 static void expect_tables(const char *folder)
 {
-    char file[NAME_SIZE];
     run("cd %s && ls *.csv", folder);
-    char *list = rt_alloc(strlen(w->out) + 1, 1);
-    ck_assert_ptr_nonnull(list);
-    strcpy(list, w->out);
-    for (const char *at = list; *at; at += strlen(file) + 1) {
-        snprintf(file, sizeof file, "%.*s", (int)strcspn(at, "\n"), at);
+    char *list = owned(strdup(w->out), free);
+    for (char *file = strtok(list, "\n"); file; file = strtok(NULL, "\n"))
         expect_columns(folder, file);
-    }
-    rt_free(list);
 }
 
 #define SHORT "$TRAIN tiny.ini --quiet train.steps=20 optimizer.schedule_steps=20 "
@@ -123,22 +115,21 @@ TEST(the_page_has_every_column_that_runs_write)
     read_page();
     run(SHORT "run.name=theta theta.init=perturbed theta.tolerances=yes theta.cutoffs=yes "
               "train.eval_lengths=16 train.eval_batches=1 && $TRAIN runs/theta/config.ini --quiet "
-              "--resume train.steps=40 optimizer.schedule_steps=40");
-    run("yes 'a line' | head -c 4000 >text.txt; " SHORT
-        "run.name=text theta.learn=no data.task=text data.vocab=32 data.file=text.txt "
-        "data.objective=lm model.causal=yes train.eval_every=5 train.patience=2");
+              "--resume train.steps=40 optimizer.schedule_steps=40 && yes 'a line' | head -c 4000 "
+              ">text.txt; " SHORT
+              "run.name=text theta.learn=no data.task=text data.vocab=32 data.file=text.txt "
+              "data.objective=lm model.causal=yes train.eval_every=5 train.patience=2");
     run("printf 'text\\tlabel\\na\\tb\\nc\\td\\n' >rows.tsv; " SHORT
         "run.name=rows theta.learn=no data.task=classify data.vocab=32 data.file=rows.tsv "
-        "data.eval_fraction=0");
-    run("$TRAIN tiny.ini --quiet run.name=diverged optimizer.lr=10 optimizer.warmup_steps=60 && "
-        "$TRAIN tiny.ini --quiet run.name=best optimizer.lr=10 optimizer.warmup_steps=60 "
-        "train.steps=100 train.patience=3");
+        "data.eval_fraction=0 && $TRAIN tiny.ini --quiet run.name=diverged optimizer.lr=10 "
+        "optimizer.warmup_steps=60 && $TRAIN tiny.ini --quiet run.name=best optimizer.lr=10 "
+        "optimizer.warmup_steps=60 train.steps=100 train.patience=3");
     run("printf '[variant a]\\nmodel.layers = 1\\n' >>tiny.ini; " SHORT
         "run.name=sweep sweep.run.seed=1 sweep.model.dim=8,16 && " SHORT
         "run.name=sweep sweep.run.seed=1,2 sweep.model.dim=8,16 --resume");
     static const char *const folders[] = {"runs/theta",    "runs/text", "runs/rows",
                                           "runs/diverged", "runs/best", "runs/sweep"};
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+    for (int i = 0; i < ROWS(folders); i++)
         expect_tables(folders[i]);
     for (int i = 0; i < count; i++)
         ck_assert_msg(entries[i].written, "no run writes %s of %s, which is in docs/run-folder.md",

@@ -2,8 +2,6 @@
 
 #include "train_program.h"
 
-#include <math.h>
-
 static void make_files(void)
 {
     run("awk 'BEGIN { print \"text\\tlabel\"; for (i = 0; i < 60; i++) print "
@@ -22,11 +20,12 @@ static void make_files(void)
 #define LM    C_INI TEXT "model.kind=decoder "
 #define MLM   C_INI TEXT
 
-/* Numbers of row `row` of a table, counted from 1 below its heading. */
-static int read_row(const char *table, int row, double *to, int most)
+/* Reads numbers of row `row` of what was printed, counted from 1 below its heading. */
+static int read_row(int row, double *to, int most)
 {
     int count = 0;
     char *end;
+    const char *table = w->out;
     for (; row > 0; row--) {
         table = strchr(table, '\n');
         ck_assert_ptr_nonnull(table++);
@@ -39,8 +38,6 @@ static int read_row(const char *table, int row, double *to, int most)
     }
     return count;
 }
-
-/* ---- vectors ---- */
 
 SUITE(PROGRAM_OPTIONS, .prepare = make_files)
 
@@ -56,55 +53,40 @@ TEST_ROWS(each_line_has_a_vector_that_it_has_alone, 0, 4)
     run("%s --embed lines.txt --threads 3 | cmp - all", models[_i]);
 }
 
-/* The mean of one token is that token; a token of a causal model does not know those behind it. */
-TEST(pooling_takes_the_first_the_last_or_the_mean)
+/* The mean of one token is that token. Layer 0 are the embeddings, the same at every place. */
+TEST(pooling_takes_the_first_the_last_or_the_mean_of_a_layer)
 {
+#define BARE LM "data.begin=none "
     double first[16] = {0}, longer[16] = {0}, last[16] = {0}, mean[16] = {0}, one[16] = {0};
-    run(LM "data.begin=none");
-    run("printf 'ab\\nabcd\\na\\nb\\n' >ab.txt");
-    run(LM "data.begin=none --embed ab.txt --pool first");
-    ck_assert_int_eq(read_row(w->out, 1, first, 16), 16);
-    read_row(w->out, 2, longer, 16);
-    read_row(w->out, 3, one, 16);
-    run(LM "data.begin=none --embed ab.txt --pool last");
-    read_row(w->out, 1, last, 16);
-    run(LM "data.begin=none --embed ab.txt");
-    read_row(w->out, 1, mean, 16);
+    run(BARE "&& printf 'ab\\nabcd\\na\\nb\\n' >ab.txt && printf 'aba\\n' >aba.txt");
+    run(BARE "--embed ab.txt --pool first");
+    ck_assert_int_eq(read_row(1, first, 16), 16);
+    read_row(2, longer, 16);
+    read_row(3, one, 16);
+    run(BARE "--embed ab.txt --pool last");
+    read_row(1, last, 16);
+    run(BARE "--embed ab.txt");
+    read_row(1, mean, 16);
     for (int i = 0; i < 16; i++) {
         ck_assert_double_eq_tol(first[i], longer[i], 1e-5);
         ck_assert_double_eq_tol(first[i], one[i], 1e-5);
         ck_assert_double_eq_tol(mean[i], (first[i] + last[i]) / 2, 1e-5);
     }
     ck_assert_double_gt(fabs(first[0] - last[0]) + fabs(first[1] - last[1]), 1e-3);
-}
-
-/* Layer 0 are the embeddings: of the same token the same at every place. */
-TEST(a_layer_is_chosen)
-{
-    double first[16] = {0}, last[16] = {0};
-    run(LM "data.begin=none");
-    run("printf 'aba\\n' >aba.txt");
-    run(LM "data.begin=none --embed aba.txt --layer 0 --pool first");
-    read_row(w->out, 1, first, 16);
-    run(LM "data.begin=none --embed aba.txt --layer 0 --pool last");
-    read_row(w->out, 1, last, 16);
+    run(BARE "--embed aba.txt --layer 0 --pool first");
+    read_row(1, first, 16);
+    run(BARE "--embed aba.txt --layer 0 --pool last");
+    read_row(1, last, 16);
     for (int i = 0; i < 16; i++)
         ck_assert_double_eq_tol(first[i], last[i], 1e-7);
-    run(LM "data.begin=none --embed aba.txt --layer 2 >two");
-    run(LM "data.begin=none --embed aba.txt | cmp - two");
-    expect_exit(w, 1, LM "data.begin=none --embed aba.txt --layer 1 | cmp -s - two");
+    run(BARE "--embed aba.txt --layer 2 >two; " BARE "--embed aba.txt | cmp - two");
+    expect_exit(w, 1, BARE "--embed aba.txt --layer 1 | cmp -s - two");
+    expect_told(2, "--layer 3: the model has layers 1 to 2, and 0 for the",
+                BARE "--embed lines.txt --layer 3");
 }
 
-TEST(vectors_are_a_dataset_of_hdf5)
-{
-    run(C_INI);
-    expect_printed("embeddings: v.h5\n", C_INI "--embed lines.txt --output v.h5");
-    run("h5dump -H v.h5 || exit 0; h5dump -H v.h5 | grep -F '( 3, 16 ) / ( 3, 16 )'");
-    run("cp v.h5 old.h5; " C_INI "--embed lines.txt --output v.h5 --overwrite; cmp v.h5 old.h5");
-}
-
-/* A header of 128 bytes (version 1.0 of the format), then the numbers of the CSV. */
-TEST(vectors_are_an_array_of_numpy)
+/* A header of 128 bytes (version 1.0 of the format), then the numbers of the CSV; or HDF5. */
+TEST(vectors_are_an_array_of_numpy_or_a_dataset_of_hdf5)
 {
     enum { LINES = 3, DIM = 16, HEADER = 128 };
     static const char description[] =
@@ -112,6 +94,9 @@ TEST(vectors_are_an_array_of_numpy)
     float vectors[LINES * DIM];
     char header[HEADER + 1] = "";
     run(C_INI);
+    expect_printed("embeddings: v.h5\n", C_INI "--embed lines.txt --output v.h5");
+    run("h5dump -H v.h5 || exit 0; h5dump -H v.h5 | grep -F '( 3, 16 ) / ( 3, 16 )'");
+    run("cp v.h5 old.h5; " C_INI "--embed lines.txt --output v.h5 --overwrite; cmp v.h5 old.h5");
     expect_printed("embeddings: v.npy\n", C_INI "--embed lines.txt --output v.npy");
     FILE *file = fopen("v.npy", "rb");
     ck_assert_ptr_nonnull(file);
@@ -125,13 +110,12 @@ TEST(vectors_are_an_array_of_numpy)
     run(C_INI "--embed lines.txt");
     for (int line = 0; line < LINES; line++) {
         double row[DIM];
-        ck_assert_int_eq(read_row(w->out, line + 1, row, DIM), DIM);
+        ck_assert_int_eq(read_row(line + 1, row, DIM), DIM);
         for (int i = 0; i < DIM; i++)
             ck_assert_double_eq_tol((double)vectors[line * DIM + i], row[i], 1e-7);
     }
 }
 
-/* A checkpoint, whether the command reads it or not. */
 TEST(vectors_replace_a_file_with_overwrite_alone)
 {
     run(C_INI "train.keep=2 train.checkpoint_every=1");
@@ -167,39 +151,24 @@ TEST_ROWS(a_line_without_tokens_is_refused, 0, 2)
                 "%s --embed nowhere.txt", models[_i]);
 }
 
-TEST(a_layer_that_the_model_lacks_is_refused)
-{
-    run(C_INI);
-    expect_told(2, "--layer 3: the model has layers 1 to 2, and 0 for the",
-                C_INI "--embed lines.txt --layer 3");
-}
-
-/* ---- lines of an evaluation ---- */
-
 TEST(each_labelled_line_has_its_loss)
 {
     double sum = 0, row[2] = {0};
-    char *eval;
     run(C_INI);
     run(C_INI "--eval --per-line");
     ck_assert_int_eq(strncmp(w->out, "line,loss,label,predicted\n2,", 28), 0);
-    expect_text(w->out, "\n4,"); /* an empty line is none */
-    expect_text(w->out, "\n5,");
+    expect_text(w->out, "\n4,", "\n5,"); /* an empty line is none */
     for (int i = 1; i <= 3; i++) {
-        read_row(w->out, i, row, 2);
+        read_row(i, row, 2);
         sum += row[1];
     }
-    run(C_INI "--eval | grep '^eval: '");
-    eval = strstr(w->out, "loss ");
-    ck_assert_double_eq_tol(strtod(eval + 5, NULL), sum / 3, 1e-4);
-}
-
-TEST(each_tag_has_the_line_of_its_token)
-{
-    run(C_INI "data.task=tag data.file=tags.tsv data.eval_file=tags.tsv");
+    run(C_INI "--eval");
+    ck_assert_double_eq_tol(number_behind(w->out, "eval: loss "), sum / 3, 1e-4);
+    /* each tag has the line of its token */
+#define TAGS C_INI "data.task=tag data.file=tags.tsv data.eval_file=tags.tsv "
+    run(TAGS "--overwrite");
     expect_output("line,label 1,X 2,O 4,X 5,O 6,X ",
-                  C_INI "data.task=tag data.file=tags.tsv data.eval_file=tags.tsv --eval "
-                        "--per-line | cut -d, -f1,3 | tr '\\n' ' '");
+                  TAGS "--eval --per-line | cut -d, -f1,3 | tr '\\n' ' '");
 }
 
 /* exp of the negative losses are probabilities: those of all second tokens sum to 1 for lm; a
@@ -213,9 +182,9 @@ TEST_ROWS(each_line_of_a_text_has_its_loss, 0, 2)
     run("$TRAIN runs/c/config.ini --quiet --eval --per-line data.eval_file=u.txt");
     ck_assert_int_eq(strncmp(w->out, "line,loss,tokens\n1,", 19), 0);
     expect_text(w->out, "\n2,,0\n3,");
-    read_row(w->out, 1, row, 3);
+    read_row(1, row, 3);
     ck_assert(row[1] > 0 && row[2] == 2);
-    read_row(w->out, 3, row, 3);
+    read_row(3, row, 3);
     ck_assert(row[1] > 0 && row[2] == 4);
     expect_told(2, "--per-line evaluates the lines of one text: give data.eval_file=FILE",
                 "$TRAIN runs/c/config.ini --eval --per-line");

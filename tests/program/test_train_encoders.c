@@ -1,9 +1,6 @@
-/* Encoders as ModernBERT and ESM-2 are built, through the program: trained, written as a folder of
- * Hugging Face, and used from there. */
+/* Encoders as ModernBERT and ESM-2: trained, exported to Hugging Face, and used from there. */
 
 #include "train_program.h"
-
-#include <math.h>
 
 #define BPE      TEST_SOURCES "/fixtures/bpe/modernbert/tokenizer.json"
 #define RESIDUES TEST_SOURCES "/fixtures/residue/vocab.txt"
@@ -32,8 +29,6 @@ static void make_folders(const char *name)
     run("test %d = 0 || cp " BPE " foreign/", *name == 'b');
 }
 
-/* ---- masks ---- */
-
 SUITE(PROGRAM_OPTIONS, .prepare = make_files)
 
 TEST_ROWS(masks_are_filled_between_the_tokens_around_a_text, 0, 2)
@@ -59,15 +54,10 @@ TEST(a_mask_of_a_protein_has_two_spellings)
                 "$TRAIN --checkpoint foreign --predict 'MKxy<mask>' >/dev/null");
     expect_told(2, "the text must have a [MASK] to fill",
                 "$TRAIN --checkpoint foreign --predict MKT");
-}
-
-/* Both see the token that the tokenizer puts behind a protein, and count special tokens. */
-TEST(a_line_of_one_residue_has_the_loss_of_its_mask)
-{
+    /* both see the token that the tokenizer puts behind a protein, and count special tokens */
     char token[8];
     double probability, loss;
     int tokens;
-    make_folders("esm");
     run("$TRAIN --checkpoint foreign --predict '<mask>' --jsonl");
     const char *answer = strstr(w->out, "\"masks\"");
     ck_assert_msg(answer &&
@@ -85,17 +75,6 @@ TEST(a_line_of_one_residue_has_the_loss_of_its_mask)
 #define SET_MASK(id)                                                                               \
     "sed -i 's/\"mask_token_id\": [0-9]*/\"mask_token_id\": " id "/' foreign/config.json; "
 
-TEST(the_mask_of_token_ids_is_that_of_config_json)
-{
-    make_folders("esm");
-    run("rm foreign/vocab.txt; " SET_MASK(
-        "7") "$TRAIN --checkpoint foreign --export out; grep '\"mask_token_id\": 7' "
-             "out/config.json; $TRAIN --checkpoint foreign --print-config | grep -x 'mask_id = 7'");
-    expect_told(
-        4, "config.json: mask_token_id is 0, the id of padding where the folder has no vocabulary",
-        SET_MASK("0") "$TRAIN --checkpoint foreign --print-config");
-}
-
 TEST(a_mask_that_the_vocabulary_contradicts_is_told)
 {
     make_folders("esm");
@@ -103,11 +82,22 @@ TEST(a_mask_that_the_vocabulary_contradicts_is_told)
                 SET_MASK("7") "$TRAIN --checkpoint foreign --predict 'M<mask>'");
     expect_text(w->err, "; make them equal: with token_dropout = true the model depends on both");
     expect_told(0, "; rotor uses that of the vocabulary",
-                "sed -i 's/\"token_dropout\": true/\"token_dropout\": false/' foreign/config.json; "
+                "sed 's/\"token_dropout\": true/\"token_dropout\": false/' -i foreign/config.json; "
                 "$TRAIN --checkpoint foreign --predict 'M<mask>'");
 }
 
-/* ---- vectors and labels ---- */
+TEST(the_mask_of_token_ids_is_that_of_config_json)
+{
+    make_folders("esm");
+    expect_told(2, "data.vocab_file must name a vocab.txt of ESM for data.level = residue",
+                "$TRAIN esm.ini --check data.vocab_file=");
+    run("rm foreign/vocab.txt; " SET_MASK(
+        "7") "$TRAIN --checkpoint foreign --export out; grep '\"mask_token_id\": 7' "
+             "out/config.json; $TRAIN --checkpoint foreign --print-config | grep -x 'mask_id = 7'");
+    expect_told(
+        4, "config.json: mask_token_id is 0, the id of padding where the folder has no vocabulary",
+        SET_MASK("0") "$TRAIN --checkpoint foreign --print-config");
+}
 
 TEST_ROWS(a_folder_makes_vectors_and_learns_labels, 0, 2)
 {
@@ -124,26 +114,4 @@ TEST_ROWS(a_folder_makes_vectors_and_learns_labels, 0, 2)
         "run.name=labels && $TRAIN --checkpoint runs/labels --export labels && grep -q %s "
         "labels/config.json && $TRAIN --checkpoint labels --predict MKTA",
         classes[_i]);
-    expect_told(2,
-                "model.kind = roformer cannot be exported: a Llama of llama.cpp has the layers of "
-                "a decoder",
-                "$TRAIN --checkpoint foreign --export model.gguf");
-}
-
-/* ---- what is refused ---- */
-
-TEST(a_folder_that_is_no_encoder_is_refused_by_its_key)
-{
-    make_folders("esm");
-    expect_told(
-        4, "position_embedding_type must be rotary: rotor reads ESM-2, not ESM-1; got 'absolute'",
-        "sed -i 's/\"rotary\"/\"absolute\"/' foreign/config.json; $TRAIN --checkpoint foreign "
-        "--predict 'M<mask>'");
-    expect_told(2, "data.vocab_file must name a vocab.txt of ESM for data.level = residue",
-                "$TRAIN esm.ini --check data.vocab_file=");
-    expect_told(2,
-                "model.window = 4 with model.causal = no needs model.kind = roformer: the window "
-                "of a decoder lies behind a token",
-                "$TRAIN bert.ini --check model.kind=decoder model.causal=no data.objective=mlm "
-                "model.bias=none model.first_norm=yes");
 }

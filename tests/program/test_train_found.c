@@ -1,9 +1,7 @@
-/* Model of --eval, --predict, --decay and --print-config: that of a configuration's run, of a run
- * folder, or of a checkpoint. */
+/* Model of --eval, --predict, --decay and --print-config: by configuration, folder or file. */
 
 #include "train_program.h"
 
-/* The line of the evaluation in what was printed last. */
 static void expect_eval_line(const char *expected)
 {
     ck_assert_str_eq(line_of(w->out, "eval: "), expected);
@@ -13,27 +11,23 @@ SUITE(PROGRAM_OPTIONS)
 
 TEST(a_run_is_evaluated_as_it_was_trained)
 {
-    run("$TRAIN tiny.ini run.name=mine model.dim=24 data.task=reverse train.steps=20");
+#define MINE "$TRAIN tiny.ini run.name=mine "
+    run(MINE "model.dim=24 data.task=reverse train.steps=20");
     const char *trained = line_of(w->out, "eval: ");
-    run("$TRAIN tiny.ini run.name=mine --eval");
+    run(MINE "--eval");
     expect_eval_line(trained);
     expect_text(
         w->err,
         "train: using the configuration of the run, which differs from tiny.ini:\nmodel.dim: the "
         "run has '24', now it is '16'\ndata.task: the run has 'reverse', now it is 'copy'\n");
-    expect_untold("holds", "$TRAIN tiny.ini run.name=mine --eval --quiet");
-    expect_untold("holds", "$TRAIN tiny.ini run.name=mine --eval model.dim=24 data.task=reverse");
-}
-
-TEST(the_command_line_changes_what_can_be_changed)
-{
-    run("$TRAIN tiny.ini run.name=mine model.dim=24 train.steps=20");
-    expect_printed("(8 sequences, 40 labels)",
-                   "$TRAIN tiny.ini run.name=mine --eval train.eval_batches=1");
+    expect_untold("holds", MINE "--eval --quiet");
+    expect_untold("holds", MINE "--eval model.dim=24 data.task=reverse");
+    /* the command line changes what can be changed */
+    expect_printed("(8 sequences, 40 labels)", MINE "--eval train.eval_batches=1");
     expect_told(2,
                 "command line: model.dim = 16 cannot be changed here: the trained model has 24\n",
-                "$TRAIN tiny.ini run.name=mine --eval model.dim=16");
-    expect_exit(w, 2, "$TRAIN tiny.ini run.name=mine --eval model.heads=4 model.dim=30");
+                MINE "--eval model.dim=16");
+    expect_exit(w, 2, MINE "--eval model.heads=4 model.dim=30");
     expect_told(2,
                 "command line: model.heads = 5 cannot be changed here: the trained model has 2\n",
                 "$TRAIN --checkpoint runs/mine --eval model.heads=5");
@@ -59,30 +53,18 @@ TEST(a_configuration_in_the_folder_of_a_run_is_that_run)
     expect_told(2, "far/moved already holds a run", "$TRAIN far/moved/config.ini");
 }
 
-TEST(a_run_needs_no_name_in_its_configuration)
-{
-    run("$TRAIN tiny.ini train.steps=20 && sed -i '/^name =/d' runs/tiny/config.ini");
-    expect_printed("checkpoint: runs/tiny/checkpoints/step-00000020.h5, step 20\n",
-                   "$TRAIN runs/tiny/config.ini --eval");
-}
-
-/* A folder whose name no key could have is reported as before. */
-TEST_ROWS(a_run_may_lie_in_a_folder_of_any_name, 0, 3)
+TEST(a_run_may_lie_in_a_folder_of_any_name)
 {
     NEEDS_PROGRAM("gnuplot");
     static const char *const names[] = {"t #2", "-t", "t ;x"};
-    run("$TRAIN tiny.ini train.steps=20");
-    run("cp -r runs/tiny './%s' && ROTOR_NO_REPORT=1 $TRAIN --report './%s'", names[_i], names[_i]);
-    run("$TRAIN --checkpoint './%s' --eval", names[_i]);
-}
-
-TEST_ROWS(a_damaged_checkpoint_is_told_of, 0, 3)
-{
-    static const char *const commands[] = {"--eval", "--decay", "--print-config"};
-    run("$TRAIN tiny.ini train.steps=40");
-    run("echo broken >runs/tiny/checkpoints/step-00000040.h5");
-    expect_told(0, "step-00000040.h5: ", "$TRAIN --checkpoint runs/tiny %s", commands[_i]);
-    expect_text(w->err, "falling back to step-00000020.h5");
+    run("$TRAIN tiny.ini train.steps=20 && sed -i '/^name =/d' runs/tiny/config.ini");
+    expect_printed("checkpoint: runs/tiny/checkpoints/step-00000020.h5, step 20\n",
+                   "$TRAIN runs/tiny/config.ini --eval");
+    for (int i = 0; i < ROWS(names); i++) {
+        run("cp -r runs/tiny './%s' && ROTOR_NO_REPORT=1 $TRAIN --report './%s'", names[i],
+            names[i]);
+        run("$TRAIN --checkpoint './%s' --eval", names[i]);
+    }
 }
 
 /* 1e-50 is 0 in float: the configuration of the run is none there, its model is. */
@@ -95,37 +77,48 @@ TEST(a_configuration_of_double_does_not_stand_in_the_way_of_float)
     expect_exit(w, 4, "$TRAIN --eval --checkpoint runs/tiny");
 }
 
-TEST(a_name_on_the_command_line_makes_another_run_beside_it)
-{
-    run("$TRAIN tiny.ini run.dir=far run.name=one train.steps=1");
-    expect_printed("\nrun: far/two\n", "$TRAIN far/one/config.ini run.name=two");
-    expect_printed("\nrun: near/one\n", "$TRAIN far/one/config.ini run.dir=near");
-}
-
 TEST(a_config_ini_without_checkpoints_is_one_like_any_other)
 {
+    static const char *const rows[][2] = {
+        {"$TRAIN here/config.ini train.steps=1", "runs/config"},
+        {"$TRAIN config.ini train.steps=1 --overwrite", "runs/config"},
+        {"touch here/checkpoints && $TRAIN here/config.ini --overwrite train.steps=1",
+         "runs/config"},
+        {"rm here/checkpoints && mkdir here/checkpoints && cp tiny.ini here/tiny.ini && $TRAIN "
+         "here/tiny.ini train.steps=1",
+         "runs/tiny"},
+        /* a name on the command line makes another run beside it */
+        {"$TRAIN tiny.ini run.dir=far run.name=one train.steps=1", "far/one"},
+        {"$TRAIN far/one/config.ini run.name=two", "far/two"},
+        {"$TRAIN far/one/config.ini run.dir=near", "near/one"}};
     run("mkdir here && cp tiny.ini here/config.ini && cp tiny.ini config.ini");
-    expect_printed("\nrun: runs/config\n", "$TRAIN here/config.ini train.steps=1");
-    expect_printed("\nrun: runs/config\n", "$TRAIN config.ini train.steps=1 --overwrite");
-    expect_printed("\nrun: runs/config\n",
-                   "touch here/checkpoints && $TRAIN here/config.ini --overwrite train.steps=1");
-    expect_printed("\nrun: runs/tiny\n",
-                   "rm here/checkpoints && mkdir here/checkpoints && cp tiny.ini here/tiny.ini && "
-                   "$TRAIN here/tiny.ini train.steps=1");
+    for (int i = 0; i < ROWS(rows); i++)
+        expect_printed(lasting("\nrun: %s\n", rows[i][1]), "%s", rows[i][0]);
+    /* what adam used is that of the training */
+    run("$TRAIN tiny.ini train.steps=20 --overwrite");
+    const char *trained = line_of(w->out, "    1   all    3 ");
+    static const char *const ways[] = {"tiny.ini", "tiny.ini --checkpoint runs/tiny",
+                                       "--checkpoint runs/tiny"};
+    for (int i = 0; i < ROWS(ways); i++) {
+        run("$TRAIN %s --eval optimizer.lr=7", ways[i]);
+        ck_assert_str_eq(line_of(w->out, "    1   all    3 "), trained);
+    }
 }
 
-TEST_ROWS(a_checkpoint_knows_its_configuration, 0, 4)
+TEST(a_checkpoint_knows_its_configuration)
 {
     static const char *const names[] = {"runs/mine/checkpoints/step-00000020.h5",
                                         "runs/mine/checkpoints", "runs/mine", "runs/mine/"};
     run("$TRAIN tiny.ini run.name=mine model.dim=24 train.steps=20");
     const char *trained = line_of(w->out, "eval: ");
-    run("$TRAIN --checkpoint %s --eval", names[_i]);
-    expect_eval_line(trained);
-    expect_text(w->out, "step-00000020.h5, step 20\n");
-    expect_printed("\ndim = 24\n", "$TRAIN --checkpoint %s --print-config", names[_i]);
-    expect_output("r,C,C_layer_0,C_layer_1\n", "$TRAIN --checkpoint %s --decay | head -n 1",
-                  names[_i]);
+    for (int i = 0; i < ROWS(names); i++) {
+        run("$TRAIN --checkpoint %s --eval", names[i]);
+        expect_eval_line(trained);
+        expect_text(w->out, "step-00000020.h5, step 20\n");
+        expect_printed("\ndim = 24\n", "$TRAIN --checkpoint %s --print-config", names[i]);
+        expect_output("r,C,C_layer_0,C_layer_1\n", "$TRAIN --checkpoint %s --decay | head -n 1",
+                      names[i]);
+    }
 }
 
 TEST(the_best_is_that_of_the_best_evaluation)
@@ -154,8 +147,8 @@ TEST(a_run_with_patience_is_used_at_its_best_evaluation)
     const char *last = lasting("%s", w->out);
     ck_assert_msg(strcmp(best, last) != 0, "the test needs a run that becomes worse");
     expect_printed(best, "$TRAIN tiny.ini --eval");
-    expect_text(w->err, "using the best evaluation, of step ");
-    expect_text(w->err, ", since train.patience is set; --last uses the newest, of step ");
+    expect_text(w->err, "using the best evaluation, of step ",
+                ", since train.patience is set; --last uses the newest, of step ");
     expect_printed(best, "$TRAIN --checkpoint runs/tiny --eval --quiet");
     expect_no_text(w->err, "--last");
     expect_printed(last, "$TRAIN --checkpoint runs/tiny --eval --last");
@@ -164,20 +157,6 @@ TEST(a_run_with_patience_is_used_at_its_best_evaluation)
     expect_told(2, "--last needs --eval, ", "$TRAIN tiny.ini --last");
 }
 
-/* Drift in shares of what Adam could have done is about the training, whatever is passed. */
-TEST(what_adam_used_is_that_of_the_training)
-{
-    run("$TRAIN tiny.ini train.steps=20");
-    const char *trained = line_of(w->out, "    1   all    3 ");
-    static const char *const ways[] = {"tiny.ini", "tiny.ini --checkpoint runs/tiny",
-                                       "--checkpoint runs/tiny"};
-    for (int i = 0; i < ROWS(ways); i++) {
-        run("$TRAIN %s --eval optimizer.lr=7", ways[i]);
-        ck_assert_str_eq(line_of(w->out, "    1   all    3 "), trained);
-    }
-}
-
-/* Theta of another length would be that of no scaling. */
 TEST(a_model_stays_as_it_was_trained_at_any_length)
 {
     static const char run[] = "$TRAIN tiny.ini --quiet theta.learn=no model.kind=decoder "

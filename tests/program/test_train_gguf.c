@@ -1,5 +1,4 @@
-/* `train --export FILE.gguf`: what is written, and what is refused. What llama.cpp makes of it is
- * for scripts/check llama. */
+/* `train --export FILE.gguf`: contents and refusals. scripts/check llama runs llama.cpp on it. */
 
 #include "train_program.h"
 
@@ -38,39 +37,42 @@ static const unsigned char *behind(const unsigned char *bytes, size_t size, cons
     return found;
 }
 
+/* Returns the number of so many bytes at a distance behind a text that must be there. */
+static uint64_t number_in(const unsigned char *bytes, size_t size, const char *text, int distance,
+                          int width)
+{
+    const unsigned char *at = behind(bytes, size, text);
+    ck_assert_msg(at != NULL, "there is no %s", text);
+    return number_at(at + distance, width);
+}
+
 SUITE(PROGRAM_OPTIONS)
 
 TEST(a_decoder_is_a_file_of_keys_and_tensors)
 {
     size_t size;
-    expect_exit(w, 0, DECODER "position.pairing=half");
-    expect_exit(w, 0, EXPORT "out.gguf");
+    run(DECODER "position.pairing=half && " EXPORT "out.gguf");
     const unsigned char *bytes = read_bytes("out.gguf", &size), *at;
     ck_assert_mem_eq(bytes, "GGUF\3\0\0\0", 8);
-    ck_assert_ptr_nonnull(at = behind(bytes, size, "llama.vocab_size"));
-    ck_assert_uint_eq(number_at(at, 4), 4); /* a uint32 */
-    ck_assert_uint_eq(number_at(at + 4, 4), 260);
-    ck_assert_ptr_nonnull(at = behind(bytes, size, "llama.context_length"));
-    ck_assert_uint_eq(number_at(at + 4, 4), 12); /* data.length */
+    ck_assert_uint_eq(number_in(bytes, size, "llama.vocab_size", 0, 4), 4); /* a uint32 */
+    ck_assert_uint_eq(number_in(bytes, size, "llama.vocab_size", 4, 4), 260);
+    ck_assert_uint_eq(number_in(bytes, size, "llama.context_length", 4, 4), 12); /* data.length */
+    ck_assert_uint_eq(number_in(bytes, size, "token_embd.weight", 0, 4), 2);
+    ck_assert_uint_eq(number_in(bytes, size, "token_embd.weight", 12, 8),
+                      260);                                                   /* last axis first */
+    ck_assert_uint_eq(number_in(bytes, size, "token_embd.weight", 20, 4), 0); /* F32 */
     ck_assert_ptr_nonnull(at = behind(bytes, size, "tokenizer.ggml.model"));
     ck_assert_mem_eq(at + 4, "\4\0\0\0\0\0\0\0gpt2", 12);
-    ck_assert_ptr_nonnull(at = behind(bytes, size, "token_embd.weight"));
-    ck_assert_uint_eq(number_at(at, 4), 2);
-    ck_assert_uint_eq(number_at(at + 12, 8), 260); /* the last axis is first */
-    ck_assert_uint_eq(number_at(at + 20, 4), 0);   /* F32 */
     ck_assert_ptr_null(behind(bytes, size, "rope_freqs.weight"));
     expect_message(2, "train: out.gguf: the file exists; give --overwrite to replace it\n",
                    EXPORT "out.gguf");
-    expect_exit(w, 0, EXPORT "out.gguf --overwrite --dtype f16");
+    run(EXPORT "out.gguf --overwrite --dtype f16");
     bytes = read_bytes("out.gguf", &size);
-    ck_assert_ptr_nonnull(at = behind(bytes, size, "token_embd.weight"));
-    ck_assert_uint_eq(number_at(at + 20, 4), 1); /* F16 */
-    ck_assert_ptr_nonnull(at = behind(bytes, size, "output_norm.weight"));
-    ck_assert_uint_eq(number_at(at + 12, 4), 0);
+    ck_assert_uint_eq(number_in(bytes, size, "token_embd.weight", 20, 4), 1); /* F16 */
+    ck_assert_uint_eq(number_in(bytes, size, "output_norm.weight", 12, 4), 0);
 }
 
-/* Where the numbers begin: at a multiple of 32 behind the last tensor's name, number of axes, axes,
- * type and place. */
+/* The numbers begin at a multiple of 32 behind the last tensor's name, axes, type and place. */
 static size_t header_of(const unsigned char *bytes, size_t size)
 {
     const unsigned char *factors = behind(bytes, size, "rope_freqs.weight");
@@ -96,14 +98,11 @@ static float number_of(const char *path, const char *tensor, int axes, size_t nu
 
 TEST(queries_are_interleaved_in_the_file)
 {
-    expect_exit(w, 0, DECODER "position.pairing=half model.heads=1");
-    expect_exit(w, 0, EXPORT "half.gguf");
-    expect_exit(w, 0,
-                DECODER "position.pairing=interleaved model.heads=1 "
-                        "run.name=other");
-    expect_exit(w, 0, "$TRAIN --quiet --checkpoint runs/other --export other.gguf");
-    /* Both models were drawn alike, and hardly move: of a head of 16, row 1
-     * of the file is row 8 of halves and row 1 of pairs; row 0 is the same. */
+    run(DECODER "position.pairing=half model.heads=1 && " EXPORT "half.gguf");
+    run(DECODER "position.pairing=interleaved model.heads=1 run.name=other");
+    run("$TRAIN --quiet --checkpoint runs/other --export other.gguf");
+    /* Both models start alike: of a head of 16, row 1 of the file is row 8 of halves, row 1 of
+     * pairs. */
     const size_t row = 16;
     ck_assert_float_eq_tol(number_of("half.gguf", "blk.0.attn_q.weight", 2, 0),
                            number_of("other.gguf", "blk.0.attn_q.weight", 2, 0), 1e-6F);
@@ -111,52 +110,41 @@ TEST(queries_are_interleaved_in_the_file)
                            number_of("other.gguf", "blk.0.attn_q.weight", 2, 8 * row), 1e-6F);
     ck_assert_float_eq_tol(number_of("half.gguf", "blk.0.attn_q.weight", 2, 2 * row),
                            number_of("other.gguf", "blk.0.attn_q.weight", 2, row), 1e-6F);
+    /* scaled frequencies are factors */
+    run(DECODER "position.scaling=linear position.scale=4 --overwrite && " EXPORT "out.gguf");
+    for (size_t i = 0; i < 2; i++)
+        ck_assert_float_eq_tol(number_of("out.gguf", "rope_freqs.weight", 1, i), 4, 1e-6F);
 }
 
 TEST(a_decoder_with_norms_of_queries_is_a_qwen3)
 {
     size_t size;
-    expect_exit(w, 0, DECODER "model.qk_norm=yes model.heads=1 position.pairing=half");
-    expect_exit(w, 0, EXPORT "out.gguf");
+    run(DECODER "model.qk_norm=yes model.heads=1 position.pairing=half && " EXPORT "out.gguf");
     const unsigned char *bytes = read_bytes("out.gguf", &size), *at;
     ck_assert_ptr_nonnull(at = behind(bytes, size, "general.architecture"));
     ck_assert_mem_eq(at + 4, "\5\0\0\0\0\0\0\0qwen3", 13);
-    ck_assert_ptr_nonnull(at = behind(bytes, size, "qwen3.rope.dimension_count"));
-    ck_assert_uint_eq(number_at(at + 4, 4), 16);
+    ck_assert_uint_eq(number_in(bytes, size, "qwen3.rope.dimension_count", 4, 4), 16);
     ck_assert_ptr_nonnull(behind(bytes, size, "qwen3.vocab_size"));
     ck_assert_ptr_null(behind(bytes, size, "llama.vocab_size"));
     ck_assert_ptr_nonnull(behind(bytes, size, "blk.0.attn_q_norm.weight"));
     ck_assert_ptr_nonnull(behind(bytes, size, "blk.0.attn_k_norm.weight"));
     /* Queries stand in halves, as in the model: a Llama of the same start has them interleaved. */
-    expect_exit(w, 0, DECODER "model.heads=1 position.pairing=half run.name=other");
-    expect_exit(w, 0, "$TRAIN --quiet --checkpoint runs/other --export other.gguf");
+    run(DECODER "model.heads=1 position.pairing=half run.name=other");
+    run("$TRAIN --quiet --checkpoint runs/other --export other.gguf");
     ck_assert_float_eq_tol(number_of("out.gguf", "blk.0.attn_q.weight", 2, 8 * 16),
                            number_of("other.gguf", "blk.0.attn_q.weight", 2, 16), 1e-6F);
 }
 
-TEST(scaled_frequencies_are_factors)
+TEST(a_file_that_may_not_grow_leaves_the_older_one)
 {
-    expect_exit(w, 0, DECODER "position.scaling=linear position.scale=4");
-    expect_exit(w, 0, EXPORT "out.gguf");
-    for (size_t i = 0; i < 2; i++)
-        ck_assert_float_eq_tol(number_of("out.gguf", "rope_freqs.weight", 1, i), 4, 1e-6F);
-}
-
-TEST(a_type_needs_a_file)
-{
-    expect_exit(w, 0, DECODER);
+    run(DECODER);
     expect_message(2, "train: --dtype needs --export FILE.gguf\n", EXPORT "out --dtype f16");
     expect_message(2, "train: --dtype must be f32 or f16; got 'q4'\n",
                    EXPORT "out.gguf --dtype q4");
-    ck_assert(!exists("out") && !exists("out.gguf"));
-}
-
-TEST(a_file_that_may_not_grow_leaves_the_older_one)
-{
-    expect_exit(w, 0, DECODER);
+    ck_assert(!exists("out"));
     expect_told(1, "out.gguf", "ulimit -f 8; " EXPORT "out.gguf");
     ck_assert(!exists("out.gguf") && !exists("out.gguf.tmp"));
-    expect_exit(w, 0, EXPORT "out.gguf; cp out.gguf older");
+    run(EXPORT "out.gguf; cp out.gguf older");
     expect_exit(w, 1, "ulimit -f 8; " EXPORT "out.gguf --overwrite --dtype f16");
     expect_same_files("out.gguf", "older");
     ck_assert(!exists("out.gguf.tmp"));

@@ -7,20 +7,16 @@ static void enter_with_files(void)
 {
     enter();
     setenv("HF", TEST_SOURCES "/fixtures/huggingface", 1);
-    expect_exit(w, 0,
-                "awk 'BEGIN { print \"text\\tlabel\"; for (i = 0; i < 200; i++) { "
-                "s = substr(\"a b d f a b d f\", 1 + 2 * (i %% 4), 1 + 2 * (i * 7 %% 4)); "
-                "print (i %% 2 ? \"y \" s : s) \"\\t\" (i %% 2 ? \"with\" : \"none\") } }' >c.tsv; "
-                "awk 'BEGIN { for (i = 0; i < 200; i++) { for (k = 0; k < 1 + i %% 5; k++) { "
-                "t = (i * 7 + k * 3) %% 4; print (t == 1 ? \"y\" : \"b\") \"\\t\" (t == 1 ? \"Y\" "
-                ": \"O\") } print \"\" } }' >t.tsv; for i in $(seq 300); do echo 'a b? d; f y'; "
-                "done >text.txt");
-    expect_exit(w, 0,
-                "printf '[data]\\ntask = classify\\nfile = c.tsv\\nlevel = wordpiece\\n"
-                "length = 12\\n[model]\\ndim = 24\\nheads = 3\\nffn_dim = 40\\n[optimizer]\\n"
-                "lr = 0.01\\nschedule_steps = 60\\n[train]\\nsteps = 60\\nbatch_size = 16\\n"
-                "eval_every = 20\\ncheckpoint_every = 20\\n"
-                "init_from = '$HF'/masked_lm/hf\\n' >c.ini");
+    run("awk 'BEGIN { print \"text\\tlabel\"; for (i = 0; i < 200; i++) { s = substr(\"a b d f a b "
+        "d f\", 1 + 2 * (i %% 4), 1 + 2 * (i * 7 %% 4)); print (i %% 2 ? \"y \" s : s) \"\\t\" (i "
+        "%% 2 ? \"with\" : \"none\") } }' >c.tsv; awk 'BEGIN { for (i = 0; i < 200; i++) { for (k "
+        "= 0; k < 1 + i %% 5; k++) { t = (i * 7 + k * 3) %% 4; print (t == 1 ? \"y\" : \"b\") "
+        "\"\\t\" (t == 1 ? \"Y\" : \"O\") } print \"\" } }' >t.tsv; for i in $(seq 300); do echo "
+        "'a b? d; f y'; done >text.txt");
+    run("printf '[data]\\ntask = classify\\nfile = c.tsv\\nlevel = wordpiece\\nlength = "
+        "12\\n[model]\\ndim = 24\\nheads = 3\\nffn_dim = 40\\n[optimizer]\\nlr = "
+        "0.01\\nschedule_steps = 60\\n[train]\\nsteps = 60\\nbatch_size = 16\\neval_every = "
+        "20\\ncheckpoint_every = 20\\ninit_from = '$HF'/masked_lm/hf\\n' >c.ini");
 }
 
 #define CLASSIFY "c.ini "
@@ -30,88 +26,71 @@ static void enter_with_files(void)
     CLASSIFY "data.task=text data.vocab=32 data.file=text.txt data.objective=lm model.causal=yes " \
              "train.init_from=$HF/causal_lm/hf "
 
-/* ---- a folder as it is ---- */
-
 SUITE(.setup = enter_with_files, .teardown = leave, .timeout = 300)
 
 /* Answers of transformers 5.23; special tokens are counted, but not shown. */
 TEST(a_folder_answers_as_in_transformers)
 {
+#define MASKED "--checkpoint $HF/masked_lm/hf "
     expect_output("a b l d\nmask 1: 'l' 0.450, 'y' 0.412, ',' 0.010, '-' 0.008, 'k' 0.006\n",
-                  "$TRAIN --checkpoint $HF/masked_lm/hf --predict 'a b [MASK] d'");
-    expect_output("a b h h . a h h . .\n",
-                  "$TRAIN --checkpoint $HF/causal_lm/hf --predict 'a b' --temperature 0 "
-                  "--tokens 8");
-}
-
-TEST(a_folder_is_evaluated_on_a_text)
-{
-    const char *line = evaluate("--checkpoint $HF/masked_lm/hf data.file=text.txt");
-    ck_assert_str_eq(evaluate("--checkpoint $HF/masked_lm/hf data.file=text.txt theta.learn=yes"),
-                     line);
-    expect_told(2, "--eval needs data: give data.file=FILE",
-                "$TRAIN --checkpoint $HF/masked_lm/hf --eval");
-    expect_exit(w, 2, "$TRAIN --checkpoint $HF/masked_lm/hf --eval --best");
-    expect_told(2, "--decay reads the learned theta of a checkpoint",
-                "$TRAIN --checkpoint $HF/masked_lm/hf --decay");
+                  "$TRAIN " MASKED "--predict 'a b [MASK] d'");
+    expect_output(
+        "a b h h . a h h . .\n",
+        "$TRAIN --checkpoint $HF/causal_lm/hf --predict 'a b' --temperature 0 --tokens 8");
+    const char *line = evaluate(MASKED "data.file=text.txt");
+    ck_assert_str_eq(evaluate(MASKED "data.file=text.txt theta.learn=yes"), line);
+    expect_told(2, "--eval needs data: give data.file=FILE", "$TRAIN " MASKED "--eval");
+    expect_exit(w, 2, "$TRAIN " MASKED "--eval --best");
+    expect_told(2, "--decay reads the learned theta of a checkpoint", "$TRAIN " MASKED "--decay");
 }
 
 TEST(without_a_vocabulary_ids_are_read_and_texts_refused)
 {
     expect_printed("eval: loss 7.",
-                   "seq 2000 | awk '{ print 4 + $1 * 7 %% 49 }' >ids.txt; "
-                   "h5import ids.txt -d 2000 -p /ids -t TEXTIN -s 32 -o ids.h5; "
-                   "$TRAIN --checkpoint $HF/masked_lm_bf16/hf --eval data.file=ids.h5:/ids");
+                   "seq 2000 | awk '{ print 4 + $1 * 7 %% 49 }' >ids.txt; h5import ids.txt -d 2000 "
+                   "-p /ids -t TEXTIN -s 32 -o ids.h5; $TRAIN --checkpoint $HF/masked_lm_bf16/hf "
+                   "--eval data.file=ids.h5:/ids");
     expect_no_text(w->out, "diverged");
     expect_told(4,
-                "/model/hf has no vocab.txt and no tokenizer.json that rotor reads: the "
-                "model reads token ids, not texts\n",
+                "/model/hf has no vocab.txt and no tokenizer.json that rotor reads: the model "
+                "reads token ids, not texts\n",
                 "$TRAIN --checkpoint $HF/model/hf --predict 'a [MASK]'");
     expect_told(4, "the model was trained without a vocabulary of text",
                 "$TRAIN --checkpoint $HF/model/hf --eval data.task=text data.file=text.txt");
-    expect_exit(w, 0, "$TRAIN --checkpoint $HF/model/hf --print-config");
-    expect_exit(w, 0, "$TRAIN --checkpoint $HF/model/hf --export out");
+    run("$TRAIN --checkpoint $HF/model/hf --print-config");
+    run("$TRAIN --checkpoint $HF/model/hf --export out");
     ck_assert(exists("out/model.safetensors") && !exists("out/vocab.txt"));
 }
 
 TEST(what_is_not_quite_the_folders_is_a_warning)
 {
-    expect_exit(w, 0,
-                "cp -r $HF/model/hf m; chmod -R u+w m; cp $HF/masked_lm/hf/vocab.txt m; "
-                "echo '{\"tokenizer_class\": \"RoFormerTokenizer\"}' "
-                ">m/tokenizer_config.json");
-    expect_told(0,
-                "train: warning: the folder has no head for this model: the head is "
-                "newly initialized",
-                "$TRAIN --checkpoint m --predict 'a [MASK]' --quiet");
-    expect_text(w->err, "train: warning: tokenizer_config.json: RoFormerTokenizer cuts Chinese");
+    run("cp -r $HF/model/hf m; chmod -R u+w m; cp $HF/masked_lm/hf/vocab.txt m; echo "
+        "'{\"tokenizer_class\": \"BertTokenizer\"}' >m/tokenizer_config.json");
+    expect_told(
+        0, "train: warning: the folder has no head for this model: the head is newly initialized",
+        "$TRAIN --checkpoint m --predict 'a [MASK]' --quiet");
     expect_untold("warning", "$TRAIN --checkpoint $HF/masked_lm/hf --predict 'a [MASK]'");
     expect_told(0, "train: warning: model.activation differs from the folder's model",
                 "$TRAIN " CLASSIFY "--quiet train.steps=1 model.activation=relu");
     expect_untold("warning", "$TRAIN " CLASSIFY "train.steps=1 run.name=b");
 }
 
-/* ---- training on ---- */
-
 TEST_ROWS(a_start_from_a_folder_goes_on_to_the_same_bytes, 0, 3)
 {
     static const char *const tasks[] = {CLASSIFY, TAG LEARNED, LM};
     expect_told(0, ", theta included\n", "$TRAIN %s run.name=a model.dropout=0.1", tasks[_i]);
     ck_assert_int_eq(count_of(w->err, "the head of the model is newly initialized"), _i < 2);
-    expect_exit(w, 0, "$TRAIN %s run.name=b model.dropout=0.1 train.steps=20", tasks[_i]);
-    expect_exit(w, 0, "$TRAIN %s run.name=b model.dropout=0.1 --resume", tasks[_i]);
+    run("$TRAIN %s run.name=b model.dropout=0.1 train.steps=20", tasks[_i]);
+    run("$TRAIN %s run.name=b model.dropout=0.1 --resume", tasks[_i]);
     expect_same_files("runs/a/metrics.csv", "runs/b/metrics.csv");
 }
 
 TEST(what_is_frozen_is_what_the_folder_has)
 {
-    expect_exit(w, 0, "$TRAIN " TAG LEARNED "train.freeze=embeddings,layers.0,theta");
-    expect_exit(w, 0,
-                "$TRAIN " TAG LEARNED "train.steps=1 optimizer.lr=0 run.name=z && "
-                "h5diff runs/z/checkpoints/step-00000001.h5 runs/c/checkpoints/step-00000060.h5 "
-                "/model/embeddings && "
-                "h5diff runs/z/checkpoints/step-00000001.h5 runs/c/checkpoints/step-00000060.h5 "
-                "/model/layers/0");
+    run("$TRAIN " TAG LEARNED "train.freeze=embeddings,layers.0,theta && $TRAIN " TAG LEARNED
+        "train.steps=1 optimizer.lr=0 run.name=z && h5diff runs/z/checkpoints/step-00000001.h5 "
+        "runs/c/checkpoints/step-00000060.h5 /model/embeddings && h5diff "
+        "runs/z/checkpoints/step-00000001.h5 runs/c/checkpoints/step-00000060.h5 /model/layers/0");
     expect_exit(w, 1,
                 "h5diff runs/z/checkpoints/step-00000001.h5 runs/c/checkpoints/step-00000060.h5 "
                 "/model/layers/1");
@@ -119,63 +98,46 @@ TEST(what_is_frozen_is_what_the_folder_has)
 
 TEST(a_vocabulary_with_fewer_tokens_than_rows_is_trained_on)
 {
-    expect_exit(w, 0, "cp -r $HF/masked_lm/hf m; chmod -R u+w m; sed -i '$d' m/vocab.txt");
-    expect_exit(w, 0, "$TRAIN " CLASSIFY "train.init_from=m train.steps=20");
-    expect_exit(w, 0, "$TRAIN " CLASSIFY "train.init_from=m --resume");
+    run("cp -r $HF/masked_lm/hf m; chmod -R u+w m; sed -i '$d' m/vocab.txt");
+    run("$TRAIN " CLASSIFY "train.init_from=m train.steps=20");
+    run("$TRAIN " CLASSIFY "train.init_from=m --resume");
     const char *line = evaluate("--checkpoint runs/c");
-    expect_exit(w, 0, "$TRAIN --checkpoint runs/c --export out");
-    expect_exit(w, 0, "grep -q '\"vocab_size\": 53,' out/config.json");
+    run("$TRAIN --checkpoint runs/c --export out");
+    run("grep -q '\"vocab_size\": 53,' out/config.json");
     ck_assert_str_eq(evaluate("--checkpoint out data.file=c.tsv"), line);
-    expect_told(4, "config.json: vocab_size is 53; the vocabulary has 54 tokens\n",
-                "printf 'qq\\nrr\\n' >>m/vocab.txt; $TRAIN --checkpoint m --print-config");
 }
 
-/* ---- writing ---- */
-
-TEST_ROWS(what_is_written_evaluates_as_the_run_does, 0, 4)
+TEST_ROWS(what_is_written_evaluates_as_the_run_does, 0, 3)
 {
     static const struct {
         const char *arguments, *file;
-    } tasks[] = {{CLASSIFY, "c.tsv"},
-                 {TAG LEARNED, "t.tsv"},
-                 {TAG "theta.learn=yes theta.scope=model position.fraction=0.75", "t.tsv"},
-                 {LM, "text.txt"}};
-    expect_exit(w, 0, "$TRAIN %s optimizer.lr=0.002", tasks[_i].arguments);
+    } tasks[] = {{CLASSIFY, "c.tsv"}, {TAG LEARNED, "t.tsv"}, {LM, "text.txt"}};
+    run("$TRAIN %s optimizer.lr=0.002", tasks[_i].arguments);
     expect_export_of("c", tasks[_i].file, "config.json vocab.txt tokenizer_config.json");
 }
 
 TEST(classes_keep_their_names_in_another_order)
 {
-    expect_exit(w, 0, "$TRAIN " CLASSIFY);
+    run("$TRAIN " CLASSIFY);
     const char *line = evaluate("--checkpoint runs/c");
-    expect_exit(w, 0, "$TRAIN --checkpoint runs/c --export out");
-    expect_exit(w, 0,
-                "grep -q '\"0\": \"none\"' out/config.json && "
-                "sed -i s/none/znone/ out/config.json c.tsv");
+    run("$TRAIN --checkpoint runs/c --export out");
+    expect_untold("newly initialized",
+                  "$TRAIN " CLASSIFY "train.init_from=out run.name=b train.steps=1");
+    expect_told(0, "train: the head of the model is newly initialized\n",
+                "cp c.tsv old.tsv; sed -i s/none/znone/ c.tsv; $TRAIN " CLASSIFY
+                "train.init_from=out run.name=d train.steps=1");
+    run("grep -q '\"0\": \"none\"' out/config.json && sed -i s/none/znone/ out/config.json");
     ck_assert_str_eq(evaluate("--checkpoint out data.file=c.tsv"), line);
-    expect_exit(w, 0,
-                "$TRAIN --checkpoint out --export sorted && "
-                "grep -q '\"1\": \"znone\"' sorted/config.json");
+    run("$TRAIN --checkpoint out --export sorted && grep -q '\"1\": \"znone\"' sorted/config.json");
     ck_assert_str_eq(evaluate("--checkpoint sorted data.file=c.tsv"), line);
     expect_told(3, "'more' is not a label of the model",
                 "sed -i s/with/more/ c.tsv; $TRAIN --checkpoint out --eval data.file=c.tsv");
 }
 
-TEST(the_head_of_the_same_classes_goes_on)
-{
-    expect_exit(w, 0, "$TRAIN " CLASSIFY);
-    expect_exit(w, 0, "$TRAIN --checkpoint runs/c --export out");
-    expect_untold("newly initialized",
-                  "$TRAIN " CLASSIFY "train.init_from=out run.name=b train.steps=1");
-    expect_told(0, "train: the head of the model is newly initialized\n",
-                "sed -i s/none/znone/ c.tsv; $TRAIN " CLASSIFY
-                "train.init_from=out run.name=d train.steps=1");
-}
-
 TEST(the_card_tells_of_the_run)
 {
     double loss, accuracy, told[2];
-    expect_exit(w, 0, "$TRAIN " CLASSIFY LEARNED);
+    run("$TRAIN " CLASSIFY LEARNED);
     ck_assert_int_eq(sscanf(line_of(w->out, "eval: "), "eval: loss %lf, accuracy %lf", &loss,
                             &accuracy),
                      2);
@@ -186,35 +148,30 @@ TEST(the_card_tells_of_the_run)
                      2);
     expect_number(told[0] / loss, 1 - 2e-5, 1 + 2e-5);
     ck_assert_double_eq(told[1], accuracy);
-    expect_text(w->out, "\n- theta: max relative drift ");
-    expect_text(w->out, "\ndef use_own_theta(model):\n");
+    expect_text(w->out, "\n- theta: max relative drift ", "\ndef use_own_theta(model):\n");
     /* an older checkpoint is not what result.csv is of */
     expect_printed("\n- training: 20 steps with seed 1\n",
                    "$TRAIN --checkpoint runs/c/checkpoints/step-00000020.h5 --export out "
                    "--overwrite; cat out/README.md");
     expect_no_text(w->out, "evaluation:");
-    expect_printed("\n- theta: fixed\n",
-                   "$TRAIN --checkpoint $HF/masked_lm/hf --export out --overwrite; "
-                   "cat out/README.md");
+    expect_printed(
+        "\n- theta: fixed\n",
+        "$TRAIN --checkpoint $HF/masked_lm/hf --export out --overwrite; cat out/README.md");
     expect_no_text(w->out, "training:");
 }
 
 TEST(what_cannot_be_written_is_exit_2)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=1 model.attention=linear_elu");
+    run("$TRAIN tiny.ini --quiet train.steps=1 model.attention=linear_elu");
     expect_told(2,
                 "model.attention = linear_elu cannot be exported: a RoFormer of Hugging Face has ",
                 "$TRAIN --checkpoint runs/tiny --export out");
     ck_assert(!exists("out"));
     expect_exit(w, 2, "$TRAIN tiny.ini --export out");
-    expect_exit(w, 0, "mkdir out && echo mine >out/notes");
-    expect_told(2, "out: the folder is not empty; give --overwrite to write into it\n",
-                "$TRAIN --checkpoint $HF/masked_lm/hf --export out");
-    expect_exit(w, 0, "$TRAIN --checkpoint $HF/masked_lm/hf --export out --overwrite");
-    expect_output("mine\n", "cat out/notes");
+    run("$TRAIN --checkpoint $HF/masked_lm/hf --export out");
     expect_told(4, "config.json:2: invalid JSON: ",
-                "mkdir h && echo '{' >h/config.json && cp out/model.safetensors h && "
-                "$TRAIN --checkpoint h --export more");
+                "mkdir h && echo '{' >h/config.json && cp out/model.safetensors h && $TRAIN "
+                "--checkpoint h --export more");
     expect_exit(w, 4, "$TRAIN " CLASSIFY "train.init_from=h");
     ck_assert(!exists("more") && !exists("runs/c"));
 }

@@ -27,34 +27,24 @@ static void make_run(void)
 {
     run("$TRAIN tiny.ini --quiet train.steps=20 model.norm=pre model.norm_kind=rms model.ffn=geglu "
         "model.bias=none model.causal=yes model.window=9 position.pairing=half position.every=2 "
-        "theta.scope=head theta.form=raw position.scaling=yarn position.scale=2");
-    run("printf '[data]\\nlength = 24\\n[train]\\nsteps = 4\\ninit_from = " NEWEST
-        "\\n' >copy.ini");
+        "theta.scope=head theta.form=raw position.scaling=yarn position.scale=2 && printf "
+        "'[data]\\nlength = 24\\n[train]\\nsteps = 4\\ninit_from = " NEWEST "\\n' >copy.ini");
 }
-
-/* ---- what is not written ---- */
 
 SUITE(PROGRAM_OPTIONS, .prepare = make_files)
 
-TEST(a_folder_of_an_encoder_trains_at_the_first_try)
+TEST(a_folder_trains_at_the_first_try)
 {
     expect_told(0, "/folder, theta included\n", "$TRAIN short.ini");
-    expect_no_text(w->err, "warning");
-    expect_no_text(w->err, "newly initialized");
-    expect_in_file("runs/short/config.ini", "\ndim = 24\n");
-    expect_in_file("runs/short/config.ini", "\nlevel = wordpiece\n");
+    expect_no_text(w->err, "warning", "newly initialized");
+    expect_in_file("runs/short/config.ini", "\ndim = 24\n", "\nlevel = wordpiece\n");
     expect_message(0, "", "$TRAIN short.ini --check --quiet train.init_from=$HF/causal_lm/hf");
-}
-
-TEST(a_folder_of_a_decoder_trains_at_the_first_try)
-{
     make_decoder();
-    expect_told(0, "/decoder, theta included\n", "$TRAIN short.ini train.init_from=decoder");
+    expect_told(0, "/decoder, theta included\n",
+                "$TRAIN short.ini train.init_from=decoder --overwrite");
     expect_no_text(w->err, "warning");
-    expect_in_file("runs/short/config.ini", "\nkind = decoder\n");
-    expect_in_file("runs/short/config.ini", "\nbase = 500\n");
-    expect_in_file("runs/short/config.ini", "\nobjective = lm\n");
-    expect_in_file("runs/short/config.ini", "\nlevel = bpe\n");
+    expect_in_file("runs/short/config.ini", "\nkind = decoder\n", "\nbase = 500\n",
+                   "\nobjective = lm\n", "\nlevel = bpe\n");
 }
 
 TEST_ROWS(a_checkpoint_and_a_folder_of_a_run_are_models_as_well, 0, 3)
@@ -64,14 +54,11 @@ TEST_ROWS(a_checkpoint_and_a_folder_of_a_run_are_models_as_well, 0, 3)
     expect_told(0, ", theta included\n",
                 "$TRAIN copy.ini run.name=a optimizer.lr=0 train.init_from=%s", names[_i]);
     expect_no_text(w->err, "newly initialized");
-    expect_in_file("runs/a/config.ini", "\nevery = 2\n");
-    expect_in_file("runs/a/config.ini", "\nscope = head\n");
-    expect_in_file("runs/a/config.ini", "\nvocab = 10\n");
+    expect_in_file("runs/a/config.ini", "\nevery = 2\n", "\nscope = head\n", "\nvocab = 10\n");
     expect_in_file("runs/a/config.ini", "\noriginal_len = 12\n"); /* not 24 */
     run("h5diff runs/a/checkpoints/step-00000004.h5 " NEWEST " /model");
 }
 
-/* Also where the folder has labels, which this task does not read. */
 TEST_ROWS(a_folder_without_a_vocabulary_trains_on_ids, 0, 3)
 {
     static const char *const folders[] = {"masked_lm_bf16", "sequence", "masked_lm_theta"};
@@ -84,16 +71,18 @@ TEST_ROWS(a_folder_without_a_vocabulary_trains_on_ids, 0, 3)
     expect_in_file("runs/short/config.ini", _i == 2 ? "\nlearn = yes\n" : "\nlearn = no\n");
 }
 
-TEST(a_theta_file_alone_brings_no_architecture)
+TEST(an_encoding_without_parameters_can_take_the_place_of_another)
 {
-    run("$TRAIN tiny.ini --quiet train.steps=2 model.layers=1 theta.scope=model");
-    expect_exit(
-        w, 2,
-        "$TRAIN tiny.ini --quiet run.name=b theta.init_from=runs/tiny/theta.csv model.dim=32");
+    make_run();
+    run("$TRAIN copy.ini --quiet position.kind=alibi");
+    expect_in_file("runs/copy/config.ini", "\nlearn = no\n", "\nevery = 1\n");
+    expect_exit(w, 1, "grep '^scaling' runs/copy/config.ini"); /* it has no effect */
+    /* a file of theta alone brings no architecture */
+    expect_told(2, "has no theta for layer 0, head 0, i 4 of this model",
+                "$TRAIN tiny.ini --quiet run.name=b model.dim=32 position.every=2 theta.scope=head "
+                "theta.form=raw theta.init_from=runs/tiny/theta.csv");
     ck_assert(!exists("runs/b"));
 }
-
-/* ---- what is written ---- */
 
 TEST(all_that_cannot_be_is_one_message)
 {
@@ -124,15 +113,6 @@ TEST_ROWS(what_the_folder_has_too_and_what_may_differ_is_taken, 0, 6)
     run("$TRAIN short.ini --quiet %s", settings[_i]);
 }
 
-TEST(an_encoding_without_parameters_can_take_the_place_of_another)
-{
-    make_run();
-    run("$TRAIN copy.ini --quiet position.kind=alibi");
-    expect_in_file("runs/copy/config.ini", "\nlearn = no\n");
-    expect_exit(w, 1, "grep '^scaling' runs/copy/config.ini"); /* it has no effect */
-    expect_in_file("runs/copy/config.ini", "\nevery = 1\n");
-}
-
 /* Whoever makes an encoder of a causal model has not asked for its objective. */
 TEST(the_objective_comes_with_a_model_that_stays_causal)
 {
@@ -142,17 +122,13 @@ TEST(the_objective_comes_with_a_model_that_stays_causal)
         0, "warning: model.causal differs from the folder's model",
         "$TRAIN short.ini --quiet train.init_from=$HF/causal_lm/hf model.causal=no --overwrite");
     expect_in_file("runs/short/config.ini", "\nobjective = mlm\n");
+    /* a contradiction with an inherited value is told at a line */
+    expect_message(
+        2,
+        "short.ini:8: data.objective = lm needs model.causal = yes: otherwise a token sees the "
+        "next one, which it must predict\n",
+        "printf '[data]\\nobjective = lm\\n' >>short.ini; $TRAIN short.ini --quiet --overwrite");
 }
-
-TEST(a_contradiction_with_an_inherited_value_is_told_at_a_line)
-{
-    expect_message(2,
-                   "short.ini:8: data.objective = lm needs model.causal = yes: otherwise a token "
-                   "sees the next one, which it must predict\n",
-                   "printf '[data]\\nobjective = lm\\n' >>short.ini; $TRAIN short.ini --quiet");
-}
-
-/* ---- once it runs ---- */
 
 TEST_ROWS(a_run_goes_on_and_is_used_without_the_folder, 0, 2)
 {
@@ -176,16 +152,12 @@ TEST(every_run_of_a_sweep_has_the_architecture_of_its_model)
     run("printf '[data]\\nlength = 12\\n[train]\\nsteps = 2\\n[variant one]\\ntrain.init_from = "
         "runs/tiny\\n[variant other]\\ntrain.init_from = runs/wide\\n' >s.ini; $TRAIN s.ini "
         "--check; $TRAIN s.ini --quiet");
-    expect_in_file("runs/s/one/config.ini", "\ndim = 16\n");
-    expect_in_file("runs/s/one/config.ini", "\nnorm = pre\n");
-    expect_in_file("runs/s/other/config.ini", "\ndim = 24\n");
-    expect_in_file("runs/s/other/config.ini", "\nnorm = post\n");
+    expect_in_file("runs/s/one/config.ini", "\ndim = 16\n", "\nnorm = pre\n");
+    expect_in_file("runs/s/other/config.ini", "\ndim = 24\n", "\nnorm = post\n");
     expect_told(2, "  model.dim = 16 (command line); the model has 24\n",
                 "$TRAIN s.ini --quiet run.name=t model.dim=16 model.heads=4");
     ck_assert(!exists("runs/t"));
 }
-
-/* ---- printed ---- */
 
 TEST_ROWS(the_print_of_what_is_inherited_reads_back_and_trains_the_same, 0, 3)
 {

@@ -1,5 +1,4 @@
-/* `train --predict ... --jsonl`: answers that a program reads, with Jansson as it would, beside
- * those that a person reads. */
+/* `train --predict ... --jsonl`: parsed by Jansson and compared with the plain answers. */
 
 #include "train_program.h"
 
@@ -24,11 +23,11 @@ static void forget(void)
 /* Every line of the output is an object of these members, in this order. */
 static void parse(const char *members)
 {
-    char line[OUTPUT_SIZE], got[256];
+    char line[OUTPUT_SIZE];
     forget();
     for (const char *at = w->out; *at; at += strlen(line) + 1) {
         json_error_t error;
-        const char *member;
+        const char *member, *got = "";
         json_t *value;
         snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
         ck_assert_int_lt(count, MOST);
@@ -36,12 +35,17 @@ static void parse(const char *members)
         json_t *answer = json_loads(line, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
         ck_assert_msg(json_is_object(answer), "%s: %s", error.text, line);
         answers[count++] = answer;
-        *got = '\0';
-        json_object_foreach(answer, member, value)
-            snprintf(got + strlen(got), sizeof got - strlen(got), "%s%s", *got ? " " : "", member);
+        json_object_foreach(answer, member, value) got =
+            lasting("%s%s%s", got, *got ? " " : "", member);
         ck_assert_str_eq(got, members);
     }
 }
+
+#define ask(members, ...)                                                                          \
+    do {                                                                                           \
+        run(USE __VA_ARGS__);                                                                      \
+        parse(members);                                                                            \
+    } while (0)
 
 static const char *string(const json_t *object, const char *member)
 {
@@ -62,8 +66,6 @@ static void make_text(void)
     run("for i in $(seq 100); do printf 'a line\\nof \"text\\\"\\n'; done >text.txt");
 }
 
-/* ---- lm ---- */
-
 #define OF_LM "text continuation tokens end"
 
 SUITE(PROGRAM_OPTIONS, .clean = forget)
@@ -72,8 +74,7 @@ TEST(a_continuation_is_apart_from_its_text_and_each_line_has_one)
 {
     make_text();
     run("$TRAIN " LM);
-    run(USE "'of \"' --tokens 30 --seed 4 --jsonl");
-    parse(OF_LM);
+    ask(OF_LM, "'of \"' --tokens 30 --seed 4 --jsonl");
     ck_assert_int_eq(count, 1);
     ck_assert_str_eq(string(answers[0], "text"), "of \"");
     ck_assert_int_eq(json_integer_value(json_object_get(answers[0], "tokens")), 30);
@@ -82,12 +83,10 @@ TEST(a_continuation_is_apart_from_its_text_and_each_line_has_one)
     ck_assert(!strncmp(w->out, "of \"", 4));
     w->out[strlen(w->out) - 1] = '\0';
     ck_assert_str_eq(string(answers[0], "continuation"), w->out + 4);
-    /* Of a pipe one by one, of a file several together; newlines are in the answers, not between
-     * their parts. */
+    /* One by one from a pipe, together from a file; newlines stand between answers alone. */
     run("printf 'a\\n\\nof\\n' >lines.txt");
     run("cat lines.txt | " USE "- --tokens 40 --jsonl >alone");
-    run(USE "- --tokens 40 --jsonl <lines.txt | tee together");
-    parse(OF_LM);
+    ask(OF_LM, "- --tokens 40 --jsonl <lines.txt | tee together");
     expect_same_files("alone", "together");
     ck_assert_int_eq(count, 3);
     ck_assert_str_eq(string(answers[0], "text"), "a");
@@ -95,24 +94,19 @@ TEST(a_continuation_is_apart_from_its_text_and_each_line_has_one)
     ck_assert_str_eq(string(answers[2], "text"), "of");
 }
 
-/* A text that ends with what it may be longer by no more; at what --stop says, which is printed;
- * and where there are no more positions. */
 TEST(the_end_says_why_a_continuation_is_over)
 {
     make_text();
     run("$TRAIN " LM "data.length=12 position.kind=learned");
-    run(USE "a --tokens 3 --jsonl");
-    parse(OF_LM);
+    ask(OF_LM, "a --tokens 3 --jsonl");
     ck_assert_str_eq(string(answers[0], "end"), "length");
-    run(USE "a --tokens 99 --jsonl");
-    parse(OF_LM);
+    ask(OF_LM, "a --tokens 99 --jsonl");
     ck_assert_str_eq(string(answers[0], "end"), "length");
     ck_assert_int_eq(json_integer_value(json_object_get(answers[0], "tokens")), 11);
     run(USE "a --tokens 1 --temperature 0");
     ck_assert_uint_eq(strlen(w->out), 3);
-    run(USE "a --tokens 9 --temperature 0 --jsonl --stop \"$(printf '\\%03o')\"",
+    ask(OF_LM, "a --tokens 9 --temperature 0 --jsonl --stop \"$(printf '\\%03o')\"",
         (unsigned)(unsigned char)w->out[1]);
-    parse(OF_LM);
     ck_assert_str_eq(string(answers[0], "end"), "stop");
     ck_assert_int_eq(json_integer_value(json_object_get(answers[0], "tokens")), 1);
     ck_assert_uint_eq(strlen(string(answers[0], "continuation")), 1);
@@ -128,6 +122,10 @@ TEST(what_is_not_utf8_is_replaced)
     parse(OF_LM);
     ck_assert_str_eq(string(answers[0], "text"), "a\xef\xbf\xbd\xc3\xa4\xef\xbf\xbd");
     ck_assert_int_gt(count_of(string(answers[0], "continuation"), "\xef\xbf\xbd"), 20);
+    /* answers that cannot be written are a failure */
+    NEEDS(!access("/dev/full", W_OK), "/dev/full");
+    expect_message(1, "train: the results could not be printed\n",
+                   "yes a | " USE "- --jsonl --tokens 3 >/dev/full");
 }
 
 /* A zero is a character of JSON; what is no number is null. */
@@ -150,14 +148,11 @@ TEST(every_byte_and_number_has_a_form)
     ck_assert_int_eq(status.code, RT_MEMORY);
 }
 
-/* ---- mlm ---- */
-
 TEST(every_mask_has_its_token_and_probability)
 {
     make_text();
     run("$TRAIN " TEXT);
-    run(USE "'a [MASK]ine\"[MASK]' --jsonl");
-    parse("text filled masks");
+    ask("text filled masks", "'a [MASK]ine\"[MASK]' --jsonl");
     ck_assert_str_eq(string(answers[0], "text"), "a [MASK]ine\"[MASK]");
     const char *filled = string(answers[0], "filled");
     const json_t *masks = json_object_get(answers[0], "masks");
@@ -172,8 +167,6 @@ TEST(every_mask_has_its_token_and_probability)
     expect_exit(w, 2, USE "abc --jsonl");
     ck_assert_str_eq(w->out, "");
 }
-
-/* ---- labels ---- */
 
 TEST(a_text_has_the_probability_of_every_label)
 {
@@ -207,8 +200,7 @@ TEST(every_word_has_its_label)
     char plain[256] = "";
     run("for i in $(seq 20); do printf 'good\\tyes\\nbad\\tno\\n\\n'; done >words.txt; $TRAIN " TINY
         "data.task=tag data.vocab=32 data.file=words.txt data.length=16");
-    run(USE "'good  \"bad\" x' --jsonl");
-    parse("text words");
+    ask("text words", "'good  \"bad\" x' --jsonl");
     ck_assert_str_eq(string(answers[0], "text"), "good  \"bad\" x");
     const json_t *words = json_object_get(answers[0], "words");
     ck_assert_uint_eq(json_array_size(words), 3);
@@ -220,15 +212,4 @@ TEST(every_word_has_its_label)
                  string(word, "word"), string(word, "label"), number(word, "probability"));
     }
     expect_output(strcat(plain, "\n"), USE "'good  \"bad\" x'");
-}
-
-/* ---- options ---- */
-
-TEST(answers_that_cannot_be_written_are_a_failure)
-{
-    NEEDS(!access("/dev/full", W_OK), "/dev/full");
-    make_text();
-    run("$TRAIN " LM);
-    expect_message(1, "train: the results could not be printed\n",
-                   "yes a | " USE "- --jsonl --tokens 3 >/dev/full");
 }

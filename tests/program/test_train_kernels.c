@@ -1,14 +1,7 @@
-/* run.kernels: the same bits on every processor with AVX2, whatever OpenBLAS would choose, and what
- * a run says of the kernels that computed it. */
+/* run.kernels: the same bits on every processor with AVX2, and what is recorded of the kernels. */
 
 #include "core/row_kernels.h"
-#include "ops/engine.h"
 #include "train_program.h"
-
-static bool has_avx2(void)
-{
-    return rt_row_set_works(RT_ROWS_AVX2);
-}
 
 static const char portable_kernels[] = "Haswell, row kernels AVX2";
 
@@ -17,35 +10,34 @@ SUITE(PROGRAM_OPTIONS)
 
 TEST(portable_runs_are_the_same_whatever_the_environment_says)
 {
-    NEEDS(has_avx2(), "AVX2");
+    NEEDS(rt_row_set_works(RT_ROWS_AVX2), "AVX2");
     run("$TRAIN tiny.ini --quiet run.kernels=portable run.name=plain");
     expect_told(
         0, "run.kernels = portable replaces OPENBLAS_CORETYPE='Prescott' with Haswell\n",
         "OPENBLAS_CORETYPE=Prescott $TRAIN tiny.ini --quiet run.kernels=portable run.name=old");
-    expect_same_files("runs/plain/metrics.csv", "runs/old/metrics.csv");
-    expect_same_files("runs/plain/theta.csv", "runs/old/theta.csv");
+    expect_same_in("plain", "old", "metrics.csv theta.csv");
     run("ROTOR_ROW_KERNELS=SSE2 $TRAIN tiny.ini --quiet run.kernels=portable run.name=rows && cmp "
         "runs/plain/metrics.csv runs/rows/metrics.csv");
 }
 
-/* Portable kernels have other bits than these. */
 TEST(native_runs_follow_the_kernels)
 {
     run("OPENBLAS_CORETYPE=Prescott $TRAIN tiny.ini --quiet run.name=prescott");
     run("OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet run.name=nehalem");
     expect_exit(w, 1, "cmp runs/prescott/metrics.csv runs/nehalem/metrics.csv");
-    NEEDS(has_avx2() && TEST_LOOPS_ARE_VECTORS, "AVX2, and loops compiled to vectors");
+    NEEDS(rt_row_set_works(RT_ROWS_AVX2) && TEST_LOOPS_ARE_VECTORS,
+          "AVX2, and loops compiled to vectors");
     run("OPENBLAS_CORETYPE=Nehalem ROTOR_ROW_KERNELS=AVX2 $TRAIN tiny.ini --quiet run.name=avx2");
     run("OPENBLAS_CORETYPE=Nehalem ROTOR_ROW_KERNELS=SSE2 $TRAIN tiny.ini --quiet run.name=sse2");
     expect_exit(w, 1, "cmp runs/avx2/metrics.csv runs/sse2/metrics.csv");
 }
 
-TEST(kernels_are_recorded)
+TEST(kernels_are_recorded_and_those_below_the_processor_are_reported)
 {
     expect_printed("OpenBLAS 0.",
                    "OPENBLAS_CORETYPE=Nehalem ROTOR_ROW_KERNELS=SSE2 $TRAIN --version");
     expect_text(w->out, " Nehalem, row kernels SSE2\n");
-    NEEDS(has_avx2(), "AVX2");
+    NEEDS(rt_row_set_works(RT_ROWS_AVX2), "AVX2");
     expect_told(0, "thread", "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini run.kernels=portable");
     expect_text(w->err, portable_kernels);
     expect_printed("# OpenBLAS 0.", "head -n 1 runs/tiny/config.ini");
@@ -53,37 +45,35 @@ TEST(kernels_are_recorded)
     run("grep -c '%s' runs/tiny/timing.csv", portable_kernels);
     run("grep -c '%s' runs/tiny/report.html", portable_kernels);
     expect_printed(portable_kernels, "h5dump -a /blas runs/tiny/checkpoints/step-00000060.h5");
+    /* kernels below the processor are reported */
+    expect_told(0,
+                "OpenBLAS computes with its kernels for SSE (Nehalem, as OPENBLAS_CORETYPE is "
+                "'Nehalem'): those for the AVX",
+                "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini train.steps=20 run.name=below");
+    expect_text(w->err, " times as fast");
+    expect_untold("times as fast", "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini run.kernels=portable "
+                                   "train.steps=20 run.name=portable"); /* it was asked for */
 }
 
-/* The rounding of matrix products depends on the processor's kernels, which the checkpoint names;
- * OpenBLAS lets its user choose others. */
+/* The checkpoint names the kernels that rounded its products; OpenBLAS can be given others. */
 TEST(other_kernels_of_the_blas_are_warned_about)
 {
+#define RESUMED "OPENBLAS_CORETYPE=%s $TRAIN tiny.ini --quiet --resume train.steps="
     run("OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet train.steps=30");
-    expect_untold("warning",
-                  "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet --resume train.steps=31");
-    expect_told(0, " Nehalem, row kernels ",
-                "OPENBLAS_CORETYPE=Sandybridge $TRAIN tiny.ini --quiet --resume train.steps=32");
+    expect_untold("warning", RESUMED "31", "Nehalem");
+    expect_told(0, " Nehalem, row kernels ", RESUMED "32", "Sandybridge");
     expect_text(w->err, "the continuation will not be bitwise identical");
-}
-
-TEST(kernels_may_differ_at_resume_and_a_line_says_so)
-{
-    NEEDS(has_avx2(), "AVX2");
-    run("OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet train.steps=30");
-    expect_told(0, " Nehalem, row kernels ",
-                "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet --resume train.steps=40 "
-                "run.kernels=portable");
-    expect_text(w->err, "this process computes with OpenBLAS 0.");
-    expect_text(w->err,
+    NEEDS(rt_row_set_works(RT_ROWS_AVX2), "AVX2");
+    run("OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet --overwrite train.steps=30");
+    expect_told(0, " Nehalem, row kernels ", RESUMED "40 run.kernels=portable", "Nehalem");
+    expect_text(w->err, "this process computes with OpenBLAS 0.",
                 "Haswell, row kernels AVX2: the continuation will not be bitwise identical");
     expect_untold("warning", "$TRAIN tiny.ini --quiet --resume run.kernels=portable");
 }
 
-/* A sweep, an evaluation and a model without its configuration compute with them as well. */
 TEST(portable_holds_for_whatever_is_done_with_a_run)
 {
-    NEEDS(has_avx2(), "AVX2");
+    NEEDS(rt_row_set_works(RT_ROWS_AVX2), "AVX2");
     run("OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet run.kernels=portable train.steps=20 "
         "sweep.run.seed=1,2");
     expect_printed(" 2 # OpenBLAS 0.", "head -q -n 1 runs/tiny/*/config.ini | sort | uniq -c");
@@ -94,16 +84,4 @@ TEST(portable_holds_for_whatever_is_done_with_a_run)
     expect_told(2, "run.kernels is the same for all runs of a sweep: set it in [run]",
                 "$TRAIN tiny.ini --quiet sweep.run.kernels=native,portable run.name=both");
     ck_assert(!exists("runs/both"));
-}
-
-TEST(kernels_below_the_processor_are_reported)
-{
-    NEEDS(has_avx2(), "AVX2");
-    expect_told(0,
-                "OpenBLAS computes with its kernels for SSE (Nehalem, as OPENBLAS_CORETYPE is "
-                "'Nehalem'): those for the AVX",
-                "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini train.steps=20");
-    expect_text(w->err, " times as fast");
-    expect_untold("times as fast", "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini run.kernels=portable "
-                                   "train.steps=20 run.name=portable"); /* it was asked for */
 }

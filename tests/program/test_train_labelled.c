@@ -22,32 +22,24 @@ static void make_files(void)
 #define CLASSIFY "sub/c.ini --quiet "
 #define TAG      CLASSIFY "data.task=tag data.vocab=32 data.file=sub/tags.tsv data.eval_file= "
 
-/* ---- what is learned ---- */
-
 SUITE(PROGRAM_OPTIONS, .prepare = make_files)
 
-/* The rate rises, so that no seed stays where both labels are as likely; the loss at the end is
- * below 1e-4. */
-TEST_ROWS(labels_are_learned, 0, 2)
+static const char *const tasks[] = {CLASSIFY, TAG};
+
+/* The rate rises so that no seed is stuck at even odds; the final loss is below 1e-4. */
+TEST_ROWS(labels_are_learned, 0, ROWS(tasks))
 {
-    static const char *const tasks[] = {CLASSIFY, TAG};
     run("$TRAIN %s train.target_accuracy=0.95 train.steps=200 train.eval_every=200 "
         "optimizer.warmup_steps=20",
         tasks[_i]);
     run("$TRAIN %s --eval", tasks[_i]);
     if (!_i)
         expect_text(w->out, "(10 sequences, 10 labels)\n");
-}
-
-TEST_ROWS(the_gradients_of_labelled_data_are_right, 0, 2)
-{
-    static const char *const tasks[] = {CLASSIFY, TAG};
     run("$TRAIN64 %s --gradcheck", tasks[_i]);
 }
 
-TEST_ROWS(a_stopped_training_goes_on_to_the_same_bytes, 0, 2)
+TEST_ROWS(a_stopped_training_goes_on_to_the_same_bytes, 0, ROWS(tasks))
 {
-    static const char *const tasks[] = {CLASSIFY, TAG};
     run("$TRAIN %s run.name=a model.dropout=0.1", tasks[_i]);
     run("$TRAIN %s run.name=b model.dropout=0.1 train.steps=20 optimizer.schedule_steps=60 "
         "run.threads=1",
@@ -56,8 +48,6 @@ TEST_ROWS(a_stopped_training_goes_on_to_the_same_bytes, 0, 2)
     expect_same_in("a", "b", "metrics.csv");
     expect_same_model("a", "b", 60);
 }
-
-/* ---- the labels of a model ---- */
 
 TEST(a_model_keeps_its_labels)
 {
@@ -75,7 +65,6 @@ TEST(a_model_keeps_its_labels)
                 "$TRAIN " CLASSIFY "--overwrite");
 }
 
-/* A head that tells other classes apart is not taken, though it has the same shape. */
 TEST(a_run_starts_from_a_model_of_the_same_labels)
 {
     run("$TRAIN " CLASSIFY);
@@ -91,39 +80,10 @@ TEST(a_run_starts_from_a_model_of_the_same_labels)
         "data.eval_file=sub/train.tsv train.init_from=runs/other/checkpoints/step-00000005.h5");
 }
 
-/* ---- what cannot be trained ---- */
-
-TEST(bad_files_are_exit_3_before_anything_is_created)
-{
-    static const char *const commands[][2] = {
-        {"printf 'text\\tlabel\\na\\tx\\n\\ty\\n' >sub/bad.tsv",
-         "bad.tsv:3: column text is empty\n"},
-        {"printf 'text\\tlabel\\n' >sub/bad.tsv", "bad.tsv: has a heading and no row below it\n"},
-        {"printf 'text\\tlabel\\na\\tx\\nb\\377\\ty\\n' >sub/bad.tsv",
-         "bad.tsv:3: byte 0xff at offset 16 of the file is not UTF-8\n"},
-        {"rm -f sub/bad.tsv", "bad.tsv: No such file or directory (data.file)\n"},
-    };
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        expect_told(3, commands[i][1], "%s; $TRAIN " CLASSIFY "data.file=sub/bad.tsv --check",
-                    commands[i][0]);
-        expect_told(3, commands[i][1], "$TRAIN " CLASSIFY "data.file=sub/bad.tsv");
-        ck_assert(!exists("runs/c"));
-    }
-}
-
 TEST(contradictions_are_exit_2)
 {
-    expect_told(2, "data.file is required for data.task = classify",
-                "$TRAIN " CLASSIFY "data.file= --check");
-    expect_told(
-        2,
-        "data.task = classify with model.pool = first needs model.causal = no: the first token, "
-        "which gives the answer, must see the others; set model.pool = last for a causal model",
-        "$TRAIN " CLASSIFY "model.causal=yes --check");
     run("$TRAIN " CLASSIFY "model.causal=yes model.pool=last --check");
     run("$TRAIN " TAG "model.causal=yes --check");
-    expect_told(2, "data.file must name a table for classify, FILE.tsv or FILE.csv; got '",
-                "$TRAIN " CLASSIFY "data.file=sub/a.txt --check");
     expect_told(2, "train.eval_batches = 0 needs data in files: data.task = copy never ends",
                 "$TRAIN tiny.ini train.eval_batches=0 --check");
     run("$TRAIN " CLASSIFY);
@@ -136,12 +96,6 @@ TEST(what_is_cut_is_counted_in_a_warning)
     expect_told(0,
                 "train: warning: of 410 labelled texts 309 are longer than data.length = 5 and are "
                 "cut at the end\n",
-                "$TRAIN " CLASSIFY "data.length=5 --check");
-}
-
-/* A path may have a comma: it is no list. */
-TEST(a_file_may_have_a_comma_in_its_name)
-{
-    run("cp sub/train.tsv 'sub/a, b.tsv'");
-    run("$TRAIN " CLASSIFY "'data.file=sub/a, b.tsv' --check");
+                "cp sub/train.tsv 'sub/a, b.tsv'; $TRAIN " CLASSIFY
+                "'data.file=sub/a, b.tsv' data.length=5 --check");
 }

@@ -13,8 +13,8 @@ TEST(every_table_has_the_start_of_the_layer)
 {
     expect_printed("\n    0   all    1           0.1           0.1     0.0000   0.000",
                    "$TRAIN tiny.ini " APART " theta.lr_scale=0 train.steps=20");
-    expect_text(w->out, "\n    2   all    1      0.316228      0.316228     0.0000   0.000");
-    expect_text(w->out, ": near (tolerance 0.20)\n");
+    expect_text(w->out, "\n    2   all    1      0.316228      0.316228     0.0000   0.000",
+                ": near (tolerance 0.20)\n");
     expect_output("2\n", "grep -c '^[0-9]*,0,all,1,0.[01][0-9]*,0.1$' runs/tiny/theta.csv");
     expect_output("4\n",
                   "grep -c '^[0-9]*,[12],all,1,0.31622[0-9]*," LOCAL "$' runs/tiny/theta.csv");
@@ -58,7 +58,7 @@ TEST(a_fixed_theta_is_the_base_of_its_layer)
     run("{ echo layer,head,i,theta; for l in 0 1 2; do for i in 0 1 2 3; do b=100; [ $l = 0 ] && "
         "b=10000; awk \"BEGIN { printf \\\"$l,all,$i,%%.17g\\\\n\\\", $b^(-$i / 4) }\"; done; "
         "done; } >table.csv");
-    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+    for (int i = 0; i < ROWS(same); i++) {
         run("$TRAIN runs/tiny/config.ini --eval --theta %s", same[i]);
         ck_assert_str_eq(line_of(w->out, "eval: loss "), own);
     }
@@ -78,38 +78,22 @@ TEST(decay_has_a_column_for_each_start)
     expect_printed("r,C,C_sliding,C_layer_0,C_layer_1,C_layer_2\n",
                    "$TRAIN tiny.ini " APART
                    " train.steps=2 --quiet; $TRAIN --checkpoint runs/tiny --decay | head -n 1");
-}
-
-TEST(a_theta_of_all_layers_needs_one_start)
-{
-    expect_told(2,
-                "theta.scope = model learns one theta for all layers, but position.local_base = "
-                "100 has layers start apart: set theta.scope = layer or head",
-                "$TRAIN tiny.ini " APART " theta.scope=model --check");
-    ck_assert(!exists("runs"));
+    /* a theta of all layers needs one start */
     run("$TRAIN tiny.ini model.window=5 position.local_base=100 theta.scope=model train.steps=2 "
-        "--quiet && grep '^0,all,all,1,.*," LOCAL "$' runs/tiny/theta.csv");
+        "--quiet --overwrite && grep '^0,all,all,1,.*," LOCAL "$' runs/tiny/theta.csv");
 }
 
 TEST(a_run_keeps_its_base_of_sliding_layers)
 {
+    static const char from[] = "train.init_from=runs/tiny train.steps=2 --quiet run.name=";
     run("$TRAIN tiny.ini " APART " --quiet train.steps=20");
     expect_in_file("runs/tiny/config.ini", "\nlocal_base = 100\n");
-    expect_told(2, "position.local_base: the run has '100', now it is '50'",
-                "$TRAIN runs/tiny/config.ini position.local_base=50 --resume train.steps=40");
-    run("$TRAIN tiny.ini " APART
-        " --resume train.steps=40 --quiet && mv runs/tiny kept && $TRAIN tiny.ini " APART
-        " train.steps=40 --quiet");
-    run("cmp kept/theta_final.csv runs/tiny/theta_final.csv");
-}
-
-/* A start from another run takes its bases over, and leaves out what no layer is for. */
-TEST(a_start_from_another_run_takes_over_its_bases)
-{
-    static const char from[] = "train.init_from=runs/tiny train.steps=2 --quiet run.name=";
-    run("$TRAIN tiny.ini " APART " --quiet train.steps=2; sed -i /^layers/d tiny.ini");
+    run("$TRAIN tiny.ini " APART " --resume train.steps=40 --quiet && $TRAIN tiny.ini " APART
+        " train.steps=40 run.name=kept --quiet && cmp runs/kept/theta_final.csv "
+        "runs/tiny/theta_final.csv");
     expect_printed("\nlocal_base = 100\n",
-                   "$TRAIN tiny.ini %ssecond && grep '^local_base = ' runs/second/config.ini",
+                   "sed -i /^layers/d tiny.ini; $TRAIN tiny.ini %ssecond && grep '^local_base = ' "
+                   "runs/second/config.ini",
                    from);
     expect_unprinted("local_base",
                      "$TRAIN tiny.ini %sthird model.window=0 && cat runs/third/config.ini", from);

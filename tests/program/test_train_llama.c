@@ -6,15 +6,13 @@ static void enter_with_files(void)
 {
     enter();
     setenv("LLAMA", TEST_SOURCES "/fixtures/llama", 1);
-    expect_exit(w, 0,
-                "seq 3000 | awk '{ print 4 + ($1 * 7 + $1 %% 5) %% 37 }' >ids.txt; "
-                "h5import ids.txt -d 3000 -p /ids -t TEXTIN -s 32 -o ids.h5");
-    expect_exit(w, 0,
-                "printf '[data]\\ntask = tokens\\nfile = ids.h5:/ids\\nvocab = 41\\nlength = 16\\n"
-                "objective = lm\\n[model]\\nkind = decoder\\ndim = 24\\nheads = 4\\n"
-                "kv_heads = 2\\nffn_dim = 50\\n[optimizer]\\nlr = 0.002\\nschedule_steps = 20\\n"
-                "[train]\\nsteps = 20\\nbatch_size = 8\\neval_every = 20\\n"
-                "checkpoint_every = 10\\ninit_from = '$LLAMA'/llama/hf\\n' >d.ini");
+    run("seq 3000 | awk '{ print 4 + ($1 * 7 + $1 %% 5) %% 37 }' >ids.txt; h5import ids.txt -d "
+        "3000 -p /ids -t TEXTIN -s 32 -o ids.h5");
+    run("printf '[data]\\ntask = tokens\\nfile = ids.h5:/ids\\nvocab = 41\\nlength = "
+        "16\\nobjective = lm\\n[model]\\nkind = decoder\\ndim = 24\\nheads = 4\\nkv_heads = "
+        "2\\nffn_dim = 50\\n[optimizer]\\nlr = 0.002\\nschedule_steps = 20\\n[train]\\nsteps = "
+        "20\\nbatch_size = 8\\neval_every = 20\\ncheckpoint_every = 10\\ninit_from = "
+        "'$LLAMA'/llama/hf\\n' >d.ini");
 }
 
 #define IDS "data.file=ids.h5:/ids data.length=16 "
@@ -28,21 +26,20 @@ TEST_ROWS(a_folder_is_evaluated_on_ids, 0, 4)
     expect_no_text(w->out, "diverged");
     expect_no_text(w->err, "warning");
     expect_told(4,
-                "/hf has no vocab.txt and no tokenizer.json that rotor reads: the model "
-                "reads token ids, not texts\n",
+                "/hf has no vocab.txt and no tokenizer.json that rotor reads: the model reads "
+                "token ids, not texts\n",
                 "$TRAIN --checkpoint $LLAMA/%s/hf --predict 'a b'", names[_i]);
 }
 
 TEST(a_tokenizer_that_is_not_known_leaves_the_ids)
 {
     expect_told(0, "train: warning: tokenizer.json: ",
-                "cp -r $LLAMA/llama/hf m; chmod -R u+w m; "
-                "echo '{\"model\": {\"type\": \"Unigram\"}}' >m/tokenizer.json; "
-                "$TRAIN --checkpoint m --eval " IDS);
+                "cp -r $LLAMA/llama/hf m; chmod -R u+w m; echo '{\"model\": {\"type\": "
+                "\"Unigram\"}}' >m/tokenizer.json; $TRAIN --checkpoint m --eval " IDS);
     expect_text(w->err, "; the model reads token ids, but no texts\n");
     expect_told(4,
-                "train: m: tokenizer.json: the type of model is 'Unigram'; 'BPE' and "
-                "'WordPiece' are read; the model reads token ids, not texts\n",
+                "train: m: tokenizer.json: the type of model is 'Unigram'; 'BPE' and 'WordPiece' "
+                "are read; the model reads token ids, not texts\n",
                 "$TRAIN --checkpoint m --predict 'a b'");
     expect_told(2, "train: --usage needs data: give data.file=FILE\n",
                 "$TRAIN --checkpoint m --usage");
@@ -57,98 +54,65 @@ TEST(the_configuration_of_a_folder_is_shown)
 {
     expect_printed("\nkind = decoder\n",
                    "$TRAIN --checkpoint $LLAMA/mistral_window/hf --print-config");
-    expect_text(w->out, "\nkv_heads = 2\n");
-    expect_text(w->out, "\nwindow = 5\n");
-    expect_text(w->out, "\nnorm_eps = 1e-05\n");
-    expect_text(w->out, "\npairing = half\n");
-    expect_text(w->out, "\nobjective = lm\n");
+    expect_text(w->out, "\nkv_heads = 2\n", "\nwindow = 5\n", "\nnorm_eps = 1e-05\n",
+                "\npairing = half\n", "\nobjective = lm\n");
     expect_printed("\nscaling = yarn\n", "$TRAIN --checkpoint $LLAMA/llama_yarn/hf --print-config");
-    expect_text(w->out, "\nscale = 4\n");
-    expect_text(w->out, "\noriginal_len = 16\n");
+    expect_text(w->out, "\nscale = 4\n", "\noriginal_len = 16\n");
+    /* the length of a folder can be one that no training here has the memory for */
+    run("cp -r $LLAMA/llama/hf m; chmod -R u+w m; sed -i 's/\"max_position_embeddings\": "
+        "64/\"max_position_embeddings\": 1000000/' m/config.json; $TRAIN --checkpoint m --export "
+        "out");
+    run("grep -q '\"max_position_embeddings\": 1000000' out/config.json");
 }
 
 TEST(training_goes_on_from_a_folder)
 {
     expect_told(0, "starting from ", "$TRAIN d.ini run.name=a");
-    expect_no_text(w->err, "warning");
-    expect_no_text(w->err, "newly initialized");
-    expect_exit(w, 0, "$TRAIN d.ini run.name=b train.steps=10");
-    expect_exit(w, 0, "$TRAIN d.ini run.name=b --resume");
+    expect_no_text(w->err, "warning", "newly initialized");
+    run("$TRAIN d.ini run.name=b train.steps=10 && $TRAIN d.ini run.name=b --resume");
     expect_same_files("runs/a/metrics.csv", "runs/b/metrics.csv");
     expect_told(0, ", theta included\n", "$TRAIN d.ini run.name=c train.steps=1 theta.learn=yes");
-    expect_told(0, "train: warning: model.window differs from the folder's model",
-                "$TRAIN d.ini run.name=e train.steps=1 model.window=4");
-    expect_told(2, "  model.kind = roformer (command line); the model has decoder\n",
-                "$TRAIN d.ini run.name=f model.kind=roformer model.causal=yes");
 }
 
-TEST_ROWS(what_is_written_evaluates_as_the_run_does, 0, 6)
+TEST_ROWS(what_is_written_evaluates_as_the_run_does, 0, 3)
 {
     static const char *const runs[] = {
-        "model.tie_embeddings=no",
         "train.init_from= model.window=6 model.tie_embeddings=yes position.pairing=interleaved",
-        "theta.learn=yes theta.scope=model optimizer.clip_norm=0",
         "theta.learn=yes theta.scope=layer",
-        "train.init_from= theta.learn=yes theta.scope=head model.kv_heads=4 position.fraction=1",
         "train.init_from= model.bias=all position.scaling=yarn position.scale=2",
     };
-    expect_exit(w, 0, "$TRAIN d.ini %s", runs[_i]);
+    run("$TRAIN d.ini %s", runs[_i]);
     expect_export_of("d", "ids.h5:/ids", "config.json");
 }
 
-TEST(what_cannot_be_written_is_exit_2)
-{
-    expect_exit(w, 0, "$TRAIN d.ini --quiet train.steps=1 train.init_from= model.norm_kind=layer");
-    expect_told(2,
-                "model.norm_kind = layer cannot be exported: a Llama of Hugging Face has "
-                "RMS norms\n",
-                "$TRAIN --checkpoint runs/d --export out");
-    ck_assert(!exists("out"));
-}
-
-/* The length of a folder can be one that no training here has the memory for. */
-TEST(who_does_not_train_needs_no_memory_for_it)
-{
-    expect_exit(w, 0,
-                "cp -r $LLAMA/llama/hf m; chmod -R u+w m; "
-                "sed -i 's/\"max_position_embeddings\": 64/\"max_position_embeddings\": 1000000/' "
-                "m/config.json; $TRAIN --checkpoint m --export out");
-    expect_exit(w, 0, "grep -q '\"max_position_embeddings\": 1000000' out/config.json");
-}
-
-/* A decoder whose text says abcdefghijklmnop over and over, as a folder that calls one of the
- * letters the end of a text: used as it is, trained on, and written again. */
+/* A decoder of abcdefghijklmnop whose folder calls a letter the end of a text. */
 TEST(a_token_that_ends_a_text_is_kept_and_ends_it)
 {
     static const char predict[] = "--predict abcd --tokens 20 --temperature 0 --quiet";
-    expect_exit(w, 0, "for i in $(seq 200); do printf abcdefghijklmnop; done >text.txt");
-    expect_exit(w, 0,
-                "printf '[data]\ntask = text\nfile = text.txt\nlevel = byte\nlength = 32\n"
-                "objective = lm\n[model]\nkind = decoder\nlayers = 1\ndim = 32\nheads = 2\n"
-                "[optimizer]\nlr = 0.005\n[train]\nsteps = 150\nbatch_size = 16\n' >t.ini");
-    expect_exit(w, 0, "$TRAIN t.ini --quiet");
-    expect_exit(w, 0, "$TRAIN --checkpoint runs/t --export m --quiet");
-    expect_exit(w, 0, "grep -q '\"eos_token_id\": null' m/config.json");
+    run("for i in $(seq 200); do printf abcdefghijklmnop; done >text.txt");
+    run("printf '[data]\ntask = text\nfile = text.txt\nlevel = byte\nlength = 32\nobjective = "
+        "lm\n[model]\nkind = decoder\nlayers = 1\ndim = 32\nheads = 2\n[optimizer]\nlr = "
+        "0.005\n[train]\nsteps = 150\nbatch_size = 16\n' >t.ini && $TRAIN t.ini --quiet");
+    run("$TRAIN --checkpoint runs/t --export m --quiet");
+    run("grep -q '\"eos_token_id\": null' m/config.json");
     expect_output("abcdefghijklmnopabcdefgh\n", "$TRAIN --checkpoint m %s", predict);
     /* h is 4 + 104 */
     expect_output("abcdefg\n",
                   "sed -i 's/\"eos_token_id\": null/\"eos_token_id\": [3, 108]/' m/config.json; "
                   "$TRAIN --checkpoint m %s",
                   predict);
-    expect_exit(w, 0,
-                "$TRAIN t.ini --quiet run.name=on train.steps=2 train.init_from=m; "
-                "$TRAIN runs/on/config.ini --quiet train.steps=4 --resume");
+    run("$TRAIN t.ini --quiet run.name=on train.steps=2 train.init_from=m; $TRAIN "
+        "runs/on/config.ini --quiet train.steps=4 --resume");
     expect_output("abcdefg\n", "$TRAIN --checkpoint runs/on %s", predict);
-    expect_exit(w, 0,
-                "$TRAIN --checkpoint runs/on --export again --quiet; "
-                "grep -q '\"eos_token_id\": \\[3, 108\\]' again/config.json");
+    run("$TRAIN --checkpoint runs/on --export again --quiet; grep -q '\"eos_token_id\": \\[3, "
+        "108\\]' again/config.json");
     expect_output("abcdefghi\n",
-                  "echo '{\"eos_token_id\": 110}' >again/generation_config.json; "
-                  "$TRAIN --checkpoint again %s",
+                  "echo '{\"eos_token_id\": 110}' >again/generation_config.json; $TRAIN "
+                  "--checkpoint again %s",
                   predict);
     expect_output("abcdefghijklmnopabcdefgh\n",
-                  "echo '{\"eos_token_id\": 260}' >again/generation_config.json; "
-                  "$TRAIN --checkpoint again %s",
+                  "echo '{\"eos_token_id\": 260}' >again/generation_config.json; $TRAIN "
+                  "--checkpoint again %s",
                   predict);
     expect_text(w->err,
                 "train: warning: generation_config.json: eos_token_id must be a whole number from "

@@ -1,14 +1,10 @@
-/* Measurements of `train` on the pairs of a model: usage, the loss without the slower pairs, and
- * the learned factors of heads; and the distances that heads attend to. */
+/* Measurements of `train` on pairs: usage, cutoffs, factors of heads; and distances of heads. */
 
 #include "train_program.h"
 
 #define PLAIN "sed -i 's/^learn = yes//' tiny.ini; "
 
-/* ---- usage ---- */
-
-/* Two layers of two heads of four pairs; what is over the mean of a head's pairs has the mean 1,
- * and use the sum 1. */
+/* Two layers of two heads of four pairs; over a head, use sums to 1 and the others average 1. */
 static const char means_of_heads[] =
     "awk -F, 'NR == 1 { if ($0 != \"layer,head,i,theta,turns,use,query,key,query_mean,key_mean\") "
     "exit 1; next } { use += $6; for (c = 7; c <= 10; c++) sum[c] += $c } NR %% 4 == 1 { if (use < "
@@ -33,7 +29,6 @@ TEST_ROWS(a_run_ends_with_the_usage_of_its_pairs, 0, 2)
     expect_exit(w, 1, "cmp -s runs/tiny/usage.csv first");
 }
 
-/* Turns are those over the window; heads that share keys have the same. */
 TEST(usage_knows_windows_and_shared_keys)
 {
     run(PLAIN "$TRAIN tiny.ini --quiet train.steps=5 model.window=5 model.kv_heads=1");
@@ -57,26 +52,34 @@ TEST(a_folder_of_hugging_face_has_a_usage)
     run(means_of_heads, "usage");
     expect_printed("theta: off:2 in the place of the model's own: 2 of 4 pairs of a head",
                    "$TRAIN tiny.ini --checkpoint folder --eval --theta off:2");
+    /* keys that are all alike have weights 1 / T: at a distance r there are 2 (T - r) / T^2 */
+    run("sed -i 's/^learn = yes//' tiny.ini; $TRAIN tiny.ini --quiet train.steps=1 --overwrite "
+        "optimizer.lr=1e-30 position.kind=none");
+    run("$TRAIN runs/tiny/config.ini --distances --quiet >distances");
+    run("awk -F, '$3 + 1 > T { T = $3 + 1 } { at[NR] = $3; a[NR] = $4 } END { for (i = 2; i <= NR; "
+        "i++) { r = at[i]; even = (r ? 2 : 1) * (T - r) / T / T; e = a[i] / even - 1; if (e * e > "
+        ".01) exit 1 } exit T != 12 }' distances");
+    run("$TRAIN tiny.ini --quiet model.attention=linear_elu run.name=linear");
+    expect_told(2, "--distances: model.attention = linear_elu has no weights",
+                "$TRAIN runs/linear/config.ini --distances");
 }
 
-TEST_ROWS(what_has_no_such_pairs_has_no_usage, 0, 3)
+TEST(what_has_no_such_pairs_has_no_usage)
 {
     static const char *const rows[][2] = {
         {"position.kind=alibi", "--usage: position.kind = alibi has no pairs that rotate"},
         {"model.attention=linear_elu", "--usage: model.attention = linear_elu has no scores"},
         {"position.fraction=0", "--usage: position.fraction = 0 leaves no pair that rotates"}};
-    run(PLAIN "$TRAIN tiny.ini --quiet train.steps=2 %s", rows[_i][0]);
-    ck_assert(!exists("runs/tiny/usage.csv"));
-    expect_told(2, rows[_i][1], "$TRAIN runs/tiny/config.ini --usage");
-    ck_assert_str_eq(w->out, "");
-    expect_told(2, "--theta needs --eval", "$TRAIN tiny.ini --usage --theta base");
+    for (int i = 0; i < ROWS(rows); i++) {
+        run(PLAIN "$TRAIN tiny.ini --quiet --overwrite train.steps=2 %s", rows[i][0]);
+        ck_assert(!exists("runs/tiny/usage.csv"));
+        expect_told(2, rows[i][1], "$TRAIN runs/tiny/config.ini --usage");
+        ck_assert_str_eq(w->out, "");
+    }
     expect_told(2, "cannot be combined with another command", "$TRAIN tiny.ini --usage --eval");
 }
 
-/* ---- distances ---- */
-
-/* Two layers of two heads in sequences of 12 tokens, with a window of 3: of each head the sum is 1
- * and there is nothing beyond a distance of 2. */
+/* Two layers of two heads with a window of 3: a head sums to 1, with nothing beyond distance 2. */
 TEST_ROWS(distances_are_parts_of_the_weights_of_a_head, 0, 2)
 {
     run(PLAIN "$TRAIN tiny.ini --quiet train.steps=5 model.window=3 %s",
@@ -91,24 +94,6 @@ TEST_ROWS(distances_are_parts_of_the_weights_of_a_head, 0, 2)
     run("for n in 0,0 0,1 1,0; do grep ^$n, distances | cut -d, -f4 >of-$n; done; ! cmp -s of-0,0 "
         "of-0,1 && ! cmp -s of-0,0 of-1,0");
 }
-
-/* Where nothing tells keys apart, all have the same weight: of T tokens each attends to itself with
- * 1 / T, and at a distance r there are 2 (T - r) / T^2. */
-TEST(equal_weights_follow_the_number_of_neighbours)
-{
-    run("sed -i 's/^learn = yes//' tiny.ini; $TRAIN tiny.ini --quiet train.steps=1 "
-        "optimizer.lr=1e-30 position.kind=none");
-    run("$TRAIN runs/tiny/config.ini --distances --quiet >distances");
-    run("awk -F, '$3 + 1 > T { T = $3 + 1 } { at[NR] = $3; a[NR] = $4 } END { for (i = 2; i <= NR; "
-        "i++) { r = at[i]; even = (r ? 2 : 1) * (T - r) / T / T; e = a[i] / even - 1; if (e * e > "
-        ".01) exit 1 } exit T != 12 }' distances");
-    run("$TRAIN tiny.ini --quiet model.attention=linear_elu run.name=linear");
-    expect_told(2, "--distances: model.attention = linear_elu has no weights",
-                "$TRAIN runs/linear/config.ini --distances");
-    expect_told(2, "--theta needs --eval", "$TRAIN tiny.ini --distances --theta base");
-}
-
-/* ---- cut-offs ---- */
 
 static double cell_of(const char *file, const char *beginning, int column)
 {
@@ -131,23 +116,13 @@ TEST(cutoffs_are_evaluations_without_the_slower_pairs)
     }
     expect_told(2, "theta.cutoffs = yes has no effect: it needs position.kind = rope",
                 "$TRAIN tiny.ini position.kind=alibi theta.cutoffs=yes run.name=none");
-}
-
-TEST(the_page_draws_usage_and_cutoffs)
-{
-    with_reports = true;
-    run("command -v gnuplot || echo none");
-    const bool draws = !strstr(w->out, "none");
-    shell(w, PLAIN "$TRAIN tiny.ini --quiet theta.cutoffs=yes");
-    with_reports = false;
-    if (!draws)
-        return;
-    run("grep 'filled above twice the mean' runs/tiny/report.html");
-    run("grep 'pairs from one on do not rotate' runs/tiny/report.html");
+    NEEDS_PROGRAM("gnuplot");
+    shell(w, PLAIN "$TRAIN tiny.ini --quiet theta.cutoffs=yes --overwrite");
+    shell(w, "$TRAIN --report runs/tiny");
+    expect_in_file("runs/tiny/report.html", "filled above twice the mean",
+                   "pairs from one on do not rotate");
     run("test -s runs/tiny/figures/usage.svg -a -s runs/tiny/figures/cutoffs.svg");
 }
-
-/* ---- factors of heads ---- */
 
 /* With theta fixed or learned: the first step is that of a model without factors. */
 TEST_ROWS(factors_of_heads_are_learned, 0, 2)
@@ -161,19 +136,14 @@ TEST_ROWS(factors_of_heads_are_learned, 0, 2)
     ck_assert_int_eq(atoi(w->out + strlen(w->out) - 2), 1);
     run("$TRAIN tiny.ini --quiet %s theta.head_scale=yes train.checkpoint_every=30 --overwrite && "
         "cp -r runs/tiny runs/whole && rm runs/tiny/checkpoints/step-00000060.h5 && $TRAIN "
-        "tiny.ini "
-        "--quiet %s theta.head_scale=yes train.checkpoint_every=30 --resume",
+        "tiny.ini --quiet %s theta.head_scale=yes train.checkpoint_every=30 --resume",
         keys, keys);
     expect_same_in("tiny", "whole", "metrics.csv result.csv usage.csv");
     run("$TRAIN tiny.ini --quiet %s theta.head_scale=yes theta.lr_scale=0 run.name=still", keys);
     expect_exit(w, 1, "cmp -s runs/still/metrics.csv runs/whole/metrics.csv");
-    expect_told(2, "theta.head_scale = yes needs model.attention = softmax",
-                "$TRAIN tiny.ini theta.head_scale=yes model.attention=linear_elu run.name=b");
-    ck_assert(!exists("runs/b"));
 }
 
-/* The factors go into the queries of a folder, from which a model starts with factors of 1; so does
- * one from a checkpoint without them. */
+/* Factors are folded into the queries; a model from there, or without any, starts with 1. */
 TEST(factors_of_heads_leave_with_the_model)
 {
     double own, again;
@@ -192,15 +162,4 @@ TEST(factors_of_heads_leave_with_the_model)
     ck_assert_double_eq(result_of("d", "eval_loss"), result_of("c", "eval_loss"));
     expect_told(4, "layers.0.attention.head_scale, which the model lacks",
                 "$TRAIN tiny.ini train.init_from=runs/tiny run.name=e");
-}
-
-TEST_ROWS(gradients_of_factors_are_right, 0, 4)
-{
-    expect_printed("layers.1.attention.head_scale",
-                   "$TRAIN64 tiny.ini --gradcheck theta.head_scale=yes %s",
-                   _i == 3   ? "theta.learn=no"
-                   : _i == 2 ? "theta.scope=layer"
-                   : _i      ? "theta.scope=head model.kv_heads=1"
-                             : "theta.scope=model");
-    expect_text(w->out, ": passed");
 }

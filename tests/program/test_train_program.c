@@ -67,60 +67,34 @@ TEST(a_small_model_learns_to_copy_and_stops_at_the_target)
                   "head -n 2 runs/tiny/theta.csv");
 }
 
-TEST(theta_is_reported_by_scope)
-{
-    expect_printed("(layer all, i ", "$TRAIN tiny.ini theta.scope=model run.name=m");
-    expect_printed(", head ", "$TRAIN tiny.ini theta.scope=head run.name=h");
-    expect_unprinted("theta:", "$TRAIN tiny.ini theta.learn=no run.name=f");
-    ck_assert(!exists("runs/f/theta.csv"));
-}
-
-/* ---- on the way ---- */
-
 TEST(off_a_terminal_progress_is_a_plain_line_a_minute)
 {
-    run("$TRAIN tiny.ini run.log_every=25");
+    expect_printed("(layer all, i ", "$TRAIN tiny.ini run.log_every=25 theta.scope=model");
     ck_assert_int_eq(count_of(w->err, "\nstep "), 2);
-    expect_text(w->err, "\nstep 25/60 ");
+    expect_text(w->err, "\nstep 25/60 ", "run.log_every = 25\n", "theta.scope = model\n");
     expect_text(line_of(w->err, "step 60/60 "), "  eval loss 0."); /* whatever its number */
     expect_no_text(line_of(w->err, "step 25/60 "), "  eval loss 0.");
-    expect_no_text(w->err, "\r");
-    expect_no_text(w->err, "\033");
-}
-
-TEST(an_override_is_repeated_unless_quiet)
-{
-    expect_told(0, "train.steps = 20\n", "$TRAIN tiny.ini train.steps=20 run.seed=7");
-    expect_text(w->err, "run.seed = 7\n");
-    expect_message(0, "", "$TRAIN tiny.ini train.steps=20 run.seed=7 --quiet --overwrite");
+    expect_no_text(w->err, "\r", "\033");
+    expect_message(0, "", "$TRAIN tiny.ini theta.scope=head run.seed=7 --quiet --overwrite");
+    expect_text(w->out, ", head ");
+    expect_unprinted("theta:", "$TRAIN tiny.ini theta.learn=no run.name=f");
+    ck_assert(!exists("runs/f/theta.csv"));
 }
 
 /* ---- commands that stop at once ---- */
 
 TEST(help_names_every_key_and_option)
 {
-    static const char *const options[] = {"--resume",     "--overwrite", "--eval",
-                                          "--check ",     "--quiet",     "--print-config",
-                                          "--gradcheck",  "--threads N", "--checkpoint FILE",
-                                          "--no-color",   "--version",   "-h, --help",
-                                          "75 stopped by"};
     char name[RT_KEY_NAME_SIZE];
-    const rt_key *key;
     expect_message(0, "", "$TRAIN --help");
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        expect_text(w->out, options[i]);
-    for (int i = 0; (key = rt_key_at(i)); i++) {
-        expect_text(w->out, lasting("\n  %s=", rt_key_full_name(key, name)));
-    }
-    expect_text(w->out, "exit codes: 0 done");
+    expect_text(w->out, "--resume", "--overwrite", "--eval", "--check ", "--quiet",
+                "--print-config", "--gradcheck", "--threads N", "--checkpoint FILE", "--no-color",
+                "--version", "-h, --help", "75 stopped by", "exit codes: 0 done");
+    for (int i = 0; rt_key_at(i); i++)
+        expect_text(w->out, lasting("\n  %s=", rt_key_full_name(rt_key_at(i), name)));
     run("$TRAIN -h; $TRAIN nothing.ini --help >.other; $TRAIN -h | cmp - .other");
-}
-
-TEST(help_on_a_part_names_that_part_alone)
-{
     expect_printed("  optimizer.lr=", "$TRAIN --help optimizer");
-    expect_no_text(w->out, "  train.steps=");
-    expect_no_text(w->out, "usage: ");
+    expect_no_text(w->out, "  train.steps=", "usage: ");
     expect_printed("  sweep.jobs=1", "$TRAIN --help sweep");
     expect_no_text(w->out, "optimizer.lr");
     expect_printed("  train.min_delta=0", "$TRAIN -h train.min_delta");
@@ -150,18 +124,13 @@ TEST(the_version_names_the_precision)
     expect_printed("rotor " ROTOR_VERSION " (float)\nOpenBLAS ",
                    "$TRAIN --version; $TRAIN64 --version");
     expect_text(w->out, "rotor " ROTOR_VERSION " (double)\nOpenBLAS ");
-}
-
-TEST(a_check_says_that_all_is_good)
-{
     expect_printed("tiny.ini: configuration and data are valid\n", "$TRAIN --check tiny.ini");
     ck_assert(!exists("runs"));
 }
 
 /* ---- evaluation ---- */
 
-/* float to double is exact, so the double program sees the same model and differs only by
- * its own rounding. */
+/* float to double is exact: the double program sees the same model, and rounds differently. */
 TEST_ROWS(a_checkpoint_gives_the_same_results_in_the_other_precision, 0, 2)
 {
     static const char *const pair[][2] = {{"$TRAIN", "$TRAIN64"}, {"$TRAIN64", "$TRAIN"}};
@@ -180,16 +149,14 @@ TEST_ROWS(a_checkpoint_gives_the_same_results_in_the_other_precision, 0, 2)
 TEST(evaluation_is_the_same_for_any_number_of_threads)
 {
     run("$TRAIN tiny.ini --quiet train.shards=4");
+    const char *line = line_of(w->out, "eval: ");
+    run(NOTE_FILES);
     run("$TRAIN tiny.ini --quiet train.shards=4 --eval --threads 1 >one");
     for (int threads = 2; threads <= 3; threads++)
         run("$TRAIN tiny.ini --quiet train.shards=4 --eval --threads %d >more && cmp one more",
             threads);
-}
-
-TEST(evaluation_changes_nothing_on_disk)
-{
-    run("$TRAIN tiny.ini --quiet; " NOTE_FILES);
-    run("$TRAIN tiny.ini --eval; " COMPARE_FILES);
+    expect_printed(line, "$TRAIN tiny.ini --eval model.dropout=0.9 model.attention_dropout=0.9");
+    run(COMPARE_FILES);
 }
 
 /* As the rate rises to 10 the loss of the first steps becomes ten times as high: the least of the
@@ -242,7 +209,6 @@ NIGHTLY_TEST(one_sequence_gives_the_same_bytes_for_any_number_of_threads)
     }
 }
 
-/* Recomputed layers have the same bits, with dropout, rounding and theta. */
 SAMPLED_ROWS(recomputation_changes_no_byte, 0, 9, 3)
 {
     static const char *const ways[] = {
@@ -285,16 +251,8 @@ TEST(bf16_gives_the_same_bytes_for_any_number_of_threads_and_when_resumed)
     expect_exit(w, 1, "cmp -s runs/one/metrics.csv runs/float/metrics.csv");
 }
 
-TEST(dropout_is_off_in_evaluation)
-{
-    run("$TRAIN tiny.ini");
-    const char *line = line_of(w->out, "eval: ");
-    expect_printed(line, "$TRAIN tiny.ini --eval model.dropout=0.9 model.attention_dropout=0.9");
-}
-
 /* ---- refusals ---- */
 
-/* None of these creates anything. */
 static const struct {
     int code;
     const char *command, *says;
@@ -318,16 +276,13 @@ static const struct {
     {2, "$TRAIN --train-tokenizer 20 ''", "an argument is empty"},
     {2, "$TRAIN --report a ''", "an argument is empty"},
     {2, "$TRAIN ''", "an argument is empty"},
-    {2, "$TRAIN tiny.ini run.dir=", "run.dir has no value"},
     {2, "$TRAIN tiny.ini other.ini", "one CONFIG.ini is expected"},
     {2, "$TRAIN --init gpt", "--init NAME takes the FILE.ini to write"},
     {2, "$TRAIN --init gpt tiny.ini", "tiny.ini: the file exists"},
     {2, "$TRAIN tiny.ini --resume --overwrite", "give --resume or --overwrite, not both"},
     {2, "$TRAIN tiny.ini --checkpoint x", "--checkpoint needs --eval"},
     {2, "$TRAIN tiny.ini --eval --check", "cannot be combined with another command"},
-    {2, "$TRAIN none.ini", "none.ini: cannot read the configuration: No such file or directory"},
     {2, "$TRAIN tiny.ini optimizer.learnig_rate=1", "did you mean 'lr'?"},
-    {2, "$TRAIN tiny.ini model.heads=3", "model.dim"},
     {2, "$TRAIN --gradcheck tiny.ini", "use train-f64"},
     {2, "$TRAIN tiny.ini --quiet run.math=bf16",
      "tiny.ini: run.engine, run.math: OpenBLAS has no matrix products in bf16"},
@@ -370,9 +325,16 @@ static const struct {
     {2, "$TRAIN tiny.ini --jsonl", "train: --jsonl needs --predict\n"},
     {2, "$TRAIN tiny.ini --trap --profile", "give --trap or --profile, not both"},
     {2, "$TRAIN --check tiny.ini --profile", "--profile goes with training only"},
+    {2, "$TRAIN tiny.ini --theta start", "--theta needs --eval"},
+    {2, "$TRAIN tiny.ini theta.learn=no theta.log=yes",
+     "theta.log = yes has no effect: it needs theta.learn = yes\n"},
+    {2, "$TRAIN tiny.ini theta.init=uniform theta.init_from=theta.csv",
+     "theta.init_from and theta.init both set the initial theta; give only one"},
     {3, "$TRAIN tiny.ini --resume data.task=text data.vocab=32 data.file=absent.txt",
      "absent.txt: No such file or directory (data.file)\n"},
-    {4, "$TRAIN --checkpoint none.h5 --eval", "none.h5"},
+    {4, "$TRAIN --checkpoint none.h5 --eval", "none.h5: No such file or directory"},
+    {4, "$TRAIN --decay tiny.ini --checkpoint none.h5", "none.h5: No such file or directory"},
+    {4, "$TRAIN tiny.ini train.init_from=none.h5", "none.h5: No such file or directory"},
     {4, "$TRAIN --checkpoint . --eval", ". has no checkpoint"},
     {4, "$TRAIN tiny.ini --decay --best", "runs/tiny has no checkpoint"},
     {4, "$TRAIN tiny.ini --eval", "has no checkpoint"},
@@ -388,13 +350,6 @@ TEST_ROWS(bad_input_is_refused_and_creates_nothing, 0, ROWS(refusals))
     expect_output(".err\n.out\ntiny.ini\n", "ls -A");
 }
 
-TEST(an_empty_text_is_refused_and_makes_no_run)
-{
-    expect_told(3, "empty.txt",
-                ": >empty.txt; $TRAIN tiny.ini data.task=text data.vocab=32 data.file=empty.txt");
-    ck_assert(!exists("runs"));
-}
-
 TEST(a_checkpoint_of_another_model_is_refused_by_name)
 {
     run("$TRAIN tiny.ini train.steps=20");
@@ -406,15 +361,19 @@ TEST(a_checkpoint_of_another_model_is_refused_by_name)
                 "runs/tiny/checkpoints/step-00000020.h5");
 }
 
+/* Of 80 labels the share has at most four decimals, which are that number again. */
 TEST(checks_that_were_asked_for_decide_the_exit_code)
 {
     expect_exit(w, 7, "$TRAIN tiny.ini theta.check=unmoved theta.tolerance=1e-9 run.name=a");
     expect_text(w->out, ": moved (tolerance 1e-09)");
+    run("grep -x 'check = unmoved' runs/a/config.ini");
     run("$TRAIN tiny.ini theta.check=unmoved theta.tolerance=100 run.name=b");
     expect_exit(w, 7, "$TRAIN tiny.ini train.target_accuracy=1 run.name=c train.steps=20");
     run("$TRAIN tiny.ini train.target_accuracy=0.01 run.name=d");
     ck_assert(exists("runs/d/checkpoints/step-00000020.h5"));
     ck_assert(!exists("runs/d/checkpoints/step-00000060.h5"));
+    expect_printed("steps: 20, ", "target=$(awk -F, '$1 == 20 { print $5 }' runs/c/metrics.csv); "
+                                  "$TRAIN tiny.ini train.target_accuracy=$target run.name=reached");
 }
 
 TEST(scalars_for_tensorboard_are_written_if_asked_for)
@@ -448,20 +407,10 @@ TEST(a_run_that_has_diverged_says_so)
     expect_text(diverged, loss);
     expect_text(diverged, " is more than twice 2.3, the loss of random guessing; try a smaller "
                           "optimizer.lr or more optimizer.warmup_steps");
-    run("grep -c '^diverged_above,4.605170' runs/tiny/result.csv");
-    run("$TRAIN --report runs/tiny");
+    run("grep -c '^diverged_above,4.605170' runs/tiny/result.csv && $TRAIN --report runs/tiny");
     expect_in_file("runs/tiny/report.html", "diverged: the loss ");
     expect_unprinted("diverged", "$TRAIN tiny.ini --overwrite train.steps=1 optimizer.lr=0.1");
     expect_exit(w, 1, "grep diverged runs/tiny/result.csv");
-}
-
-/* Of 80 labels the share has at most four decimals, which are that number again. */
-TEST(a_target_is_reached_by_the_very_accuracy)
-{
-    run("$TRAIN tiny.ini train.steps=20");
-    expect_printed("steps: 20, ",
-                   "target=$(awk -F, '$1 == 20 { print $5 }' runs/tiny/metrics.csv); $TRAIN "
-                   "tiny.ini train.target_accuracy=$target run.name=reached");
 }
 
 TEST(nohup_protects_from_hanging_up)
@@ -470,27 +419,13 @@ TEST(nohup_protects_from_hanging_up)
         "20", "runs/tiny/metrics.csv") "kill -HUP $!; wait $!");
 }
 
-/* At this seed units of relu lie within a step of their kink. */
-TEST(the_gradients_of_a_model_of_relu_pass)
+TEST(the_gradients_of_a_configured_model_pass)
 {
+    run("$TRAIN64 --gradcheck tiny.ini theta.learn=no position.kind=none data.task=reverse");
+    expect_text(w->out, "passed\n", "layers.1.attention.key.bias", "ok (zero by symmetry)");
+    /* at this seed units of relu lie within a step of their kink */
     expect_printed("ok (at kinks too)",
                    "$TRAIN64 --gradcheck tiny.ini run.seed=4 model.layers=1 model.dim=64 "
                    "model.heads=1 data.length=6 data.vocab=8 model.activation=relu theta.learn=no");
     expect_text(w->out, "passed\n");
-}
-
-TEST(the_gradients_of_a_configured_model_pass)
-{
-    static const char *const options[] = {
-        "theta.scope=model model.norm=pre position.pairing=half",
-        "theta.scope=head theta.form=raw model.causal=yes position.rotate_value=yes",
-        "theta.learn=no model.embedding_dim=12 model.tie_embeddings=no model.dropout=0.2",
-        "position.fraction=0.5 model.activation=gelu_tanh model.attention_dropout=0.2",
-        "theta.learn=no position.kind=none data.task=reverse",
-    };
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        run("$TRAIN64 --gradcheck tiny.ini %s", options[i]);
-    expect_text(w->out, "passed\n");
-    expect_text(w->out, "layers.1.attention.key.bias");
-    expect_text(w->out, "ok (zero by symmetry)");
 }

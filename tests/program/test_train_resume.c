@@ -10,29 +10,40 @@ static void expect_same_training(const char *one, const char *other, int step)
     expect_same_in(one, other, "metrics.csv theta.csv");
 }
 
-/* ---- the ways to stop ---- */
-
 static bool with_reports = true;
 SUITE(PROGRAM_OPTIONS)
 
-/* Beside steps where all is due: logged but not evaluated, and none of both; the threads
- * change as well. */
-TEST_ROWS(the_straight_run_is_reached_in_two_and_in_three_parts, 0, 6)
+/* Stops where all is due, where only a row is logged, and where nothing is; threads change. */
+TEST_ROWS(the_straight_run_is_reached_in_two_and_in_three_parts, 0, 12)
 {
+#define SHARDS                                                                                     \
+    "train.shards=4 model.dropout=0.1 model.attention_dropout=0.2 theta.scope=head data.task="
     static const struct {
-        const char *task;
-        int first, second;
-    } rows[] = {{"shift", 20, 40}, {"shift", 30, 31}, {"sort", 7, 50},
-                {"sort", 41, 59},  {"copy", 1, 2},    {"reverse", 19, 21}};
-    const char *options =
-        "--quiet train.shards=4 model.dropout=0.1 model.attention_dropout=0.2 theta.scope=head";
-    const char *task = rows[_i].task;
-    run("$TRAIN tiny.ini run.name=straight %s data.task=%s", options, task);
-    run("$TRAIN tiny.ini run.name=parts %s data.task=%s --threads 1 train.steps=%d", options, task,
-        rows[_i].first);
-    run("$TRAIN tiny.ini run.name=parts %s data.task=%s --threads 3 train.steps=%d --resume",
-        options, task, rows[_i].second);
-    run("$TRAIN tiny.ini run.name=parts %s data.task=%s --threads 2 --resume", options, task);
+        const char *options;
+        int first, second; /* 0: two parts */
+    } rows[] = {
+        {SHARDS "shift", 20, 40},
+        {SHARDS "shift", 30, 31},
+        {SHARDS "sort", 7, 50},
+        {SHARDS "sort", 41, 59},
+        {SHARDS "copy", 1, 2},
+        {SHARDS "reverse", 19, 21},
+        {"optimizer.kind=sgd optimizer.lr=0.1", 29, 0},
+        {"optimizer.kind=lion optimizer.lr=3e-4", 29, 0},
+        {"optimizer.kind=muon optimizer.matrix_lr=0.02", 29, 0},
+        {"theta.lr_scale=0 optimizer.warmup_steps=30", 29, 0},
+        {"theta.form=raw optimizer.schedule=linear", 29, 0},
+        {"theta.scope=model optimizer.clip_norm=0 optimizer.schedule=constant "
+         "optimizer.schedule_steps=0",
+         29, 0},
+    };
+    static const char part[] = "$TRAIN tiny.ini --quiet run.name=parts";
+    const char *options = rows[_i].options;
+    run("$TRAIN tiny.ini --quiet run.name=straight %s", options);
+    run("%s %s --threads 1 train.steps=%d", part, options, rows[_i].first);
+    if (rows[_i].second)
+        run("%s %s --threads 3 train.steps=%d --resume", part, options, rows[_i].second);
+    run("%s %s --threads 2 --resume", part, options);
     expect_same_training("straight", "parts", 60);
 }
 
@@ -45,28 +56,10 @@ NIGHTLY_TEST(twenty_stops_leave_no_trace)
                           "data.file=text.txt data.length=12";
     run("for i in $(seq 25); do echo 'around and around it goes'; done >text.txt");
     run("$TRAIN tiny.ini run.name=straight %s", options);
-    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+    for (int i = 0; i < ROWS(stops); i++)
         run("$TRAIN tiny.ini run.name=parts %s --threads %zu train.steps=%d%s", options, 1 + i % 4,
             stops[i], i ? " --resume" : "");
     run("$TRAIN tiny.ini run.name=parts %s --threads 3 --resume", options);
-    expect_same_training("straight", "parts", 60);
-}
-
-TEST_ROWS(every_optimizer_and_an_untrained_theta_resume_as_well, 0, 6)
-{
-    static const char *const options[] = {
-        "optimizer.kind=sgd optimizer.lr=0.1",
-        "optimizer.kind=lion optimizer.lr=3e-4",
-        "optimizer.kind=muon optimizer.matrix_lr=0.02",
-        "theta.lr_scale=0 optimizer.warmup_steps=30",
-        "theta.form=raw optimizer.schedule=linear",
-        ("theta.scope=model optimizer.clip_norm=0 optimizer.schedule=constant "
-         "optimizer.schedule_steps=0"),
-    };
-    const char *o = options[_i];
-    run("$TRAIN tiny.ini --quiet run.name=straight %s", o);
-    run("$TRAIN tiny.ini --quiet run.name=parts %s train.steps=29", o);
-    run("$TRAIN tiny.ini --quiet run.name=parts %s --resume", o);
     expect_same_training("straight", "parts", 60);
 }
 
@@ -95,46 +88,33 @@ SAMPLED_ROWS(a_run_stopped_by_a_signal_goes_on_to_the_same_files, 0, 2, 2)
     expect_same_folders();
 }
 
-/* Nothing is saved on the way out, rows past the last checkpoint are there, and the last row
- * is cut off in its middle. */
-NIGHTLY_TEST(a_run_that_was_killed_goes_on_to_the_same_files)
-{
-    run("mkdir straight stopped; cd straight; $TRAIN ../tiny.ini %s", long_run);
-    expect_exit(w, 137,
-                "cd stopped; $TRAIN ../tiny.ini %s & " WAIT_FOR_ROW(
-                    "140", "runs/tiny/metrics.csv") "kill -KILL $!; wait $!",
-                long_run);
-    run("cd stopped/runs/tiny; for f in metrics theta; do printf 19 >>$f.csv; done");
-    run("cd stopped; $TRAIN ../tiny.ini %s --resume", long_run);
-    expect_same_folders();
-}
-
 TEST(a_run_falls_back_behind_broken_checkpoints_and_ends_the_same)
 {
-    run("$TRAIN tiny.ini --quiet run.name=straight");
-    run("$TRAIN tiny.ini --quiet run.name=broken");
+    run("$TRAIN tiny.ini --quiet run.name=straight && $TRAIN tiny.ini --quiet run.name=broken");
     run("cd runs/broken/checkpoints; : >step-00000060.h5; head -c 3000 step-00000040.h5 >half; mv "
         "half step-00000040.h5");
     expect_told(0, "step-00000060.h5", "$TRAIN tiny.ini --quiet run.name=broken --resume");
-    expect_text(w->err, "step-00000040.h5");
-    expect_text(w->err, "resuming from runs/broken/checkpoints/step-00000020.h5\n");
+    expect_text(w->err, "step-00000040.h5",
+                "resuming from runs/broken/checkpoints/step-00000020.h5\n");
     expect_same_training("straight", "broken", 60);
-}
-
-/* ---- what --resume says ---- */
-
-TEST(a_finished_run_prints_its_results_again_and_stays_as_it_is)
-{
-    run("$TRAIN tiny.ini --quiet >first");
-    run(NOTE_FILES);
-    run("$TRAIN tiny.ini --quiet --resume >second && cmp first second");
+    /* nothing is touched when every checkpoint is broken */
+    run("for f in runs/broken/checkpoints/*; do printf broken >$f; done; " NOTE_FILES);
+    expect_told(4, "step-00000060.h5", "$TRAIN tiny.ini --quiet run.name=broken --resume");
+    expect_no_text(w->err, "starting afresh");
     run(COMPARE_FILES);
 }
 
-/* The messages and the report describe the run as it was. */
 TEST(a_run_that_has_taken_more_steps_says_so)
 {
-    run("$TRAIN tiny.ini --quiet train.steps=20");
+    run("$TRAIN tiny.ini --quiet train.steps=20 >first && " NOTE_FILES);
+    run("$TRAIN tiny.ini --quiet --resume train.steps=20 >second && cmp first second "
+        "&& " COMPARE_FILES);
+    expect_told(2, "run.seed",
+                "$TRAIN tiny.ini --quiet --resume run.seed=2 theta.scope=head data.vocab=11 "
+                "run.log_every=3");
+    expect_text(w->err, "theta.scope", "data.vocab");
+    expect_no_text(w->err, "run.log_every", "train.steps");
+    run(COMPARE_FILES);
     expect_told(0, "nothing is left to train: the run has taken 20 steps\n",
                 "$TRAIN tiny.ini --resume train.steps=20");
     expect_told(
@@ -143,30 +123,8 @@ TEST(a_run_that_has_taken_more_steps_says_so)
     expect_text(w->out, "steps: 20, ");
     expect_in_file("runs/tiny/report.html", "<th>train.steps</th><td><span>20</span>");
     expect_untold("nothing is left", "$TRAIN tiny.ini --resume --quiet train.steps=10");
-}
-
-TEST(only_what_may_differ_may_differ)
-{
-    run("$TRAIN tiny.ini --quiet train.steps=20");
-    run(NOTE_FILES);
-    expect_told(2, "run.seed",
-                "$TRAIN tiny.ini --quiet --resume run.seed=2 theta.scope=head data.vocab=11 "
-                "run.log_every=3");
-    expect_text(w->err, "theta.scope");
-    expect_text(w->err, "data.vocab");
-    expect_no_text(w->err, "run.log_every");
-    expect_no_text(w->err, "train.steps");
-    run(COMPARE_FILES);
     run("$TRAIN tiny.ini --quiet --resume --threads 2 run.log_every=3 train.eval_every=7 "
         "train.checkpoint_every=9 train.keep=2");
-}
-
-TEST(raising_the_steps_goes_on_with_the_schedule_of_the_start)
-{
-    const char *free_schedule = "optimizer.schedule_steps=0 optimizer.min_lr_ratio=0.1";
-    run("$TRAIN tiny.ini --quiet %s", free_schedule);
-    run("$TRAIN tiny.ini --quiet %s --resume train.steps=80", free_schedule);
-    expect_output("2\n", "grep -c '^[78]0,.*,0.001,' runs/tiny/metrics.csv");
 }
 
 TEST(an_extended_run_can_be_given_another_schedule)
@@ -183,9 +141,13 @@ TEST(an_extended_run_can_be_given_another_schedule)
     run("awk -F, '$1 == 80 { print $6 }' runs/tiny/metrics.csv");
     ck_assert_double_eq_tol(number_behind(w->out, ""), 0.02 * (0.5 + 0.5 * 0.21), 1e-9);
     ck_assert_str_eq(read_file("runs/tiny/schedules.csv"),
-                     "until_step,lr,schedule,min_lr_ratio,schedule_steps\n"
-                     "60,0.01,cosine,0,60\n"
+                     "until_step,lr,schedule,min_lr_ratio,schedule_steps\n60,0.01,cosine,0,60\n"
                      "100,0.02,linear,0.5,100\n");
+    /* without another one it goes on with the schedule of the start */
+    const char *kept =
+        "--quiet run.name=kept optimizer.schedule_steps=0 optimizer.min_lr_ratio=0.1";
+    run("$TRAIN tiny.ini %s && $TRAIN tiny.ini %s --resume train.steps=80", kept, kept);
+    expect_output("2\n", "grep -c '^[78]0,.*,0.001,' runs/kept/metrics.csv");
 }
 
 /* Adam could have moved ln theta by the sum of the rates of both schedules. */
@@ -209,8 +171,7 @@ NIGHTLY_TEST(an_extension_that_is_stopped_ends_in_the_same_bits)
 {
     const char *more =
         "--quiet --resume train.steps=1500 optimizer.schedule_steps=1500 optimizer.lr=0.02";
-    run("$TRAIN tiny.ini --quiet run.name=straight");
-    run("cp -r runs/straight runs/parts");
+    run("$TRAIN tiny.ini --quiet run.name=straight && cp -r runs/straight runs/parts");
     run("$TRAIN tiny.ini run.name=straight %s", more);
     expect_exit(w, 75,
                 "$TRAIN tiny.ini run.name=parts %s & " WAIT_FOR_ROW(
@@ -223,21 +184,14 @@ NIGHTLY_TEST(an_extension_that_is_stopped_ends_in_the_same_bits)
     expect_same_in("straight", "parts", "schedules.csv");
 }
 
-TEST(the_results_of_before_are_gone_while_a_run_goes_on)
+TEST(a_run_that_was_merely_stopped_keeps_its_schedule)
 {
     run("$TRAIN tiny.ini --quiet");
     ck_assert(exists("runs/tiny/result.csv"));
     expect_exit(w, 75,
-                "$TRAIN tiny.ini --quiet --resume train.steps=100000 & " WAIT_FOR_ROW(
+                "$TRAIN tiny.ini --quiet --resume train.steps=5000 & " WAIT_FOR_ROW(
                     "80", "runs/tiny/metrics.csv") "kill -INT $!; wait $!");
     ck_assert(!exists("runs/tiny/result.csv"));
-}
-
-TEST(a_run_that_was_merely_stopped_keeps_its_schedule)
-{
-    expect_exit(w, 75,
-                "$TRAIN tiny.ini --quiet train.steps=5000 & " WAIT_FOR_ROW(
-                    "20", "runs/tiny/metrics.csv") "kill -INT $!; wait $!");
     expect_told(2, "optimizer.lr: the run has '0.01', now it is '0.5'\n",
                 "$TRAIN tiny.ini --resume train.steps=9000 optimizer.lr=0.5");
     expect_exit(w, 2, "$TRAIN tiny.ini --resume train.steps=5000 optimizer.schedule_steps=9000");
@@ -291,17 +245,6 @@ TEST_ROWS(another_precision_is_warned_about, 0, 2)
                   "%s tiny.ini --quiet --eval --checkpoint runs/tiny/checkpoints/step-00000020.h5",
                   other);
 }
-
-TEST(nothing_is_touched_when_every_checkpoint_is_broken)
-{
-    run("$TRAIN tiny.ini --quiet");
-    run("for f in runs/tiny/checkpoints/*; do printf broken >$f; done; " NOTE_FILES);
-    expect_told(4, "step-00000060.h5", "$TRAIN tiny.ini --quiet --resume");
-    expect_no_text(w->err, "starting afresh");
-    run(COMPARE_FILES);
-}
-
-/* ---- a checkpoint of another run, though all of it is good by itself ---- */
 
 #define NEWEST "runs/tiny/checkpoints/step-00000020.h5"
 

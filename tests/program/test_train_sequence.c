@@ -1,5 +1,4 @@
-/* Token files, cached texts, mixtures and documents through the program: the same bytes however
- * they are read, and what becomes of a run whose data goes away. */
+/* Token files, cached texts, mixtures and documents: the same bytes; data that goes away. */
 
 #include "train_program.h"
 
@@ -9,27 +8,14 @@ static void make_texts(void)
     expect_printed("a.h5: 40893 tokens",
                    "seq 3000 | sed 's/$/ and more/' >a.txt; seq 4000 6000 >b.txt; sed "
                    "'s/^vocab.*/task = text\\nfile = a.txt/; s/^learn.*/learn = no/; s/^steps = "
-                   "60/steps = 12/' tiny.ini >t.ini; $TRAIN --encode t.ini a.npy; $TRAIN --encode "
-                   "t.ini b.bin data.file=b.txt; $TRAIN --encode t.ini a.h5");
+                   "60/steps = 12/' tiny.ini >t.ini; $TRAIN --encode t.ini b.bin data.file=b.txt; "
+                   "$TRAIN --encode t.ini a.h5");
 }
 
 #define RUN "$TRAIN t.ini --quiet --overwrite "
 #define MIX "'data.file=a.txt*3, b.bin*1.5' data.documents=line data.cross=no "
 
 SUITE(PROGRAM_OPTIONS, .prepare = make_texts)
-
-TEST(a_text_has_the_same_metrics_from_memory_the_cache_and_files_of_ids)
-{
-    static const char *const sources[] = {"", "data.file=a.npy", "data.file=a.h5:/train"};
-    run(RUN "run.name=memory");
-    for (int i = 0; i < 3; i++)
-        for (int threads = 1; threads < 3; threads++) {
-            run("ROTOR_CACHE_FROM=1 " RUN "run.name=other data.cache=cache %s run.threads=%d",
-                sources[i], threads);
-            expect_same_files("runs/memory/metrics.csv", "runs/other/metrics.csv");
-        }
-    run("ls cache/*.npy | wc -l | grep '^ *1$'");
-}
 
 TEST(the_folder_of_the_cache_follows_from_the_environment)
 {
@@ -74,18 +60,6 @@ TEST(a_file_that_is_cut_while_it_is_read_ends_the_run_with_a_checkpoint)
     }
 }
 
-TEST(encode_says_what_it_cannot_write)
-{
-    expect_told(2, "--encode takes a CONFIG.ini and the file to write", "$TRAIN --encode t.ini");
-    expect_told(2, "name ends in .h5, .npy or .bin; got 'o.txt'", "$TRAIN --encode t.ini o.txt");
-    expect_told(2, "data.file is a mixture with weights",
-                "$TRAIN --encode t.ini o.npy 'data.file=a.txt*2,b.txt*1'");
-    expect_told(2, "--encode needs data.task = text or tokens", "$TRAIN --encode tiny.ini o.npy");
-    expect_exit(w, 1, "(ulimit -f 8; $TRAIN --encode t.ini o.npy)");
-    run("! ls o.*");
-}
-
-/* An existing output file, and an output file that the command reads. */
 TEST(encode_replaces_a_file_with_overwrite_alone)
 {
     static const char *const names[] = {"o.npy", "o.bin", "o.h5"};
@@ -101,4 +75,12 @@ TEST(encode_replaces_a_file_with_overwrite_alone)
     run("cmp o.bin before");
     run("mkfifo p.bin; cat p.bin >got & $TRAIN --encode t.ini p.bin data.file=b.txt; wait; test -p "
         "p.bin && cmp got o.bin");
+    /* what it cannot write */
+    expect_told(2, "--encode takes a CONFIG.ini and the file to write", "$TRAIN --encode t.ini");
+    expect_told(2, "name ends in .h5, .npy or .bin; got 'n.txt'", "$TRAIN --encode t.ini n.txt");
+    expect_told(2, "data.file is a mixture with weights",
+                "$TRAIN --encode t.ini n.npy 'data.file=a.txt*2,b.txt*1'");
+    expect_told(2, "--encode needs data.task = text or tokens", "$TRAIN --encode tiny.ini n.npy");
+    expect_exit(w, 1, "(ulimit -f 8; $TRAIN --encode t.ini n.npy)");
+    run("! ls n.*");
 }

@@ -2,6 +2,8 @@
 
 #include "train_program.h"
 
+#define TINY "$TRAIN tiny.ini --quiet "
+
 #define SWEEP                                                                                      \
     "$TRAIN tiny.ini theta.learn=no train.steps=20 sweep.position.kind=rope,none "                 \
     "sweep.run.seed=1,2 "
@@ -9,9 +11,10 @@
 static bool with_reports = true;
 SUITE(PROGRAM_OPTIONS)
 
+/* A run of a sweep is the run that its settings make alone. */
 TEST(a_sweep_prints_one_table_and_writes_it)
 {
-    expect_exit(w, 0, SWEEP "sweep.jobs=2");
+    run(SWEEP "sweep.jobs=2");
     line_of(w->out, "kind  runs  loss");
     expect_text(line_of(w->out, "rope  2     "), " ± ");
     line_of(w->out, "none  2     ");
@@ -22,54 +25,54 @@ TEST(a_sweep_prints_one_table_and_writes_it)
     ck_assert_int_eq(count_of(sweep, "\n"), 3);
     ck_assert_int_eq(count_of(runs, "\n"), 5);
     expect_text(runs, "\nkind=none_seed=2,none,2,0,20,");
-    expect_exit(w, 0, "test -s runs/tiny/kind=rope_seed=1/output.log");
+    run("test -s runs/tiny/kind=rope_seed=1/output.log && $TRAIN tiny.ini theta.learn=no "
+        "train.steps=20 position.kind=none run.seed=2 run.name=alone --quiet && cmp "
+        "runs/tiny/kind=none_seed=2/metrics.csv runs/alone/metrics.csv");
 }
 
-/* A run of a sweep is the run that its settings make alone. */
 TEST(a_sweep_over_theta_ends_with_a_verdict_that_can_be_its_exit_code)
 {
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini --quiet train.steps=20 sweep.theta.learn=no,yes "
-                "sweep.run.seed=1,2 theta.tolerance=1");
+    run(TINY "train.steps=20 sweep.theta.learn=no,yes sweep.run.seed=1,2 theta.tolerance=1");
     line_of(w->out, "theta: near in 2 of the 2 runs that learn it, max relative drift 0.");
     expect_exit(w, 7,
-                "$TRAIN tiny.ini --quiet train.steps=20 sweep.theta.learn=no,yes "
-                "theta.tolerance=0 theta.check=unmoved run.name=strict");
+                TINY "train.steps=20 sweep.theta.learn=no,yes theta.tolerance=0 "
+                     "theta.check=unmoved run.name=strict");
     line_of(w->out, "theta: near in 0 of the 1 runs that learn it");
-}
-
-TEST(a_run_of_a_sweep_has_the_bits_of_a_run_alone)
-{
-    expect_exit(w, 0, SWEEP "sweep.jobs=2 --quiet");
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini theta.learn=no train.steps=20 position.kind=none run.seed=2 "
-                "run.name=alone --quiet");
-    expect_exit(w, 0, "cmp runs/tiny/kind=none_seed=2/metrics.csv runs/alone/metrics.csv");
+    /* a run that failed is taken as one */
+    static const char sweep[] = "$TRAIN tiny.ini train.steps=20 optimizer.clip_norm=0 "
+                                "run.name=failed sweep.optimizer.lr=1e-2,1e30";
+    expect_told(5, "the loss is not finite", "%s", sweep);
+    line_of(w->out, "1e30  0 of 1  -");
+    expect_in_file("runs/failed/runs.csv", "\nlr=1e30,1e30,5,");
+    expect_told(5, "[2/2] lr=1e30: reused as it was (exit code 5, see runs/failed/lr=1e30/", "%s",
+                sweep);
+    expect_no_text(w->err, "nan");
 }
 
 TEST(what_is_finished_is_not_done_again)
 {
-    expect_exit(w, 0, SWEEP "--quiet");
+    run(SWEEP "--quiet");
     const char *first = read_file("runs/tiny/sweep.csv");
-    expect_exit(w, 0, "rm -r runs/tiny/kind=none_seed=1 && touch runs/tiny/before");
+    run("rm -r runs/tiny/kind=none_seed=1 && touch runs/tiny/before");
     expect_told(0, "some are finished already", SWEEP);
-    expect_text(w->err, "[4/4] kind=none_seed=1: done");
-    expect_text(w->err, "[3/4] kind=none_seed=2: reused as it was");
+    expect_text(w->err, "[4/4] kind=none_seed=1: done", "[3/4] kind=none_seed=2: reused as it was");
     expect_no_text(w->err, "has grown");
     ck_assert(!exists("runs/tiny/growth.csv"));
-    expect_exit(w, 0, "test ! runs/tiny/kind=rope_seed=1/result.csv -nt runs/tiny/before");
-    const char *again = read_file("runs/tiny/sweep.csv");
-    ck_assert_str_eq(first, again);
+    run("test ! runs/tiny/kind=rope_seed=1/result.csv -nt runs/tiny/before");
+    ck_assert_str_eq(first, read_file("runs/tiny/sweep.csv"));
+    /* another configuration does not take over results */
+    expect_told(2, "model.dim: the run has '16', now it is '8'", SWEEP "model.dim=8 --quiet");
+    run(SWEEP "model.dim=8 --quiet --overwrite");
 }
 
 TEST(an_interrupted_sweep_goes_on)
 {
     expect_exit(w, 75,
-                "$TRAIN tiny.ini --quiet theta.learn=no train.steps=100000 train.eval_every=100000 "
-                "train.checkpoint_every=100000 run.log_every=10 sweep.run.seed=1,2,3 & "
-                "PID=$!; until grep -q '^20,' runs/tiny/seed=1/metrics.csv 2>.grep; do "
-                "kill -0 $PID || exit 99; sleep 0.01; done; kill -TERM $PID; wait $PID");
-    expect_exit(w, 0, "ls runs/tiny/seed=1/checkpoints/*.h5");
+                TINY "theta.learn=no train.steps=100000 train.eval_every=100000 "
+                     "train.checkpoint_every=100000 run.log_every=10 sweep.run.seed=1,2,3 & "
+                     "PID=$!; until grep -q '^20,' runs/tiny/seed=1/metrics.csv 2>.grep; do kill "
+                     "-0 $PID || exit 99; sleep 0.01; done; kill -TERM $PID; wait $PID");
+    run("ls runs/tiny/seed=1/checkpoints/*.h5");
     expect_exit(w, 1, "test -e runs/tiny/seed=3");
 }
 
@@ -79,20 +82,18 @@ NIGHTLY_TEST(an_interrupted_sweep_ends_as_one_that_was_not)
 #define LONG_SWEEP                                                                                 \
     "$TRAIN ../tiny.ini --quiet theta.learn=no train.steps=800 optimizer.schedule_steps=800 "      \
     "sweep.run.seed=1,2,3"
-    expect_exit(w, 0, "mkdir straight stopped; cd straight; " LONG_SWEEP);
+    run("mkdir straight stopped; cd straight; " LONG_SWEEP);
     expect_exit(w, 75,
-                "cd stopped; " LONG_SWEEP " & PID=$!; until grep -q '^20,' "
-                "runs/tiny/seed=2/metrics.csv 2>.grep; do kill -0 $PID || exit 99; sleep 0.01; "
-                "done; kill -INT $PID; wait $PID");
-    expect_exit(w, 0, "test -s stopped/runs/tiny/report.html");
+                "cd stopped; " LONG_SWEEP
+                " & PID=$!; until grep -q '^20,' runs/tiny/seed=2/metrics.csv 2>.grep; do kill -0 "
+                "$PID || exit 99; sleep 0.01; done; kill -INT $PID; wait $PID");
+    run("test -s stopped/runs/tiny/report.html");
     expect_exit(w, 1, "test -e stopped/runs/tiny/seed=3");
-    expect_exit(w, 0, "cd stopped; " LONG_SWEEP);
-    expect_exit(w, 0,
-                "for i in runs.csv sweep.csv seed=1/metrics.csv seed=2/metrics.csv "
-                "seed=3/result.csv; do cmp straight/runs/tiny/$i stopped/runs/tiny/$i || exit 1; "
-                "done; for i in straight stopped; do sed " WITHOUT_TIMES " "
-                "$i/runs/tiny/report.html >$i/page || exit 1; done; cmp straight/page "
-                "stopped/page");
+    run("cd stopped; " LONG_SWEEP);
+    run("for i in runs.csv sweep.csv seed=1/metrics.csv seed=2/metrics.csv seed=3/result.csv; do "
+        "cmp straight/runs/tiny/$i stopped/runs/tiny/$i || exit 1; done; for i in straight "
+        "stopped; do sed " WITHOUT_TIMES
+        " $i/runs/tiny/report.html >$i/page || exit 1; done; cmp straight/page stopped/page");
 }
 
 #define SEEDS                                                                                      \
@@ -101,24 +102,20 @@ NIGHTLY_TEST(an_interrupted_sweep_ends_as_one_that_was_not)
     "ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet train.steps=10000000 "                              \
     "train.checkpoint_every=10000000 train.eval_every=10000000 sweep.run.seed=1,2 sweep.jobs=2 "
 #define WAIT_FOR_BOTH                                                                              \
-    "for i in 1 2; do until grep -q '^20,' runs/tiny/seed=$i/metrics.csv 2>.grep; do "             \
-    "kill -0 $PID || exit 99; sleep 0.01; done; done; "
+    "for i in 1 2; do until grep -q '^20,' runs/tiny/seed=$i/metrics.csv 2>.grep; do kill -0 "     \
+    "$PID || exit 99; sleep 0.01; done; done; "
 
-/* kill -9: nobody tells its runs. They stop all the same, with a checkpoint, and are not in the way
- * of the same command. */
+/* After kill -9 of the sweep its runs stop with a checkpoint, and the same command continues. */
 TEST(the_runs_of_a_sweep_that_is_killed_stop)
 {
-    expect_exit(w, 0,
-                ENDLESS_SWEEP
-                "& PID=$!; " WAIT_FOR_BOTH
-                "RUNS=$(cat /proc/$PID/task/$PID/children); kill -KILL $PID; "
-                "wait $PID; for i in $(seq 400); do ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet "
-                "train.steps=60 train.checkpoint_every=10000000 "
-                "train.eval_every=10000000 sweep.run.seed=1,2 sweep.jobs=2; "
-                "code=$?; [ $code = 2 ] || exit $code; sleep 0.05; done; "
-                "kill $RUNS; exit 2");
-    expect_exit(w, 0, "grep -c 'resuming from' runs/tiny/seed=1/output.log");
-    expect_exit(w, 0, "grep -c 'resuming from' runs/tiny/seed=2/output.log");
+    run(ENDLESS_SWEEP
+        "& PID=$!; " WAIT_FOR_BOTH
+        "RUNS=$(cat /proc/$PID/task/$PID/children); kill -KILL $PID; wait $PID; for i in $(seq "
+        "400); do ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet train.steps=60 "
+        "train.checkpoint_every=10000000 train.eval_every=10000000 sweep.run.seed=1,2 "
+        "sweep.jobs=2; code=$?; [ $code = 2 ] || exit $code; sleep 0.05; done; kill $RUNS; exit 2");
+    run("grep -c 'resuming from' runs/tiny/seed=1/output.log");
+    run("grep -c 'resuming from' runs/tiny/seed=2/output.log");
 }
 
 /* Its process is the one to stop; or that of a run, if this is trained alone. */
@@ -127,17 +124,18 @@ TEST(a_second_sweep_is_refused_and_names_the_first)
     char message[LINE_SIZE];
     int first = 0;
     expect_exit(w, 2,
-                ENDLESS_SWEEP "& PID=$!; " WAIT_FOR_BOTH ENDLESS_SWEEP
-                              "; second=$?; kill -TERM $PID; wait $PID; echo first $PID $?; "
-                              "exit $second");
+                ENDLESS_SWEEP
+                "& PID=$!; " WAIT_FOR_BOTH ENDLESS_SWEEP
+                "; second=$?; kill -TERM $PID; wait $PID; echo first $PID $?; exit $second");
     expect_text(w->out, "first ");
     ck_assert_int_eq(sscanf(strstr(w->out, "first "), "first %d 75", &first), 1);
     snprintf(message, sizeof message, "train: runs/tiny: process %d is training here", first);
     expect_text(w->err, message);
     expect_exit(w, 2,
-                "$TRAIN tiny.ini --quiet train.steps=10000000 run.dir=runs/other run.name=seed=2 & "
-                "PID=$!; until grep -q '^20,' runs/other/seed=2/metrics.csv 2>.grep; do "
-                "kill -0 $PID || exit 99; sleep 0.01; done; " ENDLESS_SWEEP
+                TINY
+                "train.steps=10000000 run.dir=runs/other run.name=seed=2 & PID=$!; until grep -q "
+                "'^20,' runs/other/seed=2/metrics.csv 2>.grep; do kill -0 $PID || exit 99; sleep "
+                "0.01; done; " ENDLESS_SWEEP
                 "run.name=other; second=$?; kill -TERM $PID; wait $PID; echo $PID; exit $second");
     snprintf(message, sizeof message, "train: runs/other/seed=2: process %d is training here",
              atoi(w->out));
@@ -145,71 +143,59 @@ TEST(a_second_sweep_is_refused_and_names_the_first)
     ck_assert(!exists("runs/other/seed=1"));
 }
 
-/* More steps under the schedule of before: said for the sweep, and not only where each run prints.
- */
 TEST(rates_of_zero_are_warned_about_once_before_the_first_run)
 {
     static const char warning[] = "warning: ";
     expect_untold(warning, SEEDS "1,2 train.steps=60 --quiet");
     expect_told(0,
-                "train: warning: in 2 of 3 runs (seed=1 is the first) the learning rate is "
-                "0 from step 61 to the end at 80, since optimizer.schedule_steps = 60: "
-                "give optimizer.schedule_steps=80 or optimizer.min_lr_ratio above 0\n",
+                "train: warning: in 2 of 3 runs (seed=1 is the first) the learning rate is 0 from "
+                "step 61 to the end at 80, since optimizer.schedule_steps = 60: give "
+                "optimizer.schedule_steps=80 or optimizer.min_lr_ratio above 0\n",
                 SEEDS "1,2,3 train.steps=80 --quiet");
     ck_assert_int_eq(count_of(w->err, warning), 1);
-    expect_exit(w, 0, SEEDS "1,2 train.steps=90");
+    run(SEEDS "1,2 train.steps=90");
     const char *said = strstr(w->err, "in 2 of 2 runs (seed=1 is the first) the learning rate is 0 "
                                       "from step 81 to the end at 90, ");
     ck_assert_msg(said && said < strstr(w->err, "[1/2]"), "%s", w->err);
     expect_untold(warning, SEEDS "1,2 train.steps=100 optimizer.schedule_steps=100");
-}
-
-/* Runs that have not begun were given their schedule as it is: --quiet takes it for intended. */
-TEST(rates_of_zero_in_new_runs_are_warned_about_unless_quiet)
-{
-    static const char sweep[] =
+    /* rates of zero in new runs are warned about unless quiet */
+    static const char new_runs[] =
         "ROTOR_NO_REPORT=1 $TRAIN tiny.ini theta.learn=no optimizer.schedule_steps=10 "
         "train.eval_batches=1 sweep.train.steps=10,20 --overwrite";
     expect_told(0,
-                "warning: in 1 of 2 runs (steps=20 is the first) the learning rate is 0 from "
-                "step 11 to the end at 20, ",
-                "%s", sweep);
-    expect_untold("warning", "%s --quiet", sweep);
+                "warning: in 1 of 2 runs (steps=20 is the first) the learning rate is 0 from step "
+                "11 to the end at 20, ",
+                "%s", new_runs);
+    expect_untold("warning", "%s --quiet", new_runs);
 }
 
-/* More steps for the runs there were, at a rate of 0, and a schedule of its own for the new one.
- * What the sweep itself varies is no surprise. */
+/* Old runs get more steps at rate 0, the new one its own schedule; swept keys are no surprise. */
 TEST(runs_of_other_schedules_are_told)
 {
 #define UNLIKE "warning: the runs differ in keys that the sweep does not set: "
-#define GIVEN  "$TRAIN tiny.ini --quiet theta.learn=no optimizer.schedule_steps=0 run.name=given "
+#define GIVEN  TINY "theta.learn=no optimizer.schedule_steps=0 run.name=given "
     expect_unprinted(UNLIKE, GIVEN "train.steps=10 sweep.run.seed=1,2");
     expect_printed(UNLIKE "optimizer.schedule_steps; their results may not be comparable\n",
                    GIVEN "train.steps=20 sweep.run.seed=1,3,2");
     expect_in_file("runs/given/report.html", "<p>" UNLIKE "optimizer.schedule_steps; ");
     expect_unprinted(
         UNLIKE,
-        "$TRAIN tiny.ini --quiet theta.learn=no optimizer.schedule_steps=0 run.name=lengths "
-        "sweep.train.steps=10,20");
+        TINY "theta.learn=no optimizer.schedule_steps=0 run.name=lengths sweep.train.steps=10,20");
     write_file("two.ini", "[variant short]\ntrain.steps = 10\n[variant long]\ntrain.steps = 20\n");
-    expect_unprinted(UNLIKE,
-                     "cat tiny.ini two.ini >steps.ini && $TRAIN steps.ini --quiet theta.learn=no "
-                     "optimizer.schedule_steps=0");
+    expect_unprinted(UNLIKE, "cat tiny.ini two.ini >steps.ini && $TRAIN steps.ini --quiet "
+                             "theta.learn=no optimizer.schedule_steps=0");
 }
 
-/* Another seed, another value, another variant: what is there stays. */
 TEST(a_sweep_grows_by_values_and_seeds_and_variants)
 {
 #define GROWING "$TRAIN tiny.ini theta.learn=no train.steps=20 run.name=grown "
     write_file("two.ini", "[variant small]\nmodel.dim = 8\n[variant large]\nmodel.dim = 16\n");
-    expect_exit(w, 0, GROWING "sweep.run.seed=1,2 sweep.position.kind=rope");
-    expect_exit(w, 0, "test -s runs/grown/report.html");
+    run(GROWING "sweep.run.seed=1,2 sweep.position.kind=rope && test -s runs/grown/report.html");
     expect_told(0, "some are finished already",
                 GROWING "sweep.run.seed=1,2,3 sweep.position.kind=rope");
-    expect_text(w->err, "[1/3] seed=1_kind=rope: reused as it was, loss ");
-    expect_text(w->err, "[2/3] seed=2_kind=rope: reused as it was, loss ");
-    expect_text(w->err, "[3/3] seed=3_kind=rope: done");
-    expect_text(w->err, "train: the sweep has grown: 1 of 3 runs are new\n");
+    expect_text(w->err, "[1/3] seed=1_kind=rope: reused as it was, loss ",
+                "[2/3] seed=2_kind=rope: reused as it was, loss ", "[3/3] seed=3_kind=rope: done",
+                "train: the sweep has grown: 1 of 3 runs are new\n");
     expect_output("run,run_is\nseed=1_kind=rope,before\nseed=2_kind=rope,before\n"
                   "seed=3_kind=rope,new\n",
                   "cat runs/grown/growth.csv");
@@ -227,86 +213,66 @@ TEST(a_sweep_grows_by_values_and_seeds_and_variants)
     expect_no_text(w->err, "has grown");
     expect_output("3\n", "grep -c new runs/grown/growth.csv");
 
-    expect_exit(w, 0, "cat tiny.ini two.ini >small.ini && sed -i '/variant large/,$d' small.ini");
-    expect_exit(w, 0, "cat tiny.ini two.ini >both.ini");
-    expect_exit(w, 0, "for i in small both; do sed -i '/^dim/d' $i.ini; done");
-    expect_exit(w, 0, "$TRAIN small.ini train.steps=20 run.name=variants");
+    run("cat tiny.ini two.ini >small.ini && sed -i '/variant large/,$d' small.ini");
+    run("cat tiny.ini two.ini >both.ini");
+    run("for i in small both; do sed -i '/^dim/d' $i.ini; done");
+    run("$TRAIN small.ini train.steps=20 run.name=variants");
     expect_told(0, "some are finished already", "$TRAIN both.ini train.steps=20 run.name=variants");
     expect_no_text(w->err, "] small: done");
     line_of(w->out, "large    1 ");
 }
 
-/* Other runs are no more runs, and what is back was there. */
 TEST(only_more_runs_than_before_are_growth)
 {
     static const char sweep[] = "$TRAIN tiny.ini theta.learn=no train.steps=20 sweep.run.seed=";
-    expect_exit(w, 0, "%s1,2", sweep);
+    run("%s1,2", sweep);
     expect_untold("has grown", "%s3,4", sweep);
-    expect_exit(w, 0, "%s3", sweep);
+    run("%s3", sweep);
     expect_untold("has grown", "%s1,2,3,4", sweep);
     expect_told(0, "the sweep has grown: 2 of 5 runs are new\n",
                 "rm -r runs/tiny/seed=1 && %s1,2,3,4,5", sweep);
     expect_output("run,run_is\nseed=1,new\nseed=2,before\nseed=3,before\n"
                   "seed=4,before\nseed=5,new\n",
                   "cat runs/tiny/growth.csv");
-    expect_exit(w, 0, "%s1,2,3,4,5 --overwrite --quiet", sweep);
+    run("%s1,2,3,4,5 --overwrite --quiet", sweep);
     ck_assert(!exists("runs/tiny/growth.csv"));
-}
-
-TEST(a_run_that_failed_is_taken_as_one)
-{
-    static const char sweep[] = "$TRAIN tiny.ini train.steps=20 optimizer.clip_norm=0 "
-                                "sweep.optimizer.lr=1e-2,1e30";
-    expect_told(5, "the loss is not finite", "%s", sweep);
-    line_of(w->out, "1e30  0 of 1  -");
-    expect_in_file("runs/tiny/runs.csv", "\nlr=1e30,1e30,5,");
-    expect_told(5, "[2/2] lr=1e30: reused as it was (exit code 5, see runs/tiny/lr=1e30/", "%s",
-                sweep);
-    expect_no_text(w->err, "nan");
 }
 
 TEST(runs_and_sweeps_do_not_share_a_folder)
 {
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=20 sweep.run.seed=1,2");
-    for (int i = 0; i < 3; i++) {
-        static const char *const options[] = {"", "--resume", "--overwrite"};
-        expect_told(2, "runs/tiny holds a sweep: choose another run.name",
-                    "$TRAIN tiny.ini --quiet train.steps=20 %s", options[i]);
-    }
-    expect_exit(w, 0, "test -s runs/tiny/report.html && test ! -e runs/tiny/config.ini");
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=20 run.name=alone");
+    static const char *const options[] = {"", "--resume", "--overwrite"};
+    run(TINY "train.steps=2 sweep.run.seed=1,2");
+    for (int i = 0; i < ROWS(options); i++)
+        expect_told(2, "runs/tiny holds a sweep: choose another run.name", TINY "train.steps=2 %s",
+                    options[i]);
+    run("test -s runs/tiny/report.html && test ! -e runs/tiny/config.ini");
+    run(TINY "train.steps=2 run.name=alone");
     expect_told(2, "runs/alone holds a single run",
-                "$TRAIN tiny.ini --quiet train.steps=20 run.name=alone sweep.run.seed=1,2");
-}
-
-/* Four threads for two runs at a time, three for two, one for two. */
-TEST_ROWS(runs_at_a_time_share_the_threads, 0, 3)
-{
-    static const int threads[][2] = {{4, 2}, {3, 1}, {1, 1}};
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini train.steps=2 sweep.jobs=2 sweep.run.seed=1,2 --threads %d && "
-                "grep -x 'threads = %d' runs/tiny/seed=1/config.ini",
-                threads[_i][0], threads[_i][1]);
-}
-
-TEST(the_configuration_of_a_run_is_a_path_although_it_has_an_equals_sign)
-{
-    expect_exit(w, 0, "$TRAIN tiny.ini --quiet train.steps=2 sweep.run.seed=1,2");
+                TINY "train.steps=2 run.name=alone sweep.run.seed=1,2");
+    /* the configuration of a run is a path although it has an equals sign */
     expect_printed("checkpoint: runs/tiny/seed=2/checkpoints/step-00000002.h5, step 2\n",
                    "$TRAIN runs/tiny/seed=2/config.ini run.dir=runs/tiny --eval");
     expect_printed("\nseed = 7\n", "mkdir run.seed=7; $TRAIN tiny.ini --print-config run.seed=7");
     expect_exit(w, 2, "$TRAIN runs/tiny/seed=3/config.ini");
     expect_told(4,
-                "runs/tiny is the folder of a sweep: add the name of one of its 2 runs: "
-                "'seed=1', 'seed=2'\n",
+                "runs/tiny is the folder of a sweep: add the name of one of its 2 runs: 'seed=1', "
+                "'seed=2'\n",
                 "$TRAIN --checkpoint runs/tiny --eval");
 }
 
-TEST(another_configuration_does_not_take_over_results)
+/* Four threads for two runs at a time, three for two, one for two. Each run has its own length. */
+TEST(runs_at_a_time_share_the_threads)
 {
-    expect_exit(w, 0, SWEEP "--quiet");
-    expect_told(2, "model.dim: the run has '16', now it is '8'", SWEEP "model.dim=8 --quiet");
-    expect_exit(w, 0, SWEEP "model.dim=8 --quiet --overwrite");
+    static const int threads[][2] = {{4, 2}, {3, 1}, {1, 1}};
+    for (int i = 0; i < ROWS(threads); i++)
+        run(TINY "train.steps=2 sweep.jobs=2 sweep.run.seed=1,2 --overwrite --threads %d && grep "
+                 "-x 'threads = %d' runs/tiny/seed=1/config.ini",
+            threads[i][0], threads[i][1]);
+    run(TINY "theta.learn=no train.steps=1 optimizer.schedule_steps=1 run.name=two "
+             "position.scaling=dynamic position.scale=2 sweep.data.length=12,16");
+    expect_output(
+        "original_len = 12\noriginal_len = 16\n",
+        "cat runs/two/length=12/config.ini runs/two/length=16/config.ini | grep original_len");
 }
 
 TEST(every_run_is_checked_before_the_first_begins)
@@ -320,34 +286,25 @@ TEST(every_run_is_checked_before_the_first_begins)
                   "$TRAIN --check tiny.ini sweep.run.seed=1,2,3");
 }
 
-/* A key with an effect in one run may stand in all; a key with no effect in any is refused where it
- * stands. */
 TEST(a_key_counts_if_one_run_of_the_sweep_needs_it)
 {
     static const char *const idle[][2] = {
-        {"position.scale=4",
-         "command line: position.scale has no effect in any run of the sweep: it "
-         "needs position.scaling other than none\n"},
-        {"sweep.position.beta_fast=8,9",
-         "command line: [sweep] position.beta_fast has no effect in any run: it needs "
-         "position.scaling = yarn\n"},
+        {"position.scale=4", "command line: position.scale has no effect in any run of the sweep: "
+                             "it needs position.scaling other than none\n"},
+        {"sweep.position.beta_fast=8,9", "command line: [sweep] position.beta_fast has no effect "
+                                         "in any run: it needs position.scaling = yarn\n"},
         {"train.min_delta=0.5", "command line: train.min_delta has no effect in any run of the "
                                 "sweep: it needs train.patience above 0\n"}};
     static const char base[] = "tiny.ini --quiet --check theta.learn=no ";
-    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
+    for (int i = 0; i < ROWS(idle); i++)
         expect_message(2, idle[i][1], "$TRAIN %s sweep.run.seed=1,2 %s", base, idle[i][0]);
-    expect_exit(w, 0, "$TRAIN %s sweep.position.scaling=none,linear position.scale=4", base);
-    expect_exit(w, 0,
-                "$TRAIN %s sweep.position.scaling=none,yarn position.scale=2 "
-                "sweep.position.beta_fast=8,9",
-                base);
-    expect_exit(
-        w, 0,
-        "cp tiny.ini v.ini; printf '[position]\\nscale = 4\\n[variant a]\\nposition.scaling = "
+    run("$TRAIN %s sweep.position.scaling=none,linear position.scale=4", base);
+    run("$TRAIN %s sweep.position.scaling=none,yarn position.scale=2 sweep.position.beta_fast=8,9",
+        base);
+    run("cp tiny.ini v.ini; printf '[position]\\nscale = 4\\n[variant a]\\nposition.scaling = "
         "linear\\n[variant b]\\nposition.base = 500\\n' >>v.ini");
-    expect_exit(w, 0, "$TRAIN v.ini --quiet --check");
-    expect_exit(w, 0, "$TRAIN v.ini --print-config");
-    expect_exit(w, 0, "sed -i 's/position.scaling = linear/theta.init_sigma = 0.1/' v.ini");
+    run("$TRAIN v.ini --quiet --check && $TRAIN v.ini --print-config");
+    run("sed -i 's/position.scaling = linear/theta.init_sigma = 0.1/' v.ini");
     expect_message(2,
                    "v.ini:20: position.scale has no effect in any run of the sweep: it needs "
                    "position.scaling other than none\n"
@@ -355,14 +312,4 @@ TEST(a_key_counts_if_one_run_of_the_sweep_needs_it)
                    "theta.init = perturbed\n",
                    "$TRAIN v.ini --quiet");
     ck_assert(!exists("runs"));
-}
-
-/* Each run has the length that it was trained at for its original one. */
-TEST(runs_of_several_lengths_resolve_each_their_own)
-{
-    expect_exit(w, 0,
-                "$TRAIN tiny.ini --quiet theta.learn=no train.steps=1 optimizer.schedule_steps=1 "
-                "position.scaling=dynamic position.scale=2 sweep.data.length=12,16");
-    expect_output("original_len = 12\n", "grep original_len runs/tiny/length=12/config.ini");
-    expect_output("original_len = 16\n", "grep original_len runs/tiny/length=16/config.ini");
 }

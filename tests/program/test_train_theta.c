@@ -1,5 +1,4 @@
-/* Effects of a learned theta in the output of `train`: a reset, another theta in its place, the
- * tolerance of each. */
+/* A learned theta in the output of `train`: resets, replacements and tolerances. */
 
 #include "train_program.h"
 
@@ -17,7 +16,6 @@ static int numbers_of(const char *text, const char *beginning, double numbers[8]
     return count;
 }
 
-/* The loss and the accuracy of tiny with another theta. */
 static void evaluate_with(const char *theta, double numbers[8])
 {
     run("$TRAIN tiny.ini --eval --theta %s", theta);
@@ -65,55 +63,40 @@ TEST_ROWS(a_run_ends_by_resetting_theta, 0, 2)
     ck_assert_double_eq(other[0], own[0]);
 }
 
-TEST(a_theta_that_stays_is_not_needed)
-{
-    double reset[8] = {0};
-    run("$TRAIN tiny.ini theta.lr_scale=0 theta.check=unneeded");
-    numbers_of(w->out, "theta: reset to init: eval loss ", reset);
-    ck_assert_double_eq(reset[0], reset[1]);
-    expect_text(w->out, ": the model does not depend on it\n");
-    ck_assert_double_eq(result_of("tiny", "theta_needed"), 0);
-}
-
 TEST(a_need_that_was_asked_about_decides_the_exit_code)
 {
     expect_exit(w, 7, "$TRAIN tiny.ini theta.lr_scale=20 theta.check=unneeded");
     expect_text(w->out, ": the model depends on it\n");
     expect_exit(w, 7, "$TRAIN tiny.ini theta.lr_scale=20 theta.check=unneeded --resume");
     run("$TRAIN tiny.ini theta.lr_scale=20 theta.check=unmoved theta.tolerance=100 --overwrite");
-    expect_exit(w, 7, "$TRAIN tiny.ini theta.check=unmoved theta.tolerance=1e-9 run.name=a");
-    run("grep -x 'check = unmoved' runs/a/config.ini");
     expect_told(2, "theta.check must be one of no, unmoved, unneeded; got 'far'",
                 "$TRAIN tiny.ini theta.check=far");
+    double reset[8] = {0};
+    run("$TRAIN tiny.ini theta.lr_scale=0 theta.check=unneeded --overwrite");
+    numbers_of(w->out, "theta: reset to init: eval loss ", reset);
+    ck_assert_double_eq(reset[0], reset[1]);
+    expect_text(w->out, ": the model does not depend on it\n");
+    ck_assert_double_eq(result_of("tiny", "theta_needed"), 0);
 }
 
-/* The configuration and the results of a run that an older version made. */
-TEST(the_old_names_of_an_older_run_are_refused_or_not_read)
+TEST(the_old_names_of_an_older_run_are_refused)
 {
-    NEEDS_PROGRAM("gnuplot");
-    run("$TRAIN tiny.ini --quiet; mv runs/tiny old; cp -r old as-it-was");
-    run("sed -i 's/^theta_reset_/theta_put_back_/' old/result.csv; $TRAIN --report old");
-    run("grep 'theta: max relative drift' old/report.html");
-    expect_exit(w, 1, "grep -iE 'theta: reset|put.back|>nan<' old/report.html");
-    run("$TRAIN old/config.ini --resume --quiet; cmp old/result.csv as-it-was/result.csv");
-    run("sed -i 's/^;*check = no$/check = near/' old/config.ini; grep 'check = near' "
-        "old/config.ini; rm -r as-it-was; cp -r old as-it-was");
-    expect_told(2, ": theta.check = near is now called unmoved", "$TRAIN old/config.ini --resume");
-    expect_told(2, "theta.check = near is now called unmoved", "$TRAIN --report old");
-    run("diff -r old as-it-was");
+    run("$TRAIN tiny.ini --quiet && sed -i 's/^;*check = no$/check = near/' runs/tiny/config.ini "
+        "&& cp -r runs before");
+    expect_told(2, ": theta.check = near is now called unmoved",
+                "$TRAIN runs/tiny/config.ini --resume");
+    expect_told(2, "theta.check = near is now called unmoved", "$TRAIN --report runs/tiny");
     expect_told(2, "theta.check = needed is now called unneeded",
                 "$TRAIN tiny.ini sweep.theta.check=no,needed run.name=other");
-    ck_assert(!exists("runs/other"));
+    run("grep 'check = near' runs/tiny/config.ini && diff -r runs before");
 }
 
-/* Evaluations with another theta are not repeated. */
 TEST(a_finished_run_that_is_resumed_reads_its_results)
 {
     run("$TRAIN tiny.ini theta.tolerances=yes --quiet >first; cp -r runs before");
     run("$TRAIN tiny.ini theta.tolerances=yes --quiet --resume >second");
     expect_same_files("first", "second");
-    expect_same_files("runs/tiny/result.csv", "before/tiny/result.csv");
-    expect_same_files("runs/tiny/theta_final.csv", "before/tiny/theta_final.csv");
+    run("for i in result theta_final; do cmp runs/tiny/$i.csv before/tiny/$i.csv || exit 1; done");
     expect_printed(" -> 77, accuracy ",
                    "sed -i 's/^theta_reset_loss,.*/theta_reset_loss,77/' runs/tiny/result.csv; sed "
                    "-i '2s/[^,]*$/2.5/' runs/tiny/theta_final.csv; $TRAIN tiny.ini "
@@ -137,9 +120,15 @@ TEST(the_tolerance_of_each_pair_stands_beside_its_drift)
         "runs/tiny/theta_final.csv");
     expect_unprinted("down", "$TRAIN tiny.ini run.name=without");
     expect_exit(w, 1, "grep tolerance runs/without/theta_final.csv");
+    /* a profile does not count evaluations at the end */
+    double calls[8] = {0}, with_more[8] = {0};
+    run("$TRAIN tiny.ini --quiet --profile train.steps=5 --overwrite");
+    ck_assert_int_ge(numbers_of(w->out, "linear            forward ", calls), 1);
+    run("$TRAIN tiny.ini --quiet --profile train.steps=5 theta.tolerances=yes --overwrite");
+    ck_assert_int_ge(numbers_of(w->out, "linear            forward ", with_more), 1);
+    ck_assert_double_eq(calls[0], with_more[0]);
 }
 
-/* The evaluation is done again, what was not found is looked for. */
 TEST(a_stop_while_tolerances_are_measured_is_heard)
 {
     const char *options = "tiny.ini theta.tolerances=yes theta.scope=head model.heads=8 "
@@ -157,28 +146,6 @@ TEST(a_stop_while_tolerances_are_measured_is_heard)
     expect_printed("down", "$TRAIN runs/tiny/config.ini --eval theta.tolerances=yes");
 }
 
-/* The profile measures the training only. */
-TEST(a_profile_does_not_count_evaluations_at_the_end)
-{
-    double calls[8] = {0}, with_more[8] = {0};
-    run("$TRAIN tiny.ini --quiet --profile train.steps=5");
-    ck_assert_int_ge(numbers_of(w->out, "linear            forward ", calls), 1);
-    run("$TRAIN tiny.ini --quiet --profile train.steps=5 theta.tolerances=yes --overwrite");
-    ck_assert_int_ge(numbers_of(w->out, "linear            forward ", with_more), 1);
-    ck_assert_double_eq(calls[0], with_more[0]);
-}
-
-TEST(theta_options_need_a_theta_that_is_learned)
-{
-    expect_told(2, "--theta needs --eval", "$TRAIN tiny.ini --theta start");
-    expect_told(2, "theta.init_from has no effect: it needs theta.learn = yes\n",
-                "$TRAIN tiny.ini theta.learn=no theta.init_from=theta.csv");
-    expect_told(2, "theta.log = yes has no effect: it needs theta.learn = yes\n",
-                "$TRAIN tiny.ini theta.learn=no theta.log=yes");
-    expect_told(2, "theta.init_from and theta.init both set the initial theta; give only one",
-                "$TRAIN tiny.ini theta.init=uniform theta.init_from=theta.csv");
-}
-
 /* ---- another theta at evaluation ---- */
 
 /* Heads of 8 features, two layers. */
@@ -191,39 +158,33 @@ TEST(theta_options_need_a_theta_that_is_learned)
 static const char *const fixed[] = {
     "theta.learn=no", "theta.learn=yes theta.scope=head",
     "theta.learn=no position.scaling=dynamic position.scale=2 position.original_len=8"};
-enum { FIXED = sizeof fixed / sizeof *fixed };
 
-/* Overrides that change nothing: theta as it is, and pairs switched off as zeros in a file. */
-TEST_ROWS(another_theta_is_for_every_model_with_rope, 0, FIXED)
+/* Overrides that change nothing, theta as it is, and pairs switched off as zeros in a file. */
+TEST_ROWS(another_theta_is_for_every_model_with_rope, 0, ROWS(fixed))
 {
+    const char *const same[] = {_i == 1 ? "runs/tiny/theta_final.csv" : "start", "scale:1",
+                                "off:0turns"},
+                      *const zero[] = {"scale:0", "off:0", "zero.csv", "off:1000turns"};
     double own[8] = {0}, other[8] = {0}, off[8] = {0};
-    const char *last = _i == 1 ? "runs/tiny/theta_final.csv" : "start";
+    write_file("zero.csv", HEADING "all,all,0,0\nall,all,1,0\nall,all,2,-0\nall,all,3,0\n");
     run("sed -i 's/^learn = yes//' tiny.ini; $TRAIN tiny.ini --quiet %s", fixed[_i]);
     ck_assert_int_eq(numbers_of(w->out, "eval: loss ", own), 4);
     run("cp runs/tiny/config.ini tiny.ini");
-    evaluate_with(last, other);
-    ck_assert_double_eq(other[0], own[0]);
-    expect_text(w->out,
-                " in the place of the model's own: 4 of 4 pairs of a head rotate, |theta| ");
-    evaluate_with("scale:1", other);
-    ck_assert_double_eq(other[0], own[0]);
-    evaluate_with("off:0turns", other);
-    ck_assert_double_eq(other[0], own[0]);
-    evaluate_with("scale:0", off);
+    for (int i = 0; i < ROWS(same); i++) {
+        evaluate_with(same[i], other);
+        ck_assert_double_eq(other[0], own[0]);
+        expect_text(w->out,
+                    " in the place of the model's own: 4 of 4 pairs of a head rotate, |theta| ");
+    }
+    for (int i = 0; i < ROWS(zero); i++) {
+        evaluate_with(zero[i], i ? other : off);
+        ck_assert_double_eq(i ? other[0] : off[0], off[0]);
+        expect_text(w->out, " in the place of the model's own: 0 of 4 pairs of a head rotate\n");
+    }
     ck_assert_double_ne(off[0], own[0]);
-    expect_text(w->out,
-                "theta: scale:0 in the place of the model's own: 0 of 4 pairs of a head rotate\n");
-    write_file("zero.csv", HEADING "all,all,0,0\nall,all,1,0\nall,all,2,-0\nall,all,3,0\n");
-    evaluate_with("off:0", other);
-    ck_assert_double_eq(other[0], off[0]);
-    evaluate_with("zero.csv", other);
-    ck_assert_double_eq(other[0], off[0]);
-    evaluate_with("off:1000turns", other);
-    ck_assert_double_eq(other[0], off[0]);
 }
 
-/* A fixed theta has rows for layers and heads, and any sign; the first pair makes
- * (15 - 1) / 2 pi turns. */
+/* Rows for layers and heads, of any sign; the first pair makes (15 - 1) / 2 pi turns. */
 TEST(a_file_can_set_a_fixed_theta_by_layer_and_head)
 {
     double one[8] = {0}, other[8] = {0};
@@ -258,7 +219,7 @@ TEST(what_theta_cannot_be_is_refused)
         {"of:1", "of:1: there is no table of theta"},
     };
     run("$TRAIN tiny.ini --quiet train.steps=2");
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (int i = 0; i < ROWS(rows); i++)
         expect_told(2, rows[i].message, "$TRAIN tiny.ini --eval --theta %s", rows[i].what);
     run("sed -i 's/^learn = yes//' tiny.ini; $TRAIN tiny.ini --quiet train.steps=2 "
         "position.kind=alibi --overwrite; $TRAIN tiny.ini --quiet train.steps=2 "
@@ -269,7 +230,6 @@ TEST(what_theta_cannot_be_is_refused)
                 "$TRAIN runs/none/config.ini --eval --theta base");
 }
 
-/* Rows of theta.csv wherever metrics.csv has one, also of a run that was resumed. */
 TEST(theta_is_logged_with_the_metrics)
 {
     const char *keys =
@@ -351,31 +311,29 @@ TEST_ROWS(a_file_gives_every_theta_once, 0, 26)
 /* A logarithm can start above 0 alone; an evaluation takes any number. */
 TEST(a_logarithm_does_not_start_at_0)
 {
+    static const struct {
+        const char *command, *message;
+    } rows[] = {{"--check theta.init_from=theta.csv",
+                 "theta must be a number above 0, since theta.form = log; got '-1'"},
+                {"--check theta.init_from=nan.csv",
+                 "theta must be a number above 0, since theta.form = log; got 'nan'"},
+                {"--eval --theta nan.csv", "theta must be a number; got 'nan'"},
+                {"--eval --theta huge.csv",
+                 "theta must be in the range of numbers in float; got '1e308'"},
+                {"--eval --theta scale:1e400",
+                 "X must be a number in the range of a double; got '1e400'"},
+                {"run.name=none theta.init_from=none.csv", "none.csv: there is no table of theta"},
+                {"--eval --theta pipe", "not a regular file"}};
     write_file("theta.csv", HEADING PAIRS("1", "all") "0,all,0,-1\n0,all,1,0\n0,all,2,.1\n"
                                                       "0,all,3,.2\n");
     write_file("nan.csv", HEADING "all,all,0,nan\n");
-    expect_told(2, "theta must be a number above 0, since theta.form = log; got '-1'",
-                "$TRAIN tiny.ini --check theta.init_from=theta.csv");
-    expect_told(2, "theta must be a number above 0, since theta.form = log; got 'nan'",
-                "$TRAIN tiny.ini --check theta.init_from=nan.csv");
-    run("$TRAIN tiny.ini --quiet train.steps=2");
+    write_file("huge.csv", HEADING "all,all,0,1e308\n");
+    run("mkfifo pipe; $TRAIN tiny.ini --quiet train.steps=2");
     expect_printed(": 3 to 4 of 4 pairs of a head rotate, |theta| from 0.003 to 1, ",
                    "$TRAIN tiny.ini --eval --theta ./theta.csv");
-    expect_told(2, "theta must be a number; got 'nan'", "$TRAIN tiny.ini --eval --theta nan.csv");
-    write_file("huge.csv", HEADING "all,all,0,1e308\n");
-    expect_told(2, "theta must be in the range of numbers in float; got '1e308'",
-                "$TRAIN tiny.ini --eval --theta huge.csv");
-    expect_told(2, "X must be a number in the range of a double; got '1e400'",
-                "$TRAIN tiny.ini --eval --theta scale:1e400");
-}
-
-TEST(a_file_that_is_not_there_is_named)
-{
-    expect_told(2, "none.csv: there is no table of theta",
-                "$TRAIN tiny.ini theta.init_from=none.csv");
-    ck_assert(!exists("runs"));
-    run("mkfifo pipe; $TRAIN tiny.ini --quiet train.steps=2");
-    expect_told(2, "not a regular file", "$TRAIN tiny.ini --eval --theta pipe");
+    for (int i = 0; i < ROWS(rows); i++)
+        expect_told(2, rows[i].message, "$TRAIN tiny.ini %s", rows[i].command);
+    ck_assert(!exists("runs/none"));
 }
 
 TEST(a_run_starts_from_the_theta_of_a_file)
@@ -386,24 +344,20 @@ TEST(a_run_starts_from_the_theta_of_a_file)
                 "mkdir ini; sed 's/^learn = yes/&\\ninit_from = ..\\/there.csv\\nlr_scale = "
                 "0\\nform = raw/' tiny.ini >ini/tiny.ini; $TRAIN64 ini/tiny.ini train.steps=20");
     const char *theta = read_file("runs/tiny/theta.csv");
-    expect_text(theta, "\n0,0,all,1,0.2,0.2\n");
-    expect_text(theta, "\n20,0,all,3,0.003,0.003\n");
-    expect_text(theta, "\n20,1,all,3,5,5\n");
+    expect_text(theta, "\n0,0,all,1,0.2,0.2\n", "\n20,0,all,3,0.003,0.003\n", "\n20,1,all,3,5,5\n");
     expect_text(w->out, "theta: reset to base: eval loss ");
     run("rm there.csv; $TRAIN64 ini/tiny.ini train.steps=40 --resume");
     theta = read_file("runs/tiny/theta.csv");
     expect_text(theta, "\n40,1,all,3,5,5\n");
 }
 
-/* From a table, and then from the checkpoint and from the folder of the run that had it. */
 TEST(a_start_below_0_is_for_form_raw_alone)
 {
     static const char *const sources[] = {"runs/raw/checkpoints/step-00000002.h5", "folder"};
     write_file("there.csv", HEADING PAIRS("0", "all") "1,all,0,1\n1,all,1,-.25\n1,all,2,.1\n"
                                                       "1,all,3,0\n");
     run("$TRAIN tiny.ini run.name=raw theta.form=raw theta.init_from=there.csv theta.lr_scale=0 "
-        "train.steps=2 --quiet");
-    run("$TRAIN runs/raw/config.ini --eval");
+        "train.steps=2 --quiet && $TRAIN runs/raw/config.ini --eval");
     run("$TRAIN runs/raw/config.ini --resume");
     run("$TRAIN runs/raw/config.ini --export folder");
     for (int i = 0; i < 2; i++) {
@@ -438,13 +392,6 @@ TEST(layers_without_positions_are_in_no_table)
 
 /* ---- a sweep, and the page ---- */
 
-TEST(a_sweep_counts_the_runs_that_need_their_theta)
-{
-    run("$TRAIN tiny.ini --quiet sweep.theta.lr_scale=0,20 sweep.theta.learn=yes,no");
-    line_of(w->out, "theta: reset to init: 1 of the 2 models depends on it");
-    run("head -1 runs/tiny/runs.csv | grep ',theta_reset_loss,.*,theta_needed'");
-}
-
 TEST(the_page_tells_what_resetting_theta_costs)
 {
     static const char *const lines[] = {"theta: reset to init", "theta: reset to base"};
@@ -457,4 +404,12 @@ TEST(the_page_tells_what_resetting_theta_costs)
     expect_output("8\n", "grep -c '<tr><td>[01]</td><td>all</td>' kept/report.html");
     run("rm -r kept/checkpoints; $TRAIN --report kept; grep 'theta: reset to init' "
         "kept/report.html");
+    /* results of an older run lack it */
+    run("sed -i '/^theta_reset_/d' kept/result.csv; $TRAIN --report kept; grep 'theta: max "
+        "relative drift' kept/report.html");
+    expect_exit(w, 1, "grep -iE 'theta: reset|>nan<' kept/report.html");
+    /* a sweep counts the runs that need their theta */
+    run("$TRAIN tiny.ini --quiet sweep.theta.lr_scale=0,20 sweep.theta.learn=yes,no");
+    line_of(w->out, "theta: reset to init: 1 of the 2 models depends on it");
+    run("head -1 runs/tiny/runs.csv | grep ',theta_reset_loss,.*,theta_needed'");
 }

@@ -1,8 +1,7 @@
 #ifndef ROTOR_TESTS_TRAINING_TRAIN_PROGRAM_H
 #define ROTOR_TESTS_TRAINING_TRAIN_PROGRAM_H
 
-/* A suite of tests that run `train`, each in a workplace of its own, and what several of
- * them ask of its output. */
+/* A suite of tests that run `train`, each in its own workplace, and checks of the output. */
 
 #include "program.h"
 #include "suite.h"
@@ -33,13 +32,11 @@ static void leave(void)
 #define NOTE_FILES    FILES_OF_RUNS ">.before"
 #define COMPARE_FILES FILES_OF_RUNS "| cmp - .before"
 
-/* A loop of the shell that waits until a file has a row of that step: training is then under
- * way, however slow the machine. It gives up if the trainer in the background is gone. */
+/* A loop of the shell that waits for the row of a step in a file, or for the trainer's end. */
 #define WAIT_FOR_ROW(step, file)                                                                   \
     "until grep -q '^" step ",' " file " 2>.grep; do kill -0 $! || exit 99; sleep 0.01; done; "
 
-/* A loop of the shell that waits until the process in the background has taken the last SIGINT: it
- * is no longer pending. A second one would otherwise be merged with it. */
+/* A loop of the shell that waits until the last SIGINT is no longer pending: two would merge. */
 #define WAIT_FOR_HANDLER "while grep -q '^S[hi][dg]Pnd:.*[2367abef]$' /proc/$!/status; do :; done; "
 
 enum { LINE_SIZE = 512 };
@@ -69,46 +66,36 @@ static inline double number_behind(const char *text, const char *beginning)
 /* Runs a command, which must end with exit code 0. */
 #define run(...) expect_exit(w, 0, __VA_ARGS__)
 
-/* Expect the exit code of a command, and a part of its messages, or all of them; an exit code of 0,
- * and a part of what it prints, or all of it; an exit code of 0, and messages, or what it prints,
- * without a text. */
-#define expect_told(code, says, ...)                                                               \
+/* Runs a command, which must end with this exit code, and then a check. */
+#define expect_then(check, code, ...)                                                              \
     do {                                                                                           \
         expect_exit(w, code, __VA_ARGS__);                                                         \
-        expect_text(w->err, says);                                                                 \
+        check;                                                                                     \
     } while (0)
+
+/* Expect a part of the messages or all of them; after exit code 0 a part of what is printed or all
+ * of it, and what is printed, or the messages, without a text. */
+#define expect_told(code, says, ...) expect_then(expect_text(w->err, says), code, __VA_ARGS__)
 #define expect_message(code, text, ...)                                                            \
-    do {                                                                                           \
-        expect_exit(w, code, __VA_ARGS__);                                                         \
-        ck_assert_str_eq(w->err, text);                                                            \
-    } while (0)
-#define expect_printed(says, ...)                                                                  \
-    do {                                                                                           \
-        expect_exit(w, 0, __VA_ARGS__);                                                            \
-        expect_text(w->out, says);                                                                 \
-    } while (0)
+    expect_then(ck_assert_str_eq(w->err, text), code, __VA_ARGS__)
+#define expect_printed(says, ...)   expect_then(expect_text(w->out, says), 0, __VA_ARGS__)
+#define expect_output(text, ...)    expect_then(ck_assert_str_eq(w->out, text), 0, __VA_ARGS__)
+#define expect_unprinted(part, ...) expect_then(expect_no_text(w->out, part), 0, __VA_ARGS__)
+#define expect_untold(part, ...)    expect_then(expect_no_text(w->err, part), 0, __VA_ARGS__)
 
-#define expect_output(text, ...)                                                                   \
+/* Expects none of these parts in a text; all of these parts in a file. */
+#define expect_no_text(text, ...)                                                                  \
     do {                                                                                           \
-        expect_exit(w, 0, __VA_ARGS__);                                                            \
-        ck_assert_str_eq(w->out, text);                                                            \
+        const char *const all_parts[] = {__VA_ARGS__};                                             \
+        for (int nth = 0; nth < ROWS(all_parts); nth++)                                            \
+            ck_assert_msg(!strstr(text, all_parts[nth]), "\"%s\" in:\n%.3000s", all_parts[nth],    \
+                          text);                                                                   \
     } while (0)
-#define expect_unprinted(part, ...)                                                                \
+#define expect_in_file(path, ...)                                                                  \
     do {                                                                                           \
-        expect_exit(w, 0, __VA_ARGS__);                                                            \
-        expect_no_text(w->out, part);                                                              \
+        const char *text_of_file = read_file(path);                                                \
+        expect_text(text_of_file, __VA_ARGS__);                                                    \
     } while (0)
-#define expect_untold(part, ...)                                                                   \
-    do {                                                                                           \
-        expect_exit(w, 0, __VA_ARGS__);                                                            \
-        expect_no_text(w->err, part);                                                              \
-    } while (0)
-
-static inline void expect_in_file(const char *path, const char *part)
-{
-    const char *text = read_file(path);
-    expect_text(text, part);
-}
 
 static inline int count_of(const char *text, const char *part)
 {
@@ -116,11 +103,6 @@ static inline int count_of(const char *text, const char *part)
     for (const char *at = text; (at = strstr(at, part)); at++)
         count++;
     return count;
-}
-
-static inline void expect_no_text(const char *text, const char *part)
-{
-    ck_assert_msg(!strstr(text, part), "\"%s\" in:\n%s", part, text);
 }
 
 static inline void expect_number(double got, double low, double high)
@@ -150,13 +132,12 @@ static inline void expect_same_in(const char *one, const char *other, const char
     run("for f in %s; do cmp runs/%s/$f runs/%s/$f || exit 1; done", files, one, other);
 }
 
-/* Compares the checkpoints of a step of two runs: parameters, optimizer, and place in the data.
- * h5diff ends with 0 where types or shapes differ, but says so. */
+/* Compares checkpoints of two runs. h5diff ends with 0 if types or shapes differ, but prints. */
 static inline void expect_same_model(const char *one, const char *other, int step)
 {
     run("for g in /model /optimizer /data; do h5diff runs/%s/checkpoints/step-%08d.h5 "
-        "runs/%s/checkpoints/step-%08d.h5 $g $g >.diff 2>&1 && test ! -s .diff || "
-        "{ cat .diff; exit 1; }; done; rm .diff",
+        "runs/%s/checkpoints/step-%08d.h5 $g $g >.diff 2>&1 && test ! -s .diff || { cat .diff; "
+        "exit 1; }; done; rm .diff",
         one, step, other, step);
 }
 

@@ -2,9 +2,6 @@
 
 #include "ops/ops.h"
 
-#include <check.h>
-#include <string.h>
-
 /* Runs backward with the upstream gradient of the case. */
 static void backward(reference *r, rt_tensor *out, array g, const char *what)
 {
@@ -12,20 +9,20 @@ static void backward(reference *r, rt_tensor *out, array g, const char *what)
                  what);
 }
 
-static void check_layer_norm(reference *r, const char *path)
+/* A normalization or a linear map. */
+static void check_affine(reference *r, const char *path)
 {
-    rt_tensor *x = reference_leaf(r, reference_array(r, "%s/x", path));
-    rt_tensor *weight = reference_leaf(r, reference_array(r, "%s/weight", path));
-    rt_tensor *bias = reference_leaf(r, reference_array(r, "%s/bias", path));
-    rt_tensor *y = rt_layer_norm(r->graph, x, weight, bias, reference_number(r, path, "eps"));
+    rt_tensor *x = reference_input(r, path, "x");
+    rt_tensor *weight = reference_input(r, path, "weight");
+    rt_tensor *bias = reference_input(r, path, "bias");
+    rt_tensor *y = strncmp(path, "linear/", 7)
+                       ? rt_layer_norm(r->graph, x, weight, bias, reference_number(r, path, "eps"))
+                       : rt_linear(r->graph, x, weight, bias);
     backward(r, y, reference_array(r, "%s/g", path), path);
-    check_values(r, y->data, rt_size(y), reference_array(r, "%s/y", path), VALUE_TOLERANCE, "%s y",
-                 path);
-    check_gradient(r, x->grad, rt_size(x), reference_array(r, "%s/dx", path), "%s dx", path);
-    check_gradient(r, weight->grad, rt_size(weight), reference_array(r, "%s/dweight", path),
-                   "%s dweight", path);
-    check_gradient(r, bias->grad, rt_size(bias), reference_array(r, "%s/dbias", path), "%s dbias",
-                   path);
+    check_output(r, y, path, "y");
+    check_input(r, x, path, "dx");
+    check_input(r, weight, path, "dweight");
+    check_input(r, bias, path, "dbias");
 }
 
 static void check_activation(reference *r, const char *path)
@@ -39,31 +36,23 @@ static void check_activation(reference *r, const char *path)
         if (!strcmp(words[i], !strcmp(name, "gelu_exact") ? "gelu" : name))
             kind = i;
     ck_assert_msg(kind >= 0, "%s: %s is an activation that rotor does not have", r->name, name);
-    rt_tensor *x = reference_leaf(r, reference_array(r, "activations/x"));
+    rt_tensor *x = reference_input(r, "activations", "x");
     rt_tensor *y = rt_activate(r->graph, x, (rt_activation)kind);
     backward(r, y, reference_array(r, "activations/g"), path);
-    check_values(r, y->data, rt_size(y), reference_array(r, "%s/y", path), VALUE_TOLERANCE, "%s y",
-                 path);
-    check_gradient(r, x->grad, rt_size(x), reference_array(r, "%s/dx", path), "%s dx", path);
+    check_output(r, y, path, "y");
+    check_input(r, x, path, "dx");
 }
 
 static void check_softmax(reference *r, const char *path)
 {
-    array g = reference_array(r, "%s/g", path);
-    rt_tensor *x = reference_leaf(r, reference_array(r, "%s/x", path));
-    rt_tensor *y = rt_softmax(r->graph, x);
-    backward(r, y, g, path);
-    check_values(r, y->data, rt_size(y), reference_array(r, "%s/y", path), VALUE_TOLERANCE, "%s y",
-                 path);
-    check_gradient(r, x->grad, rt_size(x), reference_array(r, "%s/dx", path), "%s dx", path);
-    rt_graph_clear(r->graph);
-    x = reference_leaf(r, reference_array(r, "%s/x", path));
-    y = rt_log_softmax(r->graph, x);
-    backward(r, y, g, path);
-    check_values(r, y->data, rt_size(y), reference_array(r, "%s/log_y", path), VALUE_TOLERANCE,
-                 "%s log_y", path);
-    check_gradient(r, x->grad, rt_size(x), reference_array(r, "%s/log_dx", path), "%s log_dx",
-                   path);
+    for (int log = 0; log < 2; log++) {
+        rt_graph_clear(r->graph);
+        rt_tensor *x = reference_input(r, path, "x");
+        rt_tensor *y = log ? rt_log_softmax(r->graph, x) : rt_softmax(r->graph, x);
+        backward(r, y, reference_array(r, "%s/g", path), path);
+        check_output(r, y, path, log ? "log_y" : "y");
+        check_input(r, x, path, log ? "log_dx" : "dx");
+    }
 }
 
 /* The loss of each row by itself is that of a batch in which only its label counts. */
@@ -85,7 +74,7 @@ static void check_rows(reference *r, const char *path, rt_tensor *logits, const 
 
 static void check_cross_entropy(reference *r, const char *path)
 {
-    rt_tensor *logits = reference_leaf(r, reference_array(r, "%s/logits", path));
+    rt_tensor *logits = reference_input(r, path, "logits");
     array targets = reference_array(r, "%s/targets", path);
     check_size(r, targets, rt_rows(logits), path);
     int32_t *labels = reference_ids(r, targets);
@@ -103,8 +92,7 @@ static void check_cross_entropy(reference *r, const char *path)
     check_status(r, rt_graph_backward(r->graph, loss), path);
     check_number(r, (double)loss->data[0], reference_array(r, "%s/loss", path).values[0],
                  VALUE_TOLERANCE, path);
-    check_gradient(r, logits->grad, rt_size(logits), reference_array(r, "%s/dlogits", path),
-                   "%s dlogits", path);
+    check_input(r, logits, path, "dlogits");
     rt_graph_clear(r->graph);
     check_rows(r, path, logits, labels, smoothing);
 }
@@ -112,32 +100,14 @@ static void check_cross_entropy(reference *r, const char *path)
 static void check_embedding(reference *r, const char *path)
 {
     array ids = reference_array(r, "%s/ids", path);
-    rt_tensor *weight = reference_leaf(r, reference_array(r, "%s/weight", path));
+    rt_tensor *weight = reference_input(r, path, "weight");
     rt_shape shape = {.ndim = ids.ndim};
     memcpy(shape.axis, ids.axis, sizeof shape.axis);
     rt_tensor *y = rt_embedding(r->graph, weight, reference_ids(r, ids), shape,
                                 (int)reference_number(r, path, "padding_idx"));
     backward(r, y, reference_array(r, "%s/g", path), path);
-    check_values(r, y->data, rt_size(y), reference_array(r, "%s/y", path), VALUE_TOLERANCE, "%s y",
-                 path);
-    check_gradient(r, weight->grad, rt_size(weight), reference_array(r, "%s/dweight", path),
-                   "%s dweight", path);
-}
-
-static void check_linear(reference *r, const char *path)
-{
-    rt_tensor *x = reference_leaf(r, reference_array(r, "%s/x", path));
-    rt_tensor *weight = reference_leaf(r, reference_array(r, "%s/weight", path));
-    rt_tensor *bias = reference_leaf(r, reference_array(r, "%s/bias", path));
-    rt_tensor *y = rt_linear(r->graph, x, weight, bias);
-    backward(r, y, reference_array(r, "%s/g", path), path);
-    check_values(r, y->data, rt_size(y), reference_array(r, "%s/y", path), VALUE_TOLERANCE, "%s y",
-                 path);
-    check_gradient(r, x->grad, rt_size(x), reference_array(r, "%s/dx", path), "%s dx", path);
-    check_gradient(r, weight->grad, rt_size(weight), reference_array(r, "%s/dweight", path),
-                   "%s dweight", path);
-    check_gradient(r, bias->grad, rt_size(bias), reference_array(r, "%s/dbias", path), "%s dbias",
-                   path);
+    check_output(r, y, path, "y");
+    check_input(r, weight, path, "dweight");
 }
 
 void check_layer_file(reference *r)
@@ -145,9 +115,9 @@ void check_layer_file(reference *r)
     static const struct {
         const char *group;
         void (*check)(reference *r, const char *path);
-    } kinds[] = {{"layernorm", check_layer_norm}, {"activations", check_activation},
-                 {"softmax", check_softmax},      {"cross_entropy", check_cross_entropy},
-                 {"embedding", check_embedding},  {"linear", check_linear}};
+    } kinds[] = {{"layernorm", check_affine},    {"activations", check_activation},
+                 {"softmax", check_softmax},     {"cross_entropy", check_cross_entropy},
+                 {"embedding", check_embedding}, {"linear", check_affine}};
     name_list groups = reference_members(r, "/");
     for (int i = 0; i < groups.count; i++) {
         size_t kind = 0, count = sizeof kinds / sizeof *kinds;

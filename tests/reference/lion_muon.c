@@ -2,30 +2,13 @@
 
 #include "optim/rules.h"
 
-#include <check.h>
-#include <stdio.h>
-#include <string.h>
-
 /* Both rules were computed in double, step by step. */
 #define RULE_TOLERANCE 1e-12
-
-static real *zeros(reference *r, size_t size)
-{
-    real *memory = rt_arena_take(&r->memory, size * sizeof *memory);
-    return memset(memory, 0, size * sizeof *memory);
-}
 
 static void copy(real *to, const double *from, size_t size)
 {
     for (size_t i = 0; i < size; i++)
         to[i] = (real)from[i];
-}
-
-static array row_of(array a, int t)
-{
-    const size_t size = a.size / (size_t)a.axis[0];
-    return (
-        array){.values = a.values + (size_t)t * size, .ndim = 1, .axis = {(int)size}, .size = size};
 }
 
 static void check_rule(reference *r, const char *path, rt_optimizer_settings settings)
@@ -39,17 +22,18 @@ static void check_rule(reference *r, const char *path, rt_optimizer_settings set
                       "matrix");
     check_status(r, rt_parameters_allocate(&p, 0, NULL), path);
     const size_t room = rt_update_scratch(rt_update_rule_of(&settings), &p);
-    real *const states[RT_MOST_STATES] = {zeros(r, start.size), zeros(r, start.size)};
+    real *const states[RT_MOST_STATES] = {reference_zeros(r, start.size),
+                                          reference_zeros(r, start.size)};
     const double lr = reference_number(r, path, "lr");
     copy(p.values, start.values, start.size);
     for (int t = 0; t < grads.axis[0]; t++) {
         rt_update u = rt_update_of(&settings, p.list[0], (rt_rates){lr, lr}, 1, t + 1);
         const rt_span part = rt_span_at(rt_update_rule_of(&settings), &p, 0, 0);
         ck_assert_uint_eq(part.size, start.size);
-        copy(p.grads, row_of(grads, t).values, start.size);
-        u.scratch = room ? zeros(r, room) : NULL;
+        copy(p.grads, reference_row(grads, t).values, start.size);
+        u.scratch = room ? reference_zeros(r, room) : NULL;
         rt_update_span(&u, p.list[0], &part, p.values, states, p.grads);
-        check_values(r, p.values, start.size, row_of(after, t), RULE_TOLERANCE,
+        check_values(r, p.values, start.size, reference_row(after, t), RULE_TOLERANCE,
                      "%s: %s after step %d", path, word, t + 1);
     }
     check_values(r, states[0], start.size, reference_array(r, "%s/%s/state", path, word),
@@ -57,15 +41,12 @@ static void check_rule(reference *r, const char *path, rt_optimizer_settings set
     rt_parameters_free(&p);
 }
 
-void check_lion_muon_file(reference *r)
+void check_lion_muon_case(reference *r, const char *name)
 {
-    const name_list cases = reference_members(r, "/");
-    for (int i = 0; i < cases.count; i++) {
-        rt_optimizer_settings lion = rt_optimizer_defaults(RT_OPTIMIZER_LION),
-                              muon = rt_optimizer_defaults(RT_OPTIMIZER_MUON);
-        lion.weight_decay = muon.weight_decay = 0.1;
-        check_rule(r, cases.names[i], lion);
-        check_rule(r, cases.names[i], muon);
-        r->cases++;
-    }
+    rt_optimizer_settings lion = rt_optimizer_defaults(RT_OPTIMIZER_LION),
+                          muon = rt_optimizer_defaults(RT_OPTIMIZER_MUON);
+    lion.weight_decay = muon.weight_decay = 0.1;
+    check_rule(r, name, lion);
+    check_rule(r, name, muon);
+    r->cases++;
 }

@@ -1,13 +1,10 @@
 #include "reference.h"
 
-#include "core/memory.h"
 #include "io/huggingface/family.h"
 #include "models/transformer.h"
 #include "optim/rules.h"
 
-#include <check.h>
 #include <math.h>
-#include <string.h>
 
 /* One model of a file: at the root ("") or in a group ("causal_lm/"). */
 typedef struct model_case {
@@ -102,16 +99,6 @@ static void load_weights(reference *r, model_case *c)
     }
 }
 
-static uint8_t *read_mask(reference *r, const model_case *c)
-{
-    array a = reference_array(r, "%sinputs/attention_mask", c->at);
-    check_size(r, a, (size_t)c->input.B * (size_t)c->input.T, "attention_mask");
-    uint8_t *mask = rt_arena_take(&r->memory, a.size);
-    for (size_t i = 0; i < a.size; i++)
-        mask[i] = a.values[i] != 0;
-    return mask;
-}
-
 /* In a causal model the logits of token t predict token t + 1. */
 static void place_labels(reference *r, model_case *c, array a)
 {
@@ -152,7 +139,7 @@ static model_case make_model(reference *r, const char *at, bool tied)
                                      .ids = reference_ids(r, ids),
                                      .token_types = read_ids(r, ids.size, at, "token_type_ids"),
                                      .padding_id = RT_NO_PADDING};
-    c.input.key_mask = read_mask(r, &c);
+    c.input.key_mask = reference_mask(r, ids.size, "%sinputs/attention_mask", at);
     place_labels(r, &c, reference_array(r, "%sinputs/labels", at));
     return c;
 }
@@ -189,19 +176,17 @@ static void check_forward(reference *r, model_case *c)
     rt_tensor **states = rt_arena_take(&r->memory, (size_t)(L + 1) * sizeof(rt_tensor *));
     real **attentions = rt_arena_take(&r->memory, (size_t)L * sizeof(real *)), *all;
     rt_tensor *logits;
+    char path[256];
     all = rt_arena_take(&r->memory, (size_t)L * weights * sizeof *all);
     for (int l = 0; l < L; l++)
         attentions[l] = all + (size_t)l * weights;
     c->input.hidden_states = states;
     c->input.attentions = attentions;
     rt_tensor *loss = run(r, c, &logits);
-    check_values(r, logits->data, rt_size(logits), reference_array(r, "%sexpected/logits", c->at),
-                 VALUE_TOLERANCE, "%slogits", c->at);
-    check_values(r, loss->data, rt_size(loss), reference_array(r, "%sexpected/loss", c->at),
-                 VALUE_TOLERANCE, "%sloss", c->at);
-    check_values(r, states[L]->data, rt_size(states[L]),
-                 reference_array(r, "%sexpected/last_hidden_state", c->at), VALUE_TOLERANCE,
-                 "%slast hidden state", c->at);
+    snprintf(path, sizeof path, "%sexpected", c->at);
+    check_output(r, logits, path, "logits");
+    check_output(r, loss, path, "loss");
+    check_output(r, states[L], path, "last_hidden_state");
     for (int l = 0; l <= L && reference_has(r, "%sexpected/hidden_states", c->at); l++)
         check_values(r, states[l]->data, rt_size(states[l]),
                      reference_array(r, "%sexpected/hidden_states/%d", c->at, l), VALUE_TOLERANCE,
@@ -237,16 +222,19 @@ static void check_gradients(reference *r, model_case *c)
     r->cases++;
 }
 
+/* Runs the model, and compares logits and loss with those of a group of the file. */
+static void check_outputs(reference *r, model_case *c, const char *path)
+{
+    rt_tensor *logits, *loss = run(r, c, &logits);
+    check_output(r, logits, path, "logits");
+    check_output(r, loss, path, "loss");
+}
+
 static void check_without_mask(reference *r, model_case *c)
 {
     const uint8_t *mask = c->input.key_mask;
-    rt_tensor *logits;
     c->input.key_mask = NULL;
-    rt_tensor *loss = run(r, c, &logits);
-    check_values(r, logits->data, rt_size(logits), reference_array(r, "no_mask/logits"),
-                 VALUE_TOLERANCE, "logits without mask");
-    check_values(r, loss->data, rt_size(loss), reference_array(r, "no_mask/loss"), VALUE_TOLERANCE,
-                 "loss without mask");
+    check_outputs(r, c, "no_mask");
     c->input.key_mask = mask;
     r->cases++;
 }
@@ -257,25 +245,18 @@ static void check_padding_id(reference *r, model_case *c)
 {
     static const char words[] = "roformer.embeddings.word_embeddings.weight";
     const int32_t *ids = c->input.ids;
-    rt_tensor *logits;
     array other = reference_array(r, "padding_idx_case/input_ids");
     check_size(r, other, (size_t)c->input.B * (size_t)c->input.T, "padding_idx_case/input_ids");
     c->input.ids = reference_ids(r, other);
-    rt_tensor *loss = run(r, c, &logits);
-    check_values(r, logits->data, rt_size(logits), reference_array(r, "padding_idx_case/logits"),
-                 VALUE_TOLERANCE, "logits with padding ids");
-    check_values(r, loss->data, rt_size(loss), reference_array(r, "padding_idx_case/loss"),
-                 VALUE_TOLERANCE, "loss with padding ids");
+    check_outputs(r, c, "padding_idx_case");
     if (exact()) {
         differentiate(r, c);
-        check_gradient(r, parameter(c, words)->grad, rt_size(parameter(c, words)),
-                       reference_array(r, "padding_idx_case/grad_word_embeddings_no_padding_idx"),
-                       "words, every id trained");
+        check_input(r, parameter(c, words), "padding_idx_case",
+                    "grad_word_embeddings_no_padding_idx");
         c->input.padding_id = (int)reference_number(r, "/", "pad_token_id");
         differentiate(r, c);
-        check_gradient(r, parameter(c, words)->grad, rt_size(parameter(c, words)),
-                       reference_array(r, "padding_idx_case/grad_word_embeddings_padding_idx_0"),
-                       "words, the padding id not trained");
+        check_input(r, parameter(c, words), "padding_idx_case",
+                    "grad_word_embeddings_padding_idx_0");
     }
     c->input.padding_id = RT_NO_PADDING;
     c->input.ids = ids;
@@ -290,10 +271,7 @@ static void check_untied(reference *r)
     for (int i = 0; i < names.count; i++) {
         ck_assert_msg(find_named(&c, names.names[i]) != NULL, "%s: grads_untied/%s is no parameter",
                       r->name, names.names[i]);
-        check_gradient(r, parameter(&c, names.names[i])->grad,
-                       rt_size(parameter(&c, names.names[i])),
-                       reference_array(r, "grads_untied/%s", names.names[i]), "untied %s",
-                       names.names[i]);
+        check_input(r, parameter(&c, names.names[i]), "grads_untied", names.names[i]);
     }
     rt_transformer_free(c.model);
     r->cases++;
@@ -316,9 +294,7 @@ static void check_training(reference *r, model_case *c)
     array norm = reference_array(r, "train/total_norm");
     check_size(r, loss, lr.size + 1, "train/loss");
     check_size(r, norm, lr.size, "train/total_norm");
-    const size_t bytes = p->block_size * sizeof(real);
-    real *m = memset(rt_arena_take(&r->memory, bytes), 0, bytes);
-    real *v = memset(rt_arena_take(&r->memory, bytes), 0, bytes);
+    real *m = reference_zeros(r, p->block_size), *v = reference_zeros(r, p->block_size);
     rt_tensor *logits;
     char name[RT_NAME_SIZE];
     for (int t = 0; t < (int)lr.size; t++) {
@@ -370,16 +346,13 @@ void check_model_file(reference *r)
     rt_transformer_free(c.model);
 }
 
-void check_heads_file(reference *r)
+void check_heads_case(reference *r, const char *name)
 {
-    name_list heads = reference_members(r, "/");
-    for (int i = 0; i < heads.count; i++) {
-        char at[128];
-        snprintf(at, sizeof at, "%s/", heads.names[i]);
-        model_case c = make_model(r, at, true);
-        check_forward(r, &c);
-        if (exact())
-            check_gradients(r, &c);
-        rt_transformer_free(c.model);
-    }
+    char at[128];
+    snprintf(at, sizeof at, "%s/", name);
+    model_case c = make_model(r, at, true);
+    check_forward(r, &c);
+    if (exact())
+        check_gradients(r, &c);
+    rt_transformer_free(c.model);
 }

@@ -2,12 +2,10 @@
 
 #include "core/gradcheck.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { PATH_SIZE = 512 };
 
@@ -175,13 +173,37 @@ rt_tensor *reference_leaf(reference *r, array a)
     return leaf;
 }
 
-array reference_of_reals(reference *r, const real *values, array like)
+rt_tensor *reference_input(reference *r, const char *path, const char *name)
 {
-    array a = like;
-    a.values = take(r, a.size * sizeof *a.values);
+    return reference_leaf(r, reference_array(r, "%s/%s", path, name));
+}
+
+rt_tensor *reference_heads(reference *r, const char *path, const char *name)
+{
+    return reference_leaf(r, reference_swap_heads(r, reference_array(r, "%s/%s", path, name)));
+}
+
+uint8_t *reference_mask(reference *r, size_t size, const char *format, ...)
+{
+    char path[PATH_SIZE];
+    FORMAT_INTO(path, format);
+    array a = reference_array(r, "%s", path);
+    uint8_t *mask = take(r, a.size);
+    check_size(r, a, size, path);
     for (size_t i = 0; i < a.size; i++)
-        a.values[i] = (double)values[i];
-    return a;
+        mask[i] = a.values[i] != 0;
+    return mask;
+}
+
+real *reference_zeros(reference *r, size_t size)
+{
+    return memset(take(r, size * sizeof(real)), 0, size * sizeof(real));
+}
+
+array reference_row(array a, int t)
+{
+    const size_t size = a.size / (size_t)a.axis[0];
+    return (array){a.values + (size_t)t * size, .ndim = 1, .axis = {(int)size}, .size = size};
 }
 
 const real *reference_upstream(reference *r, const rt_tensor *output, array g, const char *what)
@@ -263,6 +285,18 @@ void check_gradient(reference *r, const real *got, size_t size, array expected, 
     ck_assert_msg(error <= fmax(GRADIENT_TOLERANCE, r->slack),
                   "%s: %s, element %zu: expected %.15g, got %.15g (relative error %.1e)", r->name,
                   what, d.at, expected.values[d.at], (double)got[d.at], error);
+}
+
+void check_output(reference *r, const rt_tensor *result, const char *path, const char *name)
+{
+    check_values(r, result->data, rt_size(result), reference_array(r, "%s/%s", path, name),
+                 VALUE_TOLERANCE, "%s %s", path, name);
+}
+
+void check_input(reference *r, const rt_tensor *leaf, const char *path, const char *name)
+{
+    check_gradient(r, leaf->grad, rt_size(leaf), reference_array(r, "%s/%s", path, name), "%s %s",
+                   path, name);
 }
 
 void check_number(reference *r, double got, double expected, double tolerance, const char *what)

@@ -11,7 +11,9 @@
 #include "core/arena.h"
 #include "core/graph.h"
 
+#include <check.h>
 #include <hdf5.h>
+#include <string.h>
 
 typedef struct reference {
     hid_t file;
@@ -67,9 +69,20 @@ rt_tensor *reference_leaf(reference *r, array a);
 /* The values of g, which must be as large as the output that they are the upstream gradient of. */
 const real *reference_upstream(reference *r, const rt_tensor *output, array g, const char *what);
 
+/* The leaf of the array PATH/NAME, and that with heads exchanged. */
+rt_tensor *reference_input(reference *r, const char *path, const char *name);
+rt_tensor *reference_heads(reference *r, const char *path, const char *name);
+
+/* A mask from an array of that size, whose path is formatted. */
+uint8_t *reference_mask(reference *r, size_t size, const char *path, ...) RT_PRINTF(3, 4);
+
+real *reference_zeros(reference *r, size_t size);
+
+/* Row t of an array. */
+array reference_row(array a, int t);
+
 /* An array with axes 1 and 2 exchanged: (B, H, T, D) to (B, T, H, D) and back. */
 array reference_swap_heads(reference *r, array a);
-array reference_of_reals(reference *r, const real *values, array like);
 
 /* ---- comparing; `what` is formatted and names the case and the quantity ---- */
 
@@ -77,6 +90,10 @@ void check_values(reference *r, const real *got, size_t size, array expected, do
                   const char *what, ...) RT_PRINTF(6, 7);
 void check_gradient(reference *r, const real *got, size_t size, array expected, const char *what,
                     ...) RT_PRINTF(5, 6);
+/* Compares a result, or the gradient of a leaf, with the array PATH/NAME. */
+void check_output(reference *r, const rt_tensor *result, const char *path, const char *name);
+void check_input(reference *r, const rt_tensor *leaf, const char *path, const char *name);
+
 void check_size(const reference *r, array a, size_t size, const char *what);
 void check_number(reference *r, double got, double expected, double tolerance, const char *what);
 void check_status(const reference *r, rt_status status, const char *what);
@@ -86,16 +103,16 @@ void check_status(const reference *r, rt_status status, const char *what);
 #define GRADIENT_TOLERANCE   1e-10
 #define TRAJECTORY_TOLERANCE 1e-9
 
-/* ---- what is in each file ---- */
+/* ---- what is in each file; a case is a group at its root ---- */
 
-void check_rope_file(reference *r);
+void check_rope_case(reference *r, const char *name);
+void check_attention_case(reference *r, const char *name);
+void check_linear_attention_case(reference *r, const char *name);
+void check_optimizer_case(reference *r, const char *name);
+void check_lion_muon_case(reference *r, const char *name);
+void check_heads_case(reference *r, const char *name);
 void check_position_file(reference *r);
-void check_attention_file(reference *r);
-void check_linear_attention_file(reference *r);
 void check_layer_file(reference *r);
-void check_optimizer_file(reference *r);
-void check_lion_muon_file(reference *r);
 void check_model_file(reference *r);
-void check_heads_file(reference *r);
 
 #endif

@@ -11,10 +11,6 @@
 #include <ftw.h>
 #include <hdf5.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 typedef struct forgery {
@@ -377,11 +373,13 @@ static char *forge_cell(trial *t, char *bytes, size_t *size)
     return result;
 }
 
-/* A payload in the same column of all lines but the heading: what is grouped by it stays whole. */
-static char *forge_column(trial *t, char *bytes, size_t *size)
+typedef enum edit { PAYLOAD, NO_COLUMN, NO_LINE } edit;
+
+/* Puts a payload in a column of all rows, so groups stay whole; or drops a column or a line. */
+static char *edit_table(trial *t, edit kind, char *bytes, size_t *size)
 {
-    const char *with = draw_payload(t);
-    const int column = draw(t, 4);
+    const char *with = kind == PAYLOAD ? draw_payload(t) : "";
+    const int which = draw(t, kind == NO_COLUMN ? 5 : 4);
     const size_t with_size = strlen(with);
     char *result = malloc(*size * (with_size + 1) + 1);
     size_t length = 0;
@@ -390,12 +388,14 @@ static char *forge_column(trial *t, char *bytes, size_t *size)
         abort();
     for (size_t i = 0; i < *size; i++) {
         const bool starts = i == 0 || bytes[i - 1] == ',' || bytes[i - 1] == '\n';
-        const bool ends = bytes[i] == ',' || bytes[i] == '\n';
-        if (starts && line && at == column) {
+        const bool ends = bytes[i] == '\n' || (bytes[i] == ',' && kind == PAYLOAD);
+        const bool chosen =
+            kind == NO_LINE ? line == which : at == which && (line || kind == NO_COLUMN);
+        if (starts && chosen) {
             memcpy(result + length, with, with_size);
             length += with_size;
         }
-        if (ends || !line || at != column)
+        if (!chosen || (ends && kind != NO_LINE))
             result[length++] = bytes[i];
         at = bytes[i] == '\n' ? 0 : at + (bytes[i] == ',');
         line += bytes[i] == '\n';
@@ -404,27 +404,6 @@ static char *forge_column(trial *t, char *bytes, size_t *size)
     *size = length;
     free(bytes);
     return result;
-}
-
-/* A column, a line, or all from some place on, is gone. */
-static void cut(trial *t, char *bytes, size_t *size)
-{
-    const int column = draw(t, 5), kind = draw(t, 3);
-    size_t kept = 0;
-    int at = 0, line = 0;
-    const int gone = draw(t, 4);
-    if (kind == 0)
-        *size = (size_t)draw(t, (int)*size + 1);
-    for (size_t i = 0; i < *size && kind; i++) {
-        if (kind == 1 ? at != column : line != gone)
-            bytes[kept++] = bytes[i];
-        else if (bytes[i] == '\n' && kind == 1)
-            bytes[kept++] = '\n';
-        at = bytes[i] == '\n' ? 0 : at + (bytes[i] == ',');
-        line += bytes[i] == '\n';
-    }
-    if (kind)
-        *size = kept;
 }
 
 /* Changes cells, columns, lines or bytes of one of the tables. */
@@ -446,9 +425,11 @@ static void forge_table(trial *t, const forgery *f)
         if (chance(t, 40))
             bytes = forge_cell(t, bytes, &size);
         else if (chance(t, 60))
-            bytes = forge_column(t, bytes, &size);
-        else if (chance(t, 60))
-            cut(t, bytes, &size);
+            bytes = edit_table(t, PAYLOAD, bytes, &size);
+        else if (chance(t, 40))
+            bytes = edit_table(t, chance(t, 50) ? NO_COLUMN : NO_LINE, bytes, &size);
+        else if (chance(t, 30))
+            size = (size_t)draw(t, (int)size + 1);
         else
             damage_bytes(t, bytes, &size, 0);
     }

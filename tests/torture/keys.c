@@ -4,15 +4,11 @@
 
 #include "torture/torture.h"
 
-#include "core/memory.h"
 #include "data/token_format.h"
 #include "train/config/keys.h"
 
 #include <hdf5.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Multiplications and additions of a whole run: a second or two under sanitizers. */
 static const double most_work = 3e7, most_work_of_small = 5e6;
@@ -24,6 +20,14 @@ typedef struct settings {
 } settings;
 
 /* ---- values ---- */
+
+int draw_key(trial *t)
+{
+    int count = 0;
+    while (rt_key_at(count))
+        count++;
+    return draw(t, count);
+}
 
 static bool is_key(const rt_key *key, const char *name)
 {
@@ -197,8 +201,7 @@ static void write_config(drawn_config *d, const settings *s, const char *path)
     write_text(path, d->ini, strlen(d->ini));
 }
 
-/* The keys whose default is too large for a try, those that name files, and the task, which decides
- * what has an effect. */
+/* Keys with too large a default for a try, keys that name files, and the task. */
 static bool is_always_drawn(const rt_key *key)
 {
     return (key->type == RT_KEY_INTEGER && atof(key->initial) > LARGE) ||
@@ -210,10 +213,7 @@ static void spoil(trial *t, settings *s)
 {
     static const char *const wrong[] = {"wombat", "-1",  "nan", "1e999", "99999999", "1000000",
                                         "0x10",   "1,2", "2,",  "1e300", "0",        "yes "};
-    int count = 0;
-    while (rt_key_at(count))
-        count++;
-    snprintf(s->value[draw(t, count)], RT_FILE_LIST_SIZE, "%s", draw_of(t, wrong));
+    snprintf(s->value[draw_key(t)], RT_FILE_LIST_SIZE, "%s", draw_of(t, wrong));
 }
 
 /* Sets keys one by one, where that leaves the whole good. */
@@ -264,31 +264,16 @@ void draw_config(trial *t, drawn_config *d, const char *path, bool small)
     write_config(d, &s, path);
 }
 
-/* Returns whether a key can have another value in a run that starts from one with the same shapes.
- */
+/* Returns whether a run that starts from one with the same shapes may change the key. */
 static bool is_drawn_again(const rt_key *key)
 {
-    static const char *const names[] = {"theta.learn",
-                                        "theta.form",
-                                        "theta.lr_scale",
-                                        "theta.tolerances",
-                                        "model.dropout",
-                                        "model.activation",
-                                        "model.causal",
-                                        "position.frequencies",
-                                        "position.scaling",
-                                        "position.scale",
-                                        "train.steps",
-                                        "train.eval_every",
-                                        "train.checkpoint_every",
-                                        "train.keep",
-                                        "run.seed",
-                                        "run.log_every",
-                                        "data.objective"};
-    bool named = !strcmp(key->section, "optimizer");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        named |= is_key(key, names[i]);
-    return named;
+    static const char names[] =
+        " theta.learn theta.form theta.lr_scale theta.tolerances model.dropout model.activation "
+        "model.causal position.frequencies position.scaling position.scale train.steps "
+        "train.eval_every train.checkpoint_every train.keep run.seed run.log_every data.objective ";
+    char name[RT_KEY_NAME_SIZE];
+    return !strcmp(key->section, "optimizer") ||
+           strstr(names, text_of(" %s ", rt_key_full_name(key, name)));
 }
 
 static void set(settings *s, const char *section, const char *name, const char *value)

@@ -11,7 +11,6 @@
 #define _DEFAULT_SOURCE
 
 #include "core/memory.h"
-#include "core/random.h"
 #include "ops/calls.h"
 
 #include <limits.h>
@@ -45,8 +44,7 @@ typedef struct program {
     char trace[TRACE_SIZE];
 } program;
 
-/* Memory to which the options of a call point. It lives until the graph is cleared, and is larger
- * than any use of it. */
+/* Memory of the options of a call, larger than any use of it; valid until the graph is cleared. */
 typedef struct arrays {
     int32_t ids[ARRAY];
     int order[RT_MAX_AXES];
@@ -181,8 +179,7 @@ static int axis(const rt_tensor *x, int i)
 
 /* ---- calls ---- */
 
-/* Draws the inputs of a call: the first of the pool, as a rule, and others that fit it. A letter
- * has one length in all of them. */
+/* Draws the inputs of a call: the first mostly from the pool, others to fit by letter. */
 static void draw_inputs(program *p, const op_call *c, rt_tensor *in[MOST_INPUTS], int lengths[128])
 {
     const char *next = c->inputs, *letters = next + (*next == '*');

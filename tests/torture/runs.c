@@ -1,47 +1,20 @@
-/* A try of one run: what --check says, a straight training, the same in pieces with other numbers
- * of threads, and every question that can be asked of the result. */
+/* A try of one run: --check, a straight training, the same in pieces, and every use of it. */
 
 #include "torture/torture.h"
 
-#include "core/memory.h"
 #include "io/checkpoint/checkpoint.h"
 #include "train/folder/results.h"
 
-#include <ctype.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- comparing ---- */
 
-/* The number of threads is written down, and enters the checksum of the seal; all else is equal. */
-static void mask_threads(char *bytes, size_t size)
+static void compare(trial *t, const char *run, const char *name)
 {
-    static const char setting[] = "\nthreads = ";
-    const size_t length = sizeof setting - 1;
-    memset(bytes + (size < 24 ? size : 24), 0, size < 32 ? 0 : 8);
-    for (size_t i = 0; i + length < size; i++)
-        if (!memcmp(bytes + i, setting, length))
-            for (size_t k = i + length; k < size && isdigit((unsigned char)bytes[k]); k++)
-                bytes[k] = 'N';
-}
-
-static void compare(trial *t, const char *run, const char *name, const char *other)
-{
-    size_t size = 0, other_size = 0;
-    char *bytes = read_text(path_in(t, "straight/runs/%s/%s", run, name), &size);
-    char *other_bytes = read_text(path_in(t, "trial/runs/%s/%s", run, other), &other_size);
-    if (strstr(name, ".h5") && bytes && other_bytes) {
-        mask_threads(bytes, size);
-        mask_threads(other_bytes, other_size);
-    }
-    if (!bytes != !other_bytes)
-        find(t, "%s is only in %s", name, bytes ? "straight" : "trial");
-    else if (bytes && (size != other_size || memcmp(bytes, other_bytes, size)))
+    const comparison c = compare_files(t, text_of("straight/runs/%s/%s", run, name),
+                                       text_of("trial/runs/%s/%s", run, name));
+    if (c.one != c.other)
+        find(t, "%s is only in %s", name, c.one ? "straight" : "trial");
+    else if (c.one && !c.same)
         find(t, "%s differs after stopping and resuming", name);
-    free(bytes);
-    free(other_bytes);
 }
 
 checkpoints find_checkpoints(const trial *t, const char *folder, const char *run)
@@ -63,7 +36,7 @@ static void compare_all(trial *t, const char *run, int code)
                                          "theta_final.csv", "classes.csv", "confusion.csv",
                                          "result.csv"};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        compare(t, run, tables[i], tables[i]);
+        compare(t, run, tables[i]);
     /* A run whose loss is not finite keeps the last good one, and a stop leaves one more. */
     const long straight = find_checkpoints(t, "straight", run).newest;
     const long resumed = find_checkpoints(t, "trial", run).newest;
@@ -73,7 +46,7 @@ static void compare_all(trial *t, const char *run, int code)
     if (straight != resumed)
         find(t, "the last checkpoint is of step %ld, of the straight run %s", resumed, name);
     else
-        compare(t, run, name, name);
+        compare(t, run, name);
 }
 
 /* ---- the trainings ---- */

@@ -1,15 +1,8 @@
-/* A try of a sweep: random axes and variants, stopped or not, continued by the same command, made
- * larger by another value, and drawn again. */
+/* A try of a sweep: random axes and variants, stopped or not, continued, grown and drawn again. */
 
 #include "torture/torture.h"
 
-#include "core/memory.h"
-#include "train/config/keys.h"
 #include "train/config/sweep.h"
-
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { SEVERAL_AXES = 3, MOST_VALUES = 3, MOST_VARIANTS = 2, MOST_RUNS = 6 };
 
@@ -30,16 +23,13 @@ static bool is_axis(int key)
     return k->type != RT_KEY_TEXT && k->type != RT_KEY_LENGTHS && strcmp(name, "run.threads") != 0;
 }
 
-static int draw_key(trial *t)
+static int draw_key_of_sweep(trial *t)
 {
-    int count = 0, key;
-    while (rt_key_at(count))
-        count++;
-    if (chance(t, 40))
-        return rt_key_find("run.seed");
-    do
-        key = draw(t, count);
-    while (!is_axis(key));
+    int key = rt_key_find("run.seed");
+    if (!chance(t, 40))
+        do
+            key = draw_key(t);
+        while (!is_axis(key));
     return key;
 }
 
@@ -47,7 +37,7 @@ static void draw_axis(trial *t, drawn_sweep *s, bool tame, int most_values)
 {
     char value[RT_FILE_LIST_SIZE];
     const int axis = s->axes++;
-    s->keys[axis] = draw_key(t);
+    s->keys[axis] = draw_key_of_sweep(t);
     s->counts[axis] = 1 + draw(t, most_values);
     for (int i = 0; i < MOST_VALUES + 1; i++) {
         draw_value(t, s->keys[axis], tame, value);
@@ -68,7 +58,7 @@ static void draw_variant(trial *t, drawn_sweep *s, bool tame)
     char name[RT_KEY_NAME_SIZE], value[RT_FILE_LIST_SIZE];
     const int variant = s->variants++;
     for (int i = 0; i < 2; i++) {
-        const int key = draw_key(t);
+        const int key = draw_key_of_sweep(t);
         draw_value(t, key, tame, value);
         snprintf(s->settings[variant][i], sizeof s->settings[variant][i], "%s = %.60s\n",
                  rt_key_full_name(rt_key_at(key), name), value);

@@ -13,12 +13,7 @@
 #include "torture/torture.h"
 
 #include <hdf5.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 /* A try that came to its end says how much it found by its exit code, above those of sanitizers. */
 enum { MOST_JOBS = 64, GRAPHS = 4000, ENDED = 100, MOST_FINDS = 20 };
@@ -102,13 +97,6 @@ typedef struct torture {
         long number;
     } at_work[MOST_JOBS];
 } torture;
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec;
-}
 
 static bool has_more(torture *a)
 {

@@ -18,8 +18,12 @@
 #include "text/writer.h"
 #include "train/config/config.h"
 
+#include <signal.h>
 #include <stdbool.h>
-#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 enum {
     TORTURE_PATH_SIZE = 512,
@@ -46,6 +50,11 @@ int draw(trial *t, int n);          /* 0 ... n-1 */
 bool chance(trial *t, int percent); /* true that often */
 double draw_uniform(trial *t);      /* from 0 to 1 */
 #define draw_of(t, list) ((list)[draw(t, (int)(sizeof(list) / sizeof *(list)))])
+
+/* Seconds of the clock. */
+double now(void);
+
+int draw_key(trial *t); /* the number of a key */
 
 /* ---- commands ---- */
 
@@ -88,6 +97,13 @@ bool write_text(const char *path, const char *text, size_t size);
 /* NULL if it cannot be read; a 0 behind it; freed by the caller. */
 char *read_text(const char *path, size_t *size);
 
+/* Compares two files of the try, in checkpoints all but the number of threads: whether the first is
+ * there, the second is there, and their bytes are the same. */
+typedef struct comparison {
+    bool one, other, same;
+} comparison;
+comparison compare_files(const trial *t, const char *one, const char *other);
+
 /* ---- configurations ---- */
 
 typedef struct drawn_config {
@@ -119,8 +135,7 @@ void try_sweep(trial *t);
 void try_forgery(trial *t);
 void try_ops(trial *t);
 
-/* The newest and the oldest step of the checkpoints of a run that was trained in a folder of the
- * try; -1 if there is none. */
+/* The newest and the oldest checkpoint of a run in a folder of the try; -1: none. */
 typedef struct checkpoints {
     long newest, oldest;
 } checkpoints;

@@ -1,14 +1,8 @@
-/* Uses of a trained run in the folder "straight": with other keys than its own, and exports over
- * another folder while the program is killed. */
+/* Uses of the run in "straight": with other keys, and exports over a folder with kills. */
 
 #include "torture/torture.h"
 
 #include "train/config/keys.h"
-
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { MOST_KILLS = 4 };
 
@@ -17,10 +11,7 @@ enum { MOST_KILLS = 4 };
 static void add_override(trial *t, command *c)
 {
     char value[RT_FILE_LIST_SIZE], name[RT_KEY_NAME_SIZE];
-    int count = 0;
-    while (rt_key_at(count))
-        count++;
-    const int key = draw(t, count);
+    const int key = draw_key(t);
     if (draw_value(t, key, true, value))
         add_word(c, text_of("%s=%.200s", rt_key_full_name(rt_key_at(key), name), value));
 }
@@ -52,25 +43,18 @@ static int export(trial *t, const char *from, const char *to, const char *codes)
     return run_command(t, &(const command){EXPORT(from, to)}, codes);
 }
 
-static bool have_same(const trial *t, const char *one, const char *other, const char *name)
+static bool is_whole(const trial *t, const char *one, const char *other)
 {
-    size_t size = 0, other_size = 0;
-    char *bytes = read_text(path_in(t, "straight/%s/%s", one, name), &size);
-    char *other_bytes = read_text(path_in(t, "straight/%s/%s", other, name), &other_size);
-    const bool same =
-        bytes && other_bytes && size == other_size && !memcmp(bytes, other_bytes, size);
-    free(bytes);
-    free(other_bytes);
+    static const char *const names[] = {"config.json", "model.safetensors"};
+    bool same = true;
+    for (int i = 0; i < 2; i++)
+        same = same && compare_files(t, text_of("straight/%s/%s", one, names[i]),
+                                     text_of("straight/%s/%s", other, names[i]))
+                           .same;
     return same;
 }
 
-static bool is_whole(const trial *t, const char *one, const char *other)
-{
-    return have_same(t, one, other, "config.json") && have_same(t, one, other, "model.safetensors");
-}
-
-/* Whatever happened to it, it is one model or the other, and is read; beside other files it may be
- * on its way. */
+/* A killed export is one model or the other, and readable; beside other files it may be partial. */
 static void look_at_export(trial *t, bool alone)
 {
     if (alone && !is_whole(t, "out", "older") && !is_whole(t, "out", "newer"))

@@ -7,27 +7,31 @@
 
 #include "train/config/keys.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* Overrides up to a NULL; NULL for none. */
 #define OVERRIDES(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* The errors, for the caller to free, or NULL if the configuration is sound. */
-static inline char *load(rt_config *config, const char *path, const char *text,
-                         const char *const *overrides)
+/* Loads a source with overrides. Returns the errors, for the caller to free, or NULL if the
+ * configuration is sound. */
+static inline char *load_source(rt_config *config, rt_config_source source,
+                                const char *const *overrides)
 {
-    rt_config_source source = {.path = path, .text = text, .overrides = overrides};
     char *errors;
+    source.overrides = overrides;
     while (overrides && overrides[source.override_count])
         source.override_count++;
-    rt_status status = rt_config_load(config, &source, &errors);
+    const rt_status status = rt_config_load(config, &source, &errors);
     ck_assert_msg(status.code == (errors ? RT_CONFIG : RT_OK), "code %d: %s", status.code,
                   status.message);
     if (errors)
         ck_assert_msg(!strncmp(errors, status.message, strlen(status.message)),
                       "the message '%s' is not the first of the errors", status.message);
     return errors;
+}
+
+static inline char *load(rt_config *config, const char *path, const char *text,
+                         const char *const *overrides)
+{
+    return load_source(config, (rt_config_source){.path = path, .text = text}, overrides);
 }
 
 static inline void load_sound(rt_config *config, const char *text, const char *const *overrides)

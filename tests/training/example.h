@@ -38,9 +38,26 @@ static inline rt_status write_status(const char *path)
     return status;
 }
 
-static inline void write_example(const char *path)
+static inline void write_example(const char *name)
 {
-    assert_status(write_status(path), RT_OK, "");
+    expect_ok(write_status(in_scratch(name)));
+}
+
+RELEASER(close_image, rt_image_close)
+
+/* Opens a file of the scratch folder, which is closed after the test. */
+static inline rt_image *opened(const char *name, rt_parse parse)
+{
+    return owned(rt_image_open(in_scratch(name), parse), close_image);
+}
+
+/* Writes an image as a file of the scratch folder, and opens it. */
+static inline rt_image *written_and_opened(rt_image *image, const char *name)
+{
+    const rt_status status = write_image(image, in_scratch(name));
+    rt_image_close(image);
+    expect_ok(status);
+    return opened(name, RT_PARSE_HERE);
 }
 
 static inline rt_status open_status(const char *path)

@@ -4,25 +4,22 @@
 /* Attributes of a checkpoint, changed by another program that seals the file again. */
 
 #include "sealing.h"
+#include "suite.h"
 
-#include <check.h>
+#include "text/files.h"
+
 #include <hdf5.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static inline void seal_again(const char *path)
 {
-    FILE *file = fopen(path, "rb");
-    ck_assert(file && !fseek(file, 0, SEEK_END));
-    const size_t size = (size_t)ftell(file) - RT_CHECKSUM_BLOCK_SIZE;
-    unsigned char *bytes = malloc(size);
-    ck_assert(bytes && !fseek(file, RT_CHECKSUM_BLOCK_SIZE, SEEK_SET) &&
-              fread(bytes, size, 1, file) == 1);
-    fclose(file);
-    ck_assert_int_eq(write_sealed(path, bytes, size).code, RT_OK);
-    free(bytes);
+    unsigned char *bytes;
+    size_t size;
+    expect_ok(rt_file_read("a checkpoint", path, &bytes, &size));
+    ck_assert_int_eq(
+        write_sealed(path, bytes + RT_CHECKSUM_BLOCK_SIZE, size - RT_CHECKSUM_BLOCK_SIZE).code,
+        RT_OK);
+    rt_free(bytes);
 }
 
 static inline hid_t begin_forging(const char *path)
@@ -38,24 +35,52 @@ static inline void end_forging(hid_t file, const char *path)
     seal_again(path);
 }
 
-/* Takes an attribute away. */
-static inline void delete_attribute(const char *path, const char *group, const char *name)
+static inline void delete_attribute(const char *path, const char *owner, const char *name)
 {
     hid_t file = begin_forging(path);
-    ck_assert(H5Adelete_by_name(file, group, name, H5P_DEFAULT) >= 0);
+    ck_assert(H5Adelete_by_name(file, owner, name, H5P_DEFAULT) >= 0);
     end_forging(file, path);
 }
 
-/* Puts an attribute in the place of the one that is there. */
-static inline void forge_attribute(const char *path, const char *group, const char *name,
+/* Puts an attribute in the place of the one that is there, if any, of a group or a data set. */
+static inline void forge_attribute(const char *path, const char *owner, const char *name,
                                    hid_t type, const void *value)
 {
-    delete_attribute(path, group, name);
     hid_t file = begin_forging(path), space = H5Screate(H5S_SCALAR);
+    if (H5Aexists_by_name(file, owner, name, H5P_DEFAULT) > 0)
+        ck_assert(H5Adelete_by_name(file, owner, name, H5P_DEFAULT) >= 0);
     hid_t attribute =
-        H5Acreate_by_name(file, group, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        H5Acreate_by_name(file, owner, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     ck_assert(attribute >= 0 && H5Awrite(attribute, type, value) >= 0);
     ck_assert(H5Aclose(attribute) >= 0 && H5Sclose(space) >= 0);
+    end_forging(file, path);
+}
+
+/* Puts a data set with one axis in the place of the one that is there, if any. It is never written
+ * if `numbers` is NULL. */
+static inline void forge_dataset(const char *path, const char *name, hid_t type, hid_t creation,
+                                 hsize_t count, const double *numbers)
+{
+    hid_t file = begin_forging(path), space = H5Screate_simple(1, &count, NULL);
+    if (H5Lexists(file, name, H5P_DEFAULT) > 0)
+        ck_assert(H5Ldelete(file, name, H5P_DEFAULT) >= 0);
+    hid_t set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    ck_assert(set >= 0 && H5Sclose(space) >= 0);
+    ck_assert(!numbers ||
+              H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers) >= 0);
+    ck_assert(H5Dclose(set) >= 0);
+    end_forging(file, path);
+}
+
+/* Changes one number of a small data set. */
+static inline void forge_number_at(const char *path, const char *dataset, int at, double number)
+{
+    double numbers[64];
+    hid_t file = begin_forging(path), set = H5Dopen2(file, dataset, H5P_DEFAULT);
+    ck_assert(H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers) >= 0);
+    numbers[at] = number;
+    ck_assert(H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers) >= 0);
+    ck_assert(H5Dclose(set) >= 0);
     end_forging(file, path);
 }
 

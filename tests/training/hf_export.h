@@ -4,25 +4,19 @@
 /* The folder "out" in the scratch folder, to which a test exports a model. */
 
 #include "option_words.h"
+#include "tokenizer_fixtures.h"
 #include "training/hf_folder.h"
 
 #include "io/huggingface/json.h"
 
 #include <math.h>
 
-static inline rt_transformer *new_model(const rt_transformer_options *o)
-{
-    rt_transformer *model;
-    assert_status(rt_transformer_new(&model, o, 3, NULL), RT_OK, "");
-    return owned(model, free_model);
-}
-
 /* A model of the words of option_words.h, no two of whose parameters are alike. Their numbers are
  * floats, as in a file; factors of heads are powers of 2, by which a float is multiplied exactly.
  */
 static inline rt_transformer *shaken_model(const rt_transformer_options *o)
 {
-    rt_transformer *model = new_model(o);
+    rt_transformer *model = new_model(o, 3);
     for (int i = 0; i < model->parameters.count; i++) {
         const rt_parameter *p = model->parameters.list[i];
         for (size_t k = 0; k < rt_size(&p->tensor) && p->role != RT_ROLE_THETA; k++)
@@ -40,35 +34,38 @@ static inline rt_transformer *model_of_words(const char *words)
     return shaken_model(&o);
 }
 
+static inline rt_status write_with(const rt_transformer *model, const rt_huggingface_export *export)
+{
+    return rt_huggingface_write(in_scratch("out"), model, export);
+}
+
 static inline rt_status write_model(const rt_transformer *model)
 {
-    return rt_huggingface_write(in_scratch("out"), model,
-                                &(rt_huggingface_export){.length = 8, .overwrite = true});
+    return write_with(model, &(rt_huggingface_export){.length = 8, .overwrite = true});
 }
 
 static inline rt_transformer *written_model(const char *words)
 {
     rt_transformer *model = model_of_words(words);
-    assert_status(write_model(model), RT_OK, "");
+    expect_ok(write_model(model));
     return model;
 }
 
-static inline json_t *read_config(void)
+RELEASER(free_json, json_decref)
+
+/* Returns a JSON file of the folder, which is freed after the test. */
+static inline json_t *read_json(const char *name)
 {
     json_t *json;
-    assert_status(rt_json_read_file(&json, in_scratch("out"), "config.json"), RT_OK, "");
-    return json;
+    expect_ok(rt_json_read_file(&json, in_scratch("out"), name));
+    return owned(json, free_json);
 }
 
 static inline void change_file(const char *name, const char *from, const char *to)
 {
-    char text[8192];
-    read_into(text, sizeof text, name);
-    char *at = strstr(text, from);
+    const char *text = text_in(name), *at = strstr(text, from);
     ck_assert_msg(at != NULL, "%s has no %s", name, from);
-    memmove(at + strlen(to), at + strlen(from), strlen(at + strlen(from)) + 1);
-    memcpy(at, to, strlen(to));
-    write_bytes(in_scratch(name), text, strlen(text));
+    put_text(name, lasting("%.*s%s%s", (int)(at - text), text, to, at + strlen(from)));
 }
 
 #endif

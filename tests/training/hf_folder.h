@@ -11,59 +11,34 @@
 #include "io/huggingface/huggingface.h"
 #include "io/huggingface/safetensors.h"
 
-#define HF_FIXTURES  TEST_SOURCES "/fixtures/huggingface"
-#define LLAMA(name)  "../llama/" name /* from there */
-#define FAMILY(name) "../families/" name
-
-/* ---- what a test has opened and made ---- */
-
-static inline void close_folder(void *there)
-{
-    rt_huggingface_close(there);
-}
-
-static inline void free_model(void *model)
-{
-    rt_transformer_free(model);
-}
-
-/* Removes the folder "out" in the scratch folder, to which a test exports a model. */
-static inline void remove_out(void)
-{
-    char path[800];
-    DIR *folder = opendir(in_scratch("out"));
-    for (struct dirent *entry; folder && (entry = readdir(folder));) {
-        snprintf(path, sizeof path, "%s/%.200s", in_scratch("out"), entry->d_name);
-        remove(path);
-    }
-    if (folder)
-        closedir(folder);
-    rmdir(in_scratch("out"));
-}
-
-/* After a test. */
-static inline void remove_all(void)
-{
-    remove_out();
-    remove_scratch();
-}
-
-/* ---- folders ---- */
+RELEASER(close_folder, rt_huggingface_close)
+RELEASER(close_weights, rt_safetensors_close)
+RELEASER(free_model, rt_transformer_free)
 
 #define CHANGES(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* Returns the path of a folder of tests/fixtures/huggingface, llama or families, or of a file of
+ * it.
+ */
+static inline const char *path_in_fixture(const char *name, const char *file)
+{
+    static const char *const groups[] = {"huggingface", "llama", "families"};
+    const char *path = "";
+    for (int i = 0; i < ROWS(groups) && !exists(path); i++)
+        path = lasting(TEST_SOURCES "/fixtures/%s/%s/hf/%s", groups[i], name, file);
+    return path;
+}
 
 /* Copies NAME's file, with each of the first texts by the one behind it; texts of a safetensors
  * header must have the same length. NULL ends the list. */
 static inline void copy_changed(const char *name, const char *file, const char *const *changes)
 {
     static char bytes[1 << 18];
-    char path[512];
     size_t size;
-    snprintf(path, sizeof path, HF_FIXTURES "/%s/hf/%s", name, file);
-    unsigned char *read = file_bytes(path, &size);
+    const char *path = path_in_fixture(name, file);
+    const unsigned char *before_all = file_bytes(path, &size);
     ck_assert_uint_lt(size, sizeof bytes);
-    memcpy(bytes, read, size);
-    free(read);
+    memcpy(bytes, before_all, size);
     for (; changes && changes[0]; changes += 2) {
         const size_t before = strlen(changes[0]), after = strlen(changes[1]);
         char *at = bytes;
@@ -85,20 +60,25 @@ static inline void copy_fixture(const char *name, const char *const *config_chan
     copy_changed(name, "model.safetensors", tensor_changes);
 }
 
-/* Writes numbers of a float tensor in the scratch folder's weights, from number `first` on. */
-static inline void set_numbers(const char *tensor, uint64_t first, size_t count,
-                               const float *numbers)
+/* Opens a file of the scratch folder, which is closed after the test. */
+static inline rt_safetensors *opened_weights(const char *name)
 {
     rt_safetensors *weights;
-    assert_status(rt_safetensors_open(&weights, in_scratch("model.safetensors")), RT_OK, "");
-    const rt_safetensor *t = rt_safetensors_find(weights, tensor);
+    expect_ok(rt_safetensors_open(&weights, in_scratch(name)));
+    return owned(weights, close_weights);
+}
+
+/* Writes numbers of a float tensor in weights of the scratch folder, from number `first` on. */
+static inline void set_numbers(const char *weights, const char *tensor, uint64_t first,
+                               size_t count, const float *numbers)
+{
+    const rt_safetensor *t = rt_safetensors_find(opened_weights(weights), tensor);
     ck_assert_msg(t && t->dtype == RT_DTYPE_F32 && first + count <= t->count, "%s", tensor);
-    FILE *file = fopen(in_scratch("model.safetensors"), "r+b");
+    FILE *file = fopen(in_scratch(weights), "r+b");
     ck_assert_ptr_nonnull(file);
     fseek(file, (long)(t->begin + first * sizeof *numbers), SEEK_SET);
     ck_assert_uint_eq(fwrite(numbers, sizeof *numbers, count, file), count);
     ck_assert_int_eq(fclose(file), 0);
-    rt_safetensors_close(weights);
 }
 
 static inline void fill_from(const void *context, size_t first, size_t count, float *values)
@@ -108,27 +88,20 @@ static inline void fill_from(const void *context, size_t first, size_t count, fl
         values[i] = (float)from[first + i];
 }
 
-static inline void close_weights(void *file)
-{
-    rt_safetensors_close(file);
-}
-
 /* Lists the tensors of a fixture, to be written again, and returns how many there are. */
 enum { MOST_TENSORS = 64 };
 static inline int tensors_of(const char *fixture, rt_safetensors_entry list[MOST_TENSORS])
 {
     enum { MOST_NUMBERS = 2048 };
     static double numbers[MOST_TENSORS][MOST_NUMBERS];
-    char path[512];
     rt_safetensors *file;
     const rt_safetensor *t;
     int count = 0;
-    snprintf(path, sizeof path, HF_FIXTURES "/%s/hf/model.safetensors", fixture);
-    assert_status(rt_safetensors_open(&file, path), RT_OK, "");
+    expect_ok(rt_safetensors_open(&file, path_in_fixture(fixture, "model.safetensors")));
     owned(file, close_weights); /* which has the names */
     for (; (t = rt_safetensors_at(file, (size_t)count)); count++) {
         ck_assert(t->count <= MOST_NUMBERS && count < MOST_TENSORS && t->axes <= 4);
-        assert_status(rt_safetensors_doubles(t, 0, (size_t)t->count, numbers[count]), RT_OK, "");
+        expect_ok(rt_safetensors_doubles(t, 0, (size_t)t->count, numbers[count]));
         list[count] = (rt_safetensors_entry){.name = t->name,
                                              .axes = t->axes,
                                              .fill = fill_from,
@@ -142,23 +115,51 @@ static inline int tensors_of(const char *fixture, rt_safetensors_entry list[MOST
 static inline rt_huggingface *opened_folder(const char *folder)
 {
     rt_huggingface *there;
-    assert_status(rt_huggingface_open(&there, folder), RT_OK, "");
+    expect_ok(rt_huggingface_open(&there, folder));
     return owned(there, close_folder);
 }
 
 static inline rt_transformer *model_of_folder(const rt_huggingface *there)
 {
     rt_transformer *model;
-    assert_status(rt_huggingface_model(there, &model), RT_OK, "");
+    expect_ok(rt_huggingface_model(there, NULL, &model, NULL));
     return owned(model, free_model);
+}
+
+static inline rt_transformer *new_model(const rt_transformer_options *o, uint64_t seed)
+{
+    rt_transformer *model;
+    expect_ok(rt_transformer_new(&model, o, seed, NULL));
+    return owned(model, free_model);
+}
+
+/* Takes the folder's values for a model. */
+static inline rt_huggingface_taken take_values(const rt_huggingface *there, rt_transformer *model)
+{
+    rt_huggingface_taken taken;
+    expect_ok(rt_huggingface_load(there, model, true, &taken));
+    return taken;
+}
+
+static inline void expect_same_block(const rt_transformer *a, const rt_transformer *b)
+{
+    ck_assert_uint_eq(a->parameters.block_size, b->parameters.block_size);
+    ck_assert(!memcmp(a->parameters.values, b->parameters.values,
+                      a->parameters.block_size * sizeof(real)));
+}
+
+/* Expects a parameter in another model, with the same values. */
+static inline void expect_same_parameter(const rt_parameter *p, const rt_transformer *model)
+{
+    const rt_parameter *q = rt_parameters_find(&model->parameters, p->name);
+    ck_assert_msg(q && !memcmp(p->tensor.data, q->tensor.data, rt_size(&p->tensor) * sizeof(real)),
+                  "%s has other values", p->name);
 }
 
 /* Opens the folder of a fixture. */
 static inline rt_huggingface *opened_fixture(const char *name)
 {
-    char path[512];
-    snprintf(path, sizeof path, HF_FIXTURES "/%s/hf", name);
-    return opened_folder(path);
+    return opened_folder(path_in_fixture(name, ""));
 }
 
 /* Opens a folder, and makes its model and its configuration; an act of expect_faults. */
@@ -169,7 +170,7 @@ static inline rt_status try_folder(void *folder)
     rt_status status = rt_huggingface_open(&there, folder);
     ck_assert((status.code == RT_OK) == (there != NULL));
     if (!status.code)
-        status = rt_huggingface_model(there, &model);
+        status = rt_huggingface_model(there, NULL, &model, NULL);
     ck_assert((status.code == RT_OK) == (model != NULL));
     char *ini = status.code ? NULL : ini_of(there);
     if (!status.code && !ini)
@@ -183,15 +184,7 @@ static inline rt_status try_folder(void *folder)
 /* Opens the scratch folder and makes its model, either of which must be refused. */
 static inline void expect_refused(const char *message)
 {
-    rt_huggingface *there;
-    rt_transformer *model = NULL;
-    rt_status status = rt_huggingface_open(&there, scratch);
-    ck_assert((status.code == RT_OK) == (there != NULL));
-    if (there)
-        status = rt_huggingface_model(there, &model);
-    ck_assert_ptr_null(model);
-    rt_huggingface_close(there);
-    assert_status(status, RT_CHECKPOINT, message);
+    assert_status(try_folder(scratch), RT_CHECKPOINT, message);
 }
 
 #endif

@@ -37,15 +37,6 @@ static inline const char *in_scratch(const char *name)
     return path;
 }
 
-/* The beginning of a file in the folder as a text; "" if it is not there. */
-static inline void read_into(char *text, size_t room, const char *name)
-{
-    FILE *from = fopen(in_scratch(name), "r");
-    text[from ? fread(text, 1, room - 1, from) : 0] = '\0';
-    if (from)
-        fclose(from);
-}
-
 static inline void expect_in(const char *text, const char *part)
 {
     ck_assert_msg(strstr(text, part) != NULL, "no \"%s\" in:\n%s", part, text);
@@ -74,15 +65,25 @@ static inline int files_in_scratch(void)
     return count;
 }
 
+/* Removes a file, a link, or a folder with everything in it. */
+static inline void remove_tree(const char *path)
+{
+    char inner[1024];
+    DIR *stream = remove(path) ? opendir(path) : NULL;
+    if (!stream)
+        return;
+    for (struct dirent *entry; (entry = readdir(stream));)
+        if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..")) {
+            snprintf(inner, sizeof inner, "%.700s/%.255s", path, entry->d_name);
+            remove_tree(inner);
+        }
+    closedir(stream);
+    rmdir(path);
+}
+
 static inline void remove_scratch(void)
 {
-    DIR *directory = opendir(scratch);
-    ck_assert_ptr_nonnull(directory);
-    for (struct dirent *entry; (entry = readdir(directory));)
-        if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-            remove(in_scratch(entry->d_name));
-    closedir(directory);
-    rmdir(scratch);
+    remove_tree(scratch);
 }
 
 static inline bool exists(const char *path)
@@ -90,7 +91,7 @@ static inline bool exists(const char *path)
     return access(path, F_OK) == 0;
 }
 
-/* The bytes of a file, to be freed. */
+/* Returns the bytes of a file and a zero behind them, which are freed after the test. */
 static inline unsigned char *file_bytes(const char *path, size_t *size)
 {
     FILE *file = fopen(path, "rb");
@@ -98,7 +99,7 @@ static inline unsigned char *file_bytes(const char *path, size_t *size)
     ck_assert_int_eq(fseek(file, 0, SEEK_END), 0);
     *size = (size_t)ftell(file);
     rewind(file);
-    unsigned char *bytes = malloc(*size + 1);
+    unsigned char *bytes = owned(calloc(*size + 1, 1), free);
     ck_assert_uint_eq(fread(bytes, 1, *size, file), *size);
     fclose(file);
     return bytes;
@@ -110,6 +111,26 @@ static inline void write_bytes(const char *path, const void *bytes, size_t size)
     ck_assert_msg(file != NULL, "cannot write %s: %s", path, strerror(errno));
     ck_assert_uint_eq(fwrite(bytes, 1, size, file), size);
     ck_assert_int_eq(fclose(file), 0);
+}
+
+/* Writes a text to a file of the folder. */
+static inline void put_text(const char *name, const char *text)
+{
+    write_bytes(in_scratch(name), text, strlen(text));
+}
+
+/* Returns the text of a file of the folder, which is freed after the test; "" if it is not there.
+ */
+static inline char *text_in(const char *name)
+{
+    size_t size;
+    return exists(in_scratch(name)) ? (char *)file_bytes(in_scratch(name), &size) : "";
+}
+
+static inline void expect_content(const char *name, const char *text)
+{
+    ck_assert_msg(exists(in_scratch(name)), "%s is gone", name);
+    ck_assert_str_eq(text_in(name), text);
 }
 
 static inline void flip_bit(const char *path, size_t bit)
@@ -130,8 +151,6 @@ static inline void assert_same_file(const char *one, const char *other)
     ck_assert_uint_eq(size, other_size);
     for (size_t i = 0; i < size; i++)
         ck_assert_msg(bytes[i] == other_bytes[i], "byte %zu differs", i);
-    free(bytes);
-    free(other_bytes);
 }
 
 /* From here on no file of this process can grow beyond `bytes`. */

@@ -1,5 +1,6 @@
 /* The figure of what a model attends to: which numbers it has, and where each map is drawn. */
 
+#include "models/new_model.h"
 #include "scratch.h"
 #include "training.h"
 
@@ -14,7 +15,7 @@ static const char tiny[] = "[model]\ndim = 80\nheads = 5\nlayers = 3\ninit_std =
 
 static training *t;
 static rt_figures figures;
-static char script[1 << 20], numbers[1 << 20];
+static const char *script, *numbers;
 
 static void end(void)
 {
@@ -22,15 +23,19 @@ static void end(void)
     remove_scratch();
 }
 
-static void draw(const char *const *overrides)
+static void draw_with(const char *text, const char *const *overrides)
 {
-    t = new_training(tiny, overrides);
+    t = new_training(text, overrides);
     rt_figures_begin(&figures, scratch);
     rt_report_attention(&figures, &t->config, t->trainer);
-    assert_status(figures.status, RT_OK, "");
-    read_into(script, sizeof script, "figures/attention.gp");
-    read_into(numbers, sizeof numbers, "figures/attention.csv");
-    ck_assert(strlen(script) < sizeof script - 1 && strlen(numbers) < sizeof numbers - 1);
+    expect_ok(figures.status);
+    script = text_in("figures/attention.gp");
+    numbers = text_in("figures/attention.csv");
+}
+
+static void draw(const char *const *overrides)
+{
+    draw_with(tiny, overrides);
 }
 
 /* A map in the figure, which grows downwards. */
@@ -60,10 +65,8 @@ TEST(maps_stand_in_rows_of_layers_and_columns_of_heads)
 {
     NEEDS_PROGRAM("gnuplot");
     draw(NULL);
-    assert_status(rt_figures_draw(&figures), RT_OK, "");
-    static char svg[1 << 20];
-    read_into(svg, sizeof svg, "figures/attention.svg");
-    const char *at = svg;
+    expect_ok(rt_figures_draw(&figures));
+    const char *at = text_in("figures/attention.svg");
     map maps[15];
     for (int n = 0; n < 15; n++) {
         maps[n] = next_map(&at);
@@ -93,17 +96,13 @@ TEST(each_map_has_the_probabilities_of_its_layer_and_head)
     real *maps[LAYERS] = {expected[0], expected[1], expected[2]};
     rt_labelled_batch b;
     draw(NULL);
-    assert_status(rt_labelled_batch_new(&b, 1, T, NULL), RT_OK, "");
+    expect_ok(rt_labelled_batch_new(&b, 1, T, NULL));
     rt_data_evaluation(t->data, 0, &b.batch);
-    rt_graph *g = rt_graph_new();
-    const rt_transformer_input in = {.B = 1,
-                                     .T = T,
-                                     .ids = b.batch.ids,
-                                     .key_mask = b.batch.mask,
-                                     .padding_id = RT_NO_PADDING,
-                                     .attentions = maps};
+    rt_graph *g = new_graph();
     rt_graph_record(g, false);
-    ck_assert_ptr_nonnull(rt_transformer_encode(t->state->model, g, &in));
+    made(g, rt_transformer_encode(t->state->model, g,
+                                  &INPUT(.B = 1, .T = T, .ids = b.batch.ids,
+                                         .key_mask = b.batch.mask, .attentions = maps)));
     const char *at = numbers;
     for (int n = 0; n < LAYERS * HEADS * T * T; n++) {
         char *next;
@@ -114,7 +113,6 @@ TEST(each_map_has_the_probabilities_of_its_layer_and_head)
         at = next + (*next == ',');
     }
     ck_assert_uint_eq(strspn(at, "\n"), strlen(at));
-    rt_graph_free(g);
     rt_labelled_batch_free(&b);
 }
 
@@ -123,40 +121,32 @@ TEST(each_map_has_the_probabilities_of_its_layer_and_head)
 TEST_ROWS(a_figure_is_as_large_as_its_maps, 0, 5)
 {
     static const struct {
-        const char *layers, *heads, *length;
-        int drawn[2], width, height;
+        int layers, heads, length, drawn_layers, drawn_heads, width, height;
         const char *caption;
     } rows[] = {
-        {"model.layers=1", "model.heads=1", "data.length=6", {1, 1}, 440, 260, ""},
-        {"model.layers=2", "model.heads=2", "data.length=6", {2, 2}, 440, 2 * 185 + 52, ""},
-        {"model.layers=1", "model.heads=4", "data.length=6", {1, 4}, 864, 260, ""},
-        {"model.layers=5",
-         "model.heads=10",
-         "data.length=6",
-         {4, 8},
-         876,
-         4 * 115 + 52,
-         "; layers 0 to 3 of 5; heads 0 to 7 of 10"},
-        {"model.layers=1",
-         "model.heads=1",
-         "data.length=65",
-         {1, 1},
-         440,
-         260,
-         "; tokens 0 to 63 of 65"},
+        {1, 1, 6, 1, 1, 440, 260, ""},
+        {2, 2, 6, 2, 2, 440, 2 * 185 + 52, ""},
+        {1, 4, 6, 1, 4, 864, 260, ""},
+        {5, 10, 6, 4, 8, 876, 4 * 115 + 52, "; layers 0 to 3 of 5; heads 0 to 7 of 10"},
+        {1, 1, 65, 1, 1, 440, 260, "; tokens 0 to 63 of 65"},
     };
-    draw(OVERRIDES(rows[_i].layers, rows[_i].heads, rows[_i].length));
+    draw(OVERRIDES(lasting("model.layers=%d", rows[_i].layers),
+                   lasting("model.heads=%d", rows[_i].heads),
+                   lasting("data.length=%d", rows[_i].length)));
     expect_in(script, lasting("width = %d\nheight = %d\n", rows[_i].width, rows[_i].height));
-    expect_in(script, lasting("layers = %d\nheads = %d\n", rows[_i].drawn[0], rows[_i].drawn[1]));
+    expect_in(script,
+              lasting("layers = %d\nheads = %d\n", rows[_i].drawn_layers, rows[_i].drawn_heads));
     const char *caption = strstr(figures.list[0].caption, "for each key");
     ck_assert_ptr_nonnull(caption);
     ck_assert_str_eq(caption + strlen("for each key"), rows[_i].caption);
 }
 
-/* 4 heads of 2897 x 2897 are more than 2^25 numbers, 2896 are not; 1 of 2 layers is. */
-TEST(maps_that_would_need_too_much_memory_are_left_out)
+/* 4 heads of 2897 x 2897 are more than 2^25 numbers, 2896 are not; 1 of 2 layers is. Linear
+ * attention has no maps. */
+TEST_ROWS(maps_that_need_too_much_memory_or_do_not_exist_are_left_out, 0, 2)
 {
-    draw(OVERRIDES("model.heads=4", "model.layers=1", "data.length=2897"));
+    draw(_i ? OVERRIDES("model.attention=linear_elu")
+            : OVERRIDES("model.heads=4", "model.layers=1", "data.length=2897"));
     ck_assert_int_eq(figures.count, 0);
     ck_assert_str_eq(script, "");
 }
@@ -165,7 +155,7 @@ TEST(maps_that_would_need_too_much_memory_are_left_out)
  * tokens have room for them. */
 TEST(maps_of_a_text_have_its_tokens_at_their_axes)
 {
-    write_bytes(in_scratch("a.txt"), "it's it's it's it's it's it's it's it's", 39);
+    put_text("a.txt", "it's it's it's it's it's it's it's it's");
     const char *file = lasting("data.file=%s", in_scratch("a.txt"));
     draw(OVERRIDES("data.task=text", "data.vocab=32", file, "model.heads=1", "model.layers=2",
                    "data.length=24", "data.eval_fraction=0", "data.mask_probability=1e-9"));
@@ -177,8 +167,15 @@ TEST(maps_of_a_text_have_its_tokens_at_their_axes)
     expect_in(script, "width = 440\n"); /* 96 points at the left, 220 of a map, 56 at the right */
 }
 
-TEST(linear_attention_has_no_maps)
+/* The first text has one letter, and the last is shorter than the third. */
+TEST(texts_of_any_length_have_the_maps_of_the_longest)
 {
-    draw(OVERRIDES("model.attention=linear_elu"));
-    ck_assert_int_eq(figures.count, 0);
+    put_text("a.tsv", "text\tlabel\na\tx\nbb\ty\nlongest\tx\nccc\ty\n");
+    draw_with(lasting("[model]\nlayers = 1\ndim = 16\nheads = 2\n[train]\nbatch_size = 1\n[run]\n"
+                      "threads = 1\n[data]\ntask = classify\nlevel = byte\nlength = 12\n"
+                      "eval_fraction = 0\nfile = %s\n",
+                      in_scratch("a.tsv")),
+              NULL);
+    expect_in(script, "\ntics = '(''[CLS]'' 0, ''l'' 1, ''o'' 2, ''n'' 3, ''g'' 4, ''e'' 5, ");
+    expect_in(figures.list[0].caption, "a long evaluation sequence");
 }

@@ -1,6 +1,5 @@
 #include "config_loading.h"
-
-#include "train/config/keys.h"
+#include "key_reference.h"
 
 static const struct {
     const char *key, *written, *stored;
@@ -107,20 +106,27 @@ TEST(override_beats_the_file)
     expect_text(rt_config_overrides(&config), "run.name = other\noptimizer.lr = 0.25\n");
 }
 
+/* Loads the effective configuration, which must be the same; returns its text. */
+static const char *expect_same_again(const rt_config *config)
+{
+    rt_config again;
+    char *ini = owned(rt_config_ini(config), rt_free);
+    char *errors = load(&again, "runs/theta/config.ini", ini, NULL);
+    ck_assert_msg(!errors, "%s\n%s", errors, ini);
+    expect_text(rt_config_ini(&again), ini);
+    expect_text(rt_config_differences(config, &again, false), "");
+    return ini;
+}
+
 TEST(effective_configuration_is_a_fixed_point)
 {
-    rt_config config, again;
+    rt_config config;
     load_sound(&config, "[theta]\nlearn=yes\nscope=head\n[train]\nsteps=77\n[model]\ndim=32\n",
                OVERRIDES("optimizer.lr=0.30000000000000004", "run.seed=9223372036854775807",
                          "data.task=text", "data.file=/a b.txt,/c;d.txt"));
-    char *first = rt_config_ini(&config);
-    char *errors = load(&again, "runs/theta/config.ini", first, NULL);
-    ck_assert_msg(!errors, "%s\n%s", errors, first);
-    expect_text(rt_config_ini(&again), first);
-    ck_assert_ptr_nonnull(strstr(first, "schedule_steps = 77\n"));
-    ck_assert_ptr_nonnull(strstr(first, "name = theta\n"));
-    expect_text(rt_config_differences(&config, &again, false), "");
-    rt_free(first);
+    const char *ini = expect_same_again(&config);
+    ck_assert_ptr_nonnull(strstr(ini, "schedule_steps = 77\n"));
+    ck_assert_ptr_nonnull(strstr(ini, "name = theta\n"));
 }
 
 static const char *const decoders[] = {
@@ -131,7 +137,7 @@ static const char *const decoders[] = {
 /* Also where what is given is what a RoFormer has by default. */
 TEST_ROWS(a_decoder_has_other_defaults_and_keeps_what_is_given, 0, ROWS(decoders))
 {
-    rt_config config, again, other;
+    rt_config config, other;
     load_sound(&config, decoders[_i], OVERRIDES("model.causal=no"));
     const rt_transformer_options *o = &config.model;
     ck_assert(o->norm == RT_NORM_PRE && o->norm_kind == RT_NORM_RMS && o->ffn == RT_FFN_SWIGLU);
@@ -139,12 +145,7 @@ TEST_ROWS(a_decoder_has_other_defaults_and_keeps_what_is_given, 0, ROWS(decoders
     ck_assert(o->bias == RT_BIAS_ALL && !o->causal && o->position.pairing == RT_INTERLEAVED);
     ck_assert_double_eq(o->norm_eps, 1e-12);
     ck_assert_int_eq(config.origin[rt_key_find("model.norm")], RT_FROM_DEFAULT);
-    char *ini = rt_config_ini(&config);
-    ck_assert_ptr_nonnull(strstr(ini, "\nnorm = pre\n"));
-    char *errors = load(&again, "runs/theta/config.ini", ini, NULL);
-    ck_assert_msg(!errors, "%s", errors);
-    expect_text(rt_config_differences(&config, &again, false), "");
-    rt_free(ini);
+    ck_assert_ptr_nonnull(strstr(expect_same_again(&config), "\nnorm = pre\n"));
     load_sound(&other, "", OVERRIDES("model.kind=decoder"));
     ck_assert(other.model.bias == RT_BIAS_NONE && other.model.causal);
     ck_assert(other.model.position.pairing == RT_HALF);
@@ -155,7 +156,7 @@ TEST(effective_configuration_has_every_key_that_counts)
 {
     rt_config config;
     load_sound(&config, "", NULL);
-    char *ini = rt_config_ini(&config);
+    const char *ini = owned(rt_config_ini(&config), rt_free);
     for (int i = 0; rt_key_at(i); i++) {
         const char *line = lasting("%s =", rt_key_at(i)->name);
         ck_assert_msg(!rt_key_has_effect(i, &config) || strstr(ini, line) != NULL, "no '%s' in\n%s",
@@ -163,7 +164,6 @@ TEST(effective_configuration_has_every_key_that_counts)
     }
     ck_assert_msg(strstr(ini, "\n;init_from =\n") != NULL, "%s", ini);
     ck_assert_msg(!strstr(ini, "original_len") && !strstr(ini, "momentum"), "%s", ini);
-    rt_free(ini);
 }
 
 TEST(printed_configuration_tells_origins)
@@ -178,8 +178,8 @@ TEST(printed_configuration_tells_origins)
 TEST(help_and_reference_name_every_key)
 {
     char name[RT_KEY_NAME_SIZE];
-    char *help = rt_config_help();
-    char *reference = rt_config_reference();
+    const char *help = owned(rt_config_help(), rt_free);
+    const char *reference = owned(key_reference(), rt_free);
     for (int i = 0; rt_key_at(i); i++) {
         rt_key_full_name(rt_key_at(i), name);
         ck_assert_ptr_nonnull(strstr(help, name));
@@ -188,8 +188,6 @@ TEST(help_and_reference_name_every_key)
     ck_assert_ptr_nonnull(strstr(reference, "| `model.norm` | post; decoder: pre | post, pre |"));
     ck_assert_ptr_nonnull(
         strstr(reference, "| `position.base` | 10000 | > 1 | theta_i = base^(-2i/R)"));
-    rt_free(help);
-    rt_free(reference);
 }
 
 TEST(only_some_keys_may_differ_when_resuming)
@@ -249,9 +247,7 @@ TEST(horizon_stays_when_a_run_goes_on)
 {
     rt_config run, now, stored;
     load_sound(&run, "[train]\nsteps=100\n", NULL);
-    char *ini = rt_config_ini(&run);
-    load_sound(&stored, ini, NULL);
-    rt_free(ini);
+    load_sound(&stored, owned(rt_config_ini(&run), rt_free), NULL);
     load_sound(&now, "[train]\nsteps=200\n", NULL);
     expect_text(rt_config_differences(&stored, &now, false), "");
     rt_config_continue(&now, &stored);

@@ -1,21 +1,17 @@
 #include "config_loading.h"
 #include "scratch.h"
 
-static const char *write_file(const char *bytes, size_t size)
+/* Loads a file of the folder, which must be sound. */
+static void load_file(rt_config *config, const char *name, const char *const *overrides)
 {
-    const char *path = in_scratch("theta.ini");
-    write_bytes(path, bytes, size);
-    return path;
+    char *errors = load(config, in_scratch(name), NULL, overrides);
+    ck_assert_msg(!errors, "%s", errors);
 }
 
 static void expect_file_error(const char *path, const char *expected)
 {
     rt_config config;
-    char *errors = load(&config, path, NULL, NULL);
-    ck_assert_ptr_nonnull(errors);
-    ck_assert_msg(!strncmp(errors, path, strlen(path)), "no path: %s", errors);
-    ck_assert_str_eq(errors + strlen(path), expected);
-    rt_free(errors);
+    expect_text(load(&config, path, NULL, NULL), lasting("%s%s", path, expected));
 }
 
 SUITE(.setup = make_scratch, .teardown = remove_scratch)
@@ -29,20 +25,20 @@ TEST(what_is_no_configuration_is_named_with_the_reason)
     expect_file_error("/nowhere/theta.ini",
                       ": cannot read the configuration: No such file or directory\n");
     expect_file_error(scratch, ": is a folder; a CONFIG.ini is expected\n");
-    expect_file_error(write_file(zero, sizeof zero - 1),
+    write_bytes(in_scratch("theta.ini"), zero, sizeof zero - 1);
+    expect_file_error(in_scratch("theta.ini"),
                       ": is a binary file; a CONFIG.ini is expected, and --checkpoint names "
                       "weights\n");
-    expect_file_error(write_file(endless, sizeof endless),
-                      ":2: the line is longer than 8190 bytes\n");
+    write_bytes(in_scratch("theta.ini"), endless, sizeof endless);
+    expect_file_error(in_scratch("theta.ini"), ":2: the line is longer than 8190 bytes\n");
     expect_file_error("/dev/zero", ":1: the file is larger than 16 MiB\n");
 }
 
 TEST(file_without_last_newline_is_read)
 {
     rt_config config;
-    static const char text[] = "[train]\nsteps = 5";
-    char *errors = load(&config, write_file(text, sizeof text - 1), NULL, NULL);
-    ck_assert_ptr_null(errors);
+    put_text("theta.ini", "[train]\nsteps = 5");
+    load_file(&config, "theta.ini", NULL);
     ck_assert_int_eq(config.train.steps, 5);
     ck_assert_str_eq(config.run.name, "theta");
 }
@@ -59,66 +55,57 @@ static const char *real_scratch(void)
     return path;
 }
 
-TEST(data_files_are_relative_to_the_file_that_names_them)
+/* Expects a file of the folder to say so of a path. Where a * stands in `expected`, there is the
+ * folder of the file, where a ^ stands, the one above it. */
+static void expect_path(const char *text, bool for_evaluation, const char *expected)
 {
     rt_config config;
-    static const char text[] =
-        "[data]\ntask = text\nfile = a.txt, ./sub/../b.txt , ../../../../c.txt, ../d,/e\n";
-    char *errors = load(&config, write_file(text, sizeof text - 1), NULL, NULL);
-    ck_assert_msg(!errors, "%s", errors);
+    char path[4096] = "";
     const char *here = real_scratch();
-    int above = (int)(strrchr(here, '/') - here);
-    ck_assert_str_eq(config.data.file,
-                     lasting("%s/a.txt,%s/sub/../b.txt,/c.txt,%.*s/d,/e", here, here, above, here));
+    const int above = (int)(strrchr(here, '/') - here);
+    for (const char *at = expected; *at; at++)
+        if (*at == '*' || *at == '^')
+            strncat(path, here, *at == '*' ? strlen(here) : (size_t)above);
+        else
+            strncat(path, at, 1);
+    put_text("theta.ini", text);
+    load_file(&config, "theta.ini", NULL);
+    ck_assert_str_eq(for_evaluation ? config.data.eval_file : config.data.file, path);
+}
+
+/* Labelled texts are not given as lists. */
+TEST(data_files_are_relative_to_the_file_that_names_them)
+{
+    expect_path("[data]\ntask = text\n"
+                "file = a.txt, ./sub/../b.txt , ../../../../c.txt, ../d,/e\n",
+                false, "*/a.txt,*/sub/../b.txt,/c.txt,^/d,/e");
+    expect_path("[data]\ntask = text\nfile = a\neval_file = /b , c/d\n", true, "/b,*/c/d");
+    expect_path("[data]\ntask = tokens\nfile = a.bin\neval_file = /b.npy , c:/d\n", true,
+                "/b.npy,*/c:/d");
+    expect_path("[data]\ntask = classify\nfile = a.tsv\neval_file = c , d.tsv\n", true,
+                "*/c , d.tsv");
 }
 
 TEST(data_file_of_the_command_line_is_relative_to_the_working_directory)
 {
     rt_config config;
     char here[4096];
-    char *errors =
-        load(&config, write_file("", 0), NULL, OVERRIDES("data.task=text", "data.file=a.txt"));
-    ck_assert_ptr_null(errors);
+    put_text("theta.ini", "");
+    load_file(&config, "theta.ini", OVERRIDES("data.task=text", "data.file=a.txt"));
     ck_assert_ptr_nonnull(getcwd(here, sizeof here));
     ck_assert_str_eq(config.data.file, lasting("%s/a.txt", here));
 }
 
-/* Labelled texts are not given as lists. */
 TEST(a_comma_in_the_path_of_a_single_file_is_part_of_it)
 {
     rt_config config;
-    char folder[600];
-    static const char text[] =
-        "[data]\ntask = classify\nfile = a,b/c , d.tsv\n[train]\ninit_from = x,y.h5\n";
-    snprintf(folder, sizeof folder, "%s", in_scratch("with, comma"));
-    const char *path = lasting("%s/theta.ini", folder);
-    ck_assert_int_eq(mkdir(folder, 0700), 0);
-    write_bytes(path, text, sizeof text - 1);
-    char *errors = load(&config, path, NULL, NULL);
-    ck_assert_msg(!errors, "%s", errors);
-    const char *expected = lasting("%s/with, comma/a,b/c , d.tsv", real_scratch());
-    ck_assert_str_eq(config.data.file, expected);
-    expected = lasting("%s/with, comma/x,y.h5", real_scratch());
-    ck_assert_str_eq(config.train.init_from, expected);
-    remove(path);
-}
-
-TEST(files_for_evaluation_are_a_list_where_files_for_training_are)
-{
-    static const struct {
-        const char *text, *before, *after;
-    } rows[] = {
-        {"[data]\ntask = text\nfile = a\neval_file = /b , c/d\n", "/b,", "c/d"},
-        {"[data]\ntask = tokens\nfile = a.bin\neval_file = /b.npy , c:/d\n", "/b.npy,", "c:/d"},
-        {"[data]\ntask = classify\nfile = a.tsv\neval_file = c , d.tsv\n", "", "c , d.tsv"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        rt_config config;
-        char *errors = load(&config, write_file(rows[i].text, strlen(rows[i].text)), NULL, NULL);
-        ck_assert_msg(!errors, "%s", errors);
-        ck_assert_str_eq(config.data.eval_file,
-                         lasting("%s%s/%s", rows[i].before, real_scratch(), rows[i].after));
-    }
+    static const char name[] = "with, comma/theta.ini";
+    ck_assert_int_eq(mkdir(in_scratch("with, comma"), 0700), 0);
+    put_text(name, "[data]\ntask = classify\nfile = a,b/c , d.tsv\n[train]\ninit_from = x,y.h5\n");
+    load_file(&config, name, NULL);
+    ck_assert_str_eq(config.data.file, lasting("%s/with, comma/a,b/c , d.tsv", real_scratch()));
+    ck_assert_str_eq(config.train.init_from, lasting("%s/with, comma/x,y.h5", real_scratch()));
+    remove(in_scratch(name));
 }
 
 TEST(long_list_of_files_survives)
@@ -130,10 +117,8 @@ TEST(long_list_of_files_survives)
         snprintf(list + strlen(list), 64, ",/a folder/#%d;x=[%d]/file", i, i);
     load_sound(&config, list, NULL);
     ck_assert_str_eq(config.data.file, list + first);
-    char *ini = rt_config_ini(&config);
-    load_sound(&again, ini, NULL);
+    load_sound(&again, owned(rt_config_ini(&config), rt_free), NULL);
     ck_assert_str_eq(again.data.file, config.data.file);
-    rt_free(ini);
 }
 
 TEST(value_longer_than_its_place_is_refused)
@@ -141,10 +126,7 @@ TEST(value_longer_than_its_place_is_refused)
     char text[8190] = "[data]\nfile = /";
     char *end = text + strlen(text);
     memset(end, 'x', 8000);
-    rt_config config;
-    char *errors = load(&config, "theta.ini", text, NULL);
-    ck_assert_str_eq(errors, "theta.ini:2: data.file must be text of at most 7999 bytes without "
-                             "control characters; got "
-                             "'/xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...'\n");
-    rt_free(errors);
+    expect_errors(text, NULL,
+                  "theta.ini:2: data.file must be text of at most 7999 bytes without control "
+                  "characters; got '/xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...'\n");
 }

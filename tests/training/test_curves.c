@@ -1,36 +1,31 @@
 /* The curves of a sweep from tables made by hand: which numbers, in which order, by which names. */
 
 #include "scratch.h"
-#include "suite.h"
 
 #include "train/folder/results.h"
 #include "train/report/private.h"
 
-#include <sys/stat.h>
-
 static rt_figures figures;
 static rt_sweep_runs runs;
-static char loss[1 << 16], data[1 << 16];
+static const char *loss, *data;
 
 static void write_run(const char *name, const char *rows)
 {
     ck_assert_int_eq(mkdir(in_scratch(name), 0777), 0);
-    const char *path = lasting("%s/metrics.csv", name);
-    const char *text = lasting("step,eval_loss,eval_accuracy\n%s", rows);
-    write_bytes(in_scratch(path), text, strlen(text));
+    put_text(lasting("%s/metrics.csv", name), lasting("step,eval_loss,eval_accuracy\n%s", rows));
 }
 
 static rt_ranking ranking = {RT_RESULT_LOSS, NULL};
 
 static void draw(const char *table)
 {
-    write_bytes(in_scratch("runs.csv"), table, strlen(table));
-    assert_status(rt_sweep_runs_read(&runs, scratch), RT_OK, "");
+    put_text("runs.csv", table);
+    expect_ok(rt_sweep_runs_read(&runs, scratch));
     rt_figures_begin(&figures, scratch);
     rt_report_curves(&figures, &runs, &ranking);
-    assert_status(figures.status, RT_OK, "");
-    read_into(loss, sizeof loss, "figures/loss.gp");
-    read_into(data, sizeof data, "figures/curves.csv");
+    expect_ok(figures.status);
+    loss = text_in("figures/loss.gp");
+    data = text_in("figures/curves.csv");
 }
 
 static void end(void)
@@ -53,19 +48,17 @@ TEST(a_curve_is_the_mean_of_its_runs_step_by_step)
     expect_in(loss, "width = 440\nheight = 320\n");
     expect_in(loss, "\nhorizontal = 1\nvertical = 2\n");
     ck_assert_int_eq(figures.count, 2);
-    read_into(loss, sizeof loss, "figures/accuracy.gp");
-    expect_in(loss, "file = 'curves.csv'\nstyle = 'lines'\nmore = ''\nunit = 'step'\n"
-                    "horizontal = 1\nvertical = 4\ncurves = 1\n");
+    expect_in(text_in("figures/accuracy.gp"),
+              "file = 'curves.csv'\nstyle = 'lines'\nmore = ''\nunit = 'step'\n"
+              "horizontal = 1\nvertical = 4\ncurves = 1\n");
 }
 
 /* Of a single run the name; of several the beginning, up to a whole character: the cut is within an
  * alpha. */
 TEST(a_label_that_is_too_long_is_a_name_or_a_beginning)
 {
-    write_run("a", "1,1,1\n");
-    write_run("b", "1,1,1\n");
-    write_run("c", "1,1,1\n");
-    write_run("d", "1,1,1\n");
+    for (char name[] = "a"; *name <= 'd'; ++*name)
+        write_run(name, "1,1,1\n");
     draw("run,variant,run.seed,model.dim,exit_code\n"
          "a,abcdefghijklmnopqrstuvwxyz-012345678,1,8,0\n"
          "b,abcd,1,16,0\n"
@@ -107,13 +100,12 @@ TEST(a_row_that_was_never_evaluated_has_no_curve)
  * timed is left out. */
 TEST(the_time_of_a_resumed_run_goes_on)
 {
-    static const char timing[] = "step,seconds\n10,10\n20,20\n30,5\n40,8\n";
     write_run("a", "10,4,0\n20,3,0\n25,9,0\n30,2,0\n40,1,0\n");
-    write_bytes(in_scratch("a/timing.csv"), timing, strlen(timing));
+    put_text("a/timing.csv", "step,seconds\n10,10\n20,20\n30,5\n40,8\n");
     draw("run,run.seed,exit_code\na,1,0\n");
-    read_into(data, sizeof data, "figures/time_curves.csv");
-    ck_assert_str_eq(data, "10,4,0,10,0\n20,3,0,20,0\n30,2,0,25,0\n40,1,0,28,0\n\n\n");
-    read_into(loss, sizeof loss, "figures/loss_by_time.gp");
+    expect_content("figures/time_curves.csv",
+                   "10,4,0,10,0\n20,3,0,20,0\n30,2,0,25,0\n40,1,0,28,0\n\n\n");
+    loss = text_in("figures/loss_by_time.gp");
     expect_in(loss, "\nset xtics 10\n");
     expect_in(loss, "\nunit = 'seconds'\nhorizontal = 4\nvertical = 2\n");
 }
@@ -122,17 +114,14 @@ TEST(the_time_of_a_resumed_run_goes_on)
  * the ratios is that of both. A row of no learned theta is left out. */
 TEST(theta_is_compared_pair_by_pair)
 {
-    static const char heading[] = "layer,head,i,theta,theta_initial,geometric\n";
+#define HEADING "layer,head,i,theta,theta_initial,geometric\n"
     write_run("a", "");
     write_run("b", "");
-    const char *text = lasting("%s0,all,1,0.03678794412,1,0.1\n0,all,0,2.718281828,1,1\n", heading);
-    write_bytes(in_scratch("a/theta_final.csv"), text, strlen(text));
-    text = lasting("%s0,all,0,1,1,1\n0,all,1,0.1,1,0.1\n0,all,2,-1,1,0.1\n", heading);
-    write_bytes(in_scratch("b/theta_final.csv"), text, strlen(text));
+    put_text("a/theta_final.csv", HEADING "0,all,1,0.03678794412,1,0.1\n0,all,0,2.718281828,1,1\n");
+    put_text("b/theta_final.csv", HEADING "0,all,0,1,1,1\n0,all,1,0.1,1,0.1\n0,all,2,-1,1,0.1\n");
     draw("run,run.seed,exit_code\na,1,0\nb,2,0\n");
-    read_into(data, sizeof data, "figures/theta_curves.csv");
-    ck_assert_str_eq(data, "0,0.5,0.707107,,\n1,-0.5,0.707107,,\n\n\n");
-    read_into(loss, sizeof loss, "figures/theta.gp");
+    expect_content("figures/theta_curves.csv", "0,0.5,0.707107,,\n1,-0.5,0.707107,,\n\n\n");
+    loss = text_in("figures/theta.gp");
     expect_in(loss, "file = 'theta_curves.csv'\nstyle = 'linespoints pointtype 7 pointsize 0.4'\n"
                     "more = ''\nunit = 'pair'\nhorizontal = 1\nvertical = 2\n");
     ck_assert_int_eq(figures.count, 1);
@@ -144,9 +133,8 @@ TEST(lengths_are_compared_by_their_loss_and_accuracy)
     draw("run,run.seed,exit_code,eval_loss,eval_loss_at_64,eval_accuracy_at_64,eval_loss_at_16,"
          "eval_loss_at_x\n"
          "a,1,0,9,3,0.5,1,7\nb,2,0,9,5,1,,7\n");
-    read_into(data, sizeof data, "figures/length_curves.csv");
-    ck_assert_str_eq(data, "16,1,0,,\n64,4,1.41421,0.75,0.353553\n\n\n");
-    read_into(loss, sizeof loss, "figures/length_accuracy.gp");
+    expect_content("figures/length_curves.csv", "16,1,0,,\n64,4,1.41421,0.75,0.353553\n\n\n");
+    loss = text_in("figures/length_accuracy.gp");
     expect_in(loss, "style = 'linespoints pointtype 7 pointsize 0.4'\nmore = ':xtic(1)'\n"
                     "unit = 'tokens'\nhorizontal = 1\nvertical = 4\n");
     expect_in(loss, "set logscale x 2");
@@ -166,7 +154,7 @@ TEST(losses_of_different_vocabularies_are_shown_in_bits_per_byte)
     expect_in(loss, "set ylabel 'bits per byte'");
     expect_in(figures.list[0].caption, "Evaluation loss in bits per byte: ");
     expect_in(figures.list[1].caption, "Evaluation accuracy: ");
-    read_into(loss, sizeof loss, "figures/accuracy.gp");
+    loss = text_in("figures/accuracy.gp");
     ck_assert_ptr_null(strstr(loss, "bits"));
 }
 

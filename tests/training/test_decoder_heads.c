@@ -5,15 +5,9 @@
 #define FIXTURES_VARIABLE "ROTOR_DECODER_HEADS"
 #define FIXTURES_FOLDER   "decoder_heads"
 #include "huggingface/fixtures.h"
-#include "suite.h"
-#include "training/scratch.h"
+#include "training/hf_export.h"
 
-#include "core/memory.h"
 #include "io/huggingface/family.h"
-#include "io/huggingface/huggingface.h"
-#include "io/huggingface/json.h"
-
-#include <math.h>
 
 enum { MOST = 64 };
 static const char *const names[] = {"llama_sequence", "mistral_sequence", "llama_token"};
@@ -65,8 +59,7 @@ static void expect_reference(const rt_huggingface *there, rt_transformer *m, con
     uint8_t tokens[MOST];
     json_t *wanted;
     rt_graph *g = rt_graph_new();
-    rt_status status = rt_json_read_file(&wanted, fixture_path(path, name, ""), "reference.json");
-    ck_assert_msg(!status.code, "%s", status.message);
+    expect_ok(rt_json_read_file(&wanted, fixture_path(path, name, ""), "reference.json"));
     const int count = read_whole(wanted, "input_ids", ids), B = 3;
     read_whole(wanted, "attention_mask", mask);
     int used = 0;
@@ -80,8 +73,7 @@ static void expect_reference(const rt_huggingface *there, rt_transformer *m, con
         .B = B, .T = count / B, .ids = ids, .key_mask = tokens, .padding_id = RT_NO_PADDING};
     rt_tensor *logits = rt_transformer_forward(m, g, &in);
     rt_tensor *loss = rt_cross_entropy(g, logits, labels, 0, used);
-    status = rt_graph_backward(g, loss);
-    ck_assert_msg(!status.code, "%s", status.message);
+    expect_ok(rt_graph_backward(g, loss));
     /* what transformers makes of padding is nothing to a token */
     if (m->options.head == RT_HEAD_SEQUENCE)
         expect_values(logits->data, rt_size(logits), json_object_get(wanted, "logits"), "logits");
@@ -92,44 +84,20 @@ static void expect_reference(const rt_huggingface *there, rt_transformer *m, con
     rt_graph_free(g);
 }
 
-static rt_huggingface *open_folder(const char *path, rt_transformer **model)
-{
-    rt_huggingface *there;
-    rt_status status = rt_huggingface_open(&there, path);
-    ck_assert_msg(!status.code, "%s", status.message);
-    ck_assert_str_eq(there->warnings, "");
-    status = rt_huggingface_model(there, model);
-    ck_assert_msg(!status.code, "%s", status.message);
-    return there;
-}
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
-TEST_ROWS(a_decoder_with_labels_is_what_transformers_compute, 0, 3)
+TEST_ROWS(a_decoder_with_labels_is_what_transformers_compute, 0, ROWS(names))
 {
     char path[PATH_OF_FIXTURE];
-    rt_transformer *model;
-    rt_huggingface *there = open_folder(fixture_path(path, names[_i], "hf"), &model);
+    rt_huggingface *there = opened_folder(fixture_path(path, names[_i], "hf"));
+    rt_transformer *model = model_of_folder(there);
+    ck_assert_str_eq(there->warnings, "");
     ck_assert_int_eq(model->options.pool, RT_POOL_LAST);
     ck_assert(there->has_head);
     expect_reference(there, model, names[_i]);
-    rt_transformer_free(model);
-    rt_huggingface_close(there);
-}
-
-TEST_ROWS(exported_and_imported_it_is_the_same, 0, 3)
-{
-    char path[PATH_OF_FIXTURE];
-    rt_transformer *model, *same;
-    make_scratch();
-    rt_huggingface *there = open_folder(fixture_path(path, names[_i], "hf"), &model);
-    const rt_status status =
-        rt_huggingface_write(in_scratch("out"), model, &(rt_huggingface_export){.length = 8});
-    ck_assert_msg(!status.code, "%s", status.message);
-    rt_huggingface *again = open_folder(in_scratch("out"), &same);
+    expect_ok(write_model(model));
+    rt_huggingface *again = opened_folder(in_scratch("out"));
+    ck_assert_str_eq(again->warnings, "");
     ck_assert_str_eq(again->architecture, there->architecture);
-    expect_reference(again, same, names[_i]);
-    rt_transformer_free(model);
-    rt_transformer_free(same);
-    rt_huggingface_close(there);
-    rt_huggingface_close(again);
-    remove_scratch();
+    expect_reference(again, model_of_folder(again), names[_i]);
 }

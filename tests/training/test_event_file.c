@@ -1,18 +1,14 @@
 /* The files for TensorBoard, read back by a reader of their own: records, checksums, messages. */
 
-#include "suite.h"
 #include "training/scratch.h"
 
-#include "core/memory.h"
+#include "text/writer.h"
 #include "train/folder/event_file.h"
 
 #include <glob.h>
 #include <math.h>
-#include <string.h>
-#include <unistd.h>
 
-enum { SIZE = 1 << 16 };
-static unsigned char file[SIZE];
+static const unsigned char *file;
 static size_t size;
 
 /* ---- a reader ---- */
@@ -54,16 +50,6 @@ static uint64_t varint(const unsigned char **at)
     return value;
 }
 
-typedef struct event {
-    double time;
-    uint64_t step;
-    char version[32];
-    bool starts; /* a session log that says START */
-    int count;
-    char tags[8][64];
-    float values[8];
-} event;
-
 /* A field of a message: a number, or bytes and their number. */
 typedef struct field {
     uint64_t key, number;
@@ -84,89 +70,73 @@ static field next_field(const unsigned char **at)
     return f;
 }
 
-enum { DOUBLE = 1, BYTES, FLOAT = 5 };
-#define KEY(number, type) ((number) << 3 | (type))
-
-static void read_summary(const unsigned char *at, const unsigned char *end, event *e)
+/* Writes the fields of an event as "1=now 2=STEP 5{1{1=TAG 2=VALUE }}": of depth 1 are those of a
+ * summary or a session, of depth 2 those of a value. */
+static void write_fields(rt_writer *w, const unsigned char *at, const unsigned char *end, int depth)
 {
-    for (; at < end; e->count++) {
-        const field value = next_field(&at);
-        ck_assert_uint_eq(value.key, KEY(1, BYTES));
-        ck_assert_int_lt(e->count, 8);
-        for (const unsigned char *in = value.bytes; in < value.bytes + value.number;) {
-            const field f = next_field(&in);
-            const uint32_t bits = (uint32_t)f.number;
-            ck_assert(f.key == KEY(1, BYTES) || f.key == KEY(2, FLOAT));
-            if (f.key == KEY(1, BYTES))
-                snprintf(e->tags[e->count], sizeof *e->tags, "%.*s", (int)f.number, f.bytes);
-            else
-                memcpy(&e->values[e->count], &bits, sizeof bits);
-        }
-    }
-}
-
-static event read_event(const unsigned char *at, const unsigned char *end)
-{
-    event e = {.step = 0};
     while (at < end) {
         const field f = next_field(&at);
-        switch (f.key) {
-        case KEY(1, DOUBLE):
-            memcpy(&e.time, &f.number, sizeof f.number);
-            break;
-        case KEY(2, 0):
-            e.step = f.number;
-            break;
-        case KEY(3, BYTES):
-            snprintf(e.version, sizeof e.version, "%.*s", (int)f.number, f.bytes);
-            break;
-        case KEY(5, BYTES):
-            read_summary(f.bytes, f.bytes + f.number, &e);
-            break;
-        default:
-            ck_assert_uint_eq(f.key, KEY(7, BYTES));
-            e.starts = f.number == 2 && f.bytes[0] == KEY(1, 0) && f.bytes[1] == 1;
-        }
+        const int number = (int)(f.key >> 3), type = f.key & 7;
+        const uint32_t bits = (uint32_t)f.number;
+        float value;
+        double time;
+        memcpy(&value, &bits, sizeof value);
+        memcpy(&time, &f.number, sizeof time);
+        if (type == 2 && (depth ? depth == 1 : number != 3)) {
+            rt_writer_add(w, "%d{", number);
+            write_fields(w, f.bytes, f.bytes + f.number, depth + 1);
+            rt_writer_add(w, "}");
+        } else if (type == 2)
+            rt_writer_add(w, "%d=%.*s ", number, (int)f.number, f.bytes);
+        else if (type == 1)
+            rt_writer_add(w, "%d=%s ", number, time > 1.7e9 ? "now" : "another time");
+        else if (type == 5)
+            rt_writer_add(w, "%d=%g ", number, (double)value);
+        else
+            rt_writer_add(w, "%d=%d ", number, (int)f.number);
     }
     ck_assert_ptr_eq(at, end);
-    return e;
 }
 
-/* The record at *from, which moves behind it. */
-static event next(size_t *from)
+/* Expects the event of the record at *from, which moves behind it. */
+static void expect_event(size_t *from, const char *expected)
 {
+    rt_writer w = {0};
     const unsigned char *at = file + *from;
     const size_t length = (size_t)integer_at(at, 8);
     ck_assert_uint_le(*from + 16 + length, size);
     expect_checksum(at, 8);
     expect_checksum(at + 12, length);
     *from += 16 + length;
-    return read_event(at + 12, at + 12 + length);
+    write_fields(&w, at + 12, at + 12 + length, 0);
+    ck_assert_str_eq(w.bytes, expected);
+    rt_writer_free(&w);
 }
 
+#define VERSION "1=now 3=brain.Event:2 "
+
 /* Reads the only file in the folder. */
-static void read_only_file(const char *folder)
+static void read_only_file(void)
 {
     glob_t found;
-    ck_assert_int_eq(glob(lasting("%s/*", folder), 0, NULL, &found), 0);
+    ck_assert_int_eq(glob(in_scratch("events/*"), 0, NULL, &found), 0);
     ck_assert_uint_eq(found.gl_pathc, 1);
-    FILE *from = fopen(found.gl_pathv[0], "rb");
-    ck_assert_ptr_nonnull(from);
-    size = fread(file, 1, SIZE, from);
-    fclose(from);
+    file = file_bytes(found.gl_pathv[0], &size);
     globfree(&found);
 }
 
 /* ---- tests ---- */
 
-static const char *folder(void)
-{
-    return in_scratch("events");
-}
-
 static void clear(void)
 {
-    rt_event_files_clear(folder());
+    rt_event_files_clear(in_scratch("events"));
+}
+
+static rt_event_file open_after(int step)
+{
+    rt_event_file f;
+    expect_ok(rt_event_file_open(&f, in_scratch("events"), step));
+    return f;
 }
 
 SUITE(.setup = make_scratch, .prepare = clear, .clean = clear, .teardown = remove_scratch)
@@ -176,55 +146,46 @@ TEST(the_reader_knows_the_checksum_of_the_standard)
     ck_assert_uint_eq(remainder_of((const unsigned char *)"123456789", 9), 0xe3069283);
 }
 
+/* 128 is the least step that takes two bytes. */
 TEST(what_is_written_is_read_back)
 {
     const rt_scalar first[] = {{"loss/training", 0.5}, {"b", -3}},
                     second[] = {{"loss/training", 0.25}, {"nan", (double)NAN}, {"b", INFINITY}};
-    rt_event_file f;
     size_t at = 0;
-    expect_ok(rt_event_file_open(&f, folder(), 0));
+    rt_event_file f = open_after(0);
     rt_event_file_add(&f, 10, first, 2);
     rt_event_file_add(&f, 128, first, 1);
     rt_event_file_add(&f, 99999999, second, 3);
     ck_assert(!f.failed);
     rt_event_file_close(&f);
-    read_only_file(folder());
-    event e = next(&at);
-    ck_assert_str_eq(e.version, "brain.Event:2");
-    ck_assert(e.time > 1.7e9 && e.count == 0);
-    e = next(&at);
-    ck_assert_uint_eq(e.step, 10);
-    ck_assert_int_eq(e.count, 2);
-    ck_assert_str_eq(e.tags[0], "loss/training");
-    ck_assert_float_eq(e.values[0], 0.5f);
-    ck_assert_str_eq(e.tags[1], "b");
-    ck_assert_float_eq(e.values[1], -3);
-    e = next(&at);
-    ck_assert_uint_eq(e.step, 128); /* the least that takes two bytes */
-    e = next(&at);
-    ck_assert_uint_eq(e.step, 99999999);
-    ck_assert_int_eq(e.count, 1);
-    ck_assert_float_eq(e.values[0], 0.25f);
+    read_only_file();
+    expect_event(&at, VERSION);
+    expect_event(&at, "1=now 2=10 5{1{1=loss/training 2=0.5 }1{1=b 2=-3 }}");
+    expect_event(&at, "1=now 2=128 5{1{1=loss/training 2=0.5 }}");
+    expect_event(&at, "1=now 2=99999999 5{1{1=loss/training 2=0.25 }}");
     ck_assert_uint_eq(at, size);
 }
 
 TEST(as_many_values_as_there_can_be_fit)
 {
+    static const char tag[] = "a_tag_of_63_bytes_______________________________________________";
     rt_scalar most[RT_MOST_SCALARS + 1];
-    rt_event_file f;
+    rt_writer eight = {0};
     size_t at = 0;
     for (int i = 0; i <= RT_MOST_SCALARS; i++)
-        most[i] =
-            (rt_scalar){"a_tag_of_63_bytes_______________________________________________", i};
-    expect_ok(rt_event_file_open(&f, folder(), 0));
+        most[i] = (rt_scalar){tag, i};
+    rt_writer_add(&eight, "1=now 2=1 5{");
+    for (int i = 0; i < 8; i++)
+        rt_writer_add(&eight, "1{1=%.63s 2=%d }", tag, i);
+    rt_writer_add(&eight, "}");
+    rt_event_file f = open_after(0);
     rt_event_file_add(&f, 1, most, 8);
     rt_event_file_add(&f, 2, most, RT_MOST_SCALARS + 1);
     rt_event_file_close(&f);
-    read_only_file(folder());
-    next(&at);
-    const event e = next(&at);
-    ck_assert_int_eq(e.count, 8);
-    ck_assert_float_eq(e.values[7], 7);
+    read_only_file();
+    expect_event(&at, VERSION);
+    expect_event(&at, eight.bytes);
+    rt_writer_free(&eight);
     const size_t length = (size_t)integer_at(file + at, 8);
     ck_assert_uint_eq(length, 9 + 2 + 3 + RT_MOST_SCALARS * (2 + 2 + 63 + 5));
     expect_checksum(file + at + 12, length);
@@ -234,36 +195,29 @@ TEST(as_many_values_as_there_can_be_fit)
 /* Beyond step 40 the file takes back what others have. */
 TEST(a_file_of_a_run_that_goes_on_says_where)
 {
-    rt_event_file f;
     size_t at = 0;
-    expect_ok(rt_event_file_open(&f, folder(), 40));
+    rt_event_file f = open_after(40);
     rt_event_file_close(&f);
-    read_only_file(folder());
-    event e = next(&at);
-    ck_assert(!e.starts);
-    e = next(&at);
-    ck_assert(e.starts);
-    ck_assert_uint_eq(e.step, 41);
+    read_only_file();
+    expect_event(&at, VERSION);
+    expect_event(&at, "1=now 2=41 7{1=1 }");
     ck_assert_uint_eq(at, size);
 }
 
 TEST(files_of_one_second_have_names_of_their_own)
 {
-    rt_event_file a, b;
-    expect_ok(rt_event_file_open(&a, folder(), 0));
-    expect_ok(rt_event_file_open(&b, folder(), 0));
+    rt_event_file a = open_after(0), b = open_after(0);
     rt_event_file_close(&a);
     rt_event_file_close(&b);
     clear();
-    ck_assert_int_eq(access(folder(), F_OK), -1);
+    ck_assert(!exists(in_scratch("events")));
 }
 
 TEST(what_cannot_be_made_or_written_is_told)
 {
     rt_event_file f;
-    rt_status status = rt_event_file_open(&f, "/proc/none", 0);
-    ck_assert_int_eq(status.code, RT_IO);
-    expect_ok(rt_event_file_open(&f, folder(), 0));
+    ck_assert_int_eq(rt_event_file_open(&f, "/proc/none", 0).code, RT_IO);
+    f = open_after(0);
     fclose(f.file);
     f.file = fopen("/dev/full", "wb");
     rt_event_file_add(&f, 1, &(rt_scalar){"a", 1}, 1);

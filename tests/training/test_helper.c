@@ -57,7 +57,7 @@ static void begin(void)
 {
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     heard = 0;
-    ck_assert_int_eq(rt_helper_begin(&helper, listen_to_it, work, NULL).code, RT_OK);
+    expect_ok(rt_helper_begin(&helper, listen_to_it, work, NULL));
 }
 
 static void end(void)
@@ -65,6 +65,8 @@ static void end(void)
     rt_helper_end(helper);
     munmap(shared, sizeof *shared);
 }
+
+static const test_options begun = {.setup = begin, .teardown = end, .timeout = 60};
 
 static void start(const char *text)
 {
@@ -83,66 +85,53 @@ static void expect_end(int code)
     ck_assert_int_eq(WEXITSTATUS(how), code);
 }
 
-SUITE(.timeout = 60)
-
-TEST(a_job_ends_with_its_code)
+static void run_job(const char *text, int code)
 {
-    begin();
-    start("7");
-    expect_end(7);
-    start("0");
-    expect_end(0);
-    end();
+    start(text);
+    expect_end(code);
 }
 
-/* As by a launcher that waits for none of its children. */
-TEST(a_job_ends_with_its_code_although_children_were_ignored)
+SUITE(.timeout = 60)
+
+/* Row 1: as by a launcher that waits for none of its children. */
+TEST_ROWS(a_job_ends_with_its_code_even_if_children_were_ignored, 0, 2)
 {
-    signal(SIGCHLD, SIG_IGN);
+    signal(SIGCHLD, _i ? SIG_IGN : SIG_DFL);
     begin();
-    start("7");
-    expect_end(7);
+    run_job("7", 7);
+    run_job("0", 0);
     end();
     signal(SIGCHLD, SIG_DFL);
 }
 
-TEST_ROWS(a_signal_for_the_helper_is_for_its_job, 0, 4)
+TEST_WITH(begun, a_signal_for_the_helper_is_for_its_job, 0, 4)
 {
     static const int signals[] = {SIGHUP, SIGINT, SIGTERM, SIGUSR1};
-    begin();
     start("wait");
     kill(atomic_load(&shared->helper), signals[_i]);
     expect_end(75);
     ck_assert_int_eq(atomic_load(&shared->heard), SIGTERM);
-    start("7"); /* and the helper is there for the next one */
-    expect_end(7);
-    end();
+    run_job("7", 7); /* and the helper is there for the next one */
 }
 
 /* The job may not have run one line yet. */
-TEST(a_signal_for_a_job_that_has_just_started_is_heard)
+TEST_WITH(begun, a_signal_for_a_job_that_has_just_started_is_heard, 0, 1)
 {
-    begin();
     for (int i = 0; i < 200; i++) {
         ck_assert(rt_helper_start(helper, "wait"));
         rt_helper_signal(helper, SIGTERM);
         expect_end(75);
     }
-    end();
 }
 
-TEST(a_signal_between_two_jobs_is_for_none)
+TEST_WITH(begun, a_signal_between_two_jobs_is_for_none, 0, 1)
 {
-    begin();
-    start("0");
-    expect_end(0);
+    run_job("0", 0);
     kill(atomic_load(&shared->helper), SIGHUP);
     start("wait");
     rt_helper_signal(helper, SIGTERM);
     expect_end(75);
-    start("7");
-    expect_end(7);
-    end();
+    run_job("7", 7);
 }
 
 /* A terminal that goes away does not end what nohup has started. */

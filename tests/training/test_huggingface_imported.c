@@ -1,12 +1,7 @@
 /* A folder of Hugging Face as a run takes it: with vocabulary, labels and configuration. */
 
 #include "option_words.h"
-#include "suite.h"
 #include "training/hf_folder.h"
-
-#include "core/memory.h"
-#include "io/huggingface/huggingface.h"
-#include "train/config/config.h"
 
 #include <math.h>
 
@@ -21,7 +16,7 @@ enum { LABELS = 4, TIME = 7 };
 static rt_huggingface *opened(void)
 {
     rt_huggingface *m;
-    assert_status(rt_huggingface_import(&m, scratch), RT_OK, "");
+    expect_ok(rt_huggingface_import(&m, scratch));
     return owned(m, close_folder);
 }
 
@@ -41,14 +36,6 @@ static void expect_not_opened(const char *message)
     ck_assert_ptr_null(m);
 }
 
-/* A model of these options, drawn from another seed than the import's own. */
-static rt_transformer *drawn(const rt_transformer_options *options)
-{
-    rt_transformer *model;
-    assert_status(rt_transformer_new(&model, options, 77, NULL), RT_OK, "");
-    return owned(model, free_model);
-}
-
 /* The last logits of a few ids. */
 static void find_logits(rt_transformer *model, double logits[LABELS])
 {
@@ -56,7 +43,7 @@ static void find_logits(rt_transformer *model, double logits[LABELS])
     const rt_transformer_input in = {.B = 1, .T = TIME, .ids = ids, .padding_id = RT_NO_PADDING};
     rt_graph *g = rt_graph_new();
     rt_tensor *t = rt_transformer_forward(model, g, &in);
-    assert_status(rt_graph_status(g), RT_OK, "");
+    expect_ok(rt_graph_status(g));
     for (int i = 0; i < LABELS; i++)
         logits[i] = (double)t->data[rt_size(t) - LABELS + (size_t)i];
     rt_graph_free(g);
@@ -66,19 +53,16 @@ static void find_logits(rt_transformer *model, double logits[LABELS])
 
 static const char *const fixtures[] = {"sequence", "token"};
 
-SUITE(.setup = make_scratch, .teardown = remove_all)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
 TEST_ROWS(a_class_keeps_its_name_and_its_logit, 0, 2)
 {
     double expected[LABELS], got[LABELS];
-    rt_huggingface_taken taken;
     copy_fixture(fixtures[_i], NAMES, NULL);
-    rt_huggingface *there = opened_folder(scratch);
-    rt_transformer *as_it_is = model_of_folder(there);
+    rt_transformer *as_it_is = model_of_folder(opened_folder(scratch));
     rt_huggingface *m = opened();
-    rt_transformer *model = drawn(&m->options);
-    assert_status(rt_huggingface_load(m, model, true, &taken), RT_OK, "");
-    ck_assert(taken.head);
+    rt_transformer *model = new_model(&m->options, 77);
+    ck_assert(take_values(m, model).head);
     find_logits(as_it_is, expected);
     find_logits(model, got);
     ck_assert_int_eq(m->sorted_labels->count, LABELS);
@@ -95,20 +79,16 @@ TEST_ROWS(a_class_keeps_its_name_and_its_logit, 0, 2)
     ck_assert_str_eq(m->sorted_labels->names[3], "\xc3\xa9st");
 }
 
-static const struct {
-    const char *from, *to, *message;
-} bad_labels[] = {
-    {"\"1\": \"LABEL_1\"", "\"1\": \"LABEL_2\"",
-     "config.json: id2label has 4 classes, but 3 different names"},
-    {"\"1\": \"LABEL_1\"", "\"1\": \"\"", "config.json: id2label of 1 is empty"},
-    {"\"3\": \"LABEL_3\"", "\"3\": \"a\\nb\"",
-     "config.json: id2label of 3 holds a control character"},
+static const char *const bad_labels[][3] = {
+    {"LABEL_1", "LABEL_2", "has 4 classes, but 3 different names"},
+    {"LABEL_1", "", "of 1 is empty"},
+    {"LABEL_3", "a\\nb", "of 3 holds a control character"},
 };
 
 TEST_ROWS(labels_that_cannot_be_told_apart_are_refused, 0, ROWS(bad_labels))
 {
-    copy_fixture("token", CHANGES(bad_labels[_i].from, bad_labels[_i].to), NULL);
-    expect_not_opened(bad_labels[_i].message);
+    copy_fixture("token", CHANGES(bad_labels[_i][0], bad_labels[_i][1]), NULL);
+    expect_not_opened(lasting("config.json: id2label %s", bad_labels[_i][2]));
 }
 
 TEST_ROWS(a_head_that_is_not_wanted_stays_as_it_is, 0, 2)
@@ -116,42 +96,29 @@ TEST_ROWS(a_head_that_is_not_wanted_stays_as_it_is, 0, 2)
     rt_huggingface_taken taken;
     copy_fixture(fixtures[_i], NULL, NULL);
     rt_huggingface *m = opened();
-    rt_transformer *model = drawn(&m->options), *start = drawn(&m->options);
-    rt_transformer *whole = drawn(&m->options);
-    assert_status(rt_huggingface_load(m, model, false, &taken), RT_OK, "");
+    rt_transformer *model = new_model(&m->options, 77), *start = new_model(&m->options, 77);
+    rt_transformer *whole = new_model(&m->options, 77);
+    expect_ok(rt_huggingface_load(m, model, false, &taken));
     ck_assert(!taken.head);
-    assert_status(rt_huggingface_load(m, whole, true, &taken), RT_OK, "");
+    take_values(m, whole);
     for (int i = 0; i < model->parameters.count; i++) {
         const rt_parameter *p = model->parameters.list[i];
-        const rt_transformer *expected = p->part == RT_PART_HEAD ? start : whole;
-        ck_assert_msg(!memcmp(p->tensor.data, expected->parameters.values + p->offset,
-                              rt_size(&p->tensor) * sizeof(real)),
-                      "%s", p->name);
+        expect_same_parameter(p, p->part == RT_PART_HEAD ? start : whole);
     }
 }
 
 TEST(a_head_that_is_not_wanted_must_be_sound)
 {
-    const float nan = NAN;
     rt_huggingface_taken taken;
     copy_fixture("sequence", NULL, NULL);
-    set_numbers("classifier.out_proj.weight", 5, 1, &nan);
+    set_numbers("model.safetensors", "classifier.out_proj.weight", 5, 1, (float[]){NAN});
     rt_huggingface *m = opened();
-    rt_transformer *model = drawn(&m->options);
-    assert_status(rt_huggingface_load(m, model, false, &taken), RT_CHECKPOINT,
+    assert_status(rt_huggingface_load(m, new_model(&m->options, 77), false, &taken), RT_CHECKPOINT,
                   "model.safetensors: classifier.out_proj.weight is not finite in " RT_PRECISION
                   " precision");
 }
 
 /* ---- vocabulary ---- */
-
-TEST(a_folder_without_a_vocabulary_is_of_ids)
-{
-    copy_fixture("masked_lm", NULL, NULL);
-    rt_huggingface *m = opened();
-    ck_assert_ptr_null(m->vocabulary);
-    expect_data(m, "task = tokens\nlength = 16\nvocab = 53\n");
-}
 
 TEST(a_vocabulary_has_no_more_tokens_than_the_model_has_rows)
 {
@@ -166,25 +133,24 @@ TEST(a_vocabulary_has_no_more_tokens_than_the_model_has_rows)
     expect_data(m, "task = text\nlength = 16\nlevel = wordpiece\nlowercase = yes\n");
 }
 
-TEST_ROWS(the_task_is_that_of_the_head, 0, 3)
+/* A folder without a vocabulary is of ids, unless its labels are of texts. */
+TEST_ROWS(the_task_is_that_of_the_head, 0, 5)
 {
-    static const char *const lines[][2] = {{"sequence", "task = classify\n"},
-                                           {"token", "task = tag\n"},
-                                           {"causal_lm", "task = tokens\n"}};
-    copy_fixture(lines[_i][0], NULL, NULL);
+    static const struct {
+        const char *fixture, *lines;
+        rt_objective objective;
+    } rows[] = {
+        {"sequence", "task = classify\n", RT_OBJECTIVE_MLM},
+        {"token", "task = tag\n", RT_OBJECTIVE_MLM},
+        {"masked_lm", "task = tokens\nlength = 16\nvocab = 53\n", RT_OBJECTIVE_MLM},
+        {"causal_lm", "task = tokens\n", RT_OBJECTIVE_LM},
+        {"mistral_window", "task = tokens\nlength = 64\nvocab = 41\n", RT_OBJECTIVE_LM},
+    };
+    copy_fixture(rows[_i].fixture, NULL, NULL);
     rt_huggingface *m = opened();
-    expect_data(m, lines[_i][1]);
-    ck_assert_int_eq(m->data.objective, _i == 2 ? RT_OBJECTIVE_LM : RT_OBJECTIVE_MLM);
-}
-
-TEST(a_word_of_the_tokenizer_is_kept)
-{
-    static const char settings[] = "{\"tokenizer_class\": \"RoFormerTokenizerFast\"}";
-    copy_fixture("masked_lm", NULL, NULL);
-    copy_changed("masked_lm", "vocab.txt", NULL);
-    write_bytes(in_scratch("tokenizer_config.json"), settings, sizeof settings - 1);
-    rt_huggingface *m = opened();
-    expect_in(m->warnings, "tokenizer_config.json: RoFormerTokenizer cuts Chinese into words");
+    ck_assert_ptr_null(m->vocabulary);
+    expect_data(m, rows[_i].lines);
+    ck_assert_int_eq(m->data.objective, rows[_i].objective);
 }
 
 /* ---- another model ---- */
@@ -211,7 +177,7 @@ static const struct {
 
 TEST_ROWS(a_key_that_changes_what_is_computed_is_named, 0, 2)
 {
-    copy_fixture(_i ? LLAMA("mistral_window") : "masked_lm", NULL, NULL);
+    copy_fixture(_i ? "mistral_window" : "masked_lm", NULL, NULL);
     rt_huggingface *m = opened();
     rt_transformer_options o = m->options;
     for (size_t n = 0; n < 10 && changes[_i][n].words; n++) {
@@ -219,16 +185,6 @@ TEST_ROWS(a_key_that_changes_what_is_computed_is_named, 0, 2)
         const char *key = rt_huggingface_difference(m, &o, changes[_i][n].theta);
         ck_assert_pstr_eq(key, changes[_i][n].key);
     }
-}
-
-TEST(a_decoder_without_a_vocabulary_reads_ids)
-{
-    copy_fixture(LLAMA("mistral_window"), NULL, NULL);
-    rt_huggingface *m = opened();
-    ck_assert_int_eq(m->data.objective, RT_OBJECTIVE_LM);
-    ck_assert_str_eq(rt_data_task_name(m->data.task), "tokens");
-    ck_assert_int_eq(m->data.vocab, 41);
-    ck_assert_int_eq(m->data.length, 64);
 }
 
 static rt_status load_imported(void *model)
@@ -247,5 +203,5 @@ TEST(every_allocation_can_fail)
 {
     copy_fixture("sequence", NAMES, NULL);
     copy_changed("masked_lm", "vocab.txt", NULL);
-    expect_faults(load_imported, drawn(&opened()->options), 50);
+    expect_faults(load_imported, new_model(&opened()->options, 77), 50);
 }

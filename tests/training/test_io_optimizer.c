@@ -124,58 +124,6 @@ static double value_of(const rt_parameters *p, int i)
     return (double)p->list[i]->tensor.data[0];
 }
 
-static void expect_value(const rt_parameters *p, int i, double wanted)
-{
-    ck_assert_msg(fabs(value_of(p, i) - wanted) < 1e-12, "%s is %.17g, expected %.17g",
-                  p->list[i]->name, value_of(p, i), wanted);
-}
-
-/* Two steps with the gradients (3, 4, 0), whose norm of 5 is clipped to 1. */
-TEST(adam_adds_the_decay_to_the_gradient)
-{
-    rt_parameters *p = new_three();
-    rt_optimizer_settings s = rt_optimizer_defaults(RT_OPTIMIZER_ADAM);
-    double x[3] = {1, 1, 1}, m[3] = {0}, v[3] = {0};
-    const double lr = 0.1, scale = 1 / (5 + 1e-6), gradient[3] = {3, 4, 0};
-    s.weight_decay = 0.5;
-    rt_optimizer *o = new_optimizer(p, &s);
-    for (int t = 1; t <= 2; t++) {
-        double norm;
-        set_gradients(p, 3, 4, 0);
-        expect_ok(rt_optimizer_step(o, lr, &norm));
-        ck_assert(fabs(norm - 5) < 1e-12);
-        for (int i = 0; i < 3; i++) {
-            const double g = gradient[i] * scale + (i ? 0 : 0.5 * x[i]);
-            m[i] = 0.9 * m[i] + 0.1 * g;
-            v[i] = 0.999 * v[i] + 0.001 * g * g;
-            x[i] -= lr * m[i] / (1 - pow(0.9, t)) / (sqrt(v[i] / (1 - pow(0.999, t))) + 1e-8);
-            expect_value(p, i, x[i]);
-        }
-    }
-}
-
-TEST(sgd_looks_ahead_with_nesterov)
-{
-    rt_parameters *p = new_three();
-    rt_optimizer_settings s = rt_optimizer_defaults(RT_OPTIMIZER_SGD);
-    double x[3] = {1, 1, 1}, m[3] = {0};
-    const double gradient[3] = {0.3, -0.2, 0.1};
-    s.nesterov = true;
-    s.momentum = 0.5;
-    s.weight_decay = 0;
-    s.theta_lr_scale = 10;
-    rt_optimizer *o = new_optimizer(p, &s);
-    for (int t = 1; t <= 3; t++) {
-        set_gradients(p, 0.3, -0.2, 0.1);
-        expect_ok(rt_optimizer_step(o, 0.1, NULL));
-        for (int i = 0; i < 3; i++) {
-            m[i] = 0.5 * m[i] + gradient[i];
-            x[i] -= (i == 2 ? 1 : 0.1) * (gradient[i] + 0.5 * m[i]);
-            expect_value(p, i, x[i]);
-        }
-    }
-}
-
 TEST(what_wants_no_gradient_stays_and_does_not_count)
 {
     rt_parameters *p = new_three();
@@ -235,11 +183,9 @@ static const struct {
 
 TEST_ROWS(a_setting_out_of_its_range_is_refused, 0, ROWS(refused))
 {
-    rt_parameters *p = new_three();
     rt_optimizer *o;
-    rt_status status = rt_optimizer_new(&o, p, &refused[_i].settings);
-    ck_assert_int_eq(status.code, RT_ARGUMENT);
-    ck_assert_str_eq(status.message, refused[_i].message);
+    is_status(rt_optimizer_new(&o, new_three(), &refused[_i].settings), RT_ARGUMENT,
+              refused[_i].message);
     ck_assert_ptr_null(o);
 }
 
@@ -249,15 +195,13 @@ TEST(an_exhausted_heap_leaves_no_optimizer)
     rt_optimizer *o = NULL;
     const rt_optimizer_settings s = rt_optimizer_defaults(RT_OPTIMIZER_ADAMW);
     rt_code code = RT_MEMORY;
-    int failures = -1;
-    FOR_EACH_REFUSAL(code, 0)
+    FOR_EACH_REFUSAL(code, 3)
     {
-        failures++;
         code = rt_optimizer_new(&o, p, &s).code;
         ck_assert(code == RT_OK || !o);
+        ck_assert_uint_le(nth_refusal, 4);
     }
     ck_assert_int_eq(code, RT_OK);
-    ck_assert_int_eq(failures, 3);
     rt_optimizer_free(o);
     rt_optimizer_free(NULL);
 }

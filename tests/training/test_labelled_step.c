@@ -4,8 +4,6 @@
 #include "scratch.h"
 #include "training.h"
 
-#include <math.h>
-
 static const char tiny[] = "[model]\nlayers = 1\ndim = 16\nheads = 2\n"
                            "[data]\nlevel = char\nlength = 40\n"
                            "[train]\nbatch_size = 8\n";
@@ -24,8 +22,7 @@ static void write_rows(const char *name, bool pairs, bool tag)
         used += (size_t)snprintf(text + used, sizeof text - used, "%.*s%s\t%c\n%s", 1 + i * 5 % 12,
                                  &"abcabdacbdda"[i % 3], pairs ? "\tdc" : "", 'x' + i % 3,
                                  tag && i % 3 == 2 ? "\n" : "");
-    FILE *to = fopen(in_scratch(name), "w");
-    ck_assert(to && fwrite(text, 1, used, to) == used && !fclose(to));
+    put_text(name, text);
 }
 
 /* Returns a training on all rows of a file that it writes. */
@@ -117,7 +114,7 @@ TEST(sequences_of_one_length_are_never_cut)
     rt_data *data;
     rt_labelled_batch b;
     load_sound(&c, tiny, OVERRIDES("data.task=copy", "data.level=byte", "data.length=13"));
-    expect_ok(rt_data_open(&data, &c.data, NULL));
+    expect_ok(rt_data_open(&data, &c.data, (rt_data_of_model){.vocabulary = NULL}));
     expect_ok(rt_labelled_batch_new(&b, 2, 13, NULL));
     rt_draw_training(&b, data, 1, 0, 0);
     ck_assert_int_eq(b.batch.mask[12], 0);

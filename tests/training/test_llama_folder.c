@@ -1,10 +1,7 @@
 /* Folders of Llama and Mistral: what is read, and what is refused by its key. */
 
-#include "suite.h"
+#include "option_words.h"
 #include "training/hf_folder.h"
-
-#include "io/huggingface/huggingface.h"
-#include "io/huggingface/safetensors.h"
 
 #include <math.h>
 
@@ -13,7 +10,7 @@
 #define TYPE "\"rope_type\": \"default\""
 #define BASE "\"rope_theta\": 10000.0"
 
-SUITE(.setup = make_scratch, .teardown = remove_all)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
 static rt_huggingface *opened_llama(const char *name, const char *const *changes)
 {
@@ -26,7 +23,7 @@ static rt_huggingface *opened_llama(const char *name, const char *const *changes
 TEST(what_is_absent_is_as_transformers_has_it)
 {
     rt_huggingface *there =
-        opened_llama(LLAMA("llama_tied"),
+        opened_llama("llama_tied",
                      CHANGES("\"num_key_value_heads\"", "\"n\"", "\"hidden_act\"", "\"h\"",
                              "\"rms_norm_eps\"", "\"r\"", "\"rope_parameters\"", "\"p\"",
                              "\"max_position_embeddings\"", "\"m\"", "\"head_dim\"", "\"d\"",
@@ -43,11 +40,11 @@ TEST(what_is_absent_is_as_transformers_has_it)
     ck_assert_int_eq(there->max_positions, 2048);
     ck_assert_int_eq(there->length, 2048);
     ck_assert_int_eq(there->padding_id, RT_NO_PADDING);
-    there = opened_llama(LLAMA("mistral_window"), CHANGES("\"sliding_window\": 5", "\"other\": 5",
-                                                          "\"max_position_embeddings\"", "\"m\""));
+    there = opened_llama("mistral_window", CHANGES("\"sliding_window\": 5", "\"other\": 5",
+                                                   "\"max_position_embeddings\"", "\"m\""));
     ck_assert_int_eq(there->options.window, 4096);
     ck_assert_int_eq(there->max_positions, 131072);
-    there = opened_llama(LLAMA("mistral_window"),
+    there = opened_llama("mistral_window",
                          CHANGES("\"sliding_window\": 5", "\"sliding_window\": null"));
     ck_assert_int_eq(there->options.window, 0);
 }
@@ -55,22 +52,21 @@ TEST(what_is_absent_is_as_transformers_has_it)
 TEST(the_keys_of_a_folder_are_those_of_the_model)
 {
     rt_huggingface *there =
-        opened_llama(LLAMA("llama"),
-                     CHANGES("\"hidden_act\": \"silu\"", "\"hidden_act\": \"gelu\"",
-                             "\"pad_token_id\": null", "\"pad_token_id\": 7",
-                             "\"attention_dropout\": 0.0", "\"attention_dropout\": 0.25",
-                             "\"initializer_range\": 0.02", "\"initializer_range\": 0.5",
-                             "\"pretraining_tp\": 1", "\"pretraining_tp\": 2",
-                             "\"eos_token_id\": 2", "\"eos_token_id\": [2, 3]"));
+        opened_llama("llama", CHANGES("\"hidden_act\": \"silu\"", "\"hidden_act\": \"gelu\"",
+                                      "\"pad_token_id\": null", "\"pad_token_id\": 7",
+                                      "\"attention_dropout\": 0.0", "\"attention_dropout\": 0.25",
+                                      "\"initializer_range\": 0.02", "\"initializer_range\": 0.5",
+                                      "\"pretraining_tp\": 1", "\"pretraining_tp\": 2",
+                                      "\"eos_token_id\": 2", "\"eos_token_id\": [2, 3]"));
     const rt_transformer_options *o = &there->options;
     ck_assert_int_eq(o->ffn, RT_FFN_GEGLU);
     ck_assert_int_eq(o->kind, RT_KIND_DECODER);
     ck_assert_int_eq(there->padding_id, 7);
     ck_assert(o->attention_dropout == 0.25 && o->init_std == 0.5 && o->norm_eps == 1e-5);
     ck_assert_str_eq(there->architecture, "LlamaForCausalLM");
-    there = opened_llama(LLAMA("llama"), CHANGES("\"pad_token_id\": null", "\"pad_token_id\": -1",
-                                                 "\"max_position_embeddings\": 64",
-                                                 "\"max_position_embeddings\": 2000000"));
+    there = opened_llama("llama", CHANGES("\"pad_token_id\": null", "\"pad_token_id\": -1",
+                                          "\"max_position_embeddings\": 64",
+                                          "\"max_position_embeddings\": 2000000"));
     ck_assert_int_eq(there->padding_id, RT_NO_PADDING);
     ck_assert_int_eq(there->max_positions, 2000000);
     ck_assert_int_eq(there->length, 1000000);
@@ -80,9 +76,9 @@ TEST(the_keys_of_a_folder_are_those_of_the_model)
  */
 static rt_huggingface *opened_with_ends(const char *ends, const char *generation)
 {
-    copy_fixture(LLAMA("llama"), CHANGES("\"eos_token_id\": 2", ends), NULL);
+    copy_fixture("llama", CHANGES("\"eos_token_id\": 2", ends), NULL);
     if (generation)
-        write_bytes(in_scratch("generation_config.json"), generation, strlen(generation));
+        put_text("generation_config.json", generation);
     return opened_folder(scratch);
 }
 
@@ -118,16 +114,15 @@ TEST(what_cannot_end_a_text_is_a_warning)
     static const char *const values[] = {"-1",   "41",         "\"</s>\"", "2.0",
                                          "true", "{}",         "[2, 41]",  "[[2]]",
                                          "1e30", "[2, \"2\"]", "[2,-1]",   "[1,2,3,4,5,6,7,8,9]"};
-    char text[80];
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         for (int file = 0; file < 2; file++) {
-            snprintf(text, sizeof text, "%s\"eos_token_id\": %s%s", file ? "{" : "", values[i],
-                     file ? "}" : "");
+            const char *key = lasting("\"eos_token_id\": %s", values[i]);
             rt_huggingface *there =
-                opened_with_ends(file ? "\"eos_token_id\": 2" : text, file ? text : NULL);
-            snprintf(text, sizeof text, "%s: eos_token_id must be a whole number from 0 to 40, or ",
-                     file ? "generation_config.json" : "config.json");
-            expect_in(there->warnings, text);
+                file ? opened_with_ends("\"eos_token_id\": 2", lasting("{%s}", key))
+                     : opened_with_ends(key, NULL);
+            expect_in(there->warnings,
+                      lasting("%s: eos_token_id must be a whole number from 0 to 40, or ",
+                              file ? "generation_config.json" : "config.json"));
             ck_assert_int_eq(there->ends.count, 0);
             unlink(in_scratch("generation_config.json"));
         }
@@ -137,141 +132,89 @@ TEST(what_cannot_end_a_text_is_a_warning)
 TEST(a_long_list_of_ends_is_one_warning)
 {
     enum { MANY = 1000000 };
-    char *text = malloc(2 * MANY + 32), *at = text;
+    char *text = owned(malloc(2 * MANY + 32), free), *at = text;
     at += sprintf(at, "{\"eos_token_id\":[0");
-    for (int i = 1; i < MANY; i++) {
-        *at++ = ',';
-        *at++ = '1';
-    }
+    for (int i = 1; i < MANY; i++, at += 2)
+        memcpy(at, ",1", 2);
     strcpy(at, "]}");
     rt_huggingface *there = opened_with_ends("\"eos_token_id\": 2", text);
     ck_assert_int_eq(there->ends.count, 0);
     expect_in(there->warnings,
               "or a list of at most 8 of them; it is ignored: no token ends a text\n");
     ck_assert_ptr_eq(strchr(there->warnings, '\n') + 1, strchr(there->warnings, '\0'));
-    free(text);
 }
 
 TEST(a_generation_config_that_is_broken_is_refused)
 {
-    copy_fixture(LLAMA("llama"), NULL, NULL);
-    write_bytes(in_scratch("generation_config.json"), "{\"eos\"", 6);
+    copy_fixture("llama", NULL, NULL);
+    put_text("generation_config.json", "{\"eos\"");
     expect_refused("generation_config.json:1: invalid JSON: '':' expected near end of file'");
 }
 
 /* ---- theta ---- */
 
+/* Changes of a folder, and options of [position] that make the same theta. */
+#define YARN_16  "scaling=yarn scale=4 original_len=16"
+#define LONGROPE "scaling=longrope original_len=32 short_factors=1,1.1,1.2 long_factors=2,3,4"
 static const struct {
-    const char *fixture, *from, *to;
-    rt_frequency_options expected;
+    const char *fixture, *from, *to, *options;
 } ropes[] = {
     /* as versions before 5 have it, with and without a scaling */
-    {"llama",
-     "\"rope_parameters\": {\n    " BASE,
-     "\"rope_theta\": 500.0, \"o\": {\"t\": 1",
-     {.base = 500}},
-    {"llama",
-     "\"rope_parameters\": {\n    " BASE ",\n    " TYPE,
+    {"llama", "\"rope_parameters\": {\n    " BASE, "\"rope_theta\": 500.0, \"o\": {\"t\": 1",
+     "base=500"},
+    {"llama", "\"rope_parameters\": {\n    " BASE ",\n    " TYPE,
      "\"rope_theta\": 500.0, \"rope_scaling\": {\"type\": \"linear\", \"factor\": 2",
-     {.base = 500, .scaling = RT_SCALING_LINEAR, .scale = 2}},
-    {"llama",
-     "\"rope_parameters\": {\n    " BASE ",\n    " TYPE,
-     "\"rope_theta\": 500.0, \"rope_scaling\": null, \"rope_parameters\": {" BASE,
-     {.base = 10000}},
-    {"llama",
-     "\"rope_parameters\": {",
+     "base=500 scaling=linear scale=2"},
+    {"llama", "\"rope_parameters\": {\n    " BASE ",\n    " TYPE,
+     "\"rope_theta\": 500.0, \"rope_scaling\": null, \"rope_parameters\": {" BASE, ""},
+    {"llama", "\"rope_parameters\": {",
      "\"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 3}, \"rope_parameters\": {",
-     {.base = 10000, .scaling = RT_SCALING_LINEAR, .scale = 3}},
-    {"llama",
-     "\"rope_parameters\": {",
-     "\"rope_scaling\": {}, \"rope_parameters\": {",
-     {.base = 10000}},
-    {"llama",
-     TYPE,
-     "\"rope_type\": \"dynamic\", \"factor\": 2.5",
-     {.base = 10000, .scaling = RT_SCALING_DYNAMIC, .scale = 2.5, .original_len = 64}},
+     "scaling=linear scale=3"},
+    {"llama", "\"rope_parameters\": {", "\"rope_scaling\": {}, \"rope_parameters\": {", ""},
+    {"llama", TYPE, "\"rope_type\": \"dynamic\", \"factor\": 2.5",
+     "scaling=dynamic scale=2.5 original_len=64"},
     /* the length before the scaling, and what follows from it */
-    {"llama_yarn",
-     "\"factor\": 4.0,",
-     "",
-     {.base = 10000, .scaling = RT_SCALING_YARN, .scale = 4, .original_len = 16}},
-    {"llama_yarn",
-     "\"vocab_size\": 41",
+    {"llama_yarn", "\"factor\": 4.0,", "", YARN_16},
+    {"llama_yarn", "\"vocab_size\": 41",
      "\"vocab_size\": 41, \"original_max_position_embeddings\": 32",
-     {.base = 10000, .scaling = RT_SCALING_YARN, .scale = 4, .original_len = 32}},
-    {"llama_yarn",
-     "\"original_max_position_embeddings\": 16",
+     "scaling=yarn scale=4 original_len=32"},
+    {"llama_yarn", "\"original_max_position_embeddings\": 16",
      "\"beta_fast\": 20, \"beta_slow\": 2",
-     {.base = 10000,
-      .scaling = RT_SCALING_YARN,
-      .scale = 4,
-      .original_len = 64,
-      .beta_fast = 20,
-      .beta_slow = 2}},
-    {"llama_yarn",
-     "\"factor\": 4.0",
-     "\"factor\": 4.0, \"mscale\": 2, \"mscale_all_dim\": 0.5",
-     {.base = 10000,
-      .scaling = RT_SCALING_YARN,
-      .scale = 4,
-      .original_len = 16,
-      .attention_factor = 1.1944648761087142}},
-    {"llama_yarn",
-     "\"factor\": 4.0",
-     "\"factor\": 4.0, \"attention_factor\": 1.5, \"mscale\": 2",
-     {.base = 10000,
-      .scaling = RT_SCALING_YARN,
-      .scale = 4,
-      .original_len = 16,
-      .attention_factor = 1.5}},
-    {"llama_longrope",
-     "\"factor\": 2.0,",
-     "\"attention_factor\": 1.25,",
-     {.base = 10000,
-      .scaling = RT_SCALING_LONGROPE,
-      .scale = 2,
-      .original_len = 32,
-      .attention_factor = 1.25,
-      .short_factors = {3, (const double[]){1, 1.1, 1.2}},
-      .long_factors = {3, (const double[]){2, 3, 4}}}},
+     "scaling=yarn scale=4 original_len=64 beta_fast=20 beta_slow=2"},
+    {"llama_yarn", "\"factor\": 4.0", "\"factor\": 4.0, \"mscale\": 2, \"mscale_all_dim\": 0.5",
+     YARN_16 " attention_factor=1.1944648761087142"},
+    {"llama_yarn", "\"factor\": 4.0", "\"factor\": 4.0, \"attention_factor\": 1.5, \"mscale\": 2",
+     YARN_16 " attention_factor=1.5"},
+    {"llama_longrope", "\"factor\": 2.0,", "\"attention_factor\": 1.25,",
+     LONGROPE " scale=2 attention_factor=1.25"},
     /* a factor below 1 is none */
-    {"llama_longrope",
-     "\"factor\": 2.0",
-     "\"factor\": 0.5",
-     {.base = 10000,
-      .scaling = RT_SCALING_LONGROPE,
-      .scale = 1,
-      .original_len = 32,
-      .short_factors = {3, (const double[]){1, 1.1, 1.2}},
-      .long_factors = {3, (const double[]){2, 3, 4}}}},
-    {"llama_llama3",
-     "\"low_freq_factor\": 1.0",
-     "\"low_freq_factor\": 2",
-     {.base = 10000,
-      .scaling = RT_SCALING_LLAMA3,
-      .scale = 8,
-      .original_len = 16,
-      .low_freq_factor = 2}},
+    {"llama_longrope", "\"factor\": 2.0", "\"factor\": 0.5", LONGROPE " scale=1"},
+    {"llama_llama3", "\"low_freq_factor\": 1.0", "\"low_freq_factor\": 2",
+     "scaling=llama3 scale=8 original_len=16 low_freq_factor=2"},
 };
 
 TEST_ROWS(theta_is_what_the_parameters_make_it, 0, ROWS(ropes))
 {
     const int lengths[] = {5, 16, 17, 33, 64, 65, 1000};
-    char fixture[64];
     double own[3], expected[3];
-    snprintf(fixture, sizeof fixture, LLAMA("%s"), ropes[_i].fixture);
-    rt_huggingface *there = opened_llama(fixture, CHANGES(ropes[_i].from, ropes[_i].to));
-    const rt_frequency_options *f = &there->options.position.frequencies;
-    ck_assert_int_eq(f->scaling, ropes[_i].expected.scaling);
-    for (size_t n = 0; n < sizeof lengths / sizeof *lengths; n++) {
+    rt_huggingface *there = opened_llama(ropes[_i].fixture, CHANGES(ropes[_i].from, ropes[_i].to));
+    rt_transformer_options options = rt_model_defaults(RT_KIND_DECODER);
+    for (const char *at = ropes[_i].options; *at; at += strspn(at, " ")) {
+        const int length = (int)strcspn(at, " ");
+        set_options(&options, lasting("position.%.*s", length, at));
+        at += length;
+    }
+    const rt_frequency_options *f = &there->options.position.frequencies,
+                               *wanted = &options.position.frequencies;
+    ck_assert_int_eq(f->scaling, wanted->scaling);
+    for (int n = 0; n < ROWS(lengths); n++) {
         rt_frequencies_at(own, 3, f, lengths[n]);
-        rt_frequencies_at(expected, 3, &ropes[_i].expected, lengths[n]);
+        rt_frequencies_at(expected, 3, wanted, lengths[n]);
         for (int i = 0; i < 3; i++)
             ck_assert_msg(own[i] == expected[i], "theta %d for %d tokens: %.17g instead of %.17g",
                           i, lengths[n], own[i], expected[i]);
     }
-    ck_assert(fabs(rt_frequencies_magnitude(f) - rt_frequencies_magnitude(&ropes[_i].expected)) <
-              1e-15);
+    ck_assert(fabs(rt_frequencies_magnitude(f) - rt_frequencies_magnitude(wanted)) < 1e-15);
 }
 
 /* ---- tensors ---- */
@@ -294,20 +237,15 @@ static void write_tensors(const char *fixture, const char *again, const char *ad
             list[count++].name = added;
         }
     }
-    assert_status(rt_safetensors_write(in_scratch("model.safetensors"), list, count), RT_OK, "");
+    expect_ok(rt_safetensors_write(in_scratch("model.safetensors"), list, count));
 }
 
 static void expect_values_of(const rt_huggingface *there, const char *fixture)
 {
-    rt_huggingface *whole = opened_fixture(fixture);
-    rt_transformer *a = model_of_folder(there), *b = model_of_folder(whole);
-    for (int i = 0; i < b->parameters.count; i++) {
-        const rt_parameter *p = b->parameters.list[i];
-        const rt_parameter *q = rt_parameters_find(&a->parameters, p->name);
-        ck_assert_msg(p->part == RT_PART_HEAD || (q && !memcmp(q->tensor.data, p->tensor.data,
-                                                               rt_size(&p->tensor) * sizeof(real))),
-                      "%s", p->name);
-    }
+    rt_transformer *a = model_of_folder(there), *b = model_of_folder(opened_fixture(fixture));
+    for (int i = 0; i < b->parameters.count; i++)
+        if (b->parameters.list[i]->part != RT_PART_HEAD)
+            expect_same_parameter(b->parameters.list[i], a);
 }
 
 TEST_ROWS(frequencies_of_older_files_and_a_tied_decoder_are_passed_over, 0, 6)
@@ -318,13 +256,13 @@ TEST_ROWS(frequencies_of_older_files_and_a_tied_decoder_are_passed_over, 0, 6)
                                         "model.rotary_emb.original_inv_freq",
                                         "rotary_emb.inv_freq",
                                         "model.layers.1.self_attn.rotary_emb.cos_cached"};
-    copy_changed(LLAMA("llama_tied"), "config.json", NULL);
-    write_tensors(LLAMA("llama_tied"), _i ? "model.norm.weight" : "model.embed_tokens.weight",
-                  names[_i], "");
+    copy_changed("llama_tied", "config.json", NULL);
+    write_tensors("llama_tied", _i ? "model.norm.weight" : "model.embed_tokens.weight", names[_i],
+                  "");
     rt_huggingface *there = opened_folder(scratch);
     ck_assert_str_eq(there->warnings, "");
     ck_assert(there->options.tie_embeddings);
-    expect_values_of(there, LLAMA("llama_tied"));
+    expect_values_of(there, "llama_tied");
 }
 
 TEST_ROWS(a_surplus_tensor_is_named, 0, 5)
@@ -333,30 +271,27 @@ TEST_ROWS(a_surplus_tensor_is_named, 0, 5)
                                         "model.layers.0.self_attn.q_proj.bias",
                                         "model.layers.0.mlp.rotary.inv_freq", "inv_freq",
                                         "score.weight"};
-    char message[256];
-    copy_changed(LLAMA("llama"), "config.json", NULL);
-    write_tensors(LLAMA("llama"), "model.norm.weight", names[_i], "");
-    snprintf(message, sizeof message,
-             "model.safetensors: unexpected tensor %s, which the model lacks", names[_i]);
-    expect_refused(message);
+    copy_changed("llama", "config.json", NULL);
+    write_tensors("llama", "model.norm.weight", names[_i], "");
+    expect_refused(
+        lasting("model.safetensors: unexpected tensor %s, which the model lacks", names[_i]));
 }
 
 TEST(a_model_without_a_head_has_one_drawn)
 {
-    rt_huggingface_taken taken;
-    copy_changed(LLAMA("llama"), "config.json", CHANGES("LlamaForCausalLM", "LlamaModel"));
-    write_tensors(LLAMA("llama"), NULL, NULL, "model.");
+    copy_changed("llama", "config.json", CHANGES("LlamaForCausalLM", "LlamaModel"));
+    write_tensors("llama", NULL, NULL, "model.");
     rt_huggingface *there = opened_folder(scratch);
     ck_assert(!there->has_head);
     ck_assert_str_eq(there->architecture, "LlamaModel");
-    expect_values_of(there, LLAMA("llama"));
+    expect_values_of(there, "llama");
     rt_transformer *model = model_of_folder(there);
-    assert_status(rt_huggingface_load(there, model, true, &taken), RT_OK, "");
+    const rt_huggingface_taken taken = take_values(there, model);
     ck_assert(!taken.head && taken.theta);
     const rt_tensor *head = model->head.output.weight;
     for (size_t i = 0; i < rt_size(head); i++)
         ck_assert(head->data[i] != 0);
-    copy_changed(LLAMA("llama"), "config.json",
+    copy_changed("llama", "config.json",
                  CHANGES("LlamaForCausalLM", "LlamaModel", "\"intermediate_size\": 50",
                          "\"intermediate_size\": 51"));
     expect_refused(
@@ -365,27 +300,24 @@ TEST(a_model_without_a_head_has_one_drawn)
 
 /* ---- other models ---- */
 
-/* Models that take the theta of the folder llama_yarn, or keep their own. */
+/* Models that take the theta of the folder llama_yarn, or keep their own; without its scaling,
+ * cosines and sines would be of another length. */
 TEST_ROWS(theta_is_taken_where_it_can_be, 0, 6)
 {
-    rt_huggingface_taken taken;
-    rt_transformer *model;
-    rt_huggingface *there = opened_fixture(LLAMA("llama_yarn"));
+    static const struct {
+        const char *options;
+        bool taken;
+    } rows[] = {{"theta.learn=yes", true},
+                {"theta.learn=yes theta.scope=layer", true},
+                {"theta.learn=yes position.scaling=none", false},
+                {"", true},
+                {"position.original_len=160", false},
+                {"position.attention_factor=1", false}};
+    rt_huggingface *there = opened_fixture("llama_yarn");
     rt_transformer_options o = there->options;
-    o.theta.learn = _i < 3;
-    if (_i == 1)
-        o.theta.scope = RT_THETA_LAYER;
-    if (_i == 2) /* cosines and sines would be of another length */
-        o.position.frequencies.scaling = RT_SCALING_NONE;
-    if (_i == 4)
-        o.position.frequencies.original_len = 160;
-    if (_i == 5)
-        o.position.frequencies.attention_factor = 1;
-    const bool wanted = _i < 2 || _i == 3;
-    assert_status(rt_transformer_new(&model, &o, 5, NULL), RT_OK, "");
-    owned(model, free_model);
-    assert_status(rt_huggingface_load(there, model, true, &taken), RT_OK, "");
-    ck_assert_int_eq(taken.theta, wanted);
+    set_options(&o, rows[_i].options);
+    rt_transformer *model = new_model(&o, 5);
+    ck_assert_int_eq(take_values(there, model).theta, rows[_i].taken);
     if (_i < 2) {
         double theta[6], expected[3];
         rt_transformer_theta(model, theta);

@@ -33,20 +33,19 @@ TEST(the_first_gradient_that_is_not_finite_is_trapped)
 {
     const rt_status status = backward_of_an_infinite_share();
     ck_assert_int_eq(status.code, RT_NONFINITE);
-    ck_assert_ptr_nonnull(
-        strstr(status.message, "[cross_entropy] gradient of an input: element 0 of (300, 40) is "));
+    ck_assert_msg(strstr(status.message, "[cross_entropy] gradient of an input: element 0 of "
+                                         "(300, 40) is "),
+                  "%s", status.message);
 }
 
 #ifndef RT_DOUBLE
 
 TEST_ROWS(a_gradient_that_is_rounded_alone_is_trapped, 0, IN_FLOAT)
 {
-    if (rt_engine_use(RT_ENGINE_ONEDNN, RT_MATH_BF16).code)
-        return;
-    const rt_status status = backward_of_an_infinite_share();
-    ck_assert_int_eq(status.code, RT_NONFINITE);
-    ck_assert_str_eq(status.message, "[cross_entropy] gradient of an input, in bf16: element 0 of "
-                                     "(300, 40) is not finite");
+    if (!rt_engine_use(RT_ENGINE_ONEDNN, RT_MATH_BF16).code)
+        is_status(backward_of_an_infinite_share(), RT_NONFINITE,
+                  "[cross_entropy] gradient of an input, in bf16: element 0 of (300, 40) is not "
+                  "finite");
 }
 
 #endif

@@ -2,12 +2,7 @@
 
 #include "suite.h"
 
-#include "core/memory.h"
-#include "optim/options.h"
 #include "train/config/config.h"
-
-#include <stdio.h>
-#include <string.h>
 
 #define HEADING "until_step,lr,schedule,min_lr_ratio,schedule_steps\n"
 
@@ -18,8 +13,7 @@ static const rt_optimizer_options first = {.lr = 1,
 
 static void add(rt_optimizer_options *o, const rt_optimizer_options *before, int step)
 {
-    rt_status status = rt_past_schedules_add(o, before, step);
-    ck_assert_msg(!status.code, "%s", status.message);
+    expect_ok(rt_past_schedules_add(o, before, step));
 }
 
 TEST(each_step_has_the_rate_of_its_schedule)
@@ -66,18 +60,17 @@ TEST(a_table_reads_as_it_was_written)
     o.lr = 0.1;
     add(&o, &first, 10);
     o.schedule = RT_SCHEDULE_COSINE;
-    char *table = rt_past_schedules_write(&o, 0), *whole = rt_past_schedules_write(&o, 30);
+    const char *table = owned(rt_past_schedules_write(&o, 0), rt_free);
+    const char *whole = owned(rt_past_schedules_write(&o, 30), rt_free);
     ck_assert_str_eq(table, HEADING "10,1,linear,0.1,10\n");
     ck_assert_str_eq(whole, HEADING "10,1,linear,0.1,10\n30,0.1,cosine,0.1,10\n");
-    ck_assert_int_eq(rt_past_schedules_read(&again, whole, 30).code, RT_OK);
+    expect_ok(rt_past_schedules_read(&again, whole, 30));
     ck_assert_int_eq(again.past_count, 2);
     ck_assert_int_eq(again.past[1].schedule, RT_SCHEDULE_COSINE);
     ck_assert_double_eq(again.past[1].lr, 0.1);
     ck_assert_double_eq(again.past[0].min_lr_ratio, 0.1);
     ck_assert_int_eq(again.past[0].schedule_steps, 10);
     ck_assert_int_eq(again.past[0].until, 10);
-    rt_free(table);
-    rt_free(whole);
 }
 
 static const char *const damaged[] = {
@@ -100,7 +93,7 @@ static const char *const damaged[] = {
     HEADING "10,1,linear,0.1,1000000000000000000000000000000000000000000000000000000000000000000\n",
 };
 
-TEST_ROWS(a_damaged_table_is_refused, 0, sizeof damaged / sizeof *damaged)
+TEST_ROWS(a_damaged_table_is_refused, 0, ROWS(damaged))
 {
     rt_optimizer_options o = {0};
     ck_assert_int_eq(rt_past_schedules_read(&o, damaged[_i], 30).code, RT_CONFIG);
@@ -115,11 +108,10 @@ TEST(there_are_as_many_as_there_can_be)
         o.lr++;
         add(&o, &before, 10 + i);
     }
-    char *full = rt_past_schedules_write(&o, 0), *more = rt_past_schedules_write(&o, 1000);
+    const char *full = owned(rt_past_schedules_write(&o, 0), rt_free);
+    const char *more = owned(rt_past_schedules_write(&o, 1000), rt_free);
     ck_assert_int_eq(rt_past_schedules_add(&o, &first, 100).code, RT_CONFIG);
-    ck_assert_int_eq(rt_past_schedules_read(&again, full, 1000).code, RT_OK);
+    expect_ok(rt_past_schedules_read(&again, full, 1000));
     ck_assert_int_eq(again.past_count, RT_MOST_PAST_SCHEDULES);
     ck_assert_int_eq(rt_past_schedules_read(&again, more, 1000).code, RT_CONFIG);
-    rt_free(full);
-    rt_free(more);
 }

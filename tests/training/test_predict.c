@@ -1,16 +1,12 @@
 /* Choices of --predict, compared with the probabilities of the model and the random numbers, both
  * computed here from their definitions. */
 
-#include "config_loading.h"
+#include "asking.h"
 
 #include "core/random.h"
-#include "data/batch.h"
 #include "data/tokenizers/vocabulary.h"
-#include "io/model_options.h"
-#include "train/run/predict.h"
 
 #include <math.h>
-#include <unistd.h>
 
 enum { LENGTH = 32, FIRST_ORDINARY = 5, VOCAB = 100, ADDED = 20, SEED = 7 };
 
@@ -18,34 +14,20 @@ enum { LENGTH = 32, FIRST_ORDINARY = 5, VOCAB = 100, ADDED = 20, SEED = 7 };
 #define ID_OF(character) (FIRST_ORDINARY + (character) - ' ')
 #define CHARACTER_OF(id) (' ' + (id)-FIRST_ORDINARY)
 
-static const char text_config[] = "[model]\nlayers = 1\ndim = 16\nheads = 2\ncausal = %s\n"
-                                  "[data]\ntask = text\nlength = %d\nfile = %s\nobjective = %s\n%s";
+static asking *a;
 
-static rt_config config;
-static rt_data *data;
-static rt_transformer *model;
-static char file[] = "/tmp/rotor-predict-XXXXXX";
-
-/* A model whose preferences are far from equal, of fifty times that text; `more` are keys of
- * [data]. */
+/* Makes a model of fifty times that text; `more` are keys of [data]. */
 static void make_model_of(const char *of, bool lm, int length, const char *more)
 {
-    char text[512];
-    strcpy(file, "/tmp/rotor-predict-XXXXXX");
-    const int descriptor = mkstemp(file);
-    ck_assert(descriptor >= 0);
+    rt_writer text = {0};
     for (int i = 0; i < 50; i++)
-        ck_assert_int_eq(write(descriptor, of, strlen(of)), (ssize_t)strlen(of));
-    close(descriptor);
-    snprintf(text, sizeof text, text_config, lm ? "yes" : "no", length, file, lm ? "lm" : "mlm",
-             more);
-    load_sound(&config, text, NULL);
-    expect_ok(rt_data_open(&data, &config.data, NULL));
-    const rt_transformer_options o = rt_model_options(&config.model, data);
-    expect_ok(rt_transformer_new(&model, &o, 1, NULL));
-    const rt_parameters *p = &model->parameters;
-    for (size_t i = 0; i < p->block_size; i++)
-        p->values[i] *= 5;
+        rt_writer_add(&text, "%s", of);
+    put_text("a.txt", text.bytes);
+    rt_writer_free(&text);
+    a = asking_of(
+        lasting("[model]\nlayers = 1\ndim = 16\nheads = 2\ncausal = %s\n[data]\ntask = text\n"
+                "length = %d\nfile = %s\nobjective = %s\n%s",
+                lm ? "yes" : "no", length, in_scratch("a.txt"), lm ? "lm" : "mlm", more));
 }
 
 /* A model of characters, which reads `length` of them. */
@@ -62,40 +44,26 @@ static void make_model(bool lm)
     make_model_of_length(lm, LENGTH);
 }
 
-static void free_model(void)
-{
-    rt_transformer_free(model);
-    rt_data_close(data);
-    model = NULL;
-    data = NULL;
-    unlink(file);
-}
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
-SUITE(.teardown = free_model)
-
-/* Probabilities at one place of the ids from `first` on, their logits divided by the temperature.
- */
-static void probabilities_from(int first, const int32_t *ids, int count, int place,
+/* Computes the probabilities, at one place of the ids, of those from `first` on whose logits,
+ * divided by the temperature, take part: the characters, and one more. */
+static void probabilities_with(int first, int more, const int32_t *ids, int count, int place,
                                double temperature, double p[VOCAB])
 {
-    const rt_transformer_input in = {.B = 1, .T = count, .ids = ids, .padding_id = RT_NO_PADDING};
-    rt_graph *g = rt_graph_new();
-    rt_graph_record(g, false);
-    const rt_tensor *logits = rt_transformer_forward(model, g, &in);
-    ck_assert_ptr_nonnull(logits);
+    const real *logits = logits_of(a->model, ids, NULL, count) + place * VOCAB;
     double sum = 0;
-    for (int id = first; id < VOCAB; id++)
-        sum += p[id] = exp((double)logits->data[place * VOCAB + id] / temperature);
-    for (int id = first; id < VOCAB; id++)
+    for (int id = 0; id < VOCAB; id++)
+        sum += p[id] = id < first && id != more ? 0 : exp((double)logits[id] / temperature);
+    for (int id = 0; id < VOCAB; id++)
         p[id] /= sum;
-    rt_graph_free(g);
 }
 
 /* Computes the probabilities of the characters. */
 static void probabilities_at(const int32_t *ids, int count, int place, double temperature,
                              double p[VOCAB])
 {
-    probabilities_from(FIRST_ORDINARY, ids, count, place, temperature, p);
+    probabilities_with(FIRST_ORDINARY, FIRST_ORDINARY, ids, count, place, temperature, p);
 }
 
 /* The first character up to which the probabilities sum to more than the number drawn. */
@@ -126,7 +94,7 @@ static rt_status predict_with(const rt_predict_options *o)
     memset(printed, 0, sizeof printed);
     FILE *to = fmemopen(printed, sizeof printed, "w");
     ck_assert_ptr_nonnull(to);
-    const rt_status status = rt_predict(to, model, data, &config, o, &predicted);
+    const rt_status status = rt_predict(to, a->model, a->data, &a->config, o, &predicted);
     fclose(to);
     return status;
 }
@@ -190,13 +158,10 @@ TEST_ROWS(words_are_parted_by_blanks, 0, 3)
 {
     static const char pieces[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nred\ngreen\nblue\n";
     static const char *const texts[] = {"", "red", "red green"};
-    char vocabulary[] = "/tmp/rotor-predict-XXXXXX";
-    const int descriptor = mkstemp(vocabulary);
     int words = 0;
-    ck_assert_int_eq(write(descriptor, pieces, strlen(pieces)), strlen(pieces));
-    close(descriptor);
+    put_text("v.txt", pieces);
     make_model_of("red green blue green red red blue green green ", true, LENGTH,
-                  lasting("level = wordpiece\nvocab_file = %s\n", vocabulary));
+                  lasting("level = wordpiece\nvocab_file = %s\n", in_scratch("v.txt")));
     predict(texts[_i], 1, ADDED);
     ck_assert_int_eq(memcmp(printed, texts[_i], strlen(texts[_i])), 0);
     for (const char *at = printed; *at; words++) {
@@ -206,54 +171,23 @@ TEST_ROWS(words_are_parted_by_blanks, 0, 3)
         at += size + 1;
     }
     ck_assert_int_eq(words, _i + ADDED);
-    unlink(vocabulary);
 }
 
-/* The K most likely characters, and of those as many as make up P, by their definition: whoever is
- * left out is smaller than everybody that is kept. */
-static void keep(double p[VOCAB], int top_k, double top_p)
+/* With all others left out; tests/models/test_sampler.c has what is in between. */
+TEST_ROWS(choices_are_among_the_most_likely, 0, 2)
 {
-    double kept[VOCAB] = {0}, sum = 0;
-    for (int n = 0;
-         (!top_k || n < top_k) && (top_p == 1 || sum < top_p) && n < VOCAB - FIRST_ORDINARY; n++) {
-        const int32_t id = largest(p);
-        sum += kept[id] = p[id];
-        p[id] = -1;
-    }
-    for (int id = FIRST_ORDINARY; id < VOCAB; id++)
-        p[id] = kept[id] / sum;
-}
-
-TEST_ROWS(choices_are_among_the_most_likely, 0, 6)
-{
-    static const struct {
-        int top_k;
-        double top_p;
-    } rows[] = {{1, 1}, {3, 1}, {0, 0.4}, {0, 1e-9}, {5, 0.5}, {1000, 1}};
+    const rt_predict_options o = {.text = "ab",
+                                  .sampling = {2.5, !_i, _i ? 1e-9 : 1, SEED},
+                                  .count = ADDED};
     int32_t ids[LENGTH] = {RT_ID_CLS, ID_OF('a'), ID_OF('b')};
     double p[VOCAB];
     make_model(true);
-    const rt_predict_options o = {.text = "ab",
-                                  .sampling = {2.5, rows[_i].top_k, rows[_i].top_p, SEED},
-                                  .count = ADDED};
     expect_ok(predict_with(&o));
     for (int n = 0; n < ADDED; n++) {
         probabilities_at(ids, 3 + n, 2 + n, 2.5, p);
-        keep(p, rows[_i].top_k, rows[_i].top_p);
-        ids[3 + n] = drawn(p, n);
+        ids[3 + n] = largest(p);
         ck_assert_int_eq((unsigned char)printed[2 + n], CHARACTER_OF(ids[3 + n]));
     }
-}
-
-/* The choices differ from place to place, or one draw would serve for all. */
-TEST(every_token_has_a_draw_of_its_own)
-{
-    int changes = 0;
-    make_model(true);
-    predict("ab", 100, ADDED); /* nearly uniform: the draw alone decides */
-    for (int n = 1; n < ADDED; n++)
-        changes += printed[2 + n] != printed[1 + n];
-    ck_assert_int_gt(changes, ADDED / 2);
 }
 
 /* The token takes part with its probability, and nothing is printed for it; the other special ones
@@ -264,19 +198,12 @@ TEST(a_token_that_ends_a_text_is_chosen_as_any_other)
     const int32_t ids[LENGTH] = {RT_ID_CLS, ID_OF('a'), ID_OF('b')};
     int ended = 0;
     make_model(true);
-    ((rt_vocabulary *)rt_data_vocabulary(data))->ends = (rt_end_ids){1, {RT_ID_SEP}};
-    const rt_transformer_input in = {.B = 1, .T = 3, .ids = ids, .padding_id = RT_NO_PADDING};
-    rt_graph *g = rt_graph_new();
-    rt_graph_record(g, false);
-    const rt_tensor *logits = rt_transformer_forward(model, g, &in);
-    double p[VOCAB] = {0}, sum = 0;
-    for (int id = 0; id < VOCAB; id++)
-        if (id == RT_ID_SEP || id >= FIRST_ORDINARY)
-            sum += p[id] = exp((double)logits->data[2 * VOCAB + id] / 3);
-    rt_graph_free(g);
+    ((rt_vocabulary *)rt_data_vocabulary(a->data))->ends = (rt_end_ids){1, {RT_ID_SEP}};
+    double p[VOCAB];
+    probabilities_with(FIRST_ORDINARY, RT_ID_SEP, ids, 3, 2, 3, p);
     for (int seed = 0; seed < SEEDS; seed++) {
         rt_predict_options o = {.text = "ab", .sampling = {3, 0, 1, (uint64_t)seed}, .count = 1};
-        double left = rt_random_uniform((rt_random){o.sampling.seed, 0, RT_STREAM_SAMPLE}, 0) * sum;
+        double left = rt_random_uniform((rt_random){o.sampling.seed, 0, RT_STREAM_SAMPLE}, 0);
         int id = -1;
         while (left >= 0)
             left -= p[++id];
@@ -314,7 +241,7 @@ TEST_ROWS(a_model_of_nan_says_so, 0, 2)
     const rt_predict_options o = {.text = _i ? "ab" : "a[MASK]",
                                   .sampling = {1, 0, 1, SEED},
                                   .count = 1};
-    const rt_parameters *p = &model->parameters;
+    const rt_parameters *p = &a->model->parameters;
     for (size_t i = 0; i < p->block_size; i++)
         p->values[i] = NAN;
     const rt_status status = predict_with(&o);
@@ -329,7 +256,7 @@ TEST(a_mask_is_filled_by_the_most_likely_and_shown_with_its_rivals)
     const int32_t ids[] = {RT_ID_CLS, ID_OF('a'), RT_ID_MASK, ID_OF('b')};
     double p[VOCAB];
     make_model(false);
-    probabilities_from(0, ids, 4, 2, 1, p);
+    probabilities_with(0, 0, ids, 4, 2, 1, p);
     predict("a[MASK]b", 0, 0);
     const int32_t best = largest(p);
     ck_assert_int_eq((unsigned char)printed[1], CHARACTER_OF(best));

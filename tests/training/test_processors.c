@@ -42,7 +42,7 @@ static void allow(size_t kernel, size_t a, size_t b, size_t c)
 TEST(processors_are_counted_on_machines_of_any_size)
 {
     static const size_t kernels[] = {64, 1024, 1025, 8192, 65536};
-    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+    for (int i = 0; i < ROWS(kernels); i++) {
         allow(kernels[i], 0, kernels[i] / 2, kernels[i] - 1);
         ck_assert_int_eq(rt_processors(), 3);
     }

@@ -164,10 +164,8 @@ static void enter_80(void)
 static const test_options tests_options = {.setup = enter_80, .teardown = close_terminal};
 static const test_options widths_options = {.setup = enter, .teardown = close_terminal};
 
-#define FIRST                                                                                      \
-    {                                                                                              \
-        100, 25, 2.5, 1200000                                                                      \
-    }
+/* clang-format off */
+#define FIRST {100, 25, 2.5, 1200000}
 #define LINE   "smoothed loss 2.5000, accuracy 0.500  "
 #define NARROW "25/100 smoothed loss 2.5000, accuracy 0\n"
 
@@ -188,10 +186,7 @@ static const struct {
 } lines[] = {
     {80, {FIRST}, NULL, false, "25/100 [==>        ] " LINE "12k tok/s  5:00 left\n"},
     {80, {FIRST}, "wide", false, "25/100 [==>        ] " LINE "12k tok/s  5:00 left\n"},
-    {136,
-     {FIRST},
-     NULL,
-     true,
+    {136, {FIRST}, NULL, true,
      "25/100 [===>           ] smoothed loss 2.5000, accuracy 0.500  eval loss 2.1250, "
      "accuracy 0.750  lr 1.0e-03  12k tok/s  1:40, 5:00 left\n"},
     {40, {FIRST}, NULL, false, NARROW},
@@ -199,23 +194,15 @@ static const struct {
     {12, {FIRST}, NULL, false, "25/100 smoo\n"},
     {6, {FIRST}, NULL, false, "25/10\n"},
     /* 0.95 * 2.5 + 0.05 * 0.5 = 2.4, and 150 seconds for half of it */
-    {80,
-     {FIRST, {150, 50, 0.5, 149850000}},
-     NULL,
-     true,
+    {80, {FIRST, {150, 50, 0.5, 149850000}}, NULL, true,
      "50/100 smoothed loss 2.4000  eval loss 2.1250, accuracy 0.750  2:30 left\n"},
     {80, {FIRST, {101, 26, 2.5, 0}}, "12", false, "26/100 smoo\n"},
-    {80,
-     {{3600, 50, 2.5, 3600000}},
-     NULL,
-     false,
+    {80, {{3600, 50, 2.5, 3600000}}, NULL, false,
      "50/100 [====>    ] " LINE "1k tok/s  1:00:00 left\n"},
-    {80,
-     {{3599.4 * 4, 80, 2.5, 3600000}},
-     NULL,
-     false,
+    {80, {{3599.4 * 4, 80, 2.5, 3600000}}, NULL, false,
      "80/100 [========>  ] " LINE "0k tok/s  59:59 left\n"},
 };
+/* clang-format on */
 
 TEST_WITH(widths_options, a_line_fits_the_terminal_and_takes_the_place_of_the_one_before, 0,
           (int)(sizeof lines / sizeof *lines))

@@ -1,7 +1,6 @@
 /* result.csv: any number of results, and what a file of a stranger may hold. */
 
 #include "scratch.h"
-#include "suite.h"
 
 #include "train/folder/results.h"
 
@@ -15,11 +14,6 @@ static void free_results(void)
     remove_scratch();
 }
 
-static void write_result(const char *text)
-{
-    write_bytes(in_scratch("result.csv"), text, strlen(text));
-}
-
 SUITE(.setup = make_scratch, .teardown = free_results)
 
 TEST(as_many_results_as_there_are_come_back)
@@ -27,7 +21,7 @@ TEST(as_many_results_as_there_are_come_back)
     enum { MANY = 300 };
     for (int i = 0; i < MANY; i++)
         rt_results_put(&results, 0.5 * i, RT_RESULT_LOSS_AT "%d", i);
-    assert_status(rt_results_write(&results, scratch), RT_OK, "");
+    expect_ok(rt_results_write(&results, scratch));
     rt_results_free(&results);
     ck_assert(rt_results_read(&results, scratch));
     ck_assert_int_eq(results.count, MANY);
@@ -41,13 +35,9 @@ TEST(the_file_is_a_table_that_ends)
     rt_results_put(&results, -(double)NAN, RT_RESULT_COSINE);
     rt_results_put(&results, -(double)INFINITY, RT_RESULT_DRIFT);
     rt_results_put(&results, 1e300, RT_RESULT_PHASE);
-    assert_status(rt_results_write(&results, scratch), RT_OK, "");
-    size_t size;
-    unsigned char *bytes = file_bytes(in_scratch("result.csv"), &size);
-    bytes[size] = '\0';
-    ck_assert_str_eq((char *)bytes, "name,value\neval_loss,2.5\ntheta_cosine,\n"
-                                    "theta_max_drift,-inf\ntheta_max_phase,1e+300\nend,0\n");
-    free(bytes);
+    expect_ok(rt_results_write(&results, scratch));
+    expect_content("result.csv", "name,value\neval_loss,2.5\ntheta_cosine,\n"
+                                 "theta_max_drift,-inf\ntheta_max_phase,1e+300\nend,0\n");
     rt_results_free(&results);
     ck_assert(rt_results_read(&results, scratch));
     ck_assert_double_eq(rt_results_get(&results, RT_RESULT_DRIFT), -(double)INFINITY);
@@ -58,10 +48,11 @@ TEST(the_file_is_a_table_that_ends)
 TEST(a_whole_number_is_there_or_not)
 {
     int value = 42;
-    write_result("name,value\nsteps,7\nexit_code,x\na,2.5\nb,1e30\nc,nan\nd,inf\ne,-3\nend,0\n");
+    put_text("result.csv",
+             "name,value\nsteps,7\nexit_code,x\na,2.5\nb,1e30\nc,nan\nd,inf\ne,-3\nend,0\n");
     ck_assert(rt_results_read(&results, scratch));
     static const char *const none[] = {RT_RESULT_EXIT_CODE, RT_RESULT_NEAR, "a", "b", "c", "d"};
-    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+    for (int i = 0; i < ROWS(none); i++)
         ck_assert_msg(!rt_results_whole(&results, none[i], &value), "%s is %d", none[i], value);
     ck_assert_int_eq(value, 42);
     ck_assert(rt_results_whole(&results, RT_RESULT_STEPS, &value));
@@ -75,8 +66,8 @@ TEST(a_file_that_is_not_whole_is_no_result)
     static const char *const texts[] = {"", "name,value\nsteps,7\n", "name,value\nsteps,7\nend,0",
                                         "name,value\nsteps,7\nend,",
                                         "name;value\nsteps,7\nend,0\n"};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        write_result(texts[i]);
+    for (int i = 0; i < ROWS(texts); i++) {
+        put_text("result.csv", texts[i]);
         ck_assert_msg(!rt_results_read(&results, scratch), "%s was read", texts[i]);
         ck_assert_int_eq(results.count, 0);
     }
@@ -84,9 +75,10 @@ TEST(a_file_that_is_not_whole_is_no_result)
 
 TEST(names_that_no_run_writes_are_passed_over)
 {
-    write_result("name,value\n<b>,1\n\"a,b\",1\na b,1\n,1\n\x1b[31m,1\n"
-                 "a_name_that_is_much_longer_than_those_of_any_result,1\n\xce\xb8,1\nok_1.0,2\n"
-                 "end,0\n");
+    put_text("result.csv",
+             "name,value\n<b>,1\n\"a,b\",1\na b,1\n,1\n\x1b[31m,1\n"
+             "a_name_that_is_much_longer_than_those_of_any_result,1\n\xce\xb8,1\nok_1.0,2\n"
+             "end,0\n");
     ck_assert(rt_results_read(&results, scratch));
     ck_assert_int_eq(results.count, 1);
     ck_assert_double_eq(rt_results_get(&results, "ok_1.0"), 2);
@@ -108,7 +100,7 @@ TEST(a_result_that_is_lost_is_told_when_they_are_written)
 TEST(results_that_do_not_fit_into_memory_are_not_read)
 {
     rt_results_put(&results, 1, RT_RESULT_LOSS);
-    assert_status(rt_results_write(&results, scratch), RT_OK, "");
+    expect_ok(rt_results_write(&results, scratch));
     rt_results_free(&results);
     rt_code code = RT_MEMORY;
     FOR_EACH_REFUSAL(code, 4)

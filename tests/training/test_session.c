@@ -4,7 +4,6 @@
 #include "data/samples.h"
 #include "training/scratch.h"
 
-#include "core/memory.h"
 #include "text/csv.h"
 #include "train/folder/session.h"
 
@@ -12,20 +11,26 @@
 
 static rt_data_options options;
 
-/* The cells below their names, as a reader of timing.csv finds them. */
-static void read_cells(rt_csv *csv, int argc, const char *const *argv)
+static rt_csv csv;
+
+static void close_csv(void)
+{
+    rt_csv_close(&csv);
+    remove_scratch();
+}
+
+/* Returns a cell of a session by its name, as a reader of timing.csv finds it. */
+static const char *cell_of(const char *name, int argc, const char *const *argv)
 {
     char *data = rt_session_data(&options);
     ck_assert_ptr_nonnull(data);
     char *cells = rt_session_cells(data, "0123abc", argc, (char *const *)argv);
     ck_assert_ptr_nonnull(cells);
     rt_free(data);
-    FILE *file = fopen(in_scratch("timing.csv"), "w");
-    ck_assert_ptr_nonnull(file);
-    fprintf(file, RT_SESSION_COLUMNS "\n%s\n", cells);
-    fclose(file);
+    put_text("timing.csv", lasting(RT_SESSION_COLUMNS "\n%s\n", cells));
     rt_free(cells);
-    ck_assert(rt_csv_open(csv, scratch, "timing.csv") && rt_csv_row(csv));
+    ck_assert(rt_csv_open(&csv, scratch, "timing.csv") && rt_csv_row(&csv));
+    return rt_csv_cell(&csv, name);
 }
 
 static void use_text(const char *first, const char *second)
@@ -38,65 +43,52 @@ static void use_text(const char *first, const char *second)
 
 static const char *const words[] = {"train", "a b.ini", "run.name=it's", "--resume", "", "x;y"};
 
-SUITE(.setup = make_scratch, .teardown = remove_scratch)
+SUITE(.setup = make_scratch, .teardown = close_csv)
 
 TEST(a_command_line_can_be_typed_again)
 {
-    rt_csv csv;
     use_text("a.txt", NULL);
-    read_cells(&csv, 6, words);
-    const char *command = rt_csv_cell(&csv, "command");
+    const char *command = cell_of("command", 6, words);
     ck_assert_ptr_nonnull(strchr(command, ' '));
     ck_assert_str_eq(strchr(command, ' '), " 'a b.ini' 'run.name=it'\\''s' --resume '' 'x;y'");
-    rt_csv_close(&csv);
 }
 
 TEST(the_time_is_that_of_the_call)
 {
     char today[16], tomorrow[16];
     const time_t before = time(NULL);
-    rt_csv csv;
     use_text("a.txt", NULL);
-    read_cells(&csv, 2, words);
+    const char *begun = cell_of("begun", 2, words);
     const time_t after = time(NULL);
     struct tm parts;
     strftime(today, sizeof today, "%Y-%m-%d", gmtime_r(&before, &parts));
     strftime(tomorrow, sizeof tomorrow, "%Y-%m-%d", gmtime_r(&after, &parts));
-    const char *begun = rt_csv_cell(&csv, "begun");
     ck_assert_uint_eq(strlen(begun), strlen("2026-01-02 03:04:05"));
     ck_assert(!strncmp(begun, today, 10) || !strncmp(begun, tomorrow, 10));
     expect_in(rt_csv_cell(&csv, "program"),
               "rotor " ROTOR_VERSION " (double), revision 0123abc, HDF5 ");
-    rt_csv_close(&csv);
 }
 
 /* The digests are those of xxhsum -H2. */
 TEST(files_have_their_size_and_their_digest)
 {
-    char expected[3 * RT_PATH_SIZE];
-    rt_csv csv;
-    write_bytes(in_scratch("a.txt"), "abc", 3);
-    write_bytes(in_scratch("b.txt"), "rotor\n", 6);
+    put_text("a.txt", "abc");
+    put_text("b.txt", "rotor\n");
     use_text("a.txt", "b.txt");
     options.vocab_file = lasting("%s", in_scratch("none.txt"));
-    read_cells(&csv, 2, words);
-    snprintf(expected, sizeof expected,
-             "%s/a.txt (3 bytes, XXH128 06b05ab6733a618578af5f94892f3950); %s/b.txt (6 bytes, "
-             "XXH128 27085e721279998ba8af0c271585611f); %s/none.txt (cannot be read)",
-             scratch, scratch, scratch);
-    ck_assert_str_eq(rt_csv_cell(&csv, "data"), expected);
-    rt_csv_close(&csv);
+    ck_assert_str_eq(
+        cell_of("data", 2, words),
+        lasting("%s/a.txt (3 bytes, XXH128 06b05ab6733a618578af5f94892f3950); %s/b.txt (6 bytes, "
+                "XXH128 27085e721279998ba8af0c271585611f); %s/none.txt (cannot be read)",
+                scratch, scratch, scratch));
 }
 
 TEST(a_toy_task_has_no_files)
 {
     char path[RT_PATH_SIZE];
-    rt_csv csv;
     options = (rt_data_options){.task = task_named("copy"), .file = "unused.txt"};
     ck_assert(!rt_data_file_at(&options, 0, path));
-    read_cells(&csv, 2, words);
-    ck_assert_str_eq(rt_csv_cell(&csv, "data"), "");
-    rt_csv_close(&csv);
+    ck_assert_str_eq(cell_of("data", 2, words), "");
 }
 
 TEST(the_file_of_a_data_set_is_named_without_it)
@@ -108,26 +100,23 @@ TEST(the_file_of_a_data_set_is_named_without_it)
     ck_assert(!rt_data_file_at(&options, 1, path));
 }
 
-#define A "06b05ab6733a618578af5f94892f3950"
-#define B "27085e721279998ba8af0c271585611f"
+#define OF_A(size) "(" size " bytes, XXH128 06b05ab6733a618578af5f94892f3950)"
+#define OF_B(size) "(" size " bytes, XXH128 27085e721279998ba8af0c271585611f)"
 
 static const struct {
     const char *before, *now;
     int files;
     const char *one, *other; /* NULL: they are the same */
 } texts[] = {
-    {"a (3 bytes, XXH128 " A ")", "a (3 bytes, XXH128 " A ")", 1, NULL, NULL},
-    {"a (3 bytes, XXH128 " A ")", "/b c; (d) (3 bytes, XXH128 " A ")", 1, NULL, NULL},
-    {"a (3 bytes, XXH128 " A ")", "a (3 bytes, XXH128 " B ")", 1, "a (3 bytes, XXH128 " A ")",
-     "a (3 bytes, XXH128 " B ")"},
-    {"a (3 bytes, XXH128 " A ")", "a (4 bytes, XXH128 " A ")", 1, "a (3 bytes, XXH128 " A ")",
-     "a (4 bytes, XXH128 " A ")"},
-    {"a (3 bytes); b (6 bytes, XXH128 " B ")", "a (3 bytes); c (6 bytes, XXH128 " A ")", 2,
-     "b (6 bytes, XXH128 " B ")", "c (6 bytes, XXH128 " A ")"},
-    {"a (3 bytes); v (6 bytes, XXH128 " B ")", "a (3 bytes); v (cannot be read)", 1, NULL, NULL},
-    {"a (3 bytes); v (6 bytes, XXH128 " B ")", "a (3 bytes); v (cannot be read)", 2,
-     "v (6 bytes, XXH128 " B ")", "v (cannot be read)"},
-    {"a (3 bytes)", "a (3 bytes, XXH128 " A ")", 1, "a (3 bytes)", "a (3 bytes, XXH128 " A ")"},
+    {"a " OF_A("3"), "a " OF_A("3"), 1, NULL, NULL},
+    {"a " OF_A("3"), "/b c; (d) " OF_A("3"), 1, NULL, NULL},
+    {"a " OF_A("3"), "a " OF_B("3"), 1, "a " OF_A("3"), "a " OF_B("3")},
+    {"a " OF_A("3"), "a " OF_A("4"), 1, "a " OF_A("3"), "a " OF_A("4")},
+    {"a (3 bytes); b " OF_B("6"), "a (3 bytes); c " OF_A("6"), 2, "b " OF_B("6"), "c " OF_A("6")},
+    {"a (3 bytes); v " OF_B("6"), "a (3 bytes); v (cannot be read)", 1, NULL, NULL},
+    {"a (3 bytes); v " OF_B("6"), "a (3 bytes); v (cannot be read)", 2, "v " OF_B("6"),
+     "v (cannot be read)"},
+    {"a (3 bytes)", "a " OF_A("3"), 1, "a (3 bytes)", "a " OF_A("3")},
     {"a (3 bytes)", "a (3 bytes); b (4 bytes)", 2, "a (3 bytes)", "a (3 bytes); b (4 bytes)"},
     {"nonsense", "a (3 bytes)", 1, "nonsense", "a (3 bytes)"},
     {"", "a (3 bytes)", 0, NULL, NULL},
@@ -140,7 +129,7 @@ static void expect_part(rt_session_part got, const char *expected)
     ck_assert_str_eq(text, expected);
 }
 
-TEST_ROWS(another_file_is_told_by_its_size_and_its_digest, 0, sizeof texts / sizeof *texts)
+TEST_ROWS(another_file_is_told_by_its_size_and_its_digest, 0, ROWS(texts))
 {
     rt_session_part before = {.text = texts[_i].before}, now = {.text = texts[_i].now};
     ck_assert_int_eq(rt_session_data_differs(&before, &now, texts[_i].files),

@@ -1,4 +1,3 @@
-#include "suite.h"
 #include "training/scratch.h"
 
 #include "io/huggingface/private.h"
@@ -28,6 +27,19 @@ static rt_sine_table table_of(const double *theta, int rows, rt_dtype dtype)
     return (rt_sine_table){.values = values, .rows = rows, .pairs = PAIRS, .dtype = dtype};
 }
 
+static rt_table_theta theta_of(const rt_sine_table *t, double theta[PAIRS])
+{
+    rt_table_theta found;
+    expect_ok(rt_sine_table_theta(t, "table", theta, &found));
+    return found;
+}
+
+static rt_sine_table table_of_base(double base, int rows, rt_dtype dtype, double exact[PAIRS])
+{
+    rt_theta_geometric(exact, PAIRS, base);
+    return table_of(exact, rows, dtype);
+}
+
 /* Theta that no base makes, small and large: the largest angles turn many times. */
 static const struct {
     double theta[PAIRS];
@@ -42,17 +54,15 @@ static const struct {
     {{1.000002, 0.1, 0.01, 0.001}, 4},
     {{1, 0.1, 0.01, 0.00100001}, 4},
 };
-enum { ODD = sizeof odd / sizeof *odd, LENGTHS = 3 };
+enum { LENGTHS = 3 };
 static const int lengths[LENGTHS] = {2, 16, MOST_ROWS};
 
-TEST_ROWS(any_theta_is_read_off_a_table_of_floats, 0, ODD)
+TEST_ROWS(any_theta_is_read_off_a_table_of_floats, 0, ROWS(odd))
 {
     for (int k = 0; k < LENGTHS; k++) {
         double theta[PAIRS];
-        rt_table_theta found;
         const rt_sine_table t = table_of(odd[_i].theta, lengths[k], RT_DTYPE_F32);
-        assert_status(rt_sine_table_theta(&t, "table", theta, &found), RT_OK, "");
-        ck_assert_int_eq(found.rotated, odd[_i].rotated);
+        ck_assert_int_eq(theta_of(&t, theta).rotated, odd[_i].rotated);
         for (int i = 0; i < PAIRS; i++)
             ck_assert_msg(fabs(theta[i] - odd[_i].theta[i]) <= 4e-7 * fabs(odd[_i].theta[i]),
                           "%d rows, theta %d: %.12g expected, got %.12g", lengths[k], i,
@@ -75,17 +85,15 @@ TEST(other_theta_do_not_make_the_table)
 }
 
 static const double bases[] = {10000, 1000, 500000, 160000, 2, 12345.678};
-enum { BASES = sizeof bases / sizeof *bases };
 
-TEST_ROWS(a_base_is_recovered_exactly, 0, BASES)
+TEST_ROWS(a_base_is_recovered_exactly, 0, ROWS(bases))
 {
     for (int k = 0; k < LENGTHS; k++)
         for (int rotated = 2; rotated <= PAIRS; rotated++) {
             double exact[PAIRS] = {0}, theta[PAIRS];
-            rt_table_theta found;
             rt_theta_geometric(exact, rotated, bases[_i]);
             const rt_sine_table t = table_of(exact, lengths[k], RT_DTYPE_F32);
-            assert_status(rt_sine_table_theta(&t, "table", theta, &found), RT_OK, "");
+            const rt_table_theta found = theta_of(&t, theta);
             ck_assert_int_eq(found.rotated, rotated);
             ck_assert_msg(fabs(found.base / bases[_i] - 1) <= 1e-6,
                           "base %.12g expected, got %.12g", bases[_i], found.base);
@@ -98,12 +106,10 @@ TEST_ROWS(a_narrow_table_that_fits_a_base_is_of_that_base, 0, 4)
     static const rt_dtype narrow[] = {RT_DTYPE_BF16, RT_DTYPE_F16};
     for (int k = 0; k < LENGTHS; k++) {
         double exact[PAIRS], theta[PAIRS];
-        rt_table_theta found;
-        rt_theta_geometric(exact, PAIRS, _i / 2 ? 500000 : 10000);
-        const rt_sine_table t = table_of(exact, lengths[k], narrow[_i % 2]);
-        assert_status(rt_sine_table_theta(&t, "table", theta, &found), RT_OK, "");
-        ck_assert_msg(found.base == (_i / 2 ? 500000 : 10000), "%d rows: base %g", lengths[k],
-                      found.base);
+        const double base = _i / 2 ? 500000 : 10000;
+        const rt_sine_table t = table_of_base(base, lengths[k], narrow[_i % 2], exact);
+        const rt_table_theta found = theta_of(&t, theta);
+        ck_assert_msg(found.base == base, "%d rows: base %g", lengths[k], found.base);
         for (int i = 0; i < PAIRS; i++)
             ck_assert(theta[i] == exact[i]);
     }
@@ -112,40 +118,31 @@ TEST_ROWS(a_narrow_table_that_fits_a_base_is_of_that_base, 0, 4)
 TEST(a_table_whose_angles_were_computed_as_floats_is_of_its_base)
 {
     double exact[PAIRS], theta[PAIRS];
-    rt_table_theta found;
-    rt_theta_geometric(exact, PAIRS, 10000);
-    rt_sine_table t = table_of(exact, 512, RT_DTYPE_F32);
+    const rt_sine_table t = table_of_base(10000, 512, RT_DTYPE_F32, exact);
     for (int m = 0; m < 512; m++)
         for (int i = 0; i < PAIRS; i++) {
             const float angle = (float)m * (float)exact[i];
             values[m * 2 * PAIRS + i] = (double)sinf(angle);
             values[m * 2 * PAIRS + PAIRS + i] = (double)cosf(angle);
         }
-    assert_status(rt_sine_table_theta(&t, "table", theta, &found), RT_OK, "");
-    ck_assert(found.base == 10000);
+    ck_assert(theta_of(&t, theta).base == 10000);
 }
 
 TEST(a_table_of_one_position_says_nothing)
 {
     double exact[PAIRS], theta[PAIRS];
-    rt_table_theta found;
-    rt_theta_geometric(exact, PAIRS, 500);
-    const rt_sine_table t = table_of(exact, 1, RT_DTYPE_F32);
-    assert_status(rt_sine_table_theta(&t, "table", theta, &found), RT_OK, "");
-    ck_assert(found.base == 10000);
+    const rt_sine_table t = table_of_base(500, 1, RT_DTYPE_F32, exact);
+    ck_assert(theta_of(&t, theta).base == 10000);
 }
 
 TEST_ROWS(what_is_no_table_of_sines_is_refused, 0, 3)
 {
-    double exact[PAIRS], theta[PAIRS];
+    double exact[PAIRS], theta[PAIRS], *one = &values[5 * 2 * PAIRS + 2];
     rt_table_theta found;
-    rt_theta_geometric(exact, PAIRS, 10000);
-    const rt_sine_table t = table_of(exact, 16, RT_DTYPE_F32);
-    const double before = values[5 * 2 * PAIRS + 2];
-    values[5 * 2 * PAIRS + 2] = _i == 0 ? before * 1.1 : _i == 1 ? (double)NAN : (double)INFINITY;
+    const rt_sine_table t = table_of_base(10000, 16, RT_DTYPE_F32, exact);
+    *one = _i == 0 ? *one * 1.1 : _i == 1 ? (double)NAN : (double)INFINITY;
     ck_assert_int_eq(rt_sine_table_theta(&t, "table", theta, &found).code, RT_CHECKPOINT);
-    for (int i = 0; i < 16 * 2 * PAIRS; i++)
-        values[i] = 0;
+    memset(values, 0, sizeof values);
     assert_status(rt_sine_table_theta(&t, "table", theta, &found), RT_CHECKPOINT,
                   "table is not a table of sines and cosines: position 0, pair 0");
 }

@@ -2,13 +2,20 @@
 #include "train/run/stop.h"
 
 #include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { SURVIVED = 3, PATIENCE = 2, LIFE = 5 }; /* seconds */
+
+/* Returns the exit code of a child. */
+static int code_of(pid_t child)
+{
+    int how;
+    ck_assert_int_eq(waitpid(child, &how, 0), child);
+    ck_assert_msg(WIFEXITED(how), "ended by signal %d", WTERMSIG(how));
+    return WEXITSTATUS(how);
+}
 
 static void busy_for(int seconds, atomic_long *progress)
 {
@@ -21,7 +28,6 @@ static void busy_for(int seconds, atomic_long *progress)
 /* How a process ends that is told to stop and then lives for some seconds. */
 static int ending(int number, bool watched, bool moves)
 {
-    int how;
     const pid_t child = fork();
     if (child == 0) {
         atomic_long progress = 0;
@@ -33,9 +39,7 @@ static int ending(int number, bool watched, bool moves)
         busy_for(LIFE, moves ? &progress : NULL);
         _exit(rt_stop_requested() == number ? SURVIVED : 1);
     }
-    ck_assert_int_eq(waitpid(child, &how, 0), child);
-    ck_assert_msg(WIFEXITED(how), "ended by signal %d", WTERMSIG(how));
-    return WEXITSTATUS(how);
+    return code_of(child);
 }
 
 SAMPLED_ROWS(a_step_that_does_not_end_is_ended_by_any_signal, 0, 4, 4)
@@ -44,20 +48,15 @@ SAMPLED_ROWS(a_step_that_does_not_end_is_ended_by_any_signal, 0, 4, 4)
     ck_assert_int_eq(ending(signals[_i], true, false), 130);
 }
 
-NIGHTLY_TEST(a_step_that_moves_on_may_take_its_time)
+/* Row 0 moves on, row 1 is not watched. */
+NIGHTLY_ROWS(a_step_that_moves_on_or_is_not_watched_may_take_its_time, 0, 2)
 {
-    ck_assert_int_eq(ending(SIGTERM, true, true), SURVIVED);
-}
-
-NIGHTLY_TEST(what_is_not_watched_may_take_its_time)
-{
-    ck_assert_int_eq(ending(SIGTERM, false, false), SURVIVED);
+    ck_assert_int_eq(ending(SIGTERM, !_i, !_i), SURVIVED);
 }
 
 /* Signals that come faster than the alarm do not keep a step alive. */
 TEST(signals_again_and_again_do_not_put_the_end_off)
 {
-    int how;
     const pid_t child = fork();
     if (child == 0) {
         atomic_long progress = 0;
@@ -71,15 +70,13 @@ TEST(signals_again_and_again_do_not_put_the_end_off)
         }
         _exit(SURVIVED);
     }
-    ck_assert_int_eq(waitpid(child, &how, 0), child);
-    ck_assert_int_eq(WEXITSTATUS(how), 130);
+    ck_assert_int_eq(code_of(child), 130);
 }
 
 /* Only the second interrupt ends at once, whatever came before. */
 TEST_ROWS(an_interrupt_after_another_signal_is_the_first, 0, 3)
 {
     static const int numbers[][2] = {{SIGTERM, SIGINT}, {SIGINT, SIGTERM}, {SIGINT, SIGINT}};
-    int how;
     const pid_t child = fork();
     if (child == 0) {
         rt_stop_on_signals();
@@ -87,22 +84,19 @@ TEST_ROWS(an_interrupt_after_another_signal_is_the_first, 0, 3)
         raise(numbers[_i][1]);
         _exit(SURVIVED);
     }
-    ck_assert_int_eq(waitpid(child, &how, 0), child);
-    ck_assert_int_eq(WEXITSTATUS(how), _i < 2 ? SURVIVED : 130);
+    ck_assert_int_eq(code_of(child), _i < 2 ? SURVIVED : 130);
 }
 
 /* One that was set before the program began, or comes from elsewhere. */
 TEST(an_alarm_that_nobody_here_has_set_asks_for_a_stop)
 {
-    int how;
     const pid_t child = fork();
     if (child == 0) {
         rt_stop_on_signals();
         raise(SIGALRM);
         _exit(rt_stop_requested() == SIGALRM ? SURVIVED : 1);
     }
-    ck_assert_int_eq(waitpid(child, &how, 0), child);
-    ck_assert_int_eq(WEXITSTATUS(how), SURVIVED);
+    ck_assert_int_eq(code_of(child), SURVIVED);
 }
 
 TEST(patience_grows_with_the_steps)

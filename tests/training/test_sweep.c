@@ -4,44 +4,26 @@
 
 #include "train/config/sweep.h"
 
-#include <string.h>
-
 static rt_sweep sweep;
 static rt_config config;
 
-/* Loads "theta.ini" with that text; returns the errors, which the caller frees. */
-static char *load_sweep(const char *text, const char *const *overrides)
+/* Loads "theta.ini" with that text; returns the errors, which are freed after the test. */
+static const char *load_sweep(const char *text, const char *const *overrides)
 {
-    int count = 0;
-    char *errors;
-    while (overrides && overrides[count])
-        count++;
-    const rt_config_source source = {.path = "theta.ini",
-                                     .text = text,
-                                     .overrides = overrides,
-                                     .override_count = count,
-                                     .sweep = &sweep};
-    rt_status status = rt_config_load(&config, &source, &errors);
-    ck_assert((status.code == RT_CONFIG) == (errors != NULL));
-    return errors;
+    sweep = (rt_sweep){0};
+    const rt_config_source source = {.path = "theta.ini", .text = text, .sweep = &sweep};
+    return owned(load_source(&config, source, overrides), rt_free);
 }
 
 static void expect_sweep(const char *text, const char *const *overrides)
 {
-    char *errors = load_sweep(text, overrides);
+    const char *errors = load_sweep(text, overrides);
     ck_assert_msg(!errors, "%s", errors);
-}
-
-static void clear_sweep(void)
-{
-    sweep = (rt_sweep){0};
 }
 
 static const char grid[] = "[sweep]\nposition.kind = rope, none\nrun.seed = 1,2 , 3\njobs = 2\n"
                            "[variant near]\ndata.task = copy\n"
                            "[variant far]\ndata.task = shift\ndata.distance = 5\n";
-
-SUITE(.setup = clear_sweep)
 
 /* A variant that does not set train.steps has those of the file. */
 TEST(the_longest_run_may_be_of_a_variant_without_steps)
@@ -62,10 +44,8 @@ TEST(runs_are_every_variant_with_every_combination)
     ck_assert_str_eq(name, "near_kind=rope_seed=1");
     rt_sweep_name(&sweep, 11, name);
     ck_assert_str_eq(name, "far_kind=none_seed=3");
-    char *settings = rt_sweep_overrides(&sweep, 7);
-    ck_assert_str_eq(settings,
-                     "data.task=shift\ndata.distance=5\nposition.kind=rope\nrun.seed=2\n");
-    rt_free(settings);
+    expect_text(rt_sweep_overrides(&sweep, 7),
+                "data.task=shift\ndata.distance=5\nposition.kind=rope\nrun.seed=2\n");
 }
 
 TEST(no_two_runs_have_one_name)
@@ -85,14 +65,13 @@ TEST(no_two_runs_have_one_name)
 TEST(settings_of_a_run_are_as_good_as_lines)
 {
     expect_sweep(grid, NULL);
-    char *settings = rt_sweep_overrides(&sweep, 8), *errors;
-    const rt_config_source source = {.path = "theta.ini", .text = grid, .settings = settings};
+    const char *settings = owned(rt_sweep_overrides(&sweep, 8), rt_free);
     rt_config run;
-    ck_assert(!rt_config_load(&run, &source, &errors).code);
+    ck_assert_ptr_null(
+        load_source(&run, (rt_config_source){"theta.ini", grid, .settings = settings}, NULL));
     ck_assert_int_eq(run.data.distance, 5);
     ck_assert_uint_eq(run.run.seed, 3);
     ck_assert_int_eq(run.origin[rt_key_find("data.distance")], RT_FROM_SWEEP);
-    rt_free(settings);
 }
 
 TEST(the_command_line_takes_the_place_of_the_file)
@@ -111,62 +90,50 @@ TEST(shared_lines_are_not_judged_on_their_own)
     ck_assert_int_eq(rt_sweep_count(&sweep), 1);
 }
 
+/* The error is of "theta.ini:". */
+#define NO_VARIANT "1: a variant needs a name of letters, digits and -_.+ ; got "
 static const struct {
     const char *text, *errors;
 } bad[] = {
     {"[sweep]\nposition.pairing = half, hal\n",
-     "theta.ini:2: position.pairing must be one of interleaved, half; got 'hal'; did you mean "
-     "'half'?\n"},
-    {"[sweep]\nrun.seed = 1,,2\n", "theta.ini:2: run.seed has an empty value\n"},
-    {"[sweep]\nrun.seed = 1,2,\n", "theta.ini:2: run.seed has an empty value\n"},
-    {"[sweep]\nrun.seed = 1,2,1\n", "theta.ini:2: sweep.run.seed has '1' twice\n"},
-    {"[sweep]\noptimizer.lr = 0.1, 1e-1\n", "theta.ini:2: sweep.optimizer.lr has '1e-1' twice\n"},
-    {"[sweep]\nseed = 1\n",
-     "theta.ini:2: [sweep]: unknown key 'seed'; a key is written section.key\n"},
-    {"[sweep]\nrun.name = a,b\n",
-     "theta.ini:2: [sweep]: run.name is chosen by the sweep for each run\n"},
+     "2: position.pairing must be one of interleaved, half; got 'hal'; did you mean "
+     "'half'?"},
+    {"[sweep]\nrun.seed = 1,,2\n", "2: run.seed has an empty value"},
+    {"[sweep]\nrun.seed = 1,2,\n", "2: run.seed has an empty value"},
+    {"[sweep]\nrun.seed = 1,2,1\n", "2: sweep.run.seed has '1' twice"},
+    {"[sweep]\noptimizer.lr = 0.1, 1e-1\n", "2: sweep.optimizer.lr has '1e-1' twice"},
+    {"[sweep]\nseed = 1\n", "2: [sweep]: unknown key 'seed'; a key is written section.key"},
+    {"[sweep]\nrun.name = a,b\n", "2: [sweep]: run.name is chosen by the sweep for each run"},
     {"[sweep]\nrun.seed = 1\nrun.seed = 2\n",
-     "theta.ini:3: duplicate key 'run.seed' in [sweep]; line 2 has it\n"},
-    {"[sweep]\njobs = 0\n",
-     "theta.ini:2: sweep.jobs must be a whole number from 1 to 1024; got '0'\n"},
-    {"[variant a b]\nrun.seed = 1\n",
-     "theta.ini:1: a variant needs a name of letters, digits and -_.+ ; got 'a b'\n"},
-    {"[variant .a]\nrun.seed = 1\n",
-     "theta.ini:1: a variant needs a name of letters, digits and -_.+ ; got '.a'\n"},
-    {"[variant -a]\nrun.seed = 1\n",
-     "theta.ini:1: a variant needs a name of letters, digits and -_.+ ; got '-a'\n"},
+     "3: duplicate key 'run.seed' in [sweep]; line 2 has it"},
+    {"[sweep]\njobs = 0\n", "2: sweep.jobs must be a whole number from 1 to 1024; got '0'"},
+    {"[variant a b]\nrun.seed = 1\n", NO_VARIANT "'a b'"},
+    {"[variant .a]\nrun.seed = 1\n", NO_VARIANT "'.a'"},
+    {"[variant -a]\nrun.seed = 1\n", NO_VARIANT "'-a'"},
     {"[variant a234567890123456789012345678901234567890123456789012345678901234]\nrun.seed = 1\n",
-     "theta.ini:1: a variant needs a name of letters, digits and -_.+ ; got "
-     "'a2345678901234567890123456789012345678901234567890...'\n"},
-    {"[variant a]\nrun.seed = 1\n[variant a]\nrun.seed = 2\n",
-     "theta.ini:3: there are two variants 'a'\n"},
-    {"[variant a]\nseed = 1\n",
-     "theta.ini:2: [variant a]: unknown key 'seed'; a key is written section.key\n"},
-    {"[variant a]\nrun.seed = 1\nrun.seed = 1\n",
-     "theta.ini:3: duplicate key 'run.seed' in [variant a]\n"},
+     NO_VARIANT "'a2345678901234567890123456789012345678901234567890...'"},
+    {"[variant a]\nrun.seed = 1\n[variant a]\nrun.seed = 2\n", "3: there are two variants 'a'"},
+    {"[variant a]\nseed = 1\n", "2: [variant a]: unknown key 'seed'; a key is written section.key"},
+    {"[variant a]\nrun.seed = 1\nrun.seed = 1\n", "3: duplicate key 'run.seed' in [variant a]"},
     {"[variant a]\nmodel.dim = x\n",
-     "theta.ini:2: model.dim must be a whole number from 1 to 1000000; got 'x'\n"},
+     "2: model.dim must be a whole number from 1 to 1000000; got 'x'"},
     {"[sweep]\nrun.seed = 1\n[variant a]\nrun.seed = 1\n",
-     "theta.ini:2: run.seed is set by [sweep] and by [variant a]\n"},
+     "2: run.seed is set by [sweep] and by [variant a]"},
 };
 
 TEST_ROWS(what_makes_no_sweep_is_refused_with_its_line, 0, ROWS(bad))
 {
-    char *errors = load_sweep(bad[_i].text, NULL);
+    const char *errors = load_sweep(bad[_i].text, NULL);
     ck_assert_ptr_nonnull(errors);
-    ck_assert_str_eq(errors, bad[_i].errors);
-    rt_free(errors);
+    ck_assert_str_eq(errors, lasting("theta.ini:%s\n", bad[_i].errors));
 }
 
 TEST(a_key_is_swept_or_set)
 {
-    char *errors = load_sweep(grid, OVERRIDES("run.seed=1"));
-    ck_assert_str_eq(errors, "command line: run.seed is set by [sweep], for each run\n");
-    rt_free(errors);
-    clear_sweep();
-    errors = load_sweep(grid, OVERRIDES("data.distance=1"));
-    ck_assert_str_eq(errors, "command line: data.distance is set by [variant far], for each run\n");
-    rt_free(errors);
+    ck_assert_str_eq(load_sweep(grid, OVERRIDES("run.seed=1")),
+                     "command line: run.seed is set by [sweep], for each run\n");
+    ck_assert_str_eq(load_sweep(grid, OVERRIDES("data.distance=1")),
+                     "command line: data.distance is set by [variant far], for each run\n");
 }
 
 TEST(too_many_runs_are_refused)
@@ -180,8 +147,7 @@ TEST(too_many_runs_are_refused)
             rt_writer_add(&text, "%s%d", i ? "," : "", 10 + i);
         rt_writer_add(&text, "\n");
     }
-    char *errors = load_sweep(text.bytes, NULL);
-    ck_assert_str_eq(errors, "theta.ini: a sweep can have at most 10000 runs\n");
-    rt_free(errors);
+    ck_assert_str_eq(load_sweep(text.bytes, NULL),
+                     "theta.ini: a sweep can have at most 10000 runs\n");
     rt_writer_free(&text);
 }

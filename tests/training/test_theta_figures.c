@@ -9,7 +9,7 @@
 
 static rt_config config;
 static rt_figures figures;
-static char script[1 << 16], numbers[1 << 18], final[1 << 16], path[1 << 16];
+static char final[1 << 16], path[1 << 16];
 
 static void end(void)
 {
@@ -32,11 +32,11 @@ static void add_final(const char *layer, const char *head, int pair, double thet
 static void draw(const char *length)
 {
     load_sound(&config, "[theta]\nlearn = yes\n", OVERRIDES(length));
-    write_bytes(in_scratch("theta_final.csv"), final, strlen(final));
-    write_bytes(in_scratch("theta.csv"), path, strlen(path));
+    put_text("theta_final.csv", final);
+    put_text("theta.csv", path);
     rt_figures_begin(&figures, scratch);
     rt_report_theta(&figures, scratch, &config);
-    assert_status(figures.status, RT_OK, "");
+    expect_ok(figures.status);
 }
 
 static const char *caption_of(const char *name)
@@ -68,8 +68,7 @@ TEST_ROWS(a_decay_curve_has_its_theta_at_the_start_and_at_the_end, 0, 3)
         for (int i = 0; i < 2; i++)
             add_final(n < 2 ? "0" : "1", n % 2 ? "1" : "0", i, i ? 0.1 : ends[n], i ? 0.1 : 1);
     draw(rows[_i].length);
-    read_into(numbers, sizeof numbers, "figures/decay.csv");
-    const char *at = numbers;
+    const char *at = text_in("figures/decay.csv");
     int r = 0;
     for (; *at; r++) {
         double got[9];
@@ -86,11 +85,11 @@ TEST_ROWS(a_decay_curve_has_its_theta_at_the_start_and_at_the_end, 0, 3)
         }
     }
     ck_assert_int_eq(r, rows[_i].last + 1);
-    read_into(script, sizeof script, "figures/decay.gp");
-    expect_in(script, "\nrows = 1\ncolumns = 2\npanels = 2\n"
-                      "array initial[panels] = [' 2', ' 6']\n"
-                      "array learned[panels] = [' 3 5', ' 7 9']\n"
-                      "layers = 2\narray labels[layers] = ['layer 0', 'layer 1']\n");
+    expect_in(text_in("figures/decay.gp"),
+              "\nrows = 1\ncolumns = 2\npanels = 2\n"
+              "array initial[panels] = [' 2', ' 6']\n"
+              "array learned[panels] = [' 3 5', ' 7 9']\n"
+              "layers = 2\narray labels[layers] = ['layer 0', 'layer 1']\n");
     const char *caption = caption_of("decay");
     ck_assert_str_eq(caption + strlen(caption) - 22, "; a line for each head");
 }
@@ -103,38 +102,32 @@ TEST(starts_of_their_own_are_all_drawn)
         for (int i = 0; i < 2; i++)
             add_final("all", h ? "1" : "0", i, 0.5, h ? 0.6 : 0.7);
     draw("data.length=20");
-    read_into(script, sizeof script, "figures/decay.gp");
-    expect_in(script, "\nrows = 1\ncolumns = 1\npanels = 1\n"
-                      "array initial[panels] = [' 2 4']\n"
-                      "array learned[panels] = [' 3 5']\n"
-                      "layers = 1\narray labels[layers] = ['all layers']\n");
-    read_into(script, sizeof script, "figures/theta.gp");
-    expect_in(script, "\nelsewhere = 1\n");
+    expect_in(text_in("figures/decay.gp"), "\nrows = 1\ncolumns = 1\npanels = 1\n"
+                                           "array initial[panels] = [' 2 4']\n"
+                                           "array learned[panels] = [' 3 5']\n"
+                                           "layers = 1\narray labels[layers] = ['all layers']\n");
+    expect_in(text_in("figures/theta.gp"), "\nelsewhere = 1\n");
 }
 
 /* At most six panels, 32 layers, 128 thetas. */
 TEST_ROWS(of_many_layers_the_first_are_shown, 0, 2)
 {
-    char layer[16];
     begin_tables();
     for (int l = 0; l < 33 - _i; l++) {
-        snprintf(layer, sizeof layer, "%d", l);
-        add_final(layer, "all", 0, 1.1, 1);
+        add_final(lasting("%d", l), "all", 0, 1.1, 1);
         sprintf(path + strlen(path), "0,%d,all,0,1,1\n", l);
     }
     draw("data.length=20");
-    read_into(script, sizeof script, "figures/decay.gp");
-    expect_in(script, "width = 880\nheight = 630\n");
-    expect_in(script, "\nrows = 3\ncolumns = 2\npanels = 6\n"
-                      "array initial[panels] = [' 2', ' 4', ' 6', ' 8', ' 10', ' 12']\n"
-                      "array learned[panels] = [' 3', ' 5', ' 7', ' 9', ' 11', ' 13']\n");
+    expect_in(text_in("figures/decay.gp"), "width = 880\nheight = 630\n");
+    expect_in(text_in("figures/decay.gp"),
+              "\nrows = 3\ncolumns = 2\npanels = 6\n"
+              "array initial[panels] = [' 2', ' 4', ' 6', ' 8', ' 10', ' 12']\n"
+              "array learned[panels] = [' 3', ' 5', ' 7', ' 9', ' 11', ' 13']\n");
     expect_in(caption_of("decay"), "; the first 6 layers");
-    read_into(script, sizeof script, "figures/theta.gp");
-    expect_in(script, "\nlayers = 32\n");
-    expect_in(script, ", 'layer 31']\n");
-    read_into(numbers, sizeof numbers, "figures/theta.csv");
+    expect_in(text_in("figures/theta.gp"), "\nlayers = 32\n");
+    expect_in(text_in("figures/theta.gp"), ", 'layer 31']\n");
     int blocks = 0;
-    for (const char *at = numbers; (at = strstr(at, "\n\n\n")); at += 3)
+    for (const char *at = text_in("figures/theta.csv"); (at = strstr(at, "\n\n\n")); at += 3)
         blocks++;
     ck_assert_int_eq(blocks, 32);
     ck_assert_int_eq(strstr(caption_of("theta"), "; the first 32 layers") != NULL, _i == 0);
@@ -149,11 +142,9 @@ TEST(the_drift_is_the_largest_of_a_layer_at_each_step)
                  "10,0,all,0,0.9,1\n10,0,all,1,0.13,0.1\n10,1,all,0,1.05,1\n10,1,all,x,9,1\n"
                  "20,0,all,0,1.2,1\n20,0,all,1,0.1,0.1\n20,1,all,0,1,1\n");
     draw("data.length=20");
-    read_into(numbers, sizeof numbers, "figures/drift.csv");
-    ck_assert_str_eq(numbers, "0,0,0\n10,0.3,0.05\n20,0.2,0\n");
-    read_into(script, sizeof script, "figures/drift.gp");
-    expect_in(script, "\ntolerance = 0.2\nlayers = 2\n"
-                      "array labels[layers] = ['layer 0', 'layer 1']\n");
+    expect_content("figures/drift.csv", "0,0,0\n10,0.3,0.05\n20,0.2,0\n");
+    expect_in(text_in("figures/drift.gp"), "\ntolerance = 0.2\nlayers = 2\n"
+                                           "array labels[layers] = ['layer 0', 'layer 1']\n");
     ck_assert_int_eq(figures.count, 1);
 }
 
@@ -165,8 +156,7 @@ TEST(wavelengths_stand_beside_their_usage)
                   "1,all,0,1,1,1,4,0.5\n1,all,1,0.1,0.1,0.1,0,0.5\n");
     strcpy(path, "");
     draw("data.length=20");
-    read_into(numbers, sizeof numbers, "figures/wavelengths.csv");
-    ck_assert_str_eq(numbers, "0.5,0.25,1.5\n1,2,0.5\n\n\n0.25,0.25,1\n\n\n");
+    expect_content("figures/wavelengths.csv", "0.5,0.25,1.5\n1,2,0.5\n\n\n0.25,0.25,1\n\n\n");
 }
 
 /* Pair 0 moved by ln 1.5 and can move by 0.1 and 0.2 more; pair 1 has no tolerance. */
@@ -176,8 +166,7 @@ TEST(tolerances_are_told_from_the_start)
                   "0,all,0,1.5,1,1,0.1,0.2\n0,all,1,0.1,0.1,0.1,,\n");
     strcpy(path, "");
     draw("data.length=20");
-    read_into(numbers, sizeof numbers, "figures/tolerances.csv");
-    ck_assert_str_eq(numbers, "0,0.405465,0.305465,0.3\n\n\n");
-    read_into(script, sizeof script, "figures/tolerances.gp");
-    expect_in(script, "\npairs = 2\npair_tics = 1\nfarthest = 0.635738\n");
+    expect_content("figures/tolerances.csv", "0,0.405465,0.305465,0.3\n\n\n");
+    expect_in(text_in("figures/tolerances.gp"),
+              "\npairs = 2\npair_tics = 1\nfarthest = 0.635738\n");
 }

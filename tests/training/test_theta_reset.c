@@ -14,28 +14,26 @@ TEST(a_model_depends_on_theta_if_a_reset_costs_accuracy_or_loss)
     static const struct {
         rt_theta_reset reset;
         bool hurts;
-    } rows[] = {
-        {{0.1, 0.95, 0.1, 0.95}, false},
-        {{0.1, 1, 0.1, 0.99}, false},
-        {{0.1, 1, 0.1, 0.9899}, true},
-        {{0.1, 0.95, 0.16, 0.95}, false},
-        {{0.1, 0.95, 0.1601, 0.95}, true},
-        {{0.1, 0.9, 0.16, 0.9}, false},
-        {{0.1, 0.8999, 0.1601, 0.9}, true},
-        {{0.1, 0.8999, 0.1099, 0.9}, false},
-        {{0.1, 0.8999, 0.1101, 0.9}, true},
-        {{2, 0.3, 2.02, 0.3}, true},
-        {{2, 0.3, 2.009, 0.3}, false},
-        {{2, 0.3, 1.5, 0.2}, true},
-        {{2, 0.95, 2.9, 0.95}, false},
-        {{0, 1, 0.0099, 1}, false},
-        {{0, 1, 0.0101, 1}, true},
-        {{0.1, 1, (double)NAN, 1}, true},
-        {{0.1, 1, (double)INFINITY, 1}, true},
-        {{0.1, 0.02, 0.05, 0.02}, false},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        ck_assert_msg(rt_theta_reset_hurts(&rows[i].reset) == rows[i].hurts, "row %zu", i);
+    } rows[] = {{{0.1, 0.95, 0.1, 0.95}, false},
+                {{0.1, 1, 0.1, 0.99}, false},
+                {{0.1, 1, 0.1, 0.9899}, true},
+                {{0.1, 0.95, 0.16, 0.95}, false},
+                {{0.1, 0.95, 0.1601, 0.95}, true},
+                {{0.1, 0.9, 0.16, 0.9}, false},
+                {{0.1, 0.8999, 0.1601, 0.9}, true},
+                {{0.1, 0.8999, 0.1099, 0.9}, false},
+                {{0.1, 0.8999, 0.1101, 0.9}, true},
+                {{2, 0.3, 2.02, 0.3}, true},
+                {{2, 0.3, 2.009, 0.3}, false},
+                {{2, 0.3, 1.5, 0.2}, true},
+                {{2, 0.95, 2.9, 0.95}, false},
+                {{0, 1, 0.0099, 1}, false},
+                {{0, 1, 0.0101, 1}, true},
+                {{0.1, 1, (double)NAN, 1}, true},
+                {{0.1, 1, (double)INFINITY, 1}, true},
+                {{0.1, 0.02, 0.05, 0.02}, false}};
+    for (int i = 0; i < ROWS(rows); i++)
+        ck_assert_msg(rt_theta_reset_hurts(&rows[i].reset) == rows[i].hurts, "row %d", i);
 }
 
 /* ---- a trained model ---- */

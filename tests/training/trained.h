@@ -3,14 +3,11 @@
 
 /* A small model as a training would leave it, for the tests of checkpoints. */
 
-#include "core/memory.h"
-#include "io/checkpoint/checkpoint.h"
-#include "io/model_options.h"
-#include "suite.h"
 #include "training/scratch.h"
 
-#include <check.h>
-#include <string.h>
+#include "io/checkpoint/checkpoint.h"
+#include "io/model_options.h"
+#include "io/rotor-io.h"
 
 typedef struct trained {
     rt_parameters parameters;
@@ -41,13 +38,12 @@ static inline trained new_trained(int words, uint64_t seed)
     rt_parameters_add(p, RT_ROLE_BIAS, RT_INIT_ONE, RT_SHAPE_OF(5), "layers.0.ffn_norm.bias");
     rt_parameters_add(p, RT_ROLE_THETA, RT_INIT_NORMAL, RT_SHAPE_OF(2, 3),
                       "layers.0.attention.theta");
-    rt_status status = rt_parameters_allocate(p, seed, NULL);
-    ck_assert_int_eq(status.code, RT_OK);
+    expect_ok(rt_parameters_allocate(p, seed, NULL));
     t.model = (rt_checkpoint_model){
         .rule = rt_update_rule_of(&(rt_optimizer_settings){.rule = RT_OPTIMIZER_ADAMW}),
         .states = {rt_alloc(p->block_size, sizeof(real)), rt_alloc(p->block_size, sizeof(real))},
     };
-    t.options = rt_model_options_of_kind(RT_KIND_ROFORMER);
+    t.options = rt_model_defaults(RT_KIND_ROFORMER);
     t.options.vocab = 32;
     t.data = rt_data_options_of(&t.options, NULL, 32, RT_BEGIN_AUTO);
     for (size_t i = 0; i < p->block_size; i++) {
@@ -85,6 +81,14 @@ static inline rt_image *opened(const char *path)
     return rt_image_open(path, RT_PARSE_HERE);
 }
 
+/* Reads the info of an image, and closes it. */
+static inline rt_status look_once(rt_image *image, rt_checkpoint_info *info)
+{
+    const rt_status status = rt_checkpoint_look(image, info);
+    rt_image_close(image);
+    return status;
+}
+
 static char some_config[] = "[run]\nname = copy\nseed = 7\n";
 
 /* Of the characters a, NUL and e with an acute accent. It is written and compared, but encodes
@@ -113,6 +117,43 @@ static inline rt_checkpoint_info some_info(int64_t step)
                                 .evaluations = {0.25, 0.125, step - 1, 0.5, 3},
                                 .config = some_config,
                                 .vocabulary = &some_vocabulary};
+}
+
+#define FILE_NAME "step-00000200.h5"
+
+/* Saves a model as FILE_NAME. */
+static inline void save_model(const rt_checkpoint_model *model, const rt_checkpoint_info *info)
+{
+    expect_ok(rt_checkpoint_save(in_scratch(FILE_NAME), model, info));
+}
+
+static inline void save_trained(trained *t)
+{
+    const rt_checkpoint_info info = some_info(200);
+    save_model(model_of(t), &info);
+}
+
+/* Saves the model of seed 1. */
+static inline void save_example(void)
+{
+    trained t = new_trained(4, 1);
+    save_trained(&t);
+}
+
+/* Opens FILE_NAME. */
+static inline rt_image *opened_file(void)
+{
+    return opened(in_scratch(FILE_NAME));
+}
+
+/* Starts a model from FILE_NAME. */
+static inline rt_status start_from_file(const rt_checkpoint_model *model,
+                                        rt_checkpoint_start *start)
+{
+    rt_checkpoint_info info = {0};
+    const rt_status status = rt_checkpoint_start_from(opened_file(), model, true, start, &info);
+    rt_checkpoint_info_free(&info);
+    return status;
 }
 
 #endif

@@ -22,16 +22,23 @@ static inline void free_training(void *object)
     free(t);
 }
 
-/* Returns a training, which is freed after the test. */
-static inline training *new_training(const char *text, const char *const *overrides)
+/* Returns a training on data with the meaning of a model, which is freed after the test. */
+static inline training *new_training_as(const char *text, const char *const *overrides,
+                                        rt_data_of_model meaning)
 {
     training *t = owned(calloc(1, sizeof *t), free_training);
     ck_assert_ptr_nonnull(t);
     load_sound(&t->config, text, overrides);
-    expect_ok(rt_data_open(&t->data, &t->config.data, NULL));
+    expect_ok(rt_data_open(&t->data, &t->config.data, meaning));
     expect_ok(rt_trainer_new(&t->trainer, &t->config, t->data, NULL));
     t->state = rt_trainer_state(t->trainer);
     return t;
+}
+
+/* Returns a training, which is freed after the test. */
+static inline training *new_training(const char *text, const char *const *overrides)
+{
+    return new_training_as(text, overrides, (rt_data_of_model){0});
 }
 
 #endif

@@ -1,5 +1,4 @@
-/* Communication of the processes of a world. Without a launcher the program starts itself as three
- * processes, each of which runs the suite. */
+/* Communication of processes. Without a launcher the program starts itself as three. */
 
 #include "suite.h"
 

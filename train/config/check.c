@@ -102,7 +102,7 @@ static bool names_objective(const rt_config *config)
     static const char *const keys[] = {"data.task", "data.objective", "model.causal", "model.kind"};
     bool said = false;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        said |= config->origin[rt_key_find(keys[i])] == RT_FROM_COMMAND_LINE;
+        said |= rt_on_command_line(config, keys[i]);
     return said;
 }
 

@@ -214,9 +214,12 @@ const char *rt_config_key_meant(const char *word, bool *elsewhere);
 char *rt_config_help(void);
 
 /* Writes the help on the keys of one section, or on one key, "section.name", with its values and
- * needs; "" for any other word. rt_config_reference writes all keys as a Markdown table. */
+ * needs; "" for any other word. */
 char *rt_config_help_on(const char *part);
-char *rt_config_reference(void);
+
+/* Settings of sweeps, which are not in the table of keys: name, default, values, meaning. */
+enum { RT_SWEEP_SETTINGS = 4 };
+extern const char *const rt_sweep_settings[RT_SWEEP_SETTINGS][4];
 
 /* ---- models without a configuration ---- */
 

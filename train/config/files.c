@@ -3,6 +3,7 @@
 #include "train/config/private.h"
 
 #include "core/memory.h"
+#include "text/files.h"
 #include "text/number.h"
 #include "text/process.h"
 #include "text/text_file.h"
@@ -125,26 +126,18 @@ bool rt_ini_next(rt_ini *ini)
 
 /* ---- folders ---- */
 
-static bool holds(const char *folder, const char *name, bool as_folder)
-{
-    char path[RT_PATH_SIZE];
-    struct stat found;
-    return !rt_path_join(path, folder, name).code && !stat(path, &found) &&
-           (!as_folder || S_ISDIR(found.st_mode));
-}
-
 static void complain_of_folder(rt_config_errors *errors, const char *path)
 {
-    if (holds(path, "runs.csv", false))
+    if (rt_folder_has(path, "runs.csv"))
         rt_config_add_error(errors, RT_FROM_DEFAULT,
                             "is a sweep: --report %s draws its report; the folders in it are runs",
                             path);
-    else if (holds(path, "config.ini", false))
+    else if (rt_folder_has(path, "config.ini"))
         rt_config_add_error(errors, RT_FROM_DEFAULT,
                             "is a run: --checkpoint %s uses its model; its configuration is "
                             "%s/config.ini",
                             path, path);
-    else if (holds(path, "config.json", false))
+    else if (rt_folder_has(path, "config.json"))
         rt_config_add_error(errors, RT_FROM_DEFAULT,
                             "is a folder of Hugging Face: --checkpoint %s uses its model; "
                             "train.init_from=%s beside a CONFIG.ini trains it further",
@@ -253,25 +246,16 @@ char *rt_config_read_file(rt_config_errors *errors, const char *path, bool untru
 
 /* ---- the folder of a run ---- */
 
-/* Splits a path into its folder, "." if it has none, and the name after the last slash. */
-static bool split(const char *path, char folder[RT_PATH_SIZE], char name[RT_PATH_SIZE])
-{
-    const char *last = rt_path_name(path);
-    const int length = last > path + 1 ? (int)(last - path) - 1 : (int)(last - path);
-    return snprintf(folder, RT_PATH_SIZE, "%.*s", length ? length : 1, length ? path : ".") <
-               RT_PATH_SIZE &&
-           snprintf(name, RT_PATH_SIZE, "%s", last) < RT_PATH_SIZE;
-}
-
 bool rt_run_folder_of(const char *file, char dir[RT_PATH_SIZE], char name[RT_PATH_SIZE])
 {
     char folder[RT_PATH_SIZE], whole[PATH_MAX];
-    if (!split(file, folder, name) || strcmp(name, "config.ini") != 0 ||
-        !holds(folder, "checkpoints", true))
+    const char *last = rt_path_split(file, folder);
+    if (!last || strcmp(last, "config.ini") != 0 || !rt_folder_has(folder, "checkpoints/."))
         return false;
-    if (split(folder, dir, name) && *name && strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
-        return true;
-    return realpath(folder, whole) && split(whole, dir, name) && *name;
+    last = rt_path_split(folder, dir);
+    if (!last || !*last || !strcmp(last, ".") || !strcmp(last, ".."))
+        last = realpath(folder, whole) ? rt_path_split(whole, dir) : NULL;
+    return last && *last && snprintf(name, RT_PATH_SIZE, "%s", last) < RT_PATH_SIZE;
 }
 
 /* ---- paths ---- */
@@ -305,11 +289,11 @@ static void find_paths(rt_config *config, rt_config_errors *errors, const char *
     const rt_key *key = rt_key_at(i);
     const char *names = *(const char *const *)((const char *)config + key->offset);
     const char *file = origin == RT_FROM_COMMAND_LINE || !config->file ? "" : config->file;
-    char folder[PATH_MAX], path[RT_FILE_LIST_SIZE], place[RT_PATH_SIZE], base[RT_PATH_SIZE];
+    char folder[PATH_MAX], path[RT_FILE_LIST_SIZE], place[RT_PATH_SIZE];
     rt_writer paths = {0}, problem = {0};
     if (!names || errors->bad[i])
         return;
-    const bool known = split(file, place, base) && realpath(place, folder);
+    const bool known = rt_path_split(file, place) && realpath(place, folder);
     const int reason = errno;
     const bool list = several && rt_data_task_files(config->data.task) != RT_ONE_FILE;
     while (names && !problem.length) {

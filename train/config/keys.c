@@ -224,6 +224,11 @@ bool rt_key_is_written(int key, const rt_config *config)
     return config->origin[key] != RT_FROM_DEFAULT && config->origin[key] != RT_FROM_MODEL;
 }
 
+bool rt_on_command_line(const rt_config *config, const char *full_name)
+{
+    return config->origin[rt_key_find(full_name)] == RT_FROM_COMMAND_LINE;
+}
+
 bool rt_key_affects_result(const rt_key *key)
 {
     return key->change != RT_MAY_DIFFER;

@@ -33,6 +33,9 @@ bool rt_key_read(const rt_key *key, const char *value, rt_config *config, rt_wri
 /* Returns whether the file, the command line or a sweep has set the key. */
 bool rt_key_is_written(int key, const rt_config *config);
 
+/* Returns whether the command line has set the key "section.name". */
+bool rt_on_command_line(const rt_config *config, const char *full_name);
+
 /* Returns whether the key has an effect: its conditions are met. */
 bool rt_key_has_effect(int key, const rt_config *config);
 

@@ -182,8 +182,7 @@ rt_status rt_config_compare(const rt_config *run, int step, const rt_config *now
     return status;
 }
 
-/* Settings of sweeps, which are not in the table of keys: name, default, values, meaning. */
-static const char *const sweep_rows[][4] = {
+const char *const rt_sweep_settings[RT_SWEEP_SETTINGS][4] = {
     {"sweep.SECTION.KEY", "", "comma-separated values",
      "train one run for every combination of the values of all such keys"},
     {"sweep.jobs", "1", "from 1 to 1024",
@@ -194,7 +193,6 @@ static const char *const sweep_rows[][4] = {
     {"[variant NAME]", "", "a section of SECTION.KEY = VALUE lines",
      "settings that belong together; a sweep trains every combination with every variant"},
 };
-enum { SWEEP_ROWS = sizeof sweep_rows / sizeof *sweep_rows };
 
 /* Adds "section.key=default  meaning (values of a choice)". */
 static void add_key_help(rt_writer *w, int i)
@@ -209,10 +207,10 @@ static void add_key_help(rt_writer *w, int i)
 static void add_sweep_help(rt_writer *w)
 {
     char setting[2 * RT_KEY_NAME_SIZE];
-    for (int i = 0; i < SWEEP_ROWS; i++) {
-        snprintf(setting, sizeof setting, "%s%s%s", sweep_rows[i][0], *sweep_rows[i][1] ? "=" : "",
-                 sweep_rows[i][1]);
-        rt_writer_add(w, "  %-*s  %s\n", SETTING_WIDTH, setting, sweep_rows[i][3]);
+    for (int i = 0; i < RT_SWEEP_SETTINGS; i++) {
+        const char *const *row = rt_sweep_settings[i];
+        snprintf(setting, sizeof setting, "%s%s%s", row[0], *row[1] ? "=" : "", row[1]);
+        rt_writer_add(w, "  %-*s  %s\n", SETTING_WIDTH, setting, row[3]);
     }
 }
 
@@ -250,26 +248,6 @@ char *rt_config_help_on(const char *part)
     for (int i = 0; !key && rt_key_at(i); i++)
         if (!strcmp(rt_key_at(i)->section, part))
             add_key_help(&w, i);
-    return rt_writer_take(&w);
-}
-
-char *rt_config_reference(void)
-{
-    char values[RT_VALUES_SIZE];
-    rt_writer w = {0};
-    const rt_key *key;
-    rt_writer_add(&w, "| key | default | values | meaning | needs |\n|---|---|---|---|---|\n");
-    for (int i = 0; (key = rt_key_at(i)); i++) {
-        const char *of_decoder = rt_key_decoder_default(key);
-        rt_writer_add(&w, "| `%s` | %s%s%s | %s | %s | ", rt_key_name(i), key->initial,
-                      of_decoder ? "; decoder: " : "", of_decoder ? of_decoder : "",
-                      rt_key_values(key, values), key->help);
-        rt_key_report_needs(&w, i);
-        rt_writer_add(&w, "%s|\n", key->needs ? " " : "");
-    }
-    for (int i = 0; i < SWEEP_ROWS; i++)
-        rt_writer_add(&w, "| `%s` | %s | %s | %s | |\n", sweep_rows[i][0], sweep_rows[i][1],
-                      sweep_rows[i][2], sweep_rows[i][3]);
     return rt_writer_take(&w);
 }
 

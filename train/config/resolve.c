@@ -127,11 +127,6 @@ void rt_config_implied(rt_config *implied, const rt_config *config)
 
 /* ---- use of a trained model ---- */
 
-static bool on_command_line(const rt_config *config, const char *name)
-{
-    return config->origin[rt_key_find(name)] == RT_FROM_COMMAND_LINE;
-}
-
 void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_config *late,
                            rt_config_errors *errors)
 {
@@ -158,11 +153,11 @@ void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_confi
         }
     find_defaults(&defaults, written);
     const bool other_batch =
-        on_command_line(config, "train.batch_size") || on_command_line(config, "data.length");
+        rt_on_command_line(config, "train.batch_size") || rt_on_command_line(config, "data.length");
     if (config->origin[rt_key_find("train.eval_batches")] == RT_FROM_DEFAULT)
         config->train.eval_batches = defaults.train.eval_batches;
     config->data.batch_size = config->train.batch_size;
-    if (!config->train.shards || (other_batch && !on_command_line(config, "train.shards")))
+    if (!config->train.shards || (other_batch && !rt_on_command_line(config, "train.shards")))
         config->train.shards = automatic_shards(config);
     mark_idle(config, written, &defaults);
 }
@@ -188,7 +183,7 @@ bool rt_key_at_use(int key)
 
 void rt_config_frame_as(rt_config *config, const rt_data_options *model)
 {
-    if (config->data.begin == RT_BEGIN_AUTO && rt_data_task_begins(config->data.task))
+    if (config->data.begin == RT_BEGIN_AUTO && rt_data_task_files(config->data.task) != RT_NO_FILE)
         config->data.begin = model->begin;
     if (config->data.end == RT_BEGIN_AUTO && rt_data_task_labelled(config->data.task))
         config->data.end = model->end;
@@ -254,7 +249,7 @@ static bool data_goes_with(const rt_config *c, const rt_init_model *from, const 
 {
     const int here = c->data.task, there = from->config->data.task;
     if (ONE_OF(key, "data.begin"))
-        return rt_data_task_begins(here) && rt_data_task_begins(there);
+        return rt_data_task_files(here) != RT_NO_FILE && rt_data_task_files(there) != RT_NO_FILE;
     if (ONE_OF(key, "data.end"))
         return rt_data_task_labelled(here);
     if (ONE_OF(key, "data.objective"))

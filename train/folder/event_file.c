@@ -2,7 +2,6 @@
 
 #include "text/text_file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -161,17 +160,12 @@ void rt_event_file_close(rt_event_file *f)
     f->file = NULL;
 }
 
+static bool is_event_file(const char *name)
+{
+    return !strncmp(name, prefix, strlen(prefix));
+}
+
 void rt_event_files_clear(const char *folder)
 {
-    char path[RT_PATH_SIZE];
-    const struct dirent *entry;
-    DIR *directory = rt_is_own_folder(folder) ? opendir(folder) : NULL;
-    if (!directory)
-        return;
-    while ((entry = readdir(directory)))
-        if (!strncmp(entry->d_name, prefix, strlen(prefix)) &&
-            !rt_path_join(path, folder, entry->d_name).code)
-            unlink(path);
-    closedir(directory);
-    rmdir(folder);
+    rt_folder_clear(folder, is_event_file);
 }

@@ -22,9 +22,6 @@ static const char *const files[] = {"config.ini",      "vocab.txt",   "tokenizer
                                     "usage.csv",       "cutoffs.csv", "report.html"};
 enum { FILES = sizeof files / sizeof *files, OWN_FILES = FILES - 1 };
 
-/* File that marks the folder of a sweep. */
-static const char sweep_file[] = "runs.csv";
-
 /* Limit of the length of paths within the folder. A longer path of a run folder is refused before
  * anything is created. */
 enum { LONGEST_NAME = 96 };
@@ -47,36 +44,27 @@ rt_status rt_run_folder_name(rt_run_folder *f, const char *dir, const char *name
     return status;
 }
 
-static bool has_file(const rt_run_folder *f, const char *name)
-{
-    char path[RT_PATH_SIZE];
-    return !rt_path_join(path, f->path, name).code && !access(path, F_OK);
-}
-
 bool rt_run_folder_used(const rt_run_folder *f)
 {
     bool used = !access(f->checkpoints, F_OK);
     for (int i = 0; i < OWN_FILES && !used; i++)
-        used = has_file(f, files[i]);
+        used = rt_folder_has(f->path, files[i]);
     return used;
 }
 
-bool rt_run_folder_is_sweep(const rt_run_folder *f)
+bool rt_is_sweep_folder(const char *path)
 {
-    return has_file(f, sweep_file);
+    return rt_folder_has(path, "runs.csv");
 }
 
 bool rt_is_run_folder(const char *path)
 {
-    rt_run_folder f = {.lock = -1};
     int64_t *steps = NULL;
     int count = 0;
-    if (snprintf(f.path, sizeof f.path, "%s", path) >= RT_PATH_SIZE)
-        return false;
     const bool holds_checkpoints = !rt_checkpoint_list(path, &steps, &count).code && count;
     rt_free(steps);
-    return holds_checkpoints || has_file(&f, "checkpoints") || has_file(&f, "config.ini") ||
-           rt_run_folder_is_sweep(&f);
+    return holds_checkpoints || rt_folder_has(path, "checkpoints") ||
+           rt_folder_has(path, "config.ini") || rt_is_sweep_folder(path);
 }
 
 /* ---- the lock of a folder (flock) ---- */

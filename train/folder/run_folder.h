@@ -18,8 +18,8 @@ rt_status rt_run_folder_name(rt_run_folder *f, const char *dir, const char *name
 /* Returns whether the folder has files of a run. */
 bool rt_run_folder_used(const rt_run_folder *f);
 
-/* Returns whether the folder is that of a sweep, which a run must not use. */
-bool rt_run_folder_is_sweep(const rt_run_folder *f);
+/* Returns whether a path is the folder of a sweep, which a run must not use. */
+bool rt_is_sweep_folder(const char *path);
 
 /* Returns whether a path is the folder of a run, of a sweep, or of checkpoints, where an export
  * must not write a model. */

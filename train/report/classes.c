@@ -69,24 +69,20 @@ static void read_scores(classes *c)
 {
     rt_csv csv;
     int count, from, to;
-    if (rt_csv_open(&csv, c->folder, "classes.csv"))
-        while (rt_csv_row(&csv)) {
-            const int label = find_label(c, &csv, "label");
-            if (label >= 0 && rt_csv_whole(&csv, "count", &count))
-                c->scores[label] = (rt_class_score){.precision = rt_csv_number(&csv, "precision"),
-                                                    .recall = rt_csv_number(&csv, "recall"),
-                                                    .f1 = rt_csv_number(&csv, "f1"),
-                                                    .count = count};
+    for (rt_csv_open(&csv, c->folder, "classes.csv"); rt_csv_row(&csv);) {
+        const int label = find_label(c, &csv, "label");
+        if (label >= 0 && rt_csv_whole(&csv, "count", &count))
+            c->scores[label] = (rt_class_score){.precision = rt_csv_number(&csv, "precision"),
+                                                .recall = rt_csv_number(&csv, "recall"),
+                                                .f1 = rt_csv_number(&csv, "f1"),
+                                                .count = count};
+    }
+    for (rt_csv_open(&csv, c->folder, "confusion.csv"); rt_csv_row(&csv);)
+        if (read_pair(c, &csv, &from, &to, &count)) {
+            c->scores[to].predicted += count;
+            c->errors[from].f1 -= from != to ? count : 0;
+            c->errors[to].f1 -= from != to ? count : 0;
         }
-    rt_csv_close(&csv);
-    if (rt_csv_open(&csv, c->folder, "confusion.csv"))
-        while (rt_csv_row(&csv))
-            if (read_pair(c, &csv, &from, &to, &count)) {
-                c->scores[to].predicted += count;
-                c->errors[from].f1 -= from != to ? count : 0;
-                c->errors[to].f1 -= from != to ? count : 0;
-            }
-    rt_csv_close(&csv);
     for (int i = 0; i < c->labels->count; i++) {
         c->errors[i].count = c->scores[i].count;
         c->errors[i].predicted = c->scores[i].predicted;
@@ -136,16 +132,14 @@ static void add_matrix(rt_writer *w, const classes *c)
     int chosen[WIDEST_MATRIX], count, from, to;
     const int width = rt_scores_lowest(chosen, c->errors, c->labels->count, WIDEST_MATRIX);
     qsort(chosen, (size_t)width, sizeof *chosen, ascending);
-    if (rt_csv_open(&csv, c->folder, "confusion.csv"))
-        while (rt_csv_row(&csv)) {
-            if (!read_pair(c, &csv, &from, &to, &count))
-                continue;
-            const int *row = bsearch(&from, chosen, (size_t)width, sizeof *chosen, ascending);
-            const int *column = bsearch(&to, chosen, (size_t)width, sizeof *chosen, ascending);
-            if (row && column)
-                pairs[row - chosen][column - chosen] = count;
-        }
-    rt_csv_close(&csv);
+    for (rt_csv_open(&csv, c->folder, "confusion.csv"); rt_csv_row(&csv);) {
+        if (!read_pair(c, &csv, &from, &to, &count))
+            continue;
+        const int *row = bsearch(&from, chosen, (size_t)width, sizeof *chosen, ascending);
+        const int *column = bsearch(&to, chosen, (size_t)width, sizeof *chosen, ascending);
+        if (row && column)
+            pairs[row - chosen][column - chosen] = count;
+    }
     rt_writer_add(w, "<h2>Confusion matrix</h2>\n<div class=\"scroll\"><table "
                      "class=\"confusion\">\n<tr><td></td>");
     for (int i = 0; i < width; i++) {

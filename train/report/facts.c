@@ -166,10 +166,9 @@ double rt_timing_seconds(rt_timing *t, int step)
 static rt_timing read_total(const char *folder)
 {
     rt_timing t;
-    if (rt_timing_open(&t, folder))
-        while (read_timing(&t)) {
-        }
-    rt_csv_close(&t.csv);
+    rt_timing_open(&t, folder);
+    while (read_timing(&t)) {
+    }
     return t;
 }
 

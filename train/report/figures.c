@@ -1,5 +1,6 @@
 #include "core/memory.h"
 #include "core/path.h"
+#include "text/durable_file.h"
 #include "text/process.h"
 #include "text/text_file.h"
 #include "train/report/private.h"
@@ -8,7 +9,6 @@
 #include "figures_gp.h" /* made from figures.gp by CMake */
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -48,10 +48,9 @@ void rt_figures_begin(rt_figures *f, const char *folder)
 
 void rt_figures_write(rt_figures *f, const char *name, rt_writer *text)
 {
-    char *bytes = rt_writer_take(text);
     if (!f->status.code)
-        f->status = bytes ? rt_write_text(f->folder, name, bytes) : rt_out_of_memory("a figure");
-    rt_free(bytes);
+        f->status = rt_durable_write_and_free(f->folder, name, rt_writer_take(text));
+    rt_writer_free(text);
 }
 
 void rt_figures_quote(rt_writer *w, const char *text)
@@ -269,21 +268,17 @@ rt_status rt_figures_draw(rt_figures *f)
     return status;
 }
 
+/* Returns whether a file is one that figures consist of. */
+static bool is_figure(const char *name)
+{
+    const char *ending = strrchr(name, '.');
+    return ending && ending != name &&
+           (!strcmp(ending, ".gp") || !strcmp(ending, ".svg") || !strcmp(ending, ".csv"));
+}
+
 void rt_figures_clear(const char *folder)
 {
-    char path[RT_PATH_SIZE], file[RT_PATH_SIZE];
-    struct dirent *entry;
-    const bool fits = !rt_path_join(path, folder, "figures").code;
-    DIR *directory = fits && rt_is_own_folder(path) ? opendir(path) : NULL;
-    while (directory && (entry = readdir(directory))) {
-        const char *ending = strrchr(entry->d_name, '.');
-        if (ending && ending != entry->d_name &&
-            (!strcmp(ending, ".gp") || !strcmp(ending, ".svg") || !strcmp(ending, ".csv")) &&
-            !rt_path_join(file, path, entry->d_name).code)
-            unlink(file);
-    }
-    if (directory) {
-        closedir(directory);
-        rmdir(path); /* fails if there are other files */
-    }
+    char path[RT_PATH_SIZE];
+    if (!rt_path_join(path, folder, "figures").code)
+        rt_folder_clear(path, is_figure);
 }

@@ -1,4 +1,5 @@
 #include "core/memory.h"
+#include "text/durable_file.h"
 #include "text/text_file.h"
 #include "train/report/private.h"
 
@@ -66,18 +67,12 @@ rt_status rt_page_may_replace(const char *file)
 rt_status rt_page_end(rt_writer *w, const char *folder, const char *file)
 {
     char parent[RT_PATH_SIZE];
-    const char *name = file ? rt_path_name(file) : "report.html";
-    rt_status status = rt_ok();
-    if (!file || name == file)
-        snprintf(parent, sizeof parent, "%s", file ? "." : folder);
-    else if (snprintf(parent, sizeof parent, "%.*s", (int)(name - file), file) >=
-             (int)sizeof parent)
-        status = rt_error(RT_CONFIG, "the path of the report is too long");
+    const char *name = file ? rt_path_split(file, parent) : "report.html";
+    rt_status status = name ? rt_ok() : rt_error(RT_CONFIG, "the path of the report is too long");
     rt_writer_add(w, "</body>\n</html>\n");
-    char *page = rt_writer_take(w);
     if (!status.code)
-        status = page ? rt_write_text(parent, name, page) : rt_out_of_memory("a report");
-    rt_free(page);
+        status = rt_durable_write_and_free(file ? parent : folder, name, rt_writer_take(w));
+    rt_writer_free(w);
     return status;
 }
 

@@ -71,20 +71,18 @@ static training write_training(rt_figures *f, const char *folder)
     const bool has_times = rt_timing_open(&timing, folder);
     for (int i = 0; i < COLUMNS; i++)
         t.ranges[i] = (rt_figure_range)RT_NO_RANGE;
-    if (rt_csv_open(&metrics, folder, "metrics.csv"))
-        while (rt_csv_row(&metrics)) {
-            double row[COLUMNS] = {[SECONDS] = NAN};
-            for (int i = STEP; i < SECONDS; i++)
-                row[i] = rt_csv_number(&metrics, columns[i]);
-            add_cells(&w, row);
-            if (has_times && rt_csv_whole(&metrics, "step", &step))
-                row[SECONDS] = rt_timing_seconds(&timing, step);
-            if (isfinite(row[SECONDS]))
-                add_cells(&timed, row);
-            take_row(&t, row);
-        }
+    for (rt_csv_open(&metrics, folder, "metrics.csv"); rt_csv_row(&metrics);) {
+        double row[COLUMNS] = {[SECONDS] = NAN};
+        for (int i = STEP; i < SECONDS; i++)
+            row[i] = rt_csv_number(&metrics, columns[i]);
+        add_cells(&w, row);
+        if (has_times && rt_csv_whole(&metrics, "step", &step))
+            row[SECONDS] = rt_timing_seconds(&timing, step);
+        if (isfinite(row[SECONDS]))
+            add_cells(&timed, row);
+        take_row(&t, row);
+    }
     t.status = metrics.status;
-    rt_csv_close(&metrics);
     rt_csv_close(&timing.csv);
     rt_figures_write(f, "training.csv", &w);
     rt_figures_write(f, "timing.csv", &timed);

@@ -16,9 +16,6 @@
 rt_status rt_report_write(const char *folder, const rt_config *config, rt_trainer *trainer,
                           bool watched) RT_MUST_CHECK;
 
-/* Returns whether the folder is that of a sweep. */
-bool rt_is_sweep_folder(const char *folder);
-
 /* Writes report.html of a sweep into its folder: tables, figures, links to reports of its runs. */
 rt_status rt_sweep_report_write(const char *folder, const char *title) RT_MUST_CHECK;
 
@@ -123,6 +120,10 @@ typedef struct rt_theta_entry {
     double geometric; /* base^(-2i/R) */
     double use;       /* rt_transformer_theta_use */
 } rt_theta_entry;
+
+/* Writes the number of a layer or head, or "all" if all of them share a theta. Returns `text`. */
+enum { RT_THETA_PLACE_SIZE = 16 };
+const char *rt_theta_place(char text[RT_THETA_PLACE_SIZE], int number);
 
 /* Lists every learned theta in the order of rt_transformer_theta; none if theta is fixed. The
  * caller frees the list (rt_free). */

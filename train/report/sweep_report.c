@@ -2,9 +2,11 @@
 
 #include "core/memory.h"
 #include "core/path.h"
+#include "text/durable_file.h"
+#include "text/files.h"
 #include "text/number.h"
-#include "text/text_file.h"
 #include "train/config/keys.h"
+#include "train/folder/run_folder.h"
 #include "train/report/private.h"
 
 #include <ctype.h>
@@ -14,12 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-bool rt_is_sweep_folder(const char *folder)
-{
-    char path[RT_PATH_SIZE];
-    return !rt_path_join(path, folder, "runs.csv").code && !access(path, R_OK);
-}
 
 static void add_verdict(rt_writer *w, const rt_sweep_runs *runs, const rt_sweep_best *best,
                         const rt_ranking *ranking, bool compared)
@@ -122,9 +118,7 @@ static void explain_columns(rt_writer *w, const rt_sweep_runs *runs)
 static void add_name(rt_writer *w, const rt_sweep_run *run, bool linked)
 {
     const char *name = run->cells[0];
-    char path[RT_PATH_SIZE];
-    const bool has_report =
-        linked && !rt_path_join(path, run->folder, "report.html").code && !access(path, R_OK);
+    const bool has_report = linked && rt_folder_has(run->folder, "report.html");
     if (has_report) {
         rt_writer_add(w, "<a href=\"");
         for (const char *c = name; *c; c++)
@@ -136,17 +130,20 @@ static void add_name(rt_writer *w, const rt_sweep_run *run, bool linked)
     rt_writer_add(w, has_report ? "</a>" : "");
 }
 
-/* Adds whether a run was new when the sweep last grew. */
-static void add_growth(rt_writer *w, const char *folder, const char *name)
+/* Adds whether a run was new when the sweep last grew. The rows of growth.csv are usually in the
+ * order of the runs: looks on from the row of the run before, then once from the beginning. */
+static void add_growth(rt_writer *w, rt_csv *growth, const char *folder, const char *name)
 {
-    rt_csv csv;
-    const char *word = "-";
-    if (rt_csv_open(&csv, folder, "growth.csv"))
-        while (rt_csv_row(&csv))
-            if (!strcmp(rt_csv_cell(&csv, "run"), name))
-                word = strcmp(rt_csv_cell(&csv, "run_is"), "new") ? "before" : "new";
-    rt_page_cell(w, "td", word);
-    rt_csv_close(&csv);
+    for (int again = 0; again < 2; again++) {
+        while (rt_csv_row(growth))
+            if (!strcmp(rt_csv_cell(growth, "run"), name)) {
+                const bool is_new = !strcmp(rt_csv_cell(growth, "run_is"), "new");
+                rt_page_cell(w, "td", is_new ? "new" : "before");
+                return;
+            }
+        rt_csv_open(growth, folder, "growth.csv");
+    }
+    rt_page_cell(w, "td", "-");
 }
 
 static void add_runs(rt_writer *w, const char *folder, const rt_sweep_runs *runs, bool linked)
@@ -155,7 +152,6 @@ static void add_runs(rt_writer *w, const char *folder, const rt_sweep_runs *runs
     char text[RT_NUMBER_SIZE];
     rt_csv growth;
     const bool grown = rt_csv_open(&growth, folder, "growth.csv");
-    rt_csv_close(&growth);
     rt_page_table(w, "Runs",
                   RT_COLUMNS("run", "loss", "accuracy", "exit code", grown ? "trained" : ""));
     for (int run = 0; run < runs->count; run++) {
@@ -169,9 +165,10 @@ static void add_runs(rt_writer *w, const char *folder, const rt_sweep_runs *runs
         }
         rt_page_cell(w, "td", *cells[runs->exit_column] ? cells[runs->exit_column] : "-");
         if (grown)
-            add_growth(w, folder, cells[0]);
+            add_growth(w, &growth, folder, cells[0]);
         rt_writer_add(w, "</tr>\n");
     }
+    rt_csv_close(&growth);
     rt_writer_add(w, "</table></div>\n%s",
                   grown ? "<p>trained: before: the run had finished when the sweep last grew, and "
                           "was reused; new: it was trained after that.</p>\n"
@@ -375,11 +372,7 @@ static rt_status write_table(comparison *c)
                       : key->type == RT_KEY_TEXT && names_suffice(c, key) ? FILE_NAME
                                                                           : VALUE;
     rt_sweep_runs_csv(&w, c->count, add_row, results_of, c);
-    char *table = rt_writer_take(&w);
-    const rt_status status =
-        table ? rt_write_text(c->folder, "runs.csv", table) : rt_out_of_memory("a comparison");
-    rt_free(table);
-    return status;
+    return rt_durable_write_and_free(c->folder, "runs.csv", rt_writer_take(&w));
 }
 
 static void remove_folder(const comparison *c)

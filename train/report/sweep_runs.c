@@ -1,6 +1,7 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "text/number.h"
+#include "text/utf8.h"
 #include "train/report/private.h"
 
 #include <ctype.h>
@@ -356,20 +357,13 @@ static void write_cell(rt_writer *w, const rt_sweep_runs *s, const rt_table_colu
     }
 }
 
-/* Returns the number of printed bytes of a cell. */
-static int printed_bytes(const char *cell)
+/* Returns the number of printed bytes of a cell, and their width in narrow characters. */
+static int printed_bytes(const char *cell, int *width)
 {
     enum { LONGEST = 50 };
-    return (int)rt_text_beginning(cell, strlen(cell), LONGEST);
-}
-
-/* Returns the width of the printed bytes in narrow characters. */
-static int width_of(const char *cell)
-{
-    int width = 0;
-    for (int i = 0; i < printed_bytes(cell); i++)
-        width += ((unsigned char)cell[i] & 0xC0) != 0x80;
-    return width;
+    const size_t bytes = rt_text_beginning(cell, strlen(cell), LONGEST);
+    *width = (int)rt_utf8_count((const unsigned char *)cell, bytes);
+    return (int)bytes;
 }
 
 rt_status rt_sweep_table_make(rt_sweep_table *t, const rt_sweep_runs *s, rt_sweep_order order)
@@ -417,20 +411,21 @@ void rt_sweep_table_free(rt_sweep_table *t)
 /* Prints question marks for control characters, since settings may be from an untrusted file. */
 void rt_sweep_table_print(FILE *to, const rt_sweep_table *t)
 {
-    int widths[t->columns];
+    int widths[t->columns], width;
     memset(widths, 0, sizeof widths);
     for (int i = 0; i < t->rows * t->columns; i++) {
-        const int width = width_of(t->cells[i]);
+        printed_bytes(t->cells[i], &width);
         widths[i % t->columns] = width > widths[i % t->columns] ? width : widths[i % t->columns];
     }
     for (int r = 0; r < t->rows; r++) {
         for (int c = 0; c < t->columns; c++) {
             const char *cell = t->cells[r * t->columns + c];
+            const int bytes = printed_bytes(cell, &width);
             fputs(c ? "  " : "", to);
-            for (int i = 0; i < printed_bytes(cell); i++)
+            for (int i = 0; i < bytes; i++)
                 fputc(iscntrl((unsigned char)cell[i]) ? '?' : cell[i], to);
             if (c + 1 < t->columns)
-                fprintf(to, "%*s", widths[c] - width_of(cell), "");
+                fprintf(to, "%*s", widths[c] - width, "");
         }
         fputc('\n', to);
     }

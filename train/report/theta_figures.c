@@ -135,20 +135,18 @@ static void add_drift(rt_figures *f, const char *folder, const rt_config *config
     theta_row row;
     rt_writer data = {0}, w = {0};
     rt_csv csv;
-    if (rt_csv_open(&csv, folder, "theta.csv"))
-        while (rt_csv_row(&csv)) {
-            if (!rt_csv_whole(&csv, "step", &step) || !read_theta_row(&csv, &row))
-                continue;
-            if (step != current && current >= 0) {
-                add_drift_row(&data, current, drift, l.count);
-                memset(drift, 0, sizeof drift);
-            }
-            current = step;
-            const int i = layer_of(&l, row.layer);
-            if (i >= 0)
-                drift[i] = fmax(drift[i], fabs(row.theta / row.start - 1));
+    for (rt_csv_open(&csv, folder, "theta.csv"); rt_csv_row(&csv);) {
+        if (!rt_csv_whole(&csv, "step", &step) || !read_theta_row(&csv, &row))
+            continue;
+        if (step != current && current >= 0) {
+            add_drift_row(&data, current, drift, l.count);
+            memset(drift, 0, sizeof drift);
         }
-    rt_csv_close(&csv);
+        current = step;
+        const int i = layer_of(&l, row.layer);
+        if (i >= 0)
+            drift[i] = fmax(drift[i], fabs(row.theta / row.start - 1));
+    }
     if (current >= 0)
         add_drift_row(&data, current, drift, l.count);
     rt_writer_add(&w, "tolerance = %.9g\n", config->theta.tolerance);
@@ -196,16 +194,15 @@ static rt_status read_final(final_theta *f, const char *folder)
 {
     rt_csv csv;
     theta_row row, *rows = NULL;
-    if (rt_csv_open(&csv, folder, "theta_final.csv"))
-        while (rt_csv_row(&csv)) {
-            if (!read_theta_row(&csv, &row) || !isfinite(row.geometric))
-                continue;
-            rows = rt_grow(f->rows, &f->capacity, (size_t)f->count + 1, sizeof row);
-            if (!rows)
-                break;
-            f->rows = rows;
-            f->rows[f->count++] = row;
-        }
+    for (rt_csv_open(&csv, folder, "theta_final.csv"); rt_csv_row(&csv);) {
+        if (!read_theta_row(&csv, &row) || !isfinite(row.geometric))
+            continue;
+        rows = rt_grow(f->rows, &f->capacity, (size_t)f->count + 1, sizeof row);
+        if (!rows)
+            break;
+        f->rows = rows;
+        f->rows[f->count++] = row;
+    }
     rt_csv_close(&csv);
     f->start = rt_alloc((size_t)f->count, 2 * sizeof *f->start);
     if (!f->start || (f->rows && !rows))
@@ -421,19 +418,17 @@ void rt_report_theta_table(rt_writer *w, const char *folder)
     rt_csv csv;
     bool tolerances = false;
     int rows = 0;
-    if (rt_csv_open(&csv, folder, "theta_final.csv"))
-        while (rt_csv_row(&csv)) {
-            if (!rows++) {
-                tolerances = rt_csv_column(&csv, RT_TOLERANCE_DOWN) < csv.columns;
-                rt_page_table(w, "Learned theta",
-                              RT_COLUMNS("layer", "head", "i", "initial", "learned", "drift",
-                                         "phase (rad)", "turns", "use", tolerances ? "down" : "",
-                                         tolerances ? "up" : ""));
-            }
-            if (rows <= MOST_ROWS)
-                add_table_row(w, &csv, tolerances);
+    for (rt_csv_open(&csv, folder, "theta_final.csv"); rt_csv_row(&csv);) {
+        if (!rows++) {
+            tolerances = rt_csv_column(&csv, RT_TOLERANCE_DOWN) < csv.columns;
+            rt_page_table(w, "Learned theta",
+                          RT_COLUMNS("layer", "head", "i", "initial", "learned", "drift",
+                                     "phase (rad)", "turns", "use", tolerances ? "down" : "",
+                                     tolerances ? "up" : ""));
         }
-    rt_csv_close(&csv);
+        if (rows <= MOST_ROWS)
+            add_table_row(w, &csv, tolerances);
+    }
     if (!rows)
         return;
     rt_writer_add(w,
@@ -459,18 +454,16 @@ static void add_cutoffs(rt_figures *f, const char *folder)
     rt_writer data = {0}, w = {0};
     rt_figure_range range = RT_NO_RANGE;
     rt_csv csv;
-    if (rt_csv_open(&csv, folder, "cutoffs.csv"))
-        while (rt_csv_row(&csv)) {
-            const double turns = rt_csv_number(&csv, "turns");
-            const double loss = rt_csv_number(&csv, "eval_loss");
-            if (!*rt_csv_cell(&csv, "turns"))
-                whole = loss;
-            else if (isfinite(turns) && isfinite(loss)) {
-                rt_writer_add(&data, "%.6g,%.9g\n", turns, loss);
-                rt_figure_range_take(&range, turns);
-            }
+    for (rt_csv_open(&csv, folder, "cutoffs.csv"); rt_csv_row(&csv);) {
+        const double turns = rt_csv_number(&csv, "turns");
+        const double loss = rt_csv_number(&csv, "eval_loss");
+        if (!*rt_csv_cell(&csv, "turns"))
+            whole = loss;
+        else if (isfinite(turns) && isfinite(loss)) {
+            rt_writer_add(&data, "%.6g,%.9g\n", turns, loss);
+            rt_figure_range_take(&range, turns);
         }
-    rt_csv_close(&csv);
+    }
     if (data.length && isfinite(whole)) {
         rt_figures_write(f, "cutoffs.csv", &data);
         rt_figures_scale(&w, 'x', range);
@@ -493,22 +486,20 @@ void rt_report_usage(rt_figures *f, const char *folder)
     int layer, pair, pairs = 0;
     rt_writer w = {0};
     rt_csv csv;
-    if (rt_csv_open(&csv, folder, "usage.csv"))
-        while (rt_csv_row(&csv)) {
-            const double turns = rt_csv_number(&csv, "turns"), use = rt_csv_number(&csv, "use");
-            const double length = sqrt(rt_csv_number(&csv, "query") * rt_csv_number(&csv, "key"));
-            const double mean =
-                sqrt(rt_csv_number(&csv, "query_mean") * rt_csv_number(&csv, "key_mean"));
-            if (!rt_csv_whole(&csv, "layer", &layer) || !rt_csv_whole(&csv, "i", &pair) ||
-                !isfinite(turns + use + length + mean))
-                continue;
-            const int i = layer_of(&l, layer);
-            pairs = pair >= pairs ? pair + 1 : pairs;
-            rt_figure_range_take(&range, turns);
-            if (i >= 0)
-                rt_writer_add(&l.rows[i], "%.6g,%.6g,%.6g,%.6g\n", turns, use, length, mean);
-        }
-    rt_csv_close(&csv);
+    for (rt_csv_open(&csv, folder, "usage.csv"); rt_csv_row(&csv);) {
+        const double turns = rt_csv_number(&csv, "turns"), use = rt_csv_number(&csv, "use");
+        const double length = sqrt(rt_csv_number(&csv, "query") * rt_csv_number(&csv, "key"));
+        const double mean =
+            sqrt(rt_csv_number(&csv, "query_mean") * rt_csv_number(&csv, "key_mean"));
+        if (!rt_csv_whole(&csv, "layer", &layer) || !rt_csv_whole(&csv, "i", &pair) ||
+            !isfinite(turns + use + length + mean))
+            continue;
+        const int i = layer_of(&l, layer);
+        pairs = pair >= pairs ? pair + 1 : pairs;
+        rt_figure_range_take(&range, turns);
+        if (i >= 0)
+            rt_writer_add(&l.rows[i], "%.6g,%.6g,%.6g,%.6g\n", turns, use, length, mean);
+    }
     rt_figures_scale(&w, 'x', range);
     rt_writer_add(&w, "pairs = %d\n", pairs);
     rt_writer data = take_blocks(&l);

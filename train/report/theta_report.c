@@ -27,7 +27,7 @@ rt_status rt_theta_list(rt_theta_entry **list_new, int *count, const rt_transfor
     double *geometric = theta + all, *use = theta + 2 * all;
     rt_transformer_theta(model, theta);
     rt_transformer_theta_use(model, use);
-    rt_transformer_theta_geometric(o, geometric);
+    rt_transformer_theta_geometric(o, shape, geometric);
     for (int n = 0; n < all; n++)
         list[n] = (rt_theta_entry){.layer = o->theta.scope == RT_THETA_MODEL
                                                 ? -1
@@ -102,18 +102,17 @@ rt_status rt_theta_judge(rt_theta_verdict *v, const rt_transformer *model, const
 
 /* ---- text ---- */
 
-/* Writes the number of a layer or head, or "all" if all of them share a theta. */
-static const char *number_or_all(char text[16], int number)
+const char *rt_theta_place(char text[RT_THETA_PLACE_SIZE], int number)
 {
-    snprintf(text, 16, number < 0 ? "all" : "%d", number);
+    snprintf(text, RT_THETA_PLACE_SIZE, number < 0 ? "all" : "%d", number);
     return text;
 }
 
 /* Adds "layer 0, head 1, i 2; 0.09 grid steps". */
 static void report_place(rt_writer *w, const rt_theta_worst *worst)
 {
-    char layer[16];
-    rt_writer_add(w, "layer %s, ", number_or_all(layer, worst->layer));
+    char layer[RT_THETA_PLACE_SIZE];
+    rt_writer_add(w, "layer %s, ", rt_theta_place(layer, worst->layer));
     if (worst->head >= 0)
         rt_writer_add(w, "head %d, ", worst->head);
     rt_writer_add(w, "i %d; ", worst->pair);
@@ -178,9 +177,9 @@ static void print_row(printing *p, const rt_theta_entry *e, const rt_theta_toler
     const measures m = measure(p->config, e->layer, e->theta, e->start);
     const bool raw = p->config->model.theta.form == RT_THETA_RAW;
     const bool crossed = e->theta <= 0 || e->start <= 0;
-    char layer_text[16], head_text[16];
-    rt_writer_add(w, "%5s  %4s  %3d  %12.6g  %12.6g", number_or_all(layer_text, e->layer),
-                  number_or_all(head_text, e->head), e->pair, e->start, e->theta);
+    char layer_text[RT_THETA_PLACE_SIZE], head_text[RT_THETA_PLACE_SIZE];
+    rt_writer_add(w, "%5s  %4s  %3d  %12.6g  %12.6g", rt_theta_place(layer_text, e->layer),
+                  rt_theta_place(head_text, e->head), e->pair, e->start, e->theta);
     add_cell(w, 9, 4, m.drift, e->start != 0);
     add_cell(w, 6, 3, m.grid, !crossed);
     add_cell(w, 7, 3, m.phase, true);
@@ -270,11 +269,7 @@ rt_status rt_theta_print(FILE *to, const rt_transformer *model, const rt_config 
     rt_free(list);
     print_notes(&p);
     rt_theta_report_verdict(&p.text, &verdict, config);
-    if (!p.text.failed)
-        fputs(p.text.bytes, to);
-    status = p.text.failed ? rt_out_of_memory("a report on theta") : rt_ok();
-    rt_writer_free(&p.text);
-    return status;
+    return rt_writer_print(&p.text, to);
 }
 
 char *rt_theta_csv(const rt_transformer *model, const rt_config *config,
@@ -296,9 +291,9 @@ char *rt_theta_csv(const rt_transformer *model, const rt_config *config,
         const double drift = fabs(e->theta / e->geometric - 1);
         const double numbers[] = {e->theta, e->start, e->geometric, drift, m.drift,
                                   m.grid,   m.phase,  m.turns,      e->use};
-        char layer[16], head[16];
-        rt_writer_add(&w, "%s,%s,%d", number_or_all(layer, e->layer), number_or_all(head, e->head),
-                      e->pair);
+        char layer[RT_THETA_PLACE_SIZE], head[RT_THETA_PLACE_SIZE];
+        rt_writer_add(&w, "%s,%s,%d", rt_theta_place(layer, e->layer),
+                      rt_theta_place(head, e->head), e->pair);
         for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
             rt_csv_add_number(&w, numbers[n]);
         if (tolerances) {

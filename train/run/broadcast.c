@@ -98,7 +98,7 @@ static rt_status open_received_data(rt_run *r, const meaning *m, char *const tex
     rt_opening opening;
     rt_opening_begin(&opening, &o, r->config, r->world, true);
     if (!status.code)
-        status = rt_data_open_as(&r->data, &o, known);
+        status = rt_data_open(&r->data, &o, known);
     rt_progress_clear(&opening.progress);
     return status.code ? status
                        : rt_memory_check(&r->memory, r->config, r->data, r->world, RT_USE_TRAIN, 0);

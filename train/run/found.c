@@ -77,11 +77,10 @@ static rt_status no_checkpoint(const char *folder)
     rt_writer names = {0};
     char quoted[RT_QUOTE_SIZE];
     int count = 0;
-    for (bool table = rt_csv_open(&runs, folder, "runs.csv"); table && rt_csv_row(&runs); count++)
+    for (rt_csv_open(&runs, folder, "runs.csv"); rt_csv_row(&runs); count++)
         if (count < SHOWN)
             rt_writer_add(&names, "%s%s", count ? ", " : "",
                           rt_quote(quoted, rt_csv_cell(&runs, "run")));
-    rt_csv_close(&runs);
     const rt_status status =
         count
             ? rt_error(RT_CHECKPOINT,

@@ -35,12 +35,9 @@ static rt_status open_table(rt_csv *csv, const char *path)
 {
     static const char *const required[] = {"layer", "head", "i", "theta"};
     char folder[RT_PATH_SIZE];
-    const char *name = rt_path_name(path);
-    const int length = (int)(name - path) - 1;
-    const bool fits = snprintf(folder, sizeof folder, "%.*s", length < 0 ? 1 : length,
-                               length < 0 ? "." : path) < (int)sizeof folder;
-    const bool open = fits && *path && rt_csv_open(csv, folder, name);
-    if (!open && (!fits || !csv->status.code))
+    const char *name = rt_path_split(path, folder);
+    const bool open = name && *path && rt_csv_open(csv, folder, name);
+    if (!open && (!name || !csv->status.code))
         return rt_error(RT_CONFIG, "%.1000s: there is no table of theta", path);
     for (size_t i = 0; open && i < sizeof required / sizeof *required; i++)
         if (rt_csv_column(csv, required[i]) == csv->columns)
@@ -243,18 +240,13 @@ static rt_status find_other_theta(rt_theta_change *change, double *numbers, cons
 {
     const rt_transformer_options *o = &model->options;
     const rt_shape shape = rt_transformer_rotation_shape(o);
-    const int heads = shape.axis[1], pairs = shape.axis[2];
     char quoted[RT_QUOTE_SIZE];
     double factor;
     *change = (rt_theta_change){.numbers = numbers};
     if (!strcmp(what, "start")) {
         set_start(model, numbers, &change->factors);
     } else if (!strcmp(what, "base")) {
-        for (int n = 0; n < shape.axis[0] * heads; n++) {
-            const int layer = rt_transformer_theta_layer(o, n / heads);
-            rt_theta_geometric(numbers + (size_t)n * (size_t)pairs, pairs,
-                               rt_layer_row_of(o, layer).base);
-        }
+        rt_transformer_theta_geometric(o, shape, numbers);
     } else if (!strncmp(what, "off:", 4)) {
         change->factors = true;
         return set_off(what + 4, model, length, numbers);

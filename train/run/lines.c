@@ -306,7 +306,7 @@ static rt_status print_labelled(rt_trainer *trainer)
         rt_writer_add(&w, "\n");
     }
     if (!status.code)
-        status = rt_run_print(&w);
+        status = rt_writer_print(&w, stdout);
     rt_writer_free(&w);
     rt_line_scores_free(&scores);
     return status;

@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "text/csv.h"
-#include "text/text_file.h"
+#include "text/durable_file.h"
 #include "train/folder/session.h"
 #include "train/report/report.h"
 
@@ -22,23 +22,25 @@ typedef struct kept_rows {
     bool due, evaluated;
 } kept_rows;
 
-/* Writes a row in the order of the columns of `header`, which may differ from the file's order. */
-static rt_status copy_row(const rt_csv *row, FILE *to, const char *header, bool evaluated)
+/* Adds a row in the order of the columns of `header`, which may differ from the file's order. */
+static void copy_row(const rt_csv *row, rt_writer *to, const char *header, bool evaluated)
 {
     char name[COLUMN_NAME_SIZE];
-    rt_writer w = {0};
     for (const char *next = header; next;) {
         const size_t length = strcspn(next, ",");
         snprintf(name, sizeof name, "%.*s", (int)length, next);
-        rt_csv_put(&w, evaluated || strncmp(name, "eval_", 5) ? rt_csv_cell(row, name) : "");
-        rt_writer_add(&w, "%c", next[length] ? ',' : '\n');
+        rt_csv_put(to, evaluated || strncmp(name, "eval_", 5) ? rt_csv_cell(row, name) : "");
+        rt_writer_add(to, "%c", next[length] ? ',' : '\n');
         next = next[length] ? next + length + 1 : NULL;
     }
-    if (!w.failed)
-        fputs(w.bytes, to);
-    const rt_status status = w.failed ? rt_out_of_memory("a table") : rt_ok();
-    rt_writer_free(&w);
-    return status;
+}
+
+/* Writes the rows that were added. */
+static rt_status write_rows(rt_durable_file *file, rt_writer *rows)
+{
+    const size_t size = rows->length;
+    rows->length = 0;
+    return rows->failed ? rt_out_of_memory("a table") : rt_durable_write(file, rows->bytes, size);
 }
 
 /* Opens folder/name for appending. Writes a new file with the header, and with kept rows in the
@@ -46,13 +48,16 @@ static rt_status copy_row(const rt_csv *row, FILE *to, const char *header, bool 
 static rt_status open_table(rt_step_table *table, const char *folder, const char *name,
                             const char *header, kept_rows kept)
 {
-    char path[RT_PATH_SIZE], temporary[RT_TEMPORARY_SIZE];
-    FILE *new_file;
+    enum { BLOCK = 1 << 16 };
+    char path[RT_PATH_SIZE];
+    rt_durable_file file;
+    rt_writer rows = {0};
     *table = (rt_step_table){.name = name, .last = -1};
-    rt_status status = rt_open_temporary(&new_file, folder, name, path, temporary);
+    rt_status status = rt_path_join(path, folder, name);
     if (status.code)
         return status;
-    fprintf(new_file, "%s\n", header);
+    status = rt_durable_replace(&file, path);
+    rt_writer_add(&rows, "%s\n", header);
     if (kept.step) {
         rt_csv csv;
         int step;
@@ -62,21 +67,21 @@ static rt_status open_table(rt_step_table *table, const char *folder, const char
                 continue;
             table->last = step > table->last ? step : table->last;
             if (step < kept.step || (step == kept.step && kept.due))
-                status = copy_row(&csv, new_file, header, step < kept.step || kept.evaluated);
+                copy_row(&csv, &rows, header, step < kept.step || kept.evaluated);
+            if (rows.length > BLOCK)
+                status = write_rows(&file, &rows);
         }
         if (csv.status.code) /* rows must not be lost: only a missing file has none */
             status = csv.status;
         rt_csv_close(&csv);
     }
-    if (!status.code && (fflush(new_file) || ferror(new_file) || rename(temporary, path)))
+    if (!status.code)
+        status = write_rows(&file, &rows);
+    rt_writer_free(&rows);
+    status = rt_durable_close(&file, status);
+    if (!status.code && !(table->file = fopen(path, "ae")))
         status = rt_error(RT_IO, "%s: %s", path, strerror(errno));
-    if (status.code) {
-        fclose(new_file);
-        remove(temporary);
-        return status;
-    }
-    table->file = new_file;
-    return rt_ok();
+    return status;
 }
 
 /* Appends to the current row. A final "\n" ends the row and flushes the file. */
@@ -122,14 +127,6 @@ rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *fo
     return status;
 }
 
-static void add_number_or_all(rt_step_table *table, int number)
-{
-    if (number < 0)
-        add(table, ",all");
-    else
-        add(table, ",%d", number);
-}
-
 rt_status rt_metrics_theta(rt_metrics *m, const rt_training_state *state)
 {
     rt_theta_entry *list;
@@ -138,10 +135,9 @@ rt_status rt_metrics_theta(rt_metrics *m, const rt_training_state *state)
         return rt_ok();
     rt_status status = rt_theta_list(&list, &count, state->model);
     for (int i = 0; i < count; i++) {
-        add(&m->theta, "%d", state->step);
-        add_number_or_all(&m->theta, list[i].layer);
-        add_number_or_all(&m->theta, list[i].head);
-        add(&m->theta, ",%d,%.9g,%.9g\n", list[i].pair, list[i].theta, list[i].start);
+        char layer[RT_THETA_PLACE_SIZE], head[RT_THETA_PLACE_SIZE];
+        add(&m->theta, "%d,%s,%s,%d,%.9g,%.9g\n", state->step, rt_theta_place(layer, list[i].layer),
+            rt_theta_place(head, list[i].head), list[i].pair, list[i].theta, list[i].start);
     }
     rt_free(list);
     return status;

@@ -136,7 +136,7 @@ static rt_status evaluate_outcome(rt_outcome *o, const rt_run *r)
         return status;
     rt_divergence_report(&w, e->loss, limit);
     rt_results_put(&o->results, limit, RT_RESULT_DIVERGED);
-    return rt_run_print(&w);
+    return rt_writer_print(&w, stdout);
 }
 
 rt_status rt_outcome_evaluate(rt_outcome *o, const rt_run *r)
@@ -207,10 +207,11 @@ static rt_status reset_theta(rt_outcome *o, const rt_results *before, const rt_r
     };
     const rt_config *c = r->config;
     const rt_transformer *model = r->state->model;
-    double *geometric = rt_alloc(rt_transformer_theta_count(&model->options), sizeof *geometric);
+    const rt_shape shape = rt_transformer_theta_shape(&model->options);
+    double *geometric = rt_alloc(rt_shape_size(shape), sizeof *geometric);
     rt_status status = geometric ? rt_ok() : rt_out_of_memory("theta");
     if (geometric)
-        rt_transformer_theta_geometric(&model->options, geometric);
+        rt_transformer_theta_geometric(&model->options, shape, geometric);
     for (int i = 0; i < 1 + elsewhere && !status.code; i++) {
         rt_writer w = {0};
         rt_evaluation e = {.loss = rt_results_get(before, "%s", resets[i].loss),
@@ -223,7 +224,7 @@ static rt_status reset_theta(rt_outcome *o, const rt_results *before, const rt_r
         const rt_theta_reset reset = {o->evaluation.loss, o->evaluation.accuracy, e.loss,
                                       e.accuracy};
         rt_theta_report_reset(&w, resets[i].place, &reset);
-        status = rt_run_print(&w);
+        status = rt_writer_print(&w, stdout);
         rt_results_put(&o->results, e.loss, "%s", resets[i].loss);
         rt_results_put(&o->results, e.accuracy, "%s", resets[i].accuracy);
         if (i)

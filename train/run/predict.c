@@ -269,7 +269,7 @@ static void print_likely(FILE *to, prediction *p, int number)
 {
     const rt_tensor row = rt_tensor_of(p->logits, NULL, RT_SHAPE_OF(p->vocabulary->count));
     fprintf(to, "mask %d:", number);
-    for (int i = 0; i < SHOWN && i < rt_vocabulary_ordinary_tokens(p->vocabulary); i++) {
+    for (int i = 0; i < SHOWN && i < p->vocabulary->ordinary_count; i++) {
         const int32_t id = rt_largest(&row, 0);
         rt_utf8_stream stream = {.to = to};
         size_t size;

@@ -8,6 +8,7 @@
 #include "core/path.h"
 #include "optim/options.h"
 #include "text/csv.h"
+#include "text/durable_file.h"
 #include "text/process.h"
 #include "text/text_file.h"
 #include "train/config/keys.h"
@@ -360,13 +361,11 @@ static void warn_of_data(rt_run *r, const char *data)
     rt_data_options o = r->config->data;
     char *earlier = NULL, path[RT_PATH_SIZE];
     int files = 0;
-    if (rt_csv_open(&timing, r->folder.path, "timing.csv"))
-        while (rt_csv_row(&timing))
-            if (*rt_csv_cell(&timing, "data")) {
-                rt_free(earlier);
-                earlier = rt_copy_text(rt_csv_cell(&timing, "data"));
-            }
-    rt_csv_close(&timing);
+    for (rt_csv_open(&timing, r->folder.path, "timing.csv"); rt_csv_row(&timing);)
+        if (*rt_csv_cell(&timing, "data")) {
+            rt_free(earlier);
+            earlier = rt_copy_text(rt_csv_cell(&timing, "data"));
+        }
     o.vocab_file = NULL;
     while (rt_data_file_at(&o, files, path))
         files++;
@@ -422,7 +421,7 @@ static rt_status copy_table(rt_run *r, const char *name, bool wanted)
     if (!status.code && wanted && !text)
         rt_run_say(r, "warning: the rows of %s until step %d are not known", name, r->state->step);
     if (!status.code)
-        status = rt_write_text(r->folder.path, name, text ? text : "");
+        status = rt_durable_text(r->folder.path, name, text ? text : "");
     rt_free(text);
     return status;
 }
@@ -456,7 +455,7 @@ static rt_status refuse_used_folder(const rt_run *r)
     const rt_arguments *a = r->arguments;
     if (a->command != RT_COMMAND_TRAIN)
         return rt_ok();
-    if (rt_run_folder_is_sweep(&r->folder))
+    if (rt_is_sweep_folder(r->folder.path))
         return rt_error(RT_CONFIG, "%s holds a sweep: choose another run.name", r->folder.path);
     if (rt_is_huggingface(r->folder.path) && !a->resume)
         return rt_error(RT_CONFIG, "%s holds an exported model: choose another run.name",

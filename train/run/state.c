@@ -59,16 +59,6 @@ void rt_run_free(rt_run *r)
     rt_free(r->before);
 }
 
-rt_status rt_run_print(rt_writer *w)
-{
-    char *text = rt_writer_take(w);
-    if (!text)
-        return rt_out_of_memory("the results");
-    fputs(text, stdout);
-    rt_free(text);
-    return rt_ok();
-}
-
 /* ---- data and trainer ---- */
 
 /* Checks that the model and the data have the same tokens; with `own`, for a model that is resumed
@@ -207,7 +197,7 @@ static rt_status open_data(rt_run *r, bool own)
     if (!status.code)
         status = !reads_data(r) ? rt_data_open_encoder(&r->data, &r->config->data, known)
                  : rt_arguments_evaluate(a) ? rt_data_open_evaluation(&r->data, &o, known)
-                                            : rt_data_open_as(&r->data, &o, known);
+                                            : rt_data_open(&r->data, &o, known);
     rt_progress_clear(&opening.progress);
     if (!status.code && path)
         status = check_meaning(r, path, own);

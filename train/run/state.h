@@ -66,9 +66,6 @@ void rt_run_free(rt_run *r);
 #define rt_run_say(r, ...)  rt_progress_say(&(r)->progress, __VA_ARGS__)
 #define rt_run_note(r, ...) ((r)->arguments->quiet ? (void)0 : rt_run_say(r, __VA_ARGS__))
 
-/* Prints the text of a writer on stdout, and empties the writer. */
-rt_status rt_run_print(rt_writer *w) RT_MUST_CHECK;
-
 /* Opens the data, checks the memory, and creates the trainer. The vocabulary is that of r->found
  * or, without a model, of the data. With `own` (a checkpoint of this run, a trunk, a model in use)
  * labels are those of r->found, and vocabulary and labels must fit the data. The trainer starts

@@ -50,11 +50,6 @@ static rt_status configure(rt_run *r)
     return rt_ok();
 }
 
-static bool on_command_line(const rt_config *c, const char *key)
-{
-    return c->origin[rt_key_find(key)] == RT_FROM_COMMAND_LINE;
-}
-
 /* Checks the options that depend on the data, and applies --special. Labelled data always reads
  * special tokens as tokens, and token ids have no text. */
 static rt_status check_options(rt_run *r)
@@ -64,8 +59,8 @@ static rt_status check_options(rt_run *r)
     rt_status status = a->predict ? rt_predict_arguments_check(a, o) : rt_ok();
     if (status.code)
         return status;
-    if (rt_arguments_evaluate(a) && o->eval_file && on_command_line(r->config, "data.file") &&
-        !on_command_line(r->config, "data.eval_file"))
+    if (rt_arguments_evaluate(a) && o->eval_file && rt_on_command_line(r->config, "data.file") &&
+        !rt_on_command_line(r->config, "data.eval_file"))
         return rt_error(RT_CONFIG,
                         "--%s does not read data.file: the run has data.eval_file = %.600s; give "
                         "data.eval_file=FILE to evaluate on another one",
@@ -134,7 +129,7 @@ static rt_status evaluate(rt_run *r)
     rt_status status = rt_ok();
     if (a->command == RT_COMMAND_EVAL && !a->per_line)
         printf("checkpoint: %s, step %d\n", r->found.path, r->state->step);
-    if (on_command_line(c, "data.file") && rt_data_task_has_objective(c->data.task) &&
+    if (rt_on_command_line(c, "data.file") && rt_data_task_has_objective(c->data.task) &&
         !c->data.eval_file && c->data.eval_fraction > 0)
         rt_run_note(r,
                     "evaluating on the last %g of data.file (data.eval_fraction); set "
@@ -256,7 +251,7 @@ rt_exit rt_run_use(const rt_config *config, rt_found *found, const rt_arguments 
         status = rt_run_open(&r, true);
     if (!status.code)
         status = rt_run_load(&r);
-    if (own.origin[rt_key_find("theta.tolerances")] != RT_FROM_COMMAND_LINE)
+    if (!rt_on_command_line(&own, "theta.tolerances"))
         own.theta.tolerances = false; /* the run has measured them, and an evaluation is quick */
     if (!status.code && (arguments->command != RT_COMMAND_EVAL || arguments->per_line))
         rt_run_note(&r, "checkpoint: %s, step %d", r.found.path, r.state->step);

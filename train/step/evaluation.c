@@ -36,7 +36,7 @@ rt_tensor *rt_batch_logits(rt_transformer *model, rt_graph *g, const rt_labelled
     rt_tensor *hidden = rt_transformer_encode(model, g, &input);
     if (model->options.head == RT_HEAD_SEQUENCE) {
         assert(b->labels == input.B);
-        hidden = rt_transformer_pool(model, g, hidden, input.key_mask);
+        hidden = rt_pool(g, hidden, model->options.pool, input.key_mask);
     } else {
         hidden =
             rt_embedding(g,

@@ -11,6 +11,10 @@
 #include "train/world/world.h"
 
 #include <sys/types.h>
+#include <time.h>
+
+/* Time between two looks at the running processes. */
+static const struct timespec rt_sweep_pause = {.tv_nsec = 30000000};
 
 /* ---- members.c ---- */
 

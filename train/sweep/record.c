@@ -60,11 +60,7 @@ static rt_status print_runs(FILE *to, const rt_sweep_runs *runs, const rt_paired
         rt_paired_report(&w, paired);
     rt_sweep_report_theta(&w, &verdict);
     rt_sweep_report_schedules(&w, runs);
-    char *lines = rt_writer_take(&w);
-    if (lines)
-        fputs(lines, to);
-    rt_free(lines);
-    return lines ? status : rt_out_of_memory("the verdict of a sweep");
+    return rt_writer_print(&w, to);
 }
 
 rt_status rt_sweep_record(FILE *to, const char *folder, const rt_sweep *s,
@@ -100,10 +96,8 @@ static int count_before(const char *folder)
 {
     rt_csv csv;
     int count = 0;
-    if (rt_csv_open(&csv, folder, "runs.csv"))
-        while (rt_csv_row(&csv))
-            count++;
-    rt_csv_close(&csv);
+    for (rt_csv_open(&csv, folder, "runs.csv"); rt_csv_row(&csv);)
+        count++;
     return count;
 }
 

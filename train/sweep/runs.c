@@ -21,8 +21,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WAIT_MS = 30 };
-
 typedef struct sweep_run {
     const rt_sweep *sweep;
     const rt_arguments *arguments;
@@ -312,7 +310,6 @@ static void pass_signal_on(sweep_run *r)
 /* Trains the pending runs `next` ... `end` - 1. */
 static rt_status make_runs(sweep_run *r, int next, int end)
 {
-    const struct timespec moment = {0, WAIT_MS * 1000000L};
     rt_status status = rt_ok();
     do {
         while (next < end && r->running < r->jobs && !must_stop(r) && !status.code) {
@@ -322,7 +319,7 @@ static rt_status make_runs(sweep_run *r, int next, int end)
         }
         pass_signal_on(r);
         show_count(r);
-        nanosleep(&moment, NULL);
+        nanosleep(&rt_sweep_pause, NULL);
         collect(r);
         if (!r->jobs)
             return rt_error(RT_IO, "no process can start a run");

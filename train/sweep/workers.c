@@ -14,7 +14,6 @@ typedef struct report {
     int broken; /* 1: its helper cannot start runs */
 } report;
 
-enum { WAIT_MS = 30 };
 enum { CONTINUE, STOP, END }; /* orders of process 0 to all processes */
 
 rt_status rt_sweep_workers_new(rt_sweep_workers *h, rt_world *world, rt_helper *helper,
@@ -70,7 +69,6 @@ void rt_sweep_workers_assign(rt_sweep_workers *h, int run)
 static bool round_of_all(rt_sweep_workers *h, int what, bool stop, report *reports)
 {
     const int size = rt_world_size(h->world), rank = rt_world_rank(h->world);
-    size_t starts[size + 1];
     h->next[size] = what;
     rt_world_broadcast(h->world, h->next, (size_t)(size + 1) * sizeof *h->next);
     if (h->next[size] == END)
@@ -87,9 +85,7 @@ static bool round_of_all(rt_sweep_workers *h, int what, bool stop, report *repor
         rt_helper_signal(h->helper, SIGTERM);
     if (rt_helper_ended(h->helper, &mine->how))
         mine->ended = h->own;
-    for (int i = 0; i <= size; i++)
-        starts[i] = (size_t)i;
-    rt_world_gather(h->world, reports, starts, sizeof *reports);
+    rt_world_gather(h->world, reports, NULL, sizeof *reports);
     return true;
 }
 
@@ -113,10 +109,9 @@ bool rt_sweep_workers_poll(rt_sweep_workers *h, bool stop,
 
 void rt_sweep_workers_serve(rt_sweep_workers *h, int (*stop)(void))
 {
-    const struct timespec moment = {0, WAIT_MS * 1000000L};
     report reports[rt_world_size(h->world)];
     while (round_of_all(h, CONTINUE, stop(), reports))
-        nanosleep(&moment, NULL); /* waiting in MPI would keep a processor busy */
+        nanosleep(&rt_sweep_pause, NULL); /* waiting in MPI would keep a processor busy */
 }
 
 void rt_sweep_workers_free(rt_sweep_workers *h)

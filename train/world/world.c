@@ -122,13 +122,13 @@ void rt_world_gather(rt_world *w, void *array, const size_t *starts, size_t elem
         return;
     int counts[w->size], offsets[w->size];
     for (int i = 0; i < w->size; i++) {
-        counts[i] = (int)(starts[i + 1] - starts[i]);
-        offsets[i] = (int)(starts[i] - starts[0]);
+        counts[i] = starts ? (int)(starts[i + 1] - starts[i]) : 1;
+        offsets[i] = starts ? (int)(starts[i] - starts[0]) : i;
     }
     MPI_Type_contiguous((int)element, MPI_BYTE, &type);
     MPI_Type_commit(&type);
-    MPI_Allgatherv(MPI_IN_PLACE, 0, type, (char *)array + starts[0] * element, counts, offsets,
-                   type, MPI_COMM_WORLD);
+    MPI_Allgatherv(MPI_IN_PLACE, 0, type, (char *)array + (starts ? starts[0] * element : 0),
+                   counts, offsets, type, MPI_COMM_WORLD);
     MPI_Type_free(&type);
     w->sent += (double)counts[w->rank] * (double)element * (w->size - 1);
 }
@@ -308,14 +308,11 @@ rt_status rt_world_agree(rt_world *world, rt_status mine)
     if (!rt_world_any(world, mine.code != RT_OK))
         return rt_ok();
     rt_status all[size];
-    size_t starts[size + 1];
-    for (int i = 0; i <= size; i++)
-        starts[i] = (size_t)i;
     if (mine.code && rank)
         mine = rt_error(mine.code, "process %d on %s: %s", rank, rt_world_host(world, rank),
                         mine.message);
     all[rank] = mine;
-    rt_world_gather(world, all, starts, sizeof *all);
+    rt_world_gather(world, all, NULL, sizeof *all);
     int first = 0;
     while (!all[first].code)
         first++;

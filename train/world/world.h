@@ -45,8 +45,8 @@ double rt_world_sent(const rt_world *world);
 /* Broadcasts bytes from process 0. */
 void rt_world_broadcast(rt_world *world, void *data, size_t bytes);
 
-/* Gathers an array of which process r has elements starts[r] ... starts[r + 1] - 1; then every
- * process has all of it. There may be at most 2^31 - 1 elements. */
+/* Gathers an array of which process r has elements starts[r] ... starts[r + 1] - 1, or element r if
+ * `starts` is NULL; then every process has all of it. There may be at most 2^31 - 1 elements. */
 void rt_world_gather(rt_world *world, void *array, const size_t *starts, size_t element);
 
 /* Sums integers over all processes. */
