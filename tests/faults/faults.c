@@ -212,12 +212,14 @@ static shim_counts read_counts(void)
 
 long trial_calls(shim_kind kind)
 {
-    return read_counts().calls[kind];
+    const shim_counts counts = read_counts();
+    return counts.calls[kind];
 }
 
 bool trial_failed(void)
 {
-    return read_counts().failed > 0;
+    const shim_counts counts = read_counts();
+    return counts.failed > 0;
 }
 
 /* ---- checks ---- */
