@@ -9,8 +9,8 @@ static void encode_tokens(const rt_vocabulary *v)
     for (int rank = 0; rank < v->ordinary_count; rank++) {
         const int32_t id = v->ordinary[rank];
         int32_t ids[4]; /* a token has up to four bytes */
-        int count;
-        rt_unknown unknown;
+        int count = 0;
+        rt_unknown unknown = {0};
         size_t size;
         const char *token = rt_vocabulary_decode(v, id, &size);
         must(token && !rt_vocabulary_encode(v, token, size, ids, &count, &unknown).code);
