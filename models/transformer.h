@@ -14,16 +14,16 @@
  *     attention    q, k, v = Wx; q, k (optionally v) rotated; softmax(q k^T / sqrt D) v,
  *                  or one of the linear forms
  *     lm head      LN(gelu(dense(x))), then the word embeddings transposed + bias
- *     sequence head  of token 0, the last token or the mean of all tokens: dropout, dense, gelu,
+ *     sequence     of token 0, the last token or the mean of all tokens: dropout, dense, gelu,
  *                  dropout, classifier
- *     token head   dropout, classifier
- *     classifier   option of these two heads. tanh: the sequence head has tanh in place of gelu;
+ *     token        dropout, classifier
+ *     model.classifier   of these two heads. tanh: the sequence head has tanh in place of gelu;
  *                  norm: both heads are dense, gelu, LN, dropout, classifier
- *     token_dropout  the embedding of a mask token becomes 0, and those of the others are
- *                  multiplied by one factor per text (Lin et al. 2023; models/encode.c)
+ *     token_dropout      the embeddings of masks and padding become 0, and the others are
+ *                  multiplied by one factor for each text (Lin et al. 2023; models/encode.c)
  *
- *     decoder      no LN over the embeddings unless embedding_norm is set; an lm or a sequence
- *                  head is one linear map without bias
+ *     decoder      no LN over the embeddings unless embedding_norm is set; an lm head is one
+ *                  linear map without bias, a sequence head dropout and such a map
  *     norm_kind    rms: x / sqrt(mean x^2 + eps) weight replaces every LN
  *     norm_bias    no: every LN is (x - mean) / sqrt(variance + eps) weight
  *     first_norm   no: attention of layer 0 reads x itself                          (pre-LN)
@@ -35,8 +35,8 @@
  *     residual     parallel: x' = x + Wo attention(LN(x)) + W2 gelu(W1 LN'(x))      (pre-LN)
  *     window       a token sees tokens less than this many places away, in the sliding layers
  *                  of layer_types, whose rope has the base local_base
- *     every        N > 1: layers N - 1, 2N - 1, ..., counted from 0, have no positional encoding.
- *                  layers names those that have one instead
+ *     every        N > 1: layers N - 1, 2N - 1, ..., counted from 0, have no positional encoding;
+ *                  the list position.layers, in its place, says it for each layer
  *     xpos         rotated queries and keys times zeta^(m / xpos) and zeta^(-n / xpos), so that
  *                  scores decay with the distance (Sun et al. 2022)
  *
@@ -49,7 +49,7 @@
  *                  ffn.{gate, up, down}: W3, W1, W2
  *     norm         after the last layer (pre-LN)
  *     head         lm: dense, norm, output; sequence: dense, classifier; token: classifier;
- *                  with classifier = norm, dense and norm for both
+ *                  if model.classifier is norm, sequence and token head have dense and norm as well
  *
  * and the parameters of the positional encoding, named in the files of models/encodings/: a
  * learnable theta is "theta", or layers.N.attention.theta (scopes layer and head). With
@@ -123,7 +123,8 @@ typedef struct rt_transformer_input {
     rt_tensor **hidden_states; /* (layers + 1): receives the input of the first layer and the output
                                   of each, the last after the final norm (pre-LN); or NULL */
     real **attentions;         /* (layers): arrays for the probabilities, (B, H, T, T); or NULL */
-    struct rt_usage *usage; /* counts queries and keys of these tokens (models/usage.h); or NULL */
+    struct rt_usage
+        *usage; /* adds up lengths of the queries and keys of each pair (models/usage.h); or NULL */
     struct rt_kv_cache *const
         *caches; /* (B), all different: KV caches to which the new tokens are appended, without
                     padding, in a graph that does not record (see session.h); or NULL */
@@ -210,9 +211,10 @@ int rt_transformer_reach(const rt_transformer_options *options, int layer, int T
 double rt_theta_turns(double theta, int reach);
 
 /* Computes how much of the query and key projections each theta rotates, in the layout of
- * rt_transformer_theta. A pair of features counts the Euclidean length of its two rows of W_q times
- * that of its two rows of W_k, each row multiplied by its weight of qk_norm. A theta gets the sum
- * over its pairs, divided by the sum over all theta of its layer and head. */
+ * rt_transformer_theta. The use of a pair is the Euclidean length of its two rows of W_q, taken as
+ * one vector, times that of its two rows of W_k, each row multiplied by its weight of qk_norm. The
+ * use of a theta is the sum over its pairs; uses are scaled so that each layer and head sums to 1.
+ */
 void rt_transformer_theta_use(const rt_transformer *model, double *use);
 
 /* Computes the share of each pair, (R/2), in one query head and its key head. */

@@ -5,16 +5,18 @@
  * is a new tensor that the graph owns.
  *
  * An op fails the graph and returns NULL if a required input or array is NULL, or if a shape, an
- * option or an index does not fit; the message begins with the name of the op. Not checked are the
- * numbers of a tensor, the factor of rt_scale, `scale` and `slopes` of rt_attention, and `constant`
- * of rt_linear_attention: a NaN gives NaN, except in relu, elu_plus_one and rt_normalize. The
- * length of an array cannot be checked. In a shape, `...` stands for any leading axes. dx is the
- * gradient of x, dy the gradient of the result.
+ * option or an index does not fit; the message begins with the name of the op. An op does not look
+ * at the numbers of tensors, factors, theta and levels; NaN there gives NaN in the result, except
+ * that relu, elu_plus_one and rt_normalize turn it into a number. The length of an array cannot be
+ * checked. In a shape, `...` stands for any leading axes. dx is the gradient of x, dy the gradient
+ * of the result.
  *
  * A graph runs backward once (rt_graph_backward), because backward overwrites memory: activations,
- * norms, rt_glu and rt_linear_activate compute a gradient in place of dy; rt_add, rt_reshape and
- * rt_linear_onto pass dy on. What an op saved, and the numbers of each result that was not released
- * (rt_graph_release, rt_for_products), stay until the graph is cleared.
+ * norms, rt_glu and rt_linear_activate write a gradient over dy; rt_add, rt_reshape and
+ * rt_linear_onto hand the memory of dy to an input without a copy. What an op saved, and the
+ * numbers of each result, stay until the graph is cleared, unless they are released
+ * (rt_graph_release, rt_for_products), or left out by rt_graph_keep and rt_graph_recompute
+ * (core/graph.h).
  */
 
 #include "core/choice.h"
@@ -120,7 +122,7 @@ rt_tensor *rt_linear_onto(rt_graph *g, rt_tensor *residual, rt_tensor *x, rt_ten
 rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias,
                               rt_activation kind);
 
-/* Declares that only matrix products will read x: as x of rt_linear, rt_linear_onto and
+/* Declares that x will be read only as x of rt_linear, rt_linear_onto and
  * rt_linear_activate, or as q, k and v of rt_attention (not q with distance_keys). rt_reshape keeps
  * the declaration.
  *
@@ -204,7 +206,7 @@ typedef enum rt_theta_form { RT_THETA_FORMS(RT_CHOICE_VALUE) } rt_theta_form;
 
 /* Positions of the tokens of B sequences of T tokens. */
 typedef struct rt_positions {
-    int B, T;         /* B >= 1, although it counts only if per_sequence */
+    int B, T;         /* B >= 1; used only if per_sequence */
     const double *at; /* (T), or (B, T) if per_sequence; NULL: offset, offset + 1, ... */
     bool per_sequence;
     double offset;
@@ -215,7 +217,7 @@ typedef struct rt_positions {
 typedef struct rt_rotation {
     int sequences; /* 1, or B if every sequence has its own positions */
     int length;    /* T; a shorter x uses the first positions */
-    int heads;     /* rows of theta: G, a divisor of the heads H of x, whose head h uses row
+    int heads;     /* G, rows of theta. G divides the heads H of x; head h of x uses row
                       h / (H/G), rounded down */
     int pairs;     /* R/2 */
     rt_pairing pairing;
@@ -247,7 +249,8 @@ typedef struct rt_rotation_table {
     rt_account *account; /* NULL; the caller of a dry run sets it after init (core/memory.h) */
 } rt_rotation_table;
 
-/* Creates an empty table with a copy of theta, (pairs). RT_ARGUMENT, RT_MEMORY. The caller frees it
+/* Creates an empty table with a copy of theta, (pairs). RT_ARGUMENT for a NULL or an
+ * invalid option, RT_MEMORY. The caller frees it
  * with rt_rotation_table_free. rt_rotation_reserve extends it to `length` positions, which moves
  * its arrays. */
 rt_status rt_rotation_table_init(rt_rotation_table *table, const double *theta, int pairs,
@@ -326,8 +329,9 @@ typedef struct rt_attention_options {
 rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                         const rt_attention_options *options);
 
-/* Level before the first token: a quarter of the lowest number, so that the difference of two
- * levels does not overflow. */
+/* Level of a head before its first token. The level of a key is the m of e^(x - m), as which
+ * rt_key_exp stores it. A quarter of the lowest number, so that the difference of two levels does
+ * not overflow. */
 #define RT_NO_LEVEL (-RT_REAL_MAX / 4)
 
 /* Recurrent state of causal linear attention: sums over all earlier tokens, of constant size. The
@@ -336,9 +340,10 @@ rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
  * gradient flows through it. */
 typedef struct rt_linear_state {
     real *sum;   /* (B, H, D + 1, E): sums of k v^T; last row: constant times the sum of v */
-    real *below; /* (B, H, D + 1): sums of denominator_k; last: the number of keys. With levels, all
-                    sums and the number weight a key by e^(its level - level) */
-    real *level; /* (B, H): of the last token; RT_NO_LEVEL before the first. NULL without levels */
+    real *below; /* (B, H, D + 1): sums of denominator_k; last: the number of keys. With levels,
+                    both arrays weight a key by e^(level of key - `level`) */
+    real *level; /* (B, H): level of the last token read, RT_NO_LEVEL before the first; NULL without
+                levels */
 } rt_linear_state;
 
 typedef struct rt_linear_attention_options {
@@ -382,11 +387,11 @@ rt_tensor *rt_linear_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tenso
  *             causal, because a factor common to all keys cancels
  *
  * No gradient flows through m: linear attention with these levels does not depend on m if `eps`
- * and `constant` are 0. */
+ * and `constant` are 0; otherwise the gradient lacks that part. */
 rt_tensor *rt_key_exp(rt_graph *g, rt_tensor *x, const uint8_t *key_mask, bool causal,
                       const real *before, const real **level);
 
-/* Names of the ops that models call. tests/ops/test_gradients.c must have a row for each. */
+/* Names of all ops. tests/ops/test_gradients.c must have a row for each. */
 #define RT_OPS(X)                                                                                  \
     X(add)                                                                                         \
     X(multiply)                                                                                    \

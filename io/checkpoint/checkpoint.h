@@ -10,17 +10,22 @@
  *                              eval_loss (if this step was evaluated)
  *   /vocabulary                text: the bytes of vocab.txt or tokenizer.json
  *                              (data/tokenizers/vocabulary.h). Attributes: level, the kind of
- * token; lowercase, if set; for a tokenizer.json the ids pad, cls, mask, sep (-1: none); ends, the
- * ids that end a text, separated by spaces /labels                    labelled data: names of the
- * classes, one per line (data/labels.h) /config                    the configuration, an INI text
+ *                              token; lowercase, if set; for a tokenizer.json the ids pad, cls,
+ *                              mask, sep (-1: none); ends, the ids that end a text, separated by
+ *                              spaces
+ *   /labels                    labelled data: names of the classes, one per line (data/labels.h)
+ *   /config                    the configuration, an INI text
  *   /past_schedules            CSV table of the earlier schedules of a run that was extended with
  *                              another schedule (train/config/config.h)
  *   /joined                    in a run that continues another one (rt_checkpoint_branch):
- * parameters that the other run lacks, one per line: name, space, step at which the parameter
- * joined the training /model/a/b/c               parameter a.b.c. The attributes of /model are the
- * keys of the sections model, position and theta; a key with a list of numbers is a dataset
- * (io/checkpoint/private.h) /theta_start               learned theta: its initial value, in radians
- * per position, in the layout of rt_transformer_theta_shape /optimizer/first_moment/a/b/c, ...
+ *                              parameters that the other run lacks, one per line: name, space,
+ *                              step at which the parameter joined the training
+ *   /model/a/b/c               parameter a.b.c. The attributes of /model are the keys of the
+ *                              sections model, position and theta; a key with a list of numbers
+ *                              is a dataset (io/checkpoint/private.h)
+ *   /theta_start               learned theta: its initial value, in radians per position, in the
+ *                              layout of rt_transformer_theta_shape
+ *   /optimizer/first_moment/a/b/c, ...
  *                              optimizer states under the names of the update rule
  *                              (optim/rules.h), for parameters that have them. Attribute
  *                              schedule_steps
@@ -33,8 +38,8 @@
  * that loads. Errors in the content are RT_CHECKPOINT and begin with the file's name without its
  * folder. A file that cannot be opened or read is RT_CHECKPOINT as well.
  *
- * Functions that read take an image that the caller opened with rt_image_open, whose argument names
- * the process in which HDF5 parses the file.
+ * Functions that read take an image that the caller opened with rt_image_open, whose argument
+ * `parse` says whether HDF5 parses the file in a child process.
  */
 
 #include "core/path.h"
@@ -127,7 +132,7 @@ rt_status rt_checkpoint_save(const char *path, const rt_checkpoint_model *model,
 rt_status rt_checkpoint_load(rt_image *image, const rt_checkpoint_model *model,
                              rt_checkpoint_info *info) RT_MUST_CHECK;
 
-/* Parameters of one side that the other side did not give or take. */
+/* Number of parameters that one of model and file has alone, and the name of the first. */
 typedef struct rt_parameter_difference {
     int count;
     char first[RT_NAME_SIZE];
@@ -137,7 +142,8 @@ typedef struct rt_parameter_difference {
 typedef struct rt_checkpoint_start {
     bool theta;                    /* theta was read */
     rt_parameter_difference fresh; /* parameters of the model that kept their values */
-    rt_parameter_difference left;  /* datasets of the checkpoint that were not used */
+    rt_parameter_difference
+        left; /* parameters of the checkpoint that were not used, except theta */
 } rt_checkpoint_start;
 
 /* Fills the parameters of a model from the checkpoint of another run, without optimizer states, and
@@ -154,23 +160,24 @@ rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *m
 
 /* Origin of theta in a branch. The trunk is the run that is continued. */
 typedef enum rt_branch_theta {
-    RT_BRANCH_FRESH,    /* the model: the trunk has no learned theta, or theta_stays */
-    RT_BRANCH_CARRIED,  /* the trunk, with states and initial value, in the same scope and form */
-    RT_BRANCH_CONVERTED /* the trunk has another scope or form: its theta is in theta_start, from
-                           which the caller sets the theta of the model */
+    RT_BRANCH_FRESH,    /* the model keeps its theta: the trunk learned none, or theta_stays */
+    RT_BRANCH_CARRIED,  /* theta, states and initial value are those of the trunk */
+    RT_BRANCH_CONVERTED /* the trunk has another scope or form: rt_checkpoint_model.theta_start
+                           receives its theta, converted; the caller passes it to
+                           rt_transformer_set_theta */
 } rt_branch_theta;
 
 typedef struct rt_checkpoint_branched {
     rt_branch_theta theta;
     rt_parameter_difference fresh; /* parameters of the model that did not come from the trunk */
-    rt_parameter_difference left;  /* parameters of the trunk that were not used */
+    rt_parameter_difference left;  /* parameters that the trunk has alone */
 } rt_checkpoint_branched;
 
-/* Fills a model that continues the training of another (the trunk) with its own theta or positions,
- * and closes the image. All parameters except theta, head_scale and position tables must exist in
- * the same shapes. Parameters that the trunk lacks keep their values, start with zero states and
- * join at the step of the trunk (rt_parameter.since). With `theta_stays` theta always keeps its
- * values. `info` as for rt_checkpoint_load. */
+/* Fills a model from the checkpoint of the run that it continues, the trunk, and closes the image.
+ * The model may differ from the trunk in theta, in factors of heads (head_scale) and in the bias of
+ * t5. All other parameters must exist in the same shapes. Parameters that the trunk lacks keep
+ * their values, are not given states, and join at the step of the trunk (rt_parameter.since). With
+ * `theta_stays` theta always keeps its values. `info` as for rt_checkpoint_load. */
 rt_status rt_checkpoint_branch(rt_image *image, const rt_checkpoint_model *model, bool theta_stays,
                                rt_checkpoint_branched *branched,
                                rt_checkpoint_info *info) RT_MUST_CHECK;

@@ -263,8 +263,9 @@ TEST(horizon_stays_when_a_run_goes_on)
 /* Every allocation of a load that fails, and of what is written, once. */
 TEST(exhausted_heap_is_a_status)
 {
-    static const char text[] = "[model]\nlayer = 2\ndim = x\n[trian]\n[data]\nfile = a\n";
-    rt_config_source source = {.path = "theta.ini", .text = text};
+    /* texts that no other test has made the program keep */
+    static const char text[] = "[model]\nlayer = 2\ndim = x\n[trian]\n[data]\nfile = exhausted\n";
+    rt_config_source source = {.path = "exhausted.ini", .text = text};
     rt_config config;
     char *errors;
     rt_code code = RT_MEMORY;

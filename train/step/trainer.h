@@ -7,8 +7,9 @@
  * The batch of a step is cut into shards (micro-batches) of whole sequences; the cut depends on the
  * configuration alone. One thread computes a shard from beginning to end, with its own gradients.
  * Threads without a shard help with parts of the ops of others; the cut of an op depends on shapes
- * alone. The gradients of the shards are summed in a fixed binary tree (shares.c), in consecutive
- * parts of the parameter block. Clipping and the update use the same parts.
+ * alone. The parameter block is cut into spans. The gradients of the shards are summed span by
+ * span, in the order of a fixed binary tree (shares.c); clipping and the update go by the same
+ * spans.
  *
  * With several processes (ranks), each rank differentiates some of the shards. It reduces the
  * gradients of its slice of the parameters in the order of the same tree, and updates that slice.
@@ -34,9 +35,9 @@ typedef struct rt_batch_result {
 /* Returns the model input for a batch. It points into the batch. */
 rt_transformer_input rt_batch_input(const rt_labelled_batch *b);
 
-/* Computes the logits of a batch with at least one label: of the labelled tokens, (labels, V) or
- * with classes of tokens (labels, classes), or of each sequence, (B, classes). Returns NULL if the
- * graph has failed. */
+/* Computes the logits of a batch with at least one label: of its labelled tokens, (labels, V), with
+ * a token head (labels, classes); with a sequence head of each sequence, (B, classes). Returns NULL
+ * if the graph has failed. */
 rt_tensor *rt_batch_logits(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b);
 
 /* Computes the logits of all tokens of a text, (count, V), or of one token, (1, V): `position`
@@ -45,9 +46,9 @@ rt_tensor *rt_batch_logits(rt_transformer *model, rt_graph *g, const rt_labelled
 rt_tensor *rt_text_logits(rt_transformer *model, rt_graph *g, const int32_t *ids, int count,
                           const int32_t *position);
 
-/* Computes the sum of the losses of all labels, at least one, divided by `divisor`: the tensor that
- * rt_graph_backward takes. Fills in `result` unless it is NULL, as it must be in a dry graph.
- * Returns NULL if the graph has failed. */
+/* Computes the sum of the losses of all labels over `divisor`, for rt_graph_backward. The batch
+ * must have a label. Fills in `result` unless it is NULL, as it must be in a dry graph. Returns
+ * NULL if the graph has failed. */
 rt_tensor *rt_batch_loss(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b,
                          double divisor, rt_batch_result *result);
 
@@ -61,7 +62,7 @@ typedef struct rt_training_state {
     int64_t sequences;
     rt_transformer *model;
     real *states[RT_MOST_STATES]; /* optimizer states, laid out like the parameters
-                                     (rt_trainer_collect); NULL beyond rule->state_count */
+                                     (rt_trainer_collect); NULL beyond those of the update rule */
 } rt_training_state;
 
 typedef struct rt_step_result {
