@@ -100,7 +100,13 @@ judged() { # judged CELL SIZE
         begun && $2 == size { print $cell; found = 1 }
         END { exit !found }' "$work/registered"
 }
-excluded_share() { judged 3 "$1" | grep -q '^smaller than'; }
+excluded_share() { for size in "$@"; do compute_end "$size" | awk '{ exit $1 >= 3.4 }' || return 1; done; }
+
+# Models of a registered row that get worse when theta is reset.
+registered_needed() { # registered_needed ROW
+    awk -F, -v row="$1" '$1 == row && $3 == "learned" { n++; needed += $14 } END { print needed " of " n }' \
+        "$study/registered/results/runs.csv"
+}
 compute_gain() { judged 5 "$1" | sed 's/ % / % of compute /'; }
 compute_end() { judged 5 "$1" | sed 's/.*[, +]\([0-9.]*\)]$/\1 %/'; }
 
@@ -292,14 +298,18 @@ number $abstract 'learned less fixed, have {}' registered_nats middle 'learned l
 number $abstract 'worth {}, and the same code' compute_gain middle
 number $abstract 'the same code without learning has {}' registered 5 middle 'placebo less fixed'
 number $abstract 'At 0.16 M parameters {} pairs' registered 4 small 'learned less fixed'
-number $abstract 'pairs have {}, which excludes' registered 5 small 'learned less fixed'
-number $abstract 'a gain worth 3.4 % of compute, as LeRoPE reports at 2.5 B' excluded_share small
+number $abstract 'pairs have {}. Both sizes' registered 5 small 'learned less fixed'
+number $abstract 'Both sizes exclude a gain worth 3.4 % of compute, which LeRoPE reports at 2.5 B' excluded_share small middle
+number $abstract 'a third size (4.3 M) were registered and have no result' given
 number $abstract 'lowers it a little at 1.1 M parameters' given
 
 # Dependence.
 number $abstract 'Of {} models of six toy tasks' needed n theta
 number $abstract 'six toy tasks {} get worse' needed sum theta
-number $abstract 'learned θ from scratch {} get worse' needed share $of_text
+number $abstract 'learned θ from scratch {} get worse by the rule' needed share $of_text
+number $abstract 'of the registered ones {} at 0.16 M' registered_needed small
+number $abstract 'at 0.16 M and {} at 1.1 M' registered_needed middle
+number $abstract 'is reproduced at 1.1 M parameters by the registered experiment' given
 
 # Direction.
 number $abstract 'up between 0.1 and 0.35 turns' all_cells up 0.1 0.35 theta-decoder-pairs theta-decoder-base-pairs
@@ -336,6 +346,8 @@ done
 
 # The page.
 number $abstract 'twice the steps lower the loss by {} nats' doubling 1 %.3f
+number $abstract 'a bias of the code beyond {} nats' registered_end middle 'placebo less fixed'
+number $abstract '(p = {} after Holm' holm lerope scratch-wide model fixed
 number $abstract 'fixed θ forgoes at most {} nats at 2 × 64' registered_end small 'learned less fixed'
 number $abstract 'nats at 2 × 64 ({} of compute)' compute_end small
 number $abstract 'and at most {} at 4 × 128' registered_end middle 'learned less fixed'
@@ -365,7 +377,7 @@ number $abstract 'a reset costs at most {} in accuracy' needed fall theta-text t
 number $abstract 'beyond the rule in {}: of the licences' needed sum theta-text theta-decoder theta-decoder-base theta-decoder-nope
 number $abstract 'In the {} models of text of' needed n theta-text theta-decoder theta-decoder-base theta-decoder-nope
 number $abstract 'reset, {} models of the toy tasks' needed share theta
-number $abstract 'toy tasks and {} models of text' needed share $of_text
+number $abstract 'toy tasks and {} earlier models of text' needed share $of_text
 number $abstract 'makes {} turns with base 10000' used_most theta-decoder-pairs turns
 number $abstract 'and {} with base 500000' used_most theta-decoder-base-pairs turns
 number $abstract 'wavelengths of {} and 1.85 sequences' used_most theta-decoder-pairs wavelength
@@ -388,7 +400,9 @@ number README.md '{} are inconclusive' kind 'inconclusive'
 number README.md '{} contradicted in this regime' kind 'contradicted in this regime'
 number README.md '{} not run.' kind 'not run'
 number README.md '{} models of toy tasks' needed share theta
-number README.md '{} models of text get worse' needed share $of_text
+number README.md '{} earlier models of text get worse' needed share $of_text
+number README.md 'of the registered ones {} at the smaller' registered_needed small
+number README.md 'smaller size and {} at the larger' registered_needed middle
 number README.md 'LeRoPE (2026) reports 3.4 % at 2.5 B parameters' given
 number README.md 'with 95 % intervals' given
 number README.md 'At two layers of 64' given
@@ -397,7 +411,7 @@ number README.md 'four layers of 128' given
 # docs/learning-theta.md
 number docs/learning-theta.md 'if their learned θ is reset' given
 number docs/learning-theta.md '{} models of toy tasks' needed share theta
-number docs/learning-theta.md '{} models of text get worse' needed share $of_text
+number docs/learning-theta.md '{} of its earlier models of text get worse' needed share $of_text
 number docs/learning-theta.md 'its sizes (0.05 to 1.1 M parameters)' given
 number docs/learning-theta.md 'a gain of {} is seen at the largest' registered_gain middle 'learned less fixed'
 
