@@ -44,7 +44,13 @@ rt_status rt_level_error(rt_level level, const char *path, unsigned char byte,
 /* ---- vocabularies ---- */
 
 /* Counts an unknown part at an offset. Returns whether it is the first, which needs a name. */
-bool rt_unknown_count(rt_unknown *unknown, size_t at);
+static inline bool rt_unknown_count(rt_unknown *unknown, size_t at)
+{
+    if (unknown->count++)
+        return false;
+    unknown->at = at;
+    return true;
+}
 
 /* Fills `ordinary` from `kinds`. Returns whether there is an ordinary token. */
 bool rt_vocabulary_list_ordinary(rt_vocabulary *v);

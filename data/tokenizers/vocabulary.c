@@ -169,14 +169,6 @@ void rt_unknown_add(rt_unknown *whole, const rt_unknown *part, size_t before)
     whole->count = count;
 }
 
-bool rt_unknown_count(rt_unknown *unknown, size_t at)
-{
-    if (unknown->count++)
-        return false;
-    unknown->at = at;
-    return true;
-}
-
 static rt_status not_utf8(const unsigned char *text, size_t at)
 {
     return rt_error(RT_ARGUMENT, "byte 0x%02x at byte %zu is not UTF-8", text[at], at);
