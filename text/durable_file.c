@@ -49,6 +49,7 @@ static rt_status open_directly(rt_durable_file *file, const char *path)
     snprintf(file->path, sizeof file->path, "%s", path);
     snprintf(file->temporary, sizeof file->temporary, "%s", path);
     file->descriptor = open(path, O_WRONLY | O_CLOEXEC);
+    file->passing = false;
     file->made = file->direct = file->descriptor >= 0;
     return file->made ? rt_ok() : cannot("open", path);
 }
@@ -65,7 +66,7 @@ rt_status rt_durable_open(rt_durable_file *file, const char *path)
 rt_status rt_durable_replace(rt_durable_file *file, const char *path)
 {
     file->descriptor = -1;
-    file->made = file->direct = false;
+    file->made = file->direct = file->passing = false;
     const int length =
         snprintf(file->temporary, sizeof file->temporary, "%s" RT_TEMPORARY_SUFFIX, path);
     if (length < 0 || length >= RT_PATH_SIZE)
@@ -112,7 +113,8 @@ rt_status rt_durable_sync(rt_durable_file *file, rt_status status)
 {
     if (file->descriptor < 0)
         return status;
-    if (!status.code && !file->direct && !synchronise(file->descriptor))
+    const bool lasts = !file->direct && !file->passing;
+    if (!status.code && lasts && !synchronise(file->descriptor))
         status = cannot("synchronise", file->temporary);
     if (close(file->descriptor) && errno != EINTR && !status.code)
         status = cannot("close", file->temporary);
@@ -148,10 +150,10 @@ rt_status rt_durable_close(rt_durable_file *file, rt_status status)
         return status;
     }
     file->made = false;
-    return synchronise_names(file->path);
+    return file->passing ? status : synchronise_names(file->path);
 }
 
-rt_status rt_durable_text(const char *folder, const char *name, const char *text)
+static rt_status write_text(const char *folder, const char *name, const char *text, bool passing)
 {
     rt_durable_file file;
     char path[RT_PATH_SIZE];
@@ -159,14 +161,27 @@ rt_status rt_durable_text(const char *folder, const char *name, const char *text
     if (status.code)
         return status;
     status = rt_durable_replace(&file, path);
+    file.passing = passing;
     if (!status.code)
         status = rt_durable_write(&file, text, strlen(text));
     return rt_durable_close(&file, status);
 }
 
+rt_status rt_durable_text(const char *folder, const char *name, const char *text)
+{
+    return write_text(folder, name, text, false);
+}
+
 rt_status rt_durable_write_and_free(const char *folder, const char *name, char *text)
 {
-    const rt_status status = text ? rt_durable_text(folder, name, text) : rt_out_of_memory(name);
+    const rt_status status = text ? write_text(folder, name, text, false) : rt_out_of_memory(name);
+    rt_free(text);
+    return status;
+}
+
+rt_status rt_passing_write_and_free(const char *folder, const char *name, char *text)
+{
+    const rt_status status = text ? write_text(folder, name, text, true) : rt_out_of_memory(name);
     rt_free(text);
     return status;
 }

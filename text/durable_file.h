@@ -34,6 +34,7 @@ typedef struct rt_durable_file {
     int descriptor; /* -1: not open */
     bool made;      /* the temporary file exists */
     bool direct;    /* a pipe or a device, written in place */
+    bool passing;   /* can be made again: not synchronized */
     char path[RT_PATH_SIZE];
     char temporary[RT_PATH_SIZE];
 } rt_durable_file;
@@ -67,6 +68,10 @@ rt_status rt_durable_text(const char *folder, const char *name, const char *text
 /* Writes and frees a text. RT_MEMORY if it is NULL, as from rt_writer_take when the heap was
  * exhausted. */
 rt_status rt_durable_write_and_free(const char *folder, const char *name, char *text) RT_MUST_CHECK;
+
+/* The same for pages and figures, which can be made again: they are replaced as a whole, but not
+ * synchronized, which takes longer than to make them. */
+rt_status rt_passing_write_and_free(const char *folder, const char *name, char *text) RT_MUST_CHECK;
 
 /* Files that are replaced together. They are written into a staging folder, which replaces the old
  * folder when all are on the disk: after a failure or a kill, all old files or all new files are

@@ -1,7 +1,6 @@
 #include "text/files.h"
 
 #include "core/memory.h"
-#include "text/text_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -56,16 +55,24 @@ rt_status rt_file_read(const char *key, const char *path, unsigned char **bytes_
     if (size > RT_FILES_LIMIT)
         return rt_error(RT_DATA, PATH ": %s %s up to %zu bytes; the file has %zu", path, key,
                         is_option(key) ? "takes files of" : "can be read", RT_FILES_LIMIT, size);
-    *bytes_new = (unsigned char *)rt_read_bytes(path, (long)RT_FILES_LIMIT, count);
-    if (!*bytes_new)
-        return errno == ENOMEM ? rt_out_of_memory(key) : file_error(key, path, errno);
-    if (*count == size)
-        return rt_ok();
-    status = rt_error(RT_DATA, PATH ": %s changed while it was read: %zu bytes of %zu", path, key,
-                      *count, size);
-    rt_free(*bytes_new);
-    *bytes_new = NULL;
-    *count = 0;
+    unsigned char *bytes = rt_alloc(size + 1, 1); /* one more, to detect a file that has grown */
+    if (!bytes)
+        return rt_out_of_memory(key);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t got = file < 0 ? -1 : rt_read_at(file, bytes, size + 1, 0);
+    if (got < 0)
+        status = file_error(key, path, errno);
+    else if ((size_t)got != size)
+        status = rt_error(RT_DATA, PATH ": %s changed while it was read: %zd bytes of %zu", path,
+                          key, got, size);
+    if (file >= 0)
+        close(file);
+    if (status.code) {
+        rt_free(bytes);
+        return status;
+    }
+    *bytes_new = bytes;
+    *count = size;
     return status;
 }
 

@@ -58,16 +58,14 @@ char *rt_read_bytes(const char *path, long most, size_t *count)
     long size = fseek(file, 0, SEEK_END) ? -1 : ftell(file);
     if (size > most)
         errno = EFBIG;
-    else if (size >= 0 && !fseek(file, 0, SEEK_SET) && !(text = rt_alloc((size_t)size + 1, 1)))
-        errno = ENOMEM;
-    if (text)
-        *count = fread(text, 1, (size_t)size, file);
-    if (text && ferror(file)) {
+    else if (size >= 0 && !fseek(file, 0, SEEK_SET))
+        text = rt_alloc((size_t)size + 1, 1);
+    if (text && fread(text, 1, (size_t)size, file) != (size_t)size) {
         rt_free(text);
         text = NULL;
-        *count = 0;
     }
     fclose(file);
+    *count = text ? (size_t)size : 0;
     return text;
 }
 

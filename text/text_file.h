@@ -26,7 +26,7 @@ enum { RT_TEXT_FILE_BYTES = 16 << 20 };
 char *rt_read_text(const char *path);
 
 /* Reads a regular file of at most `most` bytes, with zeros if it has them. Returns a block that the
- * caller frees; NULL, with errno, if it cannot be read. *count receives its size. */
+ * caller frees; NULL if it cannot be read. *count receives its size. */
 char *rt_read_bytes(const char *path, long most, size_t *count);
 
 /* Text of a message about a pointer, which git clone leaves without git-lfs. */

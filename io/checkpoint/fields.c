@@ -377,9 +377,9 @@ rt_vocabulary *rt_checkpoint_get_vocabulary(rt_image *image)
                                             get_choice(image, "lowercase", lowercase)};
     kind.has_known = kind.level == RT_LEVEL_BPE;
     kind.known.unknown = RT_NO_ID;
-    for (int i = 0; i < ROLES && kind.has_known;
-         i++) { /* INT32_MAX is not an id of any vocabulary */
+    for (int i = 0; i < ROLES && kind.has_known; i++) {
         const int64_t id = rt_image_integer(image, path, roles[i]);
+        /* a number out of range becomes INT32_MAX, which is no id of any vocabulary */
         *rt_special_id(&kind.known, i) = id >= RT_NO_ID && id < INT32_MAX ? (int32_t)id : INT32_MAX;
     }
     if (rt_image_has_attribute(image, path, "ends"))

@@ -167,7 +167,8 @@ static void name_after_file(loading *l, const char *path)
     snprintf(stem, sizeof stem, "%s", path);
     for (size_t end = strlen(stem); end && stem[end - 1] == '/'; end--)
         stem[end - 1] = '\0';
-    char *name = stem + (rt_path_name(stem) - stem);
+    char *name = strrchr(stem, '/');
+    name = name ? name + 1 : stem;
     char *dot = strcmp(name, "..") != 0 ? strrchr(name, '.') : name;
     if (dot)
         *dot = '\0';

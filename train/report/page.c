@@ -71,7 +71,7 @@ rt_status rt_page_end(rt_writer *w, const char *folder, const char *file)
     rt_status status = name ? rt_ok() : rt_error(RT_CONFIG, "the path of the report is too long");
     rt_writer_add(w, "</body>\n</html>\n");
     if (!status.code)
-        status = rt_durable_write_and_free(file ? parent : folder, name, rt_writer_take(w));
+        status = rt_passing_write_and_free(file ? parent : folder, name, rt_writer_take(w));
     rt_writer_free(w);
     return status;
 }
