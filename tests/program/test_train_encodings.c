@@ -76,6 +76,16 @@ TEST_ROWS(every_kind_is_evaluated_at_other_lengths_and_resumes, 0, KINDS)
     number_behind(w->out, "eval at length 48: loss ");
 }
 
+TEST(linear_attention_trains_causal_and_not)
+{
+    static const char *const forms[] = {"linear_elu", "linear_softmax", "linear_cosine"};
+    for (int i = 0; i < 6; i++) {
+        run("$TRAIN tiny.ini --quiet --overwrite model.attention=%s model.causal=%s", forms[i % 3],
+            i < 3 ? "no" : "yes");
+        expect_number(number_behind(w->out, "eval: loss "), 0.5, 2.2);
+    }
+}
+
 /* From copy to order the encoder is that of the checkpoint, the head is new. */
 TEST(a_run_starts_from_the_parameters_of_another)
 {

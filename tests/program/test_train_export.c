@@ -70,6 +70,11 @@ TEST(the_rights_of_a_folder_and_a_link_to_it_stay)
     for (int i = 0; i < ROWS(paths); i++)
         expect_printed(lasting("\nname = %s\n", paths[i][2]),
                        "cd %s && $TRAIN --checkpoint %s --print-config", paths[i][0], paths[i][1]);
+    /* what an older model had more goes, and what is not of a model stays */
+    expect_output("export: out\nREADME.md\nbelow\nconfig.json\nmodel.safetensors\n",
+                  "echo x | tee out/tokenizer.json >out/generation_config.json; $TRAIN tiny.ini "
+                  "--export out --overwrite && ls -A out");
+    expect_model("out");
 }
 
 /* Of a program that was killed before it had anything to show; one that fails leaves none. */

@@ -67,6 +67,16 @@ TEST(a_run_may_lie_in_a_folder_of_any_name)
     }
 }
 
+TEST(a_damaged_checkpoint_is_told_of)
+{
+    static const char *const commands[] = {"--eval", "--decay", "--print-config"};
+    run("$TRAIN tiny.ini train.steps=40; echo broken >runs/tiny/checkpoints/step-00000040.h5");
+    for (int i = 0; i < ROWS(commands); i++) {
+        expect_told(0, "step-00000040.h5: ", "$TRAIN --checkpoint runs/tiny %s", commands[i]);
+        expect_text(w->err, "falling back to step-00000020.h5");
+    }
+}
+
 /* 1e-50 is 0 in float: the configuration of the run is none there, its model is. */
 TEST(a_configuration_of_double_does_not_stand_in_the_way_of_float)
 {

@@ -212,12 +212,14 @@ TEST_ROWS(a_run_keeps_its_words_or_pieces, 0, 2)
     run("$TRAIN %s run.name=more train.steps=20 train.init_from=%s", _i ? PIECES AS_LM : WORDS,
         newest);
     expect_same_in("tiny", "more", name);
-    if (_i)
+    for (int check = 0; _i && check < 2; check++) {
         expect_told(2, "o.json is not the vocabulary that the model was trained with",
                     "cp " FIXTURES "/gpt2/tokenizer.json o.json; $TRAIN " PIECES AS_LM
-                    "data.vocab_file=o.json run.name=other train.init_from=%s",
-                    newest);
-    else
+                    "data.vocab_file=o.json run.name=other train.init_from=%s %s",
+                    newest, check ? "--check" : "");
+        ck_assert(!exists("runs/other"));
+    }
+    if (!_i)
         expect_told(0,
                     "words of data.file that are not in the vocabulary and are read as [UNK]: 1, "
                     "the first is 'of' at byte 11\n",

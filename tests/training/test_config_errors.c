@@ -145,6 +145,9 @@ static const char *const bad[][COLUMNS] = {
      "5: data.vocab = 9" NO_EFFECT
      "data.task other than text, classify or tag\n4: data.vocab_file" NO_EFFECT
      "data.task = text, classify or tag and data.level other than byte"},
+    {"[data]\ntask = text\nfile = a\nlowercase = yes\n",
+     "4: data.lowercase = yes" NO_EFFECT
+     "data.task = text, classify or tag and data.level = wordpiece"},
     {"[data]\nvocab = 5\n", "2: data.vocab must be a whole number from 6 to 1000000; got '5'"},
     {"[data]\ndistance = 31\ntask = shift\n",
      "3: data.distance must be from 1 to 30 for shift with data.length 32; got 31"},

@@ -198,7 +198,7 @@ TEST_ROWS(a_tokenizer_of_chinese_words_is_a_warning, 0, 2)
 
 /* ---- the files ---- */
 
-TEST(without_both_files_there_is_no_vocabulary_of_both_the_lines_hold)
+TEST(of_both_files_the_lines_hold)
 {
     put_text("tokenizer_config.json", "{");
     ck_assert_ptr_null(opened_vocabulary("", NULL));
