@@ -102,11 +102,16 @@ static void end_row(const row *r)
     all_good = all_good && !r->lost && !r->crashed;
 }
 
+/* The checkpoint that a trial goes on from; -1: none. */
+static long begun = -1;
+
 /* Checks what must hold of the trial after any fault. */
 static void judge(row *r, bool killed)
 {
     long step;
     const char *wrong = check_checkpoints(&step, killed);
+    if (!wrong && step < begun)
+        wrong = "the checkpoint that was there is gone";
     if (!wrong)
         wrong = check_resume();
     if (wrong)
@@ -173,8 +178,9 @@ static void judge_kill(const faulty *f, const char *fault, int code)
 /* A refusal of memory has no path to name, but a message. */
 static void judge_failure(const faulty *f, const char *fault, int code)
 {
-    (void)fault;
     current->tries++;
+    if (!trial_failed())
+        crash(current, fault);
     if (f->kind != SHIM_MEMORY)
         judge_exit(current, code);
     else if (code > 6 || (code && !*trial_errors()))
@@ -191,12 +197,15 @@ static void every_call(const char *title, const char *const how[3], int first, i
     row r = begin(title);
     const bool memory = first == SHIM_MEMORY, kills = check == judge_kill;
     current = &r;
-    for (int resumed = 0; resumed < (memory ? 2 : several(2, 1)); resumed++)
+    for (int resumed = 0; resumed < (memory ? 2 : several(2, 1)); resumed++) {
+        begun = resumed ? STEPS / 2 : -1;
         for (int kind = first; kind < end; kind++)
             for (int h = 0; h < 3 && how[h]; h++)
                 if (!(kills && (kind == SHIM_READ || (kind != SHIM_WRITE && h == 2))))
                     trial_each(&(const faulty){(shim_kind)kind, how[h], resumed}, trial_train,
                                several(1, memory ? 15 : 3), check);
+    }
+    begun = -1;
     end_row(&r);
 }
 

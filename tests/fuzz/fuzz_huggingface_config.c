@@ -4,6 +4,7 @@
 
 #include "folder_ini.h"
 #include "fuzz.h"
+#include "option_words.h"
 
 #include <unistd.h>
 
@@ -23,59 +24,29 @@ static void forget_folders(void)
     }
 }
 
-/* The smallest model, with theta of its own in config.json. */
-static void make_folder(int n, const rt_transformer_options *o)
-{
-    rt_transformer *model;
-    snprintf(folders[n], sizeof folders[n], "%s/rotor-fuzz-%d-%c", fuzz_folder(), (int)getpid(),
-             "abcd"[n]);
-    const rt_huggingface_export how = {.length = 8, .overwrite = true};
-    must(!rt_transformer_new(&model, o, 1, NULL).code);
-    must(!rt_huggingface_write(folders[n], model, &how).code);
-    rt_transformer_free(model);
-}
-
-/* Once for all inputs. */
+/* Makes the folders of the smallest models, with theta of their own in config.json, once for all
+ * inputs. */
 static void make_folders(void)
 {
-    static const rt_transformer_options smallest = {
-        .vocab = 5,
-        .layers = 1,
-        .dim = 4,
-        .heads = 1,
-        .ffn_dim = 4,
-        .norm_eps = 1e-12,
-        .tie_embeddings = true,
-        .position = {.frequencies = {.base = 10000, .scale = 1}, .fraction = 1},
-        .theta = {.learn = true, .scope = RT_THETA_LAYER}};
-    rt_transformer_options o = smallest;
-    make_folder(0, &o);
-    o.kind = RT_KIND_DECODER;
-    o.norm = RT_NORM_PRE;
-    o.norm_kind = RT_NORM_RMS;
-    o.ffn = RT_FFN_SWIGLU;
-    o.bias = RT_BIAS_NONE;
-    o.causal = true;
-    o.position.pairing = RT_HALF;
-    make_folder(1, &o);
-    o.kind = RT_KIND_ROFORMER;
-    o.norm_kind = RT_NORM_LAYER;
-    o.causal = false;
-    o.bias = RT_BIAS_OUTPUT;
-    o.norm_bias = o.first_norm = RT_WITHOUT;
-    o.ffn = RT_FFN_GEGLU;
-    o.layers = 2;
-    o.window = 3;
-    o.layer_types = (rt_layer_words){2, {RT_LAYER_FULL, RT_LAYER_SLIDING}};
-    o.position.local_base = 100;
-    make_folder(2, &o);
-    o = smallest;
-    o.norm = RT_NORM_PRE;
-    o.norm_eps = 1e-5;
-    o.token_dropout = true;
-    o.embedding_norm = RT_EMBEDDING_NORM_NO;
-    o.position.pairing = RT_HALF;
-    make_folder(3, &o);
+    static const char *const models[FOLDERS] = {
+        "roformer model.layers=1", "decoder model.layers=1 model.tie_embeddings=yes",
+        "modernbert model.layers=2 model.layer_types=full,sliding position.local_base=100",
+        "esm model.layers=1"};
+    const rt_huggingface_export how = {.length = 8, .overwrite = true};
+    for (int n = 0; n < FOLDERS; n++) {
+        char words[256];
+        rt_transformer *model;
+        snprintf(words, sizeof words,
+                 "%s vocab=5 model.dim=4 model.heads=1 model.ffn_dim=4 position.base=10000 "
+                 "theta.learn=yes",
+                 models[n]);
+        const rt_transformer_options o = options_of(words);
+        snprintf(folders[n], sizeof folders[n], "%s/rotor-fuzz-%d-%c", fuzz_folder(), (int)getpid(),
+                 "abcd"[n]);
+        must(!rt_transformer_new(&model, &o, 1, NULL).code);
+        must(!rt_huggingface_write(folders[n], model, &how).code);
+        rt_transformer_free(model);
+    }
     atexit(forget_folders);
 }
 

@@ -30,17 +30,12 @@ TEST_ROWS(what_reads_a_model_refuses_it, 1, 3)
 {
     static const char *const commands[] = {
         "--eval --checkpoint " RUN,
-        "--eval --checkpoint runs/lm",
         CONFIG "--eval",
         CONFIG "--resume",
-        CONFIG "--resume train.steps=6",
         CONFIG "--predict 'abc[MASK]e'",
-        "--predict 'abc[MASK]e' --checkpoint " RUN,
         CONFIG "--export there",
-        "--export there --checkpoint " RUN,
         "--print-config --checkpoint " RUN,
         CONFIG "run.name=new train.init_from=" RUN,
-        CONFIG "run.name=new train.init_from=runs/lm",
         CONFIG "run.name=new train.init_from=" RUN " --check",
     };
     rt_model *model;

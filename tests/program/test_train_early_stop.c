@@ -139,7 +139,9 @@ TEST(a_language_model_ends_with_its_perplexity)
         "data.objective=lm model.causal=yes >out; loss=$(sed -n 's/^eval_loss,//p' "
         "runs/lm/result.csv); bits=$(sed -n 's/^bits_per_byte,//p' runs/lm/result.csv); awk -v "
         "loss=$loss -v bits=$bits 'BEGIN { printf \"perplexity %%.4g, %%.4g bits per byte\\n\", "
-        "exp(loss), bits }' >wanted; grep '^perplexity ' out | cmp - wanted");
+        "exp(loss), bits }' >wanted; grep '^perplexity ' out | cmp - wanted; grep -F \"<p>$(cat "
+        "wanted)\" runs/lm/report.html || { $TRAIN --report runs/lm || test $? = 1; } && grep -qF "
+        "\"<p>$(cat wanted)\" runs/lm/report.html");
     expect_unprinted("perplexity", "$TRAIN tiny.ini --quiet");
 }
 

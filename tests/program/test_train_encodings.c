@@ -26,21 +26,6 @@ TEST(decay_prints_the_curve_of_the_paper)
     expect_number(number_behind(w->out, "50,"), 8.386096, 8.386098);
 }
 
-TEST(xpos_is_trained_evaluated_at_other_lengths_and_resumed)
-{
-    static const char xpos[] =
-        "tiny.ini --quiet theta.learn=no model.causal=yes position.xpos=3 train.eval_lengths=96";
-    run("$TRAIN %s run.name=whole", xpos);
-    run("$TRAIN %s train.steps=30 && $TRAIN %s --resume", xpos, xpos);
-    number_behind(w->out, "eval at length 96: loss ");
-    run("cmp runs/tiny/metrics.csv runs/whole/metrics.csv");
-    run("grep -x 'xpos = 3' runs/tiny/config.ini");
-    expect_told(2,
-                "position.xpos = 3 cannot be exported: a RoFormer of Hugging Face has no decay of "
-                "its scores",
-                "$TRAIN runs/tiny/config.ini --export hf");
-}
-
 TEST(decay_adds_the_theta_of_a_checkpoint)
 {
     double configured, learned;
@@ -74,16 +59,6 @@ TEST_ROWS(every_kind_is_evaluated_at_other_lengths_and_resumes, 0, KINDS)
     run("$TRAIN --eval tiny.ini theta.learn=no position.kind=%s train.eval_lengths=24,48",
         rt_encoding_word(_i));
     number_behind(w->out, "eval at length 48: loss ");
-}
-
-TEST(linear_attention_trains_causal_and_not)
-{
-    static const char *const forms[] = {"linear_elu", "linear_softmax", "linear_cosine"};
-    for (int i = 0; i < 6; i++) {
-        run("$TRAIN tiny.ini --quiet --overwrite model.attention=%s model.causal=%s", forms[i % 3],
-            i < 3 ? "no" : "yes");
-        expect_number(number_behind(w->out, "eval: loss "), 0.5, 2.2);
-    }
 }
 
 /* From copy to order the encoder is that of the checkpoint, the head is new. */

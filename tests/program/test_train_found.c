@@ -131,22 +131,6 @@ TEST(a_checkpoint_knows_its_configuration)
     }
 }
 
-TEST(the_best_is_that_of_the_best_evaluation)
-{
-    run("$TRAIN tiny.ini optimizer.lr=10 optimizer.warmup_steps=60 train.keep=1");
-    run("awk -F, 'NR > 1 && $4 != \"\" { print $4, $1 }' runs/tiny/metrics.csv | sort -g | head "
-        "-1");
-    const int best = atoi(strchr(w->out, ' '));
-    ck_assert_msg(best < 60, "the test needs a run that becomes worse");
-    run("$TRAIN tiny.ini --eval --best");
-    const char *expected = lasting("step-%08d.h5, step %d\n", best, best);
-    expect_text(w->out, expected);
-    expect_printed(expected, "$TRAIN --checkpoint runs/tiny --eval --best");
-    expect_printed("step-00000060.h5, step 60\n", "$TRAIN tiny.ini --eval");
-    run("rm runs/tiny/checkpoints/step-%08d.h5", best);
-    expect_exit(w, 4, "$TRAIN tiny.ini --eval --best");
-}
-
 TEST(a_run_with_patience_is_used_at_its_best_evaluation)
 {
     run("$TRAIN tiny.ini --quiet optimizer.lr=10 optimizer.warmup_steps=60 train.steps=100 "

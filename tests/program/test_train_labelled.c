@@ -38,17 +38,6 @@ TEST_ROWS(labels_are_learned, 0, ROWS(tasks))
     run("$TRAIN64 %s --gradcheck", tasks[_i]);
 }
 
-TEST_ROWS(a_stopped_training_goes_on_to_the_same_bytes, 0, ROWS(tasks))
-{
-    run("$TRAIN %s run.name=a model.dropout=0.1", tasks[_i]);
-    run("$TRAIN %s run.name=b model.dropout=0.1 train.steps=20 optimizer.schedule_steps=60 "
-        "run.threads=1",
-        tasks[_i]);
-    run("$TRAIN %s run.name=b model.dropout=0.1 optimizer.schedule_steps=60 --resume", tasks[_i]);
-    expect_same_in("a", "b", "metrics.csv");
-    expect_same_model("a", "b", 60);
-}
-
 TEST(a_model_keeps_its_labels)
 {
     run("$TRAIN " CLASSIFY);

@@ -8,11 +8,6 @@ static void enter_with_files(void)
     setenv("LLAMA", TEST_SOURCES "/fixtures/llama", 1);
     run("seq 3000 | awk '{ print 4 + ($1 * 7 + $1 %% 5) %% 37 }' >ids.txt; h5import ids.txt -d "
         "3000 -p /ids -t TEXTIN -s 32 -o ids.h5");
-    run("printf '[data]\\ntask = tokens\\nfile = ids.h5:/ids\\nvocab = 41\\nlength = "
-        "16\\nobjective = lm\\n[model]\\nkind = decoder\\ndim = 24\\nheads = 4\\nkv_heads = "
-        "2\\nffn_dim = 50\\n[optimizer]\\nlr = 0.002\\nschedule_steps = 20\\n[train]\\nsteps = "
-        "20\\nbatch_size = 8\\neval_every = 20\\ncheckpoint_every = 10\\ninit_from = "
-        "'$LLAMA'/llama/hf\\n' >d.ini");
 }
 
 #define IDS "data.file=ids.h5:/ids data.length=16 "
@@ -50,39 +45,13 @@ TEST(a_tokenizer_that_is_not_known_leaves_the_ids)
                 "data.level=byte data.length=16");
 }
 
-TEST(the_configuration_of_a_folder_is_shown)
+/* One that no training here has the memory for. */
+TEST(the_length_of_a_folder_may_be_any)
 {
-    expect_printed("\nkind = decoder\n",
-                   "$TRAIN --checkpoint $LLAMA/mistral_window/hf --print-config");
-    expect_text(w->out, "\nkv_heads = 2\n", "\nwindow = 5\n", "\nnorm_eps = 1e-05\n",
-                "\npairing = half\n", "\nobjective = lm\n");
-    expect_printed("\nscaling = yarn\n", "$TRAIN --checkpoint $LLAMA/llama_yarn/hf --print-config");
-    expect_text(w->out, "\nscale = 4\n", "\noriginal_len = 16\n");
-    /* the length of a folder can be one that no training here has the memory for */
     run("cp -r $LLAMA/llama/hf m; chmod -R u+w m; sed -i 's/\"max_position_embeddings\": "
         "64/\"max_position_embeddings\": 1000000/' m/config.json; $TRAIN --checkpoint m --export "
         "out");
     run("grep -q '\"max_position_embeddings\": 1000000' out/config.json");
-}
-
-TEST(training_goes_on_from_a_folder)
-{
-    expect_told(0, "starting from ", "$TRAIN d.ini run.name=a");
-    expect_no_text(w->err, "warning", "newly initialized");
-    run("$TRAIN d.ini run.name=b train.steps=10 && $TRAIN d.ini run.name=b --resume");
-    expect_same_files("runs/a/metrics.csv", "runs/b/metrics.csv");
-    expect_told(0, ", theta included\n", "$TRAIN d.ini run.name=c train.steps=1 theta.learn=yes");
-}
-
-TEST_ROWS(what_is_written_evaluates_as_the_run_does, 0, 3)
-{
-    static const char *const runs[] = {
-        "train.init_from= model.window=6 model.tie_embeddings=yes position.pairing=interleaved",
-        "theta.learn=yes theta.scope=layer",
-        "train.init_from= model.bias=all position.scaling=yarn position.scale=2",
-    };
-    run("$TRAIN d.ini %s", runs[_i]);
-    expect_export_of("d", "ids.h5:/ids", "config.json");
 }
 
 /* A decoder of abcdefghijklmnop whose folder calls a letter the end of a text. */

@@ -14,7 +14,7 @@ static bool with_reports = true;
 SUITE(PROGRAM_OPTIONS)
 
 /* Stops where all is due, where only a row is logged, and where nothing is; threads change. */
-TEST_ROWS(the_straight_run_is_reached_in_two_and_in_three_parts, 0, 12)
+TEST_ROWS(the_straight_run_is_reached_in_two_and_in_three_parts, 0, 13)
 {
 #define SHARDS                                                                                     \
     "train.shards=4 model.dropout=0.1 model.attention_dropout=0.2 theta.scope=head data.task="
@@ -28,6 +28,8 @@ TEST_ROWS(the_straight_run_is_reached_in_two_and_in_three_parts, 0, 12)
         {SHARDS "sort", 41, 59},
         {SHARDS "copy", 1, 2},
         {SHARDS "reverse", 19, 21},
+        /* read several times over: both stops are inside an epoch */
+        {SHARDS "text data.vocab=32 data.file=text.txt", 23, 46},
         {"optimizer.kind=sgd optimizer.lr=0.1", 29, 0},
         {"optimizer.kind=lion optimizer.lr=3e-4", 29, 0},
         {"optimizer.kind=muon optimizer.matrix_lr=0.02", 29, 0},
@@ -39,27 +41,12 @@ TEST_ROWS(the_straight_run_is_reached_in_two_and_in_three_parts, 0, 12)
     };
     static const char part[] = "$TRAIN tiny.ini --quiet run.name=parts";
     const char *options = rows[_i].options;
+    run("for i in $(seq 25); do echo 'around and around it goes'; done >text.txt");
     run("$TRAIN tiny.ini --quiet run.name=straight %s", options);
     run("%s %s --threads 1 train.steps=%d", part, options, rows[_i].first);
     if (rows[_i].second)
         run("%s %s --threads 3 train.steps=%d --resume", part, options, rows[_i].second);
     run("%s %s --threads 2 --resume", part, options);
-    expect_same_training("straight", "parts", 60);
-}
-
-/* Of a text that is read several times over, so that most stops are inside an epoch. */
-NIGHTLY_TEST(twenty_stops_leave_no_trace)
-{
-    static const int stops[] = {1,  2,  3,  5,  8,  9,  13, 17, 20, 21,
-                                24, 30, 31, 37, 40, 41, 46, 52, 58, 59};
-    const char *options = "--quiet train.shards=4 model.dropout=0.1 data.task=text data.vocab=32 "
-                          "data.file=text.txt data.length=12";
-    run("for i in $(seq 25); do echo 'around and around it goes'; done >text.txt");
-    run("$TRAIN tiny.ini run.name=straight %s", options);
-    for (int i = 0; i < ROWS(stops); i++)
-        run("$TRAIN tiny.ini run.name=parts %s --threads %zu train.steps=%d%s", options, 1 + i % 4,
-            stops[i], i ? " --resume" : "");
-    run("$TRAIN tiny.ini run.name=parts %s --threads 3 --resume", options);
     expect_same_training("straight", "parts", 60);
 }
 

@@ -65,17 +65,6 @@ TEST(what_is_finished_is_not_done_again)
     run(SWEEP "model.dim=8 --quiet --overwrite");
 }
 
-TEST(an_interrupted_sweep_goes_on)
-{
-    expect_exit(w, 75,
-                TINY "theta.learn=no train.steps=100000 train.eval_every=100000 "
-                     "train.checkpoint_every=100000 run.log_every=10 sweep.run.seed=1,2,3 & "
-                     "PID=$!; until grep -q '^20,' runs/tiny/seed=1/metrics.csv 2>.grep; do kill "
-                     "-0 $PID || exit 99; sleep 0.01; done; kill -TERM $PID; wait $PID");
-    run("ls runs/tiny/seed=1/checkpoints/*.h5");
-    expect_exit(w, 1, "test -e runs/tiny/seed=3");
-}
-
 /* As after Ctrl-C: the report of the part that is done must not be in the way. */
 NIGHTLY_TEST(an_interrupted_sweep_ends_as_one_that_was_not)
 {

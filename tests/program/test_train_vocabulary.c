@@ -82,20 +82,6 @@ static void make_vocabulary(void)
     "sub/text.ini --quiet model.dim=16 model.heads=2 data.length=12 train.batch_size=8 "           \
     "optimizer.schedule_steps=20 train.eval_every=10 "
 
-TEST(a_run_goes_on_with_the_vocabulary_of_its_checkpoint)
-{
-    NEEDS_PROGRAM("gnuplot");
-    make_vocabulary();
-    run("$TRAIN " WITH_FILE "&& cmp sub/v.txt runs/text/vocab.txt");
-    expect_told(2, "data.vocab_file: the run has ",
-                "$TRAIN " WITH_FILE "--resume data.vocab_file=runs/text/vocab.txt");
-    run("$TRAIN " WITH_FILE
-        "run.name=parts train.steps=7 && cp sub/v.txt v.txt && rm sub/v.txt runs/parts/vocab.txt");
-    expect_untold("warning", "$TRAIN " WITH_FILE "run.name=parts --resume");
-    expect_same_in("text", "parts", "metrics.csv vocab.txt");
-    run("$TRAIN " WITH_FILE "--eval && $TRAIN --report runs/text");
-}
-
 TEST(a_vocabulary_that_was_edited_is_told_to_a_run_that_goes_on)
 {
     static const char *const edits[] = {"", "sed -i 's/^z$/q/' sub/v.txt; ",
@@ -204,6 +190,9 @@ TEST_ROWS(a_run_keeps_its_words_or_pieces, 0, 2)
     else
         make_words();
     run("$TRAIN %s train.steps=60", keys);
+    expect_told(2, "data.vocab_file: the run has ",
+                "$TRAIN %s --resume data.vocab_file=runs/tiny/%s",
+                _i ? PIECES AS_LM : WORDS "data.lowercase=yes ", name);
     run("$TRAIN %s run.name=parts train.steps=20", keys);
     run("rm %s runs/parts/%s", rows[_i].source, name);
     run("$TRAIN %s run.name=parts --resume", keys);

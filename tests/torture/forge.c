@@ -4,14 +4,12 @@
 
 #define _XOPEN_SOURCE 700
 
+#include "sealing.h"
 #include "torture/torture.h"
-
-#include "io/checkpoint/checksummed.h"
 
 #include <ftw.h>
 #include <hdf5.h>
 #include <math.h>
-#include <xxhash.h>
 
 typedef struct forgery {
     const char *name;       /* of the template */
@@ -48,48 +46,32 @@ bool make_templates(trial *t)
 
 /* ---- bytes ---- */
 
-static void put_number(char *at, uint64_t number)
+/* Flips some bits, or overwrites bytes, or cuts, at random. Returns the size that is left. */
+static size_t damaged(trial *t, char *bytes, size_t size)
 {
-    for (int i = 0; i < 8; i++)
-        at[i] = (char)(number >> 8 * i);
-}
-
-/* Makes length and checksum those of the bytes; see io/checkpoint/checksummed.h. */
-static void seal(char *bytes, size_t size)
-{
-    if (size < RT_CHECKSUM_BLOCK_SIZE)
-        return;
-    put_number(bytes + 16, size);
-    put_number(bytes + 24,
-               XXH3_64bits(bytes + RT_CHECKSUM_BLOCK_SIZE, size - RT_CHECKSUM_BLOCK_SIZE));
-}
-
-/* Flips some bits, or overwrites bytes, or cuts, at random from a place on. */
-static void damage_bytes(trial *t, char *bytes, size_t *size, size_t from)
-{
-    if (*size <= from)
-        return;
     const int kind = draw(t, 4), count = 1 + draw(t, 12);
-    if (kind == 0)
-        *size = from + (size_t)draw(t, (int)(*size - from));
-    for (int i = 0; i < count && kind && *size > from; i++) {
-        char *at = bytes + from + draw(t, (int)(*size - from));
+    if (kind == 0 || !size)
+        return size ? (size_t)draw(t, (int)size) : 0;
+    for (int i = 0; i < count; i++) {
+        char *at = bytes + draw(t, (int)size);
         *at = (char)(kind == 1 ? *at ^ 1 << draw(t, 8) : kind == 2 ? draw(t, 256) : 0xff);
     }
+    return size;
 }
 
-/* Changes a file, behind its seal if it is sealed, whose checksum is then corrected. */
-static void change(trial *t, const char *path, bool sealed, bool damaged)
+/* Writes a checkpoint again, damaged or not, with a right seal or with the one that it had. */
+static void write_again(trial *t, const char *path, bool sealed, bool harmed)
 {
     size_t size = 0;
     char *bytes = read_text(path, &size);
-    if (!bytes)
-        return;
-    if (damaged)
-        damage_bytes(t, bytes, &size, sealed ? RT_CHECKSUM_BLOCK_SIZE : 0);
-    if (sealed)
-        seal(bytes, size);
-    write_text(path, bytes, size);
+    const size_t block = sealed ? RT_CHECKSUM_BLOCK_SIZE : 0;
+    if (bytes && size > block) {
+        size = harmed ? damaged(t, bytes + block, size - block) : size - block;
+        if (!sealed)
+            write_text(path, bytes, size);
+        else if (write_sealed(path, bytes + block, size).code)
+            exit(TORTURE_STUCK);
+    }
     free(bytes);
 }
 
@@ -171,11 +153,16 @@ static herr_t note_set(hid_t file, const char *name, const H5O_info_t *info, voi
     return 0;
 }
 
-static void put_set(hid_t file, const char *name, hid_t type, int ndim, const hsize_t *shape)
+/* Puts a data set in the place of the one that is there; NULL: it is never written. */
+static void put_set(hid_t file, const char *name, hid_t type, int ndim, const hsize_t *shape,
+                    const void *value)
 {
-    const hid_t space = H5Screate_simple(ndim, shape, NULL);
+    const hid_t space = ndim ? H5Screate_simple(ndim, shape, NULL) : H5Screate(H5S_SCALAR);
     H5Ldelete(file, name, H5P_DEFAULT);
-    H5Dclose(H5Dcreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    const hid_t set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    if (value)
+        H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, value);
+    H5Dclose(set);
     H5Sclose(space);
 }
 
@@ -203,70 +190,32 @@ static void put_config(trial *t, hid_t file)
                                         "[run]\nname = <torture>\n[model]\n",
                                         "[data]\ntask = text\nfile = /etc/passwd\n"};
     const char *text = draw_of(t, texts);
-    const hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
+    const hid_t type = H5Tcopy(H5T_C_S1);
     H5Tset_size(type, strlen(text) + 1);
-    H5Ldelete(file, "/config", H5P_DEFAULT);
-    const hid_t set =
-        H5Dcreate2(file, "/config", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text);
-    H5Dclose(set);
-    H5Sclose(space);
+    put_set(file, "/config", type, 0, NULL, text);
     H5Tclose(type);
 }
 
-/* Groups in groups. */
-static void nest(hid_t file, int depth)
-{
-    hid_t group = H5Gcreate2(file, "/model/nested", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    for (int i = 0; i < depth && group >= 0; i++) {
-        const hid_t below = H5Gcreate2(group, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-        H5Gclose(group);
-        group = below;
-    }
-    H5Gclose(group);
-}
-
+/* What is no tree of groups is in tests/training/test_checkpoint_forged.c. */
 static void forge_set(trial *t, hid_t file)
 {
     static const hsize_t shapes[][4] = {{3, 1, 1, 1}, {1, 1, 1, 1}, {0, 3, 1, 1}, {8, 8, 8, 8}};
+    const hid_t types[] = {H5T_IEEE_F64LE, H5T_STD_I8LE, H5T_C_S1};
     static sets s;
     s.count = 0;
     H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, note_set, &s, H5O_INFO_BASIC);
     if (!s.count)
         return;
     const char *name = s.names[draw(t, s.count)];
-    switch (draw(t, 10)) {
-    case 0:
+    const int kind = draw(t, 8);
+    if (kind == 0)
         H5Ldelete(file, name, H5P_DEFAULT);
-        break;
-    case 1:
-        put_set(file, name, H5T_IEEE_F64LE, 1 + draw(t, 4), draw_of(t, shapes));
-        break;
-    case 2:
-        put_set(file, name, draw(t, 2) ? H5T_STD_I8LE : H5T_C_S1, 1 + draw(t, 2),
-                draw_of(t, shapes));
-        break;
-    case 3:
-        H5Ldelete(file, name, H5P_DEFAULT);
-        H5Lcreate_soft(name, file, name, H5P_DEFAULT, H5P_DEFAULT);
-        break;
-    case 4:
-        H5Ldelete(file, name, H5P_DEFAULT);
-        H5Lcreate_external("/etc/passwd", "/x", file, name, H5P_DEFAULT, H5P_DEFAULT);
-        break;
-    case 5:
-        H5Lmove(file, name, file, draw(t, 2) ? "/model/a.b" : "/model/..", H5P_DEFAULT,
-                H5P_DEFAULT);
-        break;
-    case 6:
+    else if (kind < 3)
+        put_set(file, name, draw_of(t, types), 1 + draw(t, 4), draw_of(t, shapes), NULL);
+    else if (kind == 3)
         put_config(t, file);
-        break;
-    case 7:
-        nest(file, draw(t, 4) ? draw(t, 40) : 3000);
-        break;
-    default:
+    else
         put_number_into(t, file, name);
-    }
 }
 
 static void forge_hdf5(trial *t, forgery *f)
@@ -280,27 +229,22 @@ static void forge_hdf5(trial *t, forgery *f)
             forge_set(t, file);
     }
     H5Fclose(file);
-    change(t, f->checkpoint, true, false);
+    write_again(t, f->checkpoint, true, false);
 }
 
 /* Damages, replaces or renames the newest checkpoint, with a right seal or not. */
 static void forge_checkpoint(trial *t, forgery *f)
 {
-    const char *other;
-    switch (draw(t, 8)) {
-    case 0:
-        change(t, f->checkpoint, false, true);
-        break;
-    case 1:
-        change(t, f->checkpoint, true, true);
-        f->hostile_hdf5 = true;
-        break;
-    case 2:
-        other = path_in(t, "runs/%s/checkpoints/step-%08d.h5", f->name, 7 + draw(t, 1000));
+    const int kind = draw(t, 8);
+    if (kind < 2) {
+        f->hostile_hdf5 = kind;
+        write_again(t, f->checkpoint, kind, true);
+    } else if (kind == 2) {
+        const char *other =
+            path_in(t, "runs/%s/checkpoints/step-%08d.h5", f->name, 7 + draw(t, 1000));
         if (!rename(f->checkpoint, other))
             f->checkpoint = other;
-        break;
-    default:
+    } else {
         forge_hdf5(t, f);
     }
 }
@@ -331,82 +275,41 @@ static const char *const odd[] = {"%s%s%n", "nan",      "-inf",
 
 static const char *draw_payload(trial *t)
 {
+    static char huge[100000];
     const int kind = draw(t, 4);
+    memset(huge, kind ? '7' : 'x', sizeof huge - 1);
+    if (chance(t, 8))
+        return huge;
     return kind > 1 ? draw_of(t, payloads) : kind ? draw_of(t, markup) : draw_of(t, odd);
 }
 
-/* The bytes with what was drawn put in place of `length` of them. */
-static char *replaced(const char *bytes, size_t *size, size_t at, size_t length, const char *with,
-                      size_t with_size)
+/* Returns the table with a payload in a cell, or in a column of all rows, so groups stay whole. */
+static char *with_payload(trial *t, const char *bytes, size_t *size)
 {
-    char *result = malloc(*size + with_size + 1);
-    if (!result)
-        abort();
-    memcpy(result, bytes, at);
-    memcpy(result + at, with, with_size);
-    memcpy(result + at + with_size, bytes + at + length, *size - at - length);
-    *size += with_size - length;
-    result[*size] = '\0';
-    return result;
-}
-
-/* A cell, somewhere: from a comma or the start of a line to the next. */
-static char *forge_cell(trial *t, char *bytes, size_t *size)
-{
-    static char huge[100000];
     const char *with = draw_payload(t);
-    size_t at = (size_t)draw(t, (int)*size + 1), end, with_size = strlen(with);
-    while (at > 0 && bytes[at - 1] != ',' && bytes[at - 1] != '\n')
-        at--;
-    for (end = at; end < *size && bytes[end] != ',' && bytes[end] != '\n';)
-        end++;
-    if (chance(t, 8)) {
-        memset(huge, chance(t, 50) ? '7' : 'x', sizeof huge);
-        with = huge;
-        with_size = sizeof huge;
-    } else if (chance(t, 5)) {
-        with = "\0\0\0";
-        with_size = 3;
-    }
-    char *result = replaced(bytes, size, at, end - at, with, with_size);
-    free(bytes);
-    return result;
-}
-
-typedef enum edit { PAYLOAD, NO_COLUMN, NO_LINE } edit;
-
-/* Puts a payload in a column of all rows, so groups stay whole; or drops a column or a line. */
-static char *edit_table(trial *t, edit kind, char *bytes, size_t *size)
-{
-    const char *with = kind == PAYLOAD ? draw_payload(t) : "";
-    const int which = draw(t, kind == NO_COLUMN ? 5 : 4);
-    const size_t with_size = strlen(with);
-    char *result = malloc(*size * (with_size + 1) + 1);
-    size_t length = 0;
+    const int column = draw(t, 5), row = draw(t, 8) - 3; /* 0: the heading; below: all rows */
     int at = 0, line = 0;
-    if (!result)
+    char *result = NULL;
+    size_t length = 0;
+    FILE *to = open_memstream(&result, &length);
+    if (!to)
         abort();
     for (size_t i = 0; i < *size; i++) {
-        const bool starts = i == 0 || bytes[i - 1] == ',' || bytes[i - 1] == '\n';
-        const bool ends = bytes[i] == '\n' || (bytes[i] == ',' && kind == PAYLOAD);
-        const bool chosen =
-            kind == NO_LINE ? line == which : at == which && (line || kind == NO_COLUMN);
-        if (starts && chosen) {
-            memcpy(result + length, with, with_size);
-            length += with_size;
-        }
-        if (!chosen || (ends && kind != NO_LINE))
-            result[length++] = bytes[i];
+        const bool chosen = at == column && (row < 0 ? line > 0 : line == row);
+        const bool ends = bytes[i] == '\n' || bytes[i] == ',';
+        if (chosen && (i == 0 || bytes[i - 1] == ',' || bytes[i - 1] == '\n'))
+            fputs(with, to);
+        if (!chosen || ends)
+            fputc(bytes[i], to);
         at = bytes[i] == '\n' ? 0 : at + (bytes[i] == ',');
         line += bytes[i] == '\n';
     }
-    result[length] = '\0';
+    fclose(to);
     *size = length;
-    free(bytes);
     return result;
 }
 
-/* Changes cells, columns, lines or bytes of one of the tables. */
+/* Changes cells, columns or bytes of one of the tables. */
 static void forge_table(trial *t, const forgery *f)
 {
     static const char *const of_run[] = {"metrics.csv",     "theta.csv",  "theta.csv",
@@ -420,19 +323,14 @@ static void forge_table(trial *t, const forgery *f)
         path_in(t, "runs/%s/%s", f->name,
                 !strcmp(f->name, "sweep") ? draw_of(t, of_sweep) : draw_of(t, of_run));
     char *bytes = read_text(path, &size);
-    const int count = 1 + draw(t, 4);
-    for (int i = 0; i < count && bytes; i++) {
-        if (chance(t, 40))
-            bytes = forge_cell(t, bytes, &size);
-        else if (chance(t, 60))
-            bytes = edit_table(t, PAYLOAD, bytes, &size);
-        else if (chance(t, 40))
-            bytes = edit_table(t, chance(t, 50) ? NO_COLUMN : NO_LINE, bytes, &size);
-        else if (chance(t, 30))
-            size = (size_t)draw(t, (int)size + 1);
-        else
-            damage_bytes(t, bytes, &size, 0);
-    }
+    for (int i = draw(t, 4); i >= 0 && bytes; i--)
+        if (chance(t, 75)) {
+            char *before = bytes;
+            bytes = with_payload(t, before, &size);
+            free(before);
+        } else {
+            size = damaged(t, bytes, size);
+        }
     if (bytes)
         write_text(path, bytes, size);
     free(bytes);

@@ -4,10 +4,8 @@
 
 #include "torture/torture.h"
 
-#include "data/token_format.h"
 #include "train/config/keys.h"
 
-#include <hdf5.h>
 #include <math.h>
 
 /* Multiplications and additions of a whole run: a second or two under sanitizers. */
@@ -70,7 +68,7 @@ static double draw_number(trial *t, const rt_range *range, bool tame)
 
 static void draw_text(trial *t, const rt_key *key, bool tame, char value[RT_FILE_LIST_SIZE])
 {
-    static const char *const samples[] = {"text.txt",   "utf8.txt",   "tokens.h5:/ids",
+    static const char *const samples[] = {"text.txt",   "utf8.txt",   "tokens.h5:/train",
                                           "tokens.bin", "tokens.npy", "header.bin",
                                           "table.tsv",  "tags.tsv"};
     static const char *const weights[] = {"*1", "*3", "*0.5", "*0", "*-1", "*1e99"};
@@ -308,71 +306,27 @@ void draw_another(trial *t, drawn_config *d, const char *path, const char *start
 
 /* ---- the files that configurations name ---- */
 
-static void write_tokens(const char *path)
-{
-    enum { COUNT = 300 };
-    int ids[COUNT];
-    const hsize_t count = COUNT;
-    for (int i = 0; i < COUNT; i++)
-        ids[i] = RT_FIRST_SYMBOL + i * i % 2;
-    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    const hid_t space = H5Screate_simple(1, &count, NULL);
-    const hid_t set =
-        H5Dcreate2(file, "ids", H5T_STD_I32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    H5Dwrite(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, ids);
-    H5Dclose(set);
-    H5Sclose(space);
-    H5Fclose(file);
-}
-
-/* Writes the same ids in the formats of other programs. */
-static void write_plain_tokens(const trial *t)
-{
-    static const uint32_t header[256] = {20240520, 1, 300};
-    char bytes[RT_NPY_HEADER + sizeof header + 600];
-    uint16_t ids[300];
-    for (int i = 0; i < 300; i++)
-        ids[i] = (uint16_t)(RT_FIRST_SYMBOL + i * i % 2);
-    write_text(path_in(t, "samples/tokens.bin"), (const char *)ids, sizeof ids);
-    memcpy(bytes, header, sizeof header);
-    memcpy(bytes + sizeof header, ids, sizeof ids);
-    write_text(path_in(t, "samples/header.bin"), bytes, sizeof header + sizeof ids);
-    rt_npy_header_of_ids((unsigned char *)bytes, sizeof *ids, 300);
-    memcpy(bytes + RT_NPY_HEADER, ids, sizeof ids);
-    write_text(path_in(t, "samples/tokens.npy"), bytes, RT_NPY_HEADER + sizeof ids);
-}
-
-/* A table for classify, and tokens for tag. */
-static void make_labelled(const trial *t)
-{
-    char table[1200] = "text\tlabel\n", tags[1200] = "";
-    size_t length = strlen(table), used = 0;
-    for (int i = 0; i < 40; i++) {
-        length += (size_t)snprintf(table + length, sizeof table - length, "%.*s\t%s\n", 1 + i % 9,
-                                   "a \"fox\",", i % 3 ? "yes" : "no");
-        used += (size_t)snprintf(tags + used, sizeof tags - used, "fox%d\t%s\n%s", i,
-                                 i % 3 ? "O" : "B", i % 5 ? "" : "\n");
-    }
-    write_text(path_in(t, "samples/table.tsv"), table, length);
-    write_text(path_in(t, "samples/tags.tsv"), tags, used);
-}
+/* 300 ids also behind the header of other programs (20240520, 1, 300 and zeros up to 1 kB); a table
+ * for classify, and tokens for tag. */
+static const char samples[] =
+    "for i in $(seq 20); do echo \"line $i: the quick brown fox jumps over $((i % 7)) lazy "
+    "dogs.\"; "
+    "done >text.txt; sed 's/o/\xc3\xb6/g' text.txt >utf8.txt; for i in $(seq 150); do printf "
+    "'\\4\\0\\5\\0'; done >tokens.bin; { printf '\\210\\330\\64\\1\\1\\0\\0\\0\\54\\1\\0\\0'; head "
+    "-c 1012 /dev/zero; cat tokens.bin; } >header.bin; awk 'BEGIN { print \"text\\tlabel\"; for (; "
+    "i < "
+    "40; i++) print substr(\"a \\\"fox\\\",\", 1, 1 + i % 9) \"\\t\" (i % 3 ? \"yes\" : \"no\") }' "
+    ">table.tsv; awk 'BEGIN { for (; i < 40; i++) print \"fox\" i \"\\t\" (i % 3 ? \"O\" : \"B\") "
+    "(i % "
+    "5 ? \"\" : \"\\n\") }' >tags.tsv; printf '[data]\\ntask = tokens\\nfile = tokens.bin\\nlength "
+    "= "
+    "8\\n' >ids.ini";
 
 void make_samples(trial *t)
 {
-    char text[1200];
-    size_t length = 0;
     make_folder(t, "samples");
-    while (length < sizeof text - 100)
-        length += (size_t)snprintf(text + length, sizeof text - length,
-                                   "line %zu: the quick brown fox jumps over %zu lazy dogs.\n",
-                                   length, length % 7);
-    write_text(path_in(t, "samples/text.txt"), text, length);
-    for (size_t i = 0; i + 2 < length; i += 50) {
-        text[i] = (char)0xc3;
-        text[i + 1] = (char)(0xa0 + i % 30);
-    }
-    write_text(path_in(t, "samples/utf8.txt"), text, length);
-    make_labelled(t);
-    write_tokens(path_in(t, "samples/tokens.h5"));
-    write_plain_tokens(t);
+    if (system(text_of("cd '%s/samples' && %s", t->folder, samples)))
+        exit(TORTURE_STUCK);
+    TRAIN(t, "0", "samples", "--encode", "ids.ini", "tokens.h5");
+    TRAIN(t, "0", "samples", "--encode", "ids.ini", "tokens.npy");
 }

@@ -17,17 +17,15 @@ static void compare(trial *t, const char *run, const char *name)
         find(t, "%s differs after stopping and resuming", name);
 }
 
-checkpoints find_checkpoints(const trial *t, const char *folder, const char *run)
+long newest_checkpoint(const trial *t, const char *folder, const char *run)
 {
     int64_t *steps = NULL;
     int count = 0;
-    checkpoints found = {-1, -1};
     const rt_status status =
         rt_checkpoint_list(path_in(t, "%s/runs/%s/checkpoints", folder, run), &steps, &count);
-    if (!status.code && count)
-        found = (checkpoints){(long)steps[0], (long)steps[count - 1]};
+    const long newest = !status.code && count ? (long)steps[0] : -1;
     rt_free(steps);
-    return found;
+    return newest;
 }
 
 static void compare_all(trial *t, const char *run, int code)
@@ -38,8 +36,8 @@ static void compare_all(trial *t, const char *run, int code)
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         compare(t, run, tables[i]);
     /* A run whose loss is not finite keeps the last good one, and a stop leaves one more. */
-    const long straight = find_checkpoints(t, "straight", run).newest;
-    const long resumed = find_checkpoints(t, "trial", run).newest;
+    const long straight = newest_checkpoint(t, "straight", run);
+    const long resumed = newest_checkpoint(t, "trial", run);
     if (code == RT_EXIT_NONFINITE && resumed > straight)
         return;
     const char *name = text_of("checkpoints/step-%08ld.h5", straight);
@@ -146,7 +144,7 @@ static void start_another(trial *t, drawn_config *d, int number)
 {
     const char *before = text_of("%s", t->folder), *place = text_of("another-%d", number);
     const char *run = d->config.run.name;
-    const long newest = find_checkpoints(t, "straight", run).newest;
+    const long newest = newest_checkpoint(t, "straight", run);
     const char *start = is_there(t, "straight/newer") && chance(t, 40)
                             ? path_in(t, "straight/newer")
                             : path_in(t, "straight/runs/%s/checkpoints/step-%08ld.h5", run, newest);
@@ -167,7 +165,7 @@ void try_run(trial *t)
     if (!train_and_ask(t, &d))
         return;
     use_otherwise(t, &d);
-    export_over_exports(t, &d);
+    export_run(t, &d);
     const int others = draw(t, 3);
     for (int n = 0; n < others && !t->finds; n++)
         start_another(t, &d, n);

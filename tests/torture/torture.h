@@ -7,7 +7,7 @@
  *   keys.c    random configurations, by walking the table of keys
  *   runs.c    trains one, interrupts and resumes it, asks everything of it, and starts another
  *             one from it
- *   uses.c    uses a trained one with other keys; exports over exports, with kills
+ *   uses.c    uses a trained one with other keys, and exports it
  *   sweeps.c  the same of a sweep, which then grows
  *   forge.c   changes a finished run behind the program's back, and uses it
  *   ops.c     another program: random calls of the library
@@ -135,15 +135,12 @@ void try_sweep(trial *t);
 void try_forgery(trial *t);
 void try_ops(trial *t);
 
-/* The newest and the oldest checkpoint of a run in a folder of the try; -1: none. */
-typedef struct checkpoints {
-    long newest, oldest;
-} checkpoints;
-checkpoints find_checkpoints(const trial *t, const char *folder, const char *run);
+/* Returns the newest checkpoint of a run in a folder of the try; -1: none. */
+long newest_checkpoint(const trial *t, const char *folder, const char *run);
 
-/* Uses the run in the folder "straight" with keys of its own, and exports it. */
+/* Uses the run in the folder "straight" with keys of its own, and exports it to "newer". */
 void use_otherwise(trial *t, const drawn_config *d);
-void export_over_exports(trial *t, const drawn_config *d);
+void export_run(trial *t, const drawn_config *d);
 
 /* The finished runs that are forged, made once; false if they cannot be. */
 bool make_templates(trial *t);

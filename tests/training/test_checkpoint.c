@@ -83,26 +83,6 @@ TEST(the_same_state_gives_the_same_bytes)
     assert_same_file(in_scratch("first"), in_scratch(FILE_NAME));
 }
 
-TEST(a_parameter_lies_where_its_name_says)
-{
-    static const char *const paths[] = {
-        "/config",
-        "/vocabulary",
-        "/model/head/output/weight",
-        "/model/layers/0/attention/theta",
-        "/optimizer/first_moment/layers/0/ffn_norm/bias",
-        "/optimizer/second_moment/head/output/weight",
-    };
-    save_example();
-    hid_t file = H5Fopen(in_scratch(FILE_NAME), H5F_ACC_RDONLY, H5P_DEFAULT);
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-        hid_t dataset = H5Dopen2(file, paths[i], H5P_DEFAULT);
-        ck_assert_msg(dataset >= 0, "%s is missing", paths[i]);
-        H5Dclose(dataset);
-    }
-    H5Fclose(file);
-}
-
 /* ---- what does not fit ---- */
 
 static void expect_refusal(trained *t, const char *message)
@@ -450,13 +430,6 @@ TEST_ROWS(forged_labels_are_refused, 0, 4)
 }
 
 /* ---- failures ---- */
-
-TEST(a_missing_file_is_named)
-{
-    trained t = new_trained(4, 2);
-    assert_status(load_example(&t), RT_CHECKPOINT,
-                  lasting("cannot open %s/" FILE_NAME ": No such file or directory", scratch));
-}
 
 /* Loads into the first of two models, which are alike, and the same until that succeeds. */
 static rt_status try_load(void *models)

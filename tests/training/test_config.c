@@ -1,5 +1,4 @@
 #include "config_loading.h"
-#include "key_reference.h"
 
 static const struct {
     const char *key, *written, *stored;
@@ -43,30 +42,6 @@ TEST_ROWS(value_is_stored_as_written, 0, ROWS(values))
     load_sound(&config, line, of_theta ? OVERRIDES("theta.learn=yes") : NULL);
     ck_assert_str_eq(rt_key_value_write(rt_key_at(i), &config, stored), values[_i].stored);
     ck_assert_int_eq(config.origin[i], 2);
-}
-
-TEST(values_reach_the_options_of_every_layer)
-{
-    rt_config config;
-    load_sound(&config,
-               "[run]\nseed=7\n[model]\nlayers=3\ntie_embeddings=no\n[position]\nfraction=0.5\n"
-               "[theta]\nlearn=yes\nlr_scale=2\ncheck=unmoved\n[data]\ntask=shift\ndistance=5\n"
-               "[optimizer]\nschedule=constant\n[train]\nsteps=50\nshards=8\n",
-               NULL);
-    ck_assert_uint_eq(config.run.seed, 7);
-    ck_assert_str_eq(config.run.name, "theta");
-    ck_assert_int_eq(config.model.layers, 3);
-    ck_assert_int_eq(config.model.vocab, 0);
-    ck_assert(!config.model.tie_embeddings);
-    ck_assert_double_eq(config.model.position.fraction, 0.5);
-    ck_assert(config.model.theta.learn);
-    ck_assert_int_eq(config.theta.check, RT_THETA_CHECK_UNMOVED);
-    ck_assert_double_eq(config.optimizer.settings.theta_lr_scale, 2);
-    ck_assert_str_eq(rt_data_task_name(config.data.task), "shift");
-    ck_assert_int_eq(config.data.distance, 5);
-    ck_assert_int_eq(config.optimizer.schedule, RT_SCHEDULE_CONSTANT);
-    ck_assert_int_eq(config.optimizer.schedule_steps, 50);
-    ck_assert_int_eq(config.train.shards, 8);
 }
 
 static const char *const same_files[] = {
@@ -173,21 +148,6 @@ TEST(printed_configuration_tells_origins)
     expect_text(rt_config_origins(&config), /* four heads are the default */
                 "theta.ini:2               model.layers               3\n"
                 "command line              train.steps                9\n");
-}
-
-TEST(help_and_reference_name_every_key)
-{
-    char name[RT_KEY_NAME_SIZE];
-    const char *help = owned(rt_config_help(), rt_free);
-    const char *reference = owned(key_reference(), rt_free);
-    for (int i = 0; rt_key_at(i); i++) {
-        rt_key_full_name(rt_key_at(i), name);
-        ck_assert_ptr_nonnull(strstr(help, name));
-        ck_assert_ptr_nonnull(strstr(reference, name));
-    }
-    ck_assert_ptr_nonnull(strstr(reference, "| `model.norm` | post; decoder: pre | post, pre |"));
-    ck_assert_ptr_nonnull(
-        strstr(reference, "| `position.base` | 10000 | > 1 | theta_i = base^(-2i/R)"));
 }
 
 TEST(only_some_keys_may_differ_when_resuming)

@@ -34,15 +34,6 @@ TEST(what_is_no_configuration_is_named_with_the_reason)
     expect_file_error("/dev/zero", ":1: the file is larger than 16 MiB\n");
 }
 
-TEST(file_without_last_newline_is_read)
-{
-    rt_config config;
-    put_text("theta.ini", "[train]\nsteps = 5");
-    load_file(&config, "theta.ini", NULL);
-    ck_assert_int_eq(config.train.steps, 5);
-    ck_assert_str_eq(config.run.name, "theta");
-}
-
 /* The folder of a path of the test may itself be behind a link. */
 static const char *real_scratch(void)
 {
@@ -106,19 +97,6 @@ TEST(a_comma_in_the_path_of_a_single_file_is_part_of_it)
     ck_assert_str_eq(config.data.file, lasting("%s/with, comma/a,b/c , d.tsv", real_scratch()));
     ck_assert_str_eq(config.train.init_from, lasting("%s/with, comma/x,y.h5", real_scratch()));
     remove(in_scratch(name));
-}
-
-TEST(long_list_of_files_survives)
-{
-    rt_config config, again;
-    char list[4200] = "[data]\ntask = text\nfile = /first";
-    size_t first = strlen("[data]\ntask = text\nfile = ");
-    for (int i = 0; strlen(list) < 4000; i++)
-        snprintf(list + strlen(list), 64, ",/a folder/#%d;x=[%d]/file", i, i);
-    load_sound(&config, list, NULL);
-    ck_assert_str_eq(config.data.file, list + first);
-    load_sound(&again, owned(rt_config_ini(&config), rt_free), NULL);
-    ck_assert_str_eq(again.data.file, config.data.file);
 }
 
 TEST(value_longer_than_its_place_is_refused)

@@ -36,7 +36,8 @@ static void test_bounds(const rt_key *key)
 
 TEST(every_key_checks_its_values)
 {
-    static const char *const wrong[] = {"wombat", "nan", "0x1", "1e999", "--1", "1 2", "\xff"};
+    static const char *const wrong[] = {"wombat", "nan", "inf", "0x1", "1e999", "1e",
+                                        ".",      "0,5", "--1", "1 2", "\xff"};
     const rt_key *key;
     for (int i = 0; (key = rt_key_at(i)); i++) {
         ck_assert(*key->help);

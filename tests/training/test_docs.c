@@ -1,13 +1,37 @@
 /* The tables of docs/configuration.md are written from the table of keys:
  *     ROTOR_WRITE_DOCS=1 build/tests/test_training -s docs */
 
-#include "training/key_reference.h"
 #include "training/scratch.h"
+
+#include "text/key_value.h"
+#include "train/config/keys.h"
 
 static const char path[] = TEST_SOURCES "/../docs/configuration.md";
 
 /* The introduction of the page is written by hand; its table begins here. */
 static const char table[] = "| key | default |";
+
+/* Returns the table, which the caller frees. */
+static char *key_reference(void)
+{
+    char values[RT_VALUES_SIZE];
+    rt_writer w = {0};
+    const rt_key *key;
+    rt_writer_add(&w, "| key | default | values | meaning | needs |\n|---|---|---|---|---|\n");
+    for (int i = 0; (key = rt_key_at(i)); i++) {
+        const char *of_decoder = rt_key_decoder_default(key);
+        rt_writer_add(&w, "| `%s` | %s%s%s | %s | %s | ", rt_key_name(i), key->initial,
+                      of_decoder ? "; decoder: " : "", of_decoder ? of_decoder : "",
+                      rt_key_values(key, values), key->help);
+        rt_key_report_needs(&w, i);
+        rt_writer_add(&w, "%s|\n", key->needs ? " " : "");
+    }
+    for (int i = 0; i < RT_SWEEP_SETTINGS; i++) {
+        const char *const *row = rt_sweep_settings[i];
+        rt_writer_add(&w, "| `%s` | %s | %s | %s | |\n", row[0], row[1], row[2], row[3]);
+    }
+    return rt_writer_take(&w);
+}
 
 TEST(the_page_on_configuration_is_the_table_of_keys)
 {

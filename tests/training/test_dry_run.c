@@ -165,31 +165,6 @@ TEST_WITH(rounding_options, a_dry_run_counts_what_is_rounded, 0, IN_FLOAT)
         compare_graphs(row);
 }
 
-/* Shapes of models of which a step is measured, with fewer layers; in rows of the same task. */
-#define STEP                                                                                       \
-    "data.length=256", "data.vocab=1024", "train.batch_size=8", "train.shards=4", "model.layers=4"
-static const char *const shapes[][16] = {
-    ROW("model.kind=decoder", CAUSAL, STEP, "model.dim=576", "model.heads=9", "model.kv_heads=3",
-        "model.ffn_dim=1536", "theta.learn=no"),
-    ROW("model.kind=decoder", CAUSAL, STEP, "model.dim=256", "model.heads=4", "theta.learn=yes"),
-    ROW("model.dim=512", "model.heads=8", STEP, "theta.learn=no"),
-    ROW("model.dim=256", "model.heads=4", STEP, "theta.learn=yes"),
-    ROW("model.dim=256", "model.heads=4", STEP, "position.kind=shaw", "theta.learn=no")};
-enum { SHAPES = ROWS(shapes) };
-
-TEST_WITH(rounding_options, bf16_takes_less_memory, 0, IN_FLOAT)
-{
-    size_t in_float[SHAPES];
-    for (int i = 0; i < SHAPES; i++)
-        in_float[i] = step_of(shapes[i]);
-    NEEDS(in_bf16(), BF16);
-    for (int i = 0; i < SHAPES; i++) {
-        const size_t in_bf16 = step_of(shapes[i]);
-        ck_assert_msg(in_bf16 < in_float[i], "shape %d: %zu bytes in bf16, %zu in float", i,
-                      in_bf16, in_float[i]);
-    }
-}
-
 /* Bytes of a step of 135 million parameters and long sequences, parameters and moments among them.
  */
 static double step_of_135m(rt_math math, rt_recompute recompute)

@@ -200,10 +200,10 @@ static const char *const kept[][2] = {
      "model.causal=yes model.activation=silu",
      "RoFormerForCausalLM"},
     {"roformer position.base=30", ROFORMER_LM},
-    {"decoder", LLAMA_LM},
+    {"roformer head=sequence labels=3", "RoFormerForSequenceClassification"},
+    {"roformer head=token labels=3", "RoFormerForTokenClassification"},
     {"decoder model.tie_embeddings=yes theta.head_scale=yes", LLAMA_LM},
     {"decoder model.kv_heads=2 theta.head_scale=yes", LLAMA_LM},
-    {"decoder model.window=4", "MistralForCausalLM"},
     {"decoder model.bias=all theta.head_scale=yes", LLAMA_LM},
     {"decoder model.ffn=geglu theta.head_scale=yes", LLAMA_LM},
     {"decoder position.pairing=interleaved", LLAMA_LM},
@@ -212,13 +212,10 @@ static const char *const kept[][2] = {
     {"decoder position.frequencies=reciprocal", LLAMA_LM},
     {SCALED "linear theta.head_scale=yes", LLAMA_LM},
     {SCALED "ntk theta.head_scale=yes", LLAMA_LM},
-    {SCALED "yarn", LLAMA_LM},
     {SCALED "dynamic theta.head_scale=yes", LLAMA_LM},
     {SCALED "longrope theta.head_scale=yes position.short_factors=1,1.1,1.2,1.5 "
             "position.long_factors=1.5,2,3,4",
      LLAMA_LM},
-    {SCALED "llama3", LLAMA_LM},
-    {"modernbert", MODERN_LM},
     {"modernbert model.bias=all model.norm_bias=yes model.ffn=swiglu model.activation=silu "
      "model.tie_embeddings=no",
      MODERN_LM},
@@ -227,18 +224,12 @@ static const char *const kept[][2] = {
     {"modernbert model.layer_types= model.window=0 position.local_base=0", MODERN_LM},
     {"modernbert position.scaling=linear position.scale=2.5", MODERN_LM},
     {"modernbert position.local_base=0 position.fraction=0.5", MODERN_LM},
-    {"modernbert head=sequence labels=3 model.classifier=norm",
-     "ModernBertForSequenceClassification"},
     {"modernbert head=sequence labels=3 model.classifier=norm model.pool=mean",
      "ModernBertForSequenceClassification"},
-    {"modernbert head=token labels=3 model.classifier=norm", "ModernBertForTokenClassification"},
     {"modernbert model.window=1", MODERN_LM},
-    {"esm", "EsmForMaskedLM"},
     {"esm model.embedding_norm=yes model.token_dropout=no model.tie_embeddings=no "
      "position.pairing=interleaved",
      "EsmForMaskedLM"},
-    {"esm head=sequence labels=3 model.classifier=tanh", "EsmForSequenceClassification"},
-    {"esm head=token labels=3", "EsmForTokenClassification"},
 };
 
 TEST_ROWS(what_is_exported_computes_the_same, 0, ROWS(kept))
@@ -412,6 +403,8 @@ TEST(older_versions_find_their_keys)
     const json_t *config = read_json("config.json");
     expect_json(config, "global_attn_every_n_layers", "2");
     expect_json(config, "local_attention", "4");
+    expect_json(config, "model_type", "\"modernbert\"");
+    expect_json(config, "dtype", "\"float32\"");
     expect_json(config, "global_rope_theta", "700");
     expect_json(config, "local_rope_theta", "30");
     expect_json(config, "layer_types",

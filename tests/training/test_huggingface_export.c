@@ -87,29 +87,6 @@ TEST(the_length_of_the_training_comes_back)
     ck_assert_int_eq(there->max_positions, 24);
 }
 
-TEST_ROWS(the_class_follows_the_head, 0, 4)
-{
-    static const struct {
-        rt_head head;
-        bool causal;
-        const char *name;
-    } classes[] = {{RT_HEAD_LM, false, "RoFormerForMaskedLM"},
-                   {RT_HEAD_LM, true, "RoFormerForCausalLM"},
-                   {RT_HEAD_SEQUENCE, false, "RoFormerForSequenceClassification"},
-                   {RT_HEAD_TOKEN, false, "RoFormerForTokenClassification"}};
-    rt_transformer_options o = options_of("roformer labels=3");
-    o.head = classes[_i].head;
-    o.causal = classes[_i].causal;
-    expect_ok(write_model(new_model(&o, 3)));
-    const json_t *config = read_json("config.json");
-    const json_t *list = json_object_get(config, "architectures");
-    ck_assert_str_eq(json_string_value(json_array_get(list, 0)), classes[_i].name);
-    ck_assert(json_is_true(json_object_get(config, "is_decoder")) == classes[_i].causal);
-    ck_assert_int_eq(json_object_size(json_object_get(config, "label2id")), _i < 2 ? 0 : 3);
-    ck_assert_str_eq(json_string_value(json_object_get(config, "model_type")), "roformer");
-    ck_assert_str_eq(json_string_value(json_object_get(config, "dtype")), "float32");
-}
-
 TEST(the_card_means_nothing_but_its_words)
 {
     static const char *const facts[] = {"<script>`x`</script> [a](b)\n# heading"};
@@ -199,24 +176,4 @@ TEST_ROWS(every_allocation_can_fail, 0, 4)
     expect_faults(try_export,
                   model_of_words(lasting("%s theta.learn=yes theta.scope=head", models[_i])), 10);
     expect_faults(try_folder, (char *)lasting("%s", in_scratch("out")), 10);
-}
-
-static rt_status write_usual(void)
-{
-    return write_model(model_of_words("roformer"));
-}
-
-TEST(a_full_disk_leaves_no_whole_folder)
-{
-    ck_assert(fails_on_full_disk(4096, write_usual));
-    ck_assert(!has_file("config.json") && !has_file("model.safetensors"));
-}
-
-TEST(a_number_that_no_float_holds_is_not_written)
-{
-    rt_transformer *model = model_of_words("roformer");
-    model->embeddings.tokens->data[5] = (real)INFINITY;
-    assert_status(write_model(model), RT_NONFINITE,
-                  "model.safetensors: roformer.embeddings.word_embeddings.weight has a number that "
-                  "is not finite as a float");
 }

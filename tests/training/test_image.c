@@ -164,24 +164,6 @@ TEST_ROWS(what_is_of_another_kind_is_refused, 0, MISREADINGS)
     no_handle_is_open();
 }
 
-TEST(plain_hdf5_reads_the_file)
-{
-    write_example("a.h5");
-    hid_t file = H5Fopen(in_scratch("a.h5"), H5F_ACC_RDONLY, H5P_DEFAULT);
-    ck_assert(file >= 0);
-    hid_t dataset = H5Dopen2(file, "/a/b/four", H5P_DEFAULT), space = H5Dget_space(dataset);
-    double values[24];
-    hsize_t axes[4];
-    ck_assert_int_eq(H5Sget_simple_extent_dims(space, axes, NULL), 4);
-    ck_assert(axes[0] == 2 && axes[1] == 3 && axes[2] == 1 && axes[3] == 4);
-    ck_assert(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
-    for (int i = 0; i < 24; i++)
-        ck_assert(values[i] == (double)some_reals[i]);
-    H5Sclose(space);
-    H5Dclose(dataset);
-    H5Fclose(file);
-}
-
 /* ---- what the file does not hold ---- */
 
 /* The file is sealed again: a forger would do the same. */

@@ -123,99 +123,80 @@ TEST(sequences_of_one_length_are_never_cut)
     rt_data_close(data);
 }
 
-/* The loss of a step by each row alone, without padding. */
-TEST_ROWS(the_loss_of_a_step_is_that_of_its_rows_alone, 0, 3)
+/* Sums over rows that are each computed alone. */
+typedef struct sums {
+    double loss;
+    long labels, correct;
+} sums;
+
+static void add_alone(sums *s, training *t, rt_labelled_batch *one)
 {
-    training *t = new_labelled(_i == 1, _i == 2, "train.shards=4");
-    rt_transformer *model = t->state->model;
+    rt_batch_result alone;
     rt_graph *g = rt_graph_new();
-    rt_labelled_batch one;
-    rt_step_result result;
-    double loss = 0;
-    long labels = 0, correct = 0;
-    expect_ok(rt_labelled_batch_new(&one, 1, t->config.data.length, NULL));
-    for (uint32_t r = 0; r < 8; r++) {
-        rt_batch_result alone;
-        rt_draw_training(&one, t->data, t->config.run.seed, 0, r);
-        for (int i = 0; i < one.batch.length; i++)
-            ck_assert(one.batch.mask[i]);
-        rt_graph_clear(g);
-        ck_assert(rt_batch_loss(model, g, &one, 1, &alone) != NULL);
-        loss += alone.loss;
-        labels += one.labels;
-        correct += (long)alone.correct;
-    }
-    expect_ok(rt_trainer_step(t->trainer, &result));
-    ck_assert_double_eq_tol(result.loss, loss / (double)labels, 1e-12);
-    ck_assert_double_eq_tol(result.accuracy, (double)correct / (double)labels, 1e-12);
-    ck_assert_int_lt(result.tokens, 8 * t->config.data.length);
-    rt_labelled_batch_free(&one);
+    ck_assert(rt_batch_loss(t->state->model, g, one, 1, &alone) != NULL);
+    s->loss += alone.loss;
+    s->labels += one->labels;
+    s->correct += (long)alone.correct;
     rt_graph_free(g);
 }
 
-TEST(any_number_of_threads_takes_the_same_steps)
+/* A row alone has no padding. */
+TEST_ROWS(the_loss_of_a_step_is_that_of_its_rows_alone, 0, 3)
 {
-    static const char *const threads[] = {"run.threads=1", "run.threads=3"};
-    const char *file = lasting("data.file=%s", in_scratch("a.tsv"));
-    training *t[2];
-    write_rows("a.tsv", true, false);
-    for (int i = 0; i < 2; i++) {
-        t[i] = new_training(tiny, OVERRIDES("data.task=classify", file, "data.eval_fraction=0",
-                                            "train.shards=4", threads[i]));
-        rt_step_result result;
-        for (int step = 0; step < 12; step++)
-            expect_ok(rt_trainer_step(t[i]->trainer, &result));
+    training *t = new_labelled(_i == 1, _i == 2, "train.shards=4");
+    rt_labelled_batch one;
+    rt_step_result result;
+    sums all = {0};
+    expect_ok(rt_labelled_batch_new(&one, 1, t->config.data.length, NULL));
+    for (uint32_t r = 0; r < 8; r++) {
+        rt_draw_training(&one, t->data, t->config.run.seed, 0, r);
+        for (int i = 0; i < one.batch.length; i++)
+            ck_assert(one.batch.mask[i]);
+        add_alone(&all, t, &one);
     }
-    const rt_parameters *a = &t[0]->state->model->parameters;
-    const rt_parameters *b = &t[1]->state->model->parameters;
-    ck_assert(!memcmp(a->values, b->values, a->block_size * sizeof(real)));
+    expect_ok(rt_trainer_step(t->trainer, &result));
+    ck_assert_double_eq_tol(result.loss, all.loss / (double)all.labels, 1e-12);
+    ck_assert_double_eq_tol(result.accuracy, (double)all.correct / (double)all.labels, 1e-12);
+    ck_assert_int_lt(result.tokens, 8 * t->config.data.length);
+    rt_labelled_batch_free(&one);
 }
 
 /* ---- evaluation ---- */
+
+static long trace_of(const int64_t confusion[9])
+{
+    return (long)(confusion[0] + confusion[4] + confusion[8]);
+}
 
 /* 61 rows in batches of 8 leave a batch of five; of sentences there are 21. */
 TEST_ROWS(an_evaluation_counts_every_row_once, 0, 3)
 {
     training *t = new_labelled(_i == 1, _i == 2, "train.shards=2");
-    rt_transformer *model = t->state->model;
-    rt_graph *g = rt_graph_new();
     rt_labelled_batch one;
     rt_evaluation e;
     int64_t counted[9] = {0}, confusion[9];
-    double loss = 0;
-    long labels = 0;
+    sums all = {0};
     const long rows = rt_data_evaluation_rows(t->data, LENGTH);
     ck_assert_int_eq(rows, _i == 2 ? 21 : COUNT);
     expect_ok(rt_labelled_batch_new(&one, 1, t->config.data.length, NULL));
     for (uint32_t r = 0; r < (uint32_t)rows; r++) {
-        rt_batch_result alone;
-        int64_t before = 0, after = 0;
         one.confusion = counted;
         rt_draw_evaluation(&one, t->data, r);
-        for (int i = 0; i < 9; i++)
-            before += i % 4 == 0 ? counted[i] : 0;
-        rt_graph_clear(g);
-        ck_assert(rt_batch_loss(model, g, &one, 1, &alone) != NULL);
-        for (int i = 0; i < 9; i++)
-            after += i % 4 == 0 ? counted[i] : 0;
-        ck_assert_int_eq(after - before, (long)alone.correct);
-        loss += alone.loss;
-        labels += one.labels;
+        add_alone(&all, t, &one);
+        ck_assert_int_eq(trace_of(counted), all.correct);
     }
     memset(confusion, 0x55, sizeof confusion);
     expect_ok(rt_trainer_evaluate(t->trainer, LENGTH, t->config.train.eval_batches, &e, confusion));
     ck_assert_int_eq(e.sequences, rows);
-    ck_assert_int_eq(e.labels, labels);
-    ck_assert_double_eq_tol(e.loss, loss / (double)labels, 1e-12);
-    ck_assert_double_eq(e.accuracy,
-                        (double)(counted[0] + counted[4] + counted[8]) / (double)labels);
+    ck_assert_int_eq(e.labels, all.labels);
+    ck_assert_double_eq_tol(e.loss, all.loss / (double)all.labels, 1e-12);
+    ck_assert_double_eq(e.accuracy, (double)all.correct / (double)all.labels);
     for (int i = 0; i < 9; i++)
         ck_assert_int_eq(confusion[i], counted[i]);
     for (int i = 0; i < 3; i++) /* of the 61 labels, x begins */
         ck_assert_int_eq(confusion[3 * i] + confusion[3 * i + 1] + confusion[3 * i + 2],
                          i == 0 ? 21 : 20);
     rt_labelled_batch_free(&one);
-    rt_graph_free(g);
 }
 
 TEST(an_evaluation_can_be_of_some_batches)

@@ -128,22 +128,6 @@ TEST(what_cannot_end_a_text_is_a_warning)
         }
 }
 
-/* A million of them. */
-TEST(a_long_list_of_ends_is_one_warning)
-{
-    enum { MANY = 1000000 };
-    char *text = owned(malloc(2 * MANY + 32), free), *at = text;
-    at += sprintf(at, "{\"eos_token_id\":[0");
-    for (int i = 1; i < MANY; i++, at += 2)
-        memcpy(at, ",1", 2);
-    strcpy(at, "]}");
-    rt_huggingface *there = opened_with_ends("\"eos_token_id\": 2", text);
-    ck_assert_int_eq(there->ends.count, 0);
-    expect_in(there->warnings,
-              "or a list of at most 8 of them; it is ignored: no token ends a text\n");
-    ck_assert_ptr_eq(strchr(there->warnings, '\n') + 1, strchr(there->warnings, '\0'));
-}
-
 TEST(a_generation_config_that_is_broken_is_refused)
 {
     copy_fixture("llama", NULL, NULL);

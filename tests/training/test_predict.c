@@ -248,27 +248,3 @@ TEST_ROWS(a_model_of_nan_says_so, 0, 2)
     ck_assert_int_eq(status.code, RT_ARGUMENT);
     ck_assert_msg(strstr(status.message, "of a row is nan") != NULL, "%s", status.message);
 }
-
-/* "mask 1: 'x' 0.123, ..." has the most likely characters with their probabilities among all
- * tokens, the special ones included. */
-TEST(a_mask_is_filled_by_the_most_likely_and_shown_with_its_rivals)
-{
-    const int32_t ids[] = {RT_ID_CLS, ID_OF('a'), RT_ID_MASK, ID_OF('b')};
-    double p[VOCAB];
-    make_model(false);
-    probabilities_with(0, 0, ids, 4, 2, 1, p);
-    predict("a[MASK]b", 0, 0);
-    const int32_t best = largest(p);
-    ck_assert_int_eq((unsigned char)printed[1], CHARACTER_OF(best));
-    const char *line = strstr(printed + 3, "mask 1:");
-    ck_assert_ptr_nonnull(line);
-    line += strlen("mask 1:");
-    for (int i = 0; i < 5; i++) {
-        const int32_t id = largest(p);
-        const char *expected = lasting("%s '%c' %.3f", i ? "," : "", CHARACTER_OF(id), p[id]);
-        ck_assert_msg(!memcmp(line, expected, strlen(expected)), "rival %d in: %s", i, line);
-        line += strlen(expected);
-        p[id] = 0;
-    }
-    ck_assert_int_eq(*line, '\n');
-}
