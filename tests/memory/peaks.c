@@ -1,0 +1,368 @@
+/* How near the memory is that `train --check` reports to what a run takes, phase by phase.
+ *
+ *     memory_peaks [quick] [NAME ...]
+ *
+ * What a process takes is its largest resident memory, less that of the same phase of a model that
+ * has next to nothing: the program's own. A step is measured until the first evaluation is due, a
+ * checkpoint while it is being written, all else until the program ends. A line for each phase of
+ * each configuration; exit 1 if one that takes over 100 MB differs by more than 10 %. */
+
+#define _GNU_SOURCE /* wait4 */
+
+#include <dirent.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TEXT_SIZE = 1 << 14, RUN_STEPS = 2 };
+
+static const double mega = 1e6, tolerated = 0.1, counts_from = 100;
+
+static char folder[256];
+static bool all_good = true;
+
+static void must(bool good, const char *what)
+{
+    if (good)
+        return;
+    perror(what);
+    exit(EXIT_FAILURE);
+}
+
+/* ---- configurations ---- */
+
+typedef struct configuration {
+    const char *name;
+    const char *keys; /* with blanks between */
+    bool starts;      /* from a checkpoint of its own */
+    bool no_export;   /* no format of --export has it */
+    bool quick;
+} configuration;
+
+#define LM    " model.causal=yes data.task=period data.objective=lm"
+#define SMALL " run.threads=1 train.batch_size=4"
+
+static const configuration all[] = {
+    {.name = "small",
+     .quick = true,
+     .keys = "model.layers=2 model.dim=256 model.heads=4 data.vocab=24000 data.length=32" SMALL},
+    {.name = "encoder",
+     .keys = "model.layers=6 model.dim=512 model.heads=8 data.vocab=1024 data.length=256 "
+             "train.batch_size=8 run.threads=1"},
+    {.name = "threads",
+     .keys = "model.layers=6 model.dim=512 model.heads=8 data.vocab=1024 data.length=256 "
+             "train.batch_size=8 train.shards=8 run.threads=4"},
+    {.name = "decoder",
+     .keys = "model.kind=decoder model.layers=4 model.dim=512 model.heads=8 model.kv_heads=2 "
+             "data.vocab=8000 data.length=256 train.batch_size=4 run.threads=2" LM},
+    {.name = "vocabulary",
+     .keys = "model.layers=2 model.dim=256 model.heads=4 data.vocab=50000 data.length=128 "
+             "data.task=period data.objective=mlm train.batch_size=8 run.threads=2"},
+    {.name = "wide",
+     .keys = "model.layers=2 model.dim=2048 model.heads=16 data.vocab=1000 data.length=64" SMALL},
+    {.name = "deep",
+     .keys = "model.layers=64 model.dim=192 model.heads=4 data.vocab=100 data.length=64 "
+             "model.dropout=0.1 train.batch_size=8 run.threads=1"},
+    {.name = "long",
+     .keys = "model.layers=2 model.dim=128 model.heads=4 data.vocab=100 data.length=8192 "
+             "theta.learn=yes train.batch_size=2 run.threads=1" LM},
+    {.name = "linear",
+     .keys = "model.layers=4 model.dim=128 model.heads=4 model.attention=linear_elu "
+             "data.vocab=100 data.length=4096 train.batch_size=2 run.threads=2 "
+             "train.eval_lengths=8192",
+     .no_export = true},
+    {.name = "sinusoidal",
+     .keys = "model.layers=4 model.dim=512 model.heads=8 position.kind=sinusoidal model.norm=pre "
+             "model.ffn=geglu data.vocab=4000 data.length=256 train.batch_size=4 run.threads=1",
+     .no_export = true},
+    {.name = "onednn",
+     .keys = "run.engine=onednn model.layers=6 model.dim=512 model.heads=8 data.vocab=8000 "
+             "data.length=256 train.batch_size=8 run.threads=2"},
+    {.name = "bf16",
+     .keys = "run.engine=onednn run.math=bf16 model.layers=6 model.dim=512 model.heads=8 "
+             "data.vocab=8000 data.length=256 train.batch_size=8 run.threads=2"},
+    {.name = "init_from",
+     .starts = true,
+     .keys = "model.layers=4 model.dim=768 model.heads=12 data.vocab=8000 data.length=64" SMALL},
+};
+enum { CONFIGURATIONS = sizeof all / sizeof *all };
+
+/* Makes the configuration of a model that takes nearly no memory, for the same program, libraries
+ * and threads: the section run of the keys, and other keys in place of the rest. */
+static void make_least(char least[TEXT_SIZE], const char *keys)
+{
+    int length = snprintf(least, TEXT_SIZE,
+                          "model.layers=1 model.dim=8 model.heads=1 data.vocab=20 data.length=16 "
+                          "train.batch_size=8 train.shards=8");
+    for (const char *at = keys; (at = strstr(at, "run.")); at++)
+        length += snprintf(least + length, (size_t)(TEXT_SIZE - length), " %.*s",
+                           (int)strcspn(at, " "), at);
+}
+
+/* ---- the program ---- */
+
+/* Starts `train` with arguments for a shell; its output goes to a file. */
+static __attribute__((format(printf, 1, 2))) pid_t start(const char *format, ...)
+{
+    static char command[2 * TEXT_SIZE] = "exec " TEST_TRAIN " >output 2>&1 ";
+    const size_t length = strlen("exec " TEST_TRAIN " >output 2>&1 ");
+    va_list list;
+    va_start(list, format);
+    vsnprintf(command + length, sizeof command - length, format, list);
+    va_end(list);
+    fflush(stdout);
+    const pid_t child = fork();
+    must(child >= 0, "fork");
+    if (child)
+        return child;
+    execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+    _exit(127);
+}
+
+/* The largest resident memory of a process that ends, or of a child of its own, in MB. */
+static double finish(pid_t child, int *code)
+{
+    struct rusage used;
+    int how;
+    must(wait4(child, &how, 0, &used) == child, "wait4");
+    *code = WIFEXITED(how) ? WEXITSTATUS(how) : -1;
+    return (double)used.ru_maxrss * 1024 / mega;
+}
+
+static void read_output(char text[TEXT_SIZE], const char *name)
+{
+    FILE *from = fopen(name, "r");
+    text[from ? fread(text, 1, TEXT_SIZE - 1, from) : 0] = '\0';
+    if (from)
+        fclose(from);
+}
+
+/* A run that does not end well measures nothing. */
+static _Noreturn void fail(int code)
+{
+    char text[TEXT_SIZE];
+    read_output(text, "output");
+    fprintf(stderr, "memory_peaks: code %d: %s\n", code, text);
+    exit(EXIT_FAILURE);
+}
+
+static double peak_of(pid_t child)
+{
+    int code;
+    const double peak = finish(child, &code);
+    if (code)
+        fail(code);
+    return peak;
+}
+
+/* ---- what is measured ---- */
+
+/* A field of a file of /proc in bytes, as MB. */
+static double field_of(pid_t process, const char *file, const char *name)
+{
+    char path[64], line[256];
+    double kilobytes = 0;
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)process, file);
+    FILE *from = fopen(path, "r");
+    while (from && fgets(line, sizeof line, from))
+        if (!strncmp(line, name, strlen(name)))
+            kilobytes = strtod(line + strlen(name), NULL);
+    if (from)
+        fclose(from);
+    return kilobytes * 1024 / mega;
+}
+
+static bool has_row(const char *path, const char *beginning)
+{
+    char text[TEXT_SIZE];
+    read_output(text, path);
+    return strstr(text, beginning) != NULL;
+}
+
+static bool is_writing(const char *path)
+{
+    bool found = false;
+    DIR *checkpoints = opendir(path);
+    for (struct dirent *entry; checkpoints && (entry = readdir(checkpoints));)
+        found |= strstr(entry->d_name, ".tmp") != NULL;
+    if (checkpoints)
+        closedir(checkpoints);
+    return found;
+}
+
+static void wait_a_little(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+}
+
+/* The peak of steps alone, of which none is the last. */
+static double measure_step(const char *keys)
+{
+    int code;
+    unlink("runs/step/metrics.csv"); /* of the configuration before */
+    const pid_t child = start("base.ini --quiet --overwrite run.name=step train.steps=1000000 "
+                              "train.eval_every=1000000 train.checkpoint_every=1000000 %s",
+                              keys);
+    while (!has_row("runs/step/metrics.csv", "\n3,")) {
+        if (waitpid(child, &code, WNOHANG))
+            fail(code);
+        wait_a_little();
+    }
+    const double peak = field_of(child, "status", "VmHWM:");
+    kill(child, SIGKILL);
+    waitpid(child, &code, 0);
+    return peak;
+}
+
+enum { STEP, RUN, CHECKPOINT, RESUME, EVAL, EXPORT, PHASES };
+static const char *const phases[PHASES] = {"step",     "run",    "checkpoint",
+                                           "--resume", "--eval", "--export"};
+
+/* In MB. */
+typedef struct peaks {
+    double of[PHASES];
+} peaks;
+
+/* A run from its first step to its end, and of it what is resident while it writes. */
+static void measure_run(const char *keys, peaks *p)
+{
+    int code = 0;
+    struct rusage used;
+    const pid_t child =
+        start("base.ini --quiet --overwrite run.name=run train.steps=%d %s", RUN_STEPS, keys);
+    while (wait4(child, &code, WNOHANG, &used) == 0) {
+        const double now =
+            is_writing("runs/run/checkpoints") ? field_of(child, "status", "VmRSS:") : 0;
+        p->of[CHECKPOINT] = fmax(p->of[CHECKPOINT], now);
+        wait_a_little();
+    }
+    if (code)
+        fail(code);
+    p->of[RUN] = (double)used.ru_maxrss * 1024 / mega;
+}
+
+static peaks measure(const char *keys, bool exports)
+{
+    peaks p = {.of = {[STEP] = measure_step(keys), [EXPORT] = (double)NAN}};
+    measure_run(keys, &p);
+    p.of[EVAL] = peak_of(start("runs/run/config.ini --quiet --eval"));
+    if (exports)
+        p.of[EXPORT] = peak_of(start("runs/run/config.ini --quiet --export exported --overwrite"));
+    p.of[RESUME] =
+        peak_of(start("base.ini --quiet --resume run.name=run train.steps=%d %s", RUN_STEPS, keys));
+    return p;
+}
+
+/* ---- what was estimated ---- */
+
+static double number_after(const char *text, const char *word)
+{
+    const char *at = strstr(text, word);
+    return at ? strtod(at + strlen(word), NULL) : (double)NAN;
+}
+
+static peaks estimate(const char *keys)
+{
+    char text[TEXT_SIZE];
+    peak_of(start("base.ini --quiet --check run.name=checked %s", keys));
+    read_output(text, "output");
+    peaks p = {.of = {[STEP] = number_after(text, " step "),
+                      [CHECKPOINT] = number_after(text, " checkpoint "),
+                      [RESUME] = number_after(text, " --resume "),
+                      [EVAL] = number_after(text, " --eval "),
+                      [EXPORT] = number_after(text, " --export ")}};
+    p.of[RUN] = fmax(fmax(p.of[STEP], number_after(text, " evaluation ")), p.of[CHECKPOINT]);
+    p.of[RESUME] = fmax(p.of[RESUME], p.of[EVAL]); /* the run has ended: it is evaluated again */
+    return p;
+}
+
+/* ---- the table ---- */
+
+static void print_row(const char *name, const char *phase, double estimated, double peak,
+                      double own)
+{
+    const double measured = peak - own, ratio = estimated / measured;
+    const bool good = measured < counts_from || fabs(ratio - 1) <= tolerated;
+    printf("| %-10s | %-10s | %8.0f | %8.0f | %5.2f |%s\n", name, phase, estimated, measured, ratio,
+           good ? "" : " <- more than 10 %");
+    fflush(stdout);
+    all_good &= good;
+}
+
+/* Returns whether the build and the processor have the engine that the keys name. */
+static bool is_possible(const char *keys)
+{
+    int code;
+    finish(start("base.ini --quiet --check run.name=checked %s", keys), &code);
+    return code == 0;
+}
+
+static void try(const configuration *of)
+{
+    char keys[TEXT_SIZE], least[TEXT_SIZE];
+    snprintf(keys, sizeof keys, "%s", of->keys);
+    if (!is_possible(keys)) {
+        printf("SKIP memory_peaks: %s needs oneDNN and a processor with what it asks for\n",
+               of->name);
+        return;
+    }
+    if (of->starts) {
+        peak_of(start("base.ini --quiet --overwrite run.name=first train.steps=1 %s", keys));
+        snprintf(keys, sizeof keys, "%s train.init_from=%s/runs/first/checkpoints/step-00000001.h5",
+                 of->keys, folder);
+    }
+    make_least(least, of->keys);
+    const peaks e = estimate(keys), m = measure(keys, !of->no_export), own = measure(least, true);
+    for (int i = 0; i < PHASES; i++)
+        if (!isnan(m.of[i]))
+            print_row(of->name, phases[i], e.of[i], m.of[i], own.of[i]);
+}
+
+/* ---- the place ---- */
+
+static void enter(void)
+{
+    const char *temporary = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/rotor-memory-XXXXXX", temporary ? temporary : "/tmp");
+    must(mkdtemp(folder) != NULL, folder);
+    must(!chdir(folder), folder);
+    must(!setenv("ROTOR_NO_REPORT", "1", 1), "setenv");
+    FILE *to = fopen("base.ini", "w");
+    must(to != NULL, "base.ini");
+    fprintf(to, "[run]\nlog_every = 1\n[train]\nsteps = 2\neval_batches = "
+                "2\n[optimizer]\nwarmup_steps = 0\n");
+    must(!fclose(to), "base.ini");
+}
+
+static void leave(void)
+{
+    char remove[300];
+    must(!chdir("/"), "/");
+    snprintf(remove, sizeof remove, "rm -rf %s", folder);
+    must(!system(remove), remove);
+}
+
+int main(int argc, char **argv)
+{
+    const bool quick = argc > 1 && !strcmp(argv[1], "quick");
+    enter();
+    printf("| %-10s | %-10s | %8s | %8s | %5s |\n|---|---|---|---|---|\n", "run", "phase",
+           "estimate", "measured", "ratio");
+    for (int i = 0; i < CONFIGURATIONS; i++) {
+        bool asked = quick ? all[i].quick : argc < 2;
+        for (int k = 1; k < argc; k++)
+            asked |= !strcmp(argv[k], all[i].name);
+        if (asked)
+            try(all + i);
+    }
+    leave();
+    return all_good ? EXIT_SUCCESS : EXIT_FAILURE;
+}
