@@ -68,9 +68,7 @@ static rt_status draw(void)
     rt_writer script = {0};
     rt_figures_begin(&f, ".");
     rt_writer_add(&script, "plot x\n");
-    rt_figures_add(
-        &f, &(rt_figure){.name = "line", .width = RT_FIGURE_WIDTH, .height = RT_FIGURE_HEIGHT},
-        &script, "a line");
+    rt_figures_add(&f, &(rt_figure){.name = "line"}, NULL, &script, "a line");
     return rt_figures_draw(&f);
 }
 

@@ -308,7 +308,7 @@ TEST(a_logarithmic_axis_has_at_least_three_labels)
 {
     for (double least = 1e-6; least < 1e3; least *= 1.7)
         for (double factor = 1.1; factor < 1e7; factor *= 1.9) {
-            const rt_figure_range range = {least, least * factor};
+            const rt_figure_range range = {least, least * factor, true};
             rt_writer script = {0};
             rt_figures_scale(&script, 'y', range);
             ck_assert_int_eq(script.bytes != NULL, factor > 30);

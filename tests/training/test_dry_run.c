@@ -18,7 +18,7 @@ static const char tiny[] = "[model]\nlayers = 2\ndim = 16\nheads = 2\n"
 
 static rt_config c;
 static rt_data *data;
-static rt_dry_run run;
+static rt_memory_need run;
 
 static void close_data(void)
 {
@@ -36,7 +36,7 @@ static void open_data(const char *const *overrides)
 static void run_dry(const char *const *overrides)
 {
     open_data(overrides);
-    expect_ok(rt_dry_run_training(&run, &c, data, NULL, true));
+    expect_ok(rt_memory_estimate(&run, &c, data, NULL, RT_USE_TRAIN));
 }
 
 SUITE(.teardown = close_data)
@@ -202,7 +202,7 @@ static rt_status status_of(const char *const *overrides)
 {
     open_data(overrides);
     const size_t live = rt_memory_live();
-    rt_status status = rt_dry_run_training(&run, &c, data, NULL, true);
+    rt_status status = rt_memory_estimate(&run, &c, data, NULL, RT_USE_TRAIN);
     ck_assert_uint_eq(rt_memory_live(), live);
     return status;
 }
@@ -275,7 +275,7 @@ TEST(a_dry_run_of_gigabytes_reserves_no_address_space)
     rt_memory_limits_read(&used, "");
     limit.rlim_cur = (rlim_t)used.addresses_used + (64 << 20);
     ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
-    const rt_status status = rt_dry_run_training(&run, &c, data, NULL, true);
+    const rt_status status = rt_memory_estimate(&run, &c, data, NULL, RT_USE_TRAIN);
     ck_assert_int_eq(setrlimit(RLIMIT_AS, &before), 0);
     expect_ok(status);
     ck_assert_uint_gt(run.reserved.bytes[RT_FOR_STATES], (size_t)30e9);
@@ -288,12 +288,12 @@ TEST(every_refusal_of_the_heap_ends_a_dry_run_without_a_leak)
     /* The threads are given: whoever counts processors without memory takes one. */
     open_data(OVERRIDES("theta.learn=yes", "run.threads=2"));
     const size_t live = rt_memory_live(), before = rt_memory_requests();
-    expect_ok(rt_dry_run_training(&run, &c, data, NULL, true));
+    expect_ok(rt_memory_estimate(&run, &c, data, NULL, RT_USE_TRAIN));
     const size_t requests = rt_memory_requests() - before;
     rt_code code = RT_MEMORY;
     FOR_EACH_REFUSAL(code, requests)
     {
-        code = rt_dry_run_training(&run, &c, data, NULL, true).code;
+        code = rt_memory_estimate(&run, &c, data, NULL, RT_USE_TRAIN).code;
         ck_assert_uint_eq(rt_memory_live(), live);
     }
     ck_assert_int_eq(code, RT_OK);

@@ -180,8 +180,10 @@ static const char *best_by(const rt_ranking *ranking, const char *rows)
 {
     read_runs(rows);
     rt_writer_free(&written);
-    const rt_sweep_best best = rt_sweep_find_best(&runs, ranking);
-    rt_sweep_report_best(&written, &runs, &best, ranking, RT_SETTINGS_FIRST);
+    rt_sweep_report_best(&written, &(rt_sweep_study){.runs = runs,
+                                                     .order = RT_SETTINGS_FIRST,
+                                                     .ranking = *ranking,
+                                                     .best = rt_sweep_find_best(&runs, ranking)});
     return written.length ? written.bytes : "";
 }
 

@@ -248,26 +248,6 @@ static void add_text(rt_writer *w, const rt_labelled_file *f, int line)
     rt_writer_add(w, "</td>");
 }
 
-static void add_mistakes(rt_writer *w, const rt_line_score *mistakes, size_t count,
-                         const rt_labelled_file *f, const rt_labels *labels)
-{
-    const size_t shown = count < MOST_MISTAKES ? count : MOST_MISTAKES;
-    rt_page_table(w, "Mistakes", RT_COLUMNS("line", "text", "label", "predicted", "probability"));
-    for (size_t i = 0; i < shown; i++) {
-        const rt_line_score *m = mistakes + i;
-        rt_writer_add(w, "<tr><td>%d</td>", m->line);
-        add_text(w, f, m->line);
-        rt_page_cell(w, "td", labels->names[m->label]);
-        rt_page_cell(w, "td", labels->names[m->predicted]);
-        rt_writer_add(w, "<td>%.4f</td></tr>\n", m->probability);
-    }
-    rt_writer_add(
-        w,
-        "</table></div>\n<p>%s %zu wrong predictions over the evaluation rows, those with "
-        "the highest probability first; train --eval --per-line lists every row.</p>\n",
-        shown < count ? "Some of the" : "The", count);
-}
-
 rt_status rt_report_mistakes(rt_writer *w, const rt_config *config, rt_trainer *trainer)
 {
     const rt_data_options *o = &config->data;
@@ -288,8 +268,23 @@ rt_status rt_report_mistakes(rt_writer *w, const rt_config *config, rt_trainer *
             scores.lines[count++] = scores.lines[i];
     if (count) {
         qsort(scores.lines, count, sizeof *scores.lines, surest_first);
-        add_mistakes(w, scores.lines, count, &file, labels);
+        rt_page_table(w, "Mistakes",
+                      RT_COLUMNS("line", "text", "label", "predicted", "probability"));
     }
+    for (size_t i = 0; i < count && i < MOST_MISTAKES; i++) {
+        const rt_line_score *m = scores.lines + i;
+        rt_writer_add(w, "<tr><td>%d</td>", m->line);
+        add_text(w, &file, m->line);
+        rt_page_cell(w, "td", labels->names[m->label]);
+        rt_page_cell(w, "td", labels->names[m->predicted]);
+        rt_writer_add(w, "<td>%.4f</td></tr>\n", m->probability);
+    }
+    if (count)
+        rt_writer_add(w,
+                      "</table></div>\n<p>%s %zu wrong predictions over the evaluation rows, those "
+                      "with the highest probability first; train --eval --per-line lists every "
+                      "row.</p>\n",
+                      count > MOST_MISTAKES ? "Some of the" : "The", count);
     rt_line_scores_free(&scores);
     rt_labelled_file_free(&file);
     return gone ? rt_ok() : status;

@@ -68,17 +68,6 @@ void rt_report_configuration(rt_writer *w, const rt_config *config)
     rt_writer_add(w, "</table></section>\n</div>\n</details>\n");
 }
 
-/* Returns whether the key may change when a run is continued with more steps, and the sweep does
- * not set it. Schedule steps follow train.steps unless they are set. */
-static bool is_unset_schedule(const rt_sweep_runs *runs, int i)
-{
-    const rt_key *key = rt_key_at(i);
-    return (key->change == RT_WHEN_EXTENDED || key->change == RT_HOW_LONG) &&
-           rt_sweep_setting(runs, rt_key_name(i)) < 0 &&
-           (i != rt_key_find("optimizer.schedule_steps") ||
-            rt_sweep_setting(runs, "train.steps") < 0);
-}
-
 /* Compares the configurations of the runs with the first one, `first`, and clears `same` for each
  * key that differs. If `column` >= 0, compares only runs with the same cell in that column. Returns
  * false if no run has a configuration. */
@@ -108,11 +97,16 @@ void rt_sweep_report_schedules(rt_writer *w, const rt_sweep_runs *runs)
     memset(same, true, sizeof same);
     /* a variant may set any key */
     find_common_keys(same, &first, runs, rt_sweep_setting(runs, "variant"));
-    for (int i = 0; rt_key_at(i); i++)
-        if (!same[i] && is_unset_schedule(runs, i)) {
-            rt_writer_add(w, "%s%s", separator, rt_key_name(i));
-            separator = ", ";
-        }
+    const bool sets_steps = rt_sweep_setting(runs, "train.steps") >= 0;
+    for (int i = 0; rt_key_at(i); i++) {
+        const rt_change change = rt_key_at(i)->change;
+        if (same[i] || (change != RT_WHEN_EXTENDED && change != RT_HOW_LONG) ||
+            rt_sweep_setting(runs, rt_key_name(i)) >= 0 ||
+            (sets_steps && i == rt_key_find("optimizer.schedule_steps"))) /* it follows the steps */
+            continue;
+        rt_writer_add(w, "%s%s", separator, rt_key_name(i));
+        separator = ", ";
+    }
     if (*separator == ',')
         rt_writer_add(w, "; their results may not be comparable\n");
 }

@@ -80,33 +80,36 @@ static void add_sections(rt_writer *script, const char *names)
     }
 }
 
-void rt_figures_add(rt_figures *f, const rt_figure *figure, rt_writer *commands,
+void rt_figures_add(rt_figures *f, const rt_figure *figure, rt_writer *data, rt_writer *commands,
                     const char *caption_format, ...)
 {
-    const char *name = figure->name;
     char path[RT_PATH_SIZE], file[RT_FIGURE_FILE_SIZE];
     char *text = rt_writer_take(commands);
+    rt_figure added = *figure;
     rt_writer w = {.failed = !text};
-    snprintf(file, sizeof file, "%s.svg", name);
+    va_list arguments;
+    added.width = figure->width ? figure->width : RT_FIGURE_WIDTH;
+    added.height = figure->height ? figure->height : RT_FIGURE_HEIGHT;
+    va_start(arguments, caption_format);
+    vsnprintf(added.caption, sizeof added.caption, caption_format, arguments);
+    va_end(arguments);
+    snprintf(file, sizeof file, "%s.svg", figure->name);
     if (!rt_path_join(path, f->folder, file).code && unlink(path) && errno != ENOENT)
         fail(f, path);
-    rt_writer_add(&w, "figure = '%s'\nwidth = %d\nheight = %d\n", name, figure->width,
-                  figure->height);
+    snprintf(file, sizeof file, "%s.csv", figure->name);
+    if (data)
+        rt_figures_write(f, file, data);
+    rt_writer_add(&w, "figure = '%s'\nwidth = %d\nheight = %d\n", figure->name, added.width,
+                  added.height);
     add_sections(&w, "all");
     add_sections(&w, figure->axes);
     rt_writer_add(&w, "%s", text);
     add_sections(&w, figure->plots);
     rt_free(text);
-    snprintf(file, sizeof file, "%s.gp", name);
+    snprintf(file, sizeof file, "%s.gp", figure->name);
     rt_figures_write(f, file, &w);
-    if (f->count == RT_MOST_FIGURES)
-        return;
-    rt_figure *added = &f->list[f->count++];
-    *added = *figure;
-    va_list arguments;
-    va_start(arguments, caption_format);
-    vsnprintf(added->caption, sizeof added->caption, caption_format, arguments);
-    va_end(arguments);
+    if (f->count < RT_MOST_FIGURES)
+        f->list[f->count++] = added;
 }
 
 double rt_figures_tics(double range)
@@ -127,8 +130,9 @@ void rt_figure_range_take(rt_figure_range *range, double value)
 {
     if (!isfinite(value))
         return;
-    range->least = fmin(range->least, value);
-    range->most = fmax(range->most, value);
+    range->least = range->any ? fmin(range->least, value) : value;
+    range->most = range->any ? fmax(range->most, value) : value;
+    range->any = true;
 }
 
 /* Adds the tics of the range: multiples of powers of ten by the digits of a set such as "125".
@@ -168,24 +172,6 @@ void rt_figures_scale(rt_writer *w, char axis, rt_figure_range range)
 
 /* ---- drawing ---- */
 
-/* Runs gnuplot silently and without the user's ~/.gnuplot (-d). */
-static _Noreturn void exec_gnuplot(const rt_figures *f, int first, int count)
-{
-    char scripts[RT_MOST_FIGURES][RT_FIGURE_FILE_SIZE];
-    char *arguments[RT_MOST_FIGURES + 3] = {(char *)"gnuplot", (char *)"-d"};
-    for (int i = 0; i < count; i++) {
-        snprintf(scripts[i], sizeof scripts[i], "%s.gp", f->list[first + i].name);
-        arguments[i + 2] = scripts[i];
-    }
-    const int nowhere = open("/dev/null", O_RDWR);
-    if (nowhere < 0 || chdir(f->folder))
-        _exit(NO_START);
-    for (int fd = 0; fd <= STDERR_FILENO; fd++)
-        dup2(nowhere, fd);
-    rt_process_exec(arguments);
-    _exit(NO_PROGRAM);
-}
-
 /* Kills the process group, including this process. */
 static void end_group(int number)
 {
@@ -194,9 +180,12 @@ static void end_group(int number)
 }
 
 /* Runs as the child process: leads a group with gnuplot and everything that gnuplot starts, so that
- * they end together, at the latest with the program. */
+ * they end together, at the latest with the program. gnuplot runs silently and without the user's
+ * ~/.gnuplot (-d). */
 static _Noreturn void supervise_gnuplot(const rt_figures *f, int first, int count)
 {
+    char scripts[RT_MOST_FIGURES][RT_FIGURE_FILE_SIZE];
+    char *arguments[RT_MOST_FIGURES + 3] = {(char *)"gnuplot", (char *)"-d"};
     int how;
     struct sigaction action = {.sa_handler = end_group};
     sigemptyset(&action.sa_mask);
@@ -204,8 +193,19 @@ static _Noreturn void supervise_gnuplot(const rt_figures *f, int first, int coun
         _exit(NO_START);
     sigaction(SIGTERM, &action, NULL);
     const pid_t gnuplot = rt_process_fork(SIGKILL);
-    if (gnuplot == 0)
-        exec_gnuplot(f, first, count);
+    if (gnuplot == 0) {
+        const int nowhere = open("/dev/null", O_RDWR);
+        if (nowhere < 0 || chdir(f->folder))
+            _exit(NO_START);
+        for (int fd = 0; fd <= STDERR_FILENO; fd++)
+            dup2(nowhere, fd);
+        for (int i = 0; i < count; i++) {
+            snprintf(scripts[i], sizeof scripts[i], "%s.gp", f->list[first + i].name);
+            arguments[i + 2] = scripts[i];
+        }
+        rt_process_exec(arguments);
+        _exit(NO_PROGRAM);
+    }
     if (gnuplot < 0)
         _exit(NO_START);
     rt_process_wait(gnuplot, &how);

@@ -117,44 +117,33 @@ void rt_page_verdict(rt_writer *w, rt_writer *lines, rt_verdict verdict)
     rt_free(text);
 }
 
-/* Adds the SVG with unique names of its parts: gnuplot uses the same names in every figure. */
+/* Adds the rest of an SVG: with unique names of its parts, since gnuplot uses the same names in
+ * every figure; without the names of plots; and with its hypertexts, which need gnuplot's script,
+ * replaced by titles, which every browser shows. */
 static void add_parts(rt_writer *w, const char *svg, const char *name)
 {
     static const char *const before_names[] = {" id='", " id=\"", "href='#", "url(#"};
-    enum { KINDS = sizeof before_names / sizeof *before_names };
-    for (;;) {
-        const char *nearest = NULL;
-        for (int i = 0; i < KINDS; i++) {
-            const char *at = strstr(svg, before_names[i]);
-            if (at && (!nearest || at + strlen(before_names[i]) < nearest))
-                nearest = at + strlen(before_names[i]);
-        }
-        if (!nearest)
-            break;
-        rt_writer_add(w, "%.*s%s-", (int)(nearest - svg), svg, name);
-        svg = nearest;
-    }
-    rt_writer_add(w, "%s", svg);
-}
-
-/* Adds the SVG with its hypertexts, which need gnuplot's script, replaced by titles, which every
- * browser shows. Drops the names of plots. */
-static void add_titles(rt_writer *w, const char *svg, const char *name)
-{
     static const char shows[] = "<g onmousemove=\"gnuplot_svg.showHypertext(evt,'",
                       hides[] = "')\" onmouseout=\"gnuplot_svg.hideHypertext()\"><title> </title>",
                       ends[] = "</title>";
+    enum { KINDS = sizeof before_names / sizeof *before_names };
     char plot[RT_FIGURE_FILE_SIZE];
     snprintf(plot, sizeof plot, "<title>%s_plot_", name);
     for (const char *next, *end; *svg; svg = next) {
-        if (!strncmp(svg, shows, strlen(shows)) && (end = strstr(svg, hides))) {
+        int kind = 0;
+        while (kind < KINDS && strncmp(svg, before_names[kind], strlen(before_names[kind])) != 0)
+            kind++;
+        if (kind < KINDS) {
+            rt_writer_add(w, "%s%s-", before_names[kind], name);
+            next = svg + strlen(before_names[kind]);
+        } else if (!strncmp(svg, shows, strlen(shows)) && (end = strstr(svg, hides))) {
             svg += strlen(shows);
             rt_writer_add(w, "<g><title>%.*s</title>", (int)(end - svg), svg);
             next = end + strlen(hides);
         } else if (!strncmp(svg, plot, strlen(plot)) && (end = strstr(svg, ends))) {
             next = end + strlen(ends);
         } else {
-            const size_t plain = strcspn(svg + 1, "<") + 1;
+            const size_t plain = strcspn(svg + 1, "< hu") + 1;
             rt_writer_add(w, "%.*s", (int)plain, svg);
             next = svg + plain;
         }
@@ -179,11 +168,7 @@ static void add_plot(rt_writer *w, const char *svg, const rt_figure *figure)
         rt_writer_add(w, "%.*s", (int)(title - svg), svg);
         svg = after + strlen(end);
     }
-    rt_writer titled = {0};
-    add_titles(&titled, svg, figure->name);
-    w->failed |= titled.failed;
-    add_parts(w, titled.bytes ? titled.bytes : "", figure->name);
-    rt_writer_free(&titled);
+    add_parts(w, svg, figure->name);
     rt_writer_add(w, "</div>");
 }
 

@@ -11,29 +11,9 @@
 
 /* ---- ranking ---- */
 
-/* Returns the text of the vocabulary in the folder of a run; NULL if there is none. */
-static char *read_vocabulary(const rt_sweep_runs *runs, int run, const rt_data_options *o)
-{
-    char path[RT_PATH_SIZE];
-    const char *file = o->level == RT_LEVEL_BPE ? "tokenizer.json" : "vocab.txt";
-    return rt_path_join(path, runs->list[run].folder, file).code ? NULL : rt_read_text(path);
-}
-
 static bool has_same(const char *key, const rt_data_options *a, const rt_data_options *b)
 {
     return rt_key_value_equal(rt_keys_find(&rt_data_keys, key), a, b);
-}
-
-/* Returns whether both runs predict the same vocabulary: the same text or, without one, the same
- * number of ids. Labels have no vocabulary. */
-static bool has_same_vocabulary(const rt_data_options *a, const char *text_a,
-                                const rt_data_options *b, const char *text_b)
-{
-    if (rt_data_task_target(a->task) != RT_TARGET_IDS)
-        return true;
-    if (text_a && text_b)
-        return a->level == b->level && a->lowercase == b->lowercase && !strcmp(text_a, text_b);
-    return !text_a && !text_b && a->vocab == b->vocab;
 }
 
 /* Returns the difference that makes the losses of two runs incomparable; NULL if there is none.
@@ -63,28 +43,36 @@ static bool every_row_has_bits(const rt_sweep_runs *runs)
     return bits >= 0;
 }
 
+/* Two runs have the same vocabulary if its text is the same or, without one, the number of ids.
+ * Labels have no vocabulary. */
 rt_ranking rt_report_rank(const rt_sweep_runs *runs)
 {
     const char *different = NULL;
-    bool same_vocabulary = true, any = false;
-    rt_config first, other;
-    char *words = NULL;
+    bool same_vocabulary = true;
+    rt_config config[2];
+    const rt_data_options *a = &config[0].data, *b = &config[1].data;
+    char *texts[2] = {NULL, NULL};
+    int known = 0; /* index of the configuration that is read next */
     for (int i = 0; i < runs->count && !different; i++) {
-        rt_config *config = any ? &other : &first;
-        if (!rt_sweep_load_run(runs, i, config))
+        const rt_data_options *o = &config[known].data;
+        char path[RT_PATH_SIZE];
+        if (!rt_sweep_load_run(runs, i, &config[known]))
             continue;
-        char *text = read_vocabulary(runs, i, &config->data);
-        if (any) {
-            different = find_difference(&first.data, &other.data);
-            same_vocabulary =
-                same_vocabulary && has_same_vocabulary(&first.data, words, &other.data, text);
-            rt_free(text);
-        } else {
-            words = text;
-            any = true;
+        const char *file = o->level == RT_LEVEL_BPE ? "tokenizer.json" : "vocab.txt";
+        const bool fits = !rt_path_join(path, runs->list[i].folder, file).code;
+        texts[known] = fits ? rt_read_text(path) : NULL;
+        if (known) {
+            different = find_difference(a, b);
+            if (rt_data_task_target(a->task) == RT_TARGET_IDS)
+                same_vocabulary &= texts[0] && texts[1]
+                                       ? a->level == b->level && a->lowercase == b->lowercase &&
+                                             !strcmp(texts[0], texts[1])
+                                       : !texts[0] && !texts[1] && a->vocab == b->vocab;
+            rt_free(texts[1]);
         }
+        known = 1;
     }
-    rt_free(words);
+    rt_free(texts[0]);
     if (different)
         return (rt_ranking){NULL, different};
     if (same_vocabulary)
@@ -95,33 +83,29 @@ rt_ranking rt_report_rank(const rt_sweep_runs *runs)
 
 /* ---- Student's t ---- */
 
-/* Returns the density of s, the ratio of the sample standard deviation to the true one, with nu
- * degrees of freedom: nu s^2 has the chi-squared distribution. */
-static double deviation_density(double s, double nu)
-{
-    const double at_zero = nu == 1 ? 0 : -INFINITY;
-    const double power = s > 0 ? (nu - 1) * log(s) : at_zero;
-    return exp(log(2) + nu / 2 * log(nu / 2) - lgamma(nu / 2) + power - nu * s * s / 2);
-}
-
 /* Returns P(Z > z) of a standard normal Z. */
 static double normal_tail(double z)
 {
     return 0.5 * erfc(z / sqrt(2));
 }
 
-/* Returns P(|T| > t) of the noncentral t with mean `shift`: the integral over s of P(|Z + shift| >
- * t s), by Simpson's rule over the range where s has weight. */
+/* Returns P(|T| > t) of the noncentral t with mean `shift` and nu degrees of freedom: the integral
+ * over s of P(|Z + shift| > t s), by Simpson's rule over the range where s has weight. s is the
+ * ratio of the sample standard deviation to the true one: nu s^2 has the chi-squared distribution.
+ */
 static double tails_of_t(double t, double shift, double nu)
 {
     enum { STEPS = 4000 };
     const double width = 12 / sqrt(2 * nu);
     const double low = width < 1 ? 1 - width : 0, step = (1 + width - low) / STEPS;
+    const double at_zero = nu == 1 ? 0 : -INFINITY;
     double sum = 0;
     for (int i = 0; i <= STEPS; i++) {
         const double s = low + i * step, weight = i == 0 || i == STEPS ? 1 : i % 2 ? 4 : 2;
-        sum += weight * deviation_density(s, nu) *
-               (normal_tail(t * s - shift) + normal_tail(t * s + shift));
+        const double power = s > 0 ? (nu - 1) * log(s) : at_zero;
+        const double density =
+            exp(log(2) + nu / 2 * log(nu / 2) - lgamma(nu / 2) + power - nu * s * s / 2);
+        sum += weight * density * (normal_tail(t * s - shift) + normal_tail(t * s + shift));
     }
     return sum * step / 3;
 }
@@ -332,29 +316,30 @@ bool rt_sweep_best_is_apart(const rt_sweep_best *best)
     return best->row >= 0 && !best->same && !best->unknown;
 }
 
-/* Adds the settings of a row, or its first run's name if `named` or if all settings are equal. */
-static void add_row_name(rt_writer *w, const rt_sweep_runs *s, int row, bool named)
+/* Adds the settings of a row; the name of its first run if the table is by names or if all settings
+ * are equal. */
+static void add_row_name(rt_writer *w, const rt_sweep_study *study, int row)
 {
     const size_t before = w->length;
-    if (!named)
-        rt_sweep_row_settings(w, s, row, 0, false);
+    if (study->order == RT_SETTINGS_FIRST)
+        rt_sweep_row_settings(w, &study->runs, row, 0, false);
     if (w->length == before)
-        rt_writer_add(w, "%s", s->list[s->rows[row].first].cells[0]);
+        rt_writer_add(w, "%s", study->runs.list[study->runs.rows[row].first].cells[0]);
 }
 
-void rt_sweep_report_best(rt_writer *w, const rt_sweep_runs *s, const rt_sweep_best *best,
-                          const rt_ranking *ranking, rt_sweep_order order)
+void rt_sweep_report_best(rt_writer *w, const rt_sweep_study *study)
 {
+    const rt_sweep_best *best = &study->best;
     const rt_difference *d = &best->from_rival;
     if (best->row < 0)
         return;
-    rt_writer_add(w, strcmp(ranking->result, RT_RESULT_LOSS) ? "fewest bits per byte: "
-                                                             : "lowest loss: ");
-    add_row_name(w, s, best->row, order == RT_RESULTS_FIRST);
+    rt_writer_add(w, strcmp(study->ranking.result, RT_RESULT_LOSS) ? "fewest bits per byte: "
+                                                                   : "lowest loss: ");
+    add_row_name(w, study, best->row);
     rt_writer_add(w, ", %.4f; ", best->mean);
     if (best->same)
         rt_writer_add(w, "not told apart from ");
-    add_row_name(w, s, best->rival, order == RT_RESULTS_FIRST);
+    add_row_name(w, study, best->rival);
     if (best->same > 1)
         rt_writer_add(w, " and %d more", best->same - 1);
     if (d->count > 1)
@@ -466,4 +451,22 @@ void rt_paired_csv(rt_writer *w, const rt_paired *p)
             rt_csv_add_number(w, numbers[n]);
         rt_writer_add(w, "\n");
     }
+}
+
+/* ---- the study ---- */
+
+rt_status rt_sweep_study_make(rt_sweep_study *s)
+{
+    rt_status status = rt_sweep_table_make(&s->table, &s->runs, s->order);
+    s->verdict = rt_sweep_judge(&s->runs);
+    s->ranking = rt_report_rank(&s->runs);
+    s->best = rt_sweep_find_best(&s->runs, &s->ranking);
+    return status.code ? status : rt_paired_make(&s->paired, &s->runs);
+}
+
+void rt_sweep_study_free(rt_sweep_study *s)
+{
+    rt_paired_free(&s->paired);
+    rt_sweep_table_free(&s->table);
+    rt_sweep_runs_free(&s->runs);
 }

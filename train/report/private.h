@@ -36,8 +36,9 @@ typedef struct rt_figure {
                            reader chooses one, and the first has the caption. NULL: its own place */
     const char *axes;   /* sections of figures.gp before the commands, separated by blanks */
     const char *plots;  /* section of figures.gp after the commands; or NULL */
-    int width;          /* in points of the SVG; above RT_FIGURE_WIDTH the figure fills the page */
-    int height;
+    int width;          /* in points of the SVG, 0: RT_FIGURE_WIDTH; above that the figure fills the
+                           page */
+    int height;         /* 0: RT_FIGURE_HEIGHT */
     char caption[RT_CAPTION_SIZE]; /* set by rt_figures_add */
 } rt_figure;
 
@@ -58,10 +59,11 @@ void rt_figures_write(rt_figures *f, const char *name, rt_writer *text);
  * characters, and characters that gnuplot could interpret, become question marks. */
 void rt_figures_quote(rt_writer *script, const char *text);
 
-/* Adds a copy of the figure with its caption, and NAME.gp with the commands and the sections of
- * figures.gp. Empties the writer, and removes the NAME.svg of an earlier report. */
-void rt_figures_add(rt_figures *f, const rt_figure *figure, rt_writer *commands,
-                    const char *caption_format, ...) RT_PRINTF(4, 5);
+/* Adds a copy of the figure with its caption; NAME.csv with the data, unless `data` is NULL; and
+ * NAME.gp with the commands and the sections of figures.gp. Empties the writers, and removes the
+ * NAME.svg of an earlier report. */
+void rt_figures_add(rt_figures *f, const rt_figure *figure, rt_writer *data, rt_writer *commands,
+                    const char *caption_format, ...) RT_PRINTF(5, 6);
 
 /* Draws all figures with gnuplot. Returns RT_IO, naming what is missing, if gnuplot is missing or
  * fails. A script that fails does not affect other figures. */
@@ -71,14 +73,11 @@ rt_status rt_figures_draw(rt_figures *f) RT_MUST_CHECK;
  * most five tics in `range`. */
 double rt_figures_tics(double range);
 
-/* Range of an axis; starts as RT_NO_RANGE. */
+/* Range of an axis; starts zeroed. */
 typedef struct rt_figure_range {
     double least, most;
+    bool any; /* it has a value */
 } rt_figure_range;
-#define RT_NO_RANGE                                                                                \
-    {                                                                                              \
-        (double)INFINITY, -(double)INFINITY                                                        \
-    }
 
 /* Extends the range to a value that is finite. */
 void rt_figure_range_take(rt_figure_range *range, double value);
@@ -148,13 +147,11 @@ double rt_timing_seconds(rt_timing *t, int step);
 /* ---- sections and figures of the page of a run; each is omitted if its table is missing ---- */
 
 /* Adds the figures of a learned theta, from theta.csv and theta_final.csv: the drift by step, theta
- * beside base^(-2i/R), the decay curve at the start and at the end, and the wavelengths with their
- * usage. Heads of a layer share its colour. */
+ * beside base^(-2i/R), its tolerances, the wavelengths with their usage, and the decay curve at the
+ * start and at the end. Heads of a layer share its colour. If the run is about theta, also adds the
+ * figures of the pairs, from usage.csv and cutoffs.csv: their share of queries and keys by the
+ * turns of a pair, and the loss with the slower pairs switched off. */
 void rt_report_theta(rt_figures *f, const char *folder, const rt_config *config);
-
-/* Adds the figures of the pairs, from usage.csv and cutoffs.csv: their share of queries and keys by
- * the turns of a pair, and the loss with the slower pairs switched off. */
-void rt_report_usage(rt_figures *f, const char *folder);
 
 /* Adds the table of a learned theta, one row per pair; of a long table the beginning. */
 void rt_report_theta_table(rt_writer *w, const char *folder);

@@ -41,15 +41,6 @@ typedef struct training {
     rt_status status;                /* status of the table */
 } training;
 
-static void take_row(training *t, const double row[COLUMNS])
-{
-    for (int i = STEP; i < COLUMNS; i++)
-        if ((i != NORM && i != THETA_NORM) || row[i] > 0)
-            rt_figure_range_take(&t->ranges[i], row[i]);
-    if (row[EVAL_LOSS] < t->best[EVAL_LOSS])
-        memcpy(t->best, row, sizeof t->best);
-}
-
 static void add_cells(rt_writer *w, const double row[COLUMNS])
 {
     for (int i = STEP; i < COLUMNS; i++) {
@@ -69,8 +60,6 @@ static training write_training(rt_figures *f, const char *folder)
     rt_timing timing;
     int step;
     const bool has_times = rt_timing_open(&timing, folder);
-    for (int i = 0; i < COLUMNS; i++)
-        t.ranges[i] = (rt_figure_range)RT_NO_RANGE;
     for (rt_csv_open(&metrics, folder, "metrics.csv"); rt_csv_row(&metrics);) {
         double row[COLUMNS] = {[SECONDS] = NAN};
         for (int i = STEP; i < SECONDS; i++)
@@ -80,7 +69,11 @@ static training write_training(rt_figures *f, const char *folder)
             row[SECONDS] = rt_timing_seconds(&timing, step);
         if (isfinite(row[SECONDS]))
             add_cells(&timed, row);
-        take_row(&t, row);
+        for (int i = STEP; i < COLUMNS; i++)
+            if ((i != NORM && i != THETA_NORM) || row[i] > 0)
+                rt_figure_range_take(&t.ranges[i], row[i]);
+        if (row[EVAL_LOSS] < t.best[EVAL_LOSS])
+            memcpy(t.best, row, sizeof t.best);
     }
     t.status = metrics.status;
     rt_csv_close(&timing.csv);
@@ -112,29 +105,34 @@ typedef struct run_figure {
 
 /* Figures of a training, in their order. The figures of theta follow the first FIRST_FIGURES. */
 enum { FIRST_FIGURES = 4, RUN_FIGURES = 6 };
-#define FIGURE(...)                                                                                \
-    {                                                                                              \
-        __VA_ARGS__, NULL, RT_FIGURE_WIDTH, RT_FIGURE_HEIGHT, ""                                   \
-    }
 static const run_figure run_figures[RUN_FIGURES] = {
-    {FIGURE("loss", "steps", "steps nats"), "Loss of the training steps and of the evaluations",
-     STEP, LOSS_CURVES, true},
-    {FIGURE("loss_by_tokens", "tokens", "tokens nats"), "Loss by tokens of training", TOKENS,
-     LOSS_CURVES, true},
-    {FIGURE("loss_by_time", "seconds", "seconds nats"), "Loss by seconds of training", SECONDS,
-     LOSS_CURVES, true},
-    {FIGURE("accuracy", NULL, "steps accuracy"),
+    {{.name = "loss", "steps", "steps nats"},
+     "Loss of the training steps and of the evaluations",
+     STEP,
+     LOSS_CURVES,
+     true},
+    {{.name = "loss_by_tokens", "tokens", "tokens nats"},
+     "Loss by tokens of training",
+     TOKENS,
+     LOSS_CURVES,
+     true},
+    {{.name = "loss_by_time", "seconds", "seconds nats"},
+     "Loss by seconds of training",
+     SECONDS,
+     LOSS_CURVES,
+     true},
+    {{.name = "accuracy", .axes = "steps accuracy"},
      "Accuracy: the fraction of labels that were predicted correctly",
      STEP,
      {{ACCURACY, TRAINING}, {EVAL_ACCURACY, EVALUATION}},
      false},
-    {FIGURE("gradient", NULL, "steps gradient"),
+    {{.name = "gradient", .axes = "steps gradient"},
      "Gradient norm before clipping",
      STEP,
      {{NORM, "lines linetype 1 title 'all parameters'"},
       {THETA_NORM, "lines linetype 2 dashtype 2 title 'theta'"}},
      true},
-    {FIGURE("rate", NULL, "steps rate"),
+    {{.name = "rate", .axes = "steps rate"},
      "Learning rate",
      STEP,
      {{RATE, "lines linetype 1"}},
@@ -143,7 +141,7 @@ static const run_figure run_figures[RUN_FIGURES] = {
 
 static void add_run_figure(rt_figures *f, const training *t, const run_figure *g)
 {
-    rt_figure_range range = RT_NO_RANGE;
+    rt_figure_range range = {0};
     const char *table = g->x == SECONDS ? "timing.csv" : "training.csv", *separator = "plot ";
     const bool is_loss = g->curves[1].y == EVAL_LOSS;
     const bool has_best = is_loss && isfinite(t->best[EVAL_LOSS]);
@@ -151,7 +149,7 @@ static void add_run_figure(rt_figures *f, const training *t, const run_figure *g
     rt_writer w = {0}, plots = {0};
     for (int i = 0; i < 2 && g->curves[i].with; i++) {
         const rt_figure_range *y = &t->ranges[g->curves[i].y];
-        if (y->most < y->least) /* no values */
+        if (!y->any)
             continue;
         rt_writer_add(&plots, "%s'%s' using %d:%d with %s", separator, table, g->x, g->curves[i].y,
                       g->curves[i].with);
@@ -159,7 +157,7 @@ static void add_run_figure(rt_figures *f, const training *t, const run_figure *g
         rt_figure_range_take(&range, y->least);
         rt_figure_range_take(&range, y->most);
     }
-    if (plots.length && t->ranges[g->x].most >= t->ranges[g->x].least) {
+    if (plots.length && t->ranges[g->x].any) {
         if (g->x == TOKENS)
             rt_writer_add(&w, "set xtics %.9g\n", rt_figures_tics(t->ranges[TOKENS].most));
         if (g->x != SECONDS && has_best && isfinite(t->best[g->x]))
@@ -180,16 +178,9 @@ static void add_run_figure(rt_figures *f, const training *t, const run_figure *g
         if (has_best)
             snprintf(best, sizeof best, "; the lowest evaluation loss, %.4g, at step %.9g",
                      t->best[EVAL_LOSS], t->best[STEP]);
-        rt_figures_add(f, &g->figure, &w, "%s%s", g->caption, best);
+        rt_figures_add(f, &g->figure, NULL, &w, "%s%s", g->caption, best);
     }
     rt_writer_free(&plots);
-}
-
-/* Returns whether the usage of the pairs is drawn, because the run is about theta. */
-static bool is_about_theta(const rt_config *c)
-{
-    return c->model.position.kind == RT_POSITION_ROPE &&
-           (c->model.theta.learn || c->theta.cutoffs || c->theta.init_from);
 }
 
 static training draw_figures(rt_figures *f, const char *folder, const rt_config *config,
@@ -199,10 +190,7 @@ static training draw_figures(rt_figures *f, const char *folder, const rt_config 
     training t = write_training(f, folder);
     for (int n = 0; n < FIRST_FIGURES; n++)
         add_run_figure(f, &t, &run_figures[n]);
-    if (config->model.theta.learn)
-        rt_report_theta(f, folder, config);
-    if (is_about_theta(config))
-        rt_report_usage(f, folder);
+    rt_report_theta(f, folder, config);
     for (int n = FIRST_FIGURES; n < RUN_FIGURES; n++)
         add_run_figure(f, &t, &run_figures[n]);
     if (trainer)

@@ -67,25 +67,20 @@ static const char *write_signs(char label[RT_TOKEN_LABEL_SIZE], const char *byte
     return label;
 }
 
-static bool is_visible(const char *bytes, size_t size)
-{
-    bool visible = size > 0;
-    for (size_t at = 0, step; at < size; at += step)
-        visible &= is_seen(bytes + at, size - at, &step);
-    return visible;
-}
-
 const char *rt_token_label(char label[RT_TOKEN_LABEL_SIZE], const rt_data *data, int32_t id)
 {
     enum { MOST_CHARACTERS = 7 }; /* of a token that is not a BPE piece */
     size_t size;
     const rt_vocabulary *vocabulary = rt_data_vocabulary(data);
     const char *token = rt_vocabulary_decode(vocabulary, id, &size), *name = HIDDEN;
+    bool visible = token && size;
     const rt_spelling spelling =
         vocabulary->bpe ? rt_vocabulary_spell(vocabulary, id) : (rt_spelling){.size = 0};
     if (spelling.size)
         return write_signs(label, spelling.bytes, spelling.size, RT_TOKEN_LABEL_SIZE);
-    if (token && (is_visible(token, size) || (size == 1 && *token == '\t')))
+    for (size_t at = 0, step; visible && at < size; at += step)
+        visible = is_seen(token + at, size - at, &step);
+    if (visible || (token && size == 1 && *token == '\t'))
         return write_signs(label, token, size, MOST_CHARACTERS);
     if (!token)
         name = special_name(&vocabulary->special, id);
@@ -139,8 +134,6 @@ enum { SAMPLES = 3, MOST_CONTINUED = 128 };
 typedef struct sampling {
     rt_writer *page;
     const rt_data *data;
-    rt_transformer *model;
-    rt_graph *g;
     rt_labelled_batch b; /* one sequence */
     rt_session *session; /* session of continuations */
     real *next;          /* (V): logits of continuations */
@@ -162,13 +155,14 @@ static void add_tokens(sampling *s, const char *element, const int32_t *ids, int
 }
 
 /* Adds a text with its predicted labels. Only masked tokens have labels; others are as drawn. */
-static rt_status fill_masks(sampling *s)
+static rt_status fill_masks(void *context, int job, const rt_labelled_batch *none,
+                            rt_transformer *model, rt_graph *g)
 {
+    sampling *s = context;
     const int32_t *ids = s->b.batch.ids;
     int from = 0;
-    rt_graph_clear(s->g);
-    rt_graph_record(s->g, false);
-    const rt_tensor *logits = s->b.labels ? rt_batch_logits(s->model, s->g, &s->b) : NULL;
+    (void)job, (void)none;
+    const rt_tensor *logits = s->b.labels ? rt_batch_logits(model, g, &s->b) : NULL;
     rt_writer_add(s->page, "<p class=\"sample\">");
     for (int i = 0; i < s->b.labels && logits; i++) {
         const int at = s->b.where[i];
@@ -182,7 +176,7 @@ static rt_status fill_masks(sampling *s)
     }
     rt_token_text(s->page, s->data, ids + from, s->b.batch.length - from);
     rt_writer_add(s->page, "</p>\n");
-    return rt_graph_status(s->g);
+    return rt_graph_status(g);
 }
 
 /* Replaces the second half of the sequence by a continuation of the first half, and adds both. */
@@ -210,14 +204,13 @@ rt_status rt_report_samples(rt_writer *page, const rt_config *config, rt_trainer
     sampling s = {.page = page, .data = rt_trainer_data(trainer)};
     if (!rt_data_vocabulary(s.data) || !rt_data_task_has_objective(config->data.task))
         return rt_ok();
-    s.model = rt_trainer_state(trainer)->model;
-    s.g = rt_graph_new();
-    s.next = rt_alloc((size_t)s.model->options.vocab, sizeof *s.next);
+    rt_transformer *model = rt_trainer_state(trainer)->model;
+    s.next = rt_alloc((size_t)model->options.vocab, sizeof *s.next);
     rt_status status = rt_labelled_batch_new(&s.b, 1, length, NULL);
-    if (!status.code && (!s.g || !s.next))
+    if (!status.code && !s.next)
         status = rt_out_of_memory("a sample");
     if (!status.code && lm)
-        status = rt_session_new(&s.session, s.model, 0);
+        status = rt_session_new(&s.session, model, 0);
     const long rows = rt_data_evaluation_rows(s.data, length);
     if (!status.code)
         rt_writer_add(page, "<h2>Samples</h2>\n<p>%s</p>\n",
@@ -226,10 +219,11 @@ rt_status rt_report_samples(rt_writer *page, const rt_config *config, rt_trainer
                          : "From the evaluation data: masked tokens that were predicted correctly "
                            "are underlined; a wrong prediction is struck out before the true "
                            "token.");
-    rt_trainer_hold_rounded(trainer);
+    if (lm)
+        rt_trainer_hold_rounded(trainer);
     for (int i = 0; i < SAMPLES && i < rows && !status.code; i++) {
         rt_draw_evaluation(&s.b, s.data, (uint32_t)i);
-        status = lm ? continue_text(&s) : fill_masks(&s);
+        status = lm ? continue_text(&s) : rt_trainer_run_jobs(trainer, fill_masks, &s, 1);
     }
     rt_trainer_release_rounded();
     if (!status.code)
@@ -237,7 +231,6 @@ rt_status rt_report_samples(rt_writer *page, const rt_config *config, rt_trainer
     rt_labelled_batch_free(&s.b);
     rt_free(s.next);
     rt_session_free(s.session);
-    rt_graph_free(s.g);
     return status;
 }
 
@@ -260,61 +253,67 @@ enum {
 /* Shown part of the model, size of a map, and margins on the left and below. */
 typedef struct view {
     int layers, heads, tokens, size, left, below;
-    int length;          /* tokens of the sequence, of which the first are shown */
     bool named;          /* the axes show tokens of a text instead of numbers */
     bool chosen;         /* the sequence is the longest of several */
+    rt_labelled_batch b; /* the sequence, of which the first tokens are shown */
     real *probabilities; /* (layers, heads of the model, T, T), where T is data.length */
-    size_t of_layer;     /* number of probabilities of a layer */
+    real **of_layers;    /* probabilities of each layer of the model; NULL: not stored */
 } view;
 
 /* Writes the maps with two empty lines between them, as gnuplot's `index` requires. */
-static void write_maps(rt_figures *f, const view *v)
+static rt_writer write_maps(const view *v)
 {
     rt_writer w = {0};
-    const size_t T = (size_t)v->length, tokens = (size_t)v->tokens;
+    const size_t T = (size_t)v->b.batch.length, tokens = (size_t)v->tokens;
     for (int l = 0; l < v->layers; l++)
         for (size_t h = 0; h < (size_t)v->heads; h++) {
-            const real *maps = v->probabilities + (size_t)l * v->of_layer;
             for (size_t i = 0; i < tokens; i++)
                 for (size_t j = 0; j < tokens; j++)
-                    rt_writer_add(&w, "%.3f%s", (double)maps[(h * T + i) * T + j],
+                    rt_writer_add(&w, "%.3f%s", (double)v->of_layers[l][(h * T + i) * T + j],
                                   j + 1 < tokens ? "," : "\n");
             rt_writer_add(&w, "\n\n");
         }
-    rt_figures_write(f, "attention.csv", &w);
+    return w;
 }
 
 /* Adds the figure. All maps use one scale, of the root of the probability, so that attention to
- * many keys is visible beside attention to one. `tics` are the tokens, or NULL. */
-static void add_maps(rt_figures *f, const view *v, const rt_config *config, const char *tics)
+ * many keys is visible beside attention to one. */
+static void add_maps(rt_figures *f, const view *v, const rt_config *config, const rt_data *data)
 {
     const struct {
         const char *what;
         int shown, all;
     } cuts[] = {{"layers", v->layers, config->model.layers},
                 {"heads", v->heads, config->model.heads},
-                {"tokens", v->tokens, v->length}};
-    rt_writer w = {0}, cut = {0};
+                {"tokens", v->tokens, v->b.batch.length}};
+    rt_writer maps = write_maps(v), tics = {0}, w = {0}, cut = {0};
     const int drawn = v->left + v->heads * (v->size + GAP / 3) + RIGHT;
     const rt_figure figure = {.name = "attention",
                               .plots = "attention",
-                              .width = drawn > RT_FIGURE_WIDTH ? drawn : RT_FIGURE_WIDTH,
+                              .width = drawn > RT_FIGURE_WIDTH ? drawn : 0,
                               .height = v->layers * (v->size + GAP) + v->below};
     rt_writer_add(&w, "layers = %d\nheads = %d\ntokens = %d\nsize = %d\ngap = %d\n", v->layers,
                   v->heads, v->tokens, v->size, GAP);
     rt_writer_add(&w, "left = %d\nbelow = %d\nbar = %d\nstep = %d\nnamed = %d\ntics = ", v->left,
-                  v->below, drawn - RIGHT + 6, v->tokens > 16 ? 16 : 4, tics != NULL);
-    rt_figures_quote(&w, tics ? tics : "");
+                  v->below, drawn - RIGHT + 6, v->tokens > 16 ? 16 : 4, v->named);
+    for (int t = 0; t < v->tokens && v->named; t++) {
+        char label[RT_TOKEN_LABEL_SIZE];
+        rt_writer_add(&tics, t ? ", " : "(");
+        rt_figures_quote(&tics, rt_token_label(label, data, v->b.batch.ids[t]));
+        rt_writer_add(&tics, " %d%s", t, t + 1 < v->tokens ? "" : ")");
+    }
+    rt_figures_quote(&w, tics.bytes ? tics.bytes : "");
     rt_writer_add(&w, "\n");
     for (int i = 0; i < 3; i++)
         if (cuts[i].shown < cuts[i].all)
             rt_writer_add(&cut, "; %s 0 to %d of %d", cuts[i].what, cuts[i].shown - 1, cuts[i].all);
-    w.failed |= cut.failed;
-    rt_figures_add(f, &figure, &w,
+    w.failed |= cut.failed || tics.failed;
+    rt_figures_add(f, &figure, &maps, &w,
                    "Attention weights in %s: one row for each query, one column for each key%s",
                    v->chosen ? "a long evaluation sequence" : "the first evaluation sequence",
                    cut.bytes ? cut.bytes : "");
     rt_writer_free(&cut);
+    rt_writer_free(&tics);
 }
 
 /* Chooses as many layers as fit into memory, at most MOST_LAYERS. Memory is for the whole sequence,
@@ -359,66 +358,42 @@ static void draw_long(rt_labelled_batch *b, const rt_data *data)
     rt_draw_evaluation(b, data, (uint32_t)longest);
 }
 
-static rt_status compute_attention(real **probabilities, rt_transformer *model, const rt_batch *b)
+static rt_status attend(void *context, int job, const rt_labelled_batch *none,
+                        rt_transformer *model, rt_graph *g)
 {
-    rt_graph *g = rt_graph_new();
-    const rt_transformer_input in = {.B = 1,
-                                     .T = b->length,
-                                     .ids = b->ids,
-                                     .token_types = b->types,
-                                     .key_mask = b->mask,
-                                     .padding_id = RT_NO_PADDING,
-                                     .attentions = probabilities};
-    if (!g)
-        return rt_out_of_memory("a figure");
-    rt_graph_record(g, false);
+    const view *v = context;
+    rt_transformer_input in = rt_batch_input(&v->b);
+    (void)job, (void)none;
+    in.attentions = v->of_layers;
     rt_transformer_encode(model, g, &in);
-    const rt_status status = rt_engine_graph_status(g);
-    rt_graph_free(g);
-    return status;
+    return rt_engine_graph_status(g);
 }
 
 void rt_report_attention(rt_figures *f, const rt_config *config, rt_trainer *trainer)
 {
     const rt_transformer_options *o = &config->model;
     const rt_data *data = rt_trainer_data(trainer);
-    const size_t T = (size_t)config->data.length;
+    const size_t T = (size_t)config->data.length, of_layer = (size_t)o->heads * T * T;
     view v = choose_view(config, data);
     if (o->attention != RT_ATTENTION_SOFTMAX || !v.layers)
         return;
-    rt_labelled_batch b;
-    rt_writer tics = {0};
-    real **kept = rt_alloc((size_t)o->layers, sizeof *kept); /* NULL: not stored */
-    rt_status status = rt_labelled_batch_new(&b, 1, config->data.length, NULL);
-    v.of_layer = (size_t)o->heads * T * T;
-    v.probabilities = rt_alloc((size_t)v.layers * v.of_layer, sizeof(real));
-    bool in_memory = kept && v.probabilities;
-    for (int l = 0; l < v.layers && in_memory; l++)
-        kept[l] = v.probabilities + (size_t)l * v.of_layer;
-    if (!status.code && in_memory) {
-        draw_long(&b, data);
-        v.length = b.batch.length;
-        v.tokens = v.length < v.tokens ? v.length : v.tokens;
-        status = compute_attention(kept, rt_trainer_state(trainer)->model, &b.batch);
-        for (int t = 0; t < v.tokens && v.named; t++) {
-            char label[RT_TOKEN_LABEL_SIZE];
-            rt_writer_add(&tics, t ? ", " : "(");
-            rt_figures_quote(&tics, rt_token_label(label, data, b.batch.ids[t]));
-            rt_writer_add(&tics, " %d", t);
-        }
-        rt_writer_add(&tics, ")");
-        in_memory = !tics.failed;
-    }
-    if (!status.code && !in_memory)
+    rt_status status = rt_labelled_batch_new(&v.b, 1, config->data.length, NULL);
+    v.of_layers = rt_alloc((size_t)o->layers, sizeof *v.of_layers);
+    v.probabilities = rt_alloc((size_t)v.layers * of_layer, sizeof(real));
+    if (!status.code && (!v.of_layers || !v.probabilities))
         status = rt_out_of_memory("a figure");
     if (!status.code) {
-        write_maps(f, &v);
-        add_maps(f, &v, config, v.named ? tics.bytes : NULL);
+        for (int l = 0; l < v.layers; l++)
+            v.of_layers[l] = v.probabilities + (size_t)l * of_layer;
+        draw_long(&v.b, data);
+        v.tokens = v.b.batch.length < v.tokens ? v.b.batch.length : v.tokens;
+        status = rt_trainer_run_jobs(trainer, attend, &v, 1);
     }
+    if (!status.code)
+        add_maps(f, &v, config, data);
     if (!f->status.code)
         f->status = status;
     rt_free(v.probabilities);
-    rt_free(kept);
-    rt_writer_free(&tics);
-    rt_labelled_batch_free(&b);
+    rt_free(v.of_layers);
+    rt_labelled_batch_free(&v.b);
 }

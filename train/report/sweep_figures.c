@@ -28,13 +28,6 @@ typedef struct point {
     double values[VALUES]; /* NaN: missing */
 } point;
 
-typedef struct points {
-    int count;
-    size_t capacity;
-    point *list;
-    bool failed;
-} points;
-
 /* Figures of the same points. */
 typedef struct group {
     const char *data;                                /* file from which the figures are drawn */
@@ -94,67 +87,73 @@ static const group groups[] = {
      {{"loss_by_time", "Evaluation loss by time of training", "seconds", "seconds"}}},
 };
 
+/* Curves of the rows of a table, in one file of data. */
 typedef struct curves {
+    const group *group;
+    double unit; /* bits per byte of one nat per token; 1 if losses are in nats */
     int count;
     bool cut, failed;
     double farthest;       /* largest second value of a point */
     rt_figure_range means; /* range of the means of the first value */
-    char labels[MOST_CURVES][LABEL_SIZE];
-    rt_writer data;
+    rt_writer data, labels;
+    int longest;   /* bytes of the longest label */
+    point *points; /* of the runs of the current row */
+    int point_count;
+    size_t capacity;
 } curves;
 
-static void add_point(points *p, point one)
+static void add_point(curves *c, point one)
 {
-    point *list = rt_grow(p->list, &p->capacity, (size_t)p->count + 1, sizeof *list);
-    p->failed |= !list;
+    point *list = rt_grow(c->points, &c->capacity, (size_t)c->point_count + 1, sizeof *list);
+    c->failed |= !list;
     if (list) {
-        p->list = list;
-        p->list[p->count++] = one;
+        c->points = list;
+        list[c->point_count++] = one;
     }
 }
 
 /* Reads the loss of each evaluation and, as the second value, a column of metrics.csv or the
  * seconds of timing.csv, with the step as x. */
-static void read_steps(points *p, const char *folder, const group *g, double unit)
+static void read_steps(curves *c, const char *folder)
 {
     rt_csv metrics;
     rt_timing timing = {.step = -1};
-    const bool timed = g->source == TIMING;
+    const bool timed = c->group->source == TIMING;
     const bool open =
         rt_csv_open(&metrics, folder, "metrics.csv") && (!timed || rt_timing_open(&timing, folder));
-    while (open && !p->failed && rt_csv_row(&metrics)) {
-        point one = {.values = {unit * rt_csv_number(&metrics, "eval_loss")}};
+    while (open && !c->failed && rt_csv_row(&metrics)) {
+        point one = {.values = {c->unit * rt_csv_number(&metrics, "eval_loss")}};
         if (!isfinite(one.values[0]) || !rt_csv_whole(&metrics, "step", &one.x))
             continue;
         one.values[1] =
-            timed ? rt_timing_seconds(&timing, one.x) : rt_csv_number(&metrics, g->column);
-        if (!g->beside || isfinite(one.values[1]))
-            add_point(p, one);
+            timed ? rt_timing_seconds(&timing, one.x) : rt_csv_number(&metrics, c->group->column);
+        if (!c->group->beside || isfinite(one.values[1]))
+            add_point(c, one);
     }
     rt_csv_close(&metrics);
     rt_csv_close(&timing.csv);
 }
 
 /* Reads the logarithm of learned theta / base^(-2i/R) in all layers and heads; x is the pair. */
-static void read_theta(points *p, const char *folder)
+static void read_theta(curves *c, const char *folder)
 {
     rt_csv theta;
     if (rt_csv_open(&theta, folder, "theta_final.csv"))
-        while (!p->failed && rt_csv_row(&theta)) {
+        while (!c->failed && rt_csv_row(&theta)) {
             const double distance =
                 log(rt_csv_number(&theta, "theta") / rt_csv_number(&theta, "geometric"));
             point one = {.values = {distance, (double)NAN}};
             if (isfinite(distance) && rt_csv_whole(&theta, "i", &one.x))
-                add_point(p, one);
+                add_point(c, one);
         }
     rt_csv_close(&theta);
 }
 
 /* Reads loss and accuracy at each length of train.eval_lengths from results; x is the length. */
-static void read_lengths(points *p, const rt_sweep_runs *runs, int run, double unit)
+static void read_lengths(curves *c, const rt_sweep_runs *runs, int run)
 {
     static const char loss[] = RT_RESULT_LOSS_AT;
-    for (int i = runs->exit_column + 1; i < runs->columns && !p->failed; i++) {
+    for (int i = runs->exit_column + 1; i < runs->columns && !c->failed; i++) {
         char name[RT_RESULT_NAME_SIZE];
         int64_t length;
         if (strncmp(runs->names[i], loss, strlen(loss)) != 0 ||
@@ -163,48 +162,36 @@ static void read_lengths(points *p, const rt_sweep_runs *runs, int run, double u
             continue;
         snprintf(name, sizeof name, RT_RESULT_ACCURACY_AT "%d", (int)length);
         const point one = {(int)length,
-                           {unit * rt_sweep_number(runs, run, i),
+                           {c->unit * rt_sweep_number(runs, run, i),
                             rt_sweep_number(runs, run, rt_sweep_column(runs, name))}};
         if (isfinite(one.values[0]))
-            add_point(p, one);
+            add_point(c, one);
     }
 }
 
-static void read_run(points *p, const rt_sweep_runs *runs, int run, const group *g, bool bits)
-{
-    /* bits per byte of one nat per token; 1 if losses are in nats */
-    const double unit =
-        bits ? rt_sweep_number(runs, run, rt_sweep_column(runs, RT_RESULT_BITS_PER_BYTE)) /
-                   rt_sweep_number(runs, run, rt_sweep_column(runs, RT_RESULT_LOSS))
-             : 1;
-    if (g->source == RESULTS)
-        read_lengths(p, runs, run, unit);
-    else if (g->source == THETA)
-        read_theta(p, runs->list[run].folder);
-    else
-        read_steps(p, runs->list[run].folder, g, unit);
-}
-
 /* Labels a row by its settings or, if they are too long, a single run by its name, truncated at a
- * whole character. Returns false if the heap is exhausted. */
-static bool label_row(char label[LABEL_SIZE], const rt_sweep_runs *runs, int row)
+ * whole character. */
+static void add_label(curves *c, const rt_sweep_runs *runs, int row)
 {
     static const char more[] = "…";
     const bool alone = runs->rows[row].first == runs->rows[row].last;
+    char label[LABEL_SIZE];
     rt_writer w = {0};
     rt_sweep_row_settings(&w, runs, row, 0, false);
     if (!w.length)
         rt_writer_add(&w, "all runs");
-    if (!w.failed) {
-        const char *text = alone && w.length >= LABEL_SIZE ? cell_of(runs, row, 0) : w.bytes;
-        const size_t size = strlen(text);
-        const bool fits = size < LABEL_SIZE;
-        const size_t length = rt_text_beginning(text, size, fits ? size : LABEL_SIZE - sizeof more);
-        snprintf(label, LABEL_SIZE, "%.*s%s", (int)length, text, fits ? "" : more);
-    }
-    const bool failed = w.failed;
+    const char *text = w.failed                          ? ""
+                       : alone && w.length >= LABEL_SIZE ? cell_of(runs, row, 0)
+                                                         : w.bytes;
+    const size_t size = strlen(text);
+    const bool fits = size < LABEL_SIZE;
+    const size_t length = rt_text_beginning(text, size, fits ? size : LABEL_SIZE - sizeof more);
+    const int bytes = snprintf(label, sizeof label, "%.*s%s", (int)length, text, fits ? "" : more);
+    c->longest = bytes > c->longest ? bytes : c->longest;
+    rt_writer_add(&c->labels, c->count ? ", " : "");
+    rt_figures_quote(&c->labels, label);
+    c->failed |= w.failed;
     rt_writer_free(&w);
-    return !failed;
 }
 
 static int by_x(const void *a, const void *b)
@@ -213,79 +200,76 @@ static int by_x(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* Writes columns with x and, for each value, mean and deviation. Extends the range to the means of
- * the first value. */
-static bool write_curve(rt_writer *w, points *p, rt_figure_range *means)
+/* Writes columns with x and, for each value, mean and deviation over the points of the row. */
+static void write_curve(curves *c)
 {
-    double *values = rt_alloc((size_t)p->count, sizeof *values);
-    if (!values)
-        return false;
-    qsort(p->list, (size_t)p->count, sizeof *p->list, by_x);
-    for (int i = 0, end; i < p->count; i = end) {
-        for (end = i; end < p->count && p->list[end].x == p->list[i].x;)
+    const point *p = c->points;
+    double *values = rt_alloc((size_t)c->point_count, sizeof *values);
+    c->failed |= !values;
+    for (int i = 0, end; i < c->point_count && values; i = end) {
+        for (end = i; end < c->point_count && p[end].x == p[i].x;)
             end++;
-        rt_writer_add(w, "%d", p->list[i].x);
+        rt_writer_add(&c->data, "%d", p[i].x);
         for (int v = 0; v < VALUES; v++) {
             for (int k = i; k < end; k++)
-                values[k - i] = p->list[k].values[v];
+                values[k - i] = p[k].values[v];
             const rt_summary s = rt_summarise(values, end - i);
             if (!v)
-                rt_figure_range_take(means, s.mean);
+                rt_figure_range_take(&c->means, s.mean);
             if (s.count)
-                rt_writer_add(w, ",%.6g,%.6g", s.mean, s.count > 1 ? s.deviation : 0);
+                rt_writer_add(&c->data, ",%.6g,%.6g", s.mean, s.count > 1 ? s.deviation : 0);
             else
-                rt_writer_add(w, ",,");
+                rt_writer_add(&c->data, ",,");
         }
-        rt_writer_add(w, "\n");
+        rt_writer_add(&c->data, "\n");
     }
-    rt_writer_add(w, "\n\n");
+    rt_writer_add(&c->data, "\n\n");
     rt_free(values);
-    return true;
 }
 
 /* Adds the curve of a row if its runs have points. */
-static void add_curve(curves *c, const rt_sweep_runs *runs, int row, const group *g, bool bits)
+static void add_curve(curves *c, const rt_sweep_runs *runs, int row, bool bits)
 {
-    points p = {.count = 0};
-    for (int i = runs->rows[row].first; i >= 0; i = runs->list[i].next)
-        read_run(&p, runs, i, g, bits);
-    c->failed |= p.failed;
-    for (int i = 0; i < p.count; i++)
-        c->farthest = fmax(c->farthest, p.list[i].values[1]);
-    if (p.count && c->count == MOST_CURVES)
-        c->cut = true;
-    else if (p.count && label_row(c->labels[c->count], runs, row) &&
-             write_curve(&c->data, &p, &c->means))
-        c->count++;
-    else if (p.count)
-        c->failed = true;
-    rt_free(p.list);
-}
-
-static int key_height(const curves *c)
-{
-    enum { LETTER = 8, SAMPLE = 48, ROW_HEIGHT = 17 };
-    int longest = 0;
-    for (int i = 0; i < c->count; i++) {
-        const int length = (int)strlen(c->labels[i]);
-        longest = length > longest ? length : longest;
+    const int bits_column = rt_sweep_column(runs, RT_RESULT_BITS_PER_BYTE);
+    const int loss_column = rt_sweep_column(runs, RT_RESULT_LOSS);
+    c->point_count = 0;
+    for (int i = runs->rows[row].first; i >= 0; i = runs->list[i].next) {
+        c->unit =
+            bits ? rt_sweep_number(runs, i, bits_column) / rt_sweep_number(runs, i, loss_column)
+                 : 1;
+        if (c->group->source == RESULTS)
+            read_lengths(c, runs, i);
+        else if (c->group->source == THETA)
+            read_theta(c, runs->list[i].folder);
+        else
+            read_steps(c, runs->list[i].folder);
     }
-    const int in_a_row = (RT_FIGURE_WIDTH - 60) / (longest * LETTER + SAMPLE);
-    return c->count / (in_a_row > 1 ? in_a_row : 1) * ROW_HEIGHT;
+    for (int i = 0; i < c->point_count; i++)
+        c->farthest = fmax(c->farthest, c->points[i].values[1]);
+    if (c->count == MOST_CURVES)
+        c->cut = c->point_count > 0;
+    else if (c->point_count) {
+        qsort(c->points, (size_t)c->point_count, sizeof *c->points, by_x);
+        add_label(c, runs, row);
+        write_curve(c);
+        c->count++;
+    }
 }
 
-static void add_curves(rt_figures *f, const curves *c, const group *g, int value,
-                       const rt_ranking *ranking)
+static void add_figure(rt_figures *f, const curves *c, int value, const rt_ranking *ranking)
 {
+    enum { LETTER = 8, SAMPLE = 48, ROW_HEIGHT = 17 }; /* of the key */
+    const group *g = c->group;
     const bool loss = !value && g->source != THETA;
     const bool bits = loss && is_in_bits(ranking), differs = loss && ranking->differ;
+    const int in_a_row = (RT_FIGURE_WIDTH - 60) / (c->longest * LETTER + SAMPLE);
     char axes[32];
     const rt_figure figure = {.name = g->figures[value].name,
                               .choice = g->figures[value].choice,
                               .axes = axes,
                               .plots = "curves",
-                              .width = RT_FIGURE_WIDTH,
-                              .height = 320 + key_height(c)};
+                              .height =
+                                  320 + c->count / (in_a_row > 1 ? in_a_row : 1) * ROW_HEIGHT};
     rt_writer w = {0};
     snprintf(axes, sizeof axes, "%s%s", g->figures[value].axes,
              bits   ? " bits"
@@ -295,15 +279,11 @@ static void add_curves(rt_figures *f, const curves *c, const group *g, int value
         rt_writer_add(&w, "set xtics %.9g\n", rt_figures_tics(c->farthest));
     if (loss)
         rt_figures_scale(&w, 'y', c->means);
-    rt_writer_add(&w, "file = '%s'\n%s\nhorizontal = %d\nvertical = %d\ncurves = %d\n", g->data,
-                  g->options, g->beside ? 4 : 1, 2 + 2 * value, c->count);
-    rt_writer_add(&w, "array labels[curves] = [");
-    for (int i = 0; i < c->count; i++) {
-        rt_writer_add(&w, i ? ", " : "");
-        rt_figures_quote(&w, c->labels[i]);
-    }
-    rt_writer_add(&w, "]\n");
-    rt_figures_add(f, &figure, &w, "%s%s: %s, and one standard deviation around it%s%s%s%s",
+    rt_writer_add(&w,
+                  "file = '%s'\n%s\nhorizontal = %d\nvertical = %d\ncurves = %d\n"
+                  "array labels[curves] = [%s]\n",
+                  g->data, g->options, g->beside ? 4 : 1, 2 + 2 * value, c->count, c->labels.bytes);
+    rt_figures_add(f, &figure, NULL, &w, "%s%s: %s, and one standard deviation around it%s%s%s%s",
                    g->figures[value].what, bits ? " in bits per byte" : "", g->over,
                    differs ? "; losses of different " : "", differs ? ranking->differ : "",
                    differs ? " are not comparable" : "",
@@ -313,15 +293,18 @@ static void add_curves(rt_figures *f, const curves *c, const group *g, int value
 void rt_report_curves(rt_figures *f, const rt_sweep_runs *runs, const rt_ranking *ranking)
 {
     for (const group *g = groups; g < groups + sizeof groups / sizeof *groups; g++) {
-        curves c = {.means = RT_NO_RANGE};
+        curves c = {.group = g};
         for (int row = 0; row < runs->row_count && !c.cut && !c.failed; row++)
-            add_curve(&c, runs, row, g, is_in_bits(ranking));
-        c.data.failed |= c.failed;
+            add_curve(&c, runs, row, is_in_bits(ranking));
+        c.data.failed |= c.failed || c.labels.failed;
+        const bool drawn = c.count && !c.data.failed;
         if (c.count || c.failed)
             rt_figures_write(f, g->data, &c.data);
-        for (int v = 0; v < VALUES && c.count && g->figures[v].name; v++)
-            add_curves(f, &c, g, v, ranking);
+        for (int v = 0; v < VALUES && drawn && g->figures[v].name; v++)
+            add_figure(f, &c, v, ranking);
         rt_writer_free(&c.data);
+        rt_writer_free(&c.labels);
+        rt_free(c.points);
     }
 }
 
@@ -333,9 +316,10 @@ enum { MOST_KEYS = 4, MOST_SERIES = 6, MOST_VALUES = 64, SERIES_NAME = 64 };
 typedef struct swept {
     const rt_sweep_runs *runs;
     int column, result;
-    bool numeric;
+    bool numeric, logarithmic;
     const char *values[MOST_VALUES];
     int value_count;
+    double least, most;      /* positions of the first and of the last value */
     rt_figure_range means;   /* range of the mean results */
     int series[MOST_SERIES]; /* a row of each series: rows that differ only in this setting */
     int series_count;        /* 0: all runs are one series */
@@ -346,6 +330,12 @@ static int ascending(const void *a, const void *b)
     const double x = rt_csv_value(*(const char *const *)a),
                  y = rt_csv_value(*(const char *const *)b);
     return (x > y) - (x < y);
+}
+
+/* Returns the position of a value on the axis. */
+static double position_of(const swept *s, int value)
+{
+    return s->numeric ? rt_csv_value(s->values[value]) : value;
 }
 
 /* Finds the values of the setting. Returns false if there are too many. */
@@ -366,26 +356,10 @@ static bool find_values(swept *s)
     }
     if (s->numeric)
         qsort(s->values, (size_t)s->value_count, sizeof *s->values, ascending);
+    s->least = position_of(s, 0);
+    s->most = position_of(s, s->value_count - 1);
+    s->logarithmic = s->numeric && s->least > 0 && s->most >= 8 * s->least;
     return true;
-}
-
-/* Returns the position of a value on the axis. */
-static double position_of(const swept *s, int value)
-{
-    return s->numeric ? rt_csv_value(s->values[value]) : value;
-}
-
-static bool is_logarithmic(const swept *s)
-{
-    const double least = position_of(s, 0), most = position_of(s, s->value_count - 1);
-    return s->numeric && least > 0 && most >= 8 * least;
-}
-
-/* Returns a position on the axis to the right of x, by a share of the axis. */
-static double right_of(const swept *s, double x, double share)
-{
-    const double least = position_of(s, 0), most = position_of(s, s->value_count - 1);
-    return is_logarithmic(s) ? x * pow(most / least, share) : x + share * (most - least);
 }
 
 /* Returns whether two rows agree in all other settings. */
@@ -413,41 +387,37 @@ static void find_series(swept *s)
     }
 }
 
-/* Collects the results of a series at a value, one number per run, and returns their number. */
-static int collect_value(const swept *s, int series, int value, double *results)
-{
-    int count = 0;
-    for (int row = 0; row < s->runs->row_count; row++)
-        if (!strcmp(cell_of(s->runs, row, s->column), s->values[value]) &&
-            (!s->series_count || same_otherwise(s, row, s->series[series])))
-            for (int i = s->runs->rows[row].first; i >= 0; i = s->runs->list[i].next)
-                results[count++] = rt_sweep_number(s->runs, i, s->result);
-    return count;
-}
-
 /* Writes two blocks for each series: x, mean, deviation and number of runs; then x and the result
  * of each run. Offsets the series on the axis. Returns whether several values have results. */
 static bool write_points(rt_writer *w, swept *s)
 {
+    const rt_sweep_runs *runs = s->runs;
     const int all = s->series_count ? s->series_count : 1;
-    double *results = rt_alloc((size_t)s->runs->count, sizeof *results);
+    const double share = 0.03; /* of the axis, from a mean to the results of its runs */
     rt_writer dots = {0};
     int first = -1;
     bool several = false;
-    for (int i = 0; results && i < all; i++) {
+    for (int i = 0; i < all; i++) {
         const double beside = s->numeric ? 0 : 0.06 * (i - (all - 1) / 2.0);
         for (int v = 0; v < s->value_count; v++) {
-            const double x = position_of(s, v) + beside, dot = right_of(s, x, 0.03);
-            const int count = collect_value(s, i, v, results);
-            const rt_summary m = rt_summarise(results, count);
+            const double x = position_of(s, v) + beside;
+            const double dot = s->logarithmic ? x * pow(s->most / s->least, share)
+                                              : x + share * (s->most - s->least);
+            int count = 0;
+            for (int row = 0; row < runs->row_count; row++)
+                if (!strcmp(cell_of(runs, row, s->column), s->values[v]) &&
+                    (!s->series_count || same_otherwise(s, row, s->series[i])))
+                    for (int run = runs->rows[row].first; run >= 0; run = runs->list[run].next)
+                        runs->values[count++] = rt_sweep_number(runs, run, s->result);
+            const rt_summary m = rt_summarise(runs->values, count);
             if (!m.count)
                 continue;
             rt_figure_range_take(&s->means, m.mean);
             rt_writer_add(w, "%.9g,%.9g,%.9g,%d\n", x, m.mean, m.count > 1 ? m.deviation : 0,
                           m.count);
             for (int k = 0; k < count && count > 1; k++)
-                if (isfinite(results[k]))
-                    rt_writer_add(&dots, "%.9g,%.9g\n", dot, results[k]);
+                if (isfinite(runs->values[k]))
+                    rt_writer_add(&dots, "%.9g,%.9g\n", dot, runs->values[k]);
             several |= first >= 0 && v != first;
             first = v;
         }
@@ -455,31 +425,22 @@ static bool write_points(rt_writer *w, swept *s)
         w->failed |= dots.failed;
         rt_writer_free(&dots);
     }
-    w->failed |= !results;
-    rt_free(results);
     return several;
 }
 
-/* Adds the values of the setting as tics, unless there are too many numbers. */
-static void add_values(rt_writer *w, const swept *s)
-{
-    rt_writer_add(w, "set xlabel ");
-    rt_figures_quote(w, s->runs->names[s->column]);
-    rt_writer_add(w, is_logarithmic(s) ? " noenhanced\nset logscale x\n" : " noenhanced\n");
-    if (s->numeric && s->value_count > 8)
-        return;
-    rt_writer_add(w, "set xtics noenhanced (");
-    for (int v = 0; v < s->value_count; v++) {
-        rt_writer_add(w, v ? ", " : "");
-        rt_figures_quote(w, s->values[v]);
-        rt_writer_add(w, " %.9g", position_of(s, v));
-    }
-    rt_writer_add(w, ")\n");
-}
-
-static void add_labels(rt_writer *w, const swept *s)
+/* Adds the labels of the series, and of the values as tics unless they are too many numbers. */
+static void add_names(rt_writer *w, const swept *s)
 {
     const int all = s->series_count ? s->series_count : 1;
+    rt_writer_add(w, "set xlabel ");
+    rt_figures_quote(w, s->runs->names[s->column]);
+    rt_writer_add(w, s->logarithmic ? " noenhanced\nset logscale x\n" : " noenhanced\n");
+    for (int v = 0; v < s->value_count && !(s->numeric && s->value_count > 8); v++) {
+        rt_writer_add(w, v ? ", " : "set xtics noenhanced (");
+        rt_figures_quote(w, s->values[v]);
+        rt_writer_add(w, " %.9g%s", position_of(s, v), v + 1 < s->value_count ? "" : ")\n");
+    }
+    rt_figures_scale(w, 'y', s->means);
     rt_writer_add(w, "series = %d\narray labels[series] = [", all);
     for (int i = 0; i < all; i++) {
         char name[SERIES_NAME];
@@ -502,25 +463,20 @@ void rt_report_key_figures(rt_figures *f, const rt_sweep_runs *runs, const rt_ra
     const int result = ranking->result ? rt_sweep_column(runs, ranking->result) : -1;
     int number = 0;
     for (int c = 1; result >= 0 && c < runs->exit_column && number < MOST_KEYS; c++) {
-        char file[RT_FIGURE_FILE_SIZE];
         const rt_figure figure = {.name = names[number],
                                   .axes = is_in_bits(ranking) ? "bits" : "nats",
                                   .plots = "key",
-                                  .width = RT_FIGURE_WIDTH,
                                   .height = 320};
-        swept s = {.runs = runs, .column = c, .result = result, .means = RT_NO_RANGE};
+        swept s = {.runs = runs, .column = c, .result = result};
         rt_writer w = {0}, data = {0};
         if (!rt_sweep_differs(runs, c) || !find_values(&s))
             continue;
         find_series(&s);
         if (write_points(&data, &s)) {
-            snprintf(file, sizeof file, "%s.csv", names[number++]);
-            rt_figures_write(f, file, &data);
-            rt_writer_add(&w, "file = '%s'\n%s", file, s.series_count < 2 ? "unset key\n" : "");
-            add_values(&w, &s);
-            rt_figures_scale(&w, 'y', s.means);
-            add_labels(&w, &s);
-            rt_figures_add(f, &figure, &w,
+            rt_writer_add(&w, "file = '%s.csv'\n%s", names[number++],
+                          s.series_count < 2 ? "unset key\n" : "");
+            add_names(&w, &s);
+            rt_figures_add(f, &figure, &data, &w,
                            "Evaluation loss by %s: the mean over %s with one standard deviation, "
                            "and a circle for each run",
                            runs->names[c], s.series_count ? "the seeds" : "all runs of a value");

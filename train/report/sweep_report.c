@@ -17,21 +17,19 @@
 #include <string.h>
 #include <unistd.h>
 
-static void add_verdict(rt_writer *w, const rt_sweep_runs *runs, const rt_sweep_best *best,
-                        const rt_ranking *ranking, bool compared)
+static void add_verdict(rt_writer *w, const rt_sweep_study *s)
 {
-    const rt_sweep_verdict v = rt_sweep_judge(runs);
+    const rt_sweep_verdict *v = &s->verdict;
     rt_writer lines = {0};
-    rt_sweep_report_best(&lines, runs, best, ranking,
-                         compared ? RT_RESULTS_FIRST : RT_SETTINGS_FIRST);
-    rt_writer_add(&lines, "%d of %d runs finished\n", v.endings.finished, v.endings.runs);
-    rt_sweep_report_theta(&lines, &v);
-    if (!compared) /* a comparison has a column for each difference */
-        rt_sweep_report_schedules(&lines, runs);
+    rt_sweep_report_best(&lines, s);
+    rt_writer_add(&lines, "%d of %d runs finished\n", v->endings.finished, v->endings.runs);
+    rt_sweep_report_theta(&lines, v);
+    if (s->order == RT_SETTINGS_FIRST) /* a comparison has a column for each difference */
+        rt_sweep_report_schedules(&lines, &s->runs);
     rt_page_verdict(w, &lines,
-                    v.endings.finished < v.endings.runs ? RT_VERDICT_BAD
-                    : v.near < v.learned                ? RT_VERDICT_MOVED
-                                                        : RT_VERDICT_GOOD);
+                    v->endings.finished < v->endings.runs ? RT_VERDICT_BAD
+                    : v->near < v->learned                ? RT_VERDICT_MOVED
+                                                          : RT_VERDICT_GOOD);
 }
 
 /* ---- the table of all runs ---- */
@@ -40,68 +38,59 @@ static void add_verdict(rt_writer *w, const rt_sweep_runs *runs, const rt_sweep_
 static bool is_empty(const rt_sweep_table *t, int column)
 {
     for (int r = 1; r < t->rows; r++)
-        if (strcmp(t->cells[r * t->columns + column], "-") != 0)
+        if (strcmp(t->cells[column * t->rows + r], "-") != 0)
             return false;
     return t->rows > 1;
 }
 
-/* Adds the cells of a row. Settings and names, which may be long, are wrapped. */
-static void add_cells(rt_writer *w, const rt_sweep_table *t, int row)
+/* Adds the table. Settings and names, which may be long, are wrapped. The best row is bold if its
+ * difference from every other row is significant. */
+static void add_table(rt_writer *w, const rt_sweep_study *s)
 {
-    for (int c = 0; c < t->columns; c++) {
-        const rt_column_kind kind = t->list[c].kind;
-        const char *text = t->cells[row * t->columns + c];
-        if (is_empty(t, c))
-            continue;
-        if (row && (kind == RT_COLUMN_SETTING || kind == RT_COLUMN_NAMES)) {
-            rt_writer_add(w, "<td class=\"setting\">");
-            rt_html_text(w, text);
-            rt_writer_add(w, "</td>");
-        } else {
-            rt_page_cell(w, row ? "td" : "th", text);
-        }
-    }
-}
-
-/* Adds the table. The best row is bold if its difference from every other row is significant. */
-static void add_table(rt_writer *w, const rt_sweep_table *t, const rt_sweep_best *best,
-                      const rt_ranking *ranking)
-{
-    const bool apart = rt_sweep_best_is_apart(best);
+    const rt_sweep_table *t = &s->table;
+    const bool apart = rt_sweep_best_is_apart(&s->best);
     rt_writer_add(w, "<div class=\"scroll\"><table>\n");
     for (int r = 0; r < t->rows; r++) {
-        rt_writer_add(w, apart && r - 1 == best->row ? "<tr class=\"best\">" : "<tr>");
-        add_cells(w, t, r);
+        rt_writer_add(w, apart && r - 1 == s->best.row ? "<tr class=\"best\">" : "<tr>");
+        for (int c = 0; c < t->columns; c++) {
+            const rt_column_kind kind = t->list[c].kind;
+            const bool wraps = kind == RT_COLUMN_SETTING || kind == RT_COLUMN_NAMES;
+            if (is_empty(t, c))
+                continue;
+            rt_writer_add(w, !r ? "<th>" : wraps ? "<td class=\"setting\">" : "<td>");
+            rt_html_text(w, t->cells[c * t->rows + r]);
+            rt_writer_add(w, r ? "</td>" : "</th>");
+        }
         rt_writer_add(w, "</tr>\n");
     }
     rt_writer_add(w,
                   "</table></div>\n<p>Mean ± standard deviation over the runs that differ in the "
                   "seed alone");
-    if (ranking->differ)
+    if (s->ranking.differ)
         rt_writer_add(w, "; no row is in bold, for losses of different %s are not comparable",
-                      ranking->differ);
-    else if (best->row >= 0)
+                      s->ranking.differ);
+    else if (s->best.row >= 0)
         rt_writer_add(w,
                       apart
                           ? "; in bold the row with the %s, for the 95 %% interval of every other "
                             "row's difference from it excludes 0"
                           : "; no row is in bold, for the row with the %s is not told apart from "
                             "every other",
-                      strcmp(ranking->result, RT_RESULT_LOSS) ? "fewest bits per byte"
-                                                              : "lowest loss");
+                      strcmp(s->ranking.result, RT_RESULT_LOSS) ? "fewest bits per byte"
+                                                                : "lowest loss");
     rt_writer_add(w, ".</p>\n");
 }
 
 /* Explains bits per byte and the columns of theta, if the table has them. */
-static void explain_columns(rt_writer *w, const rt_sweep_runs *runs)
+static void explain_columns(rt_writer *w, const rt_sweep_study *s)
 {
-    if (rt_sweep_column(runs, RT_RESULT_BITS_PER_BYTE) >= 0)
+    if (rt_sweep_column(&s->runs, RT_RESULT_BITS_PER_BYTE) >= 0)
         rt_writer_add(
             w, "<dl class=\"words\">\n<dt>bits/byte</dt><dd>loss × tokens / (bytes × ln 2): the "
                "tokens that the evaluation predicts, and the bytes of their text. Losses per token "
                "of different vocabularies are not comparable; bits per byte are. Only runs on text "
                "with data.objective = lm at level byte, char or bpe have it.</dd>\n</dl>\n");
-    if (rt_sweep_judge(runs).learned)
+    if (s->verdict.learned)
         rt_writer_add(
             w, "<dl class=\"words\">\n<dt>theta drift</dt><dd>the largest relative drift |θᵢ / "
                "base^(-2i/R) - 1| of a learned θ.</dd>\n<dt>phase</dt><dd>the extra rotation, in "
@@ -177,59 +166,43 @@ static void add_runs(rt_writer *w, const char *folder, const rt_sweep_runs *runs
 
 /* ---- the page ---- */
 
-static rt_status add_differences(rt_writer *w, const rt_sweep_runs *runs)
-{
-    rt_paired paired;
-    const rt_status status = rt_paired_make(&paired, runs);
-    if (!status.code)
-        rt_paired_page(w, &paired);
-    rt_paired_free(&paired);
-    return status;
-}
-
 /* Writes the page of the runs, and draws its figures in the folder. A comparison has a `file`,
  * outside of the folders of its runs. */
-static rt_status write_page(const rt_sweep_runs *runs, const char *folder, const char *title,
+static rt_status write_page(rt_sweep_study *s, const char *folder, const char *title,
                             const char *file)
 {
     rt_figures figures;
-    rt_sweep_table table = {0};
     rt_writer w = {0};
-    rt_status status =
-        rt_sweep_table_make(&table, runs, file ? RT_RESULTS_FIRST : RT_SETTINGS_FIRST);
-    if (!status.code) {
-        const rt_ranking ranking = rt_report_rank(runs);
-        const rt_sweep_best best = rt_sweep_find_best(runs, &ranking);
-        rt_figures_begin(&figures, folder);
-        rt_report_key_figures(&figures, runs, &ranking);
-        rt_report_curves(&figures, runs, &ranking);
-        const rt_status drawn = rt_figures_draw(&figures);
-        rt_page_begin(&w, title, false);
-        add_verdict(&w, runs, &best, &ranking, file != NULL);
-        add_table(&w, &table, &best, &ranking);
-        explain_columns(&w, runs);
-        if (!ranking.differ)
-            status = add_differences(&w, runs);
-        rt_page_figures(&w, &figures);
-        rt_report_common_keys(&w, runs);
-        add_runs(&w, folder, runs, !file);
-        if (!file)
-            rt_report_sweep_machine(&w, runs);
-        const rt_status ended = rt_page_end(&w, folder, file);
-        status = status.code ? status : ended;
-        status = status.code ? status : drawn;
-    }
-    rt_sweep_table_free(&table);
-    return status;
+    s->order = file ? RT_RESULTS_FIRST : RT_SETTINGS_FIRST;
+    rt_status status = rt_sweep_study_make(s);
+    if (status.code)
+        return status;
+    rt_figures_begin(&figures, folder);
+    rt_report_key_figures(&figures, &s->runs, &s->ranking);
+    rt_report_curves(&figures, &s->runs, &s->ranking);
+    status = rt_figures_draw(&figures);
+    rt_page_begin(&w, title, false);
+    add_verdict(&w, s);
+    add_table(&w, s);
+    explain_columns(&w, s);
+    if (!s->ranking.differ)
+        rt_paired_page(&w, &s->paired);
+    rt_page_figures(&w, &figures);
+    rt_report_common_keys(&w, &s->runs);
+    add_runs(&w, folder, &s->runs, !file);
+    if (!file)
+        rt_report_sweep_machine(&w, &s->runs);
+    const rt_status ended = rt_page_end(&w, folder, file);
+    return ended.code ? ended : status;
 }
 
 rt_status rt_sweep_report_write(const char *folder, const char *title)
 {
-    rt_sweep_runs runs;
-    rt_status status = rt_sweep_runs_read(&runs, folder);
+    rt_sweep_study s = {.order = RT_SETTINGS_FIRST};
+    rt_status status = rt_sweep_runs_read(&s.runs, folder);
     if (!status.code)
-        status = write_page(&runs, folder, title, NULL);
-    rt_sweep_runs_free(&runs);
+        status = write_page(&s, folder, title, NULL);
+    rt_sweep_study_free(&s);
     return status;
 }
 
@@ -336,11 +309,9 @@ static bool names_suffice(const comparison *c, const rt_key *k)
     return true;
 }
 
-/* Adds the name, the shown settings and the exit code of a run, or their headings. */
-static void add_row(rt_writer *w, const void *context, int run)
+/* Adds the name, the shown settings and the exit code of a run or, for NULL, their headings. */
+static void add_row(rt_writer *w, const comparison *c, const member *m)
 {
-    const comparison *c = context;
-    const member *m = run < 0 ? NULL : c->list[run];
     char text[RT_VALUE_SIZE];
     rt_csv_put(w, m ? m->name : "run");
     for (int i = 0; rt_key_at(i); i++) {
@@ -348,9 +319,8 @@ static void add_row(rt_writer *w, const void *context, int run)
             continue;
         if (m)
             rt_key_value_write(rt_key_at(i), &m->config, text);
-        const char *value = m ? text : rt_key_name(i);
         rt_writer_add(w, ",");
-        rt_csv_put(w, m && c->shown[i] == FILE_NAME ? rt_path_name(text) : value);
+        rt_csv_put(w, !m ? rt_key_name(i) : c->shown[i] == FILE_NAME ? rt_path_name(text) : text);
     }
     if (m)
         rt_csv_add_number(w, rt_results_get(&m->results, RT_RESULT_EXIT_CODE));
@@ -358,20 +328,22 @@ static void add_row(rt_writer *w, const void *context, int run)
         rt_writer_add(w, "," RT_RESULT_EXIT_CODE);
 }
 
-static const rt_results *results_of(const void *context, int run)
-{
-    return &((const comparison *)context)->list[run]->results;
-}
-
 static rt_status write_table(comparison *c)
 {
     const rt_key *key;
+    rt_results names = {0};
     rt_writer w = {0};
     for (int i = 0; (key = rt_key_at(i)); i++)
         c->shown[i] = !differs(c, i)                                      ? HIDDEN
                       : key->type == RT_KEY_TEXT && names_suffice(c, key) ? FILE_NAME
                                                                           : VALUE;
-    rt_sweep_runs_csv(&w, c->count, add_row, results_of, c);
+    for (int i = 0; i < c->count; i++)
+        rt_sweep_add_names(&names, &c->list[i]->results);
+    for (int i = -1; i < c->count; i++) {
+        add_row(&w, c, i < 0 ? NULL : c->list[i]);
+        rt_sweep_add_results(&w, &names, i < 0 ? NULL : &c->list[i]->results);
+    }
+    rt_results_free(&names);
     return rt_passing_write_and_free(c->folder, "runs.csv", rt_writer_take(&w));
 }
 
@@ -390,7 +362,8 @@ static void remove_folder(const comparison *c)
 static rt_status write_comparison(comparison *c, const char *file)
 {
     char title[64];
-    rt_sweep_runs runs;
+    rt_sweep_study s = {.order = RT_RESULTS_FIRST};
+    rt_sweep_runs *runs = &s.runs;
     const char *given = getenv("TMPDIR"), *parent = given && *given ? given : "/tmp";
     rt_status status = rt_path_join(c->folder, parent, "rotor-compare-XXXXXX");
     if (!status.code && !mkdtemp(c->folder)) {
@@ -399,22 +372,21 @@ static rt_status write_comparison(comparison *c, const char *file)
     }
     if (!status.code)
         status = write_table(c);
-    if (status.code)
-        return status;
-    status = rt_sweep_runs_read(&runs, c->folder);
-    for (int i = 0; i < runs.count && !status.code; i++) {
-        const member *m = find_member(c, runs.list[i].cells[0]);
+    if (!status.code)
+        status = rt_sweep_runs_read(runs, c->folder);
+    for (int i = 0; i < runs->count && !status.code; i++) {
+        const member *m = find_member(c, runs->list[i].cells[0]);
         if (!m)
             continue;
-        rt_free(runs.list[i].folder);
-        runs.list[i].folder = rt_copy_text(m->path);
-        if (!runs.list[i].folder)
+        rt_free(runs->list[i].folder);
+        runs->list[i].folder = rt_copy_text(m->path);
+        if (!runs->list[i].folder)
             status = rt_out_of_memory("a comparison");
     }
     snprintf(title, sizeof title, "%d runs compared", c->count);
     if (!status.code)
-        status = write_page(&runs, c->folder, title, file);
-    rt_sweep_runs_free(&runs);
+        status = write_page(&s, c->folder, title, file);
+    rt_sweep_study_free(&s);
     return status;
 }
 

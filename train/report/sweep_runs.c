@@ -154,29 +154,23 @@ bool rt_sweep_load_run(const rt_sweep_runs *s, int run, rt_config *config)
     return !rt_config_load_folder(config, s->list[run].folder).code;
 }
 
-void rt_sweep_runs_csv(rt_writer *w, int count, rt_run_writer *write_run,
-                       rt_run_results *results_of, const void *context)
+void rt_sweep_add_names(rt_results *names, const rt_results *r)
 {
-    rt_results names = {0}; /* in the order of their first appearance */
-    for (int run = 0; run < count; run++) {
-        const rt_results *r = results_of(context, run);
-        for (int i = 0; i < r->count; i++)
-            if (strcmp(r->list[i].name, RT_RESULT_EXIT_CODE) != 0 &&
-                isnan(rt_results_get(&names, "%s", r->list[i].name)))
-                rt_results_put(&names, 0, "%s", r->list[i].name);
-    }
-    for (int run = -1; run < count; run++) {
-        write_run(w, context, run);
-        for (int i = 0; i < names.count; i++)
-            if (run < 0)
-                rt_writer_add(w, ",%s", names.list[i].name);
-            else
-                rt_csv_add_number(w, rt_results_get(results_of(context, run), "%s",
-                                                    names.list[i].name));
-        rt_writer_add(w, "\n");
-    }
-    w->failed |= names.failed;
-    rt_results_free(&names);
+    for (int i = 0; i < r->count; i++)
+        if (strcmp(r->list[i].name, RT_RESULT_EXIT_CODE) != 0 &&
+            isnan(rt_results_get(names, "%s", r->list[i].name)))
+            rt_results_put(names, 0, "%s", r->list[i].name);
+}
+
+void rt_sweep_add_results(rt_writer *w, const rt_results *names, const rt_results *r)
+{
+    for (int i = 0; i < names->count; i++)
+        if (r)
+            rt_csv_add_number(w, rt_results_get(r, "%s", names->list[i].name));
+        else
+            rt_writer_add(w, ",%s", names->list[i].name);
+    rt_writer_add(w, "\n");
+    w->failed |= names->failed;
 }
 
 /* ---- columns and rows ---- */
@@ -284,77 +278,84 @@ void rt_sweep_report_theta(rt_writer *w, const rt_sweep_verdict *v)
 
 /* ---- the table ---- */
 
-static int list_settings(rt_table_column *list, const rt_sweep_runs *s)
-{
-    int count = 0;
-    for (int i = 0; i < s->exit_column; i++)
-        if (rt_sweep_differs(s, i))
-            list[count++] = (rt_table_column){.kind = RT_COLUMN_SETTING, .source = i};
-    return count;
-}
-
-static bool any_run_has(const rt_sweep_runs *s, int column)
-{
-    for (int i = 0; i < s->count; i++)
-        if (!isnan(rt_sweep_number(s, i, column)))
-            return true;
-    return false;
-}
-
-/* Returns whether a view stands for all results with a prefix and a number. */
-static bool is_family(const rt_result_view *view)
-{
-    return view->name[strlen(view->name) - 1] == '_';
-}
-
-static int list_results(rt_table_column *list, const rt_sweep_runs *s)
-{
-    const rt_result_view *view;
-    int count = 0;
-    for (int v = 0; (view = rt_result_view_at(v)); v++) {
-        const int column = rt_sweep_column(s, view->name);
-        if (!is_family(view) && (view->always || any_run_has(s, column)))
-            list[count++] = (rt_table_column){RT_COLUMN_RESULT, column, view};
-        for (int i = s->exit_column + 1; is_family(view) && i < s->columns; i++)
-            if (!strncmp(s->names[i], view->name, strlen(view->name)))
-                list[count++] = (rt_table_column){RT_COLUMN_RESULT, i, view};
-    }
-    return count;
-}
-
-/* Adds the heading of a column: "kind" for position.kind. */
-static void write_heading(rt_writer *w, const rt_sweep_runs *s, const rt_table_column *c)
-{
-    const char *name = c->source < 0 ? "" : s->names[c->source], *point = strchr(name, '.');
-    if (c->kind == RT_COLUMN_SETTING)
-        rt_writer_add(w, "%s", point ? point + 1 : name);
-    else if (c->kind == RT_COLUMN_RESULT)
-        rt_writer_add(w, "%s%.40s", c->view->heading,
-                      is_family(c->view) ? name + strlen(c->view->name) : "");
-    else
-        rt_writer_add(w, c->kind == RT_COLUMN_NAMES ? "run" : "runs");
-}
-
+/* Adds the text of a cell or, for row -1, the heading: "kind" for position.kind. */
 static void write_cell(rt_writer *w, const rt_sweep_runs *s, const rt_table_column *c, int row)
 {
     enum { MOST_NAMES = 2 }; /* "a", "a, b" or "a, b, ..." */
+    const char *name = c->source < 0 ? "" : s->names[c->source], *point = strchr(name, '.');
+    const rt_endings runs = row < 0 ? (rt_endings){0, 0} : rt_sweep_endings(s, row);
+    int run = row < 0 ? -1 : s->rows[row].first;
     char text[RT_SUMMARY_SIZE];
-    const rt_endings runs = rt_sweep_endings(s, row);
-    int run = s->rows[row].first;
-    if (c->kind == RT_COLUMN_NAMES) {
+    switch (c->kind) {
+    case RT_COLUMN_NAMES:
+        rt_writer_add(w, row < 0 ? "run" : "");
         for (int count = 0; run >= 0 && count < MOST_NAMES; count++, run = s->list[run].next)
             rt_writer_add(w, "%s%s", count ? ", " : "", s->list[run].cells[0]);
         rt_writer_add(w, run >= 0 ? ", ..." : "");
-    } else if (c->kind == RT_COLUMN_SETTING) {
-        rt_writer_add(w, "%s", s->list[run].cells[c->source]);
-    } else if (c->kind == RT_COLUMN_RUNS) {
+        break;
+    case RT_COLUMN_SETTING:
+        rt_writer_add(w, "%s", row >= 0 ? s->list[run].cells[c->source] : point ? point + 1 : name);
+        break;
+    case RT_COLUMN_RUNS:
         if (runs.finished < runs.runs)
             rt_writer_add(w, "%d of ", runs.finished);
-        rt_writer_add(w, "%d", runs.runs);
-    } else {
-        const rt_summary summary = rt_sweep_summary(s, row, c->source);
-        rt_writer_add(w, "%s", rt_summary_text(text, &summary, c->view->decimals, runs.runs));
+        rt_writer_add(w, row < 0 ? "runs" : "%d", runs.runs);
+        break;
+    case RT_COLUMN_RESULT:
+        if (row < 0) {
+            const size_t length = strlen(c->view->name);
+            rt_writer_add(w, "%s%.40s", c->view->heading,
+                          c->view->name[length - 1] == '_' ? name + length : "");
+        } else {
+            const rt_summary summary = rt_sweep_summary(s, row, c->source);
+            rt_writer_add(w, "%s", rt_summary_text(text, &summary, c->view->decimals, runs.runs));
+        }
     }
+}
+
+/* Adds a column with its cells. Returns false if the heap is exhausted. */
+static bool add_column(rt_sweep_table *t, const rt_sweep_runs *s, rt_table_column c)
+{
+    bool in_memory = true;
+    for (int row = -1; row < s->row_count; row++) {
+        rt_writer w = {0};
+        write_cell(&w, s, &c, row);
+        char *cell = t->cells[t->columns * t->rows + row + 1] = rt_writer_take(&w);
+        in_memory &= cell != NULL;
+    }
+    t->list[t->columns++] = c;
+    return in_memory;
+}
+
+static bool add_settings_columns(rt_sweep_table *t, const rt_sweep_runs *s)
+{
+    bool in_memory = true;
+    for (int i = 0; i < s->exit_column; i++)
+        if (rt_sweep_differs(s, i))
+            in_memory &= add_column(t, s, (rt_table_column){RT_COLUMN_SETTING, i, NULL});
+    return in_memory;
+}
+
+/* Adds the results that are always shown or that some run has. A view whose name ends in "_" stands
+ * for all results with that prefix. */
+static bool add_result_columns(rt_sweep_table *t, const rt_sweep_runs *s)
+{
+    const rt_result_view *view;
+    bool in_memory = true;
+    for (int v = 0; (view = rt_result_view_at(v)); v++) {
+        const size_t length = strlen(view->name);
+        const bool family = view->name[length - 1] == '_';
+        const int column = rt_sweep_column(s, view->name);
+        bool shown = view->always;
+        for (int i = 0; i < s->count && !family && !shown; i++)
+            shown = !isnan(rt_sweep_number(s, i, column));
+        if (shown)
+            in_memory &= add_column(t, s, (rt_table_column){RT_COLUMN_RESULT, column, view});
+        for (int i = s->exit_column + 1; family && i < s->columns; i++)
+            if (!strncmp(s->names[i], view->name, length))
+                in_memory &= add_column(t, s, (rt_table_column){RT_COLUMN_RESULT, i, view});
+    }
+    return in_memory;
 }
 
 /* Returns the number of printed bytes of a cell, and their width in narrow characters. */
@@ -369,34 +370,18 @@ static int printed_bytes(const char *cell, int *width)
 rt_status rt_sweep_table_make(rt_sweep_table *t, const rt_sweep_runs *s, rt_sweep_order order)
 {
     const bool named = order == RT_RESULTS_FIRST;
-    bool failed;
-    int views = 0, n = 0;
+    int most = s->columns + 2;
+    while (rt_result_view_at(most - s->columns - 2))
+        most++;
     *t = (rt_sweep_table){.rows = s->row_count + 1};
-    while (rt_result_view_at(views))
-        views++;
-    t->list = rt_alloc((size_t)(s->columns + views + 2), sizeof *t->list);
-    if (!t->list)
-        return rt_out_of_memory("the table of a sweep");
-    if (named)
-        t->list[n++] = (rt_table_column){.kind = RT_COLUMN_NAMES, .source = -1};
-    else
-        n += list_settings(t->list, s);
-    t->list[n++] = (rt_table_column){.kind = RT_COLUMN_RUNS, .source = -1};
-    n += list_results(t->list + n, s);
-    n += named ? list_settings(t->list + n, s) : 0;
-    t->columns = n;
-    t->cells = rt_alloc((size_t)t->rows * (size_t)t->columns, sizeof *t->cells);
-    failed = !t->cells;
-    for (int i = 0; i < t->rows * t->columns && !failed; i++) {
-        rt_writer w = {0};
-        if (i < t->columns)
-            write_heading(&w, s, &t->list[i]);
-        else
-            write_cell(&w, s, &t->list[i % t->columns], i / t->columns - 1);
-        t->cells[i] = rt_writer_take(&w);
-        failed = !t->cells[i];
-    }
-    return failed ? rt_out_of_memory("the table of a sweep") : rt_ok();
+    t->list = rt_alloc((size_t)most, sizeof *t->list);
+    t->cells = rt_alloc((size_t)most * (size_t)t->rows, sizeof *t->cells);
+    const bool in_memory = t->list && t->cells &&
+                           (named ? add_column(t, s, (rt_table_column){RT_COLUMN_NAMES, -1, NULL})
+                                  : add_settings_columns(t, s)) &&
+                           add_column(t, s, (rt_table_column){RT_COLUMN_RUNS, -1, NULL}) &&
+                           add_result_columns(t, s) && (!named || add_settings_columns(t, s));
+    return in_memory ? rt_ok() : rt_out_of_memory("the table of a sweep");
 }
 
 void rt_sweep_table_free(rt_sweep_table *t)
@@ -415,11 +400,11 @@ void rt_sweep_table_print(FILE *to, const rt_sweep_table *t)
     memset(widths, 0, sizeof widths);
     for (int i = 0; i < t->rows * t->columns; i++) {
         printed_bytes(t->cells[i], &width);
-        widths[i % t->columns] = width > widths[i % t->columns] ? width : widths[i % t->columns];
+        widths[i / t->rows] = width > widths[i / t->rows] ? width : widths[i / t->rows];
     }
     for (int r = 0; r < t->rows; r++) {
         for (int c = 0; c < t->columns; c++) {
-            const char *cell = t->cells[r * t->columns + c];
+            const char *cell = t->cells[c * t->rows + r];
             const int bytes = printed_bytes(cell, &width);
             fputs(c ? "  " : "", to);
             for (int i = 0; i < bytes; i++)

@@ -55,12 +55,12 @@ typedef struct rt_sweep_runs {
 rt_status rt_sweep_runs_read(rt_sweep_runs *s, const char *folder) RT_MUST_CHECK;
 void rt_sweep_runs_free(rt_sweep_runs *s);
 
-/* Adds runs.csv: a row for each run, and a column for each result that some run has. `write_run`
- * adds the name, the settings and the exit code of a run; for run -1 their headings. */
-typedef void rt_run_writer(rt_writer *w, const void *context, int run);
-typedef const rt_results *rt_run_results(const void *context, int run);
-void rt_sweep_runs_csv(rt_writer *w, int count, rt_run_writer *write_run,
-                       rt_run_results *results_of, const void *context);
+/* Adds the names of results that the list does not have yet; they are the columns of runs.csv. */
+void rt_sweep_add_names(rt_results *names, const rt_results *results);
+
+/* Adds the end of a row of runs.csv: the results of a run under those names or, for NULL, the
+ * headings. */
+void rt_sweep_add_results(rt_writer *w, const rt_results *names, const rt_results *results);
 
 /* Loads the configuration of a run. Returns false if that fails. */
 bool rt_sweep_load_run(const rt_sweep_runs *s, int run, rt_config *config);
@@ -125,7 +125,7 @@ typedef struct rt_table_column {
 typedef struct rt_sweep_table {
     int columns, rows; /* including the row of headings */
     rt_table_column *list;
-    char **cells; /* row after row */
+    char **cells; /* column after column */
 } rt_sweep_table;
 
 /* Makes the table of the settings that differ and of the results of rt_result_view_at. The caller
@@ -192,11 +192,6 @@ rt_sweep_best rt_sweep_find_best(const rt_sweep_runs *s, const rt_ranking *ranki
 /* Returns whether the interval of every other row excludes 0. */
 bool rt_sweep_best_is_apart(const rt_sweep_best *best);
 
-/* Adds the line "lowest loss: ..."; nothing if there is no best row. Rows are named as in the first
- * column of a table of that order. */
-void rt_sweep_report_best(rt_writer *w, const rt_sweep_runs *s, const rt_sweep_best *best,
-                          const rt_ranking *ranking, rt_sweep_order order);
-
 /* Paired difference for two values of a key. Two runs are a pair if all other settings, including
  * the seed, are equal: they have drawn the same weights and batches. Pairs of one seed at several
  * values of another key are not independent, but the intervals treat them as if they were. */
@@ -225,5 +220,26 @@ double rt_paired_compute(const rt_paired *paired, double difference);
 void rt_paired_report(rt_writer *w, const rt_paired *paired);
 void rt_paired_page(rt_writer *w, const rt_paired *paired);
 void rt_paired_csv(rt_writer *w, const rt_paired *paired);
+
+/* ---- everything that is shown of the runs ---- */
+
+typedef struct rt_sweep_study {
+    rt_sweep_runs runs;
+    rt_sweep_order order;
+    rt_sweep_table table;
+    rt_sweep_verdict verdict;
+    rt_ranking ranking;
+    rt_sweep_best best;
+    rt_paired paired;
+} rt_sweep_study;
+
+/* Computes everything from the runs and the order; the rest is zeroed before. The caller calls
+ * rt_sweep_study_free also after an error. */
+rt_status rt_sweep_study_make(rt_sweep_study *study) RT_MUST_CHECK;
+void rt_sweep_study_free(rt_sweep_study *study);
+
+/* Adds the line "lowest loss: ..."; nothing if there is no best row. Rows are named as in the first
+ * column of the table. */
+void rt_sweep_report_best(rt_writer *w, const rt_sweep_study *study);
 
 #endif

@@ -15,22 +15,23 @@ enum {
     THETA_HEIGHT = 420, /* height of the two figures that are side by side */
     PANEL_HEIGHT = 210,
     USAGE_HEIGHT = 240,
-    KEY_ROW_HEIGHT = 17,
     NEAREST_END = 64, /* limits of the largest distance r of a decay curve */
     FARTHEST_END = 256
 };
 
 /* ---- layers ---- */
 
-/* Shown layers of a table, and the rows of each for gnuplot. */
+/* A figure with a block of rows for each of the first layers of a table. */
 typedef struct layers {
     int count;
     bool cut; /* the table has more layers */
     int list[MOST_LAYERS];
-    rt_writer rows[MOST_LAYERS];
+    rt_writer rows[MOST_LAYERS + 1]; /* rows of each layer; the last: of layers not shown */
+    rt_writer data;                  /* of a figure without such blocks */
+    rt_writer script;
 } layers;
 
-/* Returns the index of a layer in the list, to which the layer is added; -1 if the list is full. */
+/* Returns the index of a layer, which is added to the list; MOST_LAYERS if the list is full. */
 static int layer_of(layers *l, int number)
 {
     for (int i = 0; i < l->count; i++)
@@ -38,51 +39,43 @@ static int layer_of(layers *l, int number)
             return i;
     if (l->count == MOST_LAYERS) {
         l->cut = true;
-        return -1;
+        return MOST_LAYERS;
     }
     l->list[l->count] = number;
     return l->count++;
 }
 
-/* Returns the height of a figure with so many titles in its key. */
-static int height_with_key(int height, int titles)
+/* Returns the height of the key of a figure with so many titles, beyond its first row. */
+static int key_height(int titles)
 {
-    enum { TITLES_IN_A_ROW = 4 };
-    return height + (titles - 1) / TITLES_IN_A_ROW * KEY_ROW_HEIGHT;
+    enum { TITLES_IN_A_ROW = 4, ROW_HEIGHT = 17 };
+    return (titles - 1) / TITLES_IN_A_ROW * ROW_HEIGHT;
 }
 
-/* Returns a block for each layer, as gnuplot's `index` requires, and empties the rows. */
-static rt_writer take_blocks(layers *l)
+/* Adds the figure, unless it has no layers, and empties its texts. gnuplot's `index` requires two
+ * empty lines after a block. */
+static void add_layers(rt_figures *f, rt_figure figure, layers *l, const char *caption)
 {
-    rt_writer w = {0};
-    for (int i = 0; i < l->count; i++) {
-        rt_writer_add(&w, "%s\n\n", l->rows[i].bytes ? l->rows[i].bytes : "");
-        w.failed |= l->rows[i].failed;
-        rt_writer_free(&l->rows[i]);
-    }
-    return w;
-}
-
-/* Adds a figure with NAME.csv, unless it has no layers, and empties the data and the script. */
-static void add_layer_figure(rt_figures *f, const char *name, const char *caption, const layers *l,
-                             int width, int height, rt_writer *data, rt_writer *script)
-{
-    const rt_figure figure = {.name = name, .plots = name, .width = width, .height = height};
-    char file[RT_FIGURE_FILE_SIZE], cut[40] = "";
+    const bool blocks = !l->data.length;
+    char cut[40] = "";
     if (l->cut)
         snprintf(cut, sizeof cut, "; the first %d layers", MOST_LAYERS);
-    rt_writer_add(script, "layers = %d\narray labels[layers] = [", l->count);
-    for (int i = 0; i < l->count; i++)
-        rt_writer_add(script, l->list[i] == ALL ? "%s'all layers'" : "%s'layer %d'", i ? ", " : "",
-                      l->list[i]);
-    rt_writer_add(script, "]\n");
-    if (l->count) {
-        snprintf(file, sizeof file, "%s.csv", name);
-        rt_figures_write(f, file, data);
-        rt_figures_add(f, &figure, script, "%s%s", caption, cut);
+    rt_writer_add(&l->script, "layers = %d\narray labels[layers] = [", l->count);
+    for (int i = 0; i < l->count; i++) {
+        rt_writer_add(&l->script, l->list[i] == ALL ? "%s'all layers'" : "%s'layer %d'",
+                      i ? ", " : "", l->list[i]);
+        if (blocks)
+            rt_writer_add(&l->data, "%s\n\n", l->rows[i].bytes ? l->rows[i].bytes : "");
+        l->data.failed |= l->rows[i].failed;
+        rt_writer_free(&l->rows[i]);
     }
-    rt_writer_free(data);
-    rt_writer_free(script);
+    rt_writer_add(&l->script, "]\n");
+    figure.plots = figure.name;
+    if (l->count)
+        rt_figures_add(f, &figure, &l->data, &l->script, "%s%s", caption, cut);
+    rt_writer_free(&l->rows[MOST_LAYERS]);
+    rt_writer_free(&l->data);
+    rt_writer_free(&l->script);
 }
 
 /* ---- theta.csv and theta_final.csv ---- */
@@ -118,42 +111,38 @@ static bool read_theta_row(const rt_csv *csv, theta_row *row)
 
 /* ---- drift over the steps ---- */
 
-static void add_drift_row(rt_writer *w, int step, const double *drift, int count)
-{
-    rt_writer_add(w, "%d", step);
-    for (int i = 0; i < count; i++)
-        rt_writer_add(w, ",%.6g", drift[i]);
-    rt_writer_add(w, "\n");
-}
-
 /* Draws the largest drift of each layer by step. */
 static void add_drift(rt_figures *f, const char *folder, const rt_config *config)
 {
     layers l = {.count = 0};
-    double drift[MOST_LAYERS] = {0};
-    int step, current = -1;
+    double drift[MOST_LAYERS + 1] = {0};
+    int step = -1, current = -1;
     theta_row row;
-    rt_writer data = {0}, w = {0};
     rt_csv csv;
-    for (rt_csv_open(&csv, folder, "theta.csv"); rt_csv_row(&csv);) {
-        if (!rt_csv_whole(&csv, "step", &step) || !read_theta_row(&csv, &row))
+    bool more;
+    rt_csv_open(&csv, folder, "theta.csv");
+    do {
+        more = rt_csv_row(&csv);
+        if (more && (!rt_csv_whole(&csv, "step", &step) || !read_theta_row(&csv, &row)))
             continue;
-        if (step != current && current >= 0) {
-            add_drift_row(&data, current, drift, l.count);
+        if (current >= 0 && (!more || step != current)) {
+            rt_writer_add(&l.data, "%d", current);
+            for (int i = 0; i < l.count; i++)
+                rt_writer_add(&l.data, ",%.6g", drift[i]);
+            rt_writer_add(&l.data, "\n");
             memset(drift, 0, sizeof drift);
         }
-        current = step;
-        const int i = layer_of(&l, row.layer);
-        if (i >= 0)
+        if (more) {
+            const int i = layer_of(&l, row.layer);
             drift[i] = fmax(drift[i], fabs(row.theta / row.start - 1));
-    }
-    if (current >= 0)
-        add_drift_row(&data, current, drift, l.count);
-    rt_writer_add(&w, "tolerance = %.9g\n", config->theta.tolerance);
-    add_layer_figure(f, "drift",
-                     "Relative drift of θ during training: the largest |θᵢ/θᵢ⁰ - 1| of a layer's "
-                     "pairs, θᵢ⁰ the initial value",
-                     &l, RT_FIGURE_WIDTH, height_with_key(THETA_HEIGHT, l.count + 1), &data, &w);
+            current = step;
+        }
+    } while (more);
+    rt_writer_add(&l.script, "tolerance = %.9g\n", config->theta.tolerance);
+    add_layers(f, (rt_figure){.name = "drift", .height = THETA_HEIGHT + key_height(l.count + 1)},
+               &l,
+               "Relative drift of θ during training: the largest |θᵢ/θᵢ⁰ - 1| of a layer's "
+               "pairs, θᵢ⁰ the initial value");
 }
 
 /* ---- theta at the end ---- */
@@ -183,10 +172,11 @@ typedef struct final_theta {
 static void add_to_curve(final_theta *f, int n, int layer)
 {
     const theta_row *row = &f->rows[n], *before = row - 1;
-    if (n && before->layer == row->layer && before->head == row->head && f->curve_count &&
-        f->curves[f->curve_count - 1].first + f->curves[f->curve_count - 1].pairs == n)
-        f->curves[f->curve_count - 1].pairs++;
-    else if (f->curve_count < MOST_CURVES && layer >= 0 && layer < MOST_PANELS)
+    theta_curve *last = f->curve_count ? &f->curves[f->curve_count - 1] : NULL;
+    if (last && last->first + last->pairs == n && before->layer == row->layer &&
+        before->head == row->head)
+        last->pairs++;
+    else if (f->curve_count < MOST_CURVES && layer < MOST_PANELS)
         f->curves[f->curve_count++] = (theta_curve){layer, n, 1};
 }
 
@@ -219,9 +209,8 @@ static rt_status read_final(final_theta *f, const char *folder)
         f->highest = fmax(f->highest, change);
         f->by_head |= r->head != ALL;
         f->most_pairs = r->pair >= f->most_pairs ? r->pair + 1 : f->most_pairs;
-        if (layer >= 0)
-            rt_writer_add(&f->layers.rows[layer], "%d,%.9g,%.9g,%.9g\n", r->pair, r->theta,
-                          r->start, r->geometric);
+        rt_writer_add(&f->layers.rows[layer], "%d,%.9g,%.9g,%.9g\n", r->pair, r->theta, r->start,
+                      r->geometric);
         add_to_curve(f, n, layer);
     }
     return rt_ok();
@@ -236,15 +225,13 @@ static void add_pairs(rt_writer *w, const final_theta *end)
 
 static void add_theta(rt_figures *f, final_theta *end)
 {
-    rt_writer w = {0}, data = take_blocks(&end->layers);
+    rt_writer *w = &end->layers.script;
     const int titles = end->layers.count + 1 + end->elsewhere;
-    add_pairs(&w, end);
-    rt_writer_add(&w, "elsewhere = %d\nchange_tics = %g\n", end->elsewhere,
+    add_pairs(w, end);
+    rt_writer_add(w, "elsewhere = %d\nchange_tics = %g\n", end->elsewhere,
                   rt_figures_tics(100 * (end->highest - end->lowest)));
-    add_layer_figure(f, "theta",
-                     "The learned θᵢ beside base^(-2i/R), and their difference in percent",
-                     &end->layers, RT_FIGURE_WIDTH, height_with_key(THETA_HEIGHT, titles), &data,
-                     &w);
+    add_layers(f, (rt_figure){.name = "theta", .height = THETA_HEIGHT + key_height(titles)},
+               &end->layers, "The learned θᵢ beside base^(-2i/R), and their difference in percent");
 }
 
 /* Writes r and, for each curve, the initial and the final decay. Returns the largest decay. */
@@ -295,12 +282,12 @@ static void add_decay(rt_figures *f, final_theta *end, const rt_config *config)
     for (int i = 0; i < end->curve_count; i++)
         shown = end->curves[i].layer >= shown ? end->curves[i].layer + 1 : shown;
     const int columns = shown > 1 ? 2 : 1, rows = (shown + columns - 1) / columns;
-    rt_writer w = {0}, data = {0};
-    const double highest = write_decay(&data, end, config);
-    rt_writer_add(&w, "curve_tics = %g\nrows = %d\ncolumns = %d\npanels = %d\n",
-                  rt_figures_tics(highest), rows, columns, shown);
-    add_columns(&w, end, shown, false);
-    add_columns(&w, end, shown, true);
+    rt_writer *w = &end->layers.script;
+    rt_writer_add(w, "curve_tics = %g\nrows = %d\ncolumns = %d\npanels = %d\n",
+                  rt_figures_tics(write_decay(&end->layers.data, end, config)), rows, columns,
+                  shown);
+    add_columns(w, end, shown, false);
+    add_columns(w, end, shown, true);
     if (end->curve_count == MOST_CURVES)
         snprintf(most, sizeof most, ", at most %d", MOST_CURVES);
     if (shown < end->layers.count)
@@ -309,8 +296,11 @@ static void add_decay(rt_figures *f, final_theta *end, const rt_config *config)
              "How attention can decay with the distance (figure 2 of the RoFormer paper), for "
              "the initial and the learned θ%s%s%s",
              end->by_head ? "; a line for each head" : "", most, first);
-    add_layer_figure(f, "decay", caption, &end->layers, columns * RT_FIGURE_WIDTH,
-                     columns > 1 ? rows * PANEL_HEIGHT : RT_FIGURE_HEIGHT, &data, &w);
+    add_layers(f,
+               (rt_figure){.name = "decay",
+                           .width = columns * RT_FIGURE_WIDTH,
+                           .height = columns > 1 ? rows * PANEL_HEIGHT : RT_FIGURE_HEIGHT},
+               &end->layers, caption);
 }
 
 /* Draws the range in which each theta does not harm the model, and the learned theta in it. */
@@ -319,24 +309,25 @@ static void add_tolerances(rt_figures *f, const final_theta *end)
     enum { FARTHEST = 1 }; /* on the axis */
     layers l = {.count = 0};
     double farthest = 0;
-    rt_writer w = {0};
     for (int n = 0; n < end->count; n++) {
         const theta_row *row = &end->rows[n];
         const double drift = log(row->theta / row->start);
-        const int i = isfinite(drift + row->down + row->up) ? layer_of(&l, row->layer) : -1;
-        if (i < 0)
+        if (!isfinite(drift + row->down + row->up))
             continue;
+        const int i = layer_of(&l, row->layer);
         rt_writer_add(&l.rows[i], "%d,%.6g,%.6g,%.6g\n", row->pair, drift, drift - row->down,
                       row->down + row->up);
-        farthest = fmax(farthest, fmax(row->down - drift, row->up + drift));
+        if (i < MOST_LAYERS)
+            farthest = fmax(farthest, fmax(row->down - drift, row->up + drift));
     }
-    add_pairs(&w, end);
-    rt_writer_add(&w, "farthest = %g\n", farthest > 0 ? fmin(1.05 * farthest, FARTHEST) : FARTHEST);
-    rt_writer data = take_blocks(&l);
-    add_layer_figure(f, "tolerances",
-                     "Drift ln(θᵢ/θᵢ⁰) of each learned θ, θᵢ⁰ the initial value; the bar is the "
-                     "range in which the model works as well, cut off at ±1",
-                     &l, RT_FIGURE_WIDTH, height_with_key(RT_FIGURE_HEIGHT, l.count), &data, &w);
+    add_pairs(&l.script, end);
+    rt_writer_add(&l.script, "farthest = %g\n",
+                  farthest > 0 ? fmin(1.05 * farthest, FARTHEST) : FARTHEST);
+    add_layers(f,
+               (rt_figure){.name = "tolerances", .height = RT_FIGURE_HEIGHT + key_height(l.count)},
+               &l,
+               "Drift ln(θᵢ/θᵢ⁰) of each learned θ, θᵢ⁰ the initial value; the bar is the "
+               "range in which the model works as well, cut off at ±1");
 }
 
 /* Draws the wavelengths of each pair, relative to the distance that attention reaches, before and
@@ -344,44 +335,113 @@ static void add_tolerances(rt_figures *f, const final_theta *end)
 static void add_wavelengths(rt_figures *f, const final_theta *end)
 {
     layers l = {.count = 0};
-    rt_figure_range range = RT_NO_RANGE;
-    rt_writer w = {0};
+    rt_figure_range range = {0};
     for (int n = 0; n < end->count; n++) {
         const theta_row *row = &end->rows[n];
         const double use = row->use * end->most_pairs;
         const double initial = fabs(row->theta / row->start) / row->turns, last = 1 / row->turns;
         if (!isfinite(use) || !(row->turns > 0) || row->start == 0)
             continue;
-        const int i = layer_of(&l, row->layer);
-        if (i >= 0)
-            rt_writer_add(&l.rows[i], "%.6g,%.6g,%.6g\n", initial, last, use);
+        rt_writer_add(&l.rows[layer_of(&l, row->layer)], "%.6g,%.6g,%.6g\n", initial, last, use);
         rt_figure_range_take(&range, initial);
         rt_figure_range_take(&range, last);
     }
-    rt_figures_scale(&w, 'x', range);
-    rt_writer data = take_blocks(&l);
-    add_layer_figure(f, "wavelengths",
-                     "Learned wavelengths, with the share of the query and key weights that each "
-                     "pair rotates; a line leads from the initial wavelength, and 1 is the whole "
-                     "distance",
-                     &l, RT_FIGURE_WIDTH, height_with_key(RT_FIGURE_HEIGHT, l.count), &data, &w);
+    rt_figures_scale(&l.script, 'x', range);
+    add_layers(f,
+               (rt_figure){.name = "wavelengths", .height = RT_FIGURE_HEIGHT + key_height(l.count)},
+               &l,
+               "Learned wavelengths, with the share of the query and key weights that each "
+               "pair rotates; a line leads from the initial wavelength, and 1 is the whole "
+               "distance");
 }
+
+/* ---- usage ---- */
+
+/* Draws the loss with the slower pairs switched off. The row of all pairs has no turns. */
+static void add_cutoffs(rt_figures *f, const char *folder)
+{
+    double whole = (double)NAN;
+    rt_writer data = {0}, w = {0};
+    rt_figure_range range = {0};
+    rt_csv csv;
+    for (rt_csv_open(&csv, folder, "cutoffs.csv"); rt_csv_row(&csv);) {
+        const double turns = rt_csv_number(&csv, "turns");
+        const double loss = rt_csv_number(&csv, "eval_loss");
+        if (!*rt_csv_cell(&csv, "turns"))
+            whole = loss;
+        else if (isfinite(turns) && isfinite(loss)) {
+            rt_writer_add(&data, "%.6g,%.9g\n", turns, loss);
+            rt_figure_range_take(&range, turns);
+        }
+    }
+    if (data.length && isfinite(whole)) {
+        rt_figures_scale(&w, 'x', range);
+        rt_writer_add(&w, "whole = %.9g\n", whole);
+        rt_figures_add(f, &(rt_figure){.name = "cutoffs", .axes = "nats", .plots = "cutoffs"},
+                       &data, &w,
+                       "Evaluation loss with pairs switched off: the pairs from one on do not "
+                       "rotate, in every layer and head");
+    }
+    rt_writer_free(&data);
+}
+
+/* Draws a panel for each measure of a pair, relative to the mean of its head's pairs. */
+static void add_usage(rt_figures *f, const char *folder)
+{
+    layers l = {.count = 0};
+    rt_figure_range range = {0};
+    int layer, pair, pairs = 0;
+    rt_csv csv;
+    for (rt_csv_open(&csv, folder, "usage.csv"); rt_csv_row(&csv);) {
+        const double turns = rt_csv_number(&csv, "turns"), use = rt_csv_number(&csv, "use");
+        const double length = sqrt(rt_csv_number(&csv, "query") * rt_csv_number(&csv, "key"));
+        const double mean =
+            sqrt(rt_csv_number(&csv, "query_mean") * rt_csv_number(&csv, "key_mean"));
+        if (!rt_csv_whole(&csv, "layer", &layer) || !rt_csv_whole(&csv, "i", &pair) ||
+            !isfinite(turns + use + length + mean))
+            continue;
+        pairs = pair >= pairs ? pair + 1 : pairs;
+        rt_figure_range_take(&range, turns);
+        rt_writer_add(&l.rows[layer_of(&l, layer)], "%.6g,%.6g,%.6g,%.6g\n", turns, use, length,
+                      mean);
+    }
+    rt_figures_scale(&l.script, 'x', range);
+    rt_writer_add(&l.script, "pairs = %d\n", pairs);
+    add_layers(f,
+               (rt_figure){.name = "usage",
+                           .width = 2 * RT_FIGURE_WIDTH,
+                           .height = USAGE_HEIGHT + key_height(2 * l.count + 1)},
+               &l,
+               "What each pair has of queries and keys, over the mean of its head: norms of "
+               "weights, of activations, and of their mean over the tokens; filled above "
+               "twice the mean");
+}
+
+/* ---- all figures ---- */
 
 void rt_report_theta(rt_figures *f, const char *folder, const rt_config *config)
 {
-    final_theta end = {.count = 0};
-    rt_status status = read_final(&end, folder);
-    add_drift(f, folder, config);
-    if (!status.code && end.curve_count) {
-        add_theta(f, &end);
-        add_tolerances(f, &end);
-        add_wavelengths(f, &end);
-        add_decay(f, &end, config);
+    const rt_transformer_options *o = &config->model;
+    if (o->theta.learn) {
+        final_theta end = {.count = 0};
+        const rt_status status = read_final(&end, folder);
+        add_drift(f, folder, config);
+        if (!status.code && end.curve_count) {
+            add_theta(f, &end);
+            add_tolerances(f, &end);
+            add_wavelengths(f, &end);
+            add_decay(f, &end, config);
+        }
+        if (!f->status.code)
+            f->status = status;
+        rt_free(end.start);
+        rt_free(end.rows);
     }
-    if (!f->status.code)
-        f->status = status;
-    rt_free(end.start);
-    rt_free(end.rows);
+    if (o->position.kind == RT_POSITION_ROPE &&
+        (o->theta.learn || config->theta.cutoffs || config->theta.init_from)) {
+        add_usage(f, folder);
+        add_cutoffs(f, folder);
+    }
 }
 
 /* ---- the table ---- */
@@ -443,71 +503,4 @@ void rt_report_theta_table(rt_writer *w, const char *folder)
     if (rows > MOST_ROWS)
         rt_writer_add(w, " The first %d rows of %d; theta_final.csv has all.", MOST_ROWS, rows);
     rt_writer_add(w, "</p>\n");
-}
-
-/* ---- usage ---- */
-
-/* Draws the loss with the slower pairs switched off. The row of all pairs has no turns. */
-static void add_cutoffs(rt_figures *f, const char *folder)
-{
-    double whole = (double)NAN;
-    rt_writer data = {0}, w = {0};
-    rt_figure_range range = RT_NO_RANGE;
-    rt_csv csv;
-    for (rt_csv_open(&csv, folder, "cutoffs.csv"); rt_csv_row(&csv);) {
-        const double turns = rt_csv_number(&csv, "turns");
-        const double loss = rt_csv_number(&csv, "eval_loss");
-        if (!*rt_csv_cell(&csv, "turns"))
-            whole = loss;
-        else if (isfinite(turns) && isfinite(loss)) {
-            rt_writer_add(&data, "%.6g,%.9g\n", turns, loss);
-            rt_figure_range_take(&range, turns);
-        }
-    }
-    if (data.length && isfinite(whole)) {
-        rt_figures_write(f, "cutoffs.csv", &data);
-        rt_figures_scale(&w, 'x', range);
-        rt_writer_add(&w, "whole = %.9g\n", whole);
-        rt_figures_add(f,
-                       &(rt_figure){"cutoffs", NULL, "nats", "cutoffs", RT_FIGURE_WIDTH,
-                                    RT_FIGURE_HEIGHT, ""},
-                       &w,
-                       "Evaluation loss with pairs switched off: the pairs from one on do not "
-                       "rotate, in every layer and head");
-    }
-    rt_writer_free(&data);
-}
-
-/* Draws a panel for each measure of a pair, relative to the mean of its head's pairs. */
-void rt_report_usage(rt_figures *f, const char *folder)
-{
-    layers l = {.count = 0};
-    rt_figure_range range = RT_NO_RANGE;
-    int layer, pair, pairs = 0;
-    rt_writer w = {0};
-    rt_csv csv;
-    for (rt_csv_open(&csv, folder, "usage.csv"); rt_csv_row(&csv);) {
-        const double turns = rt_csv_number(&csv, "turns"), use = rt_csv_number(&csv, "use");
-        const double length = sqrt(rt_csv_number(&csv, "query") * rt_csv_number(&csv, "key"));
-        const double mean =
-            sqrt(rt_csv_number(&csv, "query_mean") * rt_csv_number(&csv, "key_mean"));
-        if (!rt_csv_whole(&csv, "layer", &layer) || !rt_csv_whole(&csv, "i", &pair) ||
-            !isfinite(turns + use + length + mean))
-            continue;
-        const int i = layer_of(&l, layer);
-        pairs = pair >= pairs ? pair + 1 : pairs;
-        rt_figure_range_take(&range, turns);
-        if (i >= 0)
-            rt_writer_add(&l.rows[i], "%.6g,%.6g,%.6g,%.6g\n", turns, use, length, mean);
-    }
-    rt_figures_scale(&w, 'x', range);
-    rt_writer_add(&w, "pairs = %d\n", pairs);
-    rt_writer data = take_blocks(&l);
-    add_layer_figure(f, "usage",
-                     "What each pair has of queries and keys, over the mean of its head: norms of "
-                     "weights, of activations, and of their mean over the tokens; filled above "
-                     "twice the mean",
-                     &l, 2 * RT_FIGURE_WIDTH, USAGE_HEIGHT + l.count / 2 * KEY_ROW_HEIGHT, &data,
-                     &w);
-    add_cutoffs(f, folder);
 }

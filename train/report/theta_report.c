@@ -234,24 +234,17 @@ static void print_notes(printing *p)
     rt_writer_add(w, "\n");
 }
 
-/* Returns the first step that moved theta: a branch may have added theta late. */
-static int first_step(const rt_transformer *model)
-{
-    const rt_parameters *p = &model->parameters;
-    for (int i = 0; i < p->count; i++)
-        if (p->list[i]->role == RT_ROLE_THETA)
-            return (int)p->list[i]->since + 1;
-    return 1;
-}
-
 rt_status rt_theta_print(FILE *to, const rt_transformer *model, const rt_config *config, int steps,
                          const rt_theta_tolerance *tolerances)
 {
     printing p = {.config = config, .tolerances = tolerances};
     rt_theta_verdict verdict;
     rt_theta_entry *list;
-    int count;
-    for (int step = first_step(model); step <= steps; step++)
+    int count, first = 1; /* first step that moved theta: a branch may have added theta late */
+    for (int i = model->parameters.count - 1; i >= 0; i--)
+        if (model->parameters.list[i]->role == RT_ROLE_THETA)
+            first = (int)model->parameters.list[i]->since + 1;
+    for (int step = first; step <= steps; step++)
         p.reach +=
             rt_learning_rate(&config->optimizer, step) * config->optimizer.settings.theta_lr_scale;
     p.mover = p.reach > 0 ? rt_update_rule_of(&config->optimizer.settings)->bounded_by : NULL;

@@ -12,14 +12,6 @@
 #include <pthread.h>
 #include <string.h>
 
-/* Counts the labels of each class (row) by their predicted class (column). */
-static void count_pairs(int64_t *confusion, const rt_tensor *logits, const int32_t *wanted)
-{
-    const size_t classes = (size_t)rt_columns(logits);
-    for (size_t r = 0; r < rt_rows(logits); r++)
-        confusion[(size_t)wanted[r] * classes + (size_t)rt_largest(logits, r)]++;
-}
-
 rt_transformer_input rt_batch_input(const rt_labelled_batch *b)
 {
     return (rt_transformer_input){.B = b->batch.rows,
@@ -62,20 +54,20 @@ rt_tensor *rt_batch_loss(rt_transformer *model, rt_graph *g, const rt_labelled_b
 {
     rt_tensor *logits = rt_batch_logits(model, g, b);
     rt_tensor *loss = rt_cross_entropy(g, logits, b->wanted, 0, divisor);
-    if (loss && result) {
-        result->loss = (double)loss->data[0] * divisor;
-        result->correct = rt_count_correct(logits, b->wanted);
-        if (b->confusion)
-            count_pairs(b->confusion, logits, b->wanted);
-    }
+    if (!loss || !result)
+        return loss;
+    result->loss = (double)loss->data[0] * divisor;
+    result->correct = rt_count_correct(logits, b->wanted);
+    const size_t classes = (size_t)rt_columns(logits);
+    for (size_t r = 0; b->confusion && r < rt_rows(logits); r++)
+        b->confusion[(size_t)b->wanted[r] * classes + (size_t)rt_largest(logits, r)]++;
     return loss;
 }
 
 /* ---- jobs ---- */
 
 typedef struct model_jobs {
-    rt_trainer *trainer;
-    const rt_parts *parts; /* parts of an evaluation; NULL: the jobs have no sequences */
+    const rt_parts *parts;
     rt_model_job *run;
     void *context;
     int first; /* number of the first job */
@@ -84,25 +76,21 @@ typedef struct model_jobs {
     int failed;        /* number of that job */
 } model_jobs;
 
-/* Draws the sequences of a part into a batch with room for a full part. */
-static void draw_part(const rt_parts *p, int number, rt_labelled_batch *batch)
-{
-    const long first = (long)number * p->rows, left = p->sequences - first;
-    batch->batch.rows = left < p->rows ? (int)left : p->rows;
-    rt_draw_evaluation(batch, p->trainer->data, (uint32_t)first);
-}
-
 static void run_model_job(void *context, int job, int worker)
 {
     model_jobs *j = context;
-    rt_trainer *t = j->trainer;
+    const rt_parts *p = j->parts;
+    rt_trainer *t = p->trainer;
     const int number = j->first + job, place = rt_trainer_enter(t, worker);
-    rt_labelled_batch *batch = j->parts ? j->parts->batches + place : NULL;
+    rt_labelled_batch *batch = p->batches ? p->batches + place : NULL;
     rt_graph *g = t->places[place].graph;
     rt_graph_clear(g);
     rt_graph_record(g, false);
-    if (batch)
-        draw_part(j->parts, number, batch);
+    if (batch) {
+        const long first = (long)number * p->rows, left = p->sequences - first;
+        batch->batch.rows = left < p->rows ? (int)left : p->rows;
+        rt_draw_evaluation(batch, t->data, (uint32_t)first);
+    }
     rt_status status = j->run(j->context, number, batch, t->models[place], g);
     if (!status.code)
         status = rt_graph_status(g);
@@ -115,20 +103,22 @@ static void run_model_job(void *context, int job, int worker)
     rt_trainer_leave(t, place);
 }
 
-/* Runs `count` jobs. Returns the status of the failed job with the lowest number. */
-static rt_status run_jobs(model_jobs *j, int count)
+rt_status rt_parts_run(const rt_parts *p, int first, int end, rt_model_job *run, void *context)
 {
-    pthread_mutex_init(&j->lock, NULL);
-    rt_workers_run_few(j->trainer->workers, j->trainer->place_count, run_model_job, j, count);
-    pthread_mutex_destroy(&j->lock);
-    return j->failure.code ? j->failure : rt_engine_status();
+    rt_trainer *t = p->trainer;
+    model_jobs j = {.parts = p, .run = run, .context = context, .first = first};
+    pthread_mutex_init(&j.lock, NULL);
+    rt_workers_run_few(t->workers, t->place_count, run_model_job, &j, end - first);
+    pthread_mutex_destroy(&j.lock);
+    const rt_status status = j.failure.code ? j.failure : rt_engine_status();
+    const rt_status data = p->batches ? rt_data_status(t->data) : rt_ok();
+    return data.code ? data : status;
 }
 
 rt_status rt_trainer_run_jobs(rt_trainer *t, rt_model_job *run, void *context, int count)
 {
-    model_jobs j = {.trainer = t, .run = run, .context = context};
     rt_trainer_hold_rounded(t);
-    const rt_status status = run_jobs(&j, count);
+    const rt_status status = rt_parts_run(&(rt_parts){.trainer = t}, 0, count, run, context);
     rt_trainer_release_rounded();
     return status;
 }
@@ -160,15 +150,6 @@ void rt_parts_free(rt_parts *p)
     for (int i = 0; p->batches && i < p->trainer->place_count; i++)
         rt_labelled_batch_free(p->batches + i);
     rt_free(p->batches);
-}
-
-rt_status rt_parts_run(const rt_parts *p, int first, int end, rt_model_job *run, void *context)
-{
-    model_jobs j = {
-        .trainer = p->trainer, .parts = p, .run = run, .context = context, .first = first};
-    const rt_status status = run_jobs(&j, end - first);
-    const rt_status data = rt_data_status(p->trainer->data);
-    return data.code ? data : status;
 }
 
 /* ---- evaluation ---- */

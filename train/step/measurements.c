@@ -83,18 +83,6 @@ double rt_logits_loss(const real *logits, int columns, int wanted)
     return most + log(sum) - (double)logits[wanted];
 }
 
-/* Returns the end of the list, grown by `count` lines; NULL if the heap is exhausted. */
-static rt_line_score *append_lines(line_scoring *f, int count)
-{
-    rt_line_scores *s = f->scores;
-    rt_line_score *lines = rt_grow(s->lines, &f->capacity, s->count + (size_t)count, sizeof *lines);
-    if (!lines)
-        return NULL;
-    s->lines = lines;
-    s->count += (size_t)count;
-    return lines + s->count - count;
-}
-
 /* Scores the labels of a sequence, which are consecutive lines of the file. */
 static rt_status score_sequence(void *context, int number, const rt_labelled_batch *b,
                                 rt_transformer *model, rt_graph *g)
@@ -116,9 +104,13 @@ static rt_status score_sequence(void *context, int number, const rt_labelled_bat
                                     .probability = exp(-rt_logits_loss(row, classes, predicted))};
     }
     pthread_mutex_lock(&f->lock);
-    rt_line_score *lines = scores ? append_lines(f, b->labels) : NULL;
-    if (lines)
-        memcpy(lines, scores, (size_t)b->labels * sizeof *lines);
+    const size_t count = f->scores->count, grown = count + (size_t)b->labels;
+    rt_line_score *lines =
+        scores ? rt_grow(f->scores->lines, &f->capacity, grown, sizeof *lines) : NULL;
+    if (lines) {
+        memcpy(lines + count, scores, (size_t)b->labels * sizeof *lines);
+        *f->scores = (rt_line_scores){lines, grown};
+    }
     pthread_mutex_unlock(&f->lock);
     return lines ? rt_ok() : rt_out_of_memory("the scores of lines");
 }
@@ -267,55 +259,45 @@ rt_status rt_theta_tolerances(rt_trainer *trainer, int length, rt_theta_toleranc
 
 /* ---- usage of pairs ---- */
 
-/* Usages of parts that are computed at the same time, one for each place. They are added to the sum
- * in the order of the parts. */
-typedef struct usage_round {
-    rt_usage *usages;
-    int places;
-} usage_round;
-
-static rt_status measure_usage(void *context, int number, const rt_labelled_batch *batch,
-                               rt_transformer *model, rt_graph *g)
+/* Runs the job of each part of the evaluation data, one after the other: sums are rounded, and so
+ * depend on their order. */
+static rt_status run_in_order(rt_trainer *t, int length, int rows, rt_model_job *run, void *context)
 {
-    const usage_round *r = context;
-    rt_transformer_input input = rt_batch_input(batch);
-    input.usage = r->usages + number % r->places;
-    rt_usage_clear(input.usage);
-    rt_transformer_encode(model, g, &input);
-    return rt_ok();
+    rt_parts parts;
+    rt_status status = rt_parts_new(&parts, t, length, rows, t->config->train.eval_batches);
+    for (int i = 0; i < parts.count && !status.code; i++)
+        status = rt_parts_run(&parts, i, i + 1, run, context);
+    rt_parts_free(&parts);
+    return status;
 }
 
-static rt_status sum_usage(const rt_parts *p, usage_round *r, rt_usage *sum)
+typedef struct usage_sums {
+    rt_usage *sum;
+    rt_usage part;
+} usage_sums;
+
+static rt_status add_usage(void *context, int number, const rt_labelled_batch *batch,
+                           rt_transformer *model, rt_graph *g)
 {
-    rt_status status = rt_ok();
-    for (int first = 0; first < p->count && !status.code; first += r->places) {
-        const int end = p->count - first < r->places ? p->count : first + r->places;
-        status = rt_parts_run(p, first, end, measure_usage, r);
-        for (int i = first; i < end && !status.code; i++)
-            rt_usage_add(sum, r->usages + i % r->places);
-    }
-    return status;
+    usage_sums *u = context;
+    rt_transformer_input input = rt_batch_input(batch);
+    (void)number;
+    input.usage = &u->part;
+    rt_usage_clear(&u->part);
+    rt_transformer_encode(model, g, &input);
+    rt_usage_add(u->sum, &u->part);
+    return rt_ok();
 }
 
 rt_status rt_trainer_usage(rt_trainer *t, int length, rt_usage *usage)
 {
-    rt_parts parts;
-    usage_round r = {.places = t->place_count};
+    usage_sums u = {.sum = usage};
     rt_status status = rt_usage_new(usage, &t->state.model->options);
-    if (status.code)
-        return status;
-    status = rt_parts_new(&parts, t, length, 0, t->config->train.eval_batches);
-    r.usages = rt_alloc((size_t)r.places, sizeof *r.usages);
-    if (!status.code && !r.usages)
-        status = rt_out_of_memory("an evaluation");
-    for (int i = 0; i < r.places && !status.code; i++)
-        status = rt_usage_new(r.usages + i, &t->state.model->options);
     if (!status.code)
-        status = sum_usage(&parts, &r, usage);
-    rt_parts_free(&parts);
-    for (int i = 0; r.usages && i < r.places; i++)
-        rt_usage_free(r.usages + i);
-    rt_free(r.usages);
+        status = rt_usage_new(&u.part, &t->state.model->options);
+    if (!status.code)
+        status = run_in_order(t, length, 0, add_usage, &u);
+    rt_usage_free(&u.part);
     if (status.code)
         rt_usage_free(usage);
     return status;
@@ -355,18 +337,6 @@ static rt_status add_attended(void *context, int number, const rt_labelled_batch
     return status;
 }
 
-/* Scales the shares of each head to sum to 1. */
-static void divide_by_sums(rt_attention_distances *d)
-{
-    for (int n = 0; n < d->layers * d->heads; n++) {
-        double sum = 0, *weights = d->weights + (size_t)n * (size_t)d->length;
-        for (int r = 0; r < d->length; r++)
-            sum += weights[r];
-        for (int r = 0; r < d->length; r++)
-            weights[r] /= sum;
-    }
-}
-
 rt_status rt_trainer_attention_distances(rt_trainer *t, int length, rt_attention_distances *d)
 {
     static const char *const attentions[] = {RT_ATTENTIONS(RT_CHOICE_WORD)};
@@ -388,16 +358,17 @@ rt_status rt_trainer_attention_distances(rt_trainer *t, int length, rt_attention
     }
     for (int l = 0; l < o->layers; l++)
         weights[l] = each + (size_t)l * size;
-    rt_parts parts;
-    rt_status status = rt_parts_new(&parts, t, length, 1, t->config->train.eval_batches);
-    for (int i = 0; i < parts.count && !status.code; i++) /* in order: sums are rounded */
-        status = rt_parts_run(&parts, i, i + 1, add_attended, &(attended){d, weights});
-    rt_parts_free(&parts);
+    const rt_status status = run_in_order(t, length, 1, add_attended, &(attended){d, weights});
     rt_free(each);
     if (status.code)
         rt_attention_distances_free(d);
-    else
-        divide_by_sums(d);
+    for (int n = 0; d->weights && n < d->layers * d->heads; n++) { /* shares sum to 1 */
+        double sum = 0, *shares = d->weights + (size_t)n * (size_t)length;
+        for (int r = 0; r < length; r++)
+            sum += shares[r];
+        for (int r = 0; r < length; r++)
+            shares[r] /= sum;
+    }
     return status;
 }
 

@@ -129,7 +129,7 @@ static rt_status dry_evaluations(rt_trainer *t, rt_graph *g, size_t *batches)
 
 /* ---- the run ---- */
 
-static rt_status take_passes(rt_dry_run *run, rt_trainer *t)
+static rt_status take_passes(rt_memory_need *need, rt_trainer *t)
 {
     rt_graph *steps = rt_graph_new_dry(), *alone = rt_graph_new_dry();
     size_t batches = 0;
@@ -137,63 +137,57 @@ static rt_status take_passes(rt_dry_run *run, rt_trainer *t)
     if (!status.code) {
         rt_graph_set_recomputes(steps, t->config->train.recompute == RT_RECOMPUTE_LAYERS);
         status = dry_step(t, steps);
-        run->step = rt_graph_needs(steps);
+        need->step = rt_graph_needs(steps);
     }
     if (!status.code) {
         status = dry_evaluations(t, steps, &batches);
-        run->training = rt_graph_needs(steps);
+        need->training = rt_graph_needs(steps);
     }
     if (!status.code) {
         status = dry_evaluations(t, alone, &batches);
-        run->evaluation = rt_graph_needs(alone);
+        need->evaluation = rt_graph_needs(alone);
     }
-    run->evaluated = (size_t)run->places * batches;
+    need->evaluated = (size_t)t->place_count * batches;
     rt_graph_free(steps);
     rt_graph_free(alone);
     return status;
 }
 
-/* Counts the elements in this process without such a state; its memory is never touched. */
-static size_t numbers_without(const rt_trainer *t, int state)
+static void take_bytes(rt_memory_need *need, const rt_trainer *t)
 {
+    const rt_parameters *p = &t->state.model->parameters;
     const bool has_all = rt_world_rank(t->world) == 0;
     const int first = has_all ? 0 : t->shares.first;
     const int end = has_all ? t->span_count : first + t->shares.count;
-    size_t numbers = 0;
-    for (int i = first; i < end; i++)
-        if (state >= rt_states_of(t->rule, t->state.model->parameters.list[t->spans[i].parameter]))
-            numbers += t->spans[i].size;
-    return numbers;
-}
-
-static void take_bytes(rt_dry_run *run, const rt_trainer *t)
-{
-    const rt_parameters *p = &t->state.model->parameters;
-    run->blocks = t->blocks;
-    run->to_use = t->config->run.math == RT_MATH_BF16 ? p->block_size * sizeof(uint16_t) : 0;
-    run->parameters = p->count;
+    need->threads = t->threads;
+    need->places = t->place_count;
+    need->blocks = t->blocks;
+    need->to_use = t->config->run.math == RT_MATH_BF16 ? p->block_size * sizeof(uint16_t) : 0;
+    need->parameters = p->count;
     for (int i = 0; i < p->count; i++) {
         const size_t bytes = rt_size(&p->list[i]->tensor) * sizeof(real);
         const size_t chunk = rt_image_chunk_bytes(rt_tensor_shape(&p->list[i]->tensor));
-        run->largest = bytes > run->largest ? bytes : run->largest;
-        run->chunk = chunk > run->chunk ? chunk : run->chunk;
+        need->largest = bytes > need->largest ? bytes : need->largest;
+        need->chunk = chunk > need->chunk ? chunk : need->chunk;
     }
-    for (int i = 0; i < t->rule->state_count; i++)
-        run->reserved.bytes[RT_FOR_STATES] -= numbers_without(t, i) * sizeof(real);
+    for (int i = first; i < end; i++) { /* memory of a missing state is never touched */
+        const int states = rt_states_of(t->rule, p->list[t->spans[i].parameter]);
+        need->reserved.bytes[RT_FOR_STATES] -=
+            (size_t)(t->rule->state_count - states) * t->spans[i].size * sizeof(real);
+    }
 }
 
-rt_status rt_dry_run_training(rt_dry_run *run, const rt_config *config, const rt_data *data,
-                              rt_world *world, bool passes)
+static rt_status run_dry(rt_memory_need *need, const rt_config *config, const rt_data *data,
+                         rt_world *world, bool passes)
 {
     rt_trainer *t;
-    *run = (rt_dry_run){.threads = rt_threads_of(config, world),
-                        .places = rt_trainer_places(config, world)};
-    const rt_trainer_options options = {.world = world, .account = &run->reserved, .threads = 1};
+    *need = (rt_memory_need){0};
+    const rt_trainer_options options = {.world = world, .account = &need->reserved, .threads = 1};
     rt_status status = rt_trainer_new_alone(&t, config, data, &options);
     if (!status.code && passes)
-        status = take_passes(run, t);
+        status = take_passes(need, t);
     if (!status.code)
-        take_bytes(run, t);
+        take_bytes(need, t);
     rt_trainer_end(t);
     return status;
 }
@@ -207,26 +201,26 @@ static const double bytes_of_tensor = 2800, bytes_of_file = 1 << 20;
 static const double heap_of_thread = 64 << 20;
 
 /* Returns the bytes of the graphs of all places, with scratch memory of threads and engine. */
-static double graph_bytes(const rt_dry_run *r, rt_graph_need of_one, bool space)
+static double graph_bytes(const rt_memory_need *r, rt_graph_need of_one, bool space)
 {
     return r->places * (double)(space ? of_one.space : of_one.touched) +
            r->threads * ((double)of_one.part + (double)of_one.library);
 }
 
-static double bytes_for(const rt_dry_run *r, rt_purpose purpose)
+static double bytes_for(const rt_memory_need *r, rt_purpose purpose)
 {
     return (double)r->reserved.bytes[purpose];
 }
 
 /* Returns the bytes of a checkpoint with optimizer states, in a file or in memory. */
-static double checkpoint_bytes(const rt_dry_run *r)
+static double checkpoint_bytes(const rt_memory_need *r)
 {
     return bytes_for(r, RT_FOR_VALUES) + bytes_for(r, RT_FOR_STATES) +
            3.0 * r->parameters * bytes_of_tensor + bytes_of_file;
 }
 
 /* Returns the bytes of a trainer without its graphs. */
-static double trainer_bytes(const rt_dry_run *r)
+static double trainer_bytes(const rt_memory_need *r)
 {
     double bytes = (r->blocks - 1) * bytes_for(r, RT_FOR_TABLES);
     for (int i = 0; i < RT_PURPOSES; i++)
@@ -237,7 +231,8 @@ static double trainer_bytes(const rt_dry_run *r)
 /* Computes the phases of a training, in memory or in address space. After the trainer has released
  * the working memory of a step (rt_trainer_return_pages), but not its address space, a checkpoint
  * is built in memory, written, read back and compared parameter by parameter. */
-static void find_training(double *at, const rt_dry_run *r, double threads, bool saves, bool space)
+static void find_training(double *at, const rt_memory_need *r, double threads, bool saves,
+                          bool space)
 {
     const double kept = trainer_bytes(r) + threads;
     const double trained = kept + graph_bytes(r, r->training, space);
@@ -253,7 +248,7 @@ static void find_training(double *at, const rt_dry_run *r, double threads, bool 
  * uses a child process reads it and returns a list of the values (io/checkpoint/image.h); then the
  * process holds the list and the values. The address space is that of the whole trainer, of which
  * only the values and what is counted here are touched. */
-static void find_uses(double *at, const rt_dry_run *r, double threads, bool space)
+static void find_uses(double *at, const rt_memory_need *r, double threads, bool space)
 {
     const double file = checkpoint_bytes(r), values = bytes_for(r, RT_FOR_VALUES);
     const double states = bytes_for(r, RT_FOR_STATES), largest = (double)r->largest;
@@ -274,18 +269,17 @@ rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *config, cons
 {
     const bool saves = rt_world_rank(world) == 0, alone = use == RT_USE_MODEL;
     const double limit = limit_of(RLIMIT_STACK), stack = isinf(limit) ? usual_stack : limit;
-    *need = (rt_memory_need){0};
-    rt_status status = rt_dry_run_training(&need->run, config, data, alone ? NULL : world, !alone);
+    const rt_status status = run_dry(need, config, data, alone ? NULL : world, !alone);
     if (status.code)
         return status;
-    const int others = need->run.threads - 1;
-    need->products = need->run.threads * (double)RT_OPENBLAS_BUFFER;
-    need->reserved = others * heap_of_thread;
-    const double threads = need->products + need->reserved + others * stack;
-    find_training(need->resident, &need->run, 0, saves, false);
-    find_training(need->space, &need->run, threads, saves, true);
-    find_uses(need->resident, &need->run, 0, false);
-    find_uses(need->space, &need->run, threads, true);
+    const int others = need->threads - 1;
+    need->products = need->threads * (double)RT_OPENBLAS_BUFFER;
+    need->heaps = others * heap_of_thread;
+    const double threads = need->products + need->heaps + others * stack;
+    find_training(need->resident, need, 0, saves, false);
+    find_training(need->space, need, threads, saves, true);
+    find_uses(need->resident, need, 0, false);
+    find_uses(need->space, need, threads, true);
     return status;
 }
 
@@ -433,17 +427,16 @@ static double largest_need(const double *at, rt_memory_use use, double freed,
 
 /* Formats the parts of a need in gigabytes: "parameters and moments 1.6, 6 blocks of gradients 3.2,
  * activations 70.2". */
-static void format_parts(char *text, size_t size, const rt_memory_need *need, rt_memory_use use,
+static void format_parts(char *text, size_t size, const rt_memory_need *r, rt_memory_use use,
                          rt_memory_phase phase)
 {
-    const rt_dry_run *r = &need->run;
     const bool alone = use == RT_USE_EVALUATE || use == RT_USE_MODEL;
     const size_t *bytes = r->reserved.bytes;
     const double parameters =
         (double)bytes[RT_FOR_VALUES] + (double)(alone ? r->to_use : bytes[RT_FOR_ROUNDED]);
     const double gradients = (double)bytes[RT_FOR_GRADIENTS] + (double)bytes[RT_FOR_RECEIVED];
     const double graphs = r->places * (double)r->training.touched;
-    const double step = need->resident[RT_PHASE_STEP];
+    const double step = r->resident[RT_PHASE_STEP];
     if (alone)
         snprintf(text, size, "parameters %.1f, activations %.1f", parameters / giga,
                  use == RT_USE_MODEL ? 0 : r->places * (double)r->evaluation.touched / giga);
@@ -457,23 +450,6 @@ static void format_parts(char *text, size_t size, const rt_memory_need *need, rt
                  phase == RT_PHASE_SAVE ? ", and a checkpoint that is being written" : "");
 }
 
-static rt_status refuse_memory(double needed, const char *parts, const char *what, double limit,
-                               int processes)
-{
-    return rt_error(RT_CONFIG, "the run needs about %.2f GB of memory (%s); %s has %.2f GB%s",
-                    needed / giga, parts, what, limit / giga,
-                    processes > 1 ? " for each process" : "");
-}
-
-static rt_status refuse_space(double needed, double products, const char *what, const char *limit,
-                              double left)
-{
-    return rt_error(RT_CONFIG,
-                    "the run needs about %.2f GB of %s (buffers of OpenBLAS %.2f); the limit "
-                    "(%s) leaves %.2f GB",
-                    needed / giga, what, products / giga, limit, fmax(left, 0) / giga);
-}
-
 static rt_status compare_need(const rt_memory_need *need, rt_memory_use use, double freed,
                               int processes)
 {
@@ -484,17 +460,22 @@ static rt_status compare_need(const rt_memory_need *need, rt_memory_use use, dou
     const double space = largest_need(need->space, use, freed, &ignored);
     const double resident = limits.resident + largest_need(need->resident, use, freed, &phase);
     const double machine = limits.machine / processes, shared = limits.group / processes;
+    const bool is_data = space <= limits.addresses; /* its limit is the one that is left */
+    const double needed = is_data ? space - need->heaps : space;
+    const double left = is_data ? limits.data : limits.addresses;
     format_parts(parts, sizeof parts, need, use, phase);
     snprintf(group, sizeof group, "the control group (%s)", limits.group_file);
-    if (resident > machine)
-        return refuse_memory(resident, parts, "this machine", machine, processes);
-    if (resident > shared)
-        return refuse_memory(resident, parts, group, shared, processes);
-    if (space > limits.addresses)
-        return refuse_space(space, need->products, "address space", "ulimit -v", limits.addresses);
-    if (space - need->reserved > limits.data)
-        return refuse_space(space - need->reserved, need->products, "data", "ulimit -d",
-                            limits.data);
+    if (resident > machine || resident > shared)
+        return rt_error(RT_CONFIG, "the run needs about %.2f GB of memory (%s); %s has %.2f GB%s",
+                        resident / giga, parts, resident > machine ? "this machine" : group,
+                        (resident > machine ? machine : shared) / giga,
+                        processes > 1 ? " for each process" : "");
+    if (needed > left)
+        return rt_error(RT_CONFIG,
+                        "the run needs about %.2f GB of %s (buffers of OpenBLAS %.2f); the limit "
+                        "(%s) leaves %.2f GB",
+                        needed / giga, is_data ? "data" : "address space", need->products / giga,
+                        is_data ? "ulimit -d" : "ulimit -v", fmax(left, 0) / giga);
     return rt_ok();
 }
 

@@ -1,43 +1,14 @@
 #ifndef ROTOR_TRAIN_STEP_MEMORY_H
 #define ROTOR_TRAIN_STEP_MEMORY_H
 
-/* Memory of a training, or of the use of a trained model: a dry run, the estimate of each phase
- * that follows from it, and the comparison with the limits of this process.
- *
- * A dry run creates the trainer, a step and an evaluation with the shapes of the run in reserved
- * memory (core/memory.h). It returns the error that the run would have, and counts the bytes that
- * the run would allocate. */
+/* Memory of a training, or of the use of a trained model: the estimate of each phase, and the
+ * comparison with the limits of this process. */
 
 #include "core/graph.h"
 #include "core/path.h"
 #include "data/data.h"
 #include "train/config/config.h"
 #include "train/world/world.h"
-
-/* Counts, and sizes in bytes, of one process. Each shard that is computed at the same time has a
- * place with a graph of its own. */
-typedef struct rt_dry_run {
-    int threads;
-    int places; /* number of shards computed at the same time */
-    int blocks; /* blocks of gradients */
-
-    rt_account reserved; /* memory that the trainer reserves, with the batches of a step */
-    size_t to_use;       /* parameters in bf16, when the model is used but not trained */
-    size_t largest;      /* values of the largest parameter */
-    size_t chunk;        /* largest chunk of a parameter in a checkpoint */
-    int parameters;      /* number of tensors */
-
-    rt_graph_need step;       /* graph of a place that takes steps */
-    rt_graph_need training;   /* graph of a place that takes steps and evaluates */
-    rt_graph_need evaluation; /* graph of a place that evaluates */
-    size_t evaluated;         /* batches of all places in an evaluation */
-} rt_dry_run;
-
-/* Runs dry as this process of a world, without communication; NULL: as a single process. Without
- * `passes`, omits steps and evaluations, for data without sequences (rt_data_open_encoder). Returns
- * the first error that the run would have; RT_SHAPE also for a tensor that is too large. */
-rt_status rt_dry_run_training(rt_dry_run *run, const rt_config *config, const rt_data *data,
-                              rt_world *world, bool passes) RT_MUST_CHECK;
 
 /* Estimates the largest number of labels of `rows` sequences of a length. Where sequences differ,
  * it is three standard deviations above the mean of the sequences that the run draws first, rounded
@@ -62,13 +33,28 @@ typedef enum rt_memory_phase {
     RT_ALL_PHASES
 } rt_memory_phase;
 
-/* Bytes beyond the program and its data. */
+/* Need of one process beyond the program and its data: counts, and sizes in bytes. Each shard that
+ * is computed at the same time has a place with a graph of its own. */
 typedef struct rt_memory_need {
-    rt_dry_run run;
+    int threads;
+    int places; /* number of shards computed at the same time */
+    int blocks; /* blocks of gradients */
+
+    rt_account reserved; /* memory that the trainer reserves, with the batches of a step */
+    size_t to_use;       /* parameters in bf16, when the model is used but not trained */
+    size_t largest;      /* values of the largest parameter */
+    size_t chunk;        /* largest chunk of a parameter in a checkpoint */
+    int parameters;      /* number of tensors */
+
+    rt_graph_need step;       /* graph of a place that takes steps */
+    rt_graph_need training;   /* graph of a place that takes steps and evaluates */
+    rt_graph_need evaluation; /* graph of a place that evaluates */
+    size_t evaluated;         /* batches of all places in an evaluation */
+
     double resident[RT_ALL_PHASES]; /* resident memory */
     double space[RT_ALL_PHASES];    /* address space, of which some is never touched */
     double products;                /* address space of OpenBLAS in any phase */
-    double reserved;                /* address space that is not writable yet */
+    double heaps;                   /* address space of heaps that is not writable yet */
 } rt_memory_need;
 
 /* Use of memory: a training from its start or from its checkpoint, or the use of a loaded model. */
@@ -79,7 +65,12 @@ typedef enum rt_memory_use {
     RT_USE_MODEL /* without its data */
 } rt_memory_use;
 
-/* Estimates the need of this process of a world. Returns errors as rt_dry_run_training. */
+/* Estimates the need of this process of a world, without communication, by a dry run. That creates
+ * the trainer, a step and an evaluation with the shapes of the run in reserved memory
+ * (core/memory.h), and counts the bytes that the run would allocate. Returns the first error that
+ * the run would have; RT_SHAPE also for a tensor that is too large. RT_USE_MODEL is a single
+ * process, and takes no steps and evaluations: its data may have no sequences
+ * (rt_data_open_encoder). */
 rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *config, const rt_data *data,
                              rt_world *world, rt_memory_use use) RT_MUST_CHECK;
 

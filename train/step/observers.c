@@ -17,37 +17,28 @@ __attribute__((weak)) double rt_seconds(void)
 
 /* ---- trap ---- */
 
-static size_t first_nonfinite(const real *x, size_t size)
+static void expect_finite(const rt_node *n, const real *x, const rt_tensor *of, const char *what)
 {
+    const size_t size = x ? rt_size(of) : 0;
     size_t i = 0;
     while (i < size && isfinite(x[i]))
         i++;
-    return i;
-}
-
-static void expect_finite(const rt_node *n, const real *x, const rt_tensor *of, const char *what)
-{
-    const size_t size = rt_size(of), i = x ? first_nonfinite(x, size) : size;
     if (i < size)
         rt_graph_fail(n->graph, RT_NONFINITE, "[%s] %s: element %zu of %s is %g", n->op->name, what,
                       i, rt_shape_text(of), (double)x[i]);
 }
 
-/* Returns the index of the first infinity or NaN in bf16: its exponent bits are all ones. */
-static size_t first_nonfinite_rounded(const uint16_t *x, size_t size)
-{
-    enum { EXPONENT = 0x7f80 };
-    size_t i = 0;
-    while (i < size && (x[i] & EXPONENT) != EXPONENT)
-        i++;
-    return i;
-}
-
+/* Checks the gradient of an input, also in bf16: the exponent bits of an infinity or a NaN are all
+ * ones. */
 static void expect_finite_gradient(const rt_node *n, const rt_tensor *x)
 {
+    enum { EXPONENT = 0x7f80 };
     const uint16_t *rounded = x->rounded_grad;
-    const size_t size = rt_size(x), i = rounded ? first_nonfinite_rounded(rounded, size) : size;
+    const size_t size = rounded ? rt_size(x) : 0;
+    size_t i = 0;
     expect_finite(n, x->grad, x, "gradient of an input");
+    while (i < size && (rounded[i] & EXPONENT) != EXPONENT)
+        i++;
     if (i < size)
         rt_graph_fail(n->graph, RT_NONFINITE,
                       "[%s] gradient of an input, in bf16: element %zu of %s is not finite",
@@ -88,14 +79,6 @@ static double flops_of(const rt_node *n, bool backward)
     return size_of(out);
 }
 
-static double bytes_of(const rt_node *n, bool backward)
-{
-    double elements = size_of(n->out);
-    for (int i = 0; i < n->inputs; i++)
-        elements += size_of(n->in[i]);
-    return (backward ? 2 : 1) * elements * sizeof(real);
-}
-
 static rt_profile_entry *entry_of(rt_profile *p, const rt_op *op)
 {
     int i = 0;
@@ -119,12 +102,15 @@ static void profile_after(void *context, const rt_node *n, bool backward)
 {
     rt_profile *p = context;
     const double seconds = rt_seconds() - p->start;
+    double elements = size_of(n->out);
     rt_profile_entry *e = entry_of(p, n->op);
     if (!e)
         return;
+    for (int i = 0; i < n->inputs; i++)
+        elements += size_of(n->in[i]);
     e->calls[backward]++;
     e->seconds[backward] += seconds;
-    e->bytes[backward] += bytes_of(n, backward);
+    e->bytes[backward] += (backward ? 2 : 1) * elements * sizeof(real);
     e->flops[backward] += flops_of(n, backward);
 }
 

@@ -93,13 +93,12 @@ typedef struct rt_shares {
     int sent_count, taken_count;
 } rt_shares;
 
-/* Assigns shards to processes. rt_shares_divide then assigns the spans of a parameter block of
- * `numbers` elements. The spans are borrowed, as are `left`, the gradients of the nodes that this
- * process has left, in their order. In a dry run, memory for nodes of other processes is reserved
- * in `account` (else NULL). Returns RT_CONFIG if there are too many parameters for a world. */
-rt_status rt_shares_new(rt_shares *s, rt_world *world, int shards) RT_MUST_CHECK;
-rt_status rt_shares_divide(rt_shares *s, const rt_span *spans, int count, size_t numbers,
-                           real *const *left, rt_account *account) RT_MUST_CHECK;
+/* Assigns the shards, and the spans of a parameter block of `numbers` elements, to processes. The
+ * spans are borrowed, as are `left`, the gradients of the nodes that this process has left, in
+ * their order. In a dry run, memory for nodes of other processes is reserved in `account` (else
+ * NULL). Returns RT_CONFIG if there are too many parameters for a world. */
+rt_status rt_shares_new(rt_shares *s, rt_world *world, int shards, const rt_span *spans, int count,
+                        size_t numbers, real *const *left, rt_account *account) RT_MUST_CHECK;
 void rt_shares_free(rt_shares *s);
 
 /* Returns the first of `count` consecutive items that process `rank` of `size` processes gets. */
@@ -180,9 +179,6 @@ struct rt_trainer {
     double scale; /* factor of the gradient, for clipping */
 };
 
-/* Returns how many shards a process computes at the same time; more threads help with parts. */
-int rt_trainer_places(const rt_config *config, const rt_world *world);
-
 /* Acquires a place for a job of a worker, with the worker's threads; rt_trainer_leave releases it.
  */
 int rt_trainer_enter(rt_trainer *t, int worker);
@@ -208,7 +204,7 @@ typedef struct rt_parts {
     long sequences;
     int rows;                   /* sequences of a full part */
     int count;                  /* number of parts */
-    rt_labelled_batch *batches; /* batch of each place */
+    rt_labelled_batch *batches; /* batch of each place; NULL: the jobs have no sequences */
 } rt_parts;
 
 /* Cuts the first `batches` batches (0: all sequences) into parts of `rows` sequences (0: as many as

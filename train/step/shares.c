@@ -152,10 +152,13 @@ static rt_status plan_parcels(rt_shares *s, real *const *left, rt_account *accou
     return rt_ok();
 }
 
-rt_status rt_shares_new(rt_shares *s, rt_world *world, int shards)
+rt_status rt_shares_new(rt_shares *s, rt_world *world, int shards, const rt_span *spans, int count,
+                        size_t numbers, real *const *left, rt_account *account)
 {
     const int size = rt_world_size(world);
-    *s = (rt_shares){.world = world, .rank = rt_world_rank(world), .size = size};
+    *s = (rt_shares){.world = world, .rank = rt_world_rank(world), .size = size, .parts = spans};
+    if (world && numbers > INT_MAX)
+        return rt_error(RT_CONFIG, "a model of more than %d numbers cannot be shared", INT_MAX);
     s->shards = rt_alloc((size_t)size + 1, sizeof *s->shards);
     s->spans = rt_alloc((size_t)size + 1, sizeof *s->spans);
     s->numbers = rt_alloc((size_t)size + 1, sizeof *s->numbers);
@@ -167,15 +170,6 @@ rt_status rt_shares_new(rt_shares *s, rt_world *world, int shards)
     for (int i = 0; i <= size; i++)
         s->shards[i] = (size_t)rt_share_start(shards, size, i);
     plan_nodes(s, shards);
-    return rt_ok();
-}
-
-rt_status rt_shares_divide(rt_shares *s, const rt_span *spans, int count, size_t numbers,
-                           real *const *left, rt_account *account)
-{
-    if (s->world && numbers > INT_MAX)
-        return rt_error(RT_CONFIG, "a model of more than %d numbers cannot be shared", INT_MAX);
-    s->parts = spans;
     share_spans(s, count);
     return plan_parcels(s, left, account);
 }

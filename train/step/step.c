@@ -1,4 +1,4 @@
-/* One step of training: take_step, after the passes 1 to 5 that it calls.
+/* One step of training: take_step, after the passes 1 to 4 that it calls.
  *
  * A batch is cut into shards, which the workers (threads) of all processes compute. The gradient of
  * a shard does not depend on who computes it, and gradients are summed in the order of one tree
@@ -133,22 +133,16 @@ static rt_status differentiate_shards(rt_trainer *t)
     return rt_engine_status();
 }
 
-/* ---- 3. sum over processes ---- */
+/* ---- 3. sum over processes, loss and norms ---- */
 
-/* Gathers the results of all shards, and sums the gradients of all processes. */
-static void sum_processes(rt_trainer *t)
-{
-    rt_world_gather(t->world, t->results, t->shares.shards, sizeof *t->results);
-    rt_shares_sum(&t->shares, t->workers, t->squares);
-}
-
-/* ---- 4. loss and norms ---- */
-
-static void measure_step(const rt_trainer *t, rt_step_result *result)
+/* Gathers the results of all shards, sums the gradients of all processes, and measures both. */
+static void measure_step(rt_trainer *t, rt_step_result *result)
 {
     const rt_parameters *p = &t->state.model->parameters;
     double loss = 0, squares = 0, theta_squares = 0;
     int64_t correct = 0;
+    rt_world_gather(t->world, t->results, t->shares.shards, sizeof *t->results);
+    rt_shares_sum(&t->shares, t->workers, t->squares);
     for (int i = 0; i < t->shards; i++) {
         loss += t->results[i].loss;
         correct += t->results[i].correct;
@@ -178,7 +172,7 @@ static rt_status name_nonfinite(const rt_trainer *t, double loss)
                     name ? " is not finite" : "");
 }
 
-/* ---- 5. clip and update ---- */
+/* ---- 4. clip and update ---- */
 
 static void update_span(void *context, int job, int worker)
 {
@@ -196,14 +190,6 @@ static void update_span(void *context, int job, int worker)
     rt_update_span(&u, parameter, part, p->values + part->offset, states, t->shares.nodes[0] + at);
 }
 
-/* Clips the gradient, updates the slice of this process, and gathers the slices of all. */
-static void update_parameters(rt_trainer *t, double grad_norm)
-{
-    t->scale = rt_clip_factor(grad_norm, t->config->optimizer.settings.clip_norm);
-    rt_workers_run(t->workers, update_span, t, t->shares.count);
-    rt_world_gather(t->world, t->state.model->parameters.values, t->shares.numbers, sizeof(real));
-}
-
 /* ---- the step ---- */
 
 /* Takes a step; called in every process of a world. */
@@ -219,11 +205,12 @@ static rt_status take_step(rt_trainer *t, rt_step_result *result)
     status = rt_world_agree(t->world, status);
     if (status.code)
         return status;
-    sum_processes(t);        /* 3 */
-    measure_step(t, result); /* 4 */
+    measure_step(t, result); /* 3 */
     if (!isfinite(result->loss) || !isfinite(result->grad_norm))
         return name_nonfinite(t, result->loss);
-    update_parameters(t, result->grad_norm); /* 5 */
+    t->scale = rt_clip_factor(result->grad_norm, t->config->optimizer.settings.clip_norm);
+    rt_workers_run(t->workers, update_span, t, t->shares.count); /* 4 */
+    rt_world_gather(t->world, t->state.model->parameters.values, t->shares.numbers, sizeof(real));
     t->state.step++;
     t->state.sequences += t->config->train.batch_size;
     return rt_ok();
@@ -240,21 +227,9 @@ typedef struct order_message {
     bool confusion;      /* the evaluation counts confusions */
 } order_message;
 
-/* Broadcasts theta, which process 0 may have changed since the last order. */
-static void share_theta(rt_trainer *t)
-{
-    const rt_parameters *p = &t->state.model->parameters;
-    for (int i = 0; i < p->count; i++)
-        if (p->list[i]->role == RT_ROLE_THETA)
-            rt_world_broadcast(t->world, p->list[i]->tensor.data,
-                               rt_size(&p->list[i]->tensor) * sizeof(real));
-}
-
 static void move_states(rt_trainer *t, bool to_first)
 {
-    if (!t->world)
-        return;
-    for (int i = 0; i < t->rule->state_count; i++)
+    for (int i = 0; i < t->rule->state_count && t->world; i++)
         rt_shares_move(&t->shares, t->state.states[i], to_first);
 }
 
@@ -271,75 +246,66 @@ static void share_state(rt_trainer *t)
     move_states(t, false);
 }
 
-/* Carries out an order of process 0, in every process. `step` or `evaluation` gets the result. */
-static rt_status obey(rt_trainer *t, const order_message *m, rt_step_result *step,
-                      rt_evaluation *evaluation, int64_t *confusion)
+/* Carries out an evaluation, in every process, with the theta of process 0, which may have changed
+ * it since the last order. */
+static rt_status evaluate(rt_trainer *t, const order_message *m, rt_evaluation *result,
+                          int64_t *confusion)
 {
-    rt_status status = rt_ok();
-    switch (m->order) {
-    case STEP:
-        t->rates = m->rates;
-        return take_step(t, step);
-    case EVALUATE:
-        share_theta(t);
-        if (m->confusion && !confusion)
-            status = rt_out_of_memory("an evaluation");
-        status = rt_world_agree(t->world, status);
-        return status.code
-                   ? status
-                   : rt_trainer_take_evaluation(t, m->length, m->batches, evaluation, confusion);
-    case SHARE:
-        share_state(t);
-        break;
-    case COLLECT:
-        move_states(t, true);
-        break;
-    case END:
-        break;
-    }
-    return status;
+    const rt_parameters *p = &t->state.model->parameters;
+    for (int i = 0; i < p->count; i++)
+        if (p->list[i]->role == RT_ROLE_THETA)
+            rt_world_broadcast(t->world, p->list[i]->tensor.data,
+                               rt_size(&p->list[i]->tensor) * sizeof(real));
+    const bool missing = m->confusion && !confusion;
+    const rt_status status =
+        rt_world_agree(t->world, missing ? rt_out_of_memory("an evaluation") : rt_ok());
+    return status.code ? status
+                       : rt_trainer_take_evaluation(t, m->length, m->batches, result, confusion);
 }
 
 /* ---- calls of process 0 ---- */
 
+static void send_order(rt_trainer *t, order_message m)
+{
+    rt_world_broadcast(t->world, &m, sizeof m);
+}
+
 rt_status rt_trainer_step(rt_trainer *t, rt_step_result *result)
 {
-    order_message m = {.order = STEP,
-                       .rates = rt_learning_rates(&t->config->optimizer, t->state.step + 1)};
-    rt_world_broadcast(t->world, &m, sizeof m);
-    return obey(t, &m, result, NULL, NULL);
+    t->rates = rt_learning_rates(&t->config->optimizer, t->state.step + 1);
+    send_order(t, (order_message){.order = STEP, .rates = t->rates});
+    return take_step(t, result);
 }
 
 rt_status rt_trainer_evaluate(rt_trainer *t, int length, int batches, rt_evaluation *result,
                               int64_t *confusion)
 {
-    order_message m = {.order = EVALUATE,
-                       .length = length,
-                       .batches = batches,
-                       .confusion = confusion != NULL};
-    rt_world_broadcast(t->world, &m, sizeof m);
-    return obey(t, &m, NULL, result, confusion);
+    const order_message m = {.order = EVALUATE,
+                             .length = length,
+                             .batches = batches,
+                             .confusion = confusion != NULL};
+    send_order(t, m);
+    return evaluate(t, &m, result, confusion);
 }
 
 void rt_trainer_share(rt_trainer *t)
 {
-    rt_world_broadcast(t->world, &(order_message){.order = SHARE}, sizeof(order_message));
+    send_order(t, (order_message){.order = SHARE});
     share_state(t);
 }
 
 void rt_trainer_collect(rt_trainer *t)
 {
-    rt_world_broadcast(t->world, &(order_message){.order = COLLECT}, sizeof(order_message));
+    send_order(t, (order_message){.order = COLLECT});
     move_states(t, true);
 }
 
 void rt_trainer_dismiss(rt_trainer *t)
 {
-    if (!t)
-        return;
-    if (t->world && rt_world_rank(t->world) == 0)
-        rt_world_broadcast(t->world, &(order_message){.order = END}, sizeof(order_message));
-    t->world = NULL;
+    if (t && rt_world_rank(t->world) == 0)
+        send_order(t, (order_message){.order = END});
+    if (t)
+        t->world = NULL;
 }
 
 void rt_trainer_free(rt_trainer *t)
@@ -348,6 +314,8 @@ void rt_trainer_free(rt_trainer *t)
     rt_trainer_end(t);
 }
 
+/* ---- the other processes ---- */
+
 /* Follows the orders of process 0. Failures are ignored: process 0 receives them and decides. */
 void rt_trainer_serve(rt_trainer *t, int (*stop)(void))
 {
@@ -355,11 +323,28 @@ void rt_trainer_serve(rt_trainer *t, int (*stop)(void))
     order_message m = {.order = STEP};
     t->stop = stop;
     while (m.order != END) {
+        rt_status status = rt_ok();
         rt_step_result step;
         rt_evaluation evaluation;
         rt_world_broadcast(t->world, &m, sizeof m);
         int64_t *confusion = m.confusion ? rt_alloc(classes * classes, sizeof *confusion) : NULL;
-        const rt_status status = obey(t, &m, &step, &evaluation, confusion);
+        switch (m.order) {
+        case STEP:
+            t->rates = m.rates;
+            status = take_step(t, &step);
+            break;
+        case EVALUATE:
+            status = evaluate(t, &m, &evaluation, confusion);
+            break;
+        case SHARE:
+            share_state(t);
+            break;
+        case COLLECT:
+            move_states(t, true);
+            break;
+        case END:
+            break;
+        }
         (void)status;
         rt_free(confusion);
     }

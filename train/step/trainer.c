@@ -10,39 +10,7 @@ int rt_threads_of(const rt_config *c, const rt_world *world)
     return share > 1 ? share : 1;
 }
 
-/* Returns the number of shards of this process. */
-static int shards_here(const rt_config *c, const rt_world *world)
-{
-    const int size = rt_world_size(world), rank = rt_world_rank(world);
-    return rt_share_start(c->train.shards, size, rank + 1) -
-           rt_share_start(c->train.shards, size, rank);
-}
-
-int rt_trainer_places(const rt_config *c, const rt_world *world)
-{
-    const int threads = rt_threads_of(c, world), shards = shards_here(c, world);
-    return threads < shards ? threads : shards;
-}
-
-static rt_status check_world(const rt_config *c, const rt_world *world)
-{
-    if (rt_world_size(world) <= c->train.shards)
-        return rt_ok();
-    return rt_error(RT_CONFIG,
-                    "%d processes are too many: a batch of %d sequences (train.batch_size) is cut "
-                    "into %d shards (train.shards = %d); start %d processes at most",
-                    rt_world_size(world), c->train.batch_size, c->train.shards, c->train.shards,
-                    c->train.shards);
-}
-
 /* ---- parameters in bf16 ---- */
-
-/* Returns whether parameters are kept in bf16. With recomputation, which saves memory, each product
- * of a step rounds its weight instead. A blank model is used, not trained. */
-static bool holds_rounded(const rt_config *c, bool blank)
-{
-    return c->run.math == RT_MATH_BF16 && (blank || c->train.recompute == RT_RECOMPUTE_NONE);
-}
 
 /* Rounds a parameter, also a frozen one, which has no span. */
 static void round_parameter(void *context, int job, int worker)
@@ -139,17 +107,8 @@ static rt_status make_spans(rt_trainer *t)
     real *left[RT_MOST_SUBTREES];
     for (int i = 0; i < t->nodes.count; i++)
         left[i] = t->models[t->nodes.at[i].block]->parameters.grads;
-    return rt_shares_divide(&t->shares, t->spans, t->span_count, p->block_size, left, t->account);
-}
-
-/* Allocates the optimizer states: all of them in process 0, which writes the checkpoints. */
-static rt_status make_states(rt_trainer *t)
-{
-    const size_t size = t->shares.rank ? t->shares.length : t->state.model->parameters.block_size;
-    for (int i = 0; i < t->rule->state_count; i++)
-        if (!(t->state.states[i] = rt_account_alloc(t->account, RT_FOR_STATES, size, sizeof(real))))
-            return rt_out_of_memory("the optimizer's states");
-    return rt_ok();
+    return rt_shares_new(&t->shares, t->world, t->shards, t->spans, t->span_count, p->block_size,
+                         left, t->account);
 }
 
 /* Creates the models of all blocks; they share the values of the first. */
@@ -169,23 +128,20 @@ static rt_status make_models(rt_trainer *t, bool blank)
 
 static rt_status make_state(rt_trainer *t, bool blank)
 {
+    const rt_config *c = t->config;
     t->shard = rt_alloc((size_t)t->shards, sizeof *t->shard);
     t->results = rt_alloc((size_t)t->shards, sizeof *t->results);
     t->leaves = rt_alloc((size_t)t->shards, sizeof *t->leaves);
     t->sums = rt_alloc((size_t)t->shards, sizeof *t->sums);
     if (!t->shard || !t->results || !t->leaves || !t->sums)
         return rt_out_of_memory("a trainer");
-    rt_status status = rt_shares_new(&t->shares, t->world, t->shards);
-    if (status.code)
-        return status;
-    t->first_shard = (int)t->shares.shards[t->shares.rank];
-    t->end_shard = (int)t->shares.shards[t->shares.rank + 1];
     t->nodes.shards = t->shards;
     t->blocks =
         rt_subtrees_plan(&t->nodes, t->first_shard, t->end_shard, t->group, t->leaves, t->sums);
     t->models = rt_alloc((size_t)t->blocks, sizeof(rt_transformer *));
     if (!t->models)
         return rt_out_of_memory("a trainer");
+    rt_status status = rt_ok();
     for (int i = t->first_shard; i < t->end_shard && !status.code; i++)
         status = make_shard(t, i);
     if (!status.code)
@@ -193,13 +149,24 @@ static rt_status make_state(rt_trainer *t, bool blank)
     if (status.code)
         return status;
     t->state.model = t->models[0];
+    const size_t all = t->state.model->parameters.block_size;
     freeze(t);
-    if (holds_rounded(t->config, blank) &&
-        !(t->rounded = rt_account_alloc(t->account, RT_FOR_ROUNDED,
-                                        t->state.model->parameters.block_size, sizeof *t->rounded)))
+    /* With recomputation, which saves memory, each product of a step rounds its weight instead of
+     * keeping it in bf16. A blank model is used, not trained. */
+    const bool rounds =
+        c->run.math == RT_MATH_BF16 && (blank || c->train.recompute == RT_RECOMPUTE_NONE);
+    if (rounds &&
+        !(t->rounded = rt_account_alloc(t->account, RT_FOR_ROUNDED, all, sizeof *t->rounded)))
         return rt_out_of_memory("parameters in bf16");
     status = make_spans(t);
-    return status.code ? status : make_states(t);
+    if (status.code)
+        return status;
+    /* all optimizer states in process 0, which writes the checkpoints */
+    const size_t size = t->shares.rank ? t->shares.length : all;
+    for (int i = 0; i < t->rule->state_count; i++)
+        if (!(t->state.states[i] = rt_account_alloc(t->account, RT_FOR_STATES, size, sizeof(real))))
+            return rt_out_of_memory("the optimizer's states");
+    return rt_ok();
 }
 
 /* Starts the threads; creates the graph of each place and the scratch memory of each thread. */
@@ -238,12 +205,19 @@ rt_status rt_trainer_new_alone(rt_trainer **trainer_new, const rt_config *config
                       .on_stop = o->on_stop,
                       .rule = rt_update_rule_of(&config->optimizer.settings),
                       .shards = config->train.shards,
-                      .threads = rt_threads_of(config, o->world),
-                      .place_count = rt_trainer_places(config, o->world)};
-    rt_status status = check_world(config, t->world);
-    t->group = rt_summation_group(shards_here(config, t->world), t->place_count);
-    if (!status.code)
-        status = make_state(t, o->blank);
+                      .threads = rt_threads_of(config, o->world)};
+    const int size = rt_world_size(t->world), rank = rt_world_rank(t->world);
+    if (size > t->shards)
+        return rt_error(RT_CONFIG,
+                        "%d processes are too many: a batch of %d sequences (train.batch_size) is "
+                        "cut into %d shards (train.shards = %d); start %d processes at most",
+                        size, config->train.batch_size, t->shards, t->shards, t->shards);
+    t->first_shard = rt_share_start(t->shards, size, rank);
+    t->end_shard = rt_share_start(t->shards, size, rank + 1);
+    const int shards = t->end_shard - t->first_shard;
+    t->place_count = t->threads < shards ? t->threads : shards; /* other threads help with parts */
+    t->group = rt_summation_group(shards, t->place_count);
+    const rt_status status = make_state(t, o->blank);
     return status.code ? status : make_workers(t, o->threads ? o->threads : t->threads);
 }
 

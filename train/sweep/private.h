@@ -1,7 +1,7 @@
 #ifndef ROTOR_TRAIN_SWEEP_PRIVATE_H
 #define ROTOR_TRAIN_SWEEP_PRIVATE_H
 
-/* Parts of training a sweep: its runs (members.c), its files (record.c), a world (workers.c). */
+/* Parts of training a sweep: its runs (members.c), a world (workers.c). */
 
 #include "train/folder/results.h"
 #include "train/folder/run_folder.h"
@@ -35,29 +35,6 @@ rt_status rt_sweep_load(const rt_sweep *sweep, const rt_arguments *arguments, in
 rt_status rt_sweep_check_run(const rt_sweep *sweep, const rt_arguments *arguments, int run,
                              const rt_config *config) RT_MUST_CHECK;
 
-/* ---- record.c ---- */
-
-/* State of a run of the sweep, and its result. */
-typedef struct rt_sweep_result {
-    enum { RT_RUN_PENDING, RT_RUN_RUNNING, RT_RUN_ENDED } state;
-    pid_t process; /* process of a running run; unused in a world */
-    bool ended;    /* exit_code is set, unless the run was stopped */
-    int exit_code;
-    rt_results results; /* empty if the run has no results */
-} rt_sweep_result;
-
-/* Writes runs.csv, with a row for each run; sweep.csv, with means over seeds; and paired.csv.
- * Prints the table of the recorded runs and lines on theta. `results` has one entry per run. */
-rt_status rt_sweep_record(FILE *to, const char *folder, const rt_sweep *sweep,
-                          const rt_sweep_result *results) RT_MUST_CHECK;
-
-/* Compares the sweep with the runs.csv of an earlier call, before any run is trained. If there are
- * more runs now, writes to growth.csv which runs are reused and which are new, and counts the new
- * ones in *fresh. Otherwise keeps an earlier growth.csv, unless `from_start`. */
-rt_status rt_sweep_note_growth(const char *folder, const rt_sweep *sweep,
-                               const rt_sweep_result *results, bool from_start,
-                               int *fresh) RT_MUST_CHECK;
-
 /* ---- workers.c: the processes of a world ---- */
 
 /* The processes of a world train the runs of a sweep, one run at a time per process, in its helper.
@@ -68,6 +45,7 @@ typedef struct rt_sweep_workers {
     rt_helper *helper; /* helper of this process */
     const rt_sweep *sweep;
     int threads; /* threads of a run */
+    int able;    /* number of processes that can start runs, known to process 0 */
     int own;     /* newest run of this process, or RT_NO_RUN */
     int *runs;   /* run of each process, RT_NO_RUN, or RT_NO_WORKER if it cannot start one */
     int *next;   /* run that each process begins in the next round */
@@ -83,9 +61,6 @@ void rt_sweep_workers_free(rt_sweep_workers *h);
 
 /* Assigns a run to a process without one; for process 0. */
 void rt_sweep_workers_assign(rt_sweep_workers *h, int run);
-
-/* Returns the number of processes that can start runs; for process 0. */
-int rt_sweep_workers_count(const rt_sweep_workers *h);
 
 /* Begins the assigned runs and calls `ended`, with a wait status (waitpid), for every run that has
  * ended; for process 0. With `stop`, stops all runs. Returns whether a process is asked to stop. */

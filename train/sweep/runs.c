@@ -1,6 +1,9 @@
 #include "train/sweep/runs.h"
 
 #include "core/memory.h"
+#include "core/path.h"
+#include "text/csv.h"
+#include "text/durable_file.h"
 #include "text/process.h"
 #include "train/folder/run_folder.h"
 #include "train/report/report.h"
@@ -21,11 +24,22 @@
 #include <time.h>
 #include <unistd.h>
 
+/* State of a run of the sweep, and its result. */
+typedef struct sweep_member {
+    enum { PENDING, RUNNING, ENDED } state;
+    pid_t process; /* process of a running run; unused in a world */
+    bool ended;    /* exit_code is set, unless the run was stopped */
+    int exit_code;
+    bool begun;         /* the run had begun before this call */
+    int steps;          /* steps in its results before this call; 0 without results */
+    rt_results results; /* empty if the run has no results */
+} sweep_member;
+
 typedef struct sweep_run {
     const rt_sweep *sweep;
     const rt_arguments *arguments;
     rt_run_folder folder;
-    rt_sweep_result *runs;    /* runs of the sweep, followed by the trunks */
+    sweep_member *runs;       /* runs of the sweep, followed by the trunks */
     rt_sweep_workers workers; /* used in a world */
     bool requested;           /* another process of the world was asked to stop */
     int count, trunks;        /* numbers of runs and of trunks */
@@ -48,26 +62,28 @@ static rt_status load_again(const sweep_run *r, int run, rt_config *config, rt_r
     return status.code ? status : rt_run_folder_name(folder, config->run.dir, config->run.name);
 }
 
-/* Reads the results of a run, and sets its state to RT_RUN_ENDED if it needs no more steps. Returns
+/* Reads the results of a run, and sets its state to ENDED if it needs no more steps. Returns
  * RT_CONFIG if the results are those of another configuration. */
 static rt_status look_for_results(sweep_run *r, int run)
 {
-    rt_sweep_result *result = &r->runs[run];
+    sweep_member *result = &r->runs[run];
     rt_run_folder folder;
     rt_config config, before;
+    int code = 0;
     rt_status status = load_again(r, run, &config, &folder);
+    result->begun = !status.code && rt_run_folder_used(&folder);
     if (status.code || !rt_results_read(&result->results, folder.path))
         return status;
+    const bool ended = rt_results_whole(&result->results, RT_RESULT_STEPS, &result->steps) &&
+                       rt_results_whole(&result->results, RT_RESULT_EXIT_CODE, &code);
     status = rt_config_load_folder(&before, folder.path);
-    int code = 0, steps = 0;
-    const bool ended = rt_results_whole(&result->results, RT_RESULT_EXIT_CODE, &code) &&
-                       rt_results_whole(&result->results, RT_RESULT_STEPS, &steps);
     if (!status.code)
-        status = rt_config_compare(&before, steps, &config, folder.path);
-    if (!status.code && ended && (steps >= config.train.steps || code == RT_EXIT_NONFINITE)) {
+        status = rt_config_compare(&before, result->steps, &config, folder.path);
+    if (!status.code && ended &&
+        (result->steps >= config.train.steps || code == RT_EXIT_NONFINITE)) {
         result->ended = true;
         result->exit_code = code;
-        result->state = RT_RUN_ENDED;
+        result->state = ENDED;
         r->ended += run < r->count;
     } else {
         rt_results_free(&result->results);
@@ -75,28 +91,14 @@ static rt_status look_for_results(sweep_run *r, int run)
     return status;
 }
 
-/* Returns the steps in the results of a run; 0 without results. */
-static int steps_taken(const char *folder)
-{
-    rt_results results;
-    int steps = 0;
-    if (rt_results_read(&results, folder)) {
-        if (!rt_results_whole(&results, RT_RESULT_STEPS, &steps))
-            steps = 0;
-        rt_results_free(&results);
-    }
-    return steps;
-}
-
 /* Counts a run to be trained in that folder if it would take steps at a learning rate of 0. With
  * --quiet, counts only a run that is extended under its former schedule. */
 static void count_zero_rate(sweep_run *r, int run, const rt_config *config, const char *folder)
 {
+    const int steps = r->runs[run].steps;
     rt_config own = *config, before;
-    int steps = 0;
     bool warned = !r->arguments->quiet;
     if (!r->arguments->overwrite && !rt_config_load_folder(&before, folder).code) {
-        steps = steps_taken(folder);
         warned |= rt_config_extends(&before, steps, &own);
         rt_config_continue(&own, &before);
     }
@@ -130,7 +132,7 @@ static rt_status check_member(sweep_run *r, int run)
         status = rt_run_folder_idle(&folder);
     if (!status.code)
         count_zero_rate(r, run, &config, folder.path);
-    if (status.code || (!r->arguments->overwrite && rt_run_folder_used(&folder)))
+    if (status.code || r->runs[run].begun)
         return status;
     status = rt_sweep_check_run(r->sweep, r->arguments, run, &config);
     return status.code ? rt_error(status.code, "%s: %s", config.run.name, status.message) : status;
@@ -184,7 +186,7 @@ int rt_sweep_member(const void *context, const char *text)
 
 static rt_status start_run(sweep_run *r, int run)
 {
-    rt_sweep_result *started = &r->runs[run];
+    sweep_member *started = &r->runs[run];
     if (r->arguments->world) {
         rt_sweep_workers_assign(&r->workers, run);
     } else {
@@ -201,7 +203,7 @@ static rt_status start_run(sweep_run *r, int run)
                                                             : run_member(r, &config));
         }
     }
-    started->state = RT_RUN_RUNNING;
+    started->state = RUNNING;
     r->running++;
     return rt_ok();
 }
@@ -218,7 +220,7 @@ static void show_count(sweep_run *r)
     r->progress.shown = true;
 }
 
-static const char *ending_of(const rt_sweep_result *result)
+static const char *ending_of(const sweep_member *result)
 {
     switch (result->exit_code) {
     case RT_EXIT_DONE:
@@ -241,7 +243,7 @@ static void report_end(sweep_run *r, int run, int number, const char *how)
     char name[RT_RUN_NAME_SIZE], place[32] = "trunk";
     if (run < r->count)
         snprintf(place, sizeof place, "%d/%d", number, r->count);
-    const rt_sweep_result *result = &r->runs[run];
+    const sweep_member *result = &r->runs[run];
     rt_sweep_name(r->sweep, run, name);
     if (result->exit_code == RT_EXIT_DONE || result->exit_code == RT_EXIT_CHECK)
         rt_progress_say(&r->progress, "[%s] %s: %s, loss %.4f, accuracy %.4f", place, name, how,
@@ -252,25 +254,17 @@ static void report_end(sweep_run *r, int run, int number, const char *how)
                         name, how, result->exit_code, r->folder.path, name);
 }
 
-/* Reports the runs that are reused. */
-static void report_taken(sweep_run *r)
-{
-    for (int run = 0, number = 0; run < r->count && !r->arguments->quiet; run++)
-        if (r->runs[run].state == RT_RUN_ENDED)
-            report_end(r, run, ++number, "reused as it was");
-}
-
 static void end_run(void *context, int run, int how)
 {
     sweep_run *r = context;
     char name[RT_RUN_NAME_SIZE], path[RT_PATH_SIZE];
-    rt_sweep_result *result = &r->runs[run];
+    sweep_member *result = &r->runs[run];
     rt_sweep_name(r->sweep, run, name);
     result->exit_code = WIFEXITED(how) ? WEXITSTATUS(how) : RT_EXIT_FAILURE;
     result->ended = result->exit_code != RT_EXIT_STOPPED;
     if (!rt_path_join(path, r->folder.path, name).code)
         rt_results_read(&result->results, path);
-    result->state = RT_RUN_ENDED;
+    result->state = ENDED;
     r->running--;
     r->ended += run < r->count;
     if (!r->arguments->quiet)
@@ -282,29 +276,25 @@ static bool must_stop(const sweep_run *r)
     return rt_stop_requested() || r->requested;
 }
 
+/* Passes a stop signal of this process on to the runs, and notes the runs that have ended. */
 static void collect(sweep_run *r)
 {
+    const bool passes = rt_stop_requested() && !r->signalled;
+    int how;
     if (r->arguments->world) {
         r->requested |= rt_sweep_workers_poll(&r->workers, must_stop(r), end_run, r);
-        r->jobs = rt_sweep_workers_count(&r->workers);
+        r->jobs = r->workers.able;
         return;
     }
     for (int run = 0; run < r->count + r->trunks; run++) {
-        int how;
-        if (r->runs[run].state == RT_RUN_RUNNING && rt_process_ended(r->runs[run].process, &how))
+        if (r->runs[run].state != RUNNING)
+            continue;
+        if (passes)
+            kill(r->runs[run].process, SIGTERM);
+        if (rt_process_ended(r->runs[run].process, &how))
             end_run(r, run, how);
     }
-}
-
-/* Passes a stop signal of this process on to the runs. */
-static void pass_signal_on(sweep_run *r)
-{
-    if (r->arguments->world || !rt_stop_requested() || r->signalled)
-        return;
-    r->signalled = true;
-    for (int run = 0; run < r->count + r->trunks; run++)
-        if (r->runs[run].state == RT_RUN_RUNNING)
-            kill(r->runs[run].process, SIGTERM);
+    r->signalled |= passes;
 }
 
 /* Trains the pending runs `next` ... `end` - 1. */
@@ -313,11 +303,10 @@ static rt_status make_runs(sweep_run *r, int next, int end)
     rt_status status = rt_ok();
     do {
         while (next < end && r->running < r->jobs && !must_stop(r) && !status.code) {
-            if (r->runs[next].state == RT_RUN_PENDING)
+            if (r->runs[next].state == PENDING)
                 status = start_run(r, next);
             next++;
         }
-        pass_signal_on(r);
         show_count(r);
         nanosleep(&rt_sweep_pause, NULL);
         collect(r);
@@ -335,7 +324,7 @@ static rt_status make_trunks(sweep_run *r)
     rt_status status = make_runs(r, r->count, r->count + r->trunks);
     for (int run = r->count; run < r->count + r->trunks && !status.code && !must_stop(r); run++) {
         const int code = r->runs[run].exit_code;
-        if (r->runs[run].state != RT_RUN_ENDED || code == RT_EXIT_DONE || code == RT_EXIT_CHECK)
+        if (r->runs[run].state != ENDED || code == RT_EXIT_DONE || code == RT_EXIT_CHECK)
             continue;
         rt_sweep_name(r->sweep, run, name);
         status = rt_error(RT_IO, "%s has failed, and its branches have nothing to continue", name);
@@ -343,28 +332,99 @@ static rt_status make_trunks(sweep_run *r)
     return status;
 }
 
-/* Returns whether a run has yet to begin from its trunk. */
-static bool needs_trunk(const sweep_run *r, int run)
+/* ---- files of the sweep: runs.csv, sweep.csv, paired.csv and growth.csv ---- */
+
+/* Adds the name, the settings and the exit code of a run or, for run -1, their headings. */
+static void add_run(rt_writer *w, const sweep_run *r, int run)
 {
-    rt_config config;
-    rt_run_folder folder;
-    if (r->runs[run].state != RT_RUN_PENDING)
-        return false;
-    return r->arguments->overwrite || load_again(r, run, &config, &folder).code ||
-           !rt_run_folder_used(&folder);
+    const rt_sweep *s = r->sweep;
+    char name[RT_RUN_NAME_SIZE] = "run";
+    if (run >= 0)
+        rt_sweep_name(s, run, name);
+    rt_csv_put(w, name);
+    if (s->variant_count)
+        rt_writer_add(w, ",%s", run < 0 ? "variant" : rt_sweep_variant(s, run)->name);
+    for (int i = 0; i < s->axis_count; i++) {
+        rt_writer_add(w, ",");
+        rt_csv_put(w, run < 0 ? rt_key_name(s->axes[i].key) : rt_sweep_value(s, run, i));
+    }
+    rt_writer_add(w, run < 0 ? "," RT_RESULT_EXIT_CODE : ",");
+    if (run >= 0 && r->runs[run].ended)
+        rt_writer_add(w, "%d", r->runs[run].exit_code);
 }
 
-/* Marks trunks from which no run begins as ended: they are neither trained nor checked. */
-static void choose_trunks(sweep_run *r)
+/* Writes a row for each run (runs.csv), means over seeds (sweep.csv), and paired.csv. Prints the
+ * table of the recorded runs and lines on theta. */
+static rt_status record(const sweep_run *r)
 {
-    bool wanted[RT_MOST_AXIS_VALUES > RT_MOST_VARIANTS ? RT_MOST_AXIS_VALUES : RT_MOST_VARIANTS] = {
-        false};
-    for (int run = 0; run < r->count && r->trunks; run++)
-        if (needs_trunk(r, run))
-            wanted[rt_sweep_trunk_of(r->sweep, run) - r->count] = true;
-    for (int trunk = 0; trunk < r->trunks; trunk++)
-        if (!wanted[trunk])
-            r->runs[r->count + trunk].state = RT_RUN_ENDED;
+    const char *folder = r->folder.path;
+    rt_sweep_study s = {.order = RT_SETTINGS_FIRST};
+    rt_results names = {0};
+    rt_writer w = {0};
+    for (int run = 0; run < r->count; run++)
+        rt_sweep_add_names(&names, &r->runs[run].results);
+    for (int run = -1; run < r->count; run++) {
+        add_run(&w, r, run);
+        rt_sweep_add_results(&w, &names, run < 0 ? NULL : &r->runs[run].results);
+    }
+    rt_results_free(&names);
+    rt_status status = rt_durable_write_and_free(folder, "runs.csv", rt_writer_take(&w));
+    if (!status.code)
+        status = rt_sweep_runs_read(&s.runs, folder);
+    if (!status.code)
+        status = rt_sweep_study_make(&s);
+    if (!status.code) {
+        rt_sweep_table_csv(&w, &s.runs);
+        status = rt_durable_write_and_free(folder, "sweep.csv", rt_writer_take(&w));
+    }
+    if (!status.code) {
+        rt_paired_csv(&w, &s.paired);
+        status = rt_durable_write_and_free(folder, "paired.csv", rt_writer_take(&w));
+    }
+    if (!status.code) {
+        rt_sweep_table_print(stdout, &s.table);
+        rt_sweep_report_best(&w, &s);
+        if (!s.ranking.differ)
+            rt_paired_report(&w, &s.paired);
+        rt_sweep_report_theta(&w, &s.verdict);
+        rt_sweep_report_schedules(&w, &s.runs);
+        status = rt_writer_print(&w, stdout);
+    }
+    rt_sweep_study_free(&s);
+    return status;
+}
+
+/* Compares the sweep with the runs.csv of an earlier call, before any run is trained. If there are
+ * more runs now, writes to growth.csv which runs are reused and which are new, and counts the new
+ * ones in *fresh. Otherwise keeps an earlier growth.csv, unless all runs start again. */
+static rt_status note_growth(const sweep_run *r, int *fresh)
+{
+    const char *folder = r->folder.path, name_of_file[] = "growth.csv";
+    const bool from_start = r->arguments->overwrite;
+    char path[RT_PATH_SIZE];
+    rt_csv csv;
+    rt_writer w = {0};
+    int before = 0;
+    *fresh = 0;
+    for (rt_csv_open(&csv, folder, "runs.csv"); rt_csv_row(&csv);)
+        before++;
+    if (from_start && !rt_path_join(path, folder, name_of_file).code)
+        unlink(path);
+    if (from_start || !before || r->count <= before)
+        return rt_ok();
+    rt_writer_add(&w, "run,run_is\n");
+    for (int run = 0; run < r->count; run++) {
+        char name[RT_RUN_NAME_SIZE];
+        rt_sweep_name(r->sweep, run, name);
+        *fresh += !r->runs[run].ended;
+        rt_csv_put(&w, name);
+        rt_writer_add(&w, r->runs[run].ended ? ",before\n" : ",new\n");
+    }
+    char *table = rt_writer_take(&w);
+    if (!table || *fresh)
+        return rt_durable_write_and_free(folder, name_of_file, table);
+    rt_free(table);
+    return rt_ok();
 }
 
 /* ---- beginning and end ---- */
@@ -389,23 +449,19 @@ static rt_status prepare(sweep_run *r, const rt_config *base)
         status = rt_run_folder_idle(&r->folder); /* first: stopping the sweep stops its runs */
     for (int run = 0; run < r->count && !status.code && !r->arguments->overwrite; run++)
         status = look_for_results(r, run);
-    if (!status.code)
-        choose_trunks(r);
+    /* trunks from which no run begins are neither trained nor checked */
+    for (int run = r->count; run < (int)all; run++)
+        r->runs[run].state = ENDED;
+    for (int run = 0; run < r->count && r->trunks; run++)
+        if (r->runs[run].state == PENDING && !r->runs[run].begun)
+            r->runs[rt_sweep_trunk_of(r->sweep, run)].state = PENDING;
     for (int run = r->count; run < (int)all && !status.code && !r->arguments->overwrite; run++)
-        if (r->runs[run].state == RT_RUN_PENDING)
+        if (r->runs[run].state == PENDING)
             status = look_for_results(r, run);
     for (int run = 0; run < (int)all && !status.code; run++)
-        if (r->runs[run].state != RT_RUN_ENDED)
+        if (r->runs[run].state != ENDED)
             status = check_member(r, run);
     return status.code ? status : rt_run_folder_open(&r->folder, false);
-}
-
-static rt_exit first_failure(const sweep_run *r)
-{
-    for (int run = 0; run < r->count; run++)
-        if (r->runs[run].state == RT_RUN_ENDED && r->runs[run].exit_code)
-            return (rt_exit)r->runs[run].exit_code;
-    return RT_EXIT_DONE;
 }
 
 static rt_exit train_all(sweep_run *r, const rt_config *base)
@@ -419,14 +475,15 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
                         : r->ended           ? "; some are finished already"
                                              : "");
     if (!status.code)
-        status = rt_sweep_note_growth(r->folder.path, r->sweep, r->runs, r->arguments->overwrite,
-                                      &fresh);
+        status = note_growth(r, &fresh);
     if (!status.code) {
         if (fresh && !r->arguments->quiet)
             rt_progress_say(&r->progress, "the sweep has grown: %d of %d runs are new", fresh,
                             r->count);
         warn_of_zero_rates(r);
-        report_taken(r);
+        for (int run = 0, number = 0; run < r->count && !r->arguments->quiet; run++)
+            if (r->runs[run].state == ENDED)
+                report_end(r, run, ++number, "reused as it was");
         status = make_trunks(r);
     }
     if (!status.code && !must_stop(r))
@@ -434,7 +491,7 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
     rt_sweep_workers_free(&r->workers);
     rt_world_leave(r->arguments->world);
     if (!status.code)
-        status = rt_sweep_record(stdout, r->folder.path, r->sweep, r->runs);
+        status = record(r);
     if (status.code) {
         rt_progress_say(&r->progress, "%s", status.message);
         return rt_exit_of(status.code);
@@ -447,24 +504,14 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
             rt_progress_say(&r->progress, "%s; %s --report %s tries again", status.message,
                             rt_program_name(), r->folder.path);
     }
-    if (!must_stop(r))
-        return first_failure(r);
-    rt_progress_say(&r->progress, "stopped by a signal; the same command continues it");
-    return RT_EXIT_STOPPED;
-}
-
-/* Validates and trains the sweep, in process 0 or in a single process. */
-static rt_exit train_validated(sweep_run *r, const rt_config *base)
-{
-    if (r->arguments->world && r->sweep->jobs > 1) {
-        rt_progress_say(&r->progress,
-                        "sweep.jobs = %d: each process that the launcher has started trains one "
-                        "run at a time; leave the key out",
-                        r->sweep->jobs);
-        return RT_EXIT_CONFIG;
+    if (must_stop(r)) {
+        rt_progress_say(&r->progress, "stopped by a signal; the same command continues it");
+        return RT_EXIT_STOPPED;
     }
-    const rt_exit code = rt_sweep_validate(r->sweep, r->arguments);
-    return code ? code : train_all(r, base);
+    for (int run = 0; run < r->count; run++)
+        if (r->runs[run].state == ENDED && r->runs[run].exit_code)
+            return (rt_exit)r->runs[run].exit_code;
+    return RT_EXIT_DONE;
 }
 
 rt_exit rt_sweep_train(const rt_config *base, const rt_sweep *sweep, const rt_arguments *arguments)
@@ -481,13 +528,19 @@ rt_exit rt_sweep_train(const rt_config *base, const rt_sweep *sweep, const rt_ar
         status = rt_sweep_workers_new(&r.workers, world, arguments->helper, sweep,
                                       rt_threads_of(base, world));
     rt_exit code = rt_exit_of(status.code);
-    if (rt_world_rank(world) == 0) {
-        if (status.code)
-            rt_progress_say(&r.progress, "%s", status.message);
-        else
-            code = train_validated(&r, base);
-    } else if (!status.code) {
+    if (rt_world_rank(world) > 0 && !status.code) {
         rt_sweep_workers_serve(&r.workers, rt_stop_requested);
+    } else if (status.code && rt_world_rank(world) == 0) {
+        rt_progress_say(&r.progress, "%s", status.message);
+    } else if (world && sweep->jobs > 1) {
+        rt_progress_say(&r.progress,
+                        "sweep.jobs = %d: each process that the launcher has started trains one "
+                        "run at a time; leave the key out",
+                        sweep->jobs);
+        code = RT_EXIT_CONFIG;
+    } else if (!status.code) {
+        code = rt_sweep_validate(sweep, arguments);
+        code = code ? code : train_all(&r, base);
     }
     rt_sweep_workers_free(&r.workers);
     rt_run_folder_close(&r.folder);

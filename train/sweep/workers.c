@@ -20,8 +20,12 @@ rt_status rt_sweep_workers_new(rt_sweep_workers *h, rt_world *world, rt_helper *
                                const rt_sweep *sweep, int threads)
 {
     const int size = rt_world_size(world);
-    *h = (rt_sweep_workers){
-        .world = world, .helper = helper, .sweep = sweep, .threads = threads, .own = RT_NO_RUN};
+    *h = (rt_sweep_workers){.world = world,
+                            .helper = helper,
+                            .sweep = sweep,
+                            .threads = threads,
+                            .able = size,
+                            .own = RT_NO_RUN};
     h->runs = rt_alloc((size_t)size, sizeof *h->runs);
     h->next = rt_alloc((size_t)size + 1, sizeof *h->next);
     for (int i = 0; h->runs && h->next && i < size; i++)
@@ -31,14 +35,6 @@ rt_status rt_sweep_workers_new(rt_sweep_workers *h, rt_world *world, rt_helper *
     if (status.code)
         h->world = NULL; /* the other processes take no part in rounds */
     return status;
-}
-
-int rt_sweep_workers_count(const rt_sweep_workers *h)
-{
-    int count = 0;
-    for (int i = 0; i < rt_world_size(h->world); i++)
-        count += h->runs[i] != RT_NO_WORKER;
-    return count;
 }
 
 /* Starts a run in the helper with the lines of its text: name, threads and settings. */
@@ -101,6 +97,7 @@ bool rt_sweep_workers_poll(rt_sweep_workers *h, bool stop,
         requested |= reports[i].stop != 0;
         if (reports[i].ended != RT_NO_RUN) {
             h->runs[i] = reports[i].broken ? RT_NO_WORKER : RT_NO_RUN;
+            h->able -= reports[i].broken;
             ended(context, reports[i].ended, reports[i].how);
         }
     }

@@ -49,14 +49,6 @@ static sigset_t block_signals(void)
     return blocked;
 }
 
-/* Discards the signals that arrived while there was no job. */
-static void forget_signals(const sigset_t *blocked)
-{
-    const struct timespec now = {0};
-    while (sigtimedwait(blocked, NULL, &now) > 0) {
-    }
-}
-
 /* Waits for the end of a job, and passes signals on to it. Returns its wait status. */
 static int wait_for(pid_t job, const sigset_t *blocked)
 {
@@ -73,14 +65,16 @@ static int wait_for(pid_t job, const sigset_t *blocked)
  * int below 0 if it could not be started, and its wait status. Its end sends SIGTERM to a job. */
 static void serve(int from, int to, void (*listen)(void), rt_helper_job *job, const void *context)
 {
-    size_t size;
+    const struct timespec now = {0};
     const sigset_t blocked = block_signals();
+    size_t size;
     listen();
     while (read_all(from, &size, sizeof size)) {
         char *text = rt_alloc(size, 1);
         if (!text || !read_all(from, text, size))
             return;
-        forget_signals(&blocked);
+        while (sigtimedwait(&blocked, NULL, &now) > 0) { /* those that came without a job */
+        }
         const int process = (int)rt_process_fork(SIGTERM);
         if (process == 0)
             _exit(job(context, text));

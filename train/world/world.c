@@ -66,23 +66,17 @@ int rt_world_launched_rank(void)
 /* Limit of the bytes of one MPI call, which counts by int. */
 static const size_t most_at_once = (size_t)1 << 30;
 
-static location location_of_this_process(void)
+/* Starts MPI. Sets the size to 0 if that fails. Without its launcher, MPI_Init would start each
+ * process as a world of its own, or wait forever. */
+static rt_status start_mpi(rt_world *w, int launched)
 {
     location here;
+    int provided;
     memset(&here, 0, sizeof here);
     if (gethostname(here.host, sizeof here.host))
         strcpy(here.host, "?");
     here.host[HOST_SIZE - 1] = '\0';
     here.processors = rt_processors_digest();
-    return here;
-}
-
-/* Starts MPI. Sets the size to 0 if that fails. Without its launcher, MPI_Init would start each
- * process as a world of its own, or wait forever. */
-static rt_status start_mpi(rt_world *w, int launched)
-{
-    const location here = location_of_this_process();
-    int provided;
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided))
         return rt_error(RT_CONFIG, "MPI cannot be started");
     MPI_Comm_rank(MPI_COMM_WORLD, &w->rank);
@@ -100,11 +94,6 @@ static rt_status start_mpi(rt_world *w, int launched)
     MPI_Allgather(&here, sizeof here, MPI_BYTE, w->locations, sizeof here, MPI_BYTE,
                   MPI_COMM_WORLD);
     return rt_ok();
-}
-
-static void end_mpi(void)
-{
-    MPI_Finalize();
 }
 
 void rt_world_broadcast(rt_world *w, void *data, size_t bytes)
@@ -142,14 +131,6 @@ void rt_world_sum(rt_world *w, int64_t *numbers, size_t count)
     }
 }
 
-static int pieces_of(const rt_parcel *parcels, int count)
-{
-    int pieces = 0;
-    for (int i = 0; i < count; i++)
-        pieces += (int)((parcels[i].bytes + most_at_once - 1) / most_at_once);
-    return pieces;
-}
-
 /* Starts to send or to receive a parcel. Returns the number of its requests. */
 static int start_parcel(rt_world *w, const rt_parcel *p, bool send, MPI_Request *requests)
 {
@@ -169,10 +150,13 @@ static int start_parcel(rt_world *w, const rt_parcel *p, bool send, MPI_Request 
 void rt_world_exchange(rt_world *w, const rt_parcel *sent, int sent_count,
                        const rt_parcel *received, int received_count)
 {
+    size_t most = 1;
     int count = 0;
     if (!w)
         return;
-    MPI_Request requests[pieces_of(sent, sent_count) + pieces_of(received, received_count) + 1];
+    for (int i = 0; i < sent_count + received_count; i++)
+        most += (i < sent_count ? sent[i] : received[i - sent_count]).bytes / most_at_once + 1;
+    MPI_Request requests[most];
     for (int i = 0; i < received_count; i++)
         count += start_parcel(w, received + i, false, requests + count);
     for (int i = 0; i < sent_count; i++)
@@ -189,10 +173,6 @@ static rt_status start_mpi(rt_world *w, int launched)
                     "a launcher has started %d processes, but this program was built without MPI: "
                     "install libopenmpi-dev and build again, or start one process",
                     launched);
-}
-
-static void end_mpi(void)
-{
 }
 
 void rt_world_broadcast(rt_world *w, void *data, size_t bytes)
@@ -239,10 +219,12 @@ rt_status rt_world_begin(rt_world **world)
 
 void rt_world_leave(rt_world *w)
 {
-    if (w && !w->left)
-        end_mpi();
-    if (w)
-        w->left = true;
+    if (!w || w->left)
+        return;
+#ifdef RT_MPI
+    MPI_Finalize();
+#endif
+    w->left = true;
 }
 
 void rt_world_end(rt_world *w)
@@ -319,22 +301,6 @@ rt_status rt_world_agree(rt_world *world, rt_status mine)
     return all[first];
 }
 
-/* Returns the error that names the first line that differs. */
-static rt_status report_difference(rt_world *world, rt_code code, const char *what,
-                                   const char *first, const char *here, const char *advice)
-{
-    size_t line = 0;
-    for (size_t i = 0; first[i] && first[i] == here[i]; i++)
-        line = first[i] == '\n' ? i + 1 : line;
-    first += line;
-    here += line;
-    return rt_error(code,
-                    "%s not the same on all processes: '%.*s' here, '%.*s' at process 0 "
-                    "on %s%s%s",
-                    what, (int)strcspn(here, "\n"), here, (int)strcspn(first, "\n"), first,
-                    rt_world_host(world, 0), advice ? "; " : "", advice ? advice : "");
-}
-
 rt_status rt_world_compare(rt_world *world, rt_code code, const char *what, const char *text,
                            const char *advice)
 {
@@ -345,11 +311,20 @@ rt_status rt_world_compare(rt_world *world, rt_code code, const char *what, cons
     char *first = rt_alloc(bytes, 1);
     rt_status status = rt_world_agree(world, first ? rt_ok() : rt_out_of_memory("a comparison"));
     if (!status.code) {
+        size_t line = 0; /* start of the first line that differs */
         if (rt_world_rank(world) == 0)
             memcpy(first, text, bytes);
         rt_world_broadcast(world, first, bytes);
-        if (strcmp(first, text) != 0)
-            status = report_difference(world, code, what, first, text, advice);
+        for (size_t i = 0; first[i] && first[i] == text[i]; i++)
+            line = first[i] == '\n' ? i + 1 : line;
+        const char *there = first + line, *here = text + line;
+        if (strcmp(there, here) != 0)
+            status =
+                rt_error(code,
+                         "%s not the same on all processes: '%.*s' here, '%.*s' at process 0 "
+                         "on %s%s%s",
+                         what, (int)strcspn(here, "\n"), here, (int)strcspn(there, "\n"), there,
+                         rt_world_host(world, 0), advice ? "; " : "", advice ? advice : "");
         status = rt_world_agree(world, status);
     }
     rt_free(first);
