@@ -105,12 +105,10 @@ typedef struct curves {
 
 static void add_point(points *p, point one)
 {
-    point *list = rt_grow(p->list, &p->capacity, (size_t)p->count + 1, sizeof *list);
-    p->failed |= !list;
-    if (list) {
-        p->list = list;
+    if (rt_grow(&p->list, &p->capacity, (size_t)p->count + 1, sizeof *p->list))
         p->list[p->count++] = one;
-    }
+    else
+        p->failed = true;
 }
 
 /* Reads the loss of each evaluation and, as the second value, a column of metrics.csv or the

@@ -87,12 +87,10 @@ double rt_logits_loss(const real *logits, int columns, int wanted)
 static rt_line_score *append_lines(line_scoring *f, int count)
 {
     rt_line_scores *s = f->scores;
-    rt_line_score *lines = rt_grow(s->lines, &f->capacity, s->count + (size_t)count, sizeof *lines);
-    if (!lines)
+    if (!rt_grow(&s->lines, &f->capacity, s->count + (size_t)count, sizeof *s->lines))
         return NULL;
-    s->lines = lines;
     s->count += (size_t)count;
-    return lines + s->count - count;
+    return s->lines + s->count - count;
 }
 
 /* Scores the labels of a sequence, which are consecutive lines of the file. */
