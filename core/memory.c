@@ -137,19 +137,22 @@ void *rt_alloc(size_t count, size_t size)
     return memory;
 }
 
-void *rt_grow(void *array, size_t *capacity, size_t needed, size_t size)
+bool rt_grow(void *array, size_t *capacity, size_t needed, size_t size)
 {
-    if (array && needed <= *capacity)
-        return array;
+    void *old, *copy;
+    memcpy(&old, array, sizeof old);
+    if (old && needed <= *capacity)
+        return true;
     const size_t larger = needed + needed / 2 + 64;
-    void *copy = larger > needed ? rt_alloc_unset(larger, size) : NULL;
+    copy = larger > needed ? rt_alloc_unset(larger, size) : NULL;
     if (!copy)
-        return NULL;
-    if (array)
-        memcpy(copy, array, *capacity * size);
-    rt_free(array);
+        return false;
+    if (old)
+        memcpy(copy, old, *capacity * size);
+    rt_free(old);
+    memcpy(array, &copy, sizeof copy);
     *capacity = larger;
-    return copy;
+    return true;
 }
 
 char *rt_copy_text(const char *text)

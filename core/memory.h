@@ -17,10 +17,11 @@ void *rt_alloc(size_t count, size_t size) __attribute__((warn_unused_result));
  * nothing (on Linux), whether or not the block is zeroed. */
 void *rt_alloc_unset(size_t count, size_t size) __attribute__((warn_unused_result));
 
-/* Returns an array for at least `needed` elements of `size` bytes: the given one, or a larger copy,
- * whose number of elements is stored in *capacity. A NULL array has the capacity 0. NULL if the
- * heap is exhausted; the given array is then unchanged. */
-void *rt_grow(void *array, size_t *capacity, size_t needed, size_t size)
+/* Extends an array to at least `needed` elements of `size` bytes. `array` is the address of its
+ * pointer; if it is too small, a larger copy replaces it, and *capacity is the number of elements.
+ * A NULL array has the capacity 0. Returns false, with the array unchanged, if the heap is
+ * exhausted. */
+bool rt_grow(void *array, size_t *capacity, size_t needed, size_t size)
     __attribute__((warn_unused_result));
 
 /* Returns a copy of a string, which the caller frees; NULL if the heap is exhausted. */

@@ -36,9 +36,8 @@ rt_tensor *rt_parameters_add(rt_parameters *p, rt_role role, rt_init init, rt_sh
     if (!rt_shape_size(shape))
         return refuse(p, rt_error(RT_ARGUMENT, "%s would have %s elements", name,
                                   rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, shape)));
-    rt_parameter **list = rt_grow(p->list, &p->capacity, (size_t)p->count + 1, sizeof *list);
-    p->list = list ? list : p->list;
-    rt_parameter *added = list ? rt_alloc(1, sizeof *added) : NULL;
+    const bool grown = rt_grow(&p->list, &p->capacity, (size_t)p->count + 1, sizeof *p->list);
+    rt_parameter *added = grown ? rt_alloc(1, sizeof *added) : NULL;
     if (!added)
         return refuse(p, rt_out_of_memory("a list of parameters"));
     memcpy(added->name, name, (size_t)length + 1);

@@ -1,8 +1,14 @@
-#include "data/data.h"
+/* Sources of sequences: rules, opening, drawing and queries. */
 
+#include "core/memory.h"
+#include "data/encode_text.h"
 #include "data/task.h"
+#include "data/tokenizers/bpe.h"
+#include "data/tokenizers/tokens.h"
+#include "text/files.h"
 
 #include <assert.h>
+#include <limits.h>
 
 static int task_count(void)
 {
@@ -43,6 +49,38 @@ bool rt_data_task_has_objective(int task)
     return task_at(task)->objective;
 }
 
+/* ---- rules ---- */
+
+static void check_objective(const rt_data_options *o, rt_rule_sink to)
+{
+    /* Written to refuse a NaN as well. */
+    if (o->objective == RT_OBJECTIVE_MLM && !(o->mask_probability > 0 && o->mask_probability <= 1))
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.objective", "data.mask_probability"),
+                       "data.mask_probability must be above 0 and at most 1; got %g",
+                       o->mask_probability);
+}
+
+/* Checks the keys of tasks that read files. */
+static void check_files(const rt_data_options *o, rt_rule_sink to)
+{
+    const bool text = !rt_task_is_token_ids(&rt_tasks[o->task]);
+    if (!(o->eval_fraction >= 0 && o->eval_fraction < 1))
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.eval_fraction"),
+                       "data.eval_fraction must be at least 0 and below 1; got %g",
+                       o->eval_fraction);
+    if (text && o->vocab_file && o->level == RT_LEVEL_BYTE)
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.vocab_file", "data.level"),
+                       "data.vocab_file is for data.level = char, wordpiece, bpe or residue: level "
+                       "byte has all bytes as its vocabulary");
+    if (text && o->lowercase && o->level != RT_LEVEL_WORDPIECE)
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.lowercase", "data.level"),
+                       "data.lowercase is for data.level = wordpiece");
+    if (!text && rt_documents_are_cut(o))
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.documents"),
+                       "data.documents needs data.task = text: it says what separates the "
+                       "documents of a text");
+}
+
 void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *context)
 {
     const rt_rule_sink to = {listener, context};
@@ -74,7 +112,13 @@ void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *c
     if (rt_task_is_token_ids(task) && o->mask_id >= o->vocab)
         rt_rule_broken(to, RT_OPTIONS("data.mask_id", "data.vocab"),
                        "data.mask_id must be below data.vocab = %d; got %d", o->vocab, o->mask_id);
-    if (!too_short && !too_few && task->check)
+    if (too_short || too_few)
+        return;
+    if (task->objective)
+        check_objective(o, to);
+    if (task->files != RT_NO_FILE)
+        check_files(o, to);
+    if (task->check)
         task->check(o, to);
 }
 
@@ -84,6 +128,207 @@ rt_status rt_data_check(const rt_data_options *o)
     rt_data_rules(o, rt_keep_first_rule, &first);
     return first.status;
 }
+
+/* ---- the vocabulary of a text ---- */
+
+static rt_status check_special(const rt_data_options *o, const rt_vocabulary *vocabulary)
+{
+    const rt_special_ids *special = &vocabulary->special;
+    const bool labelled = rt_data_task_labelled(o->task);
+    const bool begins = special->cls != RT_NO_ID || o->begin == RT_BEGIN_NONE,
+               ends = special->sep != RT_NO_ID;
+    const bool framed = vocabulary->bpe &&
+                        (vocabulary->bpe->first != RT_NO_ID || vocabulary->bpe->last != RT_NO_ID);
+    if (labelled && framed)
+        return rt_ok();
+    if (labelled && !(begins && (ends || o->end == RT_BEGIN_NONE)))
+        return rt_error(RT_CONFIG,
+                        "data.task = %s needs tokens that begin and end a text, such as <s> and "
+                        "</s>; the vocabulary has no such special token: set data.begin = none "
+                        "and data.end = none",
+                        rt_data_task_name(o->task));
+    if (!begins)
+        return rt_error(RT_CONFIG,
+                        "data.task = %s needs a token that begins a sequence, such as <s> or "
+                        "<|endoftext|>; the vocabulary has no such special token",
+                        rt_data_task_name(o->task));
+    if (!labelled && special->sep == RT_NO_ID && rt_documents_are_cut(o))
+        return rt_error(RT_CONFIG,
+                        "data.documents = %.60s needs a token that ends a text, such as "
+                        "<|endoftext|>; the vocabulary has no such special token",
+                        o->documents);
+    if (!labelled && o->objective == RT_OBJECTIVE_MLM && special->mask == RT_NO_ID)
+        return rt_error(RT_CONFIG, "data.objective = mlm needs a mask token, such as "
+                                   "<mask>; the vocabulary has no such special token");
+    return rt_ok();
+}
+
+/* Reads data.vocab_file, at level bpe with the special ids of the given vocabulary: they may come
+ * from other files. */
+static rt_status read_vocabulary(rt_vocabulary **vocabulary_new, const rt_data_options *o,
+                                 const rt_vocabulary *given)
+{
+    rt_vocabulary_kind kind = {.level = o->level, .lowercase = o->lowercase};
+    if (given && given->bpe)
+        kind = rt_vocabulary_kind_of(given);
+    unsigned char *bytes;
+    size_t size;
+    rt_status status = rt_file_read("data.vocab_file", o->vocab_file, &bytes, &size);
+    *vocabulary_new = NULL;
+    if (status.code)
+        return status;
+    status = rt_vocabulary_read(vocabulary_new, kind, o->vocab_file, bytes, size);
+    rt_free(bytes);
+    return status;
+}
+
+/* Returns RT_CONFIG if the given vocabulary has not data.level, or is cased with data.lowercase. */
+static rt_status check_given(const rt_data *data)
+{
+    const rt_data_options *o = &data->options;
+    const rt_vocabulary *given = data->meaning.vocabulary;
+    if (!given || data->task->vocab) /* a task without text ignores it */
+        return rt_ok();
+    if (given->level != o->level)
+        return rt_error(RT_CONFIG,
+                        "data.level cuts a text into %s, but the vocabulary of the model has %s",
+                        rt_words_for_tokens(o->level).many, rt_words_for_tokens(given->level).many);
+    if (o->lowercase && !given->lowercase)
+        return rt_error(RT_CONFIG,
+                        "data.lowercase = yes, but the vocabulary of the model is cased");
+    return rt_ok();
+}
+
+/* Sets the vocabulary of a source. RT_CONFIG if a special token that the task needs is missing. */
+static rt_status use_vocabulary(rt_data *data, const rt_vocabulary *v)
+{
+    data->vocabulary = v;
+    data->special = v->special;
+    data->vocab = v->count;
+    return check_special(&data->options, v);
+}
+
+/* Prefers the given vocabulary, which data.vocab_file must equal. */
+rt_status rt_text_find_vocabulary(rt_data *data, rt_vocabulary_maker *make, void *context)
+{
+    const rt_data_options *o = &data->options;
+    const rt_vocabulary *given = data->meaning.vocabulary;
+    rt_status status = rt_ok();
+    if (o->vocab_file)
+        status = read_vocabulary(&data->own, o, given);
+    else if (!given && o->level == RT_LEVEL_BYTE)
+        status = rt_vocabulary_of_bytes(&data->own);
+    else if (!given && o->level == RT_LEVEL_BPE)
+        status = rt_error(RT_CONFIG, "data.vocab_file must name a tokenizer.json for data.level = "
+                                     "bpe");
+    else if (!given && o->level == RT_LEVEL_WORDPIECE)
+        status =
+            rt_error(RT_CONFIG,
+                     "data.vocab_file must name a vocab.txt for data.level = "
+                     "wordpiece; train --train-tokenizer N --level wordpiece makes one of texts");
+    else if (!given && o->level == RT_LEVEL_RESIDUE)
+        status = rt_error(RT_CONFIG, "data.vocab_file must name a vocab.txt of ESM for data.level "
+                                     "= residue");
+    else if (!given)
+        status = make(context, &data->own);
+    if (!status.code && given && data->own && !rt_vocabularies_equal(given, data->own))
+        status = rt_error(RT_CONFIG,
+                          "data.vocab_file: %s%s is not the vocabulary that the model was trained "
+                          "with; leave the key out to use that one",
+                          o->vocab_file,
+                          o->level != RT_LEVEL_WORDPIECE ? ""
+                          : o->lowercase                 ? ", in lower case,"
+                                                         : ", cased,");
+    return status.code ? status : use_vocabulary(data, given ? given : data->own);
+}
+
+/* ---- opening ---- */
+
+static rt_data *new_data(const rt_data_options *o, rt_data_of_model meaning)
+{
+    rt_data *data = rt_alloc(1, sizeof *data);
+    if (data) {
+        data->options = *o;
+        data->task = &rt_tasks[o->task];
+        data->vocab = o->vocab;
+        data->special = rt_default_special_ids;
+        if (!rt_data_has_special_tokens(data))
+            data->special = (rt_special_ids){RT_ID_PAD, RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID};
+        if (rt_task_is_token_ids(data->task) && o->mask_id > 0)
+            data->special.mask = o->mask_id;
+        data->meaning = meaning;
+    }
+    return data;
+}
+
+/* Passes on a source or, after an error, closes it. The rows of a model's token embedding may
+ * exceed the vocabulary. */
+static rt_status give(rt_data **data_new, rt_data *data, rt_status status)
+{
+    if (data->vocabulary && data->meaning.ids > data->vocab)
+        data->vocab = data->meaning.ids;
+    if (status.code)
+        rt_data_close(data);
+    *data_new = status.code ? NULL : data;
+    return status;
+}
+
+static rt_status open_data(rt_data **data_new, const rt_data_options *o, rt_data_of_model meaning,
+                           bool evaluation_only)
+{
+    *data_new = NULL;
+    rt_status status = rt_data_check(o);
+    if (status.code)
+        return status;
+    rt_data *data = new_data(o, meaning);
+    if (!data)
+        return rt_out_of_memory("the source of data");
+    data->evaluation_only = evaluation_only;
+    status = check_given(data);
+    if (!status.code && data->task->open)
+        status = data->task->open(data);
+    return give(data_new, data, status);
+}
+
+rt_status rt_data_open(rt_data **data_new, const rt_data_options *o, rt_data_of_model meaning)
+{
+    return open_data(data_new, o, meaning, false);
+}
+
+rt_status rt_data_open_evaluation(rt_data **data_new, const rt_data_options *o,
+                                  rt_data_of_model meaning)
+{
+    rt_data_options own = *o;
+    if (own.eval_file)
+        own.file = own.eval_file;
+    return open_data(data_new, &own, meaning, true);
+}
+
+rt_status rt_data_open_encoder(rt_data **data_new, const rt_data_options *o,
+                               rt_data_of_model meaning)
+{
+    rt_data *data = *data_new = new_data(o, meaning);
+    if (!data)
+        return rt_out_of_memory("the source of data");
+    data->labels = meaning.labels;
+    return give(data_new, data,
+                meaning.vocabulary ? use_vocabulary(data, meaning.vocabulary) : rt_ok());
+}
+
+void rt_data_close(rt_data *data)
+{
+    if (!data)
+        return;
+    rt_examples_free(data->examples);
+    rt_labels_free(data->own_labels);
+    rt_vocabulary_free(data->own);
+    rt_token_runs_close(&data->runs);
+    rt_free(data->windows.parts.list);
+    rt_free(data->windows.texts.list);
+    rt_free(data);
+}
+
+/* ---- queries ---- */
 
 bool rt_data_is_for_evaluation(const rt_data *data)
 {
@@ -157,6 +402,71 @@ int rt_data_types(const rt_data *data)
     return data->meaning.types > own ? data->meaning.types : own;
 }
 
+bool rt_data_varies(const rt_data *data)
+{
+    return data->examples || rt_data_short_texts(data).count ||
+           (data->runs.count && rt_data_keeps_documents(data));
+}
+
+int rt_data_longest(const rt_data *data, int length)
+{
+    const rt_examples *x = data->examples;
+    return x && x->longest < (size_t)length ? (int)x->longest : length;
+}
+
+rt_special_use rt_data_special_use(const rt_data *data)
+{
+    enum { LOOKED_AT = 1 << 14 };
+    const size_t tokens = data->runs.tokens < LOOKED_AT ? data->runs.tokens : LOOKED_AT;
+    const bool special = rt_data_has_special_tokens(data);
+    const bool asked = rt_task_is_token_ids(data->task) &&
+                       (special || data->options.objective == RT_OBJECTIVE_MLM);
+    int32_t *ids = asked && tokens ? rt_alloc(tokens, sizeof *ids) : NULL;
+    rt_special_use use = {0, tokens};
+    if (ids && rt_token_runs_read(&data->runs, 0, tokens, ids))
+        for (size_t i = 0; i < tokens; i++)
+            use.count += ids[i] == data->special.mask ||
+                         (special && (ids[i] == data->special.pad || ids[i] == data->special.cls));
+    rt_free(ids);
+    return use;
+}
+
+rt_cut rt_data_cut(const rt_data *data)
+{
+    const rt_examples *x = data->examples;
+    return x ? (rt_cut){x->cut, x->count} : (rt_cut){0};
+}
+
+long rt_data_evaluation_rows(const rt_data *data, int length)
+{
+    assert(length >= data->task->shortest);
+    if (data->examples)
+        return (long)data->examples->order[RT_PART_EVALUATION].rows;
+    return data->task->open ? rt_windows_evaluation_rows(data, length) : LONG_MAX;
+}
+
+rt_status rt_data_status(const rt_data *data)
+{
+    return rt_token_runs_status(&data->runs);
+}
+
+const rt_vocabulary *rt_data_vocabulary(const rt_data *data)
+{
+    return data->vocabulary;
+}
+
+rt_unknown rt_data_unknown(const rt_data *data)
+{
+    return data->unknown[RT_PART_TRAINING];
+}
+
+rt_unknown rt_data_evaluation_unknown(const rt_data *data)
+{
+    return data->unknown[RT_PART_EVALUATION];
+}
+
+/* ---- drawing ---- */
+
 rt_sequence rt_sequence_clear(const rt_data *data, rt_batch *batch, int number)
 {
     const size_t at = (size_t)number * (size_t)batch->length;
@@ -190,19 +500,4 @@ void rt_data_training(const rt_data *data, uint64_t seed, uint32_t step, uint32_
 void rt_data_evaluation(const rt_data *data, uint32_t first_row, rt_batch *batch)
 {
     fill(data, (rt_draw){data->options.eval_seed, 0, first_row}, batch);
-}
-
-const rt_vocabulary *rt_data_vocabulary(const rt_data *data)
-{
-    return data->vocabulary;
-}
-
-rt_unknown rt_data_unknown(const rt_data *data)
-{
-    return data->unknown[RT_PART_TRAINING];
-}
-
-rt_unknown rt_data_evaluation_unknown(const rt_data *data)
-{
-    return data->unknown[RT_PART_EVALUATION];
 }

@@ -11,7 +11,6 @@
 #include "core/path.h"
 #include "core/rules.h"
 #include "core/status.h"
-#include "data/batch.h"
 #include "data/tokenizers/vocabulary.h"
 
 #include <stdbool.h>
@@ -28,7 +27,7 @@ typedef enum rt_objective { RT_OBJECTIVES(RT_CHOICE_VALUE) } rt_objective;
 #define RT_BEGINS(X) X(RT_BEGIN_AUTO, "auto") X(RT_BEGIN_NONE, "none")
 typedef enum rt_begin { RT_BEGINS(RT_CHOICE_VALUE) } rt_begin;
 
-/* Ids 0 to 3 in a file of token ids: yes = [PAD], [CLS], [MASK] and [SEP] (batch.h); no = ordinary
+/* Ids 0 to 3 in a file of token ids: yes = [PAD], [CLS], [MASK] and [SEP]; no = ordinary
  * tokens. */
 #define RT_SPECIAL_TOKENS(X) X(RT_SPECIAL_TOKENS_YES, "yes") X(RT_SPECIAL_TOKENS_NO, "no")
 typedef enum rt_special_tokens { RT_SPECIAL_TOKENS(RT_CHOICE_VALUE) } rt_special_tokens;
@@ -38,6 +37,20 @@ enum { RT_FILE_LIST_SIZE = 8000 };
 
 /* Size of a document separator with its final zero, in bytes. */
 enum { RT_DOCUMENTS_SIZE = 128 };
+
+/* Label of a position that does not count. */
+enum { RT_NO_LABEL = -100 };
+
+/* A batch of B token sequences of T tokens with their labels. A data source fills it; the arrays
+ * belong to the caller. */
+typedef struct rt_batch {
+    int rows;        /* B */
+    int length;      /* T */
+    int32_t *ids;    /* (B, T) */
+    int32_t *labels; /* (B, T); a label of a whole sequence is at its token 0 */
+    uint8_t *mask;   /* (B, T): 1 = token, 0 = padding */
+    int32_t *types;  /* (B, T): 1 = second text of a pair, else 0; may be NULL */
+} rt_batch;
 
 /* Callbacks for messages and progress while data is opened. They run in the thread that opens. */
 typedef struct rt_data_watch {

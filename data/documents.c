@@ -1,39 +1,22 @@
 #define _GNU_SOURCE /* memmem */
 
-#include "data/documents.h"
+#include "data/encode_text.h"
 
-#include "data/task.h"
 #include "data/tokenizers/bpe.h"
 #include "text/utf8.h"
 
 #include <string.h>
 
-static bool is_kind(const char *documents, const char *kind)
-{
-    return !strcmp(documents, kind);
-}
-
 bool rt_documents_are_cut(const rt_data_options *o)
 {
-    return o->documents && *o->documents && !is_kind(o->documents, "none");
-}
-
-void rt_documents_check(const rt_data_options *o, rt_rule_sink to)
-{
-    const bool text = rt_tasks[o->task].vocab == 0;
-    if (rt_documents_are_cut(o) && !text)
-        rt_rule_broken(to, RT_OPTIONS("data.task", "data.documents"),
-                       "data.documents needs data.task = text: it says what separates the "
-                       "documents of a text");
+    return o->documents && *o->documents && strcmp(o->documents, "none") != 0;
 }
 
 /* ---- documents ---- */
 
-/* Returns the end of a line without its newline. */
-static size_t line_end(const unsigned char *text, size_t bytes, size_t at)
+static const char *separator_of(const char *documents)
 {
-    const unsigned char *newline = memchr(text + at, '\n', bytes - at);
-    return newline ? (size_t)(newline - text) : bytes;
+    return strcmp(documents, "line") ? documents : "\n";
 }
 
 static bool is_blank(const unsigned char *text, size_t from, size_t to)
@@ -44,55 +27,36 @@ static bool is_blank(const unsigned char *text, size_t from, size_t to)
     return true;
 }
 
-static size_t after_line(size_t end, size_t bytes)
-{
-    return end < bytes ? end + 1 : bytes;
-}
-
-/* Returns the end of a line without its carriage return. */
-static size_t line_end_without_return(const unsigned char *text, size_t start, size_t end)
-{
-    return end > start && text[end - 1] == '\r' ? end - 1 : end;
-}
-
 /* Finds the end of the lines before a blank one. */
 static void take_paragraph(const unsigned char *text, size_t bytes, size_t *at,
                            rt_document_span *span)
 {
-    span->start = span->end = *at;
-    while (*at < bytes) {
-        const size_t end = line_end(text, bytes, *at);
-        const bool blank = is_blank(text, *at, end);
+    for (bool blank = false; *at < bytes && !blank;) {
+        const unsigned char *newline = memchr(text + *at, '\n', bytes - *at);
+        const size_t end = newline ? (size_t)(newline - text) : bytes;
+        blank = is_blank(text, *at, end);
         if (!blank)
-            span->end = line_end_without_return(text, *at, end);
-        *at = after_line(end, bytes);
-        if (blank)
-            return;
+            span->end = end;
+        *at = newline ? end + 1 : bytes;
     }
-}
-
-static void take_document(const char *documents, const unsigned char *text, size_t bytes,
-                          size_t *at, rt_document_span *span)
-{
-    if (is_kind(documents, "blank")) {
-        take_paragraph(text, bytes, at, span);
-        return;
-    }
-    const bool line = is_kind(documents, "line");
-    const char *what = line ? "\n" : documents;
-    const unsigned char *found = memmem(text + *at, bytes - *at, what, strlen(what));
-    span->start = *at;
-    span->end = found ? (size_t)(found - text) : bytes;
-    *at = found ? span->end + strlen(what) : bytes;
-    if (line)
-        span->end = line_end_without_return(text, span->start, span->end);
 }
 
 bool rt_document_next(const char *documents, const unsigned char *text, size_t bytes, size_t *at,
                       rt_document_span *span)
 {
+    const char *what = separator_of(documents);
+    const bool blank = !strcmp(what, "blank"), lines = blank || !strcmp(what, "\n");
     while (*at < bytes) {
-        take_document(documents, text, bytes, at, span);
+        span->start = span->end = *at;
+        if (blank) {
+            take_paragraph(text, bytes, at, span);
+        } else {
+            const unsigned char *found = memmem(text + *at, bytes - *at, what, strlen(what));
+            span->end = found ? (size_t)(found - text) : bytes;
+            *at = found ? span->end + strlen(what) : bytes;
+        }
+        if (lines && span->end > span->start && text[span->end - 1] == '\r')
+            span->end--;
         if (span->end > span->start)
             return true;
     }
@@ -116,12 +80,12 @@ static size_t cut_at_blank_line(const unsigned char *text, size_t bytes)
 
 static size_t document_cut(const char *documents, const unsigned char *text, size_t bytes)
 {
-    if (is_kind(documents, "blank"))
-        return cut_at_blank_line(text, bytes);
-    const char *what = is_kind(documents, "line") ? "\n" : documents;
+    const char *what = separator_of(documents);
     const size_t size = strlen(what);
     size_t cut = 0;
-    /* from the start, as in take_document, since a separator may overlap itself */
+    if (!strcmp(what, "blank"))
+        return cut_at_blank_line(text, bytes);
+    /* from the start, as in rt_document_next, since a separator may overlap itself */
     for (const unsigned char *found; (found = memmem(text + cut, bytes - cut, what, size));)
         cut = (size_t)(found - text) + size;
     return cut;
@@ -157,51 +121,48 @@ static bool ends_word(const unsigned char *bytes, size_t at)
     return at > 0 && rt_utf8_read(bytes + start, at - start, &c) == at - start && !rt_is_blank(c);
 }
 
-static bool is_ascii_blank(unsigned char byte)
-{
-    return byte == ' ' || (byte >= '\t' && byte <= '\r');
-}
-
-/* Rules by which BPE splits blanks with a newline between two words. */
-typedef struct blank_rules {
-    bool longer; /* runs of more than one blank can be cut */
-    bool lines;  /* blanks up to the last newline are one word (LLaMA 3: \s*[\r\n]+); else all but
-                    the last blank are one word (GPT-2: \s+(?!\S)|\s+) */
-    bool digits; /* numbers are split off first, so that all blanks before one are one word */
+/* Rules by which BPE splits a text, and blanks with a newline between two words. */
+typedef struct cut_rules {
+    bool possible; /* words end at newlines, no space is put before a text, and no part of a text
+                      matches an added token that the whole text does not */
+    bool longer;   /* runs of more than one blank can be cut */
+    bool lines;    /* blanks up to the last newline are one word (LLaMA 3: \s*[\r\n]+); else all but
+                      the last blank are one word (GPT-2: \s+(?!\S)|\s+) */
+    bool digits;   /* numbers are split off first, so that all blanks before one are one word */
     bool any_letter; /* no added token takes the blanks before it */
-} blank_rules;
+} cut_rules;
 
-static blank_rules blank_rules_of(const rt_bpe *bpe)
+static cut_rules cut_rules_of(const rt_bpe *bpe)
 {
     const rt_added_tokens *lists[] = {&bpe->as_is, &bpe->composed};
-    blank_rules r = {.longer = true, .any_letter = true};
+    cut_rules r = {.possible = bpe->space_before < 0, .any_letter = true};
     int words = 0;
     for (int i = 0; i < bpe->cut_count; i++) {
         words += bpe->cuts[i] >= RT_PRETOKENIZER_GPT2;
         r.lines |= bpe->cuts[i] > RT_PRETOKENIZER_GPT2;
         r.digits |= bpe->cuts[i] < RT_PRETOKENIZER_GPT2;
     }
+    r.possible &= words > 0;
     r.longer = words == 1;
     for (int l = 0; l < 2; l++)
         for (int i = 0; i < lists[l]->count; i++) {
-            r.longer &= !lists[l]->list[i].takes_right;
-            r.any_letter &= !lists[l]->list[i].takes_left;
+            const rt_added_token *token = &lists[l]->list[i];
+            r.longer &= !token->takes_right;
+            r.any_letter &= !token->takes_left;
+            r.possible &= !memchr(token->text, '\n', token->size) &&
+                          !(token->takes_left && is_plain((unsigned char)token->text[0]));
         }
     return r;
 }
 
-/* Returns whether a word may begin at a place whatever precedes it. */
-static bool begins_word(blank_rules r, const unsigned char *bytes, size_t at, size_t size)
+bool rt_text_can_be_cut(const rt_data_options *o, const rt_vocabulary *v)
 {
-    int32_t c;
-    if (is_plain(bytes[at]))
-        return true;
-    return r.any_letter && rt_utf8_read(bytes + at, size - at, &c) && !rt_is_blank(c);
+    return !v->bpe || rt_documents_are_cut(o) || cut_rules_of(v->bpe).possible;
 }
 
 /* Returns a place in a run of blanks that does not change the words on either side. It is beside a
  * newline, which no added token contains; 0 if there is none. */
-static size_t cut_in_blanks(blank_rules r, const unsigned char *bytes, size_t start, size_t end)
+static size_t cut_in_blanks(cut_rules r, const unsigned char *bytes, size_t start, size_t end)
 {
     const bool letter = is_plain(bytes[end]) && !(bytes[end] >= '0' && bytes[end] <= '9');
     if (end - start == 1 && bytes[start] == '\n')
@@ -218,56 +179,25 @@ static size_t cut_in_blanks(blank_rules r, const unsigned char *bytes, size_t st
 
 /* Returns the last place beside a newline where BPE gives the same ids for the text and for its two
  * parts; 0 if there is none. */
-static size_t newline_cut(blank_rules r, const unsigned char *bytes, size_t size)
+static size_t newline_cut(cut_rules r, const unsigned char *bytes, size_t size)
 {
     for (size_t end = size, start; end > 1; end = start - 1) {
-        size_t cut = 0;
-        start = end;
-        while (start > 0 && is_ascii_blank(bytes[start - 1]))
-            start--;
+        int32_t c;
+        for (start = end; start > 0 && bytes[start - 1] < 0x80 && rt_is_blank(bytes[start - 1]);
+             start--)
+            ;
+        /* a word may begin at `end` whatever precedes it */
         if (end < size && start < end && ends_word(bytes, start) &&
-            begins_word(r, bytes, end, size))
-            cut = cut_in_blanks(r, bytes, start, end);
-        if (cut)
-            return cut;
+            (is_plain(bytes[end]) ||
+             (r.any_letter && rt_utf8_read(bytes + end, size - end, &c) && !rt_is_blank(c)))) {
+            const size_t cut = cut_in_blanks(r, bytes, start, end);
+            if (cut)
+                return cut;
+        }
         if (start == 0)
             break;
     }
     return 0;
-}
-
-/* Returns whether a part of a text may match an added token that the whole text does not: one that
- * contains a newline or takes the newline before it. */
-static bool token_reaches(const rt_added_tokens *tokens)
-{
-    for (int i = 0; i < tokens->count; i++) {
-        const rt_added_token *token = &tokens->list[i];
-        if (memchr(token->text, '\n', token->size) ||
-            (token->takes_left && is_plain((unsigned char)token->text[0])))
-            return true;
-    }
-    return false;
-}
-
-/* Returns true for BPE if it splits words at newlines and puts no space before a text: then the
- * parts have the same ids. */
-bool rt_text_can_be_cut(const rt_data_options *o, const rt_vocabulary *v)
-{
-    bool words = false;
-    if (!v->bpe || rt_documents_are_cut(o))
-        return true;
-    for (int i = 0; i < v->bpe->cut_count; i++)
-        words |= v->bpe->cuts[i] >= RT_PRETOKENIZER_GPT2;
-    return words && v->bpe->space_before < 0 && !token_reaches(&v->bpe->as_is) &&
-           !token_reaches(&v->bpe->composed);
-}
-
-/* Returns the last place after a space or newline. */
-static size_t space_cut(const unsigned char *bytes, size_t size)
-{
-    while (size > 0 && bytes[size - 1] != ' ' && bytes[size - 1] != '\n')
-        size--;
-    return size;
 }
 
 /* Cuts before a possible start of a special token such as [MASK], which has up to six bytes. */
@@ -292,9 +222,11 @@ size_t rt_text_cut(const rt_data_options *o, const rt_vocabulary *v, const unsig
         return o->special ? cut_before_token(bytes, size) : size;
     case RT_LEVEL_WORDPIECE:
     case RT_LEVEL_RESIDUE:
-        return space_cut(bytes, size);
+        while (size > 0 && bytes[size - 1] != ' ' && bytes[size - 1] != '\n')
+            size--;
+        return size;
     case RT_LEVEL_BPE:
         break;
     }
-    return newline_cut(blank_rules_of(v->bpe), bytes, size);
+    return newline_cut(cut_rules_of(v->bpe), bytes, size);
 }

@@ -1,7 +1,6 @@
 #include "data/encode_text.h"
 
 #include "core/memory.h"
-#include "data/documents.h"
 #include "data/tokenizers/tokens.h"
 #include "text/files.h"
 
@@ -30,11 +29,8 @@ rt_status rt_text_files_add(rt_text_files *t, const char *path)
         return rt_error(RT_DATA, "%.800s: %s must hold text; the file is empty", path, t->key);
     if (stat(path, &file.facts))
         return rt_error(RT_DATA, "%.800s: %s (%s)", path, strerror(errno), t->key);
-    rt_text_file *list = rt_grow(t->list, &t->capacity, t->count + 1, sizeof *list);
-    if (list)
-        t->list = list;
-    file.path = list ? rt_copy_text(path) : NULL;
-    if (!file.path)
+    if (!rt_grow(&t->list, &t->capacity, t->count + 1, sizeof *t->list) ||
+        !(file.path = rt_copy_text(path)))
         return rt_out_of_memory(t->key);
     file.size = (size_t)file.facts.st_size;
     t->bytes += file.size;
@@ -59,24 +55,19 @@ static const rt_text_file *file_at(const rt_text_files *t, size_t at)
     return file;
 }
 
-/* Returns whether an open file is the one that was added, without changes. */
-static bool is_unchanged(const rt_text_file *file, int descriptor)
-{
-    const struct stat *then = &file->facts;
-    struct stat now;
-    return !fstat(descriptor, &now) && now.st_dev == then->st_dev && now.st_ino == then->st_ino &&
-           now.st_size == then->st_size && now.st_mtim.tv_sec == then->st_mtim.tv_sec &&
-           now.st_mtim.tv_nsec == then->st_mtim.tv_nsec;
-}
-
 /* Reads bytes of one file and checks that it is unchanged. */
 static rt_status read_file(const rt_text_files *t, const rt_text_file *file, size_t from,
                            size_t size, unsigned char *to)
 {
+    const struct stat *then = &file->facts;
+    struct stat now;
     const int descriptor = open(file->path, O_RDONLY | O_CLOEXEC);
     const ssize_t got = descriptor < 0 ? -1 : rt_read_at(descriptor, to, size, (off_t)from);
     const int problem = errno;
-    const bool unchanged = descriptor >= 0 && is_unchanged(file, descriptor);
+    const bool unchanged =
+        descriptor >= 0 && !fstat(descriptor, &now) && now.st_dev == then->st_dev &&
+        now.st_ino == then->st_ino && now.st_size == then->st_size &&
+        now.st_mtim.tv_sec == then->st_mtim.tv_sec && now.st_mtim.tv_nsec == then->st_mtim.tv_nsec;
     if (descriptor >= 0)
         close(descriptor);
     if (got < 0)
@@ -89,15 +80,23 @@ static rt_status read_file(const rt_text_files *t, const rt_text_file *file, siz
                : rt_error(RT_DATA, "%.800s: %s changed while it was read", file->path, t->key);
 }
 
+/* Returns the file of byte `at`, its offset in the file, and the number of the next `size` bytes
+ * that lie in the file. */
+static const rt_text_file *piece_at(const rt_text_files *t, size_t at, size_t size, size_t *from,
+                                    size_t *n)
+{
+    const rt_text_file *file = file_at(t, at);
+    *from = at - file->start;
+    *n = file->size - *from < size ? file->size - *from : size;
+    return file;
+}
+
 static rt_status read_text(const rt_text_files *t, size_t at, size_t size, unsigned char *to)
 {
     rt_status status = rt_ok();
-    for (size_t done = 0; done < size && !status.code;) {
-        const rt_text_file *file = file_at(t, at + done);
-        const size_t from = at + done - file->start, there = file->size - from;
-        const size_t n = there < size - done ? there : size - done;
+    for (size_t done = 0, from, n; done < size && !status.code; done += n) {
+        const rt_text_file *file = piece_at(t, at + done, size - done, &from, &n);
         status = read_file(t, file, from, n, to + done);
-        done += n;
     }
     return status;
 }
@@ -107,10 +106,8 @@ static rt_status read_text(const rt_text_files *t, size_t at, size_t size, unsig
 static rt_status check_level(const rt_text_files *text, rt_level level, size_t at,
                              const unsigned char *bytes, size_t size)
 {
-    for (size_t done = 0, n; level != RT_LEVEL_BYTE && done < size; done += n) {
-        const rt_text_file *file = file_at(text, at + done);
-        const size_t from = at + done - file->start, there = file->size - from;
-        n = there < size - done ? there : size - done;
+    for (size_t done = 0, from, n; level != RT_LEVEL_BYTE && done < size; done += n) {
+        const rt_text_file *file = piece_at(text, at + done, size - done, &from, &n);
         const size_t valid = rt_utf8_valid(bytes + done, n);
         if (valid < n)
             return rt_level_error(level, file->path, bytes[done + valid], from + valid);
@@ -150,13 +147,6 @@ typedef struct part {
     rt_status status;
 } part;
 
-/* Estimates the number of ids: in English, a piece of a word has about four bytes. */
-static size_t estimate(const rt_vocabulary *v, const unsigned char *text, size_t bytes)
-{
-    return v->level == RT_LEVEL_WORDPIECE || v->bpe ? bytes / 3 + 1
-                                                    : rt_token_count(v->level, text, bytes);
-}
-
 /* Appends the ids of some bytes. Special tokens are encoded as text unless data.special is set:
  * running text may mention [MASK]. */
 static rt_status encode_bytes(part *p, size_t start, size_t end)
@@ -189,10 +179,15 @@ static void *encode_part(void *context)
 {
     part *p = context;
     const rt_text_encoding *e = p->e;
-    p->status = check_level(e->text, e->vocabulary->level, p->at, p->bytes, p->size);
+    const rt_level level = e->vocabulary->level;
+    p->status = check_level(e->text, level, p->at, p->bytes, p->size);
     if (p->status.code)
         return NULL;
-    rt_id_list_reserve(&p->ids, estimate(e->vocabulary, p->bytes, p->size));
+    /* in English, a piece of a word has about four bytes */
+    rt_id_list_reserve(&p->ids, level == RT_LEVEL_WORDPIECE || level == RT_LEVEL_BPE
+                                    ? p->size / 3 + 1
+                                : level == RT_LEVEL_BYTE ? p->size
+                                                         : rt_utf8_count(p->bytes, p->size));
     if (!p->ids.failed)
         p->status =
             rt_documents_are_cut(e->options) ? encode_documents(p) : encode_bytes(p, 0, p->size);
@@ -204,16 +199,14 @@ static void *encode_part(void *context)
 /* Reads more of a part, up to `size` bytes. A text in one part gets memory of exactly that size. */
 static rt_status read_more(part *p, size_t size, bool whole)
 {
-    unsigned char *bytes =
-        whole ? rt_alloc_unset(size, 1) : rt_grow(p->bytes, &p->capacity, size, 1);
-    if (!bytes)
-        return rt_out_of_memory("a part of a text");
     if (whole) {
         rt_free(p->bytes);
-        p->capacity = size;
+        p->bytes = rt_alloc_unset(size, 1);
+        p->capacity = p->bytes ? size : 0;
     }
-    p->bytes = bytes;
-    rt_status status = read_text(p->e->text, p->at + p->size, size - p->size, bytes + p->size);
+    if (!rt_grow(&p->bytes, &p->capacity, size, 1))
+        return rt_out_of_memory("a part of a text");
+    rt_status status = read_text(p->e->text, p->at + p->size, size - p->size, p->bytes + p->size);
     p->size = status.code ? 0 : size;
     return status;
 }

@@ -1,13 +1,42 @@
 #ifndef ROTOR_DATA_ENCODE_TEXT_H
 #define ROTOR_DATA_ENCODE_TEXT_H
 
-/* Texts of any size: reading and encoding them in parts. */
+/* Texts of any size: their documents, places where a text can be cut without changing its ids, and
+ * reading and encoding in parts. */
 
 #include "data/data.h"
 #include "data/token_format.h"
 #include "data/tokenizers/vocabulary.h"
 
 #include <sys/stat.h>
+
+/* ---- documents (data.documents) and places to cut (documents.c) ---- */
+
+/* Returns whether the text has documents. */
+bool rt_documents_are_cut(const rt_data_options *o);
+
+/* Byte range of a document without its separator. */
+typedef struct rt_document_span {
+    size_t start, end;
+} rt_document_span;
+
+/* Finds the next document that is not empty, from *at on, and moves *at behind its separator.
+ * Returns false if there is none. */
+bool rt_document_next(const char *documents, const unsigned char *text, size_t bytes, size_t *at,
+                      rt_document_span *span);
+
+/* Returns whether a text can be cut with these options. */
+bool rt_text_can_be_cut(const rt_data_options *o, const rt_vocabulary *v);
+
+/* Returns the last place in the first `size` bytes of a text where it can be cut without changing
+ * its ids; 0 if there is none. */
+size_t rt_text_cut(const rt_data_options *o, const rt_vocabulary *v, const unsigned char *bytes,
+                   size_t size);
+
+/* Returns the size without an incomplete character at the end. */
+size_t rt_whole_characters(const unsigned char *bytes, size_t size);
+
+/* ---- reading and encoding ---- */
 
 /* Files that form one text. */
 

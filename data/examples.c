@@ -11,43 +11,24 @@ enum { SHORTEST_PAIR = RT_AROUND_PAIR + 2 };
 
 /* ---- rules ---- */
 
-static void check_path(const char *key, const char *path, rt_rule_sink to)
+void rt_examples_check(const rt_data_options *o, rt_rule_sink to)
 {
-    if (path && strlen(path) >= RT_PATH_SIZE)
-        rt_rule_broken(to, RT_OPTIONS("data.task", key),
-                       "%s must name a file with less than %d bytes; got %zu", key, RT_PATH_SIZE,
-                       strlen(path));
-}
-
-void rt_tag_check(const rt_data_options *o, rt_rule_sink to)
-{
-    rt_text_check_vocabulary(o, to);
-    check_path("data.file", o->file, to);
-    check_path("data.eval_file", o->eval_file, to);
-    if (!(o->eval_fraction >= 0 && o->eval_fraction < 1))
-        rt_rule_broken(to, RT_OPTIONS("data.task", "data.eval_fraction"),
-                       "data.eval_fraction must be at least 0 and below 1; got %g",
-                       o->eval_fraction);
+    const bool table = rt_data_task_target(o->task) == RT_TARGET_SEQUENCE;
+    const char *const keys[RT_PARTS] = {"data.file", "data.eval_file"};
+    const char *const paths[RT_PARTS] = {o->file ? o->file : "", o->eval_file};
+    for (int i = 0; i < RT_PARTS; i++) {
+        if (paths[i] && strlen(paths[i]) >= RT_PATH_SIZE)
+            rt_rule_broken(to, RT_OPTIONS("data.task", keys[i]),
+                           "%s must name a file with less than %d bytes; got %zu", keys[i],
+                           RT_PATH_SIZE, strlen(paths[i]));
+        if (table && paths[i] && !rt_is_table_name(paths[i]))
+            rt_rule_broken(to, RT_OPTIONS("data.task", keys[i]),
+                           "%s must name a table for classify, FILE.tsv or FILE.csv; got '%.600s'",
+                           keys[i], paths[i]);
+    }
     if (o->batch_size < 1)
         rt_rule_broken(to, RT_OPTIONS("data.task", "train.batch_size"),
                        "train.batch_size must be at least 1; got %d", o->batch_size);
-}
-
-static void check_table_name(const char *key, const char *path, rt_rule_sink to)
-{
-    path = path ? path : "";
-    if (!rt_is_table_name(path))
-        rt_rule_broken(to, RT_OPTIONS("data.task", key),
-                       "%s must name a table for classify, FILE.tsv or FILE.csv; got '%.600s'", key,
-                       path);
-}
-
-void rt_classify_check(const rt_data_options *o, rt_rule_sink to)
-{
-    rt_tag_check(o, to);
-    check_table_name("data.file", o->file, to);
-    if (o->eval_file)
-        check_table_name("data.eval_file", o->eval_file, to);
 }
 
 /* ---- reading ---- */
@@ -212,15 +193,6 @@ static size_t cut_length(const rt_data *data, const rt_example *row, int length)
     return full < (size_t)length ? full : (size_t)length;
 }
 
-/* Draws the evaluation rows, if there is no evaluation file. */
-static void draw_share(rt_data *data)
-{
-    const rt_data_options *o = &data->options;
-    const rt_random random = {o->eval_seed, 0, RT_STREAM_SHARE};
-    for (size_t i = 0; i < data->examples->count; i++)
-        data->examples->rows[i].evaluation = rt_random_uniform(random, i) < o->eval_fraction;
-}
-
 /* Returns whether a row belongs to a part. With eval_fraction 0 all rows are evaluated. */
 static bool belongs(const rt_data *data, const rt_example *row, int part)
 {
@@ -260,8 +232,9 @@ static rt_status make_order(rt_data *data)
 {
     const rt_data_options *o = &data->options;
     rt_examples *x = data->examples;
-    if (!o->eval_file)
-        draw_share(data);
+    const rt_random random = {o->eval_seed, 0, RT_STREAM_SHARE};
+    for (size_t i = 0; i < x->count && !o->eval_file; i++)
+        x->rows[i].evaluation = rt_random_uniform(random, i) < o->eval_fraction;
     for (int part = 0; part < RT_PARTS; part++) {
         rt_status status = sort_part(data, part);
         if (status.code)
@@ -365,12 +338,16 @@ int rt_data_evaluation_line(const rt_data *data, uint32_t sequence)
 
 /* ---- opening ---- */
 
-static rt_status make(rt_data *data, rt_labelled_file files[RT_PARTS])
+rt_status rt_examples_open(rt_data *data)
 {
+    rt_labelled_file files[RT_PARTS] = {{.size = 0}};
     rt_labelled_file *first =
         &files[rt_data_reads_training(data) ? RT_PART_TRAINING : RT_PART_EVALUATION];
-    rt_status status = read_files(data, files, first);
-    data->examples->pairs = first->pairs;
+    data->examples = rt_alloc(1, sizeof *data->examples);
+    rt_status status = data->examples ? read_files(data, files, first)
+                                      : rt_out_of_memory("the texts of data.file");
+    if (!status.code)
+        data->examples->pairs = first->pairs;
     if (!status.code && first->pairs && data->options.length < SHORTEST_PAIR)
         status =
             rt_error(RT_CONFIG, "data.length must be at least %d for texts with text_b; got %d",
@@ -381,15 +358,8 @@ static rt_status make(rt_data *data, rt_labelled_file files[RT_PARTS])
         status = rt_text_find_vocabulary(data, vocabulary_of_texts, first);
     if (!status.code)
         status = make_rows(data, files);
-    return status.code ? status : make_order(data);
-}
-
-rt_status rt_examples_open(rt_data *data)
-{
-    rt_labelled_file files[RT_PARTS] = {{.size = 0}};
-    data->examples = rt_alloc(1, sizeof *data->examples);
-    const rt_status status =
-        data->examples ? make(data, files) : rt_out_of_memory("the texts of data.file");
+    if (!status.code)
+        status = make_order(data);
     for (int part = 0; part < RT_PARTS; part++)
         rt_labelled_file_free(&files[part]);
     return status;

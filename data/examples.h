@@ -48,8 +48,7 @@ typedef struct rt_examples {
 void rt_examples_free(rt_examples *examples);
 
 /* Checks the keys of labelled data, as rt_data_rules. */
-void rt_classify_check(const rt_data_options *o, rt_rule_sink to);
-void rt_tag_check(const rt_data_options *o, rt_rule_sink to);
+void rt_examples_check(const rt_data_options *o, rt_rule_sink to);
 
 /* Appends the ids of a text, pair or token to the last row, with its label (of a token at its first
  * id). `from` is the start of the bytes that `unknown` counts; NULL: of each text. RT_ARGUMENT

@@ -28,21 +28,19 @@ static char *find_dataset(char *name, bool any_set)
     return is_set ? colon : NULL;
 }
 
-/* Returns whether a text has the form of a number, even if it is out of range. */
-static bool looks_like_number(const char *text)
-{
-    return *text && !text[strspn(text, "+-.0123456789eE")] && strpbrk(text, "0123456789");
-}
-
-/* Returns the '*' before the weight of a file, NULL if there is none. A name may contain '*'. */
+/* Returns the '*' before the weight of a file, NULL if there is none. A name may contain '*'; a
+ * weight has the form of a number, even if it is out of range. */
 static char *find_weight(char *name)
 {
     char *star = strrchr(name, '*');
-    return star && star > name && looks_like_number(star + 1 + strspn(star + 1, " ")) ? star : NULL;
+    const char *text = star ? star + 1 + strspn(star + 1, " ") : "";
+    return star && star > name && !text[strspn(text, "+-.0123456789eE")] &&
+                   strpbrk(text, "0123456789")
+               ? star
+               : NULL;
 }
 
-/* Parses an item. *size is the untruncated size of its path. */
-static const char *take(const char *list, bool any_set, rt_data_file *file, size_t *size)
+const char *rt_data_file_take(const char *list, bool any_set, rt_data_file *file)
 {
     char name[ITEM_SIZE];
     rt_list_item item;
@@ -64,15 +62,9 @@ static const char *take(const char *list, bool any_set, rt_data_file *file, size
         snprintf(file->dataset, sizeof file->dataset, "%.*s", RT_PATH_SIZE - 1, colon + 1);
     }
     file->ids = colon || rt_path_ends_in(name, ".bin") || rt_path_ends_in(name, ".npy");
-    *size = strlen(name);
+    file->size = strlen(name);
     snprintf(file->path, sizeof file->path, "%.*s", RT_PATH_SIZE - 1, name);
     return rest;
-}
-
-const char *rt_data_file_take(const char *list, bool any_set, rt_data_file *file)
-{
-    size_t size;
-    return take(list, any_set, file, &size);
 }
 
 bool rt_data_files_weighted(const char *list, bool any_set)
@@ -83,8 +75,7 @@ bool rt_data_files_weighted(const char *list, bool any_set)
     return file.weighted;
 }
 
-static bool check_file(const char *key, const rt_data_file *file, size_t size, bool only_ids,
-                       rt_rule_sink to)
+static bool check_file(const char *key, const rt_data_file *file, bool only_ids, rt_rule_sink to)
 {
     const char *const *options = RT_OPTIONS("data.task", key);
     const bool mixes = !strcmp(key, "data.file");
@@ -99,11 +90,11 @@ static bool check_file(const char *key, const rt_data_file *file, size_t size, b
                        "%s must name the data set of an HDF5 file behind it, as in ids.h5:/train; "
                        "got '%.600s'",
                        key, file->path);
-    else if (!size)
+    else if (!file->size)
         rt_rule_broken(to, options, "%s must name a file; got an empty name", key);
-    else if (size >= RT_PATH_SIZE)
+    else if (file->size >= RT_PATH_SIZE)
         rt_rule_broken(to, options, "%s must name files with less than %d bytes; got %zu", key,
-                       RT_PATH_SIZE, size);
+                       RT_PATH_SIZE, file->size);
     else if (file->weighted && !mixes)
         rt_rule_broken(to, options, "%s takes no weights; got one for %.600s", key, file->path);
     else if (!(file->weight >= LEAST_WEIGHT && file->weight <= MOST_WEIGHT))
@@ -117,11 +108,10 @@ static bool check_file(const char *key, const rt_data_file *file, size_t size, b
 void rt_data_files_check(const char *key, const char *list, bool only_ids, rt_rule_sink to)
 {
     rt_data_file file;
-    size_t size;
     list = list ? list : "";
     for (bool good = true; list && good;) {
-        list = take(list, only_ids, &file, &size);
-        good = check_file(key, &file, size, only_ids, to);
+        list = rt_data_file_take(list, only_ids, &file);
+        good = check_file(key, &file, only_ids, to);
     }
 }
 

@@ -9,7 +9,8 @@
 #include "data/data.h"
 
 typedef struct rt_data_file {
-    char path[RT_PATH_SIZE];
+    char path[RT_PATH_SIZE];    /* may be truncated */
+    size_t size;                /* of the whole path */
     char dataset[RT_PATH_SIZE]; /* data set of an HDF5 file; else "" */
     bool ids;
     bool weighted;

@@ -18,8 +18,11 @@ typedef struct reading {
     char *at, *end;
     int line; /* line of `at`, from 1 */
     rt_separator separator;
-    int place[COLUMNS]; /* index of each column; -1: missing */
-    int count;          /* columns per row */
+    int place[COLUMNS];  /* index of each column; -1: missing */
+    int count;           /* columns per row */
+    rt_text_span *cells; /* of the row */
+    int cell_count;
+    size_t capacity;
 } reading;
 
 const char *rt_text_problem(const char *text, size_t size, size_t *at)
@@ -43,21 +46,12 @@ static rt_status check_bytes(const rt_labelled_file *f)
                     (unsigned)(unsigned char)f->bytes[at], at, problem);
 }
 
-/* Returns the size of a byte order mark at the start of a file. */
-static size_t mark_size(const rt_labelled_file *f)
-{
-    return f->size >= 3 && !memcmp(f->bytes, "\xef\xbb\xbf", 3) ? 3 : 0;
-}
-
 /* ---- rows ---- */
 
-static rt_labelled_text *add_text(rt_labelled_file *f)
+static bool at_row_end(const reading *r)
 {
-    rt_labelled_text *texts = rt_grow(f->texts, &f->capacity, f->count + 1, sizeof *texts);
-    if (!texts)
-        return NULL;
-    f->texts = texts;
-    return f->texts + f->count++;
+    return r->at == r->end || *r->at == '\n' ||
+           (*r->at == '\r' && r->at + 1 < r->end && r->at[1] == '\n');
 }
 
 /* Skips the end of a row. */
@@ -70,10 +64,57 @@ static void end_row(reading *r)
     r->line++;
 }
 
-static bool at_row_end(const reading *r)
+/* Parses the cells of a row. */
+static rt_status take_cells(reading *r)
 {
-    return r->at == r->end || *r->at == '\n' ||
-           (*r->at == '\r' && r->at + 1 < r->end && r->at[1] == '\n');
+    int newlines = 0;
+    r->cell_count = 0;
+    for (bool more = true; more; r->cell_count++) {
+        rt_cell cell;
+        if (!rt_grow(&r->cells, &r->capacity, (size_t)r->cell_count + 1, sizeof *r->cells))
+            return rt_out_of_memory("the rows of a file");
+        char *stop = rt_cell_parse(r->at, r->end, r->separator, &cell);
+        if (!stop)
+            return rt_error(RT_DATA,
+                            PLACE "the quote that column %d begins with is not closed at the end "
+                                  "of the cell",
+                            r->file->path, r->line, r->cell_count + 1);
+        r->cells[r->cell_count] = (rt_text_span){cell.bytes, cell.size};
+        newlines += cell.newlines;
+        r->at = stop;
+        more = !at_row_end(r);
+        r->at += more;
+    }
+    r->line += newlines;
+    end_row(r);
+    return rt_ok();
+}
+
+static rt_status read_heading(reading *r)
+{
+    const char *path = r->file->path;
+    const int line = r->line;
+    const rt_status status = take_cells(r);
+    if (status.code)
+        return status;
+    r->count = r->cell_count;
+    for (int c = 0; c < COLUMNS; c++) {
+        for (int i = 0; i < r->count; i++) {
+            const rt_text_span cell = r->cells[i];
+            if (cell.size != strlen(columns[c]) || memcmp(cell.bytes, columns[c], cell.size) != 0)
+                continue;
+            if (r->place[c] >= 0)
+                return rt_error(RT_DATA, PLACE "has two columns '%s'", path, line, columns[c]);
+            r->place[c] = i;
+        }
+        if (c != TEXT_B && r->place[c] < 0)
+            return rt_error(RT_DATA,
+                            PLACE "has no column '%s'; the heading must name text, label and, for "
+                                  "pairs, text_b, separated by %s",
+                            path, line, columns[c], r->separator == RT_TAB ? "tabs" : "commas");
+    }
+    r->file->pairs = r->place[TEXT_B] >= 0;
+    return status;
 }
 
 /* Validates a text and its label. */
@@ -89,91 +130,29 @@ static rt_status check_text(const rt_labelled_file *f, const rt_labelled_text *t
     return rt_ok();
 }
 
-/* Parses the next cell of a row. `place` is its index, from 0. */
-static rt_status take_cell(reading *r, int place, rt_cell *cell)
-{
-    char *stop = rt_cell_parse(r->at, r->end, r->separator, cell);
-    if (!stop)
-        return rt_error(RT_DATA,
-                        PLACE "the quote that column %d begins with is not closed at the end of "
-                              "the cell",
-                        r->file->path, r->line, place + 1);
-    r->at = stop;
-    return rt_ok();
-}
-
-/* Moves to the next cell of the row. Returns false at its end. */
-static bool next_cell(reading *r)
-{
-    if (at_row_end(r))
-        return false;
-    r->at++;
-    return true;
-}
-
-static bool is_word(rt_cell cell, const char *word)
-{
-    return cell.size == strlen(word) && !memcmp(cell.bytes, word, cell.size);
-}
-
-static rt_status read_heading(reading *r)
-{
-    const char *path = r->file->path;
-    int newlines = 0;
-    do {
-        rt_cell cell;
-        rt_status status = take_cell(r, r->count, &cell);
-        if (status.code)
-            return status;
-        for (int c = 0; c < COLUMNS; c++) {
-            if (is_word(cell, columns[c]) && r->place[c] >= 0)
-                return rt_error(RT_DATA, PLACE "has two columns '%s'", path, r->line, columns[c]);
-            if (is_word(cell, columns[c]))
-                r->place[c] = r->count;
-        }
-        newlines += cell.newlines;
-        r->count++;
-    } while (next_cell(r));
-    for (int c = 0; c < COLUMNS; c += LABEL - TEXT)
-        if (r->place[c] < 0)
-            return rt_error(RT_DATA,
-                            PLACE "has no column '%s'; the heading must name text, label and, for "
-                                  "pairs, text_b, separated by %s",
-                            path, r->line, columns[c], r->separator == RT_TAB ? "tabs" : "commas");
-    r->line += newlines;
-    end_row(r);
-    return rt_ok();
-}
-
 static rt_status read_row(reading *r, bool begins)
 {
     rt_labelled_file *f = r->file;
-    rt_labelled_text *t = add_text(f);
-    int count = 0, newlines = 0;
-    if (!t)
-        return rt_out_of_memory("the rows of a file");
-    *t = (rt_labelled_text){.line = r->line, .begins = begins};
-    rt_text_span *const spans[COLUMNS] = {&t->text, &t->second, &t->label};
-    do {
-        rt_cell cell;
-        rt_status status = take_cell(r, count, &cell);
-        if (status.code)
-            return status;
-        for (int c = 0; c < COLUMNS; c++)
-            if (count == r->place[c])
-                *spans[c] = (rt_text_span){cell.bytes, cell.size};
-        newlines += cell.newlines;
-        count++;
-    } while (next_cell(r));
+    const int line = r->line;
+    const rt_status status = take_cells(r);
+    const int count = r->cell_count;
+    if (status.code)
+        return status;
     if (count != r->count && f->tokens)
-        return rt_error(RT_DATA, PLACE "must be TOKEN<TAB>LABEL; got %s", f->path, t->line,
+        return rt_error(RT_DATA, PLACE "must be TOKEN<TAB>LABEL; got %s", f->path, line,
                         count > r->count ? "more columns" : "one column");
     if (count != r->count)
-        return rt_error(RT_DATA, PLACE "has %d column%s; the heading has %d", f->path, t->line,
-                        count, count == 1 ? "" : "s", r->count);
-    r->line += newlines;
-    end_row(r);
-    return check_text(f, t);
+        return rt_error(RT_DATA, PLACE "has %d column%s; the heading has %d", f->path, line, count,
+                        count == 1 ? "" : "s", r->count);
+    if (!rt_grow(&f->texts, &f->capacity, f->count + 1, sizeof *f->texts))
+        return rt_out_of_memory("the rows of a file");
+    f->texts[f->count] =
+        (rt_labelled_text){.text = r->cells[r->place[TEXT]],
+                           .second = f->pairs ? r->cells[r->place[TEXT_B]] : (rt_text_span){0},
+                           .label = r->cells[r->place[LABEL]],
+                           .line = line,
+                           .begins = begins};
+    return check_text(f, &f->texts[f->count++]);
 }
 
 /* Parses all rows. Empty lines are skipped; in a file of tokens they separate sentences. */
@@ -210,8 +189,9 @@ rt_status rt_labelled_file_read(rt_labelled_file *file, const char *key, const c
         return status;
     file->bytes = (char *)bytes;
     status = check_bytes(file);
+    const bool has_mark = file->size >= 3 && !memcmp(file->bytes, "\xef\xbb\xbf", 3);
     reading r = {.file = file,
-                 .at = file->bytes + mark_size(file),
+                 .at = file->bytes + (has_mark ? 3 : 0),
                  .end = file->bytes + file->size,
                  .line = 1,
                  .separator = !tokens && path[strlen(path) - 3] == 'c' ? RT_COMMA : RT_TAB,
@@ -222,13 +202,13 @@ rt_status rt_labelled_file_read(rt_labelled_file *file, const char *key, const c
         r.count = 2;
     } else if (!status.code) {
         status = read_heading(&r);
-        file->pairs = r.place[TEXT_B] >= 0;
     }
     if (!status.code)
         status = read_rows(&r);
     if (!status.code && !file->count)
         status = rt_error(RT_DATA, "%.800s: has %s", path,
                           tokens ? "no token" : "a heading and no row below it");
+    rt_free(r.cells);
     return status;
 }
 

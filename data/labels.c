@@ -79,39 +79,32 @@ void rt_labels_free(rt_labels *labels)
         rt_free(labels);
 }
 
-/* Splits a file into names. Returns their number, or -1 - i if line i is invalid or not after the
- * previous one. */
-static int cut(rt_text_span *names, const char *bytes, size_t size)
-{
-    const char *const end = bytes + size;
-    int count = 0;
-    while (bytes < end) {
-        const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
-        const rt_text_span name = {bytes, (size_t)((newline ? newline : end) - bytes)};
-        if (count == RT_LABELS_LIMIT || rt_label_problem(name) ||
-            (count && compare(names[count - 1], name) >= 0))
-            return -1 - count;
-        names[count++] = name;
-        bytes = newline ? newline + 1 : end;
-    }
-    return count;
-}
-
 rt_status rt_labels_read(rt_labels **labels_new, const char *file, const char *bytes, size_t size)
 {
+    const char *const end = bytes + size;
+    size_t count = 0;
+    bool valid = true;
     *labels_new = NULL;
     rt_text_span *names = rt_alloc(RT_LABELS_LIMIT, sizeof *names);
     if (!names)
         return rt_out_of_memory("the labels");
-    const int count = cut(names, bytes, size);
+    while (bytes < end && valid) {
+        const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
+        const rt_text_span name = {bytes, (size_t)((newline ? newline : end) - bytes)};
+        valid = count < RT_LABELS_LIMIT && !rt_label_problem(name) &&
+                (!count || compare(names[count - 1], name) < 0);
+        if (valid)
+            names[count++] = name;
+        bytes = newline ? newline + 1 : end;
+    }
     rt_status status;
-    if (count < 0)
-        status =
-            rt_error(RT_DATA, "%.800s:%d: must be a label, after the one before it", file, -count);
+    if (!valid)
+        status = rt_error(RT_DATA, "%.800s:%zu: must be a label, after the one before it", file,
+                          count + 1);
     else if (count < 2)
         status = rt_error(RT_DATA, "%.800s: must hold at least two labels", file);
     else
-        status = keep(labels_new, names, (size_t)count);
+        status = keep(labels_new, names, count);
     rt_free(names);
     return status;
 }

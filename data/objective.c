@@ -41,69 +41,66 @@ static void take_blanks(rt_found_token *mask, const rt_vocabulary *v, const char
         mask->start -= v->bpe && mask->start > before && text[mask->start - 1] == ' ';
 }
 
-/* Allocates the ids of a text and of `others` tokens around it. */
-static rt_status new_ids(int32_t **ids_new, const rt_vocabulary *v, size_t bytes, int others)
+/* Appends the ids of bytes from ... to - 1 of a text, which have no mask. */
+static rt_status encode_part(const rt_vocabulary *v, bool special, const char *text, size_t from,
+                             size_t to, int32_t *ids, int *count, rt_unknown *unknown)
 {
-    const int limit = rt_vocabulary_most_bytes(v) - others;
-    if (bytes > (size_t)limit)
-        return rt_error(RT_ARGUMENT, "a text can have up to %d bytes; got %zu", limit, bytes);
-    *ids_new = rt_alloc_unset(rt_vocabulary_most_ids(v, bytes) + (size_t)others, sizeof **ids_new);
-    return *ids_new ? rt_ok() : rt_out_of_memory("the ids of a text");
-}
-
-/* Passes on the ids of a text or, after an error, frees them. */
-static rt_status give_ids(rt_status status, int32_t *ids, int32_t **ids_new, int *count)
-{
-    if (status.code) {
-        rt_free(ids);
-        *count = 0;
-    } else {
-        *ids_new = ids;
-    }
-    return status;
-}
-
-/* Encodes a part of a text that has no mask. */
-static rt_status encode_part(const rt_vocabulary *vocabulary, bool special, const char *part,
-                             size_t size, size_t before, int32_t *ids, int *count,
-                             rt_unknown *unknown)
-{
-    rt_unknown here = {0};
-    *count = 0;
-    if (!size)
+    rt_unknown here;
+    int added;
+    if (from == to)
         return rt_ok();
-    rt_status status = (special ? rt_vocabulary_encode_special
-                                : rt_vocabulary_encode)(vocabulary, part, size, ids, count, &here);
-    rt_unknown_add(unknown, &here, before);
+    const rt_status status =
+        (special ? rt_vocabulary_encode_special
+                 : rt_vocabulary_encode)(v, text + from, to - from, ids + *count, &added, &here);
+    rt_unknown_add(unknown, &here, from);
+    *count += added;
     return status;
 }
 
-/* Appends the ids of a text with masks. */
-static rt_status encode(const rt_vocabulary *vocabulary, bool special, const char *text,
-                        int32_t *ids, int *count, int *masks, rt_unknown *unknown)
+/* Encodes a text, after [CLS] if it `begins`. If it is `masked`, a mask is the mask token. */
+static rt_status encode(const rt_vocabulary *v, bool begins, bool special, bool masked,
+                        const char *text, int32_t **ids_new, int *count, int *masks,
+                        rt_unknown *unknown)
 {
     const size_t bytes = strlen(text);
-    size_t at = 0;
+    const int limit = rt_vocabulary_most_bytes(v) - masked;
     rt_status status = rt_ok();
+    *ids_new = NULL;
+    *count = *masks = 0;
+    *unknown = (rt_unknown){0};
+    if (bytes > (size_t)limit)
+        return rt_error(RT_ARGUMENT, "a text can have up to %d bytes; got %zu", limit, bytes);
+    int32_t *ids = rt_alloc_unset(rt_vocabulary_most_ids(v, bytes) + masked, sizeof *ids);
+    if (!ids)
+        return rt_out_of_memory("the ids of a text");
+    if (begins)
+        ids[(*count)++] = v->special.cls;
+    size_t at = 0;
     for (bool more = true; more && !status.code;) {
-        const rt_mask_place found = rt_mask_find(vocabulary, text + at);
+        const rt_mask_place found = masked ? rt_mask_find(v, text + at) : (rt_mask_place){NULL, 0};
         rt_found_token mask = {NULL, bytes, bytes};
-        int added;
         more = found.at != NULL;
         if (more) {
             mask.start = (size_t)(found.at - text);
             mask.end = mask.start + found.size;
-            take_blanks(&mask, vocabulary, text, bytes, at);
+            take_blanks(&mask, v, text, bytes, at);
         }
-        status = encode_part(vocabulary, special, text + at, mask.start - at, at, ids + *count,
-                             &added, unknown);
-        *count += added;
+        status = encode_part(v, special, text, at, mask.start, ids, count, unknown);
         if (more && !status.code) {
-            ids[(*count)++] = vocabulary->special.mask;
+            ids[(*count)++] = v->special.mask;
             ++*masks;
         }
         at = mask.end;
     }
+    if (masked && !status.code && !*count)
+        status = rt_error(RT_ARGUMENT,
+                          "the text is empty, and the model has no token that begins a text");
+    if (status.code) {
+        rt_free(ids);
+        *count = 0;
+        return status;
+    }
+    *ids_new = ids;
     return status;
 }
 
@@ -111,67 +108,37 @@ rt_status rt_masked_text_encode(const rt_vocabulary *vocabulary, bool begins, bo
                                 const char *text, int32_t **ids_new, int *count, int *masks,
                                 rt_unknown *unknown)
 {
-    int32_t *ids = *ids_new = NULL;
-    *count = *masks = 0;
-    *unknown = (rt_unknown){0};
-    rt_status status = new_ids(&ids, vocabulary, strlen(text), 1);
-    if (!status.code && begins)
-        ids[(*count)++] = vocabulary->special.cls;
-    if (!status.code)
-        status = encode(vocabulary, special, text, ids, count, masks, unknown);
-    if (!status.code && !*count)
-        status = rt_error(RT_ARGUMENT,
-                          "the text is empty, and the model has no token that begins a text");
-    return give_ids(status, ids, ids_new, count);
+    return encode(vocabulary, begins, special, true, text, ids_new, count, masks, unknown);
 }
 
 rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_new, int *count,
                          rt_unknown *unknown)
 {
-    const size_t bytes = strlen(text);
-    int32_t *ids = *ids_new = NULL;
+    int masks;
+    *ids_new = NULL;
     *count = 0;
     *unknown = (rt_unknown){0};
     if (!data->vocabulary)
         return rt_error(RT_ARGUMENT, "data.task = %s has no text to tokenize", data->task->name);
-    rt_status status = new_ids(&ids, data->vocabulary, bytes, 0);
-    if (!status.code)
-        status = encode_part(data->vocabulary, data->options.special, text, bytes, 0, ids, count,
-                             unknown);
-    return give_ids(status, ids, ids_new, count);
+    return encode(data->vocabulary, false, data->options.special, false, text, ids_new, count,
+                  &masks, unknown);
 }
 
 /* ---- objectives ---- */
-
-void rt_objective_check(const rt_data_options *o, rt_rule_sink to)
-{
-    /* Written to refuse a NaN as well. */
-    if (o->objective == RT_OBJECTIVE_MLM && !(o->mask_probability > 0 && o->mask_probability <= 1))
-        rt_rule_broken(to, RT_OPTIONS("data.task", "data.objective", "data.mask_probability"),
-                       "data.mask_probability must be above 0 and at most 1; got %g",
-                       o->mask_probability);
-}
-
-/* Returns a random ordinary token. */
-static int32_t any_token(const rt_data *data, uint32_t word)
-{
-    const rt_vocabulary *v = data->vocabulary;
-    const int first =
-        data->special.cls == RT_NO_ID ? 0 : RT_FIRST_SYMBOL; /* used without a vocabulary */
-    return v ? v->ordinary[rt_word_below(word, v->ordinary_count)]
-             : first + rt_word_below(word, data->vocab - first);
-}
 
 /* Masks a chosen token as BERT does (Devlin et al. 2019): 80 % become [MASK], 10 % a random token,
  * 10 % stay. All are predicted. Uses words 1 and 2. */
 static void mask_token(const rt_data *data, const uint32_t words[4], int32_t *id, int32_t *label)
 {
-    int tenth = rt_word_below(words[1], 10);
+    const rt_vocabulary *v = data->vocabulary;
+    const int tenth = rt_word_below(words[1], 10);
+    const int first = data->special.cls == RT_NO_ID ? 0 : RT_FIRST_SYMBOL; /* without vocabulary */
     *label = *id;
     if (tenth < 8)
         *id = data->special.mask;
     else if (tenth == 8)
-        *id = any_token(data, words[2]);
+        *id = v ? v->ordinary[rt_word_below(words[2], v->ordinary_count)]
+                : first + rt_word_below(words[2], data->vocab - first);
 }
 
 /* Masks each token with data.mask_probability. If none was chosen, masks one, so that every
@@ -197,17 +164,10 @@ static void mask_some(const rt_data *data, rt_draw draw, rt_sequence row)
     mask_token(data, words, &row.ids[t], &row.labels[t]);
 }
 
-/* Labels each position with the next id. The last position has no label; the token that begins the
- * sequence, if any, predicts the first token of the window. */
-static void label_next(rt_sequence row)
-{
-    memcpy(row.labels, row.ids + 1, (size_t)(row.length - 1) * sizeof *row.labels);
-}
-
 void rt_objective_apply(const rt_data *data, rt_draw draw, rt_sequence row)
 {
-    if (data->options.objective == RT_OBJECTIVE_LM)
-        label_next(row);
-    else
+    if (data->options.objective == RT_OBJECTIVE_MLM)
         mask_some(data, draw, row);
+    else /* the token that begins the sequence, if any, predicts the first token of the window */
+        memcpy(row.labels, row.ids + 1, (size_t)(row.length - 1) * sizeof *row.labels);
 }

@@ -25,9 +25,6 @@ rt_status rt_masked_text_encode(const rt_vocabulary *vocabulary, bool begins, bo
 struct rt_draw;
 struct rt_sequence;
 
-/* Checks data.mask_probability, as rt_data_rules. */
-void rt_objective_check(const rt_data_options *o, rt_rule_sink to);
-
 /* Sets the labels of a row of tokens; for mlm also replaces chosen tokens by [MASK] or other
  * tokens. */
 void rt_objective_apply(const rt_data *data, struct rt_draw draw, struct rt_sequence row);

@@ -4,7 +4,6 @@
 #include "data/encode_text.h"
 
 #include "core/memory.h"
-#include "data/documents.h"
 #include "data/file_list.h"
 #include "data/task.h"
 #include "data/token_cache.h"
@@ -16,30 +15,12 @@
 
 static const char data_file[] = "data.file", eval_file[] = "data.eval_file";
 
-/* Returns whether a task can read text. For the task tokens any name with a data set is an HDF5
- * file. */
-static bool has_text(const rt_task *task)
+void rt_sequence_check(const rt_data_options *o, rt_rule_sink to)
 {
-    return task->vocab == 0;
-}
-
-void rt_text_check(const rt_data_options *o, rt_rule_sink to)
-{
-    rt_windows_check(o, to);
-    rt_text_check_vocabulary(o, to);
-    rt_data_files_check(data_file, o->file, false, to);
+    const bool only_ids = rt_task_is_token_ids(&rt_tasks[o->task]);
+    rt_data_files_check(data_file, o->file, only_ids, to);
     if (o->eval_file)
-        rt_data_files_check(eval_file, o->eval_file, false, to);
-    rt_documents_check(o, to);
-}
-
-void rt_tokens_check(const rt_data_options *o, rt_rule_sink to)
-{
-    rt_data_files_check(data_file, o->file, true, to);
-    if (o->eval_file)
-        rt_data_files_check(eval_file, o->eval_file, true, to);
-    rt_windows_check(o, to);
-    rt_documents_check(o, to);
+        rt_data_files_check(eval_file, o->eval_file, only_ids, to);
 }
 
 /* ---- files ---- */
@@ -56,14 +37,13 @@ typedef struct groups {
     group *list;
     size_t count, capacity, training; /* training: groups of data.file, which come first */
     bool mixture;                     /* data.file has weights */
+    rt_text_files training_text;      /* all texts of data.file, for their characters */
 } groups;
 
 static group *add_group(groups *g, const char *key, const rt_data_file *file)
 {
-    group *list = rt_grow(g->list, &g->capacity, g->count + 1, sizeof *list);
-    if (!list)
+    if (!rt_grow(&g->list, &g->capacity, g->count + 1, sizeof *g->list))
         return NULL;
-    g->list = list;
     g->list[g->count] = (group){.key = key, .file = *file, .text.key = key};
     return &g->list[g->count++];
 }
@@ -71,7 +51,8 @@ static group *add_group(groups *g, const char *key, const rt_data_file *file)
 /* Adds the files of a list. Consecutive training texts form one group, unless they have weights. */
 static rt_status take_list(groups *g, const char *key, const char *list)
 {
-    const bool any_set = !has_text(g->data->task), alone = key == eval_file || g->mixture;
+    const bool any_set = rt_task_is_token_ids(g->data->task),
+               alone = key == eval_file || g->mixture;
     rt_data_file file;
     group *x = NULL;
     rt_status status = rt_ok();
@@ -83,6 +64,8 @@ static rt_status take_list(groups *g, const char *key, const char *list)
             return rt_out_of_memory("the files of data");
         if (!file.ids)
             status = rt_text_files_add(&x->text, file.path);
+        if (!file.ids && key == data_file && !status.code)
+            status = rt_text_files_add(&g->training_text, file.path);
     }
     return status;
 }
@@ -91,6 +74,7 @@ static void free_groups(groups *g)
 {
     for (size_t i = 0; i < g->count; i++)
         rt_text_files_close(&g->list[i].text);
+    rt_text_files_close(&g->training_text);
     rt_free(g->list);
 }
 
@@ -99,7 +83,7 @@ static rt_status find_groups(groups *g)
 {
     const rt_data_options *o = &g->data->options;
     const bool training = rt_data_reads_training(g->data);
-    g->mixture = training && rt_data_files_weighted(o->file, !has_text(g->data->task));
+    g->mixture = training && rt_data_files_weighted(o->file, rt_task_is_token_ids(g->data->task));
     rt_status status = training ? take_list(g, data_file, o->file) : rt_ok();
     g->training = g->count;
     return status.code || !o->eval_file ? status : take_list(g, eval_file, o->eval_file);
@@ -125,11 +109,10 @@ static rt_status find_characters(void *context, rt_vocabulary **vocabulary_new)
     const groups *g = context;
     bool *seen = rt_characters_new();
     rt_status status = seen ? rt_ok() : rt_out_of_memory("a vocabulary");
-    for (size_t i = 0; i < g->training && !status.code; i++) {
-        const rt_text_files *text = &g->list[i].text;
-        status = rt_text_scan(text, 0, text->bytes, RT_LEVEL_CHAR, rt_characters_see, seen);
-    }
-    if (!status.code && !memchr(seen, true, (size_t)rt_token_limit(RT_LEVEL_CHAR)))
+    if (!status.code)
+        status = rt_text_scan(&g->training_text, 0, g->training_text.bytes, RT_LEVEL_CHAR,
+                              rt_characters_see, seen);
+    if (!status.code && !g->training_text.count)
         status = rt_error(RT_CONFIG, "data.vocab_file must name a vocab.txt for data.level = char: "
                                      "data.file has no text whose characters could be one");
     if (!status.code)
@@ -138,28 +121,16 @@ static rt_status find_characters(void *context, rt_vocabulary **vocabulary_new)
     return status;
 }
 
-/* Creates the vocabulary of the characters of data.file. For cached texts it is cached as well. */
+/* Creates the vocabulary of the characters of data.file. For large texts it is cached. */
 static rt_status own_vocabulary(void *context, rt_vocabulary **vocabulary_new)
 {
     const groups *g = context;
-    const rt_data_options *o = &g->data->options;
-    bool large = false;
-    size_t count = 0;
-    const rt_text_files **texts = rt_alloc(g->training + 1, sizeof *texts);
+    const rt_text_files *text = &g->training_text;
     *vocabulary_new = NULL;
-    if (!texts)
-        return rt_out_of_memory("a vocabulary");
-    for (size_t i = 0; i < g->training; i++) {
-        const rt_text_files *text = &g->list[i].text;
-        large |= rt_token_cache_takes(o, text->bytes);
-        if (text->count)
-            texts[count++] = text;
-    }
-    rt_status status =
-        large ? rt_token_cache_vocabulary(vocabulary_new, texts, count, o, find_characters, context)
-              : find_characters(context, vocabulary_new);
-    rt_free(texts);
-    return status;
+    return rt_token_cache_takes(&g->data->options, text->bytes)
+               ? rt_token_cache_vocabulary(vocabulary_new, text, &g->data->options, find_characters,
+                                           context)
+               : find_characters(context, vocabulary_new);
 }
 
 static rt_status open_groups(groups *g)
@@ -167,7 +138,7 @@ static rt_status open_groups(groups *g)
     rt_status status = find_groups(g);
     if (!status.code)
         status = check_sizes(g);
-    if (!status.code && has_text(g->data->task))
+    if (!status.code && !rt_task_is_token_ids(g->data->task))
         status = rt_text_find_vocabulary(g->data, own_vocabulary, g);
     return status;
 }
@@ -268,13 +239,6 @@ static rt_status add_group_tokens(rt_data *data, const group *x, int part, size_
     return status;
 }
 
-/* Writes the name of a file with its data set. */
-static void name_of(const rt_data_file *file, char name[2 * RT_PATH_SIZE])
-{
-    snprintf(name, 2 * RT_PATH_SIZE, "%s%s%s", file->path, *file->dataset ? ":" : "",
-             file->dataset);
-}
-
 /* Adds the tokens of all groups. Each file of a mixture is a training part; without weights all
  * files are one part. Each evaluation file is a separate text. */
 static rt_status add_tokens(rt_data *data, groups *g)
@@ -289,7 +253,8 @@ static rt_status add_tokens(rt_data *data, groups *g)
         status = add_group_tokens(data, x, part, &before[part], &count);
         if (status.code)
             break;
-        name_of(&x->file, name);
+        snprintf(name, sizeof name, "%s%s%s", x->file.path, *x->file.dataset ? ":" : "",
+                 x->file.dataset);
         if (part == RT_PART_EVALUATION)
             status = rt_windows_add(data, name, count, many);
         else if (g->mixture)
@@ -346,10 +311,10 @@ static rt_status write_group(rt_data *data, const group *x, rt_token_writer *w)
  * opened, the caller closes it. */
 static rt_status write_groups(rt_data *data, rt_token_writer *w, const char *path, const char *ids)
 {
-    groups g = {.data = data};
+    groups g = {.data = data, .training_text.key = data_file};
     data->options.eval_file = NULL;
     rt_status status = rt_ok();
-    if (rt_data_files_weighted(data->options.file, !has_text(data->task)))
+    if (rt_data_files_weighted(data->options.file, rt_task_is_token_ids(data->task)))
         status = rt_error(RT_CONFIG, "data.file is a mixture with weights: write a file of tokens "
                                      "for each of its files");
     if (!status.code)
@@ -418,10 +383,8 @@ rt_status rt_encode_file(const rt_data_options *o, const char *path, size_t *cou
 
 rt_status rt_sequence_open(rt_data *data)
 {
-    groups g = {.data = data};
-    rt_status status = has_text(data->task) ? rt_text_check_given(data) : rt_ok();
-    if (!status.code)
-        status = open_groups(&g);
+    groups g = {.data = data, .training_text.key = data_file};
+    rt_status status = open_groups(&g);
     if (!status.code)
         status = add_tokens(data, &g);
     free_groups(&g);

@@ -71,22 +71,14 @@ extern const rt_task rt_tasks[];
  * rt_windows_draw cuts sequences; classify and tag open labelled rows. */
 rt_status rt_sequence_open(rt_data *data) RT_MUST_CHECK;
 rt_status rt_examples_open(rt_data *data) RT_MUST_CHECK;
-void rt_text_check(const rt_data_options *o, rt_rule_sink to);
-void rt_tokens_check(const rt_data_options *o, rt_rule_sink to);
+void rt_sequence_check(const rt_data_options *o, rt_rule_sink to);
 
-/* Checks the rules of data.vocab_file and data.lowercase; finds the vocabulary of a text: the given
- * one, that of data.vocab_file, or one that `make` creates from the text and the source owns.
- * RT_CONFIG if a special token that the task needs is missing. */
-void rt_text_check_vocabulary(const rt_data_options *o, rt_rule_sink to);
+/* Finds the vocabulary of a text: the given one, that of data.vocab_file, or one that `make`
+ * creates from the text and the source owns. RT_CONFIG if a special token that the task needs is
+ * missing. */
 typedef rt_status rt_vocabulary_maker(void *context, rt_vocabulary **vocabulary_new);
 rt_status rt_text_find_vocabulary(rt_data *data, rt_vocabulary_maker *make,
                                   void *context) RT_MUST_CHECK;
-
-/* Sets the vocabulary of a source. RT_CONFIG if a special token that the task needs is missing. */
-rt_status rt_text_use_vocabulary(rt_data *data, const rt_vocabulary *v) RT_MUST_CHECK;
-
-/* Returns RT_CONFIG if the given vocabulary has not data.level, or is cased with data.lowercase. */
-rt_status rt_text_check_given(const rt_data *data) RT_MUST_CHECK;
 
 /* Returns the tokens around a labelled text: those of the vocabulary, without the ones that
  * data.begin or data.end = none removes. */

@@ -18,12 +18,22 @@ static rt_random randomness(rt_draw draw)
     return (rt_random){draw.seed, draw.step, RT_STREAM_TASK};
 }
 
+/* Draws the random words of a position, or of a symbol that a sequence repeats. */
+static void words_at(rt_draw draw, int index, uint32_t words[4])
+{
+    rt_random_words(randomness(draw), rt_draw_index(draw, index), words);
+}
+
+/* Returns a random number in 0 ... n-1. */
+static int below(rt_draw draw, int position, int n)
+{
+    return (int)rt_random_below(randomness(draw), rt_draw_index(draw, position), (uint32_t)n);
+}
+
 /* Returns a random symbol from `first` on. */
 static int32_t symbol_from(int32_t first, const rt_data *data, rt_draw draw, int position)
 {
-    uint32_t symbols = (uint32_t)(data->vocab - first);
-    return first +
-           (int32_t)rt_random_below(randomness(draw), rt_draw_index(draw, position), symbols);
+    return first + below(draw, position, data->vocab - first);
 }
 
 static int32_t symbol(const rt_data *data, rt_draw draw, int position)
@@ -163,14 +173,6 @@ static int pairs_of(int length)
     return (length - 4) / 2;
 }
 
-static bool is_among(const int32_t *pairs, int n, int32_t key)
-{
-    for (int i = 0; i < n; i++)
-        if (pairs[2 * i] == key)
-            return true;
-    return false;
-}
-
 /* Draws p distinct keys from the first `symbols` symbols; all ordered choices have equal
  * probability. Floyd's method chooses the set: a symbol that was drawn before is replaced by the
  * last of the range. Swapping each new key with a random earlier one makes the order random. */
@@ -179,11 +181,14 @@ static void draw_keys(int symbols, rt_draw draw, int32_t *pairs, int p)
     assert(p <= symbols);
     for (int i = 0; i < p; i++) {
         uint32_t words[4];
-        rt_random_words(randomness(draw), rt_draw_index(draw, 1 + 2 * i), words);
+        words_at(draw, 1 + 2 * i, words);
         int last = symbols - p + i;
         int32_t key = RT_FIRST_SYMBOL + rt_word_below(words[0], last + 1);
-        if (is_among(pairs, i, key))
-            key = RT_FIRST_SYMBOL + last;
+        for (int before = 0; before < i; before++)
+            if (pairs[2 * before] == key) {
+                key = RT_FIRST_SYMBOL + last;
+                break;
+            }
         int place = rt_word_below(words[1], i + 1);
         pairs[2 * i] = pairs[2 * place];
         pairs[2 * place] = key;
@@ -196,7 +201,7 @@ static void draw_recall(const rt_data *data, rt_draw draw, rt_sequence row)
 {
     int p = pairs_of(row.length), end = 2 * p + 1;
     int32_t *pairs = row.ids + 1;
-    int q = (int)rt_random_below(randomness(draw), rt_draw_index(draw, 0), (uint32_t)p);
+    int q = below(draw, 0, p);
     draw_keys(data->vocab - RT_FIRST_SYMBOL, draw, pairs, p);
     put(row, 0, RT_ID_CLS);
     for (int i = 0; i < p; i++) {
@@ -226,7 +231,7 @@ enum { ONE = RT_FIRST_SYMBOL, OTHER, FIRST_AROUND, ORDER_VOCAB };
 static void draw_order(const rt_data *data, rt_draw draw, rt_sequence row)
 {
     uint32_t words[4];
-    rt_random_words(randomness(draw), rt_draw_index(draw, 0), words);
+    words_at(draw, 0, words);
     int one = 1 + rt_word_below(words[0], row.length - 1);
     int other = 1 + rt_word_below(words[1], row.length - 2);
     other += other >= one;
@@ -270,7 +275,7 @@ static void put_query(rt_draw draw, rt_sequence row, int i, int pairs)
     int slot = 0;
     for (int attempt = 1; attempt <= ATTEMPTS; attempt++) {
         uint32_t words[4];
-        rt_random_words(randomness(draw), rt_draw_index(draw, attempt * row.length + i), words);
+        words_at(draw, attempt * row.length + i, words);
         slot = draw_slot(words[0], slots);
         if (!row.mask[first + 2 * slot])
             break;
@@ -320,8 +325,7 @@ static void check_mqar(const rt_data_options *o, rt_rule_sink to)
 static void draw_induction(const rt_data *data, rt_draw draw, rt_sequence row)
 {
     const int T = row.length - 1, least = (T + 3) / 4;
-    const int n = least + (int)rt_random_below(randomness(draw), rt_draw_index(draw, 0),
-                                               (uint32_t)(T / 2 - least + 1));
+    const int n = least + below(draw, 0, T / 2 - least + 1);
     put(row, 0, RT_ID_CLS);
     for (int t = 1; t <= T; t++) {
         put(row, t, t > n ? row.ids[t - n] : symbol(data, draw, t));
@@ -337,8 +341,7 @@ enum { MARK = RT_FIRST_SYMBOL, FIRST_OF_FILLER, PASSKEY_VOCAB = FIRST_OF_FILLER 
 static void draw_passkey(const rt_data *data, rt_draw draw, rt_sequence row)
 {
     const int end = row.length - 2;
-    const int place =
-        1 + (int)rt_random_below(randomness(draw), rt_draw_index(draw, 0), (uint32_t)(end - 2));
+    const int place = 1 + below(draw, 0, end - 2);
     put(row, 0, RT_ID_CLS);
     for (int t = 1; t < end; t++)
         put(row, t, symbol_from(FIRST_OF_FILLER, data, draw, t));
@@ -349,12 +352,6 @@ static void draw_passkey(const rt_data *data, rt_draw draw, rt_sequence row)
 }
 
 /* ---- tasks with a known theta ---- */
-
-/* Draws the random words of a position, or of a symbol that a sequence repeats. */
-static void words_at(rt_draw draw, int index, uint32_t words[4])
-{
-    rt_random_words(randomness(draw), rt_draw_index(draw, index), words);
-}
 
 /* Draws [CLS] s_1 ... s_n: with the given probability s_t is symbol number which(t) of those drawn
  * for the sequence, else a random symbol. Uses words 0 and 1 of t for s_t, and word 2 of k for
@@ -389,7 +386,6 @@ static void draw_period(const rt_data *data, rt_draw draw, rt_sequence row)
 
 static void check_period(const rt_data_options *o, rt_rule_sink to)
 {
-    rt_objective_check(o, to);
     check_range(o, to, "data.period", o->period, 2, o->length - 2);
 }
 
@@ -417,7 +413,6 @@ static void draw_spin(const rt_data *data, rt_draw draw, rt_sequence row)
 static void check_spin(const rt_data_options *o, rt_rule_sink to)
 {
     const double slowest = turn / CELLS / (o->length - 2);
-    rt_objective_check(o, to);
     if (!(o->theta > 0 && o->theta <= turn / 2))
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.theta"),
                        "data.theta must be above 0 and at most pi for spin; got %g", o->theta);
@@ -441,13 +436,13 @@ const rt_task rt_tasks[] = {
     {"order", 3, ORDER_VOCAB, RT_TARGET_SEQUENCE, .classes = 2, .draw = draw_order},
     {"period", 4, TWO_SYMBOLS, .objective = true, .draw = draw_period, .check = check_period},
     {"spin", 3, TWO_SYMBOLS, .objective = true, .draw = draw_spin, .check = check_spin},
-    {"text", 2, 0, RT_TARGET_IDS, 0, RT_FILE_LIST, true, rt_windows_draw, rt_text_check,
+    {"text", 2, 0, RT_TARGET_IDS, 0, RT_FILE_LIST, true, rt_windows_draw, rt_sequence_check,
      rt_sequence_open},
     {"tokens", 2, TWO_SYMBOLS, RT_TARGET_IDS, 0, RT_FILE_LIST, true, rt_windows_draw,
-     rt_tokens_check, rt_sequence_open},
+     rt_sequence_check, rt_sequence_open},
     {"classify", 3, 0, RT_TARGET_SEQUENCE, 0, RT_ONE_FILE, false, rt_examples_draw,
-     rt_classify_check, rt_examples_open},
-    {"tag", 3, 0, RT_TARGET_TOKENS, 0, RT_ONE_FILE, false, rt_examples_draw, rt_tag_check,
+     rt_examples_check, rt_examples_open},
+    {"tag", 3, 0, RT_TARGET_TOKENS, 0, RT_ONE_FILE, false, rt_examples_draw, rt_examples_check,
      rt_examples_open},
     {.name = NULL},
 };

@@ -1,16 +1,16 @@
 #include "data/token_cache.h"
 
 #include "core/memory.h"
-#include "data/documents.h"
 #include "data/token_format.h"
 #include "text/files.h"
-#include "text/text_file.h"
 #include "text/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -20,7 +20,7 @@
 #include <xxhash.h>
 
 /* Changes when the same text and tokenizer give other ids or another file. */
-enum { CACHE_VERSION = 2 };
+enum { CACHE_VERSION = 3 };
 
 /* Default size from which a text is cached. */
 static const size_t least_bytes = 64000000;
@@ -48,9 +48,9 @@ static void write_digest(char digest[DIGEST_SIZE], XXH128_hash_t hash)
     snprintf(digest, DIGEST_SIZE, "%016" PRIx64 "%016" PRIx64, hash.high64, hash.low64);
 }
 
-static void digest_text(char digest[DIGEST_SIZE], const char *text)
+static void digest_content(char digest[DIGEST_SIZE], const void *content, size_t size)
 {
-    write_digest(digest, XXH3_128bits(text, strlen(text)));
+    write_digest(digest, XXH3_128bits(content, size));
 }
 
 /* ---- entries ---- */
@@ -77,39 +77,38 @@ static rt_status open_folder(const rt_data_options *o)
     return status.code ? status : rt_folders_make(o->cache);
 }
 
-/* Writes a text to the cache, after a line with its digest. */
-static rt_status put_text(const entry *e, const char *ending, const char *text)
+/* Writes a file of an entry: a line with the digest of its content, and the content. */
+static rt_status put(const entry *e, const char *ending, const void *content, size_t size)
 {
-    char name[2 * DIGEST_SIZE], digest[DIGEST_SIZE];
-    rt_writer w = {0};
-    snprintf(name, sizeof name, "%s%s", e->name, ending);
-    digest_text(digest, text);
-    rt_writer_add(&w, "%s\n%s", digest, text);
-    return rt_durable_write_and_free(e->o->cache, name, rt_writer_take(&w));
-}
-
-/* Returns the text of an entry, which the caller frees; NULL if it is missing or damaged. */
-static char *get_text(const entry *e, const char *ending)
-{
-    char path[RT_PATH_SIZE], digest[DIGEST_SIZE];
+    char path[RT_PATH_SIZE], line[DIGEST_SIZE];
+    rt_durable_file file;
+    digest_content(line, content, size);
+    line[DIGEST_SIZE - 1] = '\n';
     path_of(path, e, ending);
-    char *text = rt_read_text(path);
-    const size_t length = text ? strlen(text) : 0;
-    if (length >= DIGEST_SIZE && text[DIGEST_SIZE - 1] == '\n') {
-        digest_text(digest, text + DIGEST_SIZE);
-        if (!memcmp(digest, text, DIGEST_SIZE - 1))
-            return memmove(text, text + DIGEST_SIZE, length - DIGEST_SIZE + 1);
-    }
-    rt_free(text);
-    return NULL;
+    rt_status status = rt_durable_replace(&file, path);
+    if (!status.code)
+        status = rt_durable_write(&file, line, sizeof line);
+    if (!status.code)
+        status = rt_durable_write(&file, content, size);
+    return rt_durable_close(&file, status);
 }
 
-/* Returns whether the locked file still has its name: its previous holder removes it. */
-static bool has_name(int lock, const char *path)
+/* Returns the content of a file of an entry, which the caller frees; NULL if it is missing or
+ * damaged. */
+static char *get(const entry *e, const char *ending, size_t *size)
 {
-    struct stat held, named;
-    return !fstat(lock, &held) && !stat(path, &named) && held.st_ino == named.st_ino &&
-           held.st_dev == named.st_dev;
+    char path[RT_PATH_SIZE], line[DIGEST_SIZE];
+    path_of(path, e, ending);
+    char *bytes = rt_read_bytes(path, LONG_MAX - 1, size);
+    if (*size >= sizeof line) {
+        *size -= sizeof line;
+        digest_content(line, bytes + sizeof line, *size);
+        line[DIGEST_SIZE - 1] = '\n';
+        if (!memcmp(bytes, line, sizeof line))
+            return memmove(bytes, bytes + sizeof line, *size + 1);
+    }
+    rt_free(bytes);
+    return NULL;
 }
 
 static rt_status wait_for(int lock, const char *path, const rt_data_options *o)
@@ -131,6 +130,7 @@ static rt_status wait_for(int lock, const char *path, const rt_data_options *o)
 static rt_status hold(entry *e)
 {
     char path[RT_PATH_SIZE];
+    struct stat held, named;
     rt_status status;
     path_of(path, e, ".lock");
     do {
@@ -138,7 +138,9 @@ static rt_status hold(entry *e)
         if (e->lock < 0)
             return rt_error(RT_IO, "cannot create %s: %s", path, strerror(errno));
         status = wait_for(e->lock, path, e->o);
-        if (!status.code && has_name(e->lock, path))
+        /* the previous holder removes the file: it must still have its name */
+        if (!status.code && !fstat(e->lock, &held) && !stat(path, &named) &&
+            held.st_ino == named.st_ino && held.st_dev == named.st_dev)
             return status;
         close(e->lock);
     } while (!status.code);
@@ -157,16 +159,22 @@ static rt_status release(entry *e, rt_status status)
 
 /* ---- digests of files ---- */
 
-/* Finds the digest of a file in the cache. Returns false if it is missing or the file has changed.
- */
-static bool find_digest(const entry *e, const char *identity, char digest[DIGEST_SIZE])
+/* Content of NAME.digest. */
+typedef struct file_digest {
+    int64_t size, seconds, nanoseconds;
+    uint64_t device, inode;
+    char digest[DIGEST_SIZE];
+} file_digest;
+
+/* Copies the digest of an unchanged file from the cache. Returns false if there is none. */
+static bool find_digest(const entry *e, file_digest *f)
 {
-    const size_t length = strlen(identity);
-    char *known = get_text(e, ".digest");
+    size_t size;
+    char *known = get(e, ".digest", &size);
     const bool same =
-        known && !strncmp(known, identity, length) && strlen(known + length) == DIGEST_SIZE - 1;
+        known && size == sizeof *f && !memcmp(known, f, offsetof(file_digest, digest));
     if (same)
-        memcpy(digest, known + length, DIGEST_SIZE);
+        memcpy(f, known, size);
     rt_free(known);
     return same;
 }
@@ -177,39 +185,43 @@ static void digest_bytes(void *state, const unsigned char *bytes, size_t size)
 }
 
 static rt_status make_digest(const entry *e, const rt_text_files *text, const rt_text_file *file,
-                             const char *identity, char digest[DIGEST_SIZE])
+                             file_digest *f)
 {
-    char line[512];
     XXH3_state_t *state = XXH3_createState();
     if (!state)
         return rt_out_of_memory("the digest of a file");
     XXH3_128bits_reset(state);
     rt_status status = rt_text_scan(text, file->start, file->start + file->size, RT_LEVEL_BYTE,
                                     digest_bytes, state);
-    write_digest(digest, XXH3_128bits_digest(state));
+    write_digest(f->digest, XXH3_128bits_digest(state));
     XXH3_freeState(state);
-    snprintf(line, sizeof line, "%s%s", identity, digest);
-    return status.code ? status : put_text(e, ".digest", line);
+    return status.code ? status : put(e, ".digest", f, sizeof *f);
 }
 
 static rt_status digest_file(const rt_text_files *text, const rt_text_file *file,
                              const rt_data_options *o, char digest[DIGEST_SIZE])
 {
     const struct stat *s = &file->facts;
-    char identity[256];
     entry e = {.o = o};
-    snprintf(identity, sizeof identity, "size %jd time %jd.%09ld inode %ju.%ju digest ",
-             (intmax_t)s->st_size, (intmax_t)s->st_mtim.tv_sec, s->st_mtim.tv_nsec,
-             (uintmax_t)s->st_dev, (uintmax_t)s->st_ino);
-    digest_text(e.name, file->path);
-    if (find_digest(&e, identity, digest))
-        return rt_ok();
-    rt_status status = hold(&e);
-    if (status.code)
-        return status;
-    if (!find_digest(&e, identity, digest))
-        status = make_digest(&e, text, file, identity, digest);
-    return release(&e, status);
+    file_digest f;
+    memset(&f, 0, sizeof f); /* its padding is written, too */
+    f.size = s->st_size;
+    f.seconds = s->st_mtim.tv_sec;
+    f.nanoseconds = s->st_mtim.tv_nsec;
+    f.device = s->st_dev;
+    f.inode = s->st_ino;
+    digest_content(e.name, file->path, strlen(file->path));
+    rt_status status = rt_ok();
+    if (!find_digest(&e, &f)) {
+        status = hold(&e);
+        if (status.code)
+            return status;
+        if (!find_digest(&e, &f))
+            status = make_digest(&e, text, file, &f);
+        status = release(&e, status);
+    }
+    memcpy(digest, f.digest, DIGEST_SIZE);
+    return status;
 }
 
 /* Writes the digests of the files of a text to `w`, and copies them to `list` unless it is NULL. */
@@ -235,7 +247,7 @@ static void forget_digests(const rt_text_files *text, const rt_data_options *o)
     char path[RT_PATH_SIZE];
     for (size_t i = 0; i < text->count; i++) {
         entry e = {.o = o};
-        digest_text(e.name, text->list[i].path);
+        digest_content(e.name, text->list[i].path, strlen(text->list[i].path));
         path_of(path, &e, ".digest");
         unlink(path);
     }
@@ -247,7 +259,7 @@ static rt_status name_entry(entry *e, rt_writer *w, rt_status status)
     if (!status.code && w->failed)
         status = rt_out_of_memory("a name in the cache");
     if (!status.code)
-        digest_text(e->name, w->bytes);
+        digest_content(e->name, w->bytes, w->length);
     rt_writer_free(w);
     return status;
 }
@@ -268,63 +280,22 @@ static rt_status name_ids(ids_entry *m)
 {
     const rt_data_options *o = m->entry.o;
     rt_writer w = {0};
-    char *tokenizer = NULL;
-    rt_status status = rt_vocabulary_write(m->v, &tokenizer);
     if (o->special)
         rt_writer_add(&w, "special tokens are tokens\n");
     rt_writer_add(&w, "rotor %s, cache %d\nlevel %d, %s\nend %d, documents %s\ntokenizer %s\n",
                   ROTOR_VERSION, CACHE_VERSION, (int)m->v->level,
                   m->v->lowercase ? "lower case" : "cased", (int)m->v->special.sep,
-                  rt_documents_are_cut(o) ? o->documents : "none", status.code ? "" : tokenizer);
-    if (!status.code)
-        rt_free(tokenizer);
-    if (!status.code)
-        status = add_digests(&w, m->text, o, m->digests);
-    return name_entry(&m->entry, &w, status);
+                  rt_documents_are_cut(o) ? o->documents : "none", m->v->file);
+    return name_entry(&m->entry, &w, add_digests(&w, m->text, o, m->digests));
 }
 
-/* Content of NAME.info. */
+/* Beginning of NAME.info; the checksums of the ids follow. */
 typedef struct ids_info {
-    unsigned long long count;
-    char sums[DIGEST_SIZE];
+    uint64_t count; /* of the ids */
     rt_unknown unknown;
 } ids_info;
-
-static bool read_info(const entry *e, ids_info *info)
-{
-    char *text = get_text(e, ".info");
-    *info = (ids_info){0};
-    const bool read = text && sscanf(text, "ids %llu sums %32s unknown %zu at %zu name %119[^\n]",
-                                     &info->count, info->sums, &info->unknown.count,
-                                     &info->unknown.at, info->unknown.name) >= 4;
-    rt_free(text);
-    return read;
-}
-
-static rt_status put_info(const entry *e, const ids_info *info)
-{
-    char text[RT_WORD_NAME_SIZE + DIGEST_SIZE + 128];
-    snprintf(text, sizeof text, "ids %llu sums %s unknown %zu at %zu name %s\n", info->count,
-             info->sums, info->unknown.count, info->unknown.at, info->unknown.name);
-    return put_text(e, ".info", text);
-}
-
-/* Reads the checksums. Returns false if they disagree with the digest in NAME.info. */
-static bool read_sums(const entry *e, const ids_info *info, rt_token_sums *sums)
-{
-    char path[RT_PATH_SIZE], digest[DIGEST_SIZE];
-    size_t size = 0;
-    path_of(path, e, ".sums");
-    char *bytes = rt_read_bytes(path, LONG_MAX - 1, &size);
-    if (!bytes)
-        return false;
-    write_digest(digest, XXH3_128bits(bytes, size));
-    *sums = (rt_token_sums){(uint64_t *)(void *)bytes, size / sizeof *sums->list};
-    if (!strcmp(digest, info->sums) && size % sizeof *sums->list == 0)
-        return true;
-    rt_free(bytes);
-    return false;
-}
+enum { INFO_WORDS = sizeof(ids_info) / sizeof(uint64_t) };
+_Static_assert(sizeof(ids_info) % sizeof(uint64_t) == 0, "checksums follow without a gap");
 
 /* Returns whether a file begins with the .npy header for these ids. */
 static bool has_header(const char *path, size_t width, size_t count)
@@ -342,14 +313,21 @@ static bool has_header(const char *path, size_t width, size_t count)
 /* Opens the ids. Returns false if a file is missing or damaged. */
 static bool find_ids(const ids_entry *m)
 {
-    const entry *e = &m->entry;
     rt_data_file file = {.ids = true};
-    rt_token_sums sums;
     ids_info info;
-    path_of(file.path, e, ".npy");
-    if (!read_info(e, &info) || !has_header(file.path, rt_id_width(m->v->count), info.count) ||
-        !read_sums(e, &info, &sums))
+    size_t size;
+    char *bytes = get(&m->entry, ".info", &size);
+    path_of(file.path, &m->entry, ".npy");
+    const bool whole = bytes && size >= sizeof info;
+    if (whole)
+        memcpy(&info, bytes, sizeof info);
+    if (!whole || !has_header(file.path, rt_id_width(m->v->count), info.count)) {
+        rt_free(bytes);
         return false;
+    }
+    size -= sizeof info;
+    memmove(bytes, bytes + sizeof info, size);
+    rt_token_sums sums = {(uint64_t *)(void *)bytes, size / sizeof *sums.list};
     *m->unknown = info.unknown;
     return !rt_token_runs_add_file(m->runs, m->text->key, &file, m->v->count, &sums).code;
 }
@@ -358,8 +336,8 @@ static bool find_ids(const ids_entry *m)
 typedef struct writing_ids {
     const ids_entry *m;
     rt_token_writer writer;
-    rt_token_sums sums;
-    size_t capacity;      /* capacity of sums */
+    uint64_t *info; /* content of NAME.info: `words` words */
+    size_t words, capacity;
     XXH3_state_t *sum;    /* checksum of the current block */
     size_t filled;        /* bytes in the current block */
     XXH3_state_t *digest; /* digest of the current text file */
@@ -369,11 +347,9 @@ typedef struct writing_ids {
 
 static rt_status end_block(writing_ids *w)
 {
-    uint64_t *list = rt_grow(w->sums.list, &w->capacity, w->sums.count + 1, sizeof *list);
-    if (!list)
+    if (!rt_grow(&w->info, &w->capacity, w->words + 1, sizeof *w->info))
         return rt_out_of_memory("checksums");
-    w->sums.list = list;
-    w->sums.list[w->sums.count++] = XXH3_64bits_digest(w->sum);
+    w->info[w->words++] = XXH3_64bits_digest(w->sum);
     XXH3_64bits_reset(w->sum);
     w->filled = 0;
     return rt_ok();
@@ -436,18 +412,7 @@ static rt_status encode_ids(writing_ids *w, rt_unknown *unknown)
     return status;
 }
 
-static rt_status write_sums(const entry *e, const void *sums, size_t size)
-{
-    char path[RT_PATH_SIZE];
-    rt_durable_file file;
-    path_of(path, e, ".sums");
-    rt_status status = rt_durable_open(&file, path);
-    if (!status.code)
-        status = rt_durable_write(&file, sums, size);
-    return rt_durable_close(&file, status);
-}
-
-/* Writes NAME.npy, then NAME.sums, then NAME.info. */
+/* Writes NAME.npy, then NAME.info. */
 static rt_status write_files(writing_ids *w)
 {
     const entry *e = &w->m->entry;
@@ -458,25 +423,27 @@ static rt_status write_files(writing_ids *w)
     if (!status.code)
         status = encode_ids(w, &info.unknown);
     status = rt_token_writer_close(&w->writer, status);
-    const size_t size = w->sums.count * sizeof *w->sums.list;
+    if (status.code)
+        return status;
     info.count = w->writer.count;
-    write_digest(info.sums, XXH3_128bits(w->sums.list, size));
-    if (!status.code)
-        status = write_sums(e, w->sums.list, size);
-    return status.code ? status : put_info(e, &info);
+    memcpy(w->info, &info, sizeof info);
+    return put(e, ".info", w->info, w->words * sizeof *w->info);
 }
 
 static rt_status write_ids(ids_entry *m)
 {
-    writing_ids w = {.m = m, .sum = XXH3_createState(), .digest = XXH3_createState()};
+    writing_ids w = {.m = m,
+                     .words = INFO_WORDS,
+                     .sum = XXH3_createState(),
+                     .digest = XXH3_createState()};
     rt_status status = rt_out_of_memory("the ids of a text");
-    if (w.sum && w.digest) {
+    if (w.sum && w.digest && rt_grow(&w.info, &w.capacity, w.words, sizeof *w.info)) {
         XXH3_64bits_reset(w.sum);
         XXH3_128bits_reset(w.digest);
         status = write_files(&w);
     }
     m->stale = w.differs;
-    rt_free(w.sums.list);
+    rt_free(w.info);
     XXH3_freeState(w.sum);
     XXH3_freeState(w.digest);
     return status;
@@ -552,27 +519,26 @@ rt_status rt_token_cache_open(rt_token_runs *runs, const rt_text_files *text,
 static bool find_vocabulary(const entry *e, rt_vocabulary **vocabulary_new)
 {
     static const rt_vocabulary_kind kind = {.level = RT_LEVEL_CHAR};
-    char *known = get_text(e, ".vocabulary");
-    const unsigned char *bytes = (const unsigned char *)known;
+    size_t size;
+    char *known = get(e, ".vocabulary", &size);
     const bool read =
-        known && !rt_vocabulary_read(vocabulary_new, kind, e->name, bytes, strlen(known)).code;
+        known &&
+        !rt_vocabulary_read(vocabulary_new, kind, e->name, (unsigned char *)known, size).code;
     rt_free(known);
     return read;
 }
 
-rt_status rt_token_cache_vocabulary(rt_vocabulary **vocabulary_new,
-                                    const rt_text_files *const *texts, size_t count,
+rt_status rt_token_cache_vocabulary(rt_vocabulary **vocabulary_new, const rt_text_files *text,
                                     const rt_data_options *o, rt_vocabulary_maker *make,
                                     void *context)
 {
     entry e = {.o = o};
     rt_writer w = {0};
-    char *text = NULL;
     *vocabulary_new = NULL;
     rt_status status = open_folder(o);
     rt_writer_add(&w, "rotor %s, cache %d, characters\n", ROTOR_VERSION, CACHE_VERSION);
-    for (size_t i = 0; i < count && !status.code; i++)
-        status = add_digests(&w, texts[i], o, NULL);
+    if (!status.code)
+        status = add_digests(&w, text, o, NULL);
     status = name_entry(&e, &w, status);
     if (!status.code && find_vocabulary(&e, vocabulary_new))
         return status;
@@ -583,10 +549,8 @@ rt_status rt_token_cache_vocabulary(rt_vocabulary **vocabulary_new,
     if (!find_vocabulary(&e, vocabulary_new)) {
         status = make(context, vocabulary_new);
         if (!status.code)
-            status = rt_vocabulary_write(*vocabulary_new, &text);
-        if (!status.code)
-            status = put_text(&e, ".vocabulary", text);
-        rt_free(text);
+            status =
+                put(&e, ".vocabulary", (*vocabulary_new)->file, strlen((*vocabulary_new)->file));
     }
     return name_folder(release(&e, status), o);
 }

@@ -5,14 +5,13 @@
  *
  *     NAME.npy          the ids. NAME is the digest of everything they depend on: the bytes of the
  *                       text, the tokenizer, data.documents and the version of rotor
- *     NAME.sums         checksums of the ids (token_file.h)
- *     NAME.info         number of ids, digest of NAME.sums, unknown characters or words; written
- *                       last
+ *     NAME.info         number of ids, unknown characters or words, checksums of the ids
+ *                       (token_file.h); written last
  *     NAME.vocabulary   level char: the vocabulary of a text
  *     NAME.digest       size, time, inode and digest of a text file; made again when they change
  *     NAME.lock         held by the process that makes the files, then removed
  *
- * Small files begin with the digest of their text. An entry that disagrees with its digest or
+ * All but NAME.npy begin with the digest of their content. An entry that disagrees with it or a
  * checksum is made again. Of several processes that need an entry one makes it. A failure leaves no
  * partial file. Tokenized bytes are checked against the digest in NAME. */
 
@@ -29,10 +28,9 @@ rt_status rt_token_cache_open(rt_token_runs *runs, const rt_text_files *text,
                               const rt_vocabulary *vocabulary, const rt_data_options *o,
                               rt_unknown *unknown) RT_MUST_CHECK;
 
-/* Reads the vocabulary of the characters of texts from the cache, or creates it by `make` and
+/* Reads the vocabulary of the characters of a text from the cache, or creates it by `make` and
  * caches it. Errors as rt_token_cache_open. */
-rt_status rt_token_cache_vocabulary(rt_vocabulary **vocabulary_new,
-                                    const rt_text_files *const *texts, size_t count,
+rt_status rt_token_cache_vocabulary(rt_vocabulary **vocabulary_new, const rt_text_files *text,
                                     const rt_data_options *o, rt_vocabulary_maker *make,
                                     void *context) RT_MUST_CHECK;
 

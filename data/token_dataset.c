@@ -24,10 +24,7 @@ typedef struct set {
     hid_t file;
     hid_t ids;
     hid_t space;
-    size_t width;
-    bool is_unsigned;
-    bool swapped;
-    size_t count;
+    rt_token_place place;
 } set;
 
 /* Size of HDF5's description of an error. */
@@ -133,10 +130,10 @@ static rt_status check_type(set *d)
 {
     hid_t type = H5Dget_type(d->ids);
     size_t size = H5Tget_size(type);
-    d->width = size;
-    d->swapped = H5Tget_order(type) != H5Tget_order(H5T_NATIVE_INT);
-    d->is_unsigned = H5Tget_sign(type) == H5T_SGN_NONE;
-    const bool known = d->is_unsigned ? size == 2 || size == 4 : size == 4 || size == 8;
+    d->place.width = size;
+    d->place.swapped = H5Tget_order(type) != H5Tget_order(H5T_NATIVE_INT);
+    d->place.is_unsigned = H5Tget_sign(type) == H5T_SGN_NONE;
+    const bool known = d->place.is_unsigned ? size == 2 || size == 4 : size == 4 || size == 8;
     if (H5Tget_class(type) != H5T_INTEGER || !known || H5Tget_precision(type) != 8 * size)
         return rt_token_refuse(
             d->in,
@@ -161,7 +158,7 @@ static rt_status check_extent(set *d)
     if (extent > RT_TOKENS_LIMIT)
         return rt_token_refuse(d->in, "the data set can have up to %zu ids; it has %llu",
                                RT_TOKENS_LIMIT, (unsigned long long)extent);
-    d->count = (size_t)extent;
+    d->place.count = extent;
     return rt_ok();
 }
 
@@ -185,16 +182,13 @@ static rt_status check_filters(const set *d, hid_t creation)
     return rt_ok();
 }
 
-static rt_status not_written(const set *d)
-{
-    return rt_token_refuse(d->in, "parts of the data set were never written");
-}
+static const char never_written[] = "parts of the data set were never written";
 
 /* Checks the chunks. Missing ones are refused, since HDF5 would read them as zeros. */
 static rt_status check_chunks(const set *d, hid_t creation)
 {
     hsize_t chunk = 0, chunks = 0;
-    const size_t size = d->width;
+    const size_t size = (size_t)d->place.width;
     if (H5Pget_chunk(creation, 1, &chunk) != 1 || !chunk)
         return rt_token_refuse(d->in, "HDF5 does not report the chunks of the data set");
     if (chunk > CACHE_SIZE / size)
@@ -204,8 +198,9 @@ static rt_status check_chunks(const set *d, hid_t creation)
     rt_status status = check_filters(d, creation);
     if (status.code)
         return status;
-    if (H5Dget_num_chunks(d->ids, d->space, &chunks) < 0 || chunks != (d->count - 1) / chunk + 1)
-        return not_written(d);
+    if (H5Dget_num_chunks(d->ids, d->space, &chunks) < 0 ||
+        chunks != (d->place.count - 1) / chunk + 1)
+        return rt_token_refuse(d->in, "%s", never_written);
     return rt_ok();
 }
 
@@ -224,7 +219,7 @@ static rt_status check_storage(const set *d)
             return rt_token_refuse(
                 d->in, "the data set must lie in the file itself; it is in other files");
         if (H5Dget_space_status(d->ids, &written) < 0 || written != H5D_SPACE_STATUS_ALLOCATED)
-            return not_written(d);
+            return rt_token_refuse(d->in, "%s", never_written);
         return rt_ok();
     default:
         return rt_token_refuse(
@@ -258,31 +253,27 @@ rt_status rt_token_dataset_find(void *input, unsigned char **place_new, size_t *
     rt_token_place *place = rt_alloc(1, sizeof *place);
     if (!place)
         return rt_out_of_memory("the place of token ids");
-    const haddr_t offset = H5Dget_offset(d.ids); /* undefined for chunked and compact data */
-    *place = (rt_token_place){.count = d.count,
-                              .width = d.width,
-                              .is_unsigned = d.is_unsigned,
-                              .in_place = offset != HADDR_UNDEF,
-                              .swapped = d.swapped,
-                              .offset = offset};
+    d.place.offset = H5Dget_offset(d.ids); /* undefined for chunked and compact data */
+    d.place.in_place = d.place.offset != HADDR_UNDEF;
+    *place = d.place;
     *place_new = (unsigned char *)place;
     *size = sizeof *place;
     return rt_ok();
 }
 
-static hid_t type_of(size_t width, bool is_unsigned)
+static hid_t type_of(const rt_token_place *p)
 {
-    return width == sizeof(uint16_t)  ? H5T_NATIVE_UINT16
-           : width == sizeof(int64_t) ? H5T_NATIVE_INT64
-           : is_unsigned              ? H5T_NATIVE_UINT32
-                                      : H5T_NATIVE_INT32;
+    return p->width == sizeof(uint16_t)  ? H5T_NATIVE_UINT16
+           : p->width == sizeof(int64_t) ? H5T_NATIVE_INT64
+           : p->is_unsigned              ? H5T_NATIVE_UINT32
+                                         : H5T_NATIVE_INT32;
 }
 
 /* Reads or writes a block of ids. */
 static bool move_block(const set *d, size_t first, size_t count, void *block, bool write)
 {
     const hsize_t start = first, extent = count;
-    const hid_t type = type_of(d->width, d->is_unsigned);
+    const hid_t type = type_of(&d->place);
     const hid_t memory = H5Screate_simple(1, &extent, NULL);
     bool good = H5Sselect_hyperslab(d->space, H5S_SELECT_SET, &start, NULL, &extent, NULL) >= 0;
     if (good && write)
@@ -299,15 +290,15 @@ rt_status rt_token_dataset_decode(void *input, unsigned char **nothing, size_t *
     *nothing = NULL;
     *size = 0;
     rt_status status = open_set(&d);
-    unsigned char *block = status.code ? NULL : rt_alloc(BLOCK, d.width);
+    unsigned char *block = status.code ? NULL : rt_alloc(BLOCK, (size_t)d.place.width);
     if (!status.code && !block)
         status = rt_out_of_memory("a block of token ids");
-    for (size_t first = 0; first < d.count && !status.code; first += BLOCK) {
-        const size_t n = d.count - first < BLOCK ? d.count - first : BLOCK;
+    for (size_t first = 0, count = d.place.count; first < count && !status.code; first += BLOCK) {
+        const size_t n = count - first < BLOCK ? count - first : BLOCK;
         if (!move_block(&d, first, n, block, false))
             status = rt_error(RT_DATA, "%s: %s cannot be read from id %zu to %zu", d.in->name,
                               d.in->key, first, first + n - 1);
-        else if (!rt_write_all(d.in->file, block, n * d.width))
+        else if (!rt_write_all(d.in->file, block, n * d.place.width))
             status =
                 rt_error(RT_IO, "cannot write a temporary file for its ids: %s", strerror(errno));
     }
@@ -352,14 +343,14 @@ bool rt_token_dataset_write(const char *path, const rt_token_writer *ids)
 {
     const hsize_t extent = ids->count;
     set d = {.file = create_file(path) /* before H5T_*, which opens the library */,
-             .width = ids->width};
+             .place.width = ids->width};
     if (d.file < 0)
         return false;
     hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     bool good = H5Pset_obj_track_times(creation, false) >= 0;
     d.space = H5Screate_simple(1, &extent, NULL);
-    d.ids = H5Dcreate2(d.file, "train", type_of(d.width, false), d.space, H5P_DEFAULT, creation,
-                       H5P_DEFAULT);
+    d.ids =
+        H5Dcreate2(d.file, "train", type_of(&d.place), d.space, H5P_DEFAULT, creation, H5P_DEFAULT);
     good = d.ids >= 0 && copy_ids(ids, &d) && good;
     good = d.ids >= 0 && H5Dclose(d.ids) >= 0 && good;
     H5Sclose(d.space);

@@ -15,8 +15,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-/* Ids per block of the initial scan, and per read. */
-enum { BLOCK = 1 << 16, PIECE = 1 << 10 };
+/* Ids per read. */
+enum { PIECE = 1 << 10 };
 
 /* Limit of the memory in which HDF5 reads a file of tokens, beyond that of this process: its
  * caches, a chunk, and the decoding filters. */
@@ -94,26 +94,10 @@ static int64_t id_at(const rt_token_place *p, const void *from, size_t i)
     return (int64_t)(p->swapped ? __builtin_bswap64(id) : id);
 }
 
-static rt_status no_id(const rt_token_run *f, size_t index, int64_t value)
-{
-    return rt_error(RT_DATA,
-                    "%s: %s must hold ids from 0 to %d (data.vocab %d); got %lld at index %zu",
-                    f->in.name, f->in.key, f->vocab - 1, f->vocab, (long long)value, index);
-}
-
 /* ---- checksums ---- */
 
-/* Removes a file that rotor wrote, unless its name now belongs to another file. */
-static void remove_own(const rt_token_run *f)
-{
-    struct stat named;
-    if (!stat(f->own_path, &named) && named.st_ino == f->opened.st_ino &&
-        named.st_dev == f->opened.st_dev)
-        unlink(f->own_path);
-}
-
 /* Compares a block of ids with its checksum. A damaged file is removed, so that the next process
- * that needs the ids creates it again. */
+ * that needs the ids creates it again; its name may belong to another file by then. */
 static rt_status check_block(const rt_token_run *f, size_t block)
 {
     unsigned char bytes[RT_SUMMED];
@@ -121,7 +105,10 @@ static rt_status check_block(const rt_token_run *f, size_t block)
     const size_t left = (size_t)f->place.count - first, n = left < whole ? left : whole;
     rt_status status = read_bytes(f, first, n, bytes);
     if (!status.code && XXH3_64bits(bytes, n * width) != f->sums.list[block]) {
-        remove_own(f);
+        struct stat named;
+        if (!stat(f->own_path, &named) && named.st_ino == f->opened.st_ino &&
+            named.st_dev == f->opened.st_dev)
+            unlink(f->own_path);
         status = rt_error(RT_DATA,
                           "%s: the ids from %zu to %zu are damaged; the file was removed, and the "
                           "next run makes it again",
@@ -172,7 +159,11 @@ static rt_status read_ids(const rt_token_run *f, size_t first, size_t count, int
         for (size_t i = 0; i < n && !status.code; i++) {
             const int64_t id = id_at(&f->place, piece, i);
             if (id < 0 || id >= f->vocab)
-                status = no_id(f, first + done + i, id);
+                status = rt_error(RT_DATA,
+                                  "%s: %s must hold ids from 0 to %d (data.vocab %d); got %lld at "
+                                  "index %zu",
+                                  f->in.name, f->in.key, f->vocab - 1, f->vocab, (long long)id,
+                                  first + done + i);
             else
                 ids[done + i] = (int32_t)id;
         }
@@ -180,18 +171,16 @@ static rt_status read_ids(const rt_token_run *f, size_t first, size_t count, int
     return status;
 }
 
+/* Checks all ids of a small file. */
 static rt_status scan(const rt_token_run *f)
 {
-    const size_t count = (size_t)f->place.count;
-    if (f->place.count * f->place.width > SCANNED)
-        return rt_ok();
-    int32_t *block = rt_alloc(BLOCK, sizeof *block);
-    if (!block)
-        return rt_out_of_memory("a block of token ids");
+    enum { BLOCK = 1 << 14 };
+    int32_t block[BLOCK];
+    const bool small = f->place.count * f->place.width <= SCANNED;
+    const size_t count = small ? (size_t)f->place.count : 0;
     rt_status status = rt_ok();
     for (size_t first = 0; first < count && !status.code; first += BLOCK)
         status = read_ids(f, first, count - first < BLOCK ? count - first : BLOCK, block);
-    rt_free(block);
     return status;
 }
 
@@ -316,10 +305,8 @@ static void close_run(rt_token_run *f)
 /* Returns a new run after the others, still to be filled; NULL if memory is exhausted. */
 static rt_token_run *new_run(rt_token_runs *runs)
 {
-    rt_token_run **list = rt_grow(runs->list, &runs->capacity, runs->count + 1, sizeof *list);
-    rt_token_run *run = list ? rt_alloc(1, sizeof *run) : NULL;
-    if (list)
-        runs->list = list;
+    const bool grown = rt_grow(&runs->list, &runs->capacity, runs->count + 1, sizeof *runs->list);
+    rt_token_run *run = grown ? rt_alloc(1, sizeof *run) : NULL;
     if (run) {
         run->in.file = -1;
         pthread_mutex_init(&run->mutex, NULL);

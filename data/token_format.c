@@ -25,11 +25,7 @@ size_t rt_id_width(int vocab)
 
 void rt_id_list_reserve(rt_id_list *list, size_t capacity)
 {
-    void *ids = list->failed ? NULL : rt_grow(list->ids, &list->capacity, capacity, list->width);
-    if (ids)
-        list->ids = ids;
-    else
-        list->failed = true;
+    list->failed |= !rt_grow(&list->ids, &list->capacity, capacity, list->width);
 }
 
 void rt_id_list_add(void *context, int32_t id)

@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "core/random.h"
-#include "data/documents.h"
+#include "data/encode_text.h"
 #include "data/objective.h"
 #include "data/task.h"
 
@@ -54,19 +54,14 @@ static uint32_t batches_of(rt_order o)
     return o.rows / o.batch + (o.rows % o.batch > 0);
 }
 
-static uint64_t block_size(rt_order o)
-{
-    const uint32_t part = batches_of(o) / PARTS;
-    return (uint64_t)o.batch * (part < FEWEST_BATCHES ? FEWEST_BATCHES
-                                : part > MOST_BATCHES ? MOST_BATCHES
-                                                      : part);
-}
-
 /* Returns the row at a position of an epoch. The first block ends at a random bound. */
 static uint32_t row_at(rt_order o, rt_random epoch, uint32_t place)
 {
-    const uint64_t size = block_size(o), part = mix(epoch, OF_BOUNDS, 0, 0);
-    const uint64_t bound = 1 + (part * size >> 32);
+    const uint32_t part = batches_of(o) / PARTS;
+    const uint64_t size = (uint64_t)o.batch * (part < FEWEST_BATCHES ? FEWEST_BATCHES
+                                               : part > MOST_BATCHES ? MOST_BATCHES
+                                                                     : part);
+    const uint64_t bound = 1 + (mix(epoch, OF_BOUNDS, 0, 0) * size >> 32);
     const uint64_t block = place < bound ? 0 : 1 + (place - bound) / size;
     const uint64_t first = block ? bound + (block - 1) * size : 0;
     const uint64_t end = block ? first + size : bound, last = end < o.rows ? end : o.rows;
@@ -92,15 +87,6 @@ uint32_t rt_order_evaluation(rt_order o, uint64_t seed, uint32_t sequence)
 
 /* ---- windows ---- */
 
-void rt_windows_check(const rt_data_options *o, rt_rule_sink to)
-{
-    rt_objective_check(o, to);
-    if (!(o->eval_fraction >= 0 && o->eval_fraction < 1))
-        rt_rule_broken(to, RT_OPTIONS("data.task", "data.eval_fraction"),
-                       "data.eval_fraction must be at least 0 and below 1; got %g",
-                       o->eval_fraction);
-}
-
 bool rt_data_keeps_documents(const rt_data *data)
 {
     return rt_documents_are_cut(&data->options) && !data->options.cross;
@@ -123,10 +109,8 @@ static size_t least_window(const rt_data *data)
 
 static rt_status add_text(rt_window_texts *texts, size_t first, size_t count, double weight)
 {
-    rt_window_text *list = rt_grow(texts->list, &texts->capacity, texts->count + 1, sizeof *list);
-    if (!list)
+    if (!rt_grow(&texts->list, &texts->capacity, texts->count + 1, sizeof *texts->list))
         return rt_out_of_memory("the files of data");
-    texts->list = list;
     texts->list[texts->count++] = (rt_window_text){first, count, weight};
     return rt_ok();
 }
@@ -189,12 +173,6 @@ rt_status rt_windows_add(rt_data *data, const char *path, size_t count, const ch
             least, many, length, count);
     w->taken += count;
     return add_text(&w->texts, first, count, 0);
-}
-
-void rt_windows_close(rt_data *data)
-{
-    rt_free(data->windows.parts.list);
-    rt_free(data->windows.texts.list);
 }
 
 /* ---- evaluation windows ---- */
@@ -276,16 +254,6 @@ static const rt_window_text *draw_part(const rt_windows *w, rt_draw draw)
     return part;
 }
 
-/* Draws a training window at a random position. */
-static rt_window_text training_window(const rt_data *data, rt_draw draw, int length)
-{
-    const rt_window_text *part = draw_part(&data->windows, draw);
-    const size_t window = window_size(data, length);
-    assert(part->count >= window);
-    const size_t first = draw_below(draw, DRAW_START, part->count - window + 1);
-    return (rt_window_text){part->first + first, window, 0};
-}
-
 /* Range in which a window of `count` tokens around a token may begin. */
 typedef struct document {
     size_t first_start, last_start, count;
@@ -355,8 +323,13 @@ static rt_window_text window_of(const rt_data *data, rt_draw draw, int length)
 {
     if (!draw.step)
         return evaluation_window(data, draw.sequence, length);
-    return rt_data_keeps_documents(data) ? training_document(data, draw, length)
-                                         : training_window(data, draw, length);
+    if (rt_data_keeps_documents(data))
+        return training_document(data, draw, length);
+    const rt_window_text *part = draw_part(&data->windows, draw);
+    const size_t window = window_size(data, length);
+    assert(part->count >= window);
+    const size_t first = draw_below(draw, DRAW_START, part->count - window + 1);
+    return (rt_window_text){part->first + first, window, 0};
 }
 
 /* Draws a row. One that cannot be read stays padding. */

@@ -61,9 +61,6 @@ typedef struct rt_windows {
     size_t taken;  /* tokens added so far */
 } rt_windows;
 
-/* Checks data.eval_fraction and the objective, as rt_data_rules. */
-void rt_windows_check(const rt_data_options *o, rt_rule_sink to);
-
 /* Adds the next `count` tokens as a part of data.file. RT_DATA, with `name` and `many` (the plural
  * of its tokens), if they have no training window or their tail no evaluation window. */
 rt_status rt_windows_train(rt_data *data, const char *name, size_t count, double weight,
@@ -72,7 +69,6 @@ rt_status rt_windows_train(rt_data *data, const char *name, size_t count, double
 /* Adds the next `count` tokens as an evaluation text. RT_DATA if they have no window. */
 rt_status rt_windows_add(rt_data *data, const char *path, size_t count,
                          const char *many) RT_MUST_CHECK;
-void rt_windows_close(rt_data *data);
 
 /* Returns rt_data_evaluation_rows of a source with windows; draws a row. */
 long rt_windows_evaluation_rows(const rt_data *data, int length);

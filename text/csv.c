@@ -16,13 +16,6 @@ static bool ends_row(const char *at, const char *end)
     return at == end || *at == '\n' || (*at == '\r' && at + 1 < end && at[1] == '\n');
 }
 
-static char *find_end(char *at, const char *end, rt_separator separator)
-{
-    while (!ends_row(at, end) && *at != (char)separator)
-        at++;
-    return at;
-}
-
 /* Parses the text between quotes. Returns the byte after the closing quote, NULL if there
  * is none. */
 static char *unquote(char *from, char *end, rt_cell *cell)
@@ -43,13 +36,15 @@ static char *unquote(char *from, char *end, rt_cell *cell)
 
 char *rt_cell_parse(char *from, char *end, rt_separator separator, rt_cell *cell)
 {
+    char *stop = from;
     *cell = (rt_cell){.bytes = from};
     if (separator != RT_COMMA || from == end || *from != '"') {
-        char *stop = find_end(from, end, separator);
+        while (!ends_row(stop, end) && *stop != (char)separator)
+            stop++;
         cell->size = (size_t)(stop - from);
         return stop;
     }
-    char *stop = unquote(from, end, cell);
+    stop = unquote(from, end, cell);
     return stop && (ends_row(stop, end) || *stop == (char)separator) ? stop : NULL;
 }
 

@@ -5,7 +5,7 @@
 
 #include "core/path.h"
 #include "core/status.h"
-#include "text/text_file.h"
+#include "text/files.h"
 #include "text/writer.h"
 
 #include <stdbool.h>

@@ -43,24 +43,18 @@ rt_status rt_output_check(const char *path, bool overwrite, const char *const *i
                                 "%.900s: the file exists; give --overwrite to replace it", path);
 }
 
-/* Opens a pipe or a device. */
-static rt_status open_directly(rt_durable_file *file, const char *path)
-{
-    snprintf(file->path, sizeof file->path, "%s", path);
-    snprintf(file->temporary, sizeof file->temporary, "%s", path);
-    file->descriptor = open(path, O_WRONLY | O_CLOEXEC);
-    file->passing = false;
-    file->made = file->direct = file->descriptor >= 0;
-    return file->made ? rt_ok() : cannot("open", path);
-}
-
 rt_status rt_durable_open(rt_durable_file *file, const char *path)
 {
     struct stat facts;
-    if (strlen(path) < RT_PATH_SIZE && !stat(path, &facts) && !S_ISREG(facts.st_mode) &&
-        !S_ISDIR(facts.st_mode))
-        return open_directly(file, path);
-    return rt_durable_replace(file, path);
+    if (strlen(path) >= RT_PATH_SIZE || stat(path, &facts) || S_ISREG(facts.st_mode) ||
+        S_ISDIR(facts.st_mode))
+        return rt_durable_replace(file, path);
+    file->descriptor = open(path, O_WRONLY | O_CLOEXEC);
+    file->passing = false;
+    file->made = file->direct = file->descriptor >= 0;
+    strcpy(file->path, path);
+    strcpy(file->temporary, path);
+    return file->made ? rt_ok() : cannot("open", path);
 }
 
 rt_status rt_durable_replace(rt_durable_file *file, const char *path)
@@ -158,8 +152,8 @@ static rt_status write_text(const char *folder, const char *name, const char *te
     rt_durable_file file;
     char path[RT_PATH_SIZE];
     rt_status status = rt_path_join(path, folder, name);
-    if (status.code)
-        return status;
+    if (status.code || !text)
+        return status.code ? status : rt_out_of_memory(name);
     status = rt_durable_replace(&file, path);
     file.passing = passing;
     if (!status.code)
@@ -174,14 +168,14 @@ rt_status rt_durable_text(const char *folder, const char *name, const char *text
 
 rt_status rt_durable_write_and_free(const char *folder, const char *name, char *text)
 {
-    const rt_status status = text ? write_text(folder, name, text, false) : rt_out_of_memory(name);
+    const rt_status status = write_text(folder, name, text, false);
     rt_free(text);
     return status;
 }
 
 rt_status rt_passing_write_and_free(const char *folder, const char *name, char *text)
 {
-    const rt_status status = text ? write_text(folder, name, text, true) : rt_out_of_memory(name);
+    const rt_status status = write_text(folder, name, text, true);
     rt_free(text);
     return status;
 }
@@ -190,21 +184,17 @@ rt_status rt_passing_write_and_free(const char *folder, const char *name, char *
 
 _Static_assert((int)RT_PATH_SIZE >= PATH_MAX, "a path has room for what realpath finds");
 
-static bool is_one_of(const char *const *names, const char *name)
-{
-    while (*names && strcmp(*names, name) != 0)
-        names++;
-    return *names != NULL;
-}
-
 bool rt_folder_holds_only(const char *path, const char *const *names)
 {
     bool only = true;
     const struct dirent *entry;
     DIR *stream = opendir(path);
-    while (stream && only && (entry = readdir(stream)))
+    while (stream && only && (entry = readdir(stream))) {
         only = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") ||
-               !strcmp(entry->d_name, RT_STAGING) || is_one_of(names, entry->d_name);
+               !strcmp(entry->d_name, RT_STAGING);
+        for (const char *const *name = names; *name && !only; name++)
+            only = !strcmp(entry->d_name, *name);
+    }
     if (stream)
         closedir(stream);
     return stream && only;
@@ -236,16 +226,6 @@ static bool name_beside(const rt_durable_folder *f, char beside[RT_PATH_SIZE])
     const int length =
         snprintf(beside, RT_PATH_SIZE, "%.*s.%s" RT_STAGING, (int)(name - f->path), f->path, name);
     return *name && length < RT_PATH_SIZE;
-}
-
-/* Removes the staging folders that a killed program left. */
-static rt_status remove_left(const rt_durable_folder *f)
-{
-    char beside[RT_PATH_SIZE], what[RT_PATH_SIZE];
-    if (!remove_staging(f->staging, f->names, what) ||
-        (name_beside(f, beside) && !remove_staging(beside, f->names, what)))
-        return cannot("remove", what);
-    return rt_ok();
 }
 
 /* ---- opening ---- */
@@ -281,6 +261,7 @@ static rt_status make_staging(rt_durable_folder *f)
 
 rt_status rt_durable_folder_open(rt_durable_folder *f, const char *path, const char *const *names)
 {
+    char beside[RT_PATH_SIZE], what[RT_PATH_SIZE];
     *f = (rt_durable_folder){.names = names, .made = !mkdir(path, 0777)};
     if (!f->made && errno != EEXIST)
         return cannot("make the folder", path);
@@ -288,8 +269,10 @@ rt_status rt_durable_folder_open(rt_durable_folder *f, const char *path, const c
         return cannot("find", path);
     f->open = true;
     rt_status status = rt_path_join(f->staging, f->path, RT_STAGING);
-    if (!status.code)
-        status = remove_left(f);
+    /* staging folders that a killed program left */
+    if (!status.code && (!remove_staging(f->staging, f->names, what) ||
+                         (name_beside(f, beside) && !remove_staging(beside, f->names, what))))
+        status = cannot("remove", what);
     if (!status.code)
         status = check_names(f);
     return status.code ? status : make_staging(f);

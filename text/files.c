@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -92,6 +93,65 @@ ssize_t rt_read_at(int file, void *to, size_t size, off_t at)
     return (ssize_t)done;
 }
 
+/* Opens a regular file and finds its size. Returns -1, with errno, for anything else. */
+static int open_regular(const char *path, off_t *size)
+{
+    struct stat facts;
+    const int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (file >= 0 && !fstat(file, &facts) && S_ISREG(facts.st_mode)) {
+        *size = facts.st_size;
+        return file;
+    }
+    if (file >= 0) {
+        close(file);
+        errno = EINVAL;
+    }
+    return -1;
+}
+
+FILE *rt_open_regular(const char *path)
+{
+    off_t size;
+    const int descriptor = open_regular(path, &size);
+    FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "rb");
+    if (!file && descriptor >= 0)
+        close(descriptor);
+    return file;
+}
+
+char *rt_read_bytes(const char *path, long most, size_t *count)
+{
+    off_t size;
+    const int file = open_regular(path, &size);
+    char *bytes = NULL;
+    *count = 0;
+    if (file < 0)
+        return NULL;
+    if (size > most)
+        errno = EFBIG;
+    else
+        bytes = rt_alloc((size_t)size + 1, 1);
+    if (bytes && rt_read_at(file, bytes, (size_t)size, 0) != size) {
+        rt_free(bytes);
+        bytes = NULL;
+    }
+    close(file);
+    *count = bytes ? (size_t)size : 0;
+    return bytes;
+}
+
+bool rt_is_lfs_pointer(const char *bytes, size_t size)
+{
+    static const char begin[] = "version https://git-lfs";
+    return size >= sizeof begin - 1 && !memcmp(bytes, begin, sizeof begin - 1);
+}
+
+char *rt_read_text(const char *path)
+{
+    size_t count;
+    return rt_read_bytes(path, RT_TEXT_FILE_BYTES, &count);
+}
+
 bool rt_write_all(int file, const void *bytes, size_t size)
 {
     const unsigned char *from = bytes;
@@ -109,10 +169,32 @@ bool rt_write_all(int file, const void *bytes, size_t size)
     return true;
 }
 
+/* ---- folders ---- */
+
 bool rt_folder_has(const char *folder, const char *name)
 {
     char path[RT_PATH_SIZE];
     return !rt_path_join(path, folder, name).code && !access(path, F_OK);
+}
+
+bool rt_is_own_folder(const char *path)
+{
+    struct stat found;
+    return !lstat(path, &found) && S_ISDIR(found.st_mode);
+}
+
+void rt_folder_clear(const char *folder, bool (*is_chosen)(const char *name))
+{
+    char path[RT_PATH_SIZE];
+    const struct dirent *entry;
+    DIR *directory = rt_is_own_folder(folder) ? opendir(folder) : NULL;
+    if (!directory)
+        return;
+    while ((entry = readdir(directory)))
+        if (is_chosen(entry->d_name) && !rt_path_join(path, folder, entry->d_name).code)
+            unlink(path);
+    closedir(directory);
+    rmdir(folder); /* fails if there are other files */
 }
 
 static rt_status folder_error(const char *path)
@@ -139,4 +221,69 @@ rt_status rt_folders_make(const char *folder)
         return folder_error(path);
     errno = ENOTDIR;
     return S_ISDIR(found.st_mode) ? rt_ok() : folder_error(path);
+}
+
+/* ---- lines of a stream ---- */
+
+static bool make_room(rt_lines *l, size_t size)
+{
+    const bool grown = rt_grow(&l->bytes, &l->capacity, size, 1);
+    if (!grown)
+        l->status = rt_out_of_memory("a line");
+    return grown;
+}
+
+static bool append(rt_lines *l, int c)
+{
+    const int most = l->most ? l->most : RT_LINE_LIMIT;
+    if (l->size == (size_t)most) {
+        l->status = rt_error(RT_ARGUMENT, "has more than %d bytes", most);
+        return false;
+    }
+    if ((!l->bytes || l->size == l->capacity) && !make_room(l, l->size + 1))
+        return false;
+    l->bytes[l->size++] = (char)c;
+    return true;
+}
+
+/* Removes a byte order mark at the beginning of the text, and a return before the newline. */
+static void trim(rt_lines *l)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    const size_t length = strlen(mark);
+    if (l->ended && l->size && l->bytes[l->size - 1] == '\r')
+        l->size--;
+    if (l->number == 1 && l->size >= length && !memcmp(l->bytes, mark, length)) {
+        l->size -= length;
+        l->start += length;
+        memmove(l->bytes, l->bytes + length, l->size);
+    }
+    l->bytes[l->size] = '\0';
+}
+
+bool rt_lines_next(rt_lines *l)
+{
+    int c;
+    if (l->status.code)
+        return false;
+    l->size = 0;
+    l->start = l->read;
+    l->number++;
+    while ((c = getc_unlocked(l->from)) != EOF && c != '\n')
+        if (!append(l, c))
+            return false;
+    l->ended = c != EOF;
+    l->read += l->size + l->ended;
+    if (c == EOF && ferror(l->from))
+        l->status = rt_error(RT_IO, "cannot be read: %s", strerror(errno));
+    if (l->status.code || (c == EOF && !l->size) || !make_room(l, l->size + 1))
+        return false;
+    trim(l);
+    return true;
+}
+
+void rt_lines_free(rt_lines *l)
+{
+    rt_free(l->bytes);
+    *l = (rt_lines){.from = l->from, .most = l->most};
 }

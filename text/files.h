@@ -1,7 +1,7 @@
 #ifndef ROTOR_TEXT_FILES_H
 #define ROTOR_TEXT_FILES_H
 
-/* Files that are read or written as a whole. */
+/* Files that are read as a whole, folders, and the lines of a stream. */
 
 #include "core/path.h"
 #include "core/status.h"
@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 /* Maximum size of a file in memory, in bytes. */
@@ -27,6 +28,26 @@ rt_status rt_file_read(const char *key, const char *path, unsigned char **bytes_
  * number; -1, with errno, on an error. */
 ssize_t rt_read_at(int file, void *to, size_t size, off_t at);
 
+/* Opens a regular file for reading. NULL, with errno, for anything else, such as a pipe, which
+ * would block. */
+FILE *rt_open_regular(const char *path);
+
+/* Reads a regular file of at most 16 MiB into a text, which the caller frees (rt_free); NULL if it
+ * cannot be read. */
+enum { RT_TEXT_FILE_BYTES = 16 << 20 };
+char *rt_read_text(const char *path);
+
+/* Reads a regular file of at most `most` bytes, with zeros if it has them. Returns a block that the
+ * caller frees; NULL if it cannot be read. *count receives its size. */
+char *rt_read_bytes(const char *path, long most, size_t *count);
+
+/* Text of a message about a pointer, which git clone leaves without git-lfs. */
+#define RT_LFS_POINTER                                                                             \
+    "it is a git-lfs pointer, not the file itself; fetch the file with: git lfs pull"
+
+/* Returns whether bytes are such a pointer. */
+bool rt_is_lfs_pointer(const char *bytes, size_t size);
+
 /* Writes all bytes to a descriptor. Returns false, with errno, on an error. */
 bool rt_write_all(int file, const void *bytes, size_t size);
 
@@ -36,5 +57,42 @@ bool rt_folder_has(const char *folder, const char *name);
 /* Creates a folder and its parents, as mkdir -p does. RT_IO names the one that cannot
  * be created. */
 rt_status rt_folders_make(const char *folder) RT_MUST_CHECK;
+
+/* Returns whether the path is a folder and not a link, which could lead to files of others. */
+bool rt_is_own_folder(const char *path);
+
+/* Removes the files whose names are chosen, and the folder if it is empty then. A link to a folder
+ * stays as it is. */
+void rt_folder_clear(const char *folder, bool (*is_chosen)(const char *name));
+
+/* The lines of a stream, each as soon as it is complete.
+ *
+ *     rt_lines lines = {.from = stdin};
+ *     while (rt_lines_next(&lines))
+ *         ... lines.bytes, lines.size, lines.number ...
+ *     ... lines.status ...
+ *     rt_lines_free(&lines);
+ *
+ * Lines end in "\n" or "\r\n", which are removed; the last end may be missing. A byte order mark
+ * before the first line is skipped. */
+
+enum { RT_LINE_LIMIT = 1 << 20 }; /* bytes */
+
+typedef struct rt_lines {
+    FILE *from;
+    int most;    /* maximum size of a line in bytes; 0: RT_LINE_LIMIT */
+    char *bytes; /* of the line, zero-terminated, valid until the next line */
+    size_t size; /* a line may contain zeros */
+    size_t capacity;
+    size_t start;     /* offset of the line in the stream */
+    size_t read;      /* bytes of the stream up to the end of the line */
+    long number;      /* of the line, from 1 */
+    bool ended;       /* the line ended in a newline */
+    rt_status status; /* error that ended reading: RT_ARGUMENT, a line beyond the limit; RT_IO,
+                         RT_MEMORY */
+} rt_lines;
+
+bool rt_lines_next(rt_lines *lines);
+void rt_lines_free(rt_lines *lines);
 
 #endif

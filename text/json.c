@@ -37,25 +37,19 @@ static bool is_above(const char *digits, size_t count, const char *most)
     return count > size || (count == size && memcmp(digits, most, size) > 0);
 }
 
-/* Writes an integer of at least 19 digits as a real number: 17 of them and an exponent. */
-static void write_as_real(char *digits, size_t count)
-{
-    enum { KEPT = 17 };
-    char exponent[RT_NUMBER_SIZE];
-    const int size = snprintf(exponent, sizeof exponent, "e%zu", count - KEPT);
-    memset(digits + KEPT, ' ', count - KEPT);
-    memcpy(digits + KEPT, exponent, (size_t)size);
-}
-
 /* Changes an integer as described in the header. Jansson refuses one with a leading 0. */
 static void adjust_integer(char *digits, size_t count, bool negative)
 {
+    enum { KEPT = 17 };
     const size_t size = strlen(most_in_63_bits);
+    char exponent[RT_NUMBER_SIZE];
     if (negative && count == 1 && *digits == '0') {
         *digits = '1';
     } else if (*digits != '0' && is_above(digits, count, most_in_63_bits)) {
         if (negative || is_above(digits, count, most_in_64_bits)) {
-            write_as_real(digits, count);
+            const int length = snprintf(exponent, sizeof exponent, "e%zu", count - KEPT);
+            memset(digits + KEPT, ' ', count - KEPT);
+            memcpy(digits + KEPT, exponent, (size_t)length);
         } else {
             memset(digits, ' ', count);
             memcpy(digits + count - size, most_in_63_bits, size);
@@ -116,38 +110,24 @@ static rt_status scan(scanning *s, char *at, const char *end)
     return status;
 }
 
-/* Refuses zero bytes, because Jansson skips some, and a C string would end there. */
-static rt_status refuse_zero(const char *name, const char *bytes, size_t size)
-{
-    const char *zero = memchr(bytes, '\0', size);
-    int line = 1;
-    for (const char *at = bytes; zero && at < zero; at++)
-        line += *at == '\n';
-    return zero ? rt_error(RT_DATA, "%s:%d: byte 0x00 is not valid in JSON", name, line) : rt_ok();
-}
-
-static rt_status cannot_parse(const char *name, const json_error_t *error)
-{
-    char word[RT_WORD_NAME_SIZE];
-    if (json_error_code(error) == json_error_out_of_memory)
-        return rt_out_of_memory(name);
-    return rt_error(RT_DATA, "%s:%d: invalid JSON: %s", name, error->line > 0 ? error->line : 1,
-                    rt_word_name(error->text, strlen(error->text), word));
-}
-
 rt_status rt_json_parse(json_t **object_new, int values, const char *name, char *bytes, size_t size)
 {
     scanning s = {.name = name, .line = 1, .most_values = values};
     json_error_t error;
+    char word[RT_WORD_NAME_SIZE];
     *object_new = NULL;
-    rt_status status = refuse_zero(name, bytes, size);
-    if (!status.code)
-        status = scan(&s, bytes, bytes + size);
+    const char *zero = memchr(bytes, '\0', size); /* Jansson skips some; a C string ends there */
+    rt_status status = scan(&s, bytes, zero ? zero : bytes + size);
+    if (!status.code && zero)
+        status = rt_error(RT_DATA, "%s:%d: byte 0x00 is not valid in JSON", name, s.line);
     if (status.code)
         return status;
     json_t *json = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);
+    if (!json && json_error_code(&error) == json_error_out_of_memory)
+        return rt_out_of_memory(name);
     if (!json)
-        return cannot_parse(name, &error);
+        return rt_error(RT_DATA, "%s:%d: invalid JSON: %s", name, error.line > 0 ? error.line : 1,
+                        rt_word_name(error.text, strlen(error.text), word));
     if (!json_is_object(json)) {
         json_decref(json);
         return rt_error(RT_DATA, "%s:1: must be an object, in braces", name);

@@ -103,35 +103,27 @@ static void *place_of(const rt_key *key, void *options)
 
 static bool read_whole(const rt_key *key, const char *value, void *options)
 {
+    const bool seed = key->type == RT_KEY_SEED;
     int64_t whole;
-    if (!rt_integer_parse(value, &whole) || !in_range(&key->range, (double)whole))
+    if (!rt_integer_parse(value, &whole) ||
+        !(seed ? whole >= 0 : in_range(&key->range, (double)whole)))
         return false;
-    *(int *)place_of(key, options) = (int)whole;
+    if (seed)
+        *(uint64_t *)place_of(key, options) = (uint64_t)whole;
+    else
+        *(int *)place_of(key, options) = (int)whole;
     return true;
 }
 
-static bool read_seed(const rt_key *key, const char *value, void *options)
-{
-    int64_t whole;
-    if (!rt_integer_parse(value, &whole) || whole < 0)
-        return false;
-    *(uint64_t *)place_of(key, options) = (uint64_t)whole;
-    return true;
-}
-
-/* Returns whether a number stays valid in the precision of the build, where a small one may become
- * 0, a large one infinite, and 0.9999999999 may become 1. */
-static bool in_range_as_real(const rt_range *range, double number)
-{
-    const double held = (double)(real)number;
-    return in_range(range, held) && isfinite(held) && (held != 0 || number == 0);
-}
-
+/* The number must stay valid in the precision of the build, where a small one may become 0, a large
+ * one infinite, and 0.9999999999 may become 1. */
 static bool read_number(const rt_key *key, const char *value, void *options)
 {
     double number;
-    if (!rt_number_parse(value, &number) || !in_range(&key->range, number) ||
-        !in_range_as_real(&key->range, number))
+    if (!rt_number_parse(value, &number) || !in_range(&key->range, number))
+        return false;
+    const double held = (double)(real)number;
+    if (!in_range(&key->range, held) || !isfinite(held) || (held == 0 && number != 0))
         return false;
     *(double *)place_of(key, options) = number + 0.0; /* changes -0 to 0 */
     return true;
@@ -164,18 +156,13 @@ static bool holds_comment(const char *value)
     return false;
 }
 
-static bool holds_control(const char *value)
-{
-    for (; *value; value++)
-        if ((unsigned char)*value < ' ' || *value == 0x7f)
-            return true;
-    return false;
-}
-
 static bool read_text(const rt_key *key, const char *value, void *options)
 {
-    if ((double)strlen(value) > key->range.high || holds_comment(value) || holds_control(value))
+    if ((double)strlen(value) > key->range.high || holds_comment(value))
         return false;
+    for (const char *c = value; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            return false;
     *(const char **)place_of(key, options) = *value ? rt_intern_text(value) : NULL;
     return true;
 }
@@ -276,23 +263,18 @@ static void write_hint(const rt_key *key, const char *value, rt_writer *problem)
         rt_writer_add(problem, "; did you mean '%s'?", nearest.name);
 }
 
-/* Returns whether the heap was exhausted for the copy of a text or a list. */
-static bool lacks_copy(const rt_key *key, const char *value, void *options)
-{
-    const void *place = place_of(key, options);
-    return (key->type == RT_KEY_TEXT && *value && !*(const char *const *)place) ||
-           (key->type == RT_KEY_FACTORS && *value && !((const rt_factors *)place)->at);
-}
-
 bool rt_key_value_read(const rt_key *key, const char *value, void *options, rt_writer *problem)
 {
     static bool (*const readers[])(const rt_key *, const char *, void *) = {
-        [RT_KEY_INTEGER] = read_whole, [RT_KEY_SEED] = read_seed,   [RT_KEY_NUMBER] = read_number,
+        [RT_KEY_INTEGER] = read_whole, [RT_KEY_SEED] = read_whole,  [RT_KEY_NUMBER] = read_number,
         [RT_KEY_YES_NO] = read_word,   [RT_KEY_CHOICE] = read_word, [RT_KEY_LENGTHS] = read_list,
         [RT_KEY_FACTORS] = read_list,  [RT_KEY_LAYERS] = read_list, [RT_KEY_TEXT] = read_text};
     char quoted[RT_QUOTE_SIZE];
-    if (readers[key->type](key, value, options)) {
-        problem->failed |= lacks_copy(key, value, options);
+    const void *place = place_of(key, options);
+    if (readers[key->type](key, value, options)) { /* the copy of a text or a list may be missing */
+        problem->failed |=
+            *value && ((key->type == RT_KEY_TEXT && !*(const char *const *)place) ||
+                       (key->type == RT_KEY_FACTORS && !((const rt_factors *)place)->at));
         return !problem->failed;
     }
     write_expected(key, problem);

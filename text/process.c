@@ -45,21 +45,14 @@ void rt_process_normalize(void)
     occupy_standard_streams();
 }
 
-static bool is_ignored(int number)
-{
-    struct sigaction now;
-    return !sigaction(number, NULL, &now) && now.sa_handler == SIG_IGN;
-}
-
 int rt_process_stop_signals(int numbers[RT_STOP_SIGNALS])
 {
-    int count = 0;
-    numbers[count++] = SIGINT;
-    numbers[count++] = SIGTERM;
-    numbers[count++] = SIGUSR1;
-    if (!is_ignored(SIGHUP))
-        numbers[count++] = SIGHUP;
-    return count;
+    struct sigaction hangup;
+    numbers[0] = SIGINT;
+    numbers[1] = SIGTERM;
+    numbers[2] = SIGUSR1;
+    numbers[3] = SIGHUP;
+    return !sigaction(SIGHUP, NULL, &hangup) && hangup.sa_handler == SIG_IGN ? 3 : 4;
 }
 
 /* ---- children ---- */
@@ -176,14 +169,6 @@ static size_t addresses(void)
     return got > 0 ? strtoull(text, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* Resets the handlers of crash signals, because only the parent reports a crash. */
-static void crash_quietly(void)
-{
-    static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU};
-    for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
-        signal(deadly[i], SIG_DFL);
-}
-
 static void limit_resources(const rt_child_limits *limits)
 {
     const size_t had = SANITIZED ? 0 : addresses();
@@ -217,9 +202,11 @@ extern void __gcov_dump(void) __attribute__((weak));
 static _Noreturn void be_child(rt_child_work *work, void *context, const rt_child_limits *limits,
                                int to)
 {
+    static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU};
     unsigned char *answer = NULL;
     size_t size = 0;
-    crash_quietly();
+    for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
+        signal(deadly[i], SIG_DFL); /* only the parent reports a crash */
     leave_descriptors(to, limits->keep);
     limit_resources(limits);
     const rt_status status = work(context, &answer, &size);
@@ -251,32 +238,21 @@ static struct timespec in_seconds(unsigned seconds)
     return t;
 }
 
-static long long milliseconds_to(struct timespec deadline)
-{
-    const struct timespec now = in_seconds(0);
-    const long long left = ((long long)deadline.tv_sec - now.tv_sec) * 1000 +
-                           (deadline.tv_nsec - now.tv_nsec) / 1000000;
-    return left > 0 ? left : 0;
-}
-
-/* Shortens the deadline, because a user who sends a signal does not wait for the time limit. */
-static void hurry(listener *l)
-{
-    if (!l->interrupted)
-        l->deadline = in_seconds(AFTER_SIGNAL);
-    l->interrupted = true;
-}
-
-/* Returns the number of bytes read: fewer than `size` only at the end or the deadline. */
+/* Returns the number of bytes read: fewer than `size` only at the end or the deadline. A signal
+ * shortens the deadline, because a user who sends one does not wait for the time limit. */
 static size_t listen_for(listener *l, void *to, size_t size)
 {
     size_t done = 0;
     while (done < size && !l->late) {
         struct pollfd ready = {.fd = l->from, .events = POLLIN};
-        const long long left = milliseconds_to(l->deadline);
-        const int count = poll(&ready, 1, left < INT32_MAX ? (int)left : INT32_MAX);
+        const struct timespec now = in_seconds(0);
+        const long long left = ((long long)l->deadline.tv_sec - now.tv_sec) * 1000 +
+                               (l->deadline.tv_nsec - now.tv_nsec) / 1000000;
+        const int count = poll(&ready, 1, left < 0 ? 0 : left < INT32_MAX ? (int)left : INT32_MAX);
         if (count < 0 && errno == EINTR) {
-            hurry(l);
+            if (!l->interrupted)
+                l->deadline = in_seconds(AFTER_SIGNAL);
+            l->interrupted = true;
             continue;
         }
         l->late = count == 0;
@@ -348,19 +324,9 @@ static rt_status judge(rt_status said, const listener *l, const rt_child_limits 
     return said;
 }
 
-/* Reads the answer and ends the child. A child whose pipe has closed is already ending, so SIGKILL
- * only affects a child that is late, sends invalid data, or closed the pipe itself. If the child
- * cannot be waited for (SIGCHLD ignored), its answer counts. */
-static rt_status read_answer(pid_t child, int from, const rt_child_limits *limits,
-                             unsigned char **answer_new, size_t *size)
-{
-    listener l = {.from = from, .deadline = in_seconds(CLOCK_FACTOR * limits->seconds)};
-    const rt_status said = listen_to(&l, limits, answer_new, size);
-    int how;
-    kill(child, SIGKILL);
-    return judge(said, &l, limits, rt_process_wait(child, &how) ? how : 0);
-}
-
+/* A child whose pipe has closed is already ending, so SIGKILL only affects a child that is late,
+ * sends invalid data, or closed the pipe itself. If the child cannot be waited for (SIGCHLD
+ * ignored), its answer counts. */
 rt_status rt_child_run(rt_child_work *work, void *context, const rt_child_limits *limits,
                        unsigned char **answer_new, size_t *size)
 {
@@ -372,10 +338,15 @@ rt_status rt_child_run(rt_child_work *work, void *context, const rt_child_limits
     const pid_t child = rt_process_fork(SIGKILL);
     if (child == 0)
         be_child(work, context, limits, ends[1]);
-    const int problem = errno;
+    rt_status status = rt_error(RT_IO, "cannot start a process: %s", strerror(errno));
     close(ends[1]);
-    rt_status status = child < 0 ? rt_error(RT_IO, "cannot start a process: %s", strerror(problem))
-                                 : read_answer(child, ends[0], limits, answer_new, size);
+    if (child > 0) {
+        listener l = {.from = ends[0], .deadline = in_seconds(CLOCK_FACTOR * limits->seconds)};
+        int how;
+        status = listen_to(&l, limits, answer_new, size);
+        kill(child, SIGKILL);
+        status = judge(status, &l, limits, rt_process_wait(child, &how) ? how : 0);
+    }
     close(ends[0]);
     if (status.code) {
         rt_free(*answer_new);

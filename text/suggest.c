@@ -17,22 +17,17 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* Returns a character in lower case, with hyphens and blanks as underscores, the most frequent
- * mistakes. */
-static char plain(char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return (char)(c - 'A' + 'a');
-    return c == '-' || c == ' ' ? '_' : c;
-}
-
+/* Copies a name in lower case, with hyphens and blanks as underscores, the most frequent mistakes.
+ * Returns false if it is too long. */
 static bool copy_plain(char copy[LONGEST + 1], const char *name)
 {
     size_t length = strlen(name);
     if (length > LONGEST)
         return false;
-    for (size_t i = 0; i <= length; i++)
-        copy[i] = plain(name[i]);
+    for (size_t i = 0; i <= length; i++) {
+        const char c = name[i];
+        copy[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c == '-' || c == ' ' ? '_' : c;
+    }
     return true;
 }
 

@@ -15,12 +15,9 @@ void rt_writer_add(rt_writer *w, const char *format, ...)
     va_start(arguments, format);
     int length = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
-    char *bytes =
-        length < 0 ? NULL : rt_grow(w->bytes, &w->capacity, w->length + (size_t)length + 1, 1);
-    w->failed = !bytes;
-    if (!bytes)
+    w->failed = length < 0 || !rt_grow(&w->bytes, &w->capacity, w->length + (size_t)length + 1, 1);
+    if (w->failed)
         return;
-    w->bytes = bytes;
     va_start(arguments, format);
     vsnprintf(w->bytes + w->length, (size_t)length + 1, format, arguments);
     va_end(arguments);
@@ -57,12 +54,6 @@ void rt_writer_free(rt_writer *w)
 
 enum { LONGEST = RT_QUOTE_SIZE - 6 }; /* two quotes, "..." and the zero */
 
-/* Returns whether a byte continues a character in UTF-8. */
-static int continues(char c)
-{
-    return ((unsigned char)c & 0xc0) == 0x80;
-}
-
 const char *rt_quote(char quoted[RT_QUOTE_SIZE], const char *text)
 {
     int length = 0;
@@ -72,8 +63,8 @@ const char *rt_quote(char quoted[RT_QUOTE_SIZE], const char *text)
         quoted[++length] = (char)(c < ' ' || c == 0x7f ? '?' : c);
     }
     const char *more = text[length] ? "..." : "";
-    while (*more && length && continues(text[length]))
-        length--;
+    while (*more && length && ((unsigned char)text[length] & 0xc0) == 0x80)
+        length--; /* to the start of a character */
     snprintf(quoted + 1 + length, (size_t)(RT_QUOTE_SIZE - 1 - length), "%s'", more);
     return quoted;
 }

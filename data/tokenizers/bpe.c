@@ -146,10 +146,9 @@ static rt_status merge_word(encoding *e, slot *kept, const unsigned char *word, 
     if (bytes > INT32_MAX / 4)
         return rt_error(RT_ARGUMENT, "a word can have up to %d bytes; that at byte %zu has %zu",
                         INT32_MAX / 4, at, bytes);
-    symbol *symbols = rt_grow(e->symbols, &e->symbol_room, bytes, sizeof *symbols);
-    if (!symbols)
+    if (!rt_grow(&e->symbols, &e->symbol_room, bytes, sizeof *e->symbols))
         return rt_out_of_memory("the ids of a word");
-    e->symbols = symbols;
+    const symbol *symbols = e->symbols;
     const int32_t count = merge(e, word, bytes, at);
     if (e->queue.failed)
         return rt_out_of_memory("the ids of a word");
@@ -196,7 +195,6 @@ void rt_bpe_free(rt_bpe *bpe)
     rt_free(bpe->piece_ids);
     free_added_tokens(&bpe->as_is);
     free_added_tokens(&bpe->composed);
-    rt_free(bpe->file);
     rt_free(bpe);
 }
 
@@ -217,12 +215,6 @@ static bool tokens_equal(const rt_added_tokens *a, const rt_added_tokens *b)
     return true;
 }
 
-static bool cuts_equal(const rt_bpe *a, const rt_bpe *b)
-{
-    return a->cut_count == b->cut_count && a->space_before == b->space_before &&
-           !memcmp(a->cuts, b->cuts, (size_t)a->cut_count * sizeof *a->cuts);
-}
-
 static bool merges_equal(const rt_bpe *a, const rt_bpe *b)
 {
     if (a->merges.count != b->merges.count || memcmp(a->bytes, b->bytes, sizeof a->bytes) != 0)
@@ -238,22 +230,14 @@ static bool merges_equal(const rt_bpe *a, const rt_bpe *b)
 
 bool rt_bpe_equal(const rt_bpe *a, const rt_bpe *b)
 {
-    return cuts_equal(a, b) && a->form == b->form && a->ignore_merges == b->ignore_merges &&
+    return a->cut_count == b->cut_count && a->space_before == b->space_before &&
+           !memcmp(a->cuts, b->cuts, (size_t)a->cut_count * sizeof *a->cuts) &&
+           a->form == b->form && a->ignore_merges == b->ignore_merges &&
            a->fuses_unknown == b->fuses_unknown && a->unknown == b->unknown && merges_equal(a, b) &&
            tokens_equal(&a->as_is, &b->as_is) && tokens_equal(&a->composed, &b->composed);
 }
 
 /* ---- added tokens ---- */
-
-const char *rt_added_tokens_sort(rt_added_tokens *tokens)
-{
-    if (!rt_pieces_allocate(&tokens->pieces, tokens->count))
-        return "";
-    for (int i = 0; i < tokens->count; i++)
-        tokens->pieces.sorted[i] = (rt_piece){tokens->list[i].text, i};
-    const rt_piece *twice = rt_pieces_sort(&tokens->pieces);
-    return twice ? twice->text : NULL;
-}
 
 static size_t blanks_before(const unsigned char *text, size_t least, size_t at)
 {
@@ -346,13 +330,11 @@ static rt_status cut(encoding *e, int number, const unsigned char *text, size_t 
 static rt_status put_space(encoding *e, int number, const unsigned char *text, size_t bytes,
                            size_t at)
 {
-    char *spaced = rt_grow(e->spaced, &e->spaced_room, bytes + 1, 1);
-    if (!spaced)
+    if (!rt_grow(&e->spaced, &e->spaced_room, bytes + 1, 1))
         return rt_out_of_memory("the ids of a text");
-    e->spaced = spaced;
-    spaced[0] = ' ';
-    memcpy(spaced + 1, text, bytes);
-    return cut(e, number, (unsigned char *)spaced, bytes + 1, at);
+    e->spaced[0] = ' ';
+    memcpy(e->spaced + 1, text, bytes);
+    return cut(e, number, (unsigned char *)e->spaced, bytes + 1, at);
 }
 
 static rt_status cut(encoding *e, int number, const unsigned char *text, size_t bytes, size_t at)
@@ -370,19 +352,33 @@ static rt_status cut(encoding *e, int number, const unsigned char *text, size_t 
     return status;
 }
 
-typedef rt_status rt_rest(encoding *e, const unsigned char *text, size_t bytes, size_t at);
+/* Stages of encoding: tokens are matched in the text as it is, then in its normal form. */
+enum { AS_IS, COMPOSED };
 
-/* Returns whether the previous match, with the blanks behind it up to `done`, covers this one.
- * tokenizers drops such a token if it takes the blanks before it. */
-static bool is_covered(const rt_found_token *found, size_t done)
+static rt_status split(encoding *e, int stage, const unsigned char *text, size_t bytes, size_t at);
+
+/* Encodes a part of a text without tokens of a stage. */
+static rt_status encode_rest(encoding *e, int stage, const unsigned char *text, size_t bytes,
+                             size_t at)
 {
-    return found->token->takes_left && found->end <= done;
+    unsigned char *composed = NULL;
+    size_t size;
+    if (stage == COMPOSED)
+        return cut(e, 0, text, bytes, at);
+    if (rt_normal_form_is_plain(e->v->bpe->form, text, bytes))
+        return split(e, COMPOSED, text, bytes, at);
+    rt_status status = rt_normal_form(e->v->bpe->form, &composed, &size, text, bytes);
+    if (!status.code)
+        status = split(e, COMPOSED, composed, size, at);
+    rt_free(composed);
+    return status;
 }
 
-/* Matches added tokens and passes the text between them to `rest`. */
-static rt_status split(encoding *e, const rt_added_tokens *tokens, rt_rest *rest,
-                       const unsigned char *text, size_t bytes, size_t at)
+/* Matches the added tokens of a stage and encodes the text between them. Like tokenizers, drops a
+ * token that takes the blanks before it and lies in those that the previous one took. */
+static rt_status split(encoding *e, int stage, const unsigned char *text, size_t bytes, size_t at)
 {
+    const rt_added_tokens *tokens = stage == AS_IS ? &e->v->bpe->as_is : &e->v->bpe->composed;
     size_t done = 0, place = 0;
     rt_status status = rt_ok();
     for (bool more = true; more && !status.code;) {
@@ -390,34 +386,11 @@ static rt_status split(encoding *e, const rt_added_tokens *tokens, rt_rest *rest
             next_added_token(tokens, text, bytes, e->special, done, &place);
         more = found.token != NULL;
         if (found.start > done)
-            status = rest(e, text + done, found.start - done, at + done);
-        if (more && !status.code && !is_covered(&found, done))
+            status = encode_rest(e, stage, text + done, found.start - done, at + done);
+        if (more && !status.code && !(found.token->takes_left && found.end <= done))
             e->take(e->context, found.token->id);
         done = found.end;
     }
-    return status;
-}
-
-static rt_status cut_all(encoding *e, const unsigned char *text, size_t bytes, size_t at)
-{
-    return cut(e, 0, text, bytes, at);
-}
-
-static rt_status split_composed(encoding *e, const unsigned char *text, size_t bytes, size_t at)
-{
-    return split(e, &e->v->bpe->composed, cut_all, text, bytes, at);
-}
-
-static rt_status compose(encoding *e, const unsigned char *text, size_t bytes, size_t at)
-{
-    unsigned char *composed = NULL;
-    size_t size;
-    if (rt_normal_form_is_plain(e->v->bpe->form, text, bytes))
-        return split_composed(e, text, bytes, at);
-    rt_status status = rt_normal_form(e->v->bpe->form, &composed, &size, text, bytes);
-    if (!status.code)
-        status = split_composed(e, composed, size, at);
-    rt_free(composed);
     return status;
 }
 
@@ -438,7 +411,7 @@ rt_status rt_bpe_encode(const rt_vocabulary *v, const unsigned char *text, size_
 {
     encoding e = {.v = v, .special = special, .take = take, .context = context, .unknown = unknown};
     const rt_status status = make_slots(&e, to - from)
-                                 ? split(&e, &v->bpe->as_is, compose, text + from, to - from, from)
+                                 ? split(&e, AS_IS, text + from, to - from, from)
                                  : rt_out_of_memory("the ids of a text");
     rt_free(e.slots);
     rt_free(e.symbols);

@@ -34,10 +34,6 @@ typedef struct rt_added_tokens {
     rt_pieces pieces; /* ids are indices of the list */
 } rt_added_tokens;
 
-/* Sorts the pieces of a complete list. Returns NULL, the text of a duplicate token, or "" if memory
- * is exhausted. */
-const char *rt_added_tokens_sort(rt_added_tokens *tokens);
-
 /* Match of an added token, with the range of its bytes. */
 typedef struct rt_found_token {
     const rt_added_token *token; /* NULL: no match */
@@ -73,13 +69,11 @@ typedef struct rt_bpe {
     int32_t first, last;  /* special tokens of the post-processor around a text; RT_NO_ID: none */
     rt_special_ids found; /* special ids according to the file; RT_NO_ID: none */
     rt_added_tokens as_is, composed; /* matched in the text, and in its normal form */
-    char *file;                      /* tokenizer.json, zero-terminated */
 } rt_bpe;
 
-/* Parses a tokenizer.json. Errors as rt_vocabulary_read. Fills text, starts, kinds, ordinary,
- * count, special and bpe of a zeroed vocabulary, in part also after an error. */
-rt_status rt_bpe_read(rt_vocabulary *v, const char *name, const unsigned char *bytes,
-                      size_t size) RT_MUST_CHECK;
+/* Parses v->file, a tokenizer.json of `size` bytes. Errors as rt_vocabulary_read. Fills text,
+ * starts, kinds, ordinary, count, special and bpe, in part also after an error. */
+rt_status rt_bpe_read(rt_vocabulary *v, const char *name, size_t size) RT_MUST_CHECK;
 
 /* Replaces special ids of the file by the `known` ones that are not RT_NO_ID, except [UNK].
  * RT_DATA, which begins with `name`, if an id is not in the vocabulary. */

@@ -18,31 +18,24 @@
  * to 0x20, 0x7f to 0xa0 and 0xad) are U+0100 and following. */
 enum { BYTES = RT_BPE_BYTE_COUNT, FIRST_HIGH = 0x7f, LOW = 0x21, HIGH = 0x22, HYPHEN = 0xad };
 
-static bool is_itself(int32_t c)
+int32_t rt_bpe_character_of(unsigned char byte)
 {
-    return (c >= LOW && c < FIRST_HIGH) || (c >= FIRST_HIGH + HIGH && c < BYTES && c != HYPHEN);
+    if (byte < LOW)
+        return BYTES + byte;
+    if (byte >= FIRST_HIGH && byte < FIRST_HIGH + HIGH)
+        return BYTES + LOW + byte - FIRST_HIGH;
+    return byte == HYPHEN ? BYTES + LOW + HIGH : byte;
 }
 
 /* Returns the byte that a character represents, or -1. */
 static int32_t byte_of(int32_t character)
 {
     const int32_t other = character - BYTES;
-    if (other < 0)
-        return is_itself(character) ? character : -1;
-    if (other < LOW)
-        return other;
-    if (other < LOW + HIGH)
-        return FIRST_HIGH + other - LOW;
-    return other == LOW + HIGH ? HYPHEN : -1;
-}
-
-int32_t rt_bpe_character_of(unsigned char byte)
-{
-    if (is_itself(byte))
-        return byte;
-    if (byte < LOW)
-        return BYTES + byte;
-    return byte == HYPHEN ? BYTES + LOW + HIGH : BYTES + LOW + byte - FIRST_HIGH;
+    const int32_t byte = other < 0            ? character
+                         : other < LOW        ? other
+                         : other < LOW + HIGH ? FIRST_HIGH + other - LOW
+                                              : HYPHEN;
+    return rt_bpe_character_of((unsigned char)byte) == character ? byte : -1;
 }
 
 /* Converts byte-level text to its bytes; `bytes` has room for the size of the text. Returns false
@@ -64,6 +57,12 @@ static bool read_bytes(const char *text, char *bytes, size_t *size)
 
 /* ---- parsing ---- */
 
+/* Text of an id in the file. */
+typedef struct id_text {
+    const char *text; /* NULL: unused id */
+    bool added;       /* content of an added token */
+} id_text;
+
 /* State of the parser. Functions that return bool return false after setting `status`, which keeps
  * the first error. */
 typedef struct reading {
@@ -71,8 +70,10 @@ typedef struct reading {
     rt_bpe *bpe;      /* v->bpe */
     const char *name; /* name of the file */
     const json_t *json, *model;
-    json_t *vocab;             /* model.vocab */
-    json_t *added;             /* added_tokens */
+    json_t *vocab;  /* model.vocab */
+    json_t *added;  /* added_tokens */
+    id_text *texts; /* (v->count) */
+    size_t text_capacity;
     const char *begins, *ends; /* tokens of the post-processor around a text; or NULL */
     rt_status status;
 } reading;
@@ -173,12 +174,6 @@ static bool read_form(reading *r, const json_t *part, bool last)
     return true;
 }
 
-static bool read_normalizer(reading *r)
-{
-    return is_absent(json_object_get(r->json, "normalizer")) ||
-           read_parts(r, "normalizer", "normalizers", read_form);
-}
-
 /* ---- the pre-tokenizer ---- */
 
 /* Supported patterns. GPT-2 and GPT-4 have two spellings each; the second is that of OpenAI's
@@ -273,13 +268,7 @@ static bool read_pre_tokenizer(reading *r)
     return read_parts(r, "pre_tokenizer", "pretokenizers", read_cut);
 }
 
-/* ---- the decoder and the post-processor ---- */
-
-static bool read_decoder(reading *r)
-{
-    const json_t *part = json_object_get(r->json, "decoder");
-    return has_type(part, "ByteLevel") || refuse_type(r, "decoder", part, "'ByteLevel' is read");
-}
+/* ---- the post-processor ---- */
 
 /* Reads the tokens of a template before and after a text. */
 static bool read_template(reading *r, const json_t *part)
@@ -311,85 +300,56 @@ static bool read_processor(reading *r, const json_t *part, bool last)
 
 /* ---- pieces ---- */
 
-/* Returns an id of the file, -1 if it is invalid. */
-static json_int_t id_of(const json_t *number)
+/* Returns the place for the text of an id, NULL if the id is invalid. */
+static id_text *text_of_id(reading *r, const json_t *number)
 {
     const json_int_t id = json_is_integer(number) ? json_integer_value(number) : -1;
-    return id < RT_BPE_LIMIT ? id : -1;
+    if (id < 0 || id >= RT_BPE_LIMIT)
+        return NULL;
+    if (id >= r->v->count) {
+        const size_t count = (size_t)r->v->count, needed = (size_t)id + 1;
+        if (!rt_grow(&r->texts, &r->text_capacity, needed, sizeof *r->texts)) {
+            run_out(r);
+            return NULL;
+        }
+        memset(r->texts + count, 0, (needed - count) * sizeof *r->texts);
+        r->v->count = (int)needed;
+    }
+    return r->texts + id;
 }
 
-static bool count_ids(reading *r)
+/* Sorts the pieces and the added tokens by id. */
+static bool sort_by_id(reading *r)
 {
     const char *piece;
     json_t *token;
     size_t i;
-    json_int_t last = -1;
     json_object_foreach(r->vocab, piece, token)
     {
-        const json_int_t id = id_of(token);
-        if (id < 0)
+        id_text *text = text_of_id(r, token);
+        if (!text)
             return refuse(r, "model.vocab: the id of %s must be from 0 to %d", NAMED(piece),
                           RT_BPE_LIMIT - 1);
-        last = id > last ? id : last;
+        if (text->text)
+            return refuse(r, "model.vocab: the id %d is that of two pieces, one is %s",
+                          (int)json_integer_value(token), NAMED(piece));
+        text->text = piece;
     }
     json_array_foreach(r->added, i, token)
     {
-        const json_int_t id = id_of(json_object_get(token, "id"));
-        if (id < 0)
+        const char *content = text_of(token, "content");
+        id_text *text = text_of_id(r, json_object_get(token, "id"));
+        if (!text)
             return refuse(r, "added_tokens[%zu].id must be from 0 to %d", i, RT_BPE_LIMIT - 1);
-        last = id > last ? id : last;
-    }
-    r->v->count = (int)last + 1;
-    return r->v->count || refuse(r, "model.vocab has no piece");
-}
-
-static bool make_room(reading *r)
-{
-    rt_bpe *bpe = r->bpe;
-    const size_t count = (size_t)r->v->count, tokens = json_array_size(r->added);
-    r->v->starts = rt_alloc(count + 1, sizeof *r->v->starts);
-    r->v->kinds = rt_alloc(count, sizeof *r->v->kinds);
-    r->v->ordinary = rt_alloc(count, sizeof *r->v->ordinary);
-    bpe->piece_ids = rt_alloc(count, sizeof *bpe->piece_ids);
-    bpe->as_is.list = rt_alloc(tokens, sizeof *bpe->as_is.list);
-    bpe->composed.list = rt_alloc(tokens, sizeof *bpe->composed.list);
-    return (r->v->starts && r->v->kinds && r->v->ordinary && bpe->piece_ids && bpe->as_is.list &&
-            bpe->composed.list) ||
-           run_out(r);
-}
-
-/* Text of an id in the file. */
-typedef struct id_text {
-    const char *text; /* NULL: unused id */
-    bool added;       /* content of an added token */
-} id_text;
-
-static bool sort_by_id(reading *r, id_text *texts)
-{
-    const char *piece;
-    json_t *token;
-    size_t i;
-    json_object_foreach(r->vocab, piece, token)
-    {
-        const json_int_t id = json_integer_value(token);
-        if (texts[id].text)
-            return refuse(r, "model.vocab: the id %d is that of two pieces, one is %s", (int)id,
-                          NAMED(piece));
-        texts[id].text = piece;
-    }
-    json_array_foreach(r->added, i, token)
-    {
-        const json_int_t id = json_integer_value(json_object_get(token, "id"));
-        const char *content = text_of(token, "content"), *other = texts[id].text;
         if (!*content || strlen(content) > RT_ADDED_TOKEN_SIZE)
             return refuse(r, "added_tokens[%zu].content must be a text of 1 to %d bytes", i,
                           RT_ADDED_TOKEN_SIZE);
-        if (other && strcmp(other, content) != 0)
-            return refuse(r, "added_tokens[%zu]: its id %d is that of %s too", i, (int)id,
-                          NAMED(other));
-        texts[id] = (id_text){content, true};
+        if (text->text && strcmp(text->text, content) != 0)
+            return refuse(r, "added_tokens[%zu]: its id %d is that of %s too", i,
+                          (int)(text - r->texts), NAMED(text->text));
+        *text = (id_text){content, true};
     }
-    return true;
+    return r->v->count || refuse(r, "model.vocab has no piece");
 }
 
 /* Stores the text of an id as bytes. An added token may have characters that do not represent
@@ -426,20 +386,29 @@ static bool write_text(reading *r, int32_t id, const id_text *from)
 
 static bool read_pieces(reading *r)
 {
-    if (!count_ids(r) || !make_room(r))
-        return false;
+    rt_vocabulary *v = r->v;
+    rt_bpe *bpe = r->bpe;
     size_t size = 1;
-    id_text *texts = rt_alloc((size_t)r->v->count, sizeof *texts);
-    bool read = texts ? sort_by_id(r, texts) : run_out(r);
-    for (int32_t id = 0; id < r->v->count && read; id++)
-        size += (texts[id].text ? strlen(texts[id].text) : 0) + 1;
-    r->v->text = rt_alloc(size, 1);
-    read = read && (r->v->text || run_out(r));
+    if (!sort_by_id(r))
+        return false;
+    const size_t count = (size_t)v->count, tokens = json_array_size(r->added);
+    for (size_t id = 0; id < count; id++)
+        size += (r->texts[id].text ? strlen(r->texts[id].text) : 0) + 1;
+    v->text = rt_alloc(size, 1);
+    v->starts = rt_alloc(count + 1, sizeof *v->starts);
+    v->kinds = rt_alloc(count, sizeof *v->kinds);
+    v->ordinary = rt_alloc(count, sizeof *v->ordinary);
+    bpe->piece_ids = rt_alloc(count, sizeof *bpe->piece_ids);
+    bpe->as_is.list = rt_alloc(tokens, sizeof *bpe->as_is.list);
+    bpe->composed.list = rt_alloc(tokens, sizeof *bpe->composed.list);
+    if (!v->text || !v->starts || !v->kinds || !v->ordinary || !bpe->piece_ids ||
+        !bpe->as_is.list || !bpe->composed.list)
+        return run_out(r);
     for (int byte = 0; byte < BYTES; byte++)
-        r->bpe->bytes[byte] = RT_NO_ID;
-    for (int32_t id = 0; id < r->v->count && read; id++)
-        read = write_text(r, id, texts + id);
-    rt_free(texts);
+        bpe->bytes[byte] = RT_NO_ID;
+    bool read = true;
+    for (int32_t id = 0; id < v->count && read; id++)
+        read = write_text(r, id, r->texts + id);
     return read;
 }
 
@@ -464,16 +433,14 @@ static bool read_merge(reading *r, size_t number, const json_t *json, char **tex
         return refuse(r, "model.merges[%zu] must be two pieces, as a list or with a space between",
                       number);
     const size_t left_size = whole ? (size_t)(space - whole) : strlen(left);
-    char *larger = rt_grow(*text, capacity, left_size + strlen(right) + 1, 1);
-    if (!larger)
+    if (!rt_grow(text, capacity, left_size + strlen(right) + 1, 1))
         return run_out(r);
-    *text = larger;
-    memcpy(larger, left, left_size);
-    larger[left_size] = '\0';
-    const int32_t left_id = find_piece(r, number, larger);
+    memcpy(*text, left, left_size);
+    (*text)[left_size] = '\0';
+    const int32_t left_id = find_piece(r, number, *text);
     const int32_t right_id = find_piece(r, number, right);
-    strcpy(larger + left_size, right);
-    const int32_t joined = find_piece(r, number, larger);
+    strcpy(*text + left_size, right);
+    const int32_t joined = find_piece(r, number, *text);
     rt_pair *merge = r->status.code ? NULL : rt_pairs_at(&r->bpe->merges, left_id, right_id);
     if (!merge)
         return run_out(r);
@@ -482,22 +449,18 @@ static bool read_merge(reading *r, size_t number, const json_t *json, char **tex
     return true;
 }
 
-/* Returns whether a merge is the heading of a merges.txt, which has no rank. */
-static bool is_heading(const json_t *merge)
-{
-    const char *text = json_string_value(merge);
-    return text && !strncmp(text, "#version", 8);
-}
-
 static bool read_merges(reading *r)
 {
     const json_t *list = json_object_get(r->model, "merges");
     char *text = NULL;
     size_t capacity = 0;
     bool read = json_is_array(list) || refuse(r, "model.merges must be a list");
-    for (size_t i = 0; i < json_array_size(list) && read; i++)
-        read = is_heading(json_array_get(list, i)) ||
-               read_merge(r, i, json_array_get(list, i), &text, &capacity);
+    for (size_t i = 0; i < json_array_size(list) && read; i++) {
+        const json_t *merge = json_array_get(list, i);
+        const char *whole = json_string_value(merge);
+        const bool heading = whole && !strncmp(whole, "#version", 8); /* of a merges.txt */
+        read = heading || read_merge(r, i, merge, &text, &capacity);
+    }
     rt_free(text);
     return read;
 }
@@ -605,10 +568,12 @@ static bool read_token(reading *r, size_t number, const json_t *token)
 
 static bool sort_tokens(reading *r, rt_added_tokens *tokens)
 {
-    const char *twice = rt_added_tokens_sort(tokens);
-    if (twice && *twice)
-        return refuse(r, "added_tokens has %s twice", NAMED(twice));
-    return !twice || run_out(r);
+    if (!rt_pieces_allocate(&tokens->pieces, tokens->count))
+        return run_out(r);
+    for (int i = 0; i < tokens->count; i++)
+        tokens->pieces.sorted[i] = (rt_piece){tokens->list[i].text, i};
+    const rt_piece *twice = rt_pieces_sort(&tokens->pieces);
+    return !twice || refuse(r, "added_tokens has %s twice", NAMED(twice->text));
 }
 
 static bool read_added_tokens(reading *r)
@@ -705,30 +670,32 @@ rt_status rt_bpe_know(rt_vocabulary *v, const char *name, const rt_special_ids *
 
 static bool read_all(reading *r)
 {
-    return find_model(r) && check_absent(r) && read_flags(r) && read_normalizer(r) &&
-           read_pre_tokenizer(r) && read_decoder(r) &&
+    const json_t *decoder = json_object_get(r->json, "decoder");
+    return find_model(r) && check_absent(r) && read_flags(r) &&
+           (is_absent(json_object_get(r->json, "normalizer")) ||
+            read_parts(r, "normalizer", "normalizers", read_form)) &&
+           read_pre_tokenizer(r) &&
+           (has_type(decoder, "ByteLevel") ||
+            refuse_type(r, "decoder", decoder, "'ByteLevel' is read")) &&
            read_parts(r, "post_processor", "processors", read_processor) && read_pieces(r) &&
            read_unknown(r) && read_merges(r) && read_added_tokens(r);
 }
 
-rt_status rt_bpe_read(rt_vocabulary *v, const char *name, const unsigned char *bytes, size_t size)
+rt_status rt_bpe_read(rt_vocabulary *v, const char *name, size_t size)
 {
     const rt_special_ids nothing = {RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID};
+    reading r = {.v = v, .name = name};
+    json_t *json;
     if (size > RT_BPE_BYTES)
         return rt_error(RT_DATA, "%s: a tokenizer.json can have up to %d bytes; it has %zu", name,
                         RT_BPE_BYTES, size);
-    reading r = {.v = v, .name = name};
     r.bpe = v->bpe = rt_alloc(1, sizeof *v->bpe);
     char *copy = rt_alloc_unset(size + 1, 1); /* the parser changes it */
-    if (r.bpe)
-        r.bpe->file = rt_alloc(size + 1, 1);
-    if (!r.bpe || !copy || !r.bpe->file) {
+    if (!r.bpe || !copy) {
         rt_free(copy);
         return rt_out_of_memory("a vocabulary");
     }
-    memcpy(copy, bytes, size);
-    memcpy(r.bpe->file, bytes, size);
-    json_t *json;
+    memcpy(copy, v->file, size);
     r.status = rt_json_parse(&json, RT_BPE_VALUES, name, copy, size);
     r.json = json;
     if (!r.status.code && read_all(&r)) {
@@ -737,6 +704,7 @@ rt_status rt_bpe_read(rt_vocabulary *v, const char *name, const unsigned char *b
     }
     json_decref(json);
     rt_free(copy);
+    rt_free(r.texts);
     return r.status;
 }
 

@@ -254,24 +254,7 @@ bool rt_normal_form_is_plain(rt_form form, const unsigned char *text, size_t byt
     return true;
 }
 
-static bool make_room(forming *f)
-{
-    int32_t *list = rt_grow(f->list, &f->capacity, f->count + COMPATIBLE_SIZE, sizeof *list);
-    f->list = list ? list : f->list;
-    int32_t *sorted = rt_grow(f->sorted, &f->sorted_capacity, f->capacity, sizeof *sorted);
-    f->sorted = sorted ? sorted : f->sorted;
-    return list && sorted;
-}
-
 /* ---- order of marks ---- */
-
-static bool is_ordered(const int32_t *run, size_t count)
-{
-    for (size_t i = 1; i < count; i++)
-        if (rt_character_combining(run[i - 1]) > rt_character_combining(run[i]))
-            return false;
-    return true;
-}
 
 /* Sorts a run by combining class in linear time (counting sort), since a text may have only marks.
  */
@@ -287,30 +270,14 @@ static void count_in_order(int32_t *run, size_t count, int32_t *sorted)
     memcpy(run, sorted, count * sizeof *run);
 }
 
-/* Sorts a short run by combining class (stable). */
-static void insert_in_order(int32_t *run, size_t count)
-{
-    for (size_t i = 1; i < count; i++) {
-        const int32_t moved = run[i];
-        size_t at = i;
-        for (; at > 0 && rt_character_combining(run[at - 1]) > rt_character_combining(moved); at--)
-            run[at] = run[at - 1];
-        run[at] = moved;
-    }
-}
-
 static void order(forming *f)
 {
-    enum { SHORT = 16 };
     for (size_t at = 0, end; at < f->count; at = end + 1) {
-        end = at;
-        while (end < f->count && rt_character_combining(f->list[end]))
-            end++;
-        if (is_ordered(f->list + at, end - at))
-            continue;
-        if (end - at <= SHORT)
-            insert_in_order(f->list + at, end - at);
-        else
+        bool ordered = true;
+        for (end = at; end < f->count && rt_character_combining(f->list[end]); end++)
+            ordered &= end == at || rt_character_combining(f->list[end - 1]) <=
+                                        rt_character_combining(f->list[end]);
+        if (!ordered)
             count_in_order(f->list + at, end - at, f->sorted);
     }
 }
@@ -383,7 +350,8 @@ rt_status rt_normal_form(rt_form form, unsigned char **text_new, size_t *size,
         step = (size_t)utf8proc_iterate(text + at, (utf8proc_ssize_t)(bytes - at), &c);
         if (c < FIRST_JOINING)
             finish(&f);
-        failed = !make_room(&f);
+        failed = !rt_grow(&f.list, &f.capacity, f.count + COMPATIBLE_SIZE, sizeof *f.list) ||
+                 !rt_grow(&f.sorted, &f.sorted_capacity, f.capacity, sizeof *f.sorted);
         if (!failed)
             f.count += (size_t)append_parts(&f, c);
     }

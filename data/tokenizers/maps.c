@@ -34,21 +34,18 @@ const char *rt_byte_map_at(const rt_byte_map *map, int32_t number, size_t *size)
     return map->bytes + map->starts[number];
 }
 
-static bool is_at(const rt_byte_map *map, int32_t number, const void *bytes, size_t size)
-{
-    size_t found;
-    const char *string = rt_byte_map_at(map, number, &found);
-    return found == size && !memcmp(string, bytes, size);
-}
-
 /* Returns the slot of a string, or the empty slot for it. */
 static byte_slot *find_slot(const rt_byte_map *map, uint32_t hash, const void *bytes, size_t size)
 {
     const size_t mask = map->slot_count - 1;
-    size_t at = hash & mask;
-    for (; map->slots[at].next_number; at = (at + 1) & mask)
-        if (map->slots[at].hash == hash && is_at(map, map->slots[at].next_number - 1, bytes, size))
+    size_t at = hash & mask, found;
+    for (; map->slots[at].next_number; at = (at + 1) & mask) {
+        if (map->slots[at].hash != hash)
+            continue;
+        const char *string = rt_byte_map_at(map, map->slots[at].next_number - 1, &found);
+        if (found == size && !memcmp(string, bytes, size))
             break;
+    }
     return map->slots + at;
 }
 
@@ -74,19 +71,16 @@ static bool grow_slots(rt_byte_map *map)
 static bool append(rt_byte_map *map, const void *bytes, size_t size)
 {
     const size_t number = (size_t)map->count;
-    size_t *starts = rt_grow(map->starts, &map->capacity, number + 2, sizeof *starts);
-    if (!starts)
+    if (!rt_grow(&map->starts, &map->capacity, number + 2, sizeof *map->starts))
         return false;
-    map->starts = starts;
     if (!number)
-        starts[0] = 0;
-    char *to = rt_grow(map->bytes, &map->byte_capacity, starts[number] + size + 1, 1);
-    if (!to)
+        map->starts[0] = 0;
+    const size_t start = map->starts[number];
+    if (!rt_grow(&map->bytes, &map->byte_capacity, start + size + 1, 1))
         return false;
-    map->bytes = to;
-    memcpy(to + starts[number], bytes, size);
-    to[starts[number] + size] = '\0';
-    starts[number + 1] = starts[number] + size + 1;
+    memcpy(map->bytes + start, bytes, size);
+    map->bytes[start + size] = '\0';
+    map->starts[number + 1] = start + size + 1;
     map->count++;
     return true;
 }
@@ -207,11 +201,10 @@ static bool is_before(const rt_queue *q, rt_waiting a, rt_waiting b)
 
 void rt_queue_push(rt_queue *q, rt_waiting new)
 {
-    rt_waiting *list = rt_grow(q->list, &q->capacity, q->count + 1, sizeof *list);
-    q->failed |= !list;
-    if (!list)
+    q->failed |= !rt_grow(&q->list, &q->capacity, q->count + 1, sizeof *q->list);
+    if (q->failed)
         return;
-    q->list = list;
+    rt_waiting *list = q->list;
     size_t at = q->count++;
     for (; at && is_before(q, new, list[(at - 1) / 2]); at = (at - 1) / 2)
         list[at] = list[(at - 1) / 2];

@@ -15,15 +15,9 @@
 /* Returns one more than the largest token. */
 int32_t rt_token_limit(rt_level level);
 
-/* Writes a token with a zero after it. Returns its size in bytes without the zero. */
-size_t rt_token_write(rt_level level, int32_t token, char to[RT_UTF8_SIZE]);
-
 /* Writes the name of a token for a message: 'a', '€' (U+20AC), U+0301, byte 0x0a. Returns `name`.
  */
 const char *rt_token_name(rt_level level, int32_t token, char name[RT_WORD_NAME_SIZE]);
-
-/* Returns the number of tokens of a text, which must be UTF-8 at level char. */
-size_t rt_token_count(rt_level level, const unsigned char *text, size_t bytes);
 
 /* Names of the tokens of a level, for messages. */
 typedef struct rt_token_words {
@@ -32,12 +26,8 @@ typedef struct rt_token_words {
 } rt_token_words;
 rt_token_words rt_words_for_tokens(rt_level level);
 
-/* Checks that a text is UTF-8, except at level byte. RT_DATA names data.level, `path` and the
- * offset of the first invalid byte. */
-rt_status rt_level_check(rt_level level, const char *path, const unsigned char *text,
-                         size_t bytes) RT_MUST_CHECK;
-
-/* Returns the error of rt_level_check for a byte. */
+/* Returns RT_DATA for a byte of a text that is not UTF-8, with data.level, `path` and the offset.
+ */
 rt_status rt_level_error(rt_level level, const char *path, unsigned char byte,
                          size_t offset) RT_MUST_CHECK;
 

@@ -23,13 +23,10 @@ static bool count_word(rt_word_part *part, const void *word, size_t size, int64_
 {
     const int32_t before = part->words.count;
     const int32_t number = rt_byte_map_add(&part->words, word, size);
-    int64_t *counts =
-        number < 0 ? NULL
-                   : rt_grow(part->counts, &part->capacity, (size_t)number + 1, sizeof *counts);
-    if (!counts)
+    if (number < 0 ||
+        !rt_grow(&part->counts, &part->capacity, (size_t)number + 1, sizeof *part->counts))
         return false;
-    part->counts = counts;
-    counts[number] = number < before ? counts[number] + times : times;
+    part->counts[number] = number < before ? part->counts[number] + times : times;
     return true;
 }
 
@@ -174,11 +171,7 @@ typedef struct training {
 
 /* Reserves `count` elements of a list; sets `failed` and keeps the list if memory is exhausted. */
 #define RESERVE(t, list, count, capacity)                                                          \
-    do {                                                                                           \
-        void *larger = rt_grow((t)->list, &(t)->capacity, (count), sizeof *(t)->list);             \
-        (t)->failed |= !larger;                                                                    \
-        (t)->list = larger ? larger : (t)->list;                                                   \
-    } while (0)
+    ((t)->failed |= !rt_grow(&(t)->list, &(t)->capacity, (count), sizeof *(t)->list))
 
 /* ---- most frequent pair ---- */
 

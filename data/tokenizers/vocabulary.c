@@ -1,7 +1,6 @@
 #include "data/tokenizers/vocabulary.h"
 
 #include "core/memory.h"
-#include "data/batch.h"
 #include "data/tokenizers/bpe.h"
 #include "data/tokenizers/pieces.h"
 #include "data/tokenizers/tokens.h"
@@ -20,23 +19,9 @@ int32_t rt_token_limit(rt_level level)
     return level == RT_LEVEL_CHAR ? 0x110000 : 0x100;
 }
 
-size_t rt_token_write(rt_level level, int32_t token, char to[RT_UTF8_SIZE])
-{
-    if (level == RT_LEVEL_CHAR)
-        return rt_utf8_write(token, to);
-    to[0] = (char)(unsigned char)token;
-    to[1] = '\0';
-    return 1;
-}
-
 const char *rt_token_name(rt_level level, int32_t token, char name[RT_WORD_NAME_SIZE])
 {
     return level == RT_LEVEL_CHAR ? rt_character_name(token, name) : rt_byte_name(token, name);
-}
-
-size_t rt_token_count(rt_level level, const unsigned char *text, size_t bytes)
-{
-    return level == RT_LEVEL_BYTE ? bytes : rt_utf8_count(text, bytes);
 }
 
 rt_token_words rt_words_for_tokens(rt_level level)
@@ -51,22 +36,12 @@ rt_token_words rt_words_for_tokens(rt_level level)
     return words[level];
 }
 
-static const char *key_of(rt_level level)
+rt_status rt_level_error(rt_level level, const char *path, unsigned char byte, size_t offset)
 {
 #define KEY(value, word) "data.level = " word,
     static const char *const keys[] = {RT_LEVELS(KEY)};
 #undef KEY
-    return keys[level];
-}
-
-rt_status rt_level_check(rt_level level, const char *path, const unsigned char *text, size_t bytes)
-{
-    return level == RT_LEVEL_BYTE ? rt_ok() : rt_utf8_check(key_of(level), path, text, bytes);
-}
-
-rt_status rt_level_error(rt_level level, const char *path, unsigned char byte, size_t offset)
-{
-    return rt_utf8_error(key_of(level), path, byte, offset);
+    return rt_utf8_error(keys[level], path, byte, offset);
 }
 
 const rt_special_ids rt_default_special_ids = {RT_ID_PAD, RT_ID_CLS, RT_ID_MASK, RT_ID_SEP,

@@ -52,6 +52,9 @@ extern const char *const rt_level_words[];
 
 enum { RT_NO_ID = -1 };
 
+/* Default ids of the special tokens. Symbols start at RT_FIRST_SYMBOL. */
+enum { RT_ID_PAD, RT_ID_CLS, RT_ID_MASK, RT_ID_SEP, RT_FIRST_SYMBOL };
+
 /* Ids of the special tokens. */
 typedef struct rt_special_ids {
     int32_t pad, cls, mask, sep; /* RT_NO_ID is possible at level bpe only, and not for pad */
@@ -114,7 +117,7 @@ typedef struct rt_vocabulary {
     int32_t *ids;             /* levels byte and char: id of each character, or special.unknown */
     struct rt_pieces *pieces; /* levels wordpiece and residue */
     struct rt_bpe *bpe;       /* level bpe */
-    bool newline_at_end;      /* the file ends with a newline */
+    char *file;               /* vocab.txt or tokenizer.json, zero-terminated */
 } rt_vocabulary;
 
 /* Limit of ordinary tokens at the levels byte and char. */
@@ -144,8 +147,7 @@ rt_status rt_vocabulary_read(rt_vocabulary **vocabulary_new, rt_vocabulary_kind 
                              const char *name, const unsigned char *bytes,
                              size_t size) RT_MUST_CHECK;
 
-/* Writes a vocab.txt or tokenizer.json to a string, which the caller frees. At the levels
- * wordpiece, bpe and residue it equals the file that was read. */
+/* Copies the vocab.txt or tokenizer.json to a string, which the caller frees. */
 rt_status rt_vocabulary_write(const rt_vocabulary *vocabulary, char **text_new) RT_MUST_CHECK;
 
 rt_status rt_vocabulary_copy(rt_vocabulary **copy_new,

@@ -1,19 +1,20 @@
-/* Creates vocabularies from characters, and reads and writes their files. */
+/* Reads vocabularies, and creates those of characters. */
 
 #include "data/tokenizers/vocabulary.h"
 
 #include "core/memory.h"
-#include "data/batch.h"
 #include "data/tokenizers/bpe.h"
 #include "data/tokenizers/pieces.h"
 #include "data/tokenizers/tokens.h"
+#include "text/writer.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* ---- creation ---- */
+/* ---- the struct ---- */
 
 static bool has_pieces(rt_level level)
 {
@@ -38,6 +39,7 @@ static void release(rt_vocabulary *v)
     rt_free(v->kinds);
     rt_free(v->ordinary);
     rt_free(v->ids);
+    rt_free(v->file);
     rt_free(v);
 }
 
@@ -82,9 +84,9 @@ static void add_token(rt_vocabulary *v, const void *bytes, size_t size)
 
 static void add_character(rt_vocabulary *v, int32_t character)
 {
-    char bytes[RT_UTF8_SIZE];
+    char bytes[RT_UTF8_SIZE] = {(char)(unsigned char)character};
     v->ids[character] = v->count;
-    add_token(v, bytes, rt_token_write(v->level, character, bytes));
+    add_token(v, bytes, v->level == RT_LEVEL_CHAR ? rt_utf8_write(character, bytes) : 1);
 }
 
 /* Sets the kinds of the ids from the special ids. Returns whether there is an ordinary token. */
@@ -95,76 +97,6 @@ static bool has_ordinary(rt_vocabulary *v)
         if (*rt_special_id(&v->special, i) != RT_NO_ID)
             v->kinds[*rt_special_id(&v->special, i)] = RT_TOKEN_SPECIAL;
     return rt_vocabulary_list_ordinary(v);
-}
-
-rt_status rt_vocabulary_of_seen(rt_vocabulary **vocabulary_new, rt_level level, const char *name,
-                                const bool *seen)
-{
-    const int32_t limit = rt_token_limit(level);
-    const int specials = specials_of(level);
-    int count = 0;
-    *vocabulary_new = NULL;
-    for (int32_t c = 0; c < limit; c++)
-        count += seen[c];
-    if (count > RT_CHARACTERS_LIMIT)
-        return rt_error(RT_DATA, "%s: a text can have up to %d different characters; it has %d",
-                        name, RT_CHARACTERS_LIMIT, count);
-    rt_vocabulary *v = rt_alloc(1, sizeof *v);
-    if (!v)
-        return rt_out_of_memory("a vocabulary");
-    v->level = level;
-    v->newline_at_end = true;
-    rt_status status = reserve(v, (size_t)(specials + count), (size_t)(specials + count) * 6);
-    if (status.code) {
-        release(v);
-        return status;
-    }
-    for (int id = 0; id < specials; id++)
-        add_token(v, rt_special_token(level, id), strlen(rt_special_token(level, id)));
-    for (int32_t c = 0; c < limit; c++)
-        if (seen[c])
-            add_character(v, c);
-    has_ordinary(v);
-    *vocabulary_new = v;
-    return status;
-}
-
-rt_status rt_vocabulary_of_bytes(rt_vocabulary **vocabulary_new)
-{
-    bool all[UINT8_MAX + 1];
-    memset(all, true, sizeof all);
-    return rt_vocabulary_of_seen(vocabulary_new, RT_LEVEL_BYTE, "", all);
-}
-
-bool *rt_characters_new(void)
-{
-    return rt_alloc((size_t)rt_token_limit(RT_LEVEL_CHAR), sizeof(bool));
-}
-
-void rt_characters_see(void *seen, const unsigned char *text, size_t bytes)
-{
-    int32_t character = 0;
-    for (size_t at = 0, size; at < bytes; at += size) {
-        size = rt_utf8_read(text + at, bytes - at, &character);
-        assert(size);
-        ((bool *)seen)[character] = true;
-    }
-}
-
-rt_status rt_vocabulary_of_text(rt_vocabulary **vocabulary_new, const char *name,
-                                const unsigned char *text, size_t bytes)
-{
-    *vocabulary_new = NULL;
-    rt_status status = rt_level_check(RT_LEVEL_CHAR, name, text, bytes);
-    if (status.code)
-        return status;
-    bool *seen = rt_characters_new();
-    if (!seen)
-        return rt_out_of_memory("a vocabulary");
-    rt_characters_see(seen, text, bytes);
-    status = rt_vocabulary_of_seen(vocabulary_new, RT_LEVEL_CHAR, name, seen);
-    rt_free(seen);
-    return status;
 }
 
 /* ---- lines ---- */
@@ -222,16 +154,6 @@ static rt_status check_line(const reading *r, span line)
     return rt_ok();
 }
 
-/* Reads the next line, which must exist. */
-static rt_status take_line(reading *r, span *line)
-{
-    const unsigned char *newline = memchr(r->at, '\n', (size_t)(r->end - r->at));
-    *line = (span){r->at, (size_t)((newline ? newline : r->end) - r->at)};
-    r->at = newline ? newline + 1 : r->end;
-    r->line++;
-    return check_line(r, *line);
-}
-
 static rt_status already(const reading *r, const char *word, int32_t line)
 {
     return rt_error(RT_DATA, "%s:%" PRId32 ": %s is in line %" PRId32 " already", r->name, r->line,
@@ -242,12 +164,13 @@ static rt_status already(const reading *r, const char *word, int32_t line)
 
 static rt_status read_byte(const reading *r, span line, int32_t *byte)
 {
-    char expected[8];
-    for (*byte = 0; *byte < rt_token_limit(RT_LEVEL_BYTE); ++*byte) {
-        snprintf(expected, sizeof expected, "0x%02" PRIx32, (uint32_t)*byte);
-        if (is_text(line, expected))
-            return rt_ok();
-    }
+    char text[8], expected[8];
+    snprintf(text, sizeof text, "%.*s", line.size < sizeof text ? (int)line.size : 0,
+             (const char *)line.bytes);
+    *byte = (int32_t)strtol(text, NULL, 16);
+    snprintf(expected, sizeof expected, "0x%02x", (unsigned)*byte & UINT8_MAX);
+    if (!strcmp(text, expected))
+        return rt_ok();
     return rt_error(RT_DATA, "%s:%" PRId32 ": must be a byte, from 0x00 to 0xff", r->name, r->line);
 }
 
@@ -361,10 +284,12 @@ static rt_status read_lines(reading *r)
     rt_status status = count_lines(r, &lines);
     if (!status.code)
         status = reserve(v, lines, (size_t)(r->end - r->at));
-    v->newline_at_end = !pieces || (!status.code && r->end[-1] == '\n');
     while (!status.code && r->at < r->end) {
-        span line;
-        status = take_line(r, &line);
+        const unsigned char *newline = memchr(r->at, '\n', (size_t)(r->end - r->at));
+        const span line = {r->at, (size_t)((newline ? newline : r->end) - r->at)};
+        r->at = newline ? newline + 1 : r->end;
+        r->line++;
+        status = check_line(r, line);
         if (!status.code && !pieces)
             status = read_simple(r, line);
         else if (!status.code)
@@ -413,8 +338,12 @@ rt_status rt_vocabulary_read(rt_vocabulary **vocabulary_new, rt_vocabulary_kind 
         return rt_out_of_memory("a vocabulary");
     v->level = kind.level;
     v->lowercase = has_pieces(kind.level) && kind.lowercase;
-    rt_status status =
-        kind.level == RT_LEVEL_BPE ? rt_bpe_read(v, name, bytes, size) : read_lines(&r);
+    v->file = rt_alloc(size + 1, 1);
+    rt_status status = v->file ? rt_ok() : rt_out_of_memory("a vocabulary");
+    if (!status.code) {
+        memcpy(v->file, bytes, size);
+        status = kind.level == RT_LEVEL_BPE ? rt_bpe_read(v, name, size) : read_lines(&r);
+    }
     if (!status.code && v->bpe && kind.has_known)
         status = rt_bpe_know(v, name, &kind.known);
     if (!status.code)
@@ -426,51 +355,94 @@ rt_status rt_vocabulary_read(rt_vocabulary **vocabulary_new, rt_vocabulary_kind 
     return status;
 }
 
-/* ---- writing ---- */
-
-/* Writes the line of an id. Returns its end. */
-static char *write_line(const rt_vocabulary *v, int32_t id, char *to)
-{
-    const char *token = v->text + v->starts[id];
-    const size_t size = v->starts[id + 1] - v->starts[id] - 1;
-    const bool simple = v->ids && id >= specials_of(v->level);
-    if (simple && v->level == RT_LEVEL_BYTE)
-        return to + sprintf(to, "0x%02x\n", (unsigned)(unsigned char)*token);
-    for (int i = 0; simple && i < ESCAPES; i++)
-        if (size == 1 && *token == escapes[i].character)
-            return to + sprintf(to, "\\%c\n", escapes[i].letter);
-    memcpy(to, token, size);
-    to[size] = '\n';
-    return to + size + 1;
-}
-
 rt_status rt_vocabulary_write(const rt_vocabulary *vocabulary, char **text_new)
 {
-    const rt_vocabulary *v = vocabulary;
-    const size_t longest = 6; /* bytes of a line for the 2 bytes of a token of level byte */
-    if (v->bpe) {
-        *text_new = rt_copy_text(v->bpe->file);
-    } else {
-        const size_t bytes = v->count ? v->starts[v->count] : 0;
-        char *at = *text_new = rt_alloc((v->ids ? longest / 2 * bytes : bytes) + 1, 1);
-        for (int32_t id = 0; at && id < v->count; id++)
-            at = write_line(v, id, at);
-        if (at && v->count)
-            at[v->newline_at_end ? 0 : -1] = '\0';
-    }
+    *text_new = rt_copy_text(vocabulary->file ? vocabulary->file : "");
     return *text_new ? rt_ok() : rt_out_of_memory("a vocabulary");
 }
 
 rt_status rt_vocabulary_copy(rt_vocabulary **copy_new, const rt_vocabulary *vocabulary)
 {
-    char *text;
-    *copy_new = NULL;
-    rt_status status = rt_vocabulary_write(vocabulary, &text);
-    if (status.code)
-        return status;
-    status = rt_vocabulary_read(copy_new, rt_vocabulary_kind_of(vocabulary),
-                                rt_vocabulary_file(vocabulary), (const unsigned char *)text,
-                                strlen(text));
-    rt_free(text);
+    const char *file = vocabulary->file ? vocabulary->file : "";
+    return rt_vocabulary_read(copy_new, rt_vocabulary_kind_of(vocabulary),
+                              rt_vocabulary_file(vocabulary), (const unsigned char *)file,
+                              strlen(file));
+}
+
+/* ---- characters of a text ---- */
+
+static void write_character(rt_writer *w, rt_level level, int32_t character)
+{
+    char bytes[RT_UTF8_SIZE];
+    if (level == RT_LEVEL_BYTE) {
+        rt_writer_add(w, "0x%02x\n", (unsigned)character);
+        return;
+    }
+    for (int i = 0; i < ESCAPES; i++)
+        if (character == escapes[i].character) {
+            rt_writer_add(w, "\\%c\n", escapes[i].letter);
+            return;
+        }
+    rt_utf8_write(character, bytes);
+    rt_writer_add(w, "%s\n", bytes);
+}
+
+rt_status rt_vocabulary_of_seen(rt_vocabulary **vocabulary_new, rt_level level, const char *name,
+                                const bool *seen)
+{
+    rt_writer lines = {0};
+    int count = 0;
+    *vocabulary_new = NULL;
+    for (int id = 0; id < specials_of(level); id++)
+        rt_writer_add(&lines, "%s\n", rt_special_token(level, id));
+    for (int32_t c = 0; c < rt_token_limit(level); c++)
+        if (seen[c] && ++count <= RT_CHARACTERS_LIMIT)
+            write_character(&lines, level, c);
+    rt_status status = lines.failed ? rt_out_of_memory("a vocabulary") : rt_ok();
+    if (count > RT_CHARACTERS_LIMIT)
+        status = rt_error(RT_DATA, "%s: a text can have up to %d different characters; it has %d",
+                          name, RT_CHARACTERS_LIMIT, count);
+    if (!status.code)
+        status = rt_vocabulary_read(vocabulary_new, (rt_vocabulary_kind){.level = level}, name,
+                                    (const unsigned char *)lines.bytes, lines.length);
+    rt_writer_free(&lines);
+    return status;
+}
+
+rt_status rt_vocabulary_of_bytes(rt_vocabulary **vocabulary_new)
+{
+    bool all[UINT8_MAX + 1];
+    memset(all, true, sizeof all);
+    return rt_vocabulary_of_seen(vocabulary_new, RT_LEVEL_BYTE, "", all);
+}
+
+bool *rt_characters_new(void)
+{
+    return rt_alloc((size_t)rt_token_limit(RT_LEVEL_CHAR), sizeof(bool));
+}
+
+void rt_characters_see(void *seen, const unsigned char *text, size_t bytes)
+{
+    int32_t character = 0;
+    for (size_t at = 0, size; at < bytes; at += size) {
+        size = rt_utf8_read(text + at, bytes - at, &character);
+        assert(size);
+        ((bool *)seen)[character] = true;
+    }
+}
+
+rt_status rt_vocabulary_of_text(rt_vocabulary **vocabulary_new, const char *name,
+                                const unsigned char *text, size_t bytes)
+{
+    *vocabulary_new = NULL;
+    const size_t valid = rt_utf8_valid(text, bytes);
+    if (valid < bytes)
+        return rt_level_error(RT_LEVEL_CHAR, name, text[valid], valid);
+    bool *seen = rt_characters_new();
+    if (!seen)
+        return rt_out_of_memory("a vocabulary");
+    rt_characters_see(seen, text, bytes);
+    const rt_status status = rt_vocabulary_of_seen(vocabulary_new, RT_LEVEL_CHAR, name, seen);
+    rt_free(seen);
     return status;
 }

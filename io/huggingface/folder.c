@@ -5,7 +5,7 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "io/huggingface/json.h"
-#include "text/text_file.h"
+#include "text/files.h"
 #include "text/writer.h"
 
 #include <dirent.h>

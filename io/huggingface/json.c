@@ -2,8 +2,8 @@
 
 #include "core/memory.h"
 #include "core/path.h"
+#include "text/files.h"
 #include "text/number.h"
-#include "text/text_file.h"
 #include "text/writer.h"
 
 #include <errno.h>

@@ -7,7 +7,6 @@
 #include "io/huggingface/json.h"
 #include "text/files.h"
 #include "text/number.h"
-#include "text/text_file.h"
 #include "text/writer.h"
 
 #include <errno.h>

@@ -6,8 +6,8 @@
 #include "data/tokenizers/bpe.h"
 #include "data/tokenizers/words.h"
 #include "io/huggingface/private.h"
+#include "text/files.h"
 #include "text/number.h"
-#include "text/text_file.h"
 #include "text/utf8.h"
 #include "text/writer.h"
 
@@ -728,7 +728,7 @@ static json_t *processor_of(const json_t *old, const rt_vocabulary *v, rt_text_f
 static rt_status reframe(char **text_new, const rt_vocabulary *v, rt_text_frame f)
 {
     json_t *tokenizer;
-    char *file = rt_copy_text(v->bpe->file); /* a copy, which parsing changes */
+    char *file = rt_copy_text(v->file); /* a copy, which parsing changes */
     if (!file)
         return rt_out_of_memory(PIECES);
     rt_status status = rt_json_parse(&tokenizer, RT_BPE_VALUES, PIECES, file, strlen(file));

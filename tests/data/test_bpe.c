@@ -183,7 +183,7 @@ TEST(what_is_not_utf8_is_named_with_its_place)
     rt_vocabulary *v = bpe_of(small);
     is_status(rt_vocabulary_encode(v, "ab\xff", 3, ids, &count, &unknown), RT_ARGUMENT,
               "byte 0xff at byte 2 is not UTF-8");
-    is_status(rt_level_check(RT_LEVEL_BPE, "name", (const unsigned char *)"a\xff", 2), RT_DATA,
+    is_status(rt_level_error(RT_LEVEL_BPE, "name", 0xff, 1), RT_DATA,
               "name: data.level = bpe needs UTF-8; byte 0xff at offset 1 is not");
 }
 

@@ -345,7 +345,7 @@ static const struct {
     {"text", "mask_probability=0 eval_fraction=1 vocab_file=vocab.txt file=a.txt,,",
      "data.task data.objective data.mask_probability\ndata.task data.eval_fraction\n"
      "data.task data.vocab_file data.level\ndata.task data.file\n"},
-    {"tokens", "eval_fraction=1", "data.task data.file\ndata.task data.eval_fraction\n"},
+    {"tokens", "eval_fraction=1", "data.task data.eval_fraction\ndata.task data.file\n"},
     {"tokens", "eval_fraction=1 file=ids.h5:/ids", "data.task data.eval_fraction\n"},
 };
 

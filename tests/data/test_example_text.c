@@ -1,6 +1,6 @@
 /* A line of text as a row of labelled data, against the rows of files that hold it. */
 
-#include "data/example_text.h"
+#include "data/labelled_batch.h"
 #include "samples.h"
 
 enum { A = RT_FIRST_SYMBOL + 'a', NONE = RT_NO_LABEL };

@@ -4,8 +4,8 @@
 
 #include "core/memory.h"
 #include "suite.h"
+#include "text/files.h"
 #include "text/number.h"
-#include "text/text_file.h"
 #include "text/utf8.h"
 
 TEST(spaces_around_an_item_do_not_belong_to_it)

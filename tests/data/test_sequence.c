@@ -2,7 +2,6 @@
 
 #include "samples.h"
 
-#include "data/documents.h"
 #include "data/encode_text.h"
 #include "data/file_list.h"
 #include "tokenizer_fixtures.h"
@@ -480,7 +479,7 @@ TEST_ROWS(a_damaged_file_of_the_cache_is_made_again_with_one_line, 0, 13)
     } files[] = {{".npy", 21, false, true},        {".npy", 30, false, true},
                  {".npy", 1000, false, true},      {".npy", 90000, false, true},
                  {".npy", CUT, false, true},       {".npy", 0, true, true},
-                 {".sums", 9, false, true},        {".info", 3, false, true},
+                 {".info", 1000, false, true},     {".info", 3, false, true},
                  {".info", 40, false, true},       {".digest", 2, false, false},
                  {".digest", 1000, false, false},  {".vocabulary", 0, false, false},
                  {".vocabulary", 36, false, false}};

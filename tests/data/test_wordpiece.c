@@ -143,8 +143,8 @@ TEST(what_is_not_utf8_is_named_with_its_place)
               "byte 0xff at byte 4 is not UTF-8");
     is_status(rt_vocabulary_encode_special(v, "[SEP]ab\xc3", 8, ids, &count, &unknown), RT_ARGUMENT,
               "byte 0xc3 at byte 7 is not UTF-8");
-    is_status(rt_level_check(RT_LEVEL_WORDPIECE, "name", (const unsigned char *)"a\xff", 2),
-              RT_DATA, "name: data.level = wordpiece needs UTF-8; byte 0xff at offset 1 is not");
+    is_status(rt_level_error(RT_LEVEL_WORDPIECE, "name", 0xff, 1), RT_DATA,
+              "name: data.level = wordpiece needs UTF-8; byte 0xff at offset 1 is not");
 }
 
 /* ---- back to text ---- */

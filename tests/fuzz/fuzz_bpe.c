@@ -79,7 +79,7 @@ static void form(const unsigned char *text, size_t size)
 {
     unsigned char *once, *twice;
     size_t first, second;
-    if (rt_level_check(RT_LEVEL_CHAR, "text", text, size).code)
+    if (rt_utf8_valid(text, size) < size)
         return;
     must(!rt_normal_form(RT_FORM_NFC, &once, &first, text, size).code);
     must(!rt_normal_form(RT_FORM_NFC, &twice, &second, once, first).code && first == second);

@@ -94,6 +94,7 @@ static char some_config[] = "[run]\nname = copy\nseed = 7\n";
 /* Of the characters a, NUL and e with an acute accent. It is written and compared, but encodes
  * nothing: `ids` is no table. */
 static char some_text[] = "[PAD]\0[CLS]\0[MASK]\0[SEP]\0[UNK]\0a\0\0\0\xc3\xa9";
+static char some_lines[] = "[PAD]\n[CLS]\n[MASK]\n[SEP]\n[UNK]\na\n\\0\n\xc3\xa9\n";
 static uint32_t some_starts[] = {0, 6, 12, 19, 25, 31, 33, 35, 38};
 static uint8_t some_kinds[] = {RT_TOKEN_SPECIAL,  RT_TOKEN_SPECIAL, RT_TOKEN_SPECIAL,
                                RT_TOKEN_SPECIAL,  RT_TOKEN_SPECIAL, RT_TOKEN_ORDINARY,
@@ -106,7 +107,7 @@ static rt_vocabulary some_vocabulary = {.level = RT_LEVEL_CHAR,
                                         .starts = some_starts,
                                         .kinds = some_kinds,
                                         .ids = some_ids,
-                                        .newline_at_end = true};
+                                        .file = some_lines};
 
 static inline rt_checkpoint_info some_info(int64_t step)
 {

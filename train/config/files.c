@@ -6,7 +6,6 @@
 #include "text/files.h"
 #include "text/number.h"
 #include "text/process.h"
-#include "text/text_file.h"
 #include "text/writer.h"
 
 #include <errno.h>

@@ -49,13 +49,10 @@ void rt_results_put(rt_results *r, double value, const char *name_format, ...)
     const int length = vsnprintf(result.name, sizeof result.name, name_format, arguments);
     va_end(arguments);
     const bool fits = length < (int)sizeof result.name && is_name(result.name);
-    rt_result *list =
-        fits ? rt_grow(r->list, &r->capacity, (size_t)r->count + 1, sizeof *list) : NULL;
-    r->failed |= !list;
-    if (!list)
-        return;
-    r->list = list;
-    r->list[r->count++] = result;
+    if (fits && rt_grow(&r->list, &r->capacity, (size_t)r->count + 1, sizeof *r->list))
+        r->list[r->count++] = result;
+    else
+        r->failed = true;
 }
 
 double rt_results_get(const rt_results *r, const char *name_format, ...)

@@ -4,8 +4,8 @@
 #include "ops/engine.h"
 #include "ops/ops.h"
 #include "text/csv.h"
+#include "text/files.h"
 #include "text/process.h"
-#include "text/text_file.h"
 
 #include <hdf5.h>
 #include <regex.h>

@@ -1,8 +1,8 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "text/durable_file.h"
+#include "text/files.h"
 #include "text/process.h"
-#include "text/text_file.h"
 #include "train/report/private.h"
 #include "train/step/observers.h"
 

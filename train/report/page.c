@@ -1,6 +1,6 @@
 #include "core/memory.h"
 #include "text/durable_file.h"
-#include "text/text_file.h"
+#include "text/files.h"
 #include "train/report/private.h"
 
 #include "page_css.h" /* made from page.css by CMake */

@@ -1,8 +1,8 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "data/keys.h"
+#include "text/files.h"
 #include "text/key_value.h"
-#include "text/text_file.h"
 #include "train/report/private.h"
 
 #include <math.h>
@@ -226,14 +226,11 @@ static bool list_differences(rt_paired *p, const rt_sweep_runs *s, double *scrat
             if (!is_first(s, column, run))
                 continue;
             const char *value = s->list[run].cells[column], *against = s->list[0].cells[column];
-            rt_paired_difference *list =
-                rt_grow(p->list, &capacity, (size_t)p->count + 1, sizeof *list);
-            if (!list)
+            if (!rt_grow(&p->list, &capacity, (size_t)p->count + 1, sizeof *p->list))
                 return false;
             const int pairs = find_pairs(s, column, value, against, scratch);
-            p->list = list;
-            list[p->count++] = (rt_paired_difference){s->names[column], value, against,
-                                                      difference_of(scratch, pairs, &t)};
+            p->list[p->count++] = (rt_paired_difference){s->names[column], value, against,
+                                                         difference_of(scratch, pairs, &t)};
         }
     return true;
 }

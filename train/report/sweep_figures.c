@@ -104,12 +104,10 @@ typedef struct curves {
 
 static void add_point(curves *c, point one)
 {
-    point *list = rt_grow(c->points, &c->capacity, (size_t)c->point_count + 1, sizeof *list);
-    c->failed |= !list;
-    if (list) {
-        c->points = list;
-        list[c->point_count++] = one;
-    }
+    if (rt_grow(&c->points, &c->capacity, (size_t)c->point_count + 1, sizeof one))
+        c->points[c->point_count++] = one;
+    else
+        c->failed = true;
 }
 
 /* Reads the loss of each evaluation and, as the second value, a column of metrics.csv or the

@@ -66,9 +66,8 @@ static char **copy_cells(char *const *cells, int count)
 static bool add_run(rt_sweep_runs *s, const rt_csv *csv, const char *folder)
 {
     rt_writer path = {0};
-    rt_sweep_run *list = rt_grow(s->list, &s->capacity, (size_t)s->count + 1, sizeof *list);
-    s->list = list ? list : s->list;
-    char **cells = list ? copy_cells(csv->cells, s->columns) : NULL;
+    const bool grown = rt_grow(&s->list, &s->capacity, (size_t)s->count + 1, sizeof *s->list);
+    char **cells = grown ? copy_cells(csv->cells, s->columns) : NULL;
     if (!cells)
         return false;
     rt_writer_add(&path, "%s/%s", folder, cells[0]);

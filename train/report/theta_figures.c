@@ -183,19 +183,19 @@ static void add_to_curve(final_theta *f, int n, int layer)
 static rt_status read_final(final_theta *f, const char *folder)
 {
     rt_csv csv;
-    theta_row row, *rows = NULL;
+    theta_row row;
+    bool grown = true;
     for (rt_csv_open(&csv, folder, "theta_final.csv"); rt_csv_row(&csv);) {
         if (!read_theta_row(&csv, &row) || !isfinite(row.geometric))
             continue;
-        rows = rt_grow(f->rows, &f->capacity, (size_t)f->count + 1, sizeof row);
-        if (!rows)
+        grown = rt_grow(&f->rows, &f->capacity, (size_t)f->count + 1, sizeof row);
+        if (!grown)
             break;
-        f->rows = rows;
         f->rows[f->count++] = row;
     }
     rt_csv_close(&csv);
     f->start = rt_alloc((size_t)f->count, 2 * sizeof *f->start);
-    if (!f->start || (f->rows && !rows))
+    if (!f->start || !grown)
         return rt_out_of_memory("a figure");
     f->end = f->start + f->count;
     for (int n = 0; n < f->count; n++) {

@@ -1,8 +1,8 @@
 /* Commands that read a text line by line: --embed and --eval --per-line.
  *
- * Each line is processed by itself, as a row of labelled data (data/example_text.h) or as the start
- * of a running text, truncated to data.length. So its result is bitwise identical whatever the
- * other lines are, for any number of threads. */
+ * Each line is processed by itself, as a row of labelled data (data/labelled_batch.h) or as the
+ * start of a running text, truncated to data.length. So its result is bitwise identical whatever
+ * the other lines are, for any number of threads. */
 
 #include "train/run/state.h"
 
@@ -14,7 +14,7 @@
 #include "io/checkpoint/image.h"
 #include "text/csv.h"
 #include "text/durable_file.h"
-#include "text/text_file.h"
+#include "text/files.h"
 #include "train/step/measurements.h"
 
 #include <errno.h>
@@ -111,10 +111,8 @@ static rt_status read_running(text_rows *r, text_row *row)
 
 static rt_status read_line(text_rows *r)
 {
-    text_row *rows = rt_grow(r->rows, &r->capacity, r->count + 1, sizeof *rows);
-    if (!rows)
+    if (!rt_grow(&r->rows, &r->capacity, r->count + 1, sizeof *r->rows))
         return rt_out_of_memory("the rows of a text");
-    r->rows = rows;
     text_row *row = r->rows + r->count++;
     *row = (text_row){0};
     if (!r->lines.size && r->may_be_empty)

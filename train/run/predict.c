@@ -3,8 +3,8 @@
 #include "core/memory.h"
 #include "data/objective.h"
 #include "models/session.h"
+#include "text/files.h"
 #include "text/number.h"
-#include "text/text_file.h"
 #include "text/utf8.h"
 #include "text/writer.h"
 
@@ -130,10 +130,8 @@ static void count_text(const prediction *p, rt_predicted *total)
 
 static rt_status append_id(prediction *p, int32_t id)
 {
-    int32_t *ids = rt_grow(p->ids, &p->capacity, (size_t)p->count + 1, sizeof *ids);
-    if (!ids)
+    if (!rt_grow(&p->ids, &p->capacity, (size_t)p->count + 1, sizeof *p->ids))
         return rt_out_of_memory("a prediction");
-    p->ids = ids;
     p->ids[p->count++] = id;
     return rt_ok();
 }

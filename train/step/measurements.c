@@ -104,15 +104,15 @@ static rt_status score_sequence(void *context, int number, const rt_labelled_bat
                                     .probability = exp(-rt_logits_loss(row, classes, predicted))};
     }
     pthread_mutex_lock(&f->lock);
-    const size_t count = f->scores->count, grown = count + (size_t)b->labels;
-    rt_line_score *lines =
-        scores ? rt_grow(f->scores->lines, &f->capacity, grown, sizeof *lines) : NULL;
-    if (lines) {
-        memcpy(lines + count, scores, (size_t)b->labels * sizeof *lines);
-        *f->scores = (rt_line_scores){lines, grown};
+    rt_line_scores *all = f->scores;
+    const size_t total = all->count + (size_t)b->labels;
+    const bool grown = scores && rt_grow(&all->lines, &f->capacity, total, sizeof *all->lines);
+    if (grown) {
+        memcpy(all->lines + all->count, scores, (size_t)b->labels * sizeof *scores);
+        all->count = total;
     }
     pthread_mutex_unlock(&f->lock);
-    return lines ? rt_ok() : rt_out_of_memory("the scores of lines");
+    return grown ? rt_ok() : rt_out_of_memory("the scores of lines");
 }
 
 static int compare_lines(const void *a, const void *b)
