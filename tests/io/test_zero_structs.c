@@ -154,7 +154,6 @@ static rt_optimizer *optimizer(void)
 /* The calls of a row change none of the structs of zeros that a later one of them takes. */
 #define CALLS(X)                                                                                   \
     X(rt_arena_take(&z.arena, 1))                                                                  \
-    X(rt_arena_take_present(&z.arena, &z.arena, 1))                                                \
     X(rt_arena_clear(&z.arena), rt_arena_return_pages(&z.arena), rt_arena_free(&z.arena))          \
     X(rt_arena_here(&z.arena), rt_arena_touched(&z.arena), rt_arena_space(&z.arena))               \
     X(rt_arena_keep(&z.arena, (rt_arena_mark){NULL, 0, 0}, NULL, 0))                               \
