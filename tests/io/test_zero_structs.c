@@ -369,7 +369,7 @@ static const char without_structs[] =
     "rt_larger_error rt_rotation_fixed rt_xpos_zeta rt_theta_geometric rt_engine_use "
     "rt_engine_name "
     "rt_engine_kernels rt_kernels_describe rt_openblas_kernels rt_engine_hold rt_engine_round "
-    "rt_engine_status rt_engine_graph_status rt_activation_kernel rt_activation_gradient "
+    "rt_engine_status rt_engine_graph_status rt_activation_kernel "
     "rt_sinusoidal_table rt_alibi_slopes rt_t5_distances rt_shaw_distances rt_decay "
     "rt_session_free rt_session_set_threads rt_session_feed rt_session_feed_each "
     "rt_transformer_theta_name rt_theta_turns rt_usage_shares rt_session_keep "
