@@ -2,50 +2,14 @@
 
 #include "core/memory.h"
 #include "ops/gemm.h"
-#include "text/number.h"
 #include "train/step/observers.h"
 #include "train/step/workers.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-/* ---- sizes, errors, memory ---- */
-
-void bench_sizes(const bench_command *c, int argc, char **argv, int *n)
-{
-    enum { LARGEST_SIZE = 1 << 26 };
-    for (int i = 0; c->sizes[i].name; i++)
-        n[i] = c->sizes[i].value;
-    for (int a = 0; a < argc; a++) {
-        const char *name, *number = strchr(argv[a], '=');
-        const size_t length = strcspn(argv[a], "=");
-        int64_t whole;
-        int i = 0;
-        while ((name = c->sizes[i].name) &&
-               (strlen(name) != length || strncmp(name, argv[a], length) != 0))
-            i++;
-        if (!number || !name)
-            bench_need(rt_error(RT_CONFIG,
-                                "'%s' is no NAME=NUMBER of this benchmark; bench --help lists them",
-                                argv[a]));
-        else if (!rt_integer_parse(number + 1, &whole) || whole < 1 || whole > LARGEST_SIZE)
-            bench_need(rt_error(RT_CONFIG, "%s must be a whole number from 1 to %d; got '%s'", name,
-                                LARGEST_SIZE, number + 1));
-        else
-            n[i] = (int)whole;
-    }
-}
-
-void bench_need_one_thread(void)
-{
-    if (bench.threads > 1)
-        bench_need(
-            rt_error(RT_CONFIG, "this benchmark has one thread; --threads is for peak and step"));
-}
 
 void *bench_alloc(size_t count, size_t size)
 {
@@ -105,11 +69,17 @@ double bench_median(const bench_times *t)
     return bench_quartile(t, 2);
 }
 
-double bench_ratio(const bench_times *a, const bench_times *b)
+bench_times bench_ratios(const bench_times *a, const bench_times *b)
 {
     bench_times ratios = {.count = 0};
     for (int i = 0; i < a->count && i < b->count; i++)
         bench_add(&ratios, NULL, a->at[i] / b->at[i]);
+    return ratios;
+}
+
+double bench_ratio(const bench_times *a, const bench_times *b)
+{
+    const bench_times ratios = bench_ratios(a, b);
     return bench_median(&ratios);
 }
 
@@ -209,16 +179,19 @@ void bench_row(bool first, const bench_cell *cells, int count)
 
 /* ---- trainings ---- */
 
-bench_training *bench_training_new(int threads, int argc, char **argv)
+bench_training *bench_training_new(int threads)
 {
+    int argc = 0;
+    while (bench.arguments[argc])
+        argc++;
     char setting[32], *errors = NULL;
     const char **settings = bench_alloc((size_t)argc, sizeof *settings);
     bench_training *t = bench_alloc(1, sizeof *t);
     for (int i = 1; i < argc; i++)
-        settings[i - 1] = argv[i];
+        settings[i - 1] = bench.arguments[i];
     snprintf(setting, sizeof setting, "run.threads=%d", threads);
     settings[argc - 1] = setting;
-    const rt_config_source source = {.path = argv[0],
+    const rt_config_source source = {.path = bench.arguments[0],
                                      .overrides = settings,
                                      .override_count = argc - 1 + (threads > 0)};
     rt_status status = rt_config_load(&t->config, &source, &errors);

@@ -13,8 +13,13 @@
 
 /* ---- options, commands, errors ---- */
 
-/* Options of all commands. */
+enum { BENCH_MOST_SIZES = 9 };
+
+/* The command and the options of all commands. */
 typedef struct bench_options {
+    const char *command;
+    char **arguments;            /* those before the sizes, NULL-terminated */
+    int sizes[BENCH_MOST_SIZES]; /* NAME=NUMBER arguments, in the order of the command's row */
     bool csv;
     bool cpu;         /* measure processor time, not wall-clock time */
     int threads;      /* 0: not given */
@@ -27,30 +32,8 @@ typedef struct bench_options {
 
 extern bench_options bench;
 
-enum { BENCH_MOST_SIZES = 9 };
-
-/* A command. `run` gets the arguments behind its name. */
-typedef struct bench_command {
-    const char *name;
-    const char *arguments; /* arguments in the usage, before the sizes */
-    struct {
-        const char *name; /* NULL after the last */
-        int value;        /* default */
-    } sizes[BENCH_MOST_SIZES + 1];
-    const char *help; /* lines of the usage; NULL: those of the next command */
-    void (*run)(const struct bench_command *c, int argc, char **argv);
-    bool configured; /* the first argument is a CONFIG.ini, which has the engine */
-} bench_command;
-
-/* Parses NAME=NUMBER arguments into `n`, in the order of the command's sizes. Ends the program on
- * an unknown argument. */
-void bench_sizes(const bench_command *c, int argc, char **argv, int *n);
-
 /* Ends the program if the status is an error, which the first process prints. */
 void bench_need(rt_status status);
-
-/* Ends the program if --threads was given to a command that runs on one thread. */
-void bench_need_one_thread(void);
 
 /* Returns zeroed memory, which the caller frees (rt_free), or ends the program. */
 void *bench_alloc(size_t count, size_t size);
@@ -91,7 +74,8 @@ double bench_now(void);
 double bench_quartile(const bench_times *t, int quarter);
 double bench_median(const bench_times *t);
 
-/* Returns the median of the ratios a/b of all rounds. */
+/* Returns the ratios a/b of all rounds, and their median. */
+bench_times bench_ratios(const bench_times *a, const bench_times *b);
 double bench_ratio(const bench_times *a, const bench_times *b);
 
 /* ---- yardsticks ---- */
@@ -153,7 +137,7 @@ void bench_row(bool first, const bench_cell *cells, int count);
 
 /* ---- trainings ---- */
 
-/* Trainer of CONFIG.ini [section.key=value ...] and --threads. */
+/* Trainer of CONFIG.ini [section.key=value ...], the arguments of the command. */
 typedef struct bench_training {
     rt_config config;
     rt_data *data;
@@ -162,19 +146,19 @@ typedef struct bench_training {
     int threads;
 } bench_training;
 
-bench_training *bench_training_new(int threads, int argc, char **argv);
+bench_training *bench_training_new(int threads);
 void bench_training_free(bench_training *t);
 
 /* ---- commands ---- */
 
-void bench_peak(const bench_command *c, int argc, char **argv);
-void bench_op(const bench_command *c, int argc, char **argv);
-void bench_adamw(const bench_command *c, int argc, char **argv);
-void bench_linear_attention(const bench_command *c, int argc, char **argv);
-void bench_step(const bench_command *c, int argc, char **argv);
-void bench_math(const bench_command *c, int argc, char **argv);
-void bench_scale(const bench_command *c, int argc, char **argv);
-void bench_world(const bench_command *c, int argc, char **argv);
-void bench_generate(const bench_command *c, int argc, char **argv);
+void bench_peak(void);
+void bench_op(void);
+void bench_adamw(void);
+void bench_linear_attention(void);
+void bench_step(void);
+void bench_math(void);
+void bench_scale(void);
+void bench_world(void);
+void bench_generate(void);
 
 #endif

@@ -53,39 +53,28 @@ static void read_part(void *context, int part, int worker)
         mark_of((const char *)weights + (size_t)part * words * sizeof(uint64_t), words);
 }
 
-/* Reads the prompt of every text. */
-static void read_prompts(generation *w)
-{
-    for (int i = 0; i < w->texts; i++) {
-        real *logits = w->logits + (size_t)i * (size_t)w->model->options.vocab;
-        bench_need(rt_session_keep(w->sessions[i], 0));
-        bench_need(rt_session_feed(w->sessions[i], w->ids, w->prompt, 1, logits));
-    }
-}
-
-static void continue_texts(generation *w)
-{
-    const rt_tensor logits =
-        rt_tensor_of(w->logits, NULL, RT_SHAPE_OF(w->texts, w->model->options.vocab));
-    for (int n = 0; n < w->tokens; n++) {
-        int32_t ids[MOST_TEXTS];
-        for (int i = 0; i < w->texts; i++)
-            ids[i] = rt_largest(&logits, (size_t)i);
-        bench_need(rt_session_feed_each(w->sessions, w->texts, ids, w->logits));
-    }
-}
-
 static void measure(generation *w)
 {
     static bench_times reading, prompts, steps; /* of reading the weights; per text; per step */
     bench_rounds rounds = {.warm_up = 1, .fewest = 5, .seconds = 10};
+    const int vocab = w->model->options.vocab;
+    const rt_tensor logits = rt_tensor_of(w->logits, NULL, RT_SHAPE_OF(w->texts, vocab));
+    int32_t ids[MOST_TEXTS];
     while (bench_next(&rounds)) {
         const double start = bench_now();
         rt_workers_run(w->workers, read_part, w, PARTS);
         const double read = bench_now();
-        read_prompts(w);
+        for (int i = 0; i < w->texts; i++) {
+            bench_need(rt_session_keep(w->sessions[i], 0));
+            bench_need(rt_session_feed(w->sessions[i], w->ids, w->prompt, 1,
+                                       w->logits + (size_t)i * (size_t)vocab));
+        }
         const double prompted = bench_now();
-        continue_texts(w);
+        for (int n = 0; n < w->tokens; n++) {
+            for (int i = 0; i < w->texts; i++)
+                ids[i] = rt_largest(&logits, (size_t)i);
+            bench_need(rt_session_feed_each(w->sessions, w->texts, ids, w->logits));
+        }
         bench_add(&reading, &rounds, read - start);
         bench_add(&prompts, &rounds, (prompted - read) / w->texts);
         bench_add(&steps, &rounds, (bench_now() - prompted) / w->tokens);
@@ -125,8 +114,9 @@ static const struct {
 enum { FAMILIES = sizeof families / sizeof *families };
 
 /* Creates the model and the sessions. */
-static void begin(generation *w, rt_transformer_options options, const int *n)
+static void begin(generation *w, rt_transformer_options options)
 {
+    const int *n = bench.sizes;
     options.vocab = n[VOCAB];
     options.layers = n[LAYERS];
     options.dim = n[DIM];
@@ -151,21 +141,16 @@ static void begin(generation *w, rt_transformer_options options, const int *n)
         w->ids[t] = (int32_t)((1009LL * t + 17) % n[VOCAB]);
 }
 
-void bench_generate(const bench_command *c, int argc, char **argv)
+void bench_generate(void)
 {
-    int n[BENCH_MOST_SIZES], family = 0;
+    const char *name = bench.arguments[0]; /* NULL: not given */
+    int family = 0;
     generation w = {.model = NULL};
-    if (argc && !strchr(argv[0], '=')) { /* a family precedes the sizes */
-        while (family < FAMILIES && strcmp(families[family].name, argv[0]) != 0)
-            family++;
-        if (family == FAMILIES)
-            bench_need(
-                rt_error(RT_CONFIG, "generate knows llama, qwen2 and gpt_neox; got '%s'", argv[0]));
-        argc--;
-        argv++;
-    }
-    bench_sizes(c, argc, argv, n);
-    begin(&w, families[family].options, n);
+    while (name && family < FAMILIES && strcmp(families[family].name, name) != 0)
+        family++;
+    if (family == FAMILIES)
+        bench_need(rt_error(RT_CONFIG, "generate knows llama, qwen2 and gpt_neox; got '%s'", name));
+    begin(&w, families[family].options);
     if (bench.math == RT_MATH_BF16) { /* rounds the weights, as a run does before generation */
         const rt_parameters *p = &w.model->parameters;
         w.rounded = bench_alloc(p->block_size, sizeof *w.rounded);

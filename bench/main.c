@@ -12,6 +12,20 @@ bench_options bench;
 
 /* ---- usage ---- */
 
+/* A command. */
+typedef struct command {
+    const char *name;
+    const char *arguments; /* arguments in the usage, before the sizes */
+    struct {
+        const char *name; /* NULL after the last */
+        int value;        /* default */
+    } sizes[BENCH_MOST_SIZES + 1];
+    const char *help; /* lines of the usage; NULL: those of the next command */
+    void (*run)(void);
+    bool configured; /* the first argument is a CONFIG.ini, which has the engine */
+    bool threads;    /* runs on --threads */
+} command;
+
 #define CONFIGURED  "CONFIG.ini [section.key=value ...]"
 #define HELP_INDENT "                       "
 
@@ -25,10 +39,10 @@ static const char usage[] =
     "\n"
     "commands, with their sizes and defaults\n";
 
-static const bench_command commands[] = {
+static const command commands[] = {
     {"peak",
      .help = "measure matrix products of the shapes of four models, and\n" HELP_INDENT "copies",
-     .run = bench_peak},
+     .run = bench_peak, .threads = true},
     {"step", CONFIGURED, .run = bench_step, .configured = true,
      .help = "measure a training step: forward, loss, backward,\n" HELP_INDENT "clipping, update"},
     {"scale", CONFIGURED, .run = bench_scale, .configured = true,
@@ -54,7 +68,8 @@ static const bench_command commands[] = {
       {"texts", 1}},
      "measure a decoder (llama, qwen2 or gpt_neox) that reads\n" HELP_INDENT
      "prompts and continues all of them in one batch",
-     .run = bench_generate},
+     .run = bench_generate,
+     .threads = true},
     {"rope", .sizes = {{"B", 8}, {"T", 512}, {"H", 8}, {"D", 64}},
      .help = "measure RoPE with a learned theta, beside a copy of the\n" HELP_INDENT "tensor",
      .run = bench_op},
@@ -92,7 +107,7 @@ static const char options_usage[] =
     "Exit status: 0, 1 if something failed, 2 if an argument is wrong.\n";
 
 /* Prints the command with its sizes, and its help beside them or, if the line is long, below. */
-static void print_command(FILE *to, const bench_command *c)
+static void print_command(FILE *to, const command *c)
 {
     enum { HELP = sizeof HELP_INDENT - 1, WIDTH = 78 };
     int column = fprintf(to, "  %s", c->name);
@@ -201,6 +216,32 @@ void bench_need(rt_status status)
     exit(!first ? 0 : wrong ? 2 : 1);
 }
 
+/* Parses NAME=NUMBER arguments. */
+static void parse_sizes(const command *c, int argc, char **argv)
+{
+    enum { LARGEST_SIZE = 1 << 26 };
+    for (int i = 0; c->sizes[i].name; i++)
+        bench.sizes[i] = c->sizes[i].value;
+    for (int a = 0; a < argc; a++) {
+        const char *name, *number = strchr(argv[a], '=');
+        const size_t length = strcspn(argv[a], "=");
+        int64_t whole;
+        int i = 0;
+        while ((name = c->sizes[i].name) &&
+               (strlen(name) != length || strncmp(name, argv[a], length) != 0))
+            i++;
+        if (!number || !name)
+            bench_need(rt_error(RT_CONFIG,
+                                "'%s' is no NAME=NUMBER of this benchmark; bench --help lists them",
+                                argv[a]));
+        else if (!rt_integer_parse(number + 1, &whole) || whole < 1 || whole > LARGEST_SIZE)
+            bench_need(rt_error(RT_CONFIG, "%s must be a whole number from 1 to %d; got '%s'", name,
+                                LARGEST_SIZE, number + 1));
+        else
+            bench.sizes[i] = (int)whole;
+    }
+}
+
 /* Runs the command with the given name. --engine and --math are checked first, because this build
  * may not have the engine. */
 static void run_command(int argc, char **argv)
@@ -213,14 +254,23 @@ static void run_command(int argc, char **argv)
     if (i == COMMANDS)
         bench_need(
             rt_error(RT_CONFIG, "there is no benchmark '%s'; bench --help lists them", argv[0]));
-    const bench_command *c = &commands[i];
+    const command *c = &commands[i];
+    const int words = c->arguments && argc > 1 && !strchr(argv[1], '=');
+    bench.command = c->name;
     if (c->configured && (bench.engine != RT_ENGINE_OPENBLAS || bench.math != RT_MATH_FLOAT))
         bench_need(rt_error(RT_CONFIG, "--engine and --math are run.engine=E and run.math=M here"));
     bench_need(rt_engine_use(bench.engine, bench.math));
     bench_need(rt_world_begin(&bench.world));
     if (c->configured && argc < 2)
         bench_need(rt_error(RT_CONFIG, "%s needs a CONFIG.ini", c->name));
-    c->run(c, argc - 1, argv + 1);
+    if (!c->configured)
+        parse_sizes(c, argc - 1 - words, argv + 1 + words);
+    if (!c->configured && !c->threads && bench.threads > 1)
+        bench_need(
+            rt_error(RT_CONFIG, "this benchmark has one thread; --threads is for peak and step"));
+    argv[c->configured ? argc : 1 + words] = NULL;
+    bench.arguments = argv + 1;
+    c->run();
     rt_world_end(bench.world);
 }
 

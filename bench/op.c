@@ -98,8 +98,9 @@ static rt_tensor *build(rt_graph *g, rt_tensor *const *in, const timed_op *op)
 /* Describes an op with the sizes of its command. Softmax attention stores no T x T matrix: in the
  * formula, its backward has twice the products of its forward; recomputing the scores makes it 2.5
  * times. */
-static timed_op describe(op_kind kind, const int *n)
+static timed_op describe(op_kind kind)
 {
+    const int *n = bench.sizes;
     timed_op op = {.kind = kind, .name = ops[kind].name, .inputs = ops[kind].inputs};
     const bool in_heads = kind == ROPE || kind == ATTENTION;
     const rt_shape x = in_heads ? RT_SHAPE_OF(n[0], n[1], n[2], n[3]) : RT_SHAPE_OF(n[0], n[1]);
@@ -241,8 +242,9 @@ static void print_pass(bool first, const char *command, const char *pass, int se
               BENCH_NUMBER("copies", 6, 2, copied ? inverse : (double)NAN));
 }
 
-static void measure_table(const int *n)
+static void measure_table(void)
 {
+    const int *n = bench.sizes;
     const int pairs = n[3] / 2;
     const size_t size = rt_shape_size(RT_SHAPE_OF(n[0], n[1], n[2], n[3]));
     bench_yardstick y = bench_yardstick_new(1, 2 * size);
@@ -264,34 +266,30 @@ static void measure_table(const int *n)
     rt_free(theta.data);
 }
 
-void bench_op(const bench_command *c, int argc, char **argv)
+void bench_op(void)
 {
-    int n[BENCH_MOST_SIZES], kind = 0;
-    bench_sizes(c, argc, argv, n);
-    bench_need_one_thread();
-    while (strcmp(ops[kind].command, c->name) != 0)
+    const char *name = bench.command;
+    int kind = 0;
+    while (strcmp(ops[kind].command, name) != 0)
         kind++;
-    const timed_op op = describe((op_kind)kind, n);
+    const timed_op op = describe((op_kind)kind);
     measure(&op, (bench_rounds){.warm_up = WARM_UP, .fewest = FEWEST, .seconds = long_enough});
-    print_pass(true, c->name, "forward", FORWARD, op.work[0], op.copied);
-    print_pass(false, c->name, "backward", BACKWARD, op.work[1], op.copied);
-    print_pass(false, c->name, "both", BOTH, op.work[0] + op.work[1], op.copied);
+    print_pass(true, name, "forward", FORWARD, op.work[0], op.copied);
+    print_pass(false, name, "backward", BACKWARD, op.work[1], op.copied);
+    print_pass(false, name, "both", BOTH, op.work[0] + op.work[1], op.copied);
     if (op.done > 0)
-        print_pass(false, c->name, "both as done", BOTH, op.done, op.copied);
+        print_pass(false, name, "both as done", BOTH, op.done, op.copied);
     if (kind == ROPE)
-        measure_table(n);
+        measure_table();
     rt_free(op.labels);
 }
 
 /* Measures the update of the parameters, which reads value, gradient and two moments, and writes
  * all but the gradient. */
-void bench_adamw(const bench_command *c, int argc, char **argv)
+void bench_adamw(void)
 {
     enum { STREAMS = 4, MOVED = 7 };
-    int n;
-    bench_sizes(c, argc, argv, &n);
-    bench_need_one_thread();
-    const size_t size = (size_t)n;
+    const size_t size = (size_t)bench.sizes[0];
     const rt_optimizer_settings settings = rt_optimizer_defaults(RT_OPTIMIZER_ADAMW);
     const rt_update u = {
         .settings = &settings, .lr = 1e-3, .decay = 0.01, .gradient_scale = 1, .step = 1};
@@ -362,12 +360,10 @@ static void measure_form(bool first, rt_attention_kind kind, bool causal, int T,
     rt_rotation_table_free(&rotation);
 }
 
-void bench_linear_attention(const bench_command *c, int argc, char **argv)
+void bench_linear_attention(void)
 {
-    int n[BENCH_MOST_SIZES];
+    const int *n = bench.sizes;
     bool first = true;
-    bench_sizes(c, argc, argv, n);
-    bench_need_one_thread();
     for (int kind = 0; kind < FORMS; kind++)
         for (int causal = 0; causal < 2; causal++)
             for (int T = n[2]; T <= n[3]; T *= 2, first = false)

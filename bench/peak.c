@@ -23,25 +23,24 @@ static const struct {
     int C, D, T;
 } models[] = {{64, 16, 32}, {128, 32, 64}, {256, 64, 128}, {512, 64, 256}};
 
-enum {
-    MODELS = sizeof models / sizeof *models,
-    SHAPES_OF_MODEL = 9,
-    SHAPES = 1 + MODELS * SHAPES_OF_MODEL
-};
+enum { MODELS = sizeof models / sizeof *models, OF_MODEL = 9, SHAPES = 1 + MODELS * OF_MODEL };
 
-/* Lists the products of a shard of N tokens. */
-static void shapes_of(int model, shape *s)
+/* Lists the peak product, and those of a shard of N tokens of each model. */
+static void list_shapes(shape *s)
 {
-    const int N = 512, C = models[model].C, D = models[model].D, T = models[model].T, F = 4 * C;
-    const shape all[SHAPES_OF_MODEL] = {
-        {"linear", {N, C, C, false, true}},    {"linear dx", {N, C, C, false, false}},
-        {"linear dW", {C, C, N, true, false}}, {"wide", {N, F, C, false, true}},
-        {"wide dx", {N, C, F, false, false}},  {"wide dW", {F, C, N, true, false}},
-        {"narrow", {N, C, F, false, true}},    {"q k^T", {T, T, D, false, true}},
-        {"p v", {T, D, T, false, false}},
-    };
-    for (int i = 0; i < SHAPES_OF_MODEL; i++)
-        s[i] = all[i];
+    *s++ = (shape){"peak", {BENCH_PEAK_SIZE, BENCH_PEAK_SIZE, BENCH_PEAK_SIZE, false, false}};
+    for (int i = 0; i < MODELS; i++, s += OF_MODEL) {
+        const int N = 512, C = models[i].C, D = models[i].D, T = models[i].T, F = 4 * C;
+        s[0] = (shape){"linear", {N, C, C, false, true}};
+        s[1] = (shape){"linear dx", {N, C, C, false, false}};
+        s[2] = (shape){"linear dW", {C, C, N, true, false}};
+        s[3] = (shape){"wide", {N, F, C, false, true}};
+        s[4] = (shape){"wide dx", {N, C, F, false, false}};
+        s[5] = (shape){"wide dW", {F, C, N, true, false}};
+        s[6] = (shape){"narrow", {N, C, F, false, true}};
+        s[7] = (shape){"q k^T", {T, T, D, false, true}};
+        s[8] = (shape){"p v", {T, D, T, false, false}};
+    }
 }
 
 static double flops(const shape *s)
@@ -61,10 +60,9 @@ static void print(bool first, const char *what, const char *size, const bench_ti
 static void measure_products(const bench_yardstick *y)
 {
     static bench_times times[SHAPES];
+    shape s[SHAPES];
     bench_rounds rounds = {.warm_up = WARM_UP, .fewest = FEWEST, .seconds = long_enough};
-    shape s[SHAPES] = {{"peak", {BENCH_PEAK_SIZE, BENCH_PEAK_SIZE, BENCH_PEAK_SIZE, false, false}}};
-    for (int i = 0; i < MODELS; i++)
-        shapes_of(i, s + 1 + i * SHAPES_OF_MODEL);
+    list_shapes(s);
     while (bench_next(&rounds))
         for (int i = 0; i < SHAPES; i++) {
             /* Runs once before, to have the operands in the same caches as in a model. */
@@ -93,10 +91,9 @@ static void measure_copies(const bench_yardstick *y)
     }
 }
 
-void bench_peak(const bench_command *c, int argc, char **argv)
+void bench_peak(void)
 {
     const int threads = bench.threads ? bench.threads : 1;
-    bench_sizes(c, argc, argv, NULL);
     bench_yardstick y = bench_yardstick_new(threads, 2 * 1024 * MOST_KILOBYTES / sizeof(real));
     if (!bench.csv)
         printf("%d thread%s, %s, %s kernels %s; rates are of all threads together\n\n", threads,

@@ -15,18 +15,13 @@
  * at once. Pieces of a run count as equal, and memory as fast enough: the table shows how many
  * bytes it would have to move. */
 
-enum { FEWEST_ROUNDS = 5, KINDS = 512 };
+enum { FEWEST_ROUNDS = 5, MOST_PIECES = 1 << 16 };
 
 /* ---- trace of steps on one thread ---- */
 
-/* Runs by their number of pieces, and their totals. */
+/* Totals of runs, and their seconds by their number of pieces. */
 typedef struct runs {
-    int kinds;
-    struct {
-        int pieces;
-        double seconds;
-    } list[KINDS];
-    double count, seconds;
+    double count, seconds, of_pieces[MOST_PIECES + 1];
 } runs;
 
 static struct {
@@ -34,7 +29,7 @@ static struct {
     runs inner;               /* within shards: parts of ops */
     double shards, in_shards; /* number of shards and their seconds */
     double steps, seconds;
-    bool lost; /* more kinds of runs than KINDS */
+    bool lost; /* a run had more than MOST_PIECES */
 
     int depth;
     int pieces[2]; /* of the current runs */
@@ -44,15 +39,11 @@ static struct {
 
 static void add_run(runs *r, int pieces, double seconds)
 {
-    int i = 0;
-    while (i < r->kinds && r->list[i].pieces != pieces)
-        i++;
-    trace.lost |= i == KINDS;
-    if (i == KINDS)
+    if (pieces > MOST_PIECES) {
+        trace.lost = true;
         return;
-    r->kinds += i == r->kinds;
-    r->list[i].pieces = pieces;
-    r->list[i].seconds += seconds;
+    }
+    r->of_pieces[pieces] += seconds;
     r->count++;
     r->seconds += seconds;
 }
@@ -85,10 +76,8 @@ static void end_run(void *context)
 static double on_threads(const runs *r, double threads)
 {
     double sum = 0;
-    for (int i = 0; i < r->kinds; i++) {
-        const double pieces = r->list[i].pieces;
-        sum += r->list[i].seconds * ceil(pieces / threads) / pieces;
-    }
+    for (int pieces = 1; pieces <= MOST_PIECES; pieces++)
+        sum += r->of_pieces[pieces] * ceil(pieces / threads) / pieces;
     return sum;
 }
 
@@ -164,16 +153,6 @@ static double time_step(rt_trainer *trainer)
     return rt_seconds() - start;
 }
 
-/* Returns the bytes that the ops of a step read and write; the step is not timed. */
-static double measure_bytes(rt_trainer *trainer)
-{
-    bench_need(rt_trainer_observe(trainer, false, true));
-    time_step(trainer);
-    const double bytes = rt_trainer_profiled_bytes(trainer);
-    bench_need(rt_trainer_observe(trainer, false, false));
-    return bytes;
-}
-
 /* Measures steps on one thread, traced, and on several, in turns. */
 static void measure_steps(rt_trainer *one, rt_trainer *several, bench_times *alone,
                           bench_times *together)
@@ -193,7 +172,7 @@ static void measure_steps(rt_trainer *one, rt_trainer *several, bench_times *alo
     for (int i = 0; i < alone->count; i++)
         trace.seconds += alone->at[i];
     if (trace.lost)
-        bench_need(rt_error(RT_CONFIG, "a step has runs of more than %d sizes", KINDS));
+        bench_need(rt_error(RT_CONFIG, "a run of a step has more than %d pieces", MOST_PIECES));
 }
 
 static void print_measured(const bench_times *alone, const bench_times *together, int threads,
@@ -202,9 +181,7 @@ static void print_measured(const bench_times *alone, const bench_times *together
     const double between = trace.seconds - trace.in_shards - trace.outer.seconds;
     const double within = trace.in_shards - trace.inner.seconds, step = bench_median(alone);
     const double copy_alone = measure_copy(1), copy_together = measure_copy(threads);
-    bench_times ratios = {.count = 0};
-    for (int i = 0; i < alone->count; i++)
-        bench_add(&ratios, NULL, together->at[i] / alone->at[i]);
+    const bench_times ratios = bench_ratios(together, alone);
     printf("step: %.3f ms on 1 thread, %.3f on %d: %.3f of it (%.3f to %.3f, the middle half of "
            "%d), kernels %s\n",
            1e3 * step, 1e3 * bench_median(together), threads, bench_median(&ratios),
@@ -226,21 +203,22 @@ static void print_measured(const bench_times *alone, const bench_times *together
            "up:\n");
 }
 
-void bench_scale(const bench_command *c, int argc, char **argv)
+void bench_scale(void)
 {
     static bench_times alone, together;
     const int threads = bench.threads ? bench.threads : 2;
-    (void)c;
     if (bench.cpu)
         bench_need(
             rt_error(RT_CONFIG, "--cpu measures one thread; scale compares it with several"));
     if (threads < 2)
         bench_need(
             rt_error(RT_CONFIG, "scale compares 1 thread with several; got --threads %d", threads));
-    bench_training *one = bench_training_new(1, argc, argv);
-    bench_training *several = bench_training_new(threads, argc, argv);
+    bench_training *one = bench_training_new(1);
+    bench_training *several = bench_training_new(threads);
     measure_steps(one->trainer, several->trainer, &alone, &together);
-    const double bytes = measure_bytes(one->trainer), barrier = measure_barrier();
+    bench_need(rt_trainer_observe(one->trainer, false, true));
+    time_step(one->trainer); /* for its bytes, not its time */
+    const double bytes = rt_trainer_profiled_bytes(one->trainer), barrier = measure_barrier();
     if (!bench.csv)
         print_measured(&alone, &together, threads, barrier, bytes);
     for (int n = 1; n <= 128; n *= 2) {

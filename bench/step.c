@@ -132,11 +132,10 @@ static void print(const bench_training *t, double first, double resident)
         printf("start: %.3f s from the start of the program to the end of the first step\n", first);
 }
 
-void bench_step(const bench_command *c, int argc, char **argv)
+void bench_step(void)
 {
-    (void)c;
     bench_rounds rounds = {.fewest = FEWEST_ROUNDS, .seconds = long_enough};
-    bench_training *t = bench_training_new(bench.threads, argc, argv);
+    bench_training *t = bench_training_new(bench.threads);
     if (bench.cpu && t->threads > 1)
         bench_need(rt_error(RT_CONFIG, "--cpu measures one thread; got %d threads", t->threads));
     const double first = warm_up(t->trainer);
@@ -224,12 +223,11 @@ static void compare_step(const bench_training *t, int step)
     rt_free(other);
 }
 
-void bench_math(const bench_command *c, int argc, char **argv)
+void bench_math(void)
 {
-    (void)c;
     if (bench.world)
         bench_need(rt_error(RT_CONFIG, "math compares the gradients of one process"));
-    bench_training *t = bench_training_new(bench.threads, argc, argv);
+    bench_training *t = bench_training_new(bench.threads);
     compare_step(t, 0);
     bench_need(rt_engine_use(RT_ENGINE_OPENBLAS, RT_MATH_FLOAT));
     for (int i = 0; i < STEPS; i++)

@@ -107,18 +107,17 @@ static void print(const bench_training *t, const bench_times *steps, double toke
     print_model(gradients, step > exchange ? step - exchange : step, latency);
 }
 
-void bench_world(const bench_command *c, int argc, char **argv)
+void bench_world(void)
 {
     static bench_times steps;
     rt_step_result last;
     rt_status status = rt_ok();
-    (void)c;
     if (!bench.world)
         bench_need(rt_error(RT_CONFIG, "world needs several processes: mpirun -n 2 bench world "
                                        "CONFIG.ini"));
     char *memory = rt_alloc(2 * large, 1);
     bench_need(rt_world_agree(bench.world, memory ? rt_ok() : rt_out_of_memory("a benchmark")));
-    bench_training *t = bench_training_new(bench.threads, argc, argv);
+    bench_training *t = bench_training_new(bench.threads);
     const double latency = measure_way(SMALL, ROUNDS, memory);
     const double rate = (double)large / measure_way(large, LARGE_ROUNDS, memory);
     const double before = rt_world_sent(bench.world);

@@ -120,7 +120,7 @@ endforeach()
 # The headers that callers may include, below include/rotor/ as they lie here; and one for all.
 set(private_headers
     core/graph_private.h core/key.h core/path.h
-    ops/attention_parts.h ops/gemm.h ops/private.h ops/products.h ops/vector_math.h
+    ops/gemm.h ops/private.h ops/vector_math.h
     optim/options.h optim/rules.h
     models/keys.h models/kv_cache.h models/parts.h)
 set(includes "")

@@ -69,12 +69,6 @@ void *rt_arena_take(rt_arena *arena, size_t bytes)
     return memory;
 }
 
-void *rt_arena_take_present(rt_arena *arena, rt_arena *present, size_t bytes)
-{
-    void *memory = rt_arena_take(arena, bytes);
-    return memory && arena->dry ? rt_arena_take(present, bytes) : memory;
-}
-
 static void note_peak(rt_arena *arena)
 {
     if (arena->used > arena->peak)

@@ -22,10 +22,6 @@ typedef struct rt_arena {
 /* Returns memory aligned to 64 bytes, not zeroed; NULL if the heap is exhausted. */
 void *rt_arena_take(rt_arena *arena, size_t bytes);
 
-/* Allocates as rt_arena_take, but usable memory even if the arena is dry: the arena then counts the
- * bytes, and `present`, which is not dry, provides them. */
-void *rt_arena_take_present(rt_arena *arena, rt_arena *present, size_t bytes);
-
 /* Releases all memory. */
 void rt_arena_clear(rt_arena *arena);
 

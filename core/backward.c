@@ -160,40 +160,16 @@ static void pass_segment_gradient(rt_tensor *x, const rt_tensor *own, real *fres
     rt_memory_copy(fresh, own->grad, rt_size(x) * sizeof *fresh);
 }
 
-/* Computes a segment without borrowing or returning spare blocks, because its memory is released
- * afterwards. */
-static rt_tensor *compute(rt_graph *g, rt_tensor *x, const segment_args *a)
-{
-    spare *const spares = g->spares, *const empty = g->empty;
-    g->spares = g->empty = NULL;
-    rt_tensor *y = a->segment(g, x, a->context);
-    g->spares = spares;
-    g->empty = empty;
-    return y;
-}
-
-/* Recomputes a segment and runs its backward. All memory borrowed here lies behind the mark and is
- * released with it. */
-static void go_back(rt_graph *g, const rt_node *n, rt_tensor *own)
-{
-    const segment_args *a = n->args;
-    const rt_random random = g->random;
-    g->random = a->random;
-    rt_tensor *y = a->segment(g, own, a->context);
-    g->random = random;
-    if (!y || rt_graph_failed(g))
-        return;
-    y->grad = n->out->grad;
-    run_backward(g);
-    y->grad = NULL;
-}
-
+/* Recomputes a segment and runs its backward. All memory borrowed for this lies behind the mark and
+ * is released with it. */
 static void recompute_backward(const rt_node *n)
 {
     rt_graph *g = n->graph;
+    const segment_args *a = n->args;
+    const rt_random random = g->random;
     rt_tensor *x = n->in[0], own = *x;
     rt_node *const newest = g->newest;
-    spare *const spares = g->spares, *const empty = g->empty;
+    const spare_blocks spares = g->spares;
     real *fresh = x->wants_grad && !x->grad ? rt_block_borrow(g, rt_size(x)) : NULL;
     const rt_arena_mark mark = rt_graph_here(g);
     if (x->wants_grad && !x->grad && !fresh)
@@ -203,13 +179,19 @@ static void recompute_backward(const rt_node *n)
     own.viewed = NULL;
     own.borrowed = false;
     g->newest = NULL;
-    g->spares = g->empty = NULL;
-    go_back(g, n, &own);
+    g->spares = (spare_blocks){NULL, NULL};
+    g->random = a->random;
+    rt_tensor *y = a->segment(g, &own, a->context);
+    g->random = random;
+    if (y && !rt_graph_failed(g)) {
+        y->grad = n->out->grad;
+        run_backward(g);
+        y->grad = NULL;
+    }
     if (!rt_graph_failed(g))
         pass_segment_gradient(x, &own, fresh);
     g->newest = newest;
     g->spares = spares;
-    g->empty = empty;
     g->scratch = NULL;
     g->scratch_size = 0;
     rt_arena_keep(&g->arena, mark, NULL, 0);
@@ -232,7 +214,10 @@ rt_tensor *rt_graph_recompute(rt_graph *g, rt_tensor *x, rt_segment *segment, co
         return segment(g, x, own);
     rt_node *const newest = g->newest;
     const rt_arena_mark mark = rt_graph_here(g);
-    rt_tensor *y = compute(g, x, args);
+    const spare_blocks spares = g->spares;
+    g->spares = (spare_blocks){NULL, NULL}; /* the memory of the segment is released afterwards */
+    rt_tensor *y = segment(g, x, own);
+    g->spares = spares;
     if (!y || rt_graph_failed(g))
         return NULL;
     const bool wants_grad = y->wants_grad;
@@ -244,9 +229,6 @@ rt_tensor *rt_graph_recompute(rt_graph *g, rt_tensor *x, rt_segment *segment, co
         return NULL;
     node->args = args;
     node->out->wants_grad = wants_grad;
-    if (wants_grad) {
-        node->older = g->newest;
-        g->newest = node;
-    }
+    rt_node_put(node);
     return node->out;
 }

@@ -17,11 +17,6 @@ typedef struct stencil {
 static const stencil central = {-2, {1, -8, 0, 8, -1}};
 static const stencil one_sided = {0, {-25, 48, -36, 16, -3}};
 
-typedef struct estimate {
-    double slope;
-    double roughness; /* largest third difference, per step: bounds the effect of a kink */
-} estimate;
-
 /* A kink changes central differences by at most half of their roughness; the larger factor leaves
  * a margin for several kinks. */
 static const double explained = 2;
@@ -32,68 +27,48 @@ static const double smooth = 0.25;
 /* Factor of the rounding of f, per step, in the error of one-sided differences. */
 static const double rounding_of_sides = 4;
 
-static rt_status measure(rt_curve *f, void *context, const stencil *s, double step, estimate *e)
+/* Computes f'(0), and the largest third difference per step, which bounds the effect of a kink. */
+static rt_status measure(rt_curve *f, void *context, const stencil *s, double step, double *slope,
+                         double *roughness)
 {
     double value[POINTS];
-    *e = (estimate){0, 0};
+    *slope = *roughness = 0;
     for (int i = 0; i < POINTS; i++) {
         const int at = s->first + i;
+        value[i] = 0;
         rt_status status = at ? f(context, at * step, value + i) : rt_ok();
         if (status.code)
             return status;
-        if (!at)
-            value[i] = 0;
-        e->slope += s->weight[i] * value[i] / (12 * step);
+        *slope += s->weight[i] * value[i] / (12 * step);
     }
     for (int i = 0; i + 3 < POINTS; i++) {
         const double third = value[i + 3] - value[i] - 3 * (value[i + 2] - value[i + 1]);
-        e->roughness = rt_larger_error(e->roughness, fabs(third / step));
+        *roughness = rt_larger_error(*roughness, fabs(third / step));
     }
     return rt_ok();
 }
 
-/* Search for valid differences. */
-typedef struct search {
-    const rt_slope_options *o;
-    double claim;
-    bool any;       /* a valid difference was found */
-    double nearest; /* the valid difference nearest to the claim */
-} search;
-
-static bool agrees(const search *s)
-{
-    return s->any && fabs(s->claim - s->nearest) <= s->o->tolerance;
-}
-
-static void keep(search *s, double slope)
-{
-    if (!s->any || fabs(s->claim - slope) < fabs(s->claim - s->nearest))
-        s->nearest = slope;
-    s->any = true;
-}
-
-/* Tries central differences, and one-sided ones on the left and on the right. */
-static rt_status try_step(rt_curve *f, void *context, double step, search *s)
+/* Tries central differences, and one-sided ones on the left and on the right. *nearest becomes the
+ * valid difference nearest to the claim, or stays NaN. */
+static rt_status try_step(rt_curve *f, void *context, const rt_slope_options *o, double step,
+                          double claim, double *nearest)
 {
     const stencil *const stencils[] = {&central, &one_sided, &one_sided};
     const double steps[] = {step, -step, step};
-    double slope[3];
+    double slope[3], roughness;
     bool counts[3];
-    if (!(rounding_of_sides * s->o->rounding / step <= s->o->tolerance))
+    if (!(rounding_of_sides * o->rounding / step <= o->tolerance))
         return rt_ok();
     for (int i = 0; i < 3; i++) {
-        estimate e;
-        rt_status status = measure(f, context, stencils[i], steps[i], &e);
+        rt_status status = measure(f, context, stencils[i], steps[i], &slope[i], &roughness);
         if (status.code)
             return status;
-        slope[i] = e.slope;
-        counts[i] = e.roughness <= smooth * s->o->tolerance;
+        counts[i] = roughness <= smooth * o->tolerance;
+        if (counts[i] && !(fabs(claim - slope[i]) >= fabs(claim - *nearest)))
+            *nearest = slope[i];
     }
-    for (int i = 0; i < 3; i++)
-        if (counts[i])
-            keep(s, slope[i]);
-    if (counts[1] && counts[2] && (s->claim - slope[1]) * (s->claim - slope[2]) < 0)
-        keep(s, s->claim); /* between the slopes of both sides */
+    if (counts[1] && counts[2] && (claim - slope[1]) * (claim - slope[2]) < 0)
+        *nearest = claim; /* between the slopes of both sides */
     return rt_ok();
 }
 
@@ -103,24 +78,23 @@ rt_status rt_slope_find(rt_curve *f, void *context, const rt_slope_options *o, d
     /* The first is larger than the step, because one-sided differences round worse than central
      * ones. */
     static const double shares[] = {2, 0.25, 0.03};
-    search s = {.o = o, .claim = claim};
-    estimate middle;
-    rt_status status = measure(f, context, &central, o->step, &middle);
+    double roughness, nearest = (double)NAN;
+    *slope = (rt_slope){.numeric = 0};
+    rt_status status = measure(f, context, &central, o->step, &slope->numeric, &roughness);
     if (status.code)
         return status;
-    const double error = fabs(claim - middle.slope);
-    *slope = (rt_slope){.numeric = middle.slope};
+    const double error = fabs(claim - slope->numeric);
     if (error <= o->tolerance || !isfinite(error))
         return status;
-    for (int i = 0; i < 3 && !agrees(&s); i++) {
-        status = try_step(f, context, shares[i] * o->step, &s);
+    for (int i = 0; i < 3 && !(fabs(claim - nearest) <= o->tolerance); i++) {
+        status = try_step(f, context, o, shares[i] * o->step, claim, &nearest);
         if (status.code)
             return status;
     }
-    if (s.any)
-        slope->numeric = s.nearest;
-    slope->unknown = !s.any && error <= explained * middle.roughness;
-    slope->kink = slope->unknown || agrees(&s);
+    slope->unknown = isnan(nearest) && error <= explained * roughness;
+    slope->kink = slope->unknown || fabs(claim - nearest) <= o->tolerance;
+    if (!isnan(nearest))
+        slope->numeric = nearest;
     return status;
 }
 
@@ -195,20 +169,19 @@ static rt_status prepare(check *c)
     return rt_ok();
 }
 
-static rt_status require_same_output_twice(check *c)
+/* Computes the outputs at the inputs twice, which must give the same bits. */
+static rt_status evaluate_twice(check *c)
 {
     rt_status status = evaluate_into(c, c->here);
     if (!status.code)
         status = evaluate_into(c, c->moved);
-    if (status.code)
-        return status;
-    for (size_t k = 0; k < c->outputs; k++)
+    for (size_t k = 0; k < c->outputs && !status.code; k++)
         if (!isfinite(c->here[k]))
-            return rt_error(RT_CHECK, "[gradcheck] output %zu is %g", k, (double)c->here[k]);
-    if (memcmp(c->here, c->moved, c->outputs * sizeof(real)))
-        return rt_error(RT_CHECK, "[gradcheck] a second evaluation gives another output: the "
-                                  "function is not deterministic");
-    return rt_ok();
+            status = rt_error(RT_CHECK, "[gradcheck] output %zu is %g", k, (double)c->here[k]);
+    if (!status.code && memcmp(c->here, c->moved, c->outputs * sizeof(real)))
+        status = rt_error(RT_CHECK, "[gradcheck] a second evaluation gives another output: the "
+                                    "function is not deterministic");
+    return status;
 }
 
 static rt_status differentiate(check *c)
@@ -300,25 +273,6 @@ static rt_status compare(check *c, double analytic, double step, size_t index, s
     return status;
 }
 
-static rt_status check_elements(check *c, uint32_t number, size_t output, rt_gradcheck_result *r)
-{
-    const rt_tensor *x = c->x;
-    const rt_random random = {c->o.seed, number, RT_STREAM_CHECK};
-    const size_t size = rt_size(x), judged = r->judged;
-    const bool all = !c->o.samples || c->o.samples >= size;
-    const size_t wanted = all ? size : c->o.samples, tries = all ? size : TRIES * wanted;
-    rt_status status = rt_ok();
-    memset(c->direction, 0, size * sizeof(real));
-    for (size_t s = 0; s < tries && r->judged - judged < wanted && !status.code; s++) {
-        size_t k = all ? s : rt_random_below(random, s, (uint32_t)size);
-        double step = c->o.step * fmax(1, fabs((double)x->data[k]));
-        c->direction[k] = 1;
-        status = compare(c, (double)x->grad[k], step, k, output, r);
-        c->direction[k] = 0;
-    }
-    return status;
-}
-
 /* Draws a direction of length 1, so that the effect of a step does not grow with the size of the
  * input. Returns the derivative along it. */
 static double draw_direction(check *c, rt_random random, uint64_t first)
@@ -338,17 +292,6 @@ static double draw_direction(check *c, rt_random random, uint64_t first)
     return analytic;
 }
 
-static rt_status check_direction(check *c, uint32_t number, rt_gradcheck_result *r)
-{
-    const rt_random random = {c->o.seed, number, RT_STREAM_CHECK};
-    rt_status status = rt_ok();
-    for (uint64_t s = 0; s < TRIES && !r->judged && !status.code; s++) {
-        const double analytic = draw_direction(c, random, s * rt_size(c->x));
-        status = compare(c, analytic, c->o.step, 0, 0, r);
-    }
-    return status;
-}
-
 /* Finds the largest gradient. One that is not finite is the worst, whether it is drawn or not. */
 static void look_at_gradient(const rt_tensor *x, size_t output, rt_gradcheck_result *r)
 {
@@ -360,44 +303,61 @@ static void look_at_gradient(const rt_tensor *x, size_t output, rt_gradcheck_res
     }
 }
 
+/* Compares the derivatives of input i, one for each element or along random directions. */
 static rt_status check_input(check *c, int i, size_t output, rt_gradcheck_result *r)
 {
-    c->x = c->inputs[i];
-    memcpy(c->saved, c->x->data, rt_size(c->x) * sizeof(real));
-    look_at_gradient(c->x, output, r);
+    const rt_tensor *x = c->x = c->inputs[i];
+    const rt_random random = {c->o.seed, (uint32_t)i, RT_STREAM_CHECK};
+    const size_t size = rt_size(x), judged = r->judged;
+    const bool along = c->o.mode == RT_GRADCHECK_DIRECTION;
+    const bool all = !along && (!c->o.samples || c->o.samples >= size);
+    const size_t wanted = along ? 1 : all ? size : c->o.samples;
+    const size_t tries = all ? size : TRIES * wanted;
+    rt_status status = rt_ok();
+    memcpy(c->saved, x->data, size * sizeof(real));
+    look_at_gradient(x, output, r);
     if (!isfinite(r->largest))
-        return rt_ok(); /* the verdict is known */
-    return c->o.mode == RT_GRADCHECK_DIRECTION ? check_direction(c, (uint32_t)i, r)
-                                               : check_elements(c, (uint32_t)i, output, r);
+        return status; /* the verdict is known */
+    memset(c->direction, 0, size * sizeof(real));
+    for (size_t s = 0; s < tries && r->judged - judged < wanted && !status.code; s++) {
+        if (along) {
+            const double analytic = draw_direction(c, random, s * size);
+            status = compare(c, analytic, c->o.step, 0, 0, r);
+            continue;
+        }
+        const size_t k = all ? s : rt_random_below(random, s, (uint32_t)size);
+        const double step = c->o.step * fmax(1, fabs((double)x->data[k]));
+        c->direction[k] = 1;
+        status = compare(c, (double)x->grad[k], step, k, output, r);
+        c->direction[k] = 0;
+    }
+    return status;
 }
 
-static void judge(const check *c, int i, rt_gradcheck_result *r)
+/* Sets the verdict on an input. Returns RT_CHECK if it is not right. */
+static rt_status judge(const check *c, int i, rt_gradcheck_result *r)
 {
+    char where[64] = "along a random direction";
     r->error = fabs((r->analytic - r->numeric) / scale_of(c, r)); /* never -nan */
-    r->verdict = !c->inputs[i]->reached          ? RT_GRADIENT_UNREACHED
-                 : !(r->error <= c->o.tolerance) ? RT_GRADIENT_WRONG
-                 : !r->judged                    ? RT_GRADIENT_UNJUDGED
-                                                 : RT_GRADIENT_RIGHT;
-}
-
-static rt_status say(const check *c, int i, const rt_gradcheck_result *r)
-{
-    char place[64] = "along a random direction";
-    if (r->verdict <= RT_GRADIENT_RIGHT)
-        return rt_ok();
-    if (r->verdict == RT_GRADIENT_UNREACHED)
+    if (!c->inputs[i]->reached) {
+        r->verdict = RT_GRADIENT_UNREACHED;
         return rt_error(RT_CHECK, "[gradcheck] backward never reached input %d", i);
-    if (r->verdict == RT_GRADIENT_UNJUDGED)
+    }
+    if (!(r->error <= c->o.tolerance)) {
+        r->verdict = RT_GRADIENT_WRONG;
+        if (c->o.mode != RT_GRADCHECK_DIRECTION)
+            snprintf(where, sizeof where, "element %zu, output %zu", r->index, r->output);
         return rt_error(RT_CHECK,
-                        "[gradcheck] input %d: kinks around all %zu places that were tried: not "
-                        "differentiable there",
-                        i, r->unjudged);
-    if (c->o.mode != RT_GRADCHECK_DIRECTION)
-        snprintf(place, sizeof place, "element %zu, output %zu", r->index, r->output);
-    return rt_error(RT_CHECK,
-                    "[gradcheck] input %d, %s: analytic %.10g, numeric %.10g, error %.3g "
-                    "(tolerance %.3g)",
-                    i, place, r->analytic, r->numeric, r->error, c->o.tolerance);
+                        "[gradcheck] input %d, %s: analytic %.10g, numeric %.10g, error %.3g "
+                        "(tolerance %.3g)",
+                        i, where, r->analytic, r->numeric, r->error, c->o.tolerance);
+    }
+    r->verdict = r->judged ? RT_GRADIENT_RIGHT : RT_GRADIENT_UNJUDGED;
+    return r->judged ? rt_ok()
+                     : rt_error(RT_CHECK,
+                                "[gradcheck] input %d: kinks around all %zu places that were "
+                                "tried: not differentiable there",
+                                i, r->unjudged);
 }
 
 static void draw_weights(check *c, size_t output)
@@ -423,12 +383,12 @@ static rt_status check_all(check *c, rt_gradcheck_result *results)
             if (c->inputs[i]->wants_grad)
                 status = check_input(c, i, output, results + i);
     }
-    for (int i = 0; i < c->count && !status.code; i++)
-        if (c->inputs[i]->wants_grad)
-            judge(c, i, results + i);
-    for (int i = 0; i < c->count && !status.code; i++)
-        status = say(c, i, results + i);
-    return status;
+    rt_status verdict = status;
+    for (int i = 0; i < c->count && !status.code; i++) {
+        const rt_status one = c->inputs[i]->wants_grad ? judge(c, i, results + i) : rt_ok();
+        verdict = verdict.code ? verdict : one;
+    }
+    return verdict;
 }
 
 rt_status rt_gradcheck(rt_function function, void *context, rt_tensor *const *inputs, int count,
@@ -443,7 +403,7 @@ rt_status rt_gradcheck(rt_function function, void *context, rt_tensor *const *in
     rt_gradcheck_result *found = rt_alloc((size_t)count, sizeof *found);
     rt_status status = found ? prepare(&c) : rt_out_of_memory("a gradient check");
     if (!status.code)
-        status = require_same_output_twice(&c);
+        status = evaluate_twice(&c);
     if (!status.code)
         status = check_all(&c, found);
     if (results && found)

@@ -39,8 +39,7 @@ void rt_graph_clear(rt_graph *g)
     rt_arena_clear(&g->arena);
     rt_arena_clear(&g->present);
     g->newest = NULL;
-    g->spares = NULL;
-    g->empty = NULL;
+    g->spares = (spare_blocks){NULL, NULL};
     g->scratch = NULL;
     g->scratch_size = 0;
     g->status = rt_ok();
@@ -175,16 +174,6 @@ void *rt_graph_fail(rt_graph *g, rt_code code, const char *format, ...)
     return NULL;
 }
 
-/* Returns the reason why a tensor has no numbers, or NULL if the input may be bf16-only. */
-static const char *why_empty(const rt_input *in)
-{
-    if (in->tensor->borrowed)
-        return "and no memory";
-    if (!in->tensor->rounded)
-        return "and has given its numbers back";
-    return in->rounded ? NULL : "and rounded numbers alone, which only products read";
-}
-
 /* Returns the reason why an op cannot use an input, or NULL. */
 static const char *flaw_of(const rt_input *in)
 {
@@ -194,8 +183,12 @@ static const char *flaw_of(const rt_input *in)
     for (int i = x->ndim; i < RT_MAX_AXES; i++)
         if (x->shape[i] != 1)
             return "and more beyond its last axis";
-    if (!x->data)
-        return why_empty(in);
+    if (!x->data && x->borrowed)
+        return "and no memory";
+    if (!x->data && !x->rounded)
+        return "and has given its numbers back";
+    if (!x->data && !in->rounded)
+        return "and rounded numbers alone, which only products read";
     if (x->borrowed && x->wants_grad && !x->grad)
         return "and there is no memory for its gradient";
     return NULL;
@@ -228,11 +221,13 @@ void *rt_graph_numbers(rt_graph *g, size_t count, size_t size)
     return memory ? memory : rt_graph_fail(g, RT_MEMORY, "out of memory for a graph");
 }
 
+/* Counts the bytes in a dry graph as well, but returns memory that can be used. */
 void *rt_graph_memory(rt_graph *g, size_t count, size_t size)
 {
-    void *memory = size && count > SIZE_MAX / size
-                       ? NULL
-                       : rt_arena_take_present(&g->arena, &g->present, count * size);
+    void *memory = rt_graph_numbers(g, count, size);
+    if (!memory || !g->arena.dry)
+        return memory;
+    memory = rt_arena_take(&g->present, count * size);
     return memory ? memory : rt_graph_fail(g, RT_MEMORY, "out of memory for a graph");
 }
 
@@ -254,13 +249,13 @@ void *rt_scratch(const rt_node *n)
 
 real *rt_block_borrow(rt_graph *g, size_t size)
 {
-    for (spare **link = &g->spares; *link; link = &(*link)->next) {
+    for (spare **link = &g->spares.free; *link; link = &(*link)->next) {
         spare *found = *link;
         if (found->size != size)
             continue;
         *link = found->next;
-        found->next = g->empty;
-        g->empty = found;
+        found->next = g->spares.empty;
+        g->spares.empty = found;
         rt_unpoison(found->data, size * sizeof(real));
         return found->data;
     }
@@ -269,13 +264,13 @@ real *rt_block_borrow(rt_graph *g, size_t size)
 
 void rt_block_return(rt_graph *g, real *block, size_t size)
 {
-    spare *record = g->empty;
+    spare *record = g->spares.empty;
     if (record)
-        g->empty = record->next;
+        g->spares.empty = record->next;
     else if (!(record = rt_graph_memory(g, 1, sizeof *record)))
         return;
-    *record = (spare){g->spares, size, block};
-    g->spares = record;
+    *record = (spare){g->spares.free, size, block};
+    g->spares.free = record;
     rt_poison(block, size * sizeof *block);
 }
 
@@ -289,11 +284,6 @@ static bool any_wants_grad(rt_tensor *const *inputs, int count)
     return false;
 }
 
-static void note_largest(size_t *largest, size_t size)
-{
-    *largest = size > *largest ? size : *largest;
-}
-
 /* Allocates the scratch memory of a pass, followed by that of one part. Returns false if the heap
  * is exhausted. */
 static bool take_scratch(const rt_node *n, rt_pass pass)
@@ -304,8 +294,8 @@ static bool take_scratch(const rt_node *n, rt_pass pass)
     const size_t aligned = (size.whole + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     const size_t bytes = size.part ? aligned + size.part : size.whole;
     char *scratch = bytes ? rt_graph_scratch(g, bytes, 1) : NULL;
-    note_largest(&g->part, size.part);
-    note_largest(&g->library, size.library);
+    g->part = size.part > g->part ? size.part : g->part;
+    g->library = size.library > g->library ? size.library : g->library;
     g->part_scratch = (rt_part_scratch){size.part && scratch ? scratch + aligned : NULL, size.part};
     return !bytes || scratch;
 }
@@ -343,18 +333,18 @@ rt_node *rt_node_new(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *co
     return node;
 }
 
-static void put_on_tape(rt_graph *g, rt_node *node)
+void rt_node_put(rt_node *node)
 {
     if (!node->out->wants_grad)
         return;
-    node->older = g->newest;
-    g->newest = node;
+    node->older = node->graph->newest;
+    node->graph->newest = node;
 }
 
 static rt_tensor *run(rt_node *node)
 {
     rt_node_run(node, RT_FORWARD);
-    put_on_tape(node->graph, node);
+    rt_node_put(node);
     return rt_graph_failed(node->graph) ? NULL : node->out;
 }
 
@@ -395,14 +385,14 @@ rt_tensor *rt_graph_apply_rounded(rt_graph *g, const rt_op *op, rt_tensor *x, vo
 /* Creates a view, which is bf16-only if x is. */
 rt_tensor *rt_graph_view(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *x)
 {
-    if (!rt_graph_failed(g) && !op->name)
+    if (!op->name)
         rt_graph_fail(g, RT_ARGUMENT, "[graph] an op needs a name");
     rt_node *node = rt_graph_failed(g) ? NULL : rt_node_new(g, op, shape, &x, 1, x->data);
     if (!node)
         return NULL;
     node->out->viewed = x->viewed ? x->viewed : x;
     node->out->rounded = x->rounded;
-    put_on_tape(g, node);
+    rt_node_put(node);
     return node->out;
 }
 

@@ -13,12 +13,16 @@ typedef struct spare {
     real *data;
 } spare;
 
+typedef struct spare_blocks {
+    spare *free;  /* free blocks */
+    spare *empty; /* unused records, whose blocks are in use */
+} spare_blocks;
+
 struct rt_graph {
     rt_arena arena;   /* dry in a dry graph */
     rt_arena present; /* nodes and arguments of a dry graph */
     rt_node *newest;
-    spare *spares; /* free blocks */
-    spare *empty;  /* unused records, whose blocks are in use */
+    spare_blocks spares;
     void *scratch;
     size_t scratch_size;
     rt_part_scratch part_scratch; /* of the current pass: that of this thread */
@@ -52,6 +56,9 @@ rt_tensor *rt_graph_forget(rt_graph *g, rt_arena_mark mark, rt_tensor *x);
  * has failed. */
 rt_node *rt_node_new(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *const *inputs,
                      int count, real *data);
+
+/* Puts a node on the tape if its result wants a gradient. */
+void rt_node_put(rt_node *node);
 
 /* Borrows a block of `size` numbers, and returns it for the next borrower of the same size. */
 real *rt_block_borrow(rt_graph *g, size_t size);

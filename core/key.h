@@ -87,48 +87,31 @@ enum { RT_KEY_NAME_SIZE = 64, RT_VALUE_SIZE = 8000, RT_VALUES_SIZE = 160 };
 
 /* Type and offset of a key in its options, in the order of rt_key. A member of another C type does
  * not compile. An enumeration may be any integer of the size of int. */
-#define RT_MEMBER(member)      (((OPTIONS *)0)->member)
-#define RT_IS(type, member)    (0 * sizeof(char[_Generic(RT_MEMBER(member), type : 1)]))
-#define RT_AT(member)          offsetof(OPTIONS, member), sizeof RT_MEMBER(member)
-#define RT_TYPED(type, member) offsetof(OPTIONS, member) + RT_IS(type, member), sizeof(type)
-#define RT_ANY                                                                                     \
-    {                                                                                              \
-        0, 0, false, false                                                                         \
-    }
-
-#define WHOLE(member, low, high)                                                                   \
-    RT_KEY_INTEGER, RT_TYPED(int, member), {low, high, false, false}, NULL
-#define SEED(member)         RT_KEY_SEED, RT_TYPED(uint64_t, member), RT_ANY, NULL
-#define NUMBER(member, ...)  RT_KEY_NUMBER, RT_TYPED(double, member), __VA_ARGS__, NULL
-#define YES_NO(member)       RT_KEY_YES_NO, RT_TYPED(bool, member), RT_ANY, NULL
-#define CHOICE(member, word) RT_KEY_CHOICE, RT_AT(member), RT_ANY, word
+#define RT_MEMBER(member)        (((OPTIONS *)0)->member)
+#define RT_IS(type, member)      (0 * sizeof(char[_Generic(RT_MEMBER(member), type : 1)]))
+#define RT_AT(member)            offsetof(OPTIONS, member), sizeof RT_MEMBER(member)
+#define RT_TYPED(type, member)   offsetof(OPTIONS, member) + RT_IS(type, member), sizeof(type)
+#define WHOLE(member, low, high) RT_KEY_INTEGER, RT_TYPED(int, member), FROM_TO(low, high), NULL
+#define SEED(member)             RT_KEY_SEED, RT_TYPED(uint64_t, member), RT_ANY, NULL
+#define NUMBER(member, ...)      RT_KEY_NUMBER, RT_TYPED(double, member), __VA_ARGS__, NULL
+#define YES_NO(member)           RT_KEY_YES_NO, RT_TYPED(bool, member), RT_ANY, NULL
+#define CHOICE(member, word)     RT_KEY_CHOICE, RT_AT(member), RT_ANY, word
 #define LENGTHS(member, low, high)                                                                 \
-    RT_KEY_LENGTHS, RT_TYPED(rt_lengths, member), {low, high, false, false}, NULL
+    RT_KEY_LENGTHS, RT_TYPED(rt_lengths, member), FROM_TO(low, high), NULL
 #define FACTORS(member)      RT_KEY_FACTORS, RT_TYPED(rt_factors, member), ABOVE(0), NULL
 #define LAYERS(member, word) RT_KEY_LAYERS, RT_TYPED(rt_layer_words, member), RT_ANY, word
 #define TEXT(member, size)                                                                         \
     RT_KEY_TEXT, RT_TYPED(const char *, member), {0, (size)-1, false, false}, NULL
 
-#define ABOVE(low)                                                                                 \
-    {                                                                                              \
-        low, HUGE_VAL, true, false                                                                 \
-    }
-#define AT_LEAST(low)                                                                              \
-    {                                                                                              \
-        low, HUGE_VAL, false, false                                                                \
-    }
-#define FROM_TO(low, high)                                                                         \
-    {                                                                                              \
-        low, high, false, false                                                                    \
-    }
-#define FROM_BELOW(low, high)                                                                      \
-    {                                                                                              \
-        low, high, false, true                                                                     \
-    }
-#define ABOVE_UP_TO(low, high)                                                                     \
-    {                                                                                              \
-        low, high, true, false                                                                     \
-    }
+/* Ranges. */
+/* clang-format off */
+#define RT_ANY                 {0, 0, false, false}
+#define ABOVE(low)             {low, HUGE_VAL, true, false}
+#define AT_LEAST(low)          {low, HUGE_VAL, false, false}
+#define FROM_TO(low, high)     {low, high, false, false}
+#define FROM_BELOW(low, high)  {low, high, false, true}
+#define ABOVE_UP_TO(low, high) {low, high, true, false}
+/* clang-format on */
 
 /* Limits of integers. Step numbers have eight digits in the names of checkpoints. */
 enum { RT_MOST_STEPS = 99999999, RT_MOST_SIZE = 1000000 };

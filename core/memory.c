@@ -42,19 +42,14 @@ bool rt_memory_is_present(const void *memory)
     return memory && (uintptr_t)memory / (uintptr_t)RT_RESERVED != 1;
 }
 
-static int must_fail(void)
-{
-    size_t left = atomic_load(&counter.fail_at);
-    while (left > 0 && !atomic_compare_exchange_weak(&counter.fail_at, &left, left - 1)) {
-    }
-    return left == 1;
-}
-
 void *rt_alloc_unset(size_t count, size_t size)
 {
     void *memory = NULL;
+    size_t left = atomic_load(&counter.fail_at);
+    while (left > 0 && !atomic_compare_exchange_weak(&counter.fail_at, &left, left - 1)) {
+    }
     atomic_fetch_add(&counter.requests, 1);
-    if (must_fail() || (size && count > (SIZE_MAX - ALIGNMENT) / size))
+    if (left == 1 || (size && count > (SIZE_MAX - ALIGNMENT) / size))
         return NULL;
     size_t bytes = count * size;
     if (posix_memalign(&memory, ALIGNMENT, bytes ? bytes : 1))

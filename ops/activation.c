@@ -9,7 +9,7 @@ typedef struct activation_args {
 } activation_args;
 
 #define KERNEL(name)                                                                               \
-    static RT_ROW_KERNEL(name,                                                                     \
+    static RT_ROW_KERNEL(name##_values,                                                            \
                          (real *restrict y, real *restrict derivative, const real *restrict x,     \
                           size_t size),                                                            \
                          (y, derivative, x, size))
@@ -45,7 +45,7 @@ KERNEL(relu)
     }
 }
 
-KERNEL(tanh_values)
+KERNEL(tanh)
 {
     for (size_t i = 0; i < size; i++) {
         y[i] = rt_tanh_of(x[i]);
@@ -92,23 +92,11 @@ static void activation_forward(const rt_node *n)
     rt_node_rows(n, rt_size(n->out), 1, activate_span, NULL);
 }
 
-static RT_ROW_KERNEL(multiply_by, (real *restrict x, const real *restrict y, size_t size),
-                     (x, y, size))
-{
-    for (size_t i = 0; i < size; i++)
-        x[i] *= y[i];
-}
-
-void rt_activation_gradient(real *g, const real *derivative, size_t size)
-{
-    multiply_by(g, derivative, size);
-}
-
 static void derive_span(const rt_row_span *span)
 {
     const rt_node *n = span->node;
     const activation_args *a = n->args;
-    multiply_by(n->out->grad + span->first, a->derivative + span->first, span->count);
+    rt_row_multiply(n->out->grad + span->first, a->derivative + span->first, span->count);
 }
 
 static void activation_backward(const rt_node *n)
@@ -117,28 +105,17 @@ static void activation_backward(const rt_node *n)
     rt_grad_pass(n, 0);
 }
 
-#define ACTIVATION_OP(word)                                                                        \
-    {                                                                                              \
-        .name = #word, .forward = activation_forward, .backward = activation_backward              \
-    }
-const rt_op rt_op_gelu = ACTIVATION_OP(gelu);
-const rt_op rt_op_gelu_tanh = ACTIVATION_OP(gelu_tanh);
-const rt_op rt_op_relu = ACTIVATION_OP(relu);
-const rt_op rt_op_tanh = ACTIVATION_OP(tanh);
-const rt_op rt_op_sigmoid = ACTIVATION_OP(sigmoid);
-const rt_op rt_op_silu = ACTIVATION_OP(silu);
-const rt_op rt_op_elu_plus_one = ACTIVATION_OP(elu_plus_one);
+#define OP(X, value, op)                                                                           \
+    const rt_op rt_op_##op = {.name = #op,                                                         \
+                              .forward = activation_forward,                                       \
+                              .backward = activation_backward};
+RT_ACTIVATION_ROWS(OP, )
 
+#define ROW(X, value, op) [value] = {&rt_op_##op, op##_values},
 static const struct {
     const rt_op *op;
     rt_activation_values *values;
-} kinds[] = {[RT_GELU] = {&rt_op_gelu, gelu},
-             [RT_GELU_TANH] = {&rt_op_gelu_tanh, gelu_tanh},
-             [RT_RELU] = {&rt_op_relu, relu},
-             [RT_TANH] = {&rt_op_tanh, tanh_values},
-             [RT_SIGMOID] = {&rt_op_sigmoid, sigmoid},
-             [RT_SILU] = {&rt_op_silu, silu},
-             [RT_ELU_PLUS_ONE] = {&rt_op_elu_plus_one, elu_plus_one}};
+} kinds[] = {RT_ACTIVATION_ROWS(ROW, )};
 
 rt_activation_values *rt_activation_kernel(rt_graph *g, const char *op, rt_activation kind)
 {
@@ -178,11 +155,6 @@ static RT_ROW_KERNEL(glu_gradients,
         dy[i] *= value[i];
 }
 
-static size_t block_at(size_t start, size_t size)
-{
-    return size - start < BLOCK ? size - start : BLOCK;
-}
-
 /* Computes f(gate) x. f' is computed as well and discarded. */
 static void gate_span(const rt_row_span *span)
 {
@@ -191,9 +163,9 @@ static void gate_span(const rt_row_span *span)
     const size_t end = span->first + span->count;
     real derivative[BLOCK];
     for (size_t i = span->first; i < end; i += BLOCK) {
-        real *y = n->out->data + i;
-        a->values(y, derivative, n->in[0]->data + i, block_at(i, end));
-        multiply_by(y, n->in[1]->data + i, block_at(i, end));
+        const size_t count = end - i < BLOCK ? end - i : BLOCK;
+        a->values(n->out->data + i, derivative, n->in[0]->data + i, count);
+        rt_row_multiply(n->out->data + i, n->in[1]->data + i, count);
     }
 }
 
@@ -202,19 +174,19 @@ static void glu_forward(const rt_node *n)
     rt_node_rows(n, rt_size(n->out), 1, gate_span, NULL);
 }
 
-typedef struct glu_backward_pass {
+typedef struct glu_gradient {
     real *dgate, beta;
-} glu_backward_pass;
+} glu_gradient;
 
 static void glu_derive_span(const rt_row_span *span)
 {
     const rt_node *n = span->node;
     const activation_args *a = n->args;
-    const glu_backward_pass *b = span->context;
+    const glu_gradient *b = span->context;
     const size_t end = span->first + span->count;
     real value[BLOCK], derivative[BLOCK];
     for (size_t i = span->first; i < end; i += BLOCK) {
-        const size_t count = block_at(i, end);
+        const size_t count = end - i < BLOCK ? end - i : BLOCK;
         a->values(value, derivative, n->in[0]->data + i, count);
         glu_gradients(b->dgate ? b->dgate + i : NULL, n->out->grad + i, n->in[1]->data + i, value,
                       derivative, count, b->beta != 0);
@@ -223,7 +195,7 @@ static void glu_derive_span(const rt_row_span *span)
 
 static void glu_backward(const rt_node *n)
 {
-    glu_backward_pass b;
+    glu_gradient b;
     b.dgate = rt_grad_or_fresh(n, 0, &b.beta);
     rt_node_rows(n, rt_size(n->out), 1, glu_derive_span, &b);
     rt_grad_pass(n, 1); /* last: it may move the gradient of the result away */

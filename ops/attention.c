@@ -1,12 +1,12 @@
-#include "ops/attention_parts.h"
-#include "ops/ops.h"
+#include "core/row_kernels.h"
 #include "ops/private.h"
+#include "ops/vector_math.h"
 
 #include <math.h>
 #include <string.h>
 
 /* Softmax attention in tiles of at most TILE x TILE scores, which stay in the cache. Heads with
- * smaller tiles are computed together (attention_parts.h).
+ * smaller tiles are computed together (rt_pack).
  *
  * Forward visits the key tiles of a block of queries with a running maximum m and a running sum l
  * (the online softmax): a new maximum scales down the earlier sums. It saves m and 1/l of every
@@ -34,12 +34,66 @@ typedef struct attention_args {
     real *inverse; /* (B, H, Tq): 1/l, or 0 */
 } attention_args;
 
+/* Packs of an op and the sizes of their scratch memory. In order: groups of sequences, in each the
+ * key heads; the packs of the query heads that share a key head are adjacent. */
+typedef struct plan {
+    const rt_node *node;
+    rt_batch_size most;          /* sizes of the largest pack */
+    int run, of_sequence, count; /* packs of a key head, of a group of sequences, of the op */
+    int blocks;                  /* of queries, each a part of its own in forward */
+    size_t tile, rows, distance; /* numbers of the scores, the rows and the distance terms */
+    rt_attention_gradients d;    /* of the inputs, in backward */
+} plan;
+
+static plan plan_of(const rt_node *n, rt_batch_size most)
+{
+    const attention_args *args = n->args;
+    const rt_tensor *q = n->in[0], *k = n->in[1];
+    const size_t heads = (size_t)most.outer * (size_t)most.inner;
+    const size_t rows = (size_t)rt_smaller(q->shape[1], TILE);
+    plan p = {.node = n,
+              .most = most,
+              .run = q->shape[2] / k->shape[2],
+              .blocks = (q->shape[1] + TILE - 1) / TILE,
+              .tile = heads * rows * (size_t)rt_smaller(k->shape[1], TILE),
+              .rows = heads * rows,
+              .distance = args->o.distances ? rows * (size_t)args->o.distances->classes : 0};
+    p.of_sequence = (k->shape[2] + most.inner - 1) / most.inner * p.run;
+    p.count = (q->shape[0] + most.outer - 1) / most.outer * p.of_sequence;
+    return p;
+}
+
+static rt_pack pack_at(const plan *p, int number)
+{
+    const attention_args *args = p->node->args;
+    const int in_sequence = number % p->of_sequence;
+    return rt_pack_of(&args->o, p->node, p->most, number / p->of_sequence * p->most.outer,
+                      in_sequence / p->run * p->most.inner, in_sequence % p->run, &p->d);
+}
+
 /* Scratch memory for one pack at a time. */
 typedef struct scratch {
     real *p, *ds;   /* scores, head by head; ds for backward only */
     real *delta;    /* a number for each row of scores */
     real *distance; /* distance terms of a tile */
 } scratch;
+
+static scratch scratch_of(const plan *p, real *memory)
+{
+    real *delta = memory + p->tile, *distance = delta + p->rows;
+    return (scratch){memory, distance + p->distance, delta, distance};
+}
+
+static rt_scratch_size attention_scratch(const rt_node *n, rt_pass pass)
+{
+    const rt_tensor *q = n->in[0], *k = n->in[1];
+    const plan p = plan_of(n, rt_pack_most(q, k));
+    const size_t scores = pass == RT_BACKWARD ? 2 * p.tile : p.tile;
+    return (rt_scratch_size){.part = (scores + p.rows + p.distance) * sizeof(real),
+                             .library =
+                                 rt_gemm_library(rt_smaller(q->shape[1], TILE),
+                                                 rt_smaller(k->shape[1], TILE), q->shape[3])};
+}
 
 /* Places of operands of several products. */
 enum { QUERIES, KEYS, GRADIENTS, SCORE_GRADIENTS };
@@ -98,38 +152,92 @@ static void drop(real *x, const attention_args *args, const rt_pack *a, rt_tile 
             drop_row(x, args, a, t, rt_pack_row(a, n) + (size_t)(t.i + r));
 }
 
-/* Numbers of a room, for the largest pack of the op. */
-typedef struct extent {
-    size_t rows, tile, distance; /* tile: of all heads */
-    size_t tiles;                /* of scores */
-} extent;
+/* ---- rows of a tile ---- */
 
-static extent extent_of(const rt_node *n, rt_pass pass)
+/* A row for each query. Scores s, weights p and their gradients have `columns` keys per row and no
+ * gaps. */
+
+/* Returns x, or 0 for -infinity, the maximum of a row without a visible key: any finite shift then
+ * gives zeros. */
+static inline real finite_or_zero(real x)
 {
-    const attention_args *args = n->args;
-    const rt_tensor *q = n->in[0], *k = n->in[1];
-    const rt_batch_size most = rt_pack_most(q, k);
-    const size_t heads = (size_t)most.outer * (size_t)most.inner;
-    const size_t rows = (size_t)rt_smaller(q->shape[1], TILE);
-    const size_t classes = args->o.distances ? (size_t)args->o.distances->classes : 0;
-    return (extent){.rows = heads * rows,
-                    .tile = heads * rows * (size_t)rt_smaller(k->shape[1], TILE),
-                    .distance = rows * classes,
-                    .tiles = pass == RT_BACKWARD ? 2 : 1};
+    return x > -RT_REAL_MAX ? x : 0;
 }
 
-static size_t size_of(extent e)
+/* Computes s = e^(s - m), with the running maximum m and sum l of every row. `factor` receives the
+ * factor by which earlier sums shrink. */
+static RT_ROW_KERNEL(attention_online_softmax,
+                     (real *restrict s, int rows, int columns, real *restrict m, real *restrict l,
+                      real *restrict factor),
+                     (s, rows, columns, m, l, factor))
 {
-    return e.tiles * e.tile + e.rows + e.distance;
+    for (int r = 0; r < rows; r++) {
+        real *restrict row = s + (size_t)r * (size_t)columns;
+        const real largest = rt_row_largest(row, columns, m[r]), shift = finite_or_zero(largest);
+        real sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (int j = 0; j < columns; j++) {
+            row[j] = rt_exp_of(row[j] - shift);
+            sum += row[j];
+        }
+        factor[r] = rt_exp_of(m[r] - shift);
+        l[r] = l[r] * factor[r] + sum;
+        m[r] = largest;
+    }
 }
 
-static scratch scratch_of(extent e, void *memory)
+/* Computes the weights s = e^(s - shift) inverse, from the numbers that forward saved. */
+static RT_ROW_KERNEL(attention_weigh_rows,
+                     (real *restrict s, int rows, int columns, const real *restrict shift,
+                      const real *restrict inverse),
+                     (s, rows, columns, shift, inverse))
 {
-    real *all = memory;
-    return (scratch){.p = all,
-                     .ds = all + (e.tiles - 1) * e.tile,
-                     .delta = all + e.tiles * e.tile,
-                     .distance = all + e.tiles * e.tile + e.rows};
+    for (int r = 0; r < rows; r++) {
+        real *restrict row = s + (size_t)r * (size_t)columns;
+        const real down = shift[r], factor = inverse[r];
+        for (int j = 0; j < columns; j++)
+            row[j] = rt_exp_of(row[j] - down) * factor;
+    }
+}
+
+/* Multiplies row r of x (rows, size) by factor r. */
+static RT_ROW_KERNEL(attention_scale_rows,
+                     (real *restrict x, int stride, int rows, int size,
+                      const real *restrict factor),
+                     (x, stride, rows, size, factor))
+{
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; i < size; i++)
+            x[(size_t)r * (size_t)stride + (size_t)i] *= factor[r];
+}
+
+/* Computes delta_r = sum_i x_ri y_ri; both matrices have the stride. */
+static RT_ROW_KERNEL(attention_multiply_rows,
+                     (real *restrict delta, const real *restrict x, const real *restrict y,
+                      int stride, int rows, int size),
+                     (delta, x, y, stride, rows, size))
+{
+    for (int r = 0; r < rows; r++) {
+        const size_t start = (size_t)r * (size_t)stride;
+        real sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (int i = 0; i < size; i++)
+            sum += x[start + (size_t)i] * y[start + (size_t)i];
+        delta[r] = sum;
+    }
+}
+
+/* Computes ds = p (dp - delta), in place of dp. */
+static RT_ROW_KERNEL(attention_score_gradient,
+                     (real *restrict dp, const real *restrict p, int rows, int columns,
+                      const real *restrict delta),
+                     (dp, p, rows, columns, delta))
+{
+    for (int r = 0; r < rows; r++)
+        for (int j = 0; j < columns; j++) {
+            const size_t at = (size_t)r * (size_t)columns + (size_t)j;
+            dp[at] = p[at] * (dp[at] - delta[r]);
+        }
 }
 
 /* ---- forward ---- */
@@ -142,41 +250,27 @@ static void forward_tile(real *out, const scratch *w, const attention_args *args
     rt_pack_score(w->p, w->distance, a, t);
     for (int n = 0, heads = rt_pack_heads(a); n < heads; n++) {
         const size_t row = rt_pack_row(a, n) + (size_t)t.i;
-        rt_attention_online_softmax(w->p + (size_t)n * scores_of(t), t.rows, t.columns,
-                                    args->shift + row, args->inverse + row, factor);
+        attention_online_softmax(w->p + (size_t)n * scores_of(t), t.rows, t.columns,
+                                 args->shift + row, args->inverse + row, factor);
         if (!first)
-            rt_attention_scale(out + rt_pack_offset(a, a->out_step, n), a->out_stride, t.rows, a->E,
-                               factor);
+            attention_scale_rows(out + rt_pack_offset(a, a->out_step, n), a->out_stride, t.rows,
+                                 a->E, factor);
     }
     drop(w->p, args, a, t);
     rt_gemm((rt_sizes){t.rows, a->E, t.columns}, 1, as_operand(w->p, a, t), rt_rows_from(a->v, t.j),
             first ? 0 : 1, (rt_result){out, a->out_stride, a->out_step, a->size});
 }
 
-static void clear_rows(real *x, int stride, int rows, int size)
-{
-    for (int r = 0; r < rows; r++)
-        memset(x + (size_t)r * (size_t)stride, 0, (size_t)size * sizeof *x);
-}
-
-static void begin_rows(real *m, real *l, int rows)
-{
-    for (int r = 0; r < rows; r++) {
-        m[r] = -INFINITY;
-        l[r] = 0;
-    }
-}
-
 /* Divides out by l, or clears it if no key was seen. m and l become the saved numbers. */
 static void end_rows(real *out, real *m, real *l, const rt_pack *a, int rows, bool seen)
 {
-    if (!seen)
-        clear_rows(out, a->out_stride, rows, a->E);
     for (int r = 0; r < rows; r++) {
-        m[r] = rt_finite_or_zero(m[r]);
+        if (!seen)
+            memset(out + (size_t)r * (size_t)a->out_stride, 0, (size_t)a->E * sizeof *out);
+        m[r] = finite_or_zero(m[r]);
         l[r] = l[r] > 0 ? 1 / l[r] : 0;
     }
-    rt_attention_scale(out, a->out_stride, rows, a->E, l);
+    attention_scale_rows(out, a->out_stride, rows, a->E, l);
 }
 
 static void forward_block(real *out, const scratch *w, const attention_args *args, const rt_pack *a,
@@ -185,10 +279,11 @@ static void forward_block(real *out, const scratch *w, const attention_args *arg
     const int rows = rt_smaller(TILE, a->Tq - i), heads = rt_pack_heads(a);
     const rt_operand q = share(rt_rows_from(a->q, i), a, rows, a->D, QUERIES);
     bool first = true;
-    for (int n = 0; n < heads; n++) {
-        const size_t row = rt_pack_row(a, n) + (size_t)i;
-        begin_rows(args->shift + row, args->inverse + row, rows);
-    }
+    for (int n = 0; n < heads; n++)
+        for (size_t r = 0, row = rt_pack_row(a, n) + (size_t)i; r < (size_t)rows; r++) {
+            args->shift[row + r] = -INFINITY;
+            args->inverse[row + r] = 0;
+        }
     for (int j = 0; j < a->Tk; j += TILE) {
         const rt_tile t = {i, rows, j, rt_smaller(TILE, a->Tk - j), q, rt_rows_from(a->k, j)};
         if (unseen(args, t))
@@ -212,17 +307,12 @@ static void show(const rt_pack *a, const scratch *w, const attention_args *args)
         const rt_tile t = {i, rt_smaller(TILE, a->Tq - i), 0, a->Tk, rt_rows_from(a->q, i), a->k};
         real *rows = p + (size_t)i * (size_t)a->Tk;
         rt_pack_score(rows, w->distance, a, t);
-        rt_attention_weigh(rows, t.rows, t.columns, args->shift + row + i, args->inverse + row + i);
+        attention_weigh_rows(rows, t.rows, t.columns, args->shift + row + i,
+                             args->inverse + row + i);
     }
 }
 
 /* ---- backward ---- */
-
-/* Gradients of a pack, in the layout of its q, k, v; NULL if not wanted. */
-typedef struct gradients {
-    real *dq, *dk, *dv;
-    real *dbias, *dkeys; /* of the distance tensors, for all packs */
-} gradients;
 
 static rt_result result_at(const rt_pack *a, real *first, rt_operand as, int t)
 {
@@ -235,13 +325,13 @@ static void weigh(const scratch *w, const attention_args *args, const rt_pack *a
     rt_pack_score(w->p, w->distance, a, t);
     for (int n = 0, heads = rt_pack_heads(a); n < heads; n++) {
         const size_t row = rt_pack_row(a, n) + (size_t)t.i;
-        rt_attention_weigh(w->p + (size_t)n * scores_of(t), t.rows, t.columns, args->shift + row,
-                           args->inverse + row);
+        attention_weigh_rows(w->p + (size_t)n * scores_of(t), t.rows, t.columns, args->shift + row,
+                             args->inverse + row);
     }
 }
 
-static void backward_values(real *dv, const scratch *w, const attention_args *args,
-                            const rt_pack *a, rt_operand dout, rt_tile t)
+static void backward_values(const scratch *w, const attention_args *args, const rt_pack *a,
+                            rt_operand dout, rt_tile t)
 {
     const real *weights = w->p;
     if (a->o->dropout > 0) {
@@ -250,43 +340,36 @@ static void backward_values(real *dv, const scratch *w, const attention_args *ar
         drop(w->ds, args, a, t);
     }
     rt_gemm((rt_sizes){t.columns, a->E, t.rows}, 1, rt_transposed(as_operand(weights, a, t)), dout,
-            1, result_at(a, dv, a->v, t.j));
-}
-
-/* Computes the gradient of the scores in w->ds. */
-static void backward_scores(const scratch *w, const attention_args *args, const rt_pack *a,
-                            rt_operand dout, rt_tile t)
-{
-    const rt_operand ds = as_operand(w->ds, a, t);
-    rt_gemm((rt_sizes){t.rows, t.columns, a->E}, 1, dout, rt_transposed(rt_rows_from(a->v, t.j)), 0,
-            (rt_result){w->ds, ds.stride, ds.step, a->size});
-    drop(w->ds, args, a, t);
-    rt_attention_score_gradient(w->ds, w->p, rt_pack_heads(a) * t.rows, t.columns, w->delta);
+            1, result_at(a, a->d.v, a->v, t.j));
 }
 
 static void backward_tile(const scratch *w, const attention_args *args, const rt_pack *a,
-                          const gradients *d, rt_operand dout, rt_tile t)
+                          rt_operand dout, rt_tile t)
 {
+    const rt_attention_gradients *d = &a->d;
     const real scale = (real)a->o->scale;
+    rt_operand ds = as_operand(w->ds, a, t);
     weigh(w, args, a, t);
-    if (d->dv)
-        backward_values(d->dv, w, args, a, dout, t);
-    if (!d->dq && !d->dk && !a->dbias && !a->dkeys)
+    if (d->v)
+        backward_values(w, args, a, dout, t);
+    if (!d->q && !d->k && !d->bias && !d->keys)
         return;
-    backward_scores(w, args, a, dout, t);
+    rt_gemm((rt_sizes){t.rows, t.columns, a->E}, 1, dout, rt_transposed(rt_rows_from(a->v, t.j)), 0,
+            (rt_result){w->ds, ds.stride, ds.step, a->size});
+    drop(w->ds, args, a, t);
+    attention_score_gradient(w->ds, w->p, rt_pack_heads(a) * t.rows, t.columns, w->delta);
     if (a->o->distances)
-        rt_pack_distance_backward(w->ds, w->distance, d->dq, a, t);
-    const rt_operand ds = share(as_operand(w->ds, a, t), a, t.rows, t.columns, SCORE_GRADIENTS);
-    if (d->dq)
+        rt_pack_distance_backward(w->ds, w->distance, a, t);
+    ds = share(ds, a, t.rows, t.columns, SCORE_GRADIENTS);
+    if (d->q)
         rt_gemm((rt_sizes){t.rows, a->D, t.columns}, scale, ds, t.k, 1,
-                result_at(a, d->dq, a->q, t.i));
-    if (d->dk)
+                result_at(a, d->q, a->q, t.i));
+    if (d->k)
         rt_gemm((rt_sizes){t.columns, a->D, t.rows}, scale, rt_transposed(ds), t.q, 1,
-                result_at(a, d->dk, a->k, t.j));
+                result_at(a, d->k, a->k, t.j));
 }
 
-static void backward_block(const rt_node *node, const scratch *w, const rt_pack *a,
-                           const gradients *d, int i)
+static void backward_block(const rt_node *node, const scratch *w, const rt_pack *a, int i)
 {
     const attention_args *args = node->args;
     const int rows = rt_smaller(TILE, a->Tq - i);
@@ -294,8 +377,8 @@ static void backward_block(const rt_node *node, const scratch *w, const rt_pack 
     rt_operand dout = out_rows(node->out->grad, a, i);
     for (int n = 0, heads = rt_pack_heads(a); n < heads; n++) {
         const size_t head = rt_pack_offset(a, a->out_step, n);
-        rt_attention_multiply(w->delta + (size_t)n * (size_t)rows, dout.data + head,
-                              out.data + head, a->out_stride, rows, a->E);
+        attention_multiply_rows(w->delta + (size_t)n * (size_t)rows, dout.data + head,
+                                out.data + head, a->out_stride, rows, a->E);
     }
     dout = share(dout, a, rows, a->E, GRADIENTS);
     const rt_operand q = share(rt_rows_from(a->q, i), a, rows, a->D, QUERIES);
@@ -304,111 +387,39 @@ static void backward_block(const rt_node *node, const scratch *w, const rt_pack 
         if (unseen(args, t))
             continue;
         t.k = share(t.k, a, t.columns, a->D, KEYS);
-        backward_tile(w, args, a, d, dout, t);
+        backward_tile(w, args, a, dout, t);
     }
 }
 
-/* Returns the index in the tensor x at which an operand begins. */
-static size_t begin_of(rt_operand first, const rt_tensor *x)
-{
-    return (size_t)(x->data ? first.data - x->data : first.stored - (const uint16_t *)x->rounded);
-}
-
-/* Computes the gradients of a pack; `all` are those of the inputs. */
-static void backward_pack(const rt_node *node, const scratch *w, const rt_pack *pack,
-                          const gradients *all)
-{
-    const rt_tensor *q = node->in[0], *k = node->in[1], *v = node->in[2];
-    const gradients d = {.dq = all->dq ? all->dq + begin_of(pack->q, q) : NULL,
-                         .dk = all->dk ? all->dk + begin_of(pack->k, k) : NULL,
-                         .dv = all->dv ? all->dv + begin_of(pack->v, v) : NULL};
-    rt_pack a = *pack;
-    a.dbias = all->dbias;
-    a.dkeys = all->dkeys;
-    for (int i = 0; i < a.Tq; i += TILE)
-        backward_block(node, w, &a, &d, i);
-}
-
-/* Order of the packs of an op: groups of sequences, in each the key heads; the packs of the query
- * heads that share a key head are adjacent. */
-typedef struct order {
-    rt_batch_size most;
-    int run, of_sequence, count;
-} order;
-
-static order order_of(const rt_node *n)
-{
-    const rt_tensor *q = n->in[0], *k = n->in[1];
-    order o = {.most = rt_pack_most(q, k), .run = q->shape[2] / k->shape[2]};
-    o.of_sequence = (k->shape[2] + o.most.inner - 1) / o.most.inner * o.run;
-    o.count = (q->shape[0] + o.most.outer - 1) / o.most.outer * o.of_sequence;
-    return o;
-}
-
-static rt_pack pack_at(const rt_node *n, const order *o, int number)
-{
-    const attention_args *args = n->args;
-    const int in_sequence = number % o->of_sequence;
-    return rt_pack_of(&args->o, n->in, number / o->of_sequence * o->most.outer,
-                      in_sequence / o->run * o->most.inner, in_sequence % o->run);
-}
-
-typedef struct packs_pass {
-    const rt_node *node;
-    order order;
-    extent extent;
-    int blocks;    /* of queries, each a part of its own in forward */
-    gradients all; /* in backward */
-} packs_pass;
-
-static packs_pass pass_of(const rt_node *n, rt_pass way)
-{
-    return (packs_pass){.node = n,
-                        .order = order_of(n),
-                        .extent = extent_of(n, way),
-                        .blocks = (n->in[0]->shape[1] + TILE - 1) / TILE};
-}
-
-static rt_scratch_size attention_scratch(const rt_node *n, rt_pass pass)
-{
-    const rt_tensor *q = n->in[0], *k = n->in[1];
-    return (rt_scratch_size){.part = size_of(extent_of(n, pass)) * sizeof(real),
-                             .library =
-                                 rt_gemm_library(rt_smaller(q->shape[1], TILE),
-                                                 rt_smaller(k->shape[1], TILE), q->shape[3])};
-}
+/* ---- parts ---- */
 
 static void forward_part(void *context, int part, void *memory)
 {
-    const packs_pass *p = context;
-    const rt_pack a = pack_at(p->node, &p->order, part / p->blocks);
-    const scratch w = scratch_of(p->extent, memory);
+    const plan *p = context;
+    const rt_pack a = pack_at(p, part / p->blocks);
+    const scratch w = scratch_of(p, memory);
     const int i = part % p->blocks * TILE;
     forward_block(p->node->out->data + a.out + (size_t)i * (size_t)a.out_stride, &w, p->node->args,
                   &a, i);
 }
 
-/* Computes the probabilities of a pack, for all keys at once. */
+/* Computes the probabilities of one head, for all keys at once. */
 static void show_part(void *context, int part, void *memory)
 {
-    const packs_pass *p = context;
-    const rt_pack a = pack_at(p->node, &p->order, part);
-    const scratch w = scratch_of(p->extent, memory);
-    for (int n = 0, heads = rt_pack_heads(&a); n < heads; n++) {
-        const rt_pack one = rt_pack_single(&a, n);
-        show(&one, &w, p->node->args);
-    }
+    const plan *p = context;
+    const rt_pack a = pack_at(p, part);
+    const scratch w = scratch_of(p, memory);
+    show(&a, &w, p->node->args);
 }
 
-/* Minimum number of queries for which threads are worth their overhead. */
-enum { QUERIES_OF_CREW = 16 };
-
-static void share_packs(const rt_node *n, rt_part *part, packs_pass *p, int parts)
+/* Runs parts in threads if there are enough queries to be worth their overhead. */
+static void share_packs(rt_part *part, plan *p, int parts)
 {
-    if (n->in[0]->shape[1] >= QUERIES_OF_CREW)
-        rt_node_share(n, part, p, parts);
+    enum { LEAST_QUERIES = 16 };
+    if (p->node->in[0]->shape[1] >= LEAST_QUERIES)
+        rt_node_share(p->node, part, p, parts);
     else
-        rt_node_do(n, part, p, parts);
+        rt_node_do(p->node, part, p, parts);
 }
 
 /* Fills in the positions of T tokens, if they are counted, and the span of each tile. */
@@ -428,23 +439,26 @@ static void find_spans(span *spans, double *counted, const double *position, int
 static void attention_forward(const rt_node *n)
 {
     const attention_args *args = n->args;
-    packs_pass p = pass_of(n, RT_FORWARD);
-    find_spans(args->query_spans, args->counted_queries, args->o.query_positions,
-               n->in[0]->shape[1]);
-    find_spans(args->key_spans, args->counted_keys, args->o.key_positions, n->in[1]->shape[1]);
-    share_packs(n, forward_part, &p, p.order.count * p.blocks);
-    if (args->o.probabilities)
-        share_packs(n, show_part, &p, p.order.count);
+    const rt_tensor *q = n->in[0], *k = n->in[1];
+    plan p = plan_of(n, rt_pack_most(q, k));
+    find_spans(args->query_spans, args->counted_queries, args->o.query_positions, q->shape[1]);
+    find_spans(args->key_spans, args->counted_keys, args->o.key_positions, k->shape[1]);
+    share_packs(forward_part, &p, p.count * p.blocks);
+    if (args->o.probabilities) {
+        plan heads = plan_of(n, (rt_batch_size){1, 1});
+        share_packs(show_part, &heads, heads.count);
+    }
 }
 
 /* Processes all query heads that read the same keys, one after the other. */
 static void backward_part(void *context, int part, void *memory)
 {
-    const packs_pass *p = context;
-    const scratch w = scratch_of(p->extent, memory);
-    for (int i = part * p->order.run; i < (part + 1) * p->order.run; i++) {
-        const rt_pack a = pack_at(p->node, &p->order, i);
-        backward_pack(p->node, &w, &a, &p->all);
+    const plan *p = context;
+    const scratch w = scratch_of(p, memory);
+    for (int number = part * p->run; number < (part + 1) * p->run; number++) {
+        const rt_pack a = pack_at(p, number);
+        for (int i = 0; i < a.Tq; i += TILE)
+            backward_block(p->node, &w, &a, i);
     }
 }
 
@@ -452,13 +466,14 @@ static void backward_part(void *context, int part, void *memory)
  * packs. */
 static void attention_backward(const rt_node *n)
 {
-    packs_pass p = pass_of(n, RT_BACKWARD);
-    const int parts = p.order.count / p.order.run;
-    p.all = (gradients){rt_grad(n, 0), rt_grad(n, 1), rt_grad(n, 2), rt_grad(n, 3), rt_grad(n, 4)};
-    if (p.all.dbias || p.all.dkeys)
+    plan p = plan_of(n, rt_pack_most(n->in[0], n->in[1]));
+    const int parts = p.count / p.run;
+    p.d = (rt_attention_gradients){rt_grad(n, 0), rt_grad(n, 1), rt_grad(n, 2), rt_grad(n, 3),
+                                   rt_grad(n, 4)};
+    if (p.d.bias || p.d.keys)
         rt_node_do(n, backward_part, &p, parts);
     else
-        share_packs(n, backward_part, &p, parts);
+        share_packs(backward_part, &p, parts);
 }
 
 const rt_op rt_op_attention = {.name = "attention",

@@ -1,9 +1,4 @@
-#include "ops/attention_parts.h"
-
-#include "core/row_kernels.h"
-#include "ops/gemm.h"
 #include "ops/private.h"
-#include "ops/vector_math.h"
 
 #include <limits.h>
 #include <math.h>
@@ -35,35 +30,55 @@ rt_batch_size rt_pack_most(const rt_tensor *q, const rt_tensor *k)
     return (rt_batch_size){share_of(q->shape[0], OF_SEQUENCES / (scores * G)), G};
 }
 
-static rt_operand first_of(const rt_tensor *x, int b, int h, int h_step)
+/* Returns the index of head h of sequence b in a tensor (B, T, H, D). */
+static size_t start_of(const rt_tensor *x, int b, int h)
 {
     const size_t T = (size_t)x->shape[1], H = (size_t)x->shape[2], D = (size_t)x->shape[3];
-    rt_operand all = rt_rows_of(x, (int)(H * D));
-    all.rounded = NULL;
-    all.step = (rt_steps){T * H * D, (size_t)h_step * D};
-    return rt_operand_from(all, ((size_t)b * T * H + (size_t)h) * D);
+    return ((size_t)b * T * H + (size_t)h) * D;
 }
 
-rt_pack rt_pack_of(const rt_attention_options *o, rt_tensor *const *in, int b, int g, int of_run)
+static rt_operand first_of(const rt_tensor *x, int b, int h, int h_step)
 {
-    const rt_tensor *q = in[0], *k = in[1], *v = in[2];
-    const int H = q->shape[2], run = H / k->shape[2], E = v->shape[3];
-    const rt_batch_size most = rt_pack_most(q, k);
-    rt_pack a = {.o = o, .b = b, .h = g * run + of_run, .h_step = run};
-    a.size = (rt_batch_size){rt_smaller(most.outer, q->shape[0] - b),
-                             rt_smaller(most.inner, k->shape[2] - g)};
-    a.Tq = q->shape[1];
-    a.Tk = k->shape[1];
-    a.H = H;
-    a.D = q->shape[3];
-    a.E = E;
-    a.q = first_of(q, b, a.h, run);
-    a.k = first_of(k, b, g, 1);
-    a.v = first_of(v, b, g, 1);
-    a.out = ((size_t)b * (size_t)a.Tq * (size_t)H + (size_t)a.h) * (size_t)E;
-    a.out_stride = H * E;
-    a.out_step = (rt_steps){(size_t)a.Tq * (size_t)a.out_stride, (size_t)run * (size_t)E};
-    return a;
+    const size_t row = (size_t)x->shape[2] * (size_t)x->shape[3];
+    rt_operand all = rt_rows_of(x, (int)row);
+    all.rounded = NULL;
+    all.step = (rt_steps){(size_t)x->shape[1] * row, (size_t)h_step * (size_t)x->shape[3]};
+    return rt_operand_from(all, start_of(x, b, h));
+}
+
+static real *gradient_of(real *grad, const rt_tensor *x, int b, int h)
+{
+    return grad ? grad + start_of(x, b, h) : NULL;
+}
+
+rt_pack rt_pack_of(const rt_attention_options *o, const rt_node *node, rt_batch_size most, int b,
+                   int g, int of_run, const rt_attention_gradients *d)
+{
+    const rt_tensor *q = node->in[0], *k = node->in[1], *v = node->in[2], *out = node->out;
+    const int H = q->shape[2], run = H / k->shape[2], h = g * run + of_run, E = v->shape[3];
+    return (
+        rt_pack){.o = o,
+                 .size = {rt_smaller(most.outer, q->shape[0] - b),
+                          rt_smaller(most.inner, k->shape[2] - g)},
+                 .b = b,
+                 .h = h,
+                 .h_step = run,
+                 .Tq = q->shape[1],
+                 .Tk = k->shape[1],
+                 .H = H,
+                 .D = q->shape[3],
+                 .E = E,
+                 .q = first_of(q, b, h, run),
+                 .k = first_of(k, b, g, 1),
+                 .v = first_of(v, b, g, 1),
+                 .out = start_of(out, b, h),
+                 .out_stride = H * E,
+                 .out_step = {(size_t)q->shape[1] * (size_t)H * (size_t)E, (size_t)run * (size_t)E},
+                 .d = {.q = gradient_of(d->q, q, b, h),
+                       .k = gradient_of(d->k, k, b, g),
+                       .v = gradient_of(d->v, v, b, g),
+                       .bias = d->bias,
+                       .keys = d->keys}};
 }
 
 int rt_pack_heads(const rt_pack *a)
@@ -91,19 +106,6 @@ size_t rt_pack_offset(const rt_pack *a, rt_steps step, int n)
     return (size_t)(n / a->size.inner) * step.outer + (size_t)(n % a->size.inner) * step.inner;
 }
 
-rt_pack rt_pack_single(const rt_pack *a, int n)
-{
-    rt_pack one = *a;
-    one.size = (rt_batch_size){1, 1};
-    one.b = sequence_of(a, n);
-    one.h = head_of(a, n);
-    one.q = rt_operand_from(a->q, rt_pack_offset(a, a->q.step, n));
-    one.k = rt_operand_from(a->k, rt_pack_offset(a, a->k.step, n));
-    one.v = rt_operand_from(a->v, rt_pack_offset(a, a->v.step, n));
-    one.out += rt_pack_offset(a, a->out_step, n);
-    return one;
-}
-
 /* ---- distances ---- */
 
 /* Terms that attention adds to a score for the distance between query and key: a learned bias of
@@ -111,146 +113,95 @@ rt_pack rt_pack_single(const rt_pack *a, int n)
  * First t_ic = bias_c + scale q_i . key_c is computed for all classes c; the score of query i and
  * key j gets t_i,class(j - i). */
 
-/* Terms of one head in a tile; absent or unwanted ones are NULL. */
-typedef struct terms {
-    const rt_attention_options *o;
-    const real *bias; /* column of this head in (classes, H) */
-    const real *keys; /* (classes, D) */
-    real *dbias, *dkeys;
-    const real *q; /* in the layout of all queries */
-    real *dq;      /* in the layout of all queries */
-    int H, D, stride;
-    rt_tile t;
-} terms;
+/* Returns the class of the distance between query i and key j. */
+static int class_of(const rt_attention_options *o, int i, int j)
+{
+    const double reach = o->distances->reach;
+    const double distance = o->key_positions[j] - o->query_positions[i];
+    const double clamped = distance < -reach ? -reach : distance > reach ? reach : distance;
+    return o->distances->class_of[(int)lrint(clamped) + o->distances->reach];
+}
 
-static terms terms_of(const rt_pack *a, rt_tile t, int n, real *dq)
+/* Returns the queries of head n of a tile. */
+static rt_operand queries_of(const rt_pack *a, rt_tile t, int n)
+{
+    return rt_rows_at(t.q.data + rt_pack_offset(a, a->q.step, n), a->q.stride);
+}
+
+/* Adds the terms of head n to s (rows, columns); `scratch` has (rows, classes) numbers. */
+static void add_terms(real *s, real *scratch, const rt_pack *a, rt_tile t, int n)
 {
     const rt_tensor *bias = a->o->distance_bias, *keys = a->o->distance_keys;
-    const size_t offset = rt_pack_offset(a, a->q.step, n);
-    const int h = head_of(a, n);
-    return (terms){.o = a->o,
-                   .bias = bias ? bias->data + h : NULL,
-                   .keys = keys ? keys->data : NULL,
-                   .dbias = a->dbias ? a->dbias + h : NULL,
-                   .dkeys = a->dkeys,
-                   .q = rt_operand_from(t.q, offset).data,
-                   .dq = dq ? dq + (size_t)t.i * (size_t)a->q.stride + offset : NULL,
-                   .H = a->H,
-                   .D = a->D,
-                   .stride = a->q.stride,
-                   .t = t};
-}
-
-/* Returns the class of the distance between query i and key j of the tile. */
-static int class_of(const terms *d, int i, int j)
-{
-    const double reach = d->o->distances->reach;
-    const double query = d->o->query_positions[d->t.i + i], key = d->o->key_positions[d->t.j + j];
-    const double distance = key - query;
-    const double clamped = distance < -reach ? -reach : distance > reach ? reach : distance;
-    return d->o->distances->class_of[(int)lrint(clamped) + d->o->distances->reach];
-}
-
-/* Adds the terms to s (rows, columns); `scratch` has (rows, classes) numbers. */
-static void add_terms(real *s, real *scratch, const terms *d)
-{
-    const int classes = d->o->distances->classes, rows = d->t.rows;
-    if (d->keys)
-        rt_gemm((rt_sizes){rows, classes, d->D}, (real)d->o->scale, rt_rows_at(d->q, d->stride),
-                rt_transposed(rt_rows_at(d->keys, d->D)), 0, rt_result_at(scratch, classes));
+    const int classes = a->o->distances->classes, H = a->H, h = head_of(a, n);
+    if (keys)
+        rt_gemm((rt_sizes){t.rows, classes, a->D}, (real)a->o->scale, queries_of(a, t, n),
+                rt_transposed(rt_rows_at(keys->data, a->D)), 0, rt_result_at(scratch, classes));
     else
-        memset(scratch, 0, (size_t)rows * (size_t)classes * sizeof *scratch);
-    for (int i = 0; i < rows; i++, s += d->t.columns, scratch += classes) {
-        for (int c = 0; d->bias && c < classes; c++)
-            scratch[c] += d->bias[(size_t)c * (size_t)d->H];
-        for (int j = 0; j < d->t.columns; j++)
-            s[j] += scratch[class_of(d, i, j)];
+        memset(scratch, 0, (size_t)t.rows * (size_t)classes * sizeof *scratch);
+    for (int i = 0; i < t.rows; i++, s += t.columns, scratch += classes) {
+        for (int c = 0; bias && c < classes; c++)
+            scratch[c] += bias->data[(size_t)c * (size_t)H + (size_t)h];
+        for (int j = 0; j < t.columns; j++)
+            s[j] += scratch[class_of(a->o, t.i + i, t.j + j)];
     }
 }
 
-/* Adds to dq, dbias and dkeys, given ds (rows, columns). */
-static void terms_backward(const real *ds, real *scratch, const terms *d)
+/* Adds the gradients of the terms of head n, given ds (rows, columns). */
+static void terms_backward(const real *ds, real *scratch, const rt_pack *a, rt_tile t, int n)
 {
-    const int classes = d->o->distances->classes, rows = d->t.rows;
-    const real scale = (real)d->o->scale;
+    const rt_tensor *keys = a->o->distance_keys;
+    const int classes = a->o->distances->classes, H = a->H, h = head_of(a, n);
+    const real scale = (real)a->o->scale;
     const rt_operand dterm = rt_rows_at(scratch, classes);
-    memset(scratch, 0, (size_t)rows * (size_t)classes * sizeof *scratch);
-    for (int i = 0; i < rows; i++, ds += d->t.columns, scratch += classes) {
-        for (int j = 0; j < d->t.columns; j++)
-            scratch[class_of(d, i, j)] += ds[j];
-        for (int c = 0; d->dbias && c < classes; c++)
-            d->dbias[(size_t)c * (size_t)d->H] += scratch[c];
+    memset(scratch, 0, (size_t)t.rows * (size_t)classes * sizeof *scratch);
+    for (int i = 0; i < t.rows; i++, ds += t.columns, scratch += classes) {
+        for (int j = 0; j < t.columns; j++)
+            scratch[class_of(a->o, t.i + i, t.j + j)] += ds[j];
+        for (int c = 0; a->d.bias && c < classes; c++)
+            a->d.bias[(size_t)c * (size_t)H + (size_t)h] += scratch[c];
     }
-    if (d->keys && d->dq)
-        rt_gemm((rt_sizes){rows, d->D, classes}, scale, dterm, rt_rows_at(d->keys, d->D), 1,
-                rt_result_at(d->dq, d->stride));
-    if (d->dkeys)
-        rt_gemm((rt_sizes){classes, d->D, rows}, scale, rt_transposed(dterm),
-                rt_rows_at(d->q, d->stride), 1, rt_result_at(d->dkeys, d->D));
+    if (keys && a->d.q)
+        rt_gemm((rt_sizes){t.rows, a->D, classes}, scale, dterm, rt_rows_at(keys->data, a->D), 1,
+                rt_result_at(a->d.q + (size_t)t.i * (size_t)a->q.stride +
+                                 rt_pack_offset(a, a->q.step, n),
+                             a->q.stride));
+    if (a->d.keys)
+        rt_gemm((rt_sizes){classes, a->D, t.rows}, scale, rt_transposed(dterm), queries_of(a, t, n),
+                1, rt_result_at(a->d.keys, a->D));
 }
 
-void rt_pack_distance_backward(const real *ds, real *scratch, real *dq, const rt_pack *a, rt_tile t)
+void rt_pack_distance_backward(const real *ds, real *scratch, const rt_pack *a, rt_tile t)
 {
-    for (int n = 0, heads = rt_pack_heads(a); n < heads; n++, ds += t.rows * t.columns) {
-        const terms d = terms_of(a, t, n, dq);
-        terms_backward(ds, scratch, &d);
-    }
+    for (int n = 0, heads = rt_pack_heads(a); n < heads; n++, ds += t.rows * t.columns)
+        terms_backward(ds, scratch, a, t, n);
 }
 
 /* ---- scores ---- */
-
-static void add_slope(real *restrict s, const double *restrict key, double query, double slope,
-                      int columns)
-{
-    for (int j = 0; j < columns; j++) {
-        double distance = query > key[j] ? query - key[j] : key[j] - query;
-        s[j] -= (real)(slope * distance);
-    }
-}
-
-static void hide_later(real *restrict s, const double *restrict key, double query, int columns)
-{
-    for (int j = 0; j < columns; j++)
-        s[j] = key[j] <= query ? s[j] : -INFINITY;
-}
-
-static void hide_far(real *restrict s, const double *restrict key, double query, int window,
-                     int columns)
-{
-    for (int j = 0; j < columns; j++) {
-        const double distance = query > key[j] ? query - key[j] : key[j] - query;
-        s[j] = distance < window ? s[j] : -INFINITY;
-    }
-}
-
-static void hide_masked(real *restrict s, const uint8_t *restrict mask, int columns)
-{
-    for (int j = 0; j < columns; j++)
-        s[j] = mask[j] ? s[j] : -INFINITY;
-}
 
 /* Adds distances and masks to the scores of head n. */
 static void finish(real *s, real *scratch, const rt_pack *a, rt_tile t, int n)
 {
     const rt_attention_options *o = a->o;
-    if (o->distances) {
-        const terms d = terms_of(a, t, n, NULL);
-        add_terms(s, scratch, &d);
-    }
+    const int columns = t.columns;
+    if (o->distances)
+        add_terms(s, scratch, a, t, n);
     if (!o->slopes && !o->causal && !o->window && !o->key_mask)
         return;
-    const size_t keys = (size_t)sequence_of(a, n) * (size_t)a->Tk + (size_t)t.j;
-    for (int r = 0; r < t.rows; r++) {
-        real *row = s + (size_t)r * (size_t)t.columns;
-        const double query = o->query_positions[t.i + r], *key = o->key_positions + t.j;
-        if (o->slopes)
-            add_slope(row, key, query, o->slopes[head_of(a, n)], t.columns);
-        if (o->causal)
-            hide_later(row, key, query, t.columns);
-        if (o->window)
-            hide_far(row, key, query, o->window, t.columns);
-        if (o->key_mask)
-            hide_masked(row, o->key_mask + keys, t.columns);
+    const double *restrict key = o->key_positions + t.j;
+    const size_t first_key = (size_t)sequence_of(a, n) * (size_t)a->Tk + (size_t)t.j;
+    const uint8_t *mask = o->key_mask ? o->key_mask + first_key : NULL;
+    const double slope = o->slopes ? o->slopes[head_of(a, n)] : 0, window = o->window;
+    for (int r = 0; r < t.rows; r++, s += columns) {
+        real *restrict row = s;
+        const double query = o->query_positions[t.i + r];
+        for (int j = 0; o->slopes && j < columns; j++)
+            row[j] -= (real)(slope * fabs(query - key[j]));
+        for (int j = 0; o->causal && j < columns; j++)
+            row[j] = key[j] <= query ? row[j] : -INFINITY;
+        for (int j = 0; o->window && j < columns; j++)
+            row[j] = fabs(query - key[j]) < window ? row[j] : -INFINITY;
+        for (int j = 0; mask && j < columns; j++)
+            row[j] = mask[j] ? row[j] : -INFINITY;
     }
 }
 
@@ -261,77 +212,6 @@ void rt_pack_score(real *s, real *scratch, const rt_pack *a, rt_tile t)
             (rt_result){s, t.columns, {size * (size_t)a->size.inner, size}, a->size});
     for (int n = 0, heads = rt_pack_heads(a); n < heads; n++)
         finish(s + (size_t)n * size, scratch, a, t, n);
-}
-
-/* ---- rows of a tile ---- */
-
-RT_ROW_KERNEL(rt_attention_online_softmax,
-              (real *restrict s, int rows, int columns, real *restrict m, real *restrict l,
-               real *restrict factor),
-              (s, rows, columns, m, l, factor))
-{
-    for (int r = 0; r < rows; r++) {
-        real *restrict row = s + (size_t)r * (size_t)columns;
-        const real largest = rt_row_largest(row, columns, m[r]), shift = rt_finite_or_zero(largest);
-        real sum = 0;
-#pragma omp simd reduction(+ : sum)
-        for (int j = 0; j < columns; j++) {
-            row[j] = rt_exp_of(row[j] - shift);
-            sum += row[j];
-        }
-        factor[r] = rt_exp_of(m[r] - shift);
-        l[r] = l[r] * factor[r] + sum;
-        m[r] = largest;
-    }
-}
-
-RT_ROW_KERNEL(rt_attention_weigh,
-              (real *restrict s, int rows, int columns, const real *restrict shift,
-               const real *restrict inverse),
-              (s, rows, columns, shift, inverse))
-{
-    for (int r = 0; r < rows; r++) {
-        real *restrict row = s + (size_t)r * (size_t)columns;
-        const real down = shift[r], factor = inverse[r];
-        for (int j = 0; j < columns; j++)
-            row[j] = rt_exp_of(row[j] - down) * factor;
-    }
-}
-
-RT_ROW_KERNEL(rt_attention_scale,
-              (real *restrict x, int stride, int rows, int size, const real *restrict factor),
-              (x, stride, rows, size, factor))
-{
-    for (int r = 0; r < rows; r++)
-        for (int i = 0; i < size; i++)
-            x[(size_t)r * (size_t)stride + (size_t)i] *= factor[r];
-}
-
-RT_ROW_KERNEL(rt_attention_multiply,
-              (real *restrict delta, const real *restrict x, const real *restrict y, int stride,
-               int rows, int size),
-              (delta, x, y, stride, rows, size))
-{
-    for (int r = 0; r < rows; r++) {
-        const size_t start = (size_t)r * (size_t)stride;
-        real sum = 0;
-#pragma omp simd reduction(+ : sum)
-        for (int i = 0; i < size; i++)
-            sum += x[start + (size_t)i] * y[start + (size_t)i];
-        delta[r] = sum;
-    }
-}
-
-RT_ROW_KERNEL(rt_attention_score_gradient,
-              (real *restrict dp, const real *restrict p, int rows, int columns,
-               const real *restrict delta),
-              (dp, p, rows, columns, delta))
-{
-    for (int r = 0; r < rows; r++)
-        for (int j = 0; j < columns; j++) {
-            const size_t at = (size_t)r * (size_t)columns + (size_t)j;
-            dp[at] = p[at] * (dp[at] - delta[r]);
-        }
 }
 
 /* ---- checks ---- */

@@ -1,4 +1,4 @@
-#include "ops/products.h"
+#include "ops/private.h"
 
 #include "core/memory.h"
 #include "core/row_kernels.h"

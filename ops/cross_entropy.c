@@ -1,8 +1,4 @@
-#include "ops/ops.h"
-
 #include "core/row_kernels.h"
-#include "ops/engine.h"
-#include "ops/gemm.h"
 #include "ops/private.h"
 #include "ops/vector_math.h"
 
@@ -104,53 +100,33 @@ typedef struct cross_entropy_pass {
     uint16_t *rounded; /* in place of dx; or NULL */
 } cross_entropy_pass;
 
-/* Computes the gradient of `count` numbers of a row, from `first` on. */
-static void row_gradient(const rt_node *n, const cross_entropy_pass *p, size_t row, real *dx,
-                         int first, int count)
-{
-    const cross_entropy_args *a = n->args;
-    const rt_tensor *x = n->in[0];
-    const int size = rt_columns(x), label = a->labels[row] - first;
-    logit_row_gradient(dx, p->beta, x->data + row * (size_t)size + first, count, a->log_sum[row],
-                       p->share, (real)(a->smoothing / size));
-    if (label >= 0 && label < count)
-        dx[label] -= p->share * (real)(1 - a->smoothing);
-}
-
-static void round_row_gradient(const rt_node *n, const cross_entropy_pass *p, size_t row)
-{
-    enum { BLOCK = 4096 }; /* numbers that stay in the nearest cache */
-    const int size = rt_columns(n->in[0]);
-    uint16_t *to = p->rounded + row * (size_t)size;
-    real block[BLOCK];
-    for (int first = 0; first < size; first += BLOCK) {
-        const int count = size - first < BLOCK ? size - first : BLOCK;
-        row_gradient(n, p, row, block, first, count);
-        rt_engine_round(to + first, block, (size_t)count);
-    }
-}
-
-static void ignored_row_gradient(const cross_entropy_pass *p, size_t row, size_t size)
-{
-    if (p->rounded)
-        memset(p->rounded + row * size, 0, size * sizeof *p->rounded);
-    else if (p->beta == 0)
-        memset(p->dx + row * size, 0, size * sizeof *p->dx);
-}
-
+/* Computes the gradients of rows: at once, or in blocks that are then rounded. */
 static void gradients_of_span(const rt_row_span *span)
 {
+    enum { BLOCK = 4096 }; /* numbers that stay in the nearest cache */
     const rt_node *n = span->node;
     const cross_entropy_args *a = n->args;
     const cross_entropy_pass *p = span->context;
-    const int size = rt_columns(n->in[0]);
-    for (size_t r = span->first; r < span->first + span->count; r++)
-        if (a->labels[r] == RT_IGNORE)
-            ignored_row_gradient(p, r, (size_t)size);
-        else if (p->rounded)
-            round_row_gradient(n, p, r);
-        else
-            row_gradient(n, p, r, p->dx + r * (size_t)size, 0, size);
+    const int size = rt_columns(n->in[0]), most = p->rounded ? BLOCK : size;
+    real block[BLOCK];
+    for (size_t r = span->first; r < span->first + span->count; r++) {
+        const size_t row = r * (size_t)size;
+        const bool ignored = a->labels[r] == RT_IGNORE;
+        if (ignored && p->rounded)
+            memset(p->rounded + row, 0, (size_t)size * sizeof *p->rounded);
+        else if (ignored && p->beta == 0)
+            memset(p->dx + row, 0, (size_t)size * sizeof *p->dx);
+        for (int first = 0; first < size && !ignored; first += most) {
+            const int count = rt_smaller(most, size - first), label = a->labels[r] - first;
+            real *dx = p->rounded ? block : p->dx + row;
+            logit_row_gradient(dx, p->beta, n->in[0]->data + row + first, count, a->log_sum[r],
+                               p->share, (real)(a->smoothing / size));
+            if (label >= 0 && label < count)
+                dx[label] -= p->share * (real)(1 - a->smoothing);
+            if (p->rounded)
+                rt_engine_round(p->rounded + row + first, block, (size_t)count);
+        }
+    }
 }
 
 static void cross_entropy_backward(const rt_node *n)

@@ -1,4 +1,3 @@
-#include "ops/ops.h"
 #include "ops/private.h"
 
 typedef struct dropout_args {

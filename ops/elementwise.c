@@ -1,9 +1,37 @@
-#include "ops/ops.h"
-
+#include "core/row_kernels.h"
 #include "ops/private.h"
 #include "ops/vector_math.h"
 
 #include <string.h>
+
+/* ---- rows, for all ops ---- */
+
+RT_ROW_KERNEL(rt_rows_add,
+              (real *restrict out, const real *restrict x, const real *restrict y, size_t rows,
+               size_t columns, size_t stride),
+              (out, x, y, rows, columns, stride))
+{
+    for (size_t r = 0; r < rows; r++)
+        for (size_t i = 0; i < columns; i++)
+            out[r * stride + i] = x[r * stride + i] + y[i];
+}
+
+RT_ROW_KERNEL(rt_rows_sum,
+              (real *restrict sum, const real *restrict x, size_t rows, size_t columns,
+               size_t stride),
+              (sum, x, rows, columns, stride))
+{
+    for (size_t r = 0; r < rows; r++)
+        for (size_t i = 0; i < columns; i++)
+            sum[i] += x[r * stride + i];
+}
+
+RT_ROW_KERNEL(rt_row_multiply, (real *restrict x, const real *restrict y, size_t size),
+              (x, y, size))
+{
+    for (size_t i = 0; i < size; i++)
+        x[i] *= y[i];
+}
 
 /* Returns whether y can be broadcast over the leading axes of x. */
 static bool repeats(const rt_tensor *x, const rt_tensor *y)
@@ -116,22 +144,29 @@ rt_tensor *rt_multiply(rt_graph *g, rt_tensor *x, rt_tensor *y)
 
 /* ---- scale ---- */
 
+/* Multiplies rows by the factors of their heads, row after row: y = factor x, or y += factor x. */
+static void scale_rows(real *restrict y, const real *restrict x, size_t rows, size_t columns,
+                       const real *factors, size_t heads, bool add)
+{
+    for (size_t row = 0; row < rows; row++, x += columns, y += columns) {
+        const real factor = factors[row % heads];
+        for (size_t i = 0; i < columns; i++)
+            y[i] = add ? y[i] + factor * x[i] : factor * x[i];
+    }
+}
+
 static void scale_forward(const rt_node *n)
 {
     const real factor = (real) * (const double *)n->args;
-    const real *restrict x = n->in[0]->data;
-    real *restrict out = n->out->data;
-    for (size_t i = 0, size = rt_size(n->out); i < size; i++)
-        out[i] = factor * x[i];
+    scale_rows(n->out->data, n->in[0]->data, 1, rt_size(n->out), &factor, 1, false);
 }
 
 static void scale_backward(const rt_node *n)
 {
     const real factor = (real) * (const double *)n->args;
-    const real *restrict g = n->out->grad;
-    real *restrict dx = rt_grad(n, 0);
-    for (size_t i = 0, size = rt_size(n->out); dx && i < size; i++)
-        dx[i] += factor * g[i];
+    real *dx = rt_grad(n, 0);
+    if (dx)
+        scale_rows(dx, n->out->grad, 1, rt_size(n->out), &factor, 1, true);
 }
 
 const rt_op rt_op_scale = {.name = "scale", .forward = scale_forward, .backward = scale_backward};
@@ -141,6 +176,49 @@ rt_tensor *rt_scale(rt_graph *g, rt_tensor *x, double factor)
     if (!RT_CHECK_INPUTS(g, "scale", RT_INPUT(x)))
         return NULL;
     return RT_APPLY(g, &rt_op_scale, rt_tensor_shape(x), &factor, x);
+}
+
+/* ---- scale_heads ---- */
+
+static void scale_heads_forward(const rt_node *n)
+{
+    const rt_tensor *x = n->in[0], *factors = n->in[1];
+    scale_rows(n->out->data, x->data, rt_rows(x), (size_t)rt_columns(x), factors->data,
+               rt_size(factors), false);
+}
+
+/* Sums the gradient of a factor over all rows of its head, in double. */
+static void scale_heads_backward(const rt_node *n)
+{
+    const rt_tensor *x = n->in[0], *factors = n->in[1];
+    const size_t columns = (size_t)rt_columns(x), rows = rt_rows(x), heads = rt_size(factors);
+    const real *dy = n->out->grad;
+    real *dx = rt_grad(n, 0), *dfactor = rt_grad(n, 1);
+    if (dx)
+        scale_rows(dx, dy, rows, columns, factors->data, heads, true);
+    for (size_t head = 0; dfactor && head < heads; head++) {
+        double sum = 0;
+        for (size_t row = head; row < rows; row += heads)
+            for (size_t i = row * columns; i < (row + 1) * columns; i++)
+                sum += (double)dy[i] * (double)x->data[i];
+        dfactor[head] += (real)sum;
+    }
+}
+
+const rt_op rt_op_scale_heads = {.name = "scale_heads",
+                                 .forward = scale_heads_forward,
+                                 .backward = scale_heads_backward};
+
+rt_tensor *rt_scale_heads(rt_graph *g, rt_tensor *x, rt_tensor *factors)
+{
+    if (!RT_CHECK_INPUTS(g, "scale_heads", RT_INPUT(x), RT_INPUT(factors)))
+        return NULL;
+    if (x->ndim < 2 || factors->ndim != 1 || factors->shape[0] != x->shape[x->ndim - 2])
+        return rt_graph_fail(g, RT_SHAPE,
+                             "[scale_heads] x must be (..., H, D) and the factors (H); got %s and "
+                             "%s",
+                             rt_shape_text(x), rt_shape_text(factors));
+    return RT_APPLY(g, &rt_op_scale_heads, rt_tensor_shape(x), RT_NO_ARGS, x, factors);
 }
 
 /* ---- exp ---- */
@@ -168,63 +246,4 @@ rt_tensor *rt_exp(rt_graph *g, rt_tensor *x)
     if (!RT_CHECK_INPUTS(g, "exp", RT_INPUT(x)))
         return NULL;
     return RT_APPLY(g, &rt_op_exp, rt_tensor_shape(x), RT_NO_ARGS, x);
-}
-
-/* ---- heads ---- */
-
-static void scale_heads_forward(const rt_node *n)
-{
-    const rt_tensor *x = n->in[0];
-    const size_t columns = (size_t)rt_columns(x), heads = rt_size(n->in[1]);
-    for (size_t row = 0, rows = rt_rows(x); row < rows; row++) {
-        const real *restrict from = x->data + row * columns;
-        real *restrict y = n->out->data + row * columns;
-        const real factor = n->in[1]->data[row % heads];
-        for (size_t i = 0; i < columns; i++)
-            y[i] = factor * from[i];
-    }
-}
-
-/* Returns the sum over all rows of one head, in double. */
-static double sum_of_head(const rt_node *n, size_t head, size_t heads)
-{
-    const size_t columns = (size_t)rt_columns(n->in[0]), rows = rt_rows(n->in[0]);
-    double sum = 0;
-    for (size_t row = head; row < rows; row += heads) {
-        const real *x = n->in[0]->data + row * columns, *dy = n->out->grad + row * columns;
-        for (size_t i = 0; i < columns; i++)
-            sum += (double)dy[i] * (double)x[i];
-    }
-    return sum;
-}
-
-static void scale_heads_backward(const rt_node *n)
-{
-    const size_t columns = (size_t)rt_columns(n->in[0]), heads = rt_size(n->in[1]);
-    real *dx = rt_grad(n, 0), *dfactor = rt_grad(n, 1);
-    for (size_t row = 0, rows = rt_rows(n->in[0]); dx && row < rows; row++) {
-        const real *restrict dy = n->out->grad + row * columns;
-        real *restrict to = dx + row * columns;
-        const real factor = n->in[1]->data[row % heads];
-        for (size_t i = 0; i < columns; i++)
-            to[i] += factor * dy[i];
-    }
-    for (size_t head = 0; dfactor && head < heads; head++)
-        dfactor[head] += (real)sum_of_head(n, head, heads);
-}
-
-const rt_op rt_op_scale_heads = {.name = "scale_heads",
-                                 .forward = scale_heads_forward,
-                                 .backward = scale_heads_backward};
-
-rt_tensor *rt_scale_heads(rt_graph *g, rt_tensor *x, rt_tensor *factors)
-{
-    if (!RT_CHECK_INPUTS(g, "scale_heads", RT_INPUT(x), RT_INPUT(factors)))
-        return NULL;
-    if (x->ndim < 2 || factors->ndim != 1 || factors->shape[0] != x->shape[x->ndim - 2])
-        return rt_graph_fail(g, RT_SHAPE,
-                             "[scale_heads] x must be (..., H, D) and the factors (H); got %s and "
-                             "%s",
-                             rt_shape_text(x), rt_shape_text(factors));
-    return RT_APPLY(g, &rt_op_scale_heads, rt_tensor_shape(x), RT_NO_ARGS, x, factors);
 }

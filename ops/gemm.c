@@ -1,8 +1,5 @@
-#include "ops/gemm.h"
-
 #include "core/row_kernels.h"
 #include "ops/private.h"
-#include "ops/products.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -111,76 +108,6 @@ void rt_gemm_unrounded(rt_sizes s, real alpha, rt_operand a, rt_operand b, real 
     rt_openblas_multiply(&(rt_product){s.m, s.n, s.k, alpha, a, b, beta, c});
 }
 
-/* ---- panels ---- */
-
-/* Measured with OpenBLAS: panels of 512 x 512 take 1 to 2 % more time than the whole, of 256 x 512
- * 2 to 4 %, of 256 x 256 5 %. */
-enum { LARGEST = 512, SMALLEST = 128, MULTIPLE = 16 };
-
-static int divided(int size, int parts)
-{
-    const int each = (size + parts - 1) / parts;
-    return (each + MULTIPLE - 1) / MULTIPLE * MULTIPLE;
-}
-
-/* Returns whether to halve the rows of a panel, and not its columns. With bf16 rows are halved
- * first, because oneDNN needs rows without gaps. */
-static bool halves_rows(int rows, int columns)
-{
-    const bool can = rows >= 2 * SMALLEST;
-    return can && (rt_gemm_rounds() || rows > columns || columns < 2 * SMALLEST);
-}
-
-rt_panels rt_gemm_panels(int m, int n, int k, double least)
-{
-    const bool worth = (double)m * (double)n * (double)k >= least;
-    rt_panels cut = {m, n, 1, 1};
-    int down = 1;
-    while (worth && (cut.rows > LARGEST || cut.columns > LARGEST || cut.count < 2)) {
-        if (halves_rows(cut.rows, cut.columns))
-            down *= 2;
-        else if (cut.columns >= 2 * SMALLEST)
-            cut.across *= 2;
-        else
-            break;
-        cut.rows = down > 1 ? divided(m, down) : m;
-        cut.columns = cut.across > 1 ? divided(n, cut.across) : n;
-        cut.count = down * cut.across;
-    }
-    cut.across = (n + cut.columns - 1) / cut.columns;
-    cut.count = (m + cut.rows - 1) / cut.rows * cut.across;
-    return cut;
-}
-
-rt_panel rt_panel_at(rt_panels cut, int m, int n, int number)
-{
-    const int row = number / cut.across * cut.rows, column = number % cut.across * cut.columns;
-    return (rt_panel){row, rt_smaller(cut.rows, m - row), column,
-                      rt_smaller(cut.columns, n - column)};
-}
-
-/* Returns the operand from row `first`, or from that column, on. Rounded numbers must have no gaps
- * between rows, so a part of the columns is not rounded. */
-static rt_operand part_of(rt_operand x, bool rows, int first, bool all)
-{
-    if (rows)
-        return rt_rows_from(x, first);
-    x = rt_operand_from(x, (size_t)first);
-    x.rounded = all ? x.rounded : NULL;
-    return x;
-}
-
-void rt_gemm_panel(const rt_product *p, rt_panel panel)
-{
-    rt_product part = *p;
-    part.m = panel.rows;
-    part.n = panel.columns;
-    part.a = part_of(p->a, !p->a.transposed, panel.row, panel.rows == p->m);
-    part.b = part_of(p->b, p->b.transposed, panel.column, panel.columns == p->n);
-    part.c.data += (size_t)panel.row * (size_t)p->c.stride + (size_t)panel.column;
-    multiply(&part);
-}
-
 /* ---- properties of the engine ---- */
 
 int rt_gemm_batch_room(void)
@@ -205,16 +132,6 @@ rt_operand rt_gemm_share(rt_batch_size batch, rt_operand x, int rows, int column
     if (rt_gemm_rounds() && rows && columns)
         x.rounded = rt_bf16_operand(batch, x, rows, columns, place);
     return x;
-}
-
-uint16_t *rt_gemm_place(size_t size, int place)
-{
-    return rt_gemm_rounds() ? rt_bf16_place(place, size) : NULL;
-}
-
-bool rt_gemm_holds(const real *values)
-{
-    return rt_gemm_rounds() && rt_bf16_parameters(rt_rows_at(values, 1), 1, 1);
 }
 
 void rt_gemm_few(rt_sizes s, rt_operand x, rt_operand w, real beta, rt_result c)

@@ -108,27 +108,6 @@ typedef struct rt_product {
     rt_result c;
 } rt_product;
 
-/* Cut of a product into panels of its result, each of which is a product of its own. The cut
- * depends only on the sizes and on whether operands are rounded. Products of fewer than `least`
- * multiplications stay whole, because a library copies operands for each panel. */
-typedef struct rt_panels {
-    int rows, columns; /* of a panel; the last may have fewer */
-    int across;        /* panels beside each other */
-    int count;
-} rt_panels;
-
-rt_panels rt_gemm_panels(int m, int n, int k, double least);
-
-/* Rows and columns of the result in a panel. */
-typedef struct rt_panel {
-    int row, rows, column, columns;
-} rt_panel;
-rt_panel rt_panel_at(rt_panels cut, int m, int n, int number);
-
-/* Computes one panel of a single product. Rows that several panels read should be rounded before
- * (rt_gemm_share); columns are rounded for each panel. */
-void rt_gemm_panel(const rt_product *p, rt_panel panel);
-
 /* Returns the maximum size, in elements, of the results of a batch for which one call is faster
  * than single products; 0 if the engine computes no batches. */
 int rt_gemm_batch_room(void);
@@ -145,14 +124,6 @@ bool rt_gemm_rounds(void);
  * until the place is used again. */
 enum { RT_GEMM_PLACES = 5 };
 rt_operand rt_gemm_share(rt_batch_size batch, rt_operand x, int rows, int columns, int place);
-
-/* Returns the memory of a place, for a caller that rounds into it (rt_engine_round). NULL if
- * products do not round or memory is exhausted. */
-uint16_t *rt_gemm_place(size_t size, int place);
-
-/* Returns whether these are parameters held in bf16 (rt_engine_hold). A caller rounds other weights
- * first, once for all panels. */
-bool rt_gemm_holds(const real *values);
 
 /* Computes C = x w^T + beta C for a few rows x (m, k) and a weight w (n, k), both without gaps. w
  * is read from memory once, whereas rt_gemm copies it first. The order of the sums differs from

@@ -26,34 +26,35 @@ typedef struct linear_args {
     real *inverse; /* 1 / denominator, (B, H, Tq); 0 where the denominator is 0 */
 } linear_args;
 
-/* One head of one sequence. `dx` has the layout of x and is NULL if it is not wanted. */
+/* A matrix in row-major memory. */
+typedef struct matrix {
+    real *data; /* NULL: not wanted */
+    int stride;
+} matrix;
+
+/* One head of one sequence, and its scratch memory. dx is the gradient of x. */
 typedef struct head {
     const rt_linear_attention_options *o;
-    const real *q, *k, *v, *below_q, *below_k; /* below: of the denominator */
-    real *dq, *dk, *dv, *dbelow_q, *dbelow_k;
-    const real *y, *dy;
-    const real *inverse;
+    matrix q, k, v, below_q, below_k; /* below: of the denominator */
+    matrix dq, dk, dv, dbelow_q, dbelow_k;
+    matrix y, dy;
+    real *inverse;       /* 1 / denominator of each query */
     const uint8_t *mask; /* NULL: all keys are visible */
     const real *level;   /* NULL: none */
+    int level_stride;    /* from one token to the next */
     real *known;         /* S and s of the earlier tokens; NULL without a state */
     real *known_below;   /* their sum and number in the denominator */
     real *known_level;   /* NULL also without levels */
     int Tq, Tk, D, E;
-    int stride;       /* of q and k, from one token to the next */
-    int v_stride;     /* of v and y */
-    int level_stride; /* of the levels */
-} head;
 
-/* Scratch memory of a head. */
-typedef struct scratch {
-    real *sum;     /* (D + 1, E): S and s, or R and r */
-    real *key;     /* (CHUNK, D): keys of a chunk, zero where masked */
-    real *scaled;  /* (CHUNK, D): keys or queries, each multiplied by a factor */
-    real *weight;  /* (CHUNK, CHUNK) */
-    real *dweight; /* (CHUNK, CHUNK) */
-    real *g;       /* (CHUNK, E): G */
+    matrix sum;    /* (D + 1, E): S and s, or R and r */
+    real *last;    /* row D of the sum: s or r */
+    matrix key;    /* (CHUNK, D): keys of a chunk, zero where masked */
+    matrix scaled; /* (CHUNK, D): keys or queries, each multiplied by a factor */
+    matrix g;      /* (CHUNK, E): G */
+    real *weights; /* (CHUNK, CHUNK), of a chunk or their gradients */
     real *row;     /* (D) */
-} scratch;
+} head;
 
 /* Tokens start ... start + size - 1. */
 typedef struct chunk {
@@ -70,9 +71,20 @@ static int last_of(chunk c)
     return c.start + c.size - 1;
 }
 
-static const real *row_of(const real *x, int t, int stride)
+/* Returns row t of a matrix, and its rows from t on as an operand or as the result of a product. */
+static real *row_of(matrix x, int t)
 {
-    return x + (size_t)t * (size_t)stride;
+    return x.data + (size_t)t * (size_t)x.stride;
+}
+
+static rt_operand from(matrix x, int t)
+{
+    return rt_rows_at(row_of(x, t), x.stride);
+}
+
+static rt_result into(matrix x, int t)
+{
+    return rt_result_at(row_of(x, t), x.stride);
 }
 
 static bool visible(const head *a, int j)
@@ -92,16 +104,6 @@ static real fade(const head *a, int from, int to)
     if (!a->level || (from < 0 && !a->known_level))
         return 1;
     return rt_exp_of(level_at(a, from) - level_at(a, to));
-}
-
-static rt_operand rows_at(const real *x, int t, int stride)
-{
-    return rt_rows_at(row_of(x, t, stride), stride);
-}
-
-static rt_operand packed(const real *x, int columns)
-{
-    return rt_rows_at(x, columns);
 }
 
 static void add_row(real *restrict y, const real *restrict x, real factor, int size)
@@ -144,93 +146,111 @@ static real sum_keys(const head *a, real *z, real count, int j)
     count *= faded;
     if (!visible(a, j))
         return count;
-    add_row(z, row_of(a->below_k, j, a->stride), 1, a->D);
+    add_row(z, row_of(a->below_k, j), 1, a->D);
     return count + 1;
 }
 
-static void divide_by_denominator(const head *a, scratch w, real *y, real *inverse)
+static void divide_by_denominator(const head *a)
 {
     real count = a->known ? a->known_below[a->D] : 0;
-    begin_sum(w.row, a->known ? a->known_below : NULL, (size_t)a->D);
+    begin_sum(a->row, a->known ? a->known_below : NULL, (size_t)a->D);
     for (int j = 0; !a->o->causal && j < a->Tk; j++)
-        count = sum_keys(a, w.row, count, j);
+        count = sum_keys(a, a->row, count, j);
     for (int i = 0; i < a->Tq; i++) {
         if (a->o->causal)
-            count = sum_keys(a, w.row, count, i);
-        const real denominator = product(row_of(a->below_q, i, a->stride), w.row, a->D) +
+            count = sum_keys(a, a->row, count, i);
+        const real denominator = product(row_of(a->below_q, i), a->row, a->D) +
                                  (real)a->o->constant * count + (real)a->o->eps;
-        inverse[i] = denominator != 0 ? 1 / denominator : 0;
-        multiply_row(y + (size_t)i * (size_t)a->v_stride, inverse[i], a->E);
+        a->inverse[i] = denominator != 0 ? 1 / denominator : 0;
+        multiply_row(row_of(a->y, i), a->inverse[i], a->E);
     }
     if (!a->known)
         return;
-    memcpy(a->known_below, w.row, (size_t)a->D * sizeof *w.row);
+    memcpy(a->known_below, a->row, (size_t)a->D * sizeof *a->row);
     a->known_below[a->D] = count;
 }
 
 /* Returns the gradient of the denominator of query i. */
 static real below_gradient(const head *a, int i)
 {
-    return -a->inverse[i] *
-           product(row_of(a->dy, i, a->v_stride), row_of(a->y, i, a->v_stride), a->E);
+    return -a->inverse[i] * product(row_of(a->dy, i), row_of(a->y, i), a->E);
 }
 
-static void below_queries_backward(const head *a, scratch w)
+static void below_queries_backward(const head *a)
 {
-    memset(w.row, 0, (size_t)a->D * sizeof *w.row);
+    memset(a->row, 0, (size_t)a->D * sizeof *a->row);
     for (int j = 0; !a->o->causal && j < a->Tk; j++)
-        sum_keys(a, w.row, 0, j);
+        sum_keys(a, a->row, 0, j);
     for (int i = 0; i < a->Tq; i++) {
         if (a->o->causal)
-            sum_keys(a, w.row, 0, i);
-        add_row(a->dbelow_q + (size_t)i * (size_t)a->stride, w.row, below_gradient(a, i), a->D);
+            sum_keys(a, a->row, 0, i);
+        add_row(row_of(a->dbelow_q, i), a->row, below_gradient(a, i), a->D);
     }
 }
 
-static void below_keys_backward(const head *a, scratch w)
+static void below_keys_backward(const head *a)
 {
-    memset(w.row, 0, (size_t)a->D * sizeof *w.row);
+    memset(a->row, 0, (size_t)a->D * sizeof *a->row);
     for (int i = 0; !a->o->causal && i < a->Tq; i++)
-        add_row(w.row, row_of(a->below_q, i, a->stride), below_gradient(a, i), a->D);
+        add_row(a->row, row_of(a->below_q, i), below_gradient(a, i), a->D);
     for (int j = a->Tk - 1; j >= 0; j--) {
         if (a->o->causal) {
             if (j + 1 < a->Tk)
-                multiply_row(w.row, fade(a, j, j + 1), a->D);
-            add_row(w.row, row_of(a->below_q, j, a->stride), below_gradient(a, j), a->D);
+                multiply_row(a->row, fade(a, j, j + 1), a->D);
+            add_row(a->row, row_of(a->below_q, j), below_gradient(a, j), a->D);
         }
         if (visible(a, j))
-            add_row(a->dbelow_k + (size_t)j * (size_t)a->stride, w.row, 1, a->D);
+            add_row(row_of(a->dbelow_k, j), a->row, 1, a->D);
     }
 }
 
 /* ---- numerator ---- */
 
-/* Sets w.key to the keys of a chunk, zero where masked. */
-static void take_keys(const head *a, scratch w, chunk c)
+/* Sets a->key to the keys of a chunk, zero where masked. */
+static void take_keys(const head *a, chunk c)
 {
     for (int j = 0; j < c.size; j++) {
-        real *to = w.key + (size_t)j * (size_t)a->D;
+        real *to = row_of(a->key, j);
         memset(to, 0, (size_t)a->D * sizeof *to);
         if (visible(a, c.start + j))
-            memcpy(to, row_of(a->k, c.start + j, a->stride), (size_t)a->D * sizeof *to);
+            memcpy(to, row_of(a->k, c.start + j), (size_t)a->D * sizeof *to);
     }
 }
 
-/* Adds the keys of a chunk, which are in w.key, to S and s. */
-static void sum_chunk(const head *a, scratch w, chunk c)
+/* Adds rows x_t and y_t of a chunk to the sums, each with its share:
+ * S = faded S + sum share_t x_t y_t^T and s = faded s + constant sum share_t y_t. */
+static void add_to_sums(const head *a, int size, matrix x, matrix y, const real *share, real faded)
 {
-    const real faded = fade(a, c.start - 1, last_of(c));
-    real *s = w.sum + (size_t)a->D * (size_t)a->E;
-    memcpy(w.scaled, w.key, (size_t)c.size * (size_t)a->D * sizeof *w.key);
-    multiply_row(s, faded, a->E);
-    for (int j = 0; j < c.size; j++) {
-        const real share = fade(a, c.start + j, last_of(c));
-        multiply_row(w.scaled + (size_t)j * (size_t)a->D, share, a->D);
-        if (visible(a, c.start + j))
-            add_row(s, row_of(a->v, c.start + j, a->v_stride), share * (real)a->o->constant, a->E);
+    multiply_row(a->last, faded, a->E);
+    for (int t = 0; t < size; t++) {
+        real *scaled = row_of(a->scaled, t);
+        memcpy(scaled, row_of(x, t), (size_t)a->D * sizeof *scaled);
+        multiply_row(scaled, share[t], a->D);
+        if (share[t] != 0)
+            add_row(a->last, row_of(y, t), share[t] * (real)a->o->constant, a->E);
     }
-    rt_gemm((rt_sizes){a->D, a->E, c.size}, 1, rt_transposed(packed(w.scaled, a->D)),
-            rows_at(a->v, c.start, a->v_stride), faded, rt_result_at(w.sum, a->E));
+    rt_gemm((rt_sizes){a->D, a->E, size}, 1, rt_transposed(from(a->scaled, 0)), from(y, 0), faded,
+            into(a->sum, 0));
+}
+
+/* Adds the keys of a chunk, which are in a->key, to S and s. */
+static void sum_keys_of_chunk(const head *a, chunk c)
+{
+    real share[CHUNK];
+    for (int j = 0; j < c.size; j++)
+        share[j] = visible(a, c.start + j) ? fade(a, c.start + j, last_of(c)) : 0;
+    add_to_sums(a, c.size, a->key, (matrix){row_of(a->v, c.start), a->v.stride}, share,
+                fade(a, c.start - 1, last_of(c)));
+}
+
+/* Adds the queries of a chunk, with G in a->g, to R and r, faded to token `last`. */
+static void sum_queries_of_chunk(const head *a, chunk c, int last)
+{
+    real share[CHUNK];
+    for (int i = 0; i < c.size; i++)
+        share[i] = fade(a, last, c.start + i);
+    add_to_sums(a, c.size, (matrix){row_of(a->q, c.start), a->q.stride}, a->g, share,
+                fade(a, last, last_of(c)));
 }
 
 /* Computes x_ij = (x_ij + constant) e^(level_j - level_i) for the keys that i sees in its chunk,
@@ -249,303 +269,248 @@ static void mask_weights(const head *a, real *x, chunk c, real constant)
     }
 }
 
-/* Computes w.weight, the weights of the keys of a chunk for its queries. */
-static void weigh_chunk(const head *a, scratch w, chunk c)
+/* Computes the weights of the keys of a chunk for its queries. */
+static rt_operand weigh_chunk(const head *a, chunk c)
 {
-    rt_gemm((rt_sizes){c.size, c.size, a->D}, 1, rows_at(a->q, c.start, a->stride),
-            rt_transposed(packed(w.key, a->D)), 0, rt_result_at(w.weight, c.size));
-    mask_weights(a, w.weight, c, (real)a->o->constant);
+    rt_gemm((rt_sizes){c.size, c.size, a->D}, 1, from(a->q, c.start),
+            rt_transposed(from(a->key, 0)), 0, rt_result_at(a->weights, c.size));
+    mask_weights(a, a->weights, c, (real)a->o->constant);
+    return rt_rows_at(a->weights, c.size);
 }
 
-/* Computes y = q S + s for the queries of a chunk, faded from token `last`. */
-static void apply_sum(const head *a, scratch w, real *y, chunk c, int last)
+/* Calls `use` with the queries of each chunk and the sums over the keys up to token `last`: of the
+ * earlier chunks if causal, else of all. a->key has the keys of a causal chunk. */
+static void for_queries(const head *a, void (*use)(const head *a, chunk c, int last))
 {
-    const real *s = w.sum + (size_t)a->D * (size_t)a->E;
-    real *first = y + (size_t)c.start * (size_t)a->v_stride;
-    rt_gemm((rt_sizes){c.size, a->E, a->D}, 1, rows_at(a->q, c.start, a->stride),
-            packed(w.sum, a->E), 0, rt_result_at(first, a->v_stride));
-    for (int i = 0; i < c.size; i++) {
-        real *row = first + (size_t)i * (size_t)a->v_stride;
-        add_row(row, s, 1, a->E);
-        multiply_row(row, fade(a, last, c.start + i), a->E);
-    }
-}
-
-static void forward_head(const head *a, scratch w, real *y, real *inverse)
-{
-    const size_t size = (size_t)(a->D + 1) * (size_t)a->E;
-    begin_sum(w.sum, a->known, size);
     for (int start = 0; start < a->Tk; start += CHUNK) {
         const chunk c = chunk_at(start, a->Tk);
-        take_keys(a, w, c);
-        if (a->o->causal) {
-            apply_sum(a, w, y, c, start - 1);
-            weigh_chunk(a, w, c);
-            rt_gemm((rt_sizes){c.size, a->E, c.size}, 1, packed(w.weight, c.size),
-                    rows_at(a->v, start, a->v_stride), 1,
-                    rt_result_at(y + (size_t)start * (size_t)a->v_stride, a->v_stride));
-        }
-        sum_chunk(a, w, c);
+        take_keys(a, c);
+        if (a->o->causal)
+            use(a, c, start - 1);
+        sum_keys_of_chunk(a, c);
     }
     for (int start = 0; !a->o->causal && start < a->Tq; start += CHUNK)
-        apply_sum(a, w, y, chunk_at(start, a->Tq), -1);
-    divide_by_denominator(a, w, y, inverse);
+        use(a, chunk_at(start, a->Tq), -1);
+}
+
+/* Computes y = q S + s, faded from token `last`, and adds the keys of the chunk if causal. */
+static void forward_queries(const head *a, chunk c, int last)
+{
+    rt_gemm((rt_sizes){c.size, a->E, a->D}, 1, from(a->q, c.start), from(a->sum, 0), 0,
+            into(a->y, c.start));
+    for (int i = 0; i < c.size; i++) {
+        real *row = row_of(a->y, c.start + i);
+        add_row(row, a->last, 1, a->E);
+        multiply_row(row, fade(a, last, c.start + i), a->E);
+    }
+    if (!a->o->causal)
+        return;
+    rt_gemm((rt_sizes){c.size, a->E, c.size}, 1, weigh_chunk(a, c), from(a->v, c.start), 1,
+            into(a->y, c.start));
+}
+
+static void forward_head(const head *a)
+{
+    const size_t size = (size_t)(a->D + 1) * (size_t)a->E;
+    begin_sum(a->sum.data, a->known, size);
+    for_queries(a, forward_queries);
+    divide_by_denominator(a);
     if (a->known)
-        memcpy(a->known, w.sum, size * sizeof *w.sum);
+        memcpy(a->known, a->sum.data, size * sizeof *a->known);
     if (a->known_level)
         *a->known_level = level_at(a, a->Tk - 1);
 }
 
-/* Sets w.g to G of the queries of a chunk. */
-static void take_gradients(const head *a, scratch w, chunk c)
+/* Sets a->g to G of the queries of a chunk. */
+static void take_gradients(const head *a, chunk c)
 {
     for (int i = 0; i < c.size; i++) {
-        real *to = w.g + (size_t)i * (size_t)a->E;
-        memcpy(to, row_of(a->dy, c.start + i, a->v_stride), (size_t)a->E * sizeof *to);
+        real *to = row_of(a->g, i);
+        memcpy(to, row_of(a->dy, c.start + i), (size_t)a->E * sizeof *to);
         multiply_row(to, a->inverse[c.start + i], a->E);
     }
 }
 
-/* Computes w.dweight, the gradients of the weights inside a chunk, given w.g. */
-static void weigh_gradients(const head *a, scratch w, chunk c)
+/* Computes the gradients of the weights inside a chunk, given a->g. */
+static rt_operand weigh_gradients(const head *a, chunk c)
 {
-    rt_gemm((rt_sizes){c.size, c.size, a->E}, 1, packed(w.g, a->E),
-            rt_transposed(rows_at(a->v, c.start, a->v_stride)), 0, rt_result_at(w.dweight, c.size));
-    mask_weights(a, w.dweight, c, 0);
+    rt_gemm((rt_sizes){c.size, c.size, a->E}, 1, from(a->g, 0), rt_transposed(from(a->v, c.start)),
+            0, rt_result_at(a->weights, c.size));
+    mask_weights(a, a->weights, c, 0);
+    return rt_rows_at(a->weights, c.size);
 }
 
-/* Computes dq += G S^T, faded from token `last`. Overwrites w.g. */
-static void queries_of_sum(const head *a, scratch w, chunk c, int last)
+/* Computes dq += G S^T, faded from token `last`, and adds the keys of the chunk if causal. */
+static void backward_queries(const head *a, chunk c, int last)
 {
+    take_gradients(a, c);
+    if (a->o->causal) {
+        rt_gemm((rt_sizes){c.size, a->D, c.size}, 1, weigh_gradients(a, c), from(a->key, 0), 1,
+                into(a->dq, c.start));
+    }
     for (int i = 0; i < c.size; i++)
-        multiply_row(w.g + (size_t)i * (size_t)a->E, fade(a, last, c.start + i), a->E);
-    rt_gemm((rt_sizes){c.size, a->D, a->E}, 1, packed(w.g, a->E),
-            rt_transposed(packed(w.sum, a->E)), 1,
-            rt_result_at(a->dq + (size_t)c.start * (size_t)a->stride, a->stride));
+        multiply_row(row_of(a->g, i), fade(a, last, c.start + i), a->E);
+    rt_gemm((rt_sizes){c.size, a->D, a->E}, 1, from(a->g, 0), rt_transposed(from(a->sum, 0)), 1,
+            into(a->dq, c.start));
 }
 
-static void queries_backward(const head *a, scratch w)
+static void queries_backward(const head *a)
 {
-    memset(w.sum, 0, (size_t)(a->D + 1) * (size_t)a->E * sizeof *w.sum);
-    for (int start = 0; start < a->Tk; start += CHUNK) {
-        const chunk c = chunk_at(start, a->Tk);
-        take_keys(a, w, c);
-        if (a->o->causal) {
-            take_gradients(a, w, c);
-            weigh_gradients(a, w, c);
-            rt_gemm((rt_sizes){c.size, a->D, c.size}, 1, packed(w.dweight, c.size),
-                    packed(w.key, a->D), 1,
-                    rt_result_at(a->dq + (size_t)start * (size_t)a->stride, a->stride));
-            queries_of_sum(a, w, c, start - 1);
-        }
-        sum_chunk(a, w, c);
-    }
-    for (int start = 0; !a->o->causal && start < a->Tq; start += CHUNK) {
-        const chunk c = chunk_at(start, a->Tq);
-        take_gradients(a, w, c);
-        queries_of_sum(a, w, c, -1);
-    }
+    begin_sum(a->sum.data, NULL, (size_t)(a->D + 1) * (size_t)a->E);
+    for_queries(a, backward_queries);
 }
 
-/* Adds the queries of a chunk, with G in w.g, to R and r, faded to token `last`. */
-static void sum_queries(const head *a, scratch w, chunk c, int last)
+/* Computes dk += V R^T and dv += k R + r for the keys of a chunk, which are in a->key. */
+static void keys_of_sum(const head *a, chunk c)
 {
-    const real faded = fade(a, last, last_of(c));
-    real *r = w.sum + (size_t)a->D * (size_t)a->E;
-    multiply_row(r, faded, a->E);
-    for (int i = 0; i < c.size; i++) {
-        const real share = fade(a, last, c.start + i);
-        real *scaled = w.scaled + (size_t)i * (size_t)a->D;
-        memcpy(scaled, row_of(a->q, c.start + i, a->stride), (size_t)a->D * sizeof *scaled);
-        multiply_row(scaled, share, a->D);
-        add_row(r, w.g + (size_t)i * (size_t)a->E, share * (real)a->o->constant, a->E);
-    }
-    rt_gemm((rt_sizes){a->D, a->E, c.size}, 1, rt_transposed(packed(w.scaled, a->D)),
-            packed(w.g, a->E), faded, rt_result_at(w.sum, a->E));
-}
-
-/* Computes dk += V R^T and dv += k R + r for the keys of a chunk, which are in w.key. */
-static void keys_of_sum(const head *a, scratch w, chunk c)
-{
-    const real *r = w.sum + (size_t)a->D * (size_t)a->E;
-    rt_gemm((rt_sizes){c.size, a->D, a->E}, 1, rows_at(a->v, c.start, a->v_stride),
-            rt_transposed(packed(w.sum, a->E)), 0, rt_result_at(w.scaled, a->D));
+    rt_gemm((rt_sizes){c.size, a->D, a->E}, 1, from(a->v, c.start), rt_transposed(from(a->sum, 0)),
+            0, into(a->scaled, 0));
     for (int j = 0; j < c.size; j++) {
         const int t = c.start + j;
         const real share = a->o->causal ? fade(a, t, last_of(c)) : 1;
-        multiply_row(w.key + (size_t)j * (size_t)a->D, share, a->D);
-        if (a->dk && visible(a, t))
-            add_row(a->dk + (size_t)t * (size_t)a->stride, w.scaled + (size_t)j * (size_t)a->D,
-                    share, a->D);
-        if (a->dv && visible(a, t))
-            add_row(a->dv + (size_t)t * (size_t)a->v_stride, r, share, a->E);
+        multiply_row(row_of(a->key, j), share, a->D);
+        if (a->dk.data && visible(a, t))
+            add_row(row_of(a->dk, t), row_of(a->scaled, j), share, a->D);
+        if (a->dv.data && visible(a, t))
+            add_row(row_of(a->dv, t), a->last, share, a->E);
     }
-    if (a->dv)
-        rt_gemm((rt_sizes){c.size, a->E, a->D}, 1, packed(w.key, a->D), packed(w.sum, a->E), 1,
-                rt_result_at(a->dv + (size_t)c.start * (size_t)a->v_stride, a->v_stride));
+    if (a->dv.data)
+        rt_gemm((rt_sizes){c.size, a->E, a->D}, 1, from(a->key, 0), from(a->sum, 0), 1,
+                into(a->dv, c.start));
 }
 
 /* Adds the gradients of the keys and values of a chunk that come from its own queries. */
-static void keys_of_chunk(const head *a, scratch w, chunk c)
+static void keys_of_chunk(const head *a, chunk c)
 {
-    if (a->dv) {
-        weigh_chunk(a, w, c);
-        rt_gemm((rt_sizes){c.size, a->E, c.size}, 1, rt_transposed(packed(w.weight, c.size)),
-                packed(w.g, a->E), 1,
-                rt_result_at(a->dv + (size_t)c.start * (size_t)a->v_stride, a->v_stride));
+    if (a->dv.data) {
+        const rt_operand weights = weigh_chunk(a, c);
+        rt_gemm((rt_sizes){c.size, a->E, c.size}, 1, rt_transposed(weights), from(a->g, 0), 1,
+                into(a->dv, c.start));
     }
-    if (a->dk) {
-        weigh_gradients(a, w, c);
-        rt_gemm((rt_sizes){c.size, a->D, c.size}, 1, rt_transposed(packed(w.dweight, c.size)),
-                rows_at(a->q, c.start, a->stride), 1,
-                rt_result_at(a->dk + (size_t)c.start * (size_t)a->stride, a->stride));
+    if (a->dk.data) {
+        const rt_operand weights = weigh_gradients(a, c);
+        rt_gemm((rt_sizes){c.size, a->D, c.size}, 1, rt_transposed(weights), from(a->q, c.start), 1,
+                into(a->dk, c.start));
     }
 }
 
-static void keys_backward(const head *a, scratch w)
+static void keys_backward(const head *a)
 {
-    memset(w.sum, 0, (size_t)(a->D + 1) * (size_t)a->E * sizeof *w.sum);
+    begin_sum(a->sum.data, NULL, (size_t)(a->D + 1) * (size_t)a->E);
     for (int start = 0; !a->o->causal && start < a->Tq; start += CHUNK) {
         const chunk c = chunk_at(start, a->Tq);
-        take_gradients(a, w, c);
-        sum_queries(a, w, c, -1);
+        take_gradients(a, c);
+        sum_queries_of_chunk(a, c, -1);
     }
     for (int start = (a->Tk - 1) / CHUNK * CHUNK; start >= 0; start -= CHUNK) {
         const chunk c = chunk_at(start, a->Tk);
-        take_keys(a, w, c);
+        take_keys(a, c);
         if (a->o->causal) {
-            take_gradients(a, w, c);
-            keys_of_chunk(a, w, c);
+            take_gradients(a, c);
+            keys_of_chunk(a, c);
         }
-        keys_of_sum(a, w, c);
+        keys_of_sum(a, c);
         if (a->o->causal && start)
-            sum_queries(a, w, c, start - 1);
+            sum_queries_of_chunk(a, c, start - 1);
     }
 }
 
-static const real *at(const rt_tensor *x, int b, int h)
+/* ---- passes ---- */
+
+typedef struct head_pass {
+    const rt_node *node;
+    real *grad[5]; /* of each input; NULL: not wanted */
+} head_pass;
+
+/* Returns head h of sequence b of a tensor (B, T, H, D) with the numbers `data`. */
+static matrix head_at(const rt_tensor *x, real *data, int b, int h)
 {
-    const size_t row = (size_t)b * (size_t)x->shape[1] * (size_t)x->shape[2] + (size_t)h;
-    return x->data + row * (size_t)x->shape[3];
+    const size_t T = (size_t)x->shape[1], H = (size_t)x->shape[2], D = (size_t)x->shape[3];
+    return (matrix){data ? data + ((size_t)b * T * H + (size_t)h) * D : NULL, (int)(H * D)};
 }
 
-static real *gradient_at(real *grad, const rt_tensor *x, int b, int h)
+static head head_of(const head_pass *p, int part, real *memory)
 {
-    return grad ? grad + (at(x, b, h) - x->data) : NULL;
-}
-
-static head head_of(const rt_node *n, int b, int h)
-{
+    const rt_node *n = p->node;
     const linear_args *args = n->args;
-    const rt_tensor *q = n->in[0], *k = n->in[1], *v = n->in[2];
-    const int H = q->shape[2], Tk = k->shape[1];
-    const size_t token = (size_t)b * (size_t)Tk, row = (size_t)b * (size_t)H + (size_t)h;
-    const size_t D = (size_t)q->shape[3], E = (size_t)v->shape[3];
     const rt_linear_state *state = args->o.state;
-    return (head){.o = &args->o,
-                  .known = state ? state->sum + row * (D + 1) * E : NULL,
-                  .known_below = state ? state->below + row * (D + 1) : NULL,
-                  .known_level = state && args->o.level ? state->level + row : NULL,
-                  .q = at(q, b, h),
-                  .k = at(k, b, h),
-                  .v = at(v, b, h),
-                  .below_q = at(n->in[3], b, h),
-                  .below_k = at(n->in[4], b, h),
-                  .mask = args->o.key_mask ? args->o.key_mask + token : NULL,
-                  .level = args->o.level ? args->o.level + token * (size_t)H + h : NULL,
-                  .Tq = q->shape[1],
-                  .Tk = Tk,
-                  .D = q->shape[3],
-                  .E = v->shape[3],
-                  .stride = H * q->shape[3],
-                  .v_stride = H * v->shape[3],
-                  .level_stride = H};
+    const rt_tensor *q = n->in[0], *k = n->in[1], *v = n->in[2];
+    const int H = q->shape[2], Tk = k->shape[1], b = part / H, h = part % H;
+    const size_t token = (size_t)b * (size_t)Tk, row = (size_t)part;
+    const size_t D = (size_t)q->shape[3], E = (size_t)v->shape[3];
+    head a = {.o = &args->o,
+              .q = head_at(q, q->data, b, h),
+              .k = head_at(k, k->data, b, h),
+              .v = head_at(v, v->data, b, h),
+              .below_q = head_at(q, n->in[3]->data, b, h),
+              .below_k = head_at(k, n->in[4]->data, b, h),
+              .dq = head_at(q, p->grad[0], b, h),
+              .dk = head_at(k, p->grad[1], b, h),
+              .dv = head_at(v, p->grad[2], b, h),
+              .dbelow_q = head_at(q, p->grad[3], b, h),
+              .dbelow_k = head_at(k, p->grad[4], b, h),
+              .y = head_at(n->out, n->out->data, b, h),
+              .dy = head_at(n->out, n->out->grad, b, h),
+              .inverse = args->inverse + row * (size_t)q->shape[1],
+              .mask = args->o.key_mask ? args->o.key_mask + token : NULL,
+              .level = args->o.level ? args->o.level + token * (size_t)H + h : NULL,
+              .level_stride = H,
+              .known = state ? state->sum + row * (D + 1) * E : NULL,
+              .known_below = state ? state->below + row * (D + 1) : NULL,
+              .known_level = state && args->o.level ? state->level + row : NULL,
+              .Tq = q->shape[1],
+              .Tk = Tk,
+              .D = q->shape[3],
+              .E = v->shape[3]};
+    a.sum = (matrix){memory, a.E};
+    a.last = memory + D * E;
+    a.key = (matrix){a.last + E, a.D};
+    a.scaled = (matrix){a.key.data + CHUNK * D, a.D};
+    a.g = (matrix){a.scaled.data + CHUNK * D, a.E};
+    a.weights = a.g.data + CHUNK * E;
+    a.row = a.weights + CHUNK * CHUNK;
+    return a;
 }
 
 static rt_scratch_size linear_attention_scratch(const rt_node *n, rt_pass pass)
 {
     const size_t D = (size_t)n->in[0]->shape[3], E = (size_t)n->in[2]->shape[3];
-    const size_t numbers = (D + 1) * E + D + CHUNK * (2 * D + 2 * CHUNK + E);
+    const size_t numbers = (D + 1) * E + D + CHUNK * (2 * D + CHUNK + E);
     (void)pass;
     return (rt_scratch_size){.part = numbers * sizeof(real)};
 }
 
-static scratch scratch_of(const rt_node *n, void *memory)
-{
-    const size_t D = (size_t)n->in[0]->shape[3], E = (size_t)n->in[2]->shape[3];
-    scratch w = {.sum = memory};
-    w.key = w.sum + (D + 1) * E;
-    w.scaled = w.key + CHUNK * D;
-    w.weight = w.scaled + CHUNK * D;
-    w.dweight = w.weight + CHUNK * CHUNK;
-    w.g = w.dweight + CHUNK * CHUNK;
-    w.row = w.g + CHUNK * E;
-    return w;
-}
-
-static size_t inverse_offset(const rt_node *n, int b, int h)
-{
-    return ((size_t)b * (size_t)n->out->shape[2] + (size_t)h) * (size_t)n->out->shape[1];
-}
-
-/* Returns the number of parts: one for each head of each sequence. */
-static int head_count(const rt_node *n)
-{
-    return n->out->shape[0] * n->out->shape[2];
-}
-
 static void forward_part(void *context, int part, void *memory)
 {
-    const rt_node *n = *(const rt_node **)context;
-    const linear_args *args = n->args;
-    const int b = part / n->out->shape[2], h = part % n->out->shape[2];
-    const head a = head_of(n, b, h);
-    forward_head(&a, scratch_of(n, memory), gradient_at(n->out->data, n->out, b, h),
-                 args->inverse + inverse_offset(n, b, h));
+    const head a = head_of(context, part, memory);
+    forward_head(&a);
+}
+
+static void backward_part(void *context, int part, void *memory)
+{
+    const head a = head_of(context, part, memory);
+    if (a.dq.data)
+        queries_backward(&a);
+    if (a.dk.data || a.dv.data)
+        keys_backward(&a);
+    if (a.dbelow_q.data)
+        below_queries_backward(&a);
+    if (a.dbelow_k.data)
+        below_keys_backward(&a);
 }
 
 static void linear_attention_forward(const rt_node *n)
 {
-    rt_node_share(n, forward_part, &n, head_count(n));
-}
-
-typedef struct backward_pass {
-    const rt_node *node;
-    real *grad[5]; /* of each input */
-} backward_pass;
-
-static void backward_part(void *context, int part, void *memory)
-{
-    const backward_pass *p = context;
-    const rt_node *n = p->node;
-    const linear_args *args = n->args;
-    const scratch w = scratch_of(n, memory);
-    const int b = part / n->out->shape[2], h = part % n->out->shape[2];
-    head a = head_of(n, b, h);
-    a.dq = gradient_at(p->grad[0], n->in[0], b, h);
-    a.dk = gradient_at(p->grad[1], n->in[1], b, h);
-    a.dv = gradient_at(p->grad[2], n->in[2], b, h);
-    a.dbelow_q = gradient_at(p->grad[3], n->in[3], b, h);
-    a.dbelow_k = gradient_at(p->grad[4], n->in[4], b, h);
-    a.y = at(n->out, b, h);
-    a.dy = n->out->grad + (a.y - n->out->data);
-    a.inverse = args->inverse + inverse_offset(n, b, h);
-    if (a.dq)
-        queries_backward(&a, w);
-    if (a.dk || a.dv)
-        keys_backward(&a, w);
-    if (a.dbelow_q)
-        below_queries_backward(&a, w);
-    if (a.dbelow_k)
-        below_keys_backward(&a, w);
+    head_pass p = {.node = n};
+    rt_node_share(n, forward_part, &p, n->out->shape[0] * n->out->shape[2]);
 }
 
 static void linear_attention_backward(const rt_node *n)
 {
-    backward_pass p = {.node = n};
+    head_pass p = {.node = n};
     for (int i = 0; i < 5; i++)
         p.grad[i] = rt_grad(n, i);
-    rt_node_share(n, backward_part, &p, head_count(n));
+    rt_node_share(n, backward_part, &p, n->out->shape[0] * n->out->shape[2]);
 }
 
 const rt_op rt_op_linear_attention = {.name = "linear_attention",

@@ -1,5 +1,3 @@
-#include "ops/ops.h"
-
 #include "core/row_kernels.h"
 #include "ops/private.h"
 
@@ -179,36 +177,33 @@ const rt_op rt_op_rms_norm = NORM_OP("rms_norm");
 static rt_tensor *apply_norm(rt_graph *g, const rt_op *op, rt_tensor *x, rt_tensor *weight,
                              rt_tensor *bias, double eps)
 {
+    const bool is_layer = op == &rt_op_layer_norm;
+    if (!RT_CHECK_INPUTS(g, op->name, RT_INPUT(x), RT_INPUT(weight), RT_OPTIONAL(bias)))
+        return NULL;
+    if (x->ndim < 1 || weight->ndim != 1 || weight->shape[0] != rt_columns(x) ||
+        (bias && !rt_same_shape(weight, bias)))
+        return rt_graph_fail(g, RT_SHAPE, "[%s] x must be (..., C), weight%s (C); got %s, %s%s%s",
+                             op->name, is_layer ? " and bias" : "", rt_shape_text(x),
+                             rt_shape_text(weight), is_layer ? ", " : "",
+                             bias       ? rt_shape_text(bias)
+                             : is_layer ? "no bias"
+                                        : "");
     if (!(eps >= 0 && eps < INFINITY))
         return rt_graph_fail(g, RT_ARGUMENT, "[%s] eps must be >= 0; got %g", op->name, eps);
-    const size_t rows = rt_rows(x);
     norm_args args = {.eps = eps};
-    if (op == &rt_op_layer_norm)
-        args.mean = rt_graph_numbers(g, rows, sizeof(real));
-    args.inverse = rt_graph_numbers(g, rows, sizeof(real));
+    if (is_layer)
+        args.mean = rt_graph_numbers(g, rt_rows(x), sizeof(real));
+    args.inverse = rt_graph_numbers(g, rt_rows(x), sizeof(real));
     return RT_APPLY(g, op, rt_tensor_shape(x), &args, x, weight, bias);
 }
 
 rt_tensor *rt_layer_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias, double eps)
 {
-    if (!RT_CHECK_INPUTS(g, "layer_norm", RT_INPUT(x), RT_INPUT(weight), RT_OPTIONAL(bias)))
-        return NULL;
-    if (x->ndim < 1 || weight->ndim != 1 || weight->shape[0] != rt_columns(x) ||
-        (bias && !rt_same_shape(weight, bias)))
-        return rt_graph_fail(g, RT_SHAPE,
-                             "[layer_norm] x must be (..., C), weight and bias (C); got %s, %s, %s",
-                             rt_shape_text(x), rt_shape_text(weight),
-                             bias ? rt_shape_text(bias) : "no bias");
     return apply_norm(g, &rt_op_layer_norm, x, weight, bias, eps);
 }
 
 rt_tensor *rt_rms_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, double eps)
 {
-    if (!RT_CHECK_INPUTS(g, "rms_norm", RT_INPUT(x), RT_INPUT(weight)))
-        return NULL;
-    if (x->ndim < 1 || weight->ndim != 1 || weight->shape[0] != rt_columns(x))
-        return rt_graph_fail(g, RT_SHAPE, "[rms_norm] x must be (..., C), weight (C); got %s, %s",
-                             rt_shape_text(x), rt_shape_text(weight));
     return apply_norm(g, &rt_op_rms_norm, x, weight, NULL, eps);
 }
 

@@ -3,7 +3,7 @@
 
 #include "core/memory.h"
 #include "core/row_kernels.h"
-#include "ops/products.h"
+#include "ops/private.h"
 
 #include <dnnl.h>
 #include <pthread.h>
@@ -285,11 +285,6 @@ static bool dense_operand(rt_batch_size batch, rt_operand x, int rows, int colum
                         : dense(batch, rows, columns, x.stride, x.step);
 }
 
-static bool dense_result(const rt_product *p)
-{
-    return dense(p->c.batch, p->m, p->n, p->c.stride, p->c.step);
-}
-
 /* Computes c = alpha x + beta c, where x has no gaps between rows. */
 static RT_ROW_KERNEL(add_product, (const rt_product *p, const real *restrict x), (p, x))
 {
@@ -361,53 +356,34 @@ static bool multiply_beside(thread *t, const rt_product *p, dnnl_data_type_t typ
     return true;
 }
 
-static bool multiply_bf16(const rt_product *p)
-{
-    thread *t = this_thread();
-    if (!t)
-        return false;
-    return dense_result(p) && (p->beta == 0 || p->beta == 1) ? multiply_into(t, p, dnnl_bf16)
-                                                             : multiply_beside(t, p, dnnl_bf16);
-}
-
-static char letter(rt_operand x)
-{
-    return x.transposed ? 'T' : 'N';
-}
-
-static bool multiply_alone(const rt_product *p)
-{
-    return !dnnl_sgemm(letter(p->a), letter(p->b), p->m, p->n, p->k, (float)p->alpha,
-                       (const float *)p->a.data, p->a.stride, (const float *)p->b.data, p->b.stride,
-                       (float)p->beta, (float *)p->c.data, p->c.stride);
-}
-
-/* Returns whether a batch can be computed in one call: without gaps, because operands in float are
- * not copied. */
-static bool together(const rt_product *p)
-{
-    return (p->c.batch.outer > 1 || p->c.batch.inner > 1) && rt_onednn_batch_room(RT_MATH_FLOAT) &&
-           (p->beta == 0 || p->beta == 1) && dense_operand(p->c.batch, p->a, p->m, p->k) &&
-           dense_operand(p->c.batch, p->b, p->k, p->n) && dense_result(p);
-}
-
+/* Computes a single product in float, which needs no primitive. */
 static bool multiply_float(const rt_product *p)
 {
-    thread *t = this_thread();
-    bool good = t;
-    if (good && together(p))
-        return multiply_into(t, p, dnnl_f32);
-    for (int i = 0; i < p->c.batch.outer; i++)
-        for (int j = 0; good && j < p->c.batch.inner; j++) {
-            const rt_product one = rt_product_of(p, i, j);
-            good = multiply_alone(&one);
-        }
-    return good;
+    return !dnnl_sgemm(p->a.transposed ? 'T' : 'N', p->b.transposed ? 'T' : 'N', p->m, p->n, p->k,
+                       (float)p->alpha, (const float *)p->a.data, p->a.stride,
+                       (const float *)p->b.data, p->b.stride, (float)p->beta, (float *)p->c.data,
+                       p->c.stride);
 }
 
+/* Computes a batch in one call if it has no gaps, because operands in float are not copied. */
 bool rt_onednn_multiply(const rt_product *p, rt_math math)
 {
-    return math == RT_MATH_BF16 ? multiply_bf16(p) : multiply_float(p);
+    const rt_batch_size batch = p->c.batch;
+    const bool direct =
+        dense(batch, p->m, p->n, p->c.stride, p->c.step) && (p->beta == 0 || p->beta == 1);
+    thread *t = this_thread();
+    bool good = t;
+    if (good && math == RT_MATH_BF16)
+        return direct ? multiply_into(t, p, dnnl_bf16) : multiply_beside(t, p, dnnl_bf16);
+    if (good && direct && (batch.outer > 1 || batch.inner > 1) && rt_onednn_batch_room(math) &&
+        dense_operand(batch, p->a, p->m, p->k) && dense_operand(batch, p->b, p->k, p->n))
+        return multiply_into(t, p, dnnl_f32);
+    for (int i = 0; i < batch.outer; i++)
+        for (int j = 0; good && j < batch.inner; j++) {
+            const rt_product one = rt_product_of(p, i, j);
+            good = multiply_float(&one);
+        }
+    return good;
 }
 
 /* Returns whether the processor has an instruction set. A set is a bit mask that includes the sets

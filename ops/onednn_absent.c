@@ -1,7 +1,7 @@
 /* Replaces the engine oneDNN in a build without it: the library was not found, or the precision is
  * double, which it does not support. */
 
-#include "ops/products.h"
+#include "ops/private.h"
 
 rt_status rt_onednn_begin(rt_math math)
 {

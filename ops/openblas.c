@@ -1,5 +1,4 @@
-#include "ops/engine.h"
-#include "ops/products.h"
+#include "ops/private.h"
 
 #include <cblas.h>
 #include <pthread.h>

@@ -51,14 +51,17 @@ rt_tensor *rt_exp(rt_graph *g, rt_tensor *x);
  * (Hendrycks and Gimpel 2016); its tanh form, x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)));
  * max(x, 0), with derivative 0 at 0; tanh; 1 / (1 + e^-x); x sigmoid(x); elu(x) + 1, which is x + 1
  * above 0 and e^x below. */
-#define RT_ACTIVATIONS(X)                                                                          \
-    X(RT_GELU, "gelu")                                                                             \
-    X(RT_GELU_TANH, "gelu_tanh")                                                                   \
-    X(RT_RELU, "relu")                                                                             \
-    X(RT_TANH, "tanh")                                                                             \
-    X(RT_SIGMOID, "sigmoid")                                                                       \
-    X(RT_SILU, "silu")                                                                             \
-    X(RT_ELU_PLUS_ONE, "elu_plus_one")
+#define RT_ACTIVATION_ROWS(Y, X)                                                                   \
+    Y(X, RT_GELU, gelu)                                                                            \
+    Y(X, RT_GELU_TANH, gelu_tanh)                                                                  \
+    Y(X, RT_RELU, relu)                                                                            \
+    Y(X, RT_TANH, tanh)                                                                            \
+    Y(X, RT_SIGMOID, sigmoid)                                                                      \
+    Y(X, RT_SILU, silu)                                                                            \
+    Y(X, RT_ELU_PLUS_ONE, elu_plus_one)
+#define RT_ACTIVATION_WORD(X, value, op) X(value, #op)
+#define RT_ACTIVATION_NAME(X, value, op) X(op)
+#define RT_ACTIVATIONS(X)                RT_ACTIVATION_ROWS(RT_ACTIVATION_WORD, X)
 typedef enum rt_activation { RT_ACTIVATIONS(RT_CHOICE_VALUE) } rt_activation;
 rt_tensor *rt_activate(rt_graph *g, rt_tensor *x, rt_activation kind);
 
@@ -398,13 +401,7 @@ rt_tensor *rt_key_exp(rt_graph *g, rt_tensor *x, const uint8_t *key_mask, bool c
     X(scale)                                                                                       \
     X(scale_heads)                                                                                 \
     X(exp)                                                                                         \
-    X(gelu)                                                                                        \
-    X(gelu_tanh)                                                                                   \
-    X(relu)                                                                                        \
-    X(tanh)                                                                                        \
-    X(sigmoid)                                                                                     \
-    X(silu)                                                                                        \
-    X(elu_plus_one)                                                                                \
+    RT_ACTIVATION_ROWS(RT_ACTIVATION_NAME, X)                                                      \
     X(glu)                                                                                         \
     X(dropout)                                                                                     \
     X(reshape)                                                                                     \

@@ -1,17 +1,12 @@
 #ifndef ROTOR_OPS_PRIVATE_H
 #define ROTOR_OPS_PRIVATE_H
 
-/* Private declarations of the ops: passes over rows, activations, dropout, rotations and products
- * of a few rows. */
+/* Private declarations of the ops: passes over rows, activations, dropout, rotations, the products
+ * of each engine, and parts of attention. */
 
-#include "core/graph.h"
-#include "core/random.h"
-#include "core/real.h"
+#include "ops/engine.h"
 #include "ops/gemm.h"
 #include "ops/ops.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 static inline int rt_smaller(int a, int b)
 {
@@ -29,12 +24,6 @@ static inline bool rt_reads_inputs(const rt_node *n, const rt_tensor *x)
 /* Computes out = x + y in every row. */
 void rt_rows_add(real *out, const real *x, const real *y, size_t rows, size_t columns,
                  size_t stride);
-
-/* Copies y to every row of out. */
-void rt_rows_fill(real *out, const real *y, size_t rows, size_t columns, size_t stride);
-
-/* Copies the rows of x. */
-void rt_rows_copy(real *out, const real *x, size_t rows, size_t columns, size_t stride);
 
 /* Returns the largest of x and `largest`, ignoring NaN. Works in lanes, because a single maximum is
  * a chain of comparisons; inline, so that it is compiled for the instruction set of its caller. */
@@ -72,8 +61,8 @@ typedef void rt_activation_values(real *restrict y, real *restrict derivative,
 /* Returns the kernel of an activation. Fails the graph and returns NULL if the kind is invalid. */
 rt_activation_values *rt_activation_kernel(rt_graph *g, const char *op, rt_activation kind);
 
-/* Computes dx, in place of dy. */
-void rt_activation_gradient(real *g, const real *derivative, size_t size);
+/* Computes x = x * y, such as dx in place of dy. */
+void rt_row_multiply(real *x, const real *y, size_t size);
 
 /* Computes the mask of dropout as a function of a counter, from `index` on (four elements to a
  * counter): 0 with probability p, else 1 / (1 - p). */
@@ -92,5 +81,120 @@ void rt_few_rows(rt_sizes size, const real *x, const real *w, real beta, real *y
 /* Computes the same product of numbers in bfloat16, with sums in `real`. */
 void rt_few_rows_bf16(rt_sizes size, const uint16_t *x, const uint16_t *w, real beta, real *y,
                       int stride);
+
+/* ---- products of each engine, behind ops/gemm.h; each engine is a file ---- */
+
+/* Returns product (i, j) of a batch. */
+rt_product rt_product_of(const rt_product *batch, int i, int j);
+
+/* Computes a single product; sizes may be 0. */
+void rt_openblas_multiply(const rt_product *p);
+/* Writes name, version and kernels: "OpenBLAS 0.3.21 Haswell". */
+void rt_openblas_describe(char *text, size_t size);
+size_t rt_openblas_library(int m, int n, int k); /* as rt_gemm_library */
+
+/* Starts oneDNN for a math. RT_CONFIG, with the reason, if it is not available. */
+rt_status rt_onednn_begin(rt_math math) RT_MUST_CHECK;
+
+/* Returns false if memory is exhausted. */
+bool rt_onednn_multiply(const rt_product *p, rt_math math);
+int rt_onednn_batch_room(rt_math math);
+size_t rt_onednn_library(int m, int n, int k, rt_math math);
+const char *rt_onednn_kernels(void);
+
+/* Operands of products in bfloat16 (8 bits of fraction), rounded to nearest, ties to even; a NaN
+ * stays NaN. An operand of several products is rounded once: by a thread into one of its places, or
+ * for all threads, as the parameters of a model for a step. */
+
+typedef uint16_t rt_bf16;
+
+/* Places of scratch memory: those of rt_gemm_share, and one for each operand of a product. */
+enum { RT_BF16_OF_A = RT_GEMM_PLACES, RT_BF16_OF_B, RT_BF16_PLACES };
+
+/* Returns whether the matrices of a batch lie side by side in longer rows, as heads do, and not one
+ * behind the other. */
+static inline bool rt_side_by_side(rt_batch_size batch, int stride, rt_steps step)
+{
+    return batch.inner > 1 && step.inner < (size_t)stride;
+}
+
+/* Returns the operand in bf16, without gaps between its rows, its matrices in the same layout: its
+ * rounded numbers if it has them, or else memory of the place in the calling thread, valid until
+ * the place is used again. NULL if memory is exhausted. */
+const rt_bf16 *rt_bf16_of(rt_batch_size batch, rt_operand x, int rows, int columns, int place);
+
+/* Rounds the operand into memory of the calling thread as above, unless it is stored in
+ * that form. */
+const rt_bf16 *rt_bf16_operand(rt_batch_size batch, rt_operand x, int rows, int columns, int place);
+
+/* Returns the rounded numbers of held parameters (rt_engine_hold). NULL if the operand is not held
+ * or its rows have gaps. */
+const rt_bf16 *rt_bf16_parameters(rt_operand x, int rows, int columns);
+
+/* Returns the memory of a place of the calling thread, for `size` numbers. NULL if memory is
+ * exhausted. */
+rt_bf16 *rt_bf16_place(int place, size_t size);
+
+/* ---- attention ---- */
+
+enum { RT_ATTENTION_TILE = 256 };
+
+/* Gradients of the inputs of attention; NULL: not wanted. */
+typedef struct rt_attention_gradients {
+    real *q, *k, *v;
+    real *bias, *keys; /* of the distance tensors */
+} rt_attention_gradients;
+
+/* Set of heads whose products are computed together: some heads of some sequences,
+ * which read different key heads. Heads that share a key head are in consecutive packs. A pack has
+ * one head if the engine computes no batches (rt_gemm_batch_room). Otherwise it has all heads of
+ * one sequence, of several if their tiles are small, or a share of the heads if their tiles are
+ * large. This depends on shapes and engine alone. */
+typedef struct rt_pack {
+    const rt_attention_options *o; /* scale and positions filled in */
+    rt_batch_size size;            /* sequences, heads of each */
+    int b, h;                      /* first sequence, first of the H query heads */
+    int h_step;                    /* from one query head to the next */
+    int Tq, Tk, H, D, E;
+    rt_operand q, k, v; /* at token 0 */
+    size_t out;         /* offset of token 0 in the result */
+    int out_stride;     /* from token 0 to token 1 */
+    rt_steps out_step;
+    rt_attention_gradients d; /* of q, k, v at token 0 */
+} rt_pack;
+
+/* Queries and keys of a tile, for all heads of a pack. */
+typedef struct rt_tile {
+    int i, rows;     /* queries i ... i + rows - 1 */
+    int j, columns;  /* keys j ... j + columns - 1 */
+    rt_operand q, k; /* (rows, D), (columns, D) */
+} rt_tile;
+
+/* Returns the sizes of the largest pack. */
+rt_batch_size rt_pack_most(const rt_tensor *q, const rt_tensor *k);
+
+/* Returns the pack of at most `most` that begins at sequence b and key head g. `of_run` selects one
+ * query head of each run of query heads with the same key head; d are the gradients of the
+ * inputs. */
+rt_pack rt_pack_of(const rt_attention_options *o, const rt_node *node, rt_batch_size most, int b,
+                   int g, int of_run, const rt_attention_gradients *d);
+
+/* Returns the number of heads, and the first row of head n in (B, H, Tq). */
+int rt_pack_heads(const rt_pack *a);
+size_t rt_pack_row(const rt_pack *a, int n);
+
+/* Returns the offset of the matrix of head n, in elements. */
+size_t rt_pack_offset(const rt_pack *a, rt_steps step, int n);
+
+/* Computes the scores of a tile, head by head; -infinity where the key is not visible. `scratch`
+ * has (rows, classes) numbers, for distances. */
+void rt_pack_score(real *s, real *scratch, const rt_pack *a, rt_tile t);
+
+/* Adds the gradients of the distance terms, given the gradient ds of a tile's scores. */
+void rt_pack_distance_backward(const real *ds, real *scratch, const rt_pack *a, rt_tile t);
+
+/* Returns whether the arguments fit rt_attention. Otherwise fails the graph with the reason. */
+bool rt_attention_fits(rt_graph *g, const rt_tensor *q, const rt_tensor *k, const rt_tensor *v,
+                       const rt_attention_options *o);
 
 #endif

@@ -53,17 +53,6 @@ static rt_status check_settings(const rt_optimizer_settings *s)
     return rt_ok();
 }
 
-static rt_status make_memory(rt_optimizer *o)
-{
-    const size_t scratch = rt_update_scratch(o->rule, o->parameters);
-    for (int i = 0; i < o->rule->state_count; i++)
-        if (!(o->states[i] = rt_alloc(o->parameters->block_size, sizeof(real))))
-            return rt_out_of_memory("the optimizer's states");
-    if (scratch && !(o->scratch = rt_alloc_unset(scratch, sizeof(real))))
-        return rt_out_of_memory("the optimizer's room for a matrix");
-    return rt_ok();
-}
-
 rt_status rt_optimizer_new(rt_optimizer **optimizer_new, rt_parameters *parameters,
                            const rt_optimizer_settings *settings)
 {
@@ -77,12 +66,15 @@ rt_status rt_optimizer_new(rt_optimizer **optimizer_new, rt_parameters *paramete
     *o = (rt_optimizer){.parameters = parameters,
                         .settings = *settings,
                         .rule = rt_update_rule_of(settings)};
-    status = make_memory(o);
-    if (status.code)
-        rt_optimizer_free(o);
-    else
+    const size_t scratch = rt_update_scratch(o->rule, parameters);
+    bool good = !scratch || (o->scratch = rt_alloc_unset(scratch, sizeof(real)));
+    for (int i = 0; i < o->rule->state_count && good; i++)
+        good = (o->states[i] = rt_alloc(parameters->block_size, sizeof(real))) != NULL;
+    if (good)
         *optimizer_new = o;
-    return status;
+    else
+        rt_optimizer_free(o);
+    return good ? rt_ok() : rt_out_of_memory("an optimizer");
 }
 
 void rt_optimizer_free(rt_optimizer *o)
@@ -95,19 +87,14 @@ void rt_optimizer_free(rt_optimizer *o)
     rt_free(o);
 }
 
-/* Returns the number of spans of a parameter; 0 if it is not trained. */
-static size_t spans_of(const rt_optimizer *o, const rt_parameter *parameter)
-{
-    return parameter->tensor.wants_grad ? rt_span_count(o->rule, parameter) : 0;
-}
-
 /* Computes the norm of the gradient, in the same order as the trainer and so with the same bits. */
 static rt_status measure(const rt_optimizer *o, double *norm)
 {
     const rt_parameters *p = o->parameters;
     double squares = 0;
     for (int i = 0; i < p->count; i++) {
-        for (size_t k = 0; k < spans_of(o, p->list[i]); k++) {
+        const bool trained = p->list[i]->tensor.wants_grad;
+        for (size_t k = 0; trained && k < rt_span_count(o->rule, p->list[i]); k++) {
             const rt_span part = rt_span_at(o->rule, p, i, k);
             squares += rt_sum_of_squares(p->grads + part.offset, part.size);
         }
@@ -119,22 +106,9 @@ static rt_status measure(const rt_optimizer *o, double *norm)
     return rt_ok();
 }
 
-static void move(rt_optimizer *o, int parameter, rt_update u)
-{
-    const rt_parameters *p = o->parameters;
-    u.scratch = o->scratch;
-    for (size_t k = 0; k < spans_of(o, p->list[parameter]); k++) {
-        const rt_span part = rt_span_at(o->rule, p, parameter, k);
-        real *states[RT_MOST_STATES] = {0};
-        for (int i = 0; i < o->rule->state_count; i++)
-            states[i] = o->states[i] + part.offset;
-        rt_update_span(&u, p->list[parameter], &part, p->values + part.offset, states,
-                       p->grads + part.offset);
-    }
-}
-
 rt_status rt_optimizer_step_by(rt_optimizer *o, rt_rates rates, double *norm)
 {
+    const rt_parameters *p = o->parameters;
     double measured = 0;
     if (!is_amount(rates.lr) || !is_amount(rates.matrix_lr))
         return rt_error(RT_ARGUMENT, "a learning rate must be at least 0; got %g",
@@ -143,8 +117,18 @@ rt_status rt_optimizer_step_by(rt_optimizer *o, rt_rates rates, double *norm)
     if (status.code)
         return status;
     const double scale = rt_clip_factor(measured, o->settings.clip_norm);
-    for (int i = 0; i < o->parameters->count; i++)
-        move(o, i, rt_update_of(&o->settings, o->parameters->list[i], rates, scale, o->step + 1));
+    for (int i = 0; i < p->count; i++) {
+        const rt_parameter *parameter = p->list[i];
+        const rt_span whole = {parameter->offset, rt_size(&parameter->tensor), i};
+        rt_update u = rt_update_of(&o->settings, parameter, rates, scale, o->step + 1);
+        real *states[RT_MOST_STATES] = {0};
+        u.scratch = o->scratch;
+        for (int k = 0; k < o->rule->state_count; k++)
+            states[k] = o->states[k] + whole.offset;
+        if (parameter->tensor.wants_grad)
+            rt_update_span(&u, parameter, &whole, p->values + whole.offset, states,
+                           p->grads + whole.offset);
+    }
     o->step++;
     if (norm)
         *norm = measured;

@@ -1,16 +1,10 @@
 #ifndef ROTOR_OPTIM_RULES_H
 #define ROTOR_OPTIM_RULES_H
 
-/* An update rule. Each row of RT_OPTIMIZER_RULES (optim/settings.h) names one, which a file of
+/* An update rule. Each row of RT_OPTIMIZER_RULES (optim/optimizer.h) names one, which a file of
  * optim/ defines. Trainer, checkpoint, configuration and rt_optimizer walk the rows. */
 
-#include "core/parameters.h"
-#include "core/real.h"
-#include "optim/settings.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "optim/optimizer.h"
 
 /* Settings that only some rules have. */
 enum {
@@ -41,6 +35,7 @@ enum { RT_MOST_STATES = 2 };
 typedef struct rt_update_rule {
     const char *word; /* of optimizer.kind */
     unsigned uses;    /* RT_USES_... */
+    bool coupled;     /* weight decay is added to the gradient */
     double beta2;     /* its default; 0: 0.999 */
     rt_update_state states[RT_MOST_STATES];
     int state_count;

@@ -154,7 +154,6 @@ static rt_optimizer *optimizer(void)
 /* The calls of a row change none of the structs of zeros that a later one of them takes. */
 #define CALLS(X)                                                                                   \
     X(rt_arena_take(&z.arena, 1))                                                                  \
-    X(rt_arena_take_present(&z.arena, &z.arena, 1))                                                \
     X(rt_arena_clear(&z.arena), rt_arena_return_pages(&z.arena), rt_arena_free(&z.arena))          \
     X(rt_arena_here(&z.arena), rt_arena_touched(&z.arena), rt_arena_space(&z.arena))               \
     X(rt_arena_keep(&z.arena, (rt_arena_mark){NULL, 0, 0}, NULL, 0))                               \
@@ -370,7 +369,7 @@ static const char without_structs[] =
     "rt_larger_error rt_rotation_fixed rt_xpos_zeta rt_theta_geometric rt_engine_use "
     "rt_engine_name "
     "rt_engine_kernels rt_kernels_describe rt_openblas_kernels rt_engine_hold rt_engine_round "
-    "rt_engine_status rt_engine_graph_status rt_activation_kernel rt_activation_gradient "
+    "rt_engine_status rt_engine_graph_status rt_activation_kernel "
     "rt_sinusoidal_table rt_alibi_slopes rt_t5_distances rt_shaw_distances rt_decay "
     "rt_session_free rt_session_set_threads rt_session_feed rt_session_feed_each "
     "rt_transformer_theta_name rt_theta_turns rt_usage_shares rt_session_keep "
