@@ -142,11 +142,12 @@ static rt_checkpoint_model model_of(const training *t)
 static bool start_from(training *t, const char *path)
 {
     const rt_checkpoint_model model = model_of(t);
-    rt_checkpoint_start start;
-    rt_checkpoint_info info = {0};
-    rt_status status =
-        rt_checkpoint_start_from(rt_image_open(path, RT_PARSE_HERE), &model, true, &start, &info);
-    rt_checkpoint_info_free(&info);
+    rt_checkpoint_taken start;
+    rt_checkpoint c;
+    rt_status status = rt_checkpoint_open(&c, path, RT_PARSE_HERE);
+    if (!status.code)
+        status = rt_checkpoint_start_from(&c, &model, true, &start);
+    rt_checkpoint_close(&c);
     ck_assert_int_eq(status.code == RT_OK || status.code == RT_CHECKPOINT, true);
     if (!status.code && start.theta)
         rt_transformer_theta(t->state->model, rt_transformer_theta_start(t->state->model));
@@ -215,34 +216,21 @@ static void expect_keys(const rt_key_table *table, const void *here, const void 
     }
 }
 
-/* The options that are in the file by key are those that hold. */
-static void compare_options(const training *t, const char *path)
-{
-    rt_transformer_options model;
-    rt_data_options data;
-    rt_image *image = rt_image_open(path, RT_PARSE_HERE);
-    expect_ok(rt_checkpoint_options(image, &model, &data));
-    rt_image_close(image);
-    expect_keys(&rt_model_keys, &t->state->model->options, &model);
-    expect_keys(&rt_data_keys, &t->config.data, &data);
-}
-
-/* Loads into a model of the configuration that the checkpoint has. */
+/* Loads into a model of the configuration that the checkpoint has. The options that are in the file
+ * by key are those that hold. */
 static void load_and_compare(const training *t, const char *path)
 {
     static training read;
-    rt_checkpoint_info info;
-    compare_options(t, path);
-    rt_image *image = rt_image_open(path, RT_PARSE_HERE);
-    expect_ok(rt_checkpoint_look(image, &info));
-    rt_image_close(image);
-    load_sound(&read.config, info.config, NULL);
-    rt_checkpoint_info_free(&info);
+    rt_checkpoint c;
+    expect_ok(rt_checkpoint_open(&c, path, RT_PARSE_APART));
+    expect_keys(&rt_model_keys, &t->state->model->options, &c.model);
+    expect_keys(&rt_data_keys, &t->config.data, &c.data);
+    load_sound(&read.config, c.info.config, NULL);
     open_training(&read, true);
     const rt_checkpoint_model model = model_of(&read);
-    expect_ok(rt_checkpoint_load(rt_image_open(path, RT_PARSE_APART), &model, &info));
-    ck_assert_int_eq(info.step, t->state->step);
-    rt_checkpoint_info_free(&info);
+    expect_ok(rt_checkpoint_load(&c, &model));
+    ck_assert_int_eq(c.info.step, t->state->step);
+    rt_checkpoint_close(&c);
     expect_block(t, &read, t->state->model->parameters.values,
                  read.state->model->parameters.values);
     for (int i = 0; i < 2; i++)
