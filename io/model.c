@@ -118,42 +118,31 @@ static rt_status check_size(const rt_transformer_options *options, rt_image *ima
     return status;
 }
 
-static rt_status prepare(rt_model *m, rt_image *image, const char *path)
+static rt_status read_file(rt_model *m, rt_checkpoint *c, const char *path)
 {
-    int words, types;
-    rt_transformer_options options;
-    rt_status status = rt_image_status(image);
+    struct rt_model_origin *o = m->origin;
+    const rt_model_start start = {.seed = c->info.seed, .blank = true};
+    o->data_options = c->data;
+    o->info = c->info;
+    c->info = (rt_checkpoint_info){0};
+    rt_status status = as_checkpoint(configure(m, &c->model, c->words, c->types), path);
     if (!status.code)
-        status = rt_checkpoint_look(image, &m->origin->info);
+        status = check_size(&c->model, c->image, path);
     if (!status.code)
-        status = rt_checkpoint_options(image, &options, &m->origin->data_options);
-    if (!status.code)
-        status = rt_checkpoint_tables(image, &words, &types);
-    if (!status.code)
-        status = as_checkpoint(configure(m, &options, words, types), path);
-    if (!status.code)
-        status = check_size(&options, image, path);
-    if (!status.code)
-        status =
-            as_checkpoint(rt_transformer_new_from(&m->transformer, &options,
-                                                  &(rt_model_start){.seed = m->origin->info.seed,
-                                                                    .blank = true}),
-                          path);
-    return status;
+        status = as_checkpoint(rt_transformer_new_from(&m->transformer, &c->model, &start), path);
+    if (status.code)
+        return status;
+    const rt_checkpoint_model model = rt_checkpoint_model_of(m->transformer, NULL, NULL, NULL);
+    return rt_checkpoint_load(c, &model);
 }
 
 static rt_status open_file(rt_model *m, const char *path)
 {
-    rt_checkpoint_info again = {0};
-    rt_image *image = rt_image_open(path, RT_PARSE_HERE);
-    rt_status status = prepare(m, image, path);
-    if (status.code) {
-        rt_image_close(image);
-        return status;
-    }
-    const rt_checkpoint_model model = rt_checkpoint_model_of(m->transformer, NULL, NULL, NULL);
-    status = rt_checkpoint_load(image, &model, &again);
-    rt_checkpoint_info_free(&again);
+    rt_checkpoint c;
+    rt_status status = rt_checkpoint_open(&c, path, RT_PARSE_HERE);
+    if (!status.code)
+        status = read_file(m, &c, path);
+    rt_checkpoint_close(&c);
     m->has_head = true;
     return status;
 }

@@ -91,10 +91,8 @@ rt_status rt_decay_command(FILE *to, const rt_config *config, rt_found *found)
     if (!status.code && !rt_transformer_pairs(&config->model))
         status = rt_error(RT_CONFIG, "--decay needs position.kind = rope and a position.fraction "
                                      "above 0: nothing is rotated");
-    if (!status.code && found->image) {
-        status = rt_checkpoint_read_theta(found->image, &learned);
-        found->image = NULL; /* the checkpoint is closed */
-    }
+    if (!status.code && found->checkpoint.image)
+        status = rt_checkpoint_read_theta(&found->checkpoint, &learned);
     if (!status.code)
         status = print_table(to, config, &learned);
     rt_checkpoint_theta_free(&learned);

@@ -38,8 +38,7 @@
  * that loads. Errors in the content are RT_CHECKPOINT and begin with the file's name without its
  * folder. A file that cannot be opened or read is RT_CHECKPOINT as well.
  *
- * Functions that read take an image that the caller opened with rt_image_open, whose argument
- * `parse` says whether HDF5 parses the file in a child process.
+ * A checkpoint is opened once, which reads all but the numbers, and then fills a model.
  */
 
 #include "core/path.h"
@@ -124,13 +123,26 @@ rt_checkpoint_model rt_checkpoint_model_of(const rt_transformer *model, const rt
 rt_status rt_checkpoint_save(const char *path, const rt_checkpoint_model *model,
                              const rt_checkpoint_info *info) RT_MUST_CHECK;
 
-/* Fills the model and `info`, which the caller frees; after an error `info` is unchanged. Closes
- * the image. Layout, names and shapes must agree in both directions and numbers must be finite;
- * otherwise the error names the first difference and the model is unchanged. Numbers are read
- * twice, to check and to store them: if the second read fails, the model is filled in part. Besides
- * the model and the image this needs memory for the largest parameter. */
-rt_status rt_checkpoint_load(rt_image *image, const rt_checkpoint_model *model,
-                             rt_checkpoint_info *info) RT_MUST_CHECK;
+/* A checkpoint that was opened. */
+typedef struct rt_checkpoint {
+    rt_image *image; /* NULL once its numbers were read */
+    rt_checkpoint_info info;
+    rt_transformer_options model; /* without options that the data decides (io/model_options.h) */
+    rt_data_options data;         /* without paths */
+    int words, types; /* rows of the token and token type embeddings, 0 for a missing one */
+} rt_checkpoint;
+
+/* Opens a file and reads all but its numbers. The caller closes `c`, also after an error, which the
+ * functions below return again; its info is empty then. */
+rt_status rt_checkpoint_open(rt_checkpoint *c, const char *path, rt_parse parse) RT_MUST_CHECK;
+void rt_checkpoint_close(rt_checkpoint *c);
+
+/* Fills the model and closes the image. Layout, names and shapes must agree in both directions and
+ * numbers must be finite; otherwise the error names the first difference and the model is
+ * unchanged. Numbers are read twice, to check and to store them: if the second read fails, the
+ * model is filled in part. Besides the model and the image this needs memory for the largest
+ * parameter. */
+rt_status rt_checkpoint_load(rt_checkpoint *c, const rt_checkpoint_model *model) RT_MUST_CHECK;
 
 /* Number of parameters that one of model and file has alone, and the name of the first. */
 typedef struct rt_parameter_difference {
@@ -138,49 +150,39 @@ typedef struct rt_parameter_difference {
     char first[RT_NAME_SIZE];
 } rt_parameter_difference;
 
-/* Result of rt_checkpoint_start_from. */
-typedef struct rt_checkpoint_start {
-    bool theta;                    /* theta was read */
-    rt_parameter_difference fresh; /* parameters of the model that kept their values */
-    rt_parameter_difference
-        left; /* parameters of the checkpoint that were not used, except theta */
-} rt_checkpoint_start;
-
-/* Fills the parameters of a model from the checkpoint of another run, without optimizer states, and
- * closes the image. Pairing, head size, names and shapes of the encoder must agree.
- *
- * Token type embeddings, factors of heads (head_scale) and, with `head`, a head of the same kind
- * are read where shapes agree; others keep their values and are counted in start->fresh. Theta is
- * read only if the checkpoint has every theta of the model in its shape, in either form.
- * RT_CHECKPOINT if such a theta is not above 0 and the model learns ln theta. `info` as for
- * rt_checkpoint_load. */
-rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *model, bool head,
-                                   rt_checkpoint_start *start,
-                                   rt_checkpoint_info *info) RT_MUST_CHECK;
-
-/* Origin of theta in a branch. The trunk is the run that is continued. */
+/* Origin of theta in a model that continues another run, the trunk, or starts from it. */
 typedef enum rt_branch_theta {
-    RT_BRANCH_FRESH,    /* the model keeps its theta: the trunk learned none, or theta_stays */
-    RT_BRANCH_CARRIED,  /* theta, states and initial value are those of the trunk */
+    RT_BRANCH_FRESH,    /* the model keeps its theta */
+    RT_BRANCH_CARRIED,  /* that of the file; in a branch also its states and initial value */
     RT_BRANCH_CONVERTED /* the trunk has another scope or form: rt_checkpoint_model.theta_start
                            receives its theta, converted; the caller passes it to
                            rt_transformer_set_theta */
 } rt_branch_theta;
 
-typedef struct rt_checkpoint_branched {
+/* Differences between a model and the checkpoint that it started from. */
+typedef struct rt_checkpoint_taken {
     rt_branch_theta theta;
-    rt_parameter_difference fresh; /* parameters of the model that did not come from the trunk */
-    rt_parameter_difference left;  /* parameters that the trunk has alone */
-} rt_checkpoint_branched;
+    rt_parameter_difference fresh; /* parameters of the model that kept their values */
+    rt_parameter_difference left;  /* parameters of the checkpoint that were not used */
+} rt_checkpoint_taken;
 
-/* Fills a model from the checkpoint of the run that it continues, the trunk, and closes the image.
- * The model may differ from the trunk in theta, in factors of heads (head_scale) and in the bias of
- * t5. All other parameters must exist in the same shapes. Parameters that the trunk lacks keep
- * their values, are not given states, and join at the step of the trunk (rt_parameter.since). With
- * `theta_stays` theta always keeps its values. `info` as for rt_checkpoint_load. */
-rt_status rt_checkpoint_branch(rt_image *image, const rt_checkpoint_model *model, bool theta_stays,
-                               rt_checkpoint_branched *branched,
-                               rt_checkpoint_info *info) RT_MUST_CHECK;
+/* Fills the parameters of a model from the checkpoint of another run, without optimizer states, and
+ * closes the image. Pairing, head size, names and shapes of the encoder must agree.
+ *
+ * Token type embeddings, factors of heads (head_scale) and, with `head`, a head of the same kind
+ * are read where shapes agree; others keep their values and are counted as fresh. Theta is read
+ * only if the checkpoint has every theta of the model in its shape, in either form, and is not
+ * counted. RT_CHECKPOINT if such a theta is not above 0 and the model learns ln theta. */
+rt_status rt_checkpoint_start_from(rt_checkpoint *c, const rt_checkpoint_model *model, bool head,
+                                   rt_checkpoint_taken *taken) RT_MUST_CHECK;
+
+/* Fills a model from the checkpoint of the trunk and closes the image. The model may differ from
+ * the trunk in theta, in factors of heads (head_scale) and in the bias of t5. All other parameters
+ * must exist in the same shapes. Parameters that the trunk lacks keep their values, are not given
+ * states, and join at the step of the trunk (rt_parameter.since). With `theta_stays` theta always
+ * keeps its values. */
+rt_status rt_checkpoint_branch(rt_checkpoint *c, const rt_checkpoint_model *model, bool theta_stays,
+                               rt_checkpoint_taken *taken) RT_MUST_CHECK;
 
 /* Returns the RT_CHECKPOINT error for a theta that has no logarithm in a model with theta.form =
  * log. Layer or head -1 stands for all of them. */
@@ -197,34 +199,11 @@ typedef struct rt_checkpoint_theta {
 
 /* Reads the learned theta and closes the image. RT_CHECKPOINT if theta was fixed. The caller frees
  * `theta`, also after an error. */
-rt_status rt_checkpoint_read_theta(rt_image *image, rt_checkpoint_theta *theta) RT_MUST_CHECK;
+rt_status rt_checkpoint_read_theta(rt_checkpoint *c, rt_checkpoint_theta *theta) RT_MUST_CHECK;
 void rt_checkpoint_theta_free(rt_checkpoint_theta *theta);
-
-/* Reads the vocabulary, which the caller frees, or NULL if the data was not text. The image stays
- * open. */
-rt_status rt_checkpoint_vocabulary(rt_image *image, rt_vocabulary **vocabulary_new) RT_MUST_CHECK;
-
-/* Reads the labels, which the caller frees, or NULL if the data had none. The image stays open. */
-rt_status rt_checkpoint_labels(rt_image *image, rt_labels **labels_new) RT_MUST_CHECK;
-
-/* Reads the number of rows of the token and token type embeddings, 0 for a missing one. The image
- * stays open. */
-rt_status rt_checkpoint_tables(rt_image *image, int *words, int *types) RT_MUST_CHECK;
-
-/* Reads the options of the model, except those that its data decides (io/model_options.h), and of
- * the data, except paths. The image stays open. */
-rt_status rt_checkpoint_options(rt_image *image, rt_transformer_options *model,
-                                rt_data_options *data) RT_MUST_CHECK;
 
 /* Returns the step of the best evaluation, this checkpoint's own included; 0: there was none. */
 int64_t rt_checkpoint_best_step(const rt_checkpoint_info *info);
-
-/* Reads the info, enough to build the model for rt_checkpoint_load. The image stays open. On an
- * error the info is empty. */
-rt_status rt_checkpoint_look(rt_image *image, rt_checkpoint_info *info) RT_MUST_CHECK;
-
-/* Reads the info without vocabulary and labels, which take longer. The image stays open. */
-rt_status rt_checkpoint_look_at_run(rt_image *image, rt_checkpoint_info *info) RT_MUST_CHECK;
 
 /* ---- a folder of checkpoints: step-00000200.h5, ... ----
  *
@@ -245,17 +224,11 @@ rt_status rt_checkpoint_list(const char *folder, int64_t **steps, int *count) RT
 rt_status rt_checkpoint_save_in(const char *folder, const rt_checkpoint_model *model,
                                 const rt_checkpoint_info *info, int keep) RT_MUST_CHECK;
 
-typedef struct rt_newest_checkpoint {
-    bool found;
-    int64_t step;
-    rt_image *image; /* if found; the caller reads or closes it */
-    char path[RT_PATH_SIZE];
-    char warnings[RT_MESSAGE_SIZE]; /* one line for each newer checkpoint that was skipped */
-} rt_newest_checkpoint;
-
-/* Opens the newest valid checkpoint whose step agrees with its name. A folder without checkpoints
- * is RT_OK with found = false. RT_CHECKPOINT if no checkpoint is valid. */
-rt_status rt_checkpoint_newest(const char *folder, rt_parse parse,
-                               rt_newest_checkpoint *found) RT_MUST_CHECK;
+/* Opens the newest valid checkpoint whose step agrees with its name, and returns its path and a
+ * line for each newer one that was skipped. A folder without checkpoints is RT_OK with c->image =
+ * NULL. RT_CHECKPOINT if no checkpoint is valid. The caller closes `c`, also after an error. */
+rt_status rt_checkpoint_newest(rt_checkpoint *c, const char *folder, rt_parse parse,
+                               char path[RT_PATH_SIZE],
+                               char warnings[RT_MESSAGE_SIZE]) RT_MUST_CHECK;
 
 #endif

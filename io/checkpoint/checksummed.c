@@ -122,14 +122,14 @@ rt_status rt_checksummed_read(const char *path, unsigned char **bytes, size_t *s
     if (file < 0)
         return cannot("open", path);
     rt_status status = look_at(file, path, block, size);
-    if (!status.code && bytes) {
+    if (!status.code) {
         body = rt_alloc(*size, 1);
         status = read_body(file, path, block, body, *size);
     }
     close(file);
     if (status.code)
         rt_free(body);
-    else if (bytes)
+    else
         *bytes = body;
     return status;
 }

@@ -26,9 +26,8 @@ enum { RT_CHECKSUM_BLOCK_SIZE = 512 };
 /* Writes block and body to an open file, which stays open. */
 rt_status rt_checksummed_write(rt_durable_file *file, const void *body, size_t size) RT_MUST_CHECK;
 
-/* Reads a whole file, block included. The caller frees *bytes, which is unchanged on an error. With
- * `bytes` NULL reads only the block and sets *size. RT_IO if the file cannot be read, RT_CHECKPOINT
- * with the first difference if it is damaged. */
+/* Reads a whole file, block included. The caller frees *bytes, which is unchanged on an error.
+ * RT_IO if the file cannot be read, RT_CHECKPOINT with the first difference if it is damaged. */
 rt_status rt_checksummed_read(const char *path, unsigned char **bytes, size_t *size) RT_MUST_CHECK;
 
 #endif

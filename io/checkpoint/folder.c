@@ -129,64 +129,60 @@ rt_status rt_checkpoint_save_in(const char *folder, const rt_checkpoint_model *m
 
 /* Appends a line to the warnings: why a checkpoint was skipped and what is tried next. A line that
  * does not fit is dropped. */
-static void warn(rt_newest_checkpoint *found, const char *reason, const int64_t *next)
+static void warn(char warnings[RT_MESSAGE_SIZE], const char *reason, const int64_t *next)
 {
-    size_t used = strlen(found->warnings), capacity = sizeof found->warnings - used;
+    size_t used = strlen(warnings), capacity = RT_MESSAGE_SIZE - used;
     char name[FILE_NAME_SIZE] = "";
     if (next)
         write_name(name, *next, "");
-    int length = snprintf(found->warnings + used, capacity, "%s%s%s%s", used ? "\n" : "", reason,
+    int length = snprintf(warnings + used, capacity, "%s%s%s%s", used ? "\n" : "", reason,
                           next ? "; falling back to " : "", name);
     if ((size_t)length >= capacity)
-        found->warnings[used] = '\0';
+        warnings[used] = '\0';
 }
 
-/* Checks that a checkpoint is complete and has the step of its name: a copy under a later name must
- * not replace later checkpoints. */
-static rt_status inspect(rt_image *image, int64_t step)
+/* Opens a checkpoint, which must have the step of its name: a copy under a later name must not
+ * replace later checkpoints. */
+static rt_status open_step(rt_checkpoint *c, const char *path, rt_parse parse, int64_t step)
 {
-    rt_checkpoint_info info = {0};
-    rt_checkpoint_get_info(image, &info);
-    if (!rt_image_failed(image) && info.step != step)
-        rt_image_fail(image, RT_CHECKPOINT, "it is of step %" PRId64, info.step);
-    rt_checkpoint_info_free(&info);
-    return rt_image_status(image);
+    const rt_status status = rt_checkpoint_open(c, path, parse);
+    if (!status.code && c->info.step != step)
+        rt_image_fail(c->image, RT_CHECKPOINT, "it is of step %" PRId64, c->info.step);
+    return rt_image_status(c->image);
 }
 
-static rt_status try_each(const char *folder, rt_parse parse, const int64_t *steps, int count,
-                          rt_newest_checkpoint *found)
+static rt_status try_each(rt_checkpoint *c, const char *folder, rt_parse parse,
+                          const int64_t *steps, int count, char path[RT_PATH_SIZE],
+                          char warnings[RT_MESSAGE_SIZE])
 {
     rt_status newest = rt_ok();
     for (int i = 0; i < count; i++) {
-        rt_status status = rt_checkpoint_path(found->path, folder, steps[i]);
-        if (status.code == RT_OK) {
-            found->image = rt_image_open(found->path, parse);
-            status = inspect(found->image, steps[i]);
-        }
-        found->found = status.code == RT_OK;
-        found->step = steps[i];
-        if (found->found)
+        rt_status status = rt_checkpoint_path(path, folder, steps[i]);
+        if (status.code == RT_OK)
+            status = open_step(c, path, parse, steps[i]);
+        if (status.code == RT_OK)
             return status;
-        rt_image_close(found->image);
-        found->image = NULL;
+        rt_checkpoint_close(c);
         if (status.code == RT_MEMORY || status.code == RT_IO) /* not a fault of the file */
             return status;
         if (i == 0)
             newest = status;
-        warn(found, status.message, i + 1 < count ? &steps[i + 1] : NULL);
+        warn(warnings, status.message, i + 1 < count ? &steps[i + 1] : NULL);
     }
     return rt_error(RT_CHECKPOINT, "%s: none of %d checkpoints can be used; the newest: %s", folder,
                     count, newest.message);
 }
 
-rt_status rt_checkpoint_newest(const char *folder, rt_parse parse, rt_newest_checkpoint *found)
+rt_status rt_checkpoint_newest(rt_checkpoint *c, const char *folder, rt_parse parse,
+                               char path[RT_PATH_SIZE], char warnings[RT_MESSAGE_SIZE])
 {
     int64_t *steps;
     int count;
-    *found = (rt_newest_checkpoint){0};
+    *c = (rt_checkpoint){.image = NULL};
+    *path = *warnings = '\0';
     rt_status status = list_names(folder, "", &steps, &count);
     if (count)
-        status = try_each(folder, parse, steps, count, found);
+        status = try_each(c, folder, parse, steps, count, path, warnings);
     rt_free(steps);
     return status;
 }

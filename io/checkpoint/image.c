@@ -99,8 +99,6 @@ void rt_image_close(rt_image *image)
     if (image->file >= 0)
         H5Fclose(image->file);
     rt_free(image->bytes);
-    rt_free(image->list);
-    rt_free(image->items);
     rt_free(image);
 }
 

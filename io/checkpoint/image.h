@@ -3,7 +3,7 @@
 
 /* An HDF5 file in memory: built and written, or read if its checksum is right
  * (io/checkpoint/checksummed.h). HDF5 never touches the disk and never sees an unverified byte.
- * Since a checksum can be forged, HDF5 parses untrusted files in a child process. The file is
+ * Since a checksum can be forged, HDF5 parses untrusted files in a child process first. The file is
  * readable by h5py, h5ls and h5dump. It stores no times: equal content gives equal bytes.
  *
  * The first failure sticks: later calls do nothing and return empty values, so callers check
@@ -26,13 +26,11 @@ typedef struct rt_image rt_image;
 /* Creates an empty image to be filled, NULL if memory is exhausted. */
 rt_image *rt_image_new(void);
 
-/* Process in which HDF5 parses a file. APART: a child process, which must be forked before threads
- * are started (text/process.h). HERE: this process, for files that this program wrote. The image
- * needs about the size of the file: HERE for its bytes, APART for a copy of its contents. The child
- * needs twice the size.
- *
- * MODEL: as APART, without the numbers below RT_OPTIMIZER_GROUP, to use a model or start from it.
- * Their attributes and shapes are kept; the image is a third of the size. */
+/* Process in which HDF5 parses a file first. HERE: this process, for files that this program wrote.
+ * APART: a child process reads all of the file, and this process then reads the same bytes. The
+ * child must be forked before threads are started (text/process.h). MODEL: as APART, without the
+ * numbers below RT_OPTIMIZER_GROUP, which cannot be read then, to use a model or start from it. The
+ * image holds the bytes of the file. */
 typedef enum rt_parse { RT_PARSE_APART, RT_PARSE_MODEL, RT_PARSE_HERE } rt_parse;
 #define RT_OPTIMIZER_GROUP "/optimizer"
 
@@ -41,7 +39,7 @@ rt_image *rt_image_open(const char *path, rt_parse parse);
 
 void rt_image_close(rt_image *image);
 
-/* Returns the size in bytes of an image that was read; 0 for NULL. */
+/* Returns the size in bytes of a file that was read; 0 for NULL. */
 size_t rt_image_size(const rt_image *image);
 
 /* Writes an image from rt_image_new to an open file. Errors as rt_checksummed_write. */

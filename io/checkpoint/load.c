@@ -19,16 +19,6 @@ bool rt_checkpoint_block_has(const rt_checkpoint_block *b, const rt_parameter *p
     return b->state < 0 || b->state < rt_states_of(b->rule, parameter);
 }
 
-/* Sets the group and the prefix in messages ("second moment of ") of an optimizer state. */
-static void name_state(rt_checkpoint_block *b, const char *name)
-{
-    snprintf(b->group, RT_GROUP_SIZE, "/optimizer/%s", name);
-    snprintf(b->of, RT_GROUP_SIZE, "%s of ", name);
-    for (char *c = b->of; *c; c++)
-        if (*c == '_')
-            *c = ' ';
-}
-
 int rt_checkpoint_list_blocks(const rt_checkpoint_model *model,
                               rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS])
 {
@@ -39,7 +29,11 @@ int rt_checkpoint_list_blocks(const rt_checkpoint_model *model,
             continue;
         rt_checkpoint_block *b = &blocks[count++];
         *b = (rt_checkpoint_block){.values = model->states[i], .rule = model->rule, .state = i};
-        name_state(b, model->rule->states[i].name);
+        snprintf(b->group, sizeof b->group, "/optimizer/%s", model->rule->states[i].name);
+        snprintf(b->of, sizeof b->of, "%s of ", model->rule->states[i].name);
+        for (char *c = b->of; *c; c++)
+            if (*c == '_')
+                *c = ' ';
     }
     return count;
 }
@@ -61,7 +55,7 @@ static bool find_parameter(rt_image *image, const char *name, rt_shape *shape)
     return rt_image_shape(image, path, shape);
 }
 
-static bool is_finite(const rt_parameter *parameter, const real *values)
+bool rt_checkpoint_is_finite(const rt_parameter *parameter, const real *values)
 {
     const size_t size = rt_size(&parameter->tensor);
     for (size_t k = 0; k < size; k++)
@@ -70,15 +64,7 @@ static bool is_finite(const rt_parameter *parameter, const real *values)
     return true;
 }
 
-const rt_parameter *rt_first_nonfinite(const rt_parameters *p, const real *block)
-{
-    for (int i = 0; i < p->count; i++)
-        if (!is_finite(p->list[i], block + p->list[i]->offset))
-            return p->list[i];
-    return NULL;
-}
-
-/* ---- reading ---- */
+/* ---- opening ---- */
 
 /* Fails the image unless it has the format and version of this program. */
 static void expect_version(rt_image *image)
@@ -97,34 +83,59 @@ static void expect_version(rt_image *image)
                       : "");
 }
 
-static void expect_generator(rt_image *image)
+static int rows_of(rt_image *image, const char *table)
+{
+    rt_shape shape;
+    return find_parameter(image, table, &shape) && shape.ndim ? shape.axis[0] : 0;
+}
+
+rt_status rt_checkpoint_open(rt_checkpoint *c, const char *path, rt_parse parse)
 {
     char generator[RT_WORD_SIZE];
+    rt_image *image = rt_image_open(path, parse);
+    *c = (rt_checkpoint){.image = image};
+    expect_version(image);
+    rt_checkpoint_exchange_fields(image, false, &c->info);
     rt_image_word(image, "/random", "generator", generator);
     if (strcmp(generator, RT_CHECKPOINT_GENERATOR))
         rt_image_fail(image, RT_CHECKPOINT, "generator is '%s', '%s' expected", generator,
                       RT_CHECKPOINT_GENERATOR);
+    c->info.vocabulary = rt_checkpoint_get_vocabulary(image);
+    c->info.labels = rt_checkpoint_get_labels(image);
+    rt_image_get_options(image, "/model", &rt_model_keys, &c->model);
+    rt_image_get_options(image, "/data", &rt_data_keys, &c->data);
+    c->words = rows_of(image, RT_TOKENS_NAME);
+    c->types = rows_of(image, RT_TYPES_NAME);
+    if (rt_image_failed(image))
+        rt_checkpoint_info_free(&c->info);
+    return rt_image_status(image);
 }
 
-static void get_run(rt_image *image, rt_checkpoint_info *info)
+static void close_image(rt_checkpoint *c)
 {
-    expect_version(image);
-    rt_checkpoint_exchange_fields(image, false, info);
-    expect_generator(image);
+    rt_image_close(c->image);
+    c->image = NULL;
 }
 
-void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info)
+void rt_checkpoint_close(rt_checkpoint *c)
 {
-    get_run(image, info);
-    info->vocabulary = rt_checkpoint_get_vocabulary(image);
-    info->labels = rt_checkpoint_get_labels(image);
+    close_image(c);
+    rt_checkpoint_info_free(&c->info);
 }
 
-static rt_transformer_options get_options(rt_image *image)
+void rt_checkpoint_info_free(rt_checkpoint_info *info)
 {
-    rt_transformer_options options = {.vocab = 0};
-    rt_image_get_options(image, "/model", &rt_model_keys, &options);
-    return options;
+    rt_free(info->config);
+    rt_free(info->past_schedules);
+    rt_vocabulary_free(info->vocabulary);
+    rt_labels_free(info->labels);
+    *info = (rt_checkpoint_info){0};
+}
+
+int64_t rt_checkpoint_best_step(const rt_checkpoint_info *info)
+{
+    const rt_evaluations *e = &info->evaluations;
+    return e->loss < e->best_loss ? info->step : e->best_step;
 }
 
 /* ---- comparing a checkpoint with a model ---- */
@@ -134,18 +145,17 @@ static rt_transformer_options get_options(rt_image *image)
 typedef enum use { LOAD, START, BRANCH } use;
 
 typedef struct reading {
+    const rt_checkpoint *checkpoint;
     rt_image *image;
     const rt_checkpoint_model *model;
     use use;
-    bool saved;                   /* compares the numbers with the model instead of storing them */
-    bool head;                    /* START: the head may be read */
-    bool stays;                   /* BRANCH: theta keeps its values */
-    rt_branch_theta theta;        /* origin of the model's theta */
-    rt_transformer_options there; /* options of the model in the file */
+    bool saved; /* compares the numbers with the model instead of storing them */
+    bool head;  /* START: the head may be read */
+    bool stays; /* BRANCH: theta keeps its values */
     rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS];
     int block_count;
     const rt_checkpoint_block *visited;
-    rt_parameter_difference fresh, left;
+    rt_checkpoint_taken taken;
     double *theta_start; /* new initial theta, unless theta is fresh */
 } reading;
 
@@ -154,7 +164,7 @@ static void expect_key(const reading *r, const char *name)
 {
     char one[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
     const rt_key *key = rt_keys_find(&rt_model_keys, name);
-    rt_key_value_write(key, &r->there, one);
+    rt_key_value_write(key, &r->checkpoint->model, one);
     rt_key_value_write(key, r->model->options, other);
     if (strcmp(one, other) != 0)
         rt_image_fail(r->image, RT_CHECKPOINT,
@@ -179,10 +189,11 @@ static void expect_layout(const reading *r)
         return;
     if (encoding->rotation)
         expect_key(r, "position.pairing");
-    if (rt_transformer_head_dim(&r->there) != rt_transformer_head_dim(here))
+    if (rt_transformer_head_dim(&r->checkpoint->model) != rt_transformer_head_dim(here))
         rt_image_fail(r->image, RT_CHECKPOINT,
                       "heads have %d features in the checkpoint, %d in the configuration",
-                      rt_transformer_head_dim(&r->there), rt_transformer_head_dim(here));
+                      rt_transformer_head_dim(&r->checkpoint->model),
+                      rt_transformer_head_dim(here));
     if (r->use != LOAD)
         return;
     if (encoding->has_base)
@@ -231,7 +242,7 @@ static bool has_theta(const reading *r)
 
 static rt_branch_theta origin_of_theta(const reading *r)
 {
-    const rt_theta_options *here = &r->model->options->theta, *there = &r->there.theta;
+    const rt_theta_options *here = &r->model->options->theta, *there = &r->checkpoint->model.theta;
     if (r->use == LOAD)
         return RT_BRANCH_CARRIED;
     if (r->use == START)
@@ -260,7 +271,7 @@ static bool may_differ(const reading *r, const rt_parameter *parameter)
 static bool takes(const reading *r, const rt_parameter *parameter)
 {
     if (parameter->role == RT_ROLE_THETA)
-        return r->theta == RT_BRANCH_CARRIED;
+        return r->taken.theta == RT_BRANCH_CARRIED;
     return !may_differ(r, parameter) ||
            ((r->head || parameter->part != RT_PART_HEAD) && is_there(r, parameter));
 }
@@ -304,7 +315,7 @@ static void note_dataset(void *context, const char *path)
         (!strcmp(rt_path_name(path), "theta") || (parameter && takes(r, parameter))))
         return;
     if (r->use == START ? of_task : r->use == BRANCH && !known)
-        count(&r->left, name);
+        count(&r->taken.left, name);
     else if (!known)
         rt_image_fail(r->image, RT_CHECKPOINT, "the checkpoint has %s%s, which the model lacks",
                       r->visited->of, name);
@@ -322,7 +333,7 @@ static void compare(reading *r)
             if (taken && rt_checkpoint_block_has(b, parameter))
                 expect_shape(r, b, parameter);
             if (!taken && k == 0 && (r->use == BRANCH || parameter->role != RT_ROLE_THETA))
-                count(&r->fresh, parameter->name);
+                count(&r->taken.fresh, parameter->name);
         }
         if (r->use == LOAD || k == 0)
             rt_image_visit(r->image, b->group, note_dataset, r);
@@ -379,17 +390,19 @@ static void read_layers(rt_image *image, rt_checkpoint_theta *theta)
     }
 }
 
-static void get_theta(rt_image *image, rt_checkpoint_theta *theta)
+static void get_theta(const rt_checkpoint *c, rt_checkpoint_theta *theta)
 {
+    rt_image *image = c->image;
+    const rt_transformer_options *there = &c->model;
     rt_shape one = {.ndim = 0};
     *theta = (rt_checkpoint_theta){.values = NULL};
-    expect_version(image);
-    const rt_transformer_options there = get_options(image);
-    theta->layers = rt_alloc((size_t)there.layers + 1, sizeof *theta->layers);
-    const int count = theta->layers ? list_layers(image, there.layers, theta->layers, &one) : 0;
+    if (rt_image_failed(image))
+        return;
+    theta->layers = rt_alloc((size_t)there->layers + 1, sizeof *theta->layers);
+    const int count = theta->layers ? list_layers(image, there->layers, theta->layers, &one) : 0;
     theta->shape =
         RT_SHAPE_OF(count, one.ndim == 2 ? one.axis[0] : 1, one.ndim ? one.axis[one.ndim - 1] : 0);
-    theta->scope = there.theta.scope == RT_THETA_HEAD    ? RT_THETA_HEAD
+    theta->scope = there->theta.scope == RT_THETA_HEAD   ? RT_THETA_HEAD
                    : count && theta->layers[0] == SHARED ? RT_THETA_MODEL
                                                          : RT_THETA_LAYER;
     const size_t size = rt_shape_size(theta->shape);
@@ -399,15 +412,15 @@ static void get_theta(rt_image *image, rt_checkpoint_theta *theta)
     if (!size)
         rt_image_fail(image, RT_CHECKPOINT, "its theta is fixed: it stores no learned theta");
     read_layers(image, theta);
-    for (size_t i = 0; there.theta.form == RT_THETA_LOG && theta->values && i < size; i++)
+    for (size_t i = 0; there->theta.form == RT_THETA_LOG && theta->values && i < size; i++)
         theta->values[i] = exp(theta->values[i]);
 }
 
-rt_status rt_checkpoint_read_theta(rt_image *image, rt_checkpoint_theta *theta)
+rt_status rt_checkpoint_read_theta(rt_checkpoint *c, rt_checkpoint_theta *theta)
 {
-    get_theta(image, theta);
-    const rt_status status = rt_image_status(image);
-    rt_image_close(image);
+    get_theta(c, theta);
+    const rt_status status = rt_image_status(c->image);
+    close_image(c);
     return status;
 }
 
@@ -459,12 +472,12 @@ static bool convert(rt_image *image, const rt_checkpoint_model *model,
 
 /* Computes the initial theta of a branch from the learned theta of its trunk, which has another
  * scope or form. */
-static void convert_theta(rt_image *image, const rt_checkpoint_model *model, double *start)
+static void convert_theta(const reading *r, double *start)
 {
     rt_checkpoint_theta theta;
-    get_theta(image, &theta);
-    if (!rt_image_failed(image) && !convert(image, model, &theta, start))
-        rt_image_fail(image, RT_CHECKPOINT,
+    get_theta(r->checkpoint, &theta);
+    if (!rt_image_failed(r->image) && !convert(r->image, r->model, &theta, start))
+        rt_image_fail(r->image, RT_CHECKPOINT,
                       "theta.scope is coarser than that of the trunk, whose theta differ");
     rt_checkpoint_theta_free(&theta);
 }
@@ -475,7 +488,8 @@ static void convert_theta(rt_image *image, const rt_checkpoint_model *model, dou
 static void change_form(const reading *r, const rt_parameter *theta, real *values)
 {
     const int pairs = rt_columns(&theta->tensor);
-    const rt_theta_form there = r->there.theta.form, here = r->model->options->theta.form;
+    const rt_theta_form there = r->checkpoint->model.theta.form,
+                        here = r->model->options->theta.form;
     for (size_t i = 0; i < rt_size(&theta->tensor) && there != here; i++) {
         const double value = (double)values[i];
         if (here == RT_THETA_LOG && !(value > 0))
@@ -488,22 +502,11 @@ static void change_form(const reading *r, const rt_parameter *theta, real *value
     }
 }
 
-/* Reads a parameter in the form of the model. */
-static void get_values(const reading *r, const rt_checkpoint_block *b,
-                       const rt_parameter *parameter, real *values)
-{
-    char path[RT_DATASET_SIZE];
-    rt_checkpoint_dataset(path, b->group, parameter->name);
-    rt_image_reals(r->image, path, values, rt_tensor_shape(&parameter->tensor));
-    if (b->state < 0 && parameter->role == RT_ROLE_THETA && !rt_image_failed(r->image))
-        change_form(r, parameter, values);
-}
-
 static void check_values(const reading *r, const rt_checkpoint_block *b,
                          const rt_parameter *parameter, const real *values)
 {
     const size_t size = rt_size(&parameter->tensor);
-    if (!is_finite(parameter, values))
+    if (!rt_checkpoint_is_finite(parameter, values))
         rt_image_fail(r->image, RT_CHECKPOINT, "%s%s is not finite in " RT_PRECISION " precision",
                       b->of, parameter->name);
     /* Optimizers take the square root of these states. */
@@ -516,17 +519,23 @@ static void check_values(const reading *r, const rt_checkpoint_block *b,
                       parameter->name);
 }
 
-/* Reads the numbers of the model from the file: into the model or, with `scratch`, one parameter at
- * a time to check them. A whole checkpoint may not fit into memory twice. */
+/* Reads the numbers of the model, in its form of theta, from the file: into the model or, with
+ * `scratch`, one parameter at a time to check them. A whole checkpoint may not fit into memory
+ * twice. */
 static void read_values(const reading *r, real *scratch)
 {
     const rt_parameters *p = r->model->parameters;
     for (const rt_checkpoint_block *b = r->blocks; b < r->blocks + r->block_count; b++)
         for (int i = 0; i < p->count && !rt_image_failed(r->image); i++) {
             const rt_parameter *parameter = p->list[i];
+            real *values = scratch ? scratch : b->values + parameter->offset;
+            char path[RT_DATASET_SIZE];
             if (!rt_checkpoint_block_has(b, parameter) || !takes(r, parameter))
                 continue;
-            get_values(r, b, parameter, scratch ? scratch : b->values + parameter->offset);
+            rt_checkpoint_dataset(path, b->group, parameter->name);
+            rt_image_reals(r->image, path, values, rt_tensor_shape(&parameter->tensor));
+            if (b->state < 0 && parameter->role == RT_ROLE_THETA && !rt_image_failed(r->image))
+                change_form(r, parameter, values);
             if (scratch && !rt_image_failed(r->image))
                 check_values(r, b, parameter, scratch);
         }
@@ -555,15 +564,15 @@ static void read_theta_start(reading *r)
     const rt_checkpoint_model *model = r->model;
     const size_t size = rt_shape_size(model->theta_shape);
     if (rt_image_failed(r->image) || r->use == START || !model->theta_start ||
-        r->theta == RT_BRANCH_FRESH)
+        r->taken.theta == RT_BRANCH_FRESH)
         return;
     double *theta = r->theta_start = rt_alloc(size, sizeof *theta);
     if (!theta) {
         rt_image_fail(r->image, RT_MEMORY, "out of memory for theta_start");
         return;
     }
-    if (r->theta == RT_BRANCH_CONVERTED) {
-        convert_theta(r->image, model, theta);
+    if (r->taken.theta == RT_BRANCH_CONVERTED) {
+        convert_theta(r, theta);
         return;
     }
     rt_image_doubles(r->image, RT_THETA_START, theta, model->theta_shape);
@@ -591,147 +600,59 @@ static void take(const reading *r, int64_t step)
 }
 
 /* Compares the file with the model. If they agree, fills the model, unless it was just saved. */
-static void read_checkpoint(reading *r, rt_checkpoint_info *info)
+static rt_status read_checkpoint(reading *r)
 {
     const rt_parameters *p = r->model->parameters;
+    const int64_t step = r->checkpoint->info.step;
+    r->image = r->checkpoint->image;
     r->block_count = rt_checkpoint_list_blocks(r->model, r->blocks);
-    rt_checkpoint_get_info(r->image, info);
-    r->there = get_options(r->image);
     expect_layout(r);
-    r->theta = origin_of_theta(r);
+    r->taken.theta = origin_of_theta(r);
     r->head &= r->use == START && is_same_head(r);
     compare(r);
     if (r->use == LOAD)
-        rt_checkpoint_get_joined(r->image, info->step, p, RT_JOINED_EXPECT);
+        rt_checkpoint_get_joined(r->image, step, p, RT_JOINED_EXPECT);
     check_all_values(r);
     read_theta_start(r);
     if (r->use == BRANCH)
-        rt_checkpoint_get_joined(r->image, info->step, p, RT_JOINED_TAKE_KNOWN);
+        rt_checkpoint_get_joined(r->image, step, p, RT_JOINED_TAKE_KNOWN);
     if (!rt_image_failed(r->image) && !r->saved)
-        take(r, info->step);
+        take(r, step);
     rt_free(r->theta_start);
+    return rt_image_status(r->image);
 }
 
-static rt_status finish(reading *r, rt_checkpoint_info *info)
+rt_status rt_checkpoint_expect_saved(const rt_checkpoint *c, const rt_checkpoint_model *model)
 {
-    rt_checkpoint_info read = {0};
-    read_checkpoint(r, &read);
-    const rt_status status = rt_image_status(r->image);
-    rt_image_close(r->image);
-    if (status.code)
-        rt_checkpoint_info_free(&read);
-    else
-        *info = read;
+    return read_checkpoint(&(reading){.checkpoint = c, .model = model, .use = LOAD, .saved = true});
+}
+
+rt_status rt_checkpoint_load(rt_checkpoint *c, const rt_checkpoint_model *model)
+{
+    const rt_status status =
+        read_checkpoint(&(reading){.checkpoint = c, .model = model, .use = LOAD});
+    close_image(c);
     return status;
 }
 
-void rt_checkpoint_expect_saved(rt_image *image, const rt_checkpoint_model *model)
-{
-    reading r = {.image = image, .model = model, .use = LOAD, .saved = true};
-    rt_checkpoint_info info = {0};
-    read_checkpoint(&r, &info);
-    rt_checkpoint_info_free(&info);
-}
-
-rt_status rt_checkpoint_load(rt_image *image, const rt_checkpoint_model *model,
-                             rt_checkpoint_info *info)
-{
-    return finish(&(reading){.image = image, .model = model, .use = LOAD}, info);
-}
-
-rt_status rt_checkpoint_start_from(rt_image *image, const rt_checkpoint_model *model, bool head,
-                                   rt_checkpoint_start *start, rt_checkpoint_info *info)
+rt_status rt_checkpoint_start_from(rt_checkpoint *c, const rt_checkpoint_model *model, bool head,
+                                   rt_checkpoint_taken *taken)
 {
     rt_checkpoint_model values = *model;
     values.rule = NULL; /* optimizer states keep their values */
-    reading r = {.image = image, .model = &values, .use = START, .head = head};
-    const rt_status status = finish(&r, info);
-    *start = (rt_checkpoint_start){r.theta == RT_BRANCH_CARRIED, r.fresh, r.left};
+    reading r = {.checkpoint = c, .model = &values, .use = START, .head = head};
+    const rt_status status = read_checkpoint(&r);
+    close_image(c);
+    *taken = r.taken;
     return status;
 }
 
-rt_status rt_checkpoint_branch(rt_image *image, const rt_checkpoint_model *model, bool theta_stays,
-                               rt_checkpoint_branched *branched, rt_checkpoint_info *info)
+rt_status rt_checkpoint_branch(rt_checkpoint *c, const rt_checkpoint_model *model, bool theta_stays,
+                               rt_checkpoint_taken *taken)
 {
-    reading r = {.image = image, .model = model, .use = BRANCH, .stays = theta_stays};
-    const rt_status status = finish(&r, info);
-    *branched = (rt_checkpoint_branched){r.theta, r.fresh, r.left};
+    reading r = {.checkpoint = c, .model = model, .use = BRANCH, .stays = theta_stays};
+    const rt_status status = read_checkpoint(&r);
+    close_image(c);
+    *taken = r.taken;
     return status;
-}
-
-/* ---- reading without a model ---- */
-
-rt_status rt_checkpoint_options(rt_image *image, rt_transformer_options *model,
-                                rt_data_options *data)
-{
-    expect_version(image);
-    *model = get_options(image);
-    *data = (rt_data_options){.length = 0};
-    rt_image_get_options(image, "/data", &rt_data_keys, data);
-    return rt_image_status(image);
-}
-
-rt_status rt_checkpoint_vocabulary(rt_image *image, rt_vocabulary **vocabulary_new)
-{
-    expect_version(image);
-    *vocabulary_new = rt_checkpoint_get_vocabulary(image);
-    return rt_image_status(image);
-}
-
-rt_status rt_checkpoint_labels(rt_image *image, rt_labels **labels_new)
-{
-    expect_version(image);
-    *labels_new = rt_checkpoint_get_labels(image);
-    return rt_image_status(image);
-}
-
-static int rows_of(rt_image *image, const char *table)
-{
-    rt_shape shape;
-    return find_parameter(image, table, &shape) && shape.ndim ? shape.axis[0] : 0;
-}
-
-rt_status rt_checkpoint_tables(rt_image *image, int *words, int *types)
-{
-    *words = rows_of(image, RT_TOKENS_NAME);
-    *types = rows_of(image, RT_TYPES_NAME);
-    return rt_image_status(image);
-}
-
-int64_t rt_checkpoint_best_step(const rt_checkpoint_info *info)
-{
-    const rt_evaluations *e = &info->evaluations;
-    return e->loss < e->best_loss ? info->step : e->best_step;
-}
-
-/* Returns the status of the image; after an error frees the info. */
-static rt_status finish_look(const rt_image *image, rt_checkpoint_info *info)
-{
-    const rt_status status = rt_image_status(image);
-    if (status.code != RT_OK)
-        rt_checkpoint_info_free(info);
-    return status;
-}
-
-rt_status rt_checkpoint_look(rt_image *image, rt_checkpoint_info *info)
-{
-    *info = (rt_checkpoint_info){0};
-    rt_checkpoint_get_info(image, info);
-    return finish_look(image, info);
-}
-
-rt_status rt_checkpoint_look_at_run(rt_image *image, rt_checkpoint_info *info)
-{
-    *info = (rt_checkpoint_info){0};
-    get_run(image, info);
-    return finish_look(image, info);
-}
-
-void rt_checkpoint_info_free(rt_checkpoint_info *info)
-{
-    rt_free(info->config);
-    rt_free(info->past_schedules);
-    rt_vocabulary_free(info->vocabulary);
-    rt_labels_free(info->labels);
-    *info = (rt_checkpoint_info){0};
 }

@@ -38,8 +38,8 @@ int rt_checkpoint_list_blocks(const rt_checkpoint_model *model,
 enum { RT_DATASET_SIZE = RT_NAME_SIZE + 32 };
 void rt_checkpoint_dataset(char path[RT_DATASET_SIZE], const char *group, const char *parameter);
 
-/* Returns the first parameter with a NaN or an infinity in a block, NULL if there is none. */
-const rt_parameter *rt_first_nonfinite(const rt_parameters *p, const real *block);
+/* Returns whether none of the numbers of a parameter is a NaN or an infinity. */
+bool rt_checkpoint_is_finite(const rt_parameter *parameter, const real *values);
 
 void rt_checkpoint_put_vocabulary(rt_image *image, const rt_vocabulary *vocabulary);
 
@@ -53,10 +53,9 @@ rt_vocabulary *rt_checkpoint_get_vocabulary(rt_image *image);
 /* Returns the labels, NULL if the data had none. */
 rt_labels *rt_checkpoint_get_labels(rt_image *image);
 
-void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info);
-
 /* Checks that a load would accept the file and get exactly the numbers of the model. */
-void rt_checkpoint_expect_saved(rt_image *image, const rt_checkpoint_model *model);
+rt_status rt_checkpoint_expect_saved(const rt_checkpoint *c,
+                                     const rt_checkpoint_model *model) RT_MUST_CHECK;
 
 /* Writes the parameters that joined the training after its first step. */
 void rt_checkpoint_put_joined(rt_image *image, const rt_parameters *p);

@@ -69,26 +69,25 @@ static rt_image *build(const rt_checkpoint_model *model, const rt_checkpoint_inf
 
 static rt_status check_finite(const rt_checkpoint_model *model)
 {
+    const rt_parameters *p = model->parameters;
     rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS];
     const int count = rt_checkpoint_list_blocks(model, blocks);
-    for (const rt_checkpoint_block *b = blocks; b < blocks + count; b++) {
-        const rt_parameter *bad = rt_first_nonfinite(model->parameters, b->values);
-        if (bad)
-            return rt_error(RT_NONFINITE, "%s%s is not finite: no checkpoint was saved", b->of,
-                            bad->name);
-    }
+    for (const rt_checkpoint_block *b = blocks; b < blocks + count; b++)
+        for (int i = 0; i < p->count; i++)
+            if (!rt_checkpoint_is_finite(p->list[i], b->values + p->list[i]->offset))
+                return rt_error(RT_NONFINITE, "%s%s is not finite: no checkpoint was saved", b->of,
+                                p->list[i]->name);
     return rt_ok();
 }
 
 /* Checks that the unfinished file can be loaded. */
 static rt_status read_back(const char *path, const rt_checkpoint_model *model)
 {
-    rt_data_options data;
-    rt_transformer_options options;
-    rt_image *image = rt_image_open(path, RT_PARSE_HERE);
-    rt_checkpoint_expect_saved(image, model);
-    rt_status status = rt_checkpoint_options(image, &options, &data);
-    rt_image_close(image);
+    rt_checkpoint c;
+    rt_status status = rt_checkpoint_open(&c, path, RT_PARSE_HERE);
+    if (!status.code)
+        status = rt_checkpoint_expect_saved(&c, model);
+    rt_checkpoint_close(&c);
     return status;
 }
 

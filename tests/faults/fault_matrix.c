@@ -361,11 +361,12 @@ static void two_interrupts(void)
 /* Returns whether the previous checkpoint is used instead of the newest, with one warning. */
 static bool falls_back(long newest)
 {
-    rt_newest_checkpoint found;
-    rt_status status = rt_checkpoint_newest(CHECKPOINTS, RT_PARSE_HERE, &found);
-    rt_image_close(found.image);
-    return !status.code && found.found && found.step == newest - EVERY && *found.warnings &&
-           !strchr(found.warnings, '\n');
+    rt_checkpoint c;
+    char path[RT_PATH_SIZE], warnings[RT_MESSAGE_SIZE];
+    rt_status status = rt_checkpoint_newest(&c, CHECKPOINTS, RT_PARSE_HERE, path, warnings);
+    const int64_t step = c.info.step;
+    rt_checkpoint_close(&c);
+    return !status.code && step == newest - EVERY && *warnings && !strchr(warnings, '\n');
 }
 
 /* Calls `damage` for numbers from 0 in a process of its own, as it may crash. */

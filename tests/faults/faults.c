@@ -266,16 +266,18 @@ static const char *check_each(void)
 
 const char *check_checkpoints(long *step, bool killed)
 {
-    rt_newest_checkpoint found;
+    rt_checkpoint c;
+    char path[RT_PATH_SIZE], warnings[RT_MESSAGE_SIZE];
     const char *wrong = check_each();
     *step = -1;
     if (wrong)
         return wrong;
-    rt_status status = rt_checkpoint_newest(CHECKPOINTS, RT_PARSE_HERE, &found);
-    rt_image_close(found.image);
-    if (status.code || *found.warnings)
-        return COMPLAIN("%s%s", status.message, found.warnings);
-    *step = found.found ? (long)found.step : -1;
+    rt_status status = rt_checkpoint_newest(&c, CHECKPOINTS, RT_PARSE_HERE, path, warnings);
+    if (!status.code && c.image)
+        *step = (long)c.info.step;
+    rt_checkpoint_close(&c);
+    if (status.code || *warnings)
+        return COMPLAIN("%s%s", status.message, warnings);
     const long last = last_step("trial/runs/tiny/metrics.csv");
     const long acknowledged = last > 0 ? (last - 1) / checkpoint_every * checkpoint_every : 0;
     if (killed && acknowledged > 0 && *step < acknowledged)

@@ -13,7 +13,7 @@ SUITE(.setup = make_scratch, .teardown = remove_scratch)
 static rt_status try_start(void *models)
 {
     trained *t = models;
-    rt_checkpoint_start start;
+    rt_checkpoint_taken start;
     ck_assert(same_numbers(&t[0], &t[1]));
     return start_from_file(model_of(t), &start);
 }

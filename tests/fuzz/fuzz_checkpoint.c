@@ -10,7 +10,7 @@
 static void load(const char *path)
 {
     rt_parameters p = {0};
-    rt_checkpoint_info info;
+    rt_checkpoint c;
     p.part = RT_PART_HEAD;
     rt_parameters_add(&p, RT_ROLE_WEIGHT, RT_INIT_NORMAL, RT_SHAPE_OF(4, 5), "head.output.weight");
     p.part = RT_PART_LAYER;
@@ -23,31 +23,30 @@ static void load(const char *path)
                                  .options = &options,
                                  .theta_start = start,
                                  .theta_shape = RT_SHAPE_OF(1, 2, 3)};
-    rt_checkpoint_start taken;
-    if (!status.code)
-        status = rt_checkpoint_load(rt_image_open(path, RT_PARSE_APART), &model, &info);
-    if (!status.code)
-        rt_checkpoint_info_free(&info);
-    status =
-        rt_checkpoint_start_from(rt_image_open(path, RT_PARSE_APART), &model, true, &taken, &info);
-    if (!status.code)
-        rt_checkpoint_info_free(&info);
+    rt_checkpoint_taken taken;
+    for (int i = 0; i < 2 && !status.code; i++) {
+        status = rt_checkpoint_open(&c, path, RT_PARSE_APART);
+        if (!status.code)
+            status = i ? rt_checkpoint_start_from(&c, &model, true, &taken)
+                       : rt_checkpoint_load(&c, &model);
+        status = status.code == RT_MEMORY ? status : rt_ok();
+        rt_checkpoint_close(&c);
+    }
     rt_parameters_free(&p);
 }
 
 FUZZ(checkpoint)
 {
     const char *path = fuzz_file(bytes, 0);
-    rt_checkpoint_info info;
+    rt_checkpoint c;
     rt_checkpoint_theta theta;
     must(!write_sealed(path, bytes, size).code);
-    rt_image *image = rt_image_open(path, RT_PARSE_APART);
-    rt_status status = rt_checkpoint_look(image, &info);
-    rt_image_close(image);
-    if (!status.code)
-        rt_checkpoint_info_free(&info);
-    status = rt_checkpoint_read_theta(rt_image_open(path, RT_PARSE_APART), &theta);
-    rt_checkpoint_theta_free(&theta);
+    rt_status status = rt_checkpoint_open(&c, path, RT_PARSE_APART);
+    if (!status.code) {
+        status = rt_checkpoint_read_theta(&c, &theta);
+        rt_checkpoint_theta_free(&theta);
+    }
+    rt_checkpoint_close(&c);
     load(path);
     return 0;
 }

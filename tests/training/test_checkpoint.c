@@ -4,17 +4,9 @@
 
 #include <math.h>
 
-static rt_status load_from(rt_image *image, trained *t)
-{
-    rt_checkpoint_info info = {0};
-    const rt_status status = rt_checkpoint_load(image, model_of(t), &info);
-    rt_checkpoint_info_free(&info);
-    return status;
-}
-
 static rt_status load_example(trained *t)
 {
-    return load_from(opened_file(), t);
+    return rt_checkpoint_load(opened_file(), model_of(t));
 }
 
 static void assert_some_info(const rt_checkpoint_info *info)
@@ -37,16 +29,12 @@ SUITE(.setup = make_scratch, .teardown = remove_scratch)
 TEST(what_was_saved_is_loaded_bit_for_bit)
 {
     trained saved = new_trained(4, 1), loaded = new_trained(4, 2);
-    rt_checkpoint_info info = {0};
     save_example();
     ck_assert(!same_numbers(&saved, &loaded));
-    expect_ok(rt_checkpoint_load(opened_file(), model_of(&loaded), &info));
+    rt_checkpoint *c = opened_file();
+    expect_ok(rt_checkpoint_load(c, model_of(&loaded)));
     ck_assert(same_numbers(&saved, &loaded));
-    assert_some_info(&info);
-    rt_checkpoint_info_free(&info);
-    expect_ok(look_once(opened_file(), &info));
-    assert_some_info(&info);
-    rt_checkpoint_info_free(&info);
+    assert_some_info(&c->info);
     ck_assert_int_eq(H5Fget_obj_count(H5F_OBJ_ALL, H5F_OBJ_ALL), 0);
 }
 
@@ -162,9 +150,8 @@ TEST_ROWS(a_checkpoint_of_either_precision_is_loaded, 0, 4)
     static const double values[5] = {0.5, -3, 1.0 + 1.0 / 1024, 0, 1e10};
     trained t = new_trained(4, 2);
     save_with_bias(_i / 2 ? H5T_IEEE_F64LE : H5T_IEEE_F32LE, values);
-    expect_ok(
-        load_from(rt_image_open(in_scratch(FILE_NAME), _i % 2 ? RT_PARSE_APART : RT_PARSE_HERE),
-                  &t));
+    rt_checkpoint *c = opened_as(in_scratch(FILE_NAME), _i % 2 ? RT_PARSE_APART : RT_PARSE_HERE);
+    expect_ok(rt_checkpoint_load(c, model_of(&t)));
     for (int i = 0; i < 5; i++)
         ck_assert(t.parameters.list[1]->tensor.data[i] == (real)values[i]);
 }
@@ -180,7 +167,7 @@ TEST(a_number_that_is_not_finite_is_not_loaded)
 /* Saves a model that holds theta in one form, and starts one that holds it in the other. */
 static rt_status start_in_another_form(trained *saved, trained *started, rt_theta_form form)
 {
-    rt_checkpoint_start start;
+    rt_checkpoint_taken start;
     saved->options.theta.form = form;
     started->options.theta.form = form == RT_THETA_LOG ? RT_THETA_RAW : RT_THETA_LOG;
     save_trained(saved);
@@ -207,7 +194,7 @@ TEST_ROWS(a_model_that_holds_theta_in_another_form_starts_from_the_same_theta, 0
 TEST(what_does_not_fit_stays_as_it_was)
 {
     trained saved = new_trained(4, 1), started = new_trained(5, 2), before = new_trained(5, 2);
-    rt_checkpoint_start start;
+    rt_checkpoint_taken start;
     for (int i = 0; i < 5; i++)
         saved.parameters.list[1]->tensor.data[i] = 10 + i;
     save_trained(&saved);
@@ -252,7 +239,7 @@ TEST_ROWS(a_head_of_another_kind_stays_as_it_was, 0, 5)
     const rt_checkpoint_model from = rt_checkpoint_model_of(saved, &data, NULL, NULL);
     const rt_checkpoint_model to = rt_checkpoint_model_of(started, &data, NULL, NULL);
     const rt_checkpoint_info info = some_info(200);
-    rt_checkpoint_start start;
+    rt_checkpoint_taken start;
     save_model(&from, &info);
     expect_ok(start_from_file(&to, &start));
     ck_assert_int_eq(start.fresh.count, rows[_i].fresh);
@@ -306,19 +293,11 @@ TEST_ROWS(another_format_version_is_refused, 0, 4)
         lasting(FILE_NAME ": version is %d; this program reads version 3%s", version,
                 _i % 3 ? ": train again (--report still draws the tables of an older run)" : "");
     rt_checkpoint_theta theta;
-    rt_vocabulary *vocabulary = NULL;
-    rt_labels *labels = NULL;
     save_example();
     forge_attribute(in_scratch(FILE_NAME), "/", "version", H5T_NATIVE_INT, &version);
     trained t = new_trained(4, 2);
     expect_refusal(&t, message);
     assert_status(rt_checkpoint_read_theta(opened_file(), &theta), RT_CHECKPOINT, message);
-    rt_image *image = opened_file();
-    assert_status(rt_checkpoint_vocabulary(image, &vocabulary), RT_CHECKPOINT, message);
-    assert_status(rt_checkpoint_labels(image, &labels), RT_CHECKPOINT, message);
-    rt_image_close(image);
-    rt_vocabulary_free(vocabulary);
-    rt_labels_free(labels);
     rt_checkpoint_theta_free(&theta);
 }
 
@@ -402,16 +381,10 @@ static void save_labels(const char *text)
 
 TEST(labels_are_read_as_they_were_saved)
 {
-    rt_labels *alone;
     save_labels("B\nb\n\xc3\xa9 e\n");
     const rt_labels *labels = read_info(RT_OK, "")->labels;
     ck_assert_int_eq(labels->count, 3);
     ck_assert_str_eq(labels->names[2], "\xc3\xa9 e");
-    rt_image *image = opened_file();
-    expect_ok(rt_checkpoint_labels(image, &alone));
-    ck_assert(rt_labels_equal(labels, alone));
-    rt_image_close(image);
-    rt_labels_free(alone);
     save_example();
     ck_assert_ptr_null(read_info(RT_OK, "")->labels);
 }

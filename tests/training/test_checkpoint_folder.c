@@ -21,9 +21,14 @@ static void save_steps(const int *steps, int keep)
 }
 #define SAVE(keep, ...) save_steps((int[]){__VA_ARGS__, 0}, keep)
 
-static rt_status find_in(const char *folder, rt_newest_checkpoint *found)
+typedef struct newest {
+    rt_checkpoint c;
+    char path[RT_PATH_SIZE], warnings[RT_MESSAGE_SIZE];
+} newest;
+
+static rt_status find_in(const char *folder, newest *found)
 {
-    return rt_checkpoint_newest(folder, RT_PARSE_HERE, found);
+    return rt_checkpoint_newest(&found->c, folder, RT_PARSE_HERE, found->path, found->warnings);
 }
 
 static void damage(int step)
@@ -159,18 +164,16 @@ TEST(a_folder_that_is_missing_is_named)
 
 static void expect_newest(int step, const char *warnings)
 {
-    rt_newest_checkpoint found;
+    newest found;
     expect_ok(find_in(scratch, &found));
-    ck_assert(found.found);
-    ck_assert_int_eq(found.step, step);
+    ck_assert_ptr_nonnull(found.c.image);
     ck_assert_str_eq(found.path, checkpoint(step));
     ck_assert_str_eq(found.warnings, warnings);
     trained loaded = new_trained(4, 9999), saved = new_trained(4, (uint64_t)step);
-    rt_checkpoint_info info;
-    expect_ok(rt_checkpoint_load(found.image, model_of(&loaded), &info));
-    ck_assert_int_eq(info.step, step);
+    expect_ok(rt_checkpoint_load(&found.c, model_of(&loaded)));
+    ck_assert_int_eq(found.c.info.step, step);
     ck_assert(same_numbers(&loaded, &saved));
-    rt_checkpoint_info_free(&info);
+    rt_checkpoint_close(&found.c);
 }
 
 /* A save that was killed is none. */
@@ -208,7 +211,7 @@ TEST(a_copy_under_a_later_name_is_passed_over)
 
 TEST(none_that_verifies_is_an_error)
 {
-    rt_newest_checkpoint found;
+    newest found;
     SAVE(0, 100, 200);
     damage(100);
     damage(200);
@@ -216,7 +219,7 @@ TEST(none_that_verifies_is_an_error)
                   lasting("%s: none of 2 checkpoints can be used; the newest: step-00000200.h5: "
                           "checksum differs",
                           scratch));
-    ck_assert(!found.found);
+    ck_assert_ptr_null(found.c.image);
     ck_assert_str_eq(found.warnings,
                      "step-00000200.h5: checksum differs; falling back to step-00000100.h5\n"
                      "step-00000100.h5: checksum differs");
@@ -224,10 +227,10 @@ TEST(none_that_verifies_is_an_error)
 
 TEST(none_at_all_is_no_error_but_a_file_in_the_place_of_the_folder_is)
 {
-    rt_newest_checkpoint found;
+    newest found;
     for (int i = 0; i < 2; i++) {
         expect_ok(find_in(i ? in_scratch("no") : scratch, &found));
-        ck_assert(!found.found);
+        ck_assert_ptr_null(found.c.image);
     }
     put_text("file", "");
     assert_status(find_in(in_scratch("file"), &found), RT_IO,
@@ -236,12 +239,12 @@ TEST(none_at_all_is_no_error_but_a_file_in_the_place_of_the_folder_is)
 
 static rt_status find_newest(void *unused)
 {
-    rt_newest_checkpoint found;
+    newest found;
     (void)unused;
     const rt_status status = find_in(scratch, &found);
-    ck_assert_int_eq(!status.code, found.found && found.step == 200);
-    ck_assert_int_eq(!status.code, found.image != NULL);
-    rt_image_close(found.image);
+    ck_assert_int_eq(!status.code, found.c.info.step == 200);
+    ck_assert_int_eq(!status.code, found.c.image != NULL);
+    rt_checkpoint_close(&found.c);
     return status;
 }
 

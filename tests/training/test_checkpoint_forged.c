@@ -14,15 +14,13 @@
 static rt_status load_as(rt_theta_form form, const char *path, double start[6])
 {
     trained t = new_trained(4, 2), before = new_trained(4, 2);
-    rt_checkpoint_info info = {0};
     start[0] = 7;
     t.options.theta.form = form;
     t.model.theta_start = start;
     t.model.theta_shape = RT_SHAPE_OF(1, 2, 3);
-    rt_status status = rt_checkpoint_load(opened(path), model_of(&t), &info);
+    rt_status status = rt_checkpoint_load(opened(path), model_of(&t));
     ck_assert_msg(!status.code || (same_numbers(&t, &before) && start[0] == 7), "%s",
                   "the target was changed");
-    rt_checkpoint_info_free(&info);
     return status;
 }
 
@@ -137,11 +135,9 @@ TEST_ROWS(a_value_that_the_others_do_not_allow_is_refused, 0, 3)
 /* Opening a model without a configuration reads every key. */
 static rt_status open_options(const char *path)
 {
-    rt_transformer_options model;
-    rt_data_options data;
-    rt_image *image = opened(path);
-    rt_status status = rt_checkpoint_options(image, &model, &data);
-    rt_image_close(image);
+    rt_checkpoint c;
+    const rt_status status = rt_checkpoint_open(&c, path, RT_PARSE_HERE);
+    rt_checkpoint_close(&c);
     return status;
 }
 
@@ -217,15 +213,13 @@ TEST_ROWS(a_number_that_is_never_written_is_refused, 0, ROWS(numbers))
 TEST(a_branch_refuses_a_second_moment_below_0)
 {
     trained t = new_trained(4, 2), before = new_trained(4, 2);
-    rt_checkpoint_branched branched;
-    rt_checkpoint_info info = {0};
+    rt_checkpoint_taken taken;
     save_with_theta();
     forge_number_at(in_scratch(FILE_NAME), "/optimizer/second_moment/head/output/weight", 2, -1e-3);
-    rt_status status = rt_checkpoint_branch(opened_file(), model_of(&t), false, &branched, &info);
+    rt_status status = rt_checkpoint_branch(opened_file(), model_of(&t), false, &taken);
     assert_status(status, RT_CHECKPOINT,
                   FILE_NAME ": second moment of head.output.weight is -0.001 at 2, below 0");
     ck_assert_msg(same_numbers(&t, &before), "the target was changed");
-    rt_checkpoint_info_free(&info);
 }
 
 TEST(a_theta_that_is_trained_itself_starts_at_any_finite_number)
@@ -249,7 +243,7 @@ static void is_no_tree(const char *message)
     static const rt_parse parses[] = {RT_PARSE_HERE, RT_PARSE_APART};
     for (int i = 0; i < 2; i++) {
         rt_checkpoint_info info;
-        rt_status status = look_once(rt_image_open(in_scratch(FILE_NAME), parses[i]), &info);
+        rt_status status = look_once(opened_as(in_scratch(FILE_NAME), parses[i]), &info);
         assert_status(status, RT_CHECKPOINT, message);
     }
 }
@@ -335,7 +329,7 @@ TEST(a_file_that_hdf5_crashes_on_is_refused)
     rt_checkpoint_info info;
     unsigned char *bytes = file_bytes(TEST_SOURCES "/fuzz/corpus/checkpoint/crash", &size);
     expect_ok(write_sealed(in_scratch("a.h5"), bytes, size));
-    rt_status status = look_once(rt_image_open(in_scratch("a.h5"), RT_PARSE_APART), &info);
+    rt_status status = look_once(opened_as(in_scratch("a.h5"), RT_PARSE_APART), &info);
     ck_assert_int_eq(status.code, RT_CHECKPOINT);
     ck_assert_msg(!strncmp(status.message, "a.h5: ", 6), "%s", status.message);
 }

@@ -75,17 +75,35 @@ static inline bool same_numbers(const trained *a, const trained *b)
            !memcmp(a->model.states[1], b->model.states[1], bytes);
 }
 
-/* A checkpoint of one's own, parsed here. */
-static inline rt_image *opened(const char *path)
+static inline void release_checkpoint(void *c)
 {
-    return rt_image_open(path, RT_PARSE_HERE);
+    rt_checkpoint_close(c);
+    free(c);
 }
 
-/* Reads the info of an image, and closes it. */
-static inline rt_status look_once(rt_image *image, rt_checkpoint_info *info)
+/* Opens a checkpoint, which keeps its error and is closed after the test. */
+static inline rt_checkpoint *opened_as(const char *path, rt_parse parse)
 {
-    const rt_status status = rt_checkpoint_look(image, info);
-    rt_image_close(image);
+    rt_checkpoint *c = malloc(sizeof *c);
+    ck_assert_ptr_nonnull(c);
+    const rt_status status = rt_checkpoint_open(c, path, parse);
+    ck_assert_int_eq(status.code, rt_image_status(c->image).code);
+    return owned(c, release_checkpoint);
+}
+
+/* A checkpoint of one's own, parsed here. */
+static inline rt_checkpoint *opened(const char *path)
+{
+    return opened_as(path, RT_PARSE_HERE);
+}
+
+/* Moves the info of a checkpoint to the caller, and closes it. */
+static inline rt_status look_once(rt_checkpoint *c, rt_checkpoint_info *info)
+{
+    const rt_status status = rt_image_status(c->image);
+    *info = c->info;
+    c->info = (rt_checkpoint_info){0};
+    rt_checkpoint_close(c);
     return status;
 }
 
@@ -142,19 +160,16 @@ static inline void save_example(void)
 }
 
 /* Opens FILE_NAME. */
-static inline rt_image *opened_file(void)
+static inline rt_checkpoint *opened_file(void)
 {
     return opened(in_scratch(FILE_NAME));
 }
 
 /* Starts a model from FILE_NAME. */
 static inline rt_status start_from_file(const rt_checkpoint_model *model,
-                                        rt_checkpoint_start *start)
+                                        rt_checkpoint_taken *taken)
 {
-    rt_checkpoint_info info = {0};
-    const rt_status status = rt_checkpoint_start_from(opened_file(), model, true, start, &info);
-    rt_checkpoint_info_free(&info);
-    return status;
+    return rt_checkpoint_start_from(opened_file(), model, true, taken);
 }
 
 #endif

@@ -29,15 +29,13 @@ static rt_status open_file(rt_found *found, const char *path, rt_which_checkpoin
     rt_status status = rt_huggingface_refuse_format(path);
     if (status.code)
         return status;
-    found->image = rt_image_open(path, parse_for(which));
-    return rt_image_status(found->image);
+    return rt_checkpoint_open(&found->checkpoint, path, parse_for(which));
 }
 
 void rt_found_close(rt_found *found)
 {
-    rt_image_close(found->image);
+    rt_checkpoint_close(&found->checkpoint);
     rt_huggingface_close(found->imported);
-    found->image = NULL;
     found->imported = NULL;
 }
 
@@ -45,28 +43,23 @@ void rt_found_close(rt_found *found)
  * RT_CHECKPOINT_BEST or the run has train.patience: then its last steps are no improvement. */
 static rt_status open_best(rt_found *found, const char *checkpoints, rt_which_checkpoint which)
 {
-    rt_checkpoint_info info;
+    const rt_checkpoint_info *info = &found->checkpoint.info;
+    const int64_t best = rt_checkpoint_best_step(info), newest = info->step;
     rt_config config;
     char path[RT_PATH_SIZE];
-    rt_status status = rt_checkpoint_look_at_run(found->image, &info);
-    const int64_t best = status.code ? 0 : rt_checkpoint_best_step(&info);
     const bool wanted =
         which == RT_CHECKPOINT_BEST ||
-        (best && !rt_config_load_run(&config, "config.ini", info.config, NULL).code &&
+        (best && !rt_config_load_run(&config, "config.ini", info->config, NULL).code &&
          config.train.patience > 0);
-    rt_checkpoint_info_free(&info);
-    if (status.code || best == found->step || !wanted)
-        return status;
+    if (best == newest || !wanted)
+        return rt_ok();
     rt_found_close(found);
     if (!best)
         return rt_error(RT_CHECKPOINT, "%s: no evaluation was made: there is no best checkpoint",
                         found->path);
-    status = rt_checkpoint_path(path, checkpoints, best);
-    if (!status.code)
-        status = open_file(found, path, which);
-    found->newest = found->step;
-    found->step = best;
-    return status;
+    const rt_status status = rt_checkpoint_path(path, checkpoints, best);
+    found->newest = newest;
+    return status.code ? status : open_file(found, path, which);
 }
 
 /* Returns the error for a folder without a checkpoint. The error for a sweep names its runs. */
@@ -109,13 +102,9 @@ rt_status rt_find_checkpoint(rt_found *found, const char *named, rt_which_checkp
     if (status.code)
         return status;
     const char *checkpoints = !named ? folder.checkpoints : is_folder(inner) ? inner : named;
-    rt_newest_checkpoint newest;
-    status = rt_checkpoint_newest(checkpoints, parse_for(which), &newest);
-    found->image = newest.image;
-    found->step = newest.step;
-    memcpy(found->path, newest.path, sizeof found->path);
-    memcpy(found->warnings, newest.warnings, sizeof found->warnings);
-    if (!status.code && !newest.found)
+    status = rt_checkpoint_newest(&found->checkpoint, checkpoints, parse_for(which), found->path,
+                                  found->warnings);
+    if (!status.code && !found->checkpoint.image)
         status = no_checkpoint(named ? named : folder.path);
     if (status.code || which == RT_CHECKPOINT_LAST || which == RT_CHECKPOINT_TRUNK)
         return status;
@@ -125,30 +114,14 @@ rt_status rt_find_checkpoint(rt_found *found, const char *named, rt_which_checkp
 /* ---- the configuration of a checkpoint ---- */
 
 /* Writes the configuration of a checkpoint as text. For a Hugging Face folder and for a checkpoint
- * without a configuration, it follows from the options of the model. The caller frees the text. */
-static rt_status write_own(const rt_found *found, char **text_new)
+ * without a configuration, it follows from the options of the model. The caller frees the text;
+ * NULL if the heap is exhausted. */
+static char *write_own(const rt_found *found)
 {
-    rt_checkpoint_info info = {0};
-    rt_transformer_options model;
-    rt_data_options data;
-    rt_status status = rt_ok();
-    *text_new = NULL;
-    if (found->imported) {
-        *text_new = rt_model_ini(&found->imported->options, &found->imported->data);
-        return *text_new ? status : rt_out_of_memory("a configuration");
-    }
-    status = rt_checkpoint_look(found->image, &info);
-    if (!status.code && *info.config) {
-        *text_new = info.config;
-        info.config = NULL;
-    } else if (!status.code) {
-        status = rt_checkpoint_options(found->image, &model, &data);
-        *text_new = status.code ? NULL : rt_model_ini(&model, &data);
-        if (!status.code && !*text_new)
-            status = rt_out_of_memory("a configuration");
-    }
-    rt_checkpoint_info_free(&info);
-    return status;
+    const rt_checkpoint *c = &found->checkpoint;
+    return found->imported   ? rt_model_ini(&found->imported->options, &found->imported->data)
+           : *c->info.config ? rt_copy_text(c->info.config)
+                             : rt_model_ini(&c->model, &c->data);
 }
 
 /* Loads the configuration from its text, with the overrides of `arguments` unless NULL. */
@@ -176,8 +149,8 @@ rt_status rt_found_configuration(rt_config *config, const rt_found *found,
                                  const rt_arguments *arguments, char **errors)
 {
     rt_config own;
-    char *text;
-    rt_status status = write_own(found, &text);
+    char *text = write_own(found);
+    rt_status status = text ? rt_ok() : rt_out_of_memory("a configuration");
     if (!status.code) {
         status = load_text(&own, found, text, NULL, NULL);
         if (status.code == RT_CONFIG)

@@ -269,15 +269,17 @@ static void take_best(rt_run *r)
 {
     const int best = (int)r->evaluations.best_step;
     rt_checkpoint_model model = rt_run_checkpoint_model(r);
-    rt_checkpoint_info info = {0};
+    rt_checkpoint c = {.image = NULL};
     char path[RT_PATH_SIZE];
     if (!r->config->train.patience || !best || best == r->state->step)
         return;
     rt_status status = rt_checkpoint_path(path, r->folder.checkpoints, best);
     model.rule = NULL;
     if (!status.code)
-        status = rt_checkpoint_load(rt_image_open(path, RT_PARSE_HERE), &model, &info);
-    rt_checkpoint_info_free(&info);
+        status = rt_checkpoint_open(&c, path, RT_PARSE_HERE);
+    if (!status.code)
+        status = rt_checkpoint_load(&c, &model);
+    rt_checkpoint_close(&c);
     if (status.code) {
         rt_run_say(r, "warning: the results are those of the last step, not of the best: %s",
                    status.message);

@@ -20,11 +20,10 @@ typedef enum rt_which_checkpoint {
     RT_CHECKPOINT_BEST    /* best evaluation */
 } rt_which_checkpoint;
 
-/* An open checkpoint: an image, or a folder of Hugging Face. */
+/* An open model: a checkpoint, or a folder of Hugging Face. */
 typedef struct rt_found {
-    rt_image *image;
+    rt_checkpoint checkpoint; /* its image is closed once its numbers were read */
     rt_huggingface *imported;
-    int64_t step;
     char path[RT_PATH_SIZE];
     int64_t newest; /* step of the newest checkpoint, if the best one is used instead; or 0 */
     char warnings[RT_MESSAGE_SIZE]; /* a line for each newer checkpoint that was skipped */

@@ -26,23 +26,20 @@
  * may change. Returns RT_CONFIG with a list of the differences. */
 static rt_status compare_with_checkpoint(rt_run *r)
 {
-    rt_checkpoint_info info;
+    const rt_checkpoint_info *info = &r->found.checkpoint.info;
+    const int step = (int)info->step;
     rt_config *before = r->before = rt_alloc(1, sizeof *before);
-    rt_status status = rt_checkpoint_look_at_run(r->found.image, &info);
-    if (!status.code && !before)
-        status = rt_out_of_memory("a configuration");
-    if (!status.code) {
-        status = rt_config_load_run(before, r->found.path, info.config, NULL);
-        if (status.code == RT_CONFIG)
-            status.code = RT_CHECKPOINT;
-    }
+    if (!before)
+        return rt_out_of_memory("a configuration");
+    rt_status status = rt_config_load_run(before, r->found.path, info->config, NULL);
+    if (status.code == RT_CONFIG)
+        status.code = RT_CHECKPOINT;
     if (!status.code) {
         rt_config_continue(r->config, before);
-        status = rt_config_compare(before, (int)info.step, r->config, r->folder.path);
+        status = rt_config_compare(before, step, r->config, r->folder.path);
     }
-    if (!status.code && rt_config_extends(before, (int)info.step, r->config))
-        r->extended = (int)info.step;
-    rt_checkpoint_info_free(&info);
+    if (!status.code && rt_config_extends(before, step, r->config))
+        r->extended = step;
     return status;
 }
 
@@ -50,18 +47,17 @@ static rt_status compare_with_checkpoint(rt_run *r)
  * files of a run is locked first, so that no other process can write a newer checkpoint. */
 static rt_status find_own(rt_run *r)
 {
-    rt_newest_checkpoint newest = {0};
+    rt_found *found = &r->found;
     rt_status status = rt_ok();
     if (!r->checks && rt_run_folder_used(&r->folder))
         status = rt_run_folder_lock(&r->folder);
     if (!status.code)
-        status = rt_checkpoint_newest(r->folder.checkpoints, RT_PARSE_HERE, &newest);
-    if (status.code || !newest.found)
+        status = rt_checkpoint_newest(&found->checkpoint, r->folder.checkpoints, RT_PARSE_HERE,
+                                      found->path, found->warnings);
+    if (status.code || !found->checkpoint.image)
         return status;
-    if (*newest.warnings)
-        rt_run_say(r, "%s", newest.warnings);
-    r->found.image = newest.image;
-    memcpy(r->found.path, newest.path, sizeof newest.path);
+    if (*found->warnings)
+        rt_run_say(r, "%s", found->warnings);
     return compare_with_checkpoint(r);
 }
 
@@ -189,26 +185,23 @@ static rt_status take_trunk(rt_run *r, const rt_config *trunk)
                                           [RT_BRANCH_CARRIED] = ", theta included",
                                           [RT_BRANCH_CONVERTED] = ", with the values of its theta"};
     const rt_checkpoint_model model = rt_run_checkpoint_model(r);
-    rt_checkpoint_info info = {0};
-    rt_checkpoint_branched branched;
-    rt_status status = rt_checkpoint_branch(r->found.image, &model, starts_anew(trunk, r->config),
-                                            &branched, &info);
-    r->found.image = NULL;
+    rt_checkpoint_taken taken;
+    rt_status status =
+        rt_checkpoint_branch(&r->found.checkpoint, &model, starts_anew(trunk, r->config), &taken);
     if (!status.code)
-        status = rt_run_take_history(r, &info, true);
+        status = rt_run_take_history(r, true);
     if (!status.code)
         status = rt_past_schedules_add(&r->config->optimizer, &trunk->optimizer, r->state->step);
-    rt_checkpoint_info_free(&info);
     if (status.code)
         return status;
-    r->theta = branched.theta;
+    r->theta = taken.theta;
     if (r->theta == RT_BRANCH_CONVERTED)
         rt_transformer_set_theta(r->state->model, rt_transformer_theta_start(r->state->model));
     thaw(r, trunk);
     rt_run_note(r, "branching from %s at step %d%s", r->config->train.trunk, r->state->step,
                 origins[r->theta]);
-    report_rest(r, &branched.fresh, "parameters that join");
-    report_rest(r, &branched.left, "parameters of the trunk that are left behind");
+    report_rest(r, &taken.fresh, "parameters that join");
+    report_rest(r, &taken.left, "parameters of the trunk that are left behind");
     return status;
 }
 
@@ -245,7 +238,6 @@ static rt_status find_model(rt_run *r, const char *path, rt_which_checkpoint whi
 static rt_status branch(rt_run *r)
 {
     rt_config trunk;
-    rt_checkpoint_info info = {0};
     r->branches = true;
     rt_status status = find_model(r, r->config->train.trunk, RT_CHECKPOINT_TRUNK);
     if (!status.code && r->found.imported)
@@ -256,10 +248,7 @@ static rt_status branch(rt_run *r)
     if (!status.code)
         status = rt_found_configuration(&trunk, &r->found, NULL, NULL);
     if (!status.code)
-        status = rt_checkpoint_look_at_run(r->found.image, &info);
-    if (!status.code)
-        status = rt_branch_check(&trunk, r->config, info.step);
-    rt_checkpoint_info_free(&info);
+        status = rt_branch_check(&trunk, r->config, r->found.checkpoint.info.step);
     if (!status.code)
         status = find_trunk_folder(r);
     if (!status.code)
@@ -310,16 +299,13 @@ static rt_status start_from(rt_run *r)
     if (r->found.imported)
         return start_from_folder(r, has_head);
     const rt_checkpoint_model model = rt_run_checkpoint_model(r);
-    rt_checkpoint_info info = {0};
-    rt_checkpoint_start start;
-    rt_status status = rt_checkpoint_start_from(r->found.image, &model, has_head, &start, &info);
-    r->found.image = NULL;
-    rt_checkpoint_info_free(&info);
+    rt_checkpoint_taken taken;
+    rt_status status = rt_checkpoint_start_from(&r->found.checkpoint, &model, has_head, &taken);
     if (status.code)
         return status;
-    report_start(r, start.theta);
-    report_rest(r, &start.fresh, "newly initialized parameters of the model");
-    report_rest(r, &start.left, "unexpected parameters of the checkpoint");
+    report_start(r, taken.theta == RT_BRANCH_CARRIED);
+    report_rest(r, &taken.fresh, "newly initialized parameters of the model");
+    report_rest(r, &taken.left, "unexpected parameters of the checkpoint");
     return rt_ok();
 }
 

@@ -95,24 +95,19 @@ void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *tex
                    unknown->count, unknown->name, unknown->at);
 }
 
-/* Reads the vocabulary and the labels of r->found. */
-static rt_status read_meaning(rt_run *r)
+/* Moves the vocabulary and the labels of r->found to the run. */
+static void take_meaning(rt_run *r)
 {
     rt_huggingface *m = r->found.imported;
-    rt_image *image = r->found.image;
-    if (m) {
-        r->vocabulary = m->vocabulary;
-        r->labels = m->sorted_labels;
-        m->sorted_labels = NULL;
-        r->words = m->options.vocab;
-        r->types = m->options.token_types;
-        m->vocabulary = NULL;
-        return rt_ok();
-    }
-    rt_status status = rt_checkpoint_vocabulary(image, &r->vocabulary);
-    if (!status.code)
-        status = rt_checkpoint_labels(image, &r->labels);
-    return status.code ? status : rt_checkpoint_tables(image, &r->words, &r->types);
+    rt_checkpoint *c = &r->found.checkpoint;
+    rt_vocabulary **vocabulary = m ? &m->vocabulary : &c->info.vocabulary;
+    rt_labels **labels = m ? &m->sorted_labels : &c->info.labels;
+    r->vocabulary = *vocabulary;
+    r->labels = *labels;
+    *vocabulary = NULL;
+    *labels = NULL;
+    r->words = m ? m->options.vocab : c->words;
+    r->types = m ? m->options.token_types : c->types;
 }
 
 /* Reports unknown, truncated or short texts, and token ids whose meaning differs in the file. */
@@ -183,21 +178,20 @@ static rt_status open_data(rt_run *r, bool own)
     const bool reads_texts = a->command == RT_COMMAND_PREDICT || a->command == RT_COMMAND_EMBED;
     rt_data_options o = r->config->data;
     const char *path = own ? r->found.path : r->config->train.init_from;
-    rt_status status = *r->found.path ? read_meaning(r) : rt_ok();
     rt_opening opening;
-    if (!status.code && reads_texts && r->found.imported && !r->vocabulary)
+    take_meaning(r);
+    if (reads_texts && r->found.imported && !r->vocabulary)
         return rt_huggingface_no_vocabulary(r->found.imported, a->checkpoint);
     rt_opening_begin(&opening, &o, r->config, r->world, a->quiet);
-    if (own && a->resume && !status.code)
+    if (own && a->resume)
         compare_vocabulary_file(r, &o);
     if (own) /* the checkpoint's vocabulary is used, even if the file has changed */
         o.vocab_file = NULL;
     /* a fresh run uses the labels of its own file */
     const rt_data_of_model known = {r->vocabulary, own ? r->labels : NULL, r->words, r->types};
-    if (!status.code)
-        status = !reads_data(r) ? rt_data_open_encoder(&r->data, &r->config->data, known)
-                 : rt_arguments_evaluate(a) ? rt_data_open_evaluation(&r->data, &o, known)
-                                            : rt_data_open(&r->data, &o, known);
+    rt_status status = !reads_data(r) ? rt_data_open_encoder(&r->data, &r->config->data, known)
+                       : rt_arguments_evaluate(a) ? rt_data_open_evaluation(&r->data, &o, known)
+                                                  : rt_data_open(&r->data, &o, known);
     rt_progress_clear(&opening.progress);
     if (!status.code && path)
         status = check_meaning(r, path, own);
@@ -233,7 +227,7 @@ static rt_status make_trainer(rt_run *r, bool blank)
     rt_status status = rt_kernels_use(r->config, a);
     if (!status.code)
         status = rt_memory_check(&r->memory, r->config, r->data, world, use,
-                                 (double)rt_image_size(r->found.image));
+                                 (double)rt_image_size(r->found.checkpoint.image));
     if (world)
         status = rt_run_broadcast(r, status);
     if (r->checks && !*r->found.path && !r->config->theta.init_from)
@@ -313,8 +307,9 @@ void rt_run_warn_of_folder(rt_run *r)
     }
 }
 
-rt_status rt_run_take_history(rt_run *r, const rt_checkpoint_info *info, bool continues)
+rt_status rt_run_take_history(rt_run *r, bool continues)
 {
+    const rt_checkpoint_info *info = &r->found.checkpoint.info;
     const char *path = r->found.path;
     rt_optimizer_options *o = &r->config->optimizer;
     const int64_t drawn = info->step * r->config->train.batch_size;
@@ -361,16 +356,13 @@ rt_status rt_run_load(rt_run *r)
             rt_transformer_theta(model, rt_transformer_theta_start(model));
         return status;
     }
-    rt_checkpoint_info info = {0};
     rt_checkpoint_model model = rt_run_checkpoint_model(r);
     if (!r->arguments->resume) /* optimizer states are only read for training */
         model.rule = NULL;
-    rt_status status = rt_checkpoint_load(r->found.image, &model, &info);
-    r->found.image = NULL;
+    rt_status status = rt_checkpoint_load(&r->found.checkpoint, &model);
     if (!status.code)
-        status = rt_run_take_history(r, &info, r->arguments->resume);
+        status = rt_run_take_history(r, r->arguments->resume);
     if (!status.code)
-        r->evaluations = info.evaluations;
-    rt_checkpoint_info_free(&info);
+        r->evaluations = r->found.checkpoint.info.evaluations;
     return status;
 }

@@ -92,8 +92,7 @@ rt_status rt_run_load(rt_run *r) RT_MUST_CHECK;
 /* Copies the step, the number of drawn sequences and the past schedules of r->found, and warns of
  * other kernels. If the run `continues` the training, also warns of another precision, and returns
  * RT_CHECKPOINT if the configuration draws other sequences. */
-rt_status rt_run_take_history(rt_run *r, const rt_checkpoint_info *info,
-                              bool continues) RT_MUST_CHECK;
+rt_status rt_run_take_history(rt_run *r, bool continues) RT_MUST_CHECK;
 
 /* ---- the beginning of a run ---- */
 

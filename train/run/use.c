@@ -23,13 +23,12 @@ static rt_status configure(rt_run *r)
     const bool named = r->arguments->checkpoint != NULL;
     rt_status status = rt_found_configuration(&own, found, named ? NULL : r->arguments, NULL);
     if (named && status.code)
-        return status.code == RT_CHECKPOINT && found->image ? rt_image_status(found->image)
-                                                            : status;
+        return status.code == RT_CHECKPOINT && found->checkpoint.image ? rt_ok() : status;
     if (named) { /* the model is used as it was trained */
         rt_found_train_as(r->config, &own);
         return status;
     }
-    if (status.code == RT_CHECKPOINT && !rt_image_status(found->image).code) {
+    if (status.code == RT_CHECKPOINT && found->checkpoint.image) {
         rt_run_say(r, "warning: the configuration of the run cannot be used; using that of %s: %s",
                    r->config->file, status.message);
         return rt_ok();
@@ -237,13 +236,12 @@ rt_exit rt_run_use(const rt_config *config, rt_found *found, const rt_arguments 
     rt_config own = *config;
     rt_run r = rt_run_new(&own, arguments);
     r.found = *found;
-    found->image = NULL;
-    found->imported = NULL;
-    if (found->newest && !arguments->best)
+    *found = (rt_found){0};
+    if (r.found.newest && !arguments->best)
         rt_run_note(&r,
                     "using the best evaluation, of step %" PRId64 ", since train.patience is set; "
                     "--last uses the newest, of step %" PRId64,
-                    found->step, found->newest);
+                    r.found.checkpoint.info.step, r.found.newest);
     rt_status status = arguments->config ? configure(&r) : rt_ok();
     if (!status.code)
         status = check_options(&r);

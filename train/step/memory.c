@@ -244,10 +244,9 @@ static void find_training(double *at, const rt_memory_need *r, double threads, b
 }
 
 /* Computes the uses of a checkpoint. Each parameter is read into a buffer and checked before it is
- * used. A resumed run holds the checkpoint in memory until values and states are read. For other
- * uses a child process reads it and returns a list of the values (io/checkpoint/image.h); then the
- * process holds the list and the values. The address space is that of the whole trainer, of which
- * only the values and what is counted here are touched. */
+ * used. The checkpoint is in memory until values and states are read. A child process that reads it
+ * first shares this memory (io/checkpoint/image.h). The address space is that of the whole trainer,
+ * of which only the values and what is counted here are touched. */
 static void find_uses(double *at, const rt_memory_need *r, double threads, bool space)
 {
     const double file = checkpoint_bytes(r), values = bytes_for(r, RT_FOR_VALUES);
@@ -256,11 +255,10 @@ static void find_uses(double *at, const rt_memory_need *r, double threads, bool 
     const double loaded = space ? threads + trainer_bytes(r)
                                 : threads + r->places * bytes_for(r, RT_FOR_TABLES) + values;
     const double used = loaded + touched * (double)r->to_use;
-    const double child = file + values + (double)r->chunk;
     at[RT_PHASE_MODEL] = fmax(loaded + touched * largest, used);
     at[RT_PHASE_USED] = used + graph_bytes(r, r->evaluation, space) + (double)r->evaluated;
     at[RT_PHASE_RESUME] = loaded + touched * fmax(states, largest) + file + (double)r->chunk;
-    at[RT_PHASE_EXPORT] = fmax(child, loaded + values + largest);
+    at[RT_PHASE_EXPORT] = loaded + touched * largest + file + (double)r->chunk;
     at[RT_PHASE_EVAL] = fmax(at[RT_PHASE_EXPORT], at[RT_PHASE_USED]);
 }
 
