@@ -319,8 +319,12 @@ static char *card_text(const rt_tensor_list *list, const rt_huggingface_export *
 static void fill_values(const void *context, size_t first, size_t count, float *values)
 {
     const rt_folder_tensor *t = context;
+    const bool plain = t->plain && !t->parts[0].factors;
+    const real *data = t->parts[0].parameter->tensor.data;
     int part;
-    for (size_t n = 0; n < count; n++) {
+    for (size_t n = 0; n < count && plain; n++)
+        values[n] = (float)data[first + n];
+    for (size_t n = 0; n < count && !plain; n++) {
         const size_t i = rt_folder_tensor_at(t, first + n, &part);
         const rt_tensor *x = &t->parts[part].parameter->tensor;
         const real *factors = t->parts[part].factors;

@@ -170,21 +170,22 @@ static rt_status read_tensor(const rt_folder_tensor *t, const rt_safetensor *fro
 {
     enum { BLOCK = 2048 };
     double block[BLOCK];
+    real *plain = t->parts[0].parameter->tensor.data;
     int part;
     for (uint64_t first = 0; first < from->count; first += BLOCK) {
         const size_t count = from->count - first < BLOCK ? (size_t)(from->count - first) : BLOCK;
         rt_status status = rt_safetensors_doubles(from, first, count, block);
         if (status.code)
             return status;
-        for (size_t i = 0; i < count; i++) {
-            const real value = (real)block[i];
-            if (!isfinite(value))
+        for (size_t i = 0; i < count; i++)
+            if (!isfinite((real)block[i]))
                 return rt_error(RT_CHECKPOINT, "%s: %s is not finite in " RT_PRECISION " precision",
                                 rt_safetensors_name(from->file), from->name);
-            if (!used)
-                continue;
+        for (size_t i = 0; i < count && used && t->plain; i++)
+            plain[first + i] = (real)block[i];
+        for (size_t i = 0; i < count && used && !t->plain; i++) {
             const size_t index = rt_folder_tensor_at(t, (size_t)first + i, &part);
-            t->parts[part].parameter->tensor.data[index] = value;
+            t->parts[part].parameter->tensor.data[index] = (real)block[i];
         }
     }
     return rt_ok();
