@@ -149,34 +149,28 @@ static rt_status open_file(rt_model *m, const char *path)
 
 /* ---- opening a folder of Hugging Face ---- */
 
-/* Moves vocabulary and labels of a folder to the model, and copies the warnings. */
-static rt_status take_meaning(rt_model *m, rt_huggingface *imported)
-{
-    struct rt_model_origin *o = m->origin;
-    o->data_options = imported->data;
-    o->info.vocabulary = imported->vocabulary;
-    o->info.labels = imported->sorted_labels;
-    imported->vocabulary = NULL;
-    imported->sorted_labels = NULL;
-    o->warnings = rt_copy_text(imported->warnings);
-    return o->warnings ? rt_ok() : rt_out_of_memory("the warnings about a folder");
-}
-
 static rt_status open_folder(rt_model *m, const char *path)
 {
     rt_huggingface *imported;
     rt_status status = rt_huggingface_import(&imported, path);
     if (status.code)
         return as_checkpoint(status, path);
+    struct rt_model_origin *o = m->origin;
     rt_transformer_options options = imported->options;
-    status = take_meaning(m, imported);
+    o->data_options = imported->data;
+    o->info.vocabulary = imported->vocabulary; /* moved to the model, as the labels */
+    o->info.labels = imported->sorted_labels;
+    imported->vocabulary = NULL;
+    imported->sorted_labels = NULL;
+    o->warnings = rt_copy_text(imported->warnings);
+    status = o->warnings ? rt_ok() : rt_out_of_memory("the warnings about a folder");
     if (!status.code)
         status = configure(m, &options, options.vocab, options.token_types);
     status = as_checkpoint(status, path);
     if (!status.code)
         status = rt_huggingface_model(imported, &options, &m->transformer, &m->has_head);
-    m->warnings = m->origin->warnings;
-    m->origin->info.seed = RT_HUGGINGFACE_SEED;
+    m->warnings = o->warnings;
+    o->info.seed = RT_HUGGINGFACE_SEED;
     rt_huggingface_close(imported);
     return status;
 }
@@ -224,19 +218,6 @@ static rt_status check_keys(const rt_key_table *table, void *options, const void
     return status;
 }
 
-static rt_status check_options(rt_transformer_options *options)
-{
-    const rt_transformer_options defaults = rt_model_defaults(options->kind);
-    rt_transformer_options scratch = defaults;
-    return check_keys(&rt_model_keys, options, &defaults, &scratch);
-}
-
-static rt_status check_data(rt_data_options *options)
-{
-    rt_data_options scratch = *options;
-    return check_keys(&rt_data_keys, options, options, &scratch);
-}
-
 static rt_status check_parts(const rt_transformer_options *o, const rt_vocabulary *vocabulary,
                              const rt_labels *labels)
 {
@@ -276,15 +257,18 @@ static rt_status copy_meaning(rt_checkpoint_info *info, const rt_vocabulary *voc
 static rt_status make_new(rt_model *m, rt_transformer_options *options,
                           const rt_vocabulary *vocabulary, const rt_labels *labels, int length)
 {
+    const rt_transformer_options defaults = rt_model_defaults(options->kind);
+    rt_transformer_options scratch = defaults;
+    rt_data_options *data = &m->origin->data_options, data_scratch;
     rt_status status = check_parts(options, vocabulary, labels);
     if (!status.code)
-        status = check_options(options);
+        status = check_keys(&rt_model_keys, options, &defaults, &scratch);
     if (!status.code)
         status = copy_meaning(&m->origin->info, vocabulary, labels);
     if (status.code)
         return status;
-    m->origin->data_options = rt_data_options_of(options, vocabulary, length, RT_BEGIN_AUTO);
-    status = check_data(&m->origin->data_options);
+    *data = data_scratch = rt_data_options_of(options, vocabulary, length, RT_BEGIN_AUTO);
+    status = check_keys(&rt_data_keys, data, data, &data_scratch);
     return status.code ? status : configure(m, options, options->vocab, options->token_types);
 }
 
@@ -339,16 +323,6 @@ void rt_model_close(rt_model *m)
 
 /* ---- saving ---- */
 
-/* Returns the info to be saved, without evaluations, because the parameters may have changed. */
-static rt_checkpoint_info info_of(const rt_model *m)
-{
-    rt_checkpoint_info info = m->origin->info;
-    info.step = m->step;
-    info.evaluations = RT_NO_EVALUATIONS;
-    rt_kernels_describe(info.blas);
-    return info;
-}
-
 static rt_status check_made(const rt_model *m)
 {
     return m->origin && m->transformer
@@ -363,7 +337,10 @@ rt_status rt_model_save(const rt_model *m, const char *path)
     const rt_status made = check_made(m);
     if (made.code)
         return made;
-    const rt_checkpoint_info info = info_of(m);
+    rt_checkpoint_info info = m->origin->info;
+    info.step = m->step;
+    info.evaluations = RT_NO_EVALUATIONS; /* the parameters may have changed */
+    rt_kernels_describe(info.blas);
     if (info.step < m->origin->info.step || info.step > RT_CHECKPOINT_STEPS)
         return rt_error(RT_ARGUMENT,
                         "the step of the model must be from %" PRId64 " to %d; got %" PRId64,
@@ -407,49 +384,34 @@ void rt_row_free(rt_row *row)
     *row = (rt_row){.length = 0};
 }
 
-/* Moves the arrays of a batch to a row, and counts its tokens; the arrays may be longer. */
-static void take_row(rt_row *row, rt_batch *batch, bool tokens)
-{
-    while (row->length < batch->length && batch->mask[row->length])
-        row->length++;
-    row->ids = batch->ids;
-    row->types = batch->types;
-    batch->ids = batch->types = NULL;
-    if (!tokens)
-        return;
-    for (int t = 0; t < row->length; t++)
-        if (batch->labels[t] == RT_NO_LABEL)
-            batch->labels[t] = RT_NO_TOKEN;
-    row->tokens = batch->labels;
-    batch->labels = NULL;
-}
-
-static rt_status encode_example(const rt_model *m, const char *text, const char *second,
-                                rt_row *row, rt_batch *batch)
-{
-    const rt_data *data = m->origin->data;
-    const bool tokens = rt_data_target(data) == RT_TARGET_TOKENS;
-    rt_example_text x;
-    if (tokens && second)
-        return rt_error(RT_ARGUMENT, "the model was trained without pairs of texts");
-    rt_status status = tokens ? rt_data_encode_example(&x, data, text, strlen(text), batch)
-                              : rt_data_encode_texts(&x, data, text, second, batch);
-    if (!status.code) {
-        take_row(row, batch, tokens);
-        row->cut = x.cut;
-        row->unknown = x.unknown;
-    }
-    rt_example_text_free(&x);
-    return status;
-}
-
 static rt_status encode_labelled(const rt_model *m, const char *text, const char *second,
                                  rt_row *row)
 {
+    const rt_data *data = m->origin->data;
+    const bool tokens = rt_data_target(data) == RT_TARGET_TOKENS;
+    rt_example_text x = {0};
     rt_labelled_batch b;
+    if (tokens && second)
+        return rt_error(RT_ARGUMENT, "the model was trained without pairs of texts");
     rt_status status = rt_labelled_batch_new(&b, 1, m->length, NULL);
     if (!status.code)
-        status = encode_example(m, text, second, row, &b.batch);
+        status = tokens ? rt_data_encode_example(&x, data, text, strlen(text), &b.batch)
+                        : rt_data_encode_texts(&x, data, text, second, &b.batch);
+    if (!status.code) {
+        *row = (rt_row){.ids = b.batch.ids,
+                        .types = b.batch.types,
+                        .tokens = tokens ? b.batch.labels : NULL,
+                        .cut = x.cut,
+                        .unknown = x.unknown};
+        while (row->length < b.batch.length && b.batch.mask[row->length])
+            row->length++;
+        for (int t = 0; t < row->length && tokens; t++)
+            if (row->tokens[t] == RT_NO_LABEL)
+                row->tokens[t] = RT_NO_TOKEN;
+        b.batch.ids = b.batch.types = NULL; /* the arrays are the row's now */
+        b.batch.labels = tokens ? NULL : b.batch.labels;
+    }
+    rt_example_text_free(&x);
     rt_labelled_batch_free(&b);
     return status;
 }

@@ -70,7 +70,7 @@ static void fill_factors(const void *context, size_t first, size_t count, float 
 
 static const rt_tensor_row llama_tensors[] = {
     WORDS,
-    {"rope_freqs.weight", .when = has_factors, .make = rt_pairs_make, .fill = fill_factors},
+    {"rope_freqs.weight", .when = has_factors, .extra = {RT_AXIS_PAIRS}, .fill = fill_factors},
     OF_LAYERS,
     {0},
 };
@@ -162,6 +162,7 @@ static const rt_family *const families[] = {&llama, &qwen3, NULL};
 /* Keys with their values, and their number. The stream writes to memory and keeps an error. */
 typedef struct gguf_keys {
     FILE *to;
+    const char *architecture; /* begins keys that are written as ".name" */
     uint64_t count;
 } gguf_keys;
 
@@ -183,7 +184,9 @@ typedef enum gguf_type { WHOLE = 4, SIGNED, FLOAT, FLAG, TEXT, LIST } gguf_type;
 
 static FILE *put(gguf_keys *k, const char *key, gguf_type type)
 {
-    write_string(k->to, key, strlen(key));
+    char whole[64];
+    snprintf(whole, sizeof whole, "%s%s", *key == '.' ? k->architecture : "", key);
+    write_string(k->to, whole, strlen(whole));
     write_number(k->to, (uint64_t)type, 4);
     k->count++;
     return k->to;
@@ -219,56 +222,39 @@ static void put_list(gguf_keys *k, const char *key, gguf_type type, size_t count
     write_number(k->to, count, 8);
 }
 
-enum { KEY_SIZE = 64 }; /* bytes of the name of a key, with its final zero */
-
-/* Writes "ARCHITECTURE.name" to `key`, and returns it. */
-static const char *key_of(const rt_family *family, const char *name, char key[KEY_SIZE])
-{
-    snprintf(key, KEY_SIZE, "%s.%s", family->type, name);
-    return key;
-}
-
-static void put_rope(gguf_keys *k, const rt_family *family, const rt_transformer_options *o)
-{
-    const double magnitude = rt_frequencies_magnitude(&o->position.frequencies);
-    char key[KEY_SIZE];
-    put_whole(k, key_of(family, "rope.dimension_count", key), (uint32_t)o->head_dim);
-    put_float(k, key_of(family, "rope.freq_base", key), o->position.frequencies.base);
-    if (magnitude == 1)
-        return;
-    put_text(k, key_of(family, "rope.scaling.type", key), "none");
-    put_float(k, key_of(family, "rope.scaling.attn_factor", key), magnitude);
-}
-
-static void put_model(gguf_keys *k, const rt_family *family, const rt_transformer *model,
+static void put_model(gguf_keys *k, const rt_transformer_options *o,
                       const rt_huggingface_export *export, rt_gguf_dtype dtype)
 {
-    const rt_transformer_options *o = &model->options;
+    const double magnitude = rt_frequencies_magnitude(&o->position.frequencies);
     const int context = o->window && o->window < export->length ? o->window : export->length;
     const struct {
-        const char *name;
+        const char *key;
         int value;
     } sizes[] = {
-        {"context_length", context},
-        {"embedding_length", o->dim},
-        {"block_count", o->layers},
-        {"feed_forward_length", o->ffn_dim},
-        {"attention.head_count", o->heads},
-        {"attention.head_count_kv", o->kv_heads},
-        {"attention.key_length", o->head_dim},
-        {"attention.value_length", o->head_dim},
+        {".context_length", context},
+        {".embedding_length", o->dim},
+        {".block_count", o->layers},
+        {".feed_forward_length", o->ffn_dim},
+        {".attention.head_count", o->heads},
+        {".attention.head_count_kv", o->kv_heads},
+        {".attention.key_length", o->head_dim},
+        {".attention.value_length", o->head_dim},
     };
-    char key[KEY_SIZE];
-    put_text(k, "general.architecture", family->type);
+    put_text(k, "general.architecture", k->architecture);
     put_text(k, "general.type", "model");
     if (export->title)
         put_text(k, "general.name", export->title);
     put_whole(k, "general.file_type", dtype); /* the format has the same numbers */
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        put_whole(k, key_of(family, sizes[i].name, key), (uint32_t)sizes[i].value);
-    put_float(k, key_of(family, "attention.layer_norm_rms_epsilon", key), o->norm_eps);
-    put_whole(k, key_of(family, "vocab_size", key), (uint32_t)o->vocab);
-    put_rope(k, family, o);
+        put_whole(k, sizes[i].key, (uint32_t)sizes[i].value);
+    put_float(k, ".attention.layer_norm_rms_epsilon", o->norm_eps);
+    put_whole(k, ".vocab_size", (uint32_t)o->vocab);
+    put_whole(k, ".rope.dimension_count", (uint32_t)o->head_dim);
+    put_float(k, ".rope.freq_base", o->position.frequencies.base);
+    if (magnitude != 1) {
+        put_text(k, ".rope.scaling.type", "none");
+        put_float(k, ".rope.scaling.attn_factor", magnitude);
+    }
 }
 
 /* ---- the tokenizer ---- */
@@ -350,14 +336,6 @@ static int by_rank(const void *one, const void *other)
     return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-static void put_merge(FILE *to, rt_spelling left, rt_spelling right)
-{
-    write_number(to, put_bytes(NULL, left) + 1 + put_bytes(NULL, right), 8);
-    put_bytes(to, left);
-    fputc(' ', to);
-    put_bytes(to, right);
-}
-
 static rt_status put_merges(gguf_keys *k, const rt_vocabulary *v)
 {
     const size_t count = v->level == RT_LEVEL_BPE ? v->bpe->merges.count : 0;
@@ -372,9 +350,14 @@ static rt_status put_merges(gguf_keys *k, const rt_vocabulary *v)
                 merges[i++] = *slot;
         qsort(merges, count, sizeof *merges, by_rank);
     }
-    for (size_t i = 0; i < count; i++)
-        put_merge(k->to, rt_vocabulary_spell(v, merges[i].left),
-                  rt_vocabulary_spell(v, merges[i].right));
+    for (size_t i = 0; i < count; i++) {
+        const rt_spelling left = rt_vocabulary_spell(v, merges[i].left);
+        const rt_spelling right = rt_vocabulary_spell(v, merges[i].right);
+        write_number(k->to, put_bytes(NULL, left) + 1 + put_bytes(NULL, right), 8);
+        put_bytes(k->to, left);
+        fputc(' ', k->to);
+        put_bytes(k->to, right);
+    }
     rt_free(merges);
     return rt_ok();
 }
@@ -449,12 +432,6 @@ static rt_status check_vocabulary(const rt_vocabulary *v)
 
 /* ---- all keys of the tokenizer ---- */
 
-static void put_id(gguf_keys *k, const char *key, int32_t id)
-{
-    if (id != RT_NO_ID)
-        put_whole(k, key, (uint32_t)id);
-}
-
 /* Writes the special ids, because llama.cpp makes other ids special if they are missing. The end of
  * a text is that of the model, if it has learned one, else [SEP] or [CLS]. */
 static rt_status put_special(gguf_keys *k, const rt_vocabulary *v, bool begins)
@@ -463,24 +440,23 @@ static rt_status put_special(gguf_keys *k, const rt_vocabulary *v, bool begins)
     const int32_t end = v->ends.count ? v->ends.ids[0] : s->sep != RT_NO_ID ? s->sep : s->cls;
     if (end == RT_NO_ID)
         return refuse("it has no token that ends a text, which llama.cpp needs");
-    put_id(k, TOKENIZER "bos_token_id", s->cls != RT_NO_ID ? s->cls : end);
-    put_id(k, TOKENIZER "eos_token_id", end);
-    put_id(k, TOKENIZER "padding_token_id", rt_vocabulary_pads(s) ? s->pad : RT_NO_ID);
-    put_id(k, TOKENIZER "unknown_token_id", s->unknown);
-    put_id(k, TOKENIZER "mask_token_id", s->mask);
+    const struct {
+        const char *key;
+        int32_t id;
+    } ids[] = {
+        {TOKENIZER "bos_token_id", s->cls != RT_NO_ID ? s->cls : end},
+        {TOKENIZER "eos_token_id", end},
+        {TOKENIZER "padding_token_id", rt_vocabulary_pads(s) ? s->pad : RT_NO_ID},
+        {TOKENIZER "unknown_token_id", s->unknown},
+        {TOKENIZER "mask_token_id", s->mask},
+    };
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        if (ids[i].id != RT_NO_ID)
+            put_whole(k, ids[i].key, (uint32_t)ids[i].id);
     put_flag(k, TOKENIZER "add_bos_token", begins);
     put_flag(k, TOKENIZER "add_eos_token", false);
     put_flag(k, TOKENIZER "add_space_prefix", false);
     return rt_ok();
-}
-
-/* Writes the chat template, unless it is a list of several, which llama.cpp does not read. */
-static void put_chat_template(gguf_keys *k, const char *chat_template)
-{
-    json_t *text = chat_template ? json_loads(chat_template, JSON_DECODE_ANY, NULL) : NULL;
-    if (json_is_string(text))
-        put_text(k, TOKENIZER_CHAT, json_string_value(text));
-    json_decref(text);
 }
 
 static rt_status put_vocabulary(gguf_keys *k, const rt_transformer *model,
@@ -492,6 +468,8 @@ static rt_status put_vocabulary(gguf_keys *k, const rt_transformer *model,
     if (status.code)
         return status;
     const bool characters = v->level == RT_LEVEL_CHAR;
+    json_t *chat =
+        export->chat_template ? json_loads(export->chat_template, JSON_DECODE_ANY, NULL) : NULL;
     put_text(k, TOKENIZER "model", characters ? "llama" : "gpt2");
     put_text(k, TOKENIZER "pre",
              characters                 ? "default"
@@ -505,7 +483,9 @@ static rt_status put_vocabulary(gguf_keys *k, const rt_transformer *model,
     } else {
         status = put_merges(k, v);
     }
-    put_chat_template(k, export->chat_template);
+    if (json_is_string(chat)) /* llama.cpp reads no list of several */
+        put_text(k, TOKENIZER_CHAT, json_string_value(chat));
+    json_decref(chat);
     return status.code ? status : put_special(k, v, !export->bare);
 }
 
@@ -514,7 +494,7 @@ static rt_status put_vocabulary(gguf_keys *k, const rt_transformer *model,
 /* Returns the type of a tensor; vectors are always F32. */
 static rt_gguf_dtype dtype_of(const rt_safetensors_entry *e, rt_gguf_dtype dtype)
 {
-    return e->axes > 1 ? dtype : RT_GGUF_F32;
+    return e->shape.ndim > 1 ? dtype : RT_GGUF_F32;
 }
 
 static size_t size_of(const rt_safetensors_entry *e, rt_gguf_dtype dtype)
@@ -534,9 +514,9 @@ static void put_tensors(FILE *to, const rt_tensor_list *list, rt_gguf_dtype dtyp
     for (int n = 0; n < list->count; n++) {
         const rt_safetensors_entry *e = list->entries + n;
         write_string(to, e->name, strlen(e->name));
-        write_number(to, (uint64_t)e->axes, 4);
-        for (int i = e->axes; i--;)
-            write_number(to, (uint64_t)e->shape[i], 8);
+        write_number(to, (uint64_t)e->shape.ndim, 4);
+        for (int i = e->shape.ndim; i--;)
+            write_number(to, (uint64_t)e->shape.axis[i], 8);
         write_number(to, dtype_of(e, dtype), 4);
         write_number(to, begin, 8);
         begin += aligned(size_of(e, dtype));
@@ -578,9 +558,9 @@ static rt_status write_file(const char *path, const rt_family *family, const rt_
     rt_capture header = {0};
     rt_tensor_list list = {0};
     rt_status status = rt_capture_begin(&header) ? rt_ok() : rt_out_of_memory("a header");
-    gguf_keys keys = {.to = header.file};
+    gguf_keys keys = {header.file, family->type, 0};
     if (!status.code) {
-        put_model(&keys, family, model, export, dtype);
+        put_model(&keys, &model->options, export, dtype);
         status = put_vocabulary(&keys, model, export);
     }
     if (!status.code)

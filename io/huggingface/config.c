@@ -372,14 +372,8 @@ void rt_layer_types_put(rt_config_writing *w)
 {
     const rt_transformer_options *o = w->options;
     json_t *types = json_array();
-    bool failed = !types;
-    for (int l = 0; l < o->layers && !failed; l++)
-        failed = json_array_append_new(types,
-                                       json_string(rt_layer_slides(o, l) ? "sliding_attention"
-                                                                         : "full_attention")) != 0;
-    if (failed) {
-        json_decref(types);
-        types = NULL;
-    }
+    for (int l = 0; l < o->layers; l++)
+        rt_json_append(&types,
+                       json_string(rt_layer_slides(o, l) ? "sliding_attention" : "full_attention"));
     rt_json_put(&w->object, "layer_types", types);
 }

@@ -244,15 +244,6 @@ static double read_number(const rt_config_row *row, rt_reading *r)
     return number;
 }
 
-/* Reads the epsilon of norms: above 0, at most 1, as model.norm_eps. */
-static double read_eps(const rt_config_row *row, rt_reading *r)
-{
-    const double eps = rt_reading_above_0(r, row->key, row->initial);
-    if (eps > 1)
-        rt_reading_refuse(r, "%s must be at most 1", row->key);
-    return eps;
-}
-
 /* Refuses a word; the message lists the first word of each value. */
 static void refuse_word(const rt_config_row *row, rt_reading *r, const char *got)
 {
@@ -312,7 +303,9 @@ static void read_row(const rt_config_row *row, rt_reading *r, rt_huggingface *th
         *(double *)at = read_number(row, r);
         break;
     case RT_CONFIG_EPS:
-        *(double *)at = read_eps(row, r);
+        *(double *)at = rt_reading_above_0(r, row->key, row->initial);
+        if (*(double *)at > 1)
+            rt_reading_refuse(r, "%s must be at most 1", row->key);
         break;
     case RT_CONFIG_POSITIONS:
         there->max_positions = rt_reading_whole(r, row->key, (int)row->initial, 1, (int)row->high);

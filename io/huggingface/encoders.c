@@ -21,30 +21,17 @@ static const rt_family_class roformer_classes[] = {
     {0},
 };
 
-/* Describes one row of zeros, because transformers requires token types. */
-static void make_types(rt_safetensors_entry *e, const rt_extra_source *from)
-{
-    e->axes = 2;
-    e->shape[0] = 1;
-    e->shape[1] = from->options->embedding_dim;
-}
-
-static void make_table(rt_safetensors_entry *e, const rt_extra_source *from)
-{
-    e->axes = 2;
-    e->shape[0] = from->positions;
-    e->shape[1] = 2 * from->pairs;
-}
-
 #define LAYER "roformer.encoder.layer.N."
 #define LM    "cls.predictions."
 static const rt_tensor_row roformer_tensors[] = {
     {"roformer.embeddings.word_embeddings.weight", .here = {RT_TOKENS_NAME}},
+    /* transformers requires token types */
     {"roformer.embeddings.token_type_embeddings.weight", .here = {RT_TYPES_NAME},
-     .make = make_types},
+     .extra = {RT_AXIS_ONE, RT_AXIS_EMBEDDING}},
     {"roformer.embeddings.LayerNorm", .here = {"embeddings.norm"}},
     {"roformer.embeddings_project", .here = {"embeddings.project"}},
-    {RT_HF_TABLE, .spare = true, .make = make_table, .fill = rt_sine_table_fill},
+    {RT_HF_TABLE, .spare = true, .extra = {RT_AXIS_POSITIONS, RT_AXIS_TWO_PAIRS},
+     .fill = rt_sine_table_fill},
     {LAYER "attention.self.query", .here = {"layers.N.attention.query"}},
     {LAYER "attention.self.key", .here = {"layers.N.attention.key"}},
     {LAYER "attention.self.value", .here = {"layers.N.attention.value"}},
@@ -187,21 +174,6 @@ const rt_family rt_family_roformer = {
 
 /* ---- ESM: tensors ---- */
 
-/* Describes a head that predicts contacts from attention, which transformers would draw. */
-static void make_contacts(rt_safetensors_entry *e, const rt_extra_source *from)
-{
-    e->axes = 2;
-    e->shape[0] = 1;
-    e->shape[1] = from->options->layers * from->options->heads;
-}
-
-static void make_contact_bias(rt_safetensors_entry *e, const rt_extra_source *from)
-{
-    (void)from;
-    e->axes = 1;
-    e->shape[0] = 1;
-}
-
 /* Computes inv_freq, by which transformers rotates, whatever rope_theta is. */
 static void fill_theta(const void *context, size_t first, size_t count, float *values)
 {
@@ -226,15 +198,17 @@ static const rt_tensor_row esm_tensors[] = {
     {LAYER "attention.self.query", .here = {"layers.N.attention.query"}},
     {LAYER "attention.self.key", .here = {"layers.N.attention.key"}},
     {LAYER "attention.self.value", .here = {"layers.N.attention.value"}},
-    {LAYER INV_FREQ, .spare = true, .make = rt_pairs_make, .fill = fill_theta},
+    {LAYER INV_FREQ, .spare = true, .extra = {RT_AXIS_PAIRS}, .fill = fill_theta},
     {LAYER "attention.output.dense", .here = {"layers.N.attention.output"}},
     NORM(LAYER "attention.LayerNorm", "layers.N.attention_norm"),
     {LAYER "intermediate.dense", .here = {"layers.N.ffn.up"}},
     {LAYER "output.dense", .here = {"layers.N.ffn.down"}},
     NORM(LAYER "LayerNorm", "layers.N.ffn_norm"),
     NORM("esm.encoder.emb_layer_norm_after", "norm"),
-    {"esm.contact_head.regression.weight", .spare = true, .make = make_contacts},
-    {"esm.contact_head.regression.bias", .spare = true, .make = make_contact_bias},
+    /* a head that predicts contacts from attention, which transformers would draw */
+    {"esm.contact_head.regression.weight", .spare = true,
+     .extra = {RT_AXIS_ONE, RT_AXIS_ALL_HEADS}},
+    {"esm.contact_head.regression.bias", .spare = true, .extra = {RT_AXIS_ONE}},
     {"lm_head.dense", .here = {"head.dense"}, .when = rt_when_lm},
     NORM("lm_head.layer_norm", "head.norm"),
     {"lm_head.decoder.weight", .here = {RT_OUTPUT_NAME}, .when = rt_when_lm, .spare = true},

@@ -82,32 +82,27 @@ void rt_config_put_padding(rt_config_writing *w)
 
 /* ---- labels ---- */
 
-static const char *label_of(const rt_huggingface_export *export, int i, char made[24])
-{
-    snprintf(made, 24, "LABEL_%d", i);
-    return export->labels ? export->labels[i] : made;
-}
-
-static void put_labels(rt_json_object *to, const rt_transformer_options *o,
+static void put_labels(json_t **to, const rt_transformer_options *o,
                        const rt_huggingface_export *export)
 {
-    rt_json_object names = rt_json_object_new(), ids = rt_json_object_new();
-    char made[24], number[16];
+    json_t *names = json_object(), *ids = json_object();
+    char made[24];
     for (int i = 0; i < o->labels; i++) {
-        json_t *name = rt_json_string(label_of(export, i, made));
-        snprintf(number, sizeof number, "%d", i);
+        snprintf(made, sizeof made, "LABEL_%d", i);
+        const char *number = made + strlen("LABEL_");
+        json_t *name = rt_json_string(export->labels ? export->labels[i] : made);
         rt_json_put(&ids, name ? json_string_value(name) : "", json_integer(i));
         rt_json_put(&names, number, name);
     }
-    rt_json_put_object(to, "id2label", &names);
-    rt_json_put_object(to, "label2id", &ids);
+    rt_json_put(to, "id2label", names);
+    rt_json_put(to, "label2id", ids);
     if (o->head == RT_HEAD_SEQUENCE)
         rt_json_put(to, "problem_type", json_string("single_label_classification"));
 }
 
 /* ---- config.json ---- */
 
-static void put_own(rt_json_object *to, const rt_huggingface_export *export)
+static void put_own(json_t **to, const rt_huggingface_export *export)
 {
     if (export->vocabulary)
         rt_json_put(to, RT_HF_LEVEL, json_string(rt_level_words[export->vocabulary->level]));
@@ -124,7 +119,7 @@ static char *config_text(const rt_tensor_list *list, const rt_huggingface_export
 {
     const rt_family *family = list->family;
     const rt_transformer_options *o = &list->model->options;
-    rt_config_writing w = {rt_json_object_new(), family, o, export, &list->theta};
+    rt_config_writing w = {json_object(), family, o, export, &list->theta};
     rt_json_put(&w.object, "architectures", json_pack("[s]", rt_family_class_of(family, o)->name));
     rt_json_put(&w.object, "model_type", json_string(family->type));
     rt_config_rows_put(family->config, &w);
@@ -133,15 +128,15 @@ static char *config_text(const rt_tensor_list *list, const rt_huggingface_export
     if (o->theta.learn)
         rt_put_theta(&w.object, o, &list->theta);
     put_own(&w.object, export);
-    char *text = rt_json_text(&w.object);
-    rt_json_object_free(&w.object);
+    char *text = rt_json_text(w.object);
+    json_decref(w.object);
     return text;
 }
 
 /* Writes a class; otherwise transformers takes RoFormerTokenizer, which needs other packages. */
 char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export)
 {
-    rt_json_object made = rt_json_object_new();
+    json_t *made = json_object();
     const rt_level level = export->vocabulary->level;
     const bool residues = level == RT_LEVEL_RESIDUE;
     if (level == RT_LEVEL_BPE)
@@ -155,8 +150,8 @@ char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export)
     if (export->chat_template)
         rt_json_put(&made, RT_HF_CHAT_KEY,
                     json_loads(export->chat_template, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL));
-    char *text = rt_json_text(&made);
-    rt_json_object_free(&made);
+    char *text = rt_json_text(made);
+    json_decref(made);
     return text;
 }
 
@@ -249,20 +244,6 @@ static void put_code(rt_writer *w, const char *text)
         rt_writer_add(w, "`%s`", text);
 }
 
-/* Adds the token that begins a text, as its vocabulary writes it, and its id. */
-static void put_begin_token(rt_writer *w, const rt_huggingface_export *export)
-{
-    const rt_vocabulary *v = export->vocabulary;
-    const int32_t id = v ? v->special.cls : rt_default_special_ids.cls;
-    if (v) {
-        rt_writer_add(w, "the token ");
-        put_code(w, rt_vocabulary_spell(v, id).bytes);
-        rt_writer_add(w, ", which has the id %d", (int)id);
-    } else {
-        rt_writer_add(w, "the id %d", (int)id);
-    }
-}
-
 /* Returns whether the tokenizer of an exported language model puts a token after a text. That of an
  * encoder does, because users of transformers expect it, although rotor trains without this token.
  * A text that a decoder continues has no end. */
@@ -271,48 +252,42 @@ static bool keeps_end(const rt_transformer_options *o, const rt_vocabulary *v)
     return !o->causal && v->bpe && v->bpe->last != RT_NO_ID;
 }
 
-/* Describes the tokens that the tokenizer of level bpe puts around a text. */
-static void put_bpe_remedy(rt_writer *w, const rt_transformer_options *o,
-                           const rt_huggingface_export *export)
+/* Describes how the input of a language model begins, and which tokens the tokenizer of
+ * transformers puts around a text, if rotor puts others. */
+static void put_begin_sentence(rt_writer *w, const rt_transformer_options *o,
+                               const rt_huggingface_export *export)
 {
     const rt_vocabulary *v = export->vocabulary;
-    rt_writer_add(w, export->bare ? "; its tokenizer adds none either" : "; its tokenizer adds it");
-    if (!keeps_end(o, v))
+    const rt_level level = v ? v->level : RT_LEVEL_BYTE;
+    const int32_t first = v ? v->special.cls : rt_default_special_ids.cls;
+    if (o->head != RT_HEAD_LM)
         return;
-    rt_writer_add(w, ", and ");
-    put_code(w, rt_vocabulary_spell(v, v->bpe->last).bytes);
-    rt_writer_add(w,
-                  " after the text, which rotor does not: `tokenizer(text)[\"input_ids\"][:-1]`");
-}
-
-/* Describes the tokens that transformers' tokenizer puts around a text, if rotor puts others. */
-static void put_begin_remedy(rt_writer *w, const rt_transformer_options *o,
-                             const rt_huggingface_export *export)
-{
-    const rt_level level = export->vocabulary ? export->vocabulary->level : RT_LEVEL_BYTE;
+    rt_writer_add(w, "\nA text begins with ");
+    if (export->bare) {
+        rt_writer_add(w, "its own first token: rotor adds none before it");
+    } else if (v) {
+        rt_writer_add(w, "the token ");
+        put_code(w, rt_vocabulary_spell(v, first).bytes);
+        rt_writer_add(w, ", which has the id %d", (int)first);
+    } else {
+        rt_writer_add(w, "the id %d", (int)first);
+    }
     if (level == RT_LEVEL_BPE)
-        put_bpe_remedy(w, o, export);
-    else if (level == RT_LEVEL_WORDPIECE || level == RT_LEVEL_RESIDUE)
+        rt_writer_add(w, export->bare ? "; its tokenizer adds none either"
+                                      : "; its tokenizer adds it");
+    if (level == RT_LEVEL_BPE && keeps_end(o, v)) {
+        rt_writer_add(w, ", and ");
+        put_code(w, rt_vocabulary_spell(v, v->bpe->last).bytes);
+        rt_writer_add(w, " after the text, which rotor does not: "
+                         "`tokenizer(text)[\"input_ids\"][:-1]`");
+    }
+    if (level == RT_LEVEL_WORDPIECE || level == RT_LEVEL_RESIDUE)
         rt_writer_add(w,
                       "; its tokenizer adds %s%s%s after it, which rotor does not: "
                       "`tokenizer(text)[\"input_ids\"][%s:-1]`",
                       export->bare ? rt_special_token(level, 1) : "",
                       export->bare ? " before it and " : "", rt_special_token(level, 3),
                       export->bare ? "1" : "");
-}
-
-/* Describes how the input of a language model begins. */
-static void put_begin_sentence(rt_writer *w, const rt_transformer_options *o,
-                               const rt_huggingface_export *export)
-{
-    if (o->head != RT_HEAD_LM)
-        return;
-    rt_writer_add(w, "\nA text begins with ");
-    if (export->bare)
-        rt_writer_add(w, "its own first token: rotor adds none before it");
-    else
-        put_begin_token(w, export);
-    put_begin_remedy(w, o, export);
     rt_writer_add(w, ".\n");
 }
 
@@ -339,158 +314,77 @@ static char *card_text(const rt_tensor_list *list, const rt_huggingface_export *
     return rt_writer_take(&w);
 }
 
-/* ---- numbers of the tensors ---- */
-
-/* Parameters that a tensor consists of. */
-typedef struct source {
-    char name[RT_NAME_SIZE]; /* of the tensor in the folder */
-    int parts, columns;      /* of the tensor */
-    rt_tensor_map maps[RT_MOST_PARTS];
-    const real *values[RT_MOST_PARTS];
-    const real *factors[RT_MOST_PARTS]; /* factors of heads for the rows of a part, or NULL */
-    int head_size;
-} source;
-
-/* Returns a number of a part. Queries are multiplied by the factors of their heads. */
-static real value_of(const source *s, int part, size_t index)
-{
-    const real *factors = s->factors[part];
-    const size_t row = index / (size_t)s->maps[part].columns;
-    return factors ? factors[row / (size_t)s->head_size] * s->values[part][index]
-                   : s->values[part][index];
-}
+/* ---- the tensors ---- */
 
 static void fill_values(const void *context, size_t first, size_t count, float *values)
 {
-    const source *s = context;
-    const size_t columns = (size_t)s->columns;
-    const bool plain = s->parts == 1 && rt_tensor_map_is_plain(s->maps);
+    const rt_folder_tensor *t = context;
+    const bool plain = t->plain && !t->parts[0].factors;
+    const real *data = t->parts[0].parameter->tensor.data;
+    int part;
     for (size_t n = 0; n < count && plain; n++)
-        values[n] = (float)value_of(s, 0, first + n);
+        values[n] = (float)data[first + n];
     for (size_t n = 0; n < count && !plain; n++) {
-        const size_t row = (first + n) / columns, column = (first + n) % columns;
-        size_t index = 0;
-        int part = 0;
-        while (part + 1 < s->parts && !rt_tensor_map_index(s->maps + part, row, column, &index))
-            part++;
-        if (part + 1 == s->parts)
-            rt_tensor_map_index(s->maps + part, row, column, &index);
-        values[n] = (float)value_of(s, part, index);
+        const size_t i = rt_folder_tensor_at(t, first + n, &part);
+        const rt_tensor *x = &t->parts[part].parameter->tensor;
+        const real *factors = t->parts[part].factors;
+        const size_t head = factors ? rt_size(x) / (size_t)t->options->heads : 1;
+        values[n] = (float)(factors ? factors[i / head] * x->data[i] : x->data[i]);
     }
 }
 
-/* ---- list of tensors ---- */
-
-static rt_status refuse(const rt_tensor_list *l, const char *parameter)
+static bool is_written(const rt_folder_tensor *t)
 {
-    return rt_error(RT_CONFIG, "%s cannot be exported: %s %s of %s has no such tensor", parameter,
-                    rt_family_article(l->family->name), l->family->name,
-                    rt_family_library(l->family));
+    return !t->row->written || t->row->written(t->options);
 }
 
-static const real *factors_of(const rt_transformer *m, const rt_parameter *p)
+/* Checks that every parameter is in a tensor that is written. */
+static rt_status check_tensors(const rt_tensor_list *l)
 {
-    const rt_transformer_layer *layer = p->part == RT_PART_LAYER ? m->layers + p->layer : NULL;
-    const bool queries =
-        layer && (&p->tensor == layer->query.weight || &p->tensor == layer->query.bias);
-    return queries && layer->head_scale ? layer->head_scale->data : NULL;
-}
-
-static rt_status add_tensor(rt_tensor_list *l, const rt_tensor_place *place, const rt_parameter *p)
-{
-    rt_safetensors_entry *e = l->entries + l->count;
-    source *s = l->sources + l->count++;
-    rt_tensor_place part = *place;
-    memcpy(s->name, place->name, sizeof s->name);
-    for (; part.part < RT_MOST_PARTS && part.row->here[part.part]; part.part++) {
-        const rt_parameter *sibling = rt_tensor_part(place, l->model, p, part.part);
-        if (!sibling)
-            return refuse(l, p->name);
-        s->maps[s->parts] =
-            rt_tensor_map_of(&part, l->family, &l->model->options, l->model, sibling);
-        s->factors[s->parts] = factors_of(l->model, sibling);
-        s->values[s->parts++] = sibling->tensor.data;
+    const rt_parameters *p = &l->model->parameters;
+    const rt_folder_tensor *t;
+    for (int i = 0; i < p->count; i++) {
+        const rt_role role = p->list[i]->role;
+        int n = 0;
+        while ((t = rt_folder_tensors_find(&l->tensors, p->list[i], n)) && !is_written(t))
+            n++;
+        if (!t && role != RT_ROLE_THETA && role != RT_ROLE_FACTOR)
+            return rt_error(RT_CONFIG, "%s cannot be exported: %s %s of %s has no such tensor",
+                            p->list[i]->name, rt_family_article(l->family->name), l->family->name,
+                            rt_family_library(l->family));
     }
-    const rt_shape shape = rt_tensor_map_shape(s->maps, p);
-    s->columns = shape.ndim > 1 ? shape.axis[1] : 1;
-    s->head_size = l->model->options.head_dim;
-    *e = (rt_safetensors_entry){.name = s->name,
-                                .axes = shape.ndim,
-                                .fill = fill_values,
-                                .context = s};
-    memcpy(e->shape, shape.axis, sizeof e->shape);
     return rt_ok();
-}
-
-/* Adds the tensors whose first part is a parameter. RT_CONFIG if no tensor has the parameter. */
-static rt_status add_tensors(rt_tensor_list *l, const rt_parameter *p)
-{
-    const rt_transformer_options *o = &l->model->options;
-    rt_tensor_place place;
-    rt_status status = rt_ok();
-    bool found = false;
-    for (int n = 0; !status.code && rt_tensor_place_of(&place, l->family, o, p->name, n); n++) {
-        const bool written = !place.row->written || place.row->written(o);
-        found |= written;
-        if (written && place.part == 0)
-            status = add_tensor(l, &place, p);
-    }
-    return status.code || found ? status : refuse(l, p->name);
-}
-
-void rt_pairs_make(rt_safetensors_entry *e, const rt_extra_source *from)
-{
-    e->axes = 1;
-    e->shape[0] = from->pairs;
-}
-
-/* Adds the tensors that are not parameters of the model, once or for each layer. */
-static void add_extra_tensors(rt_tensor_list *l, int positions)
-{
-    const rt_transformer_options *o = &l->model->options;
-    const rt_extra_source beside = {o, positions, l->theta.pairs};
-    for (const rt_tensor_row *row = l->family->tensors; row->there; row++) {
-        if (!row->make || (row->when && !row->when(o)) ||
-            (row->here[0] && rt_parameters_find(&l->model->parameters, row->here[0])))
-            continue;
-        const int times = rt_tensor_row_is_of_layers(row) ? o->layers : 1;
-        for (int layer = 0; layer < times; layer++, l->count++) {
-            rt_safetensors_entry *e = l->entries + l->count;
-            char *name = l->sources[l->count].name;
-            rt_tensor_row_name(row, layer, name);
-            *e = (rt_safetensors_entry){.name = name, .fill = row->fill, .context = &l->theta};
-            row->make(e, &beside);
-        }
-    }
 }
 
 rt_status rt_tensor_list_open(rt_tensor_list *l, const rt_family *family,
                               const rt_transformer *model, int positions)
 {
-    const rt_parameters *p = &model->parameters;
-    size_t most = 0; /* a row has at most a weight and a bias of each layer */
     *l = (rt_tensor_list){.family = family, .model = model};
-    for (const rt_tensor_row *row = family->tensors; row->there; row++)
-        most += 2 * (size_t)(rt_tensor_row_is_of_layers(row) ? model->options.layers : 1);
     rt_status status = rt_folder_theta_of(family, model, &l->theta);
+    if (!status.code)
+        status = rt_folder_tensors_new(&l->tensors, family, &model->options, model, positions);
+    if (!status.code)
+        status = check_tensors(l);
     if (status.code)
         return status;
-    l->sources = rt_alloc(most, sizeof *l->sources);
-    l->entries = rt_alloc(most, sizeof *l->entries);
-    if (!l->sources || !l->entries)
-        return rt_out_of_memory("a list of tensors");
-    for (int i = 0; i < p->count && !status.code; i++)
-        if (p->list[i]->role != RT_ROLE_THETA && p->list[i]->role != RT_ROLE_FACTOR)
-            status = add_tensors(l, p->list[i]);
-    if (!status.code)
-        add_extra_tensors(l, positions);
-    return status;
+    l->entries = rt_alloc((size_t)l->tensors.count, sizeof *l->entries);
+    for (int i = 0; i < l->tensors.count && l->entries; i++) {
+        const rt_folder_tensor *t = l->tensors.list + i;
+        const bool extra = !t->parts[0].parameter;
+        if (is_written(t))
+            l->entries[l->count++] =
+                (rt_safetensors_entry){.name = t->name,
+                                       .shape = t->shape,
+                                       .fill = extra ? t->row->fill : fill_values,
+                                       .context = extra ? (const void *)&l->theta : t};
+    }
+    return l->entries ? rt_ok() : rt_out_of_memory("a list of tensors");
 }
 
 void rt_tensor_list_close(rt_tensor_list *list)
 {
     rt_folder_theta_free(&list->theta);
-    rt_free(list->sources);
+    rt_folder_tensors_free(&list->tensors);
     rt_free(list->entries);
     *list = (rt_tensor_list){0};
 }
@@ -507,28 +401,19 @@ static const char *const files[] = {
     RT_HF_TOKENIZER_JSON, RT_HF_MAP,        RT_HF_ADDED, RT_HF_GENERATE,
     RT_HF_CARD,           RT_HF_CONFIG,     NULL};
 
-/* Refuses the name of a file, which shows that the user expects a file. */
-static rt_status check_name(const char *folder)
+/* Checks that the folder can be written to. The name of a file shows that the user expects one. */
+static rt_status check_folder(const char *folder, bool overwrite)
 {
+    static const char *const none[] = {NULL};
     static const char *const endings[] = {".safetensors", ".bin", ".pt",  ".pth",
                                           ".onnx",        ".h5",  ".gguf"};
+    struct stat facts;
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (rt_path_ends_in(folder, endings[i]) || !strcmp(folder, endings[i]))
             return rt_error(RT_CONFIG,
                             "%s: a model is exported as a folder; name one, for config.json and "
                             "model.safetensors, or a file.gguf",
                             folder);
-    return rt_ok();
-}
-
-/* Checks that the folder can be written to. */
-static rt_status check_folder(const char *folder, bool overwrite)
-{
-    static const char *const none[] = {NULL};
-    struct stat facts;
-    const rt_status status = check_name(folder);
-    if (status.code)
-        return status;
     if (stat(folder, &facts))
         return errno == ENOENT ? rt_ok()
                                : rt_error(RT_IO, "cannot write %s: %s", folder, strerror(errno));
@@ -603,32 +488,26 @@ static bool has_card_of_others(const char *folder)
 
 /* ---- all files ---- */
 
-static rt_status write_vocabulary(const rt_durable_folder *to, const rt_transformer_options *o,
-                                  const rt_huggingface_export *export)
-{
-    const rt_vocabulary *v = export->vocabulary;
-    const rt_text_frame around = rt_vocabulary_frame(v);
-    const bool labels = o->head != RT_HEAD_LM;
-    const bool begins = !export->bare && (!labels || around.first != RT_NO_ID);
-    const bool ends = labels ? !export->open_ended && around.last != RT_NO_ID : keeps_end(o, v);
-    char *text;
-    const rt_status status = v->level == RT_LEVEL_BPE
-                                 ? rt_tokenizer_bpe_file(&text, v, begins, ends)
-                                 : rt_vocabulary_write(v, &text);
-    return status.code ? status
-                       : rt_durable_write_and_free(to->staging, rt_vocabulary_file(v), text);
-}
-
 static rt_status write_texts(const rt_durable_folder *to, const rt_tensor_list *list,
                              const rt_huggingface_export *export)
 {
+    const rt_transformer_options *o = &list->model->options;
     const rt_vocabulary *v = export->vocabulary;
     rt_status status = rt_ok();
-    if (v)
-        status = write_vocabulary(to, &list->model->options, export);
-    if (v && !status.code)
-        status = rt_durable_write_and_free(to->staging, RT_HF_TOKENIZER,
-                                           rt_huggingface_tokenizer_text(export));
+    if (v) {
+        const rt_text_frame around = rt_vocabulary_frame(v);
+        const bool labels = o->head != RT_HEAD_LM;
+        const bool begins = !export->bare && (!labels || around.first != RT_NO_ID);
+        const bool ends = labels ? !export->open_ended && around.last != RT_NO_ID : keeps_end(o, v);
+        char *text;
+        status = v->level == RT_LEVEL_BPE ? rt_tokenizer_bpe_file(&text, v, begins, ends)
+                                          : rt_vocabulary_write(v, &text);
+        if (!status.code)
+            status = rt_durable_write_and_free(to->staging, rt_vocabulary_file(v), text);
+        if (!status.code)
+            status = rt_durable_write_and_free(to->staging, RT_HF_TOKENIZER,
+                                               rt_huggingface_tokenizer_text(export));
+    }
     if (!status.code)
         status = has_card_of_others(to->path)
                      ? keep_file(to, RT_HF_CARD)

@@ -2,6 +2,8 @@
 
 #include "io/huggingface/family.h"
 
+#include "core/memory.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -124,45 +126,18 @@ static bool fill_in(const char *pattern, number layer, const char *end, char nam
                     layer.at, *at ? at + 1 : "", end) < RT_NAME_SIZE;
 }
 
-bool rt_tensor_row_is_of_layers(const rt_tensor_row *row)
-{
-    return strstr(row->there, ".N.") != NULL;
-}
-
-void rt_tensor_row_name(const rt_tensor_row *row, int layer, char name[RT_NAME_SIZE])
-{
-    char digits[16];
-    const int count = snprintf(digits, sizeof digits, "%d", layer);
-    fill_in(row->there, (number){digits, rt_tensor_row_is_of_layers(row) ? count : 0}, "", name);
-}
-
 static bool holds(const rt_tensor_row *row, const rt_transformer_options *o)
 {
     return !row->when || row->when(o);
 }
 
-bool rt_tensor_place_of(rt_tensor_place *place, const rt_family *family,
-                        const rt_transformer_options *o, const char *parameter, int n)
+const char *rt_family_tensor(const rt_family *family, const rt_transformer_options *o,
+                             const char *parameter, int n)
 {
-    number layer;
     for (const rt_tensor_row *row = family->tensors; row->there; row++)
-        for (int part = 0; part < RT_MOST_PARTS && row->here[part] && holds(row, o); part++) {
-            const char *end = match_pattern(row->here[part], parameter, &layer);
-            if (!end || n--)
-                continue;
-            *place = (rt_tensor_place){.row = row, .part = part};
-            return fill_in(row->there, layer, end, place->name);
-        }
-    return false;
-}
-
-bool rt_tensor_main_place(rt_tensor_place *place, const rt_family *family,
-                          const rt_transformer_options *o, const char *parameter)
-{
-    for (int n = 0; rt_tensor_place_of(place, family, o, parameter, n); n++)
-        if (!place->row->written)
-            return true;
-    return false;
+        if (row->here[0] && !strcmp(row->here[0], parameter) && holds(row, o) && !n--)
+            return row->there;
+    return NULL;
 }
 
 /* Returns whether a name is that of a rotation buffer, such as model.rotary_emb.inv_freq. Some
@@ -177,21 +152,20 @@ static bool is_rotation(const char *there)
     return false;
 }
 
-bool rt_tensor_is_known(const rt_family *family, const rt_transformer *model, const char *there)
+bool rt_folder_tensors_know(const rt_folder_tensors *all, const rt_family *family,
+                            const rt_transformer_options *o, const char *name)
 {
-    char here[RT_NAME_SIZE];
     number layer;
-    for (const rt_tensor_row *row = family->tensors; row->there; row++) {
-        const char *end = match_pattern(row->there, there, &layer);
-        if (end && holds(row, &model->options) &&
-            (row->spare || (row->here[0] && fill_in(row->here[0], layer, end, here) &&
-                            rt_parameters_find(&model->parameters, here))))
+    for (int i = 0; i < all->count; i++)
+        if (!strcmp(all->list[i].name, name))
             return true;
-    }
-    return is_rotation(there);
+    for (const rt_tensor_row *row = family->tensors; row->there; row++)
+        if (row->spare && holds(row, o) && match_pattern(row->there, name, &layer))
+            return true;
+    return is_rotation(name);
 }
 
-/* ---- maps of numbers ---- */
+/* ---- the list of tensors ---- */
 
 /* Returns the axis with rotated features. Values are rotated only with position.rotate_value. */
 static rt_features features_of(const rt_transformer_options *o, const char *parameter)
@@ -212,87 +186,157 @@ static rt_features features_of(const rt_transformer_options *o, const char *para
     return RT_NO_FEATURES;
 }
 
-static int rows_of(const rt_tensor *t)
+static rt_folder_tensor *append(rt_folder_tensors *all, const rt_tensor_row *row, const char *name)
 {
-    return t->ndim ? t->shape[0] : 1;
+    const size_t needed = (size_t)all->count + 1;
+    rt_folder_tensor *list = rt_grow(all->list, &all->capacity, needed, sizeof *list);
+    if (!list)
+        return NULL;
+    all->list = list;
+    list += all->count++;
+    *list = (rt_folder_tensor){.row = row, .groups = 1};
+    memcpy(list->name, name, RT_NAME_SIZE);
+    return list;
 }
 
-const rt_parameter *rt_tensor_part(const rt_tensor_place *place, const rt_transformer *model,
-                                   const rt_parameter *parameter, int part)
+/* Returns the tensor to which another part is added: one of the last, or a new one. */
+static rt_folder_tensor *tensor_of(rt_folder_tensors *all, const rt_tensor_row *row,
+                                   const char *name)
 {
-    char name[RT_NAME_SIZE];
-    number layer;
-    if (part == place->part)
-        return parameter;
-    const char *end = match_pattern(place->row->here[place->part], parameter->name, &layer);
-    const char *pattern = part < RT_MOST_PARTS ? place->row->here[part] : NULL;
-    return end && pattern && fill_in(pattern, layer, end, name)
-               ? rt_parameters_find(&model->parameters, name)
-               : NULL;
+    for (int i = all->count; i-- && row->here[1];)
+        if (all->list[i].row == row && !strcmp(all->list[i].name, name))
+            return all->list + i;
+    return append(all, row, name);
 }
 
-rt_tensor_map rt_tensor_map_of(const rt_tensor_place *place, const rt_family *family,
+static const real *factors_of(const rt_transformer *m, const rt_parameter *p)
+{
+    const rt_transformer_layer *layer = p->part == RT_PART_LAYER ? m->layers + p->layer : NULL;
+    const bool queries =
+        layer && (&p->tensor == layer->query.weight || &p->tensor == layer->query.bias);
+    return queries && layer->head_scale ? layer->head_scale->data : NULL;
+}
+
+/* Adds a parameter, by its own or another name, to all tensors that may have it. */
+static rt_status add_parameter(rt_folder_tensors *all, const rt_family *family,
                                const rt_transformer_options *o, const rt_transformer *model,
-                               const rt_parameter *parameter)
+                               const rt_parameter *p, const char *name)
 {
-    const rt_tensor *t = &parameter->tensor;
-    const int groups = place->row->form == RT_BY_HEAD ? model->options.kv_heads : 1;
-    rt_tensor_map map = {.rows = rows_of(t),
-                         .columns = (int)(rt_size(t) / (size_t)rows_of(t)),
-                         .groups = groups,
-                         .block = rows_of(t) / groups,
-                         .transposed = place->row->form == RT_TRANSPOSED,
-                         .family = family,
-                         .options = o};
-    for (int part = 0; part < RT_MOST_PARTS && place->row->here[part]; part++) {
-        const rt_parameter *p = rt_tensor_part(place, model, parameter, part);
-        const int block = p ? rows_of(&p->tensor) / groups : 0;
-        map.before += part < place->part ? block : 0;
-        map.width += block;
+    const bool reordered = features_differ(family, o);
+    char there[RT_NAME_SIZE];
+    number layer;
+    for (const rt_tensor_row *row = family->tensors; row->there; row++)
+        for (int part = 0; part < RT_MOST_PARTS && row->here[part] && holds(row, o); part++) {
+            const char *end = match_pattern(row->here[part], name, &layer);
+            if (!end || !fill_in(row->there, layer, end, there))
+                continue;
+            rt_folder_tensor *t = tensor_of(all, row, there);
+            if (!t)
+                return rt_out_of_memory("a list of tensors");
+            const rt_shape shape = rt_tensor_shape(&p->tensor);
+            const int before = t->shape.axis[0];
+            t->family = family;
+            t->options = o;
+            t->shape = shape;
+            t->shape.axis[0] += before;
+            t->groups = row->form == RT_BY_HEAD ? model->options.kv_heads : 1;
+            t->parts[part].parameter = p;
+            t->parts[part].features = reordered ? features_of(o, name) : RT_NO_FEATURES;
+            t->parts[part].factors = factors_of(model, p);
+            t->plain = !row->here[1] && !t->parts[part].features;
+        }
+    return rt_ok();
+}
+
+/* Adds a tensor that is not a parameter, once or for each layer. */
+static rt_status add_extra(rt_folder_tensors *all, const rt_family *family,
+                           const rt_transformer_options *o, const rt_tensor_row *row, int positions)
+{
+    const int lengths[] = {[RT_AXIS_NONE] = 1,
+                           [RT_AXIS_ONE] = 1,
+                           [RT_AXIS_EMBEDDING] = o->embedding_dim,
+                           [RT_AXIS_ALL_HEADS] = o->layers * o->heads,
+                           [RT_AXIS_POSITIONS] = positions,
+                           [RT_AXIS_PAIRS] = rt_family_pairs(family, o),
+                           [RT_AXIS_TWO_PAIRS] = 2 * rt_family_pairs(family, o)};
+    const bool layered = strstr(row->there, ".N.") != NULL;
+    char digits[16], name[RT_NAME_SIZE];
+    for (int i = 0; i < (layered ? o->layers : 1); i++) {
+        const int count = snprintf(digits, sizeof digits, "%d", i);
+        fill_in(row->there, (number){digits, layered ? count : 0}, "", name);
+        rt_folder_tensor *t = append(all, row, name);
+        if (!t)
+            return rt_out_of_memory("a list of tensors");
+        t->shape = (rt_shape){row->extra[1] ? 2 : 1,
+                              {lengths[row->extra[0]], lengths[row->extra[1]], 1, 1}};
     }
-    if (features_differ(family, o))
-        map.features = features_of(o, parameter->name);
-    return map;
+    return rt_ok();
 }
 
-rt_shape rt_tensor_map_shape(const rt_tensor_map *map, const rt_parameter *parameter)
+rt_status rt_folder_tensors_new(rt_folder_tensors *all, const rt_family *family,
+                                const rt_transformer_options *o, const rt_transformer *model,
+                                int positions)
 {
-    rt_shape shape = rt_tensor_shape(&parameter->tensor);
-    if (map->transposed && shape.ndim == 2)
-        return RT_SHAPE_OF(map->columns, map->rows);
-    if (shape.ndim)
-        shape.axis[0] = map->width * map->groups;
-    return shape;
+    const rt_parameters *list = &model->parameters;
+    rt_status status = rt_ok();
+    *all = (rt_folder_tensors){0};
+    for (int i = 0; i < list->count && !status.code; i++) {
+        const rt_parameter *p = list->list[i];
+        if (p->role == RT_ROLE_THETA || p->role == RT_ROLE_FACTOR)
+            continue;
+        status = add_parameter(all, family, o, model, p, p->name);
+        if (!status.code && o->tie_embeddings && !strcmp(p->name, RT_OUTPUT_NAME))
+            status = add_parameter(all, family, o, model, p, RT_TOKENS_NAME);
+    }
+    for (const rt_tensor_row *row = family->tensors; row->there && positions >= 0; row++)
+        if (!status.code && row->extra[0] && holds(row, o) &&
+            !(row->here[0] && rt_parameters_find(list, row->here[0])))
+            status = add_extra(all, family, o, row, positions);
+    return status;
 }
 
-bool rt_tensor_map_is_plain(const rt_tensor_map *map)
+void rt_folder_tensors_free(rt_folder_tensors *all)
 {
-    return map->width * map->groups == map->rows && !map->transposed && !map->features;
+    rt_free(all->list);
+    *all = (rt_folder_tensors){0};
 }
 
-static size_t place_here(const rt_tensor_map *map, size_t feature)
+const rt_folder_tensor *rt_folder_tensors_find(const rt_folder_tensors *all,
+                                               const rt_parameter *parameter, int n)
 {
-    const size_t size = (size_t)rt_transformer_head_dim(map->options);
+    for (int i = 0; i < all->count; i++)
+        for (int part = 0; part < RT_MOST_PARTS; part++)
+            if (all->list[i].parts[part].parameter == parameter && !n--)
+                return all->list + i;
+    return NULL;
+}
+
+/* ---- numbers of a tensor ---- */
+
+static size_t feature_at(const rt_folder_tensor *t, size_t feature)
+{
+    const size_t size = (size_t)rt_transformer_head_dim(t->options);
     return feature / size * size +
-           (size_t)feature_here(map->family, map->options, (int)(feature % size));
+           (size_t)feature_here(t->family, t->options, (int)(feature % size));
 }
 
-bool rt_tensor_map_index(const rt_tensor_map *map, size_t row, size_t column, size_t *index)
+size_t rt_folder_tensor_at(const rt_folder_tensor *t, size_t n, int *part)
 {
-    const size_t width = (size_t)map->width, block = (size_t)map->block;
-    if (map->transposed) {
-        const size_t swapped = row;
-        row = column;
-        column = swapped;
+    *part = 0;
+    if (t->plain)
+        return n;
+    const size_t columns = t->shape.ndim > 1 ? (size_t)t->shape.axis[1] : 1;
+    const size_t groups = (size_t)t->groups, width = (size_t)t->shape.axis[0] / groups;
+    const size_t group = n / columns / width;
+    size_t row = n / columns % width, column = n % columns, block;
+    while (block = (size_t)t->parts[*part].parameter->tensor.shape[0] / groups, row >= block) {
+        row -= block;
+        ++*part;
     }
-    const size_t within = row % width;
-    if (within < (size_t)map->before || within >= (size_t)map->before + block)
-        return false;
-    row = row / width * block + within - (size_t)map->before;
-    if (map->features == RT_FEATURE_ROWS)
-        row = place_here(map, row);
-    if (map->features == RT_FEATURE_COLUMNS)
-        column = place_here(map, column);
-    *index = row * (size_t)map->columns + column;
-    return true;
+    row += group * block;
+    if (t->parts[*part].features == RT_FEATURE_ROWS)
+        row = feature_at(t, row);
+    if (t->parts[*part].features == RT_FEATURE_COLUMNS)
+        column = feature_at(t, column);
+    return row * columns + column;
 }

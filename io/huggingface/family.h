@@ -37,9 +37,8 @@ enum { RT_MOST_PARTS = 3 };
 /* Layout of the parameters in a tensor. */
 typedef enum rt_tensor_form {
     RT_AS_IT_IS, /* the rows of all parameters, one parameter after the other */
-    RT_TRANSPOSED,
-    RT_BY_HEAD /* for each head of keys: the rows of its queries, its key and its value, in the
-                  order of `here` */
+    RT_BY_HEAD   /* for each head of keys: the rows of its queries, its key and its value, in the
+                    order of `here` */
 } rt_tensor_form;
 
 /* Condition of a row or a key. */
@@ -51,12 +50,16 @@ rt_options_test rt_when_lm, rt_when_sequence, rt_when_token, rt_when_causal, rt_
 struct rt_family;
 struct rt_folder_theta;
 
-/* Sources of the shape of a tensor that is not a parameter. */
-typedef struct rt_extra_source {
-    const rt_transformer_options *options;
-    int positions; /* largest number of positions in a text */
-    int pairs;     /* rt_family_pairs */
-} rt_extra_source;
+/* Length of an axis of a tensor that is not a parameter. */
+typedef enum rt_extra_axis {
+    RT_AXIS_NONE,
+    RT_AXIS_ONE,
+    RT_AXIS_EMBEDDING, /* model.embedding_dim */
+    RT_AXIS_ALL_HEADS, /* heads of all layers */
+    RT_AXIS_POSITIONS, /* largest number of positions in a text */
+    RT_AXIS_PAIRS,     /* rt_family_pairs */
+    RT_AXIS_TWO_PAIRS  /* twice as many */
+} rt_extra_axis;
 
 typedef struct rt_tensor_row {
     const char *there; /* NULL ends a table */
@@ -66,72 +69,64 @@ typedef struct rt_tensor_row {
     rt_options_test *written; /* models for which it is written; NULL: all that have it */
     bool spare;               /* the tensor is ignored if the model has no such parameter */
 
-    /* Sets axes and shape of a tensor that is written without a parameter, once or for each layer.
-     * NULL: there is no such tensor. `fill` computes its numbers from the rt_folder_theta; NULL:
-     * they are zeros. */
-    void (*make)(rt_safetensors_entry *e, const rt_extra_source *from);
+    /* Axes of a tensor that is written without a parameter, once or for each layer; none: there is
+     * no such tensor. `fill` computes its numbers from the rt_folder_theta; NULL: they are zeros.
+     */
+    rt_extra_axis extra[2];
     rt_safetensors_fill *fill;
 } rt_tensor_row;
 
-/* ---- position of a parameter in a folder ---- */
+/* Returns the tensor of the n-th row with a parameter that belongs to no layer, by both complete
+ * names; NULL past the last. */
+const char *rt_family_tensor(const struct rt_family *family, const rt_transformer_options *o,
+                             const char *parameter, int n);
 
-typedef struct rt_tensor_place {
-    const rt_tensor_row *row;
-    int part;                /* index in row->here */
-    char name[RT_NAME_SIZE]; /* of the tensor in the folder */
-} rt_tensor_place;
-
-/* Finds the n-th place of a parameter in the folder of a model. Returns false past the last. */
-bool rt_tensor_place_of(rt_tensor_place *place, const struct rt_family *family,
-                        const rt_transformer_options *o, const char *parameter, int n);
-
-/* Finds the place of a parameter for messages: the first that is written without a condition. */
-bool rt_tensor_main_place(rt_tensor_place *place, const struct rt_family *family,
-                          const rt_transformer_options *o, const char *parameter);
-
-/* Returns whether a row describes one tensor per layer. Writes the name of the tensor in a layer;
- * the row must have the complete name. */
-bool rt_tensor_row_is_of_layers(const rt_tensor_row *row);
-void rt_tensor_row_name(const rt_tensor_row *row, int layer, char name[RT_NAME_SIZE]);
-
-/* Returns whether a tensor belongs to the model, or is a buffer that follows from config.json. */
-bool rt_tensor_is_known(const struct rt_family *family, const rt_transformer *model,
-                        const char *there);
-
-/* ---- position of its numbers in a tensor ---- */
+/* ---- tensors of a model in a folder ---- */
 
 /* Axis of a parameter with features of heads, whose order may differ in the folder. */
 typedef enum rt_features { RT_NO_FEATURES, RT_FEATURE_ROWS, RT_FEATURE_COLUMNS } rt_features;
 
-/* Map of one parameter in a tensor. Both have the same number of groups of rows. */
-typedef struct rt_tensor_map {
-    int rows, columns; /* of the parameter */
-    int groups;
-    int block, before, width; /* rows of a group: of the parameter, of the parts before it, of the
-                                 tensor */
-    bool transposed;
-    rt_features features; /* axis whose features have another order in the tensor */
+typedef struct rt_folder_tensor {
+    char name[RT_NAME_SIZE]; /* in the folder */
+    const rt_tensor_row *row;
+    struct {
+        const rt_parameter *parameter;
+        rt_features features; /* axis whose features have another order in the tensor */
+        const real *factors;  /* factors of heads for the rows of queries, or NULL */
+    } parts[RT_MOST_PARTS];   /* in the order of row->here; none: the tensor is no parameter */
+    rt_shape shape;
+    int groups; /* of rows; a group has rows of each part */
+    bool plain; /* the tensor has the numbers of one parameter in the same order */
     const struct rt_family *family;
-    const rt_transformer_options *options;
-} rt_tensor_map;
+    const rt_transformer_options *options; /* of the folder */
+} rt_folder_tensor;
 
-/* Computes the map of a parameter of `model`; `o` are the options of the folder. */
-rt_tensor_map rt_tensor_map_of(const rt_tensor_place *place, const struct rt_family *family,
-                               const rt_transformer_options *o, const rt_transformer *model,
-                               const rt_parameter *parameter);
+/* All tensors that a model may have in a folder, in the order of its parameters. */
+typedef struct rt_folder_tensors {
+    rt_folder_tensor *list;
+    int count;
+    size_t capacity;
+} rt_folder_tensors;
 
-/* Returns the parameter of another part of the same tensor; NULL if the model has none. */
-const rt_parameter *rt_tensor_part(const rt_tensor_place *place, const rt_transformer *model,
-                                   const rt_parameter *parameter, int part);
+/* Lists the tensors of a model; `o` are the options of the folder. The tensors that are not
+ * parameters, which are only written, follow unless `positions` is negative. Free the list even
+ * after an error. */
+rt_status rt_folder_tensors_new(rt_folder_tensors *all, const struct rt_family *family,
+                                const rt_transformer_options *o, const rt_transformer *model,
+                                int positions) RT_MUST_CHECK;
+void rt_folder_tensors_free(rt_folder_tensors *all);
 
-/* Returns the shape of the tensor. */
-rt_shape rt_tensor_map_shape(const rt_tensor_map *map, const rt_parameter *parameter);
+/* Returns the n-th tensor that may have a parameter; NULL past the last. */
+const rt_folder_tensor *rt_folder_tensors_find(const rt_folder_tensors *all,
+                                               const rt_parameter *parameter, int n);
 
-/* Returns whether the tensor has the numbers of the parameter in the same order. */
-bool rt_tensor_map_is_plain(const rt_tensor_map *map);
+/* Returns the part and the index in its parameter of number n of a tensor. */
+size_t rt_folder_tensor_at(const rt_folder_tensor *t, size_t n, int *part);
 
-/* Computes the index in the parameter of a number of the tensor. Returns false for another part. */
-bool rt_tensor_map_index(const rt_tensor_map *map, size_t row, size_t column, size_t *index);
+/* Returns whether a tensor is in the list, is spare, or is a buffer that follows from config.json.
+ */
+bool rt_folder_tensors_know(const rt_folder_tensors *all, const struct rt_family *family,
+                            const rt_transformer_options *o, const char *name);
 
 /* ---- reading keys of config.json ---- */
 
@@ -225,7 +220,7 @@ typedef struct rt_config_word {
 
 /* A config.json that is being written, and its sources. */
 typedef struct rt_config_writing {
-    rt_json_object object;
+    json_t *object; /* NULL after an error */
     const struct rt_family *family;
     const rt_transformer_options *options;
     const rt_huggingface_export *export;
@@ -355,9 +350,9 @@ typedef struct rt_folder_theta {
 /* Rules of rope_parameters in the config.json of a family (theta.c). */
 typedef struct rt_rope_rules {
     double base;              /* default; 0: 10000 */
+    const char *old_base;     /* key outside, in older folders; NULL: rope_theta */
     double fraction;          /* default of partial_rotary_factor; 0: always 1 */
-    const char *old_base;     /* keys outside, in older folders; NULL: rope_theta, and ... */
-    const char *old_fraction; /* ... partial_rotary_factor */
+    const char *old_fraction; /* key outside, if there is a fraction; NULL: partial_rotary_factor */
 
     /* Rules for layers with a window that have their own rope_parameters; or NULL. */
     const struct rt_rope_rules *sliding;

@@ -138,17 +138,6 @@ static rt_status open_file(rt_weights *w, const char *folder, const char *name)
     return status;
 }
 
-static rt_status check_name(const char *name)
-{
-    char quoted[RT_QUOTE_SIZE];
-    const bool lies_here =
-        name && *name && !strchr(name, '/') && strcmp(name, ".") && strcmp(name, "..");
-    if (lies_here)
-        return rt_ok();
-    return rt_error(RT_CHECKPOINT, "%s: weight_map must name files of the folder itself; got %s",
-                    RT_WEIGHTS_INDEX, rt_quote(quoted, name ? name : "something else"));
-}
-
 static const rt_safetensors *find_file(const rt_weights *w, const char *name)
 {
     for (int i = 0; i < w->count; i++)
@@ -159,9 +148,13 @@ static const rt_safetensors *find_file(const rt_weights *w, const char *name)
 
 static rt_status open_named(rt_weights *w, const char *folder, const char *name)
 {
-    rt_status status = check_name(name);
-    if (status.code || find_file(w, name))
-        return status;
+    char quoted[RT_QUOTE_SIZE];
+    if (!name || !*name || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, ".."))
+        return rt_error(RT_CHECKPOINT,
+                        "%s: weight_map must name files of the folder itself; got %s",
+                        RT_WEIGHTS_INDEX, rt_quote(quoted, name ? name : "something else"));
+    if (find_file(w, name))
+        return rt_ok();
     if (w->count == RT_MOST_WEIGHT_FILES)
         return rt_error(RT_CHECKPOINT, "%s: weight_map names more than %d files", RT_WEIGHTS_INDEX,
                         RT_MOST_WEIGHT_FILES);
@@ -243,56 +236,16 @@ static const rt_safetensor *find_weight(const rt_weights *w, const char *name)
     return found;
 }
 
-/* ---- tensors by the names of rotor's parameters ---- */
-
-bool rt_huggingface_of_head(const rt_family *f, const char *name)
-{
-    for (const char *const *prefix = f->head_prefixes; *prefix; prefix++)
-        if (!strncmp(name, *prefix, strlen(*prefix)))
-            return true;
-    return false;
-}
-
-/* Returns a name, without its prefix if the folder has none. */
-static const char *bare_name(const rt_huggingface *there, const char *name)
+const char *rt_huggingface_name(const rt_huggingface *there, const char *name)
 {
     const char *before = there->files->family->prefix;
     const size_t prefix = strlen(before);
     return !there->files->prefixed && !strncmp(name, before, prefix) ? name + prefix : name;
 }
 
-const char *rt_huggingface_name(const rt_huggingface *there, const char *parameter,
-                                char name[RT_NAME_SIZE])
-{
-    rt_tensor_place place;
-    if (!rt_tensor_main_place(&place, there->files->family, &there->options, parameter))
-        return parameter;
-    memcpy(name, place.name, RT_NAME_SIZE);
-    return bare_name(there, name);
-}
-
 const rt_safetensor *rt_huggingface_tensor(const rt_huggingface *there, const char *name)
 {
-    return find_weight(&there->files->weights, bare_name(there, name));
-}
-
-static const rt_safetensor *find(const rt_huggingface *there, const char *parameter,
-                                 rt_tensor_place *place)
-{
-    const rt_safetensor *found = NULL;
-    for (int n = 0;
-         !found && rt_tensor_place_of(place, there->files->family, &there->options, parameter, n);
-         n++)
-        found = rt_huggingface_tensor(there, place->name);
-    return found;
-}
-
-const rt_safetensor *rt_huggingface_find(const rt_huggingface *there, const char *parameter,
-                                         rt_tensor_place *place)
-{
-    const rt_safetensor *found = find(there, parameter, place);
-    const bool tied = there->options.tie_embeddings && !strcmp(parameter, RT_OUTPUT_NAME);
-    return found || !tied ? found : find(there, RT_TOKENS_NAME, place);
+    return find_weight(&there->files->weights, rt_huggingface_name(there, name));
 }
 
 /* ---- tied decoders ---- */
@@ -319,8 +272,8 @@ static rt_status compare_numbers(const rt_safetensor *a, const rt_safetensor *b,
 /* Sets *differ if the folder has both tensors and they differ, and warns which one is used. */
 static rt_status warn_of(rt_huggingface *there, const char *used, const char *tied, bool *differ)
 {
-    const rt_safetensor *a = rt_huggingface_tensor(there, used);
-    const rt_safetensor *b = rt_huggingface_tensor(there, tied);
+    const rt_safetensor *a = used ? rt_huggingface_tensor(there, used) : NULL;
+    const rt_safetensor *b = tied ? rt_huggingface_tensor(there, tied) : NULL;
     bool same = true;
     rt_status status = a && b ? compare_numbers(a, b, &same) : rt_ok();
     *differ = !same;
@@ -337,16 +290,14 @@ static rt_status resolve_tied_decoder(rt_huggingface *there)
 {
     const rt_family *f = there->files->family;
     rt_transformer_options *o = &there->options;
-    rt_tensor_place first, second;
     bool weights_differ, biases_differ;
-    if (o->head != RT_HEAD_LM || !there->has_head || !o->tie_embeddings ||
-        !rt_tensor_place_of(&first, f, o, RT_OUTPUT_NAME, 0) ||
-        !rt_tensor_place_of(&second, f, o, RT_TOKENS_NAME, 0))
+    if (o->head != RT_HEAD_LM || !there->has_head || !o->tie_embeddings)
         return rt_ok();
-    rt_status status = warn_of(there, first.name, second.name, &weights_differ);
-    if (!status.code && rt_tensor_place_of(&first, f, o, RT_OUTPUT_BIAS_NAME, 0) &&
-        rt_tensor_place_of(&second, f, o, RT_OUTPUT_BIAS_NAME, 1))
-        status = warn_of(there, first.name, second.name, &biases_differ);
+    rt_status status = warn_of(there, rt_family_tensor(f, o, RT_OUTPUT_NAME, 0),
+                               rt_family_tensor(f, o, RT_TOKENS_NAME, 0), &weights_differ);
+    if (!status.code)
+        status = warn_of(there, rt_family_tensor(f, o, RT_OUTPUT_BIAS_NAME, 0),
+                         rt_family_tensor(f, o, RT_OUTPUT_BIAS_NAME, 1), &biases_differ);
     if (!status.code && weights_differ)
         o->tie_embeddings = false;
     return status;
@@ -400,16 +351,13 @@ rt_status rt_huggingface_warnings(rt_huggingface *there)
 static rt_status read_folder(rt_huggingface *there, const char *folder)
 {
     struct rt_huggingface_files *files = there->files;
-    rt_tensor_place words;
     rt_status status = rt_huggingface_read_config(there, folder);
     if (!status.code)
         status = rt_weights_open(&files->weights, folder);
     if (status.code)
         return status;
-    for (int n = 0; !files->prefixed &&
-                    rt_tensor_place_of(&words, files->family, &there->options, RT_TOKENS_NAME, n);
-         n++)
-        files->prefixed = find_weight(&files->weights, words.name) != NULL;
+    files->prefixed = find_weight(&files->weights, rt_family_tensor(files->family, &there->options,
+                                                                    RT_TOKENS_NAME, 0)) != NULL;
     status = files->family->resolve_theta ? files->family->resolve_theta(there)
                                           : rt_rope_parameters_resolve(there);
     if (!status.code)

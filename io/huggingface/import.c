@@ -14,15 +14,22 @@
 /* ---- labels ---- */
 
 /* Sorts the labels, whose names must differ, and finds the place of each class in the folder. */
-static rt_status sort_labels(rt_huggingface *m, rt_text_span *names, int count)
+static rt_status sort_labels(rt_huggingface *m)
 {
-    for (int i = 0; i < count; i++) {
+    const int count = m->options.labels;
+    if (!m->labels)
+        return rt_ok();
+    rt_text_span *names = rt_alloc((size_t)count, sizeof *names);
+    m->places = rt_alloc((size_t)count, sizeof *m->places);
+    rt_status status = names && m->places ? rt_ok() : rt_out_of_memory("labels");
+    for (int i = 0; i < count && !status.code; i++) {
         names[i] = (rt_text_span){m->labels[i], strlen(m->labels[i])};
         const char *problem = rt_label_problem(names[i]);
         if (problem)
-            return rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": id2label of %d %s", i, problem);
+            status = rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": id2label of %d %s", i, problem);
     }
-    rt_status status = rt_labels_of(&m->sorted_labels, RT_HF_CONFIG, names, (size_t)count);
+    if (!status.code)
+        status = rt_labels_of(&m->sorted_labels, RT_HF_CONFIG, names, (size_t)count);
     if (status.code == RT_DATA)
         status.code = RT_CHECKPOINT;
     if (!status.code && m->sorted_labels->count < count)
@@ -30,21 +37,9 @@ static rt_status sort_labels(rt_huggingface *m, rt_text_span *names, int count)
                           RT_HF_CONFIG ": id2label has %d classes, but %d different names", count,
                           m->sorted_labels->count);
     for (int i = 0; i < count && !status.code; i++) {
-        const char *name = m->labels[i];
-        m->places[rt_labels_find(m->sorted_labels, (rt_text_span){name, strlen(name)})] = i;
+        const rt_text_span name = {m->labels[i], strlen(m->labels[i])};
+        m->places[rt_labels_find(m->sorted_labels, name)] = i;
     }
-    return status;
-}
-
-static rt_status read_labels(rt_huggingface *m)
-{
-    const size_t count = (size_t)m->options.labels;
-    if (!m->labels)
-        return rt_ok();
-    rt_text_span *names = rt_alloc(count, sizeof *names);
-    m->places = rt_alloc(count, sizeof *m->places);
-    const rt_status status =
-        names && m->places ? sort_labels(m, names, (int)count) : rt_out_of_memory("labels");
     rt_free(names);
     return status;
 }
@@ -67,17 +62,6 @@ static void find_data(rt_huggingface *m)
 
 /* ---- vocabulary ---- */
 
-/* Determines whether a token is put before a text, and after one with a label. A BPE tokenizer does
- * so if its template has one, others always. For a folder that rotor wrote, config.json says so. */
-static void find_frame(rt_huggingface *m)
-{
-    const rt_bpe *bpe = m->vocabulary ? m->vocabulary->bpe : NULL;
-    if (!m->own) {
-        m->bare = bpe && bpe->first == RT_NO_ID;
-        m->open_ended = bpe && bpe->last == RT_NO_ID;
-    }
-}
-
 /* Checks that mask_token_id is the mask of the vocabulary. The latter hides tokens. The former
  * scales embeddings with token_dropout, which therefore requires both to be equal. */
 static rt_status check_mask(rt_huggingface *m)
@@ -99,11 +83,17 @@ static rt_status check_mask(rt_huggingface *m)
     return rt_ok();
 }
 
-/* Reads the vocabulary. A decoder whose tokenizer is refused reads ids only. */
+/* Reads the vocabulary. A decoder whose tokenizer is refused reads ids only. Determines whether a
+ * token is put before a text, and after one with a label: a BPE tokenizer does so if its template
+ * has one, others always. For a folder that rotor wrote, config.json says so. */
 static rt_status read_vocabulary(rt_huggingface *m, const char *folder, const char **warning)
 {
     rt_status status = rt_tokenizer_read(&m->vocabulary, folder, m->level, warning);
-    find_frame(m);
+    const rt_bpe *bpe = m->vocabulary ? m->vocabulary->bpe : NULL;
+    if (!m->own) {
+        m->bare = bpe && bpe->first == RT_NO_ID;
+        m->open_ended = bpe && bpe->last == RT_NO_ID;
+    }
     if (!status.code && !m->bare && m->vocabulary && m->vocabulary->special.cls == RT_NO_ID) {
         rt_vocabulary_free(m->vocabulary);
         m->vocabulary = NULL;
@@ -128,15 +118,6 @@ rt_status rt_huggingface_no_vocabulary(const rt_huggingface *m, const char *path
                           path);
 }
 
-static rt_status check_vocabulary(const rt_huggingface *m)
-{
-    const int words = m->options.vocab;
-    if (!m->vocabulary || m->vocabulary->count <= words)
-        return rt_ok();
-    return rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": vocab_size is %d; the vocabulary has %d tokens",
-                    words, m->vocabulary->count);
-}
-
 /* Adds the tokens that end a text to the vocabulary, except ids beyond its last token. */
 static void take_ends(rt_huggingface *m)
 {
@@ -157,13 +138,15 @@ rt_status rt_huggingface_import(rt_huggingface **imported_new, const char *folde
     *imported_new = NULL;
     if (!status.code)
         status = read_vocabulary(m, folder, &warning);
-    if (!status.code)
-        status = check_vocabulary(m);
+    if (!status.code && m->vocabulary && m->vocabulary->count > m->options.vocab)
+        status =
+            rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": vocab_size is %d; the vocabulary has %d tokens",
+                     m->options.vocab, m->vocabulary->count);
     if (!status.code)
         status = check_mask(m);
     if (!status.code) {
         take_ends(m);
-        status = read_labels(m);
+        status = sort_labels(m);
     }
     if (!status.code && warning)
         rt_writer_add(&m->files->warnings, "%s\n", warning);

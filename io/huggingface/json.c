@@ -68,28 +68,20 @@ int rt_word_index(const char *const *words, const char *word)
 
 /* ---- values ---- */
 
-rt_json_object rt_json_object_new(void)
+void rt_json_put(json_t **to, const char *key, json_t *value)
 {
-    json_t *json = json_object();
-    return (rt_json_object){json, !json};
+    if (json_object_set_new(*to, key, value)) {
+        json_decref(*to);
+        *to = NULL;
+    }
 }
 
-void rt_json_object_free(rt_json_object *to)
+void rt_json_append(json_t **to, json_t *value)
 {
-    json_decref(to->json);
-    *to = (rt_json_object){0};
-}
-
-void rt_json_put(rt_json_object *to, const char *key, json_t *value)
-{
-    to->failed |= json_object_set_new(to->json, key, value) != 0;
-}
-
-void rt_json_put_object(rt_json_object *to, const char *key, rt_json_object *made)
-{
-    to->failed |= made->failed;
-    rt_json_put(to, key, made->json);
-    *made = (rt_json_object){0};
+    if (json_array_append_new(*to, value)) {
+        json_decref(*to);
+        *to = NULL;
+    }
 }
 
 /* Replacement of bytes that are not UTF-8: U+FFFD. */
@@ -132,13 +124,9 @@ json_t *rt_json_number(double value)
 json_t *rt_json_numbers(const double *values, int count)
 {
     json_t *list = json_array();
-    bool failed = !list;
-    for (int i = 0; i < count && !failed; i++)
-        failed = json_array_append_new(list, rt_json_number(values[i])) != 0;
-    if (!failed)
-        return list;
-    json_decref(list);
-    return NULL;
+    for (int i = 0; i < count; i++)
+        rt_json_append(&list, rt_json_number(values[i]));
+    return list;
 }
 
 /* ---- the text ---- */
@@ -205,12 +193,11 @@ static bool write_value(FILE *to, json_t *value, int indent)
     return good;
 }
 
-char *rt_json_text(const rt_json_object *object)
+char *rt_json_text(json_t *object)
 {
     rt_capture c = {0};
-    const bool written = !object->failed && rt_capture_begin(&c) &&
-                         write_value(c.file, object->json, 0) && fputc('\n', c.file) != EOF &&
-                         !ferror(c.file);
+    const bool written = object && rt_capture_begin(&c) && write_value(c.file, object, 0) &&
+                         fputc('\n', c.file) != EOF && !ferror(c.file);
     char *text = written && rt_capture_end(&c) ? rt_copy_text(c.bytes) : NULL;
     rt_capture_free(&c);
     return text;

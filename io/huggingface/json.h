@@ -37,20 +37,10 @@ int rt_word_index(const char *const *words, const char *word);
  * the shortest text that reads as the same double, where Jansson 2.14 writes 17 digits (1e-12 as
  * 9.9999999999999998e-13). Lists of numbers are on one line. */
 
-/* An object that is being built; it has failed if the heap was exhausted. Free it in any case. */
-typedef struct rt_json_object {
-    json_t *json;
-    bool failed;
-} rt_json_object;
-
-rt_json_object rt_json_object_new(void);
-void rt_json_object_free(rt_json_object *to);
-
-/* Sets a member and takes over the value; NULL is a value that could not be made. */
-void rt_json_put(rt_json_object *to, const char *key, json_t *value);
-
-/* Sets a member to another object, which is empty afterwards. */
-void rt_json_put_object(rt_json_object *to, const char *key, rt_json_object *made);
+/* Set a member of an object, or append to a list, and take over the value. If that fails, or the
+ * value is NULL because it could not be made, *to is freed and becomes NULL. */
+void rt_json_put(json_t **to, const char *key, json_t *value);
+void rt_json_append(json_t **to, json_t *value);
 
 /* Creates a string of any bytes; those that are not UTF-8 become U+FFFD. */
 json_t *rt_json_string(const char *text);
@@ -62,8 +52,9 @@ json_t *rt_json_number(double value);
 /* Creates a list of such numbers. */
 json_t *rt_json_numbers(const double *values, int count);
 
-/* Returns the object as a text, which the caller frees; NULL if the heap was exhausted. */
-char *rt_json_text(const rt_json_object *object) RT_MUST_CHECK;
+/* Returns an object as a text, which the caller frees; NULL if it is NULL or the heap is exhausted.
+ */
+char *rt_json_text(json_t *object) RT_MUST_CHECK;
 
 /* Returns any JSON as Jansson writes it, and `end`, for the caller to free; NULL if that fails. */
 char *rt_json_dump(const json_t *value, size_t flags, const char *end);

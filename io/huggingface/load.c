@@ -15,6 +15,7 @@ typedef struct loading {
     const rt_transformer *model;
     bool has_head; /* the folder has the parameters of the model's head, which must be valid */
     bool head;     /* the head of the folder is used */
+    rt_folder_tensors tensors;
 } loading;
 
 /* ---- checks ---- */
@@ -64,52 +65,69 @@ static bool has_shape(const rt_safetensor *t, rt_shape wanted)
     return true;
 }
 
-static rt_tensor_map map_of(const loading *l, const rt_tensor_place *place, const rt_parameter *p)
+/* Returns the tensor of a parameter: the first that the folder has; NULL if there is none. */
+static const rt_folder_tensor *find(const loading *l, const rt_parameter *p,
+                                    const rt_safetensor **from)
 {
-    return rt_tensor_map_of(place, l->there->files->family, &l->there->options, l->model, p);
+    const rt_folder_tensor *t;
+    for (int n = 0; (t = rt_folder_tensors_find(&l->tensors, p, n)); n++)
+        if ((*from = rt_huggingface_tensor(l->there, t->name)))
+            return t;
+    return NULL;
 }
 
-/* Returns the part of a message that names the keys behind the shape of an attention tensor. */
-static const char *made_of_heads(const loading *l, const rt_parameter *p)
+/* Returns the name of a missing tensor: the first that is written without a condition. */
+static const char *name_of(const loading *l, const rt_parameter *p)
 {
-    const rt_transformer_options *o = &l->there->options;
-    const bool own = o->heads * o->head_dim != o->dim;
-    return own && strstr(p->name, ".attention.")
-               ? ": num_attention_heads and num_key_value_heads times head_dim"
-               : "";
+    const rt_folder_tensor *t;
+    int n = 0;
+    while ((t = rt_folder_tensors_find(&l->tensors, p, n)) && t->row->written)
+        n++;
+    return t ? rt_huggingface_name(l->there, t->name) : p->name;
 }
 
 static rt_status check_tensor(const loading *l, const rt_parameter *p)
 {
-    char shape[RT_SHAPE_OF_FILE_SIZE], wanted_text[RT_SHAPE_TEXT_SIZE], name[RT_NAME_SIZE];
-    rt_tensor_place place;
-    const rt_safetensor *t = rt_huggingface_find(l->there, p->name, &place);
+    char shape[RT_SHAPE_OF_FILE_SIZE], wanted[RT_SHAPE_TEXT_SIZE];
     const rt_weights *weights = &l->there->files->weights;
+    const rt_safetensor *from;
+    const rt_folder_tensor *t = find(l, p, &from);
     if (!t)
         return rt_error(RT_CHECKPOINT, "%s: lacks %s %s",
                         weights->count == 1 ? rt_safetensors_name(weights->files[0])
                                             : RT_WEIGHTS_INDEX,
-                        rt_huggingface_name(l->there, p->name, name), rt_shape_text(&p->tensor));
-    const rt_tensor_map map = map_of(l, &place, p);
-    const rt_shape wanted = rt_tensor_map_shape(&map, p);
-    if (!has_shape(t, wanted))
-        return rt_error(RT_CHECKPOINT, "%s: %s is %s, %s expected%s", rt_safetensors_name(t->file),
-                        t->name, rt_safetensor_shape(t, shape), rt_shape_write(wanted_text, wanted),
-                        made_of_heads(l, p));
+                        name_of(l, p), rt_shape_text(&p->tensor));
+    const rt_transformer_options *o = &l->there->options;
+    const bool of_heads = o->heads * o->head_dim != o->dim && strstr(p->name, ".attention.");
+    if (!has_shape(from, t->shape))
+        return rt_error(RT_CHECKPOINT, "%s: %s is %s, %s expected%s",
+                        rt_safetensors_name(from->file), from->name,
+                        rt_safetensor_shape(from, shape), rt_shape_write(wanted, t->shape),
+                        of_heads ? ": num_attention_heads and num_key_value_heads times head_dim"
+                                 : "");
     return rt_ok();
+}
+
+/* Returns whether a tensor belongs to the head, by its name in the folder. */
+static bool is_of_head(const rt_family *f, const char *name)
+{
+    for (const char *const *prefix = f->head_prefixes; *prefix; prefix++)
+        if (!strncmp(name, *prefix, strlen(*prefix)))
+            return true;
+    return false;
 }
 
 /* Returns whether a tensor of the folder belongs to the model or is ignored. */
 static bool is_known(const loading *l, const char *name)
 {
     const rt_family *f = l->there->files->family;
-    const bool bare = !l->there->files->prefixed && !rt_huggingface_of_head(f, name);
+    const bool bare = !l->there->files->prefixed && !is_of_head(f, name);
     char whole[RT_NAME_SIZE];
     const int length = snprintf(whole, sizeof whole, "%s%s", bare ? f->prefix : "", name);
     if (length >= RT_NAME_SIZE)
         return false;
-    return (rt_huggingface_of_head(f, whole) && !l->has_head) ||
-           rt_tensor_is_known(f, l->model, whole);
+    return (is_of_head(f, whole) && !l->has_head) ||
+           rt_folder_tensors_know(&l->tensors, f, &l->there->options, whole);
 }
 
 /* Returns a name for a message, quoted if it is too long or could control a terminal. */
@@ -147,55 +165,30 @@ static rt_status check_all(const loading *l)
 
 /* ---- values ---- */
 
-static rt_status check_finite(const rt_safetensor *t, const real *values, size_t count)
+/* Reads the numbers of a tensor into its parameters or, if it is not used, only checks them. */
+static rt_status read_tensor(const rt_folder_tensor *t, const rt_safetensor *from, bool used)
 {
-    for (size_t i = 0; i < count; i++)
-        if (!isfinite(values[i]))
-            return rt_error(RT_CHECKPOINT, "%s: %s is not finite in " RT_PRECISION " precision",
-                            rt_safetensors_name(t->file), t->name);
-    return rt_ok();
-}
-
-/* Reads a parameter that is a part of a tensor, or that stands in another order there. */
-static rt_status read_mapped(const rt_safetensor *t, const rt_tensor_map *map, real *values)
-{
-    const bool is_matrix =
-        t->axes > 1; /* a vector is a column of the map, and one row of the file */
-    const size_t row_size = (size_t)t->shape[t->axes - 1];
-    const size_t rows = (size_t)t->count / row_size;
-    size_t index;
-    real *row = rt_alloc_unset(row_size, sizeof *row);
-    rt_status status = row ? rt_ok() : rt_out_of_memory(t->name);
-    for (size_t r = 0; r < rows && !status.code; r++) {
-        if (is_matrix && !map->transposed && !rt_tensor_map_index(map, r, 0, &index))
-            continue;
-        status = rt_safetensors_reals(t, r * row_size, row_size, row);
-        for (size_t c = 0; c < row_size && !status.code; c++)
-            if (rt_tensor_map_index(map, is_matrix ? r : c, is_matrix ? c : 0, &index))
-                values[index] = row[c];
+    enum { BLOCK = 2048 };
+    double block[BLOCK];
+    real *plain = t->parts[0].parameter->tensor.data;
+    int part;
+    for (uint64_t first = 0; first < from->count; first += BLOCK) {
+        const size_t count = from->count - first < BLOCK ? (size_t)(from->count - first) : BLOCK;
+        rt_status status = rt_safetensors_doubles(from, first, count, block);
+        if (status.code)
+            return status;
+        for (size_t i = 0; i < count; i++)
+            if (!isfinite((real)block[i]))
+                return rt_error(RT_CHECKPOINT, "%s: %s is not finite in " RT_PRECISION " precision",
+                                rt_safetensors_name(from->file), from->name);
+        for (size_t i = 0; i < count && used && t->plain; i++)
+            plain[first + i] = (real)block[i];
+        for (size_t i = 0; i < count && used && !t->plain; i++) {
+            const size_t index = rt_folder_tensor_at(t, (size_t)first + i, &part);
+            t->parts[part].parameter->tensor.data[index] = (real)block[i];
+        }
     }
-    rt_free(row);
-    return status;
-}
-
-static rt_status read_values(const loading *l, const rt_parameter *p, real *values)
-{
-    rt_tensor_place place;
-    const size_t count = rt_size(&p->tensor);
-    const rt_safetensor *t = rt_huggingface_find(l->there, p->name, &place);
-    const rt_tensor_map map = map_of(l, &place, p);
-    rt_status status = rt_tensor_map_is_plain(&map) ? rt_safetensors_reals(t, 0, count, values)
-                                                    : read_mapped(t, &map, values);
-    return status.code ? status : check_finite(t, values, count);
-}
-
-/* Reads a parameter of a head that is not used, to check it. */
-static rt_status try_values(const loading *l, const rt_parameter *p)
-{
-    real *values = rt_alloc_unset(rt_size(&p->tensor), sizeof *values);
-    rt_status status = values ? read_values(l, p, values) : rt_out_of_memory(p->name);
-    rt_free(values);
-    return status;
+    return rt_ok();
 }
 
 static rt_status read_all(const loading *l)
@@ -204,9 +197,10 @@ static rt_status read_all(const loading *l)
     rt_status status = rt_ok();
     for (int i = 0; i < all->count && !status.code; i++) {
         const rt_parameter *p = all->list[i];
-        if (is_wanted(l, p))
-            status = p->part == RT_PART_HEAD && !l->head ? try_values(l, p)
-                                                         : read_values(l, p, p->tensor.data);
+        const rt_safetensor *from;
+        const rt_folder_tensor *t = is_wanted(l, p) ? find(l, p, &from) : NULL;
+        if (t && t->parts[0].parameter == p)
+            status = read_tensor(t, from, p->part != RT_PART_HEAD || l->head);
     }
     return status;
 }
@@ -334,29 +328,20 @@ static rt_status sort_rows(const rt_huggingface *there, rt_tensor *t)
     return rt_ok();
 }
 
-static bool has_same_head(const rt_huggingface *there, const rt_transformer_options *o)
-{
-    return there->has_head && there->options.head == o->head &&
-           (o->head == RT_HEAD_LM || there->options.labels == o->labels);
-}
-
-/* Sorts the classes of the head by the bytes of their labels. */
-static rt_status sort_head(const rt_huggingface *there, rt_transformer *model)
-{
-    rt_status status = sort_rows(there, model->head.classifier.weight);
-    if (!status.code && model->head.classifier.bias)
-        status = sort_rows(there, model->head.classifier.bias);
-    return status;
-}
-
 rt_status rt_huggingface_load(const rt_huggingface *there, rt_transformer *model, bool head,
                               rt_huggingface_taken *taken)
 {
-    const bool has_head = has_same_head(there, &model->options);
-    const loading l = {there, model, has_head, has_head && head};
+    const rt_transformer_options *from = &there->options, *to = &model->options;
+    const rt_affine *classifier = &model->head.classifier;
+    const bool has_head = there->has_head && from->head == to->head &&
+                          (to->head == RT_HEAD_LM || from->labels == to->labels);
+    loading l = {there, model, has_head, has_head && head, {0}};
     double *theta = NULL;
     *taken = (rt_huggingface_taken){0};
-    rt_status status = check_all(&l);
+    rt_status status =
+        rt_folder_tensors_new(&l.tensors, there->files->family, &there->options, model, -1);
+    if (!status.code)
+        status = check_all(&l);
     if (!status.code)
         status = find_theta(&l, &theta, &taken->theta);
     if (!status.code)
@@ -366,8 +351,13 @@ rt_status rt_huggingface_load(const rt_huggingface *there, rt_transformer *model
     if (!status.code && theta)
         rt_transformer_set_theta(model, theta);
     rt_free(theta);
+    rt_folder_tensors_free(&l.tensors);
     taken->head = !status.code && l.head;
-    return taken->head && there->places ? sort_head(there, model) : status;
+    if (taken->head && there->places)
+        status = sort_rows(there, classifier->weight);
+    if (!status.code && taken->head && there->places && classifier->bias)
+        status = sort_rows(there, classifier->bias);
+    return status;
 }
 
 rt_status rt_huggingface_model(const rt_huggingface *there, const rt_transformer_options *options,

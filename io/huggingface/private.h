@@ -85,21 +85,11 @@ int rt_config_key_sets(const rt_family *family, const char *key);
 /* Reads rotor_theta, if config.json has it. */
 void rt_huggingface_read_theta(rt_reading *r, const rt_transformer_options *o, rt_folder_theta *t);
 
-/* Returns whether a tensor belongs to the head, by its name in the folder. */
-bool rt_huggingface_of_head(const rt_family *family, const char *name);
-
-/* Returns the folder's name for the tensor of a parameter; `parameter` if the family has none. */
-const char *rt_huggingface_name(const rt_huggingface *there, const char *parameter,
-                                char name[RT_NAME_SIZE]);
+/* Returns the name of a tensor without its prefix if the folder has none. */
+const char *rt_huggingface_name(const rt_huggingface *there, const char *name);
 
 /* Returns a tensor by its name, whose prefix the folder may lack; NULL if it is missing. */
 const rt_safetensor *rt_huggingface_tensor(const rt_huggingface *there, const char *name);
-
-/* Returns the tensor that holds a parameter of rotor, and finds its place in it; NULL for theta and
- * for what the folder lacks. For a tied decoder it is the token embedding; of two biases of the
- * decoder, the one that transformers uses. */
-const rt_safetensor *rt_huggingface_find(const rt_huggingface *there, const char *parameter,
-                                         rt_tensor_place *place);
 
 /* Uses rotor_theta, if there is one and it fits, as the learned theta of the model, without a
  * scaling. If it does not fit `other`, a part of the folder, warns that `used` is used. */
@@ -108,9 +98,9 @@ void rt_huggingface_choose_theta(rt_huggingface *there, bool fits, const char *o
 
 /* Layers over which theta is averaged. */
 typedef enum rt_theta_layers {
-    RT_THETA_OF_ALL,
     RT_THETA_OF_FULL,
-    RT_THETA_OF_SLIDING
+    RT_THETA_OF_SLIDING,
+    RT_THETA_OF_ALL
 } rt_theta_layers;
 
 /* Computes the mean of theta over heads and over the layers of a type, or over all layers if there
@@ -137,7 +127,7 @@ typedef struct rt_tensor_list {
     const rt_transformer *model;
     rt_safetensors_entry *entries;
     int count;
-    struct source *sources; /* contexts of the entries */
+    rt_folder_tensors tensors; /* contexts of the entries */
     rt_folder_theta theta;
 } rt_tensor_list;
 
@@ -150,11 +140,7 @@ void rt_tensor_list_close(rt_tensor_list *list);
 char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export) RT_MUST_CHECK;
 
 /* Writes the key rotor_theta. */
-void rt_put_theta(rt_json_object *to, const rt_transformer_options *o,
-                  const rt_folder_theta *theta);
-
-/* Sets the shape of a vector with a number for each pair. */
-void rt_pairs_make(rt_safetensors_entry *e, const rt_extra_source *from);
+void rt_put_theta(json_t **to, const rt_transformer_options *o, const rt_folder_theta *theta);
 
 /* ---- for rows of config.json ---- */
 

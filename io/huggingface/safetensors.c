@@ -55,16 +55,6 @@ static bool read_whole(const json_t *json, uint64_t *value)
     return true;
 }
 
-static rt_status read_dtype(const json_t *json, rt_safetensor *t)
-{
-    const char *word = json_string_value(json);
-    const int i = rt_word_index(rt_dtype_words, word);
-    t->dtype = (rt_dtype)(i < 0 ? 0 : i);
-    if (i >= 0)
-        return rt_ok();
-    return refuse(t, word ? "its dtype is none of the format's" : "it has no dtype");
-}
-
 /* Computes the number of elements and of bytes. As in the format's own library, axes after an axis
  * of 0 may have any length, but those before it must not overflow. */
 static rt_status measure(rt_safetensor *t)
@@ -82,41 +72,36 @@ static rt_status measure(rt_safetensor *t)
     return rt_ok();
 }
 
-static rt_status read_shape(const json_t *json, rt_safetensor *t, uint64_t *shape)
+static rt_status read_tensor(const json_t *json, rt_safetensor *t, uint64_t *shape)
 {
-    if (!json_is_array(json))
+    const char *word = json_string_value(json_object_get(json, "dtype"));
+    const json_t *axes = json_object_get(json, "shape");
+    const json_t *offsets = json_object_get(json, "data_offsets");
+    const int dtype = rt_word_index(rt_dtype_words, word);
+    uint64_t end;
+    if (!json_is_object(json))
+        return refuse(t, "it must be an object, in braces");
+    if (dtype < 0)
+        return refuse(t, word ? "its dtype is none of the format's" : "it has no dtype");
+    if (!json_is_array(axes))
         return refuse(t, "its shape is no list");
-    t->axes = (int)json_array_size(json);
+    t->dtype = (rt_dtype)dtype;
+    t->axes = (int)json_array_size(axes);
     t->shape = shape;
     for (int i = 0; i < t->axes; i++)
-        if (!read_whole(json_array_get(json, (size_t)i), shape + i))
+        if (!read_whole(json_array_get(axes, (size_t)i), shape + i))
             return refuse(t, "its shape must have whole numbers from 0 on");
-    return measure(t);
-}
-
-static rt_status read_offsets(const json_t *json, rt_safetensor *t)
-{
-    uint64_t end;
-    if (json_array_size(json) != 2 || !read_whole(json_array_get(json, 0), &t->begin) ||
-        !read_whole(json_array_get(json, 1), &end))
+    const rt_status status = measure(t);
+    if (status.code)
+        return status;
+    if (json_array_size(offsets) != 2 || !read_whole(json_array_get(offsets, 0), &t->begin) ||
+        !read_whole(json_array_get(offsets, 1), &end))
         return refuse(t, "its data_offsets must be two whole numbers from 0 on");
     if (end < t->begin || end > t->file->data_bytes)
         return refuse(t, "its data_offsets are not in the file");
     if (end - t->begin != t->bytes)
         return refuse(t, "its data_offsets do not fit its shape");
     return rt_ok();
-}
-
-static rt_status read_tensor(const json_t *json, rt_safetensor *t, uint64_t *shape)
-{
-    if (!json_is_object(json))
-        return refuse(t, "it must be an object, in braces");
-    rt_status status = read_dtype(json_object_get(json, "dtype"), t);
-    if (!status.code)
-        status = read_shape(json_object_get(json, "shape"), t, shape);
-    if (!status.code)
-        status = read_offsets(json_object_get(json, "data_offsets"), t);
-    return status;
 }
 
 /* ---- all tensors ---- */
@@ -220,15 +205,6 @@ static rt_status read_at(const rt_safetensors *file, uint64_t place, void *bytes
     return rt_ok();
 }
 
-/* Returns whether the bytes of the length are text. As a length they would exceed 10^18 bytes. */
-static bool is_text(const unsigned char bytes[LENGTH_BYTES])
-{
-    for (int i = 0; i < LENGTH_BYTES; i++)
-        if (bytes[i] < ' ' || bytes[i] > '~')
-            return false;
-    return true;
-}
-
 static rt_status refuse_text(const rt_safetensors *file, uint64_t file_size)
 {
     char begin[64] = "", quoted[RT_QUOTE_SIZE];
@@ -250,7 +226,10 @@ static rt_status read_length(const rt_safetensors *file, uint64_t file_size, uin
                         file->name, file_size, LENGTH_BYTES);
     rt_status status = read_at(file, 0, bytes, sizeof bytes);
     *length = rt_little_endian(bytes, sizeof bytes);
-    if (!status.code && is_text(bytes))
+    int printable = 0; /* bytes of the length; as text it would exceed 10^18 bytes */
+    while (printable < LENGTH_BYTES && bytes[printable] >= ' ' && bytes[printable] <= '~')
+        printable++;
+    if (!status.code && printable == LENGTH_BYTES)
         return refuse_text(file, file_size);
     if (!status.code && (*length > RT_SAFETENSORS_HEADER || *length > file_size - LENGTH_BYTES))
         status = rt_error(RT_CHECKPOINT,
@@ -423,22 +402,6 @@ rt_status rt_safetensors_doubles(const rt_safetensor *t, uint64_t first, size_t 
     return rt_ok();
 }
 
-rt_status rt_safetensors_reals(const rt_safetensor *t, uint64_t first, size_t count, real *values)
-{
-    double block[BLOCK] = {0};
-    while (count) {
-        const size_t part = count < BLOCK ? count : BLOCK;
-        rt_status status = rt_safetensors_doubles(t, first, part, block);
-        if (status.code)
-            return status;
-        for (size_t i = 0; i < part; i++)
-            *values++ = (real)block[i];
-        first += part;
-        count -= part;
-    }
-    return rt_ok();
-}
-
 /* ---- writing ---- */
 
 enum { ALIGNMENT = 8 };
@@ -446,8 +409,8 @@ enum { ALIGNMENT = 8 };
 size_t rt_entry_count(const rt_safetensors_entry *e)
 {
     size_t count = 1;
-    for (int i = 0; i < e->axes; i++)
-        count *= (size_t)e->shape[i];
+    for (int i = 0; i < e->shape.ndim; i++)
+        count *= (size_t)e->shape.axis[i];
     return count;
 }
 
@@ -467,8 +430,8 @@ static void write_header(rt_writer *w, const rt_safetensors_entry *const *sorted
         const rt_safetensors_entry *e = sorted[n];
         const uint64_t end = begin + rt_entry_count(e) * sizeof(float);
         rt_writer_add(w, ",\"%s\":{\"dtype\":\"F32\",\"shape\":[", e->name);
-        for (int i = 0; i < e->axes; i++)
-            rt_writer_add(w, "%s%d", i ? "," : "", e->shape[i]);
+        for (int i = 0; i < e->shape.ndim; i++)
+            rt_writer_add(w, "%s%d", i ? "," : "", e->shape.axis[i]);
         rt_writer_add(w, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", begin, end);
         begin = end;
     }
@@ -520,36 +483,31 @@ rt_status rt_entry_write(rt_durable_file *file, const rt_safetensors_entry *e, b
     return rt_ok();
 }
 
-static rt_status write_all(rt_durable_file *file, const rt_safetensors_entry *const *sorted,
-                           int count)
-{
-    rt_writer w = {0};
-    unsigned char length[LENGTH_BYTES];
-    write_header(&w, sorted, count);
-    rt_put_little_endian(length, w.length, sizeof length);
-    rt_status status =
-        w.failed ? rt_out_of_memory("a header") : rt_durable_write(file, length, sizeof length);
-    if (!status.code)
-        status = rt_durable_write(file, w.bytes, w.length);
-    rt_writer_free(&w);
-    for (int n = 0; n < count && !status.code; n++)
-        status = rt_entry_write(file, sorted[n], false, "a float");
-    return status;
-}
-
 rt_status rt_safetensors_write(const char *path, const rt_safetensors_entry *entries, int count)
 {
     rt_durable_file file;
+    rt_writer header = {0};
+    unsigned char length[LENGTH_BYTES];
     const rt_safetensors_entry **sorted = rt_alloc((size_t)count, sizeof *sorted);
     if (!sorted)
         return rt_out_of_memory("a list of tensors");
     for (int n = 0; n < count; n++)
         sorted[n] = entries + n;
     qsort(sorted, (size_t)count, sizeof *sorted, by_entry_name);
-    rt_status status = rt_durable_open(&file, path);
-    if (!status.code)
-        status = write_all(&file, sorted, count);
-    status = rt_durable_close(&file, status);
+    write_header(&header, sorted, count);
+    rt_put_little_endian(length, header.length, sizeof length);
+    rt_status status = header.failed ? rt_out_of_memory("a header") : rt_ok();
+    if (!status.code) {
+        status = rt_durable_open(&file, path);
+        if (!status.code)
+            status = rt_durable_write(&file, length, sizeof length);
+        if (!status.code)
+            status = rt_durable_write(&file, header.bytes, header.length);
+        for (int n = 0; n < count && !status.code; n++)
+            status = rt_entry_write(&file, sorted[n], false, "a float");
+        status = rt_durable_close(&file, status);
+    }
+    rt_writer_free(&header);
     rt_free(sorted);
     return status;
 }

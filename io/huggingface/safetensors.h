@@ -14,8 +14,8 @@
  *
  * Errors are RT_CHECKPOINT and begin with the file's name without its folder; RT_MEMORY. */
 
-#include "core/real.h"
 #include "core/status.h"
+#include "core/tensor.h"
 #include "text/durable_file.h"
 
 #include <stdbool.h>
@@ -79,20 +79,16 @@ const rt_safetensor *rt_safetensors_find(const rt_safetensors *file, const char 
 /* Writes a shape for a message, "(2, 3)", with at most three axes. Returns `text`. */
 const char *rt_safetensor_shape(const rt_safetensor *t, char text[RT_SHAPE_OF_FILE_SIZE]);
 
-/* Reads `count` numbers of a tensor, of type F64, F32, F16 or BF16, from number `first` on. The
- * float build rounds F64. */
+/* Reads `count` numbers of a tensor, of type F64, F32, F16 or BF16, from number `first` on. */
 rt_status rt_safetensors_doubles(const rt_safetensor *t, uint64_t first, size_t count,
                                  double *values) RT_MUST_CHECK;
-rt_status rt_safetensors_reals(const rt_safetensor *t, uint64_t first, size_t count,
-                               real *values) RT_MUST_CHECK;
 
 /* Writes `count` numbers of a tensor to `values`, from number `first` on. */
 typedef void rt_safetensors_fill(const void *context, size_t first, size_t count, float *values);
 
 typedef struct rt_safetensors_entry {
     const char *name;
-    int axes; /* at most 4 */
-    int shape[4];
+    rt_shape shape;
     rt_safetensors_fill *fill; /* NULL: zeros */
     const void *context;
 } rt_safetensors_entry;
@@ -103,7 +99,7 @@ typedef struct rt_safetensors_entry {
 rt_status rt_safetensors_write(const char *path, const rt_safetensors_entry *entries,
                                int count) RT_MUST_CHECK;
 
-/* Returns the number of elements of an entry. */
+/* Returns the number of elements of an entry, which may be too large for a tensor of rotor. */
 size_t rt_entry_count(const rt_safetensors_entry *e);
 
 /* Writes the numbers of an entry, as halves or floats. RT_NONFINITE for a number that is not finite

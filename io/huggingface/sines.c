@@ -35,18 +35,13 @@ static double rounding_of(rt_dtype dtype)
     }
 }
 
-/* Returns the step to which numbers below the smallest normal number of a dtype are rounded. */
-static double smallest_step(rt_dtype dtype)
-{
-    return dtype == RT_DTYPE_F16 ? ldexp(1, -24) : 1e-30;
-}
-
 /* ---- comparing theta with a table ---- */
 
 static bool is_rounded(const rt_sine_table *t, double stored, double exact, double slack)
 {
-    const double allowed = rounding_of(t->dtype) * fabs(exact) + smallest_step(t->dtype) + slack;
-    return fabs(stored - exact) <= allowed;
+    /* numbers below the smallest normal one of the dtype are rounded to a fixed step */
+    const double step = t->dtype == RT_DTYPE_F16 ? ldexp(1, -24) : 1e-30;
+    return fabs(stored - exact) <= rounding_of(t->dtype) * fabs(exact) + step + slack;
 }
 
 static bool is_narrow(const rt_sine_table *t)

@@ -46,21 +46,14 @@ void rt_folder_theta_mean(const rt_folder_theta *t, const rt_transformer_options
         rt_folder_theta_mean(t, o, RT_THETA_OF_ALL, pairs, mean);
 }
 
-/* Returns the shape of theta in a folder. A fixed theta has one row, or one for each layer. */
-static rt_shape shape_of(const rt_transformer_options *o)
-{
-    const rt_shape all = rt_transformer_rotation_shape(o);
-    if (o->theta.learn)
-        return rt_transformer_theta_shape(o);
-    return RT_SHAPE_OF(rt_layers_differ_in_base(o) ? all.axis[0] : 1, 1, rt_transformer_pairs(o));
-}
-
 rt_status rt_folder_theta_of(const rt_family *family, const rt_transformer *model,
                              rt_folder_theta *t)
 {
     const rt_transformer_options *o = &model->options;
     const int rotated = rt_transformer_pairs(o), pairs = rt_family_pairs(family, o);
-    *t = (rt_folder_theta){.shape = shape_of(o),
+    const int layers = rt_layers_differ_in_base(o) ? rt_transformer_rotation_shape(o).axis[0] : 1;
+    *t = (rt_folder_theta){.shape = o->theta.learn ? rt_transformer_theta_shape(o)
+                                                   : RT_SHAPE_OF(layers, 1, rotated),
                            .pairs = pairs,
                            .base = o->position.frequencies.base};
     t->own = rt_alloc(rt_shape_size(t->shape) + 1, sizeof *t->own);
@@ -181,29 +174,25 @@ static json_t *list_theta(const rt_folder_theta *t)
 {
     const int *axis = t->shape.axis;
     json_t *layers = json_array();
-    bool failed = !layers;
-    for (int n = 0; n < axis[0] * axis[1] && !failed; n++) {
-        if (n % axis[1] == 0)
-            failed = json_array_append_new(layers, json_array()) != 0;
-        failed |= json_array_append_new(json_array_get(layers, (size_t)(n / axis[1])),
-                                        rt_json_numbers(t->own + n * axis[2], axis[2])) != 0;
+    for (int l = 0; l < axis[0]; l++) {
+        json_t *heads = json_array();
+        for (int row = l * axis[1]; row < (l + 1) * axis[1]; row++)
+            rt_json_append(&heads, rt_json_numbers(t->own + row * axis[2], axis[2]));
+        rt_json_append(&layers, heads);
     }
-    if (!failed)
-        return layers;
-    json_decref(layers);
-    return NULL;
+    return layers;
 }
 
-void rt_put_theta(rt_json_object *to, const rt_transformer_options *o, const rt_folder_theta *t)
+void rt_put_theta(json_t **to, const rt_transformer_options *o, const rt_folder_theta *t)
 {
-    rt_json_object made = rt_json_object_new();
+    json_t *made = json_object();
     rt_json_put(&made, "base", rt_json_number(o->position.frequencies.base));
     if (o->position.local_base > 0)
         rt_json_put(&made, "local_base", rt_json_number(o->position.local_base));
     rt_json_put(&made, "form", json_string(form_words[o->theta.form]));
     rt_json_put(&made, "scope", json_string(scope_words[o->theta.scope]));
     rt_json_put(&made, "theta", list_theta(t));
-    rt_json_put_object(to, RT_HF_THETA, &made);
+    rt_json_put(to, RT_HF_THETA, made);
 }
 
 /* ---- rope_parameters: reading ---- */
@@ -214,7 +203,7 @@ static const char *const scaling_types[] = {"default", "linear",   "default", "y
 
 /* Types of layers, which have their own parameters in families whose layers differ. */
 static const char *const layer_types[] = {"full_attention", "sliding_attention"};
-enum { FULL, SLIDING, LAYER_TYPES };
+enum { FULL = RT_THETA_OF_FULL, SLIDING = RT_THETA_OF_SLIDING, LAYER_TYPES };
 
 static rt_scaling read_type(rt_reading *p)
 {
@@ -305,33 +294,16 @@ static void read_scaling(rt_reading *r, rt_reading *p, rt_frequency_options *o, 
     o->high_freq_factor = rt_reading_above_0(p, "high_freq_factor", o->high_freq_factor);
 }
 
-static const char *old_base(const rt_rope_rules *rules)
-{
-    return rules->old_base ? rules->old_base : "rope_theta";
-}
-
-static const char *old_fraction(const rt_rope_rules *rules)
-{
-    return rules->old_fraction ? rules->old_fraction : "partial_rotary_factor";
-}
-
-/* Reads a number by its key in the scaling or, in older folders, by a key outside. */
-static double read_both(rt_reading *r, rt_reading *p, const char *key, const char *old,
-                        double initial)
-{
-    return rt_reading_above_0(p, key, rt_reading_above_0(r, old, initial));
-}
-
 /* Reads the fraction of the features of a head that are rotated: whole pairs. */
 static double read_fraction(rt_reading *r, rt_reading *p, const rt_rope_rules *rules,
                             const rt_huggingface *there)
 {
     static const char key[] = "partial_rotary_factor";
     const int size = rt_transformer_head_dim(&there->options);
-    const char *old = old_fraction(rules);
+    const char *old = rules->old_fraction ? rules->old_fraction : key;
     const double whole = rules->fraction > 0 ? rules->fraction : 1;
     rt_reading *at = rt_reading_find(p, key) || !rt_reading_find(r, old) ? p : r;
-    const double fraction = read_both(r, p, key, old, whole);
+    const double fraction = rt_reading_above_0(p, key, rt_reading_above_0(r, old, whole));
     const int rotated = fraction <= 1 ? (int)(fraction * size) : size + 1;
     if (!(rules->fraction > 0) && fraction != 1)
         rt_reading_refuse(at, "%s must be 1: a %s rotates all features of a head",
@@ -344,14 +316,21 @@ static double read_fraction(rt_reading *r, rt_reading *p, const rt_rope_rules *r
     return (double)rotated / size;
 }
 
-/* Reads the frequencies of one object; `within` is the prefix of its keys in messages. */
+static const char *old_base(const rt_rope_rules *rules)
+{
+    return rules->old_base ? rules->old_base : "rope_theta";
+}
+
+/* Reads the frequencies of one object, in older folders partly by keys outside; `within` is the
+ * prefix of its keys in messages. */
 static rt_frequency_options read_one(rt_reading *r, const json_t *parameters, const char *within,
                                      const rt_rope_rules *rules, rt_huggingface *there)
 {
     rt_frequency_options o = {RT_FREQUENCY_DEFAULTS};
     rt_reading p = {.json = parameters, .within = within, .status = r->status};
     o.scaling = read_type(&p);
-    o.base = read_both(r, &p, "rope_theta", old_base(rules), rules->base > 0 ? rules->base : 10000);
+    const double initial = rules->base > 0 ? rules->base : 10000;
+    o.base = rt_reading_above_0(&p, "rope_theta", rt_reading_above_0(r, old_base(rules), initial));
     if (!(o.base > 1))
         rt_reading_refuse(&p, "rope_theta must be above 1; got %g", o.base);
     there->options.position.fraction = read_fraction(r, &p, rules, there);
@@ -441,11 +420,7 @@ static rt_status compare_written(const rt_huggingface *there, bool *fits)
         return rt_out_of_memory("theta");
     *fits = t->shape.axis[2] <= pairs;
     for (int type = FULL; type <= (types ? SLIDING : FULL); type++) {
-        rt_folder_theta_mean(t, o,
-                             !types            ? RT_THETA_OF_ALL
-                             : type == SLIDING ? RT_THETA_OF_SLIDING
-                                               : RT_THETA_OF_FULL,
-                             pairs, mean);
+        rt_folder_theta_mean(t, o, types ? (rt_theta_layers)type : RT_THETA_OF_ALL, pairs, mean);
         rt_frequencies(mean + pairs, pairs,
                        type == SLIDING ? &there->files->sliding : &o->position.frequencies);
         *fits &= rt_theta_is_near(mean, mean + pairs, pairs);
@@ -510,15 +485,15 @@ static json_t *own_factors(double base, const double *theta, int pairs)
 }
 
 /* Writes a number that Python reads as a float. */
-static void put_float(rt_json_object *p, const char *key, double value)
+static void put_float(json_t **p, const char *key, double value)
 {
     rt_json_put(p, key, json_real(value));
 }
 
 /* Writes all members but type and base: theta as one list for texts of any length, or the scaling
  * if it is NULL. Returns the max_position_embeddings that transformers needs with them. */
-static int put_scaling(rt_json_object *p, const rt_frequency_options *f, const double *theta,
-                       int pairs, int positions)
+static int put_scaling(json_t **p, const rt_frequency_options *f, const double *theta, int pairs,
+                       int positions)
 {
     const rt_scaling scaling = theta ? RT_SCALING_LONGROPE : f->scaling;
     const bool lists = scaling == RT_SCALING_LONGROPE, yarn = scaling == RT_SCALING_YARN;
@@ -565,17 +540,17 @@ static double base_of(const rt_config_writing *w, const rt_frequency_options *f)
 
 /* Writes one object of frequencies or, if theta must be listed, of mean theta. Returns the
  * max_position_embeddings that transformers needs with it. */
-static int put_one(rt_config_writing *w, rt_json_object *to, const char *key,
+static int put_one(rt_config_writing *w, json_t **to, const char *key,
                    const rt_frequency_options *f, const double *mean)
 {
     const bool lists = lists_theta(w->family, w->options);
-    rt_json_object p = rt_json_object_new();
+    json_t *p = json_object();
     const int length = put_scaling(&p, f, lists ? mean : NULL, w->theta->pairs, w->export->length);
     rt_json_put(&p, "rope_type", json_string(lists ? "longrope" : scaling_types[f->scaling]));
     rt_json_put(&p, "rope_theta", rt_json_number(base_of(w, f)));
     if (w->family->rope.fraction > 0)
         put_float(&p, "partial_rotary_factor", w->options->position.fraction);
-    rt_json_put_object(to, key, &p);
+    rt_json_put(to, key, p);
     return length;
 }
 
@@ -584,19 +559,17 @@ static int put_of_types(rt_config_writing *w)
     const rt_transformer_options *o = w->options;
     const rt_rope_rules *rules = &w->family->rope;
     double *mean = rt_alloc((size_t)w->theta->pairs + 1, sizeof *mean);
-    rt_json_object both = rt_json_object_new();
+    json_t *both = mean ? json_object() : NULL; /* NULL: the export fails */
     rt_frequency_options f[LAYER_TYPES] = {o->position.frequencies, o->position.frequencies};
     int positions = 0;
     if (o->position.local_base > 0)
         f[SLIDING].base = o->position.local_base;
-    both.failed |= !mean;
     for (int type = FULL; type < LAYER_TYPES && mean; type++) {
-        rt_folder_theta_mean(w->theta, o, type == SLIDING ? RT_THETA_OF_SLIDING : RT_THETA_OF_FULL,
-                             w->theta->pairs, mean);
+        rt_folder_theta_mean(w->theta, o, (rt_theta_layers)type, w->theta->pairs, mean);
         positions = put_one(w, &both, layer_types[type], &f[type], mean);
     }
     rt_free(mean);
-    rt_json_put_object(&w->object, "rope_parameters", &both);
+    rt_json_put(&w->object, "rope_parameters", both);
     rt_json_put(&w->object, rules->old_base, rt_json_number(base_of(w, &f[FULL])));
     rt_json_put(&w->object, rules->sliding->old_base, rt_json_number(base_of(w, &f[SLIDING])));
     return positions;
@@ -610,7 +583,7 @@ static int put_for_all(rt_config_writing *w)
     const rt_frequency_options *f = &o->position.frequencies;
     rt_json_put(&w->object, old_base(rules), rt_json_number(base_of(w, f)));
     if (rules->fraction > 0)
-        put_float(&w->object, old_fraction(rules), o->position.fraction);
+        put_float(&w->object, rules->old_fraction, o->position.fraction);
     if (lists_theta(w->family, o) || strcmp(scaling_types[f->scaling], "default") != 0)
         put_one(w, &w->object, "rope_scaling", f, w->theta->mean);
     return put_one(w, &w->object, "rope_parameters", f, w->theta->mean);

@@ -156,7 +156,7 @@ static rt_status sort_pieces(json_t *vocab, const char **pieces, size_t count)
 }
 
 /* Writes the pieces as the text of a vocab.txt. */
-static rt_status write_pieces(json_t *vocab, char **text_new)
+static rt_status write_pieces(json_t *vocab, char **text_new, size_t *size)
 {
     const size_t count = json_object_size(vocab);
     const char **pieces = rt_alloc(count, sizeof *pieces);
@@ -171,6 +171,7 @@ static rt_status write_pieces(json_t *vocab, char **text_new)
         rt_writer_free(&w);
         return status;
     }
+    *size = w.length;
     *text_new = rt_writer_take(&w);
     return *text_new ? rt_ok() : rt_out_of_memory("a vocabulary");
 }
@@ -347,23 +348,20 @@ static rt_status read_merges(json_t **list_new, const char *folder)
     if (rt_utf8_valid((unsigned char *)text, size) < size)
         status = rt_error(RT_CHECKPOINT, RT_HF_MERGES ": byte %zu is not UTF-8",
                           rt_utf8_valid((unsigned char *)text, size));
-    for (char *line = text, *end = text + size; line < end && !status.code;) {
+    for (char *line = text, *end = text + size; line < end && list && !status.code;) {
         char *newline = memchr(line, '\n', (size_t)(end - line));
         size_t length = (size_t)((newline ? newline : end) - line);
         char *next = line + length + 1;
         length -= length && line[length - 1] == '\r';
-        if (length && strncmp(line, "#version", 8) != 0 &&
-            json_array_append_new(list, json_stringn(line, length)))
-            status = rt_out_of_memory(RT_HF_MERGES);
+        if (length && strncmp(line, "#version", 8) != 0)
+            rt_json_append(&list, json_stringn(line, length));
         line = next;
     }
     rt_free(text);
-    if (status.code) {
-        json_decref(list);
-        return status;
-    }
-    *list_new = list;
-    return list ? rt_ok() : rt_out_of_memory(RT_HF_MERGES);
+    if (!status.code && !list)
+        status = rt_out_of_memory(RT_HF_MERGES);
+    *list_new = list; /* of an error too: the caller frees it */
+    return status;
 }
 
 /* ---- added tokens ---- */
@@ -479,19 +477,12 @@ static json_t *assemble(const tokenizer_class *class, const json_t *settings, js
 {
     const bool space = json_is_true(json_object_get(settings, "add_prefix_space"));
     json_t *cutters = json_array();
-    bool failed = false;
     if (class->pattern)
-        failed =
-            json_array_append_new(cutters, json_pack("{s:s,s:{s:s},s:s,s:b}", "type", "Split",
-                                                     "pattern", "Regex", class->pattern, "behavior",
-                                                     "Isolated", "invert", 0)) != 0;
-    failed |= json_array_append_new(cutters, json_pack("{s:s,s:b,s:b,s:b}", "type", "ByteLevel",
-                                                       "add_prefix_space", space, "trim_offsets", 1,
-                                                       "use_regex", !class->pattern)) != 0;
-    if (failed) {
-        json_decref(cutters);
-        cutters = NULL;
-    }
+        rt_json_append(&cutters,
+                       json_pack("{s:s,s:{s:s},s:s,s:b}", "type", "Split", "pattern", "Regex",
+                                 class->pattern, "behavior", "Isolated", "invert", 0));
+    rt_json_append(&cutters, json_pack("{s:s,s:b,s:b,s:b}", "type", "ByteLevel", "add_prefix_space",
+                                       space, "trim_offsets", 1, "use_regex", !class->pattern));
     json_t *model = json_pack("{s:s,s:n,s:n,s:s,s:s,s:b,s:b,s:b,s:o,s:o}", "type", "BPE", "dropout",
                               "unk_token", "continuing_subword_prefix", "", "end_of_word_suffix",
                               "", "fuse_unk", 0, "byte_fallback", 0, "ignore_merges", 0, "vocab",
@@ -506,7 +497,7 @@ static json_t *assemble(const tokenizer_class *class, const json_t *settings, js
 
 /* Makes the text of a tokenizer.json from vocab.json, merges.txt, and the tokens of
  * tokenizer_config.json, special_tokens_map.json and added_tokens.json. The caller frees it. */
-static rt_status file_of_merges(char **text_new, const char *folder)
+static rt_status file_of_merges(char **text_new, size_t *size, const char *folder)
 {
     const tokenizer_class *class = NULL;
     json_t *settings = NULL, *vocab = NULL, *merges = NULL, *added = NULL, *whole = NULL;
@@ -524,6 +515,7 @@ static rt_status file_of_merges(char **text_new, const char *folder)
         whole =
             assemble(class, settings, json_incref(vocab), json_incref(merges), json_incref(added));
         *text_new = whole ? rt_json_dump(whole, JSON_INDENT(2), "") : NULL;
+        *size = *text_new ? strlen(*text_new) : 0;
         status = *text_new ? rt_ok() : rt_out_of_memory(PIECES);
     }
     json_decref(whole);
@@ -531,32 +523,6 @@ static rt_status file_of_merges(char **text_new, const char *folder)
     json_decref(merges);
     json_decref(vocab);
     json_decref(settings);
-    return status;
-}
-
-static rt_status read_bpe(rt_vocabulary **vocabulary_new, const char *folder)
-{
-    const rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE};
-    char *text;
-    size_t size = 0;
-    *vocabulary_new = NULL;
-    const bool whole = rt_folder_has(folder, PIECES);
-    rt_status status = whole ? rt_folder_read(&text, &size, folder, PIECES, RT_BPE_BYTES)
-                             : file_of_merges(&text, folder);
-    if (!status.code && !whole)
-        size = strlen(text);
-    if (!status.code)
-        status =
-            rt_vocabulary_read(vocabulary_new, kind, PIECES, (const unsigned char *)text, size);
-    rt_free(text);
-    if (!status.code)
-        status = read_roles(*vocabulary_new, folder);
-    if (status.code) {
-        rt_vocabulary_free(*vocabulary_new);
-        *vocabulary_new = NULL;
-    }
-    if (status.code == RT_DATA)
-        status.code = RT_CHECKPOINT;
     return status;
 }
 
@@ -598,48 +564,53 @@ static bool is_of_esm(const word_settings *s, const char *text, size_t size)
 rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, const char *level,
                             const char **warning)
 {
-    rt_vocabulary_kind kind = {.level = RT_LEVEL_WORDPIECE};
-    const bool lines = rt_folder_has(folder, RT_HF_VOCAB);
+    const bool lines = rt_folder_has(folder, RT_HF_VOCAB), pieces = rt_folder_has(folder, PIECES);
+    const bool merges = !lines && !pieces;
+    rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE};
     word_settings s = {0};
     json_t *tokenizer = NULL, *vocab = NULL;
     char *text = NULL;
     size_t size = 0;
     *vocabulary_new = NULL;
     *warning = NULL;
-    if (!lines && !rt_folder_has(folder, PIECES))
-        return rt_folder_has(folder, RT_HF_VOCAB_JSON) && rt_folder_has(folder, RT_HF_MERGES)
-                   ? read_bpe(vocabulary_new, folder)
-                   : rt_ok();
-    rt_status status = find_level(level, &kind.level);
+    if (merges && !(rt_folder_has(folder, RT_HF_VOCAB_JSON) && rt_folder_has(folder, RT_HF_MERGES)))
+        return rt_ok();
+    rt_status status = merges ? rt_ok() : find_level(level, &kind.level);
     if (!status.code && !lines && kind.level != RT_LEVEL_BPE)
         status = read_pieces(&tokenizer, folder);
     if (!*level && is_bpe(tokenizer))
         kind.level = RT_LEVEL_BPE;
-    if (!status.code && kind.level == RT_LEVEL_BPE) {
-        json_decref(tokenizer);
-        return read_bpe(vocabulary_new, folder);
-    }
     if (!status.code && kind.level == RT_LEVEL_WORDPIECE)
         status = read_settings(folder, &s);
-    if (!status.code && !lines)
+    if (!status.code && tokenizer && kind.level != RT_LEVEL_BPE)
         status = read_cutting(tokenizer, &s, &vocab);
-    if (!status.code)
-        status = lines ? rt_folder_read(&text, &size, folder, RT_HF_VOCAB, RT_TEXT_FILE_BYTES)
-                       : write_pieces(vocab, &text);
+    if (!status.code && vocab)
+        status = write_pieces(vocab, &text, &size);
+    else if (!status.code && merges)
+        status = file_of_merges(&text, &size, folder);
+    else if (!status.code && kind.level == RT_LEVEL_BPE)
+        status = rt_folder_read(&text, &size, folder, PIECES, RT_BPE_BYTES);
+    else if (!status.code)
+        status = rt_folder_read(&text, &size, folder, RT_HF_VOCAB, RT_TEXT_FILE_BYTES);
     json_decref(tokenizer);
-    if (!status.code && !lines)
-        size = strlen(text);
     if (!status.code && lines && !*level && is_of_esm(&s, text, size))
         kind.level = RT_LEVEL_RESIDUE;
     kind.lowercase = kind.level == RT_LEVEL_WORDPIECE && s.lowercase;
     if (!status.code)
-        status = rt_vocabulary_read(vocabulary_new, kind, lines ? RT_HF_VOCAB : PIECES,
+        status = rt_vocabulary_read(vocabulary_new, kind,
+                                    lines && kind.level != RT_LEVEL_BPE ? RT_HF_VOCAB : PIECES,
                                     (const unsigned char *)text, size);
+    rt_free(text);
+    if (!status.code && kind.level == RT_LEVEL_BPE)
+        status = read_roles(*vocabulary_new, folder);
+    if (status.code) {
+        rt_vocabulary_free(*vocabulary_new);
+        *vocabulary_new = NULL;
+    }
     if (status.code == RT_DATA)
         status.code = RT_CHECKPOINT;
     if (!status.code)
         *warning = s.warning;
-    rt_free(text);
     return status;
 }
 
@@ -654,46 +625,37 @@ static json_t *written(const rt_vocabulary *v, int32_t id)
 }
 
 /* Adds to a template the text of that name or, if it is NULL, a token unless it is RT_NO_ID. */
-static bool put_part(json_t *list, const rt_vocabulary *v, int32_t id, const char *text, int type)
+static void put_part(json_t **list, const rt_vocabulary *v, int32_t id, const char *text, int type)
 {
-    if (!text && id == RT_NO_ID)
-        return true;
-    return !json_array_append_new(list,
-                                  json_pack("{s:{s:o,s:i}}", text ? "Sequence" : "SpecialToken",
-                                            "id", text ? json_string(text) : written(v, id),
-                                            "type_id", type));
+    if (text || id != RT_NO_ID)
+        rt_json_append(list, json_pack("{s:{s:o,s:i}}", text ? "Sequence" : "SpecialToken", "id",
+                                       text ? json_string(text) : written(v, id), "type_id", type));
 }
 
-static bool put_meaning(json_t *tokens, const rt_vocabulary *v, int32_t id)
+static void put_meaning(json_t **tokens, const rt_vocabulary *v, int32_t id)
 {
-    if (id == RT_NO_ID)
-        return true;
-    json_t *name = written(v, id);
-    const bool put =
-        name && !json_object_setn_new(tokens, json_string_value(name), json_string_length(name),
-                                      json_pack("{s:O,s:[i],s:[O]}", "id", name, "ids", (int)id,
-                                                "tokens", name));
+    json_t *name = id == RT_NO_ID ? NULL : written(v, id);
+    if (id != RT_NO_ID)
+        rt_json_put(tokens, name ? json_string_value(name) : "",
+                    json_pack("{s:O,s:[i],s:[O]}", "id", name, "ids", (int)id, "tokens", name));
     json_decref(name);
-    return put;
 }
 
 /* Creates the templates "[CLS] A [SEP]" and "[CLS] A [SEP] B [SEP]". */
 static json_t *template_of(const rt_vocabulary *v, rt_text_frame f)
 {
-    json_t *single = json_array(), *pair = json_array(), *tokens = json_object();
-    bool put = put_meaning(tokens, v, f.first) && put_meaning(tokens, v, f.last);
+    json_t *lists[] = {json_array(), json_array()}, *tokens = json_object();
+    put_meaning(&tokens, v, f.first);
+    put_meaning(&tokens, v, f.last);
     for (int i = 0; i < 2; i++) {
-        json_t *list = i ? pair : single;
-        put = put && put_part(list, v, f.first, NULL, 0) && put_part(list, v, 0, "A", 0) &&
-              put_part(list, v, f.last, NULL, 0);
+        put_part(&lists[i], v, f.first, NULL, 0);
+        put_part(&lists[i], v, 0, "A", 0);
+        put_part(&lists[i], v, f.last, NULL, 0);
     }
-    put = put && put_part(pair, v, 0, "B", 1) && put_part(pair, v, f.last, NULL, 1);
-    json_t *made = json_pack("{s:s,s:o,s:o,s:o}", "type", "TemplateProcessing", "single", single,
-                             "pair", pair, "special_tokens", tokens);
-    if (put)
-        return made;
-    json_decref(made);
-    return NULL;
+    put_part(&lists[1], v, 0, "B", 1);
+    put_part(&lists[1], v, f.last, NULL, 1);
+    return json_pack("{s:s,s:o,s:o,s:o}", "type", "TemplateProcessing", "single", lists[0], "pair",
+                     lists[1], "special_tokens", tokens);
 }
 
 static bool is_template(const json_t *part)
@@ -703,23 +665,19 @@ static bool is_template(const json_t *part)
 }
 
 /* Creates a post-processor with another template; other parts of a sequence stay. */
-static json_t *processor_of(const json_t *old, const rt_vocabulary *v, rt_text_frame f)
+static json_t *processor_of(json_t *old, const rt_vocabulary *v, rt_text_frame f)
 {
-    const json_t *parts = json_object_get(old, "processors"), *part;
-    const bool some = f.first != RT_NO_ID || f.last != RT_NO_ID;
-    json_t *list = json_array();
+    json_t *parts = json_object_get(old, "processors"), *part, *list = json_array();
     size_t i;
-    bool failed = !list;
-    json_array_foreach(parts, i, part) failed |=
-        !is_template(part) && json_array_append(list, (json_t *)part) != 0;
+    json_array_foreach(parts, i, part) if (!is_template(part))
+        rt_json_append(&list, json_incref(part));
     if (!parts && json_is_object(old) && !is_template(old))
-        failed |= json_array_append(list, (json_t *)old) != 0;
-    if (some)
-        failed |= json_array_append_new(list, template_of(v, f)) != 0;
-    json_t *made = failed ? NULL
-                   : json_array_size(list) > 1
-                       ? json_pack("{s:s,s:O}", "type", "Sequence", "processors", list)
-                       : json_incref(json_array_size(list) ? json_array_get(list, 0) : json_null());
+        rt_json_append(&list, json_incref(old));
+    if (f.first != RT_NO_ID || f.last != RT_NO_ID)
+        rt_json_append(&list, template_of(v, f));
+    if (!list || json_array_size(list) > 1)
+        return json_pack("{s:s,s:o}", "type", "Sequence", "processors", list);
+    json_t *made = json_incref(json_array_size(list) ? json_array_get(list, 0) : json_null());
     json_decref(list);
     return made;
 }
@@ -754,43 +712,32 @@ rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *v, bool be
 
 /* ---- the chat template ---- */
 
-/* Reads a file as a JSON string; NULL if it cannot be read or is not UTF-8. */
-static rt_status template_of_file(char **template_new, const char *folder)
+rt_status rt_huggingface_chat_template(char **template_new, const char *folder)
 {
-    char *bytes;
-    size_t size;
-    rt_status status = rt_folder_read(&bytes, &size, folder, RT_HF_CHAT, RT_TEXT_FILE_BYTES);
+    const bool file = rt_folder_has(folder, RT_HF_CHAT);
+    json_t *config = NULL;
+    char *bytes = NULL;
+    size_t size = 0;
+    rt_status status = rt_ok();
+    *template_new = NULL;
+    if (file)
+        status = rt_folder_read(&bytes, &size, folder, RT_HF_CHAT, RT_TEXT_FILE_BYTES);
+    else if (rt_folder_has(folder, RT_HF_TOKENIZER))
+        status = rt_json_read_file(&config, folder, RT_HF_TOKENIZER);
     if (status.code)
         return status.code == RT_MEMORY ? status : rt_ok();
-    json_t *text = json_stringn(bytes, size);
-    *template_new = text ? rt_json_dump(text, JSON_ENCODE_ANY, "") : NULL;
-    if (text && !*template_new)
+    json_t *found = file ? json_stringn(bytes, size) /* NULL if it is not UTF-8 */
+                         : json_incref(json_object_get(config, RT_HF_CHAT_KEY));
+    if (found && !json_is_null(found) &&
+        !(*template_new = rt_json_dump(found, JSON_ENCODE_ANY, "")))
         status = rt_out_of_memory(RT_HF_CHAT);
-    json_decref(text);
+    json_decref(found);
+    json_decref(config);
     rt_free(bytes);
     return status;
 }
 
-rt_status rt_huggingface_chat_template(char **template_new, const char *folder)
-{
-    json_t *config;
-    *template_new = NULL;
-    if (rt_folder_has(folder, RT_HF_CHAT))
-        return template_of_file(template_new, folder);
-    if (!rt_folder_has(folder, RT_HF_TOKENIZER))
-        return rt_ok();
-    rt_status status = rt_json_read_file(&config, folder, RT_HF_TOKENIZER);
-    if (status.code)
-        return status.code == RT_MEMORY ? status : rt_ok();
-    const json_t *found = json_object_get(config, RT_HF_CHAT_KEY);
-    if (found && !json_is_null(found) &&
-        !(*template_new = rt_json_dump(found, JSON_ENCODE_ANY, "")))
-        status = rt_out_of_memory(RT_HF_CHAT_KEY);
-    json_decref(config);
-    return status;
-}
-
-void rt_tokenizer_bpe_put(rt_json_object *to, const rt_vocabulary *v)
+void rt_tokenizer_bpe_put(json_t **to, const rt_vocabulary *v)
 {
     rt_special_ids ids = v->special;
     const bool masks =

@@ -29,6 +29,6 @@ rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *vocabulary
                                 bool ends) RT_MUST_CHECK;
 
 /* Writes the class and the special tokens of tokenizer_config.json at level bpe. */
-void rt_tokenizer_bpe_put(rt_json_object *to, const rt_vocabulary *vocabulary);
+void rt_tokenizer_bpe_put(json_t **to, const rt_vocabulary *vocabulary);
 
 #endif

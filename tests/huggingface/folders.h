@@ -122,33 +122,33 @@ static inline void check_each(void (*check)(folder_case *c))
 
 /* The part of a tensor's gradient that is a parameter's. A tensor can have a second name, and a
  * folder without a head has no prefix. */
-static inline void check_part(folder_case *c, const rt_parameter *p)
+static inline void check_part(folder_case *c, const rt_folder_tensors *tensors,
+                              const rt_parameter *p)
 {
-    const rt_family *family = c->there->files->family;
-    rt_tensor_place place;
-    const char *name = NULL;
-    for (int n = 0; !name && rt_tensor_place_of(&place, family, &c->model->options, p->name, n);
-         n++) {
-        const size_t prefix = strlen(family->prefix);
-        name = place.name;
-        if (!reference_has(&c->r, "grads/%s", name) && !strncmp(name, family->prefix, prefix))
-            name += prefix;
+    const char *prefix = c->there->files->family->prefix, *name = NULL;
+    const rt_folder_tensor *t, *tensor = NULL;
+    for (int n = 0; !name && (t = rt_folder_tensors_find(tensors, p, n)); n++) {
+        tensor = t;
+        name = t->name;
+        if (!reference_has(&c->r, "grads/%s", name) && !strncmp(name, prefix, strlen(prefix)))
+            name += strlen(prefix);
         if (!reference_has(&c->r, "grads/%s", name))
             name = NULL;
     }
     ck_assert_msg(name != NULL, "%s: no gradient of %s", c->r.name, p->name);
-    const rt_tensor_map map = rt_tensor_map_of(&place, family, &c->there->options, c->model, p);
     const array all = reference_array(&c->r, "grads/%s", name);
-    const size_t columns = all.ndim > 1 ? (size_t)all.axis[1] : 1;
     array part = {.ndim = 1, .axis = {(int)rt_size(&p->tensor)}, .size = rt_size(&p->tensor)};
-    size_t index, found = 0;
+    size_t found = 0;
+    int of;
     part.values = rt_arena_take(&c->r.memory, part.size * sizeof *part.values);
-    for (size_t i = 0; i < all.size; i++)
-        if (rt_tensor_map_index(&map, i / columns, i % columns, &index)) {
+    for (size_t i = 0; i < all.size; i++) {
+        const size_t index = rt_folder_tensor_at(tensor, i, &of);
+        if (tensor->parts[of].parameter == p) {
             ck_assert_uint_lt(index, part.size);
             part.values[index] = all.values[i];
             found++;
         }
+    }
     ck_assert_uint_eq(found, part.size);
     check_gradient(&c->r, p->tensor.grad, part.size, part, "gradient of %s", p->name);
 }
@@ -157,12 +157,16 @@ static inline void check_part(folder_case *c, const rt_parameter *p)
 static inline int check_gradients(folder_case *c)
 {
     const rt_parameters *p = &c->model->parameters;
+    rt_folder_tensors tensors;
     int count = 0;
+    expect_ok(
+        rt_folder_tensors_new(&tensors, c->there->files->family, &c->there->options, c->model, -1));
     for (int i = 0; i < p->count && is_double(); i++)
         if (p->list[i]->role != RT_ROLE_THETA) {
-            check_part(c, p->list[i]);
+            check_part(c, &tensors, p->list[i]);
             count++;
         }
+    rt_folder_tensors_free(&tensors);
     return count;
 }
 

@@ -16,28 +16,38 @@ typedef struct model_case {
     int label_count;
 } model_case;
 
-/* The files name parameters as the RoFormer's family does. */
-static bool find_name(const model_case *c, const rt_parameter *p, rt_tensor_place *place)
+/* The files name parameters as the RoFormer's family does. Finds the parameter with a name or, if
+ * that is NULL, the name of a parameter. */
+static const rt_parameter *find_parameter(const model_case *c, const rt_parameter *wanted,
+                                          const char *name, char found_name[RT_NAME_SIZE])
 {
-    return rt_tensor_main_place(place, &rt_family_roformer, &c->model->options, p->name);
+    const rt_parameter *found = NULL;
+    rt_folder_tensors all;
+    ck_assert_int_eq(
+        rt_folder_tensors_new(&all, &rt_family_roformer, &c->model->options, c->model, -1).code,
+        RT_OK);
+    for (int i = 0; i < all.count && !found; i++) {
+        const rt_folder_tensor *t = all.list + i;
+        const rt_parameter *p = t->parts[0].parameter;
+        if (t->row->written || (name ? strcmp(t->name, name) != 0 : p != wanted))
+            continue;
+        found = p;
+        memcpy(found_name, t->name, RT_NAME_SIZE);
+    }
+    rt_folder_tensors_free(&all);
+    return found;
 }
 
 static const char *name_of(const model_case *c, const rt_parameter *p, char name[RT_NAME_SIZE])
 {
-    rt_tensor_place place;
-    ck_assert_msg(find_name(c, p, &place), "%s has no name there", p->name);
-    memcpy(name, place.name, RT_NAME_SIZE);
+    ck_assert_msg(find_parameter(c, p, NULL, name), "%s has no name there", p->name);
     return name;
 }
 
 static const rt_parameter *find_named(const model_case *c, const char *name)
 {
-    rt_tensor_place place;
-    const rt_parameters *p = &c->model->parameters;
-    for (int i = 0; i < p->count; i++)
-        if (find_name(c, p->list[i], &place) && !strcmp(place.name, name))
-            return p->list[i];
-    return NULL;
+    char same[RT_NAME_SIZE];
+    return find_parameter(c, NULL, name, same);
 }
 
 /* ---- making it ---- */

@@ -103,11 +103,11 @@ static inline int tensors_of(const char *fixture, rt_safetensors_entry list[MOST
         ck_assert(t->count <= MOST_NUMBERS && count < MOST_TENSORS && t->axes <= 4);
         expect_ok(rt_safetensors_doubles(t, 0, (size_t)t->count, numbers[count]));
         list[count] = (rt_safetensors_entry){.name = t->name,
-                                             .axes = t->axes,
+                                             .shape.ndim = t->axes,
                                              .fill = fill_from,
                                              .context = numbers[count]};
         for (int k = 0; k < t->axes; k++)
-            list[count].shape[k] = (int)t->shape[k];
+            list[count].shape.axis[k] = (int)t->shape[k];
     }
     return count;
 }

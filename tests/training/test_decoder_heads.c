@@ -42,13 +42,16 @@ static void expect_gradients(const rt_huggingface *there, const rt_transformer *
                              const json_t *grads)
 {
     const rt_family *family = there->options.window ? &rt_family_mistral : &rt_family_llama;
+    rt_folder_tensors all;
+    expect_ok(rt_folder_tensors_new(&all, family, &m->options, m, -1));
     for (int i = 0; i < m->parameters.count; i++) {
         const rt_parameter *p = m->parameters.list[i];
-        rt_tensor_place place;
-        ck_assert_msg(rt_tensor_place_of(&place, family, &m->options, p->name, 0), "%s", p->name);
-        expect_values(p->tensor.grad, rt_size(&p->tensor), json_object_get(grads, place.name),
-                      place.name);
+        const rt_folder_tensor *t = rt_folder_tensors_find(&all, p, 0);
+        ck_assert_msg(t != NULL, "%s", p->name);
+        expect_values(p->tensor.grad, rt_size(&p->tensor), json_object_get(grads, t->name),
+                      t->name);
     }
+    rt_folder_tensors_free(&all);
     ck_assert_int_eq((int)json_object_size(grads), m->parameters.count);
 }
 
