@@ -4,12 +4,10 @@
 /* Options of small models as words: "decoder model.window=4 head=token labels=3". */
 
 #include "io/rotor-io.h"
+#include "key_words.h"
 #include "models/keys.h"
 #include "models/transformer.h"
-#include "text/key_value.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Options that follow from the data of a configuration. */
@@ -26,6 +24,8 @@ static inline rt_head head_named(const char *name)
 {
     static const char *const heads[] = {RT_HEADS(RT_CHOICE_WORD) NULL};
     int head = 0;
+    if (*name >= '0' && *name <= '9')
+        return (rt_head)atoi(name);
     while (heads[head] && strcmp(heads[head], name) != 0)
         head++;
     if (!heads[head]) {
@@ -35,7 +35,8 @@ static inline rt_head head_named(const char *name)
     return (rt_head)head;
 }
 
-/* Sets keys of the configuration, and head, labels, vocab, types and mask. */
+/* Sets keys of the configuration, whose numbers may be out of range, and head, labels, vocab, types
+ * and mask. */
 static inline void set_options(rt_transformer_options *o, const char *words)
 {
     for (; *(words += strspn(words, " ")); words += strcspn(words, " ")) {
@@ -47,19 +48,13 @@ static inline void set_options(rt_transformer_options *o, const char *words)
             abort();
         }
         *value++ = '\0';
-        const rt_key *key = rt_keys_find(&rt_model_keys, word);
         int *number = data_option(o, word);
-        rt_writer problem = {0};
         if (number)
             *number = atoi(value);
         else if (!strcmp(word, "head"))
             o->head = head_named(value);
-        else if (!key || !rt_key_value_read(key, value, o, &problem)) {
-            fprintf(stderr, "option_words: %s = %s: %s\n", word, value,
-                    key ? problem.bytes : "no such key");
-            abort();
-        }
-        rt_writer_free(&problem);
+        else
+            set_key(&rt_model_keys, word, value, o);
     }
 }
 

@@ -15,6 +15,7 @@ typedef enum fault {
     RANDOM_GRADIENT,
     KINK,
     WRONG_BEYOND_KINK,
+    WRONG_ABOVE_KINK,
     NOT_FINITE,
     NAN_GRADIENT,
     INFINITE_GRADIENT,
@@ -28,7 +29,7 @@ static int calls;
 
 static bool has_kink(fault f)
 {
-    return f == KINK || f == WRONG_BEYOND_KINK;
+    return f == KINK || f == WRONG_BEYOND_KINK || f == WRONG_ABOVE_KINK;
 }
 
 /* NaN around one of the inputs, too; elements that are right come after it. */
@@ -58,7 +59,7 @@ static real gradient_of(fault f, real x)
     if (f == WRONG_BEYOND_KINK && x == 0) /* of the slopes -1 and 1 */
         return (real)1.2;
     if (has_kink(f))
-        return 2 * x + (real)((x > 0) - (x < 0));
+        return 2 * x + (real)((f == WRONG_ABOVE_KINK ? 0.9 : 1) * (x > 0) - (x < 0));
     return (f == WRONG_SIGN ? -2
             : f == HALF     ? 1
                             : 2) *
@@ -214,6 +215,33 @@ TEST(a_kink_is_counted_and_judged)
     ck_assert_uint_eq(result.index, 1);
     status = check(KINK, RT_GRADCHECK_WEIGHTED, &result); /* all elements away from 0 */
     ck_assert_msg(!status.code && !result.kinks, "%s", status.message);
+}
+
+/* Elements that are drawn, every second one within three steps of its kink, one by one; and all of
+ * them far from it, in a random direction, too. */
+TEST_ROWS(beside_kinks_what_is_right_passes_and_what_is_wrong_fails_at_every_seed, 0, 3)
+{
+    enum { MANY = 32, SEEDS = 32 };
+    const bool near = _i == 0;
+    size_t kinks = 0;
+    for (int n = 0; n < 2 * SEEDS; n++) {
+        real numbers[MANY], grads[MANY];
+        fault f = n % 2 ? WRONG_ABOVE_KINK : KINK;
+        rt_tensor x = rt_tensor_of(numbers, grads, RT_SHAPE_OF(MANY)), *inputs[] = {&x};
+        const rt_random random = {(uint64_t)n / 2, 0, RT_STREAM_CHECK};
+        for (uint64_t i = 0; i < MANY; i++)
+            numbers[i] =
+                (real)((near && i % 2 ? 3e-5 : 1) * (2 * rt_random_uniform(random, i) - 1));
+        const rt_gradcheck_options o = {.mode = _i == 2 ? RT_GRADCHECK_DIRECTION
+                                                        : RT_GRADCHECK_WEIGHTED,
+                                        .seed = random.seed};
+        rt_gradcheck_result result;
+        const rt_status status = rt_gradcheck(square, &f, inputs, 1, &o, &result);
+        ck_assert_msg(status.code == (n % 2 ? RT_CHECK : RT_OK), "seed %d, fault %d: '%s'", n / 2,
+                      (int)f, status.message);
+        kinks += result.kinks;
+    }
+    ck_assert_msg(!near || kinks > SEEDS, "%zu kinks", kinks);
 }
 
 TEST(nothing_is_worse_than_a_nan)

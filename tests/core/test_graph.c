@@ -70,13 +70,6 @@ static void expect_gradient(real factor)
         ck_assert_double_eq((double)x_grad[i], (double)(factor * upstream[i]));
 }
 
-TEST(a_tensor_used_twice_gets_both_gradients)
-{
-    rt_tensor *y = plus(g, times(g, &x, 2), &x);
-    expect_ok(rt_graph_backward_from(g, plus(g, y, y), upstream));
-    expect_gradient(6);
-}
-
 TEST(gradients_of_leaves_add_up_over_calls)
 {
     for (int i = 0; i < 3; i++) {

@@ -29,30 +29,6 @@ TEST(shapes_are_counted_and_written)
     ck_assert_uint_le(sizeof(rt_tensor), 64);
 }
 
-/* Nothing is read or written beyond the room for four. */
-TEST(a_shape_of_too_many_axes_is_none)
-{
-    static const int counts[] = {5, 6, 1000, INT_MAX, -1, INT_MIN};
-    for (int i = 0; i < 6; i++) {
-        struct {
-            rt_tensor x;
-            unsigned char behind[32];
-        } t;
-        char text[RT_SHAPE_TEXT_SIZE], expected[RT_SHAPE_TEXT_SIZE];
-        const rt_shape shape = {counts[i], {1, 2, 3, 4}};
-        memset(&t, 0xab, sizeof t);
-        t.x = rt_tensor_of(NULL, NULL, shape);
-        for (size_t k = 0; k < sizeof t.behind; k++)
-            ck_assert_int_eq(t.behind[k], 0xab);
-        snprintf(expected, sizeof expected, "(%d axes)", counts[i]);
-        ck_assert_str_eq(rt_shape_write(text, shape), expected);
-        ck_assert_str_eq(rt_shape_text(&t.x), expected);
-        ck_assert_uint_eq(rt_shape_size(shape), 0);
-        ck_assert_uint_eq(rt_shape_size(rt_tensor_shape(&t.x)), 0);
-        ck_assert(rt_shapes_equal(shape, shape));
-    }
-}
-
 TEST(memory_is_zeroed_aligned_and_counted)
 {
     const size_t live = rt_memory_live();
@@ -86,15 +62,6 @@ TEST(large_memory_is_zeroed_again)
         }
 }
 
-TEST(the_nth_request_fails_once)
-{
-    rt_memory_fail_at(2);
-    void *first = rt_alloc(1, 1), *second = rt_alloc(1, 1), *third = rt_alloc(1, 1);
-    ck_assert(first && !second && third);
-    rt_free(first);
-    rt_free(third);
-}
-
 /* The known answers of Philox4x32-10 that are published with Random123. */
 TEST(random_words_are_philox)
 {
@@ -106,25 +73,6 @@ TEST(random_words_are_philox)
     /* counter 243f6a88 85a308d3 13198a2e 03707344, key a4093822 299f31d0 */
     rt_random_words((rt_random){0x299f31d0a4093822, 0x13198a2e, 0x03707344}, 0x85a308d3243f6a88, w);
     ck_assert(w[0] == 0xd16cfe09 && w[1] == 0x94fdcceb && w[2] == 0x5001e420 && w[3] == 0x24126ea1);
-}
-
-TEST(uniform_numbers_have_their_moments)
-{
-    enum { N = 100000 };
-    rt_random r = {5, 1, RT_STREAM_CHECK};
-    double sum = 0, squares = 0;
-    int counts[3] = {0};
-    for (uint64_t i = 0; i < N; i++) {
-        double u = rt_random_uniform(r, i);
-        ck_assert(u >= 0 && u < 1);
-        sum += u;
-        squares += u * u;
-        counts[rt_random_below(r, i, 3)]++;
-    }
-    ck_assert_double_eq_tol(sum / N, 0.5, 0.005);
-    ck_assert_double_eq_tol(squares / N, 1.0 / 3, 0.005);
-    for (int i = 0; i < 3; i++)
-        ck_assert_double_eq_tol(counts[i], N / 3.0, N * 0.01);
 }
 
 /* How many of them lie below a limit: radius and angle must not depend on each other. */

@@ -6,15 +6,17 @@
 #include "core/memory.h"
 #include "data/data.h"
 #include "data/keys.h"
+#include "key_words.h"
 #include "suite.h"
-#include "text/key_value.h"
 
 #include <hdf5.h>
 #include <math.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -83,19 +85,8 @@ static inline rt_data_options options_with(const char *task, const char *setting
     rt_data_options o = options_for(task);
     char name[64] = "data.", value[64];
     for (int used; sscanf(settings, " %50[a-z_]=%60s%n", name + 5, value, &used) == 2;
-         settings += used) {
-        const rt_key *key = rt_keys_find(&rt_data_keys, name);
-        ck_assert_msg(key != NULL, "%s", name);
-        void *at = (char *)&o + key->offset;
-        if (key->type == RT_KEY_TEXT)
-            *(const char **)at = lasting("%s", value);
-        else if (key->type == RT_KEY_NUMBER)
-            *(double *)at = strtod(value, NULL);
-        else if (key->type == RT_KEY_INTEGER)
-            *(int *)at = (int)strtol(value, NULL, 10);
-        else
-            rt_key_value_set(key, lasting("%s", value), &o);
-    }
+         settings += used)
+        set_key(&rt_data_keys, name, value, &o);
     return o;
 }
 
@@ -242,6 +233,20 @@ static inline rt_status status_without_permission(const rt_data_options *o, cons
     ck_assert_int_eq(seteuid(user ? user : somebody), 0);
     const rt_status status = status_of(o);
     ck_assert_int_eq(seteuid(user), 0);
+    return status;
+}
+
+/* Opens a source while no file may have more than that many bytes. */
+static inline rt_status status_on_full_disk(const rt_data_options *o, rlim_t bytes)
+{
+    struct rlimit before, small;
+    getrlimit(RLIMIT_FSIZE, &before);
+    small = (struct rlimit){bytes, before.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &small);
+    const rt_status status = status_of(o);
+    setrlimit(RLIMIT_FSIZE, &before);
+    signal(SIGXFSZ, SIG_DFL);
     return status;
 }
 

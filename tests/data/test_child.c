@@ -1,14 +1,11 @@
 /* Results of a child process that answers, crashes, hangs, or lies. */
 
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
-
 #include "text/process.h"
 
 #include "suite.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -105,17 +102,6 @@ WORK(complain)
 WORK(claim_success_of_a_check)
 {
     return rt_error(RT_CHECK, "all is well");
-}
-
-TEST(what_the_child_changes_is_not_seen)
-{
-    unsigned char *answer;
-    size_t wanted = 5, size;
-    const size_t live = rt_memory_live();
-    rt_status status = run_within(limits, count_up, &wanted, &answer, &size);
-    ck_assert_int_eq(status.code, RT_OK);
-    ck_assert_uint_eq(rt_memory_live(), live + 1);
-    rt_free(answer);
 }
 
 /* ---- ends ---- */
@@ -267,40 +253,6 @@ TEST(a_child_has_one_descriptor_only)
         close(files[0]);
         close(files[1]);
     }
-}
-
-WORK(tell_process)
-{
-    *(volatile pid_t *)context = getpid();
-    return sleep_on(NULL, answer_new, size);
-}
-
-static void wait_until(volatile pid_t *process, bool there)
-{
-    const double start = seconds();
-    while (there ? !*process : !kill(*process, 0)) {
-        ck_assert_msg(seconds() - start < 8, "the child is %s",
-                      there ? "not there" : "still there");
-        usleep(1000);
-    }
-}
-
-TEST(a_child_ends_with_its_parent)
-{
-    volatile pid_t *child =
-        mmap(NULL, sizeof *child, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    const pid_t parent = fork();
-    if (parent == 0) {
-        unsigned char *answer;
-        size_t size;
-        rt_status status = rt_child_run(tell_process, (void *)child, &limits, &answer, &size);
-        _exit(status.code == RT_OK);
-    }
-    wait_until(child, true);
-    kill(parent, SIGKILL);
-    ck_assert_int_eq(waitpid(parent, NULL, 0), parent);
-    wait_until(child, false);
-    munmap((void *)child, sizeof *child);
 }
 
 static void do_nothing(int number)

@@ -53,19 +53,6 @@ static void draw(const rt_data *data, bool evaluation, uint32_t first_row, rt_ba
 
 SUITE(.setup = make_folder, .teardown = remove_folder)
 
-/* Configurations have these words; more may be added. */
-TEST(tasks_have_names_of_their_own)
-{
-    static const char *const names[] = {"copy",   "reverse", "shift", "sort",
-                                        "recall", "order",   "text",  "tokens"};
-    for (int i = 0; i < ROWS(names); i++)
-        ck_assert_str_eq(rt_data_task_name(task_named(names[i])), names[i]);
-    for (int task = 0; rt_data_task_name(task); task++)
-        ck_assert_msg(task_named(rt_data_task_name(task)) == task, "'%s' is the name of two tasks",
-                      rt_data_task_name(task));
-    ck_assert_ptr_null(rt_data_task_name(-1));
-}
-
 TEST(a_sequence_does_not_depend_on_its_batch)
 {
     enum { ROWS = 24 };

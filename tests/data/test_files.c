@@ -78,24 +78,6 @@ TEST(a_huge_file_is_refused_before_memory_is_asked_for)
     ck_assert_uint_eq(rt_memory_requests() - before, 14); /* for names and lists */
 }
 
-TEST(a_text_must_hold_a_window_of_each_kind)
-{
-    static const struct {
-        int length;
-        double eval_fraction;
-        rt_code code;
-    } rows[] = {{4, 0.8, RT_DATA},
-                {2, 0.01, RT_DATA},
-                {11, 0, RT_OK},
-                {12, 0, RT_DATA},
-                {INT32_MAX, 0, RT_DATA}};
-    const char *path = write_text("a", "0123456789");
-    for (int i = 0; i < ROWS(rows); i++)
-        ck_assert_msg(status_of_bytes(path, rows[i].length, rows[i].eval_fraction).code ==
-                          rows[i].code,
-                      "row %d: code %d expected", i, rows[i].code);
-}
-
 /* One window over all of it shows the order; what is hidden is read off its label. */
 TEST(files_are_joined_in_their_order)
 {

@@ -83,47 +83,6 @@ static bool handled_as(int number, void (*how)(int))
     return !sigaction(number, NULL, &now) && now.sa_handler == how;
 }
 
-TEST_OF_LIFE(children_are_waited_for_although_they_were_ignored, 0)
-{
-    int how;
-    signal(SIGCHLD, SIG_IGN);
-    rt_process_normalize();
-    const pid_t child = fork();
-    if (child == 0)
-        _exit(7);
-    require(waitpid(child, &how, 0) == child, 1);
-    require(WIFEXITED(how) && WEXITSTATUS(how) == 7, 2);
-}
-
-TEST_OF_LIFE(a_pipe_without_a_reader_ends_who_writes_although_that_was_ignored, 128 + SIGPIPE)
-{
-    int ends[2];
-    signal(SIGPIPE, SIG_IGN);
-    rt_process_normalize();
-    require(!pipe(ends) && !close(ends[0]), 1);
-    if (write(ends[1], "", 1) < 0)
-        _exit(2);
-}
-
-TEST_OF_LIFE(a_file_that_may_not_grow_is_an_error_of_the_write, 0)
-{
-    char path[] = "/tmp/rotor-process-XXXXXX";
-    signal(SIGXFSZ, SIG_DFL);
-    rt_process_normalize();
-    const int file = mkstemp(path);
-    require(file >= 0 && !unlink(path), 1);
-    setrlimit(RLIMIT_FSIZE, &(struct rlimit){3, 3});
-    require(write(file, "abcdef", 6) == 3, 2);
-    require(write(file, "def", 3) < 0 && errno == EFBIG, 3);
-}
-
-TEST_OF_LIFE(signals_that_were_blocked_are_not, 0)
-{
-    block_all();
-    rt_process_normalize();
-    require(has_empty_mask(), 1);
-}
-
 /* Each set of closed streams is a number of three bits. */
 static int closed;
 

@@ -8,7 +8,6 @@
 
 #include <fcntl.h>
 #include <glob.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 
 enum { LENGTH = 16, ROWS = 64 };
@@ -568,18 +567,9 @@ TEST(a_text_with_another_time_is_digested_and_not_tokenized_again)
 TEST(a_full_disk_leaves_no_file_in_the_cache)
 {
     rt_data_options o = options("text", "a");
-    struct rlimit before, small;
     write_lines("a", 20000, 1);
     cached(&o, 2);
-    getrlimit(RLIMIT_FSIZE, &before);
-    small = before;
-    small.rlim_cur = 100000;
-    signal(SIGXFSZ, SIG_IGN);
-    setrlimit(RLIMIT_FSIZE, &small);
-    const rt_status status = status_of(&o);
-    setrlimit(RLIMIT_FSIZE, &before);
-    signal(SIGXFSZ, SIG_DFL);
-    is_error(status, RT_IO, "File too large (data.cache = ");
+    is_error(status_on_full_disk(&o, 100000), RT_IO, "File too large (data.cache = ");
     expect_cached(0);
 }
 

@@ -336,29 +336,6 @@ TEST(symbols_are_uniform_and_independent)
     are_uniform(later, CELLS, draws);
 }
 
-TEST(keys_are_drawn_without_repetition_down_to_the_last_symbol)
-{
-    enum { KEYS = 6, ORDERS = 720, DRAWS = 100 * ORDERS };
-    static int counts[ORDERS];
-    rt_data_options o = options_for("recall");
-    o.vocab = 4 + KEYS;
-    o.length = 2 * KEYS + 4;
-    rt_data *data = source(&o);
-    rt_batch batch = training_of(data, DRAWS, o.length);
-    for (int r = 0; r < DRAWS; r++) {
-        const int32_t *pairs = batch.ids + r * o.length + 1;
-        int order = 0;
-        for (int i = 0; i < KEYS; i++) {
-            int smaller = 0; /* of the keys that follow */
-            for (int j = i + 1; j < KEYS; j++)
-                smaller += pairs[2 * j] < pairs[2 * i];
-            order = order * (KEYS - i) + smaller;
-        }
-        counts[order]++;
-    }
-    are_uniform(counts, ORDERS, DRAWS);
-}
-
 /* One pair, whose query is in slot g of 27 with the probability ((g + 2)^a - (g + 1)^a) / (28^a -
  * 1), a = 0.01. The numbers are the same in every run; the bound is five deviations. */
 TEST(distances_of_mqar_follow_a_power_law)

@@ -77,33 +77,6 @@ TEST(what_is_unknown_is_counted_over_all_files)
     expect_unknown(rt_data_unknown(source_as(&o, meaning)), 2, 5, "'x'");
 }
 
-TEST(a_vocabulary_of_another_level_is_refused)
-{
-    const rt_vocabulary *given = rt_data_vocabulary(open_characters("ab"));
-    rt_data_options o = options_for("text");
-    o.file = in_folder("a");
-    is_refused(&o, given, RT_CONFIG,
-               "data.level cuts a text into bytes, but the vocabulary of the model has characters");
-}
-
-/* Other than [UNK] and special tokens: what a masked token is now and then replaced by. */
-TEST(a_mask_is_never_replaced_by_a_special_token)
-{
-    enum { LENGTH = 400, ROWS = 50 };
-    char text[LENGTH];
-    int replaced = 0;
-    memset(text, 'b', sizeof text);
-    text[0] = 'a';
-    rt_data *data = open_text(RT_LEVEL_CHAR, text, sizeof text, LENGTH);
-    rt_batch batch = training_of(data, ROWS, LENGTH);
-    for (int at = 0; at < ROWS * LENGTH; at++)
-        if (batch.labels[at] != RT_NO_LABEL && batch.ids[at] != RT_ID_MASK) {
-            ck_assert(batch.ids[at] == FIRST_CHARACTER || batch.ids[at] == FIRST_CHARACTER + 1);
-            replaced += batch.ids[at] == FIRST_CHARACTER;
-        }
-    ck_assert_int_gt(replaced, 50);
-}
-
 static rt_status open_with_file(rt_data **data, const rt_vocabulary *given, const char *vocabulary,
                                 const char *text)
 {
@@ -150,36 +123,6 @@ TEST(a_file_must_be_the_vocabulary_that_is_given)
     ck_assert_ptr_null(data);
 }
 
-TEST(a_character_of_any_size_is_one_token)
-{
-    rt_data *data = open_text(RT_LEVEL_CHAR, mixed, sizeof mixed - 1, MIXED + 1);
-    int32_t expected[MIXED];
-    ck_assert_int_eq(rt_data_vocab(data), FIRST_CHARACTER + MIXED);
-    for (int i = 0; i < MIXED; i++)
-        expected[i] = FIRST_CHARACTER + i;
-    has_ids(data, expected, MIXED);
-}
-
-/* Every code point but the 2048 surrogates, which are none in UTF-8. */
-TEST(every_code_point_is_read_as_it_was_written)
-{
-    char bytes[RT_UTF8_SIZE];
-    for (int32_t character = 0; character < 0x110000; character++) {
-        int32_t read = -1;
-        size_t size = rt_utf8_write(character, bytes);
-        size_t expected = character < 0x80      ? 1
-                          : character < 0x800   ? 2
-                          : character < 0x10000 ? 3
-                                                : 4;
-        size_t taken = rt_utf8_read((unsigned char *)bytes, size, &read);
-        bool surrogate = character >= 0xd800 && character < 0xe000;
-        if (size != expected || taken != (surrogate ? 0 : size) ||
-            (!surrogate && read != character))
-            ck_abort_msg("U+%04X: wrote %zu bytes, read U+%04X of %zu", (unsigned)character, size,
-                         (unsigned)read, taken);
-    }
-}
-
 static void check_round_trip(const rt_data *data, const char *text)
 {
     int32_t *ids;
@@ -210,18 +153,6 @@ TEST_ROWS(decoding_gives_back_what_was_encoded, RT_LEVEL_BYTE, RT_LEVEL_CHAR + 1
     const char *token = rt_vocabulary_decode(rt_data_vocabulary(data), id, &size);
     ck_assert_uint_eq(size, 1);
     ck_assert_int_eq(token[0], 0);
-}
-
-TEST(what_is_no_id_of_an_ordinary_token_cannot_be_decoded)
-{
-    static const int32_t wrong[] = {RT_ID_PAD, RT_ID_SEP, RT_FIRST_SYMBOL, FIRST_CHARACTER + 3,
-                                    -1,        INT32_MIN, INT32_MAX};
-    rt_data *data = open_characters("abc");
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        size_t size = 1;
-        ck_assert_ptr_null(rt_vocabulary_decode(rt_data_vocabulary(data), wrong[i], &size));
-        ck_assert_uint_eq(size, 0);
-    }
 }
 
 TEST(a_character_that_is_not_known_is_encoded_as_one_that_is_unknown)

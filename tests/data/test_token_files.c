@@ -2,9 +2,6 @@
 
 #include "samples.h"
 
-#include <signal.h>
-#include <sys/resource.h>
-
 /* An HDF5 file "a" under construction, and what its data set "/ids" is made with. */
 typedef struct writing {
     hid_t file;
@@ -436,16 +433,7 @@ TEST(a_disk_that_is_full_is_told)
 {
     static int64_t ids[100000];
     rt_data_options o = options_for("tokens");
-    struct rlimit before, small;
     write_ids(&o, (storage){.chunk = 1000}, ids, 100000);
-    getrlimit(RLIMIT_FSIZE, &before);
-    small = before;
-    small.rlim_cur = 5000;
-    signal(SIGXFSZ, SIG_IGN);
-    setrlimit(RLIMIT_FSIZE, &small);
-    const rt_status status = status_of(&o);
-    setrlimit(RLIMIT_FSIZE, &before);
-    signal(SIGXFSZ, SIG_DFL);
-    is_status(status, RT_IO,
+    is_status(status_on_full_disk(&o, 5000), RT_IO,
               lasting("%s: cannot write a temporary file for its ids: File too large", o.file));
 }

@@ -254,14 +254,6 @@ TEST(a_file_can_have_65000_characters)
     ck_assert_ptr_null(v);
 }
 
-TEST(a_vocabulary_of_a_text_that_is_not_utf_8_is_refused)
-{
-    rt_vocabulary *v;
-    is_status(rt_vocabulary_of_text(&v, "t.txt", (const unsigned char *)"a\xffz", 3), RT_DATA,
-              "t.txt: data.level = char needs UTF-8; byte 0xff at offset 1 is not");
-    ck_assert_ptr_null(v);
-}
-
 TEST(every_allocation_may_fail)
 {
     rt_code code = RT_MEMORY;

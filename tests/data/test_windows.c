@@ -359,6 +359,11 @@ TEST_ROWS(a_file_must_hold_a_window_of_each_kind, 0, KINDS)
                           "data.file has 10: 8 for training and 2 for evaluation "
                           "(data.eval_fraction 0.2)",
                           units[_i]));
+    o.length = INT32_MAX;
+    ck_assert_int_eq(status_of(&o).code, RT_DATA);
+    o.length = 2;
+    o.eval_fraction = 0.01;
+    ck_assert_int_eq(status_of(&o).code, RT_DATA);
 }
 
 TEST_ROWS(a_file_for_evaluation_holds_a_window, BYTES, CHARACTERS)

@@ -11,22 +11,6 @@ static double exact_cosine(int i, double m)
     return (double)cosl((long double)m * powl(10000, -(long double)i / PAIRS));
 }
 
-TEST(theta_starts_at_1_and_ends_before_1_over_base)
-{
-    static const double bases[] = {100, 10000, 500000};
-    double theta[64];
-    for (int n = 0; n < 3; n++)
-        for (int D = 2; D <= 128; D += 2) {
-            rt_theta_geometric(theta, D / 2, bases[n]);
-            expect_near(theta[0], 1, 0, "theta_0, D = %d", D);
-            for (int i = 0; i < D / 2; i++)
-                expect_near(theta[i] * pow(bases[n], 2.0 * i / D), 1, 2e-14,
-                            "theta_%d base^(%d/%d), base %g", i, 2 * i, D, bases[n]);
-        }
-    rt_theta_geometric(theta, 64, 10000);
-    expect_near(theta[63], 1.154782e-4, 5e-11, "the last theta, D = 128");
-}
-
 /* The table stores angles rounded to `real`; the angles are exact to a few units of their last
  * place in double. */
 static double tolerance_at(double m)

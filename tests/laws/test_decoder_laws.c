@@ -11,27 +11,6 @@ static bool same_bits(const rt_transformer_options *a, const rt_transformer_opti
     return !memcmp(x, y, sizeof x);
 }
 
-TEST(a_causal_window_reaches_as_far_as_its_layers)
-{
-    for (int layers = 1; layers <= 3; layers++)
-        for (int window = 1; window <= 6; window += 5) {
-            int32_t block[BLOCK];
-            real x[OUTPUT], y[OUTPUT];
-            rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
-            const int reach = layers * (window - 1);
-            o.layers = layers;
-            o.window = window;
-            encode_block(x, &o, 0);
-            draw_block(block);
-            block[7] = (block[7] + 1) % VOCAB;
-            encode(y, make(&o), block, 0);
-            ck_assert(!memcmp(x, y, 7 * DIM * sizeof *x));
-            ck_assert(memcmp(x + (7 + reach) * DIM, y + (7 + reach) * DIM, DIM * sizeof *x));
-            ck_assert(!memcmp(x + (8 + reach) * DIM, y + (8 + reach) * DIM,
-                              (size_t)(BLOCK - 8 - reach) * DIM * sizeof *x));
-        }
-}
-
 /* Copies the rows of a projection to keys or values of G heads to one of H heads. */
 static void repeat_rows(const rt_tensor *to, const rt_tensor *from, int H, int G)
 {

@@ -48,39 +48,6 @@ TEST(every_row_is_whole)
     }
 }
 
-enum { MOST_HEADS = 48 };
-
-/* As the authors' code has it: for a power of two, the powers of 2^(-2^-(log2 H - 3)); for the
- * others, those of the power below, then every other one of the power above. */
-static void published_slopes(double *slopes, int heads)
-{
-    int power = 1, log2 = 0;
-    for (; 2 * power <= heads; power *= 2)
-        log2++;
-    const double ratio = exp2(-exp2(3 - log2));
-    double twice[2 * MOST_HEADS], slope = 1;
-    for (int k = 0; k < power; k++)
-        slopes[k] = slope *= ratio;
-    if (power == heads)
-        return;
-    published_slopes(twice, 2 * power);
-    for (int k = power; k < heads; k++)
-        slopes[k] = twice[2 * (k - power)];
-}
-
-/* The reference values have 16 heads at most. */
-TEST(slopes_of_many_heads_are_those_of_the_published_recursion)
-{
-    double slopes[MOST_HEADS], expected[MOST_HEADS + 16];
-    for (int heads = 1; heads <= MOST_HEADS; heads++) {
-        rt_alibi_slopes(slopes, heads);
-        published_slopes(expected, heads);
-        for (int h = 0; h < heads; h++)
-            expect_near(slopes[h] / expected[h], 1, 1e-14, "slope %d of %d over the published", h,
-                        heads);
-    }
-}
-
 /* Where q k^T is 0, the logarithms of the probabilities are the biases, up to a constant. Row 2: of
  * keys that stand 3 farther on. */
 TEST_ROWS(alibi_subtracts_the_slope_times_the_distance, 0, 3)

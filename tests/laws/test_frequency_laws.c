@@ -23,19 +23,6 @@ static void both(double *plain, double *scaled, int pairs, const rt_frequency_op
     rt_frequencies(scaled, pairs, o);
 }
 
-TEST(without_scaling_the_geometric_family_is_that_of_rope)
-{
-    double theta[MOST], expected[MOST];
-    const rt_frequency_options o = options(RT_SCALING_NONE, 7); /* a scale that nothing uses */
-    for (int pairs = 0; pairs <= MOST; pairs++) {
-        rt_frequencies(theta, pairs, &o);
-        rt_theta_geometric(expected, pairs, o.base);
-        for (int i = 0; i < pairs; i++)
-            expect_near(theta[i], expected[i], 0, "theta_%d of %d", i, pairs);
-    }
-    expect_near(rt_frequencies_magnitude(&o), 1, 0, "the magnitude");
-}
-
 TEST(the_linear_family_is_evenly_spaced_between_the_ends_of_the_geometric)
 {
     double theta[MOST], geometric[MOST];
@@ -132,31 +119,6 @@ TEST(yarn_keeps_fast_pairs_and_interpolates_slow_ones)
                         "theta_%d, length %d", i, rows[n].length);
         }
     }
-}
-
-/* So that a score has the square of the magnitude. */
-TEST(a_rotated_row_has_the_length_of_the_magnitude)
-{
-    enum { D = 8, M = 37 };
-    const double magnitude = 1.138629;
-    double theta[D / 2];
-    real x[(M + 1) * D], rotated[D];
-    uint64_t next = 1000;
-    rt_rotation_table table;
-    rt_graph *g = new_graph();
-    rt_theta_geometric(theta, D / 2, 10000);
-    draw_row(x, (M + 1) * D, &next);
-    expect_ok(rt_rotation_table_init(&table, theta, D / 2, RT_INTERLEAVED, magnitude));
-    expect_ok(rt_rotation_reserve(&table, M + 1));
-    rt_tensor in = rt_tensor_of(x, NULL, RT_SHAPE_OF(1, M + 1, 1, D));
-    const rt_tensor *y = made(g, rt_rope(g, &in, &table.rotation));
-    for (int m = 0; m <= M; m++) {
-        turn(rotated, x + m * D, theta, D, m, RT_INTERLEAVED);
-        for (int i = 0; i < D; i++)
-            expect_near(y->data[m * D + i], magnitude * rotated[i], 1e-13, "feature %d at %d", i,
-                        m);
-    }
-    rt_rotation_table_free(&table);
 }
 
 static void expect_check(const rt_frequency_options *o, int pairs, const char *message)

@@ -186,23 +186,3 @@ SAMPLED_ROWS(the_content_of_padding_changes_no_bit_and_its_amount_rounding_alone
 {
     ck_assert_int_eq(each_model((rt_head)_i, check_padding), count_models());
 }
-
-/* The law above would say nothing if tokens changed nothing either. */
-static void check_tokens(rt_transformer *m, const char *name)
-{
-    static sequences s;
-    static results first, other;
-    fill(&s, m, LONGEST, 1);
-    compute(&first, m, &s);
-    s.ids[3] = (s.ids[3] + 1) % VOCAB;
-    compute(&other, m, &s);
-    expect_above(largest_difference(other.logits, first.logits, first.logits_size), 1e-6,
-                 "%s: change of logits by a token", name);
-    rt_free(first.grads);
-    rt_free(other.grads);
-}
-
-TEST(what_stands_in_tokens_changes_the_logits)
-{
-    each_model(RT_HEAD_LM, check_tokens);
-}

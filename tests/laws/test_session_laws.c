@@ -52,15 +52,6 @@ SAMPLED_ROWS(pieces_give_what_the_whole_gives, 0, ROWS + KINDS, 7)
     expect_of_all(&r, expect_law);
 }
 
-/* Runs the last part first, as threads might. */
-static void run_backwards(void *threads, rt_part *part, void *context, int parts,
-                          rt_part_scratch room)
-{
-    ++*(int *)threads;
-    while (parts--)
-        part(context, parts, room.own);
-}
-
 /* Reads some tokens at once and the others one by one, by itself and with a crew, which is called
  * that often in a layer. */
 static void expect_same_bits(const row *r, int at_once, int count, int rounds_of_layer)

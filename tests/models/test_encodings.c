@@ -20,25 +20,6 @@ static rt_transformer_options small(rt_position_kind kind)
                                                  .max_len = 6}};
 }
 
-TEST(learnable_positions_have_public_names_and_shapes)
-{
-    static const struct {
-        rt_position_kind kind;
-        const char *name, *shape;
-    } rows[] = {
-        {RT_POSITION_LEARNED, "embeddings.positions.weight", "(6, 16)"},
-        {RT_POSITION_T5, "positions.bias.weight", "(32, 2)"},
-        {RT_POSITION_SHAW, "layers.1.attention.distance_keys.weight", "(33, 8)"},
-    };
-    for (int i = 0; i < ROWS(rows); i++) {
-        const rt_transformer_options o = small(rows[i].kind);
-        rt_transformer *m = new_model(&o, 1);
-        const rt_parameter *p = rt_parameters_find(&m->parameters, rows[i].name);
-        ck_assert_msg(p != NULL, "there is no %s", rows[i].name);
-        ck_assert_str_eq(rt_shape_text(&p->tensor), rows[i].shape);
-    }
-}
-
 static bool names_deviation(const char *kind)
 {
     for (int i = 0; i < rt_model_keys.count; i++) {
@@ -90,12 +71,6 @@ TEST_ROWS(the_deviation_of_the_start_is_that_of_the_options, 0, RT_POSITION_NONE
 
 static const int32_t ids[] = {1, 2, 3, 4, 5, 6, 1};
 static const rt_transformer_input six = {.B = 1, .T = 6, .ids = ids, .padding_id = RT_NO_PADDING};
-
-static void encode_six(rt_transformer *m, real *hidden)
-{
-    rt_graph *g = new_graph();
-    memcpy(hidden, made(g, rt_transformer_encode(m, g, &six))->data, 6 * 16 * sizeof *hidden);
-}
 
 TEST(a_sequence_beyond_the_learned_table_is_refused)
 {
@@ -200,29 +175,6 @@ TEST(a_uniform_start_is_uniform_in_the_logarithm)
     ck_assert_double_eq_tol(sum / N, 0.5, 5 * sqrt(1.0 / 12 / N));
     for (int d = 0; d < 3; d++)
         ck_assert_double_eq_tol((double)decades[d] / N, 1.0 / 3, 5 * sqrt(2.0 / 9 / N));
-}
-
-TEST(a_table_of_sines_that_cannot_grow_fails_the_graph)
-{
-    const rt_transformer_options o = small(RT_POSITION_SINUSOIDAL);
-    real expected[6 * 16], again[6 * 16];
-    rt_code code = RT_MEMORY;
-    encode_six(new_model(&o, 1), expected);
-    size_t n = 1;
-    for (; code == RT_MEMORY; n++) {
-        rt_transformer *m = new_model(&o, 1);
-        rt_graph *g = rt_graph_new();
-        rt_memory_fail_at(n);
-        const rt_tensor *x = rt_transformer_encode(m, g, &six);
-        rt_memory_fail_at(0);
-        code = rt_graph_status(g).code;
-        ck_assert(x ? !code : code == RT_MEMORY);
-        ck_assert(!x || !memcmp(x->data, expected, sizeof expected));
-        rt_graph_free(g);
-        encode_six(m, again);
-        ck_assert(!memcmp(again, expected, sizeof expected));
-    }
-    ck_assert_uint_gt(n, 3);
 }
 
 /* A theta of each layer is learned in the last row. */

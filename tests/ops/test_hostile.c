@@ -169,16 +169,6 @@ enum { IMPOSSIBLE = ROWS(impossible) };
 
 SUITE(.setup = make_graph)
 
-TEST_ROWS(good_input_is_accepted, 0, op_call_count)
-{
-    const op_call *c = op_calls + _i;
-    prepare(c);
-    rt_tensor *y = call(c);
-    ck_assert_msg(y, "%s: %s", c->op->name, rt_graph_status(g).message);
-    ck_assert(rt_graph_tape(g) && rt_graph_tape(g)->op == c->op);
-    expect_either(c->op, y, "good input");
-}
-
 TEST_ROWS(a_tensor_that_is_null_is_refused, 0, op_call_count)
 {
     const op_call *c = op_calls + _i;

@@ -105,19 +105,6 @@ TEST(ids_and_labels_out_of_range_are_named)
                    "[cross_entropy] divisor must be positive, smoothing in [0, 1); got 0, 0");
 }
 
-TEST(what_is_null_is_named)
-{
-    rt_tensor x = tensor(RT_SHAPE_OF(2, 2)), empty = tensor(RT_SHAPE_OF(2, 0));
-    expect_refusal(rt_add(g, NULL, &x), "[add] x is NULL");
-    expect_refusal(rt_add(g, &x, NULL), "[add] y is NULL");
-    expect_refusal(rt_add(g, &x, rt_exp(g, NULL)), "[exp] x is NULL");
-    expect_refusal(rt_linear(g, &x, NULL, NULL), "[linear] weight is NULL");
-    expect_refusal(rt_rope(g, &x, NULL), "[rope] rotation is NULL");
-    expect_refusal(rt_attention(g, &x, &x, &x, NULL), "[attention] options is NULL");
-    expect_refusal(rt_softmax(g, &empty),
-                   "[softmax] x has shape (2, 0), which is empty or too large");
-}
-
 /* Not the table, whose shape is right. */
 TEST(a_shape_of_ids_that_does_not_fit_is_named)
 {
@@ -215,18 +202,6 @@ TEST_ROWS(an_activation_is_computed_with_its_linear_map_and_its_product, RT_GELU
     static const rt_shape gated[3] = {RT_SHAPE_OF(1250, 4), RT_SHAPE_OF(1250, 4)};
     expect_same(activated_linear, linear, (rt_activation)_i);
     expect_same(gated_unit, gated, (rt_activation)_i);
-}
-
-/* 3 and 4 have the mean square 12.5. */
-TEST(rms_norm_divides_by_the_root_of_the_mean_square)
-{
-    real x_data[] = {3, 4, 0, 0}, weight_data[] = {1, -2};
-    const rt_tensor x = rt_tensor_of(x_data, NULL, RT_SHAPE_OF(2, 2));
-    const rt_tensor weight = rt_tensor_of(weight_data, NULL, RT_SHAPE_OF(2));
-    const rt_tensor *y = rt_rms_norm(g, (rt_tensor *)&x, (rt_tensor *)&weight, 3.5);
-    const double expected[] = {0.75, -2, 0, 0}; /* sqrt(12.5 + 3.5) = 4 */
-    for (int i = 0; i < 4; i++)
-        ck_assert_double_eq_tol((double)y->data[i], expected[i], 1e-6);
 }
 
 TEST(dropout_draws_the_same_mask_from_the_same_counters)

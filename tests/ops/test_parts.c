@@ -2,26 +2,12 @@
 
 #include "calls.h"
 #include "graphs.h"
+#include "numbers.h"
 
 #include <math.h>
 
 enum { B = 3, TOKENS = 350, C = 288, HEADS = 6, KEY_HEADS = 2, VOCAB = 300 };
 enum { ROWS = B * TOKENS, LARGE = 640 };
-
-/* The last part first, each in a room of its own that is full of NaN. */
-static void run_backwards(void *threads, rt_part *part, void *context, int parts,
-                          rt_part_scratch room)
-{
-    const size_t count = room.bytes / sizeof(real) + 1;
-    real *own = malloc(count * sizeof *own);
-    *(int *)threads += parts > 1;
-    while (parts--) {
-        for (size_t i = 0; i < count; i++)
-            own[i] = (real)NAN;
-        part(context, parts, room.bytes ? own : NULL);
-    }
-    free(own);
-}
 
 static int32_t ids[ROWS];
 
@@ -97,12 +83,6 @@ static void keep(results *o, const real *x, size_t size)
     o->size += size;
 }
 
-static void fill(real *x, size_t size, unsigned seed)
-{
-    for (size_t i = 0; i < size; i++)
-        x[i] = (real)sin(0.37 * (double)i + seed) + (real)0.1;
-}
-
 static results compute(int row, const rt_threads *crew)
 {
     rt_tensor leaves[MOST_INPUTS], *in[MOST_INPUTS] = {NULL};
@@ -112,7 +92,7 @@ static results compute(int row, const rt_threads *crew)
     for (int i = 0; i < MOST_INPUTS && table[row].shapes[i].ndim; i++) {
         const size_t size = rt_shape_size(table[row].shapes[i]);
         real *data = rt_alloc(size, sizeof *data), *grad = rt_alloc(size, sizeof *grad);
-        fill(data, size, (unsigned)i);
+        fill(data, size, (uint32_t)i);
         leaves[i] = rt_tensor_of(data, grad, table[row].shapes[i]);
         in[i] = leaves + i;
     }
