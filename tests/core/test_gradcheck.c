@@ -16,6 +16,7 @@ typedef enum fault {
     KINK,
     WRONG_BEYOND_KINK,
     WRONG_ABOVE_KINK,
+    ROUGH,
     NOT_FINITE,
     NAN_GRADIENT,
     INFINITE_GRADIENT,
@@ -39,6 +40,8 @@ static real value_of(fault f, real x)
         return (real)NAN;
     if (f == ZERO || f == NEGATIVE_ZERO || f == CONSTANT_UNREACHED)
         return 0 * x;
+    if (f == ROUGH && x < 0) /* kinks, at no point of the differences */
+        return x * x + (real)fabs(remainder((double)x, 1.3717e-9));
     return x * x + (has_kink(f) ? (real)fabs((double)x) : 0) +
            (f == RANDOM_VALUE ? (real)calls : 0);
 }
@@ -242,6 +245,29 @@ TEST_ROWS(beside_kinks_what_is_right_passes_and_what_is_wrong_fails_at_every_see
         kinks += result.kinks;
     }
     ck_assert_msg(!near || kinks > SEEDS, "%zu kinks", kinks);
+}
+
+TEST(an_element_with_kinks_all_around_is_replaced_by_another)
+{
+    fault f = ROUGH;
+    size_t replaced = 0;
+    rt_gradcheck_result result;
+    for (uint64_t seed = 0; seed < 16; seed++) {
+        rt_tensor x = rt_tensor_of(data, grad, RT_SHAPE_OF(4)), *inputs[] = {&x};
+        const rt_gradcheck_options o = {.samples = 1, .seed = seed};
+        expect_ok(rt_gradcheck(square, &f, inputs, 1, &o, &result));
+        ck_assert_uint_eq(result.judged, 1);
+        replaced += result.unjudged;
+    }
+    ck_assert_uint_gt(replaced, 0);
+    for (int m = RT_GRADCHECK_WEIGHTED; m <= RT_GRADCHECK_DIRECTION; m++) {
+        rt_tensor x = rt_tensor_of(data + 1, grad, RT_SHAPE_OF(1)), *inputs[] = {&x};
+        const rt_gradcheck_options o = {.mode = (rt_gradcheck_mode)m};
+        const rt_status status = rt_gradcheck(square, &f, inputs, 1, &o, &result);
+        ck_assert_msg(strstr(status.message, "kinks around all"), "mode %d: '%s'", m,
+                      status.message);
+        ck_assert_int_eq(result.verdict, RT_GRADIENT_UNJUDGED);
+    }
 }
 
 TEST(nothing_is_worse_than_a_nan)
