@@ -189,14 +189,12 @@ static rt_features features_of(const rt_transformer_options *o, const char *para
 static rt_folder_tensor *append(rt_folder_tensors *all, const rt_tensor_row *row, const char *name)
 {
     const size_t needed = (size_t)all->count + 1;
-    rt_folder_tensor *list = rt_grow(all->list, &all->capacity, needed, sizeof *list);
-    if (!list)
+    if (!rt_grow(&all->list, &all->capacity, needed, sizeof *all->list))
         return NULL;
-    all->list = list;
-    list += all->count++;
-    *list = (rt_folder_tensor){.row = row, .groups = 1};
-    memcpy(list->name, name, RT_NAME_SIZE);
-    return list;
+    rt_folder_tensor *added = all->list + all->count++;
+    *added = (rt_folder_tensor){.row = row, .groups = 1};
+    memcpy(added->name, name, RT_NAME_SIZE);
+    return added;
 }
 
 /* Returns the tensor to which another part is added: one of the last, or a new one. */
