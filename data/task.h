@@ -80,6 +80,12 @@ typedef rt_status rt_vocabulary_maker(void *context, rt_vocabulary **vocabulary_
 rt_status rt_text_find_vocabulary(rt_data *data, rt_vocabulary_maker *make,
                                   void *context) RT_MUST_CHECK;
 
+/* Sets the vocabulary of a source. RT_CONFIG if a special token that the task needs is missing. */
+rt_status rt_text_use_vocabulary(rt_data *data, const rt_vocabulary *v) RT_MUST_CHECK;
+
+/* Returns RT_CONFIG if the given vocabulary has not data.level, or is cased with data.lowercase. */
+rt_status rt_text_check_given(const rt_data *data) RT_MUST_CHECK;
+
 /* Returns the tokens around a labelled text: those of the vocabulary, without the ones that
  * data.begin or data.end = none removes. */
 rt_text_frame rt_data_frame(const rt_data *data);
