@@ -223,9 +223,15 @@ static bool open_dataset(const rt_image *image, const char *path, dataset *d)
     return true;
 }
 
-static void read_dataset(rt_image *image, const char *path, const dataset *d, hid_t memory,
-                         void *values)
+/* Reads a dataset of a known kind in the precision of the file. A conversion that HDF5 makes on the
+ * way is thus the same in the child process and in this one. */
+static void read_dataset(rt_image *image, const char *path, const dataset *d, void *values)
 {
+    const bool is_float = H5Tget_size(d->type) == sizeof(float);
+    const hid_t memory = d->kind == H5T_STRING    ? d->type
+                         : d->kind == H5T_INTEGER ? H5T_NATIVE_UINT8
+                         : is_float               ? H5T_NATIVE_FLOAT
+                                                  : H5T_NATIVE_DOUBLE;
     if (H5Dread(d->id, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
         rt_image_fail(image, RT_CHECKPOINT, "%s cannot be read", path);
 }
@@ -263,30 +269,48 @@ static bool is_left_out(const rt_image *image, const char *path)
     return image->parse == RT_PARSE_MODEL && !strncmp(path, optimizer, strlen(optimizer));
 }
 
-/* Reads the numbers of a dataset of this shape, stored in either precision. */
-static void get_numbers(rt_image *image, const char *path, hid_t memory, void *values,
+/* Reads numbers of one precision and stores them in the other. */
+static void read_converted(rt_image *image, const char *path, const dataset *d, void *values)
+{
+    const size_t width = H5Tget_size(d->type), count = d->bytes / width;
+    void *there = rt_alloc_unset(count, width);
+    if (there)
+        read_dataset(image, path, d, there);
+    else
+        rt_image_fail(image, RT_MEMORY, "out of memory for %s", path);
+    for (size_t i = 0; i < count && !rt_image_failed(image); i++)
+        if (width == sizeof(float))
+            ((double *)values)[i] = (double)((const float *)there)[i];
+        else
+            ((float *)values)[i] = (float)((const double *)there)[i];
+    rt_free(there);
+}
+
+/* Reads the numbers of a dataset of this shape, stored in either precision. `width` is the size of
+ * a number of `values`. */
+static void get_numbers(rt_image *image, const char *path, size_t width, void *values,
                         rt_shape shape)
 {
     dataset d;
     rt_shape there;
-    if (open_dataset(image, path, &d) && d.kind == H5T_FLOAT && !is_left_out(image, path) &&
-        shape_of(&d, &there) && rt_shapes_equal(there, shape))
-        read_dataset(image, path, &d, memory, values);
-    else
+    if (!open_dataset(image, path, &d) || d.kind != H5T_FLOAT || is_left_out(image, path) ||
+        !shape_of(&d, &there) || !rt_shapes_equal(there, shape))
         not_readable(image, path);
+    else if (H5Tget_size(d.type) == width)
+        read_dataset(image, path, &d, values);
+    else
+        read_converted(image, path, &d, values);
     release_handles(&d.handles);
 }
 
 void rt_image_reals(rt_image *image, const char *path, real *values, rt_shape shape)
 {
-    get_numbers(image, path,
-                sizeof *values == sizeof(double) ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT, values,
-                shape);
+    get_numbers(image, path, sizeof *values, values, shape);
 }
 
 void rt_image_doubles(rt_image *image, const char *path, double *values, rt_shape shape)
 {
-    get_numbers(image, path, H5T_NATIVE_DOUBLE, values, shape);
+    get_numbers(image, path, sizeof *values, values, shape);
 }
 
 /* Returns the bytes of a dataset of this kind, with a zero appended. */
@@ -300,7 +324,7 @@ static void *get_new(rt_image *image, const char *path, H5T_class_t kind, size_t
     else if (!(bytes = rt_alloc(d.bytes + 1, 1)))
         rt_image_fail(image, RT_MEMORY, "out of memory for %s", path);
     else
-        read_dataset(image, path, &d, kind == H5T_STRING ? d.type : H5T_NATIVE_UINT8, bytes);
+        read_dataset(image, path, &d, bytes);
     release_handles(&d.handles);
     if (!rt_image_failed(image)) {
         *size = d.bytes;
@@ -391,7 +415,7 @@ static void check_dataset(walk *w)
     else if (reads && !values)
         rt_image_fail(w->image, RT_MEMORY, "out of memory for %s", w->path);
     else if (reads)
-        read_dataset(w->image, w->path, &d, d.type, values);
+        read_dataset(w->image, w->path, &d, values);
     rt_free(values);
     release_handles(&d.handles);
 }
