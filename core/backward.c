@@ -169,8 +169,8 @@ static void recompute_backward(const rt_node *n)
     const rt_random random = g->random;
     rt_tensor *x = n->in[0], own = *x;
     rt_node *const newest = g->newest;
-    const spare_blocks spares = g->spares;
     real *fresh = x->wants_grad && !x->grad ? rt_block_borrow(g, rt_size(x)) : NULL;
+    const spare_blocks spares = g->spares; /* without that of `fresh` */
     const rt_arena_mark mark = rt_graph_here(g);
     if (x->wants_grad && !x->grad && !fresh)
         return;

@@ -272,6 +272,17 @@ TEST(a_segment_that_is_computed_again_lends_its_own_memory)
     expect_gradient(432);
 }
 
+/* The gradient of `sum` lies in a block that was given back before the segment; the two gradients
+ * that are borrowed while it is read must lie elsewhere. */
+TEST(a_block_that_a_segment_borrows_is_lent_once)
+{
+    rt_tensor *sum = plus(g, times(g, times(g, &x, 1), 2), times(g, times(g, &x, 1), 3));
+    rt_tensor *z = rt_graph_recompute(g, sum, one_after_the_other, NULL, 0);
+    rt_tensor *y = times(g, times(g, z, 1), 1);
+    expect_ok(rt_graph_backward_from(g, y, upstream));
+    expect_gradient(30);
+}
+
 TEST(the_first_error_sticks_until_the_graph_is_cleared)
 {
     rt_tensor matrix = rt_tensor_of(x_data, NULL, RT_SHAPE_OF(3, 1));
