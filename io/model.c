@@ -123,8 +123,8 @@ static rt_status read_file(rt_model *m, rt_checkpoint *c, const char *path)
     struct rt_model_origin *o = m->origin;
     const rt_model_start start = {.seed = c->info.seed, .blank = true};
     o->data_options = c->data;
-    o->info = c->info;
-    c->info = (rt_checkpoint_info){0};
+    o->info = c->info; /* moved to the model, but for the step, which the load compares */
+    c->info = (rt_checkpoint_info){.step = o->info.step};
     rt_status status = as_checkpoint(configure(m, &c->model, c->words, c->types), path);
     if (!status.code)
         status = check_size(&c->model, c->image, path);

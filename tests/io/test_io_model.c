@@ -247,6 +247,18 @@ TEST(a_trained_model_saved_and_opened_is_the_same_to_the_bit)
     run("$TRAIN64 --checkpoint saved.h5 --eval");
 }
 
+/* Its theta joined at a step, which is compared with that of the file. */
+TEST(a_branch_is_opened)
+{
+    rt_model *trunk = train("trunk", "theta.learn=no data.task=copy data.vocab=16");
+    run("$TRAIN64 c.ini --quiet run.name=branch data.task=copy data.vocab=16 train.steps=25 "
+        "train.trunk=runs/trunk" LATEST);
+    rt_model *branch = open_model("runs/branch/checkpoints/step-00000025.h5");
+    ck_assert_int_eq(trunk->step, 20);
+    ck_assert_int_eq(branch->step, 25);
+    ck_assert(branch->transformer->options.theta.learn);
+}
+
 /* In a checkpoint and in a folder, from which it is saved again. */
 TEST(a_theta_that_began_below_0_is_saved_and_opened)
 {
