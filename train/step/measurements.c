@@ -259,45 +259,45 @@ rt_status rt_theta_tolerances(rt_trainer *trainer, int length, rt_theta_toleranc
 
 /* ---- usage of pairs ---- */
 
-/* Runs the job of each part of the evaluation data, one after the other: sums are rounded, and so
- * depend on their order. */
-static rt_status run_in_order(rt_trainer *t, int length, int rows, rt_model_job *run, void *context)
-{
-    rt_parts parts;
-    rt_status status = rt_parts_new(&parts, t, length, rows, t->config->train.eval_batches);
-    for (int i = 0; i < parts.count && !status.code; i++)
-        status = rt_parts_run(&parts, i, i + 1, run, context);
-    rt_parts_free(&parts);
-    return status;
-}
+/* Usages of parts that are computed at the same time, one for each place. They are added up in the
+ * order of the parts, because sums are rounded. */
+typedef struct usage_round {
+    rt_usage *usages;
+    int places;
+} usage_round;
 
-typedef struct usage_sums {
-    rt_usage *sum;
-    rt_usage part;
-} usage_sums;
-
-static rt_status add_usage(void *context, int number, const rt_labelled_batch *batch,
-                           rt_transformer *model, rt_graph *g)
+static rt_status measure_usage(void *context, int number, const rt_labelled_batch *batch,
+                               rt_transformer *model, rt_graph *g)
 {
-    usage_sums *u = context;
+    const usage_round *r = context;
     rt_transformer_input input = rt_batch_input(batch);
-    (void)number;
-    input.usage = &u->part;
-    rt_usage_clear(&u->part);
+    input.usage = r->usages + number % r->places;
+    rt_usage_clear(input.usage);
     rt_transformer_encode(model, g, &input);
-    rt_usage_add(u->sum, &u->part);
     return rt_ok();
 }
 
 rt_status rt_trainer_usage(rt_trainer *t, int length, rt_usage *usage)
 {
-    usage_sums u = {.sum = usage};
-    rt_status status = rt_usage_new(usage, &t->state.model->options);
-    if (!status.code)
-        status = rt_usage_new(&u.part, &t->state.model->options);
-    if (!status.code)
-        status = run_in_order(t, length, 0, add_usage, &u);
-    rt_usage_free(&u.part);
+    rt_parts parts;
+    usage_round r = {.places = t->place_count};
+    rt_status status = rt_parts_new(&parts, t, length, 0, t->config->train.eval_batches);
+    r.usages = rt_alloc((size_t)r.places, sizeof *r.usages);
+    *usage = (rt_usage){.tokens = 0};
+    if (!status.code && !r.usages)
+        status = rt_out_of_memory("an evaluation");
+    for (int i = -1; i < r.places && !status.code; i++)
+        status = rt_usage_new(i < 0 ? usage : r.usages + i, &t->state.model->options);
+    for (int i = 0; i < parts.count && !status.code; i += r.places) {
+        const int end = parts.count - i < r.places ? parts.count : i + r.places;
+        status = rt_parts_run(&parts, i, end, measure_usage, &r);
+        for (int k = i; k < end && !status.code; k++)
+            rt_usage_add(usage, r.usages + k % r.places);
+    }
+    rt_parts_free(&parts);
+    for (int i = 0; r.usages && i < r.places; i++)
+        rt_usage_free(r.usages + i);
+    rt_free(r.usages);
     if (status.code)
         rt_usage_free(usage);
     return status;
@@ -358,7 +358,12 @@ rt_status rt_trainer_attention_distances(rt_trainer *t, int length, rt_attention
     }
     for (int l = 0; l < o->layers; l++)
         weights[l] = each + (size_t)l * size;
-    const rt_status status = run_in_order(t, length, 1, add_attended, &(attended){d, weights});
+    rt_parts parts;
+    rt_status status = rt_parts_new(&parts, t, length, 1, t->config->train.eval_batches);
+    for (int i = 0; i < parts.count && !status.code;
+         i++) /* one after the other: sums are rounded */
+        status = rt_parts_run(&parts, i, i + 1, add_attended, &(attended){d, weights});
+    rt_parts_free(&parts);
     rt_free(each);
     if (status.code)
         rt_attention_distances_free(d);
