@@ -17,10 +17,10 @@ void *rt_alloc(size_t count, size_t size) __attribute__((warn_unused_result));
  * nothing (on Linux), whether or not the block is zeroed. */
 void *rt_alloc_unset(size_t count, size_t size) __attribute__((warn_unused_result));
 
-/* Extends an array to at least `needed` elements of `size` bytes. `array` is the address of its
- * pointer; if it is too small, a larger copy replaces it, and *capacity is the number of elements.
- * A NULL array has the capacity 0. Returns false, with the array unchanged, if the heap is
- * exhausted. */
+/* Extends an array to at least `needed` elements of `size` bytes. `array` is the address of the
+ * pointer to it. An array that is too small is replaced by a larger copy, and *capacity becomes its
+ * number of elements. A NULL array has the capacity 0. Returns false, with the array unchanged, if
+ * the heap is exhausted. */
 bool rt_grow(void *array, size_t *capacity, size_t needed, size_t size)
     __attribute__((warn_unused_result));
 

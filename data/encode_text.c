@@ -202,9 +202,9 @@ static rt_status read_more(part *p, size_t size, bool whole)
     if (whole) {
         rt_free(p->bytes);
         p->bytes = rt_alloc_unset(size, 1);
-        p->capacity = p->bytes ? size : 0;
+        p->capacity = size;
     }
-    if (!rt_grow(&p->bytes, &p->capacity, size, 1))
+    if (whole ? !p->bytes : !rt_grow(&p->bytes, &p->capacity, size, 1))
         return rt_out_of_memory("a part of a text");
     rt_status status = read_text(p->e->text, p->at + p->size, size - p->size, p->bytes + p->size);
     p->size = status.code ? 0 : size;

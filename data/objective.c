@@ -57,7 +57,8 @@ static rt_status encode_part(const rt_vocabulary *v, bool special, const char *t
     return status;
 }
 
-/* Encodes a text, after [CLS] if it `begins`. If it is `masked`, a mask is the mask token. */
+/* Encodes a text, after [CLS] if it `begins`. With `masked`, replaces each mask in the text by the
+ * mask token. */
 static rt_status encode(const rt_vocabulary *v, bool begins, bool special, bool masked,
                         const char *text, int32_t **ids_new, int *count, int *masks,
                         rt_unknown *unknown)

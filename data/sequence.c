@@ -64,8 +64,6 @@ static rt_status take_list(groups *g, const char *key, const char *list)
             return rt_out_of_memory("the files of data");
         if (!file.ids)
             status = rt_text_files_add(&x->text, file.path);
-        if (!file.ids && key == data_file && !status.code)
-            status = rt_text_files_add(&g->training_text, file.path);
     }
     return status;
 }
@@ -124,13 +122,22 @@ static rt_status find_characters(void *context, rt_vocabulary **vocabulary_new)
 /* Creates the vocabulary of the characters of data.file. For large texts it is cached. */
 static rt_status own_vocabulary(void *context, rt_vocabulary **vocabulary_new)
 {
-    const groups *g = context;
-    const rt_text_files *text = &g->training_text;
+    groups *g = context;
+    const rt_data_options *o = &g->data->options;
+    bool large = false;
+    rt_status status = rt_ok();
     *vocabulary_new = NULL;
-    return rt_token_cache_takes(&g->data->options, text->bytes)
-               ? rt_token_cache_vocabulary(vocabulary_new, text, &g->data->options, find_characters,
-                                           context)
-               : find_characters(context, vocabulary_new);
+    for (size_t i = 0; i < g->training; i++) {
+        const rt_text_files *text = &g->list[i].text;
+        large |= rt_token_cache_takes(o, text->bytes);
+        for (size_t k = 0; k < text->count && !status.code; k++)
+            status = rt_text_files_add(&g->training_text, text->list[k].path);
+    }
+    if (status.code)
+        return status;
+    return large ? rt_token_cache_vocabulary(vocabulary_new, &g->training_text, o, find_characters,
+                                             context)
+                 : find_characters(context, vocabulary_new);
 }
 
 static rt_status open_groups(groups *g)

@@ -11,8 +11,8 @@
  *     NAME.digest       size, time, inode and digest of a text file; made again when they change
  *     NAME.lock         held by the process that makes the files, then removed
  *
- * All but NAME.npy begin with the digest of their content. An entry that disagrees with it or a
- * checksum is made again. Of several processes that need an entry one makes it. A failure leaves no
+ * NAME.info, NAME.vocabulary and NAME.digest begin with the digest of their content. An entry that
+ * disagrees with its digest or a checksum is made again. Of several processes that need an entry one makes it. A failure leaves no
  * partial file. Tokenized bytes are checked against the digest in NAME. */
 
 #include "data/encode_text.h"

@@ -34,7 +34,7 @@ typedef struct rt_durable_file {
     int descriptor; /* -1: not open */
     bool made;      /* the temporary file exists */
     bool direct;    /* a pipe or a device, written in place */
-    bool passing;   /* can be made again: not synchronized */
+    bool passing;   /* file that can be made again and is not synchronized */
     char path[RT_PATH_SIZE];
     char temporary[RT_PATH_SIZE];
 } rt_durable_file;
@@ -69,8 +69,8 @@ rt_status rt_durable_text(const char *folder, const char *name, const char *text
  * exhausted. */
 rt_status rt_durable_write_and_free(const char *folder, const char *name, char *text) RT_MUST_CHECK;
 
-/* The same for pages and figures, which can be made again: they are replaced as a whole, but not
- * synchronized, which takes longer than to make them. */
+/* Writes and frees a text that can be made again, such as a page or a figure. The file is replaced
+ * as a whole, but not synchronized, which would take longer than making it. Errors as above. */
 rt_status rt_passing_write_and_free(const char *folder, const char *name, char *text) RT_MUST_CHECK;
 
 /* Files that are replaced together. They are written into a staging folder, which replaces the old

@@ -41,6 +41,22 @@ rt_status rt_file_measure(const char *key, const char *path, off_t *size)
     return rt_ok();
 }
 
+/* Opens a regular file and finds its size. Returns -1, with errno, for anything else. */
+static int open_regular(const char *path, off_t *size)
+{
+    struct stat facts;
+    const int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (file >= 0 && !fstat(file, &facts) && S_ISREG(facts.st_mode)) {
+        *size = facts.st_size;
+        return file;
+    }
+    if (file >= 0) {
+        close(file);
+        errno = EINVAL;
+    }
+    return -1;
+}
+
 rt_status rt_file_read(const char *key, const char *path, unsigned char **bytes_new, size_t *count)
 {
     off_t there;
@@ -59,7 +75,7 @@ rt_status rt_file_read(const char *key, const char *path, unsigned char **bytes_
     unsigned char *bytes = rt_alloc(size + 1, 1); /* one more, to detect a file that has grown */
     if (!bytes)
         return rt_out_of_memory(key);
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const int file = open_regular(path, &there);
     const ssize_t got = file < 0 ? -1 : rt_read_at(file, bytes, size + 1, 0);
     if (got < 0)
         status = file_error(key, path, errno);
@@ -93,22 +109,6 @@ ssize_t rt_read_at(int file, void *to, size_t size, off_t at)
     return (ssize_t)done;
 }
 
-/* Opens a regular file and finds its size. Returns -1, with errno, for anything else. */
-static int open_regular(const char *path, off_t *size)
-{
-    struct stat facts;
-    const int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (file >= 0 && !fstat(file, &facts) && S_ISREG(facts.st_mode)) {
-        *size = facts.st_size;
-        return file;
-    }
-    if (file >= 0) {
-        close(file);
-        errno = EINVAL;
-    }
-    return -1;
-}
-
 FILE *rt_open_regular(const char *path)
 {
     off_t size;
@@ -127,15 +127,19 @@ char *rt_read_bytes(const char *path, long most, size_t *count)
     *count = 0;
     if (file < 0)
         return NULL;
+    int number = ENOMEM; /* of the error, if there is no block in the end */
     if (size > most)
-        errno = EFBIG;
+        number = EFBIG;
     else
         bytes = rt_alloc((size_t)size + 1, 1);
-    if (bytes && rt_read_at(file, bytes, (size_t)size, 0) != size) {
+    const ssize_t got = bytes ? rt_read_at(file, bytes, (size_t)size, 0) : 0;
+    if (bytes && got != size) {
+        number = got < 0 ? errno : EIO; /* EIO: the file has become shorter */
         rt_free(bytes);
         bytes = NULL;
     }
     close(file);
+    errno = bytes ? errno : number;
     *count = bytes ? (size_t)size : 0;
     return bytes;
 }

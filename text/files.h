@@ -1,7 +1,7 @@
 #ifndef ROTOR_TEXT_FILES_H
 #define ROTOR_TEXT_FILES_H
 
-/* Files that are read as a whole, folders, and the lines of a stream. */
+/* Reading and writing of files, folders, and the lines of a stream. */
 
 #include "core/path.h"
 #include "core/status.h"
@@ -38,7 +38,7 @@ enum { RT_TEXT_FILE_BYTES = 16 << 20 };
 char *rt_read_text(const char *path);
 
 /* Reads a regular file of at most `most` bytes, with zeros if it has them. Returns a block that the
- * caller frees; NULL if it cannot be read. *count receives its size. */
+ * caller frees; NULL, with errno, if it cannot be read. *count receives its size. */
 char *rt_read_bytes(const char *path, long most, size_t *count);
 
 /* Text of a message about a pointer, which git clone leaves without git-lfs. */

@@ -338,7 +338,8 @@ rt_status rt_child_run(rt_child_work *work, void *context, const rt_child_limits
     const pid_t child = rt_process_fork(SIGKILL);
     if (child == 0)
         be_child(work, context, limits, ends[1]);
-    rt_status status = rt_error(RT_IO, "cannot start a process: %s", strerror(errno));
+    rt_status status =
+        child < 0 ? rt_error(RT_IO, "cannot start a process: %s", strerror(errno)) : rt_ok();
     close(ends[1]);
     if (child > 0) {
         listener l = {.from = ends[0], .deadline = in_seconds(CLOCK_FACTOR * limits->seconds)};

@@ -300,7 +300,8 @@ static bool read_processor(reading *r, const json_t *part, bool last)
 
 /* ---- pieces ---- */
 
-/* Returns the place for the text of an id, NULL if the id is invalid. */
+/* Returns the place for the text of an id. NULL if the id is invalid or, with r->status set, if
+ * memory is exhausted. */
 static id_text *text_of_id(reading *r, const json_t *number)
 {
     const json_int_t id = json_is_integer(number) ? json_integer_value(number) : -1;
@@ -686,9 +687,6 @@ rt_status rt_bpe_read(rt_vocabulary *v, const char *name, size_t size)
     const rt_special_ids nothing = {RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID};
     reading r = {.v = v, .name = name};
     json_t *json;
-    if (size > RT_BPE_BYTES)
-        return rt_error(RT_DATA, "%s: a tokenizer.json can have up to %d bytes; it has %zu", name,
-                        RT_BPE_BYTES, size);
     r.bpe = v->bpe = rt_alloc(1, sizeof *v->bpe);
     char *copy = rt_alloc_unset(size + 1, 1); /* the parser changes it */
     if (!r.bpe || !copy) {

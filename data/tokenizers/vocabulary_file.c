@@ -331,9 +331,12 @@ static rt_status set_ends(rt_vocabulary *v, const char *name, const rt_end_ids *
 rt_status rt_vocabulary_read(rt_vocabulary **vocabulary_new, rt_vocabulary_kind kind,
                              const char *name, const unsigned char *bytes, size_t size)
 {
+    *vocabulary_new = NULL;
+    if (kind.level == RT_LEVEL_BPE && size > RT_BPE_BYTES)
+        return rt_error(RT_DATA, "%s: a tokenizer.json can have up to %d bytes; it has %zu", name,
+                        RT_BPE_BYTES, size);
     rt_vocabulary *v = rt_alloc(1, sizeof *v);
     reading r = {.v = v, .name = name, .at = bytes, .end = bytes + size};
-    *vocabulary_new = NULL;
     if (!v)
         return rt_out_of_memory("a vocabulary");
     v->level = kind.level;

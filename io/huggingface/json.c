@@ -21,7 +21,6 @@ rt_status rt_folder_read(char **bytes_new, size_t *size, const char *folder, con
     *bytes_new = NULL;
     if (status.code)
         return status;
-    errno = ENOMEM; /* rt_alloc does not set it */
     *bytes_new = rt_read_bytes(path, most, size);
     if (*bytes_new && rt_is_lfs_pointer(*bytes_new, *size)) {
         rt_free(*bytes_new);
