@@ -153,7 +153,7 @@ typedef struct rt_parameter_difference {
 /* Origin of theta in a model that continues another run, the trunk, or starts from it. */
 typedef enum rt_branch_theta {
     RT_BRANCH_FRESH,    /* the model keeps its theta */
-    RT_BRANCH_CARRIED,  /* that of the file; in a branch also its states and initial value */
+    RT_BRANCH_CARRIED,  /* theta of the file; in a branch also its states and initial value */
     RT_BRANCH_CONVERTED /* the trunk has another scope or form: rt_checkpoint_model.theta_start
                            receives its theta, converted; the caller passes it to
                            rt_transformer_set_theta */

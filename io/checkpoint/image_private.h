@@ -48,7 +48,7 @@ void rt_prepare_hdf5(void);
 struct rt_image {
     rt_status status;
     char name[NAME_MAX + 1]; /* prefix of messages; "" while being built */
-    hid_t file;              /* being built or parsed in this process; else invalid */
+    hid_t file;              /* file that HDF5 has open; invalid if it could not be opened */
 
     /* of an image that was read */
     rt_parse parse;

@@ -338,7 +338,14 @@ static bool is_written(const rt_folder_tensor *t)
     return !t->row->written || t->row->written(t->options);
 }
 
-/* Checks that every parameter is in a tensor that is written. */
+static rt_status refuse(const rt_tensor_list *l, const rt_parameter *p)
+{
+    return rt_error(RT_CONFIG, "%s cannot be exported: %s %s of %s has no such tensor", p->name,
+                    rt_family_article(l->family->name), l->family->name,
+                    rt_family_library(l->family));
+}
+
+/* Checks that every parameter is in a tensor that is written, with all parts of that tensor. */
 static rt_status check_tensors(const rt_tensor_list *l)
 {
     const rt_parameters *p = &l->model->parameters;
@@ -349,9 +356,10 @@ static rt_status check_tensors(const rt_tensor_list *l)
         while ((t = rt_folder_tensors_find(&l->tensors, p->list[i], n)) && !is_written(t))
             n++;
         if (!t && role != RT_ROLE_THETA && role != RT_ROLE_FACTOR)
-            return rt_error(RT_CONFIG, "%s cannot be exported: %s %s of %s has no such tensor",
-                            p->list[i]->name, rt_family_article(l->family->name), l->family->name,
-                            rt_family_library(l->family));
+            return refuse(l, p->list[i]);
+        for (int part = 0; t && part < RT_MOST_PARTS && t->row->here[part]; part++)
+            if (!t->parts[part].parameter)
+                return refuse(l, p->list[i]);
     }
     return rt_ok();
 }

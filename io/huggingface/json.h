@@ -37,7 +37,7 @@ int rt_word_index(const char *const *words, const char *word);
  * the shortest text that reads as the same double, where Jansson 2.14 writes 17 digits (1e-12 as
  * 9.9999999999999998e-13). Lists of numbers are on one line. */
 
-/* Set a member of an object, or append to a list, and take over the value. If that fails, or the
+/* Sets a member of an object, or appends to a list. Takes over the value. If that fails, or the
  * value is NULL because it could not be made, *to is freed and becomes NULL. */
 void rt_json_put(json_t **to, const char *key, json_t *value);
 void rt_json_append(json_t **to, json_t *value);

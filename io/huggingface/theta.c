@@ -583,7 +583,8 @@ static int put_for_all(rt_config_writing *w)
     const rt_frequency_options *f = &o->position.frequencies;
     rt_json_put(&w->object, old_base(rules), rt_json_number(base_of(w, f)));
     if (rules->fraction > 0)
-        put_float(&w->object, rules->old_fraction, o->position.fraction);
+        put_float(&w->object, rules->old_fraction ? rules->old_fraction : "partial_rotary_factor",
+                  o->position.fraction);
     if (lists_theta(w->family, o) || strcmp(scaling_types[f->scaling], "default") != 0)
         put_one(w, &w->object, "rope_scaling", f, w->theta->mean);
     return put_one(w, &w->object, "rope_parameters", f, w->theta->mean);
