@@ -55,9 +55,17 @@ TEST(ordinary_tokens_are_the_ids_that_are_no_special_token)
     static const int counts[] = {256, 3}, first[] = {4, 5};
     for (int i = 0; i < 2; i++) {
         int count = 0;
-        for (int32_t id = -2; id < all[i]->count + 2; id++)
-            if (rt_vocabulary_is_ordinary(all[i], id))
+        for (int64_t number = -3; number < all[i]->count + 3; number++) {
+            const int32_t id = number == -3                  ? INT32_MIN
+                               : number == all[i]->count + 2 ? INT32_MAX
+                                                             : (int32_t)number;
+            const bool ordinary = rt_vocabulary_is_ordinary(all[i], id);
+            size_t size = 1;
+            const char *text = rt_vocabulary_decode(all[i], id, &size);
+            ck_assert_msg(!text == !ordinary && (text || !size), "id %d", (int)id);
+            if (ordinary)
                 ck_assert_int_eq(all[i]->ordinary[count++], id);
+        }
         ck_assert_int_eq(count, counts[i]);
         ck_assert_int_eq(all[i]->ordinary_count, counts[i]);
         ck_assert_int_eq(all[i]->ordinary[0], first[i]);

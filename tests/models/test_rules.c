@@ -165,7 +165,6 @@ static const struct {
     {GROUPED "model.embedding_dim=16 theta.scope=model", NULL, NULL},
     {GROUPED "model.tie_embeddings=yes model.embedding_dim=32 theta.scope=model", NULL, NULL},
     {GROUPED "position.every=1 theta.scope=head", NULL, NULL},
-    {GROUPED "position.every=1 model.kv_heads=4 theta.scope=head", NULL, NULL},
     {GROUPED "position.every=1 model.kv_heads=4 theta.scope=head model.window=0 "
              "model.attention=linear_cosine",
      NULL, NULL},
@@ -200,8 +199,7 @@ static const struct {
     {SLIDING "position.local_base=100 theta.learn=yes theta.scope=model",
      "theta.scope position.local_base",
      "theta.scope = model learns one theta for all layers, but position.local_base = 100 has "
-     "layers "
-     "start apart: set theta.scope = layer or head"},
+     "layers start apart: set theta.scope = layer or head"},
     {SLIDING "position.local_base=100 theta.learn=yes theta.scope=model position.layers=no,yes",
      LOCAL_BASE},
     /* encoders */

@@ -184,6 +184,9 @@ TEST_ROWS(a_tensor_that_is_null_is_refused, 0, op_call_count)
         expect_refusal(c->op, y, "NULL");
         ck_assert_ptr_nonnull(strstr(rt_graph_status(g).message, "is NULL"));
     }
+    prepare(c); /* the good input of this and of all other tests */
+    ck_assert_msg(call(c) && rt_graph_tape(g)->op == c->op, "%s: %s", c->op->name,
+                  rt_graph_status(g).message);
 }
 
 TEST_ROWS(a_tensor_of_no_shape_or_without_memory_is_refused, 0, op_call_count)

@@ -76,7 +76,7 @@ TEST(contradictions_are_exit_2)
     expect_told(2, "train.eval_batches = 0 needs data in files: data.task = copy never ends",
                 "$TRAIN tiny.ini train.eval_batches=0 --check");
     run("$TRAIN " CLASSIFY);
-    expect_told(2, "data.eval_file",
+    expect_told(2, "data.eval_file: the run has '",
                 "$TRAIN " CLASSIFY "data.eval_file=sub/train.tsv train.steps=70 --resume");
 }
 

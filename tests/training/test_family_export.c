@@ -180,6 +180,9 @@ static void expect_words_kept(const char *words, const char *class)
     rt_huggingface *there =
         expect_kept(model_of_words(words), class, table ? 2e-5 : tolerance, &copy);
     ck_assert(there->options.theta.learn == table);
+    if (strstr(words, "labels=3"))
+        ck_assert_int_eq(json_object_size(json_object_get(read_json("config.json"), "label2id")),
+                         3);
 }
 
 #define SCALED                                                                                     \
