@@ -266,8 +266,7 @@ static void run_command(int argc, char **argv)
     if (!c->configured)
         parse_sizes(c, argc - 1 - words, argv + 1 + words);
     if (!c->configured && !c->threads && bench.threads > 1)
-        bench_need(
-            rt_error(RT_CONFIG, "this benchmark has one thread; --threads is for peak and step"));
+        bench_need(rt_error(RT_CONFIG, "%s runs on one thread: leave out --threads", c->name));
     argv[c->configured ? argc : 1 + words] = NULL;
     bench.arguments = argv + 1;
     c->run();

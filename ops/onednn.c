@@ -365,7 +365,8 @@ static bool multiply_float(const rt_product *p)
                        p->c.stride);
 }
 
-/* Computes a batch in one call if it has no gaps, because operands in float are not copied. */
+/* Computes the products of a batch. In float, operands are not copied: a batch is one call only if
+ * it has no gaps and the processor is fast at batches. */
 bool rt_onednn_multiply(const rt_product *p, rt_math math)
 {
     const rt_batch_size batch = p->c.batch;

@@ -121,7 +121,7 @@ typedef struct factors {
     real scale;      /* of the gradient */
     real l2, shrink; /* weight decay: added to the gradient, or a factor of the parameter */
     real lr, beta1, beta2, eps, momentum, look_ahead;
-    real rate, root; /* of Adam: lr and 1 / sqrt(v), with the bias corrections of step t */
+    real rate, root; /* of Adam: lr / (1 - beta1^t) and 1 / sqrt(1 - beta2^t) */
 } factors;
 
 /* Computes the factors of an update. Not inlined, because the kernels would round a fused

@@ -35,8 +35,8 @@ enum { RT_MOST_STATES = 2 };
 typedef struct rt_update_rule {
     const char *word; /* of optimizer.kind */
     unsigned uses;    /* RT_USES_... */
-    bool coupled;     /* weight decay is added to the gradient */
-    double beta2;     /* its default; 0: 0.999 */
+    bool coupled; /* weight decay is added to the gradient; read by the kernels of rules.c alone */
+    double beta2; /* its default; 0: 0.999 */
     rt_update_state states[RT_MOST_STATES];
     int state_count;
     /* Name in reports of the updates that are at most about lr in size; NULL if there are none. */

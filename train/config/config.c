@@ -1,7 +1,6 @@
 #include "train/config/config.h"
 
 #include "core/memory.h"
-#include "text/files.h"
 #include "text/writer.h"
 #include "train/config/private.h"
 #include "train/config/sweep.h"

@@ -47,7 +47,7 @@ typedef struct rt_sweep_runs {
     size_t capacity; /* of the list */
     rt_sweep_run *list;
     rt_sweep_row *rows;
-    double *values; /* scratch memory for rt_sweep_summary */
+    double *values; /* scratch memory for the results of some runs, one per run */
 } rt_sweep_runs;
 
 /* Reads FOLDER/runs.csv; the folder of a run is FOLDER/NAME. Without the file there are no runs.

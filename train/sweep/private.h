@@ -1,9 +1,9 @@
 #ifndef ROTOR_TRAIN_SWEEP_PRIVATE_H
 #define ROTOR_TRAIN_SWEEP_PRIVATE_H
 
-/* Parts of training a sweep: its runs (members.c), a world (workers.c). */
+/* Parts of training a sweep: its runs (members.c), a world (workers.c); runs.c trains them and
+ * writes the files. */
 
-#include "train/folder/results.h"
 #include "train/folder/run_folder.h"
 #include "train/run/progress.h"
 #include "train/sweep/runs.h"
