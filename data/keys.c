@@ -59,9 +59,8 @@ static const rt_key keys[] = {
      "for level wordpiece: read texts in lower case and without accents",
      RT_FIXED, WHEN(OF_TEXT, IS("data.level", "wordpiece"))},
     {"data", "begin", CHOICE(begin, begin_word), "auto",
-     "whether each sequence starts with the token that begins a text; auto: as the model of "
-     "--checkpoint, --resume or train.init_from was trained (of a folder: as its tokenizer does), "
-     "and always for a new model; none: never", RT_FIXED, WHEN(OF_FILES)},
+     "add the token that begins a text to each sequence; auto: as in the training of the loaded model "
+     "(a folder of Hugging Face: as its tokenizer does), yes for a new model; none: never", RT_FIXED, WHEN(OF_FILES)},
     {"data", "end", CHOICE(end, begin_word), "auto",
      "whether each text with a label ends with the token that ends a text; auto and none as for "
      "data.begin", RT_FIXED, WHEN(IS("data.task", "classify", "tag"))},
@@ -79,8 +78,8 @@ static const rt_key keys[] = {
      "writes; no: they are tokens like all others, as in files of nanoGPT, and nothing is put before "
      "a sequence", RT_FIXED, WHEN(IS("data.task", "tokens"))},
     {"data", "documents", TEXT(documents, RT_DOCUMENTS_SIZE), "none",
-     "what separates the documents of a text, each of which then ends with the token that ends a "
-     "text: none, line, blank (lines), or a text such as <|endoftext|>", RT_FIXED,
+     "separator of the documents of a text: none, line, blank (lines), or a text such as "
+     "<|endoftext|>; each document gets the token that ends a text", RT_FIXED,
      WHEN(IS("data.task", "text"))},
     {"data", "cross", YES_NO(cross), "yes",
      "whether a sequence may go over the end of a document; no: shorter sequences are padded",

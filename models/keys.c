@@ -63,13 +63,13 @@ static const rt_key keys[] = {
      "there is a norm before the attention of layer 0, as in every other layer; ModernBERT has none",
      RT_FIXED, WHEN(IS("model.norm", "pre"))},
     {"model", "embedding_norm", CHOICE(embedding_norm, embedding_norm_word), "yes",
-     "there is a norm over the embeddings; auto: as model.kind has it", RT_FIXED, ALWAYS},
+     "norm over the embeddings; auto: yes for roformer, no for decoder", RT_FIXED, ALWAYS},
     {"model", "token_dropout", YES_NO(token_dropout), "no",
-     "embeddings of mask tokens are 0, and the others scaled by how many of a text are masked, as "
-     "in ESM-2", RT_FIXED, WHEN(IS("model.causal", "no"))},
+     "set embeddings of mask tokens to 0 and scale the others by 0.88 / (1 - masked share of the "
+     "text), as in ESM-2", RT_FIXED, WHEN(IS("model.causal", "no"))},
     {"model", "residual", CHOICE(residual, residual_word), "serial",
-     "serial: the feed-forward block reads what attention has added to; parallel: both read the "
-     "input of the layer, as in GPT-NeoX", RT_FIXED, WHEN(IS("model.norm", "pre"))},
+     "serial: the feed-forward block reads x + attention(x); parallel: both read the input of the "
+     "layer, as in GPT-NeoX", RT_FIXED, WHEN(IS("model.norm", "pre"))},
     {"model", "norm_eps", NUMBER(norm_eps, ABOVE_UP_TO(0, 1)), "1e-12",
      "epsilon of the norms, added to the variance or mean square", RT_FIXED, ALWAYS},
     {"model", "init_std", NUMBER(init_std, ABOVE(0)), "0.02",
@@ -81,7 +81,7 @@ static const rt_key keys[] = {
      "linear layers that have a bias; qkv: queries, keys and values alone; ffn: the feed-forward "
      "blocks alone; output: the output layer alone", RT_FIXED, ALWAYS},
     {"model", "activation", CHOICE(activation, activation_word), "gelu",
-     "activation of plain feed-forward blocks and of output layers",
+     "activation of plain feed-forward blocks and of the dense layer of a head",
      RT_FIXED, WHEN(IS("model.kind", "roformer"), OR, IS("model.ffn", "plain"), OR,
                     IS("data.task", "order", "classify"))},
     {"model", "dropout", NUMBER(dropout, FROM_BELOW(0, 1)), "0",
@@ -106,12 +106,12 @@ static const rt_key keys[] = {
      "the output layer shares its matrix with the token embeddings",
      RT_FIXED, WHEN(IS_NOT("data.task", "order", "classify", "tag"))},
     {"model", "pool", CHOICE(pool, pool_word), "first",
-     "for a label of a text: the hidden state that it is read from, of the first or the last token, "
-     "or the mean of all; padding never counts", RT_FIXED, WHEN(IS("data.task", "order", "classify"))},
+     "for a label of a sequence: pooling of its hidden states: the first token, the last, or the mean "
+     "of all; padding is ignored", RT_FIXED, WHEN(IS("data.task", "order", "classify"))},
     {"model", "classifier", CHOICE(classifier, classifier_word), "dense",
-     "for labels, before the output layer; dense: a linear layer and the activation; tanh: the same "
-     "with tanh, as in ESM-2; norm: with a norm behind the activation, as in ModernBERT, where "
-     "labels of tokens have it as well",
+     "layers before the output layer of a label head; dense: linear layer, activation; tanh: linear "
+     "layer, tanh, as in ESM-2; norm: linear layer, activation, norm, also for labels of tokens, as "
+     "in ModernBERT",
      RT_FIXED, WHEN(IS("model.kind", "roformer"), IS("data.task", "order", "classify"), OR,
                     IS("model.kind", "roformer"), IS("model.classifier", "norm"),
                     IS("data.task", "tag"))},

@@ -83,13 +83,13 @@ typedef enum rt_position_kind { RT_POSITION_KINDS(RT_CHOICE_VALUE) } rt_position
 /* Returns the word of a kind of position; NULL past the last. */
 const char *rt_encoding_word(int kind);
 
-/* Parts of the model with their own learnable theta: the model; each layer; each key head, which is
+/* Parts of the model with their own learned theta: the model; each layer; each key head, which is
  * rotated together with the query heads that share it (kv_heads). */
 #define RT_THETA_SCOPES(X)                                                                         \
     X(RT_THETA_MODEL, "model") X(RT_THETA_LAYER, "layer") X(RT_THETA_HEAD, "head")
 typedef enum rt_theta_scope { RT_THETA_SCOPES(RT_CHOICE_VALUE) } rt_theta_scope;
 
-/* Initial value of a learnable theta: the frequencies of position.*; these times e^(sigma z), z
+/* Initial value of a learned theta: the frequencies of position.*; these times e^(sigma z), z
  * normal; or a log-uniform number between their largest and smallest. */
 #define RT_THETA_INITS(X)                                                                          \
     X(RT_THETA_FREQUENCIES, "frequencies")                                                         \

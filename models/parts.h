@@ -27,7 +27,7 @@ typedef struct rt_layer_rotation {
     const rt_rotation *query, *key, *value;
 } rt_layer_rotation;
 
-/* Adds a learnable theta for a layer, or for all (-1); creates and frees the state of the encoding;
+/* Adds a learned theta for a layer, or for all (-1); creates and frees the state of the encoding;
  * returns the rotation of layer l for a span, empty if the graph has failed. In theta.c, for
  * encodings/rope.c. */
 rt_tensor *rt_add_theta(rt_transformer *m, int layer);

@@ -1,7 +1,7 @@
 #ifndef ROTOR_MODELS_TRANSFORMER_H
 #define ROTOR_MODELS_TRANSFORMER_H
 
-/* The RoFormer encoder (Su et al. 2021), optionally with a learnable theta. Its parameters and
+/* The RoFormer encoder (Su et al. 2021), optionally with a learned theta. Its parameters and
  * heads correspond one to one to those of Hugging Face's transformers. Options turn its parts into
  * those of current decoders. E is the width of the embeddings, C that of the model, V the size of
  * the vocabulary; H and G are the numbers of query and key heads, D the features of a head, of
@@ -17,13 +17,13 @@
  *     sequence     of token 0, the last token or the mean of all tokens: dropout, dense, gelu,
  *                  dropout, classifier
  *     token        dropout, classifier
- *     model.classifier   of these two heads. tanh: the sequence head has tanh in place of gelu;
- *                  norm: both heads are dense, gelu, LN, dropout, classifier
- *     token_dropout      the embeddings of masks and padding become 0, and the others are
- *                  multiplied by one factor for each text (Lin et al. 2023; models/encode.c)
+ *     model.classifier   variants of these two heads. tanh: the sequence head has tanh in place of
+ * gelu; norm: both heads are dense, gelu, LN, dropout, classifier token_dropout      the token
+ * embeddings of masks and padding become 0, all others are multiplied by one factor per text,
+ * before positions and types are added (Lin et al. 2023; models/encode.c)
  *
- *     decoder      no LN over the embeddings unless embedding_norm is set; an lm head is one
- *                  linear map without bias, a sequence head dropout and such a map
+ *     decoder      no LN over the embeddings unless embedding_norm = yes; lm head: one linear map
+ *                  without bias; sequence head: dropout, one linear map without bias
  *     norm_kind    rms: x / sqrt(mean x^2 + eps) weight replaces every LN
  *     norm_bias    no: every LN is (x - mean) / sqrt(variance + eps) weight
  *     first_norm   no: attention of layer 0 reads x itself                          (pre-LN)
@@ -33,10 +33,11 @@
  *     qk_norm      q and k of each head divided by their root mean square, times a weight (D),
  *                  before rotation
  *     residual     parallel: x' = x + Wo attention(LN(x)) + W2 gelu(W1 LN'(x))      (pre-LN)
- *     window       a token sees tokens less than this many places away, in the sliding layers
- *                  of layer_types, whose rope has the base local_base
+ *     window       sliding window: a token attends to tokens less than this many positions away,
+ *                  in layers that layer_types calls sliding (empty: all); their rope has
+ *                  local_base, if that is set
  *     every        N > 1: layers N - 1, 2N - 1, ..., counted from 0, have no positional encoding;
- *                  the list position.layers, in its place, says it for each layer
+ *                  the list position.layers, a yes or no for each layer, replaces it
  *     xpos         rotated queries and keys times zeta^(m / xpos) and zeta^(-n / xpos), so that
  *                  scores decay with the distance (Sun et al. 2022)
  *
@@ -48,11 +49,12 @@
  *                  and ffn_norm, before or after their block;
  *                  ffn.{gate, up, down}: W3, W1, W2
  *     norm         after the last layer (pre-LN)
- *     head         lm: dense, norm, output; sequence: dense, classifier; token: classifier;
+ *     head         lm: dense, norm (roformer), output (without tie_embeddings its own weight);
+ *                  sequence: dense, classifier; token: classifier;
  *                  if model.classifier is norm, sequence and token head have dense and norm as well
  *
  * and the parameters of the positional encoding, named in the files of models/encodings/: a
- * learnable theta is "theta", or layers.N.attention.theta (scopes layer and head). With
+ * learned theta is "theta", or layers.N.attention.theta (scopes layer and head). With
  * theta.head_scale, layers.N.attention.head_scale is a factor for each query head, q <- s q.
  *
  * A model belongs to one thread. Each worker creates a model with the same options that shares the
@@ -88,8 +90,8 @@ typedef struct rt_transformer_layer {
     rt_tensor *head_scale; /* (H); NULL without theta.head_scale */
 } rt_transformer_layer;
 
-/* Override of theta in evaluation: `numbers` replace the effective theta, in the layout of
- * rt_transformer_rotation, or multiply it. Any finite number is allowed. */
+/* Override of theta in evaluation: `numbers`, in the layout of rt_transformer_rotation, replace the
+ * effective theta, its result, or multiply it if they are factors. Any finite number is allowed. */
 typedef struct rt_theta_change {
     const double *numbers;
     bool factors;
@@ -120,14 +122,14 @@ typedef struct rt_transformer_input {
     const int32_t *token_types; /* (B, T), or NULL: all 0 */
     const uint8_t *key_mask;    /* (B, T): 1 = token, 0 = padding; NULL: no padding */
     int padding_id;             /* id whose embedding gets no gradient, or RT_NO_PADDING */
-    rt_tensor **hidden_states; /* (layers + 1): receives the input of the first layer and the output
-                                  of each, the last after the final norm (pre-LN); or NULL */
-    real **attentions;         /* (layers): arrays for the probabilities, (B, H, T, T); or NULL */
-    struct rt_usage
-        *usage; /* adds up lengths of the queries and keys of each pair (models/usage.h); or NULL */
-    struct rt_kv_cache *const
-        *caches; /* (B), all different: KV caches to which the new tokens are appended, without
-                    padding, in a graph that does not record (see session.h); or NULL */
+    rt_tensor **hidden_states;  /* (layers + 1): receives the input of layer 0, then the output of
+                                   each layer; the last entry follows the final norm; or NULL */
+    real **attentions;          /* (layers): arrays for the probabilities, (B, H, T, T); or NULL */
+    struct rt_usage *usage;     /* sums of the queries and keys of each pair are added to it
+                                   (models/usage.h); or NULL */
+    struct rt_kv_cache *const *caches; /* (B), all different: KV caches that the tokens extend
+                                          (kv_cache.h), for a causal model, in a graph that does not
+                                          record, with key_mask and attentions NULL; or NULL */
 } rt_transformer_input;
 
 /* Creates a model and draws its parameters from the seed; `values_of` as for
@@ -140,10 +142,10 @@ typedef struct rt_model_start {
     uint64_t seed; /* of the drawn parameters */
     const rt_transformer
         *values_of; /* model whose values are shared; NULL: the model has its own */
-    bool blank; /* the caller sets the parameters, as from a file: they are 0, except theta, which
-                   has its initial value. Drawing them takes as long as reading them. */
-    rt_account *account; /* of a dry run (core/memory.h), which outlives the model: parameters,
-                            gradients and tables of positions are reserved; NULL: allocated */
+    bool blank;     /* parameters are not drawn, because the caller loads them: they are 0, except
+                       theta, which has its initial value */
+    rt_account *account; /* dry run (core/memory.h): parameters, gradients and tables of positions
+                            are reserved in it; outlives the model. NULL: they are allocated */
 } rt_model_start;
 
 /* Creates a model as rt_transformer_new, from a start. A model in reserved memory can only be used
@@ -152,11 +154,11 @@ rt_status rt_transformer_new_from(rt_transformer **model_new, const rt_transform
                                   const rt_model_start *start) RT_MUST_CHECK;
 void rt_transformer_free(rt_transformer *model);
 
-/* Computes the number of elements of the block of parameters (core/parameters.h), with the padding
+/* Computes the number of elements of the block of parameters (core/parameters.h), with the gaps
  * between parameters, without creating the model. RT_ARGUMENT as above. */
 rt_status rt_transformer_size(const rt_transformer_options *options, size_t *size) RT_MUST_CHECK;
 
-/* Returns the hidden states of the last layer, (B, T, C). */
+/* Returns the hidden states, (B, T, C), after the last layer and, with pre-LN, the final norm. */
 rt_tensor *rt_transformer_encode(rt_transformer *model, rt_graph *g,
                                  const rt_transformer_input *input);
 
@@ -165,11 +167,11 @@ int rt_transformer_capacity(const rt_transformer_options *options);
 
 /* Returns the logits of the model's head.
  *
- *     lm, token   hidden (..., C), any of the tokens, to (..., V) or (..., labels)
- *     sequence    hidden states pooled by options.pool (rt_pool), (B, C), to (B, labels) */
+ *     lm, token   hidden (..., C), of all or some of the tokens, to (..., V) or (..., classes)
+ *     sequence    hidden states pooled by options.pool (rt_pool), (B, C), to (B, classes) */
 rt_tensor *rt_transformer_logits(rt_transformer *model, rt_graph *g, rt_tensor *hidden);
 
-/* Returns the logits of the input: (B, T, V), (B, T, labels) or (B, labels). */
+/* Returns the logits of the input: (B, T, V), (B, T, classes) or (B, classes). */
 rt_tensor *rt_transformer_forward(rt_transformer *model, rt_graph *g,
                                   const rt_transformer_input *input);
 
@@ -178,23 +180,23 @@ rt_tensor *rt_transformer_forward(rt_transformer *model, rt_graph *g,
 /* Returns the number of rotated pairs of a head, R/2. */
 int rt_transformer_pairs(const rt_transformer_options *options);
 
-/* Returns the shape of all learnable theta: layers that rope rotates in (1 if they share theta),
- * rows (key heads, or 1), R/2. */
+/* Returns the shape (layers, rows, R/2) of theta, as if it were learned: layers that rope rotates,
+ * or 1 with scope = model; rows = key heads with scope = head, else 1. Options must be resolved. */
 rt_shape rt_transformer_theta_shape(const rt_transformer_options *options);
 
-/* Returns the layer of the model for row n of the first axis of that shape; options->layers for n
- * beyond the last. */
+/* Returns the n-th layer, from 0, that rope rotates; options->layers if there are fewer. Unless
+ * theta is shared, n indexes the first axis of rt_transformer_theta_shape. */
 int rt_transformer_theta_layer(const rt_transformer_options *options, int n);
 
-/* Returns the number of learnable theta. */
+/* Returns the number of elements of rt_transformer_theta_shape, whether or not theta is learned. */
 size_t rt_transformer_theta_count(const rt_transformer_options *options);
 
-/* Copies all learnable theta out of or into the model, in radians per position. Does nothing for a
+/* Copies a learned theta out of or into the model, in radians per position. Does nothing for a
  * fixed theta. */
 void rt_transformer_theta(const rt_transformer *model, double *theta);
 void rt_transformer_set_theta(rt_transformer *model, const double *theta);
 
-/* Returns the initial values of a learnable theta, in the same layout: memory of the model, which
+/* Returns the initial values of a learned theta, in the same layout: memory of the model, which
  * the caller may change. NULL if theta is fixed. */
 double *rt_transformer_theta_start(const rt_transformer *model);
 
@@ -210,14 +212,14 @@ int rt_transformer_reach(const rt_transformer_options *options, int layer, int T
 /* Returns the number of rotations of a pair over a reach, |theta| (reach - 1) / 2 pi. */
 double rt_theta_turns(double theta, int reach);
 
-/* Computes how much of the query and key projections each theta rotates, in the layout of
- * rt_transformer_theta. The use of a pair is the Euclidean length of its two rows of W_q, taken as
- * one vector, times that of its two rows of W_k, each row multiplied by its weight of qk_norm. The
- * use of a theta is the sum over its pairs; uses are scaled so that each layer and head sums to 1.
- */
+/* Computes how much of W_q and W_k each theta_i rotates, in the layout of rt_transformer_theta. The
+ * use of a pair in a head is the Frobenius norm of its two rows of W_q times that of its two rows
+ * of W_k, each row scaled by its weight of qk_norm. A theta_i gets the sum over the pairs that it
+ * rotates; each row of R/2 numbers is normalized to the sum 1. */
 void rt_transformer_theta_use(const rt_transformer *model, double *use);
 
-/* Computes the share of each pair, (R/2), in one query head and its key head. */
+/* Computes the use of the pairs, (R/2), in one query head and the key head that it reads; they sum
+ * to 1. */
 void rt_transformer_head_use(const rt_transformer *model, int layer, int head, double *use);
 
 /* ---- effective theta ---- */
@@ -243,7 +245,8 @@ void rt_transformer_change_theta(rt_transformer *model, const rt_theta_change *c
  *     linear_softmax  the same with softmax(q) over the features, and e^k
  *                     (after Shen et al. 2021)
  *     linear_cosine   1 + R_m q/|q| . R_n k/|k| in numerator and denominator: weights from 0 to 2
- *                     before they are normalized to a sum of 1
+ *                     before they are normalized to a sum of 1 (yarn and longrope, with magnitude
+ *                     m: from 1 - m^2 to 1 + m^2)
  *
  * With rotation, weights of the first two forms can be negative and need not sum to 1. */
 

@@ -5,17 +5,18 @@
  * is a new tensor that the graph owns.
  *
  * An op fails the graph and returns NULL if a required input or array is NULL, or if a shape, an
- * option or an index does not fit; the message begins with the name of the op. An op does not look
- * at the numbers of tensors, factors, theta and levels; NaN there gives NaN in the result, except
- * that relu, elu_plus_one and rt_normalize turn it into a number. The length of an array cannot be
- * checked. In a shape, `...` stands for any leading axes. dx is the gradient of x, dy the gradient
- * of the result.
+ * option or an index does not fit; the message begins with a name in brackets, which for
+ * rt_linear_onto is [linear], for all rotations [rope], and for rt_for_products [round]. An op does
+ * not validate the values of tensors, factors, theta and levels: a NaN that it reads gives NaN in
+ * the result, except that relu, elu_plus_one and rt_normalize return a number. Masked and
+ * unlabelled rows may be skipped. The length of an array cannot be checked. In a shape, `...`
+ * stands for any leading axes. dx is the gradient of x, dy the gradient of the result.
  *
  * A graph runs backward once (rt_graph_backward), because backward overwrites memory: activations,
- * norms, rt_glu and rt_linear_activate write a gradient over dy; rt_add, rt_reshape and
- * rt_linear_onto hand the memory of dy to an input without a copy. What an op saved, and the
- * numbers of each result, stay until the graph is cleared, unless they are released
- * (rt_graph_release, rt_for_products), or left out by rt_graph_keep and rt_graph_recompute
+ * rt_layer_norm, rt_rms_norm, rt_glu and rt_linear_activate overwrite dy; rt_add, rt_reshape,
+ * rt_for_products and rt_linear_onto pass the memory of dy to an input without a copy. Saved data
+ * and the values of results live until the graph is cleared, unless rt_graph_release,
+ * rt_for_products or rt_graph_keep frees them earlier, or rt_graph_recompute does not store them
  * (core/graph.h).
  */
 
@@ -26,7 +27,8 @@
 
 /* ---- elementwise ---- */
 
-/* Adds x + y. The shape of y is the shape of x or of its last axes; y is then broadcast. */
+/* Computes x + y. y has the shape of x, or the shape of its trailing axes, and is then broadcast
+ * over the leading axes. */
 rt_tensor *rt_add(rt_graph *g, rt_tensor *x, rt_tensor *y);
 
 /* Multiplies x * y, element by element; shapes as for rt_add. */
@@ -47,10 +49,17 @@ rt_tensor *rt_scale_heads(rt_graph *g, rt_tensor *x, rt_tensor *factors);
 /* Computes e^x. */
 rt_tensor *rt_exp(rt_graph *g, rt_tensor *x);
 
-/* Applies an activation function: the exact Gaussian error linear unit, x/2 (1 + erf(x / sqrt 2))
- * (Hendrycks and Gimpel 2016); its tanh form, x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)));
- * max(x, 0), with derivative 0 at 0; tanh; 1 / (1 + e^-x); x sigmoid(x); elu(x) + 1, which is x + 1
- * above 0 and e^x below. */
+/* Applies an activation function:
+ *
+ *   RT_GELU          x/2 (1 + erf(x / sqrt 2)) (Hendrycks and Gimpel 2016)
+ *   RT_GELU_TANH     x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+ *   RT_RELU          max(x, 0), with derivative 0 at 0
+ *   RT_TANH          tanh x
+ *   RT_SIGMOID       1 / (1 + e^-x)
+ *   RT_SILU          x / (1 + e^-x)
+ *   RT_ELU_PLUS_ONE  x + 1 above 0, e^x below
+ *
+ * RT_ACTIVATION_ROWS lists their values and the names of their ops. */
 #define RT_ACTIVATION_ROWS(Y, X)                                                                   \
     Y(X, RT_GELU, gelu)                                                                            \
     Y(X, RT_GELU_TANH, gelu_tanh)                                                                  \
@@ -89,7 +98,7 @@ rt_tensor *rt_mean(rt_graph *g, rt_tensor *x);
 /* Pools each sequence to one row: its first token, its last token or the mean of its tokens.
  *
  *   x         (B, T, C)
- *   key_mask  (B, T): 1 = token, 0 = padding, which the last token and the mean exclude;
+ *   key_mask  (B, T): 1 = token, 0 = padding, which RT_POOL_LAST and RT_POOL_MEAN ignore;
  *             must live until the graph is cleared; NULL: no padding
  *   result    (B, C)
  *
@@ -125,13 +134,13 @@ rt_tensor *rt_linear_onto(rt_graph *g, rt_tensor *residual, rt_tensor *x, rt_ten
 rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias,
                               rt_activation kind);
 
-/* Declares that x will be read only as x of rt_linear, rt_linear_onto and
+/* Declares that x will be read only by matrix products: as input x of rt_linear, rt_linear_onto or
  * rt_linear_activate, or as q, k and v of rt_attention (not q with distance_keys). rt_reshape keeps
  * the declaration.
  *
- * If products round their operands to bf16 (engine.h), the graph records, and no backward reads the
- * numbers of x, the result holds x in bf16 alone, other ops refuse it, and the memory of x is
- * reused: do not read x again. In every other case the result is x. */
+ * If products round to bf16 (engine.h), the graph records, x is the result of an op with a
+ * gradient, and no backward reads its values, the result is bf16-only: other ops refuse it, and the
+ * memory of x is reused, so do not read x again. Otherwise returns x. */
 rt_tensor *rt_for_products(rt_graph *g, rt_tensor *x);
 
 /* ---- rows ---- */
@@ -164,8 +173,7 @@ rt_tensor *rt_log_softmax(rt_graph *g, rt_tensor *x);
 /* Returns the rows of a table, or of any matrix, that `ids` selects.
  *
  *   table   (V, C)
- *   ids     as many as the shape has elements, each 0 ... V-1; must live until the
- *           graph is cleared
+ *   ids     one per element of `shape`, each 0 ... V-1; must live until the graph is cleared
  *   result  (shape..., C)
  *
  * The gradients of equal ids add up. The row `padding` (RT_NO_PADDING for none) gets
@@ -176,8 +184,9 @@ enum { RT_NO_PADDING = -1 };
 
 enum { RT_IGNORE = -100 };
 
-/* Sums log sum_j e^(x_j) - x_label over the labelled rows and divides by `divisor`. With label
- * smoothing s, the target is 1 - s at the label plus s / V everywhere.
+/* Computes the cross entropy: the sum of log(sum_j e^(x_j)) - x_label over the labelled rows,
+ * divided by `divisor`. With label smoothing s, the target is 1 - s at the label plus s / V
+ * everywhere.
  *
  *   logits  (..., V)
  *   labels  one per row, 0 ... V-1, or RT_IGNORE for an unlabelled row; must live until the
@@ -209,14 +218,15 @@ typedef enum rt_theta_form { RT_THETA_FORMS(RT_CHOICE_VALUE) } rt_theta_form;
 
 /* Positions of the tokens of B sequences of T tokens. */
 typedef struct rt_positions {
-    int B, T;         /* B >= 1; used only if per_sequence */
+    int T;            /* >= 1 */
+    int B;            /* >= 1; used only if per_sequence and `at` is not NULL */
     const double *at; /* (T), or (B, T) if per_sequence; NULL: offset, offset + 1, ... */
     bool per_sequence;
     double offset;
 } rt_positions;
 
-/* Cosines and sines of position times theta, computed once for q, k and v. Angles are computed in
- * double and stored as `real`. */
+/* Cosines and sines of position times theta, computed once for q, k and v: in double, stored as
+ * `real`. */
 typedef struct rt_rotation {
     int sequences; /* 1, or B if every sequence has its own positions */
     int length;    /* T; a shorter x uses the first positions */
@@ -232,14 +242,14 @@ typedef struct rt_rotation {
     double magnitude; /* factor of all cosines and sines: 1, except for YaRN and LongRoPE */
 } rt_rotation;
 
-/* Returns a rotation by a theta that may be learned, in the memory of the graph.
+/* Returns a rotation by a learned theta, in the memory of the graph.
  *
  *   theta    (R/2) or (G, R/2), in the given form */
 rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form form,
                                  rt_pairing pairing, double magnitude, rt_positions positions);
 
-/* Returns a rotation by a fixed theta of shape (G, R/2), in the memory of the graph. The table
- * holds the given positions only, not the positions before them. */
+/* Returns a rotation by a fixed theta of shape (G, R/2), in the memory of the graph. Its
+ * table has one row for each given position, whereas that of rt_rotation_table starts at 0. */
 rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, rt_shape shape, rt_pairing pairing,
                                double magnitude, rt_positions positions);
 
@@ -249,24 +259,23 @@ typedef struct rt_rotation_table {
     rt_rotation rotation; /* valid after rt_rotation_reserve */
     double *theta;
     void *memory;
-    rt_account *account; /* NULL; the caller of a dry run sets it after init (core/memory.h) */
+    rt_account *account; /* NULL after init; a dry run (core/memory.h) then sets it */
 } rt_rotation_table;
 
-/* Creates an empty table with a copy of theta, (pairs). RT_ARGUMENT for a NULL or an
- * invalid option, RT_MEMORY. The caller frees it
- * with rt_rotation_table_free. rt_rotation_reserve extends it to `length` positions, which moves
- * its arrays. */
+/* Creates an empty table with a copy of theta, (pairs). RT_ARGUMENT for a NULL theta or an invalid
+ * option, RT_MEMORY. The caller frees it with rt_rotation_table_free. rt_rotation_reserve extends
+ * it to `length` positions, which moves its arrays. */
 rt_status rt_rotation_table_init(rt_rotation_table *table, const double *theta, int pairs,
                                  rt_pairing pairing, double magnitude) RT_MUST_CHECK;
 rt_status rt_rotation_reserve(rt_rotation_table *table, int length) RT_MUST_CHECK;
 void rt_rotation_table_free(rt_rotation_table *table);
 
-/* Returns zeta_i = (2i/R + 0.4) / 1.4, with R/2 = pairs. xPos multiplies the part of a score that
- * comes from pair i by zeta_i for every `scale` positions between query and key. */
+/* Returns zeta_i = (2i/R + 0.4) / 1.4, with R/2 = pairs. xPos multiplies the contribution of pair i
+ * to a score by zeta_i^(distance / scale). */
 double rt_xpos_zeta(int i, int pairs);
 
-/* Returns the first T tokens of a rotation with the decay of xPos, in the memory of the graph: pair
- * i at position m is also multiplied by zeta_i^(m / scale), zeta_i = rt_xpos_zeta(i, R/2). With
+/* Returns the first T rows of a rotation with the decay of xPos, in the memory of the graph: pair i
+ * at position m is also multiplied by zeta_i^(m / scale), zeta_i = rt_xpos_zeta(i, R/2). With
  * `scale` for queries and -scale for keys, the score of pair i for a query at m and a key at n is
  * multiplied by zeta_i^((m - n) / scale). It decays towards keys before the query and grows towards
  * keys after it (Sun et al. 2022, arXiv 2212.10554, where the scale is 512; constants as in XPOS of
@@ -287,7 +296,8 @@ rt_rotation *rt_rotation_decayed(rt_graph *g, const rt_rotation *rotation, int T
  * magnitude 1 and no decay, the length of each pair is unchanged. The gradient of theta is computed
  * from the result: dL/dtheta_i = sum m (dy_b y_a - dy_a y_b) over every pair (a, b) with that
  * theta, m its position. It is summed over positions and sequences in double. Nothing else is
- * saved; if the numbers of the result were released, backward rotates x again. */
+ * saved; if the values of the result were released, backward rotates x again. `rotation` must live
+ * until the graph is cleared. */
 rt_tensor *rt_rope(rt_graph *g, rt_tensor *x, const rt_rotation *rotation);
 
 /* Computes theta_i = base^(-2i/R), i = 0 ... R/2 - 1. */
@@ -311,7 +321,8 @@ typedef struct rt_attention_options {
     const double *query_positions; /* (Tq); NULL: 0, 1, 2, ... */
     const double *key_positions;   /* (Tk); NULL: 0, 1, 2, ... */
     const double *slopes;          /* (H): adds -slope |query - key position| (ALiBi) */
-    const rt_distances *distances; /* for the two tensors below; NULL: both must be NULL */
+    const rt_distances *distances; /* classes of the two tensors below; may be NULL only if both
+                                      are NULL */
     rt_tensor *distance_bias;      /* (classes, H): added to the score (T5; Raffel et al. 2020) */
     rt_tensor *distance_keys;      /* (classes, D): added to the key (Shaw et al. 2018) */
     double dropout;                /* of the probabilities, as rt_dropout */
@@ -328,25 +339,24 @@ typedef struct rt_attention_options {
  * Works tile by tile (Dao et al. 2022) and saves two numbers per row, the maximum and the inverse
  * sum of the softmax; backward recomputes the probabilities. Tiles outside a window are skipped, so
  * the cost grows with T * window, not with T^2. A query without a visible key gets zeros. The
- * arrays of the options must live, unchanged, until the graph is cleared. */
+ * arrays of the options and *distances must live, unchanged, until the graph is cleared. */
 rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                         const rt_attention_options *options);
 
-/* Level of a head before its first token. The level of a key is the m of e^(x - m), as which
- * rt_key_exp stores it. A quarter of the lowest number, so that the difference of two levels does
- * not overflow. */
+/* Level of a head before its first token. The level of a key is the maximum m that rt_key_exp
+ * subtracts from its features, e^(x - m). A quarter of the lowest number, so that the difference of
+ * two levels does not overflow. */
 #define RT_NO_LEVEL (-RT_REAL_MAX / 4)
 
-/* Recurrent state of causal linear attention: sums over all earlier tokens, of constant size. The
- * caller zeroes it before the first token, except `level`. An op reads the state and advances it by
- * its own tokens, so that a text can be read piece by piece. Only for graphs that do not record: no
- * gradient flows through it. */
+/* Recurrent state of causal linear attention: sums over all earlier tokens, of constant size.
+ * Before the first token the caller sets `sum` and `below` to 0 and `level` to RT_NO_LEVEL. An op
+ * reads the state and advances it by its own tokens, so that a text can be read piece by piece.
+ * Only for graphs that do not record: no gradient flows through it. */
 typedef struct rt_linear_state {
     real *sum;   /* (B, H, D + 1, E): sums of k v^T; last row: constant times the sum of v */
     real *below; /* (B, H, D + 1): sums of denominator_k; last: the number of keys. With levels,
                     both arrays weight a key by e^(level of key - `level`) */
-    real *level; /* (B, H): level of the last token read, RT_NO_LEVEL before the first; NULL without
-                levels */
+    real *level; /* (B, H): level of the last token read; NULL without levels */
 } rt_linear_state;
 
 typedef struct rt_linear_attention_options {
@@ -378,9 +388,9 @@ rt_tensor *rt_linear_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tenso
                                rt_tensor *denominator_q, rt_tensor *denominator_k,
                                const rt_linear_attention_options *options);
 
-/* Computes e^(x - m), keys for linear attention that do not overflow: m is the largest feature of a
- * head up to and including the token (causal), or in the whole sequence. Masked tokens are excluded
- * from m and become zeros.
+/* Computes keys of linear attention, e^(x - m), which cannot overflow: m is the running maximum
+ * over the features of a head up to and including the token (causal), or the maximum over the
+ * sequence. Masked tokens are excluded from m and become zeros.
  *
  *   x         (B, T, H, D)
  *   key_mask  (B, T): 1 = visible; NULL: all are
@@ -389,12 +399,13 @@ rt_tensor *rt_linear_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tenso
  *   *level    receives m, (B, T, H), which lives until the graph is cleared; NULL if not
  *             causal, because a factor common to all keys cancels
  *
- * No gradient flows through m: linear attention with these levels does not depend on m if `eps`
- * and `constant` are 0; otherwise the gradient lacks that part. */
+ * Backward treats m as a constant. Linear attention with these levels does not depend on m if `eps`
+ * and `constant` are 0; otherwise dx omits the path through m. */
 rt_tensor *rt_key_exp(rt_graph *g, rt_tensor *x, const uint8_t *key_mask, bool causal,
                       const real *before, const real **level);
 
-/* Names of all ops. tests/ops/test_gradients.c must have a row for each. */
+/* Names of all public ops; "round" and "recompute" are internal. tests/ops/test_gradients.c must
+ * have a row for each. */
 #define RT_OPS(X)                                                                                  \
     X(add)                                                                                         \
     X(multiply)                                                                                    \

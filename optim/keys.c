@@ -26,7 +26,8 @@ static const rt_key keys[] = {
     {"optimizer", "matrix_lr", NUMBER(matrix_lr, AT_LEAST(0)), "0",
      "for muon: learning rate of the layers' matrices; 0 = lr", RT_FIXED, WHEN(MUON)},
     {"optimizer", "beta1", NUMBER(settings.beta1, FROM_BELOW(0, 1)), "0.9",
-     "decay of the running mean of the gradients; not for sgd", RT_FIXED, WHEN(MEANS)},
+     "decay of the running mean of the gradients; for lion, weight of that mean in the update; not for "
+     "sgd", RT_FIXED, WHEN(MEANS)},
     {"optimizer", "beta2", NUMBER(settings.beta2, FROM_BELOW(0, 1)), "0.999",
      "decay of the running mean of the squared gradients; for lion, of the gradients, 0.99 by "
      "default; not for sgd", RT_FIXED, WHEN(MEANS)},

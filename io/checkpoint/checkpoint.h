@@ -21,24 +21,28 @@
  *                              parameters that the other run lacks, one per line: name, space,
  *                              step at which the parameter joined the training
  *   /model/a/b/c               parameter a.b.c. The attributes of /model are the keys of the
- *                              sections model, position and theta; a key with a list of numbers
- *                              is a dataset (io/checkpoint/private.h)
+ *                              sections model, position and theta; a list that is not empty is
+ *                              a text dataset, /SECTION/NAME or, if it has a word for each
+ *                              layer, /layers/SECTION.NAME
  *   /theta_start               learned theta: its initial value, in radians per position, in the
  *                              layout of rt_transformer_theta_shape
  *   /optimizer/first_moment/a/b/c, ...
  *                              optimizer states under the names of the update rule
  *                              (optim/rules.h), for parameters that have them. Attribute
  *                              schedule_steps
- *   /random                    attribute generator
+ *   /random                    attribute generator: "philox4x32-10"
  *   /data                      attributes position and the keys of the data, except paths
  *
  * This is version 3; other versions are refused.
  *
- * Numbers are stored in the precision of the build that saves and converted to that of the build
- * that loads. Errors in the content are RT_CHECKPOINT and begin with the file's name without its
- * folder. A file that cannot be opened or read is RT_CHECKPOINT as well.
+ * Parameters and states are stored in the precision of the build that saves and converted to that
+ * of the build that loads; theta_start is always double. Errors in the content are RT_CHECKPOINT
+ * and begin with the file's name without its folder. A file that cannot be opened or read is
+ * RT_CHECKPOINT as well.
  *
- * A checkpoint is opened once, which reads all but the numbers, and then fills a model.
+ * Opening a checkpoint reads the whole file into memory, verifies it and parses all but the
+ * parameters and states; loading then fills a model from that memory. A branch is a run that
+ * continues the training of another run, its trunk, with other options of theta.
  */
 
 #include "core/path.h"
@@ -115,8 +119,8 @@ rt_checkpoint_model rt_checkpoint_model_of(const rt_transformer *model, const rt
 
 /* Writes a checkpoint durably (text/durable_file.h). Before the file gets its name it is read back
  * and checked as by rt_checkpoint_load. RT_IO if it cannot be written, RT_CHECKPOINT if a load
- * would refuse it. RT_NONFINITE names the first parameter whose values or optimizer states have a
- * NaN or an infinity.
+ * would refuse it, RT_MEMORY. RT_NONFINITE names the first parameter whose values or optimizer
+ * states have a NaN or an infinity.
  *
  * Besides the model this needs memory of the file's size: first for the image, then for the file
  * that is read back, plus the largest parameter. */
@@ -125,32 +129,33 @@ rt_status rt_checkpoint_save(const char *path, const rt_checkpoint_model *model,
 
 /* A checkpoint that was opened. */
 typedef struct rt_checkpoint {
-    rt_image *image; /* NULL once its numbers were read */
+    rt_image *image; /* NULL once a model was filled */
     rt_checkpoint_info info;
     rt_transformer_options model; /* without options that the data decides (io/model_options.h) */
     rt_data_options data;         /* without paths */
     int words, types; /* rows of the token and token type embeddings, 0 for a missing one */
 } rt_checkpoint;
 
-/* Opens a file and reads all but its numbers. The caller closes `c`, also after an error, which the
- * functions below return again; its info is empty then. */
+/* Reads a file into memory and parses all but its parameters and states. The caller closes `c` even
+ * after an error; `c->info` is then empty, and the functions below return the same error. */
 rt_status rt_checkpoint_open(rt_checkpoint *c, const char *path, rt_parse parse) RT_MUST_CHECK;
 void rt_checkpoint_close(rt_checkpoint *c);
 
-/* Fills the model and closes the image. Layout, names and shapes must agree in both directions and
- * numbers must be finite; otherwise the error names the first difference and the model is
- * unchanged. Numbers are read twice, to check and to store them: if the second read fails, the
- * model is filled in part. Besides the model and the image this needs memory for the largest
- * parameter. */
+/* Fills the model and closes the image. Layout, names and shapes must agree, neither side may have
+ * a parameter that the other lacks, and values must be finite; otherwise the error names the first
+ * difference and the model is unchanged. Values are read twice, to check and to store them: if the
+ * second read fails, the model is filled in part. Besides the model and the image this needs memory
+ * for the largest parameter. */
 rt_status rt_checkpoint_load(rt_checkpoint *c, const rt_checkpoint_model *model) RT_MUST_CHECK;
 
-/* Number of parameters that one of model and file has alone, and the name of the first. */
+/* Number of parameters that only one side, model or file, has, and the name of the first. */
 typedef struct rt_parameter_difference {
     int count;
     char first[RT_NAME_SIZE];
 } rt_parameter_difference;
 
-/* Origin of theta in a model that continues another run, the trunk, or starts from it. */
+/* Origin of theta in a model that was filled from another run: by rt_checkpoint_branch, which
+ * continues that run (the trunk), or by rt_checkpoint_start_from. */
 typedef enum rt_branch_theta {
     RT_BRANCH_FRESH,    /* the model keeps its theta */
     RT_BRANCH_CARRIED,  /* theta of the file; in a branch also its states and initial value */
@@ -170,17 +175,19 @@ typedef struct rt_checkpoint_taken {
  * closes the image. Pairing, head size, names and shapes of the encoder must agree.
  *
  * Token type embeddings, factors of heads (head_scale) and, with `head`, a head of the same kind
- * are read where shapes agree; others keep their values and are counted as fresh. Theta is read
- * only if the checkpoint has every theta of the model in its shape, in either form, and is not
- * counted. RT_CHECKPOINT if such a theta is not above 0 and the model learns ln theta. */
+ * are read where shapes agree; others keep their values and are counted as fresh. Theta is read,
+ * and converted between the forms, only if the checkpoint has every theta of the model in the same
+ * shape; it never counts as fresh or left. RT_CHECKPOINT if such a theta is not above 0 and the
+ * model learns ln theta. */
 rt_status rt_checkpoint_start_from(rt_checkpoint *c, const rt_checkpoint_model *model, bool head,
                                    rt_checkpoint_taken *taken) RT_MUST_CHECK;
 
 /* Fills a model from the checkpoint of the trunk and closes the image. The model may differ from
- * the trunk in theta, in factors of heads (head_scale) and in the bias of t5. All other parameters
- * must exist in the same shapes. Parameters that the trunk lacks keep their values, are not given
- * states, and join at the step of the trunk (rt_parameter.since). With `theta_stays` theta always
- * keeps its values. */
+ * the trunk in theta, in factors of heads (head_scale) and in the bias of t5. Every other parameter
+ * of the model must be in the trunk in the same shape; parameters of the trunk that the model lacks
+ * are counted in taken->left. Parameters that the trunk lacks keep their values, their optimizer
+ * states are not read, and rt_parameter.since becomes the step of the trunk. With `theta_stays`
+ * theta always keeps its values. */
 rt_status rt_checkpoint_branch(rt_checkpoint *c, const rt_checkpoint_model *model, bool theta_stays,
                                rt_checkpoint_taken *taken) RT_MUST_CHECK;
 
@@ -188,8 +195,9 @@ rt_status rt_checkpoint_branch(rt_checkpoint *c, const rt_checkpoint_model *mode
  * log. Layer or head -1 stands for all of them. */
 rt_status rt_checkpoint_no_logarithm(int layer, int head, int pair, double theta) RT_MUST_CHECK;
 
-/* Learned theta of a checkpoint in radians per position, laid out as rt_transformer_theta, with the
- * layer of each matrix in ascending order (-1: shared by all layers). */
+/* Learned theta of a checkpoint in radians per position, (layers, rows, R/2) as
+ * rt_transformer_theta. layers[n] is the layer of the model at entry n of the first axis,
+ * ascending; -1: shared by all layers. */
 typedef struct rt_checkpoint_theta {
     double *values;
     int *layers;
@@ -225,8 +233,9 @@ rt_status rt_checkpoint_save_in(const char *folder, const rt_checkpoint_model *m
                                 const rt_checkpoint_info *info, int keep) RT_MUST_CHECK;
 
 /* Opens the newest valid checkpoint whose step agrees with its name, and returns its path and a
- * line for each newer one that was skipped. A folder without checkpoints is RT_OK with c->image =
- * NULL. RT_CHECKPOINT if no checkpoint is valid. The caller closes `c`, also after an error. */
+ * line for each newer one that was skipped, as far as they fit. A folder without checkpoints is
+ * RT_OK with c->image = NULL. RT_CHECKPOINT if no checkpoint is valid. The caller closes `c`, also
+ * after an error. */
 rt_status rt_checkpoint_newest(rt_checkpoint *c, const char *folder, rt_parse parse,
                                char path[RT_PATH_SIZE],
                                char warnings[RT_MESSAGE_SIZE]) RT_MUST_CHECK;

@@ -1,6 +1,7 @@
 /* One optimiser step and evaluation, in double. */
 
 #include "scratch.h"
+#include "train/step/measurements.h"
 #include "training.h"
 
 #include <math.h>
@@ -268,6 +269,39 @@ TEST(evaluation_counts_and_changes_nothing)
     ck_assert_int_eq(first.labels, 48 * 5);
     ck_assert(first.loss == again.loss && first.accuracy == again.accuracy);
     ck_assert(have_same_values(t, before));
+}
+
+TEST(another_theta_replaces_an_override)
+{
+    training *t = NEW("run.threads=1");
+    double *start = rt_transformer_theta_start(t->state->model), factors[16];
+    const int count = (int)rt_shape_size(rt_transformer_rotation_shape(&t->state->model->options));
+    rt_evaluation e, own = evaluate(t);
+    ck_assert_int_le(count, 16);
+    for (int i = 0; i < count; i++)
+        factors[i] = 0;
+    rt_trainer_change_theta(t->trainer, &(rt_theta_change){factors, .factors = true});
+    ck_assert_double_ne(evaluate(t).loss, own.loss);
+    expect_ok(rt_theta_evaluate(t->trainer, t->config.data.length, t->config.train.eval_batches,
+                                start, NULL, &e));
+    ck_assert_double_eq(e.loss, own.loss);
+    ck_assert_double_eq(evaluate(t).loss, own.loss);
+}
+
+TEST(a_profile_can_begin_again)
+{
+    training *t = NEW("run.threads=1");
+    FILE *to = tmpfile();
+    ck_assert_double_eq(rt_trainer_profiled_bytes(t->trainer), 0);
+    rt_trainer_print_profile(to, t->trainer);
+    ck_assert_int_eq(ftell(to), 0);
+    fclose(to);
+    expect_ok(rt_trainer_observe(t->trainer, false, true));
+    take_steps(t, 2);
+    const double bytes = rt_trainer_profiled_bytes(t->trainer);
+    expect_ok(rt_trainer_observe(t->trainer, false, true));
+    take_steps(t, 1);
+    ck_assert_double_eq(2 * rt_trainer_profiled_bytes(t->trainer), bytes);
 }
 
 TEST(an_evaluation_between_steps_leaves_training_as_it_was)

@@ -64,8 +64,7 @@ static const rt_key keys[] = {
      "write rows of theta.csv every run.log_every steps, not at evaluations only", RT_MAY_DIFFER,
      WHEN(LEARNED)},
     {"theta", "cutoffs", YES_NO(theta.cutoffs), "no",
-     "evaluate the trained model with the pairs from each K on switched off (cutoffs.csv), one "
-     "evaluation for each K", RT_MAY_DIFFER, WHEN(IS("position.kind", "rope"))},
+     "for every K, evaluate the trained model without rotating the pairs from K on (cutoffs.csv)", RT_MAY_DIFFER, WHEN(IS("position.kind", "rope"))},
     {"theta", "tolerances", YES_NO(theta.tolerances), "no",
      "measure how far each learned theta can change before the model gets worse, with up to 16 "
      "evaluations of one batch for each theta", RT_FIXED, WHEN(LEARNED)},
@@ -75,9 +74,8 @@ static const rt_key keys[] = {
     {"train", "batch_size", WHOLE(train.batch_size, 1, RT_MOST_SIZE), "32",
      "sequences per optimizer step", RT_FIXED, ALWAYS},
     {"train", "shards", WHOLE(train.shards, 0, RT_MOST_SIZE), "0",
-     "micro-batches per step (gradient accumulation), a power of two: more of them take less memory, "
-     "if more than there are threads; 0 = as many as leave 512 tokens to each, at most 16 and "
-     "train.batch_size", RT_FIXED, ALWAYS},
+     "micro-batches per step (gradient accumulation), a power of two; beyond the number of threads, "
+     "more of them save memory; 0 = automatic: at least 512 tokens in each, at most 16", RT_FIXED, ALWAYS},
     {"train", "recompute", CHOICE(train.recompute, recompute_word), "none",
      "layers: activation checkpointing: keep the input of each layer alone and compute the layer "
      "again in backward; less memory, a third more arithmetic, bitwise identical results",

@@ -109,8 +109,9 @@ static const option_row rows[] = {
              "or of a model of Hugging Face. Without a CONFIG.ini, the\n"
              "configuration in FILE is used"},
     {"best", FLAG(best), .with = USES_OF_MODELS, .against = "last",
-     .help = "use the run's checkpoint with the lowest evaluation loss\n"
-             "(default: the newest, unless the run had train.patience)"},
+     .help = "use the run's checkpoint with the lowest evaluation loss,\n"
+             "the default for a run with train.patience; otherwise the\n"
+             "default is the newest"},
     {"last", FLAG(last), .with = USES_OF_MODELS,
      .help = "use the run's newest checkpoint, also of a run with\n"
              "train.patience"},
@@ -118,26 +119,27 @@ static const option_row rows[] = {
      .help = "evaluate the model, and stop; section.key=value can replace\n"
              "keys of data and train, such as data.file"},
     {"per-line", FLAG(per_line), .with = EVALUATION,
-     .help = "with --eval: print as CSV what the model makes of each\n"
-             "line; labelled lines: line,loss,label,predicted; lines of\n"
-             "data.eval_file: line,loss,tokens"},
+     .help = "with --eval: print a CSV row for each line of the\n"
+             "evaluation data. Labelled data: line,loss,label,predicted;\n"
+             "text: line,loss,tokens"},
     {"theta", "WHAT", TEXT(theta), .with = EVALUATION,
      .help = "with --eval: evaluate with another theta, learned or fixed:\n"
              "  start      the initial theta of the run\n"
              "  base       base^(-2i/R)\n"
              "  off:K      pairs from K on do not rotate\n"
-             "  off:Xturns pairs of fewer than X full turns over the\n"
-             "             distance that attention reaches do not rotate\n"
+             "  off:Xturns pairs with fewer than X full turns over the\n"
+             "             reach of attention do not rotate\n"
              "  scale:X    X times theta\n"
              "  FILE.csv   columns layer, head, i and theta, such as\n"
              "             theta_final.csv of a run\n"
-             "It replaces the theta that position.scaling has changed"},
+             "It replaces theta after position.scaling"},
     {"special", FLAG(special), .with = EVALUATION | PREDICTION,
      .help = "with --predict or --eval: read special tokens in the text,\n"
              "such as <|im_start|>, as these tokens (default: as text)"},
     {"usage", .command = RT_COMMAND_USAGE,
-     .help = "print as CSV how much of the queries and keys each pair\n"
-             "has over the evaluation data (usage.csv of a run), and stop"},
+     .help = "print as CSV the mean norm of queries and keys in each\n"
+             "pair, relative to the mean over the pairs, over the\n"
+             "evaluation data (usage.csv of a run), and stop"},
     {"distances", .command = RT_COMMAND_DISTANCES,
      .help = "print as CSV how much each head attends to each distance\n"
              "over the evaluation data, and stop"},
@@ -149,8 +151,8 @@ static const option_row rows[] = {
              "token"},
     {"layer", "N", .sets = SETS_INT, AT(layer), .low = 0, .high = INT_MAX,
      .range = "a whole number >= 0", .with = EMBEDDING,
-     .help = "with --embed: hidden states behind layer N; 0 is the\n"
-             "embeddings (default: the last, after the final norm)"},
+     .help = "with --embed: hidden states after N layers; 0 is the\n"
+             "embeddings (default: all layers and the final norm)"},
     {"export", "DIR", TEXT(export), .command = RT_COMMAND_EXPORT,
      .help = "write the model as a folder that the transformers library\n"
              "of Hugging Face loads, and stop. FILE.gguf instead of DIR\n"
@@ -168,8 +170,8 @@ static const option_row rows[] = {
              "file are continued in batches. What is printed depends on\n"
              "the model:\n"
              "  mlm       the text with every [MASK] filled\n"
-             "  lm        the text and its continuation, streamed; of a\n"
-             "            model of token ids TEXT is ids, such as '7 3 12'\n"
+             "  lm        the text and its continuation, streamed; a\n"
+             "            model without a vocabulary takes ids: '7 3 12'\n"
              "  classify  the label and its probability; a pair of texts\n"
              "            is TEXT<TAB>TEXT\n"
              "  tag       each word, its label and its probability\n"
@@ -590,9 +592,9 @@ static const char ends[] =
     "gnuplot; set ROTOR_NO_REPORT=1 in the environment to leave it out.\n"
     "\n"
     "exit codes: 0 done; 1 run-time failure; 2 usage or configuration; 3 data;\n"
-    "  4 checkpoint; 5 loss not finite; 6 the last save could not be written;\n"
-    "  7 a check that was asked for failed; 75 stopped by a signal with a checkpoint\n"
-    "  saved; 130 second Ctrl-C, or a step that does not end after a signal\n";
+    "  4 checkpoint; 5 loss or gradient not finite; 6 the last save could not be\n"
+    "  written; 7 a check that was asked for failed; 75 stopped by a signal with a\n"
+    "  checkpoint saved; 130 second Ctrl-C, or a step that does not end after a signal\n";
 
 void rt_arguments_print_usage(FILE *to)
 {

@@ -178,14 +178,13 @@ rt_status rt_theta_evaluate(rt_trainer *trainer, int length, int batches, const 
     rt_transformer *model = rt_trainer_state(trainer)->model;
     rt_parameters *p = &model->parameters;
     real *kept = NULL;
+    rt_trainer_change_theta(trainer, theta ? NULL : change);
     if (theta) {
         kept = rt_alloc(copy_theta(p, NULL, true), sizeof *kept);
         if (!kept)
             return rt_out_of_memory("theta");
         copy_theta(p, kept, true);
         rt_transformer_set_theta(model, theta);
-    } else {
-        rt_trainer_change_theta(trainer, change);
     }
     rt_status status = rt_trainer_evaluate(trainer, length, batches, result, NULL);
     if (theta)

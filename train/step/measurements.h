@@ -50,7 +50,7 @@ typedef struct rt_line_score {
 } rt_line_score;
 
 typedef struct rt_line_scores {
-    rt_line_score *lines; /* in the order of the file, without truncated tokens */
+    rt_line_score *lines; /* in the order of the file; labels cut off by data.length are missing */
     size_t count;
 } rt_line_scores;
 
@@ -65,9 +65,9 @@ double rt_logits_loss(const real *logits, int columns, int wanted);
 
 /* ---- another theta ----
  *
- * A model *depends on* its theta if with its initial theta the accuracy is lower by more than 0.01,
- * or the loss is above a limit: 1.5 times the model's own loss plus 0.01, or, if its own accuracy
- * is below 0.9, its own loss plus 0.01. A loss that is not finite exceeds everything. */
+ * A model *depends on* its theta if, with the initial theta, the accuracy drops by more than 0.01
+ * or the loss exceeds L + 0.01, where L is the model's own loss if its own accuracy is below 0.9,
+ * else 1.5 times that loss. A loss that is not finite exceeds everything. */
 
 typedef struct rt_theta_reset {
     double loss, accuracy;             /* with the model's own theta */
@@ -78,7 +78,7 @@ typedef struct rt_theta_reset {
 bool rt_theta_reset_hurts(const rt_theta_reset *reset);
 
 /* Evaluates, as rt_trainer_evaluate, with another theta, and then restores the model's own
- * theta exactly; an earlier override (rt_transformer_change_theta) is removed.
+ * theta exactly; an override (rt_transformer_change_theta) is removed before.
  * `theta`, laid out as rt_transformer_theta, replaces the learned theta. If `theta` is NULL,
  * `change` overrides the effective theta (NULL: no change), in a single process only. If --trap
  * ends the evaluation, the loss is NaN and there are no labels. */
@@ -89,25 +89,27 @@ rt_status rt_theta_evaluate(rt_trainer *trainer, int length, int batches, const 
 enum { RT_THETA_EVALUATIONS = 8 }; /* limit for one direction */
 
 /* Tolerances of one theta: how far ln |theta_i| can move, with all others unchanged, before the
- * model gets worse. A tolerance is the largest harmless step, up to RT_THETA_FARTHEST, below which
- * no harmful step was found; 0 if every step harms. Steps are tried from small to large: angles
- * repeat after 2 pi, so that a large change can be harmless although a smaller one was not. The
- * limit between the last harmless and the first harmful step is then found by bisection on a
- * logarithmic scale. */
+ * model gets worse. A tolerance is the largest change, up to RT_THETA_FARTHEST, such that no
+ * smaller tried change made the model worse; 0 if every change did. Changes are tried in ascending
+ * order: angles repeat after 2 pi, so that a large change can be harmless although a smaller one
+ * was not. The limit between the last harmless and the first harmful change is then found by
+ * bisection on a logarithmic scale. */
 typedef struct rt_theta_tolerance {
     double down, up; /* towards smaller and larger |theta| */
 } rt_theta_tolerance;
 
 /* Measures the tolerances of every theta, laid out as rt_transformer_theta, with at most
- * RT_THETA_EVALUATIONS evaluations of one batch for each direction. Between evaluations `stop`,
- * unless it is NULL, may request an end; the result is then incomplete, and *stopped is set. */
+ * RT_THETA_EVALUATIONS evaluations of one batch for each direction. `stop`,
+ * unless it is NULL, is polled between evaluations; if it returns nonzero, the search ends.
+ * *stopped is the last poll, after which the result may be incomplete; it is not set on RT_MEMORY.
+ */
 rt_status rt_theta_tolerances(rt_trainer *trainer, int length, rt_theta_tolerance *tolerances,
                               int (*stop)(void), bool *stopped) RT_MUST_CHECK;
 
-/* Measures the queries and keys of each pair of features (rt_usage, models/usage.h) over
- * train.eval_batches batches of the evaluation set. The caller frees the result with rt_usage_free.
- * Bitwise identical for any number of threads; for a single process. Returns RT_CONFIG as
- * rt_usage_new. */
+/* Accumulates rt_usage (models/usage.h), sums of lengths and components of the queries and keys of
+ * each rotated pair, over train.eval_batches batches of the evaluation set. The caller frees the
+ * result with rt_usage_free. Bitwise identical for any number of threads; for a single process.
+ * Returns RT_CONFIG as rt_usage_new. */
 rt_status rt_trainer_usage(rt_trainer *trainer, int length, rt_usage *usage) RT_MUST_CHECK;
 
 /* Attention of the heads of a model by distance. */

@@ -10,15 +10,16 @@
 #include "train/config/config.h"
 #include "train/world/world.h"
 
-/* Estimates the largest number of labels of `rows` sequences of a length. Where sequences differ,
- * it is three standard deviations above the mean of the sequences that the run draws first, rounded
- * up. */
+/* Estimates an upper bound of the number of labels in `rows` sequences of `length` tokens: rows for
+ * labelled texts, rows * length for labelled tokens; else the mean plus three standard deviations
+ * over the first sequences drawn, rounded up, from 1 to rows * length. */
 rt_status rt_most_labels(int *labels, const rt_config *config, const rt_data *data, int rows,
                          int length) RT_MUST_CHECK;
 
-/* Phases. A training repeats the first three and keeps the memory of each. The others start empty
- * and read a checkpoint of this configuration. RT_PHASE_USED is the evaluation of a loaded model,
- * RT_PHASE_MODEL any other use of one. */
+/* Phases. A training repeats the first three in one process; before a save it returns the working
+ * memory of steps and evaluations to the system, but not their address space. The others start
+ * empty and read a checkpoint of this configuration. RT_PHASE_USED is the evaluation of a loaded
+ * model, RT_PHASE_MODEL any other use of one. */
 #define RT_MEMORY_PHASES(X)                                                                        \
     X(RT_PHASE_STEP, "step")                                                                       \
     X(RT_PHASE_EVALUATION, "evaluation")                                                           \
@@ -33,8 +34,8 @@ typedef enum rt_memory_phase {
     RT_ALL_PHASES
 } rt_memory_phase;
 
-/* Need of one process beyond the program and its data: counts, and sizes in bytes. Each shard that
- * is computed at the same time has a place with a graph of its own. */
+/* Need of one process beyond the program and its data: counts, and sizes in bytes. A place is a
+ * graph for one of the shards that are computed at the same time. */
 typedef struct rt_memory_need {
     int threads;
     int places; /* number of shards computed at the same time */
@@ -65,12 +66,11 @@ typedef enum rt_memory_use {
     RT_USE_MODEL /* without its data */
 } rt_memory_use;
 
-/* Estimates the need of this process of a world, without communication, by a dry run. That creates
- * the trainer, a step and an evaluation with the shapes of the run in reserved memory
- * (core/memory.h), and counts the bytes that the run would allocate. Returns the first error that
- * the run would have; RT_SHAPE also for a tensor that is too large. RT_USE_MODEL is a single
- * process, and takes no steps and evaluations: its data may have no sequences
- * (rt_data_open_encoder). */
+/* Estimates the need of this process of a world, without communication, by a dry run: it creates
+ * the trainer in reserved memory (core/memory.h), runs one step and one evaluation with the shapes
+ * of the run, and counts the bytes. Returns the first error that the run would have; RT_SHAPE also
+ * for a tensor that is too large. RT_USE_MODEL is a single process, and takes no steps and
+ * evaluations: its data may have no sequences (rt_data_open_encoder). */
 rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *config, const rt_data *data,
                              rt_world *world, rt_memory_use use) RT_MUST_CHECK;
 
@@ -84,25 +84,26 @@ typedef struct rt_memory_limits {
     double addresses_used;
 } rt_memory_limits;
 
-/* Reads the limits. `root`, "" except in tests, precedes the files of control groups:
- * root/proc/self/cgroup has the path of the group, and every group on that path has a limit in
- * root/sys/fs/cgroup or root/sys/fs/cgroup/unified (version 2, memory.max), or in
- * root/sys/fs/cgroup/memory (version 1, memory.limit_in_bytes). */
+/* Reads the limits. `root`, "" except in tests, precedes all paths of control groups. For the group
+ * in root/proc/self/cgroup and each of its ancestors, the limit is in memory.max below
+ * root/sys/fs/cgroup or root/sys/fs/cgroup/unified (version 2), or in memory.limit_in_bytes below
+ * root/sys/fs/cgroup/memory (version 1). */
 void rt_memory_limits_read(rt_memory_limits *limits, const char *root);
 
-/* Returns RT_CONFIG if the limit of the process (ulimit -v) leaves less than OpenBLAS allocates
- * when it is loaded. Call it before the constructors of the libraries: OpenBLAS 0.3.29 allocates a
- * buffer for each of its threads, whose number depends on the environment, and retries forever if
- * it gets none. Call it a second time, with NULL, as the first statement of main: a thread that
- * OpenBLAS starts at loading may still need one buffer, and a fork or an exit waits for the thread.
+/* Returns RT_CONFIG if ulimit -v leaves less than the buffers and thread stacks that OpenBLAS
+ * allocates when it is loaded. Call it before the constructors of the libraries: OpenBLAS 0.3.29
+ * allocates a buffer for each of its threads, whose number depends on the environment, and retries
+ * forever if it gets none. Call it a second time, with NULL, as the first statement of main: a
+ * thread that OpenBLAS started may still wait for a buffer, and fork and exit would then block on
+ * that thread.
  */
 rt_status rt_address_space_check(char **environment) RT_MUST_CHECK;
 
-/* Estimates the need and compares it with the limits of this process: the memory of the machine or
- * of a control group, each shared by the processes of the host, the address space, and the data.
- * `freed` bytes of the process, such as those of a checkpoint, are freed once the model is loaded.
- * Returns RT_CONFIG, with both numbers, if a limit is below the need, and for an error of the dry
- * run about sizes. */
+/* Estimates the need and compares it with three limits of this process: memory (of the machine and
+ * of the control group, divided by the processes on the host), ulimit -v and ulimit -d. `freed`
+ * bytes of the process, such as those of a checkpoint, are freed once the model is loaded. Returns
+ * RT_CONFIG, with both numbers, if a limit is below the need; RT_ARGUMENT, RT_SHAPE and RT_MEMORY
+ * of the dry run become RT_CONFIG as well. */
 rt_status rt_memory_check(rt_memory_need *need, const rt_config *config, const rt_data *data,
                           rt_world *world, rt_memory_use use, double freed) RT_MUST_CHECK;
 

@@ -20,7 +20,7 @@ enum { RT_MOST_PROFILED = 64 };
 
 typedef struct rt_profile_entry {
     const rt_op *op;
-    long calls[2]; /* forward, backward; also below */
+    long calls[2]; /* this and the next three: forward, then backward */
     double seconds[2];
     double bytes[2];
     double flops[2];
@@ -34,10 +34,11 @@ typedef struct rt_profile {
 
 rt_observer rt_profile_observer(rt_profile *profile);
 
-/* Prints one table of the profiles of all threads, the most expensive op first. */
+/* Prints one table of the sum of `count` profiles, the most expensive op first. `steps`, the number
+ * of steps, divides the total. */
 void rt_profile_print(FILE *to, const rt_profile *profiles, int count, int steps);
 
-/* Returns the bytes of all ops in the profiles of all threads. */
+/* Returns the bytes of all ops in the profiles. */
 double rt_profile_bytes(const rt_profile *profiles, int count);
 
 #endif

@@ -218,7 +218,8 @@ rt_status rt_trainer_new_alone(rt_trainer **trainer_new, const rt_config *config
     t->place_count = t->threads < shards ? t->threads : shards; /* other threads help with parts */
     t->group = rt_summation_group(shards, t->place_count);
     const rt_status status = make_state(t, o->blank);
-    return status.code ? status : make_workers(t, o->threads ? o->threads : t->threads);
+    const bool fewer = o->threads && o->threads < t->threads;
+    return status.code ? status : make_workers(t, fewer ? o->threads : t->threads);
 }
 
 rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
@@ -287,6 +288,8 @@ void rt_trainer_change_theta(rt_trainer *t, const rt_theta_change *change)
 rt_status rt_trainer_observe(rt_trainer *t, bool trap, bool profile)
 {
     const int places = t->place_count;
+    if (profile)
+        rt_free(t->profiles);
     if (profile && !(t->profiles = rt_alloc((size_t)places, sizeof *t->profiles)))
         return rt_out_of_memory("a profile");
     for (int i = 0; i < places; i++)
@@ -298,12 +301,13 @@ rt_status rt_trainer_observe(rt_trainer *t, bool trap, bool profile)
 
 void rt_trainer_print_profile(FILE *to, const rt_trainer *t)
 {
-    rt_profile_print(to, t->profiles, t->place_count, t->state.step);
+    if (t->profiles)
+        rt_profile_print(to, t->profiles, t->place_count, t->state.step);
 }
 
 double rt_trainer_profiled_bytes(const rt_trainer *t)
 {
-    return rt_profile_bytes(t->profiles, t->place_count);
+    return rt_profile_bytes(t->profiles, t->profiles ? t->place_count : 0);
 }
 
 const rt_data *rt_trainer_data(const rt_trainer *t)

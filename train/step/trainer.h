@@ -5,16 +5,16 @@
  * processes.
  *
  * The batch of a step is cut into shards (micro-batches) of whole sequences; the cut depends on the
- * configuration alone. One thread computes a shard from beginning to end, with its own gradients.
- * Threads without a shard help with parts of the ops of others; the cut of an op depends on shapes
- * alone. The parameter block is cut into spans. The gradients of the shards are summed span by
- * span, in the order of a fixed binary tree (shares.c); clipping and the update go by the same
- * spans.
+ * configuration alone. One thread computes a shard from beginning to end; each shard in progress
+ * has its own block of gradients. Threads without a shard help with parts of the ops of others; the
+ * cut of an op depends on shapes, engine, number format and pass, never on the threads. The
+ * parameter block is cut into spans. The gradients of the shards are summed span by span, in the
+ * order of a fixed binary tree (shares.c); clipping and the update go by the same spans.
  *
  * With several processes (ranks), each rank differentiates some of the shards. It reduces the
  * gradients of its slice of the parameters in the order of the same tree, and updates that slice.
- * Rank 0 decides what is done; its trainer is used like that of a single process. Ranks > 0 run a
- * worker loop, rt_trainer_serve, which follows rank 0. */
+ * Rank 0 decides what is done; its trainer is used like that of a single process. Ranks > 0 run
+ * rt_trainer_serve, which follows rank 0. */
 
 #include "data/data.h"
 #include "data/labelled_batch.h"
@@ -35,20 +35,20 @@ typedef struct rt_batch_result {
 /* Returns the model input for a batch. It points into the batch. */
 rt_transformer_input rt_batch_input(const rt_labelled_batch *b);
 
-/* Computes the logits of a batch with at least one label: of its labelled tokens, (labels, V), with
- * a token head (labels, classes); with a sequence head of each sequence, (B, classes). Returns NULL
- * if the graph has failed. */
+/* Computes the logits of a batch with at least one label: with an lm head (labels, V), with a token
+ * head (labels, classes), a row for each labelled token; with a sequence head (B, classes). Returns
+ * NULL if the graph has failed. */
 rt_tensor *rt_batch_logits(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b);
 
-/* Computes the logits of all tokens of a text, (count, V), or of one token, (1, V): `position`
- * points to its place, 0 ... count - 1, and must live until the graph is cleared. Returns NULL if
- * the graph has failed. */
+/* Computes the logits of a text: of all tokens, (count, V), if `position` is NULL, else of token
+ * *position, 0 ... count - 1, (1, V). `position` must live until the graph is cleared. Returns NULL
+ * if the graph has failed. */
 rt_tensor *rt_text_logits(rt_transformer *model, rt_graph *g, const int32_t *ids, int count,
                           const int32_t *position);
 
 /* Computes the sum of the losses of all labels over `divisor`, for rt_graph_backward. The batch
- * must have a label. Fills in `result` unless it is NULL, as it must be in a dry graph. Returns
- * NULL if the graph has failed. */
+ * must have a label. `result` may be NULL, and must be NULL in a dry graph. Returns NULL if the
+ * graph has failed. */
 rt_tensor *rt_batch_loss(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b,
                          double divisor, rt_batch_result *result);
 
@@ -79,7 +79,7 @@ typedef struct rt_evaluation {
     double accuracy;
     long labels;
     long sequences;
-    long bytes; /* bytes of text that the labels stand for; 0: unknown (rt_vocabulary_bytes) */
+    long bytes; /* length of the text of all target tokens; 0: unknown (rt_vocabulary_bytes) */
 } rt_evaluation;
 
 /* Returns the number of threads of a process: run.threads or, if that is 0, its share of the
@@ -92,7 +92,7 @@ typedef struct rt_trainer_options {
     bool blank;            /* the parameters are going to be loaded (models/transformer.h) */
     rt_account *account;   /* account of a dry run (core/memory.h), which reserves memory and takes
                               no step; or NULL */
-    int threads;           /* threads to start; 0: rt_threads_of */
+    int threads;           /* threads to start; 0, or more than rt_threads_of: those */
     void (*on_stop)(void); /* called in process 0 by a step or an evaluation if another process was
                               asked to stop; or NULL */
 } rt_trainer_options;
@@ -105,7 +105,7 @@ rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config, cons
                          const rt_trainer_options *options) RT_MUST_CHECK;
 void rt_trainer_free(rt_trainer *trainer);
 
-/* Runs the worker loop of ranks > 0, which follows rank 0 until rank 0 ends it. `stop` returns
+/* Serves rank 0 in ranks > 0, until rank 0 ends it. `stop` returns
  * nonzero once this process was asked to stop. */
 void rt_trainer_serve(rt_trainer *trainer, int (*stop)(void));
 
@@ -113,8 +113,8 @@ void rt_trainer_serve(rt_trainer *trainer, int (*stop)(void));
  * nothing. rt_trainer_share broadcasts the step and the parameters, and sends each rank its slice
  * of the optimizer states: call it after changing parameters between two steps. A changed theta
  * alone needs no call before an evaluation, which broadcasts it. rt_trainer_collect updates the
- * states of rank 0 with the slices of all ranks. rt_trainer_dismiss ends the worker loops: rank 0
- * evaluates alone from then on. */
+ * states of rank 0 with the slices of all ranks. rt_trainer_dismiss ends rt_trainer_serve:
+ * rank 0 evaluates alone from then on. */
 void rt_trainer_share(rt_trainer *trainer);
 void rt_trainer_collect(rt_trainer *trainer);
 void rt_trainer_dismiss(rt_trainer *trainer);
@@ -151,14 +151,16 @@ rt_status rt_trainer_run_jobs(rt_trainer *trainer, rt_model_job *run, void *cont
 /* Calls rt_transformer_change_theta for all models, in a single process. */
 void rt_trainer_change_theta(rt_trainer *trainer, const rt_theta_change *change);
 
-/* Starts or stops observers of the graphs. `trap` fails a step at the first number that is not
- * finite and names the op; `profile`, without `trap`, measures every op. With neither, observation
- * ends and its measurements are kept. */
+/* Starts or stops observers of the graphs. `trap` fails a step, an evaluation or a job at the
+ * first value that is not finite and names the op; `profile`, without `trap`, measures every op
+ * anew. With neither, observation ends and its measurements are kept. */
 rt_status rt_trainer_observe(rt_trainer *trainer, bool trap, bool profile) RT_MUST_CHECK;
+
+/* Prints the measurements; prints nothing without any. */
 void rt_trainer_print_profile(FILE *to, const rt_trainer *trainer);
 
-/* Returns the bytes that profiled ops have read and written: each input and result once in forward
- * and twice, with its gradient, in backward. */
+/* Returns the memory traffic of the profiled ops in bytes: the size of every input and result in
+ * forward, and twice that in backward, for values and gradients. 0 without measurements. */
 double rt_trainer_profiled_bytes(const rt_trainer *trainer);
 
 /* Rounds the parameters to bf16 once for all products, until rt_trainer_release_rounded; they must

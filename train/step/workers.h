@@ -28,8 +28,8 @@ void rt_workers_run(rt_workers *workers, rt_job run, void *context, int jobs);
 /* Runs the jobs with at most `most` workers at a time; the others help with parts. */
 void rt_workers_run_few(rt_workers *workers, int most, rt_job run, void *context, int jobs);
 
-/* Returns the workers as threads for the jobs of worker `number`; the caller of rt_workers_run is
- * worker 0. The workers own the threads. */
+/* Returns the rt_threads that a job on worker `number` passes on to run its parts. Worker 0 is the
+ * caller of rt_workers_run. Owned by the workers. */
 const rt_threads *rt_workers_threads(rt_workers *workers, int number);
 
 /* Functions called around every run of jobs or parts, for measurements. Runs of parts may be nested
@@ -40,8 +40,8 @@ typedef struct rt_run_watch {
     void *context;
 } rt_run_watch;
 
-/* Sets the functions, or removes them (zeroed). Ignored if there are other threads than the
- * caller's, which would call them at the same time. */
+/* Sets the functions; a zeroed watch removes them. Ignored unless there is a single thread, since
+ * several threads would call them at the same time. */
 void rt_workers_watch(rt_workers *workers, rt_run_watch watch);
 
 /* Returns the counter of finished jobs and parts, which shows progress. */
