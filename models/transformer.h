@@ -17,10 +17,11 @@
  *     sequence     of token 0, the last token or the mean of all tokens: dropout, dense, gelu,
  *                  dropout, classifier
  *     token        dropout, classifier
- *     model.classifier   variants of these two heads. tanh: the sequence head has tanh in place of
- * gelu; norm: both heads are dense, gelu, LN, dropout, classifier token_dropout      the token
- * embeddings of masks and padding become 0, all others are multiplied by one factor per text,
- * before positions and types are added (Lin et al. 2023; models/encode.c)
+ *     classifier   model.classifier, variants of these two heads. tanh: the sequence head has tanh
+ *                  in place of gelu. norm: both heads are dense, gelu, LN, dropout, classifier
+ *     token_dropout  the token embeddings of masks and padding become 0, all others are multiplied
+ *                  by one factor per text, before positions and types are added (Lin et al. 2023;
+ *                  models/encode.c)
  *
  *     decoder      no LN over the embeddings unless embedding_norm = yes; lm head: one linear map
  *                  without bias; sequence head: dropout, one linear map without bias
@@ -90,8 +91,9 @@ typedef struct rt_transformer_layer {
     rt_tensor *head_scale; /* (H); NULL without theta.head_scale */
 } rt_transformer_layer;
 
-/* Override of theta in evaluation: `numbers`, in the layout of rt_transformer_rotation, replace the
- * effective theta, its result, or multiply it if they are factors. Any finite number is allowed. */
+/* Override of theta in evaluation. `numbers` have the layout of rt_transformer_rotation. They
+ * replace the effective theta, which that function computes, or multiply it if they are factors.
+ * Any finite number is allowed. */
 typedef struct rt_theta_change {
     const double *numbers;
     bool factors;
@@ -184,7 +186,7 @@ int rt_transformer_pairs(const rt_transformer_options *options);
  * or 1 with scope = model; rows = key heads with scope = head, else 1. Options must be resolved. */
 rt_shape rt_transformer_theta_shape(const rt_transformer_options *options);
 
-/* Returns the n-th layer, from 0, that rope rotates; options->layers if there are fewer. Unless
+/* Returns the n-th layer, from 0, that has positions; options->layers if there are fewer. Unless
  * theta is shared, n indexes the first axis of rt_transformer_theta_shape. */
 int rt_transformer_theta_layer(const rt_transformer_options *options, int n);
 

@@ -8,9 +8,9 @@
  * option or an index does not fit; the message begins with a name in brackets, which for
  * rt_linear_onto is [linear], for all rotations [rope], and for rt_for_products [round]. An op does
  * not validate the values of tensors, factors, theta and levels: a NaN that it reads gives NaN in
- * the result, except that relu, elu_plus_one and rt_normalize return a number. Masked and
- * unlabelled rows may be skipped. The length of an array cannot be checked. In a shape, `...`
- * stands for any leading axes. dx is the gradient of x, dy the gradient of the result.
+ * the result, except that relu (also in rt_glu), elu_plus_one and rt_normalize return a number.
+ * Masked and unlabelled rows may be skipped. The length of an array cannot be checked. In a shape,
+ * `...` stands for any leading axes. dx is the gradient of x, dy the gradient of the result.
  *
  * A graph runs backward once (rt_graph_backward), because backward overwrites memory: activations,
  * rt_layer_norm, rt_rms_norm, rt_glu and rt_linear_activate overwrite dy; rt_add, rt_reshape,
@@ -138,9 +138,10 @@ rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_t
  * rt_linear_activate, or as q, k and v of rt_attention (not q with distance_keys). rt_reshape keeps
  * the declaration.
  *
- * If products round to bf16 (engine.h), the graph records, x is the result of an op with a
- * gradient, and no backward reads its values, the result is bf16-only: other ops refuse it, and the
- * memory of x is reused, so do not read x again. Otherwise returns x. */
+ * The result is bf16-only if all of this holds: products round to bf16 (engine.h), the graph
+ * records, x is the result of an op with a gradient, and no backward reads its values. Other ops
+ * then refuse the result, and the memory of x is reused, so do not read x again. Otherwise returns
+ * x. */
 rt_tensor *rt_for_products(rt_graph *g, rt_tensor *x);
 
 /* ---- rows ---- */
@@ -343,9 +344,9 @@ typedef struct rt_attention_options {
 rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                         const rt_attention_options *options);
 
-/* Level of a head before its first token. The level of a key is the maximum m that rt_key_exp
- * subtracts from its features, e^(x - m). A quarter of the lowest number, so that the difference of
- * two levels does not overflow. */
+/* Level of a head before its first token: a quarter of the lowest number, so that the difference of
+ * two levels does not overflow. The level of a key is the maximum m that rt_key_exp subtracts from
+ * its features, e^(x - m). */
 #define RT_NO_LEVEL (-RT_REAL_MAX / 4)
 
 /* Recurrent state of causal linear attention: sums over all earlier tokens, of constant size.

@@ -21,7 +21,7 @@
  *                              parameters that the other run lacks, one per line: name, space,
  *                              step at which the parameter joined the training
  *   /model/a/b/c               parameter a.b.c. The attributes of /model are the keys of the
- *                              sections model, position and theta; a list that is not empty is
+ *                              model (models/keys.h); a list that is not empty is
  *                              a text dataset, /SECTION/NAME or, if it has a word for each
  *                              layer, /layers/SECTION.NAME
  *   /theta_start               learned theta: its initial value, in radians per position, in the
@@ -31,7 +31,7 @@
  *                              (optim/rules.h), for parameters that have them. Attribute
  *                              schedule_steps
  *   /random                    attribute generator: "philox4x32-10"
- *   /data                      attributes position and the keys of the data, except paths
+ *   /data                      attributes position and the keys of the data, except texts
  *
  * This is version 3; other versions are refused.
  *
@@ -111,8 +111,8 @@ typedef struct rt_checkpoint_model {
     rt_shape theta_shape;
 } rt_checkpoint_model;
 
-/* Returns the parts of a model (borrowed pointers). `data` may be NULL, and so may
- * `rule`; `states` is then not read. */
+/* Returns the parts of a model (borrowed pointers). `data` may be NULL. `rule` may be NULL too, and
+ * `states` is not read in that case. */
 rt_checkpoint_model rt_checkpoint_model_of(const rt_transformer *model, const rt_data_options *data,
                                            const rt_update_rule *rule,
                                            real *const states[RT_MOST_STATES]);
@@ -132,7 +132,7 @@ typedef struct rt_checkpoint {
     rt_image *image; /* NULL once a model was filled */
     rt_checkpoint_info info;
     rt_transformer_options model; /* without options that the data decides (io/model_options.h) */
-    rt_data_options data;         /* without paths */
+    rt_data_options data;         /* without keys that are texts, such as paths */
     int words, types; /* rows of the token and token type embeddings, 0 for a missing one */
 } rt_checkpoint;
 
@@ -168,7 +168,7 @@ typedef enum rt_branch_theta {
 typedef struct rt_checkpoint_taken {
     rt_branch_theta theta;
     rt_parameter_difference fresh; /* parameters of the model that kept their values */
-    rt_parameter_difference left;  /* parameters of the checkpoint that were not used */
+    rt_parameter_difference left;  /* parameters of the checkpoint that the model lacks */
 } rt_checkpoint_taken;
 
 /* Fills the parameters of a model from the checkpoint of another run, without optimizer states, and

@@ -78,7 +78,8 @@ typedef struct rt_theta_reset {
 bool rt_theta_reset_hurts(const rt_theta_reset *reset);
 
 /* Evaluates, as rt_trainer_evaluate, with another theta, and then restores the model's own
- * theta exactly; an override (rt_transformer_change_theta) is removed before.
+ * theta exactly, in rank 0 (see rt_trainer_share); an override (rt_transformer_change_theta) is
+ * removed before.
  * `theta`, laid out as rt_transformer_theta, replaces the learned theta. If `theta` is NULL,
  * `change` overrides the effective theta (NULL: no change), in a single process only. If --trap
  * ends the evaluation, the loss is NaN and there are no labels. */
@@ -89,20 +90,19 @@ rt_status rt_theta_evaluate(rt_trainer *trainer, int length, int batches, const 
 enum { RT_THETA_EVALUATIONS = 8 }; /* limit for one direction */
 
 /* Tolerances of one theta: how far ln |theta_i| can move, with all others unchanged, before the
- * model gets worse. A tolerance is the largest change, up to RT_THETA_FARTHEST, such that no
- * smaller tried change made the model worse; 0 if every change did. Changes are tried in ascending
- * order: angles repeat after 2 pi, so that a large change can be harmless although a smaller one
- * was not. The limit between the last harmless and the first harmful change is then found by
- * bisection on a logarithmic scale. */
+ * model gets worse. Changes up to RT_THETA_FARTHEST are tried in ascending order until one makes
+ * the model worse; the tolerance is the largest harmless change before it, or 0. Changes beyond it
+ * are not tried: angles repeat after 2 pi, so that a large change can be harmless although a
+ * smaller one was not. The limit between the last harmless and the first harmful change is then
+ * found by bisection on a logarithmic scale. */
 typedef struct rt_theta_tolerance {
     double down, up; /* towards smaller and larger |theta| */
 } rt_theta_tolerance;
 
 /* Measures the tolerances of every theta, laid out as rt_transformer_theta, with at most
- * RT_THETA_EVALUATIONS evaluations of one batch for each direction. `stop`,
- * unless it is NULL, is polled between evaluations; if it returns nonzero, the search ends.
- * *stopped is the last poll, after which the result may be incomplete; it is not set on RT_MEMORY.
- */
+ * RT_THETA_EVALUATIONS evaluations of one batch for each direction. `stop`, unless it is NULL, is
+ * polled between evaluations; once it returns nonzero, no more are made. *stopped receives the
+ * answer of one more poll at the end; if it is true, the result may be incomplete. */
 rt_status rt_theta_tolerances(rt_trainer *trainer, int length, rt_theta_tolerance *tolerances,
                               int (*stop)(void), bool *stopped) RT_MUST_CHECK;
 

@@ -16,10 +16,11 @@
 rt_status rt_most_labels(int *labels, const rt_config *config, const rt_data *data, int rows,
                          int length) RT_MUST_CHECK;
 
-/* Phases. A training repeats the first three in one process; before a save it returns the working
- * memory of steps and evaluations to the system, but not their address space. The others start
- * empty and read a checkpoint of this configuration. RT_PHASE_USED is the evaluation of a loaded
- * model, RT_PHASE_MODEL any other use of one. */
+/* Phases. A training goes through the first three again and again, in one process; before a save it
+ * returns the working memory of steps and evaluations to the system, but not their address space.
+ * Each of the next three is a process of its own, which begins by reading a checkpoint of this
+ * configuration. RT_PHASE_USED is the evaluation of a model that is already loaded, RT_PHASE_MODEL
+ * any other use of one. */
 #define RT_MEMORY_PHASES(X)                                                                        \
     X(RT_PHASE_STEP, "step")                                                                       \
     X(RT_PHASE_EVALUATION, "evaluation")                                                           \
@@ -67,10 +68,10 @@ typedef enum rt_memory_use {
 } rt_memory_use;
 
 /* Estimates the need of this process of a world, without communication, by a dry run: it creates
- * the trainer in reserved memory (core/memory.h), runs one step and one evaluation with the shapes
- * of the run, and counts the bytes. Returns the first error that the run would have; RT_SHAPE also
- * for a tensor that is too large. RT_USE_MODEL is a single process, and takes no steps and
- * evaluations: its data may have no sequences (rt_data_open_encoder). */
+ * the trainer in reserved memory (core/memory.h), runs steps and evaluations with all shapes of the
+ * run, and counts the bytes. Returns the first error that the run would have; RT_SHAPE also for a
+ * tensor that is too large. RT_USE_MODEL is a single process, and takes no steps and evaluations:
+ * its data may have no sequences (rt_data_open_encoder). */
 rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *config, const rt_data *data,
                              rt_world *world, rt_memory_use use) RT_MUST_CHECK;
 
@@ -93,7 +94,7 @@ void rt_memory_limits_read(rt_memory_limits *limits, const char *root);
 /* Returns RT_CONFIG if ulimit -v leaves less than the buffers and thread stacks that OpenBLAS
  * allocates when it is loaded. Call it before the constructors of the libraries: OpenBLAS 0.3.29
  * allocates a buffer for each of its threads, whose number depends on the environment, and retries
- * forever if it gets none. Call it a second time, with NULL, as the first statement of main: a
+ * forever if it gets none. Call it a second time, with NULL, before main computes: a
  * thread that OpenBLAS started may still wait for a buffer, and fork and exit would then block on
  * that thread.
  */

@@ -92,7 +92,7 @@ typedef struct rt_trainer_options {
     bool blank;            /* the parameters are going to be loaded (models/transformer.h) */
     rt_account *account;   /* account of a dry run (core/memory.h), which reserves memory and takes
                               no step; or NULL */
-    int threads;           /* threads to start; 0, or more than rt_threads_of: those */
+    int threads;           /* threads to start; if 0 or above rt_threads_of: rt_threads_of */
     void (*on_stop)(void); /* called in process 0 by a step or an evaluation if another process was
                               asked to stop; or NULL */
 } rt_trainer_options;
@@ -156,7 +156,7 @@ void rt_trainer_change_theta(rt_trainer *trainer, const rt_theta_change *change)
  * anew. With neither, observation ends and its measurements are kept. */
 rt_status rt_trainer_observe(rt_trainer *trainer, bool trap, bool profile) RT_MUST_CHECK;
 
-/* Prints the measurements; prints nothing without any. */
+/* Prints the measurements; prints nothing if there was no profile. */
 void rt_trainer_print_profile(FILE *to, const rt_trainer *trainer);
 
 /* Returns the memory traffic of the profiled ops in bytes: the size of every input and result in

@@ -28,8 +28,8 @@ void rt_workers_run(rt_workers *workers, rt_job run, void *context, int jobs);
 /* Runs the jobs with at most `most` workers at a time; the others help with parts. */
 void rt_workers_run_few(rt_workers *workers, int most, rt_job run, void *context, int jobs);
 
-/* Returns the rt_threads that a job on worker `number` passes on to run its parts. Worker 0 is the
- * caller of rt_workers_run. Owned by the workers. */
+/* Returns the rt_threads with which a job on worker `number` runs its parts. Worker 0 is the caller
+ * of rt_workers_run. Owned by the workers. */
 const rt_threads *rt_workers_threads(rt_workers *workers, int number);
 
 /* Functions called around every run of jobs or parts, for measurements. Runs of parts may be nested
