@@ -1,6 +1,6 @@
-/* Folders of the families that differ by more than sizes from Llama and RoFormer, against what
- * transformers compute of them in double. ROTOR_FAMILIES=DIR goes through another folder of the
- * same layout; families that rotor does not read are named and left out. */
+/* Folders of the families that differ by more than sizes from Llama and RoFormer, and of decoders
+ * with labels, against what transformers compute of them in double. ROTOR_FAMILIES=DIR goes through
+ * another folder of the same layout; families that rotor does not read are named and left out. */
 
 #define FIXTURES_VARIABLE "ROTOR_FAMILIES"
 #define FIXTURES_FOLDER   "families"
@@ -73,6 +73,9 @@ static void check_case(folder_case *c)
     check_logits(c, logits);
     check_values(&c->r, loss->data, 1, reference_array(&c->r, "loss"), VALUE_TOLERANCE, "loss");
     check_gradients(c);
+    ck_assert(c->there->has_head);
+    if (c->model->options.head != RT_HEAD_LM && c->model->options.causal)
+        ck_assert_int_eq(c->model->options.pool, RT_POOL_LAST);
     printf("%s largest error of values %.1e, of gradients %.1e\n", c->r.name, c->r.value_error,
            c->r.gradient_error);
     c->r.quiet = true;

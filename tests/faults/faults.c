@@ -233,7 +233,8 @@ const char *check_exit(int code)
     return NULL;
 }
 
-long last_step(const char *path)
+/* Returns the largest step in a table. */
+static long last_step(const char *path)
 {
     char row[1024];
     long last = 0;

@@ -206,7 +206,7 @@ def transformers_logits(folder, ids):
 def fixtures():
     """Folders of models with a head, by name."""
     found = {}
-    for kind in ("huggingface", "llama", "families", "decoder_heads"):
+    for kind in ("huggingface", "llama", "families"):
         for path in sorted(glob.glob(os.path.join(HERE, "..", "fixtures", kind, "*", "hf"))):
             with open(os.path.join(path, "config.json")) as file:
                 config = json.load(file)

@@ -1,8 +1,7 @@
-/* The files for TensorBoard, read back by a reader of their own: records, checksums, messages. */
+/* The files for TensorBoard, byte by byte: records, checksums, messages. */
 
 #include "training/scratch.h"
 
-#include "text/writer.h"
 #include "train/folder/event_file.h"
 
 #include <glob.h>
@@ -11,7 +10,7 @@
 static const unsigned char *file;
 static size_t size;
 
-/* ---- a reader ---- */
+/* ---- records ---- */
 
 /* CRC-32C a second way: by long division of the message's bits, the first one lowest. */
 static uint32_t remainder_of(const unsigned char *at, size_t count)
@@ -40,80 +39,30 @@ static void expect_checksum(const unsigned char *at, size_t count)
     ck_assert_uint_eq((stored << 15 | stored >> 17), remainder_of(at, count));
 }
 
-static uint64_t varint(const unsigned char **at)
+/* Expects the event of the record at *from, which moves behind it: the time, which is now, and
+ * these bytes behind it. */
+static void expect_event(size_t *from, const char *expected, size_t count)
 {
-    uint64_t value = 0;
-    int shift = 0;
-    do
-        value |= (uint64_t)(**at & 127) << shift;
-    while (shift += 7, *(*at)++ & 128);
-    return value;
-}
-
-/* A field of a message: a number, or bytes and their number. */
-typedef struct field {
-    uint64_t key, number;
-    const unsigned char *bytes;
-} field;
-
-static field next_field(const unsigned char **at)
-{
-    field f = {.key = varint(at)};
-    const int type = f.key & 7;
-    ck_assert(type == 0 || type == 1 || type == 2 || type == 5);
-    if (type == 0 || type == 2)
-        f.number = varint(at);
-    else
-        f.number = integer_at(*at, type == 1 ? 8 : 4);
-    f.bytes = *at;
-    *at += type == 1 ? 8 : type == 5 ? 4 : type == 2 ? f.number : 0;
-    return f;
-}
-
-/* Writes the fields of an event as "1=now 2=STEP 5{1{1=TAG 2=VALUE }}": of depth 1 are those of a
- * summary or a session, of depth 2 those of a value. */
-static void write_fields(rt_writer *w, const unsigned char *at, const unsigned char *end, int depth)
-{
-    while (at < end) {
-        const field f = next_field(&at);
-        const int number = (int)(f.key >> 3), type = f.key & 7;
-        const uint32_t bits = (uint32_t)f.number;
-        float value;
-        double time;
-        memcpy(&value, &bits, sizeof value);
-        memcpy(&time, &f.number, sizeof time);
-        if (type == 2 && (depth ? depth == 1 : number != 3)) {
-            rt_writer_add(w, "%d{", number);
-            write_fields(w, f.bytes, f.bytes + f.number, depth + 1);
-            rt_writer_add(w, "}");
-        } else if (type == 2)
-            rt_writer_add(w, "%d=%.*s ", number, (int)f.number, f.bytes);
-        else if (type == 1)
-            rt_writer_add(w, "%d=%s ", number, time > 1.7e9 ? "now" : "another time");
-        else if (type == 5)
-            rt_writer_add(w, "%d=%g ", number, (double)value);
-        else
-            rt_writer_add(w, "%d=%d ", number, (int)f.number);
-    }
-    ck_assert_ptr_eq(at, end);
-}
-
-/* Expects the event of the record at *from, which moves behind it. */
-static void expect_event(size_t *from, const char *expected)
-{
-    rt_writer w = {0};
     const unsigned char *at = file + *from;
-    const size_t length = (size_t)integer_at(at, 8);
-    ck_assert_uint_le(*from + 16 + length, size);
+    double time;
+    ck_assert_uint_eq(integer_at(at, 8), 9 + count);
+    ck_assert_uint_le(*from + 16 + 9 + count, size);
     expect_checksum(at, 8);
-    expect_checksum(at + 12, length);
-    *from += 16 + length;
-    write_fields(&w, at + 12, at + 12 + length, 0);
-    ck_assert_str_eq(w.bytes, expected);
-    rt_writer_free(&w);
+    expect_checksum(at + 12, 9 + count);
+    ck_assert_int_eq(at[12], 1 << 3 | 1);
+    memcpy(&time, at + 13, sizeof time);
+    ck_assert_double_gt(time, 1.7e9);
+    ck_assert_mem_eq(at + 21, expected, count);
+    *from += 16 + 9 + count;
 }
 
-#define VERSION "1=now 3=brain.Event:2 "
+/* Fields of an event behind its time: a step is 2, a summary 5, a session 7. A summary has values
+ * 1, whose tag is 1 and whose number is 2. */
+#define EXPECT_EVENT(from, bytes) expect_event(from, bytes, sizeof(bytes) - 1)
+#define VERSION                                                                                    \
+    "\x1a\x0d"                                                                                     \
+    "brain.Event:2"
+#define LOSS(bytes) "\x0a\x14\x0a\x0dloss/training\x15" bytes
 
 /* Reads the only file in the folder. */
 static void read_only_file(void)
@@ -159,37 +108,37 @@ TEST(what_is_written_is_read_back)
     ck_assert(!f.failed);
     rt_event_file_close(&f);
     read_only_file();
-    expect_event(&at, VERSION);
-    expect_event(&at, "1=now 2=10 5{1{1=loss/training 2=0.5 }1{1=b 2=-3 }}");
-    expect_event(&at, "1=now 2=128 5{1{1=loss/training 2=0.5 }}");
-    expect_event(&at, "1=now 2=99999999 5{1{1=loss/training 2=0.25 }}");
+    EXPECT_EVENT(&at, VERSION);
+    EXPECT_EVENT(&at, "\x10\x0a\x2a\x20" LOSS("\0\0\0\x3f") "\x0a\x08\x0a\x01\x62\x15\0\0\x40\xc0");
+    EXPECT_EVENT(&at, "\x10\x80\x01\x2a\x16" LOSS("\0\0\0\x3f"));
+    EXPECT_EVENT(&at, "\x10\xff\xc1\xd7\x2f\x2a\x16" LOSS("\0\0\x80\x3e"));
     ck_assert_uint_eq(at, size);
 }
 
 TEST(as_many_values_as_there_can_be_fit)
 {
     static const char tag[] = "a_tag_of_63_bytes_______________________________________________";
+    enum { VALUE = 2 + 2 + 63 + 5, ALL = 5 + RT_MOST_SCALARS * VALUE };
     rt_scalar most[RT_MOST_SCALARS + 1];
-    rt_writer eight = {0};
+    char all[ALL + 1];
     size_t at = 0;
     for (int i = 0; i <= RT_MOST_SCALARS; i++)
         most[i] = (rt_scalar){tag, i};
-    rt_writer_add(&eight, "1=now 2=1 5{");
-    for (int i = 0; i < 8; i++)
-        rt_writer_add(&eight, "1{1=%.63s 2=%d }", tag, i);
-    rt_writer_add(&eight, "}");
+    const size_t head =
+        (size_t)sprintf(all, "\x10\x01\x2a%c%c", (ALL - 5) % 128 | 128, (ALL - 5) / 128);
+    for (int i = 0; i < RT_MOST_SCALARS; i++) {
+        const float value = (float)i;
+        char *to = all + head + i * VALUE;
+        sprintf(to, "\x0a\x46\x0a\x3f%.63s\x15", tag);
+        memcpy(to + VALUE - 4, &value, 4);
+    }
     rt_event_file f = open_after(0);
-    rt_event_file_add(&f, 1, most, 8);
-    rt_event_file_add(&f, 2, most, RT_MOST_SCALARS + 1);
+    rt_event_file_add(&f, 1, most, RT_MOST_SCALARS + 1);
     rt_event_file_close(&f);
     read_only_file();
-    expect_event(&at, VERSION);
-    expect_event(&at, eight.bytes);
-    rt_writer_free(&eight);
-    const size_t length = (size_t)integer_at(file + at, 8);
-    ck_assert_uint_eq(length, 9 + 2 + 3 + RT_MOST_SCALARS * (2 + 2 + 63 + 5));
-    expect_checksum(file + at + 12, length);
-    ck_assert_uint_eq(at + 16 + length, size);
+    EXPECT_EVENT(&at, VERSION);
+    expect_event(&at, all, ALL);
+    ck_assert_uint_eq(at, size);
 }
 
 /* Beyond step 40 the file takes back what others have. */
@@ -199,8 +148,8 @@ TEST(a_file_of_a_run_that_goes_on_says_where)
     rt_event_file f = open_after(40);
     rt_event_file_close(&f);
     read_only_file();
-    expect_event(&at, VERSION);
-    expect_event(&at, "1=now 2=41 7{1=1 }");
+    EXPECT_EVENT(&at, VERSION);
+    EXPECT_EVENT(&at, "\x10\x29\x3a\x02\x08\x01");
     ck_assert_uint_eq(at, size);
 }
 

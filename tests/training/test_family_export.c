@@ -187,6 +187,10 @@ static void expect_words_kept(const char *words, const char *class)
 
 #define SCALED                                                                                     \
     "decoder position.base=30 position.scale=2.5 position.original_len=6 position.scaling="
+#define NEOX                                                                                       \
+    "decoder model.norm_kind=layer model.ffn=plain model.bias=all model.residual=parallel "        \
+    "position.fraction=0.5"
+#define NEOX_LM     "GPTNeoXForCausalLM"
 #define LLAMA_LM    "LlamaForCausalLM"
 #define MODERN_LM   "ModernBertForMaskedLM"
 #define ROFORMER_LM "RoFormerForMaskedLM"
@@ -219,6 +223,10 @@ static const char *const kept[][2] = {
     {SCALED "longrope theta.head_scale=yes position.short_factors=1,1.1,1.2,1.5 "
             "position.long_factors=1.5,2,3,4",
      LLAMA_LM},
+    /* queries, keys and values in one tensor, head by head */
+    {NEOX, NEOX_LM},
+    {NEOX " position.pairing=interleaved theta.head_scale=yes model.bias=ffn", NEOX_LM},
+    {NEOX " position.pairing=interleaved position.fraction=1 model.residual=serial", NEOX_LM},
     {"modernbert model.bias=all model.norm_bias=yes model.ffn=swiglu model.activation=silu "
      "model.tie_embeddings=no",
      MODERN_LM},

@@ -1,5 +1,7 @@
 #include "training/hf_export.h"
 
+#include "io/huggingface/private.h"
+
 static bool has_file(const char *name)
 {
     return exists(in_scratch(lasting("out/%s", name)));
@@ -114,6 +116,32 @@ TEST(a_vocabulary_and_its_tokenizer_are_written)
     ck_assert_str_eq(opened_folder(in_scratch("out"))->level, "char");
 }
 
+/* ---- which family ---- */
+
+/* The first that can express a model writes it. */
+TEST_ROWS(a_model_is_written_as_the_first_family_that_can_express_it, 0, 4)
+{
+    static const rt_family *const families[] = {&rt_family_mistral, &rt_family_gpt_neox,
+                                                &rt_family_llama, NULL};
+    static const struct {
+        const char *words;
+        const rt_family *family;
+    } rows[] = {{"decoder model.norm_kind=layer model.ffn=plain model.bias=all", families[1]},
+                {"decoder model.ffn=geglu", families[2]},
+                {"decoder model.ffn=geglu model.window=5", families[0]},
+                {"decoder model.norm=post", NULL}};
+    const rt_family *found;
+    rt_transformer_options o = options_of(rows[_i].words);
+    rt_transformer_resolve(&o);
+    const rt_status status = rt_family_find(&found, families, &o);
+    if (!rows[_i].family)
+        assert_status(status, RT_CONFIG,
+                      "model.norm = post cannot be exported: a Llama of Hugging Face has its norms "
+                      "before the blocks");
+    else
+        ck_assert_ptr_eq(status.code ? NULL : found, rows[_i].family);
+}
+
 /* ---- theta ---- */
 
 #define HAVE    "config.json: rotor_theta must have "
@@ -149,6 +177,45 @@ TEST(an_untied_decoder_has_its_bias)
         for (int i = 0; i < VOCAB; i++)
             ck_assert_double_eq(bias[i], (double)(float)model->head.output.bias->data[i]);
     }
+}
+
+/* ---- JSON ---- */
+
+/* One of 64 bits without a sign becomes the largest of 63, since Jansson has no larger. */
+TEST(integers_of_more_than_64_bits_keep_17_digits)
+{
+    char text[] = "{\"a\": [18446744073709551615, 18446744073709551616, -9223372036854775809, "
+                  "123456789012345678901]}";
+    static const double numbers[] = {0, 18446744073709551e3, -92233720368547758e2,
+                                     12345678901234567e4};
+    json_t *object;
+    expect_ok(rt_json_read(&object, "a.json", text, strlen(text)));
+    const json_t *list = json_object_get(object, "a");
+    ck_assert(json_integer_value(json_array_get(list, 0)) == INT64_MAX);
+    for (size_t i = 1; i < ROWS(numbers); i++)
+        ck_assert(json_real_value(json_array_get(list, i)) == numbers[i]);
+    json_decref(object);
+}
+
+/* Every double is read as what it was; what is whole has no point, unless a float is wanted. */
+TEST(numbers_are_short_and_exact)
+{
+    static const double numbers[] = {0.1, 1e-12, -0.0, 10000, 1.0 / 3, 1e-300, -3, 1.5e300};
+    json_t *object = json_object();
+    rt_json_put(&object, "list", rt_json_numbers(numbers, ROWS(numbers)));
+    rt_json_put(&object, "whole", json_real(3));
+    char *text = rt_json_text(object);
+    ck_assert_str_eq(text,
+                     "{\n  \"list\": [0.1, 1e-12, -0.0, 10000, 0.3333333333333333, 1e-300, -3, "
+                     "1.5e+300],\n  \"whole\": 3.0\n}\n");
+    json_t *again = json_loads(text, 0, NULL);
+    for (size_t i = 0; i < ROWS(numbers); i++) {
+        const double value = json_number_value(json_array_get(json_object_get(again, "list"), i));
+        ck_assert_int_eq(memcmp(&value, numbers + i, sizeof value), 0);
+    }
+    json_decref(again);
+    rt_free(text);
+    json_decref(object);
 }
 
 /* ---- faults ---- */
