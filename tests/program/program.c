@@ -35,11 +35,9 @@ static bool names_program(const char *text, const char *variable)
 /* One command of a list. */
 typedef struct stage {
     char *text;
-    bool decides;       /* "&&" stands behind it */
-    wordexp_t words;    /* of a call: settings of the environment, the program, its arguments */
-    char *files[3];     /* of a call: redirections of standard input, output and error */
-    bool appends[3];    /* ">>" instead of ">" */
-    bool joined_errors; /* "2>&1" */
+    bool decides;    /* "&&" stands behind it */
+    wordexp_t words; /* of a call: settings of the environment, the program, its arguments */
+    char *files[3];  /* of a call: redirections of standard input, output and error */
 } stage;
 
 /* Returns the end of the quoted text or the character at `at`. */
@@ -92,7 +90,8 @@ static int cut_stages(char *command, stage stages[MOST_STAGES])
     return count + 1;
 }
 
-/* Takes the redirections out of the text of a call. Returns false at a form not known here. */
+/* Takes the redirections out of the text of a call. Returns false at a form not known here, as
+ * ">>file" or "2>&1". */
 static bool take_redirections(stage *s)
 {
     for (char *at = s->text; *at;) {
@@ -101,29 +100,17 @@ static bool take_redirections(stage *s)
             continue;
         }
         char *begin = at;
-        int number = *at == '>';
-        if (at > s->text && at[-1] >= '0' && at[-1] <= '9' && (at - 1 == s->text || at[-2] == ' '))
+        int number = *at++ == '>';
+        if (begin > s->text && begin[-1] >= '0' && begin[-1] <= '9' &&
+            (begin - 1 == s->text || begin[-2] == ' '))
             number = *--begin - '0';
-        if (number > 2 || (number == 1 && s->joined_errors))
-            return false;
-        s->appends[number] = at[0] == '>' && at[1] == '>';
-        at += 1 + s->appends[number];
-        if (!strncmp(at, "&1", 2) && number == 2) {
-            s->joined_errors = true;
-            memset(begin, ' ', (size_t)(at + 2 - begin));
-            at += 2;
-            continue;
-        }
         at += strspn(at, " ");
-        char *end = at;
-        while (*end && *end != ' ' && *end != '<' && *end != '>' && *end != '&')
-            end = skip_quoted(end);
-        if (end == at || *end == '&' || s->files[number] || memchr(at, '\'', (size_t)(end - at)) ||
-            memchr(at, '"', (size_t)(end - at)) || memchr(at, '$', (size_t)(end - at)))
+        const char *name = at;
+        at += strcspn(at, " <>&'\"$");
+        if (number > 2 || s->files[number] || at == name || (*at && *at != ' '))
             return false;
-        s->files[number] = strndup(at, (size_t)(end - at));
-        memset(begin, ' ', (size_t)(end - begin));
-        at = end;
+        s->files[number] = strndup(name, (size_t)(at - name));
+        memset(begin, ' ', (size_t)(at - begin));
     }
     return true;
 }
@@ -194,12 +181,8 @@ static int run_call(stage *s)
         open_as(0, s->files[0] ? s->files[0] : "/dev/null", O_RDONLY);
         for (int i = 1; i < 3; i++) {
             const char *usual = i == 1 ? ".out" : ".err";
-            const bool appends = !s->files[i] || s->appends[i];
-            if (i == 2 && s->joined_errors)
-                dup2(1, 2);
-            else
-                open_as(i, s->files[i] ? s->files[i] : usual,
-                        O_WRONLY | O_CREAT | (appends ? O_APPEND : O_TRUNC));
+            open_as(i, s->files[i] ? s->files[i] : usual,
+                    O_WRONLY | O_CREAT | (s->files[i] ? O_TRUNC : O_APPEND));
         }
         for (int i = 0; i < program; i++) {
             char *name = s->words.we_wordv[i], *equals = strchr(name, '=');

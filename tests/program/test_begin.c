@@ -137,28 +137,6 @@ TEST_ROWS(an_exported_model_begins_as_it_was_trained, 0, 4)
                         : "; its tokenizer adds it.");
 }
 
-static void split_tokenizer(void)
-{
-    json_t *merge;
-    size_t i;
-    json_t *whole = json_load_file("folder/tokenizer.json", 0, NULL);
-    json_t *model = json_object_get(whole, "model");
-    ck_assert_int_eq(remove("folder/tokenizer.json"), 0);
-    ck_assert_int_eq(json_dump_file(json_object_get(model, "vocab"), "folder/vocab.json", 0), 0);
-    FILE *file = fopen("folder/merges.txt", "w");
-    fprintf(file, "#version: 0.2\n");
-    json_array_foreach(json_object_get(model, "merges"), i, merge)
-    {
-        if (json_is_string(merge))
-            fprintf(file, "%s\n", json_string_value(merge));
-        else
-            fprintf(file, "%s %s\n", json_string_value(json_array_get(merge, 0)),
-                    json_string_value(json_array_get(merge, 1)));
-    }
-    ck_assert_int_eq(fclose(file), 0);
-    json_decref(whole);
-}
-
 TEST(a_folder_without_a_template_is_used_without_the_token)
 {
     static const char *const given[] = {"", "data.begin=auto", "data.begin=none"};
@@ -181,7 +159,9 @@ TEST(a_tokenizer_in_two_files_is_read_as_that_in_one)
         "gpt2") "data.begin=none; $TRAIN --checkpoint runs/c --export folder; cp " TOKENIZERS
                 "gpt2/tokenizer.json folder");
     run(ask, "one");
-    split_tokenizer();
+    run("cd folder && sed -n '/\"vocab\": {/,/^  }/p' tokenizer.json | sed '1s/.*/{/; $s/.*/}/' "
+        ">vocab.json && sed -n '/\"merges\": /,$s/^   \"\\(.*\\)\",*$/\\1/p' tokenizer.json | sed "
+        "'s/\\\\\\([\"\\\\]\\)/\\1/g' >merges.txt && rm tokenizer.json");
     run(ask, "two; cmp one two");
     expect_told(0,
                 "tokenizer_class is 'RobertaTokenizer'; with vocab.json and merges.txt "

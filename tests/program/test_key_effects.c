@@ -16,16 +16,17 @@ static const char *const bases[] = {
     "theta.learn=no model.kind=decoder data.task=text data.file=text.txt data.vocab=32",
 };
 
-/* The values of a key, the default among them, that are tried one after another. */
-static const char *const wholes[] = {"2", "1", "8", "16", "6", NULL};
-static const char *const numbers[] = {"0.001", "0.5", "2", NULL};
-static const char *const lengths[] = {"8", NULL};
-static const char *const seeds[] = {"9", NULL};
-static const char *const flags[] = {"yes", "no", NULL};
-static const char *const factors[] = {"1,2", NULL};
-static const char *const texts[] = {"head", "other.txt", NULL};
-
-static const key_values values = {wholes, numbers, lengths, seeds, flags, factors, texts};
+/* The default is among the values that are tried one after another. */
+static const key_values values = {
+    [RT_KEY_INTEGER] = VALUES("2", "1", "8", "16", "6"),
+    [RT_KEY_NUMBER] = VALUES("0.001", "0.5", "2"),
+    [RT_KEY_LENGTHS] = VALUES("8"),
+    [RT_KEY_SEED] = VALUES("9"),
+    [RT_KEY_YES_NO] = VALUES("yes", "no"),
+    [RT_KEY_FACTORS] = VALUES("1,2"),
+    [RT_KEY_LAYERS] = VALUES("head", "other.txt"),
+    [RT_KEY_TEXT] = VALUES("head", "other.txt"),
+};
 
 /* Returns what came of a run: its exit code, what it printed and its losses. */
 static char *outcome_of(const char *base, const char *setting)
@@ -71,8 +72,8 @@ static void judge(const char *base, const rt_key *key, const char *plain)
     int taken = 0;
     bool changes = false;
     rt_key_full_name(key, name);
-    for (int i = 0; value_for(&values, key, i) && !changes; i++) {
-        const char *setting = lasting("%s=%s", name, value_for(&values, key, i));
+    for (int i = 0; value_for(values, key, i) && !changes; i++) {
+        const char *setting = lasting("%s=%s", name, value_for(values, key, i));
         if (refused(base, setting, name))
             continue;
         char *came = outcome_of(base, setting);

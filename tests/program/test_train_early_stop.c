@@ -124,14 +124,6 @@ TEST(a_target_that_was_not_reached_is_missed)
     expect_output("steps,40\nsteps,80\n", "grep -h ^steps runs/s/*/result.csv");
 }
 
-TEST(a_patience_can_end_a_run_before_its_last_step_alone)
-{
-    expect_exit(w, 2,
-                "$TRAIN " RUN
-                "train.steps=100 train.patience=99999999 --check train.eval_every=99999999");
-    run("$TRAIN " RUN "train.steps=101 train.patience=4 --check && test ! -e runs");
-}
-
 /* exp(loss), and what result.csv has. */
 TEST(a_language_model_ends_with_its_perplexity)
 {

@@ -36,15 +36,6 @@ TEST(a_text_is_evaluated_on_the_files_that_are_named)
     expect_no_text(w->err, " of data.file that");
 }
 
-TEST(a_run_with_a_file_for_evaluation_resumes_to_the_same_bytes)
-{
-    run("$TRAIN " OWN "train.steps=60; mv runs/t runs/whole");
-    run("$TRAIN " OWN "train.steps=40; $TRAIN " OWN "--resume train.steps=60");
-    expect_same_files("runs/whole/metrics.csv", "runs/t/metrics.csv");
-    expect_same_files("runs/whole/result.csv", "runs/t/result.csv");
-    expect_told(2, "data.eval_file: the run has '", "$TRAIN " TEXT "--resume train.steps=60");
-}
-
 TEST(token_ids_are_evaluated_on_their_own_data_set)
 {
     run("seq 300 | awk '{ print 4 + $1 %% 6 }' >ids.txt; seq 90 | awk '{ print 4 + $1 %% 3 }' "

@@ -85,17 +85,6 @@ TEST_ROWS(a_start_from_a_folder_goes_on_to_the_same_bytes, 0, 3)
     expect_same_files("runs/a/metrics.csv", "runs/b/metrics.csv");
 }
 
-TEST(what_is_frozen_is_what_the_folder_has)
-{
-    run("$TRAIN " TAG LEARNED "train.freeze=embeddings,layers.0,theta && $TRAIN " TAG LEARNED
-        "train.steps=1 optimizer.lr=0 run.name=z && h5diff runs/z/checkpoints/step-00000001.h5 "
-        "runs/c/checkpoints/step-00000060.h5 /model/embeddings && h5diff "
-        "runs/z/checkpoints/step-00000001.h5 runs/c/checkpoints/step-00000060.h5 /model/layers/0");
-    expect_exit(w, 1,
-                "h5diff runs/z/checkpoints/step-00000001.h5 runs/c/checkpoints/step-00000060.h5 "
-                "/model/layers/1");
-}
-
 TEST(a_vocabulary_with_fewer_tokens_than_rows_is_trained_on)
 {
     run("cp -r $HF/masked_lm/hf m; chmod -R u+w m; sed -i '$d' m/vocab.txt");

@@ -69,17 +69,6 @@ TEST(a_run_starts_from_a_model_of_the_same_labels)
         "data.eval_file=sub/train.tsv train.init_from=runs/other/checkpoints/step-00000005.h5");
 }
 
-TEST(contradictions_are_exit_2)
-{
-    run("$TRAIN " CLASSIFY "model.causal=yes model.pool=last --check");
-    run("$TRAIN " TAG "model.causal=yes --check");
-    expect_told(2, "train.eval_batches = 0 needs data in files: data.task = copy never ends",
-                "$TRAIN tiny.ini train.eval_batches=0 --check");
-    run("$TRAIN " CLASSIFY);
-    expect_told(2, "data.eval_file: the run has '",
-                "$TRAIN " CLASSIFY "data.eval_file=sub/train.tsv train.steps=70 --resume");
-}
-
 TEST(what_is_cut_is_counted_in_a_warning)
 {
     expect_told(0,

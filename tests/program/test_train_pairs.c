@@ -134,13 +134,9 @@ TEST_ROWS(factors_of_heads_are_learned, 0, 2)
     run("for r in none tiny; do sed -n 2p runs/$r/metrics.csv | cut -d, -f1-3; done | uniq | wc "
         "-l");
     ck_assert_int_eq(atoi(w->out + strlen(w->out) - 2), 1);
-    run("$TRAIN tiny.ini --quiet %s theta.head_scale=yes train.checkpoint_every=30 --overwrite && "
-        "cp -r runs/tiny runs/whole && rm runs/tiny/checkpoints/step-00000060.h5 && $TRAIN "
-        "tiny.ini --quiet %s theta.head_scale=yes train.checkpoint_every=30 --resume",
-        keys, keys);
-    expect_same_in("tiny", "whole", "metrics.csv result.csv usage.csv");
+    run("$TRAIN tiny.ini --quiet %s theta.head_scale=yes --overwrite", keys);
     run("$TRAIN tiny.ini --quiet %s theta.head_scale=yes theta.lr_scale=0 run.name=still", keys);
-    expect_exit(w, 1, "cmp -s runs/still/metrics.csv runs/whole/metrics.csv");
+    expect_exit(w, 1, "cmp -s runs/still/metrics.csv runs/tiny/metrics.csv");
 }
 
 /* Factors are folded into the queries; a model from there, or without any, starts with 1. */

@@ -40,23 +40,6 @@ TEST(an_option_without_effect_is_refused)
     }
 }
 
-TEST(a_key_of_a_sweep_is_given_once)
-{
-    expect_message(2, "command line: sweep.run.seed is given twice\n",
-                   "$TRAIN tiny.ini sweep.run.seed=1,2 sweep.run.seed=3");
-    expect_message(2, "command line: sweep.jobs is given twice\n",
-                   "$TRAIN tiny.ini sweep.run.seed=1,2 sweep.jobs=2 sweep.jobs=1");
-    /* the command line can empty a list or a text */
-    run("printf 'eval_lengths = 24,48\\ninit_from = gone.h5\\n' >>tiny.ini; $TRAIN --quiet --check "
-        "tiny.ini train.eval_lengths= train.init_from=");
-    run("$TRAIN tiny.ini --print-config train.eval_lengths= train.init_from=");
-    expect_no_text(w->out, "24,48", "gone.h5");
-    expect_told(
-        2, ": duplicate key 'jobs' in [sweep]; line ",
-        "printf '[sweep]\\nrun.seed = 1,2\\njobs = 2\\njobs = 1\\n' >>tiny.ini; $TRAIN tiny.ini");
-    ck_assert(!exists("runs"));
-}
-
 #define INI_OF(task, file)                                                                         \
     "write a file such as mine.ini:\n\n[data]\ntask = " task "\nfile = " file                      \
     "\n\nand type: train mine.ini\n"

@@ -14,7 +14,7 @@ static bool with_reports = true;
 SUITE(PROGRAM_OPTIONS)
 
 /* Stops where all is due, where only a row is logged, and where nothing is; threads change. */
-TEST_ROWS(the_straight_run_is_reached_in_two_and_in_three_parts, 0, 13)
+TEST_ROWS(the_straight_run_is_reached_in_two_and_in_three_parts, 0, 17)
 {
 #define SHARDS                                                                                     \
     "train.shards=4 model.dropout=0.1 model.attention_dropout=0.2 theta.scope=head data.task="
@@ -38,16 +38,26 @@ TEST_ROWS(the_straight_run_is_reached_in_two_and_in_three_parts, 0, 13)
         {"theta.scope=model optimizer.clip_norm=0 optimizer.schedule=constant "
          "optimizer.schedule_steps=0",
          29, 0},
+        {"theta.scope=head theta.head_scale=yes", 29, 0},
+        {"theta.log=yes run.log_every=5 train.checkpoint_every=10", 43, 0},
+        {"model.layers=3 model.window=5 model.layer_types=full,sliding,sliding "
+         "position.local_base=100",
+         29, 0},
+        {"data.task=text data.vocab=32 data.file=text.txt data.eval_file=own.txt "
+         "train.eval_batches=0",
+         40, 0},
     };
     static const char part[] = "$TRAIN tiny.ini --quiet run.name=parts";
     const char *options = rows[_i].options;
-    run("for i in $(seq 25); do echo 'around and around it goes'; done >text.txt");
+    run("for i in $(seq 25); do echo 'around and around it goes'; done >text.txt; seq 99 "
+        ">own.txt");
     run("$TRAIN tiny.ini --quiet run.name=straight %s", options);
     run("%s %s --threads 1 train.steps=%d", part, options, rows[_i].first);
     if (rows[_i].second)
         run("%s %s --threads 3 train.steps=%d --resume", part, options, rows[_i].second);
     run("%s %s --threads 2 --resume", part, options);
     expect_same_training("straight", "parts", 60);
+    expect_same_in("straight", "parts", "result.csv usage.csv");
 }
 
 /* The same configuration in two folders: even whole checkpoints are equal. */

@@ -242,10 +242,6 @@ TEST(theta_is_logged_with_the_metrics)
                   "tiny.ini --quiet %s train.steps=43 --resume",
                   keys);
     expect_same_files("runs/tiny/theta.csv", "whole/theta.csv");
-    run("$TRAIN tiny.ini --quiet %s train.steps=60 --resume; $TRAIN tiny.ini --quiet %s "
-        "train.steps=60 run.name=straight",
-        keys, keys);
-    expect_same_files("runs/tiny/theta.csv", "runs/straight/theta.csv");
 }
 
 /* ---- files ---- */

@@ -63,9 +63,7 @@ static inline json_t *read_json(const char *name)
 
 static inline void change_file(const char *name, const char *from, const char *to)
 {
-    const char *text = text_in(name), *at = strstr(text, from);
-    ck_assert_msg(at != NULL, "%s has no %s", name, from);
-    put_text(name, lasting("%.*s%s%s", (int)(at - text), text, to, at + strlen(from)));
+    put_text(name, replaced(text_in(name), from, to));
 }
 
 #endif

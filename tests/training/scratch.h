@@ -119,6 +119,14 @@ static inline void put_text(const char *name, const char *text)
     write_bytes(in_scratch(name), text, strlen(text));
 }
 
+/* Returns a text with another one in the place of a part. */
+static inline const char *replaced(const char *text, const char *from, const char *to)
+{
+    const char *at = strstr(text, from);
+    ck_assert_msg(at != NULL, "no %s in:\n%s", from, text);
+    return lasting("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+}
+
 /* Returns the text of a file of the folder, which is freed after the test; "" if it is not there.
  */
 static inline char *text_in(const char *name)

@@ -79,6 +79,10 @@ TEST(override_beats_the_file)
     ck_assert_str_eq(config.run.name, "other");
     ck_assert_int_eq(config.origin[rt_key_find("optimizer.lr")], RT_FROM_COMMAND_LINE);
     expect_text(rt_config_overrides(&config), "run.name = other\noptimizer.lr = 0.25\n");
+    load_sound(&config, "[train]\neval_lengths = 24,48\ninit_from = gone.h5\n",
+               OVERRIDES("train.eval_lengths=", "train.init_from="));
+    ck_assert_int_eq(config.train.eval_lengths.count, 0);
+    ck_assert(!config.train.init_from || !*config.train.init_from);
 }
 
 /* Loads the effective configuration, which must be the same; returns its text. */

@@ -148,6 +148,8 @@ static const char *const bad[][COLUMNS] = {
     {"[train]\npatience = 9\neval_every = 10\nsteps = 100\n",
      "4: train.patience = 9 can never end this run: with train.eval_every = 10 it runs out at step "
      "100 at the earliest, and train.steps = 100"},
+    {"[train]\neval_batches = 0\n",
+     "2: train.eval_batches = 0 needs data in files: data.task = copy never ends"},
     {"[train]\nshards = 3\n", "2: train.shards must be 0 or a power of two; got 3"},
     {"[train]\nshards = 8\nbatch_size = 7\n",
      "3: train.shards = 8 is more than train.batch_size = 7"},
@@ -302,4 +304,9 @@ TEST(what_just_fits_is_accepted)
                NULL);
     load_sound(&config, "[position]\nkind = learned\nmax_len = 40\n[train]\neval_lengths = 40\n",
                NULL);
+    load_sound(&config, "[train]\npatience = 4\neval_every = 20\nsteps = 101\n", NULL);
+    for (int i = 0; i < 2; i++)
+        load_sound(&config, "[model]\ncausal = yes\n[data]\nfile = a.tsv\n",
+                   OVERRIDES(i ? "data.task=tag" : "data.task=classify",
+                             i ? "data.length=12" : "model.pool=last"));
 }

@@ -46,35 +46,30 @@ static const char *real_scratch(void)
     return path;
 }
 
-/* Expects a file of the folder to say so of a path. Where a * stands in `expected`, there is the
- * folder of the file, where a ^ stands, the one above it. */
+/* Expects the files of data that theta.ini in the folder names with this text. */
 static void expect_path(const char *text, bool for_evaluation, const char *expected)
 {
     rt_config config;
-    char path[4096] = "";
-    const char *here = real_scratch();
-    const int above = (int)(strrchr(here, '/') - here);
-    for (const char *at = expected; *at; at++)
-        if (*at == '*' || *at == '^')
-            strncat(path, here, *at == '*' ? strlen(here) : (size_t)above);
-        else
-            strncat(path, at, 1);
     put_text("theta.ini", text);
     load_file(&config, "theta.ini", NULL);
-    ck_assert_str_eq(for_evaluation ? config.data.eval_file : config.data.file, path);
+    ck_assert_str_eq(for_evaluation ? config.data.eval_file : config.data.file, expected);
 }
 
 /* Labelled texts are not given as lists. */
 TEST(data_files_are_relative_to_the_file_that_names_them)
 {
+    const char *here = real_scratch();
     expect_path("[data]\ntask = text\n"
                 "file = a.txt, ./sub/../b.txt , ../../../../c.txt, ../d,/e\n",
-                false, "*/a.txt,*/sub/../b.txt,/c.txt,^/d,/e");
-    expect_path("[data]\ntask = text\nfile = a\neval_file = /b , c/d\n", true, "/b,*/c/d");
+                false,
+                lasting("%s/a.txt,%s/sub/../b.txt,/c.txt,%.*s/d,/e", here, here,
+                        (int)(strrchr(here, '/') - here), here));
+    expect_path("[data]\ntask = text\nfile = a\neval_file = /b , c/d\n", true,
+                lasting("/b,%s/c/d", here));
     expect_path("[data]\ntask = tokens\nfile = a.bin\neval_file = /b.npy , c:/d\n", true,
-                "/b.npy,*/c:/d");
+                lasting("/b.npy,%s/c:/d", here));
     expect_path("[data]\ntask = classify\nfile = a.tsv\neval_file = c , d.tsv\n", true,
-                "*/c , d.tsv");
+                lasting("%s/c , d.tsv", here));
 }
 
 TEST(data_file_of_the_command_line_is_relative_to_the_working_directory)

@@ -32,15 +32,12 @@ static const char *const runs[] = {
     SMALL "[theta]\nlearn = yes\nform = raw\ninit = uniform\n[train]\nsteps = 70\n",
 };
 
-/* Values for a use, by the type of the key. */
-static const char *const wholes[] = {"64", "16", "2", "1", NULL};
-static const char *const numbers[] = {"0.25", "0.5", "2", NULL};
-static const char *const lengths[] = {"64,100", "16", NULL};
-static const char *const seeds[] = {"9", NULL};
-static const char *const flags[] = {"yes", "no", NULL};
-static const char *const texts[] = {"/a.txt", "head", NULL};
-
-static const key_values values = {wholes, numbers, lengths, seeds, flags, texts, texts};
+static const key_values values = {
+    [RT_KEY_INTEGER] = VALUES("64", "16", "2", "1"), [RT_KEY_NUMBER] = VALUES("0.25", "0.5", "2"),
+    [RT_KEY_LENGTHS] = VALUES("64,100", "16"),       [RT_KEY_SEED] = VALUES("9"),
+    [RT_KEY_YES_NO] = VALUES("yes", "no"),           [RT_KEY_FACTORS] = VALUES("/a.txt", "head"),
+    [RT_KEY_LAYERS] = VALUES("/a.txt", "head"),      [RT_KEY_TEXT] = VALUES("/a.txt", "head"),
+};
 
 /* Returns whether the text and the override make a configuration. */
 static bool use(rt_config *config, const char *text, const char *override)
@@ -108,11 +105,11 @@ static int try_all(const char *text, const rt_transformer *trained)
 {
     int taken = 0;
     for (int i = 0; rt_key_at(i); i++)
-        for (int v = 0; rt_key_at_use(i) && value_for(&values, rt_key_at(i), v); v++) {
+        for (int v = 0; rt_key_at_use(i) && value_for(values, rt_key_at(i), v); v++) {
             char name[RT_KEY_NAME_SIZE];
             rt_config used;
             const char *override = lasting("%s=%s", rt_key_full_name(rt_key_at(i), name),
-                                           value_for(&values, rt_key_at(i), v));
+                                           value_for(values, rt_key_at(i), v));
             if (!use(&used, text, override))
                 continue;
             expect_same_model(trained, &used, override);

@@ -21,15 +21,6 @@ static const char pieces[] =
 /* The same vocabulary as a vocab.txt. */
 static const char lines[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n##a\nA\n";
 
-/* Writes tokenizer.json with one text in the place of another. */
-static void write_pieces(const char *from, const char *to)
-{
-    const char *at = strstr(pieces, from);
-    ck_assert_msg(at != NULL, "no %s", from);
-    put_text("tokenizer.json",
-             lasting("%.*s%s%s", (int)(at - pieces), pieces, to, at + strlen(from)));
-}
-
 /* Returns the vocabulary of the folder, which is freed after the test. */
 static rt_vocabulary *opened_vocabulary(const char *level, const char *warning)
 {
@@ -115,7 +106,7 @@ static const struct {
 
 TEST_ROWS(what_is_not_as_berts_is_refused_by_its_key, 0, ROWS(others))
 {
-    write_pieces(others[_i].from, others[_i].to);
+    put_text("tokenizer.json", replaced(pieces, others[_i].from, others[_i].to));
     expect_refused("", lasting("tokenizer.json: %s", others[_i].message));
 }
 
@@ -153,8 +144,9 @@ TEST_ROWS(capitals_are_as_transformers_has_them, 0, ROWS(cases))
     if (cases[_i].settings)
         put_text("tokenizer_config.json", cases[_i].settings);
     if (cases[_i].pieces)
-        write_pieces("\"lowercase\": true",
-                     cases[_i].lowercase ? "\"lowercase\": true" : "\"lowercase\": false");
+        put_text("tokenizer.json", cases[_i].lowercase ? pieces
+                                                       : replaced(pieces, "\"lowercase\": true",
+                                                                  "\"lowercase\": false"));
     if (cases[_i].lines)
         put_text("vocab.txt", lines);
     rt_vocabulary *v = opened_vocabulary("", NULL);

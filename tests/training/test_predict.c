@@ -1,10 +1,13 @@
 /* Choices of --predict, compared with the probabilities of the model and the random numbers, both
  * computed here from their definitions. */
 
-#include "asking.h"
+#include "models/new_model.h"
+#include "scratch.h"
+#include "training.h"
 
 #include "core/random.h"
 #include "data/tokenizers/vocabulary.h"
+#include "train/run/predict.h"
 
 #include <math.h>
 
@@ -14,7 +17,7 @@ enum { LENGTH = 32, FIRST_ORDINARY = 5, VOCAB = 100, ADDED = 20, SEED = 7 };
 #define ID_OF(character) (FIRST_ORDINARY + (character) - ' ')
 #define CHARACTER_OF(id) (' ' + (id)-FIRST_ORDINARY)
 
-static asking *a;
+static training *t;
 
 /* Makes a model of fifty times that text; `more` are keys of [data]. */
 static void make_model_of(const char *of, bool lm, int length, const char *more)
@@ -24,7 +27,7 @@ static void make_model_of(const char *of, bool lm, int length, const char *more)
         rt_writer_add(&text, "%s", of);
     put_text("a.txt", text.bytes);
     rt_writer_free(&text);
-    a = asking_of(
+    t = new_choosy_training(
         lasting("[model]\nlayers = 1\ndim = 16\nheads = 2\ncausal = %s\n[data]\ntask = text\n"
                 "length = %d\nfile = %s\nobjective = %s\n%s",
                 lm ? "yes" : "no", length, in_scratch("a.txt"), lm ? "lm" : "mlm", more));
@@ -51,7 +54,7 @@ SUITE(.setup = make_scratch, .teardown = remove_scratch)
 static void probabilities_with(int first, int more, const int32_t *ids, int count, int place,
                                double temperature, double p[VOCAB])
 {
-    const real *logits = logits_of(a->model, ids, NULL, count) + place * VOCAB;
+    const real *logits = logits_of(t->state->model, ids, NULL, count) + place * VOCAB;
     double sum = 0;
     for (int id = 0; id < VOCAB; id++)
         sum += p[id] = id < first && id != more ? 0 : exp((double)logits[id] / temperature);
@@ -94,7 +97,7 @@ static rt_status predict_with(const rt_predict_options *o)
     memset(printed, 0, sizeof printed);
     FILE *to = fmemopen(printed, sizeof printed, "w");
     ck_assert_ptr_nonnull(to);
-    const rt_status status = rt_predict(to, a->model, a->data, &a->config, o, &predicted);
+    const rt_status status = rt_predict(to, t->state->model, t->data, &t->config, o, &predicted);
     fclose(to);
     return status;
 }
@@ -105,21 +108,25 @@ static void predict(const char *text, double temperature, int count)
         rt_predict_options){.text = text, .sampling = {temperature, 0, 1, SEED}, .count = count}));
 }
 
-static const double temperatures[] = {0, 0.3, 1, 2.5};
-
-TEST_ROWS(a_continuation_is_drawn_from_the_probabilities, 0, 4)
+/* With all others left out, the most likely one is drawn; tests/models/test_sampler.c has what is
+ * in between. */
+TEST_ROWS(a_continuation_is_drawn_from_the_probabilities, 0, 6)
 {
-    const double temperature = temperatures[_i];
+    static const rt_sampling rows[] = {{0, 0, 1, SEED},   {0.3, 0, 1, SEED}, {1, 0, 1, SEED},
+                                       {2.5, 0, 1, SEED}, {2.5, 1, 1, SEED}, {2.5, 0, 1e-9, SEED}};
+    const double temperature = rows[_i].temperature;
+    const bool likeliest = temperature == 0 || _i > 3;
     int32_t ids[LENGTH] = {RT_ID_CLS, ID_OF('a'), ID_OF('b')};
     unsigned char expected[ADDED];
     double p[VOCAB];
     make_model(true);
     for (int n = 0; n < ADDED; n++) {
         probabilities_at(ids, 3 + n, 2 + n, temperature > 0 ? temperature : 1, p);
-        ids[3 + n] = temperature > 0 ? drawn(p, n) : largest(p);
+        ids[3 + n] = likeliest ? largest(p) : drawn(p, n);
         expected[n] = (unsigned char)CHARACTER_OF(ids[3 + n]);
     }
-    predict("ab", temperature, ADDED);
+    expect_ok(
+        predict_with(&(rt_predict_options){.text = "ab", .sampling = rows[_i], .count = ADDED}));
     ck_assert_int_eq(memcmp(printed, "ab", 2), 0);
     for (int n = 0; n < ADDED; n++)
         ck_assert_msg((unsigned char)printed[2 + n] == expected[n],
@@ -173,23 +180,6 @@ TEST_ROWS(words_are_parted_by_blanks, 0, 3)
     ck_assert_int_eq(words, _i + ADDED);
 }
 
-/* With all others left out; tests/models/test_sampler.c has what is in between. */
-TEST_ROWS(choices_are_among_the_most_likely, 0, 2)
-{
-    const rt_predict_options o = {.text = "ab",
-                                  .sampling = {2.5, !_i, _i ? 1e-9 : 1, SEED},
-                                  .count = ADDED};
-    int32_t ids[LENGTH] = {RT_ID_CLS, ID_OF('a'), ID_OF('b')};
-    double p[VOCAB];
-    make_model(true);
-    expect_ok(predict_with(&o));
-    for (int n = 0; n < ADDED; n++) {
-        probabilities_at(ids, 3 + n, 2 + n, 2.5, p);
-        ids[3 + n] = largest(p);
-        ck_assert_int_eq((unsigned char)printed[2 + n], CHARACTER_OF(ids[3 + n]));
-    }
-}
-
 /* The token takes part with its probability, and nothing is printed for it; the other special ones
  * still have none. */
 TEST(a_token_that_ends_a_text_is_chosen_as_any_other)
@@ -198,7 +188,7 @@ TEST(a_token_that_ends_a_text_is_chosen_as_any_other)
     const int32_t ids[LENGTH] = {RT_ID_CLS, ID_OF('a'), ID_OF('b')};
     int ended = 0;
     make_model(true);
-    ((rt_vocabulary *)rt_data_vocabulary(a->data))->ends = (rt_end_ids){1, {RT_ID_SEP}};
+    ((rt_vocabulary *)rt_data_vocabulary(t->data))->ends = (rt_end_ids){1, {RT_ID_SEP}};
     double p[VOCAB];
     probabilities_with(FIRST_ORDINARY, RT_ID_SEP, ids, 3, 2, 3, p);
     for (int seed = 0; seed < SEEDS; seed++) {
@@ -227,9 +217,9 @@ TEST(a_mask_is_drawn_by_its_place)
     char expected[] = "a?b?\n";
     double p[VOCAB];
     make_model(false);
-    for (int t = 2; t < 5; t += 2) {
-        probabilities_at(ids, 5, t, 2.5, p);
-        expected[t - 1] = (char)CHARACTER_OF(drawn(p, t));
+    for (int place = 2; place < 5; place += 2) {
+        probabilities_at(ids, 5, place, 2.5, p);
+        expected[place - 1] = (char)CHARACTER_OF(drawn(p, place));
     }
     predict("a[MASK]b[MASK]", 2.5, 0);
     ck_assert_msg(!strncmp(printed, expected, strlen(expected)), "%s", printed);
@@ -241,7 +231,7 @@ TEST_ROWS(a_model_of_nan_says_so, 0, 2)
     const rt_predict_options o = {.text = _i ? "ab" : "a[MASK]",
                                   .sampling = {1, 0, 1, SEED},
                                   .count = 1};
-    const rt_parameters *p = &a->model->parameters;
+    const rt_parameters *p = &t->state->model->parameters;
     for (size_t i = 0; i < p->block_size; i++)
         p->values[i] = NAN;
     const rt_status status = predict_with(&o);

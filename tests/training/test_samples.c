@@ -1,6 +1,7 @@
 /* Predictions of a model in a report, compared with the model itself. */
 
-#include "asking.h"
+#include "models/new_model.h"
+#include "scratch.h"
 #include "training.h"
 
 #include "train/report/private.h"
@@ -126,8 +127,9 @@ TEST(a_token_is_shown_as_what_can_be_seen)
     char label[RT_TOKEN_LABEL_SIZE];
     put_text("a.txt", "some text that is long enough");
     const rt_data *data =
-        asking_of(lasting("[data]\ntask = text\nlength = 4\neval_fraction = 0\nfile = %s\n",
-                          in_scratch("a.txt")))
+        new_choosy_training(
+            lasting("[data]\ntask = text\nlength = 4\neval_fraction = 0\nfile = %s\n",
+                    in_scratch("a.txt")))
             ->data;
     for (int i = 0; i < ROWS(rows); i++)
         ck_assert_str_eq(rt_token_label(label, data, rows[i].id), rows[i].label);

@@ -106,6 +106,7 @@ static const struct {
     {"[sweep]\nrun.name = a,b\n", "2: [sweep]: run.name is chosen by the sweep for each run"},
     {"[sweep]\nrun.seed = 1\nrun.seed = 2\n",
      "3: duplicate key 'run.seed' in [sweep]; line 2 has it"},
+    {"[sweep]\njobs = 2\njobs = 1\n", "3: duplicate key 'jobs' in [sweep]; line 2 has it"},
     {"[sweep]\njobs = 0\n", "2: sweep.jobs must be a whole number from 1 to 1024; got '0'"},
     {"[variant a b]\nrun.seed = 1\n", NO_VARIANT "'a b'"},
     {"[variant .a]\nrun.seed = 1\n", NO_VARIANT "'.a'"},
@@ -134,6 +135,10 @@ TEST(a_key_is_swept_or_set)
                      "command line: run.seed is set by [sweep], for each run\n");
     ck_assert_str_eq(load_sweep(grid, OVERRIDES("data.distance=1")),
                      "command line: data.distance is set by [variant far], for each run\n");
+    ck_assert_str_eq(load_sweep("", OVERRIDES("sweep.run.seed=1,2", "sweep.run.seed=3")),
+                     "command line: sweep.run.seed is given twice\n");
+    ck_assert_str_eq(load_sweep(grid, OVERRIDES("sweep.jobs=2", "sweep.jobs=1")),
+                     "command line: sweep.jobs is given twice\n");
 }
 
 TEST(too_many_runs_are_refused)

@@ -497,19 +497,3 @@ TEST_ROWS(what_is_frozen_keeps_its_bits, 0, 5)
     }
     ck_assert_int_gt(frozen, 0);
 }
-
-/* The gradients of the others are what they were: the norm is theirs alone. */
-TEST(the_norm_is_that_of_what_is_trained)
-{
-    training *all = NEW("train.shards=2");
-    training *some = NEW("train.shards=2", "train.freeze=embeddings,layers.0");
-    double squares = 0;
-    take_steps(all, 1);
-    const rt_parameters *p = parameters(all);
-    for (int i = 0; i < p->count; i++)
-        for (size_t k = 0; k < rt_size(&p->list[i]->tensor); k++)
-            if (!rt_freezes("embeddings,layers.0", p->list[i]))
-                squares += (double)p->list[i]->tensor.grad[k] * (double)p->list[i]->tensor.grad[k];
-    const double norm = take_steps(some, 1).grad_norm;
-    ck_assert_double_eq_tol(norm * norm, squares, 1e-12 * squares);
-}

@@ -35,6 +35,16 @@ static inline training *new_training_as(const char *text, const char *const *ove
     return t;
 }
 
+/* Returns a training whose model has preferences that are far from equal, to be asked for
+ * predictions. */
+static inline training *new_choosy_training(const char *text)
+{
+    training *t = new_training_as(text, NULL, (rt_data_of_model){0});
+    for (size_t i = 0; i < t->state->model->parameters.block_size; i++)
+        t->state->model->parameters.values[i] *= 5;
+    return t;
+}
+
 /* Returns a training, which is freed after the test. */
 static inline training *new_training(const char *text, const char *const *overrides)
 {
