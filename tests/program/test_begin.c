@@ -1,5 +1,6 @@
 /* The beginning of a text, a token or nothing (data.begin), in runs, folders and exports. */
 
+#include "tokenizer_fixtures.h"
 #include "train_program.h"
 
 #include "data/objective.h"
@@ -56,14 +57,6 @@ static const struct {
 };
 enum { FRAMES = 4 };
 
-static rt_vocabulary *read_bpe(const char *bytes)
-{
-    rt_vocabulary *v;
-    expect_ok(rt_vocabulary_read(&v, (rt_vocabulary_kind){.level = RT_LEVEL_BPE}, "tokenizer.json",
-                                 (const unsigned char *)bytes, strlen(bytes)));
-    return v;
-}
-
 /* A pair has the same around its first text, and behind its second what is behind a text. */
 static void expect_pair(const char *text, bool begins, bool ends)
 {
@@ -83,7 +76,7 @@ TEST_ROWS(a_tokenizer_puts_around_a_text_what_rotor_does, 0, ROWS(tokenizers) * 
     const int n = _i / FRAMES;
     const bool begins = _i & 1, ends = _i >> 1 & 1;
     const char *bytes = read_file(lasting(TOKENIZERS "%s/tokenizer.json", tokenizers[n].name));
-    rt_vocabulary *v = read_bpe(bytes);
+    rt_vocabulary *v = vocabulary_of((rt_vocabulary_kind){.level = RT_LEVEL_BPE}, bytes);
     const int32_t first = begins ? v->special.cls : RT_NO_ID;
     const int32_t last = ends ? v->special.sep : RT_NO_ID;
     ck_assert_int_eq(v->bpe->first, tokenizers[n].first);
@@ -92,14 +85,12 @@ TEST_ROWS(a_tokenizer_puts_around_a_text_what_rotor_does, 0, ROWS(tokenizers) * 
     expect_ok(rt_tokenizer_bpe_file(&text, v, begins, ends));
     ck_assert_int_eq(!strcmp(text, bytes),
                      first == tokenizers[n].first && last == tokenizers[n].last);
-    rt_vocabulary *again = read_bpe(text);
+    rt_vocabulary *again = vocabulary_of((rt_vocabulary_kind){.level = RT_LEVEL_BPE}, text);
     ck_assert(rt_vocabularies_equal(v, again));
     ck_assert_int_eq(again->bpe->first, first);
     ck_assert_int_eq(again->bpe->last, last);
     if (first != tokenizers[n].first || last != tokenizers[n].last)
         expect_pair(text, begins, ends);
-    rt_vocabulary_free(v);
-    rt_vocabulary_free(again);
     rt_free(text);
 }
 

@@ -2,6 +2,7 @@
 
 #include "models/new_model.h"
 #include "scratch.h"
+#include "tokenizer_fixtures.h"
 #include "training.h"
 
 #include "train/report/private.h"
@@ -157,14 +158,12 @@ TEST(pieces_are_shown_as_what_can_be_seen)
     const rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE};
     const rt_data_options o = {.level = RT_LEVEL_BPE, .objective = RT_OBJECTIVE_LM, .length = 8};
     char label[RT_TOKEN_LABEL_SIZE];
-    rt_vocabulary *v;
+    rt_vocabulary *v = vocabulary_of(kind, pieces);
     rt_data *data;
-    expect_ok(rt_vocabulary_read(&v, kind, "v", (const unsigned char *)pieces, strlen(pieces)));
     expect_ok(rt_data_open_encoder(&data, &o, (rt_data_of_model){.vocabulary = v}));
     for (int32_t id = 0; id < 6; id++)
         ck_assert_str_eq(rt_token_label(label, data, id), labels[id]);
     rt_token_text(&page, data, ids, 3);
     ck_assert_str_eq(page.bytes, " theéx·");
     rt_data_close(data);
-    rt_vocabulary_free(v);
 }
