@@ -6,6 +6,7 @@
 #include "core/memory.h"
 #include "data/data.h"
 #include "data/keys.h"
+#include "data/tokenizers/vocabulary.h"
 #include "key_words.h"
 #include "suite.h"
 
@@ -141,7 +142,8 @@ static inline rt_status status_of(const rt_data_options *o)
     return status;
 }
 
-/* Opens a source with each request for memory refused once, of which there are at least `least`. */
+/* Opens a source, writes its vocabulary and decodes an id, with each request for memory refused
+ * once, of which there are at least `least`. */
 static inline void open_with_refusals(const rt_data_options *o, size_t least)
 {
     rt_code code = RT_MEMORY;
@@ -149,8 +151,17 @@ static inline void open_with_refusals(const rt_data_options *o, size_t least)
     FOR_EACH_REFUSAL(code, least)
     {
         rt_data *data = NULL;
+        char *file = NULL, *text = NULL;
+        size_t size;
         code = rt_data_open(&data, o, (rt_data_of_model){.vocabulary = NULL}).code;
         ck_assert_int_eq(code == RT_OK, data != NULL);
+        const rt_vocabulary *v = data ? rt_data_vocabulary(data) : NULL;
+        if (v)
+            code = rt_vocabulary_write(v, &file).code;
+        if (v && !code)
+            code = rt_vocabulary_decode_all(v, &(int32_t){5}, 1, &text, &size).code;
+        rt_free(file);
+        rt_free(text);
         rt_data_close(data);
         ck_assert_uint_eq(rt_memory_live(), live);
     }
@@ -250,6 +261,40 @@ static inline rt_status status_on_full_disk(const rt_data_options *o, rlim_t byt
     return status;
 }
 
+/* An HDF5 file "a" under construction, and what its data set "/ids" is made with. */
+typedef struct writing {
+    hid_t file;
+    hid_t creation;
+} writing;
+
+static inline writing begin(void)
+{
+    H5dont_atexit();
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    writing w = {H5Fcreate(in_folder("a"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+                 H5Pcreate(H5P_DATASET_CREATE)};
+    ck_assert(w.file >= 0 && w.creation >= 0);
+    return w;
+}
+
+/* Creates the data set, with `rank` dimensions of `extent`; some values, unless it has none. */
+static inline void put(writing w, hid_t type, int rank, hsize_t extent, hid_t of_values,
+                       const void *values)
+{
+    hsize_t extents[2] = {extent, extent};
+    hid_t space = H5Screate_simple(rank, extents, NULL);
+    hid_t set = H5Dcreate2(w.file, "ids", type, space, H5P_DEFAULT, w.creation, H5P_DEFAULT);
+    ck_assert(set >= 0);
+    if (values)
+        ck_assert(H5Dwrite(set, of_values, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+    ck_assert(H5Dclose(set) >= 0 && H5Sclose(space) >= 0);
+}
+
+static inline void end(writing w)
+{
+    ck_assert(H5Pclose(w.creation) >= 0 && H5Fclose(w.file) >= 0);
+}
+
 /* How a data set is stored; zeroed: in one piece, as int32. */
 typedef struct storage {
     hid_t type;
@@ -260,21 +305,12 @@ typedef struct storage {
 /* Writes "a", with the ids in the data set "/ids", and makes it the file of the options. */
 static inline void write_ids(rt_data_options *o, storage s, const int64_t *ids, size_t count)
 {
-    const char *path = in_folder("a");
-    hsize_t extent = count;
-    H5dont_atexit();
-    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    hid_t space = H5Screate_simple(1, &extent, NULL), creation = H5Pcreate(H5P_DATASET_CREATE);
-    if (s.chunk)
-        ck_assert(H5Pset_chunk(creation, 1, &s.chunk) >= 0);
-    if (s.deflated)
-        ck_assert(H5Pset_deflate(creation, 6) >= 0);
-    hid_t set = H5Dcreate2(file, "ids", s.type ? s.type : H5T_STD_I32LE, space, H5P_DEFAULT,
-                           creation, H5P_DEFAULT);
-    ck_assert(H5Dwrite(set, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, ids) >= 0);
-    ck_assert(H5Dclose(set) >= 0 && H5Pclose(creation) >= 0 && H5Sclose(space) >= 0);
-    ck_assert(H5Fclose(file) >= 0);
-    o->file = lasting("%s:/ids", path);
+    writing w = begin();
+    ck_assert(!s.chunk || H5Pset_chunk(w.creation, 1, &s.chunk) >= 0);
+    ck_assert(!s.deflated || H5Pset_deflate(w.creation, 6) >= 0);
+    put(w, s.type ? s.type : H5T_STD_I32LE, 1, count, H5T_NATIVE_INT64, ids);
+    end(w);
+    o->file = lasting("%s:/ids", in_folder("a"));
 }
 
 /* Expects that `cells` outcomes are equally likely, by Pearson's statistic. Its mean is cells - 1

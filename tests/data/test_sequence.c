@@ -169,21 +169,41 @@ TEST(files_that_are_damaged_are_named)
              "must hold ids from 0 to 99 (data.vocab 100); got 102 at index 14");
 }
 
-/* Lines with these words that a source prints. */
-typedef struct counted {
+/* Watches the opening of a source: counts the lines with some words, or meddles with the text. */
+typedef struct watching {
     const char *words;
     int lines;
-} counted;
+    bool meddles, done, keeps_time;
+} watching;
 
 static void count_line(void *context, const char *line)
 {
-    counted *c = context;
-    c->lines += strstr(line, c->words) != NULL;
+    watching *w = context;
+    w->lines += w->words && strstr(line, w->words);
 }
 
-static void pass_progress(void *context, const char *what, double share)
+static void set_time(const char *path, struct timespec time)
 {
-    (void)context, (void)what, (void)share;
+    const struct timespec times[2] = {time, time};
+    ck_assert_int_eq(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* Writes other letters over the end of the text once, at the same size. */
+static void meddle(void *context, const char *what, double share)
+{
+    watching *w = context;
+    struct stat facts;
+    (void)what;
+    if (!w->meddles || w->done || share <= 0)
+        return;
+    w->done = true;
+    FILE *file = fopen(in_folder("a"), "r+b");
+    ck_assert(file && !fstat(fileno(file), &facts));
+    fseek(file, -2000000, SEEK_END);
+    for (int i = 0; i < 2000000; i++)
+        fputc('Z', file);
+    ck_assert_int_eq(fclose(file), 0);
+    set_time(in_folder("a"), w->keeps_time ? facts.st_mtim : (struct timespec){1, 0});
 }
 
 static bool never(void *context)
@@ -196,8 +216,8 @@ static bool never(void *context)
 TEST(a_bin_file_of_ids_of_4_bytes_is_warned_of)
 {
     for (int width = 2; width <= 8; width *= 2) {
-        counted c = {"a .bin file without a header holds ids of 2 bytes", 0};
-        const rt_data_watch watch = {&c, count_line, pass_progress, never};
+        watching c = {.words = "a .bin file without a header holds ids of 2 bytes"};
+        const rt_data_watch watch = {&c, count_line, meddle, never};
         rt_data_options o = options("tokens", "a.bin");
         write_values("a.bin", "", 0, width, false);
         o.watch = &watch;
@@ -207,12 +227,6 @@ TEST(a_bin_file_of_ids_of_4_bytes_is_warned_of)
 }
 
 /* ---- a file that changes ---- */
-
-static void set_time(const char *path, struct timespec time)
-{
-    const struct timespec times[2] = {time, time};
-    ck_assert_int_eq(utimensat(AT_FDCWD, path, times, 0), 0);
-}
 
 TEST(a_file_that_is_replaced_or_written_again_is_an_error_of_the_next_read)
 {
@@ -241,14 +255,18 @@ TEST(a_file_that_is_replaced_or_written_again_is_an_error_of_the_next_read)
 
 /* ---- the cache ---- */
 
-/* Lines of words, with some characters of two and three bytes; `seed` makes them other ones. */
+/* Lines that begin and end with characters of one to three bytes, and all kinds of blanks between
+ * them; `seed` makes them other ones. */
 static size_t write_lines(const char *name, int lines, int seed)
 {
+    static const char *const between[] = {"\n\n", "\r\n\r\n", "\n \n", "\t\n\n", "\r\n"};
+    static const char *const start[] = {"The", "l\xc3\xa9", "7", "\"So", "\xe3\x81\x82"};
+    static const char *const last[] = {"fox", "dog.", "1999", "\xe3\x80\x82", "said:\""};
     FILE *file = fopen(in_folder(name), "wb");
     ck_assert(file != NULL);
     for (int i = 0; i < lines; i++)
-        fprintf(file, "%s%d the quick%s fox of line %d.\n", i % 3 ? "Line " : "l\xc3\xa9 ", seed,
-                i % 5 ? " brown" : "\xe4\xb8\x80", i * 7919 % 1000);
+        fprintf(file, "%s%d quick brown fox of line %d and a %s%s", start[i % 5], seed,
+                i * 7919 % 1000, last[i / 5 % 5], between[i / 25 % 5]);
     const long size = ftell(file);
     ck_assert_int_eq(fclose(file), 0);
     return (size_t)size;
@@ -307,20 +325,6 @@ SAMPLED_ROWS(a_text_in_the_cache_has_the_tokens_that_it_has_in_memory, 0, 10, 3)
 }
 
 /* ---- parts of a text ---- */
-
-/* Lines that begin and end with characters of many kinds, and all kinds of blanks between them. */
-static void write_paragraphs(const char *name, int lines)
-{
-    static const char *const between[] = {"\n\n", "\r\n\r\n", "\n \n", "\t\n\n", "\r\n"};
-    static const char *const begin[] = {"The", "l\xc3\xa9", "7", "\"So", "\xe3\x81\x82"};
-    static const char *const end[] = {"fox", "dog.", "1999", "\xe3\x80\x82", "said:\""};
-    FILE *file = fopen(in_folder(name), "wb");
-    ck_assert(file != NULL);
-    for (int i = 0; i < lines; i++)
-        fprintf(file, "%s quick brown fox of line %d and a %s%s", begin[i % 5], i * 7919 % 1000,
-                end[i / 5 % 5], between[i / 25 % 5]);
-    ck_assert_int_eq(fclose(file), 0);
-}
 
 typedef struct taken {
     int32_t *ids;
@@ -387,9 +391,7 @@ TEST_ROWS(paragraphs_are_tokenized_in_parts, 0, 3)
     static const char *const kinds[] = {"gpt2", "llama3", "qwen2"};
     const char *path = lasting(TEST_SOURCES "/fixtures/bpe/%s/tokenizer.json", kinds[_i]);
     const rt_data_options o = options("text", "a");
-    size_t size;
-    write_paragraphs("a", 250000);
-    read_whole(o.file, &size);
+    const size_t size = write_lines("a", 250000, 1);
     expect_parts(&o, read_vocabulary((rt_vocabulary_kind){.level = RT_LEVEL_BPE}, path),
                  (int)(size >> 22));
 }
@@ -482,8 +484,8 @@ TEST_ROWS(a_damaged_file_of_the_cache_is_made_again_with_one_line, 0, 13)
                  {".info", 40, false, true},       {".digest", 2, false, false},
                  {".digest", 1000, false, false},  {".vocabulary", 0, false, false},
                  {".vocabulary", 36, false, false}};
-    counted c = {"are damaged: they are made again", 0};
-    const rt_data_watch watch = {&c, count_line, pass_progress, never};
+    watching c = {.words = "are damaged: they are made again"};
+    const rt_data_watch watch = {&c, count_line, meddle, never};
     rt_data_options o = options("text", "a"), other = o;
     write_lines("a", 5000, 1);
     o.level = other.level = RT_LEVEL_CHAR;
@@ -498,37 +500,10 @@ TEST_ROWS(a_damaged_file_of_the_cache_is_made_again_with_one_line, 0, 13)
     ck_assert_int_eq(c.lines, files[_i].told);
 }
 
-/* Writes other letters over the end of the text once, at the same size. */
-typedef struct meddling {
-    bool done, keeps_time;
-} meddling;
-
-static void meddle(void *context, const char *what, double share)
-{
-    meddling *m = context;
-    struct stat facts;
-    (void)what;
-    if (m->done || share <= 0)
-        return;
-    m->done = true;
-    FILE *file = fopen(in_folder("a"), "r+b");
-    ck_assert(file && !fstat(fileno(file), &facts));
-    fseek(file, -2000000, SEEK_END);
-    for (int i = 0; i < 2000000; i++)
-        fputc('Z', file);
-    ck_assert_int_eq(fclose(file), 0);
-    set_time(in_folder("a"), m->keeps_time ? facts.st_mtim : (struct timespec){1, 0});
-}
-
-static void ignore_line(void *context, const char *line)
-{
-    (void)context, (void)line;
-}
-
 TEST_ROWS(a_text_that_changes_while_it_is_tokenized_leaves_no_tokens_of_another, 0, 2)
 {
-    meddling m = {.keeps_time = _i};
-    const rt_data_watch watch = {&m, ignore_line, meddle, never};
+    watching m = {.meddles = true, .keeps_time = _i};
+    const rt_data_watch watch = {&m, count_line, meddle, never};
     rt_data_options o = options("text", "a"), other = o;
     write_lines("a", 250000, 1);
     cached(&other, 1);
@@ -613,13 +588,6 @@ TEST(a_byte_that_is_not_utf8_is_named_with_its_file)
 
 /* ---- mixtures ---- */
 
-static void write_1000(const char *name, int byte)
-{
-    char bytes[1000];
-    memset(bytes, byte, sizeof bytes);
-    write_file(in_folder(name), bytes, sizeof bytes);
-}
-
 static void mix(rt_data_options *o, const char *first, const char *second)
 {
     o->file = lasting("%s%s, %s%s", in_folder("a"), first, in_folder("b.bin"), second);
@@ -630,7 +598,7 @@ TEST(windows_of_a_mixture_come_as_often_as_the_weights_say)
     enum { DRAWS = 20000 };
     rt_data_options o = options("text", "a");
     int counts[2] = {0};
-    write_1000("a", 'a');
+    write_text("a", lasting("%01000d", 0));
     uint16_t ids[COUNT];
     for (int i = 0; i < COUNT; i++)
         ids[i] = (uint16_t)(4 + i % 200);
@@ -642,7 +610,7 @@ TEST(windows_of_a_mixture_come_as_often_as_the_weights_say)
         rt_data_training(data, 1, (uint32_t)i, 0, &batch);
         int of_text = 0;
         for (int t = 1; t < LENGTH; t++)
-            of_text += batch.ids[t] == 4 + 'a';
+            of_text += batch.ids[t] == 4 + '0';
         ck_assert_msg(of_text < 3 || of_text == LENGTH - 1, "a window of two files");
         counts[of_text == LENGTH - 1]++;
     }
@@ -675,7 +643,7 @@ TEST(spaces_around_the_star_of_a_weight_do_not_count)
     }
     /* a star in a name is part of it */
     rt_data_options o = options("text", "a*b");
-    write_1000("a*b", 'x');
+    write_text("a*b", lasting("%01000d", 0));
     source(&o);
     o.file = lasting("%s*2", o.file);
     source(&o);

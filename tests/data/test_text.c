@@ -184,19 +184,10 @@ TEST(encoding_names_a_byte_that_is_not_utf8)
     }
 }
 
-TEST(a_text_can_have_65000_different_characters)
+TEST(every_allocation_may_fail)
 {
-    enum { LIMIT = 65000 };
-    static char text[4 * (LIMIT + 1) + RT_UTF8_SIZE];
-    size_t size = 0;
-    for (int i = 0; i <= LIMIT; i++)
-        size += rt_utf8_write(0x10000 + i, text + size);
-    rt_data *data = open_text(RT_LEVEL_CHAR, text, size - 4, LIMIT + 1);
-    rt_batch batch = evaluation_of(data, 1, LIMIT + 1);
-    ck_assert_int_eq(rt_data_vocab(data), FIRST_CHARACTER + LIMIT);
-    ck_assert_int_eq(original(&batch, LIMIT), FIRST_CHARACTER + LIMIT - 1);
-    rt_data_options o = options_with("text", "level=char");
-    o.file = write_file(in_folder("a"), text, size);
-    is_data_error(status_of(&o), o.file,
-                  ": a text can have up to 65000 different characters; it has 65001");
+    rt_data_options o = options_with("text", "length=3 level=char eval_fraction=0");
+    o.file = write_text("a", "lo\nx");
+    o.vocab_file = write_text("b", TOKENS "o\n\\n\nl\n");
+    open_with_refusals(&o, 4);
 }

@@ -2,44 +2,11 @@
 
 #include "samples.h"
 
-/* An HDF5 file "a" under construction, and what its data set "/ids" is made with. */
-typedef struct writing {
-    hid_t file;
-    hid_t creation;
-} writing;
-
-static writing begin(void)
-{
-    H5dont_atexit();
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    writing w = {H5Fcreate(in_folder("a"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
-                 H5Pcreate(H5P_DATASET_CREATE)};
-    ck_assert(w.file >= 0 && w.creation >= 0);
-    return w;
-}
-
-/* Creates the data set, with `rank` dimensions of `extent`; some values, unless it has none. */
-static void put(writing w, hid_t type, int rank, hsize_t extent, const void *values)
-{
-    hsize_t extents[2] = {extent, extent};
-    hid_t space = H5Screate_simple(rank, extents, NULL);
-    hid_t set = H5Dcreate2(w.file, "ids", type, space, H5P_DEFAULT, w.creation, H5P_DEFAULT);
-    ck_assert(set >= 0);
-    if (values)
-        ck_assert(H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
-    ck_assert(H5Dclose(set) >= 0 && H5Sclose(space) >= 0);
-}
-
-static void end(writing w)
-{
-    ck_assert(H5Pclose(w.creation) >= 0 && H5Fclose(w.file) >= 0);
-}
-
 static void write_set(hid_t type, int rank, hsize_t extent, const void *values, hsize_t chunk)
 {
     writing w = begin();
     ck_assert(!chunk || H5Pset_chunk(w.creation, 1, &chunk) >= 0);
-    put(w, type, rank, extent, values);
+    put(w, type, rank, extent, type, values);
     end(w);
 }
 
@@ -187,7 +154,7 @@ TEST(what_is_not_hdf5_is_named)
     const hsize_t chunk = 4, second = 4;
     writing w = begin();
     ck_assert(H5Pset_chunk(w.creation, 1, &chunk) >= 0 && H5Pset_deflate(w.creation, 6) >= 0);
-    put(w, H5T_NATIVE_INT, 1, 8, values);
+    put(w, H5T_NATIVE_INT, 1, 8, H5T_NATIVE_INT, values);
     hid_t set = H5Dopen2(w.file, "ids", H5P_DEFAULT);
     ck_assert(H5Dwrite_chunk(set, H5P_DEFAULT, 0, &second, 7, "garbage") >= 0);
     ck_assert(H5Dclose(set) >= 0);
@@ -257,14 +224,14 @@ TEST(ids_in_other_files_are_not_read)
     refused(lasting(message, "a link to another"));
     w = begin();
     ck_assert(H5Pset_external(w.creation, "/etc/passwd", 0, 400) >= 0);
-    put(w, H5T_STD_I32LE, 1, extent, NULL);
+    put(w, H5T_STD_I32LE, 1, extent, 0, NULL);
     end(w);
     refused(lasting(message, "in other files"));
     w = begin();
     hid_t space = H5Screate_simple(1, &extent, NULL);
     ck_assert(H5Pset_virtual(w.creation, space, "/etc/passwd", "/ids", space) >= 0);
     ck_assert(H5Sclose(space) >= 0);
-    put(w, H5T_STD_I32LE, 1, extent, NULL);
+    put(w, H5T_STD_I32LE, 1, extent, 0, NULL);
     end(w);
     refused(lasting(message, "a virtual data set, made of others"));
 }
@@ -368,7 +335,7 @@ TEST(a_filter_from_elsewhere_is_not_loaded)
     ck_assert(H5Zregister(&filter) >= 0);
     ck_assert(H5Pset_chunk(w.creation, 1, &chunk) >= 0);
     ck_assert(H5Pset_filter(w.creation, 300, H5Z_FLAG_MANDATORY, 0, NULL) >= 0);
-    put(w, H5T_NATIVE_INT, 1, 8, values);
+    put(w, H5T_NATIVE_INT, 1, 8, H5T_NATIVE_INT, values);
     end(w);
     static const char message[] =
         ": the data set is stored with filter 300 (own), which this HDF5 library lacks (data.file)";

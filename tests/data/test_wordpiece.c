@@ -396,31 +396,9 @@ TEST(a_running_text_has_an_end_behind_each_line)
 
 /* ---- memory ---- */
 
-TEST(every_allocation_may_fail)
+TEST_ROWS(every_allocation_may_fail, 0, 2)
 {
-    rt_code code = RT_MEMORY;
-    const rt_data_options o = text_options(PLAYING, "play,,,,,,,,,,,,,,,,,, plays", 3);
-    const size_t live = rt_memory_live();
-    FOR_EACH_REFUSAL(code, 1)
-    {
-        rt_vocabulary *v = NULL;
-        rt_data *data = NULL;
-        char *text = NULL, *file = NULL;
-        const int32_t id = 5;
-        size_t size;
-        code = rt_data_open(&data, &o, (rt_data_of_model){.vocabulary = NULL}).code;
-        if (!code)
-            code = read_pieces(&v, true, PLAYING, strlen(PLAYING)).code;
-        if (!code)
-            code = rt_vocabulary_decode_all(v, &id, 1, &text, &size).code;
-        if (!code)
-            code = rt_vocabulary_write(v, &file).code;
-        rt_free(text);
-        if (!code)
-            rt_free(file);
-        rt_vocabulary_free(v);
-        rt_data_close(data);
-        ck_assert_uint_eq(rt_memory_live(), live);
-    }
-    ck_assert_int_eq(code, RT_OK);
+    rt_data_options o = text_options(PLAYING, "play,,,,,,,,,,,,,,,,,, plays", 3);
+    o.lowercase = _i;
+    open_with_refusals(&o, 1);
 }

@@ -6,7 +6,7 @@
  *     gradient-grid KEY=VALUE ...  one row, of the settings that a failed row printed
  *
  * With --list behind it, quick and full print their rows and the pairs that cannot go together;
- * none is checked. The exit code is 1 if a row failed. */
+ * none is checked. The exit code is 1 if a row failed or more pairs than before were refused. */
 
 #include "core/gradcheck.h"
 #include "core/memory.h"
@@ -205,6 +205,11 @@ static const char *const *const factors[] = {
 };
 enum { FACTORS_COUNT = sizeof factors / sizeof *factors, MAX_VALUES = 128 };
 
+/* Pairs that the program may refuse: by each kind of position, and of other factors in each round.
+ * A rule that refuses more takes rows away, and changes these numbers. */
+enum { MOST_REFUSED_BY_KIND = 24 };
+static const int most_refused[ROUNDS] = {130, 138, 129, 131};
+
 typedef enum pair_state { PAIR_OPEN, PAIR_REFUSED, PAIR_COVERED } pair_state;
 
 /* The values of all factors in one list, and the state of each pair (a, b) of them, a < b. */
@@ -327,9 +332,23 @@ static void cover_pair(int a, int b)
     check_row(&r);
 }
 
+static void expect_refused(int got, int most, const char *by)
+{
+    total.failed += got > most;
+    if (got > most)
+        printf("FAILED: %d pairs are refused, %d expected at most, of %s\n", got, most, by);
+}
+
+/* Returns whether a value is a kind of position, of which `kinds` has the settings. */
+static bool is_kind(int value)
+{
+    return strchr(values.settings[value], ' ') == NULL &&
+           !strncmp(values.settings[value], "position.kind=", strlen("position.kind="));
+}
+
 static void check_pairs(int round)
 {
-    int count[] = {0, 0, 0};
+    int count[] = {0, 0, 0}, refused[MAX_VALUES + 1] = {0};
     list_values(round);
     for (int a = 0; a < values.count; a++)
         cover_pair(a, a);
@@ -340,9 +359,15 @@ static void check_pairs(int round)
             if (values.pairs[a][b] == PAIR_OPEN)
                 cover_pair(a, b);
             count[values.pairs[a][b]]++;
+            refused[is_kind(a)   ? a
+                    : is_kind(b) ? b
+                                 : MAX_VALUES] += values.pairs[a][b] == PAIR_REFUSED;
         }
     printf("%d pairs covered, %d refused by the program\n", count[PAIR_COVERED],
            count[PAIR_REFUSED]);
+    for (int a = 0; a < values.count; a++)
+        expect_refused(refused[a], MOST_REFUSED_BY_KIND, values.settings[a]);
+    expect_refused(refused[MAX_VALUES], most_refused[round], "other factors");
 }
 
 /* ---- main ---- */

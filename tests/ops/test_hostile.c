@@ -47,6 +47,7 @@ static rt_linear_state without_level = {call_levels, call_levels, NULL};
     {&rt_op_attention, {.bias = true, .keys = true,                                                \
                         .attention = {.distances = &(const rt_distances){__VA_ARGS__}}}}
 #define LINEAR(...) {&rt_op_linear_attention, {.linear = {__VA_ARGS__}}}
+#define WITH_STATE(...) LINEAR(.key_mask = call_mask, .eps = 0.5, __VA_ARGS__)
 static const fault faults[] = {
     NUMBER(dropout, -0.1), NUMBER(dropout, 1), NUMBER(dropout, NAN), NUMBER(dropout, INFINITY),
     EPS_OF(layer_norm), EPS_OF(rms_norm),
@@ -86,6 +87,13 @@ static const fault faults[] = {
     LINEAR(.eps = -0.5), LINEAR(.eps = NAN), LINEAR(.eps = INFINITY),
     LINEAR(.level = call_levels), {&rt_op_linear_attention, {.no_options = true}},
     LINEAR(.causal = true, .level = call_levels, .state = &whole), /* while the graph records */
+};
+
+/* In a graph that does not record. */
+static const fault unrecorded[] = {
+    WITH_STATE(.state = &whole),
+    WITH_STATE(.causal = true, .level = call_levels, .state = &without_sum_below),
+    WITH_STATE(.causal = true, .level = call_levels, .state = &without_level),
 };
 /* clang-format on */
 
@@ -252,59 +260,52 @@ TEST(every_op_has_a_call)
 
 /* ---- arguments ---- */
 
-TEST_ROWS(an_argument_that_does_not_fit_is_refused, 0, ROWS(faults))
+TEST_ROWS(an_argument_that_does_not_fit_is_refused, 0, ROWS(faults) + ROWS(unrecorded))
 {
-    char what[32];
-    const op_call *c = op_call_of(faults[_i].op);
-    snprintf(what, sizeof what, "fault %d", _i);
+    const bool recorded = _i < ROWS(faults);
+    const fault *f = recorded ? faults + _i : unrecorded + _i - ROWS(faults);
+    const op_call *c = op_call_of(f->op);
     prepare(c);
-    expect_refusal(c->op, c->call(g, in, (void *)&faults[_i].o), what);
+    rt_graph_record(g, recorded);
+    expect_refusal(c->op, c->call(g, in, (void *)&f->o), lasting("fault %d", _i));
 }
 
 TEST(a_rotation_that_was_spoilt_is_refused)
 {
+    enum { SPOILT = 12, OF_DECAY = 4 };
     const op_call *c = op_call_of(&rt_op_rope);
-    rt_rotation made;
-#define SPOILT(decay_length, ...)                                                                  \
-    prepare(c);                                                                                    \
-    made = *rt_rotation_learned(                                                                   \
-        g, in[1], RT_THETA_LOG, RT_HALF, 1,                                                        \
-        (rt_positions){.B = 2, .T = 4, .at = call_positions, .per_sequence = true});               \
-    __VA_ARGS__;                                                                                   \
-    expect_refusal(c->op,                                                                          \
-                   rt_rope(g, in[0],                                                               \
-                           decay_length ? rt_rotation_decayed(g, &made, decay_length, 1) : &made), \
-                   #__VA_ARGS__)
-    SPOILT(0, made.pairs = INT_MAX);
-    SPOILT(0, made.pairs = -1);
-    SPOILT(0, made.pairs = 1);
-    SPOILT(0, made.heads = 0);
-    SPOILT(0, made.heads = 2);
-    SPOILT(0, made.sequences = -1);
-    SPOILT(0, made.cosine = NULL);
-    SPOILT(0, made.position = NULL);
-    SPOILT(0, made.pairing = (rt_pairing)2);
-    SPOILT(0, made.length = 1);
-    SPOILT(0, made.form = (rt_theta_form)7);
-    SPOILT(0, made = (rt_rotation){0});
-    SPOILT(4, made.cosine = NULL);
+    const rt_positions at = {.B = 2, .T = 4, .at = call_positions, .per_sequence = true};
+    rt_rotation made[SPOILT + OF_DECAY];
+    prepare(c);
+    for (int i = 0; i < SPOILT + OF_DECAY; i++)
+        made[i] = *rt_rotation_learned(g, in[1], RT_THETA_LOG, RT_HALF, 1, at);
+    made[0].pairs = INT_MAX;
+    made[1].pairs = -1;
+    made[2].pairs = 1;
+    made[3].heads = 0;
+    made[4].heads = 2;
+    made[5].sequences = -1;
+    made[6].cosine = made[SPOILT].cosine = NULL;
+    made[7].position = NULL;
+    made[8].pairing = (rt_pairing)2;
+    made[9].length = 1;
+    made[10].form = (rt_theta_form)7;
+    made[11] = (rt_rotation){0};
+    for (int i = 0; i < SPOILT + OF_DECAY; i++) {
+        const rt_rotation *r = made + i;
+        prepare(c);
+        if (i >= SPOILT) /* no cosine, no position that decays, a scale of 0, and no rotation */
+            r = rt_rotation_decayed(g, i == SPOILT + 3 ? NULL : r, i == SPOILT + 1 ? 0 : 4,
+                                    i != SPOILT + 2);
+        expect_refusal(c->op, rt_rope(g, in[0], r), lasting("rotation %d", i));
+    }
     prepare(c);
     expect_refusal(c->op, rt_rope(g, in[0], NULL), "no rotation");
-    for (int kind = 0; kind < 3; kind++) {
-        const rt_positions at = {.B = 2, .T = 4, .at = call_positions, .per_sequence = true};
-        prepare(c);
-        const rt_rotation *r =
-            kind == 2 ? NULL : rt_rotation_learned(g, in[1], RT_THETA_LOG, RT_HALF, 1, at);
-        r = rt_rotation_decayed(g, r, kind == 1 ? 0 : 4, kind > 0);
-        expect_refusal(c->op, rt_rope(g, in[0], r),
-                       (const char *[]){"a decay of scale 0", "no position that decays",
-                                        "no rotation to decay"}[kind]);
-    }
     for (int T = 0; T < 2; T++) {
-        const rt_positions at = {.B = T, .T = 1 - T, .at = call_positions, .per_sequence = true};
-        rt_graph_clear(g);
+        const rt_positions none = {.B = T, .T = 1 - T, .at = call_positions, .per_sequence = true};
+        prepare(c);
         expect_refusal(c->op,
-                       (rt_tensor *)rt_rotation_learned(g, in[1], RT_THETA_LOG, RT_HALF, 1, at),
+                       (rt_tensor *)rt_rotation_learned(g, in[1], RT_THETA_LOG, RT_HALF, 1, none),
                        "no sequence or position");
     }
 }
@@ -315,27 +316,6 @@ TEST(a_refused_key_exp_has_no_level)
     prepare(op_call_of(&rt_op_key_exp));
     expect_refusal(&rt_op_key_exp, rt_key_exp(g, NULL, NULL, false, NULL, &level), "no input");
     ck_assert_ptr_null(level);
-}
-
-TEST(a_state_that_lacks_a_part_is_refused)
-{
-    const op_call *c = op_call_of(&rt_op_linear_attention);
-    const struct {
-        bool causal;
-        const real *level;
-        rt_linear_state *state;
-    } rows[] = {{false, NULL, &whole},
-                {true, call_levels, &without_sum_below},
-                {true, call_levels, &without_level}};
-    for (int i = 0; i < ROWS(rows); i++) {
-        op_options o = c->good;
-        o.linear.causal = rows[i].causal;
-        o.linear.level = rows[i].level;
-        o.linear.state = rows[i].state;
-        prepare(c);
-        rt_graph_record(g, false);
-        expect_refusal(c->op, c->call(g, in, &o), "a state");
-    }
 }
 
 /* ---- beyond the rows ---- */

@@ -1,9 +1,11 @@
-/* The parts of an op have the same bits whoever runs them, in whatever order. */
+/* The parts of an op have the same bits whoever runs them, in whatever order; and attention, which
+ * takes heads together where the engine computes batches, has what heads have one at a time. */
 
 #include "calls.h"
 #include "graphs.h"
 #include "numbers.h"
 
+#include <math.h>
 
 enum { B = 3, TOKENS = 350, C = 288, HEADS = 6, KEY_HEADS = 2, VOCAB = 300 };
 enum { ROWS = B * TOKENS, LARGE = 640 };
@@ -35,12 +37,14 @@ BUILDER(add_twice)
 #define X      {2, {ROWS, C, 1, 1}}
 #define WEIGHT {2, {LARGE, C, 1, 1}}
 #define VECTOR(size) {1, {size, 1, 1, 1}}
-static const struct {
+typedef struct row {
     const rt_op *op;
     rt_shape shapes[MOST_INPUTS];
     const op_options *o;
     rt_function build;
-} table[] = {
+} row;
+
+static const row table[] = {
     {&rt_op_linear, .shapes = {X, WEIGHT, VECTOR(LARGE)}, .build = linear_of_result},
     {&rt_op_linear, .shapes = {{2, {LARGE, LARGE, 1, 1}}}, .build = linear_twice},
     {&rt_op_linear, .shapes = {X, WEIGHT, VECTOR(LARGE), {2, {ROWS, LARGE, 1, 1}}},
@@ -69,36 +73,41 @@ static const struct {
 };
 /* clang-format on */
 
-/* The result and the gradients of the inputs, one behind the other. */
+/* The result, the gradients of the inputs and the probabilities, one behind the other. */
 typedef struct results {
     real *numbers;
     size_t size;
+    size_t ends[MOST_INPUTS + 2];
+    int parts;
 } results;
 
 static void keep(results *o, const real *x, size_t size)
 {
     o->numbers = realloc(o->numbers, (o->size + size) * sizeof *x);
     memcpy(o->numbers + o->size, x, size * sizeof *x);
-    o->size += size;
+    o->ends[o->parts++] = o->size += size;
 }
 
-static results compute(int row, const rt_threads *crew)
+enum { PROBABILITIES = 140000 };
+static real probabilities[PROBABILITIES];
+
+static results compute(const row *r, const rt_threads *crew)
 {
     rt_tensor leaves[MOST_INPUTS], *in[MOST_INPUTS] = {NULL};
-    const op_call *c = op_call_of(table[row].op);
-    results o = {NULL, 0};
+    const op_call *c = op_call_of(r->op);
+    results o = {NULL};
     rt_graph *g = rt_graph_new();
-    for (int i = 0; i < MOST_INPUTS && table[row].shapes[i].ndim; i++) {
-        const size_t size = rt_shape_size(table[row].shapes[i]);
+    for (int i = 0; i < MOST_INPUTS && r->shapes[i].ndim; i++) {
+        const size_t size = rt_shape_size(r->shapes[i]);
         real *data = rt_alloc(size, sizeof *data), *grad = rt_alloc(size, sizeof *grad);
         fill(data, size, (uint32_t)i);
-        leaves[i] = rt_tensor_of(data, grad, table[row].shapes[i]);
+        leaves[i] = rt_tensor_of(data, grad, r->shapes[i]);
         in[i] = leaves + i;
     }
     rt_graph_set_threads(g, crew);
     rt_graph_set_random(g, 1, 2, 3);
-    const rt_function call = table[row].build ? table[row].build : c->call;
-    rt_tensor *y = made(g, call(g, in, (void *)(table[row].o ? table[row].o : &c->good)));
+    const rt_function call = r->build ? r->build : c->call;
+    rt_tensor *y = made(g, call(g, in, (void *)(r->o ? r->o : &c->good)));
     keep(&o, y->data, rt_size(y));
     real *upstream = rt_alloc(rt_size(y), sizeof *upstream);
     fill(upstream, rt_size(y), 9);
@@ -108,6 +117,8 @@ static results compute(int row, const rt_threads *crew)
         rt_free(leaves[i].data);
         rt_free(leaves[i].grad);
     }
+    if (r->o && r->o->attention.probabilities)
+        keep(&o, probabilities, PROBABILITIES);
     rt_free(upstream);
     rt_graph_free(g);
     return o;
@@ -119,7 +130,7 @@ SAMPLED_ROWS(parts_have_the_same_bits_in_any_order, 0, ROWS(table), 5)
     const rt_threads crew = {run_backwards, &shared};
     for (int i = 0; i < ROWS; i++)
         ids[i] = (i * i + 7 * i) % (VOCAB / 4);
-    const results alone = compute(_i, NULL), backwards = compute(_i, &crew);
+    const results alone = compute(table + _i, NULL), backwards = compute(table + _i, &crew);
     ck_assert_msg(shared > 1, "%s: %d passes in parts", table[_i].op->name, shared);
     ck_assert_uint_eq(alone.size, backwards.size);
     for (size_t i = 0; i < alone.size; i++)
@@ -128,4 +139,76 @@ SAMPLED_ROWS(parts_have_the_same_bits_in_any_order, 0, ROWS(table), 5)
                       (double)alone.numbers[i], (double)backwards.numbers[i]);
     free(alone.numbers);
     free(backwards.numbers);
+}
+
+/* ---- heads that are taken together ---- */
+
+static const double slopes[] = {0.1, 0.02, 0.3, 0.007, 0.2, 0.05};
+static const int16_t class_of[] = {0, 1, 2, 1, 0};
+static const rt_distances distances = {.classes = 3, .reach = 2, .class_of = class_of};
+static uint8_t mask[8 * 600];
+
+/* clang-format off */
+#define ATTENTION(B, Tq, Tk, H, G, D, E, ...)                                                      \
+    {&rt_op_attention, {{4, {B, Tq, H, D}}, {4, {B, Tk, G, D}}, {4, {B, Tk, G, E}}},               \
+     O(.attention = {.scale = 0.5, .probabilities = probabilities, __VA_ARGS__})}
+#define OF_DISTANCES(H, G, ...)                                                                    \
+    {&rt_op_attention, {{4, {3, 24, H, 8}}, {4, {3, 24, G, 8}}, {4, {3, 24, G, 8}}, {2, {3, H}},   \
+                        {2, {3, 8}}},                                                              \
+     O(.bias = true, .keys = true, .attention = {.scale = 0.5, .probabilities = probabilities,     \
+                                                 .distances = &distances, __VA_ARGS__})}
+/* One pack and several, even and uneven; heads alone; more than one tile; keys that are shared. */
+static const row attentions[] = {
+    ATTENTION(3, 32, 32, 4, 4, 16, 16, .causal = true),
+    ATTENTION(7, 40, 40, 4, 4, 8, 6, .key_mask = mask),
+    ATTENTION(2, 64, 64, 6, 2, 8, 8, .causal = true, .window = 9, .slopes = slopes),
+    ATTENTION(3, 30, 30, 6, 3, 4, 5, .key_mask = mask, .slopes = slopes),
+    ATTENTION(2, 20, 50, 4, 1, 8, 8, .window = 17),
+    ATTENTION(1, 150, 150, 5, 5, 8, 8, .causal = true, .key_mask = mask),
+    ATTENTION(1, 150, 150, 6, 6, 8, 8, .dropout = 0.3),
+    ATTENTION(1, 260, 260, 2, 2, 8, 8, .causal = true),
+    ATTENTION(3, 1, 400, 4, 4, 8, 8, .causal = false),
+    ATTENTION(3, 2, 600, 4, 2, 8, 8, .dropout = 0.2),
+    OF_DISTANCES(6, 3, .causal = true),
+    OF_DISTANCES(4, 4, .key_mask = mask),
+};
+/* clang-format on */
+
+/* Of bf16 the norm of the error, of float each element. */
+static void compare(const results *got, const results *plain, rt_math math)
+{
+    for (int part = 0; part < plain->parts; part++) {
+        double error = 0, size = 0, largest = 0;
+        for (size_t i = part ? plain->ends[part - 1] : 0; i < plain->ends[part]; i++) {
+            const double difference = (double)got->numbers[i] - (double)plain->numbers[i];
+            error += difference * difference;
+            size += (double)plain->numbers[i] * (double)plain->numbers[i];
+            largest = rt_larger_error(largest, fabs(difference));
+        }
+        if (math == RT_MATH_BF16)
+            ck_assert_msg(sqrt(error) <= 0.01 * sqrt(size), "part %d: %g of %g", part, sqrt(error),
+                          sqrt(size));
+        else
+            ck_assert_msg(largest <= 2e-5, "part %d: off by %g", part, largest);
+    }
+}
+
+/* The engine keeps memory for its products. */
+static const test_options keeps_memory = {.may_leak = true};
+
+TEST_WITH(keeps_memory, heads_taken_together_are_those_taken_alone, 0,
+          IN_FLOAT ? ROWS(attentions) : 0)
+{
+    for (size_t i = 0; i < sizeof mask; i++)
+        mask[i] = i % 5 != 2;
+    const results plain = compute(attentions + _i, NULL);
+    for (int i = 1; i < ENGINES; i++) {
+        if (use(engines + i)) {
+            const results got = compute(attentions + _i, NULL);
+            compare(&got, &plain, engines[i].math);
+            free(got.numbers);
+        }
+        back();
+    }
+    free(plain.numbers);
 }
