@@ -299,7 +299,7 @@ static inline void end(writing w)
 typedef struct storage {
     hid_t type;
     hsize_t chunk;
-    bool deflated;
+    int deflated; /* 1; 2: shuffled before it, and with checksums */
 } storage;
 
 /* Writes "a", with the ids in the data set "/ids", and makes it the file of the options. */
@@ -307,7 +307,9 @@ static inline void write_ids(rt_data_options *o, storage s, const int64_t *ids, 
 {
     writing w = begin();
     ck_assert(!s.chunk || H5Pset_chunk(w.creation, 1, &s.chunk) >= 0);
+    ck_assert(s.deflated < 2 || H5Pset_shuffle(w.creation) >= 0);
     ck_assert(!s.deflated || H5Pset_deflate(w.creation, 6) >= 0);
+    ck_assert(s.deflated < 2 || H5Pset_fletcher32(w.creation) >= 0);
     put(w, s.type ? s.type : H5T_STD_I32LE, 1, count, H5T_NATIVE_INT64, ids);
     end(w);
     o->file = lasting("%s:/ids", in_folder("a"));

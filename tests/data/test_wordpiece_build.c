@@ -238,22 +238,6 @@ TEST(every_allocation_may_fail)
     ck_assert_int_eq(code, RT_OK);
 }
 
-TEST(strings_are_numbered_in_the_order_in_which_they_come)
-{
-    static const char *const strings[] = {"b", "a", "ab", "abc", "", "\xff", "abd", "aba", "b1"};
-    enum { COUNT = sizeof strings / sizeof *strings };
-    rt_byte_map map = {0};
-    for (int round = 0; round < 2; round++)
-        for (int i = 0; i < COUNT; i++) {
-            size_t size;
-            ck_assert_int_eq(rt_byte_map_add(&map, strings[i], strlen(strings[i])), i);
-            ck_assert_str_eq(rt_byte_map_at(&map, i, &size), strings[i]);
-            ck_assert_uint_eq(size, strlen(strings[i]));
-        }
-    ck_assert_int_eq(map.count, COUNT);
-    rt_byte_map_free(&map);
-}
-
 TEST(strings_may_have_zero_bytes)
 {
     static const char zeros[40];

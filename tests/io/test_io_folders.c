@@ -1,9 +1,8 @@
-/* Folders of Hugging Face through librotor-io, against what its transformers compute of them, and
- * there and back again. Links reference.c beside the library. */
+/* Folders of Hugging Face through librotor-io: opened, and there and back again. What transformers
+ * compute of them is in tests/huggingface, tests/llama and tests/families. */
 
 #include "huggingface/fixtures.h"
 #include "io/models.h"
-#include "reference/reference.h"
 #include "training/scratch.h"
 
 #include "ops/engine.h"
@@ -16,51 +15,6 @@ static rt_model *open_fixture(const char *name)
     return open_model(fixture_path(path, name, "hf"));
 }
 
-/* The rows of a fixture, without their padding. */
-static rt_row *rows_of(reference *r, int *count, int *longest)
-{
-    array ids = reference_array(r, "inputs/input_ids");
-    const bool padded = reference_has(r, "inputs/attention_mask");
-    const array mask = padded ? reference_array(r, "inputs/attention_mask") : (array){0};
-    const int32_t *types = reference_has(r, "inputs/token_type_ids")
-                               ? reference_ids(r, reference_array(r, "inputs/token_type_ids"))
-                               : NULL;
-    const int32_t *all = reference_ids(r, ids);
-    *count = ids.axis[0];
-    *longest = ids.axis[1];
-    rt_row *rows = rt_arena_take(&r->memory, (size_t)*count * sizeof *rows);
-    for (int i = 0; i < *count; i++) {
-        rows[i] = (rt_row){.ids = (int32_t *)all + i * *longest,
-                           .types = types ? (int32_t *)types + i * *longest : NULL};
-        while (rows[i].length < *longest &&
-               (!padded || mask.values[i * *longest + rows[i].length] != 0))
-            rows[i].length++;
-        for (int t = rows[i].length; t < *longest; t++)
-            ck_assert(mask.values[i * *longest + t] == 0);
-    }
-    return rows;
-}
-
-/* Labels of a model of Hugging Face are sorted by their bytes, as LABEL_0 ... LABEL_3 are. */
-static void compare_logits(reference *r, const rt_row *rows, const rt_tensor *logits)
-{
-    array wanted = reference_array(r, "file_table/logits");
-    const size_t columns = (size_t)rt_columns(logits);
-    ck_assert_uint_eq(rt_size(logits), wanted.size);
-    const int T = wanted.ndim == 3 ? wanted.axis[1] : 1;
-    double largest = 1; /* what floats are rounded by goes with it */
-    for (size_t i = 0; i < wanted.size; i++)
-        largest = fmax(largest, fabs(wanted.values[i]));
-    for (size_t i = 0; i < wanted.size; i++) {
-        const size_t place = i / columns, row = place / (size_t)T, t = place % (size_t)T;
-        if (t >= (size_t)rows[row].length)
-            continue; /* of padding nothing is promised */
-        ck_assert_msg(fabs((double)logits->data[i] - wanted.values[i]) < 1e-5 * largest,
-                      "%s: logit %zu of row %zu, token %zu is %.9g, expected %.9g", r->name,
-                      i % columns, row, t, (double)logits->data[i], wanted.values[i]);
-    }
-}
-
 /* The folders of Llama are beside those of the RoFormer. */
 static const char *const names[] = {"sequence",
                                     "token",
@@ -69,25 +23,6 @@ static const char *const names[] = {"sequence",
                                     "../llama/llama_tied",
                                     "../llama/llama_longrope",
                                     "../llama/mistral_window"};
-
-TEST_ROWS(the_logits_are_those_of_hugging_face, 0, ROWS(names))
-{
-    char path[PATH_OF_FIXTURE];
-    int count, longest;
-    NEEDS(exists(fixture_path(path, names[_i], "reference.h5")), names[_i]);
-    reference r = reference_open_at(names[_i], path);
-    rt_model *model = open_fixture(names[_i]);
-    const rt_row *rows = rows_of(&r, &count, &longest);
-    rt_tensor *logits = rt_model_logits(model, r.graph, rows, count);
-    check_status(&r, rt_graph_status(r.graph), "logits");
-    compare_logits(&r, rows, logits);
-    ck_assert_int_eq(model->step, 0);
-    ck_assert(model->has_head);
-    ck_assert_str_eq(model->warnings, "");
-    ck_assert((model->labels != NULL) == (_i < 2));
-    r.cases++;
-    reference_close(&r);
-}
 
 TEST(a_folder_without_a_head_says_so)
 {
@@ -150,6 +85,8 @@ TEST_ROWS(a_folder_saved_as_a_checkpoint_opens_to_the_same_bits, 0, ROWS(names))
 {
     rt_model *model = open_fixture(names[_i]), *again = saved_and_opened(model);
     const rt_position_options *position = &model->transformer->options.position;
+    ck_assert(model->has_head && !model->step && !*model->warnings);
+    ck_assert((model->labels != NULL) == (_i < 2));
     expect_same(model, again, 0);
     ck_assert_int_eq(position->max_len, model->length);
     ck_assert_int_gt(position->frequencies.original_len, 0);

@@ -35,13 +35,18 @@ static rt_model *train(const char *name, const char *overrides)
 
 /* ---- what the program says ---- */
 
-static void expect_answer(const rt_model *model, const double *p, const char *answer)
+/* Expects the program to predict the class of a text, or of a pair of texts, that the model does.
+ */
+static void expect_predicted(rt_model *model, const char *checkpoint, const char *text,
+                             const char *second)
 {
-    char wanted[LINE_SIZE];
-    const int best = p[1] > p[0];
+    double p[CLASSES];
+    expect_ok(rt_model_classify(model, text, second, p));
     ck_assert(fabs(p[0] + p[1] - 1) < 1e-12);
-    snprintf(wanted, sizeof wanted, "%s\t%.4f\n", model->labels->names[best], p[best]);
-    ck_assert_str_eq(answer, wanted);
+    const int best = p[1] > p[0];
+    expect_output(lasting("%s\t%.4f\n", model->labels->names[best], p[best]),
+                  "$TRAIN64 --checkpoint %s --predict \"$(printf '%s%s%s')\"", checkpoint, text,
+                  second ? "\\t" : "", second ? second : "");
 }
 
 SUITE(PROGRAM_OPTIONS)
@@ -49,16 +54,12 @@ SUITE(PROGRAM_OPTIONS)
 TEST(probabilities_are_those_that_the_program_prints)
 {
     static const char *const texts[] = {"x", "abcab", "xabcd", "a text longer than its length"};
-    double p[CLASSES];
     rt_model *model = TRAIN_CLASSES();
     ck_assert_int_eq(model->step, 20);
     ck_assert_int_eq(model->length, 16);
     ck_assert_int_eq(model->labels->count, CLASSES);
-    for (int i = 0; i < 4; i++) {
-        run("$TRAIN64 --checkpoint " CLASSES_FILE " --predict '%s'", texts[i]);
-        expect_ok(rt_model_classify(model, texts[i], NULL, p));
-        expect_answer(model, p, w->out);
-    }
+    for (int i = 0; i < ROWS(texts); i++)
+        expect_predicted(model, CLASSES_FILE, texts[i], NULL);
 }
 
 /* The text of a pair may hold a tab, which --predict takes for the end of the first. */
@@ -67,9 +68,8 @@ TEST(pairs_have_the_probabilities_of_the_program)
     double p[CLASSES], alone[CLASSES];
     rt_row row;
     rt_model *model = train("pairs", "data.task=classify data.vocab=32 data.file=pairs.tsv");
-    run("$TRAIN64 --checkpoint runs/pairs" LATEST " --predict \"$(printf 'ab\\txc')\"");
+    expect_predicted(model, "runs/pairs" LATEST, "ab", "xc");
     expect_ok(rt_model_classify(model, "ab", "xc", p));
-    expect_answer(model, p, w->out);
     expect_ok(rt_model_classify(model, "ab\txc", NULL, alone));
     ck_assert(alone[0] != p[0]);
     expect_ok(rt_model_encode(model, "ab", "xc", &row));
@@ -242,8 +242,7 @@ TEST(a_trained_model_saved_and_opened_is_the_same_to_the_bit)
     ck_assert_int_eq(again->step, 21);
     expect_ok(rt_model_classify(again, "xab", NULL, q));
     ck_assert(p[0] == q[0] && p[1] == q[1]);
-    run("$TRAIN64 --checkpoint saved.h5 --predict xab");
-    expect_answer(model, p, w->out);
+    expect_predicted(model, "saved.h5", "xab", NULL);
     run("$TRAIN64 --checkpoint saved.h5 --eval");
 }
 
@@ -281,14 +280,11 @@ TEST(a_theta_that_began_below_0_is_saved_and_opened)
 /* A folder tells nothing of data: neither does its checkpoint, which is read all the same. */
 TEST(the_program_takes_a_folder_that_was_saved_as_a_checkpoint)
 {
-    double p[CLASSES];
     rt_model *model = TRAIN_CLASSES();
     expect_ok(rt_model_export(model, "folder"));
     model = open_model("folder");
     expect_ok(rt_model_save(model, "saved.h5"));
-    expect_ok(rt_model_classify(model, "xab", NULL, p));
-    run("$TRAIN64 --checkpoint saved.h5 --predict xab");
-    expect_answer(model, p, w->out);
+    expect_predicted(model, "saved.h5", "xab", NULL);
     run("$TRAIN64 --checkpoint saved.h5 --eval data.file=texts.tsv");
     expect_exit(w, 2, "$TRAIN64 --checkpoint saved.h5 --eval");
     expect_text(w->err, "data.file");
@@ -359,32 +355,12 @@ TEST(forged_options_are_refused)
 
 /* ---- the heap ---- */
 
-static rt_status open_and_close(void *path)
+static rt_status open_or_make(const char *path, const rt_model *like)
 {
-    rt_model *model;
-    rt_status status = rt_model_open(&model, path);
-    ck_assert((status.code == RT_OK) == (model != NULL));
-    rt_model_close(model);
-    return status;
-}
-
-static rt_status classify(void *model)
-{
-    double p[CLASSES];
-    return rt_model_classify(model, "xab", NULL, p);
-}
-
-static rt_status save(void *model)
-{
-    return rt_model_save(model, "a.h5");
-}
-
-static rt_status make_new(void *context)
-{
-    const rt_model *like = context;
     rt_model *made;
-    rt_status status = rt_model_new(&made, &like->transformer->options, like->vocabulary,
-                                    like->labels, like->length, 1);
+    const rt_status status = path ? rt_model_open(&made, path)
+                                  : rt_model_new(&made, &like->transformer->options,
+                                                 like->vocabulary, like->labels, like->length, 1);
     ck_assert((status.code == RT_OK) == (made != NULL));
     rt_model_close(made);
     return status;
@@ -392,24 +368,21 @@ static rt_status make_new(void *context)
 
 TEST(an_exhausted_heap_is_a_status)
 {
-    char file[] = CLASSES_FILE, folder[] = "folder";
+    double p[CLASSES];
     rt_model *model = TRAIN_CLASSES();
-    expect_ok(rt_model_export(model, folder));
-    const struct {
-        rt_status (*act)(void *context);
-        void *context;
-    } acts[] = {{open_and_close, file},
-                {open_and_close, folder},
-                {classify, model},
-                {save, model},
-                {make_new, model}};
-    for (int i = 0; i < ROWS(acts); i++) {
+    expect_ok(rt_model_export(model, "folder"));
+    for (int act = 0; act < 5; act++) {
         rt_code code = RT_MEMORY;
         FOR_EACH_REFUSAL(code, 2)
         {
-            code = acts[i].act(acts[i].context).code;
+            code = (act == 0   ? open_or_make(CLASSES_FILE, NULL)
+                    : act == 1 ? open_or_make("folder", NULL)
+                    : act == 2 ? open_or_make(NULL, model)
+                    : act == 3 ? rt_model_classify(model, "xab", NULL, p)
+                               : rt_model_save(model, "a.h5"))
+                       .code;
         }
-        ck_assert_msg(code == RT_OK, "act %d ends with code %d", i, code);
+        ck_assert_msg(code == RT_OK, "act %d ends with code %d", act, code);
     }
     rt_model_close(NULL);
 }

@@ -68,4 +68,36 @@ static inline void encode_block(real hidden[OUTPUT], const rt_transformer_option
     encode(hidden, make(o), block, padding);
 }
 
+/* The place that each token comes from when the block is put in another order. */
+typedef struct places {
+    int from[BLOCK];
+} places;
+
+static inline places by_steps(int step, int start)
+{
+    places p;
+    for (int i = 0; i < BLOCK; i++)
+        p.from[i] = (step * i + start) % BLOCK;
+    return p;
+}
+
+/* How far the outputs, of all tokens or of one, are from those of the same tokens before the
+ * block was put in another order. */
+enum { ALL = -1 };
+static inline double change_by_order(rt_transformer *m, places p, int token)
+{
+    int32_t block[BLOCK], reordered[BLOCK];
+    real out[OUTPUT], expected[OUTPUT], got[OUTPUT];
+    draw_block(block);
+    encode(out, m, block, 0);
+    for (int i = 0; i < BLOCK; i++) {
+        reordered[i] = block[p.from[i]];
+        memcpy(expected + (size_t)i * DIM, out + (size_t)p.from[i] * DIM, DIM * sizeof *out);
+    }
+    encode(got, m, reordered, 0);
+    if (token == ALL)
+        return largest_difference(got, expected, OUTPUT);
+    return largest_difference(got + token * DIM, expected + token * DIM, DIM);
+}
+
 #endif

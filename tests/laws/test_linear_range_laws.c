@@ -31,6 +31,12 @@ static size_t linear_output_size(const linear_problem *p)
     return (size_t)p->B * (size_t)p->Tq * (size_t)p->H * (size_t)p->E;
 }
 
+/* Returns numbers that are freed after the test. */
+static real *zeros(size_t size)
+{
+    return owned(rt_alloc(size, sizeof(real)), rt_free);
+}
+
 /* A problem of lengths (B, Tq, Tk, H, D, E) with random q, k, v between -1 and 1. */
 static linear_problem linear_new(rt_linear_form_options options, const int lengths[6],
                                  const real *theta, uint64_t first)
@@ -42,18 +48,11 @@ static linear_problem linear_new(rt_linear_form_options options, const int lengt
     const size_t sizes[] = {tokens_q * (size_t)p.D, tokens_k * (size_t)p.D, tokens_k * (size_t)p.E};
     real **const values[] = {&p.q, &p.k, &p.v}, **const grads[] = {&p.dq, &p.dk, &p.dv};
     for (int i = 0; i < 3; i++) {
-        *values[i] = rt_alloc(sizes[i], sizeof(real));
-        *grads[i] = rt_alloc(sizes[i], sizeof(real));
+        *values[i] = zeros(sizes[i]);
+        *grads[i] = zeros(sizes[i]);
         draw_row(*values[i], sizes[i], &first);
     }
     return p;
-}
-
-static void linear_end(linear_problem *p)
-{
-    real *const blocks[] = {p->q, p->k, p->v, p->dq, p->dk, p->dv};
-    for (int i = 0; i < 6; i++)
-        rt_free(blocks[i]);
 }
 
 /* The result by the library, and the gradients of its sum. */
@@ -72,11 +71,10 @@ static void linear_run(real *out, linear_problem *p)
     }
     rt_tensor *y = made(g, rt_linear_form(g, &q, &k, &v, &o));
     memcpy(out, y->data, linear_output_size(p) * sizeof *out);
-    real *ones = rt_alloc(linear_output_size(p), sizeof *ones);
+    real *ones = zeros(linear_output_size(p));
     for (size_t i = 0; i < linear_output_size(p); i++)
         ones[i] = 1;
     expect_ok(rt_graph_backward_from(g, y, ones));
-    rt_free(ones);
     rt_graph_free(g);
 }
 
@@ -163,7 +161,7 @@ static double linear_weights(double *weights, const linear_problem *p, int b, in
 
 static void linear_by_pairs(double *out, const linear_problem *p)
 {
-    double *weights = rt_alloc((size_t)p->Tk, sizeof *weights);
+    double *weights = owned(rt_alloc((size_t)p->Tk, sizeof *weights), rt_free);
     for (int b = 0; b < p->B; b++)
         for (int i = 0; i < p->Tq; i++)
             for (int h = 0; h < p->H; h++) {
@@ -175,7 +173,6 @@ static void linear_by_pairs(double *out, const linear_problem *p)
                                 (double)linear_row(p->v, p->Tk, p->H, p->E, b, j, h)[e];
                 }
             }
-    rt_free(weights);
 }
 
 static const char *linear_name(const linear_problem *p)
@@ -188,8 +185,8 @@ static const char *linear_name(const linear_problem *p)
 static void linear_expect_agreement(linear_problem *p, double tolerance)
 {
     const size_t size = linear_output_size(p);
-    real *got = rt_alloc(size, sizeof *got);
-    double *expected = rt_alloc(size, sizeof *expected);
+    real *got = zeros(size);
+    double *expected = owned(rt_alloc(size, sizeof *expected), rt_free);
     linear_run(got, p);
     linear_by_pairs(expected, p);
     for (size_t i = 0; i < size; i++)
@@ -201,8 +198,6 @@ static void linear_expect_agreement(linear_problem *p, double tolerance)
         ck_assert_msg(isfinite(p->dq[i]), "%s: dq %d is %g", linear_name(p), i, (double)p->dq[i]);
     for (int i = 0; i < p->B * p->Tk * p->H * p->D; i++)
         ck_assert_msg(isfinite(p->dk[i]), "%s: dk %d is %g", linear_name(p), i, (double)p->dk[i]);
-    rt_free(got);
-    rt_free(expected);
 }
 
 /* ---- laws ---- */
@@ -231,7 +226,6 @@ TEST_ROWS(the_linear_form_equals_the_sum_over_pairs, FIRST, END)
                                       (const int[]){2, length, length, 2, 4, 5},
                                       n & 4 ? thetas : NULL, (uint64_t)n * 100000);
         linear_expect_agreement(&p, exact);
-        linear_end(&p);
     }
 }
 
@@ -244,7 +238,6 @@ TEST_ROWS(queries_and_keys_may_differ_in_number, FIRST, END)
                        (const int[]){1, lengths[n / 2][0], lengths[n / 2][1], 3, 6, 2},
                        n % 2 ? thetas : NULL, (uint64_t)n * 100000);
         linear_expect_agreement(&p, exact);
-        linear_end(&p);
     }
 }
 
@@ -272,7 +265,6 @@ static void expect_range(double size, double slope)
             p.k[i] = (real)(size * (double)p.k[i] + slope * along + (hidden ? 20 * huge : 0));
         }
         linear_expect_agreement(&p, tolerance);
-        linear_end(&p);
     }
 }
 
@@ -306,7 +298,6 @@ TEST(zero_vectors_have_cosine_0)
         memset(p.q, 0, KEYS * sizeof *p.q);
         memset(p.k, 0, KEYS * sizeof *p.k);
         linear_expect_agreement(&p, tolerance);
-        linear_end(&p);
     }
 }
 
@@ -327,6 +318,5 @@ TEST_ROWS(queries_without_visible_keys_get_zeros, FIRST, END)
                           (double)out[i]);
         }
         linear_expect_agreement(&p, tolerance);
-        linear_end(&p);
     }
 }

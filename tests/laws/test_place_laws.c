@@ -4,39 +4,6 @@
 
 #include "encoder.h"
 
-/* The place that each token comes from when the block is put in another order. */
-typedef struct places {
-    int from[BLOCK];
-} places;
-
-static places by_steps(int step, int start)
-{
-    places p;
-    for (int i = 0; i < BLOCK; i++)
-        p.from[i] = (step * i + start) % BLOCK;
-    return p;
-}
-
-/* How far the outputs, of all tokens or of one, are from those of the same tokens before the
- * block was put in another order. */
-enum { ALL = -1 };
-static double change_by_order(const rt_transformer_options *o, places p, int token)
-{
-    int32_t block[BLOCK], reordered[BLOCK];
-    real out[OUTPUT], expected[OUTPUT], got[OUTPUT];
-    rt_transformer *m = make(o);
-    draw_block(block);
-    encode(out, m, block, 0);
-    for (int i = 0; i < BLOCK; i++) {
-        reordered[i] = block[p.from[i]];
-        memcpy(expected + (size_t)i * DIM, out + (size_t)p.from[i] * DIM, DIM * sizeof *out);
-    }
-    encode(got, m, reordered, 0);
-    if (token == ALL)
-        return largest_difference(got, expected, OUTPUT);
-    return largest_difference(got + token * DIM, expected + token * DIM, DIM);
-}
-
 static const int paddings[] = {1, 16, 37, MOST_PADDING};
 enum { PADDINGS = sizeof paddings / sizeof *paddings };
 
@@ -93,9 +60,9 @@ TEST_ROWS(places_matter_to_encodings_and_to_causal_models, 0, KINDS *ATTENTIONS 
         return;                           /* linear attention has no scores to add to */
     const places mixed = by_steps(17, 5); /* 17 and 40 have no common divisor */
     const places reversed = by_steps(BLOCK - 1, BLOCK - 1);
-    expect_change(change_by_order(&o, mixed, ALL), kind != RT_POSITION_NONE || o.causal, &o,
+    expect_change(change_by_order(make(&o), mixed, ALL), kind != RT_POSITION_NONE || o.causal, &o,
                   "another order");
-    expect_change(change_by_order(&o, reversed, ALL), !is_symmetric(kind) || o.causal, &o,
+    expect_change(change_by_order(make(&o), reversed, ALL), !is_symmetric(kind) || o.causal, &o,
                   "the order in reverse");
     for (int n = 0; n < PADDINGS; n++)
         expect_change(change_by_shift(&o, paddings[n]), rt_encoding_of(&o)->embeddings, &o,
@@ -113,7 +80,7 @@ TEST(causal_t5_tells_more_distances_apart)
         places swapped = by_steps(1, 0);
         swapped.from[LAST - 12] = LAST - 13;
         swapped.from[LAST - 13] = LAST - 12;
-        const double change = change_by_order(&o, swapped, LAST);
+        const double change = change_by_order(make(&o), swapped, LAST);
         if (causal)
             expect_above(change, 1e-3, "change by a swap at 12 and 13, causal");
         else

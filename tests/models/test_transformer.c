@@ -156,21 +156,18 @@ TEST_ROWS(the_use_of_theta_is_what_goes_through_it, 0, 6)
 
 static void expect_place(const rt_parameter *p)
 {
-    static const struct {
-        const char *beginning;
-        rt_model_part part;
-    } rows[] = {{"embeddings.", RT_PART_EMBEDDINGS},
-                {"theta", RT_PART_POSITIONS},
-                {"positions.", RT_PART_POSITIONS},
-                {"layers.", RT_PART_LAYER},
-                {"norm.", RT_PART_NORM},
-                {"head.", RT_PART_HEAD}};
-    int layer = -1, part = RT_PART_NONE;
-    sscanf(p->name, "layers.%d.", &layer);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (!strncmp(p->name, rows[i].beginning, strlen(rows[i].beginning)))
-            part = rows[i].part;
-    ck_assert_msg(part != RT_PART_NONE && p->part == (rt_model_part)part && p->layer == layer,
+    static const char *const beginnings[] = {
+        [RT_PART_EMBEDDINGS] = "embeddings.",
+        [RT_PART_POSITIONS] = "positions.",
+        [RT_PART_LAYER] = "layers.",
+        [RT_PART_NORM] = "norm.",
+        [RT_PART_HEAD] = "head.",
+    };
+    const char *name = strcmp(p->name, "theta") ? p->name : "positions.theta";
+    int layer = -1;
+    sscanf(name, "layers.%d.", &layer);
+    ck_assert_msg(p->part != RT_PART_NONE && p->layer == layer &&
+                      !strncmp(name, beginnings[p->part], strlen(beginnings[p->part])),
                   "%s has part %d and layer %d", p->name, (int)p->part, p->layer);
     ck_assert_msg(!strstr(p->name, "theta") == (p->role != RT_ROLE_THETA), "the role of %s",
                   p->name);

@@ -1,20 +1,18 @@
-/* Random programs of ops: builds thousands of small graphs, some of them with shapes and arguments
- * that no op should take, runs them forward and backward, and looks at what the library promises:
- * an op returns a tensor of a good shape, or NULL with a message in the graph; nothing leaks; and,
- * under sanitizers, no address or number is wrong.
+/* Random programs of ops: builds thousands of small graphs, of inputs that mostly fit, runs them
+ * forward and backward, and looks at what the library promises: an op returns a tensor of a good
+ * shape, or NULL with a message in the graph; nothing leaks; and, under sanitizers, no address or
+ * number is wrong. Input that no op should take is in tests/ops/test_hostile.c.
  *
  *     torture-ops SEED FIRST COUNT     graphs FIRST ... FIRST + COUNT - 1
  *
  * Prints a line for each broken promise, with the calls that led to it, and then exits with 1.
- * The calls are those of tests/ops/calls.c, with arguments that mostly fit. */
+ * The calls are those of tests/ops/calls.c. */
 
 #define _DEFAULT_SOURCE
 
 #include "core/memory.h"
 #include "ops/calls.h"
 
-#include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +33,6 @@ enum {
 typedef struct program {
     rt_random random;
     uint64_t drawn;
-    bool hostile;
     rt_graph *g;
     rt_tensor leaves[MOST_TENSORS];
     int leaf_count;
@@ -55,7 +52,7 @@ typedef struct arrays {
     rt_distances distances;
 } arrays;
 
-/* ---- random numbers; in a hostile program now and then what nobody should give ---- */
+/* ---- random numbers ---- */
 
 static int below(program *p, int n)
 {
@@ -67,29 +64,18 @@ static bool chance(program *p, int percent)
     return below(p, 100) < percent;
 }
 
-static bool hostile(program *p, int percent)
+static double share(program *p)
 {
-    return p->hostile && chance(p, percent);
+    return rt_random_uniform(p->random, p->drawn++);
 }
 
 static double number(program *p)
 {
-    static const double odd[] = {NAN, INFINITY, -INFINITY, 0, -1, 1e300, -1e300, 1e-300, 2};
-    if (hostile(p, 15))
-        return odd[below(p, sizeof odd / sizeof *odd)];
-    return 4 * rt_random_uniform(p->random, p->drawn++) - 2;
-}
-
-static double share(program *p)
-{
-    return hostile(p, 20) ? number(p) : rt_random_uniform(p->random, p->drawn++);
+    return 4 * share(p) - 2;
 }
 
 static int whole(program *p, int low, int high)
 {
-    static const int odd[] = {INT_MIN, -100, -1, 0, 99, 1 << 16, INT_MAX};
-    if (hostile(p, 10))
-        return odd[below(p, sizeof odd / sizeof *odd)];
     return low + below(p, high - low + 1);
 }
 
@@ -102,21 +88,9 @@ static rt_tensor *add_to_pool(program *p, rt_tensor *x)
     return x;
 }
 
-static rt_shape spoiled(program *p, rt_shape shape)
-{
-    static const int odd[] = {0, -1, INT_MIN, INT_MAX, 1 << 16};
-    rt_shape other = shape;
-    for (int i = 0; i < shape.ndim; i++)
-        if (chance(p, 50))
-            other.axis[i] = odd[below(p, sizeof odd / sizeof *odd)];
-    return rt_shape_size(other) ? shape : other;
-}
-
 /* The blocks are exactly as large as the shape, so that a sanitizer sees every step beside them. */
 static rt_tensor *leaf(program *p, rt_shape shape)
 {
-    if (hostile(p, 4))
-        return NULL;
     if (p->leaf_count == MOST_TENSORS)
         return &p->leaves[0];
     const size_t size = rt_shape_size(shape);
@@ -124,13 +98,11 @@ static rt_tensor *leaf(program *p, rt_shape shape)
     if (!data || !grad)
         abort();
     for (size_t i = 0; i < size; i++)
-        data[i] =
-            (real)(hostile(p, 2) ? number(p) : 4 * rt_random_uniform(p->random, p->drawn++) - 2);
+        data[i] = (real)number(p);
     rt_tensor *x = &p->leaves[p->leaf_count++];
-    const bool spoil = hostile(p, 8);
-    *x = rt_tensor_of(data, grad, spoil ? spoiled(p, shape) : shape);
+    *x = rt_tensor_of(data, grad, shape);
     x->wants_grad = chance(p, 85);
-    return spoil ? x : add_to_pool(p, x);
+    return add_to_pool(p, x);
 }
 
 static rt_shape shape_of_axes(program *p, int ndim)
@@ -141,35 +113,14 @@ static rt_shape shape_of_axes(program *p, int ndim)
     return shape;
 }
 
-static rt_tensor *fresh(program *p)
-{
-    return leaf(p, shape_of_axes(p, below(p, RT_MAX_AXES + 1)));
-}
-
-static rt_tensor *any(program *p)
-{
-    if (hostile(p, 4))
-        return NULL;
-    if (!p->pool_count || chance(p, 15))
-        return fresh(p);
-    return p->pool[below(p, p->pool_count)];
-}
-
 static rt_tensor *with_axes(program *p, int ndim)
 {
-    if (hostile(p, 10))
-        return any(p);
     for (int tries = 0; tries < 4 && p->pool_count; tries++) {
         rt_tensor *x = p->pool[below(p, p->pool_count)];
         if (x->ndim == ndim)
             return x;
     }
     return leaf(p, shape_of_axes(p, ndim));
-}
-
-static rt_tensor *fitting(program *p, rt_shape shape)
-{
-    return hostile(p, 10) ? any(p) : leaf(p, shape);
 }
 
 static int axis(const rt_tensor *x, int i)
@@ -203,14 +154,13 @@ static void draw_inputs(program *p, const op_call *c, rt_tensor *in[MOST_INPUTS]
         const rt_shape shape = next_input(&next, lengths, leading);
         in[i] = c->optional & 1u << i && chance(p, 40) ? NULL
                 : chance(p, 10)                        ? in[below(p, i)]
-                                                       : fitting(p, shape);
+                                                       : leaf(p, shape);
     }
 }
 
 /* Positions, a mask and classes of distances for sequences of up to 64 tokens. */
 static void fill_arrays(program *p, arrays *a, int classes)
 {
-    const int reach = 1 + below(p, 4);
     for (int i = 0; i < FILLED; i++) {
         a->positions[i] = i;
         a->mask[i] = chance(p, 80);
@@ -220,17 +170,9 @@ static void fill_arrays(program *p, arrays *a, int classes)
     }
     for (int i = 0; i < RT_MAX_AXES; i++)
         a->order[i] = i;
-    if (chance(p, 40) || hostile(p, 20))
+    if (chance(p, 40))
         a->positions[below(p, 4)] = number(p);
-    if (hostile(p, 10))
-        a->slopes[below(p, 2)] = number(p);
-    if (hostile(p, 10))
-        a->classes[below(p, 2 * reach + 1)] = (int16_t)whole(p, -1, 9);
-    a->distances = (rt_distances){hostile(p, 10) ? whole(p, -1, 9) : reach,
-                                  hostile(p, 10) ? whole(p, -1, 9) : classes,
-                                  hostile(p, 5) ? NULL : a->classes};
-    if (a->distances.reach > FILLED / 2 - 1) /* the array is as long as it is said to be */
-        a->distances.reach = reach;
+    a->distances = (rt_distances){1 + below(p, 4), classes, a->classes};
 }
 
 /* A shape of as many elements as x, or one for ids. */
@@ -240,45 +182,32 @@ static rt_shape draw_shape(program *p, const op_call *c, const rt_tensor *x)
     const int size = x ? (int)rt_size(x) : 1;
     if (c->op == &rt_op_reshape)
         shape = chance(p, 50) ? RT_SHAPE_OF(size) : RT_SHAPE_OF(axis(x, 0), size / axis(x, 0));
-    if (hostile(p, 15))
-        shape = spoiled(p, shape);
-    if (hostile(p, 10))
-        shape.ndim = whole(p, -1, RT_MAX_AXES + 1);
     return shape;
-}
-
-static void draw_ids(program *p, arrays *a, const op_call *c, const int lengths[128])
-{
-    for (int i = 0; i < ARRAY; i++)
-        a->ids[i] = c->op == &rt_op_cross_entropy && i % 3 == 0 ? RT_IGNORE : i * i % lengths['V'];
-    if (hostile(p, 15))
-        a->ids[below(p, 8)] = whole(p, -1, 9);
 }
 
 static op_options draw_options(program *p, arrays *a, const op_call *c, rt_tensor *const *in,
                                const int lengths[128])
 {
-    const bool rope = c->op == &rt_op_rope, causal = chance(p, 40), wrong = hostile(p, 10);
+    const bool rope = c->op == &rt_op_rope, causal = chance(p, 40);
     const int B = axis(in[0], 0), T = axis(in[0], 1), most_kind = c->op == &rt_op_pool ? 2 : 6;
-    const bool listed = B * T <= ARRAY && !wrong; /* a list of positions is as long as it must be */
+    const bool listed = B * T <= ARRAY; /* a list of positions is as long as it must be */
     const int j = below(p, RT_MAX_AXES), k = below(p, RT_MAX_AXES);
     fill_arrays(p, a, lengths['K']);
-    draw_ids(p, a, c, lengths);
+    for (int i = 0; i < ARRAY; i++)
+        a->ids[i] = c->op == &rt_op_cross_entropy && i % 3 == 0 ? RT_IGNORE : i * i % lengths['V'];
     if (j < (in[0] ? in[0]->ndim : 1) && k < (in[0] ? in[0]->ndim : 1)) {
         a->order[j] = k;
         a->order[k] = j;
     }
-    if (hostile(p, 20))
-        a->order[j] = whole(p, -1, 4);
     const uint8_t *mask = chance(p, 40) ? a->mask : NULL;
     static const double theta[] = {0.3};
-    op_options o = {.number = rope ? (hostile(p, 10) ? number(p) : 1) : share(p),
-                    .divisor = hostile(p, 10) ? number(p) : 1 + below(p, 5),
-                    .kind = hostile(p, 10) ? whole(p, -1, 9) : below(p, most_kind + 1),
+    op_options o = {.number = rope ? 1 : share(p),
+                    .divisor = 1 + below(p, 5),
+                    .kind = below(p, most_kind + 1),
                     .onto = c->good.onto,
                     .shape = draw_shape(p, c, in[0]),
-                    .order = hostile(p, 5) ? NULL : a->order,
-                    .ids = hostile(p, 4) ? NULL : a->ids,
+                    .order = a->order,
+                    .ids = a->ids,
                     .padding = whole(p, 0, 4),
                     .mask = mask,
                     .fixed = chance(p, 20) ? theta : NULL,
@@ -287,18 +216,12 @@ static op_options draw_options(program *p, arrays *a, const op_call *c, rt_tenso
                     .positions = {.at = listed && chance(p, 50) ? a->positions : NULL,
                                   .per_sequence = chance(p, 30),
                                   .offset = number(p)},
-                    .B = wrong ? whole(p, -1, 3) : 0,
-                    .T = wrong ? whole(p, -1, 3) : 0,
-                    .decay = chance(p, 70)    ? 0
-                             : hostile(p, 20) ? number(p)
-                                              : 1 + below(p, 9),
-                    .decay_length = hostile(p, 10) ? whole(p, -1, 9) : 0,
+                    .decay = chance(p, 70) ? 0 : 1 + below(p, 9),
                     .bias = c->good.bias,
                     .keys = c->good.keys,
-                    .no_options = hostile(p, 5),
                     .attention = {.scale = chance(p, 50) ? 0 : number(p),
                                   .causal = causal,
-                                  .window = chance(p, 30) ? whole(p, hostile(p, 5) ? -1 : 0, 4) : 0,
+                                  .window = chance(p, 30) ? whole(p, 0, 4) : 0,
                                   .key_mask = mask,
                                   .query_positions = chance(p, 30) ? a->positions : NULL,
                                   .key_positions = chance(p, 30) ? a->positions : NULL,
@@ -323,11 +246,7 @@ static rt_tensor *call_any(program *p, arrays *a)
     rt_tensor *in[MOST_INPUTS] = {NULL};
     int lengths[128];
     const size_t length = strlen(p->trace);
-    snprintf(p->trace + length, sizeof p->trace - length, "%s%s",
-             length       ? ", "
-             : p->hostile ? "hostile: "
-                          : "",
-             c->op->name);
+    snprintf(p->trace + length, sizeof p->trace - length, "%s%s", length ? ", " : "", c->op->name);
     draw_inputs(p, c, in, lengths);
     op_options o = draw_options(p, a, c, in, lengths);
     return c->call(p->g, in, &o);
@@ -338,7 +257,6 @@ static rt_tensor *call_any(program *p, arrays *a)
 static void set_up(program *p, uint64_t seed, uint32_t number_of_program)
 {
     *p = (program){.random = {seed, number_of_program, RT_STREAM_CHECK}};
-    p->hostile = chance(p, 50);
     p->g = rt_graph_new();
     if (!p->g)
         abort();
