@@ -1,9 +1,7 @@
 #include "io/checkpoint/private.h"
 
-#include "core/memory.h"
 #include "data/keys.h"
 #include "models/keys.h"
-#include "text/writer.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -19,8 +19,8 @@ static void read_family(rt_reading *r, rt_huggingface *there)
 {
     const char *type = rt_reading_word(r, "model_type"), *types[MOST_WORDS];
     int count = 0;
-    there->files->family = rt_family_of_type(there->files->families, type);
-    for (const rt_family *const *f = there->files->families; *f && count < MOST_WORDS; f++)
+    there->files->family = rt_family_of_type(type);
+    for (const rt_family *const *f = rt_families; *f && count < MOST_WORDS; f++)
         types[count++] = (*f)->type;
     if (!there->files->family)
         rt_reading_refuse_word(r, "model_type", types, count, "rotor reads no other", type);

@@ -555,13 +555,12 @@ static rt_status write_files(const rt_durable_folder *to, const rt_family *famil
     return status;
 }
 
-rt_status rt_huggingface_write_as(const char *folder, const rt_transformer *model,
-                                  const rt_huggingface_export *export,
-                                  const rt_family *const *families)
+rt_status rt_huggingface_write(const char *folder, const rt_transformer *model,
+                               const rt_huggingface_export *export)
 {
     rt_durable_folder to;
     const rt_family *family;
-    rt_status status = rt_family_find(&family, families, &model->options);
+    rt_status status = rt_family_find(&family, rt_families, &model->options);
     if (!status.code)
         status = check_folder(folder, export->overwrite);
     if (status.code)
@@ -570,10 +569,4 @@ rt_status rt_huggingface_write_as(const char *folder, const rt_transformer *mode
     if (!status.code)
         status = write_files(&to, family, model, export);
     return rt_durable_folder_close(&to, status);
-}
-
-rt_status rt_huggingface_write(const char *folder, const rt_transformer *model,
-                               const rt_huggingface_export *export)
-{
-    return rt_huggingface_write_as(folder, model, export, rt_families);
 }

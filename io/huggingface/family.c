@@ -10,11 +10,12 @@
 #define ITEM(family) &family,
 const rt_family *const rt_families[] = {RT_FAMILIES(ITEM) NULL};
 
-const rt_family *rt_family_of_type(const rt_family *const *families, const char *model_type)
+const rt_family *rt_family_of_type(const char *model_type)
 {
-    while (*families && strcmp((*families)->type, model_type) != 0)
-        families++;
-    return *families;
+    const rt_family *const *family = rt_families;
+    while (*family && strcmp((*family)->type, model_type) != 0)
+        family++;
+    return *family;
 }
 
 const char *rt_family_library(const rt_family *family)

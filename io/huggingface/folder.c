@@ -9,7 +9,6 @@
 #include "text/writer.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -367,8 +366,7 @@ static rt_status read_folder(rt_huggingface *there, const char *folder)
     return status.code ? status : rt_huggingface_warnings(there);
 }
 
-rt_status rt_huggingface_open_of(rt_huggingface **there_new, const char *folder,
-                                 const rt_family *const *families)
+rt_status rt_huggingface_open(rt_huggingface **there_new, const char *folder)
 {
     *there_new = NULL;
     rt_huggingface *there = rt_alloc(1, sizeof *there);
@@ -378,18 +376,12 @@ rt_status rt_huggingface_open_of(rt_huggingface **there_new, const char *folder,
         rt_free(there);
         return rt_out_of_memory("a folder of Hugging Face");
     }
-    there->files->families = families;
     rt_status status = read_folder(there, folder);
     if (status.code)
         rt_huggingface_close(there);
     else
         *there_new = there;
     return status;
-}
-
-rt_status rt_huggingface_open(rt_huggingface **there_new, const char *folder)
-{
-    return rt_huggingface_open_of(there_new, folder, rt_families);
 }
 
 void rt_huggingface_close(rt_huggingface *there)

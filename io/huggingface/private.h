@@ -53,7 +53,6 @@ void rt_weights_close(rt_weights *weights);
 #define RT_HF_THETA "rotor_theta"
 
 struct rt_huggingface_files {
-    const rt_family *const *families; /* families that are recognized */
     const rt_family *family;
     rt_weights weights;
     bool prefixed;                /* tensor names begin with the prefix of the family */
@@ -66,10 +65,6 @@ struct rt_huggingface_files {
 
 /* Points there->warnings to the lines that were added. */
 rt_status rt_huggingface_warnings(rt_huggingface *there) RT_MUST_CHECK;
-
-/* Opens a folder as rt_huggingface_open does, with other families. */
-rt_status rt_huggingface_open_of(rt_huggingface **there_new, const char *folder,
-                                 const rt_family *const *families) RT_MUST_CHECK;
 
 /* Reads config.json into the members of `there`. */
 rt_status rt_huggingface_read_config(rt_huggingface *there, const char *folder) RT_MUST_CHECK;
@@ -109,11 +104,6 @@ void rt_folder_theta_mean(const rt_folder_theta *t, const rt_transformer_options
                           rt_theta_layers layers, int pairs, double *mean);
 
 /* ---- writing ---- */
-
-/* Writes a folder as rt_huggingface_write does, with other families. */
-rt_status rt_huggingface_write_as(const char *folder, const rt_transformer *model,
-                                  const rt_huggingface_export *export,
-                                  const rt_family *const *families) RT_MUST_CHECK;
 
 /* Computes the effective theta of a model for a family. A fixed theta has one row, or one for each
  * layer if layers differ. RT_NONFINITE. Free it even after an error. */

@@ -331,7 +331,7 @@ TEST(labels_are_those_of_the_folder)
 static void expect_keys_in_one_set(char *line)
 {
     const char *type = strtok(line, " ");
-    const rt_family *family = rt_family_of_type(rt_families, type);
+    const rt_family *family = rt_family_of_type(type);
     int count = 0;
     ck_assert_msg(family != NULL, "%s", type);
     for (const char *key; (key = strtok(NULL, " ")); count++) {

@@ -1,4 +1,3 @@
-#include "core/path.h"
 #include "text/number.h"
 #include "train/config/keys.h"
 #include "train/report/private.h"

@@ -1,8 +1,8 @@
 #include "core/memory.h"
-#include "data/tokenizers/tokens.h"
 #include "data/tokenizers/vocabulary.h"
 #include "models/session.h"
 #include "ops/engine.h"
+#include "text/utf8.h"
 #include "train/report/private.h"
 
 #include <stdio.h>

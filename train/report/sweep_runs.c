@@ -1,5 +1,4 @@
 #include "core/memory.h"
-#include "core/path.h"
 #include "text/number.h"
 #include "text/utf8.h"
 #include "train/report/private.h"
