@@ -251,5 +251,8 @@ TEST(strings_may_have_zero_bytes)
             ck_assert_int_eq(rt_byte_map_add(&map, zeros, (size_t)size),
                              size == 8 ? 0 : 2999 + size - (size > 8));
     }
+    size_t size;
+    ck_assert_mem_eq(rt_byte_map_at(&map, 0, &size), zeros, 8);
+    ck_assert_uint_eq(size, 8);
     rt_byte_map_free(&map);
 }

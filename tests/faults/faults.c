@@ -233,8 +233,7 @@ const char *check_exit(int code)
     return NULL;
 }
 
-/* Returns the largest step in a table. */
-static long last_step(const char *path)
+long last_step(const char *path)
 {
     char row[1024];
     long last = 0;

@@ -70,6 +70,9 @@ const char *trial_errors(void);
 long trial_calls(shim_kind kind);
 bool trial_failed(void);
 
+/* The largest step in a table. */
+long last_step(const char *path);
+
 /* The exit code is one that the manual names; an error or warning names a path. */
 const char *check_exit(int code);
 

@@ -196,7 +196,7 @@ TEST_ROWS(a_folder_that_is_written_over_itself_is_whole, 1, ROWS(rows))
     expect_each(ITSELF, _i);
 }
 
-TEST_ROWS(a_file_that_may_not_grow_leaves_the_older_one, 0, COMMANDS)
+TEST_ROWS(a_file_that_may_not_grow_leaves_the_older_model, NEWER, COMMANDS)
 {
     for (long bytes = 100; bytes < 8000; bytes += 1900) {
         trial_limit(bytes);

@@ -140,23 +140,26 @@ TEST(a_mask_is_a_token_whose_logits_are_the_program_s)
 
 /* ---- rows ---- */
 
-/* Padding changes the rounding, and no more. */
-TEST(rows_together_have_the_logits_of_each_alone)
+/* Padding changes the rounding, and no more: of pairs with token types, and of labels of tokens. */
+TEST_ROWS(rows_together_have_the_logits_of_each_alone, 0, 2)
 {
-    static const char *const texts[] = {"xab", "a", "abcdabcd"};
+    static const char *const texts[] = {"x ab", "a", "abc d abc"};
+    static const char *const seconds[] = {"xc", NULL, "b"};
     rt_row rows[3];
-    rt_model *model = TRAIN_CLASSES();
+    rt_model *model = _i ? train("tags", "data.task=tag data.vocab=32 data.file=tags.tsv")
+                         : train("pairs", "data.task=classify data.vocab=32 data.file=pairs.tsv");
     rt_graph *g = new_graph(), *one = new_graph();
     for (int i = 0; i < 3; i++)
-        expect_ok(rt_model_encode(model, texts[i], NULL, rows + i));
+        expect_ok(rt_model_encode(model, texts[i], _i ? NULL : seconds[i], rows + i));
     const rt_tensor *all = rt_model_logits(model, g, rows, 3);
     expect_ok(rt_graph_status(g));
-    ck_assert_int_eq((int)rt_rows(all), 3);
+    const size_t length = rt_rows(all) / 3, classes = (size_t)rt_columns(all);
     for (int i = 0; i < 3; i++) {
         rt_graph_clear(one);
         const rt_tensor *alone = rt_model_logits(model, one, rows + i, 1);
-        for (int c = 0; c < CLASSES; c++)
-            ck_assert(fabs(alone->data[c] - all->data[i * CLASSES + c]) < 1e-12);
+        ck_assert_uint_eq(rt_rows(alone), _i ? (size_t)rows[i].length : 1);
+        for (size_t k = 0; k < rt_size(alone); k++)
+            ck_assert(fabs(alone->data[k] - all->data[(size_t)i * length * classes + k]) < 1e-12);
         rt_row_free(rows + i);
     }
 }

@@ -97,6 +97,7 @@ static results compute(const row *r, const rt_threads *crew)
     const op_call *c = op_call_of(r->op);
     results o = {NULL};
     rt_graph *g = rt_graph_new();
+    memset(probabilities, 0, sizeof probabilities);
     for (int i = 0; i < MOST_INPUTS && r->shapes[i].ndim; i++) {
         const size_t size = rt_shape_size(r->shapes[i]);
         real *data = rt_alloc(size, sizeof *data), *grad = rt_alloc(size, sizeof *grad);

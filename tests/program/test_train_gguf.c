@@ -140,4 +140,8 @@ TEST(a_file_that_may_not_grow_is_no_file)
     run(DECODER);
     expect_told(1, "out.gguf", "ulimit -f 8; " EXPORT "out.gguf");
     ck_assert(!exists("out.gguf") && !exists("out.gguf.tmp"));
+    run(EXPORT "out.gguf; cp out.gguf older");
+    expect_exit(w, 1, "ulimit -f 8; " EXPORT "out.gguf --overwrite --dtype f16");
+    expect_same_files("out.gguf", "older");
+    ck_assert(!exists("out.gguf.tmp"));
 }

@@ -135,6 +135,10 @@ TEST_ROWS(factors_of_heads_are_learned, 0, 2)
         "-l");
     ck_assert_int_eq(atoi(w->out + strlen(w->out) - 2), 1);
     run("$TRAIN tiny.ini --quiet %s theta.head_scale=yes --overwrite", keys);
+    run("$TRAIN tiny.ini --quiet %s theta.head_scale=yes run.name=part train.steps=29 && $TRAIN "
+        "tiny.ini --quiet %s theta.head_scale=yes run.name=part --resume",
+        keys, keys);
+    expect_same_in("part", "tiny", "metrics.csv result.csv usage.csv");
     run("$TRAIN tiny.ini --quiet %s theta.head_scale=yes theta.lr_scale=0 run.name=still", keys);
     expect_exit(w, 1, "cmp -s runs/still/metrics.csv runs/tiny/metrics.csv");
 }

@@ -57,7 +57,7 @@ TEST_ROWS(the_straight_run_is_reached_in_two_and_in_three_parts, 0, 17)
         run("%s %s --threads 3 train.steps=%d --resume", part, options, rows[_i].second);
     run("%s %s --threads 2 --resume", part, options);
     expect_same_training("straight", "parts", 60);
-    expect_same_in("straight", "parts", "result.csv usage.csv");
+    expect_same_in("straight", "parts", "result.csv usage.csv theta_final.csv");
 }
 
 /* The same configuration in two folders: even whole checkpoints are equal. */

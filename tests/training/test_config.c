@@ -168,6 +168,10 @@ TEST(only_some_keys_may_differ_when_resuming)
     expect_text(rt_config_differences(&run, &now, false),
                 "optimizer.lr: the run has '0.001', now it is '0.5'\n"
                 "train.target_accuracy: the run has '0', now it is '0.5'\n");
+    load_sound(&run, "[data]\ntask = text\nfile = /a\neval_file = /b\n", NULL);
+    load_sound(&now, "[data]\ntask = text\nfile = /a\neval_file = /c\n", NULL);
+    expect_text(rt_config_differences(&run, &now, false),
+                "data.eval_file: the run has '/b', now it is '/c'\n");
 }
 
 TEST(a_run_is_extended_that_has_taken_all_its_steps)

@@ -131,6 +131,8 @@ static const struct {
      " must be single_label_classification: rotor has no other; got 'regression'"},
     {"sequence", "id2label", "", WEIGHTS "classifier.out_proj.weight is (4, 24), (2, 24) expected"},
     {"mistral_window", "num_key_value_heads", "", "=8 does not divide num_attention_heads = 4"},
+    {"mistral_window", "num_key_value_heads", "null",
+     WEIGHTS "model.layers.0.self_attn.k_proj.weight is (12, 24), (24, 24) expected"},
     {"llama", "rope_parameters", "{\"rope_theta\": 10000.0, \"type\": \"su\"}",
      "rope_parameters.type" SCALINGS "'su'"},
     {"llama", "rope_parameters", "{\"rope_type\": \"linear\", \"factor\": 0.5}",

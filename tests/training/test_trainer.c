@@ -49,6 +49,25 @@ static bool have_same_values(const training *t, const real *values)
     return !memcmp(parameters(t)->values, values, parameters(t)->block_size * sizeof *values);
 }
 
+TEST(what_is_trained_has_the_gradients_that_it_has_alone)
+{
+    static const char frozen[] = "embeddings,layers.0";
+    training *all = NEW("train.shards=2");
+    training *some = NEW("train.shards=2", lasting("train.freeze=%s", frozen));
+    take_steps(all, 1);
+    take_steps(some, 1);
+    int trained = 0;
+    for (int i = 0; i < parameters(all)->count; i++) {
+        const rt_parameter *p = parameters(all)->list[i], *q = parameters(some)->list[i];
+        if (rt_freezes(frozen, p))
+            continue;
+        for (size_t k = 0; k < rt_size(&p->tensor); k++)
+            ck_assert_double_eq_tol((double)p->tensor.grad[k], (double)q->tensor.grad[k], 1e-12);
+        trained++;
+    }
+    ck_assert_int_gt(trained, 0);
+}
+
 /* ---- shards ---- */
 
 /* 512 tokens and one sequence at least, 16 shards at most. */
