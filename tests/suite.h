@@ -117,6 +117,18 @@ static inline bool refuse_next(size_t *number, rt_code code, size_t least)
     return more;
 }
 
+/* Expects a call to end well after each of its requests of the heap has been refused, of which
+ * there are more than `least`. The call is evaluated each time, with its arguments. */
+#define expect_ok_after_refusals(least, ...)                                                       \
+    do {                                                                                           \
+        rt_status status_of_call = {.code = RT_MEMORY};                                            \
+        FOR_EACH_REFUSAL(status_of_call.code, least)                                               \
+        {                                                                                          \
+            status_of_call = (__VA_ARGS__);                                                        \
+        }                                                                                          \
+        expect_ok(status_of_call);                                                                 \
+    } while (0)
+
 /* Has an object released after the test, in any case, and returns it. */
 void *owned(void *object, void (*release)(void *object));
 

@@ -2,9 +2,9 @@
 #define ROTOR_TESTS_HUGGINGFACE_FOLDERS_H
 
 /* What the tests of folders of Hugging Face have in common: a folder with its reference, its
- * gradients, its configuration, and its export. */
-
-#include "huggingface/fixtures.h"
+ * gradients, its configuration, and its export. The folders are those of ROTOR_HUGGINGFACE, or
+ * tests/fixtures/huggingface; a test of other models names another variable and folder. Each NAME/
+ * has hf/ and reference.h5; safetensors/ has files and expected.csv. */
 
 #include "folder_ini.h"
 #include "reference/reference.h"
@@ -13,7 +13,13 @@
 
 #include "io/huggingface/private.h"
 
+#include <glob.h>
 #include <math.h>
+
+#ifndef FIXTURES_VARIABLE
+#define FIXTURES_VARIABLE "ROTOR_HUGGINGFACE"
+#define FIXTURES_FOLDER   "huggingface"
+#endif
 
 typedef struct folder_case {
     reference r;
@@ -29,12 +35,39 @@ static inline bool is_double(void)
     return sizeof(real) == sizeof(double);
 }
 
+static inline const char *fixture_folder(void)
+{
+    const char *folder = getenv(FIXTURES_VARIABLE);
+    return folder ? folder : TEST_SOURCES "/fixtures/" FIXTURES_FOLDER;
+}
+
+static inline const char *fixture_path(const char *name, const char *file)
+{
+    return lasting("%s/%s/%s", fixture_folder(), name, file);
+}
+
+/* Returns the names of the models, sorted, with a final NULL. */
+static inline const char *const *fixture_names(void)
+{
+    enum { MOST = 256 };
+    static const char *names[MOST + 1];
+    glob_t found;
+    ck_assert_msg(!glob(fixture_path("*", "reference.h5"), 0, NULL, &found), "%s has no model",
+                  fixture_folder());
+    ck_assert_uint_le(found.gl_pathc, MOST);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        *strrchr(found.gl_pathv[i], '/') = '\0';
+        names[i] = lasting("%s", strrchr(found.gl_pathv[i], '/') + 1);
+    }
+    globfree(&found);
+    return names;
+}
+
 /* NULL for a family that rotor does not read. */
 static inline rt_huggingface *open_fixture(const char *name)
 {
-    char path[PATH_OF_FIXTURE];
     rt_huggingface *there;
-    rt_status status = rt_huggingface_open(&there, fixture_path(path, name, "hf"));
+    rt_status status = rt_huggingface_open(&there, fixture_path(name, "hf"));
     if (status.code && strstr(status.message, "model_type must be")) {
         printf("SKIP %s: %s\n", name, status.message);
         return NULL;
@@ -85,11 +118,10 @@ static inline void read_labels(folder_case *c)
 /* False for a family that rotor does not read. */
 static inline bool open_case(folder_case *c, const char *name)
 {
-    char path[PATH_OF_FIXTURE];
     *c = (folder_case){.there = open_fixture(name)};
     if (!c->there)
         return false;
-    c->r = reference_open_at(name, fixture_path(path, name, "reference.h5"));
+    c->r = reference_open_at(name, fixture_path(name, "reference.h5"));
     check_status(&c->r, rt_huggingface_model(c->there, NULL, &c->model, NULL), name);
     read_input(c);
     read_labels(c);
@@ -107,11 +139,9 @@ static inline void close_case(folder_case *c)
 /* Checks every folder with its reference. */
 static inline void check_each(void (*check)(folder_case *c))
 {
-    fixtures all;
-    list_fixtures(&all);
-    for (int i = 0; i < all.count; i++) {
+    for (const char *const *name = fixture_names(); *name; name++) {
         folder_case c;
-        if (open_case(&c, all.names[i])) {
+        if (open_case(&c, *name)) {
             check(&c);
             close_case(&c);
         } else {
@@ -232,13 +262,12 @@ static inline void expect_same_model(const char *name, const rt_transformer *a,
 /* Exports the model of a folder, and imports it again. */
 static inline void check_export(const char *name, const rt_huggingface *there)
 {
-    char folder[PATH_OF_FIXTURE];
+    const char *folder = lasting("%s/%s", scratch, name);
     rt_transformer *model, *same, *loaded;
     rt_huggingface *again;
     rt_huggingface_taken taken;
     const rt_huggingface_export export = {.labels = (const char *const *)there->labels,
                                           .length = 2};
-    snprintf(folder, sizeof folder, "%s/%s", scratch, name);
     expect_ok(rt_huggingface_model(there, NULL, &model, NULL));
     expect_ok(rt_huggingface_write(folder, model, &export));
     expect_ok(rt_huggingface_open(&again, folder));
@@ -266,15 +295,13 @@ static inline void check_export(const char *name, const rt_huggingface *there)
 /* Checks the configuration and the export of every folder. */
 static inline void check_folders(void)
 {
-    fixtures all;
-    list_fixtures(&all);
     make_scratch();
-    for (int i = 0; i < all.count; i++) {
-        rt_huggingface *there = open_fixture(all.names[i]);
+    for (const char *const *name = fixture_names(); *name; name++) {
+        rt_huggingface *there = open_fixture(*name);
         if (!there)
             continue;
-        check_configuration(all.names[i], there);
-        check_export(all.names[i], there);
+        check_configuration(*name, there);
+        check_export(*name, there);
         rt_huggingface_close(there);
     }
     remove_scratch();

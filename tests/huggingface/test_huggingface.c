@@ -10,17 +10,15 @@
 
 TEST(a_safetensors_file_is_read_or_refused_as_its_format_says)
 {
-    char folder[PATH_OF_FIXTURE], path[PATH_OF_FIXTURE];
     rt_csv csv = {0};
     int count = 0, accepted = 0;
-    NEEDS(exists(fixture_path(path, "safetensors", "expected.csv")), "safetensors/expected.csv");
-    ck_assert(rt_csv_open(&csv, fixture_path(folder, "safetensors", ""), "expected.csv"));
+    NEEDS(exists(fixture_path("safetensors", "expected.csv")), "safetensors/expected.csv");
+    ck_assert(rt_csv_open(&csv, fixture_path("safetensors", ""), "expected.csv"));
     while (rt_csv_row(&csv)) {
         rt_safetensors *file;
         const char *name = rt_csv_cell(&csv, "file");
         const bool wanted = !strcmp(rt_csv_cell(&csv, "strict"), "accept");
-        fixture_path(path, "safetensors", name);
-        rt_status status = rt_safetensors_open(&file, path);
+        rt_status status = rt_safetensors_open(&file, fixture_path("safetensors", name));
         ck_assert_msg((status.code == RT_OK) == wanted, "%s: %s expected, got '%s'", name,
                       wanted ? "read" : "refused", status.message);
         ck_assert_msg(wanted || (status.code == RT_CHECKPOINT && !file), "%s: %s", name,
@@ -74,11 +72,10 @@ static void check_loss_and_gradients(folder_case *c)
  */
 static double table_rounding(const folder_case *c)
 {
-    char path[PATH_OF_FIXTURE];
     rt_weights weights;
     const rt_safetensor *t;
     double rounding = 0;
-    check_status(&c->r, rt_weights_open(&weights, fixture_path(path, c->r.name, "hf")), "weights");
+    check_status(&c->r, rt_weights_open(&weights, fixture_path(c->r.name, "hf")), "weights");
     for (int n = 0; n < weights.count; n++)
         for (size_t i = 0; (t = rt_safetensors_at(weights.files[n], i)); i++)
             if (strstr(t->name, "embed_positions") && t->dtype == RT_DTYPE_BF16)

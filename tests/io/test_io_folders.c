@@ -1,7 +1,6 @@
 /* Folders of Hugging Face through librotor-io: opened, and there and back again. What transformers
  * compute of them is in tests/huggingface, tests/llama and tests/families. */
 
-#include "huggingface/fixtures.h"
 #include "io/models.h"
 #include "training/scratch.h"
 
@@ -9,10 +8,11 @@
 
 #include <pthread.h>
 
+#define FIXTURE TEST_SOURCES "/fixtures/huggingface/%s/hf"
+
 static rt_model *open_fixture(const char *name)
 {
-    char path[PATH_OF_FIXTURE];
-    return open_model(fixture_path(path, name, "hf"));
+    return open_model(lasting(FIXTURE, name));
 }
 
 /* The folders of Llama are beside those of the RoFormer. */
@@ -34,9 +34,8 @@ static rt_model *open_copy(const char *fixture)
 {
     static const char *const files[] = {"config.json", "model.safetensors", "vocab.txt"};
     for (int i = 0; i < ROWS(files); i++) {
-        char path[PATH_OF_FIXTURE];
         size_t size;
-        fixture_path(path, i < 2 ? fixture : "masked_lm", lasting("hf/%s", files[i]));
+        const char *path = lasting(FIXTURE "/%s", i < 2 ? fixture : "masked_lm", files[i]);
         const unsigned char *bytes = file_bytes(path, &size);
         write_bytes(in_scratch(files[i]), bytes, size);
     }

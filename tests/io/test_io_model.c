@@ -374,18 +374,10 @@ TEST(an_exhausted_heap_is_a_status)
     double p[CLASSES];
     rt_model *model = TRAIN_CLASSES();
     expect_ok(rt_model_export(model, "folder"));
-    for (int act = 0; act < 5; act++) {
-        rt_code code = RT_MEMORY;
-        FOR_EACH_REFUSAL(code, 2)
-        {
-            code = (act == 0   ? open_or_make(CLASSES_FILE, NULL)
-                    : act == 1 ? open_or_make("folder", NULL)
-                    : act == 2 ? open_or_make(NULL, model)
-                    : act == 3 ? rt_model_classify(model, "xab", NULL, p)
-                               : rt_model_save(model, "a.h5"))
-                       .code;
-        }
-        ck_assert_msg(code == RT_OK, "act %d ends with code %d", act, code);
-    }
+    expect_ok_after_refusals(2, open_or_make(CLASSES_FILE, NULL));
+    expect_ok_after_refusals(2, open_or_make("folder", NULL));
+    expect_ok_after_refusals(2, open_or_make(NULL, model));
+    expect_ok_after_refusals(2, rt_model_classify(model, "xab", NULL, p));
+    expect_ok_after_refusals(2, rt_model_save(model, "a.h5"));
     rt_model_close(NULL);
 }

@@ -69,17 +69,4 @@ static inline double largest_difference(const real *x, const real *y, size_t siz
     return largest;
 }
 
-/* y = R_m x for one row of D features. */
-static inline void turn(real *y, const real *x, const real *theta, int D, double m,
-                        rt_pairing pairing)
-{
-    rt_graph *g = rt_graph_new();
-    rt_tensor in = rt_tensor_of((real *)x, NULL, RT_SHAPE_OF(1, 1, 1, D));
-    rt_tensor t = rt_tensor_of((real *)theta, NULL, RT_SHAPE_OF(D / 2));
-    rt_rotation *r = rt_rotation_learned(g, &t, RT_THETA_RAW, pairing, 1,
-                                         (rt_positions){.B = 1, .T = 1, .offset = m});
-    memcpy(y, made(g, rt_rope(g, &in, r))->data, (size_t)D * sizeof *y);
-    rt_graph_free(g);
-}
-
 #endif

@@ -1,10 +1,8 @@
-/* The encodings of positions, each row of RT_POSITION_KINDS: that it is whole; and the bias of
- * ALiBi. */
+/* The encodings of positions: each row of RT_POSITION_KINDS is whole. */
 
 #include "laws.h"
 
 #include "models/encodings/encoding.h"
-#include "models/positions.h"
 
 #include <unistd.h>
 
@@ -46,35 +44,4 @@ TEST(every_row_is_whole)
         for (int k = 0; k < i; k++)
             ck_assert_str_ne(row->word, rt_encoding_word(k));
     }
-}
-
-/* Where q k^T is 0, the logarithms of the probabilities are the biases, up to a constant. Row 2: of
- * keys that stand 3 farther on. */
-TEST_ROWS(alibi_subtracts_the_slope_times_the_distance, 0, 3)
-{
-    enum { T = 40, H = 4, SIZE = 4 };
-    static real probabilities[H * T * T], zeros[T * H * SIZE];
-    double slopes[H], at[T];
-    const bool causal = _i == 1;
-    for (int j = 0; j < T; j++)
-        at[j] = j + 3 * (_i == 2);
-    rt_graph *g = new_graph();
-    rt_tensor x = rt_tensor_of(zeros, NULL, RT_SHAPE_OF(1, T, H, SIZE));
-    rt_alibi_slopes(slopes, H);
-    made(g, rt_attention(g, &x, &x, &x,
-                         &(rt_attention_options){.slopes = slopes,
-                                                 .causal = causal,
-                                                 .key_positions = _i == 2 ? at : NULL,
-                                                 .probabilities = probabilities}));
-    for (int row = 0; row < H * T; row++)
-        for (int j = 0; j < T; j++) {
-            const int i = row % T;
-            const real *p = probabilities + (size_t)row * T;
-            if (causal && j > i)
-                expect_near(p[j], 0, 0, "probability of key %d for query %d, causal", j, i);
-            else
-                expect_near(log(p[j] / p[i]),
-                            -slopes[row / T] * (fabs(i - at[j]) - fabs(i - at[i])), 1e-12,
-                            "bias of key %d for query %d, head %d", j, i, row / T);
-        }
 }

@@ -110,6 +110,13 @@ TEST(no_setting_of_rope_notices_a_shift)
     expect_no_change(&o, "a theta for each head");
 }
 
+TEST(rope_of_no_pair_notices_no_order)
+{
+    rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, false);
+    o.position.fraction = 0;
+    expect_change(change_by_order(make(&o), by_steps(17, 5), ALL), false, &o, "another order");
+}
+
 TEST(rotated_values_notice_a_shift)
 {
     rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, false);

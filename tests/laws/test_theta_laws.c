@@ -6,9 +6,9 @@
 
 enum { SIZE = 8, PAIRS = SIZE / 2, TOKENS = 40, MOST = 2 * 4 * PAIRS };
 
-static rt_transformer_options plain(rt_pairing pairing)
+static rt_transformer_options plain(void)
 {
-    return MODEL_OF(RT_KIND_ROFORMER, .position = {ROPE, .pairing = pairing});
+    return MODEL_OF(RT_KIND_ROFORMER, .position = {ROPE, .pairing = RT_HALF});
 }
 
 /* Pairs from K on do not rotate. */
@@ -16,56 +16,6 @@ static void switch_off(double *factors, int K)
 {
     for (int i = 0; i < MOST; i++)
         factors[i] = i % PAIRS < K;
-}
-
-/* Feature j of a head of a model that rotates a share of its pairs, among those of one that rotates
- * them all: with the pairing half both features of a pair come first. */
-static int feature_of(int j, int K, rt_pairing pairing)
-{
-    if (pairing == RT_INTERLEAVED)
-        return j;
-    if (j < 2 * K)
-        return j < K ? j : PAIRS + j - K;
-    return j - 2 * K < PAIRS - K ? j - K : j;
-}
-
-static void reorder(rt_affine to, rt_affine from, int K, rt_pairing pairing)
-{
-    const int columns = rt_columns(from.weight);
-    for (int n = 0; n < from.weight->shape[0]; n++) {
-        const int source = n / SIZE * SIZE + feature_of(n % SIZE, K, pairing);
-        memcpy(to.weight->data + n * columns, from.weight->data + source * columns,
-               (size_t)columns * sizeof(real));
-        to.bias->data[n] = from.bias->data[source];
-    }
-}
-
-/* The p fastest of base^(-2i/D) rotate, the others do not: position.fraction = p with position.base
- * = base^p, up to the order of features (Barbero et al. 2024). */
-TEST_ROWS(a_share_of_the_fastest_pairs_is_a_fraction_with_another_base, 0, 2 * PAIRS)
-{
-    static real off[TOKENS * V], share[TOKENS * V], all_pairs[TOKENS * V];
-    const rt_pairing pairing = _i / PAIRS ? RT_HALF : RT_INTERLEAVED;
-    const int K = _i % PAIRS;
-    const double p = (double)K / PAIRS;
-    double factors[MOST];
-    rt_transformer_options o = plain(pairing);
-    rt_transformer *all = make(&o);
-    o.position.fraction = p;
-    o.position.frequencies.base = K ? pow(10000, p) : 10000;
-    rt_transformer *part = make(&o);
-    for (int l = 0; l < o.layers; l++) {
-        all->layers[l].query.bias->data[3] = all->layers[l].key.bias->data[6] = 1;
-        reorder(part->layers[l].query, all->layers[l].query, K, pairing);
-        reorder(part->layers[l].key, all->layers[l].key, K, pairing);
-    }
-    whole(all_pairs, all, TOKENS);
-    switch_off(factors, K);
-    rt_transformer_change_theta(all, &(rt_theta_change){factors, true});
-    whole(off, all, TOKENS);
-    whole(share, part, TOKENS);
-    expect_same(off, share, TOKENS, "p-RoPE", K);
-    expect_above(largest_difference(off, all_pairs, TOKENS * V), 100 * tolerance, "K = %d", K);
 }
 
 /* A pair switched off at evaluation equals a pair with learned theta 0. */
@@ -158,7 +108,7 @@ TEST(each_layer_and_head_has_its_own)
 TEST(turns_are_those_over_what_attention_reaches)
 {
     const double two_pi = 8 * atan(1);
-    rt_transformer_options o = plain(RT_HALF);
+    rt_transformer_options o = plain();
     ck_assert_int_eq(rt_transformer_reach(&o, 0, 128), 128);
     o.window = 64;
     ck_assert_int_eq(rt_transformer_reach(&o, 0, 128), 64);
@@ -252,7 +202,7 @@ TEST(shares_are_over_the_mean_of_the_pairs)
 TEST(usage_needs_pairs_that_add_to_scores)
 {
     rt_usage u;
-    rt_transformer_options linear = plain(RT_HALF), t5 = linear, none = linear;
+    rt_transformer_options linear = plain(), t5 = linear, none = linear;
     linear.attention = RT_ATTENTION_LINEAR_ELU;
     t5.position.kind = RT_POSITION_T5;
     none.position.fraction = 0;

@@ -106,7 +106,8 @@ static bool plain_row(int b, int h, int i, double *weights, double *out)
             weights[j] += row(p.q, p.Tq, D, b, i, h)[d] * p.k[shared_row(D, b, j, h) + (size_t)d];
         weights[j] /= sqrt(D);
         if (p.options.slopes)
-            weights[j] -= p.options.slopes[h] * abs(i - j);
+            weights[j] -= p.options.slopes[h] *
+                          fabs(i - (p.options.key_positions ? p.options.key_positions[j] : j));
         if (!visible(b, i, j))
             weights[j] = -INFINITY;
         largest = fmax(largest, weights[j]);
@@ -180,15 +181,18 @@ TEST_ROWS(tiles_agree_with_the_plain_formula, 0, ROWS(lengths))
     static const int windows[] = {1, 5, 255, 256, 300};
     const int T = lengths[_i];
     uint8_t mask[B * 513];
+    double later[513]; /* keys that stand 3 farther on */
     for (int i = 0; i < B * T; i++)
         mask[i] = i % 3 != 1;
+    for (int j = 0; j < T; j++)
+        later[j] = j + 3;
     const struct {
         int Tq, G;
         rt_attention_options o;
     } rows[] = {{T, H, {.causal = false}},  {T, H, {.causal = true}},
                 {T, H, {.key_mask = mask}}, {T, H, {.causal = true, .slopes = slopes}},
                 {5, H, {.causal = false}},  {5, 1, {.key_mask = mask}},
-                {5, 2, {.key_mask = mask}}};
+                {5, 2, {.key_mask = mask}}, {T, H, {.key_positions = later, .slopes = slopes}}};
     for (int i = 0; i < ROWS(rows); i++) {
         set_problem(rows[i].Tq, T, rows[i].G, rows[i].o, 1);
         compare();

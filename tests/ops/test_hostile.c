@@ -26,7 +26,7 @@ static const double not_a_number[] = {0, 1, NAN, 0, 0, 0}, infinite[] = {INFINIT
 static const int16_t good[] = {0, 1, 2}, beyond[] = {0, 3, 2}, below[] = {0, 1, -1};
 static rt_linear_state whole = {call_levels, call_levels, call_levels};
 static rt_linear_state without_sum_below = {call_levels, NULL, call_levels};
-static rt_linear_state without_level = {call_levels, call_levels, NULL};
+static rt_linear_state without_level = {call_levels, call_levels, NULL}, of_zeros;
 
 /* clang-format off */
 #define NUMBER(op_name, value) {&rt_op_##op_name, {.number = value}}
@@ -77,7 +77,7 @@ static const fault faults[] = {
     DISTANCES(-1, 3, good), DISTANCES(INT_MAX, 3, good), DISTANCES(INT_MAX / 2, 3, good),
     DISTANCES(INT_MIN, 3, good), DISTANCES(1, 0, good), DISTANCES(1, -3, good),
     DISTANCES(1, 2, good), DISTANCES(1, 3, NULL), DISTANCES(1, 3, beyond), DISTANCES(1, 3, below),
-    DISTANCES(1, INT_MIN, good),
+    DISTANCES(1, INT_MIN, good), DISTANCES(0, 0, NULL),
     {&rt_op_attention, {.bias = true, .keys = true}}, {&rt_op_attention, {.no_options = true}},
     ATTENTION(.dropout = 1), ATTENTION(.dropout = -1), ATTENTION(.dropout = NAN),
     ATTENTION(.query_positions = not_a_number), ATTENTION(.key_positions = infinite),
@@ -87,6 +87,7 @@ static const fault faults[] = {
     LINEAR(.eps = -0.5), LINEAR(.eps = NAN), LINEAR(.eps = INFINITY),
     LINEAR(.level = call_levels), {&rt_op_linear_attention, {.no_options = true}},
     LINEAR(.causal = true, .level = call_levels, .state = &whole), /* while the graph records */
+    LINEAR(.causal = true, .state = &of_zeros),
 };
 
 /* In a graph that does not record. */
@@ -94,6 +95,7 @@ static const fault unrecorded[] = {
     WITH_STATE(.state = &whole),
     WITH_STATE(.causal = true, .level = call_levels, .state = &without_sum_below),
     WITH_STATE(.causal = true, .level = call_levels, .state = &without_level),
+    WITH_STATE(.causal = true, .level = call_levels, .state = &of_zeros),
 };
 /* clang-format on */
 
@@ -218,7 +220,13 @@ TEST_ROWS(a_tensor_of_no_shape_or_without_memory_is_refused, 0, op_call_count)
             tensors[i].shape[RT_MAX_AXES - 1] = 2;
             expect_refusal(c->op, call(c), "an axis beyond the last");
         }
+        prepare(c);
+        tensors[i] = (rt_tensor){0};
+        expect_refusal(c->op, call(c), "a tensor of zeros");
     }
+    prepare(c);
+    memset(tensors, 0, sizeof tensors);
+    expect_refusal(c->op, call(c), "tensors of zeros");
 }
 
 /* Every shape of up to four axes of length 1 ... 5 that differs from the good one in its rank or

@@ -162,8 +162,8 @@ static inline rt_huggingface *opened_fixture(const char *name)
     return opened_folder(path_in_fixture(name, ""));
 }
 
-/* Opens a folder, and makes its model and its configuration; an act of expect_faults. */
-static inline rt_status try_folder(void *folder)
+/* Opens a folder, and makes its model and its configuration. */
+static inline rt_status try_folder(const char *folder)
 {
     rt_huggingface *there;
     rt_transformer *model = NULL;

@@ -42,16 +42,10 @@ static inline void expect_in(const char *text, const char *part)
     ck_assert_msg(strstr(text, part) != NULL, "no \"%s\" in:\n%s", part, text);
 }
 
-/* Repeats an act, which must end well, with each request of the heap refused, of which there are
- * more than `least`. */
+/* The same for an act with a context, which is made before. */
 static inline void expect_faults(rt_status (*act)(void *context), void *context, size_t least)
 {
-    rt_code code = RT_MEMORY;
-    FOR_EACH_REFUSAL(code, least)
-    {
-        code = act(context).code;
-    }
-    ck_assert_int_eq(code, RT_OK);
+    expect_ok_after_refusals(least, act(context));
 }
 
 static inline int files_in_scratch(void)
