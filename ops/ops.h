@@ -217,40 +217,51 @@ typedef enum rt_pairing { RT_PAIRINGS(RT_CHOICE_VALUE) } rt_pairing;
 #define RT_THETA_FORMS(X) X(RT_THETA_LOG, "log") X(RT_THETA_RAW, "raw")
 typedef enum rt_theta_form { RT_THETA_FORMS(RT_CHOICE_VALUE) } rt_theta_form;
 
-/* Positions of the tokens of B sequences of T tokens. */
+/* Positions of the tokens of B sequences of T tokens: one coordinate, or two. */
 typedef struct rt_positions {
-    int T;            /* >= 1 */
-    int B;            /* >= 1; used only if per_sequence and `at` is not NULL */
-    const double *at; /* (T), or (B, T) if per_sequence; NULL: offset, offset + 1, ... */
+    int T;                /* >= 1 */
+    int B;                /* >= 1; used only if per_sequence and `at` is not NULL */
+    const double *at;     /* (T), or (B, T) if per_sequence; NULL: offset, offset + 1, ... */
+    const double *second; /* second coordinates, in the shape of `at`; NULL: one coordinate */
     bool per_sequence;
     double offset;
 } rt_positions;
 
-/* Cosines and sines of position times theta, computed once for q, k and v: in double, stored as
- * `real`. */
+/* Cosines and sines of the angles of all positions, computed once for q, k and v: in double, stored
+ * as `real`. With theta of shape (R/2) or (G, R/2), the angle of pair i is
+ *
+ *   m theta_i                                   at position m
+ *   x theta_i, or from pair R/4 on y theta_i    at position (x, y): axial
+ *
+ * and with theta of shape (G, 2, R/2) it is x theta_0i + y theta_1i: mixed (Heo et al. 2024). */
 typedef struct rt_rotation {
     int sequences; /* 1, or B if every sequence has its own positions */
     int length;    /* T; a shorter x uses the first positions */
     int heads;     /* G, rows of theta. G divides the heads H of x; head h of x uses row
                       h / (H/G), rounded down */
     int pairs;     /* R/2 */
+    bool mixed;    /* theta has a number for each coordinate */
     rt_pairing pairing;
-    const double *position; /* (sequences, T) */
+    const double *position; /* (sequences, T): the first coordinate */
+    const double *second;   /* (sequences, T); NULL: one coordinate */
     const real *cosine;     /* (sequences, T, G, R/2) */
     const real *sine;
-    rt_tensor *theta; /* (R/2) or (G, R/2), in the form below; NULL if fixed */
+    rt_tensor *theta; /* in the shape and form given; NULL if fixed */
     rt_theta_form form;
     double magnitude; /* factor of all cosines and sines: 1, except for YaRN and LongRoPE */
 } rt_rotation;
 
 /* Returns a rotation by a learned theta, in the memory of the graph.
  *
- *   theta    (R/2) or (G, R/2), in the given form */
+ *   theta    (R/2), (G, R/2) or, for two coordinates, (G, 2, R/2), in the given form
+ *
+ * With two coordinates and one number for each pair, R/2 must be even. */
 rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form form,
                                  rt_pairing pairing, double magnitude, rt_positions positions);
 
-/* Returns a rotation by a fixed theta of shape (G, R/2), in the memory of the graph. Its
- * table has one row for each given position, whereas that of rt_rotation_table starts at 0. */
+/* Returns a rotation by a fixed theta of shape (G, R/2) or, for two coordinates, (G, 2, R/2), in the
+ * memory of the graph. Its table has one row for each given position, whereas that of
+ * rt_rotation_table starts at 0. */
 rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, rt_shape shape, rt_pairing pairing,
                                double magnitude, rt_positions positions);
 
@@ -296,9 +307,9 @@ rt_rotation *rt_rotation_decayed(rt_graph *g, const rt_rotation *rotation, int T
  * dx is the same rotation of dy by the opposite angle, with the same magnitude and decay. With
  * magnitude 1 and no decay, the length of each pair is unchanged. The gradient of theta is computed
  * from the result: dL/dtheta_i = sum m (dy_b y_a - dy_a y_b) over every pair (a, b) with that
- * theta, m its position. It is summed over positions and sequences in double. Nothing else is
- * saved; if the values of the result were released, backward rotates x again. `rotation` must live
- * until the graph is cleared. */
+ * theta, m its position, or the coordinate that multiplies this theta. It is summed over positions
+ * and sequences in double. Nothing else is saved; if the values of the result were released,
+ * backward rotates x again. `rotation` must live until the graph is cleared. */
 rt_tensor *rt_rope(rt_graph *g, rt_tensor *x, const rt_rotation *rotation);
 
 /* Computes theta_i = base^(-2i/R), i = 0 ... R/2 - 1. */

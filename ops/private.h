@@ -72,6 +72,9 @@ void rt_dropout_factors(real *factor, size_t count, rt_random random, uint64_t i
  * filled in. Otherwise fails the graph. */
 bool rt_rotation_is_sound(rt_graph *g, const rt_rotation *r);
 
+/* Returns the number of theta of a rotation: one for each head and pair, or two if it is mixed. */
+size_t rt_rotation_thetas(const rt_rotation *r);
+
 /* Computes y = x w^T + beta y for a few rows x (m, k), such as one token of each of a few texts,
  * and a weight w (n, k), both without gaps. Every number of w is read from memory once. With beta =
  * 0, y is not read. */

@@ -13,8 +13,9 @@ typedef struct view {
     int heads; /* of the table */
     int group; /* heads of x per head of the table */
     bool half; /* pairs (i, i + pairs); else (2 i, 2 i + 1) */
+    bool mixed;
     const real *cosine, *sine;
-    const double *position;
+    const double *position, *second;
 } view;
 
 /* Returns the tokens of the first sequence within first ... end - 1. */
@@ -30,9 +31,11 @@ static view view_at(const rt_tensor *x, const rt_rotation *r, size_t first, size
                   .heads = r->heads,
                   .group = x->shape[2] / r->heads,
                   .half = r->pairing == RT_HALF,
+                  .mixed = r->mixed,
                   .cosine = r->cosine + at,
                   .sine = r->sine + at,
-                  .position = r->position + row};
+                  .position = r->position + row,
+                  .second = r->second ? r->second + row : NULL};
 }
 
 /* Inlined with constant `half` and `add`, so that each case is vectorized separately. */
@@ -58,8 +61,23 @@ INLINE void rotate(real *restrict y, const real *restrict x, view v, real sign, 
         }
 }
 
-/* Adds m * turn of every token to the sums, one for each pair or each head and pair. turn_i = dy_b
- * y_a - dy_a y_b is the derivative of the loss by the angle of pair i. */
+/* Adds x * turn and y * turn of token t to the sums of the theta that x and y multiply. */
+INLINE void add_coordinates(double *restrict sum, const real *restrict turn, view v, int t)
+{
+    const double x = v.position[t], y = v.second[t];
+    const int half = v.pairs / 2;
+    for (int row = 0; row < v.heads; row++, turn += v.pairs) {
+        for (int i = 0; i < v.pairs; i++)
+            sum[i] += (v.mixed || i < half ? x : y) * (double)turn[i];
+        sum += v.pairs;
+        for (int i = 0; v.mixed && i < v.pairs; i++)
+            sum[i] += y * (double)turn[i];
+        sum += v.mixed ? v.pairs : 0;
+    }
+}
+
+/* Adds m * turn of every token to the sums, one for each theta. turn_i = dy_b y_a - dy_a y_b is the
+ * derivative of the loss by the angle of pair i. */
 INLINE void add_turns(double *restrict sum, real *restrict turn, const real *restrict y,
                       const real *restrict dy, view v, bool half)
 {
@@ -73,7 +91,9 @@ INLINE void add_turns(double *restrict sum, real *restrict turn, const real *res
                     const size_t a = (size_t)i * step, b = a + second;
                     turn[row + i] += dy[b] * y[a] - dy[a] * y[b];
                 }
-        for (int i = 0; i < columns; i++)
+        if (v.second)
+            add_coordinates(sum, turn, v, t);
+        for (int i = 0; !v.second && i < columns; i++)
             sum[i] += v.position[t] * (double)turn[i];
     }
 }
@@ -113,11 +133,6 @@ static size_t tokens_of(const rt_tensor *x)
 static size_t width_of(const rt_tensor *x)
 {
     return (size_t)x->shape[2] * (size_t)x->shape[3];
-}
-
-static size_t numbers_of_theta(const rt_rotation *r)
-{
-    return (size_t)r->heads * (size_t)r->pairs;
 }
 
 static void rotate_span(const rt_row_span *span)
@@ -162,7 +177,7 @@ static rt_scratch_size rope_scratch(const rt_node *n, rt_pass pass)
 {
     const size_t width = width_of(n->out);
     const size_t parts = (size_t)rt_parts_of_rows(tokens_of(n->out), width);
-    const size_t numbers = parts * numbers_of_theta(rotation_of(n));
+    const size_t numbers = parts * rt_rotation_thetas(rotation_of(n));
     const size_t again = rotates_again(n) ? rt_rows_of_part(width) * width : 0;
     if (pass == RT_FORWARD || !learns(n))
         return (rt_scratch_size){0};
@@ -190,7 +205,7 @@ static void rotate_back_span(const rt_row_span *span)
     const rt_node *n = span->node;
     const rt_rotation *r = rotation_of(n);
     const rope_pass *p = span->context;
-    const size_t end = span->first + span->count, columns = numbers_of_theta(r);
+    const size_t end = span->first + span->count, columns = rt_rotation_thetas(r);
     const size_t at = (size_t)span->number * columns;
     if (p->sums)
         memset(p->sums + at, 0, columns * sizeof *p->sums);
@@ -207,7 +222,7 @@ static void rotate_back_span(const rt_row_span *span)
 
 static void add_theta_gradient(real *dtheta, const double *sums, int parts, const rt_rotation *r)
 {
-    const size_t columns = numbers_of_theta(r);
+    const size_t columns = rt_rotation_thetas(r);
     for (size_t i = 0; i < columns; i++) {
         double sum = 0, held = (double)r->theta->data[i];
         double per_held = r->form == RT_THETA_LOG ? exp(held) : 1; /* dtheta / dlambda = theta */
@@ -227,7 +242,7 @@ static void rope_backward(const rt_node *n)
     real *dtheta = rt_grad(n, 1);
     if (dtheta) {
         p.sums = rt_scratch(n);
-        p.turns = (real *)(p.sums + (size_t)parts * numbers_of_theta(r));
+        p.turns = (real *)(p.sums + (size_t)parts * rt_rotation_thetas(r));
     }
     rt_node_rows(n, tokens, width, rotate_back_span, &p);
     if (dtheta)

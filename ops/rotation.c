@@ -12,16 +12,34 @@ void rt_theta_geometric(double *theta, int pairs, double base)
         theta[i] = pow(base, -(double)i / pairs);
 }
 
+size_t rt_rotation_thetas(const rt_rotation *r)
+{
+    return (size_t)r->heads * (size_t)r->pairs * (r->mixed ? 2 : 1);
+}
+
 /* Rows of a table: the angles of one position for all heads and pairs. */
 typedef struct table_rows {
     double *position;    /* (count), filled in */
+    double *second;      /* (count), filled in; NULL: one coordinate */
     real *cosine, *sine; /* (count, columns), filled in */
     size_t count;
-    int columns;
+    int columns, pairs; /* columns: of all heads */
+    bool mixed;
     rt_positions positions;
-    const double *theta; /* (columns) */
+    const double *theta; /* (columns), or (heads, 2, pairs) if mixed */
     double magnitude;
 } table_rows;
+
+/* Returns the angle of a column at a position with two coordinates. */
+static double angle_of(const table_rows *t, size_t row, int column)
+{
+    const double x = t->position[row], y = t->second[row];
+    const int head = column / t->pairs, i = column % t->pairs;
+    if (!t->mixed)
+        return (i < t->pairs / 2 ? x : y) * t->theta[column];
+    const double *theta = t->theta + 2 * head * t->pairs;
+    return x * theta[i] + y * theta[t->pairs + i];
+}
 
 static void fill_rows(const table_rows *t)
 {
@@ -30,9 +48,12 @@ static void fill_rows(const table_rows *t)
         const double position =
             t->positions.at ? t->positions.at[row] : t->positions.offset + (double)row;
         t->position[row] = position;
+        if (t->second)
+            t->second[row] = t->positions.second[row];
         for (int i = 0; i < t->columns; i++) {
-            *cosine++ = (real)(t->magnitude * cos(position * t->theta[i]));
-            *sine++ = (real)(t->magnitude * sin(position * t->theta[i]));
+            const double angle = t->second ? angle_of(t, row, i) : position * t->theta[i];
+            *cosine++ = (real)(t->magnitude * cos(angle));
+            *sine++ = (real)(t->magnitude * sin(angle));
         }
     }
 }
@@ -43,13 +64,17 @@ static rt_rotation *make_rotation(rt_graph *g, const rt_rotation *like, table_ro
 {
     const size_t size = t->count * (size_t)t->columns;
     rt_rotation *r = rt_graph_memory(g, 1, sizeof *r);
+    t->pairs = like->pairs;
+    t->mixed = like->mixed;
     t->position = rt_graph_numbers(g, t->count, sizeof *t->position);
+    t->second = t->positions.second ? rt_graph_numbers(g, t->count, sizeof *t->second) : NULL;
     t->cosine = rt_graph_numbers(g, 2 * size + 1, sizeof *t->cosine);
-    if (!r || !t->position || !t->cosine)
+    if (rt_graph_failed(g))
         return NULL;
     t->sine = t->cosine + size;
     *r = *like;
     r->position = t->position;
+    r->second = t->second;
     r->cosine = t->cosine;
     r->sine = t->sine;
     return r;
@@ -129,6 +154,23 @@ static bool are_finite(rt_graph *g, rt_positions positions, size_t rows)
     for (size_t row = 0; positions.at && row < rows && !rt_graph_failed(g); row++)
         if (!isfinite(positions.at[row]))
             rt_graph_fail(g, RT_ARGUMENT, "[rope] position %zu is %g", row, positions.at[row]);
+    for (size_t row = 0; positions.second && row < rows && !rt_graph_failed(g); row++)
+        if (!isfinite(positions.second[row]))
+            rt_graph_fail(g, RT_ARGUMENT, "[rope] the second coordinate of position %zu is %g", row,
+                          positions.second[row]);
+    return !rt_graph_failed(g);
+}
+
+/* Checks that the shape of theta suits the coordinates; `mixed`: it has a number for each. */
+static bool coordinates_fit(rt_graph *g, rt_positions positions, bool mixed, int pairs)
+{
+    if (positions.second && !positions.at)
+        rt_graph_fail(g, RT_ARGUMENT, "[rope] positions with two coordinates need both");
+    else if (mixed && !positions.second)
+        rt_graph_fail(g, RT_SHAPE, "[rope] theta of shape (G, 2, R/2) needs two coordinates");
+    else if (positions.second && !mixed && pairs % 2)
+        rt_graph_fail(g, RT_SHAPE,
+                      "[rope] half of the pairs rotate by each coordinate; got %d pairs", pairs);
     return !rt_graph_failed(g);
 }
 
@@ -137,30 +179,34 @@ rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form fo
 {
     if (!RT_CHECK_INPUTS(g, "rope", RT_INPUT(theta)))
         return NULL;
-    if (theta->ndim < 1 || theta->ndim > 2)
-        return rt_graph_fail(g, RT_SHAPE, "[rope] theta must be (R/2) or (G, R/2); got %s",
+    const bool mixed = theta->ndim == 3;
+    if (theta->ndim < 1 || theta->ndim > 3 || (mixed && theta->shape[1] != 2))
+        return rt_graph_fail(g, RT_SHAPE,
+                             "[rope] theta must be (R/2), (G, R/2) or (G, 2, R/2); got %s",
                              rt_shape_text(theta));
     const int sequences = sequences_of(positions), T = positions.T;
-    const int columns = (int)rt_size(theta);
+    const int thetas = (int)rt_size(theta), columns = mixed ? thetas / 2 : thetas;
     const rt_shape table = RT_SHAPE_OF(sequences, T, columns);
     const size_t count = (size_t)sequences * (size_t)T;
     if (positions.B < 1 || !rt_shape_size(table))
         return rt_graph_fail(g, RT_ARGUMENT,
                              "[rope] B and T must be positive, and a table of cosines not too "
                              "large; got %d, %d and %d numbers of theta",
-                             positions.B, T, columns);
+                             positions.B, T, thetas);
     if (!are_choices(form, pairing) || !isfinite(magnitude))
         return rt_graph_fail(
             g, RT_ARGUMENT,
             "[rope] form and pairing must be valid, and the magnitude finite; got %d, %d and %g",
             (int)form, (int)pairing, magnitude);
-    if (!are_finite(g, positions, count))
+    if (!coordinates_fit(g, positions, mixed, rt_columns(theta)) ||
+        !are_finite(g, positions, count))
         return NULL;
-    double *values = rt_graph_numbers(g, (size_t)columns, sizeof *values);
+    double *values = rt_graph_numbers(g, (size_t)thetas, sizeof *values);
     const rt_rotation like = {.sequences = sequences,
                               .length = T,
-                              .heads = theta->ndim == 2 ? theta->shape[0] : 1,
+                              .heads = theta->ndim > 1 ? theta->shape[0] : 1,
                               .pairs = rt_columns(theta),
+                              .mixed = mixed,
                               .pairing = pairing,
                               .theta = theta,
                               .form = form,
@@ -176,7 +222,7 @@ rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form fo
         scratch = rt_graph_scratch(g, 2 * (BLOCK + 1) * (size_t)columns, sizeof *scratch);
     if (rt_graph_failed(g) || !rt_memory_is_present(values))
         return rt_graph_failed(g) ? NULL : r;
-    for (int i = 0; i < columns; i++) {
+    for (int i = 0; i < thetas; i++) {
         const double held = (double)theta->data[i];
         values[i] = form == RT_THETA_LOG ? exp(held) : held;
     }
@@ -195,12 +241,12 @@ bool rt_rotation_is_sound(rt_graph *g, const rt_rotation *r)
     if (!RT_CHECK_INPUTS(g, "rope", {"theta", theta, .optional = true}))
         return false;
     if (!known || r->sequences < 1 || r->length < 1 || r->heads < 1 || r->pairs < 0 ||
-        !r->position || !r->cosine || !r->sine)
+        !r->position || !r->cosine || !r->sine || (r->mixed && !r->second))
         rt_graph_fail(g, RT_ARGUMENT,
                       "[rope] the rotation has no table, or an invalid pairing or form");
-    else if (theta && rt_size(theta) != (size_t)r->heads * (size_t)r->pairs)
+    else if (theta && rt_size(theta) != rt_rotation_thetas(r))
         rt_graph_fail(g, RT_SHAPE, "[rope] theta must have %d numbers for %d heads; got %s",
-                      r->pairs, r->heads, rt_shape_text(theta));
+                      r->mixed ? 2 * r->pairs : r->pairs, r->heads, rt_shape_text(theta));
     return !rt_graph_failed(g);
 }
 
@@ -211,10 +257,11 @@ rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, rt_shape shape,
 {
     if (!rt_graph_check_argument(g, "rope", "theta", theta))
         return NULL;
-    const int heads = shape.axis[0], pairs = shape.axis[1], T = positions.T;
+    const bool mixed = shape.ndim == 3 && shape.axis[1] == 2;
+    const int heads = shape.axis[0], pairs = shape.axis[mixed ? 2 : 1], T = positions.T;
     const int sequences = sequences_of(positions);
     const size_t count = (size_t)sequences * (size_t)T;
-    if (shape.ndim != 2 || heads < 1 || pairs < 0 || positions.B < 1 || T < 1 ||
+    if ((shape.ndim != 2 && !mixed) || heads < 1 || pairs < 0 || positions.B < 1 || T < 1 ||
         !are_choices(RT_THETA_RAW, pairing) || !isfinite(magnitude) ||
         (pairs && !rt_shape_size(RT_SHAPE_OF(sequences, T, heads, pairs))))
         return rt_graph_fail(
@@ -223,12 +270,13 @@ rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, rt_shape shape,
             "of tokens, a pairing and a finite magnitude; got %d, %d, %d, %d, %d "
             "and %g",
             heads, pairs, positions.B, T, (int)pairing, magnitude);
-    if (!are_finite(g, positions, count))
+    if (!coordinates_fit(g, positions, mixed, pairs) || !are_finite(g, positions, count))
         return NULL;
     const rt_rotation like = {.sequences = sequences,
                               .length = T,
                               .heads = heads,
                               .pairs = pairs,
+                              .mixed = mixed,
                               .pairing = pairing,
                               .magnitude = magnitude};
     table_rows t = {.count = count,
@@ -276,8 +324,13 @@ rt_status rt_rotation_reserve(rt_rotation_table *table, int length)
     if (!position)
         return rt_out_of_memory("a rotation table");
     real *cosine = (real *)(position + count), *sine = cosine + count * columns;
-    const table_rows rows = {position, cosine,       sine,         count,
-                             r->pairs, {.at = NULL}, table->theta, r->magnitude};
+    const table_rows rows = {.position = position,
+                             .cosine = cosine,
+                             .sine = sine,
+                             .count = count,
+                             .columns = r->pairs,
+                             .theta = table->theta,
+                             .magnitude = r->magnitude};
     if (rt_memory_is_present(position))
         fill_rows(&rows);
     rt_free(table->memory);
@@ -309,6 +362,8 @@ static bool is_decay(rt_graph *g, const rt_rotation *r, int T, double scale)
     if (T < 1 || T > r->length)
         rt_graph_fail(g, RT_ARGUMENT, "[rope] a decay for %d tokens; the rotation has %d", T,
                       r->length);
+    else if (r->second)
+        rt_graph_fail(g, RT_ARGUMENT, "[rope] a decay needs positions with one coordinate");
     else if (!(fabs(scale) > 0) || isinf(scale))
         rt_graph_fail(g, RT_ARGUMENT,
                       "[rope] the scale of a decay must be finite and not 0; got %g", scale);

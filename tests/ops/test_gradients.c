@@ -111,6 +111,7 @@ static const uint8_t pool_mask[] = {1, 0, 1, 1, 0, 0, 0, 0},
 static const int32_t ids[] = {3, 0, 3, 1, 4, 3}, labels[] = {2, RT_IGNORE, 0, 4};
 static const int swapped[] = {1, 0}, mixed[] = {2, 0, 3, 1};
 static const double scattered[] = {5, -2, 0.5, 0, 40, 3}, near[] = {5, -2, 0.5, 9, 0, 4, 3, 1};
+static const double rows_of_grid[] = {0, 0, 0, 1, 1, 1}, columns_of_grid[] = {0, 1, 2, 0, 1, 2};
 static const double slopes[] = {0.5, 0.25};
 /* Distances -2 ... 2, of which -1 and 1 are of one class. */
 static const int16_t class_of[] = {0, 1, 2, 1, 3};
@@ -122,6 +123,8 @@ static const rt_distances distances = {2, 4, class_of};
 #define HALF  .pairing = RT_HALF
 #define CHOSEN(positions_of_all) .positions = {.at = positions_of_all, .per_sequence = true}
 #define FROM(first) .positions = {.offset = first}
+#define GRID .positions = {.at = columns_of_grid, .second = rows_of_grid}
+#define PLACES .positions = {.at = scattered, .second = near, .per_sequence = true}
 #define ALIBI .slopes = slopes
 #define ATTENTION(...) O(.attention = {__VA_ARGS__})
 #define LINEAR_O(...) O(.linear = {__VA_ARGS__})
@@ -210,6 +213,10 @@ static const row rows[] = {
     {&rt_op_rope, SHAPES(AXES(1, 4, 3, 4), AXES(3, 2)), O(RAW, HALF, .T = 5, .decay = -3)},
     {&rt_op_rope, SHAPES(AXES(2, 3, 2, 6), AXES(3)),
      O(LOG, CHOSEN(near), .T = 4, .decay = -7), RANGE(-2, 0)},
+    {&rt_op_rope, SHAPES(AXES(2, 6, 2, 9), AXES(4)), O(RAW, GRID)},
+    {&rt_op_rope, SHAPES(AXES(1, 5, 4, 8), AXES(2, 4)), O(LOG, HALF, GRID), RANGE(-2, 0)},
+    {&rt_op_rope, SHAPES(AXES(2, 3, 2, 5), AXES(1, 2, 2)), O(RAW, PLACES)},
+    {&rt_op_rope, SHAPES(AXES(2, 6, 4, 6), AXES(2, 2, 3)), O(RAW, HALF, GRID)},
     {&rt_op_rope, SHAPES(AXES(2, 5, 2, 6), AXES(2)), O(LOG, HALF, .decay = 2), .build = rope_twice},
     {&rt_op_rope, SHAPES(AXES(1, 6, 2, 4), AXES(2, 2)), O(LOG, HALF, .decay = 2),
      .build = rope_twice, RANGE(-2, 0)},
