@@ -21,9 +21,9 @@ static rt_token_span span_of(const rt_transformer_input *in, int turn)
 {
     const rt_kv_cache *cache = in->caches ? in->caches[turn] : NULL;
     if (!cache)
-        return (rt_token_span){0, in->T, in->T};
+        return (rt_token_span){0, in->T, in->T, in->positions};
     const int end = cache->count + in->T;
-    return (rt_token_span){cache->count, in->T, cache->length > end ? cache->length : end};
+    return (rt_token_span){cache->count, in->T, cache->length > end ? cache->length : end, NULL};
 }
 
 /* Returns whether rt_transformer_new created the model. Otherwise fails the graph. */
@@ -37,14 +37,14 @@ static bool is_made(const rt_transformer *m, rt_graph *g)
 /* Checks that caches are used without gradient and padding. */
 static bool caches_fit(const rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
 {
-    bool fit = !in->caches ||
-               (m->options.causal && !rt_graph_records(g) && !in->key_mask && !in->attentions);
+    bool fit = !in->caches || (m->options.causal && !rt_graph_records(g) && !in->key_mask &&
+                               !in->attentions && !in->positions && !in->patches);
     for (int b = 0; in->caches && fit && b < in->B; b++)
         fit = in->caches[b]->layer_count == m->options.layers;
     if (!fit)
         rt_graph_fail(g, RT_ARGUMENT,
-                      "[roformer] a KV cache needs a causal model, texts without padding, and a "
-                      "graph that does not record");
+                      "[roformer] a KV cache needs a causal model, texts without padding and "
+                      "positions of their own, and a graph that does not record");
     return !rt_graph_failed(g);
 }
 
@@ -58,6 +58,27 @@ static bool spans_fit(const rt_transformer *m, rt_graph *g, const rt_transformer
                           "[roformer] the model has positions for %d tokens; got %d", most,
                           at.first + at.count);
     }
+    return !rt_graph_failed(g);
+}
+
+/* Checks that positions and patches are given as the options of the model need them. */
+static bool positions_fit(const rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
+{
+    const rt_encoding *encoding = rt_encoding_of(&m->options);
+    const rt_positions *at = in->positions;
+    const bool used = encoding->rotation || encoding->embeddings, plane = at && at->second;
+    if (used && plane != (m->options.position.axes > 1))
+        rt_graph_fail(g, RT_ARGUMENT,
+                      "[roformer] the model has positions of %d coordinates; got others",
+                      m->options.position.axes);
+    else if (at && (!at->at || at->T != in->T || (at->per_sequence && at->B != in->B)))
+        rt_graph_fail(g, RT_SHAPE, "[roformer] positions must be those of %d texts of %d tokens",
+                      in->B, in->T);
+    else if (at && m->options.position.kind != RT_POSITION_NONE && !encoding->in_plane)
+        rt_graph_fail(g, RT_ARGUMENT, "[roformer] position.kind = %s has no positions of its own",
+                      encoding->word);
+    else if (!in->patches != !m->embeddings.patches)
+        rt_graph_fail(g, RT_ARGUMENT, "[roformer] patches are for a model with patches alone");
     return !rt_graph_failed(g);
 }
 
@@ -162,6 +183,14 @@ static rt_tensor *embed(rt_transformer *m, rt_graph *g, const rt_transformer_inp
 {
     rt_shape shape = RT_SHAPE_OF(in->B, in->T);
     rt_tensor *x = rt_embedding(g, m->embeddings.tokens, in->ids, shape, in->padding_id);
+    if (in->patches) {
+        rt_tensor *patches = rt_graph_memory(g, 1, sizeof *patches);
+        if (!patches)
+            return NULL;
+        *patches =
+            rt_tensor_of((real *)in->patches, NULL, RT_SHAPE_OF(in->B, in->T, m->options.patch));
+        x = rt_linear_onto(g, x, patches, m->embeddings.patches, NULL);
+    }
     if (m->options.token_dropout)
         x = drop_tokens(&m->options, g, x, in);
     x = add_positions(m, g, x, in);
@@ -443,7 +472,7 @@ rt_tensor *rt_transformer_encode(rt_transformer *m, rt_graph *g, const rt_transf
 {
     const rt_transformer_options *o = &m->options;
     if (!rt_graph_check_argument(g, "roformer", "input", in) || !is_made(m, g) ||
-        !caches_fit(m, g, in) || !spans_fit(m, g, in))
+        !caches_fit(m, g, in) || !positions_fit(m, g, in) || !spans_fit(m, g, in))
         return NULL;
     rt_tensor *x = embed(m, g, in);
     const turning *turnings = find_turnings(m, g, in);

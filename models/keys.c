@@ -24,6 +24,7 @@ RT_KEY_WORDS(pool_word, RT_POOLINGS)
 RT_KEY_WORDS(frequencies_word, RT_FREQUENCIES)
 RT_KEY_WORDS(scaling_word, RT_SCALINGS)
 RT_KEY_WORDS(pairing_word, RT_PAIRINGS)
+RT_KEY_WORDS(mixing_word, RT_MIXINGS)
 RT_KEY_WORDS(scope_word, RT_THETA_SCOPES)
 RT_KEY_WORDS(form_word, RT_THETA_FORMS)
 RT_KEY_WORDS(init_word, RT_THETA_INITS)
@@ -118,6 +119,13 @@ static const rt_key keys[] = {
 
     {"position", "kind", CHOICE(position.kind, rt_encoding_word), "rope", "positional encoding",
      RT_FIXED, ALWAYS},
+    {"position", "axes", WHOLE(position.axes, 1, 2), "1",
+     "coordinates of a position: 1, the number of the token, or 2, the column and row of a patch of "
+     "an image", RT_FIXED, ALWAYS},
+    {"position", "mixing", CHOICE(position.mixing, mixing_word), "axial",
+     "RoPE with two axes; axial: half of the pairs rotate by the column and half by the row; mixed: "
+     "each pair by both, with two theta that are learned",
+     RT_FIXED, WHEN(ROTATED, EXCEEDS("position.axes", 1))},
     {"position", "pairing", CHOICE(position.pairing, pairing_word), "interleaved",
      "RoPE layout: interleaved (GPT-J) or half (NeoX, LLaMA)", RT_FIXED, WHEN(ROTATED)},
     {"position", "base", NUMBER(position.frequencies.base, ABOVE(1)), "10000",

@@ -104,8 +104,15 @@ typedef enum rt_theta_init { RT_THETA_INITS(RT_CHOICE_VALUE) } rt_theta_init;
     X(RT_HEAD_TOKEN, "token")       /* logits over the labels for every token */
 typedef enum rt_head { RT_HEADS(RT_CHOICE_VALUE) } rt_head;
 
+/* Rotation by positions with two coordinates x and y: axial = half of the pairs by x, the others by
+ * y; mixed = every pair by x theta_x + y theta_y (Heo et al. 2024). */
+#define RT_MIXINGS(X) X(RT_AXIAL, "axial") X(RT_MIXED, "mixed")
+typedef enum rt_mixing { RT_MIXINGS(RT_CHOICE_VALUE) } rt_mixing;
+
 typedef struct rt_position_options {
     rt_position_kind kind;
+    int axes;         /* coordinates of a position, 1 or 2; 0 = 1 */
+    rt_mixing mixing; /* of rope with two axes */
     rt_pairing pairing;
     rt_frequency_options frequencies; /* of rope; the base also of sinusoidal */
     double fraction;                  /* rotated share of each head's pairs, 0 ... 1 */
@@ -134,6 +141,7 @@ typedef struct rt_transformer_options {
     rt_model_kind kind;
     int vocab;
     int token_types;    /* 0 = no token type embedding */
+    int patch;          /* numbers of a patch of an image, which belong to each token; 0 = none */
     bool token_dropout; /* see models/encode.c; not for causal models */
     int mask_id;        /* mask token of token_dropout; negative: none */
     int layers;

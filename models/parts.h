@@ -11,6 +11,7 @@ rt_tensor *rt_transformer_norm(const rt_transformer *m, rt_graph *g, rt_tensor *
 /* Tokens first ... first + count - 1 of a text of `length` tokens. */
 typedef struct rt_token_span {
     int first, count, length;
+    const rt_positions *positions; /* NULL: first, first + 1, ... */
 } rt_token_span;
 
 /* Returns the number of layer l among the layers with positions, and the features of a head that

@@ -2,19 +2,22 @@
 
 #include <math.h>
 
-void rt_sinusoidal_table(double *table, int T, int C, double base, rt_pairing layout)
+void rt_sinusoidal_row(double *row, double position, int C, double base, rt_pairing layout)
 {
     const int sines = (C + 1) / 2;
-    for (int t = 0; t < T; t++) {
-        double *row = table + (size_t)t * (size_t)C;
-        for (int i = 0; i < sines; i++) {
-            const double angle = t * pow(base, -2.0 * i / C);
-            const int cosine = layout == RT_INTERLEAVED ? 2 * i + 1 : sines + i;
-            row[layout == RT_INTERLEAVED ? 2 * i : i] = sin(angle);
-            if (2 * i + 1 < C)
-                row[cosine] = cos(angle);
-        }
+    for (int i = 0; i < sines; i++) {
+        const double angle = position * pow(base, -2.0 * i / C);
+        const int cosine = layout == RT_INTERLEAVED ? 2 * i + 1 : sines + i;
+        row[layout == RT_INTERLEAVED ? 2 * i : i] = sin(angle);
+        if (2 * i + 1 < C)
+            row[cosine] = cos(angle);
     }
+}
+
+void rt_sinusoidal_table(double *table, int T, int C, double base, rt_pairing layout)
+{
+    for (int t = 0; t < T; t++)
+        rt_sinusoidal_row(table + (size_t)t * (size_t)C, t, C, base, layout);
 }
 
 void rt_alibi_slopes(double *slopes, int heads)

@@ -10,6 +10,9 @@
  * RoFormer). An odd C has one more sine. */
 void rt_sinusoidal_table(double *table, int T, int C, double base, rt_pairing layout);
 
+/* Computes the row of a position, which need not be an integer. */
+void rt_sinusoidal_row(double *row, double position, int C, double base, rt_pairing layout);
+
 /* Computes the slopes of ALiBi, one for each head (Press et al. 2022): with n the largest power of
  * two that is at most H, the powers 1 ... n of 2^(-8/n), then the odd powers of 2^(-4/n). */
 void rt_alibi_slopes(double *slopes, int heads);

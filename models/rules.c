@@ -53,12 +53,15 @@ static bool are_within_bounds(const rt_transformer_options *o, rt_rule_sink to)
         CHOICE_OF("position.pairing", o->position.pairing, RT_PAIRINGS),
         CHOICE_OF("position.frequencies", o->position.frequencies.family, RT_FREQUENCIES),
         CHOICE_OF("position.scaling", o->position.frequencies.scaling, RT_SCALINGS),
+        CHOICE_OF("position.mixing", o->position.mixing, RT_MIXINGS),
+        {"position.axes", o->position.axes, 0, 2},
         CHOICE_OF("theta.scope", o->theta.scope, RT_THETA_SCOPES),
         CHOICE_OF("theta.form", o->theta.form, RT_THETA_FORMS),
         CHOICE_OF("theta.init", o->theta.init, RT_THETA_INITS),
         AT_LEAST_ZERO("model.kv_heads", o->kv_heads),
         AT_LEAST_ZERO("model.head_dim", o->head_dim),
         AT_LEAST_ZERO("model.window", o->window),
+        AT_LEAST_ZERO("model.patch", o->patch),
         AT_LEAST_ZERO("position.every", o->position.every),
     };
     /* clang-format on */
@@ -156,6 +159,11 @@ static void check_position(const rt_transformer_options *o, const rt_encoding *e
             to, RT_OPTIONS("theta.head_scale", "model.attention"),
             "theta.head_scale = yes needs model.attention = softmax: %s attention has no scores",
             attention_of(o));
+    if (o->position.axes > 1 && !encoding->in_plane)
+        rt_rule_broken(to, RT_OPTIONS("position.axes", "position.kind"),
+                       "position.axes = 2 needs position.kind = rope, sinusoidal, learned or none; "
+                       "got %s",
+                       encoding->word);
     if (encoding->check)
         encoding->check(o, to);
 }

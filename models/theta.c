@@ -42,6 +42,11 @@ void rt_transformer_theta_name(char name[RT_NAME_SIZE], int layer)
         snprintf(name, RT_NAME_SIZE, "layers.%d.attention.theta", layer);
 }
 
+int rt_transformer_theta_axes(const rt_transformer_options *o)
+{
+    return o->position.axes > 1 && o->position.mixing == RT_MIXED ? 2 : 1;
+}
+
 rt_tensor *rt_add_theta(rt_transformer *m, int layer)
 {
     char name[RT_NAME_SIZE];
@@ -49,6 +54,8 @@ rt_tensor *rt_add_theta(rt_transformer *m, int layer)
     const int pairs = rt_transformer_pairs(o);
     rt_shape shape =
         o->theta.scope == RT_THETA_HEAD ? RT_SHAPE_OF(rows_of(o), pairs) : RT_SHAPE_OF(pairs);
+    if (rt_transformer_theta_axes(o) > 1)
+        shape = RT_SHAPE_OF(rows_of(o), 2, pairs);
     rt_transformer_theta_name(name, layer);
     return rt_parameters_add(&m->parameters, RT_ROLE_THETA, RT_INIT_GIVEN, shape, "%s", name);
 }
@@ -73,13 +80,14 @@ static int layers_of(const rt_transformer_options *o)
 
 rt_shape rt_transformer_theta_shape(const rt_transformer_options *o)
 {
-    return RT_SHAPE_OF(o->theta.scope == RT_THETA_MODEL ? 1 : layers_of(o), rows_of(o),
-                       rt_transformer_pairs(o));
+    return RT_SHAPE_OF(o->theta.scope == RT_THETA_MODEL ? 1 : layers_of(o),
+                       rows_of(o) * rt_transformer_theta_axes(o), rt_transformer_pairs(o));
 }
 
 rt_shape rt_transformer_rotation_shape(const rt_transformer_options *o)
 {
-    return RT_SHAPE_OF(layers_of(o), o->kv_heads, rt_transformer_pairs(o));
+    return RT_SHAPE_OF(layers_of(o), o->kv_heads * rt_transformer_theta_axes(o),
+                       rt_transformer_pairs(o));
 }
 
 int rt_transformer_theta_layer(const rt_transformer_options *o, int n)
@@ -131,10 +139,10 @@ double *rt_transformer_theta_start(const rt_transformer *m)
 void rt_transformer_theta_geometric(const rt_transformer_options *o, rt_shape shape, double *theta)
 {
     const int rows = shape.axis[1], pairs = shape.axis[2];
-    for (int n = 0; n < shape.axis[0] * rows; n++) {
-        const int layer = rt_transformer_theta_layer(o, n / rows);
-        rt_theta_geometric(theta + (size_t)n * (size_t)pairs, pairs,
-                           rt_layer_row_of(o, layer).base);
+    const int parts = o->position.axes > 1 ? 2 : 1, part = pairs / parts;
+    for (int n = 0; n < shape.axis[0] * rows * parts; n++) {
+        const int layer = rt_transformer_theta_layer(o, n / (rows * parts));
+        rt_theta_geometric(theta + (size_t)n * (size_t)part, part, rt_layer_row_of(o, layer).base);
     }
 }
 
@@ -221,15 +229,16 @@ void rt_transformer_theta_use(const rt_transformer *m, double *use)
 {
     const rt_transformer_options *o = &m->options;
     const rt_shape shape = rt_transformer_theta_shape(o);
-    const int rows = shape.axis[1], pairs = shape.axis[2];
+    const int rows = shape.axis[1], pairs = shape.axis[2], axes = rt_transformer_theta_axes(o);
     for (int i = 0; i < shape.axis[0] * rows * pairs; i++)
         use[i] = 0;
     for (int n = 0, l; (l = rt_transformer_theta_layer(o, n)) < o->layers; n++)
-        for (int h = 0; h < o->heads; h++)
+        for (int h = 0; h < o->heads * axes; h++)
             for (int i = 0; i < pairs; i++) {
-                const int kv = h / (o->heads / o->kv_heads);
-                const int layer = shape.axis[0] > 1 ? n : 0, row = rows > 1 ? kv : 0;
-                use[(layer * rows + row) * pairs + i] += pair_use(m, l, h, i);
+                const int head = h / axes, kv = head / (o->heads / o->kv_heads);
+                const int layer = shape.axis[0] > 1 ? n : 0;
+                const int row = (rows > axes ? kv * axes : 0) + h % axes;
+                use[(layer * rows + row) * pairs + i] += pair_use(m, l, head, i);
             }
     for (int row = 0; row < shape.axis[0] * rows; row++)
         divide_by_sum(use + row * pairs, pairs);
@@ -261,7 +270,27 @@ static void draw_layer(const rt_transformer *m, int layer, double *start, int ro
 static void find_frequencies(const rt_transformer_options *o, int layer, int T, double *theta)
 {
     const rt_frequency_options frequencies = rt_layer_frequencies(o, layer);
-    rt_frequencies_at(theta, rt_transformer_pairs(o), &frequencies, T);
+    const int pairs = rt_transformer_pairs(o), part = o->position.axes > 1 ? pairs / 2 : pairs;
+    rt_frequencies_at(theta, part, &frequencies, T);
+    for (int i = part; i < pairs; i++)
+        theta[i] = theta[i - part];
+}
+
+/* Gives the two theta of each pair of a head the length `start` and a direction: one random angle
+ * for a head, from which the second half of the pairs is a quarter of a turn away (Heo et al.). */
+static void draw_directions(const rt_transformer *m, int layer, double *start, int rows, int pairs)
+{
+    const rt_random random = {m->parameters.seed, (uint32_t)layer, RT_STREAM_THETA};
+    const double two_pi = 6.283185307179586;
+    for (int row = 0; row < rows; row++) {
+        const double angle = two_pi * rt_random_uniform(random, UINT64_C(1) << 32 | (uint64_t)row);
+        double *x = start + 2 * row * pairs, *y = x + pairs;
+        for (int i = 0; i < pairs; i++) {
+            const double at = angle + (i < pairs / 2 ? 0 : two_pi / 4), length = x[i];
+            x[i] = length * cos(at);
+            y[i] = length * sin(at);
+        }
+    }
 }
 
 /* Computes the initial values of a learnable theta. */
@@ -269,10 +298,13 @@ static void draw_start(const rt_transformer *m, theta_state *state)
 {
     const rt_shape shape = rt_transformer_theta_shape(&m->options);
     const int rows = shape.axis[1], pairs = shape.axis[2];
+    const int axes = rt_transformer_theta_axes(&m->options);
     for (int n = 0; n < shape.axis[0]; n++) {
         const int layer = rt_transformer_theta_layer(&m->options, n);
         find_frequencies(&m->options, layer, 0, state->frequencies);
         draw_layer(m, layer, state->start + n * rows * pairs, rows, pairs, state->frequencies);
+        if (axes > 1)
+            draw_directions(m, layer, state->start + n * rows * pairs, rows / axes, pairs);
     }
 }
 
@@ -312,7 +344,8 @@ void rt_theta_free(void *of)
 static void own_theta(const rt_transformer *m, int n, int T, double *theta)
 {
     const rt_transformer_options *o = &m->options;
-    const int pairs = rt_transformer_pairs(o), count = o->kv_heads * pairs;
+    const int pairs = rt_transformer_pairs(o);
+    const int count = o->kv_heads * rt_transformer_theta_axes(o) * pairs;
     const int layer = rt_transformer_theta_layer(o, n);
     const rt_tensor *learned = o->theta.learn ? parameter_of(m, layer) : NULL;
     if (!learned)
@@ -326,7 +359,8 @@ static void own_theta(const rt_transformer *m, int n, int T, double *theta)
 static void theta_of_layer(const rt_transformer *m, int n, int T, double *theta)
 {
     const rt_theta_change *change = m->encoding.change;
-    const int count = m->options.kv_heads * rt_transformer_pairs(&m->options);
+    const rt_shape shape = rt_transformer_rotation_shape(&m->options);
+    const int count = shape.axis[1] * shape.axis[2];
     own_theta(m, n, T, theta);
     for (int i = 0; change && i < count; i++) {
         const double number = change->numbers[n * count + i];
@@ -358,21 +392,24 @@ static bool rows_are_equal(const double *theta, int rows, int pairs)
 
 static rt_positions positions_of(rt_token_span at)
 {
+    if (at.positions)
+        return *at.positions;
     return (rt_positions){.B = 1, .T = at.count, .offset = at.first};
 }
 
-/* Computes the rotation of a span: by an overridden theta, or for tokens whose table does not need
- * the earlier rows. */
+/* Computes the rotation of a span: by an overridden theta, or for tokens with other positions than
+ * those of the table. */
 static const rt_rotation *rotate_span(const rt_transformer *m, rt_graph *g, int l, rt_token_span at)
 {
     const rt_transformer_options *o = &m->options;
-    const int pairs = rt_transformer_pairs(o), rows = o->kv_heads;
-    double *theta = rt_graph_memory(g, (size_t)rows * (size_t)pairs, sizeof *theta);
+    const int axes = rt_transformer_theta_axes(o), pairs = rt_transformer_pairs(o);
+    double *theta = rt_graph_memory(g, (size_t)(o->kv_heads * axes) * (size_t)pairs, sizeof *theta);
     if (!theta)
         return NULL;
     theta_of_layer(m, rt_layer_number(o, l), at.length, theta);
+    const int rows = rows_are_equal(theta, o->kv_heads, axes * pairs) ? 1 : o->kv_heads;
     return rt_rotation_fixed(g, theta,
-                             RT_SHAPE_OF(rows_are_equal(theta, rows, pairs) ? 1 : rows, pairs),
+                             axes > 1 ? RT_SHAPE_OF(rows, axes, pairs) : RT_SHAPE_OF(rows, pairs),
                              o->position.pairing,
                              rt_frequencies_magnitude(&o->position.frequencies), positions_of(at));
 }
@@ -416,8 +453,9 @@ static const rt_rotation *rotate_plain(const rt_transformer *m, rt_graph *g, int
         return rt_rotation_learned(g, parameter_of(m, l), o->theta.form, o->position.pairing,
                                    rt_frequencies_magnitude(&o->position.frequencies),
                                    positions_of(at));
-    return m->encoding.change || at.count < at.length ? rotate_span(m, g, l, at)
-                                                      : rotate_by_table(m, g, l, at.length);
+    return m->encoding.change || at.count < at.length || at.positions
+               ? rotate_span(m, g, l, at)
+               : rotate_by_table(m, g, l, at.length);
 }
 
 rt_layer_rotation rt_rotation_of_layer(rt_transformer *m, rt_graph *g, int l, rt_token_span at)

@@ -115,6 +115,10 @@ static void add_embeddings(rt_transformer *m)
         m->embeddings.types =
             add_affine(m, RT_ROLE_WEIGHT, RT_SHAPE_OF(o->token_types, E), false, "embeddings.types")
                 .weight;
+    if (o->patch > 0)
+        m->embeddings.patches =
+            add_affine(m, RT_ROLE_WEIGHT, RT_SHAPE_OF(E, o->patch), false, "embeddings.patches")
+                .weight;
     if (o->embedding_norm == RT_EMBEDDING_NORM_YES)
         m->embeddings.norm = add_norm(m, "embeddings.norm", E);
     if (E != o->dim)

@@ -9,6 +9,8 @@
  *
  *     embeddings   LN(word[ids] + type[token type]); dropout;
  *                  a linear map from E to C if they differ
+ *     patch        W p is added to word[ids], p the numbers of the patch of an image that is at the
+ *                  token; the embedding of the id of patches is the bias of this map
  *     layer        a = LN(x + Wo attention(x));  x' = LN(a + W2 gelu(W1 a))      (post-LN)
  *                  a = x + Wo attention(LN(x));  x' = a + W2 gelu(W1 LN(a))      (pre-LN)
  *     attention    q, k, v = Wx; q, k (optionally v) rotated; softmax(q k^T / sqrt D) v,
@@ -45,7 +47,7 @@
  * Parameters, with .weight or .bias after the names of tables, linear maps and norms; maps and
  * norms without a bias have no .bias parameter:
  *
- *     embeddings   tokens, types; norm; project, E -> C
+ *     embeddings   tokens, types; patches, patch -> E; norm; project, E -> C
  *     layers.N     attention.{query, key, value, output, query_norm, key_norm}; attention_norm
  *                  and ffn_norm, before or after their block;
  *                  ffn.{gate, up, down}: W3, W1, W2
@@ -103,7 +105,7 @@ typedef struct rt_transformer {
     rt_transformer_options options; /* resolved */
     rt_parameters parameters;
     struct {
-        rt_tensor *tokens, *types;
+        rt_tensor *tokens, *types, *patches;
         rt_affine norm, project;
     } embeddings;
     struct {
@@ -120,15 +122,21 @@ typedef struct rt_transformer {
 
 typedef struct rt_transformer_input {
     int B, T;
-    const int32_t *ids;         /* (B, T) */
-    const int32_t *token_types; /* (B, T), or NULL: all 0 */
-    const uint8_t *key_mask;    /* (B, T): 1 = token, 0 = padding; NULL: no padding */
-    int padding_id;             /* id whose embedding gets no gradient, or RT_NO_PADDING */
-    rt_tensor **hidden_states;  /* (layers + 1): receives the input of layer 0, then the output of
-                                   each layer; the last entry follows the final norm; or NULL */
-    real **attentions;          /* (layers): arrays for the probabilities, (B, H, T, T); or NULL */
-    struct rt_usage *usage;     /* sums of the queries and keys of each pair are added to it
-                                   (models/usage.h); or NULL */
+    const int32_t *ids;            /* (B, T) */
+    const int32_t *token_types;    /* (B, T), or NULL: all 0 */
+    const uint8_t *key_mask;       /* (B, T): 1 = token, 0 = padding; NULL: no padding */
+    const real *patches;           /* (B, T, patch), for a model with options.patch; 0 for a token
+                                      that is no patch */
+    const rt_positions *positions; /* of rope, sinusoidal and learned (integers); NULL: 0, 1, ...
+                                      or, with two axes, those of rt_grid_side */
+    int padding_id;                /* id whose embedding gets no gradient, or RT_NO_PADDING */
+    rt_tensor **hidden_states;     /* (layers + 1): receives the input of layer 0, then the output
+                                      of each layer; the last entry follows the final norm; or
+                                      NULL */
+    real **attentions;             /* (layers): arrays for the probabilities, (B, H, T, T); or NULL
+                                    */
+    struct rt_usage *usage;        /* sums of the queries and keys of each pair are added to it
+                                      (models/usage.h); or NULL */
     struct rt_kv_cache *const *caches; /* (B), all different: KV caches that the tokens extend
                                           (kv_cache.h), for a causal model, in a graph that does not
                                           record, with key_mask and attentions NULL; or NULL */
@@ -182,8 +190,13 @@ rt_tensor *rt_transformer_forward(rt_transformer *model, rt_graph *g,
 /* Returns the number of rotated pairs of a head, R/2. */
 int rt_transformer_pairs(const rt_transformer_options *options);
 
+/* Returns the number of theta of a pair: 2 if mixed, one for each coordinate; else 1. */
+int rt_transformer_theta_axes(const rt_transformer_options *options);
+
 /* Returns the shape (layers, rows, R/2) of theta, as if it were learned: layers that rope rotates,
- * or 1 with scope = model; rows = key heads with scope = head, else 1. Options must be resolved. */
+ * or 1 with scope = model; rows = key heads with scope = head, else 1. Options must be resolved. If
+ * mixed, the last axis is R: theta of the first coordinate for all pairs, then those of the second.
+ */
 rt_shape rt_transformer_theta_shape(const rt_transformer_options *options);
 
 /* Returns the n-th layer, from 0, that has positions; options->layers if there are fewer. Unless
@@ -203,7 +216,8 @@ void rt_transformer_set_theta(rt_transformer *model, const double *theta);
 double *rt_transformer_theta_start(const rt_transformer *model);
 
 /* Computes base^(-2i/R), ignoring scaling and initial values, in the layout of `shape`: that of
- * rt_transformer_theta_shape or rt_transformer_rotation_shape. */
+ * rt_transformer_theta_shape or rt_transformer_rotation_shape. With two axes it is base^(-4k/R),
+ * k = i mod R/4: the initial theta or, if mixed, the initial length of the two theta of a pair. */
 void rt_transformer_theta_geometric(const rt_transformer_options *options, rt_shape shape,
                                     double *theta);
 
@@ -227,7 +241,7 @@ void rt_transformer_head_use(const rt_transformer *model, int layer, int head, d
 /* ---- effective theta ---- */
 
 /* Returns the shape of the effective theta, learned or fixed: layers in which rope rotates, key
- * heads, R/2; no elements for another encoding. */
+ * heads (two rows for each if mixed), R/2; no elements for another encoding. */
 rt_shape rt_transformer_rotation_shape(const rt_transformer_options *options);
 
 /* Computes the effective theta at sequence length T, after position.scaling and

@@ -26,8 +26,8 @@ rt_status rt_usage_new(rt_usage *u, const rt_transformer_options *o)
     const rt_status status = check(o);
     if (status.code)
         return status;
-    const rt_shape shape = rt_transformer_rotation_shape(o);
-    u->keys = rt_shape_size(shape);
+    u->keys =
+        rt_shape_size(rt_transformer_rotation_shape(o)) / (size_t)rt_transformer_theta_axes(o);
     u->queries = u->keys / (size_t)o->kv_heads * (size_t)o->heads;
     u->query = rt_alloc(u->queries + u->keys, sizeof *u->query);
     if (!u->query)

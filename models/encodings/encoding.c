@@ -1,7 +1,7 @@
 #include "models/encodings/encoding.h"
 
 /* No positions: a causal model still sees the number of earlier tokens. */
-const rt_encoding rt_encoding_none = {.word = "none"};
+const rt_encoding rt_encoding_none = {.word = "none", .in_plane = true};
 
 #define ROW(constant, row) [constant] = &(row),
 static const rt_encoding *const rows[] = {RT_POSITION_KINDS(ROW)};

@@ -13,6 +13,7 @@ typedef struct rt_encoding {
     bool in_layers;   /* positions enter in each layer, and can be omitted there (position.every) */
     bool of_scores;   /* changes the scores of attention, which linear attention does not have */
     bool has_base;    /* the meaning of the parameters depends on position.base */
+    bool in_plane;    /* positions can have two coordinates */
     const char *capacity_key; /* key that sets the capacity */
 
     /* Checks the options of the encoding. */

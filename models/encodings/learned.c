@@ -1,4 +1,5 @@
-/* A learned table, a row for each position, added to the embeddings (Gehring et al. 2017).
+/* A learned table, a row for each position, added to the embeddings (Gehring et al. 2017). In an
+ * image, a row for each token.
  *
  *     embeddings.positions.weight   (position.max_len, embedding_dim) */
 
@@ -28,16 +29,19 @@ static rt_tensor *add(rt_transformer *m)
 
 static rt_tensor *embeddings(rt_transformer *m, rt_graph *g, rt_tensor *x, rt_token_span at)
 {
-    int32_t *rows = rt_graph_numbers(g, (size_t)at.count, sizeof *rows);
-    for (int t = 0; rt_memory_is_present(rows) && t < at.count; t++)
-        rows[t] = at.first + t;
+    const rt_positions *own = m->options.position.axes == 1 ? at.positions : NULL;
+    const int sequences = own && own->per_sequence ? own->B : 1, count = sequences * at.count;
+    int32_t *rows = rt_graph_numbers(g, (size_t)count, sizeof *rows);
+    for (int t = 0; rt_memory_is_present(rows) && t < count; t++)
+        rows[t] = own ? (int32_t)own->at[t] : at.first + t;
     if (!rows)
         return NULL;
-    return rt_add(g, x,
-                  rt_embedding(g, m->encoding.weight, rows, RT_SHAPE_OF(at.count), RT_NO_PADDING));
+    const rt_shape shape = sequences > 1 ? RT_SHAPE_OF(sequences, at.count) : RT_SHAPE_OF(at.count);
+    return rt_add(g, x, rt_embedding(g, m->encoding.weight, rows, shape, RT_NO_PADDING));
 }
 
 const rt_encoding rt_encoding_learned = {.word = "learned",
+                                         .in_plane = true,
                                          .capacity_key = "position.max_len",
                                          .check = check,
                                          .capacity = capacity,

@@ -114,6 +114,36 @@ static bool is_fraction(const rt_transformer_options *o, rt_rule_sink to, int pa
     return true;
 }
 
+/* Checks rotation by two coordinates. */
+static void check_axes(const rt_transformer_options *o, rt_rule_sink to)
+{
+    const rt_position_options *position = &o->position;
+    const int rotated = 2 * rt_transformer_pairs(o);
+    if (rotated % 4)
+        rt_rule_broken(to,
+                       RT_OPTIONS("position.axes", "position.fraction", "model.dim", "model.heads"),
+                       "position.axes = 2 rotates half of the pairs by each coordinate and needs a "
+                       "multiple of 4 rotated features per head; got %d: change model.heads or "
+                       "position.fraction",
+                       rotated);
+    if (position->xpos != 0)
+        rt_rule_broken(to, RT_OPTIONS("position.axes", "position.xpos"),
+                       "position.axes = 2 needs position.xpos = 0; got %g", position->xpos);
+    if (position->frequencies.scaling != RT_SCALING_NONE)
+        rt_rule_broken(to, RT_OPTIONS("position.axes", "position.scaling"),
+                       "position.axes = 2 needs position.scaling = none");
+    if (position->mixing != RT_MIXED)
+        return;
+    if (!o->theta.learn)
+        rt_rule_broken(
+            to, RT_OPTIONS("position.mixing", "theta.learn"),
+            "position.mixing = mixed needs theta.learn = yes, since each head has angles "
+            "of its own; train.freeze = theta keeps their initial values");
+    else if (o->theta.form != RT_THETA_RAW)
+        rt_rule_broken(to, RT_OPTIONS("position.mixing", "theta.form"),
+                       "position.mixing = mixed needs theta.form = raw: its theta can be negative");
+}
+
 static void check(const rt_transformer_options *o, rt_rule_sink to)
 {
     const int size = o->head_dim;
@@ -130,8 +160,11 @@ static void check(const rt_transformer_options *o, rt_rule_sink to)
             "position.kind = rope needs heads of even size; model.dim = %d and model.heads = "
             "%d make it %d",
             o->dim, o->heads, size);
-    else if (is_fraction(o, to, size / 2) && has_pairs(o, to))
+    else if (is_fraction(o, to, size / 2) && has_pairs(o, to)) {
         check_frequencies(o, to);
+        if (o->position.axes > 1)
+            check_axes(o, to);
+    }
 }
 
 static int capacity(const rt_transformer_options *o)
@@ -154,6 +187,7 @@ static rt_tensor *add_layer(rt_transformer *m, int layer)
 
 const rt_encoding rt_encoding_rope = {.word = "rope",
                                       .in_layers = true,
+                                      .in_plane = true,
                                       .has_base = true,
                                       .capacity_key = "position.xpos",
                                       .check = check,

@@ -1,4 +1,5 @@
-/* Sines and cosines added to the embeddings (Vaswani et al. 2017). */
+/* Sines and cosines added to the embeddings (Vaswani et al. 2017). With two coordinates, half of
+ * the features are those of the column and half those of the row. */
 
 #include "core/memory.h"
 #include "models/encodings/encoding.h"
@@ -59,11 +60,36 @@ static const real *sines_for(const rt_transformer *m, rt_graph *g, int T)
     return sines;
 }
 
+/* Returns the sines of given positions, (T, E) or (B, T, E), in the memory of the graph. */
+static rt_tensor *sines_at(const rt_transformer *m, rt_graph *g, const rt_positions *at)
+{
+    const int E = m->options.embedding_dim, T = at->T, B = at->per_sequence ? at->B : 1;
+    const int first = at->second ? E / 2 : E; /* features of the first coordinate */
+    const double base = m->options.position.frequencies.base;
+    const size_t rows = (size_t)B * (size_t)T;
+    rt_tensor *table = rt_graph_memory(g, 1, sizeof *table);
+    real *sines = rt_graph_numbers(g, rows * (size_t)E, sizeof *sines);
+    double *row = rt_graph_numbers(g, (size_t)E, sizeof *row);
+    if (!table || !sines || !row)
+        return NULL;
+    for (size_t t = 0; rt_memory_is_present(sines) && t < rows; t++) {
+        rt_sinusoidal_row(row, at->at[t], first, base, RT_INTERLEAVED);
+        if (at->second)
+            rt_sinusoidal_row(row + first, at->second[t], E - first, base, RT_INTERLEAVED);
+        for (int i = 0; i < E; i++)
+            sines[t * (size_t)E + (size_t)i] = (real)row[i];
+    }
+    *table = rt_tensor_of(sines, NULL, B > 1 ? RT_SHAPE_OF(B, T, E) : RT_SHAPE_OF(T, E));
+    return table;
+}
+
 /* Returns x sqrt(E) + sines, as Vaswani et al.: initial embeddings are far smaller than
  * the sines. */
 static rt_tensor *embeddings(rt_transformer *m, rt_graph *g, rt_tensor *x, rt_token_span at)
 {
     const int T = at.count, E = m->options.embedding_dim;
+    if (at.positions)
+        return rt_add(g, rt_scale(g, x, sqrt(E)), sines_at(m, g, at.positions));
     const real *sines = sines_for(m, g, at.first + T);
     rt_tensor *table = rt_graph_memory(g, 1, sizeof *table);
     if (!sines || !table)
@@ -74,6 +100,7 @@ static rt_tensor *embeddings(rt_transformer *m, rt_graph *g, rt_tensor *x, rt_to
 }
 
 const rt_encoding rt_encoding_sinusoidal = {.word = "sinusoidal",
+                                            .in_plane = true,
                                             .has_base = true,
                                             .start = start,
                                             .free = free_table,

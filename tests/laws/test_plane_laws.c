@@ -148,3 +148,58 @@ TEST(coordinates_and_theta_must_suit_each_other)
     ck_assert_ptr_nonnull(strstr(rt_graph_status(g).message, "one coordinate"));
     rt_graph_free(g);
 }
+
+/* ---- values and gradients of PyTorch (tests/fixtures/rope_plane) ---- */
+
+enum { B = 2, W = 3, H = 2, F = 8, NUMBERS = B * W * 2 * H * F };
+
+static void fill_by(real *x, size_t size, double factor, double step, double (*f)(double))
+{
+    for (size_t i = 0; i < size; i++)
+        x[i] = (real)(factor * f(1 + step * (double)i));
+}
+
+static void expect_line(FILE *file, const char *of, const char *what, const real *x, size_t size)
+{
+    char name[32], quantity[16];
+    double wanted;
+    ck_assert_int_eq(fscanf(file, "%31s %15s", name, quantity), 2);
+    ck_assert_str_eq(name, of);
+    ck_assert_str_eq(quantity, what);
+    for (size_t i = 0; i < size; i++) {
+        ck_assert_int_eq(fscanf(file, "%lf", &wanted), 1);
+        expect_near(x[i], wanted, 1e-13, "%s, %s, number %zu", of, what, i);
+    }
+}
+
+TEST(rotations_in_the_plane_and_their_gradients_equal_those_of_pytorch)
+{
+    static const double x[] = {0, 1, 2, 0, 1, 2}, y[] = {0, 0, 0, 1, 1, 1};
+    static const char *const names[] = {"axial-interleaved", "axial-half", "mixed-interleaved",
+                                        "mixed-half"};
+    FILE *file = fopen(TEST_SOURCES "/fixtures/rope_plane/values.txt", "r");
+    ck_assert_ptr_nonnull(file);
+    for (int n = 0; n < PLANES; n++) {
+        const plane p = planes[n];
+        real numbers[NUMBERS], dx[NUMBERS] = {0}, weights[NUMBERS];
+        real theta[2 * H * F / 2], dtheta[2 * H * F / 2] = {0};
+        rt_tensor in = rt_tensor_of(numbers, dx, RT_SHAPE_OF(B, 2 * W, H, F));
+        rt_tensor t =
+            rt_tensor_of(theta, dtheta, p.mixed ? RT_SHAPE_OF(H, 2, F / 2) : RT_SHAPE_OF(H, F / 2));
+        rt_tensor w = rt_tensor_of(weights, NULL, RT_SHAPE_OF(B, 2 * W, H, F));
+        fill_by(numbers, NUMBERS, 1, 1, sin);
+        fill_by(theta, rt_size(&t), 0.3, 3, cos);
+        fill_by(weights, NUMBERS, 1, 2, cos);
+        in.wants_grad = t.wants_grad = true;
+        rt_graph *g = rt_graph_new();
+        const rt_positions at = {.B = B, .T = 2 * W, .at = x, .second = y};
+        rt_tensor *result =
+            rt_rope(g, &in, rt_rotation_learned(g, &t, RT_THETA_RAW, p.pairing, 1, at));
+        expect_line(file, names[n], "y", made(g, result)->data, NUMBERS);
+        expect_ok(rt_graph_backward(g, rt_sum(g, rt_multiply(g, result, &w))));
+        expect_line(file, names[n], "dx", dx, NUMBERS);
+        expect_line(file, names[n], "dtheta", dtheta, rt_size(&t));
+        rt_graph_free(g);
+    }
+    ck_assert_int_eq(fclose(file), 0);
+}

@@ -94,7 +94,7 @@ TEST(the_sinusoidal_table_grows_on_demand)
     for (int T = 3; T <= MOST; T += 3) {
         rt_graph *g = new_graph();
         rt_tensor x = rt_tensor_of(zeros, NULL, RT_SHAPE_OF(1, T, E));
-        const rt_token_span all = {0, T, T};
+        const rt_token_span all = {.count = T, .length = T};
         const rt_tensor *y = rt_encoding_of(&o)->embeddings(m, g, &x, all);
         ck_assert_ptr_nonnull(y);
         if (T == 3)
