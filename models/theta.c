@@ -246,12 +246,17 @@ void rt_transformer_theta_use(const rt_transformer *m, double *use)
 
 /* ---- initial values ---- */
 
+static rt_random randomness_of(const rt_transformer *m, int layer)
+{
+    return (rt_random){m->parameters.seed, (uint32_t)layer, RT_STREAM_THETA};
+}
+
 /* Draws the initial theta of the rows of a layer from their common frequencies. */
 static void draw_layer(const rt_transformer *m, int layer, double *start, int rows, int pairs,
                        const double *frequencies)
 {
     const rt_theta_options *o = &m->options.theta;
-    const rt_random random = {m->parameters.seed, (uint32_t)layer, RT_STREAM_THETA};
+    const rt_random random = randomness_of(m, layer);
     double low = frequencies[0], high = low;
     for (int i = 1; i < pairs; i++) {
         low = fmin(low, frequencies[i]);
@@ -280,7 +285,7 @@ static void find_frequencies(const rt_transformer_options *o, int layer, int T, 
  * for a head, from which the second half of the pairs is a quarter of a turn away (Heo et al.). */
 static void draw_directions(const rt_transformer *m, int layer, double *start, int rows, int pairs)
 {
-    const rt_random random = {m->parameters.seed, (uint32_t)layer, RT_STREAM_THETA};
+    const rt_random random = randomness_of(m, layer);
     const double two_pi = 6.283185307179586;
     for (int row = 0; row < rows; row++) {
         const double angle = two_pi * rt_random_uniform(random, UINT64_C(1) << 32 | (uint64_t)row);

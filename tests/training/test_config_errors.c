@@ -44,7 +44,8 @@ static const char *const bad[][COLUMNS] = {
     {"[train]\nwarmup = 1\n",
      "2: unknown key 'warmup' in [train]; did you mean 'warmup_steps' in [optimizer]?"},
     {"[position]\nwombat = 1\n",
-     "2: unknown key 'wombat' in [position]; its keys are kind, pairing, base, local_base, "
+     "2: unknown key 'wombat' in [position]; its keys are kind, axes, mixing, pairing, base, "
+     "local_base, "
      "fraction, rotate_value, xpos, every, layers, frequencies, scaling, scale, original_len, "
      "beta_fast, beta_slow, high_freq_factor, low_freq_factor, attention_factor, short_factors, "
      "long_factors, init_std, max_len"},
