@@ -15,7 +15,7 @@ list(JOIN OPENBLAS_LDFLAGS " " openblas)
 set(hdf5 ${HDF5_C_LIBRARIES})
 list(FILTER hdf5 INCLUDE REGEX "libhdf5[^/]*$")
 set(files_need ${hdf5} ${JANSSON_LINK_LIBRARIES} ${UTF8PROC_LINK_LIBRARIES}
-    ${XXHASH_LINK_LIBRARIES})
+    ${XXHASH_LINK_LIBRARIES} ${ZLIB_LINK_LIBRARIES})
 
 # A library under two names, NAME for float and NAME-f64 for double, of the objects of layers, whose
 # own names have _f64 behind them.

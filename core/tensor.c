@@ -39,6 +39,14 @@ bool rt_shapes_equal(rt_shape a, rt_shape b)
     return a.ndim == b.ndim && !memcmp(a.axis, b.axis, axes_of(a.ndim) * sizeof *a.axis);
 }
 
+int rt_grid_side(int T)
+{
+    int side = 0;
+    while (side < T / 2 && side * side < T - 1)
+        side++;
+    return side * side == T - 1 ? side : 0;
+}
+
 size_t rt_shape_size(rt_shape shape)
 {
     size_t size = 1;

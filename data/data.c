@@ -43,6 +43,21 @@ bool rt_data_task_labelled(int task)
     return rt_data_task_files(task) == RT_ONE_FILE;
 }
 
+bool rt_data_task_images(int task)
+{
+    return rt_task_is_images(task_at(task));
+}
+
+bool rt_data_task_labels_texts(int task)
+{
+    return rt_data_task_labelled(task) && !rt_data_task_images(task);
+}
+
+int rt_data_task_axes(int task)
+{
+    return task_at(task)->axes ? task_at(task)->axes : 1;
+}
+
 bool rt_data_task_has_objective(int task)
 {
     return task_at(task)->objective;
@@ -62,7 +77,7 @@ static void check_objective(const rt_data_options *o, rt_rule_sink to)
 /* Checks the keys of tasks that read files. */
 static void check_files(const rt_data_options *o, rt_rule_sink to)
 {
-    const bool text = !rt_task_is_token_ids(&rt_tasks[o->task]);
+    const bool text = !rt_tasks[o->task].vocab;
     if (!(o->eval_fraction >= 0 && o->eval_fraction < 1))
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.eval_fraction"),
                        "data.eval_fraction must be at least 0 and below 1; got %g",
@@ -99,12 +114,13 @@ void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *c
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.vocab"),
                        "data.vocab must be at least %d for %s; got %d", task->vocab, task->name,
                        o->vocab);
-    if (o->begin != RT_BEGIN_AUTO && task->files == RT_NO_FILE)
+    const bool framed = task->files != RT_NO_FILE && !rt_task_is_images(task);
+    if (o->begin != RT_BEGIN_AUTO && !framed)
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.begin"),
                        "data.begin = none needs data.task = text, tokens, classify or tag; got %s",
                        task->name);
     /* Tasks without labels ignore data.end, but a model may keep it for a training with labels. */
-    if (o->end != RT_BEGIN_AUTO && task->files == RT_NO_FILE)
+    if (o->end != RT_BEGIN_AUTO && !framed)
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.end"),
                        "data.end = none needs data.task = text, tokens, classify or tag; got %s",
                        task->name);
@@ -313,6 +329,12 @@ int rt_data_types(const rt_data *data)
     return data->meaning.types > own ? data->meaning.types : own;
 }
 
+int rt_data_patch(const rt_data *data)
+{
+    const rt_images *x = data->images;
+    return x ? data->options.patch * data->options.patch * x->channels : 0;
+}
+
 rt_status rt_data_status(const rt_data *data)
 {
     return rt_token_runs_status(&data->runs);
@@ -337,9 +359,13 @@ rt_unknown rt_data_evaluation_unknown(const rt_data *data)
 
 rt_sequence rt_sequence_clear(const rt_data *data, rt_batch *batch, int number)
 {
-    const size_t at = (size_t)number * (size_t)batch->length;
-    const rt_sequence row = {batch->length, batch->ids + at, batch->labels + at, batch->mask + at,
-                             batch->types ? batch->types + at : NULL};
+    const size_t at = (size_t)number * (size_t)batch->length, patch = (size_t)rt_data_patch(data);
+    const rt_sequence row = {batch->length,
+                             batch->ids + at,
+                             batch->labels + at,
+                             batch->mask + at,
+                             batch->types ? batch->types + at : NULL,
+                             batch->patches ? batch->patches + at * patch : NULL};
     for (int t = 0; t < row.length; t++) {
         row.ids[t] = data->special.pad;
         row.labels[t] = RT_NO_LABEL;
@@ -347,6 +373,8 @@ rt_sequence rt_sequence_clear(const rt_data *data, rt_batch *batch, int number)
         if (row.types)
             row.types[t] = 0;
     }
+    for (size_t i = 0; row.patches && i < (size_t)row.length * patch; i++)
+        row.patches[i] = 0;
     return row;
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/choice.h"
 #include "core/path.h"
+#include "core/real.h"
 #include "core/rules.h"
 #include "core/status.h"
 #include "data/tokenizers/vocabulary.h"
@@ -50,6 +51,7 @@ typedef struct rt_batch {
     int32_t *labels; /* (B, T); a label of a whole sequence is at its token 0 */
     uint8_t *mask;   /* (B, T): 1 = token, 0 = padding */
     int32_t *types;  /* (B, T): 1 = second text of a pair, else 0; may be NULL */
+    real *patches; /* (B, T, rt_data_patch): numbers of the patch at a token, else 0; NULL: none */
 } rt_batch;
 
 /* Callbacks for messages and progress while data is opened. They run in the thread that opens. */
@@ -63,13 +65,16 @@ typedef struct rt_data_watch {
 /* The keys of [data]. A task reads only the ones it uses. Strings are not empty and are borrowed
  * while the data is open; NULL means unset. */
 typedef struct rt_data_options {
-    int task;     /* index for rt_data_task_name */
-    int length;   /* tokens of a sequence, special tokens included */
-    int vocab;    /* number of ids; a text has that of its vocabulary */
-    int distance; /* shift: distance to the copied token; majority: window size */
-    int pairs;    /* mqar: number of key-value pairs */
-    int period;   /* period: period of the sequence, in tokens */
-    double theta; /* spin: radians per position */
+    int task;      /* index for rt_data_task_name */
+    int length;    /* tokens of a sequence, special tokens included */
+    int vocab;     /* number of ids; a text has that of its vocabulary */
+    int distance;  /* shift: distance to the copied token; majority: window size */
+    int pairs;     /* mqar: number of key-value pairs */
+    int period;    /* period: period of the sequence, in tokens */
+    double theta;  /* spin, spin2: radians per position, or per column */
+    double theta2; /* spin2: radians per row */
+    int patch;     /* images: side of a patch, in pixels */
+    int size;      /* images: side of an image, in pixels, to which those of the file are resized */
     /* Text and tokens: one path or a comma-separated list, with or without weights. FILE.bin,
      * FILE.npy and FILE.h5:/DATASET hold token ids (data/file_list.h). Classify and tag: one path.
      */
@@ -120,8 +125,16 @@ const char *rt_data_task_name(int task);
 typedef enum rt_target { RT_TARGET_IDS, RT_TARGET_SEQUENCE, RT_TARGET_TOKENS } rt_target;
 rt_target rt_data_task_target(int task);
 
-/* Returns whether the task reads texts with labels. */
+/* Returns whether the task reads data with labels. */
 bool rt_data_task_labelled(int task);
+
+/* Returns whether the task reads texts with labels; returns whether it reads images. */
+bool rt_data_task_labels_texts(int task);
+bool rt_data_task_images(int task);
+
+/* Returns the number of coordinates of a position: 2 for a grid of tokens (rt_grid_side), else 1.
+ */
+int rt_data_task_axes(int task);
 
 /* Number of paths in data.file and data.eval_file: none, one, or a comma-separated list.
  * rt_data_options.begin applies to every task that reads files. */
@@ -203,6 +216,9 @@ const rt_labels *rt_data_labels(const rt_data *data);
 
 /* Returns the number of token types: 2 for pairs of texts, else that of the model; 0: no types. */
 int rt_data_types(const rt_data *data);
+
+/* Returns the number of numbers of a patch of an image, 0 for other data. */
+int rt_data_patch(const rt_data *data);
 
 /* Returns whether sequences differ in length. A batch can then be truncated to its longest row. */
 bool rt_data_varies(const rt_data *data);

@@ -178,6 +178,8 @@ static rt_status make_rows(rt_data *data, const rt_labelled_file files[RT_PARTS]
 
 static int around_of(const rt_data *data, const rt_example *row)
 {
+    if (data->images)
+        return data->options.length; /* the tokens of every image */
     const rt_text_frame frame = rt_data_frame(data);
     return (frame.first != RT_NO_ID) + (frame.last != RT_NO_ID) * (row->second ? 2 : 1);
 }
@@ -228,7 +230,7 @@ static rt_status sort_part(rt_data *data, int part)
     return rt_ok();
 }
 
-static rt_status make_order(rt_data *data)
+rt_status rt_examples_order(rt_data *data)
 {
     const rt_data_options *o = &data->options;
     rt_examples *x = data->examples;
@@ -314,8 +316,7 @@ void rt_example_put(const rt_data *data, const rt_examples *all, const rt_exampl
         row.labels[0] = x->label;
 }
 
-/* Returns the row of a sequence. */
-static const rt_example *row_of(const rt_data *data, rt_draw draw)
+const rt_example *rt_examples_row(const rt_data *data, rt_draw draw)
 {
     const rt_examples *x = data->examples;
     const int part = draw.step ? RT_PART_TRAINING : RT_PART_EVALUATION;
@@ -327,13 +328,13 @@ static const rt_example *row_of(const rt_data *data, rt_draw draw)
 
 void rt_examples_draw(const rt_data *data, rt_draw draw, rt_sequence row)
 {
-    rt_example_put(data, data->examples, row_of(data, draw), row);
+    rt_example_put(data, data->examples, rt_examples_row(data, draw), row);
 }
 
 int rt_data_evaluation_line(const rt_data *data, uint32_t sequence)
 {
     const rt_draw draw = {data->options.eval_seed, 0, sequence};
-    return data->examples ? row_of(data, draw)->line : 0;
+    return data->examples ? rt_examples_row(data, draw)->line : 0;
 }
 
 /* ---- opening ---- */
@@ -359,7 +360,7 @@ rt_status rt_examples_open(rt_data *data)
     if (!status.code)
         status = make_rows(data, files);
     if (!status.code)
-        status = make_order(data);
+        status = rt_examples_order(data);
     for (int part = 0; part < RT_PARTS; part++)
         rt_labelled_file_free(&files[part]);
     return status;

@@ -24,7 +24,7 @@ enum { RT_PART_TRAINING, RT_PART_EVALUATION, RT_PARTS };
 enum { RT_AROUND_PAIR = 3 };
 
 typedef struct rt_example {
-    size_t first;          /* index of the first id */
+    size_t first;          /* index of the first id, or of an image */
     int32_t count, second; /* ids of the text, and of text_b after them; second 0: not a pair */
     int32_t label;         /* classify */
     int line;              /* line of the file on which the row begins */
@@ -64,6 +64,12 @@ size_t rt_example_length(const rt_data *data, const rt_example *example);
 /* Fills a row with an example, truncated to the row: ids, types and labels. */
 void rt_example_put(const rt_data *data, const rt_examples *all, const rt_example *x,
                     struct rt_sequence row);
+
+/* Assigns the rows to the parts and orders those of each part. RT_DATA if one has none. */
+rt_status rt_examples_order(rt_data *data) RT_MUST_CHECK;
+
+/* Returns the row of a sequence. */
+const rt_example *rt_examples_row(const rt_data *data, struct rt_draw draw);
 
 /* Fills a row with a sequence. */
 void rt_examples_draw(const rt_data *data, struct rt_draw draw, struct rt_sequence row);

@@ -155,8 +155,10 @@ bool rt_data_file_at(const rt_data_options *o, int n, char path[RT_PATH_SIZE])
                 memcpy(path, file.path, RT_PATH_SIZE);
                 return true;
             }
+            if (rt_task_is_images(task) && n-- == 0)
+                return rt_image_labels_path(path, file.path);
         }
-    if (n != 0 || !o->vocab_file || task->files == RT_NO_FILE || rt_task_is_token_ids(task))
+    if (n != 0 || !o->vocab_file || task->files == RT_NO_FILE || task->vocab)
         return false;
     snprintf(path, RT_PATH_SIZE, "%s", o->vocab_file);
     return true;

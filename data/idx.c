@@ -73,11 +73,9 @@ static rt_status read_rest(rt_idx *x, gzFile file, const char *path, size_t *at)
     rt_status status = rt_ok();
     while (got && count <= x->size && !status.code) {
         const size_t wanted = x->size + 1 - count < CHUNK ? x->size + 1 - count : CHUNK;
-        unsigned char *bytes = rt_grow(x->bytes, &capacity, count + wanted, 1);
-        if (!bytes)
+        if (!rt_grow(&x->bytes, &capacity, count + wanted, 1))
             return rt_out_of_memory("a file of images");
-        x->bytes = bytes;
-        status = wanted ? read_bytes(file, path, bytes + count, wanted, at, &got) : rt_ok();
+        status = read_bytes(file, path, x->bytes + count, wanted, at, &got);
         count += got;
     }
     if (status.code || count == x->size)

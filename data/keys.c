@@ -12,21 +12,23 @@ RT_KEY_WORDS(objective_word, RT_OBJECTIVES)
 RT_KEY_WORDS(special_word, RT_SPECIAL_TOKENS)
 
 /* Conditions that several keys share. */
-#define OF_FILES IS("data.task", "text", "tokens", "classify", "tag")
-#define OF_TEXT  IS("data.task", "text", "classify", "tag")
+#define OF_FILES  IS("data.task", "text", "tokens", "classify", "tag", "images")
+#define OF_TOKENS IS("data.task", "text", "tokens", "classify", "tag")
+#define OF_TEXT   IS("data.task", "text", "classify", "tag")
 
 _Static_assert((int)RT_FILE_LIST_SIZE <= (int)RT_VALUE_SIZE, "a value holds a list of files");
 
 /* clang-format off */
 static const rt_key keys[] = {
     {"data", "task", CHOICE(task, rt_data_task_name), "copy",
-     "what to train on; text, tokens: files; classify, tag: labelled files; the others: toy "
-     "tasks, whose sequences are generated", RT_FIXED, ALWAYS},
+     "what to train on; text, tokens: files; classify, tag: labelled files; images: images with "
+     "labels; the others: toy tasks, whose sequences are generated", RT_FIXED, ALWAYS},
     {"data", "length", WHOLE(length, 2, RT_MOST_SIZE), "32",
-     "tokens of a sequence (the context window), special ones included", RT_FIXED, ALWAYS},
+     "tokens of a sequence (the context window), special ones included; an image has 1 and its "
+     "patches", RT_FIXED, WHEN(IS_NOT("data.task", "images"))},
     {"data", "vocab", WHOLE(vocab, 6, RT_MOST_SIZE), "32",
      "number of token ids, special ones included; a text has the size of its vocabulary",
-     RT_FIXED, WHEN(IS_NOT("data.task", "text", "classify", "tag"))},
+     RT_FIXED, WHEN(IS_NOT("data.task", "text", "classify", "tag", "images"))},
     {"data", "distance", WHOLE(distance, 1, RT_MOST_SIZE), "3",
      "for shift: how many tokens back the answer stands; for majority: tokens of its window, at most "
      "64", RT_FIXED, WHEN(IS("data.task", "shift", "majority"))},
@@ -37,12 +39,20 @@ static const rt_key keys[] = {
      "for period: tokens after which a sequence repeats itself", RT_FIXED,
      WHEN(IS("data.task", "period"))},
     {"data", "theta", NUMBER(theta, ABOVE(0)), "1.1",
-     "for spin: radians per position by which a sequence rotates, at most pi",
-     RT_FIXED, WHEN(IS("data.task", "spin"))},
+     "for spin: radians per position by which a sequence rotates, at most pi; for spin2: radians per "
+     "column of its grid", RT_FIXED, WHEN(IS("data.task", "spin", "spin2"))},
+    {"data", "theta2", NUMBER(theta2, ABOVE(0)), "0.6",
+     "for spin2: radians per row of its grid, at most pi", RT_FIXED, WHEN(IS("data.task", "spin2"))},
+    {"data", "patch", WHOLE(patch, 1, 1024), "4",
+     "for images: side of a patch, in pixels", RT_FIXED, WHEN(IS("data.task", "images"))},
+    {"data", "size", WHOLE(size, 1, 4096), "28",
+     "for images: side to which the images are resized, in pixels, a multiple of data.patch",
+     RT_FIXED, WHEN(IS("data.task", "images"))},
     {"data", "file", TEXT(file, RT_FILE_LIST_SIZE), "",
      "data to train on. text, tokens: files, comma-separated, where FILE.h5:/DATASET, FILE.bin and "
      "FILE.npy hold token ids; a.txt*3, b.bin*1: a mixture with weights; classify: FILE.tsv or "
-     "FILE.csv; tag: a file. Relative to the configuration file or, on the command "
+     "FILE.csv; tag: a file; images: a file in the format of MNIST with images-idx3 in its name, "
+     "beside one with labels-idx1, both of them compressed by gzip or not. Relative to the configuration file or, on the command "
      "line, to the working directory", RT_FIXED, WHEN(OF_FILES)},
     {"data", "eval_file", TEXT(eval_file, RT_FILE_LIST_SIZE), "",
      "data to evaluate on, in the form of data.file; without it, eval_fraction of data.file is "
@@ -60,14 +70,15 @@ static const rt_key keys[] = {
      RT_FIXED, WHEN(OF_TEXT, IS("data.level", "wordpiece"))},
     {"data", "begin", CHOICE(begin, begin_word), "auto",
      "add the token that begins a text to each sequence; auto: as in the training of the loaded model "
-     "(a folder of Hugging Face: as its tokenizer does), yes for a new model; none: never", RT_FIXED, WHEN(OF_FILES)},
+     "(a folder of Hugging Face: as its tokenizer does), yes for a new model; none: never", RT_FIXED,
+     WHEN(OF_TOKENS)},
     {"data", "end", CHOICE(end, begin_word), "auto",
      "whether each text with a label ends with the token that ends a text; auto and none as for "
      "data.begin", RT_FIXED, WHEN(IS("data.task", "classify", "tag"))},
     {"data", "objective", CHOICE(objective, objective_word), "mlm",
      "training objective: mlm: predict masked tokens; lm: predict the next token; for period, "
-     "spin, text and tokens",
-     RT_FIXED, WHEN(IS("data.task", "period", "spin", "text", "tokens"))},
+     "spin, spin2, text and tokens",
+     RT_FIXED, WHEN(IS("data.task", "period", "spin", "spin2", "text", "tokens"))},
     {"data", "mask_probability", NUMBER(mask_probability, ABOVE_UP_TO(0, 1)), "0.15",
      "for mlm: fraction of the tokens that are masked", RT_FIXED, WHEN(IS("data.objective", "mlm"))},
     {"data", "mask_id", WHOLE(mask_id, 1, RT_MOST_SIZE), "2",

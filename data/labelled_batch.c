@@ -120,7 +120,7 @@ static rt_status encode_row(rt_example_text *x, const rt_data *data, const char 
 static rt_status check_use(const rt_data *data, size_t size, const rt_batch *row)
 {
     assert(row->rows == 1);
-    if (!data->labels)
+    if (!data->labels || data->images)
         return rt_error(RT_ARGUMENT, "data.task = %s has no labelled texts", data->task->name);
     if (row->length < data->task->shortest)
         return rt_error(RT_ARGUMENT, "data.length must be at least %d for %s; got %d",
@@ -181,17 +181,20 @@ static void *alloc_tokens(const rt_labelled_batch *b, size_t size, rt_account *a
     return rt_account_alloc(account, RT_FOR_BATCHES, tokens, size);
 }
 
-rt_status rt_labelled_batch_new(rt_labelled_batch *b, int rows, int length, rt_account *account)
+rt_status rt_labelled_batch_new(rt_labelled_batch *b, int rows, int length, int patch,
+                                rt_account *account)
 {
     *b = (rt_labelled_batch){.batch = {.rows = rows, .length = length}, .length = length};
     b->batch.ids = alloc_tokens(b, sizeof *b->batch.ids, account);
     b->batch.labels = alloc_tokens(b, sizeof *b->batch.labels, account);
     b->batch.mask = alloc_tokens(b, sizeof *b->batch.mask, account);
     b->batch.types = alloc_tokens(b, sizeof *b->batch.types, account);
+    if (patch)
+        b->batch.patches = alloc_tokens(b, (size_t)patch * sizeof *b->batch.patches, account);
     b->where = alloc_tokens(b, sizeof *b->where, account);
     b->wanted = alloc_tokens(b, sizeof *b->wanted, account);
     if (!b->batch.ids || !b->batch.labels || !b->batch.mask || !b->batch.types || !b->where ||
-        !b->wanted)
+        !b->wanted || (patch && !b->batch.patches))
         return rt_out_of_memory("a batch");
     return rt_ok();
 }
@@ -202,6 +205,7 @@ void rt_labelled_batch_free(rt_labelled_batch *b)
     rt_free(b->batch.labels);
     rt_free(b->batch.mask);
     rt_free(b->batch.types);
+    rt_free(b->batch.patches);
     rt_free(b->where);
     rt_free(b->wanted);
     *b = (rt_labelled_batch){.labels = 0};

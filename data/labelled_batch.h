@@ -44,9 +44,10 @@ typedef struct rt_labelled_batch {
                            predicted class (column) */
 } rt_labelled_batch;
 
-/* Allocates a batch, which the caller frees in any case. With the account of a dry run
- * (core/memory.h; else NULL) memory is only reserved, and no rows can be drawn. */
-rt_status rt_labelled_batch_new(rt_labelled_batch *b, int rows, int length,
+/* Allocates a batch, with room for patches of `patch` numbers, which the caller frees in any case.
+ * With the account of a dry run (core/memory.h; else NULL) memory is only reserved, and no rows can
+ * be drawn. */
+rt_status rt_labelled_batch_new(rt_labelled_batch *b, int rows, int length, int patch,
                                 rt_account *account) RT_MUST_CHECK;
 void rt_labelled_batch_free(rt_labelled_batch *b);
 

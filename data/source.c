@@ -83,6 +83,7 @@ void rt_data_close(rt_data *data)
     if (!data)
         return;
     rt_examples_free(data->examples);
+    rt_images_free(data->images);
     rt_labels_free(data->own_labels);
     rt_vocabulary_free(data->own);
     rt_token_runs_close(&data->runs);
@@ -93,14 +94,14 @@ void rt_data_close(rt_data *data)
 
 bool rt_data_varies(const rt_data *data)
 {
-    return data->examples || rt_data_short_texts(data).count ||
+    return (data->examples && !data->images) || rt_data_short_texts(data).count ||
            (data->runs.count && rt_data_keeps_documents(data));
 }
 
 int rt_data_longest(const rt_data *data, int length)
 {
     const rt_examples *x = data->examples;
-    return x && x->longest < (size_t)length ? (int)x->longest : length;
+    return x && !data->images && x->longest < (size_t)length ? (int)x->longest : length;
 }
 
 rt_special_use rt_data_special_use(const rt_data *data)

@@ -5,6 +5,7 @@
 
 #include "data/data.h"
 #include "data/examples.h"
+#include "data/images.h"
 #include "data/token_file.h"
 #include "data/tokenizers/vocabulary.h"
 #include "data/windows.h"
@@ -38,6 +39,7 @@ typedef struct rt_sequence {
     int32_t *labels;
     uint8_t *mask;
     int32_t *types; /* NULL: not needed */
+    real *patches;  /* (T, patch), zero; NULL: no patches */
 } rt_sequence;
 
 /* Returns a row of a batch after filling it with padding and RT_NO_LABEL. */
@@ -51,12 +53,19 @@ typedef struct rt_task {
     int classes;       /* number of classes; 0: labels are ids, or the file decides */
     rt_file_use files; /* paths in data.file */
     bool objective;    /* data.objective applies */
+    int axes;          /* coordinates of a position, 2 for a grid of tokens; 0: 1 */
     void (*draw)(const rt_data *data, rt_draw draw, rt_sequence row);
     /* Checks the rules of this task, as rt_data_rules; or NULL. */
     void (*check)(const rt_data_options *o, rt_rule_sink to);
     /* Opens the files and fills the fields of rt_data for them. NULL: toy task without files. */
     rt_status (*open)(rt_data *data);
 } rt_task;
+
+/* Returns whether the task reads images. */
+static inline bool rt_task_is_images(const rt_task *task)
+{
+    return !strcmp(task->name, "images");
+}
 
 /* Returns whether the task reads token ids, whose special tokens no vocabulary names. */
 static inline bool rt_task_is_token_ids(const rt_task *task)
@@ -110,7 +119,8 @@ struct rt_data {
     rt_token_runs runs;           /* text and tokens; training comes first */
     const rt_labels *labels;      /* classify and tag: the given ones or `own_labels`; else NULL */
     rt_labels *own_labels;
-    rt_examples *examples; /* classify and tag */
+    rt_examples *examples; /* classify, tag and images */
+    rt_images *images;
 };
 
 /* Returns whether labels belong to single tokens. */

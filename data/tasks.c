@@ -1,4 +1,5 @@
 #include "core/random.h"
+#include "core/tensor.h"
 #include "data/objective.h"
 #include "data/task.h"
 
@@ -357,23 +358,24 @@ static void draw_passkey(const rt_data *data, rt_draw draw, rt_sequence row)
  * for the sequence, else a random symbol. Uses words 0 and 1 of t for s_t, and word 2 of k for
  * symbol k of the sequence. */
 static void repeat(const rt_data *data, rt_draw draw, rt_sequence row, double probability,
-                   int (*which)(const rt_data *, rt_draw, int t))
+                   int (*which)(const rt_data *, rt_draw, int t, int length))
 {
     const int symbols = data->vocab - RT_FIRST_SYMBOL;
     uint32_t words[4], own[4];
     put(row, 0, RT_ID_CLS);
     for (int t = 1; t < row.length; t++) {
         words_at(draw, t, words);
-        words_at(draw, which(data, draw, t), own);
+        words_at(draw, which(data, draw, t, row.length), own);
         const uint32_t word = words[0] * 0x1p-32 < probability ? own[2] : words[1];
         put(row, t, RT_FIRST_SYMBOL + rt_word_below(word, symbols));
     }
     rt_objective_apply(data, draw, row);
 }
 
-static int residue(const rt_data *data, rt_draw draw, int t)
+static int residue(const rt_data *data, rt_draw draw, int t, int length)
 {
     (void)draw;
+    (void)length;
     return t % data->options.period;
 }
 
@@ -392,13 +394,27 @@ static void check_period(const rt_data_options *o, rt_rule_sink to)
 enum { CELLS = 8 };
 static const double turn = 6.283185307179586;
 
-/* Returns the cell of a circle at position t, for a hand that turns by data.theta per position. */
-static int cell(const rt_data *data, rt_draw draw, int t)
+/* Returns the cell of a circle, for a hand that turns by data.theta per position and data.theta2
+ * per row of a grid. */
+static int cell_at(const rt_data *data, rt_draw draw, int position, int row)
 {
+    const rt_data_options *o = &data->options;
     uint32_t words[4];
     words_at(draw, 0, words);
-    const double turns = data->options.theta * t / turn + words[3] * 0x1p-32;
+    const double turns = (o->theta * position + o->theta2 * row) / turn + words[3] * 0x1p-32;
     return (int)(CELLS * (turns - floor(turns))) % CELLS;
+}
+
+static int cell(const rt_data *data, rt_draw draw, int t, int length)
+{
+    (void)length;
+    return cell_at(data, draw, t, 0);
+}
+
+static int cell_of_grid(const rt_data *data, rt_draw draw, int t, int length)
+{
+    const int side = rt_grid_side(length);
+    return cell_at(data, draw, (t - 1) % side, (t - 1) / side);
 }
 
 /* Draws spin: with probability 0.6, s_t is the symbol of that cell, so theta = data.theta is
@@ -408,19 +424,50 @@ static void draw_spin(const rt_data *data, rt_draw draw, rt_sequence row)
     repeat(data, draw, row, 0.6, cell);
 }
 
-/* Checks data.theta. Above half a turn per position the rotation looks like a slower one in the
- * opposite direction; a hand that stays in its cell looks like one at rest. */
+/* Draws spin2: spin on a grid of tokens, whose hand turns by data.theta per column and data.theta2
+ * per row. */
+static void draw_spin2(const rt_data *data, rt_draw draw, rt_sequence row)
+{
+    repeat(data, draw, row, 0.6, cell_of_grid);
+}
+
+/* Checks a theta of a circle for positions 0 ... most. Above half a turn per position the rotation
+ * looks like a slower one in the opposite direction; a hand that stays in its cell looks like one
+ * at rest. */
+static void check_turn(const rt_data_options *o, rt_rule_sink to, const char *key, double theta,
+                       int most)
+{
+    const char *name = rt_tasks[o->task].name;
+    const double slowest = turn / CELLS / most;
+    if (!(theta > 0 && theta <= turn / 2))
+        rt_rule_broken(to, RT_OPTIONS("data.task", key),
+                       "%s must be above 0 and at most pi for %s; "
+                       "got %g",
+                       key, name, theta);
+    else if (theta < slowest)
+        rt_rule_broken(to, RT_OPTIONS("data.task", key, "data.length"),
+                       "%s must be at least %.4g for %s with data.length %d: below, the "
+                       "circle rotates by less than one of its %d cells; got %g",
+                       key, slowest, name, o->length, CELLS, theta);
+}
+
 static void check_spin(const rt_data_options *o, rt_rule_sink to)
 {
-    const double slowest = turn / CELLS / (o->length - 2);
-    if (!(o->theta > 0 && o->theta <= turn / 2))
-        rt_rule_broken(to, RT_OPTIONS("data.task", "data.theta"),
-                       "data.theta must be above 0 and at most pi for spin; got %g", o->theta);
-    else if (o->theta < slowest)
-        rt_rule_broken(to, RT_OPTIONS("data.task", "data.theta", "data.length"),
-                       "data.theta must be at least %.4g for spin with data.length %d: below, the "
-                       "circle rotates by less than one of its %d cells; got %g",
-                       slowest, o->length, CELLS, o->theta);
+    check_turn(o, to, "data.theta", o->theta, o->length - 2);
+}
+
+static void check_spin2(const rt_data_options *o, rt_rule_sink to)
+{
+    const int side = rt_grid_side(o->length);
+    if (side < 2) {
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.length"),
+                       "data.length must be 1 and a square, such as 50, for spin2, whose symbols "
+                       "form a grid; got %d",
+                       o->length);
+        return;
+    }
+    check_turn(o, to, "data.theta", o->theta, side - 1);
+    check_turn(o, to, "data.theta2", o->theta2, side - 1);
 }
 
 const rt_task rt_tasks[] = {
@@ -436,13 +483,17 @@ const rt_task rt_tasks[] = {
     {"order", 3, ORDER_VOCAB, RT_TARGET_SEQUENCE, .classes = 2, .draw = draw_order},
     {"period", 4, TWO_SYMBOLS, .objective = true, .draw = draw_period, .check = check_period},
     {"spin", 3, TWO_SYMBOLS, .objective = true, .draw = draw_spin, .check = check_spin},
-    {"text", 2, 0, RT_TARGET_IDS, 0, RT_FILE_LIST, true, rt_windows_draw, rt_sequence_check,
+    {"spin2", 5, TWO_SYMBOLS, .objective = true, .axes = 2, .draw = draw_spin2,
+     .check = check_spin2},
+    {"text", 2, 0, RT_TARGET_IDS, 0, RT_FILE_LIST, true, 1, rt_windows_draw, rt_sequence_check,
      rt_sequence_open},
-    {"tokens", 2, TWO_SYMBOLS, RT_TARGET_IDS, 0, RT_FILE_LIST, true, rt_windows_draw,
+    {"tokens", 2, TWO_SYMBOLS, RT_TARGET_IDS, 0, RT_FILE_LIST, true, 1, rt_windows_draw,
      rt_sequence_check, rt_sequence_open},
-    {"classify", 3, 0, RT_TARGET_SEQUENCE, 0, RT_ONE_FILE, false, rt_examples_draw,
+    {"classify", 3, 0, RT_TARGET_SEQUENCE, 0, RT_ONE_FILE, false, 1, rt_examples_draw,
      rt_examples_check, rt_examples_open},
-    {"tag", 3, 0, RT_TARGET_TOKENS, 0, RT_ONE_FILE, false, rt_examples_draw, rt_examples_check,
+    {"tag", 3, 0, RT_TARGET_TOKENS, 0, RT_ONE_FILE, false, 1, rt_examples_draw, rt_examples_check,
      rt_examples_open},
+    {"images", 2, RT_IMAGE_VOCAB, RT_TARGET_SEQUENCE, 0, RT_ONE_FILE, false, 2, rt_images_draw,
+     rt_images_check, rt_images_open},
     {.name = NULL},
 };

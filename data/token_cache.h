@@ -12,8 +12,9 @@
  *     NAME.lock         held by the process that makes the files, then removed
  *
  * NAME.info, NAME.vocabulary and NAME.digest begin with the digest of their content. An entry that
- * disagrees with its digest or a checksum is made again. Of several processes that need an entry one makes it. A failure leaves no
- * partial file. Tokenized bytes are checked against the digest in NAME. */
+ * disagrees with its digest or a checksum is made again. Of several processes that need an entry
+ * one makes it. A failure leaves no partial file. Tokenized bytes are checked against the digest in
+ * NAME. */
 
 #include "data/encode_text.h"
 #include "data/task.h"

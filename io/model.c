@@ -393,7 +393,7 @@ static rt_status encode_labelled(const rt_model *m, const char *text, const char
     rt_labelled_batch b;
     if (tokens && second)
         return rt_error(RT_ARGUMENT, "the model was trained without pairs of texts");
-    rt_status status = rt_labelled_batch_new(&b, 1, m->length, NULL);
+    rt_status status = rt_labelled_batch_new(&b, 1, m->length, 0, NULL);
     if (!status.code)
         status = tokens ? rt_data_encode_example(&x, data, text, strlen(text), &b.batch)
                         : rt_data_encode_texts(&x, data, text, second, &b.batch);

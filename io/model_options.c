@@ -16,6 +16,7 @@ rt_transformer_options rt_model_options(const rt_transformer_options *model, con
                    : target == RT_TARGET_TOKENS ? RT_HEAD_TOKEN
                                                 : RT_HEAD_LM;
     options.labels = rt_data_classes(data);
+    options.patch = rt_data_patch(data);
     return options;
 }
 

@@ -4,6 +4,7 @@
 
 #include "models/kv_cache.h"
 #include "models/parts.h"
+#include "models/positions.h"
 #include "models/usage.h"
 
 #include <string.h>
@@ -59,6 +60,31 @@ static bool spans_fit(const rt_transformer *m, rt_graph *g, const rt_transformer
                           at.first + at.count);
     }
     return !rt_graph_failed(g);
+}
+
+/* Returns the positions of an input: its own or, with two axes, those of a grid, in the memory of
+ * the graph. NULL: the numbers of the tokens, or the graph has failed. */
+static const rt_positions *positions_of(const rt_transformer *m, rt_graph *g,
+                                        const rt_transformer_input *in)
+{
+    const int side = rt_grid_side(in->T);
+    if (in->positions || m->options.position.axes < 2)
+        return in->positions;
+    if (!side) {
+        rt_graph_fail(g, RT_SHAPE, "[roformer] %d tokens are not one and a square", in->T);
+        return NULL;
+    }
+    rt_positions *positions = rt_graph_memory(g, 1, sizeof *positions);
+    double *at = rt_graph_memory(g, 2 * (size_t)in->T, sizeof *at);
+    if (!positions || !at)
+        return NULL;
+    double *second = at + in->T;
+    for (int t = 0; t < in->T; t++) {
+        at[t] = t ? (t - 1) % side : 0;
+        second[t] = t ? (t - 1) / side : 0;
+    }
+    *positions = (rt_positions){.B = 1, .T = in->T, .at = at, .second = second};
+    return positions;
 }
 
 /* Checks that positions and patches are given as the options of the model need them. */
@@ -468,11 +494,18 @@ static const turning *find_turnings(rt_transformer *m, rt_graph *g, const rt_tra
     return all;
 }
 
-rt_tensor *rt_transformer_encode(rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
+rt_tensor *rt_transformer_encode(rt_transformer *m, rt_graph *g, const rt_transformer_input *input)
 {
     const rt_transformer_options *o = &m->options;
-    if (!rt_graph_check_argument(g, "roformer", "input", in) || !is_made(m, g) ||
-        !caches_fit(m, g, in) || !positions_fit(m, g, in) || !spans_fit(m, g, in))
+    if (!rt_graph_check_argument(g, "roformer", "input", input) || !is_made(m, g))
+        return NULL;
+    rt_transformer_input *in = rt_graph_memory(g, 1, sizeof *in);
+    if (!in)
+        return NULL;
+    *in = *input;
+    in->positions = positions_of(m, g, input);
+    if (rt_graph_failed(g) || !caches_fit(m, g, in) || !positions_fit(m, g, in) ||
+        !spans_fit(m, g, in))
         return NULL;
     rt_tensor *x = embed(m, g, in);
     const turning *turnings = find_turnings(m, g, in);

@@ -80,14 +80,14 @@ static int layers_of(const rt_transformer_options *o)
 
 rt_shape rt_transformer_theta_shape(const rt_transformer_options *o)
 {
-    return RT_SHAPE_OF(o->theta.scope == RT_THETA_MODEL ? 1 : layers_of(o),
-                       rows_of(o) * rt_transformer_theta_axes(o), rt_transformer_pairs(o));
+    return RT_SHAPE_OF(o->theta.scope == RT_THETA_MODEL ? 1 : layers_of(o), rows_of(o),
+                       rt_transformer_theta_axes(o) * rt_transformer_pairs(o));
 }
 
 rt_shape rt_transformer_rotation_shape(const rt_transformer_options *o)
 {
-    return RT_SHAPE_OF(layers_of(o), o->kv_heads * rt_transformer_theta_axes(o),
-                       rt_transformer_pairs(o));
+    return RT_SHAPE_OF(layers_of(o), o->kv_heads,
+                       rt_transformer_theta_axes(o) * rt_transformer_pairs(o));
 }
 
 int rt_transformer_theta_layer(const rt_transformer_options *o, int n)
@@ -138,20 +138,31 @@ double *rt_transformer_theta_start(const rt_transformer *m)
 
 void rt_transformer_theta_geometric(const rt_transformer_options *o, rt_shape shape, double *theta)
 {
-    const int rows = shape.axis[1], pairs = shape.axis[2];
-    const int parts = o->position.axes > 1 ? 2 : 1, part = pairs / parts;
-    for (int n = 0; n < shape.axis[0] * rows * parts; n++) {
-        const int layer = rt_transformer_theta_layer(o, n / (rows * parts));
+    const int axes = o->position.axes > 1 ? 2 : 1, part = rt_transformer_pairs(o) / axes;
+    const int parts = shape.axis[1] * axes * rt_transformer_theta_axes(o); /* of a layer */
+    for (int n = 0; n < shape.axis[0] * parts; n++) {
+        const int layer = rt_transformer_theta_layer(o, n / parts);
         rt_theta_geometric(theta + (size_t)n * (size_t)part, part, rt_layer_row_of(o, layer).base);
     }
 }
 
 /* ---- reach and rotations ---- */
 
+double rt_theta_length(const rt_transformer_options *o, const double *row, int i)
+{
+    const int pairs = rt_transformer_pairs(o), pair = i % pairs;
+    return rt_transformer_theta_axes(o) > 1 ? hypot(row[pair], row[pair + pairs]) : fabs(row[pair]);
+}
+
+int rt_transformer_extent(const rt_transformer_options *o, int T)
+{
+    return o->position.axes > 1 ? rt_grid_side(T) : T;
+}
+
 static int reach_of(const rt_transformer_options *o, int l, int T)
 {
-    const int window = rt_layer_row_of(o, l).window;
-    return window && window < T ? window : T;
+    const int window = rt_layer_row_of(o, l).window, extent = rt_transformer_extent(o, T);
+    return window && window < extent ? window : extent;
 }
 
 int rt_transformer_reach(const rt_transformer_options *o, int layer, int T)
@@ -229,19 +240,18 @@ void rt_transformer_theta_use(const rt_transformer *m, double *use)
 {
     const rt_transformer_options *o = &m->options;
     const rt_shape shape = rt_transformer_theta_shape(o);
-    const int rows = shape.axis[1], pairs = shape.axis[2], axes = rt_transformer_theta_axes(o);
-    for (int i = 0; i < shape.axis[0] * rows * pairs; i++)
+    const int rows = shape.axis[1], columns = shape.axis[2], pairs = rt_transformer_pairs(o);
+    for (int i = 0; i < shape.axis[0] * rows * columns; i++)
         use[i] = 0;
     for (int n = 0, l; (l = rt_transformer_theta_layer(o, n)) < o->layers; n++)
-        for (int h = 0; h < o->heads * axes; h++)
-            for (int i = 0; i < pairs; i++) {
-                const int head = h / axes, kv = head / (o->heads / o->kv_heads);
-                const int layer = shape.axis[0] > 1 ? n : 0;
-                const int row = (rows > axes ? kv * axes : 0) + h % axes;
-                use[(layer * rows + row) * pairs + i] += pair_use(m, l, head, i);
+        for (int h = 0; h < o->heads; h++)
+            for (int i = 0; i < columns; i++) {
+                const int kv = h / (o->heads / o->kv_heads);
+                const int layer = shape.axis[0] > 1 ? n : 0, row = rows > 1 ? kv : 0;
+                use[(layer * rows + row) * columns + i] += pair_use(m, l, h, i % pairs);
             }
     for (int row = 0; row < shape.axis[0] * rows; row++)
-        divide_by_sum(use + row * pairs, pairs);
+        divide_by_sum(use + row * columns, columns);
 }
 
 /* ---- initial values ---- */
@@ -302,14 +312,15 @@ static void draw_directions(const rt_transformer *m, int layer, double *start, i
 static void draw_start(const rt_transformer *m, theta_state *state)
 {
     const rt_shape shape = rt_transformer_theta_shape(&m->options);
-    const int rows = shape.axis[1], pairs = shape.axis[2];
-    const int axes = rt_transformer_theta_axes(&m->options);
+    const int rows = shape.axis[1], columns = shape.axis[2];
+    const int axes = rt_transformer_theta_axes(&m->options), pairs = columns / axes;
     for (int n = 0; n < shape.axis[0]; n++) {
         const int layer = rt_transformer_theta_layer(&m->options, n);
         find_frequencies(&m->options, layer, 0, state->frequencies);
-        draw_layer(m, layer, state->start + n * rows * pairs, rows, pairs, state->frequencies);
+        double *start = state->start + n * rows * columns;
+        draw_layer(m, layer, start, rows * axes, pairs, state->frequencies);
         if (axes > 1)
-            draw_directions(m, layer, state->start + n * rows * pairs, rows / axes, pairs);
+            draw_directions(m, layer, start, rows, pairs);
     }
 }
 

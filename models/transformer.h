@@ -221,8 +221,17 @@ double *rt_transformer_theta_start(const rt_transformer *model);
 void rt_transformer_theta_geometric(const rt_transformer_options *options, rt_shape shape,
                                     double *theta);
 
-/* Returns the reach of the attention of a layer in sequences of T tokens, the token itself
- * included: T, or its window if that is smaller. Layer -1: the maximum over all layers. */
+/* Returns the length of the theta of pair i in a row of that shape, where i may also count theta of
+ * the second coordinate: |theta_i| or, if mixed, that of the two theta of the pair as a vector. */
+double rt_theta_length(const rt_transformer_options *options, const double *row, int i);
+
+/* Returns the number of different positions on an axis in sequences of T tokens: T or, with two
+ * axes, the side of their grid. */
+int rt_transformer_extent(const rt_transformer_options *options, int T);
+
+/* Returns the reach of the attention of a layer in sequences of T tokens, in positions, the token
+ * itself included: their extent, or the window if that is smaller. Layer -1: the maximum over all
+ * layers. */
 int rt_transformer_reach(const rt_transformer_options *options, int layer, int T);
 
 /* Returns the number of rotations of a pair over a reach, |theta| (reach - 1) / 2 pi. */
@@ -241,7 +250,7 @@ void rt_transformer_head_use(const rt_transformer *model, int layer, int head, d
 /* ---- effective theta ---- */
 
 /* Returns the shape of the effective theta, learned or fixed: layers in which rope rotates, key
- * heads (two rows for each if mixed), R/2; no elements for another encoding. */
+ * heads, R/2 (R if mixed, as above); no elements for another encoding. */
 rt_shape rt_transformer_rotation_shape(const rt_transformer_options *options);
 
 /* Computes the effective theta at sequence length T, after position.scaling and

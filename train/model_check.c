@@ -55,7 +55,8 @@ static rt_status prepare(model_check *c)
     rt_status status = rt_data_open(&c->data, &o, (rt_data_of_model){.vocabulary = NULL});
     rt_progress_clear(&opening.progress);
     if (!status.code)
-        status = rt_labelled_batch_new(&c->sequences, SEQUENCES, c->config->data.length, NULL);
+        status = rt_labelled_batch_new(&c->sequences, SEQUENCES, c->config->data.length,
+                                       rt_data_patch(c->data), NULL);
     if (status.code)
         return status;
     rt_draw_training(&c->sequences, c->data, c->config->run.seed, 0, 0);

@@ -90,7 +90,7 @@ TEST(each_map_has_the_probabilities_of_its_layer_and_head)
     real *maps[LAYERS] = {expected[0], expected[1], expected[2]};
     rt_labelled_batch b;
     draw(NULL);
-    expect_ok(rt_labelled_batch_new(&b, 1, T, NULL));
+    expect_ok(rt_labelled_batch_new(&b, 1, T, 0, NULL));
     rt_data_evaluation(t->data, 0, &b.batch);
     rt_graph *g = new_graph();
     rt_graph_record(g, false);

@@ -310,7 +310,7 @@ TEST(the_most_labels_are_a_little_above_those_of_shards)
     open_data(OVERRIDES("data.task=period", "data.objective=mlm", "train.batch_size=1600",
                         "data.length=64"));
     expect_ok(rt_most_labels(&most, &c, data, SHARD, 64));
-    expect_ok(rt_labelled_batch_new(&b, SHARD, 64, NULL));
+    expect_ok(rt_labelled_batch_new(&b, SHARD, 64, 0, NULL));
     for (uint32_t i = 0; i < SHARDS; i++) {
         rt_draw_training(&b, data, 7, 3, i * SHARD);
         above += b.labels > most;

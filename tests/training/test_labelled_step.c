@@ -78,12 +78,12 @@ TEST(a_batch_is_as_long_as_its_longest_row)
     training *t = new_labelled(true, false, "run.seed=1");
     const int length = t->config.data.length;
     rt_labelled_batch cut;
-    expect_ok(rt_labelled_batch_new(&cut, 8, length, NULL));
+    expect_ok(rt_labelled_batch_new(&cut, 8, length, 0, NULL));
     int shorter = 0;
     for (uint32_t step = 0; step < 16; step++) {
         int32_t ids[8 * LENGTH], labels[8 * LENGTH], types[8 * LENGTH];
         uint8_t mask[8 * LENGTH];
-        rt_batch whole = {8, length, ids, labels, mask, types};
+        rt_batch whole = {8, length, ids, labels, mask, types, NULL};
         int longest = 0;
         rt_data_training(t->data, 1, step, 0, &whole);
         rt_draw_training(&cut, t->data, 1, step, 0);
@@ -115,7 +115,7 @@ TEST(sequences_of_one_length_are_never_cut)
     rt_labelled_batch b;
     load_sound(&c, tiny, OVERRIDES("data.task=copy", "data.level=byte", "data.length=13"));
     expect_ok(rt_data_open(&data, &c.data, (rt_data_of_model){.vocabulary = NULL}));
-    expect_ok(rt_labelled_batch_new(&b, 2, 13, NULL));
+    expect_ok(rt_labelled_batch_new(&b, 2, 13, 0, NULL));
     rt_draw_training(&b, data, 1, 0, 0);
     ck_assert_int_eq(b.batch.mask[12], 0);
     ck_assert_int_eq(b.batch.length, 13);
@@ -147,7 +147,7 @@ TEST_ROWS(the_loss_of_a_step_is_that_of_its_rows_alone, 0, 3)
     rt_labelled_batch one;
     rt_step_result result;
     sums all = {0};
-    expect_ok(rt_labelled_batch_new(&one, 1, t->config.data.length, NULL));
+    expect_ok(rt_labelled_batch_new(&one, 1, t->config.data.length, 0, NULL));
     for (uint32_t r = 0; r < 8; r++) {
         rt_draw_training(&one, t->data, t->config.run.seed, 0, r);
         for (int i = 0; i < one.batch.length; i++)
@@ -178,7 +178,7 @@ TEST_ROWS(an_evaluation_counts_every_row_once, 0, 3)
     sums all = {0};
     const long rows = rt_data_evaluation_rows(t->data, LENGTH);
     ck_assert_int_eq(rows, _i == 2 ? 21 : COUNT);
-    expect_ok(rt_labelled_batch_new(&one, 1, t->config.data.length, NULL));
+    expect_ok(rt_labelled_batch_new(&one, 1, t->config.data.length, 0, NULL));
     for (uint32_t r = 0; r < (uint32_t)rows; r++) {
         one.confusion = counted;
         rt_draw_evaluation(&one, t->data, r);

@@ -64,7 +64,7 @@ TEST_ROWS(masked_tokens_are_filled_in, 0, 2)
     rt_writer expected = {0};
     report_on("no", "mlm", _i ? 64 : 0);
     ck_assert(!_i || rt_data_vocab(t->data) > rt_data_vocabulary(t->data)->count);
-    expect_ok(rt_labelled_batch_new(&b, 1, LENGTH, NULL));
+    expect_ok(rt_labelled_batch_new(&b, 1, LENGTH, 0, NULL));
     for (int row = 0; row < 3; row++) {
         rt_data_evaluation(t->data, (uint32_t)row, &b.batch);
         rt_writer_add(&expected, "<p class=\"sample\">");
@@ -93,7 +93,7 @@ TEST(a_text_is_continued_from_its_first_half)
     rt_labelled_batch b;
     rt_writer expected = {0};
     report_on("yes", "lm", 0);
-    expect_ok(rt_labelled_batch_new(&b, 1, LENGTH, NULL));
+    expect_ok(rt_labelled_batch_new(&b, 1, LENGTH, 0, NULL));
     rt_data_evaluation(t->data, 1, &b.batch);
     rt_writer_add(&expected, "<p class=\"sample\">");
     rt_token_text(&expected, t->data, b.batch.ids, LENGTH / 2);

@@ -406,7 +406,7 @@ TEST(a_shard_draws_its_dropout_by_its_number)
     long labels = 0;
     ck_assert_ptr_nonnull(sum);
     for (int i = 0; i < SHARDS; i++) {
-        expect_ok(rt_labelled_batch_new(&shard[i], ROWS, t->config.data.length, NULL));
+        expect_ok(rt_labelled_batch_new(&shard[i], ROWS, t->config.data.length, 0, NULL));
         rt_draw_training(&shard[i], t->data, t->config.run.seed, 0, (uint32_t)(i * ROWS));
         labels += shard[i].labels;
     }

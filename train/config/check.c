@@ -122,6 +122,42 @@ static void contradict_length(void *context, const char *const *options, const c
                             message);
 }
 
+/* Checks the sizes of images, from which lengths follow, and that positions with two coordinates
+ * have a grid of tokens. */
+static void check_plane(const rt_config *config, rt_config_errors *errors)
+{
+    const rt_data_options *data = &config->data;
+    const rt_position_options *position = &config->model.position;
+    const rt_lengths *sizes = &config->train.eval_sizes, *lengths = &config->train.eval_lengths;
+    if (position->axes > 1 && rt_data_task_axes(data->task) < 2)
+        contradict(errors, KEYS("position.axes", "data.task"),
+                   "position.axes = 2 needs data.task = images or spin2, whose tokens form a grid; "
+                   "got %s",
+                   rt_data_task_name(data->task));
+    for (int i = 0; i < lengths->count && position->axes > 1; i++)
+        if (position->kind == RT_POSITION_LEARNED && lengths->at[i] != position->max_len)
+            contradict(errors,
+                       KEYS("position.kind", "position.axes", "train.eval_lengths",
+                            "train.eval_sizes"),
+                       "position.kind = learned has a table for the %d tokens of training, not for "
+                       "a grid of %d; leave out train.eval_sizes or set another position.kind",
+                       position->max_len, lengths->at[i]);
+    if (!rt_data_task_images(data->task))
+        return;
+    if (data->size % data->patch)
+        contradict(errors, KEYS("data.size", "data.patch"),
+                   "data.size must be a multiple of data.patch = %d; got %d", data->patch,
+                   data->size);
+    for (int i = 0; i < sizes->count; i++)
+        if (sizes->at[i] % data->patch)
+            contradict(errors, KEYS("train.eval_sizes", "data.patch"),
+                       "train.eval_sizes must be multiples of data.patch = %d; got %d", data->patch,
+                       sizes->at[i]);
+    if (sizes->count && errors->origin[rt_key_find("train.eval_lengths")] != RT_FROM_DEFAULT)
+        contradict(errors, KEYS("train.eval_sizes", "train.eval_lengths"),
+                   "train.eval_sizes and train.eval_lengths are of the same images; give only one");
+}
+
 /* Checks the data at the length of training and, if that is valid, at the lengths of evaluations.
  * Also checks the attention mask against the objective, because no token may see its answer. */
 static void check_data(const rt_config *config, bool without_data, bool trained,
@@ -208,6 +244,7 @@ void rt_config_check(const rt_config *config, const rt_config *written, bool wit
 {
     errors->origin = config->origin;
     check_model(config, errors);
+    check_plane(config, errors);
     check_data(config, without_data, trained, errors);
     check_steps(config, errors);
     check_freeze(config, errors);

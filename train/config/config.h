@@ -20,7 +20,7 @@
 
 enum {
     RT_RUN_NAME_SIZE = 128,
-    RT_MAX_KEYS = 128,
+    RT_MAX_KEYS = 144,
     RT_FROM_DEFAULT = 0,
     RT_FROM_COMMAND_LINE = -1,
     RT_FROM_SWEEP = -2,
@@ -62,6 +62,7 @@ typedef struct rt_train_options {
     int checkpoint_every;
     int keep;
     rt_lengths eval_lengths;
+    rt_lengths eval_sizes; /* of images, in pixels: give eval_lengths */
     double target_accuracy; /* 0 = none */
     int patience;           /* evaluations in a row without improvement; 0 = none */
     double min_delta;       /* smallest improvement of the loss that counts */

@@ -83,11 +83,14 @@ static const rt_key keys[] = {
     {"train", "eval_every", WHOLE(train.eval_every, 1, RT_MOST_STEPS), "100",
      "steps between evaluations", RT_MAY_DIFFER, ALWAYS},
     {"train", "eval_batches", WHOLE(train.eval_batches, 0, RT_MOST_SIZE), "8",
-     "batches per evaluation; 0 = all evaluation data of files, the default for classify and tag",
+     "batches per evaluation; 0 = all evaluation data of files, the default for labelled files",
      RT_FIXED, ALWAYS},
     {"train", "eval_lengths", LENGTHS(train.eval_lengths, 2, RT_MOST_SIZE), "",
      "other sequence lengths, in tokens, to evaluate when training ends; comma-separated, such "
      "as 64,128", RT_FIXED, ALWAYS},
+    {"train", "eval_sizes", LENGTHS(train.eval_sizes, 1, 4096), "",
+     "other sizes of images, in pixels, to evaluate when training ends, such as 40,56; results have "
+     "them by their number of tokens", RT_FIXED, WHEN(IS("data.task", "images"))},
     {"train", "checkpoint_every", WHOLE(train.checkpoint_every, 1, RT_MOST_STEPS), "200",
      "steps between checkpoints", RT_MAY_DIFFER, ALWAYS},
     {"train", "keep", WHOLE(train.keep, 1, RT_MOST_SIZE), "3",

@@ -25,7 +25,38 @@ void rt_config_initial(rt_config *config)
         rt_key_value_set(key, key->initial, config);
 }
 
-/* Computes the defaults that follow from model.kind, data.task and optimizer.kind; zeros stay. */
+/* Returns the tokens of an image, [CLS] and its patches. */
+static int tokens_of_image(int size, int patch)
+{
+    const int side = size / patch;
+    return 1 + side * side;
+}
+
+/* Computes the defaults of images: the lengths that follow from sizes. */
+static void find_image_defaults(rt_config *defaults, const rt_config *config)
+{
+    const rt_lengths *sizes = &config->train.eval_sizes;
+    defaults->data.length = tokens_of_image(config->data.size, config->data.patch);
+    defaults->train.eval_lengths = *sizes;
+    for (int i = 0; i < sizes->count; i++)
+        defaults->train.eval_lengths.at[i] = tokens_of_image(sizes->at[i], config->data.patch);
+}
+
+/* Computes the defaults of positions with two coordinates, which are few: higher frequencies (Heo
+ * et al. 2024). */
+static void find_plane_defaults(rt_config *defaults, const rt_config *config)
+{
+    const bool mixed = config->model.position.mixing == RT_MIXED;
+    defaults->model.position.frequencies.base = mixed ? 10 : 100;
+    if (!mixed)
+        return;
+    defaults->model.theta.learn = true;
+    defaults->model.theta.form = RT_THETA_RAW;
+    defaults->model.theta.scope = RT_THETA_HEAD;
+}
+
+/* Computes the defaults that follow from model.kind, data.task, position.mixing and optimizer.kind;
+ * zeros stay. */
 static void find_defaults(rt_config *defaults, const rt_config *config)
 {
     const rt_key *key;
@@ -37,6 +68,12 @@ static void find_defaults(rt_config *defaults, const rt_config *config)
         rt_optimizer_defaults(config->optimizer.settings.rule).beta2;
     if (rt_data_task_labelled(config->data.task))
         defaults->train.eval_batches = 0; /* all rows */
+    if (rt_data_task_images(config->data.task))
+        find_image_defaults(defaults, config);
+    defaults->model.position.axes = rt_data_task_axes(config->data.task);
+    const bool written = config->origin[rt_key_find("position.axes")] != RT_FROM_DEFAULT;
+    if ((written ? config : defaults)->model.position.axes > 1)
+        find_plane_defaults(defaults, config);
 }
 
 /* ---- zeros ---- */
@@ -76,7 +113,10 @@ static void resolve_zeros(rt_config *config)
         config->optimizer.schedule_steps = config->train.steps;
         config->origin[rt_key_find("optimizer.schedule_steps")] = RT_FROM_DEFAULT;
     }
-    rt_transformer_resolve_lengths(&config->model, config->data.length, longest);
+    /* A table of patches belongs to one size. */
+    const bool plane = config->model.position.axes > 1;
+    rt_transformer_resolve_lengths(&config->model, config->data.length,
+                                   plane ? config->data.length : longest);
     rt_transformer_resolve(&config->model);
 }
 
@@ -156,6 +196,8 @@ void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_confi
         rt_on_command_line(config, "train.batch_size") || rt_on_command_line(config, "data.length");
     if (config->origin[rt_key_find("train.eval_batches")] == RT_FROM_DEFAULT)
         config->train.eval_batches = defaults.train.eval_batches;
+    if (config->origin[rt_key_find("data.length")] == RT_FROM_DEFAULT)
+        config->data.length = defaults.data.length;
     config->data.batch_size = config->train.batch_size;
     if (!config->train.shards || (other_batch && !rt_on_command_line(config, "train.shards")))
         config->train.shards = automatic_shards(config);
@@ -167,8 +209,9 @@ bool rt_key_at_use(int key)
     static const char *const names[] = {/* settings of the use */
                                         "run.math", "theta.tolerance", "theta.check",
                                         "theta.tolerances", "data.task", "data.length",
-                                        "data.distance", "data.period", "data.theta", "data.file",
-                                        "data.eval_file", "data.objective", "data.mask_probability",
+                                        "data.distance", "data.period", "data.theta", "data.theta2",
+                                        "data.size", "data.file", "data.eval_file",
+                                        "data.objective", "data.mask_probability",
                                         "data.eval_fraction", "data.eval_seed",
                                         /* settings of the training, without effect in a use */
                                         "model.dropout", "model.attention_dropout",
@@ -181,11 +224,17 @@ bool rt_key_at_use(int key)
 
 /* ---- continuing a run ---- */
 
+/* Returns whether tokens can begin the sequences of a task. */
+static bool has_frames(int task)
+{
+    return rt_data_task_files(task) != RT_NO_FILE && !rt_data_task_images(task);
+}
+
 void rt_config_frame_as(rt_config *config, const rt_data_options *model)
 {
-    if (config->data.begin == RT_BEGIN_AUTO && rt_data_task_files(config->data.task) != RT_NO_FILE)
+    if (config->data.begin == RT_BEGIN_AUTO && has_frames(config->data.task))
         config->data.begin = model->begin;
-    if (config->data.end == RT_BEGIN_AUTO && rt_data_task_labelled(config->data.task))
+    if (config->data.end == RT_BEGIN_AUTO && rt_data_task_labels_texts(config->data.task))
         config->data.end = model->end;
 }
 
@@ -218,7 +267,8 @@ static bool is_inherited(const rt_key *key)
 
 static bool reads_text(const rt_config *c)
 {
-    return rt_data_task_labelled(c->data.task) || !strcmp(rt_data_task_name(c->data.task), "text");
+    return rt_data_task_labels_texts(c->data.task) ||
+           !strcmp(rt_data_task_name(c->data.task), "text");
 }
 
 /* Returns whether a position key can be inherited. position.kind and position.scaling precede the
@@ -249,9 +299,9 @@ static bool data_goes_with(const rt_config *c, const rt_init_model *from, const 
 {
     const int here = c->data.task, there = from->config->data.task;
     if (ONE_OF(key, "data.begin"))
-        return rt_data_task_files(here) != RT_NO_FILE && rt_data_task_files(there) != RT_NO_FILE;
+        return has_frames(here) && has_frames(there);
     if (ONE_OF(key, "data.end"))
-        return rt_data_task_labelled(here);
+        return rt_data_task_labels_texts(here);
     if (ONE_OF(key, "data.objective"))
         return rt_data_task_has_objective(here) && rt_data_task_has_objective(there) &&
                c->model.causal == from->config->model.causal;

@@ -206,7 +206,7 @@ rt_status rt_report_samples(rt_writer *page, const rt_config *config, rt_trainer
         return rt_ok();
     rt_transformer *model = rt_trainer_state(trainer)->model;
     s.next = rt_alloc((size_t)model->options.vocab, sizeof *s.next);
-    rt_status status = rt_labelled_batch_new(&s.b, 1, length, NULL);
+    rt_status status = rt_labelled_batch_new(&s.b, 1, length, 0, NULL);
     if (!status.code && !s.next)
         status = rt_out_of_memory("a sample");
     if (!status.code && lm)
@@ -377,7 +377,7 @@ void rt_report_attention(rt_figures *f, const rt_config *config, rt_trainer *tra
     view v = choose_view(config, data);
     if (o->attention != RT_ATTENTION_SOFTMAX || !v.layers)
         return;
-    rt_status status = rt_labelled_batch_new(&v.b, 1, config->data.length, NULL);
+    rt_status status = rt_labelled_batch_new(&v.b, 1, config->data.length, rt_data_patch(data), NULL);
     v.of_layers = rt_alloc((size_t)o->layers, sizeof *v.of_layers);
     v.probabilities = rt_alloc((size_t)v.layers * of_layer, sizeof(real));
     if (!status.code && (!v.of_layers || !v.probabilities))

@@ -24,6 +24,8 @@ rt_status rt_theta_list(rt_theta_entry **list_new, int *count, const rt_transfor
         rt_free(list);
         return rt_out_of_memory("a report on theta");
     }
+    const bool mixed = rt_transformer_theta_axes(o) > 1;
+    const double *start = rt_transformer_theta_start(model);
     double *geometric = theta + all, *use = theta + 2 * all;
     rt_transformer_theta(model, theta);
     rt_transformer_theta_use(model, use);
@@ -35,8 +37,11 @@ rt_status rt_theta_list(rt_theta_entry **list_new, int *count, const rt_transfor
                                    .head = o->theta.scope == RT_THETA_HEAD ? n / pairs % rows : -1,
                                    .pair = n % pairs,
                                    .theta = theta[n],
-                                   .start = rt_transformer_theta_start(model)[n],
-                                   .geometric = geometric[n],
+                                   .start = start[n],
+                                   .geometric = mixed ? start[n] : geometric[n],
+                                   .length = mixed ? rt_theta_length(o, start + n / pairs * pairs,
+                                                                     n % pairs)
+                                                   : 0,
                                    .use = use[n]};
     rt_free(theta);
     *list_new = list;
@@ -51,15 +56,20 @@ typedef struct measures {
     double moved; /* change of the parameter itself, theta or ln theta */
 } measures;
 
-static measures measure(const rt_config *c, int layer, double theta, double from)
+/* Compares a theta with theta0 or base^(-2i/R). */
+static measures measure(const rt_config *c, const rt_theta_entry *e, double from)
 {
-    const double base = rt_layer_frequencies(&c->model, layer).base;
-    const double step = log(base) / rt_transformer_pairs(&c->model);
+    const int layer = e->layer;
+    const double theta = e->theta, base = rt_layer_frequencies(&c->model, layer).base;
+    const double step = log(base) * c->model.position.axes / rt_transformer_pairs(&c->model);
     const double log_ratio = theta > 0 && from > 0 ? fabs(log(theta / from)) : (double)NAN;
     const bool logarithm = c->model.theta.form == RT_THETA_LOG;
-    return (measures){.drift = from != 0 ? fabs(theta / from - 1) : (double)NAN,
-                      .grid = log_ratio / step,
-                      .phase = fabs(theta - from) * (c->data.length - 1),
+    const int extent = rt_transformer_extent(&c->model, c->data.length);
+    return (measures){.drift = e->length > 0 ? fabs(theta - from) / e->length
+                               : from != 0   ? fabs(theta / from - 1)
+                                             : (double)NAN,
+                      .grid = e->length > 0 ? (double)NAN : log_ratio / step,
+                      .phase = fabs(theta - from) * (extent - 1),
                       .turns = rt_theta_turns(theta, rt_transformer_reach(&c->model, layer,
                                                                           c->data.length)),
                       .moved = logarithm ? log_ratio : fabs(theta - from)};
@@ -81,8 +91,8 @@ rt_status rt_theta_judge(rt_theta_verdict *v, const rt_transformer *model, const
     for (int i = 0; i < count; i++) {
         const rt_theta_entry *e = &list[i];
         const double logarithm = log(e->theta), geometric = log(e->geometric);
-        const measures m = measure(config, e->layer, e->theta, e->geometric);
-        const measures from_start = measure(config, e->layer, e->theta, e->start);
+        const measures m = measure(config, e, e->geometric);
+        const measures from_start = measure(config, e, e->start);
         keep_worst(&v->drift, m.drift, e, m.grid);
         keep_worst(&v->phase, m.phase, e, m.grid);
         if (e->start != 0)
@@ -109,14 +119,16 @@ const char *rt_theta_place(char text[RT_THETA_PLACE_SIZE], int number)
 }
 
 /* Adds "layer 0, head 1, i 2; 0.09 grid steps". */
-static void report_place(rt_writer *w, const rt_theta_worst *worst)
+static void report_place(rt_writer *w, const rt_theta_worst *worst, bool mixed)
 {
     char layer[RT_THETA_PLACE_SIZE];
     rt_writer_add(w, "layer %s, ", rt_theta_place(layer, worst->layer));
     if (worst->head >= 0)
         rt_writer_add(w, "head %d, ", worst->head);
     rt_writer_add(w, "i %d; ", worst->pair);
-    if (worst->theta <= 0)
+    if (mixed)
+        rt_writer_add(w, "theta %.3g", worst->theta);
+    else if (worst->theta <= 0)
         rt_writer_add(w, "theta <= 0");
     else if (isnan(worst->grid) && !isnan(worst->theta))
         rt_writer_add(w, "from below 0");
@@ -128,18 +140,20 @@ void rt_theta_report_verdict(rt_writer *w, const rt_theta_verdict *v, const rt_c
 {
     char tolerance[32];
     const double hundredths = 100 * c->theta.tolerance;
+    const bool mixed = rt_transformer_theta_axes(&c->model) > 1;
     const bool coarse = fabs(hundredths - round(hundredths)) < 1e-9;
     snprintf(tolerance, sizeof tolerance, coarse ? "%.2f" : "%g", c->theta.tolerance);
     if (v->elsewhere && !(v->from_start.value < 0)) {
         rt_writer_add(w, "theta started elsewhere: max relative drift from its start %.3g (",
                       v->from_start.value);
-        report_place(w, &v->from_start);
+        report_place(w, &v->from_start, mixed);
         rt_writer_add(w, ")\n");
     }
     rt_writer_add(w, "theta: max relative drift %.3g (", v->drift.value);
-    report_place(w, &v->drift);
+    report_place(w, &v->drift, mixed);
     rt_writer_add(w, "), max phase drift %.3g rad over %d positions: %s (tolerance %s)\n",
-                  v->phase.value, c->data.length - 1, v->near ? "near" : "moved", tolerance);
+                  v->phase.value, rt_transformer_extent(&c->model, c->data.length) - 1,
+                  v->near ? "near" : "moved", tolerance);
 }
 
 void rt_theta_report_reset(rt_writer *w, const char *place, const rt_theta_reset *r)
@@ -174,14 +188,14 @@ static void add_cell(rt_writer *w, int width, int decimals, double x, bool defin
 static void print_row(printing *p, const rt_theta_entry *e, const rt_theta_tolerance *tolerance)
 {
     rt_writer *w = &p->text;
-    const measures m = measure(p->config, e->layer, e->theta, e->start);
+    const measures m = measure(p->config, e, e->start);
     const bool raw = p->config->model.theta.form == RT_THETA_RAW;
     const bool crossed = e->theta <= 0 || e->start <= 0;
     char layer_text[RT_THETA_PLACE_SIZE], head_text[RT_THETA_PLACE_SIZE];
     rt_writer_add(w, "%5s  %4s  %3d  %12.6g  %12.6g", rt_theta_place(layer_text, e->layer),
                   rt_theta_place(head_text, e->head), e->pair, e->start, e->theta);
     add_cell(w, 9, 4, m.drift, e->start != 0);
-    add_cell(w, 6, 3, m.grid, !crossed);
+    add_cell(w, 6, 3, m.grid, !crossed && !(e->length > 0));
     add_cell(w, 7, 3, m.phase, true);
     add_cell(w, 6, 3, m.turns, true);
     add_cell(w, 4, 1, 100 * e->use, true);
@@ -195,7 +209,7 @@ static void print_row(printing *p, const rt_theta_entry *e, const rt_theta_toler
         rt_writer_add(w, "%%");
     }
     rt_writer_add(w, "\n");
-    p->crossed |= crossed;
+    p->crossed |= crossed && !(e->length > 0);
 }
 
 /* Explains the columns. Turns are over the distance of attention, which may differ by layer. */
@@ -203,6 +217,7 @@ static void print_notes(printing *p)
 {
     const rt_config *c = p->config;
     rt_writer *w = &p->text;
+    const bool mixed = rt_transformer_theta_axes(&c->model) > 1;
     int least = INT_MAX, most = 0;
     for (int l = 0; l < c->model.layers; l++) {
         const int reach = rt_transformer_reach(&c->model, l, c->data.length) - 1;
@@ -212,9 +227,12 @@ static void print_notes(printing *p)
         most = reach > most ? reach : most;
     }
     rt_writer_add(w,
-                  "drift: change of theta as a share of theta0; grid: the same in steps between "
+                  "drift: change of theta as a share of %s; grid: the same in steps between "
                   "neighbouring theta; phase: extra rotation in radians over %d positions; ",
-                  c->data.length - 1);
+                  mixed ? "the length of theta0 of its pair, whose second coordinate has i from "
+                          "R/2 on"
+                        : "theta0",
+                  rt_transformer_extent(&c->model, c->data.length) - 1);
     rt_writer_add(w,
                   least < most ? "turns: full turns over %d to %d positions, as far as a layer "
                                  "reaches"
@@ -280,8 +298,8 @@ char *rt_theta_csv(const rt_transformer *model, const rt_config *config,
                   tolerances ? "," RT_TOLERANCE_DOWN "," RT_TOLERANCE_UP : "");
     for (int i = 0; i < count; i++) {
         const rt_theta_entry *e = &list[i];
-        const measures m = measure(config, e->layer, e->theta, e->start);
-        const double drift = fabs(e->theta / e->geometric - 1);
+        const measures m = measure(config, e, e->start);
+        const double drift = measure(config, e, e->geometric).drift;
         const double numbers[] = {e->theta, e->start, e->geometric, drift, m.drift,
                                   m.grid,   m.phase,  m.turns,      e->use};
         char layer[RT_THETA_PLACE_SIZE], head[RT_THETA_PLACE_SIZE];
@@ -306,6 +324,7 @@ char *rt_usage_csv(const rt_transformer *model, const rt_usage *usage, int lengt
     const rt_shape shape = rt_transformer_rotation_shape(o);
     const size_t count = rt_shape_size(shape);
     const int pairs = rt_transformer_pairs(o);
+    const bool mixed = rt_transformer_theta_axes(o) > 1;
     double *theta = rt_alloc(count + COLUMNS * (size_t)pairs, sizeof *theta);
     double *columns[COLUMNS]; /* values of the pairs of a head */
     rt_writer w = {0};
@@ -321,7 +340,8 @@ char *rt_usage_csv(const rt_transformer *model, const rt_usage *usage, int lengt
         const int layer = rt_transformer_theta_layer(o, n);
         const int reach = rt_transformer_reach(o, layer, length);
         for (int i = 0; i < pairs; i++) {
-            columns[THETA][i] = theta[kv * pairs + i];
+            columns[THETA][i] =
+                mixed ? rt_theta_length(o, theta + kv * shape.axis[2], i) : theta[kv * pairs + i];
             columns[TURNS][i] = rt_theta_turns(columns[THETA][i], reach);
         }
         rt_transformer_head_use(model, layer, h, columns[USE]);

@@ -214,12 +214,19 @@ static rt_status set_off(const char *argument, const rt_transformer *model, int 
     snprintf(number, sizeof number, "%.*s", (int)(size - behind), argument);
     if (behind && !strcmp(argument + size - behind, unit) && rt_number_parse(number, &turns) &&
         turns >= 0) {
-        rt_transformer_rotation(model, length, factors);
+        double *theta = rt_alloc(rt_shape_size(shape), sizeof *theta);
+        if (!theta)
+            return rt_out_of_memory("theta");
+        rt_transformer_rotation(model, length, theta);
         for (size_t i = 0; i < rt_shape_size(shape); i++) {
             const int layer = rt_transformer_theta_layer(o, (int)(i / of_layer));
             const int reach = rt_transformer_reach(o, layer, length);
-            factors[i] = rt_theta_turns(factors[i], reach) >= turns;
+            const int columns = shape.axis[2];
+            const double *row = theta + i / (size_t)columns * (size_t)columns;
+            const double theta_of_pair = rt_theta_length(o, row, (int)(i % (size_t)columns));
+            factors[i] = rt_theta_turns(theta_of_pair, reach) >= turns;
         }
+        rt_free(theta);
         return rt_ok();
     }
     if (!rt_integer_parse(argument, &K) || K < 0)
@@ -246,6 +253,9 @@ static rt_status find_other_theta(rt_theta_change *change, double *numbers, cons
     if (!strcmp(what, "start")) {
         set_start(model, numbers, &change->factors);
     } else if (!strcmp(what, "base")) {
+        if (rt_transformer_theta_axes(o) > 1)
+            return rt_error(RT_CONFIG, "--theta base: with position.mixing = mixed the directions "
+                                       "of theta are drawn; --theta start sets them");
         rt_transformer_theta_geometric(o, shape, numbers);
     } else if (!strncmp(what, "off:", 4)) {
         change->factors = true;
@@ -271,7 +281,7 @@ static rt_status print_theta(FILE *to, const char *what, const rt_transformer *m
 {
     const rt_transformer_options *o = &model->options;
     const rt_shape shape = rt_transformer_rotation_shape(o);
-    const int pairs = shape.axis[2], reach = rt_transformer_reach(o, -1, length);
+    const int pairs = rt_transformer_pairs(o), reach = rt_transformer_reach(o, -1, length);
     double low = INFINITY, high = 0;
     int least = pairs, most = 0;
     double *theta = rt_alloc(rt_shape_size(shape), sizeof *theta);
@@ -281,7 +291,7 @@ static rt_status print_theta(FILE *to, const char *what, const rt_transformer *m
     for (int h = 0; h < shape.axis[0] * shape.axis[1]; h++) {
         int count = 0;
         for (int i = 0; i < pairs; i++) {
-            const double size = fabs(theta[h * pairs + i]);
+            const double size = rt_theta_length(o, theta + h * shape.axis[2], i);
             if (!(size > 0))
                 continue;
             count++;
@@ -384,7 +394,8 @@ static rt_status record_cutoffs(rt_run *r, bool *stopped)
 {
     const rt_transformer_options *o = &r->state->model->options;
     const rt_shape shape = rt_transformer_rotation_shape(o);
-    const int heads = shape.axis[1], pairs = shape.axis[2], length = r->config->data.length;
+    const int heads = shape.axis[1], pairs = rt_transformer_pairs(o);
+    const int length = r->config->data.length;
     const size_t count = rt_shape_size(shape);
     double *theta = rt_alloc(2 * count, sizeof *theta);
     rt_writer w = {0};
@@ -408,7 +419,7 @@ static rt_status record_cutoffs(rt_run *r, bool *stopped)
             break;
         for (int h = 0; h < shape.axis[0] * heads && K < pairs; h++) {
             const int layer = rt_transformer_theta_layer(o, h / heads);
-            turns = fmax(turns, rt_theta_turns(theta[h * pairs + K],
+            turns = fmax(turns, rt_theta_turns(rt_theta_length(o, theta + h * shape.axis[2], K),
                                                rt_transformer_reach(o, layer, length)));
         }
         rt_writer_add(&w, "%d", K);

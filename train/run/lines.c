@@ -136,7 +136,7 @@ static rt_status read_lines(text_rows *r, const char *path)
                                    "or tag, and a vocabulary");
     rt_status status = rt_ok();
     if (rt_data_labels(r->data)) {
-        status = rt_labelled_batch_new(&r->example, 1, rt_data_length(r->data), NULL);
+        status = rt_labelled_batch_new(&r->example, 1, rt_data_length(r->data), 0, NULL);
         if (status.code)
             return status;
     }

@@ -101,7 +101,7 @@ static rt_status prediction_new(prediction *p, const prediction *shared)
     if (!p->g || !p->logits || !p->probabilities)
         return rt_out_of_memory("a prediction");
     return rt_data_labels(p->data)
-               ? rt_labelled_batch_new(&p->row, 1, rt_data_length(p->data), NULL)
+               ? rt_labelled_batch_new(&p->row, 1, rt_data_length(p->data), 0, NULL)
                : rt_ok();
 }
 

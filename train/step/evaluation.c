@@ -19,6 +19,7 @@ rt_transformer_input rt_batch_input(const rt_labelled_batch *b)
                                   .ids = b->batch.ids,
                                   .token_types = b->batch.types,
                                   .key_mask = b->batch.mask,
+                                  .patches = b->batch.patches,
                                   .padding_id = RT_NO_PADDING};
 }
 
@@ -138,7 +139,7 @@ rt_status rt_parts_new(rt_parts *p, rt_trainer *t, int length, int rows, int bat
     if (!p->batches)
         return rt_out_of_memory("an evaluation");
     for (int i = 0; i < t->place_count && !status.code; i++)
-        status = rt_labelled_batch_new(p->batches + i, rows, length, NULL);
+        status = rt_labelled_batch_new(p->batches + i, rows, length, rt_data_patch(t->data), NULL);
     if (!status.code)
         rt_trainer_hold_rounded(t);
     return status;

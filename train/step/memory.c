@@ -40,7 +40,7 @@ static rt_status sample_labels(const rt_config *c, const rt_data *data, int leng
     const int count = scratch < batch ? scratch : batch;
     double sum = 0, squares = 0;
     rt_labelled_batch row;
-    rt_status status = rt_labelled_batch_new(&row, 1, tokens, NULL);
+    rt_status status = rt_labelled_batch_new(&row, 1, tokens, 0, NULL);
     for (int i = 0; i < count && !status.code; i++) {
         if (rt_data_is_for_evaluation(data))
             rt_draw_evaluation(&row, data, (uint32_t)i);
@@ -117,7 +117,8 @@ static rt_status dry_evaluations(rt_trainer *t, rt_graph *g, size_t *batches)
         rt_account account = {{0}};
         rt_labelled_batch part;
         status = rt_labelled_batch_new(&part, c->train.batch_size / t->shards,
-                                       i < 0 ? c->data.length : lengths->at[i], &account);
+                                       i < 0 ? c->data.length : lengths->at[i],
+                                       rt_data_patch(t->data), &account);
         if (!status.code)
             status = dry_pass(t, g, &part, false);
         rt_labelled_batch_free(&part);

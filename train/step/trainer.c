@@ -60,7 +60,8 @@ static rt_status make_shard(rt_trainer *t, int number)
     s->first_row = (int)((long)c->train.batch_size * number / t->shards);
     const int next = (int)((long)c->train.batch_size * (number + 1) / t->shards);
     const int most = (c->train.batch_size + t->shards - 1) / t->shards;
-    rt_status status = rt_labelled_batch_new(&s->sequences, most, c->data.length, t->account);
+    rt_status status = rt_labelled_batch_new(&s->sequences, most, c->data.length,
+                                             rt_data_patch(t->data), t->account);
     s->sequences.batch.rows = next - s->first_row;
     return status;
 }
