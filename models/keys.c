@@ -84,7 +84,7 @@ static const rt_key keys[] = {
     {"model", "activation", CHOICE(activation, activation_word), "gelu",
      "activation of plain feed-forward blocks and of the dense layer of a head",
      RT_FIXED, WHEN(IS("model.kind", "roformer"), OR, IS("model.ffn", "plain"), OR,
-                    IS("data.task", "order", "classify"))},
+                    IS("data.task", "order", "classify", "images"))},
     {"model", "dropout", NUMBER(dropout, FROM_BELOW(0, 1)), "0",
      "probability that training drops a feature", RT_FIXED, ALWAYS},
     {"model", "attention_dropout", NUMBER(attention_dropout, FROM_BELOW(0, 1)), "0",
@@ -105,15 +105,15 @@ static const rt_key keys[] = {
      "the window is for all", RT_FIXED, WHEN(EXCEEDS("model.window", 0))},
     {"model", "tie_embeddings", YES_NO(tie_embeddings), "yes",
      "the output layer shares its matrix with the token embeddings",
-     RT_FIXED, WHEN(IS_NOT("data.task", "order", "classify", "tag"))},
+     RT_FIXED, WHEN(IS_NOT("data.task", "order", "classify", "tag", "images"))},
     {"model", "pool", CHOICE(pool, pool_word), "first",
      "for a label of a sequence: pooling of its hidden states: the first token, the last, or the mean "
-     "of all; padding is ignored", RT_FIXED, WHEN(IS("data.task", "order", "classify"))},
+     "of all; padding is ignored", RT_FIXED, WHEN(IS("data.task", "order", "classify", "images"))},
     {"model", "classifier", CHOICE(classifier, classifier_word), "dense",
      "layers before the output layer of a label head; dense: linear layer, activation; tanh: linear "
      "layer, tanh, as in ESM-2; norm: linear layer, activation, norm, also for labels of tokens, as "
      "in ModernBERT",
-     RT_FIXED, WHEN(IS("model.kind", "roformer"), IS("data.task", "order", "classify"), OR,
+     RT_FIXED, WHEN(IS("model.kind", "roformer"), IS("data.task", "order", "classify", "images"), OR,
                     IS("model.kind", "roformer"), IS("model.classifier", "norm"),
                     IS("data.task", "tag"))},
 

@@ -259,8 +259,8 @@ typedef struct rt_rotation {
 rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form form,
                                  rt_pairing pairing, double magnitude, rt_positions positions);
 
-/* Returns a rotation by a fixed theta of shape (G, R/2) or, for two coordinates, (G, 2, R/2), in the
- * memory of the graph. Its table has one row for each given position, whereas that of
+/* Returns a rotation by a fixed theta of shape (G, R/2) or, for two coordinates, (G, 2, R/2), in
+ * the memory of the graph. Its table has one row for each given position, whereas that of
  * rt_rotation_table starts at 0. */
 rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, rt_shape shape, rt_pairing pairing,
                                double magnitude, rt_positions positions);

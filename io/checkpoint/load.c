@@ -376,17 +376,15 @@ static int list_layers(rt_image *image, int layers, int *list, rt_shape *one)
     return count;
 }
 
-static void read_layers(rt_image *image, rt_checkpoint_theta *theta)
+/* Reads the theta of the listed layers, each of the shape `one`. */
+static void read_layers(rt_image *image, rt_checkpoint_theta *theta, rt_shape one)
 {
     char name[RT_NAME_SIZE], path[RT_DATASET_SIZE];
-    const int rows = theta->shape.axis[1], pairs = theta->shape.axis[2];
-    const rt_shape one =
-        theta->scope == RT_THETA_HEAD ? RT_SHAPE_OF(rows, pairs) : RT_SHAPE_OF(pairs);
+    const size_t count = (size_t)theta->shape.axis[1] * (size_t)theta->shape.axis[2];
     for (int n = 0; n < theta->shape.axis[0] && !rt_image_failed(image); n++) {
         rt_transformer_theta_name(name, theta->layers[n]);
         rt_checkpoint_dataset(path, "/model", name);
-        rt_image_doubles(image, path, theta->values + (size_t)n * (size_t)rows * (size_t)pairs,
-                         one);
+        rt_image_doubles(image, path, theta->values + (size_t)n * count, one);
     }
 }
 
@@ -400,8 +398,8 @@ static void get_theta(const rt_checkpoint *c, rt_checkpoint_theta *theta)
         return;
     theta->layers = rt_alloc((size_t)there->layers + 1, sizeof *theta->layers);
     const int count = theta->layers ? list_layers(image, there->layers, theta->layers, &one) : 0;
-    theta->shape =
-        RT_SHAPE_OF(count, one.ndim == 2 ? one.axis[0] : 1, one.ndim ? one.axis[one.ndim - 1] : 0);
+    const int rows = one.ndim > 1 ? one.axis[0] : 1;
+    theta->shape = RT_SHAPE_OF(count, rows, (int)rt_shape_size(one) / (rows > 0 ? rows : 1));
     theta->scope = there->theta.scope == RT_THETA_HEAD   ? RT_THETA_HEAD
                    : count && theta->layers[0] == SHARED ? RT_THETA_MODEL
                                                          : RT_THETA_LAYER;
@@ -411,7 +409,7 @@ static void get_theta(const rt_checkpoint *c, rt_checkpoint_theta *theta)
         rt_image_fail(image, RT_MEMORY, "out of memory for theta");
     if (!size)
         rt_image_fail(image, RT_CHECKPOINT, "its theta is fixed: it stores no learned theta");
-    read_layers(image, theta);
+    read_layers(image, theta, one);
     for (size_t i = 0; there->theta.form == RT_THETA_LOG && theta->values && i < size; i++)
         theta->values[i] = exp(theta->values[i]);
 }

@@ -100,6 +100,7 @@ RT_KEY_WORDS(head_word, RT_HEADS)
 static const rt_key others[] = {
     {"model", "head", CHOICE(head, head_word), "lm", "", RT_FIXED, ALWAYS},
     {"", "token types", WHOLE(token_types, 0, RT_MOST_SIZE), "0", "", RT_FIXED, ALWAYS},
+    {"", "numbers of a patch", WHOLE(patch, 0, RT_MOST_SIZE), "0", "", RT_FIXED, ALWAYS},
 };
 static const rt_key_table other_keys = {others, sizeof others / sizeof *others};
 static const rt_key_table *const tables[] = {&rt_model_keys, &other_keys};
@@ -164,6 +165,8 @@ static const rt_option_row usual[] = {
     {"model.embedding_dim", RT_SAME_AS, "model.dim", "embeddings as wide as its layers"},
     {"token types", RT_IS, "0", "none"},
     {"position.kind", RT_IS, "rope", "rotary positions"},
+    {"numbers of a patch", RT_IS, "0", "no images"},
+    {"position.axes", RT_IS, "1", "positions with one coordinate"},
     {"position.every", RT_IS, "1", "positions in every layer"},
     {"position.layers", RT_IS, "", "positions in every layer"},
     {"position.rotate_value", RT_IS, "no", "values that are not rotated"},

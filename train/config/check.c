@@ -153,9 +153,6 @@ static void check_plane(const rt_config *config, rt_config_errors *errors)
             contradict(errors, KEYS("train.eval_sizes", "data.patch"),
                        "train.eval_sizes must be multiples of data.patch = %d; got %d", data->patch,
                        sizes->at[i]);
-    if (sizes->count && errors->origin[rt_key_find("train.eval_lengths")] != RT_FROM_DEFAULT)
-        contradict(errors, KEYS("train.eval_sizes", "train.eval_lengths"),
-                   "train.eval_sizes and train.eval_lengths are of the same images; give only one");
 }
 
 /* Checks the data at the length of training and, if that is valid, at the lengths of evaluations.

@@ -87,7 +87,7 @@ static const rt_key keys[] = {
      RT_FIXED, ALWAYS},
     {"train", "eval_lengths", LENGTHS(train.eval_lengths, 2, RT_MOST_SIZE), "",
      "other sequence lengths, in tokens, to evaluate when training ends; comma-separated, such "
-     "as 64,128", RT_FIXED, ALWAYS},
+     "as 64,128; of images, train.eval_sizes", RT_FIXED, WHEN(IS_NOT("data.task", "images"))},
     {"train", "eval_sizes", LENGTHS(train.eval_sizes, 1, 4096), "",
      "other sizes of images, in pixels, to evaluate when training ends, such as 40,56; results have "
      "them by their number of tokens", RT_FIXED, WHEN(IS("data.task", "images"))},

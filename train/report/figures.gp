@@ -179,6 +179,21 @@ do for [i=0:layers-1] {
 }
 eval p
 
+#: plane
+set xrange [-farthest:farthest]
+set yrange [-farthest:farthest]
+set xlabel 'θ of the columns'
+set ylabel 'θ of the rows'
+set size ratio -1
+set grid xtics ytics
+p = "plot 0 @limit notitle"
+part = ", 'plane.csv' index %d using "
+do for [i=0:layers-1] {
+    p = p.sprintf(part."1:2:($3 - $1):($4 - $2) with vectors nohead linewidth 0.6 linetype %d notitle", i, i%7 + 1)
+    p = p.sprintf(part."3:4 @dots %d title labels[%d]", i, i%7 + 1, i + 1)
+}
+eval p
+
 #: decay
 # for each panel the columns of the curves, of the initial theta and of the learned one
 set xlabel 'distance r (positions)'

@@ -15,6 +15,7 @@ enum {
     THETA_HEIGHT = 420, /* height of the two figures that are side by side */
     PANEL_HEIGHT = 210,
     USAGE_HEIGHT = 240,
+    PLANE_WIDTH = 480,
     NEAREST_END = 64, /* limits of the largest distance r of a decay curve */
     FARTHEST_END = 256
 };
@@ -83,6 +84,7 @@ static void add_layers(rt_figures *f, rt_figure figure, layers *l, const char *c
 typedef struct theta_row {
     int layer, head, pair;
     double theta, start;
+    double drift;                 /* from the start */
     double geometric, turns, use; /* only in theta_final.csv; may not be finite */
     double down, up;              /* tolerances, only in theta_final.csv; may not be finite */
 } theta_row;
@@ -99,6 +101,7 @@ static bool read_theta_row(const rt_csv *csv, theta_row *row)
 {
     row->theta = rt_csv_number(csv, "theta");
     row->start = rt_csv_number(csv, "theta_initial");
+    row->drift = rt_csv_number(csv, "drift_from_start");
     row->geometric = rt_csv_number(csv, "geometric");
     row->turns = rt_csv_number(csv, "turns");
     row->use = rt_csv_number(csv, "use");
@@ -134,7 +137,7 @@ static void add_drift(rt_figures *f, const char *folder, const rt_config *config
         }
         if (more) {
             const int i = layer_of(&l, row.layer);
-            drift[i] = fmax(drift[i], fabs(row.theta / row.start - 1));
+            drift[i] = fmax(drift[i], row.drift);
             current = step;
         }
     } while (more);
@@ -232,6 +235,32 @@ static void add_theta(rt_figures *f, final_theta *end)
                   rt_figures_tics(100 * (end->highest - end->lowest)));
     add_layers(f, (rt_figure){.name = "theta", .height = THETA_HEIGHT + key_height(titles)},
                &end->layers, "The learned θᵢ beside base^(-2i/R), and their difference in percent");
+}
+
+/* Draws the two theta of each pair as a point, with a line from the initial ones. Those of the
+ * second coordinate follow those of the first. */
+static void add_plane(rt_figures *f, const final_theta *end)
+{
+    layers l = {.count = 0};
+    const int pairs = end->most_pairs / 2;
+    double farthest = 0;
+    for (int n = 0; n + pairs < end->count; n++) {
+        const theta_row *x = &end->rows[n], *y = x + pairs;
+        if (x->pair >= pairs)
+            continue;
+        rt_writer_add(&l.rows[layer_of(&l, x->layer)], "%.6g,%.6g,%.6g,%.6g\n", x->start, y->start,
+                      x->theta, y->theta);
+        farthest = fmax(farthest, fmax(fmax(fabs(x->start), fabs(y->start)),
+                                       fmax(fabs(x->theta), fabs(y->theta))));
+    }
+    rt_writer_add(&l.script, "farthest = %g\n", farthest > 0 ? 1.05 * farthest : 1);
+    add_layers(f,
+               (rt_figure){.name = "plane",
+                           .width = PLANE_WIDTH,
+                           .height = PLANE_WIDTH + key_height(l.count)},
+               &l,
+               "The learned θ of each pair, in radians per column and per row; a line leads from "
+               "the initial ones");
 }
 
 /* Writes r and, for each curve, the initial and the final decay. Returns the largest decay. */
@@ -426,7 +455,10 @@ void rt_report_theta(rt_figures *f, const char *folder, const rt_config *config)
         final_theta end = {.count = 0};
         const rt_status status = read_final(&end, folder);
         add_drift(f, folder, config);
-        if (!status.code && end.curve_count) {
+        const bool mixed = rt_transformer_theta_axes(o) > 1;
+        if (!status.code && mixed)
+            add_plane(f, &end);
+        if (!status.code && end.curve_count && !mixed) {
             add_theta(f, &end);
             add_tolerances(f, &end);
             add_wavelengths(f, &end);
