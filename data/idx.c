@@ -1,6 +1,7 @@
 #include "data/idx.h"
 
 #include "core/memory.h"
+#include "text/files.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -87,16 +88,20 @@ static rt_status read_rest(rt_idx *x, gzFile file, const char *path, size_t *at)
                           path, *at - 1);
 }
 
-rt_status rt_idx_read(rt_idx *x, const char *path)
+rt_status rt_idx_read(rt_idx *x, const char *key, const char *path)
 {
+    off_t size;
     *x = (rt_idx){.ndim = 0};
+    rt_status status = rt_file_measure(key, path, &size);
+    if (status.code)
+        return status;
     errno = 0;
     gzFile file = gzopen(path, "rb");
     if (!file)
         return errno ? rt_error(RT_DATA, "%.600s: %s", path, strerror(errno))
                      : rt_out_of_memory("a compressed file");
     size_t at = 0;
-    rt_status status = read_header(x, file, path, &at);
+    status = read_header(x, file, path, &at);
     if (!status.code)
         status = read_rest(x, file, path, &at);
     gzclose_r(file);

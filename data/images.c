@@ -76,16 +76,17 @@ static rt_status check_images(rt_images *x, const rt_idx *file, const char *path
 /* Reads the images and the labels of a part. */
 static rt_status read_part(rt_images *x, int part, const char *path, rt_idx *labels)
 {
+    const char *key = part ? "data.eval_file" : "data.file";
     char labels_path[RT_PATH_SIZE];
     rt_idx *images = &x->files[part];
     const bool named = rt_image_labels_path(labels_path, path);
     assert(named);
     (void)named;
-    rt_status status = rt_idx_read(images, path);
+    rt_status status = rt_idx_read(images, key, path);
     if (!status.code)
         status = check_images(x, images, path);
     if (!status.code)
-        status = rt_idx_read(labels, labels_path);
+        status = rt_idx_read(labels, key, labels_path);
     if (!status.code && (labels->ndim != 1 || labels->axis[0] != images->axis[0]))
         status = rt_error(RT_DATA,
                           "%.600s: has %d axes, of which the first is %zu at offset 4; "

@@ -144,15 +144,21 @@ static void check_plane(const rt_config *config, rt_config_errors *errors)
                        position->max_len, lengths->at[i]);
     if (!rt_data_task_images(data->task))
         return;
+    if (data->length > RT_MOST_SIZE)
+        contradict(errors, KEYS("data.size", "data.patch"),
+                   "data.size = %d and data.patch = %d make more than %d tokens of an image; set a "
+                   "larger data.patch",
+                   data->size, data->patch, RT_MOST_SIZE);
     if (data->size % data->patch)
         contradict(errors, KEYS("data.size", "data.patch"),
                    "data.size must be a multiple of data.patch = %d; got %d", data->patch,
                    data->size);
     for (int i = 0; i < sizes->count; i++)
-        if (sizes->at[i] % data->patch)
+        if (sizes->at[i] % data->patch || lengths->at[i] > RT_MOST_SIZE)
             contradict(errors, KEYS("train.eval_sizes", "data.patch"),
-                       "train.eval_sizes must be multiples of data.patch = %d; got %d", data->patch,
-                       sizes->at[i]);
+                       "train.eval_sizes must be multiples of data.patch = %d and not too many "
+                       "patches; got %d",
+                       data->patch, sizes->at[i]);
 }
 
 /* Checks the data at the length of training and, if that is valid, at the lengths of evaluations.
