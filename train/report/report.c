@@ -276,7 +276,8 @@ static void add_theta(rt_writer *w, const rt_results *r, const rt_config *c, rt_
         rt_writer_add(
             w, "theta: max relative drift %.3g, max phase drift %.3g rad over %d positions: %s\n",
             rt_results_get(r, RT_RESULT_DRIFT), rt_results_get(r, RT_RESULT_PHASE),
-            c->data.length - 1, rt_results_get(r, RT_RESULT_NEAR) == 1 ? "near" : "moved");
+            rt_transformer_extent(&c->model, c->data.length) - 1,
+            rt_results_get(r, RT_RESULT_NEAR) == 1 ? "near" : "moved");
     for (int i = 0; i < 2; i++) {
         const rt_theta_reset reset = {rt_results_get(r, RT_RESULT_LOSS),
                                       rt_results_get(r, RT_RESULT_ACCURACY),
@@ -291,10 +292,7 @@ static void add_theta(rt_writer *w, const rt_results *r, const rt_config *c, rt_
 static void explain_theta(rt_writer *w, const rt_config *c)
 {
     rt_writer_add(w,
-                  "<dl class=\"words\">\n"
-                  "<dt>drift</dt><dd>the relative drift |θᵢ / base^(-2i/R) - 1|: how far a θ has "
-                  "moved from base^(-2i/R), as a fraction of it. A grid step is the distance from "
-                  "one θ to the next.</dd>\n"
+                  "<dl class=\"words\">\n<dt>drift</dt><dd>the relative drift%s</dd>\n"
                   "<dt>phase</dt><dd>the phase drift: the extra rotation, in radians, that the "
                   "move gives two tokens %d positions apart, the most in a sequence.</dd>\n"
                   "<dt>tolerance</dt><dd>theta.tolerance = %g, a convention: θ is near if its "
@@ -305,7 +303,12 @@ static void explain_theta(rt_writer *w, const rt_config *c)
                   "0.01, or the loss exceeds 1.5 × before + 0.01 (for an accuracy below 0.9: "
                   "before + 0.01). θ is reset to init, its initial value, and to base, "
                   "base^(-2i/R), if it started elsewhere.</dd>\n</dl>\n",
-                  c->data.length - 1, c->theta.tolerance);
+                  rt_transformer_theta_axes(&c->model) > 1
+                      ? ": how far a θ has moved from its initial value, as a fraction of the "
+                        "length of the two initial θ of its pair."
+                      : " |θᵢ / base^(-2i/R) - 1|: how far a θ has moved from base^(-2i/R), as a "
+                        "fraction of it. A grid step is the distance from one θ to the next.",
+                  rt_transformer_extent(&c->model, c->data.length) - 1, c->theta.tolerance);
 }
 
 /* Adds the verdict box and, for labelled data, the classes. A run that has not ended has no

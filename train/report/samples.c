@@ -377,7 +377,8 @@ void rt_report_attention(rt_figures *f, const rt_config *config, rt_trainer *tra
     view v = choose_view(config, data);
     if (o->attention != RT_ATTENTION_SOFTMAX || !v.layers)
         return;
-    rt_status status = rt_labelled_batch_new(&v.b, 1, config->data.length, rt_data_patch(data), NULL);
+    rt_status status =
+        rt_labelled_batch_new(&v.b, 1, config->data.length, rt_data_patch(data), NULL);
     v.of_layers = rt_alloc((size_t)o->layers, sizeof *v.of_layers);
     v.probabilities = rt_alloc((size_t)v.layers * of_layer, sizeof(real));
     if (!status.code && (!v.of_layers || !v.probabilities))

@@ -15,7 +15,6 @@ enum {
     THETA_HEIGHT = 420, /* height of the two figures that are side by side */
     PANEL_HEIGHT = 210,
     USAGE_HEIGHT = 240,
-    PLANE_WIDTH = 480,
     NEAREST_END = 64, /* limits of the largest distance r of a decay curve */
     FARTHEST_END = 256
 };
@@ -84,7 +83,6 @@ static void add_layers(rt_figures *f, rt_figure figure, layers *l, const char *c
 typedef struct theta_row {
     int layer, head, pair;
     double theta, start;
-    double drift;                 /* from the start */
     double geometric, turns, use; /* only in theta_final.csv; may not be finite */
     double down, up;              /* tolerances, only in theta_final.csv; may not be finite */
 } theta_row;
@@ -101,7 +99,6 @@ static bool read_theta_row(const rt_csv *csv, theta_row *row)
 {
     row->theta = rt_csv_number(csv, "theta");
     row->start = rt_csv_number(csv, "theta_initial");
-    row->drift = rt_csv_number(csv, "drift_from_start");
     row->geometric = rt_csv_number(csv, "geometric");
     row->turns = rt_csv_number(csv, "turns");
     row->use = rt_csv_number(csv, "use");
@@ -114,9 +111,28 @@ static bool read_theta_row(const rt_csv *csv, theta_row *row)
 
 /* ---- drift over the steps ---- */
 
+/* Returns the relative drift of a theta. If mixed, `first` keeps the theta of the first coordinate
+ * of each pair, and the drift of a pair is known with its second theta: the larger change of the
+ * two, relative to their length. */
+static double drift_of(const theta_row *row, int pairs, theta_row *first)
+{
+    if (!first)
+        return fabs(row->theta / row->start - 1);
+    if (row->pair < pairs) {
+        first[row->pair] = *row;
+        return 0;
+    }
+    const theta_row *x = &first[(row->pair - pairs) % pairs];
+    return fmax(fabs(x->theta - x->start), fabs(row->theta - row->start)) /
+           hypot(x->start, row->start);
+}
+
 /* Draws the largest drift of each layer by step. */
 static void add_drift(rt_figures *f, const char *folder, const rt_config *config)
 {
+    const int pairs = rt_transformer_pairs(&config->model);
+    const bool mixed = rt_transformer_theta_axes(&config->model) > 1;
+    theta_row *first = mixed ? rt_alloc((size_t)pairs, sizeof *first) : NULL;
     layers l = {.count = 0};
     double drift[MOST_LAYERS + 1] = {0};
     int step = -1, current = -1;
@@ -137,15 +153,19 @@ static void add_drift(rt_figures *f, const char *folder, const rt_config *config
         }
         if (more) {
             const int i = layer_of(&l, row.layer);
-            drift[i] = fmax(drift[i], row.drift);
+            drift[i] = fmax(drift[i], drift_of(&row, pairs, first));
             current = step;
         }
     } while (more);
+    l.data.failed |= mixed && !first;
+    rt_free(first);
     rt_writer_add(&l.script, "tolerance = %.9g\n", config->theta.tolerance);
     add_layers(f, (rt_figure){.name = "drift", .height = THETA_HEIGHT + key_height(l.count + 1)},
                &l,
-               "Relative drift of θ during training: the largest |θᵢ/θᵢ⁰ - 1| of a layer's "
-               "pairs, θᵢ⁰ the initial value");
+               mixed ? "Relative drift of θ during training: the largest change of a layer's θ, "
+                       "relative to the length of the two initial θ of its pair"
+                     : "Relative drift of θ during training: the largest |θᵢ/θᵢ⁰ - 1| of a layer's "
+                       "pairs, θᵢ⁰ the initial value");
 }
 
 /* ---- theta at the end ---- */
@@ -254,11 +274,7 @@ static void add_plane(rt_figures *f, const final_theta *end)
                                        fmax(fabs(x->theta), fabs(y->theta))));
     }
     rt_writer_add(&l.script, "farthest = %g\n", farthest > 0 ? 1.05 * farthest : 1);
-    add_layers(f,
-               (rt_figure){.name = "plane",
-                           .width = PLANE_WIDTH,
-                           .height = PLANE_WIDTH + key_height(l.count)},
-               &l,
+    add_layers(f, (rt_figure){.name = "plane", .height = THETA_HEIGHT + key_height(l.count)}, &l,
                "The learned θ of each pair, in radians per column and per row; a line leads from "
                "the initial ones");
 }
