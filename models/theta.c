@@ -219,12 +219,13 @@ static double pair_use(const rt_transformer *m, int l, int head, int pair)
            pair_length(o, layer->key, layer->key_norm, kv, pair);
 }
 
-static void divide_by_sum(double *use, int pairs)
+/* Divides the numbers by the sum of the first `pairs` of them. */
+static void divide_by_sum(double *use, int count, int pairs)
 {
     double sum = 0;
     for (int i = 0; i < pairs; i++)
         sum += use[i];
-    for (int i = 0; i < pairs; i++)
+    for (int i = 0; i < count; i++)
         use[i] /= sum > 0 ? sum : 1;
 }
 
@@ -233,7 +234,7 @@ void rt_transformer_head_use(const rt_transformer *m, int l, int head, double *u
     const int pairs = rt_transformer_pairs(&m->options);
     for (int i = 0; i < pairs; i++)
         use[i] = pair_use(m, l, head, i);
-    divide_by_sum(use, pairs);
+    divide_by_sum(use, pairs, pairs);
 }
 
 void rt_transformer_theta_use(const rt_transformer *m, double *use)
@@ -251,7 +252,7 @@ void rt_transformer_theta_use(const rt_transformer *m, double *use)
                 use[(layer * rows + row) * columns + i] += pair_use(m, l, h, i % pairs);
             }
     for (int row = 0; row < shape.axis[0] * rows; row++)
-        divide_by_sum(use + row * columns, columns);
+        divide_by_sum(use + row * columns, columns, pairs);
 }
 
 /* ---- initial values ---- */

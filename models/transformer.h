@@ -240,7 +240,7 @@ double rt_theta_turns(double theta, int reach);
 /* Computes how much of W_q and W_k each theta_i rotates, in the layout of rt_transformer_theta. The
  * use of a pair in a head is the Frobenius norm of its two rows of W_q times that of its two rows
  * of W_k, each row scaled by its weight of qk_norm. A theta_i gets the sum over the pairs that it
- * rotates; each row of R/2 numbers is normalized to the sum 1. */
+ * rotates; each row of R/2 numbers is normalized to the sum 1 (if mixed, for each coordinate). */
 void rt_transformer_theta_use(const rt_transformer *model, double *use);
 
 /* Computes the use of the pairs, (R/2), in one query head and the key head that it reads; they sum
