@@ -23,12 +23,16 @@ static rt_status read_bytes(gzFile file, const char *path, unsigned char *to, si
         *got += (size_t)count;
         *at += (size_t)count;
     }
-    const char *message = gzerror(file, &code);
+    if (*got == wanted)
+        return rt_ok();
+    const char *message = gzerror(file, &code); /* "PATH: WHY" */
+    const size_t before = strlen(path) + strlen(": ");
     if (code == Z_ERRNO)
         return rt_error(RT_DATA, "%.600s: cannot be read at offset %zu: %s", path, *at,
                         strerror(errno));
     if (code != Z_OK && code != Z_STREAM_END)
-        return rt_error(RT_DATA, "%.600s: is damaged at offset %zu: %.200s", path, *at, message);
+        return rt_error(RT_DATA, "%.600s: is damaged at offset %zu: %.200s", path, *at,
+                        strncmp(message, path, strlen(path)) ? message : message + before);
     return rt_ok();
 }
 

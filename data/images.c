@@ -175,8 +175,9 @@ rt_status rt_images_open(rt_data *data)
     if (!status.code && o->eval_file)
         status = read_part(x, RT_PART_EVALUATION, o->eval_file, &labels[RT_PART_EVALUATION]);
     const int first = labels[RT_PART_TRAINING].size ? RT_PART_TRAINING : RT_PART_EVALUATION;
-    if (!status.code)
-        status = find_labels(data, &labels[first], first ? o->eval_file : o->file);
+    char path[RT_PATH_SIZE];
+    if (!status.code && rt_image_labels_path(path, first ? o->eval_file : o->file))
+        status = find_labels(data, &labels[first], path);
     if (!status.code)
         status = make_rows(data, labels);
     for (int part = 0; part < RT_PARTS; part++)
@@ -251,10 +252,10 @@ void rt_images_draw(const rt_data *data, rt_draw draw, rt_sequence row)
     row.mask[0] = 1;
     for (int t = 1; t < row.length; t++) {
         const int left = (t - 1) % side * patch, top = (t - 1) / side * patch;
-        real *to = row.patches + (size_t)t * (size_t)numbers;
+        real *to = row.patches ? row.patches + (size_t)t * (size_t)numbers : NULL;
         row.ids[t] = RT_ID_PATCH;
         row.mask[t] = 1;
-        for (int n = 0; n < numbers; n++) {
+        for (int n = 0; row.patches && n < numbers; n++) {
             const int channel = n % C, column = left + n / C % patch, line = top + n / C / patch;
             to[n] =
                 (real)(rt_image_resized(pixels, x->side, C, channel, size, column, line) / 127.5 -

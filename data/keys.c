@@ -51,9 +51,9 @@ static const rt_key keys[] = {
     {"data", "file", TEXT(file, RT_FILE_LIST_SIZE), "",
      "data to train on. text, tokens: files, comma-separated, where FILE.h5:/DATASET, FILE.bin and "
      "FILE.npy hold token ids; a.txt*3, b.bin*1: a mixture with weights; classify: FILE.tsv or "
-     "FILE.csv; tag: a file; images: a file in the format of MNIST with images-idx3 in its name, "
-     "beside one with labels-idx1, both of them compressed by gzip or not. Relative to the configuration file or, on the command "
-     "line, to the working directory", RT_FIXED, WHEN(OF_FILES)},
+     "FILE.csv; tag: a file; images: a file of MNIST's format, such as train-images-idx3-ubyte.gz. "
+     "Relative to the configuration file or, on the command line, to the working directory",
+     RT_FIXED, WHEN(OF_FILES)},
     {"data", "eval_file", TEXT(eval_file, RT_FILE_LIST_SIZE), "",
      "data to evaluate on, in the form of data.file; without it, eval_fraction of data.file is "
      "held out", RT_FIXED, WHEN(OF_FILES)},

@@ -70,6 +70,9 @@ static inline rt_data_options options_for(const char *task)
                          .pairs = 1,
                          .period = 7,
                          .theta = 1.1,
+                         .theta2 = 0.6,
+                         .patch = 4,
+                         .size = 28,
                          .level = RT_LEVEL_BYTE,
                          .objective = RT_OBJECTIVE_MLM,
                          .mask_probability = 0.15,
@@ -85,7 +88,7 @@ static inline rt_data_options options_with(const char *task, const char *setting
 {
     rt_data_options o = options_for(task);
     char name[64] = "data.", value[64];
-    for (int used; sscanf(settings, " %50[a-z_]=%60s%n", name + 5, value, &used) == 2;
+    for (int used; sscanf(settings, " %50[a-z0-9_]=%60s%n", name + 5, value, &used) == 2;
          settings += used)
         set_key(&rt_data_keys, name, value, &o);
     return o;

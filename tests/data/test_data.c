@@ -17,6 +17,17 @@ static void write_labelled(bool tag)
     write_file(in_folder("a.tsv"), text, used);
 }
 
+/* Eighty images of one byte, each with a label of its own. */
+static const char *write_images(void)
+{
+    char images[16 + 80] = "\0\0\10\3\0\0\0\120\0\0\0\1\0\0\0\1";
+    char labels[8 + 80] = "\0\0\10\1\0\0\0\120";
+    for (int i = 0; i < 80; i++)
+        images[16 + i] = labels[8 + i] = (char)i;
+    write_file(in_folder("labels-idx1"), labels, sizeof labels);
+    return write_file(in_folder("images-idx3"), images, sizeof images);
+}
+
 /* Options with the file that the task needs. */
 static rt_data_options prepared(int task)
 {
@@ -26,6 +37,9 @@ static rt_data_options prepared(int task)
         for (int i = 0; i < 200; i++)
             ids[i] = RT_FIRST_SYMBOL + (i * i * 7919 >> 5) % 28;
         write_ids(&o, (storage){0}, ids, 200);
+    } else if (rt_data_task_images(task)) {
+        o.file = write_images();
+        o.length = 50;
     } else if (rt_data_task_labelled(task)) {
         write_labelled(task == task_named("tag"));
         o.file = in_folder("a.tsv");
@@ -138,7 +152,7 @@ TEST(labels_are_classes_where_the_task_has_them)
         const int labels = classes ? classes : rt_data_vocab(data);
         rt_batch batch = batch_of(ROWS, LENGTH);
         ck_assert_int_eq(rt_data_target(data), target);
-        ck_assert_int_eq(classes, target == RT_TARGET_IDS ? 0 : 2);
+        ck_assert_int_eq(classes, target == RT_TARGET_IDS ? 0 : rt_data_task_images(task) ? 80 : 2);
         rt_data_evaluation(data, 0, &batch);
         for (int at = 0; at < ROWS * LENGTH; at++) {
             const int32_t label = batch.labels[at];
@@ -267,6 +281,14 @@ static const struct {
      "data.eval_fraction must be at least 0 and below 1; got 1"},
     {"tokens", "file=a.bin documents=line",
      "data.documents needs data.task = text: it says what separates the documents of a text"},
+    {"spin2", "length=32",
+     "data.length must be 1 and a square, such as 50, for spin2, whose symbols form a grid; got "
+     "32"},
+    {"spin2", "length=50", NULL},
+    {"spin2", "length=50 theta=4", "data.theta must be above 0 and at most pi for spin2; got 4"},
+    {"spin2", "length=50 theta2=0.1",
+     "data.theta2 must be at least 0.1309 for spin2 with data.length 50: below, the circle rotates "
+     "by less than one of its 8 cells; got 0.1"},
     {"classify", "file=a.txt",
      "data.file must name a table for classify, FILE.tsv or FILE.csv; got 'a.txt'"},
     {"classify", "file=a.tsv eval_file=b",
@@ -329,6 +351,10 @@ static const struct {
     {"period", "mask_probability=0 period=31",
      "data.task data.objective data.mask_probability\ndata.task data.period data.length\n"},
     {"spin", "theta=0.001", "data.task data.theta data.length\n"},
+    {"spin2", "length=50 theta=0.01 theta2=4",
+     "data.task data.theta data.length\ndata.task data.theta2\n"},
+    {"spin2", "length=51 theta=0.01", "data.task data.length\n"},
+    {"images", "file=a length=3", "data.task data.file\ndata.task data.length\n"},
     {"text", "mask_probability=0 eval_fraction=1 vocab_file=vocab.txt file=a.txt,,",
      "data.task data.objective data.mask_probability\ndata.task data.eval_fraction\n"
      "data.task data.vocab_file data.level\ndata.task data.file\n"},
@@ -350,6 +376,7 @@ TEST(every_allocation_may_fail)
 {
     for (int task = 0; rt_data_task_name(task); task++) {
         rt_data_options o = prepared(task);
+        o.length = task == task_named("spin2") ? 50 : o.length;
         open_with_refusals(&o, 1);
         o.level = RT_LEVEL_CHAR;
         open_with_refusals(&o, 1);

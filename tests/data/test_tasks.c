@@ -476,11 +476,65 @@ TEST(spin_turns_by_its_theta_a_position)
     check_task("spin", check_repeating);
 }
 
-TEST_ROWS(what_repeats_is_asked_as_a_text_is, 0, 2)
+/* Returns the share of places of a grid whose symbol stands again `right` columns and `down` rows
+ * away. */
+static double share_in_grid(const rt_batch *batch, int side, int right, int down)
 {
-    static const char *const names[] = {"period", "spin"};
+    long same = 0, places = 0;
+    for (int r = 0; r < batch->rows; r++)
+        for (int line = 0; line + down < side; line++)
+            for (int column = right < 0 ? -right : 0; column < side && column + right < side;
+                 column++, places++) {
+                const int at = r * batch->length + 1 + line * side + column;
+                same += original(batch, at) == original(batch, at + down * side + right);
+            }
+    return (double)same / (double)places;
+}
+
+TEST(spin2_turns_by_one_theta_a_column_and_another_a_row)
+{
+    enum { SIDE = 6, FAR = 4 };
+    static const double thetas[][2] = {{1.1, 0.6}, {0.4, 2.5}, {0.2, 0.2}};
+    const double two_pi = 2 * acos(-1);
+    rt_data_options o = options_for("spin2");
+    o.length = 1 + SIDE * SIDE;
+    o.vocab = 4 + SHOWN_SYMBOLS;
+    rt_batch batch = batch_of(REPEATED, o.length);
+    for (int i = 0; i < ROWS(thetas); i++) {
+        o.theta = thetas[i][0];
+        o.theta2 = thetas[i][1];
+        rt_data_training(source(&o), 5, 3, 0, &batch);
+        for (int down = 0; down <= FAR; down++)
+            for (int right = down ? -FAR : 1; right <= FAR; right++) {
+                const double angle = fabs(remainder(o.theta * right + o.theta2 * down, two_pi));
+                const double same = fmax(0, 1 - 8 * angle / two_pi), both = 0.36 * same;
+                const double expected = both + (1 - both) / SHOWN_SYMBOLS;
+                const double share = share_in_grid(&batch, SIDE, right, down);
+                ck_assert_msg(fabs(share - expected) < 4 * sqrt(expected / REPEATED),
+                              "%d right, %d down: %.4f of the symbols stand there again, %.4f "
+                              "expected",
+                              right, down, share, expected);
+            }
+    }
+}
+
+TEST_ROWS(spin2_fills_a_grid_of_any_side, 3, 8)
+{
+    rt_data_options o = options_for("spin2");
+    rt_batch shorter = batch_of(ROWS, 1 + _i * _i), longer = batch_of(ROWS, 1 + 4 * _i * _i);
+    o.length = shorter.length;
+    rt_data *data = source(&o);
+    rt_data_training(data, 7, 0, 3, &shorter);
+    check_batch(&o, &shorter, check_repeating);
+    rt_data_evaluation(data, 0, &longer);
+    check_batch(&o, &longer, check_repeating);
+}
+
+TEST_ROWS(what_repeats_is_asked_as_a_text_is, 0, 3)
+{
+    static const char *const names[] = {"period", "spin", "spin2"};
     enum { BATCH = 500 };
-    rt_data_options o = options_for(names[_i]);
+    rt_data_options o = options_with(names[_i], _i == 2 ? "length=37" : "");
     rt_batch batch = batch_of(BATCH, o.length);
     for (int objective = 0; objective < 2; objective++) {
         int labels = 0, hidden = 0;

@@ -176,7 +176,7 @@ TEST(an_input_without_the_coordinates_or_patches_of_the_model_is_refused)
         const rt_positions *at;
         const real *patches;
         const char *why;
-    } bad[] = {{NULL, pixels, "positions of 2 coordinates; got others"},
+    } bad[] = {{NULL, pixels, "7 tokens are not one and a square"},
                {&line, pixels, "positions of 2 coordinates; got others"},
                {&shorter, pixels, "those of 2 texts of 7 tokens"},
                {&places, NULL, "patches are for a model with patches alone"}};

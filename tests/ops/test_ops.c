@@ -88,7 +88,7 @@ TEST(heads_that_do_not_fit_are_named)
         rt_rope(g, &x, rt_rotation_learned(g, &per_head, RT_THETA_LOG, RT_HALF, 1, at)),
         "[rope] the rotation is for 3 heads, 1 sequences and 2 positions; got x (2, 2, 4, 3)");
     expect_refusal((rt_tensor *)rt_rotation_learned(g, &x, RT_THETA_LOG, RT_HALF, 1, at),
-                   "[rope] theta must be (R/2) or (G, R/2); got (2, 2, 4, 3)");
+                   "[rope] theta must be (R/2), (G, R/2) or (G, 2, R/2); got (2, 2, 4, 3)");
 }
 
 TEST(ids_and_labels_out_of_range_are_named)
