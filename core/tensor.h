@@ -54,8 +54,8 @@ bool rt_shapes_equal(rt_shape a, rt_shape b);
 size_t rt_size(const rt_tensor *x);
 size_t rt_shape_size(rt_shape shape);
 
-/* Returns the side n of the grid that T tokens form, T = 1 + n^2, or 0 if they form none. Token 0 is
- * at column 0 and row 0, token 1 + r n + c at column c and row r. */
+/* Returns the side n of the grid that T tokens form, T = 1 + n^2, or 0 if they form none. Token 0
+ * is at column 0 and row 0, token 1 + r n + c at column c and row r. */
 int rt_grid_side(int T);
 
 /* Returns the length of the last axis (1 for a single number), and the number of rows of that

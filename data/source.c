@@ -73,9 +73,6 @@ rt_status rt_data_open_encoder(rt_data **data_new, const rt_data_options *o,
     rt_data *data = *data_new = new_data(o, meaning);
     if (!data)
         return rt_out_of_memory("the source of data");
-    if (rt_task_is_images(data->task))
-        return give(data_new, data,
-                    rt_error(RT_CONFIG, "data.task = images: a model of images reads no text"));
     data->labels = meaning.labels;
     return give(data_new, data,
                 meaning.vocabulary ? rt_text_use_vocabulary(data, meaning.vocabulary) : rt_ok());

@@ -71,6 +71,9 @@ static rt_status configure(rt_model *m, rt_transformer_options *options, int wor
 {
     struct rt_model_origin *o = m->origin;
     const rt_data_of_model meaning = {o->info.vocabulary, o->info.labels, words, types};
+    if (rt_data_task_images(o->data_options.task))
+        return rt_error(RT_ARGUMENT, "the model is of images (data.task), which only the program "
+                                     "evaluates");
     rt_status status = rt_data_open_encoder(&o->data, &o->data_options, meaning);
     if (status.code)
         return status;

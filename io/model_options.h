@@ -7,7 +7,8 @@
 #include "data/tokenizers/vocabulary.h"
 #include "models/options.h"
 
-/* Returns the model options with vocabulary, token types, mask id, head, classes and patches of the data. */
+/* Returns the model options with vocabulary, token types, mask id, head, classes and patches of the
+ * data. */
 rt_transformer_options rt_model_options(const rt_transformer_options *model, const rt_data *data);
 
 /* Returns the data options of a model without further data: texts of the vocabulary, or ids if it

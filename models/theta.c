@@ -150,7 +150,7 @@ void rt_transformer_theta_geometric(const rt_transformer_options *o, rt_shape sh
 
 double rt_theta_length(const rt_transformer_options *o, const double *row, int i)
 {
-    const int pairs = rt_transformer_pairs(o), pair = i % pairs;
+    const int pairs = rt_transformer_pairs(o), pair = pairs ? i % pairs : 0;
     return rt_transformer_theta_axes(o) > 1 ? hypot(row[pair], row[pair + pairs]) : fabs(row[pair]);
 }
 

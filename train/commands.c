@@ -92,8 +92,9 @@ rt_status rt_decay_command(FILE *to, const rt_config *config, rt_found *found)
         status = rt_error(RT_CONFIG, "--decay needs position.kind = rope and a position.fraction "
                                      "above 0: nothing is rotated");
     if (!status.code && config->model.position.axes > 1)
-        status = rt_error(RT_CONFIG, "--decay needs position.axes = 1: two coordinates are no "
-                                     "distance");
+        status =
+            rt_error(RT_CONFIG, "--decay needs position.axes = 1: with two coordinates, scores "
+                                "depend on more than a distance");
     if (!status.code && found->checkpoint.image)
         status = rt_checkpoint_read_theta(&found->checkpoint, &learned);
     if (!status.code)

@@ -231,6 +231,7 @@ static rt_optimizer *optimizer(void)
     X(failed(rt_transformer_logits(whole(), g, x)))                                                \
     X(ck_assert_int_eq(rt_transformer_pairs(&z.options), 0))                                       \
     X(ck_assert_int_eq(rt_transformer_theta_axes(&z.options), 1))                                  \
+    X(rt_theta_length(&z.options, z.doubles, 0), rt_transformer_extent(&z.options, 5))             \
     X(rt_transformer_theta_shape(&z.options), rt_transformer_theta_count(&z.options))              \
     X(rt_transformer_theta_layer(&z.options, 0), rt_transformer_rotation_shape(&z.options))        \
     X(rt_transformer_theta(&z.transformer, z.doubles))                                             \
@@ -348,7 +349,8 @@ static const char without_structs[] =
     "rt_engine_name "
     "rt_engine_kernels rt_kernels_describe rt_openblas_kernels rt_engine_hold rt_engine_round "
     "rt_engine_status rt_engine_graph_status rt_activation_kernel "
-    "rt_sinusoidal_table rt_sinusoidal_row rt_alibi_slopes rt_t5_distances rt_shaw_distances "
+    "rt_grid_side rt_sinusoidal_table rt_sinusoidal_row rt_alibi_slopes rt_t5_distances "
+    "rt_shaw_distances "
     "rt_decay "
     "rt_session_free rt_session_set_threads rt_session_feed rt_session_feed_each "
     "rt_transformer_theta_name rt_theta_turns rt_usage_shares rt_session_keep "

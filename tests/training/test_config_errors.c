@@ -12,8 +12,9 @@
     " with model.pool = first needs model.causal = no: the first token, which gives the answer, "  \
     "must see the others; set model.pool = last for a causal model"
 #define CLASSIFIER_NEEDS                                                                           \
-    "model.classifier = tanh has no effect: it needs model.kind = roformer and data.task = order " \
-    "or classify, or model.kind = roformer and model.classifier = norm and data.task = tag"
+    "model.classifier = tanh has no effect: it needs model.kind = roformer and data.task = "       \
+    "order, classify or images, or model.kind = roformer and model.classifier = norm and "         \
+    "data.task = tag"
 #define TOO_FAR                                                                                    \
     "train.eval_lengths: at length 16, data.distance must be from 1 to 14 for shift with "         \
     "data.length 16; got 20"
@@ -112,7 +113,7 @@ static const char *const bad[][COLUMNS] = {
                                        "longrope, or position.attention_factor above 0"},
     {"[data]\ntask = text\nfile = /a\neval_file = /b\neval_fraction = 0.2\n",
      "5: data.eval_fraction = 0.2" NO_EFFECT
-     "data.task = text, tokens, classify or tag and no data.eval_file"},
+     "data.task = text, tokens, classify, tag or images and no data.eval_file"},
     {"[data]\ntask = text\nfile = /a\n[model]\nkind = decoder\n[data]\nobjective = mlm\n",
      "7: " MLM_WITHOUT_CAUSAL},
     {"[data]\ntask = period\n[model]\ncausal = yes\n", "4: " MLM_WITHOUT_CAUSAL},
@@ -125,7 +126,7 @@ static const char *const bad[][COLUMNS] = {
     {"[data]\ntask = text\n", "2: data.file is required for data.task = text"},
     {"[data]\ntask = text\nfile = a\nvocab_file = b\nvocab = 9\n",
      "5: data.vocab = 9" NO_EFFECT
-     "data.task other than text, classify or tag\n4: data.vocab_file" NO_EFFECT
+     "data.task other than text, classify, tag or images\n4: data.vocab_file" NO_EFFECT
      "data.task = text, classify or tag and data.level other than byte"},
     {"[data]\ndistance = 31\ntask = shift\n",
      "3: data.distance must be from 1 to 30 for shift with data.length 32; got 31"},

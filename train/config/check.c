@@ -87,7 +87,7 @@ static void check_model(const rt_config *config, rt_config_errors *errors)
     const char *name = rt_encoding_of(&model)->capacity_key;
     const int most = rt_transformer_capacity(&model), longest = rt_config_longest(config);
     const rt_key *key = name ? rt_key_at(rt_key_find(name)) : NULL;
-    if (most && most < longest)
+    if (most && most < longest && config->model.position.axes < 2)
         contradict(errors, KEYS(name, "position.kind", "data.length", "train.eval_lengths"),
                    "%s = %s is for %d tokens at most; the longest sequence has %d", name,
                    rt_key_value_write(key, config, value), most, longest);
@@ -134,8 +134,16 @@ static void check_plane(const rt_config *config, rt_config_errors *errors)
                    "position.axes = 2 needs data.task = images or spin2, whose tokens form a grid; "
                    "got %s",
                    rt_data_task_name(data->task));
-    for (int i = 0; i < lengths->count && position->axes > 1; i++)
-        if (position->kind == RT_POSITION_LEARNED && lengths->at[i] != position->max_len)
+    const bool table = position->axes > 1 && position->kind == RT_POSITION_LEARNED;
+    if (table && position->max_len != data->length)
+        contradict(errors,
+                   KEYS("position.kind", "position.axes", "position.max_len", "data.length",
+                        "data.size"),
+                   "position.kind = learned has a table for a grid of %d tokens "
+                   "(position.max_len), not for one of %d; set another position.kind",
+                   position->max_len, data->length);
+    for (int i = 0; i < lengths->count && table; i++)
+        if (lengths->at[i] != position->max_len)
             contradict(errors,
                        KEYS("position.kind", "position.axes", "train.eval_lengths",
                             "train.eval_sizes"),

@@ -62,7 +62,7 @@ typedef struct rt_train_options {
     int checkpoint_every;
     int keep;
     rt_lengths eval_lengths;
-    rt_lengths eval_sizes; /* of images, in pixels: give eval_lengths */
+    rt_lengths eval_sizes;  /* of images, in pixels: give eval_lengths */
     double target_accuracy; /* 0 = none */
     int patience;           /* evaluations in a row without improvement; 0 = none */
     double min_delta;       /* smallest improvement of the loss that counts */

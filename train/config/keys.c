@@ -89,8 +89,7 @@ static const rt_key keys[] = {
      "other sequence lengths, in tokens, to evaluate when training ends; comma-separated, such "
      "as 64,128; of images, train.eval_sizes", RT_FIXED, WHEN(IS_NOT("data.task", "images"))},
     {"train", "eval_sizes", LENGTHS(train.eval_sizes, 1, 4096), "",
-     "other sizes of images, in pixels, to evaluate when training ends, such as 40,56; results have "
-     "them by their number of tokens", RT_FIXED, WHEN(IS("data.task", "images"))},
+     "other sizes of images, in pixels, to evaluate when training ends, such as 40,56", RT_FIXED, WHEN(IS("data.task", "images"))},
     {"train", "checkpoint_every", WHOLE(train.checkpoint_every, 1, RT_MOST_STEPS), "200",
      "steps between checkpoints", RT_MAY_DIFFER, ALWAYS},
     {"train", "keep", WHOLE(train.keep, 1, RT_MOST_SIZE), "3",

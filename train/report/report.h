@@ -118,8 +118,8 @@ typedef struct rt_theta_entry {
     double theta;
     double start;     /* theta0 */
     double geometric; /* base^(-2i/R); if mixed, theta0 */
-    double length;    /* if mixed, of the two theta0 of the pair, which drift is relative to; else 0 */
-    double use;       /* rt_transformer_theta_use */
+    double length; /* if mixed, of the two theta0 of the pair, which drift is relative to; else 0 */
+    double use;    /* rt_transformer_theta_use */
 } rt_theta_entry;
 
 /* Writes the number of a layer or head, or "all" if all of them share a theta. Returns `text`. */

@@ -478,7 +478,8 @@ void rt_report_theta(rt_figures *f, const char *folder, const rt_config *config)
             add_theta(f, &end);
             add_tolerances(f, &end);
             add_wavelengths(f, &end);
-            add_decay(f, &end, config);
+            if (o->position.axes < 2) /* else there is no single distance */
+                add_decay(f, &end, config);
         }
         if (!f->status.code)
             f->status = status;

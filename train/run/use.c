@@ -55,11 +55,13 @@ static rt_status check_options(rt_run *r)
 {
     const rt_arguments *a = r->arguments;
     rt_data_options *o = &r->config->data;
-    if (rt_data_task_images(o->task) && !rt_arguments_evaluate(a))
+    if (rt_data_task_images(o->task) &&
+        (a->command == RT_COMMAND_PREDICT || a->command == RT_COMMAND_EMBED ||
+         a->command == RT_COMMAND_EXPORT))
         return rt_error(
             RT_CONFIG,
-            "--%s: a model of images (data.task = images) reads no text and has no other "
-            "form; --eval evaluates it on the images of data.eval_file",
+            "--%s needs a model of texts or of token ids; data.task = images has --eval, "
+            "and --eval --per-line for each image",
             rt_command_name(a->command));
     rt_status status = a->predict ? rt_predict_arguments_check(a, o) : rt_ok();
     if (status.code)
