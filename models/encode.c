@@ -67,9 +67,9 @@ static bool spans_fit(const rt_transformer *m, rt_graph *g, const rt_transformer
 static const rt_positions *positions_of(const rt_transformer *m, rt_graph *g,
                                         const rt_transformer_input *in)
 {
-    const int side = rt_grid_side(in->T);
     if (in->positions || m->options.position.axes < 2)
         return in->positions;
+    const int side = rt_grid_side(in->T);
     if (!side) {
         rt_graph_fail(g, RT_SHAPE, "[roformer] %d tokens are not one and a square", in->T);
         return NULL;

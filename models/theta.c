@@ -161,7 +161,8 @@ int rt_transformer_extent(const rt_transformer_options *o, int T)
 
 static int reach_of(const rt_transformer_options *o, int l, int T)
 {
-    const int window = rt_layer_row_of(o, l).window, extent = rt_transformer_extent(o, T);
+    const int window = o->position.axes > 1 ? 0 : rt_layer_row_of(o, l).window;
+    const int extent = rt_transformer_extent(o, T);
     return window && window < extent ? window : extent;
 }
 

@@ -230,8 +230,8 @@ double rt_theta_length(const rt_transformer_options *options, const double *row,
 int rt_transformer_extent(const rt_transformer_options *options, int T);
 
 /* Returns the reach of the attention of a layer in sequences of T tokens, in positions, the token
- * itself included: their extent, or the window if that is smaller. Layer -1: the maximum over all
- * layers. */
+ * itself included: their extent or, with one axis, the window if that is smaller. Layer -1: the
+ * maximum over all layers. */
 int rt_transformer_reach(const rt_transformer_options *options, int layer, int T);
 
 /* Returns the number of rotations of a pair over a reach, |theta| (reach - 1) / 2 pi. */

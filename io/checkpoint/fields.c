@@ -215,7 +215,9 @@ static void get_value(rt_image *image, const char *group, const rt_key *key,
 
 bool rt_option_may_be_absent(const rt_key *key)
 {
-    return rt_key_is_one_of(key, RT_OPTIONS("data.end", "data.mask_id", "data.special_tokens"));
+    return rt_key_is_one_of(key, RT_OPTIONS("position.axes", "position.mixing", "data.end",
+                                            "data.mask_id", "data.special_tokens", "data.pairs",
+                                            "data.theta2", "data.patch", "data.size"));
 }
 
 void rt_image_get_options(rt_image *image, const char *group, const rt_key_table *table,

@@ -125,11 +125,11 @@ TEST(coordinates_and_theta_must_suit_each_other)
         rt_positions at;
         const char *why;
     } refused[] = {
-        {RT_SHAPE_OF(3), {1, 2, x, y, false, 0}, "half of the pairs rotate by each coordinate"},
-        {RT_SHAPE_OF(1, 2, 3), {1, 2, x, NULL, false, 0}, "needs two coordinates"},
-        {RT_SHAPE_OF(2), {1, 2, NULL, y, false, 0}, "need both"},
-        {RT_SHAPE_OF(2), {1, 3, x, y, false, 0}, "second coordinate of position 2 is nan"},
-        {RT_SHAPE_OF(1, 3, 2), {1, 2, x, y, false, 0}, "theta must be"},
+        {RT_SHAPE_OF(3), {2, 1, x, y, false, 0}, "half of the pairs rotate by each coordinate"},
+        {RT_SHAPE_OF(1, 2, 3), {2, 1, x, NULL, false, 0}, "needs two coordinates"},
+        {RT_SHAPE_OF(2), {2, 1, NULL, y, false, 0}, "need both"},
+        {RT_SHAPE_OF(2), {3, 1, x, y, false, 0}, "second coordinate of position 2 is nan"},
+        {RT_SHAPE_OF(1, 3, 2), {2, 1, x, y, false, 0}, "theta must be"},
     };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         rt_graph *g = rt_graph_new();

@@ -162,11 +162,15 @@ static void check_plane(const rt_config *config, rt_config_errors *errors)
                    "data.size must be a multiple of data.patch = %d; got %d", data->patch,
                    data->size);
     for (int i = 0; i < sizes->count; i++)
-        if (sizes->at[i] % data->patch || lengths->at[i] > RT_MOST_SIZE)
+        if (sizes->at[i] % data->patch)
             contradict(errors, KEYS("train.eval_sizes", "data.patch"),
-                       "train.eval_sizes must be multiples of data.patch = %d and not too many "
-                       "patches; got %d",
-                       data->patch, sizes->at[i]);
+                       "train.eval_sizes must be multiples of data.patch = %d; got %d", data->patch,
+                       sizes->at[i]);
+        else if (i < lengths->count && lengths->at[i] > RT_MOST_SIZE)
+            contradict(errors, KEYS("train.eval_sizes", "data.patch"),
+                       "train.eval_sizes = %d and data.patch = %d make more than %d tokens of an "
+                       "image",
+                       sizes->at[i], data->patch, RT_MOST_SIZE);
 }
 
 /* Checks the data at the length of training and, if that is valid, at the lengths of evaluations.
@@ -205,7 +209,7 @@ static void check_data(const rt_config *config, bool without_data, bool trained,
         return;
     rt_data_rules(data, contradict_rule, errors);
     const bool valid = !rt_data_check(data).code;
-    for (int i = 0; valid && i < lengths->count; i++) {
+    for (int i = 0; valid && !rt_data_task_images(data->task) && i < lengths->count; i++) {
         rt_data_options other = *data;
         other.length = lengths->at[i];
         rt_data_rules(&other, contradict_length, &(length_errors){errors, other.length});

@@ -259,11 +259,12 @@ static bool is_of_model(int i, const rt_config *config, const rt_config *default
     char value[RT_VALUE_SIZE];
     if (strcmp(key->section, "data") != 0)
         return *rt_key_value_write(key, config, value);
-    return rt_key_is_one_of(key,
-                            RT_OPTIONS("data.task", "data.length", "data.vocab", "data.level",
-                                       "data.lowercase", "data.begin", "data.end", "data.mask_id",
-                                       "data.special_tokens", "data.objective")) &&
-           (rt_key_has_effect(i, config) || !rt_key_value_equal(key, config, defaults));
+    return rt_key_is_one_of(key, RT_OPTIONS("data.task", "data.length", "data.vocab", "data.patch",
+                                            "data.size", "data.level", "data.lowercase",
+                                            "data.begin", "data.end", "data.mask_id",
+                                            "data.special_tokens", "data.objective")) &&
+           (rt_key_has_effect(i, config) || (!rt_key_value_equal(key, config, defaults) &&
+                                             !rt_data_task_images(config->data.task)));
 }
 
 char *rt_model_ini(const rt_transformer_options *model, const rt_data_options *data)

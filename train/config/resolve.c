@@ -46,7 +46,8 @@ static void find_image_defaults(rt_config *defaults, const rt_config *config)
  * et al. 2024). */
 static void find_plane_defaults(rt_config *defaults, const rt_config *config)
 {
-    const bool mixed = config->model.position.mixing == RT_MIXED;
+    const rt_position_options *position = &config->model.position;
+    const bool mixed = position->kind == RT_POSITION_ROPE && position->mixing == RT_MIXED;
     defaults->model.position.frequencies.base = mixed ? 10 : 100;
     if (!mixed)
         return;
@@ -192,12 +193,15 @@ void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_confi
             config->origin[i] = written->origin[i] = late->origin[i];
         }
     find_defaults(&defaults, written);
-    const bool other_batch =
-        rt_on_command_line(config, "train.batch_size") || rt_on_command_line(config, "data.length");
+    const bool other_batch = rt_on_command_line(config, "train.batch_size") ||
+                             rt_on_command_line(config, "data.length") ||
+                             rt_on_command_line(config, "data.size");
     if (config->origin[rt_key_find("train.eval_batches")] == RT_FROM_DEFAULT)
         config->train.eval_batches = defaults.train.eval_batches;
-    if (config->origin[rt_key_find("data.length")] == RT_FROM_DEFAULT)
+    if (rt_data_task_images(config->data.task)) {
         config->data.length = defaults.data.length;
+        config->train.eval_lengths = defaults.train.eval_lengths;
+    }
     config->data.batch_size = config->train.batch_size;
     if (!config->train.shards || (other_batch && !rt_on_command_line(config, "train.shards")))
         config->train.shards = automatic_shards(config);
@@ -282,6 +286,8 @@ static bool position_goes_with(const rt_config *c, const rt_init_model *from, co
         return true;
     if (here->kind != there->kind)
         return false;
+    if (ONE_OF(key, "position.base"))
+        return here->mixing == there->mixing && here->axes == there->axes;
     if (ONE_OF(key, "position.layers"))
         return here->every < 2;
     if (ONE_OF(key, "position.local_base"))
@@ -319,6 +325,7 @@ static bool goes_with(const rt_config *c, const rt_init_model *from, const rt_ke
         return position_goes_with(c, from, key);
     if (is_section(key, "theta"))
         return here->position.kind == there->position.kind &&
+               here->position.mixing == there->position.mixing &&
                (ONE_OF(key, "theta.learn") || (here->theta.learn && there->theta.learn));
     if (is_section(key, "data"))
         return data_goes_with(c, from, key);
@@ -350,6 +357,8 @@ static bool fits(const rt_config *c, const rt_init_model *from, const rt_key *ke
     if (ONE_OF(key, "position.kind"))
         return equal ||
                !(from->imported || rt_encoding_has_weights(here) || rt_encoding_has_weights(there));
+    if (ONE_OF(key, "position.axes", "position.mixing"))
+        return equal || !(here->theta.learn && there->theta.learn);
     if (ONE_OF(key, "position.max_len"))
         return equal || kind != RT_POSITION_LEARNED || there->position.kind != kind;
     if (ONE_OF(key, "data.lowercase")) /* a lowercase vocabulary can also be used unchanged */

@@ -154,7 +154,7 @@ double rt_timing_seconds(rt_timing *t, int step);
 void rt_report_theta(rt_figures *f, const char *folder, const rt_config *config);
 
 /* Adds the table of a learned theta, one row per pair; of a long table the beginning. */
-void rt_report_theta_table(rt_writer *w, const char *folder);
+void rt_report_theta_table(rt_writer *w, const char *folder, const rt_config *config);
 
 /* Adds precision, recall and F1 of each class and the confusion matrix, from classes.csv and
  * confusion.csv. If there are many classes, the table shows those with the lowest F1, and the

@@ -294,7 +294,7 @@ static void explain_theta(rt_writer *w, const rt_config *c)
     rt_writer_add(w,
                   "<dl class=\"words\">\n<dt>drift</dt><dd>the relative drift%s</dd>\n"
                   "<dt>phase</dt><dd>the phase drift: the extra rotation, in radians, that the "
-                  "move gives two tokens %d positions apart, the most in a sequence.</dd>\n"
+                  "move gives two tokens %d positions apart, the most %s.</dd>\n"
                   "<dt>tolerance</dt><dd>theta.tolerance = %g, a convention: θ is near if its "
                   "largest drift is at most this, else it has moved.</dd>\n"
                   "<dt>usage</dt><dd>use: the share of the layer's (and head's) query and key "
@@ -308,7 +308,9 @@ static void explain_theta(rt_writer *w, const rt_config *c)
                         "length of the two initial θ of its pair."
                       : " |θᵢ / base^(-2i/R) - 1|: how far a θ has moved from base^(-2i/R), as a "
                         "fraction of it. A grid step is the distance from one θ to the next.",
-                  rt_transformer_extent(&c->model, c->data.length) - 1, c->theta.tolerance);
+                  rt_transformer_extent(&c->model, c->data.length) - 1,
+                  c->model.position.axes > 1 ? "on one axis of an image" : "in a sequence",
+                  c->theta.tolerance);
 }
 
 /* Adds the verdict box and, for labelled data, the classes. A run that has not ended has no
@@ -370,7 +372,7 @@ rt_status rt_report_write(const char *folder, const rt_config *config, rt_traine
         status = first_failure(status, rt_report_mistakes(&w, config, trainer));
     rt_page_figures(&w, &figures);
     if (config->model.theta.learn)
-        rt_report_theta_table(&w, folder);
+        rt_report_theta_table(&w, folder, config);
     if (trainer)
         status = first_failure(status, rt_report_samples(&w, config, trainer));
     rt_report_configuration(&w, config);

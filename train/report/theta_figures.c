@@ -483,6 +483,8 @@ void rt_report_theta(rt_figures *f, const char *folder, const rt_config *config)
         }
         if (!f->status.code)
             f->status = status;
+        for (int i = 0; i <= MOST_LAYERS; i++)
+            rt_writer_free(&end.layers.rows[i]);
         rt_free(end.start);
         rt_free(end.rows);
     }
@@ -495,7 +497,7 @@ void rt_report_theta(rt_figures *f, const char *folder, const rt_config *config)
 
 /* ---- the table ---- */
 
-static void add_table_row(rt_writer *w, const rt_csv *csv, bool tolerances)
+static void add_table_row(rt_writer *w, const rt_csv *csv, bool tolerances, bool mixed)
 {
     static const char *const places[] = {"layer", "head", "i"};
     const double theta = rt_csv_number(csv, "theta"), start = rt_csv_number(csv, "theta_initial");
@@ -509,7 +511,7 @@ static void add_table_row(rt_writer *w, const rt_csv *csv, bool tolerances)
     }
     rt_page_number(w, "%.6g", start);
     rt_page_number(w, "%.6g", theta);
-    rt_page_number(w, "%+.4f", log(theta / start));
+    rt_page_number(w, "%+.4f", mixed ? rt_csv_number(csv, "drift_from_start") : log(theta / start));
     rt_page_number(w, "%.3g", rt_csv_number(csv, "phase"));
     rt_page_number(w, "%.3g", rt_csv_number(csv, "turns"));
     rt_writer_add(w, isfinite(use) ? "<td>%s %%</td>" : "<td>-</td>",
@@ -521,8 +523,9 @@ static void add_table_row(rt_writer *w, const rt_csv *csv, bool tolerances)
     rt_writer_add(w, "</tr>\n");
 }
 
-void rt_report_theta_table(rt_writer *w, const char *folder)
+void rt_report_theta_table(rt_writer *w, const char *folder, const rt_config *config)
 {
+    const bool mixed = rt_transformer_theta_axes(&config->model) > 1;
     enum { MOST_ROWS = 512 };
     rt_csv csv;
     bool tolerances = false;
@@ -536,14 +539,16 @@ void rt_report_theta_table(rt_writer *w, const char *folder)
                                      tolerances ? "up" : ""));
         }
         if (rows <= MOST_ROWS)
-            add_table_row(w, &csv, tolerances);
+            add_table_row(w, &csv, tolerances, mixed);
     }
     if (!rows)
         return;
     rt_writer_add(w,
                   "</table></div>\n<p>The initial and the learned θ, in radians per "
-                  "position. Drift: ln(learned/initial). Turns: full turns over the distance that "
-                  "attention reaches. Phase and use are defined at the top of the page.");
+                  "position. %sTurns: full turns over the distance that attention reaches. %s are "
+                  "defined at the top of the page.",
+                  mixed ? "" : "Drift: ln(learned/initial). ",
+                  mixed ? "Drift, phase and use" : "Phase and use");
     if (tolerances)
         rt_writer_add(
             w,

@@ -190,12 +190,17 @@ static void set_start(const rt_transformer *model, double *numbers, bool *factor
     }
 }
 
+/* Returns the number of frequencies of a head: with two axes two pairs have the same. */
+static int frequencies_of(const rt_transformer_options *o)
+{
+    return rt_transformer_pairs(o) / o->position.axes;
+}
+
 static void switch_off(double *factors, const rt_transformer_options *o, int K)
 {
     const size_t count = rt_shape_size(rt_transformer_rotation_shape(o));
-    const size_t pairs = (size_t)rt_transformer_pairs(o);
     for (size_t i = 0; i < count; i++)
-        factors[i] = i % pairs < (size_t)K;
+        factors[i] = i % (size_t)frequencies_of(o) < (size_t)K;
 }
 
 /* Parses "12" or "0.5turns": switches off the pairs from that index on, or with fewer turns. */
@@ -207,7 +212,7 @@ static rt_status set_off(const char *argument, const rt_transformer *model, int 
     const rt_transformer_options *o = &model->options;
     const rt_shape shape = rt_transformer_rotation_shape(o);
     const size_t of_layer = (size_t)shape.axis[1] * (size_t)shape.axis[2];
-    const int pairs = rt_transformer_pairs(o);
+    const int pairs = frequencies_of(o);
     const size_t size = strlen(argument), behind = size < strlen(unit) ? 0 : strlen(unit);
     double turns;
     int64_t K;
@@ -394,7 +399,7 @@ static rt_status record_cutoffs(rt_run *r, bool *stopped)
 {
     const rt_transformer_options *o = &r->state->model->options;
     const rt_shape shape = rt_transformer_rotation_shape(o);
-    const int heads = shape.axis[1], pairs = rt_transformer_pairs(o);
+    const int heads = shape.axis[1], pairs = frequencies_of(o);
     const int length = r->config->data.length;
     const size_t count = rt_shape_size(shape);
     double *theta = rt_alloc(2 * count, sizeof *theta);
@@ -419,8 +424,10 @@ static rt_status record_cutoffs(rt_run *r, bool *stopped)
             break;
         for (int h = 0; h < shape.axis[0] * heads && K < pairs; h++) {
             const int layer = rt_transformer_theta_layer(o, h / heads);
-            turns = fmax(turns, rt_theta_turns(rt_theta_length(o, theta + h * shape.axis[2], K),
-                                               rt_transformer_reach(o, layer, length)));
+            const int reach = rt_transformer_reach(o, layer, length);
+            for (int i = K; i < rt_transformer_pairs(o); i += pairs)
+                turns = fmax(turns, rt_theta_turns(rt_theta_length(o, theta + h * shape.axis[2], i),
+                                                   reach));
         }
         rt_writer_add(&w, "%d", K);
         rt_csv_add_number(&w, K < pairs ? turns : (double)NAN);

@@ -35,7 +35,9 @@ enum { SAMPLED = 1 << 14 };
 static rt_status sample_labels(const rt_config *c, const rt_data *data, int length, double *mean,
                                double *variance)
 {
-    const int tokens = length < SAMPLED ? length : SAMPLED;
+    int tokens = length < SAMPLED ? length : SAMPLED;
+    while (rt_data_task_axes(c->data.task) > 1 && !rt_grid_side(tokens))
+        tokens--; /* a smaller grid */
     const int scratch = SAMPLED / tokens, batch = c->train.batch_size;
     const int count = scratch < batch ? scratch : batch;
     double sum = 0, squares = 0;
