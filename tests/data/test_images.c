@@ -359,7 +359,7 @@ TEST(a_file_that_is_missing_or_cannot_be_read_is_refused)
     ck_assert_int_eq(remove(o.file), 0);
     is_damaged(status_of(&o), o.file, ": No such file or directory");
     ck_assert_int_eq(mkdir(o.file, 0755), 0);
-    is_damaged(status_of(&o), o.file, ": data.file must be a regular file");
+    is_damaged(status_of(&o), o.file, ": Is a directory (data.file)");
     ck_assert_int_eq(rmdir(o.file), 0);
     two_images();
     is_damaged(status_without_permission(&o, o.file), o.file, ": Permission denied");

@@ -84,6 +84,8 @@ TEST(a_trained_model_is_evaluated_at_another_size)
     const char *at_end = strchr(line_of(w->out, "eval at length 10: "), ':');
     const char *there = strchr(evaluate("--checkpoint runs/c data.size=12"), ':');
     ck_assert_str_eq(at_end, there);
+    run("$TRAIN --checkpoint runs/c --eval train.eval_sizes=20 | grep '^eval at length 26: '");
+    run("$TRAIN --checkpoint runs/c --eval train.eval_sizes= >one; ! grep 'eval at' one");
     run("$TRAIN runs/c/config.ini --eval --per-line >rows");
     expect_output("line,loss,label,predicted\n41\n", "head -n 1 rows; wc -l <rows");
     expect_told(2, "data.size must be a multiple of data.patch = 4; got 10",
@@ -142,6 +144,8 @@ static const char *const refused[][2] = {
     {"c.ini data.length=9", "data.length = 9 has no effect: it needs data.task other than images"},
     {"c.ini train.eval_lengths=10", "it needs data.task other than images"},
     {"c.ini data.file=c.ini", "data.file must name a file of images with images-idx3"},
+    {"c.ini data.size=4096 data.patch=2", "make more than 1000000 tokens of an image"},
+    {"c.ini data.patch=8 train.eval_sizes=4", "must be multiples of data.patch = 8; got 4"},
 };
 
 TEST_ROWS(a_contradiction_is_exit_2_with_key_and_remedy, 0, ROWS(refused))
@@ -149,6 +153,15 @@ TEST_ROWS(a_contradiction_is_exit_2_with_key_and_remedy, 0, ROWS(refused))
     expect_told(2, refused[_i][1], "$TRAIN %s --check", refused[_i][0]);
     ck_assert_int_eq(count_of(w->err, "position.max_len"),
                      count_of(refused[_i][1], "position.max_len"));
+}
+
+/* A grid longer than the sample of labels is counted on a smaller grid. */
+TEST(keys_of_a_grid_suit_what_is_there)
+{
+    expect_told(2, "position.mixing = mixed has no effect: it needs position.kind = rope",
+                "$TRAIN c.ini " MIXED "position.kind=none --check");
+    run("$TRAIN tiny.ini data.task=spin2 data.length=16385 data.vocab=16 train.batch_size=1 "
+        "data.theta=1 data.theta2=1 --check");
 }
 
 TEST(what_an_image_model_cannot_do_is_exit_2)

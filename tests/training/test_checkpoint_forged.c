@@ -181,6 +181,31 @@ TEST_ROWS(an_option_that_its_key_does_not_accept_is_refused, 0, 2)
     }
 }
 
+/* A checkpoint of a version that had fewer keys has their defaults. */
+TEST(keys_that_an_older_checkpoint_lacks_have_their_defaults)
+{
+    static const char *const newer[][2] = {
+        {"/model", "position.axes"},
+        {"/model", "position.mixing"},
+        {"/data", "data.end"},
+        {"/data", "data.mask_id"},
+        {"/data", "data.pairs"},
+        {"/data", "data.theta2"},
+        {"/data", "data.patch"},
+        {"/data", "data.size"},
+        {"/data", "data.special_tokens"},
+    };
+    rt_checkpoint c;
+    save_with_theta();
+    for (int i = 0; i < ROWS(newer); i++)
+        delete_attribute(in_scratch(FILE_NAME), newer[i][0], newer[i][1]);
+    expect_ok(rt_checkpoint_open(&c, in_scratch(FILE_NAME), RT_PARSE_HERE));
+    ck_assert_int_eq(c.model.position.axes, 1);
+    ck_assert_int_eq(c.model.position.mixing, RT_AXIAL);
+    ck_assert_int_eq(c.data.patch, 4);
+    rt_checkpoint_close(&c);
+}
+
 static const struct {
     const char *dataset;
     int at;
