@@ -118,7 +118,7 @@ static inline bool refuse_next(size_t *number, rt_code code, size_t least)
 }
 
 /* Expects a call to end well after each of its requests of the heap has been refused, of which
- * there are more than `least`. The call is evaluated each time, with its arguments. */
+ * there are at least `least`. The call is evaluated each time, with its arguments. */
 #define expect_ok_after_refusals(least, ...)                                                       \
     do {                                                                                           \
         rt_status status_of_call = {.code = RT_MEMORY};                                            \

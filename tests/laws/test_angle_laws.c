@@ -54,7 +54,7 @@ static void expect_angles(const rt_rotation *r, int row, double m, const real *h
 TEST(learned_angles_are_computed_in_double)
 {
     enum { T = 37 };
-    static const double far[] = {1e4, 1e6};
+    static const double far[] = {1e4 + 0.5, 1e6};
     real held[PAIRS];
     double theta[PAIRS];
     rt_theta_geometric(theta, PAIRS, 10000);

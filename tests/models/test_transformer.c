@@ -104,6 +104,8 @@ TEST_ROWS(theta_starts_at_the_geometric_series_in_both_forms, RT_THETA_LOG, RT_T
     double theta[4];
     rt_transformer_options o = small();
     o.theta.form = (rt_theta_form)_i;
+    o.dim = 16; /* two of four pairs: the series is that of the rotated ones */
+    o.position.fraction = 0.5;
     rt_transformer_theta(new_model(&o, 1), theta);
     for (int i = 0; i < 4; i++)
         ck_assert_double_eq_tol(theta[i], i % 2 ? 0.01 : 1, 1e-15);

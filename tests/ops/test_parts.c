@@ -95,7 +95,7 @@ static results compute(const row *r, const rt_threads *crew)
 {
     rt_tensor leaves[MOST_INPUTS], *in[MOST_INPUTS] = {NULL};
     const op_call *c = op_call_of(r->op);
-    results o = {NULL};
+    results o = {.numbers = NULL};
     rt_graph *g = rt_graph_new();
     memset(probabilities, 0, sizeof probabilities);
     for (int i = 0; i < MOST_INPUTS && r->shapes[i].ndim; i++) {

@@ -42,7 +42,7 @@ static inline void expect_in(const char *text, const char *part)
     ck_assert_msg(strstr(text, part) != NULL, "no \"%s\" in:\n%s", part, text);
 }
 
-/* The same for an act with a context, which is made before. */
+/* expect_ok_after_refusals for an act with a context, which is made before. */
 static inline void expect_faults(rt_status (*act)(void *context), void *context, size_t least)
 {
     expect_ok_after_refusals(least, act(context));

@@ -126,9 +126,10 @@ TEST_ROWS(a_model_is_written_as_the_first_family_that_can_express_it, 0, 4)
     static const struct {
         const char *words;
         const rt_family *family;
-    } rows[] = {{"decoder model.norm_kind=layer model.ffn=plain model.bias=all", families[1]},
-                {"decoder model.ffn=geglu", families[2]},
-                {"decoder model.ffn=geglu model.window=5", families[0]},
+    } rows[] = {{"decoder model.norm_kind=layer model.ffn=plain model.bias=all",
+                 &rt_family_gpt_neox},
+                {"decoder model.ffn=geglu", &rt_family_llama},
+                {"decoder model.ffn=geglu model.window=5", &rt_family_mistral},
                 {"decoder model.norm=post", NULL}};
     const rt_family *found;
     rt_transformer_options o = options_of(rows[_i].words);
