@@ -271,7 +271,7 @@ TEST(every_op_has_a_call)
 TEST_ROWS(an_argument_that_does_not_fit_is_refused, 0, ROWS(faults) + ROWS(unrecorded))
 {
     const bool recorded = _i < ROWS(faults);
-    const fault *f = recorded ? faults + _i : unrecorded + _i - ROWS(faults);
+    const fault *f = recorded ? &faults[_i] : &unrecorded[_i - ROWS(faults)];
     const op_call *c = op_call_of(f->op);
     prepare(c);
     rt_graph_record(g, recorded);
