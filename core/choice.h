@@ -25,6 +25,12 @@ typedef struct rt_lengths {
     int at[RT_MOST_LENGTHS];
 } rt_lengths;
 
+/* A number, or all from `least` to `most`, written "least..most". */
+typedef struct rt_interval {
+    int most;
+    int least; /* 0: `most` alone */
+} rt_interval;
+
 /* Values of a choice, one for each layer. */
 enum { RT_MOST_LAYER_WORDS = 1000 };
 typedef struct rt_layer_words {

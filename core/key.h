@@ -9,15 +9,16 @@
 #include <stddef.h>
 
 typedef enum rt_key_type {
-    RT_KEY_INTEGER, /* int */
-    RT_KEY_SEED,    /* uint64_t, 0 ... 2^63-1 */
-    RT_KEY_NUMBER,  /* double */
-    RT_KEY_YES_NO,  /* bool */
-    RT_KEY_CHOICE,  /* an enumeration that counts from 0 */
-    RT_KEY_LENGTHS, /* rt_lengths */
-    RT_KEY_FACTORS, /* rt_factors */
-    RT_KEY_LAYERS,  /* rt_layer_words: words of an enumeration that counts from 0 */
-    RT_KEY_TEXT     /* const char *, NULL for an empty text; range.high: its maximum length */
+    RT_KEY_INTEGER,  /* int */
+    RT_KEY_INTERVAL, /* rt_interval; range: that of its `most` */
+    RT_KEY_SEED,     /* uint64_t, 0 ... 2^63-1 */
+    RT_KEY_NUMBER,   /* double */
+    RT_KEY_YES_NO,   /* bool */
+    RT_KEY_CHOICE,   /* an enumeration that counts from 0 */
+    RT_KEY_LENGTHS,  /* rt_lengths */
+    RT_KEY_FACTORS,  /* rt_factors */
+    RT_KEY_LAYERS,   /* rt_layer_words: words of an enumeration that counts from 0 */
+    RT_KEY_TEXT      /* const char *, NULL for an empty text; range.high: its maximum length */
 } rt_key_type;
 
 typedef struct rt_range {
@@ -92,10 +93,12 @@ enum { RT_KEY_NAME_SIZE = 64, RT_VALUE_SIZE = 8000, RT_VALUES_SIZE = 160 };
 #define RT_AT(member)            offsetof(OPTIONS, member), sizeof RT_MEMBER(member)
 #define RT_TYPED(type, member)   offsetof(OPTIONS, member) + RT_IS(type, member), sizeof(type)
 #define WHOLE(member, low, high) RT_KEY_INTEGER, RT_TYPED(int, member), FROM_TO(low, high), NULL
-#define SEED(member)             RT_KEY_SEED, RT_TYPED(uint64_t, member), RT_ANY, NULL
-#define NUMBER(member, ...)      RT_KEY_NUMBER, RT_TYPED(double, member), __VA_ARGS__, NULL
-#define YES_NO(member)           RT_KEY_YES_NO, RT_TYPED(bool, member), RT_ANY, NULL
-#define CHOICE(member, word)     RT_KEY_CHOICE, RT_AT(member), RT_ANY, word
+#define INTERVAL(member, low, high)                                                                \
+    RT_KEY_INTERVAL, RT_TYPED(rt_interval, member), FROM_TO(low, high), NULL
+#define SEED(member)         RT_KEY_SEED, RT_TYPED(uint64_t, member), RT_ANY, NULL
+#define NUMBER(member, ...)  RT_KEY_NUMBER, RT_TYPED(double, member), __VA_ARGS__, NULL
+#define YES_NO(member)       RT_KEY_YES_NO, RT_TYPED(bool, member), RT_ANY, NULL
+#define CHOICE(member, word) RT_KEY_CHOICE, RT_AT(member), RT_ANY, word
 #define LENGTHS(member, low, high)                                                                 \
     RT_KEY_LENGTHS, RT_TYPED(rt_lengths, member), FROM_TO(low, high), NULL
 #define FACTORS(member)      RT_KEY_FACTORS, RT_TYPED(rt_factors, member), ABOVE(0), NULL

@@ -19,7 +19,9 @@ enum {
     RT_STREAM_SAMPLE,          /* sampling from a language model */
     RT_STREAM_DROPOUT,         /* the n-th dropout of a graph uses this number + n */
     RT_STREAM_ORDER = 1 << 30, /* order of labelled rows */
-    RT_STREAM_SHARE            /* split of labelled rows into training and evaluation */
+    RT_STREAM_SHARE,           /* split of labelled rows into training and evaluation */
+    RT_STREAM_LENGTH,          /* lengths of questions */
+    RT_STREAM_POSITION         /* position.randomized */
 };
 
 typedef struct rt_random {

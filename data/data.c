@@ -1,6 +1,7 @@
 /* Sources of sequences: tasks, rules, the vocabulary, queries and drawing. */
 
 #include "core/memory.h"
+#include "core/random.h"
 #include "data/encode_text.h"
 #include "data/task.h"
 #include "data/tokenizers/bpe.h"
@@ -114,6 +115,11 @@ void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *c
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.vocab"),
                        "data.vocab must be at least %d for %s; got %d", task->vocab, task->name,
                        o->vocab);
+    if (o->shortest && !task->question.each)
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.length"),
+                       "data.length must be one number for %s; copy, reverse, sort and addition "
+                       "can have %d..%d",
+                       task->name, o->shortest, o->length);
     const bool framed = task->files != RT_NO_FILE && !rt_task_is_images(task);
     if (o->begin != RT_BEGIN_AUTO && !framed)
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.begin"),
@@ -323,6 +329,16 @@ const rt_labels *rt_data_labels(const rt_data *data)
     return data->labels;
 }
 
+bool rt_data_has_distances(const rt_data *data)
+{
+    return data->task->distances;
+}
+
+bool rt_data_answers(const rt_data *data)
+{
+    return data->options.shortest > 0;
+}
+
 int rt_data_types(const rt_data *data)
 {
     const int own = data->examples && data->examples->pairs ? 2 : 0;
@@ -365,6 +381,7 @@ rt_sequence rt_sequence_clear(const rt_data *data, rt_batch *batch, int number)
                              batch->labels + at,
                              batch->mask + at,
                              batch->types ? batch->types + at : NULL,
+                             batch->distances ? batch->distances + at : NULL,
                              batch->patches ? batch->patches + at * patch : NULL};
     for (int t = 0; t < row.length; t++) {
         row.ids[t] = data->special.pad;
@@ -372,10 +389,48 @@ rt_sequence rt_sequence_clear(const rt_data *data, rt_batch *batch, int number)
         row.mask[t] = 0;
         if (row.types)
             row.types[t] = 0;
+        if (row.distances)
+            row.distances[t] = 0;
     }
     for (size_t i = 0; row.patches && i < (size_t)row.length * patch; i++)
         row.patches[i] = 0;
     return row;
+}
+
+/* Returns the symbols of a question that fits, with its answer, into a sequence. */
+static int question_of(const rt_task *task, int length)
+{
+    const int symbols = (length - task->question.around) / task->question.each;
+    return symbols > 1 ? symbols : 1;
+}
+
+/* Puts an answer into the place of its masks: each token predicts the next one, and the last one
+ * [SEP]. */
+static void answer_in_turn(rt_sequence row)
+{
+    for (int t = 1; t < row.length; t++)
+        if (row.labels[t] != RT_NO_LABEL) {
+            row.ids[t] = row.labels[t];
+            row.labels[t - 1] = row.labels[t];
+            row.labels[t] = RT_ID_SEP;
+        }
+}
+
+/* Draws a question and its answer. The number of symbols is random in a batch of data.length, that
+ * of data.shortest ... data.length; in other batches it is the largest. */
+static void draw_answered(const rt_data *data, rt_draw draw, rt_sequence row)
+{
+    const rt_task *task = data->task;
+    const rt_random random = {draw.seed, draw.step, RT_STREAM_LENGTH};
+    int symbols = question_of(task, row.length);
+    if (row.length == data->options.length) {
+        const int fewest = question_of(task, data->options.shortest);
+        symbols =
+            fewest + (int)rt_random_below(random, draw.sequence, (uint32_t)(symbols - fewest + 1));
+    }
+    row.length = task->question.around + symbols * task->question.each;
+    task->draw(data, draw, row);
+    answer_in_turn(row);
 }
 
 /* Draws the rows of a batch, starting at draw.sequence. */
@@ -383,7 +438,8 @@ static void fill(const rt_data *data, rt_draw draw, rt_batch *batch)
 {
     assert(batch->length >= data->task->shortest);
     for (int r = 0; r < batch->rows; r++, draw.sequence++)
-        data->task->draw(data, draw, rt_sequence_clear(data, batch, r));
+        (rt_data_answers(data) ? draw_answered
+                               : data->task->draw)(data, draw, rt_sequence_clear(data, batch, r));
 }
 
 void rt_data_training(const rt_data *data, uint64_t seed, uint32_t step, uint32_t first_row,

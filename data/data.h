@@ -45,12 +45,14 @@ enum { RT_NO_LABEL = -100 };
 /* A batch of B token sequences of T tokens with their labels. A data source fills it; the arrays
  * belong to the caller. */
 typedef struct rt_batch {
-    int rows;        /* B */
-    int length;      /* T */
-    int32_t *ids;    /* (B, T) */
-    int32_t *labels; /* (B, T); a label of a whole sequence is at its token 0 */
-    uint8_t *mask;   /* (B, T): 1 = token, 0 = padding */
-    int32_t *types;  /* (B, T): 1 = second text of a pair, else 0; may be NULL */
+    int rows;           /* B */
+    int length;         /* T */
+    int32_t *ids;       /* (B, T) */
+    int32_t *labels;    /* (B, T); a label of a whole sequence is at its token 0 */
+    uint8_t *mask;      /* (B, T): 1 = token, 0 = padding */
+    int32_t *types;     /* (B, T): 1 = second text of a pair, else 0; may be NULL */
+    int32_t *distances; /* (B, T): at a label, tokens back to the token that answers it, or 0 if no
+                           single token does; may be NULL */
     real *patches; /* (B, T, rt_data_patch): numbers of the patch at a token, else 0; NULL: none */
 } rt_batch;
 
@@ -65,8 +67,15 @@ typedef struct rt_data_watch {
 /* The keys of [data]. A task reads only the ones it uses. Strings are not empty and are borrowed
  * while the data is open; NULL means unset. */
 typedef struct rt_data_options {
-    int task;      /* index for rt_data_task_name */
-    int length;    /* tokens of a sequence, special tokens included */
+    int task; /* index for rt_data_task_name */
+    union {
+        rt_interval lengths; /* the two numbers below */
+        struct {
+            int length;   /* tokens of a sequence, special tokens included; the most of them */
+            int shortest; /* copy, reverse, sort, addition: the fewest; 0: all sequences have
+                             `length` */
+        };
+    };
     int vocab;     /* number of ids; a text has that of its vocabulary */
     int distance;  /* shift: distance to the copied token; majority: window size */
     int pairs;     /* mqar: number of key-value pairs */
@@ -219,6 +228,13 @@ int rt_data_types(const rt_data *data);
 
 /* Returns the number of numbers of a patch of an image, 0 for other data. */
 int rt_data_patch(const rt_data *data);
+
+/* Returns whether labels have distances: those of recall, mqar, induction and passkey. */
+bool rt_data_has_distances(const rt_data *data);
+
+/* Returns whether a sequence is a question and its answer, token by token: with data.length =
+ * A..B. */
+bool rt_data_answers(const rt_data *data);
 
 /* Returns whether sequences differ in length. A batch can then be truncated to its longest row. */
 bool rt_data_varies(const rt_data *data);

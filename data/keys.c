@@ -23,9 +23,10 @@ static const rt_key keys[] = {
     {"data", "task", CHOICE(task, rt_data_task_name), "copy",
      "what to train on; text, tokens: files; classify, tag: labelled files; images: images with "
      "labels; the others: toy tasks, whose sequences are generated", RT_FIXED, ALWAYS},
-    {"data", "length", WHOLE(length, 2, RT_MOST_SIZE), "32",
+    {"data", "length", INTERVAL(lengths, 2, RT_MOST_SIZE), "32",
      "tokens of a sequence (the context window), special ones included; an image has 1 and its "
-     "patches", RT_FIXED, WHEN(IS_NOT("data.task", "images"))},
+     "patches; A..B, for copy, reverse, sort and addition with model.causal = yes: sequences of A to "
+     "B tokens, in which the answer is predicted token by token", RT_FIXED, WHEN(IS_NOT("data.task", "images"))},
     {"data", "vocab", WHOLE(vocab, 6, RT_MOST_SIZE), "32",
      "number of token ids, special ones included; a text has the size of its vocabulary",
      RT_FIXED, WHEN(IS_NOT("data.task", "text", "classify", "tag", "images"))},

@@ -1,6 +1,7 @@
 #include "data/labelled_batch.h"
 
 #include "core/memory.h"
+#include "core/random.h"
 #include "data/task.h"
 
 #include <assert.h>
@@ -208,7 +209,37 @@ void rt_labelled_batch_free(rt_labelled_batch *b)
     rt_free(b->batch.patches);
     rt_free(b->where);
     rt_free(b->wanted);
+    rt_free(b->positions);
     *b = (rt_labelled_batch){.labels = 0};
+}
+
+rt_status rt_labelled_batch_randomize(rt_labelled_batch *b, int most)
+{
+    b->positions = rt_alloc((size_t)b->batch.rows * (size_t)b->length, sizeof *b->positions);
+    b->randomized = most;
+    return b->positions ? rt_ok() : rt_out_of_memory("the positions of a batch");
+}
+
+/* Draws positions for the tokens of a row: each number is chosen with the probability that is still
+ * needed (selection sampling; Knuth, volume 2, algorithm 3.4.2 S). */
+static void draw_positions(double *positions, const rt_labelled_batch *b, int row, rt_draw draw)
+{
+    const rt_random random = {draw.seed, draw.step, RT_STREAM_POSITION};
+    const int T = b->batch.length, most = b->randomized;
+    const uint8_t *mask = b->batch.mask + (size_t)row * (size_t)T;
+    uint32_t words[4];
+    int tokens = T, chosen = 0;
+    while (tokens > 1 && !mask[tokens - 1])
+        tokens--;
+    assert(tokens <= most);
+    for (int number = 0; chosen < tokens; number++) {
+        if (number % 4 == 0)
+            rt_random_words(random, rt_draw_index(draw, number / 4), words);
+        if (rt_word_below(words[number % 4], most - number) < tokens - chosen)
+            positions[chosen++] = number;
+    }
+    for (; chosen < T; chosen++)
+        positions[chosen] = positions[tokens - 1];
 }
 
 static void narrow_rows(void *values, size_t size, int rows, int from, int to)
@@ -237,11 +268,14 @@ static void cut_to_longest(rt_batch *batch)
     narrow_rows(batch->labels, sizeof *batch->labels, rows, from, longest);
     narrow_rows(batch->mask, sizeof *batch->mask, rows, from, longest);
     narrow_rows(batch->types, sizeof *batch->types, rows, from, longest);
+    if (batch->distances)
+        narrow_rows(batch->distances, sizeof *batch->distances, rows, from, longest);
     batch->length = longest;
 }
 
-/* Truncates a drawn batch and lists its labels. */
-static void list_labels(rt_labelled_batch *b, const rt_data *data)
+/* Truncates a drawn batch, lists its labels, and draws the positions of its rows, of which `first`
+ * is the key of the first. */
+static void list_labels(rt_labelled_batch *b, const rt_data *data, rt_draw first)
 {
     if (rt_data_varies(data))
         cut_to_longest(&b->batch);
@@ -253,6 +287,8 @@ static void list_labels(rt_labelled_batch *b, const rt_data *data)
         b->where[b->labels] = i;
         b->wanted[b->labels++] = b->batch.labels[i];
     }
+    for (int r = 0; b->positions && r < b->batch.rows; r++, first.sequence++)
+        draw_positions(b->positions + (size_t)r * (size_t)b->batch.length, b, r, first);
 }
 
 void rt_draw_training(rt_labelled_batch *b, const rt_data *data, uint64_t seed, uint32_t step,
@@ -260,14 +296,14 @@ void rt_draw_training(rt_labelled_batch *b, const rt_data *data, uint64_t seed, 
 {
     b->batch.length = b->length;
     rt_data_training(data, seed, step, first_row, &b->batch);
-    list_labels(b, data);
+    list_labels(b, data, (rt_draw){seed, step + 1, first_row});
 }
 
 void rt_draw_evaluation(rt_labelled_batch *b, const rt_data *data, uint32_t first_row)
 {
     b->batch.length = b->length;
     rt_data_evaluation(data, first_row, &b->batch);
-    list_labels(b, data);
+    list_labels(b, data, (rt_draw){data->options.eval_seed, 0, first_row});
 }
 
 rt_status rt_draw_text(rt_labelled_batch *b, const rt_data *data, const char *line, size_t size,
@@ -276,6 +312,6 @@ rt_status rt_draw_text(rt_labelled_batch *b, const rt_data *data, const char *li
     b->batch.length = b->length;
     rt_status status = rt_data_encode_example(text, data, line, size, &b->batch);
     if (!status.code)
-        list_labels(b, data);
+        list_labels(b, data, (rt_draw){0});
     return status;
 }

@@ -40,8 +40,9 @@ typedef struct rt_labelled_batch {
     int32_t *where;  /* labelled positions, as rows of (B*T, C) */
     int32_t *wanted; /* their labels */
     int labels;
-    int64_t *confusion; /* (classes, classes), borrowed or NULL: counts labels by class (row) and
-                           predicted class (column) */
+    int32_t *predicted; /* (B*T), borrowed: receives the prediction for each label; or NULL */
+    double *positions;  /* (B, T): positions of the tokens; NULL: 0, 1, ... */
+    int randomized;     /* positions are drawn from 0 ... randomized - 1 */
 } rt_labelled_batch;
 
 /* Allocates a batch, with room for patches of `patch` numbers, which the caller frees in any case.
@@ -50,6 +51,11 @@ typedef struct rt_labelled_batch {
 rt_status rt_labelled_batch_new(rt_labelled_batch *b, int rows, int length, int patch,
                                 rt_account *account) RT_MUST_CHECK;
 void rt_labelled_batch_free(rt_labelled_batch *b);
+
+/* Gives each row that is drawn random positions: as many different numbers as it has tokens, in
+ * ascending order, from 0 ... most - 1 (Ruoss et al. 2023). All sets of numbers are equally likely;
+ * a row is a function of seed, step and its number, also here. Padding has the last position. */
+rt_status rt_labelled_batch_randomize(rt_labelled_batch *b, int most) RT_MUST_CHECK;
 
 /* Draws the rows as rt_data_training and rt_data_evaluation do and lists their labels. If rows
  * differ in length, the batch is truncated to the longest one, so it depends on its rows only. */

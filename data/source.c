@@ -94,8 +94,8 @@ void rt_data_close(rt_data *data)
 
 bool rt_data_varies(const rt_data *data)
 {
-    return (data->examples && !data->images) || rt_data_short_texts(data).count ||
-           (data->runs.count && rt_data_keeps_documents(data));
+    return rt_data_answers(data) || (data->examples && !data->images) ||
+           rt_data_short_texts(data).count || (data->runs.count && rt_data_keeps_documents(data));
 }
 
 int rt_data_longest(const rt_data *data, int length)

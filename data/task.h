@@ -38,8 +38,9 @@ typedef struct rt_sequence {
     int32_t *ids;
     int32_t *labels;
     uint8_t *mask;
-    int32_t *types; /* NULL: not needed */
-    real *patches;  /* (T, patch), zero; NULL: no patches */
+    int32_t *types;     /* NULL: not needed */
+    int32_t *distances; /* NULL: not needed */
+    real *patches;      /* (T, patch), zero; NULL: no patches */
 } rt_sequence;
 
 /* Returns a row of a batch after filling it with padding and RT_NO_LABEL. */
@@ -54,6 +55,11 @@ typedef struct rt_task {
     rt_file_use files; /* paths in data.file */
     bool objective;    /* data.objective applies */
     int axes;          /* coordinates of a position, 2 for a grid of tokens; 0: 1 */
+    struct {
+        int around, each; /* a question of n symbols has `around` + n `each` tokens with its answer;
+                             0: data.length is one number */
+    } question;
+    bool distances; /* labels have distances */
     void (*draw)(const rt_data *data, rt_draw draw, rt_sequence row);
     /* Checks the rules of this task, as rt_data_rules; or NULL. */
     void (*check)(const rt_data_options *o, rt_rule_sink to);

@@ -48,6 +48,14 @@ static void put(rt_sequence row, int position, int32_t id)
     row.mask[position] = 1;
 }
 
+/* Labels token t with the id of an earlier token. */
+static void answer_with(rt_sequence row, int t, int source)
+{
+    row.labels[t] = row.ids[source];
+    if (row.distances)
+        row.distances[t] = t - source;
+}
+
 /* Symbols of a row and the positions of their labels, n each. */
 typedef struct question {
     int n;
@@ -103,6 +111,28 @@ static void draw_sort(const rt_data *data, rt_draw draw, rt_sequence row)
     question q = ask(data, draw, row);
     memcpy(q.answers, q.symbols, (size_t)q.n * sizeof *q.answers);
     sort(q.answers, q.n);
+}
+
+/* The ids of the digits 0 to 9 are those of the first ten symbols. */
+enum { DIGITS = 10, PLUS = RT_FIRST_SYMBOL + DIGITS, ADDITION_VOCAB };
+
+/* Draws addition: [CLS] x_1 ... x_n + y_1 ... y_n [SEP] [MASK]*(n + 1), n = (length - 4) / 3, two
+ * decimal numbers of n digits; at the i-th [MASK], digit i of their sum, which has n + 1 digits. */
+static void draw_addition(const rt_data *data, rt_draw draw, rt_sequence row)
+{
+    const int n = (row.length - 4) / 3, end = 2 * n + 2;
+    int32_t *x = row.ids + 1, *y = row.ids + n + 2, *sum = row.labels + end + 1;
+    (void)data;
+    put(row, 0, RT_ID_CLS);
+    for (int i = 1; i < end; i++)
+        put(row, i, i == n + 1 ? PLUS : RT_FIRST_SYMBOL + below(draw, i, DIGITS));
+    put(row, end, RT_ID_SEP);
+    for (int i = n, carried = 0; i >= 0; i--) {
+        const int digits = i ? x[i - 1] + y[i - 1] - 2 * RT_FIRST_SYMBOL + carried : carried;
+        put(row, end + 1 + i, RT_ID_MASK);
+        sum[i] = RT_FIRST_SYMBOL + digits % DIGITS;
+        carried = digits / DIGITS;
+    }
 }
 
 /* Draws shift: [CLS] s_1 ... s_n; at s_i, i > distance: s_{i-distance}. */
@@ -212,7 +242,7 @@ static void draw_recall(const rt_data *data, rt_draw draw, rt_sequence row)
     put(row, end, RT_ID_SEP);
     put(row, end + 1, pairs[2 * q]);
     put(row, end + 2, RT_ID_MASK);
-    row.labels[end + 2] = pairs[2 * q + 1];
+    answer_with(row, end + 2, 2 + 2 * q);
 }
 
 static void check_recall(const rt_data_options *o, rt_rule_sink to)
@@ -284,7 +314,7 @@ static void put_query(rt_draw draw, rt_sequence row, int i, int pairs)
     while (row.mask[first + 2 * slot])
         slot = (slot + 1) % slots;
     put(row, first + 2 * slot, row.ids[1 + 2 * i]);
-    row.labels[first + 2 * slot] = row.ids[2 + 2 * i];
+    answer_with(row, first + 2 * slot, 2 + 2 * i);
 }
 
 /* Draws multi-query associative recall (Arora et al. 2023): [CLS] k_1 v_1 ... k_p v_p, p =
@@ -331,7 +361,7 @@ static void draw_induction(const rt_data *data, rt_draw draw, rt_sequence row)
     for (int t = 1; t <= T; t++) {
         put(row, t, t > n ? row.ids[t - n] : symbol(data, draw, t));
         if (t > n + 1)
-            row.labels[t - 1] = row.ids[t];
+            answer_with(row, t - 1, t - n);
     }
 }
 
@@ -349,7 +379,7 @@ static void draw_passkey(const rt_data *data, rt_draw draw, rt_sequence row)
     put(row, place, MARK);
     put(row, end, MARK);
     put(row, end + 1, RT_ID_MASK);
-    row.labels[end + 1] = row.ids[place + 1];
+    answer_with(row, end + 1, place + 1);
 }
 
 /* ---- tasks with a known theta ---- */
@@ -471,29 +501,30 @@ static void check_spin2(const rt_data_options *o, rt_rule_sink to)
 }
 
 const rt_task rt_tasks[] = {
-    {"copy", 4, TWO_SYMBOLS, .draw = draw_copy},
-    {"reverse", 4, TWO_SYMBOLS, .draw = draw_reverse},
+    {"copy", 4, TWO_SYMBOLS, .question = {2, 2}, .draw = draw_copy},
+    {"reverse", 4, TWO_SYMBOLS, .question = {2, 2}, .draw = draw_reverse},
     {"shift", 3, TWO_SYMBOLS, .draw = draw_shift, .check = check_shift},
     {"majority", 2, TWO_SYMBOLS, .draw = draw_majority, .check = check_majority},
-    {"sort", 4, TWO_SYMBOLS, .draw = draw_sort},
-    {"recall", 6, TWO_SYMBOLS, .draw = draw_recall, .check = check_recall},
-    {"mqar", 9, TWO_SYMBOLS, .draw = draw_mqar, .check = check_mqar},
-    {"induction", 5, TWO_SYMBOLS, .draw = draw_induction},
-    {"passkey", 5, PASSKEY_VOCAB, .draw = draw_passkey},
+    {"sort", 4, TWO_SYMBOLS, .question = {2, 2}, .draw = draw_sort},
+    {"addition", 7, ADDITION_VOCAB, .question = {4, 3}, .draw = draw_addition},
+    {"recall", 6, TWO_SYMBOLS, .distances = true, .draw = draw_recall, .check = check_recall},
+    {"mqar", 9, TWO_SYMBOLS, .distances = true, .draw = draw_mqar, .check = check_mqar},
+    {"induction", 5, TWO_SYMBOLS, .distances = true, .draw = draw_induction},
+    {"passkey", 5, PASSKEY_VOCAB, .distances = true, .draw = draw_passkey},
     {"order", 3, ORDER_VOCAB, RT_TARGET_SEQUENCE, .classes = 2, .draw = draw_order},
     {"period", 4, TWO_SYMBOLS, .objective = true, .draw = draw_period, .check = check_period},
     {"spin", 3, TWO_SYMBOLS, .objective = true, .draw = draw_spin, .check = check_spin},
     {"spin2", 5, TWO_SYMBOLS, .objective = true, .axes = 2, .draw = draw_spin2,
      .check = check_spin2},
-    {"text", 2, 0, RT_TARGET_IDS, 0, RT_FILE_LIST, true, 1, rt_windows_draw, rt_sequence_check,
-     rt_sequence_open},
-    {"tokens", 2, TWO_SYMBOLS, RT_TARGET_IDS, 0, RT_FILE_LIST, true, 1, rt_windows_draw,
-     rt_sequence_check, rt_sequence_open},
-    {"classify", 3, 0, RT_TARGET_SEQUENCE, 0, RT_ONE_FILE, false, 1, rt_examples_draw,
-     rt_examples_check, rt_examples_open},
-    {"tag", 3, 0, RT_TARGET_TOKENS, 0, RT_ONE_FILE, false, 1, rt_examples_draw, rt_examples_check,
-     rt_examples_open},
-    {"images", 2, RT_IMAGE_VOCAB, RT_TARGET_SEQUENCE, 0, RT_ONE_FILE, false, 2, rt_images_draw,
-     rt_images_check, rt_images_open},
+    {"text", 2, .files = RT_FILE_LIST, .objective = true, .draw = rt_windows_draw,
+     .check = rt_sequence_check, .open = rt_sequence_open},
+    {"tokens", 2, TWO_SYMBOLS, .files = RT_FILE_LIST, .objective = true, .draw = rt_windows_draw,
+     .check = rt_sequence_check, .open = rt_sequence_open},
+    {"classify", 3, 0, RT_TARGET_SEQUENCE, .files = RT_ONE_FILE, .draw = rt_examples_draw,
+     .check = rt_examples_check, .open = rt_examples_open},
+    {"tag", 3, 0, RT_TARGET_TOKENS, .files = RT_ONE_FILE, .draw = rt_examples_draw,
+     .check = rt_examples_check, .open = rt_examples_open},
+    {"images", 2, RT_IMAGE_VOCAB, RT_TARGET_SEQUENCE, .files = RT_ONE_FILE, .axes = 2,
+     .draw = rt_images_draw, .check = rt_images_check, .open = rt_images_open},
     {.name = NULL},
 };

@@ -179,11 +179,15 @@ static const rt_key keys[] = {
      "comma-separated", RT_FIXED, WHEN(IS("position.scaling", "longrope"))},
     {"position", "long_factors", FACTORS(position.frequencies.long_factors), "",
      "for longrope: the same for longer sequences", RT_FIXED, WHEN(IS("position.scaling", "longrope"))},
+    {"position", "randomized", WHOLE(position.randomized, 0, RT_MOST_SIZE), "0",
+     "L: the tokens of a sequence of the data stand at random positions, in ascending order and "
+     "without repetition, of 0 ... L-1 (Ruoss et al. 2023); 0 = at 0, 1, ...",
+     RT_FIXED, WHEN(IS("position.kind", "rope", "sinusoidal", "learned"))},
     {"position", "init_std", NUMBER(position.init_std, AT_LEAST(0)), "0",
      "for learned, t5 and shaw: standard deviation of their initial parameters; 0 = "
      "model.init_std", RT_FIXED, WHEN(IS("position.kind", "learned", "t5", "shaw"))},
     {"position", "max_len", WHOLE(position.max_len, 0, RT_MOST_SIZE), "0",
-     "for learned: number of positions in the table; 0 = the longest length used",
+     "for learned: number of positions in the table; 0 = the longest length used, or randomized",
      RT_FIXED, WHEN(IS("position.kind", "learned"))},
 
     {"theta", "learn", YES_NO(theta.learn), "no",

@@ -77,6 +77,7 @@ void rt_transformer_resolve(rt_transformer_options *o)
 void rt_transformer_resolve_lengths(rt_transformer_options *o, int length, int longest)
 {
     rt_position_options *position = &o->position;
-    position->max_len = or_else(position->max_len, longest);
+    position->max_len =
+        or_else(position->max_len, position->randomized > longest ? position->randomized : longest);
     position->frequencies.original_len = or_else(position->frequencies.original_len, length);
 }

@@ -156,12 +156,14 @@ double rt_theta_length(const rt_transformer_options *o, const double *row, int i
 
 int rt_transformer_extent(const rt_transformer_options *o, int T)
 {
-    return o->position.axes > 1 ? rt_grid_side(T) : T;
+    const int randomized = o->position.randomized;
+    return o->position.axes > 1 ? rt_grid_side(T) : randomized > T ? randomized : T;
 }
 
 static int reach_of(const rt_transformer_options *o, int l, int T)
 {
-    const int window = o->position.axes > 1 ? 0 : rt_layer_row_of(o, l).window;
+    const bool by_tokens = o->position.axes < 2 && !o->position.randomized;
+    const int window = by_tokens ? rt_layer_row_of(o, l).window : 0;
     const int extent = rt_transformer_extent(o, T);
     return window && window < extent ? window : extent;
 }

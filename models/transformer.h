@@ -225,13 +225,13 @@ void rt_transformer_theta_geometric(const rt_transformer_options *options, rt_sh
  * the second coordinate: |theta_i| or, if mixed, that of the two theta of the pair as a vector. */
 double rt_theta_length(const rt_transformer_options *options, const double *row, int i);
 
-/* Returns the number of different positions on an axis in sequences of T tokens: T or, with two
- * axes, the side of their grid. */
+/* Returns the number of different positions on an axis in sequences of T tokens: T, or more with
+ * position.randomized or, with two axes, the side of their grid. */
 int rt_transformer_extent(const rt_transformer_options *options, int T);
 
 /* Returns the reach of the attention of a layer in sequences of T tokens, in positions, the token
- * itself included: their extent or, with one axis, the window if that is smaller. Layer -1: the
- * maximum over all layers. */
+ * itself included: their extent or, with the positions 0, 1, ..., the window if that is smaller.
+ * Layer -1: the maximum over all layers. */
 int rt_transformer_reach(const rt_transformer_options *options, int layer, int T);
 
 /* Returns the number of rotations of a pair over a reach, |theta| (reach - 1) / 2 pi. */

@@ -19,7 +19,7 @@ static inline void set_key(const rt_key_table *table, const char *name, const ch
     if (key && !rt_key_value_read(key, value, options, &problem)) {
         void *at = (char *)options + key->offset;
         if (*end || (key->type != RT_KEY_NUMBER && key->type != RT_KEY_INTEGER &&
-                     key->type != RT_KEY_CHOICE))
+                     key->type != RT_KEY_INTERVAL && key->type != RT_KEY_CHOICE))
             key = NULL;
         else if (key->type == RT_KEY_NUMBER)
             *(double *)at = number;

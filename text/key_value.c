@@ -75,7 +75,10 @@ const char *rt_key_values(const rt_key *key, char text[RT_VALUES_SIZE])
         snprintf(text, RT_VALUES_SIZE, "from 0 to %" PRId64, INT64_MAX);
     else if (key->type == RT_KEY_TEXT)
         snprintf(text, RT_VALUES_SIZE, "text");
-    else if (key->type == RT_KEY_LENGTHS) {
+    else if (key->type == RT_KEY_INTERVAL) {
+        write_range(&key->range, range, sizeof range);
+        snprintf(text, RT_VALUES_SIZE, "%s, or A..B", range);
+    } else if (key->type == RT_KEY_LENGTHS) {
         write_range(&key->range, range, sizeof range);
         snprintf(text, RT_VALUES_SIZE, "up to %d comma-separated whole numbers %s", RT_MOST_LENGTHS,
                  range);
@@ -112,6 +115,26 @@ static bool read_whole(const rt_key *key, const char *value, void *options)
         *(uint64_t *)place_of(key, options) = (uint64_t)whole;
     else
         *(int *)place_of(key, options) = (int)whole;
+    return true;
+}
+
+/* Parses "most" or "least..most". */
+static bool read_interval(const rt_key *key, const char *value, void *options)
+{
+    const char *dots = strstr(value, "..");
+    char first[RT_NUMBER_SIZE];
+    int64_t least = 0, most;
+    if (dots && (size_t)(dots - value) >= sizeof first)
+        return false;
+    if (dots) {
+        snprintf(first, sizeof first, "%.*s", (int)(dots - value), value);
+        if (!rt_integer_parse(first, &least) || least < 1)
+            return false;
+    }
+    if (!rt_integer_parse(dots ? dots + 2 : value, &most) || !in_range(&key->range, (double)most) ||
+        least > most)
+        return false;
+    *(rt_interval *)place_of(key, options) = (rt_interval){(int)most, (int)least};
     return true;
 }
 
@@ -226,6 +249,7 @@ static bool read_list(const rt_key *key, const char *value, void *options)
 }
 
 static const char *const type_names[] = {[RT_KEY_INTEGER] = "a whole number ",
+                                         [RT_KEY_INTERVAL] = "a whole number ",
                                          [RT_KEY_SEED] = "a whole number ",
                                          [RT_KEY_NUMBER] = "a number ",
                                          [RT_KEY_LENGTHS] = "",
@@ -266,9 +290,11 @@ static void write_hint(const rt_key *key, const char *value, rt_writer *problem)
 bool rt_key_value_read(const rt_key *key, const char *value, void *options, rt_writer *problem)
 {
     static bool (*const readers[])(const rt_key *, const char *, void *) = {
-        [RT_KEY_INTEGER] = read_whole, [RT_KEY_SEED] = read_whole,  [RT_KEY_NUMBER] = read_number,
-        [RT_KEY_YES_NO] = read_word,   [RT_KEY_CHOICE] = read_word, [RT_KEY_LENGTHS] = read_list,
-        [RT_KEY_FACTORS] = read_list,  [RT_KEY_LAYERS] = read_list, [RT_KEY_TEXT] = read_text};
+        [RT_KEY_INTEGER] = read_whole, [RT_KEY_INTERVAL] = read_interval,
+        [RT_KEY_SEED] = read_whole,    [RT_KEY_NUMBER] = read_number,
+        [RT_KEY_YES_NO] = read_word,   [RT_KEY_CHOICE] = read_word,
+        [RT_KEY_LENGTHS] = read_list,  [RT_KEY_FACTORS] = read_list,
+        [RT_KEY_LAYERS] = read_list,   [RT_KEY_TEXT] = read_text};
     char quoted[RT_QUOTE_SIZE];
     const void *place = place_of(key, options);
     if (readers[key->type](key, value, options)) { /* the copy of a text or a list may be missing */
@@ -306,10 +332,18 @@ static void write_list(const rt_key *key, const void *place, char text[RT_VALUE_
 const char *rt_key_value_write(const rt_key *key, const void *options, char text[RT_VALUE_SIZE])
 {
     const void *place = (const char *)options + key->offset;
+    const rt_interval *interval;
     const char *word;
     switch (key->type) {
     case RT_KEY_INTEGER:
         snprintf(text, RT_VALUE_SIZE, "%d", *(const int *)place);
+        break;
+    case RT_KEY_INTERVAL:
+        interval = place;
+        if (interval->least)
+            snprintf(text, RT_VALUE_SIZE, "%d..%d", interval->least, interval->most);
+        else
+            snprintf(text, RT_VALUE_SIZE, "%d", interval->most);
         break;
     case RT_KEY_SEED:
         snprintf(text, RT_VALUE_SIZE, "%" PRIu64, *(const uint64_t *)place);

@@ -137,6 +137,12 @@ void rt_checkpoint_exchange_fields(rt_image *image, bool put, rt_checkpoint_info
 
 /* ---- options ---- */
 
+/* Writes the name of the attribute with the least value of an interval. */
+static void least_name(char name[RT_KEY_NAME_SIZE + 8], const rt_key *key)
+{
+    snprintf(name, RT_KEY_NAME_SIZE + 8, "%s.%s.least", key->section, key->name);
+}
+
 /* Writes the path of the dataset of a list. */
 static void list_path(const rt_key *key, char path[2 * RT_KEY_NAME_SIZE])
 {
@@ -148,6 +154,7 @@ void rt_image_put_options(rt_image *image, const char *group, const rt_key_table
                           const void *options)
 {
     char name[RT_KEY_NAME_SIZE], path[2 * RT_KEY_NAME_SIZE], value[RT_VALUE_SIZE];
+    char least[RT_KEY_NAME_SIZE + 8];
     for (const rt_key *key = table->keys; key < table->keys + table->count; key++) {
         const void *at = (const char *)options + key->offset;
         rt_key_full_name(key, name);
@@ -155,6 +162,12 @@ void rt_image_put_options(rt_image *image, const char *group, const rt_key_table
         switch (key->type) {
         case RT_KEY_INTEGER:
             rt_image_put_integer(image, group, name, *(const int *)at);
+            break;
+        case RT_KEY_INTERVAL:
+            rt_image_put_integer(image, group, name, ((const rt_interval *)at)->most);
+            least_name(least, key);
+            if (((const rt_interval *)at)->least)
+                rt_image_put_integer(image, group, least, ((const rt_interval *)at)->least);
             break;
         case RT_KEY_SEED:
             rt_image_put_unsigned(image, group, name, *(const uint64_t *)at);
@@ -190,6 +203,14 @@ static void get_value(rt_image *image, const char *group, const rt_key *key,
     case RT_KEY_INTEGER:
         snprintf(value, RT_VALUE_SIZE, "%" PRId64, rt_image_integer(image, group, name));
         break;
+    case RT_KEY_INTERVAL:
+        least_name(path, key);
+        if (rt_image_has_attribute(image, group, path))
+            snprintf(value, RT_VALUE_SIZE, "%" PRId64 "..%" PRId64,
+                     rt_image_integer(image, group, path), rt_image_integer(image, group, name));
+        else
+            snprintf(value, RT_VALUE_SIZE, "%" PRId64, rt_image_integer(image, group, name));
+        break;
     case RT_KEY_SEED:
         snprintf(value, RT_VALUE_SIZE, "%" PRIu64, rt_image_unsigned(image, group, name));
         break;
@@ -217,7 +238,8 @@ bool rt_option_may_be_absent(const rt_key *key)
 {
     return rt_key_is_one_of(key, RT_OPTIONS("position.axes", "position.mixing", "data.end",
                                             "data.mask_id", "data.special_tokens", "data.pairs",
-                                            "data.theta2", "data.patch", "data.size"));
+                                            "data.theta2", "data.patch", "data.size",
+                                            "position.randomized"));
 }
 
 void rt_image_get_options(rt_image *image, const char *group, const rt_key_table *table,

@@ -24,7 +24,7 @@ static inline void open_and_draw(const rt_data_options *o)
 {
     int32_t ids[16], labels[16], types[16];
     uint8_t mask[16];
-    rt_batch batch = {2, 8, ids, labels, mask, types, NULL};
+    rt_batch batch = {2, 8, ids, labels, mask, types, NULL, NULL};
     rt_data *data;
     rt_status status = rt_data_open(&data, o, (rt_data_of_model){.vocabulary = NULL});
     if (status.code)

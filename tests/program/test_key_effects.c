@@ -20,6 +20,7 @@ static const char *const bases[] = {
 static const key_values values = {
     [RT_KEY_INTEGER] = VALUES("2", "1", "8", "16", "6"),
     [RT_KEY_NUMBER] = VALUES("0.001", "0.5", "2"),
+    [RT_KEY_INTERVAL] = VALUES("8", "4..8"),
     [RT_KEY_LENGTHS] = VALUES("8"),
     [RT_KEY_SEED] = VALUES("9"),
     [RT_KEY_YES_NO] = VALUES("yes", "no"),

@@ -109,7 +109,11 @@ bool draw_value(trial *t, int key, bool tame, char value[RT_FILE_LIST_SIZE])
     int words = 0;
     switch (k->type) {
     case RT_KEY_INTEGER:
-        snprintf(value, RT_FILE_LIST_SIZE, "%.0f", draw_whole(t, &k->range));
+    case RT_KEY_INTERVAL:
+        if (k->type == RT_KEY_INTERVAL && chance(t, 20))
+            words = snprintf(value, RT_FILE_LIST_SIZE, "%d..", 1 + draw(t, 9));
+        snprintf(value + words, RT_FILE_LIST_SIZE - (size_t)words, "%.0f",
+                 draw_whole(t, &k->range));
         break;
     case RT_KEY_SEED:
         snprintf(value, RT_FILE_LIST_SIZE, chance(t, 5) ? "9223372036854775807" : "%d",

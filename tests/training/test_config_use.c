@@ -37,6 +37,7 @@ static const key_values values = {
     [RT_KEY_LENGTHS] = VALUES("64,100", "16"),       [RT_KEY_SEED] = VALUES("9"),
     [RT_KEY_YES_NO] = VALUES("yes", "no"),           [RT_KEY_FACTORS] = VALUES("/a.txt", "head"),
     [RT_KEY_LAYERS] = VALUES("/a.txt", "head"),      [RT_KEY_TEXT] = VALUES("/a.txt", "head"),
+    [RT_KEY_INTERVAL] = VALUES("64", "4..16"),
 };
 
 /* Returns whether the text and the override make a configuration. */

@@ -83,7 +83,7 @@ TEST(a_batch_is_as_long_as_its_longest_row)
     for (uint32_t step = 0; step < 16; step++) {
         int32_t ids[8 * LENGTH], labels[8 * LENGTH], types[8 * LENGTH];
         uint8_t mask[8 * LENGTH];
-        rt_batch whole = {8, length, ids, labels, mask, types, NULL};
+        rt_batch whole = {8, length, ids, labels, mask, types, NULL, NULL};
         int longest = 0;
         rt_data_training(t->data, 1, step, 0, &whole);
         rt_draw_training(&cut, t->data, 1, step, 0);
@@ -173,16 +173,19 @@ TEST_ROWS(an_evaluation_counts_every_row_once, 0, 3)
 {
     training *t = new_labelled(_i == 1, _i == 2, "train.shards=2");
     rt_labelled_batch one;
+    int32_t predicted[LENGTH];
     rt_evaluation e;
     int64_t counted[9] = {0}, confusion[9];
     sums all = {0};
     const long rows = rt_data_evaluation_rows(t->data, LENGTH);
     ck_assert_int_eq(rows, _i == 2 ? 21 : COUNT);
     expect_ok(rt_labelled_batch_new(&one, 1, t->config.data.length, 0, NULL));
+    one.predicted = predicted;
     for (uint32_t r = 0; r < (uint32_t)rows; r++) {
-        one.confusion = counted;
         rt_draw_evaluation(&one, t->data, r);
         add_alone(&all, t, &one);
+        for (int i = 0; i < one.labels; i++)
+            counted[3 * one.wanted[i] + predicted[i]]++;
         ck_assert_int_eq(trace_of(counted), all.correct);
     }
     memset(confusion, 0x55, sizeof confusion);

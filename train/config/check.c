@@ -96,6 +96,28 @@ static void check_model(const rt_config *config, rt_config_errors *errors)
                    "theta.init_from and theta.init both set the initial theta; give only one");
 }
 
+/* Checks that random positions suffice for the longest sequence, and a table for all of them. */
+static void check_randomized(const rt_config *config, rt_config_errors *errors)
+{
+    const rt_position_options *position = &config->model.position;
+    const int most = position->randomized, longest = rt_config_longest(config);
+    if (!most)
+        return;
+    if (position->axes > 1)
+        contradict(errors, KEYS("position.randomized", "position.axes", "data.task"),
+                   "position.randomized needs position.axes = 1");
+    else if (most < longest)
+        contradict(errors, KEYS("position.randomized", "data.length", "train.eval_lengths"),
+                   "position.randomized = %d has too few positions for the longest sequence, of %d "
+                   "tokens",
+                   most, longest);
+    else if (position->kind == RT_POSITION_LEARNED && position->max_len < most)
+        contradict(errors, KEYS("position.randomized", "position.max_len"),
+                   "position.randomized = %d needs a table for as many positions; "
+                   "position.max_len = %d",
+                   most, position->max_len);
+}
+
 /* Returns whether the command line sets what is predicted; a trained run may have any objective. */
 static bool names_objective(const rt_config *config)
 {
@@ -184,6 +206,11 @@ static void check_data(const rt_config *config, bool without_data, bool trained,
     const bool has_objective = rt_data_task_has_objective(data->task);
     const bool reads_file = rt_data_task_files(data->task) != RT_NO_FILE;
     const char *task = rt_data_task_name(data->task);
+    if (data->shortest && !causal)
+        contradict(errors, KEYS("data.length", "model.causal"),
+                   "data.length = %d..%d needs model.causal = yes: otherwise a token sees the next "
+                   "one, which it must predict",
+                   data->shortest, data->length);
     if (has_objective && data->objective == RT_OBJECTIVE_LM && !causal)
         contradict(errors, KEYS("data.task", "data.objective", "model.causal"),
                    "data.objective = lm needs model.causal = yes: otherwise a token sees the next "
@@ -260,6 +287,7 @@ void rt_config_check(const rt_config *config, const rt_config *written, bool wit
     errors->origin = config->origin;
     check_model(config, errors);
     check_plane(config, errors);
+    check_randomized(config, errors);
     check_data(config, without_data, trained, errors);
     check_steps(config, errors);
     check_freeze(config, errors);

@@ -210,17 +210,15 @@ void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_confi
 
 bool rt_key_at_use(int key)
 {
-    static const char *const names[] = {/* settings of the use */
-                                        "run.math", "theta.tolerance", "theta.check",
-                                        "theta.tolerances", "data.task", "data.length",
-                                        "data.distance", "data.period", "data.theta", "data.theta2",
-                                        "data.size", "data.file", "data.eval_file",
-                                        "data.objective", "data.mask_probability",
-                                        "data.eval_fraction", "data.eval_seed",
-                                        /* settings of the training, without effect in a use */
-                                        "model.dropout", "model.attention_dropout",
-                                        "theta.init_from", "theta.lr_scale", "data.vocab_file",
-                                        NULL};
+    static const char *const names[] = {
+        /* settings of the use */
+        "run.math", "theta.tolerance", "theta.check", "theta.tolerances", "data.task",
+        "data.length", "data.distance", "data.period", "data.theta", "data.theta2", "data.size",
+        "data.file", "data.eval_file", "data.objective", "data.mask_probability",
+        "position.randomized", "data.eval_fraction", "data.eval_seed",
+        /* settings of the training, without effect in a use */
+        "model.dropout", "model.attention_dropout", "theta.init_from", "theta.lr_scale",
+        "data.vocab_file", NULL};
     const rt_key *k = rt_key_at(key);
     return k->change == RT_MAY_DIFFER || !strcmp(k->section, "train") ||
            !strcmp(k->section, "optimizer") || rt_key_is_one_of(k, names);

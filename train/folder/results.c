@@ -131,6 +131,7 @@ const rt_result_view *rt_result_view_at(int i)
         {RT_RESULT_ACCURACY, "accuracy", 4, true},
         {RT_RESULT_MACRO_F1, "macro F1", 4, false},
         {RT_RESULT_ACCURACY_AT, "at ", 4, false},
+        {RT_RESULT_EXACT_AT, "exact at ", 4, false},
         {RT_RESULT_DRIFT, "theta drift", 3, false},
         {RT_RESULT_PHASE, "phase (rad)", 2, false},
         {RT_RESULT_NEAR, "near", 2, false},

@@ -33,6 +33,8 @@ rt_exit rt_exit_of(rt_code code);
 #define RT_RESULT_MACRO_F1            "macro_f1"          /* of labelled data (rt_macro_score) */
 #define RT_RESULT_LOSS_AT             "eval_loss_at_"     /* followed by a length */
 #define RT_RESULT_ACCURACY_AT         "eval_accuracy_at_" /* likewise */
+#define RT_RESULT_EXACT               "eval_exact"        /* of data.length = A..B */
+#define RT_RESULT_EXACT_AT            "eval_exact_at_"    /* followed by a length */
 #define RT_RESULT_DIVERGED            "diverged_above"    /* limit, if exceeded */
 #define RT_RESULT_NEAR                "theta_near"
 #define RT_RESULT_DRIFT               "theta_max_drift"

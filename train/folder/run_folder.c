@@ -19,7 +19,8 @@ static const char *const files[] = {"config.ini",      "vocab.txt",   "tokenizer
                                     "schedules.csv",   "metrics.csv", "timing.csv",
                                     "theta.csv",       "lengths.csv", "result.csv",
                                     "theta_final.csv", "classes.csv", "confusion.csv",
-                                    "usage.csv",       "cutoffs.csv", "report.html"};
+                                    "usage.csv",       "cutoffs.csv", "distances.csv",
+                                    "heads.csv",       "report.html"};
 enum { FILES = sizeof files / sizeof *files, OWN_FILES = FILES - 1 };
 
 /* Limit of the length of paths within the folder. A longer path of a run folder is refused before

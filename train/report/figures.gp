@@ -49,6 +49,10 @@ set xrange [0:*]
 set xlabel 'sequence length (tokens)'
 set logscale x 2
 
+#: distances
+set xlabel 'distance (tokens)'
+set logscale x 2
+
 #: pairs
 set xlabel 'pair i'
 set xrange [-0.5:*]

@@ -166,6 +166,10 @@ void rt_report_classes(rt_writer *w, const char *folder);
 rt_status rt_report_mistakes(rt_writer *w, const rt_config *config,
                              rt_trainer *trainer) RT_MUST_CHECK;
 
+/* Adds the accuracy of labels by distance to the token that answers, from distances.csv; a curve
+ * for each length. */
+void rt_report_distances(rt_figures *f, const char *folder);
+
 /* Adds the attention probabilities of every layer and head for one evaluation sequence. */
 void rt_report_attention(rt_figures *f, const rt_config *config, rt_trainer *trainer);
 
@@ -199,7 +203,8 @@ void rt_report_sweep_machine(rt_writer *w, const rt_sweep_runs *runs);
 void rt_report_common_keys(rt_writer *w, const rt_sweep_runs *runs);
 
 /* Adds the curves of each row, as mean and spread over its runs: loss and accuracy by step, loss by
- * tokens and by time, both by length (train.eval_lengths), and learned theta by pair. Losses have
+ * tokens and by time, both by length (train.eval_lengths), exact answers by length, accuracy by
+ * distance, and learned theta by pair. Losses have
  * the unit of the ranking; captions say why losses are not comparable. */
 void rt_report_curves(rt_figures *f, const rt_sweep_runs *runs, const rt_ranking *ranking);
 

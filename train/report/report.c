@@ -190,6 +190,7 @@ static training draw_figures(rt_figures *f, const char *folder, const rt_config 
     training t = write_training(f, folder);
     for (int n = 0; n < FIRST_FIGURES; n++)
         add_run_figure(f, &t, &run_figures[n]);
+    rt_report_distances(f, folder);
     rt_report_theta(f, folder, config);
     for (int n = FIRST_FIGURES; n < RUN_FIGURES; n++)
         add_run_figure(f, &t, &run_figures[n]);
@@ -217,6 +218,14 @@ static void add_perplexity(rt_writer *w, const rt_results *r, const rt_config *c
     rt_writer_add(w, "\n");
 }
 
+/* Adds the share of exact answers, unless there are no answers of several tokens. */
+static void add_exact(rt_writer *w, double exact)
+{
+    char number[RT_NUMBER_SIZE];
+    if (!isnan(exact))
+        rt_writer_add(w, ", exact %s", rt_number_show(number, 4, exact));
+}
+
 static void add_evaluations(rt_writer *w, const rt_results *r, const rt_config *c,
                             const training *t)
 {
@@ -227,8 +236,10 @@ static void add_evaluations(rt_writer *w, const rt_results *r, const rt_config *
     const double loss = rt_results_get(r, RT_RESULT_LOSS);
     const double macro_f1 = rt_results_get(r, RT_RESULT_MACRO_F1);
     const double limit = rt_results_get(r, RT_RESULT_DIVERGED);
-    rt_writer_add(w, "eval: loss %.6g, accuracy %s after %s steps", loss,
-                  rt_number_show(accuracy, 4, rt_results_get(r, RT_RESULT_ACCURACY)),
+    rt_writer_add(w, "eval: loss %.6g, accuracy %s", loss,
+                  rt_number_show(accuracy, 4, rt_results_get(r, RT_RESULT_ACCURACY)));
+    add_exact(w, rt_results_get(r, RT_RESULT_EXACT));
+    rt_writer_add(w, " after %s steps",
                   rt_number_show(number, 0, isnan(model_step) ? steps : model_step));
     if (!isnan(model_step))
         rt_writer_add(w, ", the best evaluation; at the end, after %s steps, loss %.6g",
@@ -248,9 +259,11 @@ static void add_evaluations(rt_writer *w, const rt_results *r, const rt_config *
     for (int i = 0; i < c->train.eval_lengths.count; i++) {
         const int length = c->train.eval_lengths.at[i];
         const double right = rt_results_get(r, RT_RESULT_ACCURACY_AT "%d", length);
-        rt_writer_add(w, "eval at length %d: loss %.6g, accuracy %s\n", length,
+        rt_writer_add(w, "eval at length %d: loss %.6g, accuracy %s", length,
                       rt_results_get(r, RT_RESULT_LOSS_AT "%d", length),
                       rt_number_show(accuracy, 4, right));
+        add_exact(w, rt_results_get(r, RT_RESULT_EXACT_AT "%d", length));
+        rt_writer_add(w, "\n");
     }
     if (!isnan(limit))
         rt_divergence_report(w, loss, limit);

@@ -362,7 +362,7 @@ static rt_status attend(void *context, int job, const rt_labelled_batch *none,
                         rt_transformer *model, rt_graph *g)
 {
     const view *v = context;
-    rt_transformer_input in = rt_batch_input(&v->b);
+    rt_transformer_input in = rt_batch_input(g, &v->b);
     (void)job, (void)none;
     in.attentions = v->of_layers;
     rt_transformer_encode(model, g, &in);
@@ -379,6 +379,8 @@ void rt_report_attention(rt_figures *f, const rt_config *config, rt_trainer *tra
         return;
     rt_status status =
         rt_labelled_batch_new(&v.b, 1, config->data.length, rt_data_patch(data), NULL);
+    if (!status.code && o->position.randomized)
+        status = rt_labelled_batch_randomize(&v.b, o->position.randomized);
     v.of_layers = rt_alloc((size_t)o->layers, sizeof *v.of_layers);
     v.probabilities = rt_alloc((size_t)v.layers * of_layer, sizeof(real));
     if (!status.code && (!v.of_layers || !v.probabilities))

@@ -30,12 +30,13 @@ typedef struct point {
 
 /* Figures of the same points. */
 typedef struct group {
-    const char *data;                                /* file from which the figures are drawn */
-    enum { METRICS, TIMING, THETA, RESULTS } source; /* tables from which the points are read */
-    const char *column;                              /* column of the second value of each step */
-    const char *over;                                /* runs over which the mean is taken */
-    const char *options;                             /* variables of the section "curves" */
-    bool beside; /* x is the second value, and points are averaged by step */
+    const char *data; /* file from which the figures are drawn */
+    /* tables from which the points are read; the first values of the first three are losses */
+    enum { METRICS, TIMING, RESULTS, EXACT, DISTANCES, THETA } source;
+    const char *column;  /* column of the second value of each step */
+    const char *over;    /* runs over which the mean is taken */
+    const char *options; /* variables of the section "curves" */
+    bool beside;         /* x is the second value, and points are averaged by step */
     struct {
         const char *name, *what, *axes; /* NULL after the last */
         const char *choice;             /* see rt_figure */
@@ -71,6 +72,22 @@ static const group groups[] = {
      false,
      {{"length_loss", "Evaluation loss by sequence length", "lengths", NULL},
       {"length_accuracy", "Evaluation accuracy by sequence length", "lengths accuracy", NULL}}},
+    {"exact_curves.csv",
+     EXACT,
+     NULL,
+     OVER_SEEDS,
+     POINTS "':xtic(1)'\nunit = 'tokens'",
+     false,
+     {{"length_exact", "Sequences with the whole answer predicted, by length", "lengths accuracy",
+       NULL}}},
+    {"distance_curves.csv",
+     DISTANCES,
+     NULL,
+     OVER_SEEDS,
+     POINTS "''\nunit = 'tokens'",
+     false,
+     {{"distances", "Accuracy at the longest sequences, by distance to the token that answers",
+       "distances accuracy", NULL}}},
     {"token_curves.csv",
      METRICS,
      "tokens",
@@ -167,6 +184,38 @@ static void read_lengths(curves *c, const rt_sweep_runs *runs, int run)
     }
 }
 
+/* Reads the share of exact answers at each length; x is the length. */
+static void read_exact(curves *c, const char *folder)
+{
+    rt_csv lengths;
+    if (rt_csv_open(&lengths, folder, "lengths.csv"))
+        while (!c->failed && rt_csv_row(&lengths)) {
+            point one = {.values = {rt_csv_number(&lengths, "eval_exact"), (double)NAN}};
+            if (isfinite(one.values[0]) && rt_csv_whole(&lengths, "length", &one.x))
+                add_point(c, one);
+        }
+    rt_csv_close(&lengths);
+}
+
+/* Reads the accuracy by distance at the longest sequences; x is the distance. */
+static void read_distances(curves *c, const char *folder)
+{
+    const int before = c->point_count;
+    int length, longest = 0;
+    rt_csv distances;
+    if (rt_csv_open(&distances, folder, "distances.csv"))
+        while (!c->failed && rt_csv_row(&distances)) {
+            point one = {.values = {rt_csv_number(&distances, "eval_accuracy"), (double)NAN}};
+            if (!isfinite(one.values[0]) || !rt_csv_whole(&distances, "length", &length) ||
+                !rt_csv_whole(&distances, "distance", &one.x) || length < longest)
+                continue;
+            c->point_count = length > longest ? before : c->point_count;
+            longest = length;
+            add_point(c, one);
+        }
+    rt_csv_close(&distances);
+}
+
 /* Labels a row by its settings or, if they are too long, a single run by its name, truncated at a
  * whole character. */
 static void add_label(curves *c, const rt_sweep_runs *runs, int row)
@@ -237,6 +286,10 @@ static void add_curve(curves *c, const rt_sweep_runs *runs, int row, bool bits)
                  : 1;
         if (c->group->source == RESULTS)
             read_lengths(c, runs, i);
+        else if (c->group->source == EXACT)
+            read_exact(c, runs->list[i].folder);
+        else if (c->group->source == DISTANCES)
+            read_distances(c, runs->list[i].folder);
         else if (c->group->source == THETA)
             read_theta(c, runs->list[i].folder);
         else
@@ -258,7 +311,7 @@ static void add_figure(rt_figures *f, const curves *c, int value, const rt_ranki
 {
     enum { LETTER = 8, SAMPLE = 48, ROW_HEIGHT = 17 }; /* of the key */
     const group *g = c->group;
-    const bool loss = !value && g->source != THETA;
+    const bool loss = !value && g->source <= RESULTS;
     const bool bits = loss && is_in_bits(ranking), differs = loss && ranking->differ;
     const int in_a_row = (RT_FIGURE_WIDTH - 60) / (c->longest * LETTER + SAMPLE);
     char axes[32];
@@ -304,6 +357,39 @@ void rt_report_curves(rt_figures *f, const rt_sweep_runs *runs, const rt_ranking
         rt_writer_free(&c.labels);
         rt_free(c.points);
     }
+}
+
+void rt_report_distances(rt_figures *f, const char *folder)
+{
+    rt_writer data = {0}, labels = {0}, w = {0};
+    int length, last = 0, count = 0, distance;
+    rt_csv csv;
+    for (rt_csv_open(&csv, folder, "distances.csv"); rt_csv_row(&csv);) {
+        const double accuracy = rt_csv_number(&csv, "eval_accuracy");
+        if (!rt_csv_whole(&csv, "length", &length) || !rt_csv_whole(&csv, "distance", &distance) ||
+            !isfinite(accuracy) || (length != last && count == MOST_CURVES))
+            continue;
+        if (length != last) {
+            rt_writer_add(&data, last ? "\n\n" : "");
+            rt_writer_add(&labels, "%s'%d tokens'", count++ ? ", " : "", length);
+        }
+        rt_writer_add(&data, "%d,%.6g,0\n", distance, accuracy);
+        last = length;
+    }
+    rt_csv_close(&csv);
+    if (count) {
+        rt_writer_add(&w,
+                      "file = 'distances.csv'\n" POINTS "''\nunit = 'tokens'\nhorizontal = 1\n"
+                      "vertical = 2\ncurves = %d\narray labels[curves] = [%s]\n",
+                      count, labels.bytes);
+        rt_figures_add(
+            f, &(rt_figure){.name = "distances", .axes = "distances accuracy", .plots = "curves"},
+            &data, &w,
+            "Accuracy by distance to the token that answers, for each length of "
+            "sequences");
+    }
+    rt_writer_free(&data);
+    rt_writer_free(&labels);
 }
 
 /* ---- results by the values of a setting ---- */

@@ -1,5 +1,6 @@
 /* Measurements of pairs and heads of a trained model: the share of queries and keys in each pair
- * (usage.csv), the loss without the slower pairs (cutoffs.csv), and attention by distance. Also
+ * (usage.csv), the loss without the slower pairs (cutoffs.csv), attention by distance, and to the
+ * tokens that answer (heads.csv). Also
  * theta from other sources: a CSV file, for theta.init_from, and --theta, for an evaluation. */
 
 #include "train/run/state.h"
@@ -379,6 +380,24 @@ static rt_status write_distances(char **text_new, const rt_run *r)
     return *text_new ? rt_ok() : rt_out_of_memory("the weights of attention");
 }
 
+/* Writes heads.csv: how much each head attends, from a label, to the token that answers it. */
+static rt_status record_heads(const rt_run *r)
+{
+    rt_attention_distances d;
+    rt_writer w = {0};
+    rt_status status = rt_trainer_attention_distances(r->trainer, r->config->data.length, &d);
+    if (status.code)
+        return status;
+    rt_writer_add(&w, "layer,head,attention\n");
+    for (int n = 0; n < d.layers * d.heads; n++) {
+        rt_writer_add(&w, "%d,%d", n / d.heads, n % d.heads);
+        rt_csv_add_number(&w, d.answers[n]);
+        rt_writer_add(&w, "\n");
+    }
+    rt_attention_distances_free(&d);
+    return rt_durable_write_and_free(r->folder.path, "heads.csv", rt_writer_take(&w));
+}
+
 rt_status rt_run_print_instrument(rt_run *r)
 {
     const rt_command command = r->arguments->command;
@@ -451,5 +470,8 @@ rt_status rt_run_record_instruments(rt_run *r, bool *stopped)
         status = rt_durable_write_and_free(r->folder.path, "usage.csv", text);
     else if (status.code == RT_CONFIG) /* the model has no pairs */
         status = rt_ok();
+    if (!status.code && rt_data_has_distances(r->data) &&
+        r->config->model.attention == RT_ATTENTION_SOFTMAX)
+        status = record_heads(r);
     return status.code || !r->config->theta.cutoffs ? status : record_cutoffs(r, stopped);
 }

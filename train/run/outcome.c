@@ -17,10 +17,10 @@
 
 static const double nearly_all = 0.99; /* accuracy of RT_RESULT_FIRST_STEP */
 
-rt_status rt_run_evaluate(const rt_run *r, rt_evaluation *e, int64_t *confusion)
+rt_status rt_run_evaluate(const rt_run *r, rt_evaluation *e, int64_t *tally)
 {
     const rt_status status = rt_trainer_evaluate(r->trainer, r->config->data.length,
-                                                 r->config->train.eval_batches, e, confusion);
+                                                 r->config->train.eval_batches, e, tally);
     return status.code || isfinite(e->loss)
                ? status
                : rt_error(RT_NONFINITE, "step %d: the loss of the evaluation is %g", r->state->step,
@@ -30,7 +30,7 @@ rt_status rt_run_evaluate(const rt_run *r, rt_evaluation *e, int64_t *confusion)
 void rt_outcome_free(rt_outcome *o)
 {
     rt_results_free(&o->results);
-    rt_free(o->confusion);
+    rt_free(o->tallies);
     rt_free(o->scores);
     rt_free(o->tolerances);
 }
@@ -53,7 +53,7 @@ static void report_classes(rt_outcome *o)
     const int classes = o->labels->count;
     char quoted[RT_QUOTE_SIZE];
     int chosen[SHOWN], width = width_of(heading);
-    const rt_macro_score macro = rt_scores_find(o->scores, o->confusion, classes);
+    const rt_macro_score macro = rt_scores_find(o->scores, o->tallies, classes);
     const int count = rt_scores_lowest(chosen, o->scores, classes, SHOWN);
     for (int i = 0; i < count; i++) {
         const int own = width_of(rt_quote(quoted, o->labels->names[chosen[i]]));
@@ -91,7 +91,7 @@ static rt_status record_classes(const rt_outcome *o, const char *folder)
     rt_writer_add(&w, "true,predicted,count\n");
     for (int c = 0; c < classes; c++)
         for (int k = 0; k < classes; k++) {
-            const int64_t pairs = o->confusion[(size_t)c * (size_t)classes + (size_t)k];
+            const int64_t pairs = o->tallies[(size_t)c * (size_t)classes + (size_t)k];
             if (!pairs)
                 continue;
             rt_csv_put(&w, o->labels->names[c]);
@@ -102,7 +102,50 @@ static rt_status record_classes(const rt_outcome *o, const char *folder)
     return rt_durable_write_and_free(folder, "confusion.csv", rt_writer_take(&w));
 }
 
+/* ---- labels by distance ---- */
+
+/* Writes the accuracy of labels by length of the sequence and distance to the answer. */
+static rt_status record_distances(const rt_outcome *o, const rt_config *c, const char *folder)
+{
+    const rt_lengths *lengths = &c->train.eval_lengths;
+    const int64_t *tally = o->tallies;
+    rt_writer w = {0};
+    rt_writer_add(&w, "length,distance,to,labels,eval_accuracy\n");
+    for (int i = -1; i < lengths->count; i++)
+        for (int bin = 0; bin < RT_DISTANCE_BINS; bin++, tally += 2) {
+            if (!tally[0])
+                continue;
+            rt_writer_add(&w, "%d,%d,%d,%" PRId64, i < 0 ? c->data.length : lengths->at[i],
+                          rt_distance_first(bin), rt_distance_first(bin + 1) - 1, tally[0]);
+            rt_csv_add_number(&w, (double)tally[1] / (double)tally[0]);
+            rt_writer_add(&w, "\n");
+        }
+    return rt_durable_write_and_free(folder, "distances.csv", rt_writer_take(&w));
+}
+
 /* ---- evaluation ---- */
+
+/* Returns ", exact X" for sequences that are questions with answers, else "". */
+enum { EXACT_SIZE = 24 };
+static const char *exact_of(char text[EXACT_SIZE], const rt_evaluation *e, const rt_data *data)
+{
+    snprintf(text, EXACT_SIZE, ", exact %.4f", (double)e->exact / (double)e->sequences);
+    return rt_data_answers(data) ? text : "";
+}
+
+/* Allocates the tallies of all lengths, for data that has any. */
+static rt_status allocate_tallies(rt_outcome *o, const rt_run *r)
+{
+    const size_t cells = rt_trainer_tally_size(r->trainer);
+    const size_t lengths = 1 + (size_t)r->config->train.eval_lengths.count;
+    if (!o->labels && !rt_data_has_distances(r->data))
+        return rt_ok();
+    o->tallies = rt_alloc(lengths * cells, sizeof *o->tallies);
+    if (o->labels)
+        o->scores = rt_alloc((size_t)o->labels->count, sizeof *o->scores);
+    return o->tallies && (o->scores || !o->labels) ? rt_ok()
+                                                   : rt_out_of_memory("counts of an evaluation");
+}
 
 /* Evaluates at the trained length. For labelled data also fills the confusion matrix. */
 static rt_status evaluate_outcome(rt_outcome *o, const rt_run *r)
@@ -111,20 +154,18 @@ static rt_status evaluate_outcome(rt_outcome *o, const rt_run *r)
     const rt_evaluation *e = &o->evaluation;
     rt_writer w = {0};
     o->labels = rt_data_labels(r->data);
-    if (o->labels) {
-        const size_t classes = (size_t)o->labels->count;
-        o->confusion = rt_alloc(classes * classes, sizeof *o->confusion);
-        o->scores = rt_alloc(classes, sizeof *o->scores);
-        if (!o->confusion || !o->scores)
-            return rt_out_of_memory("a confusion matrix");
-    }
-    const rt_status status = rt_run_evaluate(r, &o->evaluation, o->confusion);
+    char exact[EXACT_SIZE];
+    rt_status status = allocate_tallies(o, r);
+    if (!status.code)
+        status = rt_run_evaluate(r, &o->evaluation, o->tallies);
     if (status.code)
         return status;
-    printf("eval: loss %.6g, accuracy %.4f (%ld sequences, %ld labels)\n", e->loss, e->accuracy,
-           e->sequences, e->labels);
+    printf("eval: loss %.6g, accuracy %.4f%s (%ld sequences, %ld labels)\n", e->loss, e->accuracy,
+           exact_of(exact, e, r->data), e->sequences, e->labels);
     rt_results_put(&o->results, e->loss, RT_RESULT_LOSS);
     rt_results_put(&o->results, e->accuracy, RT_RESULT_ACCURACY);
+    if (rt_data_answers(r->data))
+        rt_results_put(&o->results, (double)e->exact / (double)e->sequences, RT_RESULT_EXACT);
     if (c->data.objective == RT_OBJECTIVE_LM && e->bytes)
         rt_results_put(&o->results, e->loss * (double)e->labels / ((double)e->bytes * log(2)),
                        RT_RESULT_BITS_PER_BYTE);
@@ -152,13 +193,20 @@ rt_status rt_outcome_evaluate(rt_outcome *o, const rt_run *r)
     for (int i = 0; i < lengths->count && !status.code; i++) {
         const int length = lengths->at[i];
         rt_evaluation e;
-        status = rt_trainer_evaluate(r->trainer, length, r->config->train.eval_batches, &e, NULL);
+        char exact[EXACT_SIZE];
+        int64_t *tally = rt_data_has_distances(r->data)
+                             ? o->tallies + (size_t)(i + 1) * rt_trainer_tally_size(r->trainer)
+                             : NULL;
+        status = rt_trainer_evaluate(r->trainer, length, r->config->train.eval_batches, &e, tally);
         if (status.code)
             break;
-        printf("eval at length %d: loss %.6g, accuracy %.4f (%ld sequences, %ld labels)\n", length,
-               e.loss, e.accuracy, e.sequences, e.labels);
+        printf("eval at length %d: loss %.6g, accuracy %.4f%s (%ld sequences, %ld labels)\n",
+               length, e.loss, e.accuracy, exact_of(exact, &e, r->data), e.sequences, e.labels);
         rt_results_put(&o->results, e.loss, RT_RESULT_LOSS_AT "%d", length);
         rt_results_put(&o->results, e.accuracy, RT_RESULT_ACCURACY_AT "%d", length);
+        if (rt_data_answers(r->data))
+            rt_results_put(&o->results, (double)e.exact / (double)e.sequences,
+                           RT_RESULT_EXACT_AT "%d", length);
     }
     return status;
 }
@@ -293,20 +341,28 @@ rt_status rt_outcome_record(rt_outcome *o, const rt_run *r, rt_exit code)
     rt_results_put(&o->results, (int)code, RT_RESULT_EXIT_CODE);
     const bool evaluated = !isnan(rt_results_get(&o->results, RT_RESULT_LOSS));
     if (c->train.eval_lengths.count && evaluated) {
-        rt_writer_add(&w, "length,eval_loss,eval_accuracy\n%d", c->data.length);
+        const bool exact = rt_data_answers(r->data);
+        rt_writer_add(&w, "length,eval_loss,eval_accuracy%s\n%d", exact ? ",eval_exact" : "",
+                      c->data.length);
         rt_csv_add_number(&w, o->evaluation.loss);
         rt_csv_add_number(&w, o->evaluation.accuracy);
+        if (exact)
+            rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_EXACT));
         for (int i = 0; i < lengths->count; i++) {
             const int length = lengths->at[i];
             rt_writer_add(&w, "\n%d", length);
             rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_LOSS_AT "%d", length));
             rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_ACCURACY_AT "%d", length));
+            if (exact)
+                rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_EXACT_AT "%d", length));
         }
         rt_writer_add(&w, "\n");
         status = rt_durable_write_and_free(folder, "lengths.csv", rt_writer_take(&w));
     }
     if (!status.code && o->labels && evaluated)
         status = record_classes(o, folder);
+    if (!status.code && o->tallies && !o->labels && evaluated)
+        status = record_distances(o, c, folder);
     if (!status.code && c->model.theta.learn)
         status = rt_durable_write_and_free(folder, "theta_final.csv",
                                            rt_theta_csv(r->state->model, c, o->tolerances));

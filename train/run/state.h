@@ -118,17 +118,17 @@ typedef struct rt_outcome {
     bool stopped;                   /* a signal stopped the measurements */
     rt_theta_tolerance *tolerances; /* tolerances of theta; or NULL */
     const rt_labels *labels;        /* labels of the data, borrowed; or NULL */
-    int64_t *confusion;             /* (classes, classes), see rt_trainer_evaluate; or NULL */
+    int64_t *tallies;               /* tally of rt_trainer_evaluate at the trained length, then at
+                                       each of train.eval_lengths; or NULL */
     rt_class_score *scores;         /* (classes); or NULL */
     rt_results results;
 } rt_outcome;
 
 void rt_outcome_free(rt_outcome *o);
 
-/* Evaluates at the trained length, and fills `confusion` unless it is NULL. Returns RT_NONFINITE if
- * the loss is not finite. */
-rt_status rt_run_evaluate(const rt_run *r, rt_evaluation *evaluation,
-                          int64_t *confusion) RT_MUST_CHECK;
+/* Evaluates at the trained length, and fills `tally` unless it is NULL. Returns RT_NONFINITE if the
+ * loss is not finite. */
+rt_status rt_run_evaluate(const rt_run *r, rt_evaluation *evaluation, int64_t *tally) RT_MUST_CHECK;
 
 /* Evaluates at the trained length and at train.eval_lengths, and prints a line for each; for
  * labelled data also a table of the scores of classes at the trained length. Returns RT_NONFINITE
@@ -141,7 +141,7 @@ rt_status rt_outcome_evaluate(rt_outcome *o, const rt_run *r) RT_MUST_CHECK;
 rt_status rt_outcome_print(rt_outcome *o, rt_run *r) RT_MUST_CHECK;
 
 /* Writes result.csv with the exit code and, if there are such results, lengths.csv, classes.csv,
- * confusion.csv and theta_final.csv. */
+ * confusion.csv, distances.csv and theta_final.csv. */
 rt_status rt_outcome_record(rt_outcome *o, const rt_run *r, rt_exit code) RT_MUST_CHECK;
 
 /* ---- instruments, and another theta ---- */

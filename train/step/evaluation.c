@@ -12,20 +12,27 @@
 #include <pthread.h>
 #include <string.h>
 
-rt_transformer_input rt_batch_input(const rt_labelled_batch *b)
+rt_transformer_input rt_batch_input(rt_graph *g, const rt_labelled_batch *b)
 {
+    rt_positions *positions = b->positions ? rt_graph_memory(g, 1, sizeof *positions) : NULL;
+    if (positions)
+        *positions = (rt_positions){.T = b->batch.length,
+                                    .B = b->batch.rows,
+                                    .at = b->positions,
+                                    .per_sequence = true};
     return (rt_transformer_input){.B = b->batch.rows,
                                   .T = b->batch.length,
                                   .ids = b->batch.ids,
                                   .token_types = b->batch.types,
                                   .key_mask = b->batch.mask,
                                   .patches = b->batch.patches,
+                                  .positions = positions,
                                   .padding_id = RT_NO_PADDING};
 }
 
 rt_tensor *rt_batch_logits(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b)
 {
-    const rt_transformer_input input = rt_batch_input(b);
+    const rt_transformer_input input = rt_batch_input(g, b);
     rt_tensor *hidden = rt_transformer_encode(model, g, &input);
     if (model->options.head == RT_HEAD_SEQUENCE) {
         assert(b->labels == input.B);
@@ -59,9 +66,8 @@ rt_tensor *rt_batch_loss(rt_transformer *model, rt_graph *g, const rt_labelled_b
         return loss;
     result->loss = (double)loss->data[0] * divisor;
     result->correct = rt_count_correct(logits, b->wanted);
-    const size_t classes = (size_t)rt_columns(logits);
-    for (size_t r = 0; b->confusion && r < rt_rows(logits); r++)
-        b->confusion[(size_t)b->wanted[r] * classes + (size_t)rt_largest(logits, r)]++;
+    for (size_t r = 0; b->predicted && r < rt_rows(logits); r++)
+        b->predicted[r] = rt_largest(logits, r);
     return loss;
 }
 
@@ -139,7 +145,7 @@ rt_status rt_parts_new(rt_parts *p, rt_trainer *t, int length, int rows, int bat
     if (!p->batches)
         return rt_out_of_memory("an evaluation");
     for (int i = 0; i < t->place_count && !status.code; i++)
-        status = rt_labelled_batch_new(p->batches + i, rows, length, rt_data_patch(t->data), NULL);
+        status = rt_trainer_new_batch(t, p->batches + i, rows, length, NULL);
     if (!status.code)
         rt_trainer_hold_rounded(t);
     return status;
@@ -153,18 +159,85 @@ void rt_parts_free(rt_parts *p)
     rt_free(p->batches);
 }
 
+int32_t *rt_parts_make_room(const rt_parts *p, bool distances)
+{
+    const bool both = distances && rt_data_has_distances(p->trainer->data);
+    const size_t places = (size_t)p->trainer->place_count;
+    const size_t size = (size_t)p->rows * (size_t)p->batches[0].length;
+    int32_t *memory = rt_alloc(places * (both ? 2 : 1) * size, sizeof *memory);
+    for (size_t i = 0; memory && i < places; i++) {
+        p->batches[i].predicted = memory + i * size;
+        p->batches[i].batch.distances = both ? memory + (places + i) * size : NULL;
+    }
+    return memory;
+}
+
 /* ---- evaluation ---- */
 
 typedef struct part {
     rt_batch_result result;
     long labels;
+    long exact; /* sequences with all labels predicted */
     long bytes; /* bytes of text that the labels stand for; below 0: unknown */
 } part;
 
 typedef struct evaluation {
     rt_parts parts;
     part *results; /* results of the parts of all processes */
+    int64_t *tally;
+    pthread_mutex_t lock; /* guards the tally, to which parts add in any order */
 } evaluation;
+
+int rt_distance_bin(int distance)
+{
+    int octave = 2;
+    while (distance >> (octave + 1))
+        octave++;
+    return distance < 4 ? distance : 4 * (octave - 1) + (distance >> (octave - 2)) % 4;
+}
+
+int rt_distance_first(int bin)
+{
+    return bin < 4 ? bin : (4 + bin % 4) << (bin / 4 - 1);
+}
+
+size_t rt_trainer_tally_size(const rt_trainer *t)
+{
+    const size_t classes = (size_t)rt_data_classes(t->data);
+    return rt_data_has_distances(t->data) ? 2 * RT_DISTANCE_BINS : classes * classes;
+}
+
+/* Adds the labels of a part to the tally. */
+static void add_tally(evaluation *e, const rt_labelled_batch *b)
+{
+    const int classes = rt_data_classes(e->parts.trainer->data);
+    const int32_t *distances = b->batch.distances;
+    pthread_mutex_lock(&e->lock);
+    for (int i = 0; i < b->labels; i++) {
+        const int bin = distances ? rt_distance_bin(distances[b->where[i]]) : 0;
+        if (!distances)
+            e->tally[(size_t)b->wanted[i] * (size_t)classes + (size_t)b->predicted[i]]++;
+        else if (distances[b->where[i]]) {
+            e->tally[2 * bin]++;
+            e->tally[2 * bin + 1] += b->predicted[i] == b->wanted[i];
+        }
+    }
+    pthread_mutex_unlock(&e->lock);
+}
+
+/* Counts the sequences whose labels, which are adjacent in the list, are all predicted. */
+static long count_exact(const rt_labelled_batch *b)
+{
+    long count = 0;
+    for (int i = 0, end; i < b->labels; i = end) {
+        const int row = b->where[i] / b->batch.length;
+        bool right = true;
+        for (end = i; end < b->labels && b->where[end] / b->batch.length == row; end++)
+            right = right && b->predicted[end] == b->wanted[end];
+        count += right;
+    }
+    return count;
+}
 
 /* Counts the bytes of text that the labels stand for; -1 if unknown. */
 static long count_bytes(const rt_data *data, const rt_labelled_batch *b)
@@ -184,12 +257,18 @@ static long count_bytes(const rt_data *data, const rt_labelled_batch *b)
 static rt_status evaluate_part(void *context, int number, const rt_labelled_batch *batch,
                                rt_transformer *model, rt_graph *g)
 {
-    const evaluation *e = context;
+    evaluation *e = context;
     part *p = e->results + number;
     p->labels = batch->labels;
     p->bytes = count_bytes(e->parts.trainer->data, batch);
     if (batch->labels)
         rt_batch_loss(model, g, batch, 1, &p->result);
+    if (rt_graph_failed(g))
+        return rt_graph_status(g);
+    if (rt_data_answers(e->parts.trainer->data))
+        p->exact = count_exact(batch);
+    if (e->tally)
+        add_tally(e, batch);
     return rt_ok();
 }
 
@@ -203,6 +282,7 @@ static rt_status sum_parts(const evaluation *e, rt_evaluation *result)
         result->loss += p->result.loss;
         result->labels += p->labels;
         correct += p->result.correct;
+        result->exact += p->exact;
         result->bytes += p->bytes;
         known = known && p->bytes >= 0;
     }
@@ -214,22 +294,23 @@ static rt_status sum_parts(const evaluation *e, rt_evaluation *result)
     return rt_ok();
 }
 
-/* Evaluates with one confusion matrix per place: their sum does not depend on their order. */
 rt_status rt_trainer_take_evaluation(rt_trainer *t, int length, int batches, rt_evaluation *result,
-                                     int64_t *confusion)
+                                     int64_t *tally)
 {
     const int size = rt_world_size(t->world), rank = rt_world_rank(t->world);
-    const size_t classes = (size_t)rt_data_classes(t->data), cells = classes * classes;
+    const size_t cells = rt_trainer_tally_size(t);
     size_t starts[size + 1]; /* first part of each process */
-    evaluation e = {.results = NULL};
+    const bool counts = tally || rt_data_answers(t->data);
+    int32_t *room = NULL;
+    evaluation e = {.tally = tally, .lock = PTHREAD_MUTEX_INITIALIZER};
     rt_status status = rt_parts_new(&e.parts, t, length, 0, batches);
     e.results = rt_alloc((size_t)e.parts.count, sizeof *e.results);
-    int64_t *confusions =
-        rt_alloc(confusion ? (size_t)t->place_count * cells : 0, sizeof *confusions);
-    if (!status.code && (!e.results || !confusions))
+    if (!status.code && counts)
+        room = rt_parts_make_room(&e.parts, tally);
+    if (!status.code && (!e.results || (counts && !room)))
         status = rt_out_of_memory("an evaluation");
-    for (int i = 0; i < t->place_count && !status.code && confusion; i++)
-        e.parts.batches[i].confusion = confusions + (size_t)i * cells;
+    if (tally)
+        memset(tally, 0, cells * sizeof *tally);
     for (int i = 0; i <= size; i++)
         starts[i] = (size_t)rt_share_start(e.parts.count, size, i);
     status = rt_world_agree(t->world, status);
@@ -244,14 +325,10 @@ rt_status rt_trainer_take_evaluation(rt_trainer *t, int length, int batches, rt_
         rt_world_gather(t->world, e.results, starts, sizeof *e.results);
         status = sum_parts(&e, result);
     }
-    if (!status.code && confusion) {
-        memset(confusion, 0, cells * sizeof *confusion);
-        for (size_t k = 0; k < (size_t)t->place_count * cells; k++)
-            confusion[k % cells] += confusions[k];
-        rt_world_sum(t->world, confusion, cells);
-    }
+    if (!status.code && tally)
+        rt_world_sum(t->world, tally, cells);
     rt_parts_free(&e.parts);
     rt_free(e.results);
-    rt_free(confusions);
+    rt_free(room);
     return status;
 }

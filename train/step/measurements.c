@@ -269,7 +269,7 @@ static rt_status measure_usage(void *context, int number, const rt_labelled_batc
                                rt_transformer *model, rt_graph *g)
 {
     const usage_round *r = context;
-    rt_transformer_input input = rt_batch_input(batch);
+    rt_transformer_input input = rt_batch_input(g, batch);
     input.usage = r->usages + number % r->places;
     rt_usage_clear(input.usage);
     rt_transformer_encode(model, g, &input);
@@ -308,31 +308,39 @@ rt_status rt_trainer_usage(rt_trainer *t, int length, rt_usage *usage)
 typedef struct attended {
     rt_attention_distances *sum;
     real **weights;
+    int64_t labels; /* labels with distances */
 } attended;
 
-static void add_head(double *sum, const real *weights, const uint8_t *mask, int T)
+static void add_head(const rt_attention_distances *d, int n, const real *weights,
+                     const rt_batch *batch)
 {
-    for (int i = 0; i < T; i++)
-        for (int j = 0; mask[i] && j < T; j++)
+    double *sum = d->weights + (size_t)n * (size_t)d->length;
+    const int T = batch->length;
+    for (int i = 0; i < T; i++) {
+        const int answer = batch->distances ? batch->distances[i] : 0;
+        for (int j = 0; batch->mask[i] && j < T; j++)
             sum[abs(i - j)] += (double)weights[i * T + j];
+        if (answer)
+            d->answers[n] += (double)weights[i * T + i - answer];
+    }
 }
 
 /* Computes the weights of a sequence and adds them to the sums. */
 static rt_status add_attended(void *context, int number, const rt_labelled_batch *batch,
                               rt_transformer *model, rt_graph *g)
 {
-    const attended *a = context;
+    attended *a = context;
     const rt_attention_distances *d = a->sum;
     const size_t T = (size_t)batch->batch.length;
-    rt_transformer_input input = rt_batch_input(batch);
+    rt_transformer_input input = rt_batch_input(g, batch);
     (void)number;
     input.attentions = a->weights;
     rt_transformer_encode(model, g, &input);
     const rt_status status = rt_engine_graph_status(g);
     for (int n = 0; n < d->layers * d->heads && !status.code; n++)
-        add_head(d->weights + (size_t)n * (size_t)d->length,
-                 a->weights[n / d->heads] + (size_t)(n % d->heads) * T * T, batch->batch.mask,
-                 (int)T);
+        add_head(d, n, a->weights[n / d->heads] + (size_t)(n % d->heads) * T * T, &batch->batch);
+    for (size_t i = 0; batch->batch.distances && i < T; i++)
+        a->labels += batch->batch.distances[i] > 0;
     return status;
 }
 
@@ -344,10 +352,11 @@ rt_status rt_trainer_attention_distances(rt_trainer *t, int length, rt_attention
     if (o->attention != RT_ATTENTION_SOFTMAX)
         return rt_error(RT_CONFIG, "model.attention = %s has no weights that sum to 1",
                         attentions[o->attention]);
-    d->weights =
-        rt_alloc((size_t)o->layers * (size_t)o->heads * (size_t)length, sizeof *d->weights);
+    const size_t heads = (size_t)o->layers * (size_t)o->heads;
+    d->weights = rt_alloc(heads * ((size_t)length + 1), sizeof *d->weights);
     if (!d->weights)
         return rt_out_of_memory("the weights of attention");
+    d->answers = d->weights + heads * (size_t)length;
     const size_t size = (size_t)d->heads * (size_t)length * (size_t)length;
     real *each = rt_alloc((size_t)o->layers * size, sizeof *each);
     real *weights[o->layers];
@@ -358,11 +367,16 @@ rt_status rt_trainer_attention_distances(rt_trainer *t, int length, rt_attention
     for (int l = 0; l < o->layers; l++)
         weights[l] = each + (size_t)l * size;
     rt_parts parts;
+    attended a = {d, weights, 0};
     rt_status status = rt_parts_new(&parts, t, length, 1, t->config->train.eval_batches);
+    int32_t *room = status.code ? NULL : rt_parts_make_room(&parts, true);
+    if (!status.code && !room)
+        status = rt_out_of_memory("the weights of attention");
     for (int i = 0; i < parts.count && !status.code;
          i++) /* one after the other: sums are rounded */
-        status = rt_parts_run(&parts, i, i + 1, add_attended, &(attended){d, weights});
+        status = rt_parts_run(&parts, i, i + 1, add_attended, &a);
     rt_parts_free(&parts);
+    rt_free(room);
     rt_free(each);
     if (status.code)
         rt_attention_distances_free(d);
@@ -372,6 +386,7 @@ rt_status rt_trainer_attention_distances(rt_trainer *t, int length, rt_attention
             sum += shares[r];
         for (int r = 0; r < length; r++)
             shares[r] /= sum;
+        d->answers[n] /= (double)a.labels;
     }
     return status;
 }
@@ -379,5 +394,5 @@ rt_status rt_trainer_attention_distances(rt_trainer *t, int length, rt_attention
 void rt_attention_distances_free(rt_attention_distances *d)
 {
     rt_free(d->weights);
-    d->weights = NULL;
+    d->weights = d->answers = NULL;
 }

@@ -117,6 +117,8 @@ typedef struct rt_attention_distances {
     int layers, heads, length;
     double *weights; /* (layers, heads, length): share of a head's attention at a distance, on
                         either side; the shares of a head sum to 1 */
+    double *answers; /* (layers, heads): mean share from a label to the token that answers it; NaN
+                        if labels have no distances */
 } rt_attention_distances;
 
 /* Measures the shares over train.eval_batches batches of the evaluation set, without padding. The

@@ -118,9 +118,8 @@ static rt_status dry_evaluations(rt_trainer *t, rt_graph *g, size_t *batches)
     for (int i = -1; i < lengths->count && !status.code; i++) {
         rt_account account = {{0}};
         rt_labelled_batch part;
-        status = rt_labelled_batch_new(&part, c->train.batch_size / t->shards,
-                                       i < 0 ? c->data.length : lengths->at[i],
-                                       rt_data_patch(t->data), &account);
+        status = rt_trainer_new_batch(t, &part, c->train.batch_size / t->shards,
+                                      i < 0 ? c->data.length : lengths->at[i], &account);
         if (!status.code)
             status = dry_pass(t, g, &part, false);
         rt_labelled_batch_free(&part);

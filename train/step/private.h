@@ -193,7 +193,11 @@ void rt_trainer_end(rt_trainer *t);
 
 /* Evaluates as rt_trainer_evaluate; called in every process of a world. */
 rt_status rt_trainer_take_evaluation(rt_trainer *t, int length, int batches, rt_evaluation *result,
-                                     int64_t *confusion) RT_MUST_CHECK;
+                                     int64_t *tally) RT_MUST_CHECK;
+
+/* Allocates a batch of the trainer's data and model; otherwise as rt_labelled_batch_new. */
+rt_status rt_trainer_new_batch(const rt_trainer *t, rt_labelled_batch *b, int rows, int length,
+                               rt_account *account) RT_MUST_CHECK;
 
 /* ---- evaluation.c: parts of the evaluation data ---- */
 
@@ -212,6 +216,11 @@ typedef struct rt_parts {
  * which must be called also after an error. */
 rt_status rt_parts_new(rt_parts *p, rt_trainer *t, int length, int rows, int batches) RT_MUST_CHECK;
 void rt_parts_free(rt_parts *p);
+
+/* Gives the batches of the parts room for predictions and, with `distances`, for the distances of
+ * labels that have some. Returns the memory, which the caller frees after the parts; NULL if the
+ * heap is exhausted. */
+int32_t *rt_parts_make_room(const rt_parts *p, bool distances) RT_MUST_CHECK;
 
 /* Runs the job of each part first ... end - 1 with its sequences. Returns RT_DATA if they could not
  * be read, else the status of the failed part with the lowest number. */

@@ -224,7 +224,7 @@ typedef struct order_message {
     order order;
     rt_rates rates;      /* rates of a step: process 0 knows the earlier schedules of the run */
     int length, batches; /* of an evaluation */
-    bool confusion;      /* the evaluation counts confusions */
+    bool tally;          /* the evaluation fills a tally */
 } order_message;
 
 static void move_states(rt_trainer *t, bool to_first)
@@ -249,18 +249,18 @@ static void share_state(rt_trainer *t)
 /* Carries out an evaluation, in every process, with the theta of process 0, which may have changed
  * it since the last order. */
 static rt_status evaluate(rt_trainer *t, const order_message *m, rt_evaluation *result,
-                          int64_t *confusion)
+                          int64_t *tally)
 {
     const rt_parameters *p = &t->state.model->parameters;
     for (int i = 0; i < p->count; i++)
         if (p->list[i]->role == RT_ROLE_THETA)
             rt_world_broadcast(t->world, p->list[i]->tensor.data,
                                rt_size(&p->list[i]->tensor) * sizeof(real));
-    const bool missing = m->confusion && !confusion;
+    const bool missing = m->tally && !tally;
     const rt_status status =
         rt_world_agree(t->world, missing ? rt_out_of_memory("an evaluation") : rt_ok());
     return status.code ? status
-                       : rt_trainer_take_evaluation(t, m->length, m->batches, result, confusion);
+                       : rt_trainer_take_evaluation(t, m->length, m->batches, result, tally);
 }
 
 /* ---- calls of process 0 ---- */
@@ -278,14 +278,14 @@ rt_status rt_trainer_step(rt_trainer *t, rt_step_result *result)
 }
 
 rt_status rt_trainer_evaluate(rt_trainer *t, int length, int batches, rt_evaluation *result,
-                              int64_t *confusion)
+                              int64_t *tally)
 {
     const order_message m = {.order = EVALUATE,
                              .length = length,
                              .batches = batches,
-                             .confusion = confusion != NULL};
+                             .tally = tally != NULL};
     send_order(t, m);
-    return evaluate(t, &m, result, confusion);
+    return evaluate(t, &m, result, tally);
 }
 
 void rt_trainer_share(rt_trainer *t)
@@ -319,7 +319,6 @@ void rt_trainer_free(rt_trainer *t)
 /* Follows the orders of process 0. Failures are ignored: process 0 receives them and decides. */
 void rt_trainer_serve(rt_trainer *t, int (*stop)(void))
 {
-    const size_t classes = (size_t)rt_data_classes(t->data);
     order_message m = {.order = STEP};
     t->stop = stop;
     while (m.order != END) {
@@ -327,14 +326,14 @@ void rt_trainer_serve(rt_trainer *t, int (*stop)(void))
         rt_step_result step;
         rt_evaluation evaluation;
         rt_world_broadcast(t->world, &m, sizeof m);
-        int64_t *confusion = m.confusion ? rt_alloc(classes * classes, sizeof *confusion) : NULL;
+        int64_t *tally = m.tally ? rt_alloc(rt_trainer_tally_size(t), sizeof *tally) : NULL;
         switch (m.order) {
         case STEP:
             t->rates = m.rates;
             status = take_step(t, &step);
             break;
         case EVALUATE:
-            status = evaluate(t, &m, &evaluation, confusion);
+            status = evaluate(t, &m, &evaluation, tally);
             break;
         case SHARE:
             share_state(t);
@@ -346,6 +345,6 @@ void rt_trainer_serve(rt_trainer *t, int (*stop)(void))
             break;
         }
         (void)status;
-        rt_free(confusion);
+        rt_free(tally);
     }
 }

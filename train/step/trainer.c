@@ -53,6 +53,16 @@ void rt_trainer_leave(rt_trainer *t, int place)
 
 /* ---- life ---- */
 
+/* Positions are not of a dry run: they are read where it asks for tables of rotation. */
+rt_status rt_trainer_new_batch(const rt_trainer *t, rt_labelled_batch *b, int rows, int length,
+                               rt_account *account)
+{
+    const int randomized = t->config->model.position.randomized;
+    const rt_status status =
+        rt_labelled_batch_new(b, rows, length, rt_data_patch(t->data), account);
+    return status.code || !randomized ? status : rt_labelled_batch_randomize(b, randomized);
+}
+
 static rt_status make_shard(rt_trainer *t, int number)
 {
     const rt_config *c = t->config;
@@ -60,8 +70,7 @@ static rt_status make_shard(rt_trainer *t, int number)
     s->first_row = (int)((long)c->train.batch_size * number / t->shards);
     const int next = (int)((long)c->train.batch_size * (number + 1) / t->shards);
     const int most = (c->train.batch_size + t->shards - 1) / t->shards;
-    rt_status status = rt_labelled_batch_new(&s->sequences, most, c->data.length,
-                                             rt_data_patch(t->data), t->account);
+    rt_status status = rt_trainer_new_batch(t, &s->sequences, most, c->data.length, t->account);
     s->sequences.batch.rows = next - s->first_row;
     return status;
 }

@@ -32,8 +32,8 @@ typedef struct rt_batch_result {
     size_t correct; /* correctly predicted labels */
 } rt_batch_result;
 
-/* Returns the model input for a batch. It points into the batch. */
-rt_transformer_input rt_batch_input(const rt_labelled_batch *b);
+/* Returns the model input for a batch. It points into the batch and into memory of the graph. */
+rt_transformer_input rt_batch_input(rt_graph *g, const rt_labelled_batch *b);
 
 /* Computes the logits of a batch with at least one label: with an lm head (labels, V), with a token
  * head (labels, classes), a row for each labelled token; with a sequence head (B, classes). Returns
@@ -79,6 +79,7 @@ typedef struct rt_evaluation {
     double accuracy;
     long labels;
     long sequences;
+    long exact; /* sequences with all labels predicted; only for data.length = A..B */
     long bytes; /* length of the text of all target tokens; 0: unknown (rt_vocabulary_bytes) */
 } rt_evaluation;
 
@@ -131,11 +132,19 @@ const rt_data *rt_trainer_data(const rt_trainer *trainer);
 rt_status rt_trainer_step(rt_trainer *trainer, rt_step_result *result) RT_MUST_CHECK;
 
 /* Evaluates the first `batches` batches of the evaluation set (0: all of it), or fewer if it is
- * smaller, in sequences of `length` tokens. For a model with classes, `confusion` (classes,
- * classes), unless it is NULL, receives the number of labels of each class (row) that were
- * predicted as each class (column). */
+ * smaller, in sequences of `length` tokens. `tally`, of rt_trainer_tally_size numbers, receives
+ * counts unless it is NULL. For a model with classes it is a confusion matrix (classes, classes):
+ * labels of each class (row) that were predicted as each class (column). For labels with distances
+ * it is (RT_DISTANCE_BINS, 2): the labels of each bin, and those of them that were predicted. */
 rt_status rt_trainer_evaluate(rt_trainer *trainer, int length, int batches, rt_evaluation *result,
-                              int64_t *confusion) RT_MUST_CHECK;
+                              int64_t *tally) RT_MUST_CHECK;
+size_t rt_trainer_tally_size(const rt_trainer *trainer);
+
+/* Bins of distances of at least 1: a bin each for 1 to 7, then four for each power of two. Returns
+ * the bin of a distance, and the first distance of a bin. */
+enum { RT_DISTANCE_BINS = 80 };
+int rt_distance_bin(int distance);
+int rt_distance_first(int bin);
 
 /* One of several independent jobs, on any of the threads; its result depends on its number alone.
  * `model` has the values of the trained model; `g` is empty and does not record. `batch` holds the
