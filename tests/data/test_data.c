@@ -289,6 +289,11 @@ static const struct {
     {"spin2", "length=50 theta2=0.1",
      "data.theta2 must be at least 0.1309 for spin2 with data.length 50: below, the circle rotates "
      "by less than one of its 8 cells; got 0.1"},
+    {"copy", "length=4..20", NULL},
+    {"addition", "length=4..20 vocab=15", NULL},
+    {"addition", "vocab=14", "data.vocab must be at least 15 for addition; got 14"},
+    {"shift", "length=4..20",
+     "data.length must be one number for shift; copy, reverse, sort and addition can have 4..20"},
     {"classify", "file=a.txt",
      "data.file must name a table for classify, FILE.tsv or FILE.csv; got 'a.txt'"},
     {"classify", "file=a.tsv eval_file=b",

@@ -1,5 +1,6 @@
 /* The toy tasks, recomputed from their definition. */
 
+#include "data/labelled_batch.h"
 #include "samples.h"
 
 enum { ROWS = 16, STEPS = 4 };
@@ -67,6 +68,27 @@ static void check_sort(row x)
         ck_assert_msg(below < i && not_above >= i, "label %d of %d is %d: %d below, %d not above",
                       i, n, x.labels[n + 1 + i], below, not_above);
     }
+}
+
+/* [CLS] x + y [SEP] [MASK]s and padding; the labels are the digits of x + y. */
+static void check_addition(row x)
+{
+    const int n = (x.length - 4) / 3, end = 2 * n + 2;
+    long long terms[2] = {0}, sum = 0;
+    if (n > 17)
+        return;
+    for (int t = 0; t < x.length; t++) {
+        const bool digit = t > 0 && t < end && t != n + 1, masked = t > end && t <= end + n + 1;
+        const int id = t == 0 ? 1 : t == n + 1 ? 14 : t == end ? 3 : masked ? 2 : 0;
+        ck_assert(digit ? x.ids[t] >= 4 && x.ids[t] < 14 : x.ids[t] == id);
+        ck_assert_int_eq(x.mask[t], digit || id);
+        ck_assert_int_eq(x.labels[t] != RT_NO_LABEL, masked);
+        if (digit)
+            terms[t > n] = 10 * terms[t > n] + x.ids[t] - 4;
+        if (masked)
+            sum = 10 * sum + x.labels[t] - 4;
+    }
+    ck_assert_int_eq(terms[0] + terms[1], sum);
 }
 
 static void check_shift(row x)
@@ -277,6 +299,7 @@ static const struct {
     {"copy", check_copy, 0, 0, 0, 0},
     {"reverse", check_reverse, 0, 0, 0, 0},
     {"sort", check_sort, 0, 0, 0, 0},
+    {"addition", check_addition, 0, 0, 0, 0},
     {"recall", check_recall, 0, 0, 0, 0},
     {"induction", check_induction, 0, 0, 0, 0},
     {"passkey", check_passkey, 0, 0, 0, 0},
@@ -295,6 +318,143 @@ TEST_ROWS(a_task_asks_what_its_definition_says, 0, ROWS(tasks))
         *(int *)((char *)&o + tasks[_i].option) = value;
         check_draws(&o, tasks[_i].check);
     }
+}
+
+/* Restores the masks of an answered question; each token of the answer is predicted by the one
+ * before it, and the last one predicts [SEP]. Returns its length. */
+static int mask_answer(int32_t *ids, int32_t *labels, const uint8_t *mask, int length)
+{
+    int tokens = 0, first = 0;
+    while (tokens < length && mask[tokens])
+        tokens++;
+    for (int t = tokens; t < length; t++)
+        ck_assert(ids[t] == 0 && !mask[t] && labels[t] == RT_NO_LABEL);
+    while (labels[first] == RT_NO_LABEL)
+        first++;
+    ck_assert_int_eq(ids[first], 3);
+    ck_assert_int_eq(labels[tokens - 1], 3);
+    for (int t = tokens - 1; t > first; t--) {
+        ck_assert_int_eq(labels[t - 1], ids[t]);
+        labels[t] = ids[t];
+        ids[t] = 2;
+    }
+    labels[first] = RT_NO_LABEL;
+    return tokens;
+}
+
+TEST_ROWS(questions_of_every_length_are_answered_token_by_token, 0, 4)
+{
+    enum { MANY = 400 };
+    static const struct {
+        int task, around, each;
+    } asked[] = {{0, 2, 2}, {1, 2, 2}, {2, 2, 2}, {3, 4, 3}};
+    rt_data_options o = options_for(tasks[asked[_i].task].name);
+    o.shortest = 9;
+    o.length = 23;
+    rt_data *data = source(&o);
+    rt_batch some = batch_of(MANY, 23), longer = batch_of(4, 32), one = batch_of(1, 23);
+    int counts[24] = {0}, sizes = 0;
+    ck_assert(rt_data_answers(data) && rt_data_varies(data));
+    rt_data_training(data, 7, 1, 5, &some);
+    rt_data_training(data, 7, 1, 5 + MANY - 1, &one);
+    ck_assert(same_rows(&some, MANY - 1, &one, 0, 1));
+    for (int r = 0; r < MANY + 4; r++) {
+        rt_batch *b = r < MANY ? &some : &longer;
+        const size_t at = (size_t)(r < MANY ? r : r - MANY) * (size_t)b->length;
+        if (r == MANY)
+            rt_data_evaluation(data, 0, &longer);
+        const int tokens = mask_answer(b->ids + at, b->labels + at, b->mask + at, b->length);
+        tasks[asked[_i].task].check((row){&o, tokens, b->ids + at, b->labels + at, b->mask + at});
+        if (r < MANY)
+            counts[tokens]++;
+        else /* at another length all have the most symbols that fit */
+            ck_assert_int_gt(tokens + asked[_i].each, 32);
+    }
+    for (int tokens = 0; tokens < 24; tokens++) {
+        const int symbols = tokens - asked[_i].around;
+        const bool fits = symbols >= 9 - asked[_i].around - asked[_i].each + 1 && symbols > 0 &&
+                          symbols % asked[_i].each == 0;
+        ck_assert_int_eq(counts[tokens] > 0, fits);
+        sizes += fits;
+    }
+    for (int tokens = 0; tokens < 24; tokens++) /* five standard deviations */
+        ck_assert(!counts[tokens] || abs(counts[tokens] - MANY / sizes) < 5 * 7);
+}
+
+TEST_ROWS(a_label_is_the_token_at_its_distance, 0, 4)
+{
+    static const char *const names[] = {"recall", "mqar", "induction", "passkey"};
+    rt_data_options o = options_with(names[_i], "vocab=64 length=48 pairs=3");
+    rt_data *data = source(&o);
+    rt_batch b = batch_of(ROWS, 48);
+    b.distances = batch_array(sizeof(int32_t) * ROWS * 48);
+    ck_assert(rt_data_has_distances(data));
+    rt_data_training(data, 7, 1, 0, &b);
+    for (int i = 0; i < ROWS * 48; i++) {
+        ck_assert(b.distances[i] >= 0 && b.distances[i] <= i % 48);
+        ck_assert_int_eq(b.distances[i] > 0, b.labels[i] != RT_NO_LABEL);
+        if (b.distances[i])
+            ck_assert_int_eq(b.labels[i], b.ids[i - b.distances[i]]);
+    }
+}
+
+static void free_rows(void *rows)
+{
+    rt_labelled_batch_free(rows);
+    rt_free(rows);
+}
+
+static rt_labelled_batch *random_rows(int rows, int length, int most)
+{
+    rt_labelled_batch *b = owned(rt_alloc(1, sizeof *b), free_rows);
+    expect_ok(rt_labelled_batch_new(b, rows, length, 0, NULL));
+    expect_ok(rt_labelled_batch_randomize(b, most));
+    return b;
+}
+
+/* Rows of 4 to 20 tokens at positions of 0 ... 39: every position is as likely as every other. */
+TEST(random_positions_ascend_and_belong_to_their_row)
+{
+    enum { MANY = 3000, MOST = 40, T = 20 };
+    rt_data_options o = options_for("copy");
+    o.length = T;
+    o.shortest = 4;
+    rt_data *data = source(&o);
+    rt_labelled_batch *many = random_rows(MANY, T, MOST), *one = random_rows(1, T, MOST);
+    int counts[MOST] = {0}, tokens = 0, differ = 0;
+    rt_draw_training(many, data, 7, 1, 0);
+    for (int r = 0; r < MANY; r++) {
+        const double *at = many->positions + r * T;
+        const uint8_t *mask = many->batch.mask + r * T;
+        double last = -1;
+        for (int t = 0; t < T; last = at[t++]) {
+            ck_assert(at[t] == floor(at[t]) && at[t] < MOST);
+            ck_assert(mask[t] ? at[t] > last : at[t] == last);
+            tokens += mask[t];
+            counts[(int)at[t]] += mask[t];
+        }
+        if (r % 100)
+            continue;
+        rt_draw_training(one, data, 7, 1, (uint32_t)r);
+        ck_assert(!memcmp(one->positions, at, (size_t)one->batch.length * sizeof *at));
+        rt_draw_training(one, data, 7, 2, (uint32_t)r);
+        differ += at[0] != one->positions[0] || at[1] != one->positions[1];
+        rt_draw_evaluation(one, data, (uint32_t)r);
+        differ += at[0] != one->positions[0] || at[1] != one->positions[1];
+    }
+    ck_assert_int_gt(differ, 50);
+    for (int i = 0; i < MOST; i++) /* five standard deviations */
+        ck_assert(abs(counts[i] - tokens / MOST) < 5 * 30);
+}
+
+TEST(as_many_positions_as_tokens_leave_no_choice)
+{
+    rt_data_options o = options_with("mqar", "length=48 pairs=3");
+    rt_data *data = source(&o);
+    rt_labelled_batch *b = random_rows(2, 48, 48);
+    rt_draw_evaluation(b, data, 0);
+    for (int i = 0; i < 96; i++)
+        ck_assert(b->positions[i] == i % 48);
 }
 
 TEST(a_long_sequence_is_sorted)

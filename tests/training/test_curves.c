@@ -141,6 +141,23 @@ TEST(lengths_are_compared_by_their_loss_and_accuracy)
     ck_assert_int_eq(figures.count, 2);
 }
 
+TEST(exact_answers_and_distances_are_compared)
+{
+    write_run("a", "");
+    write_run("b", "");
+    put_text("a/lengths.csv", "length,eval_loss,eval_accuracy,eval_exact\n8,1,1,0.5\n9,1,1,\n");
+    put_text("b/lengths.csv", "length,eval_loss,eval_accuracy,eval_exact\n8,1,1,1\n9,1,1,0.25\n");
+    put_text("a/distances.csv", "length,distance,to,labels,eval_accuracy\n8,2,2,5,0.1\n"
+                                "16,2,2,5,0.5\n16,4,4,5,1\n");
+    put_text("b/distances.csv", "length,distance,to,labels,eval_accuracy\n16,4,4,5,0.5\n"
+                                "8,7,7,5,0\n");
+    draw("run,run.seed,exit_code\na,1,0\nb,2,0\n");
+    expect_content("figures/exact_curves.csv", "8,0.75,0.353553,,\n9,0.25,0,,\n\n\n");
+    expect_content("figures/distance_curves.csv", "2,0.5,0,,\n4,0.75,0.353553,,\n\n\n");
+    expect_in(text_in("figures/distances.gp"), "set xlabel 'distance (tokens)'");
+    expect_in(text_in("figures/length_exact.gp"), "set ylabel 'accuracy'");
+}
+
 /* Of a: 2 nats are 3 bits, of b 4 nats are 1 bit; c has none, and no curve. */
 TEST(losses_of_different_vocabularies_are_shown_in_bits_per_byte)
 {

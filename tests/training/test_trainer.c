@@ -391,6 +391,100 @@ TEST_ROWS(every_refusal_of_the_heap_is_a_status, 0, 2)
     rt_data_close(data);
 }
 
+/* ---- counts of an evaluation ---- */
+
+/* What an evaluation has to count, from each sequence alone. */
+typedef struct counted {
+    long exact;
+    int64_t bins[RT_DISTANCE_BINS][2];
+    double loss, attended[4];
+    long labels;
+} counted;
+
+static counted count_alone(const training *t, int length, int sequences)
+{
+    const rt_transformer_options *o = &t->config.model;
+    rt_transformer *model = t->state->model;
+    counted all = {0};
+    rt_labelled_batch one;
+    int32_t predicted[64], distances[64];
+    real each[4 * 64 * 64], *maps[] = {each, each + 2 * length * length};
+    expect_ok(rt_labelled_batch_new(&one, 1, length, 0, NULL));
+    if (o->position.randomized)
+        expect_ok(rt_labelled_batch_randomize(&one, o->position.randomized));
+    one.predicted = predicted;
+    one.batch.distances = distances;
+    for (uint32_t r = 0; r < (uint32_t)sequences; r++) {
+        rt_batch_result result;
+        rt_graph *g = rt_graph_new();
+        rt_draw_evaluation(&one, t->data, r);
+        ck_assert_ptr_nonnull(rt_batch_loss(model, g, &one, 1, &result));
+        rt_transformer_input in = rt_batch_input(g, &one);
+        in.attentions = maps;
+        ck_assert_ptr_nonnull(rt_transformer_encode(model, g, &in));
+        all.loss += result.loss;
+        all.exact += (int)result.correct == one.labels;
+        all.labels += one.labels;
+        for (int i = 0; i < one.labels; i++) {
+            const int at = one.where[i], back = distances[at], T = one.batch.length;
+            int bin = 0;
+            while (rt_distance_first(bin + 1) <= back)
+                bin++;
+            all.bins[bin][0]++;
+            all.bins[bin][1] += predicted[i] == one.wanted[i];
+            for (int n = 0; n < 4; n++)
+                all.attended[n] += (double)maps[n / 2][(n % 2) * T * T + at * T + at - back];
+        }
+        rt_graph_free(g);
+    }
+    rt_labelled_batch_free(&one);
+    return all;
+}
+
+TEST_ROWS(an_evaluation_counts_what_its_sequences_are_alone, 0, 3)
+{
+    static const char *const settings[] = {"position.randomized=50", "position.randomized=0",
+                                           "position.randomized=13"};
+    training *t =
+        _i < 2 ? NEW("data.task=induction", "data.length=20", "model.causal=yes", settings[_i])
+               : NEW("model.causal=yes", "data.length=4..12", "data.vocab=6", settings[_i]);
+    const int length = t->config.data.length, sequences = 48;
+    int64_t tally[RT_DISTANCE_BINS][2];
+    rt_attention_distances d;
+    rt_evaluation e;
+    take_steps(t, 40);
+    const counted all = count_alone(t, length, sequences);
+    memset(tally, 0x55, sizeof tally);
+    expect_ok(rt_trainer_evaluate(t->trainer, length, 3, &e, _i < 2 ? tally[0] : NULL));
+    ck_assert_int_eq(e.sequences, sequences);
+    ck_assert_double_eq_tol(e.loss, all.loss / (double)all.labels, 1e-12 * e.loss);
+    ck_assert_int_eq(e.exact, _i < 2 ? 0 : all.exact);
+    ck_assert(_i < 2 || (all.exact > 0 && all.exact < sequences));
+    if (_i == 2)
+        return;
+    ck_assert(!memcmp(tally, all.bins, sizeof tally));
+    expect_ok(rt_trainer_attention_distances(t->trainer, length, &d));
+    for (int n = 0; n < 4; n++)
+        ck_assert_double_eq_tol(d.answers[n], all.attended[n] / (double)all.labels, 1e-12);
+    rt_attention_distances_free(&d);
+}
+
+TEST(bins_of_distances_follow_each_other)
+{
+    int bin = 1;
+    for (int distance = 1; distance <= 1000000; distance++) {
+        if (distance == rt_distance_first(bin + 1))
+            bin++;
+        ck_assert_int_eq(rt_distance_bin(distance), bin);
+        ck_assert_int_lt(bin, RT_DISTANCE_BINS);
+    }
+    ck_assert_int_eq(rt_distance_first(7), 7);
+    ck_assert_int_eq(rt_distance_first(8), 8);
+    ck_assert_int_eq(rt_distance_first(9), 10);
+    ck_assert_int_eq(rt_distance_first(12), 16);
+    ck_assert_int_eq(rt_distance_first(13), 20);
+}
+
 /* ---- what dropout draws from ---- */
 
 /* The gradient of a step, put together from its shards: each draws its dropout by its number. */
