@@ -34,6 +34,9 @@ TEST(the_page_has_every_column_that_runs_write)
         "data.eval_fraction=0 && $TRAIN tiny.ini --quiet run.name=diverged optimizer.lr=10 "
         "optimizer.warmup_steps=60 && $TRAIN tiny.ini --quiet run.name=best optimizer.lr=10 "
         "optimizer.warmup_steps=60 train.steps=100 train.patience=3");
+    run(SHORT "run.name=far theta.learn=no data.task=passkey data.length=16 && " SHORT
+              "run.name=answers theta.learn=no data.length=4..16 model.causal=yes "
+              "train.eval_lengths=18");
     run("printf '[variant a]\\nmodel.layers = 1\\n' >>tiny.ini; " SHORT
         "run.name=sweep sweep.run.seed=1 sweep.model.dim=8,16 && " SHORT
         "run.name=sweep sweep.run.seed=1,2 sweep.model.dim=8,16 --resume");
