@@ -9,21 +9,17 @@
  *
  *     embeddings   LN(word[ids] + type[token type]); dropout;
  *                  a linear map from E to C if they differ
- *     patch        W p is added to word[ids], p the numbers of the patch of an image that is at the
- *                  token; the embedding of the id of patches is the bias of this map
- *     layer        a = LN(x + Wo attention(x));  x' = LN(a + W2 gelu(W1 a))      (post-LN)
- *                  a = x + Wo attention(LN(x));  x' = a + W2 gelu(W1 LN(a))      (pre-LN)
- *     attention    q, k, v = Wx; q, k (optionally v) rotated; softmax(q k^T / sqrt D) v,
- *                  or one of the linear forms
- *     lm head      LN(gelu(dense(x))), then the word embeddings transposed + bias
- *     sequence     of token 0, the last token or the mean of all tokens: dropout, dense, gelu,
- *                  dropout, classifier
- *     token        dropout, classifier
- *     classifier   model.classifier, variants of these two heads. tanh: the sequence head has tanh
- *                  in place of gelu. norm: both heads are dense, gelu, LN, dropout, classifier
- *     token_dropout  the token embeddings of masks and padding become 0, all others are multiplied
- *                  by one factor per text, before positions and types are added (Lin et al. 2023;
- *                  models/encode.c)
+ *     patch        W p is added to word[ids], where p is the vector of the token's patch of an
+ * image; all patches have one id, whose embedding is the bias of this map layer        a = LN(x +
+ * Wo attention(x));  x' = LN(a + W2 gelu(W1 a))      (post-LN) a = x + Wo attention(LN(x));  x' = a
+ * + W2 gelu(W1 LN(a))      (pre-LN) attention    q, k, v = Wx; q, k (optionally v) rotated;
+ * softmax(q k^T / sqrt D) v, or one of the linear forms lm head      LN(gelu(dense(x))), then the
+ * word embeddings transposed + bias sequence     of token 0, the last token or the mean of all
+ * tokens: dropout, dense, gelu, dropout, classifier token        dropout, classifier classifier
+ * model.classifier, variants of these two heads. tanh: the sequence head has tanh in place of gelu.
+ * norm: both heads are dense, gelu, LN, dropout, classifier token_dropout  the token embeddings of
+ * masks and padding become 0, all others are multiplied by one factor per text, before positions
+ * and types are added (Lin et al. 2023; models/encode.c)
  *
  *     decoder      no LN over the embeddings unless embedding_norm = yes; lm head: one linear map
  *                  without bias; sequence head: dropout, one linear map without bias
@@ -40,7 +36,7 @@
  *                  in layers that layer_types calls sliding (empty: all); their rope has
  *                  local_base, if that is set
  *     every        N > 1: layers N - 1, 2N - 1, ..., counted from 0, have no positional encoding;
- *                  the list position.layers, a yes or no for each layer, replaces it
+ *                  position.layers, a yes or no for each layer, overrides N
  *     xpos         rotated queries and keys times zeta^(m / xpos) and zeta^(-n / xpos), so that
  *                  scores decay with the distance (Sun et al. 2022)
  *
@@ -52,7 +48,7 @@
  *                  and ffn_norm, before or after their block;
  *                  ffn.{gate, up, down}: W3, W1, W2
  *     norm         after the last layer (pre-LN)
- *     head         lm: dense, norm (roformer), output (without tie_embeddings its own weight);
+ *     head         lm: dense, norm (roformer), output, whose weight is that of tokens if tied;
  *                  sequence: dense, classifier; token: classifier;
  *                  if model.classifier is norm, sequence and token head have dense and norm as well
  *
@@ -60,8 +56,8 @@
  * learned theta is "theta", or layers.N.attention.theta (scopes layer and head). With
  * theta.head_scale, layers.N.attention.head_scale is a factor for each query head, q <- s q.
  *
- * A model belongs to one thread. Each worker creates a model with the same options that shares the
- * values of the first and has its own gradients.
+ * A model is used by one thread at a time. Further models with the same options can share the
+ * values of the first and have their own gradients.
  */
 
 #include "core/parameters.h"
@@ -127,7 +123,8 @@ typedef struct rt_transformer_input {
     const uint8_t *key_mask;       /* (B, T): 1 = token, 0 = padding; NULL: no padding */
     const real *patches;           /* (B, T, patch), for a model with options.patch; 0 for a token
                                       that is no patch */
-    const rt_positions *positions; /* of rope, sinusoidal and learned (integers); NULL: 0, 1, ...
+    const rt_positions *positions; /* of rope, sinusoidal and learned, which needs integers; NULL:
+                                      0, 1, ...
                                       or, with two axes, those of rt_grid_side */
     int padding_id;                /* id whose embedding gets no gradient, or RT_NO_PADDING */
     rt_tensor **hidden_states;     /* (layers + 1): receives the input of layer 0, then the output
@@ -135,11 +132,12 @@ typedef struct rt_transformer_input {
                                       NULL */
     real **attentions;             /* (layers): arrays for the probabilities, (B, H, T, T); or NULL
                                     */
-    struct rt_usage *usage;        /* sums of the queries and keys of each pair are added to it
-                                      (models/usage.h); or NULL */
+    struct rt_usage *usage;        /* receives sums over the queries and keys of each rotated
+                                      pair of features (models/usage.h); or NULL */
     struct rt_kv_cache *const *caches; /* (B), all different: KV caches that the tokens extend
                                           (kv_cache.h), for a causal model, in a graph that does not
-                                          record, with key_mask and attentions NULL; or NULL */
+                                          record, with one axis and with key_mask, positions,
+                                          patches and attentions NULL; or NULL */
 } rt_transformer_input;
 
 /* Creates a model and draws its parameters from the seed; `values_of` as for
@@ -216,22 +214,23 @@ void rt_transformer_set_theta(rt_transformer *model, const double *theta);
 double *rt_transformer_theta_start(const rt_transformer *model);
 
 /* Computes base^(-2i/R), ignoring scaling and initial values, in the layout of `shape`: that of
- * rt_transformer_theta_shape or rt_transformer_rotation_shape. With two axes it is base^(-4k/R),
- * k = i mod R/4: the initial theta or, if mixed, the initial length of the two theta of a pair. */
+ * rt_transformer_theta_shape or rt_transformer_rotation_shape. With two axes, computes
+ * base^(-4k/R) with k = i mod R/4, which is the initial theta; if mixed, it is the initial length
+ * of (theta_x, theta_y) of a pair. */
 void rt_transformer_theta_geometric(const rt_transformer_options *options, rt_shape shape,
                                     double *theta);
 
-/* Returns the length of the theta of pair i in a row of that shape, where i may also count theta of
- * the second coordinate: |theta_i| or, if mixed, that of the two theta of the pair as a vector. */
+/* Returns |theta_i| of a row of rt_transformer_theta_shape; if mixed, the length of (theta_x,
+ * theta_y) of pair i, for which i + R/2 gives the same. */
 double rt_theta_length(const rt_transformer_options *options, const double *row, int i);
 
-/* Returns the number of different positions on an axis in sequences of T tokens: T, or more with
- * position.randomized or, with two axes, the side of their grid. */
+/* Returns the number of positions on an axis in sequences of T tokens: T; with position.randomized,
+ * the larger of the two; with two axes, the side of the grid of the tokens. */
 int rt_transformer_extent(const rt_transformer_options *options, int T);
 
 /* Returns the reach of the attention of a layer in sequences of T tokens, in positions, the token
- * itself included: their extent or, with the positions 0, 1, ..., the window if that is smaller.
- * Layer -1: the maximum over all layers. */
+ * itself included: rt_transformer_extent or, if positions are 0, 1, ..., the window if that is
+ * smaller. Layer -1: the maximum over all layers. */
 int rt_transformer_reach(const rt_transformer_options *options, int layer, int T);
 
 /* Returns the number of rotations of a pair over a reach, |theta| (reach - 1) / 2 pi. */
@@ -270,8 +269,8 @@ void rt_transformer_change_theta(rt_transformer *model, const rt_theta_change *c
  *     linear_softmax  the same with softmax(q) over the features, and e^k
  *                     (after Shen et al. 2021)
  *     linear_cosine   1 + R_m q/|q| . R_n k/|k| in numerator and denominator: weights from 0 to 2
- *                     before they are normalized to a sum of 1 (yarn and longrope, with magnitude
- *                     m: from 1 - m^2 to 1 + m^2)
+ *                     before they are normalized to a sum of 1 (with the magnitude a of
+ *                     yarn or longrope: from 1 - a^2 to 1 + a^2)
  *
  * With rotation, weights of the first two forms can be negative and need not sum to 1. */
 

@@ -9,7 +9,8 @@
  * rt_linear_onto is [linear], for all rotations [rope], and for rt_for_products [round]. An op does
  * not validate the values of tensors, factors, theta and levels: a NaN that it reads gives NaN in
  * the result, except that relu (also in rt_glu), elu_plus_one and rt_normalize return a number.
- * Masked and unlabelled rows may be skipped. The length of an array cannot be checked. In a shape,
+ * An op need not read masked and unlabelled rows, nor a NaN in them. The length of an array cannot
+ * be checked. In a shape,
  * `...` stands for any leading axes. dx is the gradient of x, dy the gradient of the result.
  *
  * A graph runs backward once (rt_graph_backward), because backward overwrites memory: activations,
@@ -135,13 +136,13 @@ rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_t
                               rt_activation kind);
 
 /* Declares that x will be read only by matrix products: as input x of rt_linear, rt_linear_onto or
- * rt_linear_activate, or as q, k and v of rt_attention (not q with distance_keys). rt_reshape keeps
- * the declaration.
+ * rt_linear_activate, or as q, k and v of rt_attention; with distance_keys, not as q. rt_reshape
+ * keeps the declaration.
  *
  * The result is bf16-only if all of this holds: products round to bf16 (engine.h), the graph
- * records, x is the result of an op with a gradient, and no backward reads its values. Other ops
- * then refuse the result, and the memory of x is reused, so do not read x again. Otherwise returns
- * x. */
+ * records, x is the result of an op with a gradient, and no backward reads its values. If any of it
+ * does not hold, returns x. Other ops refuse a bf16-only result, and the memory of x is reused, so
+ * do not read x again. */
 rt_tensor *rt_for_products(rt_graph *g, rt_tensor *x);
 
 /* ---- rows ---- */
@@ -230,8 +231,8 @@ typedef struct rt_positions {
 /* Cosines and sines of the angles of all positions, computed once for q, k and v: in double, stored
  * as `real`. With theta of shape (R/2) or (G, R/2), the angle of pair i is
  *
- *   m theta_i                                   at position m
- *   x theta_i, or from pair R/4 on y theta_i    at position (x, y): axial
+ *   m theta_i                                         at position m
+ *   x theta_i for i < R/4, y theta_i for i >= R/4     at position (x, y), axial
  *
  * and with theta of shape (G, 2, R/2) it is x theta_0i + y theta_1i: mixed (Heo et al. 2024). */
 typedef struct rt_rotation {
@@ -260,8 +261,7 @@ rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form fo
                                  rt_pairing pairing, double magnitude, rt_positions positions);
 
 /* Returns a rotation by a fixed theta of shape (G, R/2) or, for two coordinates, (G, 2, R/2), in
- * the memory of the graph. Its table has one row for each given position, whereas that of
- * rt_rotation_table starts at 0. */
+ * the memory of the graph. Its table has one row for each given position. */
 rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, rt_shape shape, rt_pairing pairing,
                                double magnitude, rt_positions positions);
 
@@ -306,10 +306,11 @@ rt_rotation *rt_rotation_decayed(rt_graph *g, const rt_rotation *rotation, int T
  *
  * dx is the same rotation of dy by the opposite angle, with the same magnitude and decay. With
  * magnitude 1 and no decay, the length of each pair is unchanged. The gradient of theta is computed
- * from the result: dL/dtheta_i = sum m (dy_b y_a - dy_a y_b) over every pair (a, b) with that
- * theta, m its position, or the coordinate that multiplies this theta. It is summed over positions
- * and sequences in double. Nothing else is saved; if the values of the result were released,
- * backward rotates x again. `rotation` must live until the graph is cleared. */
+ * from the result: dL/dtheta_i = sum m (dy_b y_a - dy_a y_b) over all pairs of features (a,
+ * b) that theta_i rotates, where m is the position of the token or, with two coordinates, the one
+ * that theta_i multiplies. It is summed over positions and sequences in double. Nothing else is
+ * saved; if the values of the result were released, backward rotates x again. `rotation` must live
+ * until the graph is cleared. */
 rt_tensor *rt_rope(rt_graph *g, rt_tensor *x, const rt_rotation *rotation);
 
 /* Computes theta_i = base^(-2i/R), i = 0 ... R/2 - 1. */
@@ -355,9 +356,9 @@ typedef struct rt_attention_options {
 rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                         const rt_attention_options *options);
 
-/* Level of a head before its first token: a quarter of the lowest number, so that the difference of
- * two levels does not overflow. The level of a key is the maximum m that rt_key_exp subtracts from
- * its features, e^(x - m). */
+/* Level of a head before its first token. The level of a key is the maximum m that rt_key_exp
+ * subtracts from its features, e^(x - m). This one is a quarter of the lowest number, so that the
+ * difference of two levels does not overflow. */
 #define RT_NO_LEVEL (-RT_REAL_MAX / 4)
 
 /* Recurrent state of causal linear attention: sums over all earlier tokens, of constant size.
@@ -365,7 +366,7 @@ rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
  * reads the state and advances it by its own tokens, so that a text can be read piece by piece.
  * Only for graphs that do not record: no gradient flows through it. */
 typedef struct rt_linear_state {
-    real *sum;   /* (B, H, D + 1, E): sums of k v^T; last row: constant times the sum of v */
+    real *sum; /* (B, H, D + 1, E): sums of k v^T; last row: options.constant times the sum of v */
     real *below; /* (B, H, D + 1): sums of denominator_k; last: the number of keys. With levels,
                     both arrays weight a key by e^(level of key - `level`) */
     real *level; /* (B, H): level of the last token read; NULL without levels */
@@ -406,8 +407,8 @@ rt_tensor *rt_linear_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tenso
  *
  *   x         (B, T, H, D)
  *   key_mask  (B, T): 1 = visible; NULL: all are
- *   before    (B, H), causal only: the largest feature before these tokens (rt_linear_state);
- *             NULL: there are none before
+ *   before    (B, H), causal only: the maximum over earlier tokens (rt_linear_state.level);
+ *             NULL: there are none
  *   *level    receives m, (B, T, H), which lives until the graph is cleared; NULL if not
  *             causal, because a factor common to all keys cancels
  *

@@ -21,9 +21,9 @@
  *                              parameters that the other run lacks, one per line: name, space,
  *                              step at which the parameter joined the training
  *   /model/a/b/c               parameter a.b.c. The attributes of /model are the keys of the
- *                              model (models/keys.h); a list that is not empty is
- *                              a text dataset, /SECTION/NAME or, if it has a word for each
- *                              layer, /layers/SECTION.NAME
+ *                              model (models/keys.h)
+ *   /SECTION/NAME              text dataset: a key whose value is a list that is not empty;
+ *                              /layers/SECTION.NAME if it has a word for each layer
  *   /theta_start               learned theta: its initial value, in radians per position, in the
  *                              layout of rt_transformer_theta_shape
  *   /optimizer/first_moment/a/b/c, ...
@@ -31,7 +31,8 @@
  *                              (optim/rules.h), for parameters that have them. Attribute
  *                              schedule_steps
  *   /random                    attribute generator: "philox4x32-10"
- *   /data                      attributes position and the keys of the data, except texts
+ *   /data                      attributes position and the keys of [data], except those
+ *                              whose value is a text; data.length.least is A of A..B
  *
  * This is version 3; other versions are refused.
  *
@@ -122,8 +123,8 @@ rt_checkpoint_model rt_checkpoint_model_of(const rt_transformer *model, const rt
  * would refuse it, RT_MEMORY. RT_NONFINITE names the first parameter whose values or optimizer
  * states have a NaN or an infinity.
  *
- * Besides the model this needs memory of the file's size: first for the image, then for the file
- * that is read back, plus the largest parameter. */
+ * Besides the model this needs memory for one copy of the file, which is the image and later the
+ * file that is read back, and for the largest parameter. */
 rt_status rt_checkpoint_save(const char *path, const rt_checkpoint_model *model,
                              const rt_checkpoint_info *info) RT_MUST_CHECK;
 
@@ -136,8 +137,9 @@ typedef struct rt_checkpoint {
     int words, types; /* rows of the token and token type embeddings, 0 for a missing one */
 } rt_checkpoint;
 
-/* Reads a file into memory and parses all but its parameters and states. The caller closes `c` even
- * after an error; `c->info` is then empty, and the functions below return the same error. */
+/* Reads a file into memory and parses all but its parameters and states. After an error
+ * `c->info` is empty and the functions below return the same error. The caller closes `c` in any
+ * case. */
 rt_status rt_checkpoint_open(rt_checkpoint *c, const char *path, rt_parse parse) RT_MUST_CHECK;
 void rt_checkpoint_close(rt_checkpoint *c);
 
@@ -168,7 +170,8 @@ typedef enum rt_branch_theta {
 typedef struct rt_checkpoint_taken {
     rt_branch_theta theta;
     rt_parameter_difference fresh; /* parameters of the model that kept their values */
-    rt_parameter_difference left;  /* parameters of the checkpoint that the model lacks */
+    rt_parameter_difference left;  /* parameters of the checkpoint that the model lacks or did not
+                                      take */
 } rt_checkpoint_taken;
 
 /* Fills the parameters of a model from the checkpoint of another run, without optimizer states, and
@@ -195,8 +198,8 @@ rt_status rt_checkpoint_branch(rt_checkpoint *c, const rt_checkpoint_model *mode
  * log. Layer or head -1 stands for all of them. */
 rt_status rt_checkpoint_no_logarithm(int layer, int head, int pair, double theta) RT_MUST_CHECK;
 
-/* Learned theta of a checkpoint in radians per position, (layers, rows, R/2) as
- * rt_transformer_theta. layers[n] is the layer of the model at entry n of the first axis,
+/* Learned theta of a checkpoint in radians per position, in the layout of
+ * rt_transformer_theta_shape. layers[n] is the layer of the model at entry n of the first axis,
  * ascending; -1: shared by all layers. */
 typedef struct rt_checkpoint_theta {
     double *values;
@@ -225,10 +228,10 @@ rt_status rt_checkpoint_path(char path[RT_PATH_SIZE], const char *folder,
  * caller frees *steps. */
 rt_status rt_checkpoint_list(const char *folder, int64_t **steps, int *count) RT_MUST_CHECK;
 
-/* Removes unfinished files, saves as rt_checkpoint_save, and then removes the oldest checkpoints up
- * to this step until `keep` are left; keep < 1 keeps all. The checkpoint of the best evaluation
- * (info->evaluations.best_step) is always kept. Later steps, left over when a training continued
- * from an earlier checkpoint, are neither counted nor removed. */
+/* Removes unfinished files, saves as rt_checkpoint_save, and then keeps the newest `keep` of the
+ * checkpoints of this and earlier steps, and that of the best evaluation
+ * (info->evaluations.best_step); keep < 1 keeps all. Later steps, left over when a training
+ * continued from an earlier checkpoint, are neither counted nor removed. */
 rt_status rt_checkpoint_save_in(const char *folder, const rt_checkpoint_model *model,
                                 const rt_checkpoint_info *info, int keep) RT_MUST_CHECK;
 

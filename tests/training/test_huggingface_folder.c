@@ -154,9 +154,6 @@ static const struct {
      "rope_parameters.partial_rotary_factor = 1.5 of heads of 8 features: " WHOLE_PAIRS},
     {"gpt_neox", "num_attention_heads", "3",
      "hidden_size = 32 is not divisible by num_attention_heads = 3"},
-    {"qwen2", "model_type", "\"qwen2_moe\"",
-     " must be roformer, modernbert, esm, llama, mistral, gpt_neox, qwen2, qwen3 or smollm3: rotor "
-     "reads no other; got 'qwen2_moe'"},
     {"qwen2", "num_experts", "8", ": rotor has no mixture of experts"},
     {"qwen2", "hidden_act", "\"relu\"", GATES "'relu'"},
     {"qwen2_window", "layer_types",

@@ -48,6 +48,7 @@ set xrange [0:*]
 #: lengths
 set xlabel 'sequence length (tokens)'
 set logscale x 2
+set autoscale xfix
 
 #: distances
 set xlabel 'distance (tokens)'

@@ -35,9 +35,8 @@ typedef struct rt_batch_result {
 /* Returns the model input for a batch. It points into the batch and into memory of the graph. */
 rt_transformer_input rt_batch_input(rt_graph *g, const rt_labelled_batch *b);
 
-/* Computes the logits of a batch with at least one label: with an lm head (labels, V), with a token
- * head (labels, classes), a row for each labelled token; with a sequence head (B, classes). Returns
- * NULL if the graph has failed. */
+/* Computes the logits of a batch with N >= 1 labels: (N, V) with an lm head, (N, classes) with a
+ * token head, (B, classes) with a sequence head. Returns NULL if the graph has failed. */
 rt_tensor *rt_batch_logits(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b);
 
 /* Computes the logits of a text: of all tokens, (count, V), if `position` is NULL, else of token
@@ -147,8 +146,8 @@ int rt_distance_bin(int distance);
 int rt_distance_first(int bin);
 
 /* One of several independent jobs, on any of the threads; its result depends on its number alone.
- * `model` has the values of the trained model; `g` is empty and does not record. `batch` holds the
- * sequences of a part of an evaluation; it is NULL in rt_trainer_run_jobs. */
+ * `model` has the values of the trained model; `g` is empty and does not record. A job of a part of
+ * an evaluation gets its sequences in `batch`; in rt_trainer_run_jobs that is NULL. */
 typedef rt_status rt_model_job(void *context, int job, const rt_labelled_batch *batch,
                                rt_transformer *model, rt_graph *g);
 
@@ -161,8 +160,9 @@ rt_status rt_trainer_run_jobs(rt_trainer *trainer, rt_model_job *run, void *cont
 void rt_trainer_change_theta(rt_trainer *trainer, const rt_theta_change *change);
 
 /* Starts or stops observers of the graphs. `trap` fails a step, an evaluation or a job at the
- * first value that is not finite and names the op; `profile`, without `trap`, measures every op
- * anew. With neither, observation ends and its measurements are kept. */
+ * first value that is not finite and names the op; `profile` discards earlier measurements
+ * and measures every op, unless `trap` is set. With neither, observation ends and its measurements
+ * are kept. */
 rt_status rt_trainer_observe(rt_trainer *trainer, bool trap, bool profile) RT_MUST_CHECK;
 
 /* Prints the measurements; prints nothing if there was no profile. */
