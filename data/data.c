@@ -416,8 +416,8 @@ static void answer_in_turn(rt_sequence row)
         }
 }
 
-/* Draws a question and its answer. The number of symbols is random in a batch of data.length, that
- * of data.shortest ... data.length; in other batches it is the largest. */
+/* Draws a question and its answer. A batch of data.length has random numbers of symbols, those that
+ * data.shortest ... data.length hold; a batch of another length has the largest number. */
 static void draw_answered(const rt_data *data, rt_draw draw, rt_sequence row)
 {
     const rt_task *task = data->task;

@@ -213,11 +213,11 @@ void rt_labelled_batch_free(rt_labelled_batch *b)
     *b = (rt_labelled_batch){.labels = 0};
 }
 
-rt_status rt_labelled_batch_randomize(rt_labelled_batch *b, int most)
+rt_status rt_labelled_batch_randomize(rt_labelled_batch *b, int most, rt_account *account)
 {
-    b->positions = rt_alloc((size_t)b->batch.rows * (size_t)b->length, sizeof *b->positions);
+    b->positions = alloc_tokens(b, sizeof *b->positions, account);
     b->randomized = most;
-    return b->positions ? rt_ok() : rt_out_of_memory("the positions of a batch");
+    return b->positions ? rt_ok() : rt_out_of_memory("a batch");
 }
 
 /* Draws positions for the tokens of a row: each number is chosen with the probability that is still
@@ -273,8 +273,8 @@ static void cut_to_longest(rt_batch *batch)
     batch->length = longest;
 }
 
-/* Truncates a drawn batch, lists its labels, and draws the positions of its rows, of which `first`
- * is the key of the first. */
+/* Truncates a drawn batch, lists its labels, and draws the positions of its rows; `first` is the
+ * key of row 0. */
 static void list_labels(rt_labelled_batch *b, const rt_data *data, rt_draw first)
 {
     if (rt_data_varies(data))

@@ -53,9 +53,11 @@ rt_status rt_labelled_batch_new(rt_labelled_batch *b, int rows, int length, int 
 void rt_labelled_batch_free(rt_labelled_batch *b);
 
 /* Gives each row that is drawn random positions: as many different numbers as it has tokens, in
- * ascending order, from 0 ... most - 1 (Ruoss et al. 2023). All sets of numbers are equally likely;
- * a row is a function of seed, step and its number, also here. Padding has the last position. */
-rt_status rt_labelled_batch_randomize(rt_labelled_batch *b, int most) RT_MUST_CHECK;
+ * ascending order, from 0 ... most - 1 (Ruoss et al. 2023). All sets of numbers are equally likely.
+ * The positions of a row depend on seed, step and its number alone. Padding has the last position.
+ * `account` as for rt_labelled_batch_new. */
+rt_status rt_labelled_batch_randomize(rt_labelled_batch *b, int most,
+                                      rt_account *account) RT_MUST_CHECK;
 
 /* Draws the rows as rt_data_training and rt_data_evaluation do and lists their labels. If rows
  * differ in length, the batch is truncated to the longest one, so it depends on its rows only. */

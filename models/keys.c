@@ -98,7 +98,7 @@ static const rt_key keys[] = {
     {"model", "causal", YES_NO(causal), "no",
      "a token attends to itself and to earlier tokens only", RT_FIXED, ALWAYS},
     {"model", "window", WHOLE(window, 0, RT_MOST_SIZE), "0",
-     "sliding window: a token attends to tokens less than this many positions away; 0 = to all",
+     "sliding window: a token attends to tokens less than this many tokens away; 0 = to all",
      RT_FIXED, ALWAYS},
     {"model", "layer_types", LAYERS(layer_types, layer_type_word), "",
      "layers that the window is for (sliding) and those that attend to all tokens (full); empty = "
@@ -180,8 +180,8 @@ static const rt_key keys[] = {
     {"position", "long_factors", FACTORS(position.frequencies.long_factors), "",
      "for longrope: the same for longer sequences", RT_FIXED, WHEN(IS("position.scaling", "longrope"))},
     {"position", "randomized", WHOLE(position.randomized, 0, RT_MOST_SIZE), "0",
-     "L: the tokens of a sequence of the data stand at random positions, in ascending order and "
-     "without repetition, of 0 ... L-1 (Ruoss et al. 2023); 0 = at 0, 1, ...",
+     "L: the tokens of a sequence stand at random positions of 0 ... L-1, in ascending order, in "
+     "training and evaluation (Ruoss et al. 2023); 0 = at 0, 1, ...",
      RT_FIXED, WHEN(IS("position.kind", "rope", "sinusoidal", "learned"))},
     {"position", "init_std", NUMBER(position.init_std, AT_LEAST(0)), "0",
      "for learned, t5 and shaw: standard deviation of their initial parameters; 0 = "

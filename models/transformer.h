@@ -32,7 +32,7 @@
  *     qk_norm      q and k of each head divided by their root mean square, times a weight (D),
  *                  before rotation
  *     residual     parallel: x' = x + Wo attention(LN(x)) + W2 gelu(W1 LN'(x))      (pre-LN)
- *     window       sliding window: a token attends to tokens less than this many positions away,
+ *     window       sliding window: a token attends to tokens less than this many tokens away,
  *                  in layers that layer_types calls sliding (empty: all); their rope has
  *                  local_base, if that is set
  *     every        N > 1: layers N - 1, 2N - 1, ..., counted from 0, have no positional encoding;

@@ -147,14 +147,16 @@ static bool are_choices(rt_theta_form form, rt_pairing pairing)
            (pairing == RT_INTERLEAVED || pairing == RT_HALF);
 }
 
+/* In a dry run positions may be absent. */
 static bool are_finite(rt_graph *g, rt_positions positions, size_t rows)
 {
+    const bool present = positions.at && rt_memory_is_present(positions.at);
     if (!isfinite(positions.offset))
         rt_graph_fail(g, RT_ARGUMENT, "[rope] the offset is %g", positions.offset);
-    for (size_t row = 0; positions.at && row < rows && !rt_graph_failed(g); row++)
+    for (size_t row = 0; present && row < rows && !rt_graph_failed(g); row++)
         if (!isfinite(positions.at[row]))
             rt_graph_fail(g, RT_ARGUMENT, "[rope] position %zu is %g", row, positions.at[row]);
-    for (size_t row = 0; positions.second && row < rows && !rt_graph_failed(g); row++)
+    for (size_t row = 0; present && positions.second && row < rows && !rt_graph_failed(g); row++)
         if (!isfinite(positions.second[row]))
             rt_graph_fail(g, RT_ARGUMENT, "[rope] the second coordinate of position %zu is %g", row,
                           positions.second[row]);

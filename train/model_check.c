@@ -57,6 +57,9 @@ static rt_status prepare(model_check *c)
     if (!status.code)
         status = rt_labelled_batch_new(&c->sequences, SEQUENCES, c->config->data.length,
                                        rt_data_patch(c->data), NULL);
+    const int randomized = c->config->model.position.randomized;
+    if (!status.code && randomized)
+        status = rt_labelled_batch_randomize(&c->sequences, randomized, NULL);
     if (status.code)
         return status;
     rt_draw_training(&c->sequences, c->data, c->config->run.seed, 0, 0);

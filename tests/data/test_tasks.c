@@ -408,7 +408,7 @@ static rt_labelled_batch *random_rows(int rows, int length, int most)
 {
     rt_labelled_batch *b = owned(rt_alloc(1, sizeof *b), free_rows);
     expect_ok(rt_labelled_batch_new(b, rows, length, 0, NULL));
-    expect_ok(rt_labelled_batch_randomize(b, most));
+    expect_ok(rt_labelled_batch_randomize(b, most, NULL));
     return b;
 }
 

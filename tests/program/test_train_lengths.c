@@ -33,7 +33,8 @@ TEST_ROWS(exact_answers_are_counted_at_every_length, 0, ROWS(kinds))
     const char *longest = strstr(strstr(end, "at length 20: "), ", exact ");
     ck_assert_double_eq_tol(result_of("c", "eval_exact_at_20"), atof(longest + strlen(", exact ")),
                             5e-5);
-    expect_output("length,eval_loss,eval_accuracy,eval_exact\n", "head -n 1 runs/c/lengths.csv");
+    expect_output("length\n1..12\n14\n20\n", "cut -d, -f1 runs/c/lengths.csv");
+    expect_text(read_file("runs/c/lengths.csv"), "length,eval_loss,eval_accuracy,eval_exact\n");
     expect_text(read_file("runs/c/report.html"), ", exact ");
     expect_output("length = 1..12\n", "grep '^length' runs/c/config.ini");
     run("$TRAIN --checkpoint runs/c --eval train.eval_lengths=14,20 | grep '^eval' >again; "
@@ -67,10 +68,34 @@ TEST_ROWS(retrieval_has_tables_by_distance_and_head, 0, 4)
         tasks[_i]);
 }
 
+/* A single length means questions of that length, not those with masks. */
+TEST(a_model_that_answers_is_not_asked_at_masks)
+{
+    run(ANSWERS);
+    const char *end = evaluate("--checkpoint runs/c data.length=12..12 train.eval_lengths=");
+    ck_assert_str_eq(end, evaluate("--checkpoint runs/c data.length=12 train.eval_lengths="));
+    expect_text(end, ", exact ");
+    expect_output("length 20\n",
+                  "$TRAIN --checkpoint runs/c --eval data.length=14 train.eval_lengths=20 | sed -n "
+                  "'s/^eval at \\(length 20\\).*/\\1/p'");
+}
+
+/* Their weights would take more memory than the training. */
+TEST(heads_of_long_sequences_are_left_out)
+{
+    run(ANSWERS "data.task=passkey data.length=2000 train.eval_lengths= train.steps=1 "
+                "train.batch_size=2 train.eval_batches=1");
+    run("test -s runs/c/distances.csv && test -s runs/c/report.html && test ! -e runs/c/heads.csv");
+}
+
 /* The model of a use may stand at other positions than it was trained at. */
 TEST(random_positions_can_be_left_out_of_a_use)
 {
     run(ANSWERS "position.randomized=64");
+    run("$TRAIN --checkpoint runs/c --export folder && grep '\"max_position_embeddings\": 64' "
+        "folder/config.json");
+    run("$TRAIN64 c.ini --gradcheck position.randomized=64 theta.learn=yes | sed 1,2d >random; "
+        "$TRAIN64 c.ini --gradcheck theta.learn=yes | sed 1,2d >ordered; ! cmp random ordered");
     const char *own = evaluate("--checkpoint runs/c");
     ck_assert_str_ne(own, evaluate("--checkpoint runs/c position.randomized=0"));
     ck_assert_str_eq(own, evaluate("--checkpoint runs/c position.randomized=64"));
@@ -89,7 +114,11 @@ static const struct {
     {"data.task=addition", "data.vocab must be at least 15 for addition; got 10"},
     {"position.randomized=19", "has too few positions for the longest sequence, of 20 tokens"},
     {"position.randomized=40 position.kind=learned position.max_len=30",
-     "position.randomized = 40 needs a table for as many positions; position.max_len = 30"},
+     "position.randomized = 40 needs as many positions; position.max_len = 30 is for 30"},
+    {"position.randomized=40 position.xpos=1",
+     "position.randomized = 40 needs as many positions; position.xpos = 1 is for 32"},
+    {"train.eval_lengths=12,20",
+     "train.eval_lengths = 12 is the end of data.length = 1..12, over which the evaluation is"},
     {"position.randomized=40 position.kind=alibi",
      "position.randomized = 40 has no effect: it needs position.kind = rope, sinusoidal or "
      "learned"},

@@ -411,7 +411,7 @@ static counted count_alone(const training *t, int length, int sequences)
     real each[4 * 64 * 64], *maps[] = {each, each + 2 * length * length};
     expect_ok(rt_labelled_batch_new(&one, 1, length, 0, NULL));
     if (o->position.randomized)
-        expect_ok(rt_labelled_batch_randomize(&one, o->position.randomized));
+        expect_ok(rt_labelled_batch_randomize(&one, o->position.randomized, NULL));
     one.predicted = predicted;
     one.batch.distances = distances;
     for (uint32_t r = 0; r < (uint32_t)sequences; r++) {

@@ -96,11 +96,15 @@ static void check_model(const rt_config *config, rt_config_errors *errors)
                    "theta.init_from and theta.init both set the initial theta; give only one");
 }
 
-/* Checks that random positions suffice for the longest sequence, and a table for all of them. */
+/* Checks that random positions suffice for the longest sequence, and the encoding for all of them.
+ */
 static void check_randomized(const rt_config *config, rt_config_errors *errors)
 {
     const rt_position_options *position = &config->model.position;
     const int most = position->randomized, longest = rt_config_longest(config);
+    const int capacity = rt_transformer_capacity(&config->model);
+    const char *key = rt_encoding_of(&config->model)->capacity_key;
+    char value[RT_VALUE_SIZE];
     if (!most)
         return;
     if (position->axes > 1)
@@ -111,11 +115,10 @@ static void check_randomized(const rt_config *config, rt_config_errors *errors)
                    "position.randomized = %d has too few positions for the longest sequence, of %d "
                    "tokens",
                    most, longest);
-    else if (position->kind == RT_POSITION_LEARNED && position->max_len < most)
-        contradict(errors, KEYS("position.randomized", "position.max_len"),
-                   "position.randomized = %d needs a table for as many positions; "
-                   "position.max_len = %d",
-                   most, position->max_len);
+    else if (capacity && capacity < most)
+        contradict(errors, KEYS("position.randomized", key),
+                   "position.randomized = %d needs as many positions; %s = %s is for %d", most, key,
+                   rt_key_value_write(rt_key_at(rt_key_find(key)), config, value), capacity);
 }
 
 /* Returns whether the command line sets what is predicted; a trained run may have any objective. */
@@ -235,6 +238,12 @@ static void check_data(const rt_config *config, bool without_data, bool trained,
     if (reads_file && !data->file)
         return;
     rt_data_rules(data, contradict_rule, errors);
+    for (int i = 0; data->shortest && i < lengths->count; i++)
+        if (lengths->at[i] == data->length)
+            contradict(errors, KEYS("train.eval_lengths", "data.length"),
+                       "train.eval_lengths = %d is the end of data.length = %d..%d, over which the "
+                       "evaluation is anyway; leave it out",
+                       data->length, data->shortest, data->length);
     const bool valid = !rt_data_check(data).code;
     for (int i = 0; valid && !rt_data_task_images(data->task) && i < lengths->count; i++) {
         rt_data_options other = *data;

@@ -172,6 +172,7 @@ void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_confi
                            rt_config_errors *errors)
 {
     char value[RT_VALUE_SIZE], own[RT_VALUE_SIZE];
+    const bool answers = config->data.shortest > 0;
     const rt_key *key;
     rt_config defaults, other;
     for (int i = 0; (key = rt_key_at(i)); i++) {
@@ -192,6 +193,8 @@ void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_confi
             rt_key_value_copy(key, written, late);
             config->origin[i] = written->origin[i] = late->origin[i];
         }
+    if (answers && !config->data.shortest) /* questions with answers stay what they are */
+        config->data.shortest = written->data.shortest = config->data.length;
     find_defaults(&defaults, written);
     const bool other_batch = rt_on_command_line(config, "train.batch_size") ||
                              rt_on_command_line(config, "data.length") ||

@@ -380,7 +380,7 @@ void rt_report_attention(rt_figures *f, const rt_config *config, rt_trainer *tra
     rt_status status =
         rt_labelled_batch_new(&v.b, 1, config->data.length, rt_data_patch(data), NULL);
     if (!status.code && o->position.randomized)
-        status = rt_labelled_batch_randomize(&v.b, o->position.randomized);
+        status = rt_labelled_batch_randomize(&v.b, o->position.randomized, NULL);
     v.of_layers = rt_alloc((size_t)o->layers, sizeof *v.of_layers);
     v.probabilities = rt_alloc((size_t)v.layers * of_layer, sizeof(real));
     if (!status.code && (!v.of_layers || !v.probabilities))

@@ -86,7 +86,8 @@ static const group groups[] = {
      OVER_SEEDS,
      POINTS "''\nunit = 'tokens'",
      false,
-     {{"distances", "Accuracy at the longest sequences, by distance to the token that answers",
+     {{"distances",
+       "Accuracy at the longest sequences of each run, by distance to the token that answers",
        "distances accuracy", NULL}}},
     {"token_curves.csv",
      METRICS,
@@ -311,7 +312,8 @@ static void add_figure(rt_figures *f, const curves *c, int value, const rt_ranki
 {
     enum { LETTER = 8, SAMPLE = 48, ROW_HEIGHT = 17 }; /* of the key */
     const group *g = c->group;
-    const bool loss = !value && g->source <= RESULTS;
+    const bool is_loss = g->source == METRICS || g->source == TIMING || g->source == RESULTS;
+    const bool loss = !value && is_loss;
     const bool bits = loss && is_in_bits(ranking), differs = loss && ranking->differ;
     const int in_a_row = (RT_FIGURE_WIDTH - 60) / (c->longest * LETTER + SAMPLE);
     char axes[32];
@@ -367,7 +369,8 @@ void rt_report_distances(rt_figures *f, const char *folder)
     for (rt_csv_open(&csv, folder, "distances.csv"); rt_csv_row(&csv);) {
         const double accuracy = rt_csv_number(&csv, "eval_accuracy");
         if (!rt_csv_whole(&csv, "length", &length) || !rt_csv_whole(&csv, "distance", &distance) ||
-            !isfinite(accuracy) || (length != last && count == MOST_CURVES))
+            !isfinite(accuracy) || distance < 1 || length < 1 || length < last ||
+            (length != last && count == MOST_CURVES))
             continue;
         if (length != last) {
             rt_writer_add(&data, last ? "\n\n" : "");
@@ -377,6 +380,7 @@ void rt_report_distances(rt_figures *f, const char *folder)
         last = length;
     }
     rt_csv_close(&csv);
+    w.failed |= labels.failed;
     if (count) {
         rt_writer_add(&w,
                       "file = 'distances.csv'\n" POINTS "''\nunit = 'tokens'\nhorizontal = 1\n"

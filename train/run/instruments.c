@@ -380,11 +380,18 @@ static rt_status write_distances(char **text_new, const rt_run *r)
     return *text_new ? rt_ok() : rt_out_of_memory("the weights of attention");
 }
 
-/* Writes heads.csv: how much each head attends, from a label, to the token that answers it. */
+/* Writes heads.csv: how much each head attends, from a label, to the token that answers it. Writes
+ * nothing if the weights of a sequence would need more memory than a report has (MOST_WEIGHTS). */
 static rt_status record_heads(const rt_run *r)
 {
+    enum { MOST_WEIGHTS = 1 << 22 };
+    const rt_transformer_options *o = &r->config->model;
+    const size_t length = (size_t)r->config->data.length;
     rt_attention_distances d;
     rt_writer w = {0};
+    if (o->attention != RT_ATTENTION_SOFTMAX ||
+        (size_t)o->layers * (size_t)o->heads > MOST_WEIGHTS / length / length)
+        return rt_ok();
     rt_status status = rt_trainer_attention_distances(r->trainer, r->config->data.length, &d);
     if (status.code)
         return status;
@@ -470,8 +477,7 @@ rt_status rt_run_record_instruments(rt_run *r, bool *stopped)
         status = rt_durable_write_and_free(r->folder.path, "usage.csv", text);
     else if (status.code == RT_CONFIG) /* the model has no pairs */
         status = rt_ok();
-    if (!status.code && rt_data_has_distances(r->data) &&
-        r->config->model.attention == RT_ATTENTION_SOFTMAX)
+    if (!status.code && rt_data_has_distances(r->data))
         status = record_heads(r);
     return status.code || !r->config->theta.cutoffs ? status : record_cutoffs(r, stopped);
 }

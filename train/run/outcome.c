@@ -104,6 +104,16 @@ static rt_status record_classes(const rt_outcome *o, const char *folder)
 
 /* ---- labels by distance ---- */
 
+/* Returns whether a length of train.eval_lengths is that of the training or an earlier one. */
+static bool is_before(const rt_config *c, int i)
+{
+    const int *at = c->train.eval_lengths.at;
+    int k = 0;
+    while (k < i && at[k] != at[i])
+        k++;
+    return k < i || at[i] == c->data.length;
+}
+
 /* Writes the accuracy of labels by length of the sequence and distance to the answer. */
 static rt_status record_distances(const rt_outcome *o, const rt_config *c, const char *folder)
 {
@@ -113,7 +123,7 @@ static rt_status record_distances(const rt_outcome *o, const rt_config *c, const
     rt_writer_add(&w, "length,distance,to,labels,eval_accuracy\n");
     for (int i = -1; i < lengths->count; i++)
         for (int bin = 0; bin < RT_DISTANCE_BINS; bin++, tally += 2) {
-            if (!tally[0])
+            if (!tally[0] || (i >= 0 && is_before(c, i)))
                 continue;
             rt_writer_add(&w, "%d,%d,%d,%" PRId64, i < 0 ? c->data.length : lengths->at[i],
                           rt_distance_first(bin), rt_distance_first(bin + 1) - 1, tally[0]);
@@ -342,8 +352,10 @@ rt_status rt_outcome_record(rt_outcome *o, const rt_run *r, rt_exit code)
     const bool evaluated = !isnan(rt_results_get(&o->results, RT_RESULT_LOSS));
     if (c->train.eval_lengths.count && evaluated) {
         const bool exact = rt_data_answers(r->data);
-        rt_writer_add(&w, "length,eval_loss,eval_accuracy%s\n%d", exact ? ",eval_exact" : "",
-                      c->data.length);
+        rt_writer_add(&w, "length,eval_loss,eval_accuracy%s\n", exact ? ",eval_exact" : "");
+        if (exact)
+            rt_writer_add(&w, "%d..", c->data.shortest);
+        rt_writer_add(&w, "%d", c->data.length);
         rt_csv_add_number(&w, o->evaluation.loss);
         rt_csv_add_number(&w, o->evaluation.accuracy);
         if (exact)

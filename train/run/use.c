@@ -209,11 +209,12 @@ static rt_status export_model(const rt_run *r)
         /* max_position_embeddings of another program stays unless data.length is given */
         const bool kept = there && !there->own && data->length == there->data.length;
         const int positions = kept ? there->max_positions : 0;
+        const int length = rt_transformer_extent(&r->config->model, data->length);
         rt_huggingface_export export = {.vocabulary = vocabulary,
                                         .lowercase = vocabulary && vocabulary->lowercase,
                                         .labels =
                                             labels ? (const char *const *)labels->names : NULL,
-                                        .length = positions ? positions : data->length,
+                                        .length = positions ? positions : length,
                                         .table_rows = positions,
                                         .bare = !rt_data_begins(r->data),
                                         .open_ended = !rt_data_ends(r->data),

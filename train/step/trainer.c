@@ -53,14 +53,14 @@ void rt_trainer_leave(rt_trainer *t, int place)
 
 /* ---- life ---- */
 
-/* Positions are not of a dry run: they are read where it asks for tables of rotation. */
 rt_status rt_trainer_new_batch(const rt_trainer *t, rt_labelled_batch *b, int rows, int length,
                                rt_account *account)
 {
     const int randomized = t->config->model.position.randomized;
     const rt_status status =
         rt_labelled_batch_new(b, rows, length, rt_data_patch(t->data), account);
-    return status.code || !randomized ? status : rt_labelled_batch_randomize(b, randomized);
+    return status.code || !randomized ? status
+                                      : rt_labelled_batch_randomize(b, randomized, account);
 }
 
 static rt_status make_shard(rt_trainer *t, int number)
