@@ -26,7 +26,8 @@ static const rt_key keys[] = {
     {"data", "length", INTERVAL(lengths, 2, RT_MOST_SIZE), "32",
      "tokens of a sequence (the context window), special ones included; an image has 1 and its "
      "patches; A..B, for copy, reverse, sort and addition with model.causal = yes: the longest "
-     "questions that A, A+1, ... or B tokens hold, whose answers are predicted token by token", RT_FIXED, WHEN(IS_NOT("data.task", "images"))},
+     "questions that A, A+1, ... or B tokens hold, whose answers are predicted token by token",
+     RT_FIXED, WHEN(IS_NOT("data.task", "images"))},
     {"data", "vocab", WHOLE(vocab, 6, RT_MOST_SIZE), "32",
      "number of token ids, special ones included; a text has the size of its vocabulary",
      RT_FIXED, WHEN(IS_NOT("data.task", "text", "classify", "tag", "images"))},

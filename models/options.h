@@ -124,7 +124,7 @@ typedef struct rt_position_options {
     int every;   /* N > 1: every N-th layer has no positions; N - 1 is the first of them */
     rt_layer_words layers; /* rt_layer_positions of each layer, in place of `every`; or empty */
     int max_len;           /* of learned: size of its table, the maximum length of a sequence */
-    int randomized;  /* positions of training are drawn from 0 ... randomized - 1; 0: 0, 1 ... */
+    int randomized;  /* positions are drawn from 0 ... randomized - 1; 0: they are 0, 1, ... */
     double init_std; /* of the initial parameters of the encoding; 0 = that of the model */
 } rt_position_options;
 

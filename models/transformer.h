@@ -9,17 +9,21 @@
  *
  *     embeddings   LN(word[ids] + type[token type]); dropout;
  *                  a linear map from E to C if they differ
- *     patch        W p is added to word[ids], where p is the vector of the token's patch of an
- * image; all patches have one id, whose embedding is the bias of this map layer        a = LN(x +
- * Wo attention(x));  x' = LN(a + W2 gelu(W1 a))      (post-LN) a = x + Wo attention(LN(x));  x' = a
- * + W2 gelu(W1 LN(a))      (pre-LN) attention    q, k, v = Wx; q, k (optionally v) rotated;
- * softmax(q k^T / sqrt D) v, or one of the linear forms lm head      LN(gelu(dense(x))), then the
- * word embeddings transposed + bias sequence     of token 0, the last token or the mean of all
- * tokens: dropout, dense, gelu, dropout, classifier token        dropout, classifier classifier
- * model.classifier, variants of these two heads. tanh: the sequence head has tanh in place of gelu.
- * norm: both heads are dense, gelu, LN, dropout, classifier token_dropout  the token embeddings of
- * masks and padding become 0, all others are multiplied by one factor per text, before positions
- * and types are added (Lin et al. 2023; models/encode.c)
+ *     patch        W p is added to word[ids], p being the vector of the token's patch of an image;
+ *                  all patches have one id, whose embedding is the bias of this map
+ *     layer        a = LN(x + Wo attention(x));  x' = LN(a + W2 gelu(W1 a))      (post-LN)
+ *                  a = x + Wo attention(LN(x));  x' = a + W2 gelu(W1 LN(a))      (pre-LN)
+ *     attention    q, k, v = Wx; q, k (optionally v) rotated; softmax(q k^T / sqrt D) v,
+ *                  or one of the linear forms
+ *     lm head      LN(gelu(dense(x))), then the word embeddings transposed + bias
+ *     sequence     of token 0, the last token or the mean of all tokens: dropout, dense, gelu,
+ *                  dropout, classifier
+ *     token        dropout, classifier
+ *     classifier   model.classifier, variants of these two heads. tanh: the sequence head has tanh
+ *                  in place of gelu. norm: both heads are dense, gelu, LN, dropout, classifier
+ *     token_dropout  the token embeddings of masks and padding become 0, all others are multiplied
+ *                  by one factor per text, before positions and types are added (Lin et al. 2023;
+ *                  models/encode.c)
  *
  *     decoder      no LN over the embeddings unless embedding_norm = yes; lm head: one linear map
  *                  without bias; sequence head: dropout, one linear map without bias

@@ -204,8 +204,8 @@ void rt_report_common_keys(rt_writer *w, const rt_sweep_runs *runs);
 
 /* Adds the curves of each row, as mean and spread over its runs: loss and accuracy by step, loss by
  * tokens and by time, both by length (train.eval_lengths), exact answers by length, accuracy by
- * distance, and learned theta by pair. Losses have
- * the unit of the ranking; captions say why losses are not comparable. */
+ * distance, and learned theta by pair. Losses have the unit of the ranking; captions say why losses
+ * are not comparable. */
 void rt_report_curves(rt_figures *f, const rt_sweep_runs *runs, const rt_ranking *ranking);
 
 /* Adds, for each setting that differs, the ranked result by its values: mean and standard

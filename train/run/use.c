@@ -209,7 +209,8 @@ static rt_status export_model(const rt_run *r)
         /* max_position_embeddings of another program stays unless data.length is given */
         const bool kept = there && !there->own && data->length == there->data.length;
         const int positions = kept ? there->max_positions : 0;
-        const int length = rt_transformer_extent(&r->config->model, data->length);
+        const int randomized = r->config->model.position.randomized;
+        const int length = randomized > data->length ? randomized : data->length;
         rt_huggingface_export export = {.vocabulary = vocabulary,
                                         .lowercase = vocabulary && vocabulary->lowercase,
                                         .labels =
