@@ -31,7 +31,7 @@ typedef struct point {
 /* Figures of the same points. */
 typedef struct group {
     const char *data; /* file from which the figures are drawn */
-    /* tables from which the points are read; the first values of the first three are losses */
+    /* tables from which the points are read */
     enum { METRICS, TIMING, RESULTS, EXACT, DISTANCES, THETA } source;
     const char *column;  /* column of the second value of each step */
     const char *over;    /* runs over which the mean is taken */
