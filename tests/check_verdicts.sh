@@ -1,0 +1,20 @@
+#!/bin/sh
+# The tables on the page of the gallery: each row is computed again from
+# the results.
+#
+#     tests/check_verdicts.sh
+set -eu
+experiments=$(cd "$(dirname "$0")/../experiments" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+for page in gallery; do
+    "$experiments/$page/judge" >"$work/rows"
+    [ -s "$work/rows" ] || { echo "$page/judge prints no row" >&2; failed=1; }
+    while read -r row; do
+        grep -qxF -- "$row" "$experiments/$page/README.md" ||
+            { echo "$page/README.md does not have: $row" >&2; failed=1; }
+    done <"$work/rows"
+done
+[ "$("$experiments/gallery/judge" | wc -l)" -eq "$(sed 1d "$experiments/gallery/comparisons.csv" | wc -l)" ]
+exit $failed
