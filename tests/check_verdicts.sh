@@ -16,5 +16,5 @@ for page in gallery; do
             { echo "$page/README.md does not have: $row" >&2; failed=1; }
     done <"$work/rows"
 done
-[ "$("$experiments/gallery/judge" | wc -l)" -eq "$(sed 1d "$experiments/gallery/comparisons.csv" | wc -l)" ]
+[ "$("$experiments/gallery/judge" | wc -l)" -gt "$(sed 1d "$experiments/gallery/comparisons.csv" | wc -l)" ]
 exit $failed
