@@ -60,24 +60,6 @@ TEST_ROWS(a_vocabulary_is_built_of_a_text, 0, ROWS(builds))
              lasting(SPECIAL "%s", builds[_i].lines));
 }
 
-/* hug 10, pug 5, pun 12, bun 4, hugs 5: an example that can be followed by hand. u g 20, then un
- * 16, h ug 15, then p un 12, hug s 5, p ug 5, b un 4. */
-TEST(the_most_frequent_pair_is_joined_first)
-{
-    char text[400] = "";
-    static const struct {
-        const char *word;
-        int count;
-    } words[] = {{"hug ", 10}, {"pug ", 5}, {"pun ", 12}, {"bun ", 4}, {"hugs ", 5}};
-    for (int i = 0; i < ROWS(words); i++)
-        for (int n = 0; n < words[i].count; n++)
-            strcat(text, words[i].word);
-    is_built(text, 100,
-             SPECIAL "b\ng\nh\nn\np\ns\nu\n##g\n##n\n##s\n##u\n"
-                     "##ug\n##un\nhug\npun\nhugs\npug\nbun\n");
-    is_built(text, 18, SPECIAL "b\ng\nh\nn\np\ns\nu\n##g\n##n\n##s\n##u\n##ug\n##un\n");
-}
-
 TEST(the_order_of_words_and_texts_changes_nothing)
 {
     const char *one = BUILT(false, 40, "the cat sat on the mat, the rat ate the cat's hat");
