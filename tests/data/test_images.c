@@ -421,10 +421,3 @@ TEST_ROWS(the_name_of_the_labels_follows_from_that_of_the_images, 0, ROWS(names)
     if (names[_i][1])
         ck_assert_str_eq(path, names[_i][1]);
 }
-
-TEST(a_source_of_images_can_be_opened_as_often_as_memory_fails)
-{
-    rt_data_options o = images_in(write_images("train", 0, 9, SIDE, 1, false), SIDE, 4);
-    o.eval_file = write_images("t10k", 0, 9, SIDE, 1, false);
-    open_with_refusals(&o, 8);
-}

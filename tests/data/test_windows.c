@@ -525,11 +525,3 @@ TEST(evaluation_alone_needs_no_row_for_training)
                   ": none of its 2 rows is for evaluation (data.eval_fraction 1e-09); set "
                   "data.eval_fraction=0 to evaluate all of them");
 }
-
-TEST_ROWS(a_source_with_a_file_for_evaluation_is_opened_or_not, 0, 2)
-{
-    const rt_data_options o =
-        _i ? of_texts("classify", "text\tlabel\nabc\tx\nd\ty\n", "text\tlabel\ndd\ty\n")
-           : pieces(BYTES);
-    open_with_refusals(&o, 4);
-}

@@ -75,28 +75,6 @@ TEST(lower_case_is_that_of_the_vocabulary)
     ck_assert_str_ne(cased, lower);
 }
 
-TEST(a_text_is_known_to_its_vocabulary)
-{
-    static const char text[] = "Ein \xe4\xbb\x8a T\xc3\xa4xt, ein text; EIN Text! 12 123 1234";
-    static const char *const spelled[] = {
-        "Ein \xe4\xbb\x8a T\xc3\xa4xt , ein text ; EIN Text ! 12 123 1234",
-        "ein \xe4\xbb\x8a taxt , ein text ; ein text ! 12 123 1234"};
-    for (int lowercase = 0; lowercase < 2; lowercase++)
-        for (int size = 45; size < 80; size += 5) {
-            const rt_vocabulary_kind kind = {.level = RT_LEVEL_WORDPIECE, .lowercase = lowercase};
-            const rt_vocabulary *v = vocabulary_of(kind, BUILT(lowercase, size, text));
-            int count;
-            rt_unknown unknown;
-            int32_t *ids =
-                encode_with(rt_vocabulary_encode, v, text, strlen(text), &count, &unknown);
-            ck_assert(v->special.pad == 0 && v->special.unknown == 1 && v->special.cls == 2);
-            ck_assert(v->special.sep == 3 && v->special.mask == 4);
-            ck_assert_uint_eq(unknown.count, 0);
-            are_spelled(v, ids, count, spelled[lowercase], strlen(spelled[lowercase]));
-            rt_free(ids);
-        }
-}
-
 enum { PIECE_SIZE = 40 };
 
 /* Adds a line that is not there. Returns the number of lines added. */

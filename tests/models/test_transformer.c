@@ -99,16 +99,20 @@ static void last_logits(rt_transformer *m, real *logits)
     memcpy(logits, logits_of(m, ids, NULL, 9) + 8 * 7, 7 * sizeof *logits);
 }
 
-TEST_ROWS(theta_starts_at_the_geometric_series_in_both_forms, RT_THETA_LOG, RT_THETA_RAW + 1)
+/* In both forms, and scaled. */
+TEST_ROWS(theta_starts_at_the_geometric_series, 0, 4)
 {
+    const double scale = _i / 2 ? 4 : 1;
     double theta[4];
     rt_transformer_options o = small();
-    o.theta.form = (rt_theta_form)_i;
+    o.theta.form = (rt_theta_form)(_i % 2);
+    o.position.frequencies.scaling = _i / 2 ? RT_SCALING_LINEAR : RT_SCALING_NONE;
+    o.position.frequencies.scale = scale;
     o.dim = 16; /* two of four pairs: the series is that of the rotated ones */
     o.position.fraction = 0.5;
     rt_transformer_theta(new_model(&o, 1), theta);
     for (int i = 0; i < 4; i++)
-        ck_assert_double_eq_tol(theta[i], i % 2 ? 0.01 : 1, 1e-15);
+        ck_assert_double_eq_tol(theta[i], (i % 2 ? 0.01 : 1) / scale, 1e-15);
 }
 
 static void expect_place(const rt_parameter *p)
