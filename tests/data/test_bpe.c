@@ -575,6 +575,10 @@ TEST(what_a_task_has_no_token_for_is_refused_by_key)
     is_refused(&o, NULL, RT_CONFIG,
                "data.objective = mlm needs a mask token, such as <mask>; the vocabulary has no "
                "such special token");
+    o.vocab_file = NULL;
+    o.level = RT_LEVEL_BYTE;
+    is_refused(&o, bpe_of(small), RT_CONFIG,
+               "data.level cuts a text into bytes, but the vocabulary of the model has pieces");
     o = text_options(none, "ab ab ab ab ab ab ab ab ab ab ab ab");
     is_refused(&o, NULL, RT_CONFIG,
                "data.task = text needs a token that begins a sequence, such as <s> or "
@@ -587,20 +591,6 @@ TEST(what_a_task_has_no_token_for_is_refused_by_key)
     o.file = write_text("a", "a\tX\nb\tY\n\na\tX\n");
     is_refused(&o, NULL, RT_CONFIG,
                "data.task = tag needs tokens that begin and end a text, such as <s> and </s>");
-}
-
-TEST(a_given_vocabulary_of_another_file_is_told)
-{
-    rt_data_options o = text_options(small, "ab ab ab ab ab ab ab ab ab ab ab ab");
-    rt_vocabulary *other = with("['a','b'],", ""), *same = bpe_of(small);
-    rt_data *data;
-    is_refused(&o, other, RT_CONFIG, "is not the vocabulary that the model was trained with");
-    ck_assert(!rt_data_open(&data, &o, (rt_data_of_model){.vocabulary = same}).code);
-    rt_data_close(data);
-    o.level = RT_LEVEL_BYTE;
-    o.vocab_file = NULL;
-    is_refused(&o, same, RT_CONFIG,
-               "data.level cuts a text into bytes, but the vocabulary of the model has pieces");
 }
 
 /* A text of which no token is hidden may speak of [MASK]. */

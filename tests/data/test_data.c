@@ -384,7 +384,8 @@ TEST(every_allocation_may_fail)
         o.length = task == task_named("spin2") ? 50 : o.length;
         open_with_refusals(&o, 1);
         o.level = RT_LEVEL_CHAR;
-        open_with_refusals(&o, 1);
+        o.eval_file = o.file;
+        open_with_refusals(&o, rt_data_task_labelled(task) || task == task_named("text") ? 4 : 1);
     }
 }
 

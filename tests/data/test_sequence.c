@@ -426,12 +426,20 @@ SAMPLED_ROWS(a_text_of_several_parts_has_the_ids_of_the_whole, 0, 72, 7)
     expect_parts(&o, owned(v, release_vocabulary), 2);
 }
 
+/* The same text with another time is digested and not tokenized again. */
 TEST(another_text_or_tokenizer_is_not_taken_from_the_cache)
 {
+    char path[RT_PATH_SIZE];
+    struct stat facts, after;
     rt_data_options o = options("text", "a"), other = o;
     write_lines("a", 2000, 1);
     cached(&other, 1);
     draw_the_same(&o, &other);
+    ck_assert(find_in_cache(".npy", path) == 1 && !stat(path, &facts));
+    set_time(in_folder("a"), (struct timespec){1, 0});
+    draw_the_same(&o, &other);
+    ck_assert(!stat(path, &after) && facts.st_ino == after.st_ino);
+    expect_cached(1);
     o.level = other.level = RT_LEVEL_CHAR;
     draw_the_same(&o, &other);
     expect_cached(2);
@@ -439,7 +447,6 @@ TEST(another_text_or_tokenizer_is_not_taken_from_the_cache)
     other.documents = lasting("line");
     draw_the_same(&o, &other);
     expect_cached(3);
-    struct stat facts;
     ck_assert_int_eq(stat(in_folder("a"), &facts), 0);
     write_lines("a", 2000, 2);
     set_time(in_folder("a"), (struct timespec){facts.st_mtim.tv_sec + 1, 0});
@@ -520,23 +527,6 @@ TEST_ROWS(a_text_that_changes_while_it_is_tokenized_leaves_no_tokens_of_another,
     }
     write_lines("a", 250000, 1);
     draw_the_same(&o, &other);
-}
-
-TEST(a_text_with_another_time_is_digested_and_not_tokenized_again)
-{
-    char path[RT_PATH_SIZE];
-    struct stat before, after;
-    rt_data_options o = options("text", "a"), other = o;
-    write_lines("a", 2000, 1);
-    cached(&other, 1);
-    draw_the_same(&o, &other);
-    find_in_cache(".npy", path);
-    ck_assert_int_eq(stat(path, &before), 0);
-    set_time(in_folder("a"), (struct timespec){1, 0});
-    draw_the_same(&o, &other);
-    ck_assert_int_eq(stat(path, &after), 0);
-    ck_assert_int_eq(before.st_ino, after.st_ino);
-    expect_cached(1);
 }
 
 TEST(a_full_disk_leaves_no_file_in_the_cache)

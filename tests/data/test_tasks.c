@@ -244,6 +244,23 @@ static void check_order(row x)
     ck_assert_int_eq(x.labels[0], places[0] < places[1] ? 1 : 0);
 }
 
+static void check_repeating(row x)
+{
+    int labels = 0;
+    ck_assert_int_eq(x.ids[0], 1);
+    ck_assert_int_eq(x.mask[0], 1);
+    ck_assert_int_eq(x.labels[0], RT_NO_LABEL);
+    for (int t = 1; t < x.length; t++) {
+        ck_assert_int_eq(x.mask[t], 1);
+        if (x.labels[t] == RT_NO_LABEL)
+            check_symbol(x, t);
+        else
+            ck_assert(x.labels[t] >= 4 && x.labels[t] < x.options->vocab);
+        labels += x.labels[t] != RT_NO_LABEL;
+    }
+    ck_assert_int_ge(labels, 1);
+}
+
 static void check_batch(const rt_data_options *o, const rt_batch *batch, void (*check)(row))
 {
     for (int r = 0; r < batch->rows; r++) {
@@ -307,6 +324,8 @@ static const struct {
     {"mqar", check_mqar, OPTION(pairs), 1, 12, 130},
     {"order", check_order, OPTION(length), 3, 4, 32},
     {"majority", check_majority, OPTION(distance), 1, 31, 32},
+    {"period", check_repeating, 0, 0, 0, 0},
+    {"spin", check_repeating, 0, 0, 0, 0},
 };
 
 TEST_ROWS(a_task_asks_what_its_definition_says, 0, ROWS(tasks))
@@ -569,113 +588,79 @@ TEST(order_is_balanced)
 
 enum { REPEATED = 10000, SHOWN_SYMBOLS = 12 };
 
-/* Over many sequences, the share of places whose symbol stands again `distance` places on. */
-static double share_of_repeats(const rt_data_options *o, int distance)
+/* Over many sequences, the share of places of a grid whose symbol stands again `right` columns and
+ * `down` rows away. */
+static double share_of_repeats(const rt_batch *batch, int columns, int right, int down)
 {
-    rt_data *data = source(o);
-    rt_batch batch = batch_of(REPEATED, o->length);
     long same = 0, places = 0;
-    rt_data_training(data, 5, 3, 0, &batch);
-    for (int r = 0; r < REPEATED; r++)
-        for (int t = 1; t + distance < o->length; t++, places++)
-            same += original(&batch, r * o->length + t) ==
-                    original(&batch, r * o->length + t + distance);
+    for (int r = 0; r < batch->rows; r++)
+        for (int line = 0; line + down < (batch->length - 1) / columns; line++)
+            for (int column = right < 0 ? -right : 0; column < columns && column + right < columns;
+                 column++, places++) {
+                const int at = r * batch->length + 1 + line * columns + column;
+                same += original(batch, at) == original(batch, at + down * columns + right);
+            }
     return (double)same / (double)places;
 }
 
 /* Two symbols of a sequence are those of their places on the circle with probability p each, and
  * those are the same with probability `same`; all others are equal as often as any two symbols. */
-static void expect_repeats(const rt_data_options *o, int distance, double p, double same)
+static void expect_repeats(const rt_batch *batch, int columns, int right, int down, double p,
+                           double same)
 {
-    const double share = share_of_repeats(o, distance);
+    const double share = share_of_repeats(batch, columns, right, down);
     const double expected = p * p * same + (1 - p * p * same) / SHOWN_SYMBOLS;
     ck_assert_msg(fabs(share - expected) < 4 * sqrt(expected / REPEATED),
-                  "distance %d: %.4f of the symbols stand there again, %.4f expected", distance,
-                  share, expected);
+                  "%d right, %d down: %.4f of the symbols stand there again, %.4f expected", right,
+                  down, share, expected);
 }
 
-static void check_repeating(row x)
+static rt_batch many_of(const rt_data_options *o)
 {
-    int labels = 0;
-    ck_assert_int_eq(x.ids[0], 1);
-    ck_assert_int_eq(x.mask[0], 1);
-    ck_assert_int_eq(x.labels[0], RT_NO_LABEL);
-    for (int t = 1; t < x.length; t++) {
-        ck_assert_int_eq(x.mask[t], 1);
-        if (x.labels[t] == RT_NO_LABEL)
-            check_symbol(x, t);
-        else
-            ck_assert(x.labels[t] >= 4 && x.labels[t] < x.options->vocab);
-        labels += x.labels[t] != RT_NO_LABEL;
-    }
-    ck_assert_int_ge(labels, 1);
+    rt_batch batch = batch_of(REPEATED, o->length);
+    rt_data_training(source(o), 5, 3, 0, &batch);
+    return batch;
 }
 
 TEST(period_repeats_half_of_its_symbols_after_each_period)
 {
     rt_data_options o = options_for("period");
     o.vocab = 4 + SHOWN_SYMBOLS;
-    for (o.period = 2; o.period <= 7; o.period += 5)
+    for (o.period = 2; o.period <= 7; o.period += 5) {
+        const rt_batch batch = many_of(&o);
         for (int distance = 1; distance <= 15; distance++)
-            expect_repeats(&o, distance, 0.5, distance % o.period == 0);
-    check_task("period", check_repeating);
+            expect_repeats(&batch, o.length - 1, distance, 0, 0.5, distance % o.period == 0);
+    }
 }
+
+/* A task, its theta, the columns of its grid, and how many columns and rows away is looked. */
+static const struct {
+    const char *task;
+    double theta, theta2;
+    int columns, right, down;
+} hands[] = {{"spin", 1.1, 0, 31, 17, 0},
+             {"spin", 0.4, 0, 31, 17, 0},
+             {"spin", 3.141592653589793, 0, 31, 17, 0},
+             {"spin2", 1.1, 0.6, 6, 4, 4},
+             {"spin2", 0.4, 2.5, 6, 4, 4},
+             {"spin2", 0.2, 0.2, 6, 4, 4}};
 
 /* With a random phase, two hands that are x cells apart are in one cell with probability 1 - x. */
-TEST(spin_turns_by_its_theta_a_position)
+TEST_ROWS(hands_turn_by_one_theta_a_column_and_another_a_row, 0, ROWS(hands))
 {
-    const double pi = acos(-1), thetas[] = {1.1, 0.4, pi};
-    rt_data_options o = options_for("spin");
-    o.vocab = 4 + SHOWN_SYMBOLS;
-    for (int i = 0; i < ROWS(thetas); i++)
-        for (int distance = 1; distance <= 17; distance++) {
-            o.theta = thetas[i];
-            const double angle = fabs(remainder(o.theta * distance, 2 * pi));
-            expect_repeats(&o, distance, 0.6, fmax(0, 1 - 8 * angle / (2 * pi)));
-        }
-    check_task("spin", check_repeating);
-}
-
-/* Returns the share of places of a grid whose symbol stands again `right` columns and `down` rows
- * away. */
-static double share_in_grid(const rt_batch *batch, int side, int right, int down)
-{
-    long same = 0, places = 0;
-    for (int r = 0; r < batch->rows; r++)
-        for (int line = 0; line + down < side; line++)
-            for (int column = right < 0 ? -right : 0; column < side && column + right < side;
-                 column++, places++) {
-                const int at = r * batch->length + 1 + line * side + column;
-                same += original(batch, at) == original(batch, at + down * side + right);
-            }
-    return (double)same / (double)places;
-}
-
-TEST(spin2_turns_by_one_theta_a_column_and_another_a_row)
-{
-    enum { SIDE = 6, FAR = 4 };
-    static const double thetas[][2] = {{1.1, 0.6}, {0.4, 2.5}, {0.2, 0.2}};
     const double two_pi = 2 * acos(-1);
-    rt_data_options o = options_for("spin2");
-    o.length = 1 + SIDE * SIDE;
+    const int columns = hands[_i].columns, far = hands[_i].right;
+    rt_data_options o = options_for(hands[_i].task);
     o.vocab = 4 + SHOWN_SYMBOLS;
-    rt_batch batch = batch_of(REPEATED, o.length);
-    for (int i = 0; i < ROWS(thetas); i++) {
-        o.theta = thetas[i][0];
-        o.theta2 = thetas[i][1];
-        rt_data_training(source(&o), 5, 3, 0, &batch);
-        for (int down = 0; down <= FAR; down++)
-            for (int right = down ? -FAR : 1; right <= FAR; right++) {
-                const double angle = fabs(remainder(o.theta * right + o.theta2 * down, two_pi));
-                const double same = fmax(0, 1 - 8 * angle / two_pi), both = 0.36 * same;
-                const double expected = both + (1 - both) / SHOWN_SYMBOLS;
-                const double share = share_in_grid(&batch, SIDE, right, down);
-                ck_assert_msg(fabs(share - expected) < 4 * sqrt(expected / REPEATED),
-                              "%d right, %d down: %.4f of the symbols stand there again, %.4f "
-                              "expected",
-                              right, down, share, expected);
-            }
-    }
+    o.length = 1 + columns * (hands[_i].down ? columns : 1);
+    o.theta = hands[_i].theta;
+    o.theta2 = hands[_i].theta2;
+    const rt_batch batch = many_of(&o);
+    for (int down = 0; down <= hands[_i].down; down++)
+        for (int right = down ? -far : 1; right <= far; right++) {
+            const double angle = fabs(remainder(o.theta * right + o.theta2 * down, two_pi));
+            expect_repeats(&batch, columns, right, down, 0.6, fmax(0, 1 - 8 * angle / two_pi));
+        }
 }
 
 TEST_ROWS(spin2_fills_a_grid_of_any_side, 3, 8)

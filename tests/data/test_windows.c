@@ -102,18 +102,6 @@ static void count_starts(int kind, const rt_data_options *o, int starts, int cou
     are_uniform(counts, starts, COUNT * STEPS);
 }
 
-/* The last 50 places are kept: windows begin at 194 places. data.eval_file leaves all places. */
-TEST_ROWS(training_windows_begin_anywhere_before_the_tail, 0, KINDS)
-{
-    int counts[PLACES];
-    rt_data_options o = ruler(_i, 0.2);
-    count_starts(_i, &o, 200 - WINDOW + 1, counts);
-    if (_i == CHARACTERS)
-        return;
-    o = pieces(_i);
-    count_starts(_i, &o, PLACES - WINDOW + 1, counts);
-}
-
 static void check_evaluation(int kind, double eval_fraction, int length, int begin, int rows)
 {
     rt_data_options o = ruler(kind, eval_fraction);
@@ -126,9 +114,29 @@ static void check_evaluation(int kind, double eval_fraction, int length, int beg
         ck_assert(!same_rows(&batch, 0, &batch, rows, rows));
 }
 
+/* Up to the tail, where evaluation begins; data.eval_file leaves all places. */
+TEST_ROWS(training_windows_begin_anywhere_before_the_tail, 0, KINDS)
+{
+    static const struct {
+        double eval_fraction;
+        int tail;
+    } rows[] = {{0.05, 238}, {0.2, 200}, {0.5, 125}, {0.9, 25}};
+    int counts[PLACES];
+    rt_data_options o;
+    for (int i = 0; i < ROWS(rows); i++) {
+        o = ruler(_i, rows[i].eval_fraction);
+        count_starts(_i, &o, rows[i].tail - WINDOW + 1, counts);
+        check_evaluation(_i, rows[i].eval_fraction, LENGTH, rows[i].tail,
+                         (PLACES - rows[i].tail) / WINDOW);
+    }
+    if (_i == CHARACTERS)
+        return;
+    o = pieces(_i);
+    count_starts(_i, &o, PLACES - WINDOW + 1, counts);
+}
+
 TEST_ROWS(evaluation_windows_go_through_the_tail_and_begin_again, 0, KINDS)
 {
-    check_evaluation(_i, 0.2, LENGTH, 200, 7);
     check_evaluation(_i, 0.2, 2, 200, 50);
     check_evaluation(_i, 0.2, 51, 200, 1);
     check_evaluation(_i, 0.5, 32, 125, 4);
@@ -137,30 +145,6 @@ TEST_ROWS(evaluation_windows_go_through_the_tail_and_begin_again, 0, KINDS)
     /* a file without a tail is evaluated on all of it */
     check_evaluation(_i, 0, LENGTH, 0, PLACES / WINDOW);
     check_evaluation(_i, 0, PLACES + 1, 0, 1);
-}
-
-/* Of windows at every place that training can choose, and of all of evaluation. */
-TEST_ROWS(training_and_evaluation_share_no_token, 0, KINDS)
-{
-    static const double fractions[] = {0.05, 0.2, 0.5, 0.9};
-    enum { ROWS = 2000 };
-    for (int i = 0; i < 4; i++) {
-        rt_data_options o = ruler(_i, fractions[i]);
-        rt_data *data = source(&o);
-        int rows = (int)rt_data_evaluation_rows(data, LENGTH), last = 0, first = PLACES;
-        rt_batch training = batch_of(ROWS, LENGTH), evaluation = batch_of(rows, LENGTH);
-        rt_data_training(data, 1, 0, 0, &training);
-        rt_data_evaluation(data, 0, &evaluation);
-        for (int r = 0; r < ROWS; r++) {
-            int end = place_of(_i, &training, r) + WINDOW - 1;
-            last = end > last ? end : last;
-        }
-        for (int r = 0; r < rows; r++) {
-            int place = place_of(_i, &evaluation, r);
-            first = place < first ? place : first;
-        }
-        ck_assert_int_eq(last + 1, first);
-    }
 }
 
 /* The row is [CLS], so many tokens that follow each other, and padding; each place asks for the
@@ -540,12 +524,4 @@ TEST(evaluation_alone_needs_no_row_for_training)
     is_data_error(rt_data_open_evaluation(&data, &o, (rt_data_of_model){0}), o.file,
                   ": none of its 2 rows is for evaluation (data.eval_fraction 1e-09); set "
                   "data.eval_fraction=0 to evaluate all of them");
-}
-
-TEST_ROWS(a_source_with_a_file_for_evaluation_is_opened_or_not, 0, 2)
-{
-    const rt_data_options o =
-        _i ? of_texts("classify", "text\tlabel\nabc\tx\nd\ty\n", "text\tlabel\ndd\ty\n")
-           : pieces(BYTES);
-    open_with_refusals(&o, 4);
 }

@@ -60,24 +60,6 @@ TEST_ROWS(a_vocabulary_is_built_of_a_text, 0, ROWS(builds))
              lasting(SPECIAL "%s", builds[_i].lines));
 }
 
-/* hug 10, pug 5, pun 12, bun 4, hugs 5: an example that can be followed by hand. u g 20, then un
- * 16, h ug 15, then p un 12, hug s 5, p ug 5, b un 4. */
-TEST(the_most_frequent_pair_is_joined_first)
-{
-    char text[400] = "";
-    static const struct {
-        const char *word;
-        int count;
-    } words[] = {{"hug ", 10}, {"pug ", 5}, {"pun ", 12}, {"bun ", 4}, {"hugs ", 5}};
-    for (int i = 0; i < ROWS(words); i++)
-        for (int n = 0; n < words[i].count; n++)
-            strcat(text, words[i].word);
-    is_built(text, 100,
-             SPECIAL "b\ng\nh\nn\np\ns\nu\n##g\n##n\n##s\n##u\n"
-                     "##ug\n##un\nhug\npun\nhugs\npug\nbun\n");
-    is_built(text, 18, SPECIAL "b\ng\nh\nn\np\ns\nu\n##g\n##n\n##s\n##u\n##ug\n##un\n");
-}
-
 TEST(the_order_of_words_and_texts_changes_nothing)
 {
     const char *one = BUILT(false, 40, "the cat sat on the mat, the rat ate the cat's hat");
@@ -91,28 +73,6 @@ TEST(lower_case_is_that_of_the_vocabulary)
     const char *lower = BUILT(true, 40, "\xc3\x89t\xc3\xa9 ETE ete");
     ck_assert_str_eq(lower, SPECIAL "e\nt\n##e\n##t\n##te\nete\n");
     ck_assert_str_ne(cased, lower);
-}
-
-TEST(a_text_is_known_to_its_vocabulary)
-{
-    static const char text[] = "Ein \xe4\xbb\x8a T\xc3\xa4xt, ein text; EIN Text! 12 123 1234";
-    static const char *const spelled[] = {
-        "Ein \xe4\xbb\x8a T\xc3\xa4xt , ein text ; EIN Text ! 12 123 1234",
-        "ein \xe4\xbb\x8a taxt , ein text ; ein text ! 12 123 1234"};
-    for (int lowercase = 0; lowercase < 2; lowercase++)
-        for (int size = 45; size < 80; size += 5) {
-            const rt_vocabulary_kind kind = {.level = RT_LEVEL_WORDPIECE, .lowercase = lowercase};
-            const rt_vocabulary *v = vocabulary_of(kind, BUILT(lowercase, size, text));
-            int count;
-            rt_unknown unknown;
-            int32_t *ids =
-                encode_with(rt_vocabulary_encode, v, text, strlen(text), &count, &unknown);
-            ck_assert(v->special.pad == 0 && v->special.unknown == 1 && v->special.cls == 2);
-            ck_assert(v->special.sep == 3 && v->special.mask == 4);
-            ck_assert_uint_eq(unknown.count, 0);
-            are_spelled(v, ids, count, spelled[lowercase], strlen(spelled[lowercase]));
-            rt_free(ids);
-        }
 }
 
 enum { PIECE_SIZE = 40 };

@@ -20,30 +20,6 @@ static void repeat_rows(const rt_tensor *to, const rt_tensor *from, int H, int G
                head * sizeof(real));
 }
 
-/* The length of the rows of a projection that make a pair of interleaved features of head h. */
-static double length_of_pair(const rt_tensor *weight, int h, int D, int i)
-{
-    const real *rows = weight->data + (h * D + 2 * i) * DIM;
-    return sqrt(dot(rows, rows, 2 * DIM));
-}
-
-/* Of the theta of heads of keys in layer l: what goes through each, of what goes through all. */
-static void expect_use(const double *use, const rt_transformer_layer *layer, int H, int G, int D)
-{
-    const int pairs = D / 2;
-    for (int g = 0; g < G; g++) {
-        double through[DIM] = {0}, all = 0;
-        for (int h = g * H / G; h < (g + 1) * H / G; h++)
-            for (int i = 0; i < pairs; i++)
-                through[i] += length_of_pair(layer->query.weight, h, D, i) *
-                              length_of_pair(layer->key.weight, g, D, i);
-        for (int i = 0; i < pairs; i++)
-            all += through[i];
-        for (int i = 0; i < pairs; i++)
-            expect_near(use[g * pairs + i], through[i] / all, 1e-13, "use of theta %d, %d", g, i);
-    }
-}
-
 TEST_ROWS(shared_keys_are_repeated_keys, 0, 4)
 {
     enum { H = 4, G = 2 };
@@ -65,18 +41,10 @@ TEST_ROWS(shared_keys_are_repeated_keys, 0, 4)
     }
     int32_t block[BLOCK];
     real x[OUTPUT], y[OUTPUT];
-    double use_x[16], use_y[16];
     draw_block(block);
     encode(x, repeated, block, 3);
     encode(y, shared, block, 3);
     expect_near(largest_difference(x, y, OUTPUT), 0, 1e-13, "shared against repeated keys");
-    ck_assert_uint_eq(rt_transformer_theta_count(&o), by_head ? 8 : 4);
-    rt_transformer_theta_use(repeated, use_x);
-    rt_transformer_theta_use(shared, use_y);
-    for (int l = 0; by_head && l < o.layers; l++)
-        expect_use(use_y + l * 4, shared->layers + l, H, G, DIM / H);
-    for (int i = 0; i < 4 && !by_head; i++)
-        expect_near(use_x[i], use_y[i], 1e-14, "use of theta %d", i);
 }
 
 /* With a first layer in which no token hears of another, the second alone can know an order. */
@@ -103,21 +71,6 @@ TEST_ROWS(every_second_layer_knows_no_order, 0, KINDS)
                 "change by another order, %s, every second layer", rt_encoding_word(_i));
     for (every.position.every = 1; every.position.every <= 3; every.position.every++)
         ck_assert_int_eq(same_bits(&causal, &every), every.position.every != 2);
-}
-
-TEST(the_use_of_theta_is_that_of_layers_with_positions)
-{
-    rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
-    double use_of_one[4], use[4];
-    o.theta = (rt_theta_options){.learn = true, .scope = RT_THETA_MODEL};
-    o.position.every = 2;
-    rt_transformer *two = make(&o);
-    o.layers = 1; /* its values depend on their names alone */
-    rt_transformer *one = make(&o);
-    ck_assert_uint_eq(rt_transformer_theta_count(&o), 4);
-    rt_transformer_theta_use(two, use);
-    rt_transformer_theta_use(one, use_of_one);
-    ck_assert(!memcmp(use, use_of_one, sizeof use));
 }
 
 TEST_ROWS(layers_without_positions_have_no_theta, 0, 2)
@@ -160,15 +113,55 @@ TEST_ROWS(layers_without_positions_have_no_theta, 0, 2)
     ck_assert(!memcmp(x, y, sizeof x));
 }
 
-TEST(the_use_of_theta_is_that_of_its_own_layer)
+/* The length of rows a and b of head h of a projection, by the weights of the norm behind it. */
+static double length_of_pair(rt_affine to, rt_affine norm, int row, int a, int b)
 {
+    const real *x = to.weight->data + (row + a) * DIM, *y = to.weight->data + (row + b) * DIM;
+    const double by_a = norm.weight ? norm.weight->data[a] : 1;
+    const double by_b = norm.weight ? norm.weight->data[b] : 1;
+    return sqrt(by_a * by_a * dot(x, x, DIM) + by_b * by_b * dot(y, y, DIM));
+}
+
+/* Of each scope, by both pairings, where all layers have positions or every second one, with keys
+ * of their own or shared ones behind a norm; half of the features rotate. */
+TEST_ROWS(the_use_of_theta_is_what_goes_through_it, 0, 3 * 2 * 2 * 2)
+{
+    enum { LAYERS = 5, H = 4, D = 8, PAIRS = 2 };
+    const bool half = _i / 3 % 2, shared = _i / 12;
+    const int every = 1 + _i / 6 % 2, G = shared ? 2 : H;
+    double use[LAYERS * H * PAIRS], expected[LAYERS * H * PAIRS] = {0};
     rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
-    double use[3 * 2 * 4];
-    o.layers = 5;
-    o.position.every = 2;
-    o.theta = (rt_theta_options){.learn = true, .scope = RT_THETA_HEAD};
+    o.layers = LAYERS;
+    o.heads = H;
+    o.kv_heads = G;
+    o.head_dim = D;
+    o.qk_norm = shared;
+    o.position.every = every;
+    o.position.fraction = 0.5;
+    o.position.pairing = half ? RT_HALF : RT_INTERLEAVED;
+    o.theta = (rt_theta_options){.learn = true, .scope = (rt_theta_scope)(_i % 3)};
+    const int rows = o.theta.scope == RT_THETA_HEAD ? G : 1;
     rt_transformer *m = make(&o);
+    int n = 0; /* of a row of expected */
+    for (int l = 0; l < LAYERS; l += every, n += o.theta.scope == RT_THETA_MODEL ? 0 : rows) {
+        const rt_transformer_layer *layer = m->layers + l;
+        for (int i = 0; i < D && shared; i++) {
+            layer->query_norm.weight->data[i] = 1 + i;
+            layer->key_norm.weight->data[i] = 10 - i;
+        }
+        for (int h = 0; h < H; h++)
+            for (int i = 0; i < PAIRS; i++) {
+                const int a = half ? i : 2 * i, b = half ? i + PAIRS : a + 1, g = h * G / H;
+                expected[(n + (rows > 1 ? g : 0)) * PAIRS + i] +=
+                    length_of_pair(layer->query, layer->query_norm, h * D, a, b) *
+                    length_of_pair(layer->key, layer->key_norm, g * D, a, b);
+            }
+    }
+    const int count = PAIRS * (n ? n : 1);
+    ck_assert_uint_eq(rt_transformer_theta_count(&o), (size_t)count);
     rt_transformer_theta_use(m, use);
-    for (int n = 0; n < 3; n++)
-        expect_use(use + (size_t)n * 8, m->layers + 2 * n, 2, 2, DIM / 2);
+    for (int i = 0; i < count; i++) {
+        const double *row = expected + i / PAIRS * PAIRS;
+        expect_near(use[i], expected[i] / (row[0] + row[1]), 1e-13, "use of theta %d", i);
+    }
 }

@@ -214,29 +214,19 @@ static const double exact = 4e3 * (double)RT_REAL_EPSILON; /* 1e-12 in double */
 /* Lengths on both sides of the chunks of 64 that the library works in. */
 TEST_ROWS(the_linear_form_equals_the_sum_over_pairs, FIRST, END)
 {
-    static const int lengths[] = {1, 5, 64, 65, 130, 201};
+    static const int lengths[][2] = {{1, 1},     {5, 5},   {64, 64}, {65, 65},   {130, 130},
+                                     {201, 201}, {3, 130}, {70, 9},  {129, 200}, {1, 64}};
     uint8_t mask[2 * 201];
     for (int i = 0; i < 2 * 201; i++)
         mask[i] = i % 3 != 1;
-    for (int n = 0; n < 6 * 8; n++) {
-        const int length = lengths[n / 8];
+    for (int n = 0; n < ROWS(lengths) * 8; n++) {
+        const int Tq = lengths[n / 8][0], Tk = lengths[n / 8][1], differ = Tq != Tk;
         linear_problem p = linear_new((rt_linear_form_options){.kind = (rt_attention_kind)_i,
-                                                               .causal = n & 1,
-                                                               .key_mask = n & 2 ? mask : NULL},
-                                      (const int[]){2, length, length, 2, 4, 5},
+                                                               .causal = n & 1 && !differ,
+                                                               .key_mask = n & 2 ? mask : NULL,
+                                                               .eps = differ ? 0.01 : 0},
+                                      (const int[]){2, Tq, Tk, 2 + differ, 4 + 2 * differ, 5},
                                       n & 4 ? thetas : NULL, (uint64_t)n * 100000);
-        linear_expect_agreement(&p, exact);
-    }
-}
-
-TEST_ROWS(queries_and_keys_may_differ_in_number, FIRST, END)
-{
-    static const int lengths[][2] = {{3, 130}, {70, 9}, {129, 200}, {1, 64}};
-    for (int n = 0; n < 8; n++) {
-        linear_problem p =
-            linear_new((rt_linear_form_options){.kind = (rt_attention_kind)_i, .eps = 0.01},
-                       (const int[]){1, lengths[n / 2][0], lengths[n / 2][1], 3, 6, 2},
-                       n % 2 ? thetas : NULL, (uint64_t)n * 100000);
         linear_expect_agreement(&p, exact);
     }
 }

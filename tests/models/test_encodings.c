@@ -118,17 +118,6 @@ static rt_transformer_options learned(rt_theta_init init)
     return o;
 }
 
-TEST(scaling_changes_where_theta_starts)
-{
-    rt_transformer_options o = learned(RT_THETA_FREQUENCIES);
-    double theta[THETAS];
-    o.position.frequencies.scaling = RT_SCALING_LINEAR;
-    o.position.frequencies.scale = 4;
-    rt_transformer_theta(new_model(&o, 1), theta);
-    for (int i = 0; i < THETAS; i++)
-        ck_assert_double_eq_tol(theta[i], pow(10000, -(i % 4) / 4.0) / 4, 1e-15);
-}
-
 TEST(a_perturbed_start_differs_by_layer_and_head_and_seed_and_is_remembered)
 {
     const rt_transformer_options o = learned(RT_THETA_PERTURBED);

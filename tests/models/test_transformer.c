@@ -99,61 +99,20 @@ static void last_logits(rt_transformer *m, real *logits)
     memcpy(logits, logits_of(m, ids, NULL, 9) + 8 * 7, 7 * sizeof *logits);
 }
 
-TEST_ROWS(theta_starts_at_the_geometric_series_in_both_forms, RT_THETA_LOG, RT_THETA_RAW + 1)
+/* In both forms, and scaled. */
+TEST_ROWS(theta_starts_at_the_geometric_series, 0, 4)
 {
+    const double scale = _i / 2 ? 4 : 1;
     double theta[4];
     rt_transformer_options o = small();
-    o.theta.form = (rt_theta_form)_i;
+    o.theta.form = (rt_theta_form)(_i % 2);
+    o.position.frequencies.scaling = _i / 2 ? RT_SCALING_LINEAR : RT_SCALING_NONE;
+    o.position.frequencies.scale = scale;
     o.dim = 16; /* two of four pairs: the series is that of the rotated ones */
     o.position.fraction = 0.5;
     rt_transformer_theta(new_model(&o, 1), theta);
     for (int i = 0; i < 4; i++)
-        ck_assert_double_eq_tol(theta[i], i % 2 ? 0.01 : 1, 1e-15);
-}
-
-/* Of each projection every row has one number, so that its length is that number. */
-static void set_rows(const rt_tensor *weight, const double *lengths, int count, int shift)
-{
-    memset(weight->data, 0, rt_size(weight) * sizeof(real));
-    for (int row = 0; row < weight->shape[0]; row++)
-        weight->data[row * weight->shape[1] + row % 3] = (real)lengths[(row + shift) % count];
-}
-
-/* Two of four pairs are turned, by both pairings, in each scope. */
-TEST_ROWS(the_use_of_theta_is_what_goes_through_it, 0, 6)
-{
-    enum { DIM = 16, HEADS = 2, LAYERS = 2, PAIRS = 2, ROWS = 7 };
-    static const double q[ROWS] = {3, 4, 5, 12, 100, 8, 0.5}, k[ROWS] = {8, 15, 7, 24, 0.1, 2, 9};
-    static const int rows_of[2][PAIRS][2] = {{{0, 1}, {2, 3}}, {{0, 2}, {1, 3}}};
-    rt_transformer_options o = small();
-    o.dim = DIM;
-    o.position.fraction = 0.5;
-    o.theta.scope = (rt_theta_scope)(_i % 3);
-    o.position.pairing = _i / 3 ? RT_HALF : RT_INTERLEAVED;
-    double expected[LAYERS][HEADS][PAIRS] = {{{0}}}, use[LAYERS * HEADS * PAIRS];
-    const int layers = o.theta.scope == RT_THETA_MODEL ? 1 : LAYERS;
-    const int heads = o.theta.scope == RT_THETA_HEAD ? HEADS : 1;
-    rt_transformer *m = new_model(&o, 1);
-    for (int l = 0; l < LAYERS; l++) {
-        set_rows(m->layers[l].query.weight, q, ROWS, 2 * l);
-        set_rows(m->layers[l].key.weight, k, ROWS, l);
-        for (int h = 0; h < HEADS; h++)
-            for (int i = 0; i < PAIRS; i++) {
-                const int a = 8 * h + rows_of[_i / 3][i][0], b = 8 * h + rows_of[_i / 3][i][1];
-                expected[layers > 1 ? l : 0][heads > 1 ? h : 0][i] +=
-                    hypot(q[(a + 2 * l) % ROWS], q[(b + 2 * l) % ROWS]) *
-                    hypot(k[(a + l) % ROWS], k[(b + l) % ROWS]);
-            }
-    }
-    rt_transformer_theta_use(m, use);
-    for (int l = 0; l < layers; l++)
-        for (int h = 0; h < heads; h++)
-            for (int i = 0; i < PAIRS; i++)
-                ck_assert_double_eq_tol(use[(l * heads + h) * PAIRS + i],
-                                        expected[l][h][i] / (expected[l][h][0] + expected[l][h][1]),
-                                        1e-14);
-    if (o.theta.scope == RT_THETA_HEAD && o.position.pairing == RT_INTERLEAVED)
-        ck_assert_double_eq_tol(use[0], 5.0 * 17 / (5 * 17 + 13 * 25), 1e-14); /* by hand */
+        ck_assert_double_eq_tol(theta[i], (i % 2 ? 0.01 : 1) / scale, 1e-15);
 }
 
 static void expect_place(const rt_parameter *p)
@@ -301,6 +260,22 @@ TEST(maps_of_attention_are_those_of_each_layer)
 
 static const int32_t ids[] = {1, 5, 2, 6, 3, 3, 4, 1};
 static const uint8_t mask[] = {1, 1, 1, 1, 1, 1, 1, 0};
+
+/* Where the output has a weight of its own. */
+TEST_ROWS(the_embedding_of_padding_gets_no_gradient, 0, 2)
+{
+    rt_transformer_options o = small();
+    o.tie_embeddings = false;
+    rt_transformer *m = new_model(&o, 1);
+    rt_graph *g = new_graph();
+    rt_transformer_input in = INPUT(.B = 2, .T = 4, .ids = ids, .key_mask = mask);
+    in.padding_id = _i ? 3 : RT_NO_PADDING;
+    rt_tensor *y = made(g, rt_transformer_forward(m, g, &in));
+    expect_ok(rt_graph_backward(g, rt_sum(g, rt_multiply(g, y, y))));
+    for (int i = 0; i < 7 * 8; i++) /* 0 is the one id that does not occur */
+        ck_assert_msg((m->embeddings.tokens->grad[i] == 0) == (i / 8 == 0 || (_i && i / 8 == 3)),
+                      "id %d: got a gradient of %g", i / 8, m->embeddings.tokens->grad[i]);
+}
 
 TEST_ROWS(factors_of_heads_change_no_bit_at_the_start, 0, 6)
 {

@@ -2,7 +2,7 @@
 #define ROTOR_TESTS_OPS_CALLS_H
 
 /* One call of every op, for all tests that walk the ops: their gradients, hostile input, parts, and
- * the random programs of scripts/torture.
+ * random programs.
  *
  * To add an op, write a line CALL and a row of op_calls in calls.c. */
 

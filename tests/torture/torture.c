@@ -2,11 +2,11 @@
  *
  *     torture [--seed N] [--jobs N] [--only KIND] (MINUTES | --tries N | --try N)
  *
- * A try is a run, a sweep, a forgery or some thousand programs of ops, by its number; what it does
- * is a function of the seed and that number (the moment of a signal aside). With --only, tries of
- * another KIND (run, sweep, forgery, ops) are passed over. Each find is
- * printed with its commands, and its folder is kept. The last line is `tries N, finds M`; exit
- * code 1 if there is any, 2 if the torture itself could not go on. */
+ * A try is a run, a sweep or a forgery, by its number; what it does is a function of the seed and
+ * that number (the moment of a signal aside). With --only, tries of another KIND (run, sweep,
+ * forgery) are passed over. Each find is printed with its commands, and its folder is kept. The
+ * last line is `tries N, finds M`; exit code 1 if there is any, 2 if the torture itself could not
+ * go on. */
 
 #define _GNU_SOURCE
 
@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 
 /* A try that came to its end says how much it found by its exit code, above those of sanitizers. */
-enum { MOST_JOBS = 64, GRAPHS = 4000, ENDED = 100, MOST_FINDS = 20 };
+enum { MOST_JOBS = 64, ENDED = 100, MOST_FINDS = 20 };
 
 static char base[TORTURE_PATH_SIZE / 2];
 static trial current;
@@ -34,27 +34,19 @@ static void remove_folder(const char *folder)
         fprintf(stderr, "torture: %s failed\n", line);
 }
 
-void try_ops(trial *t)
-{
-    const command c = {.program = TORTURE_OPS,
-                       .words = {text_of("%llu", (unsigned long long)t->seed),
-                                 text_of("%ld", t->number * GRAPHS), text_of("%d", GRAPHS)}};
-    run_command(t, &c, "0");
-}
-
 typedef struct kind {
     const char *name;
     void (*make)(trial *t);
 } kind;
 
-enum { KINDS = 8 };
+enum { KINDS = 7 };
 
 static const kind *kind_of(long number)
 {
     static const kind kinds[KINDS] = {{"run", try_run},         {"forgery", try_forgery},
                                       {"run", try_run},         {"sweep", try_sweep},
                                       {"forgery", try_forgery}, {"run", try_run},
-                                      {"ops", try_ops},         {"forgery", try_forgery}};
+                                      {"forgery", try_forgery}};
     return &kinds[number % KINDS];
 }
 

@@ -5,12 +5,10 @@
  * and the number of the try, commands that are run in it, and what was found.
  *
  *   keys.c    random configurations, by walking the table of keys
- *   runs.c    trains one, interrupts and resumes it, asks everything of it, and starts another
- *             one from it
- *   uses.c    uses a trained one with other keys, and exports it
+ *   runs.c    trains one, interrupts and resumes it, asks everything of it, uses it with other
+ *             keys, exports it, and starts another one from it
  *   sweeps.c  the same of a sweep, which then grows
  *   forge.c   changes a finished run behind the program's back, and uses it
- *   ops.c     another program: random calls of the library
  */
 
 #include "core/random.h"
@@ -61,12 +59,11 @@ int draw_key(trial *t); /* the number of a key */
 /* Returns a text that lasts. */
 const char *text_of(const char *format, ...) RT_PRINTF(1, 2);
 
-/* A command line of train-f64, or of another program. */
+/* A command line of train-f64. */
 typedef struct command {
-    const char *program; /* NULL: train-f64 */
-    const char *folder;  /* of the try, in which it is run; NULL: the try's own */
-    bool reports;        /* leaves ROTOR_NO_REPORT out */
-    int signal;          /* sent after so many seconds; 0: none */
+    const char *folder; /* of the try, in which it is run; NULL: the try's own */
+    bool reports;       /* leaves ROTOR_NO_REPORT out */
+    int signal;         /* sent after so many seconds; 0: none */
     double after;
     const char *words[TORTURE_WORDS]; /* up to a NULL */
 } command;
@@ -133,14 +130,9 @@ void make_samples(trial *t);
 void try_run(trial *t);
 void try_sweep(trial *t);
 void try_forgery(trial *t);
-void try_ops(trial *t);
 
 /* Returns the newest checkpoint of a run in a folder of the try; -1: none. */
 long newest_checkpoint(const trial *t, const char *folder, const char *run);
-
-/* Uses the run in the folder "straight" with keys of its own, and exports it to "newer". */
-void use_otherwise(trial *t, const drawn_config *d);
-void export_run(trial *t, const drawn_config *d);
 
 /* The finished runs that are forged, made once; false if they cannot be. */
 bool make_templates(trial *t);

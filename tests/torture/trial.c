@@ -195,7 +195,7 @@ static void note_command(const trial *t, const command *c)
         return;
     fprintf(to, "    (cd %s%s%s &&%s", t->folder, c->folder ? "/" : "", c->folder ? c->folder : "",
             c->reports ? "" : " ROTOR_NO_REPORT=1");
-    fprintf(to, " %s", c->program ? c->program : TORTURE_TRAIN);
+    fprintf(to, " %s", TORTURE_TRAIN);
     for (int i = 0; c->words[i]; i++) {
         fputc(' ', to);
         quote(to, c->words[i]);
@@ -209,7 +209,7 @@ static void note_command(const trial *t, const command *c)
 
 static void become(const trial *t, const command *c)
 {
-    const char *words[TORTURE_WORDS + 1] = {c->program ? c->program : TORTURE_TRAIN};
+    const char *words[TORTURE_WORDS + 1] = {TORTURE_TRAIN};
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGINT, SIG_DFL); /* behind an & they are ignored */
