@@ -110,7 +110,9 @@ void check_attention_case(reference *r, const char *name);
 void check_linear_attention_case(reference *r, const char *name);
 void check_optimizer_case(reference *r, const char *name);
 void check_lion_muon_case(reference *r, const char *name);
+void check_heads_case(reference *r, const char *name);
 void check_position_file(reference *r);
 void check_layer_file(reference *r);
+void check_model_file(reference *r);
 
 #endif
