@@ -150,33 +150,19 @@ static int open_at(int folder, const char *path, int flags, mode_t mode)
     return watch((int)syscall(SYS_openat, folder, path, flags, mode));
 }
 
-#define MODE_OF(flags)                                                                             \
-    mode_t mode = 0;                                                                               \
-    if ((flags) & (O_CREAT | __O_TMPFILE)) {                                                       \
-        va_list arguments;                                                                         \
-        va_start(arguments, flags);                                                                \
-        mode = va_arg(arguments, mode_t);                                                          \
-        va_end(arguments);                                                                         \
-    }
-
 int open(const char *path, int flags, ...)
 {
-    MODE_OF(flags)
+    mode_t mode = 0;
+    if (flags & (O_CREAT | __O_TMPFILE)) {
+        va_list arguments;
+        va_start(arguments, flags);
+        mode = va_arg(arguments, mode_t);
+        va_end(arguments);
+    }
     return open_at(AT_FDCWD, path, flags, mode);
 }
 
 int open64(const char *path, int flags, ...) __attribute__((alias("open")));
-
-int openat(int folder, const char *path, int flags, ...)
-{
-    MODE_OF(flags)
-    return open_at(folder, path, flags, mode);
-}
-
-int creat(const char *path, mode_t mode)
-{
-    return open_at(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
-}
 
 DIR *opendir(const char *path)
 {
@@ -219,23 +205,39 @@ static bool fits(size_t *size)
     return *size > 0;
 }
 
-ssize_t write(int file, const void *bytes, size_t size)
+/* Writes at an offset, or where the file stands if that is below 0. */
+static ssize_t put(int file, const void *bytes, size_t size, off_t offset)
+{
+    return offset < 0 ? syscall(SYS_write, file, bytes, size)
+                      : syscall(SYS_pwrite64, file, bytes, size, offset);
+}
+
+static ssize_t put_watched(int file, const void *bytes, size_t size, off_t offset)
 {
     if (!is_watched(file))
-        return syscall(SYS_write, file, bytes, size);
+        return put(file, bytes, size, offset);
     if (fails(SHIM_WRITE) || !fits(&size))
         return -1;
     if (chosen(SHIM_WRITE, "half") || chosen(SHIM_WRITE, "short")) {
-        const long half = syscall(SYS_write, file, bytes, (size + 1) / 2);
+        const long half = put(file, bytes, (size + 1) / 2, offset);
         if (is("half"))
             die();
         return half;
     }
-    return end(SHIM_WRITE, syscall(SYS_write, file, bytes, size));
+    return end(SHIM_WRITE, put(file, bytes, size, offset));
+}
+
+ssize_t write(int file, const void *bytes, size_t size)
+{
+    return put_watched(file, bytes, size, -1);
+}
+
+ssize_t pwrite(int file, const void *bytes, size_t size, off_t offset)
+{
+    return put_watched(file, bytes, size, offset);
 }
 
 COUNTED(SHIM_FSYNC, fsync, (int file), SYS_fsync, file)
-COUNTED(SHIM_FSYNC, fdatasync, (int file), SYS_fdatasync, file)
 COUNTED(SHIM_RENAME, renameat2, (int a, const char *from, int b, const char *to, unsigned flags),
         SYS_renameat2, a, from, b, to, flags)
 COUNTED(SHIM_MKDIR, mkdir, (const char *path, mode_t mode), SYS_mkdirat, AT_FDCWD, path, mode)

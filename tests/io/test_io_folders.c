@@ -102,15 +102,6 @@ TEST_ROWS(a_model_exported_as_a_folder_opens_as_it_was, 0, ROWS(names))
     ck_assert_int_eq(rt_model_export(model, folder).code, RT_CONFIG);
 }
 
-TEST(a_damaged_folder_is_no_model)
-{
-    rt_model *model;
-    put_text("config.json", "{}");
-    put_text("model.safetensors", "");
-    expect_refusal(rt_model_open(&model, scratch), RT_CHECKPOINT, "config.json");
-    ck_assert_ptr_null(model);
-}
-
 /* ---- products ---- */
 
 #ifndef RT_DOUBLE

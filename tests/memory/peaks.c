@@ -127,16 +127,6 @@ static __attribute__((format(printf, 1, 2))) pid_t start(const char *format, ...
     _exit(127);
 }
 
-/* The largest resident memory of a process that ends, or of a child of its own, in MB. */
-static double finish(pid_t child, int *code)
-{
-    struct rusage used;
-    int how;
-    must(wait4(child, &how, 0, &used) == child, "wait4");
-    *code = WIFEXITED(how) ? WEXITSTATUS(how) : -1;
-    return (double)used.ru_maxrss * 1024 / mega;
-}
-
 static void read_output(char text[TEXT_SIZE], const char *name)
 {
     FILE *from = fopen(name, "r");
@@ -154,13 +144,15 @@ static _Noreturn void fail(int code)
     exit(EXIT_FAILURE);
 }
 
+/* The largest resident memory of a process that ends well, or of a child of its own, in MB. */
 static double peak_of(pid_t child)
 {
-    int code;
-    const double peak = finish(child, &code);
-    if (code)
-        fail(code);
-    return peak;
+    struct rusage used;
+    int how;
+    must(wait4(child, &how, 0, &used) == child, "wait4");
+    if (how)
+        fail(how);
+    return (double)used.ru_maxrss * 1024 / mega;
 }
 
 /* ---- what is measured ---- */
@@ -300,9 +292,10 @@ static void print_row(const char *name, const char *phase, double estimated, dou
 /* Returns whether the build and the processor have the engine that the keys name. */
 static bool is_possible(const char *keys)
 {
-    int code;
-    finish(start("base.ini --quiet --check run.name=checked %s", keys), &code);
-    return code == 0;
+    int how;
+    const pid_t child = start("base.ini --quiet --check run.name=checked %s", keys);
+    must(waitpid(child, &how, 0) == child, "waitpid");
+    return how == 0;
 }
 
 static void try(const configuration *of)

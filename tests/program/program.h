@@ -21,24 +21,10 @@
 enum { OUTPUT_SIZE = 1 << 16 };
 
 /* A tiny copy task. What a test changes it gives on the command line. */
-static const char tiny_config[] = "[model]\n"
-                                  "layers = 2\n"
-                                  "dim = 16\n"
-                                  "heads = 2\n"
-                                  "[theta]\n"
-                                  "learn = yes\n"
-                                  "[data]\n"
-                                  "length = 12\n"
-                                  "vocab = 10\n"
-                                  "[optimizer]\n"
-                                  "lr = 1e-2\n"
-                                  "schedule_steps = 60\n"
-                                  "[train]\n"
-                                  "steps = 60\n"
-                                  "batch_size = 8\n"
-                                  "eval_every = 20\n"
-                                  "eval_batches = 2\n"
-                                  "checkpoint_every = 20\n";
+static const char tiny_config[] =
+    "[model]\nlayers = 2\ndim = 16\nheads = 2\n[theta]\nlearn = yes\n[data]\nlength = 12\n"
+    "vocab = 10\n[optimizer]\nlr = 1e-2\nschedule_steps = 60\n[train]\nsteps = 60\n"
+    "batch_size = 8\neval_every = 20\neval_batches = 2\ncheckpoint_every = 20\n";
 
 typedef struct workplace {
     char folder[64];
@@ -64,34 +50,11 @@ static inline char *read_file(const char *path)
     return owned(text, rt_free);
 }
 
-/* Enters a fresh folder that holds tiny.ini. */
-static inline workplace *enter_workplace(void)
-{
-    workplace *w = rt_alloc(1, sizeof *w);
-    ck_assert_ptr_nonnull(w);
-    strcpy(w->folder, "/tmp/rotor-program-XXXXXX");
-    ck_assert(getcwd(w->before, sizeof w->before) && mkdtemp(w->folder) && !chdir(w->folder));
-    write_file("tiny.ini", tiny_config);
-    return w;
-}
-
-static inline void leave_workplace(workplace *w)
-{
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", w->folder);
-    ck_assert_int_eq(chdir(w->before), 0);
-    ck_assert_int_eq(system(command), 0);
-    rt_free(w);
-}
-
 /* Set by a suite whose trainings draw their reports, which takes time. */
 static bool with_reports;
 
-/* Reads the file into a buffer of OUTPUT_SIZE bytes, as much as it holds, and removes the file. */
-void take_output(const char *path, char *text);
-
 /* Runs a shell command in which $TRAIN and $TRAIN64 are the programs; returns its exit code. A call
- * of $TRAIN in a plain list or pipeline runs in a child of the test, without starting a program. */
+ * of $TRAIN in a plain list runs in a child of the test, without starting a program. */
 int run_command(workplace *w, bool reports, const char *command);
 
 static inline int shell(workplace *w, const char *format, ...)

@@ -3,12 +3,9 @@
 #include "tokenizer_fixtures.h"
 #include "train_program.h"
 
-#include "data/objective.h"
 #include "data/tokenizers/bpe.h"
 #include "io/huggingface/huggingface.h"
 #include "io/huggingface/tokenizer.h"
-
-enum { FIRST_BYTE = 4, BEGIN_ID = 1 };
 
 #define TOKENIZERS TEST_SOURCES "/fixtures/bpe/"
 
@@ -26,25 +23,6 @@ static void make_files(void)
 }
 
 SUITE(PROGRAM_OPTIONS, .prepare = make_files)
-
-TEST_ROWS(a_text_is_asked_about_as_it_was_trained, 0, 2)
-{
-    int32_t *ids;
-    int count, masks;
-    rt_unknown unknown;
-    rt_vocabulary *v;
-    expect_ok(rt_vocabulary_of_bytes(&v));
-    expect_ok(rt_masked_text_encode(v, !_i, false, "ab", &ids, &count, &masks, &unknown));
-    ck_assert_int_eq(count, _i ? 2 : 3);
-    ck_assert_int_eq(ids[0], _i ? FIRST_BYTE + 'a' : BEGIN_ID);
-    ck_assert_int_eq(ids[count - 1], FIRST_BYTE + 'b');
-    rt_free(ids);
-    ck_assert_int_eq(rt_masked_text_encode(v, !_i, false, "", &ids, &count, &masks, &unknown).code,
-                     _i ? RT_ARGUMENT : RT_OK);
-    ck_assert(_i ? !ids : count == 1);
-    rt_free(ids);
-    rt_vocabulary_free(v);
-}
 
 static const struct {
     const char *name;

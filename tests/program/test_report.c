@@ -4,7 +4,6 @@
 
 #include "train/report/private.h"
 
-#define RUN            "$TRAIN tiny.ini --quiet "
 #define WITHOUT_REPORT "ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet "
 
 static void expect_figures(const char *path, int count)
@@ -42,19 +41,19 @@ static bool with_reports = true;
 SUITE(PROGRAM_OPTIONS)
 
 #define AGAIN   "{ $TRAIN --report runs/tiny || test $? = 1; }"
-#define MISSING RUN "train.target_accuracy=1 train.steps=3 theta.learn=no"
+#define MISSING TINY "train.target_accuracy=1 train.steps=3 theta.learn=no"
 
 /* The page of a run: number of figures (if any need gnuplot), absent text and present texts. */
 static const struct {
     int code, figures;
     const char *command, *absent, *present, *also;
 } pages[] = {
-    {0, 0, RUN "theta.tolerance=0.35", "the run has not ended",
+    {0, 0, TINY "theta.tolerance=0.35", "the run has not ended",
      "theta.tolerance = 0.35, a convention: ", "gives two tokens 11 positions apart"},
-    {0, 0, RUN "theta.learn=no", "theta.tolerance = ", "<div class=\"verdict\">", ""},
+    {0, 0, TINY "theta.learn=no", "theta.tolerance = ", "<div class=\"verdict\">", ""},
     /* theta that has moved is no failure */
-    {0, 0, RUN "theta.tolerance=1e-9", "verdict bad", "<div class=\"verdict moved\">", ""},
-    {0, 0, RUN "optimizer.lr=10 optimizer.warmup_steps=60", "verdict moved",
+    {0, 0, TINY "theta.tolerance=1e-9", "verdict bad", "<div class=\"verdict moved\">", ""},
+    {0, 0, TINY "optimizer.lr=10 optimizer.warmup_steps=60", "verdict moved",
      "<div class=\"verdict bad\">", ""},
     {7, 0, MISSING, "the loss is not finite", "is below train.target_accuracy = 1<",
      "<div class=\"verdict bad\">"},
@@ -62,22 +61,22 @@ static const struct {
     {0, 0,
      MISSING "; test $? = 7 && sed -i 's/^exit_code,7/exit_code,0/' runs/tiny/result.csv && " AGAIN,
      "is below", "eval: loss ", ""},
-    {0, 0, RUN "train.steps=2 && rm runs/tiny/result.csv && " AGAIN, "eval: loss ",
+    {0, 0, TINY "train.steps=2 && rm runs/tiny/result.csv && " AGAIN, "eval: loss ",
      "the run has not ended", "<div class=\"verdict bad\">"},
     {5, 0,
      WITHOUT_REPORT
      "optimizer.lr=1e30 optimizer.clip_norm=0; code=$?; $TRAIN --report runs/tiny; exit $code",
      "eval: loss ", "the loss is not finite", ""},
     {0, 12,
-     RUN "train.steps=2 model.layers=5 model.dim=18 model.heads=9 data.length=70 theta.scope=head",
+     TINY "train.steps=2 model.layers=5 model.dim=18 model.heads=9 data.length=70 theta.scope=head",
      "<script", "layers 0 to 3 of 5; heads 0 to 7 of 9; tokens 0 to 63 of 70<", ""},
-    {0, 12, RUN "train.steps=1 model.layers=1 model.heads=1 theta.scope=model", "<script",
+    {0, 12, TINY "train.steps=1 model.layers=1 model.heads=1 theta.scope=model", "<script",
      "<h1>tiny</h1>", ""},
-    {0, 6, RUN "theta.learn=no model.attention=linear_elu", "relative drift", "<h1>tiny</h1>", ""},
+    {0, 6, TINY "theta.learn=no model.attention=linear_elu", "relative drift", "<h1>tiny</h1>", ""},
     /* stopped before it had a row to write */
     {0, 6,
-     RUN "train.steps=20 && cd runs/tiny && head -n 1 metrics.csv >first && mv first metrics.csv "
-         "&& $TRAIN --report .",
+     TINY "train.steps=20 && cd runs/tiny && head -n 1 metrics.csv >first && mv first metrics.csv "
+          "&& $TRAIN --report .",
      "Learning rate", "Relative drift of θ during training: ", ""},
 };
 
@@ -96,7 +95,7 @@ TEST_ROWS(a_page_says_what_has_happened, 0, ROWS(pages))
 
 TEST(a_run_ends_with_a_page_of_its_own)
 {
-    run(RUN);
+    run(TINY);
     const char *page = read_file("runs/tiny/report.html"), *line = line_of(w->out, "eval: ");
     expect_whole_page(page);
     expect_text(page, line_of(w->out, "theta: "), "<div class=\"verdict\">",
@@ -135,7 +134,7 @@ TEST(the_surest_mistakes_have_their_texts)
 TEST(a_page_has_any_name_and_is_a_warning_where_it_cannot_be_written)
 {
     run(WITHOUT_REPORT "train.steps=20 && mkdir runs/tiny/report.html");
-    expect_told(0, "report.html: Is a directory", RUN "--resume");
+    expect_told(0, "report.html: Is a directory", TINY "--resume");
     expect_text(w->out, "\nrun: runs/tiny\n");
     expect_told(2, "nowhere is not the folder of a run", "$TRAIN --report nowhere");
     expect_told(2, "--report takes folders of runs, and no configuration",
@@ -154,7 +153,7 @@ TEST(the_axis_of_the_loss_suits_what_is_drawn)
 {
     NEEDS_PROGRAM("gnuplot");
     static const char *const losses[] = {"1.5", "0.09", "0"};
-    run(RUN);
+    run(TINY);
     for (int i = 0; i < ROWS(losses); i++) {
         write_file("runs/tiny/metrics.csv",
                    lasting("step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm\n10,1,3,,0,1,1\n"
@@ -182,12 +181,12 @@ TEST(the_axis_of_the_loss_suits_what_is_drawn)
 TEST(the_tolerances_and_the_usage_of_pairs_are_drawn_where_they_were_asked_for)
 {
     NEEDS_PROGRAM("gnuplot");
-    run(RUN "train.steps=20 theta.tolerances=yes");
+    run(TINY "train.steps=20 theta.tolerances=yes");
     run("test -s runs/tiny/figures/tolerances.svg -a -s runs/tiny/figures/usage.svg");
-    run(RUN "train.steps=20 theta.learn=no --overwrite");
+    run(TINY "train.steps=20 theta.learn=no --overwrite");
     ck_assert(!exists("runs/tiny/figures/tolerances.svg"));
     ck_assert(!exists("runs/tiny/figures/usage.svg"));
-    run(RUN "train.steps=20 theta.learn=no theta.cutoffs=yes --overwrite");
+    run(TINY "train.steps=20 theta.learn=no theta.cutoffs=yes --overwrite");
     run("test -s runs/tiny/figures/usage.svg");
 }
 
@@ -195,7 +194,7 @@ TEST(the_tolerances_and_the_usage_of_pairs_are_drawn_where_they_were_asked_for)
 TEST(a_sweep_has_a_circle_for_each_run_and_draws_the_reports_of_its_runs)
 {
     NEEDS_PROGRAM("gnuplot");
-    run(RUN "train.steps=20 sweep.optimizer.lr=1e-2,1e-5 sweep.run.seed=1,2");
+    run(TINY "train.steps=20 sweep.optimizer.lr=1e-2,1e-5 sweep.run.seed=1,2");
     expect_output("2\n4\n", "awk -v RS='\n\n\n' '{ print NF }' runs/tiny/figures/key_1.csv");
     expect_output("4\n", "grep -c \"gpPt5' transform\" runs/tiny/figures/key_1.svg");
     /* the report of a sweep draws those of its runs as well */
@@ -216,7 +215,7 @@ TEST(every_script_draws_its_figure_again)
                  {"theta", "layer 7", 1}, {"drift", "tolerance", 1},    {"drift", "layer 7", 1},
                  {"usage", "layer 7", 1}, {"wavelengths", "layer 7", 1}};
     NEEDS_PROGRAM("gnuplot");
-    run(RUN
+    run(TINY
         "train.steps=40 model.layers=8 theta.scope=head theta.init=perturbed theta.tolerance=9");
     expect_figures("runs/tiny/report.html", 12);
     run("cd runs/tiny/figures && rm *.svg && for i in *.gp; do gnuplot -d $i && test -s "
@@ -234,18 +233,18 @@ TEST(a_gnuplot_that_fails_is_a_warning)
 {
     pretend("#!/bin/sh\nkill -9 $$\n");
     expect_told(0, "figures are missing: gnuplot failed on loss.gp, loss_by_tokens.gp, ",
-                "PATH=$PWD/bin:$PATH; " RUN);
+                "PATH=$PWD/bin:$PATH; " TINY);
     ck_assert_int_eq(count_of(w->err, "\n"), 1);
     expect_figures("runs/tiny/report.html", 0);
     pretend("#!/bin/sh\necho chatter; echo noise >&2; cat; exit 1\n");
-    run("PATH=$PWD/bin:$PATH; echo input | " RUN "--overwrite");
+    run("PATH=$PWD/bin:$PATH; echo input | " TINY "--overwrite");
     expect_no_text(w->out, "chatter", "input");
     expect_no_text(w->err, "noise");
 }
 
 TEST(figures_that_fail_are_missing_and_none_of_before_is_shown)
 {
-    run(RUN "train.steps=40");
+    run(TINY "train.steps=40");
     expect_in_file("runs/tiny/report.html", "after 40 steps");
     expect_told(0, "gnuplot is missing",
                 "mkdir empty; PATH=$PWD/empty $TRAIN tiny.ini --quiet --resume train.steps=60");
@@ -259,7 +258,7 @@ TEST(figures_that_fail_are_missing_and_none_of_before_is_shown)
     pretend("#!/bin/sh\ncase \"$*\" in *drift*) printf '<svg half' >drift.svg; exit 1;; esac\n"
             "PATH=${PATH#*:}\nexec gnuplot \"$@\"\n");
     expect_told(0, "gnuplot failed on drift.gp in runs/tiny/figures",
-                "PATH=$PWD/bin:$PATH; " RUN "--overwrite");
+                "PATH=$PWD/bin:$PATH; " TINY "--overwrite");
     expect_figures("runs/tiny/report.html", 11);
 }
 
@@ -267,7 +266,7 @@ TEST(overwriting_removes_the_report)
 {
     NEEDS_PROGRAM("gnuplot");
     write_file(".gnuplot", "exit error 'not here'\n");
-    expect_message(0, "", "HOME=$PWD; export HOME; " RUN);
+    expect_message(0, "", "HOME=$PWD; export HOME; " TINY);
     expect_figures("runs/tiny/report.html", 12);
     run(WITHOUT_REPORT "--overwrite");
     ck_assert(!exists("runs/tiny/report.html") && !exists("runs/tiny/figures"));
@@ -276,7 +275,7 @@ TEST(overwriting_removes_the_report)
 TEST(tables_that_cannot_be_read_are_a_warning)
 {
     NEEDS_PROGRAM("gnuplot");
-    run(RUN);
+    run(TINY);
     expect_told(1, "train: ./metrics.csv: not a regular file\n",
                 "cd runs/tiny && rm metrics.csv && mkdir metrics.csv && rm theta.csv && echo "
                 "nonsense >theta_final.csv && $TRAIN --report .");
@@ -324,7 +323,7 @@ TEST(a_logarithmic_axis_has_at_least_three_labels)
 TEST(a_sweep_has_a_page_with_links_to_its_runs)
 {
     NEEDS_PROGRAM("gnuplot");
-    run("$TRAIN tiny.ini --quiet theta.learn=no sweep.position.kind=rope,none sweep.run.seed=1,2");
+    run(TINY "theta.learn=no sweep.position.kind=rope,none sweep.run.seed=1,2");
     const char *page = read_file("runs/tiny/report.html");
     expect_whole_page(page);
     ck_assert_int_eq(count_of(page, "<svg"), 5);
@@ -342,7 +341,8 @@ TEST(a_sweep_tells_the_spread_and_what_failed)
     NEEDS_PROGRAM("gnuplot");
     expect_exit(
         w, 5,
-        RUN "train.steps=20 optimizer.clip_norm=0 sweep.optimizer.lr=1e-2,1e30 sweep.run.seed=1,2");
+        TINY
+        "train.steps=20 optimizer.clip_norm=0 sweep.optimizer.lr=1e-2,1e30 sweep.run.seed=1,2");
     const char *page = read_file("runs/tiny/report.html");
     expect_text(page, "2 of 4 runs finished", "theta: near in ", "<td>0 of 2</td>", " ± ",
                 "<a href=\"lr=1e-2_seed=1/report.html\">lr=1e-2_seed=1</a>");
@@ -354,7 +354,7 @@ TEST(a_sweep_tells_the_spread_and_what_failed)
 /* tiny.ini has dim = 16, where 64 is the default, and so has each run; lr = 1e-2 has only one. */
 TEST(a_sweep_tells_what_is_common_to_all_and_which_is_the_best)
 {
-    run(RUN "train.steps=20 theta.learn=no sweep.optimizer.lr=1e-2,1e-5");
+    run(TINY "train.steps=20 theta.learn=no sweep.optimizer.lr=1e-2,1e-5");
     const char *page = read_file("runs/tiny/report.html");
     const char *common = strstr(page, "<h2>Configuration of all</h2>");
     ck_assert_ptr_nonnull(common);
@@ -366,7 +366,7 @@ TEST(a_sweep_tells_what_is_common_to_all_and_which_is_the_best)
     expect_no_text(page, "class=\"best\"");
     expect_text(page, "; no row is in bold, for the row with the lowest loss is not told apart");
     expect_no_text(page, "<th>steps to 99 %</th>"); /* which no run reached */
-    run(RUN "train.steps=20 run.name=seeds sweep.run.seed=1,2");
+    run(TINY "train.steps=20 run.name=seeds sweep.run.seed=1,2");
     page = read_file("runs/seeds/report.html");
     expect_no_text(page, "class=\"best\"", "in bold");
 }
@@ -377,7 +377,7 @@ TEST(an_axis_of_tokens_has_few_labels)
     static const char *const figures[] = {"runs/tiny/figures/loss_by_tokens.svg",
                                           "runs/tiny/seed=1/figures/loss_by_tokens.svg"};
     NEEDS_PROGRAM("gnuplot");
-    run(RUN "sweep.run.seed=1,2"); /* 5,760 tokens each */
+    run(TINY "sweep.run.seed=1,2"); /* 5,760 tokens each */
     for (int i = 0; i < 2; i++) {
         const int labels = count_of(read_file(figures[i]), "k</tspan>");
         ck_assert_msg(labels >= 2 && labels <= 4, "%d labels besides 0 in %s", labels, figures[i]);
@@ -386,7 +386,7 @@ TEST(an_axis_of_tokens_has_few_labels)
 
 TEST_ROWS(a_sweep_tells_of_compute_if_it_has_other_numbers_of_steps, 0, 2)
 {
-    run(RUN "sweep.run.seed=1,2 sweep.model.layers=1,2 %s",
+    run(TINY "sweep.run.seed=1,2 sweep.model.layers=1,2 %s",
         _i ? "sweep.train.steps=30,60 optimizer.schedule_steps=0" : "");
     const char *page = read_file("runs/tiny/report.html");
     expect_text(page, "<h2>Paired differences</h2>");

@@ -16,7 +16,7 @@ static const char read_tables[] =
     "for f in runs/*/*.csv; do head -n 1 $f | tr , '\n' | sed \"s|^|${f##*/} |\"; done >all; sed "
     "-s '1d; /^end,/d; s/,.*//; s/^/results /' runs/*/result.csv | sort -u - all >written";
 
-#define SHORT "$TRAIN tiny.ini --quiet train.steps=20 optimizer.schedule_steps=20 "
+#define SHORT TINY "train.steps=20 optimizer.schedule_steps=20 "
 
 SUITE(PROGRAM_OPTIONS)
 
@@ -34,14 +34,14 @@ TEST(the_page_has_every_column_that_runs_write)
         "data.eval_fraction=0 && $TRAIN tiny.ini --quiet run.name=diverged optimizer.lr=10 "
         "optimizer.warmup_steps=60 && $TRAIN tiny.ini --quiet run.name=best optimizer.lr=10 "
         "optimizer.warmup_steps=60 train.steps=100 train.patience=3");
-    run(SHORT "run.name=far theta.learn=no data.task=passkey data.length=16 && " SHORT
-              "run.name=answers theta.learn=no data.length=4..16 model.causal=yes "
-              "train.eval_lengths=18");
+    run(SHORT
+        "run.name=far theta.learn=no data.task=passkey data.length=16 && " SHORT
+        "run.name=answers theta.learn=no data.length=4..16 model.causal=yes train.eval_lengths=18");
     run("printf '[variant a]\\nmodel.layers = 1\\n' >>tiny.ini; " SHORT
         "run.name=sweep sweep.run.seed=1 sweep.model.dim=8,16 && " SHORT
         "run.name=sweep sweep.run.seed=1,2 sweep.model.dim=8,16 --resume");
     run("%s", read_tables);
-    expect_output(
-        "", "grep -vxEf patterns written | sed 's/^/not on the page: /'; while read -r row; do "
-            "grep -qxE \"$row\" written || echo \"never written: $row\"; done <patterns");
+    expect_output("",
+                  "grep -vxEf patterns written | sed 's/^/not on the page: /'; while read -r row; "
+                  "do grep -qxE \"$row\" written || echo \"never written: $row\"; done <patterns");
 }

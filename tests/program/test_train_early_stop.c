@@ -49,10 +49,10 @@ TEST(a_run_whose_patience_lasts_takes_all_its_steps)
     expect_unprinted("stopped early",
                      "$TRAIN " RUN "train.patience=1 train.steps=60 train.eval_every=29 --quiet");
     expect_output("stopped_early,0\n", "grep ^stop runs/tiny/result.csv");
-    expect_unprinted("best: ", "$TRAIN tiny.ini --quiet train.steps=39 --overwrite");
+    expect_unprinted("best: ", TINY "train.steps=39 --overwrite");
     expect_exit(w, 1, "grep ^stop runs/tiny/result.csv");
     expect_printed("step-00000039.h5, step 39\n", "$TRAIN tiny.ini --eval --best");
-    expect_unprinted("best: ", "$TRAIN tiny.ini --quiet --resume train.steps=39");
+    expect_unprinted("best: ", TINY "--resume train.steps=39");
 }
 
 TEST(a_run_that_has_stopped_early_says_so_when_it_is_resumed)
@@ -98,9 +98,9 @@ TEST(evaluations_are_counted_over_an_interruption)
                    "$TRAIN %s run.name=parts train.steps=100 train.patience=2 --resume", flat);
     expect_same_run("straight", "parts", 60);
     /* an extended run knows nothing of where it once ended */
-    run("$TRAIN tiny.ini --quiet run.name=whole");
-    run("$TRAIN tiny.ini --quiet run.name=longer train.steps=39");
-    run("$TRAIN tiny.ini --quiet run.name=longer --resume");
+    run(TINY "run.name=whole");
+    run(TINY "run.name=longer train.steps=39");
+    run(TINY "run.name=longer --resume");
     expect_same_run("whole", "longer", 60);
     run("h5dump -a /eval_loss runs/longer/checkpoints/step-00000039.h5");
     expect_exit(
@@ -119,8 +119,6 @@ TEST(a_target_that_was_not_reached_is_missed)
     expect_no_text(w->out, "stopped early");
     /* the runs of a sweep stop early each for itself */
     expect_told(0, ": stopped early, loss ", "$TRAIN " WAIT "run.name=s sweep.train.patience=1,3");
-    expect_output("steps,40\nsteps,80\n", "grep -h ^steps runs/s/*/result.csv");
-    run("$TRAIN " WAIT "run.name=s sweep.train.patience=1,3");
     expect_output("steps,40\nsteps,80\n", "grep -h ^steps runs/s/*/result.csv");
 }
 
@@ -154,18 +152,26 @@ TEST(the_results_of_a_run_with_patience_are_of_its_best_evaluation)
     ck_assert_msg(best_step < last_step, "the test needs a run that becomes worse");
     expect_in_file("runs/tiny/result.csv",
                    lasting("steps,%d\nmodel_step,%d\nlast_eval_loss,", last_step, best_step));
-    expect_printed(eval, "cp runs/tiny/result.csv before.csv; $TRAIN tiny.ini --eval --quiet");
+    expect_printed(eval, "cp runs/tiny/result.csv before.csv; $TRAIN tiny.ini --eval");
+    expect_text(w->err, "using the best evaluation, of step ",
+                ", since train.patience is set; --last uses the newest, of step ");
+    expect_printed(eval, "$TRAIN --checkpoint runs/tiny --eval --best");
+    expect_no_text(w->err, "--last");
     run("$TRAIN " WORSENING " --resume");
     ck_assert_str_eq(line_of(w->out, "eval: "), eval);
     ck_assert_str_eq(line_of(w->out, "best: "), best);
     expect_same_files("before.csv", "runs/tiny/result.csv");
-    run("$TRAIN tiny.ini --eval --last --quiet");
+    run("$TRAIN --checkpoint runs/tiny --eval --last");
+    expect_no_text(w->err, "--last");
     ck_assert_double_eq_tol(last_loss, number_behind(w->out, "eval: loss "), 1e-5 * last_loss);
     shell(w, "$TRAIN --report runs/tiny");
     expect_in_file(
         "runs/tiny/report.html",
         lasting(" after %d steps, the best evaluation; at the end, after %d steps, loss %.6g<",
                 best_step, last_step, last_loss));
+    expect_each_told("$TRAIN tiny.ini --last",
+                     {2, "--eval --best", "give --best or --last, not both"},
+                     {2, "", "--last needs --eval, "});
     /* a best checkpoint that is gone costs a warning */
     expect_told(0, "warning: the results are those of the last step, not of the best: ",
                 "rm runs/tiny/checkpoints/step-%08d.h5; $TRAIN " WORSENING " --resume", best_step);

@@ -94,13 +94,11 @@ TEST(vectors_are_an_array_of_numpy_or_a_dataset_of_hdf5)
     run("cp v.h5 old.h5; " C_INI "--embed lines.txt --output v.h5 --overwrite; cmp v.h5 old.h5");
     expect_printed("embeddings: v.npy\n", C_INI "--embed lines.txt --output v.npy");
     run("printf '\\223NUMPY\\1\\0v\\0%%-117s\\n' \"{'descr': '<f4', 'fortran_order': False, "
-        "'shape': (3, "
-        "16), }\" >header; head -c 128 v.npy | cmp - header");
+        "'shape': (3, 16), }\" >header; head -c 128 v.npy | cmp - header");
     run("tail -c +129 v.npy | od -An -v -w64 -tf4 >numbers; " C_INI
-        "--embed lines.txt | tail -n +2 | tr , ' ' | paste -d ' ' - numbers | awk '"
-        "{ for (i = 1; i <= 16; i++) if (!(($i - $(i + 16)) ^ 2 <= 1e-14) || "
-        "$i !~ /^[-+.0-9e]+$/ || $(i + 16) !~ /^[-+.0-9e]+$/) bad = 1 } NF != 32 { bad = 1 } "
-        "END { exit bad || NR != 3 }'");
+        "--embed lines.txt | tail -n +2 | tr , ' ' | paste -d ' ' - numbers | awk '{ for (i = 1; i "
+        "<= 16; i++) if (!(($i - $(i + 16)) ^ 2 <= 1e-14) || $i !~ /^[-+.0-9e]+$/ || $(i + 16) !~ "
+        "/^[-+.0-9e]+$/) bad = 1 } NF != 32 { bad = 1 } END { exit bad || NR != 3 }'");
 }
 
 TEST(vectors_replace_a_file_with_overwrite_alone)

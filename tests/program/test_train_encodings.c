@@ -37,7 +37,7 @@ TEST(decay_adds_the_theta_of_a_checkpoint)
     expect_number(learned / configured, 0.7, 1.4);
     expect_told(2, "nothing is rotated",
                 "$TRAIN --decay tiny.ini theta.learn=no position.kind=alibi");
-    run("$TRAIN tiny.ini --quiet theta.learn=no --overwrite");
+    run(TINY "theta.learn=no --overwrite");
     expect_told(4, "its theta is fixed", "$TRAIN --decay tiny.ini --checkpoint " END);
     ck_assert_str_eq(w->out, "");
 }
@@ -46,15 +46,13 @@ enum { KINDS = RT_POSITION_NONE + 1 };
 
 TEST_ROWS(every_kind_is_evaluated_at_other_lengths_and_resumes, 0, KINDS)
 {
-    run("$TRAIN tiny.ini --quiet theta.learn=no position.kind=%s train.eval_lengths=24,48 "
-        "train.steps=30",
+    run(TINY "theta.learn=no position.kind=%s train.eval_lengths=24,48 train.steps=30",
         rt_encoding_word(_i));
     number_behind(w->out, "eval at length 24: loss ");
     number_behind(w->out, "eval at length 48: loss ");
     expect_output("length,eval_loss,eval_accuracy\n12\n24\n48\n",
                   "sed '2,$s/,.*,.*//' runs/tiny/lengths.csv");
-    run("$TRAIN tiny.ini --quiet --resume theta.learn=no position.kind=%s train.eval_lengths=24,48 "
-        "train.steps=31",
+    run(TINY "--resume theta.learn=no position.kind=%s train.eval_lengths=24,48 train.steps=31",
         rt_encoding_word(_i));
     run("$TRAIN --eval tiny.ini theta.learn=no position.kind=%s train.eval_lengths=24,48",
         rt_encoding_word(_i));
@@ -83,7 +81,7 @@ TEST(a_run_starts_from_the_parameters_of_another)
 /* Of the theta of some layers alone a model would be neither that of the checkpoint nor its own. */
 TEST(theta_is_taken_whole_or_not)
 {
-    run("$TRAIN tiny.ini --quiet position.every=2");
+    run(TINY "position.every=2");
     expect_told(
         0, "theta as configured",
         "$TRAIN tiny.ini run.name=second train.steps=1 position.every=1 train.init_from=" END);
@@ -93,7 +91,7 @@ TEST(theta_is_taken_whole_or_not)
                 "$TRAIN tiny.ini run.name=fourth train.steps=1 position.every=2 "
                 "train.init_from=runs/third/checkpoints/step-00000060.h5");
     /* theta may be new where a run starts */
-    run("$TRAIN tiny.ini --quiet theta.learn=no --overwrite");
+    run(TINY "theta.learn=no --overwrite");
     expect_told(
         0, "theta as configured",
         "$TRAIN tiny.ini run.name=heads train.steps=1 theta.scope=head train.init_from=" END);
@@ -115,25 +113,9 @@ TEST(a_start_that_does_not_fit_is_refused_before_the_first_step)
     for (int i = 0; i < ROWS(rows); i++) {
         const char *key = rows[i][0], *value = strchr(key, '=') + 2;
         expect_told(2, lasting("  %s (command line); the model has %s", key, rows[i][1]),
-                    "$TRAIN tiny.ini --quiet run.name=second %.*s=%s %s train.init_from=" END,
-                    (int)strcspn(key, " "), key, value, strstr(key, "t5") ? "theta.learn=no" : "");
+                    TINY "run.name=second %.*s=%s %s train.init_from=" END, (int)strcspn(key, " "),
+                    key, value, strstr(key, "t5") ? "theta.learn=no" : "");
         ck_assert_int_eq(count_of(w->err, "\n"), 2);
         ck_assert(!exists("runs/second"));
     }
-}
-
-static double accuracy_of_order(const char *kind)
-{
-    run("$TRAIN tiny.ini --quiet --overwrite theta.learn=no data.task=order data.length=6 "
-        "optimizer.lr=5e-3 train.steps=300 optimizer.schedule_steps=300 train.batch_size=32 "
-        "train.eval_batches=8 position.kind=%s",
-        kind);
-    return accuracy_of(w->out);
-}
-
-/* In sequences of 6 tokens the order is learned from any seed, in longer ones from some. */
-TEST(an_order_is_learned_with_positions_alone)
-{
-    expect_number(accuracy_of_order("rope"), 0.95, 1);
-    expect_number(accuracy_of_order("none"), 0.35, 0.65);
 }

@@ -1,9 +1,8 @@
-/* The folder of an export: which are refused, what stays in it, and the length of sequences. */
+/* The folder of an export: which are refused, what stays in it. */
 
 #include "train_program.h"
 
-#define RUN     "$TRAIN tiny.ini --quiet train.steps=2 "
-#define OF_TEXT "data.task=text data.vocab=32 data.file=a.txt"
+#define RUN TINY "train.steps=2 "
 
 static ino_t inode_of(const char *path)
 {
@@ -15,6 +14,10 @@ static ino_t inode_of(const char *path)
 static void expect_model(const char *folder)
 {
     expect_printed("\ndim = 16\n", "$TRAIN --checkpoint %s --print-config", folder);
+    expect_text(w->out, "\nlength = 12\n");
+    /* what a folder sets is named after it, without a line, and defaults are left out */
+    expect_text(w->err, lasting("%-25s model.heads ", folder));
+    expect_no_text(w->err, lasting("%s:", folder), "model.layers ");
 }
 
 SUITE(PROGRAM_OPTIONS)
@@ -91,21 +94,4 @@ TEST(a_staging_folder_alone_is_no_reason_to_refuse)
                 "$TRAIN tiny.ini --export out --overwrite");
     ck_assert(exists("out/.rotor-export/mine"));
     expect_model("out");
-}
-
-static const char *const lengths[] = {"4 data.task=copy",   "7 data.task=copy",
-                                      "3 data.task=order",  "8 data.task=order",
-                                      "6 data.task=recall", "3 data.task=shift data.distance=1",
-                                      "2 " OF_TEXT,         "5 " OF_TEXT};
-
-TEST_ROWS(a_length_of_any_training_comes_back, 0, ROWS(lengths))
-{
-    const char *wanted = lasting("\nlength = %d\n", atoi(lengths[_i]));
-    run("yes 'a line' | head -c 500 >a.txt; " RUN "data.length=%s", lengths[_i]);
-    run("$TRAIN --checkpoint runs/tiny --export out");
-    run("$TRAIN --checkpoint out --print-config");
-    /* what a folder sets is named after it, without a line, and defaults are left out */
-    expect_text(w->err, "out                       model.heads ");
-    expect_no_text(w->err, "out:", "model.layers ");
-    expect_text(w->out, wanted);
 }

@@ -3,8 +3,8 @@
 #include "train_program.h"
 
 #define MODEL                                                                                      \
-    "$TRAIN tiny.ini --quiet train.steps=1 optimizer.lr=1e-12 data.task=text data.vocab=32 "       \
-    "data.file=tiny.ini data.level=byte "
+    TINY "train.steps=1 optimizer.lr=1e-12 data.task=text data.vocab=32 "                          \
+         "data.file=tiny.ini data.level=byte "
 #define DECODER MODEL "theta.learn=no model.kind=decoder "
 #define EXPORT  "$TRAIN --quiet --checkpoint runs/tiny --export "
 

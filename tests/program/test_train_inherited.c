@@ -47,6 +47,7 @@ TEST(a_file_that_may_not_grow_is_a_message_of_every_command)
         {"$TRAIN >/dev/full", "tiny.ini --print-config --quiet", UNPRINTED},
         {"$TRAIN >/dev/full", "tiny.ini --decay", UNPRINTED},
         {"$TRAIN >/dev/full", "lm.ini --quiet --predict y --tokens 400", UNPRINTED},
+        {"$TRAIN >/dev/full", "lm.ini --quiet --predict y --jsonl", UNPRINTED},
     };
     write_file("words.txt", "every word of a text is a piece and some of them are longer than "
                             "others while several are the same\n");
@@ -54,7 +55,7 @@ TEST(a_file_that_may_not_grow_is_a_message_of_every_command)
                          "causal = yes\n[data]\ntask = text\nfile = words.txt\nlevel = byte\n"
                          "objective = lm\nlength = 8\neval_fraction = 0.2\n[train]\nsteps = 2\n"
                          "batch_size = 2\neval_batches = 1\n");
-    run("$TRAIN tiny.ini --quiet train.steps=4 && $TRAIN lm.ini --quiet");
+    run(TINY "train.steps=4 && $TRAIN lm.ini --quiet");
     for (int i = 0; i < ROWS(rows); i++) {
         expect_told(rows[i].code, rows[i].message, "%s %s", rows[i].limit, rows[i].arguments);
         expect_output("", "find . -name '*.tmp'");
@@ -67,7 +68,7 @@ TEST_ROWS(a_training_with_closed_streams_has_the_files_of_any_other, 0, 4)
     static const char *const closed[] = {"<&-", ">&-", "2>&-", "<&- >&- 2>&-"};
     expect_exit(w, strstr(closed[_i], " >&-") || *closed[_i] == '>',
                 "$TRAIN tiny.ini run.name=closed train.steps=4 %s", closed[_i]);
-    run("$TRAIN tiny.ini --quiet train.steps=4 run.name=open");
+    run(TINY "train.steps=4 run.name=open");
     expect_same_in("open", "closed", "metrics.csv theta.csv result.csv");
     run("$TRAIN --checkpoint runs/closed --eval --quiet");
 }

@@ -6,10 +6,10 @@
 
 enum { MOST = 16 };
 
-#define TINY "tiny.ini --quiet theta.learn=no train.steps=20 optimizer.schedule_steps=20 "
-#define TEXT TINY "data.task=text data.vocab=32 data.file=text.txt "
-#define LM   TEXT "data.objective=lm model.causal=yes "
-#define USE  "$TRAIN runs/tiny/config.ini --quiet --predict "
+#define SHORT "tiny.ini --quiet theta.learn=no train.steps=20 optimizer.schedule_steps=20 "
+#define TEXT  SHORT "data.task=text data.vocab=32 data.file=text.txt "
+#define LM    TEXT "data.objective=lm model.causal=yes "
+#define USE   "$TRAIN runs/tiny/config.ini --quiet --predict "
 
 static json_t *answers[MOST];
 static int count;
@@ -112,22 +112,6 @@ TEST(the_end_says_why_a_continuation_is_over)
     ck_assert_uint_eq(strlen(string(answers[0], "continuation")), 1);
 }
 
-/* A model of bytes at a high temperature breaks characters. */
-TEST(what_is_not_utf8_is_replaced)
-{
-    make_text();
-    run("$TRAIN " LM);
-    run(USE "\"$(printf 'a\\377\\303\\244\\303')\" --tokens 400 --temperature 99 --jsonl");
-    ck_assert_int_eq(count_of(w->out, "\n"), 1);
-    parse(OF_LM);
-    ck_assert_str_eq(string(answers[0], "text"), "a\xef\xbf\xbd\xc3\xa4\xef\xbf\xbd");
-    ck_assert_int_gt(count_of(string(answers[0], "continuation"), "\xef\xbf\xbd"), 20);
-    /* answers that cannot be written are a failure */
-    NEEDS(!access("/dev/full", W_OK), "/dev/full");
-    expect_message(1, "train: the results could not be printed\n",
-                   "yes a | " USE "- --jsonl --tokens 3 >/dev/full");
-}
-
 /* A zero is a character of JSON; what is no number is null. */
 TEST(every_byte_and_number_has_a_form)
 {
@@ -172,7 +156,7 @@ TEST(a_text_has_the_probability_of_every_label)
 {
     static const char *const labels[] = {"a \"quoted\" one", "no", "yes"};
     run("printf 'text\\tlabel\\n' >rows.tsv; for i in $(seq 20); do printf 'good %%d\\tyes\\nbad "
-        "%%d\\tno\\nodd %%d\\ta \"quoted\" one\\n' $i $i $i; done >>rows.tsv; $TRAIN " TINY
+        "%%d\\tno\\nodd %%d\\ta \"quoted\" one\\n' $i $i $i; done >>rows.tsv; $TRAIN " SHORT
         "data.task=classify data.vocab=32 data.file=rows.tsv data.length=16");
     run("printf 'good 3\\nb \"a\" d\\n' | " USE "- --jsonl");
     parse("text label probability probabilities");
@@ -198,8 +182,8 @@ TEST(a_text_has_the_probability_of_every_label)
 TEST(every_word_has_its_label)
 {
     char plain[256] = "";
-    run("for i in $(seq 20); do printf 'good\\tyes\\nbad\\tno\\n\\n'; done >words.txt; $TRAIN " TINY
-        "data.task=tag data.vocab=32 data.file=words.txt data.length=16");
+    run("for i in $(seq 20); do printf 'good\\tyes\\nbad\\tno\\n\\n'; done >words.txt; "
+        "$TRAIN " SHORT "data.task=tag data.vocab=32 data.file=words.txt data.length=16");
     ask("text words", "'good  \"bad\" x' --jsonl");
     ck_assert_str_eq(string(answers[0], "text"), "good  \"bad\" x");
     const json_t *words = json_object_get(answers[0], "words");

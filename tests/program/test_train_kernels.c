@@ -11,7 +11,7 @@ SUITE(PROGRAM_OPTIONS)
 TEST(portable_runs_are_the_same_whatever_the_environment_says)
 {
     NEEDS(rt_row_set_works(RT_ROWS_AVX2), "AVX2");
-    run("$TRAIN tiny.ini --quiet run.kernels=portable run.name=plain");
+    run(TINY "run.kernels=portable run.name=plain");
     expect_told(
         0, "run.kernels = portable replaces OPENBLAS_CORETYPE='Prescott' with Haswell\n",
         "OPENBLAS_CORETYPE=Prescott $TRAIN tiny.ini --quiet run.kernels=portable run.name=old");
@@ -68,7 +68,7 @@ TEST(other_kernels_of_the_blas_are_warned_about)
     expect_told(0, " Nehalem, row kernels ", RESUMED "40 run.kernels=portable", "Nehalem");
     expect_text(w->err, "this process computes with OpenBLAS 0.",
                 "Haswell, row kernels AVX2: the continuation will not be bitwise identical");
-    expect_untold("warning", "$TRAIN tiny.ini --quiet --resume run.kernels=portable");
+    expect_untold("warning", TINY "--resume run.kernels=portable");
 }
 
 TEST(portable_holds_for_whatever_is_done_with_a_run)
@@ -82,6 +82,6 @@ TEST(portable_holds_for_whatever_is_done_with_a_run)
                   "OPENBLAS_CORETYPE=Nehalem $TRAIN --checkpoint runs/tiny/seed=1 --eval");
     expect_untold("warning", "OPENBLAS_CORETYPE=Nehalem $TRAIN runs/tiny/seed=1/config.ini --eval");
     expect_told(2, "run.kernels is the same for all runs of a sweep: set it in [run]",
-                "$TRAIN tiny.ini --quiet sweep.run.kernels=native,portable run.name=both");
+                TINY "sweep.run.kernels=native,portable run.name=both");
     ck_assert(!exists("runs/both"));
 }

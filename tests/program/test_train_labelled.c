@@ -63,10 +63,6 @@ TEST(a_run_starts_from_a_model_of_the_same_labels)
     expect_told(0, "newly initialized parameters of the model: 4, the first is head.",
                 "$TRAIN sub/c.ini run.name=other train.steps=5 optimizer.lr=0 "
                 "train.init_from=runs/c/checkpoints/step-00000060.h5");
-    expect_untold(
-        "newly initialized",
-        "$TRAIN sub/c.ini run.name=same train.steps=5 data.file=sub/train.tsv "
-        "data.eval_file=sub/train.tsv train.init_from=runs/other/checkpoints/step-00000005.h5");
 }
 
 TEST(what_is_cut_is_counted_in_a_warning)

@@ -2,7 +2,7 @@
 
 #include "train_program.h"
 
-#define TEXT "$TRAIN tiny.ini --quiet data.task=text data.vocab=32 data.file=a.txt run.log_every=5 "
+#define TEXT TINY "data.task=text data.vocab=32 data.file=a.txt run.log_every=5 "
 
 static void write_text(void)
 {
@@ -60,21 +60,21 @@ static const struct {
 
 TEST_ROWS(a_table_that_lacks_rows_is_told, 0, ROWS(rows))
 {
-    run("$TRAIN tiny.ini --quiet train.steps=40");
+    run(TINY "train.steps=40");
     run("%s; $TRAIN tiny.ini --quiet --resume %s", rows[_i].change, rows[_i].resume);
     expect_text(w->err, rows[_i].says, rows[_i].also);
     ck_assert_int_eq(count_of(w->err, "warning: runs/tiny/"), rows[_i].count);
-    expect_untold("warning:", "$TRAIN tiny.ini --quiet --resume %s", rows[_i].resume);
+    expect_untold("warning:", TINY "--resume %s", rows[_i].resume);
 }
 
 TEST(a_run_that_was_killed_has_lost_no_rows)
 {
     expect_exit(w, 137,
-                "$TRAIN tiny.ini --quiet train.steps=100000 optimizer.schedule_steps=100000 "
-                "& " WAIT_FOR_ROW("50", "runs/tiny/metrics.csv") "kill -9 $!; wait $!");
-    expect_exit(w, 75,
-                "$TRAIN tiny.ini --quiet train.steps=100000 optimizer.schedule_steps=100000 "
-                "--resume & p=$!; until grep -q 'resuming from' .err; do kill -0 $p || exit 99; "
-                "sleep 0.01; done; kill $p; wait $p");
+                TINY "train.steps=100000 optimizer.schedule_steps=100000 & " WAIT_FOR_ROW(
+                    "50", "runs/tiny/metrics.csv") "kill -9 $!; wait $!");
+    expect_exit(
+        w, 75,
+        TINY "train.steps=100000 optimizer.schedule_steps=100000 --resume & p=$!; until grep -q "
+             "'resuming from' .err; do kill -0 $p || exit 99; sleep 0.01; done; kill $p; wait $p");
     expect_no_text(w->err, "warning:");
 }

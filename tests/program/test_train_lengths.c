@@ -33,12 +33,12 @@ TEST_ROWS(exact_answers_are_counted_at_every_length, 0, ROWS(kinds))
     const char *longest = strstr(strstr(end, "at length 20: "), ", exact ");
     ck_assert_double_eq_tol(result_of("c", "eval_exact_at_20"), atof(longest + strlen(", exact ")),
                             5e-5);
-    expect_output("length\n1..12\n14\n20\n", "cut -d, -f1 runs/c/lengths.csv");
-    expect_text(read_file("runs/c/lengths.csv"), "length,eval_loss,eval_accuracy,eval_exact\n");
+    expect_output("length,eval_loss,eval_accuracy,eval_exact\n1..12\n14\n20\n",
+                  "sed '2,$s/,.*//' runs/c/lengths.csv");
     expect_text(read_file("runs/c/report.html"), ", exact ");
     expect_output("length = 1..12\n", "grep '^length' runs/c/config.ini");
-    run("$TRAIN --checkpoint runs/c --eval train.eval_lengths=14,20 | grep '^eval' >again; "
-        "printf '%%s' '%s' | grep '^eval' | cmp - again",
+    run("$TRAIN --checkpoint runs/c --eval train.eval_lengths=14,20 | grep '^eval' >again; printf "
+        "'%%s' '%s' | grep '^eval' | cmp - again",
         end);
     run(ANSWERS "%s run.name=parts train.steps=27 --threads 1", kinds[_i]);
     run(ANSWERS "%s run.name=parts --resume --threads 2", kinds[_i]);
@@ -101,32 +101,33 @@ TEST(random_positions_can_be_left_out_of_a_use)
     ck_assert_str_eq(own, evaluate("--checkpoint runs/c position.randomized=64"));
 }
 
-static const struct {
-    const char *settings, *told;
-} refusals[] = {
-    {"model.causal=no", "data.length = 1..12 needs model.causal = yes: otherwise a token sees"},
-    {"data.task=shift", "data.length must be one number for shift; copy, reverse, sort and"},
-    {"data.length=12..1", "must be a whole number from 2 to 1000000, or A..B; got '12..1'"},
-    {"data.length=1..2..3", "or A..B; got '1..2..3'"},
-    {"data.length=..12", "or A..B; got '..12'"},
-    {"data.length=0..12", "or A..B; got '0..12'"},
-    {"data.length=1..3 train.eval_lengths=", "data.length must be at least 4 for copy; got 3"},
-    {"data.task=addition", "data.vocab must be at least 15 for addition; got 10"},
-    {"position.randomized=19", "has too few positions for the longest sequence, of 20 tokens"},
-    {"position.randomized=40 position.kind=learned position.max_len=30",
-     "position.randomized = 40 needs as many positions; position.max_len = 30 is for 30"},
-    {"position.randomized=40 position.xpos=1",
-     "position.randomized = 40 needs as many positions; position.xpos = 1 is for 32"},
-    {"train.eval_lengths=12,20",
-     "train.eval_lengths = 12 is the end of data.length = 1..12, over which the evaluation is"},
-    {"position.randomized=40 position.kind=alibi",
-     "position.randomized = 40 has no effect: it needs position.kind = rope, sinusoidal or "
-     "learned"},
-    {"data.task=spin2 data.length=50 position.randomized=64 data.objective=lm train.eval_lengths=",
-     "position.randomized needs position.axes = 1"},
-};
-
-TEST_ROWS(what_cannot_be_drawn_is_refused, 0, ROWS(refusals))
+TEST(what_cannot_be_drawn_is_refused)
 {
-    expect_told(2, refusals[_i].told, ANSWERS "--check %s", refusals[_i].settings);
+    expect_each_told(
+        ANSWERS "--check",
+        {2, "model.causal=no",
+         "data.length = 1..12 needs model.causal = yes: otherwise a token sees"},
+        {2, "data.task=shift", "data.length must be one number for shift; copy, reverse, sort and"},
+        {2, "data.length=12..1", "must be a whole number from 2 to 1000000, or A..B; got '12..1'"},
+        {2, "data.length=1..2..3", "or A..B; got '1..2..3'"},
+        {2, "data.length=..12", "or A..B; got '..12'"},
+        {2, "data.length=0..12", "or A..B; got '0..12'"},
+        {2,
+         "data.length=1..3 train.eval_lengths=", "data.length must be at least 4 for copy; got 3"},
+        {2, "data.task=addition", "data.vocab must be at least 15 for addition; got 10"},
+        {2, "position.randomized=19",
+         "has too few positions for the longest sequence, of 20 tokens"},
+        {2, "position.randomized=40 position.kind=learned position.max_len=30",
+         "position.randomized = 40 needs as many positions; position.max_len = 30 is for 30"},
+        {2, "position.randomized=40 position.xpos=1",
+         "position.randomized = 40 needs as many positions; position.xpos = 1 is for 32"},
+        {2, "train.eval_lengths=12,20",
+         "train.eval_lengths = 12 is the end of data.length = 1..12, over which the evaluation is"},
+        {2, "position.randomized=40 position.kind=alibi",
+         "position.randomized = 40 has no effect: it needs position.kind = rope, sinusoidal or "
+         "learned"},
+        {2,
+         "data.task=spin2 data.length=50 position.randomized=64 data.objective=lm "
+         "train.eval_lengths=",
+         "position.randomized needs position.axes = 1"});
 }

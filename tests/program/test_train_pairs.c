@@ -15,8 +15,7 @@ SUITE(PROGRAM_OPTIONS)
 
 TEST_ROWS(a_run_ends_with_the_usage_of_its_pairs, 0, 2)
 {
-    run(_i ? "$TRAIN tiny.ini --quiet theta.scope=head run.threads=1"
-           : PLAIN "$TRAIN tiny.ini --quiet run.threads=1 train.shards=4");
+    run(_i ? TINY "theta.scope=head run.threads=1" : PLAIN TINY "run.threads=1 train.shards=4");
     run(means_of_heads, "runs/tiny/usage.csv");
     run("grep '^1,1,0,1,' runs/tiny/usage.csv || [ %d = 1 ]", _i);
     run("$TRAIN runs/tiny/config.ini --usage --quiet run.threads=2 >again");
@@ -31,15 +30,14 @@ TEST_ROWS(a_run_ends_with_the_usage_of_its_pairs, 0, 2)
 
 TEST(usage_knows_windows_and_shared_keys)
 {
-    run(PLAIN "$TRAIN tiny.ini --quiet train.steps=5 model.window=5 model.kv_heads=1");
+    run(PLAIN TINY "train.steps=5 model.window=5 model.kv_heads=1");
     run("grep '^0,1,0,1,0.63661977' runs/tiny/usage.csv");
     run("for h in 0 1; do grep \"^.,$h,\" runs/tiny/usage.csv | cut -d, -f1,3,8,10 >keys$h; grep "
         "\"^.,$h,\" runs/tiny/usage.csv | cut -d, -f7 >queries$h; done");
     expect_same_files("keys0", "keys1");
     expect_exit(w, 1, "cmp -s queries0 queries1");
-    expect_printed("    phase   turns    use",
-                   PLAIN "$TRAIN tiny.ini --quiet train.steps=5 theta.learn=yes theta.log=yes "
-                         "model.window=5 run.name=learned");
+    expect_printed("    phase   turns    use", PLAIN TINY
+                   "train.steps=5 theta.learn=yes theta.log=yes model.window=5 run.name=learned");
     expect_text(w->out, "turns: full turns over 4 positions;");
     expect_printed("phase,turns\t",
                    "head -n 2 runs/learned/theta_final.csv | cut -d, -f10,11 | paste -s");
@@ -47,7 +45,7 @@ TEST(usage_knows_windows_and_shared_keys)
 
 TEST(a_folder_of_hugging_face_has_a_usage)
 {
-    run(PLAIN "$TRAIN tiny.ini --quiet && $TRAIN tiny.ini --export folder");
+    run(PLAIN TINY "&& $TRAIN tiny.ini --export folder");
     run("$TRAIN tiny.ini --checkpoint folder --usage --quiet >usage");
     run(means_of_heads, "usage");
     expect_printed("theta: off:2 in the place of the model's own: 2 of 4 pairs of a head",
@@ -59,31 +57,30 @@ TEST(a_folder_of_hugging_face_has_a_usage)
     run("awk -F, '$3 + 1 > T { T = $3 + 1 } { at[NR] = $3; a[NR] = $4 } END { for (i = 2; i <= NR; "
         "i++) { r = at[i]; even = (r ? 2 : 1) * (T - r) / T / T; e = a[i] / even - 1; if (e * e > "
         ".01) exit 1 } exit T != 12 }' distances");
-    run("$TRAIN tiny.ini --quiet model.attention=linear_elu run.name=linear");
+    run(TINY "model.attention=linear_elu run.name=linear");
     expect_told(2, "--distances: model.attention = linear_elu has no weights",
                 "$TRAIN runs/linear/config.ini --distances");
 }
 
 TEST(what_has_no_such_pairs_has_no_usage)
 {
-    static const char *const rows[][2] = {
-        {"position.kind=alibi", "--usage: position.kind = alibi has no pairs that rotate"},
-        {"model.attention=linear_elu", "--usage: model.attention = linear_elu has no scores"},
-        {"position.fraction=0", "--usage: position.fraction = 0 leaves no pair that rotates"}};
-    for (int i = 0; i < ROWS(rows); i++) {
-        run(PLAIN "$TRAIN tiny.ini --quiet --overwrite train.steps=2 %s", rows[i][0]);
-        ck_assert(!exists("runs/tiny/usage.csv"));
-        expect_told(2, rows[i][1], "$TRAIN runs/tiny/config.ini --usage");
-        ck_assert_str_eq(w->out, "");
-    }
-    expect_told(2, "cannot be combined with another command", "$TRAIN tiny.ini --usage --eval");
+    run(PLAIN "for i in position.kind=alibi model.attention=linear_elu position.fraction=0; do "
+              "$TRAIN tiny.ini --quiet train.steps=2 run.name=$i $i; test -e runs/$i/usage.csv && "
+              "exit 1; done; :");
+    expect_each_told("$TRAIN --usage",
+                     {2, "runs/position.kind=alibi/config.ini",
+                      "position.kind = alibi has no pairs that rotate"},
+                     {2, "runs/model.attention=linear_elu/config.ini",
+                      "--usage: model.attention = linear_elu has no scores"},
+                     {2, "runs/position.fraction=0/config.ini",
+                      "--usage: position.fraction = 0 leaves no pair that rotates"},
+                     {2, "tiny.ini --eval", "cannot be combined with another command"});
 }
 
 /* Two layers of two heads with a window of 3: a head sums to 1, with nothing beyond distance 2. */
 TEST_ROWS(distances_are_parts_of_the_weights_of_a_head, 0, 2)
 {
-    run(PLAIN "$TRAIN tiny.ini --quiet train.steps=5 model.window=3 %s",
-        _i ? "model.causal=yes" : "");
+    run(PLAIN TINY "train.steps=5 model.window=3 %s", _i ? "model.causal=yes" : "");
     run("$TRAIN runs/tiny/config.ini --distances --quiet run.threads=1 >distances");
     run("awk -F, 'NR == 1 { if ($0 != \"layer,head,distance,attention\") exit 1; next } $3 > 2 && "
         "$4 { exit 2 } $3 <= 2 && !($4 > 0) { exit 3 } { sum[$1, $2] += $4; rows[$1, $2]++ } END { "
@@ -105,7 +102,7 @@ TEST(cutoffs_are_evaluations_without_the_slower_pairs)
 {
     run(PLAIN "$TRAIN tiny.ini --quiet");
     ck_assert(!exists("runs/tiny/cutoffs.csv"));
-    run("$TRAIN tiny.ini --quiet --resume theta.cutoffs=yes");
+    run(TINY "--resume theta.cutoffs=yes");
     expect_output("off 4 3 2 1 0\n", "cut -d, -f1 runs/tiny/cutoffs.csv | paste -s -d' '");
     const double own = result_of("tiny", "eval_loss");
     ck_assert_double_eq(cell_of("runs/tiny/cutoffs.csv", "4,,", 3), own);
@@ -117,48 +114,34 @@ TEST(cutoffs_are_evaluations_without_the_slower_pairs)
     expect_told(2, "theta.cutoffs = yes has no effect: it needs position.kind = rope",
                 "$TRAIN tiny.ini position.kind=alibi theta.cutoffs=yes run.name=none");
     NEEDS_PROGRAM("gnuplot");
-    shell(w, PLAIN "$TRAIN tiny.ini --quiet theta.cutoffs=yes --overwrite");
+    shell(w, PLAIN TINY "theta.cutoffs=yes --overwrite");
     shell(w, "$TRAIN --report runs/tiny");
     expect_in_file("runs/tiny/report.html", "filled above twice the mean",
                    "pairs from one on do not rotate");
     run("test -s runs/tiny/figures/usage.svg -a -s runs/tiny/figures/cutoffs.svg");
 }
 
-/* With theta fixed or learned: the first step is that of a model without factors. */
+/* Their start, and that they are resumed, is in models/test_transformer.c and test_train_resume.c.
+ */
 TEST_ROWS(factors_of_heads_are_learned, 0, 2)
 {
     const char *keys = _i ? "theta.learn=yes theta.scope=head" : "theta.learn=no";
-    run(PLAIN "$TRAIN tiny.ini --quiet %s train.steps=1 run.log_every=1 run.name=none; $TRAIN "
-              "tiny.ini --quiet %s theta.head_scale=yes train.steps=1 run.log_every=1",
+    run(PLAIN TINY "%s theta.head_scale=yes && $TRAIN tiny.ini --quiet %s theta.head_scale=yes "
+                   "theta.lr_scale=0 run.name=still",
         keys, keys);
-    run("for r in none tiny; do sed -n 2p runs/$r/metrics.csv | cut -d, -f1-3; done | uniq | wc "
-        "-l");
-    ck_assert_int_eq(atoi(w->out + strlen(w->out) - 2), 1);
-    run("$TRAIN tiny.ini --quiet %s theta.head_scale=yes --overwrite", keys);
-    run("$TRAIN tiny.ini --quiet %s theta.head_scale=yes run.name=part train.steps=29 && $TRAIN "
-        "tiny.ini --quiet %s theta.head_scale=yes run.name=part --resume",
-        keys, keys);
-    expect_same_in("part", "tiny", "metrics.csv result.csv usage.csv");
-    run("$TRAIN tiny.ini --quiet %s theta.head_scale=yes theta.lr_scale=0 run.name=still", keys);
     expect_exit(w, 1, "cmp -s runs/still/metrics.csv runs/tiny/metrics.csv");
 }
 
 /* Factors are folded into the queries; a model from there, or without any, starts with 1. */
 TEST(factors_of_heads_leave_with_the_model)
 {
-    double own, again;
-    run(PLAIN "$TRAIN tiny.ini --quiet theta.head_scale=yes theta.lr_scale=30");
-    own = result_of("tiny", "eval_loss");
-    run("$TRAIN tiny.ini --quiet theta.head_scale=yes --export folder");
-    run("$TRAIN tiny.ini --quiet --checkpoint folder --eval | sed -n 's/^eval: loss "
-        "\\([^,]*\\),.*/\\1/p'");
-    again = strtod(w->out, NULL);
-    ck_assert_double_eq_tol(own, again, 2e-5 * own);
-    run("$TRAIN tiny.ini --quiet theta.head_scale=yes train.init_from=folder run.name=b "
-        "optimizer.lr=0 train.steps=1");
+    run(PLAIN TINY "theta.head_scale=yes theta.lr_scale=30 && $TRAIN tiny.ini --quiet "
+                   "theta.head_scale=yes --export folder");
+    const double own = result_of("tiny", "eval_loss");
+    run(TINY "theta.head_scale=yes train.init_from=folder run.name=b optimizer.lr=0 train.steps=1");
     ck_assert_double_eq_tol(result_of("b", "eval_loss"), own, 2e-5 * own);
-    run("$TRAIN tiny.ini --quiet run.name=c; $TRAIN tiny.ini --quiet theta.head_scale=yes "
-        "train.init_from=runs/c run.name=d optimizer.lr=0 train.steps=1");
+    run(TINY "run.name=c; $TRAIN tiny.ini --quiet theta.head_scale=yes train.init_from=runs/c "
+             "run.name=d optimizer.lr=0 train.steps=1");
     ck_assert_double_eq(result_of("d", "eval_loss"), result_of("c", "eval_loss"));
     expect_told(4, "layers.0.attention.head_scale, which the model lacks",
                 "$TRAIN tiny.ini train.init_from=runs/tiny run.name=e");

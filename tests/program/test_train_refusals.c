@@ -4,37 +4,33 @@
 
 SUITE(PROGRAM_OPTIONS)
 
-#define ONE_STEP "$TRAIN tiny.ini --quiet theta.learn=no train.steps=1 optimizer.schedule_steps=1 "
+#define ONE_STEP TINY "theta.learn=no train.steps=1 optimizer.schedule_steps=1 "
 
 /* By the data that the model has, not by those of the file that is named. */
 TEST(an_option_without_effect_is_refused)
 {
-    static const char *const of_lm[] = {"--tokens 9", "--stop x"},
-                             *const of_draws[] = {"--top-k 3", "--top-p 0.5", "--seed 0"},
-                             *const of_all[] = {"--tokens 9", "--stop x",    "--temperature 1",
-                                                "--top-k 3",  "--top-p 0.5", "--seed 0"};
-    static const char drawn[] = " has no effect at temperature 0, where the most likely token is "
-                                "chosen: give --temperature above 0\n";
+    static const char
+        label[] = " has no effect with data.task = classify, whose labels are not sampled\n",
+        mask[] =
+            " has no effect with data.objective = mlm, which fills masks and continues no text\n",
+        drawn[] = " has no effect at temperature 0, where the most likely token is chosen: give "
+                  "--temperature above 0\n";
     run("yes 'a line' | head -c 4000 >text.txt; printf 'text\tlabel\na\tb\nc\td\n' "
         ">t.tsv; " ONE_STEP "run.name=lm data.task=text data.vocab=32 data.file=text.txt "
         "data.objective=lm model.causal=yes && " ONE_STEP
         "run.name=mlm data.task=text data.vocab=32 data.file=text.txt && " ONE_STEP
         "run.name=label data.task=classify data.vocab=32 data.file=t.tsv data.eval_fraction=0");
-    for (int i = 0; i < ROWS(of_all); i++) {
-        expect_told(2, " has no effect with data.task = classify, whose labels are not sampled\n",
-                    "$TRAIN --checkpoint runs/label --predict a %s", of_all[i]);
-        ck_assert(!strncmp(w->err, "train: --", 9) &&
-                  !strncmp(w->err + 7, of_all[i], strcspn(of_all[i], " ")));
-    }
-    for (int i = 0; i < ROWS(of_lm); i++)
-        expect_told(
-            2,
-            " has no effect with data.objective = mlm, which fills masks and continues no text\n",
-            "$TRAIN runs/mlm/config.ini --predict 'a[MASK]' %s", of_lm[i]);
-    for (int i = 0; i < ROWS(of_draws); i++) {
-        expect_told(2, drawn, "$TRAIN --checkpoint runs/mlm --predict 'a[MASK]' %s", of_draws[i]);
-        expect_told(2, drawn, "$TRAIN --checkpoint runs/lm --predict a --temperature 0 %s",
-                    of_draws[i]);
+    expect_each_told("$TRAIN --checkpoint runs/label --predict a", {2, "--tokens 9", label},
+                     {2, "--stop x", label}, {2, "--temperature 1", label}, {2, "--top-k 3", label},
+                     {2, "--top-p 0.5", label}, {2, "--seed 0", label});
+    ck_assert(!strncmp(w->err, "train: --seed has", 17));
+    expect_each_told("$TRAIN runs/mlm/config.ini --predict 'a[MASK]'", {2, "--tokens 9", mask},
+                     {2, "--stop x", mask}, {2, "--top-k 3", drawn}, {2, "--top-p 0.5", drawn},
+                     {2, "--seed 0", drawn});
+    expect_each_told("$TRAIN runs/lm/config.ini --predict a --temperature 0",
+                     {2, "--top-k 3", drawn}, {2, "--top-p 0.5", drawn}, {2, "--seed 0", drawn});
+    for (int i = 0; i < 3; i++) {
+        static const char *const of_draws[] = {"--top-k 3", "--top-p 0.5", "--seed 0"};
         run("$TRAIN --checkpoint runs/lm --predict a --tokens 1 %s", of_draws[i]);
         run("$TRAIN --checkpoint runs/mlm --predict 'a[MASK]' --temperature 1 %s", of_draws[i]);
     }
@@ -66,11 +62,11 @@ TEST(what_is_no_configuration_is_named)
         {"hf/config.json", "hf/config.json: is JSON; a CONFIG.ini is expected. --checkpoint takes "
                            "the folder of a config.json, data.vocab_file a tokenizer.json\n"},
     };
-    run("$TRAIN tiny.ini --quiet train.steps=1 && cp runs/tiny/checkpoints/*.h5 a.h5 && mkdir hf "
-        "runs/a=b && echo '{}' >hf/config.json && echo run >runs/a=b/runs.csv && printf "
-        "'\\211HDF\\r\\n\\032\\n' >ids.h5 && printf "
-        "'text\\tlabel\\nfine\\tgood\\n' >rows.tsv && printf 'Note: this\\nis what\\nit looks "
-        "like.\\n' >my.txt && printf 'int a[] = {\\n  1,\\n  2,\\n};\\n' >code.c");
+    run(TINY
+        "train.steps=1 && cp runs/tiny/checkpoints/*.h5 a.h5 && mkdir hf runs/a=b && echo '{}' "
+        ">hf/config.json && echo run >runs/a=b/runs.csv && printf '\\211HDF\\r\\n\\032\\n' >ids.h5 "
+        "&& printf 'text\\tlabel\\nfine\\tgood\\n' >rows.tsv && printf 'Note: this\\nis what\\nit "
+        "looks like.\\n' >my.txt && printf 'int a[] = {\\n  1,\\n  2,\\n};\\n' >code.c");
     for (int i = 0; i < ROWS(rows); i++) {
         expect_message(2, rows[i][1], "$TRAIN %s --predict x", rows[i][0]);
         ck_assert_str_eq(w->out, "");
@@ -143,7 +139,7 @@ TEST(weights_in_another_format_are_refused_with_the_way_out)
 
 TEST(what_is_no_folder_of_a_model_or_run_is_refused)
 {
-    run("$TRAIN tiny.ini --quiet train.steps=1");
+    run(TINY "train.steps=1");
     expect_told(2, "out.safetensors: a model is exported as a folder; name one, for ",
                 "$TRAIN --checkpoint runs/tiny --export out.safetensors --quiet");
     ck_assert(!exists("out.safetensors"));
@@ -156,17 +152,14 @@ TEST(what_is_no_folder_of_a_model_or_run_is_refused)
 
 TEST(a_change_of_the_engine_is_told)
 {
-    if (shell(w, "$TRAIN tiny.ini --quiet --check run.engine=onednn run.math=bf16")) {
+    if (shell(w, TINY "--check run.engine=onednn run.math=bf16")) {
         printf("SKIP engines: needs oneDNN and a processor with bf16\n");
         return;
     }
-    run("$TRAIN tiny.ini --quiet run.engine=onednn train.steps=4");
-    expect_told(0, "was computed with oneDNN-",
-                "$TRAIN tiny.ini --quiet --resume run.engine=openblas train.steps=6");
-    expect_told(2, "run.math",
-                "$TRAIN tiny.ini --quiet --resume run.engine=onednn run.math=bf16 train.steps=8");
-    expect_printed("eval: loss ",
-                   "$TRAIN tiny.ini --quiet --overwrite run.engine=onednn run.math=bf16");
+    run(TINY "run.engine=onednn train.steps=4");
+    expect_told(0, "was computed with oneDNN-", TINY "--resume run.engine=openblas train.steps=6");
+    expect_told(2, "run.math", TINY "--resume run.engine=onednn run.math=bf16 train.steps=8");
+    expect_printed("eval: loss ", TINY "--overwrite run.engine=onednn run.math=bf16");
 }
 
 static const char *const coarse[][2] = {
@@ -185,7 +178,7 @@ static const char *const coarse[][2] = {
 /* These numbers are distinct in double. */
 TEST_ROWS(what_is_another_number_in_the_precision_of_the_build_is_refused, 0, ROWS(coarse))
 {
-    expect_told(2, "command line: ", "$TRAIN tiny.ini --quiet --check %s", coarse[_i][0]);
+    expect_told(2, "command line: ", TINY "--check %s", coarse[_i][0]);
     expect_text(w->err, lasting(", which is %s in float\n", coarse[_i][1]));
     run("$TRAIN64 tiny.ini --quiet --check %s", coarse[_i][0]);
 }
@@ -238,18 +231,14 @@ TEST(another_model_to_start_from_is_found_by_check)
 TEST(the_runs_of_a_sweep_are_checked_with_their_data)
 {
     run("yes 'a line of text' | head -c 4000 >text.txt");
-    expect_told(3, "gone: No such file or directory (data.file)",
-                "$TRAIN --quiet --check tiny.ini data.task=text data.vocab=32 "
-                "sweep.data.file=text.txt,gone");
-    expect_told(
-        3, "gone: No such file or directory (data.file)",
-        "$TRAIN --quiet tiny.ini data.task=text data.vocab=32 sweep.data.file=text.txt,gone");
-    expect_told(
-        2, "tiny.ini: a step is too large: ",
-        "$TRAIN --quiet --check tiny.ini sweep.data.length=12,1000000 train.batch_size=1000000");
-    static const char dir[] = "run.dir=$(printf '%3990s' '' | tr ' ' a) sweep.run.seed=1,2";
-    expect_told(2, "the path of the run folder has ", "$TRAIN --quiet --check tiny.ini %s", dir);
-    expect_told(2, "the path of the run folder has ", "$TRAIN --quiet tiny.ini %s", dir);
+    for (int checks = 0; checks < 2; checks++)
+        expect_each_told(checks ? "$TRAIN --quiet --check tiny.ini" : "$TRAIN --quiet tiny.ini",
+                         {3, "data.task=text data.vocab=32 sweep.data.file=text.txt,gone",
+                          "gone: No such file or directory (data.file)"},
+                         {2, "sweep.data.length=12,1000000 train.batch_size=1000000",
+                          "tiny.ini: a step is too large: "},
+                         {2, "run.dir=$(printf '%3990s' '' | tr ' ' a) sweep.run.seed=1,2",
+                          "the path of the run folder has "});
     ck_assert(!exists("runs"));
     ck_assert_int_ne(shell(w, "ls -d aaa*"), 0);
 }

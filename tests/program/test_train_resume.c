@@ -47,11 +47,10 @@ TEST_ROWS(the_straight_run_is_reached_in_two_and_in_three_parts, 0, 17)
          "train.eval_batches=0",
          40, 0},
     };
-    static const char part[] = "$TRAIN tiny.ini --quiet run.name=parts";
+    static const char part[] = TINY "run.name=parts";
     const char *options = rows[_i].options;
-    run("for i in $(seq 25); do echo 'around and around it goes'; done >text.txt; seq 99 "
-        ">own.txt");
-    run("$TRAIN tiny.ini --quiet run.name=straight %s", options);
+    run("for i in $(seq 25); do echo 'around and around it goes'; done >text.txt; seq 99 >own.txt");
+    run(TINY "run.name=straight %s", options);
     run("%s %s --threads 1 train.steps=%d", part, options, rows[_i].first);
     if (rows[_i].second)
         run("%s %s --threads 3 train.steps=%d --resume", part, options, rows[_i].second);
@@ -94,28 +93,26 @@ SAMPLED_ROWS(a_run_stopped_by_a_signal_goes_on_to_the_same_files, 0, 3, 3)
 
 TEST(a_run_falls_back_behind_broken_checkpoints_and_ends_the_same)
 {
-    run("$TRAIN tiny.ini --quiet run.name=straight && $TRAIN tiny.ini --quiet run.name=broken");
+    run(TINY "run.name=straight && $TRAIN tiny.ini --quiet run.name=broken");
     run("cd runs/broken/checkpoints; : >step-00000060.h5; head -c 3000 step-00000040.h5 >half; mv "
         "half step-00000040.h5");
-    expect_told(0, "step-00000060.h5", "$TRAIN tiny.ini --quiet run.name=broken --resume");
+    expect_told(0, "step-00000060.h5", TINY "run.name=broken --resume");
     expect_text(w->err, "step-00000040.h5",
                 "resuming from runs/broken/checkpoints/step-00000020.h5\n");
     expect_same_training("straight", "broken", 60);
     /* nothing is touched when every checkpoint is broken */
     run("for f in runs/broken/checkpoints/*; do printf broken >$f; done; " NOTE_FILES);
-    expect_told(4, "step-00000060.h5", "$TRAIN tiny.ini --quiet run.name=broken --resume");
+    expect_told(4, "step-00000060.h5", TINY "run.name=broken --resume");
     expect_no_text(w->err, "starting afresh");
     run(COMPARE_FILES);
 }
 
 TEST(a_run_that_has_taken_more_steps_says_so)
 {
-    run("$TRAIN tiny.ini --quiet train.steps=20 >first && " NOTE_FILES);
-    run("$TRAIN tiny.ini --quiet --resume train.steps=20 >second && cmp first second "
-        "&& " COMPARE_FILES);
+    run(TINY "train.steps=20 >first && " NOTE_FILES);
+    run(TINY "--resume train.steps=20 >second && cmp first second && " COMPARE_FILES);
     expect_told(2, "run.seed",
-                "$TRAIN tiny.ini --quiet --resume run.seed=2 theta.scope=head data.vocab=11 "
-                "run.log_every=3");
+                TINY "--resume run.seed=2 theta.scope=head data.vocab=11 run.log_every=3");
     expect_text(w->err, "theta.scope", "data.vocab");
     expect_no_text(w->err, "run.log_every", "train.steps");
     run(COMPARE_FILES);
@@ -127,20 +124,20 @@ TEST(a_run_that_has_taken_more_steps_says_so)
     expect_text(w->out, "steps: 20, ");
     expect_in_file("runs/tiny/report.html", "<th>train.steps</th><td><span>20</span>");
     expect_untold("nothing is left", "$TRAIN tiny.ini --resume --quiet train.steps=10");
-    run("$TRAIN tiny.ini --quiet --resume --threads 2 run.log_every=3 train.eval_every=7 "
-        "train.checkpoint_every=9 train.keep=2");
+    run(TINY "--resume --threads 2 run.log_every=3 train.eval_every=7 train.checkpoint_every=9 "
+             "train.keep=2");
 }
 
 TEST(an_extended_run_can_be_given_another_schedule)
 {
-    run("$TRAIN tiny.ini --quiet optimizer.schedule_steps=0");
+    run(TINY "optimizer.schedule_steps=0");
     expect_told(
         0,
         "train: extended from step 61 on: optimizer.lr 0.01 -> 0.02, optimizer.schedule cosine -> "
         "linear, optimizer.min_lr_ratio 0 -> 0.5, optimizer.schedule_steps 60 -> 100, train.steps "
         "60 -> 100; the learning rate is 6.85e-06, then 0.014, at the end 0.0101\n",
-        "$TRAIN tiny.ini --quiet --resume train.steps=100 optimizer.schedule_steps=100 "
-        "optimizer.lr=0.02 optimizer.schedule=linear optimizer.min_lr_ratio=0.5");
+        TINY "--resume train.steps=100 optimizer.schedule_steps=100 optimizer.lr=0.02 "
+             "optimizer.schedule=linear optimizer.min_lr_ratio=0.5");
     expect_no_text(w->err, "warning");
     run("awk -F, '$1 == 80 { print $6 }' runs/tiny/metrics.csv");
     ck_assert_double_eq_tol(number_behind(w->out, ""), 0.02 * (0.5 + 0.5 * 0.21), 1e-9);
@@ -157,17 +154,16 @@ TEST(an_extended_run_can_be_given_another_schedule)
 /* Adam could have moved ln theta by the sum of the rates of both schedules. */
 TEST(an_extended_run_remembers_the_rates_of_its_past)
 {
-    run("$TRAIN tiny.ini --quiet optimizer.schedule=constant optimizer.schedule_steps=0 "
-        "train.steps=30");
+    run(TINY "optimizer.schedule=constant optimizer.schedule_steps=0 train.steps=30");
     expect_printed("used: movement as a share of 0.32, the most Adam",
-                   "$TRAIN tiny.ini --quiet --resume optimizer.schedule=constant "
-                   "optimizer.schedule_steps=0 train.steps=50 optimizer.lr=0.001");
+                   TINY "--resume optimizer.schedule=constant optimizer.schedule_steps=0 "
+                        "train.steps=50 optimizer.lr=0.001");
     expect_printed("used: movement as a share of 0.32, the most Adam",
                    "$TRAIN runs/tiny/config.ini --eval");
     expect_printed("used: movement as a share of 0.33, the most Adam",
                    "$TRAIN runs/tiny/config.ini --resume train.steps=60 --quiet");
     expect_output("60,0.001,constant,0,60\n", "tail -n 1 runs/tiny/schedules.csv");
-    run("$TRAIN tiny.ini --quiet --overwrite");
+    run(TINY "--overwrite");
     ck_assert(!exists("runs/tiny/schedules.csv"));
 }
 
@@ -175,7 +171,7 @@ NIGHTLY_TEST(an_extension_that_is_stopped_ends_in_the_same_bits)
 {
     const char *more =
         "--quiet --resume train.steps=1500 optimizer.schedule_steps=1500 optimizer.lr=0.02";
-    run("$TRAIN tiny.ini --quiet run.name=straight && cp -r runs/straight runs/parts");
+    run(TINY "run.name=straight && cp -r runs/straight runs/parts");
     run("$TRAIN tiny.ini run.name=straight %s", more);
     expect_exit(w, 75,
                 "$TRAIN tiny.ini run.name=parts %s & " WAIT_FOR_ROW(
@@ -193,7 +189,7 @@ TEST(a_run_that_was_merely_stopped_keeps_its_schedule)
     run("$TRAIN tiny.ini --quiet");
     ck_assert(exists("runs/tiny/result.csv"));
     expect_exit(w, 75,
-                "$TRAIN tiny.ini --quiet --resume train.steps=5000 & " WAIT_FOR_ROW(
+                TINY "--resume train.steps=5000 & " WAIT_FOR_ROW(
                     "80", "runs/tiny/metrics.csv") "kill -INT $!; wait $!");
     ck_assert(!exists("runs/tiny/result.csv"));
     expect_told(2, "optimizer.lr: the run has '0.01', now it is '0.5'\n",
@@ -209,10 +205,9 @@ TEST(a_learning_rate_of_zero_is_warned_about)
                 "optimizer.schedule_steps = 60: give optimizer.schedule_steps=80 or "
                 "optimizer.min_lr_ratio above 0\n",
                 "$TRAIN tiny.ini train.steps=80");
-    expect_told(0, "rate is 0 from step 81 to the end at 90",
-                "$TRAIN tiny.ini --quiet --resume train.steps=90");
+    expect_told(0, "rate is 0 from step 81 to the end at 90", TINY "--resume train.steps=90");
     ck_assert_int_eq(count_of(w->err, warning), 1);
-    expect_untold("warning", "$TRAIN tiny.ini --quiet --resume train.steps=90");
+    expect_untold("warning", TINY "--resume train.steps=90");
     expect_untold("warning", "$TRAIN tiny.ini --overwrite");
     expect_untold("warning",
                   "$TRAIN tiny.ini --overwrite train.steps=80 optimizer.min_lr_ratio=0.01");
@@ -254,7 +249,7 @@ TEST_ROWS(another_precision_is_warned_about, 0, 2)
 
 TEST_ROWS(a_run_goes_on_from_its_own_past_alone, 0, 2)
 {
-    run("$TRAIN tiny.ini --quiet train.steps=20");
+    run(TINY "train.steps=20");
     if (_i)
         forge_integer(NEWEST, "/", "seed", 5);
     else
@@ -262,6 +257,6 @@ TEST_ROWS(a_run_goes_on_from_its_own_past_alone, 0, 2)
     expect_told(4,
                 _i ? NEWEST ": seed is 5, 1 expected\n"
                    : NEWEST ": position is 152, 160 expected\n",
-                "$TRAIN tiny.ini --quiet --resume");
-    run("$TRAIN tiny.ini --quiet --eval"); /* which has no future */
+                TINY "--resume");
+    run(TINY "--eval"); /* which has no future */
 }

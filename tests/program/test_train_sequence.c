@@ -5,11 +5,11 @@
 /* A run on a text of two files, and the same text as ids. */
 static void make_texts(void)
 {
-    expect_printed("a.h5: 40893 tokens",
-                   "seq 3000 | sed 's/$/ and more/' >a.txt; seq 4000 6000 >b.txt; sed "
-                   "'s/^vocab.*/task = text\\nfile = a.txt/; s/^learn.*/learn = no/; s/^steps = "
-                   "60/steps = 12/' tiny.ini >t.ini; $TRAIN --encode t.ini b.bin data.file=b.txt; "
-                   "$TRAIN --encode t.ini a.h5");
+    expect_printed(
+        "a.h5: 40893 tokens",
+        "seq 3000 | sed 's/$/ and more/' >a.txt; seq 4000 6000 >b.txt; sed 's/^vocab.*/task = "
+        "text\\nfile = a.txt/; s/^learn.*/learn = no/; s/^steps = 60/steps = 12/' tiny.ini >t.ini; "
+        "$TRAIN --encode t.ini b.bin data.file=b.txt; $TRAIN --encode t.ini a.h5");
 }
 
 #define RUN "$TRAIN t.ini --quiet --overwrite "
@@ -83,11 +83,12 @@ TEST(encode_replaces_a_file_with_overwrite_alone)
     run("mkfifo p.bin; cat p.bin >got & $TRAIN --encode t.ini p.bin data.file=b.txt; wait; test -p "
         "p.bin && cmp got o.bin");
     /* what it cannot write */
-    expect_told(2, "--encode takes a CONFIG.ini and the file to write", "$TRAIN --encode t.ini");
-    expect_told(2, "name ends in .h5, .npy or .bin; got 'n.txt'", "$TRAIN --encode t.ini n.txt");
-    expect_told(2, "data.file is a mixture with weights",
-                "$TRAIN --encode t.ini n.npy 'data.file=a.txt*2,b.txt*1'");
-    expect_told(2, "--encode needs data.task = text or tokens", "$TRAIN --encode tiny.ini n.npy");
+    expect_each_told("$TRAIN --encode",
+                     {2, "t.ini", "--encode takes a CONFIG.ini and the file to write"},
+                     {2, "t.ini n.txt", "name ends in .h5, .npy or .bin; got 'n.txt'"},
+                     {2, "t.ini n.npy 'data.file=a.txt*2,b.txt*1'",
+                      "data.file is a mixture with weights"},
+                     {2, "tiny.ini n.npy", "--encode needs data.task = text or tokens"});
     expect_exit(w, 1, "(ulimit -f 8; $TRAIN --encode t.ini n.npy)");
     run("! ls n.*");
 }

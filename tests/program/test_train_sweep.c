@@ -2,8 +2,6 @@
 
 #include "train_program.h"
 
-#define TINY "$TRAIN tiny.ini --quiet "
-
 #define SWEEP                                                                                      \
     "$TRAIN tiny.ini theta.learn=no train.steps=20 sweep.position.kind=rope,none "                 \
     "sweep.run.seed=1,2 "
@@ -175,10 +173,9 @@ TEST(runs_of_other_schedules_are_told)
                              "theta.learn=no optimizer.schedule_steps=0");
 }
 
-TEST(a_sweep_grows_by_values_and_seeds_and_variants)
+TEST(a_sweep_grows_by_values_and_seeds)
 {
 #define GROWING "$TRAIN tiny.ini theta.learn=no train.steps=20 run.name=grown "
-    write_file("two.ini", "[variant small]\nmodel.dim = 8\n[variant large]\nmodel.dim = 16\n");
     run(GROWING "sweep.run.seed=1,2 sweep.position.kind=rope && test -s runs/grown/report.html");
     expect_told(0, "some are finished already",
                 GROWING "sweep.run.seed=1,2,3 sweep.position.kind=rope");
@@ -201,14 +198,6 @@ TEST(a_sweep_grows_by_values_and_seeds_and_variants)
                 GROWING "sweep.run.seed=1,2,3 sweep.position.kind=none,rope");
     expect_no_text(w->err, "has grown");
     expect_output("3\n", "grep -c new runs/grown/growth.csv");
-
-    run("cat tiny.ini two.ini >small.ini && sed -i '/variant large/,$d' small.ini");
-    run("cat tiny.ini two.ini >both.ini");
-    run("for i in small both; do sed -i '/^dim/d' $i.ini; done");
-    run("$TRAIN small.ini train.steps=20 run.name=variants");
-    expect_told(0, "some are finished already", "$TRAIN both.ini train.steps=20 run.name=variants");
-    expect_no_text(w->err, "] small: done");
-    line_of(w->out, "large    1 ");
 }
 
 TEST(only_more_runs_than_before_are_growth)

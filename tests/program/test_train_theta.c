@@ -81,8 +81,8 @@ TEST(a_need_that_was_asked_about_decides_the_exit_code)
 
 TEST(the_old_names_of_an_older_run_are_refused)
 {
-    run("$TRAIN tiny.ini --quiet && sed -i 's/^;*check = no$/check = near/' runs/tiny/config.ini "
-        "&& cp -r runs before");
+    run(TINY
+        "&& sed -i 's/^;*check = no$/check = near/' runs/tiny/config.ini && cp -r runs before");
     expect_told(2, ": theta.check = near is now called unmoved",
                 "$TRAIN runs/tiny/config.ini --resume");
     expect_told(2, "theta.check = near is now called unmoved", "$TRAIN --report runs/tiny");
@@ -122,9 +122,9 @@ TEST(the_tolerance_of_each_pair_stands_beside_its_drift)
     expect_exit(w, 1, "grep tolerance runs/without/theta_final.csv");
     /* a profile does not count evaluations at the end */
     double calls[8] = {0}, with_more[8] = {0};
-    run("$TRAIN tiny.ini --quiet --profile train.steps=5 --overwrite");
+    run(TINY "--profile train.steps=5 --overwrite");
     ck_assert_int_ge(numbers_of(w->out, "linear            forward ", calls), 1);
-    run("$TRAIN tiny.ini --quiet --profile train.steps=5 theta.tolerances=yes --overwrite");
+    run(TINY "--profile train.steps=5 theta.tolerances=yes --overwrite");
     ck_assert_int_ge(numbers_of(w->out, "linear            forward ", with_more), 1);
     ck_assert_double_eq(calls[0], with_more[0]);
 }
@@ -204,44 +204,32 @@ TEST(a_file_can_set_a_fixed_theta_by_layer_and_head)
 
 TEST(what_theta_cannot_be_is_refused)
 {
-    static const struct {
-        const char *what, *message;
-    } rows[] = {
-        {"off:4", "--theta off:4: the model has pairs 0 to 3"},
-        {"off:-1",
+    run(TINY "train.steps=2 run.name=a; sed -i 's/^learn = yes//' tiny.ini; $TRAIN tiny.ini "
+             "--quiet train.steps=2 position.kind=alibi run.name=b; $TRAIN tiny.ini --quiet "
+             "train.steps=2 position.fraction=0 run.name=c");
+    expect_each_told(
+        "$TRAIN --eval --theta",
+        {2, "off:4 runs/a/config.ini", "off:4: the model has pairs 0 to 3"},
+        {2, "off:-1 runs/a/config.ini",
          "K must be the number of a pair, or a number of turns as in off:0.5turns; got '-1'"},
-        {"off:", "K must be the number of a pair"},
-        {"off:turns", "K must be the number of a pair"},
-        {"off:-1turns", "K must be the number of a pair"},
-        {"off:1.5", "K must be the number of a pair"},
-        {"scale:x", "--theta scale:X: X must be a number; got 'x'"},
-        {"scale:", "--theta scale:X: X must be a number; got ''"},
-        {"of:1", "of:1: there is no table of theta"},
-    };
-    run("$TRAIN tiny.ini --quiet train.steps=2");
-    for (int i = 0; i < ROWS(rows); i++)
-        expect_told(2, rows[i].message, "$TRAIN tiny.ini --eval --theta %s", rows[i].what);
-    run("sed -i 's/^learn = yes//' tiny.ini; $TRAIN tiny.ini --quiet train.steps=2 "
-        "position.kind=alibi --overwrite; $TRAIN tiny.ini --quiet train.steps=2 "
-        "position.fraction=0 run.name=none");
-    expect_told(2, "--theta off:0: position.kind = alibi has no theta",
-                "$TRAIN tiny.ini position.kind=alibi --eval --theta off:0");
-    expect_told(2, "--theta base: position.fraction = 0 leaves no pair that rotates",
-                "$TRAIN runs/none/config.ini --eval --theta base");
+        {2, "off: runs/a/config.ini", "K must be the number of a pair"},
+        {2, "off:turns runs/a/config.ini", "K must be the number of a pair"},
+        {2, "off:-1turns runs/a/config.ini", "K must be the number of a pair"},
+        {2, "off:1.5 runs/a/config.ini", "K must be the number of a pair"},
+        {2, "scale:x runs/a/config.ini", "--theta scale:X: X must be a number; got 'x'"},
+        {2, "scale: runs/a/config.ini", "--theta scale:X: X must be a number; got ''"},
+        {2, "of:1 runs/a/config.ini", "of:1: there is no table of theta"},
+        {2, "off:0 runs/b/config.ini", "--theta off:0: position.kind = alibi has no theta"},
+        {2, "base runs/c/config.ini",
+         "--theta base: position.fraction = 0 leaves no pair that rotates"});
 }
 
+/* test_train_resume.c has such a run that goes on. */
 TEST(theta_is_logged_with_the_metrics)
 {
-    const char *keys =
-        "theta.log=yes run.log_every=5 train.eval_every=20 train.checkpoint_every=10";
-    run("$TRAIN tiny.ini --quiet %s train.steps=43", keys);
+    run(TINY "theta.log=yes run.log_every=5 train.steps=43");
     run("tail -n +2 runs/tiny/metrics.csv | cut -d, -f1 >steps; tail -n +10 runs/tiny/theta.csv | "
         "cut -d, -f1 | uniq -c | awk '$1 == 8 { print $2 }' | cmp - steps");
-    expect_untold("warning",
-                  "cp -r runs/tiny whole; rm runs/tiny/checkpoints/step-00000043.h5; $TRAIN "
-                  "tiny.ini --quiet %s train.steps=43 --resume",
-                  keys);
-    expect_same_files("runs/tiny/theta.csv", "whole/theta.csv");
 }
 
 /* ---- files ---- */
@@ -307,19 +295,6 @@ TEST_ROWS(a_file_gives_every_theta_once, 0, 26)
 /* A logarithm can start above 0 alone; an evaluation takes any number. */
 TEST(a_logarithm_does_not_start_at_0)
 {
-    static const struct {
-        const char *command, *message;
-    } rows[] = {{"--check theta.init_from=theta.csv",
-                 "theta must be a number above 0, since theta.form = log; got '-1'"},
-                {"--check theta.init_from=nan.csv",
-                 "theta must be a number above 0, since theta.form = log; got 'nan'"},
-                {"--eval --theta nan.csv", "theta must be a number; got 'nan'"},
-                {"--eval --theta huge.csv",
-                 "theta must be in the range of numbers in float; got '1e308'"},
-                {"--eval --theta scale:1e400",
-                 "X must be a number in the range of a double; got '1e400'"},
-                {"run.name=none theta.init_from=none.csv", "none.csv: there is no table of theta"},
-                {"--eval --theta pipe", "not a regular file"}};
     write_file("theta.csv", HEADING PAIRS("1", "all") "0,all,0,-1\n0,all,1,0\n0,all,2,.1\n"
                                                       "0,all,3,.2\n");
     write_file("nan.csv", HEADING "all,all,0,nan\n");
@@ -327,8 +302,19 @@ TEST(a_logarithm_does_not_start_at_0)
     run("mkfifo pipe; $TRAIN tiny.ini --quiet train.steps=2");
     expect_printed(": 3 to 4 of 4 pairs of a head rotate, |theta| from 0.003 to 1, ",
                    "$TRAIN tiny.ini --eval --theta ./theta.csv");
-    for (int i = 0; i < ROWS(rows); i++)
-        expect_told(2, rows[i].message, "$TRAIN tiny.ini %s", rows[i].command);
+    expect_each_told("$TRAIN tiny.ini",
+                     {2, "--check theta.init_from=theta.csv",
+                      "theta must be a number above 0, since theta.form = log; got '-1'"},
+                     {2, "--check theta.init_from=nan.csv",
+                      "theta must be a number above 0, since theta.form = log; got 'nan'"},
+                     {2, "--eval --theta nan.csv", "theta must be a number; got 'nan'"},
+                     {2, "--eval --theta huge.csv",
+                      "theta must be in the range of numbers in float; got '1e308'"},
+                     {2, "--eval --theta scale:1e400",
+                      "X must be a number in the range of a double; got '1e400'"},
+                     {2, "run.name=none theta.init_from=none.csv",
+                      "none.csv: there is no table of theta"},
+                     {2, "--eval --theta pipe", "not a regular file"});
     ck_assert(!exists("runs/none"));
 }
 
@@ -347,32 +333,25 @@ TEST(a_run_starts_from_the_theta_of_a_file)
     expect_text(theta, "\n40,1,all,3,5,5\n");
 }
 
+/* Folders are in tests/io/test_io_model.c and training/test_huggingface_folder.c. */
 TEST(a_start_below_0_is_for_form_raw_alone)
 {
-    static const char *const sources[] = {"runs/raw/checkpoints/step-00000002.h5", "folder"};
     write_file("there.csv", HEADING PAIRS("0", "all") "1,all,0,1\n1,all,1,-.25\n1,all,2,.1\n"
                                                       "1,all,3,0\n");
-    run("$TRAIN tiny.ini run.name=raw theta.form=raw theta.init_from=there.csv theta.lr_scale=0 "
-        "train.steps=2 --quiet && $TRAIN runs/raw/config.ini --eval");
-    run("$TRAIN runs/raw/config.ini --resume");
-    run("$TRAIN runs/raw/config.ini --export folder");
-    for (int i = 0; i < 2; i++) {
-        run("$TRAIN tiny.ini run.name=again theta.form=raw train.steps=2 --overwrite --quiet "
-            "train.init_from=%s",
-            sources[i]);
-        run("$TRAIN runs/again/config.ini --eval");
-        expect_told(4,
-                    "theta of layer 1, i 1 is -0.25: theta.form = log needs theta above 0, "
-                    "theta.form = raw takes any",
-                    "$TRAIN tiny.ini run.name=log theta.form=log train.init_from=%s", sources[i]);
-        ck_assert(!exists("runs/log"));
-    }
+    run(TINY "run.name=raw theta.form=raw theta.init_from=there.csv theta.lr_scale=0 train.steps=2 "
+             "&& $TRAIN runs/raw/config.ini --resume");
+    run(TINY "run.name=again theta.form=raw train.steps=2 train.init_from=runs/raw && $TRAIN "
+             "runs/again/config.ini --eval");
+    expect_told(4,
+                "theta of layer 1, i 1 is -0.25: theta.form = log needs theta above 0, theta.form "
+                "= raw takes any",
+                "$TRAIN tiny.ini run.name=log theta.form=log train.init_from=runs/raw");
+    ck_assert(!exists("runs/log"));
 }
 
 TEST(layers_without_positions_are_in_no_table)
 {
-    static const char more[] = "theta.tolerances=yes";
-    run("$TRAIN tiny.ini " SKIPS " %s train.steps=20", more);
+    run("$TRAIN tiny.ini " SKIPS " theta.tolerances=yes train.steps=20");
     const char *table = read_file("runs/tiny/theta.csv"),
                *end = read_file("runs/tiny/theta_final.csv");
     expect_text(table, "\n0,2,all,0,1,1\n");
@@ -381,9 +360,6 @@ TEST(layers_without_positions_are_in_no_table)
     ck_assert_ptr_null(strstr(end, "\n1,all,"));
     expect_output("r,C,C_layer_0,C_layer_2\n", "$TRAIN --checkpoint runs/tiny --decay | head -n 1");
     run("$TRAIN tiny.ini " SKIPS " train.steps=20 --eval --theta runs/tiny/theta_final.csv");
-    run("$TRAIN tiny.ini " SKIPS " %s train.steps=40 --resume --quiet", more);
-    table = read_file("runs/tiny/theta.csv");
-    expect_text(table, "\n40,2,all,3,");
 }
 
 /* ---- a sweep, and the page ---- */
@@ -405,7 +381,7 @@ TEST(the_page_tells_what_resetting_theta_costs)
         "relative drift' kept/report.html");
     expect_exit(w, 1, "grep -iE 'theta: reset|>nan<' kept/report.html");
     /* a sweep counts the runs that need their theta */
-    run("$TRAIN tiny.ini --quiet sweep.theta.lr_scale=0,20 sweep.theta.learn=yes,no");
+    run(TINY "sweep.theta.lr_scale=0,20 sweep.theta.learn=yes,no");
     line_of(w->out, "theta: reset to init: 1 of the 2 models depends on it");
     run("head -1 runs/tiny/runs.csv | grep ',theta_reset_loss,.*,theta_needed'");
 }

@@ -89,65 +89,47 @@ TEST(a_vocabulary_has_as_many_lines_as_are_asked_for)
     expect_output("4\n", "grep -cx 'wheels\\|turning\\|Spin\\|round' v.txt");
 }
 
-static const struct {
-    int code;
-    const char *command, *says;
-} refusals[] = {
-    {2, "$TRAIN --train-tokenizer", "option '--train-tokenizer' needs a value"},
-    {2, "$TRAIN --train-tokenizer 300", "--train-tokenizer N takes text files, and no config"},
-    {2, "$TRAIN tiny.ini --train-tokenizer 300", "--train-tokenizer N takes text files"},
-    {2, "$TRAIN --train-tokenizer 256 tiny.ini",
-     "--train-tokenizer must be a whole number from 257 to 500000; got '256'"},
-    {2, "$TRAIN --train-tokenizer 500001 tiny.ini", "from 257 to 500000; got '500001'"},
-    {2, "$TRAIN --train-tokenizer 257 --mask tiny.ini",
-     "from 258 to 500000 with --mask; got '257'"},
-    {2, "$TRAIN --mask tiny.ini", "--mask needs --train-tokenizer"},
-    {2, "$TRAIN --train-tokenizer 300 --lowercase tiny.ini", "--lowercase needs --level wordpiece"},
-    {3, "$TRAIN --train-tokenizer 300 tiny.ini none.txt",
-     "none.txt: No such file or directory (--train-tokenizer)"},
-    {3, "$TRAIN --train-tokenizer 300 .", ".: Is a directory (--train-tokenizer)"},
-    {3, ": >.err2; $TRAIN --train-tokenizer 300 .err2",
-     ".err2: --train-tokenizer needs text; the file is empty"},
-    {3, "printf 'ab\\377' >.err2; $TRAIN --train-tokenizer 300 .err2",
-     ".err2: a tokenizer needs UTF-8; byte 0xff at offset 2 is not"},
-    {2, "$TRAIN --vocab 100 tiny.ini",
-     "--vocab N is now called --train-tokenizer N --level wordpiece"},
-    {2, WORDPIECE "0 tiny.ini",
-     "--train-tokenizer must be a whole number from 1 to 1000000; got '0'"},
-    {2, WORDPIECE "x tiny.ini", "from 1 to 1000000; got 'x'"},
-    {2, WORDPIECE "1000001 tiny.ini", "from 1 to 1000000; got '1000001'"},
-    {2, WORDPIECE "100 --eval tiny.ini", "--eval cannot be combined with another command"},
-    {2, "$TRAIN --report x --train-tokenizer 100",
-     "--train-tokenizer cannot be combined with another command"},
-    {2, WORDPIECE "100 --resume tiny.ini", "--resume goes with training only"},
-    {2, WORDPIECE "100 --mask tiny.ini", "--mask needs --level bpe"},
-    {2, "$TRAIN --level words --train-tokenizer 300 tiny.ini",
-     "--level must be bpe or wordpiece; got 'words'"},
-    {2, "$TRAIN --level bpe tiny.ini", "--level needs --train-tokenizer"},
-    {2, "$TRAIN --lowercase tiny.ini",
-     "--lowercase needs --train-tokenizer; in a configuration, set data.lowercase"},
-    {3, WORDPIECE "100 data.lowercase=yes", "data.lowercase=yes: No such file or directory"},
-    {2, "echo abc >.err2; " WORDPIECE "6 .err2",
-     "--train-tokenizer 6 is too few: a vocabulary of these texts needs at least "},
-    {2, "$TRAIN tiny.ini data.task=text data.vocab=32 data.file=tiny.ini data.level=wordpiece",
-     "data.vocab_file must name a vocab.txt for data.level = wordpiece; train --train-tokenizer N "
-     "--level wordpiece makes one"},
-};
-
-TEST_ROWS(what_makes_no_tokenizer_is_refused, 0, ROWS(refusals))
+TEST(what_makes_no_tokenizer_is_refused)
 {
-    expect_told(refusals[_i].code, refusals[_i].says, "%s", refusals[_i].command);
-    ck_assert_str_eq(w->out, "");
-}
-
-TEST(a_decoder_learns_a_text_by_its_own_tokens)
-{
-    run("for i in $(seq 40); do echo 'The wheels turn round and round.'; done >text.txt; $TRAIN "
-        "--quiet --train-tokenizer 290 text.txt >t.json");
-    run("$TRAIN tiny.ini --quiet model.kind=decoder theta.learn=no data.task=text data.vocab=32 "
-        "data.file=text.txt data.level=bpe data.vocab_file=t.json train.steps=10");
-    expect_same_files("t.json", "runs/tiny/tokenizer.json");
-    expect_printed("{\"text\": \"The wheels\"",
-                   "$TRAIN --checkpoint runs/tiny --predict 'The wheels' --tokens 3 --temperature "
-                   "0 --jsonl --quiet");
+    expect_each_told(
+        "", {2, "$TRAIN --train-tokenizer", "option '--train-tokenizer' needs a value"},
+        {2, "$TRAIN --train-tokenizer 300", "--train-tokenizer N takes text files, and no config"},
+        {2, "$TRAIN tiny.ini --train-tokenizer 300", "--train-tokenizer N takes text files"},
+        {2, "$TRAIN --train-tokenizer 256 tiny.ini",
+         "--train-tokenizer must be a whole number from 257 to 500000; got '256'"},
+        {2, "$TRAIN --train-tokenizer 500001 tiny.ini", "from 257 to 500000; got '500001'"},
+        {2, "$TRAIN --train-tokenizer 257 --mask tiny.ini",
+         "from 258 to 500000 with --mask; got '257'"},
+        {2, "$TRAIN --mask tiny.ini", "--mask needs --train-tokenizer"},
+        {2, "$TRAIN --train-tokenizer 300 --lowercase tiny.ini",
+         "--lowercase needs --level wordpiece"},
+        {3, "$TRAIN --train-tokenizer 300 tiny.ini none.txt",
+         "none.txt: No such file or directory (--train-tokenizer)"},
+        {3, "$TRAIN --train-tokenizer 300 .", ".: Is a directory (--train-tokenizer)"},
+        {3, ": >.err2; $TRAIN --train-tokenizer 300 .err2",
+         ".err2: --train-tokenizer needs text; the file is empty"},
+        {3, "printf 'ab\\377' >.err2; $TRAIN --train-tokenizer 300 .err2",
+         ".err2: a tokenizer needs UTF-8; byte 0xff at offset 2 is not"},
+        {2, "$TRAIN --vocab 100 tiny.ini",
+         "--vocab N is now called --train-tokenizer N --level wordpiece"},
+        {2, WORDPIECE "0 tiny.ini",
+         "--train-tokenizer must be a whole number from 1 to 1000000; got '0'"},
+        {2, WORDPIECE "x tiny.ini", "from 1 to 1000000; got 'x'"},
+        {2, WORDPIECE "1000001 tiny.ini", "from 1 to 1000000; got '1000001'"},
+        {2, WORDPIECE "100 --eval tiny.ini", "--eval cannot be combined with another command"},
+        {2, "$TRAIN --report x --train-tokenizer 100",
+         "--train-tokenizer cannot be combined with another command"},
+        {2, WORDPIECE "100 --resume tiny.ini", "--resume goes with training only"},
+        {2, WORDPIECE "100 --mask tiny.ini", "--mask needs --level bpe"},
+        {2, "$TRAIN --level words --train-tokenizer 300 tiny.ini",
+         "--level must be bpe or wordpiece; got 'words'"},
+        {2, "$TRAIN --level bpe tiny.ini", "--level needs --train-tokenizer"},
+        {2, "$TRAIN --lowercase tiny.ini",
+         "--lowercase needs --train-tokenizer; in a configuration, set data.lowercase"},
+        {3, WORDPIECE "100 data.lowercase=yes", "data.lowercase=yes: No such file or directory"},
+        {2, "echo abc >.err2; " WORDPIECE "6 .err2",
+         "--train-tokenizer 6 is too few: a vocabulary of these texts needs at least "},
+        {2, "$TRAIN tiny.ini data.task=text data.vocab=32 data.file=tiny.ini data.level=wordpiece",
+         "data.vocab_file must name a vocab.txt for data.level = wordpiece; train "
+         "--train-tokenizer N --level wordpiece makes one"});
 }

@@ -10,19 +10,29 @@
 
 static workplace *w;
 
+/* Enters a fresh folder that holds tiny.ini. */
 static void enter(void)
 {
-    w = enter_workplace();
+    w = rt_alloc(1, sizeof *w);
+    ck_assert_ptr_nonnull(w);
+    strcpy(w->folder, "/tmp/rotor-program-XXXXXX");
+    ck_assert(getcwd(w->before, sizeof w->before) && mkdtemp(w->folder) && !chdir(w->folder));
+    write_file("tiny.ini", tiny_config);
 }
 
 static void leave(void)
 {
-    leave_workplace(w);
+    ck_assert_int_eq(chdir(w->before), 0);
+    ck_assert_int_eq(system(lasting("rm -rf '%s'", w->folder)), 0);
+    rt_free(w);
 }
 
 /* A workplace for each test, and the time of a sanitized program on a busy machine. */
 #define PROGRAM_FIXTURE .setup = enter, .teardown = leave
 #define PROGRAM_OPTIONS PROGRAM_FIXTURE, .timeout = 300
+
+/* A training of tiny.ini that prints results alone. */
+#define TINY "$TRAIN tiny.ini --quiet "
 
 /* Lines of sed that take out of a report what the clock says. */
 #define WITHOUT_TIMES "-e '/<th>time</d' -e '/loss_by_time-gnuplot_canvas/,/<.figcaption>/d'"
@@ -82,6 +92,29 @@ static inline double number_behind(const char *text, const char *beginning)
 #define expect_output(text, ...)    expect_then(ck_assert_str_eq(w->out, text), 0, __VA_ARGS__)
 #define expect_unprinted(part, ...) expect_then(expect_no_text(w->out, part), 0, __VA_ARGS__)
 #define expect_untold(part, ...)    expect_then(expect_no_text(w->err, part), 0, __VA_ARGS__)
+
+/* A command that is refused, its exit code and a part of its messages. */
+typedef struct told_row {
+    int code;
+    const char *command, *says;
+} told_row;
+
+/* Expects each of the commands, with `before` in front of it, to be refused so, and to print
+ * nothing but which checkpoint it has read. */
+static inline void expect_rows_told(const char *before, const told_row *rows, int count)
+{
+    for (const told_row *row = rows; row < rows + count; row++) {
+        const int code = shell(w, "%s %s", before, row->command);
+        const bool quiet = !*w->out || (!strncmp(w->out, "checkpoint: ", 12) &&
+                                        strchr(w->out, '\n') == strrchr(w->out, '\n'));
+        ck_assert_msg(code == row->code && strstr(w->err, row->says) && quiet,
+                      "%s %s: exit code %d instead of %d, \"%.99s\", or no \"%s\" in:\n%.3000s",
+                      before, row->command, code, row->code, w->out, row->says, w->err);
+    }
+}
+#define expect_each_told(before, ...)                                                              \
+    expect_rows_told(before, (const told_row[]){__VA_ARGS__},                                      \
+                     ROWS(((const told_row[]){__VA_ARGS__})))
 
 /* Expects none of these parts in a text; all of these parts in a file. */
 #define expect_no_text(text, ...)                                                                  \
