@@ -5,7 +5,7 @@
  * the models and folders of a test are released after it. */
 
 #include "folder_ini.h"
-#include "suite.h"
+#include "models/new_model.h"
 #include "training/scratch.h"
 
 #include "io/huggingface/huggingface.h"
@@ -13,7 +13,6 @@
 
 RELEASER(close_folder, rt_huggingface_close)
 RELEASER(close_weights, rt_safetensors_close)
-RELEASER(free_model, rt_transformer_free)
 
 #define CHANGES(...) ((const char *const[]){__VA_ARGS__, NULL})
 
@@ -123,14 +122,7 @@ static inline rt_transformer *model_of_folder(const rt_huggingface *there)
 {
     rt_transformer *model;
     expect_ok(rt_huggingface_model(there, NULL, &model, NULL));
-    return owned(model, free_model);
-}
-
-static inline rt_transformer *new_model(const rt_transformer_options *o, uint64_t seed)
-{
-    rt_transformer *model;
-    expect_ok(rt_transformer_new(&model, o, seed, NULL));
-    return owned(model, free_model);
+    return owned(model, free_new_model);
 }
 
 /* Takes the folder's values for a model. */
@@ -184,7 +176,7 @@ static inline rt_status try_folder(const char *folder)
 /* Opens the scratch folder and makes its model, either of which must be refused. */
 static inline void expect_refused(const char *message)
 {
-    assert_status(try_folder(scratch), RT_CHECKPOINT, message);
+    is_status(try_folder(scratch), RT_CHECKPOINT, message);
 }
 
 #endif

@@ -116,7 +116,7 @@ TEST_ROWS(what_transformers_cannot_express_is_refused_by_its_key, 0, ROWS(rules)
     if (key)
         message = lasting("%.*s = %s cannot be exported: %s", (int)(value - key) - 1, key, value,
                           rules[_i].has);
-    assert_status(write_model(new_model(&o, 3)), RT_CONFIG, message);
+    is_status(write_model(new_model(&o, 3)), RT_CONFIG, message);
     ck_assert(!exists(in_scratch("out")));
 }
 
@@ -322,9 +322,9 @@ TEST_ROWS(theta_that_made_nothing_of_the_folder_are_left, 0, ROWS(contradicted))
         ck_assert(_i || there->options.position.frequencies.base == 10000);
         rt_huggingface_close(there);
     } else {
-        assert_status(status, RT_CHECKPOINT,
-                      "config.json: rope_parameters: full_attention and sliding_attention must "
-                      "have one scaling: rotor has one for all layers");
+        is_status(status, RT_CHECKPOINT,
+                  "config.json: rope_parameters: full_attention and sliding_attention must "
+                  "have one scaling: rotor has one for all layers");
     }
 }
 
@@ -332,7 +332,7 @@ TEST(a_theta_that_is_not_finite_is_not_exported)
 {
     rt_transformer *model = model_of_words("decoder" LEARNED);
     model->layers[0].encoding->data[1] = (real)NAN;
-    assert_status(write_model(model), RT_NONFINITE, "theta is nan at 1: it is not exported");
+    is_status(write_model(model), RT_NONFINITE, "theta is nan at 1: it is not exported");
     ck_assert(!exists(in_scratch("out")));
 }
 
@@ -484,14 +484,6 @@ TEST_ROWS(the_positions_are_those_that_a_scaling_asks_for, 0, 7)
     rt_huggingface *there = opened_folder(in_scratch("out"));
     ck_assert_int_eq(there->max_positions, cases[_i].positions);
     ck_assert_int_eq(there->length, 8);
-}
-
-TEST(the_base_of_ntk_is_written)
-{
-    written_model("decoder position.scaling=ntk position.scale=8");
-    rt_huggingface *there = opened_folder(in_scratch("out"));
-    ck_assert_int_eq(there->options.position.frequencies.scaling, RT_SCALING_NONE);
-    ck_assert(fabs(there->options.position.frequencies.base / 160000 - 1) < 1e-14);
 }
 
 TEST(ids_have_a_meaning_if_there_is_a_vocabulary)

@@ -61,9 +61,8 @@ TEST(a_second_text_trains_the_second_type)
     training *t = new_labelled(true, false, "run.seed=1");
     const rt_parameters *p = &t->state->model->parameters;
     const rt_parameter *types = rt_parameters_find(p, "embeddings.types.weight");
-    rt_step_result result;
     double squares[2] = {0};
-    expect_ok(rt_trainer_step(t->trainer, &result));
+    take_steps(t, 1);
     ck_assert_ptr_nonnull(types);
     for (size_t i = 0; i < 32; i++)
         squares[i / 16] += types->tensor.grad[i] * types->tensor.grad[i];
@@ -145,7 +144,6 @@ TEST_ROWS(the_loss_of_a_step_is_that_of_its_rows_alone, 0, 3)
 {
     training *t = new_labelled(_i == 1, _i == 2, "train.shards=4");
     rt_labelled_batch one;
-    rt_step_result result;
     sums all = {0};
     expect_ok(rt_labelled_batch_new(&one, 1, t->config.data.length, 0, NULL));
     for (uint32_t r = 0; r < 8; r++) {
@@ -154,7 +152,7 @@ TEST_ROWS(the_loss_of_a_step_is_that_of_its_rows_alone, 0, 3)
             ck_assert(one.batch.mask[i]);
         add_alone(&all, t, &one);
     }
-    expect_ok(rt_trainer_step(t->trainer, &result));
+    const rt_step_result result = take_steps(t, 1);
     ck_assert_double_eq_tol(result.loss, all.loss / (double)all.labels, 1e-12);
     ck_assert_double_eq_tol(result.accuracy, (double)all.correct / (double)all.labels, 1e-12);
     ck_assert_int_lt(result.tokens, 8 * t->config.data.length);
@@ -205,13 +203,9 @@ TEST_ROWS(an_evaluation_counts_every_row_once, 0, 3)
 TEST(an_evaluation_can_be_of_some_batches)
 {
     training *t = new_labelled(false, false, "train.eval_batches=3");
-    rt_evaluation e;
-    expect_ok(rt_trainer_evaluate(t->trainer, LENGTH, t->config.train.eval_batches, &e, NULL));
-    ck_assert_int_eq(e.sequences, 24);
-    expect_ok(rt_trainer_evaluate(t->trainer, LENGTH, 0, &e, NULL));
-    ck_assert_int_eq(e.sequences, COUNT);
-    expect_ok(rt_trainer_evaluate(t->trainer, LENGTH, 100, &e, NULL));
-    ck_assert_int_eq(e.sequences, COUNT);
+    ck_assert_int_eq(evaluate(t).sequences, 24);
+    ck_assert_int_eq(evaluate_batches(t, 0).sequences, COUNT);
+    ck_assert_int_eq(evaluate_batches(t, 100).sequences, COUNT);
 }
 
 TEST(the_default_of_labelled_data_is_to_evaluate_all_of_it)
@@ -231,29 +225,8 @@ TEST(the_default_of_labelled_data_is_to_evaluate_all_of_it)
 TEST(batches_of_all_lengths_leave_the_heap_alone)
 {
     training *t = new_labelled(true, false, "run.threads=1");
-    rt_step_result result;
-    for (int i = 0; i < 16; i++) /* two epochs */
-        expect_ok(rt_trainer_step(t->trainer, &result));
+    take_steps(t, 16); /* two epochs */
     const size_t requests = rt_memory_requests();
-    for (int i = 0; i < 16; i++)
-        expect_ok(rt_trainer_step(t->trainer, &result));
+    take_steps(t, 16);
     ck_assert_uint_eq(rt_memory_requests(), requests);
-}
-
-TEST(a_confusion_without_memory_is_a_status)
-{
-    training *t = new_labelled(false, false, "run.threads=1");
-    rt_evaluation e;
-    int64_t confusion[9];
-    expect_ok(rt_trainer_evaluate(t->trainer, LENGTH, t->config.train.eval_batches, &e, confusion));
-    const size_t live = rt_memory_live();
-    for (size_t n = 1; n <= 3; n++) {
-        rt_memory_fail_at(n);
-        ck_assert_int_eq(rt_trainer_evaluate(t->trainer, LENGTH, t->config.train.eval_batches, &e,
-                                             confusion)
-                             .code,
-                         RT_MEMORY);
-        rt_memory_fail_at(0);
-        ck_assert_uint_eq(rt_memory_live(), live);
-    }
 }

@@ -448,8 +448,8 @@ TEST(another_table_is_refused)
                                                   "name,exit_code\n1,0\n"};
     for (int i = 0; i < 3; i++) {
         put_text("runs.csv", texts_of_others[i]);
-        assert_status(rt_sweep_runs_read(&runs, scratch), RT_IO,
-                      lasting("%s: not the table of the runs of a sweep", in_scratch("runs.csv")));
+        is_status(rt_sweep_runs_read(&runs, scratch), RT_IO,
+                  lasting("%s: not the table of the runs of a sweep", in_scratch("runs.csv")));
         rt_sweep_runs_free(&runs);
     }
 }
