@@ -1,6 +1,7 @@
 /* Models of all families written as folders, and read again. */
 
-#include "training/hf_export.h"
+#include "tokenizer_fixtures.h"
+#include "training/hf_folder.h"
 
 #include "io/gguf/gguf.h"
 
@@ -134,21 +135,19 @@ TEST_ROWS(what_llama_cpp_cannot_express_is_refused_by_its_key, 0, ROWS(gguf_rule
 
 static size_t compute(rt_transformer *model, double *logits)
 {
-    rt_graph *g = rt_graph_new();
     int32_t ids[B * T], types[B * T];
     for (int n = 0; n < B * T; n++) {
         ids[n] = n * 5 % 13;
         types[n] = model->options.token_types > 1 ? n % 2 : 0;
     }
-    const rt_transformer_input in = {
-        .B = B, .T = T, .ids = ids, .token_types = types, .padding_id = RT_NO_PADDING};
-    const rt_tensor *made = rt_transformer_forward(model, g, &in);
-    expect_ok(rt_graph_status(g));
-    const size_t size = rt_size(made);
+    rt_graph *g = new_graph();
+    const rt_tensor *t =
+        made(g, rt_transformer_forward(model, g,
+                                       &INPUT(.B = B, .T = T, .ids = ids, .token_types = types)));
+    const size_t size = rt_size(t);
     ck_assert_uint_le(size, MOST);
     for (size_t i = 0; i < size; i++)
-        logits[i] = (double)made->data[i];
-    rt_graph_free(g);
+        logits[i] = (double)t->data[i];
     return size;
 }
 

@@ -1,4 +1,5 @@
-#include "training/hf_export.h"
+#include "tokenizer_fixtures.h"
+#include "training/hf_folder.h"
 
 #include "io/huggingface/private.h"
 
@@ -115,8 +116,6 @@ TEST(a_vocabulary_and_its_tokenizer_are_written)
     expect_in(text, "\"do_lower_case\": true");
     ck_assert_str_eq(opened_folder(in_scratch("out"))->level, "char");
 }
-
-/* ---- which family ---- */
 
 /* The first that can express a model writes it. */
 TEST_ROWS(a_model_is_written_as_the_first_family_that_can_express_it, 0, 4)
@@ -243,8 +242,6 @@ TEST(numbers_are_short_and_exact)
     rt_free(text);
     json_decref(object);
 }
-
-/* ---- faults ---- */
 
 static rt_huggingface_export everything; /* that an export can have */
 

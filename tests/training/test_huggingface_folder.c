@@ -1,4 +1,3 @@
-#include "option_words.h"
 #include "training/hf_folder.h"
 
 #include "io/huggingface/private.h"
@@ -443,14 +442,6 @@ TEST_ROWS(a_tensor_that_is_missing_or_surplus_is_named, 0, ROWS(tensors))
     copy_fixture(tensors[_i][0], NULL, CHANGES(name, other));
     expect_refused(shape ? lasting(WEIGHTS "lacks %s %s", name, shape)
                          : lasting(WEIGHTS "unexpected tensor %s, which the model lacks", other));
-}
-
-TEST(what_is_not_finite_is_refused)
-{
-    copy_fixture("masked_lm", NULL, NULL);
-    set_numbers("model.safetensors", "cls.predictions.bias", 0, 1, (float[]){INFINITY});
-    expect_refused("model.safetensors: cls.predictions.bias is not finite in " RT_PRECISION
-                   " precision");
 }
 
 TEST_ROWS(a_tied_decoder_that_differs_is_used_and_said, 0, 2)

@@ -1,6 +1,5 @@
 /* A folder of Hugging Face as a run takes it: with vocabulary, labels and configuration. */
 
-#include "option_words.h"
 #include "training/hf_folder.h"
 
 #include <math.h>

@@ -92,8 +92,6 @@ TEST_ROWS(the_defaults_are_those_of_a_configuration, 0, RT_OPTIMIZER_MUON + 1)
     ck_assert(s.theta_lr_scale == t.theta_lr_scale);
 }
 
-/* ---- the formulas ---- */
-
 static void free_parameters(void *object)
 {
     rt_parameters_free(object);

@@ -38,22 +38,15 @@ static training *new_labelled(bool pairs, bool tag, const char *more)
 
 SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
-TEST(the_data_chooses_head_and_token_types)
+TEST_ROWS(the_data_chooses_head_and_token_types, 0, 3)
 {
-    training *t = new_labelled(false, false, "run.seed=1");
-    rt_transformer_options o = rt_model_options(&t->config.model, t->data);
-    ck_assert_int_eq(o.head, RT_HEAD_SEQUENCE);
+    const training *t = new_labelled(_i == 1, _i == 2, "run.seed=1");
+    const rt_transformer_options o = rt_model_options(&t->config.model, t->data);
+    ck_assert_int_eq(o.head, _i == 2 ? RT_HEAD_TOKEN : RT_HEAD_SEQUENCE);
     ck_assert_int_eq(o.labels, 3);
-    ck_assert_int_eq(o.token_types, 0);
+    ck_assert_int_eq(o.token_types, _i == 1 ? 2 : 0);
     ck_assert_int_eq(o.mask_id, rt_data_vocabulary(t->data)->special.mask);
     ck_assert_int_gt(o.mask_id, 0);
-    t = new_labelled(true, false, "run.seed=1");
-    o = rt_model_options(&t->config.model, t->data);
-    ck_assert_int_eq(o.token_types, 2);
-    t = new_labelled(false, true, "run.seed=1");
-    o = rt_model_options(&t->config.model, t->data);
-    ck_assert_int_eq(o.head, RT_HEAD_TOKEN);
-    ck_assert_int_eq(o.labels, 3);
 }
 
 TEST(a_second_text_trains_the_second_type)
@@ -91,16 +84,16 @@ TEST(a_batch_is_as_long_as_its_longest_row)
                 longest = at % length + 1;
         ck_assert_int_eq(cut.batch.length, longest);
         shorter += longest < length;
-        for (int at = 0; at < 8 * longest; at++) {
-            const int from = at / longest * length + at % longest;
-            ck_assert_int_eq(cut.batch.ids[at], ids[from]);
-            ck_assert_int_eq(cut.batch.labels[at], labels[from]);
-            ck_assert_int_eq(cut.batch.types[at], types[from]);
-            ck_assert_int_eq(cut.batch.mask[at], mask[from]);
-        }
         ck_assert_int_eq(cut.labels, 8);
-        for (int r = 0; r < 8; r++)
-            ck_assert_int_eq(cut.where[r], r * longest);
+        for (int r = 0; r < 8; r++) {
+            const int at = r * longest, from = r * length;
+            const size_t bytes = (size_t)longest * sizeof *ids;
+            ck_assert_int_eq(cut.where[r], at);
+            ck_assert_mem_eq(cut.batch.ids + at, ids + from, bytes);
+            ck_assert_mem_eq(cut.batch.labels + at, labels + from, bytes);
+            ck_assert_mem_eq(cut.batch.types + at, types + from, bytes);
+            ck_assert_mem_eq(cut.batch.mask + at, mask + from, (size_t)longest);
+        }
     }
     ck_assert_int_gt(shorter, 8);
     rt_labelled_batch_free(&cut);

@@ -1,6 +1,5 @@
 /* Folders of Llama and Mistral: what is read, and what is refused by its key. */
 
-#include "option_words.h"
 #include "training/hf_folder.h"
 
 #include <math.h>

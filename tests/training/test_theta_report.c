@@ -332,20 +332,15 @@ TEST(without_adam_there_is_no_bound_to_use_up)
     expect_not_in(report, "used:");
 }
 
-static rt_status write_once(void)
-{
-    char *csv = rt_theta_csv(model, &config, NULL);
-    const rt_status status = csv ? rt_ok() : rt_out_of_memory("a table");
-    rt_free(csv);
-    return status;
-}
-
 TEST(a_heap_that_is_exhausted_is_reported)
 {
     FILE *to = fmemopen(report, sizeof report, "w");
+    char *csv = NULL;
     make_model("layer", "log");
     /* three of each visit, and the text */
     expect_ok_after_refusals(5, rt_theta_print(to, model, &config, 10, NULL));
-    expect_ok_after_refusals(3, write_once());
+    expect_ok_after_refusals(3, (csv = rt_theta_csv(model, &config, NULL)) ? rt_ok()
+                                                                           : rt_out_of_memory("a"));
+    rt_free(csv);
     fclose(to);
 }

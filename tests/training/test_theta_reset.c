@@ -7,8 +7,6 @@
 #include <math.h>
 #include <stdatomic.h>
 
-/* ---- the rule ---- */
-
 TEST(a_model_depends_on_theta_if_a_reset_costs_accuracy_or_loss)
 {
     static const struct {
