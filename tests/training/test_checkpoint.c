@@ -278,7 +278,7 @@ TEST_ROWS(a_vocabulary_of_any_kind_is_read_as_it_was_saved, 0, 4)
                                              sizeof pieces - 1));
     trained t = new_trained(4, 1);
     rt_checkpoint_info info = some_info(200);
-    info.vocabulary = owned(saved, free_vocabulary);
+    info.vocabulary = owned(saved, release_vocabulary);
     saved->ends.count = _i < 2 ? _i : RT_MOST_ENDS;
     for (int i = 0; i < saved->ends.count; i++)
         saved->ends.ids[i] = saved->count - 1 - i % 5;

@@ -8,10 +8,7 @@
 
 #include <math.h>
 
-static void free_optimizer(void *object)
-{
-    rt_optimizer_free(object);
-}
+RELEASER(free_optimizer, rt_optimizer_free)
 
 /* Returns an optimizer that is freed after the test. */
 static rt_optimizer *new_optimizer(rt_parameters *p, const rt_optimizer_settings *s)

@@ -102,17 +102,14 @@ TEST(a_batch_is_as_long_as_its_longest_row)
 /* A copy of odd length ends with a place of padding, and always has. */
 TEST(sequences_of_one_length_are_never_cut)
 {
-    rt_config c;
-    rt_data *data;
+    const training *t =
+        new_training(tiny, OVERRIDES("data.task=copy", "data.level=byte", "data.length=13"));
     rt_labelled_batch b;
-    load_sound(&c, tiny, OVERRIDES("data.task=copy", "data.level=byte", "data.length=13"));
-    expect_ok(rt_data_open(&data, &c.data, (rt_data_of_model){.vocabulary = NULL}));
     expect_ok(rt_labelled_batch_new(&b, 2, 13, 0, NULL));
-    rt_draw_training(&b, data, 1, 0, 0);
+    rt_draw_training(&b, t->data, 1, 0, 0);
     ck_assert_int_eq(b.batch.mask[12], 0);
     ck_assert_int_eq(b.batch.length, 13);
     rt_labelled_batch_free(&b);
-    rt_data_close(data);
 }
 
 /* Sums over rows that are each computed alone. */

@@ -370,7 +370,7 @@ static counted count_alone(const training *t, int length, int sequences)
     one.batch.distances = distances;
     for (uint32_t r = 0; r < (uint32_t)sequences; r++) {
         rt_batch_result result;
-        rt_graph *g = rt_graph_new();
+        rt_graph *g = new_graph();
         rt_draw_evaluation(&one, t->data, r);
         ck_assert_ptr_nonnull(rt_batch_loss(model, g, &one, 1, &result));
         rt_transformer_input in = rt_batch_input(g, &one);
@@ -389,7 +389,6 @@ static counted count_alone(const training *t, int length, int sequences)
             for (int n = 0; n < 4; n++)
                 all.attended[n] += (double)maps[n / 2][(n % 2) * T * T + at * T + at - back];
         }
-        rt_graph_free(g);
     }
     rt_labelled_batch_free(&one);
     return all;

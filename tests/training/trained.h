@@ -3,6 +3,7 @@
 
 /* A small model as a training would leave it, for the tests of checkpoints. */
 
+#include "tokenizer_fixtures.h"
 #include "training/scratch.h"
 
 #include "io/checkpoint/checkpoint.h"
@@ -109,14 +110,10 @@ static inline rt_status look_once(rt_checkpoint *c, rt_checkpoint_info *info)
 
 static char some_config[] = "[run]\nname = copy\nseed = 7\n";
 
-RELEASER(free_vocabulary, rt_vocabulary_free)
-
 /* Of the characters NUL, a and e with an acute accent, in the order of their code points. */
 static inline rt_vocabulary *some_vocabulary(void)
 {
-    rt_vocabulary *v;
-    expect_ok(rt_vocabulary_of_text(&v, "text", (const unsigned char *)"a\0\xc3\xa9", 4));
-    return owned(v, free_vocabulary);
+    return characters_of("a\0\xc3\xa9", 4);
 }
 
 static inline rt_checkpoint_info some_info(int64_t step)
