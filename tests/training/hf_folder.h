@@ -1,19 +1,21 @@
 #ifndef ROTOR_TESTS_TRAINING_HF_FOLDER_H
 #define ROTOR_TESTS_TRAINING_HF_FOLDER_H
 
-/* A folder of Hugging Face in the scratch folder, made of a fixture with a few bytes changed;
- * the models and folders of a test are released after it. */
+/* A folder of Hugging Face in the scratch folder, made of a fixture with a few bytes changed, or
+ * the folder "out" in it, to which a test exports a model; the models and folders of a test are
+ * released after it. */
 
 #include "folder_ini.h"
-#include "suite.h"
+#include "models/new_model.h"
+#include "option_words.h"
 #include "training/scratch.h"
 
 #include "io/huggingface/huggingface.h"
+#include "io/huggingface/json.h"
 #include "io/huggingface/safetensors.h"
 
 RELEASER(close_folder, rt_huggingface_close)
 RELEASER(close_weights, rt_safetensors_close)
-RELEASER(free_model, rt_transformer_free)
 
 #define CHANGES(...) ((const char *const[]){__VA_ARGS__, NULL})
 
@@ -123,14 +125,7 @@ static inline rt_transformer *model_of_folder(const rt_huggingface *there)
 {
     rt_transformer *model;
     expect_ok(rt_huggingface_model(there, NULL, &model, NULL));
-    return owned(model, free_model);
-}
-
-static inline rt_transformer *new_model(const rt_transformer_options *o, uint64_t seed)
-{
-    rt_transformer *model;
-    expect_ok(rt_transformer_new(&model, o, seed, NULL));
-    return owned(model, free_model);
+    return owned(model, free_new_model);
 }
 
 /* Takes the folder's values for a model. */
@@ -184,7 +179,64 @@ static inline rt_status try_folder(const char *folder)
 /* Opens the scratch folder and makes its model, either of which must be refused. */
 static inline void expect_refused(const char *message)
 {
-    assert_status(try_folder(scratch), RT_CHECKPOINT, message);
+    is_status(try_folder(scratch), RT_CHECKPOINT, message);
+}
+
+/* ---- the folder "out" ---- */
+
+/* A model of the words of option_words.h, no two of whose parameters are alike. Their numbers are
+ * floats, as in a file; factors of heads are powers of 2, by which a float is multiplied exactly.
+ */
+static inline rt_transformer *shaken_model(const rt_transformer_options *o)
+{
+    rt_transformer *model = new_model(o, 3);
+    for (int i = 0; i < model->parameters.count; i++) {
+        const rt_parameter *p = model->parameters.list[i];
+        for (size_t k = 0; k < rt_size(&p->tensor) && p->role != RT_ROLE_THETA; k++)
+            p->tensor.data[k] =
+                p->role == RT_ROLE_FACTOR
+                    ? (real)ldexp(1, (i + (int)k) % 4 - 1)
+                    : (real)(float)(p->tensor.data[k] + 0.1 * sin((double)k + 3 * i));
+    }
+    return model;
+}
+
+static inline rt_transformer *model_of_words(const char *words)
+{
+    const rt_transformer_options o = options_of(words);
+    return shaken_model(&o);
+}
+
+static inline rt_status write_with(const rt_transformer *model, const rt_huggingface_export *export)
+{
+    return rt_huggingface_write(in_scratch("out"), model, export);
+}
+
+static inline rt_status write_model(const rt_transformer *model)
+{
+    return write_with(model, &(rt_huggingface_export){.length = 8, .overwrite = true});
+}
+
+static inline rt_transformer *written_model(const char *words)
+{
+    rt_transformer *model = model_of_words(words);
+    expect_ok(write_model(model));
+    return model;
+}
+
+RELEASER(free_json, json_decref)
+
+/* Returns a JSON file of the folder, which is freed after the test. */
+static inline json_t *read_json(const char *name)
+{
+    json_t *json;
+    expect_ok(rt_json_read_file(&json, in_scratch("out"), name));
+    return owned(json, free_json);
+}
+
+static inline void change_file(const char *name, const char *from, const char *to)
+{
+    put_text(name, replaced(text_in(name), from, to));
 }
 
 #endif

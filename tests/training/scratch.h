@@ -8,15 +8,11 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static char scratch[64];
@@ -153,40 +149,6 @@ static inline void assert_same_file(const char *one, const char *other)
     ck_assert_uint_eq(size, other_size);
     for (size_t i = 0; i < size; i++)
         ck_assert_msg(bytes[i] == other_bytes[i], "byte %zu differs", i);
-}
-
-/* From here on no file of this process can grow beyond `bytes`. */
-static inline void limit_file_size(size_t bytes)
-{
-    signal(SIGXFSZ, SIG_IGN);
-    setrlimit(RLIMIT_FSIZE, &(struct rlimit){bytes, bytes});
-}
-
-/* Returns whether a child, whose files cannot grow beyond `bytes`, ends with RT_IO. */
-static inline bool fails_on_full_disk(size_t bytes, rt_status (*act)(void))
-{
-    int result;
-    const pid_t child = fork();
-    if (child == 0) {
-        limit_file_size(bytes);
-        _exit(act().code == RT_IO ? 0 : 1);
-    }
-    ck_assert_int_eq(waitpid(child, &result, 0), child);
-    return result == 0;
-}
-
-static inline void assert_status(rt_status status, rt_code code, const char *message)
-{
-    ck_assert_str_eq(status.message, message);
-    ck_assert_int_eq(status.code, code);
-}
-
-/* Waits for the clock: HDF5 counts times in seconds. */
-static inline void wait_for_the_next_second(void)
-{
-    const time_t now = time(NULL);
-    while (time(NULL) == now)
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
 #endif

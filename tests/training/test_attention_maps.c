@@ -23,7 +23,7 @@ static void end(void)
     remove_scratch();
 }
 
-static void draw_with(const char *text, const char *const *overrides)
+static void draw(const char *text, const char *const *overrides)
 {
     t = new_training(text, overrides);
     rt_figures_begin(&figures, scratch);
@@ -31,11 +31,6 @@ static void draw_with(const char *text, const char *const *overrides)
     expect_ok(figures.status);
     script = text_in("figures/attention.gp");
     numbers = text_in("figures/attention.csv");
-}
-
-static void draw(const char *const *overrides)
-{
-    draw_with(tiny, overrides);
 }
 
 /* A map in the figure, which grows downwards. */
@@ -64,7 +59,7 @@ SUITE(.setup = make_scratch, .teardown = end)
 TEST(maps_stand_in_rows_of_layers_and_columns_of_heads)
 {
     NEEDS_PROGRAM("gnuplot");
-    draw(NULL);
+    draw(tiny, NULL);
     expect_ok(rt_figures_draw(&figures));
     const char *at = text_in("figures/attention.svg");
     map maps[15];
@@ -89,7 +84,7 @@ TEST(each_map_has_the_probabilities_of_its_layer_and_head)
     static real expected[LAYERS][HEADS * T * T];
     real *maps[LAYERS] = {expected[0], expected[1], expected[2]};
     rt_labelled_batch b;
-    draw(NULL);
+    draw(tiny, NULL);
     expect_ok(rt_labelled_batch_new(&b, 1, T, 0, NULL));
     rt_data_evaluation(t->data, 0, &b.batch);
     rt_graph *g = new_graph();
@@ -124,9 +119,9 @@ TEST_ROWS(a_figure_is_as_large_as_its_maps, 0, 5)
         {5, 10, 6, 4, 8, 876, 4 * 115 + 52, "; layers 0 to 3 of 5; heads 0 to 7 of 10"},
         {1, 1, 65, 1, 1, 440, 260, "; tokens 0 to 63 of 65"},
     };
-    draw(OVERRIDES(lasting("model.layers=%d", rows[_i].layers),
-                   lasting("model.heads=%d", rows[_i].heads),
-                   lasting("data.length=%d", rows[_i].length)));
+    draw(tiny, OVERRIDES(lasting("model.layers=%d", rows[_i].layers),
+                         lasting("model.heads=%d", rows[_i].heads),
+                         lasting("data.length=%d", rows[_i].length)));
     expect_in(script, lasting("width = %d\nheight = %d\n", rows[_i].width, rows[_i].height));
     expect_in(script,
               lasting("layers = %d\nheads = %d\n", rows[_i].drawn_layers, rows[_i].drawn_heads));
@@ -139,8 +134,8 @@ TEST_ROWS(a_figure_is_as_large_as_its_maps, 0, 5)
  * attention has no maps. */
 TEST_ROWS(maps_that_need_too_much_memory_or_do_not_exist_are_left_out, 0, 2)
 {
-    draw(_i ? OVERRIDES("model.attention=linear_elu")
-            : OVERRIDES("model.heads=4", "model.layers=1", "data.length=2897"));
+    draw(tiny, _i ? OVERRIDES("model.attention=linear_elu")
+                  : OVERRIDES("model.heads=4", "model.layers=1", "data.length=2897"));
     ck_assert_int_eq(figures.count, 0);
     ck_assert_str_eq(script, "");
 }
@@ -151,8 +146,8 @@ TEST(maps_of_a_text_have_its_tokens_at_their_axes)
 {
     put_text("a.txt", "it's it's it's it's it's it's it's it's");
     const char *file = lasting("data.file=%s", in_scratch("a.txt"));
-    draw(OVERRIDES("data.task=text", "data.vocab=32", file, "model.heads=1", "model.layers=2",
-                   "data.length=24", "data.eval_fraction=0", "data.mask_probability=1e-9"));
+    draw(tiny, OVERRIDES("data.task=text", "data.vocab=32", file, "model.heads=1", "model.layers=2",
+                         "data.length=24", "data.eval_fraction=0", "data.mask_probability=1e-9"));
     expect_in(script, "\nnamed = 1\ntics = '(''[CLS]'' 0, ''");
     expect_in(script, "'''''''' "); /* an apostrophe in a text within a text */
     expect_in(script, " 19)'\n");
@@ -165,11 +160,11 @@ TEST(maps_of_a_text_have_its_tokens_at_their_axes)
 TEST(texts_of_any_length_have_the_maps_of_the_longest)
 {
     put_text("a.tsv", "text\tlabel\na\tx\nbb\ty\nlongest\tx\nccc\ty\n");
-    draw_with(lasting("[model]\nlayers = 1\ndim = 16\nheads = 2\n[train]\nbatch_size = 1\n[run]\n"
-                      "threads = 1\n[data]\ntask = classify\nlevel = byte\nlength = 12\n"
-                      "eval_fraction = 0\nfile = %s\n",
-                      in_scratch("a.tsv")),
-              NULL);
+    draw(lasting("[model]\nlayers = 1\ndim = 16\nheads = 2\n[train]\nbatch_size = 1\n[run]\n"
+                 "threads = 1\n[data]\ntask = classify\nlevel = byte\nlength = 12\n"
+                 "eval_fraction = 0\nfile = %s\n",
+                 in_scratch("a.tsv")),
+         NULL);
     expect_in(script, "\ntics = '(''[CLS]'' 0, ''l'' 1, ''o'' 2, ''n'' 3, ''g'' 4, ''e'' 5, ");
     expect_in(figures.list[0].caption, "a long evaluation sequence");
 }

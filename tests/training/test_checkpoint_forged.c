@@ -48,23 +48,16 @@ static void save_with_theta(void)
 
 /* ---- values ---- */
 
-static void is_refused(const char *message)
+/* Expects the same message of who looks and of who loads, which has this part. */
+static void is_refused_with(const char *part)
 {
     rt_checkpoint_info info;
-    const char *whole = lasting(FILE_NAME ": %s", message);
-    assert_status(look_once(opened_file(), &info), RT_CHECKPOINT, whole);
-    assert_status(load(in_scratch(FILE_NAME)), RT_CHECKPOINT, whole);
-}
-
-/* Expects a message with this beginning. */
-static void is_refused_with(const char *beginning)
-{
-    rt_checkpoint_info info;
-    rt_status status = look_once(opened_file(), &info);
+    const rt_status status = look_once(opened_file(), &info);
     ck_assert_int_eq(status.code, RT_CHECKPOINT);
-    ck_assert_msg(strstr(status.message, beginning) != NULL, "no '%s' in '%s'", beginning,
-                  status.message);
-    is_refused(status.message + strlen(FILE_NAME ": "));
+    ck_assert_msg(!strncmp(status.message, FILE_NAME ": ", strlen(FILE_NAME ": ")) &&
+                      strstr(status.message, part),
+                  "no '%s' in '%s'", part, status.message);
+    is_status(load(in_scratch(FILE_NAME)), RT_CHECKPOINT, status.message);
 }
 
 enum { MOST_FIELDS = 16 };
@@ -128,17 +121,14 @@ TEST_ROWS(a_value_that_the_others_do_not_allow_is_refused, 0, 3)
         is_refused_with("position is 200000001, 0 to 200000000 expected");
     } else {
         forge_word(path, "/random", "generator", "mt19937");
-        is_refused("generator is 'mt19937', 'philox4x32-10' expected");
+        is_refused_with("generator is 'mt19937', 'philox4x32-10' expected");
     }
 }
 
 /* Opening a model without a configuration reads every key. */
 static rt_status open_options(const char *path)
 {
-    rt_checkpoint c;
-    const rt_status status = rt_checkpoint_open(&c, path, RT_PARSE_HERE);
-    rt_checkpoint_close(&c);
-    return status;
+    return rt_image_status(opened(path)->image);
 }
 
 static void expect_option_refused(const char *path, const char *name)
@@ -206,6 +196,8 @@ TEST(keys_that_an_older_checkpoint_lacks_have_their_defaults)
     rt_checkpoint_close(&c);
 }
 
+/* The moment of that row is refused to a branch, too. */
+enum { BELOW_0 = 5 };
 static const struct {
     const char *dataset;
     int at;
@@ -229,22 +221,17 @@ static const struct {
 
 TEST_ROWS(a_number_that_is_never_written_is_refused, 0, ROWS(numbers))
 {
+    const char *message = lasting(FILE_NAME ": %s", numbers[_i].message);
     save_with_theta();
     forge_number_at(in_scratch(FILE_NAME), numbers[_i].dataset, numbers[_i].at, numbers[_i].value);
-    assert_status(load(in_scratch(FILE_NAME)), RT_CHECKPOINT,
-                  lasting(FILE_NAME ": %s", numbers[_i].message));
-}
-
-TEST(a_branch_refuses_a_second_moment_below_0)
-{
-    trained t = new_trained(4, 2), before = new_trained(4, 2);
-    rt_checkpoint_taken taken;
-    save_with_theta();
-    forge_number_at(in_scratch(FILE_NAME), "/optimizer/second_moment/head/output/weight", 2, -1e-3);
-    rt_status status = rt_checkpoint_branch(opened_file(), model_of(&t), false, &taken);
-    assert_status(status, RT_CHECKPOINT,
-                  FILE_NAME ": second moment of head.output.weight is -0.001 at 2, below 0");
-    ck_assert_msg(same_numbers(&t, &before), "the target was changed");
+    is_status(load(in_scratch(FILE_NAME)), RT_CHECKPOINT, message);
+    if (_i == BELOW_0) {
+        trained t = new_trained(4, 2), before = new_trained(4, 2);
+        rt_checkpoint_taken taken;
+        is_status(rt_checkpoint_branch(opened_file(), model_of(&t), false, &taken), RT_CHECKPOINT,
+                  message);
+        ck_assert_msg(same_numbers(&t, &before), "the target was changed");
+    }
 }
 
 TEST(a_theta_that_is_trained_itself_starts_at_any_finite_number)
@@ -256,8 +243,8 @@ TEST(a_theta_that_is_trained_itself_starts_at_any_finite_number)
     ck_assert_mem_eq(read, start, sizeof start);
     for (int i = 0; i < 2; i++) {
         forge_number_at(path, "/theta_start", 4, i ? -INFINITY : NAN);
-        assert_status(load_as(RT_THETA_RAW, path, read), RT_CHECKPOINT,
-                      lasting(FILE_NAME ": theta_start is %s at 4", i ? "-inf" : "nan"));
+        is_status(load_as(RT_THETA_RAW, path, read), RT_CHECKPOINT,
+                  lasting(FILE_NAME ": theta_start is %s at 4", i ? "-inf" : "nan"));
     }
 }
 
@@ -269,7 +256,7 @@ static void is_no_tree(const char *message)
     for (int i = 0; i < 2; i++) {
         rt_checkpoint_info info;
         rt_status status = look_once(opened_as(in_scratch(FILE_NAME), parses[i]), &info);
-        assert_status(status, RT_CHECKPOINT, message);
+        is_status(status, RT_CHECKPOINT, message);
     }
 }
 
@@ -343,18 +330,7 @@ TEST(more_than_the_file_has_is_refused)
     ck_assert(H5Pclose(creation) >= 0);
     rt_image *image = rt_image_open(path, RT_PARSE_APART);
     rt_image_reals(image, "/zeros", (real[1]){0}, RT_SHAPE_OF((int)many));
-    assert_status(rt_image_status(image), RT_CHECKPOINT,
-                  FILE_NAME ": /zeros is missing or not as expected");
+    is_status(rt_image_status(image), RT_CHECKPOINT,
+              FILE_NAME ": /zeros is missing or not as expected");
     rt_image_close(image);
-}
-
-TEST(a_file_that_hdf5_crashes_on_is_refused)
-{
-    size_t size;
-    rt_checkpoint_info info;
-    unsigned char *bytes = file_bytes(TEST_SOURCES "/fuzz/corpus/checkpoint/crash", &size);
-    expect_ok(write_sealed(in_scratch("a.h5"), bytes, size));
-    rt_status status = look_once(opened_as(in_scratch("a.h5"), RT_PARSE_APART), &info);
-    ck_assert_int_eq(status.code, RT_CHECKPOINT);
-    ck_assert_msg(!strncmp(status.message, "a.h5: ", 6), "%s", status.message);
 }

@@ -77,26 +77,6 @@ TEST(each_key_is_explained)
     expect_text(rt_config_ini(&again), plain);
 }
 
-/* Expects what is printed of a sweep to have these parts, up to a NULL. */
-static void expect_printed(const char *path, const char *text, bool explained,
-                           const char *const *parts)
-{
-    rt_config config;
-    rt_sweep sweep = {0};
-    load_with_sweep(&config, &sweep, path, text, NULL);
-    const char *printed = owned(rt_sweep_ini(&sweep, &config, explained), rt_free);
-    for (; *parts; parts++)
-        expect_in(printed, *parts);
-}
-
-TEST(the_keys_of_a_sweep_are_not_explained_again)
-{
-    expect_printed("s.ini", "[train]\nsteps = 5\n[variant a]\ntrain.steps = 7\n[sweep]\njobs = 2\n",
-                   true,
-                   OVERRIDES("\n; number of optimizer steps\nsteps = 5\n",
-                             "\n\n[sweep]\njobs = 2\n\n[variant a]\ntrain.steps = 7\n"));
-}
-
 static void expect_values_to_read_back(const char *const *overrides)
 {
     rt_config config, again;
@@ -122,17 +102,36 @@ TEST(long_lists_read_back)
     expect_values_to_read_back(OVERRIDES(files, "train.eval_lengths=33,34,35,36,37,38,39,40"));
 }
 
-/* A run of another length has another schedule: that nobody wrote one is kept. */
-TEST(what_a_sweep_leaves_open_stays_open)
-{
-    expect_printed("s.ini", "[model]\nlayers = 3\n[sweep]\ntrain.steps = 10, 20\n", false,
-                   OVERRIDES("\nlayers = 3\n", "\n;schedule_steps = 1000\n",
-                             "\n[sweep]\ntrain.steps = 10,20\n", "\nname = s\n"));
-}
+static const struct {
+    const char *path, *text;
+    bool explained;
+    const char *parts[4];
+} printed[] = {
+    /* the keys of a sweep are not explained again */
+    {"s.ini",
+     "[train]\nsteps = 5\n[variant a]\ntrain.steps = 7\n[sweep]\njobs = 2\n",
+     true,
+     {"\n; number of optimizer steps\nsteps = 5\n",
+      "\n\n[sweep]\njobs = 2\n\n[variant a]\ntrain.steps = 7\n"}},
+    /* a run of another length has another schedule: that nobody wrote one is kept */
+    {"s.ini",
+     "[model]\nlayers = 3\n[sweep]\ntrain.steps = 10, 20\n",
+     false,
+     {"\nlayers = 3\n", "\n;schedule_steps = 1000\n", "\n[sweep]\ntrain.steps = 10,20\n",
+      "\nname = s\n"}},
+    /* paths become absolute */
+    {"/tmp/s.ini",
+     "[variant a]\ntrain.init_from = y/z.h5\n[sweep]\ndata.file = b,/c\n",
+     false,
+     {"\ntrain.init_from = /tmp/y/z.h5\n", "\ndata.file = /tmp/b,/c\n"}},
+};
 
-TEST(the_paths_of_a_sweep_become_absolute)
+TEST_ROWS(a_sweep_is_printed_with_what_its_file_says, 0, ROWS(printed))
 {
-    expect_printed("/tmp/s.ini",
-                   "[variant a]\ntrain.init_from = y/z.h5\n[sweep]\ndata.file = b,/c\n", false,
-                   OVERRIDES("\ntrain.init_from = /tmp/y/z.h5\n", "\ndata.file = /tmp/b,/c\n"));
+    rt_config config;
+    rt_sweep sweep = {0};
+    load_with_sweep(&config, &sweep, printed[_i].path, printed[_i].text, NULL);
+    const char *text = owned(rt_sweep_ini(&sweep, &config, printed[_i].explained), rt_free);
+    for (int i = 0; i < 4 && printed[_i].parts[i]; i++)
+        expect_in(text, printed[_i].parts[i]);
 }

@@ -132,12 +132,6 @@ TEST_ROWS(a_dry_run_counts_what_the_graphs_of_a_run_take, 0, ROWS(rows))
     compare_graphs(_i);
 }
 
-static size_t step_of(const char *const *overrides)
-{
-    run_dry(overrides);
-    return run.step.touched;
-}
-
 #ifndef RT_DOUBLE
 
 static bool in_bf16(void)
@@ -194,8 +188,10 @@ TEST_WITH(rounding_options, a_large_step_takes_less_memory_in_bf16, RT_RECOMPUTE
 
 TEST(recomputation_takes_less_memory)
 {
-    const size_t kept = step_of(OVERRIDES("model.layers=8", "train.recompute=none"));
-    ck_assert_uint_lt(2 * step_of(OVERRIDES("model.layers=8", "train.recompute=layers")), kept);
+    run_dry(OVERRIDES("model.layers=8", "train.recompute=none"));
+    const size_t kept = run.step.touched;
+    run_dry(OVERRIDES("model.layers=8", "train.recompute=layers"));
+    ck_assert_uint_lt(2 * run.step.touched, kept);
 }
 
 static rt_status status_of(const char *const *overrides)
@@ -253,14 +249,14 @@ TEST(a_tensor_of_more_elements_than_an_int_is_refused)
     expect_in(status.message, "(12285, 1000000)");
     expect_ok(status_of(
         OVERRIDES("data.vocab=1000000", "data.length=2048", "train.batch_size=2", CAUSAL)));
-    assert_status(status_of(OVERRIDES("data.length=1000000", "train.batch_size=10000")), RT_SHAPE,
-                  "5000 sequences of 1000000 tokens are more than 2147483647 tokens");
+    is_status(status_of(OVERRIDES("data.length=1000000", "train.batch_size=10000")), RT_SHAPE,
+              "5000 sequences of 1000000 tokens are more than 2147483647 tokens");
 }
 
 TEST(a_dry_run_refuses_what_a_trainer_refuses)
 {
-    assert_status(status_of(OVERRIDES("train.freeze=embeddings,layers.0,layers.1,head")), RT_CONFIG,
-                  "train.freeze = embeddings,layers.0,layers.1,head leaves nothing to train");
+    is_status(status_of(OVERRIDES("train.freeze=embeddings,layers.0,layers.1,head")), RT_CONFIG,
+              "train.freeze = embeddings,layers.0,layers.1,head leaves nothing to train");
 }
 
 /* AddressSanitizer does not run with a limit of address space. */
@@ -299,8 +295,6 @@ TEST(every_refusal_of_the_heap_ends_a_dry_run_without_a_leak)
     ck_assert_int_eq(code, RT_OK);
 }
 
-/* ---- labels ---- */
-
 /* Of many shards, nearly all have at most as many labels; and not far fewer. */
 TEST(the_most_labels_are_a_little_above_those_of_shards)
 {
@@ -320,8 +314,6 @@ TEST(the_most_labels_are_a_little_above_those_of_shards)
     ck_assert_int_ge(largest, most * 8 / 10);
     rt_labelled_batch_free(&b);
 }
-
-/* ---- limits ---- */
 
 /* The lowest limit of the groups on the path counts; a number of version 1 near 2^63 is none, and a
  * line of another controller names no group of memory. */

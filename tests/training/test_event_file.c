@@ -74,8 +74,6 @@ static void read_only_file(void)
     globfree(&found);
 }
 
-/* ---- tests ---- */
-
 static void clear(void)
 {
     rt_event_files_clear(in_scratch("events"));

@@ -1,6 +1,7 @@
 /* Models of all families written as folders, and read again. */
 
-#include "training/hf_export.h"
+#include "tokenizer_fixtures.h"
+#include "training/hf_folder.h"
 
 #include "io/gguf/gguf.h"
 
@@ -116,7 +117,7 @@ TEST_ROWS(what_transformers_cannot_express_is_refused_by_its_key, 0, ROWS(rules)
     if (key)
         message = lasting("%.*s = %s cannot be exported: %s", (int)(value - key) - 1, key, value,
                           rules[_i].has);
-    assert_status(write_model(new_model(&o, 3)), RT_CONFIG, message);
+    is_status(write_model(new_model(&o, 3)), RT_CONFIG, message);
     ck_assert(!exists(in_scratch("out")));
 }
 
@@ -134,21 +135,19 @@ TEST_ROWS(what_llama_cpp_cannot_express_is_refused_by_its_key, 0, ROWS(gguf_rule
 
 static size_t compute(rt_transformer *model, double *logits)
 {
-    rt_graph *g = rt_graph_new();
     int32_t ids[B * T], types[B * T];
     for (int n = 0; n < B * T; n++) {
         ids[n] = n * 5 % 13;
         types[n] = model->options.token_types > 1 ? n % 2 : 0;
     }
-    const rt_transformer_input in = {
-        .B = B, .T = T, .ids = ids, .token_types = types, .padding_id = RT_NO_PADDING};
-    const rt_tensor *made = rt_transformer_forward(model, g, &in);
-    expect_ok(rt_graph_status(g));
-    const size_t size = rt_size(made);
+    rt_graph *g = new_graph();
+    const rt_tensor *t =
+        made(g, rt_transformer_forward(model, g,
+                                       &INPUT(.B = B, .T = T, .ids = ids, .token_types = types)));
+    const size_t size = rt_size(t);
     ck_assert_uint_le(size, MOST);
     for (size_t i = 0; i < size; i++)
-        logits[i] = (double)made->data[i];
-    rt_graph_free(g);
+        logits[i] = (double)t->data[i];
     return size;
 }
 
@@ -322,9 +321,9 @@ TEST_ROWS(theta_that_made_nothing_of_the_folder_are_left, 0, ROWS(contradicted))
         ck_assert(_i || there->options.position.frequencies.base == 10000);
         rt_huggingface_close(there);
     } else {
-        assert_status(status, RT_CHECKPOINT,
-                      "config.json: rope_parameters: full_attention and sliding_attention must "
-                      "have one scaling: rotor has one for all layers");
+        is_status(status, RT_CHECKPOINT,
+                  "config.json: rope_parameters: full_attention and sliding_attention must "
+                  "have one scaling: rotor has one for all layers");
     }
 }
 
@@ -332,7 +331,7 @@ TEST(a_theta_that_is_not_finite_is_not_exported)
 {
     rt_transformer *model = model_of_words("decoder" LEARNED);
     model->layers[0].encoding->data[1] = (real)NAN;
-    assert_status(write_model(model), RT_NONFINITE, "theta is nan at 1: it is not exported");
+    is_status(write_model(model), RT_NONFINITE, "theta is nan at 1: it is not exported");
     ck_assert(!exists(in_scratch("out")));
 }
 
@@ -484,14 +483,6 @@ TEST_ROWS(the_positions_are_those_that_a_scaling_asks_for, 0, 7)
     rt_huggingface *there = opened_folder(in_scratch("out"));
     ck_assert_int_eq(there->max_positions, cases[_i].positions);
     ck_assert_int_eq(there->length, 8);
-}
-
-TEST(the_base_of_ntk_is_written)
-{
-    written_model("decoder position.scaling=ntk position.scale=8");
-    rt_huggingface *there = opened_folder(in_scratch("out"));
-    ck_assert_int_eq(there->options.position.frequencies.scaling, RT_SCALING_NONE);
-    ck_assert(fabs(there->options.position.frequencies.base / 160000 - 1) < 1e-14);
 }
 
 TEST(ids_have_a_meaning_if_there_is_a_vocabulary)

@@ -1,4 +1,5 @@
-#include "training/hf_export.h"
+#include "tokenizer_fixtures.h"
+#include "training/hf_folder.h"
 
 #include "io/huggingface/private.h"
 
@@ -18,9 +19,9 @@ TEST(a_folder_that_is_not_empty_is_kept)
     put_text("out/tokenizer.json", "x");
     put_text("out/notes", "x");
     rt_huggingface_export export = {.length = 8};
-    assert_status(write_with(model, &export), RT_CONFIG,
-                  lasting("%s/out: the folder is not empty; give --overwrite to write into it",
-                          scratch));
+    is_status(write_with(model, &export), RT_CONFIG,
+              lasting("%s/out: the folder is not empty; give --overwrite to write into it",
+                      scratch));
     ck_assert(!has_file("config.json") && has_file("tokenizer.json"));
     export.overwrite = true;
     expect_ok(write_with(model, &export));
@@ -53,13 +54,13 @@ TEST(an_empty_folder_is_taken_and_what_is_none_is_refused)
     ck_assert_int_eq(mkdir(in_scratch("out"), 0777), 0);
     rt_transformer *model = written_model("roformer");
     remove_tree(in_scratch("out"));
-    assert_status(rt_huggingface_write(".gguf", model, &export), RT_CONFIG,
-                  ".gguf: a model is exported as a folder; name one, for config.json and "
-                  "model.safetensors, or a file.gguf");
+    is_status(rt_huggingface_write(".gguf", model, &export), RT_CONFIG,
+              ".gguf: a model is exported as a folder; name one, for config.json and "
+              "model.safetensors, or a file.gguf");
     put_text("out", "x");
-    assert_status(write_model(model), RT_CONFIG, lasting("%s/out: not a folder", scratch));
-    assert_status(rt_huggingface_write(in_scratch("no/out"), model, &export), RT_IO,
-                  lasting("cannot make the folder %s/no/out: No such file or directory", scratch));
+    is_status(write_model(model), RT_CONFIG, lasting("%s/out: not a folder", scratch));
+    is_status(rt_huggingface_write(in_scratch("no/out"), model, &export), RT_IO,
+              lasting("cannot make the folder %s/no/out: No such file or directory", scratch));
 }
 
 /* ---- content ---- */
@@ -116,8 +117,6 @@ TEST(a_vocabulary_and_its_tokenizer_are_written)
     ck_assert_str_eq(opened_folder(in_scratch("out"))->level, "char");
 }
 
-/* ---- which family ---- */
-
 /* The first that can express a model writes it. */
 TEST_ROWS(a_model_is_written_as_the_first_family_that_can_express_it, 0, 4)
 {
@@ -136,9 +135,9 @@ TEST_ROWS(a_model_is_written_as_the_first_family_that_can_express_it, 0, 4)
     rt_transformer_resolve(&o);
     const rt_status status = rt_family_find(&found, families, &o);
     if (!rows[_i].family)
-        assert_status(status, RT_CONFIG,
-                      "model.norm = post cannot be exported: a Llama of Hugging Face has its norms "
-                      "before the blocks");
+        is_status(status, RT_CONFIG,
+                  "model.norm = post cannot be exported: a Llama of Hugging Face has its norms "
+                  "before the blocks");
     else
         ck_assert_ptr_eq(status.code ? NULL : found, rows[_i].family);
 }
@@ -160,7 +159,32 @@ TEST_ROWS(theta_of_another_form_are_refused, 0, ROWS(wrong_theta))
 {
     written_model("roformer theta.learn=yes");
     change_file("out/config.json", wrong_theta[_i][0], wrong_theta[_i][1]);
-    assert_status(try_folder((char *)in_scratch("out")), RT_CHECKPOINT, wrong_theta[_i][2]);
+    is_status(try_folder((char *)in_scratch("out")), RT_CHECKPOINT, wrong_theta[_i][2]);
+}
+
+/* Read off the table alone. A pair that rotates the other way, or not at all before one that does:
+ * ln theta is no number. */
+TEST_ROWS(theta_that_have_no_logarithm_are_raw, 0, 3)
+{
+    static const double thetas[][4] = {{0.9, -0.31, 0.02, 0.00017},
+                                       {0.9, 0.31, 0, 0.00017},
+                                       {0.9, 0.31, 0.02, 0.00017}};
+    double read[4];
+    rt_transformer *model =
+        model_of_words("roformer theta.learn=yes theta.scope=model theta.form=raw");
+    rt_transformer_set_theta(model, thetas[_i]);
+    expect_ok(write_model(model));
+    change_file("out/config.json", "\"rotor_theta\"", "\"theta\"");
+    rt_huggingface *there = opened_folder(in_scratch("out"));
+    ck_assert(there->options.theta.learn);
+    ck_assert_int_eq(there->options.theta.form, _i < 2 ? RT_THETA_RAW : RT_THETA_LOG);
+    rt_transformer *again = new_model(&there->options, 5);
+    ck_assert(take_values(there, again).theta);
+    ck_assert_uint_eq(rt_transformer_theta_count(&there->options), 4);
+    rt_transformer_theta(again, read);
+    for (int i = 0; i < 4; i++)
+        ck_assert_msg(fabs(read[i] - thetas[_i][i]) <= 1e-6 * fabs(thetas[_i][i]) + 1e-9,
+                      "theta %d is %.9g instead of %.9g", i, read[i], thetas[_i][i]);
 }
 
 /* Hugging Face has the bias twice, and uses that of the decoder. */
@@ -218,8 +242,6 @@ TEST(numbers_are_short_and_exact)
     rt_free(text);
     json_decref(object);
 }
-
-/* ---- faults ---- */
 
 static rt_huggingface_export everything; /* that an export can have */
 

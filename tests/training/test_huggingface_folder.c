@@ -1,4 +1,3 @@
-#include "option_words.h"
 #include "training/hf_folder.h"
 
 #include "io/huggingface/private.h"
@@ -401,12 +400,9 @@ TEST(a_folder_of_the_hub_above_a_model_names_the_model)
     put_text("models--a--b/snapshots/12ab/config.json", "{}");
     for (int i = 0; i < 2; i++) {
         const char *folder = i ? snapshots : cache;
-        assert_status(rt_huggingface_refuse_format(folder), RT_CHECKPOINT,
-                      lasting("%s is a folder of the Hub's cache; the model is in %s", folder,
-                              model));
+        is_status(rt_huggingface_refuse_format(folder), RT_CHECKPOINT,
+                  lasting("%s is a folder of the Hub's cache; the model is in %s", folder, model));
     }
-    remove(lasting("%s/config.json", model));
-    ck_assert(!rmdir(model) && !rmdir(snapshots) && !rmdir(cache));
 }
 
 TEST(a_pointer_of_git_lfs_is_named)
@@ -415,8 +411,8 @@ TEST(a_pointer_of_git_lfs_is_named)
     static const char pointer[] =
         "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
     put_text("a.h5", pointer);
-    assert_status(rt_huggingface_refuse_format(in_scratch("a.h5")), RT_CHECKPOINT,
-                  lasting("%s/a.h5" POINTER, scratch));
+    is_status(rt_huggingface_refuse_format(in_scratch("a.h5")), RT_CHECKPOINT,
+              lasting("%s/a.h5" POINTER, scratch));
     copy_fixture("masked_lm", NULL, NULL);
     put_text("config.json", pointer);
     expect_refused("config.json" POINTER);
@@ -444,14 +440,6 @@ TEST_ROWS(a_tensor_that_is_missing_or_surplus_is_named, 0, ROWS(tensors))
     copy_fixture(tensors[_i][0], NULL, CHANGES(name, other));
     expect_refused(shape ? lasting(WEIGHTS "lacks %s %s", name, shape)
                          : lasting(WEIGHTS "unexpected tensor %s, which the model lacks", other));
-}
-
-TEST(what_is_not_finite_is_refused)
-{
-    copy_fixture("masked_lm", NULL, NULL);
-    set_numbers("model.safetensors", "cls.predictions.bias", 0, 1, (float[]){INFINITY});
-    expect_refused("model.safetensors: cls.predictions.bias is not finite in " RT_PRECISION
-                   " precision");
 }
 
 TEST_ROWS(a_tied_decoder_that_differs_is_used_and_said, 0, 2)
@@ -578,21 +566,6 @@ TEST(a_folder_is_one_if_it_has_both_files)
 
 /* ---- other models ---- */
 
-TEST(another_head_keeps_its_start)
-{
-    rt_huggingface *there = opened_fixture("masked_lm");
-    rt_transformer_options o = there->options;
-    o.head = RT_HEAD_TOKEN;
-    o.labels = 3;
-    rt_transformer *model = new_model(&o, 5), *start = new_model(&o, 5);
-    const rt_huggingface_taken taken = take_values(there, model);
-    ck_assert(!taken.head && taken.theta);
-    expect_same_parameter(rt_parameters_find(&model->parameters, "head.classifier.weight"), start);
-    const rt_parameter *a = rt_parameters_find(&model->parameters, RT_TOKENS_NAME);
-    ck_assert(memcmp(a->tensor.data, start->parameters.values + a->offset,
-                     rt_size(&a->tensor) * sizeof(real)));
-}
-
 TEST_ROWS(theta_of_a_folder_goes_to_every_layer_and_head, 0, 2)
 {
     static const rt_theta_form forms[] = {RT_THETA_LOG, RT_THETA_RAW};
@@ -610,45 +583,6 @@ TEST_ROWS(theta_of_a_folder_goes_to_every_layer_and_head, 0, 2)
         ck_assert(fabs(theta[n] / there->theta[n % 4] - 1) < 1e-6);
     o.theta.learn = false;
     taken = take_values(there, new_model(&o, 5));
-    ck_assert(taken.head && !taken.theta);
-}
-
-/* A pair that rotates the other way, or not at all before one that does: ln theta is no number. */
-TEST_ROWS(theta_that_have_no_logarithm_are_raw, 0, 3)
-{
-    enum { ROWS = 16, PAIRS = 4 };
-    static const double thetas[][PAIRS] = {{0.9, -0.31, 0.02, 0.00017},
-                                           {0.9, 0.31, 0, 0.00017},
-                                           {0.9, 0.31, 0.02, 0.00017}};
-    const double *theta = thetas[_i];
-    float table[ROWS * 2 * PAIRS];
-    double read[PAIRS];
-    for (int m = 0; m < ROWS; m++)
-        for (int i = 0; i < PAIRS; i++) {
-            table[m * 2 * PAIRS + i] = (float)sin(m * theta[i]);
-            table[m * 2 * PAIRS + PAIRS + i] = (float)cos(m * theta[i]);
-        }
-    copy_fixture("masked_lm", NULL, NULL);
-    set_numbers("model.safetensors", "roformer.encoder.embed_positions.weight", 0, ROWS * 2 * PAIRS,
-                table);
-    rt_huggingface *there = opened_folder(scratch);
-    ck_assert(there->options.theta.learn);
-    ck_assert_int_eq(there->options.theta.form, _i < 2 ? RT_THETA_RAW : RT_THETA_LOG);
-    rt_transformer *model = new_model(&there->options, 5);
-    ck_assert(take_values(there, model).theta);
-    ck_assert_uint_eq(rt_transformer_theta_count(&there->options), PAIRS);
-    rt_transformer_theta(model, read);
-    for (int i = 0; i < PAIRS; i++)
-        ck_assert_msg(fabs(read[i] - theta[i]) <= 1e-6 * fabs(theta[i]) + 1e-9,
-                      "theta %d is %.9g instead of %.9g", i, read[i], theta[i]);
-}
-
-TEST(another_base_is_not_the_folders_theta)
-{
-    rt_huggingface *there = opened_fixture("masked_lm");
-    rt_transformer_options o = there->options;
-    o.position.frequencies.base = 500;
-    const rt_huggingface_taken taken = take_values(there, new_model(&o, 5));
     ck_assert(taken.head && !taken.theta);
 }
 
@@ -686,20 +620,13 @@ TEST_ROWS(what_does_not_fit_a_model_changes_nothing, 0, ROWS(unfit))
     rt_transformer_options o = there->options;
     set_options(&o, unfit[_i].words);
     rt_transformer *model = new_model(&o, 5), *start = new_model(&o, 5);
-    assert_status(rt_huggingface_load(there, model, true, &taken), RT_CHECKPOINT,
-                  unfit[_i].message);
+    is_status(rt_huggingface_load(there, model, true, &taken), RT_CHECKPOINT, unfit[_i].message);
     expect_same_block(model, start);
 }
 
-TEST_ROWS(every_allocation_can_fail, 0, 4)
+/* Of labels: test_huggingface_imported.c; of a theta of rotor's own: test_huggingface_export.c. */
+TEST_ROWS(every_allocation_can_fail, 0, 2)
 {
-    static const char *const names[] = {"sequence", "masked_lm_theta", "masked_lm_untied",
-                                        "llama_longrope"};
-    if (_i == 3)
-        copy_with_key(names[_i], "rotor_theta",
-                      "{\"base\": 10000, \"scope\": \"model\", \"form\": \"log\", "
-                      "\"theta\": [[[1, 0.04219917, 0.00179537]]]}");
-    else
-        copy_fixture(names[_i], NULL, NULL);
+    copy_fixture(_i ? "masked_lm_untied" : "masked_lm_theta", NULL, NULL);
     expect_ok_after_refusals(50, try_folder(scratch));
 }

@@ -1,6 +1,5 @@
 /* A folder of Hugging Face as a run takes it: with vocabulary, labels and configuration. */
 
-#include "option_words.h"
 #include "training/hf_folder.h"
 
 #include <math.h>
@@ -32,39 +31,30 @@ static void expect_data(const rt_huggingface *m, const char *lines)
 static void expect_not_opened(const char *message)
 {
     rt_huggingface *m;
-    assert_status(rt_huggingface_import(&m, scratch), RT_CHECKPOINT, message);
+    is_status(rt_huggingface_import(&m, scratch), RT_CHECKPOINT, message);
     ck_assert_ptr_null(m);
 }
 
 /* The last logits of a few ids. */
-static void find_logits(rt_transformer *model, double logits[LABELS])
+static const real *find_logits(rt_transformer *model)
 {
     static const int32_t ids[TIME] = {2, 9, 17, 31, 8, 40, 3};
-    const rt_transformer_input in = {.B = 1, .T = TIME, .ids = ids, .padding_id = RT_NO_PADDING};
-    rt_graph *g = rt_graph_new();
-    rt_tensor *t = rt_transformer_forward(model, g, &in);
-    expect_ok(rt_graph_status(g));
-    for (int i = 0; i < LABELS; i++)
-        logits[i] = (double)t->data[rt_size(t) - LABELS + (size_t)i];
-    rt_graph_free(g);
+    const int rows = model->options.head == RT_HEAD_TOKEN ? TIME : 1;
+    return logits_of(model, ids, NULL, TIME) + (rows - 1) * LABELS;
 }
 
 /* ---- labels ---- */
-
-static const char *const fixtures[] = {"sequence", "token"};
 
 SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
 TEST_ROWS(a_class_keeps_its_name_and_its_logit, 0, 2)
 {
-    double expected[LABELS], got[LABELS];
-    copy_fixture(fixtures[_i], NAMES, NULL);
+    copy_fixture(_i ? "token" : "sequence", NAMES, NULL);
     rt_transformer *as_it_is = model_of_folder(opened_folder(scratch));
     rt_huggingface *m = opened();
     rt_transformer *model = new_model(&m->options, 77);
     ck_assert(take_values(m, model).head);
-    find_logits(as_it_is, expected);
-    find_logits(model, got);
+    const real *expected = find_logits(as_it_is), *got = find_logits(model);
     ck_assert_int_eq(m->sorted_labels->count, LABELS);
     for (int i = 0; i < LABELS; i++) {
         const int place =
@@ -91,15 +81,19 @@ TEST_ROWS(labels_that_cannot_be_told_apart_are_refused, 0, ROWS(bad_labels))
     expect_not_opened(lasting("config.json: id2label %s", bad_labels[_i][2]));
 }
 
-TEST_ROWS(a_head_that_is_not_wanted_stays_as_it_is, 0, 2)
+/* One that is not wanted, or of a model with another head. */
+TEST_ROWS(a_head_that_is_not_taken_stays_as_it_is, 0, 3)
 {
+    static const char *const fixtures[] = {"sequence", "token", "masked_lm"};
     rt_huggingface_taken taken;
     copy_fixture(fixtures[_i], NULL, NULL);
     rt_huggingface *m = opened();
-    rt_transformer *model = new_model(&m->options, 77), *start = new_model(&m->options, 77);
+    rt_transformer_options o = m->options;
+    set_options(&o, _i == 2 ? "head=token labels=3" : "");
+    rt_transformer *model = new_model(&o, 77), *start = new_model(&o, 77);
     rt_transformer *whole = new_model(&m->options, 77);
-    expect_ok(rt_huggingface_load(m, model, false, &taken));
-    ck_assert(!taken.head);
+    expect_ok(rt_huggingface_load(m, model, _i == 2, &taken));
+    ck_assert(!taken.head && taken.theta);
     take_values(m, whole);
     for (int i = 0; i < model->parameters.count; i++) {
         const rt_parameter *p = model->parameters.list[i];
@@ -113,9 +107,9 @@ TEST(a_head_that_is_not_wanted_must_be_sound)
     copy_fixture("sequence", NULL, NULL);
     set_numbers("model.safetensors", "classifier.out_proj.weight", 5, 1, (float[]){NAN});
     rt_huggingface *m = opened();
-    assert_status(rt_huggingface_load(m, new_model(&m->options, 77), false, &taken), RT_CHECKPOINT,
-                  "model.safetensors: classifier.out_proj.weight is not finite in " RT_PRECISION
-                  " precision");
+    is_status(rt_huggingface_load(m, new_model(&m->options, 77), false, &taken), RT_CHECKPOINT,
+              "model.safetensors: classifier.out_proj.weight is not finite in " RT_PRECISION
+              " precision");
 }
 
 /* ---- vocabulary ---- */

@@ -8,10 +8,7 @@
 
 #include <math.h>
 
-static void free_optimizer(void *object)
-{
-    rt_optimizer_free(object);
-}
+RELEASER(free_optimizer, rt_optimizer_free)
 
 /* Returns an optimizer that is freed after the test. */
 static rt_optimizer *new_optimizer(rt_parameters *p, const rt_optimizer_settings *s)
@@ -91,8 +88,6 @@ TEST_ROWS(the_defaults_are_those_of_a_configuration, 0, RT_OPTIMIZER_MUON + 1)
     ck_assert(s.weight_decay == t.weight_decay && s.clip_norm == t.clip_norm);
     ck_assert(s.theta_lr_scale == t.theta_lr_scale);
 }
-
-/* ---- the formulas ---- */
 
 static void free_parameters(void *object)
 {

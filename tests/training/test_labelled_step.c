@@ -38,22 +38,15 @@ static training *new_labelled(bool pairs, bool tag, const char *more)
 
 SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
-TEST(the_data_chooses_head_and_token_types)
+TEST_ROWS(the_data_chooses_head_and_token_types, 0, 3)
 {
-    training *t = new_labelled(false, false, "run.seed=1");
-    rt_transformer_options o = rt_model_options(&t->config.model, t->data);
-    ck_assert_int_eq(o.head, RT_HEAD_SEQUENCE);
+    const training *t = new_labelled(_i == 1, _i == 2, "run.seed=1");
+    const rt_transformer_options o = rt_model_options(&t->config.model, t->data);
+    ck_assert_int_eq(o.head, _i == 2 ? RT_HEAD_TOKEN : RT_HEAD_SEQUENCE);
     ck_assert_int_eq(o.labels, 3);
-    ck_assert_int_eq(o.token_types, 0);
+    ck_assert_int_eq(o.token_types, _i == 1 ? 2 : 0);
     ck_assert_int_eq(o.mask_id, rt_data_vocabulary(t->data)->special.mask);
     ck_assert_int_gt(o.mask_id, 0);
-    t = new_labelled(true, false, "run.seed=1");
-    o = rt_model_options(&t->config.model, t->data);
-    ck_assert_int_eq(o.token_types, 2);
-    t = new_labelled(false, true, "run.seed=1");
-    o = rt_model_options(&t->config.model, t->data);
-    ck_assert_int_eq(o.head, RT_HEAD_TOKEN);
-    ck_assert_int_eq(o.labels, 3);
 }
 
 TEST(a_second_text_trains_the_second_type)
@@ -61,9 +54,8 @@ TEST(a_second_text_trains_the_second_type)
     training *t = new_labelled(true, false, "run.seed=1");
     const rt_parameters *p = &t->state->model->parameters;
     const rt_parameter *types = rt_parameters_find(p, "embeddings.types.weight");
-    rt_step_result result;
     double squares[2] = {0};
-    expect_ok(rt_trainer_step(t->trainer, &result));
+    take_steps(t, 1);
     ck_assert_ptr_nonnull(types);
     for (size_t i = 0; i < 32; i++)
         squares[i / 16] += types->tensor.grad[i] * types->tensor.grad[i];
@@ -92,16 +84,16 @@ TEST(a_batch_is_as_long_as_its_longest_row)
                 longest = at % length + 1;
         ck_assert_int_eq(cut.batch.length, longest);
         shorter += longest < length;
-        for (int at = 0; at < 8 * longest; at++) {
-            const int from = at / longest * length + at % longest;
-            ck_assert_int_eq(cut.batch.ids[at], ids[from]);
-            ck_assert_int_eq(cut.batch.labels[at], labels[from]);
-            ck_assert_int_eq(cut.batch.types[at], types[from]);
-            ck_assert_int_eq(cut.batch.mask[at], mask[from]);
-        }
         ck_assert_int_eq(cut.labels, 8);
-        for (int r = 0; r < 8; r++)
-            ck_assert_int_eq(cut.where[r], r * longest);
+        for (int r = 0; r < 8; r++) {
+            const int at = r * longest, from = r * length;
+            const size_t bytes = (size_t)longest * sizeof *ids;
+            ck_assert_int_eq(cut.where[r], at);
+            ck_assert_mem_eq(cut.batch.ids + at, ids + from, bytes);
+            ck_assert_mem_eq(cut.batch.labels + at, labels + from, bytes);
+            ck_assert_mem_eq(cut.batch.types + at, types + from, bytes);
+            ck_assert_mem_eq(cut.batch.mask + at, mask + from, (size_t)longest);
+        }
     }
     ck_assert_int_gt(shorter, 8);
     rt_labelled_batch_free(&cut);
@@ -110,17 +102,14 @@ TEST(a_batch_is_as_long_as_its_longest_row)
 /* A copy of odd length ends with a place of padding, and always has. */
 TEST(sequences_of_one_length_are_never_cut)
 {
-    rt_config c;
-    rt_data *data;
+    const training *t =
+        new_training(tiny, OVERRIDES("data.task=copy", "data.level=byte", "data.length=13"));
     rt_labelled_batch b;
-    load_sound(&c, tiny, OVERRIDES("data.task=copy", "data.level=byte", "data.length=13"));
-    expect_ok(rt_data_open(&data, &c.data, (rt_data_of_model){.vocabulary = NULL}));
     expect_ok(rt_labelled_batch_new(&b, 2, 13, 0, NULL));
-    rt_draw_training(&b, data, 1, 0, 0);
+    rt_draw_training(&b, t->data, 1, 0, 0);
     ck_assert_int_eq(b.batch.mask[12], 0);
     ck_assert_int_eq(b.batch.length, 13);
     rt_labelled_batch_free(&b);
-    rt_data_close(data);
 }
 
 /* Sums over rows that are each computed alone. */
@@ -145,7 +134,6 @@ TEST_ROWS(the_loss_of_a_step_is_that_of_its_rows_alone, 0, 3)
 {
     training *t = new_labelled(_i == 1, _i == 2, "train.shards=4");
     rt_labelled_batch one;
-    rt_step_result result;
     sums all = {0};
     expect_ok(rt_labelled_batch_new(&one, 1, t->config.data.length, 0, NULL));
     for (uint32_t r = 0; r < 8; r++) {
@@ -154,7 +142,7 @@ TEST_ROWS(the_loss_of_a_step_is_that_of_its_rows_alone, 0, 3)
             ck_assert(one.batch.mask[i]);
         add_alone(&all, t, &one);
     }
-    expect_ok(rt_trainer_step(t->trainer, &result));
+    const rt_step_result result = take_steps(t, 1);
     ck_assert_double_eq_tol(result.loss, all.loss / (double)all.labels, 1e-12);
     ck_assert_double_eq_tol(result.accuracy, (double)all.correct / (double)all.labels, 1e-12);
     ck_assert_int_lt(result.tokens, 8 * t->config.data.length);
@@ -205,13 +193,9 @@ TEST_ROWS(an_evaluation_counts_every_row_once, 0, 3)
 TEST(an_evaluation_can_be_of_some_batches)
 {
     training *t = new_labelled(false, false, "train.eval_batches=3");
-    rt_evaluation e;
-    expect_ok(rt_trainer_evaluate(t->trainer, LENGTH, t->config.train.eval_batches, &e, NULL));
-    ck_assert_int_eq(e.sequences, 24);
-    expect_ok(rt_trainer_evaluate(t->trainer, LENGTH, 0, &e, NULL));
-    ck_assert_int_eq(e.sequences, COUNT);
-    expect_ok(rt_trainer_evaluate(t->trainer, LENGTH, 100, &e, NULL));
-    ck_assert_int_eq(e.sequences, COUNT);
+    ck_assert_int_eq(evaluate(t).sequences, 24);
+    ck_assert_int_eq(evaluate_batches(t, 0).sequences, COUNT);
+    ck_assert_int_eq(evaluate_batches(t, 100).sequences, COUNT);
 }
 
 TEST(the_default_of_labelled_data_is_to_evaluate_all_of_it)
@@ -231,29 +215,8 @@ TEST(the_default_of_labelled_data_is_to_evaluate_all_of_it)
 TEST(batches_of_all_lengths_leave_the_heap_alone)
 {
     training *t = new_labelled(true, false, "run.threads=1");
-    rt_step_result result;
-    for (int i = 0; i < 16; i++) /* two epochs */
-        expect_ok(rt_trainer_step(t->trainer, &result));
+    take_steps(t, 16); /* two epochs */
     const size_t requests = rt_memory_requests();
-    for (int i = 0; i < 16; i++)
-        expect_ok(rt_trainer_step(t->trainer, &result));
+    take_steps(t, 16);
     ck_assert_uint_eq(rt_memory_requests(), requests);
-}
-
-TEST(a_confusion_without_memory_is_a_status)
-{
-    training *t = new_labelled(false, false, "run.threads=1");
-    rt_evaluation e;
-    int64_t confusion[9];
-    expect_ok(rt_trainer_evaluate(t->trainer, LENGTH, t->config.train.eval_batches, &e, confusion));
-    const size_t live = rt_memory_live();
-    for (size_t n = 1; n <= 3; n++) {
-        rt_memory_fail_at(n);
-        ck_assert_int_eq(rt_trainer_evaluate(t->trainer, LENGTH, t->config.train.eval_batches, &e,
-                                             confusion)
-                             .code,
-                         RT_MEMORY);
-        rt_memory_fail_at(0);
-        ck_assert_uint_eq(rt_memory_live(), live);
-    }
 }

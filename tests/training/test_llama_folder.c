@@ -1,6 +1,5 @@
 /* Folders of Llama and Mistral: what is read, and what is refused by its key. */
 
-#include "option_words.h"
 #include "training/hf_folder.h"
 
 #include <math.h>
@@ -284,24 +283,27 @@ TEST(a_model_without_a_head_has_one_drawn)
 
 /* ---- other models ---- */
 
-/* Models that take the theta of the folder llama_yarn, or keep their own; without its scaling,
+/* Models that take the theta of a folder, or keep their own; without its scaling,
  * cosines and sines would be of another length. */
-TEST_ROWS(theta_is_taken_where_it_can_be, 0, 6)
+TEST_ROWS(theta_is_taken_where_it_can_be, 0, 7)
 {
     static const struct {
-        const char *options;
+        const char *fixture, *options;
         bool taken;
-    } rows[] = {{"theta.learn=yes", true},
-                {"theta.learn=yes theta.scope=layer", true},
-                {"theta.learn=yes position.scaling=none", false},
-                {"", true},
-                {"position.original_len=160", false},
-                {"position.attention_factor=1", false}};
-    rt_huggingface *there = opened_fixture("llama_yarn");
+    } rows[] = {{"llama_yarn", "theta.learn=yes", true},
+                {"llama_yarn", "theta.learn=yes theta.scope=layer", true},
+                {"llama_yarn", "theta.learn=yes position.scaling=none", false},
+                {"llama_yarn", "", true},
+                {"llama_yarn", "position.original_len=160", false},
+                {"llama_yarn", "position.attention_factor=1", false},
+                {"masked_lm", "position.base=500", false}};
+    rt_huggingface *there = opened_fixture(rows[_i].fixture);
     rt_transformer_options o = there->options;
     set_options(&o, rows[_i].options);
     rt_transformer *model = new_model(&o, 5);
-    ck_assert_int_eq(take_values(there, model).theta, rows[_i].taken);
+    const rt_huggingface_taken taken = take_values(there, model);
+    ck_assert(taken.head);
+    ck_assert_int_eq(taken.theta, rows[_i].taken);
     if (_i < 2) {
         double theta[6], expected[3];
         rt_transformer_theta(model, theta);

@@ -222,8 +222,6 @@ TEST_WITH(tests_options, it_is_updated_ten_times_a_second_and_at_the_end, 0, 1)
     expect_beginning("100/100 [====");
 }
 
-/* ---- colours ---- */
-
 TEST_WITH(tests_options, the_bar_is_coloured_unless_that_is_unwanted, 0, 4)
 {
     NEEDS_TERMINAL;
@@ -242,7 +240,8 @@ TEST_WITH(tests_options, the_bar_is_coloured_unless_that_is_unwanted, 0, 4)
 
 /* ---- messages ---- */
 
-TEST_WITH(tests_options, a_message_stands_above_the_line, 0, 1)
+#define SAID "test_training: checkpoint of step 25\ntest_training: another\n"
+TEST_WITH(tests_options, a_message_stands_above_the_line_which_stays_at_the_end, 0, 1)
 {
     NEEDS_TERMINAL;
     begin(false, false);
@@ -252,28 +251,14 @@ TEST_WITH(tests_options, a_message_stands_above_the_line, 0, 1)
     rt_progress_say(&progress, "another");
     setenv("COLUMNS", "12", 1);
     step_at(101, 26, 2.5, 0);
-    expect_screen("test_training: checkpoint of step 25\ntest_training: another\n26/100 smoo");
-}
-
-TEST_WITH(tests_options, what_is_cleared_is_gone, 0, 1)
-{
-    NEEDS_TERMINAL;
-    begin(false, false);
-    step_at(100, 25, 2.5, 1200000);
+    expect_screen(SAID "26/100 smoo");
     rt_progress_clear(&progress);
-    expect_screen("");
+    expect_screen(SAID);
     rt_progress_end(&progress); /* there is no line to end */
-    expect_screen("");
-}
-
-TEST_WITH(tests_options, the_last_line_stays, 0, 1)
-{
-    NEEDS_TERMINAL;
-    begin(false, false);
-    setenv("COLUMNS", "12", 1);
-    step_at(100, 100, 2.5, 1200000);
+    expect_screen(SAID);
+    step_at(102, 100, 2.5, 0);
     rt_progress_end(&progress);
-    expect_screen("100/100 smo\n");
+    expect_screen(SAID "100/100 smo\n");
 }
 
 TEST_WITH(tests_options, a_quiet_run_shows_messages_alone, 0, 1)

@@ -1,10 +1,6 @@
-#include "training/scratch.h"
-
-#include "io/huggingface/safetensors.h"
+#include "training/hf_folder.h"
 
 #include <math.h>
-
-RELEASER(close_weights, rt_safetensors_close)
 
 /* Writes a file of a header as it is given, with the bytes behind it. */
 static void write_file(const char *header, const void *data, size_t size)
@@ -16,13 +12,6 @@ static void write_file(const char *header, const void *data, size_t size)
     memcpy(bytes + 8, header, length);
     memcpy(bytes + 8 + length, data, size);
     write_bytes(in_scratch("a.safetensors"), bytes, 8 + length + size);
-}
-
-static rt_safetensors *opened(void)
-{
-    rt_safetensors *file;
-    expect_ok(rt_safetensors_open(&file, in_scratch("a.safetensors")));
-    return owned(file, close_weights);
 }
 
 static rt_status read_doubles(rt_safetensors *file, const char *name, uint64_t first, size_t count,
@@ -42,7 +31,7 @@ static rt_status try_open(void)
 
 static void expect_refusal(const char *message)
 {
-    assert_status(try_open(), RT_CHECKPOINT, message);
+    is_status(try_open(), RT_CHECKPOINT, message);
 }
 
 static void fill_counting(const void *context, size_t first, size_t count, float *values)
@@ -71,7 +60,7 @@ TEST(numbers_of_every_width_are_read)
         0xff, 0x7b, 0x00, 0xfc, 0x01, 0x7e};            /* 65504, -infinity, NaN */
     double d[7];
     write_file(header, data, sizeof data);
-    rt_safetensors *file = opened();
+    rt_safetensors *file = opened_weights("a.safetensors");
     expect_ok(read_doubles(file, "d", 0, 2, d));
     ck_assert(d[0] == 0.1 && d[1] == -2.5);
     expect_ok(read_doubles(file, "f", 0, 1, d));
@@ -91,13 +80,12 @@ TEST(what_is_no_such_number_or_not_there_is_refused)
     write_file("{\"i\":{\"dtype\":\"I32\",\"shape\":[1],\"data_offsets\":[0,4]},"
                "\"f\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}",
                "12345678", 8);
-    rt_safetensors *file = opened();
-    assert_status(
-        read_doubles(file, "i", 0, 1, values), RT_CHECKPOINT,
-        "a.safetensors: tensor 'i': its dtype is I32; F32, F16, BF16 and F64 can be read");
+    rt_safetensors *file = opened_weights("a.safetensors");
+    is_status(read_doubles(file, "i", 0, 1, values), RT_CHECKPOINT,
+              "a.safetensors: tensor 'i': its dtype is I32; F32, F16, BF16 and F64 can be read");
     for (int first = 0; first <= 2; first += 2)
-        assert_status(read_doubles(file, "f", (uint64_t)first, 2 - (size_t)first, values),
-                      RT_CHECKPOINT, "a.safetensors: tensor 'f' has 1 numbers");
+        is_status(read_doubles(file, "f", (uint64_t)first, 2 - (size_t)first, values),
+                  RT_CHECKPOINT, "a.safetensors: tensor 'f' has 1 numbers");
     ck_assert_ptr_null(rt_safetensors_find(file, "g"));
     ck_assert_str_eq(rt_safetensors_at(file, 0)->name, "f");
     ck_assert_ptr_null(rt_safetensors_at(file, 2));
@@ -107,10 +95,10 @@ TEST(a_file_that_shrinks_is_an_error)
 {
     double values[2];
     write_file("{\"f\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", "12345678", 8);
-    rt_safetensors *file = opened();
+    rt_safetensors *file = opened_weights("a.safetensors");
     ck_assert_int_eq(truncate(in_scratch("a.safetensors"), 60), 0);
-    assert_status(read_doubles(file, "f", 0, 2, values), RT_CHECKPOINT,
-                  "a.safetensors: it ends at byte 62: it was shortened while being read");
+    is_status(read_doubles(file, "f", 0, 2, values), RT_CHECKPOINT,
+              "a.safetensors: it ends at byte 62: it was shortened while being read");
 }
 
 /* ---- headers ---- */
@@ -119,10 +107,10 @@ TEST(what_is_no_regular_file_is_not_waited_for)
 {
     rt_safetensors *file;
     ck_assert_int_eq(mkfifo(in_scratch("pipe"), 0600), 0);
-    assert_status(rt_safetensors_open(&file, in_scratch("pipe")), RT_CHECKPOINT,
-                  lasting("%s/pipe: cannot be opened: not a regular file", scratch));
-    assert_status(rt_safetensors_open(&file, in_scratch("none")), RT_CHECKPOINT,
-                  lasting("%s/none: cannot be opened: No such file or directory", scratch));
+    is_status(rt_safetensors_open(&file, in_scratch("pipe")), RT_CHECKPOINT,
+              lasting("%s/pipe: cannot be opened: not a regular file", scratch));
+    is_status(rt_safetensors_open(&file, in_scratch("none")), RT_CHECKPOINT,
+              lasting("%s/none: cannot be opened: No such file or directory", scratch));
 }
 
 TEST_ROWS(a_text_is_no_safetensors_file, 0, 3)
@@ -199,7 +187,7 @@ TEST(numbers_in_fields_that_nobody_reads_may_be_of_any_kind)
         "\"b\":{\"dtype\":\"U8\",\"shape\":[8],"
         "\"data_offsets\":[0,8]}}",
         "12345678", 8);
-    opened();
+    opened_weights("a.safetensors");
 }
 
 /* The two braces around a field count as well. */
@@ -213,7 +201,7 @@ TEST_ROWS(brackets_within_brackets_are_counted, 0, 2)
              ends);
     write_file(header, "12345678", 8);
     if (_i == 0)
-        opened();
+        opened_weights("a.safetensors");
     else
         expect_refusal("a.safetensors:1: nests brackets more than 127 deep");
 }
@@ -253,7 +241,7 @@ TEST(a_long_tensor_is_written_and_read_in_parts)
     enum { COUNT = 3 * 4096 + 5 };
     static double values[COUNT];
     expect_ok(write_counting(0.5f, COUNT));
-    rt_safetensors *file = opened();
+    rt_safetensors *file = opened_weights("a.safetensors");
     expect_ok(read_doubles(file, "a", 0, COUNT, values));
     for (int i = 0; i < COUNT; i++)
         ck_assert_msg(values[i] == i + 0.5, "number %d is %g", i, values[i]);
@@ -261,31 +249,7 @@ TEST(a_long_tensor_is_written_and_read_in_parts)
 
 TEST(what_no_float_holds_is_not_written)
 {
-    assert_status(write_counting((float)INFINITY, 3), RT_NONFINITE,
-                  "a.safetensors: a has a number that is not finite as a float");
+    is_status(write_counting((float)INFINITY, 3), RT_NONFINITE,
+              "a.safetensors: a has a number that is not finite as a float");
     ck_assert_int_eq(files_in_scratch(), 0);
-}
-
-static rt_status write_long(void)
-{
-    return write_counting(0, 10000);
-}
-
-TEST(a_full_disk_leaves_nothing_behind)
-{
-    ck_assert(fails_on_full_disk(8192, write_long));
-    ck_assert_int_eq(files_in_scratch(), 0);
-}
-
-static rt_status write_short(void)
-{
-    const rt_status status = write_counting(0, 4);
-    ck_assert_int_eq(files_in_scratch(), status.code == RT_OK);
-    return status;
-}
-
-TEST(every_allocation_can_fail)
-{
-    expect_ok_after_refusals(2, write_short());
-    expect_ok_after_refusals(5, try_open());
 }

@@ -120,8 +120,8 @@ TEST(what_cannot_be_read_is_not_lost)
 {
     load_sound(&config, "", NULL);
     ck_assert_int_eq(mkdir(in_scratch("metrics.csv"), 0777), 0);
-    assert_status(rt_metrics_open(&metrics, &config, scratch, 20, NULL), RT_IO,
-                  lasting("%s: not a regular file", in_scratch("metrics.csv")));
+    is_status(rt_metrics_open(&metrics, &config, scratch, 20, NULL), RT_IO,
+              lasting("%s: not a regular file", in_scratch("metrics.csv")));
     rt_metrics_close(&metrics);
     ck_assert_int_eq(files_in_scratch(), 1);
     ck_assert_int_eq(rmdir(in_scratch("metrics.csv")), 0);
@@ -207,14 +207,5 @@ TEST(a_file_that_cannot_be_written_is_named_once)
     expect_ok(rt_metrics_step(&metrics, &state, &result, NULL, 1));
     ck_assert_str_eq(rt_metrics_failure(&metrics), "metrics.csv");
     ck_assert_ptr_null(rt_metrics_failure(&metrics));
-    rt_metrics_close(&metrics);
-}
-
-TEST(a_folder_that_is_not_there_is_an_error)
-{
-    load_sound(&config, "", NULL);
-    assert_status(rt_metrics_open(&metrics, &config, in_scratch("none"), 0, NULL), RT_IO,
-                  lasting("cannot create %s/metrics.csv.tmp: No such file or directory",
-                          in_scratch("none")));
     rt_metrics_close(&metrics);
 }

@@ -380,19 +380,14 @@ TEST(other_lengths_have_a_column_each)
     }
 }
 
-TEST(thousands_of_runs_and_columns_have_room)
+/* Columns of any number are in test_csv.c. */
+TEST(thousands_of_runs_have_room)
 {
-    enum { RUNS = 3000, COLUMNS = 300 };
+    enum { RUNS = 3000 };
     rt_writer rows = {0};
-    rt_writer_add(&rows, "run,a.x,run.seed,exit_code,eval_loss");
-    for (int i = 0; i < COLUMNS; i++)
-        rt_writer_add(&rows, ",c%d", i);
-    for (int r = 0; r < RUNS; r++) {
-        rt_writer_add(&rows, "\nr%d,%d,%d,0,%d", r, r % 1000, r / 1000, r / 1000 + 1);
-        for (int i = 0; i < COLUMNS; i++)
-            rt_writer_add(&rows, ",%d", i);
-    }
-    rt_writer_add(&rows, "\n");
+    rt_writer_add(&rows, "run,a.x,run.seed,exit_code,eval_loss\n");
+    for (int r = 0; r < RUNS; r++)
+        rt_writer_add(&rows, "r%d,%d,%d,0,%d\n", r, r % 1000, r / 1000, r / 1000 + 1);
     read_runs(rows.bytes);
     rt_writer_free(&rows);
     ck_assert_int_eq(runs.count, RUNS);
@@ -404,8 +399,6 @@ TEST(thousands_of_runs_and_columns_have_room)
         ck_assert_double_eq(s.deviation, 1);
     }
 }
-
-/* ---- the verdict ---- */
 
 static const struct {
     const char *rows, *verdict;
@@ -448,8 +441,8 @@ TEST(another_table_is_refused)
                                                   "name,exit_code\n1,0\n"};
     for (int i = 0; i < 3; i++) {
         put_text("runs.csv", texts_of_others[i]);
-        assert_status(rt_sweep_runs_read(&runs, scratch), RT_IO,
-                      lasting("%s: not the table of the runs of a sweep", in_scratch("runs.csv")));
+        is_status(rt_sweep_runs_read(&runs, scratch), RT_IO,
+                  lasting("%s: not the table of the runs of a sweep", in_scratch("runs.csv")));
         rt_sweep_runs_free(&runs);
     }
 }

@@ -149,23 +149,16 @@ TEST(the_drift_is_the_largest_of_a_layer_at_each_step)
 }
 
 /* 1 and 0.1 turn 4 and 0.5 times over the reach; they began at half and at twice of that. */
-TEST(wavelengths_stand_beside_their_usage)
+/* 1 and 0.1 turn 4 and 0.5 times over the reach; they began at half and at twice of that. Pair 0 of
+ * layer 1 moved by ln 1.5 and can move by 0.1 and 0.2 more; the others have no tolerance. */
+TEST(wavelengths_and_tolerances_are_told_from_the_start)
 {
-    strcpy(final, "layer,head,i,theta,theta_initial,geometric,turns,use\n"
-                  "0,all,0,1,0.5,1,4,0.75\n0,all,1,0.1,0.2,0.1,0.5,0.25\n"
-                  "1,all,0,1,1,1,4,0.5\n1,all,1,0.1,0.1,0.1,0,0.5\n");
+    strcpy(final, "layer,head,i,theta,theta_initial,geometric,turns,use,tolerance_down,"
+                  "tolerance_up\n0,all,0,1,0.5,1,4,0.75,,\n0,all,1,0.1,0.2,0.1,0.5,0.25,,\n"
+                  "1,all,0,1.5,1,1,4,0.5,0.1,0.2\n1,all,1,0.1,0.1,0.1,0,0.5,,\n");
     strcpy(path, "");
     draw("data.length=20");
-    expect_content("figures/wavelengths.csv", "0.5,0.25,1.5\n1,2,0.5\n\n\n0.25,0.25,1\n\n\n");
-}
-
-/* Pair 0 moved by ln 1.5 and can move by 0.1 and 0.2 more; pair 1 has no tolerance. */
-TEST(tolerances_are_told_from_the_start)
-{
-    strcpy(final, "layer,head,i,theta,theta_initial,geometric,tolerance_down,tolerance_up\n"
-                  "0,all,0,1.5,1,1,0.1,0.2\n0,all,1,0.1,0.1,0.1,,\n");
-    strcpy(path, "");
-    draw("data.length=20");
+    expect_content("figures/wavelengths.csv", "0.5,0.25,1.5\n1,2,0.5\n\n\n0.375,0.25,1\n\n\n");
     expect_content("figures/tolerances.csv", "0,0.405465,0.305465,0.3\n\n\n");
     expect_in(text_in("figures/tolerances.gp"),
               "\npairs = 2\npair_tics = 1\nfarthest = 0.635738\n");

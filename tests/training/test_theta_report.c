@@ -146,36 +146,6 @@ TEST(the_tolerance_itself_is_still_near)
     ck_assert(!judge().near);
 }
 
-/* There is no logarithm of it: the table and its note say so. */
-TEST(what_a_negative_theta_has_not_is_a_dash)
-{
-    make_model("model", "raw");
-    set_theta(0, 0, 3, -0.0001);
-    even_out_projections();
-    verdict_after(10);
-    expect_in(report, "  all   all    3         0.001       -0.0001     1.1000  "
-                      "     -    0.012   0.000  25.0%    1.1%\n");
-    expect_in(report, "could have moved theta; -: theta <= 0 has no "
-                      "logarithm\n");
-    expect_not_in(report, "nan");
-    expect_not_in(report, "inf");
-    ck_assert(isnan(judge().cosine));
-    set_theta(0, 0, 3, 0.0001);
-    verdict_after(10);
-    expect_not_in(report, "logarithm");
-}
-
-/* The columns stay columns. */
-TEST(huge_numbers_have_a_bounded_form)
-{
-    make_model("model", "raw");
-    set_theta(0, 0, 1, 1e299);
-    verdict_after(10);
-    const char *row = strstr(report, "  all   all    1           0.1        1e+299     1e+300  ");
-    ck_assert_msg(row != NULL, "%s", report);
-    ck_assert_int_lt((int)strcspn(row, "\n"), 110);
-}
-
 TEST(a_theta_that_is_not_finite_has_moved)
 {
     make_model("layer", "raw");
@@ -191,31 +161,47 @@ TEST(a_theta_that_is_not_finite_has_moved)
 
 /* ---- the table ---- */
 
-TEST(the_table_has_a_row_for_every_pair)
-{
-    make_model("layer", "log");
-    set_theta(0, 0, 0, 1.1);
-    even_out_projections();
-    verdict_after(10);
-    /* ln 1.1 = 0.0953 of the 10 * 0.01 that were possible */
-    expect_in(report, "layer  head    i        theta0         theta      drift "
-                      "   grid    phase   turns    use    used\n"
-                      "    0   all    0             1           1.1     0.1000 "
-                      "  0.041    1.100   1.926  25.0%   95.3%\n");
-    expect_in(report,
-              "used: movement as a share of 0.1, the most Adam could have moved ln theta\n");
-}
+/* Rows of the report with a theta that was set. ln 1.1 = 0.0953 of the 10 * 0.01 that were
+ * possible, and in raw form theta itself moves. A huge number does not widen its column. */
+#define USED_OF(name) "used: movement as a share of 0.1, the most Adam could have moved " name
+static const struct {
+    const char *scope, *form;
+    int layer, head, pair;
+    double theta;
+    const char *row, *note, *cells; /* in the report, and in the file */
+    int rows;
+} tables[] = {
+    {"layer", "log", 0, 0, 0, 1.1,
+     "layer  head    i        theta0         theta      drift    grid    phase   turns    use    "
+     "used\n"
+     "    0   all    0             1           1.1     0.1000   0.041    1.100   1.926  25.0%   "
+     "95.3%\n",
+     USED_OF("ln theta\n"), "\n0,all,0,1.1,", 8},
+    {"layer", "raw", 1, 0, 1, 0.105,
+     "    1   all    1           0.1         0.105     0.0500   0.021    0.055   0.184  25.0%    "
+     "5.0%\n",
+     USED_OF("theta\n"), "\n1,all,1,0.105,", 8},
+    {"head", "log", 1, 1, 2, 0.013, "    1     1    2          0.01         0.013     0.3000 ",
+     "    1     0    2          0.01          0.01     0.0000 ", "\n1,1,2,0.013,", 16},
+    {"model", "raw", 0, 0, 1, 1e299, "  all   all    1           0.1        1e+299     1e+300  ",
+     USED_OF("theta\n"), "\nall,all,1,1e+299,", 4},
+};
 
-/* In raw form theta itself moves: by 0.005 of the 10 * 0.01. */
-TEST(a_raw_theta_has_used_its_own_way)
+TEST_ROWS(the_table_has_a_row_for_every_theta, 0, ROWS(tables))
 {
-    make_model("layer", "raw");
-    set_theta(1, 0, 1, 0.105);
+    int rows = -3; /* headings, the note and the verdict */
+    make_model_of(OVERRIDES(lasting("theta.scope=%s", tables[_i].scope),
+                            lasting("theta.form=%s", tables[_i].form)));
+    set_theta(tables[_i].layer, tables[_i].head, tables[_i].pair, tables[_i].theta);
     even_out_projections();
     verdict_after(10);
-    expect_in(report, "    1   all    1           0.1         0.105     0.0500  "
-                      " 0.021    0.055   0.184  25.0%    5.0%\n");
-    expect_in(report, "used: movement as a share of 0.1, the most Adam could have moved theta\n");
+    expect_in(report, tables[_i].row);
+    expect_in(report, tables[_i].note);
+    expect_not_in(report, "logarithm");
+    expect_in(csv_with(NULL), tables[_i].cells);
+    for (const char *at = report; *at; at += strcspn(at, "\n") + 1, rows++)
+        ck_assert(rows > tables[_i].rows - 3 || strcspn(at, "\n") < 110);
+    ck_assert_int_eq(rows, tables[_i].rows);
 }
 
 /* Started at half of base^(-2i/R); one of 8 was doubled and one made five times as large. */
@@ -241,17 +227,6 @@ TEST(means_and_cosine_are_those_of_the_distance_from_the_base)
     ck_assert_double_eq_tol(verdict.phase.value, 0.5 * 11, 1e-12);
     ck_assert_double_eq_tol(verdict.cosine, product / sqrt(squares * geometric_squares), 1e-12);
     ck_assert_double_lt(verdict.cosine, 0.999);
-}
-
-/* Head 1 of layer 1, which no rows of layer 0 can be taken for. */
-TEST(heads_are_counted_anew_in_every_layer)
-{
-    make_model("head", "log");
-    set_theta(1, 1, 2, 0.013);
-    expect_in(verdict_after(10), "drift 0.3 (layer 1, head 1, i 2; ");
-    expect_in(report, "    1     1    2          0.01         0.013     0.3000 ");
-    expect_in(report, "    1     0    2          0.01          0.01     0.0000 ");
-    expect_in(csv_with(NULL), "\n1,1,2,0.013,");
 }
 
 /* Started at half of 0.01, which is now 0.008: 0.2 from 0.01, 0.6 from 0.005. */
@@ -290,6 +265,10 @@ TEST(a_number_that_does_not_exist_is_an_empty_cell)
     expect_in(csv, "\nall,all,2,0.01,0,0.01,0,,,0.11,0.0175070437,0.25\n");
     expect_in(csv, "\nall,all,1,0.1,-0.1,0.1,0,2,,2.2,0.175070437,0.25\n");
     verdict_after(10);
+    expect_in(report, "  all   all    3         0.001       -0.0001     1.1000  "
+                      "     -    0.012   0.000  25.0%    1.1%\n");
+    expect_in(report, "could have moved theta; -: theta <= 0 has no logarithm\n");
+    ck_assert(isnan(judge().cosine));
     expect_in(report, "  all   all    2             0          0.01          -  "
                       "     -    0.110   0.018  25.0%   10.0%\n");
     expect_in(report, "  all   all    1          -0.1           0.1     2.0000  "
@@ -353,34 +332,15 @@ TEST(without_adam_there_is_no_bound_to_use_up)
     expect_not_in(report, "used:");
 }
 
-TEST_ROWS(every_theta_is_visited_once, 0, 3)
-{
-    static const struct {
-        const char *scope;
-        int rows;
-    } scopes[] = {{"theta.scope=model", 4}, {"theta.scope=layer", 8}, {"theta.scope=head", 16}};
-    int lines = -3; /* headings, the note and the verdict */
-    make_model_of(OVERRIDES(scopes[_i].scope));
-    verdict_after(10);
-    for (const char *at = report; (at = strchr(at, '\n')); at++)
-        lines++;
-    ck_assert_int_eq(lines, scopes[_i].rows);
-}
-
-static rt_status write_once(void)
-{
-    char *csv = rt_theta_csv(model, &config, NULL);
-    const rt_status status = csv ? rt_ok() : rt_out_of_memory("a table");
-    rt_free(csv);
-    return status;
-}
-
 TEST(a_heap_that_is_exhausted_is_reported)
 {
     FILE *to = fmemopen(report, sizeof report, "w");
+    char *csv = NULL;
     make_model("layer", "log");
     /* three of each visit, and the text */
     expect_ok_after_refusals(5, rt_theta_print(to, model, &config, 10, NULL));
-    expect_ok_after_refusals(3, write_once());
+    expect_ok_after_refusals(3, (csv = rt_theta_csv(model, &config, NULL)) ? rt_ok()
+                                                                           : rt_out_of_memory("a"));
+    rt_free(csv);
     fclose(to);
 }

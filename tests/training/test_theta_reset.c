@@ -7,8 +7,6 @@
 #include <math.h>
 #include <stdatomic.h>
 
-/* ---- the rule ---- */
-
 TEST(a_model_depends_on_theta_if_a_reset_costs_accuracy_or_loss)
 {
     static const struct {
@@ -45,37 +43,20 @@ static const char tiny[] = "[model]\nlayers = 2\ndim = 16\nheads = 2\n"
                            "[train]\nbatch_size = 16\neval_batches = 3\nshards = 1\n"
                            "[run]\nthreads = 1\n";
 
-static rt_config config;
-static rt_trainer *trainer;
+static training *t;
 static rt_transformer *model;
 static bool stopped;
 
 static void begin(const char *const *overrides)
 {
-    const training *t = new_training(tiny, overrides);
-    config = t->config;
-    trainer = t->trainer;
+    t = new_training(tiny, overrides);
     model = t->state->model;
-}
-
-static void train(int steps)
-{
-    rt_step_result result;
-    for (int i = 0; i < steps; i++)
-        expect_ok(rt_trainer_step(trainer, &result));
-}
-
-static rt_evaluation evaluate(int batches)
-{
-    rt_evaluation e;
-    expect_ok(rt_trainer_evaluate(trainer, config.data.length, batches, &e, NULL));
-    return e;
 }
 
 static rt_evaluation evaluate_with(const double *theta, int batches)
 {
     rt_evaluation e;
-    expect_ok(rt_theta_evaluate(trainer, config.data.length, batches, theta, NULL, &e));
+    expect_ok(rt_theta_evaluate(t->trainer, t->config.data.length, batches, theta, NULL, &e));
     return e;
 }
 
@@ -91,7 +72,7 @@ TEST_ROWS(an_evaluation_with_another_theta_leaves_the_model_to_the_bit, 0, 3)
                                          "theta.scope=head"};
     double other[16], own[16];
     begin(OVERRIDES(scopes[_i]));
-    train(40);
+    take_steps(t, 40);
     const rt_parameters *p = &model->parameters;
     const size_t count = rt_transformer_theta_count(&model->options);
     real *before = rt_alloc(p->block_size, sizeof *before);
@@ -100,14 +81,14 @@ TEST_ROWS(an_evaluation_with_another_theta_leaves_the_model_to_the_bit, 0, 3)
     rt_transformer_theta(model, own);
     for (size_t n = 0; n < count; n++)
         other[n] = own[n] * (n % 2 ? 1.3 : 0.6);
-    const rt_evaluation kept = evaluate(3), reset = evaluate_with(other, 3),
+    const rt_evaluation kept = evaluate(t), reset = evaluate_with(other, 3),
                         few = evaluate_with(other, 1);
     ck_assert(!memcmp(before, p->values, p->block_size * sizeof *before));
-    ck_assert(same(evaluate(3), kept));
+    ck_assert(same(evaluate(t), kept));
     ck_assert_int_eq(few.sequences, 16);
     ck_assert_int_eq(reset.sequences, 48);
     rt_transformer_set_theta(model, other);
-    ck_assert(same(evaluate(3), reset) && same(evaluate(1), few));
+    ck_assert(same(evaluate(t), reset) && same(evaluate_batches(t, 1), few));
     ck_assert_double_ne(reset.loss, kept.loss);
     rt_free(before);
 }
@@ -131,14 +112,15 @@ TEST(a_tolerance_is_the_farthest_step_that_does_no_harm)
     rt_theta_tolerance tolerances[16];
     int far = 0, near = 0;
     begin(OVERRIDES("theta.scope=layer"));
-    train(400);
-    ck_assert_double_gt(evaluate(1).accuracy, 0.9);
+    take_steps(t, 400);
+    ck_assert_double_gt(evaluate_batches(t, 1).accuracy, 0.9);
     const size_t count = rt_transformer_theta_count(&model->options);
-    const long before = atomic_load(rt_workers_progress(rt_trainer_workers(trainer)));
+    const long before = atomic_load(rt_workers_progress(rt_trainer_workers(t->trainer)));
     evaluate_with(rt_transformer_theta_start(model), 1);
-    const long one = atomic_load(rt_workers_progress(rt_trainer_workers(trainer))) - before;
-    expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances, NULL, &stopped));
-    const long all = atomic_load(rt_workers_progress(rt_trainer_workers(trainer))) - before - one;
+    const long one = atomic_load(rt_workers_progress(rt_trainer_workers(t->trainer))) - before;
+    expect_ok(rt_theta_tolerances(t->trainer, t->config.data.length, tolerances, NULL, &stopped));
+    const long all =
+        atomic_load(rt_workers_progress(rt_trainer_workers(t->trainer))) - before - one;
     ck_assert_int_gt(one, 0);
     ck_assert_int_le(all, one * (1 + 16 * (long)count));
     for (size_t n = 0; n < count; n++)
@@ -156,28 +138,6 @@ TEST(a_tolerance_is_the_farthest_step_that_does_no_harm)
     ck_assert(far > 0 && near > 0);
 }
 
-static int asked, stop_after;
-
-static int stop_at_last(void)
-{
-    return ++asked > stop_after;
-}
-
-TEST(a_search_that_is_asked_to_stop_stops)
-{
-    rt_theta_tolerance tolerances[16];
-    begin(OVERRIDES("theta.scope=layer"));
-    asked = 0;
-    stop_after = 10;
-    const long before = atomic_load(rt_workers_progress(rt_trainer_workers(trainer)));
-    expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances, stop_at_last, &stopped));
-    ck_assert(stopped);
-    ck_assert_int_le(atomic_load(rt_workers_progress(rt_trainer_workers(trainer))) - before, 12);
-    stop_after = 1 << 30;
-    expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances, stop_at_last, &stopped));
-    ck_assert(!stopped);
-}
-
 /* One pair of theta = 0.98763, e^3 of which turns a whole number of positions by as much but for
  * three full turns: the model works as well there, but not on the way. */
 TEST(what_lies_behind_a_barrier_is_not_reached)
@@ -188,10 +148,10 @@ TEST(what_lies_behind_a_barrier_is_not_reached)
                     "position.fraction=0.125", "theta.lr_scale=0"));
     theta[0] = 6 * acos(-1) / (exp(3) - 1);
     rt_transformer_set_theta(model, theta);
-    train(400);
+    take_steps(t, 400);
     ck_assert(!hurts_at(0, 3));
     ck_assert(hurts_at(0, 1));
-    expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances, NULL, &stopped));
+    expect_ok(rt_theta_tolerances(t->trainer, t->config.data.length, tolerances, NULL, &stopped));
     ck_assert_double_lt(tolerances[0].up, 1);
 }
 
@@ -203,7 +163,7 @@ TEST(a_theta_of_0_cannot_go_anywhere)
     rt_transformer_theta(model, theta);
     theta[0] = 0;
     rt_transformer_set_theta(model, theta);
-    expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances, NULL, &stopped));
+    expect_ok(rt_theta_tolerances(t->trainer, t->config.data.length, tolerances, NULL, &stopped));
     ck_assert_double_eq(tolerances[0].down, 3);
     ck_assert_double_eq(tolerances[0].up, 3);
 }
@@ -212,10 +172,10 @@ TEST(every_refusal_of_the_heap_is_a_status)
 {
     rt_theta_tolerance tolerances[16];
     begin(OVERRIDES("theta.scope=model"));
-    expect_ok(rt_theta_tolerances(trainer, config.data.length, tolerances, NULL,
+    expect_ok(rt_theta_tolerances(t->trainer, t->config.data.length, tolerances, NULL,
                                   &stopped)); /* graphs keep room */
     const size_t live = rt_memory_live();
-    expect_ok_after_refusals(5, rt_theta_tolerances(trainer, config.data.length, tolerances, NULL,
-                                                    &stopped));
+    expect_ok_after_refusals(5, rt_theta_tolerances(t->trainer, t->config.data.length, tolerances,
+                                                    NULL, &stopped));
     ck_assert_uint_eq(rt_memory_live(), live);
 }

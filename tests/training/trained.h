@@ -3,6 +3,7 @@
 
 /* A small model as a training would leave it, for the tests of checkpoints. */
 
+#include "tokenizer_fixtures.h"
 #include "training/scratch.h"
 
 #include "io/checkpoint/checkpoint.h"
@@ -109,23 +110,11 @@ static inline rt_status look_once(rt_checkpoint *c, rt_checkpoint_info *info)
 
 static char some_config[] = "[run]\nname = copy\nseed = 7\n";
 
-/* Of the characters a, NUL and e with an acute accent. It is written and compared, but encodes
- * nothing: `ids` is no table. */
-static char some_text[] = "[PAD]\0[CLS]\0[MASK]\0[SEP]\0[UNK]\0a\0\0\0\xc3\xa9";
-static char some_lines[] = "[PAD]\n[CLS]\n[MASK]\n[SEP]\n[UNK]\na\n\\0\n\xc3\xa9\n";
-static uint32_t some_starts[] = {0, 6, 12, 19, 25, 31, 33, 35, 38};
-static uint8_t some_kinds[] = {RT_TOKEN_SPECIAL,  RT_TOKEN_SPECIAL, RT_TOKEN_SPECIAL,
-                               RT_TOKEN_SPECIAL,  RT_TOKEN_SPECIAL, RT_TOKEN_ORDINARY,
-                               RT_TOKEN_ORDINARY, RT_TOKEN_ORDINARY};
-static int32_t some_ids[] = {0};
-static rt_vocabulary some_vocabulary = {.level = RT_LEVEL_CHAR,
-                                        .count = 8,
-                                        .special = {0, 1, 2, 3, 4},
-                                        .text = some_text,
-                                        .starts = some_starts,
-                                        .kinds = some_kinds,
-                                        .ids = some_ids,
-                                        .file = some_lines};
+/* Of the characters NUL, a and e with an acute accent, in the order of their code points. */
+static inline rt_vocabulary *some_vocabulary(void)
+{
+    return characters_of("a\0\xc3\xa9", 4);
+}
 
 static inline rt_checkpoint_info some_info(int64_t step)
 {
@@ -135,7 +124,7 @@ static inline rt_checkpoint_info some_info(int64_t step)
                                 .schedule_steps = 1000,
                                 .evaluations = {0.25, 0.125, step - 1, 0.5, 3},
                                 .config = some_config,
-                                .vocabulary = &some_vocabulary};
+                                .vocabulary = some_vocabulary()};
 }
 
 #define FILE_NAME "step-00000200.h5"

@@ -51,4 +51,27 @@ static inline training *new_training(const char *text, const char *const *overri
     return new_training_as(text, overrides, (rt_data_of_model){0});
 }
 
+/* Takes steps; returns the result of the last one. */
+static inline rt_step_result take_steps(training *t, int steps)
+{
+    rt_step_result result = {0};
+    for (int i = 0; i < steps; i++)
+        expect_ok(rt_trainer_step(t->trainer, &result));
+    return result;
+}
+
+/* Evaluates some batches of the length of the configuration; 0: all. */
+static inline rt_evaluation evaluate_batches(training *t, int batches)
+{
+    rt_evaluation e;
+    expect_ok(rt_trainer_evaluate(t->trainer, t->config.data.length, batches, &e, NULL));
+    return e;
+}
+
+/* Evaluates as the configuration says. */
+static inline rt_evaluation evaluate(training *t)
+{
+    return evaluate_batches(t, t->config.train.eval_batches);
+}
+
 #endif
