@@ -124,6 +124,7 @@ typedef struct rt_data_of_model {
     const rt_labels *labels;         /* NULL: from data.file */
     int ids;   /* rows of the token embedding: lower bound of rt_data_vocab for text */
     int types; /* rows of the token type embedding: lower bound of rt_data_types */
+    int patch; /* numbers of a patch, which images must have; 0: any */
 } rt_data_of_model;
 
 /* Returns the name of a task ("copy", "reverse", ...), NULL past the last. */

@@ -73,6 +73,22 @@ static rt_status check_images(rt_images *x, const rt_idx *file, const char *path
     return rt_ok();
 }
 
+/* Checks that patches have as many numbers as those of the model, if there is one. */
+static rt_status check_patches(const rt_data *data, const char *path)
+{
+    const int patch = data->options.patch, channels = data->images->channels;
+    const int wanted = data->meaning.patch, pixels = patch * patch;
+    if (!wanted || wanted == pixels * channels)
+        return rt_ok();
+    if (wanted == pixels || wanted == 3 * pixels)
+        return rt_error(RT_DATA,
+                        "%.600s: has images with %d channel%s; the model was trained on %d", path,
+                        channels, channels == 1 ? "" : "s", wanted / pixels);
+    return rt_error(RT_CONFIG,
+                    "data.patch = %d gives patches of %d numbers; those of the model have %d",
+                    patch, pixels * channels, wanted);
+}
+
 /* Reads the images and the labels of a part. */
 static rt_status read_part(rt_images *x, int part, const char *path, rt_idx *labels)
 {
@@ -176,6 +192,8 @@ rt_status rt_images_open(rt_data *data)
         status = read_part(x, RT_PART_EVALUATION, o->eval_file, &labels[RT_PART_EVALUATION]);
     const int first = labels[RT_PART_TRAINING].size ? RT_PART_TRAINING : RT_PART_EVALUATION;
     char path[RT_PATH_SIZE];
+    if (!status.code)
+        status = check_patches(data, first ? o->eval_file : o->file);
     if (!status.code && rt_image_labels_path(path, first ? o->eval_file : o->file))
         status = find_labels(data, &labels[first], path);
     if (!status.code)

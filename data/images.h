@@ -24,8 +24,8 @@ typedef struct rt_images {
 } rt_images;
 
 /* Functions of the task. Opening returns RT_DATA as rt_idx_read, and if the images are not square,
- * have another size or other channels than those of data.file, or are not as many as their labels,
- * or if a label is unknown. */
+ * have another size or other channels than those of data.file or of the model, or are not as many
+ * as their labels, or if a label is unknown. RT_CONFIG for another data.patch than the model's. */
 rt_status rt_images_open(rt_data *data) RT_MUST_CHECK;
 void rt_images_check(const rt_data_options *o, rt_rule_sink to);
 void rt_images_draw(const rt_data *data, struct rt_draw draw, struct rt_sequence row);

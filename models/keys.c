@@ -120,16 +120,17 @@ static const rt_key keys[] = {
     {"position", "kind", CHOICE(position.kind, rt_encoding_word), "rope", "positional encoding",
      RT_FIXED, ALWAYS},
     {"position", "axes", WHOLE(position.axes, 1, 2), "1",
-     "coordinates of a position: 1, the number of the token, or 2, the column and row of a patch of "
-     "an image", RT_FIXED, ALWAYS},
+     "coordinates of a position: 1, the number of the token, or 2, column and row, the default for "
+     "images and spin2", RT_FIXED, ALWAYS},
     {"position", "mixing", CHOICE(position.mixing, mixing_word), "axial",
      "RoPE with two axes; axial: half of the pairs rotate by the column and half by the row; mixed: "
-     "each pair by both, with two theta that are learned",
+     "each pair by both, with two theta that are learned, by default raw and for each head",
      RT_FIXED, WHEN(ROTATED, EXCEEDS("position.axes", 1))},
     {"position", "pairing", CHOICE(position.pairing, pairing_word), "interleaved",
      "RoPE layout: interleaved (GPT-J) or half (NeoX, LLaMA)", RT_FIXED, WHEN(ROTATED)},
     {"position", "base", NUMBER(position.frequencies.base, ABOVE(1)), "10000",
-     "theta_i = base^(-2i/R) radians per position, R the number of rotated features of a head",
+     "theta_i = base^(-2i/R) radians per position, R rotated features of a head; with two axes "
+     "base^(-4i/R), default 100 or, mixed, 10",
      RT_FIXED, WHEN(IS("position.kind", "sinusoidal"), OR, ROTATED, EVEN, OR, LEARNED)},
     {"position", "local_base", NUMBER(position.local_base, AT_LEAST(0)), "0",
      "base of theta in sliding layers, those that model.window is for; 0 = position.base",

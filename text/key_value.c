@@ -77,7 +77,7 @@ const char *rt_key_values(const rt_key *key, char text[RT_VALUES_SIZE])
         snprintf(text, RT_VALUES_SIZE, "text");
     else if (key->type == RT_KEY_INTERVAL) {
         write_range(&key->range, range, sizeof range);
-        snprintf(text, RT_VALUES_SIZE, "%s, or A..B", range);
+        snprintf(text, RT_VALUES_SIZE, "%s, or A..B, A <= B", range);
     } else if (key->type == RT_KEY_LENGTHS) {
         write_range(&key->range, range, sizeof range);
         snprintf(text, RT_VALUES_SIZE, "up to %d comma-separated whole numbers %s", RT_MOST_LENGTHS,

@@ -135,6 +135,7 @@ typedef struct rt_checkpoint {
     rt_transformer_options model; /* without options that the data decides (io/model_options.h) */
     rt_data_options data;         /* without keys that are texts, such as paths */
     int words, types; /* rows of the token and token type embeddings, 0 for a missing one */
+    int patch;        /* numbers of a patch, 0 for a model without images */
 } rt_checkpoint;
 
 /* Reads a file into memory and parses all but its parameters and states. After an error

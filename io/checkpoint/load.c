@@ -83,10 +83,11 @@ static void expect_version(rt_image *image)
                       : "");
 }
 
-static int rows_of(rt_image *image, const char *table)
+/* Returns an axis of a parameter, 0 if there is none. */
+static int axis_of(rt_image *image, const char *parameter, int axis)
 {
     rt_shape shape;
-    return find_parameter(image, table, &shape) && shape.ndim ? shape.axis[0] : 0;
+    return find_parameter(image, parameter, &shape) && shape.ndim > axis ? shape.axis[axis] : 0;
 }
 
 rt_status rt_checkpoint_open(rt_checkpoint *c, const char *path, rt_parse parse)
@@ -104,8 +105,9 @@ rt_status rt_checkpoint_open(rt_checkpoint *c, const char *path, rt_parse parse)
     c->info.labels = rt_checkpoint_get_labels(image);
     rt_image_get_options(image, "/model", &rt_model_keys, &c->model);
     rt_image_get_options(image, "/data", &rt_data_keys, &c->data);
-    c->words = rows_of(image, RT_TOKENS_NAME);
-    c->types = rows_of(image, RT_TYPES_NAME);
+    c->words = axis_of(image, RT_TOKENS_NAME, 0);
+    c->types = axis_of(image, RT_TYPES_NAME, 0);
+    c->patch = axis_of(image, RT_PATCHES_NAME ".weight", 1);
     if (rt_image_failed(image))
         rt_checkpoint_info_free(&c->info);
     return rt_image_status(image);

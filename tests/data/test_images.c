@@ -282,9 +282,11 @@ static const struct {
     {false, BYTES("\0\0\10\3\0\0\0\2\0\0\0\0\0\0\0\2"),
      ": axis 2 at offset 8 is 0: there is nothing"},
     {false, BYTES("\0\0\10\3\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\1"),
-     ": axis 2 at offset 8 is 4294967295: the file is too large"},
-    {false, BYTES("\0\0\10\3\x7f\xff\xff\xff\0\0\20\0\0\0\20\00012345678"),
-     ": ends at offset 24; its header says 36028797002186744 bytes more"},
+     ": axis 1 at offset 4 is 4294967295: the file is too large"},
+    {false, BYTES("\0\0\10\3\0\0\0\177\0\0\20\0\0\0\20\00012345678"),
+     ": ends at offset 24; its header says 2130706424 bytes more"},
+    {false, BYTES("\0\0\10\3\0\0\0\200\0\0\20\0\0\0\20\00012345678"),
+     ": axis 3 at offset 12 is 4096: the file is too large"},
     {false, BYTES("\0\0\10\1\0\0\0\00212"),
      ": must have 3 axes, of gray images, or 4, of which the last is 3, of RGB; got 1 axes at "
      "offset 3"},
@@ -381,6 +383,18 @@ TEST(an_unknown_label_is_named_with_its_offset)
     o.file = o.eval_file;
     is_data_error(rt_data_open(&data, &o, meaning), path,
                   ": label 9 at offset 9 is not a label of the model");
+}
+
+TEST(other_patches_than_those_of_the_model_are_refused)
+{
+    rt_data_options o = images_in(write_images("train", 0, 9, SIDE, 3, false), SIDE, 4);
+    rt_data *data;
+    expect_ok(rt_data_open(&data, &o, (rt_data_of_model){.patch = 48}));
+    rt_data_close(data);
+    is_data_error(rt_data_open(&data, &o, (rt_data_of_model){.patch = 16}), o.file,
+                  ": has images with 3 channels; the model was trained on 1");
+    is_error(rt_data_open(&data, &o, (rt_data_of_model){.patch = 12}), RT_CONFIG,
+             "data.patch = 4 gives patches of 48 numbers; those of the model have 12");
 }
 
 static const struct {

@@ -52,7 +52,7 @@ SUITE(PROGRAM_OPTIONS, .prepare = make_files)
 #define IMAGES  "$TRAIN c.ini --quiet "
 #define MIXED   "position.mixing=mixed "
 #define LEARNED "theta.learn=yes "
-#define SIZES   "train.eval_sizes=12,16 "
+#define SIZES   "train.eval_sizes=12,16,12 "
 
 /* ---- training and use ---- */
 
@@ -92,6 +92,12 @@ TEST(a_trained_model_is_evaluated_at_another_size)
                 "$TRAIN --checkpoint runs/c --eval data.size=10");
     expect_told(2, "data.patch = 2 cannot be changed here: the trained model has 4",
                 "$TRAIN --checkpoint runs/c --eval data.patch=2");
+    run("{ printf '\\0\\0\\10\\4\\0\\0\\0\\50\\0\\0\\0\\10\\0\\0\\0\\10\\0\\0\\0\\3'; head -c 7680 "
+        "/dev/zero; } >rgb-images-idx4-ubyte; cp test-labels-idx1-ubyte rgb-labels-idx1-ubyte");
+    expect_told(3, "has images with 3 channels; the model was trained on 1",
+                "$TRAIN --checkpoint runs/c --eval data.eval_file=rgb-images-idx4-ubyte");
+    expect_told(2, "data.patch = 2 gives patches of 4 numbers; those of the model have 16",
+                IMAGES "run.name=next train.init_from=runs/c data.patch=2");
     run(IMAGES "run.name=table position.kind=learned");
     expect_told(2, "a table for a grid of 5 tokens (position.max_len), not for one of 2",
                 "$TRAIN --checkpoint runs/table --eval data.size=4");
@@ -106,6 +112,8 @@ TEST_ROWS(a_resumed_run_on_images_ends_in_the_same_bits, 0, 2)
     expect_same_model("straight", "parts", 60);
     expect_same_in("straight", "parts",
                    "metrics.csv theta.csv lengths.csv result.csv theta_final.csv");
+    run("for f in lengths result; do cut -d, -f1 runs/parts/$f.csv | sort | uniq -d; done >twice; "
+        "test ! -s twice");
 }
 
 TEST(labels_that_have_changed_are_warned_of)
@@ -134,6 +142,8 @@ TEST(a_contradiction_is_exit_2_with_key_and_remedy)
         {2, "c.ini position.fraction=0.25", "a multiple of 4 rotated features per head; got 2"},
         {2, "c.ini position.kind=alibi", "needs position.kind = rope, sinusoidal, learned or none"},
         {2, "c.ini data.patch=3", "data.size must be a multiple of data.patch = 3; got 8"},
+        {2, "tiny.ini data.task=spin2 data.length=17 position.kind=learned train.eval_lengths=26",
+         "the 17 tokens of training, not for a grid of 26; leave out train.eval_lengths or set"},
         {2, "c.ini train.eval_sizes=12,14",
          "train.eval_sizes must be multiples of data.patch = 4; got 14"},
         {2, "c.ini position.kind=learned " SIZES,

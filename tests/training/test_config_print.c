@@ -102,6 +102,29 @@ TEST(long_lists_read_back)
     expect_values_to_read_back(OVERRIDES(files, "train.eval_lengths=33,34,35,36,37,38,39,40"));
 }
 
+/* Of images, copy and alibi each reads some of the keys. */
+TEST(a_key_without_effect_has_its_default_in_a_run_of_a_sweep)
+{
+    static const char text[] =
+        "[data]\nlength = 26\nfile = a-images-idx3\n"
+        "[position]\nrandomized = 30\n[train]\neval_lengths = 26\n"
+        "[variant a]\ndata.task = images\nposition.kind = none\n[variant b]\ndata.task = copy\n"
+        "[variant c]\nposition.kind = alibi\n";
+    static const int expected[][3] = {{50, 0, 0}, {26, 1, 30}, {26, 1, 0}};
+    rt_config config;
+    rt_sweep sweep = {0};
+    load_with_sweep(&config, &sweep, BESIDE, text, NULL);
+    for (int run = 0; run < ROWS(expected); run++) {
+        const char *settings = owned(rt_sweep_overrides(&sweep, run), rt_free);
+        load_with_sweep(&config, NULL, BESIDE, text, settings);
+        const int got[] = {config.data.length, config.train.eval_lengths.count,
+                           config.model.position.randomized};
+        for (int i = 0; i < 3; i++)
+            ck_assert_msg(got[i] == expected[run][i], "run %d, %d: %d, not %d", run, i, got[i],
+                          expected[run][i]);
+    }
+}
+
 static const struct {
     const char *path, *text;
     bool explained;

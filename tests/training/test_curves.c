@@ -111,14 +111,17 @@ TEST(the_time_of_a_resumed_run_goes_on)
 }
 
 /* Pairs 0 and 1: e and 1/e times the base in one run, the base in the other; the geometric mean of
- * the ratios is that of both. A row of no learned theta is left out. */
+ * the ratios is that of both. A row of no learned theta is left out, and one of a mixed theta,
+ * which has no steps of a grid. */
 TEST(theta_is_compared_pair_by_pair)
 {
-#define HEADING "layer,head,i,theta,theta_initial,geometric\n"
+#define HEADING "layer,head,i,theta,theta_initial,geometric,grid\n"
     write_run("a", "");
     write_run("b", "");
-    put_text("a/theta_final.csv", HEADING "0,all,1,0.03678794412,1,0.1\n0,all,0,2.718281828,1,1\n");
-    put_text("b/theta_final.csv", HEADING "0,all,0,1,1,1\n0,all,1,0.1,1,0.1\n0,all,2,-1,1,0.1\n");
+    put_text("a/theta_final.csv", HEADING
+             "0,all,1,0.03678794412,1,0.1,2\n0,all,0,2.718281828,1,1,0\n0,0,2,0.2,0.1,0.1,\n");
+    put_text("b/theta_final.csv",
+             HEADING "0,all,0,1,1,1,0\n0,all,1,0.1,1,0.1,0\n0,all,2,-1,1,0.1,\n");
     draw("run,run.seed,exit_code\na,1,0\nb,2,0\n");
     expect_content("figures/theta_curves.csv", "0,0.5,0.707107,,\n1,-0.5,0.707107,,\n\n\n");
     loss = text_in("figures/theta.gp");
@@ -127,12 +130,14 @@ TEST(theta_is_compared_pair_by_pair)
     ck_assert_int_eq(figures.count, 1);
 }
 
-/* A length is a number behind the name of a result; one without an accuracy has its loss. */
+/* One without an accuracy has its loss; the mean over a range of lengths is left out. */
 TEST(lengths_are_compared_by_their_loss_and_accuracy)
 {
-    draw("run,run.seed,exit_code,eval_loss,eval_loss_at_64,eval_accuracy_at_64,eval_loss_at_16,"
-         "eval_loss_at_x\n"
-         "a,1,0,9,3,0.5,1,7\nb,2,0,9,5,1,,7\n");
+    write_run("a", "");
+    write_run("b", "");
+    put_text("a/lengths.csv", "length,eval_loss,eval_accuracy\n1..12,7,7\n64,3,0.5\n16,1,\n");
+    put_text("b/lengths.csv", "length,eval_loss,eval_accuracy\n64,5,1\n");
+    draw("run,run.seed,exit_code\na,1,0\nb,2,0\n");
     expect_content("figures/length_curves.csv", "16,1,0,,\n64,4,1.41421,0.75,0.353553\n\n\n");
     loss = text_in("figures/length_accuracy.gp");
     expect_in(loss, "style = 'linespoints pointtype 7 pointsize 0.4'\nmore = ':xtic(1)'\n"

@@ -173,8 +173,9 @@ static void check_plane(const rt_config *config, rt_config_errors *errors)
                        KEYS("position.kind", "position.axes", "train.eval_lengths",
                             "train.eval_sizes"),
                        "position.kind = learned has a table for the %d tokens of training, not for "
-                       "a grid of %d; leave out train.eval_sizes or set another position.kind",
-                       position->max_len, lengths->at[i]);
+                       "a grid of %d; leave out train.eval_%s or set another position.kind",
+                       position->max_len, lengths->at[i],
+                       rt_data_task_images(data->task) ? "sizes" : "lengths");
     if (!rt_data_task_images(data->task))
         return;
     if (data->length > RT_MOST_SIZE)
@@ -235,10 +236,11 @@ static void check_data(const rt_config *config, bool without_data, bool trained,
     if (reads_file && !data->file && !without_data)
         contradict(errors, KEYS("data.task", "data.file"),
                    "data.file is required for data.task = %s", task);
-    if (reads_file && !data->file)
+    const bool cut = rt_data_task_images(data->task) && data->size % data->patch;
+    if ((reads_file && !data->file) || cut) /* reported already */
         return;
     rt_data_rules(data, contradict_rule, errors);
-    for (int i = 0; data->shortest && i < lengths->count; i++)
+    for (int i = 0; data->shortest && data->shortest < data->length && i < lengths->count; i++)
         if (lengths->at[i] == data->length)
             contradict(errors, KEYS("train.eval_lengths", "data.length"),
                        "train.eval_lengths = %d is the end of data.length = %d..%d, over which the "

@@ -250,7 +250,7 @@ static rt_status resolve(loading *l, rt_config *config)
     const bool sweeps = sweep && (rt_sweep_requested(sweep) || sweep->trunk_origin);
     rt_status status = rt_ok();
     const bool whole = !sweeps && inherit(l, &status);
-    rt_config_resolve(config, &l->written, l->trained || l->has_sweep, sweeps);
+    rt_config_resolve(config, &l->written, l->trained || sweeps, sweeps);
     if (l->used) {
         rt_config_resolve_use(config, &l->written, &l->late, &l->errors);
         rt_config_find_files(config, &l->errors);

@@ -154,20 +154,21 @@ static int add_log_tics(rt_writer *w, const char *digits, rt_figure_range range)
     return count;
 }
 
-void rt_figures_scale(rt_writer *w, char axis, rt_figure_range range)
+bool rt_figures_scale(rt_writer *w, char axis, rt_figure_range range)
 {
     static const double wide = 30; /* the loss of a solved task spans several powers of ten */
     if (!(range.least > 0) || !(range.most > wide * range.least))
-        return;
+        return false;
     rt_writer_add(w, "set logscale %c\n", axis);
     if (add_log_tics(NULL, "1", range) >= 3) {
         rt_writer_add(w, "set format %c '10^{%%L}'\n", axis);
-        return;
+        return true;
     }
     const char *digits = add_log_tics(NULL, "13", range) >= 3 ? "13" : "125";
     rt_writer_add(w, "set autoscale %cfix\nset format %c '%%g'\nset %ctics (", axis, axis, axis);
     add_log_tics(w, digits, range);
     rt_writer_add(w, ")\n");
+    return true;
 }
 
 /* ---- drawing ---- */

@@ -78,7 +78,7 @@ unset key
 set format y '%g'
 
 #: distance
-set ylabel 'ln(θ_i / base^{-2i/R})' enhanced
+set ylabel 'ln(θ_i / geometric θ_i)' enhanced
 set xzeroaxis
 
 #: curves

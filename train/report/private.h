@@ -84,8 +84,9 @@ void rt_figure_range_take(rt_figure_range *range, double value);
 
 /* Adds the scale of an axis, 'x' or 'y', to a script: logarithmic if all values are positive and
  * the largest is more than 30 times the smallest, else linear. A logarithmic axis has labels at
- * powers of ten or, where there are less than three of them, also at numbers between. */
-void rt_figures_scale(rt_writer *script, char axis, rt_figure_range range);
+ * powers of ten or, where there are less than three of them, also at numbers between. Returns
+ * whether the axis is logarithmic. */
+bool rt_figures_scale(rt_writer *script, char axis, rt_figure_range range);
 
 /* ---- pages: one file without scripts, for a wide screen, a phone and paper ---- */
 

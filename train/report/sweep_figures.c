@@ -32,7 +32,7 @@ typedef struct point {
 typedef struct group {
     const char *data; /* file from which the figures are drawn */
     /* tables from which the points are read */
-    enum { METRICS, TIMING, RESULTS, EXACT, DISTANCES, THETA } source;
+    enum { METRICS, TIMING, LENGTHS, EXACT, DISTANCES, THETA } source;
     const char *column;  /* column of the second value of each step */
     const char *over;    /* runs over which the mean is taken */
     const char *options; /* variables of the section "curves" */
@@ -62,10 +62,11 @@ static const group groups[] = {
      "the mean over layers, heads and seeds",
      POINTS "''\nunit = 'pair'",
      false,
-     {{"theta", "Drift of the learned θᵢ from base^(-2i/R), as the logarithm of their ratio",
+     {{"theta",
+       "Drift of the learned θᵢ from the geometric series, as the logarithm of their ratio",
        "pairs distance", NULL}}},
     {"length_curves.csv",
-     RESULTS,
+     LENGTHS,
      NULL,
      OVER_SEEDS,
      POINTS "':xtic(1)'\nunit = 'tokens'",
@@ -150,7 +151,8 @@ static void read_steps(curves *c, const char *folder)
     rt_csv_close(&timing.csv);
 }
 
-/* Reads the logarithm of learned theta / base^(-2i/R) in all layers and heads; x is the pair. */
+/* Reads the logarithm of the ratio of learned and geometric theta in all layers and heads; x is the
+ * pair. The two coordinates of a mixed theta, which have no steps of a grid, are left out. */
 static void read_theta(curves *c, const char *folder)
 {
     rt_csv theta;
@@ -159,39 +161,25 @@ static void read_theta(curves *c, const char *folder)
             const double distance =
                 log(rt_csv_number(&theta, "theta") / rt_csv_number(&theta, "geometric"));
             point one = {.values = {distance, (double)NAN}};
-            if (isfinite(distance) && rt_csv_whole(&theta, "i", &one.x))
+            if (isfinite(distance) && isfinite(rt_csv_number(&theta, "grid")) &&
+                rt_csv_whole(&theta, "i", &one.x))
                 add_point(c, one);
         }
     rt_csv_close(&theta);
 }
 
-/* Reads loss and accuracy at each length of train.eval_lengths from results; x is the length. */
-static void read_lengths(curves *c, const rt_sweep_runs *runs, int run)
+/* Reads loss and accuracy at each length or, with source EXACT, the share of exact answers; x is
+ * the length. */
+static void read_lengths(curves *c, const char *folder)
 {
-    static const char loss[] = RT_RESULT_LOSS_AT;
-    for (int i = runs->exit_column + 1; i < runs->columns && !c->failed; i++) {
-        char name[RT_RESULT_NAME_SIZE];
-        int64_t length;
-        if (strncmp(runs->names[i], loss, strlen(loss)) != 0 ||
-            !rt_integer_parse(runs->names[i] + strlen(loss), &length) || length < 1 ||
-            length > INT_MAX)
-            continue;
-        snprintf(name, sizeof name, RT_RESULT_ACCURACY_AT "%d", (int)length);
-        const point one = {(int)length,
-                           {c->unit * rt_sweep_number(runs, run, i),
-                            rt_sweep_number(runs, run, rt_sweep_column(runs, name))}};
-        if (isfinite(one.values[0]))
-            add_point(c, one);
-    }
-}
-
-/* Reads the share of exact answers at each length; x is the length. */
-static void read_exact(curves *c, const char *folder)
-{
+    const bool exact = c->group->source == EXACT;
     rt_csv lengths;
     if (rt_csv_open(&lengths, folder, "lengths.csv"))
         while (!c->failed && rt_csv_row(&lengths)) {
-            point one = {.values = {rt_csv_number(&lengths, "eval_exact"), (double)NAN}};
+            point one = {
+                .values = {exact ? rt_csv_number(&lengths, "eval_exact")
+                                 : c->unit * rt_csv_number(&lengths, "eval_loss"),
+                           exact ? (double)NAN : rt_csv_number(&lengths, "eval_accuracy")}};
             if (isfinite(one.values[0]) && rt_csv_whole(&lengths, "length", &one.x))
                 add_point(c, one);
         }
@@ -285,10 +273,8 @@ static void add_curve(curves *c, const rt_sweep_runs *runs, int row, bool bits)
         c->unit =
             bits ? rt_sweep_number(runs, i, bits_column) / rt_sweep_number(runs, i, loss_column)
                  : 1;
-        if (c->group->source == RESULTS)
-            read_lengths(c, runs, i);
-        else if (c->group->source == EXACT)
-            read_exact(c, runs->list[i].folder);
+        if (c->group->source == LENGTHS || c->group->source == EXACT)
+            read_lengths(c, runs->list[i].folder);
         else if (c->group->source == DISTANCES)
             read_distances(c, runs->list[i].folder);
         else if (c->group->source == THETA)
@@ -312,7 +298,7 @@ static void add_figure(rt_figures *f, const curves *c, int value, const rt_ranki
 {
     enum { LETTER = 8, SAMPLE = 48, ROW_HEIGHT = 17 }; /* of the key */
     const group *g = c->group;
-    const bool is_loss = g->source == METRICS || g->source == TIMING || g->source == RESULTS;
+    const bool is_loss = g->source == METRICS || g->source == TIMING || g->source == LENGTHS;
     const bool loss = !value && is_loss;
     const bool bits = loss && is_in_bits(ranking), differs = loss && ranking->differ;
     const int in_a_row = (RT_FIGURE_WIDTH - 60) / (c->longest * LETTER + SAMPLE);
@@ -384,7 +370,7 @@ void rt_report_distances(rt_figures *f, const char *folder)
     if (count) {
         rt_writer_add(&w,
                       "file = 'distances.csv'\n" POINTS "''\nunit = 'tokens'\nhorizontal = 1\n"
-                      "vertical = 2\ncurves = %d\narray labels[curves] = [%s]\n",
+                      "set key maxcols 2\nvertical = 2\ncurves = %d\narray labels[curves] = [%s]\n",
                       count, labels.bytes);
         rt_figures_add(
             f, &(rt_figure){.name = "distances", .axes = "distances accuracy", .plots = "curves"},

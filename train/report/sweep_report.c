@@ -92,8 +92,9 @@ static void explain_columns(rt_writer *w, const rt_sweep_study *s)
                "with data.objective = lm at level byte, char or bpe have it.</dd>\n</dl>\n");
     if (s->verdict.learned)
         rt_writer_add(
-            w, "<dl class=\"words\">\n<dt>theta drift</dt><dd>the largest relative drift |θᵢ / "
-               "base^(-2i/R) - 1| of a learned θ.</dd>\n<dt>phase</dt><dd>the extra rotation, in "
+            w, "<dl class=\"words\">\n<dt>theta drift</dt><dd>the largest relative drift "
+               "of a learned θ from the geometric series or, if mixed, from the initial "
+               "value.</dd>\n<dt>phase</dt><dd>the extra rotation, in "
                "radians, that this gives two tokens at the two ends of a sequence, at most over "
                "all pairs.</dd>\n<dt>near</dt><dd>the share of runs whose drift is at most "
                "theta.tolerance.</dd>\n<dt>needed</dt><dd>the share of runs whose model depends on "

@@ -450,7 +450,11 @@ static void add_usage(rt_figures *f, const char *folder)
         rt_writer_add(&l.rows[layer_of(&l, layer)], "%.6g,%.6g,%.6g,%.6g\n", turns, use, length,
                       mean);
     }
-    rt_figures_scale(&l.script, 'x', range);
+    if (!rt_figures_scale(&l.script, 'x', range) &&
+        range.most > 0) { /* few tics: panels are narrow */
+        const double step = pow(10, floor(log10(range.most)));
+        rt_writer_add(&l.script, "set xtics %g\n", range.most < 2 * step ? step / 2 : step);
+    }
     rt_writer_add(&l.script, "pairs = %d\n", pairs);
     add_layers(f,
                (rt_figure){.name = "usage",

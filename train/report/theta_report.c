@@ -227,11 +227,11 @@ static void print_notes(printing *p)
         most = reach > most ? reach : most;
     }
     rt_writer_add(w,
-                  "drift: change of theta as a share of %s; grid: the same in steps between "
-                  "neighbouring theta; phase: extra rotation in radians over %d positions; ",
+                  "drift: change of theta as a share of %s; phase: extra rotation in radians over "
+                  "%d positions; ",
                   mixed ? "the length of theta0 of its pair, whose second coordinate has i from "
                           "R/2 on"
-                        : "theta0",
+                        : "theta0; grid: the same in steps between neighbouring theta",
                   rt_transformer_extent(&c->model, c->data.length) - 1);
     rt_writer_add(w,
                   least < most ? "turns: full turns over %d to %d positions, as far as a layer "

@@ -94,7 +94,7 @@ static rt_status open_received_data(rt_run *r, const meaning *m, char *const tex
                                     (const unsigned char *)vocabulary, strlen(vocabulary));
     if (!status.code && labels)
         status = rt_labels_read(&r->labels, "the labels of process 0", labels, strlen(labels));
-    const rt_data_of_model known = {r->vocabulary, r->labels, m->words, m->types};
+    const rt_data_of_model known = {r->vocabulary, r->labels, m->words, m->types, 0};
     rt_opening opening;
     rt_opening_begin(&opening, &o, r->config, r->world, true);
     if (!status.code)

@@ -108,6 +108,7 @@ static void take_meaning(rt_run *r)
     *labels = NULL;
     r->words = m ? m->options.vocab : c->words;
     r->types = m ? m->options.token_types : c->types;
+    r->patch = m ? 0 : c->patch;
 }
 
 /* Reports unknown, truncated or short texts, and token ids whose meaning differs in the file. */
@@ -188,7 +189,8 @@ static rt_status open_data(rt_run *r, bool own)
     if (own) /* the checkpoint's vocabulary is used, even if the file has changed */
         o.vocab_file = NULL;
     /* a fresh run uses the labels of its own file */
-    const rt_data_of_model known = {r->vocabulary, own ? r->labels : NULL, r->words, r->types};
+    const rt_data_of_model known = {r->vocabulary, own ? r->labels : NULL, r->words, r->types,
+                                    r->patch};
     rt_status status = !reads_data(r) ? rt_data_open_encoder(&r->data, &r->config->data, known)
                        : rt_arguments_evaluate(a) ? rt_data_open_evaluation(&r->data, &o, known)
                                                   : rt_data_open(&r->data, &o, known);

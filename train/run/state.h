@@ -32,6 +32,7 @@ typedef struct rt_run {
     rt_data *data;
     rt_found found;        /* model to load or to start from; its image is open until then */
     int words, types;      /* rows of the embedding tables of that model */
+    int patch;             /* numbers of a patch of that model; 0: none */
     rt_memory_need memory; /* set when the memory is checked */
     bool checks;           /* --check: nothing is created */
     rt_trainer *trainer;

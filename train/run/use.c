@@ -38,6 +38,9 @@ static rt_status configure(rt_run *r)
     rt_config given = *r->config;
     given.optimizer = own.optimizer; /* a use does not depend on how the model was trained */
     given.train.steps = own.train.steps;
+    given.train.shards = own.train.shards;
+    if (rt_on_command_line(&given, "data.length")) /* which a use resolves in its own way */
+        given.data.lengths = own.data.lengths;
     char *differences = rt_config_differences(&own, &given, RT_RESUMED);
     if (!differences)
         return rt_out_of_memory("a comparison");
