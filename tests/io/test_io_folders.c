@@ -2,11 +2,8 @@
  * compute of them is in tests/huggingface, tests/llama and tests/families. */
 
 #include "io/models.h"
+#include "new_thread.h"
 #include "training/scratch.h"
-
-#include "ops/engine.h"
-
-#include <pthread.h>
 
 #define FIXTURE TEST_SOURCES "/fixtures/huggingface/%s/hf"
 
@@ -110,49 +107,28 @@ enum { LABELS = 4 };
 
 typedef struct request {
     rt_model *model;
-    size_t failing; /* which request of the heap, 0: none */
-    double probabilities[LABELS];
-    rt_status status;
+    double whole[LABELS], probabilities[LABELS];
 } request;
 
-static void *classify(void *data)
+static rt_status classify(void *context)
 {
-    request *r = data;
-    rt_memory_fail_at(r->failing);
-    r->status = rt_model_classify(r->model, "a b", NULL, r->probabilities);
-    rt_memory_fail_at(0);
-    return NULL;
+    request *r = context;
+    return rt_model_classify(r->model, "a b", NULL, r->probabilities);
 }
 
-/* A new thread has no memory for the products of oneDNN yet. */
-static void classify_in_thread(request *r)
+static void expect_answer(void *context, size_t failing, bool refused)
 {
-    pthread_t thread;
-    ck_assert(!pthread_create(&thread, NULL, classify, r));
-    ck_assert(!pthread_join(thread, NULL));
+    request *r = context;
+    if (!failing)
+        memcpy(r->whole, r->probabilities, sizeof r->whole);
+    for (int i = 0; i < LABELS && !refused; i++)
+        ck_assert_double_eq(r->probabilities[i], r->whole[i]);
 }
 
 TEST_ROWS(a_product_without_memory_is_a_status, 0, IN_FLOAT)
 {
-    int products = 0;
-    request whole = {.failing = 0}, r = {.status = {.code = RT_MEMORY}};
-    const rt_status there = rt_engine_use(RT_ENGINE_ONEDNN, RT_MATH_FLOAT);
-    if (there.code)
-        say_skipped(__func__, there.message);
-    whole.model = r.model = open_copy("sequence");
-    classify_in_thread(&whole);
-    expect_ok(whole.status);
-    for (size_t n = 1; r.status.code && n < 10000; n++) {
-        r.failing = n;
-        classify_in_thread(&r);
-        ck_assert(!r.status.code || r.status.code == RT_MEMORY);
-        products += strstr(r.status.message, "a matrix product") != NULL;
-    }
-    expect_ok(r.status);
-    for (int i = 0; i < LABELS; i++)
-        ck_assert_double_eq(r.probabilities[i], whole.probabilities[i]);
-    ck_assert(there.code || products > 0);
-    ck_assert(!rt_engine_use(RT_ENGINE_OPENBLAS, RT_MATH_FLOAT).code);
+    request r = {.model = open_copy("sequence")};
+    expect_refused_products(__func__, classify, &r, expect_answer);
 }
 
 #endif

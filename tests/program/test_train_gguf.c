@@ -134,14 +134,3 @@ TEST(a_decoder_with_norms_of_queries_is_a_qwen3)
     ck_assert_float_eq_tol(number_of("out.gguf", "blk.0.attn_q.weight", 2, 8 * 16),
                            number_of("other.gguf", "blk.0.attn_q.weight", 2, 16), 1e-6F);
 }
-
-TEST(a_file_that_may_not_grow_is_no_file)
-{
-    run(DECODER);
-    expect_told(1, "out.gguf", "ulimit -f 8; " EXPORT "out.gguf");
-    ck_assert(!exists("out.gguf") && !exists("out.gguf.tmp"));
-    run(EXPORT "out.gguf; cp out.gguf older");
-    expect_exit(w, 1, "ulimit -f 8; " EXPORT "out.gguf --overwrite --dtype f16");
-    expect_same_files("out.gguf", "older");
-    ck_assert(!exists("out.gguf.tmp"));
-}

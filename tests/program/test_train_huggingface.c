@@ -144,13 +144,3 @@ TEST(the_card_tells_of_the_run)
         "$TRAIN --checkpoint $HF/masked_lm/hf --export out --overwrite; cat out/README.md");
     expect_no_text(w->out, "training:");
 }
-
-TEST(what_cannot_be_written_is_exit_2)
-{
-    run(TINY "train.steps=1 model.attention=linear_elu");
-    expect_told(2,
-                "model.attention = linear_elu cannot be exported: a RoFormer of Hugging Face has ",
-                "$TRAIN --checkpoint runs/tiny --export out");
-    ck_assert(!exists("out"));
-    expect_exit(w, 2, "$TRAIN tiny.ini --export out");
-}

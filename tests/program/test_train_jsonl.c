@@ -4,48 +4,35 @@
 
 #include "train/run/predict.h"
 
-enum { MOST = 16 };
-
 #define SHORT "tiny.ini --quiet theta.learn=no train.steps=20 optimizer.schedule_steps=20 "
 #define TEXT  SHORT "data.task=text data.vocab=32 data.file=text.txt "
 #define LM    TEXT "data.objective=lm model.causal=yes "
 #define USE   "$TRAIN runs/tiny/config.ini --quiet --predict "
 
-static json_t *answers[MOST];
-static int count;
+RELEASER(free_json, json_decref)
 
-static void forget(void)
+/* Returns the object of a line of what was printed. */
+static json_t *answer_of(int line)
 {
-    while (count)
-        json_decref(answers[--count]);
+    json_error_t error;
+    const char *at = w->out;
+    for (; line > 0 && (at = strchr(at, '\n')); line--)
+        at++;
+    json_t *answer =
+        json_loads(lasting("%.*s", (int)strcspn(at, "\n"), at), JSON_REJECT_DUPLICATES, &error);
+    ck_assert_msg(json_is_object(answer), "%s: %s", error.text, at);
+    return owned(answer, free_json);
 }
 
-/* Every line of the output is an object of these members, in this order. */
-static void parse(const char *members)
+/* Returns the line of an object, which it frees. */
+static const char *line_with(json_t *object)
 {
-    char line[OUTPUT_SIZE];
-    forget();
-    for (const char *at = w->out; *at; at += strlen(line) + 1) {
-        json_error_t error;
-        const char *member, *got = "";
-        json_t *value;
-        snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
-        ck_assert_int_lt(count, MOST);
-        ck_assert_msg(at[strlen(line)] == '\n', "no whole line: %s", line);
-        json_t *answer = json_loads(line, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
-        ck_assert_msg(json_is_object(answer), "%s: %s", error.text, line);
-        answers[count++] = answer;
-        json_object_foreach(answer, member, value) got =
-            lasting("%s%s%s", got, *got ? " " : "", member);
-        ck_assert_str_eq(got, members);
-    }
+    char *text = json_dumps(object, 0);
+    const char *line = lasting("%s\n", text);
+    free(text);
+    json_decref(object);
+    return line;
 }
-
-#define ask(members, ...)                                                                          \
-    do {                                                                                           \
-        run(USE __VA_ARGS__);                                                                      \
-        parse(members);                                                                            \
-    } while (0)
 
 static const char *string(const json_t *object, const char *member)
 {
@@ -66,50 +53,42 @@ static void make_text(void)
     run("for i in $(seq 100); do printf 'a line\\nof \"text\\\"\\n'; done >text.txt");
 }
 
-#define OF_LM "text continuation tokens end"
-
-SUITE(PROGRAM_OPTIONS, .clean = forget)
+SUITE(PROGRAM_OPTIONS)
 
 TEST(a_continuation_is_apart_from_its_text_and_each_line_has_one)
 {
     make_text();
     run("$TRAIN " LM);
-    ask(OF_LM, "'of \"' --tokens 30 --seed 4 --jsonl");
-    ck_assert_int_eq(count, 1);
-    ck_assert_str_eq(string(answers[0], "text"), "of \"");
-    ck_assert_int_eq(json_integer_value(json_object_get(answers[0], "tokens")), 30);
-    ck_assert_str_eq(string(answers[0], "end"), "length");
     run(USE "'of \"' --tokens 30 --seed 4");
     ck_assert(!strncmp(w->out, "of \"", 4));
-    w->out[strlen(w->out) - 1] = '\0';
-    ck_assert_str_eq(string(answers[0], "continuation"), w->out + 4);
+    const char *line =
+        line_with(json_pack("{s:s,s:s#,s:i,s:s}", "text", "of \"", "continuation", w->out + 4,
+                            (int)strlen(w->out + 4) - 1, "tokens", 30, "end", "length"));
+    expect_output(line, USE "'of \"' --tokens 30 --seed 4 --jsonl");
     /* One by one from a pipe, together from a file; newlines stand between answers alone. */
     run("printf 'a\\n\\nof\\n' >lines.txt");
     run("cat lines.txt | " USE "- --tokens 40 --jsonl >alone");
-    ask(OF_LM, "- --tokens 40 --jsonl <lines.txt | tee together");
+    run(USE "- --tokens 40 --jsonl <lines.txt | tee together");
     expect_same_files("alone", "together");
-    ck_assert_int_eq(count, 3);
-    ck_assert_str_eq(string(answers[0], "text"), "a");
-    ck_assert_str_eq(string(answers[1], "text"), "");
-    ck_assert_str_eq(string(answers[2], "text"), "of");
+    static const char *const texts[] = {"a", "", "of"};
+    for (int i = 0; i < ROWS(texts); i++)
+        ck_assert_str_eq(string(answer_of(i), "text"), texts[i]);
+    ck_assert_int_eq(count_of(w->out, "\n"), 3);
 }
 
 TEST(the_end_says_why_a_continuation_is_over)
 {
     make_text();
     run("$TRAIN " LM "data.length=12 position.kind=learned");
-    ask(OF_LM, "a --tokens 3 --jsonl");
-    ck_assert_str_eq(string(answers[0], "end"), "length");
-    ask(OF_LM, "a --tokens 99 --jsonl");
-    ck_assert_str_eq(string(answers[0], "end"), "length");
-    ck_assert_int_eq(json_integer_value(json_object_get(answers[0], "tokens")), 11);
+    expect_printed("\", \"tokens\": 3, \"end\": \"length\"}\n", USE "a --tokens 3 --jsonl");
+    expect_printed("\", \"tokens\": 11, \"end\": \"length\"}\n", USE "a --tokens 99 --jsonl");
     run(USE "a --tokens 1 --temperature 0");
     ck_assert_uint_eq(strlen(w->out), 3);
-    ask(OF_LM, "a --tokens 9 --temperature 0 --jsonl --stop \"$(printf '\\%03o')\"",
-        (unsigned)(unsigned char)w->out[1]);
-    ck_assert_str_eq(string(answers[0], "end"), "stop");
-    ck_assert_int_eq(json_integer_value(json_object_get(answers[0], "tokens")), 1);
-    ck_assert_uint_eq(strlen(string(answers[0], "continuation")), 1);
+    const int stop = (unsigned char)w->out[1];
+    const char *line = line_with(json_pack("{s:s,s:s#,s:i,s:s}", "text", "a", "continuation",
+                                           w->out + 1, 1, "tokens", 1, "end", "stop"));
+    expect_output(line, USE "a --tokens 9 --temperature 0 --jsonl --stop \"$(printf '\\%03o')\"",
+                  stop);
 }
 
 /* A zero is a character of JSON; what is no number is null. */
@@ -136,10 +115,11 @@ TEST(every_mask_has_its_token_and_probability)
 {
     make_text();
     run("$TRAIN " TEXT);
-    ask("text filled masks", "'a [MASK]ine\"[MASK]' --jsonl");
-    ck_assert_str_eq(string(answers[0], "text"), "a [MASK]ine\"[MASK]");
-    const char *filled = string(answers[0], "filled");
-    const json_t *masks = json_object_get(answers[0], "masks");
+    expect_printed("{\"text\": \"a [MASK]ine\\\"[MASK]\", \"filled\": \"",
+                   USE "'a [MASK]ine\"[MASK]' --jsonl");
+    const json_t *answer = answer_of(0), *masks = json_object_get(answer, "masks");
+    const char *filled = string(answer, "filled");
+    ck_assert_uint_eq(json_object_size(answer), 3);
     ck_assert_uint_eq(json_array_size(masks), 2);
     run(USE "'a [MASK]ine\"[MASK]'");
     ck_assert(!strncmp(w->out, filled, strlen(filled)) && w->out[strlen(filled)] == '\n');
@@ -159,13 +139,14 @@ TEST(a_text_has_the_probability_of_every_label)
         "%%d\\tno\\nodd %%d\\ta \"quoted\" one\\n' $i $i $i; done >>rows.tsv; $TRAIN " SHORT
         "data.task=classify data.vocab=32 data.file=rows.tsv data.length=16");
     run("printf 'good 3\\nb \"a\" d\\n' | " USE "- --jsonl");
-    parse("text label probability probabilities");
-    ck_assert_int_eq(count, 2);
-    ck_assert_str_eq(string(answers[1], "text"), "b \"a\" d");
+    ck_assert_int_eq(count_of(w->out, "\n"), 2);
+    expect_text(w->out, "\n{\"text\": \"b \\\"a\\\" d\", \"label\": \"");
+    const json_t *answers[] = {answer_of(0), answer_of(1)};
     for (int i = 0; i < 2; i++) {
         const json_t *all = json_object_get(answers[i], "probabilities");
         const double best = number(answers[i], "probability");
         double sum = 0;
+        ck_assert_uint_eq(json_object_size(answers[i]), 4);
         ck_assert_uint_eq(json_object_size(all), 3);
         for (int k = 0; k < 3; k++) {
             sum += number(all, labels[k]);
@@ -174,9 +155,9 @@ TEST(a_text_has_the_probability_of_every_label)
         ck_assert_double_eq_tol(sum, 1, 1e-5);
         ck_assert_double_eq(number(all, string(answers[i], "label")), best);
     }
-    run(USE "'good 3'");
-    ck_assert_str_eq(w->out, lasting("%s\t%.4f\n", string(answers[0], "label"),
-                                     number(answers[0], "probability")));
+    const char *line =
+        lasting("%s\t%.4f\n", string(answers[0], "label"), number(answers[0], "probability"));
+    expect_output(line, USE "'good 3'");
 }
 
 TEST(every_word_has_its_label)
@@ -184,9 +165,9 @@ TEST(every_word_has_its_label)
     char plain[256] = "";
     run("for i in $(seq 20); do printf 'good\\tyes\\nbad\\tno\\n\\n'; done >words.txt; "
         "$TRAIN " SHORT "data.task=tag data.vocab=32 data.file=words.txt data.length=16");
-    ask("text words", "'good  \"bad\" x' --jsonl");
-    ck_assert_str_eq(string(answers[0], "text"), "good  \"bad\" x");
-    const json_t *words = json_object_get(answers[0], "words");
+    expect_printed("{\"text\": \"good  \\\"bad\\\" x\", \"words\": [",
+                   USE "'good  \"bad\" x' --jsonl");
+    const json_t *words = json_object_get(answer_of(0), "words");
     ck_assert_uint_eq(json_array_size(words), 3);
     ck_assert_str_eq(string(json_array_get(words, 1), "word"), "\"bad\"");
     for (size_t i = 0; i < 3; i++) {

@@ -138,6 +138,8 @@ TEST(a_causal_model_of_words_continues_a_text)
     run("$TRAIN " LOWER AS_LM "train.steps=200");
     expect_output("Spin and round , the\n",
                   "$TRAIN " LOWER AS_LM "--predict 'Spin and' --tokens 3 --temperature 0");
+    run("$TRAIN " LOWER AS_LM "--predict '' --tokens 3 --temperature 0"); /* no blank is first */
+    ck_assert_msg(*w->out != ' ' && count_of(w->out, " ") == 2, "%s", w->out);
     expect_told(0,
                 "warning: words of the text that are not in the vocabulary and are read as [UNK]: "
                 "1, the first is 'zebra' at byte 4\n",
@@ -159,13 +161,6 @@ TEST(a_causal_model_of_pieces_continues_a_text)
     ck_assert_msg(!strncmp(w->out, "Spin and round, the wheels turning; \xc3\x89t\xc3\xa9 ", 42),
                   "%s", w->out);
     ck_assert_str_eq(w->err, "");
-    run("$TRAIN " BPE AS_LM "train.steps=2 --overwrite");
-    for (int seed = 1; seed <= 4; seed++)
-        run("$TRAIN --quiet --checkpoint runs/tiny --predict '\xe4\xb8\x96' --tokens 60 "
-            "--temperature 9 --seed %d >>all.txt",
-            seed);
-    run("iconv -f UTF-8 -t UTF-16 all.txt >utf16 && grep -c '\xef\xbf\xbd' all.txt");
-    ck_assert_int_ge(atoi(w->out), 1);
 }
 
 TEST_ROWS(a_run_keeps_its_words_or_pieces, 0, 2)

@@ -75,37 +75,11 @@ static void write_again(trial *t, const char *path, bool sealed, bool harmed)
 
 /* ---- checkpoints, among them such as only someone would write who means harm ---- */
 
-/* Attributes and numbers are changed one by one in tests/training/test_checkpoint_forged.c. */
+/* Attributes, numbers, groups and data sets are changed one by one in tests/training, in
+ * test_checkpoint_forged.c and test_image.c. */
 
-enum { MOST_SETS = 128, SET_NAME = 128 };
-typedef struct sets {
-    int count;
-    char names[MOST_SETS][SET_NAME];
-} sets;
-
-static herr_t note_set(hid_t file, const char *name, const H5O_info_t *info, void *context)
-{
-    sets *s = context;
-    (void)file;
-    if (info->type == H5O_TYPE_DATASET && s->count < MOST_SETS && strlen(name) < SET_NAME)
-        snprintf(s->names[s->count++], SET_NAME, "%s", name);
-    return 0;
-}
-
-/* Puts a data set in the place of the one that is there; NULL: it is never written. */
-static void put_set(hid_t file, const char *name, hid_t type, int ndim, const hsize_t *shape,
-                    const void *value)
-{
-    const hid_t space = ndim ? H5Screate_simple(ndim, shape, NULL) : H5Screate(H5S_SCALAR);
-    H5Ldelete(file, name, H5P_DEFAULT);
-    const hid_t set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    if (value)
-        H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, value);
-    H5Dclose(set);
-    H5Sclose(space);
-}
-
-static void put_config(trial *t, hid_t file)
+/* Puts another configuration in the place of the one that is there. */
+static void forge_config(trial *t, const forgery *f)
 {
     static const char *const texts[] = {"",
                                         "[run]\nname = ../../x\n",
@@ -115,38 +89,16 @@ static void put_config(trial *t, hid_t file)
                                         "[run]\nname = <torture>\n[model]\n",
                                         "[data]\ntask = text\nfile = /etc/passwd\n"};
     const char *text = draw_of(t, texts);
-    const hid_t type = H5Tcopy(H5T_C_S1);
-    H5Tset_size(type, strlen(text) + 1);
-    put_set(file, "/config", type, 0, NULL, text);
-    H5Tclose(type);
-}
-
-/* What is no tree of groups is in tests/training/test_checkpoint_forged.c. */
-static void forge_set(trial *t, hid_t file)
-{
-    static const hsize_t shapes[][4] = {{3, 1, 1, 1}, {1, 1, 1, 1}, {0, 3, 1, 1}, {8, 8, 8, 8}};
-    const hid_t types[] = {H5T_IEEE_F64LE, H5T_STD_I8LE, H5T_C_S1};
-    static sets s;
-    s.count = 0;
-    H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, note_set, &s, H5O_INFO_BASIC);
-    if (!s.count)
-        return;
-    const char *name = s.names[draw(t, s.count)];
-    const int kind = draw(t, 4);
-    if (kind == 0)
-        H5Ldelete(file, name, H5P_DEFAULT);
-    else if (kind < 3)
-        put_set(file, name, draw_of(t, types), 1 + draw(t, 4), draw_of(t, shapes), NULL);
-    else
-        put_config(t, file);
-}
-
-static void forge_hdf5(trial *t, const forgery *f)
-{
-    const int count = 1 + draw(t, 3);
     const hid_t file = H5Fopen(f->checkpoint, H5F_ACC_RDWR, H5P_DEFAULT);
-    for (int i = 0; i < count && file >= 0; i++)
-        forge_set(t, file);
+    const hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
+    H5Tset_size(type, strlen(text) + 1);
+    H5Ldelete(file, "/config", H5P_DEFAULT);
+    const hid_t set =
+        H5Dcreate2(file, "/config", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text);
+    H5Dclose(set);
+    H5Sclose(space);
+    H5Tclose(type);
     H5Fclose(file);
     write_again(t, f->checkpoint, true, false);
 }
@@ -164,7 +116,7 @@ static void forge_checkpoint(trial *t, forgery *f)
         if (!rename(f->checkpoint, other))
             f->checkpoint = other;
     } else {
-        forge_hdf5(t, f);
+        forge_config(t, f);
     }
 }
 

@@ -2,13 +2,11 @@
  * are held to the library's in tests/io/test_io_model.c, the rows of lines in
  * tests/data/test_example_text.c. */
 
+#include "new_thread.h"
 #include "scratch.h"
 #include "training.h"
 
-#include "ops/engine.h"
 #include "train/run/predict.h"
-
-#include <pthread.h>
 
 enum { PRINTED = 1000 };
 
@@ -68,50 +66,28 @@ static const char texts[] = "text\tlabel\na\tnone\nb\tsome\nc\ttwo words\n";
 
 typedef struct request {
     const training *t;
-    size_t failing; /* which request of the heap, 0: none */
-    char printed[PRINTED];
-    rt_status status;
+    char whole[PRINTED], printed[PRINTED];
 } request;
 
-static void *ask_in_thread(void *data)
+static rt_status ask_again(void *context)
 {
-    request *r = data;
+    request *r = context;
     rt_predicted told;
-    rt_memory_fail_at(r->failing);
-    r->status = ask(r->t, "ab c", NULL, r->printed, &told);
-    rt_memory_fail_at(0);
-    return NULL;
+    return ask(r->t, "ab c", NULL, r->printed, &told);
 }
 
-/* A new thread has no memory for the products of oneDNN yet. */
-static request asked_by_a_new_thread(const training *t, size_t failing)
+static void expect_answer(void *context, size_t failing, bool refused)
 {
-    pthread_t thread;
-    request r = {.t = t, .failing = failing};
-    ck_assert(!pthread_create(&thread, NULL, ask_in_thread, &r));
-    ck_assert(!pthread_join(thread, NULL));
-    return r;
+    request *r = context;
+    if (!failing)
+        strcpy(r->whole, r->printed);
+    ck_assert_str_eq(r->printed, refused ? "" : r->whole);
 }
 
 TEST_ROWS(a_product_without_memory_is_an_error_and_no_answer, 0, IN_FLOAT ? 2 : 0)
 {
-    training *t = _i ? new_asking("tag", tokens) : new_asking("classify", texts);
-    int products = 0;
-    const rt_status there = rt_engine_use(RT_ENGINE_ONEDNN, RT_MATH_FLOAT);
-    if (there.code)
-        say_skipped(__func__, there.message);
-    const request whole = asked_by_a_new_thread(t, 0);
-    request r = {.status = {.code = RT_MEMORY}};
-    expect_ok(whole.status);
-    for (size_t n = 1; r.status.code && n < 10000; n++) {
-        r = asked_by_a_new_thread(t, n);
-        ck_assert_str_eq(r.printed, r.status.code ? "" : whole.printed);
-        ck_assert(!r.status.code || r.status.code == RT_MEMORY);
-        products += strstr(r.status.message, "a matrix product") != NULL;
-    }
-    ck_assert_int_eq(r.status.code, RT_OK);
-    ck_assert(there.code || products > 0);
-    ck_assert(!rt_engine_use(RT_ENGINE_OPENBLAS, RT_MATH_FLOAT).code);
+    request r = {.t = _i ? new_asking("tag", tokens) : new_asking("classify", texts)};
+    expect_refused_products(__func__, ask_again, &r, expect_answer);
 }
 
 #endif

@@ -50,15 +50,3 @@ TEST(a_template_replaces_a_file_with_overwrite_alone)
     expect_ok(write_template("mlm", path, true));
     expect_to_load(path, NULL);
 }
-
-TEST(an_unknown_template_is_answered_with_the_names)
-{
-    is_status(write_template("gtp", in_scratch("own.ini"), false), RT_CONFIG,
-              "--init must be one of gpt, classify, tag, mlm, theta; got 'gtp'");
-    ck_assert(!exists(in_scratch("own.ini")));
-}
-
-TEST(a_template_in_a_folder_that_is_not_there_is_an_error)
-{
-    ck_assert_int_eq(write_template("gpt", in_scratch("none/own.ini"), false).code, RT_IO);
-}

@@ -148,7 +148,6 @@ TEST(the_drift_is_the_largest_of_a_layer_at_each_step)
     ck_assert_int_eq(figures.count, 1);
 }
 
-/* 1 and 0.1 turn 4 and 0.5 times over the reach; they began at half and at twice of that. */
 /* 1 and 0.1 turn 4 and 0.5 times over the reach; they began at half and at twice of that. Pair 0 of
  * layer 1 moved by ln 1.5 and can move by 0.1 and 0.2 more; the others have no tolerance. */
 TEST(wavelengths_and_tolerances_are_told_from_the_start)
