@@ -403,6 +403,7 @@ number README.md '{} models of toy tasks' needed share theta
 number README.md '{} earlier models of text get worse' needed share $of_text
 number README.md 'of the registered ones {} at the smaller' registered_needed small
 number README.md 'smaller size and {} at the larger' registered_needed middle
+number README.md 'no gradient for rotation frequencies (August 2026)' given
 number README.md 'LeRoPE (2026) reports 3.4 % at 2.5 B parameters' given
 number README.md 'with 95 % intervals' given
 number README.md 'At two layers of 64' given

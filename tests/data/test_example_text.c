@@ -106,7 +106,6 @@ static const struct {
     {"classify", table, RT_LEVEL_BYTE, "ab\xff", 3, 0, "byte 0xff at byte 2 is not UTF-8"},
     {"tag", tokens, RT_LEVEL_BYTE, "a \xc3", 3, 0, "byte 0xc3 at byte 2 is not UTF-8"},
     {"classify", table, RT_LEVEL_CHAR, "a\0b", 3, 0, "byte 0x00 at byte 1 is not text"},
-    {"classify", pairs, RT_LEVEL_CHAR, "", 0, 0, "the text is empty"},
     {"classify", pairs, RT_LEVEL_CHAR, "ab", 2, 0, NO_PAIR "no tab"},
     {"classify", pairs, RT_LEVEL_CHAR, "\tab", 3, 0, NO_PAIR "an empty text"},
     {"classify", pairs, RT_LEVEL_CHAR, "ab\t", 3, 0, NO_PAIR "an empty text"},
@@ -115,7 +114,6 @@ static const struct {
      "text_b: has no token of the vocabulary"},
     {"classify", pairs, RT_LEVEL_WORDPIECE, " \tit", 4, 0, "text: has no token of the vocabulary"},
     {"classify", table, RT_LEVEL_WORDPIECE, "  ", 2, 0, "has no token of the vocabulary"},
-    {"tag", tokens, RT_LEVEL_CHAR, "", 0, 0, "the text is empty"},
     {"tag", tokens, RT_LEVEL_CHAR, " \t ", 3, 0, "the text is empty"},
 };
 

@@ -17,18 +17,11 @@ static const char *const references[] = {
     [RT_POSITION_NONE] = "laws/test_place_laws.c",
 };
 
-static int row_count(void)
-{
-    int count = 0;
-    while (rt_encoding_word(count))
-        count++;
-    return count;
-}
-
 TEST(every_row_is_whole)
 {
-    ck_assert_int_eq((int)(sizeof references / sizeof *references), row_count());
-    for (int i = 0; i < row_count(); i++) {
+    ck_assert_ptr_null(rt_encoding_word(ROWS(references)));
+    for (int i = 0; i < ROWS(references); i++) {
+        ck_assert_ptr_nonnull(rt_encoding_word(i));
         const rt_transformer_options o = {.position.kind = (rt_position_kind)i};
         const rt_encoding *row = rt_encoding_of(&o);
         char path[4096];

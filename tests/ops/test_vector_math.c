@@ -20,9 +20,8 @@ static double ulps(real got, double exact)
 TEST(exp_keeps_its_error)
 {
     double worst = 0;
-    for (double x = -87; x < 88.7; x += 0.000317) {
+    for (double x = -87; x < 88.7; x += 0.000317)
         worst = rt_larger_error(worst, ulps(rt_exp_of((real)x), exp((double)(real)x)));
-    }
     ck_assert_msg(worst <= 1.5, "error %g ULP", worst);
 }
 

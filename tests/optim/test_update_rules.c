@@ -1,6 +1,8 @@
-/* The update rules, each row of RT_OPTIMIZER_RULES: what must hold of all of them. */
+/* The update rules, each row of RT_OPTIMIZER_RULES: what must hold of all of them; the schedule and
+ * clipping by hand. */
 
 #include "optim/optimizer.h"
+#include "optim/options.h"
 #include "optim/rules.h"
 #include "suite.h"
 
@@ -11,18 +13,10 @@ static const char *const references[] = {
     [RT_OPTIMIZER_MUON] = "lion_muon.h5",
 };
 
-static int rule_count(void)
-{
-    int count = 0;
-    while (rt_optimizer_rule_word(count))
-        count++;
-    return count;
-}
-
 TEST(every_row_is_whole)
 {
-    ck_assert_int_eq((int)(sizeof references / sizeof *references), rule_count());
-    for (int i = 0; i < rule_count(); i++) {
+    ck_assert_ptr_null(rt_optimizer_rule_word(ROWS(references)));
+    for (int i = 0; i < ROWS(references); i++) {
         const rt_optimizer_settings s = rt_optimizer_defaults((rt_optimizer_rule)i);
         const rt_update_rule *rule = rt_update_rule_of(&s);
         ck_assert_str_eq(rule->word, rt_optimizer_rule_word(i));
@@ -58,7 +52,7 @@ static void free_parameters(void)
 
 SUITE(.setup = make_parameters, .teardown = free_parameters)
 
-TEST_ROWS(only_weights_and_matrices_decay_and_theta_has_its_rate, 0, rule_count())
+TEST_ROWS(only_weights_and_matrices_decay_and_theta_has_its_rate, 0, ROWS(references))
 {
     rt_optimizer_settings s = rt_optimizer_defaults((rt_optimizer_rule)_i);
     s.theta_lr_scale = 3;
@@ -73,7 +67,7 @@ TEST_ROWS(only_weights_and_matrices_decay_and_theta_has_its_rate, 0, rule_count(
     }
 }
 
-TEST_ROWS(spans_are_the_whole_parameter_once, 0, rule_count())
+TEST_ROWS(spans_are_the_whole_parameter_once, 0, ROWS(references))
 {
     const rt_optimizer_settings s = rt_optimizer_defaults((rt_optimizer_rule)_i);
     const rt_update_rule *rule = rt_update_rule_of(&s);
@@ -104,4 +98,30 @@ TEST(a_matrix_without_a_gradient_stays)
     expect_ok(rt_optimizer_step(o, 1, NULL));
     rt_optimizer_free(o);
     ck_assert_mem_eq(before, matrix->data, sizeof before);
+}
+
+TEST(the_learning_rate_follows_its_schedule)
+{
+    rt_optimizer_options o = {.lr = 1,
+                              .warmup_steps = 4,
+                              .schedule_steps = 14,
+                              .min_lr_ratio = 0.1};
+    o.schedule = RT_SCHEDULE_COSINE;
+    ck_assert_double_eq(rt_learning_rate(&o, 1), 0.25);
+    ck_assert_double_eq(rt_learning_rate(&o, 4), 1);
+    ck_assert_double_eq(rt_learning_rate(&o, 5), 1);
+    ck_assert_double_eq_tol(rt_learning_rate(&o, 10), 0.55, 1e-12); /* half way */
+    ck_assert_double_eq_tol(rt_learning_rate(&o, 15), 0.1, 1e-12);
+    ck_assert_double_eq_tol(rt_learning_rate(&o, 1000), 0.1, 1e-12);
+    o.schedule = RT_SCHEDULE_LINEAR;
+    ck_assert_double_eq_tol(rt_learning_rate(&o, 6), 0.91, 1e-12);
+    o.schedule = RT_SCHEDULE_CONSTANT;
+    ck_assert_double_eq(rt_learning_rate(&o, 1000), 1);
+}
+
+TEST(clipping_shortens_to_the_norm_and_never_lengthens)
+{
+    ck_assert_double_eq_tol(rt_clip_factor(10, 1), 0.1, 1e-7);
+    ck_assert_double_eq(rt_clip_factor(0.5, 1), 1);
+    ck_assert_double_eq(rt_clip_factor(10, 0), 1);
 }
