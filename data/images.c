@@ -57,7 +57,7 @@ static rt_status check_images(rt_images *x, const rt_idx *file, const char *path
                         "%.600s: must have 3 axes, of gray images, or 4, of which the last is 3, "
                         "of RGB; got %d axes at offset 3",
                         path, file->ndim);
-    if (file->axis[1] != file->axis[2] || file->axis[1] > LIMIT || file->axis[0] > INT32_MAX)
+    if (file->axis[1] != file->axis[2] || file->axis[1] > LIMIT)
         return rt_error(RT_DATA,
                         "%.600s: must have square images of at most %d pixels a side; got %zu "
                         "images of %zu x %zu at offset 4",

@@ -71,7 +71,7 @@
 /* Names of parameters that other code looks up. */
 #define RT_TOKENS_NAME      "embeddings.tokens.weight"
 #define RT_TYPES_NAME       "embeddings.types.weight"
-#define RT_PATCHES_NAME     "embeddings.patches"
+#define RT_PATCHES_NAME     "embeddings.patches" /* and ".weight" */
 #define RT_OUTPUT_NAME      "head.output.weight"
 #define RT_OUTPUT_BIAS_NAME "head.output.bias"
 

@@ -197,7 +197,8 @@ typedef struct list {
     double factors[RT_MOST_FACTORS];
 } list;
 
-/* Parses one item of a list. Returns false if the key does not accept it. */
+/* Parses one item of a list; a length that the list has already is left out. Returns false if the
+ * key does not accept it. */
 static bool read_item(const rt_key *key, rt_list_item item, int at, list *to)
 {
     char text[RT_NUMBER_SIZE];
@@ -218,7 +219,10 @@ static bool read_item(const rt_key *key, rt_list_item item, int at, list *to)
         if (at == RT_MOST_LENGTHS || !rt_list_item_copy(item, text, sizeof text) ||
             !rt_integer_parse(text, &whole) || !in_range(&key->range, (double)whole))
             return false;
-        to->lengths.at[at] = (int)whole;
+        while (number < to->lengths.count && to->lengths.at[number] != whole)
+            number++;
+        to->lengths.at[number] = (int)whole;
+        to->lengths.count += number == to->lengths.count;
         return true;
     }
 }
@@ -235,7 +239,7 @@ static bool read_list(const rt_key *key, const char *value, void *options)
         if (!read_item(key, item, count, &read))
             return false;
     }
-    read.lengths.count = read.words.count = count;
+    read.words.count = count;
     if (key->type == RT_KEY_LAYERS)
         *(rt_layer_words *)place = read.words;
     else if (key->type == RT_KEY_LENGTHS)

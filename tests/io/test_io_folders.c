@@ -113,6 +113,7 @@ typedef struct request {
 static rt_status classify(void *context)
 {
     request *r = context;
+    memset(r->probabilities, 0, sizeof r->probabilities);
     return rt_model_classify(r->model, "a b", NULL, r->probabilities);
 }
 

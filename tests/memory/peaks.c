@@ -151,7 +151,7 @@ static double peak_of(pid_t child)
     int how;
     must(wait4(child, &how, 0, &used) == child, "wait4");
     if (how)
-        fail(how);
+        fail(WIFEXITED(how) ? WEXITSTATUS(how) : -how);
     return (double)used.ru_maxrss * 1024 / mega;
 }
 

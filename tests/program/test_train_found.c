@@ -50,6 +50,8 @@ TEST(a_configuration_in_the_folder_of_a_run_is_that_run)
     expect_eval_line(trained);
     expect_printed("\nrun: far/moved\n", "$TRAIN far/moved/config.ini --resume train.steps=40");
     ck_assert(!exists("runs/a=b") && exists("far/moved/checkpoints/step-00000040.h5"));
+    run("printf '[position]\nscale = 3\n' >>far/moved/config.ini; $TRAIN far/moved/config.ini "
+        "--eval");
     expect_told(2, "far/moved already holds a run", "$TRAIN far/moved/config.ini");
 }
 

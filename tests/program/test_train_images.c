@@ -52,7 +52,7 @@ SUITE(PROGRAM_OPTIONS, .prepare = make_files)
 #define IMAGES  "$TRAIN c.ini --quiet "
 #define MIXED   "position.mixing=mixed "
 #define LEARNED "theta.learn=yes "
-#define SIZES   "train.eval_sizes=12,16,12 "
+#define SIZES   "train.eval_sizes=12,16,12,8 "
 
 /* ---- training and use ---- */
 

@@ -65,8 +65,8 @@ TEST(a_folder_of_hugging_face_has_a_usage)
 TEST(what_has_no_such_pairs_has_no_usage)
 {
     run(PLAIN "for i in position.kind=alibi model.attention=linear_elu position.fraction=0; do "
-              "$TRAIN tiny.ini --quiet train.steps=2 run.name=$i $i; test -e runs/$i/usage.csv && "
-              "exit 1; done; :");
+              "$TRAIN tiny.ini --quiet train.steps=2 run.name=$i $i || exit 2; test -e "
+              "runs/$i/usage.csv && exit 1; done; :");
     expect_each_told("$TRAIN --usage",
                      {2, "runs/position.kind=alibi/config.ini",
                       "--usage: position.kind = alibi has no pairs that rotate"},

@@ -10,7 +10,7 @@ SUITE(PROGRAM_OPTIONS)
 TEST(an_option_without_effect_is_refused)
 {
     static const char
-        label[] = " has no effect with data.task = classify, whose labels are not sampled\n",
+        label[] = "--seed has no effect with data.task = classify, whose labels are not sampled\n",
         mask[] =
             " has no effect with data.objective = mlm, which fills masks and continues no text\n",
         drawn[] = " has no effect at temperature 0, where the most likely token is chosen: give "
@@ -20,10 +20,11 @@ TEST(an_option_without_effect_is_refused)
         "data.objective=lm model.causal=yes && " ONE_STEP
         "run.name=mlm data.task=text data.vocab=32 data.file=text.txt && " ONE_STEP
         "run.name=label data.task=classify data.vocab=32 data.file=t.tsv data.eval_fraction=0");
-    expect_each_told("$TRAIN --checkpoint runs/label --predict a", {2, "--tokens 9", label},
-                     {2, "--stop x", label}, {2, "--temperature 1", label}, {2, "--top-k 3", label},
-                     {2, "--top-p 0.5", label}, {2, "--seed 0", label});
-    ck_assert(!strncmp(w->err, "train: --seed has", 17));
+    expect_each_told("$TRAIN --checkpoint runs/label --predict a",
+                     {2, "--tokens 9", "--tokens has no"}, {2, "--stop x", "--stop has no"},
+                     {2, "--temperature 1", "--temperature has"},
+                     {2, "--top-k 3", "--top-k has no"}, {2, "--top-p 0.5", "--top-p has no"},
+                     {2, "--seed 0", label});
     expect_each_told("$TRAIN runs/mlm/config.ini --predict 'a[MASK]'", {2, "--tokens 9", mask},
                      {2, "--stop x", mask}, {2, "--top-k 3", drawn}, {2, "--top-p 0.5", drawn},
                      {2, "--seed 0", drawn});

@@ -333,7 +333,7 @@ TEST(a_run_starts_from_the_theta_of_a_file)
     expect_text(theta, "\n40,1,all,3,5,5\n");
 }
 
-/* Folders are in tests/io/test_io_model.c and training/test_huggingface_folder.c. */
+/* What folders keep of them is in io/test_io_model.c and training/test_huggingface_export.c. */
 TEST(a_start_below_0_is_for_form_raw_alone)
 {
     write_file("there.csv", HEADING PAIRS("0", "all") "1,all,0,1\n1,all,1,-.25\n1,all,2,.1\n"
@@ -346,6 +346,9 @@ TEST(a_start_below_0_is_for_form_raw_alone)
                 "theta of layer 1, i 1 is -0.25: theta.form = log needs theta above 0, theta.form "
                 "= raw takes any",
                 "$TRAIN tiny.ini run.name=log theta.form=log train.init_from=runs/raw");
+    expect_told(4, "theta of layer 1, i 1 is -0.25: theta.form = log needs",
+                "$TRAIN runs/raw/config.ini --export folder && $TRAIN tiny.ini run.name=log "
+                "theta.form=log train.init_from=folder");
     ck_assert(!exists("runs/log"));
 }
 

@@ -76,7 +76,7 @@ static void write_again(trial *t, const char *path, bool sealed, bool harmed)
 /* ---- checkpoints, among them such as only someone would write who means harm ---- */
 
 /* Attributes, numbers, groups and data sets are changed one by one in tests/training, in
- * test_checkpoint_forged.c and test_image.c. */
+ * test_checkpoint.c and test_checkpoint_forged.c. */
 
 /* Puts another configuration in the place of the one that is there. */
 static void forge_config(trial *t, const forgery *f)
@@ -90,6 +90,8 @@ static void forge_config(trial *t, const forgery *f)
                                         "[data]\ntask = text\nfile = /etc/passwd\n"};
     const char *text = draw_of(t, texts);
     const hid_t file = H5Fopen(f->checkpoint, H5F_ACC_RDWR, H5P_DEFAULT);
+    if (file < 0)
+        exit(TORTURE_STUCK);
     const hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
     H5Tset_size(type, strlen(text) + 1);
     H5Ldelete(file, "/config", H5P_DEFAULT);

@@ -162,7 +162,6 @@ TEST_ROWS(a_model_that_holds_theta_in_another_form_starts_from_the_same_theta, 0
         ck_assert_double_eq_tol(to->data[i], raw ? log(from->data[i]) : exp(from->data[i]), 1e-15);
 }
 
-/* Heads of two kinds have parameters of one name and shape: head.dense, head.classifier. */
 /* Heads of two kinds have parameters of one name and shape: head.dense, head.classifier. Of one
  * kind, what has another size stays as it was drawn. */
 TEST_ROWS(what_does_not_fit_of_a_head_stays_as_it_was, 0, 6)

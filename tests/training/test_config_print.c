@@ -3,9 +3,12 @@
 #include "config_loading.h"
 #include "scratch.h"
 
+#include "train/commands.h"
 #include "train/config/sweep.h"
 
 #include <glob.h>
+
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
 #define BESIDE TEST_SOURCES "/../experiments/printed.ini"
 
@@ -157,4 +160,32 @@ TEST_ROWS(a_sweep_is_printed_with_what_its_file_says, 0, ROWS(printed))
     const char *text = owned(rt_sweep_ini(&sweep, &config, printed[_i].explained), rt_free);
     for (int i = 0; i < 4 && printed[_i].parts[i]; i++)
         expect_in(text, printed[_i].parts[i]);
+}
+
+/* ---- the configurations that --init writes ---- */
+
+static const char *const templates[] = {"gpt", "classify", "tag", "mlm", "theta"};
+
+static rt_status write_template(const char *name, const char *path, bool overwrite)
+{
+    return rt_init_command(
+        &(rt_arguments){.init = name, .config = path, .overwrite = overwrite, .quiet = true});
+}
+
+TEST_ROWS(a_template_is_a_configuration_without_errors, 0, ROWS(templates))
+{
+    const char *path = in_scratch("own.ini");
+    expect_ok(write_template(templates[_i], path, false));
+    expect_to_read_back(path);
+}
+
+TEST(a_template_replaces_a_file_with_overwrite_alone)
+{
+    const char *path = in_scratch("own.ini");
+    expect_ok(write_template("gpt", path, false));
+    const rt_status again = write_template("mlm", path, false);
+    ck_assert_int_eq(again.code, RT_CONFIG);
+    expect_in(again.message, "own.ini: the file exists; give --overwrite");
+    expect_ok(write_template("mlm", path, true));
+    expect_to_read_back(path);
 }

@@ -88,6 +88,11 @@ TEST(the_length_of_the_training_comes_back)
     expect_ok(write_with(model, &(rt_huggingface_export){.length = 24, .table_rows = 24}));
     there = opened_folder(in_scratch("out"));
     ck_assert_int_eq(there->max_positions, 24);
+    remove_tree(in_scratch("out"));
+    expect_ok(write_with(model, &(rt_huggingface_export){.length = 5})); /* less than strangers' */
+    expect_ok(rt_huggingface_import(&there, in_scratch("out")));
+    ck_assert_int_eq(there->data.length, 5);
+    rt_huggingface_close(there);
 }
 
 TEST(the_card_means_nothing_but_its_words)

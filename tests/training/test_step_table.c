@@ -208,4 +208,9 @@ TEST(a_file_that_cannot_be_written_is_named_once)
     ck_assert_str_eq(rt_metrics_failure(&metrics), "metrics.csv");
     ck_assert_ptr_null(rt_metrics_failure(&metrics));
     rt_metrics_close(&metrics);
+    put_text("tensorboard", "");
+    load_sound(&config, "[run]\ntensorboard = yes\n", NULL);
+    is_status(rt_metrics_open(&metrics, &config, scratch, 0, SESSION), RT_IO,
+              lasting("%s: not a folder", in_scratch("tensorboard")));
+    rt_metrics_close(&metrics);
 }

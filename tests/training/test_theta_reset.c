@@ -106,10 +106,15 @@ static bool hurts_at(size_t n, double step)
 }
 
 /* The range between two rungs, a factor of about 3, is halved three times at least. */
+static int stop_at_once(void)
+{
+    return 1;
+}
+
 TEST(a_tolerance_is_the_farthest_step_that_does_no_harm)
 {
     const double resolution = pow(10.0 / 3, 1.0 / 8) * (1 + 1e-9);
-    rt_theta_tolerance tolerances[16];
+    rt_theta_tolerance tolerances[16], none[16];
     int far = 0, near = 0;
     begin(OVERRIDES("theta.scope=layer"));
     take_steps(t, 400);
@@ -123,6 +128,10 @@ TEST(a_tolerance_is_the_farthest_step_that_does_no_harm)
         atomic_load(rt_workers_progress(rt_trainer_workers(t->trainer))) - before - one;
     ck_assert_int_gt(one, 0);
     ck_assert_int_le(all, one * (1 + 16 * (long)count));
+    expect_ok(rt_theta_tolerances(t->trainer, t->config.data.length, none, stop_at_once, &stopped));
+    ck_assert(stopped && atomic_load(rt_workers_progress(rt_trainer_workers(t->trainer))) <=
+                             before + one + all + one);
+    stopped = false;
     for (size_t n = 0; n < count; n++)
         for (int sign = -1; sign <= 1; sign += 2) {
             const double found = sign < 0 ? tolerances[n].down : tolerances[n].up;

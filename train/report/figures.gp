@@ -138,7 +138,7 @@ set ylabel 'θ_i (radians/position)' enhanced
 set logscale y
 set format y '10^{%L}'
 plot 'theta.csv' using ($1 - 0.4):4:(0.8):(0) with vectors nohead linewidth 2 \
-         linecolor rgb '#888888' title 'base^{-2i/R}' enhanced @starts, \
+         linecolor rgb '#888888' title 'geometric' @starts, \
      for [i=0:layers-1] 'theta.csv' index i using ($1 + beside(i)):2 \
          with points pointtype (i < 7 ? 7 : 5) pointsize 0.5 linetype i%7 + 1 title labels[i + 1]
 set size 1, 0.42

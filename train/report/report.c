@@ -314,13 +314,14 @@ static void explain_theta(rt_writer *w, const rt_config *c)
                   "weights that a pair rotates.</dd>\n"
                   "<dt>the model depends on θ</dt><dd>resetting θ lowers the accuracy by more than "
                   "0.01, or the loss exceeds 1.5 × before + 0.01 (for an accuracy below 0.9: "
-                  "before + 0.01). θ is reset to init, its initial value, and to base, "
-                  "base^(-2i/R), if it started elsewhere.</dd>\n</dl>\n",
+                  "before + 0.01). θ is reset to init, its initial value, and to base, the "
+                  "geometric series, if it started elsewhere.</dd>\n</dl>\n",
                   rt_transformer_theta_axes(&c->model) > 1
                       ? ": how far a θ has moved from its initial value, as a fraction of the "
                         "length of the two initial θ of its pair."
-                      : " |θᵢ / base^(-2i/R) - 1|: how far a θ has moved from base^(-2i/R), as a "
-                        "fraction of it. A grid step is the distance from one θ to the next.",
+                      : ": how far a θ has moved from its value in the geometric series of "
+                        "position.base, as a fraction of it. A grid step is the distance from one "
+                        "θ to the next.",
                   rt_transformer_extent(&c->model, c->data.length) - 1,
                   c->model.position.axes > 1 ? "on one axis of an image" : "in a sequence",
                   c->theta.tolerance);

@@ -65,8 +65,8 @@ void rt_sweep_report_schedules(rt_writer *w, const rt_sweep_runs *runs);
  *   used    movement as a share of the farthest that Adam could have moved, the sum of
  *           lr * theta.lr_scale over the steps
  *
- * The verdict is about the distance from base^(-2i/R), which is theta0 unless the configuration
- * makes theta start elsewhere; then the drift from theta0 is reported as well. */
+ * The verdict is about the distance from the geometric series, which is theta0 unless the
+ * configuration makes theta start elsewhere; then the drift from theta0 is reported as well. */
 
 typedef struct rt_theta_worst {
     double value;
@@ -117,7 +117,7 @@ typedef struct rt_theta_entry {
     int layer, head, pair;
     double theta;
     double start;     /* theta0 */
-    double geometric; /* base^(-2i/R); if mixed, theta0 */
+    double geometric; /* value in the geometric series; if mixed, theta0 */
     double length; /* if mixed, of the two theta0 of the pair, which drift is relative to; else 0 */
     double use;    /* rt_transformer_theta_use */
 } rt_theta_entry;

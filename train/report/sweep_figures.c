@@ -1,8 +1,6 @@
 #include "core/memory.h"
-#include "text/number.h"
 #include "train/report/private.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -176,15 +176,15 @@ typedef struct theta_curve {
     int first, pairs;
 } theta_curve;
 
-/* Rows of theta_final.csv that have base^(-2i/R). */
+/* Rows of theta_final.csv that have a geometric theta. */
 typedef struct final_theta {
     int count;
     size_t capacity;
     theta_row *rows;
     double *start, *end; /* theta of each row */
     layers layers;
-    double lowest, highest; /* theta / base^(-2i/R) - 1 */
-    bool elsewhere;         /* some theta did not start at base^(-2i/R) */
+    double lowest, highest; /* theta / geometric theta - 1 */
+    bool elsewhere;         /* some theta did not start at its geometric value */
     bool by_head;
     int most_pairs;
     int curve_count; /* number of decay curves */
@@ -254,7 +254,8 @@ static void add_theta(rt_figures *f, final_theta *end)
     rt_writer_add(w, "elsewhere = %d\nchange_tics = %g\n", end->elsewhere,
                   rt_figures_tics(100 * (end->highest - end->lowest)));
     add_layers(f, (rt_figure){.name = "theta", .height = THETA_HEIGHT + key_height(titles)},
-               &end->layers, "The learned θᵢ beside base^(-2i/R), and their difference in percent");
+               &end->layers,
+               "The learned θᵢ beside the geometric series, and their difference in percent");
 }
 
 /* Draws the two theta of each pair as a point, with a line from the initial ones. Those of the

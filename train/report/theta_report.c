@@ -56,7 +56,7 @@ typedef struct measures {
     double moved; /* change of the parameter itself, theta or ln theta */
 } measures;
 
-/* Compares a theta with theta0 or base^(-2i/R). */
+/* Compares a theta with theta0 or its geometric value. */
 static measures measure(const rt_config *c, const rt_theta_entry *e, double from)
 {
     const int layer = e->layer;

@@ -35,21 +35,10 @@ void rt_outcome_free(rt_outcome *o)
     rt_free(o->tolerances);
 }
 
-/* Returns whether train.eval_lengths has the i-th length before. */
-static bool is_repeated(const rt_lengths *lengths, int i)
+/* Returns whether a length is that of the training, which tables begin with. */
+static bool is_trained(const rt_config *c, int length)
 {
-    int k = 0;
-    while (k < i && lengths->at[k] != lengths->at[i])
-        k++;
-    return k < i;
-}
-
-/* Returns whether a table has the i-th of train.eval_lengths already, perhaps as the length of the
- * training. */
-static bool is_listed(const rt_config *c, int i)
-{
-    const rt_lengths *lengths = &c->train.eval_lengths;
-    return is_repeated(lengths, i) || (!c->data.shortest && lengths->at[i] == c->data.length);
+    return !c->data.shortest && length == c->data.length;
 }
 
 /* ---- classes of labelled data ---- */
@@ -130,7 +119,7 @@ static rt_status record_distances(const rt_outcome *o, const rt_config *c, const
     rt_writer_add(&w, "length,distance,to,labels,eval_accuracy\n");
     for (int i = -1; i < lengths->count; i++)
         for (int bin = 0; bin < RT_DISTANCE_BINS; bin++, tally += 2) {
-            if (!tally[0] || (i >= 0 && is_listed(c, i)))
+            if (!tally[0] || (i >= 0 && is_trained(c, lengths->at[i])))
                 continue;
             rt_writer_add(&w, "%d,%d,%d,%" PRId64, i < 0 ? c->data.length : lengths->at[i],
                           rt_distance_first(bin), rt_distance_first(bin + 1) - 1, tally[0]);
@@ -211,8 +200,6 @@ rt_status rt_outcome_evaluate(rt_outcome *o, const rt_run *r)
         const int length = lengths->at[i];
         rt_evaluation e;
         char exact[EXACT_SIZE];
-        if (is_repeated(lengths, i))
-            continue;
         int64_t *tally = rt_data_has_distances(r->data)
                              ? o->tallies + (size_t)(i + 1) * rt_trainer_tally_size(r->trainer)
                              : NULL;
@@ -371,7 +358,7 @@ rt_status rt_outcome_record(rt_outcome *o, const rt_run *r, rt_exit code)
             rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_EXACT));
         for (int i = 0; i < lengths->count; i++) {
             const int length = lengths->at[i];
-            if (is_listed(c, i))
+            if (is_trained(c, length))
                 continue;
             rt_writer_add(&w, "\n%d", length);
             rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_LOSS_AT "%d", length));
