@@ -120,11 +120,9 @@ TEST(a_key_without_effect_has_its_default_in_a_run_of_a_sweep)
     for (int run = 0; run < ROWS(expected); run++) {
         const char *settings = owned(rt_sweep_overrides(&sweep, run), rt_free);
         load_with_sweep(&config, NULL, BESIDE, text, settings);
-        const int got[] = {config.data.length, config.train.eval_lengths.count,
-                           config.model.position.randomized};
-        for (int i = 0; i < 3; i++)
-            ck_assert_msg(got[i] == expected[run][i], "run %d, %d: %d, not %d", run, i, got[i],
-                          expected[run][i]);
+        ck_assert_int_eq(config.data.length, expected[run][0]);
+        ck_assert_int_eq(config.train.eval_lengths.count, expected[run][1]);
+        ck_assert_int_eq(config.model.position.randomized, expected[run][2]);
     }
 }
 
