@@ -131,7 +131,6 @@ TEST(a_tolerance_is_the_farthest_step_that_does_no_harm)
     expect_ok(rt_theta_tolerances(t->trainer, t->config.data.length, none, stop_at_once, &stopped));
     ck_assert(stopped && atomic_load(rt_workers_progress(rt_trainer_workers(t->trainer))) <=
                              before + one + all + one);
-    stopped = false;
     for (size_t n = 0; n < count; n++)
         for (int sign = -1; sign <= 1; sign += 2) {
             const double found = sign < 0 ? tolerances[n].down : tolerances[n].up;
