@@ -20,7 +20,8 @@ typedef struct rt_idx {
 
 /* Reads a file, which the caller frees with rt_idx_free. RT_DATA, with the path, if it is missing
  * (then with `key`, its key) or no regular file, and, with an offset in the uncompressed bytes, if
- * it is no IDX file of bytes, has an empty axis or more than RT_FILES_LIMIT bytes, or fewer or more bytes than its axes say. */
+ * it is no IDX file of bytes, has an empty axis or more than RT_FILES_LIMIT bytes, or fewer or more
+ * bytes than its axes say. */
 rt_status rt_idx_read(rt_idx *file, const char *key, const char *path) RT_MUST_CHECK;
 void rt_idx_free(rt_idx *file);
 

@@ -85,7 +85,8 @@ static rt_status check_patches(const rt_data *data, const char *path)
                         "%.600s: has images with %d channel%s; the model was trained on %d", path,
                         channels, channels == 1 ? "" : "s", wanted / pixels);
     return rt_error(RT_CONFIG,
-                    "data.patch = %d gives patches of %d numbers; those of the model have %d",
+                    "data.patch = %d gives patches of %d numbers; those of the model have %d: set "
+                    "the data.patch of its training",
                     patch, pixels * channels, wanted);
 }
 
