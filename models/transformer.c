@@ -117,8 +117,7 @@ static void add_embeddings(rt_transformer *m)
                 .weight;
     if (o->patch > 0)
         m->embeddings.patches =
-            add_affine(m, RT_ROLE_WEIGHT, RT_SHAPE_OF(E, o->patch), false, RT_PATCHES_NAME)
-                .weight;
+            add_affine(m, RT_ROLE_WEIGHT, RT_SHAPE_OF(E, o->patch), false, RT_PATCHES_NAME).weight;
     if (o->embedding_norm == RT_EMBEDDING_NORM_YES)
         m->embeddings.norm = add_norm(m, "embeddings.norm", E);
     if (E != o->dim)
