@@ -175,7 +175,7 @@ static const row attentions[] = {
 };
 /* clang-format on */
 
-/* Of bf16 the norm of the error, of float each element. */
+/* Of bf16 the norm of the error, in part 4, of biases, that of a sum that cancels; of float each. */
 static void compare(const results *got, const results *plain, rt_math math)
 {
     for (int part = 0; part < plain->parts; part++) {
@@ -187,8 +187,8 @@ static void compare(const results *got, const results *plain, rt_math math)
             largest = rt_larger_error(largest, fabs(difference));
         }
         if (math == RT_MATH_BF16)
-            ck_assert_msg(sqrt(error) <= 0.01 * sqrt(size), "part %d: %g of %g", part, sqrt(error),
-                          sqrt(size));
+            ck_assert_msg(sqrt(error) <= (part == 4 ? 0.03 : 0.01) * sqrt(size),
+                          "part %d: %g of %g", part, sqrt(error), sqrt(size));
         else
             ck_assert_msg(largest <= 2e-5, "part %d: off by %g", part, largest);
     }
