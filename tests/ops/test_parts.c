@@ -175,7 +175,8 @@ static const row attentions[] = {
 };
 /* clang-format on */
 
-/* Of bf16 the norm of the error, in part 4, of biases, that of a sum that cancels; of float each. */
+/* Of bf16 the norm of the error, in part 4, of biases, that of a sum that cancels; of float each.
+ */
 static void compare(const results *got, const results *plain, rt_math math)
 {
     for (int part = 0; part < plain->parts; part++) {
