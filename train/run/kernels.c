@@ -107,8 +107,9 @@ bool rt_kernels_are_slower(const rt_config *config, char text[RT_SLOWER_SIZE])
     char quoted[RT_QUOTE_SIZE];
     snprintf(text, RT_SLOWER_SIZE,
              "OpenBLAS computes with its kernels for %s (%s%s%s): those for the %s of this "
-             "processor are about %.2g times as fast",
+             "processor are about %.2g times as fast; set OPENBLAS_CORETYPE=%s",
              here.set, here.name, variable ? ", as OPENBLAS_CORETYPE is " : "",
-             variable ? rt_quote(quoted, variable) : "", best.set, best.speed / here.speed);
+             variable ? rt_quote(quoted, variable) : "", best.set, best.speed / here.speed,
+             best.name);
     return true;
 }

@@ -26,8 +26,9 @@ rt_status rt_kernels_begin_early(const rt_arguments *arguments) RT_MUST_CHECK;
  * or processor lacks one of them. */
 rt_status rt_kernels_use(const rt_config *config, const rt_arguments *arguments) RT_MUST_CHECK;
 
-/* Writes a warning and returns true if the kernels are slower than the processor's best. */
-enum { RT_SLOWER_SIZE = 256 };
+/* Writes a warning with its remedy and returns true if the kernels are slower than the processor's
+ * best. */
+enum { RT_SLOWER_SIZE = 384 };
 bool rt_kernels_are_slower(const rt_config *config, char text[RT_SLOWER_SIZE]);
 
 #endif
