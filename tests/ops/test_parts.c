@@ -175,8 +175,7 @@ static const row attentions[] = {
 };
 /* clang-format on */
 
-/* Of bf16 the norm of the error, in part 4, of biases, that of a sum that cancels; of float each.
- */
+/* Of bf16 the norm of the error, of which part 4 is a sum that cancels; of float each element. */
 static void compare(const results *got, const results *plain, rt_math math)
 {
     for (int part = 0; part < plain->parts; part++) {
