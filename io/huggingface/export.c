@@ -404,10 +404,10 @@ enum { MOST_KEPT = 16 << 20 };
 
 /* Files that are written, and those of an older model that would contradict them. config.json comes
  * last, because other programs recognize a folder by it. */
-static const char *const files[] = {
-    RT_WEIGHTS_FILE,      RT_WEIGHTS_INDEX, RT_HF_VOCAB, RT_HF_TOKENIZER,
-    RT_HF_TOKENIZER_JSON, RT_HF_MAP,        RT_HF_ADDED, RT_HF_GENERATE,
-    RT_HF_CARD,           RT_HF_CONFIG,     NULL};
+static const char *const files[] = {RT_WEIGHTS_FILE, RT_WEIGHTS_INDEX,     RT_HF_VOCAB,
+                                    RT_HF_TOKENIZER, RT_HF_TOKENIZER_JSON, RT_HF_MAP,
+                                    RT_HF_ADDED,     RT_HF_GENERATE,       RT_HF_CHAT,
+                                    RT_HF_CARD,      RT_HF_CONFIG,         NULL};
 
 /* Checks that the folder can be written to. The name of a file shows that the user expects one. */
 static rt_status check_folder(const char *folder, bool overwrite)
@@ -545,7 +545,9 @@ static rt_status write_files(const rt_durable_folder *to, const rt_family *famil
     for (size_t i = 0; same && i < sizeof kept / sizeof *kept && !status.code; i++)
         status = keep_file(to, kept[i]);
     if (!status.code && same && !export->chat_template) {
-        status = rt_huggingface_chat_template(&older, to->path);
+        status = keep_file(to, RT_HF_CHAT);
+        if (!status.code)
+            status = rt_huggingface_chat_template(&older, to->path);
         all.chat_template = older;
     }
     if (!status.code)

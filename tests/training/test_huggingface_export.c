@@ -29,8 +29,7 @@ TEST(a_folder_that_is_not_empty_is_kept)
     ck_assert(!has_file("tokenizer.json") && !has_file("vocab.txt"));
 }
 
-/* Files that rotor does not write: those that describe the same tokens, and a model card of others.
- */
+/* Files that describe the same tokens, and a model card of others. */
 TEST(files_that_rotor_does_not_write_are_kept)
 {
     static const char settings[] = "{\"temperature\": 0.6}\n", map[] = "{}\n", card[] = "# Mine\n";
@@ -38,13 +37,16 @@ TEST(files_that_rotor_does_not_write_are_kept)
     expect_ok(write_model(model));
     put_text("out/generation_config.json", settings);
     put_text("out/special_tokens_map.json", map);
+    put_text("out/chat_template.jinja", "{{ a }}");
     put_text("out/README.md", card);
     expect_ok(write_model(model));
+    expect_content("out/chat_template.jinja", "{{ a }}");
     expect_content("out/generation_config.json", settings);
     expect_content("out/special_tokens_map.json", map);
     expect_content("out/README.md", card);
     written_model("roformer vocab=14"); /* other tokens */
-    ck_assert(!has_file("generation_config.json") && !has_file("special_tokens_map.json"));
+    ck_assert(!has_file("generation_config.json") && !has_file("special_tokens_map.json") &&
+              !has_file("chat_template.jinja"));
     expect_content("out/README.md", card);
 }
 
