@@ -327,7 +327,9 @@ TEST(checks_that_were_asked_for_decide_the_exit_code)
 {
     expect_exit(w, 7, "$TRAIN tiny.ini theta.check=unmoved theta.tolerance=1e-9 run.name=a");
     expect_text(w->out, ": moved (tolerance 1e-09)");
-    run("grep -x 'check = unmoved' runs/a/config.ini");
+    run("grep -x 'check = unmoved' runs/a/config.ini && $TRAIN runs/a/config.ini --eval");
+    expect_exit(w, 7, "$TRAIN runs/a/config.ini --eval theta.check=unmoved");
+    expect_exit(w, 7, "$TRAIN runs/a/config.ini --eval train.target_accuracy=1");
     run("$TRAIN tiny.ini theta.check=unmoved theta.tolerance=100 run.name=b");
     expect_exit(w, 7, "$TRAIN tiny.ini train.target_accuracy=1 run.name=c train.steps=20");
     run("$TRAIN tiny.ini train.target_accuracy=0.01 run.name=d");

@@ -131,6 +131,19 @@ static rt_status predict(rt_run *r)
     return status;
 }
 
+/* Returns RT_CHECK if a check that was requested on the command line failed. */
+static rt_status check(const rt_config *c, const rt_outcome *o)
+{
+    if (o->target_missed && rt_on_command_line(c, "train.target_accuracy"))
+        return rt_error(RT_CHECK, "the accuracy %.4f is below train.target_accuracy = %g",
+                        o->evaluation.accuracy, c->train.target_accuracy);
+    if ((o->theta_moved || o->theta_needed) && rt_on_command_line(c, "theta.check"))
+        return rt_error(RT_CHECK, o->theta_moved
+                                      ? "theta.check = unmoved: theta has moved"
+                                      : "theta.check = unneeded: the model depends on theta");
+    return rt_ok();
+}
+
 static rt_status evaluate(rt_run *r)
 {
     const rt_arguments *a = r->arguments;
@@ -152,6 +165,8 @@ static rt_status evaluate(rt_run *r)
                  : a->per_line                 ? rt_run_per_line(r)
                  : a->theta                    ? rt_outcome_evaluate(&outcome, r)
                                                : rt_outcome_print(&outcome, r);
+    if (!status.code)
+        status = check(c, &outcome);
     rt_outcome_free(&outcome);
     return status;
 }
@@ -167,6 +182,8 @@ static rt_status add_facts(rt_writer *w, const rt_run *r)
     const char *checkpoint = r->found.path, *folder = strstr(checkpoint, "/checkpoints/");
     char path[RT_PATH_SIZE];
     int steps;
+    for (const char *next = folder; next; next = strstr(next + 1, "/checkpoints/"))
+        folder = next; /* the last */
     if (r->state->step)
         rt_writer_add(w, "training: %d steps with seed %llu\n", r->state->step,
                       (unsigned long long)r->config->run.seed);
@@ -212,8 +229,7 @@ static rt_status export_model(const rt_run *r)
         /* max_position_embeddings of another program stays unless data.length is given */
         const bool kept = there && !there->own && data->length == there->data.length;
         const int positions = kept ? there->max_positions : 0;
-        const int randomized = r->config->model.position.randomized;
-        const int length = randomized > data->length ? randomized : data->length;
+        const int length = rt_transformer_extent(&r->state->model->options, data->length);
         rt_huggingface_export export = {.vocabulary = vocabulary,
                                         .lowercase = vocabulary && vocabulary->lowercase,
                                         .labels =
