@@ -66,6 +66,7 @@ TEST(a_run_may_lie_in_a_folder_of_any_name)
         run("cp -r runs/tiny './%s' && ROTOR_NO_REPORT=1 $TRAIN --report './%s'", names[i],
             names[i]);
         run("$TRAIN --checkpoint './%s' --eval", names[i]);
+        expect_told(2, "run.name cannot be ", "$TRAIN './%s/config.ini' --eval", names[i]);
     }
 }
 

@@ -174,8 +174,9 @@ static void name_after_file(loading *l, const char *path)
     rt_config_set_key(&l->written, i, *name ? name : "model", RT_FROM_DEFAULT, &l->errors);
 }
 
-/* Sets run.dir and run.name to the folder of a run's own configuration, unless these keys do not
- * accept the path. */
+/* Sets run.dir and run.name to the folder of a run's own configuration. The values in the file are
+ * no substitute for a path that these keys do not accept: they may name another run. They stay if
+ * the caller has found the folder. */
 static void take_run_folder(loading *l)
 {
     static const char *const names[] = {"run.dir", "run.name"};
@@ -185,16 +186,24 @@ static void take_run_folder(loading *l)
     if (l->source->text || !rt_run_folder_of(l->source->path, values[0], values[1]))
         return;
     l->placed = true;
-    for (int k = 0; k < 2; k++)
-        l->placed = l->placed && *values[k] && *values[k] != '-' &&
-                    rt_key_read(rt_key_at(rt_key_find(names[k])), values[k], &scratch, &problem);
+    for (int k = 0; k < 2; k++) {
+        const int i = rt_key_find(names[k]);
+        char quoted[RT_QUOTE_SIZE];
+        if (l->overridden[i])
+            continue;
+        if (*values[k] && *values[k] != '-' &&
+            rt_key_read(rt_key_at(i), values[k], &scratch, &problem))
+            rt_config_set_key(&l->written, i, values[k], l->first_line[i], &l->errors);
+        else if (l->untrusted)
+            l->placed = false;
+        else
+            rt_config_add_error(&l->errors, l->first_line[i],
+                                "%s cannot be %s, where this run is: rename the folder, or start "
+                                "in it",
+                                names[k], rt_quote(quoted, values[k]));
+    }
     l->errors.lines.failed |= problem.failed;
     rt_writer_free(&problem);
-    for (int k = 0; k < 2 && l->placed; k++) {
-        const int i = rt_key_find(names[k]);
-        if (!l->overridden[i])
-            rt_config_set_key(&l->written, i, values[k], l->first_line[i], &l->errors);
-    }
 }
 
 /* ---- loading ---- */
