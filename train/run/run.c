@@ -267,7 +267,8 @@ static void report(rt_run *r)
  * Keeps the last model, with a warning, if the checkpoint cannot be loaded. */
 static void take_best(rt_run *r)
 {
-    const int best = (int)r->evaluations.best_step;
+    const rt_checkpoint_info now = {.step = r->state->step, .evaluations = r->evaluations};
+    const int best = (int)rt_checkpoint_best_step(&now);
     rt_checkpoint_model model = rt_run_checkpoint_model(r);
     rt_checkpoint c = {.image = NULL};
     char path[RT_PATH_SIZE];
