@@ -69,8 +69,20 @@ rt_status rt_durable_replace(rt_durable_file *file, const char *path)
     snprintf(file->path, sizeof file->path, "%s", path);
     unlink(file->temporary);
     file->descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    file->made = file->descriptor >= 0;
-    return file->made ? rt_ok() : cannot("create", file->temporary);
+    struct stat facts;
+    file->made = file->descriptor >= 0 && !fstat(file->descriptor, &facts);
+    if (!file->made)
+        return cannot("create", file->temporary);
+    file->device = facts.st_dev;
+    file->inode = facts.st_ino;
+    return rt_ok();
+}
+
+/* Returns whether the temporary file is the one that was opened, not that of another process. */
+static bool is_own(const rt_durable_file *file)
+{
+    struct stat now;
+    return !lstat(file->temporary, &now) && now.st_dev == file->device && now.st_ino == file->inode;
 }
 
 rt_status rt_durable_write(rt_durable_file *file, const void *bytes, size_t size)
@@ -124,7 +136,7 @@ void rt_durable_discard(rt_durable_file *file)
         close(file->descriptor);
     file->descriptor = -1;
     file->made = false;
-    if (!file->direct)
+    if (!file->direct && is_own(file))
         unlink(file->temporary);
 }
 
@@ -137,6 +149,8 @@ rt_status rt_durable_close(rt_durable_file *file, rt_status status)
         file->made = false;
         return status;
     }
+    if (!status.code && !file->passing && !is_own(file))
+        status = rt_error(RT_IO, "cannot write %s: another process writes it, too", file->path);
     if (!status.code && rename(file->temporary, file->path))
         status = cannot("rename a temporary file to", file->path);
     if (status.code) {

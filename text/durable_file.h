@@ -8,18 +8,18 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /* A file written durably: under a temporary name beside its own, to which it is renamed once it is
  * on the disk. After a crash or a power cut, the name holds the complete old or new file. A file or
- * link left under the temporary name is removed first.
+ * link left under the temporary name is removed first. Of two processes that write one name at a
+ * time the first fails.
  *
  *     rt_durable_file file;
  *     rt_status status = rt_durable_open(&file, path);
  *     if (!status.code)
  *         status = rt_durable_write(&file, bytes, size);
- *     status = rt_durable_close(&file, status);
- *
- * Only one writer of a name at a time. */
+ *     status = rt_durable_close(&file, status); */
 
 /* Suffix of a name while the file is being written. */
 #define RT_TEMPORARY_SUFFIX ".tmp"
@@ -35,6 +35,8 @@ typedef struct rt_durable_file {
     bool made;      /* the temporary file exists */
     bool direct;    /* a pipe or a device, written in place */
     bool passing;   /* file that can be made again and is not synchronized */
+    dev_t device;   /* of the temporary file, as is the inode */
+    ino_t inode;
     char path[RT_PATH_SIZE];
     char temporary[RT_PATH_SIZE];
 } rt_durable_file;

@@ -118,6 +118,8 @@ static const struct {
      "v (cannot be read)"},
     {"a (3 bytes)", "a " OF_A("3"), 1, "a (3 bytes)", "a " OF_A("3")},
     {"a (3 bytes)", "a (3 bytes); b (4 bytes)", 2, "a (3 bytes)", "a (3 bytes); b (4 bytes)"},
+    {"a (3 bytes).b " OF_A("3"), "a (3 bytes).b " OF_B("3"), 1, "a (3 bytes).b " OF_A("3"),
+     "a (3 bytes).b " OF_B("3")},
     {"nonsense", "a (3 bytes)", 1, "nonsense", "a (3 bytes)"},
     {"", "a (3 bytes)", 0, NULL, NULL},
 };

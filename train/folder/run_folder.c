@@ -47,9 +47,13 @@ rt_status rt_run_folder_name(rt_run_folder *f, const char *dir, const char *name
 
 bool rt_run_folder_used(const rt_run_folder *f)
 {
-    bool used = !access(f->checkpoints, F_OK);
+    int64_t *steps = NULL;
+    int count = 0;
+    bool used = f->lock < 0 ? !access(f->checkpoints, F_OK)
+                            : !rt_checkpoint_list(f->checkpoints, &steps, &count).code && count;
     for (int i = 0; i < OWN_FILES && !used; i++)
         used = rt_folder_has(f->path, files[i]);
+    rt_free(steps);
     return used;
 }
 

@@ -69,26 +69,26 @@ bool rt_session_data_differs(rt_session_part *before, rt_session_part *now, int 
 {
     const char *older = before->text, *newer = now->text;
     regex_t pattern; /* format of add_file after a path */
-    regmatch_t one, other;
+    regmatch_t one[2], other[2];
     before->length = (int)strlen(older);
     now->length = (int)strlen(newer);
-    if (regcomp(&pattern, " \\((cannot be read|[0-9]+ bytes(, XXH128 [0-9a-f]{32})?)\\)",
+    if (regcomp(&pattern, "( \\((cannot be read|[0-9]+ bytes(, XXH128 [0-9a-f]{32})?)\\))(; |$)",
                 REG_EXTENDED))
         return files > 0;
     bool differs = false;
     for (int i = 0; i < files && !differs; i++) {
         differs = true;
-        if (regexec(&pattern, older, 1, &one, 0) || regexec(&pattern, newer, 1, &other, 0))
+        if (regexec(&pattern, older, 2, one, 0) || regexec(&pattern, newer, 2, other, 0))
             break;
-        const regoff_t length = one.rm_eo - one.rm_so;
-        differs = length != other.rm_eo - other.rm_so ||
-                  strncmp(older + one.rm_so, newer + other.rm_so, (size_t)length) != 0;
+        const regoff_t length = one[1].rm_eo - one[1].rm_so;
+        differs = length != other[1].rm_eo - other[1].rm_so ||
+                  strncmp(older + one[1].rm_so, newer + other[1].rm_so, (size_t)length) != 0;
         if (differs) {
-            *before = (rt_session_part){older, (int)one.rm_eo};
-            *now = (rt_session_part){newer, (int)other.rm_eo};
+            *before = (rt_session_part){older, (int)one[1].rm_eo};
+            *now = (rt_session_part){newer, (int)other[1].rm_eo};
         }
-        older += one.rm_eo;
-        newer += other.rm_eo;
+        older += one[1].rm_eo;
+        newer += other[1].rm_eo;
         older += strspn(older, "; ");
         newer += strspn(newer, "; ");
     }
