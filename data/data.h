@@ -93,7 +93,7 @@ typedef struct rt_data_options {
                                 given vocabulary or, at level char, the characters of the text */
     rt_level level;          /* tasks with text: kind of tokens */
     bool lowercase;          /* level wordpiece: lower case, accents removed */
-    rt_begin begin;          /* tasks with files; see rt_data_task_files */
+    rt_begin begin;          /* tasks that read texts or ids */
     rt_begin end;            /* classify, tag */
     rt_objective objective;  /* see rt_data_task_has_objective */
     double mask_probability; /* mlm: probability that a token is chosen */
@@ -147,16 +147,16 @@ bool rt_data_task_images(int task);
 int rt_data_task_axes(int task);
 
 /* Number of paths in data.file and data.eval_file: none, one, or a comma-separated list.
- * rt_data_options.begin applies to every task that reads files. */
+ * rt_data_options.begin applies to every task that reads texts or ids. */
 typedef enum rt_file_use { RT_NO_FILE, RT_ONE_FILE, RT_FILE_LIST } rt_file_use;
 rt_file_use rt_data_task_files(int task);
 
 /* Returns whether rt_data_options.objective applies to the task; other tasks have their own. */
 bool rt_data_task_has_objective(int task);
 
-/* Copies the path of the n-th file that the options name: data.file, data.eval_file, then
- * data.vocab_file. Two data sets of one HDF5 file count once. Returns false past the last. The
- * options must have passed rt_data_check. */
+/* Copies the path of the n-th file that the options name: data.file, data.eval_file (of images,
+ * their labels, too), then data.vocab_file. Two data sets of one HDF5 file count once. Returns
+ * false past the last. The options must have passed rt_data_check. */
 bool rt_data_file_at(const rt_data_options *o, int n, char path[RT_PATH_SIZE]);
 
 /* Validates the options without reading files. Returns RT_CONFIG with a message that begins with
@@ -167,8 +167,9 @@ rt_status rt_data_check(const rt_data_options *o) RT_MUST_CHECK;
  * options are copied, except the watch. On an error *data_new is NULL.
  *
  * RT_CONFIG as rt_data_check. RT_DATA if a file is missing, unreadable, empty, too short for one
- * training and one evaluation sequence, or has invalid content: text that is not UTF-8 (except at
- * level byte), evaluation text without a token of the vocabulary, an id out of range.
+ * training and one evaluation sequence, or has invalid content: text that is not UTF-8 (except a
+ * running text at level byte), evaluation text without a token of the vocabulary, an id out of
+ * range.
  *
  * HDF5 parses files of token ids in a child process, so call this before starting threads
  * (text/process.h).

@@ -32,7 +32,7 @@ void rt_images_draw(const rt_data *data, struct rt_draw draw, struct rt_sequence
 void rt_images_free(rt_images *images);
 
 /* Writes the path of the labels of a file of images. Returns false if its name has no
- * "images-idx". */
+ * "images-idx3" or "images-idx4", or is too long. */
 bool rt_image_labels_path(char path[RT_PATH_SIZE], const char *images);
 
 /* Resizes one channel of an image by bilinear interpolation whose triangle widens with the

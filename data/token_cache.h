@@ -4,12 +4,12 @@
 /* Cache of tokenized texts in the folder data.cache:
  *
  *     NAME.npy          the ids. NAME is the digest of everything they depend on: the bytes of the
- *                       text, the tokenizer, data.documents and the version of rotor
+ *                       text, the tokenizer, data.documents, data.special and the version of rotor
  *     NAME.info         number of ids, unknown characters or words, checksums of the ids
  *                       (token_file.h); written last
  *     NAME.vocabulary   level char: the vocabulary of a text
- *     NAME.digest       size, time, inode and digest of a text file; made again when they change
- *     NAME.lock         held by the process that makes the files, then removed
+ *     NAME.digest       size, time, device, inode and digest of a text file; made again when they
+ * change NAME.lock         held by the process that makes the files, then removed
  *
  * NAME.info, NAME.vocabulary and NAME.digest begin with the digest of their content. An entry that
  * disagrees with its digest or a checksum is made again. Of several processes that need an entry

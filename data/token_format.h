@@ -19,7 +19,7 @@ typedef struct rt_id_list {
 
 size_t rt_id_width(int vocab);
 
-/* Grows the list to hold `room` ids; sets `failed` if memory is exhausted. */
+/* Grows the list to hold `capacity` ids; sets `failed` if memory is exhausted. */
 void rt_id_list_reserve(rt_id_list *list, size_t capacity);
 
 /* Appends an id to an rt_id_list (an rt_id_taker). */

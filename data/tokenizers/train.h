@@ -46,7 +46,7 @@ typedef struct rt_word_counts {
     rt_word_part part[RT_WORD_PARTS];
 } rt_word_counts;
 
-/* Counts the words of a text. RT_DATA, which begins with `name`, if it is not UTF-8. Without a
+/* Counts the words of a text. RT_DATA, which begins with `name`, if it is not UTF-8. Without
  * threads (NULL) the parts are counted serially. `progress` counts bytes; it may be NULL. */
 rt_status rt_word_counts_add(rt_word_counts *counts, const rt_threads *threads, const char *name,
                              const unsigned char *text, size_t bytes,

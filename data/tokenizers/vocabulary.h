@@ -21,9 +21,9 @@
  * Level bpe reads a tokenizer.json of Hugging Face's tokenizers with byte-level BPE (bpe.h): pieces
  * and added tokens. An id may be unused. [CLS] begins a text: the post-processor's token, or else
  * <|begin_of_text|>, <s>, <bos> or the like, or else [SEP]. [SEP] ends a text: the post-processor's
- * token, or else <|end_of_text|>, </s>, <eos>, <|endoftext|>. [PAD] is <pad> or the like, or else
- * [SEP]; [MASK] is <mask> or the like. A missing token is RT_NO_ID. Without an unk_token, bytes
- * without a piece are omitted and counted.
+ * token, or else <|end_of_text|>, </s>, <eos> or the like. [PAD] is <pad> or the like, or else
+ * [SEP] or [CLS]; [MASK] is <mask> or the like. A missing token is RT_NO_ID. Without an unk_token,
+ * bytes without a piece are omitted and counted.
  *
  * Level residue reads the vocab.txt of ESM: a line is a token, mostly one letter; <pad>, <cls>,
  * <mask>, <eos> and <unk> are at any place. The longest token is matched at each position. Unknown

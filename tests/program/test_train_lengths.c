@@ -88,6 +88,8 @@ TEST(heads_of_long_sequences_are_left_out)
     run(ANSWERS "data.task=passkey data.length=2000 train.eval_lengths= train.steps=1 "
                 "train.batch_size=2 train.eval_batches=1");
     run("test -s runs/c/distances.csv && test -s runs/c/report.html && test ! -e runs/c/heads.csv");
+    run("$TRAIN c.ini --check data.task=mqar data.length=20000 data.pairs=2100 data.vocab=20000 "
+        "train.eval_lengths=");
 }
 
 /* The model of a use may stand at other positions than it was trained at. */

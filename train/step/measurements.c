@@ -318,10 +318,11 @@ static void add_head(const rt_attention_distances *d, int n, const real *weights
     const int T = batch->length;
     for (int i = 0; i < T; i++) {
         const int answer = batch->distances ? batch->distances[i] : 0;
+        const real *row = weights + (size_t)i * (size_t)T;
         for (int j = 0; batch->mask[i] && j < T; j++)
-            sum[abs(i - j)] += (double)weights[i * T + j];
+            sum[abs(i - j)] += (double)row[j];
         if (answer)
-            d->answers[n] += (double)weights[i * T + i - answer];
+            d->answers[n] += (double)row[i - answer];
     }
 }
 

@@ -28,21 +28,18 @@ static double limit_of(int resource)
 
 /* ---- labels ---- */
 
-/* Number of tokens drawn to count labels; also the largest length of a drawn sequence. */
+/* Number of tokens drawn to count labels, if a sequence is not longer. */
 enum { SAMPLED = 1 << 14 };
 
 /* Estimates the mean and the variance of the number of labels of a sequence. */
 static rt_status sample_labels(const rt_config *c, const rt_data *data, int length, double *mean,
                                double *variance)
 {
-    int tokens = length < SAMPLED ? length : SAMPLED;
-    while (rt_data_task_axes(c->data.task) > 1 && !rt_grid_side(tokens))
-        tokens--; /* a smaller grid */
-    const int scratch = SAMPLED / tokens, batch = c->train.batch_size;
+    const int scratch = length < SAMPLED ? SAMPLED / length : 1, batch = c->train.batch_size;
     const int count = scratch < batch ? scratch : batch;
     double sum = 0, squares = 0;
     rt_labelled_batch row;
-    rt_status status = rt_labelled_batch_new(&row, 1, tokens, 0, NULL);
+    rt_status status = rt_labelled_batch_new(&row, 1, length, 0, NULL);
     for (int i = 0; i < count && !status.code; i++) {
         if (rt_data_is_for_evaluation(data))
             rt_draw_evaluation(&row, data, (uint32_t)i);
@@ -52,8 +49,8 @@ static rt_status sample_labels(const rt_config *c, const rt_data *data, int leng
         squares += (double)row.labels * row.labels;
     }
     rt_labelled_batch_free(&row);
-    *mean = sum / count * length / tokens;
-    *variance = (squares / count - sum / count * sum / count) * length / tokens;
+    *mean = sum / count;
+    *variance = squares / count - *mean * *mean;
     return status.code ? status : rt_data_status(data);
 }
 

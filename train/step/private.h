@@ -153,6 +153,7 @@ struct rt_trainer {
     rt_place *places;
     int place_count;
     rt_profile *profiles; /* profile of each place; NULL without --profile */
+    int profiled;         /* steps in the profiles */
 
     /* shards and the sum of their gradients */
     int shards;                 /* number of shards of all processes */

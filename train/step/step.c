@@ -212,6 +212,7 @@ static rt_status take_step(rt_trainer *t, rt_step_result *result)
     rt_workers_run(t->workers, update_span, t, t->shares.count); /* 4 */
     rt_world_gather(t->world, t->state.model->parameters.values, t->shares.numbers, sizeof(real));
     t->state.step++;
+    t->profiled++;
     t->state.sequences += t->config->train.batch_size;
     return rt_ok();
 }

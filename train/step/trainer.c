@@ -302,6 +302,8 @@ rt_status rt_trainer_observe(rt_trainer *t, bool trap, bool profile)
         rt_free(t->profiles);
     if (profile && !(t->profiles = rt_alloc((size_t)places, sizeof *t->profiles)))
         return rt_out_of_memory("a profile");
+    if (profile)
+        t->profiled = 0;
     for (int i = 0; i < places; i++)
         rt_graph_observe(t->places[i].graph, trap      ? rt_trap
                                              : profile ? rt_profile_observer(t->profiles + i)
@@ -312,7 +314,7 @@ rt_status rt_trainer_observe(rt_trainer *t, bool trap, bool profile)
 void rt_trainer_print_profile(FILE *to, const rt_trainer *t)
 {
     if (t->profiles)
-        rt_profile_print(to, t->profiles, t->place_count, t->state.step);
+        rt_profile_print(to, t->profiles, t->place_count, t->profiled);
 }
 
 double rt_trainer_profiled_bytes(const rt_trainer *t)
