@@ -75,6 +75,8 @@ TEST(a_sweep_makes_a_trunk_for_each_seed)
     write_sweep();
     run(TINY "theta.learn=no run.name=straight run.seed=2");
     run("$TRAIN s.ini --quiet --check");
+    expect_told(2, "has a newline in its name",
+                "mkdir 'a\nb' && cd 'a\nb' && $TRAIN ../s.ini sweep.trunk=30");
     expect_told(0, "[trunk] trunk_seed=1: done", "$TRAIN s.ini");
     expect_text(w->err, "[4/4] learned_seed=2: done");
     expect_same_in("straight", "s/fixed_seed=2", "metrics.csv");

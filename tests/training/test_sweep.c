@@ -108,6 +108,8 @@ static const struct {
      "3: duplicate key 'run.seed' in [sweep]; line 2 has it"},
     {"[sweep]\njobs = 2\njobs = 1\n", "3: duplicate key 'jobs' in [sweep]; line 2 has it"},
     {"[sweep]\njobs = 0\n", "2: sweep.jobs must be a whole number from 1 to 1024; got '0'"},
+    {"[variant figures]\nrun.seed = 1\n",
+     "1: a sweep has a file or folder 'figures': rename the variant"},
     {"[variant a b]\nrun.seed = 1\n", NO_VARIANT "'a b'"},
     {"[variant .a]\nrun.seed = 1\n", NO_VARIANT "'.a'"},
     {"[variant -a]\nrun.seed = 1\n", NO_VARIANT "'-a'"},

@@ -216,8 +216,8 @@ bool rt_key_at_use(int key)
     static const char *const names[] = {
         /* settings of the use */
         "run.math", "theta.tolerance", "theta.check", "theta.tolerances", "data.task",
-        "data.length", "data.distance", "data.period", "data.theta", "data.theta2", "data.size",
-        "data.file", "data.eval_file", "data.objective", "data.mask_probability",
+        "data.length", "data.distance", "data.pairs", "data.period", "data.theta", "data.theta2",
+        "data.size", "data.file", "data.eval_file", "data.objective", "data.mask_probability",
         "position.randomized", "data.eval_fraction", "data.eval_seed",
         /* settings of the training, without effect in a use */
         "model.dropout", "model.attention_dropout", "theta.init_from", "theta.lr_scale",

@@ -183,12 +183,27 @@ static bool is_good_name(const char *name)
     return *name && *name != '.' && *name != '-' && strlen(name) < RT_KEY_NAME_SIZE;
 }
 
+/* Returns whether the folder of a sweep has a file or folder of that name. */
+static bool is_taken(const char *name)
+{
+    static const char *const taken[] = {"checkpoints", "figures",    "config.ini",
+                                        "runs.csv",    "sweep.csv",  "paired.csv",
+                                        "growth.csv",  "result.csv", "report.html"};
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (!strcmp(taken[i], name))
+            return true;
+    return false;
+}
+
 void rt_sweep_add_variant(rt_sweep *s, int origin, const char *name, rt_config_errors *errors)
 {
     char quoted[RT_QUOTE_SIZE];
     if (!is_good_name(name))
         rt_config_add_error(errors, origin,
                             "a variant needs a name of letters, digits and -_.+ ; got %s",
+                            rt_quote(quoted, name));
+    else if (is_taken(name))
+        rt_config_add_error(errors, origin, "a sweep has a file or folder %s: rename the variant",
                             rt_quote(quoted, name));
     for (int i = 0; i < s->variant_count; i++)
         if (!strcmp(s->variants[i].name, name))
@@ -340,7 +355,8 @@ static void check_trunk(const rt_sweep *s, const rt_config *config, rt_config_er
                             s->trunk_steps);
 }
 
-/* Makes a path absolute that is relative to the working directory. */
+/* Makes a path absolute that is relative to the working directory. RT_CONFIG if it has a newline,
+ * which ends a setting. */
 static rt_status make_absolute(char path[RT_PATH_SIZE], const char *relative)
 {
     char here[RT_PATH_SIZE];
@@ -348,6 +364,8 @@ static rt_status make_absolute(char path[RT_PATH_SIZE], const char *relative)
         return rt_path_join(path, "", relative + 1);
     if (!getcwd(here, sizeof here))
         return rt_error(RT_CONFIG, "sweep.trunk needs the working directory: %s", strerror(errno));
+    if (strchr(here, '\n'))
+        return rt_error(RT_CONFIG, "sweep.trunk: the working directory has a newline in its name");
     return rt_path_join(path, here, relative);
 }
 

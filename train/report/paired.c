@@ -243,8 +243,8 @@ rt_status rt_paired_make(rt_paired *p, const rt_sweep_runs *s)
     const bool listed = scratch && list_differences(p, s, scratch);
     if (listed)
         p->doubling = find_doubling(s, scratch);
-    for (int run = 0; run < s->count && seed >= 0; run++)
-        p->seeds += is_first(s, seed, run);
+    for (int run = 0; run < s->count; run++)
+        p->seeds += seed < 0 ? run == 0 : is_first(s, seed, run);
     rt_free(scratch);
     return listed ? rt_ok() : rt_out_of_memory("paired differences");
 }
@@ -386,8 +386,8 @@ void rt_paired_report(rt_writer *w, const rt_paired *p)
             rt_writer_add(w, " [%+.1f, %+.1f]", compute_of(p, d, d->loss.high),
                           compute_of(p, d, d->loss.low));
         rt_writer_add(w, " (%d pair%s", d->loss.count, d->loss.count > 1 ? "s" : "");
-        if (p->seeds && d->loss.count > p->seeds)
-            rt_writer_add(w, " of %d seeds, not independent", p->seeds);
+        if (d->loss.count > p->seeds)
+            rt_writer_add(w, " of %d seed%s, not independent", p->seeds, p->seeds > 1 ? "s" : "");
         rt_writer_add(w, ")\n");
     }
 }
@@ -396,8 +396,11 @@ void rt_paired_page(rt_writer *w, const rt_paired *p)
 {
     const bool has_compute = p->doubling < 0; /* runs with twice the steps have a lower loss */
     int pairs = 0;
-    for (int i = 0; i < p->count; i++)
+    bool dependent = false; /* a seed has several pairs */
+    for (int i = 0; i < p->count; i++) {
         pairs += p->list[i].loss.count;
+        dependent |= p->list[i].loss.count > p->seeds;
+    }
     if (!pairs)
         return;
     rt_page_table(w, "Paired differences",
@@ -426,7 +429,8 @@ void rt_paired_page(rt_writer *w, const rt_paired *p)
                   "</table></div>\n<p>Two runs are a pair if they differ in that key alone: "
                   "their seeds, and so their first weights and their batches, are the same. "
                   "Detectable: the smallest difference that so many pairs with this spread "
-                  "show with a probability of 90 %%. In bold: the interval excludes 0.%s</p>\n",
+                  "show with a probability of 90 %%. In bold: the interval excludes 0.%s%s</p>\n",
+                  dependent ? " Pairs of one seed are not independent." : "",
                   has_compute ? " Compute: how much more of it gives the same loss, by what "
                                 "twice the steps gain in this sweep."
                               : "");

@@ -519,7 +519,9 @@ static void add_names(rt_writer *w, const swept *s)
         rt_writer settings = {0};
         if (s->series_count)
             rt_sweep_row_settings(&settings, s->runs, s->series[i], s->column, true);
-        snprintf(name, sizeof name, "%s", settings.bytes ? settings.bytes : "");
+        snprintf(name, sizeof name, "%.*s",
+                 (int)rt_text_beginning(settings.bytes, settings.length, SERIES_NAME - 1),
+                 settings.bytes ? settings.bytes : "");
         w->failed |= settings.failed;
         rt_writer_free(&settings);
         rt_writer_add(w, i ? ", " : "");

@@ -203,7 +203,7 @@ typedef struct rt_paired_difference {
 typedef struct rt_paired {
     rt_paired_difference *list;
     int count;
-    int seeds;       /* number of seeds; 0: the runs do not differ in run.seed */
+    int seeds;       /* number of seeds */
     double doubling; /* change of the loss by twice the steps; NaN if no runs have them */
 } rt_paired;
 

@@ -505,7 +505,8 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
                             rt_program_name(), r->folder.path);
     }
     if (must_stop(r)) {
-        rt_progress_say(&r->progress, "stopped by a signal; the same command continues it");
+        rt_progress_say(&r->progress, "stopped by a signal; the same command%s continues it",
+                        r->arguments->overwrite ? " without --overwrite" : "");
         return RT_EXIT_STOPPED;
     }
     for (int run = 0; run < r->count; run++)
