@@ -101,7 +101,7 @@ void rt_parameters_free(rt_parameters *p);
 /* Returns the parameter with the name; NULL if there is none. */
 rt_parameter *rt_parameters_find(const rt_parameters *p, const char *name);
 
-/* Returns the number of trained numbers, without gaps. */
+/* Returns the number of numbers, trained or not, without gaps. */
 size_t rt_parameters_count(const rt_parameters *p);
 
 void rt_parameters_zero_grads(rt_parameters *p);

@@ -24,8 +24,7 @@ enum {
 
 typedef struct rt_status {
     rt_code code;
-    char message[RT_MESSAGE_SIZE]; /* "" when the code is RT_OK; an overlong message loses its
-                                      middle */
+    char message[RT_MESSAGE_SIZE]; /* "" when the code is RT_OK; an overlong one is shortened */
 } rt_status;
 
 #define RT_MUST_CHECK          __attribute__((warn_unused_result))

@@ -39,7 +39,7 @@ rt_transformer_options rt_model_defaults(rt_model_kind kind);
 /* Creates a model with parameters drawn from the seed. Vocabulary and labels are copied.
  *
  *     options     vocab and labels may be 0 if `vocabulary` and `labels` give them; another 0 that
- *                 its key does not allow means the default of the key
+ *                 its key does not allow means its default, except layers, dim and heads
  *     vocabulary  meaning of the ids (data/tokenizers/vocabulary.h); NULL: token ids only, head lm
  *     labels      names of the classes (data/labels.h) for the heads sequence and token; else NULL
  *     length      sequence length in tokens, [CLS] included, at least 2; 0: the default
@@ -93,7 +93,7 @@ enum { RT_NO_TOKEN = -1 };
  *                     [CLS] for a model that was trained so (data.begin = none)
  *
  * `second` is NULL unless there is a pair. RT_ARGUMENT if the model has no vocabulary or was
- * trained without pairs, or if the text is empty, not UTF-8 or has no token of the vocabulary. */
+ * trained without pairs, or if the text is not UTF-8 or gives no token. */
 rt_status rt_model_encode(const rt_model *model, const char *text, const char *second,
                           rt_row *row) RT_MUST_CHECK;
 void rt_row_free(rt_row *row);

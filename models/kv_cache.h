@@ -10,7 +10,7 @@
 #include "models/options.h"
 
 typedef struct rt_kv_layer {
-    real *keys, *values;   /* (room, G, D) each: of the tokens `first`, first + 1, ... */
+    real *keys, *values;   /* (capacity, G, D) each: of the tokens `first`, first + 1, ... */
     int first, capacity;   /* tokens */
     int window;            /* 0 = none */
     rt_linear_state state; /* of linear attention */

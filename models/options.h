@@ -197,9 +197,9 @@ bool rt_layers_differ_in_base(const rt_transformer_options *o);
 /* Returns D, also for unresolved options; 0 without heads. */
 int rt_transformer_head_dim(const rt_transformer_options *o);
 
-/* Resolves zeros that stand for a value derived from other options: kv_heads, head_dim,
- * embedding_dim, ffn_dim, embedding_norm and both init_std. A model resolves its own options;
- * resolve options before passing them to a function that computes from them. */
+/* Resolves zeros that stand for a value derived from other options: position.axes, kv_heads,
+ * head_dim, embedding_dim, ffn_dim, embedding_norm and both init_std. A model resolves its own
+ * options; resolve options before passing them to a function that computes from them. */
 void rt_transformer_resolve(rt_transformer_options *o);
 
 /* Resolves the options that depend on lengths: original_len defaults to the length of sequences in

@@ -8,10 +8,10 @@
  * option or an index does not fit; the message begins with a name in brackets, which for
  * rt_linear_onto is [linear], for all rotations [rope], and for rt_for_products [round]. An op does
  * not validate the values of tensors, factors, theta and levels: a NaN that it reads gives NaN in
- * the result, except that relu (also in rt_glu), elu_plus_one and rt_normalize return a number.
- * An op need not read masked and unlabelled rows, nor a NaN in them. The length of an array cannot
- * be checked. In a shape, `...` stands for any leading axes. dx is the gradient of x, dy the
- * gradient of the result.
+ * the result, except that relu (also in rt_glu and rt_linear_activate), elu_plus_one and
+ * rt_normalize return a number. An op need not read masked and unlabelled rows, nor a NaN in them.
+ * The length of an array cannot be checked. In a shape, `...` stands for any leading axes. dx is
+ * the gradient of x, dy the gradient of the result.
  *
  * A graph runs backward once (rt_graph_backward), because backward overwrites memory: activations,
  * rt_layer_norm, rt_rms_norm, rt_glu and rt_linear_activate overwrite dy; rt_add, rt_reshape,

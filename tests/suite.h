@@ -22,6 +22,7 @@
 #include "core/status.h"
 
 #include <check.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

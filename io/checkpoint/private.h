@@ -98,7 +98,8 @@ void rt_checkpoint_exchange_fields(rt_image *image, bool put, rt_checkpoint_info
 
 /* Options as attributes of a group, one for each key of a table (core/key.h), under the full name
  * ("position.base"): integers, numbers and words. A list that is not empty is a text at
- * /SECTION/NAME. Paths are omitted: they belong to the run and its configuration. */
+ * /SECTION/NAME, one of layers at /layers/SECTION.NAME. Paths are omitted: they belong to the run
+ * and its configuration. */
 
 void rt_image_put_options(rt_image *image, const char *group, const rt_key_table *table,
                           const void *options);

@@ -6,7 +6,7 @@
  * A file has keys, then the tensors of architecture "llama" or "qwen3", each at a multiple of 32
  * bytes. Queries and keys are paired as in the architecture: interleaved in "llama", in halves in
  * "qwen3". Theta is base^(-2i/D). In "llama", the tensor rope_freqs has a divisor for each pair if
- * theta is learned or scaled. There is no key for a window: the context of the file is at most as
+ * theta is not that. There is no key for a window: the context of the file is at most as
  * long as the window, so the window has no effect. */
 
 #include "io/huggingface/huggingface.h"

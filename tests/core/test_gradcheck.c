@@ -3,8 +3,6 @@
 #include "core/gradcheck.h"
 #include "suite.h"
 
-#include <math.h>
-
 /* y = x^2, with a backward that can be spoilt. */
 typedef enum fault {
     NONE,

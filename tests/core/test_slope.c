@@ -4,8 +4,6 @@
 #include "core/gradcheck.h"
 #include "suite.h"
 
-#include <math.h>
-
 static const double step = 1e-5, tolerance = 1e-9;
 
 /* sin(0.7 + t), and added to it a function of x = at + t with a kink at 0. */

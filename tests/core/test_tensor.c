@@ -5,7 +5,6 @@
 #include "suite.h"
 
 #include <limits.h>
-#include <math.h>
 #include <stdint.h>
 
 TEST(shapes_are_counted_and_written)

@@ -16,8 +16,6 @@
 #include "ops/private.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { SIZE = 4, NAME_SIZE = 64 };
 

@@ -4,8 +4,6 @@
 #include "models/keys.h"
 #include "new_model.h"
 
-#include <math.h>
-
 static rt_transformer_options small(rt_position_kind kind)
 {
     return (rt_transformer_options){.vocab = 7,

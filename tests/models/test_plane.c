@@ -4,8 +4,6 @@
 #include "core/gradcheck.h"
 #include "new_model.h"
 
-#include <math.h>
-
 enum { B = 2, W = 3, T = 1 + 2 * W, E = 16, PATCH = 5, HEADS = 2, PAIRS = 4 };
 
 /* A class token at (0, 0) and two rows of three patches. */

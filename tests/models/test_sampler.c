@@ -6,8 +6,6 @@
 #include "core/random.h"
 #include "suite.h"
 
-#include <math.h>
-
 static void free_sampler(void *s)
 {
     rt_sampler_free(s);

@@ -1,8 +1,6 @@
 #include "new_model.h"
 #include "option_words.h"
 
-#include <math.h>
-
 static rt_transformer_options small(void)
 {
     return (rt_transformer_options){.vocab = 7,

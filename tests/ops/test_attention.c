@@ -3,8 +3,6 @@
 #include "graphs.h"
 #include "ops/ops.h"
 
-#include <math.h>
-
 enum { B = 2, H = 4, D = 3, E = 2 };
 
 enum { LONGEST = 1280, NUMBERS = B * LONGEST * H * D };

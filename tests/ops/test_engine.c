@@ -7,7 +7,6 @@
 #include "ops/gemm.h"
 #include "ops/private.h"
 
-#include <math.h>
 #include <pthread.h>
 
 enum { ROOM = 40000 };

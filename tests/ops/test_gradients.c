@@ -10,8 +10,6 @@
 #include "core/gradcheck.h"
 #include "suite.h"
 
-#include <math.h>
-
 typedef struct row {
     const rt_op *op;
     rt_shape shapes[MOST_INPUTS + 1]; /* ndim -1 ends the list */

@@ -10,7 +10,6 @@
 #include "graphs.h"
 
 #include <limits.h>
-#include <math.h>
 
 enum { ROOM = CALL_NUMBERS };
 

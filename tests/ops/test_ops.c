@@ -4,7 +4,6 @@
 #include "ops/ops.h"
 
 #include <cblas.h>
-#include <math.h>
 
 static real data[256];
 static rt_graph *g;

@@ -5,8 +5,6 @@
 #include "graphs.h"
 #include "numbers.h"
 
-#include <math.h>
-
 enum { B = 3, TOKENS = 350, C = 288, HEADS = 6, KEY_HEADS = 2, VOCAB = 300 };
 enum { ROWS = B * TOKENS, LARGE = 640 };
 

@@ -34,6 +34,7 @@ TEST(other_runs_and_files_are_left_alone)
     expect_text(w->out, "\nattention         backward ", "\nrope              backward ",
                 " 60 steps and their evaluations\n");
     run("cmp runs/tiny/metrics.csv runs/a/metrics.csv");
+    expect_printed(" 4 steps and their", TINY "--profile --resume train.steps=64");
     /* overwrite removes the run and nothing else */
     expect_told(2, "runs/tiny already holds a run: give --resume", "$TRAIN tiny.ini");
     run("cd runs/tiny; echo mine >checkpoints/best.h5; mkdir notes; echo >notes/a");

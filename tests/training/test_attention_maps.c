@@ -6,8 +6,6 @@
 
 #include "train/report/private.h"
 
-#include <math.h>
-
 /* With a start that looks trained, so that maps differ. */
 static const char tiny[] = "[model]\ndim = 80\nheads = 5\nlayers = 3\ninit_std = 0.5\n"
                            "[train]\nbatch_size = 1\n[run]\nthreads = 1\n"

@@ -3,7 +3,6 @@
 #include "training/forged_attribute.h"
 #include "training/trained.h"
 
-#include <math.h>
 #include <time.h>
 
 static rt_status load_example(trained *t)

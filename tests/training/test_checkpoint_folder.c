@@ -1,7 +1,5 @@
 #include "training/trained.h"
 
-#include <math.h>
-
 static const char *checkpoint(int step)
 {
     return in_scratch(lasting("step-%08d.h5", step));

@@ -9,8 +9,6 @@
 #include "training/forged_attribute.h"
 #include "training/trained.h"
 
-#include <math.h>
-
 static rt_status load_as(rt_theta_form form, const char *path, double start[6])
 {
     trained t = new_trained(4, 2), before = new_trained(4, 2);

@@ -3,7 +3,6 @@
 #include "text/number.h"
 
 #include <locale.h>
-#include <math.h>
 
 static void expect_reading(const rt_key *key, const char *value, bool is_sound)
 {

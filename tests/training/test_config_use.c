@@ -8,8 +8,6 @@
 #include "models/transformer.h"
 #include "train/config/private.h"
 
-#include <math.h>
-
 /* Configuration of the trained run. */
 #define SMALL "[model]\nlayers = 1\ndim = 16\n"
 static const char *const runs[] = {

@@ -4,8 +4,6 @@
 
 #include "text/csv.h"
 
-#include <math.h>
-
 static rt_csv csv;
 
 static bool open_text(const char *text)

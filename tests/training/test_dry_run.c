@@ -7,7 +7,6 @@
 #include "train/step/memory.h"
 #include "train/step/private.h"
 
-#include <math.h>
 #include <sys/resource.h>
 
 static const char tiny[] = "[model]\nlayers = 2\ndim = 16\nheads = 2\n"

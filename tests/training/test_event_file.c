@@ -5,7 +5,6 @@
 #include "train/folder/event_file.h"
 
 #include <glob.h>
-#include <math.h>
 
 static const unsigned char *file;
 static size_t size;

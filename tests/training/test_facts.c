@@ -6,8 +6,6 @@
 #include "train/report/private.h"
 #include "train/world/world.h"
 
-#include <math.h>
-
 static rt_writer page;
 
 static void end(void)

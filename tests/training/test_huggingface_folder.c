@@ -2,8 +2,6 @@
 
 #include "io/huggingface/private.h"
 
-#include <math.h>
-
 /* ---- config.json ---- */
 
 /* A key of config.json, KEY or OBJECT.KEY, set to a value of JSON, or taken away by "". A message

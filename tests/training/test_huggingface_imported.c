@@ -2,8 +2,6 @@
 
 #include "training/hf_folder.h"
 
-#include <math.h>
-
 /* Names that are in another order than the numbers. */
 #define NAMES                                                                                      \
     CHANGES("\"0\": \"LABEL_0\"", "\"0\": \"north\"", "\"1\": \"LABEL_1\"", "\"1\": \"west\"",     \

@@ -6,8 +6,6 @@
 
 #include "optim/options.h"
 
-#include <math.h>
-
 RELEASER(free_optimizer, rt_optimizer_free)
 
 /* Returns an optimizer that is freed after the test. */

@@ -2,8 +2,6 @@
 
 #include "training/hf_folder.h"
 
-#include <math.h>
-
 /* ---- config.json ---- */
 
 #define TYPE "\"rope_type\": \"default\""

@@ -6,8 +6,6 @@
 #include "ops/ops.h"
 #include "train/step/observers.h"
 
-#include <string.h>
-
 enum { ROWS = 300, IN = 8, LABELS = 40 };
 
 static real numbers[ROWS * IN], weight[LABELS * IN], dweight[LABELS * IN];

@@ -9,8 +9,6 @@
 #include "data/tokenizers/vocabulary.h"
 #include "train/run/predict.h"
 
-#include <math.h>
-
 enum { LENGTH = 32, FIRST_ORDINARY = 5, VOCAB = 100, ADDED = 20, SEED = 7 };
 
 /* The ordinary tokens are the characters of ASCII from the blank on. */

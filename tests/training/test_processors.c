@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <string.h>
 #include <unistd.h>
 
 /* A kernel that is built for so many processors, and allows some of them; 0 of them: it has no such

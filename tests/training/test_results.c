@@ -4,8 +4,6 @@
 
 #include "train/folder/results.h"
 
-#include <math.h>
-
 static rt_results results;
 
 static void free_results(void)

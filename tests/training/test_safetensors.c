@@ -1,7 +1,5 @@
 #include "training/hf_folder.h"
 
-#include <math.h>
-
 /* Writes a file of a header as it is given, with the bytes behind it. */
 static void write_file(const char *header, const void *data, size_t size)
 {

@@ -3,8 +3,6 @@
 #include "io/huggingface/private.h"
 #include "ops/ops.h"
 
-#include <math.h>
-
 enum { MOST_ROWS = 1536, PAIRS = 4 };
 static double values[MOST_ROWS * 2 * PAIRS];
 

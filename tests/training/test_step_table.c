@@ -5,8 +5,6 @@
 
 #include "train/run/metrics.h"
 
-#include <math.h>
-
 #define METRICS_HEADER                                                                             \
     "step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm,accuracy,theta_grad_norm\n"
 #define THETA_HEADER  "step,layer,head,i,theta,theta_initial\n"

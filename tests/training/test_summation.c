@@ -3,9 +3,6 @@
 #include "suite.h"
 #include "train/step/private.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { MOST = 33, ROOM = 1024 };
 
 static void add(char *to, const char *from)

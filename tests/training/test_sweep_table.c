@@ -6,8 +6,6 @@
 #include "text/number.h"
 #include "train/report/sweep_runs.h"
 
-#include <math.h>
-
 static rt_sweep_runs runs;
 static rt_sweep_table table;
 static rt_paired paired;

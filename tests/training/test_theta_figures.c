@@ -5,8 +5,6 @@
 
 #include "train/report/private.h"
 
-#include <math.h>
-
 static rt_config config;
 static rt_figures figures;
 static char final[1 << 16], path[1 << 16];

@@ -6,8 +6,6 @@
 
 #include "train/report/report.h"
 
-#include <math.h>
-
 /* Heads of 8 features: theta starts at 1, 0.1, 0.01, 0.001. */
 static const char hand_made[] = "[model]\nlayers = 2\ndim = 16\nheads = 2\n"
                                 "[theta]\nlearn = yes\n"

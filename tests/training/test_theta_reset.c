@@ -4,7 +4,6 @@
 
 #include "train/step/measurements.h"
 
-#include <math.h>
 #include <stdatomic.h>
 
 TEST(a_model_depends_on_theta_if_a_reset_costs_accuracy_or_loss)

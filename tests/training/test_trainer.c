@@ -5,8 +5,6 @@
 #include "train/step/measurements.h"
 #include "training.h"
 
-#include <math.h>
-
 static const char tiny[] = "[model]\nlayers = 2\ndim = 16\nheads = 2\n"
                            "[theta]\nlearn = yes\n"
                            "[data]\nlength = 12\nvocab = 10\n"

@@ -2,7 +2,6 @@
 #include "train/step/workers.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 static void count_job(void *context, int job, int worker)
 {

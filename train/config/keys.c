@@ -39,7 +39,7 @@ static const rt_key keys[] = {
     {"run", "log_every", WHOLE(run.log_every, 1, RT_MOST_STEPS), "10",
      "steps between rows of metrics.csv", RT_MAY_DIFFER, ALWAYS},
     {"run", "tensorboard", YES_NO(run.tensorboard), "no",
-     "write the columns of metrics.csv for TensorBoard as well", RT_MAY_DIFFER, ALWAYS},
+     "write the scalars of metrics.csv for TensorBoard as well", RT_MAY_DIFFER, ALWAYS},
     {"run", "engine", CHOICE(run.engine, engine_word), "openblas",
      "library that computes matrix products; onednn only if the program was built with it",
      RT_MAY_DIFFER, ALWAYS},
@@ -110,8 +110,8 @@ static const rt_key keys[] = {
      "there", RT_FIXED, ALWAYS},
     {"train", "trunk", TEXT(train.trunk, RT_PATH_SIZE), "",
      "continue the training of this checkpoint as a branch, with its parameters, optimizer states, "
-     "step and batches; of the keys that change the result, only theta.*, the learning rate and its "
-     "schedule, train.steps, train.patience, train.freeze and position.kind = none can differ", RT_FIXED, ALWAYS},
+     "step and batches; of the keys that change the result, only theta.*, optimizer.lr and its decay, "
+     "train.steps, train.patience, train.freeze and position.kind = none can differ", RT_FIXED, ALWAYS},
     {"train", "freeze", TEXT(train.freeze, RT_FREEZE_SIZE), "",
      "parts that are not trained, comma-separated: embeddings, layers.N, head, theta",
      RT_FIXED, ALWAYS},

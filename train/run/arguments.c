@@ -89,7 +89,7 @@ static const option_row rows[] = {
      .help = "validate the configuration and the data, estimate the\n"
              "memory that they need, and stop"},
     {"print-config", .command = RT_COMMAND_PRINT_CONFIG,
-     .help = "print the configuration, with every key and its meaning,\n"
+     .help = "print the configuration, with the meaning of each key,\n"
              "as an INI file, and stop; unless --quiet, list on stderr\n"
              "each key that is not at its default, and who set it"},
     {"threads", "N", .sets = SETS_KEY, .key = "run.threads",
@@ -156,7 +156,7 @@ static const option_row rows[] = {
     {"export", "DIR", TEXT(export), .command = RT_COMMAND_EXPORT,
      .help = "write the model as a folder that the transformers library\n"
              "of Hugging Face loads, and stop. FILE.gguf instead of DIR\n"
-             "is a file of llama.cpp, for a Llama or Mistral"},
+             "is a file of llama.cpp, for a Llama, Mistral or Qwen3"},
     {"dtype", "f32|f16", .sets = SETS_CHOICE, AT(dtype), WORDS(RT_GGUF_DTYPES(RT_CHOICE_WORD) NULL), .range = "f32 or f16", .with = EXPORT,
      .help = "with --export FILE.gguf: the type of its matrices\n"
              "(default: f32)"},
