@@ -370,7 +370,8 @@ rt_status rt_model_export(const rt_model *m, const char *folder)
         .vocabulary = m->vocabulary,
         .lowercase = m->vocabulary && m->vocabulary->lowercase,
         .labels = m->labels ? (const char *const *)m->labels->names : NULL,
-        .length = rt_transformer_extent(&m->transformer->options, m->length),
+        .length = m->length,
+        .positions = rt_transformer_extent(&m->transformer->options, m->length),
         .bare = !rt_data_begins(m->origin->data),
         .open_ended = !rt_data_ends(m->origin->data)};
     return rt_huggingface_write(folder, m->transformer, &export);

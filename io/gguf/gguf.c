@@ -226,7 +226,8 @@ static void put_model(gguf_keys *k, const rt_transformer_options *o,
                       const rt_huggingface_export *export, rt_gguf_dtype dtype)
 {
     const double magnitude = rt_frequencies_magnitude(&o->position.frequencies);
-    const int context = o->window && o->window < export->length ? o->window : export->length;
+    const int length = export->length ? export->length : export->positions;
+    const int context = o->window && o->window < length ? o->window : length;
     const struct {
         const char *key;
         int value;
@@ -564,7 +565,8 @@ static rt_status write_file(const char *path, const rt_family *family, const rt_
         status = put_vocabulary(&keys, model, export);
     }
     if (!status.code)
-        status = rt_tensor_list_open(&list, family, model, export->length);
+        status = rt_tensor_list_open(&list, family, model,
+                                     export->length ? export->length : export->positions);
     if (!status.code) {
         put_tensors(keys.to, &list, dtype);
         const bool failed = ferror(keys.to);

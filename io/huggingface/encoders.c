@@ -108,8 +108,14 @@ static void check_causal(rt_reading *r, rt_huggingface *there)
 int rt_roformer_rows(const rt_huggingface_export *export)
 {
     enum { INITIAL = 1536 };
-    const int rows = export->length > INITIAL ? export->length : INITIAL;
+    const int positions = rt_export_positions(export);
+    const int rows = positions > INITIAL ? positions : INITIAL;
     return export->table_rows ? export->table_rows : rows;
+}
+
+int rt_export_positions(const rt_huggingface_export *export)
+{
+    return export->positions ? export->positions : export->length;
 }
 
 static void put_positions(rt_config_writing *w)

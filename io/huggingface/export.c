@@ -146,7 +146,8 @@ char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export)
                     json_string(residues ? "EsmTokenizer" : "BertTokenizer"));
     if (level != RT_LEVEL_BPE && !residues)
         rt_json_put(&made, "do_lower_case", json_boolean(export->lowercase));
-    rt_json_put(&made, "model_max_length", json_integer(export->length));
+    rt_json_put(&made, "model_max_length",
+                json_integer(export->length ? export->length : export->positions));
     if (export->chat_template)
         rt_json_put(&made, RT_HF_CHAT_KEY,
                     json_loads(export->chat_template, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL));
@@ -181,12 +182,20 @@ static void put_fixed_theta(rt_writer *w, const rt_transformer_options *o)
     static const char *const scalings[] = {RT_SCALINGS(RT_CHOICE_WORD)};
     const rt_frequency_options *f = &o->position.frequencies;
     char base[RT_NUMBER_SIZE];
+    bool everywhere = true;
+    for (int l = 0; l < o->layers; l++)
+        everywhere &= rt_layer_row_of(o, l).has_positions;
     rt_writer_add(w, "Its queries and keys are rotated by position times theta");
     if (f->family == RT_FREQUENCIES_GEOMETRIC)
         rt_writer_add(w, "_i = %s^(-2i/%d), which is fixed", rt_number_write(base, f->base),
                       2 * rt_transformer_pairs(o));
     else
         rt_writer_add(w, ", which is fixed (position.frequencies = %s)", families[f->family]);
+    if (rt_layers_differ_in_base(o))
+        rt_writer_add(w, ", with the base %s in layers with a window",
+                      rt_number_write(base, o->position.local_base));
+    if (!everywhere)
+        rt_writer_add(w, ", in the layers that have positions");
     if (f->scaling != RT_SCALING_NONE)
         rt_writer_add(w, " and scaled (position.scaling = %s)", scalings[f->scaling]);
     rt_writer_add(w, ".\n");
@@ -275,13 +284,14 @@ static void put_begin_sentence(rt_writer *w, const rt_transformer_options *o,
     if (level == RT_LEVEL_BPE)
         rt_writer_add(w, export->bare ? "; its tokenizer adds none either"
                                       : "; its tokenizer adds it");
-    if (level == RT_LEVEL_BPE && keeps_end(o, v)) {
+    const bool adds_none = export->length; /* after a text, to a model that rotor trained */
+    if (level == RT_LEVEL_BPE && adds_none && keeps_end(o, v)) {
         rt_writer_add(w, ", and ");
         put_code(w, rt_vocabulary_spell(v, v->bpe->last).bytes);
         rt_writer_add(w, " after the text, which rotor does not: "
                          "`tokenizer(text)[\"input_ids\"][:-1]`");
     }
-    if (level == RT_LEVEL_WORDPIECE || level == RT_LEVEL_RESIDUE)
+    if (adds_none && (level == RT_LEVEL_WORDPIECE || level == RT_LEVEL_RESIDUE))
         rt_writer_add(w,
                       "; its tokenizer adds %s%s%s after it, which rotor does not: "
                       "`tokenizer(text)[\"input_ids\"][%s:-1]`",
@@ -301,8 +311,9 @@ static char *card_text(const rt_tensor_list *list, const rt_huggingface_export *
     if (!export->title)
         rt_writer_add(&w, "A%s ", rt_family_article(family->name) + 1);
     put_plain(&w, export->title ? export->title : family->name);
-    rt_writer_add(&w, "\n\nA%s %s with %d layers of width %d and %d heads, " RT_CARD_MARK ". ",
-                  rt_family_article(class) + 1, class, o->layers, o->dim, o->heads);
+    rt_writer_add(&w, "\n\nA%s %s with %d layers of width %d and %d heads, %s. ",
+                  rt_family_article(class) + 1, class, o->layers, o->dim, o->heads,
+                  export->length ? RT_CARD_TRAINED : RT_CARD_CONVERTED);
     put_theta_sentence(&w, family, o);
     put_vocabulary_sentence(&w, export);
     put_begin_sentence(&w, o, export);
@@ -404,10 +415,13 @@ enum { MOST_KEPT = 16 << 20 };
 
 /* Files that are written, and those of an older model that would contradict them. config.json comes
  * last, because other programs recognize a folder by it. */
-static const char *const files[] = {RT_WEIGHTS_FILE, RT_WEIGHTS_INDEX,     RT_HF_VOCAB,
-                                    RT_HF_TOKENIZER, RT_HF_TOKENIZER_JSON, RT_HF_MAP,
-                                    RT_HF_ADDED,     RT_HF_GENERATE,       RT_HF_CHAT,
-                                    RT_HF_CARD,      RT_HF_CONFIG,         NULL};
+static const char *const files[] = {RT_WEIGHTS_FILE,      RT_WEIGHTS_INDEX,
+                                    RT_HF_VOCAB,          RT_HF_TOKENIZER,
+                                    RT_HF_TOKENIZER_JSON, RT_HF_MAP,
+                                    RT_HF_VOCAB_JSON,     RT_HF_MERGES,
+                                    RT_HF_ADDED,          RT_HF_GENERATE,
+                                    RT_HF_CHAT,           RT_HF_CARD,
+                                    RT_HF_CONFIG,         NULL};
 
 /* Checks that the folder can be written to. The name of a file shows that the user expects one. */
 static rt_status check_folder(const char *folder, bool overwrite)
@@ -489,7 +503,7 @@ static bool has_card_of_others(const char *folder)
         return false;
     if (rt_folder_read(&bytes, &size, folder, RT_HF_CARD, MOST_KEPT).code)
         return true;
-    const bool own = strstr(bytes, RT_CARD_MARK) != NULL;
+    const bool own = strstr(bytes, RT_CARD_TRAINED) || strstr(bytes, RT_CARD_CONVERTED);
     rt_free(bytes);
     return !own;
 }

@@ -131,7 +131,8 @@ typedef struct rt_huggingface_export {
     bool lowercase;                  /* do_lower_case of the tokenizer */
     const char *const *labels;       /* (options.labels), heads sequence and token; NULL: LABEL_0
                                         and so on */
-    int length;                      /* sequence length of the model, for max_position_embeddings */
+    int length;                      /* sequence length of the training; 0: trained elsewhere */
+    int positions;                   /* for max_position_embeddings; 0: `length` */
     int table_rows;                  /* rows of the table of a RoFormer, the longest text that
                                         transformers reads; 0: 1536, or `length` if that is more */
     bool bare;                       /* no token is put before a text */

@@ -20,7 +20,9 @@
 #define RT_HF_CHAT_KEY       "chat_template" /* in tokenizer_config.json */
 
 /* Mark of a model card that rotor wrote. */
-#define RT_CARD_MARK "trained with rotor"
+/* Words of a model card that rotor wrote. */
+#define RT_CARD_TRAINED   "trained with rotor"
+#define RT_CARD_CONVERTED "converted with rotor"
 
 /* Keys of config.json that rotor adds: data.level of the vocabulary, data.length, and data.begin
  * and data.end if they are none. */
@@ -154,6 +156,9 @@ void rt_config_put_padding(rt_config_writing *w);
 
 /* Returns the rows of the table of a RoFormer that is written: max_position_embeddings. */
 int rt_roformer_rows(const rt_huggingface_export *export);
+
+/* Returns the positions of the export, or else its length. */
+int rt_export_positions(const rt_huggingface_export *export);
 
 /* Words of hidden_act for feed-forward blocks without gates. */
 extern const rt_config_word rt_roformer_activations[];

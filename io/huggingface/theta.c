@@ -538,6 +538,15 @@ static double base_of(const rt_config_writing *w, const rt_frequency_options *f)
     return f->base * pow(f->scale, pairs / (pairs - 1.0));
 }
 
+/* Returns the share of a head's features that rotates. transformers takes the integer part of its
+ * product with the number of features. */
+static double fraction_of(const rt_transformer_options *o)
+{
+    const int features = rt_transformer_head_dim(o), rotated = 2 * rt_transformer_pairs(o);
+    const double fraction = (double)rotated / features;
+    return (int)(fraction * features) < rotated ? nextafter(fraction, 2) : fraction;
+}
+
 /* Writes one object of frequencies or, if theta must be listed, of mean theta. Returns the
  * max_position_embeddings that transformers needs with it. */
 static int put_one(rt_config_writing *w, json_t **to, const char *key,
@@ -545,11 +554,12 @@ static int put_one(rt_config_writing *w, json_t **to, const char *key,
 {
     const bool lists = lists_theta(w->family, w->options);
     json_t *p = json_object();
-    const int length = put_scaling(&p, f, lists ? mean : NULL, w->theta->pairs, w->export->length);
+    const int length =
+        put_scaling(&p, f, lists ? mean : NULL, w->theta->pairs, rt_export_positions(w->export));
     rt_json_put(&p, "rope_type", json_string(lists ? "longrope" : scaling_types[f->scaling]));
     rt_json_put(&p, "rope_theta", rt_json_number(base_of(w, f)));
     if (w->family->rope.fraction > 0)
-        put_float(&p, "partial_rotary_factor", w->options->position.fraction);
+        put_float(&p, "partial_rotary_factor", fraction_of(w->options));
     rt_json_put(to, key, p);
     return length;
 }
@@ -584,7 +594,7 @@ static int put_for_all(rt_config_writing *w)
     rt_json_put(&w->object, old_base(rules), rt_json_number(base_of(w, f)));
     if (rules->fraction > 0)
         put_float(&w->object, rules->old_fraction ? rules->old_fraction : "partial_rotary_factor",
-                  o->position.fraction);
+                  fraction_of(o));
     if (lists_theta(w->family, o) || strcmp(scaling_types[f->scaling], "default") != 0)
         put_one(w, &w->object, "rope_scaling", f, w->theta->mean);
     return put_one(w, &w->object, "rope_parameters", f, w->theta->mean);

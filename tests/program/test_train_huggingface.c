@@ -58,7 +58,8 @@ TEST(without_a_vocabulary_ids_are_read_and_texts_refused)
     expect_told(4, "the model was trained without a vocabulary of text",
                 "$TRAIN --checkpoint $HF/model/hf --eval data.task=text data.file=text.txt");
     run("$TRAIN --checkpoint $HF/model/hf --print-config");
-    run("$TRAIN --checkpoint $HF/model/hf --export out");
+    run("$TRAIN --checkpoint $HF/model/hf --export out && ! grep rotor_length out/config.json && "
+        "grep 'converted with rotor' out/README.md");
     ck_assert(exists("out/model.safetensors") && !exists("out/vocab.txt"));
 }
 

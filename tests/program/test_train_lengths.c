@@ -97,7 +97,7 @@ TEST(random_positions_can_be_left_out_of_a_use)
 {
     run(ANSWERS "position.randomized=64");
     run("$TRAIN --checkpoint runs/c --export folder && grep '\"max_position_embeddings\": 64' "
-        "folder/config.json");
+        "folder/config.json && grep '\"rotor_length\": 12' folder/config.json");
     run("$TRAIN64 c.ini --gradcheck position.randomized=64 theta.learn=yes | sed 1,2d >random; "
         "$TRAIN64 c.ini --gradcheck theta.learn=yes | sed 1,2d >ordered; ! cmp random ordered");
     const char *own = evaluate("--checkpoint runs/c");

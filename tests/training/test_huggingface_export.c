@@ -17,6 +17,7 @@ TEST(a_folder_that_is_not_empty_is_kept)
     rt_transformer *model = model_of_words("roformer");
     ck_assert_int_eq(mkdir(in_scratch("out"), 0777), 0);
     put_text("out/tokenizer.json", "x");
+    put_text("out/merges.txt", "x");
     put_text("out/notes", "x");
     rt_huggingface_export export = {.length = 8};
     is_status(write_with(model, &export), RT_CONFIG,
@@ -26,7 +27,7 @@ TEST(a_folder_that_is_not_empty_is_kept)
     export.overwrite = true;
     expect_ok(write_with(model, &export));
     ck_assert(has_file("config.json") && has_file("notes") && has_file("README.md"));
-    ck_assert(!has_file("tokenizer.json") && !has_file("vocab.txt"));
+    ck_assert(!has_file("tokenizer.json") && !has_file("merges.txt") && !has_file("vocab.txt"));
 }
 
 /* Files that describe the same tokens, and a model card of others. */

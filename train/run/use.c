@@ -229,12 +229,13 @@ static rt_status export_model(const rt_run *r)
         /* max_position_embeddings of another program stays unless data.length is given */
         const bool kept = there && !there->own && data->length == there->data.length;
         const int positions = kept ? there->max_positions : 0;
-        const int length = rt_transformer_extent(&r->state->model->options, data->length);
+        const int extent = rt_transformer_extent(&r->state->model->options, data->length);
         rt_huggingface_export export = {.vocabulary = vocabulary,
                                         .lowercase = vocabulary && vocabulary->lowercase,
                                         .labels =
                                             labels ? (const char *const *)labels->names : NULL,
-                                        .length = positions ? positions : length,
+                                        .length = positions ? 0 : data->length,
+                                        .positions = positions ? positions : extent,
                                         .table_rows = positions,
                                         .bare = !rt_data_begins(r->data),
                                         .open_ended = !rt_data_ends(r->data),
