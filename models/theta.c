@@ -172,7 +172,7 @@ int rt_transformer_reach(const rt_transformer_options *o, int layer, int T)
 {
     int most = 0;
     for (int l = layer < 0 ? 0 : layer; l < (layer < 0 ? o->layers : layer + 1); l++)
-        if (reach_of(o, l, T) > most)
+        if (rt_layer_row_of(o, l).has_positions && reach_of(o, l, T) > most)
             most = reach_of(o, l, T);
     return most;
 }

@@ -29,9 +29,10 @@
 
 enum { FARTHEST = 256 }; /* distance of the last row, or more */
 
-/* Computes the initial theta, (count, pairs), which the caller frees: of all layers or, if sliding
- * layers have another base, of layers that see all tokens and of sliding layers; or NULL. */
-static double *find_starts(const rt_transformer_options *o, int *count)
+/* Computes the initial theta of texts of the length, (count, pairs), which the caller frees: of all
+ * layers or, if sliding layers have another base, of layers that see all tokens and of sliding
+ * layers; or NULL. */
+static double *find_starts(const rt_transformer_options *o, int length, int *count)
 {
     const int pairs = rt_transformer_pairs(o);
     rt_frequency_options of[2] = {rt_layer_frequencies(o, -1)};
@@ -43,7 +44,7 @@ static double *find_starts(const rt_transformer_options *o, int *count)
     }
     double *theta = rt_alloc((size_t)(*count * pairs), sizeof *theta);
     for (int n = 0; theta && n < *count; n++)
-        rt_frequencies(theta + n * pairs, pairs, &of[n]);
+        rt_frequencies_at(theta + n * pairs, pairs, &of[n], length);
     return theta;
 }
 
@@ -55,7 +56,7 @@ static rt_status print_table(FILE *to, const rt_config *config, const rt_checkpo
     const int heads = l->shape.axis[1], learned = l->values ? l->shape.axis[0] * heads : 0;
     const double xpos = o->position.xpos;
     int starts;
-    double *theta = find_starts(o, &starts);
+    double *theta = find_starts(o, config->data.length, &starts);
     if (!theta)
         return rt_out_of_memory("theta");
     fprintf(to, starts > 1 ? "r,C,C_sliding" : "r,C");

@@ -137,7 +137,24 @@ static void pair(const char *rows)
 {
     rt_paired_free(&paired);
     read_runs(rows);
-    expect_ok(rt_paired_make(&paired, &runs));
+    expect_ok(rt_paired_make(&paired, &runs, &(rt_ranking){RT_RESULT_LOSS, NULL}));
+}
+
+/* Two seeds at two values of train.steps; the third seed has no partner. */
+TEST(pairs_of_one_seed_are_told_and_bits_are_compared_if_they_rank)
+{
+    static const char rows[] =
+        "run,model.kind,run.seed,train.steps,exit_code,eval_loss,bits_per_byte\n"
+        "1,a,1,10,0,1,9\n2,a,2,10,0,1,8\n3,a,1,20,0,1,7\n4,a,2,20,0,1,6\n"
+        "5,b,1,10,0,2,5\n6,b,2,10,0,2,4\n7,b,1,20,0,2,3\n8,b,2,20,0,2,2\n"
+        "9,a,3,10,0,1,1\n";
+    pair(rows);
+    ck_assert_int_eq(difference("model.kind", "b")->loss.count, 4);
+    ck_assert_int_eq(difference("model.kind", "b")->seeds, 2);
+    ck_assert_double_eq(difference("model.kind", "b")->loss.mean, 1);
+    rt_paired_free(&paired);
+    expect_ok(rt_paired_make(&paired, &runs, &(rt_ranking){RT_RESULT_BITS_PER_BYTE, NULL}));
+    ck_assert_double_eq(difference("model.kind", "b")->loss.mean, -4);
 }
 
 /* Differences of one seed and one dim: 1, 2, 3 for b; c lacks a seed, and one of its runs failed.
@@ -202,6 +219,8 @@ static const struct {
     {"7,c,1,5,\n",
      "lowest loss: kind=a, 20.0000; kind=b is higher by 5 [2.52, 7.48] (95 % interval, 3 pairs)\n",
      true},
+    /* row c has the lowest mean and is higher at the seed that it shares */
+    {"7,c,1,0,11\n", "", false},
     {"7,c,9,0,21\n",
      "lowest loss: kind=a, 20.0000; kind=c has 21.0000, without an interval: that needs two common "
      "seeds\n",

@@ -231,10 +231,10 @@ do for [m=1:3] {
 unset multiplot
 
 #: cutoffs
-set xlabel 'full turns of the fastest pair that is switched off'
+set xlabel 'full turns of the first pair that is switched off'
 set key left top
 plot whole @limit title 'all pairs', 'cutoffs.csv' using 1:2 with linespoints linetype 1 \
-     pointtype 7 pointsize 0.5 title 'without the slower pairs'
+     pointtype 7 pointsize 0.5 title 'without this and the following pairs'
 
 #: attention
 # maps of layers from top to bottom and of heads from left to right; tokens or numbers stand in the

@@ -146,13 +146,20 @@ static bool are_pair(const rt_sweep_runs *s, int a, int b, int column)
     return true;
 }
 
-/* Lists the differences of the loss between `value` and `against`, and returns their number. Each
- * run has at most one partner, the first. */
-static int find_pairs(const rt_sweep_runs *s, int column, const char *value, const char *against,
-                      double *differences)
+/* Differences of the runs with one value of a key. */
+typedef struct pairs {
+    int result;         /* column of the result */
+    double *difference; /* of each pair */
+    int *run;           /* its first run */
+    int count;
+} pairs;
+
+/* Lists the differences between `value` and `against`, and returns their number. Each run has at
+ * most one partner, the first. */
+static int find_pairs(pairs *p, const rt_sweep_runs *s, int column, const char *value,
+                      const char *against)
 {
-    const int loss = rt_sweep_column(s, RT_RESULT_LOSS);
-    int count = 0;
+    p->count = 0;
     for (int a = 0; a < s->count; a++) {
         int b = 0;
         if (strcmp(s->list[a].cells[column], value) != 0)
@@ -161,11 +168,31 @@ static int find_pairs(const rt_sweep_runs *s, int column, const char *value, con
                (strcmp(s->list[b].cells[column], against) != 0 || !are_pair(s, a, b, column)))
             b++;
         const double difference =
-            b < s->count ? rt_sweep_number(s, a, loss) - rt_sweep_number(s, b, loss) : (double)NAN;
-        if (isfinite(difference))
-            differences[count++] = difference;
+            b < s->count ? rt_sweep_number(s, a, p->result) - rt_sweep_number(s, b, p->result)
+                         : (double)NAN;
+        if (isfinite(difference)) {
+            p->difference[p->count] = difference;
+            p->run[p->count++] = a;
+        }
     }
-    return count;
+    return p->count;
+}
+
+/* Returns the number of seeds of the pairs of a key; for run.seed, which pairs two, of the pairs.
+ */
+static int seeds_of(const pairs *p, const rt_sweep_runs *s, int key)
+{
+    const int column = rt_sweep_setting(s, "run.seed");
+    int seeds = 0;
+    for (int i = 0; i < p->count; i++) {
+        int earlier = 0;
+        while (earlier < i && key != column && column >= 0 &&
+               strcmp(s->list[p->run[earlier]].cells[column], s->list[p->run[i]].cells[column]) !=
+                   0)
+            earlier++;
+        seeds += key == column || (column < 0 ? i == 0 : earlier == i);
+    }
+    return seeds;
 }
 
 /* Returns whether a run is the first with its value. */
@@ -178,7 +205,7 @@ static bool is_first(const rt_sweep_runs *s, int column, int run)
 }
 
 /* Returns the mean change of the loss over all values of train.steps whose double also occurs. */
-static double find_doubling(const rt_sweep_runs *s, double *scratch)
+static double find_doubling(pairs *p, const rt_sweep_runs *s)
 {
     double sum = 0;
     int count = 0;
@@ -188,9 +215,9 @@ static double find_doubling(const rt_sweep_runs *s, double *scratch)
             const char *more = s->list[b].cells[column], *steps = s->list[a].cells[column];
             if (!is_first(s, column, b) || rt_csv_value(more) != 2 * rt_csv_value(steps))
                 continue;
-            const int pairs = find_pairs(s, column, more, steps, scratch);
-            sum += pairs ? rt_summarise(scratch, pairs).mean : 0;
-            count += pairs > 0;
+            const int found = find_pairs(p, s, column, more, steps);
+            sum += found ? rt_summarise(p->difference, found).mean : 0;
+            count += found > 0;
         }
     return count ? sum / count : (double)NAN;
 }
@@ -217,7 +244,7 @@ static bool is_apart(const rt_difference *d)
 
 /* Lists the differences between the first value of each key and every other. Returns false if the
  * heap is exhausted. */
-static bool list_differences(rt_paired *p, const rt_sweep_runs *s, double *scratch)
+static bool list_differences(rt_paired *p, const rt_sweep_runs *s, pairs *scratch)
 {
     size_t capacity = 0;
     rt_student t = rt_student_of(0);
@@ -228,24 +255,27 @@ static bool list_differences(rt_paired *p, const rt_sweep_runs *s, double *scrat
             const char *value = s->list[run].cells[column], *against = s->list[0].cells[column];
             if (!rt_grow(&p->list, &capacity, (size_t)p->count + 1, sizeof *p->list))
                 return false;
-            const int pairs = find_pairs(s, column, value, against, scratch);
-            p->list[p->count++] = (rt_paired_difference){s->names[column], value, against,
-                                                         difference_of(scratch, pairs, &t)};
+            const int found = find_pairs(scratch, s, column, value, against);
+            p->list[p->count++] =
+                (rt_paired_difference){s->names[column], value, against,
+                                       difference_of(scratch->difference, found, &t),
+                                       seeds_of(scratch, s, column)};
         }
     return true;
 }
 
-rt_status rt_paired_make(rt_paired *p, const rt_sweep_runs *s)
+rt_status rt_paired_make(rt_paired *p, const rt_sweep_runs *s, const rt_ranking *ranking)
 {
-    const int seed = rt_sweep_setting(s, "run.seed");
-    double *scratch = rt_alloc((size_t)s->count + 1, sizeof *scratch);
-    *p = (rt_paired){.doubling = NAN};
-    const bool listed = scratch && list_differences(p, s, scratch);
+    const char *result = ranking->result ? ranking->result : RT_RESULT_LOSS;
+    pairs scratch = {rt_sweep_column(s, result),
+                     rt_alloc((size_t)s->count + 1, sizeof *scratch.difference),
+                     rt_alloc((size_t)s->count + 1, sizeof *scratch.run), 0};
+    *p = (rt_paired){.bits = strcmp(result, RT_RESULT_LOSS) != 0, .doubling = NAN};
+    const bool listed = scratch.difference && scratch.run && list_differences(p, s, &scratch);
     if (listed)
-        p->doubling = find_doubling(s, scratch);
-    for (int run = 0; run < s->count; run++)
-        p->seeds += seed < 0 ? run == 0 : is_first(s, seed, run);
-    rt_free(scratch);
+        p->doubling = find_doubling(&scratch, s);
+    rt_free(scratch.difference);
+    rt_free(scratch.run);
     return listed ? rt_ok() : rt_out_of_memory("paired differences");
 }
 
@@ -292,6 +322,10 @@ rt_sweep_best rt_sweep_find_best(const rt_sweep_runs *s, const rt_ranking *ranki
         if (row == best.row || isnan(mean))
             continue;
         const rt_difference d = compare_rows(s, best.row, row, column, &t);
+        if (d.count && d.mean < 0) { /* of other seeds: neither is known to be the best */
+            best.row = -1;
+            break;
+        }
         const bool same = !isnan(d.low) && !is_apart(&d);
         if (best.rival < 0 || (same && !best.same) ||
             (mean < best.rival_mean && same == (best.same > 0))) {
@@ -373,8 +407,10 @@ void rt_paired_report(rt_writer *w, const rt_paired *p)
         if (!d->loss.count)
             continue;
         if (!any)
-            rt_writer_add(w, "paired differences of the loss [95 %% interval]; detectable: the "
-                             "smallest that this design shows with 90 %% power\n");
+            rt_writer_add(w,
+                          "paired differences of the %s [95 %% interval]; detectable: the "
+                          "smallest that this design shows with 90 %% power\n",
+                          p->bits ? "bits per byte" : "loss");
         any = true;
         rt_writer_add(w, "  %s = %s against %s: %+.3g", d->key, d->value, d->against, d->loss.mean);
         if (d->loss.count > 1)
@@ -386,8 +422,8 @@ void rt_paired_report(rt_writer *w, const rt_paired *p)
             rt_writer_add(w, " [%+.1f, %+.1f]", compute_of(p, d, d->loss.high),
                           compute_of(p, d, d->loss.low));
         rt_writer_add(w, " (%d pair%s", d->loss.count, d->loss.count > 1 ? "s" : "");
-        if (d->loss.count > p->seeds)
-            rt_writer_add(w, " of %d seed%s, not independent", p->seeds, p->seeds > 1 ? "s" : "");
+        if (d->loss.count > d->seeds)
+            rt_writer_add(w, " of %d seed%s, not independent", d->seeds, d->seeds > 1 ? "s" : "");
         rt_writer_add(w, ")\n");
     }
 }
@@ -395,16 +431,17 @@ void rt_paired_report(rt_writer *w, const rt_paired *p)
 void rt_paired_page(rt_writer *w, const rt_paired *p)
 {
     const bool has_compute = p->doubling < 0; /* runs with twice the steps have a lower loss */
-    int pairs = 0;
+    int found = 0;
     bool dependent = false; /* a seed has several pairs */
     for (int i = 0; i < p->count; i++) {
-        pairs += p->list[i].loss.count;
-        dependent |= p->list[i].loss.count > p->seeds;
+        found += p->list[i].loss.count;
+        dependent |= p->list[i].loss.count > p->list[i].seeds;
     }
-    if (!pairs)
+    if (!found)
         return;
     rt_page_table(w, "Paired differences",
-                  RT_COLUMNS("key", "value", "against", "difference of the loss",
+                  RT_COLUMNS("key", "value", "against",
+                             p->bits ? "difference of the bits per byte" : "difference of the loss",
                              "interval of 95 %", "detectable", has_compute ? "compute" : "",
                              "pairs"));
     for (int i = 0; i < p->count; i++) {
@@ -462,7 +499,7 @@ rt_status rt_sweep_study_make(rt_sweep_study *s)
     s->verdict = rt_sweep_judge(&s->runs);
     s->ranking = rt_report_rank(&s->runs);
     s->best = rt_sweep_find_best(&s->runs, &s->ranking);
-    return status.code ? status : rt_paired_make(&s->paired, &s->runs);
+    return status.code ? status : rt_paired_make(&s->paired, &s->runs, &s->ranking);
 }
 
 void rt_sweep_study_free(rt_sweep_study *s)

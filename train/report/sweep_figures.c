@@ -353,7 +353,7 @@ void rt_report_distances(rt_figures *f, const char *folder)
     for (rt_csv_open(&csv, folder, "distances.csv"); rt_csv_row(&csv);) {
         const double accuracy = rt_csv_number(&csv, "eval_accuracy");
         if (!rt_csv_whole(&csv, "length", &length) || !rt_csv_whole(&csv, "distance", &distance) ||
-            !isfinite(accuracy) || distance < 1 || length < 1 || length < last ||
+            !isfinite(accuracy) || distance < 1 || length < 1 ||
             (length != last && count == MOST_CURVES))
             continue;
         if (length != last) {
@@ -551,8 +551,9 @@ void rt_report_key_figures(rt_figures *f, const rt_sweep_runs *runs, const rt_ra
                           s.series_count < 2 ? "unset key\n" : "");
             add_names(&w, &s);
             rt_figures_add(f, &figure, &data, &w,
-                           "Evaluation loss by %s: the mean over %s with one standard deviation, "
+                           "%s by %s: the mean over %s with one standard deviation, "
                            "and a circle for each run",
+                           is_in_bits(ranking) ? "Bits per byte" : "Evaluation loss",
                            runs->names[c], s.series_count ? "the seeds" : "all runs of a value");
         }
         rt_writer_free(&data);

@@ -177,13 +177,14 @@ typedef struct rt_difference {
 /* The row with the lowest mean of the ranked result, compared with every other row. Runs of two
  * rows with the same seed are a pair. */
 typedef struct rt_sweep_best {
-    int row;           /* -1: the rows cannot be ranked, or there is only one */
-    double mean;       /* mean of its result */
-    int others;        /* number of other rows with a result */
-    int same;          /* number of those whose difference has an interval that includes 0 */
-    int unknown;       /* number of those without an interval */
-    int rival;         /* row with the lowest mean of the `same` ones, or else of all others */
-    double rival_mean; /* mean of the rival's result */
+    int row;     /* -1: the rows cannot be ranked, or there is only one, or at the common seeds
+                    another is lower */
+    double mean; /* mean of its result */
+    int others;  /* number of other rows with a result */
+    int same;    /* number of those whose difference has an interval that includes 0 */
+    int unknown; /* number of those without an interval */
+    int rival;   /* row with the lowest mean of the `same` ones, or else of all others */
+    double rival_mean;        /* mean of the rival's result */
     rt_difference from_rival; /* rival's result minus the best, above 0 */
 } rt_sweep_best;
 
@@ -198,17 +199,20 @@ bool rt_sweep_best_is_apart(const rt_sweep_best *best);
 typedef struct rt_paired_difference {
     const char *key, *value, *against; /* texts of the runs; `against` is the key's first value */
     rt_difference loss;                /* loss(value) - loss(against) */
+    int seeds;                         /* number of seeds of these pairs */
 } rt_paired_difference;
 
 typedef struct rt_paired {
     rt_paired_difference *list;
     int count;
-    int seeds;       /* number of seeds */
+    bool bits;       /* of bits per byte: the vocabularies differ */
     double doubling; /* change of the loss by twice the steps; NaN if no runs have them */
 } rt_paired;
 
-/* Computes all differences. The caller calls rt_paired_free in any case, before it frees `runs`. */
-rt_status rt_paired_make(rt_paired *paired, const rt_sweep_runs *runs) RT_MUST_CHECK;
+/* Computes all differences of the ranked result or, if the runs cannot be ranked, of the loss. The
+ * caller calls rt_paired_free in any case, before it frees `runs`. */
+rt_status rt_paired_make(rt_paired *paired, const rt_sweep_runs *runs,
+                         const rt_ranking *ranking) RT_MUST_CHECK;
 void rt_paired_free(rt_paired *paired);
 
 /* Returns the compute that a difference of the loss is worth: 0.034 for 3.4 % more steps. NaN

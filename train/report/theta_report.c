@@ -265,7 +265,9 @@ rt_status rt_theta_print(FILE *to, const rt_transformer *model, const rt_config 
     for (int step = first; step <= steps; step++)
         p.reach +=
             rt_learning_rate(&config->optimizer, step) * config->optimizer.settings.theta_lr_scale;
-    p.mover = p.reach > 0 ? rt_update_rule_of(&config->optimizer.settings)->bounded_by : NULL;
+    /* a trunk may have had another rate of theta */
+    const bool known = p.reach > 0 && (!config->train.trunk || first > 1);
+    p.mover = known ? rt_update_rule_of(&config->optimizer.settings)->bounded_by : NULL;
     rt_status status = rt_theta_judge(&verdict, model, config);
     if (!status.code)
         status = rt_theta_list(&list, &count, model);
