@@ -222,7 +222,7 @@ static int32_t *id_of(rt_special_ids *ids, int role)
 /* Returns the id of a token by its text; RT_NO_ID if there is none. */
 static int32_t find_id(const rt_vocabulary *v, const char *text)
 {
-    const rt_added_token *added = rt_bpe_added(v->bpe, text, RT_NO_ID);
+    const rt_added_token *added = v->bpe ? rt_bpe_added(v->bpe, text, RT_NO_ID) : NULL;
     const size_t size = strlen(text);
     if (added)
         return added->id;
@@ -276,6 +276,57 @@ static rt_status read_roles(rt_vocabulary *v, const char *folder)
     return status;
 }
 
+/* Parses a file of the folder; NULL if it is missing. */
+static rt_status read_object(json_t **object_new, const char *folder, const char *name)
+{
+    *object_new = NULL;
+    return rt_folder_has(folder, name) ? rt_json_read_file(object_new, folder, name) : rt_ok();
+}
+
+/* Refuses an added token that the vocabulary lacks, which would be cut as text. */
+static rt_status check_added(const rt_vocabulary *v, const char *file, const char *text,
+                             json_int_t id)
+{
+    char quoted[RT_QUOTE_SIZE];
+    return !text || find_id(v, text) == id
+               ? rt_ok()
+               : rt_error(RT_CHECKPOINT, "%s: the vocabulary has no added token %s with the id %d",
+                          file, rt_quote(quoted, text), (int)id);
+}
+
+/* Checks the added tokens of all files that name some; vocab.txt stands for tokenizer.json. */
+static rt_status check_all_added(const rt_vocabulary *v, const char *folder, bool lines)
+{
+    json_t *pieces = NULL, *added = NULL, *config = NULL, *token;
+    const char *text;
+    size_t i;
+    rt_status status = lines ? rt_ok() : read_object(&pieces, folder, PIECES);
+    if (!status.code)
+        status = read_object(&added, folder, RT_HF_ADDED);
+    if (!status.code)
+        status = read_object(&config, folder, RT_HF_TOKENIZER);
+    json_array_foreach(json_object_get(pieces, "added_tokens"), i, token)
+    {
+        if (!status.code)
+            status = check_added(v, PIECES, text_of(token),
+                                 json_integer_value(json_object_get(token, "id")));
+    }
+    json_object_foreach(added, text, token)
+    {
+        if (!status.code)
+            status = check_added(v, RT_HF_ADDED, text, json_integer_value(token));
+    }
+    json_object_foreach(json_object_get(config, "added_tokens_decoder"), text, token)
+    {
+        if (!status.code)
+            status = check_added(v, RT_HF_TOKENIZER, text_of(token), strtol(text, NULL, 10));
+    }
+    json_decref(pieces);
+    json_decref(added);
+    json_decref(config);
+    return status;
+}
+
 /* ---- vocab.json and merges.txt: made into a tokenizer.json as in transformers ---- */
 
 /* Rules by which a class of transformers cuts texts. */
@@ -292,16 +343,10 @@ typedef struct tokenizer_class {
 static const tokenizer_class classes[] = {
     {"GPT2Tokenizer", "gpt2", false, NULL},
     {"Qwen2Tokenizer", "qwen2", true, QWEN2_PATTERN},
+    {"Qwen2Tokenizer", "qwen3", true, QWEN2_PATTERN},
     {"GPTNeoXTokenizer", "gpt_neox", true, NULL},
 };
 enum { CLASSES = sizeof classes / sizeof *classes };
-
-/* Parses a file of the folder; NULL if it is missing. */
-static rt_status read_object(json_t **object_new, const char *folder, const char *name)
-{
-    *object_new = NULL;
-    return rt_folder_has(folder, name) ? rt_json_read_file(object_new, folder, name) : rt_ok();
-}
 
 /* Finds the class by tokenizer_class, with or without "Fast", or model_type; default: GPT-2's. */
 static rt_status find_class(const tokenizer_class **class, const char *folder,
@@ -603,6 +648,8 @@ rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, 
     rt_free(text);
     if (!status.code && kind.level == RT_LEVEL_BPE)
         status = read_roles(*vocabulary_new, folder);
+    if (!status.code && kind.level != RT_LEVEL_BYTE && kind.level != RT_LEVEL_CHAR)
+        status = check_all_added(*vocabulary_new, folder, lines && kind.level != RT_LEVEL_BPE);
     if (status.code) {
         rt_vocabulary_free(*vocabulary_new);
         *vocabulary_new = NULL;

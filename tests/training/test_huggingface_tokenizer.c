@@ -58,6 +58,21 @@ static void expect_refused(const char *level, const char *message)
 
 SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
+/* A token that a text would be cut into pieces of, from each file that can add one. */
+TEST_ROWS(added_tokens_that_the_vocabulary_lacks_are_refused, 0, 3)
+{
+    static const struct {
+        const char *file, *text;
+    } rows[] = {{"added_tokens.json", "{\"[PAD]\": 0, \"<e>\": 7}"},
+                {"tokenizer_config.json",
+                 "{\"added_tokens_decoder\": {\"7\": {\"content\": \"<e>\"}}}"},
+                {"added_tokens.json", "{\"[CLS]\": 1}"}};
+    put_text("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nb\na\n");
+    put_text(rows[_i].file, rows[_i].text);
+    expect_refused("", lasting("%s: the vocabulary has no added token %s", rows[_i].file,
+                               _i < 2 ? "'<e>' with the id 7" : "'[CLS]' with the id 1"));
+}
+
 TEST(pieces_are_in_the_order_of_their_ids)
 {
     put_text("tokenizer.json", pieces);
