@@ -214,7 +214,8 @@ static void add_perplexity(rt_writer *w, const rt_results *r, const rt_config *c
     const bool units = c->data.level == RT_LEVEL_BYTE || c->data.level == RT_LEVEL_CHAR;
     /* without bits per byte some tokens end documents, or only masked ones count */
     rt_writer_add(w, "perplexity %.4g, %.4g bits per %s", exp(loss), loss / log(2),
-                  tokens || (units && isnan(bits)) ? "token" : rt_words_for_tokens(c->data.level).one);
+                  tokens || (units && isnan(bits)) ? "token"
+                                                   : rt_words_for_tokens(c->data.level).one);
     if (c->data.level != RT_LEVEL_BYTE && !isnan(bits))
         rt_writer_add(w, ", %.4g bits per byte", bits);
     rt_writer_add(w, "\n");
