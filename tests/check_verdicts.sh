@@ -1,5 +1,5 @@
 #!/bin/sh
-# The tables on the page of the gallery: each row is computed again from
+# The tables of verdicts on the pages of the gallery and of images: each row is computed again from
 # the results.
 #
 #     tests/check_verdicts.sh
@@ -8,10 +8,11 @@ experiments=$(cd "$(dirname "$0")/../experiments" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
-for page in gallery; do
+for page in gallery images; do
     "$experiments/$page/judge" >"$work/rows"
     case $page in
     gallery) count=$(($(sed 1d "$experiments/gallery/comparisons.csv" | wc -l) + 2)) ;;
+    images) count=20 ;;
     esac
     [ "$(wc -l <"$work/rows")" -eq "$count" ] || { echo "$page/judge prints too few rows" >&2; failed=1; }
     while read -r row; do
