@@ -9,7 +9,8 @@
  *                       (token_file.h); written last
  *     NAME.vocabulary   level char: the vocabulary of a text
  *     NAME.digest       size, time, device, inode and digest of a text file; made again when they
- * change NAME.lock         held by the process that makes the files, then removed
+ *                       change
+ *     NAME.lock         held by the process that makes the files, then removed
  *
  * NAME.info, NAME.vocabulary and NAME.digest begin with the digest of their content. An entry that
  * disagrees with its digest or a checksum is made again. Of several processes that need an entry

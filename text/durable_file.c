@@ -70,8 +70,8 @@ rt_status rt_durable_replace(rt_durable_file *file, const char *path)
     unlink(file->temporary);
     file->descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     struct stat facts;
-    file->made = file->descriptor >= 0 && !fstat(file->descriptor, &facts);
-    if (!file->made)
+    file->made = file->descriptor >= 0;
+    if (!file->made || fstat(file->descriptor, &facts))
         return cannot("create", file->temporary);
     file->device = facts.st_dev;
     file->inode = facts.st_ino;

@@ -19,7 +19,6 @@
 #define RT_HF_CHAT           "chat_template.jinja"
 #define RT_HF_CHAT_KEY       "chat_template" /* in tokenizer_config.json */
 
-/* Mark of a model card that rotor wrote. */
 /* Words of a model card that rotor wrote. */
 #define RT_CARD_TRAINED   "trained with rotor"
 #define RT_CARD_CONVERTED "converted with rotor"

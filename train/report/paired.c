@@ -178,8 +178,7 @@ static int find_pairs(pairs *p, const rt_sweep_runs *s, int column, const char *
     return p->count;
 }
 
-/* Returns the number of seeds of the pairs of a key; for run.seed, which pairs two, of the pairs.
- */
+/* Returns the number of seeds of the pairs of a key or, for run.seed, that of the pairs. */
 static int seeds_of(const pairs *p, const rt_sweep_runs *s, int key)
 {
     const int column = rt_sweep_setting(s, "run.seed");
