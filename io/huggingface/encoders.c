@@ -113,11 +113,6 @@ int rt_roformer_rows(const rt_huggingface_export *export)
     return export->table_rows ? export->table_rows : rows;
 }
 
-int rt_export_positions(const rt_huggingface_export *export)
-{
-    return export->positions ? export->positions : export->length;
-}
-
 static void put_positions(rt_config_writing *w)
 {
     rt_json_put(&w->object, "max_position_embeddings", json_integer(rt_roformer_rows(w->export)));

@@ -157,7 +157,10 @@ void rt_config_put_padding(rt_config_writing *w);
 int rt_roformer_rows(const rt_huggingface_export *export);
 
 /* Returns the positions of the export, or else its length. */
-int rt_export_positions(const rt_huggingface_export *export);
+static inline int rt_export_positions(const rt_huggingface_export *export)
+{
+    return export->positions ? export->positions : export->length;
+}
 
 /* Words of hidden_act for feed-forward blocks without gates. */
 extern const rt_config_word rt_roformer_activations[];
