@@ -226,7 +226,7 @@ static void put_model(gguf_keys *k, const rt_transformer_options *o,
                       const rt_huggingface_export *export, rt_gguf_dtype dtype)
 {
     const double magnitude = rt_frequencies_magnitude(&o->position.frequencies);
-    const int length = export->length ? export->length : export->positions;
+    const int length = rt_export_length(export);
     const int context = o->window && o->window < length ? o->window : length;
     const struct {
         const char *key;
@@ -565,8 +565,7 @@ static rt_status write_file(const char *path, const rt_family *family, const rt_
         status = put_vocabulary(&keys, model, export);
     }
     if (!status.code)
-        status = rt_tensor_list_open(&list, family, model,
-                                     export->length ? export->length : export->positions);
+        status = rt_tensor_list_open(&list, family, model, rt_export_length(export));
     if (!status.code) {
         put_tensors(keys.to, &list, dtype);
         const bool failed = ferror(keys.to);

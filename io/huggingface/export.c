@@ -146,8 +146,7 @@ char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export)
                     json_string(residues ? "EsmTokenizer" : "BertTokenizer"));
     if (level != RT_LEVEL_BPE && !residues)
         rt_json_put(&made, "do_lower_case", json_boolean(export->lowercase));
-    rt_json_put(&made, "model_max_length",
-                json_integer(export->length ? export->length : export->positions));
+    rt_json_put(&made, "model_max_length", json_integer(rt_export_length(export)));
     if (export->chat_template)
         rt_json_put(&made, RT_HF_CHAT_KEY,
                     json_loads(export->chat_template, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL));

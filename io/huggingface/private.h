@@ -162,6 +162,12 @@ static inline int rt_export_positions(const rt_huggingface_export *export)
     return export->positions ? export->positions : export->length;
 }
 
+/* Returns the length of the training or, if it is unknown, the positions of the export. */
+static inline int rt_export_length(const rt_huggingface_export *export)
+{
+    return export->length ? export->length : export->positions;
+}
+
 /* Words of hidden_act for feed-forward blocks without gates. */
 extern const rt_config_word rt_roformer_activations[];
 

@@ -294,13 +294,14 @@ static rt_status check_added(const rt_vocabulary *v, const char *file, const cha
                           file, rt_quote(quoted, text), (int)id);
 }
 
-/* Checks the added tokens of all files that name some; vocab.txt stands for tokenizer.json. */
-static rt_status check_all_added(const rt_vocabulary *v, const char *folder, bool lines)
+/* Checks the added tokens of all files that name some, of tokenizer.json only if it holds the
+ * pieces of WordPiece: those of byte-level BPE are read with the vocabulary. */
+static rt_status check_all_added(const rt_vocabulary *v, const char *folder, bool of_pieces)
 {
     json_t *pieces = NULL, *added = NULL, *config = NULL, *token;
     const char *text;
     size_t i;
-    rt_status status = lines ? rt_ok() : read_object(&pieces, folder, PIECES);
+    rt_status status = of_pieces ? read_object(&pieces, folder, PIECES) : rt_ok();
     if (!status.code)
         status = read_object(&added, folder, RT_HF_ADDED);
     if (!status.code)
@@ -649,7 +650,7 @@ rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, 
     if (!status.code && kind.level == RT_LEVEL_BPE)
         status = read_roles(*vocabulary_new, folder);
     if (!status.code && kind.level != RT_LEVEL_BYTE && kind.level != RT_LEVEL_CHAR)
-        status = check_all_added(*vocabulary_new, folder, lines && kind.level != RT_LEVEL_BPE);
+        status = check_all_added(*vocabulary_new, folder, !lines && kind.level != RT_LEVEL_BPE);
     if (status.code) {
         rt_vocabulary_free(*vocabulary_new);
         *vocabulary_new = NULL;

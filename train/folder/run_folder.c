@@ -49,8 +49,7 @@ bool rt_run_folder_used(const rt_run_folder *f)
 {
     int64_t *steps = NULL;
     int count = 0;
-    bool used = f->lock < 0 ? !access(f->checkpoints, F_OK)
-                            : !rt_checkpoint_list(f->checkpoints, &steps, &count).code && count;
+    bool used = !rt_checkpoint_list(f->checkpoints, &steps, &count).code && count;
     for (int i = 0; i < OWN_FILES && !used; i++)
         used = rt_folder_has(f->path, files[i]);
     rt_free(steps);

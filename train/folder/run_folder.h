@@ -15,7 +15,7 @@ typedef struct rt_run_folder {
 /* Computes the paths, and creates nothing. Returns RT_CONFIG if they are too long. */
 rt_status rt_run_folder_name(rt_run_folder *f, const char *dir, const char *name) RT_MUST_CHECK;
 
-/* Returns whether the folder has files of a run or, unless it is open, a folder for checkpoints. */
+/* Returns whether the folder has checkpoints or other files of a run. */
 bool rt_run_folder_used(const rt_run_folder *f);
 
 /* Returns whether a path is the folder of a sweep, which a run must not use. */

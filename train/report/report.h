@@ -62,8 +62,8 @@ void rt_sweep_report_schedules(rt_writer *w, const rt_sweep_runs *runs);
  *   use     share of the layer's (and head's) query and key weights that the pair rotates
  *   down    how far the final ln |theta| can decrease before the model gets worse, and
  *   up      how far it can increase; if they were measured
- *   used    movement as a share of the farthest that Adam could have moved, the sum of
- *           lr * theta.lr_scale over the steps
+ *   used    movement as a share of the sum of lr * theta.lr_scale over the steps, beyond which
+ *           Adam rarely moves a parameter
  *
  * The verdict is about the distance from the geometric series, which is theta0 unless the
  * configuration makes theta start elsewhere; then the drift from theta0 is reported as well. */
