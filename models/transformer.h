@@ -10,15 +10,15 @@
  *     embeddings   LN(word[ids] + type[token type]); dropout;
  *                  a linear map from E to C if they differ
  *     patch        W p is added to word[ids], p being the vector of the token's patch of an image;
- *                  all patches have one id, whose embedding is the bias of this map
+ *                  all patches share one id, so its embedding acts as a bias
  *     layer        a = LN(x + Wo attention(x));  x' = LN(a + W2 gelu(W1 a))      (post-LN)
  *                  a = x + Wo attention(LN(x));  x' = a + W2 gelu(W1 LN(a))      (pre-LN)
  *     attention    q, k, v = Wx; q, k (optionally v) rotated; softmax(q k^T / sqrt D) v,
  *                  or one of the linear forms
  *     lm head      LN(gelu(dense(x))), then the word embeddings transposed + bias
- *     sequence     of token 0, the last token or the mean of all tokens: dropout, dense, gelu,
- *                  dropout, classifier
- *     token        dropout, classifier
+ *     sequence     head, of token 0, the last token or the mean of all tokens: dropout, dense,
+ *                  gelu, dropout, classifier
+ *     token        head: dropout, classifier
  *     classifier   model.classifier, variants of these two heads. tanh: the sequence head has tanh
  *                  in place of gelu. norm: both heads are dense, gelu, LN, dropout, classifier
  *     token_dropout  the token embeddings of masks and padding become 0, all others are multiplied
@@ -36,9 +36,9 @@
  *     qk_norm      q and k of each head divided by their root mean square, times a weight (D),
  *                  before rotation
  *     residual     parallel: x' = x + Wo attention(LN(x)) + W2 gelu(W1 LN'(x))      (pre-LN)
- *     window       sliding window: a token attends to tokens less than this many tokens away,
- *                  in layers that layer_types calls sliding (empty: all); their rope has
- *                  local_base, if that is set
+ *     window       sliding window: tokens attend over distances below `window`, in the layers that
+ *                  layer_types calls sliding (all if it is empty); their rope has local_base, if
+ *                  that is set
  *     every        N > 1: layers N - 1, 2N - 1, ..., counted from 0, have no positional encoding;
  *                  position.layers, a yes or no for each layer, overrides N
  *     xpos         rotated queries and keys times zeta^(m / xpos) and zeta^(-n / xpos), so that
@@ -94,9 +94,9 @@ typedef struct rt_transformer_layer {
     rt_tensor *head_scale; /* (H); NULL without theta.head_scale */
 } rt_transformer_layer;
 
-/* Override of theta in evaluation. `numbers` have the layout of rt_transformer_rotation. They
- * replace the effective theta, which that function computes, or multiply it if they are factors.
- * Any finite number is allowed. */
+/* Override of theta in evaluation. `numbers` have the shape rt_transformer_rotation_shape. They
+ * replace the effective theta or, if they are factors, multiply it. Any finite number is allowed.
+ */
 typedef struct rt_theta_change {
     const double *numbers;
     bool factors;
@@ -128,9 +128,8 @@ typedef struct rt_transformer_input {
     const uint8_t *key_mask;       /* (B, T): 1 = token, 0 = padding; NULL: no padding */
     const real *patches;           /* (B, T, patch), for a model with options.patch; 0 for a token
                                       that is no patch */
-    const rt_positions *positions; /* of rope, sinusoidal and learned, which needs integers; NULL:
-                                      0, 1, ...
-                                      or, with two axes, those of rt_grid_side */
+    const rt_positions *positions; /* for rope, sinusoidal and learned (integers); NULL: 0, 1, ...
+                                      or, with two axes, the grid of rt_grid_side */
     int padding_id;                /* id whose embedding gets no gradient, or RT_NO_PADDING */
     rt_tensor **hidden_states;     /* (layers + 1): receives the input of layer 0, then the output
                                       of each layer; the last entry follows the final norm; or
@@ -139,18 +138,18 @@ typedef struct rt_transformer_input {
                                     */
     struct rt_usage *usage;        /* receives sums over the queries and keys of each rotated
                                       pair of features (models/usage.h); or NULL */
-    struct rt_kv_cache *const *caches; /* (B), all different: KV caches that the tokens extend
-                                          (kv_cache.h), for a causal model, in a graph that does not
-                                          record, with one axis and with key_mask, positions,
-                                          patches and attentions NULL; or NULL */
+    struct rt_kv_cache *const *caches; /* (B), distinct: KV caches to extend (kv_cache.h), for a
+                                          causal model with one axis, in a graph that does not
+                                          record, without key_mask, positions, patches and
+                                          attentions; or NULL */
 } rt_transformer_input;
 
-/* Creates a model and draws its parameters from the seed; `values_of` as for
- * rt_parameters_allocate. RT_ARGUMENT if the options contradict each other. */
+/* Creates a model and draws its parameters from the seed; `values_of`: see rt_model_start.
+ * RT_ARGUMENT if the options contradict each other. */
 rt_status rt_transformer_new(rt_transformer **model_new, const rt_transformer_options *options,
                              uint64_t seed, const rt_transformer *values_of) RT_MUST_CHECK;
 
-/* Initial values of a new model. */
+/* Values and memory of a new model. */
 typedef struct rt_model_start {
     uint64_t seed; /* of the drawn parameters */
     const rt_transformer
@@ -161,7 +160,7 @@ typedef struct rt_model_start {
                             are reserved in it; outlives the model. NULL: they are allocated */
 } rt_model_start;
 
-/* Creates a model as rt_transformer_new, from a start. A model in reserved memory can only be used
+/* Creates a model as rt_transformer_new, from `start`. A model in reserved memory can only be used
  * in dry graphs (rt_graph_new_dry). */
 rt_status rt_transformer_new_from(rt_transformer **model_new, const rt_transformer_options *options,
                                   const rt_model_start *start) RT_MUST_CHECK;
@@ -196,32 +195,31 @@ int rt_transformer_pairs(const rt_transformer_options *options);
 /* Returns the number of theta of a pair: 2 if mixed, one for each coordinate; else 1. */
 int rt_transformer_theta_axes(const rt_transformer_options *options);
 
-/* Returns the shape (layers, rows, R/2) of theta, as if it were learned: layers that rope rotates,
- * or 1 with scope = model; rows = key heads with scope = head, else 1. Options must be resolved. If
+/* Returns the shape (layers, rows, R/2) of a learned theta: layers = those that rope rotates, 1
+ * with scope = model; rows = key heads with scope = head, else 1. Options must be resolved. If
  * mixed, the last axis is R: theta of the first coordinate for all pairs, then those of the second.
  */
 rt_shape rt_transformer_theta_shape(const rt_transformer_options *options);
 
-/* Returns the n-th layer, from 0, that has positions; options->layers if there are fewer. Unless
+/* Returns the n-th layer, from 0, that rope rotates; options->layers if there are fewer. Unless
  * theta is shared, n indexes the first axis of rt_transformer_theta_shape. */
 int rt_transformer_theta_layer(const rt_transformer_options *options, int n);
 
 /* Returns the number of elements of rt_transformer_theta_shape, whether or not theta is learned. */
 size_t rt_transformer_theta_count(const rt_transformer_options *options);
 
-/* Copies a learned theta out of or into the model, in radians per position. Does nothing for a
- * fixed theta. */
+/* Gets and sets a learned theta: rt_transformer_theta_shape, in radians per position. Do nothing
+ * for a fixed theta. */
 void rt_transformer_theta(const rt_transformer *model, double *theta);
 void rt_transformer_set_theta(rt_transformer *model, const double *theta);
 
-/* Returns the initial values of a learned theta, in the same layout: memory of the model, which
- * the caller may change. NULL if theta is fixed. */
+/* Returns the initial values of a learned theta, in the same shape, in memory of the model; the
+ * caller may change them. NULL if theta is fixed. */
 double *rt_transformer_theta_start(const rt_transformer *model);
 
 /* Computes base^(-2i/R), ignoring scaling and initial values, in the layout of `shape`: that of
- * rt_transformer_theta_shape or rt_transformer_rotation_shape. With two axes, computes
- * base^(-4k/R) with k = i mod R/4, which is the initial theta; if mixed, it is the initial length
- * of (theta_x, theta_y) of a pair. */
+ * rt_transformer_theta_shape or rt_transformer_rotation_shape. With two axes, computes base^(-4k/R)
+ * with k = i mod R/4; if mixed, this is the length of (theta_x, theta_y) of a pair. */
 void rt_transformer_theta_geometric(const rt_transformer_options *options, rt_shape shape,
                                     double *theta);
 
@@ -229,13 +227,13 @@ void rt_transformer_theta_geometric(const rt_transformer_options *options, rt_sh
  * theta_y) of pair i, for which i + R/2 gives the same. */
 double rt_theta_length(const rt_transformer_options *options, const double *row, int i);
 
-/* Returns the number of positions on an axis in sequences of T tokens: T; with position.randomized,
- * the larger of the two; with two axes, the side of the grid of the tokens. */
+/* Returns the number of positions on an axis for sequences of T tokens: T, or position.randomized
+ * if that is larger; with two axes, rt_grid_side(T). */
 int rt_transformer_extent(const rt_transformer_options *options, int T);
 
 /* Returns the reach of the attention of a layer in sequences of T tokens, in positions, the token
- * itself included: rt_transformer_extent or, if positions are 0, 1, ..., the window if that is
- * smaller. Layer -1: the maximum over all layers. */
+ * itself included: rt_transformer_extent, or model.window if that is smaller and positions are 0,
+ * 1, .... Layer -1: the maximum over all layers. */
 int rt_transformer_reach(const rt_transformer_options *options, int layer, int T);
 
 /* Returns the number of rotations of a pair over a reach, |theta| (reach - 1) / 2 pi. */
@@ -257,8 +255,8 @@ void rt_transformer_head_use(const rt_transformer *model, int layer, int head, d
  * heads, R/2 (R if mixed, as above); no elements for another encoding. */
 rt_shape rt_transformer_rotation_shape(const rt_transformer_options *options);
 
-/* Computes the effective theta at sequence length T, after position.scaling and
- * rt_transformer_change_theta, in that shape. */
+/* Computes the effective theta at sequence length T, after position.scaling and overrides, in that
+ * shape. */
 void rt_transformer_rotation(const rt_transformer *model, int T, double *theta);
 
 /* Overrides theta (borrowed pointer). NULL restores the model's own theta. No gradient flows to

@@ -5,19 +5,18 @@
  * is a new tensor that the graph owns.
  *
  * An op fails the graph and returns NULL if a required input or array is NULL, or if a shape, an
- * option or an index does not fit; the message begins with a name in brackets, which for
- * rt_linear_onto is [linear], for all rotations [rope], and for rt_for_products [round]. An op does
- * not validate the values of tensors, factors, theta and levels: a NaN that it reads gives NaN in
- * the result, except that relu (also in rt_glu and rt_linear_activate), elu_plus_one and
- * rt_normalize return a number. An op need not read masked and unlabelled rows, nor a NaN in them.
+ * option or an index does not fit; the message begins with the name of the op in brackets: [linear]
+ * for rt_linear_onto, [rope] for rt_rotation_*, [round] for rt_for_products. Ops do not validate
+ * values: a NaN gives NaN in the result, except in relu (also in rt_glu and rt_linear_activate),
+ * elu_plus_one and rt_normalize. Masked and unlabelled rows, with any NaN in them, may be ignored.
  * The length of an array cannot be checked. In a shape, `...` stands for any leading axes. dx is
  * the gradient of x, dy the gradient of the result.
  *
  * A graph runs backward once (rt_graph_backward), because backward overwrites memory: activations,
  * rt_layer_norm, rt_rms_norm, rt_glu and rt_linear_activate overwrite dy; rt_add, rt_reshape,
  * rt_for_products and rt_linear_onto pass the memory of dy to an input without a copy. Saved data
- * and the values of results live until the graph is cleared, unless rt_graph_release,
- * rt_for_products or rt_graph_keep frees them earlier, or rt_graph_recompute does not store them
+ * and results live until the graph is cleared, unless rt_graph_release, rt_for_products or
+ * rt_graph_keep (all but one result) frees them earlier, or rt_graph_recompute does not store them
  * (core/graph.h).
  */
 
@@ -32,7 +31,7 @@
  * over the leading axes. */
 rt_tensor *rt_add(rt_graph *g, rt_tensor *x, rt_tensor *y);
 
-/* Multiplies x * y, element by element; shapes as for rt_add. */
+/* Computes x * y, element by element; shapes as for rt_add. */
 rt_tensor *rt_multiply(rt_graph *g, rt_tensor *x, rt_tensor *y);
 
 /* Computes factor * x. */
@@ -135,14 +134,14 @@ rt_tensor *rt_linear_onto(rt_graph *g, rt_tensor *residual, rt_tensor *x, rt_ten
 rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias,
                               rt_activation kind);
 
-/* Declares that x will be read only by matrix products: as input x of rt_linear, rt_linear_onto or
- * rt_linear_activate, or as q, k and v of rt_attention; with distance_keys, not as q. rt_reshape
- * keeps the declaration.
+/* Returns x for matrix products only, rounded to bf16 if possible: as input x of rt_linear,
+ * rt_linear_onto and rt_linear_activate, and as q, k and v of rt_attention (not q with
+ * distance_keys). rt_reshape may come between.
  *
  * The result is bf16-only if all of this holds: products round to bf16 (engine.h), the graph
- * records, x is the result of an op with a gradient, and no backward reads its values. If any of it
- * does not hold, returns x. Other ops refuse a bf16-only result, and the memory of x is reused, so
- * do not read x again. */
+ * records, x is the result of an op with a gradient, and no backward reads its values. Other ops
+ * refuse such a result, and the memory of x is reused: read the result alone. Otherwise the result
+ * is x itself. */
 rt_tensor *rt_for_products(rt_graph *g, rt_tensor *x);
 
 /* ---- rows ---- */
@@ -229,7 +228,7 @@ typedef struct rt_positions {
 } rt_positions;
 
 /* Cosines and sines of the angles of all positions, computed once for q, k and v: in double, stored
- * as `real`. With theta of shape (R/2) or (G, R/2), the angle of pair i is
+ * as `real`. With theta of shape (R/2) or, for G heads, (G, R/2), the angle of pair i is
  *
  *   m theta_i                                         at position m
  *   x theta_i for i < R/4, y theta_i for i >= R/4     at position (x, y), axial
@@ -271,7 +270,7 @@ typedef struct rt_rotation_table {
     rt_rotation rotation; /* valid after rt_rotation_reserve */
     double *theta;
     void *memory;
-    rt_account *account; /* NULL after init; a dry run (core/memory.h) then sets it */
+    rt_account *account; /* set by the caller after init in a dry run (core/memory.h); else NULL */
 } rt_rotation_table;
 
 /* Creates an empty table with a copy of theta, (pairs). RT_ARGUMENT for a NULL theta or an invalid
@@ -333,13 +332,13 @@ typedef struct rt_attention_options {
     const uint8_t *key_mask; /* (B, Tk): 1 = visible; NULL: all are */
     const double *query_positions; /* (Tq); NULL: 0, 1, 2, ... */
     const double *key_positions;   /* (Tk); NULL: 0, 1, 2, ... */
-    const double *slopes;          /* (H): adds -slope |query - key position| (ALiBi) */
+    const double *slopes;          /* (H): ALiBi bias -slope |query - key position| */
     const rt_distances *distances; /* classes of the two tensors below; may be NULL only if both
                                       are NULL */
     rt_tensor *distance_bias;      /* (classes, H): added to the score (T5; Raffel et al. 2020) */
     rt_tensor *distance_keys;      /* (classes, D): added to the key (Shaw et al. 2018) */
     double dropout;                /* of the probabilities, as rt_dropout */
-    real *probabilities;           /* (B, H, Tq, Tk): receives them, without dropout; or NULL */
+    real *probabilities;           /* (B, H, Tq, Tk): output, before dropout; or NULL */
 } rt_attention_options;
 
 /* Computes softmax(scale q (k + distance key)^T + bias, over the visible keys) v for every head.
@@ -356,9 +355,8 @@ typedef struct rt_attention_options {
 rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                         const rt_attention_options *options);
 
-/* Level of a head before its first token. The level of a key is the maximum m that rt_key_exp
- * subtracts from its features, e^(x - m). This one is a quarter of the lowest number, so that the
- * difference of two levels does not overflow. */
+/* Initial level of a head. The level of a key is the running maximum m of rt_key_exp, which returns
+ * e^(x - m). A quarter of the lowest number: differences of levels do not overflow. */
 #define RT_NO_LEVEL (-RT_REAL_MAX / 4)
 
 /* Recurrent state of causal linear attention: sums over all earlier tokens, of constant size.
@@ -367,8 +365,8 @@ rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
  * Only for graphs that do not record: no gradient flows through it. */
 typedef struct rt_linear_state {
     real *sum; /* (B, H, D + 1, E): sums of k v^T; last row: options.constant times the sum of v */
-    real *below; /* (B, H, D + 1): sums of denominator_k; last: the number of keys. With levels,
-                    both arrays weight a key by e^(level of key - `level`) */
+    real *below; /* (B, H, D + 1), denominator: sums of denominator_k; last: number of keys. With
+                    levels, a key counts e^(its level - `level`) in `sum` and `below` */
     real *level; /* (B, H): level of the last token read; NULL without levels */
 } rt_linear_state;
 
@@ -409,8 +407,8 @@ rt_tensor *rt_linear_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tenso
  *   key_mask  (B, T): 1 = visible; NULL: all are
  *   before    (B, H), causal only: the maximum over earlier tokens (rt_linear_state.level);
  *             NULL: there are none
- *   *level    receives m, (B, T, H), which lives until the graph is cleared; NULL if not
- *             causal, because a factor common to all keys cancels
+ *   *level    receives m, (B, T, H), which lives until the graph is cleared; if not causal, it
+ *             receives NULL, because a factor common to all keys cancels
  *
  * Backward treats m as a constant. Linear attention with these levels does not depend on m if `eps`
  * and `constant` are 0; otherwise dx omits the path through m. */

@@ -28,18 +28,6 @@ static rt_exit print_text(FILE *to, char *text)
     return text ? RT_EXIT_DONE : RT_EXIT_FAILURE;
 }
 
-/* Prints the help on a section or key; without one, all of it. */
-static rt_exit print_help(const char *part)
-{
-    char *text = part ? rt_config_help_on(part) : NULL;
-    if (text && *text)
-        return print_text(stdout, text);
-    rt_free(text);
-    rt_arguments_print_usage(stdout);
-    printf("\nconfiguration keys, with their defaults:\n\n");
-    return print_text(stdout, rt_config_help());
-}
-
 /* Prints the error of a status and returns its exit code. In a world, all processes have the same
  * status, and only process 0 prints it. */
 static rt_exit conclude(const rt_world *world, rt_status status)
@@ -47,6 +35,24 @@ static rt_exit conclude(const rt_world *world, rt_status status)
     if (status.code && rt_world_rank(world) == 0)
         fprintf(stderr, "%s: %s\n", rt_program_name(), status.message);
     return rt_exit_of(status.code);
+}
+
+/* Prints the help on a section or key; without one, or with a configuration file, all of it. */
+static rt_exit print_help(const char *part)
+{
+    char quoted[RT_QUOTE_SIZE];
+    char *text = part ? rt_config_help_on(part) : NULL;
+    if (text && *text)
+        return print_text(stdout, text);
+    rt_free(text);
+    if (part && !rt_path_ends_in(part, ".ini"))
+        return conclude(NULL, rt_error(RT_CONFIG,
+                                       "--help: no section and no key is named %s; --help alone "
+                                       "lists all",
+                                       rt_quote(quoted, part)));
+    rt_arguments_print_usage(stdout);
+    printf("\nconfiguration keys, with their defaults:\n\n");
+    return print_text(stdout, rt_config_help());
 }
 
 /* Checks the configuration and the data, and prints the largest memory of each phase beyond the

@@ -71,7 +71,7 @@ typedef struct rt_evaluations {
     double loss;      /* at the current step; infinite: not evaluated */
     double best_loss; /* of regular evaluations; infinite: none yet */
     int64_t best_step;
-    double reference; /* loss that the next must undercut by train.min_delta to count as an
+    double reference; /* loss that a regular evaluation must undercut by train.min_delta to be an
                          improvement */
     int64_t stalled;  /* regular evaluations since the one with the reference loss */
 } rt_evaluations;
@@ -123,8 +123,8 @@ rt_checkpoint_model rt_checkpoint_model_of(const rt_transformer *model, const rt
  * would refuse it, RT_MEMORY. RT_NONFINITE names the first parameter whose values or optimizer
  * states have a NaN or an infinity.
  *
- * Besides the model this needs memory for one copy of the file, which is the image and later the
- * file that is read back, and for the largest parameter. */
+ * Besides the model this needs memory for one copy of the file (as built, then as read back) and
+ * for the largest parameter. */
 rt_status rt_checkpoint_save(const char *path, const rt_checkpoint_model *model,
                              const rt_checkpoint_info *info) RT_MUST_CHECK;
 
@@ -138,17 +138,17 @@ typedef struct rt_checkpoint {
     int patch;        /* numbers of a patch, 0 for a model without images */
 } rt_checkpoint;
 
-/* Reads a file into memory and parses all but its parameters and states. After an error
- * `c->info` is empty and the functions below return the same error. The caller closes `c` in any
- * case. */
+/* Reads a file into memory and parses all but its parameters and states; `parse` as in image.h.
+ * After an error `c->info` is empty and the functions below return the same error. The caller
+ * closes `c` in any case. */
 rt_status rt_checkpoint_open(rt_checkpoint *c, const char *path, rt_parse parse) RT_MUST_CHECK;
 void rt_checkpoint_close(rt_checkpoint *c);
 
 /* Fills the model and closes the image. Layout, names and shapes must agree, neither side may have
  * a parameter that the other lacks, and values must be finite; otherwise the error names the first
- * difference and the model is unchanged. Values are read twice, to check and to store them: if the
- * second read fails, the model is filled in part. Besides the model and the image this needs memory
- * for the largest parameter. */
+ * difference and the model is unchanged. Values are checked, then read again and stored: only if
+ * that second read fails is the model filled in part. Besides the model and the image this needs
+ * memory for the largest parameter. */
 rt_status rt_checkpoint_load(rt_checkpoint *c, const rt_checkpoint_model *model) RT_MUST_CHECK;
 
 /* Number of parameters that only one side, model or file, has, and the name of the first. */
@@ -157,10 +157,10 @@ typedef struct rt_parameter_difference {
     char first[RT_NAME_SIZE];
 } rt_parameter_difference;
 
-/* Origin of theta in a model that was filled from another run: by rt_checkpoint_branch, which
- * continues that run (the trunk), or by rt_checkpoint_start_from. */
+/* Origin of theta in a model that rt_checkpoint_branch or rt_checkpoint_start_from filled; the
+ * latter converts forms itself, so CONVERTED is for branches alone. */
 typedef enum rt_branch_theta {
-    RT_BRANCH_FRESH,    /* the model keeps its theta */
+    RT_BRANCH_FRESH,    /* the model's own theta */
     RT_BRANCH_CARRIED,  /* theta of the file; in a branch also its states and initial value */
     RT_BRANCH_CONVERTED /* the trunk has another scope or form: rt_checkpoint_model.theta_start
                            receives its theta, converted; the caller passes it to
@@ -178,9 +178,9 @@ typedef struct rt_checkpoint_taken {
 /* Fills the parameters of a model from the checkpoint of another run, without optimizer states, and
  * closes the image. Pairing, head size, names and shapes of the encoder must agree.
  *
- * Token type embeddings, factors of heads (head_scale) and, with `head`, a head of the same kind
- * are read where shapes agree; others keep their values and are counted as fresh. Theta is read,
- * and converted between the forms, only if the checkpoint has every theta of the model in the same
+ * Token type embeddings, head_scale and, with `head`, an output head of the same kind are read
+ * where shapes agree; otherwise they keep their values and count as fresh. Theta is read, and
+ * converted between the forms, only if the checkpoint has every theta of the model in the same
  * shape; it never counts as fresh or left. RT_CHECKPOINT if such a theta is not above 0 and the
  * model learns ln theta. */
 rt_status rt_checkpoint_start_from(rt_checkpoint *c, const rt_checkpoint_model *model, bool head,
@@ -214,7 +214,7 @@ typedef struct rt_checkpoint_theta {
 rt_status rt_checkpoint_read_theta(rt_checkpoint *c, rt_checkpoint_theta *theta) RT_MUST_CHECK;
 void rt_checkpoint_theta_free(rt_checkpoint_theta *theta);
 
-/* Returns the step of the best evaluation, this checkpoint's own included; 0: there was none. */
+/* Returns the step of the best evaluation, regular or at this step; 0: there was none. */
 int64_t rt_checkpoint_best_step(const rt_checkpoint_info *info);
 
 /* ---- a folder of checkpoints: step-00000200.h5, ... ----

@@ -47,7 +47,7 @@ static const rt_key keys[] = {
      "number format of matrix products; bf16 needs run.engine = onednn and a processor with bf16 "
      "products", RT_FIXED, ALWAYS},
     {"run", "kernels", CHOICE(run.kernels, kernels_word), "native",
-     "portable: bitwise identical results on every x86-64 processor with AVX2; native: the "
+     "portable: bitwise identical results on every x86-64 processor with AVX2 and FMA; native: the "
      "fastest kernels for this processor", RT_MAY_DIFFER, ALWAYS},
 
     {"theta", "init_from", TEXT(theta.init_from, RT_PATH_SIZE), "",

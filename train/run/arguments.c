@@ -117,7 +117,7 @@ static const option_row rows[] = {
              "train.patience"},
     {"eval", .command = RT_COMMAND_EVAL,
      .help = "evaluate the model, and stop; section.key=value can replace\n"
-             "keys of data and train, such as data.file"},
+             "some keys, such as data.file"},
     {"per-line", FLAG(per_line), .with = EVALUATION,
      .help = "with --eval: print a CSV row for each line of the\n"
              "evaluation data. Labelled data: line,loss,label,predicted;\n"
@@ -588,8 +588,8 @@ static const char purpose[] =
 
 static const char ends[] =
     "\n"
-    "At the end of a run, report.html in its folder shows the results. It needs\n"
-    "gnuplot; set ROTOR_NO_REPORT=1 in the environment to leave it out.\n"
+    "At the end of a run, report.html in its folder shows the results. Its figures\n"
+    "need gnuplot; set ROTOR_NO_REPORT=1 in the environment to leave it out.\n"
     "\n"
     "exit codes: 0 done; 1 run-time failure; 2 usage or configuration; 3 data;\n"
     "  4 checkpoint; 5 loss or gradient not finite; 6 the last save could not be\n"

@@ -65,9 +65,9 @@ double rt_logits_loss(const real *logits, int columns, int wanted);
 
 /* ---- another theta ----
  *
- * A model *depends on* its theta if, with the initial theta, the accuracy drops by more than 0.01
- * or the loss exceeds L + 0.01, where L is the model's own loss if its own accuracy is below 0.9,
- * else 1.5 times that loss. A loss that is not finite exceeds everything. */
+ * A model *depends on* its theta if the initial theta lowers the accuracy by more than 0.01 or
+ * raises the loss above L + 0.01. L is the model's own loss, times 1.5 if its own accuracy is at
+ * least 0.9. A loss that is not finite exceeds everything. */
 
 typedef struct rt_theta_reset {
     double loss, accuracy;             /* with the model's own theta */
@@ -77,24 +77,22 @@ typedef struct rt_theta_reset {
 /* Returns whether the model depends on its own theta. */
 bool rt_theta_reset_hurts(const rt_theta_reset *reset);
 
-/* Evaluates, as rt_trainer_evaluate, with another theta, and then restores the model's own
- * theta exactly, in rank 0 (see rt_trainer_share); an override (rt_transformer_change_theta) is
- * removed before.
- * `theta`, laid out as rt_transformer_theta, replaces the learned theta. If `theta` is NULL,
- * `change` overrides the effective theta (NULL: no change), in a single process only. If --trap
- * ends the evaluation, the loss is NaN and there are no labels. */
+/* Evaluates, as rt_trainer_evaluate, with another theta, then restores the model's own theta
+ * exactly (in rank 0 only; see rt_trainer_share). An earlier override (rt_transformer_change_theta)
+ * is removed and not restored. `theta`, laid out as rt_transformer_theta, replaces the learned
+ * theta. If `theta` is NULL, `change` overrides the effective theta (NULL: no change), in a single
+ * process only. If --trap ends the evaluation, the loss is NaN and there are no labels. */
 rt_status rt_theta_evaluate(rt_trainer *trainer, int length, int batches, const double *theta,
                             const rt_theta_change *change, rt_evaluation *result) RT_MUST_CHECK;
 
 #define RT_THETA_FARTHEST 3.0
-enum { RT_THETA_EVALUATIONS = 8 }; /* limit for one direction */
+enum { RT_THETA_EVALUATIONS = 8 }; /* for each theta and direction */
 
 /* Tolerances of one theta: how far ln |theta_i| can move, with all others unchanged, before the
- * model gets worse. Changes up to RT_THETA_FARTHEST are tried in ascending order until one makes
- * the model worse; the tolerance is the largest harmless change before it, or 0. Changes beyond it
- * are not tried: angles repeat after 2 pi, so that a large change can be harmless although a
- * smaller one was not. The limit between the last harmless and the first harmful change is then
- * found by bisection on a logarithmic scale. */
+ * model gets worse. Changes up to RT_THETA_FARTHEST are tried in ascending order until one is
+ * harmful (rt_theta_reset_hurts). Larger changes are not tried: angles repeat after 2 pi, so that a
+ * large change can be harmless although a smaller one was not. Bisection on a logarithmic scale
+ * then refines the largest harmless change, which is the tolerance; 0 if there was none. */
 typedef struct rt_theta_tolerance {
     double down, up; /* towards smaller and larger |theta| */
 } rt_theta_tolerance;
@@ -117,8 +115,8 @@ typedef struct rt_attention_distances {
     int layers, heads, length;
     double *weights; /* (layers, heads, length): share of a head's attention at a distance, on
                         either side; the shares of a head sum to 1 */
-    double *answers; /* (layers, heads): mean share from a label to the token that answers it; NaN
-                        if labels have no distances */
+    double *answers; /* (layers, heads): mean share of the token that answers a label
+                        (rt_batch.distances); NaN without such labels */
 } rt_attention_distances;
 
 /* Measures the shares over train.eval_batches batches of the evaluation set, without padding. The

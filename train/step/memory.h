@@ -12,13 +12,13 @@
 
 /* Estimates an upper bound of the number of labels in `rows` sequences of `length` tokens: rows for
  * labelled texts, rows * length for labelled tokens; else the mean plus three standard deviations
- * over the first sequences drawn, rounded up, from 1 to rows * length. */
+ * over the first sequences drawn, rounded up and limited to 1 ... rows * length. */
 rt_status rt_most_labels(int *labels, const rt_config *config, const rt_data *data, int rows,
                          int length) RT_MUST_CHECK;
 
 /* Phases. A training goes through the first three again and again, in one process; before a save it
- * returns the working memory of steps and evaluations to the system, but not their address space.
- * Each of the next three is a process of its own, which begins by reading a checkpoint of this
+ * returns the pages of steps and evaluations to the system, but keeps their address space. Each of
+ * the next three is a process of its own, which begins by reading a checkpoint of this
  * configuration. RT_PHASE_USED is the evaluation of a model that is already loaded, RT_PHASE_MODEL
  * any other use of one. */
 #define RT_MEMORY_PHASES(X)                                                                        \
@@ -36,7 +36,7 @@ typedef enum rt_memory_phase {
 } rt_memory_phase;
 
 /* Need of one process beyond the program and its data: counts, and sizes in bytes. A place is a
- * graph for one of the shards that are computed at the same time. */
+ * graph for one of the shards that run at the same time. */
 typedef struct rt_memory_need {
     int threads;
     int places; /* number of shards computed at the same time */
@@ -48,15 +48,15 @@ typedef struct rt_memory_need {
     size_t chunk;        /* largest chunk of a parameter in a checkpoint */
     int parameters;      /* number of tensors */
 
-    rt_graph_need step;       /* graph of a place that takes steps */
-    rt_graph_need training;   /* graph of a place that takes steps and evaluates */
-    rt_graph_need evaluation; /* graph of a place that evaluates */
-    size_t evaluated;         /* batches of all places in an evaluation */
+    rt_graph_need step;       /* graph of a place for steps */
+    rt_graph_need training;   /* graph of a place for steps and evaluations */
+    rt_graph_need evaluation; /* graph of a place for evaluations */
+    size_t evaluated;         /* bytes of the batches of all places in an evaluation */
 
     double resident[RT_ALL_PHASES]; /* resident memory */
     double space[RT_ALL_PHASES];    /* address space, of which some is never touched */
     double products;                /* address space of OpenBLAS in any phase */
-    double heaps;                   /* address space of heaps that is not writable yet */
+    double heaps;                   /* address space of malloc's heaps that is not writable yet */
 } rt_memory_need;
 
 /* Use of memory: a training from its start or from its checkpoint, or the use of a loaded model. */
@@ -70,8 +70,8 @@ typedef enum rt_memory_use {
 /* Estimates the need of this process of a world, without communication, by a dry run: it creates
  * the trainer in reserved memory (core/memory.h), runs steps and evaluations with all shapes of the
  * run, and counts the bytes. Returns the first error that the run would have; RT_SHAPE also for a
- * tensor that is too large. RT_USE_MODEL is a single process, and takes no steps and evaluations:
- * its data may have no sequences (rt_data_open_encoder). */
+ * tensor that is too large. RT_USE_MODEL has one process, and no steps or evaluations: its data may
+ * have no sequences (rt_data_open_encoder). */
 rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *config, const rt_data *data,
                              rt_world *world, rt_memory_use use) RT_MUST_CHECK;
 
@@ -92,12 +92,11 @@ typedef struct rt_memory_limits {
 void rt_memory_limits_read(rt_memory_limits *limits, const char *root);
 
 /* Returns RT_CONFIG if ulimit -v leaves less than the buffers and thread stacks that OpenBLAS
- * allocates when it is loaded. Call it before the constructors of the libraries: OpenBLAS 0.3.29
- * allocates a buffer for each of its threads, whose number depends on the environment, and retries
- * forever if it gets none. Call it a second time, with NULL, before main computes: a
- * thread that OpenBLAS started may still wait for a buffer, and fork and exit would then block on
- * that thread.
- */
+ * allocates when it is loaded. Call it from .preinit_array, before the constructors of the
+ * libraries, with the environment, which sets the number of threads: OpenBLAS 0.3.29 allocates a
+ * buffer for each of them and retries forever if it gets none. With NULL, checks the space for one
+ * buffer. Call it so before main computes: an OpenBLAS thread that still waits for a buffer would
+ * block fork and exit. */
 rt_status rt_address_space_check(char **environment) RT_MUST_CHECK;
 
 /* Estimates the need and compares it with three limits of this process: memory (of the machine and

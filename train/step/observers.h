@@ -11,8 +11,8 @@
 /* Returns the seconds of a monotonic clock. Only differences are meaningful. */
 double rt_seconds(void);
 
-/* Fails the graph with RT_NONFINITE and names the op if a result or a gradient has a NaN or an
- * infinity. Needs no context. */
+/* Observer that fails the graph with RT_NONFINITE, and names the op, if a result or a gradient has
+ * a NaN or an infinity. Needs no context. */
 extern const rt_observer rt_trap;
 
 /* Time, calls and work of each op. Each graph has its own; the caller zeroes it. */
@@ -20,7 +20,7 @@ enum { RT_MOST_PROFILED = 64 };
 
 typedef struct rt_profile_entry {
     const rt_op *op;
-    long calls[2]; /* this and the next three: forward, then backward */
+    long calls[2]; /* here and below: [0] forward, [1] backward */
     double seconds[2];
     double bytes[2];
     double flops[2];
@@ -34,8 +34,8 @@ typedef struct rt_profile {
 
 rt_observer rt_profile_observer(rt_profile *profile);
 
-/* Prints one table of the sum of `count` profiles, the most expensive op first. `steps`, the number
- * of steps, divides the total. */
+/* Prints one table of the sum of `count` profiles, the most expensive op first. The last line is
+ * the total divided by `steps`. */
 void rt_profile_print(FILE *to, const rt_profile *profiles, int count, int steps);
 
 /* Returns the bytes of all ops in the profiles. */

@@ -16,11 +16,11 @@
 
 /* ---- shares.c: the tree of sums ----
  *
- * Gradients are summed in a fixed binary tree of pairs, whoever computes them. A process takes its
+ * Gradients are summed in a fixed binary tree, for any number of processes. A process takes its
  * shards in order, in groups, each shard into its own block, and adds all complete pairs after each
  * group. So few blocks are needed. At the end each process has a few sums that it cannot add alone:
- * the largest subtrees within its range of shards. Those of all processes, in the order of shards,
- * add up to the same sum. */
+ * the largest subtrees within its range of shards. The sums of all processes, in the order of
+ * shards, give the total. */
 
 /* Node of the tree: the sum of shards `first` ... `end` - 1, in a block of gradients. */
 typedef struct rt_subtree {
@@ -89,14 +89,14 @@ typedef struct rt_shares {
     real **nodes;         /* slice of each node in this process */
     rt_summation *sums;   /* sums of nodes */
     int sum_count;
-    rt_parcel *sent, *taken; /* parcels of each step */
+    rt_parcel *sent, *taken; /* parcels of one rt_shares_sum */
     int sent_count, taken_count;
 } rt_shares;
 
 /* Assigns the shards, and the spans of a parameter block of `numbers` elements, to processes. The
- * spans are borrowed, as are `left`, the gradients of the nodes that this process has left, in
- * their order. In a dry run, memory for nodes of other processes is reserved in `account` (else
- * NULL). Returns RT_CONFIG if there are too many parameters for a world. */
+ * spans are borrowed, and so is `left`: gradients of this process's remaining nodes, in order. In a
+ * dry run, memory for nodes of other processes is reserved in `account` (else NULL). Returns
+ * RT_CONFIG if there are too many parameters for a world. */
 rt_status rt_shares_new(rt_shares *s, rt_world *world, int shards, const rt_span *spans, int count,
                         size_t numbers, real *const *left, rt_account *account) RT_MUST_CHECK;
 void rt_shares_free(rt_shares *s);
@@ -127,7 +127,7 @@ typedef struct rt_shard {
     rt_status status;
 } rt_shard;
 
-/* Graph, and a flag that a job uses it. At most place_count jobs run at a time, each in one place.
+/* Graph, and whether a job uses it. At most place_count jobs run at a time, each in one place.
  */
 typedef struct rt_place {
     rt_graph *graph;
@@ -141,7 +141,7 @@ struct rt_trainer {
     rt_world *world;
     rt_account *account;   /* account of a dry run; or NULL */
     int (*stop)(void);     /* nonzero once this process was asked to stop; or NULL */
-    void (*on_stop)(void); /* called in process 0 if another process was asked to stop; or NULL */
+    void (*on_stop)(void); /* called once another rank was asked to stop; or NULL */
     const rt_update_rule *rule;
     rt_training_state state;
     uint16_t *rounded; /* parameters in bf16 (rt_trainer_hold_rounded); or NULL */
@@ -165,7 +165,7 @@ struct rt_trainer {
     rt_transformer **models;    /* model of each block; all share the values of the first */
     rt_leaf *leaves;            /* (shards); only leaves of this process are planned */
     rt_summation *sums;         /* sums of blocks */
-    rt_subtrees nodes;          /* nodes that this process has left */
+    rt_subtrees nodes;          /* remaining nodes of this process */
     rt_span *spans;
     int span_count;
     double *squares; /* sum of squares of the gradient of each span */
@@ -174,7 +174,7 @@ struct rt_trainer {
     /* the current step */
     rt_rates rates;
     double divisor; /* number of labels */
-    int first;      /* first shard of the current group; its sums follow */
+    int first;      /* first shard of the current group */
     int first_sum, end_sum;
     bool last;    /* the group is the last one, and no other process adds anything */
     double scale; /* factor of the gradient, for clipping */
@@ -212,15 +212,15 @@ typedef struct rt_parts {
     rt_labelled_batch *batches; /* batch of each place; NULL: the jobs have no sequences */
 } rt_parts;
 
-/* Cuts the first `batches` batches (0: all sequences) into parts of `rows` sequences (0: as many as
- * the first shard has). Holds the parameters (rt_trainer_hold_rounded) until rt_parts_free,
- * which must be called also after an error. */
+/* Cuts `batches` evaluation batches (0: all sequences) into parts of `rows` sequences (0: as in the
+ * first shard). Holds the parameters (rt_trainer_hold_rounded) until rt_parts_free, which must be
+ * called also after an error. */
 rt_status rt_parts_new(rt_parts *p, rt_trainer *t, int length, int rows, int batches) RT_MUST_CHECK;
 void rt_parts_free(rt_parts *p);
 
-/* Gives the batches of the parts room for predictions and, with `distances`, for the distances of
- * labels that have some. Returns the memory, which the caller frees after the parts; NULL if the
- * heap is exhausted. */
+/* Allocates buffers in the batches of the parts: for predictions and, with `distances`, for
+ * distances of labels. Returns the memory, which the caller frees after the parts; NULL if the heap
+ * is exhausted. */
 int32_t *rt_parts_make_room(const rt_parts *p, bool distances) RT_MUST_CHECK;
 
 /* Runs the job of each part first ... end - 1 with its sequences. Returns RT_DATA if they could not

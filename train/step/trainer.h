@@ -6,8 +6,8 @@
  *
  * The batch of a step is cut into shards (micro-batches) of whole sequences; the cut depends on the
  * configuration alone. One thread computes a shard from beginning to end; each shard in progress
- * has its own block of gradients. Threads without a shard help with parts of the ops of others; the
- * cut of an op depends on shapes, engine, number format and pass, never on the threads. The
+ * has its own block of gradients. Threads without a shard help others with parts of their ops; the
+ * parts depend on shapes, engine (ops/engine.h), number format and pass, never on the threads. The
  * parameter block is cut into spans. The gradients of the shards are summed span by span, in the
  * order of a fixed binary tree (shares.c); clipping and the update go by the same spans.
  *
@@ -39,15 +39,15 @@ rt_transformer_input rt_batch_input(rt_graph *g, const rt_labelled_batch *b);
  * token head, (B, classes) with a sequence head. Returns NULL if the graph has failed. */
 rt_tensor *rt_batch_logits(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b);
 
-/* Computes the logits of a text: of all tokens, (count, V), if `position` is NULL, else of token
- * *position, 0 ... count - 1, (1, V). `position` must live until the graph is cleared. Returns NULL
- * if the graph has failed. */
+/* Computes the logits of a text: (count, V) or, if `position` is not NULL, (1, V) of token
+ * *position, 0 ... count - 1. `position` must live until the graph is cleared. Returns NULL if the
+ * graph has failed. */
 rt_tensor *rt_text_logits(rt_transformer *model, rt_graph *g, const int32_t *ids, int count,
                           const int32_t *position);
 
-/* Computes the sum of the losses of all labels over `divisor`, for rt_graph_backward. The batch
- * must have a label. `result` may be NULL, and must be NULL in a dry graph. Returns NULL if the
- * graph has failed. */
+/* Computes the sum of the losses of all labels, divided by `divisor`, for rt_graph_backward. The
+ * batch must have a label. `result` may be NULL, and must be NULL in a dry graph. Returns NULL if
+ * the graph has failed. */
 rt_tensor *rt_batch_loss(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b,
                          double divisor, rt_batch_result *result);
 
@@ -78,7 +78,7 @@ typedef struct rt_evaluation {
     double accuracy;
     long labels;
     long sequences;
-    long exact; /* sequences with all labels predicted; only for data.length = A..B */
+    long exact; /* sequences with all labels predicted correctly; 0 unless data.length = A..B */
     long bytes; /* length of the text of all target tokens; 0: unknown (rt_vocabulary_bytes) */
 } rt_evaluation;
 
@@ -93,14 +93,14 @@ typedef struct rt_trainer_options {
     rt_account *account;   /* account of a dry run (core/memory.h), which reserves memory and takes
                               no step; or NULL */
     int threads;           /* threads to start; if 0 or above rt_threads_of: rt_threads_of */
-    void (*on_stop)(void); /* called in process 0 by a step or an evaluation if another process was
-                              asked to stop; or NULL */
+    void (*on_stop)(void); /* called in a step or an evaluation once another rank was asked to
+                              stop; or NULL */
 } rt_trainer_options;
 
 /* Creates a trainer for a configuration and matching data, both borrowed. `options` may be NULL: a
- * single process, and every other option zero. All processes of a world need the same configuration
- * and data, and return the first error of any. rt_trainer_free of process 0 ends the others'
- * rt_trainer_serve. */
+ * single process, and every other option zero. All ranks need the same configuration and data, and
+ * return the error of the lowest rank that has one. rt_trainer_free of rank 0 ends rt_trainer_serve
+ * of the others. */
 rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
                          const rt_trainer_options *options) RT_MUST_CHECK;
 void rt_trainer_free(rt_trainer *trainer);
@@ -111,10 +111,10 @@ void rt_trainer_serve(rt_trainer *trainer, int (*stop)(void));
 
 /* Synchronizes the ranks of a world. Rank 0 calls these functions; in a single process they do
  * nothing. rt_trainer_share broadcasts the step and the parameters, and sends each rank its slice
- * of the optimizer states: call it after changing parameters between two steps. A changed theta
- * alone needs no call before an evaluation, which broadcasts it. rt_trainer_collect updates the
- * states of rank 0 with the slices of all ranks. rt_trainer_dismiss ends rt_trainer_serve:
- * rank 0 evaluates alone from then on. */
+ * of the optimizer states: call it after changing parameters between two steps. If theta alone
+ * changed, no call is needed before an evaluation, which broadcasts it. rt_trainer_collect updates
+ * the states of rank 0 with the slices of all ranks. rt_trainer_dismiss ends rt_trainer_serve: rank
+ * 0 evaluates alone from then on. */
 void rt_trainer_share(rt_trainer *trainer);
 void rt_trainer_collect(rt_trainer *trainer);
 void rt_trainer_dismiss(rt_trainer *trainer);
@@ -133,21 +133,22 @@ rt_status rt_trainer_step(rt_trainer *trainer, rt_step_result *result) RT_MUST_C
 /* Evaluates the first `batches` batches of the evaluation set (0: all of it), or fewer if it is
  * smaller, in sequences of `length` tokens. `tally`, of rt_trainer_tally_size numbers, receives
  * counts unless it is NULL. For a model with classes it is a confusion matrix (classes, classes):
- * labels of each class (row) that were predicted as each class (column). For labels with distances
- * it is (RT_DISTANCE_BINS, 2): the labels of each bin, and those of them that were predicted. */
+ * labels of each class (row) that were predicted as each class (column). If labels have distances
+ * to their answers (rt_batch), it is (RT_DISTANCE_BINS, 2): the labels of each bin, and the
+ * correctly predicted ones. */
 rt_status rt_trainer_evaluate(rt_trainer *trainer, int length, int batches, rt_evaluation *result,
                               int64_t *tally) RT_MUST_CHECK;
 size_t rt_trainer_tally_size(const rt_trainer *trainer);
 
-/* Bins of distances of at least 1: a bin each for 1 to 7, then four for each power of two. Returns
- * the bin of a distance, and the first distance of a bin. */
+/* Bins of distances of at least 1: one each for 1 to 7, then four from each power of two to the
+ * next. Returns the bin of a distance, and the first distance of a bin. */
 enum { RT_DISTANCE_BINS = 80 };
 int rt_distance_bin(int distance);
 int rt_distance_first(int bin);
 
-/* One of several independent jobs, on any of the threads; its result depends on its number alone.
- * `model` has the values of the trained model; `g` is empty and does not record. A job of a part of
- * an evaluation gets its sequences in `batch`; in rt_trainer_run_jobs that is NULL. */
+/* One of several independent jobs, on any of the threads; its result must depend on its number
+ * alone. `model` has the values of the trained model; `g` is empty and does not record. `batch` has
+ * the sequences of a job of an evaluation, and is NULL in rt_trainer_run_jobs. */
 typedef rt_status rt_model_job(void *context, int job, const rt_labelled_batch *batch,
                                rt_transformer *model, rt_graph *g);
 
@@ -156,13 +157,12 @@ typedef rt_status rt_model_job(void *context, int job, const rt_labelled_batch *
 rt_status rt_trainer_run_jobs(rt_trainer *trainer, rt_model_job *run, void *context,
                               int jobs) RT_MUST_CHECK;
 
-/* Calls rt_transformer_change_theta for all models, in a single process. */
+/* Overrides theta (rt_transformer_change_theta) in this process only. */
 void rt_trainer_change_theta(rt_trainer *trainer, const rt_theta_change *change);
 
-/* Starts or stops observers of the graphs. `trap` fails a step, an evaluation or a job at the
- * first value that is not finite and names the op; `profile` discards earlier measurements
- * and measures every op, unless `trap` is set. With neither, observation ends and its measurements
- * are kept. */
+/* Starts or stops observers of the graphs. `trap` fails a step, an evaluation or a job at the first
+ * value that is not finite and names the op; `profile` discards earlier measurements and, without
+ * `trap`, measures every op. With neither, observation ends and its measurements are kept. */
 rt_status rt_trainer_observe(rt_trainer *trainer, bool trap, bool profile) RT_MUST_CHECK;
 
 /* Prints the measurements; prints nothing if there was no profile. */

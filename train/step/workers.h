@@ -5,7 +5,7 @@
  * that another thread runs (core/threads.h). Jobs and parts start no threads of their own.
  *
  * Chance decides which worker takes which job or part. The result of a job must therefore depend on
- * its number alone, and the memory of a worker is scratch memory. */
+ * its number alone, not on what is kept for each worker. */
 
 #include "core/status.h"
 #include "core/threads.h"
