@@ -131,8 +131,8 @@ TEST(the_tolerance_of_each_pair_stands_beside_its_drift)
 
 TEST(a_stop_while_tolerances_are_measured_is_heard)
 {
-    const char *options = "tiny.ini theta.tolerances=yes theta.scope=head model.heads=8 "
-                          "model.dim=64 train.steps=1 train.batch_size=64";
+    const char *options = "tiny.ini theta.tolerances=yes theta.scope=head model.heads=4 "
+                          "train.steps=1 train.batch_size=64";
     expect_exit(w, 75,
                 "$TRAIN %s 2>err & until grep -q measuring err; do kill -0 $! || exit 99; sleep "
                 "0.01; done; kill -TERM $!; wait $!",

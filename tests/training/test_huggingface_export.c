@@ -260,7 +260,7 @@ static rt_status try_export(void *model)
     return status;
 }
 
-TEST_ROWS(every_allocation_can_fail, 0, 4)
+SAMPLED_ROWS(every_allocation_can_fail, 0, 4, 2)
 {
     static const char *const models[] = {"roformer head=sequence labels=2", "decoder", "modernbert",
                                          "esm"};

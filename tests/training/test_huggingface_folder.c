@@ -623,7 +623,7 @@ TEST_ROWS(what_does_not_fit_a_model_changes_nothing, 0, ROWS(unfit))
 }
 
 /* Of labels: test_huggingface_imported.c; of a theta of rotor's own: test_huggingface_export.c. */
-TEST_ROWS(every_allocation_can_fail, 0, 2)
+SAMPLED_ROWS(every_allocation_can_fail, 0, 2, 2)
 {
     copy_fixture(_i ? "masked_lm_untied" : "masked_lm_theta", NULL, NULL);
     expect_ok_after_refusals(50, try_folder(scratch));

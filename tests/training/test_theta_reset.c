@@ -178,7 +178,7 @@ TEST(a_theta_of_0_cannot_go_anywhere)
 TEST(every_refusal_of_the_heap_is_a_status)
 {
     rt_theta_tolerance tolerances[16];
-    begin(OVERRIDES("theta.scope=model"));
+    begin(OVERRIDES("theta.scope=model", "train.batch_size=2"));
     expect_ok(rt_theta_tolerances(t->trainer, t->config.data.length, tolerances, NULL,
                                   &stopped)); /* graphs keep room */
     const size_t live = rt_memory_live();
