@@ -33,12 +33,12 @@ TEST_ROWS(the_time_of_a_run_is_the_sum_over_its_parts, 0, 7)
 {
     static const char *const rows[][2] = {
         {TIMES "10,10,100\n20,20,150\n30,5,300\n40,8,325\n50,x,9\n",
-         "<tr><th>time</th><td>28.0 s for 40 steps, 200 tokens a second</td></tr>"},
-        {TIMES "10,0.5,2000\n", "<td>0.5 s for 10 steps, 2000 tokens a second</td>"},
-        {TIMES "10,200.9,5\n", "<td>3 min 20 s for 10 steps, 5 tokens a second</td>"},
-        {TIMES "10,7500,2\n", "<td>2 h 5 min for 10 steps, 2 tokens a second</td>"},
+         "<tr><th>time</th><td>28.0 s up to step 40, 200 tokens a second</td></tr>"},
+        {TIMES "10,0.5,2000\n", "<td>0.5 s up to step 10, 2000 tokens a second</td>"},
+        {TIMES "10,200.9,5\n", "<td>3 min 20 s up to step 10, 5 tokens a second</td>"},
+        {TIMES "10,7500,2\n", "<td>2 h 5 min up to step 10, 2 tokens a second</td>"},
         /* what was not measured is not told */
-        {"step,seconds\n10,2\n", "<td>2.0 s for 10 steps</td>"},
+        {"step,seconds\n10,2\n", "<td>2.0 s up to step 10</td>"},
         {TIMES "10,0,100\n", ""},
         {NULL, ""},
     };
@@ -89,7 +89,7 @@ TEST(the_sessions_of_a_run_are_told_in_one_line)
     const char *text =
         machine(SESSIONS "10,1,9,2026-01-02 03:04:05,here,rotor 1,train a.ini,a.txt\n20,2,9,,,,,\n"
                          "30,1,9,2026-01-03 04:05:06,<there>,rotor 1,train a.ini --resume,b.txt\n");
-    expect_in(text, "<tr><th>time</th><td>3.0 s for 30 steps, 9 tokens a second</td></tr>"
+    expect_in(text, "<tr><th>time</th><td>3.0 s up to step 30, 9 tokens a second</td></tr>"
                     "<tr><th>begun</th><td>2026-01-02 03:04:05 UTC on here: "
                     "<code>train a.ini</code></td></tr>"
                     "<tr><th>program</th><td>rotor 1</td></tr><tr><th>data</th><td>a.txt</td></tr>"

@@ -258,7 +258,7 @@ void rt_report_machine(rt_writer *w, const char *folder, rt_trainer *trainer)
     if (t.seconds > 0 && t.step > 0) {
         rt_writer_add(w, "<tr><th>time</th><td>");
         write_seconds(w, t.seconds);
-        rt_writer_add(w, " to step %s", rt_number_show(number, 0, t.step));
+        rt_writer_add(w, " up to step %s", rt_number_show(number, 0, t.step));
         if (t.tokens > 0)
             rt_writer_add(w, ", %s tokens a second",
                           rt_number_show(number, 0, t.tokens / t.seconds));
