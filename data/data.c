@@ -46,7 +46,7 @@ bool rt_data_task_labelled(int task)
 
 bool rt_data_task_images(int task)
 {
-    return rt_task_is_images(task_at(task));
+    return task_at(task)->images;
 }
 
 bool rt_data_task_labels_texts(int task)
@@ -120,7 +120,7 @@ void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *c
                        "data.length must be one number for %s; copy, reverse, sort and addition "
                        "can have %d..%d",
                        task->name, o->shortest, o->length);
-    const bool framed = task->files != RT_NO_FILE && !rt_task_is_images(task);
+    const bool framed = task->files != RT_NO_FILE && !task->images;
     if (o->begin != RT_BEGIN_AUTO && !framed)
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.begin"),
                        "data.begin = none needs data.task = text, tokens, classify or tag; got %s",
@@ -130,7 +130,7 @@ void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *c
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.end"),
                        "data.end = none needs data.task = text, tokens, classify or tag; got %s",
                        task->name);
-    if (rt_task_is_token_ids(task) && o->mask_id >= o->vocab)
+    if (task->token_ids && o->mask_id >= o->vocab)
         rt_rule_broken(to, RT_OPTIONS("data.mask_id", "data.vocab"),
                        "data.mask_id must be below data.vocab = %d; got %d", o->vocab, o->mask_id);
     if (too_short || too_few)
@@ -290,8 +290,7 @@ int rt_data_length(const rt_data *data)
 
 bool rt_data_has_special_tokens(const rt_data *data)
 {
-    return !rt_task_is_token_ids(data->task) ||
-           data->options.special_tokens == RT_SPECIAL_TOKENS_YES;
+    return !data->task->token_ids || data->options.special_tokens == RT_SPECIAL_TOKENS_YES;
 }
 
 bool rt_data_begins(const rt_data *data)

@@ -121,7 +121,7 @@ void rt_data_files_check(const char *key, const char *list, bool only_ids, rt_ru
 static const char *take_next(const rt_task *task, const char *list, rt_data_file *file)
 {
     if (task->files == RT_FILE_LIST)
-        return rt_data_file_take(list, rt_task_is_token_ids(task), file);
+        return rt_data_file_take(list, task->token_ids, file);
     *file = (rt_data_file){.weight = 1};
     snprintf(file->path, sizeof file->path, "%s", list);
     return NULL;
@@ -155,7 +155,7 @@ bool rt_data_file_at(const rt_data_options *o, int n, char path[RT_PATH_SIZE])
                 memcpy(path, file.path, RT_PATH_SIZE);
                 return true;
             }
-            if (rt_task_is_images(task) && n-- == 0)
+            if (task->images && n-- == 0)
                 return rt_image_labels_path(path, file.path);
         }
     if (n != 0 || !o->vocab_file || task->files == RT_NO_FILE || task->vocab)

@@ -17,7 +17,7 @@ static const char data_file[] = "data.file", eval_file[] = "data.eval_file";
 
 void rt_sequence_check(const rt_data_options *o, rt_rule_sink to)
 {
-    const bool only_ids = rt_task_is_token_ids(&rt_tasks[o->task]);
+    const bool only_ids = rt_tasks[o->task].token_ids;
     rt_data_files_check(data_file, o->file, only_ids, to);
     if (o->eval_file)
         rt_data_files_check(eval_file, o->eval_file, only_ids, to);
@@ -51,8 +51,7 @@ static group *add_group(groups *g, const char *key, const rt_data_file *file)
 /* Adds the files of a list. Consecutive training texts form one group, unless they have weights. */
 static rt_status take_list(groups *g, const char *key, const char *list)
 {
-    const bool any_set = rt_task_is_token_ids(g->data->task),
-               alone = key == eval_file || g->mixture;
+    const bool any_set = g->data->task->token_ids, alone = key == eval_file || g->mixture;
     rt_data_file file;
     group *x = NULL;
     rt_status status = rt_ok();
@@ -81,7 +80,7 @@ static rt_status find_groups(groups *g)
 {
     const rt_data_options *o = &g->data->options;
     const bool training = rt_data_reads_training(g->data);
-    g->mixture = training && rt_data_files_weighted(o->file, rt_task_is_token_ids(g->data->task));
+    g->mixture = training && rt_data_files_weighted(o->file, g->data->task->token_ids);
     rt_status status = training ? take_list(g, data_file, o->file) : rt_ok();
     g->training = g->count;
     return status.code || !o->eval_file ? status : take_list(g, eval_file, o->eval_file);
@@ -145,7 +144,7 @@ static rt_status open_groups(groups *g)
     rt_status status = find_groups(g);
     if (!status.code)
         status = check_sizes(g);
-    if (!status.code && !rt_task_is_token_ids(g->data->task))
+    if (!status.code && !g->data->task->token_ids)
         status = rt_text_find_vocabulary(g->data, own_vocabulary, g);
     return status;
 }
@@ -321,7 +320,7 @@ static rt_status write_groups(rt_data *data, rt_token_writer *w, const char *pat
     groups g = {.data = data, .training_text.key = data_file};
     data->options.eval_file = NULL;
     rt_status status = rt_ok();
-    if (rt_data_files_weighted(data->options.file, rt_task_is_token_ids(data->task)))
+    if (rt_data_files_weighted(data->options.file, data->task->token_ids))
         status = rt_error(RT_CONFIG, "data.file is a mixture with weights: write a file of tokens "
                                      "for each of its files");
     if (!status.code)

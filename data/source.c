@@ -17,7 +17,7 @@ static rt_data *new_data(const rt_data_options *o, rt_data_of_model meaning)
         data->special = rt_default_special_ids;
         if (!rt_data_has_special_tokens(data))
             data->special = (rt_special_ids){RT_ID_PAD, RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID};
-        if (rt_task_is_token_ids(data->task) && o->mask_id > 0)
+        if (data->task->token_ids && o->mask_id > 0)
             data->special.mask = o->mask_id;
         data->meaning = meaning;
     }
@@ -109,8 +109,8 @@ rt_special_use rt_data_special_use(const rt_data *data)
     enum { LOOKED_AT = 1 << 14 };
     const size_t tokens = data->runs.tokens < LOOKED_AT ? data->runs.tokens : LOOKED_AT;
     const bool special = rt_data_has_special_tokens(data);
-    const bool asked = rt_task_is_token_ids(data->task) &&
-                       (special || data->options.objective == RT_OBJECTIVE_MLM);
+    const bool asked =
+        data->task->token_ids && (special || data->options.objective == RT_OBJECTIVE_MLM);
     int32_t *ids = asked && tokens ? rt_alloc(tokens, sizeof *ids) : NULL;
     rt_special_use use = {0, tokens};
     if (ids && rt_token_runs_read(&data->runs, 0, tokens, ids))

@@ -11,7 +11,6 @@
 #include "data/windows.h"
 
 #include <stdbool.h>
-#include <string.h>
 
 /* Key of a sequence. All of its random numbers come from rt_random {seed, step, stream} at
  * rt_draw_index. */
@@ -53,6 +52,8 @@ typedef struct rt_task {
     rt_target target;
     int classes;       /* number of classes; 0: labels are ids, or the file decides */
     rt_file_use files; /* paths in data.file */
+    bool images;       /* data.file has images */
+    bool token_ids;    /* data.file has token ids, whose special tokens no vocabulary names */
     bool objective;    /* data.objective applies */
     int axes;          /* coordinates of a position, 2 for a grid of tokens; 0: 1 */
     struct {
@@ -66,18 +67,6 @@ typedef struct rt_task {
     /* Opens the files and fills the fields of rt_data for them. NULL: toy task without files. */
     rt_status (*open)(rt_data *data);
 } rt_task;
-
-/* Returns whether the task reads images. */
-static inline bool rt_task_is_images(const rt_task *task)
-{
-    return !strcmp(task->name, "images");
-}
-
-/* Returns whether the task reads token ids, whose special tokens no vocabulary names. */
-static inline bool rt_task_is_token_ids(const rt_task *task)
-{
-    return !strcmp(task->name, "tokens");
-}
 
 /* All tasks, ended by a row without a name. */
 extern const rt_task rt_tasks[];

@@ -390,13 +390,47 @@ void rt_key_value_copy(const rt_key *key, void *to, const void *from)
     memcpy((char *)to + key->offset, (const char *)from + key->offset, key->size);
 }
 
-/* Compares the bytes, then the written values: a list has bytes after its items, and texts are
- * pointers. */
+static bool texts_equal(const char *a, const char *b)
+{
+    return !strcmp(a ? a : "", b ? b : "");
+}
+
+/* Returns the items of a list and the size of one. */
+static const void *items_of(rt_key_type type, const void *items, size_t *size)
+{
+    if (type == RT_KEY_FACTORS) {
+        *size = sizeof(double);
+        return ((const rt_factors *)items)->at;
+    }
+    *size = sizeof *((const rt_lengths *)items)->at;
+    return type == RT_KEY_LENGTHS ? (const void *)((const rt_lengths *)items)->at
+                                  : ((const rt_layer_words *)items)->at;
+}
+
+/* Each list struct begins with the number of items. */
+static bool lists_equal(rt_key_type type, const void *a, const void *b)
+{
+    const int count = *(const int *)a;
+    size_t size;
+    const void *one = items_of(type, a, &size), *other = items_of(type, b, &size);
+    return count == *(const int *)b && (!count || !memcmp(one, other, (size_t)count * size));
+}
+
 bool rt_key_value_equal(const rt_key *key, const void *a, const void *b)
 {
-    char one[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
-    return !memcmp((const char *)a + key->offset, (const char *)b + key->offset, key->size) ||
-           !strcmp(rt_key_value_write(key, a, one), rt_key_value_write(key, b, other));
+    const void *one = (const char *)a + key->offset, *other = (const char *)b + key->offset;
+    switch (key->type) {
+    case RT_KEY_NUMBER:
+        return *(const double *)one == *(const double *)other;
+    case RT_KEY_TEXT:
+        return texts_equal(*(const char *const *)one, *(const char *const *)other);
+    case RT_KEY_LENGTHS:
+    case RT_KEY_FACTORS:
+    case RT_KEY_LAYERS:
+        return lists_equal(key->type, one, other);
+    default:
+        return !memcmp(one, other, key->size);
+    }
 }
 
 void rt_keys_set_defaults(const rt_key_table *table, void *options)

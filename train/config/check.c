@@ -75,50 +75,42 @@ static void check_run(const rt_config *config, rt_config_errors *errors)
             "the processor");
 }
 
-/* Checks the options of the model, and that its encoding has positions for the longest sequence.
- * Options that the data will set are given valid values. */
+/* Checks the options of the model. Options that the data will set are given valid values. */
 static void check_model(const rt_config *config, rt_config_errors *errors)
 {
-    char value[RT_VALUE_SIZE];
     rt_transformer_options model = config->model;
     model.vocab = 1;
     model.head = RT_HEAD_LM;
     rt_transformer_rules(&model, contradict_rule, errors);
-    const char *name = rt_encoding_of(&model)->capacity_key;
-    const int most = rt_transformer_capacity(&model), longest = rt_config_longest(config);
-    const rt_key *key = name ? rt_key_at(rt_key_find(name)) : NULL;
-    if (most && most < longest && config->model.position.axes < 2)
-        contradict(errors, KEYS(name, "position.kind", "data.length", "train.eval_lengths"),
-                   "%s = %s is for %d tokens at most; the longest sequence has %d", name,
-                   rt_key_value_write(key, config, value), most, longest);
     if (config->theta.init_from && model.theta.learn && model.theta.init != RT_THETA_FREQUENCIES)
         contradict(errors, KEYS("theta.init_from", "theta.init"),
                    "theta.init_from and theta.init both set the initial theta; give only one");
 }
 
-/* Checks that random positions suffice for the longest sequence, and the encoding for all of them.
- */
-static void check_randomized(const rt_config *config, rt_config_errors *errors)
+/* Checks that the encoding has positions for the longest sequence and for all random positions,
+ * and that these suffice for that sequence. */
+static void check_positions(const rt_config *config, rt_config_errors *errors)
 {
     const rt_position_options *position = &config->model.position;
-    const int most = position->randomized, longest = rt_config_longest(config);
+    const int random = position->randomized, longest = rt_config_longest(config);
     const int capacity = rt_transformer_capacity(&config->model);
     const char *key = rt_encoding_of(&config->model)->capacity_key;
-    char value[RT_VALUE_SIZE];
-    if (!most)
-        return;
-    if (position->axes > 1)
+    if (capacity && capacity < longest && position->axes < 2)
+        contradict(errors, KEYS(key, "position.kind", "data.length", "train.eval_lengths"),
+                   "%s allows %d tokens at most; the longest sequence has %d", key, capacity,
+                   longest);
+    if (random && position->axes > 1)
         contradict(errors, KEYS("position.randomized", "position.axes", "data.task"),
                    "position.randomized needs position.axes = 1");
-    else if (most < longest)
+    else if (random && random < longest)
         contradict(errors, KEYS("position.randomized", "data.length", "train.eval_lengths"),
                    "position.randomized = %d has too few positions for the longest sequence, of %d "
                    "tokens",
-                   most, longest);
-    else if (capacity && capacity < most)
+                   random, longest);
+    else if (capacity && capacity < random)
         contradict(errors, KEYS("position.randomized", key),
-                   "position.randomized = %d needs as many positions; %s = %s is for %d", most, key,
-                   rt_key_value_write(rt_key_at(rt_key_find(key)), config, value), capacity);
+                   "position.randomized = %d needs as many positions; %s allows %d", random, key,
+                   capacity);
 }
 
 /* Returns whether the command line sets what is predicted; a trained run may have any objective. */
@@ -297,8 +289,8 @@ void rt_config_check(const rt_config *config, const rt_config *written, bool wit
 {
     errors->origin = config->origin;
     check_model(config, errors);
+    check_positions(config, errors);
     check_plane(config, errors);
-    check_randomized(config, errors);
     check_data(config, without_data, trained, errors);
     check_steps(config, errors);
     check_freeze(config, errors);

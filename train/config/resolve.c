@@ -196,9 +196,10 @@ void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_confi
     if (answers && !config->data.shortest) /* questions with answers stay what they are */
         config->data.shortest = written->data.shortest = config->data.length;
     find_defaults(&defaults, written);
-    const bool other_batch = rt_on_command_line(config, "train.batch_size") ||
-                             rt_on_command_line(config, "data.length") ||
-                             rt_on_command_line(config, "data.size");
+    const bool other_batch =
+        (rt_on_command_line(config, "train.batch_size") ||
+         rt_on_command_line(config, "data.length") || rt_on_command_line(config, "data.size")) &&
+        !rt_on_command_line(config, "train.shards");
     if (config->origin[rt_key_find("train.eval_batches")] == RT_FROM_DEFAULT)
         config->train.eval_batches = defaults.train.eval_batches;
     if (rt_data_task_images(config->data.task)) {
@@ -206,7 +207,7 @@ void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_confi
         config->train.eval_lengths = defaults.train.eval_lengths;
     }
     config->data.batch_size = config->train.batch_size;
-    if (!config->train.shards || (other_batch && !rt_on_command_line(config, "train.shards")))
+    if (!config->train.shards || other_batch)
         config->train.shards = automatic_shards(config);
     mark_idle(config, written, &defaults);
 }
