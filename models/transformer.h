@@ -47,14 +47,14 @@
  * Parameters, with .weight or .bias after the names of tables, linear maps and norms; maps and
  * norms without a bias have no .bias parameter:
  *
- *     embeddings   tokens, types; patches, patch -> E; norm; project, E -> C
+ *     embeddings   tokens; types; patches: patch -> E; norm; project: E -> C
  *     layers.N     attention.{query, key, value, output, query_norm, key_norm}; attention_norm
  *                  and ffn_norm, before or after their block;
  *                  ffn.{gate, up, down}: W3, W1, W2
  *     norm         after the last layer (pre-LN)
- *     head         lm: dense, norm (roformer), output, whose weight is that of tokens if tied;
- *                  sequence: dense, classifier; token: classifier;
- *                  if model.classifier is norm, sequence and token head have dense and norm as well
+ *     head         lm: output, whose weight is that of tokens if tied; sequence and token:
+ *                  classifier. Before it a roformer has dense (lm, sequence) and norm (lm), and
+ *                  with model.classifier = norm both in sequence and token
  *
  * and the parameters of the positional encoding, named in the files of models/encodings/: a
  * learned theta is "theta", or layers.N.attention.theta (scopes layer and head). With
@@ -196,8 +196,8 @@ int rt_transformer_pairs(const rt_transformer_options *options);
 int rt_transformer_theta_axes(const rt_transformer_options *options);
 
 /* Returns the shape (layers, rows, R/2) of a learned theta: layers = those that rope rotates, 1
- * with scope = model; rows = key heads with scope = head, else 1. Options must be resolved. If
- * mixed, the last axis is R: theta of the first coordinate for all pairs, then those of the second.
+ * with scope = model; rows = key heads with scope = head, else 1. Needs rt_transformer_resolve. If
+ * mixed, the last axis is R: theta of the first coordinate for all pairs, then of the second.
  */
 rt_shape rt_transformer_theta_shape(const rt_transformer_options *options);
 
@@ -219,21 +219,21 @@ double *rt_transformer_theta_start(const rt_transformer *model);
 
 /* Computes base^(-2i/R), ignoring scaling and initial values, in the layout of `shape`: that of
  * rt_transformer_theta_shape or rt_transformer_rotation_shape. With two axes, computes base^(-4k/R)
- * with k = i mod R/4; if mixed, this is the length of (theta_x, theta_y) of a pair. */
+ * with k = i mod R/4; if mixed, both numbers of a pair are the length of (theta_x, theta_y). */
 void rt_transformer_theta_geometric(const rt_transformer_options *options, rt_shape shape,
                                     double *theta);
 
 /* Returns |theta_i| of a row of rt_transformer_theta_shape; if mixed, the length of (theta_x,
- * theta_y) of pair i, for which i + R/2 gives the same. */
+ * theta_y) of pair i mod R/2. */
 double rt_theta_length(const rt_transformer_options *options, const double *row, int i);
 
 /* Returns the number of positions on an axis for sequences of T tokens: T, or position.randomized
  * if that is larger; with two axes, rt_grid_side(T). */
 int rt_transformer_extent(const rt_transformer_options *options, int T);
 
-/* Returns the reach of the attention of a layer in sequences of T tokens, in positions, the token
- * itself included: rt_transformer_extent, or model.window if that is smaller and positions are 0,
- * 1, .... Layer -1: the maximum over all layers. */
+/* Returns the reach of a layer's attention for T tokens, in positions, the token itself included:
+ * rt_transformer_extent, or the layer's window if that is smaller and positions are 0, 1, ...; 0 if
+ * the layer has no positions. Layer -1: the maximum. */
 int rt_transformer_reach(const rt_transformer_options *options, int layer, int T);
 
 /* Returns the number of rotations of a pair over a reach, |theta| (reach - 1) / 2 pi. */

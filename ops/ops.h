@@ -5,19 +5,18 @@
  * is a new tensor that the graph owns.
  *
  * An op fails the graph and returns NULL if a required input or array is NULL, or if a shape, an
- * option or an index does not fit; the message begins with the name of the op in brackets: [linear]
- * for rt_linear_onto, [rope] for rt_rotation_*, [round] for rt_for_products. Ops do not validate
- * values: a NaN gives NaN in the result, except in relu (also in rt_glu and rt_linear_activate),
- * elu_plus_one and rt_normalize. Masked and unlabelled rows, with any NaN in them, may be ignored.
- * The length of an array cannot be checked. In a shape, `...` stands for any leading axes. dx is
- * the gradient of x, dy the gradient of the result.
+ * option or an index does not fit; the message begins with the op in brackets: [linear] for
+ * rt_linear_onto, [rope] for rt_rotation_*, [round] for rt_for_products; [activate] for an unknown
+ * activation. Ops do not validate values: a NaN gives NaN in the result, except in relu and
+ * elu_plus_one (also in rt_glu and rt_linear_activate) and in rt_normalize. A NaN in a masked or
+ * unlabelled row need not reach the result. The length of an array cannot be checked. In a shape,
+ * `...` stands for any leading axes. dx is the gradient of x, dy the gradient of the result.
  *
  * A graph runs backward once (rt_graph_backward), because backward overwrites memory: activations,
  * rt_layer_norm, rt_rms_norm, rt_glu and rt_linear_activate overwrite dy; rt_add, rt_reshape,
  * rt_for_products and rt_linear_onto pass the memory of dy to an input without a copy. Saved data
- * and results live until the graph is cleared, unless rt_graph_release, rt_for_products or
- * rt_graph_keep (all but one result) frees them earlier, or rt_graph_recompute does not store them
- * (core/graph.h).
+ * and results live until the graph is cleared, unless rt_graph_release or rt_for_products frees a
+ * result, rt_graph_keep all but one, or rt_graph_recompute does not store them (core/graph.h).
  */
 
 #include "core/choice.h"
@@ -134,14 +133,14 @@ rt_tensor *rt_linear_onto(rt_graph *g, rt_tensor *residual, rt_tensor *x, rt_ten
 rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias,
                               rt_activation kind);
 
-/* Returns x for matrix products only, rounded to bf16 if possible: as input x of rt_linear,
- * rt_linear_onto and rt_linear_activate, and as q, k and v of rt_attention (not q with
- * distance_keys). rt_reshape may come between.
+/* Returns x, rounded to bf16 if possible, for matrix products only: input x of rt_linear,
+ * rt_linear_onto and rt_linear_activate, and q, k and v of rt_attention (not q with distance_keys).
+ * rt_reshape may come between.
  *
  * The result is bf16-only if all of this holds: products round to bf16 (engine.h), the graph
  * records, x is the result of an op with a gradient, and no backward reads its values. Other ops
- * refuse such a result, and the memory of x is reused: read the result alone. Otherwise the result
- * is x itself. */
+ * refuse such a result. The memory of x is reused: do not read x again. Otherwise the result is x
+ * itself. */
 rt_tensor *rt_for_products(rt_graph *g, rt_tensor *x);
 
 /* ---- rows ---- */
@@ -255,7 +254,7 @@ typedef struct rt_rotation {
  *
  *   theta    (R/2), (G, R/2) or, for two coordinates, (G, 2, R/2), in the given form
  *
- * With two coordinates and one number for each pair, R/2 must be even. */
+ * With two coordinates, unless theta is mixed, R/2 must be even. */
 rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form form,
                                  rt_pairing pairing, double magnitude, rt_positions positions);
 
@@ -355,8 +354,8 @@ typedef struct rt_attention_options {
 rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                         const rt_attention_options *options);
 
-/* Initial level of a head. The level of a key is the running maximum m of rt_key_exp, which returns
- * e^(x - m). A quarter of the lowest number: differences of levels do not overflow. */
+/* Level of a head before its first token. The level of a key is the m of rt_key_exp, which returns
+ * e^(x - m). -RT_REAL_MAX itself could overflow in a difference of levels. */
 #define RT_NO_LEVEL (-RT_REAL_MAX / 4)
 
 /* Recurrent state of causal linear attention: sums over all earlier tokens, of constant size.

@@ -18,12 +18,12 @@
  *   /past_schedules            CSV table of the earlier schedules of a run that was extended with
  *                              another schedule (train/config/config.h)
  *   /joined                    in a run that continues another one (rt_checkpoint_branch):
- *                              parameters that the other run lacks, one per line: name, space,
+ *                              parameters not taken from it, one per line: name, space,
  *                              step at which the parameter joined the training
  *   /model/a/b/c               parameter a.b.c. The attributes of /model are the keys of the
  *                              model (models/keys.h)
- *   /SECTION/NAME              text dataset: a key whose value is a list that is not empty;
- *                              /layers/SECTION.NAME if it has a word for each layer
+ *   /SECTION/NAME              the value of a key, as a text, if it is a list and not empty; a
+ *                              list with a word for each layer is /layers/SECTION.NAME
  *   /theta_start               learned theta: its initial value, in radians per position, in the
  *                              layout of rt_transformer_theta_shape
  *   /optimizer/first_moment/a/b/c, ...
@@ -31,8 +31,8 @@
  *                              (optim/rules.h), for parameters that have them. Attribute
  *                              schedule_steps
  *   /random                    attribute generator: "philox4x32-10"
- *   /data                      attributes position and the keys of [data], except those
- *                              whose value is a text; data.length.least is A of A..B
+ *   /data                      attributes position and the keys of [data] that are not texts; of
+ *                              A..B, data.length is B and data.length.least A
  *
  * This is version 3; other versions are refused.
  *
@@ -43,7 +43,7 @@
  *
  * Opening a checkpoint reads the whole file into memory, verifies it and parses all but the
  * parameters and states; loading then fills a model from that memory. A branch is a run that
- * continues the training of another run, its trunk, with other options of theta.
+ * continues the training of another run, its trunk, with other settings.
  */
 
 #include "core/path.h"
@@ -151,7 +151,7 @@ void rt_checkpoint_close(rt_checkpoint *c);
  * memory for the largest parameter. */
 rt_status rt_checkpoint_load(rt_checkpoint *c, const rt_checkpoint_model *model) RT_MUST_CHECK;
 
-/* Number of parameters that only one side, model or file, has, and the name of the first. */
+/* Number of parameters that were not transferred, and the name of the first. */
 typedef struct rt_parameter_difference {
     int count;
     char first[RT_NAME_SIZE];
@@ -189,9 +189,9 @@ rt_status rt_checkpoint_start_from(rt_checkpoint *c, const rt_checkpoint_model *
 /* Fills a model from the checkpoint of the trunk and closes the image. The model may differ from
  * the trunk in theta, in factors of heads (head_scale) and in the bias of t5. Every other parameter
  * of the model must be in the trunk in the same shape; parameters of the trunk that the model lacks
- * are counted in taken->left. Parameters that the trunk lacks keep their values, their optimizer
- * states are not read, and rt_parameter.since becomes the step of the trunk. With `theta_stays`
- * theta always keeps its values. */
+ * are counted in taken->left. Parameters that are not read keep their values and optimizer states,
+ * and their rt_parameter.since becomes the step of the trunk. With `theta_stays` theta always keeps
+ * its values. */
 rt_status rt_checkpoint_branch(rt_checkpoint *c, const rt_checkpoint_model *model, bool theta_stays,
                                rt_checkpoint_taken *taken) RT_MUST_CHECK;
 

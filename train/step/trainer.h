@@ -7,9 +7,10 @@
  * The batch of a step is cut into shards (micro-batches) of whole sequences; the cut depends on the
  * configuration alone. One thread computes a shard from beginning to end; each shard in progress
  * has its own block of gradients. Threads without a shard help others with parts of their ops; the
- * parts depend on shapes, engine (ops/engine.h), number format and pass, never on the threads. The
- * parameter block is cut into spans. The gradients of the shards are summed span by span, in the
- * order of a fixed binary tree (shares.c); clipping and the update go by the same spans.
+ * parts depend on shapes, engine (ops/engine.h), number format, pass and recording, never on the
+ * threads. The parameter block is cut into spans. The gradients of the shards are summed span by
+ * span, in the order of a fixed binary tree (shares.c); clipping and the update go by the same
+ * spans.
  *
  * With several processes (ranks), each rank differentiates some of the shards. It reduces the
  * gradients of its slice of the parameters in the order of the same tree, and updates that slice.
@@ -147,8 +148,8 @@ int rt_distance_bin(int distance);
 int rt_distance_first(int bin);
 
 /* One of several independent jobs, on any of the threads; its result must depend on its number
- * alone. `model` has the values of the trained model; `g` is empty and does not record. `batch` has
- * the sequences of a job of an evaluation, and is NULL in rt_trainer_run_jobs. */
+ * alone. `model` has the values of the trained model; `g` is empty and does not record. `batch`:
+ * NULL in rt_trainer_run_jobs; in an evaluation, the sequences of the job. */
 typedef rt_status rt_model_job(void *context, int job, const rt_labelled_batch *batch,
                                rt_transformer *model, rt_graph *g);
 
