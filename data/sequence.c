@@ -228,7 +228,7 @@ static rt_status add_group_tokens(rt_data *data, const group *x, int part, size_
 {
     const size_t first = data->runs.tokens, bytes = x->text.bytes;
     rt_unknown unknown = {0};
-    rt_status status = rt_ok();
+    rt_status status;
     if (x->file.ids)
         status = open_ids(data, x);
     else if (rt_token_cache_takes(&data->options, bytes))
