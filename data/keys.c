@@ -106,9 +106,10 @@ static const rt_key keys[] = {
      "labelled data drawn at random; 0 = evaluate on the training data",
      RT_FIXED, WHEN(OF_FILES, HAS_NO("data.eval_file"))},
     {"data", "eval_seed", SEED(eval_seed), "2021",
-     "seed of the evaluation data: toy sequences, masked tokens, held-out rows; independent of "
-     "run.seed",
-     RT_FIXED, WHEN(IS_NOT("data.task", "text", "tokens"), OR, IS("data.objective", "mlm"))},
+     "seed of evaluation data: toy sequences, masks, held-out rows, random positions; independent "
+     "of run.seed",
+     RT_FIXED, WHEN(IS_NOT("data.task", "text", "tokens"), OR, IS("data.objective", "mlm"), OR,
+                    EXCEEDS("position.randomized", 0))},
 };
 /* clang-format on */
 

@@ -17,8 +17,8 @@ static rt_data *new_data(const rt_data_options *o, rt_data_of_model meaning)
         data->special = rt_default_special_ids;
         if (!rt_data_has_special_tokens(data))
             data->special = (rt_special_ids){RT_ID_PAD, RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID};
-        if (data->task->token_ids && o->mask_id > 0)
-            data->special.mask = o->mask_id;
+        if (data->task->token_ids)
+            data->special.mask = o->mask_id > 0 ? o->mask_id : RT_ID_MASK;
         data->meaning = meaning;
     }
     return data;

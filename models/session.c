@@ -31,6 +31,9 @@ static rt_status check_model(const rt_transformer_options *o, int capacity)
     const int most = rt_transformer_capacity(o);
     if (!o->causal || o->head != RT_HEAD_LM)
         return rt_error(RT_ARGUMENT, "a session needs a causal model with an lm head");
+    if (o->position.axes > 1)
+        return rt_error(RT_ARGUMENT, "a session needs positions with one coordinate "
+                                     "(position.axes = 1)");
     if (capacity < 0 || capacity > MOST_TOKENS)
         return rt_error(RT_ARGUMENT, "a session can have from 0 to %d tokens; got %d", MOST_TOKENS,
                         capacity);

@@ -21,7 +21,7 @@ typedef struct rt_session rt_session;
 
 /* Creates a session. `capacity` is the maximum length of the text in tokens; 0 =
  * rt_transformer_capacity, or 2^29 if that is 0. RT_ARGUMENT if the model is not causal, has no lm
- * head, or has positions for fewer tokens. */
+ * head, has positions with two coordinates, or has positions for fewer tokens. */
 rt_status rt_session_new(rt_session **session_new, rt_transformer *model,
                          int capacity) RT_MUST_CHECK;
 void rt_session_free(rt_session *session);

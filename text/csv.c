@@ -143,12 +143,12 @@ void rt_csv_close(rt_csv *c)
     rt_free(c->header);
     rt_free(c->names);
     rt_free(c->cells);
-    *c = (rt_csv){.status = c->status};
+    *c = (rt_csv){.status = c->status, .skipped = c->skipped};
 }
 
 bool rt_csv_row(rt_csv *c)
 {
-    while (c->columns && next_line(c))
+    for (; c->columns && next_line(c); c->skipped += c->lines.size > 0)
         if (cut(c->lines.bytes, c->lines.size, c->cells, c->columns) == c->columns)
             return true;
     rt_csv_close(c);

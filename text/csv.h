@@ -43,6 +43,7 @@ typedef struct rt_csv {
     int columns;
     char **names; /* names of the columns, from the header */
     char **cells; /* cells of the row, valid until the next row */
+    int skipped;  /* lines that are not rows; not empty, and with a newline */
     rt_status
         status; /* error that ended reading: RT_IO, RT_MEMORY; RT_CONFIG: the path is too long */
     rt_lines lines; /* the open file */

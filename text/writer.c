@@ -59,8 +59,11 @@ const char *rt_quote(char quoted[RT_QUOTE_SIZE], const char *text)
     int length = 0;
     quoted[0] = '\'';
     while (text[length] && length < LONGEST) {
-        unsigned char c = (unsigned char)text[length];
-        quoted[++length] = (char)(c < ' ' || c == 0x7f ? '?' : c);
+        const unsigned char c = (unsigned char)text[length], next = (unsigned char)text[length + 1];
+        const bool c1 = c == 0xc2 && next >= 0x80 && next < 0xa0; /* U+0080 to U+009F */
+        quoted[++length] = (char)(c < ' ' || c == 0x7f || c1 ? '?' : c);
+        if (c1 && length < LONGEST)
+            quoted[++length] = '?';
     }
     const char *more = text[length] ? "..." : "";
     while (*more && length && ((unsigned char)text[length] & 0xc0) == 0x80)

@@ -307,9 +307,10 @@ TEST(what_does_not_fit_is_refused_and_changes_nothing)
     ck_assert_int_eq(rt_session_count(session), 100);
     expect_ok(rt_session_feed(session, text + 100, T - 100, 1, got));
     expect_same(got, expected + (T - 1) * V, 1, "after refusals", 0);
+    o.position.axes = 2;
+    expect_refusal(rt_session_new(&none, make(&o), 0), "positions with one coordinate");
     o.causal = false;
-    model = make(&o);
-    expect_refusal(rt_session_new(&none, model, 0), "a causal model");
+    expect_refusal(rt_session_new(&none, make(&o), 0), "a causal model");
 }
 
 /* Nothing could go back into what was kept; padding has no place in it. */

@@ -39,9 +39,10 @@ TEST(a_run_is_refused_in_the_folder_of_an_export)
 {
     run(RUN);
     run("$TRAIN tiny.ini --export runs/model");
-    for (int i = 0; i < 2; i++)
+    static const char *const options[] = {"", "--overwrite", "--resume"};
+    for (int i = 0; i < ROWS(options); i++)
         expect_told(2, "runs/model holds an exported model: choose another run.name",
-                    "$TRAIN tiny.ini run.name=model %s", i ? "--overwrite" : "");
+                    "$TRAIN tiny.ini run.name=model %s", options[i]);
     expect_model("runs/model");
     /* a run that holds one since an earlier version is resumed all the same */
     run("cp runs/model/* runs/tiny && $TRAIN tiny.ini train.steps=2 --resume");

@@ -67,6 +67,14 @@ TEST_ROWS(a_table_that_lacks_rows_is_told, 0, ROWS(rows))
     expect_untold("warning:", TINY "--resume %s", rows[_i].resume);
 }
 
+TEST(damaged_rows_are_not_lost)
+{
+    run(TINY
+        "train.steps=40 && sed -i '1s/^/x/' runs/tiny/metrics.csv && cp runs/tiny/metrics.csv x");
+    expect_told(1, "metrics.csv: --resume would lose damaged lines (4)", TINY "--resume");
+    run("cmp x runs/tiny/metrics.csv");
+}
+
 TEST(a_run_that_was_killed_has_lost_no_rows)
 {
     expect_exit(w, 137,

@@ -24,7 +24,10 @@ TEST(an_option_without_effect_is_refused)
                      {2, "--tokens 9", "--tokens has no"}, {2, "--stop x", "--stop has no"},
                      {2, "--temperature 1", "--temperature has"},
                      {2, "--top-k 3", "--top-k has no"}, {2, "--top-p 0.5", "--top-p has no"},
-                     {2, "--seed 0", label});
+                     {2, "--seed 0", label},
+                     {2, "--special", "which always reads special tokens as text\n"});
+    expect_told(0, "evaluating on a random 0.5 of data.file",
+                "$TRAIN --checkpoint runs/label --eval data.file=t.tsv data.eval_fraction=0.5");
     expect_each_told("$TRAIN runs/mlm/config.ini --predict 'a[MASK]'", {2, "--tokens 9", mask},
                      {2, "--stop x", mask}, {2, "--top-k 3", drawn}, {2, "--top-p 0.5", drawn},
                      {2, "--seed 0", drawn});

@@ -291,7 +291,9 @@ TEST_ROWS(a_key_is_known_by_its_name_in_other_programs, 0, ROWS(elsewhere))
 TEST(quoted_text_is_cut_between_characters)
 {
     char quoted[RT_QUOTE_SIZE];
-    ck_assert_str_eq(rt_quote(quoted, "a\nb\x7f"), "'a?b?'");
+    ck_assert_str_eq(rt_quote(quoted, "a\nb\x7f\xc2\x9b"), "'a?b?"
+                                                           "?"
+                                                           "?'");
     ck_assert_str_eq(rt_quote(quoted, "01234567890123456789012345678901234567890123456789"),
                      "'01234567890123456789012345678901234567890123456789'");
     ck_assert_str_eq(rt_quote(quoted, "0123456789012345678901234567890123456789012345678\u03b8"),
@@ -307,6 +309,11 @@ TEST(what_just_fits_is_accepted)
     load_sound(&config, "[position]\nkind = learned\nmax_len = 40\n[train]\neval_lengths = 40\n",
                NULL);
     load_sound(&config, "[train]\npatience = 4\neval_every = 20\nsteps = 101\n", NULL);
+    load_sound(&config, "[model]\nffn = geglu\nactivation = tanh\n", NULL); /* of the lm head */
+    load_sound(&config,
+               "[model]\nkind = decoder\n[position]\nrandomized = 64\n[data]\ntask = text\n"
+               "file = a\neval_seed = 7\n",
+               NULL);
     for (int i = 0; i < 2; i++)
         load_sound(&config, "[model]\ncausal = yes\n[data]\nfile = a.tsv\n",
                    OVERRIDES(i ? "data.task=tag" : "data.task=classify",

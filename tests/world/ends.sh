@@ -77,7 +77,7 @@ expect_stop term0 TERM 0
 expect_stop int2 INT 2
 
 # More processes than shards; a key that does not exist; a key of sweeps.
-expect_error 2 'start 8 processes at most' mpirun -n 9 "$train" small.ini
+expect_error 2 'train.shards is 8' mpirun -n 9 "$train" small.ini
 expect_error 2 "unknown key 'nam'" mpirun -n 3 "$train" small.ini run.nam=x
 printf '[sweep]\nrun.seed = 1, 2\njobs = 2\n' | cat "$work/small.ini" - >"$work/sweep.ini"
 expect_error 2 'sweep.jobs = 2' mpirun -n 2 "$train" sweep.ini

@@ -60,11 +60,13 @@ static rt_status open_table(rt_step_table *table, const char *folder, const char
     rt_writer_add(&rows, "%s\n", header);
     if (kept.step) {
         rt_csv csv;
-        int step;
+        int step, damaged = 0;
         rt_csv_open(&csv, folder, name);
         while (!status.code && rt_csv_row(&csv)) {
-            if (!rt_csv_whole(&csv, "step", &step))
+            if (!rt_csv_whole(&csv, "step", &step)) {
+                damaged++;
                 continue;
+            }
             table->last = step > table->last ? step : table->last;
             if (step < kept.step || (step == kept.step && kept.due))
                 copy_row(&csv, &rows, header, step < kept.step || kept.evaluated);
@@ -73,7 +75,13 @@ static rt_status open_table(rt_step_table *table, const char *folder, const char
         }
         if (csv.status.code) /* rows must not be lost: only a missing file has none */
             status = csv.status;
+        damaged += csv.skipped;
         rt_csv_close(&csv);
+        if (!status.code && damaged)
+            status = rt_error(RT_IO,
+                              "%s: --resume would lose damaged lines (%d): repair or delete them, or "
+                              "rename the file",
+                              path, damaged);
     }
     if (!status.code)
         status = write_rows(&file, &rows);

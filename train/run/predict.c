@@ -744,7 +744,7 @@ rt_status rt_predict_arguments_check(const rt_arguments *a, const rt_data_option
     return labels && a->special
                ? rt_error(RT_CONFIG,
                           "--special has no effect with data.task = %s, which always reads special "
-                          "tokens as tokens",
+                          "tokens as text",
                           rt_data_task_name(o->task))
                : rt_ok();
 }

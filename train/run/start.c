@@ -443,7 +443,7 @@ static rt_status refuse_used_folder(const rt_run *r)
         return rt_ok();
     if (rt_is_sweep_folder(r->folder.path))
         return rt_error(RT_CONFIG, "%s holds a sweep: choose another run.name", r->folder.path);
-    if (rt_is_huggingface(r->folder.path) && !a->resume)
+    if (rt_is_huggingface(r->folder.path) && !(a->resume && rt_is_run_folder(r->folder.path)))
         return rt_error(RT_CONFIG, "%s holds an exported model: choose another run.name",
                         r->folder.path);
     if (a->resume || a->overwrite || !rt_run_folder_used(&r->folder))

@@ -138,7 +138,7 @@ static void report_data(rt_run *r)
                    "warning: of %zu labelled texts %zu are longer than data.length = %d and are "
                    "cut at the end",
                    cut.of, cut.count, length);
-    if (texts.count)
+    if (texts.count && !r->arguments->per_line)
         rt_run_note(r,
                     "%zu text%s for evaluation shorter than data.length = %d (the shortest has %zu "
                     "tokens): evaluated as one shorter sequence%s",

@@ -53,7 +53,7 @@ static rt_status configure(rt_run *r)
 }
 
 /* Checks the options that depend on the data, and applies --special. Labelled data always reads
- * special tokens as tokens, and token ids have no text. */
+ * special tokens as text, and token ids have no text. */
 static rt_status check_options(rt_run *r)
 {
     const rt_arguments *a = r->arguments;
@@ -152,11 +152,11 @@ static rt_status evaluate(rt_run *r)
     rt_status status = rt_ok();
     if (a->command == RT_COMMAND_EVAL && !a->per_line)
         printf("checkpoint: %s, step %d\n", r->found.path, r->state->step);
-    if (rt_on_command_line(c, "data.file") && rt_data_task_has_objective(c->data.task) &&
-        !c->data.eval_file && c->data.eval_fraction > 0)
+    if (rt_on_command_line(c, "data.file") && !c->data.eval_file && c->data.eval_fraction > 0)
         rt_run_note(r,
-                    "evaluating on the last %g of data.file (data.eval_fraction); set "
+                    "evaluating on %s %g of data.file (data.eval_fraction); set "
                     "data.eval_fraction=0 to evaluate on all of it",
+                    rt_data_task_has_objective(c->data.task) ? "the last" : "a random",
                     c->data.eval_fraction);
     if (a->theta)
         status = rt_run_change_theta(r);

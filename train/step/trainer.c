@@ -218,10 +218,11 @@ rt_status rt_trainer_new_alone(rt_trainer **trainer_new, const rt_config *config
                       .threads = rt_threads_of(config, o->world)};
     const int size = rt_world_size(t->world), rank = rt_world_rank(t->world);
     if (size > t->shards)
-        return rt_error(RT_CONFIG,
-                        "%d processes are too many: a batch of %d sequences (train.batch_size) is "
-                        "cut into %d shards (train.shards = %d); start %d processes at most",
-                        size, config->train.batch_size, t->shards, t->shards, t->shards);
+        return rt_error(
+            RT_CONFIG,
+            "%d processes are too many: with train.batch_size = %d, train.shards is %d, "
+            "the most processes that can share a batch",
+            size, config->train.batch_size, t->shards);
     t->first_shard = rt_share_start(t->shards, size, rank);
     t->end_shard = rt_share_start(t->shards, size, rank + 1);
     const int shards = t->end_shard - t->first_shard;
