@@ -82,13 +82,13 @@ static const rt_key keys[] = {
      "spin, spin2, text and tokens",
      RT_FIXED, WHEN(IS("data.task", "period", "spin", "spin2", "text", "tokens"))},
     {"data", "mask_probability", NUMBER(mask_probability, ABOVE_UP_TO(0, 1)), "0.15",
-     "for mlm: fraction of the tokens that are masked", RT_FIXED, WHEN(IS("data.objective", "mlm"))},
+     "for mlm: fraction of the tokens that are predicted", RT_FIXED, WHEN(IS("data.objective", "mlm"))},
     {"data", "mask_id", WHOLE(mask_id, 1, RT_MOST_SIZE), "2",
      "for token ids: the id that stands for a masked token; a text has that of its vocabulary",
      RT_FIXED, WHEN(IS("data.task", "tokens"), IS("data.objective", "mlm"))},
     {"data", "special_tokens", CHOICE(special_tokens, special_word), "yes",
-     "for token ids: whether the ids 0 to 3 are [PAD], [CLS], [MASK] and [SEP], as in files that rotor "
-     "writes; no: they are tokens like all others, as in files of nanoGPT, and nothing is put before "
+     "for token ids: whether the ids 0 to 3 are [PAD], [CLS], [MASK] and [SEP], as at data.level = "
+     "byte; no: they are tokens like all others, as in files of nanoGPT, and nothing is put before "
      "a sequence", RT_FIXED, WHEN(IS("data.task", "tokens"))},
     {"data", "documents", TEXT(documents, RT_DOCUMENTS_SIZE), "none",
      "separator of the documents of a text: none, line, blank (lines), or a text such as "

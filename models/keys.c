@@ -79,8 +79,8 @@ static const rt_key keys[] = {
      "feed-forward blocks; plain: two linear layers with an activation between them; swiglu, "
      "geglu: gated, with silu or gelu", RT_FIXED, ALWAYS},
     {"model", "bias", CHOICE(bias, bias_word), "all",
-     "linear layers that have a bias; qkv: queries, keys and values alone; ffn: the feed-forward "
-     "blocks alone; output: the output layer alone", RT_FIXED, ALWAYS},
+     "linear layers with a bias (of a decoder's heads that of tag alone, always); qkv: queries, "
+     "keys, values; ffn: feed-forward blocks; output: output layer", RT_FIXED, ALWAYS},
     {"model", "activation", CHOICE(activation, activation_word), "gelu",
      "activation of plain feed-forward blocks and of the dense layer of a head",
      RT_FIXED, WHEN(IS("model.ffn", "plain"), OR, IS("model.kind", "roformer"),
@@ -127,12 +127,12 @@ static const rt_key keys[] = {
      "images and spin2", RT_FIXED, ALWAYS},
     {"position", "mixing", CHOICE(position.mixing, mixing_word), "axial",
      "RoPE with two axes; axial: half of the pairs rotate by the column and half by the row; mixed: "
-     "each pair by both, with two theta that are learned, by default raw and for each head",
+     "each pair by both, with two theta that are learned, raw, by default for each head",
      RT_FIXED, WHEN(ROTATED, EXCEEDS("position.axes", 1))},
     {"position", "pairing", CHOICE(position.pairing, pairing_word), "interleaved",
      "RoPE layout: interleaved (GPT-J) or half (NeoX, LLaMA)", RT_FIXED, WHEN(ROTATED)},
     {"position", "base", NUMBER(position.frequencies.base, ABOVE(1)), "10000",
-     "theta_i = base^(-2i/R) radians per position, R rotated features of a head; with two axes "
+     "theta_i = base^(-2i/R) radians per position, R rotated or embedding features; with two axes "
      "base^(-4i/R), default 100 or, mixed, 10",
      RT_FIXED, WHEN(IS("position.kind", "sinusoidal"), OR, ROTATED, EVEN, OR, LEARNED)},
     {"position", "local_base", NUMBER(position.local_base, AT_LEAST(0)), "0",

@@ -35,7 +35,7 @@ static const rt_key keys[] = {
      "for adamw, adam, muon: epsilon, added to the root of the mean square",
      RT_FIXED, WHEN(IS("optimizer.kind", "adamw", "adam", "muon"))},
     {"optimizer", "weight_decay", NUMBER(settings.weight_decay, AT_LEAST(0)), "0.01",
-     "weight decay of weights; norms, biases and theta have none", RT_FIXED, ALWAYS},
+     "of weights; norms, biases, theta and head_scale have none", RT_FIXED, ALWAYS},
     {"optimizer", "momentum", NUMBER(settings.momentum, FROM_BELOW(0, 1)), "0.9",
      "for sgd: momentum", RT_FIXED, WHEN(IS("optimizer.kind", "sgd"))},
     {"optimizer", "muon_momentum", NUMBER(settings.muon_momentum, FROM_BELOW(0, 1)), "0.95",
@@ -48,10 +48,10 @@ static const rt_key keys[] = {
     {"optimizer", "warmup_steps", WHOLE(warmup_steps, 0, RT_MOST_STEPS), "0",
      "steps in which the learning rate rises from 0 to lr", RT_FIXED, ALWAYS},
     {"optimizer", "min_lr_ratio", NUMBER(min_lr_ratio, FROM_TO(0, 1)), "0",
-     "learning rate at the end of the schedule, as a fraction of lr",
+     "learning rate after the schedule, as a fraction of lr",
      RT_WHEN_EXTENDED, WHEN(FALLING)},
     {"optimizer", "schedule_steps", WHOLE(schedule_steps, 0, RT_MOST_STEPS), "0",
-     "step at which the schedule ends; 0 = train.steps when the run began",
+     "steps of the schedule; 0 = train.steps when the run began",
      RT_WHEN_EXTENDED, WHEN(FALLING)},
 };
 /* clang-format on */

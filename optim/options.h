@@ -30,8 +30,8 @@ typedef struct rt_optimizer_options {
     double matrix_lr; /* peak for the matrices of layers, with muon; 0 = lr */
     rt_schedule schedule;
     int warmup_steps;
-    double min_lr_ratio; /* final learning rate of the schedule, as a share of lr */
-    int schedule_steps;  /* last step of the schedule */
+    double min_lr_ratio; /* learning rate after the schedule, as a share of lr */
+    int schedule_steps;  /* steps of the schedule */
     int past_count;      /* earlier schedules of an extended run */
     rt_past_schedule past[RT_MOST_PAST_SCHEDULES]; /* in their order */
 } rt_optimizer_options;

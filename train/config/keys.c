@@ -54,10 +54,10 @@ static const rt_key keys[] = {
      "CSV file with the initial theta, in columns layer, head, i and theta; relative to the "
      "configuration file or, on the command line, to the working directory", RT_FIXED, WHEN(LEARNED)},
     {"theta", "tolerance", NUMBER(theta.tolerance, AT_LEAST(0)), "0.2",
-     "theta is called near if its largest relative drift from the geometric series is at most "
-     "this", RT_FIXED, WHEN(LEARNED)},
+     "near: the largest relative drift from base^(-2i/R), if mixed from the start, is at most this",
+     RT_FIXED, WHEN(LEARNED)},
     {"theta", "check", CHOICE(theta.check, check_word), "no",
-     "unmoved: exit with 7 if a learned theta has moved beyond the tolerance; unneeded: exit "
+     "unmoved: exit with 7 if a learned theta is not near (theta.tolerance); unneeded: exit "
      "with 7 if the model depends on theta, that is, gets worse when theta is reset to its "
      "initial value", RT_FIXED, WHEN(LEARNED)},
     {"theta", "log", YES_NO(theta.log), "no",
