@@ -42,8 +42,6 @@ TEST(what_is_written_is_on_the_disk_before_it_has_its_name)
     ck_assert_int_eq(trial_calls(SHIM_FSYNC), 2 * names); /* the file, and then its folder */
 }
 
-/* ---- files of strangers, which are parsed in a child process ---- */
-
 static void write_tokens(void)
 {
     static const int ids[1000] = {4, 5, 6};

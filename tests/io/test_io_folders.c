@@ -99,8 +99,6 @@ TEST_ROWS(a_model_exported_as_a_folder_opens_as_it_was, 0, ROWS(names))
     ck_assert_int_eq(rt_model_export(model, folder).code, RT_CONFIG);
 }
 
-/* ---- products ---- */
-
 #ifndef RT_DOUBLE
 
 enum { LABELS = 4 };

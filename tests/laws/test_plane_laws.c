@@ -36,8 +36,6 @@ TEST(coordinates_and_theta_must_suit_each_other)
     rt_graph_free(g);
 }
 
-/* ---- values and gradients of PyTorch (tests/fixtures/rope_plane) ---- */
-
 enum { B = 2, W = 3, H = 2, F = 8, NUMBERS = B * W * 2 * H * F };
 
 static void fill_by(real *x, size_t size, double factor, double step, double (*f)(double))

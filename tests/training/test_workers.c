@@ -27,8 +27,6 @@ TEST(every_job_is_done_once)
     }
 }
 
-/* ---- parts of jobs ---- */
-
 enum { JOBS = 6, PARTS = 200, ROOM = 1000 };
 
 typedef struct job_of_parts {
@@ -84,8 +82,6 @@ TEST_ROWS(every_part_of_a_job_is_done_once_each_time, 0, 4)
             ck_assert_int_eq(all.parts[i][k], 20);
     rt_workers_free(w);
 }
-
-/* ---- watching ---- */
 
 /* Of runs of jobs and of parts within them. */
 typedef struct watched {
