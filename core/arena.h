@@ -13,7 +13,7 @@ typedef struct rt_arena_chunk rt_arena_chunk;
 
 typedef struct rt_arena {
     rt_arena_chunk *first;
-    rt_arena_chunk *current; /* first chunk with free memory */
+    rt_arena_chunk *current; /* the chunk being filled */
     size_t peak;             /* bytes allocated in the largest round */
     size_t used;             /* bytes allocated in this round */
     bool dry;                /* set before the first allocation */
@@ -42,7 +42,7 @@ void *rt_arena_keep(rt_arena *arena, rt_arena_mark mark, const void *kept, size_
 size_t rt_arena_touched(const rt_arena *arena);
 size_t rt_arena_space(const rt_arena *arena);
 
-/* Releases all memory and returns its pages to the system until the next use. */
+/* Releases all memory and returns the pages of large chunks to the system until the next use. */
 void rt_arena_return_pages(rt_arena *arena);
 
 /* Frees all chunks. */

@@ -31,7 +31,7 @@ typedef enum rt_gradcheck_mode {
 
 typedef struct rt_gradcheck_options {
     rt_gradcheck_mode mode;
-    double step;      /* of the differences, times max(1, |x|); 0 = 1e-5 */
+    double step;      /* of the differences, times max(1, |x|) except in a direction; 0 = 1e-5 */
     double tolerance; /* largest error that passes; 0 = 1e-7 */
     double floor;     /* see above; 0 = 1e-3 */
     size_t samples;   /* elements of an input to check, drawn at random; 0 = all */
@@ -83,8 +83,8 @@ rt_status rt_gradcheck(rt_function function, void *context, rt_tensor *const *in
 typedef rt_status rt_curve(void *context, double t, double *difference);
 
 typedef struct rt_slope {
-    double numeric; /* f'(0): the valid difference nearest to the claim */
-    bool kink;      /* central differences were not valid */
+    double numeric; /* f'(0): the valid difference nearest to the claim, else the central one */
+    bool kink;      /* one-sided differences explain the claim */
     bool unknown;   /* no valid differences: kinks on both sides, even at the smallest step */
 } rt_slope;
 

@@ -77,8 +77,8 @@ typedef rt_tensor *rt_segment(rt_graph *g, rt_tensor *x, void *context);
 
 /* Returns the result of a segment and saves nothing else of it: backward computes the segment
  * again, with the same random numbers and so the same bits (Chen et al. 2016). The segment may read
- * x, leaves, and tensors that are borrowed or need no gradient. `context`, of `size` bytes, is
- * copied. In a graph that does not record, only the segment runs. */
+ * x, leaves, and results that need no gradient. `context`, of `size` bytes, is copied. In a graph
+ * that does not record, only the segment runs. */
 rt_tensor *rt_graph_recompute(rt_graph *g, rt_tensor *x, rt_segment *segment, const void *context,
                               size_t size);
 
@@ -86,8 +86,8 @@ rt_tensor *rt_graph_recompute(rt_graph *g, rt_tensor *x, rt_segment *segment, co
 void rt_graph_set_recomputes(rt_graph *g, bool on);
 bool rt_graph_recomputes(const rt_graph *g);
 
-/* Functions called around the forward and the backward of every op; either may be NULL. An observer
- * may fail the graph. */
+/* Functions called around the forward and the backward of every op that computes; `after` only if
+ * the graph has not failed. Either may be NULL. An observer may fail the graph. */
 typedef struct rt_observer {
     void (*before)(void *context, const rt_node *n, bool backward);
     void (*after)(void *context, const rt_node *n, bool backward);

@@ -27,7 +27,7 @@ typedef struct rt_range {
 } rt_range;
 
 /* Permitted changes of a key when a run is resumed. A key that decides the result may not change,
- * except for the number of steps. The schedule of the learning rate may change when a finished run
+ * except for how long the run is. The schedule of the learning rate may change when a finished run
  * is extended. */
 typedef enum rt_change { RT_FIXED, RT_WHEN_EXTENDED, RT_HOW_LONG, RT_MAY_DIFFER } rt_change;
 

@@ -1,16 +1,17 @@
 #ifndef ROTOR_CORE_MEMORY_H
 #define ROTOR_CORE_MEMORY_H
 
-/* All heap memory of the library is allocated here. Blocks are counted, so that a test can find
- * leaks, and the n-th request can be made to fail, so that a test can try every failure.
+/* The library allocates its heap memory here, but for streams in memory, JSON and HDF5. Blocks are
+ * counted, so that a test can find leaks, and the n-th request can be made to fail, so that a test
+ * can try every failure.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Returns zeroed memory for `count` elements of `size` bytes, aligned to 64 bytes. NULL if the heap
- * is exhausted or count * size overflows. Never NULL for 0 bytes. */
+/* Returns zeroed memory for `count` elements of `size` bytes, aligned to 64 bytes. NULL only if the
+ * heap is exhausted or count * size overflows, also for 0 bytes. */
 void *rt_alloc(size_t count, size_t size) __attribute__((warn_unused_result));
 
 /* Allocates as rt_alloc, without zeroing. Pages of a large block that are never written cost

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/* Uses of random numbers. Two uses never share a stream. */
+/* Uses of random numbers. Each has a stream; RT_STREAM_SHARE also orders images. */
 enum {
     RT_STREAM_PARAMETER,       /* initial values; step = hash of the parameter's name */
     RT_STREAM_THETA,           /* perturbation of the initial theta */

@@ -2,7 +2,7 @@
 #define ROTOR_CORE_REAL_H
 
 /* The floating point type of the library, chosen when it is built: float, the fast one, or double
- * (-DRT_DOUBLE), the exact one. Everything that depends on the choice is in this file.
+ * (-DRT_DOUBLE), the exact one. Most of what depends on the choice is in this file.
  */
 
 #include <float.h>

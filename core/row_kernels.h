@@ -43,8 +43,8 @@ bool rt_row_set_works(rt_row_set set);
  * processor does not support the set. */
 rt_status rt_row_set_use(rt_row_set set) RT_MUST_CHECK;
 
-/* Selects the set with the name "SSE2", "AVX2" or "AVX-512". RT_CONFIG for any other name. NULL and
- * "" change nothing. */
+/* Selects the set of a name (RT_ROW_SETS). RT_CONFIG for any other name. NULL and "" change
+ * nothing. */
 rt_status rt_row_set_use_named(const char *name) RT_MUST_CHECK;
 
 /* Returns the name of a set, and of the set in use. */

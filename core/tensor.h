@@ -19,7 +19,7 @@ enum { RT_MAX_AXES = 4, RT_SHAPE_TEXT_SIZE = 56 };
 
 typedef struct rt_tensor {
     real *data;    /* NULL: released to the graph, or bf16-only; see rounded */
-    real *grad;    /* as large as data; NULL until backward adds to it */
+    real *grad;    /* as large as data; of a result NULL until backward adds to it */
     void *rounded; /* of a result: its numbers in bf16, if an op has made them; without data, the
                       tensor is bf16-only, which only products accept */
     void *rounded_grad;     /* in place of grad: the gradient in bf16, which only products accept */

@@ -61,11 +61,11 @@ typedef struct rt_data_watch {
     void *context;
     void (*say)(void *context, const char *line);
     void (*progress)(void *context, const char *what, double share); /* share: 0 to 1 */
-    bool (*stop)(void *context); /* true: opening ends with RT_IO */
+    bool (*stop)(void *context); /* true: tokenizing, or waiting for a cache, ends with RT_IO */
 } rt_data_watch;
 
-/* The keys of [data]. A task reads only the ones it uses. Strings are not empty and are borrowed
- * while the data is open; NULL means unset. */
+/* The keys of [data]. A task reads only the ones it uses. Strings are borrowed while the data is
+ * open, and not empty unless a function says so; NULL means unset. */
 typedef struct rt_data_options {
     int task; /* index for rt_data_task_name */
     union {
@@ -111,7 +111,7 @@ typedef struct rt_data_options {
     bool cross;                 /* with documents: windows may cross the end of a document */
     const char *cache;          /* folder of cached token ids; NULL: ids stay in memory */
     size_t cache_from;          /* size in bytes from which a text is cached; 0: 64 MB */
-    int threads;                /* threads that tokenize a cached text; 0: one */
+    int threads;                /* threads that tokenize a text; 0: one */
     const rt_data_watch *watch; /* receives messages while the data is opened; or NULL */
 } rt_data_options;
 
@@ -210,11 +210,11 @@ int rt_data_mask(const rt_data *data);
 /* Returns data.length. */
 int rt_data_length(const rt_data *data);
 
-/* Returns whether a token begins each text or window: always, except with data.begin = none or
- * data.special_tokens = no. */
+/* Returns whether a token may begin a text or window: not with data.begin = none or
+ * data.special_tokens = no, nor with a tokenizer that has none. */
 bool rt_data_begins(const rt_data *data);
 
-/* Returns whether a token ends each labelled text: always, except with data.end = none. */
+/* Returns whether a token may end a labelled text: not with data.end = none. */
 bool rt_data_ends(const rt_data *data);
 
 /* Returns the kind of labels, and the number of classes, which is 0 for token ids. */
@@ -270,8 +270,8 @@ rt_cut rt_data_cut(const rt_data *data);
  * Without an evaluation part (eval_fraction 0, no data.eval_file) all of data.file is evaluated. */
 long rt_data_evaluation_rows(const rt_data *data, int length);
 
-/* Returns the line of the file on which an evaluation sequence of labelled data begins; 0 for other
- * data. */
+/* Returns the line of the file on which an evaluation sequence of labelled data begins, the number
+ * of an image, from 1; 0 for other data. */
 int rt_data_evaluation_line(const rt_data *data, uint32_t sequence);
 
 /* Fills batch->rows sequences of batch->length tokens; row r is sequence first_row + r.

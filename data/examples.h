@@ -53,7 +53,7 @@ void rt_examples_check(const rt_data_options *o, rt_rule_sink to);
 /* Appends the ids of a text, pair or token to the last row, with its label (of a token at its first
  * id). `from` is the start of the bytes that `unknown` counts; NULL: of each text. RT_ARGUMENT
  * names a byte that is not UTF-8, as rt_vocabulary_encode; RT_DATA if the text, or the second one
- * (*second), has no token of the vocabulary. */
+ * (*second), has no token of the vocabulary; a token to tag becomes [UNK] if there is one. */
 rt_status rt_examples_add(rt_examples *x, const rt_data *data, const rt_labelled_text *t,
                           int32_t label, const char *from, rt_unknown *unknown,
                           bool *second) RT_MUST_CHECK;
@@ -65,7 +65,8 @@ size_t rt_example_length(const rt_data *data, const rt_example *example);
 void rt_example_put(const rt_data *data, const rt_examples *all, const rt_example *x,
                     struct rt_sequence row);
 
-/* Assigns the rows to the parts and orders those of each part. RT_DATA if one has none. */
+/* Assigns the rows to the parts and orders those of each part. RT_DATA if one that is read has
+ * none. */
 rt_status rt_examples_order(rt_data *data) RT_MUST_CHECK;
 
 /* Returns the row of a sequence. */

@@ -34,8 +34,8 @@ typedef struct rt_token_sums {
 /* Adds the token ids of a file (token_format.h) or of a data set of an HDF5 file.
  *
  * Ids are read in place, a window at a time. The file is never mapped, so truncation during a read
- * is an error, not a signal. HDF5 opens the file once, in a child process; chunked data is then
- * decoded to an unnamed temporary file. In files up to 256 MiB every id is checked against 0 ...
+ * is an error, not a signal. HDF5 opens the file in a child process; a second one decodes chunked
+ * data to an unnamed temporary file. In files up to 256 MiB every id is checked against 0 ...
  * vocab-1 at once, in larger ones when it is read. The next read fails if a file was truncated,
  * rewritten or replaced.
  *

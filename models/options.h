@@ -34,7 +34,8 @@ typedef enum rt_embedding_norm { RT_EMBEDDING_NORMS(RT_CHOICE_VALUE) } rt_embedd
 typedef enum rt_ffn { RT_FFNS(RT_CHOICE_VALUE) } rt_ffn;
 
 /* Linear maps that have a bias; zeroed options: all. qkv: the query, key and value projections
- * only. ffn: the feed-forward blocks only. output: the last map of a head only. */
+ * only. ffn: the feed-forward blocks only. output: the last map of a head only. Of a decoder's
+ * heads the token head alone has one, always. */
 #define RT_BIASES(X)                                                                               \
     X(RT_BIAS_ALL, "all")                                                                          \
     X(RT_BIAS_NONE, "none")                                                                        \
@@ -202,8 +203,8 @@ int rt_transformer_head_dim(const rt_transformer_options *o);
  * options; resolve options before passing them to a function that computes from them. */
 void rt_transformer_resolve(rt_transformer_options *o);
 
-/* Resolves the options that depend on lengths: original_len defaults to the length of sequences in
- * training, max_len to the longest length. */
+/* Resolves what depends on lengths: original_len defaults to `length`, that of training, max_len to
+ * `longest` or, if it is larger, to randomized. */
 void rt_transformer_resolve_lengths(rt_transformer_options *o, int length, int longest);
 
 /* Reports every broken rule between the options. Of rules that build on each other, such as even

@@ -26,8 +26,7 @@ rt_status rt_session_new(rt_session **session_new, rt_transformer *model,
                          int capacity) RT_MUST_CHECK;
 void rt_session_free(rt_session *session);
 
-/* Sets the threads for products with the weights; NULL: the calling thread. Results are bitwise
- * identical. */
+/* Sets the threads for large ops; NULL: the calling thread. Results are bitwise identical. */
 void rt_session_set_threads(rt_session *session, const rt_threads *threads);
 
 /* Appends tokens to the text and computes the logits of the last `wanted` of them:
@@ -48,8 +47,8 @@ rt_status rt_session_feed(rt_session *session, const int32_t *ids, int count, in
  *   ids       (count), one for each
  *   logits    (count, V)
  *
- * Uses the threads of the first session. RT_ARGUMENT as rt_session_feed, with the number of the
- * session. RT_MEMORY: all sessions are then empty. */
+ * Uses the threads of the first session, but those of each session that is read again. RT_ARGUMENT
+ * as rt_session_feed, with the number of the session. RT_MEMORY: all sessions are then empty. */
 rt_status rt_session_feed_each(rt_session *const *sessions, int count, const int32_t *ids,
                                real *logits) RT_MUST_CHECK;
 

@@ -21,7 +21,7 @@ bool rt_number_parse(const char *text, double *value);
  * fit. */
 bool rt_integer_parse(const char *text, int64_t *value);
 
-/* Writes the shortest text that parses as the same number. Returns `text`. */
+/* Writes a text of at most 17 digits that parses as the same number. Returns `text`. */
 const char *rt_number_write(char text[RT_NUMBER_SIZE], double value);
 
 /* Writes a number for a reader: with `decimals`, at most 9, or with four digits and an exponent

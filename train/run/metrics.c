@@ -78,10 +78,11 @@ static rt_status open_table(rt_step_table *table, const char *folder, const char
         damaged += csv.skipped;
         rt_csv_close(&csv);
         if (!status.code && damaged)
-            status = rt_error(RT_IO,
-                              "%s: --resume would lose damaged lines (%d): repair or delete them, or "
-                              "rename the file",
-                              path, damaged);
+            status =
+                rt_error(RT_IO,
+                         "%s: --resume would lose damaged lines (%d): repair or delete them, or "
+                         "rename the file",
+                         path, damaged);
     }
     if (!status.code)
         status = write_rows(&file, &rows);
