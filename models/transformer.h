@@ -228,7 +228,7 @@ void rt_transformer_theta_geometric(const rt_transformer_options *options, rt_sh
 double rt_theta_length(const rt_transformer_options *options, const double *row, int i);
 
 /* Returns the number of positions on an axis for sequences of T tokens: T, or position.randomized
- * if that is larger; with two axes, rt_grid_side(T). */
+ * if that is larger; with two axes, the side of their grid. */
 int rt_transformer_extent(const rt_transformer_options *options, int T);
 
 /* Returns the reach of a layer's attention for T tokens, in positions, the token itself included:

@@ -6,7 +6,7 @@
  *
  * An op fails the graph and returns NULL if a required input or array is NULL, or if a shape, an
  * option or an index does not fit; the message begins with the op in brackets: [linear] for
- * rt_linear_onto, [rope] for rt_rotation_*, [round] for rt_for_products; [activate] for an unknown
+ * rt_linear_onto, [rope] for all rotations, [round] for rt_for_products; [activate] for an unknown
  * activation. Ops do not validate values: a NaN gives NaN in the result, except in relu and
  * elu_plus_one (also in rt_glu and rt_linear_activate) and in rt_normalize. A NaN in a masked or
  * unlabelled row need not reach the result. The length of an array cannot be checked. In a shape,

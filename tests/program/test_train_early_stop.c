@@ -136,7 +136,7 @@ TEST(a_language_model_ends_with_its_perplexity)
 }
 
 #define WORSENING                                                                                  \
-    RUN "optimizer.lr=10 optimizer.warmup_steps=60 train.steps=100 train.patience=3 --quiet"
+    RUN "optimizer.lr=3 optimizer.warmup_steps=100 train.steps=100 train.patience=3 --quiet"
 
 TEST(the_results_of_a_run_with_patience_are_of_its_best_evaluation)
 {

@@ -79,8 +79,7 @@ TEST(help_names_every_key_and_option)
     for (int i = 0; rt_key_at(i); i++)
         expect_text(w->out, lasting("\n  %s=", rt_key_full_name(rt_key_at(i), name)));
     run("$TRAIN -h; $TRAIN nothing.ini --help >.other; $TRAIN -h | cmp - .other");
-    expect_message(2, "no section and no key is named 'optimizer.lrs'",
-                   "$TRAIN --help optimizer.lrs");
+    expect_told(2, "no section and no key is named 'optimizer.lrs'", "$TRAIN --help optimizer.lrs");
     expect_printed("  optimizer.lr=", "$TRAIN --help optimizer");
     expect_no_text(w->out, "  train.steps=", "usage: ");
     expect_printed("  sweep.jobs=1", "$TRAIN --help sweep");
