@@ -398,13 +398,15 @@ static bool texts_equal(const char *a, const char *b)
 /* Returns the items of a list and the size of one. */
 static const void *items_of(rt_key_type type, const void *items, size_t *size)
 {
-    if (type == RT_KEY_FACTORS) {
-        *size = sizeof(double);
-        return ((const rt_factors *)items)->at;
-    }
-    *size = sizeof *((const rt_lengths *)items)->at;
-    return type == RT_KEY_LENGTHS ? (const void *)((const rt_lengths *)items)->at
-                                  : ((const rt_layer_words *)items)->at;
+    const rt_lengths *lengths = items;
+    const rt_factors *factors = items;
+    const rt_layer_words *words = items;
+    *size = type == RT_KEY_LENGTHS   ? sizeof *lengths->at
+            : type == RT_KEY_FACTORS ? sizeof *factors->at
+                                     : sizeof *words->at;
+    return type == RT_KEY_LENGTHS   ? (const void *)lengths->at
+           : type == RT_KEY_FACTORS ? (const void *)factors->at
+                                    : words->at;
 }
 
 /* Each list struct begins with the number of items. */

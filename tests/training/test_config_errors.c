@@ -291,9 +291,7 @@ TEST_ROWS(a_key_is_known_by_its_name_in_other_programs, 0, ROWS(elsewhere))
 TEST(quoted_text_is_cut_between_characters)
 {
     char quoted[RT_QUOTE_SIZE];
-    ck_assert_str_eq(rt_quote(quoted, "a\nb\x7f\xc2\x9b"), "'a?b?"
-                                                           "?"
-                                                           "?'");
+    ck_assert_str_eq(rt_quote(quoted, "a\nb\x7f\xc2\x9b"), "'a?b?\?\?'");
     ck_assert_str_eq(rt_quote(quoted, "01234567890123456789012345678901234567890123456789"),
                      "'01234567890123456789012345678901234567890123456789'");
     ck_assert_str_eq(rt_quote(quoted, "0123456789012345678901234567890123456789012345678\u03b8"),
@@ -318,4 +316,6 @@ TEST(what_just_fits_is_accepted)
         load_sound(&config, "[model]\ncausal = yes\n[data]\nfile = a.tsv\n",
                    OVERRIDES(i ? "data.task=tag" : "data.task=classify",
                              i ? "data.length=12" : "model.pool=last"));
+    rt_config a = {.model.layer_types = {1, {0, 1}}}, b = {.model.layer_types = {1, {0, 2}}};
+    ck_assert(rt_key_value_equal(rt_key_at(rt_key_find("model.layer_types")), &a, &b));
 }
