@@ -54,25 +54,23 @@ static void contradict(rt_config_errors *errors, const char *const *keys, const 
     rt_config_add_error(errors, origin, "%s", message);
 }
 
+/* Errors of rules at a length of train.eval_lengths; 0: at data.length. */
+typedef struct rule_errors {
+    rt_config_errors *errors;
+    int length;
+} rule_errors;
+
+/* Adds an error for a broken rule. */
 static void contradict_rule(void *context, const char *const *options, const char *message)
 {
-    contradict(context, options, "%s", message);
-}
-
-static void check_run(const rt_config *config, rt_config_errors *errors)
-{
-    char quoted[RT_QUOTE_SIZE];
-    const char *name = config->run.name ? config->run.name : "";
-    if (!*name || strchr(name, '/') || *name == '-' || !strcmp(name, ".") || !strcmp(name, ".."))
-        contradict(errors, KEYS("run.name"),
-                   "run.name must name a directory, without '/' and not with '-' at the start; "
-                   "got %s",
-                   rt_quote(quoted, name));
-    if (config->run.kernels == RT_KERNELS_PORTABLE && config->run.engine != RT_ENGINE_OPENBLAS)
-        contradict(
-            errors, KEYS("run.kernels", "run.engine"),
-            "run.kernels = portable needs run.engine = openblas: the kernels of oneDNN follow "
-            "the processor");
+    const rule_errors *r = context;
+    int origin = RT_FROM_DEFAULT;
+    if (!r->length)
+        contradict(r->errors, options, "%s", message);
+    else if (find_latest(r->errors, KEYS("train.eval_lengths"), &origin) &&
+             find_latest(r->errors, options, &origin))
+        rt_config_add_error(r->errors, origin, "train.eval_lengths: at length %d, %s", r->length,
+                            message);
 }
 
 /* Checks the options of the model. Options that the data will set are given valid values. */
@@ -81,7 +79,7 @@ static void check_model(const rt_config *config, rt_config_errors *errors)
     rt_transformer_options model = config->model;
     model.vocab = 1;
     model.head = RT_HEAD_LM;
-    rt_transformer_rules(&model, contradict_rule, errors);
+    rt_transformer_rules(&model, contradict_rule, &(rule_errors){errors, 0});
     if (config->theta.init_from && model.theta.learn && model.theta.init != RT_THETA_FREQUENCIES)
         contradict(errors, KEYS("theta.init_from", "theta.init"),
                    "theta.init_from and theta.init both set the initial theta; give only one");
@@ -111,32 +109,6 @@ static void check_positions(const rt_config *config, rt_config_errors *errors)
         contradict(errors, KEYS("position.randomized", key),
                    "position.randomized = %d needs as many positions; %s allows %d", random, key,
                    capacity);
-}
-
-/* Returns whether the command line sets what is predicted; a trained run may have any objective. */
-static bool names_objective(const rt_config *config)
-{
-    static const char *const keys[] = {"data.task", "data.objective", "model.causal", "model.kind"};
-    bool said = false;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        said |= rt_on_command_line(config, keys[i]);
-    return said;
-}
-
-typedef struct length_errors {
-    rt_config_errors *errors;
-    int length;
-} length_errors;
-
-/* Adds an error for a rule that is broken at a length of train.eval_lengths. */
-static void contradict_length(void *context, const char *const *options, const char *message)
-{
-    const length_errors *l = context;
-    int origin = RT_FROM_DEFAULT;
-    if (find_latest(l->errors, KEYS("train.eval_lengths"), &origin) &&
-        find_latest(l->errors, options, &origin))
-        rt_config_add_error(l->errors, origin, "train.eval_lengths: at length %d, %s", l->length,
-                            message);
 }
 
 /* Checks the sizes of images, from which lengths follow, and that positions with two coordinates
@@ -192,13 +164,14 @@ static void check_plane(const rt_config *config, rt_config_errors *errors)
 }
 
 /* Checks the data at the length of training and, if that is valid, at the lengths of evaluations.
- * Also checks the attention mask against the objective, because no token may see its answer. */
+ * Also checks the attention mask against the objective, because no token may see its answer; a
+ * trained run may have any objective, unless it is set anew. */
 static void check_data(const rt_config *config, bool without_data, bool trained,
                        rt_config_errors *errors)
 {
     const rt_data_options *data = &config->data;
     const rt_lengths *lengths = &config->train.eval_lengths;
-    const bool causal = config->model.causal, judged = !trained || names_objective(config);
+    const bool causal = config->model.causal;
     const bool has_objective = rt_data_task_has_objective(data->task);
     const bool reads_file = rt_data_task_files(data->task) != RT_NO_FILE;
     const char *task = rt_data_task_name(data->task);
@@ -211,10 +184,14 @@ static void check_data(const rt_config *config, bool without_data, bool trained,
         contradict(errors, KEYS("data.task", "data.objective", "model.causal"),
                    "data.objective = lm needs model.causal = yes: otherwise a token sees the next "
                    "one, which it must predict");
-    if (has_objective && data->objective == RT_OBJECTIVE_MLM && causal && judged)
-        contradict(errors, KEYS("data.task", "data.objective", "model.causal", "model.kind"),
-                   "data.objective = mlm needs model.causal = no: a causal model sees only what "
-                   "stands before a mask; set data.objective = lm for it");
+    const char *const *predicted =
+        KEYS("data.task", "data.objective", "model.causal", "model.kind");
+    int origin = RT_FROM_DEFAULT;
+    if (has_objective && data->objective == RT_OBJECTIVE_MLM && causal &&
+        find_latest(errors, predicted, &origin) && (!trained || origin < 0))
+        rt_config_add_error(errors, origin,
+                            "data.objective = mlm needs model.causal = no: a causal model sees "
+                            "only what stands before a mask; set data.objective = lm for it");
     if (rt_data_task_target(data->task) == RT_TARGET_SEQUENCE && causal &&
         config->model.pool == RT_POOL_FIRST)
         contradict(errors, KEYS("data.task", "model.causal", "model.kind", "model.pool"),
@@ -231,7 +208,7 @@ static void check_data(const rt_config *config, bool without_data, bool trained,
     const bool cut = rt_data_task_images(data->task) && data->size % data->patch;
     if ((reads_file && !data->file) || cut) /* reported already */
         return;
-    rt_data_rules(data, contradict_rule, errors);
+    rt_data_rules(data, contradict_rule, &(rule_errors){errors, 0});
     for (int i = 0; data->shortest && data->shortest < data->length && i < lengths->count; i++)
         if (lengths->at[i] == data->length)
             contradict(errors, KEYS("train.eval_lengths", "data.length"),
@@ -242,7 +219,7 @@ static void check_data(const rt_config *config, bool without_data, bool trained,
     for (int i = 0; valid && !rt_data_task_images(data->task) && i < lengths->count; i++) {
         rt_data_options other = *data;
         other.length = lengths->at[i];
-        rt_data_rules(&other, contradict_length, &(length_errors){errors, other.length});
+        rt_data_rules(&other, contradict_rule, &(rule_errors){errors, other.length});
     }
 }
 
@@ -272,16 +249,26 @@ static void check_steps(const rt_config *config, rt_config_errors *errors)
                    "train.shards = %d is more than train.batch_size = %d", shards, batch_size);
 }
 
-static void check_freeze(const rt_config *config, rt_config_errors *errors)
+static void check_run(const rt_config *config, rt_config_errors *errors)
 {
-    const rt_parameter theta = {.role = RT_ROLE_THETA, .layer = -1};
-    const char *parts = config->train.freeze;
+    char quoted[RT_QUOTE_SIZE];
+    const char *parts = config->train.freeze, *name = config->run.name ? config->run.name : "";
     const rt_status status = rt_freeze_check(parts, config->model.layers);
     if (status.code)
         contradict(errors, KEYS("train.freeze", "model.layers"), "%s", status.message);
-    if (rt_freezes(parts, &theta) && !config->model.theta.learn && !config->train.init_from)
+    if (rt_list_has(parts, "theta") && !config->model.theta.learn && !config->train.init_from)
         contradict(errors, KEYS("train.freeze", "theta.learn"),
                    "train.freeze = theta has no effect: it needs theta.learn = yes");
+    if (!*name || strchr(name, '/') || *name == '-' || !strcmp(name, ".") || !strcmp(name, ".."))
+        contradict(errors, KEYS("run.name"),
+                   "run.name must name a directory, without '/' and not with '-' at the start; "
+                   "got %s",
+                   rt_quote(quoted, name));
+    if (config->run.kernels == RT_KERNELS_PORTABLE && config->run.engine != RT_ENGINE_OPENBLAS)
+        contradict(
+            errors, KEYS("run.kernels", "run.engine"),
+            "run.kernels = portable needs run.engine = openblas: the kernels of oneDNN follow "
+            "the processor");
 }
 
 void rt_config_check(const rt_config *config, const rt_config *written, bool without_data,
@@ -293,7 +280,6 @@ void rt_config_check(const rt_config *config, const rt_config *written, bool wit
     check_plane(config, errors);
     check_data(config, without_data, trained, errors);
     check_steps(config, errors);
-    check_freeze(config, errors);
     check_run(config, errors);
     if (!written || errors->count)
         return;

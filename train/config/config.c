@@ -76,19 +76,6 @@ static void read_pair(loading *l, int line, const char *written, const char *val
         rt_config_set_key(&l->written, i, value, l->first_line[i] = line, &l->errors);
 }
 
-static void read_lines(loading *l, const char *bytes, size_t size)
-{
-    rt_ini ini = {.at = bytes, .end = bytes + size};
-    while (rt_ini_next(&ini)) {
-        if (*ini.problem)
-            rt_config_add_error(&l->errors, ini.line, "%s", ini.problem);
-        if (ini.kind == RT_INI_SECTION)
-            enter_section(l, ini.line, ini.name);
-        else if (ini.kind == RT_INI_PAIR)
-            read_pair(l, ini.line, ini.name, ini.value);
-    }
-}
-
 /* ---- the command line ---- */
 
 /* Copies the text without leading and trailing blanks, truncated to `size`. */
@@ -212,7 +199,7 @@ static void take_run_folder(loading *l)
 static bool read_source(loading *l)
 {
     const rt_config_source *source = l->source;
-    size_t size;
+    size_t size = source->text ? strlen(source->text) : 0;
     l->errors.file = source->path;
     rt_config_initial(&l->written);
     if (strlen(source->path) >= RT_PATH_SIZE)
@@ -224,7 +211,16 @@ static bool read_source(loading *l)
         return false;
     l->written.file = rt_intern_text(source->path);
     l->errors.lines.failed |= !l->written.file;
-    read_lines(l, bytes ? bytes : source->text, bytes ? size : strlen(source->text));
+    rt_ini ini = {.at = bytes ? bytes : source->text};
+    ini.end = ini.at + size;
+    while (rt_ini_next(&ini)) {
+        if (*ini.problem)
+            rt_config_add_error(&l->errors, ini.line, "%s", ini.problem);
+        if (ini.kind == RT_INI_SECTION)
+            enter_section(l, ini.line, ini.name);
+        else if (ini.kind == RT_INI_PAIR)
+            read_pair(l, ini.line, ini.name, ini.value);
+    }
     rt_free(bytes);
     for (int i = 0; i < source->override_count; i++)
         read_override(l, source->overrides[i]);
@@ -232,7 +228,9 @@ static bool read_source(loading *l)
     l->trained |= l->placed;
     read_settings(l, source->settings);
     name_after_file(l, source->path);
-    rt_config_find_files(&l->written, &l->errors);
+    rt_config_find_files(&l->written, l->written.data.task, &l->errors);
+    const bool other_task = l->late.origin[rt_key_find("data.task")] != RT_FROM_DEFAULT;
+    rt_config_find_files(&l->late, (other_task ? &l->late : &l->written)->data.task, &l->errors);
     return true;
 }
 
@@ -260,10 +258,8 @@ static rt_status resolve(loading *l, rt_config *config)
     rt_status status = rt_ok();
     const bool whole = !sweeps && inherit(l, &status);
     rt_config_resolve(config, &l->written, l->trained || sweeps, sweeps);
-    if (l->used) {
+    if (l->used)
         rt_config_resolve_use(config, &l->written, &l->late, &l->errors);
-        rt_config_find_files(config, &l->errors);
-    }
     /* a key without effect in one run of a sweep may have an effect in another */
     const bool one = !l->source->settings && !l->has_sweep;
     if (sweeps)

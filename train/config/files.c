@@ -282,7 +282,7 @@ static void add_path(rt_writer *list, const char *folder, const char *path)
 
 /* Makes the path of a key, or the paths of a list, absolute: relative to the folder of the file, or
  * on the command line to the working directory. */
-static void find_paths(rt_config *config, rt_config_errors *errors, const char *name, bool several)
+static void find_paths(rt_config *config, rt_config_errors *errors, const char *name, bool list)
 {
     const int i = rt_key_find(name), origin = config->origin[i];
     const rt_key *key = rt_key_at(i);
@@ -294,7 +294,6 @@ static void find_paths(rt_config *config, rt_config_errors *errors, const char *
         return;
     const bool known = rt_path_split(file, place) && realpath(place, folder);
     const int reason = errno;
-    const bool list = several && rt_data_task_files(config->data.task) != RT_ONE_FILE;
     while (names && !problem.length) {
         rt_list_item item = {.start = names, .length = strlen(names)};
         names = list ? rt_list_parse(names, &item) : NULL;
@@ -320,12 +319,12 @@ static void find_paths(rt_config *config, rt_config_errors *errors, const char *
     rt_writer_free(&problem);
 }
 
-void rt_config_find_files(rt_config *config, rt_config_errors *errors)
+void rt_config_find_files(rt_config *config, int task, rt_config_errors *errors)
 {
     enum { LISTS = 2 };
     static const char *const names[] = {"data.file",      "data.eval_file",  "data.vocab_file",
                                         "data.cache",     "train.init_from", "train.trunk",
                                         "theta.init_from"};
     for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
-        find_paths(config, errors, names[i], i < LISTS);
+        find_paths(config, errors, names[i], i < LISTS && rt_data_task_files(task) != RT_ONE_FILE);
 }

@@ -122,25 +122,11 @@ static const rt_key_table run_keys = {keys, sizeof keys / sizeof *keys};
 
 /* ---- former names ---- */
 
-static const rt_renamed former_names[] = {
+const rt_renamed rt_renamed_values[] = {
     {"theta.check", "yes", "unmoved", false},     {"theta.check", "near", "unmoved", false},
     {"theta.check", "needed", "unneeded", false}, {"model.bias", "yes", "all", true},
-    {"model.bias", "no", "none", true},
+    {"model.bias", "no", "none", true},           {.key = NULL},
 };
-
-const rt_renamed *rt_renamed_at(int i)
-{
-    return i < (int)(sizeof former_names / sizeof *former_names) ? &former_names[i] : NULL;
-}
-
-const rt_renamed *rt_renamed_find(const char *key, const char *value)
-{
-    const rt_renamed *r;
-    for (int i = 0; (r = rt_renamed_at(i)); i++)
-        if (!strcmp(r->key, key) && !strcmp(r->value, value))
-            break;
-    return r;
-}
 
 /* ---- all tables as one ---- */
 
@@ -237,12 +223,15 @@ bool rt_key_affects_result(const rt_key *key)
 bool rt_key_read(const rt_key *key, const char *value, rt_config *config, rt_writer *problem)
 {
     char name[RT_KEY_NAME_SIZE];
-    const rt_renamed *renamed = rt_renamed_find(rt_key_full_name(key, name), value);
-    if (renamed && !renamed->is_read) {
-        rt_writer_add(problem, "= %s is now called %s", value, renamed->now);
+    const rt_renamed *r = rt_renamed_values;
+    rt_key_full_name(key, name);
+    while (r->key && (strcmp(r->key, name) != 0 || strcmp(r->value, value) != 0))
+        r++;
+    if (r->key && !r->is_read) {
+        rt_writer_add(problem, "= %s is now called %s", value, r->now);
         return false;
     }
-    return rt_key_value_read(key, renamed ? renamed->now : value, config, problem);
+    return rt_key_value_read(key, r->key ? r->now : value, config, problem);
 }
 
 /* ---- conditions ---- */

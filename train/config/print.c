@@ -295,19 +295,14 @@ static const char *const columns[] = {"train.steps", "optimizer.lr", "optimizer.
 enum { COLUMNS = sizeof columns / sizeof *columns };
 static const char heading[] = "until_step,lr,schedule,min_lr_ratio,schedule_steps\n";
 
-/* Returns whether two schedules are equal; a constant rate has no horizon and no final ratio. */
-static bool is_same(const rt_optimizer_options *a, const rt_optimizer_options *b)
-{
-    const bool constant = a->schedule == RT_SCHEDULE_CONSTANT;
-    return a->lr == b->lr && a->schedule == b->schedule &&
-           (constant ||
-            (a->min_lr_ratio == b->min_lr_ratio && a->schedule_steps == b->schedule_steps));
-}
-
 rt_status rt_past_schedules_add(rt_optimizer_options *o, const rt_optimizer_options *before,
                                 int step)
 {
-    if (is_same(o, before))
+    /* a constant rate has no horizon and no final ratio */
+    const bool same_end =
+        o->schedule == RT_SCHEDULE_CONSTANT ||
+        (o->min_lr_ratio == before->min_lr_ratio && o->schedule_steps == before->schedule_steps);
+    if (o->lr == before->lr && o->schedule == before->schedule && same_end)
         return rt_ok();
     if (o->past_count == RT_MOST_PAST_SCHEDULES)
         return rt_error(RT_CONFIG, "a run can be given another schedule %d times",

@@ -52,11 +52,8 @@ typedef struct rt_renamed {
     bool is_read;      /* the former value is accepted, because config.ini of older runs has it */
 } rt_renamed;
 
-/* Returns the i-th row; NULL past the last. */
-const rt_renamed *rt_renamed_at(int i);
-
-/* Returns the row of a value of a key; NULL if the value was never renamed. */
-const rt_renamed *rt_renamed_find(const char *key, const char *value);
+/* All rows, then one without a key. */
+extern const rt_renamed rt_renamed_values[];
 
 /* ---- the INI file ---- */
 
@@ -98,8 +95,9 @@ char *rt_config_read_file(rt_config_errors *errors, const char *path, bool untru
 bool rt_run_folder_of(const char *file, char dir[RT_PATH_SIZE], char name[RT_PATH_SIZE]);
 
 /* Makes the paths of all keys absolute. They are relative to the folder of the configuration or, if
- * the command line sets them, to the working directory. */
-void rt_config_find_files(rt_config *config, rt_config_errors *errors);
+ * the command line sets them, to the working directory. `task` is the data.task in effect, whose
+ * files may be a list. */
+void rt_config_find_files(rt_config *config, int task, rt_config_errors *errors);
 
 /* ---- effective values ---- */
 

@@ -32,34 +32,13 @@ static int tokens_of_image(int size, int patch)
     return 1 + side * side;
 }
 
-/* Computes the defaults of images: the lengths that follow from sizes. */
-static void find_image_defaults(rt_config *defaults, const rt_config *config)
-{
-    const rt_lengths *sizes = &config->train.eval_sizes;
-    defaults->data.length = tokens_of_image(config->data.size, config->data.patch);
-    defaults->train.eval_lengths = *sizes;
-    for (int i = 0; i < sizes->count; i++)
-        defaults->train.eval_lengths.at[i] = tokens_of_image(sizes->at[i], config->data.patch);
-}
-
-/* Computes the defaults of positions with two coordinates, which are few: higher frequencies (Heo
- * et al. 2024). */
-static void find_plane_defaults(rt_config *defaults, const rt_config *config)
-{
-    const rt_position_options *position = &config->model.position;
-    const bool mixed = position->kind == RT_POSITION_ROPE && position->mixing == RT_MIXED;
-    defaults->model.position.frequencies.base = mixed ? 10 : 100;
-    if (!mixed)
-        return;
-    defaults->model.theta.learn = true;
-    defaults->model.theta.form = RT_THETA_RAW;
-    defaults->model.theta.scope = RT_THETA_HEAD;
-}
-
 /* Computes the defaults that follow from model.kind, data.task, position.mixing and optimizer.kind;
  * zeros stay. */
 static void find_defaults(rt_config *defaults, const rt_config *config)
 {
+    const rt_position_options *position = &config->model.position;
+    const bool mixed = position->kind == RT_POSITION_ROPE && position->mixing == RT_MIXED;
+    const rt_lengths *sizes = &config->train.eval_sizes;
     const rt_key *key;
     rt_config_initial(defaults);
     for (int i = 0; config->model.kind == RT_KIND_DECODER && (key = rt_key_at(i)); i++)
@@ -68,13 +47,24 @@ static void find_defaults(rt_config *defaults, const rt_config *config)
     defaults->optimizer.settings.beta2 =
         rt_optimizer_defaults(config->optimizer.settings.rule).beta2;
     if (rt_data_task_labelled(config->data.task))
-        defaults->train.eval_batches = 0; /* all rows */
-    if (rt_data_task_images(config->data.task))
-        find_image_defaults(defaults, config);
+        defaults->train.eval_batches = 0;         /* all rows */
+    if (rt_data_task_images(config->data.task)) { /* lengths follow from sizes */
+        defaults->data.length = tokens_of_image(config->data.size, config->data.patch);
+        defaults->train.eval_lengths = *sizes;
+        for (int i = 0; i < sizes->count; i++)
+            defaults->train.eval_lengths.at[i] = tokens_of_image(sizes->at[i], config->data.patch);
+    }
     defaults->model.position.axes = rt_data_task_axes(config->data.task);
     const bool written = config->origin[rt_key_find("position.axes")] != RT_FROM_DEFAULT;
-    if ((written ? config : defaults)->model.position.axes > 1)
-        find_plane_defaults(defaults, config);
+    if ((written ? config : defaults)->model.position.axes < 2)
+        return;
+    /* positions with two coordinates are few: higher frequencies (Heo et al. 2024) */
+    defaults->model.position.frequencies.base = mixed ? 10 : 100;
+    if (!mixed)
+        return;
+    defaults->model.theta.learn = true;
+    defaults->model.theta.form = RT_THETA_RAW;
+    defaults->model.theta.scope = RT_THETA_HEAD;
 }
 
 /* ---- zeros ---- */
@@ -176,8 +166,14 @@ void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_confi
     const rt_key *key;
     rt_config defaults, other;
     for (int i = 0; (key = rt_key_at(i)); i++) {
-        if (late->origin[i] == RT_FROM_DEFAULT || rt_key_at_use(i))
+        if (late->origin[i] == RT_FROM_DEFAULT)
             continue;
+        if (rt_key_at_use(i)) {
+            rt_key_value_copy(key, config, late);
+            rt_key_value_copy(key, written, late);
+            config->origin[i] = written->origin[i] = late->origin[i];
+            continue;
+        }
         other = *config; /* with zeros replaced, since an override may repeat the model's value */
         rt_key_value_copy(key, &other, late);
         resolve_zeros(&other);
@@ -187,22 +183,16 @@ void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_confi
                                 rt_key_name(i), rt_key_value_write(key, late, value),
                                 rt_key_value_write(key, config, own));
     }
-    for (int i = 0; (key = rt_key_at(i)); i++)
-        if (late->origin[i] != RT_FROM_DEFAULT && rt_key_at_use(i)) {
-            rt_key_value_copy(key, config, late);
-            rt_key_value_copy(key, written, late);
-            config->origin[i] = written->origin[i] = late->origin[i];
-        }
     if (answers && !config->data.shortest) /* questions with answers stay what they are */
         config->data.shortest = written->data.shortest = config->data.length;
     find_defaults(&defaults, written);
     const bool other_batch =
-        (rt_on_command_line(config, "train.batch_size") ||
-         rt_on_command_line(config, "data.length") || rt_on_command_line(config, "data.size")) &&
-        !rt_on_command_line(config, "train.shards");
+        (rt_on_command_line(late, "train.batch_size") || rt_on_command_line(late, "data.length") ||
+         rt_on_command_line(late, "data.size")) &&
+        !rt_on_command_line(late, "train.shards");
     if (config->origin[rt_key_find("train.eval_batches")] == RT_FROM_DEFAULT)
         config->train.eval_batches = defaults.train.eval_batches;
-    if (rt_data_task_images(config->data.task)) {
+    if (rt_data_task_images(written->data.task)) {
         config->data.length = defaults.data.length;
         config->train.eval_lengths = defaults.train.eval_lengths;
     }

@@ -50,48 +50,42 @@ static int find_key(const char *name, int origin, const char *where, rt_config_e
     return -1;
 }
 
-/* Returns a shared copy of the value; NULL, with an error, if the key does not accept it. */
-static const char *accept(int key, int origin, const char *value, rt_config_errors *errors)
+/* Sets the key in `parsed`. Returns a shared copy of the value; NULL, with an error, if the key
+ * does not accept it. */
+static const char *accept(int key, int origin, const char *value, rt_config *parsed,
+                          rt_config_errors *errors)
 {
     const int before = errors->count;
-    rt_config parsed;
     if (!*value)
         rt_config_add_error(errors, origin, "%s has an empty value", rt_key_name(key));
     else
-        rt_config_set_key(&parsed, key, value, origin, errors);
+        rt_config_set_key(parsed, key, value, origin, errors);
     const char *copy = errors->count == before ? rt_intern_text(value) : NULL;
     errors->lines.failed |= errors->count == before && !copy;
     return copy;
 }
 
-/* Returns whether the axis already has the value, perhaps written differently. */
-static bool has_value(const rt_axis *axis, const char *value, rt_config_errors *errors)
-{
-    rt_config one = {.file = NULL}, other = {.file = NULL};
-    bool equal = false;
-    rt_config_set_key(&one, axis->key, value, axis->origin, errors);
-    for (int i = 0; i < axis->count && !equal; i++) {
-        rt_config_set_key(&other, axis->key, axis->values[i], axis->origin, errors);
-        equal = rt_key_value_equal(rt_key_at(axis->key), &one, &other);
-    }
-    return equal;
-}
-
-/* Adds the values of a list such as "a, b,c". */
+/* Adds the values of a list such as "a, b,c". One value may be written in several ways. */
 static void add_values(rt_axis *axis, const char *values, rt_config_errors *errors)
 {
     const char *name = rt_key_name(axis->key);
     char value[RT_VALUE_SIZE], quoted[RT_QUOTE_SIZE];
+    rt_config parsed = {.file = NULL}, other = {.file = NULL};
     rt_list_item item;
     while (values) {
+        bool twice = false;
         values = rt_list_parse(values, &item);
         rt_list_item_copy(item, value, sizeof value);
         const bool full = axis->count == RT_MOST_AXIS_VALUES;
-        const char *copy = full ? NULL : accept(axis->key, axis->origin, value, errors);
+        const char *copy = full ? NULL : accept(axis->key, axis->origin, value, &parsed, errors);
+        for (int i = 0; copy && i < axis->count && !twice; i++) {
+            rt_config_set_key(&other, axis->key, axis->values[i], axis->origin, errors);
+            twice = rt_key_value_equal(rt_key_at(axis->key), &parsed, &other);
+        }
         if (full)
             rt_config_add_error(errors, axis->origin, "sweep.%s has more than %d values", name,
                                 RT_MOST_AXIS_VALUES);
-        else if (copy && has_value(axis, value, errors))
+        else if (twice)
             rt_config_add_error(errors, axis->origin, "sweep.%s has %s twice", name,
                                 rt_quote(quoted, value));
         else if (copy)
@@ -115,27 +109,15 @@ static bool set_origin(int *origin, int now, const char *name, rt_config_errors 
     return false;
 }
 
-static void set_jobs(rt_sweep *s, const char *value, rt_config_errors *errors)
-{
-    enum { MOST_JOBS = 1024 };
-    char quoted[RT_QUOTE_SIZE];
-    int64_t jobs;
-    if (rt_integer_parse(value, &jobs) && jobs >= 1 && jobs <= MOST_JOBS)
-        s->jobs = (int)jobs;
-    else
-        rt_config_add_error(errors, s->jobs_origin,
-                            "sweep.jobs must be a whole number from 1 to %d; got %s", MOST_JOBS,
-                            rt_quote(quoted, value));
-}
-
 /* Sets the trunk: a number of steps or a checkpoint. */
 static void set_trunk(rt_sweep *s, const char *value, rt_config_errors *errors)
 {
+    rt_config parsed;
     int64_t steps;
     s->trunk_steps = 0;
     s->trunk = NULL;
     if (!rt_integer_parse(value, &steps))
-        s->trunk = accept(rt_key_find("train.trunk"), s->trunk_origin, value, errors);
+        s->trunk = accept(rt_key_find("train.trunk"), s->trunk_origin, value, &parsed, errors);
     else if (steps >= 1 && steps <= RT_MOST_STEPS)
         s->trunk_steps = (int)steps;
     else
@@ -164,9 +146,18 @@ static void set_axis(rt_sweep *s, int origin, const char *name, const char *valu
 void rt_sweep_set(rt_sweep *s, int origin, const char *name, const char *values,
                   rt_config_errors *errors)
 {
+    enum { MOST_JOBS = 1024 };
+    char quoted[RT_QUOTE_SIZE];
+    int64_t jobs;
     if (!strcmp(name, "jobs")) {
-        if (set_origin(&s->jobs_origin, origin, name, errors))
-            set_jobs(s, values, errors);
+        if (!set_origin(&s->jobs_origin, origin, name, errors))
+            return;
+        if (rt_integer_parse(values, &jobs) && jobs >= 1 && jobs <= MOST_JOBS)
+            s->jobs = (int)jobs;
+        else
+            rt_config_add_error(errors, origin,
+                                "sweep.jobs must be a whole number from 1 to %d; got %s", MOST_JOBS,
+                                rt_quote(quoted, values));
     } else if (!strcmp(name, "trunk")) {
         if (set_origin(&s->trunk_origin, origin, name, errors))
             set_trunk(s, values, errors);
@@ -183,17 +174,9 @@ static bool is_good_name(const char *name)
     return *name && *name != '.' && *name != '-' && strlen(name) < RT_KEY_NAME_SIZE;
 }
 
-/* Returns whether the folder of a sweep has a file or folder of that name. */
-static bool is_taken(const char *name)
-{
-    static const char *const taken[] = {"checkpoints", "figures",    "config.ini",
-                                        "runs.csv",    "sweep.csv",  "paired.csv",
-                                        "growth.csv",  "result.csv", "report.html"};
-    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
-        if (!strcmp(taken[i], name))
-            return true;
-    return false;
-}
+/* Files and folders in the folder of a sweep. */
+static const char taken_names[] = "checkpoints,figures,config.ini,runs.csv,sweep.csv,paired.csv,"
+                                  "growth.csv,result.csv,report.html";
 
 void rt_sweep_add_variant(rt_sweep *s, int origin, const char *name, rt_config_errors *errors)
 {
@@ -202,7 +185,7 @@ void rt_sweep_add_variant(rt_sweep *s, int origin, const char *name, rt_config_e
         rt_config_add_error(errors, origin,
                             "a variant needs a name of letters, digits and -_.+ ; got %s",
                             rt_quote(quoted, name));
-    else if (is_taken(name))
+    else if (rt_list_has(taken_names, name))
         rt_config_add_error(errors, origin, "a sweep has a file or folder %s: rename the variant",
                             rt_quote(quoted, name));
     for (int i = 0; i < s->variant_count; i++)
@@ -223,6 +206,7 @@ void rt_sweep_add_setting(rt_sweep *s, int origin, const char *name, const char 
 {
     char where[RT_KEY_NAME_SIZE + 16];
     rt_variant *v = &s->variants[s->variant_count - 1];
+    rt_config parsed;
     snprintf(where, sizeof where, "[variant %s]", v->name);
     const int key = find_key(name, origin, where, errors);
     if (key < 0)
@@ -231,7 +215,7 @@ void rt_sweep_add_setting(rt_sweep *s, int origin, const char *name, const char 
         rt_config_add_error(errors, origin, "duplicate key '%s' in %s", name, where);
     else if (v->count == RT_MOST_SETTINGS)
         rt_config_add_error(errors, origin, "%s has more than %d lines", where, RT_MOST_SETTINGS);
-    else if ((v->values[v->count] = accept(key, origin, value, errors)))
+    else if ((v->values[v->count] = accept(key, origin, value, &parsed, errors)))
         v->keys[v->count++] = key;
 }
 
@@ -302,11 +286,11 @@ static void survey_runs(rt_sweep *s, const rt_config *config)
     s->seed_count = s->longest = 0;
     for (int run = 0; run < rt_sweep_count(s); run++) {
         const char *seed = seed_of(s, run), *value = value_of(s, run, steps);
-        int64_t own = config->train.steps;
+        int64_t own;
         if (number_of_seed(s, seed) == s->seed_count)
             s->seeds[s->seed_count++] = seed;
-        if (value)
-            rt_integer_parse(value, &own);
+        if (!value || !rt_integer_parse(value, &own))
+            own = config->train.steps;
         s->longest = own > s->longest ? (int)own : s->longest;
     }
     s->horizon = config->optimizer.schedule_steps ? config->optimizer.schedule_steps : s->longest;
@@ -369,25 +353,10 @@ static rt_status make_absolute(char path[RT_PATH_SIZE], const char *relative)
     return rt_path_join(path, here, relative);
 }
 
-/* Makes the paths of trunks absolute: a checkpoint of the command line, and the folder of the
- * sweep, because the path of a trunk is read relative to the file. */
-static rt_status find_trunks(rt_sweep *s, const rt_run_options *o)
-{
-    char path[RT_PATH_SIZE];
-    if (s->trunk_steps) {
-        const rt_status status = make_absolute(path, o->dir);
-        return status.code ? status : rt_path_join(s->folder, path, o->name);
-    }
-    if (!s->trunk || s->trunk_origin != RT_FROM_COMMAND_LINE)
-        return rt_ok();
-    const rt_status status = make_absolute(path, s->trunk);
-    s->trunk = status.code ? NULL : rt_intern_text(path);
-    return status.code || s->trunk ? status : rt_out_of_memory("a sweep");
-}
-
 rt_status rt_sweep_resolve(rt_sweep *s, const rt_config *config, rt_config_errors *errors)
 {
-    char where[RT_KEY_NAME_SIZE + 16];
+    char where[RT_KEY_NAME_SIZE + 16], path[RT_PATH_SIZE];
+    rt_status status;
     for (int i = 0; i < s->axis_count; i++)
         check_key(s, config, s->axes[i].key, "[sweep]", errors);
     for (int v = 0; v < s->variant_count; v++) {
@@ -402,7 +371,16 @@ rt_status rt_sweep_resolve(rt_sweep *s, const rt_config *config, rt_config_error
         return rt_ok();
     survey_runs(s, config);
     check_trunk(s, config, errors);
-    return find_trunks(s, &config->run);
+    /* the path of a trunk is read relative to the file */
+    if (s->trunk_steps) {
+        status = make_absolute(path, config->run.dir);
+        return status.code ? status : rt_path_join(s->folder, path, config->run.name);
+    }
+    if (!s->trunk || s->trunk_origin != RT_FROM_COMMAND_LINE)
+        return rt_ok();
+    status = make_absolute(path, s->trunk);
+    s->trunk = status.code ? NULL : rt_intern_text(path);
+    return status.code || s->trunk ? status : rt_out_of_memory("a sweep");
 }
 
 /* ---- settings and names of runs ---- */
@@ -506,7 +484,7 @@ static void write_setting(rt_writer *w, const char *name, int key, const char *c
         rt_config own = *config;
         rt_config_set_key(&own, key, values[n], RT_FROM_SWEEP, errors);
         if (is_text)
-            rt_config_find_files(&own, errors);
+            rt_config_find_files(&own, own.data.task, errors);
         rt_writer_add(w, "%s%s", n ? "," : "",
                       is_text ? rt_key_value_write(rt_key_at(key), &own, text) : values[n]);
     }

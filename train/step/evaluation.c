@@ -157,19 +157,20 @@ void rt_parts_free(rt_parts *p)
     for (int i = 0; p->batches && i < p->trainer->place_count; i++)
         rt_labelled_batch_free(p->batches + i);
     rt_free(p->batches);
+    rt_free(p->buffers);
 }
 
-int32_t *rt_parts_make_room(const rt_parts *p, bool distances)
+rt_status rt_parts_add_buffers(rt_parts *p, bool distances)
 {
     const bool both = distances && rt_data_has_distances(p->trainer->data);
     const size_t places = (size_t)p->trainer->place_count;
     const size_t size = (size_t)p->rows * (size_t)p->batches[0].length;
-    int32_t *memory = rt_alloc(places * (both ? 2 : 1) * size, sizeof *memory);
-    for (size_t i = 0; memory && i < places; i++) {
-        p->batches[i].predicted = memory + i * size;
-        p->batches[i].batch.distances = both ? memory + (places + i) * size : NULL;
+    p->buffers = rt_alloc(places * (both ? 2 : 1) * size, sizeof *p->buffers);
+    for (size_t i = 0; p->buffers && i < places; i++) {
+        p->batches[i].predicted = p->buffers + i * size;
+        p->batches[i].batch.distances = both ? p->buffers + (places + i) * size : NULL;
     }
-    return memory;
+    return p->buffers ? rt_ok() : rt_out_of_memory("an evaluation");
 }
 
 /* ---- evaluation ---- */
@@ -300,14 +301,12 @@ rt_status rt_trainer_take_evaluation(rt_trainer *t, int length, int batches, rt_
     const int size = rt_world_size(t->world), rank = rt_world_rank(t->world);
     const size_t cells = rt_trainer_tally_size(t);
     size_t starts[size + 1]; /* first part of each process */
-    const bool counts = tally || rt_data_answers(t->data);
-    int32_t *room = NULL;
     evaluation e = {.tally = tally, .lock = PTHREAD_MUTEX_INITIALIZER};
     rt_status status = rt_parts_new(&e.parts, t, length, 0, batches);
     e.results = rt_alloc((size_t)e.parts.count, sizeof *e.results);
-    if (!status.code && counts)
-        room = rt_parts_make_room(&e.parts, tally);
-    if (!status.code && (!e.results || (counts && !room)))
+    if (!status.code && (tally || rt_data_answers(t->data)))
+        status = rt_parts_add_buffers(&e.parts, tally);
+    if (!status.code && !e.results)
         status = rt_out_of_memory("an evaluation");
     if (tally)
         memset(tally, 0, cells * sizeof *tally);
@@ -329,6 +328,5 @@ rt_status rt_trainer_take_evaluation(rt_trainer *t, int length, int batches, rt_
         rt_world_sum(t->world, tally, cells);
     rt_parts_free(&e.parts);
     rt_free(e.results);
-    rt_free(room);
     return status;
 }

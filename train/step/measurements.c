@@ -200,58 +200,41 @@ rt_status rt_theta_evaluate(rt_trainer *trainer, int length, int batches, const 
 
 /* ---- tolerances ---- */
 
-typedef struct search {
-    rt_trainer *trainer;
-    int length;
-    double *theta; /* theta of the model, of which an evaluation changes one */
-    rt_evaluation own;
-    int (*stop)(void); /* or NULL */
-} search;
-
 /* Steps of ln theta that are tried outwards until one harms the model. */
 static const double rungs[] = {0.03, 0.1, 0.3, 1, RT_THETA_FARTHEST};
 static const double nearest = 0.003; /* lower end of the range below the first step */
 _Static_assert(sizeof rungs / sizeof *rungs <= RT_THETA_EVALUATIONS, "the last rung is reached");
-
-/* Finds the largest harmless step of the n-th theta in the direction `sign`. */
-static rt_status find_tolerance(const search *s, size_t n, int sign, double *tolerance)
-{
-    const double theta = s->theta[n];
-    double good = 0, bad = 0;
-    rt_status status = rt_ok();
-    for (int i = 0; i < RT_THETA_EVALUATIONS && !status.code && good < RT_THETA_FARTHEST; i++) {
-        const double step = bad > 0 ? sqrt(fmax(good, nearest) * bad) : rungs[i];
-        rt_evaluation e = {0};
-        if (s->stop && s->stop())
-            return rt_ok();
-        s->theta[n] = theta * exp(sign * step);
-        status = rt_theta_evaluate(s->trainer, s->length, 1, s->theta, NULL, &e);
-        s->theta[n] = theta;
-        const bool hurts = rt_theta_reset_hurts(
-            &(rt_theta_reset){s->own.loss, s->own.accuracy, e.loss, e.accuracy});
-        *(hurts ? &bad : &good) = step;
-    }
-    *tolerance = good;
-    return status;
-}
 
 rt_status rt_theta_tolerances(rt_trainer *trainer, int length, rt_theta_tolerance *tolerances,
                               int (*stop)(void), bool *stopped)
 {
     const rt_transformer *model = rt_trainer_state(trainer)->model;
     const size_t count = rt_transformer_theta_count(&model->options);
-    search s = {.trainer = trainer, .length = length, .stop = stop};
-    s.theta = rt_alloc(count, sizeof *s.theta);
-    if (!s.theta)
+    double *all = rt_alloc(count, sizeof *all);
+    rt_evaluation own;
+    bool ends = false;
+    if (!all)
         return rt_out_of_memory("theta");
-    rt_transformer_theta(model, s.theta);
-    rt_status status = rt_theta_evaluate(trainer, length, 1, s.theta, NULL, &s.own);
-    for (size_t n = 0; n < count && !status.code; n++) {
-        status = find_tolerance(&s, n, -1, &tolerances[n].down);
-        if (!status.code)
-            status = find_tolerance(&s, n, 1, &tolerances[n].up);
+    rt_transformer_theta(model, all);
+    rt_status status = rt_theta_evaluate(trainer, length, 1, all, NULL, &own);
+    for (size_t k = 0; k < 2 * count && !status.code && !ends; k++) { /* theta k / 2, down or up */
+        const double theta = all[k / 2];
+        double good = 0, bad = 0; /* largest harmless and smallest harmful step */
+        for (int i = 0; i < RT_THETA_EVALUATIONS && !status.code && good < RT_THETA_FARTHEST; i++) {
+            const double step = bad > 0 ? sqrt(fmax(good, nearest) * bad) : rungs[i];
+            rt_evaluation e = {0};
+            if ((ends = stop && stop()))
+                break;
+            all[k / 2] = theta * exp(k % 2 ? step : -step);
+            status = rt_theta_evaluate(trainer, length, 1, all, NULL, &e);
+            all[k / 2] = theta;
+            const bool hurts =
+                rt_theta_reset_hurts(&(rt_theta_reset){own.loss, own.accuracy, e.loss, e.accuracy});
+            *(hurts ? &bad : &good) = step;
+        }
+        *(k % 2 ? &tolerances[k / 2].up : &tolerances[k / 2].down) = good;
     }
-    rt_free(s.theta);
+    rt_free(all);
     *stopped = stop && stop();
     return status;
 }
@@ -370,14 +353,12 @@ rt_status rt_trainer_attention_distances(rt_trainer *t, int length, rt_attention
     rt_parts parts;
     attended a = {d, weights, 0};
     rt_status status = rt_parts_new(&parts, t, length, 1, t->config->train.eval_batches);
-    int32_t *room = status.code ? NULL : rt_parts_make_room(&parts, true);
-    if (!status.code && !room)
-        status = rt_out_of_memory("the weights of attention");
+    if (!status.code)
+        status = rt_parts_add_buffers(&parts, true);
     for (int i = 0; i < parts.count && !status.code;
          i++) /* one after the other: sums are rounded */
         status = rt_parts_run(&parts, i, i + 1, add_attended, &a);
     rt_parts_free(&parts);
-    rt_free(room);
     rt_free(each);
     if (status.code)
         rt_attention_distances_free(d);

@@ -91,21 +91,6 @@ static rt_status dry_pass(rt_trainer *t, rt_graph *g, rt_labelled_batch *b, bool
     return records ? rt_graph_backward(g, loss) : rt_graph_status(g);
 }
 
-/* Runs one step for each size of shard. This process has shards of at most two sizes, which fill
- * the chunks of an arena differently. */
-static rt_status dry_step(rt_trainer *t, rt_graph *g)
-{
-    rt_status status = rt_ok();
-    int before = 0;
-    for (int i = t->first_shard; i < t->end_shard && !status.code; i++) {
-        rt_labelled_batch *b = &t->shard[i].sequences;
-        if (b->batch.rows != before)
-            status = dry_pass(t, g, b, true);
-        before = b->batch.rows;
-    }
-    return status;
-}
-
 /* Evaluates at all lengths of a run; *batches is the size of the largest batch in bytes. */
 static rt_status dry_evaluations(rt_trainer *t, rt_graph *g, size_t *batches)
 {
@@ -126,19 +111,24 @@ static rt_status dry_evaluations(rt_trainer *t, rt_graph *g, size_t *batches)
     return status;
 }
 
-/* ---- the run ---- */
-
+/* Runs one step for each size of shard, and all evaluations. This process has shards of at most two
+ * sizes, which fill the chunks of an arena differently. */
 static rt_status take_passes(rt_memory_need *need, rt_trainer *t)
 {
     rt_graph *steps = rt_graph_new_dry(), *alone = rt_graph_new_dry();
     size_t batches = 0;
+    int before = 0;
     rt_status status = steps && alone ? rt_ok() : rt_out_of_memory("a graph");
-    if (!status.code) {
+    if (!status.code)
         rt_graph_set_recomputes(steps, t->config->train.recompute == RT_RECOMPUTE_LAYERS);
-        status = dry_step(t, steps);
-        need->step = rt_graph_needs(steps);
+    for (int i = t->first_shard; i < t->end_shard && !status.code; i++) {
+        rt_labelled_batch *b = &t->shard[i].sequences;
+        if (b->batch.rows != before)
+            status = dry_pass(t, steps, b, true);
+        before = b->batch.rows;
     }
     if (!status.code) {
+        need->step = rt_graph_needs(steps);
         status = dry_evaluations(t, steps, &batches);
         need->training = rt_graph_needs(steps);
     }
@@ -174,21 +164,6 @@ static void take_bytes(rt_memory_need *need, const rt_trainer *t)
         need->reserved.bytes[RT_FOR_STATES] -=
             (size_t)(t->rule->state_count - states) * t->spans[i].size * sizeof(real);
     }
-}
-
-static rt_status run_dry(rt_memory_need *need, const rt_config *config, const rt_data *data,
-                         rt_world *world, bool passes)
-{
-    rt_trainer *t;
-    *need = (rt_memory_need){0};
-    const rt_trainer_options options = {.world = world, .account = &need->reserved, .threads = 1};
-    rt_status status = rt_trainer_new_alone(&t, config, data, &options);
-    if (!status.code && passes)
-        status = take_passes(need, t);
-    if (!status.code)
-        take_bytes(need, t);
-    rt_trainer_end(t);
-    return status;
 }
 
 /* ---- bytes of each phase ---- */
@@ -227,33 +202,30 @@ static double trainer_bytes(const rt_memory_need *r)
     return bytes;
 }
 
-/* Computes the phases of a training, in memory or in address space. After the trainer has released
- * the working memory of a step (rt_trainer_return_pages), but not its address space, a checkpoint
- * is built in memory, written, read back and compared parameter by parameter. */
-static void find_training(double *at, const rt_memory_need *r, double threads, bool saves,
-                          bool space)
-{
-    const double kept = trainer_bytes(r) + threads;
-    const double trained = kept + graph_bytes(r, r->training, space);
-    const double rested = bytes_for(r, RT_FOR_GRADIENTS) + r->places * (double)r->training.touched;
-    const double written = saves ? checkpoint_bytes(r) + (double)r->largest + (double)r->chunk : 0;
-    at[RT_PHASE_STEP] = kept + graph_bytes(r, r->step, space);
-    at[RT_PHASE_EVALUATION] = trained + (double)r->evaluated;
-    at[RT_PHASE_SAVE] = trained + written - (space ? 0 : rested);
-}
-
-/* Computes the uses of a checkpoint. Each parameter is read into a buffer and checked before it is
- * used. The checkpoint is in memory until values and states are read. A child process that reads it
- * first shares this memory (io/checkpoint/image.h). The address space is that of the whole trainer,
- * of which only the values and what is counted here are touched. */
-static void find_uses(double *at, const rt_memory_need *r, double threads, bool space)
+/* Computes all phases, in memory or in address space, with the given address space of threads.
+ *
+ * After the trainer has released the working memory of a step (rt_trainer_return_pages), but not
+ * its address space, a checkpoint is built in memory, written, read back and compared parameter by
+ * parameter.
+ *
+ * When a checkpoint is used, each parameter is read into a buffer and checked. The checkpoint is in
+ * memory until values and states are read. A child process that reads it first shares this memory
+ * (io/checkpoint/image.h). The address space is that of the whole trainer, of which only the values
+ * and what is counted here are touched. */
+static void find_phases(double *at, const rt_memory_need *r, double threads, bool saves, bool space)
 {
     const double file = checkpoint_bytes(r), values = bytes_for(r, RT_FOR_VALUES);
     const double states = bytes_for(r, RT_FOR_STATES), largest = (double)r->largest;
+    const double kept = trainer_bytes(r) + threads;
+    const double trained = kept + graph_bytes(r, r->training, space);
+    const double rested = bytes_for(r, RT_FOR_GRADIENTS) + r->places * (double)r->training.touched;
+    const double written = saves ? file + largest + (double)r->chunk : 0;
     const double touched = space ? 0 : 1;
-    const double loaded = space ? threads + trainer_bytes(r)
-                                : threads + r->places * bytes_for(r, RT_FOR_TABLES) + values;
+    const double loaded = space ? kept : r->places * bytes_for(r, RT_FOR_TABLES) + values;
     const double used = loaded + touched * (double)r->to_use;
+    at[RT_PHASE_STEP] = kept + graph_bytes(r, r->step, space);
+    at[RT_PHASE_EVALUATION] = trained + (double)r->evaluated;
+    at[RT_PHASE_SAVE] = trained + written - (space ? 0 : rested);
     at[RT_PHASE_MODEL] = fmax(loaded + touched * largest, used);
     at[RT_PHASE_USED] = used + graph_bytes(r, r->evaluation, space) + (double)r->evaluated;
     at[RT_PHASE_RESUME] = loaded + touched * fmax(states, largest) + file + (double)r->chunk;
@@ -266,58 +238,55 @@ rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *config, cons
 {
     const bool saves = rt_world_rank(world) == 0, alone = use == RT_USE_MODEL;
     const double limit = limit_of(RLIMIT_STACK), stack = isinf(limit) ? usual_stack : limit;
-    const rt_status status = run_dry(need, config, data, alone ? NULL : world, !alone);
+    const rt_trainer_options options = {.world = alone ? NULL : world,
+                                        .account = &need->reserved,
+                                        .threads = 1};
+    rt_trainer *t;
+    *need = (rt_memory_need){0};
+    rt_status status = rt_trainer_new_alone(&t, config, data, &options);
+    if (!status.code && !alone)
+        status = take_passes(need, t);
+    if (!status.code)
+        take_bytes(need, t);
+    rt_trainer_end(t);
     if (status.code)
         return status;
     const int others = need->threads - 1;
     need->products = need->threads * (double)RT_OPENBLAS_BUFFER;
     need->heaps = others * heap_of_thread;
-    const double threads = need->products + need->heaps + others * stack;
-    find_training(need->resident, need, 0, saves, false);
-    find_training(need->space, need, threads, saves, true);
-    find_uses(need->resident, need, 0, false);
-    find_uses(need->space, need, threads, true);
-    return status;
+    find_phases(need->resident, need, 0, saves, false);
+    find_phases(need->space, need, need->products + need->heaps + others * stack, saves, true);
+    return rt_ok();
 }
 
 /* ---- control groups ---- */
 
-/* Folder of the control groups of a version, and name of the file with a group's limit. */
-typedef struct hierarchy {
+/* Folders of the control groups of a version, and name of the file with a group's limit. */
+static const struct hierarchy {
     int version;
     const char *folder, *file;
-} hierarchy;
-
-static const hierarchy hierarchies[] = {{1, "/sys/fs/cgroup/memory", "memory.limit_in_bytes"},
-                                        {2, "/sys/fs/cgroup", "memory.max"},
-                                        {2, "/sys/fs/cgroup/unified", "memory.max"}};
-
-/* Limit from which there is none: version 1 reports a number of this size, version 2 a word. */
-static const double no_limit = 0x1p62;
-
-static double read_limit(const char *path)
-{
-    double limit;
-    FILE *file = fopen(path, "r");
-    const bool is_number = file && fscanf(file, "%lf", &limit) == 1;
-    if (file)
-        fclose(file);
-    return is_number && limit < no_limit ? limit : (double)INFINITY;
-}
+} hierarchies[] = {{1, "/sys/fs/cgroup/memory", "memory.limit_in_bytes"},
+                   {2, "/sys/fs/cgroup", "memory.max"},
+                   {2, "/sys/fs/cgroup/unified", "memory.max"}};
 
 /* Reads the limits of a group and of all groups above it. In a container, the folders of outer
- * groups are missing, and the root is the group of the container. */
-static void read_group_limits(rt_memory_limits *limits, const char *root, const hierarchy *h,
+ * groups are missing, and the root is the group of the container. Where there is no limit, version
+ * 1 reports a number near 2^63, version 2 a word. */
+static void read_group_limits(rt_memory_limits *limits, const char *root, const struct hierarchy *h,
                               const char *group)
 {
     char path[RT_PATH_SIZE];
     for (int length = (int)strlen(group); length >= 0; length--) {
+        double limit;
         if (length && group[length] && group[length] != '/')
             continue;
         const int size =
             snprintf(path, sizeof path, "%s%s%.*s/%s", root, h->folder, length, group, h->file);
-        const double limit = size < RT_PATH_SIZE ? read_limit(path) : (double)INFINITY;
-        if (limit >= limits->group)
+        FILE *file = size < RT_PATH_SIZE ? fopen(path, "r") : NULL;
+        const bool is_number = file && fscanf(file, "%lf", &limit) == 1;
+        if (file)
+            fclose(file);
+        if (!is_number || limit >= fmin(limits->group, 0x1p62))
             continue;
         limits->group = limit;
         snprintf(limits->group_file, sizeof limits->group_file, "%s", path);
@@ -447,12 +416,23 @@ static void format_parts(char *text, size_t size, const rt_memory_need *r, rt_me
                  phase == RT_PHASE_SAVE ? ", and a checkpoint that is being written" : "");
 }
 
-static rt_status compare_need(const rt_memory_need *need, rt_memory_use use, double freed,
-                              int processes)
+rt_status rt_memory_check(rt_memory_need *need, const rt_config *config, const rt_data *data,
+                          rt_world *world, rt_memory_use use, double freed)
 {
     char parts[160], group[RT_PATH_SIZE + 32];
+    const int processes = rt_world_on_host(world);
     rt_memory_phase phase, ignored;
     rt_memory_limits limits;
+    const rt_status status = rt_memory_estimate(need, config, data, world, use);
+    if (status.code == RT_ARGUMENT || status.code == RT_MEMORY)
+        return rt_error(RT_CONFIG, "%s: the model is too large: %s", config->file, status.message);
+    if (status.code == RT_SHAPE)
+        return rt_error(RT_CONFIG,
+                        "%s: a step is too large: %s; a smaller data.length, vocabulary, or "
+                        "train.batch_size / train.shards makes it smaller",
+                        config->file, status.message);
+    if (status.code)
+        return status;
     rt_memory_limits_read(&limits, "");
     const double space = largest_need(need->space, use, freed, &ignored);
     const double resident = limits.resident + largest_need(need->resident, use, freed, &phase);
@@ -463,32 +443,18 @@ static rt_status compare_need(const rt_memory_need *need, rt_memory_use use, dou
     format_parts(parts, sizeof parts, need, use, phase);
     snprintf(group, sizeof group, "the control group (%s)", limits.group_file);
     if (resident > machine || resident > shared)
-        return rt_error(RT_CONFIG, "the run needs about %.2f GB of memory (%s); %s has %.2f GB%s",
-                        resident / giga, parts, resident > machine ? "this machine" : group,
+        return rt_error(RT_CONFIG,
+                        "%s: the run needs about %.2f GB of memory (%s); %s has %.2f GB%s",
+                        config->file, resident / giga, parts,
+                        resident > machine ? "this machine" : group,
                         (resident > machine ? machine : shared) / giga,
                         processes > 1 ? " for each process" : "");
     if (needed > left)
         return rt_error(RT_CONFIG,
-                        "the run needs about %.2f GB of %s (buffers of OpenBLAS %.2f); the limit "
-                        "(%s) leaves %.2f GB",
-                        needed / giga, is_data ? "data" : "address space", need->products / giga,
-                        is_data ? "ulimit -d" : "ulimit -v", fmax(left, 0) / giga);
+                        "%s: the run needs about %.2f GB of %s (buffers of OpenBLAS %.2f); the "
+                        "limit (%s) leaves %.2f GB",
+                        config->file, needed / giga, is_data ? "data" : "address space",
+                        need->products / giga, is_data ? "ulimit -d" : "ulimit -v",
+                        fmax(left, 0) / giga);
     return rt_ok();
-}
-
-rt_status rt_memory_check(rt_memory_need *need, const rt_config *config, const rt_data *data,
-                          rt_world *world, rt_memory_use use, double freed)
-{
-    rt_status status = rt_memory_estimate(need, config, data, world, use);
-    if (status.code == RT_ARGUMENT || status.code == RT_MEMORY)
-        return rt_error(RT_CONFIG, "%s: the model is too large: %s", config->file, status.message);
-    if (status.code == RT_SHAPE)
-        return rt_error(RT_CONFIG,
-                        "%s: a step is too large: %s; a smaller data.length, vocabulary, or "
-                        "train.batch_size / train.shards makes it smaller",
-                        config->file, status.message);
-    if (status.code)
-        return status;
-    status = compare_need(need, use, freed, rt_world_on_host(world));
-    return status.code ? rt_error(status.code, "%s: %s", config->file, status.message) : status;
 }

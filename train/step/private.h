@@ -79,10 +79,11 @@ typedef struct rt_shares {
     int rank, size;       /* rank of this process, and size of the world */
     int first, count;     /* spans of this process */
     size_t start, length; /* slice of this process in the parameter block */
-    size_t *shards;       /* (size + 1): first shard of each process */
+    size_t *shards;       /* (size + 1): first shard of each process; in one block with: */
     size_t *spans;        /* (size + 1): first span of each process */
     size_t *numbers;      /* (size + 1): first element of each process in the parameter block */
     const rt_span *parts; /* all spans */
+    double *squares;      /* sum of squares of the gradient of each span */
     int node_count;       /* number of nodes left by all processes, in the order of shards */
     int *owners;          /* rank of the owner of each node */
     real *received;       /* nodes of other processes, in the slice of this process */
@@ -106,7 +107,7 @@ int rt_share_start(int count, int size, int rank);
 
 /* Reduces, in a world, the nodes of all processes to the gradient of the slice of this process, and
  * computes the sum of squares of every span. */
-void rt_shares_sum(rt_shares *s, rt_workers *workers, double *squares);
+void rt_shares_sum(rt_shares *s, rt_workers *workers);
 
 /* Moves the slices of an optimizer state from all processes to process 0, or back. */
 void rt_shares_move(const rt_shares *s, real *state, bool to_first);
@@ -168,7 +169,6 @@ struct rt_trainer {
     rt_subtrees nodes;          /* remaining nodes of this process */
     rt_span *spans;
     int span_count;
-    double *squares; /* sum of squares of the gradient of each span */
     rt_shares shares;
 
     /* the current step */
@@ -210,6 +210,7 @@ typedef struct rt_parts {
     int rows;                   /* sequences of a full part */
     int count;                  /* number of parts */
     rt_labelled_batch *batches; /* batch of each place; NULL: the jobs have no sequences */
+    int32_t *buffers;           /* buffers in the batches (rt_parts_add_buffers) */
 } rt_parts;
 
 /* Cuts `batches` evaluation batches (0: all sequences) into parts of `rows` sequences (0: as in the
@@ -219,9 +220,8 @@ rt_status rt_parts_new(rt_parts *p, rt_trainer *t, int length, int rows, int bat
 void rt_parts_free(rt_parts *p);
 
 /* Allocates buffers in the batches of the parts: for predictions and, with `distances`, for
- * distances of labels. Returns the memory, which the caller frees after the parts; NULL if the heap
- * is exhausted. */
-int32_t *rt_parts_make_room(const rt_parts *p, bool distances) RT_MUST_CHECK;
+ * distances of labels. */
+rt_status rt_parts_add_buffers(rt_parts *p, bool distances) RT_MUST_CHECK;
 
 /* Runs the job of each part first ... end - 1 with its sequences. Returns RT_DATA if they could not
  * be read, else the status of the failed part with the lowest number. */

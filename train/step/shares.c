@@ -13,20 +13,15 @@ RT_ROW_KERNEL(rt_sum_add, (real *restrict sum, const real *restrict other, size_
         sum[k] += other[k];
 }
 
-/* Returns whether a and b are the two halves of a node. After the last shard, b may be smaller. */
-static bool are_halves(const rt_subtrees *nodes, const rt_subtree *a, const rt_subtree *b)
-{
-    const bool full = a->level == b->level || (b->end == nodes->shards && b->level < a->level);
-    return full && a->first % (2 << a->level) == 0;
-}
-
 int rt_subtrees_take(rt_subtrees *nodes, rt_subtree next, rt_summation *sums)
 {
     int count = 0;
     nodes->at[nodes->count++] = next;
     while (nodes->count > 1) {
         rt_subtree *a = nodes->at + nodes->count - 2, *b = a + 1;
-        if (!are_halves(nodes, a, b))
+        /* the two halves of a node: after the last shard, b may be smaller */
+        const bool full = a->level == b->level || (b->end == nodes->shards && b->level < a->level);
+        if (!full || a->first % (2 << a->level) != 0)
             break;
         sums[count++] = (rt_summation){a->block, b->block};
         a->end = b->end;
@@ -159,14 +154,15 @@ rt_status rt_shares_new(rt_shares *s, rt_world *world, int shards, const rt_span
     *s = (rt_shares){.world = world, .rank = rt_world_rank(world), .size = size, .parts = spans};
     if (world && numbers > INT_MAX)
         return rt_error(RT_CONFIG, "a model of more than %d numbers cannot be shared", INT_MAX);
-    s->shards = rt_alloc((size_t)size + 1, sizeof *s->shards);
-    s->spans = rt_alloc((size_t)size + 1, sizeof *s->spans);
-    s->numbers = rt_alloc((size_t)size + 1, sizeof *s->numbers);
+    s->shards = rt_alloc(3 * ((size_t)size + 1), sizeof *s->shards);
+    s->squares = rt_alloc((size_t)count, sizeof *s->squares);
     s->owners = rt_alloc((size_t)shards, sizeof *s->owners);
     s->nodes = rt_alloc((size_t)shards, sizeof(real *));
     s->sums = rt_alloc((size_t)shards, sizeof *s->sums);
-    if (!s->shards || !s->spans || !s->numbers || !s->owners || !s->nodes || !s->sums)
+    if (!s->shards || !s->squares || !s->owners || !s->nodes || !s->sums)
         return rt_out_of_memory("the shares of processes");
+    s->spans = s->shards + size + 1;
+    s->numbers = s->spans + size + 1;
     for (int i = 0; i <= size; i++)
         s->shards[i] = (size_t)rt_share_start(shards, size, i);
     plan_nodes(s, shards);
@@ -177,8 +173,7 @@ rt_status rt_shares_new(rt_shares *s, rt_world *world, int shards, const rt_span
 void rt_shares_free(rt_shares *s)
 {
     rt_free(s->shards);
-    rt_free(s->spans);
-    rt_free(s->numbers);
+    rt_free(s->squares);
     rt_free(s->owners);
     rt_free(s->received);
     rt_free(s->nodes);
@@ -189,31 +184,25 @@ void rt_shares_free(rt_shares *s)
 
 /* ---- sums ---- */
 
-typedef struct node_sums {
-    const rt_shares *shares;
-    double *squares;
-} node_sums;
-
 static void sum_nodes(void *context, int job, int worker)
 {
-    const node_sums *all = context;
-    const rt_shares *s = all->shares;
+    const rt_shares *s = context;
     const int number = s->first + job;
     const rt_span *part = s->parts + number;
     const size_t at = part->offset - s->start;
     (void)worker;
     for (int i = 0; i < s->sum_count; i++)
         rt_sum_add(s->nodes[s->sums[i].to] + at, s->nodes[s->sums[i].from] + at, part->size);
-    all->squares[number] = rt_sum_of_squares(s->nodes[0] + at, part->size);
+    s->squares[number] = rt_sum_of_squares(s->nodes[0] + at, part->size);
 }
 
-void rt_shares_sum(rt_shares *s, rt_workers *workers, double *squares)
+void rt_shares_sum(rt_shares *s, rt_workers *workers)
 {
     if (!s->world)
         return;
     rt_world_exchange(s->world, s->sent, s->sent_count, s->taken, s->taken_count);
-    rt_workers_run(workers, sum_nodes, &(node_sums){s, squares}, s->count);
-    rt_world_gather(s->world, squares, s->spans, sizeof *squares);
+    rt_workers_run(workers, sum_nodes, s, s->count);
+    rt_world_gather(s->world, s->squares, s->spans, sizeof *s->squares);
 }
 
 /* Moves slices: process 0 stores all moments, the others only their own slice. */

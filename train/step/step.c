@@ -85,33 +85,17 @@ static void differentiate_shard(void *context, int job, int worker)
     rt_trainer_leave(t, place);
 }
 
-static rt_status first_failure(const rt_trainer *t, int first, int count)
-{
-    for (int i = first; i < first + count; i++) {
-        const rt_status *status = &t->shard[i].status;
-        if (status->code == RT_NONFINITE) /* the trap does not know the step */
-            return rt_error(RT_NONFINITE, "step %d: %.900s", t->state.step + 1, status->message);
-        if (status->code)
-            return *status;
-    }
-    return rt_ok();
-}
-
-static real *gradients_of(const rt_trainer *t, int block, const rt_span *part)
-{
-    return t->models[block]->parameters.grads + part->offset;
-}
-
 static void sum_span(void *context, int job, int worker)
 {
     rt_trainer *t = context;
     const rt_span *part = t->spans + job;
+    const size_t at = part->offset;
     (void)worker;
     for (int i = t->first_sum; i < t->end_sum; i++)
-        rt_sum_add(gradients_of(t, t->sums[i].to, part), gradients_of(t, t->sums[i].from, part),
-                   part->size);
+        rt_sum_add(t->models[t->sums[i].to]->parameters.grads + at,
+                   t->models[t->sums[i].from]->parameters.grads + at, part->size);
     if (t->last)
-        t->squares[job] = rt_sum_of_squares(gradients_of(t, 0, part), part->size);
+        t->shares.squares[job] = rt_sum_of_squares(t->models[0]->parameters.grads + at, part->size);
 }
 
 /* Differentiates the shards of this process in groups, and adds them up to nodes of the tree. */
@@ -121,9 +105,14 @@ static rt_status differentiate_shards(rt_trainer *t)
     for (t->first = t->first_shard; t->first < t->end_shard; t->first += t->group) {
         const int left = t->end_shard - t->first, count = left < t->group ? left : t->group;
         rt_workers_run_few(t->workers, t->place_count, differentiate_shard, t, count);
-        const rt_status status = first_failure(t, t->first, count);
-        if (status.code)
-            return status;
+        for (int i = t->first; i < t->first + count; i++) {
+            const rt_status *status = &t->shard[i].status;
+            if (status->code == RT_NONFINITE) /* the trap does not know the step */
+                return rt_error(RT_NONFINITE, "step %d: %.900s", t->state.step + 1,
+                                status->message);
+            if (status->code)
+                return *status;
+        }
         t->first_sum = t->end_sum;
         t->end_sum = t->leaves[t->first + count - 1].sums;
         t->last = count == left && !t->world;
@@ -135,41 +124,37 @@ static rt_status differentiate_shards(rt_trainer *t)
 
 /* ---- 3. sum over processes, loss and norms ---- */
 
-/* Gathers the results of all shards, sums the gradients of all processes, and measures both. */
-static void measure_step(rt_trainer *t, rt_step_result *result)
+/* Gathers the results of all shards, sums the gradients of all processes, and measures both. The
+ * error for a step that is not finite names the first such gradient. */
+static rt_status measure_step(rt_trainer *t, rt_step_result *result)
 {
     const rt_parameters *p = &t->state.model->parameters;
+    const char *bad = NULL;
     double loss = 0, squares = 0, theta_squares = 0;
     int64_t correct = 0;
     rt_world_gather(t->world, t->results, t->shares.shards, sizeof *t->results);
-    rt_shares_sum(&t->shares, t->workers, t->squares);
+    rt_shares_sum(&t->shares, t->workers);
     for (int i = 0; i < t->shards; i++) {
         loss += t->results[i].loss;
         correct += t->results[i].correct;
         result->tokens += t->results[i].tokens;
     }
     for (int i = 0; i < t->span_count; i++) {
-        squares += t->squares[i];
+        squares += t->shares.squares[i];
         if (p->list[t->spans[i].parameter]->role == RT_ROLE_THETA)
-            theta_squares += t->squares[i];
+            theta_squares += t->shares.squares[i];
+        if (!bad && !isfinite(t->shares.squares[i]))
+            bad = p->list[t->spans[i].parameter]->name;
     }
     result->loss = loss / t->divisor;
     result->accuracy = (double)correct / t->divisor;
     result->grad_norm = sqrt(squares);
     result->theta_grad_norm = sqrt(theta_squares);
-}
-
-/* Returns the error for a step that is not finite, with the name of the first such gradient. */
-static rt_status name_nonfinite(const rt_trainer *t, double loss)
-{
-    const rt_parameters *p = &t->state.model->parameters;
-    const char *name = NULL;
-    for (int i = 0; i < t->span_count && !name; i++)
-        if (!isfinite(t->squares[i]))
-            name = p->list[t->spans[i].parameter]->name;
-    return rt_error(RT_NONFINITE, "step %d: the loss is %g%s%s%s", t->state.step + 1, loss,
-                    name ? ", and the gradient of " : "", name ? name : "",
-                    name ? " is not finite" : "");
+    if (isfinite(result->loss) && isfinite(result->grad_norm))
+        return rt_ok();
+    return rt_error(RT_NONFINITE, "step %d: the loss is %g%s%s%s", t->state.step + 1, result->loss,
+                    bad ? ", and the gradient of " : "", bad ? bad : "",
+                    bad ? " is not finite" : "");
 }
 
 /* ---- 4. clip and update ---- */
@@ -205,9 +190,9 @@ static rt_status take_step(rt_trainer *t, rt_step_result *result)
     status = rt_world_agree(t->world, status);
     if (status.code)
         return status;
-    measure_step(t, result); /* 3 */
-    if (!isfinite(result->loss) || !isfinite(result->grad_norm))
-        return name_nonfinite(t, result->loss);
+    status = measure_step(t, result); /* 3 */
+    if (status.code)
+        return status;
     t->scale = rt_clip_factor(result->grad_norm, t->config->optimizer.settings.clip_norm);
     rt_workers_run(t->workers, update_span, t, t->shares.count); /* 4 */
     rt_world_gather(t->world, t->state.model->parameters.values, t->shares.numbers, sizeof(real));

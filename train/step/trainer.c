@@ -63,18 +63,6 @@ rt_status rt_trainer_new_batch(const rt_trainer *t, rt_labelled_batch *b, int ro
                                       : rt_labelled_batch_randomize(b, randomized, account);
 }
 
-static rt_status make_shard(rt_trainer *t, int number)
-{
-    const rt_config *c = t->config;
-    rt_shard *s = t->shard + number;
-    s->first_row = (int)((long)c->train.batch_size * number / t->shards);
-    const int next = (int)((long)c->train.batch_size * (number + 1) / t->shards);
-    const int most = (c->train.batch_size + t->shards - 1) / t->shards;
-    rt_status status = rt_trainer_new_batch(t, &s->sequences, most, c->data.length, t->account);
-    s->sequences.batch.rows = next - s->first_row;
-    return status;
-}
-
 /* Excludes frozen parameters from gradients and spans, so from updates and from the norm. */
 static void freeze(rt_trainer *t)
 {
@@ -108,8 +96,7 @@ static rt_status make_spans(rt_trainer *t)
                         "freezes all of them; set optimizer.kind = adamw",
                         t->rule->word, t->config->train.freeze);
     t->spans = rt_alloc((size_t)count, sizeof *t->spans);
-    t->squares = rt_alloc((size_t)count, sizeof *t->squares);
-    if (!t->spans || !t->squares)
+    if (!t->spans)
         return rt_out_of_memory("a trainer");
     for (int i = 0; i < p->count; i++)
         for (size_t k = 0; k < spans_of(t, p->list[i]); k++)
@@ -151,9 +138,15 @@ static rt_status make_state(rt_trainer *t, bool blank)
     t->models = rt_alloc((size_t)t->blocks, sizeof(rt_transformer *));
     if (!t->models)
         return rt_out_of_memory("a trainer");
+    const int most = (c->train.batch_size + t->shards - 1) / t->shards; /* rows */
     rt_status status = rt_ok();
-    for (int i = t->first_shard; i < t->end_shard && !status.code; i++)
-        status = make_shard(t, i);
+    for (int i = t->first_shard; i < t->end_shard && !status.code; i++) {
+        rt_shard *s = t->shard + i;
+        s->first_row = rt_share_start(c->train.batch_size, t->shards, i);
+        status = rt_trainer_new_batch(t, &s->sequences, most, c->data.length, t->account);
+        s->sequences.batch.rows =
+            rt_share_start(c->train.batch_size, t->shards, i + 1) - s->first_row;
+    }
     if (!status.code)
         status = make_models(t, blank);
     if (status.code)
@@ -265,7 +258,6 @@ void rt_trainer_end(rt_trainer *t)
     rt_shares_free(&t->shares);
     rt_free(t->rounded);
     rt_free(t->spans);
-    rt_free(t->squares);
     rt_free(t->results);
     rt_free(t->profiles);
     rt_free(t->shard);

@@ -96,25 +96,20 @@ static bool run_pieces(queue *q, worker *me, void *scratch)
     return any;
 }
 
-/* Grows the scratch memory of a thread. Returns false, to leave parts to others, if that fails. */
-static bool grow_scratch(worker *me, size_t bytes)
-{
-    if (me->scratch_size >= bytes)
-        return true;
-    rt_free(me->scratch);
-    me->scratch = rt_alloc_unset(bytes, 1);
-    me->scratch_size = me->scratch ? bytes : 0;
-    return me->scratch;
-}
-
-/* Helps with the pieces of a queue. Returns whether it ran any. */
+/* Helps with the pieces of a queue. Leaves parts to others if there is no scratch memory for them.
+ * Returns whether it ran any. */
 static bool help_with(queue *q, worker *me)
 {
     bool helped = false;
     if (!atomic_load(&q->open))
         return false;
-    const bool fits = atomic_fetch_add(&q->helpers, 1) < q->most;
-    if (fits && atomic_load(&q->open) && grow_scratch(me, q->scratch_size))
+    const bool fits = atomic_fetch_add(&q->helpers, 1) < q->most && atomic_load(&q->open);
+    if (fits && me->scratch_size < q->scratch_size) {
+        rt_free(me->scratch);
+        me->scratch = rt_alloc_unset(q->scratch_size, 1);
+        me->scratch_size = me->scratch ? q->scratch_size : 0;
+    }
+    if (fits && me->scratch_size >= q->scratch_size)
         helped = run_pieces(q, me, me->scratch);
     atomic_fetch_sub(&q->helpers, 1);
     if (q == &me->all->jobs && !atomic_load(&q->open))
@@ -152,21 +147,12 @@ void rt_workers_watch(rt_workers *w, rt_run_watch watch)
     w->watch = w->started ? (rt_run_watch){0} : watch;
 }
 
-static void begin_run(const rt_workers *w, int pieces)
-{
-    if (w->watch.begin)
-        w->watch.begin(w->watch.context, pieces);
-}
-
-static void end_run(const rt_workers *w)
-{
-    if (w->watch.end)
-        w->watch.end(w->watch.context);
-}
-
 /* Runs all pieces of a queue with the help of other threads, which may still work at the end. */
 static void run_queue(queue *q, worker *me, void *scratch)
 {
+    const rt_run_watch *watch = &me->all->watch;
+    if (watch->begin)
+        watch->begin(watch->context, q->count);
     atomic_store(&q->next, 0);
     if (q->most && q->count > 1) {
         atomic_store(&q->open, true);
@@ -174,6 +160,12 @@ static void run_queue(queue *q, worker *me, void *scratch)
     }
     run_pieces(q, me, scratch);
     atomic_store(&q->open, false);
+}
+
+static void end_run(const rt_workers *w)
+{
+    if (w->watch.end)
+        w->watch.end(w->watch.context);
 }
 
 static void run_parts(void *threads, rt_part *part, void *context, int count,
@@ -186,7 +178,6 @@ static void run_parts(void *threads, rt_part *part, void *context, int count,
     q->count = count;
     q->scratch_size = scratch.bytes;
     q->most = me->all->started;
-    begin_run(me->all, count);
     run_queue(q, me, scratch.own);
     while (atomic_load(&q->helpers))
         sched_yield();
@@ -208,7 +199,6 @@ void rt_workers_run_few(rt_workers *w, int most, rt_job run, void *context, int 
     q->context = context;
     q->count = jobs;
     q->most = most - 1 < w->started ? most - 1 : w->started;
-    begin_run(w, jobs);
     run_queue(q, me, NULL);
     for (;;) {
         const unsigned seen = atomic_load(&w->notices);

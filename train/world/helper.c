@@ -34,21 +34,6 @@ static bool read_all(int fd, void *data, size_t size)
 
 /* ---- the helper process ---- */
 
-/* Blocks SIGCHLD and the signals that request a stop, so that wait_for receives both. A stop ends
- * the job; the helper continues, to report the end of the job. */
-static sigset_t block_signals(void)
-{
-    int numbers[RT_STOP_SIGNALS];
-    const int count = rt_process_stop_signals(numbers);
-    sigset_t blocked;
-    sigemptyset(&blocked);
-    sigaddset(&blocked, SIGCHLD);
-    for (int i = 0; i < count; i++)
-        sigaddset(&blocked, numbers[i]);
-    sigprocmask(SIG_BLOCK, &blocked, NULL);
-    return blocked;
-}
-
 /* Waits for the end of a job, and passes signals on to it. Returns its wait status. */
 static int wait_for(pid_t job, const sigset_t *blocked)
 {
@@ -62,12 +47,22 @@ static int wait_for(pid_t job, const sigset_t *blocked)
 }
 
 /* Runs jobs until the other end of the pipe is closed. Replies for each job with its process, an
- * int below 0 if it could not be started, and its wait status. Its end sends SIGTERM to a job. */
+ * int below 0 if it could not be started, and its wait status. Its end sends SIGTERM to a job.
+ *
+ * Blocks SIGCHLD and the signals that request a stop, so that wait_for receives both. A stop ends
+ * the job; the helper continues, to report the end of the job. */
 static void serve(int from, int to, void (*listen)(void), rt_helper_job *job, const void *context)
 {
     const struct timespec now = {0};
-    const sigset_t blocked = block_signals();
+    int numbers[RT_STOP_SIGNALS];
+    const int count = rt_process_stop_signals(numbers);
+    sigset_t blocked;
     size_t size;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGCHLD);
+    for (int i = 0; i < count; i++)
+        sigaddset(&blocked, numbers[i]);
+    sigprocmask(SIG_BLOCK, &blocked, NULL);
     listen();
     while (read_all(from, &size, sizeof size)) {
         char *text = rt_alloc(size, 1);
