@@ -41,7 +41,7 @@ static rt_exit conclude(const rt_world *world, rt_status status)
 static rt_exit print_help(const char *part)
 {
     char quoted[RT_QUOTE_SIZE];
-    char *text = part ? rt_config_help_on(part) : NULL;
+    char *text = part ? rt_config_help(part) : NULL;
     if (text && *text)
         return print_text(stdout, text);
     rt_free(text);
@@ -52,7 +52,7 @@ static rt_exit print_help(const char *part)
                                        rt_quote(quoted, part)));
     rt_arguments_print_usage(stdout);
     printf("\nconfiguration keys, with their defaults:\n\n");
-    return print_text(stdout, rt_config_help());
+    return print_text(stdout, rt_config_help(NULL));
 }
 
 /* Checks the configuration and the data, and prints the largest memory of each phase beyond the

@@ -247,5 +247,5 @@ TEST(exhausted_heap_is_a_status)
     rt_memory_fail_at(1);
     ck_assert_ptr_null(rt_config_ini(&config));
     rt_memory_fail_at(2);
-    ck_assert_ptr_null(rt_config_help());
+    ck_assert_ptr_null(rt_config_help(NULL));
 }

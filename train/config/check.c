@@ -11,19 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Returns the later of two origins: default, line of the file, command line, sweep. */
-static int later(int a, int b)
-{
-    if (a < 0 || b < 0)
-        return a < b ? a : b;
-    return a > b ? a : b;
-}
-
 /* Contradicting keys, "section.key" each. */
 #define KEYS RT_OPTIONS
 
-/* Sets `origin` to the latest origin of the keys; the origin of an inherited value is
- * train.init_from. Returns false if a key has a bad value. */
+/* Sets `origin` to the latest origin of the keys: default, line of the file, command line, sweep.
+ * The origin of an inherited value is train.init_from. Returns false if a key has a bad value. */
 static bool find_latest(const rt_config_errors *errors, const char *const *keys, int *origin)
 {
     for (; *keys; keys++) {
@@ -33,7 +25,9 @@ static bool find_latest(const rt_config_errors *errors, const char *const *keys,
         if (errors->bad[i])
             return false;
         const bool inherited = errors->origin[i] == RT_FROM_MODEL;
-        *origin = later(*origin, errors->origin[inherited ? rt_key_find("train.init_from") : i]);
+        const int at = errors->origin[inherited ? rt_key_find("train.init_from") : i];
+        if (at < 0 || *origin < 0 ? at < *origin : at > *origin)
+            *origin = at;
     }
     return true;
 }

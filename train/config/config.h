@@ -211,12 +211,9 @@ void rt_config_continue(rt_config *config, const rt_config *run);
  * *elsewhere if the name is of another program, whose values may have another unit. */
 const char *rt_config_key_meant(const char *word, bool *elsewhere);
 
-/* Writes all keys with their defaults for --help. */
-char *rt_config_help(void);
-
 /* Writes the help on the keys of one section, or on one key, "section.name", with its values and
- * needs; "" for any other word. */
-char *rt_config_help_on(const char *part);
+ * needs; "" for any other word. NULL: all keys, with their defaults. */
+char *rt_config_help(const char *part);
 
 /* Settings of sweeps, which are not in the table of keys: name, default, values, meaning. */
 enum { RT_SWEEP_SETTINGS = 4 };

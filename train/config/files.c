@@ -67,20 +67,6 @@ static bool read_line(rt_ini *ini)
     return true;
 }
 
-/* Removes the comment and the blanks at both ends of the line. */
-static char *trim_line(rt_ini *ini)
-{
-    static const char byte_order_mark[] = "\xEF\xBB\xBF";
-    char *start = ini->bytes_of_line;
-    if (ini->line == 1 && !strncmp(start, byte_order_mark, 3))
-        start += 3;
-    char *end = start;
-    while (*end && !(*end == ';' && (end == start || is_blank(end[-1]))))
-        end++;
-    start = trim(start, end);
-    return *start == '#' ? start + strlen(start) : start;
-}
-
 static void read_header(rt_ini *ini, char *header)
 {
     char *close = strchr(header, ']');
@@ -96,53 +82,54 @@ static void read_header(rt_ini *ini, char *header)
     ini->name = trim(header + 1, close);
 }
 
-/* Parses "key = value" or "key: value". */
-static void read_pair(rt_ini *ini, char *line)
-{
-    char *separator = strpbrk(line, "=:");
-    if (!separator || separator == line) {
-        set_problem(ini, "a line must be 'key = value'; got", line);
-        return;
-    }
-    ini->kind = RT_INI_PAIR;
-    ini->value = trim(separator + 1, separator + strlen(separator));
-    ini->name = trim(line, separator);
-}
-
 bool rt_ini_next(rt_ini *ini)
 {
+    static const char byte_order_mark[] = "\xEF\xBB\xBF";
     *ini->problem = '\0';
     ini->kind = RT_INI_OTHER;
     if (!read_line(ini))
         return false;
-    char *line = trim_line(ini);
-    if (*line == '[')
+    char *line = ini->bytes_of_line;
+    if (ini->line == 1 && !strncmp(line, byte_order_mark, 3))
+        line += 3;
+    char *end = line; /* or start of a comment */
+    while (*end && !(*end == ';' && (end == line || is_blank(end[-1]))))
+        end++;
+    line = trim(line, end);
+    char *separator = strpbrk(line, "=:");
+    if (!*line || *line == '#')
+        return true;
+    if (*line == '[') {
         read_header(ini, line);
-    else if (*line)
-        read_pair(ini, line);
+    } else if (!separator || separator == line) {
+        set_problem(ini, "a line must be 'key = value'; got", line);
+    } else {
+        ini->kind = RT_INI_PAIR;
+        ini->value = trim(separator + 1, separator + strlen(separator));
+        ini->name = trim(line, separator);
+    }
     return true;
 }
 
 /* ---- folders ---- */
 
-static void complain_of_folder(rt_config_errors *errors, const char *path)
+static void describe_folder(rt_writer *w, const char *path)
 {
     if (rt_folder_has(path, "runs.csv"))
-        rt_config_add_error(errors, RT_FROM_DEFAULT,
-                            "is a sweep: --report %s draws its report; the folders in it are runs",
-                            path);
+        rt_writer_add(w, "is a sweep: --report %s draws its report; the folders in it are runs",
+                      path);
     else if (rt_folder_has(path, "config.ini"))
-        rt_config_add_error(errors, RT_FROM_DEFAULT,
-                            "is a run: --checkpoint %s uses its model; its configuration is "
-                            "%s/config.ini",
-                            path, path);
+        rt_writer_add(w,
+                      "is a run: --checkpoint %s uses its model; its configuration is "
+                      "%s/config.ini",
+                      path, path);
     else if (rt_folder_has(path, "config.json"))
-        rt_config_add_error(errors, RT_FROM_DEFAULT,
-                            "is a folder of Hugging Face: --checkpoint %s uses its model; "
-                            "train.init_from=%s beside a CONFIG.ini trains it further",
-                            path, path);
+        rt_writer_add(w,
+                      "is a folder of Hugging Face: --checkpoint %s uses its model; "
+                      "train.init_from=%s beside a CONFIG.ini trains it further",
+                      path, path);
     else
-        rt_config_add_error(errors, RT_FROM_DEFAULT, "is a folder; a CONFIG.ini is expected");
+        rt_writer_add(w, "is a folder; a CONFIG.ini is expected");
 }
 
 /* ---- files that are not configurations ---- */
@@ -182,64 +169,59 @@ static bool begins(const char *bytes, size_t size, const char *with)
     return size >= strlen(with) && !memcmp(bytes, with, strlen(with));
 }
 
-/* Adds an error about a file that is not an INI file. `bytes`, the start of the file, end with a
- * zero. Returns whether it has added an error. */
-static bool complain_of_file(rt_config_errors *errors, const char *path, const char *bytes,
-                             size_t size)
+/* Describes a file that is not an INI file. `bytes`, the start of the file, end with a zero. */
+static void describe_file(rt_writer *w, const char *path, const char *bytes, size_t size)
 {
-    const int place = RT_FROM_DEFAULT;
     const bool labelled = is_labelled(bytes);
     if (begins(bytes, size, "\x89rotor"))
-        rt_config_add_error(errors, place, "is a checkpoint: --checkpoint %s uses its model", path);
+        rt_writer_add(w, "is a checkpoint: --checkpoint %s uses its model", path);
     else if (begins(bytes, size, "\x89HDF"))
-        rt_config_add_error(errors, place,
-                            "is an HDF5 file; to train on the token ids of a data set in it, set "
-                            "data.task = tokens and data.file = %s:/DATASET in a CONFIG.ini",
-                            path);
+        rt_writer_add(w,
+                      "is an HDF5 file; to train on the token ids of a data set in it, set "
+                      "data.task = tokens and data.file = %s:/DATASET in a CONFIG.ini",
+                      path);
     else if (memchr(bytes, '\0', size))
-        rt_config_add_error(errors, place,
-                            "is a binary file; a CONFIG.ini is expected, and --checkpoint names "
-                            "weights");
+        rt_writer_add(w, "is a binary file; a CONFIG.ini is expected, and --checkpoint names "
+                         "weights");
     else if (bytes[strspn(bytes, " \t\r\n")] == '{')
-        rt_config_add_error(errors, place,
-                            "is JSON; a CONFIG.ini is expected. --checkpoint takes the folder of a "
-                            "config.json, data.vocab_file a tokenizer.json");
+        rt_writer_add(w, "is JSON; a CONFIG.ini is expected. --checkpoint takes the folder of a "
+                         "config.json, data.vocab_file a tokenizer.json");
     else if (!is_ini(bytes, size))
-        rt_config_add_error(errors, place,
-                            "is %s, not a configuration. To train on it, write a file such as "
-                            "mine.ini:\n\n[data]\ntask = %s\nfile = %s\n\nand type: %s mine.ini",
-                            labelled ? "a table of labelled texts" : "text",
-                            labelled ? "classify" : "text", path, rt_program_name());
-    else
-        return false;
-    return true;
+        rt_writer_add(w,
+                      "is %s, not a configuration. To train on it, write a file such as "
+                      "mine.ini:\n\n[data]\ntask = %s\nfile = %s\n\nand type: %s mine.ini",
+                      labelled ? "a table of labelled texts" : "text",
+                      labelled ? "classify" : "text", path, rt_program_name());
 }
 
 char *rt_config_read_file(rt_config_errors *errors, const char *path, bool untrusted, size_t *size)
 {
     enum { MOST = RT_INI_LARGEST_FILE + 1 };
     struct stat found = {.st_mode = 0};
-    if (!stat(path, &found) && S_ISDIR(found.st_mode)) {
-        complain_of_folder(errors, path);
-        return NULL;
-    }
+    rt_writer other = {0};
+    (void)!stat(path, &found);
     char *bytes = rt_alloc_unset(MOST + 1, 1);
     FILE *file = untrusted ? rt_open_regular(path) : fopen(path, "rb");
     *size = file && bytes ? fread(bytes, 1, MOST, file) : 0;
     const bool good = file && !ferror(file);
-    if (!good)
-        rt_config_add_error(errors, RT_FROM_DEFAULT, "cannot read the configuration: %s",
-                            strerror(errno));
-    errors->lines.failed |= !bytes;
-    if (file)
-        fclose(file);
     if (bytes)
         bytes[*size] = '\0';
-    if (bytes && good && S_ISREG(found.st_mode) &&
-        complain_of_file(errors, path, bytes, *size < LOOKED_AT ? *size : LOOKED_AT)) {
+    if (S_ISDIR(found.st_mode))
+        describe_folder(&other, path);
+    else if (!good)
+        rt_config_add_error(errors, RT_FROM_DEFAULT, "cannot read the configuration: %s",
+                            strerror(errno));
+    else if (bytes && S_ISREG(found.st_mode))
+        describe_file(&other, path, bytes, *size < LOOKED_AT ? *size : LOOKED_AT);
+    if (file)
+        fclose(file);
+    errors->lines.failed |= !bytes || other.failed;
+    if (other.length) {
+        rt_config_add_error(errors, RT_FROM_DEFAULT, "%s", other.bytes);
         rt_free(bytes);
         bytes = NULL;
     }
+    rt_writer_free(&other);
     return bytes;
 }
 

@@ -297,18 +297,6 @@ bool rt_key_has_effect(int key, const rt_config *config)
 
 /* ---- messages ---- */
 
-static void write_need(rt_writer *w, const rt_need *need)
-{
-    if (need->relation == RT_NEED_UNSET)
-        rt_writer_add(w, "no %s", need->key);
-    else if (need->relation == RT_NEED_ABOVE)
-        rt_writer_add(w, "%s above %g", need->key, need->bound);
-    else
-        rt_writer_add(w, "%s %s ", need->key, need->relation == RT_NEED_IS ? "=" : "other than");
-    for (int i = 0; need->words[i]; i++)
-        rt_writer_add(w, "%s%s", !i ? "" : need->words[i + 1] ? ", " : " or ", need->words[i]);
-}
-
 /* Writes the needs of a key. If a needed value was written for a key without effect, writes the
  * needs of that key instead. `config` and `written` may be NULL. */
 static void report_needs(rt_writer *w, question q, const rt_config *config,
@@ -317,13 +305,25 @@ static void report_needs(rt_writer *w, question q, const rt_config *config,
     const rt_need *need = rt_key_at(q.key)->needs;
     for (; need && need->relation != RT_NEED_END; need++) {
         const int key = need->key ? rt_key_find(need->key) : -1;
-        if (need->relation == RT_NEED_OR)
+        if (need->relation == RT_NEED_OR) {
             rt_writer_add(w, ", or ");
-        else if (config && rt_key_is_written(key, written) && has_value(need, key, written) &&
-                 !rt_key_has_effect(key, config) && !chain_has(&q, key))
+        } else if (config && rt_key_is_written(key, written) && has_value(need, key, written) &&
+                   !rt_key_has_effect(key, config) && !chain_has(&q, key)) {
             report_needs(w, (question){key, &q}, config, written);
-        else
-            write_need(w, need);
+        } else if (need->relation == RT_NEED_UNSET) {
+            rt_writer_add(w, "no %s", need->key);
+        } else if (need->relation == RT_NEED_ABOVE) {
+            rt_writer_add(w, "%s above %g", need->key, need->bound);
+        } else {
+            rt_writer_add(w, "%s %s ", need->key,
+                          need->relation == RT_NEED_IS ? "=" : "other than");
+            for (int i = 0; need->words[i]; i++)
+                rt_writer_add(w, "%s%s",
+                              !i                   ? ""
+                              : need->words[i + 1] ? ", "
+                                                   : " or ",
+                              need->words[i]);
+        }
         if (need->relation != RT_NEED_OR && need[1].key)
             rt_writer_add(w, " and ");
     }

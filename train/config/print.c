@@ -204,50 +204,34 @@ static void add_key_help(rt_writer *w, int i)
     rt_writer_add(w, "\n");
 }
 
-static void add_sweep_help(rt_writer *w)
+char *rt_config_help(const char *part)
 {
-    char setting[2 * RT_KEY_NAME_SIZE];
-    for (int i = 0; i < RT_SWEEP_SETTINGS; i++) {
+    char values[RT_VALUES_SIZE], setting[2 * RT_KEY_NAME_SIZE];
+    rt_writer w = {0};
+    const int number = part ? rt_key_find(part) : -1;
+    const rt_key *key = rt_key_at(number);
+    for (int i = 0; !key && rt_key_at(i); i++) {
+        rt_writer_add(&w, "%s", !part && i && rt_key_starts_section(i) ? "\n" : "");
+        if (!part || !strcmp(rt_key_at(i)->section, part))
+            add_key_help(&w, i);
+    }
+    rt_writer_add(&w, "%s", part ? "" : "\n");
+    for (int i = 0; i < RT_SWEEP_SETTINGS && (!part || !strcmp(part, "sweep")); i++) {
         const char *const *row = rt_sweep_settings[i];
         snprintf(setting, sizeof setting, "%s%s%s", row[0], *row[1] ? "=" : "", row[1]);
-        rt_writer_add(w, "  %-*s  %s\n", SETTING_WIDTH, setting, row[3]);
+        rt_writer_add(&w, "  %-*s  %s\n", SETTING_WIDTH, setting, row[3]);
     }
-}
-
-char *rt_config_help(void)
-{
-    rt_writer w = {0};
-    for (int i = 0; rt_key_at(i); i++) {
-        rt_writer_add(&w, "%s", i && rt_key_starts_section(i) ? "\n" : "");
-        add_key_help(&w, i);
+    if (!key)
+        return rt_writer_take(&w);
+    add_key_help(&w, number);
+    rt_writer_add(&w, "  values: %s\n", rt_key_values(key, values));
+    if (rt_key_decoder_default(key))
+        rt_writer_add(&w, "  default of a decoder: %s\n", rt_key_decoder_default(key));
+    if (key->needs) {
+        rt_writer_add(&w, "  needs: ");
+        rt_key_report_needs(&w, number);
+        rt_writer_add(&w, "\n");
     }
-    rt_writer_add(&w, "\n");
-    add_sweep_help(&w);
-    return rt_writer_take(&w);
-}
-
-char *rt_config_help_on(const char *part)
-{
-    char values[RT_VALUES_SIZE];
-    rt_writer w = {0};
-    const int number = rt_key_find(part);
-    const rt_key *key = rt_key_at(number);
-    if (key) {
-        add_key_help(&w, number);
-        rt_writer_add(&w, "  values: %s\n", rt_key_values(key, values));
-        if (rt_key_decoder_default(key))
-            rt_writer_add(&w, "  default of a decoder: %s\n", rt_key_decoder_default(key));
-        if (key->needs) {
-            rt_writer_add(&w, "  needs: ");
-            rt_key_report_needs(&w, number);
-            rt_writer_add(&w, "\n");
-        }
-    } else if (!strcmp(part, "sweep")) {
-        add_sweep_help(&w);
-    }
-    for (int i = 0; !key && rt_key_at(i); i++)
-        if (!strcmp(rt_key_at(i)->section, part))
-            add_key_help(&w, i);
     return rt_writer_take(&w);
 }
 

@@ -248,14 +248,9 @@ void rt_config_continue(rt_config *config, const rt_config *run)
 
 #define ONE_OF(key, ...) rt_key_is_one_of(key, RT_OPTIONS(__VA_ARGS__))
 
-static bool is_section(const rt_key *key, const char *section)
-{
-    return !strcmp(key->section, section);
-}
-
 static bool is_inherited(const rt_key *key)
 {
-    return is_section(key, "model") || is_section(key, "position") ||
+    return !strcmp(key->section, "model") || !strcmp(key->section, "position") ||
            ONE_OF(key, "theta.learn", "theta.scope", "theta.form", "data.level", "data.lowercase",
                   "data.vocab", "data.objective", "data.begin", "data.end", "data.mask_id",
                   "data.special_tokens");
@@ -313,13 +308,13 @@ static bool data_goes_with(const rt_config *c, const rt_init_model *from, const 
 static bool goes_with(const rt_config *c, const rt_init_model *from, const rt_key *key)
 {
     const rt_transformer_options *here = &c->model, *there = &from->config->model;
-    if (is_section(key, "position"))
+    if (!strcmp(key->section, "position"))
         return position_goes_with(c, from, key);
-    if (is_section(key, "theta"))
+    if (!strcmp(key->section, "theta"))
         return here->position.kind == there->position.kind &&
                here->position.mixing == there->position.mixing &&
                (ONE_OF(key, "theta.learn") || (here->theta.learn && there->theta.learn));
-    if (is_section(key, "data"))
+    if (!strcmp(key->section, "data"))
         return data_goes_with(c, from, key);
     if (ONE_OF(key, "model.layer_types"))
         return here->window > 0;

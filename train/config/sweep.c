@@ -166,14 +166,6 @@ void rt_sweep_set(rt_sweep *s, int origin, const char *name, const char *values,
     }
 }
 
-static bool is_good_name(const char *name)
-{
-    for (const char *c = name; *c; c++)
-        if (!isalnum((unsigned char)*c) && !strchr("-_.+", *c))
-            return false;
-    return *name && *name != '.' && *name != '-' && strlen(name) < RT_KEY_NAME_SIZE;
-}
-
 /* Files and folders in the folder of a sweep. */
 static const char taken_names[] = "checkpoints,figures,config.ini,runs.csv,sweep.csv,paired.csv,"
                                   "growth.csv,result.csv,report.html";
@@ -181,7 +173,10 @@ static const char taken_names[] = "checkpoints,figures,config.ini,runs.csv,sweep
 void rt_sweep_add_variant(rt_sweep *s, int origin, const char *name, rt_config_errors *errors)
 {
     char quoted[RT_QUOTE_SIZE];
-    if (!is_good_name(name))
+    bool good = *name && *name != '.' && *name != '-' && strlen(name) < RT_KEY_NAME_SIZE;
+    for (const char *c = name; *c; c++)
+        good = good && (isalnum((unsigned char)*c) || strchr("-_.+", *c));
+    if (!good)
         rt_config_add_error(errors, origin,
                             "a variant needs a name of letters, digits and -_.+ ; got %s",
                             rt_quote(quoted, name));
@@ -221,20 +216,20 @@ void rt_sweep_add_setting(rt_sweep *s, int origin, const char *name, const char 
 
 /* ---- the runs ---- */
 
-int rt_sweep_count(const rt_sweep *s)
+/* Returns the number of combinations of the values of axes; it may be too small beyond
+ * RT_MOST_SWEEP_RUNS. */
+static long combinations(const rt_sweep *s, int first_axis)
 {
-    long count = s->variant_count ? s->variant_count : 1;
-    for (int i = 0; i < s->axis_count && count <= RT_MOST_SWEEP_RUNS; i++)
-        count *= s->axes[i].count;
-    return count <= RT_MOST_SWEEP_RUNS ? (int)count : RT_MOST_SWEEP_RUNS + 1;
-}
-
-static int combinations(const rt_sweep *s, int first_axis)
-{
-    int count = 1;
-    for (int i = first_axis; i < s->axis_count; i++)
+    long count = 1;
+    for (int i = first_axis; i < s->axis_count && count <= RT_MOST_SWEEP_RUNS; i++)
         count *= s->axes[i].count;
     return count;
+}
+
+int rt_sweep_count(const rt_sweep *s)
+{
+    const long count = (s->variant_count ? s->variant_count : 1) * combinations(s, 0);
+    return count <= RT_MOST_SWEEP_RUNS ? (int)count : RT_MOST_SWEEP_RUNS + 1;
 }
 
 const rt_variant *rt_sweep_variant(const rt_sweep *s, int run)

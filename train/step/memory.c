@@ -31,33 +31,13 @@ static double limit_of(int resource)
 /* Number of tokens drawn to count labels, if a sequence is not longer. */
 enum { SAMPLED = 1 << 14 };
 
-/* Estimates the mean and the variance of the number of labels of a sequence. */
-static rt_status sample_labels(const rt_config *c, const rt_data *data, int length, double *mean,
-                               double *variance)
-{
-    const int scratch = length < SAMPLED ? SAMPLED / length : 1, batch = c->train.batch_size;
-    const int count = scratch < batch ? scratch : batch;
-    double sum = 0, squares = 0;
-    rt_labelled_batch row;
-    rt_status status = rt_labelled_batch_new(&row, 1, length, 0, NULL);
-    for (int i = 0; i < count && !status.code; i++) {
-        if (rt_data_is_for_evaluation(data))
-            rt_draw_evaluation(&row, data, (uint32_t)i);
-        else
-            rt_draw_training(&row, data, c->run.seed, 0, (uint32_t)i);
-        sum += row.labels;
-        squares += (double)row.labels * row.labels;
-    }
-    rt_labelled_batch_free(&row);
-    *mean = sum / count;
-    *variance = squares / count - *mean * *mean;
-    return status.code ? status : rt_data_status(data);
-}
-
 rt_status rt_most_labels(int *labels, const rt_config *c, const rt_data *data, int rows, int length)
 {
     const double tokens = (double)rows * length, deviations = 3;
-    double mean = 0, variance = 0;
+    const int sampled = length < SAMPLED ? SAMPLED / length : 1, batch = c->train.batch_size;
+    const int count = sampled < batch ? sampled : batch;
+    double sum = 0, squares = 0;
+    rt_labelled_batch row;
     *labels = rows;
     if (rt_data_target(data) == RT_TARGET_SEQUENCE)
         return rt_ok();
@@ -67,10 +47,20 @@ rt_status rt_most_labels(int *labels, const rt_config *c, const rt_data *data, i
     *labels = (int)tokens;
     if (rt_data_target(data) == RT_TARGET_TOKENS) /* nearly all, in a batch of the longest texts */
         return rt_ok();
-    rt_status status = sample_labels(c, data, length, &mean, &variance);
+    const rt_status status = rt_labelled_batch_new(&row, 1, length, 0, NULL);
+    for (int i = 0; i < count && !status.code; i++) {
+        if (rt_data_is_for_evaluation(data))
+            rt_draw_evaluation(&row, data, (uint32_t)i);
+        else
+            rt_draw_training(&row, data, c->run.seed, 0, (uint32_t)i);
+        sum += row.labels;
+        squares += (double)row.labels * row.labels;
+    }
+    rt_labelled_batch_free(&row);
+    const double mean = sum / count, variance = squares / count - mean * mean;
     const double most = ceil(rows * mean + deviations * sqrt(rows * fmax(variance, 0)));
     *labels = (int)fmax(1, fmin(most, tokens));
-    return status;
+    return status.code ? status : rt_data_status(data);
 }
 
 /* ---- passes ---- */

@@ -143,15 +143,6 @@ static void add_profile(rt_profile *sum, const rt_profile *p)
     }
 }
 
-double rt_profile_bytes(const rt_profile *profiles, int count)
-{
-    double bytes = 0;
-    for (int i = 0; i < count; i++)
-        for (int j = 0; j < profiles[i].count; j++)
-            bytes += profiles[i].list[j].bytes[0] + profiles[i].list[j].bytes[1];
-    return bytes;
-}
-
 void rt_profile_print(FILE *to, const rt_profile *profiles, int count, int steps)
 {
     static const char *const ways[] = {"forward", "backward"};

@@ -38,7 +38,4 @@ rt_observer rt_profile_observer(rt_profile *profile);
  * the total divided by `steps`. */
 void rt_profile_print(FILE *to, const rt_profile *profiles, int count, int steps);
 
-/* Returns the bytes of all ops in the profiles. */
-double rt_profile_bytes(const rt_profile *profiles, int count);
-
 #endif

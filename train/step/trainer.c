@@ -312,7 +312,11 @@ void rt_trainer_print_profile(FILE *to, const rt_trainer *t)
 
 double rt_trainer_profiled_bytes(const rt_trainer *t)
 {
-    return rt_profile_bytes(t->profiles, t->profiles ? t->place_count : 0);
+    double bytes = 0;
+    for (int i = 0; t->profiles && i < t->place_count; i++)
+        for (int k = 0; k < t->profiles[i].count; k++)
+            bytes += t->profiles[i].list[k].bytes[0] + t->profiles[i].list[k].bytes[1];
+    return bytes;
 }
 
 const rt_data *rt_trainer_data(const rt_trainer *t)

@@ -34,23 +34,11 @@ static bool read_all(int fd, void *data, size_t size)
 
 /* ---- the helper process ---- */
 
-/* Waits for the end of a job, and passes signals on to it. Returns its wait status. */
-static int wait_for(pid_t job, const sigset_t *blocked)
-{
-    int how;
-    while (!rt_process_ended(job, &how)) {
-        const int number = sigwaitinfo(blocked, NULL);
-        if (number > 0 && number != SIGCHLD)
-            kill(job, SIGTERM);
-    }
-    return how;
-}
-
 /* Runs jobs until the other end of the pipe is closed. Replies for each job with its process, an
  * int below 0 if it could not be started, and its wait status. Its end sends SIGTERM to a job.
  *
- * Blocks SIGCHLD and the signals that request a stop, so that wait_for receives both. A stop ends
- * the job; the helper continues, to report the end of the job. */
+ * Blocks SIGCHLD and the signals that request a stop, to wait for both. A stop is passed on to the
+ * job; the helper continues, to report the end of the job. */
 static void serve(int from, int to, void (*listen)(void), rt_helper_job *job, const void *context)
 {
     const struct timespec now = {0};
@@ -76,8 +64,15 @@ static void serve(int from, int to, void (*listen)(void), rt_helper_job *job, co
         rt_free(text);
         if (!rt_write_all(to, &process, sizeof process))
             return;
-        const int how = process > 0 ? wait_for(process, &blocked) : 0;
-        if (process > 0 && !rt_write_all(to, &how, sizeof how))
+        if (process < 0)
+            continue;
+        int how;
+        while (!rt_process_ended(process, &how)) {
+            const int number = sigwaitinfo(&blocked, NULL);
+            if (number > 0 && number != SIGCHLD)
+                kill(process, SIGTERM);
+        }
+        if (!rt_write_all(to, &how, sizeof how))
             return;
     }
 }
