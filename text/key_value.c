@@ -352,14 +352,6 @@ const char *rt_key_value_write(const rt_key *key, const void *options, char text
     case RT_KEY_SEED:
         snprintf(text, RT_VALUE_SIZE, "%" PRIu64, *(const uint64_t *)place);
         break;
-    case RT_KEY_NUMBER:
-        rt_number_write(text, *(const double *)place);
-        break;
-    case RT_KEY_LENGTHS:
-    case RT_KEY_FACTORS:
-    case RT_KEY_LAYERS:
-        write_list(key, place, text);
-        break;
     case RT_KEY_YES_NO:
     case RT_KEY_CHOICE:
     case RT_KEY_TEXT:
@@ -367,6 +359,14 @@ const char *rt_key_value_write(const rt_key *key, const void *options, char text
                : key->type == RT_KEY_CHOICE ? key->word(*(const int *)place)
                                             : *(const char *const *)place;
         snprintf(text, RT_VALUE_SIZE, "%s", word ? word : "");
+        break;
+    case RT_KEY_LENGTHS:
+    case RT_KEY_FACTORS:
+    case RT_KEY_LAYERS:
+        write_list(key, place, text);
+        break;
+    case RT_KEY_NUMBER:
+        rt_number_write(text, *(const double *)place);
         break;
     }
     return text;
