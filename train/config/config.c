@@ -168,7 +168,6 @@ static void take_run_folder(loading *l)
 {
     static const char *const names[] = {"run.dir", "run.name"};
     char values[2][RT_PATH_SIZE];
-    rt_config scratch = l->written;
     rt_writer problem = {0};
     if (l->source->text || !rt_run_folder_of(l->source->path, values[0], values[1]))
         return;
@@ -179,8 +178,8 @@ static void take_run_folder(loading *l)
         if (l->overridden[i])
             continue;
         if (*values[k] && *values[k] != '-' &&
-            rt_key_read(rt_key_at(i), values[k], &scratch, &problem))
-            rt_config_set_key(&l->written, i, values[k], l->first_line[i], &l->errors);
+            rt_key_read(rt_key_at(i), values[k], &l->written, &problem))
+            l->written.origin[i] = l->first_line[i];
         else if (l->untrusted)
             l->placed = false;
         else

@@ -235,25 +235,16 @@ char *rt_config_help(const char *part)
     return rt_writer_take(&w);
 }
 
-/* Returns whether a key of the model has a value, or a key of the data belongs to the model.
+/* Writes the keys of the model that have a value, and the keys of the data that belong to it.
  * data.vocab is written even without effect, because another task may need the number of ids. */
-static bool is_of_model(int i, const rt_config *config, const rt_config *defaults)
-{
-    const rt_key *key = rt_key_at(i);
-    char value[RT_VALUE_SIZE];
-    if (strcmp(key->section, "data") != 0)
-        return *rt_key_value_write(key, config, value);
-    return rt_key_is_one_of(key, RT_OPTIONS("data.task", "data.length", "data.vocab", "data.patch",
-                                            "data.size", "data.level", "data.lowercase",
-                                            "data.begin", "data.end", "data.mask_id",
-                                            "data.special_tokens", "data.objective")) &&
-           (rt_key_has_effect(i, config) || (!rt_key_value_equal(key, config, defaults) &&
-                                             !rt_data_task_images(config->data.task)));
-}
-
 char *rt_model_ini(const rt_transformer_options *model, const rt_data_options *data)
 {
     char value[RT_VALUE_SIZE];
+    static const char *const of_data[] = {
+        "data.task",           "data.length",    "data.vocab", "data.patch", "data.size",
+        "data.level",          "data.lowercase", "data.begin", "data.end",   "data.mask_id",
+        "data.special_tokens", "data.objective", NULL};
+    const bool images = rt_data_task_images(data->task);
     rt_writer w = {0};
     rt_config config, defaults;
     const rt_key *key;
@@ -267,8 +258,11 @@ char *rt_model_ini(const rt_transformer_options *model, const rt_data_options *d
             continue;
         if (rt_key_starts_section(i))
             rt_writer_add(&w, "%s[%s]\n", w.length ? "\n" : "", key->section);
-        if (is_of_model(i, &config, &defaults))
-            rt_writer_add(&w, "%s = %s\n", key->name, rt_key_value_write(key, &config, value));
+        const bool counts = rt_key_has_effect(i, &config) ||
+                            (!rt_key_value_equal(key, &config, &defaults) && !images);
+        rt_key_value_write(key, &config, value);
+        if (strcmp(key->section, "data") != 0 ? *value : counts && rt_key_is_one_of(key, of_data))
+            rt_writer_add(&w, "%s = %s\n", key->name, value);
     }
     return rt_writer_take(&w);
 }

@@ -278,8 +278,7 @@ static rt_status sum_parts(const evaluation *e, rt_evaluation *result)
     size_t correct = 0;
     bool known = true;
     *result = (rt_evaluation){.sequences = e->parts.sequences};
-    for (int i = 0; i < e->parts.count; i++) {
-        const part *p = e->results + i;
+    for (const part *p = e->results; p < e->results + e->parts.count; p++) {
         result->loss += p->result.loss;
         result->labels += p->labels;
         correct += p->result.correct;

@@ -63,17 +63,6 @@ rt_status rt_trainer_new_batch(const rt_trainer *t, rt_labelled_batch *b, int ro
                                       : rt_labelled_batch_randomize(b, randomized, account);
 }
 
-/* Excludes frozen parameters from gradients and spans, so from updates and from the norm. */
-static void freeze(rt_trainer *t)
-{
-    for (int i = 0; i < t->blocks; i++)
-        for (int k = 0; k < t->models[i]->parameters.count; k++) {
-            rt_parameter *parameter = t->models[i]->parameters.list[k];
-            if (rt_freezes(t->config->train.freeze, parameter))
-                parameter->tensor.wants_grad = false;
-        }
-}
-
 static size_t spans_of(const rt_trainer *t, const rt_parameter *parameter)
 {
     return parameter->tensor.wants_grad ? rt_span_count(t->rule, parameter) : 0;
@@ -108,7 +97,8 @@ static rt_status make_spans(rt_trainer *t)
                          left, t->account);
 }
 
-/* Creates the models of all blocks; they share the values of the first. */
+/* Creates the models of all blocks; they share the values of the first. Excludes frozen parameters
+ * from gradients and spans, so from updates and from the norm. */
 static rt_status make_models(rt_trainer *t, bool blank)
 {
     const rt_transformer_options options = rt_model_options(&t->config->model, t->data);
@@ -119,6 +109,11 @@ static rt_status make_models(rt_trainer *t, bool blank)
                                       .blank = blank,
                                       .account = t->account};
         status = rt_transformer_new_from(t->models + i, &options, &start);
+        for (int k = 0; !status.code && k < t->models[i]->parameters.count; k++) {
+            rt_parameter *parameter = t->models[i]->parameters.list[k];
+            if (rt_freezes(t->config->train.freeze, parameter))
+                parameter->tensor.wants_grad = false;
+        }
     }
     return status;
 }
@@ -153,7 +148,6 @@ static rt_status make_state(rt_trainer *t, bool blank)
         return status;
     t->state.model = t->models[0];
     const size_t all = t->state.model->parameters.block_size;
-    freeze(t);
     /* With recomputation, which saves memory, each product of a step rounds its weight instead of
      * keeping it in bf16. A blank model is used, not trained. */
     const bool rounds =

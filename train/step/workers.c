@@ -227,24 +227,10 @@ const atomic_long *rt_workers_progress(const rt_workers *w)
 
 /* ---- life ---- */
 
-/* Starts threads with all signals blocked, because signals are for the thread that trains. */
-static int start_threads(rt_workers *w)
+rt_status rt_workers_new(rt_workers **workers_new, int count)
 {
     sigset_t all, before;
     int error = 0;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (w->started < w->count - 1 && !error) {
-        worker *next = w->list + w->started + 1;
-        error = pthread_create(&next->thread, NULL, thread_main, next);
-        w->started += !error;
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error;
-}
-
-rt_status rt_workers_new(rt_workers **workers_new, int count)
-{
     *workers_new = NULL;
     rt_workers *w = rt_alloc(1, sizeof *w);
     if (!w)
@@ -258,7 +244,14 @@ rt_status rt_workers_new(rt_workers **workers_new, int count)
         w->list[i].number = i;
         w->list[i].threads = (rt_threads){run_parts, w->list + i};
     }
-    int error = w->list ? start_threads(w) : 0;
+    sigfillset(&all); /* signals are for the thread that trains */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (w->list && w->started < count - 1 && !error) {
+        worker *next = w->list + w->started + 1;
+        error = pthread_create(&next->thread, NULL, thread_main, next);
+        w->started += !error;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     rt_status status = !w->list ? rt_out_of_memory("workers")
                        : error  ? rt_error(RT_MEMORY, "cannot start a thread: %s", strerror(error))
                                 : rt_ok();
