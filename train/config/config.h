@@ -219,15 +219,11 @@ char *rt_config_help(const char *part);
 enum { RT_SWEEP_SETTINGS = 4 };
 extern const char *const rt_sweep_settings[RT_SWEEP_SETTINGS][4];
 
-/* ---- models without a configuration ---- */
-
 /* Writes a model of Hugging Face as an INI file: the sections model, position and theta, and the
  * keys of the data except its files. The caller frees the text; NULL if the heap is exhausted. */
 char *rt_model_ini(const rt_transformer_options *model, const rt_data_options *data);
 
-/* ---- train.freeze ----
- *
- * A comma-separated list of parts whose parameters a training leaves unchanged:
+/* train.freeze is a comma-separated list of parts whose parameters a training leaves unchanged:
  *
  *     embeddings   of tokens, positions and token types, with their norm and projection
  *     layers.N     one layer, from 0, with its theta and positions
@@ -240,9 +236,7 @@ rt_status rt_freeze_check(const char *parts, int layers) RT_MUST_CHECK;
 /* Returns whether the parameter belongs to one of the parts. */
 bool rt_freezes(const char *parts, const rt_parameter *parameter);
 
-/* ---- past schedules ----
- *
- * The schedules that a run had before it was extended, as CSV: until_step, lr, schedule,
+/* The schedules that a run had before it was extended, as CSV: until_step, lr, schedule,
  * min_lr_ratio, schedule_steps; one row for each schedule, in their order. */
 
 /* Appends the schedule of `before`, which ends at `step`, unless `o` has the same. Returns

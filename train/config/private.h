@@ -13,8 +13,6 @@
 
 #include <stdio.h>
 
-/* ---- errors ---- */
-
 enum { RT_MOST_CONFIG_ERRORS = 100 }; /* limit of printed errors; all are counted */
 
 /* All errors of a configuration, one per line. */
@@ -55,8 +53,6 @@ typedef struct rt_renamed {
 /* All rows, then one without a key. */
 extern const rt_renamed rt_renamed_values[];
 
-/* ---- the INI file ---- */
-
 /* Longest line and largest file, in bytes. */
 #define RT_INI_LONGEST_LINE 8190
 enum { RT_INI_LARGEST_FILE = 1 << 24 };
@@ -88,8 +84,6 @@ bool rt_ini_next(rt_ini *ini);
  * as INI files, but cannot be read if the file is untrusted. */
 char *rt_config_read_file(rt_config_errors *errors, const char *path, bool untrusted, size_t *size);
 
-/* ---- paths ---- */
-
 /* Splits the path of a config.ini beside a folder `checkpoints` into run.dir and run.name of that
  * run, also if its folder has been moved. Returns false for every other file. */
 bool rt_run_folder_of(const char *file, char dir[RT_PATH_SIZE], char name[RT_PATH_SIZE]);
@@ -98,8 +92,6 @@ bool rt_run_folder_of(const char *file, char dir[RT_PATH_SIZE], char name[RT_PAT
  * the command line sets them, to the working directory. `task` is the data.task in effect, whose
  * files may be a list. */
 void rt_config_find_files(rt_config *config, int task, rt_config_errors *errors);
-
-/* ---- effective values ---- */
 
 /* A configuration is resolved in one pass: written values, inherited values, defaults that follow
  * from other keys, keys without effect, zeros that stand for values of other keys. The options of
@@ -139,8 +131,6 @@ bool rt_config_is_open(const rt_config *config);
  * share, writes all keys; those that are not set are comments. With `explained`, a comment above
  * each key gives its meaning. */
 void rt_config_write(rt_writer *w, const rt_config *config, bool shared, bool explained);
-
-/* ---- checks ---- */
 
 /* Adds an error for every contradiction between keys, at the line of the later one. Skips keys with
  * bad values and, with `without_data`, a missing data.file. Values that a run was trained with are

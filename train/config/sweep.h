@@ -53,10 +53,8 @@ typedef struct rt_sweep {
 /* Returns whether the configuration describes more than a single run: it has axes or variants. */
 bool rt_sweep_requested(const rt_sweep *sweep);
 
-/* ---- parsing; errors are added to `errors` ---- */
-
 /* Adds a line of [sweep], named "jobs", "trunk" or "section.key"; on the command line the prefix
- * "sweep." is removed. */
+ * "sweep." is removed. Errors are added to `errors`, also below. */
 void rt_sweep_set(rt_sweep *sweep, int origin, const char *name, const char *values,
                   rt_config_errors *errors);
 
@@ -77,8 +75,7 @@ rt_status rt_sweep_resolve(rt_sweep *sweep, const rt_config *config,
  * rt_config_ini. The caller frees the text; NULL if the heap is exhausted. */
 char *rt_sweep_ini(const rt_sweep *sweep, const rt_config *config, bool explained);
 
-/* ---- the runs, 0 ... count - 1: the last axis changes fastest ---- */
-
+/* Returns the number of runs, 0 ... count - 1. The last axis changes fastest. */
 int rt_sweep_count(const rt_sweep *sweep);
 
 /* Returns the variant of a run; NULL without variants. */

@@ -7,10 +7,8 @@
 #include "models/usage.h"
 #include "train/step/trainer.h"
 
-/* ---- classes ----
- *
- * TP are the labels of a class that are predicted as this class, FN those that are predicted as
- * another class, FP the labels of other classes that are predicted as this class:
+/* Scores of classes: TP are the labels of a class that are predicted as this class, FN those that
+ * are predicted as another class, FP the labels of other classes that are predicted as this class:
  *
  *     precision   TP / (TP + FP)
  *     recall      TP / (TP + FN)
@@ -63,9 +61,7 @@ void rt_line_scores_free(rt_line_scores *scores);
 /* Returns -ln of the softmax probability of column `wanted` of a row of logits, in double. */
 double rt_logits_loss(const real *logits, int columns, int wanted);
 
-/* ---- another theta ----
- *
- * A model *depends on* its theta if the initial theta lowers the accuracy by more than 0.01 or
+/* A model *depends on* its theta if the initial theta lowers the accuracy by more than 0.01 or
  * raises the loss above L + 0.01. L is the model's own loss, times 1.5 if its own accuracy is at
  * least 0.9. A loss that is not finite exceeds everything. */
 

@@ -1,4 +1,8 @@
+/* Observers of the graphs of a trainer: the first number that is not finite (--trap), and the time
+ * of each op (--profile). */
+
 #include "train/step/observers.h"
+#include "train/step/private.h"
 
 #include "ops/ops.h"
 
@@ -14,8 +18,6 @@ __attribute__((weak)) double rt_seconds(void)
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
-
-/* ---- trap ---- */
 
 static void expect_finite(const rt_node *n, const real *x, const rt_tensor *of, const char *what)
 {
@@ -57,7 +59,22 @@ static void trap_after(void *context, const rt_node *n, bool backward)
 
 const rt_observer rt_trap = {.after = trap_after};
 
-/* ---- profile ---- */
+enum { MOST_PROFILED = 64 };
+
+/* Time, calls and work of an op. */
+typedef struct profile_entry {
+    const rt_op *op;
+    long calls[2]; /* here and below: [0] forward, [1] backward */
+    double seconds[2];
+    double bytes[2];
+    double flops[2];
+} profile_entry;
+
+typedef struct rt_profile {
+    int count;
+    profile_entry list[MOST_PROFILED];
+    double start; /* start of the current op, in seconds */
+} rt_profile;
 
 static double size_of(const rt_tensor *x)
 {
@@ -79,15 +96,15 @@ static double flops_of(const rt_node *n, bool backward)
     return size_of(out);
 }
 
-static rt_profile_entry *entry_of(rt_profile *p, const rt_op *op)
+static profile_entry *entry_of(rt_profile *p, const rt_op *op)
 {
     int i = 0;
     while (i < p->count && p->list[i].op != op)
         i++;
-    if (i == RT_MOST_PROFILED)
+    if (i == MOST_PROFILED)
         return NULL;
     if (i == p->count)
-        p->list[p->count++] = (rt_profile_entry){.op = op};
+        p->list[p->count++] = (profile_entry){.op = op};
     return &p->list[i];
 }
 
@@ -103,7 +120,7 @@ static void profile_after(void *context, const rt_node *n, bool backward)
     rt_profile *p = context;
     const double seconds = rt_seconds() - p->start;
     double elements = size_of(n->out);
-    rt_profile_entry *e = entry_of(p, n->op);
+    profile_entry *e = entry_of(p, n->op);
     if (!e)
         return;
     for (int i = 0; i < n->inputs; i++)
@@ -114,12 +131,24 @@ static void profile_after(void *context, const rt_node *n, bool backward)
     e->flops[backward] += flops_of(n, backward);
 }
 
-rt_observer rt_profile_observer(rt_profile *profile)
+rt_status rt_trainer_observe(rt_trainer *t, bool trap, bool profile)
 {
-    return (rt_observer){profile_before, profile_after, profile};
+    const int places = t->place_count;
+    if (profile)
+        rt_free(t->profiles);
+    if (profile && !(t->profiles = rt_alloc((size_t)places, sizeof *t->profiles)))
+        return rt_out_of_memory("a profile");
+    if (profile)
+        t->profiled = 0;
+    for (int i = 0; i < places; i++)
+        rt_graph_observe(t->places[i].graph,
+                         trap      ? rt_trap
+                         : profile ? (rt_observer){profile_before, profile_after, t->profiles + i}
+                                   : (rt_observer){0});
+    return rt_ok();
 }
 
-static double total(const rt_profile_entry *e)
+static double total(const profile_entry *e)
 {
     return e->seconds[0] + e->seconds[1];
 }
@@ -133,7 +162,7 @@ static int most_expensive_first(const void *a, const void *b)
 static void add_profile(rt_profile *sum, const rt_profile *p)
 {
     for (int i = 0; i < p->count; i++) {
-        rt_profile_entry *e = entry_of(sum, p->list[i].op);
+        profile_entry *e = entry_of(sum, p->list[i].op);
         for (int way = 0; e && way < 2; way++) {
             e->calls[way] += p->list[i].calls[way];
             e->seconds[way] += p->list[i].seconds[way];
@@ -143,13 +172,15 @@ static void add_profile(rt_profile *sum, const rt_profile *p)
     }
 }
 
-void rt_profile_print(FILE *to, const rt_profile *profiles, int count, int steps)
+void rt_trainer_print_profile(FILE *to, const rt_trainer *t)
 {
     static const char *const ways[] = {"forward", "backward"};
     rt_profile sum = {0};
     double seconds = 0;
-    for (int i = 0; i < count; i++)
-        add_profile(&sum, &profiles[i]);
+    if (!t->profiles)
+        return;
+    for (int i = 0; i < t->place_count; i++)
+        add_profile(&sum, &t->profiles[i]);
     for (int i = 0; i < sum.count; i++)
         seconds += total(&sum.list[i]);
     qsort(sum.list, (size_t)sum.count, sizeof *sum.list, most_expensive_first);
@@ -157,7 +188,7 @@ void rt_profile_print(FILE *to, const rt_profile *profiles, int count, int steps
             "GFLOP/s", "GB/s");
     for (int i = 0; i < sum.count; i++)
         for (int way = 0; way < 2; way++) {
-            const rt_profile_entry *e = &sum.list[i];
+            const profile_entry *e = &sum.list[i];
             const double s = e->seconds[way] > 0 ? e->seconds[way] : 1e-12;
             if (e->calls[way])
                 fprintf(to, "%-17s %-9s %9ld %9.1f %6.1f%% %9.1f %9.1f\n", e->op->name, ways[way],
@@ -165,5 +196,14 @@ void rt_profile_print(FILE *to, const rt_profile *profiles, int count, int steps
                         1e-9 * e->flops[way] / s, 1e-9 * e->bytes[way] / s);
         }
     fprintf(to, "ops: %.3f ms a step over all threads, %d steps and their evaluations\n",
-            1e3 * seconds / (steps ? steps : 1), steps);
+            1e3 * seconds / (t->profiled ? t->profiled : 1), t->profiled);
+}
+
+double rt_trainer_profiled_bytes(const rt_trainer *t)
+{
+    double bytes = 0;
+    for (int i = 0; t->profiles && i < t->place_count; i++)
+        for (int k = 0; k < t->profiles[i].count; k++)
+            bytes += t->profiles[i].list[k].bytes[0] + t->profiles[i].list[k].bytes[1];
+    return bytes;
 }

@@ -14,9 +14,7 @@
 #include "train/step/workers.h"
 #include "train/world/world.h"
 
-/* ---- shares.c: the tree of sums ----
- *
- * Gradients are summed in a fixed binary tree, for any number of processes. A process takes its
+/* Gradients are summed in a fixed binary tree, for any number of processes. A process takes its
  * shards in order, in groups, each shard into its own block, and adds all complete pairs after each
  * group. So few blocks are needed. At the end each process has a few sums that it cannot add alone:
  * the largest subtrees within its range of shards. The sums of all processes, in the order of
@@ -66,9 +64,7 @@ int rt_summation_group(int shards, int workers);
 /* Adds `other` to `sum`, element by element. */
 void rt_sum_add(real *sum, const real *other, size_t size);
 
-/* ---- shares.c: shares of processes ----
- *
- * Rank a sends to each rank b the slice of a's remaining sums that b updates. Rank b adds its slice
+/* Rank a sends to each rank b the slice of a's remaining sums that b updates. Rank b adds its slice
  * of all sums in the order of the tree, updates its parameters, and sends these to all. If every
  * rank has one sum left, it sends 2 (P-1)/P of the gradients, the minimum. (Thakur,
  * Rabenseifner and Gropp 2005: a reduce-scatter by pairs, then a gather.) */
@@ -112,8 +108,6 @@ void rt_shares_sum(rt_shares *s, rt_workers *workers);
 /* Moves the slices of an optimizer state from all processes to process 0, or back. */
 void rt_shares_move(const rt_shares *s, real *state, bool to_first);
 
-/* ---- the trainer ---- */
-
 /* Result of a shard. */
 typedef struct rt_shard_result {
     double loss; /* summed over the labels */
@@ -153,8 +147,8 @@ struct rt_trainer {
     real **scratch; /* scratch memory of each thread for updates of matrices */
     rt_place *places;
     int place_count;
-    rt_profile *profiles; /* profile of each place; NULL without --profile */
-    int profiled;         /* steps in the profiles */
+    struct rt_profile *profiles; /* profile of each place; NULL without --profile */
+    int profiled;                /* steps in the profiles */
 
     /* shards and the sum of their gradients */
     int shards;                 /* number of shards of all processes */
@@ -199,8 +193,6 @@ rt_status rt_trainer_take_evaluation(rt_trainer *t, int length, int batches, rt_
 /* Allocates a batch of the trainer's data and model; otherwise as rt_labelled_batch_new. */
 rt_status rt_trainer_new_batch(const rt_trainer *t, rt_labelled_batch *b, int rows, int length,
                                rt_account *account) RT_MUST_CHECK;
-
-/* ---- evaluation.c: parts of the evaluation data ---- */
 
 /* The first sequences of the evaluation data, cut into parts of `rows` sequences. The cut depends
  * on the configuration alone. */

@@ -4,8 +4,6 @@
 
 #include <limits.h>
 
-/* ---- the tree of sums ---- */
-
 RT_ROW_KERNEL(rt_sum_add, (real *restrict sum, const real *restrict other, size_t size),
               (sum, other, size))
 {
@@ -73,8 +71,6 @@ int rt_share_start(int count, int size, int rank)
 {
     return (int)((long)count * rank / size);
 }
-
-/* ---- sharing out ---- */
 
 /* Assigns whole spans to each process, about the same number of parameters each. */
 static void share_spans(rt_shares *s, int count)
@@ -181,8 +177,6 @@ void rt_shares_free(rt_shares *s)
     rt_free(s->sent);
     rt_free(s->taken);
 }
-
-/* ---- sums ---- */
 
 static void sum_nodes(void *context, int job, int worker)
 {

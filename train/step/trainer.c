@@ -282,37 +282,6 @@ void rt_trainer_change_theta(rt_trainer *t, const rt_theta_change *change)
         rt_transformer_change_theta(t->models[i], change);
 }
 
-rt_status rt_trainer_observe(rt_trainer *t, bool trap, bool profile)
-{
-    const int places = t->place_count;
-    if (profile)
-        rt_free(t->profiles);
-    if (profile && !(t->profiles = rt_alloc((size_t)places, sizeof *t->profiles)))
-        return rt_out_of_memory("a profile");
-    if (profile)
-        t->profiled = 0;
-    for (int i = 0; i < places; i++)
-        rt_graph_observe(t->places[i].graph, trap      ? rt_trap
-                                             : profile ? rt_profile_observer(t->profiles + i)
-                                                       : (rt_observer){0});
-    return rt_ok();
-}
-
-void rt_trainer_print_profile(FILE *to, const rt_trainer *t)
-{
-    if (t->profiles)
-        rt_profile_print(to, t->profiles, t->place_count, t->profiled);
-}
-
-double rt_trainer_profiled_bytes(const rt_trainer *t)
-{
-    double bytes = 0;
-    for (int i = 0; t->profiles && i < t->place_count; i++)
-        for (int k = 0; k < t->profiles[i].count; k++)
-            bytes += t->profiles[i].list[k].bytes[0] + t->profiles[i].list[k].bytes[1];
-    return bytes;
-}
-
 const rt_data *rt_trainer_data(const rt_trainer *t)
 {
     return t->data;

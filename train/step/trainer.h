@@ -22,11 +22,10 @@
 #include "models/transformer.h"
 #include "optim/rules.h"
 #include "train/config/config.h"
-#include "train/step/observers.h"
 #include "train/step/workers.h"
 #include "train/world/world.h"
 
-/* ---- a batch ---- */
+#include <stdio.h>
 
 typedef struct rt_batch_result {
     double loss;    /* summed over the labels */
@@ -51,8 +50,6 @@ rt_tensor *rt_text_logits(rt_transformer *model, rt_graph *g, const int32_t *ids
  * the graph has failed. */
 rt_tensor *rt_batch_loss(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b,
                          double divisor, rt_batch_result *result);
-
-/* ---- the trainer ---- */
 
 typedef struct rt_trainer rt_trainer;
 

@@ -78,8 +78,6 @@ static void await_notice(rt_workers *w, unsigned seen)
     pthread_mutex_unlock(&w->mutex);
 }
 
-/* ---- working ---- */
-
 /* Runs pieces until none is left. Returns whether it ran any. */
 static bool run_pieces(queue *q, worker *me, void *scratch)
 {
@@ -189,8 +187,6 @@ const rt_threads *rt_workers_threads(rt_workers *w, int number)
     return &w->list[number].threads;
 }
 
-/* ---- jobs ---- */
-
 void rt_workers_run_few(rt_workers *w, int most, rt_job run, void *context, int jobs)
 {
     worker *me = w->list;
@@ -224,8 +220,6 @@ const atomic_long *rt_workers_progress(const rt_workers *w)
 {
     return &w->progress;
 }
-
-/* ---- life ---- */
 
 rt_status rt_workers_new(rt_workers **workers_new, int count)
 {

@@ -32,8 +32,6 @@ static bool read_all(int fd, void *data, size_t size)
     return true;
 }
 
-/* ---- the helper process ---- */
-
 /* Runs jobs until the other end of the pipe is closed. Replies for each job with its process, an
  * int below 0 if it could not be started, and its wait status. Its end sends SIGTERM to a job.
  *
@@ -76,8 +74,6 @@ static void serve(int from, int to, void (*listen)(void), rt_helper_job *job, co
             return;
     }
 }
-
-/* ---- the process that uses the helper ---- */
 
 rt_status rt_helper_begin(rt_helper **helper_new, void (*listen)(void), rt_helper_job *job,
                           const void *context)
