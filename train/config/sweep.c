@@ -126,23 +126,6 @@ static void set_trunk(rt_sweep *s, const char *value, rt_config_errors *errors)
                             RT_MOST_STEPS);
 }
 
-static void set_axis(rt_sweep *s, int origin, const char *name, const char *values,
-                     rt_config_errors *errors)
-{
-    const int key = find_key(name, origin, "[sweep]", errors);
-    int i = 0;
-    while (i < s->axis_count && s->axes[i].key != key)
-        i++;
-    if (key >= 0 && i == RT_MOST_AXES) {
-        rt_config_add_error(errors, origin, "[sweep] has more than %d keys", RT_MOST_AXES);
-    } else if (key >= 0 && set_origin(&s->axes[i].origin, origin, name, errors)) {
-        s->axis_count += i == s->axis_count;
-        s->axes[i].key = key;
-        s->axes[i].count = 0;
-        add_values(&s->axes[i], values, errors);
-    }
-}
-
 void rt_sweep_set(rt_sweep *s, int origin, const char *name, const char *values,
                   rt_config_errors *errors)
 {
@@ -162,7 +145,18 @@ void rt_sweep_set(rt_sweep *s, int origin, const char *name, const char *values,
         if (set_origin(&s->trunk_origin, origin, name, errors))
             set_trunk(s, values, errors);
     } else {
-        set_axis(s, origin, name, values, errors);
+        const int key = find_key(name, origin, "[sweep]", errors);
+        int i = 0;
+        while (i < s->axis_count && s->axes[i].key != key)
+            i++;
+        if (key >= 0 && i == RT_MOST_AXES) {
+            rt_config_add_error(errors, origin, "[sweep] has more than %d keys", RT_MOST_AXES);
+        } else if (key >= 0 && set_origin(&s->axes[i].origin, origin, name, errors)) {
+            s->axis_count += i == s->axis_count;
+            s->axes[i].key = key;
+            s->axes[i].count = 0;
+            add_values(&s->axes[i], values, errors);
+        }
     }
 }
 

@@ -294,18 +294,23 @@ static rt_status sum_parts(const evaluation *e, rt_evaluation *result)
     return rt_ok();
 }
 
-rt_status rt_trainer_take_evaluation(rt_trainer *t, int length, int batches, rt_evaluation *result,
-                                     int64_t *tally)
+rt_status rt_trainer_take_evaluation(rt_trainer *t, int length, int batches, bool counts,
+                                     rt_evaluation *result, int64_t *tally)
 {
+    const rt_parameters *p = &t->state.model->parameters;
     const int size = rt_world_size(t->world), rank = rt_world_rank(t->world);
     const size_t cells = rt_trainer_tally_size(t);
     size_t starts[size + 1]; /* first part of each process */
     evaluation e = {.tally = tally, .lock = PTHREAD_MUTEX_INITIALIZER};
+    for (int i = 0; i < p->count; i++)
+        if (p->list[i]->role == RT_ROLE_THETA)
+            rt_world_broadcast(t->world, p->list[i]->tensor.data,
+                               rt_size(&p->list[i]->tensor) * sizeof(real));
     rt_status status = rt_parts_new(&e.parts, t, length, 0, batches);
     e.results = rt_alloc((size_t)e.parts.count, sizeof *e.results);
     if (!status.code && (tally || rt_data_answers(t->data)))
         status = rt_parts_add_buffers(&e.parts, tally);
-    if (!status.code && !e.results)
+    if (!status.code && (!e.results || (counts && !tally)))
         status = rt_out_of_memory("an evaluation");
     if (tally)
         memset(tally, 0, cells * sizeof *tally);

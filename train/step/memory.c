@@ -171,27 +171,6 @@ static double graph_bytes(const rt_memory_need *r, rt_graph_need of_one, bool sp
            r->threads * ((double)of_one.part + (double)of_one.library);
 }
 
-static double bytes_for(const rt_memory_need *r, rt_purpose purpose)
-{
-    return (double)r->reserved.bytes[purpose];
-}
-
-/* Returns the bytes of a checkpoint with optimizer states, in a file or in memory. */
-static double checkpoint_bytes(const rt_memory_need *r)
-{
-    return bytes_for(r, RT_FOR_VALUES) + bytes_for(r, RT_FOR_STATES) +
-           3.0 * r->parameters * bytes_of_tensor + bytes_of_file;
-}
-
-/* Returns the bytes of a trainer without its graphs. */
-static double trainer_bytes(const rt_memory_need *r)
-{
-    double bytes = (r->blocks - 1) * bytes_for(r, RT_FOR_TABLES);
-    for (int i = 0; i < RT_PURPOSES; i++)
-        bytes += bytes_for(r, (rt_purpose)i);
-    return bytes;
-}
-
 /* Computes all phases, in memory or in address space, with the given address space of threads.
  *
  * After the trainer has released the working memory of a step (rt_trainer_return_pages), but not
@@ -204,14 +183,20 @@ static double trainer_bytes(const rt_memory_need *r)
  * and what is counted here are touched. */
 static void find_phases(double *at, const rt_memory_need *r, double threads, bool saves, bool space)
 {
-    const double file = checkpoint_bytes(r), values = bytes_for(r, RT_FOR_VALUES);
-    const double states = bytes_for(r, RT_FOR_STATES), largest = (double)r->largest;
-    const double kept = trainer_bytes(r) + threads;
+    const size_t *bytes = r->reserved.bytes;
+    const double values = (double)bytes[RT_FOR_VALUES], states = (double)bytes[RT_FOR_STATES];
+    const double tables = (double)bytes[RT_FOR_TABLES], largest = (double)r->largest;
+    /* a checkpoint with optimizer states, in a file or in memory */
+    const double file = values + states + 3.0 * r->parameters * bytes_of_tensor + bytes_of_file;
+    double kept = (r->blocks - 1) * tables; /* by a trainer, without its graphs */
+    for (int i = 0; i < RT_PURPOSES; i++)
+        kept += (double)bytes[i];
+    kept += threads;
     const double trained = kept + graph_bytes(r, r->training, space);
-    const double rested = bytes_for(r, RT_FOR_GRADIENTS) + r->places * (double)r->training.touched;
+    const double rested = (double)bytes[RT_FOR_GRADIENTS] + r->places * (double)r->training.touched;
     const double written = saves ? file + largest + (double)r->chunk : 0;
     const double touched = space ? 0 : 1;
-    const double loaded = space ? kept : r->places * bytes_for(r, RT_FOR_TABLES) + values;
+    const double loaded = space ? kept : r->places * tables + values;
     const double used = loaded + touched * (double)r->to_use;
     at[RT_PHASE_STEP] = kept + graph_bytes(r, r->step, space);
     at[RT_PHASE_EVALUATION] = trained + (double)r->evaluated;

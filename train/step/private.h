@@ -186,9 +186,10 @@ rt_status rt_trainer_new_alone(rt_trainer **trainer_new, const rt_config *config
                                const rt_trainer_options *options) RT_MUST_CHECK;
 void rt_trainer_end(rt_trainer *t);
 
-/* Evaluates as rt_trainer_evaluate; called in every process of a world. */
-rt_status rt_trainer_take_evaluation(rt_trainer *t, int length, int batches, rt_evaluation *result,
-                                     int64_t *tally) RT_MUST_CHECK;
+/* Evaluates as rt_trainer_evaluate; called in every process of a world, with the theta of process
+ * 0, which may have changed it since the last order. With `counts`, a NULL tally is an error. */
+rt_status rt_trainer_take_evaluation(rt_trainer *t, int length, int batches, bool counts,
+                                     rt_evaluation *result, int64_t *tally) RT_MUST_CHECK;
 
 /* Allocates a batch of the trainer's data and model; otherwise as rt_labelled_batch_new. */
 rt_status rt_trainer_new_batch(const rt_trainer *t, rt_labelled_batch *b, int rows, int length,

@@ -232,23 +232,6 @@ static void share_state(rt_trainer *t)
     move_states(t, false);
 }
 
-/* Carries out an evaluation, in every process, with the theta of process 0, which may have changed
- * it since the last order. */
-static rt_status evaluate(rt_trainer *t, const order_message *m, rt_evaluation *result,
-                          int64_t *tally)
-{
-    const rt_parameters *p = &t->state.model->parameters;
-    for (int i = 0; i < p->count; i++)
-        if (p->list[i]->role == RT_ROLE_THETA)
-            rt_world_broadcast(t->world, p->list[i]->tensor.data,
-                               rt_size(&p->list[i]->tensor) * sizeof(real));
-    const bool missing = m->tally && !tally;
-    const rt_status status =
-        rt_world_agree(t->world, missing ? rt_out_of_memory("an evaluation") : rt_ok());
-    return status.code ? status
-                       : rt_trainer_take_evaluation(t, m->length, m->batches, result, tally);
-}
-
 /* ---- calls of process 0 ---- */
 
 static void send_order(rt_trainer *t, order_message m)
@@ -266,12 +249,11 @@ rt_status rt_trainer_step(rt_trainer *t, rt_step_result *result)
 rt_status rt_trainer_evaluate(rt_trainer *t, int length, int batches, rt_evaluation *result,
                               int64_t *tally)
 {
-    const order_message m = {.order = EVALUATE,
-                             .length = length,
-                             .batches = batches,
-                             .tally = tally != NULL};
-    send_order(t, m);
-    return evaluate(t, &m, result, tally);
+    send_order(t, (order_message){.order = EVALUATE,
+                                  .length = length,
+                                  .batches = batches,
+                                  .tally = tally != NULL});
+    return rt_trainer_take_evaluation(t, length, batches, tally != NULL, result, tally);
 }
 
 void rt_trainer_share(rt_trainer *t)
@@ -319,7 +301,8 @@ void rt_trainer_serve(rt_trainer *t, int (*stop)(void))
             status = take_step(t, &step);
             break;
         case EVALUATE:
-            status = evaluate(t, &m, &evaluation, tally);
+            status =
+                rt_trainer_take_evaluation(t, m.length, m.batches, m.tally, &evaluation, tally);
             break;
         case SHARE:
             share_state(t);
