@@ -67,18 +67,6 @@ static void contradict_rule(void *context, const char *const *options, const cha
                             message);
 }
 
-/* Checks the options of the model. Options that the data will set are given valid values. */
-static void check_model(const rt_config *config, rt_config_errors *errors)
-{
-    rt_transformer_options model = config->model;
-    model.vocab = 1;
-    model.head = RT_HEAD_LM;
-    rt_transformer_rules(&model, contradict_rule, &(rule_errors){errors, 0});
-    if (config->theta.init_from && model.theta.learn && model.theta.init != RT_THETA_FREQUENCIES)
-        contradict(errors, KEYS("theta.init_from", "theta.init"),
-                   "theta.init_from and theta.init both set the initial theta; give only one");
-}
-
 /* Checks that the encoding has positions for the longest sequence and for all random positions,
  * and that these suffice for that sequence. */
 static void check_positions(const rt_config *config, rt_config_errors *errors)
@@ -268,8 +256,14 @@ static void check_run(const rt_config *config, rt_config_errors *errors)
 void rt_config_check(const rt_config *config, const rt_config *written, bool without_data,
                      bool trained, rt_config_errors *errors)
 {
+    rt_transformer_options model = config->model;
+    model.vocab = 1; /* the data will set it, and the head */
+    model.head = RT_HEAD_LM;
     errors->origin = config->origin;
-    check_model(config, errors);
+    rt_transformer_rules(&model, contradict_rule, &(rule_errors){errors, 0});
+    if (config->theta.init_from && model.theta.learn && model.theta.init != RT_THETA_FREQUENCIES)
+        contradict(errors, KEYS("theta.init_from", "theta.init"),
+                   "theta.init_from and theta.init both set the initial theta; give only one");
     check_positions(config, errors);
     check_plane(config, errors);
     check_data(config, without_data, trained, errors);

@@ -63,20 +63,20 @@ rt_status rt_trainer_new_batch(const rt_trainer *t, rt_labelled_batch *b, int ro
                                       : rt_labelled_batch_randomize(b, randomized, account);
 }
 
-static size_t spans_of(const rt_trainer *t, const rt_parameter *parameter)
-{
-    return parameter->tensor.wants_grad ? rt_span_count(t->rule, parameter) : 0;
-}
-
 static rt_status make_spans(rt_trainer *t)
 {
     const rt_parameters *p = &t->state.model->parameters;
-    int count = 0, matrices = 0;
+    size_t capacity = 0;
+    int matrices = 0;
     for (int i = 0; i < p->count; i++) {
-        count += (int)spans_of(t, p->list[i]);
-        matrices += spans_of(t, p->list[i]) && rt_moves_as_matrix(t->rule, p->list[i]);
+        const size_t count = p->list[i]->tensor.wants_grad ? rt_span_count(t->rule, p->list[i]) : 0;
+        if (!rt_grow(&t->spans, &capacity, (size_t)t->span_count + count, sizeof *t->spans))
+            return rt_out_of_memory("a trainer");
+        for (size_t k = 0; k < count; k++)
+            t->spans[t->span_count++] = rt_span_at(t->rule, p, i, k);
+        matrices += count && rt_moves_as_matrix(t->rule, p->list[i]);
     }
-    if (!count)
+    if (!t->span_count)
         return rt_error(RT_CONFIG, "train.freeze = %s leaves nothing to train",
                         t->config->train.freeze);
     if (t->rule->matrix && !matrices)
@@ -84,12 +84,6 @@ static rt_status make_spans(rt_trainer *t)
                         "optimizer.kind = %s updates the matrices of layers, but train.freeze = %s "
                         "freezes all of them; set optimizer.kind = adamw",
                         t->rule->word, t->config->train.freeze);
-    t->spans = rt_alloc((size_t)count, sizeof *t->spans);
-    if (!t->spans)
-        return rt_out_of_memory("a trainer");
-    for (int i = 0; i < p->count; i++)
-        for (size_t k = 0; k < spans_of(t, p->list[i]); k++)
-            t->spans[t->span_count++] = rt_span_at(t->rule, p, i, k);
     real *left[RT_MOST_SUBTREES];
     for (int i = 0; i < t->nodes.count; i++)
         left[i] = t->models[t->nodes.at[i].block]->parameters.grads;
