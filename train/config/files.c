@@ -8,6 +8,7 @@
 #include "text/process.h"
 #include "text/writer.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -20,18 +21,13 @@
 
 /* ---- the INI file ---- */
 
-static bool is_blank(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 /* Removes the blanks at both ends of a text; `end` is its end. */
 static char *trim(char *text, char *end)
 {
-    while (end > text && is_blank(end[-1]))
+    while (end > text && isspace((unsigned char)end[-1]))
         end--;
     *end = '\0';
-    while (is_blank(*text))
+    while (isspace((unsigned char)*text))
         text++;
     return text;
 }
@@ -93,7 +89,7 @@ bool rt_ini_next(rt_ini *ini)
     if (ini->line == 1 && !strncmp(line, byte_order_mark, 3))
         line += 3;
     char *end = line; /* or start of a comment */
-    while (*end && !(*end == ';' && (end == line || is_blank(end[-1]))))
+    while (*end && !(*end == ';' && (end == line || isspace((unsigned char)end[-1]))))
         end++;
     line = trim(line, end);
     char *separator = strpbrk(line, "=:");
@@ -164,18 +160,14 @@ static bool is_labelled(const char *text)
     return false;
 }
 
-static bool begins(const char *bytes, size_t size, const char *with)
-{
-    return size >= strlen(with) && !memcmp(bytes, with, strlen(with));
-}
-
 /* Describes a file that is not an INI file. `bytes`, the start of the file, end with a zero. */
 static void describe_file(rt_writer *w, const char *path, const char *bytes, size_t size)
 {
+    static const char checkpoint[] = "\x89rotor", hdf5[] = "\x89HDF";
     const bool labelled = is_labelled(bytes);
-    if (begins(bytes, size, "\x89rotor"))
+    if (!strncmp(bytes, checkpoint, strlen(checkpoint)))
         rt_writer_add(w, "is a checkpoint: --checkpoint %s uses its model", path);
-    else if (begins(bytes, size, "\x89HDF"))
+    else if (!strncmp(bytes, hdf5, strlen(hdf5)))
         rt_writer_add(w,
                       "is an HDF5 file; to train on the token ids of a data set in it, set "
                       "data.task = tokens and data.file = %s:/DATASET in a CONFIG.ini",

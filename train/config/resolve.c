@@ -162,9 +162,9 @@ void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_confi
                            rt_config_errors *errors)
 {
     char value[RT_VALUE_SIZE], own[RT_VALUE_SIZE];
-    const bool answers = config->data.shortest > 0;
     const rt_key *key;
     rt_config defaults, other;
+    const rt_config trained = *config;
     for (int i = 0; (key = rt_key_at(i)); i++) {
         if (late->origin[i] == RT_FROM_DEFAULT)
             continue;
@@ -174,16 +174,17 @@ void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_confi
             config->origin[i] = written->origin[i] = late->origin[i];
             continue;
         }
-        other = *config; /* with zeros replaced, since an override may repeat the model's value */
+        other = trained; /* with zeros replaced, since an override may repeat the model's value */
         rt_key_value_copy(key, &other, late);
         resolve_zeros(&other);
-        if (!rt_key_value_equal(key, config, &other))
+        if (!rt_key_value_equal(key, &trained, &other))
             rt_config_add_error(errors, RT_FROM_COMMAND_LINE,
                                 "%s = %.60s cannot be changed here: the trained model has %.60s",
                                 rt_key_name(i), rt_key_value_write(key, late, value),
-                                rt_key_value_write(key, config, own));
+                                rt_key_value_write(key, &trained, own));
     }
-    if (answers && !config->data.shortest) /* questions with answers stay what they are */
+    /* questions with answers stay what they are */
+    if (trained.data.shortest > 0 && !config->data.shortest)
         config->data.shortest = written->data.shortest = config->data.length;
     find_defaults(&defaults, written);
     const bool other_batch =
