@@ -41,7 +41,6 @@ TEST(a_theta_that_joins_takes_its_first_step_then_and_is_resumed)
         "runs/branch/metrics.csv runs/branch/theta.csv");
     expect_printed("layers.0.attention.theta 30",
                    "h5dump -d /joined runs/branch/checkpoints/step-00000031.h5");
-    /* a branch is resumed to the same bytes */
     run("$TRAIN tiny.ini run.name=whole theta.learn=yes " BRANCH
         "&& $TRAIN tiny.ini run.name=parts theta.learn=yes train.steps=40 " BRANCH
         " && rm -r runs/trunk/checkpoints && $TRAIN tiny.ini run.name=parts theta.learn=yes "
@@ -109,7 +108,6 @@ TEST(what_the_trunk_learned_is_not_exchanged_unseen)
     expect_printed("layers.1.attention.theta 30",
                    "$TRAIN tiny.ini run.name=thawed train.steps=31 " BRANCH
                    " && h5dump -d /joined runs/thawed/checkpoints/step-00000031.h5");
-    /* a learned theta is not exchanged unseen */
     run(TINY "run.name=trunk train.steps=30 theta.scope=head --overwrite");
     run(TINY "run.name=layers train.steps=30 && $TRAIN tiny.ini --quiet run.name=heads "
              "train.steps=30 theta.head_scale=yes");
@@ -148,5 +146,7 @@ TEST(what_a_branch_cannot_be_is_refused)
         {2, "s.ini sweep.train.steps=20,25", "branches need more steps than train.steps = 25"},
         {2, "v.ini sweep.run.seed=1,2 sweep.trunk=30", "variant trunk is that of a trunk's folder"},
         {2, "tiny.ini sweep.trunk=30", "sweep.trunk has no branches"});
+    expect_told(1, "runs/trunk/metrics.csv: a branch would lose damaged lines (3)",
+                "sed -i '1s/^/x/' runs/trunk/metrics.csv; $TRAIN " FIXED "run.name=x " BRANCH);
     ck_assert(!exists("runs/x"));
 }

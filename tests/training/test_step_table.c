@@ -22,7 +22,7 @@ static void open_after(int finished_steps)
                "[run]\nlog_every = 10\n[theta]\nlearn = yes\n[data]\nlength = 12\n"
                "[train]\neval_every = 20\n",
                NULL);
-    expect_ok(rt_metrics_open(&metrics, &config, scratch, finished_steps, SESSION));
+    expect_ok(rt_metrics_open(&metrics, &config, scratch, finished_steps, SESSION, NULL));
 }
 
 static void reopen_after(int finished_steps)
@@ -107,7 +107,7 @@ TEST(what_cannot_be_read_is_not_lost)
 {
     load_sound(&config, "", NULL);
     ck_assert_int_eq(mkdir(in_scratch("metrics.csv"), 0777), 0);
-    is_status(rt_metrics_open(&metrics, &config, scratch, 20, NULL), RT_IO,
+    is_status(rt_metrics_open(&metrics, &config, scratch, 20, NULL, NULL), RT_IO,
               lasting("%s: not a regular file", in_scratch("metrics.csv")));
     rt_metrics_close(&metrics);
     ck_assert_int_eq(files_in_scratch(), 1);
@@ -116,7 +116,7 @@ TEST(what_cannot_be_read_is_not_lost)
     for (int i = 0; i < ROWS(lines); i++) {
         const char *damaged = lasting(METRICS_HEADER ROW_10 "%s\n\n" ROW_20, lines[i]);
         put_text("metrics.csv", damaged);
-        is_status(rt_metrics_open(&metrics, &config, scratch, 20, NULL), RT_IO,
+        is_status(rt_metrics_open(&metrics, &config, scratch, 20, NULL, NULL), RT_IO,
                   lasting("%s: --resume would lose damaged lines (1): repair or delete them, or "
                           "rename the file",
                           in_scratch("metrics.csv")));
@@ -127,7 +127,7 @@ TEST(what_cannot_be_read_is_not_lost)
     rt_code code = RT_MEMORY;
     FOR_EACH_REFUSAL(code, 1)
     {
-        code = rt_metrics_open(&metrics, &config, scratch, 30, NULL).code;
+        code = rt_metrics_open(&metrics, &config, scratch, 30, NULL, NULL).code;
         rt_metrics_close(&metrics);
         expect_content("metrics.csv", rows_to_30);
     }
@@ -157,7 +157,7 @@ TEST(the_first_step_is_that_of_the_first_evaluation_that_reached_it)
 TEST(a_fixed_theta_has_no_file)
 {
     load_sound(&config, "[theta]\nlearn = no\n", NULL);
-    expect_ok(rt_metrics_open(&metrics, &config, scratch, 0, NULL));
+    expect_ok(rt_metrics_open(&metrics, &config, scratch, 0, NULL, NULL));
     rt_metrics_close(&metrics);
     ck_assert(!exists(in_scratch("theta.csv")));
 }
@@ -208,7 +208,7 @@ TEST(a_file_that_cannot_be_written_is_named_once)
     rt_metrics_close(&metrics);
     put_text("tensorboard", "");
     load_sound(&config, "[run]\ntensorboard = yes\n", NULL);
-    is_status(rt_metrics_open(&metrics, &config, scratch, 0, SESSION), RT_IO,
+    is_status(rt_metrics_open(&metrics, &config, scratch, 0, SESSION, NULL), RT_IO,
               lasting("%s: not a folder", in_scratch("tensorboard")));
     rt_metrics_close(&metrics);
 }

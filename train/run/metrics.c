@@ -18,7 +18,9 @@ enum { COLUMN_NAME_SIZE = 64 };
 /* Earlier rows that are kept: rows of steps before `step`, and the row of that step if it was due.
  * If that step was evaluated only as the last of a run, its cells eval_... are emptied. */
 typedef struct kept_rows {
-    int step; /* 0: no row is kept */
+    const char *from; /* folder of the earlier table; NULL: there is none */
+    bool of_trunk;    /* it is the table of another run */
+    int step;         /* 0: no row is kept */
     bool due, evaluated;
 } kept_rows;
 
@@ -43,12 +45,43 @@ static rt_status write_rows(rt_durable_file *file, rt_writer *rows)
     return rows->failed ? rt_out_of_memory("a table") : rt_durable_write(file, rows->bytes, size);
 }
 
-/* Opens folder/name for appending. Writes a new file with the header, and with kept rows in the
- * order of its columns. */
+/* Writes the kept rows of an earlier table to `file`, in the order of the columns of `header`; the
+ * last of them stay in `rows`. Returns RT_IO for damaged lines, which would be lost. */
+static rt_status keep_rows(rt_step_table *table, const char *header, kept_rows kept,
+                           rt_writer *rows, rt_durable_file *file)
+{
+    enum { BLOCK = 1 << 16 };
+    rt_status status = rt_ok();
+    rt_csv csv;
+    int step, damaged = 0;
+    rt_csv_open(&csv, kept.from, table->name);
+    while (!status.code && rt_csv_row(&csv)) {
+        if (!rt_csv_whole(&csv, "step", &step)) {
+            damaged++;
+            continue;
+        }
+        table->last = step > table->last ? step : table->last;
+        if (step < kept.step || (step == kept.step && kept.due))
+            copy_row(&csv, rows, header, step < kept.step || kept.evaluated);
+        if (rows->length > BLOCK)
+            status = write_rows(file, rows);
+    }
+    if (csv.status.code) /* rows must not be lost: only a missing file has none */
+        status = csv.status;
+    damaged += csv.skipped;
+    rt_csv_close(&csv);
+    return status.code || !damaged
+               ? status
+               : rt_error(RT_IO,
+                          "%s/%s: %s would lose damaged lines (%d): repair or delete them, or "
+                          "rename the file",
+                          kept.from, table->name, kept.of_trunk ? "a branch" : "--resume", damaged);
+}
+
+/* Opens folder/name for appending. Writes a new file with the header and the kept rows. */
 static rt_status open_table(rt_step_table *table, const char *folder, const char *name,
                             const char *header, kept_rows kept)
 {
-    enum { BLOCK = 1 << 16 };
     char path[RT_PATH_SIZE];
     rt_durable_file file;
     rt_writer rows = {0};
@@ -58,32 +91,8 @@ static rt_status open_table(rt_step_table *table, const char *folder, const char
         return status;
     status = rt_durable_replace(&file, path);
     rt_writer_add(&rows, "%s\n", header);
-    if (kept.step) {
-        rt_csv csv;
-        int step, damaged = 0;
-        rt_csv_open(&csv, folder, name);
-        while (!status.code && rt_csv_row(&csv)) {
-            if (!rt_csv_whole(&csv, "step", &step)) {
-                damaged++;
-                continue;
-            }
-            table->last = step > table->last ? step : table->last;
-            if (step < kept.step || (step == kept.step && kept.due))
-                copy_row(&csv, &rows, header, step < kept.step || kept.evaluated);
-            if (rows.length > BLOCK)
-                status = write_rows(&file, &rows);
-        }
-        if (csv.status.code) /* rows must not be lost: only a missing file has none */
-            status = csv.status;
-        damaged += csv.skipped;
-        rt_csv_close(&csv);
-        if (!status.code && damaged)
-            status =
-                rt_error(RT_IO,
-                         "%s: --resume would lose damaged lines (%d): repair or delete them, or "
-                         "rename the file",
-                         path, damaged);
-    }
+    if (!status.code && kept.from && kept.step)
+        status = keep_rows(table, header, kept, &rows, &file);
     if (!status.code)
         status = write_rows(&file, &rows);
     rt_writer_free(&rows);
@@ -107,27 +116,44 @@ static void add(rt_step_table *table, const char *format, ...)
 
 /* ---- the records of a training ---- */
 
+rt_status rt_metrics_check_trunk(const char *trunk, bool theta)
+{
+    rt_step_table table = {.name = "metrics.csv"};
+    const kept_rows none = {.from = trunk, .of_trunk = true};
+    rt_status status = keep_rows(&table, NULL, none, &(rt_writer){0}, NULL);
+    table.name = "theta.csv";
+    return status.code || !theta ? status : keep_rows(&table, NULL, none, &(rt_writer){0}, NULL);
+}
+
 rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *folder,
-                          int finished_steps, const char *session)
+                          int finished_steps, const char *session, const char *const *trunk)
 {
     /* The last step of a run is always recorded. If the run is continued, its tables must not show
      * that it once ended there. */
     const bool evaluated = finished_steps % config->train.eval_every == 0;
     const bool logged = finished_steps % config->run.log_every == 0;
     char path[RT_PATH_SIZE];
+    kept_rows kept = {.from = trunk ? trunk[0] : folder,
+                      .of_trunk = trunk != NULL,
+                      .step = finished_steps,
+                      .due = evaluated || logged,
+                      .evaluated = evaluated};
     *m = (rt_metrics){.config = config, .session = session};
     rt_status status =
         open_table(&m->metrics, folder, "metrics.csv",
                    "step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm,accuracy,theta_grad_norm",
-                   (kept_rows){finished_steps, evaluated || logged, evaluated});
-    if (!status.code)
-        status = open_table(&m->timing, folder, "timing.csv",
-                            "step,seconds,tokens_per_s," RT_SESSION_COLUMNS,
-                            (kept_rows){finished_steps, true, true});
+                   kept);
+    kept.evaluated = true;
+    kept.due = evaluated || (config->theta.log && logged);
+    kept.from = trunk ? trunk[1] : folder;
     if (!status.code && config->model.theta.learn)
         status = open_table(&m->theta, folder, "theta.csv", "step,layer,head,i,theta,theta_initial",
-                            (kept_rows){finished_steps, evaluated || (config->theta.log && logged),
-                                        true});
+                            kept);
+    kept.due = true;
+    kept.from = trunk ? NULL : folder;
+    if (!status.code)
+        status = open_table(&m->timing, folder, "timing.csv",
+                            "step,seconds,tokens_per_s," RT_SESSION_COLUMNS, kept);
     if (!status.code && config->run.tensorboard) {
         status = rt_path_join(path, folder, RT_EVENTS_FOLDER);
         if (!status.code)

@@ -28,9 +28,15 @@ typedef struct rt_metrics {
 } rt_metrics;
 
 /* Opens the files in a folder, and keeps earlier rows up to `finished_steps`. `session` are the
- * cells of rt_session_cells, or NULL; they are borrowed until a step has been recorded. */
+ * cells of rt_session_cells, or NULL; they are borrowed until a step has been recorded. For a
+ * branch, `trunk` are the folders of the earlier rows of metrics.csv and of theta.csv, or NULL for
+ * none; otherwise it is NULL, and the rows are those in `folder`. */
 rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *folder,
-                          int finished_steps, const char *session) RT_MUST_CHECK;
+                          int finished_steps, const char *session,
+                          const char *const *trunk) RT_MUST_CHECK;
+
+/* Returns RT_IO if a trunk has damaged lines in metrics.csv or, with `theta`, in theta.csv. */
+rt_status rt_metrics_check_trunk(const char *trunk, bool theta) RT_MUST_CHECK;
 
 /* Records a step if it is due. `evaluation` is NULL if the step was not evaluated. */
 rt_status rt_metrics_step(rt_metrics *m, const rt_training_state *state,

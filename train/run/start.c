@@ -198,6 +198,11 @@ static rt_status take_trunk(rt_run *r, const rt_config *trunk)
     if (r->theta == RT_BRANCH_CONVERTED)
         rt_transformer_set_theta(r->state->model, rt_transformer_theta_start(r->state->model));
     thaw(r, trunk);
+    if (*r->trunk)
+        status = rt_metrics_check_trunk(r->trunk, r->config->model.theta.learn &&
+                                                      r->theta == RT_BRANCH_CARRIED);
+    if (status.code)
+        return status;
     rt_run_note(r, "branching from %s at step %d%s", r->config->train.trunk, r->state->step,
                 origins[r->theta]);
     report_rest(r, &taken.fresh, "parameters that join");
@@ -398,29 +403,25 @@ static void warn_of_tables(rt_run *r)
     warn_of_rows(r, &r->metrics.theta, before->theta.log ? due : evaluated);
 }
 
-/* Copies a table of the trunk; opening it later truncates it to the rows before the branch. */
-static rt_status copy_table(rt_run *r, const char *name, bool wanted)
+/* Warns if the trunk lacks a table with rows that a branch keeps. */
+static void warn_of_trunk(rt_run *r)
 {
-    char path[RT_PATH_SIZE];
-    rt_status status = rt_path_join(path, *r->trunk ? r->trunk : ".", name);
-    char *text = !status.code && wanted && *r->trunk ? rt_read_text(path) : NULL;
-    if (!status.code && wanted && !text)
-        rt_run_say(r, "warning: the rows of %s until step %d are not known", name, r->state->step);
-    if (!status.code)
-        status = rt_durable_text(r->folder.path, name, text ? text : "");
-    rt_free(text);
-    return status;
+    static const char *const names[] = {"metrics.csv", "theta.csv"};
+    const bool carried = r->config->model.theta.learn && r->theta == RT_BRANCH_CARRIED;
+    for (int i = 0; i < 1 + carried; i++)
+        if (!*r->trunk || !rt_folder_has(r->trunk, names[i]))
+            rt_run_say(r, "warning: the rows of %s until step %d are not known", names[i],
+                       r->state->step);
 }
 
 rt_status rt_run_open_tables(rt_run *r)
 {
     const rt_arguments *a = r->arguments;
     const bool resumed = r->state->step > 0 && !r->branches;
-    rt_status status = r->branches ? copy_table(r, "metrics.csv", true) : rt_ok();
-    if (!status.code && r->branches && r->config->model.theta.learn)
-        status = copy_table(r, "theta.csv", r->theta == RT_BRANCH_CARRIED);
-    if (status.code)
-        return status;
+    const char *trunk = *r->trunk ? r->trunk : NULL;
+    const char *const tables[] = {trunk, r->theta == RT_BRANCH_CARRIED ? trunk : NULL};
+    if (r->branches)
+        warn_of_trunk(r);
     char *data = rt_session_data(&r->config->data);
     r->session = data ? rt_session_cells(data, a->revision, a->argc, a->argv) : NULL;
     if (resumed && data)
@@ -428,7 +429,8 @@ rt_status rt_run_open_tables(rt_run *r)
     rt_free(data);
     if (!r->session)
         return rt_out_of_memory("a table");
-    status = rt_metrics_open(&r->metrics, r->config, r->folder.path, r->state->step, r->session);
+    rt_status status = rt_metrics_open(&r->metrics, r->config, r->folder.path, r->state->step,
+                                       r->session, r->branches ? tables : NULL);
     if (resumed && !status.code)
         warn_of_tables(r);
     return status;
