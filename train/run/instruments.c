@@ -176,21 +176,6 @@ rt_status rt_theta_file_read(const char *path, const rt_transformer *model, doub
 
 /* ---- --theta ---- */
 
-/* Writes the initial theta of a learned theta, or factors 1 for a fixed theta. */
-static void set_start(const rt_transformer *model, double *numbers, bool *factors)
-{
-    const double *start = rt_transformer_theta_start(model);
-    const rt_shape of = rt_transformer_theta_shape(&model->options);
-    const rt_shape shape = rt_transformer_rotation_shape(&model->options);
-    const int rows = shape.axis[1], pairs = shape.axis[2];
-    *factors = !start;
-    for (int i = 0; i < (int)rt_shape_size(shape); i++) {
-        const int layer = of.axis[0] > 1 ? i / pairs / rows : 0;
-        const int row = of.axis[1] > 1 ? i / pairs % rows : 0;
-        numbers[i] = start ? start[(layer * of.axis[1] + row) * pairs + i % pairs] : 1;
-    }
-}
-
 /* Returns the number of frequencies of a head: with two axes two pairs have the same. */
 static int frequencies_of(const rt_transformer_options *o)
 {
@@ -204,6 +189,17 @@ static void switch_off(double *factors, const rt_transformer_options *o, int K)
         factors[i] = i % (size_t)frequencies_of(o) < (size_t)K;
 }
 
+/* Returns the turns of pair `i` of row `row` (a head of a layer) of theta over the reach of its
+ * attention in sequences of `length`. */
+static double turns_of(const rt_transformer_options *o, const double *theta, int row, int i,
+                       int length)
+{
+    const rt_shape shape = rt_transformer_rotation_shape(o);
+    const int layer = rt_transformer_theta_layer(o, row / shape.axis[1]);
+    return rt_theta_turns(rt_theta_length(o, theta + row * shape.axis[2], i),
+                          rt_transformer_reach(o, layer, length));
+}
+
 /* Parses "12" or "0.5turns": switches off the pairs from that index on, or with fewer turns. */
 static rt_status set_off(const char *argument, const rt_transformer *model, int length,
                          double *factors)
@@ -212,7 +208,6 @@ static rt_status set_off(const char *argument, const rt_transformer *model, int 
     char quoted[RT_QUOTE_SIZE], number[RT_NUMBER_SIZE];
     const rt_transformer_options *o = &model->options;
     const rt_shape shape = rt_transformer_rotation_shape(o);
-    const size_t of_layer = (size_t)shape.axis[1] * (size_t)shape.axis[2];
     const int pairs = frequencies_of(o);
     const size_t size = strlen(argument), behind = size < strlen(unit) ? 0 : strlen(unit);
     double turns;
@@ -224,14 +219,9 @@ static rt_status set_off(const char *argument, const rt_transformer *model, int 
         if (!theta)
             return rt_out_of_memory("theta");
         rt_transformer_rotation(model, length, theta);
-        for (size_t i = 0; i < rt_shape_size(shape); i++) {
-            const int layer = rt_transformer_theta_layer(o, (int)(i / of_layer));
-            const int reach = rt_transformer_reach(o, layer, length);
-            const int columns = shape.axis[2];
-            const double *row = theta + i / (size_t)columns * (size_t)columns;
-            const double theta_of_pair = rt_theta_length(o, row, (int)(i % (size_t)columns));
-            factors[i] = rt_theta_turns(theta_of_pair, reach) >= turns;
-        }
+        const int columns = shape.axis[2];
+        for (int i = 0; i < (int)rt_shape_size(shape); i++)
+            factors[i] = turns_of(o, theta, i / columns, i % columns, length) >= turns;
         rt_free(theta);
         return rt_ok();
     }
@@ -257,7 +247,15 @@ static rt_status find_other_theta(rt_theta_change *change, double *numbers, cons
     double factor;
     *change = (rt_theta_change){.numbers = numbers};
     if (!strcmp(what, "start")) {
-        set_start(model, numbers, &change->factors);
+        const double *start = rt_transformer_theta_start(model);
+        const rt_shape of = rt_transformer_theta_shape(o);
+        const int rows = shape.axis[1], pairs = shape.axis[2];
+        change->factors = !start; /* of 1, for a fixed theta */
+        for (int i = 0; i < (int)rt_shape_size(shape); i++) {
+            const int layer = of.axis[0] > 1 ? i / pairs / rows : 0;
+            const int row = of.axis[1] > 1 ? i / pairs % rows : 0;
+            numbers[i] = start ? start[(layer * of.axis[1] + row) * pairs + i % pairs] : 1;
+        }
     } else if (!strcmp(what, "base")) {
         if (rt_transformer_theta_axes(o) > 1)
             return rt_error(RT_CONFIG, "--theta base: with position.mixing = mixed the directions "
@@ -359,9 +357,9 @@ static rt_status write_usage(char **text_new, const rt_run *r)
     return *text_new ? rt_ok() : rt_out_of_memory("the usage of pairs");
 }
 
-/* Writes a table of the attention of each head by distance, with a row for each layer, head and
- * distance. The caller frees the table. Returns RT_CONFIG if the model has no such weights. */
-static rt_status write_distances(char **text_new, const rt_run *r)
+/* Writes a table of the attention of each layer and head, which the caller frees: by distance, or
+ * from a label to the token that answers it. Returns RT_CONFIG if the model has no such weights. */
+static rt_status write_attention(char **text_new, const rt_run *r, bool by_distance)
 {
     rt_attention_distances d;
     rt_writer w = {0};
@@ -369,10 +367,13 @@ static rt_status write_distances(char **text_new, const rt_run *r)
     rt_status status = rt_trainer_attention_distances(r->trainer, r->config->data.length, &d);
     if (status.code)
         return status;
-    rt_writer_add(&w, "layer,head,distance,attention\n");
-    for (int n = 0; n < d.layers * d.heads * d.length; n++) {
-        rt_writer_add(&w, "%d,%d,%d", n / d.length / d.heads, n / d.length % d.heads, n % d.length);
-        rt_csv_add_number(&w, d.weights[n]);
+    const int columns = by_distance ? d.length : 1;
+    rt_writer_add(&w, by_distance ? "layer,head,distance,attention\n" : "layer,head,attention\n");
+    for (int n = 0; n < d.layers * d.heads * columns; n++) {
+        rt_writer_add(&w, "%d,%d", n / columns / d.heads, n / columns % d.heads);
+        if (by_distance)
+            rt_writer_add(&w, ",%d", n % columns);
+        rt_csv_add_number(&w, by_distance ? d.weights[n] : d.answers[n]);
         rt_writer_add(&w, "\n");
     }
     rt_attention_distances_free(&d);
@@ -380,37 +381,12 @@ static rt_status write_distances(char **text_new, const rt_run *r)
     return *text_new ? rt_ok() : rt_out_of_memory("the weights of attention");
 }
 
-/* Writes heads.csv: how much each head attends, from a label, to the token that answers it. Writes
- * nothing if the weights of a sequence would need more memory than a report has (MOST_WEIGHTS). */
-static rt_status record_heads(const rt_run *r)
-{
-    enum { MOST_WEIGHTS = 1 << 22 };
-    const rt_transformer_options *o = &r->config->model;
-    const size_t length = (size_t)r->config->data.length;
-    rt_attention_distances d;
-    rt_writer w = {0};
-    if (o->attention != RT_ATTENTION_SOFTMAX ||
-        (size_t)o->layers * (size_t)o->heads > MOST_WEIGHTS / length / length)
-        return rt_ok();
-    rt_status status = rt_trainer_attention_distances(r->trainer, r->config->data.length, &d);
-    if (status.code)
-        return status;
-    rt_writer_add(&w, "layer,head,attention\n");
-    for (int n = 0; n < d.layers * d.heads; n++) {
-        rt_writer_add(&w, "%d,%d", n / d.heads, n % d.heads);
-        rt_csv_add_number(&w, d.answers[n]);
-        rt_writer_add(&w, "\n");
-    }
-    rt_attention_distances_free(&d);
-    return rt_durable_write_and_free(r->folder.path, "heads.csv", rt_writer_take(&w));
-}
-
 rt_status rt_run_print_instrument(rt_run *r)
 {
     const rt_command command = r->arguments->command;
     char *text;
     rt_status status =
-        command == RT_COMMAND_USAGE ? write_usage(&text, r) : write_distances(&text, r);
+        command == RT_COMMAND_USAGE ? write_usage(&text, r) : write_attention(&text, r, true);
     if (status.code == RT_CONFIG)
         return rt_error(RT_CONFIG, "--%s: %.1000s", rt_command_name(command), status.message);
     if (!status.code)
@@ -425,7 +401,7 @@ static rt_status record_cutoffs(rt_run *r, bool *stopped)
 {
     const rt_transformer_options *o = &r->state->model->options;
     const rt_shape shape = rt_transformer_rotation_shape(o);
-    const int heads = shape.axis[1], pairs = frequencies_of(o);
+    const int pairs = frequencies_of(o);
     const int length = r->config->data.length;
     const size_t count = rt_shape_size(shape);
     double *theta = rt_alloc(2 * count, sizeof *theta);
@@ -448,13 +424,9 @@ static rt_status record_cutoffs(rt_run *r, bool *stopped)
                                    K < pairs ? &change : NULL, &e);
         if (status.code)
             break;
-        for (int h = 0; h < shape.axis[0] * heads && K < pairs; h++) {
-            const int layer = rt_transformer_theta_layer(o, h / heads);
-            const int reach = rt_transformer_reach(o, layer, length);
+        for (int h = 0; h < shape.axis[0] * shape.axis[1] && K < pairs; h++)
             for (int i = K; i < rt_transformer_pairs(o); i += pairs)
-                turns = fmax(turns, rt_theta_turns(rt_theta_length(o, theta + h * shape.axis[2], i),
-                                                   reach));
-        }
+                turns = fmax(turns, turns_of(o, theta, h, i, length));
         rt_writer_add(&w, "%d", K);
         rt_csv_add_number(&w, K < pairs ? turns : (double)NAN);
         rt_csv_add_number(&w, e.loss);
@@ -470,6 +442,9 @@ static rt_status record_cutoffs(rt_run *r, bool *stopped)
 
 rt_status rt_run_record_instruments(rt_run *r, bool *stopped)
 {
+    enum { MOST_WEIGHTS = 1 << 22 }; /* weights of a sequence, for which a report has memory */
+    const rt_transformer_options *o = &r->config->model;
+    const size_t length = (size_t)r->config->data.length;
     char *text;
     *stopped = false;
     rt_status status = write_usage(&text, r);
@@ -477,7 +452,11 @@ rt_status rt_run_record_instruments(rt_run *r, bool *stopped)
         status = rt_durable_write_and_free(r->folder.path, "usage.csv", text);
     else if (status.code == RT_CONFIG) /* the model has no pairs */
         status = rt_ok();
-    if (!status.code && rt_data_has_distances(r->data))
-        status = record_heads(r);
+    if (!status.code && rt_data_has_distances(r->data) && o->attention == RT_ATTENTION_SOFTMAX &&
+        (size_t)o->layers * (size_t)o->heads <= MOST_WEIGHTS / length / length) {
+        status = write_attention(&text, r, false);
+        if (!status.code)
+            status = rt_durable_write_and_free(r->folder.path, "heads.csv", text);
+    }
     return status.code || !r->config->theta.cutoffs ? status : record_cutoffs(r, stopped);
 }

@@ -69,27 +69,11 @@ static rt_status read_labelled(text_rows *r, text_row *row)
     return status;
 }
 
-/* Puts ids between the tokens that begin and end a text, truncated to data.length. */
-static rt_status frame(text_rows *r, text_row *row, const int32_t *ids, int count)
+/* Puts the ids of a line between the tokens that begin and end a text, truncated to data.length. */
+static rt_status read_running(text_rows *r, text_row *row)
 {
     const bool begins = rt_data_begins(r->data), ends = r->last != RT_NO_ID;
     const int capacity = rt_data_length(r->data) - begins - ends;
-    const int taken = count < capacity ? count : capacity;
-    r->cut += count > capacity;
-    row->ids = rt_alloc((size_t)(taken + 2), sizeof *row->ids);
-    if (!row->ids)
-        return rt_out_of_memory("the ids of a text");
-    if (begins)
-        row->ids[row->count++] = rt_data_vocabulary(r->data)->special.cls;
-    memcpy(row->ids + row->count, ids, (size_t)taken * sizeof *ids);
-    row->count += taken;
-    if (ends)
-        row->ids[row->count++] = r->last;
-    return rt_ok();
-}
-
-static rt_status read_running(text_rows *r, text_row *row)
-{
     int32_t *ids;
     int count;
     rt_unknown unknown;
@@ -100,26 +84,23 @@ static rt_status read_running(text_rows *r, text_row *row)
     rt_status status = rt_data_encode(r->data, r->lines.bytes, &ids, &count, &unknown);
     if (status.code)
         return status;
-    if (count)
-        status = frame(r, row, ids, count);
-    else if (!r->may_be_empty)
+    if (!count && !r->may_be_empty)
         status = rt_error(RT_ARGUMENT, "the line has no token");
+    const int taken = count < capacity ? count : capacity;
+    if (count && !(row->ids = rt_alloc((size_t)(taken + 2), sizeof *row->ids)))
+        status = rt_out_of_memory("the ids of a text");
+    if (row->ids) {
+        r->cut += count > capacity;
+        if (begins)
+            row->ids[row->count++] = rt_data_vocabulary(r->data)->special.cls;
+        memcpy(row->ids + row->count, ids, (size_t)taken * sizeof *ids);
+        row->count += taken;
+        if (ends)
+            row->ids[row->count++] = r->last;
+    }
     rt_unknown_add(&r->unknown, &unknown, r->lines.start);
     rt_free(ids);
     return status;
-}
-
-static rt_status read_line(text_rows *r)
-{
-    if (!rt_grow(&r->rows, &r->capacity, r->count + 1, sizeof *r->rows))
-        return rt_out_of_memory("the rows of a text");
-    text_row *row = r->rows + r->count++;
-    *row = (text_row){0};
-    if (!r->lines.size && r->may_be_empty)
-        return rt_ok();
-    if (!r->lines.size)
-        return rt_error(RT_ARGUMENT, "the line has no token: it is empty");
-    return rt_data_labels(r->data) ? read_labelled(r, row) : read_running(r, row);
 }
 
 /* Opens a file, or standard input for "-", and reads all lines. Returns RT_DATA for a file or line
@@ -134,14 +115,24 @@ static rt_status read_lines(text_rows *r, const char *path)
     if (!rt_data_vocabulary(r->data))
         return rt_error(RT_CONFIG, "the model reads no texts: it needs data.task = text, classify "
                                    "or tag, and a vocabulary");
-    rt_status status = rt_ok();
-    if (rt_data_labels(r->data)) {
-        status = rt_labelled_batch_new(&r->example, 1, rt_data_length(r->data), 0, NULL);
-        if (status.code)
-            return status;
+    const bool labelled = rt_data_labels(r->data) != NULL;
+    rt_status status = labelled
+                           ? rt_labelled_batch_new(&r->example, 1, rt_data_length(r->data), 0, NULL)
+                           : rt_ok();
+    if (status.code)
+        return status;
+    while (!status.code && rt_lines_next(&r->lines)) {
+        if (!rt_grow(&r->rows, &r->capacity, r->count + 1, sizeof *r->rows)) {
+            status = rt_out_of_memory("the rows of a text");
+            break;
+        }
+        text_row *row = r->rows + r->count++;
+        *row = (text_row){0};
+        if (r->lines.size)
+            status = labelled ? read_labelled(r, row) : read_running(r, row);
+        else if (!r->may_be_empty)
+            status = rt_error(RT_ARGUMENT, "the line has no token: it is empty");
     }
-    while (!status.code && rt_lines_next(&r->lines))
-        status = read_line(r);
     if (!status.code)
         status = r->lines.status;
     const rt_code code = status.code == RT_ARGUMENT ? RT_DATA : status.code;
@@ -316,31 +307,21 @@ typedef struct text_score {
 } text_score;
 
 typedef struct scoring {
-    const rt_data *data;
-    bool ends; /* rows end with a token that is not part of the line */
-    const text_row *rows;
+    const text_rows *rows;
     text_score *scores;
 } scoring;
-
-/* Adds the loss of each token given those before it. */
-static rt_status score_next(const text_row *row, rt_transformer *model, rt_graph *g, text_score *s)
-{
-    const rt_tensor *logits =
-        row->count > 1 ? rt_text_logits(model, g, row->ids, row->count, NULL) : NULL;
-    for (int t = 0; logits && t + 1 < row->count; t++, s->tokens++)
-        s->loss += rt_logits_loss(logits->data + (size_t)t * (size_t)rt_columns(logits),
-                                  rt_columns(logits), row->ids[t + 1]);
-    return rt_graph_status(g);
-}
 
 /* Adds the loss of each token given all others. */
 static rt_status score_masked(const scoring *c, const text_row *row, rt_transformer *model,
                               rt_graph *g, text_score *s)
 {
-    for (int32_t t = rt_data_begins(c->data); t < row->count - c->ends; t++, s->tokens++) {
+    const rt_data *data = c->rows->data;
+    /* a row may end with a token that is not part of the line */
+    const int end = row->count - (c->rows->last != RT_NO_ID);
+    for (int32_t t = rt_data_begins(data); t < end; t++, s->tokens++) {
         const int32_t id = row->ids[t];
         rt_graph_clear(g);
-        row->ids[t] = rt_data_vocabulary(c->data)->special.mask;
+        row->ids[t] = rt_data_vocabulary(data)->special.mask;
         const rt_tensor *logits = rt_text_logits(model, g, row->ids, row->count, &t);
         row->ids[t] = id;
         if (!logits)
@@ -355,55 +336,52 @@ static rt_status score_line(void *context, int job, const rt_labelled_batch *bat
 {
     (void)batch;
     const scoring *c = context;
-    const text_row *row = c->rows + job;
+    const text_row *row = c->rows->rows + job;
     text_score *s = c->scores + job;
-    return model->options.causal ? score_next(row, model, g, s) : score_masked(c, row, model, g, s);
+    if (!model->options.causal)
+        return score_masked(c, row, model, g, s);
+    const rt_tensor *logits =
+        row->count > 1 ? rt_text_logits(model, g, row->ids, row->count, NULL) : NULL;
+    for (int t = 0; logits && t + 1 < row->count; t++, s->tokens++) /* given the tokens before it */
+        s->loss += rt_logits_loss(logits->data + (size_t)t * (size_t)rt_columns(logits),
+                                  rt_columns(logits), row->ids[t + 1]);
+    return rt_graph_status(g);
 }
 
-static rt_status print_scores(const text_rows *rows, rt_trainer *trainer)
-{
-    scoring c = {rows->data, rows->last != RT_NO_ID, rows->rows,
-                 rt_alloc(rows->count, sizeof *c.scores)};
-    if (!c.scores)
-        return rt_out_of_memory("the scores of lines");
-    rt_status status = rows->count > INT_MAX
-                           ? rt_error(RT_DATA, "the text has more than %d lines", INT_MAX)
-                           : rt_trainer_run_jobs(trainer, score_line, &c, (int)rows->count);
-    if (!status.code)
-        printf("line,loss,tokens\n");
-    for (size_t i = 0; i < rows->count && !status.code; i++) {
-        const text_score *s = c.scores + i;
-        printf("%zu,", i + 1);
-        if (s->tokens)
-            printf("%.9g", s->loss / s->tokens);
-        printf(",%d\n", s->tokens);
-    }
-    rt_free(c.scores);
-    return status;
-}
-
-static rt_status print_text(rt_run *r)
+rt_status rt_run_per_line(rt_run *r)
 {
     const char *path = r->config->data.eval_file;
     const bool masked = r->config->data.objective == RT_OBJECTIVE_MLM; /* later tokens are seen */
     text_rows rows = {.data = r->data,
                       .last = masked ? rt_run_last_token(r) : RT_NO_ID,
                       .may_be_empty = true};
+    scoring c = {.rows = &rows};
+    if (rt_data_labels(r->data))
+        return print_labelled(r->trainer);
     if (!rt_data_vocabulary(r->data))
         return rt_error(RT_CONFIG, "--per-line needs data.task = text, classify or tag");
     if (!path || strchr(path, ','))
         return rt_error(RT_CONFIG,
                         "--per-line evaluates the lines of one text: give data.eval_file=FILE");
     rt_status status = read_lines(&rows, path);
+    if (!status.code && !(c.scores = rt_alloc(rows.count, sizeof *c.scores)))
+        status = rt_out_of_memory("the scores of lines");
+    if (!status.code && rows.count > INT_MAX)
+        status = rt_error(RT_DATA, "the text has more than %d lines", INT_MAX);
     if (!status.code)
-        status = print_scores(&rows, r->trainer);
+        status = rt_trainer_run_jobs(r->trainer, score_line, &c, (int)rows.count);
+    if (!status.code)
+        printf("line,loss,tokens\n");
+    for (size_t i = 0; i < rows.count && !status.code; i++) {
+        const text_score *s = c.scores + i;
+        printf("%zu,", i + 1);
+        if (s->tokens)
+            printf("%.9g", s->loss / s->tokens);
+        printf(",%d\n", s->tokens);
+    }
     if (!status.code)
         report_cut_lines(r, rows.cut);
+    rt_free(c.scores);
     free_lines(&rows);
     return status;
-}
-
-rt_status rt_run_per_line(rt_run *r)
-{
-    return rt_data_labels(r->data) ? print_labelled(r->trainer) : print_text(r);
 }
