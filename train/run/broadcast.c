@@ -38,21 +38,12 @@ typedef struct meaning {
     rt_begin begin, end;
 } meaning;
 
-/* Texts of process 0: files of the vocabulary and of the labels, or NULL. */
-enum { VOCABULARY, LABELS, TEXTS };
-
-/* Broadcasts the vocabulary, labels and resolved values of process 0. */
-static rt_status pass_meaning(rt_world *world, meaning *m, char *texts[TEXTS])
+/* Broadcasts the resolved values of process 0, and its vocabulary and labels as texts or NULL. */
+static rt_status pass_meaning(rt_world *world, meaning *m, char **vocabulary, char **labels)
 {
     rt_world_broadcast(world, m, sizeof *m);
-    const rt_status status = rt_world_broadcast_text(world, &texts[VOCABULARY]);
-    return status.code ? status : rt_world_broadcast_text(world, &texts[LABELS]);
-}
-
-static void free_texts(char *texts[TEXTS])
-{
-    for (int i = 0; i < TEXTS; i++)
-        rt_free(texts[i]);
+    const rt_status status = rt_world_broadcast_text(world, vocabulary);
+    return status.code ? status : rt_world_broadcast_text(world, labels);
 }
 
 rt_status rt_run_broadcast(rt_run *r, rt_status status)
@@ -64,27 +55,28 @@ rt_status rt_run_broadcast(rt_run *r, rt_status status)
                  .types = r->types,
                  .begin = r->config->data.begin,
                  .end = r->config->data.end};
-    char *texts[TEXTS] = {NULL};
+    char *vocabulary_text = NULL, *labels_text = NULL;
     r->broadcast_done = true;
     if (vocabulary) {
         m.kind = rt_vocabulary_kind_of(vocabulary);
-        status = rt_vocabulary_write(vocabulary, &texts[VOCABULARY]);
+        status = rt_vocabulary_write(vocabulary, &vocabulary_text);
     }
     if (!status.code && labels)
-        status = rt_labels_write(labels, &texts[LABELS]);
+        status = rt_labels_write(labels, &labels_text);
     status = rt_world_agree(world, status);
     if (!status.code)
-        status = pass_meaning(world, &m, texts);
-    free_texts(texts);
+        status = pass_meaning(world, &m, &vocabulary_text, &labels_text);
+    rt_free(vocabulary_text);
+    rt_free(labels_text);
     if (!status.code) /* waits until the other processes have opened the data */
         status = rt_world_agree(world, status);
     return status;
 }
 
 /* Opens the data with the vocabulary and labels of process 0. */
-static rt_status open_received_data(rt_run *r, const meaning *m, char *const texts[TEXTS])
+static rt_status open_received_data(rt_run *r, const meaning *m, const char *vocabulary,
+                                    const char *labels)
 {
-    const char *vocabulary = texts[VOCABULARY], *labels = texts[LABELS];
     rt_status status = rt_ok();
     rt_config_frame_as(r->config, &(rt_data_options){.begin = m->begin, .end = m->end});
     rt_data_options o = r->config->data;
@@ -108,13 +100,14 @@ void rt_run_serve(rt_run *r)
 {
     rt_world *world = r->world;
     meaning m = {.words = 0};
-    char *texts[TEXTS] = {NULL};
+    char *vocabulary = NULL, *labels = NULL;
     rt_status status = rt_world_agree(world, rt_ok());
     if (!status.code)
-        status = pass_meaning(world, &m, texts);
+        status = pass_meaning(world, &m, &vocabulary, &labels);
     if (!status.code)
-        status = rt_world_agree(world, open_received_data(r, &m, texts));
-    free_texts(texts);
+        status = rt_world_agree(world, open_received_data(r, &m, vocabulary, labels));
+    rt_free(vocabulary);
+    rt_free(labels);
     if (!status.code)
         status =
             rt_trainer_new(&r->trainer, r->config, r->data, &(rt_trainer_options){.world = world});

@@ -131,12 +131,23 @@ static rt_status record_distances(const rt_outcome *o, const rt_config *c, const
 
 /* ---- evaluation ---- */
 
-/* Returns ", exact X" for sequences that are questions with answers, else "". */
-enum { EXACT_SIZE = 24 };
-static const char *exact_of(char text[EXACT_SIZE], const rt_evaluation *e, const rt_data *data)
+/* Prints an evaluation and adds it to the results. `length` is 0 for that of the training. */
+static void report_evaluation(rt_outcome *o, const rt_run *r, const rt_evaluation *e, int length)
 {
-    snprintf(text, EXACT_SIZE, ", exact %.4f", (double)e->exact / (double)e->sequences);
-    return rt_data_answers(data) ? text : "";
+    const double exact = (double)e->exact / (double)e->sequences;
+    char at[32] = "", place[32] = "", answers[32] = "";
+    if (length) {
+        snprintf(at, sizeof at, " at length %d", length);
+        snprintf(place, sizeof place, "_at_%d", length);
+    }
+    if (rt_data_answers(r->data))
+        snprintf(answers, sizeof answers, ", exact %.4f", exact);
+    printf("eval%s: loss %.6g, accuracy %.4f%s (%ld sequences, %ld labels)\n", at, e->loss,
+           e->accuracy, answers, e->sequences, e->labels);
+    rt_results_put(&o->results, e->loss, RT_RESULT_LOSS "%s", place);
+    rt_results_put(&o->results, e->accuracy, RT_RESULT_ACCURACY "%s", place);
+    if (*answers)
+        rt_results_put(&o->results, exact, RT_RESULT_EXACT "%s", place);
 }
 
 /* Allocates the tallies of all lengths, for data that has any. */
@@ -160,18 +171,12 @@ static rt_status evaluate_outcome(rt_outcome *o, const rt_run *r)
     const rt_evaluation *e = &o->evaluation;
     rt_writer w = {0};
     o->labels = rt_data_labels(r->data);
-    char exact[EXACT_SIZE];
     rt_status status = allocate_tallies(o, r);
     if (!status.code)
         status = rt_run_evaluate(r, &o->evaluation, o->tallies);
     if (status.code)
         return status;
-    printf("eval: loss %.6g, accuracy %.4f%s (%ld sequences, %ld labels)\n", e->loss, e->accuracy,
-           exact_of(exact, e, r->data), e->sequences, e->labels);
-    rt_results_put(&o->results, e->loss, RT_RESULT_LOSS);
-    rt_results_put(&o->results, e->accuracy, RT_RESULT_ACCURACY);
-    if (rt_data_answers(r->data))
-        rt_results_put(&o->results, (double)e->exact / (double)e->sequences, RT_RESULT_EXACT);
+    report_evaluation(o, r, e, 0);
     if (c->data.objective == RT_OBJECTIVE_LM && e->bytes)
         rt_results_put(&o->results, e->loss * (double)e->labels / ((double)e->bytes * log(2)),
                        RT_RESULT_BITS_PER_BYTE);
@@ -199,20 +204,12 @@ rt_status rt_outcome_evaluate(rt_outcome *o, const rt_run *r)
     for (int i = 0; i < lengths->count && !status.code; i++) {
         const int length = lengths->at[i];
         rt_evaluation e;
-        char exact[EXACT_SIZE];
         int64_t *tally = rt_data_has_distances(r->data)
                              ? o->tallies + (size_t)(i + 1) * rt_trainer_tally_size(r->trainer)
                              : NULL;
         status = rt_trainer_evaluate(r->trainer, length, r->config->train.eval_batches, &e, tally);
-        if (status.code)
-            break;
-        printf("eval at length %d: loss %.6g, accuracy %.4f%s (%ld sequences, %ld labels)\n",
-               length, e.loss, e.accuracy, exact_of(exact, &e, r->data), e.sequences, e.labels);
-        rt_results_put(&o->results, e.loss, RT_RESULT_LOSS_AT "%d", length);
-        rt_results_put(&o->results, e.accuracy, RT_RESULT_ACCURACY_AT "%d", length);
-        if (rt_data_answers(r->data))
-            rt_results_put(&o->results, (double)e.exact / (double)e.sequences,
-                           RT_RESULT_EXACT_AT "%d", length);
+        if (!status.code)
+            report_evaluation(o, r, &e, length);
     }
     return status;
 }
@@ -349,24 +346,21 @@ rt_status rt_outcome_record(rt_outcome *o, const rt_run *r, rt_exit code)
     if (c->train.eval_lengths.count && evaluated) {
         const bool exact = rt_data_answers(r->data);
         rt_writer_add(&w, "length,eval_loss,eval_accuracy%s\n", exact ? ",eval_exact" : "");
-        if (exact)
-            rt_writer_add(&w, "%d..", c->data.shortest);
-        rt_writer_add(&w, "%d", c->data.length);
-        rt_csv_add_number(&w, o->evaluation.loss);
-        rt_csv_add_number(&w, o->evaluation.accuracy);
-        if (exact)
-            rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_EXACT));
-        for (int i = 0; i < lengths->count; i++) {
-            const int length = lengths->at[i];
-            if (is_trained(c, length))
+        for (int i = -1; i < lengths->count; i++) {
+            char place[32] = "";
+            if (i >= 0 && is_trained(c, lengths->at[i]))
                 continue;
-            rt_writer_add(&w, "\n%d", length);
-            rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_LOSS_AT "%d", length));
-            rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_ACCURACY_AT "%d", length));
+            if (i >= 0)
+                snprintf(place, sizeof place, "_at_%d", lengths->at[i]);
+            else if (exact)
+                rt_writer_add(&w, "%d..", c->data.shortest);
+            rt_writer_add(&w, "%d", i < 0 ? c->data.length : lengths->at[i]);
+            rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_LOSS "%s", place));
+            rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_ACCURACY "%s", place));
             if (exact)
-                rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_EXACT_AT "%d", length));
+                rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_EXACT "%s", place));
+            rt_writer_add(&w, "\n");
         }
-        rt_writer_add(&w, "\n");
         status = rt_durable_write_and_free(folder, "lengths.csv", rt_writer_take(&w));
     }
     if (!status.code && o->labels && evaluated)

@@ -13,10 +13,12 @@
 
 #include "train/run/state.h"
 
+#include "core/memory.h"
 #include "text/durable_file.h"
 #include "text/process.h"
 #include "text/writer.h"
 #include "train/config/config.h"
+#include "train/folder/session.h"
 #include "train/report/report.h"
 #include "train/run/kernels.h"
 #include "train/run/stop.h"
@@ -363,10 +365,13 @@ static rt_exit train(rt_run *r)
     if (!status.code)
         status = find_earlier_end(r);
     r->ended_before = r->finished;
-    if (!status.code && r->finished)
-        rt_run_compare_data(r);
-    else if (!status.code)
+    if (!status.code && r->finished) {
+        char *data = rt_session_data(&r->config->data);
+        rt_run_compare_data(r, data);
+        rt_free(data);
+    } else if (!status.code) {
         status = take_steps(r);
+    }
     if (status.code)
         return fail(r, status);
     if (!r->unsaved)

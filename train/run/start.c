@@ -82,10 +82,16 @@ static rt_status extend(rt_run *r)
     return status;
 }
 
-/* Starts a run without a checkpoint. Returns RT_CONFIG if another process wrote a checkpoint
- * between the search and the lock. */
-static rt_status start_afresh(rt_run *r)
+/* Loads the checkpoint that the run continues from, and reports an extension. Without one, the run
+ * starts afresh; returns RT_CONFIG if another process wrote one between the search and the lock. */
+static rt_status resume(rt_run *r)
 {
+    if (r->before) {
+        const rt_status status = rt_run_load(r);
+        if (!status.code)
+            rt_run_say(r, "resuming from %s", r->found.path);
+        return status.code ? status : extend(r);
+    }
     int64_t *steps = NULL;
     int count = 0;
     rt_status status = rt_checkpoint_list(r->folder.checkpoints, &steps, &count);
@@ -98,17 +104,6 @@ static rt_status start_afresh(rt_run *r)
     if (!status.code)
         rt_run_say(r, "%s has no checkpoint: starting afresh", r->folder.path);
     return status;
-}
-
-/* Loads the checkpoint that the run continues from, and reports an extension. */
-static rt_status resume(rt_run *r)
-{
-    if (!r->before)
-        return start_afresh(r);
-    const rt_status status = rt_run_load(r);
-    if (!status.code)
-        rt_run_say(r, "resuming from %s", r->found.path);
-    return status.code ? status : extend(r);
 }
 
 /* ---- a branch ---- */
@@ -344,9 +339,7 @@ static rt_status prepare(rt_run *r)
 
 /* ---- tables of earlier steps ---- */
 
-/* Warns if the data files differ from those of the newest session in timing.csv. The vocabulary,
- * the last file, is ignored: the run uses that of its checkpoint. */
-static void warn_of_data(rt_run *r, const char *data)
+void rt_run_compare_data(rt_run *r, const char *data)
 {
     rt_csv timing;
     rt_data_options o = r->config->data;
@@ -361,20 +354,12 @@ static void warn_of_data(rt_run *r, const char *data)
     while (rt_data_file_at(&o, files, path))
         files++;
     rt_session_part before = {.text = earlier}, now = {.text = data};
-    if (earlier && rt_session_data_differs(&before, &now, files))
+    if (earlier && data && rt_session_data_differs(&before, &now, files))
         rt_run_say(r,
                    "warning: the data has changed since the run was stopped: it was %.*s, it is "
                    "%.*s; the continuation will not be bitwise identical",
                    before.length, before.text, now.length, now.text);
     rt_free(earlier);
-}
-
-void rt_run_compare_data(rt_run *r)
-{
-    char *data = rt_session_data(&r->config->data);
-    if (data)
-        warn_of_data(r, data);
-    rt_free(data);
 }
 
 static void warn_of_rows(rt_run *r, const rt_step_table *table, int due)
@@ -424,8 +409,8 @@ rt_status rt_run_open_tables(rt_run *r)
         warn_of_trunk(r);
     char *data = rt_session_data(&r->config->data);
     r->session = data ? rt_session_cells(data, a->revision, a->argc, a->argv) : NULL;
-    if (resumed && data)
-        warn_of_data(r, data);
+    if (resumed)
+        rt_run_compare_data(r, data);
     rt_free(data);
     if (!r->session)
         return rt_out_of_memory("a table");
