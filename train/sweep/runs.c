@@ -13,6 +13,7 @@
 #include "train/step/observers.h"
 #include "train/step/trainer.h"
 #include "train/sweep/private.h"
+#include "train/world/helper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,12 +40,14 @@ typedef struct sweep_run {
     const rt_sweep *sweep;
     const rt_arguments *arguments;
     rt_run_folder folder;
-    sweep_member *runs;       /* runs of the sweep, followed by the trunks */
-    rt_sweep_workers workers; /* used in a world */
-    bool requested;           /* another process of the world was asked to stop */
-    int count, trunks;        /* numbers of runs and of trunks */
+    sweep_member *runs; /* runs of the sweep, followed by the trunks */
+    int *run_of;        /* run of each process of a world, NO_RUN, or NO_WORKER */
+    int *next;          /* run that each process begins in the next round, and an order; or NULL */
+    int own;            /* newest run of this process of a world, or NO_RUN */
+    bool requested;     /* another process of the world was asked to stop */
+    int count, trunks;  /* numbers of runs and of trunks */
     int running, ended;
-    int jobs, threads; /* threads of each run */
+    int jobs, threads; /* runs at a time, and threads of each run */
     double start;
     rt_progress progress;
     bool signalled;
@@ -52,6 +55,95 @@ typedef struct sweep_run {
     int zero_run, zero_from; /* first such run, and its first such step */
     rt_config zero_config;   /* configuration of that run */
 } sweep_run;
+
+/* ---- a world ---- */
+
+/* The processes of a world train the runs of a sweep, one run at a time per process, in its helper.
+ * Every few milliseconds they take part in a round: process 0 broadcasts which process begins which
+ * run, and gathers which runs have ended. */
+
+enum { NO_RUN = -1, NO_WORKER = -2 }; /* a process without a run; one that cannot start any */
+enum { CONTINUE, STOP, END };         /* orders of process 0 to all processes */
+
+/* Time between two looks at the running processes. */
+static const struct timespec pause_of_look = {.tv_nsec = 30000000};
+
+/* Report of one process in a round. */
+typedef struct report {
+    int ended;  /* run that ended, or NO_RUN */
+    int how;    /* wait status of that run (waitpid) */
+    int stop;   /* 1: the process was asked to stop */
+    int broken; /* 1: its helper cannot start runs */
+} report;
+
+/* Prepares the rounds in all processes. */
+static rt_status begin_rounds(sweep_run *r)
+{
+    rt_world *world = r->arguments->world;
+    const int size = rt_world_size(world);
+    r->run_of = rt_alloc((size_t)size, sizeof *r->run_of);
+    r->next = rt_alloc((size_t)size + 1, sizeof *r->next);
+    for (int i = 0; r->run_of && r->next && i < size; i++)
+        r->run_of[i] = r->next[i] = NO_RUN;
+    rt_status status =
+        rt_world_agree(world, r->run_of && r->next ? rt_ok() : rt_out_of_memory("a sweep"));
+    if (status.code) { /* the other processes take no part in rounds */
+        rt_free(r->next);
+        r->next = NULL;
+    }
+    return status;
+}
+
+/* Starts a run in the helper with the lines of its text: name, threads and settings. */
+static bool start_in_helper(const sweep_run *r, int run)
+{
+    char name[RT_RUN_NAME_SIZE];
+    char *settings = rt_sweep_overrides(r->sweep, run);
+    rt_writer text = {0};
+    rt_sweep_name(r->sweep, run, name);
+    rt_writer_add(&text, "%s\n%d\n%s", name, r->threads, settings ? settings : "");
+    char *whole = rt_writer_take(&text);
+    const bool started = settings && whole && rt_helper_start(r->arguments->helper, whole);
+    rt_free(settings);
+    rt_free(whole);
+    return started;
+}
+
+/* Takes part in a round of all processes. Returns false if process 0 sent END. */
+static bool round_of_all(sweep_run *r, int order, bool stop, report *reports)
+{
+    rt_world *world = r->arguments->world;
+    rt_helper *helper = r->arguments->helper;
+    const int size = rt_world_size(world), rank = rt_world_rank(world);
+    r->next[size] = order;
+    rt_world_broadcast(world, r->next, (size_t)(size + 1) * sizeof *r->next);
+    if (r->next[size] == END)
+        return false;
+    report *mine = reports + rank;
+    *mine = (report){NO_RUN, 1 << 8, stop, 0}; /* exit code 1 */
+    if (r->next[rank] != NO_RUN) {
+        r->own = r->next[rank];
+        mine->broken = !start_in_helper(r, r->own);
+        if (mine->broken)
+            mine->ended = r->own;
+    }
+    if (r->next[size] == STOP)
+        rt_helper_signal(helper, SIGTERM);
+    if (rt_helper_ended(helper, &mine->how))
+        mine->ended = r->own;
+    rt_world_gather(world, reports, NULL, sizeof *reports);
+    return true;
+}
+
+/* Ends the rounds of the other processes, in process 0. */
+static void end_rounds(sweep_run *r)
+{
+    if (r->next && rt_world_rank(r->arguments->world) == 0)
+        round_of_all(r, END, false, NULL);
+    rt_free(r->run_of);
+    rt_free(r->next);
+    r->run_of = r->next = NULL;
+}
 
 /* ---- one run ---- */
 
@@ -164,7 +256,7 @@ static rt_exit run_member(const sweep_run *r, rt_config *config)
     return fflush(stdout) && !code ? RT_EXIT_FAILURE : code;
 }
 
-/* Parses the text of start in workers.c: name, threads, settings. */
+/* Parses the text of start_in_helper: name, threads, settings. */
 int rt_sweep_member(const void *context, const char *text)
 {
     sweep_run r = {.arguments = context};
@@ -188,7 +280,10 @@ static rt_status start_run(sweep_run *r, int run)
 {
     sweep_member *started = &r->runs[run];
     if (r->arguments->world) {
-        rt_sweep_workers_assign(&r->workers, run);
+        int process = 0;
+        while (r->run_of[process] != NO_RUN) /* one is free, since running < jobs */
+            process++;
+        r->run_of[process] = r->next[process] = run;
     } else {
         fflush(stdout);
         fflush(stderr);
@@ -254,9 +349,9 @@ static void report_end(sweep_run *r, int run, int number, const char *how)
                         name, how, result->exit_code, r->folder.path, name);
 }
 
-static void end_run(void *context, int run, int how)
+/* Notes that a run has ended with a wait status (waitpid). */
+static void end_run(sweep_run *r, int run, int how)
 {
-    sweep_run *r = context;
     char name[RT_RUN_NAME_SIZE], path[RT_PATH_SIZE];
     sweep_member *result = &r->runs[run];
     rt_sweep_name(r->sweep, run, name);
@@ -276,14 +371,30 @@ static bool must_stop(const sweep_run *r)
     return rt_stop_requested() || r->requested;
 }
 
+/* Begins the assigned runs of a world, and notes those that have ended. */
+static void collect_from_world(sweep_run *r)
+{
+    const int size = rt_world_size(r->arguments->world);
+    report reports[size];
+    round_of_all(r, must_stop(r) ? STOP : CONTINUE, false, reports);
+    for (int i = 0; i < size; i++) {
+        r->next[i] = NO_RUN;
+        r->requested |= reports[i].stop != 0;
+        if (reports[i].ended == NO_RUN)
+            continue;
+        r->run_of[i] = reports[i].broken ? NO_WORKER : NO_RUN;
+        r->jobs -= reports[i].broken;
+        end_run(r, reports[i].ended, reports[i].how);
+    }
+}
+
 /* Passes a stop signal of this process on to the runs, and notes the runs that have ended. */
 static void collect(sweep_run *r)
 {
     const bool passes = rt_stop_requested() && !r->signalled;
     int how;
     if (r->arguments->world) {
-        r->requested |= rt_sweep_workers_poll(&r->workers, must_stop(r), end_run, r);
-        r->jobs = r->workers.able;
+        collect_from_world(r);
         return;
     }
     for (int run = 0; run < r->count + r->trunks; run++) {
@@ -308,7 +419,7 @@ static rt_status make_runs(sweep_run *r, int next, int end)
             next++;
         }
         show_count(r);
-        nanosleep(&rt_sweep_pause, NULL);
+        nanosleep(&pause_of_look, NULL);
         collect(r);
         if (!r->jobs)
             return rt_error(RT_IO, "no process can start a run");
@@ -435,7 +546,6 @@ static rt_status prepare(sweep_run *r, const rt_config *base)
     r->jobs = r->arguments->world ? rt_world_size(r->arguments->world)
               : r->sweep->jobs    ? r->sweep->jobs
                                   : 1;
-    r->threads = r->arguments->world ? r->workers.threads : rt_sweep_threads(r->sweep, base);
     r->trunks = r->sweep->trunk_steps ? r->sweep->seed_count : 0;
     const size_t all = (size_t)r->count + (size_t)r->trunks;
     r->runs = rt_alloc(all, sizeof *r->runs);
@@ -488,7 +598,7 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
     }
     if (!status.code && !must_stop(r))
         status = make_runs(r, 0, r->count);
-    rt_sweep_workers_free(&r->workers);
+    end_rounds(r);
     rt_world_leave(r->arguments->world);
     if (!status.code)
         status = record(r);
@@ -521,16 +631,19 @@ rt_exit rt_sweep_train(const rt_config *base, const rt_sweep *sweep, const rt_ar
     sweep_run r = {.sweep = sweep,
                    .arguments = arguments,
                    .folder.lock = -1,
+                   .own = NO_RUN,
+                   .threads = world ? rt_threads_of(base, world) : rt_sweep_threads(sweep, base),
                    .start = rt_seconds()};
     rt_status status = rt_ok();
     rt_progress_begin(&r.progress, base, 0, arguments->quiet, arguments->no_color);
     rt_stop_on_signals();
     if (world)
-        status = rt_sweep_workers_new(&r.workers, world, arguments->helper, sweep,
-                                      rt_threads_of(base, world));
+        status = begin_rounds(&r);
     rt_exit code = rt_exit_of(status.code);
     if (rt_world_rank(world) > 0 && !status.code) {
-        rt_sweep_workers_serve(&r.workers, rt_stop_requested);
+        report reports[rt_world_size(world)];
+        while (round_of_all(&r, CONTINUE, rt_stop_requested(), reports))
+            nanosleep(&pause_of_look, NULL); /* waiting in MPI would keep a processor busy */
     } else if (status.code && rt_world_rank(world) == 0) {
         rt_progress_say(&r.progress, "%s", status.message);
     } else if (world && sweep->jobs > 1) {
@@ -543,7 +656,7 @@ rt_exit rt_sweep_train(const rt_config *base, const rt_sweep *sweep, const rt_ar
         code = rt_sweep_validate(sweep, arguments);
         code = code ? code : train_all(&r, base);
     }
-    rt_sweep_workers_free(&r.workers);
+    end_rounds(&r);
     rt_run_folder_close(&r.folder);
     for (int run = 0; r.runs && run < r.count + r.trunks; run++)
         rt_results_free(&r.runs[run].results);
