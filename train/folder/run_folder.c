@@ -45,14 +45,20 @@ rt_status rt_run_folder_name(rt_run_folder *f, const char *dir, const char *name
     return status;
 }
 
-bool rt_run_folder_used(const rt_run_folder *f)
+static bool holds_checkpoints(const char *folder)
 {
     int64_t *steps = NULL;
     int count = 0;
-    bool used = !rt_checkpoint_list(f->checkpoints, &steps, &count).code && count;
+    const bool listed = !rt_checkpoint_list(folder, &steps, &count).code;
+    rt_free(steps);
+    return listed && count;
+}
+
+bool rt_run_folder_used(const rt_run_folder *f)
+{
+    bool used = holds_checkpoints(f->checkpoints);
     for (int i = 0; i < OWN_FILES && !used; i++)
         used = rt_folder_has(f->path, files[i]);
-    rt_free(steps);
     return used;
 }
 
@@ -63,11 +69,7 @@ bool rt_is_sweep_folder(const char *path)
 
 bool rt_is_run_folder(const char *path)
 {
-    int64_t *steps = NULL;
-    int count = 0;
-    const bool holds_checkpoints = !rt_checkpoint_list(path, &steps, &count).code && count;
-    rt_free(steps);
-    return holds_checkpoints || rt_folder_has(path, "checkpoints") ||
+    return holds_checkpoints(path) || rt_folder_has(path, "checkpoints") ||
            rt_folder_has(path, "config.ini") || rt_is_sweep_folder(path);
 }
 

@@ -113,17 +113,6 @@ rt_status rt_find_checkpoint(rt_found *found, const char *named, rt_which_checkp
 
 /* ---- the configuration of a checkpoint ---- */
 
-/* Writes the configuration of a checkpoint as text. For a Hugging Face folder and for a checkpoint
- * without a configuration, it follows from the options of the model. The caller frees the text;
- * NULL if the heap is exhausted. */
-static char *write_own(const rt_found *found)
-{
-    const rt_checkpoint *c = &found->checkpoint;
-    return found->imported   ? rt_model_ini(&found->imported->options, &found->imported->data)
-           : *c->info.config ? rt_copy_text(c->info.config)
-                             : rt_model_ini(&c->model, &c->data);
-}
-
 /* Loads the configuration from its text, with the overrides of `arguments` unless NULL. */
 static rt_status load_text(rt_config *config, const rt_found *found, const char *text,
                            const rt_arguments *arguments, char **errors)
@@ -149,7 +138,12 @@ rt_status rt_found_configuration(rt_config *config, const rt_found *found,
                                  const rt_arguments *arguments, char **errors)
 {
     rt_config own;
-    char *text = write_own(found);
+    const rt_huggingface *imported = found->imported;
+    const rt_checkpoint *c = &found->checkpoint;
+    /* without a configuration, it follows from the options of the model */
+    char *text = imported          ? rt_model_ini(&imported->options, &imported->data)
+                 : *c->info.config ? rt_copy_text(c->info.config)
+                                   : rt_model_ini(&c->model, &c->data);
     rt_status status = text ? rt_ok() : rt_out_of_memory("a configuration");
     if (!status.code) {
         status = load_text(&own, found, text, NULL, NULL);

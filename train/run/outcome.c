@@ -150,30 +150,22 @@ static void report_evaluation(rt_outcome *o, const rt_run *r, const rt_evaluatio
         rt_results_put(&o->results, exact, RT_RESULT_EXACT "%s", place);
 }
 
-/* Allocates the tallies of all lengths, for data that has any. */
-static rt_status allocate_tallies(rt_outcome *o, const rt_run *r)
-{
-    const size_t cells = rt_trainer_tally_size(r->trainer);
-    const size_t lengths = 1 + (size_t)r->config->train.eval_lengths.count;
-    if (!o->labels && !rt_data_has_distances(r->data))
-        return rt_ok();
-    o->tallies = rt_alloc(lengths * cells, sizeof *o->tallies);
-    if (o->labels)
-        o->scores = rt_alloc((size_t)o->labels->count, sizeof *o->scores);
-    return o->tallies && (o->scores || !o->labels) ? rt_ok()
-                                                   : rt_out_of_memory("counts of an evaluation");
-}
-
 /* Evaluates at the trained length. For labelled data also fills the confusion matrix. */
 static rt_status evaluate_outcome(rt_outcome *o, const rt_run *r)
 {
     const rt_config *c = r->config;
     const rt_evaluation *e = &o->evaluation;
+    const size_t lengths = 1 + (size_t)c->train.eval_lengths.count;
+    const bool counts = rt_data_labels(r->data) || rt_data_has_distances(r->data);
     rt_writer w = {0};
     o->labels = rt_data_labels(r->data);
-    rt_status status = allocate_tallies(o, r);
-    if (!status.code)
-        status = rt_run_evaluate(r, &o->evaluation, o->tallies);
+    if (counts)
+        o->tallies = rt_alloc(lengths * rt_trainer_tally_size(r->trainer), sizeof *o->tallies);
+    if (o->labels)
+        o->scores = rt_alloc((size_t)o->labels->count, sizeof *o->scores);
+    if ((counts && !o->tallies) || (o->labels && !o->scores))
+        return rt_out_of_memory("counts of an evaluation");
+    const rt_status status = rt_run_evaluate(r, &o->evaluation, o->tallies);
     if (status.code)
         return status;
     report_evaluation(o, r, e, 0);

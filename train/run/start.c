@@ -388,25 +388,19 @@ static void warn_of_tables(rt_run *r)
     warn_of_rows(r, &r->metrics.theta, before->theta.log ? due : evaluated);
 }
 
-/* Warns if the trunk lacks a table with rows that a branch keeps. */
-static void warn_of_trunk(rt_run *r)
-{
-    static const char *const names[] = {"metrics.csv", "theta.csv"};
-    const bool carried = r->config->model.theta.learn && r->theta == RT_BRANCH_CARRIED;
-    for (int i = 0; i < 1 + carried; i++)
-        if (!*r->trunk || !rt_folder_has(r->trunk, names[i]))
-            rt_run_say(r, "warning: the rows of %s until step %d are not known", names[i],
-                       r->state->step);
-}
-
 rt_status rt_run_open_tables(rt_run *r)
 {
     const rt_arguments *a = r->arguments;
     const bool resumed = r->state->step > 0 && !r->branches;
-    const char *trunk = *r->trunk ? r->trunk : NULL;
-    const char *const tables[] = {trunk, r->theta == RT_BRANCH_CARRIED ? trunk : NULL};
-    if (r->branches)
-        warn_of_trunk(r);
+    /* tables of the trunk with rows that a branch keeps */
+    static const char *const names[] = {"metrics.csv", "theta.csv"};
+    const char *folders[] = {*r->trunk ? r->trunk : NULL, NULL};
+    const bool carried = r->config->model.theta.learn && r->theta == RT_BRANCH_CARRIED;
+    folders[1] = carried ? folders[0] : NULL;
+    for (int i = 0; i < 1 + carried && r->branches; i++)
+        if (!folders[i] || !rt_folder_has(folders[i], names[i]))
+            rt_run_say(r, "warning: the rows of %s until step %d are not known", names[i],
+                       r->state->step);
     char *data = rt_session_data(&r->config->data);
     r->session = data ? rt_session_cells(data, a->revision, a->argc, a->argv) : NULL;
     if (resumed)
@@ -415,7 +409,7 @@ rt_status rt_run_open_tables(rt_run *r)
     if (!r->session)
         return rt_out_of_memory("a table");
     rt_status status = rt_metrics_open(&r->metrics, r->config, r->folder.path, r->state->step,
-                                       r->session, r->branches ? tables : NULL);
+                                       r->session, r->branches ? folders : NULL);
     if (resumed && !status.code)
         warn_of_tables(r);
     return status;

@@ -202,20 +202,6 @@ static rt_status open_data(rt_run *r, bool own)
     return status;
 }
 
-static rt_status check_lengths(const rt_run *r)
-{
-    const rt_lengths *lengths = &r->config->train.eval_lengths;
-    const rt_data_options *data = &r->config->data;
-    for (int i = 0; i < lengths->count; i++)
-        if (!rt_data_evaluation_rows(r->data, lengths->at[i]))
-            return rt_error(RT_DATA, "%.600s: %s shorter than the %d tokens of train.eval_lengths",
-                            data->eval_file ? data->eval_file : data->file,
-                            data->eval_file ? "the text for evaluation is"
-                                            : "the part for evaluation is",
-                            lengths->at[i]);
-    return rt_ok();
-}
-
 /* Checks the memory and creates the trainer; `blank`: its parameters are going to be loaded. */
 static rt_status make_trainer(rt_run *r, bool blank)
 {
@@ -246,9 +232,17 @@ static rt_status make_trainer(rt_run *r, bool blank)
 
 rt_status rt_run_open(rt_run *r, bool own)
 {
+    const rt_lengths *lengths = &r->config->train.eval_lengths;
+    const rt_data_options *data = &r->config->data;
     rt_status status = open_data(r, own);
-    if (!status.code && reads_data(r))
-        status = check_lengths(r);
+    for (int i = 0; i < lengths->count && reads_data(r) && !status.code; i++)
+        if (!rt_data_evaluation_rows(r->data, lengths->at[i]))
+            status =
+                rt_error(RT_DATA, "%.600s: %s shorter than the %d tokens of train.eval_lengths",
+                         data->eval_file ? data->eval_file : data->file,
+                         data->eval_file ? "the text for evaluation is"
+                                         : "the part for evaluation is",
+                         lengths->at[i]);
     /* A branch has parameters that its trunk lacks, and a resumed run is trained. */
     const bool blank = own && !r->branches && !r->arguments->resume;
     return status.code ? status : make_trainer(r, blank);

@@ -230,28 +230,22 @@ static rt_status check_member(sweep_run *r, int run)
     return status.code ? rt_error(status.code, "%s: %s", config.run.name, status.message) : status;
 }
 
-/* Redirects the output of a run to output.log in its folder. */
-static bool print_to_log(const sweep_run *r, const char *name)
+/* Trains a run in its own process, or continues it if it was interrupted. Its configuration names
+ * its folder, where output.log takes its output. */
+static rt_exit run_member(const rt_arguments *arguments, rt_config *config)
 {
+    rt_arguments own = *arguments;
     char folder[RT_PATH_SIZE], path[RT_PATH_SIZE];
-    if (rt_path_join(folder, r->folder.path, name).code ||
-        rt_path_join(path, folder, "output.log").code || (mkdir(folder, 0777) && errno != EEXIST))
-        return false;
-    const int log = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    const bool printed = log >= 0 && dup2(log, STDOUT_FILENO) >= 0 && dup2(log, STDERR_FILENO) >= 0;
-    if (log > STDERR_FILENO)
-        close(log);
-    return printed;
-}
-
-/* Trains a run in its own process, or continues it if it was interrupted. */
-static rt_exit run_member(const sweep_run *r, rt_config *config)
-{
-    rt_arguments own = *r->arguments;
     own.quiet = true;
     own.resume = !own.overwrite;
-    if (!print_to_log(r, config->run.name))
+    if (rt_path_join(folder, config->run.dir, config->run.name).code ||
+        rt_path_join(path, folder, "output.log").code || (mkdir(folder, 0777) && errno != EEXIST))
         return RT_EXIT_FAILURE;
+    const int log = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (log < 0 || dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0)
+        return RT_EXIT_FAILURE;
+    if (log > STDERR_FILENO)
+        close(log);
     const rt_exit code = rt_run_train(config, &own);
     return fflush(stdout) && !code ? RT_EXIT_FAILURE : code;
 }
@@ -259,7 +253,6 @@ static rt_exit run_member(const sweep_run *r, rt_config *config)
 /* Parses the text of start_in_helper: name, threads, settings. */
 int rt_sweep_member(const void *context, const char *text)
 {
-    sweep_run r = {.arguments = context};
     rt_config config;
     char name[RT_RUN_NAME_SIZE];
     const size_t length = strcspn(text, "\n");
@@ -267,13 +260,10 @@ int rt_sweep_member(const void *context, const char *text)
     if (length >= sizeof name || sscanf(text + length, "\n%d%n", &threads, &used) != 1)
         return RT_EXIT_FAILURE;
     snprintf(name, sizeof name, "%.*s", (int)length, text);
-    const rt_status status =
-        rt_sweep_load_settings(&config, r.arguments, text + length + used + 1, name, NULL);
-    if (status.code)
+    if (rt_sweep_load_settings(&config, context, text + length + used + 1, name, NULL).code)
         return RT_EXIT_FAILURE;
-    snprintf(r.folder.path, sizeof r.folder.path, "%s", config.run.dir);
     config.run.threads = threads;
-    return (int)run_member(&r, &config);
+    return (int)run_member(context, &config);
 }
 
 static rt_status start_run(sweep_run *r, int run)
@@ -295,7 +285,7 @@ static rt_status start_run(sweep_run *r, int run)
             rt_run_folder folder;
             rt_run_folder_close(&r->folder); /* only the sweep holds its lock */
             _exit(load_again(r, run, &config, &folder).code ? RT_EXIT_FAILURE
-                                                            : run_member(r, &config));
+                                                            : run_member(r->arguments, &config));
         }
     }
     started->state = RUNNING;
