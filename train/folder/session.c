@@ -2,7 +2,6 @@
 
 #include "core/memory.h"
 #include "ops/engine.h"
-#include "ops/ops.h"
 #include "text/csv.h"
 #include "text/files.h"
 #include "text/process.h"

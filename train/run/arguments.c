@@ -2,7 +2,6 @@
 
 #include "data/tokenizers/train.h"
 #include "io/gguf/gguf.h"
-#include "models/options.h"
 #include "text/number.h"
 #include "text/process.h"
 #include "text/suggest.h"

@@ -1,6 +1,5 @@
 #include "train/run/kernels.h"
 
-#include "core/memory.h"
 #include "core/row_kernels.h"
 #include "ops/engine.h"
 #include "text/process.h"

@@ -8,7 +8,6 @@
 
 #include "core/memory.h"
 #include "data/labelled_batch.h"
-#include "data/labels.h"
 #include "data/token_format.h"
 #include "data/tokenizers/vocabulary.h"
 #include "io/checkpoint/image.h"

@@ -8,7 +8,6 @@
 #include "core/path.h"
 #include "optim/options.h"
 #include "text/csv.h"
-#include "text/durable_file.h"
 #include "text/files.h"
 #include "text/process.h"
 #include "train/config/keys.h"

@@ -9,7 +9,6 @@
 #include "train/run/stop.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

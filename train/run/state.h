@@ -5,7 +5,6 @@
  * of a trained model (use.c), and functions that open, save and load it. */
 
 #include "data/labels.h"
-#include "text/writer.h"
 #include "train/folder/run_folder.h"
 #include "train/run/metrics.h"
 #include "train/run/progress.h"

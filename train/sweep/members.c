@@ -9,7 +9,6 @@
 #include "train/world/world.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* ---- loading ---- */
 
