@@ -85,19 +85,6 @@ static rt_status find_model(rt_found *found, const rt_arguments *arguments, cons
     return status;
 }
 
-/* Opens the checkpoint of --checkpoint and loads its configuration. */
-static rt_status load_checkpoint(rt_config *config, rt_found *found, const rt_arguments *arguments,
-                                 char **errors)
-{
-    rt_status status = find_model(found, arguments, NULL);
-    if (!status.code)
-        status = rt_found_configuration(config, found, arguments, errors);
-    if (status.code && found->imported && found->imported->refused)
-        fprintf(stderr, "%s: warning: %s; the model reads token ids, but no texts\n",
-                rt_program_name(), found->imported->refused);
-    return status;
-}
-
 /* Loads the configuration file; with `sweep` NULL, ignores a sweep in the file. In a world only
  * process 0 reads the folder of train.init_from, and broadcasts its configuration. */
 static rt_status load_file(rt_config *config, const rt_arguments *arguments, rt_sweep *sweep,
@@ -128,7 +115,12 @@ static rt_exit load(rt_config *config, rt_found *found, const rt_arguments *argu
     rt_world *world = arguments->world;
     char *errors = NULL;
     rt_status status = arguments->config ? load_file(config, arguments, sweep, &errors)
-                                         : load_checkpoint(config, found, arguments, &errors);
+                                         : find_model(found, arguments, NULL);
+    if (!status.code && !arguments->config)
+        status = rt_found_configuration(config, found, arguments, &errors);
+    if (status.code && found->imported && found->imported->refused)
+        fprintf(stderr, "%s: warning: %s; the model reads token ids, but no texts\n",
+                rt_program_name(), found->imported->refused);
     const bool listed = errors && rt_world_rank(world) == 0;
     status = rt_world_agree(world, status);
     if (listed)
@@ -227,42 +219,29 @@ static rt_exit end(rt_exit code)
     return code;
 }
 
-/* Ends the program if the limit of its address space (ulimit -v) leaves less than OpenBLAS
- * allocates when it is loaded. The C library does not know the program's name yet. */
-static void check_address_space(int argc, char **argv, char **environment)
-{
-    struct rlimit space;
-    (void)argc;
-    if (getrlimit(RLIMIT_AS, &space) || space.rlim_cur == RLIM_INFINITY)
-        return;
-    const rt_status status = rt_address_space_check(environment);
-    if (!status.code)
-        return;
-    const char *slash = strrchr(argv[0], '/');
-    fprintf(stderr, "%s: %s\n", slash ? slash + 1 : argv[0], status.message);
-    _exit(RT_EXIT_CONFIG);
-}
-
 /* Signals that may be ignored at the start of the program, by nohup or a shell's background job. */
 static const int inherited_signals[] = {SIGHUP, SIGINT, SIGQUIT};
 enum { INHERITED_SIGNALS = sizeof inherited_signals / sizeof *inherited_signals };
 static bool was_ignored[INHERITED_SIGNALS];
 
 /* Runs before the constructors of all libraries. A library that Open MPI 5 loads (PSM2) handles
- * signals from then on, even ignored ones. */
+ * signals from then on, even ignored ones. Ends the program if the limit of its address space
+ * (ulimit -v) leaves less than OpenBLAS allocates when it is loaded. */
 static void start(int argc, char **argv, char **environment)
 {
     struct sigaction now;
+    struct rlimit space;
+    (void)argc;
     for (int i = 0; i < INHERITED_SIGNALS; i++)
         was_ignored[i] = !sigaction(inherited_signals[i], NULL, &now) && now.sa_handler == SIG_IGN;
-    check_address_space(argc, argv, environment);
-}
-
-static void ignore_signals_again(void)
-{
-    for (int i = 0; i < INHERITED_SIGNALS; i++)
-        if (was_ignored[i])
-            signal(inherited_signals[i], SIG_IGN);
+    if (getrlimit(RLIMIT_AS, &space) || space.rlim_cur == RLIM_INFINITY)
+        return;
+    const rt_status status = rt_address_space_check(environment);
+    if (!status.code)
+        return;
+    const char *slash = strrchr(argv[0], '/'); /* the C library does not know the name yet */
+    fprintf(stderr, "%s: %s\n", slash ? slash + 1 : argv[0], status.message);
+    _exit(RT_EXIT_CONFIG);
 }
 
 typedef void initializer(int argc, char **argv, char **environment);
@@ -292,7 +271,9 @@ static rt_exit obey_in_world(rt_arguments *arguments)
 
 int main(int argc, char **argv)
 {
-    ignore_signals_again();
+    for (int i = 0; i < INHERITED_SIGNALS; i++)
+        if (was_ignored[i])
+            signal(inherited_signals[i], SIG_IGN);
     rt_process_normalize(); /* before anything is opened */
     rt_arguments arguments;
     rt_init_model_cache ancestry = {.arguments = &arguments};

@@ -20,8 +20,6 @@ typedef struct bytes {
     size_t count;
 } bytes;
 
-/* ---- records ---- */
-
 /* Returns the CRC-32C: Castagnoli's polynomial, reflected (RFC 3720). */
 static uint32_t crc32c(const unsigned char *at, size_t count)
 {
@@ -49,8 +47,7 @@ static void put_checksum(bytes *b, const unsigned char *at, size_t count)
     put_integer(b, (uint32_t)((crc >> 15 | crc << 17) + 0xa282ead8u), 4);
 }
 
-/* ---- protocol buffers: a field is its number and kind, and a value ---- */
-
+/* Protocol buffers: a field is its number and kind, and a value. */
 enum { VARINT = 0, EIGHT_BYTES = 1, LENGTH_AND_BYTES = 2, FOUR_BYTES = 5 };
 enum { EVENT_TIME = 1, EVENT_STEP = 2, EVENT_VERSION = 3, EVENT_SUMMARY = 5 };
 enum { EVENT_SESSION = 7, SESSION_STATUS = 1, SESSION_START = 1 };
@@ -101,8 +98,6 @@ static bool write_event(FILE *file, int64_t step, unsigned number, const void *a
            fwrite(event.at, 1, event.count, file) == event.count &&
            fwrite(tail.at, 1, tail.count, file) == tail.count && !fflush(file);
 }
-
-/* ---- files ---- */
 
 rt_status rt_event_file_open(rt_event_file *f, const char *folder, int64_t finished_steps)
 {

@@ -73,8 +73,6 @@ bool rt_is_run_folder(const char *path)
            rt_folder_has(path, "config.ini") || rt_is_sweep_folder(path);
 }
 
-/* ---- the lock of a folder (flock) ---- */
-
 enum { PROC_PATH_SIZE = 64, FDINFO_LINE_SIZE = 256 };
 
 /* Returns whether /proc has a line "lock: 1: FLOCK ADVISORY WRITE ..." for the descriptor. */
@@ -163,8 +161,6 @@ rt_status rt_run_folder_idle(const rt_run_folder *f)
 {
     return rt_run_folder_busy(f->path) ? refuse_second(f->path) : rt_ok();
 }
-
-/* ---- clearing ---- */
 
 static rt_status remove_file(const char *path)
 {

@@ -14,8 +14,6 @@
 
 #include <string.h>
 
-/* ---- opening one run ---- */
-
 rt_status rt_world_broadcast_text(rt_world *world, char **text)
 {
     uint64_t bytes = rt_world_rank(world) == 0 && *text ? strlen(*text) + 1 : 0;
@@ -116,8 +114,6 @@ void rt_run_serve(rt_run *r)
     status = rt_trainer_observe(r->trainer, r->arguments->trap, false);
     rt_trainer_serve(r->trainer, rt_stop_requested);
 }
-
-/* ---- comparing the processes ---- */
 
 /* Returns the settings of all runs of a sweep; "" for a single run, NULL without memory. */
 static char *write_sweep(const rt_sweep *sweep)

@@ -111,8 +111,6 @@ rt_status rt_find_checkpoint(rt_found *found, const char *named, rt_which_checkp
     return open_best(found, checkpoints, which);
 }
 
-/* ---- the configuration of a checkpoint ---- */
-
 /* Loads the configuration from its text, with the overrides of `arguments` unless NULL. */
 static rt_status load_text(rt_config *config, const rt_found *found, const char *text,
                            const rt_arguments *arguments, char **errors)
@@ -159,8 +157,6 @@ rt_status rt_found_configuration(rt_config *config, const rt_found *found,
         rt_found_train_as(config, &own);
     return status;
 }
-
-/* ---- the model of train.init_from ---- */
 
 rt_status rt_ancestry_find(void *context, const rt_config *config, rt_init_model *found)
 {

@@ -11,8 +11,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* ---- tables by step ---- */
-
 enum { COLUMN_NAME_SIZE = 64 };
 
 /* Earlier rows that are kept: rows of steps before `step`, and the row of that step if it was due.
@@ -113,8 +111,6 @@ static void add(rt_step_table *table, const char *format, ...)
     if (format[strlen(format) - 1] == '\n')
         table->failed |= fflush(table->file) != 0;
 }
-
-/* ---- the records of a training ---- */
 
 rt_status rt_metrics_check_trunk(const char *trunk, bool theta)
 {

@@ -183,8 +183,6 @@ void rt_progress_end(rt_progress *p)
     p->shown = false;
 }
 
-/* ---- steps at a learning rate of 0 ---- */
-
 int rt_zero_rate_from(const rt_config *config, int step)
 {
     const rt_optimizer_options *o = &config->optimizer;
@@ -202,8 +200,6 @@ void rt_zero_rate_warn(rt_progress *p, const rt_config *config, int from, const 
                     "optimizer.min_lr_ratio above 0",
                     where, from, steps, config->optimizer.schedule_steps, steps);
 }
-
-/* ---- opening the data ---- */
 
 static void say_line(void *context, const char *line)
 {

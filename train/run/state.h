@@ -12,8 +12,6 @@
 #include "train/step/measurements.h"
 #include "train/step/memory.h"
 
-/* ---- the evaluations of a run ---- */
-
 /* Counts the evaluation after a step. Returns whether it is the best regular one so far. */
 bool rt_evaluations_add(rt_evaluations *e, const rt_train_options *o, int step, double loss);
 
@@ -94,8 +92,6 @@ rt_status rt_run_load(rt_run *r) RT_MUST_CHECK;
  * RT_CHECKPOINT if the configuration draws other sequences. */
 rt_status rt_run_take_history(rt_run *r, bool continues) RT_MUST_CHECK;
 
-/* ---- the beginning of a run ---- */
-
 /* Opens the run and its folder: afresh, as a branch or from its checkpoint. Returns every error
  * that is possible before the first step. */
 rt_status rt_run_begin(rt_run *r) RT_MUST_CHECK;
@@ -107,8 +103,6 @@ rt_status rt_run_open_tables(rt_run *r) RT_MUST_CHECK;
 /* Warns if the data files, listed by rt_session_data, differ from those of the newest session in
  * timing.csv. The vocabulary is ignored: the run uses that of its checkpoint. */
 void rt_run_compare_data(rt_run *r, const char *data);
-
-/* ---- the outcome: results of a trained model ---- */
 
 /* Results of a trained model; zeroed at the start. */
 typedef struct rt_outcome {
@@ -145,8 +139,6 @@ rt_status rt_outcome_print(rt_outcome *o, rt_run *r) RT_MUST_CHECK;
  * confusion.csv, distances.csv and theta_final.csv. */
 rt_status rt_outcome_record(rt_outcome *o, const rt_run *r, rt_exit code) RT_MUST_CHECK;
 
-/* ---- instruments, and another theta ---- */
-
 /* Reads columns layer, head, i and theta of a CSV file, such as theta.csv or theta_final.csv of a
  * run, into `theta`, laid out as rt_transformer_theta, in radians per position. `all` as layer or
  * head stands for every one. If there is a column `step`, only rows of its last step are read.
@@ -171,8 +163,6 @@ rt_status rt_run_print_instrument(rt_run *r) RT_MUST_CHECK;
  * theta.cutoffs, into the folder of a run that has ended. Sets *stopped if a signal requested a
  * stop between two evaluations. For a single process. */
 rt_status rt_run_record_instruments(rt_run *r, bool *stopped) RT_MUST_CHECK;
-
-/* ---- uses of a trained model that read lines ---- */
 
 /* Returns the token that the tokenizer of a Hugging Face folder appends to a text; RT_NO_ID if
  * there is none. Texts that rotor trains on end without it. */
@@ -199,8 +189,6 @@ rt_status rt_run_embed(rt_run *r) RT_MUST_CHECK;
  * Warns of truncated lines. Returns RT_CONFIG for a text without data.eval_file or with several,
  * and for data that has no lines; RT_DATA for a line that is not text. */
 rt_status rt_run_per_line(rt_run *r) RT_MUST_CHECK;
-
-/* ---- a world of processes ---- */
 
 /* Broadcasts the text of process 0, which may be NULL; the others own their copies. */
 rt_status rt_world_broadcast_text(rt_world *world, char **text) RT_MUST_CHECK;

@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- the model ---- */
-
 /* Resolves the configuration of a use with a CONFIG.ini: the configuration of the run with the
  * overrides of the command line or, with --checkpoint, the given one. */
 static rt_status configure(rt_run *r)
@@ -85,8 +83,6 @@ static rt_status check_options(rt_run *r)
     o->special |= a->special;
     return rt_ok();
 }
-
-/* ---- --predict ---- */
 
 static void report_predicted(rt_run *r, const rt_predicted *p, int positions)
 {
@@ -170,8 +166,6 @@ static rt_status evaluate(rt_run *r)
     rt_outcome_free(&outcome);
     return status;
 }
-
-/* ---- --export ---- */
 
 /* Adds the facts of a model card: the length of the training, the results in result.csv if the run
  * ended at this checkpoint, and the drift of theta. */

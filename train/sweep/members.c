@@ -10,8 +10,6 @@
 
 #include <stdio.h>
 
-/* ---- loading ---- */
-
 rt_status rt_sweep_load_settings(rt_config *config, const rt_arguments *arguments,
                                  const char *settings, const char *name, char **errors)
 {
@@ -70,8 +68,6 @@ rt_status rt_sweep_check_run(const rt_sweep *sweep, const rt_arguments *argument
     }
     return status.code ? status : rt_run_check(&own, &silent, NULL);
 }
-
-/* ---- keys without effect ---- */
 
 /* Places that set keys, in this order: the file or the command line, axes, variants. */
 enum {
