@@ -49,8 +49,8 @@ rt_status rt_run_broadcast(rt_run *r, rt_status status)
     rt_world *world = r->world;
     const rt_vocabulary *vocabulary = status.code ? NULL : rt_data_vocabulary(r->data);
     const rt_labels *labels = status.code ? NULL : rt_data_labels(r->data);
-    meaning m = {.words = r->words,
-                 .types = r->types,
+    meaning m = {.words = r->meaning.ids,
+                 .types = r->meaning.types,
                  .begin = r->config->data.begin,
                  .end = r->config->data.end};
     char *vocabulary_text = NULL, *labels_text = NULL;
@@ -75,20 +75,21 @@ rt_status rt_run_broadcast(rt_run *r, rt_status status)
 static rt_status open_received_data(rt_run *r, const meaning *m, const char *vocabulary,
                                     const char *labels)
 {
+    rt_checkpoint_info *known = &r->found.checkpoint.info; /* owns both */
     rt_status status = rt_ok();
     rt_config_frame_as(r->config, &(rt_data_options){.begin = m->begin, .end = m->end});
     rt_data_options o = r->config->data;
     o.vocab_file = NULL; /* process 0 has read the file */
     if (vocabulary)
-        status = rt_vocabulary_read(&r->vocabulary, m->kind, "the vocabulary of process 0",
+        status = rt_vocabulary_read(&known->vocabulary, m->kind, "the vocabulary of process 0",
                                     (const unsigned char *)vocabulary, strlen(vocabulary));
     if (!status.code && labels)
-        status = rt_labels_read(&r->labels, "the labels of process 0", labels, strlen(labels));
-    const rt_data_of_model known = {r->vocabulary, r->labels, m->words, m->types, 0};
+        status = rt_labels_read(&known->labels, "the labels of process 0", labels, strlen(labels));
+    r->meaning = (rt_data_of_model){known->vocabulary, known->labels, m->words, m->types, 0};
     rt_opening opening;
     rt_opening_begin(&opening, &o, r->config, r->world, true);
     if (!status.code)
-        status = rt_data_open(&r->data, &o, known);
+        status = rt_data_open(&r->data, &o, r->meaning);
     rt_progress_clear(&opening.progress);
     return status.code ? status
                        : rt_memory_check(&r->memory, r->config, r->data, r->world, RT_USE_TRAIN, 0);

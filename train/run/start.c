@@ -294,7 +294,7 @@ static rt_status start_from(rt_run *r)
     if (!r->config->train.init_from)
         return rt_ok();
     /* The head is copied if its classes are those of the data. */
-    const bool has_head = rt_labels_equal(rt_data_labels(r->data), r->labels);
+    const bool has_head = rt_labels_equal(rt_data_labels(r->data), r->meaning.labels);
     if (r->found.imported)
         return start_from_folder(r, has_head);
     const rt_checkpoint_model model = rt_run_checkpoint_model(r);

@@ -46,11 +46,9 @@ rt_run rt_run_new(rt_config *config, const rt_arguments *arguments)
 void rt_run_free(rt_run *r)
 {
     rt_metrics_close(&r->metrics);
-    rt_found_close(&r->found);
     rt_trainer_free(r->trainer);
     rt_data_close(r->data);
-    rt_vocabulary_free(r->vocabulary);
-    rt_labels_free(r->labels);
+    rt_found_close(&r->found);
     rt_run_folder_close(&r->folder);
     rt_free(r->other_theta);
     rt_free(r->config_text);
@@ -66,16 +64,17 @@ static rt_status check_meaning(const rt_run *r, const char *path, bool own)
 {
     const rt_vocabulary *tokens = rt_data_vocabulary(r->data);
     const rt_labels *labels = rt_data_labels(r->data);
+    const rt_data_of_model *of = &r->meaning;
     const rt_huggingface *imported = r->found.imported;
     const char *how = NULL;
-    if (!rt_vocabularies_equal(tokens, r->vocabulary)) {
-        if (tokens && !r->vocabulary && imported && imported->refused)
+    if (!rt_vocabularies_equal(tokens, of->vocabulary)) {
+        if (tokens && !of->vocabulary && imported && imported->refused)
             return rt_huggingface_no_vocabulary(imported, path);
-        how = !r->vocabulary ? "without a vocabulary of text"
-              : tokens       ? "with another vocabulary"
-                             : "on text";
-    } else if (own && !rt_labels_equal(labels, r->labels)) {
-        how = !r->labels ? "without labels" : labels ? "with other labels" : "on labelled data";
+        how = !of->vocabulary ? "without a vocabulary of text"
+              : tokens        ? "with another vocabulary"
+                              : "on text";
+    } else if (own && !rt_labels_equal(labels, of->labels)) {
+        how = !of->labels ? "without labels" : labels ? "with other labels" : "on labelled data";
     }
     return how ? rt_error(RT_CHECKPOINT, "%s: the model was trained %s, data.task = %s", path, how,
                           rt_data_task_name(r->config->data.task))
@@ -92,22 +91,6 @@ void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *tex
                    rt_words_for_tokens(r->config->data.level).unknown, text,
                    v && v->bpe && v->special.unknown == RT_NO_ID ? "left out" : "read as [UNK]",
                    unknown->count, unknown->name, unknown->at);
-}
-
-/* Moves the vocabulary and the labels of r->found to the run. */
-static void take_meaning(rt_run *r)
-{
-    rt_huggingface *m = r->found.imported;
-    rt_checkpoint *c = &r->found.checkpoint;
-    rt_vocabulary **vocabulary = m ? &m->vocabulary : &c->info.vocabulary;
-    rt_labels **labels = m ? &m->sorted_labels : &c->info.labels;
-    r->vocabulary = *vocabulary;
-    r->labels = *labels;
-    *vocabulary = NULL;
-    *labels = NULL;
-    r->words = m ? m->options.vocab : c->words;
-    r->types = m ? m->options.token_types : c->types;
-    r->patch = m ? 0 : c->patch;
 }
 
 /* Reports unknown, truncated or short texts, and token ids whose meaning differs in the file. */
@@ -151,13 +134,13 @@ static void compare_vocabulary_file(rt_run *r, const rt_data_options *o)
     unsigned char *bytes;
     size_t size;
     rt_vocabulary *there = NULL;
-    if (!o->vocab_file || !r->vocabulary || access(o->vocab_file, F_OK))
+    const rt_vocabulary *own = r->meaning.vocabulary;
+    if (!o->vocab_file || !own || access(o->vocab_file, F_OK))
         return;
     rt_status status = rt_file_read("data.vocab_file", o->vocab_file, &bytes, &size);
     if (!status.code)
-        status = rt_vocabulary_read(&there, rt_vocabulary_kind_of(r->vocabulary), o->vocab_file,
-                                    bytes, size);
-    if (status.code || !rt_vocabularies_equal(there, r->vocabulary))
+        status = rt_vocabulary_read(&there, rt_vocabulary_kind_of(own), o->vocab_file, bytes, size);
+    if (status.code || !rt_vocabularies_equal(there, own))
         rt_run_say(r,
                    "warning: data.vocab_file = %.600s has changed since the run began; the run "
                    "goes on with the vocabulary of its checkpoint",
@@ -179,17 +162,22 @@ static rt_status open_data(rt_run *r, bool own)
     rt_data_options o = r->config->data;
     const char *path = own ? r->found.path : r->config->train.init_from;
     rt_opening opening;
-    take_meaning(r);
-    if (reads_texts && r->found.imported && !r->vocabulary)
-        return rt_huggingface_no_vocabulary(r->found.imported, a->checkpoint);
+    const rt_huggingface *m = r->found.imported;
+    const rt_checkpoint *c = &r->found.checkpoint;
+    r->meaning =
+        m ? (rt_data_of_model){m->vocabulary, m->sorted_labels, m->options.vocab,
+                               m->options.token_types, 0}
+          : (rt_data_of_model){c->info.vocabulary, c->info.labels, c->words, c->types, c->patch};
+    if (reads_texts && m && !m->vocabulary)
+        return rt_huggingface_no_vocabulary(m, a->checkpoint);
     rt_opening_begin(&opening, &o, r->config, r->world, a->quiet);
     if (own && a->resume)
         compare_vocabulary_file(r, &o);
     if (own) /* the checkpoint's vocabulary is used, even if the file has changed */
         o.vocab_file = NULL;
-    /* a fresh run uses the labels of its own file */
-    const rt_data_of_model known = {r->vocabulary, own ? r->labels : NULL, r->words, r->types,
-                                    r->patch};
+    rt_data_of_model known = r->meaning;
+    if (!own) /* a fresh run uses the labels of its own file */
+        known.labels = NULL;
     rt_status status = !reads_data(r) ? rt_data_open_encoder(&r->data, &r->config->data, known)
                        : rt_arguments_evaluate(a) ? rt_data_open_evaluation(&r->data, &o, known)
                                                   : rt_data_open(&r->data, &o, known);

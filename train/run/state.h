@@ -24,14 +24,11 @@ typedef struct rt_run {
     const rt_arguments *arguments;
     rt_world *world; /* processes of a training; NULL: a single process */
     rt_run_folder folder;
-    rt_vocabulary *vocabulary; /* vocabulary of the checkpoint that the run starts from; or NULL */
-    rt_labels *labels;         /* labels of that checkpoint; or NULL */
     rt_data *data;
-    rt_found found;        /* model to load or to start from; its image is open until then */
-    int words, types;      /* rows of the embedding tables of that model */
-    int patch;             /* numbers of a patch of that model; 0: none */
-    rt_memory_need memory; /* set when the memory is checked */
-    bool checks;           /* --check: nothing is created */
+    rt_found found;           /* model to load or to start from; its image is open until then */
+    rt_data_of_model meaning; /* meaning of the ids of that model, borrowed from `found` */
+    rt_memory_need memory;    /* set when the memory is checked */
+    bool checks;              /* --check: nothing is created */
     rt_trainer *trainer;
     rt_training_state *state;
     rt_metrics metrics;
