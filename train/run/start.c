@@ -361,30 +361,29 @@ void rt_run_compare_data(rt_run *r, const char *data)
     rt_free(earlier);
 }
 
-static void warn_of_rows(rt_run *r, const rt_step_table *table, int due)
-{
-    if (!table->file || table->last >= due)
-        return;
-    if (table->last < 0)
-        rt_run_say(r,
-                   "warning: %s/%s has no rows: those up to step %d are lost, and the table begins "
-                   "after them",
-                   r->folder.path, table->name, r->state->step);
-    else
-        rt_run_say(r, "warning: %s/%s ends at step %d: its rows up to step %d are lost",
-                   r->folder.path, table->name, table->last, due);
-}
-
+/* Warns of rows up to this step that the tables of a resumed run lack. */
 static void warn_of_tables(rt_run *r)
 {
     const rt_config *before = r->before ? r->before : r->config;
+    const rt_step_table *tables[] = {&r->metrics.metrics, &r->metrics.timing, &r->metrics.theta};
     const int step = r->state->step;
     const int logged = step - step % before->run.log_every; /* last steps with a row */
     const int evaluated = step - step % before->train.eval_every;
-    const int due = evaluated > logged ? evaluated : logged;
-    warn_of_rows(r, &r->metrics.metrics, due);
-    warn_of_rows(r, &r->metrics.timing, due);
-    warn_of_rows(r, &r->metrics.theta, before->theta.log ? due : evaluated);
+    for (int i = 0; i < 3; i++) {
+        const rt_step_table *table = tables[i];
+        const bool logs = table != &r->metrics.theta || before->theta.log;
+        const int due = logs && logged > evaluated ? logged : evaluated;
+        if (!table->file || table->last >= due)
+            continue;
+        if (table->last < 0)
+            rt_run_say(r,
+                       "warning: %s/%s has no rows: those up to step %d are lost, and the table "
+                       "begins after them",
+                       r->folder.path, table->name, step);
+        else
+            rt_run_say(r, "warning: %s/%s ends at step %d: its rows up to step %d are lost",
+                       r->folder.path, table->name, table->last, due);
+    }
 }
 
 rt_status rt_run_open_tables(rt_run *r)

@@ -127,24 +127,12 @@ static rt_status predict(rt_run *r)
     return status;
 }
 
-/* Returns RT_CHECK if a check that was requested on the command line failed. */
-static rt_status check(const rt_config *c, const rt_outcome *o)
-{
-    if (o->target_missed && rt_on_command_line(c, "train.target_accuracy"))
-        return rt_error(RT_CHECK, "the accuracy %.4f is below train.target_accuracy = %g",
-                        o->evaluation.accuracy, c->train.target_accuracy);
-    if ((o->theta_moved || o->theta_needed) && rt_on_command_line(c, "theta.check"))
-        return rt_error(RT_CHECK, o->theta_moved
-                                      ? "theta.check = unmoved: theta has moved"
-                                      : "theta.check = unneeded: the model depends on theta");
-    return rt_ok();
-}
-
+/* Evaluates the model. Returns RT_CHECK if a check that the command line requests failed. */
 static rt_status evaluate(rt_run *r)
 {
     const rt_arguments *a = r->arguments;
     const rt_config *c = r->config;
-    rt_outcome outcome = {0};
+    rt_outcome o = {0};
     rt_status status = rt_ok();
     if (a->command == RT_COMMAND_EVAL && !a->per_line)
         printf("checkpoint: %s, step %d\n", r->found.path, r->state->step);
@@ -159,11 +147,16 @@ static rt_status evaluate(rt_run *r)
     if (!status.code)
         status = a->command != RT_COMMAND_EVAL ? rt_run_print_instrument(r)
                  : a->per_line                 ? rt_run_per_line(r)
-                 : a->theta                    ? rt_outcome_evaluate(&outcome, r)
-                                               : rt_outcome_print(&outcome, r);
-    if (!status.code)
-        status = check(c, &outcome);
-    rt_outcome_free(&outcome);
+                 : a->theta                    ? rt_outcome_evaluate(&o, r)
+                                               : rt_outcome_print(&o, r);
+    if (!status.code && o.target_missed && rt_on_command_line(c, "train.target_accuracy"))
+        status = rt_error(RT_CHECK, "the accuracy %.4f is below train.target_accuracy = %g",
+                          o.evaluation.accuracy, c->train.target_accuracy);
+    if (!status.code && (o.theta_moved || o.theta_needed) && rt_on_command_line(c, "theta.check"))
+        status = rt_error(RT_CHECK, o.theta_moved
+                                        ? "theta.check = unmoved: theta has moved"
+                                        : "theta.check = unneeded: the model depends on theta");
+    rt_outcome_free(&o);
     return status;
 }
 
