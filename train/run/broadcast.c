@@ -130,25 +130,16 @@ static char *write_sweep(const rt_sweep *sweep)
     return rt_writer_take(&text);
 }
 
-/* A fact that must be the same in all processes. */
-typedef struct fact {
-    rt_code code;
-    const char *what, *advice;
-    char *text; /* NULL: the heap is exhausted */
-} fact;
-
-/* Compares the facts in their order between processes, and frees their texts. */
-static rt_status compare_facts(rt_world *world, const fact *facts, int count)
+/* Compares a text between the processes, unless an earlier one has failed, and frees it. NULL: the
+ * heap is exhausted. */
+static rt_status compare_text(rt_status status, rt_world *world, rt_code code, const char *what,
+                              char *text, const char *advice)
 {
-    rt_status status = rt_ok();
-    for (int i = 0; i < count; i++) {
-        const char *text = facts[i].text;
-        if (!status.code)
-            status = rt_world_agree(world, text ? rt_ok() : rt_out_of_memory("a comparison"));
-        if (!status.code)
-            status = rt_world_compare(world, facts[i].code, facts[i].what, text, facts[i].advice);
-        rt_free(facts[i].text);
-    }
+    if (!status.code)
+        status = rt_world_agree(world, text ? rt_ok() : rt_out_of_memory("a comparison"));
+    if (!status.code)
+        status = rt_world_compare(world, code, what, text, advice);
+    rt_free(text);
     return status;
 }
 
@@ -159,21 +150,21 @@ rt_status rt_compare_hosts(const rt_config *config, const rt_sweep *sweep,
     rt_world *world = arguments->world;
     rt_writer program = {0};
     rt_writer_add(&program, "%s (%s) %s", ROTOR_VERSION, RT_PRECISION, arguments->revision);
-    const fact given[] = {
-        {RT_CONFIG, "the program is", NULL, rt_writer_take(&program)},
-        {RT_CONFIG, "the configuration is", NULL, rt_config_ini(config)},
-        {RT_CONFIG, "the sweep is", NULL, write_sweep(sweep)},
-    };
-    rt_status status = compare_facts(world, given, 3);
+    char *text = rt_writer_take(&program);
+    rt_status status = compare_text(rt_ok(), world, RT_CONFIG, "the program is", text, NULL);
+    text = rt_config_ini(config);
+    status = compare_text(status, world, RT_CONFIG, "the configuration is", text, NULL);
+    text = write_sweep(sweep);
+    status = compare_text(status, world, RT_CONFIG, "the sweep is", text, NULL);
     if (!status.code)
         status = rt_world_agree(world, rt_kernels_use(config, arguments));
     if (status.code)
         return status;
-    const fact found[] = {
-        {RT_CONFIG, "the kernels of matrix products are", remedy,
-         rt_copy_text(rt_engine_kernels())},
-        {RT_CONFIG, "the row kernels are", remedy, rt_copy_text(rt_row_kernels())},
-        {RT_DATA, "the data is", NULL, rt_session_data(&config->data)},
-    };
-    return compare_facts(world, found, 3);
+    text = rt_copy_text(rt_engine_kernels());
+    status =
+        compare_text(status, world, RT_CONFIG, "the kernels of matrix products are", text, remedy);
+    text = rt_copy_text(rt_row_kernels());
+    status = compare_text(status, world, RT_CONFIG, "the row kernels are", text, remedy);
+    text = rt_session_data(&config->data);
+    return compare_text(status, world, RT_DATA, "the data is", text, NULL);
 }

@@ -29,7 +29,6 @@ typedef struct reading {
     bool share_layers, share_heads; /* all layers, all heads share one learned theta */
     bool positive;                  /* theta must be positive, because its logarithm is stored */
     double *theta;                  /* result; NaN where no theta was read yet */
-    int last_step;                  /* last value of column step; -1: there is no such column */
 } reading;
 
 static rt_status open_table(rt_csv *csv, const char *path)
@@ -73,36 +72,31 @@ static rt_status read_range(const reading *r, const rt_csv *csv, const char *nam
     return refuse_cell(r, csv, name, wish);
 }
 
-static rt_status read_theta(const reading *r, const rt_csv *csv, double *theta)
-{
-    *theta = rt_csv_number(csv, "theta");
-    const bool signs = !r->positive || *theta > 0;
-    if (isfinite((double)(real)*theta) && signs)
-        return rt_ok();
-    if (isfinite(*theta) ? signs : rt_number_is_decimal(rt_csv_cell(csv, "theta")))
-        return refuse_cell(r, csv, "theta", "in the range of numbers in " RT_PRECISION);
-    return refuse_cell(r, csv, "theta",
-                       r->positive ? "a number above 0, since theta.form = log" : "a number");
-}
-
-static rt_status take_row(reading *r, const rt_csv *csv)
+static rt_status take_row(const reading *r, const rt_csv *csv)
 {
     const rt_transformer_options *o = r->model;
     const int *axis = r->shape.axis;
-    int step, layer, last_layer, head, last_head, i;
+    const double theta = rt_csv_number(csv, "theta");
+    const bool signs = !r->positive || theta > 0;
+    int layer, last_layer, head, last_head, i;
     bool taken = false;
-    double theta;
-    if (r->last_step >= 0 && rt_csv_whole(csv, "step", &step) && step != r->last_step)
-        return rt_ok();
     rt_status status = read_range(r, csv, "layer", o->layers, r->share_layers, &layer, &last_layer);
     if (!status.code)
         status = read_range(r, csv, "head", axis[1], r->share_heads, &head, &last_head);
-    if (!status.code)
-        status = read_theta(r, csv, &theta);
-    if (!status.code && (!rt_csv_whole(csv, "i", &i) || i >= axis[2])) {
+    if (status.code)
+        return status;
+    if (!isfinite((double)(real)theta) || !signs) {
+        const bool beyond =
+            isfinite(theta) ? signs : rt_number_is_decimal(rt_csv_cell(csv, "theta"));
+        return refuse_cell(r, csv, "theta",
+                           beyond        ? "in the range of numbers in " RT_PRECISION
+                           : r->positive ? "a number above 0, since theta.form = log"
+                                         : "a number");
+    }
+    if (!rt_csv_whole(csv, "i", &i) || i >= axis[2]) {
         char wish[64];
         snprintf(wish, sizeof wish, "from 0 to %d in this model", axis[2] - 1);
-        status = refuse_cell(r, csv, "i", wish);
+        return refuse_cell(r, csv, "i", wish);
     }
     for (int n = 0; !status.code && n < axis[0]; n++) {
         const int l = rt_transformer_theta_layer(o, n);
@@ -131,33 +125,31 @@ static rt_status read_file(const char *path, const rt_transformer_options *model
                  .share_layers = model->theta.learn && model->theta.scope == RT_THETA_MODEL,
                  .share_heads = model->theta.learn && model->theta.scope != RT_THETA_HEAD,
                  .positive = positive,
-                 .theta = theta,
-                 .last_step = -1};
+                 .theta = theta};
     const int *axis = shape.axis, count = (int)rt_shape_size(shape);
-    rt_status status = rt_ok();
-    for (int n = 0; n < count; n++)
-        theta[n] = (double)NAN;
-    for (int pass = 0; pass < 2 && !status.code; pass++) { /* the first pass finds the last step */
-        rt_csv csv = {0};
-        int step;
-        status = open_table(&csv, path);
-        const bool has_steps = !status.code && rt_csv_column(&csv, "step") < csv.columns;
-        while (!status.code && (pass || has_steps) && rt_csv_row(&csv)) {
-            if (pass)
-                status = take_row(&r, &csv);
-            else if (!rt_csv_whole(&csv, "step", &step))
-                status = refuse_cell(&r, &csv, "step", "a whole number");
-            else if (step > r.last_step)
-                r.last_step = step;
+    rt_csv csv = {0};
+    rt_status status = open_table(&csv, path), rows = rt_ok();
+    const bool has_steps = !status.code && rt_csv_column(&csv, "step") < csv.columns;
+    int step = -1, last_step = -2; /* -1 for all rows without a column step */
+    while (!status.code && rt_csv_row(&csv)) {
+        if (has_steps && !rt_csv_whole(&csv, "step", &step)) {
+            status = refuse_cell(&r, &csv, "step", "a whole number");
+        } else if (step > last_step) { /* rows of earlier steps, and their errors, do not count */
+            last_step = step;
+            rows = rt_ok();
+            for (int n = 0; n < count; n++)
+                theta[n] = (double)NAN;
         }
-        if (!status.code)
-            status = csv.status;
-        rt_csv_close(&csv);
+        if (!status.code && !rows.code && step == last_step)
+            rows = take_row(&r, &csv);
     }
+    if (!status.code)
+        status = csv.status.code ? csv.status : rows;
+    rt_csv_close(&csv);
     if (status.code && status.code != RT_MEMORY)
         status.code = RT_CONFIG;
     for (int n = 0; n < count && !status.code; n++)
-        if (isnan(theta[n]))
+        if (last_step == -2 || isnan(theta[n])) /* -2: there was no row */
             status = rt_error(RT_CONFIG,
                               "%.1000s has no theta for layer %d, head %d, i %d of this model (a "
                               "line needs all columns, and an end)",
