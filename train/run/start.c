@@ -21,32 +21,13 @@
 
 /* ---- resuming ---- */
 
-/* Checks whether the run of r->found can be resumed with the current configuration: only some keys
- * may change. Returns RT_CONFIG with a list of the differences. */
-static rt_status compare_with_checkpoint(rt_run *r)
-{
-    const rt_checkpoint_info *info = &r->found.checkpoint.info;
-    const int step = (int)info->step;
-    rt_config *before = r->before = rt_alloc(1, sizeof *before);
-    if (!before)
-        return rt_out_of_memory("a configuration");
-    rt_status status = rt_config_load_run(before, r->found.path, info->config, NULL);
-    if (status.code == RT_CONFIG)
-        status.code = RT_CHECKPOINT;
-    if (!status.code) {
-        rt_config_continue(r->config, before);
-        status = rt_config_compare(before, step, r->config, r->folder.path);
-    }
-    if (!status.code && rt_config_extends(before, step, r->config))
-        r->extended = step;
-    return status;
-}
-
 /* Opens the newest checkpoint of a run to resume; without one, r->before stays NULL. A folder with
- * files of a run is locked first, so that no other process can write a newer checkpoint. */
+ * files of a run is locked first, so that no other process can write a newer checkpoint. Returns
+ * RT_CONFIG with a list of the keys that differ and must not. */
 static rt_status find_own(rt_run *r)
 {
     rt_found *found = &r->found;
+    const rt_checkpoint_info *info = &found->checkpoint.info;
     rt_status status = rt_ok();
     if (!r->checks && rt_run_folder_used(&r->folder))
         status = rt_run_folder_lock(&r->folder);
@@ -57,7 +38,20 @@ static rt_status find_own(rt_run *r)
         return status;
     if (*found->warnings)
         rt_run_say(r, "%s", found->warnings);
-    return compare_with_checkpoint(r);
+    const int step = (int)info->step;
+    rt_config *before = r->before = rt_alloc(1, sizeof *before);
+    if (!before)
+        return rt_out_of_memory("a configuration");
+    status = rt_config_load_run(before, found->path, info->config, NULL);
+    if (status.code == RT_CONFIG)
+        status.code = RT_CHECKPOINT;
+    if (!status.code) {
+        rt_config_continue(r->config, before);
+        status = rt_config_compare(before, step, r->config, r->folder.path);
+    }
+    if (!status.code && rt_config_extends(before, step, r->config))
+        r->extended = step;
+    return status;
 }
 
 /* Records the former schedule of a run that is extended, and reports the changes. */
@@ -257,37 +251,6 @@ static rt_status branch(rt_run *r)
 
 /* ---- a fresh run ---- */
 
-static void report_start(rt_run *r, bool theta)
-{
-    rt_transformer *model = r->state->model;
-    if (theta && model->options.theta.learn)
-        rt_transformer_theta(model, rt_transformer_theta_start(model));
-    rt_run_note(r, "starting from %s%s", r->config->train.init_from,
-                theta                        ? ", theta included"
-                : model->options.theta.learn ? ", theta as configured"
-                                             : "");
-}
-
-static rt_status start_from_folder(rt_run *r, bool has_head)
-{
-    rt_huggingface *imported = r->found.imported;
-    rt_huggingface_taken taken;
-    rt_run_warn_of_folder(r);
-    rt_status status = rt_huggingface_load(imported, r->state->model, has_head, &taken);
-    if (status.code)
-        return status;
-    report_start(r, taken.theta);
-    if (!taken.head)
-        rt_run_note(r, "the head of the model is newly initialized");
-    const char *other = rt_huggingface_difference(imported, &r->state->model->options, taken.theta);
-    if (other)
-        rt_run_say(r,
-                   "warning: %s differs from the folder's model; %s --checkpoint %s --print-config "
-                   "shows its values",
-                   other, rt_program_name(), r->config->train.init_from);
-    return status;
-}
-
 /* Copies the parameters of train.init_from, if it is set. */
 static rt_status start_from(rt_run *r)
 {
@@ -295,17 +258,41 @@ static rt_status start_from(rt_run *r)
         return rt_ok();
     /* The head is copied if its classes are those of the data. */
     const bool has_head = rt_labels_equal(rt_data_labels(r->data), r->meaning.labels);
-    if (r->found.imported)
-        return start_from_folder(r, has_head);
-    const rt_checkpoint_model model = rt_run_checkpoint_model(r);
-    rt_checkpoint_taken taken;
-    rt_status status = rt_checkpoint_start_from(&r->found.checkpoint, &model, has_head, &taken);
+    rt_transformer *model = r->state->model;
+    rt_huggingface *imported = r->found.imported;
+    rt_huggingface_taken taken;
+    rt_checkpoint_taken parts;
+    rt_status status;
+    if (imported) {
+        rt_run_warn_of_folder(r);
+        status = rt_huggingface_load(imported, model, has_head, &taken);
+    } else {
+        const rt_checkpoint_model own = rt_run_checkpoint_model(r);
+        status = rt_checkpoint_start_from(&r->found.checkpoint, &own, has_head, &parts);
+    }
     if (status.code)
         return status;
-    report_start(r, taken.theta == RT_BRANCH_CARRIED);
-    report_rest(r, &taken.fresh, "newly initialized parameters of the model");
-    report_rest(r, &taken.left, "unexpected parameters of the checkpoint");
-    return rt_ok();
+    const bool theta = imported ? taken.theta : parts.theta == RT_BRANCH_CARRIED;
+    if (theta && model->options.theta.learn)
+        rt_transformer_theta(model, rt_transformer_theta_start(model));
+    rt_run_note(r, "starting from %s%s", r->config->train.init_from,
+                theta                        ? ", theta included"
+                : model->options.theta.learn ? ", theta as configured"
+                                             : "");
+    if (!imported) {
+        report_rest(r, &parts.fresh, "newly initialized parameters of the model");
+        report_rest(r, &parts.left, "unexpected parameters of the checkpoint");
+        return status;
+    }
+    if (!taken.head)
+        rt_run_note(r, "the head of the model is newly initialized");
+    const char *other = rt_huggingface_difference(imported, &model->options, theta);
+    if (other)
+        rt_run_say(r,
+                   "warning: %s differs from the folder's model; %s --checkpoint %s --print-config "
+                   "shows its values",
+                   other, rt_program_name(), r->config->train.init_from);
+    return status;
 }
 
 /* Opens a run that starts afresh or as a branch, with the parameters of train.init_from and the

@@ -282,10 +282,10 @@ static rt_status start_run(sweep_run *r, int run)
             return rt_error(RT_IO, "a run of the sweep cannot be started: %s", strerror(errno));
         if (started->process == 0) {
             rt_config config;
-            rt_run_folder folder;
             rt_run_folder_close(&r->folder); /* only the sweep holds its lock */
-            _exit(load_again(r, run, &config, &folder).code ? RT_EXIT_FAILURE
-                                                            : run_member(r->arguments, &config));
+            _exit(rt_sweep_load(r->sweep, r->arguments, run, &config, NULL).code
+                      ? RT_EXIT_FAILURE
+                      : run_member(r->arguments, &config));
         }
     }
     started->state = RUNNING;
