@@ -308,4 +308,12 @@ rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_ne
  * first. */
 void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *context);
 
+/* Writes the tokens of data.file to a file of ids that data.file can then name: FILE.npy of uint16
+ * (int32 for more than 65536 ids), FILE.bin of uint16 without a header, or FILE.h5 with the data
+ * set /train. The file gets its name when it is complete.
+ *
+ * *count is the number of ids. RT_CONFIG for another file name ending, a mixture, a task other than
+ * text and tokens, or too many ids for FILE.bin; errors of rt_data_open; RT_IO. */
+rt_status rt_encode_file(const rt_data_options *o, const char *path, size_t *count) RT_MUST_CHECK;
+
 #endif

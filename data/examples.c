@@ -1,9 +1,9 @@
-#include "data/examples.h"
-
 #include "core/memory.h"
+#include "data/labelled_batch.h"
 #include "data/task.h"
 #include "data/tokenizers/tokens.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* [CLS], two texts of one id, and a [SEP] after each. */
@@ -113,8 +113,8 @@ static rt_status add_ids(rt_examples *x, const rt_data *data, rt_text_span text,
     return rt_ok();
 }
 
-rt_status rt_examples_add(rt_examples *x, const rt_data *data, const rt_labelled_text *t,
-                          int32_t label, const char *from, rt_unknown *unknown, bool *second)
+static rt_status add_texts(rt_examples *x, const rt_data *data, const rt_labelled_text *t,
+                           int32_t label, const char *from, rt_unknown *unknown, bool *second)
 {
     rt_example *row = x->rows + x->count - 1;
     const size_t first = x->used;
@@ -143,7 +143,7 @@ static rt_status add_file(rt_data *data, const rt_labelled_file *f, int part)
             x->rows[x->count++] = (rt_example){.first = x->used,
                                                .line = t->line,
                                                .evaluation = part == RT_PART_EVALUATION};
-        status = rt_examples_add(x, data, t, label, f->bytes, &data->unknown[part], &second);
+        status = add_texts(x, data, t, label, f->bytes, &data->unknown[part], &second);
         if (status.code == RT_ARGUMENT || status.code == RT_DATA)
             status = rt_error(RT_DATA, "%.700s:%d: column %s%s%.200s", f->path, t->line,
                               rt_labelled_column(f, second), status.code == RT_DATA ? " " : ": ",
@@ -184,14 +184,14 @@ static int around_of(const rt_data *data, const rt_example *row)
     return (frame.first != RT_NO_ID) + (frame.last != RT_NO_ID) * (row->second ? 2 : 1);
 }
 
-size_t rt_example_length(const rt_data *data, const rt_example *row)
+static size_t full_length(const rt_data *data, const rt_example *row)
 {
     return (size_t)around_of(data, row) + (size_t)row->count + (size_t)row->second;
 }
 
 static size_t cut_length(const rt_data *data, const rt_example *row, int length)
 {
-    const size_t full = rt_example_length(data, row);
+    const size_t full = full_length(data, row);
     return full < (size_t)length ? full : (size_t)length;
 }
 
@@ -243,7 +243,7 @@ rt_status rt_examples_order(rt_data *data)
             return status;
     }
     for (size_t i = 0; i < x->count; i++) {
-        const size_t length = rt_example_length(data, x->rows + i);
+        const size_t length = full_length(data, x->rows + i);
         x->cut += length > (size_t)o->length;
         x->longest = length > x->longest ? length : x->longest;
     }
@@ -294,8 +294,8 @@ static int smaller(int a, int b)
     return a < b ? a : b;
 }
 
-void rt_example_put(const rt_data *data, const rt_examples *all, const rt_example *x,
-                    rt_sequence row)
+static void put_example(const rt_data *data, const rt_examples *all, const rt_example *x,
+                        rt_sequence row)
 {
     const rt_text_frame frame = rt_data_frame(data);
     const int32_t *ids = all->ids + x->first;
@@ -328,7 +328,7 @@ const rt_example *rt_examples_row(const rt_data *data, rt_draw draw)
 
 void rt_examples_draw(const rt_data *data, rt_draw draw, rt_sequence row)
 {
-    rt_example_put(data, data->examples, rt_examples_row(data, draw), row);
+    put_example(data, data->examples, rt_examples_row(data, draw), row);
 }
 
 int rt_data_evaluation_line(const rt_data *data, uint32_t sequence)
@@ -376,4 +376,170 @@ void rt_examples_free(rt_examples *x)
         rt_free(x->sorted[RT_PART_EVALUATION]);
     }
     rt_free(x);
+}
+
+/* ---- lines of text ---- */
+
+static rt_status check_bytes(rt_text_span text)
+{
+    size_t at;
+    const char *problem = rt_text_problem(text.bytes, text.size, &at);
+    return problem ? rt_error(RT_ARGUMENT, "byte 0x%02x at byte %zu %s",
+                              (unsigned)(unsigned char)text.bytes[at], at, problem)
+                   : rt_ok();
+}
+
+/* Allocates the texts of a row. */
+static rt_status new_texts(rt_example_text *x, int count)
+{
+    x->texts = rt_alloc((size_t)count, sizeof *x->texts);
+    x->count = x->texts ? count : 0;
+    return x->texts ? rt_ok() : rt_out_of_memory("a text");
+}
+
+/* Splits a line into tokens and returns their number. `texts` may be NULL, to count them. */
+static int split_tokens(const char *line, size_t size, rt_text_span *texts)
+{
+    int count = 0;
+    for (size_t at = 0, start; at < size;) {
+        while (at < size && (line[at] == ' ' || line[at] == '\t'))
+            at++;
+        for (start = at; at < size && line[at] != ' ' && line[at] != '\t';)
+            at++;
+        if (at > start && texts)
+            texts[count] = (rt_text_span){line + start, at - start};
+        count += at > start;
+    }
+    return count;
+}
+
+static rt_status split_pair(rt_text_span texts[2], const char *line, size_t size)
+{
+    const char *tab = memchr(line, '\t', size), *end = line + size;
+    if (!tab || tab == line || tab + 1 == end || memchr(tab + 1, '\t', (size_t)(end - tab - 1)))
+        return rt_error(RT_ARGUMENT, "a pair must be TEXT<TAB>TEXT, neither empty; got %s",
+                        !tab                            ? "no tab"
+                        : tab == line || tab + 1 == end ? "an empty text"
+                                                        : "more than one tab");
+    texts[0] = (rt_text_span){line, (size_t)(tab - line)};
+    texts[1] = (rt_text_span){tab + 1, (size_t)(end - tab - 1)};
+    return rt_ok();
+}
+
+/* Splits a line into its texts. Without data, a model with token types accepts pairs and single
+ * texts. */
+static rt_status split(rt_example_text *x, const rt_data *data, const char *line, size_t size)
+{
+    const bool tag = rt_data_has_tags(data);
+    const int count = tag ? split_tokens(line, size, NULL) : 1;
+    if (!size || !count)
+        return rt_error(RT_ARGUMENT, "the text is empty");
+    const bool pair =
+        !tag && (data->examples ? data->examples->pairs
+                                : rt_data_types(data) > 1 && memchr(line, '\t', size));
+    const rt_status status = new_texts(x, count + pair);
+    if (status.code || pair)
+        return status.code ? status : split_pair(x->texts, line, size);
+    if (tag)
+        split_tokens(line, size, x->texts);
+    else
+        x->texts[0] = (rt_text_span){line, size};
+    return status;
+}
+
+/* Returns the error of a text with its name as prefix. */
+static rt_status name_text(const rt_example_text *x, const rt_data *data, int i, const char *why)
+{
+    if (rt_data_has_tags(data))
+        return rt_error(RT_ARGUMENT, "token %d: %.800s", i + 1, why);
+    return rt_error(RT_ARGUMENT, "%s%.800s", x->count == 1 ? "" : i ? "text_b: " : "text: ", why);
+}
+
+/* Encodes the texts, which are spans of `line` unless it is NULL and have `size` bytes. */
+static rt_status encode_row(rt_example_text *x, const rt_data *data, const char *line, size_t size,
+                            rt_batch *row)
+{
+    const bool tags = rt_data_has_tags(data), pair = !tags && x->count == 2;
+    const size_t most = rt_vocabulary_most_ids(data->vocabulary, size);
+    rt_example example = {.label = 0};
+    rt_examples all = {.rows = &example,
+                       .count = 1,
+                       .ids = rt_alloc_unset(most, sizeof *all.ids),
+                       .labels = tags ? rt_alloc_unset(most, sizeof *all.labels) : NULL};
+    rt_status status =
+        all.ids && (all.labels || !tags) ? rt_ok() : rt_out_of_memory("the ids of a text");
+    for (int i = 0; i < x->count - pair && !status.code; i++) {
+        rt_labelled_text text = {.text = x->texts[i]};
+        bool second;
+        if (pair)
+            text.second = x->texts[1];
+        status = add_texts(&all, data, &text, i, line, &x->unknown, &second);
+        if (status.code == RT_ARGUMENT || status.code == RT_DATA)
+            status = name_text(x, data, i + second, status.message);
+    }
+    if (!status.code) {
+        put_example(data, &all, &example, rt_sequence_clear(data, row, 0));
+        x->cut = full_length(data, &example) > (size_t)row->length;
+    }
+    rt_free(all.ids);
+    rt_free(all.labels);
+    return status;
+}
+
+/* Checks that a row can be encoded. A folder of Hugging Face may have a model for sequences shorter
+ * than any training allows. */
+static rt_status check_use(const rt_data *data, size_t size, const rt_batch *row)
+{
+    assert(row->rows == 1);
+    if (!data->labels || data->images)
+        return rt_error(RT_ARGUMENT, "data.task = %s has no labelled texts", data->task->name);
+    if (row->length < data->task->shortest)
+        return rt_error(RT_ARGUMENT, "data.length must be at least %d for %s; got %d",
+                        data->task->shortest, data->task->name, row->length);
+    const int limit = rt_vocabulary_most_bytes(data->vocabulary);
+    if (size > (size_t)limit)
+        return rt_error(RT_ARGUMENT, "a text can have up to %d bytes; got %zu", limit, size);
+    return rt_ok();
+}
+
+rt_status rt_data_encode_example(rt_example_text *x, const rt_data *data, const char *line,
+                                 size_t size, rt_batch *row)
+{
+    *x = (rt_example_text){.count = 0};
+    rt_status status = check_use(data, size, row);
+    if (!status.code)
+        status = check_bytes((rt_text_span){line, size});
+    if (!status.code)
+        status = split(x, data, line, size);
+    return status.code ? status : encode_row(x, data, line, size, row);
+}
+
+rt_status rt_data_encode_texts(rt_example_text *x, const rt_data *data, const char *text,
+                               const char *second, rt_batch *row)
+{
+    const rt_text_span texts[] = {{text, strlen(text)}, {second, second ? strlen(second) : 0}};
+    const size_t size = texts[0].size + texts[1].size;
+    assert(!rt_data_has_tags(data));
+    *x = (rt_example_text){.count = 0};
+    rt_status status = check_use(data, size, row);
+    if (!status.code && second && rt_data_types(data) < 2)
+        status = rt_error(RT_ARGUMENT, "the model was trained without pairs of texts");
+    if (!status.code && second && row->length < RT_AROUND_PAIR + 2)
+        status = rt_error(RT_ARGUMENT, "a pair of texts needs a length of %d tokens; got %d",
+                          RT_AROUND_PAIR + 2, row->length);
+    if (!status.code)
+        status = new_texts(x, second ? 2 : 1);
+    for (int i = 0; i < x->count && !status.code; i++) {
+        x->texts[i] = texts[i];
+        status = texts[i].size ? check_bytes(texts[i]) : rt_error(RT_ARGUMENT, "the text is empty");
+        if (status.code)
+            status = name_text(x, data, i, status.message);
+    }
+    return status.code ? status : encode_row(x, data, NULL, size, row);
+}
+
+void rt_example_text_free(rt_example_text *x)
+{
+    rt_free(x->texts);
+    *x = (rt_example_text){.count = 0};
 }

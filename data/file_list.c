@@ -1,5 +1,3 @@
-#include "data/file_list.h"
-
 #include "data/task.h"
 #include "text/number.h"
 

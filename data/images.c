@@ -1,13 +1,14 @@
-#include "data/images.h"
-
 #include "core/memory.h"
 #include "core/tensor.h"
 #include "data/task.h"
 #include "data/tokenizers/tokens.h"
+#include "text/files.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <zlib.h>
 
 /* ---- rules ---- */
 
@@ -32,7 +33,116 @@ void rt_images_check(const rt_data_options *o, rt_rule_sink to)
                        "train.batch_size must be at least 1; got %d", o->batch_size);
 }
 
-/* ---- files ---- */
+/* ---- IDX files ---- */
+
+enum { UNSIGNED_BYTE = 8, CHUNK = 1 << 20 };
+
+/* Reads up to `wanted` bytes at the offset *at, which it moves on. */
+static rt_status read_bytes(gzFile file, const char *path, unsigned char *to, size_t wanted,
+                            size_t *at, size_t *got)
+{
+    int code = Z_OK;
+    for (*got = 0; *got < wanted;) {
+        const size_t left = wanted - *got;
+        const int count = gzread(file, to + *got, (unsigned)(left < CHUNK ? left : CHUNK));
+        if (count <= 0)
+            break;
+        *got += (size_t)count;
+        *at += (size_t)count;
+    }
+    if (*got == wanted)
+        return rt_ok();
+    const char *message = gzerror(file, &code); /* "PATH: WHY" */
+    const size_t before = strlen(path) + strlen(": ");
+    if (code == Z_ERRNO)
+        return rt_error(RT_DATA, "%.600s: cannot be read at offset %zu: %s", path, *at,
+                        strerror(errno));
+    if (code != Z_OK && code != Z_STREAM_END)
+        return rt_error(RT_DATA, "%.600s: is damaged at offset %zu: %.200s", path, *at,
+                        strncmp(message, path, strlen(path)) ? message : message + before);
+    return rt_ok();
+}
+
+static rt_status read_header(rt_idx *x, gzFile file, const char *path, size_t *at)
+{
+    unsigned char bytes[4 * (1 + RT_IDX_AXES)];
+    size_t got;
+    rt_status status = read_bytes(file, path, bytes, 4, at, &got);
+    if (status.code)
+        return status;
+    if (got < 4 || bytes[0] || bytes[1] || bytes[2] != UNSIGNED_BYTE || !bytes[3] ||
+        bytes[3] > RT_IDX_AXES)
+        return got < 4 ? rt_error(RT_DATA,
+                                  "%.600s: ends at offset %zu, within the header of an "
+                                  "IDX file",
+                                  path, *at)
+                       : rt_error(RT_DATA,
+                                  "%.600s: is no IDX file of bytes with 1 to %d axes: it begins "
+                                  "with %02x %02x %02x %02x at offset 0",
+                                  path, RT_IDX_AXES, bytes[0], bytes[1], bytes[2], bytes[3]);
+    x->ndim = bytes[3];
+    status = read_bytes(file, path, bytes, 4 * (size_t)x->ndim, at, &got);
+    if (!status.code && got < 4 * (size_t)x->ndim)
+        return rt_error(RT_DATA, "%.600s: ends at offset %zu, within the header of an IDX file",
+                        path, *at);
+    x->size = 1;
+    for (int i = 0; i < x->ndim && !status.code; i++) {
+        const unsigned char *b = bytes + 4 * i;
+        const size_t axis = (size_t)b[0] << 24 | (size_t)b[1] << 16 | (size_t)b[2] << 8 | b[3];
+        if (!axis || x->size > RT_FILES_LIMIT / axis)
+            return rt_error(RT_DATA, "%.600s: axis %d at offset %d is %zu: %s", path, i + 1,
+                            4 + 4 * i, axis, axis ? "the file is too large" : "there is nothing");
+        x->axis[i] = axis;
+        x->size *= axis;
+    }
+    return status;
+}
+
+/* Reads the bytes behind the header. Memory grows with what is read, since the header may lie. */
+static rt_status read_rest(rt_idx *x, gzFile file, const char *path, size_t *at)
+{
+    size_t count = 0, capacity = 0, got = 1;
+    rt_status status = rt_ok();
+    while (got && count <= x->size && !status.code) {
+        const size_t wanted = x->size + 1 - count < CHUNK ? x->size + 1 - count : CHUNK;
+        if (!rt_grow(&x->bytes, &capacity, count + wanted, 1))
+            return rt_out_of_memory("a file of images");
+        status = read_bytes(file, path, x->bytes + count, wanted, at, &got);
+        count += got;
+    }
+    if (status.code || count == x->size)
+        return status;
+    return count < x->size
+               ? rt_error(RT_DATA, "%.600s: ends at offset %zu; its header says %zu bytes more",
+                          path, *at, x->size - count)
+               : rt_error(RT_DATA, "%.600s: goes on at offset %zu, where its header says it ends",
+                          path, *at - 1);
+}
+
+/* Reads a file into a zeroed struct. RT_DATA, with the path, if it is missing (then with `key`, its
+ * key) or no regular file, and, with an offset in the uncompressed bytes, if it is no IDX file of
+ * bytes, has an empty axis or more than RT_FILES_LIMIT bytes, or fewer or more bytes than its axes
+ * say. */
+static rt_status read_idx(rt_idx *x, const char *key, const char *path)
+{
+    off_t size;
+    rt_status status = rt_file_measure(key, path, &size);
+    if (status.code)
+        return status;
+    errno = 0;
+    gzFile file = gzopen(path, "rb");
+    if (!file)
+        return errno ? rt_error(RT_DATA, "%.600s: %s", path, strerror(errno))
+                     : rt_out_of_memory("a compressed file");
+    size_t at = 0;
+    status = read_header(x, file, path, &at);
+    if (!status.code)
+        status = read_rest(x, file, path, &at);
+    gzclose_r(file);
+    return status;
+}
+
+/* ---- files of images and labels ---- */
 
 bool rt_image_labels_path(char path[RT_PATH_SIZE], const char *images)
 {
@@ -91,31 +201,31 @@ static rt_status check_patches(const rt_data *data, const char *path)
 }
 
 /* Reads the images and the labels of a part. */
-static rt_status read_part(rt_images *x, int part, const char *path, rt_idx *labels)
+static rt_status read_part(rt_images *x, int part, const char *path)
 {
     const char *key = part ? "data.eval_file" : "data.file";
-    char labels_path[RT_PATH_SIZE];
-    rt_idx *images = &x->files[part];
-    const bool named = rt_image_labels_path(labels_path, path);
+    rt_image_files *files = &x->parts[part];
+    rt_idx *images = &files->images, *labels = &files->labels;
+    const bool named = rt_image_labels_path(files->labels_path, path);
     assert(named);
     (void)named;
-    rt_status status = rt_idx_read(images, key, path);
+    rt_status status = read_idx(images, key, path);
     if (!status.code)
         status = check_images(x, images, path);
     if (!status.code)
-        status = rt_idx_read(labels, key, labels_path);
+        status = read_idx(labels, key, files->labels_path);
     if (!status.code && (labels->ndim != 1 || labels->axis[0] != images->axis[0]))
         status = rt_error(RT_DATA,
                           "%.600s: has %d axes, of which the first is %zu at offset 4; "
                           "%.600s has %zu images",
-                          labels_path, labels->ndim, labels->axis[0], path, images->axis[0]);
+                          files->labels_path, labels->ndim, labels->axis[0], path, images->axis[0]);
     return status;
 }
 
 /* ---- labels and rows ---- */
 
 /* Sets the labels: the given ones, or the numbers that occur. */
-static rt_status find_labels(rt_data *data, const rt_idx *labels, const char *path)
+static rt_status find_labels(rt_data *data, const rt_image_files *files)
 {
     enum { CLASSES = 256, DIGITS = 4 };
     char digits[CLASSES][DIGITS];
@@ -125,21 +235,23 @@ static rt_status find_labels(rt_data *data, const rt_idx *labels, const char *pa
     data->labels = data->meaning.labels;
     if (data->labels)
         return rt_ok();
-    for (size_t i = 0; i < labels->size; i++)
-        seen[labels->bytes[i]] = true;
+    for (size_t i = 0; i < files->labels.size; i++)
+        seen[files->labels.bytes[i]] = true;
     for (int n = 0; n < CLASSES; n++)
         if (seen[n])
             names[count++] =
                 (rt_text_span){digits[n], (size_t)snprintf(digits[n], DIGITS, "%d", n)};
-    const rt_status status = rt_labels_of(&data->own_labels, path, names, count);
+    const rt_status status = rt_labels_of(&data->own_labels, files->labels_path, names, count);
     data->labels = data->own_labels;
     return status;
 }
 
 /* Appends the images of a part as rows, in random order: neighbours in a file may be of one class.
  */
-static rt_status add_rows(rt_data *data, int part, const rt_idx *labels, const char *path)
+static rt_status add_rows(rt_data *data, int part)
 {
+    const rt_image_files *files = &data->images->parts[part];
+    const rt_idx *labels = &files->labels;
     rt_examples *x = data->examples;
     const rt_random random = {data->options.eval_seed, 0, RT_STREAM_SHARE};
     const size_t first = x->count;
@@ -151,7 +263,7 @@ static rt_status add_rows(rt_data *data, int part, const rt_idx *labels, const c
         const int label = rt_labels_find(data->labels, (rt_text_span){digits, (size_t)size});
         if (label < 0)
             return rt_error(RT_DATA, "%.600s: label %s at offset %zu is not a label of the %s",
-                            path, digits, (size_t)image + 8,
+                            files->labels_path, digits, (size_t)image + 8,
                             data->meaning.labels ? "model" : "training file");
         x->rows[x->count++] = (rt_example){.first = first + image,
                                            .label = label,
@@ -161,54 +273,50 @@ static rt_status add_rows(rt_data *data, int part, const rt_idx *labels, const c
     return rt_ok();
 }
 
-static rt_status make_rows(rt_data *data, const rt_idx labels[RT_PARTS])
+static rt_status make_rows(rt_data *data)
 {
-    const char *const paths[RT_PARTS] = {data->options.file, data->options.eval_file};
+    const rt_image_files *parts = data->images->parts;
     rt_examples *x = data->examples;
     rt_status status = rt_ok();
-    x->rows =
-        rt_alloc(labels[RT_PART_TRAINING].size + labels[RT_PART_EVALUATION].size, sizeof *x->rows);
+    x->rows = rt_alloc(parts[RT_PART_TRAINING].labels.size + parts[RT_PART_EVALUATION].labels.size,
+                       sizeof *x->rows);
     if (!x->rows)
         return rt_out_of_memory("the rows of data.file");
-    for (int part = 0; part < RT_PARTS && !status.code; part++) {
-        char path[RT_PATH_SIZE];
-        if (labels[part].size && rt_image_labels_path(path, paths[part]))
-            status = add_rows(data, part, &labels[part], path);
-    }
+    for (int part = 0; part < RT_PARTS && !status.code; part++)
+        status = add_rows(data, part);
     return status.code ? status : rt_examples_order(data);
 }
 
 rt_status rt_images_open(rt_data *data)
 {
     const rt_data_options *o = &data->options;
-    rt_idx labels[RT_PARTS] = {{.ndim = 0}, {.ndim = 0}};
+    const char *const paths[RT_PARTS] = {rt_data_reads_training(data) ? o->file : NULL,
+                                         o->eval_file};
+    const int first = paths[RT_PART_TRAINING] ? RT_PART_TRAINING : RT_PART_EVALUATION;
     rt_images *x = data->images = rt_alloc(1, sizeof *x);
     data->examples = rt_alloc(1, sizeof *data->examples);
     if (!x || !data->examples)
         return rt_out_of_memory("the images of data.file");
     rt_status status = rt_ok();
-    if (rt_data_reads_training(data))
-        status = read_part(x, RT_PART_TRAINING, o->file, &labels[RT_PART_TRAINING]);
-    if (!status.code && o->eval_file)
-        status = read_part(x, RT_PART_EVALUATION, o->eval_file, &labels[RT_PART_EVALUATION]);
-    const int first = labels[RT_PART_TRAINING].size ? RT_PART_TRAINING : RT_PART_EVALUATION;
-    char path[RT_PATH_SIZE];
+    for (int part = 0; part < RT_PARTS && !status.code; part++)
+        if (paths[part])
+            status = read_part(x, part, paths[part]);
     if (!status.code)
-        status = check_patches(data, first ? o->eval_file : o->file);
-    if (!status.code && rt_image_labels_path(path, first ? o->eval_file : o->file))
-        status = find_labels(data, &labels[first], path);
+        status = check_patches(data, paths[first]);
     if (!status.code)
-        status = make_rows(data, labels);
-    for (int part = 0; part < RT_PARTS; part++)
-        rt_idx_free(&labels[part]);
+        status = find_labels(data, &x->parts[first]);
+    if (!status.code)
+        status = make_rows(data);
     data->vocab = RT_IMAGE_VOCAB;
     return status;
 }
 
 void rt_images_free(rt_images *x)
 {
-    for (int part = 0; x && part < RT_PARTS; part++)
-        rt_idx_free(&x->files[part]);
+    for (int part = 0; x && part < RT_PARTS; part++) {
+        rt_free(x->parts[part].images.bytes);
+        rt_free(x->parts[part].labels.bytes);
+    }
     rt_free(x);
 }
 
@@ -253,10 +361,10 @@ double rt_image_resized(const unsigned char *from, int side, int channels, int c
 
 static const unsigned char *pixels_of(const rt_images *x, size_t image)
 {
-    const size_t before = x->files[RT_PART_TRAINING].axis[0];
+    const size_t before = x->parts[RT_PART_TRAINING].images.axis[0];
     const size_t size = (size_t)x->side * (size_t)x->side * (size_t)x->channels;
-    return image < before ? x->files[RT_PART_TRAINING].bytes + image * size
-                          : x->files[RT_PART_EVALUATION].bytes + (image - before) * size;
+    return image < before ? x->parts[RT_PART_TRAINING].images.bytes + image * size
+                          : x->parts[RT_PART_EVALUATION].images.bytes + (image - before) * size;
 }
 
 void rt_images_draw(const rt_data *data, rt_draw draw, rt_sequence row)

@@ -1,12 +1,8 @@
 /* The tasks text and tokens: opens files of text and of token ids as one long run of tokens, and
  * writes tokens to files. */
 
-#include "data/encode_text.h"
-
 #include "core/memory.h"
-#include "data/file_list.h"
 #include "data/task.h"
-#include "data/token_cache.h"
 #include "data/tokenizers/tokens.h"
 #include "text/files.h"
 

@@ -1,16 +1,18 @@
 #ifndef ROTOR_DATA_TASK_H
 #define ROTOR_DATA_TASK_H
 
-/* Private declarations of data/: tasks (rows of rt_tasks) and the state of a source. */
+/* Private declarations of data/: tasks (rows of rt_tasks), the state of a source, and the sequences
+ * of its kinds: windows of tokens, labelled rows, and images. Texts of any size are read, encoded,
+ * and cached in parts. */
 
+#include "core/random.h"
 #include "data/data.h"
-#include "data/examples.h"
-#include "data/images.h"
-#include "data/token_file.h"
+#include "data/labelled_file.h"
+#include "data/token_format.h"
 #include "data/tokenizers/vocabulary.h"
-#include "data/windows.h"
 
 #include <stdbool.h>
+#include <sys/stat.h>
 
 /* Key of a sequence. All of its random numbers come from rt_random {seed, step, stream} at
  * rt_draw_index. */
@@ -71,6 +73,359 @@ typedef struct rt_task {
 /* All tasks, ended by a row without a name. */
 extern const rt_task rt_tasks[];
 
+/* The files in data.file or data.eval_file: "a.txt, b.bin" or, as a mixture with weights, "a.txt*3,
+ * b.bin*1" with optional spaces around '*'. A name that ends in .bin or .npy, or has a data set
+ * (ids.h5:/train), is a file of token ids; others are texts. */
+typedef struct rt_data_file {
+    char path[RT_PATH_SIZE];    /* may be truncated */
+    size_t size;                /* of the whole path */
+    char dataset[RT_PATH_SIZE]; /* data set of an HDF5 file; else "" */
+    bool ids;
+    bool weighted;
+    double weight; /* default 1 */
+} rt_data_file;
+
+/* Parses the first file of a checked list. Returns the remaining list, NULL after the last file.
+ * With `any_set` any name may have a data set, otherwise only .h5 and .hdf5. */
+const char *rt_data_file_take(const char *list, bool any_set, rt_data_file *file);
+
+/* Returns whether a file of a list has a weight. */
+bool rt_data_files_weighted(const char *list, bool any_set);
+
+/* Checks the list of a key, as rt_data_rules. */
+void rt_data_files_check(const char *key, const char *list, bool only_ids, rt_rule_sink to);
+
+/* Byte range of a document without its separator. */
+typedef struct rt_document_span {
+    size_t start, end;
+} rt_document_span;
+
+/* Finds the next document that is not empty, from *at on, and moves *at behind its separator.
+ * Returns false if there is none. */
+bool rt_document_next(const char *documents, const unsigned char *text, size_t bytes, size_t *at,
+                      rt_document_span *span);
+
+/* Files that form one text. */
+
+typedef struct rt_text_file {
+    char *path;
+    size_t start, size; /* offset in the text; bytes */
+    struct stat facts;
+} rt_text_file;
+
+typedef struct rt_text_files {
+    const char *key; /* key that names the files (borrowed) */
+    rt_text_file *list;
+    size_t count, capacity;
+    size_t bytes;
+} rt_text_files;
+
+/* Adds a file to a text, which starts zeroed except its key. The content is not read. RT_DATA names
+ * a file that is missing, empty or not regular. */
+rt_status rt_text_files_add(rt_text_files *text, const char *path) RT_MUST_CHECK;
+void rt_text_files_close(rt_text_files *text);
+
+/* Reads bytes from ... to - 1 of a text in parts that end with a whole character, and passes them
+ * to `look`. RT_DATA names a file that has changed since it was added, and a byte that is invalid
+ * at the level. */
+typedef void rt_text_look(void *context, const unsigned char *bytes, size_t size);
+rt_status rt_text_scan(const rt_text_files *text, size_t from, size_t to, rt_level level,
+                       rt_text_look *look, void *context) RT_MUST_CHECK;
+
+/* Encoding of a text in parts, by several threads, in the order of the text. The ids equal those of
+ * the whole text. If the tokenizer allows no cuts, the text is read into memory as a whole. */
+
+typedef struct rt_text_encoding {
+    const rt_text_files *text;
+    const rt_vocabulary *vocabulary;
+    const rt_data_options *options; /* documents, special, threads, watch */
+    const char *what; /* description for the watch ("tokenizing a.txt"); NULL: no watch */
+    /* Receives the ids of the next part. */
+    rt_status (*take)(void *context, rt_id_list *ids);
+    rt_text_look *see; /* receives all bytes in order before they are encoded; or NULL */
+    void *context;
+    rt_unknown unknown; /* result: unknown characters or words */
+} rt_text_encoding;
+
+/* Encodes a text. RT_DATA names a byte that is not UTF-8 and its offset; errors of `take`; RT_IO if
+ * the watch requests a stop. */
+rt_status rt_text_encode(rt_text_encoding *e) RT_MUST_CHECK;
+
+/* Runs of tokens: consecutive ids in memory, or in a file that is read in place (a file of token
+ * ids, or a cached text, see below). Readers see all runs as one long run.
+ *
+ * An open run is read-only, so several threads may read it. */
+
+/* List of runs. It starts zeroed. */
+typedef struct rt_token_runs {
+    struct rt_token_run **list;
+    size_t count, capacity;
+    size_t tokens; /* sum over all runs */
+} rt_token_runs;
+
+/* Adds ids in memory, which then belong to the runs. On RT_MEMORY they are freed. */
+rt_status rt_token_runs_add_ids(rt_token_runs *runs, rt_id_list ids) RT_MUST_CHECK;
+
+/* Checksums (XXH3-64) of the ids in a file, one for each RT_SUMMED bytes. */
+enum { RT_SUMMED = 1 << 16 };
+typedef struct rt_token_sums {
+    uint64_t *list;
+    size_t count;
+} rt_token_sums;
+
+/* Adds the token ids of a file (token_format.h) or of a data set of an HDF5 file.
+ *
+ * Ids are read in place, a window at a time. The file is never mapped, so truncation during a read
+ * is an error, not a signal. HDF5 opens the file in a child process; a second one decodes chunked
+ * data to an unnamed temporary file. In files up to 256 MiB every id is checked against 0 ...
+ * vocab-1 at once, in larger ones when it is read. The next read fails if a file was truncated,
+ * rewritten or replaced.
+ *
+ * `sums` is NULL, or the checksums of a file that rotor wrote and whose name may disappear. Ids are
+ * compared with them at once, in files above 1 GiB at the first read; a damaged file is removed.
+ * The list is freed in any case.
+ *
+ * RT_DATA names the file, the data set, the `key` (borrowed) and the fault: also a file on which
+ * HDF5 crashes or exceeds its time, a layout that refers to other files or external code, chunks
+ * above 32 MiB, and data that was never written. RT_IO if there can be no child process or
+ * temporary file. Call it before starting threads (text/process.h). On an error the runs are
+ * unchanged. */
+rt_status rt_token_runs_add_file(rt_token_runs *runs, const char *key, const rt_data_file *file,
+                                 int vocab, rt_token_sums *sums) RT_MUST_CHECK;
+void rt_token_runs_close(rt_token_runs *runs);
+
+/* Reads tokens first ... first + count - 1 of the long run. Returns false if they cannot be read or
+ * are invalid ids. */
+bool rt_token_runs_read(const rt_token_runs *runs, size_t first, size_t count, int32_t *ids);
+
+/* Returns the first failure of a read. */
+rt_status rt_token_runs_status(const rt_token_runs *runs) RT_MUST_CHECK;
+
+/* Returns the first position of an id among tokens first ... end - 1 (`end` if there is none), and
+ * the last one (SIZE_MAX if there is none). Tokens that cannot be read count as other ids. */
+size_t rt_token_runs_find(const rt_token_runs *runs, size_t first, size_t end, int32_t id);
+size_t rt_token_runs_find_last(const rt_token_runs *runs, size_t first, size_t end, int32_t id);
+
+/* Cache of tokenized texts in the folder data.cache:
+ *
+ *     NAME.npy          the ids. NAME is the digest of everything they depend on: the bytes of the
+ *                       text, the tokenizer, data.documents, data.special and the version of rotor
+ *     NAME.info         number of ids, unknown characters or words, checksums of the ids
+ *                       (rt_token_sums); written last
+ *     NAME.vocabulary   level char: the vocabulary of a text
+ *     NAME.digest       size, time, device, inode and digest of a text file; made again when they
+ *                       change
+ *     NAME.lock         held by the process that makes the files, then removed
+ *
+ * NAME.info, NAME.vocabulary and NAME.digest begin with the digest of their content. An entry that
+ * disagrees with its digest or a checksum is made again. Of several processes that need an entry
+ * one makes it. A failure leaves no partial file. Tokenized bytes are checked against the digest in
+ * NAME. */
+
+/* Creates the vocabulary of a text, which the caller frees. */
+typedef rt_status rt_vocabulary_maker(void *context, rt_vocabulary **vocabulary_new);
+
+/* Returns whether a text of this size is cached. */
+bool rt_token_cache_takes(const rt_data_options *o, size_t bytes);
+
+/* Adds the ids of a text to the runs and creates the cache entry if needed. Errors of
+ * rt_text_encode; RT_IO if the folder cannot be written. */
+rt_status rt_token_cache_open(rt_token_runs *runs, const rt_text_files *text,
+                              const rt_vocabulary *vocabulary, const rt_data_options *o,
+                              rt_unknown *unknown) RT_MUST_CHECK;
+
+/* Reads the vocabulary of the characters of a text from the cache, or creates it by `make` and
+ * caches it. Errors as rt_token_cache_open. */
+rt_status rt_token_cache_vocabulary(rt_vocabulary **vocabulary_new, const rt_text_files *text,
+                                    const rt_data_options *o, rt_vocabulary_maker *make,
+                                    void *context) RT_MUST_CHECK;
+
+/* Order in which a training visits rows of different lengths. It has no state: the row of a
+ * sequence is a function of the seed, the step and the sequence's number in the batch.
+ *
+ * Rows are sorted by length. An epoch cuts them into blocks with random bounds and shuffles each
+ * block. Batches are consecutive shuffled rows, so their rows are of similar length. The batches
+ * are shuffled as well. An epoch has ceil(rows / batch) steps and contains every row; it fills its
+ * last batch with rows of its first. */
+
+typedef struct rt_order {
+    uint32_t rows;  /* at least 1 */
+    uint32_t batch; /* rows per step, at least 1 */
+} rt_order;
+
+/* Returns the index, among the rows sorted by length, of a training sequence. */
+uint32_t rt_order_training(rt_order order, uint64_t seed, uint32_t step, uint32_t sequence);
+
+/* Returns the same index for an evaluation sequence. An evaluation visits every row once: first
+ * full batches of consecutive rows in random order, so that any prefix is a sample of all lengths,
+ * then the remaining rows. Numbers past the last row wrap around. */
+uint32_t rt_order_evaluation(rt_order order, uint64_t seed, uint32_t sequence);
+
+/* Returns element i of a random permutation of 0 ... n-1: a Feistel network with Philox as round
+ * function, repeated while the result is not below n. `number` selects one of several permutations.
+ */
+uint32_t rt_permuted(rt_random random, uint32_t number, uint32_t n, uint32_t i);
+
+/* Windows of consecutive tokens and their training objective. A sequence is [CLS] and one window.
+ *
+ * With data.cross = no, windows do not cross the token that ends a document, whatever its origin.
+ */
+
+/* Consecutive tokens: a training part or an evaluation text. */
+typedef struct rt_window_text {
+    size_t first, count;
+    double weight; /* of a training part */
+} rt_window_text;
+
+/* List of spans. It starts zeroed. */
+typedef struct rt_window_texts {
+    rt_window_text *list;
+    size_t count, capacity;
+} rt_window_texts;
+
+/* Training parts: all of data.file, or each file of a mixture. Evaluation texts: the files of
+ * data.eval_file or, without it, the tails of the parts. Windows lie within one of them. Training
+ * and evaluation overlap only if eval_fraction is 0. */
+typedef struct rt_windows {
+    rt_window_texts parts, texts;
+    double weight; /* sum over the parts */
+    size_t taken;  /* tokens added so far */
+} rt_windows;
+
+/* Adds the next `count` tokens as a part of data.file. RT_DATA, with `name` and `many` (the plural
+ * of its tokens), if they have no training window or their tail no evaluation window. */
+rt_status rt_windows_train(rt_data *data, const char *name, size_t count, double weight,
+                           const char *many) RT_MUST_CHECK;
+
+/* Adds the next `count` tokens as an evaluation text. RT_DATA if they have no window. */
+rt_status rt_windows_add(rt_data *data, const char *path, size_t count,
+                         const char *many) RT_MUST_CHECK;
+
+/* Returns rt_data_evaluation_rows of a source with windows; draws a row. */
+long rt_windows_evaluation_rows(const rt_data *data, int length);
+void rt_windows_draw(const rt_data *data, rt_draw draw, rt_sequence row);
+
+/* Returns whether windows end at the end of their document. */
+bool rt_data_keeps_documents(const rt_data *data);
+
+/* Rows of labelled data as ids. Task classify: texts or pairs of texts, each with a label. Task
+ * tag: sentences of tokens, each token with a label.
+ *
+ *     [CLS] text [SEP]                   types 0
+ *     [CLS] text [SEP] text_b [SEP]      types 0, and 1 from text_b on
+ *
+ * A tokenizer.json may define fewer tokens around a text (rt_vocabulary_frame in vocabulary.h). The
+ * label of a text is at [CLS], that of a token at its first piece. Rows that are too long are
+ * truncated at the end of the text; of a pair, the longer text first. */
+
+enum { RT_PART_TRAINING, RT_PART_EVALUATION, RT_PARTS };
+
+/* Largest number of special tokens around a pair: [CLS] and two [SEP]. */
+enum { RT_AROUND_PAIR = 3 };
+
+typedef struct rt_example {
+    size_t first;          /* index of the first id, or of an image */
+    int32_t count, second; /* ids of the text, and of text_b after them; second 0: not a pair */
+    int32_t label;         /* classify */
+    int line;              /* line of the file on which the row begins */
+    bool evaluation;
+} rt_example;
+
+typedef struct rt_examples {
+    bool pairs;
+    rt_example *rows; /* training file first, then evaluation file */
+    size_t count;
+    int32_t *ids;
+    int32_t *labels; /* tag: one per id; else NULL */
+    size_t used;     /* number of ids */
+    size_t cut;      /* rows longer than data.length */
+    size_t longest;  /* length of the longest row before truncation */
+    /* Indices of the rows of each part, sorted by length, then by index. */
+    uint32_t *sorted[RT_PARTS];
+    rt_order order[RT_PARTS];
+} rt_examples;
+
+void rt_examples_free(rt_examples *examples);
+
+/* Checks the keys of labelled data, as rt_data_rules. */
+void rt_examples_check(const rt_data_options *o, rt_rule_sink to);
+
+/* Appends the ids of a text, pair or token to the last row, with its label (of a token at its first
+ * id). `from` is the start of the bytes that `unknown` counts; NULL: of each text. RT_ARGUMENT
+ * names a byte that is not UTF-8, as rt_vocabulary_encode; RT_DATA if the text, or the second one
+ * (*second), has no token of the vocabulary; a token to tag becomes [UNK] if there is one. */
+rt_status rt_examples_add(rt_examples *x, const rt_data *data, const rt_labelled_text *t,
+                          int32_t label, const char *from, rt_unknown *unknown,
+                          bool *second) RT_MUST_CHECK;
+
+/* Returns the length of a row before truncation. */
+size_t rt_example_length(const rt_data *data, const rt_example *example);
+
+/* Fills a row with an example, truncated to the row: ids, types and labels. */
+void rt_example_put(const rt_data *data, const rt_examples *all, const rt_example *x,
+                    rt_sequence row);
+
+/* Assigns the rows to the parts and orders those of each part. RT_DATA if one that is read has
+ * none. */
+rt_status rt_examples_order(rt_data *data) RT_MUST_CHECK;
+
+/* Returns the row of a sequence. */
+const rt_example *rt_examples_row(const rt_data *data, rt_draw draw);
+
+/* Fills a row with a sequence. */
+void rt_examples_draw(const rt_data *data, rt_draw draw, rt_sequence row);
+
+/* Images with labels, from two IDX files: images (N, S, S), gray, or (N, S, S, 3), RGB, and
+ * labels (N). The file of labels has the name of the file of images with "labels-idx1" in place of
+ * "images-idx3" or "images-idx4", as those of MNIST have.
+ *
+ * A sequence is [CLS] and the patches of an image, row by row. The numbers of a patch are its
+ * pixels, row by row, each with its channels, from -1 (black) to 1. The label is at [CLS]. The
+ * length of a sequence decides the size of its image, to which the image of the file is resized. */
+
+/* A file of bytes in the IDX format of MNIST, compressed by gzip or not: two zero bytes, the type 8
+ * (unsigned byte), the number of axes, the length of each axis as a big-endian number of 32 bits,
+ * and the bytes, the last axis fastest (LeCun et al. 1998). */
+enum { RT_IDX_AXES = 4 };
+typedef struct rt_idx {
+    int ndim;
+    size_t axis[RT_IDX_AXES];
+    unsigned char *bytes; /* of all axes */
+    size_t size;
+} rt_idx;
+
+/* Id of every patch, and number of ids. */
+enum { RT_ID_PATCH = 4, RT_IMAGE_VOCAB };
+
+typedef struct rt_image_files {
+    rt_idx images, labels;
+    char labels_path[RT_PATH_SIZE];
+} rt_image_files;
+
+typedef struct rt_images {
+    int side, channels;
+    rt_image_files parts[RT_PARTS]; /* the images of an evaluation follow in numbers */
+} rt_images;
+
+/* Functions of the task. Opening returns RT_DATA if a file is missing or no IDX file, if the images
+ * are not square, have another size or other channels than those of data.file or of the model, or
+ * are not as many as their labels, or if a label is unknown. RT_CONFIG for another data.patch than
+ * the model's. */
+rt_status rt_images_open(rt_data *data) RT_MUST_CHECK;
+void rt_images_check(const rt_data_options *o, rt_rule_sink to);
+void rt_images_draw(const rt_data *data, rt_draw draw, rt_sequence row);
+void rt_images_free(rt_images *images);
+
+/* Writes the path of the labels of a file of images. Returns false if its name has no
+ * "images-idx3" or "images-idx4", or is too long. */
+bool rt_image_labels_path(char path[RT_PATH_SIZE], const char *images);
+
+/* Resizes one channel of an image by bilinear interpolation whose triangle widens with the
+ * reduction, as interpolate(mode="bilinear", antialias=True) of PyTorch does, and returns the value
+ * at (x, y) of the new image, from 0 to 255. `from` is (side, side, channels). */
+double rt_image_resized(const unsigned char *from, int side, int channels, int channel, int size,
+                        int x, int y);
+
 /* Functions of the tasks with files. Text and tokens open one long run of tokens, from which
  * rt_windows_draw cuts sequences; classify and tag open labelled rows. */
 rt_status rt_sequence_open(rt_data *data) RT_MUST_CHECK;
@@ -80,7 +435,6 @@ void rt_sequence_check(const rt_data_options *o, rt_rule_sink to);
 /* Finds the vocabulary of a text: the given one, that of data.vocab_file, or one that `make`
  * creates from the text and the source owns. RT_CONFIG if a special token that the task needs is
  * missing. */
-typedef rt_status rt_vocabulary_maker(void *context, rt_vocabulary **vocabulary_new);
 rt_status rt_text_find_vocabulary(rt_data *data, rt_vocabulary_maker *make,
                                   void *context) RT_MUST_CHECK;
 
@@ -93,6 +447,9 @@ rt_status rt_text_check_given(const rt_data *data) RT_MUST_CHECK;
 /* Returns the tokens around a labelled text: those of the vocabulary, without the ones that
  * data.begin or data.end = none removes. */
 rt_text_frame rt_data_frame(const rt_data *data);
+
+/* Returns whether the text has documents. */
+bool rt_documents_are_cut(const rt_data_options *o);
 
 /* Returns whether the default ids of the special tokens are reserved for them. */
 bool rt_data_has_special_tokens(const rt_data *data);

@@ -1,7 +1,5 @@
-#include "data/token_cache.h"
-
 #include "core/memory.h"
-#include "data/token_format.h"
+#include "data/task.h"
 #include "text/files.h"
 #include "text/writer.h"
 
@@ -14,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -55,12 +52,10 @@ static void digest_content(char digest[DIGEST_SIZE], const void *content, size_t
 
 /* ---- entries ---- */
 
-/* Entry of the cache. If it is missing, the process that holds its lock makes it while others wait.
- */
+/* Entry of the cache. */
 typedef struct entry {
     const rt_data_options *o;
     char name[DIGEST_SIZE];
-    int lock; /* descriptor, between `hold` and `release` */
 } entry;
 
 /* Writes the path of a file of an entry; open_folder has checked the length. */
@@ -126,55 +121,69 @@ static rt_status wait_for(int lock, const char *path, const rt_data_options *o)
     return rt_ok();
 }
 
-/* Acquires the lock of an entry. After an error nothing needs to be released. */
-static rt_status hold(entry *e)
+/* Creates and locks a file. After an error nothing needs to be released. */
+static rt_status hold(const char *path, const rt_data_options *o, int *lock)
 {
-    char path[RT_PATH_SIZE];
     struct stat held, named;
     rt_status status;
-    path_of(path, e, ".lock");
     do {
-        e->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-        if (e->lock < 0)
+        *lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        if (*lock < 0)
             return rt_error(RT_IO, "cannot create %s: %s", path, strerror(errno));
-        status = wait_for(e->lock, path, e->o);
+        status = wait_for(*lock, path, o);
         /* the previous holder removes the file: it must still have its name */
-        if (!status.code && !fstat(e->lock, &held) && !stat(path, &named) &&
+        if (!status.code && !fstat(*lock, &held) && !stat(path, &named) &&
             held.st_ino == named.st_ino && held.st_dev == named.st_dev)
             return status;
-        close(e->lock);
+        close(*lock);
     } while (!status.code);
     return status;
 }
 
-/* Removes and releases the lock. Returns `status`. */
-static rt_status release(entry *e, rt_status status)
+/* Finds the content of an entry. If it is missing, the process that holds the lock of the entry
+ * makes it while others wait. */
+static rt_status find_or_make(const entry *e, bool (*find)(void *content),
+                              rt_status (*make)(void *content), void *content)
 {
     char path[RT_PATH_SIZE];
+    int lock;
+    if (find(content))
+        return rt_ok();
     path_of(path, e, ".lock");
+    rt_status status = hold(path, e->o, &lock);
+    if (status.code)
+        return status;
+    if (!find(content))
+        status = make(content);
     unlink(path);
-    close(e->lock);
+    close(lock);
     return status;
 }
 
 /* ---- digests of files ---- */
 
-/* Content of NAME.digest. */
+/* Digest of a text file. `known` is the content of NAME.digest. */
 typedef struct file_digest {
-    int64_t size, seconds, nanoseconds;
-    uint64_t device, inode;
-    char digest[DIGEST_SIZE];
+    entry entry;
+    const rt_text_files *text;
+    const rt_text_file *file;
+    struct known {
+        int64_t size, seconds, nanoseconds;
+        uint64_t device, inode;
+        char digest[DIGEST_SIZE];
+    } known;
 } file_digest;
 
 /* Copies the digest of an unchanged file from the cache. Returns false if there is none. */
-static bool find_digest(const entry *e, file_digest *f)
+static bool find_digest(void *context)
 {
+    file_digest *f = context;
     size_t size;
-    char *known = get(e, ".digest", &size);
-    const bool same =
-        known && size == sizeof *f && !memcmp(known, f, offsetof(file_digest, digest));
+    char *known = get(&f->entry, ".digest", &size);
+    const bool same = known && size == sizeof f->known &&
+                      !memcmp(known, &f->known, offsetof(struct known, digest));
     if (same)
-        memcpy(f, known, size);
+        memcpy(&f->known, known, size);
     rt_free(known);
     return same;
 }
@@ -184,78 +193,57 @@ static void digest_bytes(void *state, const unsigned char *bytes, size_t size)
     XXH3_128bits_update(state, bytes, size);
 }
 
-static rt_status make_digest(const entry *e, const rt_text_files *text, const rt_text_file *file,
-                             file_digest *f)
+static rt_status make_digest(void *context)
 {
+    file_digest *f = context;
+    const rt_text_file *file = f->file;
     XXH3_state_t *state = XXH3_createState();
     if (!state)
         return rt_out_of_memory("the digest of a file");
     XXH3_128bits_reset(state);
-    rt_status status = rt_text_scan(text, file->start, file->start + file->size, RT_LEVEL_BYTE,
+    rt_status status = rt_text_scan(f->text, file->start, file->start + file->size, RT_LEVEL_BYTE,
                                     digest_bytes, state);
-    write_digest(f->digest, XXH3_128bits_digest(state));
+    write_digest(f->known.digest, XXH3_128bits_digest(state));
     XXH3_freeState(state);
-    return status.code ? status : put(e, ".digest", f, sizeof *f);
+    return status.code ? status : put(&f->entry, ".digest", &f->known, sizeof f->known);
 }
 
-static rt_status digest_file(const rt_text_files *text, const rt_text_file *file,
-                             const rt_data_options *o, char digest[DIGEST_SIZE])
+/* Writes the digest of the i-th file of a text. With `anew`, not that of the cache. */
+static rt_status digest_file(const rt_text_files *text, size_t i, const rt_data_options *o,
+                             bool anew, char digest[DIGEST_SIZE])
 {
+    const rt_text_file *file = &text->list[i];
     const struct stat *s = &file->facts;
-    entry e = {.o = o};
+    char path[RT_PATH_SIZE];
     file_digest f;
-    memset(&f, 0, sizeof f); /* its padding is written, too */
-    f.size = s->st_size;
-    f.seconds = s->st_mtim.tv_sec;
-    f.nanoseconds = s->st_mtim.tv_nsec;
-    f.device = s->st_dev;
-    f.inode = s->st_ino;
-    digest_content(e.name, file->path, strlen(file->path));
-    rt_status status = rt_ok();
-    if (!find_digest(&e, &f)) {
-        status = hold(&e);
-        if (status.code)
-            return status;
-        if (!find_digest(&e, &f))
-            status = make_digest(&e, text, file, &f);
-        status = release(&e, status);
-    }
-    memcpy(digest, f.digest, DIGEST_SIZE);
+    memset(&f, 0, sizeof f); /* the padding is written, too */
+    f.entry.o = o;
+    f.text = text;
+    f.file = file;
+    f.known.size = s->st_size;
+    f.known.seconds = s->st_mtim.tv_sec;
+    f.known.nanoseconds = s->st_mtim.tv_nsec;
+    f.known.device = s->st_dev;
+    f.known.inode = s->st_ino;
+    digest_content(f.entry.name, file->path, strlen(file->path));
+    path_of(path, &f.entry, ".digest");
+    if (anew)
+        unlink(path);
+    const rt_status status = find_or_make(&f.entry, find_digest, make_digest, &f);
+    memcpy(digest, f.known.digest, DIGEST_SIZE);
     return status;
 }
 
-/* Writes the digests of the files of a text to `w`, and copies them to `list` unless it is NULL. */
-static rt_status add_digests(rt_writer *w, const rt_text_files *text, const rt_data_options *o,
-                             char (*list)[DIGEST_SIZE])
+/* Sets the name of an entry to the digest of `w` and of the files of a text, and frees `w`. The
+ * digests of the files are copied to `list`. */
+static rt_status name_entry(entry *e, rt_writer *w, const rt_text_files *text, bool anew,
+                            char (*list)[DIGEST_SIZE])
 {
-    char digest[DIGEST_SIZE];
     rt_status status = rt_ok();
     for (size_t i = 0; i < text->count && !status.code; i++) {
-        status = digest_file(text, &text->list[i], o, digest);
-        if (status.code)
-            break;
-        rt_writer_add(w, "text %s\n", digest);
-        if (list)
-            memcpy(list[i], digest, DIGEST_SIZE);
+        status = digest_file(text, i, e->o, anew, list[i]);
+        rt_writer_add(w, "text %s\n", list[i]);
     }
-    return status;
-}
-
-/* Removes the cached digests of the files of a text. */
-static void forget_digests(const rt_text_files *text, const rt_data_options *o)
-{
-    char path[RT_PATH_SIZE];
-    for (size_t i = 0; i < text->count; i++) {
-        entry e = {.o = o};
-        digest_content(e.name, text->list[i].path, strlen(text->list[i].path));
-        path_of(path, &e, ".digest");
-        unlink(path);
-    }
-}
-
-/* Sets the name of an entry to the digest of `w`, and frees `w`. */
-static rt_status name_entry(entry *e, rt_writer *w, rt_status status)
-{
     if (!status.code && w->failed)
         status = rt_out_of_memory("a name in the cache");
     if (!status.code)
@@ -266,28 +254,24 @@ static rt_status name_entry(entry *e, rt_writer *w, rt_status status)
 
 /* ---- ids ---- */
 
-typedef struct ids_entry {
+/* Ids of a text. While they are written to a file, their checksums and the digests of the text
+ * files are computed. */
+typedef struct cached_ids {
     entry entry;
     rt_token_runs *runs;
     const rt_text_files *text;
     const rt_vocabulary *v;
     rt_unknown *unknown;
     char (*digests)[DIGEST_SIZE]; /* digests of the files of the text */
-    bool stale;                   /* the tokenized bytes had other digests */
-} ids_entry;
-
-static rt_status name_ids(ids_entry *m)
-{
-    const rt_data_options *o = m->entry.o;
-    rt_writer w = {0};
-    if (o->special)
-        rt_writer_add(&w, "special tokens are tokens\n");
-    rt_writer_add(&w, "rotor %s, cache %d\nlevel %d, %s\nend %d, documents %s\ntokenizer %s\n",
-                  ROTOR_VERSION, CACHE_VERSION, (int)m->v->level,
-                  m->v->lowercase ? "lower case" : "cased", (int)m->v->special.sep,
-                  rt_documents_are_cut(o) ? o->documents : "none", m->v->file);
-    return name_entry(&m->entry, &w, add_digests(&w, m->text, o, m->digests));
-}
+    bool stale;                   /* a tokenized file had another digest */
+    rt_token_writer writer;
+    uint64_t *info; /* content of NAME.info: `words` words */
+    size_t words, capacity;
+    XXH3_state_t *sum;    /* checksum of the current block */
+    size_t filled;        /* bytes in the current block */
+    XXH3_state_t *digest; /* digest of the current text file */
+    size_t file, at;      /* index of the text file, and bytes read of it */
+} cached_ids;
 
 /* Beginning of NAME.info; the checksums of the ids follow. */
 typedef struct ids_info {
@@ -311,8 +295,9 @@ static bool has_header(const char *path, size_t width, size_t count)
 }
 
 /* Opens the ids. Returns false if a file is missing or damaged. */
-static bool find_ids(const ids_entry *m)
+static bool find_ids(void *context)
 {
+    const cached_ids *m = context;
     rt_data_file file = {.ids = true};
     ids_info info;
     size_t size;
@@ -332,68 +317,54 @@ static bool find_ids(const ids_entry *m)
     return !rt_token_runs_add_file(m->runs, m->text->key, &file, m->v->count, &sums).code;
 }
 
-/* State of writing ids to a file, with their checksums and the digests of the text files. */
-typedef struct writing_ids {
-    const ids_entry *m;
-    rt_token_writer writer;
-    uint64_t *info; /* content of NAME.info: `words` words */
-    size_t words, capacity;
-    XXH3_state_t *sum;    /* checksum of the current block */
-    size_t filled;        /* bytes in the current block */
-    XXH3_state_t *digest; /* digest of the current text file */
-    size_t file, at;      /* index of the text file, and bytes read of it */
-    bool differs;         /* a text file has another digest than NAME implies */
-} writing_ids;
-
-static rt_status end_block(writing_ids *w)
+static rt_status end_block(cached_ids *m)
 {
-    if (!rt_grow(&w->info, &w->capacity, w->words + 1, sizeof *w->info))
+    if (!rt_grow(&m->info, &m->capacity, m->words + 1, sizeof *m->info))
         return rt_out_of_memory("checksums");
-    w->info[w->words++] = XXH3_64bits_digest(w->sum);
-    XXH3_64bits_reset(w->sum);
-    w->filled = 0;
+    m->info[m->words++] = XXH3_64bits_digest(m->sum);
+    XXH3_64bits_reset(m->sum);
+    m->filled = 0;
     return rt_ok();
 }
 
 static rt_status take_ids(void *context, rt_id_list *ids)
 {
-    writing_ids *w = context;
+    cached_ids *m = context;
     const unsigned char *from = ids->ids;
     rt_status status = rt_ok();
     for (size_t left = ids->count * ids->width, n; left && !status.code; left -= n, from += n) {
-        n = left < RT_SUMMED - w->filled ? left : RT_SUMMED - w->filled;
-        XXH3_64bits_update(w->sum, from, n);
-        w->filled += n;
-        if (w->filled == RT_SUMMED)
-            status = end_block(w);
+        n = left < RT_SUMMED - m->filled ? left : RT_SUMMED - m->filled;
+        XXH3_64bits_update(m->sum, from, n);
+        m->filled += n;
+        if (m->filled == RT_SUMMED)
+            status = end_block(m);
     }
-    return status.code ? status : rt_token_writer_take(&w->writer, ids);
+    return status.code ? status : rt_token_writer_take(&m->writer, ids);
 }
 
 /* Computes the digests of the text files from their consecutive bytes. */
 static void see_bytes(void *context, const unsigned char *bytes, size_t size)
 {
-    writing_ids *w = context;
+    cached_ids *m = context;
     char digest[DIGEST_SIZE];
     for (size_t n; size; bytes += n, size -= n) {
-        const size_t left = w->m->text->list[w->file].size - w->at;
+        const size_t left = m->text->list[m->file].size - m->at;
         n = size < left ? size : left;
-        XXH3_128bits_update(w->digest, bytes, n);
-        w->at += n;
+        XXH3_128bits_update(m->digest, bytes, n);
+        m->at += n;
         if (n < left)
             return;
-        write_digest(digest, XXH3_128bits_digest(w->digest));
-        w->differs |= strcmp(digest, w->m->digests[w->file]) != 0;
-        XXH3_128bits_reset(w->digest);
-        w->file++;
-        w->at = 0;
+        write_digest(digest, XXH3_128bits_digest(m->digest));
+        m->stale |= strcmp(digest, m->digests[m->file]) != 0;
+        XXH3_128bits_reset(m->digest);
+        m->file++;
+        m->at = 0;
     }
 }
 
-static rt_status encode_ids(writing_ids *w, rt_unknown *unknown)
+static rt_status encode_ids(cached_ids *m, rt_unknown *unknown)
 {
     char what[RT_PATH_SIZE + 32];
-    const ids_entry *m = w->m;
     snprintf(what, sizeof what, "tokenizing %.900s", m->text->list[0].path);
     rt_text_encoding e = {.text = m->text,
                           .vocabulary = m->v,
@@ -401,57 +372,38 @@ static rt_status encode_ids(writing_ids *w, rt_unknown *unknown)
                           .what = what,
                           .take = take_ids,
                           .see = see_bytes,
-                          .context = w};
+                          .context = m};
     rt_status status = rt_text_encode(&e);
     *unknown = e.unknown;
-    if (!status.code && w->filled)
-        status = end_block(w);
-    if (!status.code && w->differs)
+    if (!status.code && m->filled)
+        status = end_block(m);
+    if (!status.code && m->stale)
         status = rt_error(RT_DATA, "%.800s: %s changed while it was tokenized",
                           m->text->list[0].path, m->text->key);
     return status;
 }
 
 /* Writes NAME.npy, then NAME.info. */
-static rt_status write_files(writing_ids *w)
+static rt_status write_files(cached_ids *m)
 {
-    const entry *e = &w->m->entry;
     char path[RT_PATH_SIZE];
     ids_info info = {0};
-    path_of(path, e, ".npy");
-    rt_status status = rt_token_writer_open(&w->writer, path, true, rt_id_width(w->m->v->count));
+    path_of(path, &m->entry, ".npy");
+    rt_status status = rt_token_writer_open(&m->writer, path, true, rt_id_width(m->v->count));
     if (!status.code)
-        status = encode_ids(w, &info.unknown);
-    status = rt_token_writer_close(&w->writer, status);
+        status = encode_ids(m, &info.unknown);
+    status = rt_token_writer_close(&m->writer, status);
     if (status.code)
         return status;
-    info.count = w->writer.count;
-    memcpy(w->info, &info, sizeof info);
-    return put(e, ".info", w->info, w->words * sizeof *w->info);
-}
-
-static rt_status write_ids(ids_entry *m)
-{
-    writing_ids w = {.m = m,
-                     .words = INFO_WORDS,
-                     .sum = XXH3_createState(),
-                     .digest = XXH3_createState()};
-    rt_status status = rt_out_of_memory("the ids of a text");
-    if (w.sum && w.digest && rt_grow(&w.info, &w.capacity, w.words, sizeof *w.info)) {
-        XXH3_64bits_reset(w.sum);
-        XXH3_128bits_reset(w.digest);
-        status = write_files(&w);
-    }
-    m->stale = w.differs;
-    rt_free(w.info);
-    XXH3_freeState(w.sum);
-    XXH3_freeState(w.digest);
-    return status;
+    info.count = m->writer.count;
+    memcpy(m->info, &info, sizeof info);
+    return put(&m->entry, ".info", m->info, m->words * sizeof *m->info);
 }
 
 /* Makes the ids. If NAME.info exists, the files are damaged. */
-static rt_status make_ids(ids_entry *m)
+static rt_status make_ids(void *context)
 {
+    cached_ids *m = context;
     const entry *e = &m->entry;
     char path[RT_PATH_SIZE], line[RT_PATH_SIZE + 128];
     path_of(path, e, ".info");
@@ -461,10 +413,36 @@ static rt_status make_ids(ids_entry *m)
                  e->o->cache, e->name);
         say(e->o, line);
     }
-    rt_status status = write_ids(m);
+    rt_status status = rt_out_of_memory("the ids of a text");
+    m->sum = XXH3_createState();
+    m->digest = XXH3_createState();
+    m->words = INFO_WORDS;
+    if (m->sum && m->digest && rt_grow(&m->info, &m->capacity, m->words, sizeof *m->info)) {
+        XXH3_64bits_reset(m->sum);
+        XXH3_128bits_reset(m->digest);
+        status = write_files(m);
+    }
+    rt_free(m->info);
+    XXH3_freeState(m->sum);
+    XXH3_freeState(m->digest);
     if (!status.code && !find_ids(m))
         status = rt_error(RT_IO, "the tokens that were written cannot be read back");
     return status;
+}
+
+/* Names the ids by everything they depend on, and finds or makes them. */
+static rt_status open_ids(cached_ids *m, bool anew)
+{
+    const rt_data_options *o = m->entry.o;
+    rt_writer w = {0};
+    if (o->special)
+        rt_writer_add(&w, "special tokens are tokens\n");
+    rt_writer_add(&w, "rotor %s, cache %d\nlevel %d, %s\nend %d, documents %s\ntokenizer %s\n",
+                  ROTOR_VERSION, CACHE_VERSION, (int)m->v->level,
+                  m->v->lowercase ? "lower case" : "cased", (int)m->v->special.sep,
+                  rt_documents_are_cut(o) ? o->documents : "none", m->v->file);
+    const rt_status status = name_entry(&m->entry, &w, m->text, anew, m->digests);
+    return status.code ? status : find_or_make(&m->entry, find_ids, make_ids, m);
 }
 
 /* Adds the folder to the message of an RT_IO error. */
@@ -475,36 +453,24 @@ static rt_status name_folder(rt_status status, const rt_data_options *o)
                : status;
 }
 
-static rt_status open_ids(ids_entry *m)
-{
-    rt_status status = name_ids(m);
-    if (status.code || find_ids(m))
-        return status;
-    status = hold(&m->entry);
-    if (status.code)
-        return status;
-    if (!find_ids(m))
-        status = make_ids(m);
-    return release(&m->entry, status);
-}
-
 rt_status rt_token_cache_open(rt_token_runs *runs, const rt_text_files *text,
                               const rt_vocabulary *vocabulary, const rt_data_options *o,
                               rt_unknown *unknown)
 {
     char line[2 * RT_PATH_SIZE];
-    ids_entry m = {.entry = {.o = o},
-                   .runs = runs,
-                   .text = text,
-                   .v = vocabulary,
-                   .unknown = unknown,
-                   .digests = rt_alloc(text->count, sizeof *m.digests)};
+    const cached_ids fresh = {.entry = {.o = o},
+                              .runs = runs,
+                              .text = text,
+                              .v = vocabulary,
+                              .unknown = unknown,
+                              .digests = rt_alloc(text->count, sizeof *fresh.digests)};
+    cached_ids m = fresh;
     rt_status status = m.digests ? open_folder(o) : rt_out_of_memory("digests");
     if (!status.code)
-        status = open_ids(&m);
+        status = open_ids(&m, false);
     if (m.stale) { /* a cached digest was wrong: try once more without it */
-        forget_digests(text, o);
-        status = open_ids(&m);
+        m = fresh;
+        status = open_ids(&m, true);
     }
     rt_free(m.digests);
     snprintf(line, sizeof line, "%s: the tokens of %.900s are in %s/%s.npy", text->key,
@@ -516,41 +482,52 @@ rt_status rt_token_cache_open(rt_token_runs *runs, const rt_text_files *text,
 
 /* ---- characters ---- */
 
-static bool find_vocabulary(const entry *e, rt_vocabulary **vocabulary_new)
+/* Vocabulary of the characters of a text. */
+typedef struct cached_characters {
+    entry entry;
+    rt_vocabulary **vocabulary_new;
+    rt_vocabulary_maker *make;
+    void *context;
+} cached_characters;
+
+static bool find_vocabulary(void *context)
 {
     static const rt_vocabulary_kind kind = {.level = RT_LEVEL_CHAR};
+    const cached_characters *c = context;
     size_t size;
-    char *known = get(e, ".vocabulary", &size);
-    const bool read =
-        known &&
-        !rt_vocabulary_read(vocabulary_new, kind, e->name, (unsigned char *)known, size).code;
+    char *known = get(&c->entry, ".vocabulary", &size);
+    const bool read = known && !rt_vocabulary_read(c->vocabulary_new, kind, c->entry.name,
+                                                   (unsigned char *)known, size)
+                                    .code;
     rt_free(known);
     return read;
+}
+
+static rt_status make_vocabulary(void *context)
+{
+    const cached_characters *c = context;
+    const rt_status status = c->make(c->context, c->vocabulary_new);
+    if (status.code)
+        return status;
+    const char *file = (*c->vocabulary_new)->file;
+    return put(&c->entry, ".vocabulary", file, strlen(file));
 }
 
 rt_status rt_token_cache_vocabulary(rt_vocabulary **vocabulary_new, const rt_text_files *text,
                                     const rt_data_options *o, rt_vocabulary_maker *make,
                                     void *context)
 {
-    entry e = {.o = o};
+    cached_characters c = {{.o = o}, vocabulary_new, make, context};
+    char(*digests)[DIGEST_SIZE] = rt_alloc(text->count, sizeof *digests);
     rt_writer w = {0};
     *vocabulary_new = NULL;
-    rt_status status = open_folder(o);
     rt_writer_add(&w, "rotor %s, cache %d, characters\n", ROTOR_VERSION, CACHE_VERSION);
+    rt_status status = digests ? open_folder(o) : rt_out_of_memory("digests");
     if (!status.code)
-        status = add_digests(&w, text, o, NULL);
-    status = name_entry(&e, &w, status);
-    if (!status.code && find_vocabulary(&e, vocabulary_new))
-        return status;
+        status = name_entry(&c.entry, &w, text, false, digests);
     if (!status.code)
-        status = hold(&e);
-    if (status.code)
-        return name_folder(status, o);
-    if (!find_vocabulary(&e, vocabulary_new)) {
-        status = make(context, vocabulary_new);
-        if (!status.code)
-            status =
-                put(&e, ".vocabulary", (*vocabulary_new)->file, strlen((*vocabulary_new)->file));
-    }
-    return name_folder(release(&e, status), o);
+        status = find_or_make(&c.entry, find_vocabulary, make_vocabulary, &c);
+    rt_writer_free(&w);
+    rt_free(digests);
+    return name_folder(status, o);
 }

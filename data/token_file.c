@@ -1,6 +1,5 @@
-#include "data/token_file.h"
-
 #include "core/memory.h"
+#include "data/task.h"
 #include "text/files.h"
 #include "text/process.h"
 
@@ -11,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 

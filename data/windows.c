@@ -1,8 +1,4 @@
-#include "data/windows.h"
-
 #include "core/memory.h"
-#include "core/random.h"
-#include "data/encode_text.h"
 #include "data/objective.h"
 #include "data/task.h"
 

@@ -1,7 +1,6 @@
 #include "train/commands.h"
 
 #include "core/memory.h"
-#include "data/encode_text.h"
 #include "data/tokenizers/train.h"
 #include "io/checkpoint/checkpoint.h"
 #include "models/positions.h"

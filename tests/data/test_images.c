@@ -3,7 +3,7 @@
 #include "samples.h"
 
 #include "core/tensor.h"
-#include "data/images.h"
+#include "data/task.h"
 
 #include <zlib.h>
 

@@ -2,8 +2,7 @@
 
 #include "samples.h"
 
-#include "data/encode_text.h"
-#include "data/file_list.h"
+#include "data/task.h"
 #include "tokenizer_fixtures.h"
 
 #include <fcntl.h>
