@@ -67,15 +67,6 @@ bool rt_data_task_has_objective(int task)
 
 /* ---- rules ---- */
 
-static void check_objective(const rt_data_options *o, rt_rule_sink to)
-{
-    /* Written to refuse a NaN as well. */
-    if (o->objective == RT_OBJECTIVE_MLM && !(o->mask_probability > 0 && o->mask_probability <= 1))
-        rt_rule_broken(to, RT_OPTIONS("data.task", "data.objective", "data.mask_probability"),
-                       "data.mask_probability must be above 0 and at most 1; got %g",
-                       o->mask_probability);
-}
-
 bool rt_documents_are_cut(const rt_data_options *o)
 {
     return o->documents && *o->documents && strcmp(o->documents, "none") != 0;
@@ -141,8 +132,12 @@ void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *c
                        "data.mask_id must be below data.vocab = %d; got %d", o->vocab, o->mask_id);
     if (too_short || too_few)
         return;
-    if (task->objective)
-        check_objective(o, to);
+    /* Written to refuse a NaN as well. */
+    if (task->objective && o->objective == RT_OBJECTIVE_MLM &&
+        !(o->mask_probability > 0 && o->mask_probability <= 1))
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.objective", "data.mask_probability"),
+                       "data.mask_probability must be above 0 and at most 1; got %g",
+                       o->mask_probability);
     if (task->files != RT_NO_FILE)
         check_files(o, to);
     if (task->check)
@@ -209,7 +204,8 @@ static rt_status read_vocabulary(rt_vocabulary **vocabulary_new, const rt_data_o
     return status;
 }
 
-rt_status rt_text_check_given(const rt_data *data)
+/* Returns RT_CONFIG if the given vocabulary has not data.level, or is cased with data.lowercase. */
+static rt_status check_given(const rt_data *data)
 {
     const rt_data_options *o = &data->options;
     const rt_vocabulary *given = data->meaning.vocabulary;
@@ -225,7 +221,8 @@ rt_status rt_text_check_given(const rt_data *data)
     return rt_ok();
 }
 
-rt_status rt_text_use_vocabulary(rt_data *data, const rt_vocabulary *v)
+/* Sets the vocabulary of a source. RT_CONFIG if a special token that the task needs is missing. */
+static rt_status use_vocabulary(rt_data *data, const rt_vocabulary *v)
 {
     data->vocabulary = v;
     data->special = v->special;
@@ -264,25 +261,31 @@ rt_status rt_text_find_vocabulary(rt_data *data, rt_vocabulary_maker *make, void
                           o->level != RT_LEVEL_WORDPIECE ? ""
                           : o->lowercase                 ? ", in lower case,"
                                                          : ", cased,");
-    return status.code ? status : rt_text_use_vocabulary(data, given ? given : data->own);
+    return status.code ? status : use_vocabulary(data, given ? given : data->own);
 }
 
 /* ---- opening and closing ---- */
 
+/* Returns whether the default ids of the special tokens are reserved for them. */
+static bool has_special_tokens(const rt_data *data)
+{
+    return !data->task->token_ids || data->options.special_tokens == RT_SPECIAL_TOKENS_YES;
+}
+
 static rt_data *new_data(const rt_data_options *o, rt_data_of_model meaning)
 {
     rt_data *data = rt_alloc(1, sizeof *data);
-    if (data) {
-        data->options = *o;
-        data->task = &rt_tasks[o->task];
-        data->vocab = o->vocab;
-        data->special = rt_default_special_ids;
-        if (!rt_data_has_special_tokens(data))
-            data->special = (rt_special_ids){RT_ID_PAD, RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID};
-        if (data->task->token_ids)
-            data->special.mask = o->mask_id > 0 ? o->mask_id : RT_ID_MASK;
-        data->meaning = meaning;
-    }
+    if (!data)
+        return NULL;
+    data->options = *o;
+    data->task = &rt_tasks[o->task];
+    data->vocab = o->vocab;
+    data->special = rt_default_special_ids;
+    if (!has_special_tokens(data))
+        data->special = (rt_special_ids){RT_ID_PAD, RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID};
+    if (data->task->token_ids)
+        data->special.mask = o->mask_id > 0 ? o->mask_id : RT_ID_MASK;
+    data->meaning = meaning;
     return data;
 }
 
@@ -309,7 +312,7 @@ static rt_status open_data(rt_data **data_new, const rt_data_options *o, rt_data
     if (!data)
         return rt_out_of_memory("the source of data");
     data->evaluation_only = evaluation_only;
-    status = rt_text_check_given(data);
+    status = check_given(data);
     if (!status.code && data->task->open)
         status = data->task->open(data);
     return give(data_new, data, status);
@@ -337,7 +340,7 @@ rt_status rt_data_open_encoder(rt_data **data_new, const rt_data_options *o,
         return rt_out_of_memory("the source of data");
     data->labels = meaning.labels;
     return give(data_new, data,
-                meaning.vocabulary ? rt_text_use_vocabulary(data, meaning.vocabulary) : rt_ok());
+                meaning.vocabulary ? use_vocabulary(data, meaning.vocabulary) : rt_ok());
 }
 
 void rt_data_close(rt_data *data)
@@ -381,29 +384,14 @@ int rt_data_length(const rt_data *data)
     return data->options.length;
 }
 
-bool rt_data_has_special_tokens(const rt_data *data)
-{
-    return !data->task->token_ids || data->options.special_tokens == RT_SPECIAL_TOKENS_YES;
-}
-
 bool rt_data_begins(const rt_data *data)
 {
-    return data->options.begin != RT_BEGIN_NONE && rt_data_has_special_tokens(data);
+    return data->options.begin != RT_BEGIN_NONE && has_special_tokens(data);
 }
 
 bool rt_data_ends(const rt_data *data)
 {
     return data->options.end != RT_BEGIN_NONE;
-}
-
-rt_text_frame rt_data_frame(const rt_data *data)
-{
-    rt_text_frame frame = rt_vocabulary_frame(data->vocabulary);
-    if (data->options.begin == RT_BEGIN_NONE)
-        frame.first = RT_NO_ID;
-    if (data->options.end == RT_BEGIN_NONE)
-        frame.last = RT_NO_ID;
-    return frame;
 }
 
 rt_target rt_data_target(const rt_data *data)
@@ -479,7 +467,7 @@ rt_special_use rt_data_special_use(const rt_data *data)
 {
     enum { LOOKED_AT = 1 << 14 };
     const size_t tokens = data->runs.tokens < LOOKED_AT ? data->runs.tokens : LOOKED_AT;
-    const bool special = rt_data_has_special_tokens(data);
+    const bool special = has_special_tokens(data);
     const bool asked =
         data->task->token_ids && (special || data->options.objective == RT_OBJECTIVE_MLM);
     int32_t *ids = asked && tokens ? rt_alloc(tokens, sizeof *ids) : NULL;
@@ -539,20 +527,9 @@ static int question_of(const rt_task *task, int length)
     return symbols > 1 ? symbols : 1;
 }
 
-/* Puts an answer into the place of its masks: each token predicts the next one, and the last one
- * [SEP]. */
-static void answer_in_turn(rt_sequence row)
-{
-    for (int t = 1; t < row.length; t++)
-        if (row.labels[t] != RT_NO_LABEL) {
-            row.ids[t] = row.labels[t];
-            row.labels[t - 1] = row.labels[t];
-            row.labels[t] = RT_ID_SEP;
-        }
-}
-
-/* Draws a question and its answer. A batch of data.length has random numbers of symbols, those that
- * data.shortest ... data.length hold; a batch of another length has the largest number. */
+/* Draws a question and its answer, which is put into the place of its masks: each token predicts
+ * the next one, and the last one [SEP]. A batch of data.length has random numbers of symbols, those
+ * that data.shortest ... data.length hold; a batch of another length has the largest number. */
 static void draw_answered(const rt_data *data, rt_draw draw, rt_sequence row)
 {
     const rt_task *task = data->task;
@@ -565,7 +542,12 @@ static void draw_answered(const rt_data *data, rt_draw draw, rt_sequence row)
     }
     row.length = task->question.around + symbols * task->question.each;
     task->draw(data, draw, row);
-    answer_in_turn(row);
+    for (int t = 1; t < row.length; t++)
+        if (row.labels[t] != RT_NO_LABEL) {
+            row.ids[t] = row.labels[t];
+            row.labels[t - 1] = row.labels[t];
+            row.labels[t] = RT_ID_SEP;
+        }
 }
 
 /* Draws the rows of a batch, starting at draw.sequence. */

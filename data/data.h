@@ -115,6 +115,9 @@ typedef struct rt_data_options {
     const rt_data_watch *watch; /* receives messages while the data is opened; or NULL */
 } rt_data_options;
 
+/* Table of the keys of [data] (core/key.h), which are the fields of rt_data_options. */
+extern const struct rt_key_table rt_data_keys;
+
 typedef struct rt_data rt_data;
 typedef struct rt_labels rt_labels;
 
@@ -302,6 +305,22 @@ rt_unknown rt_data_evaluation_unknown(const rt_data *data);
  * without text. */
 rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_new, int *count,
                          rt_unknown *unknown) RT_MUST_CHECK;
+
+/* Position of the next mask in a text: "[MASK]", or the mask token as the vocabulary writes it
+ * ("<mask>"). */
+typedef struct rt_mask_place {
+    const char *at; /* NULL: none */
+    size_t size;
+} rt_mask_place;
+rt_mask_place rt_mask_find(const rt_vocabulary *vocabulary, const char *text);
+
+/* Encodes a text with masks as input of a model: [CLS] if `begins`, then the tokens, with the mask
+ * token for each mask. Other special tokens are encoded as text, unless `special`. The caller frees
+ * *ids_new; *masks counts masks (NULL: masks are text), `unknown` describes [UNK]. RT_ARGUMENT as
+ * for rt_vocabulary_encode, and if there is no id. */
+rt_status rt_masked_text_encode(const rt_vocabulary *vocabulary, bool begins, bool special,
+                                const char *text, int32_t **ids_new, int *count, int *masks,
+                                rt_unknown *unknown) RT_MUST_CHECK;
 
 /* Reports every rule that the options break, with the messages of rt_data_check. Of rules that
  * depend on each other (a length that suits the task, a distance that fits the length), reports the

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -160,12 +161,6 @@ static cut_rules cut_rules_of(const rt_bpe *bpe)
                           !(token->takes_left && is_plain((unsigned char)token->text[0]));
         }
     return r;
-}
-
-/* Returns whether a text can be cut without changing its ids. */
-static bool can_be_cut(const rt_data_options *o, const rt_vocabulary *v)
-{
-    return !v->bpe || rt_documents_are_cut(o) || cut_rules_of(v->bpe).possible;
 }
 
 /* Returns a place in a run of blanks that does not change the words on either side. It is beside a
@@ -387,24 +382,13 @@ static rt_status encode_bytes(part *p, size_t start, size_t end)
     return status;
 }
 
-static rt_status encode_documents(part *p)
-{
-    const char *documents = p->e->options->documents;
-    rt_document_span span;
-    rt_status status = rt_ok();
-    size_t at = 0;
-    while (!status.code && rt_document_next(documents, p->bytes, p->size, &at, &span)) {
-        status = encode_bytes(p, span.start, span.end);
-        rt_id_list_add(&p->ids, p->e->vocabulary->special.sep);
-    }
-    return status;
-}
-
 static void *encode_part(void *context)
 {
     part *p = context;
     const rt_text_encoding *e = p->e;
     const rt_level level = e->vocabulary->level;
+    rt_document_span span;
+    size_t at = 0;
     p->status = check_level(e->text, level, p->at, p->bytes, p->size);
     if (p->status.code)
         return NULL;
@@ -413,40 +397,37 @@ static void *encode_part(void *context)
                                     ? p->size / 3 + 1
                                 : level == RT_LEVEL_BYTE ? p->size
                                                          : rt_utf8_count(p->bytes, p->size));
-    if (!p->ids.failed)
-        p->status =
-            rt_documents_are_cut(e->options) ? encode_documents(p) : encode_bytes(p, 0, p->size);
+    if (!rt_documents_are_cut(e->options) && !p->ids.failed)
+        p->status = encode_bytes(p, 0, p->size);
+    else
+        while (!p->ids.failed && !p->status.code &&
+               rt_document_next(e->options->documents, p->bytes, p->size, &at, &span)) {
+            p->status = encode_bytes(p, span.start, span.end);
+            rt_id_list_add(&p->ids, p->e->vocabulary->special.sep);
+        }
     if (p->ids.failed)
         p->status = rt_out_of_memory("the text of a file");
     return NULL;
 }
 
-/* Reads more of a part, up to `size` bytes. A text in one part gets memory of exactly that size. */
-static rt_status read_more(part *p, size_t size, bool whole)
-{
-    if (whole) {
-        rt_free(p->bytes);
-        p->bytes = rt_alloc_unset(size, 1);
-        p->capacity = size;
-    }
-    if (whole ? !p->bytes : !rt_grow(&p->bytes, &p->capacity, size, 1))
-        return rt_out_of_memory("a part of a text");
-    rt_status status = read_text(p->e->text, p->at + p->size, size - p->size, p->bytes + p->size);
-    p->size = status.code ? 0 : size;
-    return status;
-}
-
 /* Reads the part that begins at `at`, up to a place where the text can be cut. */
 static rt_status read_part(part *p, size_t at)
 {
+    const rt_data_options *o = p->e->options;
+    const rt_vocabulary *v = p->e->vocabulary;
     const size_t left = p->e->text->bytes - at;
-    const bool whole = !can_be_cut(p->e->options, p->e->vocabulary);
+    const bool whole = v->bpe && !rt_documents_are_cut(o) && !cut_rules_of(v->bpe).possible;
     rt_status status = rt_ok();
     if (whole && left > RT_FILES_LIMIT)
         return rt_error(RT_DATA, "%.600s: %s can be read into memory up to %zu bytes; it has %zu",
                         file_at(p->e->text, at)->path, p->e->text->key, RT_FILES_LIMIT, left);
     p->at = at;
     p->size = 0;
+    if (whole) { /* memory of exactly that size */
+        rt_free(p->bytes);
+        p->bytes = rt_alloc_unset(left, 1);
+        p->capacity = p->bytes ? left : 0;
+    }
     for (size_t size = PART_SIZE, end = 0; !end && !status.code; size *= 2) {
         const bool rest = whole || size >= left;
         if (!rest && size > PART_MOST)
@@ -454,11 +435,14 @@ static rt_status read_part(part *p, size_t at)
                             "%.600s: %s has no place where it can be cut in %zu bytes from byte "
                             "%zu on",
                             file_at(p->e->text, at)->path, p->e->text->key, size / 2, at);
-        status = read_more(p, rest ? left : size, whole);
-        end = rest          ? left
-              : status.code ? 0
-                            : text_cut(p->e->options, p->e->vocabulary, p->bytes, p->size);
-        p->size = status.code ? 0 : end ? end : p->size;
+        const size_t wanted = rest ? left : size;
+        if ((whole && !p->bytes) || !rt_grow(&p->bytes, &p->capacity, wanted, 1))
+            return rt_out_of_memory("a part of a text");
+        status = read_text(p->e->text, at + p->size, wanted - p->size, p->bytes + p->size);
+        if (status.code)
+            return status;
+        end = rest ? left : text_cut(o, v, p->bytes, wanted);
+        p->size = end ? end : wanted;
     }
     return status;
 }
@@ -466,10 +450,12 @@ static rt_status read_part(part *p, size_t at)
 static rt_status stopped(const rt_text_encoding *e, size_t done)
 {
     const rt_data_watch *w = e->options->watch;
-    if (!w || !e->what)
+    char what[1024];
+    if (!w || !e->watched)
         return rt_ok();
-    w->progress(w->context, e->what, (double)done / (double)e->text->bytes);
-    return w->stop(w->context) ? rt_error(RT_IO, "stopped by a signal while %s", e->what) : rt_ok();
+    snprintf(what, sizeof what, "tokenizing %.900s", e->text->list[0].path);
+    w->progress(w->context, what, (double)done / (double)e->text->bytes);
+    return w->stop(w->context) ? rt_error(RT_IO, "stopped by a signal while %s", what) : rt_ok();
 }
 
 /* Reads up to `threads` parts and encodes them in parallel. *count is their number; *at moves to
@@ -499,21 +485,6 @@ static rt_status encode_round(part *parts, int threads, size_t *at, int *count)
     return rt_ok();
 }
 
-static rt_status take_round(rt_text_encoding *e, part *parts, int count)
-{
-    rt_status status = rt_ok();
-    for (int i = 0; i < count && !status.code; i++) {
-        part *p = &parts[i];
-        status = p->status;
-        rt_unknown_add(&e->unknown, &p->unknown, 0);
-        p->unknown = (rt_unknown){0};
-        if (!status.code)
-            status = e->take(e->context, &p->ids);
-        p->ids.count = 0;
-    }
-    return status;
-}
-
 rt_status rt_text_encode(rt_text_encoding *e)
 {
     const int wanted = e->options->threads;
@@ -526,12 +497,18 @@ rt_status rt_text_encode(rt_text_encoding *e)
         parts[i] = (part){.e = e, .ids.width = rt_id_width(e->vocabulary->count)};
     rt_status status = rt_ok();
     for (size_t at = 0; at < e->text->bytes && !status.code;) {
-        int count;
+        int count = 0;
         status = stopped(e, at);
         if (!status.code)
             status = encode_round(parts, threads, &at, &count);
-        if (!status.code)
-            status = take_round(e, parts, count);
+        for (part *p = parts; p < parts + count && !status.code; p++) {
+            status = p->status;
+            rt_unknown_add(&e->unknown, &p->unknown, 0);
+            p->unknown = (rt_unknown){0};
+            if (!status.code)
+                status = e->take(e->context, &p->ids);
+            p->ids.count = 0;
+        }
     }
     for (int i = 0; i < threads; i++) {
         rt_free(parts[i].bytes);

@@ -4,10 +4,11 @@
 #include "data/tokenizers/tokens.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* [CLS], two texts of one id, and a [SEP] after each. */
-enum { SHORTEST_PAIR = RT_AROUND_PAIR + 2 };
+enum { SHORTEST_PAIR = 5 };
 
 /* ---- rules ---- */
 
@@ -113,6 +114,10 @@ static rt_status add_ids(rt_examples *x, const rt_data *data, rt_text_span text,
     return rt_ok();
 }
 
+/* Appends the ids of a text, pair or token to the last row, with its label (of a token at its first
+ * id). `from` is the start of the bytes that `unknown` counts; NULL: of each text. RT_ARGUMENT
+ * names a byte that is not UTF-8, as rt_vocabulary_encode; RT_DATA if the text, or the second one
+ * (*second), has no token of the vocabulary. */
 static rt_status add_texts(rt_examples *x, const rt_data *data, const rt_labelled_text *t,
                            int32_t label, const char *from, rt_unknown *unknown, bool *second)
 {
@@ -176,23 +181,30 @@ static rt_status make_rows(rt_data *data, const rt_labelled_file files[RT_PARTS]
 
 /* ---- parts ---- */
 
+/* Returns the tokens around a labelled text: those of the vocabulary, without the ones that
+ * data.begin or data.end = none removes. */
+static rt_text_frame frame_of(const rt_data *data)
+{
+    rt_text_frame frame = rt_vocabulary_frame(data->vocabulary);
+    if (data->options.begin == RT_BEGIN_NONE)
+        frame.first = RT_NO_ID;
+    if (data->options.end == RT_BEGIN_NONE)
+        frame.last = RT_NO_ID;
+    return frame;
+}
+
 static int around_of(const rt_data *data, const rt_example *row)
 {
     if (data->images)
         return data->options.length; /* the tokens of every image */
-    const rt_text_frame frame = rt_data_frame(data);
+    const rt_text_frame frame = frame_of(data);
     return (frame.first != RT_NO_ID) + (frame.last != RT_NO_ID) * (row->second ? 2 : 1);
 }
 
+/* Returns the length of a row before truncation. */
 static size_t full_length(const rt_data *data, const rt_example *row)
 {
     return (size_t)around_of(data, row) + (size_t)row->count + (size_t)row->second;
-}
-
-static size_t cut_length(const rt_data *data, const rt_example *row, int length)
-{
-    const size_t full = full_length(data, row);
-    return full < (size_t)length ? full : (size_t)length;
 }
 
 /* Returns whether a row belongs to a part. With eval_fraction 0 all rows are evaluated. */
@@ -203,30 +215,26 @@ static bool belongs(const rt_data *data, const rt_example *row, int part)
     return all || row->evaluation == (part == RT_PART_EVALUATION);
 }
 
-/* Sorts the rows of a part by length (counting sort). */
+/* Compares rows by their length, then by their place. */
+static int by_length(const void *a, const void *b)
+{
+    const rt_example *one = *(const rt_example *const *)a, *other = *(const rt_example *const *)b;
+    return one->length != other->length ? one->length - other->length
+                                        : (one > other) - (one < other);
+}
+
 static rt_status sort_part(rt_data *data, int part)
 {
     rt_examples *x = data->examples;
-    const int longest = data->options.length;
     uint32_t rows = 0;
-    for (size_t i = 0; i < x->count; i++)
-        rows += belongs(data, x->rows + i, part);
-    uint32_t *start = rt_alloc((size_t)longest + 2, sizeof *start);
-    uint32_t *sorted = x->sorted[part] = rt_alloc(rows, sizeof *sorted);
-    if (!start || !sorted) {
-        rt_free(start);
+    const rt_example **sorted = x->sorted[part] = rt_alloc(x->count, sizeof *sorted);
+    if (!sorted)
         return rt_out_of_memory("the order of the rows");
-    }
     for (size_t i = 0; i < x->count; i++)
         if (belongs(data, x->rows + i, part))
-            start[cut_length(data, x->rows + i, longest) + 1]++;
-    for (int length = 0; length <= longest; length++)
-        start[length + 1] += start[length];
-    for (size_t i = 0; i < x->count; i++)
-        if (belongs(data, x->rows + i, part))
-            sorted[start[cut_length(data, x->rows + i, longest)]++] = (uint32_t)i;
+            sorted[rows++] = x->rows + i;
+    qsort(sorted, rows, sizeof *sorted, by_length);
     x->order[part] = (rt_order){rows, (uint32_t)data->options.batch_size};
-    rt_free(start);
     return rt_ok();
 }
 
@@ -237,15 +245,16 @@ rt_status rt_examples_order(rt_data *data)
     const rt_random random = {o->eval_seed, 0, RT_STREAM_SHARE};
     for (size_t i = 0; i < x->count && !o->eval_file; i++)
         x->rows[i].evaluation = rt_random_uniform(random, i) < o->eval_fraction;
+    for (size_t i = 0; i < x->count; i++) {
+        const size_t length = full_length(data, x->rows + i);
+        x->rows[i].length = length < (size_t)o->length ? (int)length : o->length;
+        x->cut += length > (size_t)o->length;
+        x->longest = length > x->longest ? length : x->longest;
+    }
     for (int part = 0; part < RT_PARTS; part++) {
         rt_status status = sort_part(data, part);
         if (status.code)
             return status;
-    }
-    for (size_t i = 0; i < x->count; i++) {
-        const size_t length = full_length(data, x->rows + i);
-        x->cut += length > (size_t)o->length;
-        x->longest = length > x->longest ? length : x->longest;
     }
     const bool trainable = data->evaluation_only || x->order[RT_PART_TRAINING].rows;
     if (trainable && x->order[RT_PART_EVALUATION].rows)
@@ -294,10 +303,11 @@ static int smaller(int a, int b)
     return a < b ? a : b;
 }
 
+/* Fills a row with an example, truncated to the row: ids, types and labels. */
 static void put_example(const rt_data *data, const rt_examples *all, const rt_example *x,
                         rt_sequence row)
 {
-    const rt_text_frame frame = rt_data_frame(data);
+    const rt_text_frame frame = frame_of(data);
     const int32_t *ids = all->ids + x->first;
     const int capacity = row.length - around_of(data, x), half = capacity / 2;
     int count = smaller(x->count, capacity), second = x->second;
@@ -323,7 +333,7 @@ const rt_example *rt_examples_row(const rt_data *data, rt_draw draw)
     const uint32_t place =
         draw.step ? rt_order_training(x->order[part], draw.seed, draw.step - 1, draw.sequence)
                   : rt_order_evaluation(x->order[part], draw.seed, draw.sequence);
-    return x->rows + x->sorted[part][place];
+    return x->sorted[part][place];
 }
 
 void rt_examples_draw(const rt_data *data, rt_draw draw, rt_sequence row)
@@ -413,19 +423,6 @@ static int split_tokens(const char *line, size_t size, rt_text_span *texts)
     return count;
 }
 
-static rt_status split_pair(rt_text_span texts[2], const char *line, size_t size)
-{
-    const char *tab = memchr(line, '\t', size), *end = line + size;
-    if (!tab || tab == line || tab + 1 == end || memchr(tab + 1, '\t', (size_t)(end - tab - 1)))
-        return rt_error(RT_ARGUMENT, "a pair must be TEXT<TAB>TEXT, neither empty; got %s",
-                        !tab                            ? "no tab"
-                        : tab == line || tab + 1 == end ? "an empty text"
-                                                        : "more than one tab");
-    texts[0] = (rt_text_span){line, (size_t)(tab - line)};
-    texts[1] = (rt_text_span){tab + 1, (size_t)(end - tab - 1)};
-    return rt_ok();
-}
-
 /* Splits a line into its texts. Without data, a model with token types accepts pairs and single
  * texts. */
 static rt_status split(rt_example_text *x, const rt_data *data, const char *line, size_t size)
@@ -434,16 +431,24 @@ static rt_status split(rt_example_text *x, const rt_data *data, const char *line
     const int count = tag ? split_tokens(line, size, NULL) : 1;
     if (!size || !count)
         return rt_error(RT_ARGUMENT, "the text is empty");
+    const char *tab = memchr(line, '\t', size), *end = line + size;
     const bool pair =
-        !tag && (data->examples ? data->examples->pairs
-                                : rt_data_types(data) > 1 && memchr(line, '\t', size));
+        !tag && (data->examples ? data->examples->pairs : rt_data_types(data) > 1 && tab);
+    if (pair &&
+        (!tab || tab == line || tab + 1 == end || memchr(tab + 1, '\t', (size_t)(end - tab - 1))))
+        return rt_error(RT_ARGUMENT, "a pair must be TEXT<TAB>TEXT, neither empty; got %s",
+                        !tab                            ? "no tab"
+                        : tab == line || tab + 1 == end ? "an empty text"
+                                                        : "more than one tab");
     const rt_status status = new_texts(x, count + pair);
-    if (status.code || pair)
-        return status.code ? status : split_pair(x->texts, line, size);
+    if (status.code)
+        return status;
     if (tag)
         split_tokens(line, size, x->texts);
     else
-        x->texts[0] = (rt_text_span){line, size};
+        x->texts[0] = (rt_text_span){line, pair ? (size_t)(tab - line) : size};
+    if (pair)
+        x->texts[1] = (rt_text_span){tab + 1, (size_t)(end - tab - 1)};
     return status;
 }
 
@@ -524,9 +529,9 @@ rt_status rt_data_encode_texts(rt_example_text *x, const rt_data *data, const ch
     rt_status status = check_use(data, size, row);
     if (!status.code && second && rt_data_types(data) < 2)
         status = rt_error(RT_ARGUMENT, "the model was trained without pairs of texts");
-    if (!status.code && second && row->length < RT_AROUND_PAIR + 2)
+    if (!status.code && second && row->length < SHORTEST_PAIR)
         status = rt_error(RT_ARGUMENT, "a pair of texts needs a length of %d tokens; got %d",
-                          RT_AROUND_PAIR + 2, row->length);
+                          SHORTEST_PAIR, row->length);
     if (!status.code)
         status = new_texts(x, second ? 2 : 1);
     for (int i = 0; i < x->count && !status.code; i++) {

@@ -4,9 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Size of a list item with its final zero, in bytes. */
-enum { ITEM_SIZE = RT_FILE_LIST_SIZE };
-
 /* Range of a weight, so that sums of weights neither overflow nor lose a weight to underflow. */
 #define LEAST_WEIGHT 1e-100
 #define MOST_WEIGHT  1e100
@@ -40,7 +37,7 @@ static char *find_weight(char *name)
 
 const char *rt_data_file_take(const char *list, bool any_set, rt_data_file *file)
 {
-    char name[ITEM_SIZE];
+    char name[RT_FILE_LIST_SIZE];
     rt_list_item item;
     const char *rest = rt_list_parse(list, &item);
     rt_list_item_copy(item, name, sizeof name);
@@ -112,8 +109,6 @@ void rt_data_files_check(const char *key, const char *list, bool only_ids, rt_ru
         good = check_file(key, &file, only_ids, to);
     }
 }
-
-/* ---- the files of a task ---- */
 
 /* Parses the next file of a list. A task with one file uses the whole list. */
 static const char *take_next(const rt_task *task, const char *list, rt_data_file *file)

@@ -273,20 +273,6 @@ static rt_status add_rows(rt_data *data, int part)
     return rt_ok();
 }
 
-static rt_status make_rows(rt_data *data)
-{
-    const rt_image_files *parts = data->images->parts;
-    rt_examples *x = data->examples;
-    rt_status status = rt_ok();
-    x->rows = rt_alloc(parts[RT_PART_TRAINING].labels.size + parts[RT_PART_EVALUATION].labels.size,
-                       sizeof *x->rows);
-    if (!x->rows)
-        return rt_out_of_memory("the rows of data.file");
-    for (int part = 0; part < RT_PARTS && !status.code; part++)
-        status = add_rows(data, part);
-    return status.code ? status : rt_examples_order(data);
-}
-
 rt_status rt_images_open(rt_data *data)
 {
     const rt_data_options *o = &data->options;
@@ -305,10 +291,17 @@ rt_status rt_images_open(rt_data *data)
         status = check_patches(data, paths[first]);
     if (!status.code)
         status = find_labels(data, &x->parts[first]);
-    if (!status.code)
-        status = make_rows(data);
+    if (status.code)
+        return status;
+    data->examples->rows =
+        rt_alloc(x->parts[RT_PART_TRAINING].labels.size + x->parts[RT_PART_EVALUATION].labels.size,
+                 sizeof *data->examples->rows);
+    if (!data->examples->rows)
+        return rt_out_of_memory("the rows of data.file");
+    for (int part = 0; part < RT_PARTS && !status.code; part++)
+        status = add_rows(data, part);
     data->vocab = RT_IMAGE_VOCAB;
-    return status;
+    return status.code ? status : rt_examples_order(data);
 }
 
 void rt_images_free(rt_images *x)

@@ -1,5 +1,4 @@
-#include "data/keys.h"
-
+#include "core/key.h"
 #include "data/data.h"
 
 #include <math.h>

@@ -33,27 +33,6 @@ const char *rt_text_problem(const char *text, size_t size, size_t *at)
     return *at < end ? "is not UTF-8" : zero ? "is not text" : NULL;
 }
 
-static rt_status check_bytes(const rt_labelled_file *f)
-{
-    size_t at;
-    int line = 1;
-    const char *problem = rt_text_problem(f->bytes, f->size, &at);
-    if (!problem)
-        return rt_ok();
-    for (size_t i = 0; i < at; i++)
-        line += f->bytes[i] == '\n';
-    return rt_error(RT_DATA, PLACE "byte 0x%02x at offset %zu of the file %s", f->path, line,
-                    (unsigned)(unsigned char)f->bytes[at], at, problem);
-}
-
-/* ---- rows ---- */
-
-static bool at_row_end(const reading *r)
-{
-    return r->at == r->end || *r->at == '\n' ||
-           (*r->at == '\r' && r->at + 1 < r->end && r->at[1] == '\n');
-}
-
 /* Skips the end of a row. */
 static void end_row(reading *r)
 {
@@ -82,7 +61,7 @@ static rt_status take_cells(reading *r)
         r->cells[r->cell_count] = (rt_text_span){cell.bytes, cell.size};
         newlines += cell.newlines;
         r->at = stop;
-        more = !at_row_end(r);
+        more = !rt_csv_ends_row(r->at, r->end);
         r->at += more;
     }
     r->line += newlines;
@@ -117,19 +96,6 @@ static rt_status read_heading(reading *r)
     return status;
 }
 
-/* Validates a text and its label. */
-static rt_status check_text(const rt_labelled_file *f, const rt_labelled_text *t)
-{
-    const char *problem = rt_label_problem(t->label);
-    const bool second = t->text.size && f->pairs && !t->second.size;
-    if (!t->text.size || second)
-        return rt_error(RT_DATA, PLACE "column %s is empty", f->path, t->line,
-                        rt_labelled_column(f, second));
-    if (problem)
-        return rt_error(RT_DATA, PLACE "column label %s", f->path, t->line, problem);
-    return rt_ok();
-}
-
 static rt_status read_row(reading *r, bool begins)
 {
     rt_labelled_file *f = r->file;
@@ -146,13 +112,18 @@ static rt_status read_row(reading *r, bool begins)
                         count == 1 ? "" : "s", r->count);
     if (!rt_grow(&f->texts, &f->capacity, f->count + 1, sizeof *f->texts))
         return rt_out_of_memory("the rows of a file");
-    f->texts[f->count] =
-        (rt_labelled_text){.text = r->cells[r->place[TEXT]],
-                           .second = f->pairs ? r->cells[r->place[TEXT_B]] : (rt_text_span){0},
-                           .label = r->cells[r->place[LABEL]],
-                           .line = line,
-                           .begins = begins};
-    return check_text(f, &f->texts[f->count++]);
+    rt_labelled_text *t = &f->texts[f->count++];
+    *t = (rt_labelled_text){.text = r->cells[r->place[TEXT]],
+                            .second = f->pairs ? r->cells[r->place[TEXT_B]] : (rt_text_span){0},
+                            .label = r->cells[r->place[LABEL]],
+                            .line = line,
+                            .begins = begins};
+    const char *problem = rt_label_problem(t->label);
+    const bool second = t->text.size && f->pairs && !t->second.size;
+    if (!t->text.size || second)
+        return rt_error(RT_DATA, PLACE "column %s is empty", f->path, line,
+                        rt_labelled_column(f, second));
+    return problem ? rt_error(RT_DATA, PLACE "column label %s", f->path, line, problem) : status;
 }
 
 /* Parses all rows. Empty lines are skipped; in a file of tokens they separate sentences. */
@@ -161,7 +132,7 @@ static rt_status read_rows(reading *r)
     rt_status status = rt_ok();
     bool begins = true;
     while (!status.code && r->at < r->end) {
-        const bool between = at_row_end(r);
+        const bool between = rt_csv_ends_row(r->at, r->end);
         if (between)
             end_row(r);
         else
@@ -170,8 +141,6 @@ static rt_status read_rows(reading *r)
     }
     return status;
 }
-
-/* ---- files ---- */
 
 bool rt_is_table_name(const char *path)
 {
@@ -183,12 +152,20 @@ rt_status rt_labelled_file_read(rt_labelled_file *file, const char *key, const c
                                 bool tokens)
 {
     unsigned char *bytes;
+    size_t at;
     *file = (rt_labelled_file){.path = path, .tokens = tokens};
     rt_status status = rt_file_read(key, path, &bytes, &file->size);
     if (status.code)
         return status;
     file->bytes = (char *)bytes;
-    status = check_bytes(file);
+    const char *problem = rt_text_problem(file->bytes, file->size, &at);
+    if (problem) {
+        int line = 1;
+        for (size_t i = 0; i < at; i++)
+            line += bytes[i] == '\n';
+        return rt_error(RT_DATA, PLACE "byte 0x%02x at offset %zu of the file %s", path, line,
+                        (unsigned)bytes[at], at, problem);
+    }
     const bool has_mark = file->size >= 3 && !memcmp(file->bytes, "\xef\xbb\xbf", 3);
     reading r = {.file = file,
                  .at = file->bytes + (has_mark ? 3 : 0),
@@ -200,7 +177,7 @@ rt_status rt_labelled_file_read(rt_labelled_file *file, const char *key, const c
         r.place[TEXT] = 0;
         r.place[LABEL] = 1;
         r.count = 2;
-    } else if (!status.code) {
+    } else {
         status = read_heading(&r);
     }
     if (!status.code)

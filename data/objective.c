@@ -1,5 +1,3 @@
-#include "data/objective.h"
-
 #include "core/memory.h"
 #include "core/random.h"
 #include "data/task.h"
@@ -57,17 +55,17 @@ static rt_status encode_part(const rt_vocabulary *v, bool special, const char *t
     return status;
 }
 
-/* Encodes a text, after [CLS] if it `begins`. With `masked`, replaces each mask in the text by the
- * mask token. */
-static rt_status encode(const rt_vocabulary *v, bool begins, bool special, bool masked,
-                        const char *text, int32_t **ids_new, int *count, int *masks,
-                        rt_unknown *unknown)
+rt_status rt_masked_text_encode(const rt_vocabulary *v, bool begins, bool special, const char *text,
+                                int32_t **ids_new, int *count, int *masks, rt_unknown *unknown)
 {
+    const bool masked = masks != NULL;
     const size_t bytes = strlen(text);
     const int limit = rt_vocabulary_most_bytes(v) - masked;
     rt_status status = rt_ok();
     *ids_new = NULL;
-    *count = *masks = 0;
+    *count = 0;
+    if (masked)
+        *masks = 0;
     *unknown = (rt_unknown){0};
     if (bytes > (size_t)limit)
         return rt_error(RT_ARGUMENT, "a text can have up to %d bytes; got %zu", limit, bytes);
@@ -105,27 +103,17 @@ static rt_status encode(const rt_vocabulary *v, bool begins, bool special, bool 
     return status;
 }
 
-rt_status rt_masked_text_encode(const rt_vocabulary *vocabulary, bool begins, bool special,
-                                const char *text, int32_t **ids_new, int *count, int *masks,
-                                rt_unknown *unknown)
-{
-    return encode(vocabulary, begins, special, true, text, ids_new, count, masks, unknown);
-}
-
 rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_new, int *count,
                          rt_unknown *unknown)
 {
-    int masks;
     *ids_new = NULL;
     *count = 0;
     *unknown = (rt_unknown){0};
     if (!data->vocabulary)
         return rt_error(RT_ARGUMENT, "data.task = %s has no text to tokenize", data->task->name);
-    return encode(data->vocabulary, false, data->options.special, false, text, ids_new, count,
-                  &masks, unknown);
+    return rt_masked_text_encode(data->vocabulary, false, data->options.special, text, ids_new,
+                                 count, NULL, unknown);
 }
-
-/* ---- objectives ---- */
 
 /* Masks a chosen token as BERT does (Devlin et al. 2019): 80 % become [MASK], 10 % a random token,
  * 10 % stay. All are predicted. Uses words 1 and 2. */

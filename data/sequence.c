@@ -36,29 +36,24 @@ typedef struct groups {
     rt_text_files training_text;      /* all texts of data.file, for their characters */
 } groups;
 
-static group *add_group(groups *g, const char *key, const rt_data_file *file)
-{
-    if (!rt_grow(&g->list, &g->capacity, g->count + 1, sizeof *g->list))
-        return NULL;
-    g->list[g->count] = (group){.key = key, .file = *file, .text.key = key};
-    return &g->list[g->count++];
-}
-
 /* Adds the files of a list. Consecutive training texts form one group, unless they have weights. */
 static rt_status take_list(groups *g, const char *key, const char *list)
 {
     const bool any_set = g->data->task->token_ids, alone = key == eval_file || g->mixture;
+    const size_t first = g->count;
     rt_data_file file;
-    group *x = NULL;
     rt_status status = rt_ok();
     while (list && !status.code) {
         list = rt_data_file_take(list, any_set, &file);
-        if (!x || alone || file.ids || x->file.ids)
-            x = add_group(g, key, &file);
-        if (!x)
-            return rt_out_of_memory("the files of data");
+        if (g->count == first || alone || file.ids || g->list[g->count - 1].file.ids) {
+            if (!rt_grow(&g->list, &g->capacity, g->count + 1, sizeof *g->list))
+                return rt_out_of_memory("the files of data");
+            g->list[g->count++] = (group){.key = key, .file = file, .text.key = key};
+        }
         if (!file.ids)
-            status = rt_text_files_add(&x->text, file.path);
+            status = rt_text_files_add(&g->list[g->count - 1].text, file.path);
+        if (!file.ids && key == data_file && !status.code)
+            status = rt_text_files_add(&g->training_text, file.path);
     }
     return status;
 }
@@ -69,30 +64,6 @@ static void free_groups(groups *g)
         rt_text_files_close(&g->list[i].text);
     rt_text_files_close(&g->training_text);
     rt_free(g->list);
-}
-
-/* Lists the files of data.file and data.eval_file without reading texts. */
-static rt_status find_groups(groups *g)
-{
-    const rt_data_options *o = &g->data->options;
-    const bool training = rt_data_reads_training(g->data);
-    g->mixture = training && rt_data_files_weighted(o->file, g->data->task->token_ids);
-    rt_status status = training ? take_list(g, data_file, o->file) : rt_ok();
-    g->training = g->count;
-    return status.code || !o->eval_file ? status : take_list(g, eval_file, o->eval_file);
-}
-
-/* Refuses texts whose tokens would need too much memory, before reading them. */
-static rt_status check_sizes(const groups *g)
-{
-    for (size_t i = 0; i < g->count; i++) {
-        const rt_text_files *text = &g->list[i].text;
-        if (text->bytes > RT_FILES_LIMIT && !rt_token_cache_takes(&g->data->options, text->bytes))
-            return rt_error(RT_DATA,
-                            "%.800s: %s can be read into memory up to %zu bytes; it has %zu",
-                            text->list[0].path, text->key, RT_FILES_LIMIT, text->bytes);
-    }
-    return rt_ok();
 }
 
 /* ---- vocabulary ---- */
@@ -120,26 +91,32 @@ static rt_status own_vocabulary(void *context, rt_vocabulary **vocabulary_new)
     groups *g = context;
     const rt_data_options *o = &g->data->options;
     bool large = false;
-    rt_status status = rt_ok();
     *vocabulary_new = NULL;
-    for (size_t i = 0; i < g->training; i++) {
-        const rt_text_files *text = &g->list[i].text;
-        large |= rt_token_cache_takes(o, text->bytes);
-        for (size_t k = 0; k < text->count && !status.code; k++)
-            status = rt_text_files_add(&g->training_text, text->list[k].path);
-    }
-    if (status.code)
-        return status;
+    for (size_t i = 0; i < g->training; i++)
+        large |= rt_token_cache_takes(o, g->list[i].text.bytes);
     return large ? rt_token_cache_vocabulary(vocabulary_new, &g->training_text, o, find_characters,
                                              context)
                  : find_characters(context, vocabulary_new);
 }
 
+/* Lists the files of data.file and data.eval_file and finds their vocabulary. Refuses texts whose
+ * tokens would need too much memory, before reading them. */
 static rt_status open_groups(groups *g)
 {
-    rt_status status = find_groups(g);
-    if (!status.code)
-        status = check_sizes(g);
+    const rt_data_options *o = &g->data->options;
+    const bool training = rt_data_reads_training(g->data);
+    g->mixture = training && rt_data_files_weighted(o->file, g->data->task->token_ids);
+    rt_status status = training ? take_list(g, data_file, o->file) : rt_ok();
+    g->training = g->count;
+    if (!status.code && o->eval_file)
+        status = take_list(g, eval_file, o->eval_file);
+    for (size_t i = 0; i < g->count && !status.code; i++) {
+        const rt_text_files *text = &g->list[i].text;
+        if (text->bytes > RT_FILES_LIMIT && !rt_token_cache_takes(o, text->bytes))
+            status =
+                rt_error(RT_DATA, "%.800s: %s can be read into memory up to %zu bytes; it has %zu",
+                         text->list[0].path, text->key, RT_FILES_LIMIT, text->bytes);
+    }
     if (!status.code && !g->data->task->token_ids)
         status = rt_text_find_vocabulary(g->data, own_vocabulary, g);
     return status;
@@ -175,29 +152,23 @@ static rt_status encode_in_memory(rt_data *data, const group *x, rt_unknown *unk
     return status;
 }
 
-/* Returns whether 2-byte ids look like halves of 4- or 8-byte ids: the upper halves are small, the
- * lower ones are not. */
-static bool are_halves(const int32_t *ids, size_t count)
-{
-    enum { SMALL = 16 };
-    bool upper_small = true, lower_small = true;
-    for (size_t i = 0; i < count; i++)
-        if (ids[i] >= SMALL)
-            *(i % 2 ? &upper_small : &lower_small) = false;
-    return upper_small && !lower_small;
-}
-
-/* Warns if a .bin file without a header seems to hold ids of more than 2 bytes. Its tokens start at
- * `first`. */
+/* Warns if a .bin file without a header seems to hold ids of 4 or 8 bytes: the upper halves are
+ * small, the lower ones are not. Its tokens start at `first`. */
 static void warn_of_halves(const rt_data *data, const group *x, size_t first)
 {
-    enum { LEAST = 16, MOST = 4096 };
+    enum { LEAST = 16, MOST = 4096, SMALL = 16 };
     const rt_data_watch *watch = data->options.watch;
     const size_t there = data->runs.tokens - first, count = there < MOST ? there : MOST;
     int32_t ids[MOST];
     char line[RT_PATH_SIZE + 256];
+    bool upper_small = true, lower_small = true;
     if (!watch || *x->file.dataset || !rt_path_ends_in(x->file.path, ".bin") || count < LEAST ||
-        !rt_token_runs_read(&data->runs, first, count, ids) || !are_halves(ids, count))
+        !rt_token_runs_read(&data->runs, first, count, ids))
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (ids[i] >= SMALL)
+            *(i % 2 ? &upper_small : &lower_small) = false;
+    if (!upper_small || lower_small)
         return;
     snprintf(line, sizeof line,
              "warning: %s: every second id is below 16; a .bin file without a header holds ids of "
@@ -296,14 +267,12 @@ static rt_status copy_ids(rt_data *data, const group *x, rt_token_writer *w)
 
 static rt_status write_group(rt_data *data, const group *x, rt_token_writer *w)
 {
-    char what[1024];
     if (x->file.ids)
         return copy_ids(data, x, w);
-    snprintf(what, sizeof what, "tokenizing %.900s", x->file.path);
     rt_text_encoding e = {.text = &x->text,
                           .vocabulary = data->vocabulary,
                           .options = &data->options,
-                          .what = what,
+                          .watched = true,
                           .take = rt_token_writer_take,
                           .context = w};
     return rt_text_encode(&e);
@@ -336,24 +305,6 @@ static rt_status write_groups(rt_data *data, rt_token_writer *w, const char *pat
     return status;
 }
 
-/* Renames the file of ids to its final name or, for HDF5, copies it into a data set: HDF5 needs the
- * number of ids in advance. */
-static rt_status finish_file(rt_token_writer *w, const char *path, bool hdf5, rt_status status)
-{
-    rt_durable_file file;
-    if (!hdf5)
-        return rt_token_writer_close(w, status);
-    status = rt_durable_sync(&w->file, status);
-    if (!status.code) {
-        status = rt_durable_open(&file, path);
-        if (!status.code && !rt_token_dataset_write(file.temporary, w))
-            status = rt_error(RT_IO, "cannot write %.800s", file.temporary);
-        status = rt_durable_close(&file, status);
-    }
-    rt_durable_discard(&w->file);
-    return status;
-}
-
 rt_status rt_encode_file(const rt_data_options *o, const char *path, size_t *count)
 {
     char ids[RT_PATH_SIZE];
@@ -378,8 +329,19 @@ rt_status rt_encode_file(const rt_data_options *o, const char *path, size_t *cou
     snprintf(ids, sizeof ids, "%s%s", path, hdf5 ? ".ids" : "");
     status = write_groups(data, &w, path, ids);
     rt_data_close(data);
-    status = finish_file(&w, path, hdf5, status);
     *count = w.count;
+    if (!hdf5)
+        return rt_token_writer_close(&w, status);
+    /* HDF5 needs the number of ids in advance, so they are copied from a file */
+    status = rt_durable_sync(&w.file, status);
+    if (!status.code) {
+        rt_durable_file file;
+        status = rt_durable_open(&file, path);
+        if (!status.code && !rt_token_dataset_write(file.temporary, &w))
+            status = rt_error(RT_IO, "cannot write %.800s", file.temporary);
+        status = rt_durable_close(&file, status);
+    }
+    rt_durable_discard(&w.file);
     return status;
 }
 

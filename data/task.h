@@ -70,6 +70,10 @@ typedef struct rt_task {
     rt_status (*open)(rt_data *data);
 } rt_task;
 
+/* Sets the labels of a row of tokens; for mlm also replaces chosen tokens by [MASK] or other
+ * tokens. */
+void rt_objective_apply(const rt_data *data, rt_draw draw, rt_sequence row);
+
 /* All tasks, ended by a row without a name. */
 extern const rt_task rt_tasks[];
 
@@ -139,7 +143,7 @@ typedef struct rt_text_encoding {
     const rt_text_files *text;
     const rt_vocabulary *vocabulary;
     const rt_data_options *options; /* documents, special, threads, watch */
-    const char *what; /* description for the watch ("tokenizing a.txt"); NULL: no watch */
+    bool watched;                   /* the watch receives "tokenizing a.txt" */
     /* Receives the ids of the next part. */
     rt_status (*take)(void *context, rt_id_list *ids);
     rt_text_look *see; /* receives all bytes in order before they are encoded; or NULL */
@@ -201,10 +205,10 @@ bool rt_token_runs_read(const rt_token_runs *runs, size_t first, size_t count, i
 /* Returns the first failure of a read. */
 rt_status rt_token_runs_status(const rt_token_runs *runs) RT_MUST_CHECK;
 
-/* Returns the first position of an id among tokens first ... end - 1 (`end` if there is none), and
- * the last one (SIZE_MAX if there is none). Tokens that cannot be read count as other ids. */
-size_t rt_token_runs_find(const rt_token_runs *runs, size_t first, size_t end, int32_t id);
-size_t rt_token_runs_find_last(const rt_token_runs *runs, size_t first, size_t end, int32_t id);
+/* Returns the first, or the last, position of an id among tokens first ... end - 1; SIZE_MAX if
+ * there is none. Tokens that cannot be read count as other ids. */
+size_t rt_token_runs_find(const rt_token_runs *runs, size_t first, size_t end, int32_t id,
+                          bool last);
 
 /* Cache of tokenized texts in the folder data.cache:
  *
@@ -289,15 +293,16 @@ typedef struct rt_window_texts {
 typedef struct rt_windows {
     rt_window_texts parts, texts;
     double weight; /* sum over the parts */
-    size_t taken;  /* tokens added so far */
 } rt_windows;
 
-/* Adds the next `count` tokens as a part of data.file. RT_DATA, with `name` and `many` (the plural
- * of its tokens), if they have no training window or their tail no evaluation window. */
+/* Adds the last `count` tokens of the runs as a part of data.file. RT_DATA, with `name` and `many`
+ * (the plural of its tokens), if they have no training window or their tail no evaluation window.
+ */
 rt_status rt_windows_train(rt_data *data, const char *name, size_t count, double weight,
                            const char *many) RT_MUST_CHECK;
 
-/* Adds the next `count` tokens as an evaluation text. RT_DATA if they have no window. */
+/* Adds the last `count` tokens of the runs as an evaluation text. RT_DATA if they have no window.
+ */
 rt_status rt_windows_add(rt_data *data, const char *path, size_t count,
                          const char *many) RT_MUST_CHECK;
 
@@ -320,14 +325,12 @@ bool rt_data_keeps_documents(const rt_data *data);
 
 enum { RT_PART_TRAINING, RT_PART_EVALUATION, RT_PARTS };
 
-/* Largest number of special tokens around a pair: [CLS] and two [SEP]. */
-enum { RT_AROUND_PAIR = 3 };
-
 typedef struct rt_example {
     size_t first;          /* index of the first id, or of an image */
     int32_t count, second; /* ids of the text, and of text_b after them; second 0: not a pair */
     int32_t label;         /* classify */
     int line;              /* line of the file on which the row begins */
+    int length;            /* after truncation */
     bool evaluation;
 } rt_example;
 
@@ -336,12 +339,11 @@ typedef struct rt_examples {
     rt_example *rows; /* training file first, then evaluation file */
     size_t count;
     int32_t *ids;
-    int32_t *labels; /* tag: one per id; else NULL */
-    size_t used;     /* number of ids */
-    size_t cut;      /* rows longer than data.length */
-    size_t longest;  /* length of the longest row before truncation */
-    /* Indices of the rows of each part, sorted by length, then by index. */
-    uint32_t *sorted[RT_PARTS];
+    int32_t *labels;                     /* tag: one per id; else NULL */
+    size_t used;                         /* number of ids */
+    size_t cut;                          /* rows longer than data.length */
+    size_t longest;                      /* length of the longest row before truncation */
+    const rt_example **sorted[RT_PARTS]; /* rows of each part, by length, then by place */
     rt_order order[RT_PARTS];
 } rt_examples;
 
@@ -349,21 +351,6 @@ void rt_examples_free(rt_examples *examples);
 
 /* Checks the keys of labelled data, as rt_data_rules. */
 void rt_examples_check(const rt_data_options *o, rt_rule_sink to);
-
-/* Appends the ids of a text, pair or token to the last row, with its label (of a token at its first
- * id). `from` is the start of the bytes that `unknown` counts; NULL: of each text. RT_ARGUMENT
- * names a byte that is not UTF-8, as rt_vocabulary_encode; RT_DATA if the text, or the second one
- * (*second), has no token of the vocabulary; a token to tag becomes [UNK] if there is one. */
-rt_status rt_examples_add(rt_examples *x, const rt_data *data, const rt_labelled_text *t,
-                          int32_t label, const char *from, rt_unknown *unknown,
-                          bool *second) RT_MUST_CHECK;
-
-/* Returns the length of a row before truncation. */
-size_t rt_example_length(const rt_data *data, const rt_example *example);
-
-/* Fills a row with an example, truncated to the row: ids, types and labels. */
-void rt_example_put(const rt_data *data, const rt_examples *all, const rt_example *x,
-                    rt_sequence row);
 
 /* Assigns the rows to the parts and orders those of each part. RT_DATA if one that is read has
  * none. */
@@ -438,21 +425,8 @@ void rt_sequence_check(const rt_data_options *o, rt_rule_sink to);
 rt_status rt_text_find_vocabulary(rt_data *data, rt_vocabulary_maker *make,
                                   void *context) RT_MUST_CHECK;
 
-/* Sets the vocabulary of a source. RT_CONFIG if a special token that the task needs is missing. */
-rt_status rt_text_use_vocabulary(rt_data *data, const rt_vocabulary *v) RT_MUST_CHECK;
-
-/* Returns RT_CONFIG if the given vocabulary has not data.level, or is cased with data.lowercase. */
-rt_status rt_text_check_given(const rt_data *data) RT_MUST_CHECK;
-
-/* Returns the tokens around a labelled text: those of the vocabulary, without the ones that
- * data.begin or data.end = none removes. */
-rt_text_frame rt_data_frame(const rt_data *data);
-
 /* Returns whether the text has documents. */
 bool rt_documents_are_cut(const rt_data_options *o);
-
-/* Returns whether the default ids of the special tokens are reserved for them. */
-bool rt_data_has_special_tokens(const rt_data *data);
 
 /* Returns whether data.file is read: not for an evaluation of data.eval_file. */
 bool rt_data_reads_training(const rt_data *data);

@@ -1,6 +1,5 @@
 #include "core/random.h"
 #include "core/tensor.h"
-#include "data/objective.h"
 #include "data/task.h"
 
 #include <assert.h>

@@ -364,12 +364,10 @@ static void see_bytes(void *context, const unsigned char *bytes, size_t size)
 
 static rt_status encode_ids(cached_ids *m, rt_unknown *unknown)
 {
-    char what[RT_PATH_SIZE + 32];
-    snprintf(what, sizeof what, "tokenizing %.900s", m->text->list[0].path);
     rt_text_encoding e = {.text = m->text,
                           .vocabulary = m->v,
                           .options = m->entry.o,
-                          .what = what,
+                          .watched = true,
                           .take = take_ids,
                           .see = see_bytes,
                           .context = m};

@@ -323,27 +323,19 @@ static bool copy_ids(const rt_token_writer *ids, const set *d)
     return good;
 }
 
-/* Creates a file with the plain driver, whatever the environment requests. HDF5's cleanup at exit
- * is off: it would crash after a failed close. */
-static hid_t create_file(const char *path)
-{
-    H5dont_atexit();
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    const bool plain = access >= 0 && H5Pset_fapl_sec2(access) >= 0;
-    const hid_t file = plain ? H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access) : -1;
-    if (access >= 0)
-        H5Pclose(access);
-    return file;
-}
-
 /* Writes contiguous data, so that ids can be read in place, without the time, so that equal ids
- * give equal files. */
+ * give equal files. The file has the plain driver, whatever the environment requests. HDF5's
+ * cleanup at exit is off: it would crash after a failed close. */
 bool rt_token_dataset_write(const char *path, const rt_token_writer *ids)
 {
     const hsize_t extent = ids->count;
-    set d = {.file = create_file(path) /* before H5T_*, which opens the library */,
-             .place.width = ids->width};
+    set d = {.file = -1, .place.width = ids->width};
+    H5dont_atexit();
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    if (access >= 0 && H5Pset_fapl_sec2(access) >= 0)
+        d.file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    H5Pclose(access);
     if (d.file < 0)
         return false;
     hid_t creation = H5Pcreate(H5P_DATASET_CREATE);

@@ -130,18 +130,6 @@ static rt_status check_blocks(const rt_token_run *f, size_t first, size_t count)
     return status;
 }
 
-/* Prepares the checksums of an open file, and checks those of a small file. */
-static rt_status begin_sums(rt_token_run *f)
-{
-    const uint64_t bytes = f->place.count * f->place.width;
-    if (f->sums.count != (bytes + RT_SUMMED - 1) / RT_SUMMED)
-        return rt_error(RT_DATA, "%s: the file has another size than its checksums", f->in.name);
-    f->sound = rt_alloc(f->sums.count, sizeof *f->sound);
-    if (!f->sound)
-        return rt_out_of_memory("checksums");
-    return bytes > SUMMED_FIRST ? rt_ok() : check_blocks(f, 0, (size_t)f->place.count);
-}
-
 /* ---- ids ---- */
 
 /* Reads and checks ids: the file may have changed since it was opened. */
@@ -169,14 +157,25 @@ static rt_status read_ids(const rt_token_run *f, size_t first, size_t count, int
     return status;
 }
 
-/* Checks all ids of a small file. */
-static rt_status scan(const rt_token_run *f)
+/* Checks all ids of a small file. Of a file that rotor wrote, checks the checksums instead. */
+static rt_status check_small(rt_token_run *f)
 {
     enum { BLOCK = 1 << 14 };
     int32_t block[BLOCK];
-    const bool small = f->place.count * f->place.width <= SCANNED;
-    const size_t count = small ? (size_t)f->place.count : 0;
+    const size_t count = (size_t)f->place.count;
+    const uint64_t bytes = count * f->place.width;
     rt_status status = rt_ok();
+    if (f->own_path) {
+        if (f->sums.count != (bytes + RT_SUMMED - 1) / RT_SUMMED)
+            return rt_error(RT_DATA, "%s: the file has another size than its checksums",
+                            f->in.name);
+        f->sound = rt_alloc(f->sums.count, sizeof *f->sound);
+        if (!f->sound)
+            return rt_out_of_memory("checksums");
+        return bytes > SUMMED_FIRST ? status : check_blocks(f, 0, count);
+    }
+    if (bytes > SCANNED)
+        return status;
     for (size_t first = 0; first < count && !status.code; first += BLOCK)
         status = read_ids(f, first, count - first < BLOCK ? count - first : BLOCK, block);
     return status;
@@ -257,27 +256,23 @@ static rt_status decode(rt_token_run *f)
     return status;
 }
 
-/* Finds the ids of a file. Only HDF5 files need a child process. */
-static rt_status find_ids(rt_token_run *f)
-{
-    const rt_child_limits limits = {.seconds = rt_child_seconds((size_t)f->in.size),
-                                    .answer = sizeof f->place,
-                                    .keep = -1};
-    rt_status status = *f->in.dataset ? parse(f, rt_token_dataset_find, limits, &f->place)
-                                      : rt_token_file_find(&f->in, &f->place);
-    if (!status.code)
-        status = check_place(f);
-    return status.code || f->place.in_place ? status : decode(f);
-}
-
+/* Opens a file and finds its ids. Only HDF5 files need a child process. */
 static rt_status open_file(rt_token_run *f)
 {
     rt_status status = rt_file_measure(f->in.key, f->in.path, &f->in.size);
     if (status.code)
         return status;
+    const rt_child_limits limits = {.seconds = rt_child_seconds((size_t)f->in.size),
+                                    .answer = sizeof f->place,
+                                    .keep = -1};
     f->in.file = open(f->in.path, O_RDONLY | O_CLOEXEC);
     if (f->in.file >= 0)
-        status = find_ids(f);
+        status = *f->in.dataset ? parse(f, rt_token_dataset_find, limits, &f->place)
+                                : rt_token_file_find(&f->in, &f->place);
+    if (!status.code && f->in.file >= 0)
+        status = check_place(f);
+    if (!status.code && f->in.file >= 0 && !f->place.in_place)
+        status = decode(f);
     if (f->in.file < 0 || (!status.code && fstat(f->in.file, &f->opened)))
         status = rt_error(RT_DATA, "%.800s: %s (%s)", f->in.path, strerror(errno), f->in.key);
     return status;
@@ -350,7 +345,7 @@ rt_status rt_token_runs_add_file(rt_token_runs *runs, const char *key, const rt_
     }
     rt_status status = sums && !f->own_path ? rt_out_of_memory("a path") : open_file(f);
     if (!status.code)
-        status = sums ? begin_sums(f) : scan(f);
+        status = check_small(f);
     if (status.code)
         close_run(f);
     else
@@ -411,28 +406,17 @@ rt_status rt_token_runs_status(const rt_token_runs *runs)
     return status;
 }
 
-size_t rt_token_runs_find(const rt_token_runs *runs, size_t first, size_t end, int32_t id)
+size_t rt_token_runs_find(const rt_token_runs *runs, size_t first, size_t end, int32_t id,
+                          bool last)
 {
     int32_t ids[RUN_BLOCK];
-    for (size_t n; first < end; first += n) {
+    for (size_t n; first < end; first += last ? 0 : n, end -= last ? n : 0) {
         n = end - first < RUN_BLOCK ? end - first : RUN_BLOCK;
-        const bool read = rt_token_runs_read(runs, first, n, ids);
+        const size_t from = last ? end - n : first;
+        const bool read = rt_token_runs_read(runs, from, n, ids);
         for (size_t i = 0; read && i < n; i++)
-            if (ids[i] == id)
-                return first + i;
-    }
-    return end;
-}
-
-size_t rt_token_runs_find_last(const rt_token_runs *runs, size_t first, size_t end, int32_t id)
-{
-    int32_t ids[RUN_BLOCK];
-    for (size_t n; first < end; end -= n) {
-        n = end - first < RUN_BLOCK ? end - first : RUN_BLOCK;
-        const bool read = rt_token_runs_read(runs, end - n, n, ids);
-        for (size_t i = n; read && i > 0; i--)
-            if (ids[i - 1] == id)
-                return end - n + i - 1;
+            if (ids[last ? n - 1 - i : i] == id)
+                return from + (last ? n - 1 - i : i);
     }
     return SIZE_MAX;
 }

@@ -16,8 +16,6 @@
 
 enum { IS_LITTLE_ENDIAN = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ };
 
-/* ---- in memory ---- */
-
 size_t rt_id_width(int vocab)
 {
     return vocab <= UINT16_MAX + 1 ? sizeof(uint16_t) : sizeof(int32_t);
@@ -47,8 +45,6 @@ void rt_id_list_free(rt_id_list *list)
     *list = (rt_id_list){.width = list->width};
 }
 
-/* ---- files ---- */
-
 rt_status rt_token_refuse(const rt_token_input *in, const char *format, ...)
 {
     char fact[RT_MESSAGE_SIZE];
@@ -66,8 +62,6 @@ static rt_status read_start(const rt_token_input *in, unsigned char *to, size_t 
     *got = n < 0 ? 0 : (size_t)n;
     return n < 0 ? rt_token_refuse(in, "%s", strerror(errno)) : rt_ok();
 }
-
-/* ---- .bin ---- */
 
 enum { BIN_HEADER = 1024 };
 
@@ -141,8 +135,6 @@ static rt_status find_in_bin(const rt_token_input *in, rt_token_place *place)
                                place->count, place->width, size - BIN_HEADER);
     return rt_ok();
 }
-
-/* ---- .npy ---- */
 
 static const char npy_magic[] = "\x93NUMPY";
 enum { NPY_MAGIC = 6, NPY_VERSIONS = 3, NPY_START = 10, NPY_TEXT = 4096 };
@@ -236,8 +228,6 @@ rt_status rt_token_file_find(const rt_token_input *in, rt_token_place *place)
     return rt_path_ends_in(in->path, ".bin") ? find_in_bin(in, place) : find_in_npy(in, place);
 }
 
-/* ---- writing ---- */
-
 void rt_npy_header(unsigned char header[RT_NPY_HEADER], const char *type, size_t rows,
                    size_t columns)
 {
@@ -280,19 +270,12 @@ rt_status rt_token_writer_take(void *writer, rt_id_list *ids)
 }
 
 /* Rewrites the header with the number of ids. Its size does not change. */
-static rt_status write_header(const rt_token_writer *w)
+rt_status rt_token_writer_close(rt_token_writer *w, rt_status status)
 {
     unsigned char bytes[RT_NPY_HEADER];
     rt_npy_header_of_ids(bytes, w->width, w->count);
-    const ssize_t written = pwrite(w->file.descriptor, bytes, sizeof bytes, 0);
-    return written == (ssize_t)sizeof bytes
-               ? rt_ok()
-               : rt_error(RT_IO, "cannot write %s: %s", w->file.temporary, strerror(errno));
-}
-
-rt_status rt_token_writer_close(rt_token_writer *w, rt_status status)
-{
-    if (!status.code && w->header)
-        status = write_header(w);
+    if (!status.code && w->header &&
+        pwrite(w->file.descriptor, bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        status = rt_error(RT_IO, "cannot write %s: %s", w->file.temporary, strerror(errno));
     return rt_durable_close(&w->file, status);
 }

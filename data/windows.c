@@ -1,5 +1,4 @@
 #include "core/memory.h"
-#include "data/objective.h"
 #include "data/task.h"
 
 #include <assert.h>
@@ -111,39 +110,28 @@ static rt_status add_text(rt_window_texts *texts, size_t first, size_t count, do
     return rt_ok();
 }
 
-/* Checks a part without evaluation file: `kept` tokens are evaluated and the last `tail` are
- * excluded from training. */
-static rt_status check_split(const rt_data *data, const char *name, size_t count, size_t tail,
-                             size_t kept, const char *many)
-{
-    const rt_data_options *o = &data->options;
-    const size_t window = window_size(data, o->length);
-    if (data->evaluation_only && kept < least_window(data))
-        return rt_error(RT_DATA,
-                        "%.600s: data.eval_fraction %g leaves none of its %zu %s for evaluation; "
-                        "set data.eval_fraction=0 to evaluate all of them",
-                        name, o->eval_fraction, count, many);
-    if (!data->evaluation_only && (count - tail < window || kept < window))
-        return rt_error(RT_DATA,
-                        "%.600s: data.length %d needs %zu %s for training and as many for "
-                        "evaluation; data.file has %zu: %zu for training and %zu for evaluation "
-                        "(data.eval_fraction %g)",
-                        name, o->length, window, many, count, count - tail, kept, o->eval_fraction);
-    return rt_ok();
-}
-
 rt_status rt_windows_train(rt_data *data, const char *name, size_t count, double weight,
                            const char *many)
 {
     const rt_data_options *o = &data->options;
     rt_windows *w = &data->windows;
-    const size_t first = w->taken, window = window_size(data, o->length);
+    const size_t first = data->runs.tokens - count, window = window_size(data, o->length);
     const size_t tail = o->eval_file ? 0 : (size_t)(o->eval_fraction * (double)count);
     const size_t kept = o->eval_fraction > 0 ? tail : count;
     rt_status status = rt_ok();
-    if (!o->eval_file)
-        status = check_split(data, name, count, tail, kept, many);
-    else if (!data->evaluation_only && count < window)
+    if (!o->eval_file && data->evaluation_only && kept < least_window(data))
+        status = rt_error(RT_DATA,
+                          "%.600s: data.eval_fraction %g leaves none of its %zu %s for evaluation; "
+                          "set data.eval_fraction=0 to evaluate all of them",
+                          name, o->eval_fraction, count, many);
+    else if (!o->eval_file && !data->evaluation_only && (count - tail < window || kept < window))
+        status =
+            rt_error(RT_DATA,
+                     "%.600s: data.length %d needs %zu %s for training and as many for "
+                     "evaluation; data.file has %zu: %zu for training and %zu for evaluation "
+                     "(data.eval_fraction %g)",
+                     name, o->length, window, many, count, count - tail, kept, o->eval_fraction);
+    else if (o->eval_file && !data->evaluation_only && count < window)
         status =
             rt_error(RT_DATA, "%.600s: data.length %d needs %zu %s for training; data.file has %zu",
                      name, o->length, window, many, count);
@@ -151,7 +139,6 @@ rt_status rt_windows_train(rt_data *data, const char *name, size_t count, double
         status = add_text(&w->parts, first, count - tail, weight);
     if (!status.code && !o->eval_file)
         status = add_text(&w->texts, first + count - kept, kept, 0);
-    w->taken += count;
     w->weight += weight;
     return status;
 }
@@ -160,14 +147,13 @@ rt_status rt_windows_add(rt_data *data, const char *path, size_t count, const ch
 {
     rt_windows *w = &data->windows;
     const int length = data->options.length;
-    const size_t first = w->taken,
+    const size_t first = data->runs.tokens - count,
                  least = data->evaluation_only ? least_window(data) : window_size(data, length);
     if (count < least)
         return rt_error(
             RT_DATA,
             "%.600s: data.eval_file must hold at least %zu %s (data.length %d); it holds %zu", path,
             least, many, length, count);
-    w->taken += count;
     return add_text(&w->texts, first, count, 0);
 }
 
@@ -264,8 +250,8 @@ static document document_around(const rt_data *data, const rt_window_text *part,
     const size_t from = token - part->first >= window ? token - window + 1 : part->first;
     const size_t to = part_end - token > window ? token + window : part_end;
     const int32_t border = data->special.sep;
-    const size_t before = rt_token_runs_find_last(&data->runs, from, token, border);
-    const size_t behind = rt_token_runs_find(&data->runs, token, to, border);
+    const size_t before = rt_token_runs_find(&data->runs, from, token, border, true);
+    const size_t behind = rt_token_runs_find(&data->runs, token, to, border, false);
     const size_t start = before == SIZE_MAX ? from : before + 1;
     const size_t end = behind < to ? behind + 1 : to;
     if (end - start <= window)

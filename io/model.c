@@ -4,9 +4,7 @@
 
 #include "core/memory.h"
 #include "data/data.h"
-#include "data/keys.h"
 #include "data/labelled_batch.h"
-#include "data/objective.h"
 #include "io/checkpoint/checkpoint.h"
 #include "io/huggingface/huggingface.h"
 #include "io/model_options.h"

@@ -1,6 +1,6 @@
 #include "io/model_options.h"
 
-#include "data/keys.h"
+#include "data/data.h"
 #include "text/key_value.h"
 
 #include <string.h>

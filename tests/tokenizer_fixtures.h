@@ -10,7 +10,7 @@
  * out; and "plain", the ids with those as text, where that is known and another list. */
 
 #include "core/memory.h"
-#include "data/objective.h"
+#include "data/data.h"
 #include "data/tokenizers/vocabulary.h"
 #include "suite.h"
 #include "text/files.h"

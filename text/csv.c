@@ -6,12 +6,10 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Returns whether a row ends here. */
-static bool ends_row(const char *at, const char *end)
+bool rt_csv_ends_row(const char *at, const char *end)
 {
     return at == end || *at == '\n' || (*at == '\r' && at + 1 < end && at[1] == '\n');
 }
@@ -39,16 +37,14 @@ char *rt_cell_parse(char *from, char *end, rt_separator separator, rt_cell *cell
     char *stop = from;
     *cell = (rt_cell){.bytes = from};
     if (separator != RT_COMMA || from == end || *from != '"') {
-        while (!ends_row(stop, end) && *stop != (char)separator)
+        while (!rt_csv_ends_row(stop, end) && *stop != (char)separator)
             stop++;
         cell->size = (size_t)(stop - from);
         return stop;
     }
     stop = unquote(from, end, cell);
-    return stop && (ends_row(stop, end) || *stop == (char)separator) ? stop : NULL;
+    return stop && (rt_csv_ends_row(stop, end) || *stop == (char)separator) ? stop : NULL;
 }
-
-/* ---- a table ---- */
 
 /* The maximum size of a line bounds the memory that an untrusted file can request. */
 enum { LONGEST_LINE = 1 << 24 };
@@ -77,8 +73,6 @@ static bool next_line(rt_csv *c)
     }
 }
 
-/* ---- cells ---- */
-
 /* Cuts a line into cells. Returns their number; 0 if there are more than `most` or the line is not
  * a row. */
 static int cut(char *line, size_t length, char **cells, int most)
@@ -99,9 +93,19 @@ static int cut(char *line, size_t length, char **cells, int most)
     return count;
 }
 
-static bool read_header(rt_csv *c)
+bool rt_csv_open(rt_csv *c, const char *folder, const char *name)
 {
-    int most = 1;
+    int most = 1; /* columns */
+    *c = (rt_csv){.lines.most = LONGEST_LINE};
+    const rt_status fits = rt_path_join(c->path, folder, name);
+    if (fits.code)
+        return fail(c, fits);
+    c->lines.from = rt_open_regular(c->path); /* other files, such as pipes, might block */
+    if (!c->lines.from && (errno == ENOENT || errno == ENOTDIR))
+        return false;
+    if (!c->lines.from)
+        return fail(c, rt_error(RT_IO, "%s: %s", c->path,
+                                errno == EINVAL ? "not a regular file" : strerror(errno)));
     if (!next_line(c))
         return false;
     for (const char *at = c->lines.bytes; (at = strchr(at, ',')); at++)
@@ -114,25 +118,6 @@ static bool read_header(rt_csv *c)
     c->header = c->lines.bytes;
     c->lines.bytes = NULL;
     return c->columns > 0;
-}
-
-/* Opens a regular file; other files, such as pipes, might block. */
-static bool open_file(rt_csv *c, const char *folder, const char *name)
-{
-    const rt_status fits = rt_path_join(c->path, folder, name);
-    if (fits.code)
-        return fail(c, fits);
-    c->lines.from = rt_open_regular(c->path);
-    if (c->lines.from || errno == ENOENT || errno == ENOTDIR)
-        return c->lines.from != NULL;
-    return fail(c, rt_error(RT_IO, "%s: %s", c->path,
-                            errno == EINVAL ? "not a regular file" : strerror(errno)));
-}
-
-bool rt_csv_open(rt_csv *c, const char *folder, const char *name)
-{
-    *c = (rt_csv){.lines.most = LONGEST_LINE};
-    return open_file(c, folder, name) && read_header(c);
 }
 
 void rt_csv_close(rt_csv *c)
@@ -154,8 +139,6 @@ bool rt_csv_row(rt_csv *c)
     rt_csv_close(c);
     return false;
 }
-
-/* ---- cells by name ---- */
 
 int rt_csv_column(const rt_csv *c, const char *name)
 {
@@ -194,8 +177,6 @@ bool rt_csv_whole(const rt_csv *c, const char *name, int *value)
     *value = (int)x;
     return true;
 }
-
-/* ---- writing ---- */
 
 void rt_csv_put(rt_writer *w, const char *cell)
 {

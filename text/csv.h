@@ -15,6 +15,9 @@
  * doubled quotes. TSV: tabs between cells; quotes have no meaning. */
 typedef enum rt_separator { RT_COMMA = ',', RT_TAB = '\t' } rt_separator;
 
+/* Returns whether a row ends at a byte: at `end`, at "\n" or at "\r\n". */
+bool rt_csv_ends_row(const char *at, const char *end);
+
 typedef struct rt_cell {
     char *bytes; /* without the quotes, not zero-terminated */
     size_t size;
@@ -22,9 +25,8 @@ typedef struct rt_cell {
 } rt_cell;
 
 /* Parses the cell that begins at `from` and removes its quotes in place. Returns the byte that ends
- * the cell: a separator, the newline of the row ('\n', or the '\r' of "\r\n"), or `end`. NULL, with
- * the bytes changed, if the opening quote is never closed or the cell continues after the closing
- * one. */
+ * the cell: a separator, or where the row ends. NULL, with the bytes changed, if the opening quote
+ * is never closed or the cell continues after the closing one. */
 char *rt_cell_parse(char *from, char *end, rt_separator separator, rt_cell *cell);
 
 /* Reads the tables of runs and sweeps row by row, with access by column names.

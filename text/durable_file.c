@@ -244,38 +244,10 @@ static bool name_beside(const rt_durable_folder *f, char beside[RT_PATH_SIZE])
 
 /* ---- opening ---- */
 
-/* Checks that no folder has the name of a file to be replaced. */
-static rt_status check_names(const rt_durable_folder *f)
-{
-    char path[RT_PATH_SIZE];
-    struct stat facts;
-    for (const char *const *name = f->names; *name; name++) {
-        rt_status status = rt_path_join(path, f->path, *name);
-        if (status.code)
-            return status;
-        if (!lstat(path, &facts) && S_ISDIR(facts.st_mode)) {
-            errno = EISDIR;
-            return cannot("replace", path);
-        }
-    }
-    return rt_ok();
-}
-
-/* Creates the staging folder with the permissions of the folder, which may be restricted. */
-static rt_status make_staging(rt_durable_folder *f)
-{
-    struct stat older, newer;
-    if (mkdir(f->staging, 0777))
-        return cannot("make the folder", f->staging);
-    if (stat(f->path, &older) || stat(f->staging, &newer) ||
-        (older.st_mode != newer.st_mode && chmod(f->staging, older.st_mode & 07777)))
-        return cannot("set the permissions of", f->staging);
-    return rt_ok();
-}
-
 rt_status rt_durable_folder_open(rt_durable_folder *f, const char *path, const char *const *names)
 {
     char beside[RT_PATH_SIZE], what[RT_PATH_SIZE];
+    struct stat older, newer;
     *f = (rt_durable_folder){.names = names, .made = !mkdir(path, 0777)};
     if (!f->made && errno != EEXIST)
         return cannot("make the folder", path);
@@ -287,9 +259,22 @@ rt_status rt_durable_folder_open(rt_durable_folder *f, const char *path, const c
     if (!status.code && (!remove_staging(f->staging, f->names, what) ||
                          (name_beside(f, beside) && !remove_staging(beside, f->names, what))))
         status = cannot("remove", what);
-    if (!status.code)
-        status = check_names(f);
-    return status.code ? status : make_staging(f);
+    for (const char *const *name = names; *name && !status.code; name++) {
+        status = rt_path_join(what, f->path, *name);
+        if (!status.code && !lstat(what, &older) && S_ISDIR(older.st_mode)) {
+            errno = EISDIR;
+            status = cannot("replace", what);
+        }
+    }
+    if (status.code)
+        return status;
+    if (mkdir(f->staging, 0777))
+        return cannot("make the folder", f->staging);
+    /* the permissions of the folder may be restricted */
+    if (stat(f->path, &older) || stat(f->staging, &newer) ||
+        (older.st_mode != newer.st_mode && chmod(f->staging, older.st_mode & 07777)))
+        return cannot("set the permissions of", f->staging);
+    return status;
 }
 
 /* ---- closing ---- */
@@ -303,21 +288,14 @@ static rt_status discard(const rt_durable_folder *f, rt_status status)
     return status;
 }
 
-/* Returns whether the folder may be the working directory of this program, which would then be in
- * the old folder. */
-static bool is_working_folder(const char *path)
-{
-    struct stat here, there;
-    return stat(".", &here) || stat(path, &there) ||
-           (here.st_dev == there.st_dev && here.st_ino == there.st_ino);
-}
-
 /* Exchanges the folder with the staging folder, which is moved beside it first. Returns false if
- * the folder is unchanged. */
+ * the folder is unchanged, as is the working directory of this program, which would then be in the
+ * old folder. */
 static bool exchange(rt_durable_folder *f, const char *beside)
 {
-    if (!rt_folder_holds_only(f->path, f->names) || is_working_folder(f->path) ||
-        rename(f->staging, beside))
+    struct stat here;
+    if (!rt_folder_holds_only(f->path, f->names) || stat(".", &here) ||
+        is_same_file(&here, f->path) || rename(f->staging, beside))
         return false;
     if (!renameat2(AT_FDCWD, beside, AT_FDCWD, f->path, RENAME_EXCHANGE))
         return true;

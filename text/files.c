@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -62,7 +61,7 @@ rt_status rt_file_read(const char *key, const char *path, unsigned char **bytes_
     off_t there;
     *bytes_new = NULL;
     *count = 0;
-    rt_status status = rt_file_measure(key, path, &there);
+    const rt_status status = rt_file_measure(key, path, &there);
     if (status.code)
         return status;
     const size_t size = (size_t)there;
@@ -77,20 +76,18 @@ rt_status rt_file_read(const char *key, const char *path, unsigned char **bytes_
         return rt_out_of_memory(key);
     const int file = open_regular(path, &there);
     const ssize_t got = file < 0 ? -1 : rt_read_at(file, bytes, size + 1, 0);
-    if (got < 0)
-        status = file_error(key, path, errno);
-    else if ((size_t)got != size)
-        status = rt_error(RT_DATA, PATH ": %s changed while it was read: %zd bytes of %zu", path,
-                          key, got, size);
+    const int number = errno;
     if (file >= 0)
         close(file);
-    if (status.code) {
-        rt_free(bytes);
+    if (got == (ssize_t)size) {
+        *bytes_new = bytes;
+        *count = size;
         return status;
     }
-    *bytes_new = bytes;
-    *count = size;
-    return status;
+    rt_free(bytes);
+    return got < 0 ? file_error(key, path, number)
+                   : rt_error(RT_DATA, PATH ": %s changed while it was read: %zd bytes of %zu",
+                              path, key, got, size);
 }
 
 ssize_t rt_read_at(int file, void *to, size_t size, off_t at)
@@ -173,8 +170,6 @@ bool rt_write_all(int file, const void *bytes, size_t size)
     return true;
 }
 
-/* ---- folders ---- */
-
 bool rt_folder_has(const char *folder, const char *name)
 {
     char path[RT_PATH_SIZE];
@@ -227,8 +222,6 @@ rt_status rt_folders_make(const char *folder)
     return S_ISDIR(found.st_mode) ? rt_ok() : folder_error(path);
 }
 
-/* ---- lines of a stream ---- */
-
 static bool make_room(rt_lines *l, size_t size)
 {
     const bool grown = rt_grow(&l->bytes, &l->capacity, size, 1);
@@ -237,24 +230,29 @@ static bool make_room(rt_lines *l, size_t size)
     return grown;
 }
 
-static bool append(rt_lines *l, int c)
+bool rt_lines_next(rt_lines *l)
 {
-    const int most = l->most ? l->most : RT_LINE_LIMIT;
-    if (l->size == (size_t)most) {
-        l->status = rt_error(RT_ARGUMENT, "has more than %d bytes", most);
-        return false;
-    }
-    if ((!l->bytes || l->size == l->capacity) && !make_room(l, l->size + 1))
-        return false;
-    l->bytes[l->size++] = (char)c;
-    return true;
-}
-
-/* Removes a byte order mark at the beginning of the text, and a return before the newline. */
-static void trim(rt_lines *l)
-{
-    static const char mark[] = "\xef\xbb\xbf";
+    static const char mark[] = "\xef\xbb\xbf"; /* byte order mark */
     const size_t length = strlen(mark);
+    const int most = l->most ? l->most : RT_LINE_LIMIT;
+    int c;
+    if (l->status.code)
+        return false;
+    l->start = l->read;
+    l->number++;
+    for (l->size = 0; (c = getc_unlocked(l->from)) != EOF && c != '\n'; l->size++) {
+        if (l->size == (size_t)most)
+            l->status = rt_error(RT_ARGUMENT, "has more than %d bytes", most);
+        if (l->status.code || ((!l->bytes || l->size == l->capacity) && !make_room(l, l->size + 1)))
+            return false;
+        l->bytes[l->size] = (char)c;
+    }
+    l->ended = c != EOF;
+    l->read += l->size + l->ended;
+    if (c == EOF && ferror(l->from))
+        l->status = rt_error(RT_IO, "cannot be read: %s", strerror(errno));
+    if (l->status.code || (c == EOF && !l->size) || !make_room(l, l->size + 1))
+        return false;
     if (l->ended && l->size && l->bytes[l->size - 1] == '\r')
         l->size--;
     if (l->number == 1 && l->size >= length && !memcmp(l->bytes, mark, length)) {
@@ -263,26 +261,6 @@ static void trim(rt_lines *l)
         memmove(l->bytes, l->bytes + length, l->size);
     }
     l->bytes[l->size] = '\0';
-}
-
-bool rt_lines_next(rt_lines *l)
-{
-    int c;
-    if (l->status.code)
-        return false;
-    l->size = 0;
-    l->start = l->read;
-    l->number++;
-    while ((c = getc_unlocked(l->from)) != EOF && c != '\n')
-        if (!append(l, c))
-            return false;
-    l->ended = c != EOF;
-    l->read += l->size + l->ended;
-    if (c == EOF && ferror(l->from))
-        l->status = rt_error(RT_IO, "cannot be read: %s", strerror(errno));
-    if (l->status.code || (c == EOF && !l->size) || !make_room(l, l->size + 1))
-        return false;
-    trim(l);
     return true;
 }
 

@@ -6,13 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct scanning {
-    const char *name;
-    int line;
-    int depth;
-    int values, most_values;
-} scanning;
-
 /* Returns the byte after a string, whose first quote is at `at`; `end` if it is not closed. */
 static char *skip_string(char *at, const char *end)
 {
@@ -73,53 +66,46 @@ static char *adjust_number(char *at, const char *end)
     return behind;
 }
 
-static rt_status count_value(scanning *s)
+/* Adjusts numbers and counts brackets and values. *line becomes that of the end or the error. */
+static rt_status scan(const char *name, int most_values, char *at, const char *end, int *line)
 {
-    if (++s->values <= s->most_values)
-        return rt_ok();
-    return rt_error(RT_DATA, "%s:%d: has more than %d values", s->name, s->line, s->most_values);
-}
-
-static rt_status scan(scanning *s, char *at, const char *end)
-{
-    rt_status status = rt_ok();
-    while (at < end && !status.code) {
+    int depth = 0, values = 0;
+    *line = 1;
+    while (at < end) {
         const char c = *at;
         if (c == '"') {
             char *const behind = skip_string(at, end);
             for (; at < behind; at++)
-                s->line += *at == '\n';
+                *line += *at == '\n';
             continue;
         }
         if (c == '-' || is_digit(c)) {
             at = adjust_number(at, end);
             continue;
         }
-        if (c == '[' || c == '{') {
-            if (++s->depth > RT_JSON_DEPTH)
-                return rt_error(RT_DATA, "%s:%d: nests brackets more than %d deep", s->name,
-                                s->line, RT_JSON_DEPTH);
-            status = count_value(s);
-        }
-        s->depth -= c == ']' || c == '}';
-        if (c == ',')
-            status = count_value(s);
-        s->line += c == '\n';
+        const bool opens = c == '[' || c == '{';
+        if (opens && ++depth > RT_JSON_DEPTH)
+            return rt_error(RT_DATA, "%s:%d: nests brackets more than %d deep", name, *line,
+                            RT_JSON_DEPTH);
+        if ((opens || c == ',') && ++values > most_values)
+            return rt_error(RT_DATA, "%s:%d: has more than %d values", name, *line, most_values);
+        depth -= c == ']' || c == '}';
+        *line += c == '\n';
         at++;
     }
-    return status;
+    return rt_ok();
 }
 
 rt_status rt_json_parse(json_t **object_new, int values, const char *name, char *bytes, size_t size)
 {
-    scanning s = {.name = name, .line = 1, .most_values = values};
     json_error_t error;
+    int line;
     char word[RT_WORD_NAME_SIZE];
     *object_new = NULL;
     const char *zero = memchr(bytes, '\0', size); /* Jansson skips some; a C string ends there */
-    rt_status status = scan(&s, bytes, zero ? zero : bytes + size);
+    rt_status status = scan(name, values, bytes, zero ? zero : bytes + size, &line);
     if (!status.code && zero)
-        status = rt_error(RT_DATA, "%s:%d: byte 0x00 is not valid in JSON", name, s.line);
+        status = rt_error(RT_DATA, "%s:%d: byte 0x00 is not valid in JSON", name, line);
     if (status.code)
         return status;
     json_t *json = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);

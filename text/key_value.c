@@ -99,12 +99,7 @@ static bool in_range(const rt_range *range, double value)
            (range->below ? value < range->high : value <= range->high);
 }
 
-static void *place_of(const rt_key *key, void *options)
-{
-    return (char *)options + key->offset;
-}
-
-static bool read_whole(const rt_key *key, const char *value, void *options)
+static bool read_whole(const rt_key *key, const char *value, void *place)
 {
     const bool seed = key->type == RT_KEY_SEED;
     int64_t whole;
@@ -112,14 +107,14 @@ static bool read_whole(const rt_key *key, const char *value, void *options)
         !(seed ? whole >= 0 : in_range(&key->range, (double)whole)))
         return false;
     if (seed)
-        *(uint64_t *)place_of(key, options) = (uint64_t)whole;
+        *(uint64_t *)place = (uint64_t)whole;
     else
-        *(int *)place_of(key, options) = (int)whole;
+        *(int *)place = (int)whole;
     return true;
 }
 
 /* Parses "most" or "least..most". */
-static bool read_interval(const rt_key *key, const char *value, void *options)
+static bool read_interval(const rt_key *key, const char *value, void *place)
 {
     const char *dots = strstr(value, "..");
     char first[RT_NUMBER_SIZE];
@@ -134,13 +129,13 @@ static bool read_interval(const rt_key *key, const char *value, void *options)
     if (!rt_integer_parse(dots ? dots + 2 : value, &most) || !in_range(&key->range, (double)most) ||
         least > most)
         return false;
-    *(rt_interval *)place_of(key, options) = (rt_interval){(int)most, (int)least};
+    *(rt_interval *)place = (rt_interval){(int)most, (int)least};
     return true;
 }
 
 /* The number must stay valid in the precision of the build, where a small one may become 0, a large
  * one infinite, and 0.9999999999 may become 1. */
-static bool read_number(const rt_key *key, const char *value, void *options)
+static bool read_number(const rt_key *key, const char *value, void *place)
 {
     double number;
     if (!rt_number_parse(value, &number) || !in_range(&key->range, number))
@@ -148,11 +143,11 @@ static bool read_number(const rt_key *key, const char *value, void *options)
     const double held = (double)(real)number;
     if (!in_range(&key->range, held) || !isfinite(held) || (held == 0 && number != 0))
         return false;
-    *(double *)place_of(key, options) = number + 0.0; /* changes -0 to 0 */
+    *(double *)place = number + 0.0; /* changes -0 to 0 */
     return true;
 }
 
-static bool read_word(const rt_key *key, const char *value, void *options)
+static bool read_word(const rt_key *key, const char *value, void *place)
 {
     const char *(*word)(int) = words_of(key);
     int i = 0;
@@ -161,9 +156,9 @@ static bool read_word(const rt_key *key, const char *value, void *options)
     if (!word(i))
         return false;
     if (key->type == RT_KEY_YES_NO)
-        *(bool *)place_of(key, options) = i;
+        *(bool *)place = i;
     else
-        *(int *)place_of(key, options) = i;
+        *(int *)place = i;
     return true;
 }
 
@@ -179,14 +174,14 @@ static bool holds_comment(const char *value)
     return false;
 }
 
-static bool read_text(const rt_key *key, const char *value, void *options)
+static bool read_text(const rt_key *key, const char *value, void *place)
 {
     if ((double)strlen(value) > key->range.high || holds_comment(value))
         return false;
     for (const char *c = value; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 0x7f)
             return false;
-    *(const char **)place_of(key, options) = *value ? rt_intern_text(value) : NULL;
+    *(const char **)place = *value ? rt_intern_text(value) : NULL;
     return true;
 }
 
@@ -228,10 +223,9 @@ static bool read_item(const rt_key *key, rt_list_item item, int at, list *to)
 }
 
 /* Parses a list, which may be empty. */
-static bool read_list(const rt_key *key, const char *value, void *options)
+static bool read_list(const rt_key *key, const char *value, void *place)
 {
     list read = {.words.count = 0};
-    void *place = place_of(key, options);
     rt_list_item item;
     int count = 0;
     for (const char *rest = *value ? value : NULL; rest; count++) {
@@ -262,16 +256,6 @@ static const char *const type_names[] = {[RT_KEY_INTEGER] = "a whole number ",
                                          [RT_KEY_YES_NO] = "one of ",
                                          [RT_KEY_CHOICE] = "one of "};
 
-static void write_expected(const rt_key *key, rt_writer *problem)
-{
-    char values[RT_VALUES_SIZE];
-    if (key->type == RT_KEY_TEXT)
-        rt_writer_add(problem, "must be text of at most %g bytes without control characters",
-                      key->range.high);
-    else
-        rt_writer_add(problem, "must be %s%s", type_names[key->type], rt_key_values(key, values));
-}
-
 static void write_hint(const rt_key *key, const char *value, rt_writer *problem)
 {
     double number;
@@ -299,15 +283,19 @@ bool rt_key_value_read(const rt_key *key, const char *value, void *options, rt_w
         [RT_KEY_YES_NO] = read_word,   [RT_KEY_CHOICE] = read_word,
         [RT_KEY_LENGTHS] = read_list,  [RT_KEY_FACTORS] = read_list,
         [RT_KEY_LAYERS] = read_list,   [RT_KEY_TEXT] = read_text};
-    char quoted[RT_QUOTE_SIZE];
-    const void *place = place_of(key, options);
-    if (readers[key->type](key, value, options)) { /* the copy of a text or a list may be missing */
+    char quoted[RT_QUOTE_SIZE], values[RT_VALUES_SIZE];
+    void *place = (char *)options + key->offset;
+    if (readers[key->type](key, value, place)) { /* the copy of a text or a list may be missing */
         problem->failed |=
             *value && ((key->type == RT_KEY_TEXT && !*(const char *const *)place) ||
                        (key->type == RT_KEY_FACTORS && !((const rt_factors *)place)->at));
         return !problem->failed;
     }
-    write_expected(key, problem);
+    if (key->type == RT_KEY_TEXT)
+        rt_writer_add(problem, "must be text of at most %g bytes without control characters",
+                      key->range.high);
+    else
+        rt_writer_add(problem, "must be %s%s", type_names[key->type], rt_key_values(key, values));
     rt_writer_add(problem, "; got %s", rt_quote(quoted, value));
     write_hint(key, value, problem);
     return false;
@@ -375,7 +363,7 @@ const char *rt_key_value_write(const rt_key *key, const void *options, char text
 void rt_key_value_set(const rt_key *key, const char *value, void *options)
 {
     if (key->type == RT_KEY_TEXT) { /* without a copy, which could fail */
-        *(const char **)place_of(key, options) = *value ? value : NULL;
+        *(const char **)((char *)options + key->offset) = *value ? value : NULL;
         return;
     }
     rt_writer problem = {0};
@@ -390,46 +378,18 @@ void rt_key_value_copy(const rt_key *key, void *to, const void *from)
     memcpy((char *)to + key->offset, (const char *)from + key->offset, key->size);
 }
 
-static bool texts_equal(const char *a, const char *b)
-{
-    return !strcmp(a ? a : "", b ? b : "");
-}
-
-/* Returns the items of a list and the size of one. */
-static const void *items_of(rt_key_type type, const void *items, size_t *size)
-{
-    const rt_lengths *lengths = items;
-    const rt_factors *factors = items;
-    const rt_layer_words *words = items;
-    *size = type == RT_KEY_LENGTHS   ? sizeof *lengths->at
-            : type == RT_KEY_FACTORS ? sizeof *factors->at
-                                     : sizeof *words->at;
-    return type == RT_KEY_LENGTHS   ? (const void *)lengths->at
-           : type == RT_KEY_FACTORS ? (const void *)factors->at
-                                    : words->at;
-}
-
-/* Each list struct begins with the number of items. */
-static bool lists_equal(rt_key_type type, const void *a, const void *b)
-{
-    const int count = *(const int *)a;
-    size_t size;
-    const void *one = items_of(type, a, &size), *other = items_of(type, b, &size);
-    return count == *(const int *)b && (!count || !memcmp(one, other, (size_t)count * size));
-}
-
 bool rt_key_value_equal(const rt_key *key, const void *a, const void *b)
 {
     const void *one = (const char *)a + key->offset, *other = (const char *)b + key->offset;
+    char text[RT_VALUE_SIZE], other_text[RT_VALUE_SIZE];
     switch (key->type) {
     case RT_KEY_NUMBER:
         return *(const double *)one == *(const double *)other;
     case RT_KEY_TEXT:
-        return texts_equal(*(const char *const *)one, *(const char *const *)other);
     case RT_KEY_LENGTHS:
     case RT_KEY_FACTORS:
     case RT_KEY_LAYERS:
-        return lists_equal(key->type, one, other);
+        return !strcmp(rt_key_value_write(key, a, text), rt_key_value_write(key, b, other_text));
     default:
         return !memcmp(one, other, key->size);
     }

@@ -9,8 +9,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,27 +20,23 @@
 
 /* ---- inherited state ---- */
 
-/* Occupies closed standard streams, because the next opened file would take their place and receive
- * printed text. They are read-only, so that printing results to a closed stream fails. */
-static void occupy_standard_streams(void)
-{
-    int fd;
-    do
-        fd = open("/dev/null", O_RDONLY);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd > STDERR_FILENO)
-        close(fd);
-}
-
 void rt_process_normalize(void)
 {
     sigset_t none;
+    int fd;
     signal(SIGCHLD, SIG_DFL);
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_IGN);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    occupy_standard_streams();
+    /* Occupies closed standard streams, because the next opened file would take their place and
+     * receive printed text. They are read-only, so that printing results to a closed stream fails.
+     */
+    do
+        fd = open("/dev/null", O_RDONLY);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
 }
 
 int rt_process_stop_signals(int numbers[RT_STOP_SIGNALS])
@@ -157,43 +151,37 @@ static void lower(int resource, rlim_t to)
     setrlimit(resource, &limit);
 }
 
-/* Returns the address space of the process in bytes; 0 if unknown. */
-static size_t addresses(void)
-{
-    char text[32] = "";
-    int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return 0;
-    const ssize_t got = read(file, text, sizeof text - 1);
-    close(file);
-    return got > 0 ? strtoull(text, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE) : 0;
-}
-
 static void limit_resources(const rt_child_limits *limits)
 {
-    const size_t had = SANITIZED ? 0 : addresses();
+    char text[32] = ""; /* begins with the address space of the process, in pages */
+    const int file = SANITIZED ? -1 : open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    const ssize_t got = file < 0 ? 0 : read(file, text, sizeof text - 1);
+    const size_t had = got > 0 ? strtoull(text, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE) : 0;
+    if (file >= 0)
+        close(file);
     if (had && limits->memory < SIZE_MAX - had)
         lower(RLIMIT_AS, had + limits->memory);
     lower(RLIMIT_CPU, limits->seconds);
     lower(RLIMIT_CORE, 0);
 }
 
-static void close_between(int first, int last)
-{
-    if (first <= last)
-        (void)close_range((unsigned)first, (unsigned)last, 0);
-}
-
+/* Closes all descriptors behind the standard streams except two, and leads the streams to
+ * /dev/null. */
 static void leave_descriptors(int one, int other)
 {
-    const int low = one < other ? one : other, high = one < other ? other : one;
+    const unsigned kept[] = {(unsigned)one, (unsigned)other}; /* -1 is above all others */
     const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int stream = 0; stream <= (SANITIZED ? STDOUT_FILENO : STDERR_FILENO); stream++)
         if (null >= 0 && stream != one && stream != other)
             dup2(null, stream);
-    close_between(STDERR_FILENO + 1, low - 1);
-    close_between(low > STDERR_FILENO ? low + 1 : STDERR_FILENO + 1, high - 1);
-    close_between(high > STDERR_FILENO ? high + 1 : STDERR_FILENO + 1, INT32_MAX);
+    for (unsigned first = STDERR_FILENO + 1, end; first; first = end + 1) {
+        end = UINT32_MAX;
+        for (int i = 0; i < 2; i++)
+            if (kept[i] >= first && kept[i] < end)
+                end = kept[i];
+        if (first < end)
+            (void)close_range(first, end - 1, 0);
+    }
 }
 
 /* Writes the counters of a coverage build. */
@@ -274,23 +262,6 @@ static rt_status invalid_answer(void)
     return rt_error(RT_CHECK, "the parser returned an invalid reply");
 }
 
-/* Returns the error of the child, without control characters for the terminal. */
-static rt_status told_status(uint64_t code, char *message)
-{
-    for (char *c = message; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 127)
-            *c = '?';
-    switch (code) {
-    case RT_MEMORY:
-    case RT_IO:
-    case RT_DATA:
-    case RT_CHECKPOINT:
-        return rt_error((rt_code)code, "%s", message);
-    default:
-        return invalid_answer();
-    }
-}
-
 static rt_status listen_to(listener *l, const rt_child_limits *limits, unsigned char **answer_new,
                            size_t *size)
 {
@@ -306,7 +277,20 @@ static rt_status listen_to(listener *l, const rt_child_limits *limits, unsigned 
     if (listen_for(l, h.code ? (void *)message : *answer_new, *size) < *size ||
         listen_for(l, &more, 1))
         return invalid_answer();
-    return h.code ? told_status(h.code, message) : rt_ok();
+    for (char *c = message; *c; c++) /* may contain control characters for the terminal */
+        if ((unsigned char)*c < ' ' || *c == 127)
+            *c = '?';
+    switch (h.code) {
+    case RT_OK:
+        return rt_ok();
+    case RT_MEMORY:
+    case RT_IO:
+    case RT_DATA:
+    case RT_CHECKPOINT:
+        return rt_error((rt_code)h.code, "%s", message);
+    default:
+        return invalid_answer();
+    }
 }
 
 /* Returns the final status. An answer counts only if the child then ended normally; a child killed

@@ -74,10 +74,14 @@ static bool is_part(const char *part, const char *words)
     return false;
 }
 
-/* Returns the cost of a mistake. Initials count only in the written name, because those of a known
- * name match very many words, such as lr and lora_rank. */
-static int cost_between(const char *written, const char *known)
+/* Initials count only in the written name, because those of a known name match very many words,
+ * such as lr and lora_rank. */
+void rt_nearest_try_as(rt_nearest *nearest, const char *spelled, const char *name)
 {
+    char written[LONGEST + 1];
+    char known[LONGEST + 1];
+    if (!copy_plain(written, nearest->written) || !copy_plain(known, spelled))
+        return;
     const int a = (int)strlen(written), b = (int)strlen(known);
     const int longer = a > b ? a : b, shorter = least(a, b);
     const int count = edits(written, known);
@@ -86,16 +90,6 @@ static int cost_between(const char *written, const char *known)
         cost = least(cost, COST_OF_INITIALS);
     if (2 * shorter >= longer && (is_part(written, known) || is_part(known, written)))
         cost = least(cost, COST_OF_PART);
-    return cost;
-}
-
-void rt_nearest_try_as(rt_nearest *nearest, const char *spelled, const char *name)
-{
-    char written[LONGEST + 1];
-    char known[LONGEST + 1];
-    if (!copy_plain(written, nearest->written) || !copy_plain(known, spelled))
-        return;
-    int cost = cost_between(written, known);
     if (cost < (nearest->name ? nearest->cost : FAR)) {
         nearest->name = name;
         nearest->cost = cost;

@@ -108,8 +108,6 @@ const char *rt_word_name(const char *word, size_t size, char name[RT_WORD_NAME_S
     return name;
 }
 
-/* ---- a stream ---- */
-
 /* Returns whether the held bytes are a character or the beginning of one. The bytes that may follow
  * a beginning are one range, which contains 0x80 or 0xbf. */
 static bool is_beginning(const rt_utf8_stream *s)

@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "core/path.h"
-#include "data/keys.h"
+#include "data/data.h"
 #include "models/encodings/encoding.h"
 #include "models/keys.h"
 #include "text/key_value.h"

@@ -1,6 +1,6 @@
 #include "io/checkpoint/private.h"
 
-#include "data/keys.h"
+#include "data/data.h"
 #include "models/keys.h"
 
 #include <inttypes.h>

@@ -5,7 +5,6 @@
 
 #include "core/memory.h"
 #include "data/data.h"
-#include "data/keys.h"
 #include "data/tokenizers/vocabulary.h"
 #include "key_words.h"
 #include "suite.h"

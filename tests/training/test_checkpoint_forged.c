@@ -1,7 +1,7 @@
 /* Refusals of checkpoints with a valid checksum: values that rotor never writes, and files that are
  * no tree of groups and datasets. */
 
-#include "data/keys.h"
+#include "data/data.h"
 #include "io/checkpoint/private.h"
 #include "models/keys.h"
 #include "text/key_value.h"

@@ -1,6 +1,6 @@
 #include "train/config/keys.h"
 
-#include "data/keys.h"
+#include "data/data.h"
 #include "models/keys.h"
 #include "optim/options.h"
 #include "text/key_value.h"

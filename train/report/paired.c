@@ -1,6 +1,6 @@
 #include "core/memory.h"
 #include "core/path.h"
-#include "data/keys.h"
+#include "data/data.h"
 #include "text/files.h"
 #include "text/key_value.h"
 #include "train/report/private.h"

@@ -1,7 +1,7 @@
 #include "train/run/predict.h"
 
 #include "core/memory.h"
-#include "data/objective.h"
+#include "data/data.h"
 #include "models/session.h"
 #include "text/files.h"
 #include "text/number.h"
