@@ -72,7 +72,6 @@ bool rt_documents_are_cut(const rt_data_options *o)
     return o->documents && *o->documents && strcmp(o->documents, "none") != 0;
 }
 
-/* Checks the keys of tasks that read files. */
 static void check_files(const rt_data_options *o, rt_rule_sink to)
 {
     const bool text = !rt_tasks[o->task].vocab;
@@ -118,15 +117,14 @@ void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *c
                        "can have %d..%d",
                        task->name, o->shortest, o->length);
     const bool framed = task->files != RT_NO_FILE && !task->images;
-    if (o->begin != RT_BEGIN_AUTO && !framed)
-        rt_rule_broken(to, RT_OPTIONS("data.task", "data.begin"),
-                       "data.begin = none needs data.task = text, tokens, classify or tag; got %s",
-                       task->name);
     /* Tasks without labels ignore data.end, but a model may keep it for a training with labels. */
-    if (o->end != RT_BEGIN_AUTO && !framed)
-        rt_rule_broken(to, RT_OPTIONS("data.task", "data.end"),
-                       "data.end = none needs data.task = text, tokens, classify or tag; got %s",
-                       task->name);
+    const char *const keys[] = {o->begin != RT_BEGIN_AUTO ? "data.begin" : NULL,
+                                o->end != RT_BEGIN_AUTO ? "data.end" : NULL};
+    for (int i = 0; i < 2; i++)
+        if (keys[i] && !framed)
+            rt_rule_broken(to, RT_OPTIONS("data.task", keys[i]),
+                           "%s = none needs data.task = text, tokens, classify or tag; got %s",
+                           keys[i], task->name);
     if (task->token_ids && o->mask_id >= o->vocab)
         rt_rule_broken(to, RT_OPTIONS("data.mask_id", "data.vocab"),
                        "data.mask_id must be below data.vocab = %d; got %d", o->vocab, o->mask_id);
@@ -142,6 +140,9 @@ void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *c
         check_files(o, to);
     if (task->check)
         task->check(o, to);
+    if (task->files == RT_ONE_FILE && o->batch_size < 1)
+        rt_rule_broken(to, RT_OPTIONS("data.task", "train.batch_size"),
+                       "train.batch_size must be at least 1; got %d", o->batch_size);
 }
 
 rt_status rt_data_check(const rt_data_options *o)

@@ -85,7 +85,7 @@ typedef struct rt_data_options {
     int patch;     /* images: side of a patch, in pixels */
     int size;      /* images: side of an image, in pixels, to which those of the file are resized */
     /* Text and tokens: one path or a comma-separated list, with or without weights. FILE.bin,
-     * FILE.npy and FILE.h5:/DATASET hold token ids (data/file_list.h). Classify and tag: one path.
+     * FILE.npy and FILE.h5:/DATASET hold token ids (data/task.h). Classify and tag: one path.
      */
     const char *file;
     const char *eval_file;   /* evaluation data, as `file`; NULL: eval_fraction of `file` */
@@ -282,7 +282,7 @@ int rt_data_evaluation_line(const rt_data *data, uint32_t sequence);
  * eval_seed; past its last sequence it starts again, with other masks.
  *
  * Labelled data is drawn batch_size rows a step: sequences 0 ... batch_size - 1 of the steps of an
- * epoch are all rows (data/windows.h). */
+ * epoch are all rows (data/task.h). */
 void rt_data_training(const rt_data *data, uint64_t seed, uint32_t step, uint32_t first_row,
                       rt_batch *batch);
 void rt_data_evaluation(const rt_data *data, uint32_t first_row, rt_batch *batch);

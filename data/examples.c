@@ -27,34 +27,9 @@ void rt_examples_check(const rt_data_options *o, rt_rule_sink to)
                            "%s must name a table for classify, FILE.tsv or FILE.csv; got '%.600s'",
                            keys[i], paths[i]);
     }
-    if (o->batch_size < 1)
-        rt_rule_broken(to, RT_OPTIONS("data.task", "train.batch_size"),
-                       "train.batch_size must be at least 1; got %d", o->batch_size);
 }
 
-/* ---- reading ---- */
-
-/* Reads the training file and the evaluation file, each if it is needed. `first` is the one that
- * defines labels and columns. */
-static rt_status read_files(const rt_data *data, rt_labelled_file files[RT_PARTS],
-                            const rt_labelled_file *first)
-{
-    const rt_data_options *o = &data->options;
-    rt_labelled_file *evaluation = &files[RT_PART_EVALUATION];
-    rt_status status = rt_ok();
-    if (rt_data_reads_training(data))
-        status = rt_labelled_file_read(&files[RT_PART_TRAINING], "data.file",
-                                       o->file ? o->file : "", rt_data_has_tags(data));
-    if (status.code || !o->eval_file)
-        return status;
-    status =
-        rt_labelled_file_read(evaluation, "data.eval_file", o->eval_file, rt_data_has_tags(data));
-    if (!status.code && evaluation->pairs != first->pairs)
-        status = rt_error(RT_DATA, "%.400s:1: %s a column text_b, %.400s %s", evaluation->path,
-                          evaluation->pairs ? "has" : "lacks", first->path,
-                          first->pairs ? "has one" : "has none");
-    return status;
-}
+/* ---- labels and vocabulary ---- */
 
 /* Sets the labels: the given ones, or those of the first file. */
 static rt_status find_labels(rt_data *data, const rt_labelled_file *f)
@@ -157,7 +132,6 @@ static rt_status add_file(rt_data *data, const rt_labelled_file *f, int part)
     return status;
 }
 
-/* Encodes the rows of both files. */
 static rt_status make_rows(rt_data *data, const rt_labelled_file files[RT_PARTS])
 {
     rt_examples *x = data->examples;
@@ -351,18 +325,27 @@ int rt_data_evaluation_line(const rt_data *data, uint32_t sequence)
 
 rt_status rt_examples_open(rt_data *data)
 {
+    const rt_data_options *o = &data->options;
+    const bool training = rt_data_reads_training(data), tags = rt_data_has_tags(data);
     rt_labelled_file files[RT_PARTS] = {{.size = 0}};
-    rt_labelled_file *first =
-        &files[rt_data_reads_training(data) ? RT_PART_TRAINING : RT_PART_EVALUATION];
+    rt_labelled_file *evaluation = &files[RT_PART_EVALUATION]; /* `first` defines the columns */
+    rt_labelled_file *first = training ? &files[RT_PART_TRAINING] : evaluation;
     data->examples = rt_alloc(1, sizeof *data->examples);
-    rt_status status = data->examples ? read_files(data, files, first)
-                                      : rt_out_of_memory("the texts of data.file");
+    rt_status status = data->examples ? rt_ok() : rt_out_of_memory("the texts of data.file");
+    if (!status.code && training)
+        status = rt_labelled_file_read(first, "data.file", o->file ? o->file : "", tags);
+    if (!status.code && o->eval_file)
+        status = rt_labelled_file_read(evaluation, "data.eval_file", o->eval_file, tags);
+    if (!status.code && o->eval_file && evaluation->pairs != first->pairs)
+        status = rt_error(RT_DATA, "%.400s:1: %s a column text_b, %.400s %s", evaluation->path,
+                          evaluation->pairs ? "has" : "lacks", first->path,
+                          first->pairs ? "has one" : "has none");
     if (!status.code)
         data->examples->pairs = first->pairs;
-    if (!status.code && first->pairs && data->options.length < SHORTEST_PAIR)
+    if (!status.code && first->pairs && o->length < SHORTEST_PAIR)
         status =
             rt_error(RT_CONFIG, "data.length must be at least %d for texts with text_b; got %d",
-                     SHORTEST_PAIR, data->options.length);
+                     SHORTEST_PAIR, o->length);
     if (!status.code)
         status = find_labels(data, first);
     if (!status.code)
@@ -399,7 +382,6 @@ static rt_status check_bytes(rt_text_span text)
                    : rt_ok();
 }
 
-/* Allocates the texts of a row. */
 static rt_status new_texts(rt_example_text *x, int count)
 {
     x->texts = rt_alloc((size_t)count, sizeof *x->texts);

@@ -28,9 +28,6 @@ void rt_images_check(const rt_data_options *o, rt_rule_sink to)
                        "data.length must be 1 and the number of patches of a square image for "
                        "images; got %d",
                        o->length);
-    if (o->batch_size < 1)
-        rt_rule_broken(to, RT_OPTIONS("data.task", "train.batch_size"),
-                       "train.batch_size must be at least 1; got %d", o->batch_size);
 }
 
 /* ---- IDX files ---- */
@@ -200,7 +197,6 @@ static rt_status check_patches(const rt_data *data, const char *path)
                     patch, pixels * channels, wanted);
 }
 
-/* Reads the images and the labels of a part. */
 static rt_status read_part(rt_images *x, int part, const char *path)
 {
     const char *key = part ? "data.eval_file" : "data.file";

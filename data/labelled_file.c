@@ -33,7 +33,6 @@ const char *rt_text_problem(const char *text, size_t size, size_t *at)
     return *at < end ? "is not UTF-8" : zero ? "is not text" : NULL;
 }
 
-/* Skips the end of a row. */
 static void end_row(reading *r)
 {
     if (r->at < r->end && *r->at == '\r')
@@ -43,7 +42,6 @@ static void end_row(reading *r)
     r->line++;
 }
 
-/* Parses the cells of a row. */
 static rt_status take_cells(reading *r)
 {
     int newlines = 0;

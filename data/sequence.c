@@ -135,7 +135,6 @@ static rt_status keep_ids(void *list, rt_id_list *ids)
     return rt_ok();
 }
 
-/* Tokenizes a text into memory. */
 static rt_status encode_in_memory(rt_data *data, const group *x, rt_unknown *unknown)
 {
     rt_id_list ids = {.width = rt_id_width(data->vocab)};
@@ -240,7 +239,6 @@ static rt_status add_tokens(rt_data *data, groups *g)
 
 /* ---- writing token files ---- */
 
-/* Copies a file of ids. */
 static rt_status copy_ids(rt_data *data, const group *x, rt_token_writer *w)
 {
     enum { BLOCK = 1 << 14 };

@@ -381,7 +381,6 @@ static rt_status encode_ids(cached_ids *m, rt_unknown *unknown)
     return status;
 }
 
-/* Writes NAME.npy, then NAME.info. */
 static rt_status write_files(cached_ids *m)
 {
     char path[RT_PATH_SIZE];

@@ -202,7 +202,6 @@ static rt_status parse(rt_token_run *f, rt_child_work *work, rt_child_limits lim
     return status;
 }
 
-/* Checks that all ids lie within the file. */
 static rt_status check_place(const rt_token_run *f)
 {
     const rt_token_place *p = &f->place;
@@ -410,13 +409,17 @@ size_t rt_token_runs_find(const rt_token_runs *runs, size_t first, size_t end, i
                           bool last)
 {
     int32_t ids[RUN_BLOCK];
-    for (size_t n; first < end; first += last ? 0 : n, end -= last ? n : 0) {
-        n = end - first < RUN_BLOCK ? end - first : RUN_BLOCK;
+    while (first < end) {
+        const size_t n = end - first < RUN_BLOCK ? end - first : RUN_BLOCK;
         const size_t from = last ? end - n : first;
         const bool read = rt_token_runs_read(runs, from, n, ids);
         for (size_t i = 0; read && i < n; i++)
             if (ids[last ? n - 1 - i : i] == id)
                 return from + (last ? n - 1 - i : i);
+        if (last)
+            end = from;
+        else
+            first += n;
     }
     return SIZE_MAX;
 }

@@ -16,7 +16,7 @@
 rt_status rt_decay_command(FILE *to, const rt_config *config, rt_found *found) RT_MUST_CHECK;
 
 /* Writes, for --encode CONFIG.ini OUT, the tokens of data.file as a file of ids
- * (data/encode_text.h). */
+ * (data/data.h). */
 rt_status rt_encode_command(const rt_config *config, const rt_arguments *arguments) RT_MUST_CHECK;
 
 /* Prints, for --train-tokenizer N TEXT ..., a byte-level BPE of texts as a tokenizer.json or, with
