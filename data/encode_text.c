@@ -465,15 +465,14 @@ static rt_status encode_round(part *parts, int threads, size_t *at, int *count)
     const rt_text_encoding *e = parts->e;
     pthread_t others[MOST_THREADS];
     bool started[MOST_THREADS] = {false};
-    rt_status status = rt_ok();
-    for (*count = 0; *count < threads && *at < e->text->bytes && !status.code; ++*count) {
-        status = read_part(&parts[*count], *at);
+    for (*count = 0; *count < threads && *at < e->text->bytes; ++*count) {
+        const rt_status status = read_part(&parts[*count], *at);
+        if (status.code)
+            return status;
         *at += parts[*count].size;
         if (e->see)
             e->see(e->context, parts[*count].bytes, parts[*count].size);
     }
-    if (status.code)
-        return status;
     for (int i = 1; i < *count; i++)
         started[i] = !pthread_create(&others[i], NULL, encode_part, &parts[i]);
     encode_part(&parts[0]);

@@ -197,21 +197,6 @@ static int by_length(const void *a, const void *b)
                                         : (one > other) - (one < other);
 }
 
-static rt_status sort_part(rt_data *data, int part)
-{
-    rt_examples *x = data->examples;
-    uint32_t rows = 0;
-    const rt_example **sorted = x->sorted[part] = rt_alloc(x->count, sizeof *sorted);
-    if (!sorted)
-        return rt_out_of_memory("the order of the rows");
-    for (size_t i = 0; i < x->count; i++)
-        if (belongs(data, x->rows + i, part))
-            sorted[rows++] = x->rows + i;
-    qsort(sorted, rows, sizeof *sorted, by_length);
-    x->order[part] = (rt_order){rows, (uint32_t)data->options.batch_size};
-    return rt_ok();
-}
-
 rt_status rt_examples_order(rt_data *data)
 {
     const rt_data_options *o = &data->options;
@@ -226,9 +211,15 @@ rt_status rt_examples_order(rt_data *data)
         x->longest = length > x->longest ? length : x->longest;
     }
     for (int part = 0; part < RT_PARTS; part++) {
-        rt_status status = sort_part(data, part);
-        if (status.code)
-            return status;
+        const rt_example **sorted = x->sorted[part] = rt_alloc(x->count, sizeof *sorted);
+        uint32_t rows = 0;
+        if (!sorted)
+            return rt_out_of_memory("the order of the rows");
+        for (size_t i = 0; i < x->count; i++)
+            if (belongs(data, x->rows + i, part))
+                sorted[rows++] = x->rows + i;
+        qsort(sorted, rows, sizeof *sorted, by_length);
+        x->order[part] = (rt_order){rows, (uint32_t)o->batch_size};
     }
     const bool trainable = data->evaluation_only || x->order[RT_PART_TRAINING].rows;
     if (trainable && x->order[RT_PART_EVALUATION].rows)

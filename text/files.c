@@ -120,25 +120,20 @@ char *rt_read_bytes(const char *path, long most, size_t *count)
 {
     off_t size;
     const int file = open_regular(path, &size);
-    char *bytes = NULL;
     *count = 0;
     if (file < 0)
         return NULL;
-    int number = ENOMEM; /* of the error, if there is no block in the end */
-    if (size > most)
-        number = EFBIG;
-    else
-        bytes = rt_alloc((size_t)size + 1, 1);
-    const ssize_t got = bytes ? rt_read_at(file, bytes, (size_t)size, 0) : 0;
-    if (bytes && got != size) {
-        number = got < 0 ? errno : EIO; /* EIO: the file has become shorter */
-        rt_free(bytes);
-        bytes = NULL;
-    }
+    char *bytes = size > most ? NULL : rt_alloc((size_t)size + 1, 1);
+    const ssize_t got = bytes ? rt_read_at(file, bytes, (size_t)size, 0) : -1;
+    const int number = size > most ? EFBIG : !bytes ? ENOMEM : got < 0 ? errno : EIO;
     close(file);
-    errno = bytes ? errno : number;
-    *count = bytes ? (size_t)size : 0;
-    return bytes;
+    if (got == size) {
+        *count = (size_t)size;
+        return bytes;
+    }
+    rt_free(bytes);
+    errno = number; /* EIO: the file has become shorter */
+    return NULL;
 }
 
 bool rt_is_lfs_pointer(const char *bytes, size_t size)

@@ -6,15 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Returns the byte after a string, whose first quote is at `at`; `end` if it is not closed. */
-static char *skip_string(char *at, const char *end)
-{
-    for (at++; at < end && *at != '"'; at++)
-        if (*at == '\\' && at + 1 < end)
-            at++;
-    return at < end ? at + 1 : at;
-}
-
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -74,9 +65,11 @@ static rt_status scan(const char *name, int most_values, char *at, const char *e
     while (at < end) {
         const char c = *at;
         if (c == '"') {
-            char *const behind = skip_string(at, end);
-            for (; at < behind; at++)
+            for (at++; at < end && *at != '"'; at++) {
+                at += *at == '\\' && at + 1 < end;
                 *line += *at == '\n';
+            }
+            at += at < end;
             continue;
         }
         if (c == '-' || is_digit(c)) {
