@@ -28,80 +28,56 @@ typedef struct point {
 
 /* Figures of the same points. */
 typedef struct group {
-    const char *data; /* file from which the figures are drawn */
-    /* tables from which the points are read */
-    enum { METRICS, TIMING, LENGTHS, EXACT, DISTANCES, THETA } source;
-    const char *column;  /* column of the second value of each step */
-    const char *over;    /* runs over which the mean is taken */
-    const char *options; /* variables of the section "curves" */
+    const char *data;    /* file from which the figures are drawn */
+    const char *table;   /* table of a run from which the points are read */
+    const char *x;       /* its column of x */
+    const char *first;   /* its column of the first value; NULL: the distance of theta */
+    const char *second;  /* its column of the second value; or NULL */
+    bool loss;           /* the first value is a loss */
     bool beside;         /* x is the second value, and points are averaged by step */
+    bool timed;          /* the second value is the time, from timing.csv */
+    bool of_longest;     /* only the longest sequences of a run count */
+    const char *options; /* variables of the section "curves" */
     struct {
         const char *name, *what, *axes; /* NULL after the last */
         const char *choice;             /* see rt_figure */
     } figures[VALUES];
 } group;
 
-#define LINES      "style = 'lines'\nmore = ''\nunit = "
-#define POINTS     "style = 'linespoints pointtype 7 pointsize 0.4'\nmore = "
-#define OVER_SEEDS "the mean over the seeds"
+#define LINES  "style = 'lines'\nmore = ''\nunit = "
+#define POINTS "style = 'linespoints pointtype 7 pointsize 0.4'\nmore = "
 
 static const group groups[] = {
-    {"curves.csv",
-     METRICS,
-     "eval_accuracy",
-     OVER_SEEDS,
-     LINES "'step'",
-     false,
-     {{"loss", "Evaluation loss", "steps", "steps"},
-      {"accuracy", "Evaluation accuracy", "steps accuracy", NULL}}},
-    {"theta_curves.csv",
-     THETA,
-     NULL,
-     "the mean over layers, heads and seeds",
-     POINTS "''\nunit = 'pair'",
-     false,
-     {{"theta",
-       "Drift of the learned θᵢ from the geometric series, as the logarithm of their ratio",
-       "pairs distance", NULL}}},
-    {"length_curves.csv",
-     LENGTHS,
-     NULL,
-     OVER_SEEDS,
-     POINTS "':xtic(1)'\nunit = 'tokens'",
-     false,
-     {{"length_loss", "Evaluation loss by sequence length", "lengths", NULL},
-      {"length_accuracy", "Evaluation accuracy by sequence length", "lengths accuracy", NULL}}},
-    {"exact_curves.csv",
-     EXACT,
-     NULL,
-     OVER_SEEDS,
-     POINTS "':xtic(1)'\nunit = 'tokens'",
-     false,
-     {{"length_exact", "Sequences with the whole answer predicted, by length", "lengths accuracy",
-       NULL}}},
-    {"distance_curves.csv",
-     DISTANCES,
-     NULL,
-     OVER_SEEDS,
-     POINTS "''\nunit = 'tokens'",
-     false,
-     {{"distances",
-       "Accuracy at the longest sequences of each run, by distance to the token that answers",
-       "distances accuracy", NULL}}},
-    {"token_curves.csv",
-     METRICS,
-     "tokens",
-     OVER_SEEDS,
-     LINES "'tokens'",
-     true,
-     {{"loss_by_tokens", "Evaluation loss by tokens of training", "tokens", "tokens"}}},
-    {"time_curves.csv",
-     TIMING,
-     NULL,
-     OVER_SEEDS,
-     LINES "'seconds'",
-     true,
-     {{"loss_by_time", "Evaluation loss by time of training", "seconds", "seconds"}}},
+    {"curves.csv", "metrics.csv", "step", "eval_loss", "eval_accuracy", .loss = true,
+     .options = LINES "'step'",
+     .figures = {{"loss", "Evaluation loss", "steps", "steps"},
+                 {"accuracy", "Evaluation accuracy", "steps accuracy", NULL}}},
+    {"theta_curves.csv", "theta_final.csv", "i", .options = POINTS "''\nunit = 'pair'",
+     .figures = {{"theta",
+                  "Drift of the learned θᵢ from the geometric series, as the logarithm of their "
+                  "ratio",
+                  "pairs distance", NULL}}},
+    {"length_curves.csv", "lengths.csv", "length", "eval_loss", "eval_accuracy", .loss = true,
+     .options = POINTS "':xtic(1)'\nunit = 'tokens'",
+     .figures = {{"length_loss", "Evaluation loss by sequence length", "lengths", NULL},
+                 {"length_accuracy", "Evaluation accuracy by sequence length", "lengths accuracy",
+                  NULL}}},
+    {"exact_curves.csv", "lengths.csv", "length", "eval_exact",
+     .options = POINTS "':xtic(1)'\nunit = 'tokens'",
+     .figures = {{"length_exact", "Sequences with the whole answer predicted, by length",
+                  "lengths accuracy", NULL}}},
+    {"distance_curves.csv", "distances.csv", "distance", "eval_accuracy", .of_longest = true,
+     .options = POINTS "''\nunit = 'tokens'",
+     .figures = {{"distances",
+                  "Accuracy at the longest sequences of each run, by distance to the token that "
+                  "answers",
+                  "distances accuracy", NULL}}},
+    {"token_curves.csv", "metrics.csv", "step", "eval_loss", "tokens", .loss = true, .beside = true,
+     .options = LINES "'tokens'",
+     .figures = {{"loss_by_tokens", "Evaluation loss by tokens of training", "tokens", "tokens"}}},
+    {"time_curves.csv", "metrics.csv", "step", "eval_loss", .loss = true, .beside = true,
+     .timed = true, .options = LINES "'seconds'",
+     .figures = {{"loss_by_time", "Evaluation loss by time of training", "seconds", "seconds"}}},
 };
 
 /* Curves of the rows of a table, in one file of data. */
@@ -119,88 +95,47 @@ typedef struct curves {
     size_t capacity;
 } curves;
 
-static void add_point(curves *c, point one)
+/* Returns the logarithm of the ratio of learned and geometric theta. The two coordinates of a mixed
+ * theta, which have no steps of a grid, have none. */
+static double theta_distance(const rt_csv *csv)
 {
-    if (rt_grow(&c->points, &c->capacity, (size_t)c->point_count + 1, sizeof one))
-        c->points[c->point_count++] = one;
-    else
-        c->failed = true;
+    const double ratio = rt_csv_number(csv, "theta") / rt_csv_number(csv, "geometric");
+    return isfinite(rt_csv_number(csv, "grid")) ? log(ratio) : (double)NAN;
 }
 
-/* Reads the loss of each evaluation and, as the second value, a column of metrics.csv or the
- * seconds of timing.csv, with the step as x. */
-static void read_steps(curves *c, const char *folder)
+/* Reads the points of a run. If a table has rows of several lengths of sequences, only the longest
+ * ones count. */
+static void read_points(curves *c, const char *folder)
 {
-    rt_csv metrics;
-    rt_timing timing = {.step = -1};
-    const bool timed = c->group->source == TIMING;
-    const bool open =
-        rt_csv_open(&metrics, folder, "metrics.csv") && (!timed || rt_timing_open(&timing, folder));
-    while (open && !c->failed && rt_csv_row(&metrics)) {
-        point one = {.values = {c->unit * rt_csv_number(&metrics, "eval_loss")}};
-        if (!isfinite(one.values[0]) || !rt_csv_whole(&metrics, "step", &one.x))
-            continue;
-        one.values[1] =
-            timed ? rt_timing_seconds(&timing, one.x) : rt_csv_number(&metrics, c->group->column);
-        if (!c->group->beside || isfinite(one.values[1]))
-            add_point(c, one);
-    }
-    rt_csv_close(&metrics);
-    rt_csv_close(&timing.csv);
-}
-
-/* Reads the logarithm of the ratio of learned and geometric theta in all layers and heads; x is the
- * pair. The two coordinates of a mixed theta, which have no steps of a grid, are left out. */
-static void read_theta(curves *c, const char *folder)
-{
-    rt_csv theta;
-    if (rt_csv_open(&theta, folder, "theta_final.csv"))
-        while (!c->failed && rt_csv_row(&theta)) {
-            const double distance =
-                log(rt_csv_number(&theta, "theta") / rt_csv_number(&theta, "geometric"));
-            point one = {.values = {distance, (double)NAN}};
-            if (isfinite(distance) && isfinite(rt_csv_number(&theta, "grid")) &&
-                rt_csv_whole(&theta, "i", &one.x))
-                add_point(c, one);
-        }
-    rt_csv_close(&theta);
-}
-
-/* Reads loss and accuracy at each length or, with source EXACT, the share of exact answers; x is
- * the length. */
-static void read_lengths(curves *c, const char *folder)
-{
-    const bool exact = c->group->source == EXACT;
-    rt_csv lengths;
-    if (rt_csv_open(&lengths, folder, "lengths.csv"))
-        while (!c->failed && rt_csv_row(&lengths)) {
-            point one = {
-                .values = {exact ? rt_csv_number(&lengths, "eval_exact")
-                                 : c->unit * rt_csv_number(&lengths, "eval_loss"),
-                           exact ? (double)NAN : rt_csv_number(&lengths, "eval_accuracy")}};
-            if (isfinite(one.values[0]) && rt_csv_whole(&lengths, "length", &one.x))
-                add_point(c, one);
-        }
-    rt_csv_close(&lengths);
-}
-
-/* Reads the accuracy by distance at the longest sequences; x is the distance. */
-static void read_distances(curves *c, const char *folder)
-{
+    const group *g = c->group;
     const int before = c->point_count;
     int length, longest = 0;
-    rt_csv distances;
-    if (rt_csv_open(&distances, folder, "distances.csv"))
-        while (!c->failed && rt_csv_row(&distances)) {
-            point one = {.values = {rt_csv_number(&distances, "eval_accuracy"), (double)NAN}};
-            if (!isfinite(one.values[0]) || !rt_csv_whole(&distances, "length", &length) ||
-                !rt_csv_whole(&distances, "distance", &one.x) || length < longest)
+    rt_csv csv;
+    rt_timing timing = {.step = -1};
+    if (g->timed)
+        rt_timing_open(&timing, folder);
+    for (rt_csv_open(&csv, folder, g->table); rt_csv_row(&csv);) {
+        const double value = g->first ? rt_csv_number(&csv, g->first) : theta_distance(&csv);
+        point one = {.values = {g->loss ? c->unit * value : value}};
+        if (!isfinite(one.values[0]) || !rt_csv_whole(&csv, g->x, &one.x))
+            continue;
+        one.values[1] = g->timed    ? rt_timing_seconds(&timing, one.x)
+                        : g->second ? rt_csv_number(&csv, g->second)
+                                    : (double)NAN;
+        if (g->beside && !isfinite(one.values[1]))
+            continue;
+        if (g->of_longest) {
+            if (!rt_csv_whole(&csv, "length", &length) || length < longest)
                 continue;
             c->point_count = length > longest ? before : c->point_count;
             longest = length;
-            add_point(c, one);
         }
-    rt_csv_close(&distances);
+        if (rt_grow(&c->points, &c->capacity, (size_t)c->point_count + 1, sizeof one))
+            c->points[c->point_count++] = one;
+        else
+            c->failed = true;
+    }
+    rt_csv_close(&timing.csv);
 }
 
 /* Labels a row by its settings or, if they are too long, a single run by its name, truncated at a
@@ -271,14 +206,7 @@ static void add_curve(curves *c, const rt_sweep_runs *runs, int row, bool bits)
         c->unit =
             bits ? rt_sweep_number(runs, i, bits_column) / rt_sweep_number(runs, i, loss_column)
                  : 1;
-        if (c->group->source == LENGTHS || c->group->source == EXACT)
-            read_lengths(c, runs->list[i].folder);
-        else if (c->group->source == DISTANCES)
-            read_distances(c, runs->list[i].folder);
-        else if (c->group->source == THETA)
-            read_theta(c, runs->list[i].folder);
-        else
-            read_steps(c, runs->list[i].folder);
+        read_points(c, runs->list[i].folder);
     }
     for (int i = 0; i < c->point_count; i++)
         c->farthest = fmax(c->farthest, c->points[i].values[1]);
@@ -296,8 +224,7 @@ static void add_figure(rt_figures *f, const curves *c, int value, const rt_ranki
 {
     enum { LETTER = 8, SAMPLE = 48, ROW_HEIGHT = 17 }; /* of the key */
     const group *g = c->group;
-    const bool is_loss = g->source == METRICS || g->source == TIMING || g->source == LENGTHS;
-    const bool loss = !value && is_loss;
+    const bool loss = !value && g->loss;
     const bool bits = loss && is_in_bits(ranking), differs = loss && ranking->differ;
     const int in_a_row = (RT_FIGURE_WIDTH - 60) / (c->longest * LETTER + SAMPLE);
     char axes[32];
@@ -320,8 +247,10 @@ static void add_figure(rt_figures *f, const curves *c, int value, const rt_ranki
                   "file = '%s'\n%s\nhorizontal = %d\nvertical = %d\ncurves = %d\n"
                   "array labels[curves] = [%s]\n",
                   g->data, g->options, g->beside ? 4 : 1, 2 + 2 * value, c->count, c->labels.bytes);
-    rt_figures_add(f, &figure, NULL, &w, "%s%s: %s, and one standard deviation around it%s%s%s%s",
-                   g->figures[value].what, bits ? " in bits per byte" : "", g->over,
+    rt_figures_add(f, &figure, NULL, &w,
+                   "%s%s: the mean over %sseeds, and one standard deviation around it%s%s%s%s",
+                   g->figures[value].what, bits ? " in bits per byte" : "",
+                   g->first ? "the " : "layers, heads and ",
                    differs ? "; losses of different " : "", differs ? ranking->differ : "",
                    differs ? " are not comparable" : "",
                    c->cut ? "; only the first groups of runs are drawn" : "");
