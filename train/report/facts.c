@@ -79,7 +79,7 @@ static bool find_common_keys(bool same[RT_MAX_KEYS], rt_config *first, const rt_
         if (known >= 0 && column >= 0 &&
             strcmp(runs->list[run].cells[column], runs->list[known].cells[column]) != 0)
             continue;
-        if (!rt_sweep_load_run(runs, run, known < 0 ? first : &other))
+        if (rt_config_load_folder(known < 0 ? first : &other, runs->list[run].folder).code)
             continue;
         for (int i = 0; rt_key_at(i) && known >= 0; i++)
             same[i] = same[i] && rt_key_value_equal(rt_key_at(i), first, &other);

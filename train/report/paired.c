@@ -56,7 +56,7 @@ rt_ranking rt_report_rank(const rt_sweep_runs *runs)
     for (int i = 0; i < runs->count && !different; i++) {
         const rt_data_options *o = &config[known].data;
         char path[RT_PATH_SIZE];
-        if (!rt_sweep_load_run(runs, i, &config[known]))
+        if (rt_config_load_folder(&config[known], runs->list[i].folder).code)
             continue;
         const char *file = o->level == RT_LEVEL_BPE ? "tokenizer.json" : "vocab.txt";
         const bool fits = !rt_path_join(path, runs->list[i].folder, file).code;
@@ -386,15 +386,13 @@ void rt_sweep_report_best(rt_writer *w, const rt_sweep_study *study)
 
 /* ---- lines, section of a page, and file ---- */
 
-double rt_paired_compute(const rt_paired *p, double difference)
-{
-    return p->doubling < 0 ? exp2(difference / p->doubling) - 1 : (double)NAN;
-}
-
-/* Returns the compute in percent; NaN for train.steps, which is compute itself. */
+/* Returns the compute that a difference of the loss is worth: 3.4 for 3.4 % more steps. NaN unless
+ * twice the steps lower the loss, and for train.steps, which is compute itself. */
 static double compute_of(const rt_paired *p, const rt_paired_difference *d, double difference)
 {
-    return strcmp(d->key, "train.steps") ? 100 * rt_paired_compute(p, difference) : (double)NAN;
+    return p->doubling < 0 && strcmp(d->key, "train.steps") != 0
+               ? 100 * (exp2(difference / p->doubling) - 1)
+               : (double)NAN;
 }
 
 void rt_paired_report(rt_writer *w, const rt_paired *p)

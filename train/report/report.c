@@ -16,23 +16,12 @@ bool rt_reports_are_off(void)
 /* ---- figures ---- */
 
 /* Columns of training.csv, from 1 as in gnuplot: columns of metrics.csv, and the seconds. */
+enum { STEP = 1, LOSS, EVAL_LOSS, EVAL_ACCURACY, LR, NORM, ACCURACY, THETA_NORM, TOKENS, SECONDS };
+enum { COLUMNS = SECONDS + 1 };
 static const char *const columns[] = {NULL,        "step",          "loss",
                                       "eval_loss", "eval_accuracy", "lr",
                                       "grad_norm", "accuracy",      "theta_grad_norm",
                                       "tokens"};
-enum {
-    STEP = 1,
-    LOSS,
-    EVAL_LOSS,
-    EVAL_ACCURACY,
-    RATE,
-    NORM,
-    ACCURACY,
-    THETA_NORM,
-    TOKENS,
-    SECONDS,
-    COLUMNS
-};
 
 /* Contents of training.csv that figures show. */
 typedef struct training {
@@ -84,75 +73,48 @@ static training write_training(rt_figures *f, const char *folder)
 
 #define TRAINING   "lines linetype 6 dashtype 2 title 'training'"
 #define EVALUATION "linespoints linetype 1 pointtype 7 pointsize 0.5 title 'evaluation'"
-#define LOSS_CURVES                                                                                \
-    {                                                                                              \
-        {LOSS, TRAINING},                                                                          \
-        {                                                                                          \
-            EVAL_LOSS, EVALUATION                                                                  \
-        }                                                                                          \
-    }
 
 typedef struct run_figure {
-    rt_figure figure;
-    const char *caption;
-    int x; /* column: STEP, TOKENS or SECONDS */
-    struct {
-        int y;            /* column */
-        const char *with; /* gnuplot options; NULL: no curve */
-    } curves[2];
+    const char *name, *axes, *caption, *choice; /* see rt_figure */
+    int x;                                      /* column: STEP, TOKENS or SECONDS */
+    int y[2];                                   /* columns of the curves */
+    const char *with[2];                        /* their gnuplot options; NULL: no curve */
     bool fits; /* y shows the range of its values, on a logarithmic scale if that is wide */
 } run_figure;
 
 /* Figures of a training, in their order. The figures of theta follow the first FIRST_FIGURES. */
 enum { FIRST_FIGURES = 4, RUN_FIGURES = 6 };
 static const run_figure run_figures[RUN_FIGURES] = {
-    {{.name = "loss", "steps", "steps nats"},
-     "Loss of the training steps and of the evaluations",
-     STEP,
-     LOSS_CURVES,
-     true},
-    {{.name = "loss_by_tokens", "tokens", "tokens nats"},
-     "Loss by tokens of training",
-     TOKENS,
-     LOSS_CURVES,
-     true},
-    {{.name = "loss_by_time", "seconds", "seconds nats"},
-     "Loss by seconds of training",
-     SECONDS,
-     LOSS_CURVES,
-     true},
-    {{.name = "accuracy", .axes = "steps accuracy"},
-     "Accuracy: the fraction of labels that were predicted correctly",
-     STEP,
-     {{ACCURACY, TRAINING}, {EVAL_ACCURACY, EVALUATION}},
-     false},
-    {{.name = "gradient", .axes = "steps gradient"},
-     "Gradient norm before clipping",
-     STEP,
-     {{NORM, "lines linetype 1 title 'all parameters'"},
-      {THETA_NORM, "lines linetype 2 dashtype 2 title 'theta'"}},
-     true},
-    {{.name = "rate", .axes = "steps rate"},
-     "Learning rate",
-     STEP,
-     {{RATE, "lines linetype 1"}},
-     false},
+    {"loss", "steps nats", "Loss of the training steps and of the evaluations", "steps", STEP,
+     .y = {LOSS, EVAL_LOSS}, .with = {TRAINING, EVALUATION}, .fits = true},
+    {"loss_by_tokens", "tokens nats", "Loss by tokens of training", "tokens", TOKENS,
+     .y = {LOSS, EVAL_LOSS}, .with = {TRAINING, EVALUATION}, .fits = true},
+    {"loss_by_time", "seconds nats", "Loss by seconds of training", "seconds", SECONDS,
+     .y = {LOSS, EVAL_LOSS}, .with = {TRAINING, EVALUATION}, .fits = true},
+    {"accuracy", "steps accuracy", "Accuracy: the fraction of labels that were predicted correctly",
+     NULL, STEP, .y = {ACCURACY, EVAL_ACCURACY}, .with = {TRAINING, EVALUATION}},
+    {"gradient", "steps gradient", "Gradient norm before clipping", NULL, STEP,
+     .y = {NORM, THETA_NORM},
+     .with = {"lines linetype 1 title 'all parameters'",
+              "lines linetype 2 dashtype 2 title 'theta'"},
+     .fits = true},
+    {"rate", "steps rate", "Learning rate", NULL, STEP, .y = {LR}, .with = {"lines linetype 1"}},
 };
 
 static void add_run_figure(rt_figures *f, const training *t, const run_figure *g)
 {
     rt_figure_range range = {0};
     const char *table = g->x == SECONDS ? "timing.csv" : "training.csv", *separator = "plot ";
-    const bool is_loss = g->curves[1].y == EVAL_LOSS;
+    const bool is_loss = g->y[1] == EVAL_LOSS;
     const bool has_best = is_loss && isfinite(t->best[EVAL_LOSS]);
     char best[96] = "";
     rt_writer w = {0}, plots = {0};
-    for (int i = 0; i < 2 && g->curves[i].with; i++) {
-        const rt_figure_range *y = &t->ranges[g->curves[i].y];
+    for (int i = 0; i < 2 && g->with[i]; i++) {
+        const rt_figure_range *y = &t->ranges[g->y[i]];
         if (!y->any)
             continue;
-        rt_writer_add(&plots, "%s'%s' using %d:%d with %s", separator, table, g->x, g->curves[i].y,
-                      g->curves[i].with);
+        rt_writer_add(&plots, "%s'%s' using %d:%d with %s", separator, table, g->x, g->y[i],
+                      g->with[i]);
         separator = ", \\\n     ";
         rt_figure_range_take(&range, y->least);
         rt_figure_range_take(&range, y->most);
@@ -178,27 +140,10 @@ static void add_run_figure(rt_figures *f, const training *t, const run_figure *g
         if (has_best)
             snprintf(best, sizeof best, "; the lowest evaluation loss, %.4g, at step %.9g",
                      t->best[EVAL_LOSS], t->best[STEP]);
-        rt_figures_add(f, &g->figure, NULL, &w, "%s%s", g->caption, best);
+        rt_figures_add(f, &(rt_figure){.name = g->name, .choice = g->choice, .axes = g->axes}, NULL,
+                       &w, "%s%s", g->caption, best);
     }
     rt_writer_free(&plots);
-}
-
-static training draw_figures(rt_figures *f, const char *folder, const rt_config *config,
-                             rt_trainer *trainer)
-{
-    rt_figures_begin(f, folder);
-    training t = write_training(f, folder);
-    for (int n = 0; n < FIRST_FIGURES; n++)
-        add_run_figure(f, &t, &run_figures[n]);
-    rt_report_distances(f, folder);
-    rt_report_theta(f, folder, config);
-    for (int n = FIRST_FIGURES; n < RUN_FIGURES; n++)
-        add_run_figure(f, &t, &run_figures[n]);
-    if (trainer)
-        rt_report_attention(f, config, trainer);
-    const rt_status drawn = rt_figures_draw(f);
-    t.status = drawn.code ? drawn : t.status;
-    return t;
 }
 
 /* ---- the verdict ---- */
@@ -381,8 +326,17 @@ rt_status rt_report_write(const char *folder, const rt_config *config, rt_traine
 {
     rt_figures figures;
     rt_writer w = {0};
-    const training t = draw_figures(&figures, folder, config, trainer);
-    rt_status status = t.status;
+    rt_figures_begin(&figures, folder);
+    const training t = write_training(&figures, folder);
+    for (int n = 0; n < FIRST_FIGURES; n++)
+        add_run_figure(&figures, &t, &run_figures[n]);
+    rt_report_distances(&figures, folder);
+    rt_report_theta(&figures, folder, config);
+    for (int n = FIRST_FIGURES; n < RUN_FIGURES; n++)
+        add_run_figure(&figures, &t, &run_figures[n]);
+    if (trainer)
+        rt_report_attention(&figures, config, trainer);
+    rt_status status = first_failure(rt_figures_draw(&figures), t.status);
     rt_page_begin(&w, config->run.name, watched);
     add_results(&w, config, folder, trainer, &t);
     if (trainer && rt_data_task_labelled(config->data.task))

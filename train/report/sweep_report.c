@@ -22,14 +22,14 @@ static void add_verdict(rt_writer *w, const rt_sweep_study *s)
     const rt_sweep_verdict *v = &s->verdict;
     rt_writer lines = {0};
     rt_sweep_report_best(&lines, s);
-    rt_writer_add(&lines, "%d of %d runs finished\n", v->endings.finished, v->endings.runs);
+    rt_writer_add(&lines, "%d of %d runs finished\n", v->finished, s->runs.count);
     rt_sweep_report_theta(&lines, v);
     if (s->order == RT_SETTINGS_FIRST) /* a comparison has a column for each difference */
         rt_sweep_report_schedules(&lines, &s->runs);
     rt_page_verdict(w, &lines,
-                    v->endings.finished < v->endings.runs ? RT_VERDICT_BAD
-                    : v->near < v->learned                ? RT_VERDICT_MOVED
-                                                          : RT_VERDICT_GOOD);
+                    v->finished < s->runs.count ? RT_VERDICT_BAD
+                    : v->near < v->learned      ? RT_VERDICT_MOVED
+                                                : RT_VERDICT_GOOD);
 }
 
 /* ---- the table of all runs ---- */

@@ -102,7 +102,10 @@ static bool find_rows(rt_sweep_runs *s)
             s->rows[s->row_count++].first = run;
         else
             s->list[s->rows[row].last].next = run;
+        const double code = rt_sweep_number(s, run, s->exit_column);
         s->rows[row].last = run;
+        s->rows[row].runs++;
+        s->rows[row].finished += code == RT_EXIT_DONE || code == RT_EXIT_CHECK;
     }
     return s->rows && s->values;
 }
@@ -145,11 +148,6 @@ void rt_sweep_runs_free(rt_sweep_runs *s)
     rt_free(s->values);
     rt_free(s->names);
     *s = (rt_sweep_runs){0};
-}
-
-bool rt_sweep_load_run(const rt_sweep_runs *s, int run, rt_config *config)
-{
-    return !rt_config_load_folder(config, s->list[run].folder).code;
 }
 
 void rt_sweep_add_names(rt_results *names, const rt_results *r)
@@ -221,32 +219,18 @@ rt_summary rt_sweep_summary(const rt_sweep_runs *s, int row, int column)
     return rt_summarise(s->values, count);
 }
 
-static void count_run(rt_endings *count, const rt_sweep_runs *s, int run)
-{
-    const double code = rt_sweep_number(s, run, s->exit_column);
-    count->runs++;
-    count->finished += code == RT_EXIT_DONE || code == RT_EXIT_CHECK;
-}
-
-rt_endings rt_sweep_endings(const rt_sweep_runs *s, int row)
-{
-    rt_endings count = {0, 0};
-    for (int i = s->rows[row].first; i >= 0; i = s->list[i].next)
-        count_run(&count, s, i);
-    return count;
-}
-
 rt_sweep_verdict rt_sweep_judge(const rt_sweep_runs *s)
 {
     const int near = rt_sweep_column(s, RT_RESULT_NEAR);
     const int drift = rt_sweep_column(s, RT_RESULT_DRIFT);
     const int needed = rt_sweep_column(s, RT_RESULT_NEEDED);
     rt_sweep_verdict v = {.drift = -1};
+    for (int row = 0; row < s->row_count; row++)
+        v.finished += s->rows[row].finished;
     for (int i = 0; i < s->count; i++) {
         const double is_near = rt_sweep_number(s, i, near);
         const double is_needed = rt_sweep_number(s, i, needed);
         const double far = rt_sweep_number(s, i, drift);
-        count_run(&v.endings, s, i);
         if (isnan(is_near))
             continue;
         v.learned++;
@@ -281,8 +265,8 @@ static void write_cell(rt_writer *w, const rt_sweep_runs *s, const rt_table_colu
 {
     enum { MOST_NAMES = 2 }; /* "a", "a, b" or "a, b, ..." */
     const char *name = c->source < 0 ? "" : s->names[c->source], *point = strchr(name, '.');
-    const rt_endings runs = row < 0 ? (rt_endings){0, 0} : rt_sweep_endings(s, row);
-    int run = row < 0 ? -1 : s->rows[row].first;
+    const rt_sweep_row of = row < 0 ? (rt_sweep_row){.first = -1} : s->rows[row];
+    int run = of.first;
     char text[RT_SUMMARY_SIZE];
     switch (c->kind) {
     case RT_COLUMN_NAMES:
@@ -295,9 +279,9 @@ static void write_cell(rt_writer *w, const rt_sweep_runs *s, const rt_table_colu
         rt_writer_add(w, "%s", row >= 0 ? s->list[run].cells[c->source] : point ? point + 1 : name);
         break;
     case RT_COLUMN_RUNS:
-        if (runs.finished < runs.runs)
-            rt_writer_add(w, "%d of ", runs.finished);
-        rt_writer_add(w, row < 0 ? "runs" : "%d", runs.runs);
+        if (of.finished < of.runs)
+            rt_writer_add(w, "%d of ", of.finished);
+        rt_writer_add(w, row < 0 ? "runs" : "%d", of.runs);
         break;
     case RT_COLUMN_RESULT:
         if (row < 0) {
@@ -306,40 +290,24 @@ static void write_cell(rt_writer *w, const rt_sweep_runs *s, const rt_table_colu
                           c->view->name[length - 1] == '_' ? name + length : "");
         } else {
             const rt_summary summary = rt_sweep_summary(s, row, c->source);
-            rt_writer_add(w, "%s", rt_summary_text(text, &summary, c->view->decimals, runs.runs));
+            rt_writer_add(w, "%s", rt_summary_text(text, &summary, c->view->decimals, of.runs));
         }
     }
 }
 
-/* Adds a column with its cells. Returns false if the heap is exhausted. */
-static bool add_column(rt_sweep_table *t, const rt_sweep_runs *s, rt_table_column c)
+/* Adds the settings in which rows differ. */
+static void add_settings_columns(rt_sweep_table *t, const rt_sweep_runs *s)
 {
-    bool in_memory = true;
-    for (int row = -1; row < s->row_count; row++) {
-        rt_writer w = {0};
-        write_cell(&w, s, &c, row);
-        char *cell = t->cells[t->columns * t->rows + row + 1] = rt_writer_take(&w);
-        in_memory &= cell != NULL;
-    }
-    t->list[t->columns++] = c;
-    return in_memory;
-}
-
-static bool add_settings_columns(rt_sweep_table *t, const rt_sweep_runs *s)
-{
-    bool in_memory = true;
     for (int i = 0; i < s->exit_column; i++)
         if (rt_sweep_differs(s, i))
-            in_memory &= add_column(t, s, (rt_table_column){RT_COLUMN_SETTING, i, NULL});
-    return in_memory;
+            t->list[t->columns++] = (rt_table_column){RT_COLUMN_SETTING, i, NULL};
 }
 
 /* Adds the results that are always shown or that some run has. A view whose name ends in "_" stands
  * for all results with that prefix. */
-static bool add_result_columns(rt_sweep_table *t, const rt_sweep_runs *s)
+static void add_result_columns(rt_sweep_table *t, const rt_sweep_runs *s)
 {
     const rt_result_view *view;
-    bool in_memory = true;
     for (int v = 0; (view = rt_result_view_at(v)); v++) {
         const size_t length = strlen(view->name);
         const bool family = view->name[length - 1] == '_';
@@ -348,12 +316,11 @@ static bool add_result_columns(rt_sweep_table *t, const rt_sweep_runs *s)
         for (int i = 0; i < s->count && !family && !shown; i++)
             shown = !isnan(rt_sweep_number(s, i, column));
         if (shown)
-            in_memory &= add_column(t, s, (rt_table_column){RT_COLUMN_RESULT, column, view});
+            t->list[t->columns++] = (rt_table_column){RT_COLUMN_RESULT, column, view};
         for (int i = s->exit_column + 1; family && i < s->columns; i++)
             if (!strncmp(s->names[i], view->name, length))
-                in_memory &= add_column(t, s, (rt_table_column){RT_COLUMN_RESULT, i, view});
+                t->list[t->columns++] = (rt_table_column){RT_COLUMN_RESULT, i, view};
     }
-    return in_memory;
 }
 
 /* Returns the number of printed bytes of a cell, and their width in narrow characters. */
@@ -374,11 +341,23 @@ rt_status rt_sweep_table_make(rt_sweep_table *t, const rt_sweep_runs *s, rt_swee
     *t = (rt_sweep_table){.rows = s->row_count + 1};
     t->list = rt_alloc((size_t)most, sizeof *t->list);
     t->cells = rt_alloc((size_t)most * (size_t)t->rows, sizeof *t->cells);
-    const bool in_memory = t->list && t->cells &&
-                           (named ? add_column(t, s, (rt_table_column){RT_COLUMN_NAMES, -1, NULL})
-                                  : add_settings_columns(t, s)) &&
-                           add_column(t, s, (rt_table_column){RT_COLUMN_RUNS, -1, NULL}) &&
-                           add_result_columns(t, s) && (!named || add_settings_columns(t, s));
+    bool in_memory = t->list && t->cells;
+    if (!in_memory)
+        return rt_out_of_memory("the table of a sweep");
+    if (named)
+        t->list[t->columns++] = (rt_table_column){RT_COLUMN_NAMES, -1, NULL};
+    else
+        add_settings_columns(t, s);
+    t->list[t->columns++] = (rt_table_column){RT_COLUMN_RUNS, -1, NULL};
+    add_result_columns(t, s);
+    if (named)
+        add_settings_columns(t, s);
+    for (int i = 0; i < t->columns * t->rows; i++) {
+        rt_writer w = {0};
+        write_cell(&w, s, &t->list[i / t->rows], i % t->rows - 1);
+        t->cells[i] = rt_writer_take(&w);
+        in_memory &= t->cells[i] != NULL;
+    }
     return in_memory ? rt_ok() : rt_out_of_memory("the table of a sweep");
 }
 
@@ -432,9 +411,8 @@ void rt_sweep_table_csv(rt_writer *w, const rt_sweep_runs *s)
         rt_writer_add(w, ",%s_mean,%s_sd,%s_n", s->names[i], s->names[i], s->names[i]);
     rt_writer_add(w, "\n");
     for (int row = 0; row < s->row_count; row++) {
-        const rt_endings runs = rt_sweep_endings(s, row);
         add_settings(w, s, s->list[s->rows[row].first].cells);
-        rt_writer_add(w, "%d,%d", runs.runs, runs.finished);
+        rt_writer_add(w, "%d,%d", s->rows[row].runs, s->rows[row].finished);
         for (int i = s->exit_column + 1; i < s->columns; i++) {
             const rt_summary m = rt_sweep_summary(s, row, i);
             rt_csv_add_number(w, m.mean);

@@ -37,6 +37,8 @@ typedef struct rt_sweep_run {
 
 typedef struct rt_sweep_row {
     int first, last; /* its first and last run */
+    int runs;        /* number of its runs */
+    int finished;    /* those of them that came to an end, even if a requested check failed */
 } rt_sweep_row;
 
 typedef struct rt_sweep_runs {
@@ -62,9 +64,6 @@ void rt_sweep_add_names(rt_results *names, const rt_results *results);
  * headings. */
 void rt_sweep_add_results(rt_writer *w, const rt_results *names, const rt_results *results);
 
-/* Loads the configuration of a run. Returns false if that fails. */
-bool rt_sweep_load_run(const rt_sweep_runs *s, int run, rt_config *config);
-
 /* Returns whether a column is a setting, other than the seed, with several values. */
 bool rt_sweep_differs(const rt_sweep_runs *s, int column);
 
@@ -82,16 +81,9 @@ rt_summary rt_sweep_summary(const rt_sweep_runs *s, int row, int column);
  * variant. Omits column `left_out` (0: none) and, unless `shown`, empty values. */
 void rt_sweep_row_settings(rt_writer *w, const rt_sweep_runs *s, int row, int left_out, bool shown);
 
-typedef struct rt_endings {
-    int runs;
-    int finished; /* runs that came to an end, even if a requested check failed */
-} rt_endings;
-
-rt_endings rt_sweep_endings(const rt_sweep_runs *s, int row);
-
 /* Summary of all runs. */
 typedef struct rt_sweep_verdict {
-    rt_endings endings;
+    int finished;         /* runs that came to an end, even if a requested check failed */
     int learned, near;    /* runs that learn theta, and those of them whose theta stayed near */
     int reset, dependent; /* runs whose theta was reset, and those of them that depend on theta */
     double drift;         /* largest drift */
@@ -214,10 +206,6 @@ typedef struct rt_paired {
 rt_status rt_paired_make(rt_paired *paired, const rt_sweep_runs *runs,
                          const rt_ranking *ranking) RT_MUST_CHECK;
 void rt_paired_free(rt_paired *paired);
-
-/* Returns the compute that a difference of the loss is worth: 0.034 for 3.4 % more steps. NaN
- * unless twice the steps lower the loss. */
-double rt_paired_compute(const rt_paired *paired, double difference);
 
 /* Adds the differences as lines of text, as a table of a page, or as paired.csv. Without pairs, the
  * first two add nothing. */
