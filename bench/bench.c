@@ -14,8 +14,7 @@
 void *bench_alloc(size_t count, size_t size)
 {
     void *block = rt_alloc(count, size);
-    if (!block)
-        bench_need(rt_out_of_memory("a benchmark"));
+    bench_need(block ? rt_ok() : rt_out_of_memory("a benchmark"));
     return block;
 }
 
@@ -85,12 +84,16 @@ double bench_ratio(const bench_times *a, const bench_times *b)
 
 /* ---- yardsticks ---- */
 
-bench_yardstick bench_yardstick_new(int threads, size_t size)
+bench_yardstick bench_yardstick_new(int threads, size_t copied)
 {
-    bench_yardstick y = {.threads = threads, .size = size};
+    const size_t size = BENCH_PEAK_SIZE;
+    bench_yardstick y = {.threads = threads,
+                         .copied = copied,
+                         .product = {BENCH_PEAK_SIZE, BENCH_PEAK_SIZE, BENCH_PEAK_SIZE},
+                         .size = copied ? 2 * copied : 3 * size * size};
     bench_need(rt_workers_new(&y.workers, threads));
-    y.memory = bench_alloc((size_t)threads * size, sizeof *y.memory);
-    for (size_t i = 0; i < (size_t)threads * size; i++)
+    y.memory = bench_alloc((size_t)threads * y.size, sizeof *y.memory);
+    for (size_t i = 0; i < (size_t)threads * y.size; i++)
         y.memory[i] = (real)(1e-3 * (double)(i % 1000) - 0.5);
     return y;
 }
@@ -101,54 +104,27 @@ void bench_yardstick_free(bench_yardstick *y)
     rt_free(y->memory);
 }
 
-/* Job of every thread: a product, or a copy if it has 0 rows. */
-typedef struct job {
-    const bench_yardstick *yardstick;
-    bench_product product;
-    size_t copied;
-} job;
-
 static void work(void *context, int thread, int worker)
 {
-    const job *j = context;
-    const bench_product *p = &j->product;
-    const size_t m = (size_t)p->m, n = (size_t)p->n, k = (size_t)p->k;
-    real *a = j->yardstick->memory + (size_t)thread * j->yardstick->size;
-    real *b = a + m * k, *c = b + k * n;
+    const bench_yardstick *y = context;
+    const bench_product p = y->product;
+    real *a = y->memory + (size_t)thread * y->size;
     (void)worker;
-    const rt_operand x = {.data = a,
-                          .stride = p->a_turned ? p->m : p->k,
-                          .transposed = p->a_turned};
-    const rt_operand y = {.data = b,
-                          .stride = p->b_turned ? p->k : p->n,
-                          .transposed = p->b_turned};
-    if (m)
-        rt_gemm((rt_sizes){p->m, p->n, p->k}, 1, x, y, 0, rt_result_at(c, p->n));
-    else
-        memcpy(a, a + j->copied, j->copied * sizeof *a);
+    if (y->copied) {
+        memcpy(a, a + y->copied, y->copied * sizeof *a);
+        return;
+    }
+    real *b = a + (size_t)p.m * (size_t)p.k, *c = b + (size_t)p.k * (size_t)p.n;
+    const rt_operand left = {a, .stride = p.a_turned ? p.m : p.k, .transposed = p.a_turned};
+    const rt_operand right = {b, .stride = p.b_turned ? p.k : p.n, .transposed = p.b_turned};
+    rt_gemm((rt_sizes){p.m, p.n, p.k}, 1, left, right, 0, rt_result_at(c, p.n));
 }
 
-static double time_job(job j)
+double bench_yardstick_time(bench_yardstick *y)
 {
     const double start = bench_now();
-    rt_workers_run(j.yardstick->workers, work, &j, j.yardstick->threads);
+    rt_workers_run(y->workers, work, y, y->threads);
     return bench_now() - start;
-}
-
-double bench_multiply(const bench_yardstick *y, bench_product product)
-{
-    return time_job((job){y, product, 0});
-}
-
-double bench_peak_product(const bench_yardstick *y)
-{
-    return bench_multiply(y, (bench_product){BENCH_PEAK_SIZE, BENCH_PEAK_SIZE, BENCH_PEAK_SIZE,
-                                             false, false});
-}
-
-double bench_copy(const bench_yardstick *y, size_t count)
-{
-    return time_job((job){.yardstick = y, .copied = count});
 }
 
 /* ---- tables ---- */

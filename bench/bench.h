@@ -81,7 +81,7 @@ double bench_ratio(const bench_times *a, const bench_times *b);
 /* ---- yardsticks ---- */
 
 #define BENCH_PEAK_FLOPS (2.0 * BENCH_PEAK_SIZE * BENCH_PEAK_SIZE * BENCH_PEAK_SIZE)
-enum { BENCH_PEAK_SIZE = 1024, BENCH_PEAK_MEMORY = 3 * BENCH_PEAK_SIZE * BENCH_PEAK_SIZE };
+enum { BENCH_PEAK_SIZE = 1024 };
 
 /* A matrix product, (m, k) by (k, n). */
 typedef struct bench_product {
@@ -89,24 +89,24 @@ typedef struct bench_product {
     bool a_turned, b_turned;
 } bench_product;
 
-/* Threads with their own memory, which is written in advance, so that no page fault is measured. */
+/* Threads that each copy, or multiply matrices, in their own memory, which is written in advance,
+ * so that no page fault is measured. */
 typedef struct bench_yardstick {
     struct rt_workers *workers;
     int threads;
+    size_t copied; /* numbers that a thread copies; 0: it multiplies */
+    bench_product product;
     size_t size; /* numbers per thread */
     real *memory;
 } bench_yardstick;
 
-/* Creates a yardstick. The memory of a thread, `size` numbers, must hold all three matrices, or
- * twice the numbers to copy. */
-bench_yardstick bench_yardstick_new(int threads, size_t size);
+/* Creates a yardstick that copies so many numbers or, for 0, computes the product of
+ * BENCH_PEAK_SIZE^3, the peak. */
+bench_yardstick bench_yardstick_new(int threads, size_t copied);
 void bench_yardstick_free(bench_yardstick *y);
 
-/* Returns the seconds for every thread to multiply, or to copy `count` numbers. The peak is the
- * product of BENCH_PEAK_SIZE^3. */
-double bench_multiply(const bench_yardstick *y, bench_product product);
-double bench_peak_product(const bench_yardstick *y);
-double bench_copy(const bench_yardstick *y, size_t count);
+/* Returns the seconds for every thread to copy or to multiply. */
+double bench_yardstick_time(bench_yardstick *y);
 
 /* ---- tables: rows under headings, in columns or as CSV ---- */
 

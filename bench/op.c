@@ -141,12 +141,6 @@ static timed_op describe(op_kind kind)
 enum { FORWARD, BACKWARD, BOTH, YARDSTICK, SERIES };
 static bench_times times[SERIES];
 
-static void forget_times(void)
-{
-    for (int i = 0; i < SERIES; i++)
-        times[i].count = 0;
-}
-
 /* Seconds of the ops of a graph, forward and backward. */
 typedef struct watch {
     const char *name; /* NULL: all ops */
@@ -181,14 +175,6 @@ static rt_tensor new_leaf(rt_shape shape, int stream)
     return rt_tensor_of(data, data + size, shape);
 }
 
-static rt_graph *new_graph(void)
-{
-    rt_graph *g = rt_graph_new();
-    if (!g)
-        bench_need(rt_out_of_memory("a benchmark"));
-    return g;
-}
-
 /* Measures an op into `times`. Returns the peak memory of the graph in bytes. Views of leaves make
  * inputs that belong to the graph, without any work. */
 static size_t measure(const timed_op *op, bench_rounds rounds)
@@ -198,13 +184,13 @@ static size_t measure(const timed_op *op, bench_rounds rounds)
     for (int i = 0; i < op->inputs; i++)
         leaves[i] = new_leaf(op->shapes[i], i);
     rt_tensor upstream = new_leaf(RT_SHAPE_OF((int)op->result), MOST_INPUTS);
-    bench_yardstick y = bench_yardstick_new(1, op->copied ? 2 * op->copied : BENCH_PEAK_MEMORY);
-    rt_graph *g = new_graph();
-    forget_times();
+    bench_yardstick y = bench_yardstick_new(1, op->copied);
+    rt_graph *g = rt_graph_new();
+    bench_need(g ? rt_ok() : rt_out_of_memory("a benchmark"));
+    memset(times, 0, sizeof times);
     while (bench_next(&rounds)) {
         watch w = {.name = op->name};
-        bench_add(&times[YARDSTICK], &rounds,
-                  op->copied ? bench_copy(&y, op->copied) : bench_peak_product(&y));
+        bench_add(&times[YARDSTICK], &rounds, bench_yardstick_time(&y));
         rt_graph_clear(g);
         rt_graph_observe(g, (rt_observer){before, after, &w});
         for (int i = 0; i < op->inputs; i++)
@@ -247,13 +233,14 @@ static void measure_table(void)
     const int *n = bench.sizes;
     const int pairs = n[3] / 2;
     const size_t size = rt_shape_size(RT_SHAPE_OF(n[0], n[1], n[2], n[3]));
-    bench_yardstick y = bench_yardstick_new(1, 2 * size);
+    bench_yardstick y = bench_yardstick_new(1, size);
     bench_rounds rounds = {.warm_up = WARM_UP, .fewest = FEWEST, .seconds = long_enough / 2};
     rt_tensor theta = new_leaf(RT_SHAPE_OF(pairs), 0);
-    rt_graph *g = new_graph();
-    forget_times();
+    rt_graph *g = rt_graph_new();
+    bench_need(g ? rt_ok() : rt_out_of_memory("a benchmark"));
+    memset(times, 0, sizeof times);
     while (bench_next(&rounds)) {
-        bench_add(&times[YARDSTICK], &rounds, bench_copy(&y, size));
+        bench_add(&times[YARDSTICK], &rounds, bench_yardstick_time(&y));
         rt_graph_clear(g);
         const double start = bench_now();
         if (!table(g, &theta, n[0], n[1]))
@@ -293,14 +280,14 @@ void bench_adamw(void)
     const rt_optimizer_settings settings = rt_optimizer_defaults(RT_OPTIMIZER_ADAMW);
     const rt_update u = {
         .settings = &settings, .lr = 1e-3, .decay = 0.01, .gradient_scale = 1, .step = 1};
-    bench_yardstick y = bench_yardstick_new(1, 2 * size);
+    bench_yardstick y = bench_yardstick_new(1, size);
     bench_rounds rounds = {.warm_up = WARM_UP, .fewest = FEWEST, .seconds = long_enough};
     real *memory = bench_alloc(STREAMS * size, sizeof *memory), *gradient = memory + 3 * size;
     real *const states[RT_MOST_STATES] = {memory + size, memory + 2 * size};
     for (size_t i = 0; i < size; i++) /* not 0, to avoid denormal numbers */
         gradient[i] = (real)(1e-3 * (double)(i % 100) + 1e-3);
     while (bench_next(&rounds)) {
-        bench_add(&times[YARDSTICK], &rounds, bench_copy(&y, size));
+        bench_add(&times[YARDSTICK], &rounds, bench_yardstick_time(&y));
         const double start = bench_now();
         rt_update_rule_of(&settings)->span(&u, memory, states, gradient, size);
         bench_add(&times[FORWARD], &rounds, bench_now() - start);

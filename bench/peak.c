@@ -43,11 +43,6 @@ static void list_shapes(shape *s)
     }
 }
 
-static double flops(const shape *s)
-{
-    return 2.0 * s->product.m * s->product.n * s->product.k;
-}
-
 static void print(bool first, const char *what, const char *size, const bench_times *t, double work,
                   const char *unit, double share)
 {
@@ -57,34 +52,39 @@ static void print(bool first, const char *what, const char *size, const bench_ti
               BENCH_TEXT("unit", 7, unit), BENCH_NUMBER("share %", 7, 0, share));
 }
 
-static void measure_products(const bench_yardstick *y)
+static void measure_products(bench_yardstick *y)
 {
     static bench_times times[SHAPES];
-    shape s[SHAPES];
+    shape shapes[SHAPES];
     bench_rounds rounds = {.warm_up = WARM_UP, .fewest = FEWEST, .seconds = long_enough};
-    list_shapes(s);
+    list_shapes(shapes);
+    y->copied = 0;
     while (bench_next(&rounds))
         for (int i = 0; i < SHAPES; i++) {
+            y->product = shapes[i].product;
             /* Runs once before, to have the operands in the same caches as in a model. */
-            bench_multiply(y, s[i].product);
-            bench_add(&times[i], &rounds, bench_multiply(y, s[i].product));
+            bench_yardstick_time(y);
+            bench_add(&times[i], &rounds, bench_yardstick_time(y));
         }
     for (int i = 0; i < SHAPES; i++) {
+        const bench_product p = shapes[i].product;
+        const double flops = 2.0 * p.m * p.n * p.k;
         char size[64];
-        snprintf(size, sizeof size, "%d x %d x %d", s[i].product.m, s[i].product.n, s[i].product.k);
-        print(!i, s[i].what, size, &times[i], y->threads * flops(&s[i]), "GFLOP/s",
-              100 * flops(&s[i]) / BENCH_PEAK_FLOPS * bench_ratio(&times[0], &times[i]));
+        snprintf(size, sizeof size, "%d x %d x %d", p.m, p.n, p.k);
+        print(!i, shapes[i].what, size, &times[i], y->threads * flops, "GFLOP/s",
+              100 * flops / BENCH_PEAK_FLOPS * bench_ratio(&times[0], &times[i]));
     }
 }
 
-static void measure_copies(const bench_yardstick *y)
+static void measure_copies(bench_yardstick *y)
 {
     for (int kilobytes = SMALLEST_KILOBYTES; kilobytes <= MOST_KILOBYTES; kilobytes *= 4) {
         bench_rounds rounds = {.warm_up = WARM_UP, .fewest = FEWEST, .seconds = long_enough / 8};
         bench_times times = {.count = 0};
         char size[64];
+        y->copied = (size_t)kilobytes * 1024 / sizeof(real);
         while (bench_next(&rounds))
-            bench_add(&times, &rounds, bench_copy(y, (size_t)kilobytes * 1024 / sizeof(real)));
+            bench_add(&times, &rounds, bench_yardstick_time(y));
         snprintf(size, sizeof size, "%d kB", kilobytes);
         print(false, "copy", size, &times, 2.0 * 1024 * kilobytes * y->threads, "GB/s",
               (double)NAN);
@@ -94,7 +94,7 @@ static void measure_copies(const bench_yardstick *y)
 void bench_peak(void)
 {
     const int threads = bench.threads ? bench.threads : 1;
-    bench_yardstick y = bench_yardstick_new(threads, 2 * 1024 * MOST_KILOBYTES / sizeof(real));
+    bench_yardstick y = bench_yardstick_new(threads, 1024 * MOST_KILOBYTES / sizeof(real));
     if (!bench.csv)
         printf("%d thread%s, %s, %s kernels %s; rates are of all threads together\n\n", threads,
                threads > 1 ? "s" : "", RT_PRECISION, rt_engine_name(), rt_engine_kernels());

@@ -79,19 +79,8 @@ static void measure_round(rt_trainer *trainer)
     bench_add(&medians, NULL, bench_median(&times));
 }
 
-/* Returns the seconds from the start of the program to the end of the first step; 0 without
- * --since. */
-static double warm_up(rt_trainer *trainer)
-{
-    struct timespec now = {0, 0};
-    for (int i = 0; i < WARM_UP_STEPS; i++) {
-        bench_need(rt_trainer_step(trainer, &last));
-        if (!i)
-            clock_gettime(CLOCK_MONOTONIC, &now);
-    }
-    return bench.since > 0 ? (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - bench.since : 0;
-}
-
+/* Prints the results. `first` is the time from the start of the program to the end of the first
+ * step in seconds, 0 without --since. */
 static void print(const bench_training *t, double first, double resident)
 {
     double head;
@@ -138,16 +127,22 @@ void bench_step(void)
     bench_training *t = bench_training_new(bench.threads);
     if (bench.cpu && t->threads > 1)
         bench_need(rt_error(RT_CONFIG, "--cpu measures one thread; got %d threads", t->threads));
-    const double first = warm_up(t->trainer);
+    struct timespec now = {0, 0}; /* end of the first step */
+    for (int i = 0; i < WARM_UP_STEPS; i++) {
+        bench_need(rt_trainer_step(t->trainer, &last));
+        if (!i)
+            clock_gettime(CLOCK_MONOTONIC, &now);
+    }
+    const double end = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
     const double resident = (double)usage_now().ru_maxrss / 1024; /* MB, without the yardstick */
-    bench_yardstick y = bench_yardstick_new(t->threads, BENCH_PEAK_MEMORY);
-    bench_peak_product(&y);
+    bench_yardstick y = bench_yardstick_new(t->threads, 0);
+    bench_yardstick_time(&y);
     while (steps.count < BENCH_MOST_TIMES && bench_next(&rounds)) {
-        bench_add(&peaks, NULL, bench_peak_product(&y));
+        bench_add(&peaks, NULL, bench_yardstick_time(&y));
         measure_round(t->trainer);
     }
     bench_yardstick_free(&y);
-    print(t, first, resident);
+    print(t, bench.since > 0 ? end - bench.since : 0, resident);
     bench_training_free(t);
 }
 

@@ -29,18 +29,6 @@ static double measure_way(size_t bytes, int rounds, char *memory)
     return bench_median(&times);
 }
 
-static rt_status measure_steps(rt_trainer *trainer, bench_times *steps, rt_step_result *last)
-{
-    bench_rounds rounds = {.warm_up = 3, .fewest = 8, .seconds = 5};
-    rt_status status = rt_ok();
-    while (!status.code && bench_next(&rounds)) {
-        const double start = bench_now();
-        status = rt_trainer_step(trainer, last);
-        bench_add(steps, &rounds, bench_now() - start);
-    }
-    return status;
-}
-
 /* Returns the bytes per step sent by the process that has sent most since `before`. */
 static double find_sent(double before, int steps)
 {
@@ -110,6 +98,7 @@ static void print(const bench_training *t, const bench_times *steps, double toke
 void bench_world(void)
 {
     static bench_times steps;
+    bench_rounds rounds = {.warm_up = 3, .fewest = 8, .seconds = 5};
     rt_step_result last;
     rt_status status = rt_ok();
     if (!bench.world)
@@ -124,8 +113,11 @@ void bench_world(void)
     rt_free(memory);
     if (rt_world_rank(bench.world))
         rt_trainer_serve(t->trainer, NULL);
-    else
-        status = measure_steps(t->trainer, &steps, &last);
+    while (!rt_world_rank(bench.world) && !status.code && bench_next(&rounds)) {
+        const double start = bench_now();
+        status = rt_trainer_step(t->trainer, &last);
+        bench_add(&steps, &rounds, bench_now() - start);
+    }
     rt_trainer_dismiss(t->trainer);
     bench_need(status);
     const double sent = find_sent(before, rt_trainer_state(t->trainer)->step);

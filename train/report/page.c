@@ -172,18 +172,6 @@ static void add_plot(rt_writer *w, const char *svg, const rt_figure *figure)
     rt_writer_add(w, "</div>");
 }
 
-/* Returns the SVG that gnuplot has drawn, after the XML declaration, in a text that the caller
- * frees; NULL if it is missing or incomplete. */
-static const char *read_svg(const rt_figures *f, const rt_figure *figure, char **text_new)
-{
-    char path[RT_PATH_SIZE], file[RT_FIGURE_FILE_SIZE];
-    snprintf(file, sizeof file, "%s.svg", figure->name);
-    const bool fits = !rt_path_join(path, f->folder, file).code;
-    *text_new = fits ? rt_read_text(path) : NULL;
-    const char *svg = *text_new ? strstr(*text_new, "<svg") : NULL;
-    return svg && strstr(svg, "</svg>") ? svg : NULL;
-}
-
 /* Adds a figure or, if it has a choice, the plots of all figures that share its place with buttons
  * to choose one. Adds nothing if none was drawn. */
 static void add_figure(rt_writer *w, const rt_figures *f, const rt_figure *first)
@@ -191,16 +179,21 @@ static void add_figure(rt_writer *w, const rt_figures *f, const rt_figure *first
     rt_writer buttons = {0}, plots = {0};
     const rt_figure *drawn = NULL, *end = first->choice ? f->list + f->count : first + 1;
     for (const rt_figure *g = first; g < end; g++) {
-        char *text = NULL;
-        const char *svg = !first->choice == !g->choice ? read_svg(f, g, &text) : NULL;
-        if (svg && g->choice)
-            rt_writer_add(&buttons,
-                          "<input type=\"radio\" name=\"choice\" id=\"by-%s\"%s>"
-                          "<label for=\"by-%s\">%s</label>",
-                          g->choice, drawn ? "" : " checked", g->choice, g->choice);
-        if (svg)
+        char path[RT_PATH_SIZE], file[RT_FIGURE_FILE_SIZE];
+        snprintf(file, sizeof file, "%s.svg", g->name);
+        if (!first->choice != !g->choice || rt_path_join(path, f->folder, file).code)
+            continue;
+        char *text = rt_read_text(path);                      /* NULL: nothing was drawn */
+        const char *svg = text ? strstr(text, "<svg") : NULL; /* after the XML declaration */
+        if (svg && strstr(svg, "</svg>")) {
+            if (g->choice)
+                rt_writer_add(&buttons,
+                              "<input type=\"radio\" name=\"choice\" id=\"by-%s\"%s>"
+                              "<label for=\"by-%s\">%s</label>",
+                              g->choice, drawn ? "" : " checked", g->choice, g->choice);
             add_plot(&plots, svg, g);
-        drawn = svg && !drawn ? g : drawn;
+            drawn = drawn ? drawn : g;
+        }
         rt_free(text);
     }
     w->failed |= buttons.failed || plots.failed;

@@ -10,16 +10,6 @@
 
 #define HIDDEN "·"
 
-static const char *special_name(const rt_special_ids *special, int32_t id)
-{
-    return id == special->pad       ? "[PAD]"
-           : id == special->cls     ? "[CLS]"
-           : id == special->mask    ? "[MASK]"
-           : id == special->sep     ? "[SEP]"
-           : id == special->unknown ? "[UNK]"
-                                    : HIDDEN;
-}
-
 /* Returns whether the text begins with a visible character or newline. Sets the number of bytes to
  * skip in any case. */
 static bool is_seen(const char *text, size_t length, size_t *size)
@@ -72,6 +62,7 @@ const char *rt_token_label(char label[RT_TOKEN_LABEL_SIZE], const rt_data *data,
     enum { MOST_CHARACTERS = 7 }; /* of a token that is not a BPE piece */
     size_t size;
     const rt_vocabulary *vocabulary = rt_data_vocabulary(data);
+    const rt_special_ids *special = &vocabulary->special;
     const char *token = rt_vocabulary_decode(vocabulary, id, &size), *name = HIDDEN;
     bool visible = token && size;
     const rt_spelling spelling =
@@ -83,7 +74,12 @@ const char *rt_token_label(char label[RT_TOKEN_LABEL_SIZE], const rt_data *data,
     if (visible || (token && size == 1 && *token == '\t'))
         return write_signs(label, token, size, MOST_CHARACTERS);
     if (!token)
-        name = special_name(&vocabulary->special, id);
+        name = id == special->pad       ? "[PAD]"
+               : id == special->cls     ? "[CLS]"
+               : id == special->mask    ? "[MASK]"
+               : id == special->sep     ? "[SEP]"
+               : id == special->unknown ? "[UNK]"
+                                        : HIDDEN;
     snprintf(label, RT_TOKEN_LABEL_SIZE, "%s", name);
     return label;
 }
@@ -260,24 +256,9 @@ typedef struct view {
     real **of_layers;    /* probabilities of each layer of the model; NULL: not stored */
 } view;
 
-/* Writes the maps with two empty lines between them, as gnuplot's `index` requires. */
-static rt_writer write_maps(const view *v)
-{
-    rt_writer w = {0};
-    const size_t T = (size_t)v->b.batch.length, tokens = (size_t)v->tokens;
-    for (int l = 0; l < v->layers; l++)
-        for (size_t h = 0; h < (size_t)v->heads; h++) {
-            for (size_t i = 0; i < tokens; i++)
-                for (size_t j = 0; j < tokens; j++)
-                    rt_writer_add(&w, "%.3f%s", (double)v->of_layers[l][(h * T + i) * T + j],
-                                  j + 1 < tokens ? "," : "\n");
-            rt_writer_add(&w, "\n\n");
-        }
-    return w;
-}
-
 /* Adds the figure. All maps use one scale, of the root of the probability, so that attention to
- * many keys is visible beside attention to one. */
+ * many keys is visible beside attention to one. Between maps are two empty lines, as gnuplot's
+ * `index` requires. */
 static void add_maps(rt_figures *f, const view *v, const rt_config *config, const rt_data *data)
 {
     const struct {
@@ -286,12 +267,21 @@ static void add_maps(rt_figures *f, const view *v, const rt_config *config, cons
     } cuts[] = {{"layers", v->layers, config->model.layers},
                 {"heads", v->heads, config->model.heads},
                 {"tokens", v->tokens, v->b.batch.length}};
-    rt_writer maps = write_maps(v), tics = {0}, w = {0}, cut = {0};
+    rt_writer maps = {0}, tics = {0}, w = {0}, cut = {0};
+    const size_t T = (size_t)v->b.batch.length, tokens = (size_t)v->tokens;
     const int drawn = v->left + v->heads * (v->size + GAP / 3) + RIGHT;
     const rt_figure figure = {.name = "attention",
                               .plots = "attention",
                               .width = drawn > RT_FIGURE_WIDTH ? drawn : 0,
                               .height = v->layers * (v->size + GAP) + v->below};
+    for (int l = 0; l < v->layers; l++)
+        for (size_t h = 0; h < (size_t)v->heads; h++) {
+            for (size_t i = 0; i < tokens * tokens; i++)
+                rt_writer_add(&maps, "%.3f%s",
+                              (double)v->of_layers[l][(h * T + i / tokens) * T + i % tokens],
+                              (i + 1) % tokens ? "," : "\n");
+            rt_writer_add(&maps, "\n\n");
+        }
     rt_writer_add(&w, "layers = %d\nheads = %d\ntokens = %d\nsize = %d\ngap = %d\n", v->layers,
                   v->heads, v->tokens, v->size, GAP);
     rt_writer_add(&w, "left = %d\nbelow = %d\nbar = %d\nstep = %d\nnamed = %d\ntics = ", v->left,

@@ -17,21 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static void add_verdict(rt_writer *w, const rt_sweep_study *s)
-{
-    const rt_sweep_verdict *v = &s->verdict;
-    rt_writer lines = {0};
-    rt_sweep_report_best(&lines, s);
-    rt_writer_add(&lines, "%d of %d runs finished\n", v->finished, s->runs.count);
-    rt_sweep_report_theta(&lines, v);
-    if (s->order == RT_SETTINGS_FIRST) /* a comparison has a column for each difference */
-        rt_sweep_report_schedules(&lines, &s->runs);
-    rt_page_verdict(w, &lines,
-                    v->finished < s->runs.count ? RT_VERDICT_BAD
-                    : v->near < v->learned      ? RT_VERDICT_MOVED
-                                                : RT_VERDICT_GOOD);
-}
-
 /* ---- the table of all runs ---- */
 
 /* Returns whether no row has a value in the column. */
@@ -173,7 +158,8 @@ static rt_status write_page(rt_sweep_study *s, const char *folder, const char *t
                             const char *file)
 {
     rt_figures figures;
-    rt_writer w = {0};
+    rt_writer w = {0}, lines = {0};
+    const rt_sweep_verdict *v = &s->verdict;
     s->order = file ? RT_RESULTS_FIRST : RT_SETTINGS_FIRST;
     rt_status status = rt_sweep_study_make(s);
     if (status.code)
@@ -183,7 +169,15 @@ static rt_status write_page(rt_sweep_study *s, const char *folder, const char *t
     rt_report_curves(&figures, &s->runs, &s->ranking);
     status = rt_figures_draw(&figures);
     rt_page_begin(&w, title, false);
-    add_verdict(&w, s);
+    rt_sweep_report_best(&lines, s);
+    rt_writer_add(&lines, "%d of %d runs finished\n", v->finished, s->runs.count);
+    rt_sweep_report_theta(&lines, v);
+    if (!file) /* a comparison has a column for each difference */
+        rt_sweep_report_schedules(&lines, &s->runs);
+    rt_page_verdict(&w, &lines,
+                    v->finished < s->runs.count ? RT_VERDICT_BAD
+                    : v->near < v->learned      ? RT_VERDICT_MOVED
+                                                : RT_VERDICT_GOOD);
     add_table(&w, s);
     explain_columns(&w, s);
     if (!s->ranking.differ)
@@ -348,17 +342,6 @@ static rt_status write_table(comparison *c)
     return rt_passing_write_and_free(c->folder, "runs.csv", rt_writer_take(&w));
 }
 
-static void remove_folder(const comparison *c)
-{
-    char path[RT_PATH_SIZE];
-    if (!*c->folder)
-        return;
-    if (!rt_path_join(path, c->folder, "runs.csv").code)
-        unlink(path);
-    rt_figures_clear(c->folder);
-    rmdir(c->folder);
-}
-
 /* Creates the temporary folder, and writes the page. */
 static rt_status write_comparison(comparison *c, const char *file)
 {
@@ -393,6 +376,7 @@ static rt_status write_comparison(comparison *c, const char *file)
 
 rt_status rt_compare_write(const char *const *folders, int count, const char *file)
 {
+    char table[RT_PATH_SIZE];
     comparison *c = rt_alloc(1, sizeof *c);
     rt_status status = c ? rt_page_may_replace(file) : rt_out_of_memory("a comparison");
     for (int i = 0; i < count && !status.code; i++)
@@ -401,12 +385,16 @@ rt_status rt_compare_write(const char *const *folders, int count, const char *fi
         status = rt_error(RT_CONFIG, "none of the runs has begun: there is nothing to compare");
     if (!status.code)
         status = write_comparison(c, file);
-    for (int i = 0; c && i < c->count; i++)
+    if (c && *c->folder) {
+        if (!rt_path_join(table, c->folder, "runs.csv").code)
+            unlink(table);
+        rt_figures_clear(c->folder);
+        rmdir(c->folder);
+    }
+    for (int i = 0; c && i < c->count; i++) {
         rt_results_free(&c->list[i]->results);
-    if (c)
-        remove_folder(c);
-    for (int i = 0; c && i < c->count; i++)
         rt_free(c->list[i]);
+    }
     rt_free(c);
     return status;
 }

@@ -169,27 +169,19 @@ void rt_theta_report_reset(rt_writer *w, const char *place, const rt_theta_reset
 
 /* ---- the table ---- */
 
-/* State of printing the table. */
-typedef struct printing {
-    rt_writer text;
-    const rt_config *config;
-    const rt_theta_tolerance *tolerances; /* borrowed; or NULL */
-    double reach;                         /* farthest movement possible with Adam */
-    const char *mover;                    /* name of an optimizer with such a bound; or NULL */
-    bool crossed;                         /* some theta is not positive */
-} printing;
-
 static void add_cell(rt_writer *w, int width, int decimals, double x, bool defined)
 {
     char text[RT_NUMBER_SIZE];
     rt_writer_add(w, "  %*s", width, defined ? rt_number_show(text, decimals, x) : "-");
 }
 
-static void print_row(printing *p, const rt_theta_entry *e, const rt_theta_tolerance *tolerance)
+/* Adds a row. `reach` is the farthest movement possible, 0 without such a bound. Returns whether
+ * the columns of a logarithm are missing, because a theta is not positive. */
+static bool add_row(rt_writer *w, const rt_config *config, const rt_theta_entry *e,
+                    const rt_theta_tolerance *tolerance, double reach)
 {
-    rt_writer *w = &p->text;
-    const measures m = measure(p->config, e, e->start);
-    const bool raw = p->config->model.theta.form == RT_THETA_RAW;
+    const measures m = measure(config, e, e->start);
+    const bool raw = config->model.theta.form == RT_THETA_RAW;
     const bool crossed = e->theta <= 0 || e->start <= 0;
     char layer_text[RT_THETA_PLACE_SIZE], head_text[RT_THETA_PLACE_SIZE];
     rt_writer_add(w, "%5s  %4s  %3d  %12.6g  %12.6g", rt_theta_place(layer_text, e->layer),
@@ -204,27 +196,26 @@ static void print_row(printing *p, const rt_theta_entry *e, const rt_theta_toler
         add_cell(w, 6, 3, tolerance->down, true);
         add_cell(w, 6, 3, tolerance->up, true);
     }
-    if (p->mover) {
-        add_cell(w, 5, 1, 100 * m.moved / p->reach, raw || !crossed);
+    if (reach > 0) {
+        add_cell(w, 5, 1, 100 * m.moved / reach, raw || !crossed);
         rt_writer_add(w, "%%");
     }
     rt_writer_add(w, "\n");
-    p->crossed |= crossed && !(e->length > 0);
+    return crossed && !(e->length > 0);
 }
 
 /* Explains the columns. Turns are over the distance of attention, which may differ by layer. */
-static void print_notes(printing *p)
+static void add_notes(rt_writer *w, const rt_config *c, bool tolerances, double reach,
+                      const char *mover, bool crossed)
 {
-    const rt_config *c = p->config;
-    rt_writer *w = &p->text;
     const bool mixed = rt_transformer_theta_axes(&c->model) > 1;
     int least = INT_MAX, most = 0;
     for (int l = 0; l < c->model.layers; l++) {
-        const int reach = rt_transformer_reach(&c->model, l, c->data.length) - 1;
+        const int positions = rt_transformer_reach(&c->model, l, c->data.length) - 1;
         if (!rt_layer_row_of(&c->model, l).has_positions)
             continue;
-        least = reach < least ? reach : least;
-        most = reach > most ? reach : most;
+        least = positions < least ? positions : least;
+        most = positions > most ? positions : most;
     }
     rt_writer_add(w,
                   "drift: change of theta as a share of %s; phase: extra rotation in radians over "
@@ -239,15 +230,14 @@ static void print_notes(printing *p)
                                : "turns: full turns over %d positions",
                   least, most);
     rt_writer_add(w, "; use: share of the query and key weights that the pair rotates");
-    if (p->tolerances)
+    if (tolerances)
         rt_writer_add(
             w, "; down, up: how far ln theta can change before the model gets worse, at most %g",
             RT_THETA_FARTHEST);
-    if (p->mover)
+    if (mover)
         rt_writer_add(w, "; used: movement as a share of %.3g, the most %s could have moved %s",
-                      p->reach, p->mover,
-                      c->model.theta.form == RT_THETA_LOG ? "ln theta" : "theta");
-    if (p->crossed)
+                      reach, mover, c->model.theta.form == RT_THETA_LOG ? "ln theta" : "theta");
+    if (crossed)
         rt_writer_add(w, "; -: theta <= 0 has no logarithm");
     rt_writer_add(w, "\n");
 }
@@ -255,7 +245,9 @@ static void print_notes(printing *p)
 rt_status rt_theta_print(FILE *to, const rt_transformer *model, const rt_config *config, int steps,
                          const rt_theta_tolerance *tolerances)
 {
-    printing p = {.config = config, .tolerances = tolerances};
+    rt_writer w = {0};
+    double reach = 0; /* farthest movement possible with an optimizer like Adam */
+    bool crossed = false;
     rt_theta_verdict verdict;
     rt_theta_entry *list;
     int count, first = 1; /* first step that moved theta: a branch may have added theta late */
@@ -263,26 +255,27 @@ rt_status rt_theta_print(FILE *to, const rt_transformer *model, const rt_config 
         if (model->parameters.list[i]->role == RT_ROLE_THETA)
             first = (int)model->parameters.list[i]->since + 1;
     for (int step = first; step <= steps; step++)
-        p.reach +=
+        reach +=
             rt_learning_rate(&config->optimizer, step) * config->optimizer.settings.theta_lr_scale;
     /* a trunk may have had another rate of theta */
-    const bool known = p.reach > 0 && (!config->train.trunk || first > 1);
-    p.mover = known ? rt_update_rule_of(&config->optimizer.settings)->bounded_by : NULL;
+    const bool known = reach > 0 && (!config->train.trunk || first > 1);
+    const char *mover = known ? rt_update_rule_of(&config->optimizer.settings)->bounded_by : NULL;
     rt_status status = rt_theta_judge(&verdict, model, config);
     if (!status.code)
         status = rt_theta_list(&list, &count, model);
     if (status.code)
         return status;
-    rt_writer_add(&p.text,
+    rt_writer_add(&w,
                   "layer  head    i        theta0         theta      drift    grid    phase   "
                   "turns    use%s%s\n",
-                  tolerances ? "     down      up" : "", p.mover ? "    used" : "");
+                  tolerances ? "     down      up" : "", mover ? "    used" : "");
     for (int i = 0; i < count; i++)
-        print_row(&p, &list[i], tolerances ? &tolerances[i] : NULL);
+        crossed |=
+            add_row(&w, config, &list[i], tolerances ? &tolerances[i] : NULL, mover ? reach : 0);
     rt_free(list);
-    print_notes(&p);
-    rt_theta_report_verdict(&p.text, &verdict, config);
-    return rt_writer_print(&p.text, to);
+    add_notes(&w, config, tolerances != NULL, reach, mover, crossed);
+    rt_theta_report_verdict(&w, &verdict, config);
+    return rt_writer_print(&w, to);
 }
 
 char *rt_theta_csv(const rt_transformer *model, const rt_config *config,
