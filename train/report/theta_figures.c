@@ -24,7 +24,8 @@ enum {
 /* A figure with a block of rows for each of the first layers of a table. */
 typedef struct layers {
     int count;
-    bool cut; /* the table has more layers */
+    bool cut;  /* the table has more layers */
+    int width; /* of the figure; 0: RT_FIGURE_WIDTH */
     int list[MOST_LAYERS];
     rt_writer rows[MOST_LAYERS + 1]; /* rows of each layer; the last: of layers not shown */
     rt_writer data;                  /* of a figure without such blocks */
@@ -45,17 +46,17 @@ static int layer_of(layers *l, int number)
     return l->count++;
 }
 
-/* Returns the height of the key of a figure with so many titles, beyond its first row. */
-static int key_height(int titles)
+/* Adds the figure, unless it has no layers, and empties its texts. The height is that with a key of
+ * one row; `titles` is the number of titles in the key. gnuplot's `index` requires two empty lines
+ * after a block. */
+static void add_layers(rt_figures *f, layers *l, const char *name, int height, int titles,
+                       const char *caption)
 {
     enum { TITLES_IN_A_ROW = 4, ROW_HEIGHT = 17 };
-    return (titles - 1) / TITLES_IN_A_ROW * ROW_HEIGHT;
-}
-
-/* Adds the figure, unless it has no layers, and empties its texts. gnuplot's `index` requires two
- * empty lines after a block. */
-static void add_layers(rt_figures *f, rt_figure figure, layers *l, const char *caption)
-{
+    const rt_figure figure = {.name = name,
+                              .plots = name,
+                              .width = l->width,
+                              .height = height + (titles - 1) / TITLES_IN_A_ROW * ROW_HEIGHT};
     const bool blocks = !l->data.length;
     char cut[40] = "";
     if (l->cut)
@@ -70,7 +71,6 @@ static void add_layers(rt_figures *f, rt_figure figure, layers *l, const char *c
         rt_writer_free(&l->rows[i]);
     }
     rt_writer_add(&l->script, "]\n");
-    figure.plots = figure.name;
     if (l->count)
         rt_figures_add(f, &figure, &l->data, &l->script, "%s%s", caption, cut);
     rt_writer_free(&l->rows[MOST_LAYERS]);
@@ -160,8 +160,7 @@ static void add_drift(rt_figures *f, const char *folder, const rt_config *config
     l.data.failed |= mixed && !first;
     rt_free(first);
     rt_writer_add(&l.script, "tolerance = %.9g\n", config->theta.tolerance);
-    add_layers(f, (rt_figure){.name = "drift", .height = THETA_HEIGHT + key_height(l.count + 1)},
-               &l,
+    add_layers(f, &l, "drift", THETA_HEIGHT, l.count + 1,
                mixed ? "Relative drift of θ during training: the largest change of a layer's θ, "
                        "relative to the length of the two initial θ of its pair"
                      : "Relative drift of θ during training: the largest |θᵢ/θᵢ⁰ - 1| of a layer's "
@@ -191,18 +190,6 @@ typedef struct final_theta {
     theta_curve curves[MOST_CURVES];
 } final_theta;
 
-/* Adds a row to its decay curve. The rows of a theta are consecutive. */
-static void add_to_curve(final_theta *f, int n, int layer)
-{
-    const theta_row *row = &f->rows[n], *before = row - 1;
-    theta_curve *last = f->curve_count ? &f->curves[f->curve_count - 1] : NULL;
-    if (last && last->first + last->pairs == n && before->layer == row->layer &&
-        before->head == row->head)
-        last->pairs++;
-    else if (f->curve_count < MOST_CURVES && layer < MOST_PANELS)
-        f->curves[f->curve_count++] = (theta_curve){layer, n, 1};
-}
-
 static rt_status read_final(final_theta *f, const char *folder)
 {
     rt_csv csv;
@@ -222,7 +209,8 @@ static rt_status read_final(final_theta *f, const char *folder)
         return rt_out_of_memory("a figure");
     f->end = f->start + f->count;
     for (int n = 0; n < f->count; n++) {
-        const theta_row *r = &f->rows[n];
+        const theta_row *r = &f->rows[n], *before = r - 1;
+        theta_curve *last = f->curve_count ? &f->curves[f->curve_count - 1] : NULL;
         const int layer = layer_of(&f->layers, r->layer);
         const double change = r->theta / r->geometric - 1;
         f->start[n] = r->start;
@@ -234,7 +222,12 @@ static rt_status read_final(final_theta *f, const char *folder)
         f->most_pairs = r->pair >= f->most_pairs ? r->pair + 1 : f->most_pairs;
         rt_writer_add(&f->layers.rows[layer], "%d,%.9g,%.9g,%.9g\n", r->pair, r->theta, r->start,
                       r->geometric);
-        add_to_curve(f, n, layer);
+        /* the rows of a theta are consecutive */
+        if (last && last->first + last->pairs == n && before->layer == r->layer &&
+            before->head == r->head)
+            last->pairs++;
+        else if (f->curve_count < MOST_CURVES && layer < MOST_PANELS)
+            f->curves[f->curve_count++] = (theta_curve){layer, n, 1};
     }
     return rt_ok();
 }
@@ -244,18 +237,6 @@ static void add_pairs(rt_writer *w, const final_theta *end)
 {
     rt_writer_add(w, "pairs = %d\npair_tics = %g\n", end->most_pairs,
                   fmax(1, rt_figures_tics(0.6 * end->most_pairs)));
-}
-
-static void add_theta(rt_figures *f, final_theta *end)
-{
-    rt_writer *w = &end->layers.script;
-    const int titles = end->layers.count + 1 + end->elsewhere;
-    add_pairs(w, end);
-    rt_writer_add(w, "elsewhere = %d\nchange_tics = %g\n", end->elsewhere,
-                  rt_figures_tics(100 * (end->highest - end->lowest)));
-    add_layers(f, (rt_figure){.name = "theta", .height = THETA_HEIGHT + key_height(titles)},
-               &end->layers,
-               "The learned θᵢ beside the geometric series, and their difference in percent");
 }
 
 /* Draws the two theta of each pair as a point, with a line from the initial ones. Those of the
@@ -275,7 +256,7 @@ static void add_plane(rt_figures *f, const final_theta *end)
                                        fmax(fabs(x->theta), fabs(y->theta))));
     }
     rt_writer_add(&l.script, "farthest = %g\n", farthest > 0 ? 1.05 * farthest : 1);
-    add_layers(f, (rt_figure){.name = "plane", .height = THETA_HEIGHT + key_height(l.count)}, &l,
+    add_layers(f, &l, "plane", THETA_HEIGHT, l.count,
                "The learned θ of each pair, in radians per column and per row; a line leads from "
                "the initial ones");
 }
@@ -324,7 +305,7 @@ static void add_columns(rt_writer *w, const final_theta *end, int panels, bool l
 static void add_decay(rt_figures *f, final_theta *end, const rt_config *config)
 {
     char most[24] = "", first[40] = "", caption[RT_CAPTION_SIZE];
-    int shown = 1;
+    int shown = 1; /* panels */
     for (int i = 0; i < end->curve_count; i++)
         shown = end->curves[i].layer >= shown ? end->curves[i].layer + 1 : shown;
     const int columns = shown > 1 ? 2 : 1, rows = (shown + columns - 1) / columns;
@@ -342,11 +323,9 @@ static void add_decay(rt_figures *f, final_theta *end, const rt_config *config)
              "How attention can decay with the distance (figure 2 of the RoFormer paper), for "
              "the initial and the learned θ%s%s%s",
              end->by_head ? "; a line for each head" : "", most, first);
-    add_layers(f,
-               (rt_figure){.name = "decay",
-                           .width = columns * RT_FIGURE_WIDTH,
-                           .height = columns > 1 ? rows * PANEL_HEIGHT : RT_FIGURE_HEIGHT},
-               &end->layers, caption);
+    end->layers.width = columns * RT_FIGURE_WIDTH;
+    add_layers(f, &end->layers, "decay", columns > 1 ? rows * PANEL_HEIGHT : RT_FIGURE_HEIGHT, 1,
+               caption);
 }
 
 /* Draws the range in which each theta does not harm the model, and the learned theta in it. */
@@ -369,9 +348,7 @@ static void add_tolerances(rt_figures *f, const final_theta *end)
     add_pairs(&l.script, end);
     rt_writer_add(&l.script, "farthest = %g\n",
                   farthest > 0 ? fmin(1.05 * farthest, FARTHEST) : FARTHEST);
-    add_layers(f,
-               (rt_figure){.name = "tolerances", .height = RT_FIGURE_HEIGHT + key_height(l.count)},
-               &l,
+    add_layers(f, &l, "tolerances", RT_FIGURE_HEIGHT, l.count,
                "Drift ln(θᵢ/θᵢ⁰) of each learned θ, θᵢ⁰ the initial value; the bar is the "
                "range in which the model works as well, cut off at ±1");
 }
@@ -393,9 +370,7 @@ static void add_wavelengths(rt_figures *f, const final_theta *end)
         rt_figure_range_take(&range, last);
     }
     rt_figures_scale(&l.script, 'x', range);
-    add_layers(f,
-               (rt_figure){.name = "wavelengths", .height = RT_FIGURE_HEIGHT + key_height(l.count)},
-               &l,
+    add_layers(f, &l, "wavelengths", RT_FIGURE_HEIGHT, l.count,
                "Learned wavelengths, with the share of the query and key weights that each "
                "pair rotates; a line leads from the initial wavelength, and 1 is the whole "
                "distance");
@@ -434,7 +409,7 @@ static void add_cutoffs(rt_figures *f, const char *folder)
 /* Draws a panel for each measure of a pair, relative to the mean of its head's pairs. */
 static void add_usage(rt_figures *f, const char *folder)
 {
-    layers l = {.count = 0};
+    layers l = {.width = 2 * RT_FIGURE_WIDTH};
     rt_figure_range range = {0};
     int layer, pair, pairs = 0;
     rt_csv csv;
@@ -457,11 +432,7 @@ static void add_usage(rt_figures *f, const char *folder)
         rt_writer_add(&l.script, "set xtics %g\n", range.most < 2 * step ? step / 2 : step);
     }
     rt_writer_add(&l.script, "pairs = %d\n", pairs);
-    add_layers(f,
-               (rt_figure){.name = "usage",
-                           .width = 2 * RT_FIGURE_WIDTH,
-                           .height = USAGE_HEIGHT + key_height(2 * l.count + 1)},
-               &l,
+    add_layers(f, &l, "usage", USAGE_HEIGHT, 2 * l.count + 1,
                "What each pair has of queries and keys, over the mean of its head: norms of "
                "weights, of activations, and of their mean over the tokens; filled above "
                "twice the mean");
@@ -480,7 +451,12 @@ void rt_report_theta(rt_figures *f, const char *folder, const rt_config *config)
         if (!status.code && mixed)
             add_plane(f, &end);
         if (!status.code && end.curve_count && !mixed) {
-            add_theta(f, &end);
+            add_pairs(&end.layers.script, &end);
+            rt_writer_add(&end.layers.script, "elsewhere = %d\nchange_tics = %g\n", end.elsewhere,
+                          rt_figures_tics(100 * (end.highest - end.lowest)));
+            add_layers(f, &end.layers, "theta", THETA_HEIGHT, end.layers.count + 1 + end.elsewhere,
+                       "The learned θᵢ beside the geometric series, and their difference in "
+                       "percent");
             add_tolerances(f, &end);
             add_wavelengths(f, &end);
             if (o->position.axes < 2) /* else there is no single distance */
