@@ -146,12 +146,12 @@ static bool are_pair(const rt_sweep_runs *s, int a, int b, int column)
     return true;
 }
 
-/* Differences of the runs with one value of a key. */
+/* Runs with one value of a key, each paired with a run of another value. */
 typedef struct pairs {
-    int result;         /* column of the result */
-    double *difference; /* of each pair */
-    int *run;           /* its first run */
+    int result; /* column of the result, whose differences are in the `values` of the runs */
+    int *run;   /* first run of each pair */
     int count;
+    int seeds; /* number of their seeds */
 } pairs;
 
 /* Lists the differences between `value` and `against`, and returns their number. Each run has at
@@ -159,9 +159,10 @@ typedef struct pairs {
 static int find_pairs(pairs *p, const rt_sweep_runs *s, int column, const char *value,
                       const char *against)
 {
-    p->count = 0;
+    const int seed = rt_sweep_setting(s, "run.seed");
+    p->count = p->seeds = 0;
     for (int a = 0; a < s->count; a++) {
-        int b = 0;
+        int b = 0, earlier = 0; /* earlier pair of the same seed */
         if (strcmp(s->list[a].cells[column], value) != 0)
             continue;
         while (b < s->count &&
@@ -170,28 +171,16 @@ static int find_pairs(pairs *p, const rt_sweep_runs *s, int column, const char *
         const double difference =
             b < s->count ? rt_sweep_number(s, a, p->result) - rt_sweep_number(s, b, p->result)
                          : (double)NAN;
-        if (isfinite(difference)) {
-            p->difference[p->count] = difference;
-            p->run[p->count++] = a;
-        }
+        if (!isfinite(difference))
+            continue;
+        while (earlier < p->count && seed >= 0 &&
+               strcmp(s->list[p->run[earlier]].cells[seed], s->list[a].cells[seed]) != 0)
+            earlier++;
+        p->seeds += earlier == p->count;
+        s->values[p->count] = difference;
+        p->run[p->count++] = a;
     }
     return p->count;
-}
-
-/* Returns the number of seeds of the pairs of a key or, for run.seed, that of the pairs. */
-static int seeds_of(const pairs *p, const rt_sweep_runs *s, int key)
-{
-    const int column = rt_sweep_setting(s, "run.seed");
-    int seeds = 0;
-    for (int i = 0; i < p->count; i++) {
-        int earlier = 0;
-        while (earlier < i && key != column && column >= 0 &&
-               strcmp(s->list[p->run[earlier]].cells[column], s->list[p->run[i]].cells[column]) !=
-                   0)
-            earlier++;
-        seeds += key == column || (column < 0 ? i == 0 : earlier == i);
-    }
-    return seeds;
 }
 
 /* Returns whether a run is the first with its value. */
@@ -215,7 +204,7 @@ static double find_doubling(pairs *p, const rt_sweep_runs *s)
             if (!is_first(s, column, b) || rt_csv_value(more) != 2 * rt_csv_value(steps))
                 continue;
             const int found = find_pairs(p, s, column, more, steps);
-            sum += found ? rt_summarise(p->difference, found).mean : 0;
+            sum += found ? rt_summarise(s->values, found).mean : 0;
             count += found > 0;
         }
     return count ? sum / count : (double)NAN;
@@ -241,41 +230,32 @@ static bool is_apart(const rt_difference *d)
     return d->low > 0 || d->high < 0;
 }
 
-/* Lists the differences between the first value of each key and every other. Returns false if the
- * heap is exhausted. */
-static bool list_differences(rt_paired *p, const rt_sweep_runs *s, pairs *scratch)
-{
-    size_t capacity = 0;
-    rt_student t = rt_student_of(0);
-    for (int column = 1; column < s->exit_column; column++)
-        for (int run = 1; run < s->count && rt_sweep_differs(s, column); run++) {
-            if (!is_first(s, column, run))
-                continue;
-            const char *value = s->list[run].cells[column], *against = s->list[0].cells[column];
-            if (!rt_grow(&p->list, &capacity, (size_t)p->count + 1, sizeof *p->list))
-                return false;
-            const int found = find_pairs(scratch, s, column, value, against);
-            p->list[p->count++] =
-                (rt_paired_difference){s->names[column], value, against,
-                                       difference_of(scratch->difference, found, &t),
-                                       seeds_of(scratch, s, column)};
-        }
-    return true;
-}
-
 rt_status rt_paired_make(rt_paired *p, const rt_sweep_runs *s, const rt_ranking *ranking)
 {
     const char *result = ranking->result ? ranking->result : RT_RESULT_LOSS;
-    pairs scratch = {rt_sweep_column(s, result),
-                     rt_alloc((size_t)s->count + 1, sizeof *scratch.difference),
-                     rt_alloc((size_t)s->count + 1, sizeof *scratch.run), 0};
+    size_t capacity = 0;
+    rt_student t = rt_student_of(0);
+    pairs found = {.result = rt_sweep_column(s, result),
+                   .run = rt_alloc((size_t)s->count + 1, sizeof *found.run)};
+    bool in_memory = found.run != NULL;
     *p = (rt_paired){.bits = strcmp(result, RT_RESULT_LOSS) != 0, .doubling = NAN};
-    const bool listed = scratch.difference && scratch.run && list_differences(p, s, &scratch);
-    if (listed)
-        p->doubling = find_doubling(&scratch, s);
-    rt_free(scratch.difference);
-    rt_free(scratch.run);
-    return listed ? rt_ok() : rt_out_of_memory("paired differences");
+    /* differences between the first value of each key and every other */
+    for (int column = 1; column < s->exit_column && in_memory; column++)
+        for (int run = 1; run < s->count && rt_sweep_differs(s, column) && in_memory; run++) {
+            const char *value = s->list[run].cells[column], *against = s->list[0].cells[column];
+            if (!is_first(s, column, run))
+                continue;
+            in_memory = rt_grow(&p->list, &capacity, (size_t)p->count + 1, sizeof *p->list);
+            const int count = in_memory ? find_pairs(&found, s, column, value, against) : 0;
+            if (in_memory)
+                p->list[p->count++] =
+                    (rt_paired_difference){s->names[column], value, against,
+                                           difference_of(s->values, count, &t), found.seeds};
+        }
+    if (in_memory)
+        p->doubling = find_doubling(&found, s);
+    rt_free(found.run);
+    return in_memory ? rt_ok() : rt_out_of_memory("paired differences");
 }
 
 void rt_paired_free(rt_paired *p)
