@@ -18,8 +18,6 @@ void *bench_alloc(size_t count, size_t size)
     return block;
 }
 
-/* ---- rounds and statistics ---- */
-
 double bench_now(void)
 {
     struct timespec t;
@@ -82,8 +80,6 @@ double bench_ratio(const bench_times *a, const bench_times *b)
     return bench_median(&ratios);
 }
 
-/* ---- yardsticks ---- */
-
 bench_yardstick bench_yardstick_new(int threads, size_t copied)
 {
     const size_t size = BENCH_PEAK_SIZE;
@@ -127,8 +123,6 @@ double bench_yardstick_time(bench_yardstick *y)
     return bench_now() - start;
 }
 
-/* ---- tables ---- */
-
 static void print_cell(int i, int width, const char *text)
 {
     if (bench.csv)
@@ -152,8 +146,6 @@ void bench_row(bool first, const bench_cell *cells, int count)
     putchar('\n');
     fflush(stdout);
 }
-
-/* ---- trainings ---- */
 
 bench_training *bench_training_new(int threads)
 {
@@ -191,8 +183,6 @@ void bench_training_free(bench_training *t)
     rt_data_close(t->data);
     rt_free(t);
 }
-
-/* ---- the limits of the machine ---- */
 
 /* Measures the limits of the machine: the product of 1024^3, the reference of all shares; the
  * products of models of four sizes; and copies from the caches to main memory. */
@@ -264,21 +254,6 @@ static void measure_products(bench_yardstick *y)
     }
 }
 
-static void measure_copies(bench_yardstick *y)
-{
-    for (int kilobytes = SMALLEST_KILOBYTES; kilobytes <= MOST_KILOBYTES; kilobytes *= 4) {
-        bench_rounds rounds = {.warm_up = WARM_UP, .fewest = FEWEST, .seconds = long_enough / 8};
-        bench_times times = {.count = 0};
-        char size[64];
-        y->copied = (size_t)kilobytes * 1024 / sizeof(real);
-        while (bench_next(&rounds))
-            bench_add(&times, &rounds, bench_yardstick_time(y));
-        snprintf(size, sizeof size, "%d kB", kilobytes);
-        print_peak(false, "copy", size, &times, 2.0 * 1024 * kilobytes * y->threads, "GB/s",
-                   (double)NAN);
-    }
-}
-
 void bench_peak(void)
 {
     const int threads = bench.threads ? bench.threads : 1;
@@ -287,6 +262,16 @@ void bench_peak(void)
         printf("%d thread%s, %s, %s kernels %s; rates are of all threads together\n\n", threads,
                threads > 1 ? "s" : "", RT_PRECISION, rt_engine_name(), rt_engine_kernels());
     measure_products(&y);
-    measure_copies(&y);
+    for (int kilobytes = SMALLEST_KILOBYTES; kilobytes <= MOST_KILOBYTES; kilobytes *= 4) {
+        bench_rounds rounds = {.warm_up = WARM_UP, .fewest = FEWEST, .seconds = long_enough / 8};
+        bench_times times = {.count = 0};
+        char size[64];
+        y.copied = (size_t)kilobytes * 1024 / sizeof(real);
+        while (bench_next(&rounds))
+            bench_add(&times, &rounds, bench_yardstick_time(&y));
+        snprintf(size, sizeof size, "%d kB", kilobytes);
+        print_peak(false, "copy", size, &times, 2.0 * 1024 * kilobytes * threads, "GB/s",
+                   (double)NAN);
+    }
     bench_yardstick_free(&y);
 }

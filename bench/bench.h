@@ -11,8 +11,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* ---- options, commands, errors ---- */
-
 enum { BENCH_MOST_SIZES = 9 };
 
 /* The command and the options of all commands. */
@@ -78,8 +76,6 @@ double bench_median(const bench_times *t);
 bench_times bench_ratios(const bench_times *a, const bench_times *b);
 double bench_ratio(const bench_times *a, const bench_times *b);
 
-/* ---- yardsticks ---- */
-
 #define BENCH_PEAK_FLOPS (2.0 * BENCH_PEAK_SIZE * BENCH_PEAK_SIZE * BENCH_PEAK_SIZE)
 enum { BENCH_PEAK_SIZE = 1024 };
 
@@ -135,8 +131,6 @@ void bench_row(bool first, const bench_cell *cells, int count);
     bench_row(first, (const bench_cell[]){__VA_ARGS__},                                            \
               (int)(sizeof((const bench_cell[]){__VA_ARGS__}) / sizeof(bench_cell)))
 
-/* ---- trainings ---- */
-
 /* Trainer of CONFIG.ini [section.key=value ...], the arguments of the command. */
 typedef struct bench_training {
     rt_config config;
@@ -148,8 +142,6 @@ typedef struct bench_training {
 
 bench_training *bench_training_new(int threads);
 void bench_training_free(bench_training *t);
-
-/* ---- commands ---- */
 
 void bench_peak(void);
 void bench_op(void);

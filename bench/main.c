@@ -10,8 +10,6 @@
 
 bench_options bench;
 
-/* ---- usage ---- */
-
 /* A command. */
 typedef struct command {
     const char *name;
@@ -135,8 +133,6 @@ static void print_usage(FILE *to)
         print_command(to, &commands[i]);
     fputs(options_usage, to);
 }
-
-/* ---- options ---- */
 
 static const char *const engines[] = {RT_ENGINES(RT_CHOICE_WORD) NULL};
 static const char *const maths[] = {RT_MATHS(RT_CHOICE_WORD) NULL};

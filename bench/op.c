@@ -24,7 +24,7 @@ typedef enum op_kind { ROPE, ATTENTION, LINEAR, LAYER_NORM, GELU, SOFTMAX, XENT,
  * forward and backward must read or write, as a multiple of the size of the first input. */
 static const struct {
     const char *command;
-    const char *name; /* in the graph */
+    const char *name; /* in the graph; NULL: all ops are timed */
     int inputs;
     double moved[2];
 } ops[] = {
@@ -35,12 +35,11 @@ static const struct {
     [GELU] = {"gelu", "gelu", 1, {2, 3}},
     [SOFTMAX] = {"softmax", "softmax", 1, {2, 3}},
     [XENT] = {"xent", "cross_entropy", 1, {1, 2}},
+    [FORM] = {.inputs = 3}, /* of bench_linear_attention */
 };
 
 typedef struct timed_op {
     op_kind kind;
-    const char *name; /* of the timed op in the graph; NULL: all ops */
-    int inputs;
     rt_shape shapes[MOST_INPUTS];
     size_t result; /* size of the result, in numbers */
 
@@ -101,7 +100,7 @@ static rt_tensor *build(rt_graph *g, rt_tensor *const *in, const timed_op *op)
 static timed_op describe(op_kind kind)
 {
     const int *n = bench.sizes;
-    timed_op op = {.kind = kind, .name = ops[kind].name, .inputs = ops[kind].inputs};
+    timed_op op = {.kind = kind};
     const bool in_heads = kind == ROPE || kind == ATTENTION;
     const rt_shape x = in_heads ? RT_SHAPE_OF(n[0], n[1], n[2], n[3]) : RT_SHAPE_OF(n[0], n[1]);
     const size_t size = rt_shape_size(x);
@@ -180,8 +179,9 @@ static rt_tensor new_leaf(rt_shape shape, int stream)
 static size_t measure(const timed_op *op, bench_rounds rounds)
 {
     rt_tensor leaves[MOST_INPUTS], *in[MOST_INPUTS];
-    const int activations = op->kind == ATTENTION || op->kind == FORM ? op->inputs : 1;
-    for (int i = 0; i < op->inputs; i++)
+    const int inputs = ops[op->kind].inputs;
+    const int activations = op->kind == ATTENTION || op->kind == FORM ? inputs : 1;
+    for (int i = 0; i < inputs; i++)
         leaves[i] = new_leaf(op->shapes[i], i);
     rt_tensor upstream = new_leaf(RT_SHAPE_OF((int)op->result), MOST_INPUTS);
     bench_yardstick y = bench_yardstick_new(1, op->copied);
@@ -189,11 +189,11 @@ static size_t measure(const timed_op *op, bench_rounds rounds)
     bench_need(g ? rt_ok() : rt_out_of_memory("a benchmark"));
     memset(times, 0, sizeof times);
     while (bench_next(&rounds)) {
-        watch w = {.name = op->name};
+        watch w = {.name = ops[op->kind].name};
         bench_add(&times[YARDSTICK], &rounds, bench_yardstick_time(&y));
         rt_graph_clear(g);
         rt_graph_observe(g, (rt_observer){before, after, &w});
-        for (int i = 0; i < op->inputs; i++)
+        for (int i = 0; i < inputs; i++)
             in[i] = i < activations ? rt_reshape(g, &leaves[i], op->shapes[i]) : &leaves[i];
         rt_tensor *out = in[0] ? build(g, in, op) : NULL;
         bench_need(out ? rt_graph_backward_from(g, out, upstream.data) : rt_graph_status(g));
@@ -202,7 +202,7 @@ static size_t measure(const timed_op *op, bench_rounds rounds)
         bench_add(&times[BOTH], &rounds, w.seconds[0] + w.seconds[1]);
     }
     const size_t peak = rt_graph_peak(g);
-    for (int i = 0; i < op->inputs; i++)
+    for (int i = 0; i < inputs; i++)
         rt_free(leaves[i].data);
     rt_free(upstream.data);
     bench_yardstick_free(&y);
@@ -325,7 +325,6 @@ static void measure_form(bool first, rt_attention_kind kind, bool causal, int T,
     const double width = kind != RT_ATTENTION_SOFTMAX ? D : causal ? (T + 1) / 2.0 : T;
     const double flops = 3 * 4.0 * T * H * D * width;
     const timed_op op = {.kind = FORM,
-                         .inputs = 3,
                          .shapes = {x, x, x},
                          .result = rt_shape_size(x),
                          .form = kind,

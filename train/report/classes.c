@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- classes and their confusion ---- */
-
 enum { MOST_ROWS = 100, WIDEST_MATRIX = 30 };
 
 typedef struct classes {
@@ -188,8 +186,6 @@ void rt_report_classes(rt_writer *w, const char *folder)
     rt_labels_free(c.labels);
     rt_free(c.scores);
 }
-
-/* ---- mistakes ---- */
 
 enum { MOST_MISTAKES = 12, TOKENS_AROUND = 6, LONGEST_TEXT = 400 /* bytes */ };
 

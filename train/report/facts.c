@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- configuration ---- */
-
 /* Adds a row with the value of a key and, if that differs, the default, which may follow from other
  * keys. With `set_alone`, omits keys at their defaults. */
 static void add_key(rt_writer *w, const rt_key *key, const char *name, const rt_config *config,
@@ -120,8 +118,6 @@ void rt_report_common_keys(rt_writer *w, const rt_sweep_runs *runs)
         add_keys(w, "Configuration of all", &first, same);
 }
 
-/* ---- time ---- */
-
 bool rt_timing_open(rt_timing *t, const char *folder)
 {
     *t = (rt_timing){.step = -1};
@@ -164,8 +160,6 @@ static rt_timing read_total(const char *folder)
     }
     return t;
 }
-
-/* ---- the run and the machine ---- */
 
 static void add_row(rt_writer *w, const char *what, const char *value)
 {

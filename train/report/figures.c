@@ -24,11 +24,9 @@
 #include <unistd.h>
 
 enum { LONGEST_DRAWING = 20 }; /* seconds */
-enum {
-    NO_START = 126,
-    NO_PROGRAM = 127,
-    ENDLESS = -1
-}; /* exit codes of the child, like those of a shell */
+
+/* Exit codes of the child, like those of a shell. */
+enum { NO_START = 126, NO_PROGRAM = 127, ENDLESS = -1 };
 
 static void fail(rt_figures *f, const char *path)
 {
@@ -124,8 +122,6 @@ double rt_figures_tics(double range)
     return 10 * power;
 }
 
-/* ---- scales ---- */
-
 void rt_figure_range_take(rt_figure_range *range, double value)
 {
     if (!isfinite(value))
@@ -170,8 +166,6 @@ bool rt_figures_scale(rt_writer *w, char axis, rt_figure_range range)
     rt_writer_add(w, ")\n");
     return true;
 }
-
-/* ---- drawing ---- */
 
 /* Kills the process group, including this process. */
 static void end_group(int number)

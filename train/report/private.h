@@ -128,8 +128,6 @@ void rt_page_number(rt_writer *w, const char *format, double x) RT_PRINTF(2, 0);
  * whole character. */
 size_t rt_text_beginning(const char *text, size_t size, size_t most);
 
-/* ---- time, from timing.csv ---- */
-
 /* A reader of timing.csv, whose clock restarts when a run is resumed. */
 typedef struct rt_timing {
     rt_csv csv;

@@ -32,8 +32,6 @@ void rt_figures_clear(const char *folder);
 /* Returns whether the user has switched reports off, by setting ROTOR_NO_REPORT. */
 bool rt_reports_are_off(void);
 
-/* ---- lines that the program also prints ---- */
-
 /* Returns the loss above which a model has diverged: twice ln n, the cross entropy of guessing one
  * of its n classes; INFINITY for fewer than two classes. */
 double rt_divergence_limit(const rt_transformer_options *model);
@@ -48,8 +46,6 @@ void rt_early_stop_report(rt_writer *w, int step, const rt_train_options *o);
  * sweep differ although the sweep does not set them. Runs differ so if a sweep is given more steps
  * and some of its runs continue from fewer. */
 void rt_sweep_report_schedules(rt_writer *w, const rt_sweep_runs *runs);
-
-/* ---- theta ---- */
 
 /* Report on a learned theta: its distance from its initial value theta0. Measures of pair i of a
  * layer (and head):

@@ -377,24 +377,23 @@ static rt_status write_comparison(comparison *c, const char *file)
 rt_status rt_compare_write(const char *const *folders, int count, const char *file)
 {
     char table[RT_PATH_SIZE];
-    comparison *c = rt_alloc(1, sizeof *c);
-    rt_status status = c ? rt_page_may_replace(file) : rt_out_of_memory("a comparison");
+    comparison c = {.count = 0};
+    rt_status status = rt_page_may_replace(file);
     for (int i = 0; i < count && !status.code; i++)
-        status = add_folder(c, folders[i]);
-    if (!status.code && !c->count)
+        status = add_folder(&c, folders[i]);
+    if (!status.code && !c.count)
         status = rt_error(RT_CONFIG, "none of the runs has begun: there is nothing to compare");
     if (!status.code)
-        status = write_comparison(c, file);
-    if (c && *c->folder) {
-        if (!rt_path_join(table, c->folder, "runs.csv").code)
+        status = write_comparison(&c, file);
+    if (*c.folder) {
+        if (!rt_path_join(table, c.folder, "runs.csv").code)
             unlink(table);
-        rt_figures_clear(c->folder);
-        rmdir(c->folder);
+        rt_figures_clear(c.folder);
+        rmdir(c.folder);
     }
-    for (int i = 0; c && i < c->count; i++) {
-        rt_results_free(&c->list[i]->results);
-        rt_free(c->list[i]);
+    for (int i = 0; i < c.count; i++) {
+        rt_results_free(&c.list[i]->results);
+        rt_free(c.list[i]);
     }
-    rt_free(c);
     return status;
 }

@@ -10,8 +10,6 @@
 
 #include <stdio.h>
 
-/* ---- a number over several runs ---- */
-
 typedef struct rt_summary {
     int count;        /* number of values that are not NaN */
     double mean;      /* NaN without values */
@@ -26,8 +24,6 @@ rt_summary rt_summarise(const double *values, int count);
 enum { RT_SUMMARY_SIZE = 128 };
 const char *rt_summary_text(char text[RT_SUMMARY_SIZE], const rt_summary *s, int decimals,
                             int runs);
-
-/* ---- the runs ---- */
 
 typedef struct rt_sweep_run {
     char **cells; /* cells of all columns; the first is its name */
@@ -132,8 +128,6 @@ void rt_sweep_table_print(FILE *to, const rt_sweep_table *t);
 /* Adds sweep.csv: the same rows with all settings and results. */
 void rt_sweep_table_csv(rt_writer *w, const rt_sweep_runs *runs);
 
-/* ---- ranking ---- */
-
 /* Ranking of rows. Losses are comparable for the same task, data and vocabulary. Bits per byte are
  * comparable across vocabularies. */
 typedef struct rt_ranking {
@@ -144,8 +138,6 @@ typedef struct rt_ranking {
 
 /* Chooses the ranking of those runs whose folders have a configuration. */
 rt_ranking rt_report_rank(const rt_sweep_runs *runs);
-
-/* ---- paired differences ---- */
 
 /* Factors for the mean of `count` normally distributed numbers, in sample standard deviations; NaN
  * below two numbers. */
@@ -212,8 +204,6 @@ void rt_paired_free(rt_paired *paired);
 void rt_paired_report(rt_writer *w, const rt_paired *paired);
 void rt_paired_page(rt_writer *w, const rt_paired *paired);
 void rt_paired_csv(rt_writer *w, const rt_paired *paired);
-
-/* ---- everything that is shown of the runs ---- */
 
 typedef struct rt_sweep_study {
     rt_sweep_runs runs;
