@@ -93,12 +93,12 @@ void rt_sweep_report_schedules(rt_writer *w, const rt_sweep_runs *runs)
     const char *separator = "warning: the runs differ in keys that the sweep does not set: ";
     memset(same, true, sizeof same);
     /* a variant may set any key */
-    find_common_keys(same, &first, runs, rt_sweep_setting(runs, "variant"));
-    const bool sets_steps = rt_sweep_setting(runs, "train.steps") >= 0;
+    find_common_keys(same, &first, runs, rt_sweep_column(runs, "variant"));
+    const bool sets_steps = rt_sweep_column(runs, "train.steps") >= 0;
     for (int i = 0; rt_key_at(i); i++) {
         const rt_change change = rt_key_at(i)->change;
         if (same[i] || (change != RT_WHEN_EXTENDED && change != RT_HOW_LONG) ||
-            rt_sweep_setting(runs, rt_key_name(i)) >= 0 ||
+            rt_sweep_column(runs, rt_key_name(i)) >= 0 ||
             (sets_steps && i == rt_key_find("optimizer.schedule_steps"))) /* it follows the steps */
             continue;
         rt_writer_add(w, "%s%s", separator, rt_key_name(i));

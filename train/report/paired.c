@@ -159,7 +159,7 @@ typedef struct pairs {
 static int find_pairs(pairs *p, const rt_sweep_runs *s, int column, const char *value,
                       const char *against)
 {
-    const int seed = rt_sweep_setting(s, "run.seed");
+    const int seed = rt_sweep_column(s, "run.seed");
     p->count = p->seeds = 0;
     for (int a = 0; a < s->count; a++) {
         int b = 0, earlier = 0; /* earlier pair of the same seed */
@@ -197,7 +197,7 @@ static double find_doubling(pairs *p, const rt_sweep_runs *s)
 {
     double sum = 0;
     int count = 0;
-    const int column = rt_sweep_setting(s, "train.steps");
+    const int column = rt_sweep_column(s, "train.steps");
     for (int a = 0; a < s->count && column >= 0; a++)
         for (int b = 0; b < s->count && is_first(s, column, a); b++) {
             const char *more = s->list[b].cells[column], *steps = s->list[a].cells[column];
@@ -270,7 +270,7 @@ void rt_paired_free(rt_paired *p)
 static rt_difference compare_rows(const rt_sweep_runs *s, int best, int row, int column,
                                   rt_student *t)
 {
-    const int seed = rt_sweep_setting(s, "run.seed");
+    const int seed = rt_sweep_column(s, "run.seed");
     int count = 0;
     for (int a = s->rows[row].first; a >= 0; a = s->list[a].next)
         for (int b = s->rows[best].first; b >= 0; b = s->list[b].next) {

@@ -192,15 +192,7 @@ void rt_sweep_row_settings(rt_writer *w, const rt_sweep_runs *s, int row, int le
 
 int rt_sweep_column(const rt_sweep_runs *s, const char *name)
 {
-    for (int i = s->exit_column + 1; i < s->columns; i++)
-        if (!strcmp(s->names[i], name))
-            return i;
-    return -1;
-}
-
-int rt_sweep_setting(const rt_sweep_runs *s, const char *name)
-{
-    for (int i = 1; i < s->exit_column; i++)
+    for (int i = 1; i < s->columns; i++)
         if (!strcmp(s->names[i], name))
             return i;
     return -1;

@@ -65,7 +65,6 @@ bool rt_sweep_differs(const rt_sweep_runs *s, int column);
 
 /* Returns the column of a result or of a setting; -1 if there is no such column. */
 int rt_sweep_column(const rt_sweep_runs *s, const char *name);
-int rt_sweep_setting(const rt_sweep_runs *s, const char *name);
 
 /* Returns the result of a run as a number; NaN if it is missing, and for column -1. */
 double rt_sweep_number(const rt_sweep_runs *s, int run, int column);
