@@ -217,11 +217,12 @@ static bool tokens_equal(const rt_added_tokens *a, const rt_added_tokens *b)
 
 static bool merges_equal(const rt_bpe *a, const rt_bpe *b)
 {
-    if (a->merges.count != b->merges.count || memcmp(a->bytes, b->bytes, sizeof a->bytes) != 0)
+    const int32_t count = a->merges.count;
+    if (count != b->merges.count || memcmp(a->bytes, b->bytes, sizeof a->bytes) != 0)
         return false;
-    for (size_t i = 0; i < a->merges.capacity; i++) {
-        const rt_pair *p = a->merges.slots + i;
-        const rt_pair *q = p->left < 0 ? p : rt_pairs_find(&b->merges, p->left, p->right);
+    for (int32_t i = 0; i < count; i++) {
+        const rt_pair *p = a->merges.list + i;
+        const rt_pair *q = rt_pairs_find(&b->merges, p->left, p->right);
         if (!q || q->rank != p->rank || q->joined != p->joined)
             return false;
     }

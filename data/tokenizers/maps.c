@@ -3,26 +3,51 @@
 #include "core/memory.h"
 
 #include <string.h>
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 enum { FIRST_CAPACITY = 64, MOST = INT32_MAX / 2 };
 
-static uint64_t seed(void)
+typedef struct rt_slot {
+    uint32_t hash;
+    int32_t next_number; /* number + 1; 0: empty slot */
+} hash_slot;
+
+static uint32_t hash_of(const void *bytes, size_t size)
 {
     static const char place = 0;
-    return (uint64_t)(uintptr_t)&place;
+    return (uint32_t)XXH3_64bits_withSeed(bytes, size, (uint64_t)(uintptr_t)&place);
+}
+
+/* Makes room for one more number than `count`. */
+static bool grow_slots(rt_slots *s, int32_t count)
+{
+    if (count == MOST)
+        return false;
+    if (3 * (size_t)count < s->count)
+        return true;
+    const size_t capacity = s->count ? 2 * s->count : FIRST_CAPACITY;
+    hash_slot *larger = rt_alloc(capacity, sizeof *larger);
+    if (!larger)
+        return false;
+    for (size_t i = 0; i < s->count; i++) {
+        size_t at = s->list[i].hash & (capacity - 1);
+        while (s->list[i].next_number && larger[at].next_number)
+            at = (at + 1) & (capacity - 1);
+        if (s->list[i].next_number)
+            larger[at] = s->list[i];
+    }
+    rt_free(s->list);
+    s->list = larger;
+    s->count = capacity;
+    return true;
 }
 
 /* ---- strings ---- */
 
-typedef struct rt_byte_slot {
-    uint32_t hash;
-    int32_t next_number; /* number + 1; 0: empty slot */
-} byte_slot;
-
 void rt_byte_map_free(rt_byte_map *map)
 {
-    rt_free(map->slots);
+    rt_free(map->slots.list);
     rt_free(map->starts);
     rt_free(map->bytes);
     *map = (rt_byte_map){0};
@@ -35,37 +60,18 @@ const char *rt_byte_map_at(const rt_byte_map *map, int32_t number, size_t *size)
 }
 
 /* Returns the slot of a string, or the empty slot for it. */
-static byte_slot *find_slot(const rt_byte_map *map, uint32_t hash, const void *bytes, size_t size)
+static hash_slot *find_string(const rt_byte_map *map, uint32_t hash, const void *bytes, size_t size)
 {
-    const size_t mask = map->slot_count - 1;
+    const size_t mask = map->slots.count - 1;
     size_t at = hash & mask, found;
-    for (; map->slots[at].next_number; at = (at + 1) & mask) {
-        if (map->slots[at].hash != hash)
+    for (; map->slots.list[at].next_number; at = (at + 1) & mask) {
+        if (map->slots.list[at].hash != hash)
             continue;
-        const char *string = rt_byte_map_at(map, map->slots[at].next_number - 1, &found);
+        const char *string = rt_byte_map_at(map, map->slots.list[at].next_number - 1, &found);
         if (found == size && !memcmp(string, bytes, size))
             break;
     }
-    return map->slots + at;
-}
-
-static bool grow_slots(rt_byte_map *map)
-{
-    const size_t count = map->slot_count ? 2 * map->slot_count : FIRST_CAPACITY;
-    byte_slot *larger = rt_alloc(count, sizeof *larger);
-    if (!larger)
-        return false;
-    for (size_t i = 0; i < map->slot_count; i++) {
-        size_t at = map->slots[i].hash & (count - 1);
-        while (map->slots[i].next_number && larger[at].next_number)
-            at = (at + 1) & (count - 1);
-        if (map->slots[i].next_number)
-            larger[at] = map->slots[i];
-    }
-    rt_free(map->slots);
-    map->slots = larger;
-    map->slot_count = count;
-    return true;
+    return map->slots.list + at;
 }
 
 static bool append(rt_byte_map *map, const void *bytes, size_t size)
@@ -87,101 +93,70 @@ static bool append(rt_byte_map *map, const void *bytes, size_t size)
 
 int32_t rt_byte_map_find(const rt_byte_map *map, const void *bytes, size_t size)
 {
-    if (!map->count)
-        return -1;
-    const uint32_t hash = (uint32_t)XXH3_64bits_withSeed(bytes, size, seed());
-    return find_slot(map, hash, bytes, size)->next_number - 1;
+    return map->count ? find_string(map, hash_of(bytes, size), bytes, size)->next_number - 1 : -1;
 }
 
 int32_t rt_byte_map_add(rt_byte_map *map, const void *bytes, size_t size)
 {
-    const uint32_t hash = (uint32_t)XXH3_64bits_withSeed(bytes, size, seed());
-    if (map->count == MOST || (2 * (size_t)map->count >= map->slot_count && !grow_slots(map)))
+    const uint32_t hash = hash_of(bytes, size);
+    if (!grow_slots(&map->slots, map->count))
         return -1;
-    byte_slot *slot = find_slot(map, hash, bytes, size);
+    hash_slot *slot = find_string(map, hash, bytes, size);
     if (!slot->next_number) {
         if (!append(map, bytes, size))
             return -1;
-        *slot = (byte_slot){hash, map->count};
+        slot->hash = hash;
+        slot->next_number = map->count;
     }
     return slot->next_number - 1;
 }
 
 /* ---- pairs ---- */
 
-#define NO_KEY UINT64_MAX
-
 void rt_pairs_free(rt_pairs *pairs)
 {
-    rt_free(pairs->keys);
-    rt_free(pairs->slots);
+    rt_free(pairs->slots.list);
+    rt_free(pairs->list);
     *pairs = (rt_pairs){0};
 }
 
-static uint64_t key_of(int32_t left, int32_t right)
+/* Returns the slot of a pair, or the empty slot for it. */
+static hash_slot *find_pair(const rt_pairs *pairs, uint32_t hash, int32_t left, int32_t right)
 {
-    return (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
-}
-
-/* Returns the slot of a key, or the empty slot for it. The hash is the finalizer of SplitMix64
- * (Steele et al. 2014). */
-static size_t find_key(const rt_pairs *pairs, uint64_t key)
-{
-    const size_t mask = pairs->capacity - 1;
-    uint64_t hash = key ^ seed();
-    hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9u;
-    hash = (hash ^ hash >> 27) * 0x94d049bb133111ebu;
-    size_t at = (size_t)(hash ^ hash >> 31) & mask;
-    while (pairs->keys[at] != key && pairs->keys[at] != NO_KEY)
-        at = (at + 1) & mask;
-    return at;
-}
-
-static bool grow_pairs(rt_pairs *pairs)
-{
-    rt_pairs larger = {.capacity = pairs->capacity ? 2 * pairs->capacity : FIRST_CAPACITY,
-                       .count = pairs->count};
-    larger.keys = rt_alloc_unset(larger.capacity, sizeof *larger.keys);
-    larger.slots = rt_alloc_unset(larger.capacity, sizeof *larger.slots);
-    if (!larger.keys || !larger.slots) {
-        rt_pairs_free(&larger);
-        return false;
+    const size_t mask = pairs->slots.count - 1;
+    size_t at = hash & mask;
+    for (; pairs->slots.list[at].next_number; at = (at + 1) & mask) {
+        if (pairs->slots.list[at].hash != hash)
+            continue;
+        const rt_pair *pair = pairs->list + pairs->slots.list[at].next_number - 1;
+        if (pair->left == left && pair->right == right)
+            break;
     }
-    for (size_t i = 0; i < larger.capacity; i++) {
-        larger.keys[i] = NO_KEY;
-        larger.slots[i].left = -1;
-    }
-    for (size_t i = 0; i < pairs->capacity; i++)
-        if (pairs->keys[i] != NO_KEY) {
-            const size_t at = find_key(&larger, pairs->keys[i]);
-            larger.keys[at] = pairs->keys[i];
-            larger.slots[at] = pairs->slots[i];
-        }
-    rt_pairs_free(pairs);
-    *pairs = larger;
-    return true;
+    return pairs->slots.list + at;
 }
 
 rt_pair *rt_pairs_at(rt_pairs *pairs, int32_t left, int32_t right)
 {
-    if (3 * pairs->count >= pairs->capacity && !grow_pairs(pairs)) /* most searches find nothing */
+    const uint32_t hash = hash_of((const int32_t[]){left, right}, 2 * sizeof left);
+    if (!grow_slots(&pairs->slots, pairs->count))
         return NULL;
-    const uint64_t key = key_of(left, right);
-    const size_t at = find_key(pairs, key);
-    if (pairs->keys[at] == NO_KEY) {
-        pairs->keys[at] = key;
-        pairs->slots[at] = (rt_pair){.left = left, .right = right};
-        pairs->count++;
+    hash_slot *slot = find_pair(pairs, hash, left, right);
+    if (!slot->next_number) {
+        const size_t count = (size_t)pairs->count + 1;
+        if (!rt_grow(&pairs->list, &pairs->capacity, count, sizeof *pairs->list))
+            return NULL;
+        pairs->list[pairs->count] = (rt_pair){.left = left, .right = right};
+        slot->hash = hash;
+        slot->next_number = ++pairs->count;
     }
-    return pairs->slots + at;
+    return pairs->list + slot->next_number - 1;
 }
 
 const rt_pair *rt_pairs_find(const rt_pairs *pairs, int32_t left, int32_t right)
 {
-    if (!pairs->count)
-        return NULL;
-    const size_t at = find_key(pairs, key_of(left, right));
-    return pairs->keys[at] == NO_KEY ? NULL : pairs->slots + at;
+    const uint32_t hash = hash_of((const int32_t[]){left, right}, 2 * sizeof left);
+    const hash_slot *slot = pairs->count ? find_pair(pairs, hash, left, right) : NULL;
+    return slot && slot->next_number ? pairs->list + slot->next_number - 1 : NULL;
 }
 
 /* ---- the queue ---- */

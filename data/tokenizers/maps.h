@@ -10,11 +10,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Slots of a hash table. */
+typedef struct rt_slots {
+    struct rt_slot *list;
+    size_t count; /* a power of two */
+} rt_slots;
+
 /* Map from byte strings to numbers 0, 1, ... in the order of insertion. It starts zeroed. */
 typedef struct rt_byte_map {
     int32_t count;
-    struct rt_byte_slot *slots;
-    size_t slot_count;    /* a power of two */
+    rt_slots slots;
     size_t *starts;       /* (count + 1): offset of each string in `bytes` */
     size_t capacity;      /* of starts */
     char *bytes;          /* zero-terminated strings */
@@ -35,7 +40,7 @@ const char *rt_byte_map_at(const rt_byte_map *map, int32_t number, size_t *size)
 
 /* Pair of neighbouring pieces: a merge of a tokenizer, or a pair counted in training. */
 typedef struct rt_pair {
-    int32_t left, right; /* ids; left = -1 in an empty slot */
+    int32_t left, right; /* ids */
     union {
         int64_t rank;  /* merges of lower rank come first */
         int64_t count; /* training: occurrences in the texts */
@@ -49,10 +54,10 @@ typedef struct rt_pair {
 
 /* Map from pairs of ids to rt_pair. It starts zeroed. */
 typedef struct rt_pairs {
-    uint64_t *keys; /* keys of the slots, stored apart because most searches end at a key */
-    rt_pair *slots;
-    size_t capacity; /* a power of two */
-    size_t count;
+    int32_t count;
+    rt_slots slots;
+    rt_pair *list; /* in the order of insertion */
+    size_t capacity;
 } rt_pairs;
 
 void rt_pairs_free(rt_pairs *pairs);

@@ -339,16 +339,13 @@ static int by_rank(const void *one, const void *other)
 
 static rt_status put_merges(gguf_keys *k, const rt_vocabulary *v)
 {
-    const size_t count = v->level == RT_LEVEL_BPE ? v->bpe->merges.count : 0;
+    const size_t count = v->level == RT_LEVEL_BPE ? (size_t)v->bpe->merges.count : 0;
     rt_pair *merges = rt_alloc_unset(count, sizeof *merges);
     if (!merges)
         return rt_out_of_memory("a header");
     put_list(k, TOKENIZER "merges", TEXT, count);
     if (count) {
-        const rt_pair *slot = v->bpe->merges.slots;
-        for (size_t i = 0; i < count; slot++)
-            if (slot->left >= 0)
-                merges[i++] = *slot;
+        memcpy(merges, v->bpe->merges.list, count * sizeof *merges);
         qsort(merges, count, sizeof *merges, by_rank);
     }
     for (size_t i = 0; i < count; i++) {
