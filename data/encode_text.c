@@ -142,7 +142,6 @@ typedef struct cut_rules {
 
 static cut_rules cut_rules_of(const rt_bpe *bpe)
 {
-    const rt_added_tokens *lists[] = {&bpe->as_is, &bpe->composed};
     cut_rules r = {.possible = bpe->space_before < 0, .any_letter = true};
     int words = 0;
     for (int i = 0; i < bpe->cut_count; i++) {
@@ -152,9 +151,9 @@ static cut_rules cut_rules_of(const rt_bpe *bpe)
     }
     r.possible &= words > 0;
     r.longer = words == 1;
-    for (int l = 0; l < 2; l++)
-        for (int i = 0; i < lists[l]->count; i++) {
-            const rt_added_token *token = &lists[l]->list[i];
+    for (int stage = 0; stage < RT_STAGES; stage++)
+        for (int i = 0; i < bpe->added[stage].count; i++) {
+            const rt_added_token *token = &bpe->added[stage].list[i];
             r.longer &= !token->takes_right;
             r.any_letter &= !token->takes_left;
             r.possible &= !memchr(token->text, '\n', token->size) &&

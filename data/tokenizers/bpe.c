@@ -14,14 +14,9 @@ typedef struct symbol {
     int32_t left, right; /* indices of the neighbours; -1 at the ends */
 } symbol;
 
-/* Cached short word with its ids. A word replaces another in the same slot. */
-enum { SHORT_WORD = 22, SHORT_IDS = 10 };
-enum { LEAST_SLOTS = 1 << 9, MOST_SLOTS = 1 << 16, BYTES_A_SLOT = 16 };
-typedef struct slot {
-    uint8_t size, count;
-    char word[SHORT_WORD];
-    int32_t ids[SHORT_IDS];
-} slot;
+/* Limits of the cache of words: the bytes of the shortest text that has a cache, the bytes of a
+ * word, and the number of words. */
+enum { LEAST_CACHED_TEXT = 1 << 13, MOST_CACHED_BYTES = 32, MOST_CACHED = 1 << 16 };
 
 /* State of encoding a text, with a cache of its words. A word of n bytes takes O(n log n). */
 typedef struct encoding {
@@ -30,8 +25,11 @@ typedef struct encoding {
     rt_id_taker *take;
     void *context;
     rt_unknown *unknown;
-    slot *slots;         /* NULL for a short text, whose words are not cached */
-    uint32_t slot_count; /* a power of two */
+    bool caches;
+    rt_byte_map words; /* cached words */
+    int32_t *ends;     /* (words.count): end of each word in `ids` */
+    int32_t *ids;      /* ids of the cached words */
+    size_t end_room, id_room;
     symbol *symbols;
     size_t symbol_room;
     rt_queue queue; /* neighbours with a merge, ordered by rank, then by position, and the piece
@@ -101,46 +99,23 @@ static int32_t spell(encoding *e, const unsigned char *word, size_t bytes, size_
     return count;
 }
 
-/* Merges the symbols of a word. Returns their number, joined ones (RT_NO_ID) included. */
-static int32_t merge(encoding *e, const unsigned char *word, size_t bytes, size_t at)
+/* Caches a merged word. Returns false if memory is exhausted. */
+static bool cache_word(encoding *e, const unsigned char *word, size_t bytes, int32_t count)
 {
-    const int32_t count = spell(e, word, bytes, at);
+    const int32_t number = e->words.count;
+    int32_t end = number ? e->ends[number - 1] : 0;
+    if (!rt_grow(&e->ends, &e->end_room, (size_t)number + 1, sizeof *e->ends) ||
+        !rt_grow(&e->ids, &e->id_room, (size_t)(end + count), sizeof *e->ids))
+        return false;
     for (int32_t i = 0; i < count; i++)
-        push(e, i);
-    while (e->queue.count)
-        join(e, rt_queue_pop(&e->queue));
-    return count;
+        if (e->symbols[i].id != RT_NO_ID)
+            e->ids[end++] = e->symbols[i].id;
+    e->ends[number] = end;
+    return rt_byte_map_add(&e->words, word, bytes) >= 0;
 }
 
-static slot *slot_of(encoding *e, const unsigned char *word, size_t bytes)
-{
-    uint32_t hash = 2166136261u; /* FNV-1a */
-    if (!e->slots || bytes > SHORT_WORD)
-        return NULL;
-    for (size_t i = 0; i < bytes; i++)
-        hash = (hash ^ word[i]) * 16777619u;
-    return e->slots + ((hash ^ hash >> 15) & (e->slot_count - 1));
-}
-
-/* Caches a merged word. The caller excludes words with unknown bytes, which are counted each time.
- */
-static void keep(slot *kept, const unsigned char *word, size_t bytes, const symbol *symbols,
-                 int32_t count)
-{
-    kept->size = kept->count = 0;
-    for (int32_t i = 0; i < count; i++) {
-        if (symbols[i].id == RT_NO_ID)
-            continue;
-        if (kept->count == SHORT_IDS)
-            return;
-        kept->ids[kept->count++] = symbols[i].id;
-    }
-    kept->size = (uint8_t)bytes;
-    memcpy(kept->word, word, bytes);
-}
-
-static rt_status merge_word(encoding *e, slot *kept, const unsigned char *word, size_t bytes,
-                            size_t at)
+/* A word with unknown bytes, which are counted each time, is not cached. */
+static rt_status merge_word(encoding *e, const unsigned char *word, size_t bytes, size_t at)
 {
     const size_t unknown = e->unknown->count;
     if (bytes > INT32_MAX / 4)
@@ -149,24 +124,29 @@ static rt_status merge_word(encoding *e, slot *kept, const unsigned char *word, 
     if (!rt_grow(&e->symbols, &e->symbol_room, bytes, sizeof *e->symbols))
         return rt_out_of_memory("the ids of a word");
     const symbol *symbols = e->symbols;
-    const int32_t count = merge(e, word, bytes, at);
+    const int32_t count = spell(e, word, bytes, at);
+    for (int32_t i = 0; i < count; i++)
+        push(e, i);
+    while (e->queue.count)
+        join(e, rt_queue_pop(&e->queue));
     if (e->queue.failed)
         return rt_out_of_memory("the ids of a word");
     for (int32_t i = 0; i < count; i++)
         if (symbols[i].id != RT_NO_ID)
             e->take(e->context, symbols[i].id);
-    if (kept && e->unknown->count == unknown)
-        keep(kept, word, bytes, symbols, count);
-    return rt_ok();
+    const bool caches = e->caches && bytes <= MOST_CACHED_BYTES && e->words.count < MOST_CACHED &&
+                        e->unknown->count == unknown;
+    return !caches || cache_word(e, word, bytes, count) ? rt_ok()
+                                                        : rt_out_of_memory("the ids of a word");
 }
 
 /* Encodes a word, which begins at byte `at` of the text. */
 static rt_status encode_word(encoding *e, const unsigned char *word, size_t bytes, size_t at)
 {
-    slot *kept = slot_of(e, word, bytes);
-    if (kept && kept->size == bytes && !memcmp(kept->word, word, bytes)) {
-        for (int i = 0; i < kept->count; i++)
-            e->take(e->context, kept->ids[i]);
+    const int32_t known = rt_byte_map_find(&e->words, word, bytes);
+    if (known >= 0) {
+        for (int32_t i = known ? e->ends[known - 1] : 0; i < e->ends[known]; i++)
+            e->take(e->context, e->ids[i]);
         return rt_ok();
     }
     const int32_t piece = rt_byte_map_find(&e->v->bpe->pieces, word, bytes);
@@ -174,16 +154,7 @@ static rt_status encode_word(encoding *e, const unsigned char *word, size_t byte
         e->take(e->context, e->v->bpe->piece_ids[piece]);
         return rt_ok();
     }
-    return merge_word(e, kept, word, bytes, at);
-}
-
-static void free_added_tokens(rt_added_tokens *tokens)
-{
-    for (int i = 0; i < tokens->count; i++)
-        rt_free(tokens->list[i].text);
-    rt_free(tokens->list);
-    rt_free(tokens->pieces.sorted);
-    *tokens = (rt_added_tokens){.count = 0};
+    return merge_word(e, word, bytes, at);
 }
 
 void rt_bpe_free(rt_bpe *bpe)
@@ -193,8 +164,12 @@ void rt_bpe_free(rt_bpe *bpe)
     rt_pairs_free(&bpe->merges);
     rt_byte_map_free(&bpe->pieces);
     rt_free(bpe->piece_ids);
-    free_added_tokens(&bpe->as_is);
-    free_added_tokens(&bpe->composed);
+    for (rt_added_tokens *tokens = bpe->added; tokens < bpe->added + RT_STAGES; tokens++) {
+        for (int i = 0; i < tokens->count; i++)
+            rt_free(tokens->list[i].text);
+        rt_free(tokens->list);
+        rt_free(tokens->pieces.sorted);
+    }
     rt_free(bpe);
 }
 
@@ -235,7 +210,8 @@ bool rt_bpe_equal(const rt_bpe *a, const rt_bpe *b)
            !memcmp(a->cuts, b->cuts, (size_t)a->cut_count * sizeof *a->cuts) &&
            a->form == b->form && a->ignore_merges == b->ignore_merges &&
            a->fuses_unknown == b->fuses_unknown && a->unknown == b->unknown && merges_equal(a, b) &&
-           tokens_equal(&a->as_is, &b->as_is) && tokens_equal(&a->composed, &b->composed);
+           tokens_equal(&a->added[RT_AS_IS], &b->added[RT_AS_IS]) &&
+           tokens_equal(&a->added[RT_COMPOSED], &b->added[RT_COMPOSED]);
 }
 
 /* ---- added tokens ---- */
@@ -304,10 +280,9 @@ static rt_found_token next_added_token(const rt_added_tokens *tokens, const unsi
  */
 const rt_added_token *rt_bpe_added(const rt_bpe *bpe, const char *text, int32_t id)
 {
-    const rt_added_tokens *const lists[] = {&bpe->as_is, &bpe->composed};
-    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
-        for (int i = 0; i < lists[l]->count; i++) {
-            const rt_added_token *token = lists[l]->list + i;
+    for (int stage = 0; stage < RT_STAGES; stage++)
+        for (int i = 0; i < bpe->added[stage].count; i++) {
+            const rt_added_token *token = bpe->added[stage].list + i;
             if (text ? token->size == strlen(text) && !memcmp(token->text, text, token->size)
                      : token->id == id)
                 return token;
@@ -325,25 +300,17 @@ size_t rt_bpe_most_ids(const rt_bpe *bpe, size_t bytes)
 
 /* Splits a text by the cuts from `number` on. `at` is the offset of the text, or of the part it was
  * made from. */
-static rt_status cut(encoding *e, int number, const unsigned char *text, size_t bytes, size_t at);
-
-/* Encodes a text with a space before it. */
-static rt_status put_space(encoding *e, int number, const unsigned char *text, size_t bytes,
-                           size_t at)
-{
-    if (!rt_grow(&e->spaced, &e->spaced_room, bytes + 1, 1))
-        return rt_out_of_memory("the ids of a text");
-    e->spaced[0] = ' ';
-    memcpy(e->spaced + 1, text, bytes);
-    return cut(e, number, (unsigned char *)e->spaced, bytes + 1, at);
-}
-
 static rt_status cut(encoding *e, int number, const unsigned char *text, size_t bytes, size_t at)
 {
     const rt_bpe *bpe = e->v->bpe;
     rt_status status = rt_ok();
-    if (number == bpe->space_before && *text != ' ')
-        return put_space(e, number, text, bytes, at);
+    if (number == bpe->space_before && *text != ' ') {
+        if (!rt_grow(&e->spaced, &e->spaced_room, bytes + 1, 1))
+            return rt_out_of_memory("the ids of a text");
+        e->spaced[0] = ' ';
+        memcpy(e->spaced + 1, text, bytes);
+        return cut(e, number, (unsigned char *)e->spaced, bytes + 1, at);
+    }
     if (number == bpe->cut_count)
         return encode_word(e, text, bytes, at);
     for (size_t done = 0, size; done < bytes && !status.code; done += size) {
@@ -353,9 +320,8 @@ static rt_status cut(encoding *e, int number, const unsigned char *text, size_t 
     return status;
 }
 
-/* Stages of encoding: tokens are matched in the text as it is, then in its normal form. */
-enum { AS_IS, COMPOSED };
-
+/* Matches the added tokens of a stage and encodes the text between them. Like tokenizers, drops a
+ * token that takes the blanks before it and lies in those that the previous one took. */
 static rt_status split(encoding *e, int stage, const unsigned char *text, size_t bytes, size_t at);
 
 /* Encodes a part of a text without tokens of a stage. */
@@ -364,22 +330,20 @@ static rt_status encode_rest(encoding *e, int stage, const unsigned char *text, 
 {
     unsigned char *composed = NULL;
     size_t size;
-    if (stage == COMPOSED)
+    if (stage == RT_COMPOSED)
         return cut(e, 0, text, bytes, at);
     if (rt_normal_form_is_plain(e->v->bpe->form, text, bytes))
-        return split(e, COMPOSED, text, bytes, at);
+        return split(e, RT_COMPOSED, text, bytes, at);
     rt_status status = rt_normal_form(e->v->bpe->form, &composed, &size, text, bytes);
     if (!status.code)
-        status = split(e, COMPOSED, composed, size, at);
+        status = split(e, RT_COMPOSED, composed, size, at);
     rt_free(composed);
     return status;
 }
 
-/* Matches the added tokens of a stage and encodes the text between them. Like tokenizers, drops a
- * token that takes the blanks before it and lies in those that the previous one took. */
 static rt_status split(encoding *e, int stage, const unsigned char *text, size_t bytes, size_t at)
 {
-    const rt_added_tokens *tokens = stage == AS_IS ? &e->v->bpe->as_is : &e->v->bpe->composed;
+    const rt_added_tokens *tokens = &e->v->bpe->added[stage];
     size_t done = 0, place = 0;
     rt_status status = rt_ok();
     for (bool more = true; more && !status.code;) {
@@ -395,26 +359,15 @@ static rt_status split(encoding *e, int stage, const unsigned char *text, size_t
     return status;
 }
 
-/* Allocates the cache for words, if the text is long enough. */
-static bool make_slots(encoding *e, size_t bytes)
-{
-    if (bytes < (size_t)LEAST_SLOTS * BYTES_A_SLOT)
-        return true;
-    e->slot_count = LEAST_SLOTS;
-    while (e->slot_count < MOST_SLOTS && e->slot_count < bytes / BYTES_A_SLOT)
-        e->slot_count *= 2;
-    e->slots = rt_alloc(e->slot_count, sizeof *e->slots);
-    return e->slots != NULL;
-}
-
 rt_status rt_bpe_encode(const rt_vocabulary *v, const unsigned char *text, size_t from, size_t to,
                         bool special, rt_id_taker *take, void *context, rt_unknown *unknown)
 {
     encoding e = {.v = v, .special = special, .take = take, .context = context, .unknown = unknown};
-    const rt_status status = make_slots(&e, to - from)
-                                 ? split(&e, AS_IS, text + from, to - from, from)
-                                 : rt_out_of_memory("the ids of a text");
-    rt_free(e.slots);
+    e.caches = to - from >= LEAST_CACHED_TEXT;
+    const rt_status status = split(&e, RT_AS_IS, text + from, to - from, from);
+    rt_byte_map_free(&e.words);
+    rt_free(e.ends);
+    rt_free(e.ids);
     rt_free(e.symbols);
     rt_free(e.queue.list);
     rt_free(e.spaced);

@@ -34,6 +34,9 @@ typedef struct rt_added_tokens {
     rt_pieces pieces; /* ids are indices of the list */
 } rt_added_tokens;
 
+/* Stages of encoding: added tokens are matched in the text as it is, then in its normal form. */
+enum { RT_AS_IS, RT_COMPOSED, RT_STAGES };
+
 /* Match of an added token, with the range of its bytes. */
 typedef struct rt_found_token {
     const rt_added_token *token; /* NULL: no match */
@@ -68,7 +71,7 @@ typedef struct rt_bpe {
     int32_t *piece_ids;   /* their ids */
     int32_t first, last;  /* special tokens of the post-processor around a text; RT_NO_ID: none */
     rt_special_ids found; /* special ids according to the file; RT_NO_ID: none */
-    rt_added_tokens as_is, composed; /* matched in the text, and in its normal form */
+    rt_added_tokens added[RT_STAGES];
 } rt_bpe;
 
 /* Parses v->file, a tokenizer.json of `size` bytes. Errors as rt_vocabulary_read. Fills text,
@@ -96,23 +99,8 @@ rt_status rt_bpe_encode(const rt_vocabulary *v, const unsigned char *text, size_
                         bool special, rt_id_taker *take, void *context,
                         rt_unknown *unknown) RT_MUST_CHECK;
 
-/* Special tokens of a new tokenizer; the index is the id: the token between texts and, optionally,
- * the mask token. */
-enum { RT_BPE_MOST_SPECIALS = 2 };
-extern const char *const rt_bpe_specials[RT_BPE_MOST_SPECIALS];
-
 /* Returns the character that represents a byte (GPT-2's printable characters). */
 enum { RT_BPE_BYTE_COUNT = 256 };
 int32_t rt_bpe_character_of(unsigned char byte);
-
-typedef struct rt_merge {
-    int32_t left, right; /* ids */
-} rt_merge;
-
-/* Writes a tokenizer.json with GPT-2's pattern, byte for byte as tokenizers 0.23 saves it. The
- * index of a token is its id; the first `specials` are those of rt_bpe_specials. The caller frees
- * it; NULL if memory is exhausted. */
-char *rt_bpe_write(const rt_byte_map *tokens, int specials, const rt_merge *merges,
-                   size_t count) RT_MUST_CHECK;
 
 #endif

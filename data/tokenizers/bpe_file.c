@@ -1,4 +1,4 @@
-/* Parses and writes a tokenizer.json with byte-level BPE. */
+/* Parses a tokenizer.json with byte-level BPE. */
 
 #include "core/memory.h"
 #include "data/tokenizers/bpe.h"
@@ -205,23 +205,18 @@ static bool add_cut(reading *r, rt_pretokenizer cut)
     return true;
 }
 
-/* Checks the behavior of Split. If a pattern matches everywhere, removing the rest (invert,
- * Removed) equals Isolated. */
-static bool check_behavior(reading *r, const json_t *part)
-{
-    const char *behavior = text_of(part, "behavior");
-    const bool invert = read_flag(r, part, "pre_tokenizer", "invert", false);
-    if (!strcmp(behavior, "Isolated") || (invert && !strcmp(behavior, "Removed")))
-        return !r->status.code;
-    return refuse(r, "pre_tokenizer: the behavior of Split is %s; 'Isolated' is read",
-                  NAMED(behavior));
-}
-
+/* Reads a Split. If a pattern matches everywhere, removing the rest (invert, Removed) equals
+ * Isolated. */
 static bool read_split(reading *r, const json_t *part)
 {
     const json_t *pattern = json_object_get(part, "pattern");
     const char *regex = json_string_value(json_object_get(pattern, "Regex"));
-    if (!check_behavior(r, part))
+    const char *behavior = text_of(part, "behavior");
+    const bool invert = read_flag(r, part, "pre_tokenizer", "invert", false);
+    if (strcmp(behavior, "Isolated") != 0 && !(invert && !strcmp(behavior, "Removed")))
+        refuse(r, "pre_tokenizer: the behavior of Split is %s; 'Isolated' is read",
+               NAMED(behavior));
+    if (r->status.code)
         return false;
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns && regex; i++)
         if (!strcmp(regex, patterns[i].pattern))
@@ -234,20 +229,15 @@ static bool read_split(reading *r, const json_t *part)
                   regex);
 }
 
-static bool read_byte_level(reading *r, const json_t *part)
-{
-    const bool space = read_flag(r, part, "pre_tokenizer", "add_prefix_space", true);
-    read_flag(r, part, "pre_tokenizer", "trim_offsets", true);
-    const bool regex = read_flag(r, part, "pre_tokenizer", "use_regex", true);
-    if (space)
-        r->bpe->space_before = r->bpe->cut_count;
-    return !r->status.code && (!regex || add_cut(r, RT_PRETOKENIZER_GPT2));
-}
-
 static bool read_cut(reading *r, const json_t *part, bool last)
 {
-    if (last && has_type(part, "ByteLevel"))
-        return read_byte_level(r, part);
+    if (last && has_type(part, "ByteLevel")) {
+        if (read_flag(r, part, "pre_tokenizer", "add_prefix_space", true))
+            r->bpe->space_before = r->bpe->cut_count;
+        read_flag(r, part, "pre_tokenizer", "trim_offsets", true);
+        const bool regex = read_flag(r, part, "pre_tokenizer", "use_regex", true);
+        return !r->status.code && (!regex || add_cut(r, RT_PRETOKENIZER_GPT2));
+    }
     if (!last && has_type(part, "Digits")) {
         const bool alone = read_flag(r, part, "pre_tokenizer", "individual_digits", false);
         return !r->status.code &&
@@ -257,15 +247,6 @@ static bool read_cut(reading *r, const json_t *part, bool last)
         return read_split(r, part);
     return refuse_type(r, last ? "pre_tokenizer, at its end," : "pre_tokenizer", part,
                        "'ByteLevel' is read, and before it 'Digits' and 'Split'");
-}
-
-static bool read_pre_tokenizer(reading *r)
-{
-    const json_t *part = json_object_get(r->json, "pre_tokenizer");
-    r->bpe->space_before = -1;
-    if (has_type(part, "Sequence") && !json_array_size(json_object_get(part, "pretokenizers")))
-        return refuse(r, "pre_tokenizer.pretokenizers must be a list");
-    return read_parts(r, "pre_tokenizer", "pretokenizers", read_cut);
 }
 
 /* ---- the post-processor ---- */
@@ -400,10 +381,12 @@ static bool read_pieces(reading *r)
     v->kinds = rt_alloc(count, sizeof *v->kinds);
     v->ordinary = rt_alloc(count, sizeof *v->ordinary);
     bpe->piece_ids = rt_alloc(count, sizeof *bpe->piece_ids);
-    bpe->as_is.list = rt_alloc(tokens, sizeof *bpe->as_is.list);
-    bpe->composed.list = rt_alloc(tokens, sizeof *bpe->composed.list);
-    if (!v->text || !v->starts || !v->kinds || !v->ordinary || !bpe->piece_ids ||
-        !bpe->as_is.list || !bpe->composed.list)
+    bool allocated = v->text && v->starts && v->kinds && v->ordinary && bpe->piece_ids;
+    for (int stage = 0; stage < RT_STAGES; stage++) {
+        bpe->added[stage].list = rt_alloc(tokens, sizeof *bpe->added->list);
+        allocated &= bpe->added[stage].list != NULL;
+    }
+    if (!allocated)
         return run_out(r);
     for (int byte = 0; byte < BYTES; byte++)
         bpe->bytes[byte] = RT_NO_ID;
@@ -468,22 +451,18 @@ static bool read_merges(reading *r)
 
 /* ---- the model ---- */
 
-static bool find_model(reading *r)
+/* Reads what the model says apart from its pieces and merges. If unk_token is not a piece, unknown
+ * bytes are omitted and counted, while tokenizers fails when it needs the token. */
+static bool read_model(reading *r)
 {
-    r->model = json_object_get(r->json, "model");
-    r->vocab = json_object_get(r->model, "vocab");
-    r->added = json_object_get(r->json, "added_tokens");
+    /* keys that change how words are joined, unless they are null, empty or 0 */
+    static const char *const absent[] = {"dropout", "continuing_subword_prefix",
+                                         "end_of_word_suffix"};
     const char *type = text_of(r->model, "type");
     if (*type && strcmp(type, "BPE") != 0)
         return refuse(r, "model.type is %s; 'BPE' is read", NAMED(type));
-    return json_is_object(r->vocab) || refuse(r, "model.vocab must be an object");
-}
-
-/* Refuses keys that change how words are joined, unless they are null, empty or 0. */
-static bool check_absent(reading *r)
-{
-    static const char *const absent[] = {"dropout", "continuing_subword_prefix",
-                                         "end_of_word_suffix"};
+    if (!json_is_object(r->vocab))
+        return refuse(r, "model.vocab must be an object");
     for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) {
         const json_t *found = json_object_get(r->model, absent[i]);
         const char *text = json_string_value(found);
@@ -491,29 +470,19 @@ static bool check_absent(reading *r)
             !(json_is_number(found) && json_number_value(found) == 0))
             return refuse(r, "model.%s must be null", absent[i]);
     }
-    return true;
-}
-
-static bool read_flags(reading *r)
-{
     if (read_flag(r, r->model, "model", "byte_fallback", false))
         return refuse(r,
                       "model.byte_fallback must be false: the pieces must be of bytes, as those of "
                       "ByteLevel are");
     r->bpe->fuses_unknown = read_flag(r, r->model, "model", "fuse_unk", false);
     r->bpe->ignore_merges = read_flag(r, r->model, "model", "ignore_merges", false);
-    return !r->status.code;
-}
-
-/* Reads unk_token. If it is not a piece, unknown bytes are omitted and counted, while tokenizers
- * fails when it needs the token. */
-static bool read_unknown(reading *r)
-{
-    const json_t *found = json_object_get(r->model, "unk_token");
-    const char *text = json_string_value(found);
-    const json_t *id = text ? json_object_get(r->vocab, text) : NULL;
+    const json_t *token = json_object_get(r->model, "unk_token");
+    const char *unknown = json_string_value(token);
+    const json_t *id = unknown ? json_object_get(r->vocab, unknown) : NULL;
     r->bpe->unknown = id ? (int32_t)json_integer_value(id) : RT_NO_ID;
-    return is_absent(found) || text || refuse(r, "model.unk_token must be a piece or null");
+    if (!is_absent(token) && !unknown)
+        refuse(r, "model.unk_token must be a piece or null");
+    return !r->status.code;
 }
 
 /* ---- added tokens ---- */
@@ -560,21 +529,11 @@ static bool read_token(reading *r, size_t number, const json_t *token)
         return run_out(r);
     text[t.size] = '\0';
     t.text = (char *)text;
-    rt_added_tokens *to = normalized ? &r->bpe->composed : &r->bpe->as_is;
+    rt_added_tokens *to = &r->bpe->added[normalized ? RT_COMPOSED : RT_AS_IS];
     to->list[to->count++] = t;
     if (t.special)
         r->v->kinds[t.id] = RT_TOKEN_SPECIAL;
     return true;
-}
-
-static bool sort_tokens(reading *r, rt_added_tokens *tokens)
-{
-    if (!rt_pieces_allocate(&tokens->pieces, tokens->count))
-        return run_out(r);
-    for (int i = 0; i < tokens->count; i++)
-        tokens->pieces.sorted[i] = (rt_piece){tokens->list[i].text, i};
-    const rt_piece *twice = rt_pieces_sort(&tokens->pieces);
-    return !twice || refuse(r, "added_tokens has %s twice", NAMED(twice->text));
 }
 
 static bool read_added_tokens(reading *r)
@@ -585,7 +544,16 @@ static bool read_added_tokens(reading *r)
         const json_t *token = json_array_get(r->added, i);
         read = check_id(r, i, token, &largest) && read_token(r, i, token);
     }
-    return read && sort_tokens(r, &r->bpe->as_is) && sort_tokens(r, &r->bpe->composed);
+    for (int stage = 0; stage < RT_STAGES && read; stage++) {
+        rt_added_tokens *tokens = &r->bpe->added[stage];
+        if (!rt_pieces_allocate(&tokens->pieces, tokens->count))
+            return run_out(r);
+        for (int i = 0; i < tokens->count; i++)
+            tokens->pieces.sorted[i] = (rt_piece){tokens->list[i].text, i};
+        const rt_piece *twice = rt_pieces_sort(&tokens->pieces);
+        read = !twice || refuse(r, "added_tokens has %s twice", NAMED(twice->text));
+    }
+    return read;
 }
 
 /* ---- roles of special tokens ---- */
@@ -672,14 +640,21 @@ rt_status rt_bpe_know(rt_vocabulary *v, const char *name, const rt_special_ids *
 static bool read_all(reading *r)
 {
     const json_t *decoder = json_object_get(r->json, "decoder");
-    return find_model(r) && check_absent(r) && read_flags(r) &&
-           (is_absent(json_object_get(r->json, "normalizer")) ||
-            read_parts(r, "normalizer", "normalizers", read_form)) &&
-           read_pre_tokenizer(r) &&
+    const json_t *cuts = json_object_get(r->json, "pre_tokenizer");
+    r->model = json_object_get(r->json, "model");
+    r->vocab = json_object_get(r->model, "vocab");
+    r->added = json_object_get(r->json, "added_tokens");
+    r->bpe->space_before = -1;
+    if (!read_model(r) || (!is_absent(json_object_get(r->json, "normalizer")) &&
+                           !read_parts(r, "normalizer", "normalizers", read_form)))
+        return false;
+    if (has_type(cuts, "Sequence") && !json_array_size(json_object_get(cuts, "pretokenizers")))
+        return refuse(r, "pre_tokenizer.pretokenizers must be a list");
+    return read_parts(r, "pre_tokenizer", "pretokenizers", read_cut) &&
            (has_type(decoder, "ByteLevel") ||
             refuse_type(r, "decoder", decoder, "'ByteLevel' is read")) &&
            read_parts(r, "post_processor", "processors", read_processor) && read_pieces(r) &&
-           read_unknown(r) && read_merges(r) && read_added_tokens(r);
+           read_merges(r) && read_added_tokens(r);
 }
 
 rt_status rt_bpe_read(rt_vocabulary *v, const char *name, size_t size)
@@ -704,57 +679,4 @@ rt_status rt_bpe_read(rt_vocabulary *v, const char *name, size_t size)
     rt_free(copy);
     rt_free(r.texts);
     return r.status;
-}
-
-/* ---- writing ---- */
-
-const char *const rt_bpe_specials[RT_BPE_MOST_SPECIALS] = {"<|endoftext|>", "[MASK]"};
-
-static json_t *special_tokens(int count)
-{
-    json_t *list = json_array();
-    for (int id = 0; id < count && id < RT_BPE_MOST_SPECIALS; id++)
-        if (json_array_append_new(list,
-                                  json_pack("{s:i,s:s,s:b,s:b,s:b,s:b,s:b}", "id", id, "content",
-                                            rt_bpe_specials[id], "single_word", 0, "lstrip", 0,
-                                            "rstrip", 0, "normalized", 0, "special", 1))) {
-            json_decref(list);
-            return NULL; /* json_pack refuses NULL */
-        }
-    return list;
-}
-
-static json_t *byte_level(bool space)
-{
-    return json_pack("{s:s,s:b,s:b,s:b}", "type", "ByteLevel", "add_prefix_space", space,
-                     "trim_offsets", 1, "use_regex", 1);
-}
-
-char *rt_bpe_write(const rt_byte_map *tokens, int specials, const rt_merge *merges, size_t count)
-{
-    json_t *vocab = json_object(), *list = json_array();
-    bool failed = false;
-    size_t size, more;
-    for (int32_t id = 0; id < tokens->count; id++) {
-        const char *text = rt_byte_map_at(tokens, id, &size);
-        failed |= json_object_set_new(vocab, text, json_integer(id)) != 0;
-    }
-    for (size_t i = 0; i < count; i++) {
-        const char *left = rt_byte_map_at(tokens, merges[i].left, &size);
-        const char *right = rt_byte_map_at(tokens, merges[i].right, &more);
-        failed |= json_array_append_new(list, json_pack("[s,s]", left, right)) != 0;
-    }
-    json_t *model =
-        json_pack("{s:s,s:n,s:n,s:n,s:n,s:b,s:b,s:b,s:o,s:o}", "type", "BPE", "dropout",
-                  "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", 0,
-                  "byte_fallback", 0, "ignore_merges", 0, "vocab", vocab, "merges", list);
-    json_t *whole = json_pack("{s:s,s:n,s:n,s:o,s:n,s:o,s:n,s:o,s:o}", "version", "1.0",
-                              "truncation", "padding", "added_tokens", special_tokens(specials),
-                              "normalizer", "pre_tokenizer", byte_level(false), "post_processor",
-                              "decoder", byte_level(true), "model", model);
-    char *dumped = whole && !failed ? json_dumps(whole, JSON_INDENT(2)) : NULL;
-    char *text = dumped ? rt_copy_text(dumped) : NULL;
-    free(dumped);
-    json_decref(whole);
-    return text;
 }

@@ -53,12 +53,6 @@ void rt_byte_map_free(rt_byte_map *map)
     *map = (rt_byte_map){0};
 }
 
-const char *rt_byte_map_at(const rt_byte_map *map, int32_t number, size_t *size)
-{
-    *size = map->starts[number + 1] - map->starts[number] - 1;
-    return map->bytes + map->starts[number];
-}
-
 /* Returns the slot of a string, or the empty slot for it. */
 static hash_slot *find_string(const rt_byte_map *map, uint32_t hash, const void *bytes, size_t size)
 {

@@ -36,7 +36,11 @@ int32_t rt_byte_map_add(rt_byte_map *map, const void *bytes, size_t size);
 int32_t rt_byte_map_find(const rt_byte_map *map, const void *bytes, size_t size);
 
 /* Returns a string, zero-terminated. It is valid until the next one is added. */
-const char *rt_byte_map_at(const rt_byte_map *map, int32_t number, size_t *size);
+static inline const char *rt_byte_map_at(const rt_byte_map *map, int32_t number, size_t *size)
+{
+    *size = map->starts[number + 1] - map->starts[number] - 1;
+    return map->bytes + map->starts[number];
+}
 
 /* Pair of neighbouring pieces: a merge of a tokenizer, or a pair counted in training. */
 typedef struct rt_pair {

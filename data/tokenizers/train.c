@@ -4,20 +4,14 @@
 #include "data/tokenizers/bpe.h"
 #include "data/tokenizers/pieces.h"
 #include "data/tokenizers/words.h"
+#include "text/json.h"
 #include "text/utf8.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- words of one part ---- */
-
-/* Lines of a text to be counted by one part. */
-typedef struct portion {
-    rt_word_counts *counts;
-    const unsigned char *text;
-    size_t bytes;
-    bool failed; /* memory is exhausted */
-} portion;
 
 static bool count_word(rt_word_part *part, const void *word, size_t size, int64_t times)
 {
@@ -37,36 +31,25 @@ static size_t line_size(const unsigned char *text, size_t bytes)
     return end ? (size_t)(end - text) + 1 : bytes;
 }
 
-static bool count_bert_words(const portion *p, rt_word_part *part)
+/* Counts the words of the lines of a part. */
+static void count_part(void *counts_, int number, void *scratch)
 {
-    rt_words words = {.text = p->text, .bytes = p->bytes, .lowercase = p->counts->lowercase};
+    rt_word_counts *counts = counts_;
+    rt_word_part *part = counts->part + number;
+    (void)scratch;
+    rt_words words = {.text = part->text, .bytes = part->bytes, .lowercase = counts->lowercase};
     rt_word word;
     bool counted = true;
-    while (counted && rt_words_next(&words, &word))
+    while (counts->wordpiece && counted && rt_words_next(&words, &word))
         counted = word.too_long || count_word(part, word.bytes, word.size, 1);
-    return counted;
-}
-
-static bool count_lines(const portion *p, rt_word_part *part)
-{
-    size_t end;
-    for (size_t at = 0; at < p->bytes;) {
-        end = at + line_size(p->text + at, p->bytes - at);
-        for (size_t size; at < end; at += size) {
-            size = rt_pretokenizer_next(RT_PRETOKENIZER_GPT2, p->text + at, end - at);
-            if (!count_word(part, p->text + at, size, 1))
-                return false;
+    for (size_t at = 0, end; !counts->wordpiece && counted && at < part->bytes;) {
+        end = at + line_size(part->text + at, part->bytes - at);
+        for (size_t size; counted && at < end; at += size) {
+            size = rt_pretokenizer_next(RT_PRETOKENIZER_GPT2, part->text + at, end - at);
+            counted = count_word(part, part->text + at, size, 1);
         }
     }
-    return true;
-}
-
-static void count_portion(void *context, int number, void *scratch)
-{
-    (void)scratch;
-    portion *p = (portion *)context + number;
-    rt_word_part *part = p->counts->part + number;
-    p->failed = !(p->counts->wordpiece ? count_bert_words(p, part) : count_lines(p, part));
+    part->failed = !counted;
 }
 
 /* ---- words of all parts ---- */
@@ -78,21 +61,21 @@ enum { PORTION = 1 << 21 }; /* bytes, extended to the end of a line */
 static size_t count_round(rt_word_counts *counts, const rt_threads *threads,
                           const unsigned char *text, size_t bytes)
 {
-    portion portions[RT_WORD_PARTS];
     bool failed = false;
     size_t at = 0;
     for (int i = 0; i < RT_WORD_PARTS; i++) {
         const size_t left = bytes - at, most = left < PORTION ? left : PORTION;
         const size_t size = most < left ? most + line_size(text + at + most, left - most) : most;
-        portions[i] = (portion){.counts = counts, .text = text + at, .bytes = size};
+        counts->part[i].text = text + at;
+        counts->part[i].bytes = size;
         at += size;
     }
     if (threads)
-        threads->run(threads->runner, count_portion, portions, RT_WORD_PARTS, (rt_part_scratch){0});
+        threads->run(threads->runner, count_part, counts, RT_WORD_PARTS, (rt_part_scratch){0});
     for (int i = 0; i < RT_WORD_PARTS; i++) {
         if (!threads)
-            count_portion(portions, i, NULL);
-        failed |= portions[i].failed;
+            count_part(counts, i, NULL);
+        failed |= counts->part[i].failed;
     }
     return failed ? 0 : at;
 }
@@ -144,6 +127,10 @@ void rt_word_counts_free(rt_word_counts *counts)
 
 /* ---- training ---- */
 
+typedef struct merge {
+    int32_t left, right; /* ids */
+} merge;
+
 /* Element of the list of words that have a pair. */
 typedef struct place {
     int32_t word;
@@ -158,11 +145,11 @@ typedef struct training {
     size_t *starts;     /* index of each word in `symbols` */
     int32_t *lengths;   /* number of pieces of each word */
     rt_pairs pairs;
-    int32_t step;    /* number of the merge, from 1; pairs start with step 0 */
-    place *places;   /* element 0 is unused */
-    rt_queue queue;  /* pairs by their negative counts at insertion, each with its list of words */
-    rt_merge *fresh; /* pairs that this step made more frequent */
-    rt_merge *merges;
+    int32_t step;   /* number of the merge, from 1; pairs start with step 0 */
+    place *places;  /* element 0 is unused */
+    rt_queue queue; /* pairs by their negative counts at insertion, each with its list of words */
+    merge *fresh;   /* pairs that this step made more frequent */
+    merge *merges;
     char *text; /* scratch memory for a piece */
     size_t place_count, fresh_count, merge_count;
     size_t place_capacity, fresh_capacity, merge_capacity, text_capacity;
@@ -214,7 +201,7 @@ static void count_pair(training *t, int32_t left, int32_t right, int32_t word, i
     if (sign < 0)
         return;
     if (pair->step != t->step)
-        t->fresh[t->fresh_count++] = (rt_merge){left, right};
+        t->fresh[t->fresh_count++] = (merge){left, right};
     pair->step = t->step;
     if (pair->places && t->places[pair->places].word == word)
         return;
@@ -243,25 +230,9 @@ static void push_fresh(training *t)
 
 /* ---- merging ---- */
 
-/* Adds the piece that two pieces form, unless it exists, and returns its id. The right piece of
- * WordPiece is inside a word and loses its ##. */
-static int32_t join_pieces(training *t, int32_t left, int32_t right)
-{
-    const size_t skip = t->wordpiece ? RT_PIECE_INSIDE_SIZE : 0;
-    size_t size, more;
-    const char *a = rt_byte_map_at(&t->pieces, left, &size);
-    const char *b = rt_byte_map_at(&t->pieces, right, &more);
-    RESERVE(t, text, size + more, text_capacity);
-    if (t->failed)
-        return -1;
-    memcpy(t->text, a, size);
-    memcpy(t->text + size, b + skip, more - skip);
-    return rt_byte_map_add(&t->pieces, t->text, size + more - skip);
-}
-
 /* Merges a pair at all its positions in a word, from left to right. As in tokenizers, the count of
  * the pair itself stays unchanged for byte-level BPE. */
-static void merge_in_word(training *t, rt_merge m, int32_t joined, int32_t word)
+static void merge_in_word(training *t, merge m, int32_t joined, int32_t word)
 {
     int32_t *s = t->symbols + t->starts[word];
     const int32_t length = t->lengths[word];
@@ -287,14 +258,23 @@ static void merge_in_word(training *t, rt_merge m, int32_t joined, int32_t word)
     t->lengths[word] = to;
 }
 
-static void merge(training *t, rt_waiting top)
+/* Merges a pair: adds the piece that it forms, unless that exists. The right piece of WordPiece is
+ * inside a word and loses its ##. */
+static void merge_pair(training *t, rt_waiting top)
 {
-    const rt_merge m = {top.left, top.right};
-    const int32_t joined = join_pieces(t, m.left, m.right);
+    const merge m = {top.left, top.right};
+    const size_t skip = t->wordpiece ? RT_PIECE_INSIDE_SIZE : 0;
+    size_t size, more;
+    const char *left = rt_byte_map_at(&t->pieces, m.left, &size);
+    const char *right = rt_byte_map_at(&t->pieces, m.right, &more);
+    RESERVE(t, text, size + more, text_capacity);
     RESERVE(t, merges, t->merge_count + 1, merge_capacity);
-    t->failed |= joined < 0;
     if (t->failed)
         return;
+    memcpy(t->text, left, size);
+    memcpy(t->text + size, right + skip, more - skip);
+    const int32_t joined = rt_byte_map_add(&t->pieces, t->text, size + more - skip);
+    t->failed = joined < 0;
     t->merges[t->merge_count++] = m;
     for (int32_t at = top.value, next; at && !t->failed; at = next) {
         next = t->places[at].next;
@@ -344,14 +324,19 @@ static void find_characters(const training *t, uint8_t *where)
     }
 }
 
+/* Special tokens, at the first ids. Those of a BPE are the token between texts and, optionally, the
+ * mask token. */
+static const char *const wordpiece_specials[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+static const char *const bpe_specials[] = {"<|endoftext|>", "[MASK]"};
+
 static void add_first_pieces(training *t, bool mask)
 {
-    static const char *const special[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
-    const int specials = t->wordpiece ? (int)(sizeof special / sizeof *special) : 1 + mask;
+    const int specials =
+        t->wordpiece ? (int)(sizeof wordpiece_specials / sizeof *wordpiece_specials) : 1 + mask;
     uint8_t *where = rt_alloc(CODE_POINTS, sizeof *where);
     t->failed |= !where;
     for (int i = 0; i < specials && !t->failed; i++) {
-        const char *text = t->wordpiece ? special[i] : rt_bpe_specials[i];
+        const char *text = t->wordpiece ? wordpiece_specials[i] : bpe_specials[i];
         t->failed |= rt_byte_map_add(&t->pieces, text, strlen(text)) < 0;
     }
     if (where)
@@ -383,16 +368,6 @@ static void spell_words(training *t)
     push_fresh(t);
 }
 
-static size_t count_symbols(const training *t)
-{
-    size_t count = 0, size;
-    for (int32_t w = 0; w < t->from->words.count; w++) {
-        const char *word = rt_byte_map_at(&t->from->words, w, &size);
-        count += t->wordpiece ? rt_utf8_count((const unsigned char *)word, size) : size;
-    }
-    return count;
-}
-
 static rt_status check(const training *t, int size)
 {
     if (t->failed || t->queue.failed)
@@ -407,7 +382,12 @@ static rt_status check(const training *t, int size)
 
 static rt_status begin(training *t, int size, bool mask)
 {
-    const size_t words = (size_t)t->from->words.count, symbols = count_symbols(t);
+    const size_t words = (size_t)t->from->words.count;
+    size_t symbols = 0, bytes;
+    for (int32_t w = 0; w < t->from->words.count; w++) {
+        const char *word = rt_byte_map_at(&t->from->words, w, &bytes);
+        symbols += t->wordpiece ? rt_utf8_count((const unsigned char *)word, bytes) : bytes;
+    }
     add_first_pieces(t, mask);
     const rt_status status = check(t, size);
     if (status.code)
@@ -440,6 +420,48 @@ static char *write_lines(const rt_byte_map *pieces)
     return text;
 }
 
+static json_t *byte_level(bool space)
+{
+    return json_pack("{s:s,s:b,s:b,s:b}", "type", "ByteLevel", "add_prefix_space", space,
+                     "trim_offsets", 1, "use_regex", 1);
+}
+
+/* Returns a tokenizer.json with GPT-2's pattern, byte for byte as tokenizers 0.23 saves it. */
+static char *write_tokenizer(const training *t, int specials)
+{
+    json_t *vocab = json_object(), *merges = json_array(), *added = json_array();
+    bool failed = false;
+    size_t size, more;
+    for (int32_t id = 0; id < t->pieces.count; id++) {
+        const char *text = rt_byte_map_at(&t->pieces, id, &size);
+        failed |= json_object_set_new(vocab, text, json_integer(id)) != 0;
+    }
+    for (size_t i = 0; i < t->merge_count; i++) {
+        const char *left = rt_byte_map_at(&t->pieces, t->merges[i].left, &size);
+        const char *right = rt_byte_map_at(&t->pieces, t->merges[i].right, &more);
+        failed |= json_array_append_new(merges, json_pack("[s,s]", left, right)) != 0;
+    }
+    for (int id = 0; id < specials; id++) {
+        json_t *token =
+            json_pack("{s:i,s:s,s:b,s:b,s:b,s:b,s:b}", "id", id, "content", bpe_specials[id],
+                      "single_word", 0, "lstrip", 0, "rstrip", 0, "normalized", 0, "special", 1);
+        failed |= json_array_append_new(added, token) != 0;
+    }
+    json_t *model =
+        json_pack("{s:s,s:n,s:n,s:n,s:n,s:b,s:b,s:b,s:o,s:o}", "type", "BPE", "dropout",
+                  "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", 0,
+                  "byte_fallback", 0, "ignore_merges", 0, "vocab", vocab, "merges", merges);
+    json_t *whole =
+        json_pack("{s:s,s:n,s:n,s:o,s:n,s:o,s:n,s:o,s:o}", "version", "1.0", "truncation",
+                  "padding", "added_tokens", added, "normalizer", "pre_tokenizer",
+                  byte_level(false), "post_processor", "decoder", byte_level(true), "model", model);
+    char *dumped = whole && !failed ? json_dumps(whole, JSON_INDENT(2)) : NULL;
+    char *text = dumped ? rt_copy_text(dumped) : NULL;
+    free(dumped);
+    json_decref(whole);
+    return text;
+}
+
 static rt_status run(training *t, int size, bool mask, const rt_train_progress *progress,
                      char **text_new)
 {
@@ -447,7 +469,7 @@ static rt_status run(training *t, int size, bool mask, const rt_train_progress *
     rt_waiting top;
     rt_status status = begin(t, size, mask);
     while (!status.code && t->pieces.count < size && take_most_frequent(t, &top)) {
-        merge(t, top);
+        merge_pair(t, top);
         if (progress && t->merge_count % OFTEN == 0)
             progress->tell(progress->context, "tokens", t->pieces.count, size);
     }
@@ -455,8 +477,7 @@ static rt_status run(training *t, int size, bool mask, const rt_train_progress *
         status = check(t, size);
     if (status.code)
         return status;
-    *text_new = t->wordpiece ? write_lines(&t->pieces)
-                             : rt_bpe_write(&t->pieces, 1 + mask, t->merges, t->merge_count);
+    *text_new = t->wordpiece ? write_lines(&t->pieces) : write_tokenizer(t, 1 + mask);
     t->failed = !*text_new;
     return check(t, size);
 }

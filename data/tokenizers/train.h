@@ -36,6 +36,9 @@ typedef struct rt_word_part {
     rt_byte_map words;
     int64_t *counts; /* count of each word */
     size_t capacity;
+    const unsigned char *text; /* lines to be counted */
+    size_t bytes;
+    bool failed; /* memory is exhausted */
 } rt_word_part;
 
 /* Word counts. They start zeroed except the two flags. */
