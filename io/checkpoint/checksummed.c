@@ -15,6 +15,8 @@
 
 enum { VERSION = 1, AT_VERSION = 8, AT_LENGTH = 16, AT_CHECKSUM = 24 };
 
+static const char too_large[] = "larger than 64 GiB";
+
 static const unsigned char magic[8] = {0x89, 'r', 'o', 't', 'o', 'r', '\n', 0x1a};
 
 static void make_block(unsigned char block[RT_CHECKSUM_BLOCK_SIZE], const void *body, size_t size)
@@ -36,56 +38,19 @@ static rt_status damaged(const char *path, const char *what)
     return rt_error(RT_CHECKPOINT, "%s: %s", rt_path_name(path), what);
 }
 
-static rt_status too_large(const char *path)
-{
-    return damaged(path, "larger than 64 GiB");
-}
-
 rt_status rt_checksummed_write(rt_durable_file *file, const void *body, size_t size)
 {
     unsigned char block[RT_CHECKSUM_BLOCK_SIZE];
     if (size > RT_CHECKSUMMED_LIMIT - RT_CHECKSUM_BLOCK_SIZE)
-        return too_large(file->path);
+        return damaged(file->path, too_large);
     make_block(block, body, size);
     rt_status status = rt_durable_write(file, block, RT_CHECKSUM_BLOCK_SIZE);
     return status.code ? status : rt_durable_write(file, body, size);
 }
 
-/* Reads the block and checks all but the checksum. */
-static rt_status read_block(int file, const char *path, uint64_t file_size,
-                            unsigned char block[RT_CHECKSUM_BLOCK_SIZE])
-{
-    ssize_t got = rt_read_at(file, block, RT_CHECKSUM_BLOCK_SIZE, 0);
-    if (got < 0)
-        return cannot("read", path);
-    if (got < RT_CHECKSUM_BLOCK_SIZE)
-        return rt_error(RT_CHECKPOINT, "%s: too short: %zd bytes, at least %d expected",
-                        rt_path_name(path), got, RT_CHECKSUM_BLOCK_SIZE);
-    if (memcmp(block, magic, sizeof magic))
-        return damaged(path, "wrong magic: not a file of rotor");
-    if (rt_little_endian(block + AT_VERSION, 8) != VERSION)
-        return rt_error(RT_CHECKPOINT, "%s: version of the seal is %" PRIu64 ", %d expected",
-                        rt_path_name(path), rt_little_endian(block + AT_VERSION, 8), VERSION);
-    if (rt_little_endian(block + AT_LENGTH, 8) != file_size)
-        return rt_error(RT_CHECKPOINT, "%s: length differs: %" PRIu64 " bytes, %" PRIu64 " written",
-                        rt_path_name(path), file_size, rt_little_endian(block + AT_LENGTH, 8));
-    return rt_ok();
-}
-
-static rt_status check_block(const char *path, const unsigned char *bytes, size_t size)
-{
-    unsigned char expected[RT_CHECKSUM_BLOCK_SIZE];
-    make_block(expected, bytes + RT_CHECKSUM_BLOCK_SIZE, size - RT_CHECKSUM_BLOCK_SIZE);
-    if (rt_little_endian(bytes + AT_CHECKSUM, 8) != rt_little_endian(expected + AT_CHECKSUM, 8))
-        return damaged(path, "checksum differs");
-    if (memcmp(bytes, expected, RT_CHECKSUM_BLOCK_SIZE))
-        return damaged(path, "block differs: not zero where it must be");
-    return rt_ok();
-}
-
-/* Reads the size of a file and its block. */
-static rt_status look_at(int file, const char *path, unsigned char block[RT_CHECKSUM_BLOCK_SIZE],
-                         size_t *size)
+/* Reads the block and the size of the file, and checks all but the checksum. */
+static rt_status read_block(int file, const char *path, unsigned char block[RT_CHECKSUM_BLOCK_SIZE],
+                            size_t *size)
 {
     struct stat about;
     if (fstat(file, &about))
@@ -93,43 +58,62 @@ static rt_status look_at(int file, const char *path, unsigned char block[RT_CHEC
     if (!S_ISREG(about.st_mode))
         return rt_error(RT_IO, "cannot read %s: not a regular file", path);
     *size = (size_t)about.st_size;
-    rt_status status = read_block(file, path, (uint64_t)about.st_size, block);
-    return status.code || *size <= RT_CHECKSUMMED_LIMIT ? status : too_large(path);
-}
-
-static rt_status read_body(int file, const char *path,
-                           const unsigned char block[RT_CHECKSUM_BLOCK_SIZE], unsigned char *bytes,
-                           size_t size)
-{
-    if (!bytes)
-        return rt_out_of_memory(rt_path_name(path));
-    memcpy(bytes, block, RT_CHECKSUM_BLOCK_SIZE);
-    const ssize_t got = rt_read_at(file, bytes + RT_CHECKSUM_BLOCK_SIZE,
-                                   size - RT_CHECKSUM_BLOCK_SIZE, RT_CHECKSUM_BLOCK_SIZE);
+    const ssize_t got = rt_read_at(file, block, RT_CHECKSUM_BLOCK_SIZE, 0);
     if (got < 0)
         return cannot("read", path);
-    if ((size_t)got != size - RT_CHECKSUM_BLOCK_SIZE)
+    if (got < RT_CHECKSUM_BLOCK_SIZE)
+        return rt_error(RT_CHECKPOINT, "%s: too short: %zd bytes, at least %d expected",
+                        rt_path_name(path), got, RT_CHECKSUM_BLOCK_SIZE);
+    if (memcmp(block, magic, sizeof magic))
+        return damaged(path, "wrong magic: not a file of rotor");
+    const uint64_t version = rt_little_endian(block + AT_VERSION, 8);
+    if (version != VERSION)
+        return rt_error(RT_CHECKPOINT, "%s: version of the seal is %" PRIu64 ", %d expected",
+                        rt_path_name(path), version, VERSION);
+    const uint64_t length = rt_little_endian(block + AT_LENGTH, 8);
+    if (length != *size)
+        return rt_error(RT_CHECKPOINT, "%s: length differs: %zu bytes, %" PRIu64 " written",
+                        rt_path_name(path), *size, length);
+    return *size <= RT_CHECKSUMMED_LIMIT ? rt_ok() : damaged(path, too_large);
+}
+
+/* Reads the body behind its block, and checks the checksum. */
+static rt_status read_body(int file, const char *path, unsigned char *bytes, size_t size)
+{
+    unsigned char expected[RT_CHECKSUM_BLOCK_SIZE], *body = bytes + RT_CHECKSUM_BLOCK_SIZE;
+    const size_t body_size = size - RT_CHECKSUM_BLOCK_SIZE;
+    const ssize_t got = rt_read_at(file, body, body_size, RT_CHECKSUM_BLOCK_SIZE);
+    if (got < 0)
+        return cannot("read", path);
+    if ((size_t)got != body_size)
         return damaged(path, "length differs: it was shortened while being read");
-    return check_block(path, bytes, size);
+    make_block(expected, body, body_size);
+    if (memcmp(bytes + AT_CHECKSUM, expected + AT_CHECKSUM, 8) != 0)
+        return damaged(path, "checksum differs");
+    if (memcmp(bytes, expected, RT_CHECKSUM_BLOCK_SIZE) != 0)
+        return damaged(path, "block differs: not zero where it must be");
+    return rt_ok();
 }
 
 /* Opens with O_NONBLOCK, so that a pipe opened by mistake does not wait for its other end. */
 rt_status rt_checksummed_read(const char *path, unsigned char **bytes, size_t *size)
 {
-    unsigned char block[RT_CHECKSUM_BLOCK_SIZE], *body = NULL;
+    unsigned char block[RT_CHECKSUM_BLOCK_SIZE], *whole = NULL;
     const int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     *size = 0;
     if (file < 0)
         return cannot("open", path);
-    rt_status status = look_at(file, path, block, size);
+    rt_status status = read_block(file, path, block, size);
+    if (!status.code && !(whole = rt_alloc(*size, 1)))
+        status = rt_out_of_memory(rt_path_name(path));
     if (!status.code) {
-        body = rt_alloc(*size, 1);
-        status = read_body(file, path, block, body, *size);
+        memcpy(whole, block, sizeof block);
+        status = read_body(file, path, whole, *size);
     }
     close(file);
     if (status.code)
-        rt_free(body);
+        rt_free(whole);
     else
-        *bytes = body;
+        *bytes = whole;
     return status;
 }

@@ -17,39 +17,24 @@
 /* Largest number of sequences per step that the keys allow. */
 enum { MOST_SEQUENCES = 1000000 };
 
-static int64_t most_steps(const rt_checkpoint_info *info)
-{
-    (void)info;
-    return RT_CHECKPOINT_STEPS;
-}
-
-static int64_t its_step(const rt_checkpoint_info *info)
-{
-    return info->step;
-}
-
-static int64_t most_drawn(const rt_checkpoint_info *info)
-{
-    return info->step * MOST_SEQUENCES;
-}
-
 #define AT(member) offsetof(rt_checkpoint_info, member)
 
 /* A field comes after the fields that limit it. */
 static const rt_checkpoint_field fields[] = {
-    {"/", "step", RT_FIELD_INTEGER, AT(step), most_steps, false},
-    {"/", "seed", RT_FIELD_UNSIGNED, AT(seed), NULL, false},
-    {"/", "precision", RT_FIELD_WORD, AT(precision), NULL, false},
-    {"/", "blas", RT_FIELD_WORD, AT(blas), NULL, false},
-    {"/", "eval_loss", RT_FIELD_LOSS, AT(evaluations.loss), NULL, true},
-    {"/", "best_eval_loss", RT_FIELD_LOSS, AT(evaluations.best_loss), NULL, false},
-    {"/", "best_eval_step", RT_FIELD_INTEGER, AT(evaluations.best_step), its_step, false},
-    {"/", "patience_loss", RT_FIELD_LOSS, AT(evaluations.reference), NULL, false},
-    {"/", "patience_count", RT_FIELD_INTEGER, AT(evaluations.stalled), its_step, false},
-    {"/optimizer", "schedule_steps", RT_FIELD_INTEGER, AT(schedule_steps), most_steps, false},
-    {"/data", "position", RT_FIELD_INTEGER, AT(position), most_drawn, false},
-    {"/", "config", RT_FIELD_TEXT, AT(config), NULL, false},
-    {"/", "past_schedules", RT_FIELD_TEXT, AT(past_schedules), NULL, true},
+    {"/", "step", RT_FIELD_INTEGER, AT(step), false, RT_CHECKPOINT_STEPS, false},
+    {"/", "seed", RT_FIELD_UNSIGNED, AT(seed), false, 0, false},
+    {"/", "precision", RT_FIELD_WORD, AT(precision), false, 0, false},
+    {"/", "blas", RT_FIELD_WORD, AT(blas), false, 0, false},
+    {"/", "eval_loss", RT_FIELD_LOSS, AT(evaluations.loss), true, 0, false},
+    {"/", "best_eval_loss", RT_FIELD_LOSS, AT(evaluations.best_loss), false, 0, false},
+    {"/", "best_eval_step", RT_FIELD_INTEGER, AT(evaluations.best_step), false, 1, true},
+    {"/", "patience_loss", RT_FIELD_LOSS, AT(evaluations.reference), false, 0, false},
+    {"/", "patience_count", RT_FIELD_INTEGER, AT(evaluations.stalled), false, 1, true},
+    {"/optimizer", "schedule_steps", RT_FIELD_INTEGER, AT(schedule_steps), false,
+     RT_CHECKPOINT_STEPS, false},
+    {"/data", "position", RT_FIELD_INTEGER, AT(position), false, MOST_SEQUENCES, true},
+    {"/", "config", RT_FIELD_TEXT, AT(config), false, 0, false},
+    {"/", "past_schedules", RT_FIELD_TEXT, AT(past_schedules), true, 0, false},
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
@@ -64,7 +49,7 @@ static void get_integer(rt_image *image, const rt_checkpoint_field *f,
                         const rt_checkpoint_info *info, int64_t *value)
 {
     *value = rt_image_integer(image, f->group, f->name);
-    const int64_t most = rt_image_failed(image) ? 0 : f->most(info);
+    const int64_t most = rt_image_failed(image) ? 0 : f->most * (f->per_step ? info->step : 1);
     if (*value < 0 || *value > most)
         rt_image_fail(image, RT_CHECKPOINT, "%s is %" PRId64 ", 0 to %" PRId64 " expected", f->name,
                       *value, most);
@@ -99,7 +84,8 @@ static void exchange_text(rt_image *image, bool put, const rt_checkpoint_field *
         *text = rt_image_text(image, path);
 }
 
-void rt_checkpoint_exchange_fields(rt_image *image, bool put, rt_checkpoint_info *info)
+/* Writes the fields of an info to an image (put), or reads them. */
+static void exchange_fields(rt_image *image, bool put, rt_checkpoint_info *info)
 {
     for (const rt_checkpoint_field *f = fields; f < fields + FIELDS; f++) {
         void *at = (char *)info + f->offset;
@@ -283,27 +269,8 @@ void rt_checkpoint_put_joined(rt_image *image, const rt_parameters *p)
     rt_writer_free(&w);
 }
 
-/* Parses one line in place. */
-static void get_line(rt_image *image, char *line, int64_t most, const rt_parameters *p,
-                     rt_joined_use use)
-{
-    char *blank = strrchr(line, ' ');
-    int64_t since = 0;
-    if (blank)
-        *blank = '\0';
-    rt_parameter *parameter = rt_parameters_find(p, line);
-    const bool known = parameter || use == RT_JOINED_TAKE_KNOWN;
-    if (!known || !blank || !rt_integer_parse(blank + 1, &since) || since < 1 || since > most)
-        rt_image_fail(image, RT_CHECKPOINT,
-                      "joined must be lines of a parameter and of a step from 1 to %" PRId64
-                      "; got '%.100s%s%.20s'",
-                      most, line, blank ? " " : "", blank ? blank + 1 : "");
-    else if (parameter && use != RT_JOINED_EXPECT)
-        parameter->since = since;
-}
-
-void rt_checkpoint_get_joined(rt_image *image, int64_t step, const rt_parameters *p,
-                              rt_joined_use use)
+void rt_checkpoint_get_joined(rt_image *image, int64_t step, const rt_parameters *p, bool may_lack,
+                              bool take)
 {
     rt_shape shape;
     if (rt_image_failed(image) || !rt_image_shape(image, JOINED, &shape))
@@ -313,7 +280,19 @@ void rt_checkpoint_get_joined(rt_image *image, int64_t step, const rt_parameters
         const size_t length = strcspn(line, "\n");
         next = line + length + (line[length] == '\n');
         line[length] = '\0';
-        get_line(image, line, step, p, use);
+        char *blank = strrchr(line, ' ');
+        int64_t since = 0;
+        if (blank)
+            *blank = '\0';
+        rt_parameter *parameter = rt_parameters_find(p, line);
+        if ((!parameter && !may_lack) || !blank || !rt_integer_parse(blank + 1, &since) ||
+            since < 1 || since > step)
+            rt_image_fail(image, RT_CHECKPOINT,
+                          "joined must be lines of a parameter and of a step from 1 to %" PRId64
+                          "; got '%.100s%s%.20s'",
+                          step, line, blank ? " " : "", blank ? blank + 1 : "");
+        else if (parameter && take)
+            parameter->since = since;
     }
     rt_free(text);
 }
@@ -326,18 +305,6 @@ static const char *const lowercase[] = {"no", "yes", NULL};
  * unset. */
 static const char *const roles[] = {"pad", "cls", "mask", "sep"};
 enum { ROLES = sizeof roles / sizeof *roles };
-
-/* Writes the ids separated by spaces, if there are any. */
-static void put_ends(rt_image *image, const rt_end_ids *ends)
-{
-    char word[RT_WORD_SIZE] = "";
-    int size = 0;
-    for (int i = 0; i < ends->count; i++)
-        size +=
-            snprintf(word + size, sizeof word - (size_t)size, i ? " %d" : "%d", (int)ends->ids[i]);
-    if (ends->count)
-        rt_image_put_word(image, "/vocabulary", "ends", word);
-}
 
 static rt_end_ids get_ends(rt_image *image)
 {
@@ -356,22 +323,33 @@ static rt_end_ids get_ends(rt_image *image)
     return ends;
 }
 
-void rt_checkpoint_put_vocabulary(rt_image *image, const rt_vocabulary *vocabulary)
+/* Writes a file, which is freed, unless it could not be made. */
+static void put_file(rt_image *image, const char *path, rt_status status, char *text)
 {
-    char *text;
+    if (!status.code)
+        rt_image_put_bytes(image, path, text, strlen(text));
+    rt_image_fail_as(image, status);
+    rt_free(text);
+}
+
+static void put_vocabulary(rt_image *image, const rt_vocabulary *vocabulary)
+{
+    char *text, word[RT_WORD_SIZE] = "";
+    const rt_end_ids *ends = &vocabulary->ends;
     rt_special_ids special = vocabulary->special;
     rt_status status = rt_vocabulary_write(vocabulary, &text);
-    rt_image_fail_as(image, status);
-    if (status.code)
-        return;
-    rt_image_put_bytes(image, "/vocabulary", text, strlen(text));
+    int size = 0;
+    put_file(image, "/vocabulary", status, text);
     rt_image_put_word(image, "/vocabulary", "level", rt_level_words[vocabulary->level]);
     for (int i = 0; i < ROLES && vocabulary->bpe; i++)
         rt_image_put_integer(image, "/vocabulary", roles[i], *rt_special_id(&special, i));
-    put_ends(image, &vocabulary->ends);
+    for (int i = 0; i < ends->count; i++)
+        size +=
+            snprintf(word + size, sizeof word - (size_t)size, i ? " %d" : "%d", (int)ends->ids[i]);
+    if (ends->count)
+        rt_image_put_word(image, "/vocabulary", "ends", word);
     if (vocabulary->lowercase) /* absent: cased */
         rt_image_put_word(image, "/vocabulary", "lowercase", lowercase[true]);
-    rt_free(text);
 }
 
 /* Reads a word and returns its index in a list. Fails the image if it is not listed. */
@@ -387,7 +365,8 @@ static int get_choice(rt_image *image, const char *name, const char *const *word
     return 0;
 }
 
-rt_vocabulary *rt_checkpoint_get_vocabulary(rt_image *image)
+/* Returns the vocabulary, NULL if the data was not text. */
+static rt_vocabulary *get_vocabulary(rt_image *image)
 {
     static const char path[] = "/vocabulary";
     rt_vocabulary *vocabulary = NULL;
@@ -418,17 +397,8 @@ rt_vocabulary *rt_checkpoint_get_vocabulary(rt_image *image)
 
 static const char labels_path[] = "/labels";
 
-void rt_checkpoint_put_labels(rt_image *image, const rt_labels *labels)
-{
-    char *text;
-    rt_status status = rt_labels_write(labels, &text);
-    if (!status.code)
-        rt_image_put_bytes(image, labels_path, text, strlen(text));
-    rt_image_fail_as(image, status);
-    rt_free(text);
-}
-
-rt_labels *rt_checkpoint_get_labels(rt_image *image)
+/* Returns the labels, NULL if the data had none. */
+static rt_labels *get_labels(rt_image *image)
 {
     rt_labels *labels = NULL;
     rt_shape shape;
@@ -440,4 +410,49 @@ rt_labels *rt_checkpoint_get_labels(rt_image *image)
         rt_image_fail_as(image, rt_labels_read(&labels, labels_path, (const char *)bytes, size));
     rt_free(bytes);
     return labels;
+}
+
+/* ---- all of an info ---- */
+
+void rt_checkpoint_put_info(rt_image *image, const rt_checkpoint_info *info)
+{
+    rt_checkpoint_info own = *info;
+    rt_status status = rt_ok();
+    char *text = NULL;
+    snprintf(own.precision, sizeof own.precision, "%s", RT_PRECISION);
+    rt_image_put_word(image, "/", "format", "rotor");
+    rt_image_put_integer(image, "/", "version", RT_CHECKPOINT_VERSION);
+    exchange_fields(image, true, &own);
+    rt_image_put_word(image, "/random", "generator", RT_CHECKPOINT_GENERATOR);
+    if (info->vocabulary)
+        put_vocabulary(image, info->vocabulary);
+    if (info->labels) {
+        status = rt_labels_write(info->labels, &text);
+        put_file(image, labels_path, status, text);
+    }
+}
+
+static void expect_word(rt_image *image, const char *group, const char *name, const char *expected)
+{
+    char word[RT_WORD_SIZE];
+    rt_image_word(image, group, name, word);
+    if (strcmp(word, expected) != 0)
+        rt_image_fail(image, RT_CHECKPOINT, "%s is '%s', '%s' expected", name, word, expected);
+}
+
+void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info)
+{
+    expect_word(image, "/", "format", "rotor");
+    const int64_t version = rt_image_integer(image, "/", "version");
+    if (version != RT_CHECKPOINT_VERSION)
+        rt_image_fail(image, RT_CHECKPOINT,
+                      "version is %" PRId64 "; this program reads version %d%s", version,
+                      RT_CHECKPOINT_VERSION,
+                      version > 0 && version < RT_CHECKPOINT_VERSION
+                          ? ": train again (--report still draws the tables of an older run)"
+                          : "");
+    exchange_fields(image, false, info);
+    expect_word(image, "/random", "generator", RT_CHECKPOINT_GENERATOR);
+    info->vocabulary = get_vocabulary(image);
+    info->labels = get_labels(image);
 }

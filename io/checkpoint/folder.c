@@ -79,36 +79,23 @@ rt_status rt_checkpoint_list(const char *folder, int64_t **list, int *count)
 
 /* ---- saving ---- */
 
-static void remove_file(const char *folder, int64_t step, const char *suffix)
+/* Removes the files with a suffix of steps up to `newest`, except the newest `keep` of them and
+ * that of the step `best`. A file that cannot be removed stays until the next save. */
+static rt_status remove_files(const char *folder, const char *suffix, int64_t newest, int64_t best,
+                              int keep)
 {
     char path[RT_PATH_SIZE], name[FILE_NAME_SIZE];
-    write_name(name, step, suffix);
-    const rt_status status = rt_path_join(path, folder, name);
-    if (status.code == RT_OK)
-        unlink(path);
-}
-
-static rt_status remove_unfinished(const char *folder)
-{
-    int64_t *steps;
-    int count;
-    rt_status status = list_names(folder, RT_TEMPORARY_SUFFIX, &steps, &count);
-    for (int i = 0; i < count; i++)
-        remove_file(folder, steps[i], RT_TEMPORARY_SUFFIX);
-    rt_free(steps);
-    return status;
-}
-
-/* Removes older checkpoints. A file that cannot be removed stays until the next save. */
-static void prune(const char *folder, int64_t newest, int64_t best, int keep)
-{
     int64_t *steps;
     int count, kept = 0;
-    const rt_status status = list_names(folder, "", &steps, &count);
-    for (int i = 0; !status.code && i < count; i++)
-        if (steps[i] <= newest && kept++ >= keep && steps[i] != best)
-            remove_file(folder, steps[i], "");
+    const rt_status status = list_names(folder, suffix, &steps, &count);
+    for (int i = 0; i < count; i++)
+        if (steps[i] <= newest && kept++ >= keep && steps[i] != best) {
+            write_name(name, steps[i], suffix);
+            if (!rt_path_join(path, folder, name).code)
+                unlink(path);
+        }
     rt_free(steps);
+    return status;
 }
 
 rt_status rt_checkpoint_save_in(const char *folder, const rt_checkpoint_model *model,
@@ -117,11 +104,15 @@ rt_status rt_checkpoint_save_in(const char *folder, const rt_checkpoint_model *m
     char path[RT_PATH_SIZE];
     rt_status status = rt_checkpoint_path(path, folder, info->step);
     if (status.code == RT_OK)
-        status = remove_unfinished(folder);
+        status = remove_files(folder, RT_TEMPORARY_SUFFIX, INT64_MAX, -1, 0);
     if (status.code == RT_OK)
         status = rt_checkpoint_save(path, model, info);
-    if (status.code == RT_OK && keep > 0)
-        prune(folder, info->step, info->evaluations.best_step, keep);
+    if (status.code == RT_OK && keep > 0) {
+        /* the checkpoint is saved, also if older ones cannot be listed */
+        const rt_status removed =
+            remove_files(folder, "", info->step, info->evaluations.best_step, keep);
+        (void)removed;
+    }
     return status;
 }
 
@@ -141,48 +132,36 @@ static void warn(char warnings[RT_MESSAGE_SIZE], const char *reason, const int64
         warnings[used] = '\0';
 }
 
-/* Opens a checkpoint, which must have the step of its name: a copy under a later name must not
- * replace later checkpoints. */
-static rt_status open_step(rt_checkpoint *c, const char *path, rt_parse parse, int64_t step)
-{
-    const rt_status status = rt_checkpoint_open(c, path, parse);
-    if (!status.code && c->info.step != step)
-        rt_image_fail(c->image, RT_CHECKPOINT, "it is of step %" PRId64, c->info.step);
-    return rt_image_status(c->image);
-}
-
-static rt_status try_each(rt_checkpoint *c, const char *folder, rt_parse parse,
-                          const int64_t *steps, int count, char path[RT_PATH_SIZE],
-                          char warnings[RT_MESSAGE_SIZE])
-{
-    rt_status newest = rt_ok();
-    for (int i = 0; i < count; i++) {
-        rt_status status = rt_checkpoint_path(path, folder, steps[i]);
-        if (status.code == RT_OK)
-            status = open_step(c, path, parse, steps[i]);
-        if (status.code == RT_OK)
-            return status;
-        rt_checkpoint_close(c);
-        if (status.code == RT_MEMORY || status.code == RT_IO) /* not a fault of the file */
-            return status;
-        if (i == 0)
-            newest = status;
-        warn(warnings, status.message, i + 1 < count ? &steps[i + 1] : NULL);
-    }
-    return rt_error(RT_CHECKPOINT, "%s: none of %d checkpoints can be used; the newest: %s", folder,
-                    count, newest.message);
-}
-
+/* A checkpoint must have the step of its name: a copy under a later name must not replace later
+ * checkpoints. */
 rt_status rt_checkpoint_newest(rt_checkpoint *c, const char *folder, rt_parse parse,
                                char path[RT_PATH_SIZE], char warnings[RT_MESSAGE_SIZE])
 {
     int64_t *steps;
-    int count;
+    int count, i = 0;
     *c = (rt_checkpoint){.image = NULL};
     *path = *warnings = '\0';
-    rt_status status = list_names(folder, "", &steps, &count);
-    if (count)
-        status = try_each(c, folder, parse, steps, count, path, warnings);
+    rt_status newest = rt_ok(), status = list_names(folder, "", &steps, &count);
+    for (; i < count; i++) {
+        status = rt_checkpoint_path(path, folder, steps[i]);
+        if (status.code == RT_OK)
+            status = rt_checkpoint_open(c, path, parse);
+        if (status.code == RT_OK && c->info.step != steps[i]) {
+            rt_image_fail(c->image, RT_CHECKPOINT, "it is of step %" PRId64, c->info.step);
+            status = rt_image_status(c->image);
+        }
+        if (status.code == RT_OK)
+            break;
+        rt_checkpoint_close(c);
+        if (status.code == RT_MEMORY || status.code == RT_IO) /* not a fault of the file */
+            break;
+        if (i == 0)
+            newest = status;
+        warn(warnings, status.message, i + 1 < count ? &steps[i + 1] : NULL);
+    }
     rt_free(steps);
-    return status;
+    return count && i == count
+               ? rt_error(RT_CHECKPOINT, "%s: none of %d checkpoints can be used; the newest: %s",
+                          folder, count, newest.message)
+               : status;
 }

@@ -66,23 +66,6 @@ bool rt_checkpoint_is_finite(const rt_parameter *parameter, const real *values)
 
 /* ---- opening ---- */
 
-/* Fails the image unless it has the format and version of this program. */
-static void expect_version(rt_image *image)
-{
-    char word[RT_WORD_SIZE];
-    rt_image_word(image, "/", "format", word);
-    int64_t version = rt_image_integer(image, "/", "version");
-    if (strcmp(word, "rotor"))
-        rt_image_fail(image, RT_CHECKPOINT, "format is '%s', 'rotor' expected", word);
-    if (version == RT_CHECKPOINT_VERSION)
-        return;
-    rt_image_fail(image, RT_CHECKPOINT, "version is %" PRId64 "; this program reads version %d%s",
-                  version, RT_CHECKPOINT_VERSION,
-                  version > 0 && version < RT_CHECKPOINT_VERSION
-                      ? ": train again (--report still draws the tables of an older run)"
-                      : "");
-}
-
 /* Returns an axis of a parameter, 0 if there is none. */
 static int axis_of(rt_image *image, const char *parameter, int axis)
 {
@@ -92,17 +75,9 @@ static int axis_of(rt_image *image, const char *parameter, int axis)
 
 rt_status rt_checkpoint_open(rt_checkpoint *c, const char *path, rt_parse parse)
 {
-    char generator[RT_WORD_SIZE];
     rt_image *image = rt_image_open(path, parse);
     *c = (rt_checkpoint){.image = image};
-    expect_version(image);
-    rt_checkpoint_exchange_fields(image, false, &c->info);
-    rt_image_word(image, "/random", "generator", generator);
-    if (strcmp(generator, RT_CHECKPOINT_GENERATOR))
-        rt_image_fail(image, RT_CHECKPOINT, "generator is '%s', '%s' expected", generator,
-                      RT_CHECKPOINT_GENERATOR);
-    c->info.vocabulary = rt_checkpoint_get_vocabulary(image);
-    c->info.labels = rt_checkpoint_get_labels(image);
+    rt_checkpoint_get_info(image, &c->info);
     rt_image_get_options(image, "/model", &rt_model_keys, &c->model);
     rt_image_get_options(image, "/data", &rt_data_keys, &c->data);
     c->words = axis_of(image, RT_TOKENS_NAME, 0);
@@ -147,7 +122,7 @@ int64_t rt_checkpoint_best_step(const rt_checkpoint_info *info)
 typedef enum use { LOAD, START, BRANCH } use;
 
 typedef struct reading {
-    const rt_checkpoint *checkpoint;
+    rt_checkpoint *checkpoint;
     rt_image *image;
     const rt_checkpoint_model *model;
     use use;
@@ -173,19 +148,12 @@ static void expect_key(const reading *r, const char *name)
                       "%s is %s in the checkpoint, %s in the configuration", name, one, other);
 }
 
-static bool learns_theta(const rt_parameters *p)
-{
-    for (int i = 0; i < p->count; i++)
-        if (p->list[i]->role == RT_ROLE_THETA)
-            return true;
-    return false;
-}
-
 /* Checks that queries and keys have the same layout in the file and in the model; for LOAD, also
  * that positions and theta have the same meaning. */
 static void expect_layout(const reading *r)
 {
     const rt_transformer_options *here = r->model->options;
+    const rt_parameters *p = r->model->parameters;
     const rt_encoding *encoding = rt_encoding_of(here);
     if (rt_image_failed(r->image))
         return;
@@ -202,10 +170,11 @@ static void expect_layout(const reading *r)
         expect_key(r, "position.base");
     if (encoding->rotation)
         expect_key(r, "position.local_base");
-    if (learns_theta(r->model->parameters)) {
-        expect_key(r, "theta.form");
-        expect_key(r, "theta.scope");
-    }
+    for (int i = 0; i < p->count; i++)
+        if (p->list[i]->role == RT_ROLE_THETA) {
+            expect_key(r, "theta.form");
+            expect_key(r, "theta.scope");
+        }
 }
 
 /* Returns whether the file has a parameter in the shape of the model. */
@@ -378,22 +347,11 @@ static int list_layers(rt_image *image, int layers, int *list, rt_shape *one)
     return count;
 }
 
-/* Reads the theta of the listed layers, each of the shape `one`. */
-static void read_layers(rt_image *image, rt_checkpoint_theta *theta, rt_shape one)
-{
-    char name[RT_NAME_SIZE], path[RT_DATASET_SIZE];
-    const size_t count = (size_t)theta->shape.axis[1] * (size_t)theta->shape.axis[2];
-    for (int n = 0; n < theta->shape.axis[0] && !rt_image_failed(image); n++) {
-        rt_transformer_theta_name(name, theta->layers[n]);
-        rt_checkpoint_dataset(path, "/model", name);
-        rt_image_doubles(image, path, theta->values + (size_t)n * count, one);
-    }
-}
-
 static void get_theta(const rt_checkpoint *c, rt_checkpoint_theta *theta)
 {
     rt_image *image = c->image;
     const rt_transformer_options *there = &c->model;
+    char name[RT_NAME_SIZE], path[RT_DATASET_SIZE];
     rt_shape one = {.ndim = 0};
     *theta = (rt_checkpoint_theta){.values = NULL};
     if (rt_image_failed(image))
@@ -411,7 +369,11 @@ static void get_theta(const rt_checkpoint *c, rt_checkpoint_theta *theta)
         rt_image_fail(image, RT_MEMORY, "out of memory for theta");
     if (!size)
         rt_image_fail(image, RT_CHECKPOINT, "its theta is fixed: it stores no learned theta");
-    read_layers(image, theta, one);
+    for (int n = 0; n < count && !rt_image_failed(image); n++) {
+        rt_transformer_theta_name(name, theta->layers[n]);
+        rt_checkpoint_dataset(path, "/model", name);
+        rt_image_doubles(image, path, theta->values + (size_t)n * rt_shape_size(one), one);
+    }
     for (size_t i = 0; there->theta.form == RT_THETA_LOG && theta->values && i < size; i++)
         theta->values[i] = exp(theta->values[i]);
 }
@@ -583,56 +545,49 @@ static void read_theta_start(reading *r)
 
 /* ---- filling a model ---- */
 
-/* Reads the checked numbers again, into the model. Parameters that join a branch now join at
- * `step`; the trunk defines the steps of the others. */
-static void take(const reading *r, int64_t step)
-{
-    const rt_parameters *p = r->model->parameters;
-    read_values(r, NULL);
-    if (r->theta_start)
-        memcpy(r->model->theta_start, r->theta_start,
-               rt_shape_size(r->model->theta_shape) * sizeof *r->theta_start);
-    if (r->use == LOAD)
-        rt_checkpoint_get_joined(r->image, step, p, RT_JOINED_TAKE);
-    for (int i = 0; i < p->count && r->use == BRANCH; i++)
-        if (!takes(r, p->list[i]))
-            p->list[i]->since = step;
-}
-
-/* Compares the file with the model. If they agree, fills the model, unless it was just saved. */
+/* Compares the file with the model. If they agree, reads the checked numbers again, into the model,
+ * unless it was just saved. Parameters that join a branch now join at its step; the trunk defines
+ * the steps of the others. Closes the image. */
 static rt_status read_checkpoint(reading *r)
 {
     const rt_parameters *p = r->model->parameters;
     const int64_t step = r->checkpoint->info.step;
+    const bool joins = r->use != START, may_lack = r->use == BRANCH;
     r->image = r->checkpoint->image;
     r->block_count = rt_checkpoint_list_blocks(r->model, r->blocks);
     expect_layout(r);
     r->taken.theta = origin_of_theta(r);
     r->head &= r->use == START && is_same_head(r);
     compare(r);
-    if (r->use == LOAD)
-        rt_checkpoint_get_joined(r->image, step, p, RT_JOINED_EXPECT);
     check_all_values(r);
     read_theta_start(r);
-    if (r->use == BRANCH)
-        rt_checkpoint_get_joined(r->image, step, p, RT_JOINED_TAKE_KNOWN);
-    if (!rt_image_failed(r->image) && !r->saved)
-        take(r, step);
+    if (joins)
+        rt_checkpoint_get_joined(r->image, step, p, may_lack, false);
+    if (!rt_image_failed(r->image) && !r->saved) {
+        read_values(r, NULL);
+        if (r->theta_start)
+            memcpy(r->model->theta_start, r->theta_start,
+                   rt_shape_size(r->model->theta_shape) * sizeof *r->theta_start);
+        if (joins)
+            rt_checkpoint_get_joined(r->image, step, p, may_lack, true);
+        for (int i = 0; i < p->count && r->use == BRANCH; i++)
+            if (!takes(r, p->list[i]))
+                p->list[i]->since = step;
+    }
     rt_free(r->theta_start);
-    return rt_image_status(r->image);
+    const rt_status status = rt_image_status(r->image);
+    close_image(r->checkpoint);
+    return status;
 }
 
-rt_status rt_checkpoint_expect_saved(const rt_checkpoint *c, const rt_checkpoint_model *model)
+rt_status rt_checkpoint_expect_saved(rt_checkpoint *c, const rt_checkpoint_model *model)
 {
     return read_checkpoint(&(reading){.checkpoint = c, .model = model, .use = LOAD, .saved = true});
 }
 
 rt_status rt_checkpoint_load(rt_checkpoint *c, const rt_checkpoint_model *model)
 {
-    const rt_status status =
-        read_checkpoint(&(reading){.checkpoint = c, .model = model, .use = LOAD});
-    close_image(c);
-    return status;
+    return read_checkpoint(&(reading){.checkpoint = c, .model = model, .use = LOAD});
 }
 
 rt_status rt_checkpoint_start_from(rt_checkpoint *c, const rt_checkpoint_model *model, bool head,
@@ -642,7 +597,6 @@ rt_status rt_checkpoint_start_from(rt_checkpoint *c, const rt_checkpoint_model *
     values.rule = NULL; /* optimizer states keep their values */
     reading r = {.checkpoint = c, .model = &values, .use = START, .head = head};
     const rt_status status = read_checkpoint(&r);
-    close_image(c);
     *taken = r.taken;
     return status;
 }
@@ -652,7 +606,6 @@ rt_status rt_checkpoint_branch(rt_checkpoint *c, const rt_checkpoint_model *mode
 {
     reading r = {.checkpoint = c, .model = model, .use = BRANCH, .stays = theta_stays};
     const rt_status status = read_checkpoint(&r);
-    close_image(c);
     *taken = r.taken;
     return status;
 }

@@ -41,40 +41,32 @@ void rt_checkpoint_dataset(char path[RT_DATASET_SIZE], const char *group, const 
 /* Returns whether none of the numbers of a parameter is a NaN or an infinity. */
 bool rt_checkpoint_is_finite(const rt_parameter *parameter, const real *values);
 
-void rt_checkpoint_put_vocabulary(rt_image *image, const rt_vocabulary *vocabulary);
+/* Writes an info, with its vocabulary and labels. Errors are stored in the image. */
+void rt_checkpoint_put_info(rt_image *image, const rt_checkpoint_info *info);
 
-void rt_checkpoint_put_labels(rt_image *image, const rt_labels *labels);
+/* Reads an info. Fails the image unless it has the format and version of this program and all
+ * fields are valid. What was read belongs to the info, also after an error. */
+void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info);
 
-/* Reading. Errors are stored in the image. */
-
-/* Returns the vocabulary, NULL if the data was not text. */
-rt_vocabulary *rt_checkpoint_get_vocabulary(rt_image *image);
-
-/* Returns the labels, NULL if the data had none. */
-rt_labels *rt_checkpoint_get_labels(rt_image *image);
-
-/* Checks that a load would accept the file and get exactly the numbers of the model. */
-rt_status rt_checkpoint_expect_saved(const rt_checkpoint *c,
+/* Checks that a load would accept the file and get exactly the numbers of the model. Closes the
+ * image. */
+rt_status rt_checkpoint_expect_saved(rt_checkpoint *c,
                                      const rt_checkpoint_model *model) RT_MUST_CHECK;
 
 /* Writes the parameters that joined the training after its first step. */
 void rt_checkpoint_put_joined(rt_image *image, const rt_parameters *p);
 
-/* Reads the parameters that joined after the first step, in a run of `step` steps. Fails the image
- * if a name is unknown, except with TAKE_KNOWN (a branch may lack parameters of the trunk). */
-typedef enum rt_joined_use {
-    RT_JOINED_EXPECT, /* only checks; rt_parameter.since is unchanged */
-    RT_JOINED_TAKE,
-    RT_JOINED_TAKE_KNOWN
-} rt_joined_use;
-void rt_checkpoint_get_joined(rt_image *image, int64_t step, const rt_parameters *p,
-                              rt_joined_use use);
+/* Reads the parameters that joined after the first step, in a run of `step` steps; stores their
+ * steps with `take`. Fails the image if a name is unknown, unless `may_lack` (a branch may lack
+ * parameters of the trunk). */
+void rt_checkpoint_get_joined(rt_image *image, int64_t step, const rt_parameters *p, bool may_lack,
+                              bool take);
 
 /* Table of the fields of rt_checkpoint_info in a file. Saving, loading and the tests of forged
  * files walk its rows. */
 
 typedef enum rt_field_type {
-    RT_FIELD_INTEGER,  /* int64_t, 0 ... most */
+    RT_FIELD_INTEGER,  /* int64_t, from 0 */
     RT_FIELD_UNSIGNED, /* uint64_t */
     RT_FIELD_LOSS,     /* double; +infinity: none; NaN and -infinity are refused */
     RT_FIELD_WORD,     /* char [RT_WORD_SIZE], printable */
@@ -85,16 +77,13 @@ typedef struct rt_checkpoint_field {
     const char *group, *name;
     rt_field_type type;
     size_t offset; /* offset in rt_checkpoint_info */
-    int64_t (*most)(const rt_checkpoint_info *info);
     bool optional; /* omitted if infinite (loss) or NULL (text) */
+    int64_t most;  /* largest integer... */
+    bool per_step; /* ...for each step that is done */
 } rt_checkpoint_field;
 
 /* Returns the i-th row, NULL past the last. */
 const rt_checkpoint_field *rt_checkpoint_field_at(int i);
-
-/* Writes the fields of an info to an image (put), or reads them. Fails the image if a field is
- * missing or invalid. Texts that were read belong to the info, also after an error. */
-void rt_checkpoint_exchange_fields(rt_image *image, bool put, rt_checkpoint_info *info);
 
 /* Options as attributes of a group, one for each key of a table (core/key.h), under the full name
  * ("position.base"): integers, numbers and words. A list that is not empty is a text at

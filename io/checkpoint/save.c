@@ -22,46 +22,28 @@ rt_checkpoint_model rt_checkpoint_model_of(const rt_transformer *model, const rt
     return m;
 }
 
-static void put_info(rt_image *image, const rt_checkpoint_info *info)
-{
-    rt_checkpoint_info own = *info;
-    snprintf(own.precision, sizeof own.precision, "%s", RT_PRECISION);
-    rt_image_put_word(image, "/", "format", "rotor");
-    rt_image_put_integer(image, "/", "version", RT_CHECKPOINT_VERSION);
-    rt_checkpoint_exchange_fields(image, true, &own);
-    rt_image_put_word(image, "/random", "generator", RT_CHECKPOINT_GENERATOR);
-    if (info->vocabulary)
-        rt_checkpoint_put_vocabulary(image, info->vocabulary);
-    if (info->labels)
-        rt_checkpoint_put_labels(image, info->labels);
-}
-
-static void put_block(rt_image *image, const rt_parameters *p, const rt_checkpoint_block *b)
-{
-    for (int i = 0; i < p->count; i++) {
-        const rt_parameter *parameter = p->list[i];
-        char path[RT_DATASET_SIZE];
-        if (!rt_checkpoint_block_has(b, parameter))
-            continue;
-        rt_checkpoint_dataset(path, b->group, parameter->name);
-        rt_image_put_reals(image, path, b->values + parameter->offset,
-                           rt_tensor_shape(&parameter->tensor));
-    }
-}
-
 static rt_image *build(const rt_checkpoint_model *model, const rt_checkpoint_info *info)
 {
+    const rt_parameters *p = model->parameters;
     rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS];
     rt_image *image = rt_image_new();
-    put_info(image, info);
+    rt_checkpoint_put_info(image, info);
     rt_image_put_options(image, "/model", &rt_model_keys, model->options);
     rt_image_put_options(image, "/data", &rt_data_keys, model->data);
     if (model->theta_start)
         rt_image_put_doubles(image, RT_THETA_START, model->theta_start, model->theta_shape);
-    rt_checkpoint_put_joined(image, model->parameters);
+    rt_checkpoint_put_joined(image, p);
     const int count = rt_checkpoint_list_blocks(model, blocks);
     for (const rt_checkpoint_block *b = blocks; b < blocks + count; b++)
-        put_block(image, model->parameters, b);
+        for (int i = 0; i < p->count; i++) {
+            const rt_parameter *parameter = p->list[i];
+            char path[RT_DATASET_SIZE];
+            if (!rt_checkpoint_block_has(b, parameter))
+                continue;
+            rt_checkpoint_dataset(path, b->group, parameter->name);
+            rt_image_put_reals(image, path, b->values + parameter->offset,
+                               rt_tensor_shape(&parameter->tensor));
+        }
     return image;
 }
 
@@ -78,21 +60,11 @@ static rt_status check_finite(const rt_checkpoint_model *model)
     return rt_ok();
 }
 
-/* Checks that the unfinished file can be loaded. */
-static rt_status read_back(const char *path, const rt_checkpoint_model *model)
-{
-    rt_checkpoint c;
-    rt_status status = rt_checkpoint_open(&c, path, RT_PARSE_HERE);
-    if (!status.code)
-        status = rt_checkpoint_expect_saved(&c, model);
-    rt_checkpoint_close(&c);
-    return status;
-}
-
 rt_status rt_checkpoint_save(const char *path, const rt_checkpoint_model *model,
                              const rt_checkpoint_info *info)
 {
     rt_durable_file file = {.descriptor = -1};
+    rt_checkpoint c;
     rt_status status = check_finite(model);
     if (status.code)
         return status;
@@ -104,7 +76,11 @@ rt_status rt_checkpoint_save(const char *path, const rt_checkpoint_model *model,
         status = rt_image_write(image, &file);
     rt_image_close(image); /* reading back needs as much memory */
     status = rt_durable_sync(&file, status);
-    if (!status.code)
-        status = read_back(file.temporary, model);
+    if (!status.code) { /* the unfinished file must be one that can be loaded */
+        status = rt_checkpoint_open(&c, file.temporary, RT_PARSE_HERE);
+        if (!status.code)
+            status = rt_checkpoint_expect_saved(&c, model);
+        rt_checkpoint_close(&c);
+    }
     return rt_durable_close(&file, status);
 }
