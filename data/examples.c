@@ -52,7 +52,7 @@ static rt_status find_labels(rt_data *data, const rt_labelled_file *f)
 static rt_status vocabulary_of_texts(void *context, rt_vocabulary **vocabulary_new)
 {
     const rt_labelled_file *f = context;
-    bool *seen = rt_characters_new();
+    bool *seen = rt_alloc(RT_CODE_POINTS, sizeof *seen);
     if (!seen)
         return rt_out_of_memory("the texts of a file");
     for (size_t i = 0; i < f->count; i++) {

@@ -71,7 +71,7 @@ static void free_groups(groups *g)
 static rt_status find_characters(void *context, rt_vocabulary **vocabulary_new)
 {
     const groups *g = context;
-    bool *seen = rt_characters_new();
+    bool *seen = rt_alloc(RT_CODE_POINTS, sizeof *seen);
     rt_status status = seen ? rt_ok() : rt_out_of_memory("a vocabulary");
     if (!status.code)
         status = rt_text_scan(&g->training_text, 0, g->training_text.bytes, RT_LEVEL_CHAR,

@@ -20,11 +20,7 @@ enum { LEAST_CACHED_TEXT = 1 << 13, MOST_CACHED_BYTES = 32, MOST_CACHED = 1 << 1
 
 /* State of encoding a text, with a cache of its words. A word of n bytes takes O(n log n). */
 typedef struct encoding {
-    const rt_vocabulary *v;
-    bool special; /* parse special tokens */
-    rt_id_taker *take;
-    void *context;
-    rt_unknown *unknown;
+    rt_encoding to;
     bool caches;
     rt_byte_map words; /* cached words */
     int32_t *ends;     /* (words.count): end of each word in `ids` */
@@ -44,7 +40,7 @@ static const rt_pair *find_merge(const encoding *e, const symbol *s)
 {
     if (s->right < 0)
         return NULL;
-    return rt_pairs_find(&e->v->bpe->merges, s->id, e->symbols[s->right].id);
+    return rt_pairs_find(&e->to.v->bpe->merges, s->id, e->symbols[s->right].id);
 }
 
 static void push(encoding *e, int32_t place)
@@ -78,14 +74,14 @@ static void join(encoding *e, rt_waiting top)
 /* Fills `symbols` with the bytes of a word. Returns their number. */
 static int32_t spell(encoding *e, const unsigned char *word, size_t bytes, size_t at)
 {
-    const rt_bpe *bpe = e->v->bpe;
+    const rt_bpe *bpe = e->to.v->bpe;
     int32_t count = 0;
     bool fuses = false;
     for (size_t i = 0; i < bytes; i++) {
         int32_t id = bpe->bytes[word[i]];
         const bool known = id != RT_NO_ID;
-        if (!known && rt_unknown_count(e->unknown, at + i))
-            rt_byte_name(word[i], e->unknown->name);
+        if (!known && rt_unknown_count(e->to.unknown, at + i))
+            rt_byte_name(word[i], e->to.unknown->name);
         if (!known)
             id = fuses ? RT_NO_ID : bpe->unknown;
         fuses = !known && bpe->fuses_unknown;
@@ -117,7 +113,7 @@ static bool cache_word(encoding *e, const unsigned char *word, size_t bytes, int
 /* A word with unknown bytes, which are counted each time, is not cached. */
 static rt_status merge_word(encoding *e, const unsigned char *word, size_t bytes, size_t at)
 {
-    const size_t unknown = e->unknown->count;
+    const size_t unknown = e->to.unknown->count;
     if (bytes > INT32_MAX / 4)
         return rt_error(RT_ARGUMENT, "a word can have up to %d bytes; that at byte %zu has %zu",
                         INT32_MAX / 4, at, bytes);
@@ -133,9 +129,9 @@ static rt_status merge_word(encoding *e, const unsigned char *word, size_t bytes
         return rt_out_of_memory("the ids of a word");
     for (int32_t i = 0; i < count; i++)
         if (symbols[i].id != RT_NO_ID)
-            e->take(e->context, symbols[i].id);
+            e->to.take(e->to.context, symbols[i].id);
     const bool caches = e->caches && bytes <= MOST_CACHED_BYTES && e->words.count < MOST_CACHED &&
-                        e->unknown->count == unknown;
+                        e->to.unknown->count == unknown;
     return !caches || cache_word(e, word, bytes, count) ? rt_ok()
                                                         : rt_out_of_memory("the ids of a word");
 }
@@ -146,12 +142,12 @@ static rt_status encode_word(encoding *e, const unsigned char *word, size_t byte
     const int32_t known = rt_byte_map_find(&e->words, word, bytes);
     if (known >= 0) {
         for (int32_t i = known ? e->ends[known - 1] : 0; i < e->ends[known]; i++)
-            e->take(e->context, e->ids[i]);
+            e->to.take(e->to.context, e->ids[i]);
         return rt_ok();
     }
-    const int32_t piece = rt_byte_map_find(&e->v->bpe->pieces, word, bytes);
+    const int32_t piece = rt_byte_map_find(&e->to.v->bpe->pieces, word, bytes);
     if (piece >= 0) {
-        e->take(e->context, e->v->bpe->piece_ids[piece]);
+        e->to.take(e->to.context, e->to.v->bpe->piece_ids[piece]);
         return rt_ok();
     }
     return merge_word(e, word, bytes, at);
@@ -302,7 +298,7 @@ size_t rt_bpe_most_ids(const rt_bpe *bpe, size_t bytes)
  * made from. */
 static rt_status cut(encoding *e, int number, const unsigned char *text, size_t bytes, size_t at)
 {
-    const rt_bpe *bpe = e->v->bpe;
+    const rt_bpe *bpe = e->to.v->bpe;
     rt_status status = rt_ok();
     if (number == bpe->space_before && *text != ' ') {
         if (!rt_grow(&e->spaced, &e->spaced_room, bytes + 1, 1))
@@ -332,9 +328,9 @@ static rt_status encode_rest(encoding *e, int stage, const unsigned char *text, 
     size_t size;
     if (stage == RT_COMPOSED)
         return cut(e, 0, text, bytes, at);
-    if (rt_normal_form_is_plain(e->v->bpe->form, text, bytes))
+    if (rt_normal_form_is_plain(e->to.v->bpe->form, text, bytes))
         return split(e, RT_COMPOSED, text, bytes, at);
-    rt_status status = rt_normal_form(e->v->bpe->form, &composed, &size, text, bytes);
+    rt_status status = rt_normal_form(e->to.v->bpe->form, &composed, &size, text, bytes);
     if (!status.code)
         status = split(e, RT_COMPOSED, composed, size, at);
     rt_free(composed);
@@ -343,26 +339,25 @@ static rt_status encode_rest(encoding *e, int stage, const unsigned char *text, 
 
 static rt_status split(encoding *e, int stage, const unsigned char *text, size_t bytes, size_t at)
 {
-    const rt_added_tokens *tokens = &e->v->bpe->added[stage];
+    const rt_added_tokens *tokens = &e->to.v->bpe->added[stage];
     size_t done = 0, place = 0;
     rt_status status = rt_ok();
     for (bool more = true; more && !status.code;) {
         const rt_found_token found =
-            next_added_token(tokens, text, bytes, e->special, done, &place);
+            next_added_token(tokens, text, bytes, e->to.special, done, &place);
         more = found.token != NULL;
         if (found.start > done)
             status = encode_rest(e, stage, text + done, found.start - done, at + done);
         if (more && !status.code && !(found.token->takes_left && found.end <= done))
-            e->take(e->context, found.token->id);
+            e->to.take(e->to.context, found.token->id);
         done = found.end;
     }
     return status;
 }
 
-rt_status rt_bpe_encode(const rt_vocabulary *v, const unsigned char *text, size_t from, size_t to,
-                        bool special, rt_id_taker *take, void *context, rt_unknown *unknown)
+rt_status rt_bpe_encode(const rt_encoding *given, const unsigned char *text, size_t from, size_t to)
 {
-    encoding e = {.v = v, .special = special, .take = take, .context = context, .unknown = unknown};
+    encoding e = {.to = *given};
     e.caches = to - from >= LEAST_CACHED_TEXT;
     const rt_status status = split(&e, RT_AS_IS, text + from, to - from, from);
     rt_byte_map_free(&e.words);

@@ -6,6 +6,7 @@
 #include "data/tokenizers/characters.h"
 #include "data/tokenizers/maps.h"
 #include "data/tokenizers/pieces.h"
+#include "data/tokenizers/tokens.h"
 #include "data/tokenizers/vocabulary.h"
 #include "data/tokenizers/words.h"
 
@@ -93,11 +94,10 @@ const rt_added_token *rt_bpe_added(const rt_bpe *bpe, const char *text, int32_t 
 /* Returns an upper bound of the ids of a text of this size, at most SIZE_MAX. */
 size_t rt_bpe_most_ids(const rt_bpe *bpe, size_t bytes);
 
-/* Encodes bytes from ... to - 1 of a UTF-8 text, passing ids to `take`, and counts bytes without a
- * piece. Without `special`, special tokens are text. RT_MEMORY, possibly after some ids. */
-rt_status rt_bpe_encode(const rt_vocabulary *v, const unsigned char *text, size_t from, size_t to,
-                        bool special, rt_id_taker *take, void *context,
-                        rt_unknown *unknown) RT_MUST_CHECK;
+/* Encodes bytes from ... to - 1 of a UTF-8 text at level bpe. Bytes without a piece are unknown.
+ * RT_MEMORY, possibly after some ids. */
+rt_status rt_bpe_encode(const rt_encoding *encoding, const unsigned char *text, size_t from,
+                        size_t to) RT_MUST_CHECK;
 
 /* Returns the character that represents a byte (GPT-2's printable characters). */
 enum { RT_BPE_BYTE_COUNT = 256 };

@@ -12,9 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Returns one more than the largest token. */
-int32_t rt_token_limit(rt_level level);
-
 /* Writes the name of a token for a message: 'a', '€' (U+20AC), U+0301, byte 0x0a. Returns `name`.
  */
 const char *rt_token_name(rt_level level, int32_t token, char name[RT_WORD_NAME_SIZE]);
@@ -42,14 +39,21 @@ static inline bool rt_unknown_count(rt_unknown *unknown, size_t at)
     return true;
 }
 
+/* A text that is being encoded: where its ids go, and whether special tokens in it are parsed. */
+typedef struct rt_encoding {
+    const rt_vocabulary *v;
+    bool special;
+    rt_id_taker *take;
+    void *context;
+    rt_unknown *unknown;
+} rt_encoding;
+
 /* Fills `ordinary` from `kinds`. Returns whether there is an ordinary token. */
 bool rt_vocabulary_list_ordinary(rt_vocabulary *v);
 
-/* Allocates one cleared flag per code point, to collect the characters of texts that are read in
- * parts. The caller frees it. NULL if memory is exhausted. */
-bool *rt_characters_new(void) RT_MUST_CHECK;
-
-/* Sets the flags `seen` of the characters of a part, which must be UTF-8. */
+/* Sets flags of the characters of a part of a text, which must be UTF-8. `seen` has one flag per
+ * code point. */
+enum { RT_CODE_POINTS = 0x110000 };
 void rt_characters_see(void *seen, const unsigned char *text, size_t bytes);
 
 /* Creates the vocabulary of the characters whose flags are set, in ascending order. RT_DATA, which

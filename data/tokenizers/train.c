@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "data/tokenizers/bpe.h"
 #include "data/tokenizers/pieces.h"
+#include "data/tokenizers/tokens.h"
 #include "data/tokenizers/words.h"
 #include "text/json.h"
 #include "text/utf8.h"
@@ -286,7 +287,7 @@ static void merge_pair(training *t, rt_waiting top)
 
 /* ---- initial pieces ---- */
 
-enum { CODE_POINTS = 0x110000, ANYWHERE = 1, INSIDE = 2 };
+enum { ANYWHERE = 1, INSIDE = 2 };
 
 /* Reads the first character of a word. Returns its bytes. */
 static size_t read_unit(const training *t, const unsigned char *word, size_t size, int32_t *c)
@@ -333,7 +334,7 @@ static void add_first_pieces(training *t, bool mask)
 {
     const int specials =
         t->wordpiece ? (int)(sizeof wordpiece_specials / sizeof *wordpiece_specials) : 1 + mask;
-    uint8_t *where = rt_alloc(CODE_POINTS, sizeof *where);
+    uint8_t *where = rt_alloc(RT_CODE_POINTS, sizeof *where);
     t->failed |= !where;
     for (int i = 0; i < specials && !t->failed; i++) {
         const char *text = t->wordpiece ? wordpiece_specials[i] : bpe_specials[i];
@@ -342,7 +343,7 @@ static void add_first_pieces(training *t, bool mask)
     if (where)
         find_characters(t, where);
     for (int inside = 0; inside < 2; inside++)
-        for (int32_t c = 0; c < CODE_POINTS && !t->failed; c++)
+        for (int32_t c = 0; c < RT_CODE_POINTS && !t->failed; c++)
             if (where[c] & (inside ? INSIDE : ANYWHERE))
                 add_character(t, c, inside);
     rt_free(where);

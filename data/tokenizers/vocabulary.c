@@ -14,11 +14,6 @@
 
 const char *const rt_level_words[] = {RT_LEVELS(RT_CHOICE_WORD) NULL};
 
-int32_t rt_token_limit(rt_level level)
-{
-    return level == RT_LEVEL_CHAR ? 0x110000 : 0x100;
-}
-
 const char *rt_token_name(rt_level level, int32_t token, char name[RT_WORD_NAME_SIZE])
 {
     return level == RT_LEVEL_CHAR ? rt_character_name(token, name) : rt_byte_name(token, name);
@@ -127,13 +122,6 @@ void rt_vocabulary_mask_logits(const rt_vocabulary *vocabulary, bool ends, real 
 
 /* ---- encoding ---- */
 
-typedef struct encoding {
-    const rt_vocabulary *v;
-    rt_id_taker *take;
-    void *context;
-    rt_unknown *unknown;
-} encoding;
-
 void rt_unknown_add(rt_unknown *whole, const rt_unknown *part, size_t before)
 {
     const size_t count = whole->count + part->count;
@@ -159,25 +147,17 @@ static bool separates(int32_t c)
     return rt_is_blank(c) || (c >= 0x1c && c <= 0x1f);
 }
 
-/* Finds the longest token at the start of a text; without `special`, the longest ordinary one.
- * Returns its bytes, 0 if there is none. */
-static size_t longest(const rt_vocabulary *v, const unsigned char *text, size_t bytes, bool special,
-                      int32_t *id)
+/* Encodes residues: the longest token at each position. Without `special`, special tokens are text.
+ */
+static void encode_residues(const rt_encoding *e, const unsigned char *text, size_t from, size_t to)
 {
-    size_t size = rt_pieces_longest(v->pieces, false, text, bytes, id);
-    while (size && !special && !rt_vocabulary_is_ordinary(v, *id))
-        size = size > 1 ? rt_pieces_longest(v->pieces, false, text, size - 1, id) : 0;
-    return size;
-}
-
-/* Encodes residues. Without `special`, special tokens are text. */
-static void encode_residues(const encoding *e, const unsigned char *text, size_t from, size_t to,
-                            bool special)
-{
+    const rt_pieces *pieces = e->v->pieces;
     bool goes_on = false; /* inside an unknown word */
     for (size_t at = from, size; at < to; at += size) {
         int32_t id = e->v->special.unknown, c = 0;
-        size = longest(e->v, text + at, to - at, special, &id);
+        size = rt_pieces_longest(pieces, false, text + at, to - at, &id);
+        while (size && !e->special && !rt_vocabulary_is_ordinary(e->v, id))
+            size = size > 1 ? rt_pieces_longest(pieces, false, text + at, size - 1, &id) : 0;
         if (size) {
             e->take(e->context, id);
             goes_on = false;
@@ -196,7 +176,7 @@ static void encode_residues(const encoding *e, const unsigned char *text, size_t
 
 /* ---- the other levels ---- */
 
-static rt_status encode_characters(const encoding *e, const unsigned char *text, size_t from,
+static rt_status encode_characters(const rt_encoding *e, const unsigned char *text, size_t from,
                                    size_t to)
 {
     const rt_vocabulary *v = e->v;
@@ -213,23 +193,10 @@ static rt_status encode_characters(const encoding *e, const unsigned char *text,
     return rt_ok();
 }
 
-static void encode_word(const encoding *e, const rt_word *word, size_t from)
-{
-    int32_t ids[RT_WORD_CHARACTERS];
-    const int count = rt_pieces_cut(e->v->pieces, word, ids);
-    for (int i = 0; i < count; i++)
-        e->take(e->context, ids[i]);
-    if (count)
-        return;
-    e->take(e->context, e->v->special.unknown);
-    if (rt_unknown_count(e->unknown, from + word->at))
-        rt_word_name(word->bytes, word->size, e->unknown->name);
-}
-
-/* Encodes bytes from ... to - 1 of a text; offsets in messages are those of the text. `special`
- * applies to the levels bpe and residue. */
-static rt_status encode_part(const encoding *e, const unsigned char *text, size_t from, size_t to,
-                             bool special)
+/* Encodes bytes from ... to - 1 of a text; offsets in messages are those of the text. Parses
+ * special tokens only at the levels bpe and residue. */
+static rt_status encode_part(const rt_encoding *e, const unsigned char *text, size_t from,
+                             size_t to)
 {
     const rt_vocabulary *v = e->v;
     if (!v->count)
@@ -240,15 +207,24 @@ static rt_status encode_part(const encoding *e, const unsigned char *text, size_
     if (from + valid < to)
         return not_utf8(text, from + valid);
     if (v->bpe)
-        return rt_bpe_encode(v, text, from, to, special, e->take, e->context, e->unknown);
+        return rt_bpe_encode(e, text, from, to);
     if (v->level == RT_LEVEL_RESIDUE) {
-        encode_residues(e, text, from, to, special);
+        encode_residues(e, text, from, to);
         return rt_ok();
     }
     rt_words words = {.text = text + from, .bytes = to - from, .lowercase = v->lowercase};
     rt_word word;
-    while (rt_words_next(&words, &word))
-        encode_word(e, &word, from);
+    while (rt_words_next(&words, &word)) {
+        int32_t ids[RT_WORD_CHARACTERS];
+        const int count = rt_pieces_cut(v->pieces, &word, ids);
+        for (int i = 0; i < count; i++)
+            e->take(e->context, ids[i]);
+        if (count)
+            continue;
+        e->take(e->context, v->special.unknown);
+        if (rt_unknown_count(e->unknown, from + word.at))
+            rt_word_name(word.bytes, word.size, e->unknown->name);
+    }
     return rt_ok();
 }
 
@@ -282,14 +258,14 @@ static size_t find_special(const rt_vocabulary *v, const char *text, size_t from
 }
 
 /* Encodes a text of words or characters and parses special tokens. */
-static rt_status encode_special(const encoding *e, const char *text, size_t bytes)
+static rt_status encode_special(const rt_encoding *e, const char *text, size_t bytes)
 {
     rt_status status = rt_ok();
     size_t size = 0;
     for (size_t from = 0, at; from < bytes && !status.code; from = at + size) {
         int32_t id = RT_NO_ID;
         at = find_special(e->v, text, from, bytes, &size, &id);
-        status = encode_part(e, (const unsigned char *)text, from, at, false);
+        status = encode_part(e, (const unsigned char *)text, from, at);
         if (size && !status.code)
             e->take(e->context, id);
     }
@@ -300,12 +276,12 @@ rt_status rt_vocabulary_encode_to(const rt_vocabulary *vocabulary, const char *t
                                   bool special, rt_id_taker *take, void *context,
                                   rt_unknown *unknown)
 {
-    const encoding e = {vocabulary, take, context, unknown};
+    const rt_encoding e = {vocabulary, special, take, context, unknown};
     const rt_level level = vocabulary->level;
     *unknown = (rt_unknown){0};
     return special && level != RT_LEVEL_BPE && level != RT_LEVEL_RESIDUE
                ? encode_special(&e, text, bytes)
-               : encode_part(&e, (const unsigned char *)text, 0, bytes, special);
+               : encode_part(&e, (const unsigned char *)text, 0, bytes);
 }
 
 typedef struct id_list {

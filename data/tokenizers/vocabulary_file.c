@@ -21,6 +21,12 @@ static bool has_pieces(rt_level level)
     return level == RT_LEVEL_WORDPIECE || level == RT_LEVEL_RESIDUE;
 }
 
+/* Returns one more than the largest byte or character. */
+static int32_t token_limit(rt_level level)
+{
+    return level == RT_LEVEL_CHAR ? RT_CODE_POINTS : UINT8_MAX + 1;
+}
+
 /* Returns the number of special tokens before the characters. */
 static int specials_of(rt_level level)
 {
@@ -64,8 +70,8 @@ static rt_status reserve(rt_vocabulary *v, size_t count, size_t bytes)
         v->special = rt_default_special_ids;
         if (v->level == RT_LEVEL_CHAR)
             v->special.unknown = RT_FIRST_SYMBOL;
-        v->ids = rt_alloc((size_t)rt_token_limit(v->level), sizeof *v->ids);
-        for (int32_t c = 0; v->ids && c < rt_token_limit(v->level); c++)
+        v->ids = rt_alloc((size_t)token_limit(v->level), sizeof *v->ids);
+        for (int32_t c = 0; v->ids && c < token_limit(v->level); c++)
             v->ids[c] = v->special.unknown;
         made = made && v->ids;
     }
@@ -80,23 +86,6 @@ static void add_token(rt_vocabulary *v, const void *bytes, size_t size)
     to[size] = '\0';
     v->starts[v->count + 1] = v->starts[v->count] + (uint32_t)size + 1;
     v->count++;
-}
-
-static void add_character(rt_vocabulary *v, int32_t character)
-{
-    char bytes[RT_UTF8_SIZE] = {(char)(unsigned char)character};
-    v->ids[character] = v->count;
-    add_token(v, bytes, v->level == RT_LEVEL_CHAR ? rt_utf8_write(character, bytes) : 1);
-}
-
-/* Sets the kinds of the ids from the special ids. Returns whether there is an ordinary token. */
-static bool has_ordinary(rt_vocabulary *v)
-{
-    memset(v->kinds, RT_TOKEN_ORDINARY, (size_t)v->count);
-    for (int i = 0; i < RT_SPECIAL_TOKENS; i++)
-        if (*rt_special_id(&v->special, i) != RT_NO_ID)
-            v->kinds[*rt_special_id(&v->special, i)] = RT_TOKEN_SPECIAL;
-    return rt_vocabulary_list_ordinary(v);
 }
 
 /* ---- lines ---- */
@@ -215,7 +204,9 @@ static rt_status read_simple(reading *r, span line)
     if (v->level == RT_LEVEL_BYTE && c != rank)
         return rt_error(RT_DATA, "%s:%" PRId32 ": must be 0x%02x", r->name, r->line,
                         (unsigned)rank);
-    add_character(v, c);
+    char bytes[RT_UTF8_SIZE] = {(char)(unsigned char)c};
+    v->ids[c] = v->count;
+    add_token(v, bytes, v->level == RT_LEVEL_CHAR ? rt_utf8_write(c, bytes) : 1);
     return status;
 }
 
@@ -227,7 +218,7 @@ static rt_status finish_simple(const reading *r)
     if (r->line < specials_of(level))
         return rt_error(RT_DATA, "%s: ends before line %" PRId32 ", which must be %s", r->name,
                         r->line + 1, rt_special_token(level, r->line));
-    if (level == RT_LEVEL_BYTE && bytes && bytes < rt_token_limit(level))
+    if (level == RT_LEVEL_BYTE && bytes && bytes < token_limit(level))
         return rt_error(RT_DATA, "%s: ends before the byte 0x%02x", r->name, (unsigned)bytes);
     return rt_ok();
 }
@@ -297,9 +288,15 @@ static rt_status read_lines(reading *r)
     }
     if (!status.code)
         status = pieces ? finish_pieces(r) : finish_simple(r);
-    if (!status.code && !has_ordinary(v))
-        status = rt_error(RT_DATA, "%s: has no token beside the special ones", r->name);
-    return status;
+    if (status.code)
+        return status;
+    memset(v->kinds, RT_TOKEN_ORDINARY, (size_t)v->count);
+    for (int i = 0; i < RT_SPECIAL_TOKENS; i++)
+        if (*rt_special_id(&v->special, i) != RT_NO_ID)
+            v->kinds[*rt_special_id(&v->special, i)] = RT_TOKEN_SPECIAL;
+    return rt_vocabulary_list_ordinary(v)
+               ? status
+               : rt_error(RT_DATA, "%s: has no token beside the special ones", r->name);
 }
 
 /* ---- all levels ---- */
@@ -316,16 +313,6 @@ rt_vocabulary_kind rt_vocabulary_kind_of(const rt_vocabulary *vocabulary)
 const char *rt_vocabulary_file(const rt_vocabulary *vocabulary)
 {
     return vocabulary->bpe ? "tokenizer.json" : "vocab.txt";
-}
-
-static rt_status set_ends(rt_vocabulary *v, const char *name, const rt_end_ids *ends)
-{
-    for (int i = 0; i < ends->count; i++)
-        if (ends->ids[i] < 0 || ends->ids[i] >= v->count)
-            return rt_error(RT_DATA, "%s: has no id %d, which is said to end a text", name,
-                            (int)ends->ids[i]);
-    v->ends = *ends;
-    return rt_ok();
 }
 
 rt_status rt_vocabulary_read(rt_vocabulary **vocabulary_new, rt_vocabulary_kind kind,
@@ -349,8 +336,11 @@ rt_status rt_vocabulary_read(rt_vocabulary **vocabulary_new, rt_vocabulary_kind 
     }
     if (!status.code && v->bpe && kind.has_known)
         status = rt_bpe_know(v, name, &kind.known);
-    if (!status.code)
-        status = set_ends(v, name, &kind.ends);
+    v->ends = kind.ends;
+    for (int i = 0; i < v->ends.count && !status.code; i++)
+        if (v->ends.ids[i] < 0 || v->ends.ids[i] >= v->count)
+            status = rt_error(RT_DATA, "%s: has no id %d, which is said to end a text", name,
+                              (int)v->ends.ids[i]);
     if (status.code)
         release(v);
     else
@@ -398,7 +388,7 @@ rt_status rt_vocabulary_of_seen(rt_vocabulary **vocabulary_new, rt_level level, 
     *vocabulary_new = NULL;
     for (int id = 0; id < specials_of(level); id++)
         rt_writer_add(&lines, "%s\n", rt_special_token(level, id));
-    for (int32_t c = 0; c < rt_token_limit(level); c++)
+    for (int32_t c = 0; c < token_limit(level); c++)
         if (seen[c] && ++count <= RT_CHARACTERS_LIMIT)
             write_character(&lines, level, c);
     rt_status status = lines.failed ? rt_out_of_memory("a vocabulary") : rt_ok();
@@ -419,11 +409,6 @@ rt_status rt_vocabulary_of_bytes(rt_vocabulary **vocabulary_new)
     return rt_vocabulary_of_seen(vocabulary_new, RT_LEVEL_BYTE, "", all);
 }
 
-bool *rt_characters_new(void)
-{
-    return rt_alloc((size_t)rt_token_limit(RT_LEVEL_CHAR), sizeof(bool));
-}
-
 void rt_characters_see(void *seen, const unsigned char *text, size_t bytes)
 {
     int32_t character = 0;
@@ -441,7 +426,7 @@ rt_status rt_vocabulary_of_text(rt_vocabulary **vocabulary_new, const char *name
     const size_t valid = rt_utf8_valid(text, bytes);
     if (valid < bytes)
         return rt_level_error(RT_LEVEL_CHAR, name, text[valid], valid);
-    bool *seen = rt_characters_new();
+    bool *seen = rt_alloc(RT_CODE_POINTS, sizeof *seen);
     if (!seen)
         return rt_out_of_memory("a vocabulary");
     rt_characters_see(seen, text, bytes);

@@ -60,22 +60,10 @@ void rt_image_fail_as(rt_image *image, rt_status status)
                       status.message);
 }
 
-/* Creates a file in the format of HDF5 1.8 (superblock 2): the memory of a newer one is not a valid
- * file. Properties that need a superblock extension, such as a smaller chunk index, stay unset
- * because the extension stores the time. */
-static hid_t create_file(hdf5_handles *h, const char *unique)
-{
-    hid_t creation = keep_handle(h, H5Pcreate(H5P_FILE_CREATE));
-    hid_t access = keep_handle(h, H5Pcreate(H5P_FILE_ACCESS));
-    if (H5Pset_userblock(creation, RT_CHECKSUM_BLOCK_SIZE) < 0 ||
-        H5Pset_obj_track_times(creation, false) < 0 ||
-        H5Pset_fapl_core(access, RT_HDF5_GROWTH, false) < 0 ||
-        H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18) < 0)
-        return H5I_INVALID_HID;
-    return H5Fcreate(unique, H5F_ACC_TRUNC, creation, access);
-}
-
-/* Creates a file with a unique name, because the core driver identifies files by name. */
+/* Creates a file with a unique name, because the core driver identifies files by name. Its format
+ * is that of HDF5 1.8 (superblock 2): the memory of a newer one is not a valid file. Properties
+ * that need a superblock extension, such as a smaller chunk index, stay unset because the extension
+ * stores the time. */
 rt_image *rt_image_new(void)
 {
     char unique[64];
@@ -85,7 +73,13 @@ rt_image *rt_image_new(void)
     rt_prepare_hdf5();
     snprintf(unique, sizeof unique, "image of rotor at %p", (void *)image);
     hdf5_handles h = {0};
-    image->file = create_file(&h, unique);
+    hid_t creation = keep_handle(&h, H5Pcreate(H5P_FILE_CREATE));
+    hid_t access = keep_handle(&h, H5Pcreate(H5P_FILE_ACCESS));
+    if (H5Pset_userblock(creation, RT_CHECKSUM_BLOCK_SIZE) >= 0 &&
+        H5Pset_obj_track_times(creation, false) >= 0 &&
+        H5Pset_fapl_core(access, RT_HDF5_GROWTH, false) >= 0 &&
+        H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18) >= 0)
+        image->file = H5Fcreate(unique, H5F_ACC_TRUNC, creation, access);
     release_handles(&h);
     if (image->file < 0)
         rt_image_fail(image, RT_MEMORY, "HDF5 cannot make a file in memory");
@@ -229,17 +223,7 @@ static hsize_t cut_chunk(hsize_t chunk[RT_MAX_AXES], int ndim, const hsize_t *ax
     return bytes;
 }
 
-/* Returns the properties of a dataset. Fletcher32 needs chunks, and chunks need an element. */
-static hid_t dataset_creation(hdf5_handles *h, int ndim, const hsize_t *axes, size_t element)
-{
-    hid_t creation = keep_handle(h, H5Pcreate(H5P_DATASET_CREATE));
-    hsize_t chunk[RT_MAX_AXES];
-    bool good = H5Pset_obj_track_times(creation, false) >= 0;
-    if (ndim > 0 && cut_chunk(chunk, ndim, axes, element) > 0)
-        good = good && H5Pset_chunk(creation, ndim, chunk) >= 0 && H5Pset_fletcher32(creation) >= 0;
-    return good ? creation : H5I_INVALID_HID;
-}
-
+/* Writes a dataset. Fletcher32 needs chunks, and chunks need an element. */
 static void put_dataset(rt_image *image, const char *path, hid_t in_file, hid_t in_memory, int ndim,
                         const hsize_t *axes, const void *values)
 {
@@ -250,10 +234,15 @@ static void put_dataset(rt_image *image, const char *path, hid_t in_file, hid_t 
     hid_t group = keep_handle(&h, make_group(image->file, path, (size_t)(leaf - path)));
     hid_t space =
         keep_handle(&h, ndim ? H5Screate_simple(ndim, axes, NULL) : H5Screate(H5S_SCALAR));
-    hid_t creation = dataset_creation(&h, ndim, axes, H5Tget_size(in_file));
+    hid_t creation = keep_handle(&h, H5Pcreate(H5P_DATASET_CREATE));
+    hsize_t chunk[RT_MAX_AXES];
+    bool written = H5Pset_obj_track_times(creation, false) >= 0;
+    if (ndim > 0 && cut_chunk(chunk, ndim, axes, H5Tget_size(in_file)) > 0)
+        written =
+            written && H5Pset_chunk(creation, ndim, chunk) >= 0 && H5Pset_fletcher32(creation) >= 0;
     hid_t dataset = keep_handle(&h, H5Dcreate2(group, leaf, in_file, space, H5P_DEFAULT, creation,
                                                H5P_DEFAULT));
-    bool written = H5Dwrite(dataset, in_memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0;
+    written = written && H5Dwrite(dataset, in_memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0;
     if (!release_handles(&h) || !written)
         cannot_put(image, path);
 }

@@ -432,18 +432,6 @@ static bool convert(rt_image *image, const rt_checkpoint_model *model,
     return fits;
 }
 
-/* Computes the initial theta of a branch from the learned theta of its trunk, which has another
- * scope or form. */
-static void convert_theta(const reading *r, double *start)
-{
-    rt_checkpoint_theta theta;
-    get_theta(r->checkpoint, &theta);
-    if (!rt_image_failed(r->image) && !convert(r->image, r->model, &theta, start))
-        rt_image_fail(r->image, RT_CHECKPOINT,
-                      "theta.scope is coarser than that of the trunk, whose theta differ");
-    rt_checkpoint_theta_free(&theta);
-}
-
 /* ---- numbers ---- */
 
 /* Converts theta from the form of the file to that of the model. */
@@ -533,8 +521,13 @@ static void read_theta_start(reading *r)
         rt_image_fail(r->image, RT_MEMORY, "out of memory for theta_start");
         return;
     }
-    if (r->taken.theta == RT_BRANCH_CONVERTED) {
-        convert_theta(r, theta);
+    if (r->taken.theta == RT_BRANCH_CONVERTED) { /* the trunk has another scope or form */
+        rt_checkpoint_theta trunk;
+        get_theta(r->checkpoint, &trunk);
+        if (!rt_image_failed(r->image) && !convert(r->image, model, &trunk, theta))
+            rt_image_fail(r->image, RT_CHECKPOINT,
+                          "theta.scope is coarser than that of the trunk, whose theta differ");
+        rt_checkpoint_theta_free(&trunk);
         return;
     }
     rt_image_doubles(r->image, RT_THETA_START, theta, model->theta_shape);
