@@ -13,13 +13,17 @@ typedef struct norm_args {
     real *inverse; /* 1 / sqrt(variance + eps), or 1 / sqrt(mean of squares + eps), of each row */
 } norm_args;
 
-static RT_ROW_KERNEL(normalise_rows,
-                     (real *restrict y, const real *restrict x, const real *restrict weight,
-                      const real *restrict bias, size_t rows, int size, double eps,
-                      real *restrict mean_of, real *restrict rstd_of),
-                     (y, x, weight, bias, rows, size, eps, mean_of, rstd_of))
+static RT_ROW_KERNEL(normalise_rows, (const rt_row_span *span), (span))
 {
-    for (size_t r = 0; r < rows; r++, x += size, y += size) {
+    const rt_node *n = span->node;
+    const norm_args *a = n->args;
+    const int size = rt_columns(n->out);
+    const size_t first = span->first * (size_t)size;
+    const double eps = a->eps;
+    const real *restrict weight = n->in[1]->data, *restrict bias = n->in[2] ? n->in[2]->data : NULL;
+    const real *restrict x = n->in[0]->data + first;
+    real *restrict y = n->out->data + first;
+    for (size_t r = 0; r < span->count; r++, x += size, y += size) {
         real sum = 0, squares = 0;
 #pragma omp simd reduction(+ : sum)
         for (int i = 0; i < size; i++)
@@ -33,42 +37,21 @@ static RT_ROW_KERNEL(normalise_rows,
             y[i] = (x[i] - mean) * rstd * weight[i] + bias[i];
         for (int i = 0; !bias && i < size; i++)
             y[i] = (x[i] - mean) * rstd * weight[i];
-        mean_of[r] = mean;
-        rstd_of[r] = rstd;
+        a->mean[span->first + r] = mean;
+        a->inverse[span->first + r] = rstd;
     }
 }
 
-/* Computes dx = rstd (d - mean(d) - h mean(d h)), in place of dy, where h is the normalized row and
- * d = dy * weight. */
-static RT_ROW_KERNEL(norm_gradients,
-                     (real *restrict g, const real *restrict x, const real *restrict weight,
-                      real *restrict dweight, real *restrict dbias, size_t rows, int size,
-                      const real *restrict mean_of, const real *restrict rstd_of),
-                     (g, x, weight, dweight, dbias, rows, size, mean_of, rstd_of))
+static RT_ROW_KERNEL(scale_to_rms, (const rt_row_span *span), (span))
 {
-    for (size_t r = 0; r < rows; r++, x += size, g += size) {
-        const real mean = mean_of[r], rstd = rstd_of[r];
-        real sum = 0, product = 0;
-#pragma omp simd reduction(+ : sum, product)
-        for (int i = 0; i < size; i++) {
-            const real d = g[i] * weight[i], c = x[i] - mean;
-            sum += d;
-            product += d * c;
-            dweight[i] += g[i] * c * rstd;
-            dbias[i] += g[i];
-        }
-        const real shift = sum / (real)size, slope = product * rstd * rstd / (real)size;
-        for (int i = 0; i < size; i++)
-            g[i] = rstd * (g[i] * weight[i] - shift - (x[i] - mean) * slope);
-    }
-}
-
-static RT_ROW_KERNEL(scale_to_rms,
-                     (real *restrict y, const real *restrict x, const real *restrict weight,
-                      size_t rows, int size, double eps, real *restrict rrms_of),
-                     (y, x, weight, rows, size, eps, rrms_of))
-{
-    for (size_t r = 0; r < rows; r++, x += size, y += size) {
+    const rt_node *n = span->node;
+    const norm_args *a = n->args;
+    const int size = rt_columns(n->out);
+    const size_t first = span->first * (size_t)size;
+    const double eps = a->eps;
+    const real *restrict x = n->in[0]->data + first, *restrict weight = n->in[1]->data;
+    real *restrict y = n->out->data + first;
+    for (size_t r = 0; r < span->count; r++, x += size, y += size) {
         real squares = 0;
 #pragma omp simd reduction(+ : squares)
         for (int i = 0; i < size; i++)
@@ -76,50 +59,15 @@ static RT_ROW_KERNEL(scale_to_rms,
         const real rrms = (real)(1 / sqrt((double)squares / size + eps));
         for (int i = 0; i < size; i++)
             y[i] = x[i] * rrms * weight[i];
-        rrms_of[r] = rrms;
+        a->inverse[span->first + r] = rrms;
     }
-}
-
-/* Computes dx = rrms (d - h mean(d h)), in place of dy, where h is the normalized row and d = dy *
- * weight. */
-static RT_ROW_KERNEL(rms_gradients,
-                     (real *restrict g, const real *restrict x, const real *restrict weight,
-                      real *restrict dweight, size_t rows, int size, const real *restrict rrms_of),
-                     (g, x, weight, dweight, rows, size, rrms_of))
-{
-    for (size_t r = 0; r < rows; r++, x += size, g += size) {
-        const real rrms = rrms_of[r];
-        real product = 0;
-#pragma omp simd reduction(+ : product)
-        for (int i = 0; i < size; i++) {
-            product += g[i] * weight[i] * x[i];
-            dweight[i] += g[i] * x[i] * rrms;
-        }
-        const real slope = product * rrms * rrms / (real)size;
-        for (int i = 0; i < size; i++)
-            g[i] = rrms * (g[i] * weight[i] - x[i] * slope);
-    }
-}
-
-static void norm_span(const rt_row_span *span)
-{
-    const rt_node *n = span->node;
-    const norm_args *a = n->args;
-    const int size = rt_columns(n->out);
-    const size_t first = span->first * (size_t)size;
-    const rt_tensor *bias = n->in[2];
-    const real *x = n->in[0]->data + first, *weight = n->in[1]->data;
-    real *y = n->out->data + first;
-    if (a->mean)
-        normalise_rows(y, x, weight, bias ? bias->data : NULL, span->count, size, a->eps,
-                       a->mean + span->first, a->inverse + span->first);
-    else
-        scale_to_rms(y, x, weight, span->count, size, a->eps, a->inverse + span->first);
 }
 
 static void norm_forward(const rt_node *n)
 {
-    rt_node_rows(n, rt_rows(n->out), (size_t)rt_columns(n->out), norm_span, NULL);
+    const norm_args *a = n->args;
+    rt_node_rows(n, rt_rows(n->out), (size_t)rt_columns(n->out),
+                 a->mean ? normalise_rows : scale_to_rms, NULL);
 }
 
 /* Returns the number of sums of a part: the gradients of weight and bias. */
@@ -137,28 +85,73 @@ static rt_scratch_size norm_scratch(const rt_node *n, rt_pass pass)
     return (rt_scratch_size){.whole = sums * sizeof(real)};
 }
 
-static void norm_gradient_span(const rt_row_span *span)
+/* Returns the sums of a part, set to zero. */
+static real *zeroed_sums(const rt_row_span *span)
+{
+    const size_t count = sums_of_part(span->node);
+    real *sums = (real *)span->context + (size_t)span->number * count;
+    return memset(sums, 0, count * sizeof *sums);
+}
+
+/* Computes dx = rstd (d - mean(d) - h mean(d h)), in place of dy, where h is the normalized row and
+ * d = dy * weight. */
+static RT_ROW_KERNEL(norm_gradients, (const rt_row_span *span), (span))
 {
     const rt_node *n = span->node;
     const norm_args *a = n->args;
-    const size_t size = (size_t)rt_columns(n->out), first = span->first * size;
-    const real *x = n->in[0]->data + first, *weight = n->in[1]->data;
-    real *sums = (real *)span->context + (size_t)span->number * sums_of_part(n);
-    real *g = n->out->grad + first;
-    memset(sums, 0, sums_of_part(n) * sizeof *sums);
-    if (a->mean)
-        norm_gradients(g, x, weight, sums, sums + size, span->count, (int)size,
-                       a->mean + span->first, a->inverse + span->first);
-    else
-        rms_gradients(g, x, weight, sums, span->count, (int)size, a->inverse + span->first);
+    const int size = rt_columns(n->out);
+    const size_t first = span->first * (size_t)size;
+    const real *restrict x = n->in[0]->data + first, *restrict weight = n->in[1]->data;
+    real *restrict dweight = zeroed_sums(span), *restrict dbias = dweight + size;
+    real *restrict g = n->out->grad + first;
+    for (size_t r = 0; r < span->count; r++, x += size, g += size) {
+        const real mean = a->mean[span->first + r], rstd = a->inverse[span->first + r];
+        real sum = 0, product = 0;
+#pragma omp simd reduction(+ : sum, product)
+        for (int i = 0; i < size; i++) {
+            const real d = g[i] * weight[i], c = x[i] - mean;
+            sum += d;
+            product += d * c;
+            dweight[i] += g[i] * c * rstd;
+            dbias[i] += g[i];
+        }
+        const real shift = sum / (real)size, slope = product * rstd * rstd / (real)size;
+        for (int i = 0; i < size; i++)
+            g[i] = rstd * (g[i] * weight[i] - shift - (x[i] - mean) * slope);
+    }
+}
+
+/* Computes dx = rrms (d - h mean(d h)), in place of dy, where h is the normalized row and d = dy *
+ * weight. */
+static RT_ROW_KERNEL(rms_gradients, (const rt_row_span *span), (span))
+{
+    const rt_node *n = span->node;
+    const norm_args *a = n->args;
+    const int size = rt_columns(n->out);
+    const size_t first = span->first * (size_t)size;
+    const real *restrict x = n->in[0]->data + first, *restrict weight = n->in[1]->data;
+    real *restrict dweight = zeroed_sums(span), *restrict g = n->out->grad + first;
+    for (size_t r = 0; r < span->count; r++, x += size, g += size) {
+        const real rrms = a->inverse[span->first + r];
+        real product = 0;
+#pragma omp simd reduction(+ : product)
+        for (int i = 0; i < size; i++) {
+            product += g[i] * weight[i] * x[i];
+            dweight[i] += g[i] * x[i] * rrms;
+        }
+        const real slope = product * rrms * rrms / (real)size;
+        for (int i = 0; i < size; i++)
+            g[i] = rrms * (g[i] * weight[i] - x[i] * slope);
+    }
 }
 
 static void norm_backward(const rt_node *n)
 {
+    const norm_args *a = n->args;
     const size_t size = (size_t)rt_columns(n->out), rows = rt_rows(n->out);
     const size_t parts = (size_t)rt_parts_of_rows(rows, size), step = sums_of_part(n);
     real *sums = rt_scratch(n), *dweight = rt_grad(n, 1), *dbias = rt_grad(n, 2);
-    rt_node_rows(n, rows, size, norm_gradient_span, sums);
+    rt_node_rows(n, rows, size, a->mean ? norm_gradients : rms_gradients, sums);
     if (dweight)
         rt_rows_sum(dweight, sums, parts, size, step);
     if (dbias)
