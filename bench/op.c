@@ -313,15 +313,18 @@ enum { FORMS = sizeof forms / sizeof *forms };
  * counted. Backward counts twice. */
 static void measure_form(bool first, rt_attention_kind kind, bool causal, int T, int H, int D)
 {
-    rt_rotation_table rotation = {0};
+    rt_graph *tables = rt_graph_new();
     double theta[MOST_PAIRS];
     const rt_shape x = RT_SHAPE_OF(1, T, H, D);
     if (!rt_shape_size(x) || D % 2 || D / 2 > MOST_PAIRS)
         bench_need(rt_error(RT_CONFIG, "D must be even and at most %d, and %s a tensor",
                             2 * MOST_PAIRS, rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, x)));
     rt_theta_geometric(theta, D / 2, 10000);
-    bench_need(rt_rotation_table_init(&rotation, theta, D / 2, RT_INTERLEAVED, 1));
-    bench_need(rt_rotation_reserve(&rotation, T));
+    const rt_rotation *rotation =
+        tables ? rt_rotation_fixed(tables, theta, RT_SHAPE_OF(1, D / 2), RT_INTERLEAVED, 1,
+                                   (rt_positions){.B = 1, .T = T})
+               : NULL;
+    bench_need(tables ? rt_graph_status(tables) : rt_out_of_memory("a graph"));
     const double width = kind != RT_ATTENTION_SOFTMAX ? D : causal ? (T + 1) / 2.0 : T;
     const double flops = 3 * 4.0 * T * H * D * width;
     const timed_op op = {.kind = FORM,
@@ -329,7 +332,7 @@ static void measure_form(bool first, rt_attention_kind kind, bool causal, int T,
                          .result = rt_shape_size(x),
                          .form = kind,
                          .causal = causal,
-                         .rotation = &rotation.rotation};
+                         .rotation = rotation};
     const size_t peak =
         measure(&op, (bench_rounds){.warm_up = 1, .fewest = 5, .seconds = long_enough / 8});
     BENCH_ROW(first, BENCH_TEXT("attention", 14, forms[kind]),
@@ -343,7 +346,7 @@ static void measure_form(bool first, rt_attention_kind kind, bool causal, int T,
                            100 * flops / BENCH_PEAK_FLOPS *
                                bench_ratio(&times[YARDSTICK], &times[BOTH])),
               BENCH_NUMBER("kB/token", 8, 2, (double)peak / 1024 / T));
-    rt_rotation_table_free(&rotation);
+    rt_graph_free(tables);
 }
 
 void bench_linear_attention(void)

@@ -52,7 +52,6 @@ void rt_memory_return_pages(void *memory, size_t bytes);
 typedef enum rt_purpose {
     RT_FOR_VALUES,    /* of parameters */
     RT_FOR_GRADIENTS, /* of parameters */
-    RT_FOR_TABLES,    /* of positions */
     RT_FOR_ROUNDED,   /* parameters in bf16 */
     RT_FOR_STATES,    /* of the optimizer */
     RT_FOR_UPDATES,   /* scratch memory of the optimizer */

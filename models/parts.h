@@ -28,12 +28,11 @@ typedef struct rt_layer_rotation {
     const rt_rotation *query, *key, *value;
 } rt_layer_rotation;
 
-/* Adds a learned theta for a layer, or for all (-1); creates and frees the state of the encoding;
- * returns the rotation of layer l for a span, empty if the graph has failed. In theta.c, for
+/* Adds a learned theta for a layer, or for all (-1); creates the state of the encoding; returns
+ * the rotation of layer l for a span, empty if the graph has failed. In theta.c, for
  * encodings/rope.c. */
 rt_tensor *rt_add_theta(rt_transformer *m, int layer);
 rt_status rt_theta_start(rt_transformer *m) RT_MUST_CHECK;
-void rt_theta_free(void *state);
 rt_layer_rotation rt_rotation_of_layer(rt_transformer *m, rt_graph *g, int l, rt_token_span at);
 
 #endif

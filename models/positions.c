@@ -2,22 +2,22 @@
 
 #include <math.h>
 
-void rt_sinusoidal_row(double *row, double position, int C, double base, rt_pairing layout)
+void rt_sinusoidal_table(real *table, int stride, const double *position, size_t rows,
+                         rt_sinusoids of)
 {
-    const int sines = (C + 1) / 2;
+    const int sines = (of.C + 1) / 2;
     for (int i = 0; i < sines; i++) {
-        const double angle = position * pow(base, -2.0 * i / C);
-        const int cosine = layout == RT_INTERLEAVED ? 2 * i + 1 : sines + i;
-        row[layout == RT_INTERLEAVED ? 2 * i : i] = sin(angle);
-        if (2 * i + 1 < C)
-            row[cosine] = cos(angle);
+        const double frequency = pow(of.base, -2.0 * i / of.C);
+        const int sine = of.layout == RT_INTERLEAVED ? 2 * i : i;
+        const int cosine = of.layout == RT_INTERLEAVED ? sine + 1 : sines + i;
+        for (size_t r = 0; r < rows; r++) {
+            real *row = table + r * (size_t)stride;
+            const double angle = position[r] * frequency;
+            row[sine] = (real)sin(angle);
+            if (2 * i + 1 < of.C)
+                row[cosine] = (real)cos(angle);
+        }
     }
-}
-
-void rt_sinusoidal_table(double *table, int T, int C, double base, rt_pairing layout)
-{
-    for (int t = 0; t < T; t++)
-        rt_sinusoidal_row(table + (size_t)t * (size_t)C, t, C, base, layout);
 }
 
 void rt_alibi_slopes(double *slopes, int heads)

@@ -1,17 +1,23 @@
 #ifndef ROTOR_MODELS_POSITIONS_H
 #define ROTOR_MODELS_POSITIONS_H
 
-/* Tables of positional encodings, in double. */
+/* Tables of positional encodings, computed in double. */
 
 #include "ops/ops.h"
 
-/* Computes the sinusoidal table, (T, C): row t holds sin(t w_i) and cos(t w_i), w_i = base^(-2i/C),
- * side by side (RT_INTERLEAVED; Vaswani et al. 2017) or all sines first (RT_HALF; Hugging Face's
- * RoFormer). An odd C has one more sine. */
-void rt_sinusoidal_table(double *table, int T, int C, double base, rt_pairing layout);
+/* Sines and cosines with the frequencies w_i = base^(-2i/C), side by side (RT_INTERLEAVED; Vaswani
+ * et al. 2017) or all sines first (RT_HALF; Hugging Face's RoFormer). An odd C has one more sine.
+ */
+typedef struct rt_sinusoids {
+    int C;
+    double base;
+    rt_pairing layout;
+} rt_sinusoids;
 
-/* Computes the row of a position, which need not be an integer. */
-void rt_sinusoidal_row(double *row, double position, int C, double base, rt_pairing layout);
+/* Computes rows of C numbers, `stride` apart: row r holds sin(p w_i) and cos(p w_i), p =
+ * position[r]. */
+void rt_sinusoidal_table(real *table, int stride, const double *position, size_t rows,
+                         rt_sinusoids of);
 
 /* Computes the slopes of ALiBi, one for each head (Press et al. 2022): with n the largest power of
  * two that is at most H, the powers 1 ... n of 2^(-8/n), then the odd powers of 2^(-4/n). */

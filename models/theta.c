@@ -6,21 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Rotation by a fixed theta, for the layers of one base. */
-typedef struct fixed_theta {
-    rt_rotation_table rotation;
-    double base;
-    int regime; /* rt_frequencies_regime of the table */
-} fixed_theta;
-
-/* State of the encoding. */
-typedef struct theta_state {
-    fixed_theta *fixed; /* one for each base used; NULL: theta is learnable */
-    int bases;
-    double *start; /* initial values of a learnable theta, in the layout of rt_transformer_theta */
-    double *frequencies; /* (R/2), scratch memory */
-} theta_state;
-
 int rt_transformer_pairs(const rt_transformer_options *o)
 {
     if (o->position.kind != RT_POSITION_ROPE || o->heads < 1)
@@ -132,8 +117,7 @@ void rt_transformer_set_theta(rt_transformer *m, const double *theta)
 
 double *rt_transformer_theta_start(const rt_transformer *m)
 {
-    const theta_state *state = m->encoding.state;
-    return m->options.theta.learn && state ? state->start : NULL;
+    return m->options.theta.learn ? m->encoding.state : NULL;
 }
 
 void rt_transformer_theta_geometric(const rt_transformer_options *o, rt_shape shape, double *theta)
@@ -312,49 +296,36 @@ static void draw_directions(const rt_transformer *m, int layer, double *start, i
     }
 }
 
-/* Computes the initial values of a learnable theta. */
-static void draw_start(const rt_transformer *m, theta_state *state)
+/* Computes the initial values of a learnable theta; `frequencies` is scratch memory, (R/2). */
+static void draw_start(const rt_transformer *m, double *start, double *frequencies)
 {
     const rt_shape shape = rt_transformer_theta_shape(&m->options);
     const int rows = shape.axis[1], columns = shape.axis[2];
     const int axes = rt_transformer_theta_axes(&m->options), pairs = columns / axes;
-    for (int n = 0; n < shape.axis[0]; n++) {
+    for (int n = 0; n < shape.axis[0]; n++, start += rows * columns) {
         const int layer = rt_transformer_theta_layer(&m->options, n);
-        find_frequencies(&m->options, layer, 0, state->frequencies);
-        double *start = state->start + n * rows * columns;
-        draw_layer(m, layer, start, rows * axes, pairs, state->frequencies);
+        find_frequencies(&m->options, layer, 0, frequencies);
+        draw_layer(m, layer, start, rows * axes, pairs, frequencies);
         if (axes > 1)
             draw_directions(m, layer, start, rows, pairs);
     }
 }
 
+/* The state of the encoding is the initial values of a learnable theta, in the layout of
+ * rt_transformer_theta, followed by scratch memory. */
 rt_status rt_theta_start(rt_transformer *m)
 {
     const rt_transformer_options *o = &m->options;
-    theta_state *state = m->encoding.state = rt_alloc(1, sizeof *state);
-    if (!state || !(state->frequencies = rt_alloc((size_t)rt_transformer_pairs(o), sizeof(double))))
+    if (!o->theta.learn)
+        return rt_ok();
+    const size_t count = rt_transformer_theta_count(o), pairs = (size_t)rt_transformer_pairs(o);
+    double *start = m->encoding.state = rt_alloc(count + pairs, sizeof *start);
+    if (!start)
         return rt_out_of_memory("theta");
-    if (!o->theta.learn) {
-        state->fixed = rt_alloc((size_t)o->layers, sizeof *state->fixed);
-        return state->fixed ? rt_ok() : rt_out_of_memory("theta");
-    }
-    state->start = rt_alloc(rt_transformer_theta_count(o), sizeof *state->start);
-    if (!state->start)
-        return rt_out_of_memory("theta");
-    draw_start(m, state);
+    draw_start(m, start, start + count);
     if (!m->parameters.borrows_values && rt_memory_is_present(m->parameters.values))
-        rt_transformer_set_theta(m, state->start);
+        rt_transformer_set_theta(m, start);
     return rt_ok();
-}
-
-void rt_theta_free(void *of)
-{
-    theta_state *state = of;
-    for (int i = 0; i < state->bases; i++)
-        rt_rotation_table_free(&state->fixed[i].rotation);
-    rt_free(state->fixed);
-    rt_free(state->start);
-    rt_free(state->frequencies);
 }
 
 /* ---- effective theta ---- */
@@ -410,72 +381,26 @@ static bool rows_are_equal(const double *theta, int rows, int pairs)
     return true;
 }
 
-static rt_positions positions_of(rt_token_span at)
-{
-    if (at.positions)
-        return *at.positions;
-    return (rt_positions){.B = 1, .T = at.count, .offset = at.first};
-}
-
-/* Computes the rotation of a span: by an overridden theta, or for tokens with other positions than
- * those of the table. */
-static const rt_rotation *rotate_span(const rt_transformer *m, rt_graph *g, int l, rt_token_span at)
+/* Returns the rotation by position times theta, without a decay. */
+static const rt_rotation *rotate_plain(const rt_transformer *m, rt_graph *g, int l,
+                                       rt_token_span at)
 {
     const rt_transformer_options *o = &m->options;
+    const rt_pairing pairing = o->position.pairing;
+    const double magnitude = rt_frequencies_magnitude(&o->position.frequencies);
+    const rt_positions own = {.B = 1, .T = at.count, .offset = at.first};
+    const rt_positions positions = at.positions ? *at.positions : own;
+    if (o->theta.learn && !m->encoding.change)
+        return rt_rotation_learned(g, parameter_of(m, l), o->theta.form, pairing, magnitude,
+                                   positions);
     const int axes = rt_transformer_theta_axes(o), pairs = rt_transformer_pairs(o);
     double *theta = rt_graph_memory(g, (size_t)(o->kv_heads * axes) * (size_t)pairs, sizeof *theta);
     if (!theta)
         return NULL;
     theta_of_layer(m, rt_layer_number(o, l), at.length, theta);
     const int rows = rows_are_equal(theta, o->kv_heads, axes * pairs) ? 1 : o->kv_heads;
-    return rt_rotation_fixed(g, theta,
-                             axes > 1 ? RT_SHAPE_OF(rows, axes, pairs) : RT_SHAPE_OF(rows, pairs),
-                             o->position.pairing,
-                             rt_frequencies_magnitude(&o->position.frequencies), positions_of(at));
-}
-
-/* Returns the rotation by the fixed theta of layer l in sequences of T tokens, from the table of
- * its base, which is rebuilt if theta depends on T. */
-static const rt_rotation *rotate_by_table(const rt_transformer *m, rt_graph *g, int l, int T)
-{
-    const rt_position_options *o = &m->options.position;
-    const int regime = rt_frequencies_regime(&o->frequencies, T);
-    theta_state *state = m->encoding.state;
-    fixed_theta *fixed = state->fixed;
-    rt_status status = rt_ok();
-    while (fixed < state->fixed + state->bases && fixed->base != m->layers[l].row.base)
-        fixed++;
-    if (fixed == state->fixed + state->bases)
-        state->bases++;
-    if (!fixed->rotation.theta || fixed->regime != regime) {
-        rt_rotation_table_free(&fixed->rotation);
-        fixed->base = m->layers[l].row.base;
-        fixed->regime = regime;
-        find_frequencies(&m->options, l, T, state->frequencies);
-        status = rt_rotation_table_init(&fixed->rotation, state->frequencies,
-                                        rt_transformer_pairs(&m->options), o->pairing,
-                                        rt_frequencies_magnitude(&o->frequencies));
-        fixed->rotation.account = m->parameters.account;
-    }
-    if (!status.code)
-        status = rt_rotation_reserve(&fixed->rotation, T);
-    if (status.code)
-        return rt_graph_fail(g, status.code, "%s", status.message);
-    return &fixed->rotation.rotation;
-}
-
-/* Returns the rotation by position times theta, without a decay. */
-static const rt_rotation *rotate_plain(const rt_transformer *m, rt_graph *g, int l,
-                                       rt_token_span at)
-{
-    const rt_transformer_options *o = &m->options;
-    if (o->theta.learn && !m->encoding.change)
-        return rt_rotation_learned(g, parameter_of(m, l), o->theta.form, o->position.pairing,
-                                   rt_frequencies_magnitude(&o->position.frequencies),
-                                   positions_of(at));
-    return m->encoding.change || at.count < at.length || at.positions
-               ? rotate_span(m, g, l, at)
-               : rotate_by_table(m, g, l, at.length);
+    const rt_shape shape = axes > 1 ? RT_SHAPE_OF(rows, axes, pairs) : RT_SHAPE_OF(rows, pairs);
+    return rt_rotation_fixed(g, theta, shape, pairing, magnitude, positions);
 }
 
 rt_layer_rotation rt_rotation_of_layer(rt_transformer *m, rt_graph *g, int l, rt_token_span at)

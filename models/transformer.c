@@ -266,9 +266,6 @@ void rt_transformer_free(rt_transformer *m)
 {
     if (!m || !m->options.vocab)
         return;
-    const rt_encoding *encoding = rt_encoding_of(&m->options);
-    if (encoding->free && m->encoding.state)
-        encoding->free(m->encoding.state);
     rt_free(m->encoding.state);
     rt_parameters_free(&m->parameters);
     rt_free(m->layers);

@@ -156,8 +156,8 @@ typedef struct rt_model_start {
         *values_of; /* model whose values are shared; NULL: the model has its own */
     bool blank;     /* parameters are not drawn, because the caller loads them: they are 0, except
                        theta, which has its initial value */
-    rt_account *account; /* dry run (core/memory.h): parameters, gradients and tables of positions
-                            are reserved in it; outlives the model. NULL: they are allocated */
+    rt_account *account; /* dry run (core/memory.h): parameters and gradients are reserved in it;
+                            outlives the model. NULL: they are allocated */
 } rt_model_start;
 
 /* Creates a model as rt_transformer_new, from `start`. A model in reserved memory can only be used

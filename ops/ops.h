@@ -263,23 +263,6 @@ rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form fo
 rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, rt_shape shape, rt_pairing pairing,
                                double magnitude, rt_positions positions);
 
-/* Rotation by a fixed theta in double: a table of positions 0, 1, 2, ... that grows on demand.
- * Belongs to one thread at a time. */
-typedef struct rt_rotation_table {
-    rt_rotation rotation; /* valid after rt_rotation_reserve */
-    double *theta;
-    void *memory;
-    rt_account *account; /* set by the caller after init in a dry run (core/memory.h); else NULL */
-} rt_rotation_table;
-
-/* Creates an empty table with a copy of theta, (pairs). RT_ARGUMENT for a NULL theta or an invalid
- * option, RT_MEMORY. The caller frees it with rt_rotation_table_free. rt_rotation_reserve extends
- * it to `length` positions, which moves its arrays. */
-rt_status rt_rotation_table_init(rt_rotation_table *table, const double *theta, int pairs,
-                                 rt_pairing pairing, double magnitude) RT_MUST_CHECK;
-rt_status rt_rotation_reserve(rt_rotation_table *table, int length) RT_MUST_CHECK;
-void rt_rotation_table_free(rt_rotation_table *table);
-
 /* Returns zeta_i = (2i/R + 0.4) / 1.4, with R/2 = pairs. xPos multiplies the contribution of pair i
  * to a score by zeta_i^(distance / scale). */
 double rt_xpos_zeta(int i, int pairs);

@@ -23,25 +23,23 @@ typedef struct table_rows {
     double *second;      /* (count), filled in; NULL: one coordinate */
     real *cosine, *sine; /* (count, columns), filled in */
     size_t count;
-    int columns, pairs; /* columns: of all heads */
-    bool mixed;
+    int columns; /* of all heads */
     rt_positions positions;
     const double *theta; /* (columns), or (heads, 2, pairs) if mixed */
-    double magnitude;
 } table_rows;
 
 /* Returns the angle of a column at a position with two coordinates. */
-static double angle_of(const table_rows *t, size_t row, int column)
+static double angle_of(const rt_rotation *r, const table_rows *t, size_t row, int column)
 {
     const double x = t->position[row], y = t->second[row];
-    const int head = column / t->pairs, i = column % t->pairs;
-    if (!t->mixed)
-        return (i < t->pairs / 2 ? x : y) * t->theta[column];
-    const double *theta = t->theta + 2 * head * t->pairs;
-    return x * theta[i] + y * theta[t->pairs + i];
+    const int head = column / r->pairs, i = column % r->pairs;
+    if (!r->mixed)
+        return (i < r->pairs / 2 ? x : y) * t->theta[column];
+    const double *theta = t->theta + 2 * head * r->pairs;
+    return x * theta[i] + y * theta[r->pairs + i];
 }
 
-static void fill_rows(const table_rows *t)
+static void fill_rows(const rt_rotation *r, const table_rows *t)
 {
     real *cosine = t->cosine, *sine = t->sine;
     for (size_t row = 0; row < t->count; row++) {
@@ -51,21 +49,21 @@ static void fill_rows(const table_rows *t)
         if (t->second)
             t->second[row] = t->positions.second[row];
         for (int i = 0; i < t->columns; i++) {
-            const double angle = t->second ? angle_of(t, row, i) : position * t->theta[i];
-            *cosine++ = (real)(t->magnitude * cos(angle));
-            *sine++ = (real)(t->magnitude * sin(angle));
+            const double angle = t->second ? angle_of(r, t, row, i) : position * t->theta[i];
+            *cosine++ = (real)(r->magnitude * cos(angle));
+            *sine++ = (real)(r->magnitude * sin(angle));
         }
     }
 }
 
-/* Returns a copy of `like` in the memory of the graph, with a new table of t->count rows of
- * t->columns numbers, which the caller fills. NULL if the graph has failed. */
+/* Returns a copy of `like` in the memory of the graph, with a new table, which the caller fills.
+ * NULL if the graph has failed. */
 static rt_rotation *make_rotation(rt_graph *g, const rt_rotation *like, table_rows *t)
 {
+    t->count = (size_t)like->sequences * (size_t)like->length;
+    t->columns = like->heads * like->pairs;
     const size_t size = t->count * (size_t)t->columns;
     rt_rotation *r = rt_graph_memory(g, 1, sizeof *r);
-    t->pairs = like->pairs;
-    t->mixed = like->mixed;
     t->position = rt_graph_numbers(g, t->count, sizeof *t->position);
     t->second = t->positions.second ? rt_graph_numbers(g, t->count, sizeof *t->second) : NULL;
     t->cosine = rt_graph_numbers(g, 2 * size + 1, sizeof *t->cosine);
@@ -79,8 +77,6 @@ static rt_rotation *make_rotation(rt_graph *g, const rt_rotation *like, table_ro
     r->sine = t->sine;
     return r;
 }
-
-/* ---- learned theta ---- */
 
 /* Cosines and sines of a + b are computed from those of a and b, so that only every BLOCK-th row
  * and the first BLOCK rows need cos and sin. The error is 4e-16, below the precision of float. In
@@ -117,7 +113,7 @@ static RT_ROW_KERNEL(add_angles,
 }
 
 /* Fills the rows of consecutive positions. */
-static void fill_consecutive(const table_rows *t, double *scratch)
+static void fill_consecutive(const rt_rotation *r, const table_rows *t, double *scratch)
 {
     const size_t columns = (size_t)t->columns;
     const angles a = {scratch + 2 * BLOCK * columns, scratch + (2 * BLOCK + 1) * columns};
@@ -130,7 +126,7 @@ static void fill_consecutive(const table_rows *t, double *scratch)
         const angles *rest = b + row % BLOCK;
         t->position[row] = t->positions.offset + (double)row;
         if (row % BLOCK == 0)
-            fill_angles(a, t->position[row], t->theta, t->columns, t->magnitude);
+            fill_angles(a, t->position[row], t->theta, t->columns, r->magnitude);
         add_angles(t->cosine + row * columns, t->sine + row * columns, a.cosine, a.sine,
                    rest->cosine, rest->sine, t->columns);
     }
@@ -176,6 +172,25 @@ static bool coordinates_fit(rt_graph *g, rt_positions positions, bool mixed, int
     return !rt_graph_failed(g);
 }
 
+/* Returns a rotation by theta with the options of `like`. `scratch` is for consecutive positions,
+ * whose cosines and sines are added up; NULL: each is computed directly. */
+static rt_rotation *tabulate(rt_graph *g, const rt_rotation *like, const double *theta,
+                             rt_positions positions, double *scratch)
+{
+    table_rows t = {.positions = positions, .theta = theta};
+    if (!coordinates_fit(g, positions, like->mixed, like->pairs) ||
+        !are_finite(g, positions, (size_t)like->sequences * (size_t)like->length))
+        return NULL;
+    rt_rotation *r = make_rotation(g, like, &t);
+    if (!r || !rt_memory_is_present(t.position))
+        return r;
+    if (scratch)
+        fill_consecutive(r, &t, scratch);
+    else
+        fill_rows(r, &t);
+    return r;
+}
+
 rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form form,
                                  rt_pairing pairing, double magnitude, rt_positions positions)
 {
@@ -188,9 +203,7 @@ rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form fo
                              rt_shape_text(theta));
     const int sequences = sequences_of(positions), T = positions.T;
     const int thetas = (int)rt_size(theta), columns = mixed ? thetas / 2 : thetas;
-    const rt_shape table = RT_SHAPE_OF(sequences, T, columns);
-    const size_t count = (size_t)sequences * (size_t)T;
-    if (positions.B < 1 || !rt_shape_size(table))
+    if (positions.B < 1 || !rt_shape_size(RT_SHAPE_OF(sequences, T, columns)))
         return rt_graph_fail(g, RT_ARGUMENT,
                              "[rope] B and T must be positive, and a table of cosines not too "
                              "large; got %d, %d and %d numbers of theta",
@@ -200,10 +213,13 @@ rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form fo
             g, RT_ARGUMENT,
             "[rope] form and pairing must be valid, and the magnitude finite; got %d, %d and %g",
             (int)form, (int)pairing, magnitude);
-    if (!coordinates_fit(g, positions, mixed, rt_columns(theta)) ||
-        !are_finite(g, positions, count))
-        return NULL;
-    double *values = rt_graph_numbers(g, (size_t)thetas, sizeof *values);
+    double *values = rt_graph_numbers(g, (size_t)thetas, sizeof *values), *scratch = NULL;
+    if (!positions.at)
+        scratch = rt_graph_scratch(g, 2 * (BLOCK + 1) * (size_t)columns, sizeof *scratch);
+    for (int i = 0; rt_memory_is_present(values) && i < thetas; i++) {
+        const double held = (double)theta->data[i];
+        values[i] = form == RT_THETA_LOG ? exp(held) : held;
+    }
     const rt_rotation like = {.sequences = sequences,
                               .length = T,
                               .heads = theta->ndim > 1 ? theta->shape[0] : 1,
@@ -213,37 +229,16 @@ rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form fo
                               .theta = theta,
                               .form = form,
                               .magnitude = magnitude};
-    table_rows t = {.count = count,
-                    .columns = columns,
-                    .positions = positions,
-                    .theta = values,
-                    .magnitude = magnitude};
-    double *scratch = NULL;
-    rt_rotation *r = make_rotation(g, &like, &t);
-    if (!positions.at)
-        scratch = rt_graph_scratch(g, 2 * (BLOCK + 1) * (size_t)columns, sizeof *scratch);
-    if (rt_graph_failed(g) || !rt_memory_is_present(values))
-        return rt_graph_failed(g) ? NULL : r;
-    for (int i = 0; i < thetas; i++) {
-        const double held = (double)theta->data[i];
-        values[i] = form == RT_THETA_LOG ? exp(held) : held;
-    }
-    if (scratch)
-        fill_consecutive(&t, scratch);
-    else
-        fill_rows(&t);
-    return r;
+    return tabulate(g, &like, values, positions, scratch);
 }
 
 bool rt_rotation_is_sound(rt_graph *g, const rt_rotation *r)
 {
     const rt_tensor *theta = r->theta;
-    const bool known = (r->pairing == RT_INTERLEAVED || r->pairing == RT_HALF) &&
-                       (r->form == RT_THETA_LOG || r->form == RT_THETA_RAW);
     if (!RT_CHECK_INPUTS(g, "rope", {"theta", theta, .optional = true}))
         return false;
-    if (!known || r->sequences < 1 || r->length < 1 || r->heads < 1 || r->pairs < 0 ||
-        !r->position || !r->cosine || !r->sine || (r->mixed && !r->second))
+    if (!are_choices(r->form, r->pairing) || r->sequences < 1 || r->length < 1 || r->heads < 1 ||
+        r->pairs < 0 || !r->position || !r->cosine || !r->sine || (r->mixed && !r->second))
         rt_graph_fail(g, RT_ARGUMENT,
                       "[rope] the rotation has no table, or an invalid pairing or form");
     else if (theta && rt_size(theta) != rt_rotation_thetas(r))
@@ -251,8 +246,6 @@ bool rt_rotation_is_sound(rt_graph *g, const rt_rotation *r)
                       r->mixed ? 2 * r->pairs : r->pairs, r->heads, rt_shape_text(theta));
     return !rt_graph_failed(g);
 }
-
-/* ---- fixed theta ---- */
 
 rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, rt_shape shape, rt_pairing pairing,
                                double magnitude, rt_positions positions)
@@ -262,7 +255,6 @@ rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, rt_shape shape,
     const bool mixed = shape.ndim == 3 && shape.axis[1] == 2;
     const int heads = shape.axis[0], pairs = shape.axis[mixed ? 2 : 1], T = positions.T;
     const int sequences = sequences_of(positions);
-    const size_t count = (size_t)sequences * (size_t)T;
     if ((shape.ndim != 2 && !mixed) || heads < 1 || pairs < 0 || positions.B < 1 || T < 1 ||
         !are_choices(RT_THETA_RAW, pairing) || !isfinite(magnitude) ||
         (pairs && !rt_shape_size(RT_SHAPE_OF(sequences, T, heads, pairs))))
@@ -272,8 +264,6 @@ rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, rt_shape shape,
             "of tokens, a pairing and a finite magnitude; got %d, %d, %d, %d, %d "
             "and %g",
             heads, pairs, positions.B, T, (int)pairing, magnitude);
-    if (!coordinates_fit(g, positions, mixed, pairs) || !are_finite(g, positions, count))
-        return NULL;
     const rt_rotation like = {.sequences = sequences,
                               .length = T,
                               .heads = heads,
@@ -281,74 +271,7 @@ rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, rt_shape shape,
                               .mixed = mixed,
                               .pairing = pairing,
                               .magnitude = magnitude};
-    table_rows t = {.count = count,
-                    .columns = heads * pairs,
-                    .positions = positions,
-                    .theta = theta,
-                    .magnitude = magnitude};
-    rt_rotation *r = make_rotation(g, &like, &t);
-    if (r && rt_memory_is_present(t.position))
-        fill_rows(&t);
-    return r;
-}
-
-rt_status rt_rotation_table_init(rt_rotation_table *table, const double *theta, int pairs,
-                                 rt_pairing pairing, double magnitude)
-{
-    *table = (rt_rotation_table){.theta = NULL};
-    if (!theta || pairs < 0 || !are_choices(RT_THETA_RAW, pairing) || !isfinite(magnitude))
-        return rt_error(RT_ARGUMENT,
-                        "[rope] a rotation needs theta, a number of pairs, a pairing and a finite "
-                        "magnitude; got %s, %d, %d and %g",
-                        theta ? "theta" : "NULL", pairs, (int)pairing, magnitude);
-    *table = (rt_rotation_table){.rotation = {.sequences = 1,
-                                              .heads = 1,
-                                              .pairs = pairs,
-                                              .pairing = pairing,
-                                              .magnitude = magnitude},
-                                 .theta = rt_alloc((size_t)pairs, sizeof *theta)};
-    if (!table->theta)
-        return rt_out_of_memory("a rotation table");
-    memcpy(table->theta, theta, (size_t)pairs * sizeof *theta);
-    return rt_ok();
-}
-
-rt_status rt_rotation_reserve(rt_rotation_table *table, int length)
-{
-    rt_rotation *r = &table->rotation;
-    if (length <= r->length)
-        return rt_ok();
-    if (!table->theta)
-        return rt_error(RT_ARGUMENT, "[rope] the table was not made by rt_rotation_table_init");
-    const size_t count = (size_t)length, columns = (size_t)r->pairs;
-    double *position = rt_account_alloc(table->account, RT_FOR_TABLES, count,
-                                        sizeof(double) + 2 * columns * sizeof(real));
-    if (!position)
-        return rt_out_of_memory("a rotation table");
-    real *cosine = (real *)(position + count), *sine = cosine + count * columns;
-    const table_rows rows = {.position = position,
-                             .cosine = cosine,
-                             .sine = sine,
-                             .count = count,
-                             .columns = r->pairs,
-                             .theta = table->theta,
-                             .magnitude = r->magnitude};
-    if (rt_memory_is_present(position))
-        fill_rows(&rows);
-    rt_free(table->memory);
-    table->memory = position;
-    r->length = length;
-    r->position = position;
-    r->cosine = cosine;
-    r->sine = sine;
-    return rt_ok();
-}
-
-void rt_rotation_table_free(rt_rotation_table *table)
-{
-    rt_free(table->theta);
-    rt_free(table->memory);
-    *table = (rt_rotation_table){0};
+    return tabulate(g, &like, theta, positions, NULL);
 }
 
 /* ---- xPos: the decay is part of the table, which saves a pass over x ---- */
@@ -416,13 +339,12 @@ rt_rotation *rt_rotation_decayed(rt_graph *g, const rt_rotation *r, int T, doubl
     if (!rt_graph_check_argument(g, "rope", "rotation", r) || !rt_rotation_is_sound(g, r) ||
         !is_decay(g, r, T, scale))
         return NULL;
-    table_rows t = {.count = (size_t)r->sequences * (size_t)T, .columns = r->heads * r->pairs};
+    rt_rotation like = *r;
+    table_rows t = {.theta = NULL};
+    like.length = T;
     double *factors = rt_graph_numbers(g, 2 * (size_t)r->pairs, sizeof *factors);
-    rt_rotation *decayed = make_rotation(g, r, &t);
+    rt_rotation *decayed = make_rotation(g, &like, &t);
     if (!rt_graph_failed(g) && rt_memory_is_present(t.position))
         fill_decayed(g, &t, r, (size_t)T, scale, factors);
-    if (rt_graph_failed(g))
-        return NULL;
-    decayed->length = T;
-    return decayed;
+    return rt_graph_failed(g) ? NULL : decayed;
 }

@@ -25,10 +25,9 @@ typedef struct rt_encoding {
      * are none. */
     rt_tensor *(*add)(rt_transformer *m);
     rt_tensor *(*add_layer)(rt_transformer *m, int layer);
-    /* Creates encoding.state after the parameters are allocated. `free` frees the memory that the
-     * state points to, and the model frees the state. */
+    /* Creates encoding.state, one block that the model frees, after the parameters are allocated.
+     */
     rt_status (*start)(rt_transformer *m);
-    void (*free)(void *state);
 
     /* Returns the embeddings (B, T, E) with positions; the rotation of layer l (empty if the graph
      * has failed); sets options of its attention. */

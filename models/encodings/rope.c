@@ -195,5 +195,4 @@ const rt_encoding rt_encoding_rope = {.word = "rope",
                                       .add = add,
                                       .add_layer = add_layer,
                                       .start = rt_theta_start,
-                                      .free = rt_theta_free,
                                       .rotation = rt_rotation_of_layer};

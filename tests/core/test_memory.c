@@ -83,10 +83,10 @@ TEST(an_account_counts_bytes_by_purpose_and_allocates_nothing)
     const size_t live = rt_memory_live(), requests = rt_memory_requests();
     void *values = rt_account_alloc(&account, RT_FOR_VALUES, (size_t)1 << 40, 8);
     void *more = rt_account_alloc(&account, RT_FOR_VALUES, 3, 8);
-    void *tables = rt_account_alloc(&account, RT_FOR_TABLES, 5, 2);
+    void *tables = rt_account_alloc(&account, RT_FOR_ROUNDED, 5, 2);
     ck_assert(values && more && tables);
     ck_assert_uint_eq(account.bytes[RT_FOR_VALUES], ((size_t)1 << 43) + 24);
-    ck_assert_uint_eq(account.bytes[RT_FOR_TABLES], 10);
+    ck_assert_uint_eq(account.bytes[RT_FOR_ROUNDED], 10);
     ck_assert_ptr_null(rt_account_alloc(&account, RT_FOR_VALUES, SIZE_MAX / 8, 8));
     rt_memory_return_pages(values, (size_t)1 << 43);
     rt_free(values);

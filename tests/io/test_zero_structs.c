@@ -40,7 +40,6 @@ static struct {
     rt_node node;
     rt_arena arena;
     rt_rotation rotation;
-    rt_rotation_table table;
     rt_unknown unknown;
     rt_special_ids special;
     rt_threads threads;
@@ -190,9 +189,6 @@ static rt_optimizer *optimizer(void)
     X(rt_largest(x, 0), rt_count_correct(x, z.ids))                                                \
     X(failed(rt_rotation_learned(g, x, RT_THETA_RAW, RT_HALF, 1,                                   \
                                  (rt_positions){.B = 1, .T = 1, .at = NULL})))                     \
-    X(done(rt_rotation_table_init(&z.table, z.doubles, 0, RT_HALF, 1)))                            \
-    X(refused(rt_rotation_reserve(&z.table, SIZE)))                                                \
-    X(rt_rotation_table_free(&z.table))                                                            \
     X(failed(rt_rotation_decayed(g, &z.rotation, 1, 1)))                                           \
     X(ck_assert(!rt_rotation_is_sound(g, &z.rotation)))                                            \
     X(done(rt_frequencies_check(&z.frequencies, SIZE)))                                            \
@@ -325,7 +321,6 @@ TEST_ROWS(a_struct_of_zeros_crashes_nothing, 0, ROWS(calls))
     rt_arena_free(&z.arena);
     rt_optimizer_free(made.optimizer);
     rt_parameters_free(&z.parameters);
-    rt_rotation_table_free(&z.table);
     rt_transformer_free(z.whole);
     rt_free(z.text);
 }
@@ -347,7 +342,7 @@ static const char without_structs[] =
     "rt_engine_name "
     "rt_engine_kernels rt_kernels_describe rt_openblas_kernels rt_engine_hold rt_engine_round "
     "rt_engine_status rt_engine_graph_status rt_activation_kernel "
-    "rt_grid_side rt_sinusoidal_table rt_sinusoidal_row rt_alibi_slopes rt_t5_distances "
+    "rt_grid_side rt_sinusoidal_table rt_alibi_slopes rt_t5_distances "
     "rt_shaw_distances "
     "rt_decay "
     "rt_session_free rt_session_set_threads rt_session_feed rt_session_feed_each "

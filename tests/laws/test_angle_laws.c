@@ -24,18 +24,18 @@ TEST_ROWS(fixed_angles_are_computed_in_double, 0, 2)
     static const int few[] = {0, 1, 2, PAIRS - 1};
     const int M = _i ? 1000000 : 10000, count = _i ? ROWS(few) : PAIRS;
     double theta[PAIRS], some[PAIRS];
-    rt_rotation_table table;
+    rt_graph *g = new_graph();
     rt_theta_geometric(theta, PAIRS, 10000);
     for (int i = 0; i < count; i++)
         some[i] = theta[_i ? few[i] : i];
-    expect_ok(rt_rotation_table_init(&table, some, count, RT_INTERLEAVED, 1));
-    expect_ok(rt_rotation_reserve(&table, M + 1));
+    const rt_rotation *r = rt_rotation_fixed(g, some, RT_SHAPE_OF(1, count), RT_INTERLEAVED, 1,
+                                             (rt_positions){.B = 1, .T = M + 1});
+    ck_assert_ptr_nonnull(r);
     for (int i = 0; i < count; i++) {
         const int pair = _i ? few[i] : i;
-        expect_near((double)table.rotation.cosine[M * count + i], exact_cosine(pair, M),
-                    tolerance_at(M), "cosine of pair %d at %d", pair, M);
+        expect_near((double)r->cosine[M * count + i], exact_cosine(pair, M), tolerance_at(M),
+                    "cosine of pair %d at %d", pair, M);
     }
-    rt_rotation_table_free(&table);
 }
 
 static void expect_angles(const rt_rotation *r, int row, double m, const real *held, int form)

@@ -33,7 +33,6 @@ TEST(every_row_is_whole)
         ck_assert(row->in_layers == (row->scores || row->rotation));
         ck_assert(!row->add_layer || row->in_layers);
         ck_assert(!row->capacity == !row->capacity_key);
-        ck_assert(!row->free || row->start);
         for (int k = 0; k < i; k++)
             ck_assert_str_ne(row->word, rt_encoding_word(k));
     }

@@ -81,9 +81,8 @@ TEST(a_sequence_beyond_the_learned_table_is_refused)
                      "[roformer] the model has positions for 6 tokens; got 7");
 }
 
-/* Embeddings of zeros, of which the table is left. A longer sequence makes it grow; the rows that
- * were there stay. */
-TEST(the_sinusoidal_table_grows_on_demand)
+/* Embeddings of zeros, of which the sines are left. The rows of a shorter text are the same. */
+TEST(the_sines_depend_on_the_position_alone)
 {
     enum { E = 16, MOST = 9 };
     real zeros[MOST * E] = {0}, first[E];

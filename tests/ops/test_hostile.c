@@ -375,22 +375,6 @@ TEST(nothing_is_correct_where_there_are_no_logits)
     ck_assert_uint_eq(rt_count_correct(NULL, call_zeros) + rt_count_correct(&logits, NULL), 0);
 }
 
-TEST(a_table_of_rotations_refuses_what_it_cannot_hold)
-{
-    static const double theta[] = {1, 0.1};
-    rt_rotation_table table;
-    ck_assert_int_eq(rt_rotation_table_init(&table, NULL, 2, RT_HALF, 1).code, RT_ARGUMENT);
-    ck_assert_int_eq(rt_rotation_table_init(&table, theta, -1, RT_HALF, 1).code, RT_ARGUMENT);
-    ck_assert_int_eq(rt_rotation_table_init(&table, theta, 2, (rt_pairing)3, 1).code, RT_ARGUMENT);
-    ck_assert_int_eq(rt_rotation_table_init(&table, theta, 2, RT_HALF, (double)NAN).code,
-                     RT_ARGUMENT);
-    rt_rotation_table_free(&table);
-    ck_assert_int_eq(rt_rotation_table_init(&table, theta, 2, RT_HALF, 1).code, RT_OK);
-    rt_tensor x = leaf(0, RT_SHAPE_OF(1, 3, 1, 4));
-    expect_refusal(&rt_op_rope, rt_rope(g, &x, &table.rotation), "a table without a row");
-    rt_rotation_table_free(&table);
-}
-
 /* A factor may be NaN or infinite: it is plain arithmetic. */
 TEST(a_factor_may_be_any_number)
 {

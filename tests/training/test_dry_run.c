@@ -223,21 +223,6 @@ TEST_ROWS(a_dry_run_counts_what_a_trainer_takes, 0, ROWS(rows))
     rt_trainer_free(t);
 }
 
-/* Cosines and sines of 4 pairs at 12 positions, and the positions themselves; sines of width 16. */
-TEST(tables_of_positions_are_counted_once_for_each_model)
-{
-    static const struct {
-        const char *kind;
-        size_t bytes;
-    } kinds[] = {{"position.kind=rope", 12 * (sizeof(double) + 2 * 4 * sizeof(real))},
-                 {"position.kind=sinusoidal", 12 * 16 * sizeof(real)},
-                 {"theta.learn=yes", 0}};
-    for (int i = 0; i < ROWS(kinds); i++) {
-        run_dry(OVERRIDES(kinds[i].kind));
-        ck_assert_uint_eq(run.reserved.bytes[RT_FOR_TABLES], kinds[i].bytes);
-    }
-}
-
 /* ---- refusals ---- */
 
 /* The logits of 4095 labels for a million tokens; the same of half of the tokens fit an int. */

@@ -185,18 +185,17 @@ static void find_phases(double *at, const rt_memory_need *r, double threads, boo
 {
     const size_t *bytes = r->reserved.bytes;
     const double values = (double)bytes[RT_FOR_VALUES], states = (double)bytes[RT_FOR_STATES];
-    const double tables = (double)bytes[RT_FOR_TABLES], largest = (double)r->largest;
+    const double largest = (double)r->largest;
     /* a checkpoint with optimizer states, in a file or in memory */
     const double file = values + states + 3.0 * r->parameters * bytes_of_tensor + bytes_of_file;
-    double kept = (r->blocks - 1) * tables; /* by a trainer, without its graphs */
+    double kept = threads; /* by a trainer, without its graphs */
     for (int i = 0; i < RT_PURPOSES; i++)
         kept += (double)bytes[i];
-    kept += threads;
     const double trained = kept + graph_bytes(r, r->training, space);
     const double rested = (double)bytes[RT_FOR_GRADIENTS] + r->places * (double)r->training.touched;
     const double written = saves ? file + largest + (double)r->chunk : 0;
     const double touched = space ? 0 : 1;
-    const double loaded = space ? kept : r->places * tables + values;
+    const double loaded = space ? kept : values;
     const double used = loaded + touched * (double)r->to_use;
     at[RT_PHASE_STEP] = kept + graph_bytes(r, r->step, space);
     at[RT_PHASE_EVALUATION] = trained + (double)r->evaluated;
