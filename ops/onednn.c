@@ -35,13 +35,11 @@ typedef struct primitive {
     dnnl_memory_t alpha; /* the factor, if it is an argument of the primitive; or NULL */
 } primitive;
 
-/* Primitives and scratch memory of a thread. */
+/* Primitives of a thread. */
 typedef struct thread {
     dnnl_stream_t stream;
     int kept;
     primitive places[PLACES];
-    real *scratch; /* for a product that is then added to its result */
-    size_t scratch_size;
 } thread;
 
 static dnnl_engine_t cpu;
@@ -78,7 +76,6 @@ static void end_thread(void *context)
     forget(t);
     if (t->stream)
         dnnl_stream_destroy(t->stream);
-    rt_free(t->scratch);
     rt_free(t);
 }
 
@@ -98,17 +95,6 @@ static thread *this_thread(void)
         return NULL;
     }
     return t;
-}
-
-/* Returns scratch memory that is valid until the next call; NULL if memory is exhausted. */
-static real *scratch_of(thread *t, size_t size)
-{
-    if (t->scratch_size >= size)
-        return t->scratch;
-    rt_free(t->scratch);
-    t->scratch = rt_alloc_unset(size, sizeof *t->scratch);
-    t->scratch_size = t->scratch ? size : 0;
-    return t->scratch;
 }
 
 /* ---- primitives ---- */
@@ -139,15 +125,13 @@ static dnnl_status_t describe_product(dnnl_primitive_desc_t *product, const dnnl
     return dnnl_matmul_primitive_desc_create(product, cpu, d[0], d[1], NULL, d[2], attributes);
 }
 
-static dnnl_status_t set_factor(dnnl_primitive_attr_t attributes, primitive *p)
+static bool set_factor(dnnl_primitive_attr_t attributes, primitive *p)
 {
     static const dnnl_dims_t one = {1};
     dnnl_memory_desc_t d = NULL;
-    dnnl_status_t bad = dnnl_primitive_attr_set_scales_mask(attributes, DNNL_ARG_SRC, 0);
-    if (!bad)
-        bad = dnnl_memory_desc_create_with_strides(&d, 1, one, dnnl_f32, one);
-    if (!bad)
-        bad = dnnl_memory_create(&p->alpha, d, cpu, &p->shape.alpha);
+    const bool bad = dnnl_primitive_attr_set_scales_mask(attributes, DNNL_ARG_SRC, 0) ||
+                     dnnl_memory_desc_create_with_strides(&d, 1, one, dnnl_f32, one) ||
+                     dnnl_memory_create(&p->alpha, d, cpu, &p->shape.alpha);
     dnnl_memory_desc_destroy(d);
     return bad;
 }
@@ -168,7 +152,7 @@ static dnnl_status_t describe_product(dnnl_primitive_desc_t *product, const dnnl
     return bad ? bad : dnnl_primitive_desc_create(product, &operation, attributes, cpu, NULL);
 }
 
-static dnnl_status_t set_factor(dnnl_primitive_attr_t attributes, primitive *p)
+static bool set_factor(dnnl_primitive_attr_t attributes, primitive *p)
 {
     return dnnl_primitive_attr_set_output_scales(attributes, 1, 0, &p->shape.alpha);
 }
@@ -191,47 +175,30 @@ static dnnl_status_t describe(dnnl_memory_desc_t *d, const shape *s, int rows, i
                                strides + skipped);
 }
 
-static dnnl_status_t make_attributes(dnnl_primitive_attr_t *attributes, primitive *p)
+static bool add_to_result(dnnl_primitive_attr_t attributes)
 {
     dnnl_post_ops_t after = NULL;
-    dnnl_status_t bad = dnnl_primitive_attr_create(attributes);
-    if (!bad && p->shape.alpha != 1)
-        bad = set_factor(*attributes, p);
-    if (!bad && (p->shape.flags & ADDS)) {
-        bad = dnnl_post_ops_create(&after);
-        if (!bad)
-            bad = append_sum(after);
-        if (!bad)
-            bad = dnnl_primitive_attr_set_post_ops(*attributes, after);
-        dnnl_post_ops_destroy(after);
-    }
+    const bool bad = dnnl_post_ops_create(&after) || append_sum(after) ||
+                     dnnl_primitive_attr_set_post_ops(attributes, after);
+    dnnl_post_ops_destroy(after);
     return bad;
 }
 
-/* Creates the primitive for p->shape. */
-static dnnl_status_t make_primitive(primitive *p)
+/* Creates the primitive for p->shape. Returns whether that failed, as the functions above. */
+static bool make_primitive(primitive *p)
 {
     const shape *s = &p->shape;
     dnnl_memory_desc_t d[3] = {0};
     dnnl_primitive_attr_t attributes = NULL;
     dnnl_primitive_desc_t product = NULL;
-    dnnl_status_t bad = describe(&d[0], s, s->m, s->k, OF_A);
-    if (!bad)
-        bad = describe(&d[1], s, s->k, s->n, OF_B);
-    if (!bad)
-        bad = describe(&d[2], s, s->m, s->n, OF_C);
-    if (!bad)
-        bad = make_attributes(&attributes, p);
-    if (!bad)
-        bad = describe_product(&product, d, attributes);
-    if (!bad)
-        bad = make_memory(&p->a, d[0], DNNL_MEMORY_NONE);
-    if (!bad)
-        bad = make_memory(&p->b, d[1], DNNL_MEMORY_NONE);
-    if (!bad)
-        bad = make_memory(&p->c, d[2], DNNL_MEMORY_NONE);
-    if (!bad)
-        bad = dnnl_primitive_create(&p->run, product);
+    const bool bad =
+        describe(&d[0], s, s->m, s->k, OF_A) || describe(&d[1], s, s->k, s->n, OF_B) ||
+        describe(&d[2], s, s->m, s->n, OF_C) || dnnl_primitive_attr_create(&attributes) ||
+        (s->alpha != 1 && set_factor(attributes, p)) ||
+        ((s->flags & ADDS) && add_to_result(attributes)) ||
+        describe_product(&product, d, attributes) || make_memory(&p->a, d[0], DNNL_MEMORY_NONE) ||
+        make_memory(&p->b, d[1], DNNL_MEMORY_NONE) || make_memory(&p->c, d[2], DNNL_MEMORY_NONE) ||
+        dnnl_primitive_create(&p->run, product);
     for (int i = 0; i < 3; i++)
         forget_description(d[i]);
     dnnl_primitive_desc_destroy(product);
@@ -345,8 +312,10 @@ static bool multiply_beside(thread *t, const rt_product *p, dnnl_data_type_t typ
 {
     const shape s = shape_of(p, type);
     const size_t size = (size_t)p->m * (size_t)p->n;
-    const real *from = scratch_of(t, size * (size_t)p->c.batch.outer * (size_t)p->c.batch.inner);
-    if (!from || !execute(t, p, &s, t->scratch))
+    const size_t all = size * (size_t)p->c.batch.outer * (size_t)p->c.batch.inner;
+    void *scratch = rt_bf16_place(RT_BF16_RESULT, all * (sizeof(real) / sizeof(rt_bf16)));
+    const real *from = scratch;
+    if (!from || !execute(t, p, &s, scratch))
         return false;
     for (int i = 0; i < p->c.batch.outer; i++)
         for (int j = 0; j < p->c.batch.inner; j++, from += size) {
@@ -354,15 +323,6 @@ static bool multiply_beside(thread *t, const rt_product *p, dnnl_data_type_t typ
             add_product(&one, from);
         }
     return true;
-}
-
-/* Computes a single product in float, which needs no primitive. */
-static bool multiply_float(const rt_product *p)
-{
-    return !dnnl_sgemm(p->a.transposed ? 'T' : 'N', p->b.transposed ? 'T' : 'N', p->m, p->n, p->k,
-                       (float)p->alpha, (const float *)p->a.data, p->a.stride,
-                       (const float *)p->b.data, p->b.stride, (float)p->beta, (float *)p->c.data,
-                       p->c.stride);
 }
 
 /* Computes the products of a batch. In float, operands are not copied: a batch is one call only if
@@ -382,7 +342,10 @@ bool rt_onednn_multiply(const rt_product *p, rt_math math)
     for (int i = 0; i < batch.outer; i++)
         for (int j = 0; good && j < batch.inner; j++) {
             const rt_product one = rt_product_of(p, i, j);
-            good = multiply_float(&one);
+            good = !dnnl_sgemm(p->a.transposed ? 'T' : 'N', p->b.transposed ? 'T' : 'N', p->m, p->n,
+                               p->k, (float)p->alpha, (const float *)one.a.data, p->a.stride,
+                               (const float *)one.b.data, p->b.stride, (float)p->beta,
+                               (float *)one.c.data, p->c.stride);
         }
     return good;
 }

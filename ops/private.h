@@ -1,8 +1,8 @@
 #ifndef ROTOR_OPS_PRIVATE_H
 #define ROTOR_OPS_PRIVATE_H
 
-/* Private declarations of the ops: passes over rows, activations, dropout, rotations, the products
- * of each engine, and parts of attention. */
+/* Private declarations of the ops: passes over rows, activations, dropout, rotations, and the
+ * products of each engine. */
 
 #include "ops/engine.h"
 #include "ops/gemm.h"
@@ -111,8 +111,9 @@ const char *rt_onednn_kernels(void);
 
 typedef uint16_t rt_bf16;
 
-/* Places of scratch memory: those of rt_gemm_share, and one for each operand of a product. */
-enum { RT_BF16_OF_A = RT_GEMM_PLACES, RT_BF16_OF_B, RT_BF16_PLACES };
+/* Places of scratch memory: those of rt_gemm_share, one for each operand of a product, and one for
+ * its result, in `real`, before it is added. */
+enum { RT_BF16_OF_A = RT_GEMM_PLACES, RT_BF16_OF_B, RT_BF16_RESULT, RT_BF16_PLACES };
 
 /* Returns whether the matrices of a batch lie side by side in longer rows, as heads do, and not one
  * behind the other. */
@@ -137,67 +138,5 @@ const rt_bf16 *rt_bf16_parameters(rt_operand x, int rows, int columns);
 /* Returns the memory of a place of the calling thread, for `size` numbers. NULL if memory is
  * exhausted. */
 rt_bf16 *rt_bf16_place(int place, size_t size);
-
-/* ---- attention ---- */
-
-enum { RT_ATTENTION_TILE = 256 };
-
-/* Gradients of the inputs of attention; NULL: not wanted. */
-typedef struct rt_attention_gradients {
-    real *q, *k, *v;
-    real *bias, *keys; /* of the distance tensors */
-} rt_attention_gradients;
-
-/* Set of heads whose products are computed together: some heads of some sequences,
- * which read different key heads. Heads that share a key head are in consecutive packs. A pack has
- * one head if the engine computes no batches (rt_gemm_batch_room). Otherwise it has all heads of
- * one sequence, of several if their tiles are small, or a share of the heads if their tiles are
- * large. This depends on shapes and engine alone. */
-typedef struct rt_pack {
-    const rt_attention_options *o; /* scale and positions filled in */
-    rt_batch_size size;            /* sequences, heads of each */
-    int b, h;                      /* first sequence, first of the H query heads */
-    int h_step;                    /* from one query head to the next */
-    int Tq, Tk, H, D, E;
-    rt_operand q, k, v; /* at token 0 */
-    size_t out;         /* offset of token 0 in the result */
-    int out_stride;     /* from token 0 to token 1 */
-    rt_steps out_step;
-    rt_attention_gradients d; /* of q, k, v at token 0 */
-} rt_pack;
-
-/* Queries and keys of a tile, for all heads of a pack. */
-typedef struct rt_tile {
-    int i, rows;     /* queries i ... i + rows - 1 */
-    int j, columns;  /* keys j ... j + columns - 1 */
-    rt_operand q, k; /* (rows, D), (columns, D) */
-} rt_tile;
-
-/* Returns the sizes of the largest pack. */
-rt_batch_size rt_pack_most(const rt_tensor *q, const rt_tensor *k);
-
-/* Returns the pack of at most `most` that begins at sequence b and key head g. `of_run` selects one
- * query head of each run of query heads with the same key head; d are the gradients of the
- * inputs. */
-rt_pack rt_pack_of(const rt_attention_options *o, const rt_node *node, rt_batch_size most, int b,
-                   int g, int of_run, const rt_attention_gradients *d);
-
-/* Returns the number of heads, and the first row of head n in (B, H, Tq). */
-int rt_pack_heads(const rt_pack *a);
-size_t rt_pack_row(const rt_pack *a, int n);
-
-/* Returns the offset of the matrix of head n, in elements. */
-size_t rt_pack_offset(const rt_pack *a, rt_steps step, int n);
-
-/* Computes the scores of a tile, head by head; -infinity where the key is not visible. `scratch`
- * has (rows, classes) numbers, for distances. */
-void rt_pack_score(real *s, real *scratch, const rt_pack *a, rt_tile t);
-
-/* Adds the gradients of the distance terms, given the gradient ds of a tile's scores. */
-void rt_pack_distance_backward(const real *ds, real *scratch, const rt_pack *a, rt_tile t);
-
-/* Returns whether the arguments fit rt_attention. Otherwise fails the graph with the reason. */
-bool rt_attention_fits(rt_graph *g, const rt_tensor *q, const rt_tensor *k, const rt_tensor *v,
-                       const rt_attention_options *o);
 
 #endif
