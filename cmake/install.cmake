@@ -122,7 +122,7 @@ set(private_headers
     core/graph_private.h core/key.h core/path.h
     ops/gemm.h ops/private.h ops/vector_math.h
     optim/options.h optim/rules.h
-    models/keys.h models/kv_cache.h models/parts.h)
+    models/keys.h models/kv_cache.h)
 set(includes "")
 set(ROTOR_HEADERS "")
 foreach(layer core ops optim models)

@@ -26,21 +26,15 @@ real *rt_grad(const rt_node *n, int i)
     return grad;
 }
 
-static bool has_input_in(const rt_node *n, const rt_tensor *memory)
-{
-    for (int i = 0; i < n->inputs; i++)
-        if (n->in[i] && rt_memory_of(n->in[i]) == memory)
-            return true;
-    return false;
-}
-
 /* Returns the node that made x, or NULL if an older node than the reader reads x as well. */
 static const rt_node *maker_for(const rt_node *reader, const rt_tensor *x)
 {
     const rt_node *n = reader->older;
-    while (n && n->out != x && !has_input_in(n, rt_memory_of(x)))
-        n = n->older;
-    return n && n->out == x ? n : NULL;
+    for (; n && n->out != x; n = n->older)
+        for (int i = 0; i < n->inputs; i++)
+            if (n->in[i] && rt_memory_of(n->in[i]) == rt_memory_of(x))
+                return NULL;
+    return n;
 }
 
 void *rt_grad_rounded(const rt_node *n, int i)
@@ -134,8 +128,6 @@ rt_status rt_graph_backward(rt_graph *g, rt_tensor *loss)
                         rt_shape_text(loss));
     return rt_graph_backward_from(g, loss, &one);
 }
-
-/* ---- recomputed segments ---- */
 
 typedef struct segment_args {
     rt_segment *segment;

@@ -145,6 +145,8 @@ static rt_status evaluate_into(check *c, real *values)
     return status;
 }
 
+/* Allocates the arrays and computes the outputs at the inputs twice, which must give the same
+ * bits. */
 static rt_status prepare(check *c)
 {
     rt_tensor *output;
@@ -166,13 +168,7 @@ static rt_status prepare(check *c)
     c->moved = c->here + c->outputs;
     c->saved = c->moved + c->outputs;
     c->direction = c->saved + largest;
-    return rt_ok();
-}
-
-/* Computes the outputs at the inputs twice, which must give the same bits. */
-static rt_status evaluate_twice(check *c)
-{
-    rt_status status = evaluate_into(c, c->here);
+    status = evaluate_into(c, c->here);
     if (!status.code)
         status = evaluate_into(c, c->moved);
     for (size_t k = 0; k < c->outputs && !status.code; k++)
@@ -292,17 +288,6 @@ static double draw_direction(check *c, rt_random random, uint64_t first)
     return analytic;
 }
 
-/* Finds the largest gradient. One that is not finite is the worst, whether it is drawn or not. */
-static void look_at_gradient(const rt_tensor *x, size_t output, rt_gradcheck_result *r)
-{
-    for (size_t k = 0, size = rt_size(x); k < size; k++) {
-        const double gradient = (double)x->grad[k];
-        r->largest = rt_larger_error(r->largest, fabs(gradient));
-        if (!isfinite(gradient))
-            keep_worst(r, gradient, 0, k, output);
-    }
-}
-
 /* Compares the derivatives of input i, one for each element or along random directions. */
 static rt_status check_input(check *c, int i, size_t output, rt_gradcheck_result *r)
 {
@@ -315,7 +300,12 @@ static rt_status check_input(check *c, int i, size_t output, rt_gradcheck_result
     const size_t tries = all ? size : TRIES * wanted;
     rt_status status = rt_ok();
     memcpy(c->saved, x->data, size * sizeof(real));
-    look_at_gradient(x, output, r);
+    for (size_t k = 0; k < size; k++) {
+        const double gradient = (double)x->grad[k];
+        r->largest = rt_larger_error(r->largest, fabs(gradient));
+        if (!isfinite(gradient)) /* the worst, whether it is drawn or not */
+            keep_worst(r, gradient, 0, k, output);
+    }
     if (!isfinite(r->largest))
         return status; /* the verdict is known */
     memset(c->direction, 0, size * sizeof(real));
@@ -402,8 +392,6 @@ rt_status rt_gradcheck(rt_function function, void *context, rt_tensor *const *in
     c.o.floor = c.o.floor > 0 ? c.o.floor : 1e-3;
     rt_gradcheck_result *found = rt_alloc((size_t)count, sizeof *found);
     rt_status status = found ? prepare(&c) : rt_out_of_memory("a gradient check");
-    if (!status.code)
-        status = evaluate_twice(&c);
     if (!status.code)
         status = check_all(&c, found);
     if (results && found)

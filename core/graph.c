@@ -276,36 +276,22 @@ void rt_block_return(rt_graph *g, real *block, size_t size)
 
 /* ---- passes ---- */
 
-static bool any_wants_grad(rt_tensor *const *inputs, int count)
-{
-    for (int i = 0; i < count; i++)
-        if (inputs[i] && inputs[i]->wants_grad)
-            return true;
-    return false;
-}
-
-/* Allocates the scratch memory of a pass, followed by that of one part. Returns false if the heap
- * is exhausted. */
-static bool take_scratch(const rt_node *n, rt_pass pass)
+void rt_node_run(const rt_node *n, rt_pass pass)
 {
     enum { ALIGNMENT = 64 };
+    const rt_observer none = {NULL, NULL, NULL};
     rt_graph *g = n->graph;
+    const bool dry = g->arena.dry, backward = pass == RT_BACKWARD;
+    const rt_observer *o = dry ? &none : &g->observer;
     const rt_scratch_size size = n->op->scratch ? n->op->scratch(n, pass) : (rt_scratch_size){0};
+    /* The scratch memory of the pass is followed by that of one part. */
     const size_t aligned = (size.whole + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     const size_t bytes = size.part ? aligned + size.part : size.whole;
     char *scratch = bytes ? rt_graph_scratch(g, bytes, 1) : NULL;
     g->part = size.part > g->part ? size.part : g->part;
     g->library = size.library > g->library ? size.library : g->library;
     g->part_scratch = (rt_part_scratch){size.part && scratch ? scratch + aligned : NULL, size.part};
-    return !bytes || scratch;
-}
-
-void rt_node_run(const rt_node *n, rt_pass pass)
-{
-    const rt_observer none = {NULL, NULL, NULL};
-    const bool dry = n->graph->arena.dry, backward = pass == RT_BACKWARD;
-    const rt_observer *o = dry ? &none : &n->graph->observer;
-    if (!take_scratch(n, pass))
+    if (bytes && !scratch)
         return;
     if (o->before)
         o->before(o->context, n, backward);
@@ -313,7 +299,7 @@ void rt_node_run(const rt_node *n, rt_pass pass)
         n->op->backward(n);
     else if (!dry)
         n->op->forward(n);
-    if (o->after && !rt_graph_failed(n->graph))
+    if (o->after && !rt_graph_failed(g))
         o->after(o->context, n, backward);
 }
 
@@ -327,7 +313,8 @@ rt_node *rt_node_new(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor *co
         return NULL;
     *out = rt_tensor_of(data, NULL, shape);
     out->borrowed = false;
-    out->wants_grad = g->record && any_wants_grad(inputs, count);
+    for (int i = 0; i < count && g->record; i++)
+        out->wants_grad |= inputs[i] && inputs[i]->wants_grad;
     memcpy(in, inputs, (size_t)count * sizeof *in);
     *node = (rt_node){.op = op, .graph = g, .out = out, .in = in, .inputs = count};
     return node;

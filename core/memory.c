@@ -58,8 +58,6 @@ void *rt_alloc_unset(size_t count, size_t size)
     return memory;
 }
 
-/* ---- shared copies ---- */
-
 typedef struct shared_copy {
     struct shared_copy *next;
     size_t size;
@@ -115,20 +113,18 @@ static pages drop_pages(char *memory, size_t bytes)
     return (pages){memory, 0};
 }
 
-/* Zeroes a block; the pages of a large one only cost time when they are written. */
-static void zero(char *memory, size_t bytes)
+/* Zeroes the block by dropping its pages if it is large: they only cost time when they are
+ * written. */
+void *rt_alloc(size_t count, size_t size)
 {
+    char *memory = rt_alloc_unset(count, size);
+    const size_t bytes = count * size;
+    if (!memory)
+        return NULL;
     const pages whole = bytes >= LARGE_BLOCK ? drop_pages(memory, bytes) : (pages){memory, 0};
     char *behind = whole.first + whole.bytes;
     memset(memory, 0, (size_t)(whole.first - memory));
     memset(behind, 0, (size_t)(memory + bytes - behind));
-}
-
-void *rt_alloc(size_t count, size_t size)
-{
-    void *memory = rt_alloc_unset(count, size);
-    if (memory)
-        zero(memory, count * size);
     return memory;
 }
 
@@ -171,8 +167,6 @@ void rt_memory_return_pages(void *memory, size_t bytes)
         drop_pages(memory, bytes);
 }
 
-/* ---- reserved memory ---- */
-
 void *rt_account_alloc(rt_account *account, rt_purpose purpose, size_t count, size_t size)
 {
     if (!account)
@@ -209,8 +203,6 @@ void rt_unpoison(const void *memory, size_t bytes)
     (void)memory, (void)bytes;
 #endif
 }
-
-/* ---- for tests ---- */
 
 size_t rt_memory_live(void)
 {

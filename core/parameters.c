@@ -53,26 +53,19 @@ rt_tensor *rt_parameters_add(rt_parameters *p, rt_role role, rt_init init, rt_sh
     return &added->tensor;
 }
 
-/* Computes FNV-1a, 32 bits: the hash of its name selects the random stream of a parameter. */
-static uint32_t hash_name(const char *name)
-{
-    uint32_t hash = 2166136261u;
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * 16777619u;
-    return hash;
-}
-
+/* The hash of its name (FNV-1a, 32 bits) selects the random stream of a parameter. */
 void rt_parameter_draw(const rt_parameters *p, rt_parameter *parameter)
 {
-    rt_random random = {p->seed, hash_name(parameter->name), RT_STREAM_PARAMETER};
+    uint32_t hash = 2166136261u;
+    for (const char *c = parameter->name; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * 16777619u;
+    const rt_random random = {p->seed, hash, RT_STREAM_PARAMETER};
     real *value = parameter->tensor.data;
-    size_t size = rt_size(&parameter->tensor);
-    if (parameter->init == RT_INIT_NORMAL)
-        for (size_t i = 0; i < size; i++)
-            value[i] = (real)(parameter->init_std * rt_random_normal(random, i));
-    if (parameter->init == RT_INIT_ONE)
-        for (size_t i = 0; i < size; i++)
-            value[i] = 1;
+    const size_t size = rt_size(&parameter->tensor);
+    for (size_t i = 0; parameter->init == RT_INIT_NORMAL && i < size; i++)
+        value[i] = (real)(parameter->init_std * rt_random_normal(random, i));
+    for (size_t i = 0; parameter->init == RT_INIT_ONE && i < size; i++)
+        value[i] = 1;
 }
 
 rt_status rt_parameters_allocate(rt_parameters *p, uint64_t seed, const rt_parameters *values_of)

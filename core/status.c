@@ -21,21 +21,6 @@ static bool continues(char c)
     return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* Copies an overlong text without its middle: a message names the location at the beginning, and
- * often the value found at the end. */
-static void copy_without_middle(char message[RT_MESSAGE_SIZE], const char *text, size_t length)
-{
-    static const char gap[] = " ... ";
-    size_t head = (RT_MESSAGE_SIZE - sizeof gap) / 2;
-    const char *tail = text + length - head;
-    while (head && continues(text[head]))
-        head--;
-    while (continues(*tail))
-        tail++;
-    memcpy(message, text, head);
-    snprintf(message + head, RT_MESSAGE_SIZE - head, "%s%s", gap, tail);
-}
-
 rt_status rt_error(rt_code code, const char *format, ...)
 {
     rt_status status;
@@ -46,10 +31,21 @@ rt_status rt_error(rt_code code, const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     const size_t length = strlen(text);
-    if (length < RT_MESSAGE_SIZE)
+    if (length < RT_MESSAGE_SIZE) {
         memcpy(status.message, text, length + 1);
-    else
-        copy_without_middle(status.message, text, length);
+        return status;
+    }
+    /* An overlong text loses its middle: it names the location at the beginning, and often the
+     * value found at the end. */
+    static const char gap[] = " ... ";
+    size_t head = (RT_MESSAGE_SIZE - sizeof gap) / 2;
+    const char *tail = text + length - head;
+    while (head && continues(text[head]))
+        head--;
+    while (continues(*tail))
+        tail++;
+    memcpy(status.message, text, head);
+    snprintf(status.message + head, RT_MESSAGE_SIZE - head, "%s%s", gap, tail);
     return status;
 }
 

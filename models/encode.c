@@ -3,7 +3,6 @@
 #include "models/encodings/encoding.h"
 
 #include "models/kv_cache.h"
-#include "models/parts.h"
 #include "models/positions.h"
 #include "models/usage.h"
 
@@ -25,41 +24,6 @@ static rt_token_span span_of(const rt_transformer_input *in, int turn)
         return (rt_token_span){0, in->T, in->T, in->positions};
     const int end = cache->count + in->T;
     return (rt_token_span){cache->count, in->T, cache->length > end ? cache->length : end, NULL};
-}
-
-/* Returns whether rt_transformer_new created the model. Otherwise fails the graph. */
-static bool is_made(const rt_transformer *m, rt_graph *g)
-{
-    if (!m->embeddings.tokens)
-        rt_graph_fail(g, RT_ARGUMENT, "[roformer] the model was not made by rt_transformer_new");
-    return !rt_graph_failed(g);
-}
-
-/* Checks that caches are used without gradient and padding. */
-static bool caches_fit(const rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
-{
-    bool fit = !in->caches || (m->options.causal && !rt_graph_records(g) && !in->key_mask &&
-                               !in->attentions && !in->positions && !in->patches);
-    for (int b = 0; in->caches && fit && b < in->B; b++)
-        fit = in->caches[b]->layer_count == m->options.layers;
-    if (!fit)
-        rt_graph_fail(g, RT_ARGUMENT,
-                      "[roformer] a KV cache needs a causal model, texts without padding and "
-                      "positions of their own, and a graph that does not record");
-    return !rt_graph_failed(g);
-}
-
-static bool spans_fit(const rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
-{
-    const int most = rt_transformer_capacity(&m->options);
-    for (int i = 0; most && i < turns_of(in); i++) {
-        const rt_token_span at = span_of(in, i);
-        if (at.count > most - at.first)
-            rt_graph_fail(g, RT_ARGUMENT,
-                          "[roformer] the model has positions for %d tokens; got %d", most,
-                          at.first + at.count);
-    }
-    return !rt_graph_failed(g);
 }
 
 /* Returns the positions of an input: its own or, with two axes, those of a grid, in the memory of
@@ -87,13 +51,23 @@ static const rt_positions *positions_of(const rt_transformer *m, rt_graph *g,
     return positions;
 }
 
-/* Checks that positions and patches are given as the options of the model need them. */
-static bool positions_fit(const rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
+/* Checks that caches are used without gradient and padding, and that positions and patches are
+ * given as the options of the model need them. */
+static bool input_fits(const rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
 {
     const rt_encoding *encoding = rt_encoding_of(&m->options);
     const rt_positions *at = in->positions;
     const bool used = encoding->rotation || encoding->embeddings, plane = at && at->second;
-    if (used && plane != (m->options.position.axes > 1))
+    const int most = rt_transformer_capacity(&m->options);
+    bool fit = !in->caches || (m->options.causal && !rt_graph_records(g) && !in->key_mask &&
+                               !in->attentions && !in->positions && !in->patches);
+    for (int b = 0; in->caches && fit && b < in->B; b++)
+        fit = in->caches[b]->layer_count == m->options.layers;
+    if (!fit)
+        rt_graph_fail(g, RT_ARGUMENT,
+                      "[roformer] a KV cache needs a causal model, texts without padding and "
+                      "positions of their own, and a graph that does not record");
+    else if (used && plane != (m->options.position.axes > 1))
         rt_graph_fail(g, RT_ARGUMENT,
                       "[roformer] the model has positions of %d coordinates; got others",
                       m->options.position.axes);
@@ -105,6 +79,13 @@ static bool positions_fit(const rt_transformer *m, rt_graph *g, const rt_transfo
                       encoding->word);
     else if (!in->patches != !m->embeddings.patches)
         rt_graph_fail(g, RT_ARGUMENT, "[roformer] patches are for a model with patches alone");
+    for (int i = 0; most && !rt_graph_failed(g) && i < turns_of(in); i++) {
+        const rt_token_span at_turn = span_of(in, i);
+        if (at_turn.count > most - at_turn.first)
+            rt_graph_fail(g, RT_ARGUMENT,
+                          "[roformer] the model has positions for %d tokens; got %d", most,
+                          at_turn.first + at_turn.count);
+    }
     return !rt_graph_failed(g);
 }
 
@@ -155,24 +136,20 @@ static bool is_token(const rt_transformer_input *in, int at)
     return !in->key_mask || in->key_mask[at];
 }
 
-/* Returns the factor of the text whose first token has the number `first`. The share of masks is a
- * float, as in transformers, so that both compute the same in double. */
-static real factor_of_text(const rt_transformer_input *in, int first, int mask_id)
-{
-    int tokens = 0, masks = 0;
-    for (int t = first; t < first + in->T; t++) {
-        tokens += is_token(in, t);
-        masks += is_token(in, t) && in->ids[t] == mask_id;
-    }
-    const float shown = 1 - (float)masks / (float)tokens;
-    return masks < tokens ? (real)((1 - pretraining) / (double)shown) : 0;
-}
-
+/* Fills in the factors of the tokens. The share of masks in a text is a float, as in transformers,
+ * so that both compute the same in double. */
 static void fill_factors(real *factors, const rt_transformer_input *in, int mask_id)
 {
     for (int b = 0; b < in->B; b++) {
-        const real factor = factor_of_text(in, b * in->T, mask_id);
-        for (int i = b * in->T; i < (b + 1) * in->T; i++)
+        const int first = b * in->T, end = first + in->T;
+        int tokens = 0, masks = 0;
+        for (int i = first; i < end; i++) {
+            tokens += is_token(in, i);
+            masks += is_token(in, i) && in->ids[i] == mask_id;
+        }
+        const float shown = 1 - (float)masks / (float)tokens;
+        const real factor = masks < tokens ? (real)((1 - pretraining) / (double)shown) : 0;
+        for (int i = first; i < end; i++)
             factors[i] = is_token(in, i) && in->ids[i] != mask_id ? factor : 0;
     }
 }
@@ -275,13 +252,17 @@ rt_tensor *rt_linear_form(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
 
 /* ---- a layer ---- */
 
+/* Kinds of rotation other than by a base of theta. A layer with its own or an overridden theta
+ * finds its rotations itself. */
+enum { NOT_ROTATED = 0, OWN_THETA = -1 };
+
 /* Arguments of a layer. They are copied for backward if layers are recomputed. */
 typedef struct layer_pass {
     rt_transformer *model;
     rt_transformer_input in;
     int l;
-    rt_layer_rotation *rotations; /* one for each turn */
-    bool finds_rotations;         /* the layer itself fills the rotations */
+    double rotation_kind;         /* a base of theta, or one of the constants above */
+    rt_layer_rotation *rotations; /* one for each turn, shared by all layers of a kind */
 } layer_pass;
 
 /* Heads of one sequence, or of a batch: (B, T, H, D), and G heads of keys and values. */
@@ -337,27 +318,23 @@ static rt_tensor *softmax_context(const layer_pass *p, rt_graph *g, heads h, int
     return rt_attention(g, h.query, h.key, h.value, &options);
 }
 
-static rt_tensor *linear_context(const layer_pass *p, rt_graph *g, heads h, int turn)
-{
-    const rt_transformer_options *o = &p->model->options;
-    rt_kv_cache *cache = p->in.caches ? p->in.caches[turn] : NULL;
-    const rt_linear_form_options options = {.kind = o->attention,
-                                            .query_rotation = p->rotations[turn].query,
-                                            .key_rotation = p->rotations[turn].key,
-                                            .causal = o->causal,
-                                            .key_mask = p->in.key_mask,
-                                            .state = cache ? &cache->layers[p->l].state : NULL};
-    return rt_linear_form(g, h.query, h.key, h.value, &options);
-}
-
 /* Returns the result of attention, for a batch or for one cached text. */
 static rt_tensor *context_of(const layer_pass *p, rt_graph *g, heads h, int turn)
 {
     const rt_transformer_options *o = &p->model->options;
-    if (p->rotations[turn].value && o->position.rotate_value)
-        h.value = rt_rope(g, h.value, p->rotations[turn].value);
-    return o->attention == RT_ATTENTION_SOFTMAX ? softmax_context(p, g, h, turn)
-                                                : linear_context(p, g, h, turn);
+    const rt_layer_rotation rotation = p->rotations[turn];
+    rt_kv_cache *cache = p->in.caches ? p->in.caches[turn] : NULL;
+    if (rotation.value && o->position.rotate_value)
+        h.value = rt_rope(g, h.value, rotation.value);
+    if (o->attention == RT_ATTENTION_SOFTMAX)
+        return softmax_context(p, g, h, turn);
+    const rt_linear_form_options options = {.kind = o->attention,
+                                            .query_rotation = rotation.query,
+                                            .key_rotation = rotation.key,
+                                            .causal = o->causal,
+                                            .key_mask = p->in.key_mask,
+                                            .state = cache ? &cache->layers[p->l].state : NULL};
+    return rt_linear_form(g, h.query, h.key, h.value, &options);
 }
 
 /* Returns the heads of x by one of the projections. */
@@ -367,26 +344,19 @@ static rt_tensor *project(const layer_pass *p, rt_graph *g, rt_tensor *x, rt_aff
                       RT_SHAPE_OF(p->in.B, p->in.T, count, p->model->options.head_dim));
 }
 
-static heads heads_of(const layer_pass *p, rt_graph *g, rt_tensor *x)
-{
-    const rt_transformer *m = p->model;
-    const rt_transformer_layer *layer = layer_of(p);
-    heads h = {.query = project(p, g, x, layer->query, m->options.heads)};
-    h.query = rt_transformer_norm(m, g, h.query, layer->query_norm);
-    if (layer->head_scale)
-        h.query = rt_scale_heads(g, h.query, layer->head_scale);
-    h.key = rt_transformer_norm(m, g, project(p, g, x, layer->key, m->options.kv_heads),
-                                layer->key_norm);
-    h.value = project(p, g, x, layer->value, m->options.kv_heads);
-    return h;
-}
-
 static rt_tensor *attend(const layer_pass *p, rt_graph *g, rt_tensor *x)
 {
     const rt_transformer_input *in = &p->in;
     const rt_transformer_options *o = &p->model->options;
+    const rt_transformer_layer *layer = layer_of(p);
     const int turns = turns_of(in);
-    const heads h = heads_of(p, g, x);
+    heads h = {.query = project(p, g, x, layer->query, o->heads)};
+    h.query = rt_transformer_norm(p->model, g, h.query, layer->query_norm);
+    if (layer->head_scale)
+        h.query = rt_scale_heads(g, h.query, layer->head_scale);
+    h.key = rt_transformer_norm(p->model, g, project(p, g, x, layer->key, o->kv_heads),
+                                layer->key_norm);
+    h.value = project(p, g, x, layer->value, o->kv_heads);
     if (in->usage && is_rotated(p) && h.query && h.key)
         rt_usage_add_layer(in->usage, o, p->l, in, h.query, h.key);
     rt_tensor *all = NULL;
@@ -425,7 +395,7 @@ static rt_tensor *apply_layer(rt_graph *g, rt_tensor *x, void *context)
     const rt_transformer *m = p->model;
     const rt_transformer_layer *layer = layer_of(p);
     const bool pre = m->options.norm == RT_NORM_PRE;
-    if (p->finds_rotations)
+    if (p->rotation_kind == OWN_THETA)
         find_rotations(p, g);
     rt_tensor *y = attend(p, g, pre ? norm_for_products(m, g, x, layer->attention_norm) : x);
     rt_tensor *after = onto(m, g, x, y, layer->output);
@@ -439,57 +409,27 @@ static rt_tensor *apply_layer(rt_graph *g, rt_tensor *x, void *context)
 
 /* ---- all layers ---- */
 
-/* Rotations shared by all layers of one kind: a base of theta, or one of these constants. */
-enum { NOT_ROTATED = 0, OWN_THETA = -1 };
-typedef struct turning {
-    double kind;
-    rt_layer_rotation *rotations; /* one for each turn */
-    const struct turning *older;
-} turning;
-
-static double kind_of(const layer_pass *p)
-{
-    const rt_theta_options *theta = &p->model->options.theta;
-    if (!is_rotated(p))
-        return NOT_ROTATED;
-    return p->model->encoding.change || (theta->learn && theta->scope != RT_THETA_MODEL)
-               ? OWN_THETA
-               : layer_of(p)->row.base;
-}
-
-static layer_pass pass_of(const turning *all, rt_transformer *m, const rt_transformer_input *in,
-                          int l)
-{
-    layer_pass p = {.model = m, .in = *in, .l = l};
-    const double kind = kind_of(&p);
-    while (all && all->kind != kind)
-        all = all->older;
-    p.rotations = all ? all->rotations : NULL;
-    p.finds_rotations = kind == OWN_THETA;
-    return p;
-}
-
-/* Finds the rotations of every kind of layer before the layers run, because the memory of a layer
- * is released after it. A layer with its own or an overridden theta finds them itself. NULL if the
- * graph has failed. */
-static const turning *find_turnings(rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
+/* Returns the arguments of all layers, with the rotations of every kind, which are found before the
+ * layers run, because the memory of a layer is released after it. NULL if memory is exhausted. */
+static layer_pass *make_passes(rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
 {
     const size_t turns = (size_t)turns_of(in);
-    const turning *all = NULL;
-    for (int l = 0; l < m->options.layers; l++) {
-        layer_pass p = pass_of(all, m, in, l);
-        if (p.rotations)
-            continue;
-        turning *made = rt_graph_memory(g, 1, sizeof *made);
-        p.rotations = rt_graph_memory(g, turns, sizeof *p.rotations);
-        if (!made || !p.rotations)
+    const rt_theta_options *theta = &m->options.theta;
+    const bool own = m->encoding.change || (theta->learn && theta->scope != RT_THETA_MODEL);
+    layer_pass *all = rt_graph_memory(g, (size_t)m->options.layers, sizeof *all);
+    for (int l = 0; all && l < m->options.layers; l++) {
+        layer_pass *p = all + l, *like = all;
+        *p = (layer_pass){.model = m, .in = *in, .l = l};
+        p->rotation_kind = !is_rotated(p) ? NOT_ROTATED : own ? OWN_THETA : layer_of(p)->row.base;
+        while (like->rotation_kind != p->rotation_kind)
+            like++;
+        p->rotations = like < p ? like->rotations : rt_graph_memory(g, turns, sizeof *p->rotations);
+        if (!p->rotations)
             return NULL;
-        for (size_t i = 0; i < turns; i++)
-            p.rotations[i] = (rt_layer_rotation){NULL, NULL, NULL};
-        *made = (turning){kind_of(&p), p.rotations, all};
-        all = made;
-        if (made->kind > NOT_ROTATED)
-            find_rotations(&p, g);
+        for (size_t i = 0; like == p && i < turns; i++)
+            p->rotations[i] = (rt_layer_rotation){NULL, NULL, NULL};
+        if (like == p && p->rotation_kind > NOT_ROTATED)
+            find_rotations(p, g);
     }
     return all;
 }
@@ -497,27 +437,29 @@ static const turning *find_turnings(rt_transformer *m, rt_graph *g, const rt_tra
 rt_tensor *rt_transformer_encode(rt_transformer *m, rt_graph *g, const rt_transformer_input *input)
 {
     const rt_transformer_options *o = &m->options;
-    if (!rt_graph_check_argument(g, "roformer", "input", input) || !is_made(m, g))
+    if (!rt_graph_check_argument(g, "roformer", "input", input))
         return NULL;
+    if (!m->embeddings.tokens)
+        return rt_graph_fail(g, RT_ARGUMENT,
+                             "[roformer] the model was not made by rt_transformer_new");
     rt_transformer_input *in = rt_graph_memory(g, 1, sizeof *in);
     if (!in)
         return NULL;
     *in = *input;
     in->positions = positions_of(m, g, input);
-    if (rt_graph_failed(g) || !caches_fit(m, g, in) || !positions_fit(m, g, in) ||
-        !spans_fit(m, g, in))
+    if (rt_graph_failed(g) || !input_fits(m, g, in))
         return NULL;
     rt_tensor *x = embed(m, g, in);
-    const turning *turnings = find_turnings(m, g, in);
-    if (!turnings)
+    layer_pass *passes = make_passes(m, g, in);
+    if (!passes)
         return NULL;
     if (in->usage)
         rt_usage_count(in->usage, in);
     const rt_arena_mark before = rt_graph_here(g);
     for (int l = 0; l < o->layers; l++) {
-        layer_pass p = pass_of(turnings, m, in, l);
-        rt_tensor *y = rt_graph_recomputes(g) ? rt_graph_recompute(g, x, apply_layer, &p, sizeof p)
-                                              : apply_layer(g, x, &p);
+        layer_pass *p = passes + l;
+        rt_tensor *y = rt_graph_recomputes(g) ? rt_graph_recompute(g, x, apply_layer, p, sizeof *p)
+                                              : apply_layer(g, x, p);
         if (in->hidden_states)
             in->hidden_states[l] = x;
         else

@@ -23,16 +23,6 @@ static rt_status check_factors(const rt_factors *factors, const char *name, int 
     return rt_ok();
 }
 
-static rt_status check_longrope(const rt_frequency_options *o, int pairs)
-{
-    rt_status status = check_factors(&o->short_factors, "short_factors", pairs);
-    if (!status.code)
-        status = check_factors(&o->long_factors, "long_factors", pairs);
-    if (!status.code && o->scale > 1 && o->original_len < 2)
-        status = rt_error(RT_ARGUMENT, "longrope needs an original length of at least 2");
-    return status;
-}
-
 /* Checks the bounds of rotations within the original length. */
 static rt_status check_turns(const char *name, double few, double many)
 {
@@ -44,38 +34,35 @@ static rt_status check_turns(const char *name, double few, double many)
                      name, few, many);
 }
 
-static bool needs_geometric(rt_scaling scaling)
-{
-    return scaling == RT_SCALING_NTK || scaling == RT_SCALING_YARN || scaling == RT_SCALING_DYNAMIC;
-}
-
-static bool needs_original(rt_scaling scaling)
-{
-    return scaling == RT_SCALING_YARN || scaling == RT_SCALING_DYNAMIC ||
-           scaling == RT_SCALING_LONGROPE || scaling == RT_SCALING_LLAMA3;
-}
-
 rt_status rt_frequencies_check(const rt_frequency_options *o, int pairs)
 {
     static const char *const names[] = {RT_SCALINGS(RT_CHOICE_WORD)};
-    const bool by_power = o->scaling == RT_SCALING_NTK || o->scaling == RT_SCALING_DYNAMIC;
-    if (o->scaling != RT_SCALING_NONE && !(o->scale >= 1))
+    const rt_scaling scaling = o->scaling;
+    const bool by_power = scaling == RT_SCALING_NTK || scaling == RT_SCALING_DYNAMIC;
+    const bool lengthens = scaling == RT_SCALING_YARN || scaling == RT_SCALING_DYNAMIC ||
+                           scaling == RT_SCALING_LONGROPE || scaling == RT_SCALING_LLAMA3;
+    rt_status status = rt_ok();
+    if (scaling != RT_SCALING_NONE && !(o->scale >= 1))
         return rt_error(RT_ARGUMENT, "the scale must be at least 1; got %g", o->scale);
-    if (needs_geometric(o->scaling) && o->family != RT_FREQUENCIES_GEOMETRIC)
-        return rt_error(RT_ARGUMENT, "%s scales geometric frequencies only", names[o->scaling]);
+    if ((by_power || scaling == RT_SCALING_YARN) && o->family != RT_FREQUENCIES_GEOMETRIC)
+        return rt_error(RT_ARGUMENT, "%s scales geometric frequencies only", names[scaling]);
     if (by_power && pairs < 2)
-        return rt_error(RT_ARGUMENT, "%s needs at least two rotated pairs; got %d",
-                        names[o->scaling], pairs);
-    if (needs_original(o->scaling) && o->original_len < 1)
-        return rt_error(RT_ARGUMENT, "%s needs the original length", names[o->scaling]);
-    if (o->scaling == RT_SCALING_LONGROPE)
-        return check_longrope(o, pairs);
-    if (o->scaling == RT_SCALING_YARN)
+        return rt_error(RT_ARGUMENT, "%s needs at least two rotated pairs; got %d", names[scaling],
+                        pairs);
+    if (lengthens && o->original_len < 1)
+        return rt_error(RT_ARGUMENT, "%s needs the original length", names[scaling]);
+    if (scaling == RT_SCALING_LONGROPE)
+        status = check_factors(&o->short_factors, "short_factors", pairs);
+    if (scaling == RT_SCALING_LONGROPE && !status.code)
+        status = check_factors(&o->long_factors, "long_factors", pairs);
+    if (scaling == RT_SCALING_LONGROPE && !status.code && o->scale > 1 && o->original_len < 2)
+        return rt_error(RT_ARGUMENT, "longrope needs an original length of at least 2");
+    if (scaling == RT_SCALING_YARN)
         return check_turns("yarn", or_else(o->beta_slow, 1), or_else(o->beta_fast, 32));
-    if (o->scaling == RT_SCALING_LLAMA3)
+    if (scaling == RT_SCALING_LLAMA3)
         return check_turns("llama3", or_else(o->low_freq_factor, 1),
                            or_else(o->high_freq_factor, 4));
-    return rt_ok();
+    return status;
 }
 
 /* Returns the pair, as a real number, with `turns` rotations within the original length. */
@@ -141,13 +128,6 @@ int rt_frequencies_regime(const rt_frequency_options *o, int T)
     return o->scaling == RT_SCALING_DYNAMIC ? T : o->scaling == RT_SCALING_LONGROPE;
 }
 
-static void divide(double *theta, int pairs, const rt_frequency_options *o, int T)
-{
-    const rt_factors *factors = T > o->original_len ? &o->long_factors : &o->short_factors;
-    for (int i = 0; i < pairs; i++)
-        theta[i] /= o->scaling == RT_SCALING_LONGROPE ? factors->at[i] : o->scale;
-}
-
 void rt_frequencies_at(double *theta, int pairs, const rt_frequency_options *o, int T)
 {
     rt_theta_geometric(theta, pairs, base_of(o, pairs, T));
@@ -158,8 +138,13 @@ void rt_frequencies_at(double *theta, int pairs, const rt_frequency_options *o, 
         if (o->family == RT_FREQUENCIES_RECIPROCAL)
             theta[i] = 1.0 / (1 + i);
     }
-    if (o->scaling == RT_SCALING_LINEAR || o->scaling == RT_SCALING_LONGROPE)
-        divide(theta, pairs, o, T);
+    const rt_factors *factors = T > o->original_len ? &o->long_factors : &o->short_factors;
+    for (int i = 0; i < pairs; i++) {
+        if (o->scaling == RT_SCALING_LINEAR)
+            theta[i] /= o->scale;
+        if (o->scaling == RT_SCALING_LONGROPE)
+            theta[i] /= factors->at[i];
+    }
     if (o->scaling == RT_SCALING_YARN)
         stretch_yarn(theta, pairs, o);
     if (o->scaling == RT_SCALING_LLAMA3)

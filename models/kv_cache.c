@@ -92,8 +92,6 @@ void rt_kv_cache_drop(rt_kv_cache *c)
     rt_kv_cache_clear(c);
 }
 
-/* ---- keys and values ---- */
-
 /* Returns how many of the first `count` tokens the next token can see in a layer. */
 static int seen(const rt_kv_layer *layer, int count)
 {
@@ -174,8 +172,6 @@ const double *rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor *
     *v = leaf(g, layer->values + begin, *v, behind + T);
     return *k && *v ? positions : NULL;
 }
-
-/* ---- several texts ---- */
 
 rt_tensor *rt_kv_part(rt_graph *g, rt_tensor *x, int i, int count)
 {

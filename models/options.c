@@ -32,18 +32,13 @@ rt_layer_row rt_layer_row_of(const rt_transformer_options *o, int l)
                           .has_attention_norm = l || o->first_norm == RT_WITH};
 }
 
-static int first_with_positions(const rt_transformer_options *o)
-{
-    int l = 0;
-    while (l < o->layers && !rt_layer_row_of(o, l).has_positions)
-        l++;
-    return l;
-}
-
 rt_frequency_options rt_layer_frequencies(const rt_transformer_options *o, int l)
 {
     rt_frequency_options frequencies = o->position.frequencies;
-    frequencies.base = rt_layer_row_of(o, l < 0 ? first_with_positions(o) : l).base;
+    int layer = l < 0 ? 0 : l;
+    while (l < 0 && layer < o->layers && !rt_layer_row_of(o, layer).has_positions)
+        layer++;
+    frequencies.base = rt_layer_row_of(o, layer).base;
     return frequencies;
 }
 

@@ -13,14 +13,6 @@ typedef struct bounds {
 } bounds;
 
 #define COUNT(value, word) +1
-#define SIZE(key, value)                                                                           \
-    {                                                                                              \
-        key, value, 1, INT_MAX                                                                     \
-    }
-#define AT_LEAST_ZERO(key, value)                                                                  \
-    {                                                                                              \
-        key, value, 0, INT_MAX                                                                     \
-    }
 #define CHOICE_OF(key, value, LIST)                                                                \
     {                                                                                              \
         key, (int)(value), 0, LIST(COUNT) - 1                                                      \
@@ -31,10 +23,10 @@ static bool are_within_bounds(const rt_transformer_options *o, rt_rule_sink to)
 {
     /* clang-format off */
     const bounds all[] = {
-        SIZE("model.vocab", o->vocab),
-        SIZE("model.layers", o->layers),
-        SIZE("model.dim", o->dim),
-        SIZE("model.heads", o->heads),
+        {"model.vocab", o->vocab, 1, INT_MAX},
+        {"model.layers", o->layers, 1, INT_MAX},
+        {"model.dim", o->dim, 1, INT_MAX},
+        {"model.heads", o->heads, 1, INT_MAX},
         CHOICE_OF("model.kind", o->kind, RT_MODEL_KINDS),
         CHOICE_OF("model.norm", o->norm, RT_NORM_ORDERS),
         CHOICE_OF("model.norm_kind", o->norm_kind, RT_NORM_KINDS),
@@ -58,11 +50,11 @@ static bool are_within_bounds(const rt_transformer_options *o, rt_rule_sink to)
         CHOICE_OF("theta.scope", o->theta.scope, RT_THETA_SCOPES),
         CHOICE_OF("theta.form", o->theta.form, RT_THETA_FORMS),
         CHOICE_OF("theta.init", o->theta.init, RT_THETA_INITS),
-        AT_LEAST_ZERO("model.kv_heads", o->kv_heads),
-        AT_LEAST_ZERO("model.head_dim", o->head_dim),
-        AT_LEAST_ZERO("model.window", o->window),
-        AT_LEAST_ZERO("model.patch", o->patch),
-        AT_LEAST_ZERO("position.every", o->position.every),
+        {"model.kv_heads", o->kv_heads, 0, INT_MAX},
+        {"model.head_dim", o->head_dim, 0, INT_MAX},
+        {"model.window", o->window, 0, INT_MAX},
+        {"model.patch", o->patch, 0, INT_MAX},
+        {"position.every", o->position.every, 0, INT_MAX},
     };
     /* clang-format on */
     bool good = true;
@@ -80,26 +72,21 @@ static bool are_within_bounds(const rt_transformer_options *o, rt_rule_sink to)
     return good;
 }
 
+/* Checks options of the head, and those of a RoFormer alone. */
 static void check_head(const rt_transformer_options *o, rt_rule_sink to)
 {
+    static const char *const classifiers[] = {RT_CLASSIFIERS(RT_CHOICE_WORD)};
+    const bool decoder = o->kind == RT_KIND_DECODER;
     if (o->head != RT_HEAD_LM && o->labels < 1)
         rt_rule_broken(to, RT_OPTIONS("model.head", "model.labels"),
                        "a sequence or token head needs at least one label; got %d", o->labels);
-    if (o->kind == RT_KIND_DECODER && o->head == RT_HEAD_LM && o->tie_embeddings &&
-        o->embedding_dim != o->dim)
+    if (decoder && o->head == RT_HEAD_LM && o->tie_embeddings && o->embedding_dim != o->dim)
         rt_rule_broken(to,
                        RT_OPTIONS("model.kind", "model.tie_embeddings", "model.embedding_dim",
                                   "model.dim"),
                        "model.kind = decoder with model.tie_embeddings = yes needs embeddings as "
                        "wide as the model; model.embedding_dim = %d, model.dim = %d",
                        o->embedding_dim, o->dim);
-}
-
-/* Checks options of a RoFormer's head and input. */
-static void check_encoder(const rt_transformer_options *o, rt_rule_sink to)
-{
-    static const char *const classifiers[] = {RT_CLASSIFIERS(RT_CHOICE_WORD)};
-    const bool decoder = o->kind == RT_KIND_DECODER;
     if (decoder && o->bias == RT_BIAS_OUTPUT)
         rt_rule_broken(to, RT_OPTIONS("model.bias", "model.kind"),
                        "model.bias = output needs model.kind = roformer: the output layer of a "
@@ -119,7 +106,8 @@ static void check_encoder(const rt_transformer_options *o, rt_rule_sink to)
                        "many of the later ones are masked");
 }
 
-static void check_start(const rt_transformer_options *o, rt_rule_sink to)
+/* Checks deviations, and that the heads divide the width, unless head_dim is set. */
+static void check_numbers(const rt_transformer_options *o, rt_rule_sink to)
 {
     const struct {
         const char *name;
@@ -129,6 +117,9 @@ static void check_start(const rt_transformer_options *o, rt_rule_sink to)
         if (!(starts[i].init_std >= 0 && isfinite(starts[i].init_std)))
             rt_rule_broken(to, RT_OPTIONS(starts[i].name), "%s must be at least 0; got %g",
                            starts[i].name, starts[i].init_std);
+    if (!o->head_dim && o->dim % o->heads)
+        rt_rule_broken(to, RT_OPTIONS("model.dim", "model.heads"),
+                       "model.dim = %d is not divisible by model.heads = %d", o->dim, o->heads);
 }
 
 /* ---- positions ---- */
@@ -234,26 +225,8 @@ static void check_layer_types(const rt_transformer_options *o, rt_rule_sink to)
                        "model.layer_types has no sliding layer for model.window = %d", o->window);
 }
 
-static void check_norms(const rt_transformer_options *o, rt_rule_sink to)
-{
-    if (o->first_norm == RT_WITHOUT && o->norm != RT_NORM_PRE)
-        rt_rule_broken(to, RT_OPTIONS("model.first_norm", "model.norm"),
-                       "model.first_norm = no needs model.norm = pre: a norm behind a block stays");
-    if (o->residual == RT_RESIDUAL_PARALLEL && o->norm != RT_NORM_PRE)
-        rt_rule_broken(to, RT_OPTIONS("model.residual", "model.norm"),
-                       "model.residual = parallel needs model.norm = pre");
-}
-
-/* Checks that the heads divide the width, unless head_dim is set. */
-static void check_width(const rt_transformer_options *o, rt_rule_sink to)
-{
-    if (!o->head_dim && o->dim % o->heads)
-        rt_rule_broken(to, RT_OPTIONS("model.dim", "model.heads"),
-                       "model.dim = %d is not divisible by model.heads = %d", o->dim, o->heads);
-}
-
-/* Checks shared key heads and windows. */
-static void check_heads(const rt_transformer_options *o, rt_rule_sink to)
+/* Checks shared key heads, windows, and norms before the blocks. */
+static void check_blocks(const rt_transformer_options *o, rt_rule_sink to)
 {
     const int kv_heads = o->kv_heads;
     const bool linear = o->attention != RT_ATTENTION_SOFTMAX;
@@ -267,6 +240,12 @@ static void check_heads(const rt_transformer_options *o, rt_rule_sink to)
     if (o->window && linear)
         rt_rule_broken(to, RT_OPTIONS("model.window", "model.attention"),
                        "model.window needs model.attention = softmax; got %s", attention_of(o));
+    if (o->first_norm == RT_WITHOUT && o->norm != RT_NORM_PRE)
+        rt_rule_broken(to, RT_OPTIONS("model.first_norm", "model.norm"),
+                       "model.first_norm = no needs model.norm = pre: a norm behind a block stays");
+    if (o->residual == RT_RESIDUAL_PARALLEL && o->norm != RT_NORM_PRE)
+        rt_rule_broken(to, RT_OPTIONS("model.residual", "model.norm"),
+                       "model.residual = parallel needs model.norm = pre");
 }
 
 /* Reports options of rotation if the encoding does not rotate. */
@@ -298,14 +277,11 @@ void rt_transformer_rules(const rt_transformer_options *given, rt_rule_listener 
     const rt_rule_sink to = {tell, context};
     if (!are_within_bounds(o, to))
         return;
-    check_start(o, to);
-    check_width(o, to);
+    check_numbers(o, to);
     rt_transformer_resolve(o);
     const rt_encoding *encoding = rt_encoding_of(o);
     check_head(o, to);
-    check_encoder(o, to);
-    check_heads(o, to);
-    check_norms(o, to);
+    check_blocks(o, to);
     check_layer_types(o, to);
     check_position(o, encoding, to);
     check_rotation(o, encoding, to);

@@ -13,26 +13,18 @@ struct rt_sampler {
     int32_t *heap; /* (count): ids */
 };
 
-static rt_status check_options(const rt_sampling *o, int count)
-{
-    if (count < 1)
-        return rt_error(RT_ARGUMENT, "[sampler] needs at least one token; got %d", count);
-    if (!(isfinite(o->temperature) && o->temperature >= 0))
-        return rt_error(RT_ARGUMENT, "[sampler] temperature must be a number >= 0; got %g",
-                        o->temperature);
-    if (o->top_k < 0)
-        return rt_error(RT_ARGUMENT, "[sampler] top_k must be >= 0; got %d", o->top_k);
-    if (!(o->top_p > 0 && o->top_p <= 1))
-        return rt_error(RT_ARGUMENT, "[sampler] top_p must be in (0, 1]; got %g", o->top_p);
-    return rt_ok();
-}
-
 rt_status rt_sampler_new(rt_sampler **sampler_new, const rt_sampling *options, int count)
 {
     *sampler_new = NULL;
-    const rt_status status = check_options(options, count);
-    if (status.code)
-        return status;
+    if (count < 1)
+        return rt_error(RT_ARGUMENT, "[sampler] needs at least one token; got %d", count);
+    if (!(isfinite(options->temperature) && options->temperature >= 0))
+        return rt_error(RT_ARGUMENT, "[sampler] temperature must be a number >= 0; got %g",
+                        options->temperature);
+    if (options->top_k < 0)
+        return rt_error(RT_ARGUMENT, "[sampler] top_k must be >= 0; got %d", options->top_k);
+    if (!(options->top_p > 0 && options->top_p <= 1))
+        return rt_error(RT_ARGUMENT, "[sampler] top_p must be in (0, 1]; got %g", options->top_p);
     rt_sampler *s = rt_alloc(1, sizeof *s);
     if (!s)
         return rt_out_of_memory("a sampler");
@@ -45,7 +37,7 @@ rt_status rt_sampler_new(rt_sampler **sampler_new, const rt_sampling *options, i
         return rt_out_of_memory("a sampler");
     }
     *sampler_new = s;
-    return status;
+    return rt_ok();
 }
 
 void rt_sampler_free(rt_sampler *s)
@@ -56,8 +48,6 @@ void rt_sampler_free(rt_sampler *s)
     rt_free(s->heap);
     rt_free(s);
 }
-
-/* ---- softmax ---- */
 
 /* Finds the first index of the largest logit. */
 static rt_status find_largest(const real *logits, int count, int *largest)
@@ -100,8 +90,6 @@ rt_status rt_probabilities(const real *logits, int count, double *probabilities)
     return status;
 }
 
-/* ---- top-k and top-p ---- */
-
 static bool comes_first(const double *p, int32_t a, int32_t b)
 {
     return p[a] != p[b] ? p[a] > p[b] : a < b;
@@ -120,16 +108,6 @@ static void sift_down(int32_t *heap, int size, int i, const double *p)
     heap[i] = id;
 }
 
-/* Moves the first id of a heap to the place behind the heap. Returns the id. */
-static int32_t pop(int32_t *heap, int *size, const double *p)
-{
-    const int32_t first = heap[0];
-    heap[0] = heap[--*size];
-    heap[*size] = first;
-    sift_down(heap, *size, 0, p);
-    return first;
-}
-
 static void keep_most_likely(double *p, int32_t *heap, int count, int top_k, double top_p)
 {
     const int least = top_k && top_k < count ? count - top_k : 0;
@@ -139,8 +117,13 @@ static void keep_most_likely(double *p, int32_t *heap, int count, int top_k, dou
         heap[i] = i;
     for (int i = count / 2; i-- > 0;)
         sift_down(heap, count, i, p);
-    while (left > least && (top_p == 1 || sum < top_p))
-        sum += p[pop(heap, &left, p)];
+    while (left > least && (top_p == 1 || sum < top_p)) { /* the first id moves behind the heap */
+        const int32_t first = heap[0];
+        heap[0] = heap[--left];
+        heap[left] = first;
+        sift_down(heap, left, 0, p);
+        sum += p[first];
+    }
     for (int i = 0; i < left; i++)
         p[heap[i]] = 0;
     for (int i = left; i < count; i++)
@@ -176,25 +159,18 @@ rt_status rt_sampler_probabilities(rt_sampler *s, const real *logits, double *p)
     return status;
 }
 
-/* Returns the id at which the sum of the probabilities exceeds a number below 1. If rounding keeps
- * the sum below the number, returns the most likely id. */
-static int32_t find_place(const double *p, int count, double number)
-{
-    int32_t best = 0;
-    for (int32_t i = 0; i < count; i++) {
-        if ((number -= p[i]) < 0)
-            return i;
-        if (p[i] > p[best])
-            best = i;
-    }
-    return best;
-}
-
+/* Draws the id at which the sum of the probabilities exceeds a number below 1. If rounding keeps
+ * the sum below the number, draws the most likely id. */
 rt_status rt_sampler_draw(rt_sampler *s, const real *logits, uint32_t number, int32_t *token)
 {
     const rt_random random = {s->options.seed, number, RT_STREAM_SAMPLE};
     const rt_status status = rt_sampler_probabilities(s, logits, s->p);
+    double left = rt_random_uniform(random, 0);
+    int32_t best = 0, i = 0;
+    for (; !status.code && i < s->count && (left -= s->p[i]) >= 0; i++)
+        if (s->p[i] > s->p[best])
+            best = i;
     if (!status.code)
-        *token = find_place(s->p, s->count, rt_random_uniform(random, 0));
+        *token = i < s->count ? i : best;
     return status;
 }

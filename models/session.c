@@ -17,7 +17,7 @@ struct rt_session {
     int capacity;
     int regime;   /* rt_frequencies_regime of the cached tokens */
     int32_t *ids; /* with longrope and dynamic: all tokens read */
-    int id_capacity;
+    size_t id_capacity;
     bool again; /* the cached tokens must be read again, together with the new ones */
 };
 
@@ -43,12 +43,6 @@ static rt_status check_model(const rt_transformer_options *o, int capacity)
     return rt_ok();
 }
 
-static int most_tokens(const rt_transformer_options *o)
-{
-    const int most = rt_transformer_capacity(o);
-    return most && most < MOST_TOKENS ? most : MOST_TOKENS;
-}
-
 rt_status rt_session_new(rt_session **session_new, rt_transformer *model, int capacity)
 {
     *session_new = NULL;
@@ -59,7 +53,8 @@ rt_status rt_session_new(rt_session **session_new, rt_transformer *model, int ca
     if (!s)
         return rt_out_of_memory("a session");
     s->model = model;
-    s->capacity = capacity ? capacity : most_tokens(&model->options);
+    const int most = rt_transformer_capacity(&model->options);
+    s->capacity = capacity ? capacity : most && most < MOST_TOKENS ? most : MOST_TOKENS;
     s->g = rt_graph_new();
     status = s->g ? rt_kv_cache_init(&s->cache, &model->options) : rt_out_of_memory("a session");
     if (status.code) {
@@ -95,23 +90,7 @@ int rt_session_capacity(const rt_session *s)
     return s->capacity;
 }
 
-/* ---- reading ---- */
-
-/* Computes the logits of the last `wanted` rows of hidden states (1, T, C). */
-static void take_logits(rt_session *s, rt_tensor *hidden, int T, int wanted, real *logits)
-{
-    int32_t *rows = rt_graph_memory(s->g, (size_t)wanted, sizeof *rows);
-    for (int i = 0; rows && i < wanted; i++)
-        rows[i] = T - wanted + i;
-    if (!rows)
-        return;
-    hidden = rt_reshape(s->g, hidden, RT_SHAPE_OF(T, s->model->options.dim));
-    hidden = rt_embedding(s->g, hidden, rows, RT_SHAPE_OF(wanted), RT_NO_PADDING);
-    const rt_tensor *found = rt_transformer_logits(s->model, s->g, hidden);
-    if (found)
-        memcpy(logits, found->data, rt_size(found) * sizeof *logits);
-}
-
+/* Reads T tokens and computes the logits of the last `wanted` of them. */
 static rt_status read_chunk(rt_session *s, const int32_t *ids, int T, int wanted, real *logits)
 {
     rt_kv_cache *cache = &s->cache;
@@ -120,8 +99,16 @@ static rt_status read_chunk(rt_session *s, const int32_t *ids, int T, int wanted
     rt_graph_clear(s->g);
     rt_graph_record(s->g, false);
     rt_tensor *hidden = rt_transformer_encode(s->model, s->g, &in);
-    if (wanted)
-        take_logits(s, hidden, T, wanted, logits);
+    int32_t *rows = wanted ? rt_graph_memory(s->g, (size_t)wanted, sizeof *rows) : NULL;
+    for (int i = 0; rows && i < wanted; i++)
+        rows[i] = T - wanted + i;
+    if (rows) {
+        hidden = rt_reshape(s->g, hidden, RT_SHAPE_OF(T, s->model->options.dim));
+        hidden = rt_embedding(s->g, hidden, rows, RT_SHAPE_OF(wanted), RT_NO_PADDING);
+        const rt_tensor *found = rt_transformer_logits(s->model, s->g, hidden);
+        if (found)
+            memcpy(logits, found->data, rt_size(found) * sizeof *logits);
+    }
     s->cache.count += T;
     return rt_engine_graph_status(s->g);
 }
@@ -140,33 +127,6 @@ static rt_status read_all(rt_session *s, const int32_t *ids, int count, int want
     }
     return status;
 }
-
-/* ---- scalings whose theta depends on the length ---- */
-
-static bool rereads(const rt_session *s)
-{
-    const rt_scaling scaling = s->model->options.position.frequencies.scaling;
-    return scaling == RT_SCALING_LONGROPE || scaling == RT_SCALING_DYNAMIC;
-}
-
-static rt_status remember(rt_session *s, const int32_t *ids, int count)
-{
-    const int all = s->cache.count + count;
-    if (all > s->id_capacity) {
-        int32_t *larger = rt_alloc_unset(2 * (size_t)all, sizeof *larger);
-        if (!larger)
-            return rt_out_of_memory("the tokens of a session");
-        if (s->cache.count)
-            memcpy(larger, s->ids, (size_t)s->cache.count * sizeof *larger);
-        rt_free(s->ids);
-        s->ids = larger;
-        s->id_capacity = 2 * all;
-    }
-    memcpy(s->ids + s->cache.count, ids, (size_t)count * sizeof *ids);
-    return rt_ok();
-}
-
-/* ---- feeding ---- */
 
 static rt_status check_tokens(const rt_session *s, const int32_t *ids, int count, int wanted)
 {
@@ -191,16 +151,20 @@ static rt_status check_tokens(const rt_session *s, const int32_t *ids, int count
 static rt_status begin(rt_session *s, const int32_t *ids, int count)
 {
     const rt_frequency_options *frequencies = &s->model->options.position.frequencies;
+    const bool rereads =
+        frequencies->scaling == RT_SCALING_LONGROPE || frequencies->scaling == RT_SCALING_DYNAMIC;
     const int length = s->cache.count + count, regime = rt_frequencies_regime(frequencies, length);
-    rt_status status = rereads(s) ? remember(s, ids, count) : rt_ok();
-    if (status.code)
-        return status;
-    s->again = rereads(s) && regime != s->regime && s->cache.count;
+    if (rereads) {
+        if (!rt_grow(&s->ids, &s->id_capacity, (size_t)length, sizeof *s->ids))
+            return rt_out_of_memory("the tokens of a session");
+        memcpy(s->ids + s->cache.count, ids, (size_t)count * sizeof *ids);
+    }
+    s->again = rereads && regime != s->regime && s->cache.count;
     if (s->again)
         rt_kv_cache_clear(&s->cache);
     s->regime = regime;
     s->cache.length = length;
-    return status;
+    return rt_ok();
 }
 
 rt_status rt_session_feed(rt_session *s, const int32_t *ids, int count, int wanted, real *logits)
@@ -216,8 +180,6 @@ rt_status rt_session_feed(rt_session *s, const int32_t *ids, int count, int want
         rt_kv_cache_drop(&s->cache);
     return status;
 }
-
-/* ---- several texts ---- */
 
 static rt_status check_sessions(rt_session *const *sessions, int count, const int32_t *ids)
 {
@@ -268,10 +230,13 @@ static rt_status read_rows(rt_session *const *sessions, int count, const int32_t
     return rt_engine_graph_status(g);
 }
 
-static rt_status read_each(rt_session *const *sessions, int count, const int32_t *ids, real *logits)
+rt_status rt_session_feed_each(rt_session *const *sessions, int count, const int32_t *ids,
+                               real *logits)
 {
+    rt_status status = check_sessions(sessions, count, ids);
+    if (status.code)
+        return status;
     const size_t V = (size_t)sessions[0]->model->options.vocab;
-    rt_status status = rt_ok();
     for (int i = 0; i < count && !status.code; i++)
         status = begin(sessions[i], ids + i, 1);
     if (!status.code)
@@ -281,16 +246,6 @@ static rt_status read_each(rt_session *const *sessions, int count, const int32_t
         if (s->again)
             status = read_all(s, s->ids, s->cache.length, 1, logits + (size_t)i * V);
     }
-    return status;
-}
-
-rt_status rt_session_feed_each(rt_session *const *sessions, int count, const int32_t *ids,
-                               real *logits)
-{
-    rt_status status = check_sessions(sessions, count, ids);
-    if (status.code)
-        return status;
-    status = read_each(sessions, count, ids, logits);
     for (int i = 0; i < count && status.code; i++)
         rt_kv_cache_drop(&sessions[i]->cache);
     return status;

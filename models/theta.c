@@ -1,4 +1,4 @@
-#include "models/parts.h"
+#include "models/encodings/encoding.h"
 
 #include "core/memory.h"
 #include "core/random.h"
@@ -37,6 +37,8 @@ rt_tensor *rt_add_theta(rt_transformer *m, int layer)
     char name[RT_NAME_SIZE];
     const rt_transformer_options *o = &m->options;
     const int pairs = rt_transformer_pairs(o);
+    if (!o->theta.learn || (o->theta.scope == RT_THETA_MODEL) != (layer < 0))
+        return NULL;
     rt_shape shape =
         o->theta.scope == RT_THETA_HEAD ? RT_SHAPE_OF(rows_of(o), pairs) : RT_SHAPE_OF(pairs);
     if (rt_transformer_theta_axes(o) > 1)
@@ -144,20 +146,18 @@ int rt_transformer_extent(const rt_transformer_options *o, int T)
     return o->position.axes > 1 ? rt_grid_side(T) : randomized > T ? randomized : T;
 }
 
-static int reach_of(const rt_transformer_options *o, int l, int T)
-{
-    const bool by_tokens = o->position.axes < 2 && !o->position.randomized;
-    const int window = by_tokens ? rt_layer_row_of(o, l).window : 0;
-    const int extent = rt_transformer_extent(o, T);
-    return window && window < extent ? window : extent;
-}
-
 int rt_transformer_reach(const rt_transformer_options *o, int layer, int T)
 {
+    const bool by_tokens = o->position.axes < 2 && !o->position.randomized;
+    const int extent = rt_transformer_extent(o, T);
     int most = 0;
-    for (int l = layer < 0 ? 0 : layer; l < (layer < 0 ? o->layers : layer + 1); l++)
-        if (rt_layer_row_of(o, l).has_positions && reach_of(o, l, T) > most)
-            most = reach_of(o, l, T);
+    for (int l = layer < 0 ? 0 : layer; l < (layer < 0 ? o->layers : layer + 1); l++) {
+        const rt_layer_row row = rt_layer_row_of(o, l);
+        const int window = by_tokens ? row.window : 0;
+        const int reach = window && window < extent ? window : extent;
+        if (row.has_positions && reach > most)
+            most = reach;
+    }
     return most;
 }
 
@@ -296,47 +296,43 @@ static void draw_directions(const rt_transformer *m, int layer, double *start, i
     }
 }
 
-/* Computes the initial values of a learnable theta; `frequencies` is scratch memory, (R/2). */
-static void draw_start(const rt_transformer *m, double *start, double *frequencies)
+/* Computes the initial values of a learnable theta. They are the state of the encoding, in the
+ * layout of rt_transformer_theta, followed by scratch memory. */
+rt_status rt_theta_start(rt_transformer *m)
 {
-    const rt_shape shape = rt_transformer_theta_shape(&m->options);
+    const rt_transformer_options *o = &m->options;
+    const rt_shape shape = rt_transformer_theta_shape(o);
     const int rows = shape.axis[1], columns = shape.axis[2];
-    const int axes = rt_transformer_theta_axes(&m->options), pairs = columns / axes;
+    const int axes = rt_transformer_theta_axes(o), pairs = columns / axes;
+    if (!o->theta.learn)
+        return rt_ok();
+    const size_t count = rt_transformer_theta_count(o);
+    double *start = m->encoding.state = rt_alloc(count + (size_t)pairs, sizeof *start);
+    if (!start)
+        return rt_out_of_memory("theta");
+    double *frequencies = start + count;
     for (int n = 0; n < shape.axis[0]; n++, start += rows * columns) {
-        const int layer = rt_transformer_theta_layer(&m->options, n);
-        find_frequencies(&m->options, layer, 0, frequencies);
+        const int layer = rt_transformer_theta_layer(o, n);
+        find_frequencies(o, layer, 0, frequencies);
         draw_layer(m, layer, start, rows * axes, pairs, frequencies);
         if (axes > 1)
             draw_directions(m, layer, start, rows, pairs);
     }
-}
-
-/* The state of the encoding is the initial values of a learnable theta, in the layout of
- * rt_transformer_theta, followed by scratch memory. */
-rt_status rt_theta_start(rt_transformer *m)
-{
-    const rt_transformer_options *o = &m->options;
-    if (!o->theta.learn)
-        return rt_ok();
-    const size_t count = rt_transformer_theta_count(o), pairs = (size_t)rt_transformer_pairs(o);
-    double *start = m->encoding.state = rt_alloc(count + pairs, sizeof *start);
-    if (!start)
-        return rt_out_of_memory("theta");
-    draw_start(m, start, start + count);
     if (!m->parameters.borrows_values && rt_memory_is_present(m->parameters.values))
-        rt_transformer_set_theta(m, start);
+        rt_transformer_set_theta(m, m->encoding.state);
     return rt_ok();
 }
 
 /* ---- effective theta ---- */
 
-/* Computes the model's own theta, (key heads, R/2), for texts of T tokens, in the n-th layer with
+/* Computes the effective theta, (key heads, R/2), for texts of T tokens, in the n-th layer with
  * positions. */
-static void own_theta(const rt_transformer *m, int n, int T, double *theta)
+static void theta_of_layer(const rt_transformer *m, int n, int T, double *theta)
 {
     const rt_transformer_options *o = &m->options;
-    const int pairs = rt_transformer_pairs(o);
-    const int count = o->kv_heads * rt_transformer_theta_axes(o) * pairs;
+    const rt_theta_change *change = m->encoding.change;
+    const rt_shape shape = rt_transformer_rotation_shape(o);
+    const int count = shape.axis[1] * shape.axis[2], pairs = rt_transformer_pairs(o);
     const int layer = rt_transformer_theta_layer(o, n);
     const rt_tensor *learned = o->theta.learn ? parameter_of(m, layer) : NULL;
     if (!learned)
@@ -345,14 +341,6 @@ static void own_theta(const rt_transformer *m, int n, int T, double *theta)
         theta[i] = learned
                        ? radians(o->theta.form, (double)learned->data[(size_t)i % rt_size(learned)])
                        : theta[i % pairs];
-}
-
-static void theta_of_layer(const rt_transformer *m, int n, int T, double *theta)
-{
-    const rt_theta_change *change = m->encoding.change;
-    const rt_shape shape = rt_transformer_rotation_shape(&m->options);
-    const int count = shape.axis[1] * shape.axis[2];
-    own_theta(m, n, T, theta);
     for (int i = 0; change && i < count; i++) {
         const double number = change->numbers[n * count + i];
         theta[i] = change->factors ? number * theta[i] : number;
@@ -373,14 +361,6 @@ void rt_transformer_change_theta(rt_transformer *m, const rt_theta_change *chang
 
 /* ---- rotation ---- */
 
-static bool rows_are_equal(const double *theta, int rows, int pairs)
-{
-    for (int i = pairs; i < rows * pairs; i++)
-        if (theta[i] != theta[i % pairs])
-            return false;
-    return true;
-}
-
 /* Returns the rotation by position times theta, without a decay. */
 static const rt_rotation *rotate_plain(const rt_transformer *m, rt_graph *g, int l,
                                        rt_token_span at)
@@ -398,7 +378,11 @@ static const rt_rotation *rotate_plain(const rt_transformer *m, rt_graph *g, int
     if (!theta)
         return NULL;
     theta_of_layer(m, rt_layer_number(o, l), at.length, theta);
-    const int rows = rows_are_equal(theta, o->kv_heads, axes * pairs) ? 1 : o->kv_heads;
+    const int columns = axes * pairs;
+    int same = columns;
+    while (same < o->kv_heads * columns && theta[same] == theta[same % columns])
+        same++;
+    const int rows = same < o->kv_heads * columns ? o->kv_heads : 1;
     const rt_shape shape = axes > 1 ? RT_SHAPE_OF(rows, axes, pairs) : RT_SHAPE_OF(rows, pairs);
     return rt_rotation_fixed(g, theta, shape, pairing, magnitude, positions);
 }

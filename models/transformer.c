@@ -5,8 +5,6 @@
 
 #include <stdio.h>
 
-/* ---- construction ---- */
-
 /* Adds NAME.weight and, if biased, NAME.bias, of the length of the first axis. */
 static rt_affine add_affine(rt_transformer *m, rt_role role, rt_shape shape, bool biased,
                             const char *name)
@@ -164,43 +162,21 @@ static void add_lm_head(rt_transformer *m)
                                                 RT_SHAPE_OF(o->vocab), RT_OUTPUT_BIAS_NAME);
 }
 
-static bool has_dense(const rt_transformer_options *o)
-{
-    return o->kind == RT_KIND_ROFORMER &&
-           (o->head == RT_HEAD_SEQUENCE || o->classifier == RT_CLASSIFIER_NORM);
-}
-
-/* Returns whether the last map of a label head has a bias. As in transformers, a decoder has one
- * for labels of tokens, not for labels of texts. */
-static bool has_classifier_bias(const rt_transformer_options *o)
-{
-    if (o->kind == RT_KIND_DECODER)
-        return o->head == RT_HEAD_TOKEN;
-    return has_output_bias(o);
-}
-
 static void add_label_head(rt_transformer *m)
 {
     const rt_transformer_options *o = &m->options;
-    if (has_dense(o))
+    const bool normed = o->classifier == RT_CLASSIFIER_NORM;
+    const bool dense = o->kind == RT_KIND_ROFORMER && (o->head == RT_HEAD_SEQUENCE || normed);
+    if (dense)
         m->head.dense = add_affine(m, RT_ROLE_WEIGHT, RT_SHAPE_OF(o->dim, o->dim),
                                    o->bias == RT_BIAS_ALL, "head.dense");
-    if (has_dense(o) && o->classifier == RT_CLASSIFIER_NORM)
+    if (dense && normed)
         m->head.norm = add_norm(m, "head.norm", o->dim);
-    m->head.classifier = add_affine(m, RT_ROLE_WEIGHT, RT_SHAPE_OF(o->labels, o->dim),
-                                    has_classifier_bias(o), "head.classifier");
+    /* As in transformers, a decoder has a bias for labels of tokens, not for labels of texts. */
+    const bool biased = o->kind == RT_KIND_DECODER ? o->head == RT_HEAD_TOKEN : has_output_bias(o);
+    m->head.classifier =
+        add_affine(m, RT_ROLE_WEIGHT, RT_SHAPE_OF(o->labels, o->dim), biased, "head.classifier");
 }
-
-static void add_head(rt_transformer *m)
-{
-    rt_parameters_begin_part(&m->parameters, RT_PART_HEAD, -1);
-    if (m->options.head == RT_HEAD_LM)
-        add_lm_head(m);
-    else
-        add_label_head(m);
-}
-
-/* ---- creation ---- */
 
 /* Creates a model and lists its parameters, without allocating them. The caller frees the model
  * even after an error. */
@@ -219,7 +195,11 @@ static rt_status list_parameters(rt_transformer **model_new, const rt_transforme
     m->layers = rt_alloc((size_t)options->layers, sizeof *m->layers);
     if (m->layers) {
         add_encoder(m);
-        add_head(m);
+        rt_parameters_begin_part(&m->parameters, RT_PART_HEAD, -1);
+        if (options->head == RT_HEAD_LM)
+            add_lm_head(m);
+        else
+            add_label_head(m);
         *model_new = m;
         return m->parameters.status;
     }
@@ -272,8 +252,6 @@ void rt_transformer_free(rt_transformer *m)
     rt_free(m);
 }
 
-/* ---- norm and heads ---- */
-
 rt_tensor *rt_transformer_norm(const rt_transformer *m, rt_graph *g, rt_tensor *x, rt_affine a)
 {
     if (!a.weight)
@@ -291,34 +269,23 @@ static rt_tensor *transform(rt_transformer *m, rt_graph *g, rt_tensor *x, rt_act
     return rt_transformer_norm(m, g, x, m->head.norm);
 }
 
-static rt_tensor *lm_logits(rt_transformer *m, rt_graph *g, rt_tensor *hidden)
-{
-    const rt_affine output = m->head.output;
-    if (m->head.dense.weight)
-        hidden = rt_for_products(g, transform(m, g, hidden, m->options.activation));
-    return rt_linear(g, hidden, output.weight, output.bias);
-}
-
-/* Applies dropout before every map, but with a norm only before the last one. */
-static rt_tensor *label_logits(rt_transformer *m, rt_graph *g, rt_tensor *x)
-{
-    const rt_transformer_options *o = &m->options;
-    const rt_activation activation = o->classifier == RT_CLASSIFIER_TANH ? RT_TANH : o->activation;
-    if (m->head.dense.weight && o->classifier != RT_CLASSIFIER_NORM)
-        x = rt_dropout(g, x, o->dropout);
-    x = rt_dropout(g, transform(m, g, x, activation), o->dropout);
-    return rt_linear(g, x, m->head.classifier.weight, m->head.classifier.bias);
-}
-
 rt_tensor *rt_transformer_logits(rt_transformer *m, rt_graph *g, rt_tensor *hidden)
 {
-    const rt_head head = m->options.head;
-    if (head == RT_HEAD_LM)
-        return lm_logits(m, g, hidden);
-    if (head == RT_HEAD_SEQUENCE && hidden && hidden->ndim != 2)
+    const rt_transformer_options *o = &m->options;
+    const rt_affine output = o->head == RT_HEAD_LM ? m->head.output : m->head.classifier;
+    if (o->head == RT_HEAD_LM) {
+        if (m->head.dense.weight)
+            hidden = rt_for_products(g, transform(m, g, hidden, o->activation));
+        return rt_linear(g, hidden, output.weight, output.bias);
+    }
+    if (o->head != RT_HEAD_SEQUENCE && o->head != RT_HEAD_TOKEN)
+        return rt_graph_fail(g, RT_ARGUMENT, "[roformer] there is no head %d", (int)o->head);
+    if (o->head == RT_HEAD_SEQUENCE && hidden && hidden->ndim != 2)
         return rt_graph_fail(g, RT_SHAPE, "[sequence head] x must be (B, C); got %s",
                              rt_shape_text(hidden));
-    if (head == RT_HEAD_SEQUENCE || head == RT_HEAD_TOKEN)
-        return label_logits(m, g, hidden);
-    return rt_graph_fail(g, RT_ARGUMENT, "[roformer] there is no head %d", (int)head);
+    /* Dropout comes before every map, but with a norm only before the last one. */
+    if (m->head.dense.weight && o->classifier != RT_CLASSIFIER_NORM)
+        hidden = rt_dropout(g, hidden, o->dropout);
+    hidden = transform(m, g, hidden, o->classifier == RT_CLASSIFIER_TANH ? RT_TANH : o->activation);
+    return rt_linear(g, rt_dropout(g, hidden, o->dropout), output.weight, output.bias);
 }

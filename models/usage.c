@@ -5,9 +5,10 @@
 
 #include <math.h>
 
-static rt_status check(const rt_transformer_options *o)
+rt_status rt_usage_new(rt_usage *u, const rt_transformer_options *o)
 {
     static const char *const attentions[] = {RT_ATTENTIONS(RT_CHOICE_WORD)};
+    *u = (rt_usage){.tokens = 0};
     if (!rt_encoding_of(o)->rotation)
         return rt_error(RT_CONFIG, "position.kind = %s has no pairs that rotate",
                         rt_encoding_of(o)->word);
@@ -17,15 +18,6 @@ static rt_status check(const rt_transformer_options *o)
         return rt_error(RT_CONFIG,
                         "model.attention = %s has no scores that pairs of queries and keys add to",
                         attentions[o->attention]);
-    return rt_ok();
-}
-
-rt_status rt_usage_new(rt_usage *u, const rt_transformer_options *o)
-{
-    *u = (rt_usage){.tokens = 0};
-    const rt_status status = check(o);
-    if (status.code)
-        return status;
     u->keys =
         rt_shape_size(rt_transformer_rotation_shape(o)) / (size_t)rt_transformer_theta_axes(o);
     u->queries = u->keys / (size_t)o->kv_heads * (size_t)o->heads;

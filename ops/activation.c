@@ -134,8 +134,6 @@ rt_tensor *rt_activate(rt_graph *g, rt_tensor *x, rt_activation kind)
     return RT_APPLY(g, kinds[kind].op, rt_tensor_shape(x), &args, x);
 }
 
-/* ---- gated linear units ---- */
-
 /* Both inputs stay until the graph is cleared, so backward recomputes f(gate) and f'(gate) and
  * nothing is saved. This costs little compared with the matrix products around it. Blocks keep both
  * in the nearest cache. */

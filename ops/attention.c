@@ -269,13 +269,6 @@ static void terms_backward(const real *ds, real *scratch, const pack *a, tile t,
                 1, rt_result_at(a->d.keys, a->D));
 }
 
-/* Adds the gradients of the distance terms, given the gradient ds of the scores of a tile. */
-static void distance_backward(const real *ds, real *scratch, const pack *a, tile t)
-{
-    for (int n = 0, heads = head_count(a); n < heads; n++, ds += t.rows * t.columns)
-        terms_backward(ds, scratch, a, t, n);
-}
-
 /* ---- scores ---- */
 
 /* Adds distances and masks to the scores of head n. */
@@ -360,11 +353,6 @@ static rt_operand out_rows(const real *x, const pack *a, int t)
 {
     const rt_operand first = {.data = x + a->out, .stride = a->out_stride, .step = a->out_step};
     return rt_rows_from(first, t);
-}
-
-static rt_operand share(rt_operand x, const pack *a, int rows, int columns, int place)
-{
-    return rt_gemm_share(a->size, x, rows, columns, place);
 }
 
 /* Returns whether every key of the tile comes after every query, or is outside the window of all
@@ -505,7 +493,7 @@ static void forward_block(real *out, const scratch *w, const attention_args *arg
                           int i)
 {
     const int rows = rt_smaller(TILE, a->Tq - i), heads = head_count(a);
-    const rt_operand q = share(rt_rows_from(a->q, i), a, rows, a->D, QUERIES);
+    const rt_operand q = rt_gemm_share(a->size, rt_rows_from(a->q, i), rows, a->D, QUERIES);
     bool first = true;
     for (int n = 0; n < heads; n++)
         for (size_t r = 0, row = row_of(a, n) + (size_t)i; r < (size_t)rows; r++) {
@@ -574,9 +562,9 @@ static void backward_tile(const scratch *w, const attention_args *args, const pa
             (rt_result){w->ds, ds.stride, ds.step, a->size});
     drop(w->ds, args, a, t);
     attention_score_gradient(w->ds, w->p, head_count(a) * t.rows, t.columns, w->delta);
-    if (a->o->distances)
-        distance_backward(w->ds, w->distance, a, t);
-    ds = share(ds, a, t.rows, t.columns, SCORE_GRADIENTS);
+    for (int n = 0, heads = head_count(a); n < heads && a->o->distances; n++)
+        terms_backward(w->ds + (size_t)n * scores_of(t), w->distance, a, t, n);
+    ds = rt_gemm_share(a->size, ds, t.rows, t.columns, SCORE_GRADIENTS);
     if (d->q)
         rt_gemm((rt_sizes){t.rows, a->D, t.columns}, scale, ds, t.k, 1,
                 result_at(a, d->q, a->q, t.i));
@@ -596,13 +584,13 @@ static void backward_block(const rt_node *node, const scratch *w, const pack *a,
         attention_multiply_rows(w->delta + (size_t)n * (size_t)rows, dout.data + head,
                                 out.data + head, a->out_stride, rows, a->E);
     }
-    dout = share(dout, a, rows, a->E, GRADIENTS);
-    const rt_operand q = share(rt_rows_from(a->q, i), a, rows, a->D, QUERIES);
+    dout = rt_gemm_share(a->size, dout, rows, a->E, GRADIENTS);
+    const rt_operand q = rt_gemm_share(a->size, rt_rows_from(a->q, i), rows, a->D, QUERIES);
     for (int j = 0; j < a->Tk; j += TILE) {
         tile t = {i, rows, j, rt_smaller(TILE, a->Tk - j), q, rt_rows_from(a->k, j)};
         if (unseen(args, t))
             continue;
-        t.k = share(t.k, a, t.columns, a->D, KEYS);
+        t.k = rt_gemm_share(a->size, t.k, t.columns, a->D, KEYS);
         backward_tile(w, args, a, dout, t);
     }
 }

@@ -36,8 +36,6 @@ static size_t width_of(rt_operand x, int rows, int columns)
     return (size_t)(x.transposed ? rows : columns);
 }
 
-/* ---- memory of a thread ---- */
-
 typedef struct places {
     rt_bf16 *at[RT_BF16_PLACES];
     size_t sizes[RT_BF16_PLACES];
@@ -104,19 +102,6 @@ static runs runs_of(rt_batch_size batch, rt_operand x, size_t height, size_t wid
     return r;
 }
 
-static void gather(rt_bf16 *to, rt_operand x, const runs *r)
-{
-    for (size_t i = 0; i < r->count[0]; i++)
-        for (size_t j = 0; j < r->count[1]; j++)
-            for (size_t k = 0; k < r->count[2]; k++, to += r->size) {
-                const size_t at = i * r->step[0] + j * r->step[1] + k * r->step[2];
-                if (x.stored)
-                    memcpy(to, x.stored + at, r->size * sizeof *to);
-                else
-                    round_row(to, x.data + at, r->size);
-            }
-}
-
 const rt_bf16 *rt_bf16_operand(rt_batch_size batch, rt_operand x, int rows, int columns, int place)
 {
     const size_t height = height_of(x, rows, columns), width = width_of(x, rows, columns);
@@ -124,13 +109,18 @@ const rt_bf16 *rt_bf16_operand(rt_batch_size batch, rt_operand x, int rows, int 
     const size_t count = r.count[0] * r.count[1] * r.count[2];
     if (x.stored && count == 1)
         return x.stored;
-    rt_bf16 *to = rt_bf16_place(place, count * r.size);
-    if (to)
-        gather(to, x, &r);
-    return to;
+    rt_bf16 *const memory = rt_bf16_place(place, count * r.size), *to = memory;
+    for (size_t i = 0; memory && i < r.count[0]; i++)
+        for (size_t j = 0; j < r.count[1]; j++)
+            for (size_t k = 0; k < r.count[2]; k++, to += r.size) {
+                const size_t at = i * r.step[0] + j * r.step[1] + k * r.step[2];
+                if (x.stored)
+                    memcpy(to, x.stored + at, r.size * sizeof *to);
+                else
+                    round_row(to, x.data + at, r.size);
+            }
+    return memory;
 }
-
-/* ---- held parameters ---- */
 
 static struct {
     const real *values;

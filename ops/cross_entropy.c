@@ -25,21 +25,8 @@ static RT_ROW_KERNEL(logit_row_gradient,
     }
 }
 
-/* Returns the loss of a row. With smoothing s the target is (1 - s) at the label plus s / V
- * everywhere: loss = log_sum - (1 - s) x_label - s mean(x). */
-static double row_loss(const real *x, int size, int label, double log_sum, double smoothing)
-{
-    double loss = log_sum - (1 - smoothing) * (double)x[label];
-    if (smoothing > 0) {
-        double sum = 0;
-        for (int i = 0; i < size; i++)
-            sum += (double)x[i];
-        loss -= smoothing * sum / size;
-    }
-    return loss;
-}
-
-/* Computes the loss of a part of the rows. */
+/* Computes the loss of a part of the rows. With smoothing s the target of a row is (1 - s) at the
+ * label plus s / V everywhere: loss = log_sum - (1 - s) x_label - s mean(x). */
 static void lose_span(const rt_row_span *span)
 {
     const rt_node *n = span->node;
@@ -52,7 +39,13 @@ static void lose_span(const rt_row_span *span)
         if (a->labels[r] == RT_IGNORE)
             continue;
         a->log_sum[r] = rt_row_log_sum(row, size);
-        loss += row_loss(row, size, a->labels[r], (double)a->log_sum[r], a->smoothing);
+        double row_loss = (double)a->log_sum[r] - (1 - a->smoothing) * (double)row[a->labels[r]];
+        double sum = 0;
+        for (int i = 0; a->smoothing > 0 && i < size; i++)
+            sum += (double)row[i];
+        if (a->smoothing > 0)
+            row_loss -= a->smoothing * sum / size;
+        loss += row_loss;
     }
     ((double *)span->context)[span->number] = loss;
 }
@@ -68,27 +61,19 @@ static rt_scratch_size cross_entropy_scratch(const rt_node *n, rt_pass pass)
     return (rt_scratch_size){.whole = losses * sizeof(double)};
 }
 
-static bool labels_fit(const rt_node *n)
-{
-    const cross_entropy_args *a = n->args;
-    const int classes = rt_columns(n->in[0]);
-    for (size_t r = 0, rows = rt_rows(n->in[0]); r < rows; r++)
-        if (a->labels[r] != RT_IGNORE && (a->labels[r] < 0 || a->labels[r] >= classes)) {
-            rt_graph_fail(n->graph, RT_ARGUMENT,
-                          "[cross_entropy] label %zu must be from 0 to %d; got %d", r, classes - 1,
-                          a->labels[r]);
-            return false;
-        }
-    return true;
-}
-
 static void cross_entropy_forward(const rt_node *n)
 {
     const cross_entropy_args *a = n->args;
     const rt_tensor *x = n->in[0];
+    const int classes = rt_columns(x);
     double *losses = rt_scratch(n), loss = 0;
-    if (!labels_fit(n))
-        return;
+    for (size_t r = 0, rows = rt_rows(x); r < rows; r++)
+        if (a->labels[r] != RT_IGNORE && (a->labels[r] < 0 || a->labels[r] >= classes)) {
+            rt_graph_fail(n->graph, RT_ARGUMENT,
+                          "[cross_entropy] label %zu must be from 0 to %d; got %d", r, classes - 1,
+                          a->labels[r]);
+            return;
+        }
     rt_node_rows(n, rt_rows(x), (size_t)rt_columns(x), lose_span, losses);
     for (int i = 0; i < parts_of(x); i++)
         loss += losses[i];

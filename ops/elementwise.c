@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-/* ---- rows, for all ops ---- */
-
 RT_ROW_KERNEL(rt_rows_add,
               (real *restrict out, const real *restrict x, const real *restrict y, size_t rows,
                size_t columns, size_t stride),
@@ -33,24 +31,20 @@ RT_ROW_KERNEL(rt_row_multiply, (real *restrict x, const real *restrict y, size_t
         x[i] *= y[i];
 }
 
-/* Returns whether y can be broadcast over the leading axes of x. */
-static bool repeats(const rt_tensor *x, const rt_tensor *y)
+/* Returns whether x and y are inputs of an op, and y can be broadcast over the leading axes of x.
+ * Otherwise fails the graph. */
+static bool inputs_fit(rt_graph *g, const char *op, const rt_tensor *x, const rt_tensor *y)
 {
-    if (y->ndim > x->ndim)
+    if (!RT_CHECK_INPUTS(g, op, RT_INPUT(x), RT_INPUT(y)))
         return false;
-    for (int i = 0; i < y->ndim; i++)
-        if (y->shape[i] != x->shape[x->ndim - y->ndim + i])
-            return false;
-    return true;
+    bool fit = y->ndim <= x->ndim;
+    for (int i = 0; fit && i < y->ndim; i++)
+        fit = y->shape[i] == x->shape[x->ndim - y->ndim + i];
+    if (!fit)
+        rt_graph_fail(g, RT_SHAPE, "[%s] y must have the last axes of x; got x %s, y %s", op,
+                      rt_shape_text(x), rt_shape_text(y));
+    return fit;
 }
-
-static rt_tensor *refuse(rt_graph *g, const char *op, const rt_tensor *x, const rt_tensor *y)
-{
-    return rt_graph_fail(g, RT_SHAPE, "[%s] y must have the last axes of x; got x %s, y %s", op,
-                         rt_shape_text(x), rt_shape_text(y));
-}
-
-/* ---- add ---- */
 
 /* Adds a span of the columns of y to every row of x. */
 static void add_span(const rt_row_span *span)
@@ -95,14 +89,10 @@ const rt_op rt_op_add = {.name = "add", .forward = add_forward, .backward = add_
 
 rt_tensor *rt_add(rt_graph *g, rt_tensor *x, rt_tensor *y)
 {
-    if (!RT_CHECK_INPUTS(g, "add", RT_INPUT(x), RT_INPUT(y)))
-        return NULL;
-    if (!repeats(x, y))
-        return refuse(g, "add", x, y);
-    return RT_APPLY(g, &rt_op_add, rt_tensor_shape(x), RT_NO_ARGS, x, y);
+    return inputs_fit(g, "add", x, y)
+               ? RT_APPLY(g, &rt_op_add, rt_tensor_shape(x), RT_NO_ARGS, x, y)
+               : NULL;
 }
-
-/* ---- multiply ---- */
 
 static void multiply_forward(const rt_node *n)
 {
@@ -135,14 +125,10 @@ const rt_op rt_op_multiply = {.name = "multiply",
 
 rt_tensor *rt_multiply(rt_graph *g, rt_tensor *x, rt_tensor *y)
 {
-    if (!RT_CHECK_INPUTS(g, "multiply", RT_INPUT(x), RT_INPUT(y)))
-        return NULL;
-    if (!repeats(x, y))
-        return refuse(g, "multiply", x, y);
-    return RT_APPLY(g, &rt_op_multiply, rt_tensor_shape(x), RT_NO_ARGS, x, y);
+    return inputs_fit(g, "multiply", x, y)
+               ? RT_APPLY(g, &rt_op_multiply, rt_tensor_shape(x), RT_NO_ARGS, x, y)
+               : NULL;
 }
-
-/* ---- scale ---- */
 
 /* Multiplies rows by the factors of their heads, row after row: y = factor x, or y += factor x. */
 static void scale_rows(real *restrict y, const real *restrict x, size_t rows, size_t columns,
@@ -177,8 +163,6 @@ rt_tensor *rt_scale(rt_graph *g, rt_tensor *x, double factor)
         return NULL;
     return RT_APPLY(g, &rt_op_scale, rt_tensor_shape(x), &factor, x);
 }
-
-/* ---- scale_heads ---- */
 
 static void scale_heads_forward(const rt_node *n)
 {
@@ -220,8 +204,6 @@ rt_tensor *rt_scale_heads(rt_graph *g, rt_tensor *x, rt_tensor *factors)
                              rt_shape_text(x), rt_shape_text(factors));
     return RT_APPLY(g, &rt_op_scale_heads, rt_tensor_shape(x), RT_NO_ARGS, x, factors);
 }
-
-/* ---- exp ---- */
 
 static void exp_forward(const rt_node *n)
 {

@@ -17,23 +17,18 @@ static void look_up(const rt_row_span *span)
                width * sizeof(real));
 }
 
-static bool ids_fit(const rt_node *n)
+static void embedding_forward(const rt_node *n)
 {
     const embedding_args *a = n->args;
     const int rows = n->in[0]->shape[0];
-    for (size_t i = 0, count = rt_rows(n->out); i < count; i++)
+    const size_t count = rt_rows(n->out);
+    for (size_t i = 0; i < count; i++)
         if (a->ids[i] < 0 || a->ids[i] >= rows) {
             rt_graph_fail(n->graph, RT_ARGUMENT, "[embedding] id %zu is %d; the table has %d rows",
                           i, a->ids[i], rows);
-            return false;
+            return;
         }
-    return true;
-}
-
-static void embedding_forward(const rt_node *n)
-{
-    if (ids_fit(n))
-        rt_node_rows(n, rt_rows(n->out), (size_t)rt_columns(n->out), look_up, NULL);
+    rt_node_rows(n, count, (size_t)rt_columns(n->out), look_up, NULL);
 }
 
 /* Parts have columns, because several rows of the result may be the same row of the table. */

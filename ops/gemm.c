@@ -89,26 +89,19 @@ static void each(const rt_product *batch, void (*take)(const rt_product *))
         }
 }
 
-static void multiply(const rt_product *p)
-{
-    if (engine == RT_ENGINE_OPENBLAS || !p->m || !p->n || !p->k || !p->c.batch.outer ||
-        !p->c.batch.inner)
-        each(p, rt_openblas_multiply);
-    else if (!rt_onednn_multiply(p, math))
-        each(p, fill_with_nan);
-}
-
 void rt_gemm(rt_sizes s, real alpha, rt_operand a, rt_operand b, real beta, rt_result c)
 {
-    multiply(&(rt_product){s.m, s.n, s.k, alpha, a, b, beta, c});
+    const rt_product p = {s.m, s.n, s.k, alpha, a, b, beta, c};
+    if (engine == RT_ENGINE_OPENBLAS || !s.m || !s.n || !s.k || !c.batch.outer || !c.batch.inner)
+        each(&p, rt_openblas_multiply);
+    else if (!rt_onednn_multiply(&p, math))
+        each(&p, fill_with_nan);
 }
 
 void rt_gemm_unrounded(rt_sizes s, real alpha, rt_operand a, rt_operand b, real beta, rt_result c)
 {
     rt_openblas_multiply(&(rt_product){s.m, s.n, s.k, alpha, a, b, beta, c});
 }
-
-/* ---- properties of the engine ---- */
 
 int rt_gemm_batch_room(void)
 {

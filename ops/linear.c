@@ -33,14 +33,6 @@ static int divided(int size, int parts)
     return (each + MULTIPLE - 1) / MULTIPLE * MULTIPLE;
 }
 
-/* Returns whether to halve the rows of a panel, and not its columns. With bf16 rows are halved
- * first, because oneDNN needs rows without gaps. */
-static bool halves_rows(int rows, int columns)
-{
-    const bool can = rows >= 2 * SMALLEST;
-    return can && (rt_gemm_rounds() || rows > columns || columns < 2 * SMALLEST);
-}
-
 /* Cuts a product. The cut depends only on the sizes and on whether operands are rounded. Products
  * of fewer than `least` multiplications stay whole, because a library copies operands for each
  * panel. */
@@ -50,9 +42,11 @@ static panels cut_product(int m, int n, int k, double least)
     panels cut = {m, n, 1, 1};
     int down = 1;
     while (worth && (cut.rows > LARGEST || cut.columns > LARGEST || cut.count < 2)) {
-        if (halves_rows(cut.rows, cut.columns))
+        const bool wide = cut.columns >= 2 * SMALLEST;
+        /* With bf16 rows are halved first, because oneDNN needs rows without gaps. */
+        if (cut.rows >= 2 * SMALLEST && (rt_gemm_rounds() || cut.rows > cut.columns || !wide))
             down *= 2;
-        else if (cut.columns >= 2 * SMALLEST)
+        else if (wide)
             cut.across *= 2;
         else
             break;
@@ -254,9 +248,9 @@ static void forward_part(void *context, int part, void *scratch)
         activate_panel(n, p);
 }
 
-static rt_product product_of(int m, int n, int k, rt_operand a, rt_operand b, real beta, real *c)
+static rt_product product_of(rt_sizes s, rt_operand a, rt_operand b, real beta, real *c)
 {
-    return (rt_product){m, n, k, 1, a, b, beta, rt_result_at(c, n)};
+    return (rt_product){s.m, s.n, s.k, 1, a, b, beta, rt_result_at(c, s.n)};
 }
 
 static void linear_forward(const rt_node *n)
@@ -265,7 +259,9 @@ static void linear_forward(const rt_node *n)
     const int rows = (int)rt_rows(n->out), out = rt_columns(n->out), in = rt_columns(n->in[0]);
     const rt_operand x = rounded_rows(n), weight = rounded_weight(n);
     const real beta = !a->values && (n->in[2] || n->in[3]) ? 1 : 0;
-    forward_pass pass = {n, product_of(rows, out, in, x, rt_transposed(weight), beta, n->out->data),
+    forward_pass pass = {n,
+                         product_of((rt_sizes){rows, out, in}, x, rt_transposed(weight), beta,
+                                    n->out->data),
                          panels_of(n)};
     rt_node_share(n, forward_part, &pass, pass.cut.count);
 }
@@ -338,9 +334,10 @@ static void linear_backward(const rt_node *n)
     backward_pass b = {.dbias = rt_grad(n, 2)};
     if (dx || dweight || b.dbias) {
         const rt_operand dy = gradient_of_map(n), none = {.data = NULL};
-        b.dx = product_of(rows, in, out, dy, dx ? rounded_weight(n) : none, beta_of_dx, dx);
-        b.dweight = product_of(out, in, rows, rt_transposed(dy), dweight ? rounded_rows(n) : none,
-                               beta_of_dweight, dweight);
+        b.dx = product_of((rt_sizes){rows, in, out}, dy, dx ? rounded_weight(n) : none, beta_of_dx,
+                          dx);
+        b.dweight = product_of((rt_sizes){out, in, rows}, rt_transposed(dy),
+                               dweight ? rounded_rows(n) : none, beta_of_dweight, dweight);
         if (dx)
             b.of_dx = cut_product(rows, in, out, least_work(n));
         if (dweight || b.dbias)
@@ -391,26 +388,20 @@ const rt_op rt_op_linear_activation = {.name = "linear_activation",
 
 /* ---- constructors ---- */
 
-static bool fits(rt_graph *g, const rt_op *op, const rt_tensor *x, const rt_tensor *weight,
-                 const rt_tensor *bias)
-{
-    if (!RT_CHECK_INPUTS(g, op->name, RT_FACTOR(x), RT_INPUT(weight), RT_OPTIONAL(bias)))
-        return false;
-    if (weight->ndim != 2 || x->ndim < 1 || rt_columns(x) != weight->shape[1])
-        rt_graph_fail(g, RT_SHAPE, "[%s] x must be (..., I), weight (O, I); got %s, %s", op->name,
-                      rt_shape_text(x), rt_shape_text(weight));
-    else if (bias && (bias->ndim != 1 || bias->shape[0] != weight->shape[0]))
-        rt_graph_fail(g, RT_SHAPE, "[%s] bias must be (%d); got %s", op->name, weight->shape[0],
-                      rt_shape_text(bias));
-    return !rt_graph_failed(g);
-}
-
-static rt_tensor *apply(rt_graph *g, const rt_op *op, rt_tensor *residual, rt_tensor *x,
-                        rt_tensor *weight, rt_tensor *bias, rt_activation_values *values)
+/* Inputs: x, weight, bias or NULL, residual or NULL. */
+static rt_tensor *apply(rt_graph *g, const rt_op *op, rt_tensor *const in[4],
+                        rt_activation_values *values)
 {
     linear_args args = {.values = values};
-    if (!fits(g, op, x, weight, bias))
+    const rt_tensor *x = in[0], *weight = in[1], *bias = in[2], *residual = in[3];
+    if (!RT_CHECK_INPUTS(g, op->name, RT_FACTOR(x), RT_INPUT(weight), RT_OPTIONAL(bias)))
         return NULL;
+    if (weight->ndim != 2 || x->ndim < 1 || rt_columns(x) != weight->shape[1])
+        return rt_graph_fail(g, RT_SHAPE, "[%s] x must be (..., I), weight (O, I); got %s, %s",
+                             op->name, rt_shape_text(x), rt_shape_text(weight));
+    if (bias && (bias->ndim != 1 || bias->shape[0] != weight->shape[0]))
+        return rt_graph_fail(g, RT_SHAPE, "[%s] bias must be (%d); got %s", op->name,
+                             weight->shape[0], rt_shape_text(bias));
     rt_shape shape = rt_tensor_shape(x);
     shape.axis[shape.ndim - 1] = weight->shape[0];
     if (residual && !rt_shapes_equal(rt_tensor_shape(residual), shape))
@@ -421,7 +412,7 @@ static rt_tensor *apply(rt_graph *g, const rt_op *op, rt_tensor *residual, rt_te
         args.derivative = rt_graph_numbers(g, rt_shape_size(shape), sizeof(real));
         args.rounded_result = rounded_numbers(g, rt_shape_size(shape));
     }
-    rt_tensor *result = RT_APPLY(g, op, shape, &args, x, weight, bias, residual);
+    rt_tensor *result = rt_graph_apply(g, op, shape, in, 4, &args, sizeof args);
     if (result)
         result->rounded = args.rounded_result;
     return result;
@@ -429,7 +420,7 @@ static rt_tensor *apply(rt_graph *g, const rt_op *op, rt_tensor *residual, rt_te
 
 rt_tensor *rt_linear(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias)
 {
-    return apply(g, &rt_op_linear, NULL, x, weight, bias, NULL);
+    return apply(g, &rt_op_linear, (rt_tensor *[]){x, weight, bias, NULL}, NULL);
 }
 
 rt_tensor *rt_linear_onto(rt_graph *g, rt_tensor *residual, rt_tensor *x, rt_tensor *weight,
@@ -437,7 +428,7 @@ rt_tensor *rt_linear_onto(rt_graph *g, rt_tensor *residual, rt_tensor *x, rt_ten
 {
     if (!RT_CHECK_INPUTS(g, "linear", RT_INPUT(residual)))
         return NULL;
-    return apply(g, &rt_op_linear, residual, x, weight, bias, NULL);
+    return apply(g, &rt_op_linear, (rt_tensor *[]){x, weight, bias, residual}, NULL);
 }
 
 rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias,
@@ -445,7 +436,7 @@ rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_t
 {
     const rt_op *op = &rt_op_linear_activation;
     rt_activation_values *values = rt_activation_kernel(g, op->name, kind);
-    return values ? apply(g, op, NULL, x, weight, bias, values) : NULL;
+    return values ? apply(g, op, (rt_tensor *[]){x, weight, bias, NULL}, values) : NULL;
 }
 
 /* ---- bf16-only results ---- */

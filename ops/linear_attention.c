@@ -233,16 +233,6 @@ static void add_to_sums(const head *a, int size, matrix x, matrix y, const real 
             into(a->sum, 0));
 }
 
-/* Adds the keys of a chunk, which are in a->key, to S and s. */
-static void sum_keys_of_chunk(const head *a, chunk c)
-{
-    real share[CHUNK];
-    for (int j = 0; j < c.size; j++)
-        share[j] = visible(a, c.start + j) ? fade(a, c.start + j, last_of(c)) : 0;
-    add_to_sums(a, c.size, a->key, (matrix){row_of(a->v, c.start), a->v.stride}, share,
-                fade(a, c.start - 1, last_of(c)));
-}
-
 /* Adds the queries of a chunk, with G in a->g, to R and r, faded to token `last`. */
 static void sum_queries_of_chunk(const head *a, chunk c, int last)
 {
@@ -284,10 +274,14 @@ static void for_queries(const head *a, void (*use)(const head *a, chunk c, int l
 {
     for (int start = 0; start < a->Tk; start += CHUNK) {
         const chunk c = chunk_at(start, a->Tk);
+        real share[CHUNK];
         take_keys(a, c);
         if (a->o->causal)
             use(a, c, start - 1);
-        sum_keys_of_chunk(a, c);
+        for (int j = 0; j < c.size; j++)
+            share[j] = visible(a, c.start + j) ? fade(a, c.start + j, last_of(c)) : 0;
+        add_to_sums(a, c.size, a->key, (matrix){row_of(a->v, c.start), a->v.stride}, share,
+                    fade(a, c.start - 1, last_of(c)));
     }
     for (int start = 0; !a->o->causal && start < a->Tq; start += CHUNK)
         use(a, chunk_at(start, a->Tq), -1);
@@ -307,18 +301,6 @@ static void forward_queries(const head *a, chunk c, int last)
         return;
     rt_gemm((rt_sizes){c.size, a->E, c.size}, 1, weigh_chunk(a, c), from(a->v, c.start), 1,
             into(a->y, c.start));
-}
-
-static void forward_head(const head *a)
-{
-    const size_t size = (size_t)(a->D + 1) * (size_t)a->E;
-    begin_sum(a->sum.data, a->known, size);
-    for_queries(a, forward_queries);
-    divide_by_denominator(a);
-    if (a->known)
-        memcpy(a->known, a->sum.data, size * sizeof *a->known);
-    if (a->known_level)
-        *a->known_level = level_at(a, a->Tk - 1);
 }
 
 /* Sets a->g to G of the queries of a chunk. */
@@ -344,20 +326,13 @@ static rt_operand weigh_gradients(const head *a, chunk c)
 static void backward_queries(const head *a, chunk c, int last)
 {
     take_gradients(a, c);
-    if (a->o->causal) {
+    if (a->o->causal)
         rt_gemm((rt_sizes){c.size, a->D, c.size}, 1, weigh_gradients(a, c), from(a->key, 0), 1,
                 into(a->dq, c.start));
-    }
     for (int i = 0; i < c.size; i++)
         multiply_row(row_of(a->g, i), fade(a, last, c.start + i), a->E);
     rt_gemm((rt_sizes){c.size, a->D, a->E}, 1, from(a->g, 0), rt_transposed(from(a->sum, 0)), 1,
             into(a->dq, c.start));
-}
-
-static void queries_backward(const head *a)
-{
-    begin_sum(a->sum.data, NULL, (size_t)(a->D + 1) * (size_t)a->E);
-    for_queries(a, backward_queries);
 }
 
 /* Computes dk += V R^T and dv += k R + r for the keys of a chunk, which are in a->key. */
@@ -379,21 +354,6 @@ static void keys_of_sum(const head *a, chunk c)
                 into(a->dv, c.start));
 }
 
-/* Adds the gradients of the keys and values of a chunk that come from its own queries. */
-static void keys_of_chunk(const head *a, chunk c)
-{
-    if (a->dv.data) {
-        const rt_operand weights = weigh_chunk(a, c);
-        rt_gemm((rt_sizes){c.size, a->E, c.size}, 1, rt_transposed(weights), from(a->g, 0), 1,
-                into(a->dv, c.start));
-    }
-    if (a->dk.data) {
-        const rt_operand weights = weigh_gradients(a, c);
-        rt_gemm((rt_sizes){c.size, a->D, c.size}, 1, rt_transposed(weights), from(a->q, c.start), 1,
-                into(a->dk, c.start));
-    }
-}
-
 static void keys_backward(const head *a)
 {
     begin_sum(a->sum.data, NULL, (size_t)(a->D + 1) * (size_t)a->E);
@@ -405,10 +365,14 @@ static void keys_backward(const head *a)
     for (int start = (a->Tk - 1) / CHUNK * CHUNK; start >= 0; start -= CHUNK) {
         const chunk c = chunk_at(start, a->Tk);
         take_keys(a, c);
-        if (a->o->causal) {
+        if (a->o->causal)
             take_gradients(a, c);
-            keys_of_chunk(a, c);
-        }
+        if (a->o->causal && a->dv.data) /* from the queries of the chunk itself */
+            rt_gemm((rt_sizes){c.size, a->E, c.size}, 1, rt_transposed(weigh_chunk(a, c)),
+                    from(a->g, 0), 1, into(a->dv, c.start));
+        if (a->o->causal && a->dk.data)
+            rt_gemm((rt_sizes){c.size, a->D, c.size}, 1, rt_transposed(weigh_gradients(a, c)),
+                    from(a->q, c.start), 1, into(a->dk, c.start));
         keys_of_sum(a, c);
         if (a->o->causal && start)
             sum_queries_of_chunk(a, c, start - 1);
@@ -483,14 +447,23 @@ static rt_scratch_size linear_attention_scratch(const rt_node *n, rt_pass pass)
 static void forward_part(void *context, int part, void *memory)
 {
     const head a = head_of(context, part, memory);
-    forward_head(&a);
+    const size_t size = (size_t)(a.D + 1) * (size_t)a.E;
+    begin_sum(a.sum.data, a.known, size);
+    for_queries(&a, forward_queries);
+    divide_by_denominator(&a);
+    if (a.known)
+        memcpy(a.known, a.sum.data, size * sizeof *a.known);
+    if (a.known_level)
+        *a.known_level = level_at(&a, a.Tk - 1);
 }
 
 static void backward_part(void *context, int part, void *memory)
 {
     const head a = head_of(context, part, memory);
-    if (a.dq.data)
-        queries_backward(&a);
+    if (a.dq.data) {
+        begin_sum(a.sum.data, NULL, (size_t)(a.D + 1) * (size_t)a.E);
+        for_queries(&a, backward_queries);
+    }
     if (a.dk.data || a.dv.data)
         keys_backward(&a);
     if (a.dbelow_q.data)
@@ -518,14 +491,6 @@ const rt_op rt_op_linear_attention = {.name = "linear_attention",
                                       .backward = linear_attention_backward,
                                       .scratch = linear_attention_scratch};
 
-static bool fit(const rt_tensor *q, const rt_tensor *k, const rt_tensor *v, bool causal)
-{
-    return q->ndim == 4 && k->ndim == 4 && v->ndim == 4 && q->shape[0] == k->shape[0] &&
-           k->shape[0] == v->shape[0] && k->shape[1] == v->shape[1] && q->shape[2] == k->shape[2] &&
-           k->shape[2] == v->shape[2] && q->shape[3] == k->shape[3] &&
-           (!causal || q->shape[1] == k->shape[1]);
-}
-
 static bool state_fits(rt_graph *g, const rt_linear_attention_options *o)
 {
     const rt_linear_state *state = o->state;
@@ -550,7 +515,10 @@ rt_tensor *rt_linear_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tenso
                          RT_INPUT(denominator_q), RT_INPUT(denominator_k)) ||
         !rt_graph_check_argument(g, "linear_attention", "options", options))
         return NULL;
-    if (!fit(q, k, v, options->causal) || !rt_same_shape(q, denominator_q) ||
+    if (q->ndim != 4 || k->ndim != 4 || v->ndim != 4 || q->shape[0] != k->shape[0] ||
+        k->shape[0] != v->shape[0] || k->shape[1] != v->shape[1] || q->shape[2] != k->shape[2] ||
+        k->shape[2] != v->shape[2] || q->shape[3] != k->shape[3] ||
+        (options->causal && q->shape[1] != k->shape[1]) || !rt_same_shape(q, denominator_q) ||
         !rt_same_shape(k, denominator_k))
         return rt_graph_fail(g, RT_SHAPE,
                              "[linear_attention] q, k, v must be (B, Tq, H, D), (B, Tk, H, D), "

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- layer norm and RMS norm ---- */
-
 /* Arguments of both norms; RMS norm has no mean and no bias. */
 typedef struct norm_args {
     double eps;
@@ -199,8 +197,6 @@ rt_tensor *rt_rms_norm(rt_graph *g, rt_tensor *x, rt_tensor *weight, double eps)
 {
     return apply_norm(g, &rt_op_rms_norm, x, weight, NULL, eps);
 }
-
-/* ---- normalize ---- */
 
 /* Squares are summed in double, because small features would vanish in float. */
 static double length_of(const real *x, int size)

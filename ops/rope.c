@@ -191,15 +191,6 @@ typedef struct rope_pass {
     real *turns;
 } rope_pass;
 
-/* Returns the result of some tokens. */
-static const real *rotated(const rt_node *n, view v, real *scratch)
-{
-    if (n->out->data)
-        return n->out->data + v.start;
-    rotate_view(scratch, n->in[0]->data + v.start, v, 1, false);
-    return scratch;
-}
-
 static void rotate_back_span(const rt_row_span *span)
 {
     const rt_node *n = span->node;
@@ -212,23 +203,14 @@ static void rotate_back_span(const rt_row_span *span)
     for (size_t t = span->first; t < end;) {
         const view v = view_at(n->out, r, t, end);
         const real *dy = n->out->grad + v.start;
+        real *y = n->out->data ? n->out->data + v.start : span->scratch;
         if (p->dx)
             rotate_view(p->dx + v.start, dy, v, -1, p->beta != 0);
+        if (p->sums && !n->out->data)
+            rotate_view(y, n->in[0]->data + v.start, v, 1, false);
         if (p->sums)
-            sum_turns(p->sums + at, p->turns + at, rotated(n, v, span->scratch), dy, v);
+            sum_turns(p->sums + at, p->turns + at, y, dy, v);
         t += (size_t)v.T;
-    }
-}
-
-static void add_theta_gradient(real *dtheta, const double *sums, int parts, const rt_rotation *r)
-{
-    const size_t columns = rt_rotation_thetas(r);
-    for (size_t i = 0; i < columns; i++) {
-        double sum = 0, held = (double)r->theta->data[i];
-        double per_held = r->form == RT_THETA_LOG ? exp(held) : 1; /* dtheta / dlambda = theta */
-        for (int k = 0; k < parts; k++)
-            sum += sums[(size_t)k * columns + i];
-        dtheta[i] += (real)(sum * per_held);
     }
 }
 
@@ -236,17 +218,23 @@ static void rope_backward(const rt_node *n)
 {
     const rt_rotation *r = rotation_of(n);
     const size_t tokens = tokens_of(n->out), width = width_of(n->out);
-    const int parts = rt_parts_of_rows(tokens, width);
+    const size_t parts = (size_t)rt_parts_of_rows(tokens, width), thetas = rt_rotation_thetas(r);
     rope_pass p = {.beta = 0};
     p.dx = rt_grad_or_fresh(n, 0, &p.beta);
     real *dtheta = rt_grad(n, 1);
     if (dtheta) {
         p.sums = rt_scratch(n);
-        p.turns = (real *)(p.sums + (size_t)parts * rt_rotation_thetas(r));
+        p.turns = (real *)(p.sums + parts * thetas);
     }
     rt_node_rows(n, tokens, width, rotate_back_span, &p);
-    if (dtheta)
-        add_theta_gradient(dtheta, p.sums, parts, r);
+    for (size_t i = 0; dtheta && i < thetas; i++) {
+        const double held = (double)r->theta->data[i];
+        double sum = 0;
+        for (size_t k = 0; k < parts; k++)
+            sum += p.sums[k * thetas + i];
+        /* dtheta / dlambda = theta */
+        dtheta[i] += (real)(r->form == RT_THETA_LOG ? sum * exp(held) : sum);
+    }
 }
 
 const rt_op rt_op_rope = {.name = "rope",

@@ -159,26 +159,21 @@ static bool are_finite(rt_graph *g, rt_positions positions, size_t rows)
     return !rt_graph_failed(g);
 }
 
-/* Checks that the shape of theta suits the coordinates; `mixed`: it has a number for each. */
-static bool coordinates_fit(rt_graph *g, rt_positions positions, bool mixed, int pairs)
-{
-    if (positions.second && !positions.at)
-        rt_graph_fail(g, RT_ARGUMENT, "[rope] positions with two coordinates need both");
-    else if (mixed && !positions.second)
-        rt_graph_fail(g, RT_SHAPE, "[rope] theta of shape (G, 2, R/2) needs two coordinates");
-    else if (positions.second && !mixed && pairs % 2)
-        rt_graph_fail(g, RT_SHAPE,
-                      "[rope] half of the pairs rotate by each coordinate; got %d pairs", pairs);
-    return !rt_graph_failed(g);
-}
-
 /* Returns a rotation by theta with the options of `like`. `scratch` is for consecutive positions,
  * whose cosines and sines are added up; NULL: each is computed directly. */
 static rt_rotation *tabulate(rt_graph *g, const rt_rotation *like, const double *theta,
                              rt_positions positions, double *scratch)
 {
     table_rows t = {.positions = positions, .theta = theta};
-    if (!coordinates_fit(g, positions, like->mixed, like->pairs) ||
+    if (positions.second && !positions.at)
+        rt_graph_fail(g, RT_ARGUMENT, "[rope] positions with two coordinates need both");
+    else if (like->mixed && !positions.second)
+        rt_graph_fail(g, RT_SHAPE, "[rope] theta of shape (G, 2, R/2) needs two coordinates");
+    else if (positions.second && !like->mixed && like->pairs % 2)
+        rt_graph_fail(g, RT_SHAPE,
+                      "[rope] half of the pairs rotate by each coordinate; got %d pairs",
+                      like->pairs);
+    if (rt_graph_failed(g) ||
         !are_finite(g, positions, (size_t)like->sequences * (size_t)like->length))
         return NULL;
     rt_rotation *r = make_rotation(g, like, &t);
@@ -282,34 +277,6 @@ double rt_xpos_zeta(int i, int pairs)
     return ((double)i / pairs + gamma) / (1 + gamma);
 }
 
-static bool is_decay(rt_graph *g, const rt_rotation *r, int T, double scale)
-{
-    if (T < 1 || T > r->length)
-        rt_graph_fail(g, RT_ARGUMENT, "[rope] a decay for %d tokens; the rotation has %d", T,
-                      r->length);
-    else if (r->second)
-        rt_graph_fail(g, RT_ARGUMENT, "[rope] a decay needs positions with one coordinate");
-    else if (!(fabs(scale) > 0) || isinf(scale))
-        rt_graph_fail(g, RT_ARGUMENT,
-                      "[rope] the scale of a decay must be finite and not 0; got %g", scale);
-    return !rt_graph_failed(g);
-}
-
-/* Computes zeta_i^(position / scale) of each pair. Returns false if the graph has failed. */
-static bool fill_factors(rt_graph *g, double *factor, const double *log_zeta, int pairs,
-                         double position, double scale)
-{
-    const double power = position / scale;
-    if (!(fabs(power) <= RT_XPOS_REACH))
-        rt_graph_fail(g, RT_ARGUMENT,
-                      "[rope] position %g is farther from 0 than %d times the scale of the decay, "
-                      "%g",
-                      position, (int)RT_XPOS_REACH, scale);
-    for (int i = 0; i < pairs; i++)
-        factor[i] = exp(power * log_zeta[i]);
-    return !rt_graph_failed(g);
-}
-
 /* Fills the rows of T tokens of each sequence; `factors` is scratch memory for two numbers of each
  * pair. */
 static void fill_decayed(rt_graph *g, const table_rows *t, const rt_rotation *r, size_t T,
@@ -322,8 +289,16 @@ static void fill_decayed(rt_graph *g, const table_rows *t, const rt_rotation *r,
     for (size_t row = 0; row < t->count; row++) {
         const size_t from = row / T * (size_t)r->length + row % T;
         t->position[row] = r->position[from];
-        if (!fill_factors(g, factors, log_zeta, r->pairs, t->position[row], scale))
+        const double power = t->position[row] / scale;
+        if (!(fabs(power) <= RT_XPOS_REACH)) {
+            rt_graph_fail(g, RT_ARGUMENT,
+                          "[rope] position %g is farther from 0 than %d times the scale of the "
+                          "decay, %g",
+                          t->position[row], (int)RT_XPOS_REACH, scale);
             return;
+        }
+        for (int i = 0; i < r->pairs; i++)
+            factors[i] = exp(power * log_zeta[i]);
         const real *cosine = r->cosine + from * columns, *sine = r->sine + from * columns;
         for (size_t k = 0; k < columns; k += (size_t)r->pairs)
             for (int i = 0; i < r->pairs; i++) {
@@ -336,9 +311,16 @@ static void fill_decayed(rt_graph *g, const table_rows *t, const rt_rotation *r,
 
 rt_rotation *rt_rotation_decayed(rt_graph *g, const rt_rotation *r, int T, double scale)
 {
-    if (!rt_graph_check_argument(g, "rope", "rotation", r) || !rt_rotation_is_sound(g, r) ||
-        !is_decay(g, r, T, scale))
+    if (!rt_graph_check_argument(g, "rope", "rotation", r) || !rt_rotation_is_sound(g, r))
         return NULL;
+    if (T < 1 || T > r->length)
+        return rt_graph_fail(g, RT_ARGUMENT, "[rope] a decay for %d tokens; the rotation has %d", T,
+                             r->length);
+    if (r->second)
+        return rt_graph_fail(g, RT_ARGUMENT, "[rope] a decay needs positions with one coordinate");
+    if (!(fabs(scale) > 0) || isinf(scale))
+        return rt_graph_fail(g, RT_ARGUMENT,
+                             "[rope] the scale of a decay must be finite and not 0; got %g", scale);
     rt_rotation like = *r;
     table_rows t = {.theta = NULL};
     like.length = T;

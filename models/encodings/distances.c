@@ -1,4 +1,4 @@
-/* Encodings with classes of distances. */
+/* Encodings of the distance between query and key in the scores. */
 
 #include "core/memory.h"
 #include "models/encodings/encoding.h"
@@ -6,7 +6,32 @@
 
 #include <stdio.h>
 
-/* State of the encoding. */
+/* ALiBi (Press et al. 2022): subtracts a slope for each head times the distance from the scores. */
+
+static rt_status alibi_start(rt_transformer *m)
+{
+    double *slopes = rt_alloc((size_t)m->options.heads, sizeof *slopes);
+    m->encoding.state = slopes;
+    if (!slopes)
+        return rt_out_of_memory("the slopes of ALiBi");
+    rt_alibi_slopes(slopes, m->options.heads);
+    return rt_ok();
+}
+
+static void alibi_scores(const rt_transformer *m, rt_graph *g, int l, rt_attention_options *options)
+{
+    (void)g;
+    (void)l;
+    options->slopes = m->encoding.state;
+}
+
+const rt_encoding rt_encoding_alibi = {.word = "alibi",
+                                       .in_layers = true,
+                                       .of_scores = true,
+                                       .start = alibi_start,
+                                       .scores = alibi_scores};
+
+/* State of the encodings with classes of distances. */
 typedef struct distance_classes {
     rt_distances distances; /* refers to class_of */
     int16_t class_of[RT_MAX_CLASSES_OF];

@@ -26,26 +26,21 @@ static void check_xpos(const rt_transformer_options *o, rt_rule_sink to)
                        "query and would grow towards those ahead");
 }
 
-static bool has_rotated_window(const rt_transformer_options *o)
-{
-    bool has = false;
-    for (int l = 0; l < o->layers; l++) {
-        const rt_layer_row row = rt_layer_row_of(o, l);
-        has |= row.has_positions && row.window;
-    }
-    return has;
-}
-
 /* Checks local_base: it needs layers with a window, and one theta for all layers needs one base. */
 static void check_local_base(const rt_transformer_options *o, rt_rule_sink to)
 {
     const double base = o->position.local_base;
+    bool has_rotated_window = false;
+    for (int l = 0; l < o->layers; l++) {
+        const rt_layer_row row = rt_layer_row_of(o, l);
+        has_rotated_window |= row.has_positions && row.window;
+    }
     if (base == 0)
         return;
     if (!(base > 1 && isfinite(base)))
         rt_rule_broken(to, RT_OPTIONS("position.local_base"),
                        "position.local_base must be 0 or above 1; got %g", base);
-    else if (!has_rotated_window(o))
+    else if (!has_rotated_window)
         rt_rule_broken(to,
                        RT_OPTIONS("position.local_base", "model.window", "model.layer_types",
                                   "position.layers"),
@@ -175,14 +170,7 @@ static int capacity(const rt_transformer_options *o)
 
 static rt_tensor *add(rt_transformer *m)
 {
-    const rt_theta_options *theta = &m->options.theta;
-    return theta->learn && theta->scope == RT_THETA_MODEL ? rt_add_theta(m, -1) : NULL;
-}
-
-static rt_tensor *add_layer(rt_transformer *m, int layer)
-{
-    const rt_theta_options *theta = &m->options.theta;
-    return theta->learn && theta->scope != RT_THETA_MODEL ? rt_add_theta(m, layer) : NULL;
+    return rt_add_theta(m, -1);
 }
 
 const rt_encoding rt_encoding_rope = {.word = "rope",
@@ -193,6 +181,6 @@ const rt_encoding rt_encoding_rope = {.word = "rope",
                                       .check = check,
                                       .capacity = capacity,
                                       .add = add,
-                                      .add_layer = add_layer,
+                                      .add_layer = rt_add_theta,
                                       .start = rt_theta_start,
                                       .rotation = rt_rotation_of_layer};
