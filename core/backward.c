@@ -91,8 +91,7 @@ static void run_backward(rt_graph *g)
     }
 }
 
-/* Returns the reason why backward cannot start at an output; RT_OK if it can. */
-static rt_status check_backward(const rt_graph *g, const rt_tensor *output, const real *upstream)
+rt_status rt_graph_backward_from(rt_graph *g, rt_tensor *output, const real *upstream)
 {
     if (rt_graph_failed(g))
         return rt_graph_status(g);
@@ -103,14 +102,6 @@ static rt_status check_backward(const rt_graph *g, const rt_tensor *output, cons
     if (g->used_up)
         return rt_error(RT_ARGUMENT, "[backward] an earlier backward has consumed the tape: clear "
                                      "the graph and compute the output again");
-    return rt_ok();
-}
-
-rt_status rt_graph_backward_from(rt_graph *g, rt_tensor *output, const real *upstream)
-{
-    rt_status status = check_backward(g, output, upstream);
-    if (status.code)
-        return status;
     g->used_up = true;
     output->grad = rt_block_borrow(g, rt_size(output));
     if (!output->grad)

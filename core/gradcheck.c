@@ -350,24 +350,19 @@ static rt_status judge(const check *c, int i, rt_gradcheck_result *r)
                                 i, r->unjudged);
 }
 
-static void draw_weights(check *c, size_t output)
-{
-    const rt_random random = {c->o.seed, UINT32_MAX, RT_STREAM_CHECK};
-    c->rounding = 0;
-    for (size_t k = 0; k < c->outputs; k++) {
-        c->weights[k] = c->o.mode == RT_GRADCHECK_JACOBIAN
-                            ? (real)(k == output)
-                            : (real)(2 * rt_random_uniform(random, k) - 1);
-        c->rounding += RT_REAL_EPSILON * fabs((double)c->weights[k] * (double)c->here[k]);
-    }
-}
-
 static rt_status check_all(check *c, rt_gradcheck_result *results)
 {
-    const size_t rows = c->o.mode == RT_GRADCHECK_JACOBIAN ? c->outputs : 1;
+    const rt_random random = {c->o.seed, UINT32_MAX, RT_STREAM_CHECK};
+    const bool jacobian = c->o.mode == RT_GRADCHECK_JACOBIAN;
+    const size_t rows = jacobian ? c->outputs : 1;
     rt_status status = rt_ok();
     for (size_t output = 0; output < rows && !status.code; output++) {
-        draw_weights(c, output);
+        c->rounding = 0;
+        for (size_t k = 0; k < c->outputs; k++) {
+            c->weights[k] =
+                jacobian ? (real)(k == output) : (real)(2 * rt_random_uniform(random, k) - 1);
+            c->rounding += RT_REAL_EPSILON * fabs((double)c->weights[k] * (double)c->here[k]);
+        }
         status = output ? differentiate(c) : differentiate_twice(c);
         for (int i = 0; i < c->count && !status.code; i++)
             if (c->inputs[i]->wants_grad)

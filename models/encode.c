@@ -80,11 +80,11 @@ static bool input_fits(const rt_transformer *m, rt_graph *g, const rt_transforme
     else if (!in->patches != !m->embeddings.patches)
         rt_graph_fail(g, RT_ARGUMENT, "[roformer] patches are for a model with patches alone");
     for (int i = 0; most && !rt_graph_failed(g) && i < turns_of(in); i++) {
-        const rt_token_span at_turn = span_of(in, i);
-        if (at_turn.count > most - at_turn.first)
+        const rt_token_span span = span_of(in, i);
+        if (span.count > most - span.first)
             rt_graph_fail(g, RT_ARGUMENT,
                           "[roformer] the model has positions for %d tokens; got %d", most,
-                          at_turn.first + at_turn.count);
+                          span.first + span.count);
     }
     return !rt_graph_failed(g);
 }
@@ -380,8 +380,7 @@ static rt_tensor *feed_forward(const layer_pass *p, rt_graph *g, rt_tensor *x)
     return rt_for_products(g, gated);
 }
 
-/* Finds the rotation of each turn. Texts with an empty cache share the table of a fixed theta,
- * because all have T tokens. */
+/* Finds the rotation of each turn. */
 static void find_rotations(const layer_pass *p, rt_graph *g)
 {
     const rt_encoding *encoding = rt_encoding_of(&p->model->options);

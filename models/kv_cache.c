@@ -142,12 +142,12 @@ static bool make_room(const rt_kv_cache *c, rt_kv_layer *layer, int T)
     return true;
 }
 
-/* Returns a leaf over `count` rows. */
-static rt_tensor *leaf(rt_graph *g, real *rows, const rt_tensor *like, int count)
+/* Returns a leaf in the memory of the graph, over numbers that lie elsewhere. */
+static rt_tensor *leaf(rt_graph *g, real *data, rt_shape shape)
 {
     rt_tensor *x = rt_graph_memory(g, 1, sizeof *x);
     if (x)
-        *x = rt_tensor_of(rows, NULL, RT_SHAPE_OF(1, count, like->shape[2], like->shape[3]));
+        *x = rt_tensor_of(data, NULL, shape);
     return x;
 }
 
@@ -168,8 +168,9 @@ const double *rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor *
     double *positions = rt_graph_memory(g, (size_t)(behind + T), sizeof *positions);
     for (int t = 0; positions && t < behind + T; t++)
         positions[t] = start + t;
-    *k = leaf(g, layer->keys + begin, *k, behind + T);
-    *v = leaf(g, layer->values + begin, *v, behind + T);
+    const rt_shape shape = RT_SHAPE_OF(1, behind + T, (*k)->shape[2], (*k)->shape[3]);
+    *k = leaf(g, layer->keys + begin, shape);
+    *v = leaf(g, layer->values + begin, shape);
     return *k && *v ? positions : NULL;
 }
 
@@ -178,11 +179,8 @@ rt_tensor *rt_kv_part(rt_graph *g, rt_tensor *x, int i, int count)
     if (!x || count == 1)
         return x;
     rt_shape shape = rt_tensor_shape(x);
-    rt_tensor *part = rt_graph_memory(g, 1, sizeof *part);
     shape.axis[0] = 1;
-    if (part)
-        *part = rt_tensor_of(x->data + (size_t)i * rt_shape_size(shape), NULL, shape);
-    return part;
+    return leaf(g, x->data + (size_t)i * rt_shape_size(shape), shape);
 }
 
 rt_tensor *rt_kv_put(rt_graph *g, rt_tensor *all, rt_tensor *part, int i, int count)
@@ -193,11 +191,8 @@ rt_tensor *rt_kv_put(rt_graph *g, rt_tensor *all, rt_tensor *part, int i, int co
     if (!i) {
         rt_shape shape = rt_tensor_shape(part);
         real *rows = rt_graph_memory(g, (size_t)count * size, sizeof *rows);
-        all = rt_graph_memory(g, 1, sizeof *all);
         shape.axis[0] = count;
-        if (!rows || !all)
-            return NULL;
-        *all = rt_tensor_of(rows, NULL, shape);
+        all = rows ? leaf(g, rows, shape) : NULL;
     }
     if (all)
         rt_memory_copy(all->data + (size_t)i * size, part->data, size * sizeof(real));

@@ -2,17 +2,22 @@
 
 #include <math.h>
 
+void rt_sinusoidal_frequencies(double *w, int C, double base)
+{
+    for (int i = 0; i < (C + 1) / 2; i++)
+        w[i] = pow(base, -2.0 * i / C);
+}
+
 void rt_sinusoidal_table(real *table, int stride, const double *position, size_t rows,
                          rt_sinusoids of)
 {
     const int sines = (of.C + 1) / 2;
     for (int i = 0; i < sines; i++) {
-        const double frequency = pow(of.base, -2.0 * i / of.C);
         const int sine = of.layout == RT_INTERLEAVED ? 2 * i : i;
         const int cosine = of.layout == RT_INTERLEAVED ? sine + 1 : sines + i;
         for (size_t r = 0; r < rows; r++) {
             real *row = table + r * (size_t)stride;
-            const double angle = position[r] * frequency;
+            const double angle = position[r] * of.w[i];
             row[sine] = (real)sin(angle);
             if (2 * i + 1 < of.C)
                 row[cosine] = (real)cos(angle);

@@ -5,12 +5,14 @@
 
 #include "ops/ops.h"
 
-/* Sines and cosines with the frequencies w_i = base^(-2i/C), side by side (RT_INTERLEAVED; Vaswani
- * et al. 2017) or all sines first (RT_HALF; Hugging Face's RoFormer). An odd C has one more sine.
- */
+/* Computes the frequencies w_i = base^(-2i/C) of C features, i = 0 ... (C + 1) / 2 - 1. */
+void rt_sinusoidal_frequencies(double *w, int C, double base);
+
+/* Sines and cosines of C features, side by side (RT_INTERLEAVED; Vaswani et al. 2017) or all sines
+ * first (RT_HALF; Hugging Face's RoFormer). An odd C has one more sine. */
 typedef struct rt_sinusoids {
     int C;
-    double base;
+    const double *w;
     rt_pairing layout;
 } rt_sinusoids;
 

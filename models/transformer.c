@@ -77,28 +77,21 @@ static void add_attention(rt_transformer *m, int l)
     layer->output = add_matrix(m, l, "attention.output", RT_SHAPE_OF(o->dim, width), all);
 }
 
-static void add_feed_forward(rt_transformer *m, int l)
+static void add_layer(rt_transformer *m, int l)
 {
     const rt_transformer_options *o = &m->options;
     rt_transformer_layer *layer = m->layers + l;
     const rt_shape up = RT_SHAPE_OF(o->ffn_dim, o->dim), down = RT_SHAPE_OF(o->dim, o->ffn_dim);
     const bool biased = o->bias == RT_BIAS_ALL || o->bias == RT_BIAS_FFN;
-    if (o->ffn != RT_FFN_PLAIN)
-        layer->gate = add_matrix(m, l, "ffn.gate", up, biased);
-    layer->up = add_matrix(m, l, "ffn.up", up, biased);
-    layer->down = add_matrix(m, l, "ffn.down", down, biased);
-}
-
-static void add_layer(rt_transformer *m, int l)
-{
-    const rt_transformer_options *o = &m->options;
-    rt_transformer_layer *layer = m->layers + l;
     rt_parameters_begin_part(&m->parameters, RT_PART_LAYER, l);
     layer->row = rt_layer_row_of(o, l);
     add_attention(m, l);
     if (layer->row.has_attention_norm)
         layer->attention_norm = add_layer_norm(m, l, "attention_norm");
-    add_feed_forward(m, l);
+    if (o->ffn != RT_FFN_PLAIN)
+        layer->gate = add_matrix(m, l, "ffn.gate", up, biased);
+    layer->up = add_matrix(m, l, "ffn.up", up, biased);
+    layer->down = add_matrix(m, l, "ffn.down", down, biased);
     layer->ffn_norm = add_layer_norm(m, l, "ffn_norm");
 }
 

@@ -12,16 +12,23 @@ typedef struct cross_entropy_args {
     real *log_sum; /* log sum_j e^(x_j) of each row */
 } cross_entropy_args;
 
-/* Computes dx = share * (softmax(x) - smoothing / V) + beta dx, beta 0 or 1. The caller adds the
- * term of the label. */
+/* Backward: the gradient of a row is share (softmax(x) - even), less the target of the label. */
+typedef struct cross_entropy_pass {
+    real *dx, beta;
+    real share, even;  /* even: smoothing / V */
+    uint16_t *rounded; /* in place of dx; or NULL */
+} cross_entropy_pass;
+
+/* Computes dx = share * (softmax(x) - even) + beta dx, beta 0 or 1. The caller adds the term of the
+ * label. */
 static RT_ROW_KERNEL(logit_row_gradient,
-                     (real *restrict dx, real beta, const real *restrict x, int size, real log_sum,
-                      real share, real even),
-                     (dx, beta, x, size, log_sum, share, even))
+                     (real *restrict dx, const real *restrict x, int size, real log_sum,
+                      cross_entropy_pass p),
+                     (dx, x, size, log_sum, p))
 {
     for (int i = 0; i < size; i++) {
-        const real there = beta == 0 ? 0 : dx[i];
-        dx[i] = there + share * (rt_exp_of(x[i] - log_sum) - even);
+        const real there = p.beta == 0 ? 0 : dx[i];
+        dx[i] = there + p.share * (rt_exp_of(x[i] - log_sum) - p.even);
     }
 }
 
@@ -80,11 +87,6 @@ static void cross_entropy_forward(const rt_node *n)
     n->out->data[0] = (real)(loss / a->divisor);
 }
 
-typedef struct cross_entropy_pass {
-    real *dx, beta, share;
-    uint16_t *rounded; /* in place of dx; or NULL */
-} cross_entropy_pass;
-
 /* Computes the gradients of rows: at once, or in blocks that are then rounded. */
 static void gradients_of_span(const rt_row_span *span)
 {
@@ -104,8 +106,7 @@ static void gradients_of_span(const rt_row_span *span)
         for (int first = 0; first < size && !ignored; first += most) {
             const int count = rt_smaller(most, size - first), label = a->labels[r] - first;
             real *dx = p->rounded ? block : p->dx + row;
-            logit_row_gradient(dx, p->beta, n->in[0]->data + row + first, count, a->log_sum[r],
-                               p->share, (real)(a->smoothing / size));
+            logit_row_gradient(dx, n->in[0]->data + row + first, count, a->log_sum[r], *p);
             if (label >= 0 && label < count)
                 dx[label] -= p->share * (real)(1 - a->smoothing);
             if (p->rounded)
@@ -123,6 +124,7 @@ static void cross_entropy_backward(const rt_node *n)
     if (!p.dx && !p.rounded)
         return;
     p.share = (real)((double)n->out->grad[0] / a->divisor);
+    p.even = (real)(a->smoothing / rt_columns(x));
     rt_node_rows(n, rt_rows(x), (size_t)rt_columns(x), gradients_of_span, &p);
 }
 

@@ -132,10 +132,10 @@ rt_tensor *rt_multiply(rt_graph *g, rt_tensor *x, rt_tensor *y)
 
 /* Multiplies rows by the factors of their heads, row after row: y = factor x, or y += factor x. */
 static void scale_rows(real *restrict y, const real *restrict x, size_t rows, size_t columns,
-                       const real *factors, size_t heads, bool add)
+                       const rt_tensor *factors, bool add)
 {
-    for (size_t row = 0; row < rows; row++, x += columns, y += columns) {
-        const real factor = factors[row % heads];
+    for (size_t row = 0, heads = rt_size(factors); row < rows; row++, x += columns, y += columns) {
+        const real factor = factors->data[row % heads];
         for (size_t i = 0; i < columns; i++)
             y[i] = add ? y[i] + factor * x[i] : factor * x[i];
     }
@@ -143,16 +143,18 @@ static void scale_rows(real *restrict y, const real *restrict x, size_t rows, si
 
 static void scale_forward(const rt_node *n)
 {
-    const real factor = (real) * (const double *)n->args;
-    scale_rows(n->out->data, n->in[0]->data, 1, rt_size(n->out), &factor, 1, false);
+    real number = (real) * (const double *)n->args;
+    const rt_tensor factor = rt_tensor_of(&number, NULL, RT_SCALAR);
+    scale_rows(n->out->data, n->in[0]->data, 1, rt_size(n->out), &factor, false);
 }
 
 static void scale_backward(const rt_node *n)
 {
-    const real factor = (real) * (const double *)n->args;
+    real number = (real) * (const double *)n->args;
+    const rt_tensor factor = rt_tensor_of(&number, NULL, RT_SCALAR);
     real *dx = rt_grad(n, 0);
     if (dx)
-        scale_rows(dx, n->out->grad, 1, rt_size(n->out), &factor, 1, true);
+        scale_rows(dx, n->out->grad, 1, rt_size(n->out), &factor, true);
 }
 
 const rt_op rt_op_scale = {.name = "scale", .forward = scale_forward, .backward = scale_backward};
@@ -167,8 +169,7 @@ rt_tensor *rt_scale(rt_graph *g, rt_tensor *x, double factor)
 static void scale_heads_forward(const rt_node *n)
 {
     const rt_tensor *x = n->in[0], *factors = n->in[1];
-    scale_rows(n->out->data, x->data, rt_rows(x), (size_t)rt_columns(x), factors->data,
-               rt_size(factors), false);
+    scale_rows(n->out->data, x->data, rt_rows(x), (size_t)rt_columns(x), factors, false);
 }
 
 /* Sums the gradient of a factor over all rows of its head, in double. */
@@ -179,7 +180,7 @@ static void scale_heads_backward(const rt_node *n)
     const real *dy = n->out->grad;
     real *dx = rt_grad(n, 0), *dfactor = rt_grad(n, 1);
     if (dx)
-        scale_rows(dx, dy, rows, columns, factors->data, heads, true);
+        scale_rows(dx, dy, rows, columns, factors, true);
     for (size_t head = 0; dfactor && head < heads; head++) {
         double sum = 0;
         for (size_t row = head; row < rows; row += heads)

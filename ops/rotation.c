@@ -101,14 +101,12 @@ static void fill_angles(angles row, double position, const double *theta, int co
 }
 
 static RT_ROW_KERNEL(add_angles,
-                     (real *restrict cosine, real *restrict sine, const double *restrict a_cosine,
-                      const double *restrict a_sine, const double *restrict b_cosine,
-                      const double *restrict b_sine, int count),
-                     (cosine, sine, a_cosine, a_sine, b_cosine, b_sine, count))
+                     (real *restrict cosine, real *restrict sine, angles a, angles b, int count),
+                     (cosine, sine, a, b, count))
 {
     for (int i = 0; i < count; i++) {
-        cosine[i] = (real)(a_cosine[i] * b_cosine[i] - a_sine[i] * b_sine[i]);
-        sine[i] = (real)(a_sine[i] * b_cosine[i] + a_cosine[i] * b_sine[i]);
+        cosine[i] = (real)(a.cosine[i] * b.cosine[i] - a.sine[i] * b.sine[i]);
+        sine[i] = (real)(a.sine[i] * b.cosine[i] + a.cosine[i] * b.sine[i]);
     }
 }
 
@@ -123,12 +121,11 @@ static void fill_consecutive(const rt_rotation *r, const table_rows *t, double *
         fill_angles(b[k], (double)k, t->theta, t->columns, 1);
     }
     for (size_t row = 0; row < t->count; row++) {
-        const angles *rest = b + row % BLOCK;
         t->position[row] = t->positions.offset + (double)row;
         if (row % BLOCK == 0)
             fill_angles(a, t->position[row], t->theta, t->columns, r->magnitude);
-        add_angles(t->cosine + row * columns, t->sine + row * columns, a.cosine, a.sine,
-                   rest->cosine, rest->sine, t->columns);
+        add_angles(t->cosine + row * columns, t->sine + row * columns, a, b[row % BLOCK],
+                   t->columns);
     }
 }
 

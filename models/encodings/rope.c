@@ -54,20 +54,6 @@ static void check_local_base(const rt_transformer_options *o, rt_rule_sink to)
                        base);
 }
 
-/* Returns whether there are rotated pairs, or no option needs them. */
-static bool has_pairs(const rt_transformer_options *o, rt_rule_sink to)
-{
-    const bool learns = o->theta.learn;
-    if (rt_transformer_pairs(o) > 0 || !(learns || o->position.xpos > 0))
-        return true;
-    rt_rule_broken(to,
-                   learns ? RT_OPTIONS("position.kind", "position.fraction", "theta.learn")
-                          : RT_OPTIONS("position.xpos", "position.fraction"),
-                   "%s needs rotated pairs; position.fraction = %g leaves none",
-                   learns ? "theta.learn = yes" : "position.xpos", o->position.fraction);
-    return false;
-}
-
 /* Checks that the frequencies fit the number of pairs. */
 static void check_frequencies(const rt_transformer_options *o, rt_rule_sink to)
 {
@@ -142,6 +128,7 @@ static void check_axes(const rt_transformer_options *o, rt_rule_sink to)
 static void check(const rt_transformer_options *o, rt_rule_sink to)
 {
     const int size = o->head_dim;
+    const bool learns = o->theta.learn;
     check_xpos(o, to);
     check_local_base(o, to);
     if (!size)
@@ -155,7 +142,15 @@ static void check(const rt_transformer_options *o, rt_rule_sink to)
             "position.kind = rope needs heads of even size; model.dim = %d and model.heads = "
             "%d make it %d",
             o->dim, o->heads, size);
-    else if (is_fraction(o, to, size / 2) && has_pairs(o, to)) {
+    else if (is_fraction(o, to, size / 2)) {
+        if (!rt_transformer_pairs(o) && (learns || o->position.xpos > 0)) {
+            rt_rule_broken(to,
+                           learns ? RT_OPTIONS("position.kind", "position.fraction", "theta.learn")
+                                  : RT_OPTIONS("position.xpos", "position.fraction"),
+                           "%s needs rotated pairs; position.fraction = %g leaves none",
+                           learns ? "theta.learn = yes" : "position.xpos", o->position.fraction);
+            return;
+        }
         check_frequencies(o, to);
         if (o->position.axes > 1)
             check_axes(o, to);

@@ -7,14 +7,33 @@
 
 #include <math.h>
 
+/* Returns the number of features of the first coordinate. */
+static int first_features(const rt_transformer *m)
+{
+    return m->options.position.axes > 1 ? m->options.embedding_dim / 2 : m->options.embedding_dim;
+}
+
+/* The state is the frequencies of the first coordinate, and then those of the second. */
+static rt_status start(rt_transformer *m)
+{
+    const int E = m->options.embedding_dim, first = first_features(m);
+    const double base = m->options.position.frequencies.base;
+    double *w = m->encoding.state = rt_alloc((size_t)E + 1, sizeof *w);
+    if (!w)
+        return rt_out_of_memory("the frequencies of positions");
+    rt_sinusoidal_frequencies(w, first, base);
+    rt_sinusoidal_frequencies(w + (first + 1) / 2, E - first, base);
+    return rt_ok();
+}
+
 /* Returns x sqrt(E) + sines, as Vaswani et al.: initial embeddings are far smaller than
  * the sines. */
 static rt_tensor *embeddings(rt_transformer *m, rt_graph *g, rt_tensor *x, rt_token_span at)
 {
     const rt_positions *own = at.positions;
     const int E = m->options.embedding_dim, T = at.count, B = own && own->per_sequence ? own->B : 1;
-    const int first = own && own->second ? E / 2 : E; /* features of the first coordinate */
-    const double base = m->options.position.frequencies.base;
+    const int first = first_features(m);
+    const double *w = m->encoding.state;
     const size_t rows = (size_t)B * (size_t)T;
     rt_tensor *table = rt_graph_memory(g, 1, sizeof *table);
     real *sines = rt_graph_numbers(g, rows * (size_t)E, sizeof *sines);
@@ -25,10 +44,10 @@ static rt_tensor *embeddings(rt_transformer *m, rt_graph *g, rt_tensor *x, rt_to
         for (int t = 0; !own && t < T; t++)
             counted[t] = at.first + t;
         rt_sinusoidal_table(sines, E, own ? own->at : counted, rows,
-                            (rt_sinusoids){first, base, RT_INTERLEAVED});
+                            (rt_sinusoids){first, w, RT_INTERLEAVED});
         if (first < E)
             rt_sinusoidal_table(sines + first, E, own->second, rows,
-                                (rt_sinusoids){E - first, base, RT_INTERLEAVED});
+                                (rt_sinusoids){E - first, w + (first + 1) / 2, RT_INTERLEAVED});
     }
     *table = rt_tensor_of(sines, NULL, B > 1 ? RT_SHAPE_OF(B, T, E) : RT_SHAPE_OF(T, E));
     return rt_add(g, rt_scale(g, x, sqrt(E)), table);
@@ -37,4 +56,5 @@ static rt_tensor *embeddings(rt_transformer *m, rt_graph *g, rt_tensor *x, rt_to
 const rt_encoding rt_encoding_sinusoidal = {.word = "sinusoidal",
                                             .in_plane = true,
                                             .has_base = true,
+                                            .start = start,
                                             .embeddings = embeddings};

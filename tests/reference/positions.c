@@ -23,11 +23,12 @@ static void check_table(reference *r, const char *name)
         const size_t rows = (size_t)expected.axis[0];
         real *table = rt_arena_take(&r->memory, expected.size * sizeof *table);
         double *position = rt_arena_take(&r->memory, rows * sizeof *position);
+        double *w = rt_arena_take(&r->memory, expected.size * sizeof *w);
+        rt_sinusoidal_frequencies(w, expected.axis[1], reference_number(r, path, "base"));
         for (size_t t = 0; t < rows; t++)
             position[t] = (double)t;
         rt_sinusoidal_table(table, expected.axis[1], position, rows,
-                            (rt_sinusoids){expected.axis[1], reference_number(r, path, "base"),
-                                           layouts[l].layout});
+                            (rt_sinusoids){expected.axis[1], w, layouts[l].layout});
         check_values(r, table, expected.size, expected, VALUE_TOLERANCE, path);
     }
 }
