@@ -17,33 +17,25 @@
 
 /* ---- formats that are not read ---- */
 
-enum { CLASS_SIZE = 64 };
-
-/* Files of torch.save, with the whole model or with the names of its parts. */
-static const char pytorch[] = "pytorch_model.bin", pytorch_index[] = "pytorch_model.bin.index.json";
-
-/* Writes the model class of config.json, if it is an identifier, or else a general one. */
-static void read_class(const char *folder, char name[CLASS_SIZE])
-{
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
-    json_t *config;
-    const rt_status status = rt_json_read_file(&config, folder, RT_HF_CONFIG);
-    const json_t *first = json_array_get(json_object_get(config, "architectures"), 0);
-    const char *text = status.code ? NULL : json_string_value(first);
-    const bool is_word = text && *text && strlen(text) < CLASS_SIZE && !text[strspn(text, letters)];
-    snprintf(name, CLASS_SIZE, "%s", is_word ? text : "AutoModelForCausalLM");
-    json_decref(config);
-}
-
+/* Refuses files of torch.save. The message names the model class of config.json, if it is an
+ * identifier, or else a general one. */
 static rt_status refuse_pytorch(const char *folder)
 {
-    char name[CLASS_SIZE];
-    read_class(folder, name);
-    return rt_error(RT_CHECKPOINT,
-                    "%s: the weights are in pytorch_model.bin, which is not read; save_pretrained "
-                    "writes model.safetensors. In Python: from transformers import %s; "
-                    "%s.from_pretrained('%s').save_pretrained('%s')",
-                    folder, name, name, folder, folder);
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+    enum { CLASS_SIZE = 64 };
+    json_t *config;
+    rt_status status = rt_json_read_file(&config, folder, RT_HF_CONFIG);
+    const json_t *first = json_array_get(json_object_get(config, "architectures"), 0);
+    const char *name = status.code ? NULL : json_string_value(first);
+    if (!name || !*name || strlen(name) >= CLASS_SIZE || name[strspn(name, letters)])
+        name = "AutoModelForCausalLM";
+    status = rt_error(RT_CHECKPOINT,
+                      "%s: the weights are in pytorch_model.bin, which is not read; "
+                      "save_pretrained writes model.safetensors. In Python: from transformers "
+                      "import %s; %s.from_pretrained('%s').save_pretrained('%s')",
+                      folder, name, name, folder, folder);
+    json_decref(config);
+    return status;
 }
 
 /* Finds the first snapshot with a config.json in a folder of the Hub's cache, models--OWNER--NAME
@@ -68,14 +60,25 @@ static bool find_snapshot(char path[RT_PATH_SIZE], const char *folder)
     return found;
 }
 
+static bool has_weights(const char *folder)
+{
+    return rt_folder_has(folder, RT_WEIGHTS_FILE) || rt_folder_has(folder, RT_WEIGHTS_INDEX);
+}
+
+bool rt_is_huggingface(const char *path)
+{
+    return rt_folder_has(path, RT_HF_CONFIG) && has_weights(path);
+}
+
 static rt_status refuse_folder(const char *folder)
 {
     char snapshot[RT_PATH_SIZE];
-    if (rt_folder_has(folder, RT_WEIGHTS_FILE) || rt_folder_has(folder, RT_WEIGHTS_INDEX))
+    if (has_weights(folder))
         return rt_folder_has(folder, RT_HF_CONFIG)
                    ? rt_ok()
                    : rt_error(RT_CHECKPOINT, "%s has weights, but no " RT_HF_CONFIG, folder);
-    if (rt_folder_has(folder, pytorch) || rt_folder_has(folder, pytorch_index))
+    if (rt_folder_has(folder, "pytorch_model.bin") ||
+        rt_folder_has(folder, "pytorch_model.bin.index.json"))
         return refuse_pytorch(folder);
     if (rt_folder_has(folder, RT_HF_CONFIG))
         return rt_error(RT_CHECKPOINT, "%s has " RT_HF_CONFIG ", but no " RT_WEIGHTS_FILE, folder);
@@ -85,35 +88,11 @@ static rt_status refuse_folder(const char *folder)
     return rt_ok();
 }
 
-static bool begins(const char *bytes, size_t size, size_t at, const char *with)
-{
-    return size >= at + strlen(with) && !memcmp(bytes + at, with, strlen(with));
-}
-
 /* Refuses a file by its first bytes. A safetensors file has JSON after 8 bytes with its size;
  * torch.save writes a zip archive. */
-static rt_status refuse_file(const char *path, const char *bytes, size_t size)
-{
-    char folder[RT_PATH_SIZE];
-    const int length = (int)(rt_path_name(path) - path);
-    snprintf(folder, sizeof folder, "%.*s", length ? length : 1, length ? path : ".");
-    if (rt_is_lfs_pointer(bytes, size))
-        return rt_error(RT_CHECKPOINT, "%s: " RT_LFS_POINTER, path);
-    if (begins(bytes, size, 0, "GGUF"))
-        return rt_error(RT_CHECKPOINT,
-                        "%s: GGUF is not read; name a folder with " RT_HF_CONFIG
-                        " and " RT_WEIGHTS_FILE,
-                        path);
-    if (begins(bytes, size, 0, "{") || begins(bytes, size, 8, "{"))
-        return rt_error(RT_CHECKPOINT,
-                        "%s is a file of a model of Hugging Face: name its folder, %s", path,
-                        folder);
-    return begins(bytes, size, 0, "PK\x03\x04") ? refuse_pytorch(folder) : rt_ok();
-}
-
 rt_status rt_huggingface_refuse_format(const char *path)
 {
-    char bytes[64];
+    char bytes[64] = {0}, folder[RT_PATH_SIZE];
     struct stat facts;
     if (!stat(path, &facts) && S_ISDIR(facts.st_mode))
         return refuse_folder(path);
@@ -122,7 +101,20 @@ rt_status rt_huggingface_refuse_format(const char *path)
         return rt_ok();
     const size_t size = fread(bytes, 1, sizeof bytes, file);
     fclose(file);
-    return refuse_file(path, bytes, size);
+    const int length = (int)(rt_path_name(path) - path);
+    snprintf(folder, sizeof folder, "%.*s", length ? length : 1, length ? path : ".");
+    if (rt_is_lfs_pointer(bytes, size))
+        return rt_error(RT_CHECKPOINT, "%s: " RT_LFS_POINTER, path);
+    if (!memcmp(bytes, "GGUF", 4))
+        return rt_error(RT_CHECKPOINT,
+                        "%s: GGUF is not read; name a folder with " RT_HF_CONFIG
+                        " and " RT_WEIGHTS_FILE,
+                        path);
+    if (bytes[0] == '{' || bytes[8] == '{')
+        return rt_error(RT_CHECKPOINT,
+                        "%s is a file of a model of Hugging Face: name its folder, %s", path,
+                        folder);
+    return memcmp(bytes, "PK\x03\x04", 4) ? rt_ok() : refuse_pytorch(folder);
 }
 
 /* ---- files with tensors ---- */
@@ -177,34 +169,26 @@ static rt_status compare(const rt_weights *w, const json_t *map)
     return rt_ok();
 }
 
-static rt_status open_map(rt_weights *w, const char *folder, json_t *map)
+static rt_status open_index(rt_weights *w, const char *folder)
 {
     const char *tensor;
-    json_t *value;
+    json_t *index, *value;
     char quoted[RT_QUOTE_SIZE];
+    rt_status status = rt_json_read_file(&index, folder, RT_WEIGHTS_INDEX);
+    json_t *map = json_object_get(index, "weight_map");
+    if (!status.code && !json_is_object(map))
+        status = rt_error(RT_CHECKPOINT, "%s: weight_map must be an object", RT_WEIGHTS_INDEX);
     json_object_foreach(map, tensor, value)
     {
         const char *name = json_string_value(value);
-        rt_status status = open_named(w, folder, name);
+        if (!status.code)
+            status = open_named(w, folder, name);
         if (!status.code && !rt_safetensors_find(find_file(w, name), tensor))
             status = rt_error(RT_CHECKPOINT, "%s: lacks %s, which %s says is there", name,
                               rt_quote(quoted, tensor), RT_WEIGHTS_INDEX);
-        if (status.code)
-            return status;
     }
-    return compare(w, map);
-}
-
-static rt_status open_index(rt_weights *w, const char *folder)
-{
-    json_t *index;
-    rt_status status = rt_json_read_file(&index, folder, RT_WEIGHTS_INDEX);
-    if (status.code)
-        return status;
-    json_t *map = json_object_get(index, "weight_map");
-    status = json_is_object(map)
-                 ? open_map(w, folder, map)
-                 : rt_error(RT_CHECKPOINT, "%s: weight_map must be an object", RT_WEIGHTS_INDEX);
+    if (!status.code)
+        status = compare(w, map);
     json_decref(index);
     return status;
 }
@@ -227,14 +211,6 @@ void rt_weights_close(rt_weights *w)
     *w = (rt_weights){0};
 }
 
-static const rt_safetensor *find_weight(const rt_weights *w, const char *name)
-{
-    const rt_safetensor *found = NULL;
-    for (int i = 0; i < w->count && !found; i++)
-        found = rt_safetensors_find(w->files[i], name);
-    return found;
-}
-
 const char *rt_huggingface_name(const rt_huggingface *there, const char *name)
 {
     const char *before = there->files->family->prefix;
@@ -244,7 +220,11 @@ const char *rt_huggingface_name(const rt_huggingface *there, const char *name)
 
 const rt_safetensor *rt_huggingface_tensor(const rt_huggingface *there, const char *name)
 {
-    return find_weight(&there->files->weights, rt_huggingface_name(there, name));
+    const rt_weights *w = &there->files->weights;
+    const rt_safetensor *found = NULL;
+    for (int i = 0; i < w->count && !found; i++)
+        found = rt_safetensors_find(w->files[i], rt_huggingface_name(there, name));
+    return found;
 }
 
 /* ---- tied decoders ---- */
@@ -304,12 +284,6 @@ static rt_status resolve_tied_decoder(rt_huggingface *there)
 
 /* ---- opening ---- */
 
-bool rt_is_huggingface(const char *path)
-{
-    return rt_folder_has(path, RT_HF_CONFIG) &&
-           (rt_folder_has(path, RT_WEIGHTS_FILE) || rt_folder_has(path, RT_WEIGHTS_INDEX));
-}
-
 /* Checks the size of a model before it is allocated: whatever config.json says, it cannot have many
  * more numbers than the folder. Only theta is added, and the head that a base model lacks, which is
  * smaller than the encoder. */
@@ -355,8 +329,9 @@ static rt_status read_folder(rt_huggingface *there, const char *folder)
         status = rt_weights_open(&files->weights, folder);
     if (status.code)
         return status;
-    files->prefixed = find_weight(&files->weights, rt_family_tensor(files->family, &there->options,
-                                                                    RT_TOKENS_NAME, 0)) != NULL;
+    const char *tokens = rt_family_tensor(files->family, &there->options, RT_TOKENS_NAME, 0);
+    files->prefixed = true;
+    files->prefixed = rt_huggingface_tensor(there, tokens) != NULL;
     status = files->family->resolve_theta ? files->family->resolve_theta(there)
                                           : rt_rope_parameters_resolve(there);
     if (!status.code)

@@ -21,17 +21,17 @@ rt_status rt_folder_read(char **bytes_new, size_t *size, const char *folder, con
     *bytes_new = NULL;
     if (status.code)
         return status;
-    *bytes_new = rt_read_bytes(path, most, size);
-    if (*bytes_new && rt_is_lfs_pointer(*bytes_new, *size)) {
-        rt_free(*bytes_new);
-        *bytes_new = NULL;
+    char *bytes = rt_read_bytes(path, most, size);
+    if (!bytes)
+        return errno == ENOMEM
+                   ? rt_out_of_memory(name)
+                   : rt_error(RT_CHECKPOINT, "%s: cannot be read: %s", path, strerror(errno));
+    if (rt_is_lfs_pointer(bytes, *size)) {
+        rt_free(bytes);
         return rt_error(RT_CHECKPOINT, "%s: " RT_LFS_POINTER, name);
     }
-    if (*bytes_new)
-        return rt_ok();
-    return errno == ENOMEM
-               ? rt_out_of_memory(name)
-               : rt_error(RT_CHECKPOINT, "%s: cannot be read: %s", path, strerror(errno));
+    *bytes_new = bytes;
+    return rt_ok();
 }
 
 /* ---- reading JSON ---- */
@@ -50,11 +50,16 @@ rt_status rt_json_read_file(json_t **object_new, const char *folder, const char 
     size_t size;
     *object_new = NULL;
     rt_status status = rt_folder_read(&text, &size, folder, name, RT_TEXT_FILE_BYTES);
-    if (status.code)
-        return status;
-    status = rt_json_read(object_new, name, text, size);
+    if (!status.code)
+        status = rt_json_read(object_new, name, text, size);
     rt_free(text);
     return status;
+}
+
+rt_status rt_json_read_optional(json_t **object_new, const char *folder, const char *name)
+{
+    *object_new = NULL;
+    return rt_folder_has(folder, name) ? rt_json_read_file(object_new, folder, name) : rt_ok();
 }
 
 int rt_word_index(const char *const *words, const char *word)
@@ -130,8 +135,6 @@ json_t *rt_json_numbers(const double *values, int count)
 
 /* ---- the text ---- */
 
-enum { INDENT = 2 };
-
 /* Returns whether a list, of numbers or of such lists up to `depth`, is written on one line. */
 static bool is_row(const json_t *list, int depth)
 {
@@ -139,29 +142,17 @@ static bool is_row(const json_t *list, int depth)
     return json_is_number(first) || (depth > 0 && is_row(first, depth - 1));
 }
 
-static void begin_line(FILE *to, int indent)
-{
-    fputc('\n', to);
-    for (int i = 0; i < indent; i++)
-        fputc(' ', to);
-}
-
-/* Begins an item of a list or an object, on a line of its own unless the list is a row. */
-static void begin_item(FILE *to, bool first, bool row, int indent)
-{
-    fputs(first ? "" : row ? ", " : ",", to);
-    if (!row)
-        begin_line(to, indent);
-}
-
-/* Writes a value of rotor's own, which is not deep. Returns false if the heap is exhausted. */
+/* Writes a value of rotor's own, which is not deep. Items of a list or an object have lines of
+ * their own unless the list is a row. Returns false if the heap is exhausted. */
 static bool write_value(FILE *to, json_t *value, int indent)
 {
+    enum { INDENT = 2 };
     const bool object = json_is_object(value), row = !object && is_row(value, 1);
+    const char *comma = "";
     char text[RT_NUMBER_SIZE];
     const char *key;
     json_t *item;
-    size_t i, count = 0;
+    size_t i;
     bool good = true;
     if (json_is_real(value)) {
         rt_number_write(text, json_real_value(value));
@@ -175,19 +166,24 @@ static bool write_value(FILE *to, json_t *value, int indent)
     json_object_foreach(value, key, item)
     {
         json_t *string = json_string(key);
-        begin_item(to, !count++, row, indent + INDENT);
+        fprintf(to, "%s\n%*s", comma, indent + INDENT, "");
         good &= !json_dumpf(string, to, JSON_ENCODE_ANY);
         fputs(": ", to);
         good &= write_value(to, item, indent + INDENT);
         json_decref(string);
+        comma = ",";
     }
     json_array_foreach(value, i, item)
     {
-        begin_item(to, !count++, row, indent + INDENT);
+        if (row)
+            fputs(comma, to);
+        else
+            fprintf(to, "%s\n%*s", comma, indent + INDENT, "");
         good &= write_value(to, item, indent + INDENT);
+        comma = row ? ", " : ",";
     }
-    if (count && !row)
-        begin_line(to, indent);
+    if (*comma && !row)
+        fprintf(to, "\n%*s", indent, "");
     fputc(object ? '}' : ']', to);
     return good;
 }

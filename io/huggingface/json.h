@@ -26,9 +26,12 @@ enum { RT_JSON_VALUES = 1 << 20 };
 rt_status rt_json_read(json_t **object_new, const char *name, char *bytes,
                        size_t size) RT_MUST_CHECK;
 
-/* Parses a file of a folder, of at most 16 MiB. */
+/* Parses a file of a folder, of at most 16 MiB; rt_json_read_optional makes NULL of a missing one.
+ */
 rt_status rt_json_read_file(json_t **object_new, const char *folder,
                             const char *name) RT_MUST_CHECK;
+rt_status rt_json_read_optional(json_t **object_new, const char *folder,
+                                const char *name) RT_MUST_CHECK;
 
 /* Returns the index of a word in a NULL-terminated list, or -1. Both may be NULL. */
 int rt_word_index(const char *const *words, const char *word);

@@ -46,11 +46,13 @@ static const char *word_of(const json_t *object, const char *key)
     return word ? word : "";
 }
 
+/* Classes that tell nothing of the tokenizer. */
+static const char *const general[] = {"PreTrainedTokenizerFast", "TokenizersBackend", NULL};
+
 /* Reads the class of the tokenizer; without one it is BERT's. */
 static void read_class(rt_reading *r, word_settings *s)
 {
     static const char *const of_bert[] = {"", "BertTokenizer", "BertTokenizerFast", NULL};
-    static const char *const general[] = {"PreTrainedTokenizerFast", "TokenizersBackend", NULL};
     static const char *const of_transformer[] = {"RoFormerTokenizer", "RoFormerTokenizerFast",
                                                  NULL};
     char quoted[RT_QUOTE_SIZE];
@@ -187,8 +189,6 @@ static rt_status read_pieces(json_t **tokenizer_new, const char *folder)
     if (!status.code)
         status = rt_json_parse(tokenizer_new, RT_BPE_VALUES, PIECES, bytes, size);
     rt_free(bytes);
-    if (status.code == RT_DATA)
-        status.code = RT_CHECKPOINT;
     return status;
 }
 
@@ -240,47 +240,35 @@ static const char *text_of(const json_t *token)
     return json_string_value(json_is_object(token) ? json_object_get(token, "content") : token);
 }
 
-static rt_status read_role(const rt_vocabulary *v, const json_t *config, const char *key,
-                           int32_t *id)
-{
-    char quoted[RT_QUOTE_SIZE];
-    const json_t *found = json_object_get(config, key);
-    const char *text = text_of(found);
-    if (!found || json_is_null(found))
-        return rt_ok();
-    if (!text)
-        return rt_error(RT_CHECKPOINT, RT_HF_TOKENIZER ": %s must be a token or null", key);
-    *id = find_id(v, text);
-    if (*id == RT_NO_ID && !strcmp(key, "pad_token")) /* rotor never uses it */
-        return rt_ok();
-    return *id != RT_NO_ID
-               ? rt_ok()
-               : rt_error(RT_CHECKPOINT, RT_HF_TOKENIZER ": %s %s is no token of tokenizer.json",
-                          key, rt_quote(quoted, text));
-}
-
 static rt_status read_roles(rt_vocabulary *v, const char *folder)
 {
+    char quoted[RT_QUOTE_SIZE];
     json_t *config;
     rt_special_ids ids = {RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID};
     if (!rt_folder_has(folder, RT_HF_TOKENIZER))
         return rt_ok();
     rt_status status = rt_json_read_file(&config, folder, RT_HF_TOKENIZER);
-    for (int i = 0; i < UNKNOWN && !status.code; i++)
-        status = read_role(v, config, roles[i].key, id_of(&ids, i));
+    for (int i = 0; i < UNKNOWN && !status.code; i++) {
+        const char *key = roles[i].key;
+        const json_t *found = json_object_get(config, key);
+        const char *text = text_of(found);
+        int32_t *id = id_of(&ids, i);
+        if (!found || json_is_null(found))
+            continue;
+        *id = text ? find_id(v, text) : RT_NO_ID;
+        if (!text)
+            status = rt_error(RT_CHECKPOINT, RT_HF_TOKENIZER ": %s must be a token or null", key);
+        else if (*id == RT_NO_ID && strcmp(key, "pad_token") != 0) /* which rotor never uses */
+            status =
+                rt_error(RT_CHECKPOINT, RT_HF_TOKENIZER ": %s %s is no token of tokenizer.json",
+                         key, rt_quote(quoted, text));
+    }
     if (v->bpe->first != RT_NO_ID) /* by the template, whatever the key says */
         ids.cls = v->bpe->first;
     if (!status.code)
         status = rt_bpe_know(v, RT_HF_TOKENIZER, &ids);
     json_decref(config);
     return status;
-}
-
-/* Parses a file of the folder; NULL if it is missing. */
-static rt_status read_object(json_t **object_new, const char *folder, const char *name)
-{
-    *object_new = NULL;
-    return rt_folder_has(folder, name) ? rt_json_read_file(object_new, folder, name) : rt_ok();
 }
 
 /* Refuses an added token that the vocabulary lacks, which would be cut as text. */
@@ -294,19 +282,18 @@ static rt_status check_added(const rt_vocabulary *v, const char *file, const cha
                           file, rt_quote(quoted, text), (int)id);
 }
 
-/* Checks the added tokens of all files that name some, of tokenizer.json only if it holds the
- * pieces of WordPiece: those of byte-level BPE are read with the vocabulary. */
-static rt_status check_all_added(const rt_vocabulary *v, const char *folder, bool of_pieces)
+/* Checks the added tokens of all files that name some, of tokenizer.json unless it is NULL: those
+ * of byte-level BPE are read with the vocabulary. */
+static rt_status check_all_added(const rt_vocabulary *v, const char *folder,
+                                 const json_t *tokenizer)
 {
-    json_t *pieces = NULL, *added = NULL, *config = NULL, *token;
+    json_t *added, *config = NULL, *token;
     const char *text;
     size_t i;
-    rt_status status = of_pieces ? read_object(&pieces, folder, PIECES) : rt_ok();
+    rt_status status = rt_json_read_optional(&added, folder, RT_HF_ADDED);
     if (!status.code)
-        status = read_object(&added, folder, RT_HF_ADDED);
-    if (!status.code)
-        status = read_object(&config, folder, RT_HF_TOKENIZER);
-    json_array_foreach(json_object_get(pieces, "added_tokens"), i, token)
+        status = rt_json_read_optional(&config, folder, RT_HF_TOKENIZER);
+    json_array_foreach(json_object_get(tokenizer, "added_tokens"), i, token)
     {
         if (!status.code)
             status = check_added(v, PIECES, text_of(token),
@@ -322,7 +309,6 @@ static rt_status check_all_added(const rt_vocabulary *v, const char *folder, boo
         if (!status.code)
             status = check_added(v, RT_HF_TOKENIZER, text_of(token), strtol(text, NULL, 10));
     }
-    json_decref(pieces);
     json_decref(added);
     json_decref(config);
     return status;
@@ -357,16 +343,15 @@ static rt_status find_class(const tokenizer_class **class, const char *folder,
     json_t *config;
     const char *word = json_string_value(json_object_get(settings, "tokenizer_class"));
     *class = &classes[0];
-    rt_status status = read_object(&config, folder, RT_HF_CONFIG);
+    rt_status status = rt_json_read_optional(&config, folder, RT_HF_CONFIG);
     const char *type = json_string_value(json_object_get(config, "model_type"));
-    const bool general =
-        !word || !strcmp(word, "PreTrainedTokenizerFast") || !strcmp(word, "TokenizersBackend");
-    bool known = general;
+    const bool by_model = !word || rt_word_index(general, word) >= 0;
+    bool known = by_model;
     for (int i = 0; i < CLASSES && !status.code; i++) {
         const size_t length = strlen(classes[i].name);
-        if (general ? type && !strncmp(type, classes[i].model_type, strlen(classes[i].model_type))
-                    : !strncmp(word, classes[i].name, length) &&
-                          (!word[length] || !strcmp(word + length, "Fast"))) {
+        if (by_model ? type && !strncmp(type, classes[i].model_type, strlen(classes[i].model_type))
+                     : !strncmp(word, classes[i].name, length) &&
+                           (!word[length] || !strcmp(word + length, "Fast"))) {
             *class = &classes[i];
             known = true;
         }
@@ -499,9 +484,10 @@ static rt_status find_added(json_t **list_new, const char *folder, json_t *setti
                             const json_t *vocab)
 {
     json_t *list = *list_new = json_array(), *added = NULL, *map = NULL;
-    rt_status status = list ? read_object(&added, folder, RT_HF_ADDED) : rt_out_of_memory(PIECES);
+    rt_status status =
+        list ? rt_json_read_optional(&added, folder, RT_HF_ADDED) : rt_out_of_memory(PIECES);
     if (!status.code)
-        status = read_object(&map, folder, RT_HF_MAP);
+        status = rt_json_read_optional(&map, folder, RT_HF_MAP);
     if (!status.code)
         status = add_decoder(list, settings);
     if (!status.code && settings)
@@ -517,7 +503,7 @@ static rt_status find_added(json_t **list_new, const char *folder, json_t *setti
     return status;
 }
 
-/* Creates the JSON of a tokenizer. Takes over vocab, merges and added. */
+/* Creates the JSON of a tokenizer. */
 static json_t *assemble(const tokenizer_class *class, const json_t *settings, json_t *vocab,
                         json_t *merges, json_t *added)
 {
@@ -529,11 +515,11 @@ static json_t *assemble(const tokenizer_class *class, const json_t *settings, js
                                  class->pattern, "behavior", "Isolated", "invert", 0));
     rt_json_append(&cutters, json_pack("{s:s,s:b,s:b,s:b}", "type", "ByteLevel", "add_prefix_space",
                                        space, "trim_offsets", 1, "use_regex", !class->pattern));
-    json_t *model = json_pack("{s:s,s:n,s:n,s:s,s:s,s:b,s:b,s:b,s:o,s:o}", "type", "BPE", "dropout",
+    json_t *model = json_pack("{s:s,s:n,s:n,s:s,s:s,s:b,s:b,s:b,s:O,s:O}", "type", "BPE", "dropout",
                               "unk_token", "continuing_subword_prefix", "", "end_of_word_suffix",
                               "", "fuse_unk", 0, "byte_fallback", 0, "ignore_merges", 0, "vocab",
                               vocab, "merges", merges);
-    return json_pack("{s:s,s:n,s:n,s:o,s:o,s:{s:s,s:o},s:n,s:{s:s,s:b,s:b,s:b},s:o}", "version",
+    return json_pack("{s:s,s:n,s:n,s:O,s:o,s:{s:s,s:o},s:n,s:{s:s,s:b,s:b,s:b},s:o}", "version",
                      "1.0", "truncation", "padding", "added_tokens", added, "normalizer",
                      class->nfc ? json_pack("{s:s}", "type", "NFC") : json_null(), "pre_tokenizer",
                      "type", "Sequence", "pretokenizers", cutters, "post_processor", "decoder",
@@ -548,7 +534,7 @@ static rt_status file_of_merges(char **text_new, size_t *size, const char *folde
     const tokenizer_class *class = NULL;
     json_t *settings = NULL, *vocab = NULL, *merges = NULL, *added = NULL, *whole = NULL;
     *text_new = NULL;
-    rt_status status = read_object(&settings, folder, RT_HF_TOKENIZER);
+    rt_status status = rt_json_read_optional(&settings, folder, RT_HF_TOKENIZER);
     if (!status.code)
         status = find_class(&class, folder, settings);
     if (!status.code)
@@ -558,8 +544,7 @@ static rt_status file_of_merges(char **text_new, size_t *size, const char *folde
     if (!status.code)
         status = find_added(&added, folder, settings, vocab);
     if (!status.code) {
-        whole =
-            assemble(class, settings, json_incref(vocab), json_incref(merges), json_incref(added));
+        whole = assemble(class, settings, vocab, merges, added);
         *text_new = whole ? rt_json_dump(whole, JSON_INDENT(2), "") : NULL;
         *size = *text_new ? strlen(*text_new) : 0;
         status = *text_new ? rt_ok() : rt_out_of_memory(PIECES);
@@ -638,7 +623,6 @@ rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, 
         status = rt_folder_read(&text, &size, folder, PIECES, RT_BPE_BYTES);
     else if (!status.code)
         status = rt_folder_read(&text, &size, folder, RT_HF_VOCAB, RT_TEXT_FILE_BYTES);
-    json_decref(tokenizer);
     if (!status.code && lines && !*level && is_of_esm(&s, text, size))
         kind.level = RT_LEVEL_RESIDUE;
     kind.lowercase = kind.level == RT_LEVEL_WORDPIECE && s.lowercase;
@@ -650,7 +634,9 @@ rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, 
     if (!status.code && kind.level == RT_LEVEL_BPE)
         status = read_roles(*vocabulary_new, folder);
     if (!status.code && kind.level != RT_LEVEL_BYTE && kind.level != RT_LEVEL_CHAR)
-        status = check_all_added(*vocabulary_new, folder, !lines && kind.level != RT_LEVEL_BPE);
+        status =
+            check_all_added(*vocabulary_new, folder, kind.level != RT_LEVEL_BPE ? tokenizer : NULL);
+    json_decref(tokenizer);
     if (status.code) {
         rt_vocabulary_free(*vocabulary_new);
         *vocabulary_new = NULL;
@@ -730,10 +716,16 @@ static json_t *processor_of(json_t *old, const rt_vocabulary *v, rt_text_frame f
     return made;
 }
 
-/* Creates the text of the file with another post-processor. */
-static rt_status reframe(char **text_new, const rt_vocabulary *v, rt_text_frame f)
+rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *v, bool begins, bool ends)
 {
+    static const char key[] = "post_processor";
+    const rt_bpe *bpe = v->bpe;
+    const int32_t last = bpe->last != RT_NO_ID ? bpe->last : v->special.sep;
+    const rt_text_frame f = {begins ? v->special.cls : RT_NO_ID, ends ? last : RT_NO_ID};
     json_t *tokenizer;
+    *text_new = NULL;
+    if (f.first == bpe->first && f.last == bpe->last)
+        return rt_vocabulary_write(v, text_new);
     char *file = rt_copy_text(v->file); /* a copy, which parsing changes */
     if (!file)
         return rt_out_of_memory(PIECES);
@@ -741,21 +733,10 @@ static rt_status reframe(char **text_new, const rt_vocabulary *v, rt_text_frame 
     rt_free(file);
     if (status.code)
         return status;
-    if (!json_object_set_new(tokenizer, "post_processor",
-                             processor_of(json_object_get(tokenizer, "post_processor"), v, f)))
+    if (!json_object_set_new(tokenizer, key, processor_of(json_object_get(tokenizer, key), v, f)))
         *text_new = rt_json_dump(tokenizer, JSON_INDENT(2), "\n");
     json_decref(tokenizer);
     return *text_new ? rt_ok() : rt_out_of_memory(PIECES);
-}
-
-rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *v, bool begins, bool ends)
-{
-    const rt_bpe *bpe = v->bpe;
-    const int32_t last = bpe->last != RT_NO_ID ? bpe->last : v->special.sep;
-    const rt_text_frame f = {begins ? v->special.cls : RT_NO_ID, ends ? last : RT_NO_ID};
-    *text_new = NULL;
-    return f.first == bpe->first && f.last == bpe->last ? rt_vocabulary_write(v, text_new)
-                                                        : reframe(text_new, v, f);
 }
 
 /* ---- the chat template ---- */
@@ -766,12 +747,9 @@ rt_status rt_huggingface_chat_template(char **template_new, const char *folder)
     json_t *config = NULL;
     char *bytes = NULL;
     size_t size = 0;
-    rt_status status = rt_ok();
+    rt_status status = file ? rt_folder_read(&bytes, &size, folder, RT_HF_CHAT, RT_TEXT_FILE_BYTES)
+                            : rt_json_read_optional(&config, folder, RT_HF_TOKENIZER);
     *template_new = NULL;
-    if (file)
-        status = rt_folder_read(&bytes, &size, folder, RT_HF_CHAT, RT_TEXT_FILE_BYTES);
-    else if (rt_folder_has(folder, RT_HF_TOKENIZER))
-        status = rt_json_read_file(&config, folder, RT_HF_TOKENIZER);
     if (status.code)
         return status.code == RT_MEMORY ? status : rt_ok();
     json_t *found = file ? json_stringn(bytes, size) /* NULL if it is not UTF-8 */
