@@ -82,12 +82,11 @@ void rt_reading_refuse_word(rt_reading *r, const char *key, const char *const *w
                             const char *reason, const char *got)
 {
     char list[RT_MESSAGE_SIZE] = "", quoted[RT_QUOTE_SIZE];
-    for (int i = 0; i < count; i++)
-        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s",
-                 i == 0          ? ""
-                 : i + 1 < count ? ", "
-                                 : " or ",
+    for (int i = 0; i < count; i++) {
+        const char *separator = i + 1 < count ? ", " : " or ";
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? separator : "",
                  words[i]);
+    }
     rt_reading_refuse(r, "%s must be %s: %s; got %s", key, list, reason, rt_quote(quoted, got));
 }
 
@@ -230,49 +229,23 @@ static bool has_option(const rt_option_row *row, const rt_transformer_options *o
 
 /* ---- reading ---- */
 
-static int read_whole(const rt_config_row *row, rt_reading *r, const rt_transformer_options *o)
+/* Returns the value of a word. If it is refused, the message lists the first word of each value. */
+static int read_word(const rt_config_row *row, rt_reading *r)
 {
-    const bool given = json_object_get(r->json, row->key) != NULL;
-    const int same = row->same_as ? *(const int *)((const char *)o + row->same_as) : 0;
-    const int initial = same && (given || !(row->initial > 0)) ? same : (int)row->initial;
-    return rt_reading_whole(r, row->key, initial, 1, (int)row->high);
-}
-
-static double read_number(const rt_config_row *row, rt_reading *r)
-{
-    const json_t *value = rt_reading_find(r, row->key);
-    const double number = value ? json_number_value(value) : row->initial;
-    if (value && !(json_is_number(value) && number >= 0 && number < row->high))
-        rt_reading_refuse(r, "%s must be a number from 0 to less than %g", row->key, row->high);
-    return number;
-}
-
-/* Refuses a word; the message lists the first word of each value. */
-static void refuse_word(const rt_config_row *row, rt_reading *r, const char *got)
-{
-    const char *list[16];
+    const char *list[16],
+        *word = rt_reading_find(r, row->key) ? rt_reading_word(r, row->key) : row->words->word;
     int count = 0;
     for (const rt_config_word *at = row->words; at->word; at++) {
         const rt_config_word *first = row->words;
+        if (!strcmp(at->word, word))
+            return at->value;
         while (first->value != at->value)
             first++;
         if (first == at && count < (int)(sizeof list / sizeof *list))
             list[count++] = at->word;
     }
-    rt_reading_refuse_word(r, row->key, list, count, row->reason, got);
-}
-
-/* Returns the value of a word, or of the first word if it is refused. */
-static int read_word(const rt_config_row *row, rt_reading *r)
-{
-    const char *word =
-        rt_reading_find(r, row->key) ? rt_reading_word(r, row->key) : row->words->word;
-    const rt_config_word *w = row->words;
-    while (w->word && strcmp(w->word, word))
-        w++;
-    if (!w->word)
-        refuse_word(row, r, word);
-    return (w->word ? w : row->words)->value;
+    rt_reading_refuse_word(r, row->key, list, count, row->reason, word);
+    return row->words->value;
 }
 
 /* Refuses any value but the fixed one; the message shows a value without members. If true is
@@ -295,15 +268,21 @@ static void check_fixed(const rt_config_row *row, rt_reading *r)
 
 static void read_row(const rt_config_row *row, rt_reading *r, rt_huggingface *there)
 {
-    int unused;
-    void *at =
-        row->member == RT_NO_MEMBER ? (void *)&unused : (char *)&there->options + row->member;
+    char *options = (char *)&there->options;
+    const json_t *value = rt_reading_find(r, row->key);
+    int unused, same, initial = (int)row->initial;
+    void *at = row->member == RT_NO_MEMBER ? (void *)&unused : options + row->member;
     switch (row->type) {
     case RT_CONFIG_WHOLE:
-        *(int *)at = read_whole(row, r, &there->options);
+        same = row->same_as ? *(const int *)(options + row->same_as) : 0;
+        if (same && (json_object_get(r->json, row->key) || !initial))
+            initial = same;
+        *(int *)at = rt_reading_whole(r, row->key, initial, 1, (int)row->high);
         break;
     case RT_CONFIG_NUMBER:
-        *(double *)at = read_number(row, r);
+        *(double *)at = value ? json_number_value(value) : row->initial;
+        if (value && !(json_is_number(value) && *(double *)at >= 0 && *(double *)at < row->high))
+            rt_reading_refuse(r, "%s must be a number from 0 to less than %g", row->key, row->high);
         break;
     case RT_CONFIG_EPS:
         *(double *)at = rt_reading_above_0(r, row->key, row->initial);
@@ -311,13 +290,13 @@ static void read_row(const rt_config_row *row, rt_reading *r, rt_huggingface *th
             rt_reading_refuse(r, "%s must be at most 1", row->key);
         break;
     case RT_CONFIG_POSITIONS:
-        there->max_positions = rt_reading_whole(r, row->key, (int)row->initial, 1, (int)row->high);
+        there->max_positions = rt_reading_whole(r, row->key, initial, 1, (int)row->high);
         break;
     case RT_CONFIG_FLAG:
-        *(bool *)at = rt_reading_flag(r, row->key, row->initial > 0);
+        *(bool *)at = rt_reading_flag(r, row->key, initial);
         break;
     case RT_CONFIG_SWITCH:
-        *(int *)at = row->words[rt_reading_flag(r, row->key, row->initial > 0)].value;
+        *(int *)at = rt_reading_flag(r, row->key, initial) ? row->on : row->off;
         break;
     case RT_CONFIG_WORD:
         *(int *)at = read_word(row, r);
@@ -326,7 +305,7 @@ static void read_row(const rt_config_row *row, rt_reading *r, rt_huggingface *th
         check_fixed(row, r);
         break;
     case RT_CONFIG_ABSENT:
-        if (rt_reading_find(r, row->key))
+        if (value)
             rt_reading_refuse(r, "%s: %s", row->key, row->reason);
         break;
     default:
@@ -371,7 +350,7 @@ static json_t *value_of(const rt_config_row *row, const rt_config_writing *w)
     case RT_CONFIG_FLAG:
         return json_boolean(*(const bool *)at);
     case RT_CONFIG_SWITCH:
-        return json_boolean(*(const int *)at == row->words[1].value);
+        return json_boolean(*(const int *)at == row->on);
     case RT_CONFIG_WORD:
         return json_string(word_of(row, o));
     case RT_CONFIG_FIXED:
@@ -381,20 +360,12 @@ static json_t *value_of(const rt_config_row *row, const rt_config_writing *w)
     }
 }
 
-static bool is_written(const rt_config_row *row, const rt_transformer_options *o)
-{
-    if (row->when)
-        return row->when(o);
-    return row->type != RT_CONFIG_SPECIAL && row->type != RT_CONFIG_FIXED &&
-           row->type != RT_CONFIG_ABSENT;
-}
-
 void rt_config_rows_put(const rt_config_row *rows, rt_config_writing *w)
 {
     for (const rt_config_row *row = rows; row->key; row++)
         if (row->put)
             row->put(w);
-        else if (is_written(row, w->options))
+        else if (row->when ? row->when(w->options) : row->type && row->type < RT_CONFIG_FIXED)
             rt_json_put(&w->object, row->key, value_of(row, w));
 }
 

@@ -206,7 +206,7 @@ typedef enum rt_config_type {
     RT_CONFIG_EPS,       /* epsilon of norms: above 0, at most 1 */
     RT_CONFIG_POSITIONS, /* max_positions, from 1 to `high` */
     RT_CONFIG_FLAG,
-    RT_CONFIG_SWITCH, /* false and true stand for the values of two words */
+    RT_CONFIG_SWITCH, /* false and true stand for the values `off` and `on` */
     RT_CONFIG_WORD,
     RT_CONFIG_FIXED, /* any other value is refused */
     RT_CONFIG_ABSENT /* every value is refused */
@@ -235,6 +235,7 @@ typedef struct rt_config_row {
     int member; /* offset in rt_transformer_options, or RT_NO_MEMBER */
     double high;
     const rt_config_word *words;
+    int off, on;           /* values of a switch */
     const char *fixed;     /* JSON */
     double initial;        /* default; 0: the value of `same_as`, if that is set */
     int same_as;           /* offset of an earlier member, whose value stands for null */
@@ -262,19 +263,11 @@ typedef struct rt_config_row {
     .type = RT_CONFIG_NUMBER, .member = RT_MEMBER_OF(double, name), .high = 1e6
 #define RT_EPS(name)       .type = RT_CONFIG_EPS, .member = RT_MEMBER_OF(double, name)
 #define RT_YES_OR_NO(name) .type = RT_CONFIG_FLAG, .member = RT_MEMBER_OF(bool, name)
-/* Flag that chooses between two values: false is `off`, true is `on`. */
-#define RT_SWITCH(name, off, on)                                                                   \
+#define RT_SWITCH(name, if_false, if_true)                                                         \
     .type = RT_CONFIG_SWITCH, .member = (int)offsetof(rt_transformer_options, name),               \
-    .words = (const rt_config_word[])                                                              \
-    {                                                                                              \
-        {"false", off},                                                                            \
-        {                                                                                          \
-            "true", on                                                                             \
-        }                                                                                          \
-    }
+    .off = if_false, .on = if_true
 #define RT_WORD(name, list)                                                                        \
     .type = RT_CONFIG_WORD, .member = (int)offsetof(rt_transformer_options, name), .words = list
-#define RT_ONE_WORD(list)  .type = RT_CONFIG_WORD, .member = RT_NO_MEMBER, .words = list
 #define RT_MUST_BE(json)   .type = RT_CONFIG_FIXED, .fixed = json
 #define RT_POSITIONS(most) .type = RT_CONFIG_POSITIONS, .high = most
 #define RT_ABSENT          .type = RT_CONFIG_ABSENT

@@ -55,16 +55,6 @@ static bool is_wanted(const loading *l, const rt_parameter *p)
            (l->has_head || p->part != RT_PART_HEAD);
 }
 
-static bool has_shape(const rt_safetensor *t, rt_shape wanted)
-{
-    if (t->axes != wanted.ndim)
-        return false;
-    for (int i = 0; i < t->axes; i++)
-        if (t->shape[i] != (uint64_t)wanted.axis[i])
-            return false;
-    return true;
-}
-
 /* Returns the tensor of a parameter: the first that the folder has; NULL if there is none. */
 static const rt_folder_tensor *find(const loading *l, const rt_parameter *p,
                                     const rt_safetensor **from)
@@ -76,30 +66,30 @@ static const rt_folder_tensor *find(const loading *l, const rt_parameter *p,
     return NULL;
 }
 
-/* Returns the name of a missing tensor: the first that is written without a condition. */
-static const char *name_of(const loading *l, const rt_parameter *p)
-{
-    const rt_folder_tensor *t;
-    int n = 0;
-    while ((t = rt_folder_tensors_find(&l->tensors, p, n)) && t->row->written)
-        n++;
-    return t ? rt_huggingface_name(l->there, t->name) : p->name;
-}
-
+/* Checks that the folder has the tensor of a parameter. The message names a missing one by the
+ * first that is written without a condition. */
 static rt_status check_tensor(const loading *l, const rt_parameter *p)
 {
     char shape[RT_SHAPE_OF_FILE_SIZE], wanted[RT_SHAPE_TEXT_SIZE];
     const rt_weights *weights = &l->there->files->weights;
     const rt_safetensor *from;
     const rt_folder_tensor *t = find(l, p, &from);
-    if (!t)
+    if (!t) {
+        int n = 0;
+        while ((t = rt_folder_tensors_find(&l->tensors, p, n)) && t->row->written)
+            n++;
         return rt_error(RT_CHECKPOINT, "%s: lacks %s %s",
                         weights->count == 1 ? rt_safetensors_name(weights->files[0])
                                             : RT_WEIGHTS_INDEX,
-                        name_of(l, p), rt_shape_text(&p->tensor));
+                        t ? rt_huggingface_name(l->there, t->name) : p->name,
+                        rt_shape_text(&p->tensor));
+    }
     const rt_transformer_options *o = &l->there->options;
     const bool of_heads = o->heads * o->head_dim != o->dim && strstr(p->name, ".attention.");
-    if (!has_shape(from, t->shape))
+    bool same = from->axes == t->shape.ndim;
+    for (int i = 0; i < from->axes && same; i++)
+        same = from->shape[i] == (uint64_t)t->shape.axis[i];
+    if (!same)
         return rt_error(RT_CHECKPOINT, "%s: %s is %s, %s expected%s",
                         rt_safetensors_name(from->file), from->name,
                         rt_safetensor_shape(from, shape), rt_shape_write(wanted, t->shape),
@@ -130,15 +120,7 @@ static bool is_known(const loading *l, const char *name)
            rt_folder_tensors_know(&l->tensors, f, &l->there->options, whole);
 }
 
-/* Returns a name for a message, quoted if it is too long or could control a terminal. */
-static const char *show_name(char quoted[RT_QUOTE_SIZE], const char *name)
-{
-    const char *at = name;
-    while (*at > ' ' && *at < 0x7f)
-        at++;
-    return *at || at - name >= RT_NAME_SIZE ? rt_quote(quoted, name) : name;
-}
-
+/* Refuses unknown tensors. A name is quoted if it is too long or could control a terminal. */
 static rt_status check_surplus(const loading *l)
 {
     const rt_weights *weights = &l->there->files->weights;
@@ -146,21 +128,16 @@ static rt_status check_surplus(const loading *l)
     for (int i = 0; i < weights->count; i++)
         for (size_t n = 0; (t = rt_safetensors_at(weights->files[i], n)); n++) {
             char quoted[RT_QUOTE_SIZE];
+            const char *at = t->name;
+            while (*at > ' ' && *at < 0x7f)
+                at++;
+            const bool plain = !*at && at - t->name < RT_NAME_SIZE;
             if (!is_known(l, t->name))
                 return rt_error(RT_CHECKPOINT, "%s: unexpected tensor %s, which the model lacks",
-                                rt_safetensors_name(weights->files[i]), show_name(quoted, t->name));
+                                rt_safetensors_name(weights->files[i]),
+                                plain ? t->name : rt_quote(quoted, t->name));
         }
     return rt_ok();
-}
-
-static rt_status check_all(const loading *l)
-{
-    const rt_parameters *p = &l->model->parameters;
-    rt_status status = compare_heads(l);
-    for (int i = 0; i < p->count && !status.code; i++)
-        if (is_wanted(l, p->list[i]))
-            status = check_tensor(l, p->list[i]);
-    return status.code ? status : check_surplus(l);
 }
 
 /* ---- values ---- */
@@ -191,27 +168,21 @@ static rt_status read_tensor(const rt_folder_tensor *t, const rt_safetensor *fro
     return rt_ok();
 }
 
+/* Reads all parameters that the folder has, and draws the others of a blank model. */
 static rt_status read_all(const loading *l)
 {
     const rt_parameters *all = &l->model->parameters;
     rt_status status = rt_ok();
     for (int i = 0; i < all->count && !status.code; i++) {
-        const rt_parameter *p = all->list[i];
+        rt_parameter *p = all->list[i];
         const rt_safetensor *from;
         const rt_folder_tensor *t = is_wanted(l, p) ? find(l, p, &from) : NULL;
+        if (all->blank && (p->role == RT_ROLE_FACTOR || (!l->head && p->part == RT_PART_HEAD)))
+            rt_parameter_draw(all, p);
         if (t && t->parts[0].parameter == p)
             status = read_tensor(t, from, p->part != RT_PART_HEAD || l->head);
     }
     return status;
-}
-
-/* Draws the parameters of a blank model that the folder lacks. */
-static void draw_missing(const loading *l)
-{
-    const rt_parameters *p = &l->model->parameters;
-    for (int i = 0; i < p->count && p->blank; i++)
-        if (p->list[i]->role == RT_ROLE_FACTOR || (!l->head && p->list[i]->part == RT_PART_HEAD))
-            rt_parameter_draw(p, p->list[i]);
 }
 
 /* ---- theta ---- */
@@ -224,11 +195,12 @@ static rt_status compare_fixed(const loading *l, bool *same)
     const rt_frequency_options *b = &l->model->options.position.frequencies;
     const int pairs = rt_transformer_pairs(&l->model->options);
     const int lengths[] = {0, a->original_len + 1, b->original_len + 1, 1 << 24};
-    double *one = rt_alloc((size_t)pairs + 1, sizeof *one);
-    double *other = rt_alloc((size_t)pairs + 1, sizeof *other);
+    double *one = rt_alloc(2 * (size_t)pairs, sizeof *one), *other = one + pairs;
     *same = pairs == rt_transformer_pairs(&l->there->options) &&
             rt_frequencies_magnitude(a) == rt_frequencies_magnitude(b);
-    for (int layer = 0; layer < l->model->options.layers && *same && one && other; layer++) {
+    if (!one)
+        return rt_out_of_memory("theta");
+    for (int layer = 0; layer < l->model->options.layers && *same; layer++) {
         const rt_frequency_options from = rt_layer_frequencies(&l->there->options, layer);
         const rt_frequency_options to = rt_layer_frequencies(&l->model->options, layer);
         if (!l->model->layers[layer].row.has_positions)
@@ -240,8 +212,7 @@ static rt_status compare_fixed(const loading *l, bool *same)
         }
     }
     rt_free(one);
-    rt_free(other);
-    return one && other ? rt_ok() : rt_out_of_memory("theta");
+    return rt_ok();
 }
 
 /* Writes the folder's theta in the layout of a model that learns theta. Returns false if its shape
@@ -336,16 +307,20 @@ rt_status rt_huggingface_load(const rt_huggingface *there, rt_transformer *model
     const bool has_head = there->has_head && from->head == to->head &&
                           (to->head == RT_HEAD_LM || from->labels == to->labels);
     loading l = {there, model, has_head, has_head && head, {0}};
+    const rt_parameters *p = &model->parameters;
     double *theta = NULL;
     *taken = (rt_huggingface_taken){0};
     rt_status status =
         rt_folder_tensors_new(&l.tensors, there->files->family, &there->options, model, -1);
     if (!status.code)
-        status = check_all(&l);
+        status = compare_heads(&l);
+    for (int i = 0; i < p->count && !status.code; i++)
+        if (is_wanted(&l, p->list[i]))
+            status = check_tensor(&l, p->list[i]);
+    if (!status.code)
+        status = check_surplus(&l);
     if (!status.code)
         status = find_theta(&l, &theta, &taken->theta);
-    if (!status.code)
-        draw_missing(&l);
     if (!status.code)
         status = read_all(&l);
     if (!status.code && theta)
