@@ -19,19 +19,22 @@
 
 enum { VERSION = 3, ALIGNMENT = 32 };
 
-bool rt_is_gguf(const char *path)
-{
-    return rt_path_ends_in(path, ".gguf");
-}
-
 /* ---- theta ---- */
 
-/* Returns whether theta differs from base^(-2i/D). */
-static bool has_factors(const rt_transformer_options *o)
+/* Returns the key by which theta differs from base^(-2i/D); NULL if it does not. */
+static const char *key_of_factors(const rt_transformer_options *o)
 {
     const rt_frequency_options *f = &o->position.frequencies;
-    return o->theta.learn || o->position.fraction < 1 || f->scaling != RT_SCALING_NONE ||
-           f->family != RT_FREQUENCIES_GEOMETRIC;
+    return o->theta.learn                          ? "theta.learn"
+           : o->position.fraction < 1              ? "position.fraction"
+           : f->scaling != RT_SCALING_NONE         ? "position.scaling"
+           : f->family != RT_FREQUENCIES_GEOMETRIC ? "position.frequencies"
+                                                   : NULL;
+}
+
+static bool has_factors(const rt_transformer_options *o)
+{
+    return key_of_factors(o) != NULL;
 }
 
 /* Fills in base^(-2i/D) / theta; of a theta of almost 0 it is 1e30. */
@@ -49,37 +52,25 @@ static void fill_factors(const void *context, size_t first, size_t count, float 
 
 /* ---- the tables ---- */
 
-#define WORDS                                                                                      \
-    {                                                                                              \
-        "token_embd.weight", .here = { RT_TOKENS_NAME }                                            \
-    }
+/* Tensors of both architectures. The options leave "llama" without norms of queries and keys, and
+ * "qwen3" without factors. */
 #define LAYER "blk.N."
-#define OF_LAYERS                                                                                  \
-    {LAYER "attn_q", .here = {"layers.N.attention.query"}},                                        \
-        {LAYER "attn_k", .here = {"layers.N.attention.key"}},                                      \
-        {LAYER "attn_v", .here = {"layers.N.attention.value"}},                                    \
-        {LAYER "attn_output", .here = {"layers.N.attention.output"}},                              \
-        {LAYER "attn_norm", .here = {"layers.N.attention_norm"}},                                  \
-        {LAYER "ffn_gate", .here = {"layers.N.ffn.gate"}},                                         \
-        {LAYER "ffn_up", .here = {"layers.N.ffn.up"}},                                             \
-        {LAYER "ffn_down", .here = {"layers.N.ffn.down"}},                                         \
-        {LAYER "ffn_norm", .here = {"layers.N.ffn_norm"}}, {"output_norm", .here = {"norm"}},      \
-    {                                                                                              \
-        "output.weight", .here = { RT_OUTPUT_NAME }                                                \
-    }
-
-static const rt_tensor_row llama_tensors[] = {
-    WORDS,
+static const rt_tensor_row tensors[] = {
+    {"token_embd.weight", .here = {RT_TOKENS_NAME}},
     {"rope_freqs.weight", .when = has_factors, .extra = {RT_AXIS_PAIRS}, .fill = fill_factors},
-    OF_LAYERS,
-    {0},
-};
-
-static const rt_tensor_row qwen3_tensors[] = {
-    WORDS,
+    {LAYER "attn_q", .here = {"layers.N.attention.query"}},
+    {LAYER "attn_k", .here = {"layers.N.attention.key"}},
+    {LAYER "attn_v", .here = {"layers.N.attention.value"}},
     {LAYER "attn_q_norm", .here = {"layers.N.attention.query_norm"}},
     {LAYER "attn_k_norm", .here = {"layers.N.attention.key_norm"}},
-    OF_LAYERS,
+    {LAYER "attn_output", .here = {"layers.N.attention.output"}},
+    {LAYER "attn_norm", .here = {"layers.N.attention_norm"}},
+    {LAYER "ffn_gate", .here = {"layers.N.ffn.gate"}},
+    {LAYER "ffn_up", .here = {"layers.N.ffn.up"}},
+    {LAYER "ffn_down", .here = {"layers.N.ffn.down"}},
+    {LAYER "ffn_norm", .here = {"layers.N.ffn_norm"}},
+    {"output_norm", .here = {"norm"}},
+    {"output.weight", .here = {RT_OUTPUT_NAME}},
     {0},
 };
 #undef LAYER
@@ -117,42 +108,28 @@ static rt_status check_llama(const rt_family *family, const rt_transformer_optio
 /* Checks that theta is base^(-2i/D), because llama.cpp reads no rope_freqs for a Qwen3. */
 static rt_status check_qwen3(const rt_family *family, const rt_transformer_options *o)
 {
-    const rt_frequency_options *f = &o->position.frequencies;
-    const char *key = o->theta.learn                          ? "theta.learn"
-                      : o->position.fraction < 1              ? "position.fraction"
-                      : f->scaling != RT_SCALING_NONE         ? "position.scaling"
-                      : f->family != RT_FREQUENCIES_GEOMETRIC ? "position.frequencies"
-                                                              : NULL;
-    if (key)
-        return rt_cannot_export(family, key, o, "a theta of base^(-2i/D)");
-    return rt_ok();
+    const char *key = key_of_factors(o);
+    return key ? rt_cannot_export(family, key, o, "a theta of base^(-2i/D)") : rt_ok();
 }
 
 static const rt_family_class llama_classes[] = {{"llama", RT_HEAD_LM, true, NULL}, {0}};
 static const rt_family_class qwen3_classes[] = {{"qwen3", RT_HEAD_LM, true, NULL}, {0}};
 
-#define OF_LLAMA_CPP .library = "llama.cpp", .prefix = "", .config = no_keys
+#define OF_LLAMA_CPP .library = "llama.cpp", .prefix = "", .tensors = tensors, .config = no_keys
 
 static const rt_family llama = {
     OF_LLAMA_CPP,
     .name = "Llama",
     .type = "llama",
     .classes = llama_classes,
-    .tensors = llama_tensors,
     .pairing = RT_INTERLEAVED,
     .options = llama_options,
     .check = check_llama,
 };
 
 static const rt_family qwen3 = {
-    OF_LLAMA_CPP,
-    .name = "Qwen3",
-    .type = "qwen3",
-    .classes = qwen3_classes,
-    .tensors = qwen3_tensors,
-    .pairing = RT_HALF,
-    .options = qwen3_options,
-    .check = check_qwen3,
+    OF_LLAMA_CPP,       .name = "Qwen3",          .type = "qwen3",      .classes = qwen3_classes,
+    .pairing = RT_HALF, .options = qwen3_options, .check = check_qwen3,
 };
 
 static const rt_family *const families[] = {&llama, &qwen3, NULL};
@@ -302,31 +279,21 @@ static void put_token(FILE *to, const rt_vocabulary *v, int32_t id)
 {
     char unused[32];
     const token_type type = type_of(v, id);
+    const bool characters = v->level == RT_LEVEL_CHAR;
     const rt_spelling s = rt_vocabulary_spell(v, id);
     const rt_added_token *added = is_added(v, id) ? rt_bpe_added(v->bpe, NULL, id) : NULL;
     if (type == UNUSED)
         write_string(to, unused, (size_t)snprintf(unused, sizeof unused, "[PAD%d]", (int)id));
     else if (added)
         write_string(to, added->text, added->size);
-    else if (type != NORMAL)
+    else if (type == NORMAL && characters && s.size == 1 && *s.bytes == ' ')
+        write_string(to, BLANK, strlen(BLANK));
+    else if (type != NORMAL || characters)
         write_string(to, s.bytes, s.size);
-    else if (v->level != RT_LEVEL_CHAR) {
+    else {
         write_number(to, put_bytes(NULL, s), 8);
         put_bytes(to, s);
-    } else if (s.size == 1 && *s.bytes == ' ')
-        write_string(to, BLANK, strlen(BLANK));
-    else
-        write_string(to, s.bytes, s.size);
-}
-
-static void put_tokens(gguf_keys *k, const rt_vocabulary *v, int count)
-{
-    put_list(k, TOKENIZER "tokens", TEXT, (size_t)count);
-    for (int32_t id = 0; id < count; id++)
-        put_token(k->to, v, id);
-    put_list(k, TOKENIZER "token_type", SIGNED, (size_t)count);
-    for (int32_t id = 0; id < count; id++)
-        write_number(k->to, type_of(v, id), 4);
+    }
 }
 
 /* ---- merges ---- */
@@ -396,19 +363,9 @@ static rt_status refuse(const char *what)
     return rt_error(RT_CONFIG, "data.vocab_file cannot be exported: %s", what);
 }
 
-static rt_status check_bpe(const rt_bpe *bpe)
-{
-    if (!pattern_of(bpe))
-        return refuse("llama.cpp has no pre-tokenizer that cuts texts as its tokenizer.json does");
-    if (bpe->space_before >= 0)
-        return refuse("its tokenizer.json puts a space before a text, which llama.cpp does not");
-    if (bpe->unknown != RT_NO_ID)
-        return refuse("its tokenizer.json has an unk_token, which llama.cpp leaves out");
-    return rt_ok();
-}
-
 static rt_status check_vocabulary(const rt_vocabulary *v)
 {
+    const rt_bpe *bpe = v && v->level == RT_LEVEL_BPE ? v->bpe : NULL;
     if (!v)
         return rt_error(RT_CONFIG,
                         "a model of token ids alone cannot be exported as GGUF: llama.cpp "
@@ -420,8 +377,12 @@ static rt_status check_vocabulary(const rt_vocabulary *v)
     if (v->level == RT_LEVEL_RESIDUE)
         return rt_error(
             RT_CONFIG, "data.level = residue cannot be exported: llama.cpp has no such vocabulary");
-    if (v->level == RT_LEVEL_BPE)
-        return check_bpe(v->bpe);
+    if (bpe && !pattern_of(bpe))
+        return refuse("llama.cpp has no pre-tokenizer that cuts texts as its tokenizer.json does");
+    if (bpe && bpe->space_before >= 0)
+        return refuse("its tokenizer.json puts a space before a text, which llama.cpp does not");
+    if (bpe && bpe->unknown != RT_NO_ID)
+        return refuse("its tokenizer.json has an unk_token, which llama.cpp leaves out");
     for (int32_t id = 0; id < v->count && v->level == RT_LEVEL_CHAR; id++)
         if (!strcmp(rt_vocabulary_spell(v, id).bytes, BLANK))
             return refuse("it has the character U+2581, which is a blank in llama.cpp");
@@ -473,7 +434,12 @@ static rt_status put_vocabulary(gguf_keys *k, const rt_transformer *model,
              characters                 ? "default"
              : v->level == RT_LEVEL_BPE ? pattern_of(v->bpe)
                                         : "gpt-2");
-    put_tokens(k, v, count);
+    put_list(k, TOKENIZER "tokens", TEXT, (size_t)count);
+    for (int32_t id = 0; id < count; id++)
+        put_token(k->to, v, id);
+    put_list(k, TOKENIZER "token_type", SIGNED, (size_t)count);
+    for (int32_t id = 0; id < count; id++)
+        write_number(k->to, type_of(v, id), 4);
     if (characters) {
         put_list(k, TOKENIZER "scores", FLOAT, (size_t)count);
         for (int i = 0; i < count; i++)
@@ -549,13 +515,18 @@ static rt_status write_all(rt_durable_file *file, const rt_capture *header, uint
     return status;
 }
 
-static rt_status write_file(const char *path, const rt_family *family, const rt_transformer *model,
-                            const rt_huggingface_export *export, rt_gguf_dtype dtype)
+rt_status rt_gguf_write(const char *path, const rt_transformer *model,
+                        const rt_huggingface_export *export, rt_gguf_dtype dtype)
 {
+    const rt_family *family;
     rt_durable_file file;
     rt_capture header = {0};
     rt_tensor_list list = {0};
-    rt_status status = rt_capture_begin(&header) ? rt_ok() : rt_out_of_memory("a header");
+    rt_status status = rt_family_find(&family, families, &model->options);
+    if (!status.code)
+        status = rt_output_check(path, export->overwrite, NULL);
+    if (!status.code && !rt_capture_begin(&header))
+        status = rt_out_of_memory("a header");
     gguf_keys keys = {header.file, family->type, 0};
     if (!status.code) {
         put_model(&keys, &model->options, export, dtype);
@@ -578,14 +549,4 @@ static rt_status write_file(const char *path, const rt_family *family, const rt_
     rt_tensor_list_close(&list);
     rt_capture_free(&header);
     return status;
-}
-
-rt_status rt_gguf_write(const char *path, const rt_transformer *model,
-                        const rt_huggingface_export *export, rt_gguf_dtype dtype)
-{
-    const rt_family *family;
-    rt_status status = rt_family_find(&family, families, &model->options);
-    if (!status.code)
-        status = rt_output_check(path, export->overwrite, NULL);
-    return status.code ? status : write_file(path, family, model, export, dtype);
 }

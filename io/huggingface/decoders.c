@@ -32,9 +32,9 @@ static const rt_tensor_row llama_tensors[] = {
 /* Members of families that are built like Llama. The Python code rotates queries and keys after
  * their projections or norms; a cosine of 1 and a sine of 0 disable the model's own rotation. */
 #define LIKE_LLAMA(family_name, word)                                                              \
-    .name = family_name, .classes = RT_DECODER_CLASSES(word), .prefix = "model.",                  \
-    .tensors = llama_tensors, .head_prefixes = RT_KEYS("lm_head.", "score."), .layer_tensors = 9,  \
-    .pairing = RT_HALF, .own_theta = llama_py
+    .name = family_name, .classes = RT_CLASSES(word, "ForCausalLM", rt_when_pool_last),            \
+    .prefix = "model.", .tensors = llama_tensors, .head_prefixes = RT_KEYS("lm_head.", "score."),  \
+    .layer_tensors = 9, .pairing = RT_HALF, .own_theta = llama_py
 
 /* ---- keys of config.json that several families share ---- */
 
@@ -447,7 +447,7 @@ static const rt_config_row neox_config[] = {
 const rt_family rt_family_gpt_neox = {
     .name = "GPT-NeoX",
     .type = "gpt_neox",
-    .classes = RT_DECODER_CLASSES("GPTNeoX"),
+    .classes = RT_CLASSES("GPTNeoX", "ForCausalLM", rt_when_pool_last),
     .prefix = "gpt_neox.",
     .tensors = neox_tensors,
     .head_prefixes = RT_KEYS("embed_out.", "lm_head.", "score.", "classifier."),

@@ -10,6 +10,24 @@
 #include <stdio.h>
 #include <string.h>
 
+/* ---- keys of config.json that several families share ---- */
+
+/* Writes tie_word_embeddings: true for a head without a decoder. */
+static void put_tied(rt_config_writing *w)
+{
+    const rt_transformer_options *o = w->options;
+    rt_json_put(&w->object, "tie_word_embeddings",
+                json_boolean(o->head != RT_HEAD_LM || o->tie_embeddings));
+}
+
+/* Writes pad_token_id of a family that requires one. */
+static void put_padding(rt_config_writing *w)
+{
+    const rt_vocabulary *v = w->export->vocabulary;
+    const rt_special_ids *special = v ? &v->special : &rt_default_special_ids;
+    rt_json_put(&w->object, "pad_token_id", json_integer(special->pad));
+}
+
 /* ---- RoFormer ---- */
 
 static const rt_family_class roformer_classes[] = {
@@ -136,11 +154,10 @@ static const rt_config_row roformer_config[] = {
     {"rotary_value", RT_YES_OR_NO(position.rotate_value)},
     {"is_decoder", RT_YES_OR_NO(causal)},
     {"is_causal", .read = check_causal},
-    {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings), .initial = true,
-     .put = rt_config_put_tied},
+    {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings), .initial = true, .put = put_tied},
     {"add_cross_attention", RT_MUST_BE("false"), .reason = RT_NO_CROSS_ATTENTION,
      .when = rt_always},
-    {"pad_token_id", .read = roformer_read_padding, .put = rt_config_put_padding},
+    {"pad_token_id", .read = roformer_read_padding, .put = put_padding},
     {0},
 };
 
@@ -371,9 +388,8 @@ static const rt_config_row esm_config[] = {
      .when = rt_always},
     {"add_cross_attention", RT_MUST_BE("false"), .reason = RT_NO_CROSS_ATTENTION,
      .when = rt_always},
-    {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings), .initial = true,
-     .put = rt_config_put_tied},
-    {"pad_token_id", .read = rt_config_read_padding, .put = rt_config_put_padding},
+    {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings), .initial = true, .put = put_tied},
+    {"pad_token_id", .read = rt_config_read_padding, .put = put_padding},
     {"rope_theta", .read = read_base, .put = put_base},
     {"head_dim", .read = rt_config_check_head_dim},
     {0},
@@ -382,7 +398,7 @@ static const rt_config_row esm_config[] = {
 const rt_family rt_family_esm = {
     .name = "ESM",
     .type = "esm",
-    .classes = RT_ENCODER_CLASSES("Esm", rt_when_pool_first),
+    .classes = RT_CLASSES("Esm", "ForMaskedLM", rt_when_pool_first),
     .prefix = "esm.",
     .tensors = esm_tensors,
     .head_prefixes = RT_KEYS("lm_head.", "classifier."),
@@ -562,9 +578,8 @@ static const rt_config_row modernbert_config[] = {
     {"layer_types", .read = read_layers, .put = put_layers,
      .also = RT_KEYS("global_attn_every_n_layers", "local_attention", "sliding_window")},
     {"head_dim", .read = rt_config_check_head_dim},
-    {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings), .initial = true,
-     .put = rt_config_put_tied},
-    {"pad_token_id", .read = rt_config_read_padding, .put = rt_config_put_encoder_ids},
+    {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings), .initial = true, .put = put_tied},
+    {"pad_token_id", .read = rt_config_read_padding, .put = rt_config_put_special_ids},
     RT_ROPE_PARAMETERS_BASED(8192, "global_rope_theta", "local_rope_theta",
                              "partial_rotary_factor"),
     {0},
@@ -573,7 +588,7 @@ static const rt_config_row modernbert_config[] = {
 const rt_family rt_family_modernbert = {
     .name = "ModernBERT",
     .type = "modernbert",
-    .classes = RT_ENCODER_CLASSES("ModernBert", rt_when_pool_first_or_mean),
+    .classes = RT_CLASSES("ModernBert", "ForMaskedLM", rt_when_pool_first_or_mean),
     .prefix = "model.",
     .tensors = modernbert_tensors,
     .head_prefixes = RT_KEYS("head.", "decoder.", "classifier."),

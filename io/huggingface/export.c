@@ -17,67 +17,32 @@
 
 /* ---- for rows of families ---- */
 
-void rt_config_put_tied(rt_config_writing *w)
-{
-    const rt_transformer_options *o = w->options;
-    rt_json_put(&w->object, "tie_word_embeddings",
-                json_boolean(o->head != RT_HEAD_LM || o->tie_embeddings));
-}
-
-/* Creates an id; null without a vocabulary, because plain ids have no meaning for transformers. */
-static json_t *id_of(const rt_vocabulary *v, int id)
-{
-    return v && id >= 0 ? json_integer(id) : json_null();
-}
-
-/* Creates the ids that end a text: a number, or a list if there are several. */
-static json_t *ends_of(const rt_vocabulary *v)
-{
-    const int count = v ? v->ends.count : 0;
-    double ids[RT_MOST_ENDS];
-    if (count < 2)
-        return id_of(v, count ? v->ends.ids[0] : RT_NO_ID);
-    for (int i = 0; i < count; i++)
-        ids[i] = v->ends.ids[i];
-    return rt_json_numbers(ids, count);
-}
-
-static const rt_special_ids *special_of(const rt_vocabulary *v)
-{
-    return v ? &v->special : &rt_default_special_ids;
-}
-
+/* Writes an id; null without a vocabulary, because plain ids have no meaning for transformers. */
 static void put_id(rt_config_writing *w, const char *key, int id)
 {
-    rt_json_put(&w->object, key, id_of(w->export->vocabulary, id));
-}
-
-static void put_optional_padding(rt_config_writing *w)
-{
-    const rt_special_ids *special = special_of(w->export->vocabulary);
-    put_id(w, "pad_token_id", rt_vocabulary_pads(special) ? special->pad : RT_NO_ID);
+    const bool known = w->export->vocabulary && id >= 0;
+    rt_json_put(&w->object, key, known ? json_integer(id) : json_null());
 }
 
 void rt_config_put_special_ids(rt_config_writing *w)
 {
-    put_id(w, "bos_token_id", special_of(w->export->vocabulary)->cls);
-    rt_json_put(&w->object, "eos_token_id", ends_of(w->export->vocabulary));
-    put_optional_padding(w);
-}
-
-void rt_config_put_encoder_ids(rt_config_writing *w)
-{
-    const rt_special_ids *special = special_of(w->export->vocabulary);
+    const rt_vocabulary *v = w->export->vocabulary;
+    const rt_special_ids *special = v ? &v->special : &rt_default_special_ids;
+    const bool encoder = w->options->kind != RT_KIND_DECODER;
+    const int count = v && !encoder ? v->ends.count : 0;
+    double ends[RT_MOST_ENDS];
+    for (int i = 0; i < count; i++)
+        ends[i] = v->ends.ids[i];
     put_id(w, "bos_token_id", special->cls);
-    put_id(w, "cls_token_id", special->cls);
-    put_id(w, "eos_token_id", special->sep);
-    put_id(w, "sep_token_id", special->sep);
-    put_optional_padding(w);
-}
-
-void rt_config_put_padding(rt_config_writing *w)
-{
-    rt_json_put(&w->object, "pad_token_id", json_integer(special_of(w->export->vocabulary)->pad));
+    if (encoder)
+        put_id(w, "cls_token_id", special->cls);
+    if (count > 1)
+        rt_json_put(&w->object, "eos_token_id", rt_json_numbers(ends, count));
+    else
+        put_id(w, "eos_token_id", encoder ? special->sep : count ? v->ends.ids[0] : RT_NO_ID);
+    if (encoder)
+        put_id(w, "sep_token_id", special->sep);
+    put_id(w, "pad_token_id", rt_vocabulary_pads(special) ? special->pad : RT_NO_ID);
 }
 
 /* ---- labels ---- */
@@ -102,19 +67,6 @@ static void put_labels(json_t **to, const rt_transformer_options *o,
 
 /* ---- config.json ---- */
 
-static void put_own(json_t **to, const rt_huggingface_export *export)
-{
-    if (export->vocabulary)
-        rt_json_put(to, RT_HF_LEVEL, json_string(rt_level_words[export->vocabulary->level]));
-    if (export->bare)
-        rt_json_put(to, RT_HF_BEGIN, json_string("none"));
-    if (export->open_ended)
-        rt_json_put(to, RT_HF_END, json_string("none"));
-    if (export->length)
-        rt_json_put(to, RT_HF_LENGTH, json_integer(export->length));
-    rt_json_put(to, "dtype", json_string("float32"));
-}
-
 static char *config_text(const rt_tensor_list *list, const rt_huggingface_export *export)
 {
     const rt_family *family = list->family;
@@ -126,8 +78,16 @@ static char *config_text(const rt_tensor_list *list, const rt_huggingface_export
     if (o->head != RT_HEAD_LM)
         put_labels(&w.object, o, export);
     if (o->theta.learn)
-        rt_put_theta(&w.object, o, &list->theta);
-    put_own(&w.object, export);
+        rt_put_theta(&w);
+    if (export->vocabulary)
+        rt_json_put(&w.object, RT_HF_LEVEL, json_string(rt_level_words[export->vocabulary->level]));
+    if (export->bare)
+        rt_json_put(&w.object, RT_HF_BEGIN, json_string("none"));
+    if (export->open_ended)
+        rt_json_put(&w.object, RT_HF_END, json_string("none"));
+    if (export->length)
+        rt_json_put(&w.object, RT_HF_LENGTH, json_integer(export->length));
+    rt_json_put(&w.object, "dtype", json_string("float32"));
     char *text = rt_json_text(w.object);
     json_decref(w.object);
     return text;
@@ -453,13 +413,11 @@ static rt_status check_folder(const char *folder, bool overwrite)
 static rt_status find_same_tokens(bool *same, const char *folder, const rt_transformer *model,
                                   const rt_huggingface_export *export)
 {
-    json_t *config = NULL;
+    json_t *config;
     rt_vocabulary *there = NULL;
     const char *warning;
     *same = false;
-    if (!rt_folder_has(folder, RT_HF_CONFIG))
-        return rt_ok();
-    rt_status status = rt_json_read_file(&config, folder, RT_HF_CONFIG);
+    rt_status status = rt_json_read_optional(&config, folder, RT_HF_CONFIG);
     const char *level = json_string_value(json_object_get(config, RT_HF_LEVEL));
     const json_int_t size = json_integer_value(json_object_get(config, "vocab_size"));
     if (!status.code && size == model->options.vocab) {

@@ -304,19 +304,12 @@ typedef struct rt_family_class {
     rt_options_test *when; /* models of the class; NULL: all with that head */
 } rt_family_class;
 
-/* Classes of most decoders and of most encoders; `word` begins their names. */
-#define RT_DECODER_CLASSES(word)                                                                   \
+/* Classes of most families. `word` begins their names, and `lm` ends that of the language model;
+ * `pools` is the condition for a class with labels of texts. */
+#define RT_CLASSES(word, lm, pools)                                                                \
     (const rt_family_class[])                                                                      \
     {                                                                                              \
-        {word "ForCausalLM", RT_HEAD_LM, true, NULL},                                              \
-            {word "ForSequenceClassification", RT_HEAD_SEQUENCE, true, rt_when_pool_last},         \
-            {word "ForTokenClassification", RT_HEAD_TOKEN, true, NULL},                            \
-            {word "Model", RT_HEAD_LM, false, NULL}, {0},                                          \
-    }
-#define RT_ENCODER_CLASSES(word, pools)                                                            \
-    (const rt_family_class[])                                                                      \
-    {                                                                                              \
-        {word "ForMaskedLM", RT_HEAD_LM, true, NULL},                                              \
+        {word lm, RT_HEAD_LM, true, NULL},                                                         \
             {word "ForSequenceClassification", RT_HEAD_SEQUENCE, true, pools},                     \
             {word "ForTokenClassification", RT_HEAD_TOKEN, true, NULL},                            \
             {word "Model", RT_HEAD_LM, false, NULL}, {0},                                          \

@@ -131,12 +131,9 @@ void rt_tensor_list_close(rt_tensor_list *list);
 char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export) RT_MUST_CHECK;
 
 /* Writes the key rotor_theta. */
-void rt_put_theta(json_t **to, const rt_transformer_options *o, const rt_folder_theta *theta);
+void rt_put_theta(rt_config_writing *w);
 
 /* ---- for rows of config.json ---- */
-
-/* Writes tie_word_embeddings: true for a head without a decoder. */
-void rt_config_put_tied(rt_config_writing *w);
 
 /* Reads pad_token_id; null or, in old files, -1 means none. */
 void rt_config_read_padding(rt_reading *r, rt_huggingface *there);
@@ -144,14 +141,9 @@ void rt_config_read_padding(rt_reading *r, rt_huggingface *there);
 /* Refuses a head_dim other than hidden_size / num_attention_heads. Follows the rows of sizes. */
 void rt_config_check_head_dim(rt_reading *r, rt_huggingface *there);
 
-/* Writes bos_token_id, eos_token_id and pad_token_id; null for tokens that do not exist. */
+/* Writes bos_token_id, eos_token_id, pad_token_id and, for an encoder, cls_token_id and
+ * sep_token_id; null for tokens that do not exist. */
 void rt_config_put_special_ids(rt_config_writing *w);
-
-/* Writes bos_token_id, cls_token_id, eos_token_id, sep_token_id and pad_token_id of an encoder. */
-void rt_config_put_encoder_ids(rt_config_writing *w);
-
-/* Writes pad_token_id of a family that requires one. */
-void rt_config_put_padding(rt_config_writing *w);
 
 /* Returns the rows of the table of a RoFormer that is written: max_position_embeddings. */
 int rt_roformer_rows(const rt_huggingface_export *export);

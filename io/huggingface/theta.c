@@ -169,30 +169,24 @@ void rt_huggingface_choose_theta(rt_huggingface *there, bool fits, const char *o
                       used);
 }
 
-/* Creates a list of theta by layer and head. */
-static json_t *list_theta(const rt_folder_theta *t)
+void rt_put_theta(rt_config_writing *w)
 {
-    const int *axis = t->shape.axis;
-    json_t *layers = json_array();
+    const rt_transformer_options *o = w->options;
+    const int *axis = w->theta->shape.axis;
+    json_t *made = json_object(), *layers = json_array();
     for (int l = 0; l < axis[0]; l++) {
         json_t *heads = json_array();
         for (int row = l * axis[1]; row < (l + 1) * axis[1]; row++)
-            rt_json_append(&heads, rt_json_numbers(t->own + row * axis[2], axis[2]));
+            rt_json_append(&heads, rt_json_numbers(w->theta->own + row * axis[2], axis[2]));
         rt_json_append(&layers, heads);
     }
-    return layers;
-}
-
-void rt_put_theta(json_t **to, const rt_transformer_options *o, const rt_folder_theta *t)
-{
-    json_t *made = json_object();
     rt_json_put(&made, "base", rt_json_number(o->position.frequencies.base));
     if (o->position.local_base > 0)
         rt_json_put(&made, "local_base", rt_json_number(o->position.local_base));
     rt_json_put(&made, "form", json_string(form_words[o->theta.form]));
     rt_json_put(&made, "scope", json_string(scope_words[o->theta.scope]));
-    rt_json_put(&made, "theta", list_theta(t));
-    rt_json_put(to, RT_HF_THETA, made);
+    rt_json_put(&made, "theta", layers);
+    rt_json_put(&w->object, RT_HF_THETA, made);
 }
 
 /* ---- rope_parameters: reading ---- */

@@ -507,7 +507,7 @@ static rt_status check_together(const rt_arguments *a)
         return rt_error(RT_CONFIG, "--init NAME takes the FILE.ini to write, and no keys");
     if (a->command == RT_COMMAND_ENCODE && !a->encode)
         return rt_error(RT_CONFIG, "--encode takes a CONFIG.ini and the file to write");
-    if (a->dtype >= 0 && !rt_is_gguf(a->export))
+    if (a->dtype >= 0 && !rt_path_ends_in(a->export, ".gguf"))
         return rt_error(RT_CONFIG, "--dtype needs --export FILE.gguf");
     if (a->watch && a->other_count)
         return rt_error(RT_CONFIG, "--watch takes only one run");

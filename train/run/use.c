@@ -236,7 +236,7 @@ static rt_status export_model(const rt_run *r)
             *end = '\0';
             facts[export.fact_count++] = line;
         }
-        status = rt_is_gguf(a->export)
+        status = rt_path_ends_in(a->export, ".gguf")
                      ? rt_gguf_write(a->export, r->state->model, &export,
                                      a->dtype == RT_GGUF_F16 ? RT_GGUF_F16 : RT_GGUF_F32)
                      : rt_huggingface_write(a->export, r->state->model, &export);
