@@ -270,13 +270,12 @@ rt_status rt_safetensors_open(rt_safetensors **file_new, const char *path)
 {
     *file_new = NULL;
     rt_safetensors *file = rt_alloc(1, sizeof *file);
-    char *name = rt_copy_text(rt_path_name(path));
-    if (!file || !name) {
+    if (file)
+        file->name = rt_copy_text(rt_path_name(path));
+    if (!file || !file->name) {
         rt_free(file);
-        rt_free(name);
         return rt_out_of_memory("a safetensors file");
     }
-    file->name = name;
     file->stream = rt_open_regular(path);
     rt_status status = file->stream
                            ? read_header(file)

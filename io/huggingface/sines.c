@@ -60,12 +60,18 @@ static bool pair_is_of(const rt_sine_table *t, int i, double theta)
     return true;
 }
 
-bool rt_sine_table_is_of(const rt_sine_table *table, const double *theta)
+/* Returns whether theta makes the first `count` pairs. */
+static bool pairs_are_of(const rt_sine_table *t, int count, const double *theta)
 {
-    for (int i = 0; i < table->pairs; i++)
-        if (!pair_is_of(table, i, theta[i]))
+    for (int i = 0; i < count; i++)
+        if (!pair_is_of(t, i, theta[i]))
             return false;
     return true;
+}
+
+bool rt_sine_table_is_of(const rt_sine_table *table, const double *theta)
+{
+    return pairs_are_of(table, table->pairs, theta);
 }
 
 /* ---- theta from the table ---- */
@@ -100,15 +106,6 @@ static double theta_of_pair(const rt_sine_table *t, int i)
 
 /* ---- geometric theta ---- */
 
-static bool is_geometric(const rt_sine_table *t, int rotated, double base, double *theta)
-{
-    rt_theta_geometric(theta, rotated, base);
-    for (int i = 0; i < rotated; i++)
-        if (!pair_is_of(t, i, theta[i]))
-            return false;
-    return true;
-}
-
 /* Returns whether theta of a table is close to a geometric theta. This accepts tables that were not
  * made by rounding exact values. */
 static bool is_near(const double *found, const double *theta, int rotated)
@@ -136,13 +133,13 @@ static double find_base(const rt_sine_table *t, int rotated, const double *found
     const double base = rotated > 1 && found[rotated - 1] > 0
                             ? pow(found[rotated - 1], -(double)rotated / (rotated - 1))
                             : 0;
-    if (is_geometric(t, rotated, ten_thousand, theta))
-        return ten_thousand;
     for (int near = 0; near < 2; near++)
         for (int digits = 0; digits <= most_digits; digits++) {
             const double rounder = digits ? rounded_base(base, digits) : ten_thousand;
-            const bool fits = rounder > 1 && is_geometric(t, rotated, rounder, theta);
-            if (fits || (near && rounder > 1 && is_near(found, theta, rotated)))
+            if (!(rounder > 1))
+                continue;
+            rt_theta_geometric(theta, rotated, rounder);
+            if (pairs_are_of(t, rotated, theta) || (near && is_near(found, theta, rotated)))
                 return rounder;
         }
     return 0;

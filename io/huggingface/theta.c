@@ -359,30 +359,24 @@ static rt_frequency_options read_of_type(rt_reading *r, rt_huggingface *there, i
     return o;
 }
 
-/* Reads the frequencies of both types. The layers have one base if all have a window, or none. */
-static void read_of_types(rt_reading *r, rt_huggingface *there)
+/* Reads the frequencies of both types of layers, which have one base if all have a window, or none.
+ * In families with one type, reads rope_scaling if it is not empty, else rope_parameters. */
+void rt_rope_parameters_read(rt_reading *r, rt_huggingface *there)
 {
     const rt_rope_rules *rules = &there->files->family->rope;
     rt_transformer_options *o = &there->options;
-    const rt_frequency_options full = read_of_type(r, there, FULL, rules);
-    const rt_frequency_options sliding = read_of_type(r, there, SLIDING, rules->sliding);
-    const bool all_slide = o->window && !o->layer_types.count;
-    there->files->sliding = o->window ? sliding : full;
-    o->position.frequencies = all_slide ? sliding : full;
-    if (o->window && !all_slide && sliding.base != full.base)
-        o->position.local_base = sliding.base;
-}
-
-/* Reads rope_scaling if it is not empty, else rope_parameters. */
-void rt_rope_parameters_read(rt_reading *r, rt_huggingface *there)
-{
-    const rt_family *family = there->files->family;
     const char *key =
         json_object_size(rt_reading_find(r, "rope_scaling")) ? "rope_scaling" : "rope_parameters";
     const json_t *parameters = rt_reading_find(r, key);
     char within[32];
-    if (family->rope.sliding) {
-        read_of_types(r, there);
+    if (rules->sliding) {
+        const rt_frequency_options full = read_of_type(r, there, FULL, rules);
+        const rt_frequency_options sliding = read_of_type(r, there, SLIDING, rules->sliding);
+        const bool all_slide = o->window && !o->layer_types.count;
+        there->files->sliding = o->window ? sliding : full;
+        o->position.frequencies = all_slide ? sliding : full;
+        if (o->window && !all_slide && sliding.base != full.base)
+            o->position.local_base = sliding.base;
         return;
     }
     if (parameters && !json_is_object(parameters))
@@ -391,7 +385,7 @@ void rt_rope_parameters_read(rt_reading *r, rt_huggingface *there)
         json_object_get(parameters, layer_types[SLIDING]))
         rt_reading_refuse(r, "%s must be one for all layers", key);
     snprintf(within, sizeof within, "%s.", key);
-    there->options.position.frequencies = read_one(r, parameters, within, &family->rope, there);
+    o->position.frequencies = read_one(r, parameters, within, rules, there);
 }
 
 bool rt_theta_is_near(const double *theta, const double *table, int pairs)
@@ -402,38 +396,36 @@ bool rt_theta_is_near(const double *theta, const double *table, int pairs)
     return true;
 }
 
-/* Sets *fits if rope_parameters were made from rotor_theta. */
-static rt_status compare_written(const rt_huggingface *there, bool *fits)
+/* Returns whether two frequencies differ at most in their base. Equal lists are one (rt_intern). */
+static bool has_same_scaling(const rt_frequency_options *a, const rt_frequency_options *b)
+{
+    return a->scaling == b->scaling && a->scale == b->scale && a->original_len == b->original_len &&
+           a->beta_fast == b->beta_fast && a->beta_slow == b->beta_slow &&
+           a->low_freq_factor == b->low_freq_factor && a->high_freq_factor == b->high_freq_factor &&
+           a->attention_factor == b->attention_factor &&
+           a->short_factors.at == b->short_factors.at && a->long_factors.at == b->long_factors.at;
+}
+
+/* Uses rotor_theta if rope_parameters were made from it. */
+rt_status rt_rope_parameters_resolve(rt_huggingface *there)
 {
     const rt_folder_theta *t = &there->files->written;
     const rt_transformer_options *o = &there->options;
+    const rt_frequency_options full = o->position.frequencies, *sliding = &there->files->sliding;
     const int pairs = rt_family_pairs(there->files->family, o);
-    const bool types = there->files->family->rope.sliding && o->window;
-    double *mean = rt_alloc(2 * (size_t)pairs, sizeof *mean);
-    if (!mean)
+    const bool both = there->files->family->rope.sliding, types = both && o->window;
+    double *mean = t->own ? rt_alloc(2 * (size_t)pairs, sizeof *mean) : NULL;
+    bool fits = t->own && t->shape.axis[2] <= pairs;
+    if (t->own && !mean)
         return rt_out_of_memory("theta");
-    *fits = t->shape.axis[2] <= pairs;
-    for (int type = FULL; type <= (types ? SLIDING : FULL); type++) {
+    for (int type = FULL; mean && type <= (types ? SLIDING : FULL); type++) {
         rt_folder_theta_mean(t, o, types ? (rt_theta_layers)type : RT_THETA_OF_ALL, pairs, mean);
-        rt_frequencies(mean + pairs, pairs,
-                       type == SLIDING ? &there->files->sliding : &o->position.frequencies);
-        *fits &= rt_theta_is_near(mean, mean + pairs, pairs);
+        rt_frequencies(mean + pairs, pairs, type == SLIDING ? sliding : &full);
+        fits &= rt_theta_is_near(mean, mean + pairs, pairs);
     }
     rt_free(mean);
-    return rt_ok();
-}
-
-rt_status rt_rope_parameters_resolve(rt_huggingface *there)
-{
-    const rt_frequency_options *sliding = &there->files->sliding;
-    rt_frequency_options full = there->options.position.frequencies;
-    bool fits = false;
-    const rt_status status = there->files->written.own ? compare_written(there, &fits) : rt_ok();
-    if (status.code)
-        return status;
-    full.base = sliding->base;
     rt_huggingface_choose_theta(there, fits, "rope_parameters", "rope_parameters");
-    if (there->files->family->rope.sliding && !fits && memcmp(&full, sliding, sizeof full) != 0)
+    if (both && !fits && !has_same_scaling(&full, sliding))
         return rt_error(RT_CHECKPOINT,
                         RT_HF_CONFIG ": rope_parameters: full_attention and sliding_attention "
                                      "must have one scaling: rotor has one for all layers");
@@ -579,23 +571,25 @@ static int put_of_types(rt_config_writing *w)
     return positions;
 }
 
-/* Writes one object for all layers, and the keys of transformers before version 5. */
-static int put_for_all(rt_config_writing *w)
+/* Writes one object for each type of layers, or one for all layers and the keys of transformers
+ * before version 5. */
+void rt_rope_parameters_put(rt_config_writing *w)
 {
     const rt_rope_rules *rules = &w->family->rope;
     const rt_transformer_options *o = w->options;
     const rt_frequency_options *f = &o->position.frequencies;
-    rt_json_put(&w->object, old_base(rules), rt_json_number(base_of(w, f)));
-    if (rules->fraction > 0)
-        put_float(&w->object, rules->old_fraction ? rules->old_fraction : "partial_rotary_factor",
-                  fraction_of(o));
-    if (lists_theta(w->family, o) || strcmp(scaling_types[f->scaling], "default") != 0)
-        put_one(w, &w->object, "rope_scaling", f, w->theta->mean);
-    return put_one(w, &w->object, "rope_parameters", f, w->theta->mean);
-}
-
-void rt_rope_parameters_put(rt_config_writing *w)
-{
-    const int positions = w->family->rope.sliding ? put_of_types(w) : put_for_all(w);
+    int positions;
+    if (rules->sliding) {
+        positions = put_of_types(w);
+    } else {
+        rt_json_put(&w->object, old_base(rules), rt_json_number(base_of(w, f)));
+        if (rules->fraction > 0)
+            put_float(&w->object,
+                      rules->old_fraction ? rules->old_fraction : "partial_rotary_factor",
+                      fraction_of(o));
+        if (lists_theta(w->family, o) || strcmp(scaling_types[f->scaling], "default") != 0)
+            put_one(w, &w->object, "rope_scaling", f, w->theta->mean);
+        positions = put_one(w, &w->object, "rope_parameters", f, w->theta->mean);
+    }
     rt_json_put(&w->object, "max_position_embeddings", json_integer(positions));
 }
