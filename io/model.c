@@ -53,14 +53,11 @@ static rt_status finish(rt_status status, rt_model *m, rt_model **model_new)
 /* Turns an error of the options of a file, or of a model with them, into RT_CHECKPOINT. */
 static rt_status as_checkpoint(rt_status status, const char *path)
 {
-    switch (status.code) {
-    case RT_CONFIG:
-    case RT_ARGUMENT:
-    case RT_DATA:
-        return rt_error(RT_CHECKPOINT, "%.400s: %.600s", rt_path_name(path), status.message);
-    default:
-        return status;
-    }
+    const bool of_options =
+        status.code == RT_CONFIG || status.code == RT_ARGUMENT || status.code == RT_DATA;
+    return of_options
+               ? rt_error(RT_CHECKPOINT, "%.400s: %.600s", rt_path_name(path), status.message)
+               : status;
 }
 
 /* Opens the data that encodes texts, with so many ids and types of tokens, and sets the options of
@@ -119,32 +116,29 @@ static rt_status check_size(const rt_transformer_options *options, rt_image *ima
     return status;
 }
 
-static rt_status read_file(rt_model *m, rt_checkpoint *c, const char *path)
-{
-    struct rt_model_origin *o = m->origin;
-    const rt_model_start start = {.seed = c->info.seed, .blank = true};
-    o->data_options = c->data;
-    o->info = c->info; /* moved to the model, but for the step, which the load compares */
-    c->info = (rt_checkpoint_info){.step = o->info.step};
-    rt_status status = as_checkpoint(configure(m, &c->model, c->words, c->types), path);
-    if (!status.code)
-        status = check_size(&c->model, c->image, path);
-    if (!status.code)
-        status = as_checkpoint(rt_transformer_new_from(&m->transformer, &c->model, &start), path);
-    if (status.code)
-        return status;
-    const rt_checkpoint_model model = rt_checkpoint_model_of(m->transformer, NULL, NULL, NULL);
-    return rt_checkpoint_load(c, &model);
-}
-
 static rt_status open_file(rt_model *m, const char *path)
 {
     rt_checkpoint c;
+    struct rt_model_origin *o = m->origin;
     rt_status status = rt_checkpoint_open(&c, path, RT_PARSE_HERE);
-    if (!status.code)
-        status = read_file(m, &c, path);
-    rt_checkpoint_close(&c);
     m->has_head = true;
+    if (!status.code) {
+        o->data_options = c.data;
+        o->info = c.info; /* moved to the model, but for the step, which the load compares */
+        c.info = (rt_checkpoint_info){.step = o->info.step};
+        status = as_checkpoint(configure(m, &c.model, c.words, c.types), path);
+    }
+    if (!status.code)
+        status = check_size(&c.model, c.image, path);
+    if (!status.code) {
+        const rt_model_start start = {.seed = o->info.seed, .blank = true};
+        status = as_checkpoint(rt_transformer_new_from(&m->transformer, &c.model, &start), path);
+    }
+    if (!status.code) {
+        const rt_checkpoint_model model = rt_checkpoint_model_of(m->transformer, NULL, NULL, NULL);
+        status = rt_checkpoint_load(&c, &model);
+    }
+    rt_checkpoint_close(&c);
     return status;
 }
 
@@ -177,9 +171,6 @@ static rt_status open_folder(rt_model *m, const char *path)
 }
 
 /* ---- creating a model ---- */
-
-/* Name of labels without a file, for messages. */
-static const char name_of_new[] = "a new model";
 
 rt_transformer_options rt_model_defaults(rt_model_kind kind)
 {
@@ -245,12 +236,11 @@ static rt_status copy_meaning(rt_checkpoint_info *info, const rt_vocabulary *voc
     rt_status status = rt_ok();
     if (vocabulary)
         status = rt_vocabulary_copy(&info->vocabulary, vocabulary);
+    if (!status.code && labels)
+        status = rt_labels_write(labels, &text);
     if (status.code || !labels)
         return status;
-    status = rt_labels_write(labels, &text);
-    if (status.code)
-        return status;
-    status = rt_labels_read(&info->labels, name_of_new, text, strlen(text));
+    status = rt_labels_read(&info->labels, "a new model", text, strlen(text)); /* for messages */
     rt_free(text);
     return status;
 }
@@ -392,8 +382,6 @@ static rt_status encode_labelled(const rt_model *m, const char *text, const char
     const bool tokens = rt_data_target(data) == RT_TARGET_TOKENS;
     rt_example_text x = {0};
     rt_labelled_batch b;
-    if (tokens && second)
-        return rt_error(RT_ARGUMENT, "the model was trained without pairs of texts");
     rt_status status = rt_labelled_batch_new(&b, 1, m->length, 0, NULL);
     if (!status.code)
         status = tokens ? rt_data_encode_example(&x, data, text, strlen(text), &b.batch)
@@ -417,25 +405,21 @@ static rt_status encode_labelled(const rt_model *m, const char *text, const char
     return status;
 }
 
-static rt_status encode_plain(const rt_model *m, const char *text, const char *second, rt_row *row)
-{
-    int masks;
-    if (second)
-        return rt_error(RT_ARGUMENT, "the model was trained without pairs of texts");
-    const bool begins = !m->origin || rt_data_begins(m->origin->data);
-    return rt_masked_text_encode(m->vocabulary, begins, false, text, &row->ids, &row->length,
-                                 &masks, &row->unknown);
-}
-
 rt_status rt_model_encode(const rt_model *m, const char *text, const char *second, rt_row *row)
 {
+    const bool begins = !m->origin || rt_data_begins(m->origin->data);
+    int masks;
     *row = (rt_row){.length = 0};
     if (!m->vocabulary)
         return rt_error(RT_ARGUMENT, "the model has no vocabulary: it reads token ids, not texts");
     if (m->labels && !m->origin)
         return rt_error(RT_ARGUMENT, "the model was made by hand: rt_model_new makes one that "
                                      "knows its labels");
-    return m->labels ? encode_labelled(m, text, second, row) : encode_plain(m, text, second, row);
+    if (second && (!m->labels || rt_data_target(m->origin->data) == RT_TARGET_TOKENS))
+        return rt_error(RT_ARGUMENT, "the model was trained without pairs of texts");
+    return m->labels ? encode_labelled(m, text, second, row)
+                     : rt_masked_text_encode(m->vocabulary, begins, false, text, &row->ids,
+                                             &row->length, &masks, &row->unknown);
 }
 
 /* ---- logits ---- */

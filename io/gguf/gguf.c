@@ -6,7 +6,6 @@
 #include "core/memory.h"
 #include "data/tokenizers/bpe.h"
 #include "io/huggingface/private.h"
-#include "io/huggingface/tokenizer.h"
 #include "text/durable_file.h"
 #include "text/number.h"
 #include "text/utf8.h"

@@ -9,19 +9,17 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_LABELS = 65536 };
+enum { MOST_LABELS = 65536, MOST_WORDS = 32 };
 
 /* ---- family and class ---- */
-
-enum { MOST_WORDS = 32 };
 
 static void read_family(rt_reading *r, rt_huggingface *there)
 {
     const char *type = rt_reading_word(r, "model_type"), *types[MOST_WORDS];
     int count = 0;
     there->files->family = rt_family_of_type(type);
-    for (const rt_family *const *f = rt_families; *f && count < MOST_WORDS; f++)
-        types[count++] = (*f)->type;
+    for (; rt_families[count] && count < MOST_WORDS; count++)
+        types[count] = rt_families[count]->type;
     if (!there->files->family)
         rt_reading_refuse_word(r, "model_type", types, count, "rotor reads no other", type);
 }
@@ -30,19 +28,16 @@ static void read_class(rt_reading *r, rt_huggingface *there)
 {
     const json_t *list = rt_reading_find(r, "architectures");
     const char *name = json_string_value(json_array_get(list, 0)), *names[MOST_WORDS];
+    const rt_family_class *c = there->files->family->classes;
     int count = 0;
-    for (const rt_family_class *c = there->files->family->classes; c->name; c++) {
-        if (count < MOST_WORDS)
-            names[count++] = c->name;
-        if (name && !strcmp(c->name, name)) {
-            there->architecture = c->name;
-            there->has_head = c->has_head;
-            there->options.head = c->head;
-            return;
-        }
-    }
-    rt_reading_refuse_word(r, "architectures", names, count, "rotor reads no other",
-                           name ? name : "");
+    for (; c->name && (!name || strcmp(c->name, name)); c++)
+        names[count++] = c->name;
+    there->architecture = c->name;
+    there->has_head = c->has_head;
+    there->options.head = c->head;
+    if (!c->name)
+        rt_reading_refuse_word(r, "architectures", names, count, "rotor reads no other",
+                               name ? name : "");
 }
 
 /* Keys of all families; most change what a model computes, and rotor supports one value. */
@@ -94,17 +89,6 @@ static const char *const rope_keys[] = {
     "full_attention", "sliding_attention", NULL
     /* clang-format on */
 };
-
-/* Sets the options to what they are before any key is read. */
-static void start_options(const rt_family *family, rt_transformer_options *o)
-{
-    *o = (rt_transformer_options){
-        .init_std = RT_INIT_STD,
-        .position = {.frequencies = {RT_FREQUENCY_DEFAULTS}, .fraction = 1, .every = 1},
-        .theta = {.scope = RT_THETA_MODEL},
-    };
-    rt_option_rows_set(family, o);
-}
 
 static void check_heads(rt_reading *r, const rt_transformer_options *o)
 {
@@ -261,10 +245,8 @@ static bool read_ids(const json_t *value, int vocab, rt_end_ids *ends)
  * is ignored with a warning. */
 static rt_status read_ends(rt_huggingface *there, const char *folder, const json_t *config)
 {
-    json_t *own = NULL;
-    rt_status status = rt_ok();
-    if (rt_folder_has(folder, RT_HF_GENERATE))
-        status = rt_json_read_file(&own, folder, RT_HF_GENERATE);
+    json_t *own;
+    rt_status status = rt_json_read_optional(&own, folder, RT_HF_GENERATE);
     const json_t *first = json_object_get(own, KEY), *second = json_object_get(config, KEY);
     const bool given = first && !json_is_null(first);
     const json_t *value = given ? first : second;
@@ -286,7 +268,12 @@ static void read_all(rt_reading *r, rt_huggingface *there)
     read_family(r, there);
     if (r->status.code)
         return;
-    start_options(there->files->family, &there->options);
+    there->options = (rt_transformer_options){
+        .init_std = RT_INIT_STD,
+        .position = {.frequencies = {RT_FREQUENCY_DEFAULTS}, .fraction = 1, .every = 1},
+        .theta = {.scope = RT_THETA_MODEL},
+    };
+    rt_option_rows_set(there->files->family, &there->options);
     rt_config_rows_read(all, r, there);
     read_class(r, there);
     rt_config_rows_read(there->files->family->config, r, there);

@@ -132,13 +132,19 @@ static double number_of(const rt_key *key, const rt_transformer_options *o)
     return key->type == RT_KEY_YES_NO ? *(const bool *)at : *(const int *)at;
 }
 
+rt_status rt_family_lacks(const rt_family *family, const char *what, const char *wish)
+{
+    return rt_error(RT_CONFIG, "%s cannot be exported: %s %s of %s has %s", what,
+                    rt_family_article(family->name), family->name,
+                    family->library ? family->library : "Hugging Face", wish);
+}
+
 rt_status rt_cannot_export(const rt_family *family, const char *key,
                            const rt_transformer_options *o, const char *wish)
 {
-    char value[RT_VALUE_SIZE];
-    return rt_error(RT_CONFIG, "%s = %s cannot be exported: %s %s of %s has %s", key,
-                    rt_key_value_write(key_of(key), o, value), rt_family_article(family->name),
-                    family->name, rt_family_library(family), wish);
+    char value[RT_VALUE_SIZE], what[RT_VALUE_SIZE + RT_KEY_NAME_SIZE];
+    snprintf(what, sizeof what, "%s = %s", key, rt_key_value_write(key_of(key), o, value));
+    return rt_family_lacks(family, what, wish);
 }
 
 rt_status rt_check_head_dim(const rt_family *family, const rt_transformer_options *o)

@@ -80,10 +80,6 @@ static void check_layer_types(rt_reading *r, const char *wanted)
     {                                                                                              \
         "initializer_range", RT_DEVIATION(init_std), .initial = RT_INIT_STD                        \
     }
-#define TIED                                                                                       \
-    {                                                                                              \
-        "tie_word_embeddings", RT_YES_OR_NO(tie_embeddings)                                        \
-    }
 #define REST(positions)                                                                            \
     {"pad_token_id", .read = rt_config_read_padding, .put = rt_config_put_special_ids},            \
         RT_ROPE_PARAMETERS(positions),                                                             \
@@ -137,7 +133,7 @@ static const rt_config_row llama_config[] = {
     {"sliding_window", RT_ABSENT, .reason = "a window is for model_type mistral"},
     {"layer_types", .read = read_full_attention},
     {"attention_bias", .read = read_bias, .put = put_bias, .also = RT_KEYS("mlp_bias")},
-    TIED,
+    {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings)},
     REST(2048),
 };
 
@@ -191,7 +187,7 @@ static const rt_config_row mistral_config[] = {
     SIZES(32000, 4096, 14336, 32, 32, 8, 0),
     {"sliding_window", .read = read_window, .put = put_window,
      .also = RT_KEYS("layer_types", "use_sliding_window")},
-    TIED,
+    {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings)},
     REST(4096 * 32),
 };
 
@@ -274,7 +270,7 @@ static void put_qwen_layers(rt_config_writing *w)
 static const rt_config_row qwen2_config[] = {
     SIZES(151936, 4096, 22016, 32, 32, 32, 0),
     QWEN_LAYERS,
-    TIED,
+    {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings)},
     REST(32768),
 };
 
@@ -282,7 +278,7 @@ static const rt_config_row qwen3_config[] = {
     SIZES(151936, 4096, 22016, 32, 32, 32, 128),
     {"attention_bias", RT_MUST_BE("false"), .reason = NO_BIAS, .when = rt_always},
     QWEN_LAYERS,
-    TIED,
+    {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings)},
     REST(32768),
 };
 
@@ -436,7 +432,7 @@ static const rt_config_row neox_config[] = {
     {"use_parallel_residual", RT_SWITCH(residual, RT_RESIDUAL_SERIAL, RT_RESIDUAL_PARALLEL),
      .initial = true},
     {"attention_bias", RT_SWITCH(bias, RT_BIAS_FFN, RT_BIAS_ALL), .initial = true},
-    TIED,
+    {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings)},
     {"pad_token_id", .read = rt_config_read_padding, .put = rt_config_put_special_ids},
     {"head_dim", .read = rt_config_check_head_dim},
     CAUSAL,

@@ -6,7 +6,6 @@
 #include "core/path.h"
 #include "data/tokenizers/bpe.h"
 #include "io/huggingface/json.h"
-#include "io/huggingface/tokenizer.h"
 #include "text/durable_file.h"
 #include "text/number.h"
 
@@ -308,13 +307,6 @@ static bool is_written(const rt_folder_tensor *t)
     return !t->row->written || t->row->written(t->options);
 }
 
-static rt_status refuse(const rt_tensor_list *l, const rt_parameter *p)
-{
-    return rt_error(RT_CONFIG, "%s cannot be exported: %s %s of %s has no such tensor", p->name,
-                    rt_family_article(l->family->name), l->family->name,
-                    rt_family_library(l->family));
-}
-
 /* Checks that every parameter is in a tensor that is written, with all parts of that tensor. */
 static rt_status check_tensors(const rt_tensor_list *l)
 {
@@ -325,11 +317,11 @@ static rt_status check_tensors(const rt_tensor_list *l)
         int n = 0;
         while ((t = rt_folder_tensors_find(&l->tensors, p->list[i], n)) && !is_written(t))
             n++;
-        if (!t && role != RT_ROLE_THETA && role != RT_ROLE_FACTOR)
-            return refuse(l, p->list[i]);
+        bool lacks = !t && role != RT_ROLE_THETA && role != RT_ROLE_FACTOR;
         for (int part = 0; t && part < RT_MOST_PARTS && t->row->here[part]; part++)
-            if (!t->parts[part].parameter)
-                return refuse(l, p->list[i]);
+            lacks |= !t->parts[part].parameter;
+        if (lacks)
+            return rt_family_lacks(l->family, p->list[i]->name, "no such tensor");
     }
     return rt_ok();
 }

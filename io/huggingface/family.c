@@ -18,11 +18,6 @@ const rt_family *rt_family_of_type(const char *model_type)
     return *family;
 }
 
-const char *rt_family_library(const rt_family *family)
-{
-    return family->library ? family->library : "Hugging Face";
-}
-
 const char *rt_family_article(const char *name)
 {
     return strchr("AEIO", *name) ? "an" : "a";
@@ -57,14 +52,6 @@ static int feature_here(const rt_family *family, const rt_transformer_options *o
     if (pair < pairs && o->position.pairing == RT_HALF)
         return pair + second * pairs;
     return 2 * pair + second;
-}
-
-static bool features_differ(const rt_family *family, const rt_transformer_options *o)
-{
-    for (int i = 0; i < rt_transformer_head_dim(o); i++)
-        if (feature_here(family, o, i) != i)
-            return true;
-    return false;
 }
 
 /* ---- conditions of rows ---- */
@@ -187,9 +174,14 @@ static rt_features features_of(const rt_transformer_options *o, const char *para
     return RT_NO_FEATURES;
 }
 
-static rt_folder_tensor *append(rt_folder_tensors *all, const rt_tensor_row *row, const char *name)
+/* Returns the tensor to which a part is added: one of the last, or a new one. */
+static rt_folder_tensor *tensor_of(rt_folder_tensors *all, const rt_tensor_row *row,
+                                   const char *name)
 {
     const size_t needed = (size_t)all->count + 1;
+    for (int i = all->count; i-- && row->here[1];)
+        if (all->list[i].row == row && !strcmp(all->list[i].name, name))
+            return all->list + i;
     if (!rt_grow(&all->list, &all->capacity, needed, sizeof *all->list))
         return NULL;
     rt_folder_tensor *added = all->list + all->count++;
@@ -198,32 +190,18 @@ static rt_folder_tensor *append(rt_folder_tensors *all, const rt_tensor_row *row
     return added;
 }
 
-/* Returns the tensor to which another part is added: one of the last, or a new one. */
-static rt_folder_tensor *tensor_of(rt_folder_tensors *all, const rt_tensor_row *row,
-                                   const char *name)
-{
-    for (int i = all->count; i-- && row->here[1];)
-        if (all->list[i].row == row && !strcmp(all->list[i].name, name))
-            return all->list + i;
-    return append(all, row, name);
-}
-
-static const real *factors_of(const rt_transformer *m, const rt_parameter *p)
-{
-    const rt_transformer_layer *layer = p->part == RT_PART_LAYER ? m->layers + p->layer : NULL;
-    const bool queries =
-        layer && (&p->tensor == layer->query.weight || &p->tensor == layer->query.bias);
-    return queries && layer->head_scale ? layer->head_scale->data : NULL;
-}
-
 /* Adds a parameter, by its own or another name, to all tensors that may have it. */
 static rt_status add_parameter(rt_folder_tensors *all, const rt_family *family,
                                const rt_transformer_options *o, const rt_transformer *model,
                                const rt_parameter *p, const char *name)
 {
-    const bool reordered = features_differ(family, o);
     char there[RT_NAME_SIZE];
+    const rt_transformer_layer *l = p->part == RT_PART_LAYER ? model->layers + p->layer : NULL;
+    const bool queries = l && (&p->tensor == l->query.weight || &p->tensor == l->query.bias);
+    bool reordered = false;
     number layer;
+    for (int i = 0; i < rt_transformer_head_dim(o); i++)
+        reordered |= feature_here(family, o, i) != i;
     for (const rt_tensor_row *row = family->tensors; row->there; row++)
         for (int part = 0; part < RT_MOST_PARTS && row->here[part] && holds(row, o); part++) {
             const char *end = match_pattern(row->here[part], name, &layer);
@@ -241,7 +219,7 @@ static rt_status add_parameter(rt_folder_tensors *all, const rt_family *family,
             t->groups = row->form == RT_BY_HEAD ? model->options.kv_heads : 1;
             t->parts[part].parameter = p;
             t->parts[part].features = reordered ? features_of(o, name) : RT_NO_FEATURES;
-            t->parts[part].factors = factors_of(model, p);
+            t->parts[part].factors = queries && l->head_scale ? l->head_scale->data : NULL;
             t->plain = !row->here[1] && !t->parts[part].features;
         }
     return rt_ok();
@@ -263,7 +241,7 @@ static rt_status add_extra(rt_folder_tensors *all, const rt_family *family,
     for (int i = 0; i < (layered ? o->layers : 1); i++) {
         const int count = snprintf(digits, sizeof digits, "%d", i);
         fill_in(row->there, (number){digits, layered ? count : 0}, "", name);
-        rt_folder_tensor *t = append(all, row, name);
+        rt_folder_tensor *t = tensor_of(all, row, name);
         if (!t)
             return rt_out_of_memory("a list of tensors");
         t->shape = (rt_shape){row->extra[1] ? 2 : 1,

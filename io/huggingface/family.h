@@ -402,9 +402,6 @@ const rt_family *rt_family_of_type(const char *model_type);
 /* Returns "a" or "an" for a name. */
 const char *rt_family_article(const char *name);
 
-/* Returns the library of a family, for messages. */
-const char *rt_family_library(const rt_family *family);
-
 /* Finds the first family that can express a model. RT_CONFIG is the error of the family that lacks
  * the fewest options. */
 rt_status rt_family_find(const rt_family **found, const rt_family *const *families,
@@ -418,7 +415,9 @@ int rt_family_pairs(const rt_family *family, const rt_transformer_options *o);
 
 /* ---- for functions of families ---- */
 
-/* Returns RT_CONFIG: "KEY = VALUE cannot be exported: a NAME of LIBRARY has WISH". */
+/* Returns RT_CONFIG: "WHAT cannot be exported: a NAME of LIBRARY has WISH", for the value of a key
+ * "KEY = VALUE cannot ...". */
+rt_status rt_family_lacks(const rt_family *family, const char *what, const char *wish);
 rt_status rt_cannot_export(const rt_family *family, const char *key,
                            const rt_transformer_options *o, const char *wish);
 

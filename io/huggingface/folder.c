@@ -321,37 +321,34 @@ rt_status rt_huggingface_warnings(rt_huggingface *there)
     return w->failed ? rt_out_of_memory("warnings") : rt_ok();
 }
 
-static rt_status read_folder(rt_huggingface *there, const char *folder)
-{
-    struct rt_huggingface_files *files = there->files;
-    rt_status status = rt_huggingface_read_config(there, folder);
-    if (!status.code)
-        status = rt_weights_open(&files->weights, folder);
-    if (status.code)
-        return status;
-    const char *tokens = rt_family_tensor(files->family, &there->options, RT_TOKENS_NAME, 0);
-    files->prefixed = true;
-    files->prefixed = rt_huggingface_tensor(there, tokens) != NULL;
-    status = files->family->resolve_theta ? files->family->resolve_theta(there)
-                                          : rt_rope_parameters_resolve(there);
-    if (!status.code)
-        status = resolve_tied_decoder(there);
-    if (!status.code)
-        status = check_size(there);
-    return status.code ? status : rt_huggingface_warnings(there);
-}
-
 rt_status rt_huggingface_open(rt_huggingface **there_new, const char *folder)
 {
     *there_new = NULL;
     rt_huggingface *there = rt_alloc(1, sizeof *there);
-    if (there)
-        there->files = rt_alloc(1, sizeof *there->files);
-    if (!there || !there->files) {
+    struct rt_huggingface_files *files = rt_alloc(1, sizeof *files);
+    if (!there || !files) {
         rt_free(there);
+        rt_free(files);
         return rt_out_of_memory("a folder of Hugging Face");
     }
-    rt_status status = read_folder(there, folder);
+    there->files = files;
+    rt_status status = rt_huggingface_read_config(there, folder);
+    if (!status.code)
+        status = rt_weights_open(&files->weights, folder);
+    if (!status.code) {
+        const rt_family *family = files->family;
+        const char *tokens = rt_family_tensor(family, &there->options, RT_TOKENS_NAME, 0);
+        files->prefixed = true;
+        files->prefixed = rt_huggingface_tensor(there, tokens) != NULL;
+        status = family->resolve_theta ? family->resolve_theta(there)
+                                       : rt_rope_parameters_resolve(there);
+    }
+    if (!status.code)
+        status = resolve_tied_decoder(there);
+    if (!status.code)
+        status = check_size(there);
+    if (!status.code)
+        status = rt_huggingface_warnings(there);
     if (status.code)
         rt_huggingface_close(there);
     else

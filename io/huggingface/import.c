@@ -4,7 +4,6 @@
 
 #include "core/memory.h"
 #include "data/tokenizers/bpe.h"
-#include "io/huggingface/tokenizer.h"
 #include "io/model_options.h"
 #include "models/keys.h"
 #include "text/key_value.h"
@@ -42,22 +41,6 @@ static rt_status sort_labels(rt_huggingface *m)
     }
     rt_free(names);
     return status;
-}
-
-/* ---- data options ---- */
-
-/* Least max_position_embeddings that counts as a length, except in folders that rotor wrote. */
-enum { LEAST_POSITIONS = 8 };
-
-static void find_data(rt_huggingface *m)
-{
-    const bool known = m->own || m->length >= LEAST_POSITIONS;
-    m->data = rt_data_options_of(&m->options, m->vocabulary, known ? m->length : 0,
-                                 m->bare ? RT_BEGIN_NONE : RT_BEGIN_AUTO);
-    if (m->open_ended)
-        m->data.end = RT_BEGIN_NONE;
-    if (!m->vocabulary && m->options.mask_id > 0)
-        m->data.mask_id = m->options.mask_id;
 }
 
 /* ---- vocabulary ---- */
@@ -132,6 +115,10 @@ static void take_ends(rt_huggingface *m)
 
 rt_status rt_huggingface_import(rt_huggingface **imported_new, const char *folder)
 {
+    enum {
+        LEAST_POSITIONS = 8
+    }; /* least max_position_embeddings that counts as a length, except
+          in folders that rotor wrote */
     rt_huggingface *m;
     const char *warning = NULL;
     rt_status status = rt_huggingface_open(&m, folder);
@@ -154,23 +141,20 @@ rt_status rt_huggingface_import(rt_huggingface **imported_new, const char *folde
         status = rt_huggingface_warnings(m);
     if (status.code) {
         rt_huggingface_close(m);
-    } else {
-        find_data(m);
-        *imported_new = m;
+        return status;
     }
-    return status;
+    const bool known = m->own || m->length >= LEAST_POSITIONS;
+    m->data = rt_data_options_of(&m->options, m->vocabulary, known ? m->length : 0,
+                                 m->bare ? RT_BEGIN_NONE : RT_BEGIN_AUTO);
+    if (m->open_ended)
+        m->data.end = RT_BEGIN_NONE;
+    if (!m->vocabulary && m->options.mask_id > 0)
+        m->data.mask_id = m->options.mask_id;
+    *imported_new = m;
+    return rt_ok();
 }
 
 /* ---- differences between models ---- */
-
-/* Returns whether the same layers have positions, by a list or by position.every. */
-static bool same_positions(const rt_transformer_options *a, const rt_transformer_options *b)
-{
-    for (int l = 0; l < b->layers; l++)
-        if (rt_layer_row_of(a, l).has_positions != rt_layer_row_of(b, l).has_positions)
-            return false;
-    return true;
-}
 
 /* Keys that change what a model computes. Layers and widths are not among them, because weights of
  * other sizes do not fit. */
@@ -192,8 +176,9 @@ const char *rt_huggingface_difference(const rt_huggingface *m, const rt_transfor
             (labels || strcmp(name, "model.classifier") != 0))
             return name;
     }
-    if (!same_positions(there, o))
-        return o->position.every > 1 ? "position.every" : "position.layers";
+    for (int l = 0; l < o->layers; l++) /* by a list or by position.every */
+        if (rt_layer_row_of(there, l).has_positions != rt_layer_row_of(o, l).has_positions)
+            return o->position.every > 1 ? "position.every" : "position.layers";
     if (o->position.xpos > 0)
         return "position.xpos";
     if (there->position.rotate_value != o->position.rotate_value)

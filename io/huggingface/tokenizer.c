@@ -1,11 +1,10 @@
 /* Reads and writes the files of a tokenizer, and reads the chat template of a folder. */
 
-#include "io/huggingface/tokenizer.h"
+#include "io/huggingface/private.h"
 
 #include "core/memory.h"
 #include "data/tokenizers/bpe.h"
 #include "data/tokenizers/words.h"
-#include "io/huggingface/private.h"
 #include "text/files.h"
 #include "text/number.h"
 #include "text/utf8.h"

@@ -4,8 +4,7 @@
 #include "train_program.h"
 
 #include "data/tokenizers/bpe.h"
-#include "io/huggingface/huggingface.h"
-#include "io/huggingface/tokenizer.h"
+#include "io/huggingface/private.h"
 
 #define TOKENIZERS TEST_SOURCES "/fixtures/bpe/"
 
