@@ -3,8 +3,6 @@
 #include "data/data.h"
 #include "text/key_value.h"
 
-#include <string.h>
-
 rt_transformer_options rt_model_options(const rt_transformer_options *model, const rt_data *data)
 {
     rt_transformer_options options = *model;
@@ -20,24 +18,16 @@ rt_transformer_options rt_model_options(const rt_transformer_options *model, con
     return options;
 }
 
-static int task_of(const rt_transformer_options *model, bool text)
-{
-    const char *name = model->head == RT_HEAD_SEQUENCE ? "classify"
-                       : model->head == RT_HEAD_TOKEN  ? "tag"
-                       : text                          ? "text"
-                                                       : "tokens";
-    int task = 0;
-    while (strcmp(rt_data_task_name(task), name) != 0)
-        task++;
-    return task;
-}
-
 rt_data_options rt_data_options_of(const rt_transformer_options *model,
                                    const rt_vocabulary *vocabulary, int length, rt_begin begin)
 {
     rt_data_options options = {.length = 0};
+    const char *task = model->head == RT_HEAD_SEQUENCE ? "classify"
+                       : model->head == RT_HEAD_TOKEN  ? "tag"
+                       : vocabulary                    ? "text"
+                                                       : "tokens";
     rt_keys_set_defaults(&rt_data_keys, &options);
-    options.task = task_of(model, vocabulary != NULL);
+    rt_key_value_set(rt_keys_find(&rt_data_keys, "data.task"), task, &options);
     if (length)
         options.length = length;
     if (vocabulary) {

@@ -178,14 +178,9 @@ static void read_window(rt_reading *r, rt_huggingface *there)
         rt_reading_refuse(r, "use_sliding_window = false, but sliding_window gives a window");
 }
 
-static void put_window(rt_config_writing *w)
-{
-    rt_json_put(&w->object, "sliding_window", json_integer(w->options->window));
-}
-
 static const rt_config_row mistral_config[] = {
     SIZES(32000, 4096, 14336, 32, 32, 8, 0),
-    {"sliding_window", .read = read_window, .put = put_window,
+    {"sliding_window", RT_SIZE(window), .read = read_window,
      .also = RT_KEYS("layer_types", "use_sliding_window")},
     {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings)},
     REST(4096 * 32),
@@ -311,16 +306,6 @@ static const rt_option_row smollm3_options[] = {
     {0},
 };
 
-static bool read_rotated(rt_reading *r, const json_t *list, int l, int interval)
-{
-    const json_t *number = json_array_get(list, (size_t)l);
-    if (!list)
-        return (l + 1) % interval != 0;
-    if (!json_is_integer(number) || (json_integer_value(number) & ~1))
-        rt_reading_refuse(r, "no_rope_layers must have 1 or 0 for each layer");
-    return json_integer_value(number) == 1;
-}
-
 /* Reads the layers with positions and, without layer_types, gives the window to the others. */
 static void read_smollm3_layers(rt_reading *r, rt_huggingface *there)
 {
@@ -333,7 +318,10 @@ static void read_smollm3_layers(rt_reading *r, rt_huggingface *there)
     rt_layer_words layers = {.count = o->layers};
     int rotated = 0;
     for (int l = 0; l < o->layers; l++) {
-        layers.at[l] = read_rotated(r, list, l, interval);
+        const json_t *number = json_array_get(list, (size_t)l);
+        layers.at[l] = list ? json_integer_value(number) == 1 : (l + 1) % interval != 0;
+        if (list && (!json_is_integer(number) || (json_integer_value(number) & ~1)))
+            rt_reading_refuse(r, "no_rope_layers must have 1 or 0 for each layer");
         by_rule[l] = window && !layers.at[l];
         rotated += layers.at[l];
     }

@@ -336,11 +336,6 @@ static void read_base(rt_reading *r, rt_huggingface *there)
     there->options.position.frequencies.base = base;
 }
 
-static void put_base(rt_config_writing *w)
-{
-    rt_json_put(&w->object, "rope_theta", json_real(w->theta->base));
-}
-
 static void read_mask(rt_reading *r, rt_huggingface *there)
 {
     rt_transformer_options *o = &there->options;
@@ -356,11 +351,6 @@ static void put_mask(rt_config_writing *w)
     rt_json_put(&w->object, "mask_token_id", id >= 0 ? json_integer(id) : json_null());
 }
 
-static void put_rotary(rt_config_writing *w)
-{
-    rt_json_put(&w->object, "position_embedding_type", json_string("rotary"));
-}
-
 static void read_rotary(rt_reading *r, rt_huggingface *there)
 {
     const char *type = rt_reading_word(r, "position_embedding_type");
@@ -373,7 +363,7 @@ static void read_rotary(rt_reading *r, rt_huggingface *there)
 }
 
 static const rt_config_row esm_config[] = {
-    {"position_embedding_type", .read = read_rotary, .put = put_rotary},
+    {"position_embedding_type", RT_MUST_BE("\"rotary\""), .read = read_rotary, .when = rt_always},
     RT_SIZES(33, 768, 3072, 12, 12),
     {"max_position_embeddings", RT_POSITIONS(RT_MOST_SIZE), .initial = 1026},
     {"layer_norm_eps", RT_EPS(norm_eps), .initial = 1e-12},
@@ -390,7 +380,8 @@ static const rt_config_row esm_config[] = {
      .when = rt_always},
     {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings), .initial = true, .put = put_tied},
     {"pad_token_id", .read = rt_config_read_padding, .put = put_padding},
-    {"rope_theta", .read = read_base, .put = put_base},
+    {"rope_theta", .type = RT_CONFIG_NUMBER,
+     .member = RT_MEMBER_OF(double, position.frequencies.base), .read = read_base},
     {"head_dim", .read = rt_config_check_head_dim},
     {0},
 };
@@ -517,26 +508,19 @@ static void read_layers(rt_reading *r, rt_huggingface *there)
     rt_layer_types_read(r, there, around + 1, by_rule);
 }
 
-/* Returns N if every N-th layer attends to all tokens, the rule of older versions; else 0. */
-static int rule_of(const rt_transformer_options *o)
-{
-    for (int every = 1; every <= o->layers; every++) {
-        bool same = true;
-        for (int l = 0; l < o->layers; l++)
-            same &= rt_layer_slides(o, l) == (l % every != 0);
-        if (same)
-            return every;
-    }
-    return 0;
-}
-
+/* Writes layer_types and, for older versions, N if every N-th layer attends to all tokens. */
 static void put_layers(rt_config_writing *w)
 {
     const rt_transformer_options *o = w->options;
-    const int every = rule_of(o);
+    bool same = false;
     rt_layer_types_put(w);
-    if (every)
-        rt_json_put(&w->object, "global_attn_every_n_layers", json_integer(every));
+    for (int every = 1; every <= o->layers && !same; every++) {
+        same = true;
+        for (int l = 0; l < o->layers; l++)
+            same &= rt_layer_slides(o, l) == (l % every != 0);
+        if (same)
+            rt_json_put(&w->object, "global_attn_every_n_layers", json_integer(every));
+    }
     if (o->window)
         rt_json_put(&w->object, "local_attention", json_integer(2 * (o->window - 1)));
 }

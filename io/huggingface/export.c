@@ -190,18 +190,6 @@ static void put_theta_sentence(rt_writer *w, const rt_family *family,
                       family->own_theta ? "```\n" : "");
 }
 
-static void put_vocabulary_sentence(rt_writer *w, const rt_huggingface_export *export)
-{
-    if (!export->vocabulary)
-        rt_writer_add(w, "\nIt has no vocabulary: it was trained on token ids.\n");
-    else if (export->vocabulary->level == RT_LEVEL_BYTE ||
-             export->vocabulary->level == RT_LEVEL_CHAR)
-        rt_writer_add(w,
-                      "\nIts tokens are single bytes or characters (level %s), a line of vocab.txt "
-                      "each, into which no tokenizer of transformers cuts a text.\n",
-                      rt_level_words[export->vocabulary->level]);
-}
-
 /* Adds a text as code if it has no backtick and no newline. */
 static void put_code(rt_writer *w, const char *text)
 {
@@ -263,6 +251,7 @@ static char *card_text(const rt_tensor_list *list, const rt_huggingface_export *
 {
     const rt_family *family = list->family;
     const rt_transformer_options *o = &list->model->options;
+    const rt_vocabulary *v = export->vocabulary;
     const char *class = rt_family_class_of(family, o)->name;
     rt_writer w = {0};
     rt_writer_add(&w, "---\nlibrary_name: transformers\ntags:\n- %s\n---\n\n# ", family->type);
@@ -273,7 +262,13 @@ static char *card_text(const rt_tensor_list *list, const rt_huggingface_export *
                   rt_family_article(class) + 1, class, o->layers, o->dim, o->heads,
                   export->length ? RT_CARD_TRAINED : RT_CARD_CONVERTED);
     put_theta_sentence(&w, family, o);
-    put_vocabulary_sentence(&w, export);
+    if (!v)
+        rt_writer_add(&w, "\nIt has no vocabulary: it was trained on token ids.\n");
+    else if (v->level == RT_LEVEL_BYTE || v->level == RT_LEVEL_CHAR)
+        rt_writer_add(&w,
+                      "\nIts tokens are single bytes or characters (level %s), a line of vocab.txt "
+                      "each, into which no tokenizer of transformers cuts a text.\n",
+                      rt_level_words[v->level]);
     put_begin_sentence(&w, o, export);
     for (int i = 0; i < export->fact_count; i++) {
         rt_writer_add(&w, i ? "- " : "\n- ");
@@ -448,13 +443,11 @@ static bool has_card_of_others(const char *folder)
 {
     char *bytes;
     size_t size;
-    if (!rt_folder_has(folder, RT_HF_CARD))
-        return false;
-    if (rt_folder_read(&bytes, &size, folder, RT_HF_CARD, MOST_KEPT).code)
-        return true;
-    const bool own = strstr(bytes, RT_CARD_TRAINED) || strstr(bytes, RT_CARD_CONVERTED);
+    const rt_status status = rt_folder_read(&bytes, &size, folder, RT_HF_CARD, MOST_KEPT);
+    const bool own =
+        !status.code && (strstr(bytes, RT_CARD_TRAINED) || strstr(bytes, RT_CARD_CONVERTED));
     rt_free(bytes);
-    return !own;
+    return !own && rt_folder_has(folder, RT_HF_CARD);
 }
 
 /* ---- all files ---- */

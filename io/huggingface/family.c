@@ -3,6 +3,7 @@
 #include "io/huggingface/family.h"
 
 #include "core/memory.h"
+#include "core/path.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -128,18 +129,6 @@ const char *rt_family_tensor(const rt_family *family, const rt_transformer_optio
     return NULL;
 }
 
-/* Returns whether a name is that of a rotation buffer, such as model.rotary_emb.inv_freq. Some
- * versions of transformers saved these buffers, and all compute them from config.json. */
-static bool is_rotation(const char *there)
-{
-    static const char *const ends[] = {"inv_freq", ".cos_cached", ".sin_cached"};
-    const size_t length = strlen(there);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends && strstr(there, "rotary_emb"); i++)
-        if (length > strlen(ends[i]) && !strcmp(there + length - strlen(ends[i]), ends[i]))
-            return true;
-    return false;
-}
-
 bool rt_folder_tensors_know(const rt_folder_tensors *all, const rt_family *family,
                             const rt_transformer_options *o, const char *name)
 {
@@ -150,7 +139,10 @@ bool rt_folder_tensors_know(const rt_folder_tensors *all, const rt_family *famil
     for (const rt_tensor_row *row = family->tensors; row->there; row++)
         if (row->spare && holds(row, o) && match_pattern(row->there, name, &layer))
             return true;
-    return is_rotation(name);
+    /* buffers, which some versions of transformers saved, and all compute from config.json */
+    return strstr(name, "rotary_emb") &&
+           (rt_path_ends_in(name, "inv_freq") || rt_path_ends_in(name, ".cos_cached") ||
+            rt_path_ends_in(name, ".sin_cached"));
 }
 
 /* ---- the list of tensors ---- */

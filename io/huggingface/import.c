@@ -101,18 +101,6 @@ rt_status rt_huggingface_no_vocabulary(const rt_huggingface *m, const char *path
                           path);
 }
 
-/* Adds the tokens that end a text to the vocabulary, except ids beyond its last token. */
-static void take_ends(rt_huggingface *m)
-{
-    const rt_end_ids *ends = &m->ends;
-    for (int i = 0; m->vocabulary && i < ends->count; i++)
-        if (ends->ids[i] < m->vocabulary->count)
-            m->vocabulary->ends.ids[m->vocabulary->ends.count++] = ends->ids[i];
-        else
-            rt_writer_add(&m->files->warnings, "the vocabulary lacks a token of eos_token_id: that "
-                                               "token ends no text\n");
-}
-
 rt_status rt_huggingface_import(rt_huggingface **imported_new, const char *folder)
 {
     enum {
@@ -131,10 +119,15 @@ rt_status rt_huggingface_import(rt_huggingface **imported_new, const char *folde
                      m->options.vocab, m->vocabulary->count);
     if (!status.code)
         status = check_mask(m);
-    if (!status.code) {
-        take_ends(m);
+    const rt_end_ids *ends = &m->ends;
+    for (int i = 0; !status.code && m->vocabulary && i < ends->count; i++)
+        if (ends->ids[i] < m->vocabulary->count)
+            m->vocabulary->ends.ids[m->vocabulary->ends.count++] = ends->ids[i];
+        else
+            rt_writer_add(&m->files->warnings, "the vocabulary lacks a token of eos_token_id: that "
+                                               "token ends no text\n");
+    if (!status.code)
         status = sort_labels(m);
-    }
     if (!status.code && warning)
         rt_writer_add(&m->files->warnings, "%s\n", warning);
     if (!status.code)

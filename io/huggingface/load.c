@@ -107,32 +107,24 @@ static bool is_of_head(const rt_family *f, const char *name)
     return false;
 }
 
-/* Returns whether a tensor of the folder belongs to the model or is ignored. */
-static bool is_known(const loading *l, const char *name)
-{
-    const rt_family *f = l->there->files->family;
-    const bool bare = !l->there->files->prefixed && !is_of_head(f, name);
-    char whole[RT_NAME_SIZE];
-    const int length = snprintf(whole, sizeof whole, "%s%s", bare ? f->prefix : "", name);
-    if (length >= RT_NAME_SIZE)
-        return false;
-    return (is_of_head(f, whole) && !l->has_head) ||
-           rt_folder_tensors_know(&l->tensors, f, &l->there->options, whole);
-}
-
 /* Refuses unknown tensors. A name is quoted if it is too long or could control a terminal. */
 static rt_status check_surplus(const loading *l)
 {
     const rt_weights *weights = &l->there->files->weights;
+    const rt_family *f = l->there->files->family;
     const rt_safetensor *t;
     for (int i = 0; i < weights->count; i++)
         for (size_t n = 0; (t = rt_safetensors_at(weights->files[i], n)); n++) {
-            char quoted[RT_QUOTE_SIZE];
+            char quoted[RT_QUOTE_SIZE], whole[RT_NAME_SIZE];
+            const bool bare = !l->there->files->prefixed && !is_of_head(f, t->name);
             const char *at = t->name;
             while (*at > ' ' && *at < 0x7f)
                 at++;
             const bool plain = !*at && at - t->name < RT_NAME_SIZE;
-            if (!is_known(l, t->name))
+            const bool fits = snprintf(whole, sizeof whole, "%s%s", bare ? f->prefix : "",
+                                       t->name) < RT_NAME_SIZE;
+            if (!fits || ((l->has_head || !is_of_head(f, whole)) &&
+                          !rt_folder_tensors_know(&l->tensors, f, &l->there->options, whole)))
                 return rt_error(RT_CHECKPOINT, "%s: unexpected tensor %s, which the model lacks",
                                 rt_safetensors_name(weights->files[i]),
                                 plain ? t->name : rt_quote(quoted, t->name));

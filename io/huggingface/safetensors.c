@@ -205,38 +205,34 @@ static rt_status read_at(const rt_safetensors *file, uint64_t place, void *bytes
     return rt_ok();
 }
 
-static rt_status refuse_text(const rt_safetensors *file, uint64_t file_size)
+/* Reads the size of the header. A file that begins with text is refused: as a size, 8 printable
+ * characters would exceed 10^18 bytes. */
+static rt_status read_length(const rt_safetensors *file, uint64_t file_size, uint64_t *length)
 {
     char begin[64] = "", quoted[RT_QUOTE_SIZE];
     const size_t size = file_size < sizeof begin ? (size_t)file_size : sizeof begin - 1;
-    rt_status status = read_at(file, 0, begin, size);
-    if (status.code)
-        return status;
-    if (rt_is_lfs_pointer(begin, size))
-        return rt_error(RT_CHECKPOINT, "%s: " RT_LFS_POINTER, file->name);
-    return rt_error(RT_CHECKPOINT, "%s: not a safetensors file: it is a text that begins with %s",
-                    file->name, rt_quote(quoted, begin));
-}
-
-static rt_status read_length(const rt_safetensors *file, uint64_t file_size, uint64_t *length)
-{
-    unsigned char bytes[LENGTH_BYTES] = {0};
+    int printable = 0;
     if (file_size < LENGTH_BYTES)
         return rt_error(RT_CHECKPOINT, "%s: too short: %" PRIu64 " bytes, at least %d expected",
                         file->name, file_size, LENGTH_BYTES);
-    rt_status status = read_at(file, 0, bytes, sizeof bytes);
-    *length = rt_little_endian(bytes, sizeof bytes);
-    int printable = 0; /* bytes of the length; as text it would exceed 10^18 bytes */
-    while (printable < LENGTH_BYTES && bytes[printable] >= ' ' && bytes[printable] <= '~')
+    rt_status status = read_at(file, 0, begin, size);
+    if (status.code)
+        return status;
+    *length = rt_little_endian((const unsigned char *)begin, LENGTH_BYTES);
+    while (printable < LENGTH_BYTES && begin[printable] >= ' ' && begin[printable] <= '~')
         printable++;
-    if (!status.code && printable == LENGTH_BYTES)
-        return refuse_text(file, file_size);
-    if (!status.code && (*length > RT_SAFETENSORS_HEADER || *length > file_size - LENGTH_BYTES))
-        status = rt_error(RT_CHECKPOINT,
-                          "%s: its header would have %" PRIu64 " bytes; the file has %" PRIu64
-                          ", a header at most %d",
-                          file->name, *length, file_size, RT_SAFETENSORS_HEADER);
-    return status;
+    if (rt_is_lfs_pointer(begin, size))
+        return rt_error(RT_CHECKPOINT, "%s: " RT_LFS_POINTER, file->name);
+    if (printable == LENGTH_BYTES)
+        return rt_error(RT_CHECKPOINT,
+                        "%s: not a safetensors file: it is a text that begins with %s", file->name,
+                        rt_quote(quoted, begin));
+    if (*length > RT_SAFETENSORS_HEADER || *length > file_size - LENGTH_BYTES)
+        return rt_error(RT_CHECKPOINT,
+                        "%s: its header would have %" PRIu64 " bytes; the file has %" PRIu64
+                        ", a header at most %d",
+                        file->name, *length, file_size, RT_SAFETENSORS_HEADER);
+    return rt_ok();
 }
 
 static rt_status read_header(rt_safetensors *file)

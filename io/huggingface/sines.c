@@ -49,23 +49,16 @@ static bool is_narrow(const rt_sine_table *t)
     return t->dtype == RT_DTYPE_BF16 || t->dtype == RT_DTYPE_F16;
 }
 
-/* Returns whether theta makes pair i. Angles of narrow tables were often computed as floats. */
-static bool pair_is_of(const rt_sine_table *t, int i, double theta)
-{
-    const double slack = is_narrow(t) ? 2e-7 : 1e-15; /* radians a position */
-    for (int m = 0; m < t->rows; m++)
-        if (!is_rounded(t, sine_at(t, m, i), sin(m * theta), m * slack) ||
-            !is_rounded(t, cosine_at(t, m, i), cos(m * theta), m * slack))
-            return false;
-    return true;
-}
-
-/* Returns whether theta makes the first `count` pairs. */
+/* Returns whether theta makes the first `count` pairs. Angles of narrow tables were often computed
+ * as floats. */
 static bool pairs_are_of(const rt_sine_table *t, int count, const double *theta)
 {
+    const double slack = is_narrow(t) ? 2e-7 : 1e-15; /* radians a position */
     for (int i = 0; i < count; i++)
-        if (!pair_is_of(t, i, theta[i]))
-            return false;
+        for (int m = 0; m < t->rows; m++)
+            if (!is_rounded(t, sine_at(t, m, i), sin(m * theta[i]), m * slack) ||
+                !is_rounded(t, cosine_at(t, m, i), cos(m * theta[i]), m * slack))
+                return false;
     return true;
 }
 

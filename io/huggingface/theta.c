@@ -236,37 +236,21 @@ static rt_factors read_factors(rt_reading *p, const char *key, int pairs)
     return all;
 }
 
-/* Reads the factor of cosines and sines of yarn and longrope; yarn has two more keys for it. */
-static double read_magnitude(rt_reading *p, rt_scaling scaling, double scale)
-{
-    const double over = rt_reading_above_0(p, "mscale", 0);
-    const double under = rt_reading_above_0(p, "mscale_all_dim", 0);
-    const double given = rt_reading_above_0(p, "attention_factor", 0);
-    if (given > 0 || scaling != RT_SCALING_YARN || !(over > 0) || !(under > 0) || !(scale > 1))
-        return given;
-    return (0.1 * over * log(scale) + 1) / (0.1 * under * log(scale) + 1);
-}
-
-/* Reads the length before the scaling, if it matters; the model's key overrides the scaling's. */
-static int read_original(rt_reading *r, rt_reading *p, rt_scaling scaling, int max_positions)
-{
-    static const char key[] = "original_max_position_embeddings";
-    if (scaling == RT_SCALING_LINEAR)
-        return 0;
-    const int original = scaling == RT_SCALING_DYNAMIC
-                             ? max_positions
-                             : rt_reading_size(r, key, rt_reading_size(p, key, max_positions));
-    if (original > RT_MOST_SIZE)
-        rt_reading_refuse(r, "max_position_embeddings = %d: a scaling of rotor is of %d at most",
-                          max_positions, RT_MOST_SIZE);
-    return original;
-}
-
+/* Reads a scaling. The model's key for the length before it overrides the scaling's. The factor of
+ * cosines and sines has a key and, for yarn, two more. */
 static void read_scaling(rt_reading *r, rt_reading *p, rt_frequency_options *o, int pairs,
                          int max_positions)
 {
-    o->original_len = read_original(r, p, o->scaling, max_positions);
-    const bool implied = o->scaling == RT_SCALING_YARN || o->scaling == RT_SCALING_LONGROPE;
+    static const char key[] = "original_max_position_embeddings";
+    const bool yarn = o->scaling == RT_SCALING_YARN;
+    const bool implied = yarn || o->scaling == RT_SCALING_LONGROPE;
+    if (o->scaling == RT_SCALING_DYNAMIC)
+        o->original_len = max_positions;
+    else if (o->scaling != RT_SCALING_LINEAR)
+        o->original_len = rt_reading_size(r, key, rt_reading_size(p, key, max_positions));
+    if (o->original_len > RT_MOST_SIZE)
+        rt_reading_refuse(r, "max_position_embeddings = %d: a scaling of rotor is of %d at most",
+                          max_positions, RT_MOST_SIZE);
     if (!implied && !rt_reading_find(p, "factor"))
         rt_reading_refuse(p, "factor is missing");
     o->scale =
@@ -278,10 +262,16 @@ static void read_scaling(rt_reading *r, rt_reading *p, rt_frequency_options *o, 
     }
     if (!(o->scale >= 1))
         rt_reading_refuse(p, "factor must be at least 1; got %g", o->scale);
-    if (o->scaling == RT_SCALING_YARN && !rt_reading_flag(p, "truncate", true))
+    if (yarn && !rt_reading_flag(p, "truncate", true))
         rt_reading_refuse(p, "truncate = false: yarn of rotor rounds the ends of its ramp");
-    if (implied)
-        o->attention_factor = read_magnitude(p, o->scaling, o->scale);
+    if (implied) {
+        const double over = rt_reading_above_0(p, "mscale", 0);
+        const double under = rt_reading_above_0(p, "mscale_all_dim", 0);
+        o->attention_factor = rt_reading_above_0(p, "attention_factor", 0);
+        if (yarn && !(o->attention_factor > 0) && over > 0 && under > 0 && o->scale > 1)
+            o->attention_factor =
+                (0.1 * over * log(o->scale) + 1) / (0.1 * under * log(o->scale) + 1);
+    }
     o->beta_fast = rt_reading_above_0(p, "beta_fast", o->beta_fast);
     o->beta_slow = rt_reading_above_0(p, "beta_slow", o->beta_slow);
     o->low_freq_factor = rt_reading_above_0(p, "low_freq_factor", o->low_freq_factor);

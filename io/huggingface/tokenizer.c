@@ -191,13 +191,6 @@ static rt_status read_pieces(json_t **tokenizer_new, const char *folder)
     return status;
 }
 
-static bool is_bpe(const json_t *tokenizer)
-{
-    const json_t *model = json_object_get(tokenizer, "model");
-    const char *type = json_string_value(json_object_get(model, "type"));
-    return type ? !strcmp(type, "BPE") : json_object_get(model, "merges") != NULL;
-}
-
 /* ---- roles of tokens ---- */
 
 /* Keys of tokenizer_config.json, each with its id; of two keys for one id the last counts. */
@@ -608,7 +601,9 @@ rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, 
     rt_status status = merges ? rt_ok() : find_level(level, &kind.level);
     if (!status.code && !lines && kind.level != RT_LEVEL_BPE)
         status = read_pieces(&tokenizer, folder);
-    if (!*level && is_bpe(tokenizer))
+    const json_t *model = json_object_get(tokenizer, "model");
+    const char *type = json_string_value(json_object_get(model, "type"));
+    if (!*level && (type ? !strcmp(type, "BPE") : json_object_get(model, "merges") != NULL))
         kind.level = RT_LEVEL_BPE;
     if (!status.code && kind.level == RT_LEVEL_WORDPIECE)
         status = read_settings(folder, &s);
