@@ -273,49 +273,38 @@ static rt_status check_esm(const rt_family *family, const rt_transformer_options
     return rt_ok();
 }
 
-/* Sets *same if theta agrees with the buffers of the folder, by which transformers rotates.
- * `numbers` is scratch memory for `pairs` values. */
-static rt_status compare_buffers(const rt_huggingface *there, const double *theta, double *numbers,
-                                 int pairs, bool *same)
-{
-    const int layers = there->options.layers;
-    rt_status status = rt_ok();
-    *same = true;
-    for (int l = 0; l < layers + 2 && *same && !status.code; l++) {
-        char name[RT_NAME_SIZE];
-        if (l < layers)
-            snprintf(name, sizeof name, "esm.encoder.layer.%d." INV_FREQ, l);
-        else /* one for all layers, in older folders */
-            snprintf(name, sizeof name, "%s",
-                     l == layers ? "esm.encoder.layer.*." INV_FREQ
-                                 : "esm.rotary_embeddings.inv_freq");
-        const rt_safetensor *t = rt_huggingface_tensor(there, name);
-        if (!t)
-            continue;
-        *same = t->count == (uint64_t)pairs;
-        if (*same)
-            status = rt_safetensors_doubles(t, 0, (size_t)pairs, numbers);
-        *same &= !status.code && rt_theta_is_near(theta, numbers, pairs);
-    }
-    return status;
-}
-
-/* Uses rotor_theta if inv_freq was made from it, else rope_theta. inv_freq, a buffer that some
- * folders have rounded, may differ from rope_theta. */
+/* Uses rotor_theta if inv_freq, by which transformers rotates, was made from it, else rope_theta.
+ * inv_freq, a buffer that some folders have rounded, may differ from rope_theta. */
 static rt_status resolve_esm(rt_huggingface *there)
 {
     const rt_folder_theta *written = &there->files->written;
     const rt_transformer_options *o = &there->options;
     const int pairs = rt_transformer_head_dim(o) / 2;
     double *theta = rt_alloc(2 * (size_t)pairs, sizeof *theta);
-    bool same;
+    rt_status status = rt_ok();
+    bool same = true;
     if (!theta)
         return rt_out_of_memory("theta");
     if (written->own)
         rt_folder_theta_mean(written, o, RT_THETA_OF_ALL, pairs, theta);
     else
         rt_frequencies(theta, pairs, &o->position.frequencies);
-    const rt_status status = compare_buffers(there, theta, theta + pairs, pairs, &same);
+    for (int l = 0; l < o->layers + 2 && same && !status.code; l++) {
+        char name[RT_NAME_SIZE];
+        if (l < o->layers)
+            snprintf(name, sizeof name, "esm.encoder.layer.%d." INV_FREQ, l);
+        else /* one for all layers, in older folders */
+            snprintf(name, sizeof name, "%s",
+                     l == o->layers ? "esm.encoder.layer.*." INV_FREQ
+                                    : "esm.rotary_embeddings.inv_freq");
+        const rt_safetensor *t = rt_huggingface_tensor(there, name);
+        if (!t)
+            continue;
+        same = t->count == (uint64_t)pairs;
+        if (same)
+            status = rt_safetensors_doubles(t, 0, (size_t)pairs, theta + pairs);
+        same &= !status.code && rt_theta_is_near(theta, theta + pairs, pairs);
+    }
     rt_free(theta);
     if (status.code)
         return status;

@@ -302,12 +302,17 @@ static bool is_written(const rt_folder_tensor *t)
     return !t->row->written || t->row->written(t->options);
 }
 
-/* Checks that every parameter is in a tensor that is written, with all parts of that tensor. */
-static rt_status check_tensors(const rt_tensor_list *l)
+rt_status rt_tensor_list_open(rt_tensor_list *l, const rt_family *family,
+                              const rt_transformer *model, int positions)
 {
-    const rt_parameters *p = &l->model->parameters;
+    const rt_parameters *p = &model->parameters;
     const rt_folder_tensor *t;
-    for (int i = 0; i < p->count; i++) {
+    *l = (rt_tensor_list){.family = family, .model = model};
+    rt_status status = rt_folder_theta_of(family, model, &l->theta);
+    if (!status.code)
+        status = rt_folder_tensors_new(&l->tensors, family, &model->options, model, positions);
+    /* every parameter must be in a tensor that is written, with all parts of that tensor */
+    for (int i = 0; i < p->count && !status.code; i++) {
         const rt_role role = p->list[i]->role;
         int n = 0;
         while ((t = rt_folder_tensors_find(&l->tensors, p->list[i], n)) && !is_written(t))
@@ -316,25 +321,13 @@ static rt_status check_tensors(const rt_tensor_list *l)
         for (int part = 0; t && part < RT_MOST_PARTS && t->row->here[part]; part++)
             lacks |= !t->parts[part].parameter;
         if (lacks)
-            return rt_family_lacks(l->family, p->list[i]->name, "no such tensor");
+            status = rt_family_lacks(family, p->list[i]->name, "no such tensor");
     }
-    return rt_ok();
-}
-
-rt_status rt_tensor_list_open(rt_tensor_list *l, const rt_family *family,
-                              const rt_transformer *model, int positions)
-{
-    *l = (rt_tensor_list){.family = family, .model = model};
-    rt_status status = rt_folder_theta_of(family, model, &l->theta);
-    if (!status.code)
-        status = rt_folder_tensors_new(&l->tensors, family, &model->options, model, positions);
-    if (!status.code)
-        status = check_tensors(l);
     if (status.code)
         return status;
     l->entries = rt_alloc((size_t)l->tensors.count, sizeof *l->entries);
     for (int i = 0; i < l->tensors.count && l->entries; i++) {
-        const rt_folder_tensor *t = l->tensors.list + i;
+        t = l->tensors.list + i;
         const bool extra = !t->parts[0].parameter;
         if (is_written(t))
             l->entries[l->count++] =

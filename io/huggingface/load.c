@@ -187,11 +187,12 @@ static rt_status compare_fixed(const loading *l, bool *same)
     const rt_frequency_options *b = &l->model->options.position.frequencies;
     const int pairs = rt_transformer_pairs(&l->model->options);
     const int lengths[] = {0, a->original_len + 1, b->original_len + 1, 1 << 24};
-    double *one = rt_alloc(2 * (size_t)pairs, sizeof *one), *other = one + pairs;
+    double *one = rt_alloc(2 * (size_t)pairs, sizeof *one);
     *same = pairs == rt_transformer_pairs(&l->there->options) &&
             rt_frequencies_magnitude(a) == rt_frequencies_magnitude(b);
     if (!one)
         return rt_out_of_memory("theta");
+    double *other = one + pairs;
     for (int layer = 0; layer < l->model->options.layers && *same; layer++) {
         const rt_frequency_options from = rt_layer_frequencies(&l->there->options, layer);
         const rt_frequency_options to = rt_layer_frequencies(&l->model->options, layer);

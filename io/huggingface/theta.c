@@ -134,14 +134,20 @@ void rt_huggingface_read_theta(rt_reading *r, const rt_transformer_options *o, r
                           layers, t->shape.axis[1], t->shape.axis[2]);
 }
 
-/* Uses rotor_theta in place of the frequencies that were made from it, but keeps their factor of
- * cosines and sines. */
-static void take_theta(rt_huggingface *there)
+/* Keeps the factor of cosines and sines of the frequencies that were made from rotor_theta. */
+void rt_huggingface_choose_theta(rt_huggingface *there, bool fits, const char *other,
+                                 const char *used)
 {
     rt_folder_theta *t = &there->files->written;
     rt_transformer_options *o = &there->options;
     rt_frequency_options *f = &o->position.frequencies;
     const double magnitude = rt_frequencies_magnitude(f);
+    if (t->own && !fits)
+        rt_writer_add(&there->files->warnings,
+                      RT_HF_CONFIG ": " RT_HF_THETA " does not match %s; rotor uses %s\n", other,
+                      used);
+    if (!t->own || !fits)
+        return;
     *f = (rt_frequency_options){RT_FREQUENCY_DEFAULTS};
     if (magnitude != 1) {
         f->scaling = RT_SCALING_YARN;
@@ -156,17 +162,6 @@ static void take_theta(rt_huggingface *there)
     o->position.fraction = (double)t->shape.axis[2] / (rt_transformer_head_dim(o) / 2);
     there->theta = t->own;
     t->own = NULL;
-}
-
-void rt_huggingface_choose_theta(rt_huggingface *there, bool fits, const char *other,
-                                 const char *used)
-{
-    if (there->files->written.own && fits)
-        take_theta(there);
-    else if (there->files->written.own)
-        rt_writer_add(&there->files->warnings,
-                      RT_HF_CONFIG ": " RT_HF_THETA " does not match %s; rotor uses %s\n", other,
-                      used);
 }
 
 void rt_put_theta(rt_config_writing *w)
@@ -396,7 +391,6 @@ static bool has_same_scaling(const rt_frequency_options *a, const rt_frequency_o
            a->short_factors.at == b->short_factors.at && a->long_factors.at == b->long_factors.at;
 }
 
-/* Uses rotor_theta if rope_parameters were made from it. */
 rt_status rt_rope_parameters_resolve(rt_huggingface *there)
 {
     const rt_folder_theta *t = &there->files->written;
@@ -540,27 +534,6 @@ static int put_one(rt_config_writing *w, json_t **to, const char *key,
     return length;
 }
 
-static int put_of_types(rt_config_writing *w)
-{
-    const rt_transformer_options *o = w->options;
-    const rt_rope_rules *rules = &w->family->rope;
-    double *mean = rt_alloc((size_t)w->theta->pairs + 1, sizeof *mean);
-    json_t *both = mean ? json_object() : NULL; /* NULL: the export fails */
-    rt_frequency_options f[LAYER_TYPES] = {o->position.frequencies, o->position.frequencies};
-    int positions = 0;
-    if (o->position.local_base > 0)
-        f[SLIDING].base = o->position.local_base;
-    for (int type = FULL; type < LAYER_TYPES && mean; type++) {
-        rt_folder_theta_mean(w->theta, o, (rt_theta_layers)type, w->theta->pairs, mean);
-        positions = put_one(w, &both, layer_types[type], &f[type], mean);
-    }
-    rt_free(mean);
-    rt_json_put(&w->object, "rope_parameters", both);
-    rt_json_put(&w->object, rules->old_base, rt_json_number(base_of(w, &f[FULL])));
-    rt_json_put(&w->object, rules->sliding->old_base, rt_json_number(base_of(w, &f[SLIDING])));
-    return positions;
-}
-
 /* Writes one object for each type of layers, or one for all layers and the keys of transformers
  * before version 5. */
 void rt_rope_parameters_put(rt_config_writing *w)
@@ -568,9 +541,22 @@ void rt_rope_parameters_put(rt_config_writing *w)
     const rt_rope_rules *rules = &w->family->rope;
     const rt_transformer_options *o = w->options;
     const rt_frequency_options *f = &o->position.frequencies;
-    int positions;
+    int positions = 0;
     if (rules->sliding) {
-        positions = put_of_types(w);
+        double *mean = rt_alloc((size_t)w->theta->pairs + 1, sizeof *mean);
+        json_t *both = mean ? json_object() : NULL; /* NULL: the export fails */
+        rt_frequency_options of_sliding = *f;
+        if (o->position.local_base > 0)
+            of_sliding.base = o->position.local_base;
+        for (int type = FULL; type < LAYER_TYPES && mean; type++) {
+            rt_folder_theta_mean(w->theta, o, (rt_theta_layers)type, w->theta->pairs, mean);
+            positions =
+                put_one(w, &both, layer_types[type], type == SLIDING ? &of_sliding : f, mean);
+        }
+        rt_free(mean);
+        rt_json_put(&w->object, "rope_parameters", both);
+        rt_json_put(&w->object, rules->old_base, rt_json_number(base_of(w, f)));
+        rt_json_put(&w->object, rules->sliding->old_base, rt_json_number(base_of(w, &of_sliding)));
     } else {
         rt_json_put(&w->object, old_base(rules), rt_json_number(base_of(w, f)));
         if (rules->fraction > 0)
