@@ -202,7 +202,7 @@ static void put_model(gguf_keys *k, const rt_transformer_options *o,
                       const rt_huggingface_export *export, rt_gguf_dtype dtype)
 {
     const double magnitude = rt_frequencies_magnitude(&o->position.frequencies);
-    const int length = rt_export_length(export);
+    const int length = export->length ? export->length : export->positions;
     const int context = o->window && o->window < length ? o->window : length;
     const struct {
         const char *key;
@@ -532,7 +532,7 @@ rt_status rt_gguf_write(const char *path, const rt_transformer *model,
         status = put_vocabulary(&keys, model, export);
     }
     if (!status.code)
-        status = rt_tensor_list_open(&list, family, model, rt_export_length(export));
+        status = rt_tensor_list_open(&list, family, model, 0);
     if (!status.code) {
         put_tensors(keys.to, &list, dtype);
         const bool failed = ferror(keys.to);

@@ -352,7 +352,7 @@ static json_t *value_of(const rt_config_row *row, const rt_config_writing *w)
     case RT_CONFIG_EPS:
         return json_real(*(const double *)at); /* with a point: Python must read a float */
     case RT_CONFIG_POSITIONS:
-        return json_integer(rt_export_positions(w->export));
+        return json_integer(w->export->positions);
     case RT_CONFIG_FLAG:
         return json_boolean(*(const bool *)at);
     case RT_CONFIG_SWITCH:

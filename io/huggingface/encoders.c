@@ -126,8 +126,7 @@ static void check_causal(rt_reading *r, rt_huggingface *there)
 int rt_roformer_rows(const rt_huggingface_export *export)
 {
     enum { INITIAL = 1536 };
-    const int positions = rt_export_positions(export);
-    const int rows = positions > INITIAL ? positions : INITIAL;
+    const int rows = export->positions > INITIAL ? export->positions : INITIAL;
     return export->table_rows ? export->table_rows : rows;
 }
 

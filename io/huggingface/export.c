@@ -105,7 +105,8 @@ char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export)
                     json_string(residues ? "EsmTokenizer" : "BertTokenizer"));
     if (level != RT_LEVEL_BPE && !residues)
         rt_json_put(&made, "do_lower_case", json_boolean(export->lowercase));
-    rt_json_put(&made, "model_max_length", json_integer(rt_export_length(export)));
+    rt_json_put(&made, "model_max_length",
+                json_integer(export->length ? export->length : export->positions));
     if (export->chat_template)
         rt_json_put(&made, RT_HF_CHAT_KEY,
                     json_loads(export->chat_template, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL));
@@ -484,11 +485,13 @@ static rt_status write_files(const rt_durable_folder *to, const rt_family *famil
     rt_huggingface_export all = *export;
     rt_tensor_list list = {0};
     bool same;
+    if (!all.positions)
+        all.positions = all.length;
     rt_status status = find_same_tokens(&same, to->path, model, export);
     if (!status.code)
         status = rt_path_join(path, to->staging, RT_WEIGHTS_FILE);
     if (!status.code)
-        status = rt_tensor_list_open(&list, family, model, rt_roformer_rows(export));
+        status = rt_tensor_list_open(&list, family, model, rt_roformer_rows(&all));
     if (!status.code)
         status = rt_safetensors_write(path, list.entries, list.count);
     for (size_t i = 0; same && i < sizeof kept / sizeof *kept && !status.code; i++)

@@ -223,7 +223,7 @@ typedef struct rt_config_writing {
     json_t *object; /* NULL after an error */
     const struct rt_family *family;
     const rt_transformer_options *options;
-    const rt_huggingface_export *export;
+    const rt_huggingface_export *export; /* with resolved positions */
     const struct rt_folder_theta *theta;
 } rt_config_writing;
 

@@ -137,6 +137,7 @@ static const rt_safetensors *find_file(const rt_weights *w, const char *name)
     return NULL;
 }
 
+/* Opens a file of the index, unless it is open. */
 static rt_status open_named(rt_weights *w, const char *folder, const char *name)
 {
     char quoted[RT_QUOTE_SIZE];

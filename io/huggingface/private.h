@@ -145,20 +145,9 @@ void rt_config_check_head_dim(rt_reading *r, rt_huggingface *there);
  * sep_token_id; null for tokens that do not exist. */
 void rt_config_put_special_ids(rt_config_writing *w);
 
-/* Returns the rows of the table of a RoFormer that is written: max_position_embeddings. */
+/* Returns the rows of the table of a RoFormer that is written: max_position_embeddings, by the
+ * resolved positions of the export. */
 int rt_roformer_rows(const rt_huggingface_export *export);
-
-/* Returns the positions of the export, or else its length. */
-static inline int rt_export_positions(const rt_huggingface_export *export)
-{
-    return export->positions ? export->positions : export->length;
-}
-
-/* Returns the length of the training or, if it is unknown, the positions of the export. */
-static inline int rt_export_length(const rt_huggingface_export *export)
-{
-    return export->length ? export->length : export->positions;
-}
 
 /* Words of hidden_act for feed-forward blocks without gates. */
 extern const rt_config_word rt_roformer_activations[];

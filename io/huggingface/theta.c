@@ -525,7 +525,7 @@ static int put_one(rt_config_writing *w, json_t **to, const char *key,
     const bool lists = lists_theta(w->family, w->options);
     json_t *p = json_object();
     const int length =
-        put_scaling(&p, f, lists ? mean : NULL, w->theta->pairs, rt_export_positions(w->export));
+        put_scaling(&p, f, lists ? mean : NULL, w->theta->pairs, w->export->positions);
     rt_json_put(&p, "rope_type", json_string(lists ? "longrope" : scaling_types[f->scaling]));
     rt_json_put(&p, "rope_theta", rt_json_number(base_of(w, f)));
     if (w->family->rope.fraction > 0)

@@ -134,47 +134,38 @@ static rt_status read_cutting(const json_t *tokenizer, word_settings *s, json_t 
     return r.status;
 }
 
-/* Puts the pieces in the order of their ids, which must be 0 to count - 1. */
-static rt_status sort_pieces(json_t *vocab, const char **pieces, size_t count)
+/* Writes the pieces as the text of a vocab.txt, in the order of their ids, which must be 0 to
+ * count - 1. */
+static rt_status write_pieces(json_t *vocab, char **text_new, size_t *size)
 {
-    const char *piece;
+    const size_t count = json_object_size(vocab);
+    const char *piece, **pieces = rt_alloc(count, sizeof *pieces);
+    rt_status status = pieces ? rt_ok() : rt_out_of_memory("a vocabulary");
+    rt_writer w = {0};
     json_t *id;
     json_object_foreach(vocab, piece, id)
     {
         char quoted[RT_QUOTE_SIZE];
         const json_int_t place = json_is_integer(id) ? json_integer_value(id) : -1;
+        if (status.code)
+            break;
         if (place < 0 || (uint64_t)place >= count || pieces[place])
-            return rt_error(RT_CHECKPOINT,
-                            PIECES ": the ids of the %zu pieces must be 0 to %zu, each once; that "
-                                   "of %s is not",
-                            count, count - 1, rt_quote(quoted, piece));
-        if (!*piece || strchr(piece, '\n'))
-            return rt_error(RT_CHECKPOINT, PIECES ": the piece of id %d %s", (int)place,
-                            *piece ? "has a newline" : "is empty");
-        pieces[place] = piece;
+            status = rt_error(RT_CHECKPOINT,
+                              PIECES ": the ids of the %zu pieces must be 0 to %zu, each once; "
+                                     "that of %s is not",
+                              count, count - 1, rt_quote(quoted, piece));
+        else if (!*piece || strchr(piece, '\n'))
+            status = rt_error(RT_CHECKPOINT, PIECES ": the piece of id %d %s", (int)place,
+                              *piece ? "has a newline" : "is empty");
+        else
+            pieces[place] = piece;
     }
-    return rt_ok();
-}
-
-/* Writes the pieces as the text of a vocab.txt. */
-static rt_status write_pieces(json_t *vocab, char **text_new, size_t *size)
-{
-    const size_t count = json_object_size(vocab);
-    const char **pieces = rt_alloc(count, sizeof *pieces);
-    rt_writer w = {0};
-    if (!pieces)
-        return rt_out_of_memory("a vocabulary");
-    rt_status status = sort_pieces(vocab, pieces, count);
     for (size_t i = 0; i < count && !status.code; i++)
         rt_writer_add(&w, "%s\n", pieces[i]);
     rt_free(pieces);
-    if (status.code) {
-        rt_writer_free(&w);
-        return status;
-    }
     *size = w.length;
     *text_new = rt_writer_take(&w);
-    return *text_new ? rt_ok() : rt_out_of_memory("a vocabulary");
+    return status.code || *text_new ? status : rt_out_of_memory("a vocabulary");
 }
 
 /* ---- tokenizer.json of byte-level BPE ---- */
