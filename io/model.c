@@ -245,38 +245,32 @@ static rt_status copy_meaning(rt_checkpoint_info *info, const rt_vocabulary *voc
     return status;
 }
 
-static rt_status make_new(rt_model *m, rt_transformer_options *options,
-                          const rt_vocabulary *vocabulary, const rt_labels *labels, int length)
-{
-    const rt_transformer_options defaults = rt_model_defaults(options->kind);
-    rt_transformer_options scratch = defaults;
-    rt_data_options *data = &m->origin->data_options, data_scratch;
-    rt_status status = check_parts(options, vocabulary, labels);
-    if (!status.code)
-        status = check_keys(&rt_model_keys, options, &defaults, &scratch);
-    if (!status.code)
-        status = copy_meaning(&m->origin->info, vocabulary, labels);
-    if (status.code)
-        return status;
-    *data = data_scratch = rt_data_options_of(options, vocabulary, length, RT_BEGIN_AUTO);
-    status = check_keys(&rt_data_keys, data, data, &data_scratch);
-    return status.code ? status : configure(m, options, options->vocab, options->token_types);
-}
-
 rt_status rt_model_new(rt_model **model_new, const rt_transformer_options *options,
                        const rt_vocabulary *vocabulary, const rt_labels *labels, int length,
                        uint64_t seed)
 {
-    rt_transformer_options own = *options;
+    const rt_transformer_options defaults = rt_model_defaults(options->kind);
+    rt_transformer_options own = *options, scratch = defaults;
     rt_model *m;
     rt_status status = begin(&m, model_new);
     if (status.code)
         return status;
+    rt_data_options *data = &m->origin->data_options, data_scratch;
     if (vocabulary && !own.vocab)
         own.vocab = vocabulary->count;
     if (labels && !own.labels)
         own.labels = labels->count;
-    status = make_new(m, &own, vocabulary, labels, length);
+    status = check_parts(&own, vocabulary, labels);
+    if (!status.code)
+        status = check_keys(&rt_model_keys, &own, &defaults, &scratch);
+    if (!status.code)
+        status = copy_meaning(&m->origin->info, vocabulary, labels);
+    if (!status.code) {
+        *data = data_scratch = rt_data_options_of(&own, vocabulary, length, RT_BEGIN_AUTO);
+        status = check_keys(&rt_data_keys, data, data, &data_scratch);
+    }
+    if (!status.code)
+        status = configure(m, &own, own.vocab, own.token_types);
     if (!status.code)
         status = rt_transformer_new(&m->transformer, &own, seed, NULL);
     m->origin->info.seed = seed;

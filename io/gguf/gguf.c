@@ -77,9 +77,7 @@ static const rt_tensor_row tensors[] = {
 #define OPTIONS                                                                                    \
     RT_LLAMA_OPTIONS, {"model.head", RT_IS, "lm", "a head for the next token"},                    \
         {"model.ffn", RT_IS, "swiglu", "a gate of silu"},                                          \
-    {                                                                                              \
-        "model.window", RT_ANY_VALUE, NULL, NULL                                                   \
-    }
+        RT_ROW("model.window", RT_ANY_VALUE, NULL, NULL)
 
 static const rt_option_row llama_options[] = {OPTIONS, {0}};
 

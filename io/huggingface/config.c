@@ -150,13 +150,12 @@ static void read_labels(rt_reading *r, rt_huggingface *there)
         snprintf(key, sizeof key, "%d", i);
         snprintf(made, sizeof made, "LABEL_%d", i);
         const char *name = names ? json_string_value(json_object_get(names, key)) : made;
-        if (name)
-            there->labels[i] = rt_copy_text(name);
-        else
+        there->labels[i] = name ? rt_copy_text(name) : NULL;
+        if (!name)
             rt_reading_refuse(r,
                               "id2label must have a string for each number below %d; not so for %d",
                               count, i);
-        if (name && !there->labels[i])
+        else if (!there->labels[i])
             r->status = rt_out_of_memory("labels");
     }
     if (!there->labels)
@@ -298,10 +297,8 @@ static void read_all(rt_reading *r, rt_huggingface *there)
 rt_status rt_huggingface_read_config(rt_huggingface *there, const char *folder)
 {
     json_t *json;
-    rt_status status = rt_json_read_file(&json, folder, RT_HF_CONFIG);
-    if (status.code)
-        return status;
-    rt_reading r = {.json = json, .status = rt_ok()};
+    const rt_status status = rt_json_read_file(&json, folder, RT_HF_CONFIG);
+    rt_reading r = {.json = json, .status = status};
     read_all(&r, there);
     if (!r.status.code && there->options.causal)
         r.status = read_ends(there, folder, json);
@@ -310,24 +307,6 @@ rt_status rt_huggingface_read_config(rt_huggingface *there, const char *folder)
 }
 
 /* ---- layer types ---- */
-
-/* Returns the type of layer l, from a list or, in older folders without one, by a rule. */
-static int read_type(rt_reading *r, const json_t *types, int l, bool by_rule)
-{
-    char quoted[RT_QUOTE_SIZE];
-    const char *type = json_string_value(json_array_get(types, (size_t)l));
-    if (!types)
-        return by_rule ? RT_LAYER_SLIDING : RT_LAYER_FULL;
-    if (type && !strcmp(type, "sliding_attention"))
-        return RT_LAYER_SLIDING;
-    if (!type || strcmp(type, "full_attention") != 0)
-        rt_reading_refuse(r,
-                          "layer_types must have full_attention or sliding_attention for each of "
-                          "%d layers: rotor has no other; that of layer %d is %s",
-                          (int)json_array_size(types), l,
-                          rt_quote(quoted, type ? type : "something else"));
-    return RT_LAYER_FULL;
-}
 
 const json_t *rt_layer_list(rt_reading *r, const char *key, int layers)
 {
@@ -342,11 +321,19 @@ void rt_layer_types_read(rt_reading *r, rt_huggingface *there, int window, const
     rt_transformer_options *o = &there->options;
     const json_t *list = rt_layer_list(r, "layer_types", o->layers);
     rt_layer_words types = {.count = o->layers};
+    char quoted[RT_QUOTE_SIZE];
     int sliding = 0;
     for (int l = 0; l < o->layers; l++) {
-        const int type = read_type(r, list, l, by_rule[l]);
-        types.at[l] = (unsigned char)type;
-        sliding += type == RT_LAYER_SLIDING;
+        const char *type = json_string_value(json_array_get(list, (size_t)l));
+        const bool slides = list ? type && !strcmp(type, "sliding_attention") : by_rule[l];
+        types.at[l] = slides ? RT_LAYER_SLIDING : RT_LAYER_FULL;
+        sliding += slides;
+        if (list && !slides && (!type || strcmp(type, "full_attention") != 0))
+            rt_reading_refuse(r,
+                              "layer_types must have full_attention or sliding_attention for each "
+                              "of %d layers: rotor has no other; that of layer %d is %s",
+                              (int)json_array_size(list), l,
+                              rt_quote(quoted, type ? type : "something else"));
     }
     if (sliding && !window)
         rt_reading_refuse(r, "layer_types has sliding_attention, but use_sliding_window and "

@@ -184,26 +184,22 @@ static const rt_option_row usual[] = {
     {0},
 };
 
-static bool has_row(const rt_family *family, const char *option)
-{
-    const rt_config_row *row = family->config;
-    const rt_option_row *own = family->options;
-    while (row->key && (row->member == RT_NO_MEMBER || key_at(row->member) != key_of(option)))
-        row++;
-    while (own->key && strcmp(own->key, option) != 0)
-        own++;
-    return row->key || own->key;
-}
-
 /* Returns the n-th requirement of a family, its own rows first; NULL past the last. */
 static const rt_option_row *option_of(const rt_family *family, int n)
 {
     for (const rt_option_row *row = family->options; row->key; row++)
         if (!n--)
             return row;
-    for (const rt_option_row *row = usual; row->key; row++)
-        if (!has_row(family, row->key) && !n--)
+    for (const rt_option_row *row = usual; row->key; row++) {
+        const rt_option_row *own = family->options;
+        const rt_config_row *at = family->config;
+        while (own->key && strcmp(own->key, row->key) != 0)
+            own++;
+        while (at->key && (at->member == RT_NO_MEMBER || key_at(at->member) != key_of(row->key)))
+            at++;
+        if (!own->key && !at->key && !n--)
             return row;
+    }
     return NULL;
 }
 
@@ -377,30 +373,24 @@ void rt_config_rows_put(const rt_config_row *rows, rt_config_writing *w)
 
 /* ---- finding the family of a model ---- */
 
-enum { KIND_MISSED = 1000 };
-
-/* Counts an option that the family cannot express, and keeps the error of the first. */
-static void miss(rt_status *status, int *missed, const rt_family *family, const char *key,
-                 const char *wish, const rt_transformer_options *o)
-{
-    if (!status->code)
-        *status = rt_cannot_export(family, key, o, wish);
-    *missed += strcmp(key, "model.kind") ? 1 : KIND_MISSED;
-}
-
+/* Counts the options that the family cannot express. Returns the error of the first. */
 static rt_status rows_express(const rt_family *family, const rt_transformer_options *o, int *missed)
 {
+    enum { KIND_MISSED = 1000 };
     const rt_option_row *option;
     rt_status status = rt_ok();
     char name[RT_KEY_NAME_SIZE];
     *missed = 0;
     for (int n = 0; (option = option_of(family, n)); n++)
-        if (option->wish && !has_option(option, o))
-            miss(&status, missed, family, option->key, option->wish, o);
+        if (option->wish && !has_option(option, o)) {
+            if (!*missed)
+                status = rt_cannot_export(family, option->key, o, option->wish);
+            *missed += strcmp(option->key, "model.kind") ? 1 : KIND_MISSED;
+        }
     for (const rt_config_row *row = family->config; row->key; row++)
-        if (row->wish && !word_of(row, o))
-            miss(&status, missed, family, rt_key_full_name(key_at(row->member), name), row->wish,
-                 o);
+        if (row->wish && !word_of(row, o) && !(*missed)++)
+            status =
+                rt_cannot_export(family, rt_key_full_name(key_at(row->member), name), o, row->wish);
     return status;
 }
 

@@ -63,10 +63,8 @@ static void check_layer_types(rt_reading *r, const char *wanted)
 #define CAUSAL                                                                                     \
     {"is_causal", RT_MUST_BE("true"),                                                              \
      .reason = "a decoder of rotor attends to no token behind its own"},                           \
-    {                                                                                              \
-        "token_classification_bias", RT_MUST_BE("true"),                                           \
-            .reason = "the head of rotor for labels of tokens has a bias"                          \
-    }
+        RT_ROW("token_classification_bias", RT_MUST_BE("true"),                                    \
+               .reason = "the head of rotor for labels of tokens has a bias")
 /* key_heads = 0: as many as heads. head_size = 0: hidden_size / num_attention_heads. */
 #define SIZES(words, width, ffn_width, layers, heads_count, key_heads, head_size)                  \
     RT_SIZES(words, width, ffn_width, layers, heads_count),                                        \
@@ -77,15 +75,10 @@ static void check_layer_types(rt_reading *r, const char *wanted)
          .wish = "gates"},                                                                         \
         {"rms_norm_eps", RT_EPS(norm_eps), .initial = 1e-6},                                       \
         {"attention_dropout", RT_SHARE(attention_dropout)}, CAUSAL,                                \
-    {                                                                                              \
-        "initializer_range", RT_DEVIATION(init_std), .initial = RT_INIT_STD                        \
-    }
+        RT_ROW("initializer_range", RT_DEVIATION(init_std), .initial = RT_INIT_STD)
 #define REST(positions)                                                                            \
     {"pad_token_id", .read = rt_config_read_padding, .put = rt_config_put_special_ids},            \
-        RT_ROPE_PARAMETERS(positions),                                                             \
-    {                                                                                              \
-        0                                                                                          \
-    }
+        RT_ROPE_PARAMETERS(positions), RT_ROW(0)
 
 /* Keys without effect; published folders have rope_interleaved, is_llama_config and use_mrope. */
 static const char *const unused[] = {"is_decoder",      "pretraining_tp", "rope_interleaved",
@@ -255,11 +248,8 @@ static void put_qwen_layers(rt_config_writing *w)
 }
 
 #define QWEN_LAYERS                                                                                \
-    {                                                                                              \
-        "layer_types",                                                                             \
-            .read = read_qwen_layers, .put = put_qwen_layers,                                      \
-            .also = RT_KEYS("use_sliding_window", "sliding_window", "max_window_layers")           \
-    }
+    RT_ROW("layer_types", .read = read_qwen_layers, .put = put_qwen_layers,                        \
+           .also = RT_KEYS("use_sliding_window", "sliding_window", "max_window_layers"))
 #define NO_BIAS "rotor has biases in all maps of a layer, of queries, keys and values, or in none"
 
 static const rt_config_row qwen2_config[] = {

@@ -185,9 +185,7 @@ const rt_family rt_family_roformer = {
     {"model.kind", RT_IS, "roformer", "the layers of an encoder"},                                 \
         {"model.norm_kind", RT_IS, "layer", "LayerNorm"},                                          \
         {"model.causal", RT_IS, "no", "attention to both sides"},                                  \
-    {                                                                                              \
-        "model.kv_heads", RT_SAME_AS, "model.heads", "keys for every head"                         \
-    }
+        RT_ROW("model.kv_heads", RT_SAME_AS, "model.heads", "keys for every head")
 
 /* ---- ESM: tensors ---- */
 
@@ -203,9 +201,7 @@ static void fill_theta(const void *context, size_t first, size_t count, float *v
 #define NORM(there_name, here_name)                                                                \
     {there_name, .here = {here_name}},                                                             \
         {there_name ".gamma", .here = {here_name ".weight"}, .written = rt_never},                 \
-    {                                                                                              \
-        there_name ".beta", .here = {here_name ".bias"}, .written = rt_never                       \
-    }
+        RT_ROW(there_name ".beta", .here = {here_name ".bias"}, .written = rt_never)
 
 #define LAYER    "esm.encoder.layer.N."
 #define INV_FREQ "attention.self.rotary_embeddings.inv_freq"

@@ -272,15 +272,19 @@ typedef struct rt_config_row {
 #define RT_POSITIONS(most) .type = RT_CONFIG_POSITIONS, .high = most
 #define RT_ABSENT          .type = RT_CONFIG_ABSENT
 
+/* Row of a table at the end of a macro, where clang-format takes plain braces for a block. */
+#define RT_ROW(...)                                                                                \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+
 /* Rows of the sizes that most families have, with their defaults. */
 #define RT_SIZES(words, width, ffn_width, layer_count, head_count)                                 \
     {"vocab_size", RT_SIZE(vocab), .initial = words},                                              \
         {"hidden_size", RT_SIZE(dim), .initial = width},                                           \
         {"intermediate_size", RT_SIZE(ffn_dim), .initial = ffn_width},                             \
         {"num_hidden_layers", RT_LAYERS, .initial = layer_count},                                  \
-    {                                                                                              \
-        "num_attention_heads", RT_SIZE(heads), .initial = head_count                               \
-    }
+        RT_ROW("num_attention_heads", RT_SIZE(heads), .initial = head_count)
 
 /* NULL-terminated list of keys. */
 #define RT_KEYS(...) ((const char *const[]){__VA_ARGS__, NULL})

@@ -230,13 +230,20 @@ const rt_safetensor *rt_huggingface_tensor(const rt_huggingface *there, const ch
 
 /* ---- tied decoders ---- */
 
-/* Sets *same if two tensors have the same shape and numbers. */
-static rt_status compare_numbers(const rt_safetensor *a, const rt_safetensor *b, bool *same)
+/* Sets *differ if the folder has both tensors and they differ in shape or numbers, and warns which
+ * one is used. */
+static rt_status warn_of(rt_huggingface *there, const char *used, const char *tied, bool *differ)
 {
     enum { BLOCK = 512 };
     double one[BLOCK], other[BLOCK];
-    *same = a->axes == b->axes && !memcmp(a->shape, b->shape, (size_t)a->axes * sizeof *a->shape);
-    for (uint64_t first = 0; first < a->count && *same; first += BLOCK) {
+    const rt_safetensor *a = used ? rt_huggingface_tensor(there, used) : NULL;
+    const rt_safetensor *b = tied ? rt_huggingface_tensor(there, tied) : NULL;
+    *differ = false;
+    if (!a || !b)
+        return rt_ok();
+    bool same =
+        a->axes == b->axes && !memcmp(a->shape, b->shape, (size_t)a->axes * sizeof *a->shape);
+    for (uint64_t first = 0; first < a->count && same; first += BLOCK) {
         const uint64_t left = a->count - first;
         const size_t part = left < BLOCK ? (size_t)left : BLOCK;
         rt_status status = rt_safetensors_doubles(a, first, part, one);
@@ -244,25 +251,15 @@ static rt_status compare_numbers(const rt_safetensor *a, const rt_safetensor *b,
             status = rt_safetensors_doubles(b, first, part, other);
         if (status.code)
             return status;
-        *same = !memcmp(one, other, part * sizeof *one);
+        same = !memcmp(one, other, part * sizeof *one);
     }
-    return rt_ok();
-}
-
-/* Sets *differ if the folder has both tensors and they differ, and warns which one is used. */
-static rt_status warn_of(rt_huggingface *there, const char *used, const char *tied, bool *differ)
-{
-    const rt_safetensor *a = used ? rt_huggingface_tensor(there, used) : NULL;
-    const rt_safetensor *b = tied ? rt_huggingface_tensor(there, tied) : NULL;
-    bool same = true;
-    rt_status status = a && b ? compare_numbers(a, b, &same) : rt_ok();
     *differ = !same;
     if (*differ)
         rt_writer_add(&there->files->warnings,
                       RT_HF_CONFIG ": tie_word_embeddings = true, but %s is not %s; the former is "
                                    "used\n",
                       used, tied);
-    return status;
+    return rt_ok();
 }
 
 /* Determines whether the decoder is tied: not if its matrix differs from the embeddings. */

@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-/* ---- labels ---- */
-
 /* Sorts the labels, whose names must differ, and finds the place of each class in the folder. */
 static rt_status sort_labels(rt_huggingface *m)
 {
@@ -42,8 +40,6 @@ static rt_status sort_labels(rt_huggingface *m)
     rt_free(names);
     return status;
 }
-
-/* ---- vocabulary ---- */
 
 /* Checks that mask_token_id is the mask of the vocabulary. The latter hides tokens. The former
  * scales embeddings with token_dropout, which therefore requires both to be equal. */
@@ -146,8 +142,6 @@ rt_status rt_huggingface_import(rt_huggingface **imported_new, const char *folde
     *imported_new = m;
     return rt_ok();
 }
-
-/* ---- differences between models ---- */
 
 /* Keys that change what a model computes. Layers and widths are not among them, because weights of
  * other sizes do not fit. */

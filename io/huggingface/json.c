@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- a file ---- */
-
 rt_status rt_folder_read(char **bytes_new, size_t *size, const char *folder, const char *name,
                          long most)
 {
@@ -33,8 +31,6 @@ rt_status rt_folder_read(char **bytes_new, size_t *size, const char *folder, con
     *bytes_new = bytes;
     return rt_ok();
 }
-
-/* ---- reading JSON ---- */
 
 rt_status rt_json_read(json_t **object_new, const char *name, char *bytes, size_t size)
 {
@@ -69,8 +65,6 @@ int rt_word_index(const char *const *words, const char *word)
             return i;
     return -1;
 }
-
-/* ---- values ---- */
 
 void rt_json_put(json_t **to, const char *key, json_t *value)
 {
@@ -132,8 +126,6 @@ json_t *rt_json_numbers(const double *values, int count)
         rt_json_append(&list, rt_json_number(values[i]));
     return list;
 }
-
-/* ---- the text ---- */
 
 /* Returns whether a list, of numbers or of such lists up to `depth`, is written on one line. */
 static bool is_row(const json_t *list, int depth)

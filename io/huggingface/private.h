@@ -249,11 +249,8 @@ enum { RT_MOST_POSITIONS = 1 << 30 };
 #define RT_ROPE_PARAMETERS_BASED(positions, ...)                                                   \
     {"max_position_embeddings", RT_POSITIONS(RT_MOST_POSITIONS), .initial = positions,             \
      .when = rt_never},                                                                            \
-    {                                                                                              \
-        "rope_parameters",                                                                         \
-            .read = rt_rope_parameters_read, .put = rt_rope_parameters_put,                        \
-            .also = RT_KEYS("rope_scaling", "original_max_position_embeddings", __VA_ARGS__)       \
-    }
+        RT_ROW("rope_parameters", .read = rt_rope_parameters_read, .put = rt_rope_parameters_put,  \
+               .also = RT_KEYS("rope_scaling", "original_max_position_embeddings", __VA_ARGS__))
 
 /* Reads the frequencies. Sets RT_CHECKPOINT in `r` with the key of an unsupported value. */
 void rt_rope_parameters_read(rt_reading *r, rt_huggingface *there);
@@ -278,15 +275,11 @@ bool rt_theta_is_near(const double *theta, const double *table, int pairs);
     {"model.kind", RT_IS, "decoder", "the layers of a decoder"},                                   \
         {"model.pool", RT_IS, "last", NULL}, /* see the classes */                                 \
         {"model.norm", RT_IS, "pre", "its norms before the blocks"},                               \
-    {                                                                                              \
-        "model.causal", RT_IS, "yes", "causal attention"                                           \
-    }
+        RT_ROW("model.causal", RT_IS, "yes", "causal attention")
 
 /* Options of all families that are built like Llama. */
 #define RT_LLAMA_OPTIONS                                                                           \
     RT_DECODER_OPTIONS, {"model.norm_kind", RT_IS, "rms", "RMS norms"},                            \
-    {                                                                                              \
-        "model.activation", RT_IS, "silu", NULL                                                    \
-    }
+        RT_ROW("model.activation", RT_IS, "silu", NULL)
 
 #endif

@@ -55,30 +55,15 @@ static bool read_whole(const json_t *json, uint64_t *value)
     return true;
 }
 
-/* Computes the number of elements and of bytes. As in the format's own library, axes after an axis
- * of 0 may have any length, but those before it must not overflow. */
-static rt_status measure(rt_safetensor *t)
-{
-    uint64_t bits;
-    t->count = 1;
-    for (int i = 0; i < t->axes; i++)
-        if (__builtin_mul_overflow(t->count, t->shape[i], &t->count))
-            return refuse(t, "its shape overflows");
-    if (__builtin_mul_overflow(t->count, (uint64_t)rt_dtype_bits[t->dtype], &bits))
-        return refuse(t, "its shape overflows");
-    if (bits % 8)
-        return refuse(t, "it does not end with a byte");
-    t->bytes = bits / 8;
-    return rt_ok();
-}
-
+/* Reads the header of a tensor. As in the format's own library, axes after an axis of 0 may have
+ * any length, but those before it must not overflow. */
 static rt_status read_tensor(const json_t *json, rt_safetensor *t, uint64_t *shape)
 {
     const char *word = json_string_value(json_object_get(json, "dtype"));
     const json_t *axes = json_object_get(json, "shape");
     const json_t *offsets = json_object_get(json, "data_offsets");
     const int dtype = rt_word_index(rt_dtype_words, word);
-    uint64_t end;
+    uint64_t bits, end;
     if (!json_is_object(json))
         return refuse(t, "it must be an object, in braces");
     if (dtype < 0)
@@ -91,9 +76,15 @@ static rt_status read_tensor(const json_t *json, rt_safetensor *t, uint64_t *sha
     for (int i = 0; i < t->axes; i++)
         if (!read_whole(json_array_get(axes, (size_t)i), shape + i))
             return refuse(t, "its shape must have whole numbers from 0 on");
-    const rt_status status = measure(t);
-    if (status.code)
-        return status;
+    t->count = 1;
+    bool overflows = false;
+    for (int i = 0; i < t->axes; i++)
+        overflows |= __builtin_mul_overflow(t->count, t->shape[i], &t->count);
+    if (overflows || __builtin_mul_overflow(t->count, (uint64_t)rt_dtype_bits[dtype], &bits))
+        return refuse(t, "its shape overflows");
+    if (bits % 8)
+        return refuse(t, "it does not end with a byte");
+    t->bytes = bits / 8;
     if (json_array_size(offsets) != 2 || !read_whole(json_array_get(offsets, 0), &t->begin) ||
         !read_whole(json_array_get(offsets, 1), &end))
         return refuse(t, "its data_offsets must be two whole numbers from 0 on");

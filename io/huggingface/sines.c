@@ -35,8 +35,6 @@ static double rounding_of(rt_dtype dtype)
     }
 }
 
-/* ---- comparing theta with a table ---- */
-
 static bool is_rounded(const rt_sine_table *t, double stored, double exact, double slack)
 {
     /* numbers below the smallest normal one of the dtype are rounded to a fixed step */
@@ -67,8 +65,6 @@ bool rt_sine_table_is_of(const rt_sine_table *table, const double *theta)
     return pairs_are_of(table, table->pairs, theta);
 }
 
-/* ---- theta from the table ---- */
-
 static double angle_at(const rt_sine_table *t, int m, int i)
 {
     return atan2(sine_at(t, m, i), cosine_at(t, m, i));
@@ -96,8 +92,6 @@ static double theta_of_pair(const rt_sine_table *t, int i)
     }
     return product / squares;
 }
-
-/* ---- geometric theta ---- */
 
 /* Returns whether theta of a table is close to a geometric theta. This accepts tables that were not
  * made by rounding exact values. */
@@ -174,8 +168,6 @@ rt_status rt_sine_table_theta(const rt_sine_table *t, const char *name, double *
     return rt_ok();
 }
 
-/* ---- reading ---- */
-
 static rt_status read_table(const rt_huggingface *there, rt_sine_table *table)
 {
     const rt_safetensor *t = rt_huggingface_tensor(there, RT_HF_TABLE);
@@ -242,8 +234,6 @@ rt_status rt_sine_table_resolve(rt_huggingface *there)
     rt_free(table.values);
     return status;
 }
-
-/* ---- writing ---- */
 
 void rt_sine_table_fill(const void *context, size_t first, size_t count, float *values)
 {

@@ -295,23 +295,20 @@ static double read_fraction(rt_reading *r, rt_reading *p, const rt_rope_rules *r
     return (double)rotated / size;
 }
 
-static const char *old_base(const rt_rope_rules *rules)
-{
-    return rules->old_base ? rules->old_base : "rope_theta";
-}
-
 /* Reads the frequencies of one object, in older folders partly by keys outside; `within` is the
  * prefix of its keys in messages. */
 static rt_frequency_options read_one(rt_reading *r, const json_t *parameters, const char *within,
                                      const rt_rope_rules *rules, rt_huggingface *there)
 {
+    static const char key[] = "rope_theta";
     rt_frequency_options o = {RT_FREQUENCY_DEFAULTS};
     rt_reading p = {.json = parameters, .within = within, .status = r->status};
     o.scaling = read_type(&p);
     const double initial = rules->base > 0 ? rules->base : 10000;
-    o.base = rt_reading_above_0(&p, "rope_theta", rt_reading_above_0(r, old_base(rules), initial));
+    const char *old_base = rules->old_base ? rules->old_base : key;
+    o.base = rt_reading_above_0(&p, key, rt_reading_above_0(r, old_base, initial));
     if (!(o.base > 1))
-        rt_reading_refuse(&p, "rope_theta must be above 1; got %g", o.base);
+        rt_reading_refuse(&p, "%s must be above 1; got %g", key, o.base);
     there->options.position.fraction = read_fraction(r, &p, rules, there);
     if (o.scaling != RT_SCALING_NONE && !p.status.code && !r->status.code)
         read_scaling(r, &p, &o, rt_transformer_pairs(&there->options), there->max_positions);
@@ -558,7 +555,8 @@ void rt_rope_parameters_put(rt_config_writing *w)
         rt_json_put(&w->object, rules->old_base, rt_json_number(base_of(w, f)));
         rt_json_put(&w->object, rules->sliding->old_base, rt_json_number(base_of(w, &of_sliding)));
     } else {
-        rt_json_put(&w->object, old_base(rules), rt_json_number(base_of(w, f)));
+        rt_json_put(&w->object, rules->old_base ? rules->old_base : "rope_theta",
+                    rt_json_number(base_of(w, f)));
         if (rules->fraction > 0)
             put_float(&w->object,
                       rules->old_fraction ? rules->old_fraction : "partial_rotary_factor",

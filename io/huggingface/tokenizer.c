@@ -412,17 +412,17 @@ static rt_status add_decoder(json_t *list, json_t *settings)
     json_object_foreach(json_object_get(settings, "added_tokens_decoder"), number, token)
     {
         const char *text = json_string_value(json_object_get(token, "content"));
+        const bool special = json_is_true(json_object_get(token, "special"));
         char quoted[RT_QUOTE_SIZE];
         int64_t id;
-        if (!rt_integer_parse(number, &id))
-            return rt_error(RT_CHECKPOINT,
-                            RT_HF_TOKENIZER ": added_tokens_decoder: %s is not an id",
-                            rt_quote(quoted, number));
-        if (text)
-            status =
-                add_token(list, text, id, token, json_is_true(json_object_get(token, "special")));
         if (status.code)
-            return status;
+            break;
+        if (!rt_integer_parse(number, &id))
+            status =
+                rt_error(RT_CHECKPOINT, RT_HF_TOKENIZER ": added_tokens_decoder: %s is not an id",
+                         rt_quote(quoted, number));
+        else if (text)
+            status = add_token(list, text, id, token, special);
     }
     return status;
 }
@@ -445,28 +445,13 @@ static rt_status add_named(json_t *list, const json_t *of, const json_t *vocab, 
     return status;
 }
 
-/* Adds the tokens of added_tokens.json, which maps texts to ids. */
-static rt_status add_map(json_t *list, json_t *added)
-{
-    const char *text;
-    json_t *id;
-    json_object_foreach(added, text, id)
-    {
-        char quoted[RT_QUOTE_SIZE];
-        if (!json_is_integer(id))
-            return rt_error(RT_CHECKPOINT, RT_HF_ADDED ": %s has no integer as its id",
-                            rt_quote(quoted, text));
-        const rt_status status = add_token(list, text, json_integer_value(id), NULL, false);
-        if (status.code)
-            return status;
-    }
-    return rt_ok();
-}
-
+/* Lists the added tokens of all files; added_tokens.json maps texts to ids. */
 static rt_status find_added(json_t **list_new, const char *folder, json_t *settings,
                             const json_t *vocab)
 {
-    json_t *list = *list_new = json_array(), *added = NULL, *map = NULL;
+    json_t *list = *list_new = json_array(), *added = NULL, *map = NULL, *id;
+    const char *text;
+    char quoted[RT_QUOTE_SIZE];
     rt_status status =
         list ? rt_json_read_optional(&added, folder, RT_HF_ADDED) : rt_out_of_memory(PIECES);
     if (!status.code)
@@ -479,8 +464,14 @@ static rt_status find_added(json_t **list_new, const char *folder, json_t *setti
         status = add_named(list, map, vocab, added);
     if (!status.code)
         status = add_named(list, NULL, vocab, added); /* the default of all classes */
-    if (!status.code)
-        status = add_map(list, added);
+    json_object_foreach(added, text, id)
+    {
+        if (!status.code)
+            status = json_is_integer(id)
+                         ? add_token(list, text, json_integer_value(id), NULL, false)
+                         : rt_error(RT_CHECKPOINT, RT_HF_ADDED ": %s has no integer as its id",
+                                    rt_quote(quoted, text));
+    }
     json_decref(added);
     json_decref(map);
     return status;
