@@ -425,6 +425,12 @@ void rt_sequence_check(const rt_data_options *o, rt_rule_sink to);
 rt_status rt_text_find_vocabulary(rt_data *data, rt_vocabulary_maker *make,
                                   void *context) RT_MUST_CHECK;
 
+/* Sets the vocabulary of a source. RT_CONFIG if a special token that the task needs is missing. */
+rt_status rt_data_use_vocabulary(rt_data *data, const rt_vocabulary *v) RT_MUST_CHECK;
+
+/* Returns whether the default ids of the special tokens are reserved for them. */
+bool rt_data_has_special_tokens(const rt_data *data);
+
 /* Returns whether the text has documents. */
 bool rt_documents_are_cut(const rt_data_options *o);
 
