@@ -60,7 +60,7 @@ expect_same branch-1 branch-3 "a branch on 3 processes"
 # A run that stops early, by the loss on files of its own, after it has become worse: all processes
 # evaluate the best model.
 early="$work/small.ini data.task=text data.vocab=32 data.file=$work/text.txt data.level=char run.threads=1
-    data.eval_file=$root/LICENSE,$work/text.txt train.patience=1 train.min_delta=1000 optimizer.lr=100
+    data.eval_file=$root/LICENSE,$work/text.txt train.patience=1 train.min_delta=1000 optimizer.lr=3
     optimizer.warmup_steps=12"
 # shellcheck disable=SC2086
 train_as early-1 1 $early || fail "$(cat "$work/early-1.err")"
