@@ -28,14 +28,15 @@ rt_exit rt_exit_of(rt_code code);
 #define RT_RESULT_STEPS               "steps"
 #define RT_RESULT_LOSS                "eval_loss"
 #define RT_RESULT_ACCURACY            "eval_accuracy"
-#define RT_RESULT_BITS_PER_BYTE       "bits_per_byte"     /* of next-token prediction */
-#define RT_RESULT_LABEL_ACCURACY      "accuracy"          /* of labelled data */
-#define RT_RESULT_MACRO_F1            "macro_f1"          /* of labelled data (rt_macro_score) */
-#define RT_RESULT_LOSS_AT             "eval_loss_at_"     /* followed by a length */
-#define RT_RESULT_ACCURACY_AT         "eval_accuracy_at_" /* likewise */
-#define RT_RESULT_EXACT               "eval_exact"        /* of data.length = A..B */
-#define RT_RESULT_EXACT_AT            "eval_exact_at_"    /* followed by a length */
-#define RT_RESULT_DIVERGED            "diverged_above"    /* limit, if exceeded */
+#define RT_RESULT_BITS_PER_BYTE       "bits_per_byte" /* of next-token prediction */
+#define RT_RESULT_LABEL_ACCURACY      "accuracy"      /* of labelled data */
+#define RT_RESULT_MACRO_F1            "macro_f1"      /* of labelled data (rt_macro_score) */
+#define RT_RESULT_EXACT               "eval_exact"    /* of data.length = A..B */
+#define RT_RESULT_AT                  "_at_"          /* behind the three above: a length follows */
+#define RT_RESULT_LOSS_AT             RT_RESULT_LOSS RT_RESULT_AT
+#define RT_RESULT_ACCURACY_AT         RT_RESULT_ACCURACY RT_RESULT_AT
+#define RT_RESULT_EXACT_AT            RT_RESULT_EXACT RT_RESULT_AT
+#define RT_RESULT_DIVERGED            "diverged_above" /* limit, if exceeded */
 #define RT_RESULT_NEAR                "theta_near"
 #define RT_RESULT_DRIFT               "theta_max_drift"
 #define RT_RESULT_MEAN_DRIFT          "theta_mean_drift"

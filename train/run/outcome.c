@@ -135,19 +135,19 @@ static rt_status record_distances(const rt_outcome *o, const rt_config *c, const
 static void report_evaluation(rt_outcome *o, const rt_run *r, const rt_evaluation *e, int length)
 {
     const double exact = (double)e->exact / (double)e->sequences;
-    char at[32] = "", place[32] = "", answers[32] = "";
+    char at[32] = "", suffix[32] = "", answers[32] = "";
     if (length) {
         snprintf(at, sizeof at, " at length %d", length);
-        snprintf(place, sizeof place, "_at_%d", length);
+        snprintf(suffix, sizeof suffix, RT_RESULT_AT "%d", length);
     }
     if (rt_data_answers(r->data))
         snprintf(answers, sizeof answers, ", exact %.4f", exact);
     printf("eval%s: loss %.6g, accuracy %.4f%s (%ld sequences, %ld labels)\n", at, e->loss,
            e->accuracy, answers, e->sequences, e->labels);
-    rt_results_put(&o->results, e->loss, RT_RESULT_LOSS "%s", place);
-    rt_results_put(&o->results, e->accuracy, RT_RESULT_ACCURACY "%s", place);
+    rt_results_put(&o->results, e->loss, RT_RESULT_LOSS "%s", suffix);
+    rt_results_put(&o->results, e->accuracy, RT_RESULT_ACCURACY "%s", suffix);
     if (*answers)
-        rt_results_put(&o->results, exact, RT_RESULT_EXACT "%s", place);
+        rt_results_put(&o->results, exact, RT_RESULT_EXACT "%s", suffix);
 }
 
 /* Evaluates at the trained length. For labelled data also fills the confusion matrix. */
@@ -339,18 +339,18 @@ rt_status rt_outcome_record(rt_outcome *o, const rt_run *r, rt_exit code)
         const bool exact = rt_data_answers(r->data);
         rt_writer_add(&w, "length,eval_loss,eval_accuracy%s\n", exact ? ",eval_exact" : "");
         for (int i = -1; i < lengths->count; i++) {
-            char place[32] = "";
+            char suffix[32] = "";
             if (i >= 0 && is_trained(c, lengths->at[i]))
                 continue;
             if (i >= 0)
-                snprintf(place, sizeof place, "_at_%d", lengths->at[i]);
+                snprintf(suffix, sizeof suffix, RT_RESULT_AT "%d", lengths->at[i]);
             else if (exact)
                 rt_writer_add(&w, "%d..", c->data.shortest);
             rt_writer_add(&w, "%d", i < 0 ? c->data.length : lengths->at[i]);
-            rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_LOSS "%s", place));
-            rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_ACCURACY "%s", place));
+            rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_LOSS "%s", suffix));
+            rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_ACCURACY "%s", suffix));
             if (exact)
-                rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_EXACT "%s", place));
+                rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_EXACT "%s", suffix));
             rt_writer_add(&w, "\n");
         }
         status = rt_durable_write_and_free(folder, "lengths.csv", rt_writer_take(&w));
