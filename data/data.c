@@ -377,8 +377,8 @@ static int question_of(const rt_task *task, int length)
     return symbols > 1 ? symbols : 1;
 }
 
-/* Draws a question and its answer, which is put into the place of its masks: each token predicts
- * the next one, and the last one [SEP]. A batch of data.length has random numbers of symbols, those
+/* Draws a question and its answer. The answer replaces its masks: each token predicts the next one,
+ * and the last one predicts [SEP]. A batch of data.length has random numbers of symbols, those
  * that data.shortest ... data.length hold; a batch of another length has the largest number. */
 static void draw_answered(const rt_data *data, rt_draw draw, rt_sequence row)
 {

@@ -189,7 +189,7 @@ static bool belongs(const rt_data *data, const rt_example *row, int part)
     return all || row->evaluation == (part == RT_PART_EVALUATION);
 }
 
-/* Compares rows by their length, then by their place. */
+/* Compares rows by their length, then by their index. */
 static int by_length(const void *a, const void *b)
 {
     const rt_example *one = *(const rt_example *const *)a, *other = *(const rt_example *const *)b;
@@ -211,13 +211,15 @@ rt_status rt_examples_order(rt_data *data)
         x->longest = length > x->longest ? length : x->longest;
     }
     for (int part = 0; part < RT_PARTS; part++) {
-        const rt_example **sorted = x->sorted[part] = rt_alloc(x->count, sizeof *sorted);
-        uint32_t rows = 0;
+        uint32_t rows = 0, next = 0;
+        for (size_t i = 0; i < x->count; i++)
+            rows += belongs(data, x->rows + i, part);
+        const rt_example **sorted = x->sorted[part] = rt_alloc(rows, sizeof *sorted);
         if (!sorted)
             return rt_out_of_memory("the order of the rows");
         for (size_t i = 0; i < x->count; i++)
             if (belongs(data, x->rows + i, part))
-                sorted[rows++] = x->rows + i;
+                sorted[next++] = x->rows + i;
         qsort(sorted, rows, sizeof *sorted, by_length);
         x->order[part] = (rt_order){rows, (uint32_t)o->batch_size};
     }

@@ -3,7 +3,6 @@
 #include "data/task.h"
 #include "data/tokenizers/bpe.h"
 
-#include <limits.h>
 #include <string.h>
 
 static bool begins_with(const char *text, const char *word, size_t size)

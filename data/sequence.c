@@ -39,7 +39,10 @@ typedef struct groups {
 /* Adds the files of a list. Consecutive training texts form one group, unless they have weights. */
 static rt_status take_list(groups *g, const char *key, const char *list)
 {
+    const rt_data_options *o = &g->data->options;
     const bool any_set = g->data->task->token_ids, alone = key == eval_file || g->mixture;
+    const bool by_character =
+        o->level == RT_LEVEL_CHAR && !o->vocab_file && !g->data->meaning.vocabulary;
     const size_t first = g->count;
     rt_data_file file;
     rt_status status = rt_ok();
@@ -52,7 +55,7 @@ static rt_status take_list(groups *g, const char *key, const char *list)
         }
         if (!file.ids)
             status = rt_text_files_add(&g->list[g->count - 1].text, file.path);
-        if (!file.ids && key == data_file && !status.code)
+        if (!file.ids && key == data_file && by_character && !status.code)
             status = rt_text_files_add(&g->training_text, file.path);
     }
     return status;

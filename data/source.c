@@ -7,7 +7,8 @@
 #include <assert.h>
 #include <limits.h>
 
-/* Returns RT_CONFIG if the given vocabulary has not data.level, or is cased with data.lowercase. */
+/* Returns RT_CONFIG if the given vocabulary has another level than data.level, or is cased
+ * although data.lowercase is set. */
 static rt_status check_given(const rt_data *data)
 {
     const rt_data_options *o = &data->options;

@@ -391,7 +391,8 @@ typedef struct rt_image_files {
 
 typedef struct rt_images {
     int side, channels;
-    rt_image_files parts[RT_PARTS]; /* the images of an evaluation follow in numbers */
+    rt_image_files parts[RT_PARTS]; /* rt_example.first counts the training images, then the
+ evaluation images */
 } rt_images;
 
 /* Functions of the task. Opening returns RT_DATA if a file is missing or no IDX file, if the images

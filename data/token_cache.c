@@ -52,7 +52,7 @@ static void digest_content(char digest[DIGEST_SIZE], const void *content, size_t
 
 /* ---- entries ---- */
 
-/* Entry of the cache. */
+/* Key of a cache entry: its folder (of the options) and the digest that names its files. */
 typedef struct entry {
     const rt_data_options *o;
     char name[DIGEST_SIZE];
@@ -121,7 +121,7 @@ static rt_status wait_for(int lock, const char *path, const rt_data_options *o)
     return rt_ok();
 }
 
-/* Creates and locks a file. After an error nothing needs to be released. */
+/* Creates and locks a file. On an error, *lock is closed. */
 static rt_status hold(const char *path, const rt_data_options *o, int *lock)
 {
     struct stat held, named;
@@ -208,7 +208,8 @@ static rt_status make_digest(void *context)
     return status.code ? status : put(&f->entry, ".digest", &f->known, sizeof f->known);
 }
 
-/* Writes the digest of the i-th file of a text. With `anew`, not that of the cache. */
+/* Writes the digest of the i-th file of a text. With `anew`, removes the cached digest and
+ * computes it again. */
 static rt_status digest_file(const rt_text_files *text, size_t i, const rt_data_options *o,
                              bool anew, char digest[DIGEST_SIZE])
 {

@@ -335,7 +335,8 @@ bool rt_token_dataset_write(const char *path, const rt_token_writer *ids)
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     if (access >= 0 && H5Pset_fapl_sec2(access) >= 0)
         d.file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
-    H5Pclose(access);
+    if (access >= 0)
+        H5Pclose(access);
     if (d.file < 0)
         return false;
     hid_t creation = H5Pcreate(H5P_DATASET_CREATE);

@@ -157,7 +157,8 @@ static rt_status read_ids(const rt_token_run *f, size_t first, size_t count, int
     return status;
 }
 
-/* Checks all ids of a small file. Of a file that rotor wrote, checks the checksums instead. */
+/* Validates the ids of a small file. For a file that rotor wrote, prepares its checksums, and
+ * compares them if the file is small. */
 static rt_status check_small(rt_token_run *f)
 {
     enum { BLOCK = 1 << 14 };

@@ -15,7 +15,7 @@
  * doubled quotes. TSV: tabs between cells; quotes have no meaning. */
 typedef enum rt_separator { RT_COMMA = ',', RT_TAB = '\t' } rt_separator;
 
-/* Returns whether a row ends at a byte: at `end`, at "\n" or at "\r\n". */
+/* Returns whether a row ends at `at`: at `end`, "\n" or at "\r\n". */
 bool rt_csv_ends_row(const char *at, const char *end);
 
 typedef struct rt_cell {

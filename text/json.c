@@ -57,7 +57,8 @@ static char *adjust_number(char *at, const char *end)
     return behind;
 }
 
-/* Adjusts numbers and counts brackets and values. *line becomes that of the end or the error. */
+/* Adjusts numbers and counts brackets and values. Sets *line to the line of the error or,
+ * without one, of the end. */
 static rt_status scan(const char *name, int most_values, char *at, const char *end, int *line)
 {
     int depth = 0, values = 0;

@@ -308,7 +308,7 @@ static void write_list(const rt_key *key, const void *place, char text[RT_VALUE_
     size_t length = 0;
     char number[RT_NUMBER_SIZE];
     text[0] = '\0';
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && length < RT_VALUE_SIZE; i++) {
         const char *item = number;
         if (key->type == RT_KEY_LENGTHS)
             snprintf(number, sizeof number, "%d", ((const rt_lengths *)place)->at[i]);

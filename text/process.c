@@ -165,11 +165,12 @@ static void limit_resources(const rt_child_limits *limits)
     lower(RLIMIT_CORE, 0);
 }
 
-/* Closes all descriptors behind the standard streams except two, and leads the streams to
- * /dev/null. */
+/* Redirects the standard streams to /dev/null and closes all other descriptors except `one` and
+ * `other`; -1 stands for none. */
 static void leave_descriptors(int one, int other)
 {
-    const unsigned kept[] = {(unsigned)one, (unsigned)other}; /* -1 is above all others */
+    const unsigned kept[] = {(unsigned)one,
+                             (unsigned)other}; /* -1 becomes UINT_MAX: never reached */
     const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int stream = 0; stream <= (SANITIZED ? STDOUT_FILENO : STDERR_FILENO); stream++)
         if (null >= 0 && stream != one && stream != other)
@@ -277,7 +278,7 @@ static rt_status listen_to(listener *l, const rt_child_limits *limits, unsigned 
     if (listen_for(l, h.code ? (void *)message : *answer_new, *size) < *size ||
         listen_for(l, &more, 1))
         return invalid_answer();
-    for (char *c = message; *c; c++) /* may contain control characters for the terminal */
+    for (char *c = message; *c; c++) /* control characters could change the terminal */
         if ((unsigned char)*c < ' ' || *c == 127)
             *c = '?';
     switch (h.code) {

@@ -20,7 +20,7 @@ enum { LEAST_CACHED_TEXT = 1 << 13, MOST_CACHED_BYTES = 32, MOST_CACHED = 1 << 1
 
 /* State of encoding a text, with a cache of its words. A word of n bytes takes O(n log n). */
 typedef struct encoding {
-    rt_encoding to;
+    rt_token_output to;
     bool caches;
     rt_byte_map words; /* cached words */
     int32_t *ends;     /* (words.count): end of each word in `ids` */
@@ -110,7 +110,8 @@ static bool cache_word(encoding *e, const unsigned char *word, size_t bytes, int
     return rt_byte_map_add(&e->words, word, bytes) >= 0;
 }
 
-/* A word with unknown bytes, which are counted each time, is not cached. */
+/* Merges the bytes of a word, outputs its ids and caches them. A word with unknown bytes is not
+ * cached, because each occurrence is counted. */
 static rt_status merge_word(encoding *e, const unsigned char *word, size_t bytes, size_t at)
 {
     const size_t unknown = e->to.unknown->count;
@@ -355,7 +356,8 @@ static rt_status split(encoding *e, int stage, const unsigned char *text, size_t
     return status;
 }
 
-rt_status rt_bpe_encode(const rt_encoding *given, const unsigned char *text, size_t from, size_t to)
+rt_status rt_bpe_encode(const rt_token_output *given, const unsigned char *text, size_t from,
+                        size_t to)
 {
     encoding e = {.to = *given};
     e.caches = to - from >= LEAST_CACHED_TEXT;

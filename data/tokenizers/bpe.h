@@ -96,7 +96,7 @@ size_t rt_bpe_most_ids(const rt_bpe *bpe, size_t bytes);
 
 /* Encodes bytes from ... to - 1 of a UTF-8 text at level bpe. Bytes without a piece are unknown.
  * RT_MEMORY, possibly after some ids. */
-rt_status rt_bpe_encode(const rt_encoding *encoding, const unsigned char *text, size_t from,
+rt_status rt_bpe_encode(const rt_token_output *encoding, const unsigned char *text, size_t from,
                         size_t to) RT_MUST_CHECK;
 
 /* Returns the character that represents a byte (GPT-2's printable characters). */

@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- bytes ---- */
@@ -435,6 +434,12 @@ static bool read_merge(reading *r, size_t number, const json_t *json, char **tex
 
 static bool read_merges(reading *r)
 {
+    const json_t *token = json_object_get(r->model, "unk_token");
+    const char *unknown = json_string_value(token);
+    const json_t *id = unknown ? json_object_get(r->vocab, unknown) : NULL;
+    r->bpe->unknown = id ? (int32_t)json_integer_value(id) : RT_NO_ID;
+    if (!is_absent(token) && !unknown)
+        return refuse(r, "model.unk_token must be a piece or null");
     const json_t *list = json_object_get(r->model, "merges");
     char *text = NULL;
     size_t capacity = 0;
@@ -451,8 +456,8 @@ static bool read_merges(reading *r)
 
 /* ---- the model ---- */
 
-/* Reads what the model says apart from its pieces and merges. If unk_token is not a piece, unknown
- * bytes are omitted and counted, while tokenizers fails when it needs the token. */
+/* Parses the members of `model` except vocab, unk_token and merges. If unk_token is not a piece,
+ * unknown bytes are omitted and counted, while tokenizers fails when it needs the token. */
 static bool read_model(reading *r)
 {
     /* keys that change how words are joined, unless they are null, empty or 0 */
@@ -476,12 +481,6 @@ static bool read_model(reading *r)
                       "ByteLevel are");
     r->bpe->fuses_unknown = read_flag(r, r->model, "model", "fuse_unk", false);
     r->bpe->ignore_merges = read_flag(r, r->model, "model", "ignore_merges", false);
-    const json_t *token = json_object_get(r->model, "unk_token");
-    const char *unknown = json_string_value(token);
-    const json_t *id = unknown ? json_object_get(r->vocab, unknown) : NULL;
-    r->bpe->unknown = id ? (int32_t)json_integer_value(id) : RT_NO_ID;
-    if (!is_absent(token) && !unknown)
-        refuse(r, "model.unk_token must be a piece or null");
     return !r->status.code;
 }
 

@@ -39,14 +39,15 @@ static inline bool rt_unknown_count(rt_unknown *unknown, size_t at)
     return true;
 }
 
-/* A text that is being encoded: where its ids go, and whether special tokens in it are parsed. */
-typedef struct rt_encoding {
+/* Vocabulary, option and output of an encoding. `special`: special tokens in the text are parsed.
+ */
+typedef struct rt_token_output {
     const rt_vocabulary *v;
     bool special;
     rt_id_taker *take;
     void *context;
     rt_unknown *unknown;
-} rt_encoding;
+} rt_token_output;
 
 /* Fills `ordinary` from `kinds`. Returns whether there is an ordinary token. */
 bool rt_vocabulary_list_ordinary(rt_vocabulary *v);

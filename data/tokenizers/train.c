@@ -325,8 +325,8 @@ static void find_characters(const training *t, uint8_t *where)
     }
 }
 
-/* Special tokens, at the first ids. Those of a BPE are the token between texts and, optionally, the
- * mask token. */
+/* Special tokens; the index is the id. BPE: the token between texts and, optionally, the mask
+ * token. */
 static const char *const wordpiece_specials[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
 static const char *const bpe_specials[] = {"<|endoftext|>", "[MASK]"};
 

@@ -149,7 +149,8 @@ static bool separates(int32_t c)
 
 /* Encodes residues: the longest token at each position. Without `special`, special tokens are text.
  */
-static void encode_residues(const rt_encoding *e, const unsigned char *text, size_t from, size_t to)
+static void encode_residues(const rt_token_output *e, const unsigned char *text, size_t from,
+                            size_t to)
 {
     const rt_pieces *pieces = e->v->pieces;
     bool goes_on = false; /* inside an unknown word */
@@ -176,7 +177,7 @@ static void encode_residues(const rt_encoding *e, const unsigned char *text, siz
 
 /* ---- the other levels ---- */
 
-static rt_status encode_characters(const rt_encoding *e, const unsigned char *text, size_t from,
+static rt_status encode_characters(const rt_token_output *e, const unsigned char *text, size_t from,
                                    size_t to)
 {
     const rt_vocabulary *v = e->v;
@@ -195,7 +196,7 @@ static rt_status encode_characters(const rt_encoding *e, const unsigned char *te
 
 /* Encodes bytes from ... to - 1 of a text; offsets in messages are those of the text. Parses
  * special tokens only at the levels bpe and residue. */
-static rt_status encode_part(const rt_encoding *e, const unsigned char *text, size_t from,
+static rt_status encode_part(const rt_token_output *e, const unsigned char *text, size_t from,
                              size_t to)
 {
     const rt_vocabulary *v = e->v;
@@ -258,7 +259,7 @@ static size_t find_special(const rt_vocabulary *v, const char *text, size_t from
 }
 
 /* Encodes a text of words or characters and parses special tokens. */
-static rt_status encode_special(const rt_encoding *e, const char *text, size_t bytes)
+static rt_status encode_special(const rt_token_output *e, const char *text, size_t bytes)
 {
     rt_status status = rt_ok();
     size_t size = 0;
@@ -276,7 +277,7 @@ rt_status rt_vocabulary_encode_to(const rt_vocabulary *vocabulary, const char *t
                                   bool special, rt_id_taker *take, void *context,
                                   rt_unknown *unknown)
 {
-    const rt_encoding e = {vocabulary, special, take, context, unknown};
+    const rt_token_output e = {vocabulary, special, take, context, unknown};
     const rt_level level = vocabulary->level;
     *unknown = (rt_unknown){0};
     return special && level != RT_LEVEL_BPE && level != RT_LEVEL_RESIDUE

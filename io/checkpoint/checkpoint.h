@@ -18,21 +18,21 @@
  *   /past_schedules            CSV table of the earlier schedules of a run that was extended with
  *                              another schedule (train/config/config.h)
  *   /joined                    in a run that continues another one (rt_checkpoint_branch):
- *                              parameters not taken from it, one per line: name, space,
+ *                              parameters not taken from that one, one per line: name, space,
  *                              step at which the parameter joined the training
  *   /model/a/b/c               parameter a.b.c. The attributes of /model are the keys of the
  *                              model (models/keys.h)
- *   /SECTION/NAME              the value of a key, as a text, if it is a list and not empty; a
- *                              list with a word for each layer is /layers/SECTION.NAME
+ *   /SECTION/NAME              a key whose value is a non-empty list, as text; a list of one
+ *                              word per layer is at /layers/SECTION.NAME
  *   /theta_start               learned theta: its initial value, in radians per position, in the
  *                              layout of rt_transformer_theta_shape
  *   /optimizer/first_moment/a/b/c, ...
- *                              optimizer states under the names of the update rule
+ *                              optimizer states, named by the update rule
  *                              (optim/rules.h), for parameters that have them. Attribute
  *                              schedule_steps
  *   /random                    attribute generator: "philox4x32-10"
- *   /data                      attributes position and the keys of [data] that are not texts; of
- *                              A..B, data.length is B and data.length.least A
+ *   /data                      attributes position and the keys of [data] that are not texts;
+ *                              for data.length = A..B, data.length is B, data.length.least A
  *
  * This is version 3; other versions are refused.
  *
@@ -73,15 +73,17 @@ typedef struct rt_evaluations {
     int64_t best_step;
     double reference; /* loss that a regular evaluation must undercut by train.min_delta to be an
                          improvement */
-    int64_t stalled;  /* regular evaluations since the one with the reference loss */
+    int64_t stalled;  /* regular evaluations without an improvement, since the last one or since an
+                         early stop was continued */
 } rt_evaluations;
 
 /* Evaluations of a run that has not begun. */
 #define RT_NO_EVALUATIONS                                                                          \
     ((rt_evaluations){.loss = INFINITY, .best_loss = INFINITY, .reference = INFINITY})
 
-/* State of a training apart from parameters and optimizer states. */
 enum { RT_BLAS_NAME_SIZE = 64, RT_PRECISION_NAME_SIZE = RT_BLAS_NAME_SIZE };
+
+/* State of a training apart from parameters and optimizer states. */
 typedef struct rt_checkpoint_info {
     int64_t step; /* optimizer steps done */
     uint64_t seed;
@@ -97,7 +99,7 @@ typedef struct rt_checkpoint_info {
     rt_labels *labels;         /* NULL: no labelled data */
 } rt_checkpoint_info;
 
-/* Frees the contents of an info that was read. A save only borrows them. */
+/* Frees the contents of an info that was read. rt_checkpoint_save takes nothing over. */
 void rt_checkpoint_info_free(rt_checkpoint_info *info);
 
 /* Parameters, optimizer states and options of a model to save or fill. State blocks are laid out as
@@ -120,8 +122,8 @@ rt_checkpoint_model rt_checkpoint_model_of(const rt_transformer *model, const rt
 
 /* Writes a checkpoint durably (text/durable_file.h). Before the file gets its name it is read back
  * and checked as by rt_checkpoint_load. RT_IO if it cannot be written, RT_CHECKPOINT if a load
- * would refuse it, RT_MEMORY. RT_NONFINITE names the first parameter whose values or optimizer
- * states have a NaN or an infinity.
+ * would refuse it, RT_MEMORY if memory runs out. RT_NONFINITE names the first parameter whose
+ * values or optimizer states have a NaN or an infinity.
  *
  * Besides the model this needs memory for one copy of the file (as built, then as read back) and
  * for the largest parameter. */
@@ -170,9 +172,9 @@ typedef enum rt_branch_theta {
 /* Differences between a model and the checkpoint that it started from. */
 typedef struct rt_checkpoint_taken {
     rt_branch_theta theta;
-    rt_parameter_difference fresh; /* parameters of the model that kept their values */
-    rt_parameter_difference left;  /* parameters of the checkpoint that the model lacks or did not
-                                      take */
+    rt_parameter_difference fresh; /* parameters of the model that were not read */
+    rt_parameter_difference left;  /* in a branch, parameters of the trunk that the model lacks;
+                                      else those of the task that it did not take */
 } rt_checkpoint_taken;
 
 /* Fills the parameters of a model from the checkpoint of another run, without optimizer states, and
@@ -214,12 +216,13 @@ typedef struct rt_checkpoint_theta {
 rt_status rt_checkpoint_read_theta(rt_checkpoint *c, rt_checkpoint_theta *theta) RT_MUST_CHECK;
 void rt_checkpoint_theta_free(rt_checkpoint_theta *theta);
 
-/* Returns the step of the best evaluation, regular or at this step; 0: there was none. */
+/* Returns the step of the best evaluation, regular or at info->step; 0: there was none. */
 int64_t rt_checkpoint_best_step(const rt_checkpoint_info *info);
 
 /* ---- a folder of checkpoints: step-00000200.h5, ... ----
  *
- * Files with other names are ignored. A folder has one writer at a time; the trainer locks it. */
+ * Files with other names are ignored. A folder has one writer at a time: the program locks the
+ * folder of the run. */
 
 /* Returns the path of the checkpoint of a step. Errors as rt_path_join. */
 rt_status rt_checkpoint_path(char path[RT_PATH_SIZE], const char *folder,

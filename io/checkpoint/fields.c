@@ -323,7 +323,7 @@ static rt_end_ids get_ends(rt_image *image)
     return ends;
 }
 
-/* Writes a file, which is freed, unless it could not be made. */
+/* Writes `text` as a dataset, or fails the image with `status`. Frees the text in both cases. */
 static void put_file(rt_image *image, const char *path, rt_status status, char *text)
 {
     if (!status.code)

@@ -79,8 +79,8 @@ rt_status rt_checkpoint_list(const char *folder, int64_t **list, int *count)
 
 /* ---- saving ---- */
 
-/* Removes the files with a suffix of steps up to `newest`, except the newest `keep` of them and
- * that of the step `best`. A file that cannot be removed stays until the next save. */
+/* Removes files with a suffix whose step is at most `newest`. Keeps the newest `keep` of them and
+ * the file of step `best`. A file that cannot be removed stays until the next save. */
 static rt_status remove_files(const char *folder, const char *suffix, int64_t newest, int64_t best,
                               int keep)
 {

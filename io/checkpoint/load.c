@@ -7,7 +7,6 @@
 #include "models/keys.h"
 #include "text/key_value.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -539,8 +538,8 @@ static void read_theta_start(reading *r)
 /* ---- filling a model ---- */
 
 /* Compares the file with the model. If they agree, reads the checked numbers again, into the model,
- * unless it was just saved. Parameters that join a branch now join at its step; the trunk defines
- * the steps of the others. Closes the image. */
+ * unless it was just saved. Parameters that the trunk lacks get the step of its checkpoint as
+ * `since`; the others keep the step that is stored. Closes the image. */
 static rt_status read_checkpoint(reading *r)
 {
     const rt_parameters *p = r->model->parameters;
@@ -552,10 +551,10 @@ static rt_status read_checkpoint(reading *r)
     r->taken.theta = origin_of_theta(r);
     r->head &= r->use == START && is_same_head(r);
     compare(r);
-    check_all_values(r);
-    read_theta_start(r);
     if (joins)
         rt_checkpoint_get_joined(r->image, step, p, may_lack, false);
+    check_all_values(r);
+    read_theta_start(r);
     if (!rt_image_failed(r->image) && !r->saved) {
         read_values(r, NULL);
         if (r->theta_start)

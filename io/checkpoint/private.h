@@ -78,8 +78,8 @@ typedef struct rt_checkpoint_field {
     rt_field_type type;
     size_t offset; /* offset in rt_checkpoint_info */
     bool optional; /* omitted if infinite (loss) or NULL (text) */
-    int64_t most;  /* largest integer... */
-    bool per_step; /* ...for each step that is done */
+    int64_t most;  /* largest value of an integer */
+    bool per_step; /* `most` is multiplied by the step of the info */
 } rt_checkpoint_field;
 
 /* Returns the i-th row, NULL past the last. */

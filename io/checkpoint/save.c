@@ -3,10 +3,6 @@
 #include "data/data.h"
 #include "models/keys.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 rt_checkpoint_model rt_checkpoint_model_of(const rt_transformer *model, const rt_data_options *data,
                                            const rt_update_rule *rule,
                                            real *const states[RT_MOST_STATES])

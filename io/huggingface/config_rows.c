@@ -234,8 +234,9 @@ static bool has_option(const rt_option_row *row, const rt_transformer_options *o
 /* Returns the value of a word. If it is refused, the message lists the first word of each value. */
 static int read_word(const rt_config_row *row, rt_reading *r)
 {
-    const char *list[16],
-        *word = rt_reading_find(r, row->key) ? rt_reading_word(r, row->key) : row->words->word;
+    const char *list[16];
+    const char *word =
+        rt_reading_find(r, row->key) ? rt_reading_word(r, row->key) : row->words->word;
     int count = 0;
     for (const rt_config_word *at = row->words; at->word; at++) {
         const rt_config_word *first = row->words;

@@ -308,8 +308,8 @@ typedef struct rt_family_class {
     rt_options_test *when; /* models of the class; NULL: all with that head */
 } rt_family_class;
 
-/* Classes of most families. `word` begins their names, and `lm` ends that of the language model;
- * `pools` is the condition for a class with labels of texts. */
+/* Classes of most families. `word` is the prefix of the names, `lm` the suffix of the language
+ * model; `pools` is the condition of ForSequenceClassification. */
 #define RT_CLASSES(word, lm, pools)                                                                \
     (const rt_family_class[])                                                                      \
     {                                                                                              \
@@ -419,8 +419,8 @@ int rt_family_pairs(const rt_family *family, const rt_transformer_options *o);
 
 /* ---- for functions of families ---- */
 
-/* Returns RT_CONFIG: "WHAT cannot be exported: a NAME of LIBRARY has WISH", for the value of a key
- * "KEY = VALUE cannot ...". */
+/* Returns RT_CONFIG: "WHAT cannot be exported: a NAME of LIBRARY has WISH". rt_cannot_export names
+ * the option as "KEY = VALUE". */
 rt_status rt_family_lacks(const rt_family *family, const char *what, const char *wish);
 rt_status rt_cannot_export(const rt_family *family, const char *key,
                            const rt_transformer_options *o, const char *wish);

@@ -99,10 +99,8 @@ rt_status rt_huggingface_no_vocabulary(const rt_huggingface *m, const char *path
 
 rt_status rt_huggingface_import(rt_huggingface **imported_new, const char *folder)
 {
-    enum {
-        LEAST_POSITIONS = 8
-    }; /* least max_position_embeddings that counts as a length, except
-          in folders that rotor wrote */
+    /* least max_position_embeddings that counts as a length, except in folders that rotor wrote */
+    enum { LEAST_POSITIONS = 8 };
     rt_huggingface *m;
     const char *warning = NULL;
     rt_status status = rt_huggingface_open(&m, folder);

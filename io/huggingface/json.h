@@ -26,8 +26,8 @@ enum { RT_JSON_VALUES = 1 << 20 };
 rt_status rt_json_read(json_t **object_new, const char *name, char *bytes,
                        size_t size) RT_MUST_CHECK;
 
-/* Parses a file of a folder, of at most 16 MiB; rt_json_read_optional makes NULL of a missing one.
- */
+/* Parses a file of a folder, of at most 16 MiB. rt_json_read_optional sets *object_new to NULL if
+ * the file is missing. */
 rt_status rt_json_read_file(json_t **object_new, const char *folder,
                             const char *name) RT_MUST_CHECK;
 rt_status rt_json_read_optional(json_t **object_new, const char *folder,

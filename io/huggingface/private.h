@@ -145,8 +145,8 @@ void rt_config_check_head_dim(rt_reading *r, rt_huggingface *there);
  * sep_token_id; null for tokens that do not exist. */
 void rt_config_put_special_ids(rt_config_writing *w);
 
-/* Returns the rows of the table of a RoFormer that is written: max_position_embeddings, by the
- * resolved positions of the export. */
+/* Returns max_position_embeddings of an exported RoFormer, the number of rows of its table.
+ * export->positions must be resolved. */
 int rt_roformer_rows(const rt_huggingface_export *export);
 
 /* Words of hidden_act for feed-forward blocks without gates. */

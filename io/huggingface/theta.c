@@ -378,7 +378,8 @@ bool rt_theta_is_near(const double *theta, const double *table, int pairs)
     return true;
 }
 
-/* Returns whether two frequencies differ at most in their base. Equal lists are one (rt_intern). */
+/* Returns whether two frequencies differ at most in their base. Lists are interned,
+ * so equal lists have equal addresses. `family` and the bases are not compared. */
 static bool has_same_scaling(const rt_frequency_options *a, const rt_frequency_options *b)
 {
     return a->scaling == b->scaling && a->scale == b->scale && a->original_len == b->original_len &&

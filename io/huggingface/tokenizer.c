@@ -45,7 +45,7 @@ static const char *word_of(const json_t *object, const char *key)
     return word ? word : "";
 }
 
-/* Classes that tell nothing of the tokenizer. */
+/* Generic classes, which do not determine the kind of tokenizer. */
 static const char *const general[] = {"PreTrainedTokenizerFast", "TokenizersBackend", NULL};
 
 /* Reads the class of the tokenizer; without one it is BERT's. */
@@ -587,9 +587,13 @@ rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, 
     const char *type = json_string_value(json_object_get(model, "type"));
     if (!*level && (type ? !strcmp(type, "BPE") : json_object_get(model, "merges") != NULL))
         kind.level = RT_LEVEL_BPE;
+    if (kind.level == RT_LEVEL_BPE) { /* rt_vocabulary_read parses the file again */
+        json_decref(tokenizer);
+        tokenizer = NULL;
+    }
     if (!status.code && kind.level == RT_LEVEL_WORDPIECE)
         status = read_settings(folder, &s);
-    if (!status.code && tokenizer && kind.level != RT_LEVEL_BPE)
+    if (!status.code && tokenizer)
         status = read_cutting(tokenizer, &s, &vocab);
     if (!status.code && vocab)
         status = write_pieces(vocab, &text, &size);
@@ -610,8 +614,7 @@ rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, 
     if (!status.code && kind.level == RT_LEVEL_BPE)
         status = read_roles(*vocabulary_new, folder);
     if (!status.code && kind.level != RT_LEVEL_BYTE && kind.level != RT_LEVEL_CHAR)
-        status =
-            check_all_added(*vocabulary_new, folder, kind.level != RT_LEVEL_BPE ? tokenizer : NULL);
+        status = check_all_added(*vocabulary_new, folder, tokenizer);
     json_decref(tokenizer);
     if (status.code) {
         rt_vocabulary_free(*vocabulary_new);

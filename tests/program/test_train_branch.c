@@ -148,5 +148,8 @@ TEST(what_a_branch_cannot_be_is_refused)
         {2, "tiny.ini sweep.trunk=30", "sweep.trunk has no branches"});
     expect_told(1, "runs/trunk/metrics.csv: a branch would lose damaged lines (3)",
                 "sed -i '1s/^/x/' runs/trunk/metrics.csv; $TRAIN " FIXED "run.name=x " BRANCH);
+    expect_told(1, "runs/trunk/metrics.csv: not a regular file",
+                "rm runs/trunk/metrics.csv; mkdir runs/trunk/metrics.csv; $TRAIN " FIXED
+                "run.name=x --check " BRANCH);
     ck_assert(!exists("runs/x"));
 }
