@@ -20,7 +20,8 @@ static const double long_enough = 2; /* seconds */
 
 typedef enum op_kind { ROPE, ATTENTION, LINEAR, LAYER_NORM, GELU, SOFTMAX, XENT, FORM } op_kind;
 
-/* Ops with a command. An op over rows is compared with a copy: `moved` is the number of bytes that
+/* Ops that are timed. `command` is NULL for FORM, which bench_linear_attention measures. An op over
+ * rows is compared with a copy: `moved` is the number of bytes that
  * forward and backward must read or write, as a multiple of the size of the first input. */
 static const struct {
     const char *command;

@@ -106,8 +106,9 @@ static void check_head(const rt_transformer_options *o, rt_rule_sink to)
                        "many of the later ones are masked");
 }
 
-/* Checks deviations, and that the heads divide the width, unless head_dim is set. */
-static void check_numbers(const rt_transformer_options *o, rt_rule_sink to)
+/* Checks the standard deviations of initial weights, and that the heads divide the width unless
+ * head_dim is set. */
+static void check_start(const rt_transformer_options *o, rt_rule_sink to)
 {
     const struct {
         const char *name;
@@ -277,7 +278,7 @@ void rt_transformer_rules(const rt_transformer_options *given, rt_rule_listener 
     const rt_rule_sink to = {tell, context};
     if (!are_within_bounds(o, to))
         return;
-    check_numbers(o, to);
+    check_start(o, to);
     rt_transformer_resolve(o);
     const rt_encoding *encoding = rt_encoding_of(o);
     check_head(o, to);

@@ -325,8 +325,8 @@ rt_status rt_theta_start(rt_transformer *m)
 
 /* ---- effective theta ---- */
 
-/* Computes the effective theta, (key heads, R/2), for texts of T tokens, in the n-th layer with
- * positions. */
+/* Computes the effective theta of the n-th layer with positions, (key heads, R/2) or, if mixed,
+ * (key heads, R), for texts of T tokens. */
 static void theta_of_layer(const rt_transformer *m, int n, int T, double *theta)
 {
     const rt_transformer_options *o = &m->options;

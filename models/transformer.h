@@ -9,30 +9,31 @@
  *
  *     embeddings   LN(word[ids] + type[token type]); dropout;
  *                  a linear map from E to C if they differ
- *     patch        W p is added to word[ids], p being the vector of the token's patch of an image;
- *                  all patches share one id, so its embedding acts as a bias
+ *     patch        adds W p to word[ids], p the numbers of the token's image patch; patches share
+ *                  one id, whose embedding acts as a bias
  *     layer        a = LN(x + Wo attention(x));  x' = LN(a + W2 gelu(W1 a))      (post-LN)
  *                  a = x + Wo attention(LN(x));  x' = a + W2 gelu(W1 LN(a))      (pre-LN)
  *     attention    q, k, v = Wx; q, k (optionally v) rotated; softmax(q k^T / sqrt D) v,
  *                  or one of the linear forms
  *     lm head      LN(gelu(dense(x))), then the word embeddings transposed + bias
- *     sequence     head, of token 0, the last token or the mean of all tokens: dropout, dense,
- *                  gelu, dropout, classifier
- *     token        head: dropout, classifier
- *     classifier   model.classifier, variants of these two heads. tanh: the sequence head has tanh
- *                  in place of gelu. norm: both heads are dense, gelu, LN, dropout, classifier
- *     token_dropout  the token embeddings of masks and padding become 0, all others are multiplied
+ *     sequence head  of token 0, the last token or the mean of all: dropout, dense, gelu,
+ *                  dropout, classifier
+ *     token head   dropout, classifier
+ *     model.classifier  variants of these two heads. tanh: the sequence head has tanh in place of
+ *                  gelu. norm: both heads are dense, gelu, LN, dropout, classifier
+ *     token_dropout  the embeddings of mask tokens and padding become 0, all others are multiplied
  *                  by one factor per text, before positions and types are added (Lin et al. 2023;
  *                  models/encode.c)
  *
  *     decoder      no LN over the embeddings unless embedding_norm = yes; lm head: one linear map
- *                  without bias; sequence head: dropout, one linear map without bias
+ *                  without bias; sequence head: dropout, one linear map without bias; token head
+ *                  as above
  *     norm_kind    rms: x / sqrt(mean x^2 + eps) weight replaces every LN
  *     norm_bias    no: every LN is (x - mean) / sqrt(variance + eps) weight
  *     first_norm   no: attention of layer 0 reads x itself                          (pre-LN)
  *     ffn          swiglu, geglu: W2 (f(W3 x) * W1 x), f silu or gelu
  *     kv_heads     H / G adjacent query heads share a head of keys and values, Wk and Wv (G D, C)
- *     head_dim     D, where H D is not C: Wq (H D, C), Wo (C, H D)
+ *     head_dim     D, if not C / H: Wq (H D, C), Wo (C, H D)
  *     qk_norm      q and k of each head divided by their root mean square, times a weight (D),
  *                  before rotation
  *     residual     parallel: x' = x + Wo attention(LN(x)) + W2 gelu(W1 LN'(x))      (pre-LN)
@@ -40,7 +41,7 @@
  *                  layer_types calls sliding (all if it is empty); their rope has local_base, if
  *                  that is set
  *     every        N > 1: layers N - 1, 2N - 1, ..., counted from 0, have no positional encoding;
- *                  position.layers, a yes or no for each layer, overrides N
+ *                  position.layers, a yes or no for each layer, replaces position.every
  *     xpos         rotated queries and keys times zeta^(m / xpos) and zeta^(-n / xpos), so that
  *                  scores decay with the distance (Sun et al. 2022)
  *
@@ -53,8 +54,8 @@
  *                  ffn.{gate, up, down}: W3, W1, W2
  *     norm         after the last layer (pre-LN)
  *     head         lm: output, whose weight is that of tokens if tied; sequence and token:
- *                  classifier. Before it a roformer has dense (lm, sequence) and norm (lm), and
- *                  with model.classifier = norm both in sequence and token
+ *                  classifier. A roformer also has dense (lm, sequence) and norm (lm); with
+ *                  model.classifier = norm, sequence and token have both
  *
  * and the parameters of the positional encoding, named in the files of models/encodings/: a
  * learned theta is "theta", or layers.N.attention.theta (scopes layer and head). With
@@ -82,7 +83,7 @@ void rt_transformer_theta_name(char name[RT_NAME_SIZE], int layer);
 typedef struct rt_affine {
     rt_tensor *weight;
     rt_tensor *bias;
-    rt_norm_kind norm_kind; /* of a norm */
+    rt_norm_kind norm_kind; /* unused in a linear map */
 } rt_affine;
 
 typedef struct rt_transformer_layer {
@@ -95,7 +96,8 @@ typedef struct rt_transformer_layer {
 } rt_transformer_layer;
 
 /* Override of theta in evaluation. `numbers` have the shape rt_transformer_rotation_shape. They
- * replace the effective theta or, if they are factors, multiply it. Any finite number is allowed.
+ * replace the effective theta (see below) or, as factors, multiply it. Any finite number is
+ * allowed.
  */
 typedef struct rt_theta_change {
     const double *numbers;
@@ -134,10 +136,10 @@ typedef struct rt_transformer_input {
     rt_tensor **hidden_states;     /* (layers + 1): receives the input of layer 0, then the output
                                       of each layer; the last entry follows the final norm; or
                                       NULL */
-    real **attentions;             /* (layers): arrays for the probabilities, (B, H, T, T); or NULL
-                                    */
-    struct rt_usage *usage;        /* receives sums over the queries and keys of each rotated
-                                      pair of features (models/usage.h); or NULL */
+    real **attentions;             /* (layers): arrays for the probabilities, (B, H, T, T), which
+                                      only softmax attention fills; or NULL */
+    struct rt_usage *usage;        /* receives length and features of each rotated pair, summed
+                                      over queries and keys (models/usage.h); or NULL */
     struct rt_kv_cache *const *caches; /* (B), distinct: KV caches to extend (kv_cache.h), for a
                                           causal model with one axis, in a graph that does not
                                           record, without key_mask, positions, patches and
@@ -156,8 +158,8 @@ typedef struct rt_model_start {
         *values_of; /* model whose values are shared; NULL: the model has its own */
     bool blank;     /* parameters are not drawn, because the caller loads them: they are 0, except
                        theta, which has its initial value */
-    rt_account *account; /* dry run (core/memory.h): parameters and gradients are reserved in it;
-                            outlives the model. NULL: they are allocated */
+    rt_account *account; /* dry run (core/memory.h): reserves parameters and gradients; must
+                            outlive the model. NULL: they are allocated */
 } rt_model_start;
 
 /* Creates a model as rt_transformer_new, from `start`. A model in reserved memory can only be used
@@ -192,11 +194,11 @@ rt_tensor *rt_transformer_forward(rt_transformer *model, rt_graph *g,
 /* Returns the number of rotated pairs of a head, R/2. */
 int rt_transformer_pairs(const rt_transformer_options *options);
 
-/* Returns the number of theta of a pair: 2 if mixed, one for each coordinate; else 1. */
+/* Returns how many theta a pair has: 2 if mixed, one for each coordinate; else 1. */
 int rt_transformer_theta_axes(const rt_transformer_options *options);
 
-/* Returns the shape (layers, rows, R/2) of a learned theta: layers = those that rope rotates, 1
- * with scope = model; rows = key heads with scope = head, else 1. Needs rt_transformer_resolve. If
+/* Returns the shape (layers, rows, R/2) of a learned theta: layers = those that rope rotates, or 1
+ * with scope = model; rows = key heads with scope = head, else 1. Resolve the options first. If
  * mixed, the last axis is R: theta of the first coordinate for all pairs, then of the second.
  */
 rt_shape rt_transformer_theta_shape(const rt_transformer_options *options);
@@ -208,8 +210,8 @@ int rt_transformer_theta_layer(const rt_transformer_options *options, int n);
 /* Returns the number of elements of rt_transformer_theta_shape, whether or not theta is learned. */
 size_t rt_transformer_theta_count(const rt_transformer_options *options);
 
-/* Gets and sets a learned theta: rt_transformer_theta_shape, in radians per position. Do nothing
- * for a fixed theta. */
+/* Gets and sets a learned theta: rt_transformer_theta_shape, in radians per position. No effect
+ * on a fixed theta. */
 void rt_transformer_theta(const rt_transformer *model, double *theta);
 void rt_transformer_set_theta(rt_transformer *model, const double *theta);
 
@@ -219,7 +221,7 @@ double *rt_transformer_theta_start(const rt_transformer *model);
 
 /* Computes base^(-2i/R), ignoring scaling and initial values, in the layout of `shape`: that of
  * rt_transformer_theta_shape or rt_transformer_rotation_shape. With two axes, computes base^(-4k/R)
- * with k = i mod R/4; if mixed, both numbers of a pair are the length of (theta_x, theta_y). */
+ * with k = i mod R/4; if mixed, both numbers of a pair are this initial length. */
 void rt_transformer_theta_geometric(const rt_transformer_options *options, rt_shape shape,
                                     double *theta);
 
@@ -236,7 +238,7 @@ int rt_transformer_extent(const rt_transformer_options *options, int T);
  * the layer has no positions. Layer -1: the maximum. */
 int rt_transformer_reach(const rt_transformer_options *options, int layer, int T);
 
-/* Returns the number of rotations of a pair over a reach, |theta| (reach - 1) / 2 pi. */
+/* Returns the number of rotations of a pair over a reach, |theta| (reach - 1) / (2 pi). */
 double rt_theta_turns(double theta, int reach);
 
 /* Computes how much of W_q and W_k each theta_i rotates, in the layout of rt_transformer_theta. The
@@ -269,7 +271,7 @@ void rt_transformer_change_theta(rt_transformer *model, const rt_theta_change *c
  *     linear_elu      R_m phi(q) . R_n phi(k), divided by the sum of phi(q) . phi(k) over the
  *                     visible keys, phi = elu + 1
  *                     (Katharopoulos et al. 2020; with RoPE, Su et al. 2021, eq. 19)
- *     linear_softmax  the same with softmax(q) over the features, and e^k
+ *     linear_softmax  the same with softmax(q) over the features as phi(q), and e^k as phi(k)
  *                     (after Shen et al. 2021)
  *     linear_cosine   1 + R_m q/|q| . R_n k/|k| in numerator and denominator: weights from 0 to 2
  *                     before they are normalized to a sum of 1 (with the magnitude a of

@@ -12,7 +12,8 @@ typedef struct cross_entropy_args {
     real *log_sum; /* log sum_j e^(x_j) of each row */
 } cross_entropy_args;
 
-/* Backward: the gradient of a row is share (softmax(x) - even), less the target of the label. */
+/* Arguments of backward. The gradient of a row is share (softmax(x) - even), less
+ * share (1 - smoothing) at the label. */
 typedef struct cross_entropy_pass {
     real *dx, beta;
     real share, even;  /* even: smoothing / V */

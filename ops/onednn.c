@@ -184,7 +184,7 @@ static bool add_to_result(dnnl_primitive_attr_t attributes)
     return bad;
 }
 
-/* Creates the primitive for p->shape. Returns whether that failed, as the functions above. */
+/* Creates the primitive for p->shape. Returns true if that fails. */
 static bool make_primitive(primitive *p)
 {
     const shape *s = &p->shape;

@@ -2,21 +2,23 @@
 #define ROTOR_OPS_OPS_H
 
 /* Every differentiable op and its contract. Inputs are leaves or tensors of the graph; the result
- * is a new tensor that the graph owns.
+ * is a tensor that the graph owns, or x itself where so stated.
  *
  * An op fails the graph and returns NULL if a required input or array is NULL, or if a shape, an
  * option or an index does not fit; the message begins with the op in brackets: [linear] for
- * rt_linear_onto, [rope] for all rotations, [round] for rt_for_products; [activate] for an unknown
- * activation. Ops do not validate values: a NaN gives NaN in the result, except in relu and
- * elu_plus_one (also in rt_glu and rt_linear_activate) and in rt_normalize. A NaN in a masked or
+ * rt_linear_onto, [rope] for all rotations, [round] for rt_for_products, [activate] for an unknown
+ * kind in rt_activate, [linear_activation] for rt_linear_activate. Ops do not check values. A NaN
+ * gives NaN in the result, except through relu, elu_plus_one (also inside rt_glu and
+ * rt_linear_activate) and rt_normalize. A NaN in a masked or
  * unlabelled row need not reach the result. The length of an array cannot be checked. In a shape,
  * `...` stands for any leading axes. dx is the gradient of x, dy the gradient of the result.
  *
  * A graph runs backward once (rt_graph_backward), because backward overwrites memory: activations,
  * rt_layer_norm, rt_rms_norm, rt_glu and rt_linear_activate overwrite dy; rt_add, rt_reshape,
  * rt_for_products and rt_linear_onto pass the memory of dy to an input without a copy. Saved data
- * and results live until the graph is cleared, unless rt_graph_release or rt_for_products frees a
- * result, rt_graph_keep all but one, or rt_graph_recompute does not store them (core/graph.h).
+ * and results live until the graph is cleared. Earlier, rt_graph_release and rt_for_products free
+ * one result, and rt_graph_keep, without recording, all since a mark but one; rt_graph_recompute
+ * stores only its result (core/graph.h).
  */
 
 #include "core/choice.h"
@@ -26,8 +28,8 @@
 
 /* ---- elementwise ---- */
 
-/* Computes x + y. y has the shape of x, or the shape of its trailing axes, and is then broadcast
- * over the leading axes. */
+/* Computes x + y. y has the shape of x, or of the trailing axes of x, and is then broadcast over
+ * the others. */
 rt_tensor *rt_add(rt_graph *g, rt_tensor *x, rt_tensor *y);
 
 /* Computes x * y, element by element; shapes as for rt_add. */
@@ -90,7 +92,7 @@ rt_tensor *rt_reshape(rt_graph *g, rt_tensor *x, rt_shape shape);
 /* Permutes the axes: axis i of the result is axis order[i] of x. */
 rt_tensor *rt_permute(rt_graph *g, rt_tensor *x, const int *order);
 
-/* Computes the sum, and the mean, of all elements: a single number. */
+/* Computes the sum, or the mean, of all elements: one number. */
 rt_tensor *rt_sum(rt_graph *g, rt_tensor *x);
 rt_tensor *rt_mean(rt_graph *g, rt_tensor *x);
 
@@ -133,12 +135,12 @@ rt_tensor *rt_linear_onto(rt_graph *g, rt_tensor *residual, rt_tensor *x, rt_ten
 rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias,
                               rt_activation kind);
 
-/* Returns x, rounded to bf16 if possible, for matrix products only: input x of rt_linear,
- * rt_linear_onto and rt_linear_activate, and q, k and v of rt_attention (not q with distance_keys).
- * rt_reshape may come between.
+/* Returns x, in bf16 if possible, for products alone: to be x of rt_linear, rt_linear_onto or
+ * rt_linear_activate, or q, k or v of rt_attention (q only without distance_keys). The result may
+ * be reshaped first.
  *
- * The result is bf16-only if all of this holds: products round to bf16 (engine.h), the graph
- * records, x is the result of an op with a gradient, and no backward reads its values. Other ops
+ * The result has numbers in bf16 alone if all of this holds: products round to bf16 (engine.h), the
+ * graph records, x is a result that wants a gradient, and no backward reads x. Other ops
  * refuse such a result. The memory of x is reused: do not read x again. Otherwise the result is x
  * itself. */
 rt_tensor *rt_for_products(rt_graph *g, rt_tensor *x);
@@ -202,7 +204,7 @@ rt_tensor *rt_cross_entropy(rt_graph *g, rt_tensor *logits, const int32_t *label
  * NaN. */
 int rt_largest(const rt_tensor *logits, size_t row);
 
-/* Returns the number of labelled rows whose largest logit is at the label. Not differentiable. */
+/* Returns the number of labelled rows whose rt_largest is the label. Not differentiable. */
 size_t rt_count_correct(const rt_tensor *logits, const int32_t *labels);
 
 /* ---- rotary position embedding ---- */
@@ -288,9 +290,9 @@ rt_rotation *rt_rotation_decayed(rt_graph *g, const rt_rotation *rotation, int T
  * dx is the same rotation of dy by the opposite angle, with the same magnitude and decay. With
  * magnitude 1 and no decay, the length of each pair is unchanged. The gradient of theta is computed
  * from the result: dL/dtheta_i = sum m (dy_b y_a - dy_a y_b) over all pairs of features (a,
- * b) that theta_i rotates, where m is the position of the token or, with two coordinates, the one
- * that theta_i multiplies. It is summed over positions and sequences in double. Nothing else is
- * saved; if the values of the result were released, backward rotates x again. `rotation` must live
+ * b) that theta_i rotates, where m is the token's position or, with two, the coordinate that
+ * theta_i multiplies. The sum over positions and sequences is in double. Only the result is kept;
+ * if its values were released, backward rotates x again. `rotation` must live
  * until the graph is cleared. */
 rt_tensor *rt_rope(rt_graph *g, rt_tensor *x, const rt_rotation *rotation);
 
@@ -309,7 +311,7 @@ typedef struct rt_distances {
 
 typedef struct rt_attention_options {
     double scale;            /* of q k^T; 0 = 1 / sqrt(D) */
-    bool causal;             /* keys after the query are not visible */
+    bool causal;             /* keys at later positions are not visible */
     int window;              /* keys at this distance or farther are not visible; 0 = no limit */
     const uint8_t *key_mask; /* (B, Tk): 1 = visible; NULL: all are */
     const double *query_positions; /* (Tq); NULL: 0, 1, 2, ... */
@@ -337,7 +339,7 @@ typedef struct rt_attention_options {
 rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                         const rt_attention_options *options);
 
-/* Level of a head before its first token. The level of a key is the m of rt_key_exp, which returns
+/* Level of a head before any token. The level of a key is the m of rt_key_exp, which returns
  * e^(x - m). -RT_REAL_MAX itself could overflow in a difference of levels. */
 #define RT_NO_LEVEL (-RT_REAL_MAX / 4)
 
@@ -358,8 +360,8 @@ typedef struct rt_linear_attention_options {
     double constant;         /* added to every similarity, in numerator and denominator */
     double eps;              /* added to the denominator */
     const real *level;       /* (B, Tk, H), causal only: weights a key by e^(level of key - level of
-                                query). The levels of a head must not decrease from one token to the
-                                next, as those of rt_key_exp. NULL: weight 1 */
+                                query). Like those of rt_key_exp, the levels of a head must not
+                                decrease from token to token. NULL: weight 1 */
     rt_linear_state *state;  /* of the earlier tokens, causal only; NULL: there are none */
 } rt_linear_attention_options;
 
@@ -373,10 +375,10 @@ typedef struct rt_linear_attention_options {
  *   v       (B, Tk, H, E)
  *   result  (B, Tq, H, E)
  *
- * RoPE rotates q and k, but not q' and k' (Su et al. 2021, eq. 19), because a rotated denominator
- * could become 0. The same tensors may be given for q and q', k and k'. A query without visible
- * keys, or with denominator 0, gets zeros. Arrays of the options must live until the graph is
- * cleared. */
+ * RoPE with linear_elu and linear_softmax rotates q and k, but not q' and k' (Su et al. 2021, eq.
+ * 19), because a rotated denominator could become 0. The same tensors may be given for q and q', k
+ * and k'. A query without visible keys, or with denominator 0, gets zeros. Arrays of the options
+ * must live until the graph is cleared. */
 rt_tensor *rt_linear_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                                rt_tensor *denominator_q, rt_tensor *denominator_k,
                                const rt_linear_attention_options *options);

@@ -4,7 +4,6 @@
 #include "core/row_kernels.h"
 
 #include <math.h>
-#include <string.h>
 
 void rt_theta_geometric(double *theta, int pairs, double base)
 {

@@ -29,11 +29,13 @@ typedef struct rt_layer_rotation {
     const rt_rotation *query, *key, *value;
 } rt_layer_rotation;
 
-/* Adds a learned theta for a layer, or for all (-1), if the scope of theta is that (NULL
- * otherwise); creates the state of the encoding; returns the rotation of layer l for a span, empty
- * if the graph has failed. In theta.c, for encodings/rope.c. */
+/* Adds a learned theta for a layer, or for the model (-1). Returns NULL if theta is fixed or has
+ * the other scope. These three functions are in theta.c, for encodings/rope.c. */
 rt_tensor *rt_add_theta(rt_transformer *m, int layer);
+/* Computes the initial values of a learned theta and sets its parameters; a fixed theta has no
+ * state. */
 rt_status rt_theta_start(rt_transformer *m) RT_MUST_CHECK;
+/* Returns the rotation of layer l for a span; empty if the graph has failed. */
 rt_layer_rotation rt_rotation_of_layer(rt_transformer *m, rt_graph *g, int l, rt_token_span at);
 
 /* A positional encoding. Each row of RT_POSITION_KINDS (models/options.h) names one, which a file

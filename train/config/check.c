@@ -48,7 +48,8 @@ static void contradict(rt_config_errors *errors, const char *const *keys, const 
     rt_config_add_error(errors, origin, "%s", message);
 }
 
-/* Errors of rules at a length of train.eval_lengths; 0: at data.length. */
+/* Context of contradict_rule. `length`: the length of train.eval_lengths that is checked; 0:
+ * data.length. */
 typedef struct rule_errors {
     rt_config_errors *errors;
     int length;
@@ -147,7 +148,7 @@ static void check_plane(const rt_config *config, rt_config_errors *errors)
 
 /* Checks the data at the length of training and, if that is valid, at the lengths of evaluations.
  * Also checks the attention mask against the objective, because no token may see its answer; a
- * trained run may have any objective, unless it is set anew. */
+ * trained run keeps any objective, but one that the command line sets is checked. */
 static void check_data(const rt_config *config, bool without_data, bool trained,
                        rt_config_errors *errors)
 {
@@ -168,12 +169,13 @@ static void check_data(const rt_config *config, bool without_data, bool trained,
                    "one, which it must predict");
     const char *const *predicted =
         KEYS("data.task", "data.objective", "model.causal", "model.kind");
-    int origin = RT_FROM_DEFAULT;
-    if (has_objective && data->objective == RT_OBJECTIVE_MLM && causal &&
-        find_latest(errors, predicted, &origin) && (!trained || origin < 0))
-        rt_config_add_error(errors, origin,
-                            "data.objective = mlm needs model.causal = no: a causal model sees "
-                            "only what stands before a mask; set data.objective = lm for it");
+    bool judged = !trained;
+    for (int i = 0; predicted[i]; i++)
+        judged |= rt_on_command_line(config, predicted[i]);
+    if (has_objective && data->objective == RT_OBJECTIVE_MLM && causal && judged)
+        contradict(errors, predicted,
+                   "data.objective = mlm needs model.causal = no: a causal model sees only what "
+                   "stands before a mask; set data.objective = lm for it");
     if (rt_data_task_target(data->task) == RT_TARGET_SEQUENCE && causal &&
         config->model.pool == RT_POOL_FIRST)
         contradict(errors, KEYS("data.task", "model.causal", "model.kind", "model.pool"),

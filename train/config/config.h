@@ -211,8 +211,9 @@ void rt_config_continue(rt_config *config, const rt_config *run);
  * *elsewhere if the name is of another program, whose values may have another unit. */
 const char *rt_config_key_meant(const char *word, bool *elsewhere);
 
-/* Writes the help on the keys of one section, or on one key, "section.name", with its values and
- * needs; "" for any other word. NULL: all keys, with their defaults. */
+/* Writes the help on the keys of one section or of [sweep], or on one key, "section.name", with its
+ * values and needs; "" for any other word. NULL: all keys, with their defaults. The caller frees
+ * the text; NULL if the heap is exhausted. */
 char *rt_config_help(const char *part);
 
 /* Settings of sweeps, which are not in the table of keys: name, default, values, meaning. */

@@ -109,6 +109,7 @@ bool rt_ini_next(rt_ini *ini)
 
 /* ---- folders ---- */
 
+/* Describes a folder that was given as the configuration. */
 static void describe_folder(rt_writer *w, const char *path)
 {
     if (rt_folder_has(path, "runs.csv"))
@@ -160,7 +161,8 @@ static bool is_labelled(const char *text)
     return false;
 }
 
-/* Describes a file that is not an INI file. `bytes`, the start of the file, end with a zero. */
+/* Describes a file that is not an INI file. `bytes`, the start of the file, end with a zero. Writes
+ * nothing for an INI file. */
 static void describe_file(rt_writer *w, const char *path, const char *bytes, size_t size)
 {
     static const char checkpoint[] = "\x89rotor", hdf5[] = "\x89HDF";

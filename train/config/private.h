@@ -50,7 +50,7 @@ typedef struct rt_renamed {
     bool is_read;      /* the former value is accepted, because config.ini of older runs has it */
 } rt_renamed;
 
-/* All rows, then one without a key. */
+/* Table of renamed values; the last row has no key. */
 extern const rt_renamed rt_renamed_values[];
 
 /* Longest line and largest file, in bytes. */

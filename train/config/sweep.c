@@ -210,8 +210,8 @@ void rt_sweep_add_setting(rt_sweep *s, int origin, const char *name, const char 
 
 /* ---- the runs ---- */
 
-/* Returns the number of combinations of the values of axes; it may be too small beyond
- * RT_MOST_SWEEP_RUNS. */
+/* Returns the number of combinations of the values of the axes from `first_axis` on. Stops counting
+ * above RT_MOST_SWEEP_RUNS. */
 static long combinations(const rt_sweep *s, int first_axis)
 {
     long count = 1;

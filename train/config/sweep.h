@@ -54,7 +54,7 @@ typedef struct rt_sweep {
 bool rt_sweep_requested(const rt_sweep *sweep);
 
 /* Adds a line of [sweep], named "jobs", "trunk" or "section.key"; on the command line the prefix
- * "sweep." is removed. Errors are added to `errors`, also below. */
+ * "sweep." is removed. Adds errors to `errors`, as the functions below. */
 void rt_sweep_set(rt_sweep *sweep, int origin, const char *name, const char *values,
                   rt_config_errors *errors);
 

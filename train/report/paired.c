@@ -148,7 +148,7 @@ static bool are_pair(const rt_sweep_runs *s, int a, int b, int column)
 
 /* Runs with one value of a key, each paired with a run of another value. */
 typedef struct pairs {
-    int result; /* column of the result, whose differences are in the `values` of the runs */
+    int result; /* column of the result; its differences are in s->values */
     int *run;   /* first run of each pair */
     int count;
     int seeds; /* number of their seeds */

@@ -103,8 +103,7 @@ static double theta_distance(const rt_csv *csv)
     return isfinite(rt_csv_number(csv, "grid")) ? log(ratio) : (double)NAN;
 }
 
-/* Reads the points of a run. If a table has rows of several lengths of sequences, only the longest
- * ones count. */
+/* Reads the points of a run. With `of_longest`, only rows of its longest sequences count. */
 static void read_points(curves *c, const char *folder)
 {
     const group *g = c->group;

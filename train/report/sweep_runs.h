@@ -45,7 +45,8 @@ typedef struct rt_sweep_runs {
     size_t capacity; /* of the list */
     rt_sweep_run *list;
     rt_sweep_row *rows;
-    double *values; /* scratch memory for the results of some runs, one per run */
+    double *values; /* scratch memory, one number per run: results of a row, or differences of
+                       pairs */
 } rt_sweep_runs;
 
 /* Reads FOLDER/runs.csv; the folder of a run is FOLDER/NAME. Without the file there are no runs.

@@ -75,7 +75,7 @@ rt_status rt_run_broadcast(rt_run *r, rt_status status)
 static rt_status open_received_data(rt_run *r, const meaning *m, const char *vocabulary,
                                     const char *labels)
 {
-    rt_checkpoint_info *known = &r->found.checkpoint.info; /* owns both */
+    rt_checkpoint_info *known = &r->found.checkpoint.info; /* owns the vocabulary and the labels */
     rt_status status = rt_ok();
     rt_config_frame_as(r->config, &(rt_data_options){.begin = m->begin, .end = m->end});
     rt_data_options o = r->config->data;

@@ -17,7 +17,7 @@ enum { COLUMN_NAME_SIZE = 64 };
  * If that step was evaluated only as the last of a run, its cells eval_... are emptied. */
 typedef struct kept_rows {
     const char *from; /* folder of the earlier table; NULL: there is none */
-    bool of_trunk;    /* it is the table of another run */
+    bool of_trunk;    /* the earlier table is that of a trunk */
     int step;         /* 0: no row is kept */
     bool due, evaluated;
 } kept_rows;

@@ -35,7 +35,8 @@ rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *fo
                           int finished_steps, const char *session,
                           const char *const *trunk) RT_MUST_CHECK;
 
-/* Returns RT_IO if a trunk has damaged lines in metrics.csv or, with `theta`, in theta.csv. */
+/* Returns RT_IO if metrics.csv of a trunk or, with `theta`, its theta.csv has damaged lines or
+ * cannot be read. A missing file is no error. */
 rt_status rt_metrics_check_trunk(const char *trunk, bool theta) RT_MUST_CHECK;
 
 /* Records a step if it is due. `evaluation` is NULL if the step was not evaluated. */

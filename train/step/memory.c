@@ -171,7 +171,8 @@ static double graph_bytes(const rt_memory_need *r, rt_graph_need of_one, bool sp
            r->threads * ((double)of_one.part + (double)of_one.library);
 }
 
-/* Computes all phases, in memory or in address space, with the given address space of threads.
+/* Computes the bytes of each phase: resident memory or, with `space`, address space. `threads`:
+ * address space of the threads, 0 for resident memory. `saves`: the process writes checkpoints.
  *
  * After the trainer has released the working memory of a step (rt_trainer_return_pages), but not
  * its address space, a checkpoint is built in memory, written, read back and compared parameter by

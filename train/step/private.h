@@ -3,7 +3,8 @@
 
 /* Parts of a trainer, for the files of this folder: trainer.c creates and frees it, step.c takes a
  * step and sends orders to the processes of a world, shares.c sums gradients, evaluation.c
- * evaluates, measurements.c measures a trained model, memory.c estimates its memory. */
+ * evaluates, measurements.c measures a trained model, observers.c traps numbers that are not finite
+ * and profiles ops, memory.c estimates memory. */
 
 #include "core/memory.h"
 #include "core/real.h"
@@ -75,7 +76,8 @@ typedef struct rt_shares {
     int rank, size;       /* rank of this process, and size of the world */
     int first, count;     /* spans of this process */
     size_t start, length; /* slice of this process in the parameter block */
-    size_t *shards;       /* (size + 1): first shard of each process; in one block with: */
+    size_t *shards;       /* (size + 1): first shard of each process; spans and numbers share the
+                             allocation */
     size_t *spans;        /* (size + 1): first span of each process */
     size_t *numbers;      /* (size + 1): first element of each process in the parameter block */
     const rt_span *parts; /* all spans */
@@ -102,7 +104,7 @@ void rt_shares_free(rt_shares *s);
 int rt_share_start(int count, int size, int rank);
 
 /* Reduces, in a world, the nodes of all processes to the gradient of the slice of this process, and
- * computes the sum of squares of every span. */
+ * computes s->squares. Does nothing without a world: step.c computes s->squares there. */
 void rt_shares_sum(rt_shares *s, rt_workers *workers);
 
 /* Moves the slices of an optimizer state from all processes to process 0, or back. */

@@ -7,10 +7,10 @@
  * The batch of a step is cut into shards (micro-batches) of whole sequences; the cut depends on the
  * configuration alone. One thread computes a shard from beginning to end; each shard in progress
  * has its own block of gradients. Threads without a shard help others with parts of their ops; the
- * parts depend on shapes, engine (ops/engine.h), number format, pass and recording, never on the
- * threads. The parameter block is cut into spans. The gradients of the shards are summed span by
- * span, in the order of a fixed binary tree (shares.c); clipping and the update go by the same
- * spans.
+ * parts depend on shapes, engine (ops/engine.h), number format, forward or backward, and whether
+ * the graph records, never on threads. The parameter block is cut into spans. The gradients of the
+ * shards are summed span by span, in the order of a fixed binary tree (shares.c); clipping and the
+ * update go by the same spans.
  *
  * With several processes (ranks), each rank differentiates some of the shards. It reduces the
  * gradients of its slice of the parameters in the order of the same tree, and updates that slice.
@@ -39,8 +39,8 @@ rt_transformer_input rt_batch_input(rt_graph *g, const rt_labelled_batch *b);
  * token head, (B, classes) with a sequence head. Returns NULL if the graph has failed. */
 rt_tensor *rt_batch_logits(rt_transformer *model, rt_graph *g, const rt_labelled_batch *b);
 
-/* Computes the logits of a text: (count, V) or, if `position` is not NULL, (1, V) of token
- * *position, 0 ... count - 1. `position` must live until the graph is cleared. Returns NULL if the
+/* Computes the logits of a text: (count, V) or, if `position` is not NULL, (1, V), of token
+ * *position < count. `position` must live until the graph is cleared. Returns NULL if the
  * graph has failed. */
 rt_tensor *rt_text_logits(rt_transformer *model, rt_graph *g, const int32_t *ids, int count,
                           const int32_t *position);
@@ -131,8 +131,8 @@ rt_status rt_trainer_step(rt_trainer *trainer, rt_step_result *result) RT_MUST_C
 /* Evaluates the first `batches` batches of the evaluation set (0: all of it), or fewer if it is
  * smaller, in sequences of `length` tokens. `tally`, of rt_trainer_tally_size numbers, receives
  * counts unless it is NULL. For a model with classes it is a confusion matrix (classes, classes):
- * labels of each class (row) that were predicted as each class (column). If labels have distances
- * to their answers (rt_batch), it is (RT_DISTANCE_BINS, 2): the labels of each bin, and the
+ * labels of each class (row) that were predicted as each class (column). With rt_batch.distances
+ * it is (RT_DISTANCE_BINS, 2): the labels of each bin, and the
  * correctly predicted ones. */
 rt_status rt_trainer_evaluate(rt_trainer *trainer, int length, int batches, rt_evaluation *result,
                               int64_t *tally) RT_MUST_CHECK;
@@ -160,7 +160,7 @@ void rt_trainer_change_theta(rt_trainer *trainer, const rt_theta_change *change)
 
 /* Starts or stops observers of the graphs. `trap` fails a step, an evaluation or a job at the first
  * value that is not finite and names the op; `profile` discards earlier measurements and, without
- * `trap`, measures every op. With neither, observation ends and its measurements are kept. */
+ * `trap`, measures every op. With neither, observers stop, and measurements stay. */
 rt_status rt_trainer_observe(rt_trainer *trainer, bool trap, bool profile) RT_MUST_CHECK;
 
 /* Prints the measurements; prints nothing if there was no profile. */
@@ -170,8 +170,8 @@ void rt_trainer_print_profile(FILE *to, const rt_trainer *trainer);
  * forward, and twice that in backward, for values and gradients. 0 without measurements. */
 double rt_trainer_profiled_bytes(const rt_trainer *trainer);
 
-/* Rounds the parameters to bf16 once for all products, until rt_trainer_release_rounded; they must
- * not change in between. Does nothing without run.math = bf16, and in a training with
+/* Keeps the parameters in bf16 for all products until rt_trainer_release_rounded; do not change
+ * them in between. Does nothing without run.math = bf16, and in a training with
  * train.recompute. Steps and evaluations call both. */
 void rt_trainer_hold_rounded(rt_trainer *trainer);
 void rt_trainer_release_rounded(void);

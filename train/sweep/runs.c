@@ -66,7 +66,7 @@ enum { NO_RUN = -1, NO_WORKER = -2 }; /* a process without a run; one that canno
 enum { CONTINUE, STOP, END };         /* orders of process 0 to all processes */
 
 /* Time between two looks at the running processes. */
-static const struct timespec pause_of_look = {.tv_nsec = 30000000};
+static const struct timespec poll_interval = {.tv_nsec = 30000000};
 
 /* Report of one process in a round. */
 typedef struct report {
@@ -409,7 +409,7 @@ static rt_status make_runs(sweep_run *r, int next, int end)
             next++;
         }
         show_count(r);
-        nanosleep(&pause_of_look, NULL);
+        nanosleep(&poll_interval, NULL);
         collect(r);
         if (!r->jobs)
             return rt_error(RT_IO, "no process can start a run");
@@ -633,7 +633,7 @@ rt_exit rt_sweep_train(const rt_config *base, const rt_sweep *sweep, const rt_ar
     if (rt_world_rank(world) > 0 && !status.code) {
         report reports[rt_world_size(world)];
         while (round_of_all(&r, CONTINUE, rt_stop_requested(), reports))
-            nanosleep(&pause_of_look, NULL); /* waiting in MPI would keep a processor busy */
+            nanosleep(&poll_interval, NULL); /* waiting in MPI would keep a processor busy */
     } else if (status.code && rt_world_rank(world) == 0) {
         rt_progress_say(&r.progress, "%s", status.message);
     } else if (world && sweep->jobs > 1) {
