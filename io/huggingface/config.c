@@ -30,8 +30,9 @@ static void read_class(rt_reading *r, rt_huggingface *there)
     const char *name = json_string_value(json_array_get(list, 0)), *names[MOST_WORDS];
     const rt_family_class *c = there->files->family->classes;
     int count = 0;
-    for (; c->name && count < MOST_WORDS && (!name || strcmp(c->name, name)); c++)
-        names[count++] = c->name;
+    for (; c->name && (!name || strcmp(c->name, name)); c++)
+        if (count < MOST_WORDS)
+            names[count++] = c->name;
     there->architecture = c->name;
     there->has_head = c->has_head;
     there->options.head = c->head;
