@@ -85,7 +85,8 @@ bench_yardstick bench_yardstick_new(int threads, size_t copied)
     const size_t size = BENCH_PEAK_SIZE;
     bench_yardstick y = {.threads = threads,
                          .copied = copied,
-                         .product = {BENCH_PEAK_SIZE, BENCH_PEAK_SIZE, BENCH_PEAK_SIZE},
+                         .product = {BENCH_PEAK_SIZE, BENCH_PEAK_SIZE, BENCH_PEAK_SIZE, false,
+                                     false},
                          .size = copied ? 2 * copied : 3 * size * size};
     bench_need(rt_workers_new(&y.workers, threads));
     y.memory = bench_alloc((size_t)threads * y.size, sizeof *y.memory);

@@ -29,7 +29,7 @@ static void check_table(reference *r, const char *name)
             position[t] = (double)t;
         rt_sinusoidal_table(table, expected.axis[1], position, rows,
                             (rt_sinusoids){expected.axis[1], w, layouts[l].layout});
-        check_values(r, table, expected.size, expected, VALUE_TOLERANCE, path);
+        check_values(r, table, expected.size, expected, VALUE_TOLERANCE, "%s", path);
     }
 }
 
