@@ -113,10 +113,9 @@ rt_status rt_huggingface_import(rt_huggingface **imported_new, const char *folde
                      m->options.vocab, m->vocabulary->count);
     if (!status.code)
         status = check_mask(m);
-    const rt_end_ids *ends = &m->ends;
-    for (int i = 0; !status.code && m->vocabulary && i < ends->count; i++)
-        if (ends->ids[i] < m->vocabulary->count)
-            m->vocabulary->ends.ids[m->vocabulary->ends.count++] = ends->ids[i];
+    for (int i = 0; !status.code && m->vocabulary && i < m->ends.count; i++)
+        if (m->ends.ids[i] < m->vocabulary->count)
+            m->vocabulary->ends.ids[m->vocabulary->ends.count++] = m->ends.ids[i];
         else
             rt_writer_add(&m->files->warnings, "the vocabulary lacks a token of eos_token_id: that "
                                                "token ends no text\n");
