@@ -408,29 +408,42 @@ static rt_tensor *apply_layer(rt_graph *g, rt_tensor *x, void *context)
 
 /* ---- all layers ---- */
 
-/* Returns the arguments of all layers, with the rotations of every kind, which are found before the
- * layers run, because the memory of a layer is released after it. NULL if memory is exhausted. */
-static layer_pass *make_passes(rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
+/* Most kinds of one model: no rotation, and the bases of full and of sliding attention. */
+enum { MOST_KINDS = 3 };
+
+static layer_pass pass_of(rt_transformer *m, const rt_transformer_input *in, int l)
 {
-    const size_t turns = (size_t)turns_of(in);
     const rt_theta_options *theta = &m->options.theta;
     const bool own = m->encoding.change || (theta->learn && theta->scope != RT_THETA_MODEL);
-    layer_pass *all = rt_graph_memory(g, (size_t)m->options.layers, sizeof *all);
-    for (int l = 0; all && l < m->options.layers; l++) {
-        layer_pass *p = all + l, *like = all;
-        *p = (layer_pass){.model = m, .in = *in, .l = l};
-        p->rotation_kind = !is_rotated(p) ? NOT_ROTATED : own ? OWN_THETA : layer_of(p)->row.base;
-        while (like->rotation_kind != p->rotation_kind)
-            like++;
-        p->rotations = like < p ? like->rotations : rt_graph_memory(g, turns, sizeof *p->rotations);
-        if (!p->rotations)
-            return NULL;
-        for (size_t i = 0; like == p && i < turns; i++)
-            p->rotations[i] = (rt_layer_rotation){NULL, NULL, NULL};
-        if (like == p && p->rotation_kind > NOT_ROTATED)
-            find_rotations(p, g);
+    layer_pass p = {.model = m, .in = *in, .l = l};
+    p.rotation_kind = !is_rotated(&p) ? NOT_ROTATED : own ? OWN_THETA : layer_of(&p)->row.base;
+    return p;
+}
+
+/* Finds the rotations of every kind before the layers run, because the memory of a layer is
+ * released after it. `kinds` receives the arguments of the first layer of each kind. Returns the
+ * number of kinds; 0 if memory is exhausted. */
+static int find_kinds(layer_pass kinds[MOST_KINDS], rt_transformer *m, rt_graph *g,
+                      const rt_transformer_input *in)
+{
+    const size_t turns = (size_t)turns_of(in);
+    int count = 0;
+    for (int l = 0, k = 0; l < m->options.layers; l++, k = 0) {
+        layer_pass p = pass_of(m, in, l);
+        while (k < count && kinds[k].rotation_kind != p.rotation_kind)
+            k++;
+        if (k < count)
+            continue;
+        p.rotations = rt_graph_memory(g, turns, sizeof *p.rotations);
+        if (!p.rotations)
+            return 0;
+        for (size_t i = 0; i < turns; i++)
+            p.rotations[i] = (rt_layer_rotation){NULL, NULL, NULL};
+        if (p.rotation_kind > NOT_ROTATED)
+            find_rotations(&p, g);
+        kinds[count++] = p;
     }
-    return all;
+    return count;
 }
 
 rt_tensor *rt_transformer_encode(rt_transformer *m, rt_graph *g, const rt_transformer_input *input)
@@ -449,16 +462,20 @@ rt_tensor *rt_transformer_encode(rt_transformer *m, rt_graph *g, const rt_transf
     if (rt_graph_failed(g) || !input_fits(m, g, in))
         return NULL;
     rt_tensor *x = embed(m, g, in);
-    layer_pass *passes = make_passes(m, g, in);
-    if (!passes)
+    layer_pass kinds[MOST_KINDS];
+    const int count = find_kinds(kinds, m, g, in);
+    if (!count)
         return NULL;
     if (in->usage)
         rt_usage_count(in->usage, in);
     const rt_arena_mark before = rt_graph_here(g);
     for (int l = 0; l < o->layers; l++) {
-        layer_pass *p = passes + l;
-        rt_tensor *y = rt_graph_recomputes(g) ? rt_graph_recompute(g, x, apply_layer, p, sizeof *p)
-                                              : apply_layer(g, x, p);
+        layer_pass p = pass_of(m, in, l);
+        for (int k = 0; k < count; k++)
+            if (kinds[k].rotation_kind == p.rotation_kind)
+                p.rotations = kinds[k].rotations;
+        rt_tensor *y = rt_graph_recomputes(g) ? rt_graph_recompute(g, x, apply_layer, &p, sizeof p)
+                                              : apply_layer(g, x, &p);
         if (in->hidden_states)
             in->hidden_states[l] = x;
         else
