@@ -32,10 +32,13 @@ const char *rt_key_full_name(const rt_key *key, char text[RT_KEY_NAME_SIZE])
 
 const rt_key *rt_keys_find(const rt_key_table *table, const char *full_name)
 {
-    char name[RT_KEY_NAME_SIZE];
-    for (int i = 0; i < table->count; i++)
-        if (!strcmp(rt_key_full_name(&table->keys[i], name), full_name))
-            return &table->keys[i];
+    for (int i = 0; i < table->count; i++) {
+        const rt_key *key = &table->keys[i];
+        const size_t prefix = strlen(key->section) + (*key->section != 0);
+        if (!strncmp(full_name, key->section, strlen(key->section)) &&
+            (!prefix || full_name[prefix - 1] == '.') && !strcmp(full_name + prefix, key->name))
+            return key;
+    }
     return NULL;
 }
 
