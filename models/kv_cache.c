@@ -1,6 +1,7 @@
 #include "models/kv_cache.h"
 
 #include "core/memory.h"
+#include "models/encodings/encoding.h"
 
 #include <limits.h>
 #include <math.h>
@@ -142,15 +143,6 @@ static bool make_room(const rt_kv_cache *c, rt_kv_layer *layer, int T)
     return true;
 }
 
-/* Returns a leaf in the memory of the graph, over numbers that lie elsewhere. */
-static rt_tensor *leaf(rt_graph *g, real *data, rt_shape shape)
-{
-    rt_tensor *x = rt_graph_memory(g, 1, sizeof *x);
-    if (x)
-        *x = rt_tensor_of(data, NULL, shape);
-    return x;
-}
-
 const double *rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor **k, rt_tensor **v)
 {
     rt_kv_layer *layer = c->layers + l;
@@ -169,32 +161,7 @@ const double *rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor *
     for (int t = 0; positions && t < behind + T; t++)
         positions[t] = start + t;
     const rt_shape shape = RT_SHAPE_OF(1, behind + T, (*k)->shape[2], (*k)->shape[3]);
-    *k = leaf(g, layer->keys + begin, shape);
-    *v = leaf(g, layer->values + begin, shape);
+    *k = rt_constant(g, layer->keys + begin, shape);
+    *v = rt_constant(g, layer->values + begin, shape);
     return *k && *v ? positions : NULL;
-}
-
-rt_tensor *rt_kv_part(rt_graph *g, rt_tensor *x, int i, int count)
-{
-    if (!x || count == 1)
-        return x;
-    rt_shape shape = rt_tensor_shape(x);
-    shape.axis[0] = 1;
-    return leaf(g, x->data + (size_t)i * rt_shape_size(shape), shape);
-}
-
-rt_tensor *rt_kv_put(rt_graph *g, rt_tensor *all, rt_tensor *part, int i, int count)
-{
-    if (!part || count == 1)
-        return part;
-    const size_t size = rt_size(part);
-    if (!i) {
-        rt_shape shape = rt_tensor_shape(part);
-        real *rows = rt_graph_memory(g, (size_t)count * size, sizeof *rows);
-        shape.axis[0] = count;
-        all = rows ? leaf(g, rows, shape) : NULL;
-    }
-    if (all)
-        rt_memory_copy(all->data + (size_t)i * size, part->data, size * sizeof(real));
-    return all;
 }

@@ -7,6 +7,29 @@
 
 #include <math.h>
 
+void rt_sinusoidal_frequencies(double *w, int C, double base)
+{
+    for (int i = 0; i < (C + 1) / 2; i++)
+        w[i] = pow(base, -2.0 * i / C);
+}
+
+void rt_sinusoidal_table(real *table, int stride, const double *position, size_t rows,
+                         rt_sinusoids of)
+{
+    const int sines = (of.C + 1) / 2;
+    for (int i = 0; i < sines; i++) {
+        const int sine = of.layout == RT_INTERLEAVED ? 2 * i : i;
+        const int cosine = of.layout == RT_INTERLEAVED ? sine + 1 : sines + i;
+        for (size_t r = 0; r < rows; r++) {
+            real *row = table + r * (size_t)stride;
+            const double angle = position[r] * of.w[i];
+            row[sine] = (real)sin(angle);
+            if (2 * i + 1 < of.C)
+                row[cosine] = (real)cos(angle);
+        }
+    }
+}
+
 /* Returns the number of features of the first coordinate. */
 static int first_features(const rt_transformer *m)
 {
@@ -35,10 +58,9 @@ static rt_tensor *embeddings(rt_transformer *m, rt_graph *g, rt_tensor *x, rt_to
     const int first = first_features(m);
     const double *w = m->encoding.state;
     const size_t rows = (size_t)B * (size_t)T;
-    rt_tensor *table = rt_graph_memory(g, 1, sizeof *table);
     real *sines = rt_graph_numbers(g, rows * (size_t)E, sizeof *sines);
     double *counted = rt_graph_numbers(g, rows, sizeof *counted);
-    if (!table || !sines || !counted)
+    if (!sines || !counted)
         return NULL;
     if (rt_memory_is_present(sines)) {
         for (int t = 0; !own && t < T; t++)
@@ -49,7 +71,7 @@ static rt_tensor *embeddings(rt_transformer *m, rt_graph *g, rt_tensor *x, rt_to
             rt_sinusoidal_table(sines + first, E, own->second, rows,
                                 (rt_sinusoids){E - first, w + (first + 1) / 2, RT_INTERLEAVED});
     }
-    *table = rt_tensor_of(sines, NULL, B > 1 ? RT_SHAPE_OF(B, T, E) : RT_SHAPE_OF(T, E));
+    rt_tensor *table = rt_constant(g, sines, B > 1 ? RT_SHAPE_OF(B, T, E) : RT_SHAPE_OF(T, E));
     return rt_add(g, rt_scale(g, x, sqrt(E)), table);
 }
 
