@@ -449,8 +449,6 @@ rt_tensor *rt_transformer_encode(rt_transformer *m, rt_graph *g, const rt_transf
     for (int l = 0; l < o->layers; l++)
         if (!pass_of(kinds, m, g, in, l).rotations)
             return NULL;
-    if (in->usage)
-        rt_usage_count(in->usage, in);
     const rt_arena_mark before = rt_graph_here(g);
     for (int l = 0; l < o->layers; l++) {
         layer_pass p = pass_of(kinds, m, g, in, l);

@@ -22,45 +22,32 @@ double rt_kv_cache_bytes(const rt_transformer_options *o, int tokens, int at_onc
     return numbers * sizeof(real);
 }
 
-static void clear_state(const rt_kv_cache *c, const rt_linear_state *state)
+rt_status rt_kv_cache_init(rt_kv_cache *c, const rt_transformer_options *o)
 {
-    if (!c->state_size)
-        return;
-    memset(state->sum, 0, c->state_size * sizeof(real));
-    for (size_t h = 0; h < c->levels; h++)
-        state->level[h] = RT_NO_LEVEL;
-}
-
-/* Allocates, for every head, the sums of k v^T and of v, the sums of k and their number, and a
- * level. */
-static rt_status add_states(rt_kv_cache *c, size_t D)
-{
-    const size_t H = c->levels, above = H * (D + 1) * D, below = H * (D + 1);
-    c->state_size = above + below + H;
-    for (int l = 0; l < c->layer_count; l++) {
+    const size_t D = (size_t)rt_transformer_head_dim(o), H = (size_t)o->heads;
+    const bool is_linear = o->attention != RT_ATTENTION_SOFTMAX;
+    /* For every head the sums of k v^T and of v, the sums of k and their number, and a level. */
+    const size_t above = H * (D + 1) * D, below = H * (D + 1);
+    *c = (rt_kv_cache){.layer_count = o->layers,
+                       .row = (size_t)o->kv_heads * D,
+                       .state_size = is_linear ? above + below + H : 0,
+                       .levels = H,
+                       .layers = rt_alloc((size_t)o->layers, sizeof *c->layers)};
+    if (!c->layers)
+        return rt_out_of_memory("keys and values");
+    for (int l = 0; l < o->layers; l++) {
         rt_linear_state *state = &c->layers[l].state;
+        c->layers[l].window = rt_layer_row_of(o, l).window;
+        if (!is_linear)
+            continue;
         state->sum = rt_alloc(c->state_size, sizeof(real));
         if (!state->sum)
             return rt_out_of_memory("the sums of linear attention");
         state->below = state->sum + above;
         state->level = state->below + below;
-        clear_state(c, state);
     }
+    rt_kv_cache_clear(c);
     return rt_ok();
-}
-
-rt_status rt_kv_cache_init(rt_kv_cache *c, const rt_transformer_options *o)
-{
-    const size_t D = (size_t)rt_transformer_head_dim(o);
-    *c = (rt_kv_cache){.layer_count = o->layers,
-                       .row = (size_t)o->kv_heads * D,
-                       .levels = (size_t)o->heads,
-                       .layers = rt_alloc((size_t)o->layers, sizeof *c->layers)};
-    if (!c->layers)
-        return rt_out_of_memory("keys and values");
-    for (int l = 0; l < o->layers; l++)
-        c->layers[l].window = rt_layer_row_of(o, l).window;
-    return o->attention == RT_ATTENTION_SOFTMAX ? rt_ok() : add_states(c, D);
 }
 
 void rt_kv_cache_free(rt_kv_cache *c)
@@ -77,8 +64,12 @@ void rt_kv_cache_clear(rt_kv_cache *c)
 {
     c->count = c->length = 0;
     for (int l = 0; l < c->layer_count; l++) {
+        const rt_linear_state *state = &c->layers[l].state;
         c->layers[l].first = 0;
-        clear_state(c, &c->layers[l].state);
+        if (c->state_size)
+            memset(state->sum, 0, c->state_size * sizeof(real));
+        for (size_t h = 0; c->state_size && h < c->levels; h++)
+            state->level[h] = RT_NO_LEVEL;
     }
 }
 
