@@ -150,28 +150,6 @@ static double time_step(rt_trainer *trainer)
     return rt_seconds() - start;
 }
 
-/* Measures steps on one thread, traced, and on several, in turns. */
-static void measure_steps(rt_trainer *one, rt_trainer *several, bench_times *alone,
-                          bench_times *together)
-{
-    bench_rounds rounds = {.fewest = FEWEST_ROUNDS, .seconds = 5};
-    for (int i = 0; i < 2; i++) { /* warm-up */
-        time_step(one);
-        time_step(several);
-    }
-    rt_workers_watch(rt_trainer_workers(one), (rt_run_watch){begin_run, end_run, NULL});
-    while (bench_next(&rounds)) {
-        bench_add(alone, NULL, time_step(one));
-        bench_add(together, NULL, time_step(several));
-    }
-    rt_workers_watch(rt_trainer_workers(one), (rt_run_watch){0});
-    trace.steps = alone->count;
-    for (int i = 0; i < alone->count; i++)
-        trace.seconds += alone->at[i];
-    if (trace.lost)
-        bench_need(rt_error(RT_CONFIG, "a run of a step has more than %d pieces", MOST_PIECES));
-}
-
 static void print_measured(const bench_times *alone, const bench_times *together, int threads,
                            double barrier, double bytes)
 {
@@ -202,7 +180,8 @@ static void print_measured(const bench_times *alone, const bench_times *together
 
 void bench_scale(void)
 {
-    static bench_times alone, together;
+    static bench_times alone, together; /* on one thread, traced, and on several, in turns */
+    bench_rounds rounds = {.fewest = FEWEST_ROUNDS, .seconds = 5};
     const int threads = bench.threads ? bench.threads : 2;
     if (bench.cpu)
         bench_need(
@@ -212,7 +191,22 @@ void bench_scale(void)
             rt_error(RT_CONFIG, "scale compares 1 thread with several; got --threads %d", threads));
     bench_training *one = bench_training_new(1);
     bench_training *several = bench_training_new(threads);
-    measure_steps(one->trainer, several->trainer, &alone, &together);
+    rt_workers *traced = rt_trainer_workers(one->trainer);
+    for (int i = 0; i < 2; i++) { /* warm-up */
+        time_step(one->trainer);
+        time_step(several->trainer);
+    }
+    rt_workers_watch(traced, (rt_run_watch){begin_run, end_run, NULL});
+    while (bench_next(&rounds)) {
+        bench_add(&alone, NULL, time_step(one->trainer));
+        bench_add(&together, NULL, time_step(several->trainer));
+    }
+    rt_workers_watch(traced, (rt_run_watch){0});
+    trace.steps = alone.count;
+    for (int i = 0; i < alone.count; i++)
+        trace.seconds += alone.at[i];
+    if (trace.lost)
+        bench_need(rt_error(RT_CONFIG, "a run of a step has more than %d pieces", MOST_PIECES));
     bench_need(rt_trainer_observe(one->trainer, false, true));
     time_step(one->trainer); /* for its bytes, not its time */
     const double bytes = rt_trainer_profiled_bytes(one->trainer), barrier = measure_barrier();

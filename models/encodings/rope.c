@@ -66,21 +66,18 @@ int rt_layer_number(const rt_transformer_options *o, int l)
     return number;
 }
 
-static int layers_of(const rt_transformer_options *o)
+rt_shape rt_transformer_rotation_shape(const rt_transformer_options *o)
 {
-    return rt_layer_number(o, o->layers);
+    return RT_SHAPE_OF(rt_layer_number(o, o->layers), o->kv_heads,
+                       rt_transformer_theta_axes(o) * rt_transformer_pairs(o));
 }
 
 rt_shape rt_transformer_theta_shape(const rt_transformer_options *o)
 {
-    return RT_SHAPE_OF(o->theta.scope == RT_THETA_MODEL ? 1 : layers_of(o), rows_of(o),
-                       rt_transformer_theta_axes(o) * rt_transformer_pairs(o));
-}
-
-rt_shape rt_transformer_rotation_shape(const rt_transformer_options *o)
-{
-    return RT_SHAPE_OF(layers_of(o), o->kv_heads,
-                       rt_transformer_theta_axes(o) * rt_transformer_pairs(o));
+    rt_shape shape = rt_transformer_rotation_shape(o);
+    shape.axis[0] = o->theta.scope == RT_THETA_MODEL ? 1 : shape.axis[0];
+    shape.axis[1] = rows_of(o);
+    return shape;
 }
 
 int rt_transformer_theta_layer(const rt_transformer_options *o, int n)
