@@ -10,19 +10,6 @@ static double or_else(double value, double fallback)
     return value > 0 ? value : fallback;
 }
 
-static rt_status check_factors(const rt_factors *factors, const char *name, int pairs)
-{
-    if (factors->count != pairs)
-        return rt_error(RT_ARGUMENT,
-                        "longrope needs %s, one for each of the %d rotated pairs; got %d", name,
-                        pairs, factors->count);
-    for (int i = 0; i < pairs; i++)
-        if (!(factors->at[i] > 0) || isinf(factors->at[i]))
-            return rt_error(RT_ARGUMENT, "%s must be above 0; number %d is %g", name, i + 1,
-                            factors->at[i]);
-    return rt_ok();
-}
-
 rt_status rt_frequencies_check(const rt_frequency_options *o, int pairs)
 {
     static const char *const names[] = {RT_SCALINGS(RT_CHOICE_WORD)};
@@ -34,7 +21,6 @@ rt_status rt_frequencies_check(const rt_frequency_options *o, int pairs)
     const bool by_power = scaling == RT_SCALING_NTK || scaling == RT_SCALING_DYNAMIC;
     const bool lengthens =
         yarn || llama3 || scaling == RT_SCALING_DYNAMIC || scaling == RT_SCALING_LONGROPE;
-    rt_status status = rt_ok();
     if (scaling != RT_SCALING_NONE && !(o->scale >= 1))
         return rt_error(RT_ARGUMENT, "the scale must be at least 1; got %g", o->scale);
     if ((by_power || yarn) && o->family != RT_FREQUENCIES_GEOMETRIC)
@@ -44,17 +30,25 @@ rt_status rt_frequencies_check(const rt_frequency_options *o, int pairs)
                         pairs);
     if (lengthens && o->original_len < 1)
         return rt_error(RT_ARGUMENT, "%s needs the original length", names[scaling]);
-    if (scaling == RT_SCALING_LONGROPE)
-        status = check_factors(&o->short_factors, "short_factors", pairs);
-    if (scaling == RT_SCALING_LONGROPE && !status.code)
-        status = check_factors(&o->long_factors, "long_factors", pairs);
-    if (scaling == RT_SCALING_LONGROPE && !status.code && o->scale > 1 && o->original_len < 2)
+    for (int k = 0; scaling == RT_SCALING_LONGROPE && k < 2; k++) {
+        const rt_factors *factors = k ? &o->long_factors : &o->short_factors;
+        const char *name = k ? "long_factors" : "short_factors";
+        if (factors->count != pairs)
+            return rt_error(RT_ARGUMENT,
+                            "longrope needs %s, one for each of the %d rotated pairs; got %d", name,
+                            pairs, factors->count);
+        for (int i = 0; i < pairs; i++)
+            if (!(factors->at[i] > 0) || isinf(factors->at[i]))
+                return rt_error(RT_ARGUMENT, "%s must be above 0; number %d is %g", name, i + 1,
+                                factors->at[i]);
+    }
+    if (scaling == RT_SCALING_LONGROPE && o->scale > 1 && o->original_len < 2)
         return rt_error(RT_ARGUMENT, "longrope needs an original length of at least 2");
     if ((yarn || llama3) && !(few < many))
         return rt_error(RT_ARGUMENT,
                         "%s needs a lower bound of rotations below its upper bound; got %g and %g",
                         names[scaling], few, many);
-    return status;
+    return rt_ok();
 }
 
 /* Returns the pair, as a real number, with `turns` rotations within the original length. */
