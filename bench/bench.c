@@ -204,24 +204,6 @@ static const struct {
 
 enum { MODELS = sizeof models / sizeof *models, OF_MODEL = 9, SHAPES = 1 + MODELS * OF_MODEL };
 
-/* Lists the peak product, and those of a shard of N tokens of each model. */
-static void list_shapes(shape *s)
-{
-    *s++ = (shape){"peak", {BENCH_PEAK_SIZE, BENCH_PEAK_SIZE, BENCH_PEAK_SIZE, false, false}};
-    for (int i = 0; i < MODELS; i++, s += OF_MODEL) {
-        const int N = 512, C = models[i].C, D = models[i].D, T = models[i].T, F = 4 * C;
-        s[0] = (shape){"linear", {N, C, C, false, true}};
-        s[1] = (shape){"linear dx", {N, C, C, false, false}};
-        s[2] = (shape){"linear dW", {C, C, N, true, false}};
-        s[3] = (shape){"wide", {N, F, C, false, true}};
-        s[4] = (shape){"wide dx", {N, C, F, false, false}};
-        s[5] = (shape){"wide dW", {F, C, N, true, false}};
-        s[6] = (shape){"narrow", {N, C, F, false, true}};
-        s[7] = (shape){"q k^T", {T, T, D, false, true}};
-        s[8] = (shape){"p v", {T, D, T, false, false}};
-    }
-}
-
 static void print_peak(bool first, const char *what, const char *size, const bench_times *t,
                        double work, const char *unit, double share)
 {
@@ -231,12 +213,24 @@ static void print_peak(bool first, const char *what, const char *size, const ben
               BENCH_TEXT("unit", 7, unit), BENCH_NUMBER("share %", 7, 0, share));
 }
 
+/* Measures the peak product, and those of a shard of N tokens of each model. */
 static void measure_products(bench_yardstick *y)
 {
+    enum { N = 512 };
     static bench_times times[SHAPES];
-    shape shapes[SHAPES];
+    shape shapes[SHAPES] = {
+        {"peak", {BENCH_PEAK_SIZE, BENCH_PEAK_SIZE, BENCH_PEAK_SIZE, false, false}}};
     bench_rounds rounds = {.warm_up = WARM_UP, .fewest = FEWEST, .seconds = long_enough};
-    list_shapes(shapes);
+    for (int i = 0; i < MODELS; i++) {
+        const int C = models[i].C, D = models[i].D, T = models[i].T, F = 4 * C;
+        const shape of_model[OF_MODEL] = {
+            {"linear", {N, C, C, false, true}},    {"linear dx", {N, C, C, false, false}},
+            {"linear dW", {C, C, N, true, false}}, {"wide", {N, F, C, false, true}},
+            {"wide dx", {N, C, F, false, false}},  {"wide dW", {F, C, N, true, false}},
+            {"narrow", {N, C, F, false, true}},    {"q k^T", {T, T, D, false, true}},
+            {"p v", {T, D, T, false, false}}};
+        memcpy(shapes + 1 + i * OF_MODEL, of_model, sizeof of_model);
+    }
     y->copied = 0;
     while (bench_next(&rounds))
         for (int i = 0; i < SHAPES; i++) {

@@ -113,44 +113,36 @@ static const struct {
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
-/* Creates the model and the sessions. */
-static void begin(generation *w, rt_transformer_options options)
+void bench_generate(void)
 {
+    const char *name = bench.arguments[0]; /* NULL: not given */
     const int *n = bench.sizes;
+    int family = 0;
+    generation w = {.prompt = n[PROMPT], .tokens = n[TOKENS], .texts = n[TEXTS]};
+    while (name && family < FAMILIES && strcmp(families[family].name, name) != 0)
+        family++;
+    if (family == FAMILIES)
+        bench_need(rt_error(RT_CONFIG, "generate knows llama, qwen2 and gpt_neox; got '%s'", name));
+    if (w.texts > MOST_TEXTS)
+        bench_need(rt_error(RT_CONFIG, "prompt and tokens must be at least 1, texts from 1 to %d",
+                            MOST_TEXTS));
+    rt_transformer_options options = families[family].options;
     options.vocab = n[VOCAB];
     options.layers = n[LAYERS];
     options.dim = n[DIM];
     options.heads = n[HEADS];
     options.kv_heads = n[KV_HEADS];
     options.ffn_dim = n[FFN];
-    w->prompt = n[PROMPT];
-    w->tokens = n[TOKENS];
-    w->texts = n[TEXTS];
-    if (w->texts > MOST_TEXTS)
-        bench_need(rt_error(RT_CONFIG, "prompt and tokens must be at least 1, texts from 1 to %d",
-                            MOST_TEXTS));
-    bench_need(rt_workers_new(&w->workers, bench.threads ? bench.threads : 1));
-    bench_need(rt_transformer_new(&w->model, &options, 1, NULL));
-    for (int i = 0; i < w->texts; i++) {
-        bench_need(rt_session_new(&w->sessions[i], w->model, 0));
-        rt_session_set_threads(w->sessions[i], rt_workers_threads(w->workers, 0));
+    bench_need(rt_workers_new(&w.workers, bench.threads ? bench.threads : 1));
+    bench_need(rt_transformer_new(&w.model, &options, 1, NULL));
+    for (int i = 0; i < w.texts; i++) {
+        bench_need(rt_session_new(&w.sessions[i], w.model, 0));
+        rt_session_set_threads(w.sessions[i], rt_workers_threads(w.workers, 0));
     }
-    w->ids = bench_alloc((size_t)w->prompt, sizeof *w->ids);
-    w->logits = bench_alloc((size_t)w->texts * (size_t)n[VOCAB], sizeof *w->logits);
-    for (int t = 0; t < w->prompt; t++)
-        w->ids[t] = (int32_t)((1009LL * t + 17) % n[VOCAB]);
-}
-
-void bench_generate(void)
-{
-    const char *name = bench.arguments[0]; /* NULL: not given */
-    int family = 0;
-    generation w = {.model = NULL};
-    while (name && family < FAMILIES && strcmp(families[family].name, name) != 0)
-        family++;
-    if (family == FAMILIES)
-        bench_need(rt_error(RT_CONFIG, "generate knows llama, qwen2 and gpt_neox; got '%s'", name));
-    begin(&w, families[family].options);
+    w.ids = bench_alloc((size_t)w.prompt, sizeof *w.ids);
+    w.logits = bench_alloc((size_t)w.texts * (size_t)options.vocab, sizeof *w.logits);
+    for (int t = 0; t < w.prompt; t++)
+        w.ids[t] = (int32_t)((1009LL * t + 17) % options.vocab);
     if (bench.math == RT_MATH_BF16) { /* rounds the weights, as a run does before generation */
         const rt_parameters *p = &w.model->parameters;
         w.rounded = bench_alloc(p->block_size, sizeof *w.rounded);

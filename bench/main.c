@@ -53,21 +53,19 @@ static const command commands[] = {
     {"math", CONFIGURED, .run = bench_math, .configured = true,
      .help = "compare the gradient of run.engine and run.math with that\n" HELP_INDENT
              "of OpenBLAS in float, at steps 1 and 51"},
-    {"generate",
-     "llama",
-     {{"layers", 6},
-      {"dim", 288},
-      {"heads", 6},
-      {"kv_heads", 6},
-      {"ffn", 768},
-      {"vocab", 32000},
-      {"prompt", 256},
-      {"tokens", 64},
-      {"texts", 1}},
-     "measure a decoder (llama, qwen2 or gpt_neox) that reads\n" HELP_INDENT
-     "prompts and continues all of them in one batch",
-     .run = bench_generate,
-     .threads = true},
+    {"generate", "llama",
+     .sizes = {{"layers", 6},
+               {"dim", 288},
+               {"heads", 6},
+               {"kv_heads", 6},
+               {"ffn", 768},
+               {"vocab", 32000},
+               {"prompt", 256},
+               {"tokens", 64},
+               {"texts", 1}},
+     .help = "measure a decoder (llama, qwen2 or gpt_neox) that reads\n" HELP_INDENT
+             "prompts and continues all of them in one batch",
+     .run = bench_generate, .threads = true},
     {"rope", .sizes = {{"B", 8}, {"T", 512}, {"H", 8}, {"D", 64}},
      .help = "measure RoPE with a learned theta, beside a copy of the\n" HELP_INDENT "tensor",
      .run = bench_op},
@@ -146,51 +144,46 @@ static bool choose(int *choice, const char *word, const char *const *words)
     return false;
 }
 
-/* Sets an option with a value. Returns a description of valid values if the value is invalid, else
- * NULL. */
-static const char *set_option(const char *name, const char *text)
-{
-    enum { MOST_THREADS = 256 };
-    int choice;
-    int64_t whole;
-    bool good;
-    if (!strcmp(name, "--engine")) {
-        good = choose(&choice, text, engines);
-        bench.engine = (rt_engine)choice;
-        return good ? NULL : "openblas or onednn";
-    }
-    if (!strcmp(name, "--math")) {
-        good = choose(&choice, text, maths);
-        bench.math = (rt_math)choice;
-        return good ? NULL : "float or bf16";
-    }
-    if (!strcmp(name, "--threads")) {
-        good = rt_integer_parse(text, &whole) && whole >= 1 && whole <= MOST_THREADS;
-        bench.threads = good ? (int)whole : 0;
-    } else {
-        double *value = !strcmp(name, "--seconds") ? &bench.seconds : &bench.since;
-        good = rt_number_parse(text, value) && *value > 0;
-    }
-    return good ? NULL : "a number above 0";
-}
-
 /* Parses the options and removes them from the arguments. Returns the number of arguments left. */
 static int take_options(int argc, char **argv)
 {
-    static const char *const valued[] = {"--threads", "--seconds", "--since",
-                                         "--engine",  "--math",    NULL};
-    int left = 0, option;
+    enum { MOST_THREADS = 256 };
+    int left = 0;
     for (int i = 0; i < argc; i++) {
-        const char *name = argv[i], *text = i + 1 < argc ? argv[i + 1] : "", *needed;
-        if (strncmp(name, "--", 2) != 0)
+        const char *name = argv[i], *text = i + 1 < argc ? argv[i + 1] : "";
+        const char *needed = "a number above 0";
+        int64_t whole;
+        int choice;
+        bool good = false;
+        if (strncmp(name, "--", 2) != 0) {
             argv[left++] = argv[i];
-        else if (!strcmp(name, "--csv"))
-            bench.csv = true;
-        else if (!strcmp(name, "--cpu"))
-            bench.cpu = true;
-        else if (!choose(&option, name, valued))
+            continue;
+        }
+        if (!strcmp(name, "--csv") || !strcmp(name, "--cpu")) {
+            bench.csv |= !strcmp(name, "--csv");
+            bench.cpu |= !strcmp(name, "--cpu");
+            continue;
+        }
+        if (!strcmp(name, "--engine")) {
+            good = choose(&choice, text, engines);
+            bench.engine = (rt_engine)choice;
+            needed = "openblas or onednn";
+        } else if (!strcmp(name, "--math")) {
+            good = choose(&choice, text, maths);
+            bench.math = (rt_math)choice;
+            needed = "float or bf16";
+        } else if (!strcmp(name, "--threads")) {
+            good = rt_integer_parse(text, &whole) && whole >= 1 && whole <= MOST_THREADS;
+            bench.threads = good ? (int)whole : 0;
+        } else if (!strcmp(name, "--seconds")) {
+            good = rt_number_parse(text, &bench.seconds) && bench.seconds > 0;
+        } else if (!strcmp(name, "--since")) {
+            good = rt_number_parse(text, &bench.since) && bench.since > 0;
+        } else {
             bench_need(rt_error(RT_CONFIG, "unknown option '%s'; bench --help lists them", name));
-        else if (i++, (needed = set_option(name, text)))
+        }
+        i++;
+        if (!good)
             bench_need(rt_error(RT_CONFIG, "%s needs %s; got '%s'", name, needed, text));
     }
     if (bench.cpu && bench.threads > 1)

@@ -150,28 +150,6 @@ static double time_step(rt_trainer *trainer)
     return rt_seconds() - start;
 }
 
-/* Measures steps on one thread, traced, and on several, in turns. */
-static void measure_steps(rt_trainer *one, rt_trainer *several, bench_times *alone,
-                          bench_times *together)
-{
-    bench_rounds rounds = {.fewest = FEWEST_ROUNDS, .seconds = 5};
-    for (int i = 0; i < 2; i++) { /* warm-up */
-        time_step(one);
-        time_step(several);
-    }
-    rt_workers_watch(rt_trainer_workers(one), (rt_run_watch){begin_run, end_run, NULL});
-    while (bench_next(&rounds)) {
-        bench_add(alone, NULL, time_step(one));
-        bench_add(together, NULL, time_step(several));
-    }
-    rt_workers_watch(rt_trainer_workers(one), (rt_run_watch){0});
-    trace.steps = alone->count;
-    for (int i = 0; i < alone->count; i++)
-        trace.seconds += alone->at[i];
-    if (trace.lost)
-        bench_need(rt_error(RT_CONFIG, "a run of a step has more than %d pieces", MOST_PIECES));
-}
-
 static void print_measured(const bench_times *alone, const bench_times *together, int threads,
                            double barrier, double bytes)
 {
@@ -202,7 +180,8 @@ static void print_measured(const bench_times *alone, const bench_times *together
 
 void bench_scale(void)
 {
-    static bench_times alone, together;
+    static bench_times alone, together; /* on one thread, traced, and on several, in turns */
+    bench_rounds rounds = {.fewest = FEWEST_ROUNDS, .seconds = 5};
     const int threads = bench.threads ? bench.threads : 2;
     if (bench.cpu)
         bench_need(
@@ -212,7 +191,22 @@ void bench_scale(void)
             rt_error(RT_CONFIG, "scale compares 1 thread with several; got --threads %d", threads));
     bench_training *one = bench_training_new(1);
     bench_training *several = bench_training_new(threads);
-    measure_steps(one->trainer, several->trainer, &alone, &together);
+    rt_workers *traced = rt_trainer_workers(one->trainer);
+    for (int i = 0; i < 2; i++) { /* warm-up */
+        time_step(one->trainer);
+        time_step(several->trainer);
+    }
+    rt_workers_watch(traced, (rt_run_watch){begin_run, end_run, NULL});
+    while (bench_next(&rounds)) {
+        bench_add(&alone, NULL, time_step(one->trainer));
+        bench_add(&together, NULL, time_step(several->trainer));
+    }
+    rt_workers_watch(traced, (rt_run_watch){0});
+    trace.steps = alone.count;
+    for (int i = 0; i < alone.count; i++)
+        trace.seconds += alone.at[i];
+    if (trace.lost)
+        bench_need(rt_error(RT_CONFIG, "a run of a step has more than %d pieces", MOST_PIECES));
     bench_need(rt_trainer_observe(one->trainer, false, true));
     time_step(one->trainer); /* for its bytes, not its time */
     const double bytes = rt_trainer_profiled_bytes(one->trainer), barrier = measure_barrier();
@@ -258,18 +252,6 @@ static double measure_way(size_t bytes, int rounds, char *memory)
     return bench_median(&times);
 }
 
-/* Returns the bytes per step sent by the process that has sent most since `before`. */
-static double find_sent(double before, int steps)
-{
-    const int size = rt_world_size(bench.world);
-    double sent[size], most = 0;
-    sent[rt_world_rank(bench.world)] = rt_world_sent(bench.world) - before;
-    rt_world_gather(bench.world, sent, NULL, sizeof *sent);
-    for (int i = 0; i < size; i++)
-        most = fmax(most, sent[i] / steps);
-    return most;
-}
-
 /* Returns the seconds of the exchange of a step on P processes. */
 static double exchange_time(double gradients, double processes, double rate, double latency)
 {
@@ -277,31 +259,12 @@ static double exchange_time(double gradients, double processes, double rate, dou
     return 2 * others / processes * gradients / rate + 2 * others * latency;
 }
 
-static void print_model(double gradients, double computed, double latency)
-{
-    static const double networks[] = {1e9, 10e9, 100e9}; /* bits per second */
-    printf("computed for processes that leave a subtree each: %.1f ms of shards a step on every "
-           "process, %.1f MB of gradients\n",
-           1e3 * computed, 1e-6 * gradients);
-    for (int processes = 2; processes <= 1024; processes *= 2) {
-        double steps[3];
-        for (int i = 0; i < 3; i++)
-            steps[i] = computed + exchange_time(gradients, processes, networks[i] / 8, latency);
-        BENCH_ROW(processes == 2, BENCH_NUMBER("processes", 9, 0, processes),
-                  BENCH_NUMBER("ms at 1 Gbit/s", 14, 1, 1e3 * steps[0]),
-                  BENCH_NUMBER("efficiency", 10, 2, computed / steps[0]),
-                  BENCH_NUMBER("at 10", 9, 1, 1e3 * steps[1]),
-                  BENCH_NUMBER("efficiency", 10, 2, computed / steps[1]),
-                  BENCH_NUMBER("at 100", 9, 1, 1e3 * steps[2]),
-                  BENCH_NUMBER("efficiency", 10, 2, computed / steps[2]));
-    }
-}
-
 static void print_world(const bench_training *t, const bench_times *steps, double tokens,
                         double sent, double latency, double rate)
 {
     const double processes = rt_world_size(bench.world), step = bench_median(steps);
     const double gradients = (double)t->model->parameters.block_size * sizeof(real);
+    static const double networks[] = {1e9, 10e9, 100e9}; /* bits per second */
     const double exchange = exchange_time(gradients, processes, rate, latency);
     const double least = 2 * (processes - 1) / processes * gradients;
     if (bench.csv) {
@@ -321,7 +284,23 @@ static void print_world(const bench_training *t, const bench_times *steps, doubl
            1e-6 * sent, sent / least);
     printf("way: %.1f microseconds for a message, %.2f GB/s each way for %zu MB\n", 1e6 * latency,
            1e-9 * rate, large >> 20);
-    print_model(gradients, step > exchange ? step - exchange : step, latency);
+
+    const double computed = step > exchange ? step - exchange : step;
+    printf("computed for processes that leave a subtree each: %.1f ms of shards a step on every "
+           "process, %.1f MB of gradients\n",
+           1e3 * computed, 1e-6 * gradients);
+    for (int n = 2; n <= 1024; n *= 2) {
+        double steps_of[3];
+        for (int i = 0; i < 3; i++)
+            steps_of[i] = computed + exchange_time(gradients, n, networks[i] / 8, latency);
+        BENCH_ROW(n == 2, BENCH_NUMBER("processes", 9, 0, n),
+                  BENCH_NUMBER("ms at 1 Gbit/s", 14, 1, 1e3 * steps_of[0]),
+                  BENCH_NUMBER("efficiency", 10, 2, computed / steps_of[0]),
+                  BENCH_NUMBER("at 10", 9, 1, 1e3 * steps_of[1]),
+                  BENCH_NUMBER("efficiency", 10, 2, computed / steps_of[1]),
+                  BENCH_NUMBER("at 100", 9, 1, 1e3 * steps_of[2]),
+                  BENCH_NUMBER("efficiency", 10, 2, computed / steps_of[2]));
+    }
 }
 
 void bench_world(void)
@@ -349,8 +328,14 @@ void bench_world(void)
     }
     rt_trainer_dismiss(t->trainer);
     bench_need(status);
-    const double sent = find_sent(before, rt_trainer_state(t->trainer)->step);
-    if (!rt_world_rank(bench.world))
-        print_world(t, &steps, (double)last.tokens, sent, latency, rate);
+    /* Bytes per step of the process that has sent most. */
+    const int size = rt_world_size(bench.world), rank = rt_world_rank(bench.world);
+    double sent[size], most = 0;
+    sent[rank] = rt_world_sent(bench.world) - before;
+    rt_world_gather(bench.world, sent, NULL, sizeof *sent);
+    for (int i = 0; i < size; i++)
+        most = fmax(most, sent[i] / (double)rt_trainer_state(t->trainer)->step);
+    if (!rank)
+        print_world(t, &steps, (double)last.tokens, most, latency, rate);
     bench_training_free(t);
 }

@@ -1,7 +1,6 @@
 /* The forward pass of a transformer, for a batch or for the next tokens of cached texts. */
 
 #include "models/encodings/encoding.h"
-
 #include "models/kv_cache.h"
 #include "models/positions.h"
 #include "models/usage.h"
@@ -24,6 +23,35 @@ static rt_token_span span_of(const rt_transformer_input *in, int turn)
         return (rt_token_span){0, in->T, in->T, in->positions};
     const int end = cache->count + in->T;
     return (rt_token_span){cache->count, in->T, cache->length > end ? cache->length : end, NULL};
+}
+
+/* Returns the rows of text i of `count` in x (count, ...), as (1, ...); x itself for a single
+ * text. */
+static rt_tensor *part_of(rt_graph *g, rt_tensor *x, int i, int count)
+{
+    if (!x || count == 1)
+        return x;
+    rt_shape shape = rt_tensor_shape(x);
+    shape.axis[0] = 1;
+    return rt_constant(g, x->data + (size_t)i * rt_shape_size(shape), shape);
+}
+
+/* Copies the rows of text i to `all` and returns it. `all` is NULL for text 0, which creates it. No
+ * gradient flows through it. NULL if the graph has failed. */
+static rt_tensor *put_part(rt_graph *g, rt_tensor *all, rt_tensor *part, int i, int count)
+{
+    if (!part || count == 1)
+        return part;
+    const size_t size = rt_size(part);
+    if (!i) {
+        rt_shape shape = rt_tensor_shape(part);
+        real *rows = rt_graph_memory(g, (size_t)count * size, sizeof *rows);
+        shape.axis[0] = count;
+        all = rows ? rt_constant(g, rows, shape) : NULL;
+    }
+    if (all)
+        rt_memory_copy(all->data + (size_t)i * size, part->data, size * sizeof(real));
+    return all;
 }
 
 /* Returns the positions of an input: its own or, with two axes, those of a grid, in the memory of
@@ -95,108 +123,77 @@ static rt_tensor *norm_for_products(const rt_transformer *m, rt_graph *g, rt_ten
     return a.weight ? rt_for_products(g, rt_transformer_norm(m, g, x, a)) : x;
 }
 
-static rt_tensor *dropout(const rt_transformer *m, rt_graph *g, rt_tensor *x)
-{
-    return rt_dropout(g, x, m->options.dropout);
-}
-
 /* Computes residual + dropout(x weight^T + bias). */
 static rt_tensor *onto(const rt_transformer *m, rt_graph *g, rt_tensor *residual, rt_tensor *x,
                        rt_affine a)
 {
     if (m->options.dropout > 0 && rt_graph_drops(g))
-        return rt_add(g, residual, dropout(m, g, rt_linear(g, x, a.weight, a.bias)));
+        return rt_add(g, residual,
+                      rt_dropout(g, rt_linear(g, x, a.weight, a.bias), m->options.dropout));
     return rt_linear_onto(g, residual, x, a.weight, a.bias);
 }
 
 /* ---- embeddings and token dropout ---- */
-
-/* Adds the positions of each text to its embeddings. */
-static rt_tensor *add_positions(rt_transformer *m, rt_graph *g, rt_tensor *x,
-                                const rt_transformer_input *in)
-{
-    const rt_encoding *encoding = rt_encoding_of(&m->options);
-    const int turns = turns_of(in);
-    rt_tensor *all = NULL;
-    if (!encoding->embeddings)
-        return x;
-    for (int i = 0; i < turns; i++) {
-        rt_tensor *part = rt_kv_part(g, x, i, turns);
-        part = part ? encoding->embeddings(m, g, part, span_of(in, i)) : NULL;
-        all = rt_kv_put(g, all, part, i, turns);
-    }
-    return all;
-}
-
-/* Share of masks in the pretraining: 15 % of tokens were chosen, and 80 % of these were masked. */
-static const double pretraining = 0.15 * 0.8;
-
-static bool is_token(const rt_transformer_input *in, int at)
-{
-    return !in->key_mask || in->key_mask[at];
-}
-
-/* Fills in the factors of the tokens. The share of masks in a text is a float, as in transformers,
- * so that both compute the same in double. */
-static void fill_factors(real *factors, const rt_transformer_input *in, int mask_id)
-{
-    for (int b = 0; b < in->B; b++) {
-        const int first = b * in->T, end = first + in->T;
-        int tokens = 0, masks = 0;
-        for (int i = first; i < end; i++) {
-            tokens += is_token(in, i);
-            masks += is_token(in, i) && in->ids[i] == mask_id;
-        }
-        const float shown = 1 - (float)masks / (float)tokens;
-        const real factor = masks < tokens ? (real)((1 - pretraining) / (double)shown) : 0;
-        for (int i = first; i < end; i++)
-            factors[i] = is_token(in, i) && in->ids[i] != mask_id ? factor : 0;
-    }
-}
 
 /* Applies token_dropout to embeddings x, (B, T, E): mask tokens and padding become 0, and all
  * others are multiplied by
  *
  *     (1 - 0.15 * 0.8) / (1 - masks / tokens)
  *
- * of their text, padding not counted; 0.15 * 0.8 is the share of masks in the pretraining. A text
- * of masks alone becomes 0. */
+ * of their text, padding not counted. In the pretraining, 15 % of tokens were chosen, and 80 % of
+ * these were masked. A text of masks alone becomes 0. The share of masks in a text is a float, as
+ * in transformers, so that both compute the same in double. */
 static rt_tensor *drop_tokens(const rt_transformer_options *o, rt_graph *g, rt_tensor *x,
                               const rt_transformer_input *in)
 {
     if (!RT_CHECK_INPUTS(g, "token_dropout", RT_INPUT(x)))
         return NULL;
+    const double pretraining = 0.15 * 0.8;
+    const uint8_t *mask = in->key_mask;
     const int rows = in->B * in->T;
     if (x->ndim != 3 || x->shape[0] != in->B || x->shape[1] != in->T)
         return rt_graph_fail(g, RT_SHAPE, "[token_dropout] x must be (%d, %d, E); got %s", in->B,
                              in->T, rt_shape_text(x));
-    rt_tensor *factors = rt_graph_memory(g, 1, sizeof *factors);
-    real *numbers = rt_graph_numbers(g, (size_t)rows, sizeof *numbers);
-    if (!factors || !numbers)
+    real *factors = rt_graph_numbers(g, (size_t)rows, sizeof *factors);
+    if (!factors)
         return NULL;
-    if (rt_memory_is_present(numbers))
-        fill_factors(numbers, in, o->mask_id);
-    *factors = rt_tensor_of(numbers, NULL, RT_SHAPE_OF(rows));
+    for (int first = 0; rt_memory_is_present(factors) && first < rows; first += in->T) {
+        int tokens = 0, masks = 0;
+        for (int i = first; i < first + in->T; i++) {
+            tokens += !mask || mask[i];
+            masks += (!mask || mask[i]) && in->ids[i] == o->mask_id;
+        }
+        const float shown = 1 - (float)masks / (float)tokens;
+        const real factor = masks < tokens ? (real)((1 - pretraining) / (double)shown) : 0;
+        for (int i = first; i < first + in->T; i++)
+            factors[i] = (!mask || mask[i]) && in->ids[i] != o->mask_id ? factor : 0;
+    }
     const rt_shape shape = rt_tensor_shape(x);
-    x = rt_scale_heads(g, rt_reshape(g, x, RT_SHAPE_OF(rows, rt_columns(x))), factors);
+    x = rt_scale_heads(g, rt_reshape(g, x, RT_SHAPE_OF(rows, rt_columns(x))),
+                       rt_constant(g, factors, RT_SHAPE_OF(rows)));
     return rt_reshape(g, x, shape);
 }
 
 static rt_tensor *embed(rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
 {
+    const rt_encoding *encoding = rt_encoding_of(&m->options);
+    const int turns = turns_of(in);
     rt_shape shape = RT_SHAPE_OF(in->B, in->T);
     rt_tensor *x = rt_embedding(g, m->embeddings.tokens, in->ids, shape, in->padding_id);
+    rt_tensor *all = NULL; /* with the positions of each text */
     if (in->patches) {
-        rt_tensor *patches = rt_graph_memory(g, 1, sizeof *patches);
-        if (!patches)
-            return NULL;
-        *patches =
-            rt_tensor_of((real *)in->patches, NULL, RT_SHAPE_OF(in->B, in->T, m->options.patch));
-        x = rt_linear_onto(g, x, patches, m->embeddings.patches, NULL);
+        const rt_shape of_patches = RT_SHAPE_OF(in->B, in->T, m->options.patch);
+        x = rt_linear_onto(g, x, rt_constant(g, (real *)in->patches, of_patches),
+                           m->embeddings.patches, NULL);
     }
     if (m->options.token_dropout)
         x = drop_tokens(&m->options, g, x, in);
-    x = add_positions(m, g, x, in);
+    for (int i = 0; encoding->embeddings && i < turns; i++) {
+        rt_tensor *part = part_of(g, x, i, turns);
+        part = part ? encoding->embeddings(m, g, part, span_of(in, i)) : NULL;
+        all = put_part(g, all, part, i, turns);
+    }
+    x = encoding->embeddings ? all : x;
     if (m->embeddings.types) {
         const int32_t *types = in->token_types;
         size_t count = (size_t)in->B * (size_t)in->T;
@@ -207,7 +204,7 @@ static rt_tensor *embed(rt_transformer *m, rt_graph *g, const rt_transformer_inp
         x = types ? rt_add(g, x, rt_embedding(g, m->embeddings.types, types, shape, RT_NO_PADDING))
                   : NULL;
     }
-    x = dropout(m, g, rt_transformer_norm(m, g, x, m->embeddings.norm));
+    x = rt_dropout(g, rt_transformer_norm(m, g, x, m->embeddings.norm), m->options.dropout);
     const rt_affine to = m->embeddings.project;
     return to.weight ? rt_linear(g, x, to.weight, to.bias) : x;
 }
@@ -259,7 +256,7 @@ enum { NOT_ROTATED = 0, OWN_THETA = -1 };
 /* Arguments of a layer. They are copied for backward if layers are recomputed. */
 typedef struct layer_pass {
     rt_transformer *model;
-    rt_transformer_input in;
+    const rt_transformer_input *in; /* in the memory of the graph */
     int l;
     double rotation_kind;         /* a base of theta, or one of the constants above */
     rt_layer_rotation *rotations; /* one for each turn, shared by all layers of a kind */
@@ -283,19 +280,34 @@ static bool is_rotated(const layer_pass *p)
 /* Rotates queries or keys x for the scores, their only reader. */
 static rt_tensor *for_scores(rt_graph *g, rt_tensor *x, const rt_rotation *rotation)
 {
-    rt_tensor *turned = rotation ? rt_rope(g, x, rotation) : x;
+    rt_tensor *turned = rotate(g, x, rotation);
     rt_tensor *y = rt_for_products(g, turned);
     if (y != turned)
         rt_graph_release(g, x);
     return y;
 }
 
-static rt_tensor *softmax_context(const layer_pass *p, rt_graph *g, heads h, int turn)
+/* Returns the result of attention, for a batch or for one cached text. */
+static rt_tensor *context_of(const layer_pass *p, rt_graph *g, heads h, int turn)
 {
-    const rt_transformer_input *in = &p->in;
+    const rt_transformer_input *in = p->in;
     const rt_transformer_options *o = &p->model->options;
     const rt_layer_row *row = &layer_of(p)->row;
     const rt_encoding *encoding = rt_encoding_of(o);
+    const rt_layer_rotation rotation = p->rotations[turn];
+    rt_kv_cache *cache = in->caches ? in->caches[turn] : NULL;
+    if (o->position.rotate_value)
+        h.value = rotate(g, h.value, rotation.value);
+    if (o->attention != RT_ATTENTION_SOFTMAX)
+        return rt_linear_form(g, h.query, h.key, h.value,
+                              &(rt_linear_form_options){.kind = o->attention,
+                                                        .query_rotation = rotation.query,
+                                                        .key_rotation = rotation.key,
+                                                        .causal = o->causal,
+                                                        .key_mask = in->key_mask,
+                                                        .state = cache ? &cache->layers[p->l].state
+                                                                       : NULL});
+
     rt_attention_options options = {.causal = o->causal,
                                     .window = row->window,
                                     .key_mask = in->key_mask,
@@ -304,12 +316,11 @@ static rt_tensor *softmax_context(const layer_pass *p, rt_graph *g, heads h, int
     if (encoding->scores && row->has_positions)
         encoding->scores(p->model, g, p->l, &options);
     if (!options.distance_keys) {
-        h.query = for_scores(g, h.query, p->rotations[turn].query);
-        h.key = for_scores(g, h.key, p->rotations[turn].key);
+        h.query = for_scores(g, h.query, rotation.query);
+        h.key = for_scores(g, h.key, rotation.key);
     }
     h.value = rt_for_products(g, h.value);
-    if (in->caches) {
-        rt_kv_cache *cache = in->caches[turn];
+    if (cache) {
         options.key_positions = rt_kv_cache_append(cache, g, p->l, &h.key, &h.value);
         if (!options.key_positions)
             return NULL;
@@ -318,35 +329,16 @@ static rt_tensor *softmax_context(const layer_pass *p, rt_graph *g, heads h, int
     return rt_attention(g, h.query, h.key, h.value, &options);
 }
 
-/* Returns the result of attention, for a batch or for one cached text. */
-static rt_tensor *context_of(const layer_pass *p, rt_graph *g, heads h, int turn)
-{
-    const rt_transformer_options *o = &p->model->options;
-    const rt_layer_rotation rotation = p->rotations[turn];
-    rt_kv_cache *cache = p->in.caches ? p->in.caches[turn] : NULL;
-    if (rotation.value && o->position.rotate_value)
-        h.value = rt_rope(g, h.value, rotation.value);
-    if (o->attention == RT_ATTENTION_SOFTMAX)
-        return softmax_context(p, g, h, turn);
-    const rt_linear_form_options options = {.kind = o->attention,
-                                            .query_rotation = rotation.query,
-                                            .key_rotation = rotation.key,
-                                            .causal = o->causal,
-                                            .key_mask = p->in.key_mask,
-                                            .state = cache ? &cache->layers[p->l].state : NULL};
-    return rt_linear_form(g, h.query, h.key, h.value, &options);
-}
-
 /* Returns the heads of x by one of the projections. */
 static rt_tensor *project(const layer_pass *p, rt_graph *g, rt_tensor *x, rt_affine to, int count)
 {
     return rt_reshape(g, rt_linear(g, x, to.weight, to.bias),
-                      RT_SHAPE_OF(p->in.B, p->in.T, count, p->model->options.head_dim));
+                      RT_SHAPE_OF(p->in->B, p->in->T, count, p->model->options.head_dim));
 }
 
 static rt_tensor *attend(const layer_pass *p, rt_graph *g, rt_tensor *x)
 {
-    const rt_transformer_input *in = &p->in;
+    const rt_transformer_input *in = p->in;
     const rt_transformer_options *o = &p->model->options;
     const rt_transformer_layer *layer = layer_of(p);
     const int turns = turns_of(in);
@@ -361,9 +353,9 @@ static rt_tensor *attend(const layer_pass *p, rt_graph *g, rt_tensor *x)
         rt_usage_add_layer(in->usage, o, p->l, in, h.query, h.key);
     rt_tensor *all = NULL;
     for (int i = 0; i < turns; i++) {
-        const heads part = {rt_kv_part(g, h.query, i, turns), rt_kv_part(g, h.key, i, turns),
-                            rt_kv_part(g, h.value, i, turns)};
-        all = rt_kv_put(g, all, context_of(p, g, part, i), i, turns);
+        const heads part = {part_of(g, h.query, i, turns), part_of(g, h.key, i, turns),
+                            part_of(g, h.value, i, turns)};
+        all = put_part(g, all, context_of(p, g, part, i), i, turns);
     }
     return rt_reshape(g, all, RT_SHAPE_OF(in->B, in->T, o->heads * o->head_dim));
 }
@@ -384,8 +376,8 @@ static rt_tensor *feed_forward(const layer_pass *p, rt_graph *g, rt_tensor *x)
 static void find_rotations(const layer_pass *p, rt_graph *g)
 {
     const rt_encoding *encoding = rt_encoding_of(&p->model->options);
-    for (int i = 0; i < turns_of(&p->in); i++)
-        p->rotations[i] = encoding->rotation(p->model, g, p->l, span_of(&p->in, i));
+    for (int i = 0; i < turns_of(p->in); i++)
+        p->rotations[i] = encoding->rotation(p->model, g, p->l, span_of(p->in, i));
 }
 
 static rt_tensor *apply_layer(rt_graph *g, rt_tensor *x, void *context)
@@ -411,39 +403,28 @@ static rt_tensor *apply_layer(rt_graph *g, rt_tensor *x, void *context)
 /* Most kinds of one model: no rotation, and the bases of full and of sliding attention. */
 enum { MOST_KINDS = 3 };
 
-static layer_pass pass_of(rt_transformer *m, const rt_transformer_input *in, int l)
+/* Returns the arguments of layer l, with the rotations of its kind. `kinds` holds the arguments of
+ * the first layer of each kind, and zeros. Without memory, rotations is NULL. */
+static layer_pass pass_of(layer_pass kinds[MOST_KINDS], rt_transformer *m, rt_graph *g,
+                          const rt_transformer_input *in, int l)
 {
     const rt_theta_options *theta = &m->options.theta;
     const bool own = m->encoding.change || (theta->learn && theta->scope != RT_THETA_MODEL);
-    layer_pass p = {.model = m, .in = *in, .l = l};
-    p.rotation_kind = !is_rotated(&p) ? NOT_ROTATED : own ? OWN_THETA : layer_of(&p)->row.base;
-    return p;
-}
-
-/* Finds the rotations of every kind before the layers run, because the memory of a layer is
- * released after it. `kinds` receives the arguments of the first layer of each kind. Returns the
- * number of kinds; 0 if memory is exhausted. */
-static int find_kinds(layer_pass kinds[MOST_KINDS], rt_transformer *m, rt_graph *g,
-                      const rt_transformer_input *in)
-{
     const size_t turns = (size_t)turns_of(in);
-    int count = 0;
-    for (int l = 0, k = 0; l < m->options.layers; l++, k = 0) {
-        layer_pass p = pass_of(m, in, l);
-        while (k < count && kinds[k].rotation_kind != p.rotation_kind)
-            k++;
-        if (k < count)
-            continue;
-        p.rotations = rt_graph_memory(g, turns, sizeof *p.rotations);
-        if (!p.rotations)
-            return 0;
-        for (size_t i = 0; i < turns; i++)
-            p.rotations[i] = (rt_layer_rotation){NULL, NULL, NULL};
-        if (p.rotation_kind > NOT_ROTATED)
-            find_rotations(&p, g);
-        kinds[count++] = p;
-    }
-    return count;
+    layer_pass p = {.model = m, .in = in, .l = l}, *kind = kinds;
+    p.rotation_kind = !is_rotated(&p) ? NOT_ROTATED : own ? OWN_THETA : layer_of(&p)->row.base;
+    while (kind->rotations && kind->rotation_kind != p.rotation_kind)
+        kind++;
+    p.rotations = kind->rotations;
+    if (p.rotations)
+        return p;
+    p.rotations = rt_graph_memory(g, turns, sizeof *p.rotations);
+    for (size_t i = 0; p.rotations && i < turns; i++)
+        p.rotations[i] = (rt_layer_rotation){NULL, NULL, NULL};
+    if (p.rotations && p.rotation_kind > NOT_ROTATED)
+        find_rotations(&p, g);
+    *kind = p;
+    return p;
 }
 
 rt_tensor *rt_transformer_encode(rt_transformer *m, rt_graph *g, const rt_transformer_input *input)
@@ -462,18 +443,15 @@ rt_tensor *rt_transformer_encode(rt_transformer *m, rt_graph *g, const rt_transf
     if (rt_graph_failed(g) || !input_fits(m, g, in))
         return NULL;
     rt_tensor *x = embed(m, g, in);
-    layer_pass kinds[MOST_KINDS];
-    const int count = find_kinds(kinds, m, g, in);
-    if (!count)
-        return NULL;
-    if (in->usage)
-        rt_usage_count(in->usage, in);
+    /* The rotations are found before the layers run, because the memory of a layer is released
+     * after it. */
+    layer_pass kinds[MOST_KINDS] = {{.rotations = NULL}};
+    for (int l = 0; l < o->layers; l++)
+        if (!pass_of(kinds, m, g, in, l).rotations)
+            return NULL;
     const rt_arena_mark before = rt_graph_here(g);
     for (int l = 0; l < o->layers; l++) {
-        layer_pass p = pass_of(m, in, l);
-        for (int k = 0; k < count; k++)
-            if (kinds[k].rotation_kind == p.rotation_kind)
-                p.rotations = kinds[k].rotations;
+        layer_pass p = pass_of(kinds, m, g, in, l);
         rt_tensor *y = rt_graph_recomputes(g) ? rt_graph_recompute(g, x, apply_layer, &p, sizeof p)
                                               : apply_layer(g, x, &p);
         if (in->hidden_states)

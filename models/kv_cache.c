@@ -1,6 +1,7 @@
 #include "models/kv_cache.h"
 
 #include "core/memory.h"
+#include "models/encodings/encoding.h"
 
 #include <limits.h>
 #include <math.h>
@@ -21,45 +22,32 @@ double rt_kv_cache_bytes(const rt_transformer_options *o, int tokens, int at_onc
     return numbers * sizeof(real);
 }
 
-static void clear_state(const rt_kv_cache *c, const rt_linear_state *state)
+rt_status rt_kv_cache_init(rt_kv_cache *c, const rt_transformer_options *o)
 {
-    if (!c->state_size)
-        return;
-    memset(state->sum, 0, c->state_size * sizeof(real));
-    for (size_t h = 0; h < c->levels; h++)
-        state->level[h] = RT_NO_LEVEL;
-}
-
-/* Allocates, for every head, the sums of k v^T and of v, the sums of k and their number, and a
- * level. */
-static rt_status add_states(rt_kv_cache *c, size_t D)
-{
-    const size_t H = c->levels, above = H * (D + 1) * D, below = H * (D + 1);
-    c->state_size = above + below + H;
-    for (int l = 0; l < c->layer_count; l++) {
+    const size_t D = (size_t)rt_transformer_head_dim(o), H = (size_t)o->heads;
+    const bool is_linear = o->attention != RT_ATTENTION_SOFTMAX;
+    /* For every head the sums of k v^T and of v, the sums of k and their number, and a level. */
+    const size_t above = H * (D + 1) * D, below = H * (D + 1);
+    *c = (rt_kv_cache){.layer_count = o->layers,
+                       .row = (size_t)o->kv_heads * D,
+                       .state_size = is_linear ? above + below + H : 0,
+                       .levels = H,
+                       .layers = rt_alloc((size_t)o->layers, sizeof *c->layers)};
+    if (!c->layers)
+        return rt_out_of_memory("keys and values");
+    for (int l = 0; l < o->layers; l++) {
         rt_linear_state *state = &c->layers[l].state;
+        c->layers[l].window = rt_layer_row_of(o, l).window;
+        if (!is_linear)
+            continue;
         state->sum = rt_alloc(c->state_size, sizeof(real));
         if (!state->sum)
             return rt_out_of_memory("the sums of linear attention");
         state->below = state->sum + above;
         state->level = state->below + below;
-        clear_state(c, state);
     }
+    rt_kv_cache_clear(c);
     return rt_ok();
-}
-
-rt_status rt_kv_cache_init(rt_kv_cache *c, const rt_transformer_options *o)
-{
-    const size_t D = (size_t)rt_transformer_head_dim(o);
-    *c = (rt_kv_cache){.layer_count = o->layers,
-                       .row = (size_t)o->kv_heads * D,
-                       .levels = (size_t)o->heads,
-                       .layers = rt_alloc((size_t)o->layers, sizeof *c->layers)};
-    if (!c->layers)
-        return rt_out_of_memory("keys and values");
-    for (int l = 0; l < o->layers; l++)
-        c->layers[l].window = rt_layer_row_of(o, l).window;
-    return o->attention == RT_ATTENTION_SOFTMAX ? rt_ok() : add_states(c, D);
 }
 
 void rt_kv_cache_free(rt_kv_cache *c)
@@ -76,8 +64,12 @@ void rt_kv_cache_clear(rt_kv_cache *c)
 {
     c->count = c->length = 0;
     for (int l = 0; l < c->layer_count; l++) {
+        const rt_linear_state *state = &c->layers[l].state;
         c->layers[l].first = 0;
-        clear_state(c, &c->layers[l].state);
+        if (c->state_size)
+            memset(state->sum, 0, c->state_size * sizeof(real));
+        for (size_t h = 0; c->state_size && h < c->levels; h++)
+            state->level[h] = RT_NO_LEVEL;
     }
 }
 
@@ -142,15 +134,6 @@ static bool make_room(const rt_kv_cache *c, rt_kv_layer *layer, int T)
     return true;
 }
 
-/* Returns a leaf in the memory of the graph, over numbers that lie elsewhere. */
-static rt_tensor *leaf(rt_graph *g, real *data, rt_shape shape)
-{
-    rt_tensor *x = rt_graph_memory(g, 1, sizeof *x);
-    if (x)
-        *x = rt_tensor_of(data, NULL, shape);
-    return x;
-}
-
 const double *rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor **k, rt_tensor **v)
 {
     rt_kv_layer *layer = c->layers + l;
@@ -169,32 +152,7 @@ const double *rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor *
     for (int t = 0; positions && t < behind + T; t++)
         positions[t] = start + t;
     const rt_shape shape = RT_SHAPE_OF(1, behind + T, (*k)->shape[2], (*k)->shape[3]);
-    *k = leaf(g, layer->keys + begin, shape);
-    *v = leaf(g, layer->values + begin, shape);
+    *k = rt_constant(g, layer->keys + begin, shape);
+    *v = rt_constant(g, layer->values + begin, shape);
     return *k && *v ? positions : NULL;
-}
-
-rt_tensor *rt_kv_part(rt_graph *g, rt_tensor *x, int i, int count)
-{
-    if (!x || count == 1)
-        return x;
-    rt_shape shape = rt_tensor_shape(x);
-    shape.axis[0] = 1;
-    return leaf(g, x->data + (size_t)i * rt_shape_size(shape), shape);
-}
-
-rt_tensor *rt_kv_put(rt_graph *g, rt_tensor *all, rt_tensor *part, int i, int count)
-{
-    if (!part || count == 1)
-        return part;
-    const size_t size = rt_size(part);
-    if (!i) {
-        rt_shape shape = rt_tensor_shape(part);
-        real *rows = rt_graph_memory(g, (size_t)count * size, sizeof *rows);
-        shape.axis[0] = count;
-        all = rows ? leaf(g, rows, shape) : NULL;
-    }
-    if (all)
-        rt_memory_copy(all->data + (size_t)i * size, part->data, size * sizeof(real));
-    return all;
 }

@@ -51,12 +51,4 @@ bool rt_kv_cache_reaches(const rt_kv_cache *c, int count);
  * the last layer. NULL if the graph has failed. */
 const double *rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor **k, rt_tensor **v);
 
-/* Returns the rows of text i of `count` in x (count, ...), as (1, ...); x itself for a
- * single text. */
-rt_tensor *rt_kv_part(rt_graph *g, rt_tensor *x, int i, int count);
-
-/* Copies the rows of text i to `all` and returns it. `all` is NULL for text 0, which creates it. No
- * gradient flows through it. NULL if the graph has failed. */
-rt_tensor *rt_kv_put(rt_graph *g, rt_tensor *all, rt_tensor *part, int i, int count);
-
 #endif

@@ -1,7 +1,7 @@
 #ifndef ROTOR_MODELS_POSITIONS_H
 #define ROTOR_MODELS_POSITIONS_H
 
-/* Tables of positional encodings, computed in double. */
+/* Tables of positional encodings (models/encodings/), computed in double. */
 
 #include "ops/ops.h"
 

@@ -1,73 +1,57 @@
 #include "models/encodings/encoding.h"
-#include "models/options.h"
+#include "models/keys.h"
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 /* ---- sizes and choices ---- */
 
-/* An integer with its bounds. */
-typedef struct bounds {
-    const char *key;
-    int value, least, most;
-} bounds;
-
-#define COUNT(value, word) +1
-#define CHOICE_OF(key, value, LIST)                                                                \
-    {                                                                                              \
-        key, (int)(value), 0, LIST(COUNT) - 1                                                      \
-    }
+static bool is_within(rt_rule_sink to, const char *key, int value, int least, int most)
+{
+    if (value >= least && value <= most)
+        return true;
+    if (most < INT_MAX)
+        rt_rule_broken(to, RT_OPTIONS(key), "%s must be from 0 to %d; got %d", key, most, value);
+    else
+        rt_rule_broken(to, RT_OPTIONS(key), "%s must be %s; got %d", key,
+                       least ? "positive" : "at least 0", value);
+    return false;
+}
 
 /* Checks sizes and choices, which later rules divide by or index with. */
 static bool are_within_bounds(const rt_transformer_options *o, rt_rule_sink to)
 {
-    /* clang-format off */
-    const bounds all[] = {
+    const struct {
+        const char *key;
+        int value, least, most;
+    } all[] = {
         {"model.vocab", o->vocab, 1, INT_MAX},
         {"model.layers", o->layers, 1, INT_MAX},
         {"model.dim", o->dim, 1, INT_MAX},
         {"model.heads", o->heads, 1, INT_MAX},
-        CHOICE_OF("model.kind", o->kind, RT_MODEL_KINDS),
-        CHOICE_OF("model.norm", o->norm, RT_NORM_ORDERS),
-        CHOICE_OF("model.norm_kind", o->norm_kind, RT_NORM_KINDS),
-        CHOICE_OF("model.norm_bias", o->norm_bias, RT_PRESENCES),
-        CHOICE_OF("model.first_norm", o->first_norm, RT_PRESENCES),
-        CHOICE_OF("model.embedding_norm", o->embedding_norm, RT_EMBEDDING_NORMS),
-        CHOICE_OF("model.residual", o->residual, RT_RESIDUALS),
-        CHOICE_OF("model.ffn", o->ffn, RT_FFNS),
-        CHOICE_OF("model.bias", o->bias, RT_BIASES),
-        CHOICE_OF("model.classifier", o->classifier, RT_CLASSIFIERS),
-        CHOICE_OF("model.activation", o->activation, RT_ACTIVATIONS),
-        CHOICE_OF("model.attention", o->attention, RT_ATTENTIONS),
-        CHOICE_OF("model.head", o->head, RT_HEADS),
-        CHOICE_OF("model.pool", o->pool, RT_POOLINGS),
-        CHOICE_OF("position.kind", o->position.kind, RT_POSITION_KINDS),
-        CHOICE_OF("position.pairing", o->position.pairing, RT_PAIRINGS),
-        CHOICE_OF("position.frequencies", o->position.frequencies.family, RT_FREQUENCIES),
-        CHOICE_OF("position.scaling", o->position.frequencies.scaling, RT_SCALINGS),
-        CHOICE_OF("position.mixing", o->position.mixing, RT_MIXINGS),
+        {"model.head", (int)o->head, 0, RT_HEAD_TOKEN},
         {"position.axes", o->position.axes, 0, 2},
-        CHOICE_OF("theta.scope", o->theta.scope, RT_THETA_SCOPES),
-        CHOICE_OF("theta.form", o->theta.form, RT_THETA_FORMS),
-        CHOICE_OF("theta.init", o->theta.init, RT_THETA_INITS),
         {"model.kv_heads", o->kv_heads, 0, INT_MAX},
         {"model.head_dim", o->head_dim, 0, INT_MAX},
         {"model.window", o->window, 0, INT_MAX},
         {"model.patch", o->patch, 0, INT_MAX},
         {"position.every", o->position.every, 0, INT_MAX},
     };
-    /* clang-format on */
     bool good = true;
-    for (const bounds *b = all; b < all + sizeof all / sizeof *all; b++) {
-        if (b->value >= b->least && b->value <= b->most)
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        good &= is_within(to, all[i].key, all[i].value, all[i].least, all[i].most);
+    for (const rt_key *k = rt_model_keys.keys; k < rt_model_keys.keys + rt_model_keys.count; k++) {
+        char name[RT_KEY_NAME_SIZE];
+        int value, words = 0;
+        if (k->type != RT_KEY_CHOICE)
             continue;
-        good = false;
-        if (b->most < INT_MAX)
-            rt_rule_broken(to, RT_OPTIONS(b->key), "%s must be from 0 to %d; got %d", b->key,
-                           b->most, b->value);
-        else
-            rt_rule_broken(to, RT_OPTIONS(b->key), "%s must be %s; got %d", b->key,
-                           b->least ? "positive" : "at least 0", b->value);
+        while (k->word(words))
+            words++;
+        memcpy(&value, (const char *)o + k->offset, sizeof value);
+        snprintf(name, sizeof name, "%s.%s", k->section, k->name);
+        good &= is_within(to, name, value, 0, words - 1);
     }
     return good;
 }
@@ -131,10 +115,12 @@ static const char *attention_of(const rt_transformer_options *o)
     return words[o->attention];
 }
 
-/* Checks options that only fit some kinds of position and forms of attention. */
+/* Checks options that only fit some kinds of position, such as those of rotation, and some forms of
+ * attention. */
 static void check_position(const rt_transformer_options *o, const rt_encoding *encoding,
                            rt_rule_sink to)
 {
+    const rt_position_options *position = &o->position;
     const bool linear = o->attention != RT_ATTENTION_SOFTMAX;
     if (linear && encoding->of_scores)
         rt_rule_broken(to, RT_OPTIONS("position.kind", "model.attention"),
@@ -158,6 +144,21 @@ static void check_position(const rt_transformer_options *o, const rt_encoding *e
                        encoding->word);
     if (encoding->check)
         encoding->check(o, to);
+    if (!encoding->rotation && position->frequencies.scaling != RT_SCALING_NONE)
+        rt_rule_broken(to, RT_OPTIONS("position.scaling", "position.kind"),
+                       "position.scaling needs position.kind = rope; got %s", encoding->word);
+    if (!encoding->rotation && position->xpos != 0)
+        rt_rule_broken(to, RT_OPTIONS("position.xpos", "position.kind"),
+                       "position.xpos needs position.kind = rope; got %s", encoding->word);
+    if (!encoding->rotation && position->local_base != 0)
+        rt_rule_broken(to, RT_OPTIONS("position.local_base", "position.kind"),
+                       "position.local_base needs position.kind = rope; got %s", encoding->word);
+    if (!encoding->rotation && o->theta.learn)
+        rt_rule_broken(to, RT_OPTIONS("theta.learn", "position.kind"),
+                       "theta.learn = yes needs position.kind = rope");
+    if (o->theta.init != RT_THETA_FREQUENCIES && !o->theta.learn)
+        rt_rule_broken(to, RT_OPTIONS("theta.init", "theta.learn"),
+                       "theta.init needs theta.learn = yes");
 }
 
 /* ---- layers ---- */
@@ -212,25 +213,12 @@ static void check_positions_of_layers(const rt_transformer_options *o, const rt_
                        "position.layers leaves no layer with positions: set position.kind = none");
 }
 
-static void check_layer_types(const rt_transformer_options *o, rt_rule_sink to)
-{
-    const rt_layer_words *types = &o->layer_types;
-    if (!fits_layers(o, to, "model.layer_types", types) || !types->count)
-        return;
-    const bool slides = count_words(types, RT_LAYER_SLIDING) > 0;
-    if (slides && !o->window)
-        rt_rule_broken(to, RT_OPTIONS("model.layer_types", "model.window"),
-                       "model.layer_types has sliding layers, which need model.window");
-    if (!slides && o->window)
-        rt_rule_broken(to, RT_OPTIONS("model.layer_types", "model.window"),
-                       "model.layer_types has no sliding layer for model.window = %d", o->window);
-}
-
-/* Checks shared key heads, windows, and norms before the blocks. */
+/* Checks shared key heads, norms before the blocks, and windows. */
 static void check_blocks(const rt_transformer_options *o, rt_rule_sink to)
 {
     const int kv_heads = o->kv_heads;
     const bool linear = o->attention != RT_ATTENTION_SOFTMAX;
+    const rt_layer_words *types = &o->layer_types;
     if (o->heads % kv_heads)
         rt_rule_broken(to, RT_OPTIONS("model.kv_heads", "model.heads"),
                        "model.kv_heads = %d does not divide model.heads = %d", kv_heads, o->heads);
@@ -247,28 +235,15 @@ static void check_blocks(const rt_transformer_options *o, rt_rule_sink to)
     if (o->residual == RT_RESIDUAL_PARALLEL && o->norm != RT_NORM_PRE)
         rt_rule_broken(to, RT_OPTIONS("model.residual", "model.norm"),
                        "model.residual = parallel needs model.norm = pre");
-}
-
-/* Reports options of rotation if the encoding does not rotate. */
-static void check_rotation(const rt_transformer_options *o, const rt_encoding *encoding,
-                           rt_rule_sink to)
-{
-    const rt_position_options *position = &o->position;
-    if (!encoding->rotation && position->frequencies.scaling != RT_SCALING_NONE)
-        rt_rule_broken(to, RT_OPTIONS("position.scaling", "position.kind"),
-                       "position.scaling needs position.kind = rope; got %s", encoding->word);
-    if (!encoding->rotation && position->xpos != 0)
-        rt_rule_broken(to, RT_OPTIONS("position.xpos", "position.kind"),
-                       "position.xpos needs position.kind = rope; got %s", encoding->word);
-    if (!encoding->rotation && position->local_base != 0)
-        rt_rule_broken(to, RT_OPTIONS("position.local_base", "position.kind"),
-                       "position.local_base needs position.kind = rope; got %s", encoding->word);
-    if (!encoding->rotation && o->theta.learn)
-        rt_rule_broken(to, RT_OPTIONS("theta.learn", "position.kind"),
-                       "theta.learn = yes needs position.kind = rope");
-    if (o->theta.init != RT_THETA_FREQUENCIES && !o->theta.learn)
-        rt_rule_broken(to, RT_OPTIONS("theta.init", "theta.learn"),
-                       "theta.init needs theta.learn = yes");
+    if (!fits_layers(o, to, "model.layer_types", types) || !types->count)
+        return;
+    const bool slides = count_words(types, RT_LAYER_SLIDING) > 0;
+    if (slides && !o->window)
+        rt_rule_broken(to, RT_OPTIONS("model.layer_types", "model.window"),
+                       "model.layer_types has sliding layers, which need model.window");
+    if (!slides && o->window)
+        rt_rule_broken(to, RT_OPTIONS("model.layer_types", "model.window"),
+                       "model.layer_types has no sliding layer for model.window = %d", o->window);
 }
 
 void rt_transformer_rules(const rt_transformer_options *given, rt_rule_listener *tell,
@@ -283,9 +258,7 @@ void rt_transformer_rules(const rt_transformer_options *given, rt_rule_listener 
     const rt_encoding *encoding = rt_encoding_of(o);
     check_head(o, to);
     check_blocks(o, to);
-    check_layer_types(o, to);
     check_position(o, encoding, to);
-    check_rotation(o, encoding, to);
     check_positions_of_layers(o, encoding, to);
 }
 

@@ -32,12 +32,11 @@ rt_status rt_sampler_new(rt_sampler **sampler_new, const rt_sampling *options, i
                       .count = count,
                       .p = rt_alloc_unset((size_t)count, sizeof *s->p),
                       .heap = rt_alloc_unset((size_t)count, sizeof *s->heap)};
-    if (!s->p || !s->heap) {
+    if (s->p && s->heap)
+        *sampler_new = s;
+    else
         rt_sampler_free(s);
-        return rt_out_of_memory("a sampler");
-    }
-    *sampler_new = s;
-    return rt_ok();
+    return *sampler_new ? rt_ok() : rt_out_of_memory("a sampler");
 }
 
 void rt_sampler_free(rt_sampler *s)

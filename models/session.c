@@ -26,9 +26,11 @@ void rt_session_set_threads(rt_session *s, const rt_threads *threads)
     rt_graph_set_threads(s->g, threads);
 }
 
-static rt_status check_model(const rt_transformer_options *o, int capacity)
+rt_status rt_session_new(rt_session **session_new, rt_transformer *model, int capacity)
 {
+    const rt_transformer_options *o = &model->options;
     const int most = rt_transformer_capacity(o);
+    *session_new = NULL;
     if (!o->causal || o->head != RT_HEAD_LM)
         return rt_error(RT_ARGUMENT, "a session needs a causal model with an lm head");
     if (o->position.axes > 1)
@@ -40,28 +42,17 @@ static rt_status check_model(const rt_transformer_options *o, int capacity)
     if (most && capacity > most)
         return rt_error(RT_ARGUMENT, "the model has positions for %d tokens; got %d", most,
                         capacity);
-    return rt_ok();
-}
-
-rt_status rt_session_new(rt_session **session_new, rt_transformer *model, int capacity)
-{
-    *session_new = NULL;
-    rt_status status = check_model(&model->options, capacity);
-    if (status.code)
-        return status;
     rt_session *s = rt_alloc(1, sizeof *s);
     if (!s)
         return rt_out_of_memory("a session");
     s->model = model;
-    const int most = rt_transformer_capacity(&model->options);
     s->capacity = capacity ? capacity : most && most < MOST_TOKENS ? most : MOST_TOKENS;
     s->g = rt_graph_new();
-    status = s->g ? rt_kv_cache_init(&s->cache, &model->options) : rt_out_of_memory("a session");
-    if (status.code) {
+    const rt_status status = s->g ? rt_kv_cache_init(&s->cache, o) : rt_out_of_memory("a session");
+    if (status.code)
         rt_session_free(s);
-        return status;
-    }
-    *session_new = s;
+    else
+        *session_new = s;
     return status;
 }
 
@@ -90,40 +81,35 @@ int rt_session_capacity(const rt_session *s)
     return s->capacity;
 }
 
-/* Reads T tokens and computes the logits of the last `wanted` of them. */
-static rt_status read_chunk(rt_session *s, const int32_t *ids, int T, int wanted, real *logits)
-{
-    rt_kv_cache *cache = &s->cache;
-    const rt_transformer_input in = {
-        .B = 1, .T = T, .ids = ids, .padding_id = RT_NO_PADDING, .caches = &cache};
-    rt_graph_clear(s->g);
-    rt_graph_record(s->g, false);
-    rt_tensor *hidden = rt_transformer_encode(s->model, s->g, &in);
-    int32_t *rows = wanted ? rt_graph_memory(s->g, (size_t)wanted, sizeof *rows) : NULL;
-    for (int i = 0; rows && i < wanted; i++)
-        rows[i] = T - wanted + i;
-    if (rows) {
-        hidden = rt_reshape(s->g, hidden, RT_SHAPE_OF(T, s->model->options.dim));
-        hidden = rt_embedding(s->g, hidden, rows, RT_SHAPE_OF(wanted), RT_NO_PADDING);
-        const rt_tensor *found = rt_transformer_logits(s->model, s->g, hidden);
-        if (found)
-            memcpy(logits, found->data, rt_size(found) * sizeof *logits);
-    }
-    s->cache.count += T;
-    return rt_engine_graph_status(s->g);
-}
-
+/* Reads tokens and computes the logits of the last `wanted` of them. */
 static rt_status read_all(rt_session *s, const int32_t *ids, int count, int wanted, real *logits)
 {
-    const size_t V = (size_t)s->model->options.vocab;
+    rt_kv_cache *cache = &s->cache;
     rt_status status = rt_ok();
     for (int start = 0; start < count && !status.code; start += CHUNK) {
         const int T = count - start < CHUNK ? count - start : CHUNK;
         const int unwanted = count - wanted - start;
-        const int rows = unwanted <= 0 ? T : unwanted < T ? T - unwanted : 0;
-        status = read_chunk(s, ids + start, T, rows, logits);
-        if (rows)
-            logits += (size_t)rows * V;
+        const int wanted_here = unwanted <= 0 ? T : unwanted < T ? T - unwanted : 0;
+        const rt_transformer_input in = {
+            .B = 1, .T = T, .ids = ids + start, .padding_id = RT_NO_PADDING, .caches = &cache};
+        rt_graph_clear(s->g);
+        rt_graph_record(s->g, false);
+        rt_tensor *hidden = rt_transformer_encode(s->model, s->g, &in);
+        int32_t *rows =
+            wanted_here ? rt_graph_memory(s->g, (size_t)wanted_here, sizeof *rows) : NULL;
+        for (int i = 0; rows && i < wanted_here; i++)
+            rows[i] = T - wanted_here + i;
+        if (rows) {
+            hidden = rt_reshape(s->g, hidden, RT_SHAPE_OF(T, s->model->options.dim));
+            hidden = rt_embedding(s->g, hidden, rows, RT_SHAPE_OF(wanted_here), RT_NO_PADDING);
+            const rt_tensor *found = rt_transformer_logits(s->model, s->g, hidden);
+            if (found) {
+                memcpy(logits, found->data, rt_size(found) * sizeof *logits);
+                logits += rt_size(found);
+            }
+        }
+        cache->count += T;
+        status = rt_engine_graph_status(s->g);
     }
     return status;
 }
@@ -181,23 +167,6 @@ rt_status rt_session_feed(rt_session *s, const int32_t *ids, int count, int want
     return status;
 }
 
-static rt_status check_sessions(rt_session *const *sessions, int count, const int32_t *ids)
-{
-    if (count < 1)
-        return rt_error(RT_ARGUMENT, "at least one session is needed; got %d", count);
-    for (int i = 0; i < count; i++) {
-        for (int k = 0; k < i; k++)
-            if (sessions[k] == sessions[i])
-                return rt_error(RT_ARGUMENT, "sessions %d and %d are the same", k, i);
-        if (sessions[i]->model != sessions[0]->model)
-            return rt_error(RT_ARGUMENT, "session %d has another model than session 0", i);
-        rt_status status = check_tokens(sessions[i], ids + i, 1, 1);
-        if (status.code)
-            return rt_error(status.code, "session %d: %.900s", i, status.message);
-    }
-    return rt_ok();
-}
-
 /* Reads one token for each text that is not read again, in the graph of the first session. */
 static rt_status read_rows(rt_session *const *sessions, int count, const int32_t *ids, real *logits)
 {
@@ -233,9 +202,19 @@ static rt_status read_rows(rt_session *const *sessions, int count, const int32_t
 rt_status rt_session_feed_each(rt_session *const *sessions, int count, const int32_t *ids,
                                real *logits)
 {
-    rt_status status = check_sessions(sessions, count, ids);
-    if (status.code)
-        return status;
+    rt_status status = rt_ok();
+    if (count < 1)
+        return rt_error(RT_ARGUMENT, "at least one session is needed; got %d", count);
+    for (int i = 0; i < count; i++) {
+        for (int k = 0; k < i; k++)
+            if (sessions[k] == sessions[i])
+                return rt_error(RT_ARGUMENT, "sessions %d and %d are the same", k, i);
+        if (sessions[i]->model != sessions[0]->model)
+            return rt_error(RT_ARGUMENT, "session %d has another model than session 0", i);
+        status = check_tokens(sessions[i], ids + i, 1, 1);
+        if (status.code)
+            return rt_error(status.code, "session %d: %.900s", i, status.message);
+    }
     const size_t V = (size_t)sessions[0]->model->options.vocab;
     for (int i = 0; i < count && !status.code; i++)
         status = begin(sessions[i], ids + i, 1);

@@ -1,98 +1,33 @@
 #include "models/encodings/encoding.h"
 
 #include "core/memory.h"
-#include "models/options.h"
 
 #include <stdio.h>
 
-/* Adds NAME.weight and, if biased, NAME.bias, of the length of the first axis. */
-static rt_affine add_affine(rt_transformer *m, rt_role role, rt_shape shape, bool biased,
-                            const char *name)
+/* Adds NAME.weight and, if biased, NAME.bias, of the length of the first axis; in a layer,
+ * layers.N.NAME. */
+static rt_affine add_affine(rt_transformer *m, const char *name, rt_shape shape, bool biased)
 {
     rt_parameters *p = &m->parameters;
-    const rt_init init = shape.ndim == 1 ? RT_INIT_ONE : RT_INIT_NORMAL;
-    rt_affine a = {.weight = rt_parameters_add(p, role, init, shape, "%s.weight", name)};
+    const bool in_layer = p->part == RT_PART_LAYER, is_map = shape.ndim > 1;
+    const rt_role role = !is_map ? RT_ROLE_BIAS : in_layer ? RT_ROLE_MATRIX : RT_ROLE_WEIGHT;
+    const rt_init init = is_map ? RT_INIT_NORMAL : RT_INIT_ONE;
+    char prefix[RT_NAME_SIZE] = "";
+    if (in_layer)
+        snprintf(prefix, sizeof prefix, "layers.%d.", p->layer);
+    rt_affine a = {.weight = rt_parameters_add(p, role, init, shape, "%s%s.weight", prefix, name)};
     if (biased)
         a.bias = rt_parameters_add(p, RT_ROLE_BIAS, RT_INIT_ZERO, RT_SHAPE_OF(shape.axis[0]),
-                                   "%s.bias", name);
+                                   "%s%s.bias", prefix, name);
     return a;
 }
 
-/* Adds a norm of the kind that the options name. */
-static rt_affine add_norm(rt_transformer *m, const char *name, int size)
+static rt_affine add_norm(rt_transformer *m, const char *name, int size, rt_norm_kind kind)
 {
-    const rt_norm_kind kind = m->options.norm_kind;
     const bool biased = kind == RT_NORM_LAYER && m->options.norm_bias == RT_WITH;
-    rt_affine a = add_affine(m, RT_ROLE_BIAS, RT_SHAPE_OF(size), biased, name);
+    rt_affine a = add_affine(m, name, RT_SHAPE_OF(size), biased);
     a.norm_kind = kind;
     return a;
-}
-
-/* Writes "layers.2.attention.query" and the like. Returns `name`. */
-static const char *name_in_layer(char name[RT_NAME_SIZE], int l, const char *rest)
-{
-    snprintf(name, RT_NAME_SIZE, "layers.%d.%s", l, rest);
-    return name;
-}
-
-static rt_affine add_matrix(rt_transformer *m, int l, const char *rest, rt_shape shape, bool biased)
-{
-    return add_affine(m, RT_ROLE_MATRIX, shape, biased,
-                      name_in_layer((char[RT_NAME_SIZE]){""}, l, rest));
-}
-
-static rt_affine add_layer_norm(rt_transformer *m, int l, const char *rest)
-{
-    return add_norm(m, name_in_layer((char[RT_NAME_SIZE]){""}, l, rest), m->options.dim);
-}
-
-static rt_affine add_head_norm(rt_transformer *m, int l, const char *rest)
-{
-    rt_affine a = add_affine(m, RT_ROLE_BIAS, RT_SHAPE_OF(m->options.head_dim), false,
-                             name_in_layer((char[RT_NAME_SIZE]){""}, l, rest));
-    a.norm_kind = RT_NORM_RMS;
-    return a;
-}
-
-static void add_attention(rt_transformer *m, int l)
-{
-    const rt_transformer_options *o = &m->options;
-    const rt_encoding *encoding = rt_encoding_of(o);
-    rt_transformer_layer *layer = m->layers + l;
-    const int D = o->head_dim, width = o->heads * D, kv_width = o->kv_heads * D;
-    const bool all = o->bias == RT_BIAS_ALL, qkv = all || o->bias == RT_BIAS_QKV;
-    layer->query = add_matrix(m, l, "attention.query", RT_SHAPE_OF(width, o->dim), qkv);
-    layer->key = add_matrix(m, l, "attention.key", RT_SHAPE_OF(kv_width, o->dim), qkv);
-    layer->value = add_matrix(m, l, "attention.value", RT_SHAPE_OF(kv_width, o->dim), qkv);
-    if (o->qk_norm) {
-        layer->query_norm = add_head_norm(m, l, "attention.query_norm");
-        layer->key_norm = add_head_norm(m, l, "attention.key_norm");
-    }
-    if (encoding->add_layer && layer->row.has_positions)
-        layer->encoding = encoding->add_layer(m, l);
-    if (o->theta.head_scale)
-        layer->head_scale =
-            rt_parameters_add(&m->parameters, RT_ROLE_FACTOR, RT_INIT_ONE, RT_SHAPE_OF(o->heads),
-                              "layers.%d.attention.head_scale", l);
-    layer->output = add_matrix(m, l, "attention.output", RT_SHAPE_OF(o->dim, width), all);
-}
-
-static void add_layer(rt_transformer *m, int l)
-{
-    const rt_transformer_options *o = &m->options;
-    rt_transformer_layer *layer = m->layers + l;
-    const rt_shape up = RT_SHAPE_OF(o->ffn_dim, o->dim), down = RT_SHAPE_OF(o->dim, o->ffn_dim);
-    const bool biased = o->bias == RT_BIAS_ALL || o->bias == RT_BIAS_FFN;
-    rt_parameters_begin_part(&m->parameters, RT_PART_LAYER, l);
-    layer->row = rt_layer_row_of(o, l);
-    add_attention(m, l);
-    if (layer->row.has_attention_norm)
-        layer->attention_norm = add_layer_norm(m, l, "attention_norm");
-    if (o->ffn != RT_FFN_PLAIN)
-        layer->gate = add_matrix(m, l, "ffn.gate", up, biased);
-    layer->up = add_matrix(m, l, "ffn.up", up, biased);
-    layer->down = add_matrix(m, l, "ffn.down", down, biased);
-    layer->ffn_norm = add_layer_norm(m, l, "ffn_norm");
 }
 
 static void add_embeddings(rt_transformer *m)
@@ -101,74 +36,82 @@ static void add_embeddings(rt_transformer *m)
     const int E = o->embedding_dim;
     rt_parameters_begin_part(&m->parameters, RT_PART_EMBEDDINGS, -1);
     m->embeddings.tokens =
-        add_affine(m, RT_ROLE_WEIGHT, RT_SHAPE_OF(o->vocab, E), false, "embeddings.tokens").weight;
+        add_affine(m, "embeddings.tokens", RT_SHAPE_OF(o->vocab, E), false).weight;
     if (o->token_types > 0)
         m->embeddings.types =
-            add_affine(m, RT_ROLE_WEIGHT, RT_SHAPE_OF(o->token_types, E), false, "embeddings.types")
-                .weight;
+            add_affine(m, "embeddings.types", RT_SHAPE_OF(o->token_types, E), false).weight;
     if (o->patch > 0)
         m->embeddings.patches =
-            add_affine(m, RT_ROLE_WEIGHT, RT_SHAPE_OF(E, o->patch), false, RT_PATCHES_NAME).weight;
+            add_affine(m, RT_PATCHES_NAME, RT_SHAPE_OF(E, o->patch), false).weight;
     if (o->embedding_norm == RT_EMBEDDING_NORM_YES)
-        m->embeddings.norm = add_norm(m, "embeddings.norm", E);
+        m->embeddings.norm = add_norm(m, "embeddings.norm", E, o->norm_kind);
     if (E != o->dim)
-        m->embeddings.project = add_affine(m, RT_ROLE_WEIGHT, RT_SHAPE_OF(o->dim, E),
-                                           o->bias == RT_BIAS_ALL, "embeddings.project");
+        m->embeddings.project =
+            add_affine(m, "embeddings.project", RT_SHAPE_OF(o->dim, E), o->bias == RT_BIAS_ALL);
 }
 
-static void add_encoder(rt_transformer *m)
+static void add_layer(rt_transformer *m, int l)
 {
     const rt_transformer_options *o = &m->options;
     const rt_encoding *encoding = rt_encoding_of(o);
-    add_embeddings(m);
-    rt_parameters_begin_part(&m->parameters, RT_PART_POSITIONS, -1);
-    m->encoding.weight = encoding->add ? encoding->add(m) : NULL;
-    for (int l = 0; l < o->layers; l++)
-        add_layer(m, l);
-    if (o->norm != RT_NORM_PRE)
-        return;
-    rt_parameters_begin_part(&m->parameters, RT_PART_NORM, -1);
-    m->norm = add_norm(m, "norm", o->dim);
+    rt_transformer_layer *layer = m->layers + l;
+    const int D = o->head_dim, width = o->heads * D, kv_width = o->kv_heads * D;
+    const bool all = o->bias == RT_BIAS_ALL, qkv = all || o->bias == RT_BIAS_QKV;
+    rt_parameters_begin_part(&m->parameters, RT_PART_LAYER, l);
+    layer->row = rt_layer_row_of(o, l);
+
+    layer->query = add_affine(m, "attention.query", RT_SHAPE_OF(width, o->dim), qkv);
+    layer->key = add_affine(m, "attention.key", RT_SHAPE_OF(kv_width, o->dim), qkv);
+    layer->value = add_affine(m, "attention.value", RT_SHAPE_OF(kv_width, o->dim), qkv);
+    if (o->qk_norm) {
+        layer->query_norm = add_norm(m, "attention.query_norm", D, RT_NORM_RMS);
+        layer->key_norm = add_norm(m, "attention.key_norm", D, RT_NORM_RMS);
+    }
+    if (encoding->add_layer && layer->row.has_positions)
+        layer->encoding = encoding->add_layer(m, l);
+    if (o->theta.head_scale)
+        layer->head_scale =
+            rt_parameters_add(&m->parameters, RT_ROLE_FACTOR, RT_INIT_ONE, RT_SHAPE_OF(o->heads),
+                              "layers.%d.attention.head_scale", l);
+    layer->output = add_affine(m, "attention.output", RT_SHAPE_OF(o->dim, width), all);
+    if (layer->row.has_attention_norm)
+        layer->attention_norm = add_norm(m, "attention_norm", o->dim, o->norm_kind);
+
+    const rt_shape up = RT_SHAPE_OF(o->ffn_dim, o->dim), down = RT_SHAPE_OF(o->dim, o->ffn_dim);
+    const bool biased = all || o->bias == RT_BIAS_FFN;
+    if (o->ffn != RT_FFN_PLAIN)
+        layer->gate = add_affine(m, "ffn.gate", up, biased);
+    layer->up = add_affine(m, "ffn.up", up, biased);
+    layer->down = add_affine(m, "ffn.down", down, biased);
+    layer->ffn_norm = add_norm(m, "ffn_norm", o->dim, o->norm_kind);
 }
 
-static bool has_output_bias(const rt_transformer_options *o)
-{
-    return o->bias == RT_BIAS_ALL || o->bias == RT_BIAS_OUTPUT;
-}
-
-static void add_lm_head(rt_transformer *m)
+static void add_head(rt_transformer *m)
 {
     const rt_transformer_options *o = &m->options;
-    const bool transforms = o->kind == RT_KIND_ROFORMER;
-    const int E = transforms ? o->embedding_dim : o->dim;
-    if (transforms) {
-        m->head.dense = add_affine(m, RT_ROLE_WEIGHT, RT_SHAPE_OF(E, o->dim),
-                                   o->bias == RT_BIAS_ALL, "head.dense");
-        m->head.norm = add_norm(m, "head.norm", E);
+    const bool is_lm = o->head == RT_HEAD_LM, is_decoder = o->kind == RT_KIND_DECODER;
+    const bool normed = is_lm || o->classifier == RT_CLASSIFIER_NORM;
+    const bool transforms = !is_decoder && (normed || o->head == RT_HEAD_SEQUENCE);
+    const bool has_output_bias = o->bias == RT_BIAS_ALL || o->bias == RT_BIAS_OUTPUT;
+    const int E = is_lm && transforms ? o->embedding_dim : o->dim;
+    rt_parameters_begin_part(&m->parameters, RT_PART_HEAD, -1);
+    if (transforms)
+        m->head.dense = add_affine(m, "head.dense", RT_SHAPE_OF(E, o->dim), o->bias == RT_BIAS_ALL);
+    if (transforms && normed)
+        m->head.norm = add_norm(m, "head.norm", E, o->norm_kind);
+    if (!is_lm) {
+        /* As in transformers, a decoder has a bias for labels of tokens, not for those of texts. */
+        const bool biased = is_decoder ? o->head == RT_HEAD_TOKEN : has_output_bias;
+        m->head.classifier =
+            add_affine(m, "head.classifier", RT_SHAPE_OF(o->labels, o->dim), biased);
+        return;
     }
     m->head.output.weight =
-        o->tie_embeddings
-            ? m->embeddings.tokens
-            : add_affine(m, RT_ROLE_WEIGHT, RT_SHAPE_OF(o->vocab, E), false, "head.output").weight;
-    if (transforms && has_output_bias(o))
+        o->tie_embeddings ? m->embeddings.tokens
+                          : add_affine(m, "head.output", RT_SHAPE_OF(o->vocab, E), false).weight;
+    if (transforms && has_output_bias)
         m->head.output.bias = rt_parameters_add(&m->parameters, RT_ROLE_BIAS, RT_INIT_ZERO,
                                                 RT_SHAPE_OF(o->vocab), RT_OUTPUT_BIAS_NAME);
-}
-
-static void add_label_head(rt_transformer *m)
-{
-    const rt_transformer_options *o = &m->options;
-    const bool normed = o->classifier == RT_CLASSIFIER_NORM;
-    const bool dense = o->kind == RT_KIND_ROFORMER && (o->head == RT_HEAD_SEQUENCE || normed);
-    if (dense)
-        m->head.dense = add_affine(m, RT_ROLE_WEIGHT, RT_SHAPE_OF(o->dim, o->dim),
-                                   o->bias == RT_BIAS_ALL, "head.dense");
-    if (dense && normed)
-        m->head.norm = add_norm(m, "head.norm", o->dim);
-    /* As in transformers, a decoder has a bias for labels of tokens, not for labels of texts. */
-    const bool biased = o->kind == RT_KIND_DECODER ? o->head == RT_HEAD_TOKEN : has_output_bias(o);
-    m->head.classifier =
-        add_affine(m, RT_ROLE_WEIGHT, RT_SHAPE_OF(o->labels, o->dim), biased, "head.classifier");
 }
 
 /* Creates a model and lists its parameters, without allocating them. The caller frees the model
@@ -179,25 +122,27 @@ static rt_status list_parameters(rt_transformer **model_new, const rt_transforme
     const rt_status status = rt_transformer_check(options);
     if (status.code)
         return status;
-    rt_transformer *m = rt_alloc(1, sizeof *m);
+    const rt_encoding *encoding = rt_encoding_of(options);
+    rt_transformer *m = *model_new = rt_alloc(1, sizeof *m);
     if (!m)
         return rt_out_of_memory("a model");
     m->options = *options;
     rt_transformer_resolve(&m->options);
     m->parameters.init_std = m->options.init_std;
     m->layers = rt_alloc((size_t)options->layers, sizeof *m->layers);
-    if (m->layers) {
-        add_encoder(m);
-        rt_parameters_begin_part(&m->parameters, RT_PART_HEAD, -1);
-        if (options->head == RT_HEAD_LM)
-            add_lm_head(m);
-        else
-            add_label_head(m);
-        *model_new = m;
-        return m->parameters.status;
+    if (!m->layers)
+        return rt_out_of_memory("a model");
+    add_embeddings(m);
+    rt_parameters_begin_part(&m->parameters, RT_PART_POSITIONS, -1);
+    m->encoding.weight = encoding->add ? encoding->add(m) : NULL;
+    for (int l = 0; l < options->layers; l++)
+        add_layer(m, l);
+    if (options->norm == RT_NORM_PRE) {
+        rt_parameters_begin_part(&m->parameters, RT_PART_NORM, -1);
+        m->norm = add_norm(m, "norm", options->dim, options->norm_kind);
     }
-    rt_transformer_free(m);
-    return rt_out_of_memory("a model");
+    add_head(m);
+    return m->parameters.status;
 }
 
 rt_status rt_transformer_new_from(rt_transformer **model_new, const rt_transformer_options *options,
@@ -253,32 +198,28 @@ rt_tensor *rt_transformer_norm(const rt_transformer *m, rt_graph *g, rt_tensor *
                                         : rt_rms_norm(g, x, a.weight, m->options.norm_eps);
 }
 
-/* Applies the linear map, the activation and the norm of a head, if it has them. */
-static rt_tensor *transform(rt_transformer *m, rt_graph *g, rt_tensor *x, rt_activation activation)
-{
-    if (!m->head.dense.weight)
-        return x;
-    x = rt_linear_activate(g, x, m->head.dense.weight, m->head.dense.bias, activation);
-    return rt_transformer_norm(m, g, x, m->head.norm);
-}
-
 rt_tensor *rt_transformer_logits(rt_transformer *m, rt_graph *g, rt_tensor *hidden)
 {
     const rt_transformer_options *o = &m->options;
-    const rt_affine output = o->head == RT_HEAD_LM ? m->head.output : m->head.classifier;
-    if (o->head == RT_HEAD_LM) {
-        if (m->head.dense.weight)
-            hidden = rt_for_products(g, transform(m, g, hidden, o->activation));
-        return rt_linear(g, hidden, output.weight, output.bias);
-    }
-    if (o->head != RT_HEAD_SEQUENCE && o->head != RT_HEAD_TOKEN)
+    const bool is_lm = o->head == RT_HEAD_LM;
+    const rt_affine dense = m->head.dense, output = is_lm ? m->head.output : m->head.classifier;
+    const bool is_tanh = !is_lm && o->classifier == RT_CLASSIFIER_TANH;
+    if (!is_lm && o->head != RT_HEAD_SEQUENCE && o->head != RT_HEAD_TOKEN)
         return rt_graph_fail(g, RT_ARGUMENT, "[roformer] there is no head %d", (int)o->head);
     if (o->head == RT_HEAD_SEQUENCE && hidden && hidden->ndim != 2)
         return rt_graph_fail(g, RT_SHAPE, "[sequence head] x must be (B, C); got %s",
                              rt_shape_text(hidden));
-    /* Dropout comes before every map, but with a norm only before the last one. */
-    if (m->head.dense.weight && o->classifier != RT_CLASSIFIER_NORM)
+    /* For labels, dropout comes before every map, but with a norm only before the last one. */
+    if (dense.weight) {
+        if (!is_lm && o->classifier != RT_CLASSIFIER_NORM)
+            hidden = rt_dropout(g, hidden, o->dropout);
+        hidden = rt_linear_activate(g, hidden, dense.weight, dense.bias,
+                                    is_tanh ? RT_TANH : o->activation);
+        hidden = rt_transformer_norm(m, g, hidden, m->head.norm);
+    }
+    if (!is_lm)
         hidden = rt_dropout(g, hidden, o->dropout);
-    hidden = transform(m, g, hidden, o->classifier == RT_CLASSIFIER_TANH ? RT_TANH : o->activation);
-    return rt_linear(g, rt_dropout(g, hidden, o->dropout), output.weight, output.bias);
+    else if (dense.weight)
+        hidden = rt_for_products(g, hidden);
+    return rt_linear(g, hidden, output.weight, output.bias);
 }

@@ -56,12 +56,6 @@ static bool counts(const rt_transformer_input *in, size_t token)
     return !in->key_mask || in->key_mask[token];
 }
 
-void rt_usage_count(rt_usage *u, const rt_transformer_input *in)
-{
-    for (size_t t = 0; t < (size_t)in->B * (size_t)in->T; t++)
-        u->tokens += counts(in, t);
-}
-
 static void see_heads(rt_pair_sum *sums, const rt_transformer_options *o,
                       const rt_transformer_input *in, const rt_tensor *x)
 {
@@ -88,6 +82,8 @@ void rt_usage_add_layer(rt_usage *u, const rt_transformer_options *o, int l,
     const int pairs = rt_transformer_pairs(o), n = rt_layer_number(o, l);
     if (!pairs)
         return;
+    for (size_t t = 0; !n && t < (size_t)in->B * (size_t)in->T; t++)
+        u->tokens += counts(in, t);
     see_heads(u->query + (size_t)n * (size_t)(o->heads * pairs), o, in, query);
     see_heads(u->key + (size_t)n * (size_t)(o->kv_heads * pairs), o, in, key);
 }

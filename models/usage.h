@@ -27,9 +27,8 @@ void rt_usage_free(rt_usage *usage);
 void rt_usage_clear(rt_usage *usage);
 void rt_usage_add(rt_usage *sum, const rt_usage *usage);
 
-/* Adds the tokens of a batch: before the layers, their number; in layer l, which has positions,
- * queries (B, T, H, D) and keys (B, T, G, D). */
-void rt_usage_count(rt_usage *usage, const rt_transformer_input *input);
+/* Adds the queries (B, T, H, D) and keys (B, T, G, D) of layer l, which has positions; the first
+ * such layer also adds the number of tokens. */
 void rt_usage_add_layer(rt_usage *usage, const rt_transformer_options *options, int l,
                         const rt_transformer_input *input, const rt_tensor *query,
                         const rt_tensor *key);

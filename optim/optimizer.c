@@ -63,9 +63,7 @@ rt_status rt_optimizer_new(rt_optimizer **optimizer_new, rt_parameters *paramete
     rt_optimizer *o = rt_alloc(1, sizeof *o);
     if (!o)
         return rt_out_of_memory("an optimizer");
-    *o = (rt_optimizer){.parameters = parameters,
-                        .settings = *settings,
-                        .rule = rt_update_rule_of(settings)};
+    *o = (rt_optimizer){parameters, *settings, .rule = rt_update_rule_of(settings)};
     const size_t scratch = rt_update_scratch(o->rule, parameters);
     bool good = !scratch || (o->scratch = rt_alloc_unset(scratch, sizeof(real)));
     for (int i = 0; i < o->rule->state_count && good; i++)
@@ -87,11 +85,14 @@ void rt_optimizer_free(rt_optimizer *o)
     rt_free(o);
 }
 
-/* Computes the norm of the gradient, in the same order as the trainer and so with the same bits. */
-static rt_status measure(const rt_optimizer *o, double *norm)
+rt_status rt_optimizer_step_by(rt_optimizer *o, rt_rates rates, double *norm)
 {
     const rt_parameters *p = o->parameters;
     double squares = 0;
+    if (!is_amount(rates.lr) || !is_amount(rates.matrix_lr))
+        return rt_error(RT_ARGUMENT, "a learning rate must be at least 0; got %g",
+                        is_amount(rates.lr) ? rates.matrix_lr : rates.lr);
+    /* The norm is summed in the same order as by the trainer, and so has the same bits. */
     for (int i = 0; i < p->count; i++) {
         const bool trained = p->list[i]->tensor.wants_grad;
         for (size_t k = 0; trained && k < rt_span_count(o->rule, p->list[i]); k++) {
@@ -102,32 +103,20 @@ static rt_status measure(const rt_optimizer *o, double *norm)
             return rt_error(RT_NONFINITE, "the gradient of %s is not finite, or too large",
                             p->list[i]->name);
     }
-    *norm = sqrt(squares);
-    return rt_ok();
-}
-
-rt_status rt_optimizer_step_by(rt_optimizer *o, rt_rates rates, double *norm)
-{
-    const rt_parameters *p = o->parameters;
-    double measured = 0;
-    if (!is_amount(rates.lr) || !is_amount(rates.matrix_lr))
-        return rt_error(RT_ARGUMENT, "a learning rate must be at least 0; got %g",
-                        is_amount(rates.lr) ? rates.matrix_lr : rates.lr);
-    rt_status status = measure(o, &measured);
-    if (status.code)
-        return status;
+    const double measured = sqrt(squares);
     const double scale = rt_clip_factor(measured, o->settings.clip_norm);
     for (int i = 0; i < p->count; i++) {
         const rt_parameter *parameter = p->list[i];
+        if (!parameter->tensor.wants_grad)
+            continue;
         const rt_span whole = {parameter->offset, rt_size(&parameter->tensor), i};
         rt_update u = rt_update_of(&o->settings, parameter, rates, scale, o->step + 1);
         real *states[RT_MOST_STATES] = {0};
         u.scratch = o->scratch;
         for (int k = 0; k < o->rule->state_count; k++)
             states[k] = o->states[k] + whole.offset;
-        if (parameter->tensor.wants_grad)
-            rt_update_span(&u, parameter, &whole, p->values + whole.offset, states,
-                           p->grads + whole.offset);
+        rt_update_span(&u, parameter, &whole, p->values + whole.offset, states,
+                       p->grads + whole.offset);
     }
     o->step++;
     if (norm)

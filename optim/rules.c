@@ -260,63 +260,46 @@ static void transpose(real *restrict y, const real *restrict x, int rows, int co
             y[j * (size_t)rows + i] = x[i * (size_t)columns + j];
 }
 
-/* A wide matrix and the scratch memory of its Newton-Schulz steps. */
-typedef struct wide {
-    int rows, columns; /* rows <= columns */
-    size_t size;
-    real *x, *next;
-    real *gram, *factor; /* (rows, rows) */
-} wide;
-
 static size_t muon_scratch(int rows, int columns)
 {
     const size_t r = (size_t)rows, c = (size_t)columns, least = r < c ? r : c;
     return 2 * r * c + 2 * least * least;
 }
 
-/* Computes x = a x + (b S + c S S) x with S = x x^T, which moves singular values towards 1
- * (Jordan's coefficients). */
-static void newton_schulz_step(wide *w)
-{
-    const real a = (real)3.4445, b = (real)-4.7750, c = (real)2.0315;
-    const int r = w->rows, n = w->columns;
-    const rt_operand x = rt_rows_at(w->x, n), gram = rt_rows_at(w->gram, r);
-    rt_gemm_unrounded((rt_sizes){r, r, n}, 1, x, rt_transposed(x), 0, rt_result_at(w->gram, r));
-    memcpy(w->factor, w->gram, (size_t)r * (size_t)r * sizeof(real));
-    rt_gemm_unrounded((rt_sizes){r, r, r}, c, gram, gram, b, rt_result_at(w->factor, r));
-    memcpy(w->next, w->x, w->size * sizeof(real));
-    rt_gemm_unrounded((rt_sizes){r, n, r}, 1, rt_rows_at(w->factor, r), x, a,
-                      rt_result_at(w->next, n));
-    real *swapped = w->x;
-    w->x = w->next;
-    w->next = swapped;
-}
-
+/* Moves a matrix by its orthogonalized momentum. Each of the Newton-Schulz steps computes
+ * x = a x + (b S + c S S) x with S = x x^T, which moves singular values towards 1 (Jordan's
+ * coefficients). They run on a matrix that is not taller than wide. */
 static void move_by_muon(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
                          const real *gradient, int rows, int columns)
 {
     enum { STEPS = 5 };
+    const real a = (real)3.4445, b = (real)-4.7750, c = (real)2.0315;
     const double least_norm = 1e-7;
     const bool is_tall = rows > columns;
-    const size_t size = (size_t)rows * (size_t)columns;
-    wide w = {.rows = is_tall ? columns : rows,
-              .columns = is_tall ? rows : columns,
-              .size = size,
-              .x = u->scratch,
-              .next = u->scratch + size,
-              .gram = u->scratch + 2 * size};
-    w.factor = w.gram + (size_t)w.rows * (size_t)w.rows;
-    muon_mean(states[0], is_tall ? w.next : w.x, gradient, size, (real)u->gradient_scale,
+    const int m = is_tall ? columns : rows, n = is_tall ? rows : columns;
+    const size_t size = (size_t)rows * (size_t)columns, square = (size_t)m * (size_t)m;
+    real *x = u->scratch, *next = x + size, *s = next + size, *factor = s + square;
+    muon_mean(states[0], is_tall ? next : x, gradient, size, (real)u->gradient_scale,
               (real)u->settings->muon_momentum);
     if (is_tall)
-        transpose(w.x, w.next, rows, columns);
-    const double norm = sqrt(rt_sum_of_squares(w.x, size));
-    multiply(w.x, size, (real)(1 / fmax(norm, least_norm)));
-    for (int i = 0; i < STEPS; i++)
-        newton_schulz_step(&w);
+        transpose(x, next, rows, columns);
+    const double norm = sqrt(rt_sum_of_squares(x, size));
+    multiply(x, size, (real)(1 / fmax(norm, least_norm)));
+    for (int i = 0; i < STEPS; i++) {
+        const rt_operand of_x = rt_rows_at(x, n), of_s = rt_rows_at(s, m);
+        rt_gemm_unrounded((rt_sizes){m, m, n}, 1, of_x, rt_transposed(of_x), 0, rt_result_at(s, m));
+        memcpy(factor, s, square * sizeof *s);
+        rt_gemm_unrounded((rt_sizes){m, m, m}, c, of_s, of_s, b, rt_result_at(factor, m));
+        memcpy(next, x, size * sizeof *x);
+        rt_gemm_unrounded((rt_sizes){m, n, m}, 1, rt_rows_at(factor, m), of_x, a,
+                          rt_result_at(next, n));
+        real *swapped = x;
+        x = next;
+        next = swapped;
+    }
     if (is_tall)
-        transpose(w.next, w.x, columns, rows);
-    subtract(value, is_tall ? w.next : w.x, size, (real)(1 - u->lr * u->decay),
+        transpose(next, x, columns, rows);
+    subtract(value, is_tall ? next : x, size, (real)(1 - u->lr * u->decay),
              (real)(u->lr * sqrt(fmax(1, (double)rows / columns))));
 }
 

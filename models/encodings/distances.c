@@ -4,9 +4,19 @@
 #include "models/encodings/encoding.h"
 #include "models/positions.h"
 
+#include <math.h>
 #include <stdio.h>
 
 /* ALiBi (Press et al. 2022): subtracts a slope for each head times the distance from the scores. */
+
+void rt_alibi_slopes(double *slopes, int heads)
+{
+    int n = 1;
+    while (2 * n <= heads)
+        n *= 2;
+    for (int k = 0; k < heads; k++)
+        slopes[k] = k < n ? pow(2, -8.0 * (k + 1) / n) : pow(2, -4.0 * (2 * (k - n) + 1) / n);
+}
 
 static rt_status alibi_start(rt_transformer *m)
 {
@@ -37,23 +47,42 @@ typedef struct distance_classes {
     int16_t class_of[RT_MAX_CLASSES_OF];
 } distance_classes;
 
-static rt_status make_classes(rt_transformer *m, distance_classes **classes)
+static rt_status classes_start(rt_transformer *m)
 {
-    *classes = m->encoding.state = rt_alloc(1, sizeof **classes);
-    return *classes ? rt_ok() : rt_out_of_memory("the classes of distances");
+    distance_classes *classes = m->encoding.state = rt_alloc(1, sizeof *classes);
+    if (!classes)
+        return rt_out_of_memory("the classes of distances");
+    classes->distances = m->options.position.kind == RT_POSITION_T5
+                             ? rt_t5_distances(classes->class_of, m->options.causal)
+                             : rt_shaw_distances(classes->class_of);
+    return rt_ok();
 }
 
 /* T5 (Raffel et al. 2020): a learned bias of the scores for each head and class of distances.
  *
  *     positions.bias.weight   (RT_T5_BUCKETS, heads), shared by the layers */
 
-static rt_status t5_start(rt_transformer *m)
+/* Returns the bucket of a distance of at least 0: the first half of the buckets holds one distance
+ * each, the others grow by equal factors and end at RT_T5_REACH. */
+static int t5_bucket(int distance, int buckets)
 {
-    distance_classes *classes;
-    const rt_status status = make_classes(m, &classes);
-    if (!status.code)
-        classes->distances = rt_t5_distances(classes->class_of, m->options.causal);
-    return status;
+    const int exact = buckets / 2;
+    if (distance < exact)
+        return distance;
+    const double ratio = log((double)distance / exact) / log((double)RT_T5_REACH / exact);
+    const int bucket = exact + (int)(ratio * (buckets - exact) + 1e-9); /* 2.9999... is 3 */
+    return bucket < buckets ? bucket : buckets - 1;
+}
+
+rt_distances rt_t5_distances(int16_t *class_of, bool causal)
+{
+    const int side = causal ? RT_T5_BUCKETS : RT_T5_BUCKETS / 2;
+    for (int d = -RT_T5_REACH; d <= RT_T5_REACH; d++) {
+        const int behind = d < 0 ? t5_bucket(-d, side) : 0;
+        const int ahead = d > 0 && !causal ? side + t5_bucket(d, side) : 0;
+        class_of[d + RT_T5_REACH] = (int16_t)(behind + ahead);
+    }
+    return (rt_distances){RT_T5_REACH, RT_T5_BUCKETS, class_of};
 }
 
 static rt_tensor *t5_add(rt_transformer *m)
@@ -74,20 +103,18 @@ const rt_encoding rt_encoding_t5 = {.word = "t5",
                                     .in_layers = true,
                                     .of_scores = true,
                                     .add = t5_add,
-                                    .start = t5_start,
+                                    .start = classes_start,
                                     .scores = t5_scores};
 
 /* Shaw et al. (2018): a learned key for each class of distances, added to the keys.
  *
  *     layers.N.attention.distance_keys.weight   (2 RT_SHAW_REACH + 1, size of a head) */
 
-static rt_status shaw_start(rt_transformer *m)
+rt_distances rt_shaw_distances(int16_t *class_of)
 {
-    distance_classes *classes;
-    const rt_status status = make_classes(m, &classes);
-    if (!status.code)
-        classes->distances = rt_shaw_distances(classes->class_of);
-    return status;
+    for (int c = 0; c <= 2 * RT_SHAW_REACH; c++)
+        class_of[c] = (int16_t)c;
+    return (rt_distances){RT_SHAW_REACH, 2 * RT_SHAW_REACH + 1, class_of};
 }
 
 static rt_tensor *shaw_add_layer(rt_transformer *m, int layer)
@@ -109,5 +136,5 @@ const rt_encoding rt_encoding_shaw = {.word = "shaw",
                                       .in_layers = true,
                                       .of_scores = true,
                                       .add_layer = shaw_add_layer,
-                                      .start = shaw_start,
+                                      .start = classes_start,
                                       .scores = shaw_scores};

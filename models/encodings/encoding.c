@@ -28,6 +28,14 @@ int rt_transformer_capacity(const rt_transformer_options *o)
     return encoding->capacity ? encoding->capacity(o) : 0;
 }
 
+rt_tensor *rt_constant(rt_graph *g, real *data, rt_shape shape)
+{
+    rt_tensor *x = rt_graph_memory(g, 1, sizeof *x);
+    if (x)
+        *x = rt_tensor_of(data, NULL, shape);
+    return x;
+}
+
 rt_tensor *rt_add_encoding_weight(rt_transformer *m, const char *name, int count, int size)
 {
     rt_parameters *p = &m->parameters;

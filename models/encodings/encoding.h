@@ -9,6 +9,10 @@
 /* Returns the norm of x over its last axis, or x itself if the model has no norm there. */
 rt_tensor *rt_transformer_norm(const rt_transformer *m, rt_graph *g, rt_tensor *x, rt_affine a);
 
+/* Returns a tensor without gradient over numbers that lie elsewhere; NULL if the graph has
+ * failed. */
+rt_tensor *rt_constant(rt_graph *g, real *data, rt_shape shape);
+
 /* Tokens first ... first + count - 1 of a text of `length` tokens. */
 typedef struct rt_token_span {
     int first, count, length;
@@ -16,7 +20,7 @@ typedef struct rt_token_span {
 } rt_token_span;
 
 /* Returns the number of layer l among the layers with positions, and the features of a head that
- * form a pair. In theta.c. */
+ * form a pair. */
 int rt_layer_number(const rt_transformer_options *o, int l);
 
 typedef struct rt_pair_features {
@@ -28,15 +32,6 @@ rt_pair_features rt_pair_features_of(const rt_transformer_options *o, int pair);
 typedef struct rt_layer_rotation {
     const rt_rotation *query, *key, *value;
 } rt_layer_rotation;
-
-/* Adds a learned theta for a layer, or for the model (-1). Returns NULL if theta is fixed or has
- * the other scope. These three functions are in theta.c, for encodings/rope.c. */
-rt_tensor *rt_add_theta(rt_transformer *m, int layer);
-/* Computes the initial values of a learned theta and sets its parameters; a fixed theta has no
- * state. */
-rt_status rt_theta_start(rt_transformer *m) RT_MUST_CHECK;
-/* Returns the rotation of layer l for a span; empty if the graph has failed. */
-rt_layer_rotation rt_rotation_of_layer(rt_transformer *m, rt_graph *g, int l, rt_token_span at);
 
 /* A positional encoding. Each row of RT_POSITION_KINDS (models/options.h) names one, which a file
  * of models/encodings/ defines. Model, rules, configuration and checkpoint walk the rows. A NULL

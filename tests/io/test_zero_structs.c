@@ -241,7 +241,6 @@ static rt_optimizer *optimizer(void)
     X(refused(rt_usage_new(&z.usage, &z.options)))                                                 \
     X(rt_usage_free(&z.usage), rt_usage_clear(&z.usage))                                           \
     X(rt_usage_add(&z.usage, &z.usage))                                                            \
-    X(rt_usage_count(&z.usage, &(rt_transformer_input){.B = 0}))                                   \
     X(rt_usage_add_layer(&z.usage, &z.options, 0, &(rt_transformer_input){.B = 0}, x, x))          \
     X(refused(rt_session_new(&made.session, &z.transformer, 0)))                                   \
     X(rt_session_bytes(&z.transformer, SIZE))                                                      \
