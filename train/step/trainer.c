@@ -84,11 +84,7 @@ static rt_status make_spans(rt_trainer *t)
                         "optimizer.kind = %s updates the matrices of layers, but train.freeze = %s "
                         "freezes all of them; set optimizer.kind = adamw",
                         t->rule->word, t->config->train.freeze);
-    real *left[RT_MOST_SUBTREES];
-    for (int i = 0; i < t->nodes.count; i++)
-        left[i] = t->models[t->nodes.at[i].block]->parameters.grads;
-    return rt_shares_new(&t->shares, t->world, t->shards, t->spans, t->span_count, p->block_size,
-                         left, t->account);
+    return rt_shares_new(t);
 }
 
 /* Creates the models of all blocks; they share the values of the first. Excludes frozen parameters
