@@ -271,37 +271,30 @@ static bool is_left_out(const rt_image *image, const char *path)
     return image->parse == RT_PARSE_MODEL && !strncmp(path, optimizer, strlen(optimizer));
 }
 
-/* Reads numbers of one precision and stores them in the other. */
-static void read_converted(rt_image *image, const char *path, const dataset *d, void *values)
-{
-    const size_t width = H5Tget_size(d->type), count = d->bytes / width;
-    void *there = rt_alloc_unset(count, width);
-    if (there)
-        read_dataset(image, path, d, there);
-    else
-        rt_image_fail(image, RT_MEMORY, "out of memory for %s", path);
-    for (size_t i = 0; i < count && !rt_image_failed(image); i++)
-        if (width == sizeof(float))
-            ((double *)values)[i] = (double)((const float *)there)[i];
-        else
-            ((float *)values)[i] = (float)((const double *)there)[i];
-    rt_free(there);
-}
-
 /* Reads the numbers of a dataset of this shape, stored in either precision. `width` is the size of
  * a number of `values`. */
 static void get_numbers(rt_image *image, const char *path, size_t width, void *values,
                         rt_shape shape)
 {
+    const size_t count = rt_shape_size(shape);
     dataset d;
-    rt_shape there;
+    rt_shape stored;
+    void *others = NULL; /* numbers of the other precision */
     if (!open_dataset(image, path, &d) || d.kind != H5T_FLOAT || is_left_out(image, path) ||
-        !shape_of(&d, &there) || !rt_shapes_equal(there, shape))
+        !shape_of(&d, &stored) || !rt_shapes_equal(stored, shape))
         not_readable(image, path);
     else if (H5Tget_size(d.type) == width)
         read_dataset(image, path, &d, values);
+    else if (!(others = rt_alloc_unset(d.bytes, 1)))
+        rt_image_fail(image, RT_MEMORY, "out of memory for %s", path);
     else
-        read_converted(image, path, &d, values);
+        read_dataset(image, path, &d, others);
+    for (size_t i = 0; i < count && others && !rt_image_failed(image); i++)
+        if (width == sizeof(double))
+            ((double *)values)[i] = (double)((const float *)others)[i];
+        else
+            ((float *)values)[i] = (float)((const double *)others)[i];
+    rt_free(others);
     release_handles(&d.handles);
 }
 

@@ -213,8 +213,7 @@ rt_status rt_trainer_new_alone(rt_trainer **trainer_new, const rt_config *config
 rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
                          const rt_trainer_options *options)
 {
-    static const rt_trainer_options usual = {.world = NULL};
-    const rt_trainer_options *o = options ? options : &usual;
+    const rt_trainer_options *o = options ? options : &(rt_trainer_options){.world = NULL};
     rt_status status = rt_world_agree(o->world, rt_trainer_new_alone(trainer_new, config, data, o));
     if (status.code) {
         rt_trainer_end(*trainer_new);
