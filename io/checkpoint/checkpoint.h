@@ -81,17 +81,14 @@ typedef struct rt_evaluations {
 #define RT_NO_EVALUATIONS                                                                          \
     ((rt_evaluations){.loss = INFINITY, .best_loss = INFINITY, .reference = INFINITY})
 
-enum { RT_BLAS_NAME_SIZE = 64, RT_PRECISION_NAME_SIZE = RT_BLAS_NAME_SIZE };
-
 /* State of a training apart from parameters and optimizer states. */
 typedef struct rt_checkpoint_info {
     int64_t step; /* optimizer steps done */
     uint64_t seed;
-    char precision[RT_PRECISION_NAME_SIZE]; /* "float" or "double"; a save writes that of the build
-                                             */
-    char blas[RT_BLAS_NAME_SIZE];           /* BLAS kernels that computed the numbers */
-    int64_t position;                       /* sequences drawn so far */
-    int64_t schedule_steps;                 /* length of the learning rate schedule */
+    char precision[RT_WORD_SIZE]; /* "float" or "double"; a save writes that of the build */
+    char blas[RT_WORD_SIZE];      /* BLAS kernels that computed the numbers */
+    int64_t position;             /* sequences drawn so far */
+    int64_t schedule_steps;       /* length of the learning rate schedule */
     rt_evaluations evaluations;
     char *config;              /* INI text; NULL counts as "" */
     char *past_schedules;      /* CSV; NULL: none */

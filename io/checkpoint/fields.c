@@ -14,13 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Largest number of sequences per step that the keys allow. */
-enum { MOST_SEQUENCES = 1000000 };
+/* Version of the file format, and the largest number of sequences per step that the keys allow. */
+enum { VERSION = 3, MOST_SEQUENCES = 1000000 };
+
+/* Name of the random number generator (core/random.h). */
+static const char generator[] = "philox4x32-10";
 
 #define AT(member) offsetof(rt_checkpoint_info, member)
 
 /* A field comes after the fields that limit it. */
-static const rt_checkpoint_field fields[] = {
+const rt_checkpoint_field rt_checkpoint_fields[] = {
     {"/", "step", RT_FIELD_INTEGER, AT(step), false, RT_CHECKPOINT_STEPS, false},
     {"/", "seed", RT_FIELD_UNSIGNED, AT(seed), false, 0, false},
     {"/", "precision", RT_FIELD_WORD, AT(precision), false, 0, false},
@@ -35,13 +38,8 @@ static const rt_checkpoint_field fields[] = {
     {"/data", "position", RT_FIELD_INTEGER, AT(position), false, MOST_SEQUENCES, true},
     {"/", "config", RT_FIELD_TEXT, AT(config), false, 0, false},
     {"/", "past_schedules", RT_FIELD_TEXT, AT(past_schedules), true, 0, false},
+    {.name = NULL},
 };
-enum { FIELDS = sizeof fields / sizeof *fields };
-
-const rt_checkpoint_field *rt_checkpoint_field_at(int i)
-{
-    return i < FIELDS ? &fields[i] : NULL;
-}
 
 /* ---- exchange with an image ---- */
 
@@ -87,7 +85,7 @@ static void exchange_text(rt_image *image, bool put, const rt_checkpoint_field *
 /* Writes the fields of an info to an image (put), or reads them. */
 static void exchange_fields(rt_image *image, bool put, rt_checkpoint_info *info)
 {
-    for (const rt_checkpoint_field *f = fields; f < fields + FIELDS; f++) {
+    for (const rt_checkpoint_field *f = rt_checkpoint_fields; f->name; f++) {
         void *at = (char *)info + f->offset;
         switch (f->type) {
         case RT_FIELD_INTEGER:
@@ -421,9 +419,9 @@ void rt_checkpoint_put_info(rt_image *image, const rt_checkpoint_info *info)
     char *text = NULL;
     snprintf(own.precision, sizeof own.precision, "%s", RT_PRECISION);
     rt_image_put_word(image, "/", "format", "rotor");
-    rt_image_put_integer(image, "/", "version", RT_CHECKPOINT_VERSION);
+    rt_image_put_integer(image, "/", "version", VERSION);
     exchange_fields(image, true, &own);
-    rt_image_put_word(image, "/random", "generator", RT_CHECKPOINT_GENERATOR);
+    rt_image_put_word(image, "/random", "generator", generator);
     if (info->vocabulary)
         put_vocabulary(image, info->vocabulary);
     if (info->labels) {
@@ -444,15 +442,14 @@ void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info)
 {
     expect_word(image, "/", "format", "rotor");
     const int64_t version = rt_image_integer(image, "/", "version");
-    if (version != RT_CHECKPOINT_VERSION)
+    if (version != VERSION)
         rt_image_fail(image, RT_CHECKPOINT,
-                      "version is %" PRId64 "; this program reads version %d%s", version,
-                      RT_CHECKPOINT_VERSION,
-                      version > 0 && version < RT_CHECKPOINT_VERSION
+                      "version is %" PRId64 "; this program reads version %d%s", version, VERSION,
+                      version > 0 && version < VERSION
                           ? ": train again (--report still draws the tables of an older run)"
                           : "");
     exchange_fields(image, false, info);
-    expect_word(image, "/random", "generator", RT_CHECKPOINT_GENERATOR);
+    expect_word(image, "/random", "generator", generator);
     info->vocabulary = get_vocabulary(image);
     info->labels = get_labels(image);
 }

@@ -15,17 +15,13 @@
 #define REAL_IN_MEMORY H5T_NATIVE_FLOAT
 #endif
 
-void rt_prepare_hdf5(void)
-{
-    H5dont_atexit();
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-}
-
 rt_image *rt_image_of_nothing(const char *name)
 {
     rt_image *image = rt_alloc(1, sizeof *image);
     if (!image)
         return NULL;
+    H5dont_atexit(); /* HDF5's cleanup at exit would repeat failed work and crash */
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* callers report errors */
     image->file = H5I_INVALID_HID;
     snprintf(image->name, sizeof image->name, "%s", name);
     return image;
@@ -70,7 +66,6 @@ rt_image *rt_image_new(void)
     rt_image *image = rt_image_of_nothing("");
     if (!image)
         return NULL;
-    rt_prepare_hdf5();
     snprintf(unique, sizeof unique, "image of rotor at %p", (void *)image);
     hdf5_handles h = {0};
     hid_t creation = keep_handle(&h, H5Pcreate(H5P_FILE_CREATE));

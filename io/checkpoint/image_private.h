@@ -41,10 +41,6 @@ static inline bool release_handles(hdf5_handles *h)
     return good;
 }
 
-/* Switches off HDF5's cleanup at exit, which would repeat failed work and crash, and its printing
- * of errors, which callers report. */
-void rt_prepare_hdf5(void);
-
 struct rt_image {
     rt_status status;
     char name[NAME_MAX + 1]; /* prefix of messages; "" while being built */
@@ -56,8 +52,8 @@ struct rt_image {
     size_t size;
 };
 
-/* Creates an image without a file; `name` is the prefix of messages. NULL if memory is exhausted.
- */
+/* Prepares HDF5 and creates an image without a file; `name` is the prefix of messages. NULL if
+ * memory is exhausted. */
 rt_image *rt_image_of_nothing(const char *name);
 
 #endif

@@ -58,12 +58,13 @@ static herr_t free_borrowed(void *bytes)
     return 0;
 }
 
-/* Opens borrowed bytes as a file with a unique name, because the core driver identifies files by
- * name. */
-static hid_t open_borrowed_bytes(unsigned char *bytes, size_t size)
+/* Opens the bytes of an image as a file with a unique name, because the core driver identifies
+ * files by name. */
+static void open_file(rt_image *image)
 {
     char unique[64];
-    hid_t file = H5I_INVALID_HID, access = H5Pcreate(H5P_FILE_ACCESS);
+    unsigned char *bytes = image->bytes;
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     H5FD_file_image_callbacks_t borrowing = {borrow_bytes,   keep_bytes,
                                              refuse_to_grow, forget_borrowed,
                                              same_bytes,     free_borrowed,
@@ -71,11 +72,12 @@ static hid_t open_borrowed_bytes(unsigned char *bytes, size_t size)
     snprintf(unique, sizeof unique, "image of rotor at %p", (void *)bytes);
     if (H5Pset_fapl_core(access, RT_HDF5_GROWTH, false) >= 0 &&
         H5Pset_file_image_callbacks(access, &borrowing) >= 0 &&
-        H5Pset_file_image(access, bytes, size) >= 0)
-        file = H5Fopen(unique, H5F_ACC_RDONLY, access);
+        H5Pset_file_image(access, bytes, image->size) >= 0)
+        image->file = H5Fopen(unique, H5F_ACC_RDONLY, access);
     if (access >= 0)
         H5Pclose(access);
-    return file;
+    if (image->file < 0)
+        rt_image_fail(image, RT_CHECKPOINT, "HDF5 cannot open it");
 }
 
 /* ---- attributes ---- */
@@ -269,37 +271,30 @@ static bool is_left_out(const rt_image *image, const char *path)
     return image->parse == RT_PARSE_MODEL && !strncmp(path, optimizer, strlen(optimizer));
 }
 
-/* Reads numbers of one precision and stores them in the other. */
-static void read_converted(rt_image *image, const char *path, const dataset *d, void *values)
-{
-    const size_t width = H5Tget_size(d->type), count = d->bytes / width;
-    void *there = rt_alloc_unset(count, width);
-    if (there)
-        read_dataset(image, path, d, there);
-    else
-        rt_image_fail(image, RT_MEMORY, "out of memory for %s", path);
-    for (size_t i = 0; i < count && !rt_image_failed(image); i++)
-        if (width == sizeof(float))
-            ((double *)values)[i] = (double)((const float *)there)[i];
-        else
-            ((float *)values)[i] = (float)((const double *)there)[i];
-    rt_free(there);
-}
-
 /* Reads the numbers of a dataset of this shape, stored in either precision. `width` is the size of
  * a number of `values`. */
 static void get_numbers(rt_image *image, const char *path, size_t width, void *values,
                         rt_shape shape)
 {
+    const size_t count = rt_shape_size(shape);
     dataset d;
-    rt_shape there;
+    rt_shape stored;
+    void *others = NULL; /* numbers of the other precision */
     if (!open_dataset(image, path, &d) || d.kind != H5T_FLOAT || is_left_out(image, path) ||
-        !shape_of(&d, &there) || !rt_shapes_equal(there, shape))
+        !shape_of(&d, &stored) || !rt_shapes_equal(stored, shape))
         not_readable(image, path);
     else if (H5Tget_size(d.type) == width)
         read_dataset(image, path, &d, values);
+    else if (!(others = rt_alloc_unset(d.bytes, 1)))
+        rt_image_fail(image, RT_MEMORY, "out of memory for %s", path);
     else
-        read_converted(image, path, &d, values);
+        read_dataset(image, path, &d, others);
+    for (size_t i = 0; i < count && others && !rt_image_failed(image); i++)
+        if (width == sizeof(double))
+            ((double *)values)[i] = (double)((const float *)others)[i];
+        else
+            ((float *)values)[i] = (float)((const double *)others)[i];
+    rt_free(others);
     release_handles(&d.handles);
 }
 
@@ -469,13 +464,6 @@ static herr_t check_link(hid_t group, const char *name, const H5L_info_t *info, 
 
 /* ---- opening ---- */
 
-static void open_file(rt_image *image)
-{
-    image->file = open_borrowed_bytes(image->bytes, image->size);
-    if (image->file < 0)
-        rt_image_fail(image, RT_CHECKPOINT, "HDF5 cannot open it");
-}
-
 /* Opens and reads the whole file, in the child process. */
 static rt_status read_all(void *context, unsigned char **answer_new, size_t *size)
 {
@@ -513,7 +501,6 @@ rt_image *rt_image_open(const char *path, rt_parse parse)
     image->status = rt_checksummed_read(path, &image->bytes, &image->size);
     if (image->status.code == RT_IO) /* a named file must be readable */
         image->status.code = RT_CHECKPOINT;
-    rt_prepare_hdf5();
     if (parse != RT_PARSE_HERE && !image->status.code)
         image->status = check_apart(image);
     if (!image->status.code)

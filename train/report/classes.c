@@ -281,7 +281,7 @@ rt_status rt_report_mistakes(rt_writer *w, const rt_config *config, rt_trainer *
                       "with the highest probability first; train --eval --per-line lists every "
                       "row.</p>\n",
                       count > MOST_MISTAKES ? "Some of the" : "The", count);
-    rt_line_scores_free(&scores);
+    rt_free(scores.lines);
     rt_labelled_file_free(&file);
     return gone ? rt_ok() : status;
 }

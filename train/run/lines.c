@@ -296,7 +296,7 @@ static rt_status print_labelled(rt_trainer *trainer)
     if (!status.code)
         status = rt_writer_print(&w, stdout);
     rt_writer_free(&w);
-    rt_line_scores_free(&scores);
+    rt_free(scores.lines);
     return status;
 }
 

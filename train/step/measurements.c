@@ -139,12 +139,6 @@ rt_status rt_line_scores_find(rt_line_scores *scores, rt_trainer *trainer)
     return status;
 }
 
-void rt_line_scores_free(rt_line_scores *scores)
-{
-    rt_free(scores->lines);
-    *scores = (rt_line_scores){0};
-}
-
 /* ---- another theta ---- */
 
 bool rt_theta_reset_hurts(const rt_theta_reset *r)

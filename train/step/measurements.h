@@ -54,9 +54,8 @@ typedef struct rt_line_scores {
 
 /* Scores each labelled line of the evaluation data: each text of the task classify, each token of
  * the task tag. Each text or sentence is a batch of its own. Returns RT_CONFIG for data without
- * labels. The caller frees the scores, also after an error. */
+ * labels. The caller frees scores->lines with rt_free, also after an error. */
 rt_status rt_line_scores_find(rt_line_scores *scores, rt_trainer *trainer) RT_MUST_CHECK;
-void rt_line_scores_free(rt_line_scores *scores);
 
 /* Returns -ln of the softmax probability of column `wanted` of a row of logits, in double. */
 double rt_logits_loss(const real *logits, int columns, int wanted);

@@ -72,15 +72,13 @@ void rt_sum_add(real *sum, const real *other, size_t size);
 
 /* Slices of parameters and gradients. A single process has one slice, everything. */
 typedef struct rt_shares {
-    rt_world *world;
-    int rank, size;       /* rank of this process, and size of the world */
+    int rank;             /* of this process */
     int first, count;     /* spans of this process */
     size_t start, length; /* slice of this process in the parameter block */
     size_t *shards;       /* (size + 1): first shard of each process; spans and numbers share the
                              allocation */
     size_t *spans;        /* (size + 1): first span of each process */
     size_t *numbers;      /* (size + 1): first element of each process in the parameter block */
-    const rt_span *parts; /* all spans */
     double *squares;      /* sum of squares of the gradient of each span */
     int node_count;       /* number of nodes left by all processes, in the order of shards */
     int *owners;          /* rank of the owner of each node */
@@ -92,23 +90,21 @@ typedef struct rt_shares {
     int sent_count, taken_count;
 } rt_shares;
 
-/* Assigns the shards, and the spans of a parameter block of `numbers` elements, to processes. The
- * spans are borrowed, and so is `left`: gradients of this process's remaining nodes, in order. In a
- * dry run, memory for nodes of other processes is reserved in `account` (else NULL). Returns
- * RT_CONFIG if there are too many parameters for a world. */
-rt_status rt_shares_new(rt_shares *s, rt_world *world, int shards, const rt_span *spans, int count,
-                        size_t numbers, real *const *left, rt_account *account) RT_MUST_CHECK;
+/* Assigns the shards and spans of a trainer to processes. Returns RT_CONFIG if there are too many
+ * parameters for a world. */
+rt_status rt_shares_new(rt_trainer *t) RT_MUST_CHECK;
 void rt_shares_free(rt_shares *s);
 
 /* Returns the first of `count` consecutive items that process `rank` of `size` processes gets. */
 int rt_share_start(int count, int size, int rank);
 
 /* Reduces, in a world, the nodes of all processes to the gradient of the slice of this process, and
- * computes s->squares. Does nothing without a world: step.c computes s->squares there. */
-void rt_shares_sum(rt_shares *s, rt_workers *workers);
+ * computes shares.squares. Does nothing without a world: step.c computes them there. */
+void rt_shares_sum(rt_trainer *t);
 
-/* Moves the slices of an optimizer state from all processes to process 0, or back. */
-void rt_shares_move(const rt_shares *s, real *state, bool to_first);
+/* Moves the slices of the optimizer states from all processes to process 0, which stores all, or
+ * back. */
+void rt_shares_move(rt_trainer *t, bool to_first);
 
 /* Result of a shard. */
 typedef struct rt_shard_result {

@@ -73,21 +73,21 @@ int rt_share_start(int count, int size, int rank)
 }
 
 /* Assigns whole spans to each process, about the same number of parameters each. */
-static void share_spans(rt_shares *s, int count)
+static void share_spans(rt_shares *s, const rt_trainer *t)
 {
-    const int size = s->size;
-    const rt_span *last = s->parts + count - 1;
+    const int size = rt_world_size(t->world), count = t->span_count;
+    const rt_span *spans = t->spans, *last = spans + count - 1;
     size_t all = 0, before = 0;
     int next = 0;
     for (int i = 0; i < count; i++)
-        all += s->parts[i].size;
+        all += spans[i].size;
     for (int i = 0; i <= size; i++) {
         while (next < count && before < all / (size_t)size * (size_t)i)
-            before += s->parts[next++].size;
+            before += spans[next++].size;
         if (i == size)
             next = count;
         s->spans[i] = (size_t)next;
-        s->numbers[i] = next < count ? s->parts[next].offset : last->offset + last->size;
+        s->numbers[i] = next < count ? spans[next].offset : last->offset + last->size;
     }
     s->first = (int)s->spans[s->rank];
     s->count = (int)s->spans[s->rank + 1] - s->first;
@@ -95,34 +95,15 @@ static void share_spans(rt_shares *s, int count)
     s->length = s->numbers[s->rank + 1] - s->start;
 }
 
-/* Lists the nodes that each process has left, and the order of their sums. */
-static void plan_nodes(rt_shares *s, int shards)
+/* Plans the parcels of a step. The nodes of other processes are received one after the other. */
+static rt_status plan_parcels(rt_shares *s, const rt_trainer *t)
 {
-    rt_subtrees all = {.shards = shards};
-    rt_summation ignored[RT_MOST_SUBTREES];
-    for (int rank = 0; rank < s->size; rank++) {
-        rt_subtrees own = {.shards = shards};
-        for (int i = (int)s->shards[rank]; i < (int)s->shards[rank + 1]; i++)
-            rt_subtrees_take(&own, (rt_subtree){i, i + 1, 0, 0}, ignored);
-        for (int i = 0; i < own.count; i++) {
-            own.at[i].block = s->node_count;
-            s->owners[s->node_count++] = rank;
-            s->sum_count += rt_subtrees_take(&all, own.at[i], s->sums + s->sum_count);
-        }
-    }
-}
-
-/* Plans the parcels of a step. `left` are the gradients of the nodes that this process has left.
- * The nodes of other processes are received one after the other. */
-static rt_status plan_parcels(rt_shares *s, real *const *left, rt_account *account)
-{
-    int own = 0;
-    for (int k = 0; k < s->node_count; k++)
-        own += s->owners[k] == s->rank;
-    s->received = rt_account_alloc(account, RT_FOR_RECEIVED,
-                                   (size_t)(s->node_count - own) * s->length, sizeof(real));
-    s->sent = rt_alloc((size_t)own * (size_t)(s->size - 1), sizeof *s->sent);
-    s->taken = rt_alloc((size_t)(s->node_count - own), sizeof *s->taken);
+    const int size = rt_world_size(t->world), others = s->node_count - t->nodes.count;
+    const rt_subtree *left = t->nodes.at;
+    s->received =
+        rt_account_alloc(t->account, RT_FOR_RECEIVED, (size_t)others * s->length, sizeof(real));
+    s->sent = rt_alloc((size_t)t->nodes.count * (size_t)(size - 1), sizeof *s->sent);
+    s->taken = rt_alloc((size_t)others, sizeof *s->taken);
     if (!s->received || !s->sent || !s->taken)
         return rt_out_of_memory("the sums of others");
     for (int k = 0; k < s->node_count; k++) {
@@ -132,9 +113,9 @@ static rt_status plan_parcels(rt_shares *s, real *const *left, rt_account *accou
                 (rt_parcel){s->owners[k], s->nodes[k], s->length * sizeof(real)};
             continue;
         }
-        real *grads = *left++;
+        real *grads = t->models[left++->block]->parameters.grads;
         s->nodes[k] = grads + s->start;
-        for (int to = 0; to < s->size; to++)
+        for (int to = 0; to < size; to++)
             if (to != s->rank)
                 s->sent[s->sent_count++] =
                     (rt_parcel){to, grads + s->numbers[to],
@@ -143,27 +124,40 @@ static rt_status plan_parcels(rt_shares *s, real *const *left, rt_account *accou
     return rt_ok();
 }
 
-rt_status rt_shares_new(rt_shares *s, rt_world *world, int shards, const rt_span *spans, int count,
-                        size_t numbers, real *const *left, rt_account *account)
+rt_status rt_shares_new(rt_trainer *t)
 {
-    const int size = rt_world_size(world);
-    *s = (rt_shares){.world = world, .rank = rt_world_rank(world), .size = size, .parts = spans};
-    if (world && numbers > INT_MAX)
+    rt_shares *s = &t->shares;
+    const int size = rt_world_size(t->world);
+    const size_t shards = (size_t)t->shards;
+    rt_subtrees all = {.shards = t->shards};
+    rt_summation ignored[RT_MOST_SUBTREES];
+    s->rank = rt_world_rank(t->world);
+    if (t->world && t->state.model->parameters.block_size > INT_MAX)
         return rt_error(RT_CONFIG, "a model of more than %d numbers cannot be shared", INT_MAX);
     s->shards = rt_alloc(3 * ((size_t)size + 1), sizeof *s->shards);
-    s->squares = rt_alloc((size_t)count, sizeof *s->squares);
-    s->owners = rt_alloc((size_t)shards, sizeof *s->owners);
-    s->nodes = rt_alloc((size_t)shards, sizeof(real *));
-    s->sums = rt_alloc((size_t)shards, sizeof *s->sums);
+    s->squares = rt_alloc((size_t)t->span_count, sizeof *s->squares);
+    s->owners = rt_alloc(shards, sizeof *s->owners);
+    s->nodes = rt_alloc(shards, sizeof(real *));
+    s->sums = rt_alloc(shards, sizeof *s->sums);
     if (!s->shards || !s->squares || !s->owners || !s->nodes || !s->sums)
         return rt_out_of_memory("the shares of processes");
     s->spans = s->shards + size + 1;
     s->numbers = s->spans + size + 1;
     for (int i = 0; i <= size; i++)
-        s->shards[i] = (size_t)rt_share_start(shards, size, i);
-    plan_nodes(s, shards);
-    share_spans(s, count);
-    return plan_parcels(s, left, account);
+        s->shards[i] = (size_t)rt_share_start(t->shards, size, i);
+    /* the nodes that each process has left, and the order of their sums */
+    for (int rank = 0; rank < size; rank++) {
+        rt_subtrees own = {.shards = t->shards};
+        for (int i = (int)s->shards[rank]; i < (int)s->shards[rank + 1]; i++)
+            rt_subtrees_take(&own, (rt_subtree){i, i + 1, 0, 0}, ignored);
+        for (int i = 0; i < own.count; i++) {
+            own.at[i].block = s->node_count;
+            s->owners[s->node_count++] = rank;
+            s->sum_count += rt_subtrees_take(&all, own.at[i], s->sums + s->sum_count);
+        }
+    }
+    share_spans(s, t);
+    return plan_parcels(s, t);
 }
 
 void rt_shares_free(rt_shares *s)
@@ -180,9 +174,10 @@ void rt_shares_free(rt_shares *s)
 
 static void sum_nodes(void *context, int job, int worker)
 {
-    const rt_shares *s = context;
+    const rt_trainer *t = context;
+    const rt_shares *s = &t->shares;
     const int number = s->first + job;
-    const rt_span *part = s->parts + number;
+    const rt_span *part = t->spans + number;
     const size_t at = part->offset - s->start;
     (void)worker;
     for (int i = 0; i < s->sum_count; i++)
@@ -190,26 +185,30 @@ static void sum_nodes(void *context, int job, int worker)
     s->squares[number] = rt_sum_of_squares(s->nodes[0] + at, part->size);
 }
 
-void rt_shares_sum(rt_shares *s, rt_workers *workers)
+void rt_shares_sum(rt_trainer *t)
 {
-    if (!s->world)
+    const rt_shares *s = &t->shares;
+    if (!t->world)
         return;
-    rt_world_exchange(s->world, s->sent, s->sent_count, s->taken, s->taken_count);
-    rt_workers_run(workers, sum_nodes, s, s->count);
-    rt_world_gather(s->world, s->squares, s->spans, sizeof *s->squares);
+    rt_world_exchange(t->world, s->sent, s->sent_count, s->taken, s->taken_count);
+    rt_workers_run(t->workers, sum_nodes, t, s->count);
+    rt_world_gather(t->world, s->squares, s->spans, sizeof *s->squares);
 }
 
-/* Moves slices: process 0 stores all moments, the others only their own slice. */
-void rt_shares_move(const rt_shares *s, real *moments, bool to_first)
+void rt_shares_move(rt_trainer *t, bool to_first)
 {
-    const int rank = s->rank, size = s->size;
-    rt_parcel parcels[size];
-    int count = 0;
-    if (rank)
-        parcels[count++] = (rt_parcel){0, moments, s->length * sizeof(real)};
-    for (int i = 1; i < size && !rank; i++)
-        parcels[count++] = (rt_parcel){i, moments + s->numbers[i],
-                                       (s->numbers[i + 1] - s->numbers[i]) * sizeof(real)};
+    const rt_shares *s = &t->shares;
+    const int rank = s->rank, size = rt_world_size(t->world);
     const bool sends = to_first == (rank != 0);
-    rt_world_exchange(s->world, parcels, sends ? count : 0, parcels, sends ? 0 : count);
+    rt_parcel parcels[size];
+    for (int k = 0; k < t->rule->state_count && t->world; k++) {
+        real *state = t->state.states[k];
+        int count = 0;
+        if (rank)
+            parcels[count++] = (rt_parcel){0, state, s->length * sizeof(real)};
+        for (int i = 1; i < size && !rank; i++)
+            parcels[count++] = (rt_parcel){i, state + s->numbers[i],
+                                           (s->numbers[i + 1] - s->numbers[i]) * sizeof(real)};
+        rt_world_exchange(t->world, parcels, sends ? count : 0, parcels, sends ? 0 : count);
+    }
 }

@@ -133,7 +133,7 @@ static rt_status measure_step(rt_trainer *t, rt_step_result *result)
     double loss = 0, squares = 0, theta_squares = 0;
     int64_t correct = 0;
     rt_world_gather(t->world, t->results, t->shares.shards, sizeof *t->results);
-    rt_shares_sum(&t->shares, t->workers);
+    rt_shares_sum(t);
     for (int i = 0; i < t->shards; i++) {
         loss += t->results[i].loss;
         correct += t->results[i].correct;
@@ -213,12 +213,6 @@ typedef struct order_message {
     bool tally;          /* the evaluation fills a tally */
 } order_message;
 
-static void move_states(rt_trainer *t, bool to_first)
-{
-    for (int i = 0; i < t->rule->state_count && t->world; i++)
-        rt_shares_move(&t->shares, t->state.states[i], to_first);
-}
-
 static void share_state(rt_trainer *t)
 {
     const rt_parameters *p = &t->state.model->parameters;
@@ -229,7 +223,7 @@ static void share_state(rt_trainer *t)
     rt_world_broadcast(t->world, p->values, p->block_size * sizeof(real));
     for (int i = 0; i < p->count; i++)
         rt_world_broadcast(t->world, &p->list[i]->since, sizeof p->list[i]->since);
-    move_states(t, false);
+    rt_shares_move(t, false);
 }
 
 /* ---- calls of process 0 ---- */
@@ -265,7 +259,7 @@ void rt_trainer_share(rt_trainer *t)
 void rt_trainer_collect(rt_trainer *t)
 {
     send_order(t, (order_message){.order = COLLECT});
-    move_states(t, true);
+    rt_shares_move(t, true);
 }
 
 void rt_trainer_dismiss(rt_trainer *t)
@@ -308,7 +302,7 @@ void rt_trainer_serve(rt_trainer *t, int (*stop)(void))
             share_state(t);
             break;
         case COLLECT:
-            move_states(t, true);
+            rt_shares_move(t, true);
             break;
         case END:
             break;

@@ -84,11 +84,7 @@ static rt_status make_spans(rt_trainer *t)
                         "optimizer.kind = %s updates the matrices of layers, but train.freeze = %s "
                         "freezes all of them; set optimizer.kind = adamw",
                         t->rule->word, t->config->train.freeze);
-    real *left[RT_MOST_SUBTREES];
-    for (int i = 0; i < t->nodes.count; i++)
-        left[i] = t->models[t->nodes.at[i].block]->parameters.grads;
-    return rt_shares_new(&t->shares, t->world, t->shards, t->spans, t->span_count, p->block_size,
-                         left, t->account);
+    return rt_shares_new(t);
 }
 
 /* Creates the models of all blocks; they share the values of the first. Excludes frozen parameters
@@ -217,8 +213,7 @@ rt_status rt_trainer_new_alone(rt_trainer **trainer_new, const rt_config *config
 rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,
                          const rt_trainer_options *options)
 {
-    static const rt_trainer_options usual = {.world = NULL};
-    const rt_trainer_options *o = options ? options : &usual;
+    const rt_trainer_options *o = options ? options : &(rt_trainer_options){.world = NULL};
     rt_status status = rt_world_agree(o->world, rt_trainer_new_alone(trainer_new, config, data, o));
     if (status.code) {
         rt_trainer_end(*trainer_new);

@@ -4,7 +4,6 @@
 
 #include "core/memory.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -333,22 +332,15 @@ rt_status rt_world_compare(rt_world *world, rt_code code, const char *what, cons
 
 /* ---- processors ---- */
 
-enum { FIRST_SIZE = 1024, LARGEST_SIZE = 1 << 20 }; /* numbers of processors */
-
 /* Returns the set of usable processors, which the caller frees; NULL if it is unknown. The kernel
- * rejects a set that is smaller than its own, and does not report the size. */
+ * rejects a set that is smaller than its own, so this one has room for 2^20 processors. */
 static cpu_set_t *usable_processors(size_t *bytes)
 {
-    cpu_set_t *set = NULL;
-    bool too_small = true;
-    for (size_t size = FIRST_SIZE; too_small && size <= LARGEST_SIZE; size *= 2) {
-        *bytes = CPU_ALLOC_SIZE(size);
-        set = rt_alloc(*bytes, 1);
-        if (!set || !sched_getaffinity(0, *bytes, set))
-            return set;
-        too_small = errno == EINVAL;
-        rt_free(set);
-    }
+    *bytes = CPU_ALLOC_SIZE(1 << 20);
+    cpu_set_t *set = rt_alloc(*bytes, 1);
+    if (!set || !sched_getaffinity(0, *bytes, set))
+        return set;
+    rt_free(set);
     return NULL;
 }
 

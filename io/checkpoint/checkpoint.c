@@ -13,21 +13,35 @@
 
 /* ---- layout of a model in the file ---- */
 
-bool rt_checkpoint_block_has(const rt_checkpoint_block *b, const rt_parameter *parameter)
+#define THETA_START "/theta_start"
+
+enum { MOST_BLOCKS = 1 + RT_MOST_STATES, GROUP_SIZE = 64, DATASET_SIZE = RT_NAME_SIZE + 32 };
+
+/* Block of values of a model: the parameters or one optimizer state. `group` is its group in the
+ * file; `of` is the prefix of its name in messages ("second moment of "). */
+typedef struct checkpoint_block {
+    char group[GROUP_SIZE];
+    char of[GROUP_SIZE];
+    real *values;
+    const rt_update_rule *rule;
+    int state; /* index of the state in the rule; -1: the parameters */
+} checkpoint_block;
+
+static bool block_has(const checkpoint_block *b, const rt_parameter *parameter)
 {
     return b->state < 0 || b->state < rt_states_of(b->rule, parameter);
 }
 
-int rt_checkpoint_list_blocks(const rt_checkpoint_model *model,
-                              rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS])
+/* Lists the blocks of a model, parameters first. Returns their number. */
+static int list_blocks(const rt_checkpoint_model *model, checkpoint_block blocks[MOST_BLOCKS])
 {
     int count = 1;
-    blocks[0] = (rt_checkpoint_block){"/model", "", model->parameters->values, NULL, -1};
+    blocks[0] = (checkpoint_block){"/model", "", model->parameters->values, NULL, -1};
     for (int i = 0; model->rule && i < model->rule->state_count; i++) {
         if (!model->states[i])
             continue;
-        rt_checkpoint_block *b = &blocks[count++];
-        *b = (rt_checkpoint_block){.values = model->states[i], .rule = model->rule, .state = i};
+        checkpoint_block *b = &blocks[count++];
+        *b = (checkpoint_block){.values = model->states[i], .rule = model->rule, .state = i};
         snprintf(b->group, sizeof b->group, "/optimizer/%s", model->rule->states[i].name);
         snprintf(b->of, sizeof b->of, "%s of ", model->rule->states[i].name);
         for (char *c = b->of; *c; c++)
@@ -37,10 +51,11 @@ int rt_checkpoint_list_blocks(const rt_checkpoint_model *model,
     return count;
 }
 
-void rt_checkpoint_dataset(char path[RT_DATASET_SIZE], const char *group, const char *parameter)
+/* Builds a dataset path: group "/model" and parameter "a.b" give "/model/a/b". */
+static void dataset_path(char path[DATASET_SIZE], const char *group, const char *parameter)
 {
     size_t start = strlen(group) + 1;
-    snprintf(path, RT_DATASET_SIZE, "%s/%s", group, parameter);
+    snprintf(path, DATASET_SIZE, "%s/%s", group, parameter);
     for (char *c = path + start; *c; c++)
         if (*c == '.')
             *c = '/';
@@ -49,18 +64,34 @@ void rt_checkpoint_dataset(char path[RT_DATASET_SIZE], const char *group, const 
 /* Finds the shape of a parameter in the file. Returns false if it is missing. */
 static bool find_parameter(rt_image *image, const char *name, rt_shape *shape)
 {
-    char path[RT_DATASET_SIZE];
-    rt_checkpoint_dataset(path, "/model", name);
+    char path[DATASET_SIZE];
+    dataset_path(path, "/model", name);
     return rt_image_shape(image, path, shape);
 }
 
-bool rt_checkpoint_is_finite(const rt_parameter *parameter, const real *values)
+/* Returns whether none of the numbers of a parameter is a NaN or an infinity. */
+static bool is_finite(const rt_parameter *parameter, const real *values)
 {
     const size_t size = rt_size(&parameter->tensor);
     for (size_t k = 0; k < size; k++)
         if (!isfinite(values[k]))
             return false;
     return true;
+}
+
+rt_checkpoint_model rt_checkpoint_model_of(const rt_transformer *model, const rt_data_options *data,
+                                           const rt_update_rule *rule,
+                                           real *const states[RT_MOST_STATES])
+{
+    rt_checkpoint_model m = {.parameters = &model->parameters,
+                             .options = &model->options,
+                             .data = data,
+                             .rule = rule,
+                             .theta_start = rt_transformer_theta_start(model),
+                             .theta_shape = rt_transformer_theta_shape(&model->options)};
+    for (int i = 0; rule && i < rule->state_count; i++)
+        m.states[i] = states[i];
+    return m;
 }
 
 /* ---- opening ---- */
@@ -128,9 +159,9 @@ typedef struct reading {
     bool saved; /* compares the numbers with the model instead of storing them */
     bool head;  /* START: the head may be read */
     bool stays; /* BRANCH: theta keeps its values */
-    rt_checkpoint_block blocks[RT_CHECKPOINT_BLOCKS];
+    checkpoint_block blocks[MOST_BLOCKS];
     int block_count;
-    const rt_checkpoint_block *visited;
+    const checkpoint_block *visited;
     rt_checkpoint_taken taken;
     double *theta_start; /* new initial theta, unless theta is fresh */
 } reading;
@@ -252,21 +283,6 @@ static void count(rt_parameter_difference *rest, const char *name)
         snprintf(rest->first, sizeof rest->first, "%s", name);
 }
 
-static void expect_shape(const reading *r, const rt_checkpoint_block *b,
-                         const rt_parameter *parameter)
-{
-    char path[RT_DATASET_SIZE];
-    rt_shape there, here = rt_tensor_shape(&parameter->tensor);
-    rt_checkpoint_dataset(path, b->group, parameter->name);
-    if (!rt_image_shape(r->image, path, &there))
-        rt_image_fail(r->image, RT_CHECKPOINT, "%s%s is not in the checkpoint", b->of,
-                      parameter->name);
-    else if (!rt_shapes_equal(there, here))
-        rt_image_fail(r->image, RT_CHECKPOINT, "%s%s is %s in the checkpoint, %s in the model",
-                      b->of, parameter->name, rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, there),
-                      rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, here));
-}
-
 /* Counts a dataset that the model does not use, or refuses it. Groups of the file correspond to the
  * dots in names of parameters. */
 static void note_dataset(void *context, const char *path)
@@ -279,7 +295,7 @@ static void note_dataset(void *context, const char *path)
         if (*at == '/')
             *at = '.';
     const rt_parameter *parameter = rt_parameters_find(r->model->parameters, name);
-    const bool known = parameter && rt_checkpoint_block_has(r->visited, parameter);
+    const bool known = parameter && block_has(r->visited, parameter);
     const bool of_task = !strncmp(path, head, strlen(head)) || !strcmp(name, RT_TYPES_NAME);
     if (r->use == START &&
         (!strcmp(rt_path_name(path), "theta") || (parameter && takes(r, parameter))))
@@ -296,12 +312,22 @@ static void compare(reading *r)
 {
     const rt_parameters *p = r->model->parameters;
     for (int k = 0; k < r->block_count; k++) {
-        const rt_checkpoint_block *b = r->visited = &r->blocks[k];
+        const checkpoint_block *b = r->visited = &r->blocks[k];
         for (int i = 0; i < p->count; i++) {
             const rt_parameter *parameter = p->list[i];
-            const bool taken = takes(r, parameter);
-            if (taken && rt_checkpoint_block_has(b, parameter))
-                expect_shape(r, b, parameter);
+            const rt_shape here = rt_tensor_shape(&parameter->tensor);
+            const bool taken = takes(r, parameter), expected = taken && block_has(b, parameter);
+            char path[DATASET_SIZE];
+            rt_shape there;
+            dataset_path(path, b->group, parameter->name);
+            if (expected && !rt_image_shape(r->image, path, &there))
+                rt_image_fail(r->image, RT_CHECKPOINT, "%s%s is not in the checkpoint", b->of,
+                              parameter->name);
+            else if (expected && !rt_shapes_equal(there, here))
+                rt_image_fail(r->image, RT_CHECKPOINT,
+                              "%s%s is %s in the checkpoint, %s in the model", b->of,
+                              parameter->name, rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, there),
+                              rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, here));
             if (!taken && k == 0 && (r->use == BRANCH || parameter->role != RT_ROLE_THETA))
                 count(&r->taken.fresh, parameter->name);
         }
@@ -350,7 +376,7 @@ static void get_theta(const rt_checkpoint *c, rt_checkpoint_theta *theta)
 {
     rt_image *image = c->image;
     const rt_transformer_options *there = &c->model;
-    char name[RT_NAME_SIZE], path[RT_DATASET_SIZE];
+    char name[RT_NAME_SIZE], path[DATASET_SIZE];
     rt_shape one = {.ndim = 0};
     *theta = (rt_checkpoint_theta){.values = NULL};
     if (rt_image_failed(image))
@@ -370,7 +396,7 @@ static void get_theta(const rt_checkpoint *c, rt_checkpoint_theta *theta)
         rt_image_fail(image, RT_CHECKPOINT, "its theta is fixed: it stores no learned theta");
     for (int n = 0; n < count && !rt_image_failed(image); n++) {
         rt_transformer_theta_name(name, theta->layers[n]);
-        rt_checkpoint_dataset(path, "/model", name);
+        dataset_path(path, "/model", name);
         rt_image_doubles(image, path, theta->values + (size_t)n * rt_shape_size(one), one);
     }
     for (size_t i = 0; there->theta.form == RT_THETA_LOG && theta->values && i < size; i++)
@@ -451,11 +477,11 @@ static void change_form(const reading *r, const rt_parameter *theta, real *value
     }
 }
 
-static void check_values(const reading *r, const rt_checkpoint_block *b,
-                         const rt_parameter *parameter, const real *values)
+static void check_values(const reading *r, const checkpoint_block *b, const rt_parameter *parameter,
+                         const real *values)
 {
     const size_t size = rt_size(&parameter->tensor);
-    if (!rt_checkpoint_is_finite(parameter, values))
+    if (!is_finite(parameter, values))
         rt_image_fail(r->image, RT_CHECKPOINT, "%s%s is not finite in " RT_PRECISION " precision",
                       b->of, parameter->name);
     /* Optimizers take the square root of these states. */
@@ -469,41 +495,32 @@ static void check_values(const reading *r, const rt_checkpoint_block *b,
 }
 
 /* Reads the numbers of the model, in its form of theta, from the file: into the model or, with
- * `scratch`, one parameter at a time to check them. A whole checkpoint may not fit into memory
+ * `checks`, one parameter at a time to check them. A whole checkpoint may not fit into memory
  * twice. */
-static void read_values(const reading *r, real *scratch)
-{
-    const rt_parameters *p = r->model->parameters;
-    for (const rt_checkpoint_block *b = r->blocks; b < r->blocks + r->block_count; b++)
-        for (int i = 0; i < p->count && !rt_image_failed(r->image); i++) {
-            const rt_parameter *parameter = p->list[i];
-            real *values = scratch ? scratch : b->values + parameter->offset;
-            char path[RT_DATASET_SIZE];
-            if (!rt_checkpoint_block_has(b, parameter) || !takes(r, parameter))
-                continue;
-            rt_checkpoint_dataset(path, b->group, parameter->name);
-            rt_image_reals(r->image, path, values, rt_tensor_shape(&parameter->tensor));
-            if (b->state < 0 && parameter->role == RT_ROLE_THETA && !rt_image_failed(r->image))
-                change_form(r, parameter, values);
-            if (scratch && !rt_image_failed(r->image))
-                check_values(r, b, parameter, scratch);
-        }
-}
-
-static void check_all_values(const reading *r)
+static void read_values(const reading *r, bool checks)
 {
     const rt_parameters *p = r->model->parameters;
     size_t largest = 0;
-    if (rt_image_failed(r->image))
-        return;
-    for (int i = 0; i < p->count; i++)
+    for (int i = 0; i < p->count && checks; i++)
         if (rt_size(&p->list[i]->tensor) > largest)
             largest = rt_size(&p->list[i]->tensor);
-    real *scratch = rt_alloc(largest, sizeof *scratch);
-    if (scratch)
-        read_values(r, scratch);
-    else
+    real *scratch = checks ? rt_alloc(largest, sizeof *scratch) : NULL;
+    if (checks && !scratch)
         rt_image_fail(r->image, RT_MEMORY, "out of memory for its largest parameter");
+    for (const checkpoint_block *b = r->blocks; b < r->blocks + r->block_count; b++)
+        for (int i = 0; i < p->count && !rt_image_failed(r->image); i++) {
+            const rt_parameter *parameter = p->list[i];
+            real *values = checks ? scratch : b->values + parameter->offset;
+            char path[DATASET_SIZE];
+            if (!block_has(b, parameter) || !takes(r, parameter))
+                continue;
+            dataset_path(path, b->group, parameter->name);
+            rt_image_reals(r->image, path, values, rt_tensor_shape(&parameter->tensor));
+            if (b->state < 0 && parameter->role == RT_ROLE_THETA && !rt_image_failed(r->image))
+                change_form(r, parameter, values);
+            if (checks && !rt_image_failed(r->image))
+                check_values(r, b, parameter, scratch);
+        }
     rt_free(scratch);
 }
 
@@ -529,7 +546,7 @@ static void read_theta_start(reading *r)
         rt_checkpoint_theta_free(&trunk);
         return;
     }
-    rt_image_doubles(r->image, RT_THETA_START, theta, model->theta_shape);
+    rt_image_doubles(r->image, THETA_START, theta, model->theta_shape);
     for (size_t i = 0; i < size; i++)
         if (!isfinite(theta[i]) || (theta[i] < 0 && model->options->theta.form == RT_THETA_LOG))
             rt_image_fail(r->image, RT_CHECKPOINT, "theta_start is %g at %zu", theta[i], i);
@@ -540,23 +557,24 @@ static void read_theta_start(reading *r)
 /* Compares the file with the model. If they agree, reads the checked numbers again, into the model,
  * unless it was just saved. Parameters that the trunk lacks get the step of its checkpoint as
  * `since`; the others keep the step that is stored. Closes the image. */
-static rt_status read_checkpoint(reading *r)
+static rt_status read_checkpoint(reading *r, rt_checkpoint_taken *taken)
 {
     const rt_parameters *p = r->model->parameters;
     const int64_t step = r->checkpoint->info.step;
     const bool joins = r->use != START, may_lack = r->use == BRANCH;
     r->image = r->checkpoint->image;
-    r->block_count = rt_checkpoint_list_blocks(r->model, r->blocks);
+    r->block_count = list_blocks(r->model, r->blocks);
     expect_layout(r);
     r->taken.theta = origin_of_theta(r);
     r->head &= r->use == START && is_same_head(r);
     compare(r);
     if (joins)
         rt_checkpoint_get_joined(r->image, step, p, may_lack, false);
-    check_all_values(r);
+    if (!rt_image_failed(r->image))
+        read_values(r, true);
     read_theta_start(r);
     if (!rt_image_failed(r->image) && !r->saved) {
-        read_values(r, NULL);
+        read_values(r, false);
         if (r->theta_start)
             memcpy(r->model->theta_start, r->theta_start,
                    rt_shape_size(r->model->theta_shape) * sizeof *r->theta_start);
@@ -567,19 +585,16 @@ static rt_status read_checkpoint(reading *r)
                 p->list[i]->since = step;
     }
     rt_free(r->theta_start);
+    if (taken)
+        *taken = r->taken;
     const rt_status status = rt_image_status(r->image);
     close_image(r->checkpoint);
     return status;
 }
 
-rt_status rt_checkpoint_expect_saved(rt_checkpoint *c, const rt_checkpoint_model *model)
-{
-    return read_checkpoint(&(reading){.checkpoint = c, .model = model, .use = LOAD, .saved = true});
-}
-
 rt_status rt_checkpoint_load(rt_checkpoint *c, const rt_checkpoint_model *model)
 {
-    return read_checkpoint(&(reading){.checkpoint = c, .model = model, .use = LOAD});
+    return read_checkpoint(&(reading){.checkpoint = c, .model = model, .use = LOAD}, NULL);
 }
 
 rt_status rt_checkpoint_start_from(rt_checkpoint *c, const rt_checkpoint_model *model, bool head,
@@ -587,17 +602,79 @@ rt_status rt_checkpoint_start_from(rt_checkpoint *c, const rt_checkpoint_model *
 {
     rt_checkpoint_model values = *model;
     values.rule = NULL; /* optimizer states keep their values */
-    reading r = {.checkpoint = c, .model = &values, .use = START, .head = head};
-    const rt_status status = read_checkpoint(&r);
-    *taken = r.taken;
-    return status;
+    return read_checkpoint(
+        &(reading){.checkpoint = c, .model = &values, .use = START, .head = head}, taken);
 }
 
 rt_status rt_checkpoint_branch(rt_checkpoint *c, const rt_checkpoint_model *model, bool theta_stays,
                                rt_checkpoint_taken *taken)
 {
-    reading r = {.checkpoint = c, .model = model, .use = BRANCH, .stays = theta_stays};
-    const rt_status status = read_checkpoint(&r);
-    *taken = r.taken;
-    return status;
+    return read_checkpoint(
+        &(reading){.checkpoint = c, .model = model, .use = BRANCH, .stays = theta_stays}, taken);
+}
+
+/* ---- saving ---- */
+
+static rt_image *build(const rt_checkpoint_model *model, const rt_checkpoint_info *info)
+{
+    const rt_parameters *p = model->parameters;
+    checkpoint_block blocks[MOST_BLOCKS];
+    rt_image *image = rt_image_new();
+    rt_checkpoint_put_info(image, info);
+    rt_image_put_options(image, "/model", &rt_model_keys, model->options);
+    rt_image_put_options(image, "/data", &rt_data_keys, model->data);
+    if (model->theta_start)
+        rt_image_put_doubles(image, THETA_START, model->theta_start, model->theta_shape);
+    rt_checkpoint_put_joined(image, p);
+    const int count = list_blocks(model, blocks);
+    for (const checkpoint_block *b = blocks; b < blocks + count; b++)
+        for (int i = 0; i < p->count; i++) {
+            const rt_parameter *parameter = p->list[i];
+            char path[DATASET_SIZE];
+            if (!block_has(b, parameter))
+                continue;
+            dataset_path(path, b->group, parameter->name);
+            rt_image_put_reals(image, path, b->values + parameter->offset,
+                               rt_tensor_shape(&parameter->tensor));
+        }
+    return image;
+}
+
+static rt_status check_finite(const rt_checkpoint_model *model)
+{
+    const rt_parameters *p = model->parameters;
+    checkpoint_block blocks[MOST_BLOCKS];
+    const int count = list_blocks(model, blocks);
+    for (const checkpoint_block *b = blocks; b < blocks + count; b++)
+        for (int i = 0; i < p->count; i++)
+            if (!is_finite(p->list[i], b->values + p->list[i]->offset))
+                return rt_error(RT_NONFINITE, "%s%s is not finite: no checkpoint was saved", b->of,
+                                p->list[i]->name);
+    return rt_ok();
+}
+
+rt_status rt_checkpoint_save(const char *path, const rt_checkpoint_model *model,
+                             const rt_checkpoint_info *info)
+{
+    rt_durable_file file = {.descriptor = -1};
+    rt_checkpoint c;
+    rt_status status = check_finite(model);
+    if (status.code)
+        return status;
+    rt_image *image = build(model, info);
+    status = rt_image_status(image);
+    if (!status.code)
+        status = rt_durable_open(&file, path);
+    if (!status.code)
+        status = rt_image_write(image, &file);
+    rt_image_close(image); /* reading back needs as much memory */
+    status = rt_durable_sync(&file, status);
+    if (!status.code) { /* the unfinished file must be one that can be loaded */
+        status = rt_checkpoint_open(&c, file.temporary, RT_PARSE_HERE);
+        if (!status.code)
+            status =
+                read_checkpoint(&(reading){.checkpoint = &c, .model = model, .saved = true}, NULL);
+        rt_checkpoint_close(&c);
+    }
+    return rt_durable_close(&file, status);
 }
