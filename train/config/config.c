@@ -126,19 +126,30 @@ static bool next_line(ini_reader *ini)
 
 enum { LOOKED_AT = 1 << 16 }; /* bytes checked at the start of a file */
 
+typedef enum section_kind { NO_SECTION, UNKNOWN_SECTION, KEYS, SWEEP, VARIANT } section_kind;
+
+static const char variant[] = "variant "; /* before the name of a variant */
+
+/* Returns the kind of a section; `name` is NULL for a broken header. */
+static section_kind section_kind_of(const char *name)
+{
+    return !name                                      ? UNKNOWN_SECTION
+           : rt_section_exists(name)                  ? KEYS
+           : !strcmp(name, "sweep")                   ? SWEEP
+           : !strncmp(name, variant, strlen(variant)) ? VARIANT
+                                                      : UNKNOWN_SECTION;
+}
+
 /* Returns whether the text has a known section, or not more wrong lines than pairs. */
 static bool is_ini(const char *text, size_t size)
 {
-    static const char variant[] = "variant ";
     ini_reader ini = {.at = text, .end = text + size};
     long pairs = 0, problems = 0;
     bool section = false;
     while (next_line(&ini)) {
         problems += *ini.problem != '\0';
         pairs += ini.kind == PAIR;
-        section |= ini.kind == SECTION && ini.name &&
-                   (rt_section_exists(ini.name) || !strcmp(ini.name, "sweep") ||
-                    !strncmp(ini.name, variant, strlen(variant)));
+        section |= ini.kind == SECTION && section_kind_of(ini.name) != UNKNOWN_SECTION;
     }
     return section || problems <= pairs;
 }
@@ -254,61 +265,54 @@ static void add_path(rt_writer *list, const char *folder, const char *path)
     rt_writer_add(list, "%.*s/%s", (int)length, folder, path);
 }
 
-/* Makes the path of a key, or the paths of a list, absolute: relative to the folder of the file, or
- * on the command line to the working directory. */
-static void find_paths(rt_config *config, rt_config_errors *errors, const char *name, bool list)
-{
-    const int i = rt_key_find(name), origin = config->origin[i];
-    const rt_key *key = rt_key_at(i);
-    const char *names = *(const char *const *)((const char *)config + key->offset);
-    const char *file = origin == RT_FROM_COMMAND_LINE || !config->file ? "" : config->file;
-    char folder[PATH_MAX], path[RT_FILE_LIST_SIZE], place[RT_PATH_SIZE];
-    rt_writer paths = {0}, problem = {0};
-    if (!names || errors->bad[i])
-        return;
-    const bool known = rt_path_split(file, place) && realpath(place, folder);
-    const int reason = errno;
-    while (names && !problem.length) {
-        rt_list_item item = {.start = names, .length = strlen(names)};
-        names = list ? rt_list_parse(names, &item) : NULL;
-        rt_list_item_copy(item, path, sizeof path);
-        if (!*path || *path == '/')
-            rt_writer_add(&paths, "%s", path);
-        else if (!known)
-            rt_writer_add(&problem, "needs the folder of the configuration: %s", strerror(reason));
-        else if (list && strchr(folder, ','))
-            rt_writer_add(&problem,
-                          "is in a folder with a comma in its name, which separates files");
-        else
-            add_path(&paths, folder, path);
-        rt_writer_add(&paths, "%s", names ? "," : "");
-    }
-    if (paths.bytes && !problem.length)
-        rt_key_value_read(key, paths.bytes, config, &problem);
-    errors->bad[i] = problem.length > 0;
-    if (problem.length)
-        rt_config_add_error(errors, origin, "%s %s", name, problem.bytes);
-    errors->lines.failed = errors->lines.failed || paths.failed || problem.failed;
-    rt_writer_free(&paths);
-    rt_writer_free(&problem);
-}
-
 void rt_config_find_files(rt_config *config, int task, rt_config_errors *errors)
 {
     enum { LISTS = 2 };
-    static const char *const names[] = {"data.file",      "data.eval_file",  "data.vocab_file",
-                                        "data.cache",     "train.init_from", "train.trunk",
-                                        "theta.init_from"};
-    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
-        find_paths(config, errors, names[i], i < LISTS && rt_data_task_files(task) != RT_ONE_FILE);
+    static const char *const keys[] = {"data.file",      "data.eval_file",  "data.vocab_file",
+                                       "data.cache",     "train.init_from", "train.trunk",
+                                       "theta.init_from"};
+    char folder[PATH_MAX], path[RT_FILE_LIST_SIZE], place[RT_PATH_SIZE];
+    for (int k = 0; k < (int)(sizeof keys / sizeof *keys); k++) {
+        const int i = rt_key_find(keys[k]), origin = config->origin[i];
+        const rt_key *key = rt_key_at(i);
+        const bool list = k < LISTS && rt_data_task_files(task) != RT_ONE_FILE;
+        const char *names = *(const char *const *)((const char *)config + key->offset);
+        const char *file = origin == RT_FROM_COMMAND_LINE || !config->file ? "" : config->file;
+        rt_writer paths = {0}, problem = {0};
+        if (!names || errors->bad[i])
+            continue;
+        const bool known = rt_path_split(file, place) && realpath(place, folder);
+        const int reason = errno;
+        while (names && !problem.length) {
+            rt_list_item item = {.start = names, .length = strlen(names)};
+            names = list ? rt_list_parse(names, &item) : NULL;
+            rt_list_item_copy(item, path, sizeof path);
+            if (!*path || *path == '/')
+                rt_writer_add(&paths, "%s", path);
+            else if (!known)
+                rt_writer_add(&problem, "needs the folder of the configuration: %s",
+                              strerror(reason));
+            else if (list && strchr(folder, ','))
+                rt_writer_add(&problem,
+                              "is in a folder with a comma in its name, which separates files");
+            else
+                add_path(&paths, folder, path);
+            rt_writer_add(&paths, "%s", names ? "," : "");
+        }
+        if (paths.bytes && !problem.length)
+            rt_key_value_read(key, paths.bytes, config, &problem);
+        errors->bad[i] = problem.length > 0;
+        if (problem.length)
+            rt_config_add_error(errors, origin, "%s %s", keys[k], problem.bytes);
+        errors->lines.failed = errors->lines.failed || paths.failed || problem.failed;
+        rt_writer_free(&paths);
+        rt_writer_free(&problem);
+    }
 }
 
 /* ---- loading ---- */
 
 enum { SECTION_SIZE = 32 };
-
-/* Kind of section of the current line. */
-typedef enum place { BEFORE_SECTIONS, IN_UNKNOWN, IN_KEYS, IN_SWEEP, IN_VARIANT } place;
 
 typedef struct loading {
     const rt_config_source *source;
@@ -320,9 +324,9 @@ typedef struct loading {
     rt_config written; /* values as written, including zeros */
     rt_config late;    /* overrides that apply after the trained model is resolved */
     rt_config_errors errors;
-    bool has_sweep; /* a [sweep] or [variant] was found */
-    bool placed;    /* run.dir and run.name are those of the folder of the run */
-    place place;
+    bool has_sweep;    /* a [sweep] or [variant] was found */
+    bool placed;       /* run.dir and run.name are those of the folder of the run */
+    section_kind kind; /* of the section of the current line */
     char section[SECTION_SIZE];
     int first_line[RT_MAX_KEYS];
     bool overridden[RT_MAX_KEYS];
@@ -333,18 +337,13 @@ typedef struct loading {
 /* Enters a section; `name` is NULL for a broken header. */
 static void enter_section(loading *l, int line, const char *name)
 {
-    static const char variant[] = "variant ";
-    l->place = !name                                      ? IN_UNKNOWN
-               : rt_section_exists(name)                  ? IN_KEYS
-               : !strcmp(name, "sweep")                   ? IN_SWEEP
-               : !strncmp(name, variant, strlen(variant)) ? IN_VARIANT
-                                                          : IN_UNKNOWN;
-    l->has_sweep |= l->place == IN_SWEEP || l->place == IN_VARIANT;
-    if (l->place == IN_KEYS)
+    l->kind = section_kind_of(name);
+    l->has_sweep |= l->kind == SWEEP || l->kind == VARIANT;
+    if (l->kind == KEYS)
         snprintf(l->section, sizeof l->section, "%s", name);
-    else if (l->place == IN_VARIANT && l->source->sweep)
+    else if (l->kind == VARIANT && l->source->sweep)
         rt_sweep_add_variant(l->source->sweep, line, name + strlen(variant), &l->errors);
-    else if (l->place == IN_UNKNOWN && name)
+    else if (l->kind == UNKNOWN_SECTION && name)
         rt_config_unknown_section(&l->errors, line, name);
 }
 
@@ -353,14 +352,14 @@ static void read_pair(loading *l, int line, const char *written, const char *val
 {
     rt_sweep *sweep = l->source->sweep;
     char name[RT_KEY_NAME_SIZE], quoted[RT_QUOTE_SIZE];
-    if (l->place == BEFORE_SECTIONS)
+    if (l->kind == NO_SECTION)
         rt_config_add_error(&l->errors, line, "key %s stands before the first [section]",
                             rt_quote(quoted, written));
-    else if (l->place == IN_SWEEP && sweep)
+    else if (l->kind == SWEEP && sweep)
         rt_sweep_set(sweep, line, written, value, &l->errors);
-    else if (l->place == IN_VARIANT && sweep)
+    else if (l->kind == VARIANT && sweep)
         rt_sweep_add_setting(sweep, line, written, value, &l->errors);
-    if (l->place != IN_KEYS)
+    if (l->kind != KEYS)
         return;
     snprintf(name, sizeof name, "%s.%s", l->section, written);
     const int i = rt_key_find(name);

@@ -212,11 +212,14 @@ typedef struct member {
     rt_results results;
 } member;
 
+/* Form of a key in the table. */
+typedef enum shown_form { HIDDEN, VALUE, FILE_NAME } shown_form;
+
 /* Compared runs, and a temporary folder for their table, runs.csv, and their figures. */
 typedef struct comparison {
     int count;
     member *list[RT_MOST_COMPARED];
-    enum { HIDDEN, VALUE, FILE_NAME } shown[RT_MAX_KEYS]; /* form of each key in the table */
+    shown_form shown[RT_MAX_KEYS]; /* of each key */
     char folder[RT_PATH_SIZE];
 } comparison;
 
@@ -276,10 +279,12 @@ static rt_status add_folder(comparison *c, const char *folder)
     return status;
 }
 
-/* Returns whether the runs differ in a key that affects results. Ignores a key that follows from
- * other keys in every run, except model.kind and keys of the data. */
-static bool differs(const comparison *c, int key)
+/* Returns the form of a key in the table. Keys are hidden that do not affect results, that have one
+ * value, or that follow from other keys in every run, except model.kind and keys of the data. Names
+ * of files are enough if different files have different names. */
+static shown_form form_of(const comparison *c, int key)
 {
+    char one[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
     const rt_key *k = rt_key_at(key);
     bool different = false;
     bool follows = strcmp(k->section, "data") != 0 && rt_key_find("model.kind") != key;
@@ -287,21 +292,16 @@ static bool differs(const comparison *c, int key)
         different |= !rt_key_value_equal(k, &c->list[0]->config, &c->list[i]->config);
         follows &= c->list[i]->implied[key];
     }
-    return k->change != RT_MAY_DIFFER && different && !follows;
-}
-
-/* Returns whether different files of a key have different names, so that the names are enough. */
-static bool names_suffice(const comparison *c, const rt_key *k)
-{
-    char one[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
-    for (int i = 0; i < c->count; i++)
+    if (k->change == RT_MAY_DIFFER || !different || follows)
+        return HIDDEN;
+    for (int i = 0; i < c->count && k->type == RT_KEY_TEXT; i++)
         for (int j = 0; j < i; j++) {
             rt_key_value_write(k, &c->list[i]->config, one);
             rt_key_value_write(k, &c->list[j]->config, other);
             if (strcmp(one, other) != 0 && !strcmp(rt_path_name(one), rt_path_name(other)))
-                return false;
+                return VALUE;
         }
-    return true;
+    return k->type == RT_KEY_TEXT ? FILE_NAME : VALUE;
 }
 
 /* Writes runs.csv: the name, the shown settings, the exit code and the results of each run. */
@@ -311,10 +311,8 @@ static rt_status write_table(comparison *c)
     rt_results names = {0};
     rt_writer w = {0};
     char text[RT_VALUE_SIZE];
-    for (int i = 0; (key = rt_key_at(i)); i++)
-        c->shown[i] = !differs(c, i)                                      ? HIDDEN
-                      : key->type == RT_KEY_TEXT && names_suffice(c, key) ? FILE_NAME
-                                                                          : VALUE;
+    for (int i = 0; rt_key_at(i); i++)
+        c->shown[i] = form_of(c, i);
     for (int i = 0; i < c->count; i++)
         rt_sweep_add_names(&names, &c->list[i]->results);
     for (int n = -1; n < c->count; n++) {
