@@ -4,7 +4,7 @@
 #include "scratch.h"
 
 #include "text/number.h"
-#include "train/report/sweep_runs.h"
+#include "train/report/report.h"
 
 static rt_sweep_runs runs;
 static rt_sweep_table table;

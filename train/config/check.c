@@ -33,8 +33,7 @@ static bool find_latest(const rt_config_errors *errors, const char *const *keys,
 }
 
 /* Adds an error about keys that contradict each other, unless one has a bad value. */
-static void contradict(rt_config_errors *errors, const char *const *keys, const char *format, ...)
-    RT_PRINTF(3, 4);
+RT_PRINTF(3, 4)
 static void contradict(rt_config_errors *errors, const char *const *keys, const char *format, ...)
 {
     char message[RT_MESSAGE_SIZE];
@@ -207,14 +206,17 @@ static void check_data(const rt_config *config, bool without_data, bool trained,
     }
 }
 
-/* Checks the numbers of steps and micro-batches. The first evaluation always counts as an
- * improvement, so patience starts after it. */
-static void check_steps(const rt_config *config, rt_config_errors *errors)
+/* Checks the numbers of steps and micro-batches, the frozen parts, the name of the run and its
+ * kernels. The first evaluation always counts as an improvement, so patience starts after it. */
+static void check_training(const rt_config *config, rt_config_errors *errors)
 {
+    char quoted[RT_QUOTE_SIZE];
     const rt_optimizer_options *optimizer = &config->optimizer;
     const rt_train_options *train = &config->train;
     const int64_t earliest = ((int64_t)train->patience + 1) * train->eval_every;
     const int shards = train->shards, batch_size = train->batch_size;
+    const char *name = config->run.name ? config->run.name : "";
+    const rt_status freeze = rt_freeze_check(train->freeze, config->model.layers);
     if (optimizer->warmup_steps > optimizer->schedule_steps)
         contradict(errors,
                    KEYS("optimizer.warmup_steps", "optimizer.schedule_steps", "train.steps"),
@@ -231,16 +233,9 @@ static void check_steps(const rt_config *config, rt_config_errors *errors)
     else if (shards > batch_size)
         contradict(errors, KEYS("train.shards", "train.batch_size"),
                    "train.shards = %d is more than train.batch_size = %d", shards, batch_size);
-}
-
-static void check_run(const rt_config *config, rt_config_errors *errors)
-{
-    char quoted[RT_QUOTE_SIZE];
-    const char *parts = config->train.freeze, *name = config->run.name ? config->run.name : "";
-    const rt_status status = rt_freeze_check(parts, config->model.layers);
-    if (status.code)
-        contradict(errors, KEYS("train.freeze", "model.layers"), "%s", status.message);
-    if (rt_list_has(parts, "theta") && !config->model.theta.learn && !config->train.init_from)
+    if (freeze.code)
+        contradict(errors, KEYS("train.freeze", "model.layers"), "%s", freeze.message);
+    if (rt_list_has(train->freeze, "theta") && !config->model.theta.learn && !train->init_from)
         contradict(errors, KEYS("train.freeze", "theta.learn"),
                    "train.freeze = theta has no effect: it needs theta.learn = yes");
     if (!*name || strchr(name, '/') || *name == '-' || !strcmp(name, ".") || !strcmp(name, ".."))
@@ -269,8 +264,7 @@ void rt_config_check(const rt_config *config, const rt_config *written, bool wit
     check_positions(config, errors);
     check_plane(config, errors);
     check_data(config, without_data, trained, errors);
-    check_steps(config, errors);
-    check_run(config, errors);
+    check_training(config, errors);
     if (!written || errors->count)
         return;
     for (int i = 0; rt_key_at(i); i++) {

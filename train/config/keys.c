@@ -215,11 +215,6 @@ bool rt_on_command_line(const rt_config *config, const char *full_name)
     return config->origin[rt_key_find(full_name)] == RT_FROM_COMMAND_LINE;
 }
 
-bool rt_key_affects_result(const rt_key *key)
-{
-    return key->change != RT_MAY_DIFFER;
-}
-
 bool rt_key_read(const rt_key *key, const char *value, rt_config *config, rt_writer *problem)
 {
     char name[RT_KEY_NAME_SIZE];

@@ -22,9 +22,6 @@ bool rt_section_exists(const char *section);
 /* Returns the number of the key "section.name"; -1 if there is no such key. */
 int rt_key_find(const char *full_name);
 
-/* Returns whether the key affects the result or the length of a run. Resuming may change others. */
-bool rt_key_affects_result(const rt_key *key);
-
 /* Parses a value, or a former name of one, and sets the key. Returns false, with the reason in
  * `problem`, if the key does not accept the value: "must be a number > 0; got 'x'". The
  * configuration is unchanged then. */

@@ -3,8 +3,8 @@
 
 /* Parts of loading a configuration, in their order:
  *
- *   files.c    parses lines; recognizes files that are not configurations; resolves paths
- *   config.c   sets the written values: file, command line, sweep, folder of the run
+ *   config.c   parses the file; sets the written values: file, command line, sweep, folder of the
+ *              run; resolves paths
  *   errors.c   collects all errors; suggests names
  *   resolve.c  inherited values, defaults, zeros that stand for a value of another key
  *   check.c    contradictions between keys; keys without effect */
@@ -53,54 +53,18 @@ typedef struct rt_renamed {
 /* Table of renamed values; the last row has no key. */
 extern const rt_renamed rt_renamed_values[];
 
-/* Longest line and largest file, in bytes. */
-#define RT_INI_LONGEST_LINE 8190
-enum { RT_INI_LARGEST_FILE = 1 << 24 };
-
-typedef enum rt_ini_kind { RT_INI_OTHER, RT_INI_SECTION, RT_INI_PAIR } rt_ini_kind;
-
-/* A reader of an INI file. Starts with `at` and `end` set and all else zero. White space around a
- * line, a key and a value is ignored, as is a byte order mark. A comment starts with ; or # at the
- * start of a line, or with ; after white space. */
-typedef struct rt_ini {
-    const char *at, *end; /* unread bytes; more than RT_INI_LARGEST_FILE bytes are an error */
-    size_t read;
-    int line;         /* number of the current line, from 1 */
-    rt_ini_kind kind; /* kind of the line; RT_INI_OTHER if it is empty or invalid */
-    const char *name; /* name of the section or key, until the next line; NULL if broken */
-    const char *value;
-    char problem[160]; /* error in the line; "" */
-    char bytes_of_line[RT_INI_LONGEST_LINE + 1];
-} rt_ini;
-
-/* Reads the next line. Returns false at the end. */
-bool rt_ini_next(rt_ini *ini);
-
-/* Reads at most RT_INI_LARGEST_FILE + 1 bytes of a file into a block that the caller frees. A file
- * that cannot be read gives an error and is treated as empty. Returns NULL, with an error that says
- * what to type instead, if the path names something other than an INI file: a run, a checkpoint, a
- * text. Also returns NULL if the heap is exhausted. Text counts as an INI file if it has a known
- * section, or if at least half of its lines are sections or `key = value`. Pipes and devices count
- * as INI files, but cannot be read if the file is untrusted. */
-char *rt_config_read_file(rt_config_errors *errors, const char *path, bool untrusted, size_t *size);
-
-/* Splits the path of a config.ini beside a folder `checkpoints` into run.dir and run.name of that
- * run, also if its folder has been moved. Returns false for every other file. */
-bool rt_run_folder_of(const char *file, char dir[RT_PATH_SIZE], char name[RT_PATH_SIZE]);
-
 /* Makes the paths of all keys absolute. They are relative to the folder of the configuration or, if
  * the command line sets them, to the working directory. `task` is the data.task in effect, whose
  * files may be a list. */
 void rt_config_find_files(rt_config *config, int task, rt_config_errors *errors);
 
-/* A configuration is resolved in one pass: written values, inherited values, defaults that follow
- * from other keys, keys without effect, zeros that stand for values of other keys. The options of
- * the model are resolved once: a model used at another data.length keeps its theta and tables. */
-
 /* Sets every key to the default of its row. */
 void rt_config_initial(rt_config *config);
 
-/* Computes the effective configuration from the written and inherited values. Keys without effect
+/* Computes the effective configuration from the written and inherited values, in one pass: defaults
+ * that follow from other keys, keys without effect, zeros that stand for values of other keys. The
+ * options of the model are resolved once: a model used at another data.length keeps its theta and
+ * tables. Keys without effect
  * are marked as idle and, unless something was trained with the configuration, reset. In the
  * configuration that the runs of a sweep share, written zeros stay: each run resolves its own. */
 void rt_config_resolve(rt_config *config, const rt_config *written, bool trained, bool shared);

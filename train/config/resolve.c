@@ -263,32 +263,6 @@ static bool reads_text(const rt_config *c)
            !strcmp(rt_data_task_name(c->data.task), "text");
 }
 
-/* Returns whether a position key can be inherited. position.kind and position.scaling precede the
- * keys that depend on them in the table, so both are already inherited here. */
-static bool position_goes_with(const rt_config *c, const rt_init_model *from, const rt_key *key)
-{
-    const rt_position_options *here = &c->model.position;
-    const rt_position_options *there = &from->config->model.position;
-    const rt_scaling scaling = here->frequencies.scaling;
-    if (ONE_OF(key, "position.kind", "position.pairing"))
-        return true;
-    if (here->kind != there->kind)
-        return false;
-    if (ONE_OF(key, "position.base"))
-        return here->mixing == there->mixing && here->axes == there->axes;
-    if (ONE_OF(key, "position.layers"))
-        return here->every < 2;
-    if (ONE_OF(key, "position.local_base"))
-        return c->model.window > 0;
-    if (ONE_OF(key, "position.original_len"))
-        return scaling != RT_SCALING_NONE && scaling != RT_SCALING_LINEAR &&
-               scaling != RT_SCALING_NTK;
-    return scaling == there->frequencies.scaling ||
-           !ONE_OF(key, "position.scale", "position.beta_fast", "position.beta_slow",
-                   "position.high_freq_factor", "position.low_freq_factor",
-                   "position.attention_factor", "position.short_factors", "position.long_factors");
-}
-
 static bool data_goes_with(const rt_config *c, const rt_init_model *from, const rt_key *key)
 {
     const int here = c->data.task, there = from->config->data.task;
@@ -305,15 +279,17 @@ static bool data_goes_with(const rt_config *c, const rt_init_model *from, const 
                                                                             : text && text_there;
 }
 
-/* Returns whether the model's value is meaningful together with the written keys. */
+/* Returns whether the model's value is meaningful together with the written keys. position.kind and
+ * position.scaling precede the keys that depend on them in the table, so both are already inherited
+ * here. */
 static bool goes_with(const rt_config *c, const rt_init_model *from, const rt_key *key)
 {
     const rt_transformer_options *here = &c->model, *there = &from->config->model;
-    if (!strcmp(key->section, "position"))
-        return position_goes_with(c, from, key);
+    const rt_scaling scaling = here->position.frequencies.scaling;
+    const bool same_kind = here->position.kind == there->position.kind;
+    const bool same_mixing = here->position.mixing == there->position.mixing;
     if (!strcmp(key->section, "theta"))
-        return here->position.kind == there->position.kind &&
-               here->position.mixing == there->position.mixing &&
+        return same_kind && same_mixing &&
                (ONE_OF(key, "theta.learn") || (here->theta.learn && there->theta.learn));
     if (!strcmp(key->section, "data"))
         return data_goes_with(c, from, key);
@@ -321,7 +297,25 @@ static bool goes_with(const rt_config *c, const rt_init_model *from, const rt_ke
         return here->window > 0;
     if (ONE_OF(key, "model.token_dropout"))
         return !here->causal;
-    return here->attention == there->attention || !ONE_OF(key, "model.attention_dropout");
+    if (strcmp(key->section, "position") != 0)
+        return here->attention == there->attention || !ONE_OF(key, "model.attention_dropout");
+    if (ONE_OF(key, "position.kind", "position.pairing"))
+        return true;
+    if (!same_kind)
+        return false;
+    if (ONE_OF(key, "position.base"))
+        return same_mixing && here->position.axes == there->position.axes;
+    if (ONE_OF(key, "position.layers"))
+        return here->position.every < 2;
+    if (ONE_OF(key, "position.local_base"))
+        return here->window > 0;
+    if (ONE_OF(key, "position.original_len"))
+        return scaling != RT_SCALING_NONE && scaling != RT_SCALING_LINEAR &&
+               scaling != RT_SCALING_NTK;
+    return scaling == there->position.frequencies.scaling ||
+           !ONE_OF(key, "position.scale", "position.beta_fast", "position.beta_slow",
+                   "position.high_freq_factor", "position.low_freq_factor",
+                   "position.attention_factor", "position.short_factors", "position.long_factors");
 }
 
 /* Returns whether the parameters of the ancestor's model fit a model with the written value;

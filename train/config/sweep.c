@@ -109,41 +109,36 @@ static bool set_origin(int *origin, int now, const char *name, rt_config_errors 
     return false;
 }
 
-/* Sets the trunk: a number of steps or a checkpoint. */
-static void set_trunk(rt_sweep *s, const char *value, rt_config_errors *errors)
-{
-    rt_config parsed;
-    int64_t steps;
-    s->trunk_steps = 0;
-    s->trunk = NULL;
-    if (!rt_integer_parse(value, &steps))
-        s->trunk = accept(rt_key_find("train.trunk"), s->trunk_origin, value, &parsed, errors);
-    else if (steps >= 1 && steps <= RT_MOST_STEPS)
-        s->trunk_steps = (int)steps;
-    else
-        rt_config_add_error(errors, s->trunk_origin,
-                            "sweep.trunk must be a number of steps from 1 to %d, or a checkpoint",
-                            RT_MOST_STEPS);
-}
-
 void rt_sweep_set(rt_sweep *s, int origin, const char *name, const char *values,
                   rt_config_errors *errors)
 {
     enum { MOST_JOBS = 1024 };
     char quoted[RT_QUOTE_SIZE];
-    int64_t jobs;
+    rt_config parsed;
+    int64_t number;
     if (!strcmp(name, "jobs")) {
         if (!set_origin(&s->jobs_origin, origin, name, errors))
             return;
-        if (rt_integer_parse(values, &jobs) && jobs >= 1 && jobs <= MOST_JOBS)
-            s->jobs = (int)jobs;
+        if (rt_integer_parse(values, &number) && number >= 1 && number <= MOST_JOBS)
+            s->jobs = (int)number;
         else
             rt_config_add_error(errors, origin,
                                 "sweep.jobs must be a whole number from 1 to %d; got %s", MOST_JOBS,
                                 rt_quote(quoted, values));
     } else if (!strcmp(name, "trunk")) {
-        if (set_origin(&s->trunk_origin, origin, name, errors))
-            set_trunk(s, values, errors);
+        if (!set_origin(&s->trunk_origin, origin, name, errors))
+            return;
+        s->trunk_steps = 0;
+        s->trunk = NULL;
+        if (!rt_integer_parse(values, &number))
+            s->trunk = accept(rt_key_find("train.trunk"), origin, values, &parsed, errors);
+        else if (number >= 1 && number <= RT_MOST_STEPS)
+            s->trunk_steps = (int)number;
+        else
+            rt_config_add_error(
+                errors, origin,
+                "sweep.trunk must be a number of steps from 1 to %d, or a checkpoint",
+                RT_MOST_STEPS);
     } else {
         const int key = find_key(name, origin, "[sweep]", errors);
         int i = 0;
@@ -268,23 +263,6 @@ int rt_sweep_trunk_of(const rt_sweep *s, int run)
     return rt_sweep_count(s) + number_of_seed(s, seed_of(s, run));
 }
 
-/* Lists the seeds of the runs, and finds the largest number of steps of a run. */
-static void survey_runs(rt_sweep *s, const rt_config *config)
-{
-    const int steps = rt_key_find("train.steps");
-    s->seed_count = s->longest = 0;
-    for (int run = 0; run < rt_sweep_count(s); run++) {
-        const char *seed = seed_of(s, run), *value = value_of(s, run, steps);
-        int64_t own;
-        if (number_of_seed(s, seed) == s->seed_count)
-            s->seeds[s->seed_count++] = seed;
-        if (!value || !rt_integer_parse(value, &own))
-            own = config->train.steps;
-        s->longest = own > s->longest ? (int)own : s->longest;
-    }
-    s->horizon = config->optimizer.schedule_steps ? config->optimizer.schedule_steps : s->longest;
-}
-
 /* ---- checks ---- */
 
 static void check_key(const rt_sweep *s, const rt_config *config, int key, const char *where,
@@ -302,15 +280,12 @@ static void check_key(const rt_sweep *s, const rt_config *config, int key, const
 
 static void check_trunk(const rt_sweep *s, const rt_config *config, rt_config_errors *errors)
 {
-    if (!s->trunk_origin)
-        return;
     if (!rt_sweep_requested(s))
         rt_config_add_error(errors, s->trunk_origin,
                             "sweep.trunk has no branches: it needs keys of [sweep] or variants");
     if (config->train.trunk)
         rt_config_add_error(errors, s->trunk_origin,
-                            "sweep.trunk and train.trunk contradict "
-                            "each other");
+                            "sweep.trunk and train.trunk contradict each other");
     for (int v = 0; s->trunk_steps && v < s->variant_count; v++)
         if (!strncmp(s->variants[v].name, "trunk", strlen("trunk")))
             rt_config_add_error(
@@ -358,8 +333,20 @@ rt_status rt_sweep_resolve(rt_sweep *s, const rt_config *config, rt_config_error
                             RT_MOST_SWEEP_RUNS);
     if (errors->count || errors->lines.failed)
         return rt_ok();
-    survey_runs(s, config);
-    check_trunk(s, config, errors);
+    /* seeds of the trunks, and the largest number of steps of a run */
+    s->seed_count = s->longest = 0;
+    for (int run = 0; run < rt_sweep_count(s); run++) {
+        const char *seed = seed_of(s, run), *value = value_of(s, run, rt_key_find("train.steps"));
+        int64_t steps;
+        if (number_of_seed(s, seed) == s->seed_count)
+            s->seeds[s->seed_count++] = seed;
+        if (!value || !rt_integer_parse(value, &steps))
+            steps = config->train.steps;
+        s->longest = steps > s->longest ? (int)steps : s->longest;
+    }
+    s->horizon = config->optimizer.schedule_steps ? config->optimizer.schedule_steps : s->longest;
+    if (s->trunk_origin)
+        check_trunk(s, config, errors);
     /* the path of a trunk is read relative to the file */
     if (s->trunk_steps) {
         status = make_absolute(path, config->run.dir);
@@ -373,16 +360,6 @@ rt_status rt_sweep_resolve(rt_sweep *s, const rt_config *config, rt_config_error
 }
 
 /* ---- settings and names of runs ---- */
-
-/* Returns whether another axis has a key of the same name in another section. */
-static bool is_ambiguous(const rt_sweep *s, int axis)
-{
-    for (int i = 0; i < s->axis_count; i++)
-        if (i != axis &&
-            !strcmp(rt_key_at(s->axes[i].key)->name, rt_key_at(s->axes[axis].key)->name))
-            return true;
-    return false;
-}
 
 static void add_settings(rt_writer *w, const rt_sweep *s, int run)
 {
@@ -417,10 +394,12 @@ void rt_sweep_name(const rt_sweep *s, int run, char name[RT_RUN_NAME_SIZE])
     if (variant)
         rt_writer_add(&w, "%s", variant->name);
     for (int i = 0; i < s->axis_count; i++) {
-        const int key = s->axes[i].key;
+        const char *key = rt_key_at(s->axes[i].key)->name;
+        bool ambiguous = false; /* another section has a key of this name */
+        for (int k = 0; k < s->axis_count; k++)
+            ambiguous |= k != i && !strcmp(rt_key_at(s->axes[k].key)->name, key);
         rt_writer_add(&w, "%s%s=%s", variant || i ? "_" : "",
-                      is_ambiguous(s, i) ? rt_key_name(key) : rt_key_at(key)->name,
-                      rt_sweep_value(s, run, i));
+                      ambiguous ? rt_key_name(s->axes[i].key) : key, rt_sweep_value(s, run, i));
     }
     bool changed = false;
     for (char *c = w.bytes; c && *c; c++)

@@ -20,11 +20,6 @@ typedef struct classes {
     int occurring;          /* number of classes that occur or are predicted */
 } classes;
 
-static rt_text_span name_of(const char *cell)
-{
-    return (rt_text_span){cell, strlen(cell)};
-}
-
 /* Reads the labels of classes.csv, if there are any. Skips cells that are not labels or exceed the
  * limit. Returns false if the heap is exhausted. */
 static bool read_labels(classes *c)
@@ -35,7 +30,7 @@ static bool read_labels(classes *c)
     if (rt_csv_open(&csv, c->folder, "classes.csv"))
         while (count < RT_LABELS_LIMIT && rt_csv_row(&csv)) {
             const char *name = rt_csv_cell(&csv, "label");
-            if (!rt_label_problem(name_of(name))) {
+            if (!rt_label_problem((rt_text_span){name, strlen(name)})) {
                 rt_writer_add(&names, "%s\n", name);
                 count++;
             }
@@ -51,7 +46,8 @@ static bool read_labels(classes *c)
 
 static int find_label(const classes *c, const rt_csv *csv, const char *column)
 {
-    return rt_labels_find(c->labels, name_of(rt_csv_cell(csv, column)));
+    const char *name = rt_csv_cell(csv, column);
+    return rt_labels_find(c->labels, (rt_text_span){name, strlen(name)});
 }
 
 /* Reads a row of confusion.csv. Returns false if it is incomplete. */
@@ -210,33 +206,30 @@ static void add_span(rt_writer *w, rt_text_span text)
         rt_writer_add(w, "…");
 }
 
-/* Adds a token in bold with the surrounding tokens of its sentence. */
-static void add_sentence(rt_writer *w, const rt_labelled_file *f, size_t at)
-{
-    size_t first = at, end = at + 1;
-    while (!f->texts[first].begins && at - first < TOKENS_AROUND)
-        first--;
-    while (end < f->count && !f->texts[end].begins && end - at <= TOKENS_AROUND)
-        end++;
-    rt_writer_add(w, f->texts[first].begins ? "" : "… ");
-    for (size_t i = first; i < end; i++) {
-        rt_writer_add(w, "%s%s", i > first ? " " : "", i == at ? "<b>" : "");
-        add_span(w, f->texts[i].text);
-        rt_writer_add(w, i == at ? "</b>" : "");
-    }
-    rt_writer_add(w, end < f->count && !f->texts[end].begins ? " …" : "");
-}
-
+/* Adds the text or pair of a line; with the task tag, its token in bold with the surrounding tokens
+ * of the sentence. */
 static void add_text(rt_writer *w, const rt_labelled_file *f, int line)
 {
     size_t at = 0;
     while (at < f->count && f->texts[at].line != line)
         at++;
+    size_t first = at, end = at + 1;
     rt_writer_add(w, "<td class=\"text\">");
-    if (at < f->count && f->tokens)
-        add_sentence(w, f, at);
-    else if (at < f->count)
+    if (at < f->count && f->tokens) {
+        while (!f->texts[first].begins && at - first < TOKENS_AROUND)
+            first--;
+        while (end < f->count && !f->texts[end].begins && end - at <= TOKENS_AROUND)
+            end++;
+        rt_writer_add(w, f->texts[first].begins ? "" : "… ");
+        for (size_t i = first; i < end; i++) {
+            rt_writer_add(w, "%s%s", i > first ? " " : "", i == at ? "<b>" : "");
+            add_span(w, f->texts[i].text);
+            rt_writer_add(w, i == at ? "</b>" : "");
+        }
+        rt_writer_add(w, end < f->count && !f->texts[end].begins ? " …" : "");
+    } else if (at < f->count) {
         add_span(w, f->texts[at].text);
+    }
     if (at < f->count && f->pairs) {
         rt_writer_add(w, " │ ");
         add_span(w, f->texts[at].second);

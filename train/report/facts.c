@@ -113,7 +113,8 @@ void rt_report_common_keys(rt_writer *w, const rt_sweep_runs *runs)
     bool same[RT_MAX_KEYS];
     rt_config first;
     for (int i = 0; rt_key_at(i); i++)
-        same[i] = rt_key_affects_result(rt_key_at(i)) || strcmp(rt_key_at(i)->section, "run") != 0;
+        same[i] =
+            rt_key_at(i)->change != RT_MAY_DIFFER || strcmp(rt_key_at(i)->section, "run") != 0;
     if (find_common_keys(same, &first, runs, -1))
         add_keys(w, "Configuration of all", &first, same);
 }

@@ -33,16 +33,6 @@ static const char *find_difference(const rt_data_options *a, const rt_data_optio
     return same_data ? NULL : "data";
 }
 
-static bool every_row_has_bits(const rt_sweep_runs *runs)
-{
-    const int loss = rt_sweep_column(runs, RT_RESULT_LOSS);
-    const int bits = rt_sweep_column(runs, RT_RESULT_BITS_PER_BYTE);
-    for (int row = 0; row < runs->row_count; row++)
-        if (rt_sweep_summary(runs, row, loss).count && !rt_sweep_summary(runs, row, bits).count)
-            return false;
-    return bits >= 0;
-}
-
 /* Two runs have the same vocabulary if its text is the same or, without one, the number of ids.
  * Labels have no vocabulary. */
 rt_ranking rt_report_rank(const rt_sweep_runs *runs)
@@ -77,8 +67,14 @@ rt_ranking rt_report_rank(const rt_sweep_runs *runs)
         return (rt_ranking){NULL, different};
     if (same_vocabulary)
         return (rt_ranking){RT_RESULT_LOSS, NULL};
-    return every_row_has_bits(runs) ? (rt_ranking){RT_RESULT_BITS_PER_BYTE, NULL}
-                                    : (rt_ranking){NULL, "vocabularies"};
+    const int loss = rt_sweep_column(runs, RT_RESULT_LOSS);
+    const int bits = rt_sweep_column(runs, RT_RESULT_BITS_PER_BYTE);
+    bool has_bits = bits >= 0; /* every row that has a loss */
+    for (int row = 0; row < runs->row_count && has_bits; row++)
+        has_bits =
+            !rt_sweep_summary(runs, row, loss).count || rt_sweep_summary(runs, row, bits).count;
+    return has_bits ? (rt_ranking){RT_RESULT_BITS_PER_BYTE, NULL}
+                    : (rt_ranking){NULL, "vocabularies"};
 }
 
 /* ---- Student's t ---- */

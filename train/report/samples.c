@@ -84,32 +84,26 @@ const char *rt_token_label(char label[RT_TOKEN_LABEL_SIZE], const rt_data *data,
     return label;
 }
 
-/* Adds the bytes of a token. At level wordpiece a blank precedes each word; pieces that continue a
- * word begin with ##. */
-static void add_token(rt_writer *bytes, const rt_data *data, const char *token, size_t size)
-{
-    if (rt_data_vocabulary(data)->bpe) {
-        for (size_t i = 0; i < size; i++)
-            rt_writer_add(bytes, "%c", token[i] ? token[i] : '\1');
-        return;
-    }
-    const bool pieces = rt_data_vocabulary(data)->level == RT_LEVEL_WORDPIECE;
-    const bool inside = pieces && !strncmp(token, "##", 2);
-    if (inside)
-        token += 2;
-    else if (pieces)
-        rt_writer_add(bytes, " ");
-    rt_writer_add(bytes, "%s", *token ? token : "\1"); /* both are invisible */
-}
-
 void rt_token_text(rt_writer *page, const rt_data *data, const int32_t *ids, int count)
 {
+    const rt_vocabulary *v = rt_data_vocabulary(data);
     rt_writer bytes = {0};
     for (int i = 0; i < count; i++) {
         size_t size;
-        const char *token = rt_vocabulary_decode(rt_data_vocabulary(data), ids[i], &size);
-        if (token)
-            add_token(&bytes, data, token, size);
+        const char *token = rt_vocabulary_decode(v, ids[i], &size);
+        if (!token)
+            continue;
+        if (v->bpe) {
+            for (size_t k = 0; k < size; k++)
+                rt_writer_add(&bytes, "%c", token[k] ? token[k] : '\1');
+            continue;
+        }
+        /* at level wordpiece a blank precedes each word, and ## each piece that continues one */
+        const bool pieces = v->level == RT_LEVEL_WORDPIECE;
+        const bool inside = pieces && !strncmp(token, "##", 2);
+        token += inside ? 2 : 0;
+        rt_writer_add(&bytes, "%s%s", pieces && !inside ? " " : "",
+                      *token ? token : "\1"); /* both are invisible */
     }
     for (size_t at = 0, size; at < bytes.length; at += size) {
         char seen[RT_UTF8_SIZE] = HIDDEN;
@@ -332,22 +326,6 @@ static view choose_view(const rt_config *config, const rt_data *data)
     return v;
 }
 
-/* Draws the first evaluation sequence or, if sequences differ in length, the longest of the first
- * few, because some may have only one or two tokens. */
-static void draw_long(rt_labelled_batch *b, const rt_data *data)
-{
-    enum { TRIED = 16 };
-    const long rows = rt_data_varies(data) ? rt_data_evaluation_rows(data, b->length) : 1;
-    long longest = 0;
-    int length = 0;
-    for (long row = 0; row < rows && row < TRIED; row++) {
-        rt_draw_evaluation(b, data, (uint32_t)row);
-        longest = b->batch.length > length ? row : longest;
-        length = b->batch.length > length ? b->batch.length : length;
-    }
-    rt_draw_evaluation(b, data, (uint32_t)longest);
-}
-
 static rt_status attend(void *context, int job, const rt_labelled_batch *none,
                         rt_transformer *model, rt_graph *g)
 {
@@ -361,6 +339,7 @@ static rt_status attend(void *context, int job, const rt_labelled_batch *none,
 
 void rt_report_attention(rt_figures *f, const rt_config *config, rt_trainer *trainer)
 {
+    enum { TRIED = 16 };
     const rt_transformer_options *o = &config->model;
     const rt_data *data = rt_trainer_data(trainer);
     const size_t T = (size_t)config->data.length, of_layer = (size_t)o->heads * T * T;
@@ -378,7 +357,17 @@ void rt_report_attention(rt_figures *f, const rt_config *config, rt_trainer *tra
     if (!status.code) {
         for (int l = 0; l < v.layers; l++)
             v.of_layers[l] = v.probabilities + (size_t)l * of_layer;
-        draw_long(&v.b, data);
+        /* the first sequence or, if they differ in length, the longest of the first few, because
+         * some may have only one or two tokens */
+        const long rows = v.chosen ? rt_data_evaluation_rows(data, v.b.length) : 1;
+        long longest = 0;
+        int length = 0;
+        for (long row = 0; row < rows && row < TRIED; row++) {
+            rt_draw_evaluation(&v.b, data, (uint32_t)row);
+            longest = v.b.batch.length > length ? row : longest;
+            length = v.b.batch.length > length ? v.b.batch.length : length;
+        }
+        rt_draw_evaluation(&v.b, data, (uint32_t)longest);
         v.tokens = v.b.batch.length < v.tokens ? v.b.batch.length : v.tokens;
         status = rt_trainer_run_jobs(trainer, attend, &v, 1);
     }

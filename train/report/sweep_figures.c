@@ -168,10 +168,29 @@ static int by_x(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* Writes columns with x and, for each value, mean and deviation over the points of the row. */
-static void write_curve(curves *c)
+/* Adds the curve of a row if its runs have points: columns with x and, for each value, mean and
+ * deviation over the points of the row. */
+static void add_curve(curves *c, const rt_sweep_runs *runs, int row, bool bits)
 {
+    const int bits_column = rt_sweep_column(runs, RT_RESULT_BITS_PER_BYTE);
+    const int loss_column = rt_sweep_column(runs, RT_RESULT_LOSS);
+    c->point_count = 0;
+    for (int i = runs->rows[row].first; i >= 0; i = runs->list[i].next) {
+        c->unit =
+            bits ? rt_sweep_number(runs, i, bits_column) / rt_sweep_number(runs, i, loss_column)
+                 : 1;
+        read_points(c, runs->list[i].folder);
+    }
     const point *p = c->points;
+    for (int i = 0; i < c->point_count; i++)
+        c->farthest = fmax(c->farthest, p[i].values[1]);
+    if (c->count == MOST_CURVES)
+        c->cut = c->point_count > 0;
+    if (c->count == MOST_CURVES || !c->point_count)
+        return;
+    qsort(c->points, (size_t)c->point_count, sizeof *c->points, by_x);
+    add_label(c, runs, row);
+    c->count++;
     double *values = rt_alloc((size_t)c->point_count, sizeof *values);
     c->failed |= !values;
     for (int i = 0, end; i < c->point_count && values; i = end) {
@@ -193,30 +212,6 @@ static void write_curve(curves *c)
     }
     rt_writer_add(&c->data, "\n\n");
     rt_free(values);
-}
-
-/* Adds the curve of a row if its runs have points. */
-static void add_curve(curves *c, const rt_sweep_runs *runs, int row, bool bits)
-{
-    const int bits_column = rt_sweep_column(runs, RT_RESULT_BITS_PER_BYTE);
-    const int loss_column = rt_sweep_column(runs, RT_RESULT_LOSS);
-    c->point_count = 0;
-    for (int i = runs->rows[row].first; i >= 0; i = runs->list[i].next) {
-        c->unit =
-            bits ? rt_sweep_number(runs, i, bits_column) / rt_sweep_number(runs, i, loss_column)
-                 : 1;
-        read_points(c, runs->list[i].folder);
-    }
-    for (int i = 0; i < c->point_count; i++)
-        c->farthest = fmax(c->farthest, c->points[i].values[1]);
-    if (c->count == MOST_CURVES)
-        c->cut = c->point_count > 0;
-    else if (c->point_count) {
-        qsort(c->points, (size_t)c->point_count, sizeof *c->points, by_x);
-        add_label(c, runs, row);
-        write_curve(c);
-        c->count++;
-    }
 }
 
 static void add_figure(rt_figures *f, const curves *c, int value, const rt_ranking *ranking)
@@ -372,21 +367,6 @@ static bool same_otherwise(const swept *s, int row, int other)
     return true;
 }
 
-static void find_series(swept *s)
-{
-    for (int row = 0; row < s->runs->row_count; row++) {
-        int i = 0;
-        while (i < s->series_count && !same_otherwise(s, row, s->series[i]))
-            i++;
-        if (i == MOST_SERIES) {
-            s->series_count = 0;
-            return;
-        }
-        if (i == s->series_count)
-            s->series[s->series_count++] = row;
-    }
-}
-
 /* Writes two blocks for each series: x, mean, deviation and number of runs; then x and the result
  * of each run. Offsets the series on the axis. Returns whether several values have results. */
 static bool write_points(rt_writer *w, swept *s)
@@ -473,7 +453,17 @@ void rt_report_key_figures(rt_figures *f, const rt_sweep_runs *runs, const rt_ra
         rt_writer w = {0}, data = {0};
         if (!rt_sweep_differs(runs, c) || !find_values(&s))
             continue;
-        find_series(&s);
+        for (int row = 0; row < runs->row_count; row++) {
+            int i = 0;
+            while (i < s.series_count && !same_otherwise(&s, row, s.series[i]))
+                i++;
+            if (i == MOST_SERIES) {
+                s.series_count = 0;
+                break;
+            }
+            if (i == s.series_count)
+                s.series[s.series_count++] = row;
+        }
         if (write_points(&data, &s)) {
             rt_writer_add(&w, "file = '%s.csv'\n%s", names[number++],
                           s.series_count < 2 ? "unset key\n" : "");

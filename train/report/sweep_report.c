@@ -212,11 +212,14 @@ typedef struct member {
     rt_results results;
 } member;
 
+/* Form of a key in the table. */
+typedef enum shown_form { HIDDEN, VALUE, FILE_NAME } shown_form;
+
 /* Compared runs, and a temporary folder for their table, runs.csv, and their figures. */
 typedef struct comparison {
     int count;
     member *list[RT_MOST_COMPARED];
-    enum { HIDDEN, VALUE, FILE_NAME } shown[RT_MAX_KEYS]; /* form of each key in the table */
+    shown_form shown[RT_MAX_KEYS]; /* of each key */
     char folder[RT_PATH_SIZE];
 } comparison;
 
@@ -276,10 +279,12 @@ static rt_status add_folder(comparison *c, const char *folder)
     return status;
 }
 
-/* Returns whether the runs differ in a key that affects results. Ignores a key that follows from
- * other keys in every run, except model.kind and keys of the data. */
-static bool differs(const comparison *c, int key)
+/* Returns the form of a key in the table. Keys are hidden that do not affect results, that have one
+ * value, or that follow from other keys in every run, except model.kind and keys of the data. Names
+ * of files are enough if different files have different names. */
+static shown_form form_of(const comparison *c, int key)
 {
+    char one[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
     const rt_key *k = rt_key_at(key);
     bool different = false;
     bool follows = strcmp(k->section, "data") != 0 && rt_key_find("model.kind") != key;
@@ -287,56 +292,47 @@ static bool differs(const comparison *c, int key)
         different |= !rt_key_value_equal(k, &c->list[0]->config, &c->list[i]->config);
         follows &= c->list[i]->implied[key];
     }
-    return rt_key_affects_result(k) && different && !follows;
-}
-
-/* Returns whether different files of a key have different names, so that the names are enough. */
-static bool names_suffice(const comparison *c, const rt_key *k)
-{
-    char one[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
-    for (int i = 0; i < c->count; i++)
+    if (k->change == RT_MAY_DIFFER || !different || follows)
+        return HIDDEN;
+    for (int i = 0; i < c->count && k->type == RT_KEY_TEXT; i++)
         for (int j = 0; j < i; j++) {
             rt_key_value_write(k, &c->list[i]->config, one);
             rt_key_value_write(k, &c->list[j]->config, other);
             if (strcmp(one, other) != 0 && !strcmp(rt_path_name(one), rt_path_name(other)))
-                return false;
+                return VALUE;
         }
-    return true;
+    return k->type == RT_KEY_TEXT ? FILE_NAME : VALUE;
 }
 
-/* Adds the name, the shown settings and the exit code of a run or, for NULL, their headings. */
-static void add_row(rt_writer *w, const comparison *c, const member *m)
-{
-    char text[RT_VALUE_SIZE];
-    rt_csv_put(w, m ? m->name : "run");
-    for (int i = 0; rt_key_at(i); i++) {
-        if (c->shown[i] == HIDDEN)
-            continue;
-        if (m)
-            rt_key_value_write(rt_key_at(i), &m->config, text);
-        rt_writer_add(w, ",");
-        rt_csv_put(w, !m ? rt_key_name(i) : c->shown[i] == FILE_NAME ? rt_path_name(text) : text);
-    }
-    if (m)
-        rt_csv_add_number(w, rt_results_get(&m->results, RT_RESULT_EXIT_CODE));
-    else
-        rt_writer_add(w, "," RT_RESULT_EXIT_CODE);
-}
-
+/* Writes runs.csv: the name, the shown settings, the exit code and the results of each run. */
 static rt_status write_table(comparison *c)
 {
     const rt_key *key;
     rt_results names = {0};
     rt_writer w = {0};
-    for (int i = 0; (key = rt_key_at(i)); i++)
-        c->shown[i] = !differs(c, i)                                      ? HIDDEN
-                      : key->type == RT_KEY_TEXT && names_suffice(c, key) ? FILE_NAME
-                                                                          : VALUE;
+    char text[RT_VALUE_SIZE];
+    for (int i = 0; rt_key_at(i); i++)
+        c->shown[i] = form_of(c, i);
     for (int i = 0; i < c->count; i++)
         rt_sweep_add_names(&names, &c->list[i]->results);
-    for (int i = -1; i < c->count; i++) {
-        add_row(&w, c, i < 0 ? NULL : c->list[i]);
-        rt_sweep_add_results(&w, &names, i < 0 ? NULL : &c->list[i]->results);
+    for (int n = -1; n < c->count; n++) {
+        const member *m = n < 0 ? NULL : c->list[n]; /* NULL: the row of headings */
+        rt_csv_put(&w, m ? m->name : "run");
+        for (int i = 0; (key = rt_key_at(i)); i++) {
+            if (c->shown[i] == HIDDEN)
+                continue;
+            if (m)
+                rt_key_value_write(key, &m->config, text);
+            rt_writer_add(&w, ",");
+            rt_csv_put(&w, !m                         ? rt_key_name(i)
+                           : c->shown[i] == FILE_NAME ? rt_path_name(text)
+                                                      : text);
+        }
+        if (m)
+            rt_csv_add_number(&w, rt_results_get(&m->results, RT_RESULT_EXIT_CODE));
+        else
+            rt_writer_add(&w, "," RT_RESULT_EXIT_CODE);
+        rt_sweep_add_results(&w, &names, m ? &m->results : NULL);
     }
     rt_results_free(&names);
     return rt_passing_write_and_free(c->folder, "runs.csv", rt_writer_take(&w));

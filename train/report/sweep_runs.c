@@ -62,18 +62,6 @@ static char **copy_cells(char *const *cells, int count)
     return copy;
 }
 
-static bool add_run(rt_sweep_runs *s, const rt_csv *csv, const char *folder)
-{
-    rt_writer path = {0};
-    const bool grown = rt_grow(&s->list, &s->capacity, (size_t)s->count + 1, sizeof *s->list);
-    char **cells = grown ? copy_cells(csv->cells, s->columns) : NULL;
-    if (!cells)
-        return false;
-    rt_writer_add(&path, "%s/%s", folder, cells[0]);
-    s->list[s->count] = (rt_sweep_run){cells, rt_writer_take(&path), -1};
-    return s->list[s->count++].folder != NULL;
-}
-
 /* Returns whether a column is a setting that can distinguish rows: any except the seed. */
 static bool can_set_apart(const rt_sweep_runs *s, int column)
 {
@@ -125,8 +113,16 @@ rt_status rt_sweep_runs_read(rt_sweep_runs *s, const char *folder)
             status = rt_error(RT_IO, "%s/runs.csv: not the table of the runs of a sweep", folder);
         while (!status.code && in_memory && rt_csv_row(&csv)) {
             const char *name = csv.cells[0]; /* name of a folder in that of the sweep */
-            if (*name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
-                in_memory = add_run(s, &csv, folder);
+            rt_writer path = {0};
+            if (!*name || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, ".."))
+                continue;
+            in_memory = rt_grow(&s->list, &s->capacity, (size_t)s->count + 1, sizeof *s->list);
+            if (!in_memory)
+                break;
+            rt_writer_add(&path, "%s/%s", folder, name);
+            rt_sweep_run *run = &s->list[s->count++];
+            *run = (rt_sweep_run){copy_cells(csv.cells, s->columns), rt_writer_take(&path), -1};
+            in_memory = run->cells && run->folder;
         }
         if (!status.code && (!in_memory || !find_rows(s)))
             status = rt_out_of_memory("the runs of a sweep");
@@ -295,26 +291,6 @@ static void add_settings_columns(rt_sweep_table *t, const rt_sweep_runs *s)
             t->list[t->columns++] = (rt_table_column){RT_COLUMN_SETTING, i, NULL};
 }
 
-/* Adds the results that are always shown or that some run has. A view whose name ends in "_" stands
- * for all results with that prefix. */
-static void add_result_columns(rt_sweep_table *t, const rt_sweep_runs *s)
-{
-    const rt_result_view *view;
-    for (int v = 0; (view = rt_result_view_at(v)); v++) {
-        const size_t length = strlen(view->name);
-        const bool family = view->name[length - 1] == '_';
-        const int column = rt_sweep_column(s, view->name);
-        bool shown = view->always;
-        for (int i = 0; i < s->count && !family && !shown; i++)
-            shown = !isnan(rt_sweep_number(s, i, column));
-        if (shown)
-            t->list[t->columns++] = (rt_table_column){RT_COLUMN_RESULT, column, view};
-        for (int i = s->exit_column + 1; family && i < s->columns; i++)
-            if (!strncmp(s->names[i], view->name, length))
-                t->list[t->columns++] = (rt_table_column){RT_COLUMN_RESULT, i, view};
-    }
-}
-
 /* Returns the number of printed bytes of a cell, and their width in narrow characters. */
 static int printed_bytes(const char *cell, int *width)
 {
@@ -327,6 +303,7 @@ static int printed_bytes(const char *cell, int *width)
 rt_status rt_sweep_table_make(rt_sweep_table *t, const rt_sweep_runs *s, rt_sweep_order order)
 {
     const bool named = order == RT_RESULTS_FIRST;
+    const rt_result_view *view;
     int most = s->columns + 2;
     while (rt_result_view_at(most - s->columns - 2))
         most++;
@@ -341,7 +318,20 @@ rt_status rt_sweep_table_make(rt_sweep_table *t, const rt_sweep_runs *s, rt_swee
     else
         add_settings_columns(t, s);
     t->list[t->columns++] = (rt_table_column){RT_COLUMN_RUNS, -1, NULL};
-    add_result_columns(t, s);
+    /* the results that are always shown or that some run has */
+    for (int v = 0; (view = rt_result_view_at(v)); v++) {
+        const size_t length = strlen(view->name);
+        const bool family = view->name[length - 1] == '_'; /* all results with this prefix */
+        const int column = rt_sweep_column(s, view->name);
+        bool shown = view->always;
+        for (int i = 0; i < s->count && !family && !shown; i++)
+            shown = !isnan(rt_sweep_number(s, i, column));
+        if (shown)
+            t->list[t->columns++] = (rt_table_column){RT_COLUMN_RESULT, column, view};
+        for (int i = s->exit_column + 1; family && i < s->columns; i++)
+            if (!strncmp(s->names[i], view->name, length))
+                t->list[t->columns++] = (rt_table_column){RT_COLUMN_RESULT, i, view};
+    }
     if (named)
         add_settings_columns(t, s);
     for (int i = 0; i < t->columns * t->rows; i++) {

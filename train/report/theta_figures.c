@@ -261,29 +261,6 @@ static void add_plane(rt_figures *f, const final_theta *end)
                "the initial ones");
 }
 
-/* Writes r and, for each curve, the initial and the final decay. Returns the largest decay. */
-static double write_decay(rt_writer *w, const final_theta *end, const rt_config *c)
-{
-    const int twice = 2 * c->data.length;
-    const int last = twice < NEAREST_END    ? NEAREST_END
-                     : twice > FARTHEST_END ? FARTHEST_END
-                                            : twice;
-    double highest = 0;
-    for (int r = 0; r <= last; r++) {
-        rt_writer_add(w, "%d", r);
-        for (int i = 0; i < end->curve_count; i++) {
-            const theta_curve *t = &end->curves[i];
-            const double xpos = c->model.position.xpos;
-            const double first = rt_decay(end->start + t->first, t->pairs, r, xpos);
-            const double learned = rt_decay(end->end + t->first, t->pairs, r, xpos);
-            rt_writer_add(w, ",%.5g,%.5g", first, learned);
-            highest = fmax(highest, fmax(first, learned));
-        }
-        rt_writer_add(w, "\n");
-    }
-    return highest;
-}
-
 /* Adds a list of columns of decay.csv for each panel: the columns of the final or of the initial
  * theta. An initial theta that all heads share is drawn once. */
 static void add_columns(rt_writer *w, const final_theta *end, int panels, bool last)
@@ -302,17 +279,33 @@ static void add_columns(rt_writer *w, const final_theta *end, int panels, bool l
     rt_writer_add(w, "]\n");
 }
 
+/* Draws the initial and the final decay of each curve over the distance r. */
 static void add_decay(rt_figures *f, final_theta *end, const rt_config *config)
 {
     char most[24] = "", first[40] = "", caption[RT_CAPTION_SIZE];
+    const double xpos = config->model.position.xpos;
+    const int twice = 2 * config->data.length;
+    const int last = twice < NEAREST_END    ? NEAREST_END
+                     : twice > FARTHEST_END ? FARTHEST_END
+                                            : twice;
+    double highest = 0;
     int shown = 1; /* panels */
+    for (int r = 0; r <= last; r++) {
+        rt_writer_add(&end->layers.data, "%d", r);
+        for (const theta_curve *t = end->curves; t < end->curves + end->curve_count; t++) {
+            const double start = rt_decay(end->start + t->first, t->pairs, r, xpos);
+            const double learned = rt_decay(end->end + t->first, t->pairs, r, xpos);
+            rt_writer_add(&end->layers.data, ",%.5g,%.5g", start, learned);
+            highest = fmax(highest, fmax(start, learned));
+        }
+        rt_writer_add(&end->layers.data, "\n");
+    }
     for (int i = 0; i < end->curve_count; i++)
         shown = end->curves[i].layer >= shown ? end->curves[i].layer + 1 : shown;
     const int columns = shown > 1 ? 2 : 1, rows = (shown + columns - 1) / columns;
     rt_writer *w = &end->layers.script;
     rt_writer_add(w, "curve_tics = %g\nrows = %d\ncolumns = %d\npanels = %d\n",
-                  rt_figures_tics(write_decay(&end->layers.data, end, config)), rows, columns,
-                  shown);
+                  rt_figures_tics(highest), rows, columns, shown);
     add_columns(w, end, shown, false);
     add_columns(w, end, shown, true);
     if (end->curve_count == MOST_CURVES)
