@@ -1,12 +1,14 @@
-/* Sources of sequences: tasks, rules, the vocabulary, queries and drawing. */
+/* Sources of sequences: rules, the vocabulary, opening, queries and drawing. */
 
 #include "core/memory.h"
 #include "core/random.h"
 #include "data/task.h"
 #include "data/tokenizers/bpe.h"
+#include "data/tokenizers/tokens.h"
 #include "text/files.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <string.h>
 
 static int task_count(void)
@@ -20,47 +22,6 @@ static int task_count(void)
 const char *rt_data_task_name(int task)
 {
     return task >= 0 && task < task_count() ? rt_tasks[task].name : NULL;
-}
-
-static const rt_task *task_at(int task)
-{
-    assert(rt_data_task_name(task));
-    return &rt_tasks[task];
-}
-
-rt_target rt_data_task_target(int task)
-{
-    return task_at(task)->target;
-}
-
-rt_file_use rt_data_task_files(int task)
-{
-    return task_at(task)->files;
-}
-
-bool rt_data_task_labelled(int task)
-{
-    return rt_data_task_files(task) == RT_ONE_FILE;
-}
-
-bool rt_data_task_images(int task)
-{
-    return task_at(task)->images;
-}
-
-bool rt_data_task_labels_texts(int task)
-{
-    return rt_data_task_labelled(task) && !rt_data_task_images(task);
-}
-
-int rt_data_task_axes(int task)
-{
-    return task_at(task)->axes ? task_at(task)->axes : 1;
-}
-
-bool rt_data_task_has_objective(int task)
-{
-    return task_at(task)->objective;
 }
 
 /* ---- rules ---- */
@@ -155,7 +116,7 @@ rt_status rt_data_check(const rt_data_options *o)
 static rt_status check_special(const rt_data_options *o, const rt_vocabulary *vocabulary)
 {
     const rt_special_ids *special = &vocabulary->special;
-    const bool labelled = rt_data_task_labelled(o->task);
+    const bool labelled = rt_tasks[o->task].files == RT_ONE_FILE;
     const bool begins = special->cls != RT_NO_ID || o->begin == RT_BEGIN_NONE,
                ends = special->sep != RT_NO_ID;
     const bool framed = vocabulary->bpe &&
@@ -184,26 +145,7 @@ static rt_status check_special(const rt_data_options *o, const rt_vocabulary *vo
     return rt_ok();
 }
 
-/* Reads data.vocab_file, at level bpe with the special ids of the given vocabulary: they may come
- * from other files. */
-static rt_status read_vocabulary(rt_vocabulary **vocabulary_new, const rt_data_options *o,
-                                 const rt_vocabulary *given)
-{
-    rt_vocabulary_kind kind = {.level = o->level, .lowercase = o->lowercase};
-    if (given && given->bpe)
-        kind = rt_vocabulary_kind_of(given);
-    unsigned char *bytes;
-    size_t size;
-    rt_status status = rt_file_read("data.vocab_file", o->vocab_file, &bytes, &size);
-    *vocabulary_new = NULL;
-    if (status.code)
-        return status;
-    status = rt_vocabulary_read(vocabulary_new, kind, o->vocab_file, bytes, size);
-    rt_free(bytes);
-    return status;
-}
-
-rt_status rt_data_use_vocabulary(rt_data *data, const rt_vocabulary *v)
+static rt_status use_vocabulary(rt_data *data, const rt_vocabulary *v)
 {
     data->vocabulary = v;
     data->special = v->special;
@@ -211,29 +153,44 @@ rt_status rt_data_use_vocabulary(rt_data *data, const rt_vocabulary *v)
     return check_special(&data->options, v);
 }
 
-/* Prefers the given vocabulary, which data.vocab_file must equal. */
-rt_status rt_text_find_vocabulary(rt_data *data, rt_vocabulary_maker *make, void *context)
+bool rt_data_takes_characters(const rt_data *data)
+{
+    const rt_data_options *o = &data->options;
+    return o->level == RT_LEVEL_CHAR && !o->vocab_file && !data->meaning.vocabulary;
+}
+
+/* Prefers the given vocabulary, which data.vocab_file must equal. At level bpe the file is read
+ * with the special ids of the given vocabulary: they may come from other files. */
+rt_status rt_text_find_vocabulary(rt_data *data)
 {
     const rt_data_options *o = &data->options;
     const rt_vocabulary *given = data->meaning.vocabulary;
     rt_status status = rt_ok();
-    if (o->vocab_file)
-        status = read_vocabulary(&data->own, o, given);
-    else if (!given && o->level == RT_LEVEL_BYTE)
+    if (o->vocab_file) {
+        rt_vocabulary_kind kind = {.level = o->level, .lowercase = o->lowercase};
+        unsigned char *bytes;
+        size_t size;
+        if (given && given->bpe)
+            kind = rt_vocabulary_kind_of(given);
+        status = rt_file_read("data.vocab_file", o->vocab_file, &bytes, &size);
+        if (status.code)
+            return status;
+        status = rt_vocabulary_read(&data->own, kind, o->vocab_file, bytes, size);
+        rt_free(bytes);
+    } else if (!given && o->level == RT_LEVEL_BYTE) {
         status = rt_vocabulary_of_bytes(&data->own);
-    else if (!given && o->level == RT_LEVEL_BPE)
+    } else if (!given && o->level == RT_LEVEL_BPE) {
         status = rt_error(RT_CONFIG, "data.vocab_file must name a tokenizer.json for data.level = "
                                      "bpe");
-    else if (!given && o->level == RT_LEVEL_WORDPIECE)
+    } else if (!given && o->level == RT_LEVEL_WORDPIECE) {
         status =
             rt_error(RT_CONFIG,
                      "data.vocab_file must name a vocab.txt for data.level = "
                      "wordpiece; train --train-tokenizer N --level wordpiece makes one of texts");
-    else if (!given && o->level == RT_LEVEL_RESIDUE)
+    } else if (!given && o->level == RT_LEVEL_RESIDUE) {
         status = rt_error(RT_CONFIG, "data.vocab_file must name a vocab.txt of ESM for data.level "
                                      "= residue");
-    else if (!given)
-        status = make(context, &data->own);
+    }
     if (!status.code && given && data->own && !rt_vocabularies_equal(given, data->own))
         status = rt_error(RT_CONFIG,
                           "data.vocab_file: %s%s is not the vocabulary that the model was trained "
@@ -242,34 +199,111 @@ rt_status rt_text_find_vocabulary(rt_data *data, rt_vocabulary_maker *make, void
                           o->level != RT_LEVEL_WORDPIECE ? ""
                           : o->lowercase                 ? ", in lower case,"
                                                          : ", cased,");
-    return status.code ? status : rt_data_use_vocabulary(data, given ? given : data->own);
+    return status.code ? status : use_vocabulary(data, given ? given : data->own);
+}
+
+/* ---- opening ---- */
+
+static rt_data *new_data(const rt_data_options *o, rt_data_of_model meaning)
+{
+    rt_data *data = rt_alloc(1, sizeof *data);
+    if (!data)
+        return NULL;
+    data->options = *o;
+    data->task = &rt_tasks[o->task];
+    data->vocab = o->vocab;
+    data->special = rt_default_special_ids;
+    if (!rt_data_has_special_tokens(data))
+        data->special = (rt_special_ids){RT_ID_PAD, RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID};
+    if (data->task->token_ids)
+        data->special.mask = o->mask_id > 0 ? o->mask_id : RT_ID_MASK;
+    data->meaning = meaning;
+    data->types = meaning.types;
+    return data;
+}
+
+/* Passes on a source or, after an error, closes it. The rows of a model's token embedding may
+ * exceed the vocabulary. */
+static rt_status give(rt_data **data_new, rt_data *data, rt_status status)
+{
+    if (data->vocabulary && data->meaning.ids > data->vocab)
+        data->vocab = data->meaning.ids;
+    if (status.code)
+        rt_data_close(data);
+    *data_new = status.code ? NULL : data;
+    return status;
+}
+
+static rt_status open_data(rt_data **data_new, const rt_data_options *o, rt_data_of_model meaning,
+                           bool evaluation_only)
+{
+    *data_new = NULL;
+    rt_status status = rt_data_check(o);
+    if (status.code)
+        return status;
+    rt_data *data = new_data(o, meaning);
+    if (!data)
+        return rt_out_of_memory("the source of data");
+    data->evaluation_only = evaluation_only;
+    /* a task without text ignores the given vocabulary */
+    const rt_vocabulary *given = data->task->vocab ? NULL : meaning.vocabulary;
+    if (given && given->level != o->level)
+        status =
+            rt_error(RT_CONFIG,
+                     "data.level cuts a text into %s, but the vocabulary of the model has %s",
+                     rt_words_for_tokens(o->level).many, rt_words_for_tokens(given->level).many);
+    else if (given && o->lowercase && !given->lowercase)
+        status =
+            rt_error(RT_CONFIG, "data.lowercase = yes, but the vocabulary of the model is cased");
+    else if (data->task->open)
+        status = data->task->open(data);
+    return give(data_new, data, status);
+}
+
+rt_status rt_data_open(rt_data **data_new, const rt_data_options *o, rt_data_of_model meaning)
+{
+    return open_data(data_new, o, meaning, false);
+}
+
+rt_status rt_data_open_evaluation(rt_data **data_new, const rt_data_options *o,
+                                  rt_data_of_model meaning)
+{
+    rt_data_options own = *o;
+    if (own.eval_file)
+        own.file = own.eval_file;
+    return open_data(data_new, &own, meaning, true);
+}
+
+rt_status rt_data_open_encoder(rt_data **data_new, const rt_data_options *o,
+                               rt_data_of_model meaning)
+{
+    rt_data *data = *data_new = new_data(o, meaning);
+    if (!data)
+        return rt_out_of_memory("the source of data");
+    data->labels = meaning.labels;
+    return give(data_new, data,
+                meaning.vocabulary ? use_vocabulary(data, meaning.vocabulary) : rt_ok());
+}
+
+void rt_data_close(rt_data *data)
+{
+    if (!data)
+        return;
+    rt_examples_free(data->examples);
+    rt_images_free(data->images);
+    rt_labels_free(data->own_labels);
+    rt_vocabulary_free(data->own);
+    rt_token_runs_close(&data->runs);
+    rt_free(data->parts.list);
+    rt_free(data->texts.list);
+    rt_free(data);
 }
 
 /* ---- queries ---- */
 
-bool rt_data_is_for_evaluation(const rt_data *data)
-{
-    return data->evaluation_only;
-}
-
 bool rt_data_reads_training(const rt_data *data)
 {
     return !data->evaluation_only || !data->options.eval_file;
-}
-
-int rt_data_vocab(const rt_data *data)
-{
-    return data->vocab;
-}
-
-int rt_data_mask(const rt_data *data)
-{
-    return data->special.mask;
-}
-
-int rt_data_length(const rt_data *data)
-{
-    return data->options.length;
 }
 
 bool rt_data_has_special_tokens(const rt_data *data)
@@ -282,46 +316,9 @@ bool rt_data_begins(const rt_data *data)
     return data->options.begin != RT_BEGIN_NONE && rt_data_has_special_tokens(data);
 }
 
-bool rt_data_ends(const rt_data *data)
-{
-    return data->options.end != RT_BEGIN_NONE;
-}
-
-rt_target rt_data_target(const rt_data *data)
-{
-    return data->task->target;
-}
-
 int rt_data_classes(const rt_data *data)
 {
     return data->labels ? data->labels->count : data->task->classes;
-}
-
-const rt_labels *rt_data_labels(const rt_data *data)
-{
-    return data->labels;
-}
-
-bool rt_data_has_distances(const rt_data *data)
-{
-    return data->task->distances;
-}
-
-bool rt_data_answers(const rt_data *data)
-{
-    return data->options.shortest > 0;
-}
-
-int rt_data_types(const rt_data *data)
-{
-    const int own = data->examples && data->examples->pairs ? 2 : 0;
-    return data->meaning.types > own ? data->meaning.types : own;
-}
-
-int rt_data_patch(const rt_data *data)
-{
-    const rt_images *x = data->images;
-    return x ? data->options.patch * data->options.patch * x->channels : 0;
 }
 
 rt_status rt_data_status(const rt_data *data)
@@ -329,26 +326,48 @@ rt_status rt_data_status(const rt_data *data)
     return rt_token_runs_status(&data->runs);
 }
 
-const rt_vocabulary *rt_data_vocabulary(const rt_data *data)
+bool rt_data_varies(const rt_data *data)
 {
-    return data->vocabulary;
+    return data->options.shortest || (data->examples && !data->images) ||
+           rt_data_short_texts(data).count || (data->runs.count && rt_data_keeps_documents(data));
 }
 
-rt_unknown rt_data_unknown(const rt_data *data)
+int rt_data_longest(const rt_data *data, int length)
 {
-    return data->unknown[RT_PART_TRAINING];
+    const rt_examples *x = data->examples;
+    return x && !data->images && x->longest < (size_t)length ? (int)x->longest : length;
 }
 
-rt_unknown rt_data_evaluation_unknown(const rt_data *data)
+rt_special_use rt_data_special_use(const rt_data *data)
 {
-    return data->unknown[RT_PART_EVALUATION];
+    enum { LOOKED_AT = 1 << 14 };
+    const size_t tokens = data->runs.tokens < LOOKED_AT ? data->runs.tokens : LOOKED_AT;
+    const bool special = rt_data_has_special_tokens(data);
+    const bool asked =
+        data->task->token_ids && (special || data->options.objective == RT_OBJECTIVE_MLM);
+    int32_t *ids = asked && tokens ? rt_alloc(tokens, sizeof *ids) : NULL;
+    rt_special_use use = {0, tokens};
+    if (ids && rt_token_runs_read(&data->runs, 0, tokens, ids))
+        for (size_t i = 0; i < tokens; i++)
+            use.count += ids[i] == data->special.mask ||
+                         (special && (ids[i] == data->special.pad || ids[i] == data->special.cls));
+    rt_free(ids);
+    return use;
+}
+
+long rt_data_evaluation_rows(const rt_data *data, int length)
+{
+    assert(length >= data->task->shortest);
+    if (data->examples)
+        return (long)data->examples->order[RT_PART_EVALUATION].rows;
+    return data->task->open ? rt_windows_evaluation_rows(data, length) : LONG_MAX;
 }
 
 /* ---- drawing ---- */
 
 rt_sequence rt_sequence_clear(const rt_data *data, rt_batch *batch, int number)
 {
-    const size_t at = (size_t)number * (size_t)batch->length, patch = (size_t)rt_data_patch(data);
+    const size_t at = (size_t)number * (size_t)batch->length, patch = (size_t)data->patch;
     const rt_sequence row = {batch->length,
                              batch->ids + at,
                              batch->labels + at,
@@ -405,8 +424,8 @@ static void fill(const rt_data *data, rt_draw draw, rt_batch *batch)
 {
     assert(batch->length >= data->task->shortest);
     for (int r = 0; r < batch->rows; r++, draw.sequence++)
-        (rt_data_answers(data) ? draw_answered
-                               : data->task->draw)(data, draw, rt_sequence_clear(data, batch, r));
+        (data->options.shortest ? draw_answered
+                                : data->task->draw)(data, draw, rt_sequence_clear(data, batch, r));
 }
 
 void rt_data_training(const rt_data *data, uint64_t seed, uint32_t step, uint32_t first_row,

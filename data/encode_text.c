@@ -355,6 +355,23 @@ rt_status rt_text_scan(const rt_text_files *text, size_t from, size_t to, rt_lev
     return status;
 }
 
+rt_status rt_text_characters(rt_vocabulary **vocabulary_new, const rt_text_files *text,
+                             const rt_data_options *o)
+{
+    bool *seen = rt_alloc(RT_CODE_POINTS, sizeof *seen);
+    rt_status status = seen ? rt_ok() : rt_out_of_memory("a vocabulary");
+    *vocabulary_new = NULL;
+    if (!status.code)
+        status = rt_text_scan(text, 0, text->bytes, RT_LEVEL_CHAR, rt_characters_see, seen);
+    if (!status.code && !text->count)
+        status = rt_error(RT_CONFIG, "data.vocab_file must name a vocab.txt for data.level = char: "
+                                     "data.file has no text whose characters could be one");
+    if (!status.code)
+        status = rt_vocabulary_of_seen(vocabulary_new, RT_LEVEL_CHAR, o->file, seen);
+    rt_free(seen);
+    return status;
+}
+
 /* ---- parts ---- */
 
 typedef struct part {

@@ -302,5 +302,5 @@ void rt_config_find_files(rt_config *config, int task, rt_config_errors *errors)
                                         "data.cache",     "train.init_from", "train.trunk",
                                         "theta.init_from"};
     for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
-        find_paths(config, errors, names[i], i < LISTS && rt_data_task_files(task) != RT_ONE_FILE);
+        find_paths(config, errors, names[i], i < LISTS && rt_tasks[task].files != RT_ONE_FILE);
 }
