@@ -1,5 +1,6 @@
 #include "core/memory.h"
 #include "data/labelled_batch.h"
+#include "data/labelled_file.h"
 #include "data/task.h"
 #include "data/tokenizers/tokens.h"
 
@@ -22,7 +23,8 @@ void rt_examples_check(const rt_data_options *o, rt_rule_sink to)
             rt_rule_broken(to, RT_OPTIONS("data.task", keys[i]),
                            "%s must name a file with less than %d bytes; got %zu", keys[i],
                            RT_PATH_SIZE, strlen(paths[i]));
-        if (table && paths[i] && !rt_is_table_name(paths[i]))
+        if (table && paths[i] && !rt_path_ends_in(paths[i], ".tsv") &&
+            !rt_path_ends_in(paths[i], ".csv"))
             rt_rule_broken(to, RT_OPTIONS("data.task", keys[i]),
                            "%s must name a table for classify, FILE.tsv or FILE.csv; got '%.600s'",
                            keys[i], paths[i]);

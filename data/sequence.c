@@ -366,7 +366,7 @@ static rt_status copy_ids(rt_data *data, const group *x, rt_token_writer *w)
         const size_t left = data->runs.tokens - first;
         n = left < BLOCK ? left : BLOCK;
         if (!rt_token_runs_read(&data->runs, first, n, block))
-            status = rt_token_runs_status(&data->runs);
+            status = rt_data_status(data);
         ids.count = 0;
         for (size_t i = 0; i < n && !status.code; i++)
             rt_id_list_add(&ids, block[i]);

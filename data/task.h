@@ -7,7 +7,7 @@
 
 #include "core/random.h"
 #include "data/data.h"
-#include "data/labelled_file.h"
+#include "data/labels.h"
 #include "data/token_format.h"
 #include "data/tokenizers/vocabulary.h"
 
@@ -167,9 +167,6 @@ void rt_token_runs_close(rt_token_runs *runs);
 /* Reads tokens first ... first + count - 1 of the long run. Returns false if they cannot be read or
  * are invalid ids. */
 bool rt_token_runs_read(const rt_token_runs *runs, size_t first, size_t count, int32_t *ids);
-
-/* Returns the first failure of a read. */
-rt_status rt_token_runs_status(const rt_token_runs *runs) RT_MUST_CHECK;
 
 /* Returns the first, or the last, position of an id among tokens first ... end - 1; SIZE_MAX if
  * there is none. Tokens that cannot be read count as other ids. */

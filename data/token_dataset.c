@@ -80,18 +80,6 @@ static herr_t stay_in_file(const char *from, const char *group, const char *to, 
     return -1;
 }
 
-/* Returns whether the file has no object of this name, or one that is not a data set. */
-static bool lacks_dataset(const set *d)
-{
-    if (H5Oexists_by_name(d->file, d->in->dataset, H5P_DEFAULT) <= 0)
-        return true;
-    const hid_t object = H5Oopen(d->file, d->in->dataset, H5P_DEFAULT);
-    const bool other = object >= 0 && H5Iget_type(object) != H5I_DATASET;
-    if (object >= 0)
-        H5Oclose(object);
-    return other;
-}
-
 static rt_status open_dataset(set *d)
 {
     char said[SAID_SIZE];
@@ -108,8 +96,11 @@ static rt_status open_dataset(set *d)
     if (led_out)
         return rt_token_refuse(d->in,
                                "the data set must lie in the file itself; it is a link to another");
-    return lacks_dataset(d) ? rt_token_refuse(d->in, "the file has no data set of that name")
-                            : not_readable(d, "data set", said);
+    const bool exists = H5Oexists_by_name(d->file, d->in->dataset, H5P_DEFAULT) > 0;
+    const hid_t object = exists ? H5Oopen(d->file, d->in->dataset, H5P_DEFAULT) : -1;
+    if (!exists || (object >= 0 && H5Iget_type(object) != H5I_DATASET))
+        return rt_token_refuse(d->in, "the file has no data set of that name");
+    return not_readable(d, "data set", said);
 }
 
 static const char *kind_of(hid_t type)

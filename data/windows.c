@@ -44,15 +44,13 @@ uint32_t rt_permuted(rt_random random, uint32_t number, uint32_t n, uint32_t i)
 
 /* ---- an epoch ---- */
 
-static uint32_t batches_of(rt_order o)
+/* The first block of an epoch ends at a random bound. */
+uint32_t rt_order_training(rt_order o, uint64_t seed, uint32_t step, uint32_t sequence)
 {
-    return o.rows / o.batch + (o.rows % o.batch > 0);
-}
-
-/* Returns the row at a position of an epoch. The first block ends at a random bound. */
-static uint32_t row_at(rt_order o, rt_random epoch, uint32_t place)
-{
-    const uint32_t part = batches_of(o) / PARTS;
+    const uint32_t batches = o.rows / o.batch + (o.rows % o.batch > 0), part = batches / PARTS;
+    const rt_random epoch = {seed, step / batches, RT_STREAM_ORDER};
+    const uint64_t batch = rt_permuted(epoch, OF_BATCHES, batches, step % batches);
+    const uint32_t place = (uint32_t)((batch * o.batch + sequence) % o.rows);
     const uint64_t size = (uint64_t)o.batch * (part < FEWEST_BATCHES ? FEWEST_BATCHES
                                                : part > MOST_BATCHES ? MOST_BATCHES
                                                                      : part);
@@ -62,14 +60,6 @@ static uint32_t row_at(rt_order o, rt_random epoch, uint32_t place)
     const uint64_t end = block ? first + size : bound, last = end < o.rows ? end : o.rows;
     return (uint32_t)first + rt_permuted(epoch, OF_BLOCKS + (uint32_t)block,
                                          (uint32_t)(last - first), place - (uint32_t)first);
-}
-
-uint32_t rt_order_training(rt_order o, uint64_t seed, uint32_t step, uint32_t sequence)
-{
-    const uint32_t batches = batches_of(o);
-    const rt_random epoch = {seed, step / batches, RT_STREAM_ORDER};
-    const uint64_t batch = rt_permuted(epoch, OF_BATCHES, batches, step % batches);
-    return row_at(o, epoch, (uint32_t)((batch * o.batch + sequence) % o.rows));
 }
 
 uint32_t rt_order_evaluation(rt_order o, uint64_t seed, uint32_t sequence)
@@ -217,30 +207,6 @@ static const rt_window_text *draw_part(const rt_data *data, rt_draw draw)
     return part;
 }
 
-/* Range in which a window of `count` tokens around a token may begin. */
-typedef struct document {
-    size_t first_start, last_start, count;
-} document;
-
-/* Returns the windows that hold a token of a part and stay in its document. A document shorter than
- * a window is one window. */
-static document document_around(const rt_data *data, const rt_window_text *part, size_t token,
-                                size_t window)
-{
-    const size_t part_end = part->first + part->count;
-    const size_t from = token - part->first >= window ? token - window + 1 : part->first;
-    const size_t to = part_end - token > window ? token + window : part_end;
-    const int32_t border = data->special.sep;
-    const size_t before = rt_token_runs_find(&data->runs, from, token, border, true);
-    const size_t behind = rt_token_runs_find(&data->runs, token, to, border, false);
-    const size_t start = before == SIZE_MAX ? from : before + 1;
-    const size_t end = behind < to ? behind + 1 : to;
-    if (end - start <= window)
-        return (document){start, start, end - start};
-    const size_t last = end - window;
-    return (document){start, last < token ? last : token, window};
-}
-
 /* Moves the longest piece of `count` ids within one document to the front and pads the others.
  * Returns its length. */
 static int longest_document(const rt_data *data, int32_t *ids, int count)
@@ -261,21 +227,27 @@ static int longest_document(const rt_data *data, int32_t *ids, int count)
     return longest;
 }
 
-/* Draws a training window within one document: a token, then a window that holds it. If the
- * document is too short to predict a token, draws again. */
+/* Draws a training window within one document: a token, then a window that holds it. A document
+ * shorter than a window is one window. If it is too short to predict a token, draws again. */
 static rt_window_text training_document(const rt_data *data, rt_draw draw, int length)
 {
     enum { TRIES = 16 };
     const rt_window_text *part = draw_part(data, draw);
-    const size_t window = window_size(data, length);
+    const size_t window = window_size(data, length), part_end = part->first + part->count;
+    const int32_t border = data->special.sep;
     rt_window_text found = {part->first, window, 0};
     for (int i = 0; i < TRIES; i++) {
         const int number = DRAW_DOCUMENT + 2 * i;
         const size_t token = part->first + draw_below(draw, number, part->count);
-        const document around = document_around(data, part, token, window);
-        const size_t choices = around.last_start - around.first_start + 1;
-        found.first = around.first_start + draw_below(draw, number + 1, choices);
-        found.count = around.count;
+        const size_t from = token - part->first >= window ? token - window + 1 : part->first;
+        const size_t to = part_end - token > window ? token + window : part_end;
+        const size_t before = rt_token_runs_find(&data->runs, from, token, border, true);
+        const size_t behind = rt_token_runs_find(&data->runs, token, to, border, false);
+        const size_t start = before == SIZE_MAX ? from : before + 1;
+        const size_t end = behind < to ? behind + 1 : to;
+        found.count = end - start < window ? end - start : window;
+        const size_t last = end - found.count < token ? end - found.count : token;
+        found.first = start + draw_below(draw, number + 1, last - start + 1);
         if (found.count >= least_window(data))
             break;
     }
