@@ -274,31 +274,26 @@ typedef struct ids_info {
 enum { INFO_WORDS = sizeof(ids_info) / sizeof(uint64_t) };
 _Static_assert(sizeof(ids_info) % sizeof(uint64_t) == 0, "checksums follow without a gap");
 
-/* Returns whether a file begins with the .npy header for these ids. */
-static bool has_header(const char *path, size_t width, size_t count)
-{
-    unsigned char wanted[RT_NPY_HEADER], there[RT_NPY_HEADER];
-    FILE *file = rt_open_regular(path);
-    rt_npy_header_of_ids(wanted, width, count);
-    const bool same = file && fread(there, 1, sizeof there, file) == sizeof there &&
-                      !memcmp(there, wanted, sizeof there);
-    if (file)
-        fclose(file);
-    return same;
-}
-
 /* Opens the ids. Returns false if a file is missing or damaged. */
 static bool find_ids(const cached_ids *m)
 {
     rt_data_file file = {.ids = true};
+    unsigned char wanted[RT_NPY_HEADER], there[RT_NPY_HEADER];
     ids_info info;
     size_t size;
     char *bytes = get(&m->entry, ".info", &size);
     path_of(file.path, &m->entry, ".npy");
-    const bool whole = bytes && size >= sizeof info;
-    if (whole)
+    bool whole = bytes && size >= sizeof info;
+    if (whole) {
+        FILE *npy = rt_open_regular(file.path);
         memcpy(&info, bytes, sizeof info);
-    if (!whole || !has_header(file.path, rt_id_width(m->v->count), info.count)) {
+        rt_npy_header_of_ids(wanted, rt_id_width(m->v->count), info.count);
+        whole = npy && fread(there, 1, sizeof there, npy) == sizeof there &&
+                !memcmp(there, wanted, sizeof there);
+        if (npy)
+            fclose(npy);
+    }
+    if (!whole) {
         rt_free(bytes);
         return false;
     }
