@@ -1,12 +1,15 @@
-/* Sources of sequences: tasks, rules, the vocabulary, queries and drawing. */
+/* Sources of sequences: rules, the vocabulary, opening, queries, texts with masks,
+ * drawing, and the training objective. */
 
 #include "core/memory.h"
 #include "core/random.h"
 #include "data/task.h"
 #include "data/tokenizers/bpe.h"
+#include "data/tokenizers/tokens.h"
 #include "text/files.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <string.h>
 
 static int task_count(void)
@@ -20,47 +23,6 @@ static int task_count(void)
 const char *rt_data_task_name(int task)
 {
     return task >= 0 && task < task_count() ? rt_tasks[task].name : NULL;
-}
-
-static const rt_task *task_at(int task)
-{
-    assert(rt_data_task_name(task));
-    return &rt_tasks[task];
-}
-
-rt_target rt_data_task_target(int task)
-{
-    return task_at(task)->target;
-}
-
-rt_file_use rt_data_task_files(int task)
-{
-    return task_at(task)->files;
-}
-
-bool rt_data_task_labelled(int task)
-{
-    return rt_data_task_files(task) == RT_ONE_FILE;
-}
-
-bool rt_data_task_images(int task)
-{
-    return task_at(task)->images;
-}
-
-bool rt_data_task_labels_texts(int task)
-{
-    return rt_data_task_labelled(task) && !rt_data_task_images(task);
-}
-
-int rt_data_task_axes(int task)
-{
-    return task_at(task)->axes ? task_at(task)->axes : 1;
-}
-
-bool rt_data_task_has_objective(int task)
-{
-    return task_at(task)->objective;
 }
 
 /* ---- rules ---- */
@@ -155,7 +117,7 @@ rt_status rt_data_check(const rt_data_options *o)
 static rt_status check_special(const rt_data_options *o, const rt_vocabulary *vocabulary)
 {
     const rt_special_ids *special = &vocabulary->special;
-    const bool labelled = rt_data_task_labelled(o->task);
+    const bool labelled = rt_tasks[o->task].files == RT_ONE_FILE;
     const bool begins = special->cls != RT_NO_ID || o->begin == RT_BEGIN_NONE,
                ends = special->sep != RT_NO_ID;
     const bool framed = vocabulary->bpe &&
@@ -184,26 +146,7 @@ static rt_status check_special(const rt_data_options *o, const rt_vocabulary *vo
     return rt_ok();
 }
 
-/* Reads data.vocab_file, at level bpe with the special ids of the given vocabulary: they may come
- * from other files. */
-static rt_status read_vocabulary(rt_vocabulary **vocabulary_new, const rt_data_options *o,
-                                 const rt_vocabulary *given)
-{
-    rt_vocabulary_kind kind = {.level = o->level, .lowercase = o->lowercase};
-    if (given && given->bpe)
-        kind = rt_vocabulary_kind_of(given);
-    unsigned char *bytes;
-    size_t size;
-    rt_status status = rt_file_read("data.vocab_file", o->vocab_file, &bytes, &size);
-    *vocabulary_new = NULL;
-    if (status.code)
-        return status;
-    status = rt_vocabulary_read(vocabulary_new, kind, o->vocab_file, bytes, size);
-    rt_free(bytes);
-    return status;
-}
-
-rt_status rt_data_use_vocabulary(rt_data *data, const rt_vocabulary *v)
+static rt_status use_vocabulary(rt_data *data, const rt_vocabulary *v)
 {
     data->vocabulary = v;
     data->special = v->special;
@@ -211,29 +154,44 @@ rt_status rt_data_use_vocabulary(rt_data *data, const rt_vocabulary *v)
     return check_special(&data->options, v);
 }
 
-/* Prefers the given vocabulary, which data.vocab_file must equal. */
-rt_status rt_text_find_vocabulary(rt_data *data, rt_vocabulary_maker *make, void *context)
+bool rt_data_takes_characters(const rt_data *data)
+{
+    const rt_data_options *o = &data->options;
+    return o->level == RT_LEVEL_CHAR && !o->vocab_file && !data->meaning.vocabulary;
+}
+
+/* Prefers the given vocabulary, which data.vocab_file must equal. At level bpe the file is read
+ * with the special ids of the given vocabulary: they may come from other files. */
+rt_status rt_text_find_vocabulary(rt_data *data)
 {
     const rt_data_options *o = &data->options;
     const rt_vocabulary *given = data->meaning.vocabulary;
     rt_status status = rt_ok();
-    if (o->vocab_file)
-        status = read_vocabulary(&data->own, o, given);
-    else if (!given && o->level == RT_LEVEL_BYTE)
+    if (o->vocab_file) {
+        rt_vocabulary_kind kind = {.level = o->level, .lowercase = o->lowercase};
+        unsigned char *bytes;
+        size_t size;
+        if (given && given->bpe)
+            kind = rt_vocabulary_kind_of(given);
+        status = rt_file_read("data.vocab_file", o->vocab_file, &bytes, &size);
+        if (status.code)
+            return status;
+        status = rt_vocabulary_read(&data->own, kind, o->vocab_file, bytes, size);
+        rt_free(bytes);
+    } else if (!given && o->level == RT_LEVEL_BYTE) {
         status = rt_vocabulary_of_bytes(&data->own);
-    else if (!given && o->level == RT_LEVEL_BPE)
+    } else if (!given && o->level == RT_LEVEL_BPE) {
         status = rt_error(RT_CONFIG, "data.vocab_file must name a tokenizer.json for data.level = "
                                      "bpe");
-    else if (!given && o->level == RT_LEVEL_WORDPIECE)
+    } else if (!given && o->level == RT_LEVEL_WORDPIECE) {
         status =
             rt_error(RT_CONFIG,
                      "data.vocab_file must name a vocab.txt for data.level = "
                      "wordpiece; train --train-tokenizer N --level wordpiece makes one of texts");
-    else if (!given && o->level == RT_LEVEL_RESIDUE)
+    } else if (!given && o->level == RT_LEVEL_RESIDUE) {
         status = rt_error(RT_CONFIG, "data.vocab_file must name a vocab.txt of ESM for data.level "
                                      "= residue");
-    else if (!given)
-        status = make(context, &data->own);
+    }
     if (!status.code && given && data->own && !rt_vocabularies_equal(given, data->own))
         status = rt_error(RT_CONFIG,
                           "data.vocab_file: %s%s is not the vocabulary that the model was trained "
@@ -242,34 +200,111 @@ rt_status rt_text_find_vocabulary(rt_data *data, rt_vocabulary_maker *make, void
                           o->level != RT_LEVEL_WORDPIECE ? ""
                           : o->lowercase                 ? ", in lower case,"
                                                          : ", cased,");
-    return status.code ? status : rt_data_use_vocabulary(data, given ? given : data->own);
+    return status.code ? status : use_vocabulary(data, given ? given : data->own);
+}
+
+/* ---- opening ---- */
+
+static rt_data *new_data(const rt_data_options *o, rt_data_of_model meaning)
+{
+    rt_data *data = rt_alloc(1, sizeof *data);
+    if (!data)
+        return NULL;
+    data->options = *o;
+    data->task = &rt_tasks[o->task];
+    data->vocab = o->vocab;
+    data->special = rt_default_special_ids;
+    if (!rt_data_has_special_tokens(data))
+        data->special = (rt_special_ids){RT_ID_PAD, RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID};
+    if (data->task->token_ids)
+        data->special.mask = o->mask_id > 0 ? o->mask_id : RT_ID_MASK;
+    data->meaning = meaning;
+    data->types = meaning.types;
+    return data;
+}
+
+/* Passes on a source or, after an error, closes it. The rows of a model's token embedding may
+ * exceed the vocabulary. */
+static rt_status give(rt_data **data_new, rt_data *data, rt_status status)
+{
+    if (data->vocabulary && data->meaning.ids > data->vocab)
+        data->vocab = data->meaning.ids;
+    if (status.code)
+        rt_data_close(data);
+    *data_new = status.code ? NULL : data;
+    return status;
+}
+
+static rt_status open_data(rt_data **data_new, const rt_data_options *o, rt_data_of_model meaning,
+                           bool evaluation_only)
+{
+    *data_new = NULL;
+    rt_status status = rt_data_check(o);
+    if (status.code)
+        return status;
+    rt_data *data = new_data(o, meaning);
+    if (!data)
+        return rt_out_of_memory("the source of data");
+    data->evaluation_only = evaluation_only;
+    /* a task without text ignores the given vocabulary */
+    const rt_vocabulary *given = data->task->vocab ? NULL : meaning.vocabulary;
+    if (given && given->level != o->level)
+        status =
+            rt_error(RT_CONFIG,
+                     "data.level cuts a text into %s, but the vocabulary of the model has %s",
+                     rt_words_for_tokens(o->level).many, rt_words_for_tokens(given->level).many);
+    else if (given && o->lowercase && !given->lowercase)
+        status =
+            rt_error(RT_CONFIG, "data.lowercase = yes, but the vocabulary of the model is cased");
+    else if (data->task->open)
+        status = data->task->open(data);
+    return give(data_new, data, status);
+}
+
+rt_status rt_data_open(rt_data **data_new, const rt_data_options *o, rt_data_of_model meaning)
+{
+    return open_data(data_new, o, meaning, false);
+}
+
+rt_status rt_data_open_evaluation(rt_data **data_new, const rt_data_options *o,
+                                  rt_data_of_model meaning)
+{
+    rt_data_options own = *o;
+    if (own.eval_file)
+        own.file = own.eval_file;
+    return open_data(data_new, &own, meaning, true);
+}
+
+rt_status rt_data_open_encoder(rt_data **data_new, const rt_data_options *o,
+                               rt_data_of_model meaning)
+{
+    rt_data *data = *data_new = new_data(o, meaning);
+    if (!data)
+        return rt_out_of_memory("the source of data");
+    data->labels = meaning.labels;
+    return give(data_new, data,
+                meaning.vocabulary ? use_vocabulary(data, meaning.vocabulary) : rt_ok());
+}
+
+void rt_data_close(rt_data *data)
+{
+    if (!data)
+        return;
+    rt_examples_free(data->examples);
+    rt_images_free(data->images);
+    rt_labels_free(data->own_labels);
+    rt_vocabulary_free(data->own);
+    rt_token_runs_close(&data->runs);
+    rt_free(data->parts.list);
+    rt_free(data->texts.list);
+    rt_free(data);
 }
 
 /* ---- queries ---- */
 
-bool rt_data_is_for_evaluation(const rt_data *data)
-{
-    return data->evaluation_only;
-}
-
 bool rt_data_reads_training(const rt_data *data)
 {
     return !data->evaluation_only || !data->options.eval_file;
-}
-
-int rt_data_vocab(const rt_data *data)
-{
-    return data->vocab;
-}
-
-int rt_data_mask(const rt_data *data)
-{
-    return data->special.mask;
-}
-
-int rt_data_length(const rt_data *data)
-{
-    return data->options.length;
 }
 
 bool rt_data_has_special_tokens(const rt_data *data)
@@ -282,73 +317,159 @@ bool rt_data_begins(const rt_data *data)
     return data->options.begin != RT_BEGIN_NONE && rt_data_has_special_tokens(data);
 }
 
-bool rt_data_ends(const rt_data *data)
-{
-    return data->options.end != RT_BEGIN_NONE;
-}
-
-rt_target rt_data_target(const rt_data *data)
-{
-    return data->task->target;
-}
-
 int rt_data_classes(const rt_data *data)
 {
     return data->labels ? data->labels->count : data->task->classes;
 }
 
-const rt_labels *rt_data_labels(const rt_data *data)
+bool rt_data_varies(const rt_data *data)
 {
-    return data->labels;
+    return data->options.shortest || (data->examples && !data->images) ||
+           rt_data_short_texts(data).count || (data->runs.count && rt_data_keeps_documents(data));
 }
 
-bool rt_data_has_distances(const rt_data *data)
+int rt_data_longest(const rt_data *data, int length)
 {
-    return data->task->distances;
+    const rt_examples *x = data->examples;
+    return x && !data->images && x->longest < (size_t)length ? (int)x->longest : length;
 }
 
-bool rt_data_answers(const rt_data *data)
+rt_special_use rt_data_special_use(const rt_data *data)
 {
-    return data->options.shortest > 0;
+    enum { LOOKED_AT = 1 << 14 };
+    const size_t tokens = data->runs.tokens < LOOKED_AT ? data->runs.tokens : LOOKED_AT;
+    const bool special = rt_data_has_special_tokens(data);
+    const bool asked =
+        data->task->token_ids && (special || data->options.objective == RT_OBJECTIVE_MLM);
+    int32_t *ids = asked && tokens ? rt_alloc(tokens, sizeof *ids) : NULL;
+    rt_special_use use = {0, tokens};
+    if (ids && rt_token_runs_read(&data->runs, 0, tokens, ids))
+        for (size_t i = 0; i < tokens; i++)
+            use.count += ids[i] == data->special.mask ||
+                         (special && (ids[i] == data->special.pad || ids[i] == data->special.cls));
+    rt_free(ids);
+    return use;
 }
 
-int rt_data_types(const rt_data *data)
+long rt_data_evaluation_rows(const rt_data *data, int length)
 {
-    const int own = data->examples && data->examples->pairs ? 2 : 0;
-    return data->meaning.types > own ? data->meaning.types : own;
+    assert(length >= data->task->shortest);
+    if (data->examples)
+        return (long)data->examples->order[RT_PART_EVALUATION].rows;
+    return data->task->open ? rt_windows_evaluation_rows(data, length) : LONG_MAX;
 }
 
-int rt_data_patch(const rt_data *data)
+/* ---- texts with masks ---- */
+
+rt_mask_place rt_mask_find(const rt_vocabulary *vocabulary, const char *text)
 {
-    const rt_images *x = data->images;
-    return x ? data->options.patch * data->options.patch * x->channels : 0;
+    static const char word[] = "[MASK]";
+    const int32_t id = vocabulary->special.mask;
+    if (id == RT_NO_ID)
+        return (rt_mask_place){NULL, 0};
+    const rt_spelling own = rt_vocabulary_spell(vocabulary, id);
+    for (; *text; text++) {
+        if (own.size && !strncmp(text, own.bytes, own.size))
+            return (rt_mask_place){text, own.size};
+        if (!strncmp(text, word, sizeof word - 1))
+            return (rt_mask_place){text, sizeof word - 1};
+    }
+    return (rt_mask_place){NULL, 0};
 }
 
-rt_status rt_data_status(const rt_data *data)
+/* Extends a mask by the blanks that belong to it. The tokenizer may define them; otherwise, at
+ * level bpe, it is the blank before the mask, since pieces begin with theirs. */
+static void take_blanks(rt_found_token *mask, const rt_vocabulary *v, const char *text,
+                        size_t bytes, size_t before)
 {
-    return rt_token_runs_status(&data->runs);
+    mask->token = v->bpe ? rt_bpe_added(v->bpe, NULL, v->special.mask) : NULL;
+    if (mask->token && (mask->token->takes_left || mask->token->takes_right))
+        *mask = rt_found_token_with_blanks(*mask, (const unsigned char *)text, bytes, before);
+    else
+        mask->start -= v->bpe && mask->start > before && text[mask->start - 1] == ' ';
 }
 
-const rt_vocabulary *rt_data_vocabulary(const rt_data *data)
+/* Appends the ids of bytes from ... to - 1 of a text, which have no mask. */
+static rt_status encode_part(const rt_vocabulary *v, bool special, const char *text, size_t from,
+                             size_t to, int32_t *ids, int *count, rt_unknown *unknown)
 {
-    return data->vocabulary;
+    rt_unknown here;
+    int added;
+    if (from == to)
+        return rt_ok();
+    const rt_status status =
+        (special ? rt_vocabulary_encode_special
+                 : rt_vocabulary_encode)(v, text + from, to - from, ids + *count, &added, &here);
+    rt_unknown_add(unknown, &here, from);
+    *count += added;
+    return status;
 }
 
-rt_unknown rt_data_unknown(const rt_data *data)
+rt_status rt_masked_text_encode(const rt_vocabulary *v, bool begins, bool special, const char *text,
+                                int32_t **ids_new, int *count, int *masks, rt_unknown *unknown)
 {
-    return data->unknown[RT_PART_TRAINING];
+    const bool masked = masks != NULL;
+    const size_t bytes = strlen(text);
+    const int limit = rt_vocabulary_most_bytes(v) - masked;
+    rt_status status = rt_ok();
+    *ids_new = NULL;
+    *count = 0;
+    if (masked)
+        *masks = 0;
+    *unknown = (rt_unknown){0};
+    if (bytes > (size_t)limit)
+        return rt_error(RT_ARGUMENT, "a text can have up to %d bytes; got %zu", limit, bytes);
+    int32_t *ids = rt_alloc_unset(rt_vocabulary_most_ids(v, bytes) + masked, sizeof *ids);
+    if (!ids)
+        return rt_out_of_memory("the ids of a text");
+    if (begins)
+        ids[(*count)++] = v->special.cls;
+    size_t at = 0;
+    for (bool more = true; more && !status.code;) {
+        const rt_mask_place found = masked ? rt_mask_find(v, text + at) : (rt_mask_place){NULL, 0};
+        rt_found_token mask = {NULL, bytes, bytes};
+        more = found.at != NULL;
+        if (more) {
+            mask.start = (size_t)(found.at - text);
+            mask.end = mask.start + found.size;
+            take_blanks(&mask, v, text, bytes, at);
+        }
+        status = encode_part(v, special, text, at, mask.start, ids, count, unknown);
+        if (more && !status.code) {
+            ids[(*count)++] = v->special.mask;
+            ++*masks;
+        }
+        at = mask.end;
+    }
+    if (masked && !status.code && !*count)
+        status = rt_error(RT_ARGUMENT,
+                          "the text is empty, and the model has no token that begins a text");
+    if (status.code) {
+        rt_free(ids);
+        *count = 0;
+        return status;
+    }
+    *ids_new = ids;
+    return status;
 }
 
-rt_unknown rt_data_evaluation_unknown(const rt_data *data)
+rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_new, int *count,
+                         rt_unknown *unknown)
 {
-    return data->unknown[RT_PART_EVALUATION];
+    *ids_new = NULL;
+    *count = 0;
+    *unknown = (rt_unknown){0};
+    if (!data->vocabulary)
+        return rt_error(RT_ARGUMENT, "data.task = %s has no text to tokenize", data->task->name);
+    return rt_masked_text_encode(data->vocabulary, false, data->options.special, text, ids_new,
+                                 count, NULL, unknown);
 }
 
 /* ---- drawing ---- */
 
 rt_sequence rt_sequence_clear(const rt_data *data, rt_batch *batch, int number)
 {
-    const size_t at = (size_t)number * (size_t)batch->length, patch = (size_t)rt_data_patch(data);
+    const size_t at = (size_t)number * (size_t)batch->length, patch = (size_t)data->patch;
     const rt_sequence row = {batch->length,
                              batch->ids + at,
                              batch->labels + at,
@@ -405,8 +526,8 @@ static void fill(const rt_data *data, rt_draw draw, rt_batch *batch)
 {
     assert(batch->length >= data->task->shortest);
     for (int r = 0; r < batch->rows; r++, draw.sequence++)
-        (rt_data_answers(data) ? draw_answered
-                               : data->task->draw)(data, draw, rt_sequence_clear(data, batch, r));
+        (data->options.shortest ? draw_answered
+                                : data->task->draw)(data, draw, rt_sequence_clear(data, batch, r));
 }
 
 void rt_data_training(const rt_data *data, uint64_t seed, uint32_t step, uint32_t first_row,
@@ -419,4 +540,49 @@ void rt_data_training(const rt_data *data, uint64_t seed, uint32_t step, uint32_
 void rt_data_evaluation(const rt_data *data, uint32_t first_row, rt_batch *batch)
 {
     fill(data, (rt_draw){data->options.eval_seed, 0, first_row}, batch);
+}
+
+/* ---- objective ---- */
+
+/* Masks a chosen token as BERT does (Devlin et al. 2019): 80 % become [MASK], 10 % a random token,
+ * 10 % stay. All are predicted. Uses words 1 and 2. */
+static void mask_token(const rt_data *data, const uint32_t words[4], int32_t *id, int32_t *label)
+{
+    const rt_vocabulary *v = data->vocabulary;
+    const int tenth = rt_word_below(words[1], 10);
+    const int first = data->special.cls == RT_NO_ID ? 0 : RT_FIRST_SYMBOL; /* without vocabulary */
+    *label = *id;
+    if (tenth < 8)
+        *id = data->special.mask;
+    else if (tenth == 8)
+        *id = v ? v->ordinary[rt_word_below(words[2], v->ordinary_count)]
+                : first + rt_word_below(words[2], data->vocab - first);
+}
+
+/* For mlm, masks each token with data.mask_probability. If none was chosen, masks one, so that
+ * every sequence has a label. This draw uses the index of the first token, which is never masked,
+ * or, if no token begins the sequence, the index after the last. */
+void rt_objective_apply(const rt_data *data, rt_draw draw, rt_sequence row)
+{
+    const int first = rt_data_begins(data);
+    const rt_random random = {draw.seed, draw.step, RT_STREAM_MASK};
+    uint32_t words[4];
+    int chosen = 0;
+    if (data->options.objective != RT_OBJECTIVE_MLM) {
+        /* the token that begins the sequence, if any, predicts the first token of the window */
+        memcpy(row.labels, row.ids + 1, (size_t)(row.length - 1) * sizeof *row.labels);
+        return;
+    }
+    for (int t = first; t < row.length; t++) {
+        rt_random_words(random, rt_draw_index(draw, t), words);
+        if (words[0] * 0x1p-32 < data->options.mask_probability) {
+            mask_token(data, words, &row.ids[t], &row.labels[t]);
+            chosen++;
+        }
+    }
+    if (chosen)
+        return;
+    rt_random_words(random, rt_draw_index(draw, first ? 0 : row.length), words);
+    const int t = first + rt_word_below(words[0], row.length - first);
+    mask_token(data, words, &row.ids[t], &row.labels[t]);
 }

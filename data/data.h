@@ -53,7 +53,8 @@ typedef struct rt_batch {
     int32_t *types;     /* (B, T): 1 = second text of a pair, else 0; may be NULL */
     int32_t *distances; /* (B, T): at a label, tokens back to the token that answers it, or 0 if no
                            single token does; may be NULL */
-    real *patches; /* (B, T, rt_data_patch): numbers of the patch at a token, else 0; NULL: none */
+    real *
+        patches; /* (B, T, patch of rt_data): numbers of the patch at a token, else 0; NULL: none */
 } rt_batch;
 
 /* Callbacks for messages and progress while data is opened. They run in the thread that opens. */
@@ -95,7 +96,7 @@ typedef struct rt_data_options {
     bool lowercase;          /* level wordpiece: lower case, accents removed */
     rt_begin begin;          /* tasks that read texts or ids */
     rt_begin end;            /* classify, tag */
-    rt_objective objective;  /* see rt_data_task_has_objective */
+    rt_objective objective;  /* tasks with an `objective` */
     double mask_probability; /* mlm: probability that a token is chosen */
     int mask_id;             /* tokens, mlm: id of the mask token; 0: RT_ID_MASK */
     rt_special_tokens special_tokens; /* tokens; no: no token begins a sequence */
@@ -125,37 +126,102 @@ typedef struct rt_labels rt_labels;
 typedef struct rt_data_of_model {
     const rt_vocabulary *vocabulary; /* NULL: from data.vocab_file or else from the text */
     const rt_labels *labels;         /* NULL: from data.file */
-    int ids;   /* rows of the token embedding: lower bound of rt_data_vocab for text */
-    int types; /* rows of the token type embedding: lower bound of rt_data_types */
+    int ids;   /* rows of the token embedding: lower bound of rt_data.vocab for text */
+    int types; /* rows of the token type embedding: lower bound of rt_data.types */
     int patch; /* numbers of a patch, which images must have; 0: any */
 } rt_data_of_model;
-
-/* Returns the name of a task ("copy", "reverse", ...), NULL past the last. */
-const char *rt_data_task_name(int task);
 
 /* Kind of labels: token ids, one class per sequence (at its token 0), or classes of single tokens.
  */
 typedef enum rt_target { RT_TARGET_IDS, RT_TARGET_SEQUENCE, RT_TARGET_TOKENS } rt_target;
-rt_target rt_data_task_target(int task);
 
-/* Returns whether the task reads data with labels. */
-bool rt_data_task_labelled(int task);
-
-/* Returns whether the task reads texts with labels; returns whether it reads images. */
-bool rt_data_task_labels_texts(int task);
-bool rt_data_task_images(int task);
-
-/* Returns the number of coordinates of a position: 2 for a grid of tokens (rt_grid_side), else 1.
- */
-int rt_data_task_axes(int task);
-
-/* Number of paths in data.file and data.eval_file: none, one, or a comma-separated list.
- * rt_data_options.begin applies to every task that reads texts or ids. */
+/* Number of paths in data.file and data.eval_file: none; one, of labelled data; or a
+ * comma-separated list. */
 typedef enum rt_file_use { RT_NO_FILE, RT_ONE_FILE, RT_FILE_LIST } rt_file_use;
-rt_file_use rt_data_task_files(int task);
 
-/* Returns whether rt_data_options.objective applies to the task; other tasks have their own. */
-bool rt_data_task_has_objective(int task);
+struct rt_draw;
+struct rt_sequence;
+typedef struct rt_task {
+    const char *name;
+    int shortest; /* smallest length at which a label remains */
+    int vocab;    /* smallest data.vocab; 0: the file decides */
+    rt_target target;
+    int classes;       /* number of classes; 0: labels are ids, or the file decides */
+    rt_file_use files; /* paths in data.file */
+    bool labels_texts; /* data.file has texts with labels */
+    bool images;       /* data.file has images */
+    bool token_ids;    /* data.file has token ids, whose special tokens no vocabulary names */
+    bool objective;    /* data.objective applies */
+    bool grid;         /* a position has two coordinates in a grid of tokens (rt_grid_side) */
+    struct {
+        int around, each; /* a question of n symbols has `around` + n `each` tokens with its answer;
+                             0: data.length is one number */
+    } question;
+    bool distances; /* labels have distances */
+    void (*draw)(const rt_data *data, struct rt_draw draw, struct rt_sequence row);
+    /* Checks the rules of this task, as rt_data_rules; or NULL. */
+    void (*check)(const rt_data_options *o, rt_rule_sink to);
+    /* Opens the files and fills the fields of rt_data for them. NULL: toy task without files. */
+    rt_status (*open)(rt_data *data);
+} rt_task;
+
+/* All tasks, ended by a row without a name. */
+extern const rt_task rt_tasks[];
+
+/* Returns the name of a task ("copy", "reverse", ...), NULL past the last. */
+const char *rt_data_task_name(int task);
+
+/* List of runs of tokens (data/task.h). It starts zeroed. */
+typedef struct rt_token_runs {
+    struct rt_token_run **list;
+    size_t count, capacity;
+    size_t tokens; /* sum over all runs */
+} rt_token_runs;
+
+/* Consecutive tokens: a training part or an evaluation text. */
+typedef struct rt_window_text {
+    size_t first, count;
+    double weight; /* of a training part */
+} rt_window_text;
+
+/* List of spans. It starts zeroed. */
+typedef struct rt_window_texts {
+    rt_window_text *list;
+    size_t count, capacity;
+} rt_window_texts;
+
+enum { RT_PART_TRAINING, RT_PART_EVALUATION, RT_PARTS };
+
+/* An open source. Only data/ writes its fields. */
+struct rt_data {
+    rt_data_options options;
+    const rt_task *task;
+    bool evaluation_only;   /* training sequences cannot be drawn */
+    int vocab;              /* number of token ids, special ones included */
+    rt_special_ids special; /* RT_NO_ID: there is none */
+    int types; /* token types: 2 for pairs of texts, else those of the model; 0: none */
+    int patch; /* numbers of a patch of an image; 0: other data */
+    const rt_vocabulary *vocabulary; /* text: the given one or `own`; else NULL */
+    const rt_labels *labels;         /* names of the classes of labelled data: the given ones or
+                                        `own_labels`; else NULL */
+    rt_unknown unknown[RT_PARTS];    /* unknown characters or words of data.file and data.eval_file;
+                                        `at` counts the bytes of all files */
+    struct {
+        size_t count, of; /* labelled rows truncated to data.length, and all labelled rows */
+    } cut;
+    /* Private to data/. */
+    rt_data_of_model meaning; /* as passed by the caller */
+    rt_vocabulary *own;
+    rt_labels *own_labels;
+    rt_token_runs runs; /* text and tokens; training comes first */
+    /* Text and tokens. Training parts: all of data.file, or each file of a mixture. Evaluation
+     * texts: the files of data.eval_file or, without it, the tails of the parts. Windows lie within
+     * one of them. Training and evaluation overlap only if eval_fraction is 0. */
+    rt_window_texts parts, texts;
+    double weight;                /* sum over the parts */
+    struct rt_examples *examples; /* classify, tag and images */
+    struct rt_images *images;
+};
 
 /* Copies the path of the n-th file that the options name: data.file, data.eval_file (of images,
  * their labels, too), then data.vocab_file. Two data sets of one HDF5 file count once. Returns
@@ -196,50 +262,17 @@ rt_status rt_data_open(rt_data **data_new, const rt_data_options *o,
 rt_status rt_data_open_evaluation(rt_data **data_new, const rt_data_options *o,
                                   rt_data_of_model meaning) RT_MUST_CHECK;
 
-/* Returns whether the data was opened for evaluation only. */
-bool rt_data_is_for_evaluation(const rt_data *data);
-
 /* Opens a source that has a vocabulary but no data, to encode texts of the caller. */
 rt_status rt_data_open_encoder(rt_data **data_new, const rt_data_options *o,
                                rt_data_of_model meaning) RT_MUST_CHECK;
 void rt_data_close(rt_data *data);
 
-/* Returns the number of token ids, special ones included. */
-int rt_data_vocab(const rt_data *data);
-
-/* Returns the id of the mask token, RT_NO_ID if there is none. */
-int rt_data_mask(const rt_data *data);
-
-/* Returns data.length. */
-int rt_data_length(const rt_data *data);
-
 /* Returns whether a token may begin a text or window: not with data.begin = none or
  * data.special_tokens = no, nor with a tokenizer that has none. */
 bool rt_data_begins(const rt_data *data);
 
-/* Returns whether a token may end a labelled text: not with data.end = none. */
-bool rt_data_ends(const rt_data *data);
-
-/* Returns the kind of labels, and the number of classes, which is 0 for token ids. */
-rt_target rt_data_target(const rt_data *data);
+/* Returns the number of classes, 0 for token ids. */
 int rt_data_classes(const rt_data *data);
-
-/* Returns the names of the classes of labelled data, else NULL. Ownership as for
- * rt_data_vocabulary. */
-const rt_labels *rt_data_labels(const rt_data *data);
-
-/* Returns the number of token types: 2 for pairs of texts, else that of the model; 0: no types. */
-int rt_data_types(const rt_data *data);
-
-/* Returns the number of numbers of a patch of an image, 0 for other data. */
-int rt_data_patch(const rt_data *data);
-
-/* Returns whether labels have distances: those of recall, mqar, induction and passkey. */
-bool rt_data_has_distances(const rt_data *data);
-
-/* Returns whether a sequence is a question and its answer, token by token: with data.length =
- * A..B. */
-bool rt_data_answers(const rt_data *data);
 
 /* Returns whether sequences differ in length. A batch can then be truncated to its longest row. */
 bool rt_data_varies(const rt_data *data);
@@ -261,12 +294,6 @@ typedef struct rt_special_use {
     size_t count, of;
 } rt_special_use;
 rt_special_use rt_data_special_use(const rt_data *data);
-
-/* Number of labelled rows truncated to data.length, and of all labelled rows. */
-typedef struct rt_cut {
-    size_t count, of;
-} rt_cut;
-rt_cut rt_data_cut(const rt_data *data);
 
 /* Returns the number of different evaluation sequences of a length: LONG_MAX for a toy task. It is
  * 0 if all evaluation texts are shorter than one sequence, unless opened for evaluation only.
@@ -290,15 +317,6 @@ void rt_data_evaluation(const rt_data *data, uint32_t first_row, rt_batch *batch
 /* Returns RT_DATA with the first failed read of token ids, which are read while drawing. A row that
  * could not be read is padding without labels. */
 rt_status rt_data_status(const rt_data *data) RT_MUST_CHECK;
-
-/* Returns the vocabulary; NULL for a task without text. It belongs to the source, or to the caller
- * who passed it. */
-const rt_vocabulary *rt_data_vocabulary(const rt_data *data);
-
-/* Returns the unknown characters or words of data.file, and of data.eval_file. The offset `at`
- * counts the bytes of all files. */
-rt_unknown rt_data_unknown(const rt_data *data);
-rt_unknown rt_data_evaluation_unknown(const rt_data *data);
 
 /* Encodes a text without special tokens around it. The caller frees *ids_new. `unknown` describes
  * the parts encoded as [UNK]. RT_ARGUMENT names the first byte that is not UTF-8; also for a task

@@ -70,10 +70,14 @@ bool rt_document_next(const char *documents, const unsigned char *text, size_t b
     return false;
 }
 
-/* Returns the place after the last blank line, 0 if there is none. */
-static size_t cut_at_blank_line(const unsigned char *text, size_t bytes)
+/* Returns the place after the last separator, 0 if there is none. */
+static size_t document_cut(const char *documents, const unsigned char *text, size_t bytes)
 {
-    for (size_t at = bytes; at > 0; at--) {
+    const char *what = separator_of(documents);
+    const size_t size = strlen(what);
+    const bool blank = !strcmp(what, "blank");
+    size_t cut = 0;
+    for (size_t at = bytes; at > 0 && blank; at--) {
         size_t start = at - 1;
         if (text[at - 1] != '\n')
             continue;
@@ -82,18 +86,9 @@ static size_t cut_at_blank_line(const unsigned char *text, size_t bytes)
         if (is_blank(text, start, at - 1))
             return at;
     }
-    return 0;
-}
-
-static size_t document_cut(const char *documents, const unsigned char *text, size_t bytes)
-{
-    const char *what = separator_of(documents);
-    const size_t size = strlen(what);
-    size_t cut = 0;
-    if (!strcmp(what, "blank"))
-        return cut_at_blank_line(text, bytes);
     /* from the start, as in rt_document_next, since a separator may overlap itself */
-    for (const unsigned char *found; (found = memmem(text + cut, bytes - cut, what, size));)
+    for (const unsigned char *found;
+         !blank && (found = memmem(text + cut, bytes - cut, what, size));)
         cut = (size_t)(found - text) + size;
     return cut;
 }
@@ -352,6 +347,23 @@ rt_status rt_text_scan(const rt_text_files *text, size_t from, size_t to, rt_lev
             look(context, bytes, size);
     }
     rt_free(bytes);
+    return status;
+}
+
+rt_status rt_text_characters(rt_vocabulary **vocabulary_new, const rt_text_files *text,
+                             const rt_data_options *o)
+{
+    bool *seen = rt_alloc(RT_CODE_POINTS, sizeof *seen);
+    rt_status status = seen ? rt_ok() : rt_out_of_memory("a vocabulary");
+    *vocabulary_new = NULL;
+    if (!status.code)
+        status = rt_text_scan(text, 0, text->bytes, RT_LEVEL_CHAR, rt_characters_see, seen);
+    if (!status.code && !text->count)
+        status = rt_error(RT_CONFIG, "data.vocab_file must name a vocab.txt for data.level = char: "
+                                     "data.file has no text whose characters could be one");
+    if (!status.code)
+        status = rt_vocabulary_of_seen(vocabulary_new, RT_LEVEL_CHAR, o->file, seen);
+    rt_free(seen);
     return status;
 }
 

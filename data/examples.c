@@ -1,5 +1,6 @@
 #include "core/memory.h"
 #include "data/labelled_batch.h"
+#include "data/labelled_file.h"
 #include "data/task.h"
 #include "data/tokenizers/tokens.h"
 
@@ -14,7 +15,7 @@ enum { SHORTEST_PAIR = 5 };
 
 void rt_examples_check(const rt_data_options *o, rt_rule_sink to)
 {
-    const bool table = rt_data_task_target(o->task) == RT_TARGET_SEQUENCE;
+    const bool table = rt_tasks[o->task].target == RT_TARGET_SEQUENCE;
     const char *const keys[RT_PARTS] = {"data.file", "data.eval_file"};
     const char *const paths[RT_PARTS] = {o->file ? o->file : "", o->eval_file};
     for (int i = 0; i < RT_PARTS; i++) {
@@ -22,7 +23,8 @@ void rt_examples_check(const rt_data_options *o, rt_rule_sink to)
             rt_rule_broken(to, RT_OPTIONS("data.task", keys[i]),
                            "%s must name a file with less than %d bytes; got %zu", keys[i],
                            RT_PATH_SIZE, strlen(paths[i]));
-        if (table && paths[i] && !rt_is_table_name(paths[i]))
+        if (table && paths[i] && !rt_path_ends_in(paths[i], ".tsv") &&
+            !rt_path_ends_in(paths[i], ".csv"))
             rt_rule_broken(to, RT_OPTIONS("data.task", keys[i]),
                            "%s must name a table for classify, FILE.tsv or FILE.csv; got '%.600s'",
                            keys[i], paths[i]);
@@ -49,9 +51,8 @@ static rt_status find_labels(rt_data *data, const rt_labelled_file *f)
 }
 
 /* Creates the vocabulary of the characters of a file's texts. */
-static rt_status vocabulary_of_texts(void *context, rt_vocabulary **vocabulary_new)
+static rt_status vocabulary_of_texts(const rt_labelled_file *f, rt_vocabulary **vocabulary_new)
 {
-    const rt_labelled_file *f = context;
     bool *seen = rt_alloc(RT_CODE_POINTS, sizeof *seen);
     if (!seen)
         return rt_out_of_memory("the texts of a file");
@@ -202,12 +203,13 @@ rt_status rt_examples_order(rt_data *data)
     const rt_data_options *o = &data->options;
     rt_examples *x = data->examples;
     const rt_random random = {o->eval_seed, 0, RT_STREAM_SHARE};
+    data->cut.of = x->count;
     for (size_t i = 0; i < x->count && !o->eval_file; i++)
         x->rows[i].evaluation = rt_random_uniform(random, i) < o->eval_fraction;
     for (size_t i = 0; i < x->count; i++) {
         const size_t length = full_length(data, x->rows + i);
         x->rows[i].length = length < (size_t)o->length ? (int)length : o->length;
-        x->cut += length > (size_t)o->length;
+        data->cut.count += length > (size_t)o->length;
         x->longest = length > x->longest ? length : x->longest;
     }
     for (int part = 0; part < RT_PARTS; part++) {
@@ -335,14 +337,18 @@ rt_status rt_examples_open(rt_data *data)
                           first->pairs ? "has one" : "has none");
     if (!status.code)
         data->examples->pairs = first->pairs;
+    if (!status.code && first->pairs && data->types < 2)
+        data->types = 2;
     if (!status.code && first->pairs && o->length < SHORTEST_PAIR)
         status =
             rt_error(RT_CONFIG, "data.length must be at least %d for texts with text_b; got %d",
                      SHORTEST_PAIR, o->length);
     if (!status.code)
         status = find_labels(data, first);
+    if (!status.code && rt_data_takes_characters(data))
+        status = vocabulary_of_texts(first, &data->own);
     if (!status.code)
-        status = rt_text_find_vocabulary(data, vocabulary_of_texts, first);
+        status = rt_text_find_vocabulary(data);
     if (!status.code)
         status = make_rows(data, files);
     if (!status.code)
@@ -407,8 +413,7 @@ static rt_status split(rt_example_text *x, const rt_data *data, const char *line
     if (!size || !count)
         return rt_error(RT_ARGUMENT, "the text is empty");
     const char *tab = memchr(line, '\t', size), *end = line + size;
-    const bool pair =
-        !tag && (data->examples ? data->examples->pairs : rt_data_types(data) > 1 && tab);
+    const bool pair = !tag && (data->examples ? data->examples->pairs : data->types > 1 && tab);
     if (pair &&
         (!tab || tab == line || tab + 1 == end || memchr(tab + 1, '\t', (size_t)(end - tab - 1))))
         return rt_error(RT_ARGUMENT, "a pair must be TEXT<TAB>TEXT, neither empty; got %s",
@@ -502,7 +507,7 @@ rt_status rt_data_encode_texts(rt_example_text *x, const rt_data *data, const ch
     assert(!rt_data_has_tags(data));
     *x = (rt_example_text){.count = 0};
     rt_status status = check_use(data, size, row);
-    if (!status.code && second && rt_data_types(data) < 2)
+    if (!status.code && second && data->types < 2)
         status = rt_error(RT_ARGUMENT, "the model was trained without pairs of texts");
     if (!status.code && second && row->length < SHORTEST_PAIR)
         status = rt_error(RT_ARGUMENT, "a pair of texts needs a length of %d tokens; got %d",

@@ -154,51 +154,11 @@ bool rt_image_labels_path(char path[RT_PATH_SIZE], const char *images)
     return size < RT_PATH_SIZE;
 }
 
-/* Checks the axes of a file of images, and sets or compares their size. */
-static rt_status check_images(rt_images *x, const rt_idx *file, const char *path)
-{
-    enum { LIMIT = 4096 };
-    const bool gray = file->ndim == 3, rgb = file->ndim == 4 && file->axis[3] == 3;
-    if (!gray && !rgb)
-        return rt_error(RT_DATA,
-                        "%.600s: must have 3 axes, of gray images, or 4, of which the last is 3, "
-                        "of RGB; got %d axes at offset 3",
-                        path, file->ndim);
-    if (file->axis[1] != file->axis[2] || file->axis[1] > LIMIT)
-        return rt_error(RT_DATA,
-                        "%.600s: must have square images of at most %d pixels a side; got %zu "
-                        "images of %zu x %zu at offset 4",
-                        path, LIMIT, file->axis[0], file->axis[1], file->axis[2]);
-    const int side = (int)file->axis[1], channels = gray ? 1 : 3;
-    if (x->side && (x->side != side || x->channels != channels))
-        return rt_error(RT_DATA,
-                        "%.600s: has images of %d x %d with %d channels, data.file of %d x %d "
-                        "with %d",
-                        path, side, side, channels, x->side, x->side, x->channels);
-    x->side = side;
-    x->channels = channels;
-    return rt_ok();
-}
-
-/* Checks that patches have as many numbers as those of the model, if there is one. */
-static rt_status check_patches(const rt_data *data, const char *path)
-{
-    const int patch = data->options.patch, channels = data->images->channels;
-    const int wanted = data->meaning.patch, pixels = patch * patch;
-    if (!wanted || wanted == pixels * channels)
-        return rt_ok();
-    if (wanted == pixels || wanted == 3 * pixels)
-        return rt_error(RT_DATA,
-                        "%.600s: has images with %d channel%s; the model was trained on %d", path,
-                        channels, channels == 1 ? "" : "s", wanted / pixels);
-    return rt_error(RT_CONFIG,
-                    "data.patch = %d gives patches of %d numbers; those of the model have %d: set "
-                    "the data.patch of its training",
-                    patch, pixels * channels, wanted);
-}
-
+/* Reads the images of a part, which must agree with those of the part before it, and their labels.
+ */
 static rt_status read_part(rt_images *x, int part, const char *path)
 {
+    enum { LIMIT = 4096 };
     const char *key = part ? "data.eval_file" : "data.file";
     rt_image_files *files = &x->parts[part];
     rt_idx *images = &files->images, *labels = &files->labels;
@@ -206,10 +166,28 @@ static rt_status read_part(rt_images *x, int part, const char *path)
     assert(named);
     (void)named;
     rt_status status = read_idx(images, key, path);
-    if (!status.code)
-        status = check_images(x, images, path);
-    if (!status.code)
-        status = read_idx(labels, key, files->labels_path);
+    if (status.code)
+        return status;
+    const bool gray = images->ndim == 3, rgb = images->ndim == 4 && images->axis[3] == 3;
+    if (!gray && !rgb)
+        return rt_error(RT_DATA,
+                        "%.600s: must have 3 axes, of gray images, or 4, of which the last is 3, "
+                        "of RGB; got %d axes at offset 3",
+                        path, images->ndim);
+    if (images->axis[1] != images->axis[2] || images->axis[1] > LIMIT)
+        return rt_error(RT_DATA,
+                        "%.600s: must have square images of at most %d pixels a side; got %zu "
+                        "images of %zu x %zu at offset 4",
+                        path, LIMIT, images->axis[0], images->axis[1], images->axis[2]);
+    const int side = (int)images->axis[1], channels = gray ? 1 : 3;
+    if (x->side && (x->side != side || x->channels != channels))
+        return rt_error(RT_DATA,
+                        "%.600s: has images of %d x %d with %d channels, data.file of %d x %d "
+                        "with %d",
+                        path, side, side, channels, x->side, x->side, x->channels);
+    x->side = side;
+    x->channels = channels;
+    status = read_idx(labels, key, files->labels_path);
     if (!status.code && (labels->ndim != 1 || labels->axis[0] != images->axis[0]))
         status = rt_error(RT_DATA,
                           "%.600s: has %d axes, of which the first is %zu at offset 4; "
@@ -283,8 +261,19 @@ rt_status rt_images_open(rt_data *data)
     for (int part = 0; part < RT_PARTS && !status.code; part++)
         if (paths[part])
             status = read_part(x, part, paths[part]);
-    if (!status.code)
-        status = check_patches(data, paths[first]);
+    const int pixels = o->patch * o->patch, wanted = data->meaning.patch;
+    data->patch = pixels * x->channels;
+    if (!status.code && wanted && (wanted == pixels || wanted == 3 * pixels) &&
+        wanted != data->patch)
+        status =
+            rt_error(RT_DATA, "%.600s: has images with %d channel%s; the model was trained on %d",
+                     paths[first], x->channels, x->channels == 1 ? "" : "s", wanted / pixels);
+    else if (!status.code && wanted && wanted != data->patch)
+        status =
+            rt_error(RT_CONFIG,
+                     "data.patch = %d gives patches of %d numbers; those of the model have %d: set "
+                     "the data.patch of its training",
+                     o->patch, data->patch, wanted);
     if (!status.code)
         status = find_labels(data, &x->parts[first]);
     if (status.code)
@@ -348,21 +337,17 @@ double rt_image_resized(const unsigned char *from, int side, int channels, int c
     return sum / weights;
 }
 
-static const unsigned char *pixels_of(const rt_images *x, size_t image)
-{
-    const size_t before = x->parts[RT_PART_TRAINING].images.axis[0];
-    const size_t size = (size_t)x->side * (size_t)x->side * (size_t)x->channels;
-    return image < before ? x->parts[RT_PART_TRAINING].images.bytes + image * size
-                          : x->parts[RT_PART_EVALUATION].images.bytes + (image - before) * size;
-}
-
 void rt_images_draw(const rt_data *data, rt_draw draw, rt_sequence row)
 {
     const rt_images *x = data->images;
     const rt_example *example = rt_examples_row(data, draw);
-    const unsigned char *pixels = pixels_of(x, example->first);
     const int side = rt_grid_side(row.length), patch = data->options.patch, C = x->channels;
-    const int size = side * patch, numbers = patch * patch * C;
+    const int size = side * patch, numbers = data->patch;
+    const size_t image = example->first, before = x->parts[RT_PART_TRAINING].images.axis[0];
+    const size_t bytes = (size_t)x->side * (size_t)x->side * (size_t)C;
+    const unsigned char *pixels =
+        image < before ? x->parts[RT_PART_TRAINING].images.bytes + image * bytes
+                       : x->parts[RT_PART_EVALUATION].images.bytes + (image - before) * bytes;
     row.ids[0] = RT_ID_CLS;
     row.labels[0] = example->label;
     row.mask[0] = 1;

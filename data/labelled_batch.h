@@ -3,7 +3,7 @@
 
 #include "core/memory.h"
 #include "data/data.h"
-#include "data/labelled_file.h"
+#include "data/labels.h"
 
 /* Lines of text as rows of labelled data, encoded and truncated as the rows of files are.
  *

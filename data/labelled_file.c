@@ -124,28 +124,6 @@ static rt_status read_row(reading *r, bool begins)
     return problem ? rt_error(RT_DATA, PLACE "column label %s", f->path, line, problem) : status;
 }
 
-/* Parses all rows. Empty lines are skipped; in a file of tokens they separate sentences. */
-static rt_status read_rows(reading *r)
-{
-    rt_status status = rt_ok();
-    bool begins = true;
-    while (!status.code && r->at < r->end) {
-        const bool between = rt_csv_ends_row(r->at, r->end);
-        if (between)
-            end_row(r);
-        else
-            status = read_row(r, begins || !r->file->tokens);
-        begins = between;
-    }
-    return status;
-}
-
-bool rt_is_table_name(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-    return dot && (!strcmp(dot, ".tsv") || !strcmp(dot, ".csv"));
-}
-
 rt_status rt_labelled_file_read(rt_labelled_file *file, const char *key, const char *path,
                                 bool tokens)
 {
@@ -178,8 +156,15 @@ rt_status rt_labelled_file_read(rt_labelled_file *file, const char *key, const c
     } else {
         status = read_heading(&r);
     }
-    if (!status.code)
-        status = read_rows(&r);
+    /* empty lines are skipped; in a file of tokens they separate sentences */
+    for (bool begins = true; !status.code && r.at < r.end;) {
+        const bool between = rt_csv_ends_row(r.at, r.end);
+        if (between)
+            end_row(&r);
+        else
+            status = read_row(&r, begins || !tokens);
+        begins = between;
+    }
     if (!status.code && !file->count)
         status = rt_error(RT_DATA, "%.800s: has %s", path,
                           tokens ? "no token" : "a heading and no row below it");

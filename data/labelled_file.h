@@ -30,9 +30,6 @@ typedef struct rt_labelled_file {
     size_t count, capacity;
 } rt_labelled_file;
 
-/* Returns whether a path ends in .tsv or .csv. */
-bool rt_is_table_name(const char *path);
-
 /* Returns the problem of bytes that are not text, and its offset; NULL if they are UTF-8 without
  * zeros. */
 const char *rt_text_problem(const char *text, size_t size, size_t *at);

@@ -1,25 +1,177 @@
-/* The tasks text and tokens: opens files of text and of token ids as one long run of tokens, and
- * writes tokens to files. */
+/* The tasks text and tokens: parses lists of files, opens files of text and of token ids as one
+ * long run of tokens, and writes tokens to files. */
 
 #include "core/memory.h"
 #include "data/task.h"
 #include "data/tokenizers/tokens.h"
 #include "text/files.h"
+#include "text/number.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const char data_file[] = "data.file", eval_file[] = "data.eval_file";
 
+/* Range of a weight, so that sums of weights neither overflow nor lose a weight to underflow. */
+#define LEAST_WEIGHT 1e-100
+#define MOST_WEIGHT  1e100
+
+static bool is_hdf5_name(const char *path)
+{
+    return rt_path_ends_in(path, ".h5") || rt_path_ends_in(path, ".hdf5");
+}
+
+/* Returns the ':' before the data set in "file.h5:/dataset", NULL if there is none. A path may
+ * contain ":/", so it is the last one. */
+static char *find_dataset(char *name, bool any_set)
+{
+    char *colon = NULL;
+    for (char *at = name; (at = strstr(at, ":/")); at++)
+        colon = at;
+    if (!colon || colon == name)
+        return NULL;
+    *colon = '\0';
+    const bool is_set = any_set || is_hdf5_name(name);
+    *colon = ':';
+    return is_set ? colon : NULL;
+}
+
+/* Returns the '*' before the weight of a file, NULL if there is none. A name may contain '*'; a
+ * weight has the form of a number, even if it is out of range. */
+static char *find_weight(char *name)
+{
+    char *star = strrchr(name, '*');
+    const char *text = star ? star + 1 + strspn(star + 1, " ") : "";
+    return star && star > name && !text[strspn(text, "+-.0123456789eE")] &&
+                   strpbrk(text, "0123456789")
+               ? star
+               : NULL;
+}
+
+const char *rt_data_file_take(const char *list, bool any_set, rt_data_file *file)
+{
+    char name[RT_FILE_LIST_SIZE];
+    rt_list_item item;
+    const char *rest = rt_list_parse(list, &item);
+    rt_list_item_copy(item, name, sizeof name);
+    *file = (rt_data_file){.weight = 1};
+    char *star = find_weight(name);
+    if (star) {
+        *star = '\0';
+        file->weighted = true;
+        if (!rt_number_parse(star + 1 + strspn(star + 1, " "), &file->weight))
+            file->weight = 0;
+    }
+    for (size_t end = strlen(name); star && end && name[end - 1] == ' '; end--)
+        name[end - 1] = '\0';
+    char *colon = find_dataset(name, any_set);
+    if (colon) {
+        *colon = '\0';
+        snprintf(file->dataset, sizeof file->dataset, "%.*s", RT_PATH_SIZE - 1, colon + 1);
+    }
+    file->ids = colon || rt_path_ends_in(name, ".bin") || rt_path_ends_in(name, ".npy");
+    file->size = strlen(name);
+    snprintf(file->path, sizeof file->path, "%.*s", RT_PATH_SIZE - 1, name);
+    return rest;
+}
+
+/* Returns whether a file of a list has a weight. */
+static bool are_weighted(const char *list, bool any_set)
+{
+    rt_data_file file = {.weighted = false};
+    while (list && !file.weighted)
+        list = rt_data_file_take(list, any_set, &file);
+    return file.weighted;
+}
+
+/* Checks the list of a key up to the first file that breaks a rule. */
+static void check_list(const char *key, const char *list, bool only_ids, rt_rule_sink to)
+{
+    const char *const *options = RT_OPTIONS("data.task", key);
+    rt_data_file file;
+    for (bool good = true; list && good;) {
+        list = rt_data_file_take(list, only_ids, &file);
+        good = false;
+        if (only_ids && !file.ids)
+            rt_rule_broken(to, options,
+                           "%s must name a file and a data set for tokens, as in ids.h5:/train, or "
+                           "a file that ends in .bin or .npy; got '%.600s'",
+                           key, file.path);
+        else if (!file.ids && is_hdf5_name(file.path))
+            rt_rule_broken(to, options,
+                           "%s must name the data set of an HDF5 file behind it, as in "
+                           "ids.h5:/train; got '%.600s'",
+                           key, file.path);
+        else if (!file.size)
+            rt_rule_broken(to, options, "%s must name a file; got an empty name", key);
+        else if (file.size >= RT_PATH_SIZE)
+            rt_rule_broken(to, options, "%s must name files with less than %d bytes; got %zu", key,
+                           RT_PATH_SIZE, file.size);
+        else if (file.weighted && key == eval_file)
+            rt_rule_broken(to, options, "%s takes no weights; got one for %.600s", key, file.path);
+        else if (!(file.weight >= LEAST_WEIGHT && file.weight <= MOST_WEIGHT))
+            rt_rule_broken(to, options, "%s: the weight of %.600s must be a number from %g to %g",
+                           key, file.path, LEAST_WEIGHT, MOST_WEIGHT);
+        else
+            good = true;
+    }
+}
+
 void rt_sequence_check(const rt_data_options *o, rt_rule_sink to)
 {
     const bool only_ids = rt_tasks[o->task].token_ids;
-    rt_data_files_check(data_file, o->file, only_ids, to);
-    if (o->eval_file)
-        rt_data_files_check(eval_file, o->eval_file, only_ids, to);
+    check_list(data_file, o->file ? o->file : "", only_ids, to);
+    check_list(eval_file, o->eval_file, only_ids, to);
 }
 
-/* ---- files ---- */
+/* Parses the next file of a list. A task with one file uses the whole list. */
+static const char *take_next(const rt_task *task, const char *list, rt_data_file *file)
+{
+    if (task->files == RT_FILE_LIST)
+        return rt_data_file_take(list, task->token_ids, file);
+    *file = (rt_data_file){.weight = 1};
+    snprintf(file->path, sizeof file->path, "%s", list);
+    return NULL;
+}
+
+/* Returns whether one of the first `before` files of the lists is the same HDF5 file: its data sets
+ * count as one file. */
+static bool is_there(const rt_task *task, const char *const lists[RT_PARTS],
+                     const rt_data_file *file, int before)
+{
+    rt_data_file other;
+    for (int i = 0; i < RT_PARTS; i++)
+        for (const char *list = lists[i]; list && before > 0; before--) {
+            list = take_next(task, list, &other);
+            if (*other.dataset && *file->dataset && !strcmp(other.path, file->path))
+                return true;
+        }
+    return false;
+}
+
+bool rt_data_file_at(const rt_data_options *o, int n, char path[RT_PATH_SIZE])
+{
+    const rt_task *task = &rt_tasks[o->task];
+    const char *const lists[RT_PARTS] = {o->file, o->eval_file};
+    rt_data_file file;
+    int before = 0;
+    for (int i = 0; i < RT_PARTS && task->files != RT_NO_FILE; i++)
+        for (const char *list = lists[i]; list; before++) {
+            list = take_next(task, list, &file);
+            if (!is_there(task, lists, &file, before) && n-- == 0) {
+                memcpy(path, file.path, RT_PATH_SIZE);
+                return true;
+            }
+            if (task->images && n-- == 0)
+                return rt_image_labels_path(path, file.path);
+        }
+    if (n != 0 || !o->vocab_file || task->files == RT_NO_FILE || task->vocab)
+        return false;
+    snprintf(path, RT_PATH_SIZE, "%s", o->vocab_file);
+    return true;
+}
+
+/* ---- texts ---- */
 
 /* Files that form one run: consecutive texts, or one file of ids. */
 typedef struct group {
@@ -39,10 +191,8 @@ typedef struct groups {
 /* Adds the files of a list. Consecutive training texts form one group, unless they have weights. */
 static rt_status take_list(groups *g, const char *key, const char *list)
 {
-    const rt_data_options *o = &g->data->options;
     const bool any_set = g->data->task->token_ids, alone = key == eval_file || g->mixture;
-    const bool by_character =
-        o->level == RT_LEVEL_CHAR && !o->vocab_file && !g->data->meaning.vocabulary;
+    const bool by_character = rt_data_takes_characters(g->data);
     const size_t first = g->count;
     rt_data_file file;
     rt_status status = rt_ok();
@@ -69,60 +219,33 @@ static void free_groups(groups *g)
     rt_free(g->list);
 }
 
-/* ---- vocabulary ---- */
-
-static rt_status find_characters(void *context, rt_vocabulary **vocabulary_new)
-{
-    const groups *g = context;
-    bool *seen = rt_alloc(RT_CODE_POINTS, sizeof *seen);
-    rt_status status = seen ? rt_ok() : rt_out_of_memory("a vocabulary");
-    if (!status.code)
-        status = rt_text_scan(&g->training_text, 0, g->training_text.bytes, RT_LEVEL_CHAR,
-                              rt_characters_see, seen);
-    if (!status.code && !g->training_text.count)
-        status = rt_error(RT_CONFIG, "data.vocab_file must name a vocab.txt for data.level = char: "
-                                     "data.file has no text whose characters could be one");
-    if (!status.code)
-        status = rt_vocabulary_of_seen(vocabulary_new, RT_LEVEL_CHAR, g->data->options.file, seen);
-    rt_free(seen);
-    return status;
-}
-
-/* Creates the vocabulary of the characters of data.file. For large texts it is cached. */
-static rt_status own_vocabulary(void *context, rt_vocabulary **vocabulary_new)
-{
-    groups *g = context;
-    const rt_data_options *o = &g->data->options;
-    bool large = false;
-    *vocabulary_new = NULL;
-    for (size_t i = 0; i < g->training; i++)
-        large |= rt_token_cache_takes(o, g->list[i].text.bytes);
-    return large ? rt_token_cache_vocabulary(vocabulary_new, &g->training_text, o, find_characters,
-                                             context)
-                 : find_characters(context, vocabulary_new);
-}
-
 /* Lists the files of data.file and data.eval_file and finds their vocabulary. Refuses texts whose
  * tokens would need too much memory, before reading them. */
 static rt_status open_groups(groups *g)
 {
     const rt_data_options *o = &g->data->options;
     const bool training = rt_data_reads_training(g->data);
-    g->mixture = training && rt_data_files_weighted(o->file, g->data->task->token_ids);
+    g->mixture = training && are_weighted(o->file, g->data->task->token_ids);
     rt_status status = training ? take_list(g, data_file, o->file) : rt_ok();
     g->training = g->count;
     if (!status.code && o->eval_file)
         status = take_list(g, eval_file, o->eval_file);
+    bool large = false; /* the tokens of a text of data.file are cached, and so is its vocabulary */
     for (size_t i = 0; i < g->count && !status.code; i++) {
         const rt_text_files *text = &g->list[i].text;
-        if (text->bytes > RT_FILES_LIMIT && !rt_token_cache_takes(o, text->bytes))
+        const bool cached = rt_token_cache_takes(o, text->bytes);
+        large |= cached && i < g->training;
+        if (text->bytes > RT_FILES_LIMIT && !cached)
             status =
                 rt_error(RT_DATA, "%.800s: %s can be read into memory up to %zu bytes; it has %zu",
                          text->list[0].path, text->key, RT_FILES_LIMIT, text->bytes);
     }
-    if (!status.code && !g->data->task->token_ids)
-        status = rt_text_find_vocabulary(g->data, own_vocabulary, g);
-    return status;
+    if (status.code || g->data->task->token_ids)
+        return status;
+    if (rt_data_takes_characters(g->data))
+        status = (large ? rt_token_cache_vocabulary : rt_text_characters)(&g->data->own,
+                                                                          &g->training_text, o);
+    return status.code ? status : rt_text_find_vocabulary(g->data);
 }
 
 /* ---- runs ---- */
@@ -190,30 +313,6 @@ static rt_status open_ids(rt_data *data, const group *x)
     return status;
 }
 
-/* Adds the tokens of a group and sets *count to their number. *before counts the bytes of the texts
- * before it. */
-static rt_status add_group_tokens(rt_data *data, const group *x, int part, size_t *before,
-                                  size_t *count)
-{
-    const size_t first = data->runs.tokens, bytes = x->text.bytes;
-    rt_unknown unknown = {0};
-    rt_status status;
-    if (x->file.ids)
-        status = open_ids(data, x);
-    else if (rt_token_cache_takes(&data->options, bytes))
-        status =
-            rt_token_cache_open(&data->runs, &x->text, data->vocabulary, &data->options, &unknown);
-    else
-        status = encode_in_memory(data, x, &unknown);
-    *count = data->runs.tokens - first;
-    if (!status.code && part == RT_PART_EVALUATION && unknown.count && unknown.count >= *count)
-        return rt_error(RT_DATA, "%.600s: data.eval_file has no token of the vocabulary",
-                        x->file.path);
-    rt_unknown_add(&data->unknown[part], &unknown, *before);
-    *before += bytes;
-    return status;
-}
-
 /* Adds the tokens of all groups. Each file of a mixture is a training part; without weights all
  * files are one part. Each evaluation file is a separate text. */
 static rt_status add_tokens(rt_data *data, groups *g)
@@ -221,13 +320,27 @@ static rt_status add_tokens(rt_data *data, groups *g)
     char name[2 * RT_PATH_SIZE];
     const char *many = data->vocabulary ? rt_words_for_tokens(data->vocabulary->level).many : "ids";
     rt_status status = rt_ok();
-    size_t before[RT_PARTS] = {0}, count;
+    size_t before[RT_PARTS] = {0}; /* bytes of the texts of each part */
     for (size_t i = 0; i < g->count && !status.code; i++) {
         group *x = &g->list[i];
         const int part = i < g->training ? RT_PART_TRAINING : RT_PART_EVALUATION;
-        status = add_group_tokens(data, x, part, &before[part], &count);
+        const size_t first = data->runs.tokens, bytes = x->text.bytes;
+        rt_unknown unknown = {0};
+        if (x->file.ids)
+            status = open_ids(data, x);
+        else if (rt_token_cache_takes(&data->options, bytes))
+            status = rt_token_cache_open(&data->runs, &x->text, data->vocabulary, &data->options,
+                                         &unknown);
+        else
+            status = encode_in_memory(data, x, &unknown);
+        const size_t count = data->runs.tokens - first;
+        if (!status.code && part == RT_PART_EVALUATION && unknown.count && unknown.count >= count)
+            status = rt_error(RT_DATA, "%.600s: data.eval_file has no token of the vocabulary",
+                              x->file.path);
         if (status.code)
             break;
+        rt_unknown_add(&data->unknown[part], &unknown, before[part]);
+        before[part] += bytes;
         snprintf(name, sizeof name, "%s%s%s", x->file.path, *x->file.dataset ? ":" : "",
                  x->file.dataset);
         if (part == RT_PART_EVALUATION)
@@ -253,7 +366,7 @@ static rt_status copy_ids(rt_data *data, const group *x, rt_token_writer *w)
         const size_t left = data->runs.tokens - first;
         n = left < BLOCK ? left : BLOCK;
         if (!rt_token_runs_read(&data->runs, first, n, block))
-            status = rt_token_runs_status(&data->runs);
+            status = rt_data_status(data);
         ids.count = 0;
         for (size_t i = 0; i < n && !status.code; i++)
             rt_id_list_add(&ids, block[i]);
@@ -266,19 +379,6 @@ static rt_status copy_ids(rt_data *data, const group *x, rt_token_writer *w)
     return status;
 }
 
-static rt_status write_group(rt_data *data, const group *x, rt_token_writer *w)
-{
-    if (x->file.ids)
-        return copy_ids(data, x, w);
-    rt_text_encoding e = {.text = &x->text,
-                          .vocabulary = data->vocabulary,
-                          .options = &data->options,
-                          .watched = true,
-                          .take = rt_token_writer_take,
-                          .context = w};
-    return rt_text_encode(&e);
-}
-
 /* Writes the tokens of data.file to the file `ids`, from which `path` is made. If the writer was
  * opened, the caller closes it. */
 static rt_status write_groups(rt_data *data, rt_token_writer *w, const char *path, const char *ids)
@@ -286,7 +386,7 @@ static rt_status write_groups(rt_data *data, rt_token_writer *w, const char *pat
     groups g = {.data = data, .training_text.key = data_file};
     data->options.eval_file = NULL;
     rt_status status = rt_ok();
-    if (rt_data_files_weighted(data->options.file, data->task->token_ids))
+    if (are_weighted(data->options.file, data->task->token_ids))
         status = rt_error(RT_CONFIG, "data.file is a mixture with weights: write a file of tokens "
                                      "for each of its files");
     if (!status.code)
@@ -300,8 +400,15 @@ static rt_status write_groups(rt_data *data, rt_token_writer *w, const char *pat
                      path, data->vocab);
     if (!status.code)
         status = rt_token_writer_open(w, ids, rt_path_ends_in(ids, ".npy"), width);
-    for (size_t i = 0; i < g.training && !status.code; i++)
-        status = write_group(data, &g.list[i], w);
+    for (size_t i = 0; i < g.training && !status.code; i++) {
+        rt_text_encoding e = {.text = &g.list[i].text,
+                              .vocabulary = data->vocabulary,
+                              .options = &data->options,
+                              .watched = true,
+                              .take = rt_token_writer_take,
+                              .context = w};
+        status = g.list[i].file.ids ? copy_ids(data, &g.list[i], w) : rt_text_encode(&e);
+    }
     free_groups(&g);
     return status;
 }
@@ -311,7 +418,7 @@ rt_status rt_encode_file(const rt_data_options *o, const char *path, size_t *cou
     char ids[RT_PATH_SIZE];
     rt_token_writer w = {.file.descriptor = -1};
     rt_data *data;
-    const bool hdf5 = rt_path_ends_in(path, ".h5") || rt_path_ends_in(path, ".hdf5");
+    const bool hdf5 = is_hdf5_name(path);
     *count = 0;
     if (strlen(path) >= RT_PATH_SIZE - sizeof ".ids" RT_TEMPORARY_SUFFIX)
         return rt_error(RT_CONFIG, "--encode: the path of the file is too long");

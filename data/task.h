@@ -7,7 +7,7 @@
 
 #include "core/random.h"
 #include "data/data.h"
-#include "data/labelled_file.h"
+#include "data/labels.h"
 #include "data/token_format.h"
 #include "data/tokenizers/vocabulary.h"
 
@@ -47,35 +47,9 @@ typedef struct rt_sequence {
 /* Returns a row of a batch after filling it with padding and RT_NO_LABEL. */
 rt_sequence rt_sequence_clear(const rt_data *data, rt_batch *batch, int row);
 
-typedef struct rt_task {
-    const char *name;
-    int shortest; /* smallest length at which a label remains */
-    int vocab;    /* smallest data.vocab; 0: the file decides */
-    rt_target target;
-    int classes;       /* number of classes; 0: labels are ids, or the file decides */
-    rt_file_use files; /* paths in data.file */
-    bool images;       /* data.file has images */
-    bool token_ids;    /* data.file has token ids, whose special tokens no vocabulary names */
-    bool objective;    /* data.objective applies */
-    int axes;          /* coordinates of a position, 2 for a grid of tokens; 0: 1 */
-    struct {
-        int around, each; /* a question of n symbols has `around` + n `each` tokens with its answer;
-                             0: data.length is one number */
-    } question;
-    bool distances; /* labels have distances */
-    void (*draw)(const rt_data *data, rt_draw draw, rt_sequence row);
-    /* Checks the rules of this task, as rt_data_rules; or NULL. */
-    void (*check)(const rt_data_options *o, rt_rule_sink to);
-    /* Opens the files and fills the fields of rt_data for them. NULL: toy task without files. */
-    rt_status (*open)(rt_data *data);
-} rt_task;
-
 /* Sets the labels of a row of tokens; for mlm also replaces chosen tokens by [MASK] or other
  * tokens. */
 void rt_objective_apply(const rt_data *data, rt_draw draw, rt_sequence row);
-
-/* All tasks, ended by a row without a name. */
-extern const rt_task rt_tasks[];
 
 /* The files in data.file or data.eval_file: "a.txt, b.bin" or, as a mixture with weights, "a.txt*3,
  * b.bin*1" with optional spaces around '*'. A name that ends in .bin or .npy, or has a data set
@@ -92,12 +66,6 @@ typedef struct rt_data_file {
 /* Parses the first file of a checked list. Returns the remaining list, NULL after the last file.
  * With `any_set` any name may have a data set, otherwise only .h5 and .hdf5. */
 const char *rt_data_file_take(const char *list, bool any_set, rt_data_file *file);
-
-/* Returns whether a file of a list has a weight. */
-bool rt_data_files_weighted(const char *list, bool any_set);
-
-/* Checks the list of a key, as rt_data_rules. */
-void rt_data_files_check(const char *key, const char *list, bool only_ids, rt_rule_sink to);
 
 /* Byte range of a document without its separator. */
 typedef struct rt_document_span {
@@ -136,6 +104,11 @@ typedef void rt_text_look(void *context, const unsigned char *bytes, size_t size
 rt_status rt_text_scan(const rt_text_files *text, size_t from, size_t to, rt_level level,
                        rt_text_look *look, void *context) RT_MUST_CHECK;
 
+/* Creates the vocabulary of the characters of a text: of the texts of data.file, which messages
+ * name. */
+rt_status rt_text_characters(rt_vocabulary **vocabulary_new, const rt_text_files *text,
+                             const rt_data_options *o) RT_MUST_CHECK;
+
 /* Encoding of a text in parts, by several threads, in the order of the text. The ids equal those of
  * the whole text. If the tokenizer allows no cuts, the text is read into memory as a whole. */
 
@@ -159,13 +132,6 @@ rt_status rt_text_encode(rt_text_encoding *e) RT_MUST_CHECK;
  * ids, or a cached text, see below). Readers see all runs as one long run.
  *
  * An open run is read-only, so several threads may read it. */
-
-/* List of runs. It starts zeroed. */
-typedef struct rt_token_runs {
-    struct rt_token_run **list;
-    size_t count, capacity;
-    size_t tokens; /* sum over all runs */
-} rt_token_runs;
 
 /* Adds ids in memory, which then belong to the runs. On RT_MEMORY they are freed. */
 rt_status rt_token_runs_add_ids(rt_token_runs *runs, rt_id_list ids) RT_MUST_CHECK;
@@ -202,9 +168,6 @@ void rt_token_runs_close(rt_token_runs *runs);
  * are invalid ids. */
 bool rt_token_runs_read(const rt_token_runs *runs, size_t first, size_t count, int32_t *ids);
 
-/* Returns the first failure of a read. */
-rt_status rt_token_runs_status(const rt_token_runs *runs) RT_MUST_CHECK;
-
 /* Returns the first, or the last, position of an id among tokens first ... end - 1; SIZE_MAX if
  * there is none. Tokens that cannot be read count as other ids. */
 size_t rt_token_runs_find(const rt_token_runs *runs, size_t first, size_t end, int32_t id,
@@ -226,9 +189,6 @@ size_t rt_token_runs_find(const rt_token_runs *runs, size_t first, size_t end, i
  * one makes it. A failure leaves no partial file. Tokenized bytes are checked against the digest in
  * NAME. */
 
-/* Creates the vocabulary of a text, which the caller frees. */
-typedef rt_status rt_vocabulary_maker(void *context, rt_vocabulary **vocabulary_new);
-
 /* Returns whether a text of this size is cached. */
 bool rt_token_cache_takes(const rt_data_options *o, size_t bytes);
 
@@ -238,11 +198,10 @@ rt_status rt_token_cache_open(rt_token_runs *runs, const rt_text_files *text,
                               const rt_vocabulary *vocabulary, const rt_data_options *o,
                               rt_unknown *unknown) RT_MUST_CHECK;
 
-/* Reads the vocabulary of the characters of a text from the cache, or creates it by `make` and
- * caches it. Errors as rt_token_cache_open. */
+/* Reads the vocabulary of the characters of a text from the cache, or creates it as
+ * rt_text_characters and caches it. Errors as rt_token_cache_open. */
 rt_status rt_token_cache_vocabulary(rt_vocabulary **vocabulary_new, const rt_text_files *text,
-                                    const rt_data_options *o, rt_vocabulary_maker *make,
-                                    void *context) RT_MUST_CHECK;
+                                    const rt_data_options *o) RT_MUST_CHECK;
 
 /* Order in which a training visits rows of different lengths. It has no state: the row of a
  * sequence is a function of the seed, the step and the sequence's number in the batch.
@@ -275,26 +234,6 @@ uint32_t rt_permuted(rt_random random, uint32_t number, uint32_t n, uint32_t i);
  * With data.cross = no, windows do not cross the token that ends a document, whatever its origin.
  */
 
-/* Consecutive tokens: a training part or an evaluation text. */
-typedef struct rt_window_text {
-    size_t first, count;
-    double weight; /* of a training part */
-} rt_window_text;
-
-/* List of spans. It starts zeroed. */
-typedef struct rt_window_texts {
-    rt_window_text *list;
-    size_t count, capacity;
-} rt_window_texts;
-
-/* Training parts: all of data.file, or each file of a mixture. Evaluation texts: the files of
- * data.eval_file or, without it, the tails of the parts. Windows lie within one of them. Training
- * and evaluation overlap only if eval_fraction is 0. */
-typedef struct rt_windows {
-    rt_window_texts parts, texts;
-    double weight; /* sum over the parts */
-} rt_windows;
-
 /* Adds the last `count` tokens of the runs as a part of data.file. RT_DATA, with `name` and `many`
  * (the plural of its tokens), if they have no training window or their tail no evaluation window.
  */
@@ -323,8 +262,6 @@ bool rt_data_keeps_documents(const rt_data *data);
  * label of a text is at [CLS], that of a token at its first piece. Rows that are too long are
  * truncated at the end of the text; of a pair, the longer text first. */
 
-enum { RT_PART_TRAINING, RT_PART_EVALUATION, RT_PARTS };
-
 typedef struct rt_example {
     size_t first;          /* index of the first id, or of an image */
     int32_t count, second; /* ids of the text, and of text_b after them; second 0: not a pair */
@@ -341,7 +278,6 @@ typedef struct rt_examples {
     int32_t *ids;
     int32_t *labels;                     /* tag: one per id; else NULL */
     size_t used;                         /* number of ids */
-    size_t cut;                          /* rows longer than data.length */
     size_t longest;                      /* length of the longest row before truncation */
     const rt_example **sorted[RT_PARTS]; /* rows of each part, by length, then by place */
     rt_order order[RT_PARTS];
@@ -420,14 +356,13 @@ rt_status rt_sequence_open(rt_data *data) RT_MUST_CHECK;
 rt_status rt_examples_open(rt_data *data) RT_MUST_CHECK;
 void rt_sequence_check(const rt_data_options *o, rt_rule_sink to);
 
-/* Finds the vocabulary of a text: the given one, that of data.vocab_file, or one that `make`
- * creates from the text and the source owns. RT_CONFIG if a special token that the task needs is
- * missing. */
-rt_status rt_text_find_vocabulary(rt_data *data, rt_vocabulary_maker *make,
-                                  void *context) RT_MUST_CHECK;
+/* Returns whether the vocabulary of a text consists of its own characters. */
+bool rt_data_takes_characters(const rt_data *data);
 
-/* Sets the vocabulary of a source. RT_CONFIG if a special token that the task needs is missing. */
-rt_status rt_data_use_vocabulary(rt_data *data, const rt_vocabulary *v) RT_MUST_CHECK;
+/* Sets the vocabulary of a text: the given one, that of data.vocab_file, or data->own, which the
+ * caller has made of the characters of the text. RT_CONFIG if a special token that the task needs
+ * is missing. */
+rt_status rt_text_find_vocabulary(rt_data *data) RT_MUST_CHECK;
 
 /* Returns whether the default ids of the special tokens are reserved for them. */
 bool rt_data_has_special_tokens(const rt_data *data);
@@ -437,24 +372,6 @@ bool rt_documents_are_cut(const rt_data_options *o);
 
 /* Returns whether data.file is read: not for an evaluation of data.eval_file. */
 bool rt_data_reads_training(const rt_data *data);
-
-struct rt_data {
-    rt_data_options options;
-    const rt_task *task;
-    bool evaluation_only; /* training sequences cannot be drawn */
-    int vocab;
-    rt_special_ids special;
-    rt_windows windows;              /* text and tokens */
-    rt_data_of_model meaning;        /* as passed by the caller */
-    const rt_vocabulary *vocabulary; /* text: the given one or `own`; else NULL */
-    rt_vocabulary *own;
-    rt_unknown unknown[RT_PARTS]; /* text: unknown parts of its files */
-    rt_token_runs runs;           /* text and tokens; training comes first */
-    const rt_labels *labels;      /* classify and tag: the given ones or `own_labels`; else NULL */
-    rt_labels *own_labels;
-    rt_examples *examples; /* classify, tag and images */
-    rt_images *images;
-};
 
 /* Returns whether labels belong to single tokens. */
 static inline bool rt_data_has_tags(const rt_data *data)

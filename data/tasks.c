@@ -423,41 +423,24 @@ static void check_period(const rt_data_options *o, rt_rule_sink to)
 enum { CELLS = 8 };
 static const double turn = 6.283185307179586;
 
-/* Returns the cell of a circle, for a hand that turns by data.theta per position and data.theta2
- * per row of a grid. */
-static int cell_at(const rt_data *data, rt_draw draw, int position, int row)
+/* Returns the cell of a circle, for a hand that turns by data.theta per position or, on a grid, by
+ * data.theta per column and data.theta2 per row. */
+static int cell(const rt_data *data, rt_draw draw, int t, int length)
 {
     const rt_data_options *o = &data->options;
+    const int side = data->task->grid ? rt_grid_side(length) : 0;
+    const int position = side ? (t - 1) % side : t, row = side ? (t - 1) / side : 0;
     uint32_t words[4];
     words_at(draw, 0, words);
     const double turns = (o->theta * position + o->theta2 * row) / turn + words[3] * 0x1p-32;
     return (int)(CELLS * (turns - floor(turns))) % CELLS;
 }
 
-static int cell(const rt_data *data, rt_draw draw, int t, int length)
-{
-    (void)length;
-    return cell_at(data, draw, t, 0);
-}
-
-static int cell_of_grid(const rt_data *data, rt_draw draw, int t, int length)
-{
-    const int side = rt_grid_side(length);
-    return cell_at(data, draw, (t - 1) % side, (t - 1) / side);
-}
-
-/* Draws spin: with probability 0.6, s_t is the symbol of that cell, so theta = data.theta is
- * needed. */
+/* Draws spin, and spin2 on a grid of tokens: with probability 0.6, s_t is the symbol of that cell,
+ * so theta = data.theta is needed. */
 static void draw_spin(const rt_data *data, rt_draw draw, rt_sequence row)
 {
     repeat(data, draw, row, 0.6, cell);
-}
-
-/* Draws spin2: spin on a grid of tokens, whose hand turns by data.theta per column and data.theta2
- * per row. */
-static void draw_spin2(const rt_data *data, rt_draw draw, rt_sequence row)
-{
-    repeat(data, draw, row, 0.6, cell_of_grid);
 }
 
 /* Checks a theta of a circle for positions 0 ... most. Above half a turn per position the rotation
@@ -513,17 +496,17 @@ const rt_task rt_tasks[] = {
     {"order", 3, ORDER_VOCAB, RT_TARGET_SEQUENCE, .classes = 2, .draw = draw_order},
     {"period", 4, TWO_SYMBOLS, .objective = true, .draw = draw_period, .check = check_period},
     {"spin", 3, TWO_SYMBOLS, .objective = true, .draw = draw_spin, .check = check_spin},
-    {"spin2", 5, TWO_SYMBOLS, .objective = true, .axes = 2, .draw = draw_spin2,
+    {"spin2", 5, TWO_SYMBOLS, .objective = true, .grid = true, .draw = draw_spin,
      .check = check_spin2},
     {"text", 2, .files = RT_FILE_LIST, .objective = true, .draw = rt_windows_draw,
      .check = rt_sequence_check, .open = rt_sequence_open},
     {"tokens", 2, TWO_SYMBOLS, .files = RT_FILE_LIST, .token_ids = true, .objective = true,
      .draw = rt_windows_draw, .check = rt_sequence_check, .open = rt_sequence_open},
-    {"classify", 3, 0, RT_TARGET_SEQUENCE, .files = RT_ONE_FILE, .draw = rt_examples_draw,
-     .check = rt_examples_check, .open = rt_examples_open},
-    {"tag", 3, 0, RT_TARGET_TOKENS, .files = RT_ONE_FILE, .draw = rt_examples_draw,
-     .check = rt_examples_check, .open = rt_examples_open},
+    {"classify", 3, 0, RT_TARGET_SEQUENCE, .files = RT_ONE_FILE, .labels_texts = true,
+     .draw = rt_examples_draw, .check = rt_examples_check, .open = rt_examples_open},
+    {"tag", 3, 0, RT_TARGET_TOKENS, .files = RT_ONE_FILE, .labels_texts = true,
+     .draw = rt_examples_draw, .check = rt_examples_check, .open = rt_examples_open},
     {"images", 2, RT_IMAGE_VOCAB, RT_TARGET_SEQUENCE, .files = RT_ONE_FILE, .images = true,
-     .axes = 2, .draw = rt_images_draw, .check = rt_images_check, .open = rt_images_open},
+     .grid = true, .draw = rt_images_draw, .check = rt_images_check, .open = rt_images_open},
     {.name = NULL},
 };

@@ -121,69 +121,57 @@ static rt_status wait_for(int lock, const char *path, const rt_data_options *o)
     return rt_ok();
 }
 
-/* Creates and locks a file. On an error, *lock is closed. */
-static rt_status hold(const char *path, const rt_data_options *o, int *lock)
+/* Creates and locks NAME.lock of an entry, so that one process makes the entry while others wait.
+ * On an error, *lock is -1. */
+static rt_status lock_entry(const entry *e, int *lock)
 {
+    char path[RT_PATH_SIZE];
     struct stat held, named;
     rt_status status;
+    path_of(path, e, ".lock");
     do {
         *lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         if (*lock < 0)
             return rt_error(RT_IO, "cannot create %s: %s", path, strerror(errno));
-        status = wait_for(*lock, path, o);
+        status = wait_for(*lock, path, e->o);
         /* the previous holder removes the file: it must still have its name */
         if (!status.code && !fstat(*lock, &held) && !stat(path, &named) &&
             held.st_ino == named.st_ino && held.st_dev == named.st_dev)
             return status;
         close(*lock);
     } while (!status.code);
+    *lock = -1;
     return status;
 }
 
-/* Finds the content of an entry. If it is missing, the process that holds the lock of the entry
- * makes it while others wait. */
-static rt_status find_or_make(const entry *e, bool (*find)(void *content),
-                              rt_status (*make)(void *content), void *content)
+static void unlock_entry(const entry *e, int lock)
 {
     char path[RT_PATH_SIZE];
-    int lock;
-    if (find(content))
-        return rt_ok();
     path_of(path, e, ".lock");
-    rt_status status = hold(path, e->o, &lock);
-    if (status.code)
-        return status;
-    if (!find(content))
-        status = make(content);
-    unlink(path);
-    close(lock);
-    return status;
+    if (lock >= 0) {
+        unlink(path);
+        close(lock);
+    }
 }
 
 /* ---- digests of files ---- */
 
-/* Digest of a text file. `known` is the content of NAME.digest. */
-typedef struct file_digest {
-    entry entry;
-    const rt_text_files *text;
-    const rt_text_file *file;
-    struct known {
-        int64_t size, seconds, nanoseconds;
-        uint64_t device, inode;
-        char digest[DIGEST_SIZE];
-    } known;
-} file_digest;
+/* Content of NAME.digest. */
+typedef struct known_digest {
+    int64_t size, seconds, nanoseconds;
+    uint64_t device, inode;
+    char digest[DIGEST_SIZE];
+} known_digest;
 
 /* Copies the digest of an unchanged file from the cache. Returns false if there is none. */
-static bool find_digest(void *context)
+static bool find_digest(const entry *e, known_digest *wanted)
 {
-    file_digest *f = context;
     size_t size;
-    char *known = get(&f->entry, ".digest", &size);
-    const bool same = known && size == sizeof f->known &&
-                      !memcmp(known, &f->known, offsetof(struct known, digest));
+    char *known = get(e, ".digest", &size);
+    const bool same =
+        known && size == sizeof *wanted && !memcmp(known, wanted, offsetof(known_digest, digest));
     if (same)
-        memcpy(&f->known, known, size);
+        memcpy(wanted, known, size);
     rt_free(known);
     return same;
 }
@@ -193,19 +181,18 @@ static void digest_bytes(void *state, const unsigned char *bytes, size_t size)
     XXH3_128bits_update(state, bytes, size);
 }
 
-static rt_status make_digest(void *context)
+static rt_status make_digest(const entry *e, known_digest *known, const rt_text_files *text,
+                             const rt_text_file *file)
 {
-    file_digest *f = context;
-    const rt_text_file *file = f->file;
     XXH3_state_t *state = XXH3_createState();
     if (!state)
         return rt_out_of_memory("the digest of a file");
     XXH3_128bits_reset(state);
-    rt_status status = rt_text_scan(f->text, file->start, file->start + file->size, RT_LEVEL_BYTE,
+    rt_status status = rt_text_scan(text, file->start, file->start + file->size, RT_LEVEL_BYTE,
                                     digest_bytes, state);
-    write_digest(f->known.digest, XXH3_128bits_digest(state));
+    write_digest(known->digest, XXH3_128bits_digest(state));
     XXH3_freeState(state);
-    return status.code ? status : put(&f->entry, ".digest", &f->known, sizeof f->known);
+    return status.code ? status : put(e, ".digest", known, sizeof *known);
 }
 
 /* Writes the digest of the i-th file of a text. With `anew`, removes the cached digest and
@@ -216,22 +203,27 @@ static rt_status digest_file(const rt_text_files *text, size_t i, const rt_data_
     const rt_text_file *file = &text->list[i];
     const struct stat *s = &file->facts;
     char path[RT_PATH_SIZE];
-    file_digest f;
-    memset(&f, 0, sizeof f); /* the padding is written, too */
-    f.entry.o = o;
-    f.text = text;
-    f.file = file;
-    f.known.size = s->st_size;
-    f.known.seconds = s->st_mtim.tv_sec;
-    f.known.nanoseconds = s->st_mtim.tv_nsec;
-    f.known.device = s->st_dev;
-    f.known.inode = s->st_ino;
-    digest_content(f.entry.name, file->path, strlen(file->path));
-    path_of(path, &f.entry, ".digest");
+    int lock = -1;
+    entry e = {.o = o};
+    known_digest known;
+    memset(&known, 0, sizeof known); /* the padding is written, too */
+    known.size = s->st_size;
+    known.seconds = s->st_mtim.tv_sec;
+    known.nanoseconds = s->st_mtim.tv_nsec;
+    known.device = s->st_dev;
+    known.inode = s->st_ino;
+    digest_content(e.name, file->path, strlen(file->path));
+    path_of(path, &e, ".digest");
     if (anew)
         unlink(path);
-    const rt_status status = find_or_make(&f.entry, find_digest, make_digest, &f);
-    memcpy(digest, f.known.digest, DIGEST_SIZE);
+    rt_status status = rt_ok();
+    if (!find_digest(&e, &known)) {
+        status = lock_entry(&e, &lock);
+        if (!status.code && !find_digest(&e, &known))
+            status = make_digest(&e, &known, text, file);
+    }
+    unlock_entry(&e, lock);
+    memcpy(digest, known.digest, DIGEST_SIZE);
     return status;
 }
 
@@ -282,32 +274,26 @@ typedef struct ids_info {
 enum { INFO_WORDS = sizeof(ids_info) / sizeof(uint64_t) };
 _Static_assert(sizeof(ids_info) % sizeof(uint64_t) == 0, "checksums follow without a gap");
 
-/* Returns whether a file begins with the .npy header for these ids. */
-static bool has_header(const char *path, size_t width, size_t count)
-{
-    unsigned char wanted[RT_NPY_HEADER], there[RT_NPY_HEADER];
-    FILE *file = rt_open_regular(path);
-    rt_npy_header_of_ids(wanted, width, count);
-    const bool same = file && fread(there, 1, sizeof there, file) == sizeof there &&
-                      !memcmp(there, wanted, sizeof there);
-    if (file)
-        fclose(file);
-    return same;
-}
-
 /* Opens the ids. Returns false if a file is missing or damaged. */
-static bool find_ids(void *context)
+static bool find_ids(const cached_ids *m)
 {
-    const cached_ids *m = context;
     rt_data_file file = {.ids = true};
+    unsigned char wanted[RT_NPY_HEADER], there[RT_NPY_HEADER];
     ids_info info;
     size_t size;
     char *bytes = get(&m->entry, ".info", &size);
     path_of(file.path, &m->entry, ".npy");
-    const bool whole = bytes && size >= sizeof info;
-    if (whole)
+    bool whole = bytes && size >= sizeof info;
+    if (whole) {
+        FILE *npy = rt_open_regular(file.path);
         memcpy(&info, bytes, sizeof info);
-    if (!whole || !has_header(file.path, rt_id_width(m->v->count), info.count)) {
+        rt_npy_header_of_ids(wanted, rt_id_width(m->v->count), info.count);
+        whole = npy && fread(there, 1, sizeof there, npy) == sizeof there &&
+                !memcmp(there, wanted, sizeof there);
+        if (npy)
+            fclose(npy);
+    }
+    if (!whole) {
         rt_free(bytes);
         return false;
     }
@@ -363,8 +349,10 @@ static void see_bytes(void *context, const unsigned char *bytes, size_t size)
     }
 }
 
-static rt_status encode_ids(cached_ids *m, rt_unknown *unknown)
+static rt_status write_files(cached_ids *m)
 {
+    char path[RT_PATH_SIZE];
+    ids_info info = {0};
     rt_text_encoding e = {.text = m->text,
                           .vocabulary = m->v,
                           .options = m->entry.o,
@@ -372,36 +360,27 @@ static rt_status encode_ids(cached_ids *m, rt_unknown *unknown)
                           .take = take_ids,
                           .see = see_bytes,
                           .context = m};
-    rt_status status = rt_text_encode(&e);
-    *unknown = e.unknown;
+    path_of(path, &m->entry, ".npy");
+    rt_status status = rt_token_writer_open(&m->writer, path, true, rt_id_width(m->v->count));
+    if (!status.code)
+        status = rt_text_encode(&e);
     if (!status.code && m->filled)
         status = end_block(m);
     if (!status.code && m->stale)
         status = rt_error(RT_DATA, "%.800s: %s changed while it was tokenized",
                           m->text->list[0].path, m->text->key);
-    return status;
-}
-
-static rt_status write_files(cached_ids *m)
-{
-    char path[RT_PATH_SIZE];
-    ids_info info = {0};
-    path_of(path, &m->entry, ".npy");
-    rt_status status = rt_token_writer_open(&m->writer, path, true, rt_id_width(m->v->count));
-    if (!status.code)
-        status = encode_ids(m, &info.unknown);
     status = rt_token_writer_close(&m->writer, status);
     if (status.code)
         return status;
     info.count = m->writer.count;
+    info.unknown = e.unknown;
     memcpy(m->info, &info, sizeof info);
     return put(&m->entry, ".info", m->info, m->words * sizeof *m->info);
 }
 
 /* Makes the ids. If NAME.info exists, the files are damaged. */
-static rt_status make_ids(void *context)
+static rt_status make_ids(cached_ids *m)
 {
-    cached_ids *m = context;
     const entry *e = &m->entry;
     char path[RT_PATH_SIZE], line[RT_PATH_SIZE + 128];
     path_of(path, e, ".info");
@@ -433,14 +412,21 @@ static rt_status open_ids(cached_ids *m, bool anew)
 {
     const rt_data_options *o = m->entry.o;
     rt_writer w = {0};
+    int lock;
     if (o->special)
         rt_writer_add(&w, "special tokens are tokens\n");
     rt_writer_add(&w, "rotor %s, cache %d\nlevel %d, %s\nend %d, documents %s\ntokenizer %s\n",
                   ROTOR_VERSION, CACHE_VERSION, (int)m->v->level,
                   m->v->lowercase ? "lower case" : "cased", (int)m->v->special.sep,
                   rt_documents_are_cut(o) ? o->documents : "none", m->v->file);
-    const rt_status status = name_entry(&m->entry, &w, m->text, anew, m->digests);
-    return status.code ? status : find_or_make(&m->entry, find_ids, make_ids, m);
+    rt_status status = name_entry(&m->entry, &w, m->text, anew, m->digests);
+    if (status.code || find_ids(m))
+        return status;
+    status = lock_entry(&m->entry, &lock);
+    if (!status.code && !find_ids(m))
+        status = make_ids(m);
+    unlock_entry(&m->entry, lock);
+    return status;
 }
 
 /* Adds the folder to the message of an RT_IO error. */
@@ -480,51 +466,40 @@ rt_status rt_token_cache_open(rt_token_runs *runs, const rt_text_files *text,
 
 /* ---- characters ---- */
 
-/* Vocabulary of the characters of a text. */
-typedef struct cached_characters {
-    entry entry;
-    rt_vocabulary **vocabulary_new;
-    rt_vocabulary_maker *make;
-    void *context;
-} cached_characters;
-
-static bool find_vocabulary(void *context)
+static bool find_vocabulary(const entry *e, rt_vocabulary **vocabulary_new)
 {
     static const rt_vocabulary_kind kind = {.level = RT_LEVEL_CHAR};
-    const cached_characters *c = context;
     size_t size;
-    char *known = get(&c->entry, ".vocabulary", &size);
-    const bool read = known && !rt_vocabulary_read(c->vocabulary_new, kind, c->entry.name,
-                                                   (unsigned char *)known, size)
-                                    .code;
+    char *known = get(e, ".vocabulary", &size);
+    const bool read =
+        known &&
+        !rt_vocabulary_read(vocabulary_new, kind, e->name, (unsigned char *)known, size).code;
     rt_free(known);
     return read;
 }
 
-static rt_status make_vocabulary(void *context)
-{
-    const cached_characters *c = context;
-    const rt_status status = c->make(c->context, c->vocabulary_new);
-    if (status.code)
-        return status;
-    const char *file = (*c->vocabulary_new)->file;
-    return put(&c->entry, ".vocabulary", file, strlen(file));
-}
-
 rt_status rt_token_cache_vocabulary(rt_vocabulary **vocabulary_new, const rt_text_files *text,
-                                    const rt_data_options *o, rt_vocabulary_maker *make,
-                                    void *context)
+                                    const rt_data_options *o)
 {
-    cached_characters c = {{.o = o}, vocabulary_new, make, context};
+    entry e = {.o = o};
     char(*digests)[DIGEST_SIZE] = rt_alloc(text->count, sizeof *digests);
     rt_writer w = {0};
+    int lock = -1;
     *vocabulary_new = NULL;
     rt_writer_add(&w, "rotor %s, cache %d, characters\n", ROTOR_VERSION, CACHE_VERSION);
     rt_status status = digests ? open_folder(o) : rt_out_of_memory("digests");
     if (!status.code)
-        status = name_entry(&c.entry, &w, text, false, digests);
-    if (!status.code)
-        status = find_or_make(&c.entry, find_vocabulary, make_vocabulary, &c);
+        status = name_entry(&e, &w, text, false, digests);
+    if (!status.code && !find_vocabulary(&e, vocabulary_new)) {
+        status = lock_entry(&e, &lock);
+        if (!status.code && !find_vocabulary(&e, vocabulary_new)) {
+            status = rt_text_characters(vocabulary_new, text, o);
+            if (!status.code)
+                status = put(&e, ".vocabulary", (*vocabulary_new)->file,
+                             strlen((*vocabulary_new)->file));
+        }
+        unlock_entry(&e, lock);
+    }
     rt_writer_free(&w);
     rt_free(digests);
     return name_folder(status, o);

@@ -80,18 +80,6 @@ static herr_t stay_in_file(const char *from, const char *group, const char *to, 
     return -1;
 }
 
-/* Returns whether the file has no object of this name, or one that is not a data set. */
-static bool lacks_dataset(const set *d)
-{
-    if (H5Oexists_by_name(d->file, d->in->dataset, H5P_DEFAULT) <= 0)
-        return true;
-    const hid_t object = H5Oopen(d->file, d->in->dataset, H5P_DEFAULT);
-    const bool other = object >= 0 && H5Iget_type(object) != H5I_DATASET;
-    if (object >= 0)
-        H5Oclose(object);
-    return other;
-}
-
 static rt_status open_dataset(set *d)
 {
     char said[SAID_SIZE];
@@ -108,8 +96,11 @@ static rt_status open_dataset(set *d)
     if (led_out)
         return rt_token_refuse(d->in,
                                "the data set must lie in the file itself; it is a link to another");
-    return lacks_dataset(d) ? rt_token_refuse(d->in, "the file has no data set of that name")
-                            : not_readable(d, "data set", said);
+    const bool exists = H5Oexists_by_name(d->file, d->in->dataset, H5P_DEFAULT) > 0;
+    const hid_t object = exists ? H5Oopen(d->file, d->in->dataset, H5P_DEFAULT) : -1;
+    if (!exists || (object >= 0 && H5Iget_type(object) != H5I_DATASET))
+        return rt_token_refuse(d->in, "the file has no data set of that name");
+    return not_readable(d, "data set", said);
 }
 
 static const char *kind_of(hid_t type)
@@ -162,11 +153,22 @@ static rt_status check_extent(set *d)
     return rt_ok();
 }
 
-/* Refuses filters that are not part of HDF5: it would search and load foreign code. */
-static rt_status check_filters(const set *d, hid_t creation)
+static const char never_written[] = "parts of the data set were never written";
+
+/* Checks the chunks. Filters that are not part of HDF5 are refused, since it would search and load
+ * foreign code, and missing chunks, since HDF5 would read them as zeros. */
+static rt_status check_chunks(const set *d, hid_t creation)
 {
-    int count = H5Pget_nfilters(creation);
-    for (int i = 0; i < count; i++) {
+    hsize_t chunk = 0, chunks = 0;
+    const size_t size = (size_t)d->place.width;
+    if (H5Pget_chunk(creation, 1, &chunk) != 1 || !chunk)
+        return rt_token_refuse(d->in, "HDF5 does not report the chunks of the data set");
+    if (chunk > CACHE_SIZE / size)
+        return rt_token_refuse(d->in,
+                               "the data set can have chunks of up to %zu ids; they have %llu",
+                               CACHE_SIZE / size, (unsigned long long)chunk);
+    const int filters = H5Pget_nfilters(creation);
+    for (int i = 0; i < filters; i++) {
         unsigned flags, configuration;
         size_t values = 0;
         char word[64] = "";
@@ -179,25 +181,6 @@ static rt_status check_filters(const set *d, hid_t creation)
                 "the data set is stored with filter %d (%.60s), which this HDF5 library lacks",
                 filter, word);
     }
-    return rt_ok();
-}
-
-static const char never_written[] = "parts of the data set were never written";
-
-/* Checks the chunks. Missing ones are refused, since HDF5 would read them as zeros. */
-static rt_status check_chunks(const set *d, hid_t creation)
-{
-    hsize_t chunk = 0, chunks = 0;
-    const size_t size = (size_t)d->place.width;
-    if (H5Pget_chunk(creation, 1, &chunk) != 1 || !chunk)
-        return rt_token_refuse(d->in, "HDF5 does not report the chunks of the data set");
-    if (chunk > CACHE_SIZE / size)
-        return rt_token_refuse(d->in,
-                               "the data set can have chunks of up to %zu ids; they have %llu",
-                               CACHE_SIZE / size, (unsigned long long)chunk);
-    rt_status status = check_filters(d, creation);
-    if (status.code)
-        return status;
     if (H5Dget_num_chunks(d->ids, d->space, &chunks) < 0 ||
         chunks != (d->place.count - 1) / chunk + 1)
         return rt_token_refuse(d->in, "%s", never_written);

@@ -60,10 +60,6 @@ typedef struct rt_token_place {
 /* Returns RT_DATA with the name of the file, the fault, and the key. */
 rt_status rt_token_refuse(const rt_token_input *in, const char *format, ...) RT_PRINTF(2, 3);
 
-/* Finds the ids in a FILE.bin or, with any other name, a FILE.npy. RT_DATA if the file is invalid.
- */
-rt_status rt_token_file_find(const rt_token_input *in, rt_token_place *place) RT_MUST_CHECK;
-
 /* Finds the ids of a data set without reading them, as an rt_token_place; writes all ids to the
  * descriptor in->file in native byte order. Both run in a child process (text/process.h), since
  * HDF5 crashes on some forged files. RT_DATA if the data set is invalid. */

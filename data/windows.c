@@ -44,15 +44,13 @@ uint32_t rt_permuted(rt_random random, uint32_t number, uint32_t n, uint32_t i)
 
 /* ---- an epoch ---- */
 
-static uint32_t batches_of(rt_order o)
+/* The first block of an epoch ends at a random bound. */
+uint32_t rt_order_training(rt_order o, uint64_t seed, uint32_t step, uint32_t sequence)
 {
-    return o.rows / o.batch + (o.rows % o.batch > 0);
-}
-
-/* Returns the row at a position of an epoch. The first block ends at a random bound. */
-static uint32_t row_at(rt_order o, rt_random epoch, uint32_t place)
-{
-    const uint32_t part = batches_of(o) / PARTS;
+    const uint32_t batches = o.rows / o.batch + (o.rows % o.batch > 0), part = batches / PARTS;
+    const rt_random epoch = {seed, step / batches, RT_STREAM_ORDER};
+    const uint64_t batch = rt_permuted(epoch, OF_BATCHES, batches, step % batches);
+    const uint32_t place = (uint32_t)((batch * o.batch + sequence) % o.rows);
     const uint64_t size = (uint64_t)o.batch * (part < FEWEST_BATCHES ? FEWEST_BATCHES
                                                : part > MOST_BATCHES ? MOST_BATCHES
                                                                      : part);
@@ -62,14 +60,6 @@ static uint32_t row_at(rt_order o, rt_random epoch, uint32_t place)
     const uint64_t end = block ? first + size : bound, last = end < o.rows ? end : o.rows;
     return (uint32_t)first + rt_permuted(epoch, OF_BLOCKS + (uint32_t)block,
                                          (uint32_t)(last - first), place - (uint32_t)first);
-}
-
-uint32_t rt_order_training(rt_order o, uint64_t seed, uint32_t step, uint32_t sequence)
-{
-    const uint32_t batches = batches_of(o);
-    const rt_random epoch = {seed, step / batches, RT_STREAM_ORDER};
-    const uint64_t batch = rt_permuted(epoch, OF_BATCHES, batches, step % batches);
-    return row_at(o, epoch, (uint32_t)((batch * o.batch + sequence) % o.rows));
 }
 
 uint32_t rt_order_evaluation(rt_order o, uint64_t seed, uint32_t sequence)
@@ -114,7 +104,6 @@ rt_status rt_windows_train(rt_data *data, const char *name, size_t count, double
                            const char *many)
 {
     const rt_data_options *o = &data->options;
-    rt_windows *w = &data->windows;
     const size_t first = data->runs.tokens - count, window = window_size(data, o->length);
     const size_t tail = o->eval_file ? 0 : (size_t)(o->eval_fraction * (double)count);
     const size_t kept = o->eval_fraction > 0 ? tail : count;
@@ -136,16 +125,15 @@ rt_status rt_windows_train(rt_data *data, const char *name, size_t count, double
             rt_error(RT_DATA, "%.600s: data.length %d needs %zu %s for training; data.file has %zu",
                      name, o->length, window, many, count);
     if (!status.code)
-        status = add_text(&w->parts, first, count - tail, weight);
+        status = add_text(&data->parts, first, count - tail, weight);
     if (!status.code && !o->eval_file)
-        status = add_text(&w->texts, first + count - kept, kept, 0);
-    w->weight += weight;
+        status = add_text(&data->texts, first + count - kept, kept, 0);
+    data->weight += weight;
     return status;
 }
 
 rt_status rt_windows_add(rt_data *data, const char *path, size_t count, const char *many)
 {
-    rt_windows *w = &data->windows;
     const int length = data->options.length;
     const size_t first = data->runs.tokens - count,
                  least = data->evaluation_only ? least_window(data) : window_size(data, length);
@@ -154,7 +142,7 @@ rt_status rt_windows_add(rt_data *data, const char *path, size_t count, const ch
             RT_DATA,
             "%.600s: data.eval_file must hold at least %zu %s (data.length %d); it holds %zu", path,
             least, many, length, count);
-    return add_text(&w->texts, first, count, 0);
+    return add_text(&data->texts, first, count, 0);
 }
 
 /* ---- evaluation windows ---- */
@@ -169,40 +157,23 @@ static size_t rows_of(const rt_data *data, const rt_window_text *text, int lengt
 
 long rt_windows_evaluation_rows(const rt_data *data, int length)
 {
-    const rt_windows *w = &data->windows;
     size_t rows = 0;
-    for (size_t i = 0; i < w->texts.count; i++)
-        rows += rows_of(data, w->texts.list + i, length);
+    for (size_t i = 0; i < data->texts.count; i++)
+        rows += rows_of(data, data->texts.list + i, length);
     return (long)rows;
 }
 
 rt_short_texts rt_data_short_texts(const rt_data *data)
 {
-    const rt_windows *w = &data->windows;
     rt_short_texts found = {.least = SIZE_MAX};
-    for (size_t i = 0; i < w->texts.count; i++) {
-        const size_t count = w->texts.list[i].count;
+    for (size_t i = 0; i < data->texts.count; i++) {
+        const size_t count = data->texts.list[i].count;
         if (count >= window_size(data, data->options.length))
             continue;
         found.count++;
         found.least = count < found.least ? count : found.least;
     }
     return found;
-}
-
-/* Returns an evaluation window. Windows follow each other without gaps within a text, text after
- * text. */
-static rt_window_text evaluation_window(const rt_data *data, uint32_t sequence, int length)
-{
-    const size_t window = window_size(data, length),
-                 rows = (size_t)rt_windows_evaluation_rows(data, length);
-    const rt_window_text *text = data->windows.texts.list;
-    assert(rows > 0);
-    size_t row = sequence % rows;
-    for (; row >= rows_of(data, text, length); text++)
-        row -= rows_of(data, text, length);
-    const size_t left = text->count - row * window;
-    return (rt_window_text){text->first + row * window, left < window ? left : window, 0};
 }
 
 /* Numbers of the random draws of a training window; those of documents follow. */
@@ -225,39 +196,15 @@ static size_t draw_below(rt_draw draw, int number, size_t n)
 }
 
 /* Draws a part with a probability in proportion to its weight. */
-static const rt_window_text *draw_part(const rt_windows *w, rt_draw draw)
+static const rt_window_text *draw_part(const rt_data *data, rt_draw draw)
 {
-    const rt_window_text *part = w->parts.list;
-    if (w->parts.count == 1)
+    const rt_window_text *part = data->parts.list;
+    if (data->parts.count == 1)
         return part;
-    double at = w->weight * rt_random_uniform(randomness(draw), rt_draw_index(draw, DRAW_PART));
-    for (; part + 1 < w->parts.list + w->parts.count && at >= part->weight; part++)
+    double at = data->weight * rt_random_uniform(randomness(draw), rt_draw_index(draw, DRAW_PART));
+    for (; part + 1 < data->parts.list + data->parts.count && at >= part->weight; part++)
         at -= part->weight;
     return part;
-}
-
-/* Range in which a window of `count` tokens around a token may begin. */
-typedef struct document {
-    size_t first_start, last_start, count;
-} document;
-
-/* Returns the windows that hold a token of a part and stay in its document. A document shorter than
- * a window is one window. */
-static document document_around(const rt_data *data, const rt_window_text *part, size_t token,
-                                size_t window)
-{
-    const size_t part_end = part->first + part->count;
-    const size_t from = token - part->first >= window ? token - window + 1 : part->first;
-    const size_t to = part_end - token > window ? token + window : part_end;
-    const int32_t border = data->special.sep;
-    const size_t before = rt_token_runs_find(&data->runs, from, token, border, true);
-    const size_t behind = rt_token_runs_find(&data->runs, token, to, border, false);
-    const size_t start = before == SIZE_MAX ? from : before + 1;
-    const size_t end = behind < to ? behind + 1 : to;
-    if (end - start <= window)
-        return (document){start, start, end - start};
-    const size_t last = end - window;
-    return (document){start, last < token ? last : token, window};
 }
 
 /* Moves the longest piece of `count` ids within one document to the front and pads the others.
@@ -280,35 +227,51 @@ static int longest_document(const rt_data *data, int32_t *ids, int count)
     return longest;
 }
 
-/* Draws a training window within one document: a token, then a window that holds it. If the
- * document is too short to predict a token, draws again. */
+/* Draws a training window within one document: a token, then a window that holds it. A document
+ * shorter than a window is one window. If it is too short to predict a token, draws again. */
 static rt_window_text training_document(const rt_data *data, rt_draw draw, int length)
 {
     enum { TRIES = 16 };
-    const rt_window_text *part = draw_part(&data->windows, draw);
-    const size_t window = window_size(data, length);
+    const rt_window_text *part = draw_part(data, draw);
+    const size_t window = window_size(data, length), part_end = part->first + part->count;
+    const int32_t border = data->special.sep;
     rt_window_text found = {part->first, window, 0};
     for (int i = 0; i < TRIES; i++) {
         const int number = DRAW_DOCUMENT + 2 * i;
         const size_t token = part->first + draw_below(draw, number, part->count);
-        const document around = document_around(data, part, token, window);
-        const size_t choices = around.last_start - around.first_start + 1;
-        found.first = around.first_start + draw_below(draw, number + 1, choices);
-        found.count = around.count;
+        const size_t from = token - part->first >= window ? token - window + 1 : part->first;
+        const size_t to = part_end - token > window ? token + window : part_end;
+        const size_t before = rt_token_runs_find(&data->runs, from, token, border, true);
+        const size_t behind = rt_token_runs_find(&data->runs, token, to, border, false);
+        const size_t start = before == SIZE_MAX ? from : before + 1;
+        const size_t end = behind < to ? behind + 1 : to;
+        found.count = end - start < window ? end - start : window;
+        const size_t last = end - found.count < token ? end - found.count : token;
+        found.first = start + draw_below(draw, number + 1, last - start + 1);
         if (found.count >= least_window(data))
             break;
     }
     return found;
 }
 
+/* Returns the window of a sequence. Evaluation windows follow each other without gaps within a
+ * text, text after text. */
 static rt_window_text window_of(const rt_data *data, rt_draw draw, int length)
 {
-    if (!draw.step)
-        return evaluation_window(data, draw.sequence, length);
+    const size_t window = window_size(data, length);
+    if (!draw.step) {
+        const size_t rows = (size_t)rt_windows_evaluation_rows(data, length);
+        const rt_window_text *text = data->texts.list;
+        assert(rows > 0);
+        size_t row = draw.sequence % rows;
+        for (; row >= rows_of(data, text, length); text++)
+            row -= rows_of(data, text, length);
+        const size_t left = text->count - row * window;
+        return (rt_window_text){text->first + row * window, left < window ? left : window, 0};
+    }
     if (rt_data_keeps_documents(data))
         return training_document(data, draw, length);
-    const rt_window_text *part = draw_part(&data->windows, draw);
-    const size_t window = window_size(data, length);
+    const rt_window_text *part = draw_part(data, draw);
     assert(part->count >= window);
     const size_t first = draw_below(draw, DRAW_START, part->count - window + 1);
     return (rt_window_text){part->first + first, window, 0};

@@ -66,7 +66,7 @@ static rt_status configure(rt_model *m, rt_transformer_options *options, int wor
 {
     struct rt_model_origin *o = m->origin;
     const rt_data_of_model meaning = {o->info.vocabulary, o->info.labels, words, types, 0};
-    if (rt_data_task_images(o->data_options.task))
+    if (rt_tasks[o->data_options.task].images)
         return rt_error(RT_ARGUMENT, "the model is of images (data.task), which only the program "
                                      "evaluates");
     rt_status status = rt_data_open_encoder(&o->data, &o->data_options, meaning);
@@ -355,7 +355,7 @@ rt_status rt_model_export(const rt_model *m, const char *folder)
         .length = m->length,
         .positions = rt_transformer_extent(&m->transformer->options, m->length),
         .bare = !rt_data_begins(m->origin->data),
-        .open_ended = !rt_data_ends(m->origin->data)};
+        .open_ended = m->origin->data->options.end == RT_BEGIN_NONE};
     return rt_huggingface_write(folder, m->transformer, &export);
 }
 
@@ -373,7 +373,7 @@ static rt_status encode_labelled(const rt_model *m, const char *text, const char
                                  rt_row *row)
 {
     const rt_data *data = m->origin->data;
-    const bool tokens = rt_data_target(data) == RT_TARGET_TOKENS;
+    const bool tokens = data->task->target == RT_TARGET_TOKENS;
     rt_example_text x = {0};
     rt_labelled_batch b;
     rt_status status = rt_labelled_batch_new(&b, 1, m->length, 0, NULL);
@@ -409,7 +409,7 @@ rt_status rt_model_encode(const rt_model *m, const char *text, const char *secon
     if (m->labels && !m->origin)
         return rt_error(RT_ARGUMENT, "the model was made by hand: rt_model_new makes one that "
                                      "knows its labels");
-    if (second && (!m->labels || rt_data_target(m->origin->data) == RT_TARGET_TOKENS))
+    if (second && (!m->labels || m->origin->data->task->target == RT_TARGET_TOKENS))
         return rt_error(RT_ARGUMENT, "the model was trained without pairs of texts");
     return m->labels ? encode_labelled(m, text, second, row)
                      : rt_masked_text_encode(m->vocabulary, begins, false, text, &row->ids,

@@ -6,15 +6,15 @@
 rt_transformer_options rt_model_options(const rt_transformer_options *model, const rt_data *data)
 {
     rt_transformer_options options = *model;
-    const rt_target target = rt_data_target(data);
-    options.vocab = rt_data_vocab(data);
-    options.token_types = rt_data_types(data);
-    options.mask_id = rt_data_mask(data);
+    const rt_target target = data->task->target;
+    options.vocab = data->vocab;
+    options.token_types = data->types;
+    options.mask_id = data->special.mask;
     options.head = target == RT_TARGET_SEQUENCE ? RT_HEAD_SEQUENCE
                    : target == RT_TARGET_TOKENS ? RT_HEAD_TOKEN
                                                 : RT_HEAD_LM;
     options.labels = rt_data_classes(data);
-    options.patch = rt_data_patch(data);
+    options.patch = data->patch;
     return options;
 }
 

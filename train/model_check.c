@@ -56,7 +56,7 @@ static rt_status prepare(model_check *c)
     rt_progress_clear(&opening.progress);
     if (!status.code)
         status = rt_labelled_batch_new(&c->sequences, SEQUENCES, c->config->data.length,
-                                       rt_data_patch(c->data), NULL);
+                                       c->data->patch, NULL);
     const int randomized = c->config->model.position.randomized;
     if (!status.code && randomized)
         status = rt_labelled_batch_randomize(&c->sequences, randomized, NULL);

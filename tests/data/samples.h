@@ -109,8 +109,7 @@ static inline rt_data *source_as(const rt_data_options *o, rt_data_of_model mean
 /* Returns the vocabulary and the labels of a source. */
 static inline rt_data_of_model meaning_of(const rt_data *data)
 {
-    return (rt_data_of_model){.vocabulary = rt_data_vocabulary(data),
-                              .labels = rt_data_labels(data)};
+    return (rt_data_of_model){.vocabulary = data->vocabulary, .labels = data->labels};
 }
 
 static inline rt_data *source(const rt_data_options *o)
@@ -157,7 +156,7 @@ static inline void open_with_refusals(const rt_data_options *o, size_t least)
         size_t size;
         code = rt_data_open(&data, o, (rt_data_of_model){.vocabulary = NULL}).code;
         ck_assert_int_eq(code == RT_OK, data != NULL);
-        const rt_vocabulary *v = data ? rt_data_vocabulary(data) : NULL;
+        const rt_vocabulary *v = data ? data->vocabulary : NULL;
         if (v)
             code = rt_vocabulary_write(v, &file).code;
         if (v && !code)

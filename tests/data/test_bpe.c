@@ -559,11 +559,11 @@ TEST(a_sequence_begins_with_the_token_that_begins_a_text)
     rt_data_options o = text_options(small, "ab ab ab ab ab ab ab ab ab ab ab ab <s>");
     rt_data *data = source(&o);
     rt_batch batch = training_of(data, 2, 3);
-    ck_assert_int_eq(rt_data_vocab(data), 9);
+    ck_assert_int_eq(data->vocab, 9);
     ck_assert(batch.ids[0] == 7 && batch.ids[3] == 7);
     for (int t = 1; t < 3; t++)
         ck_assert(batch.ids[t] < 7 && batch.labels[t - 1] == batch.ids[t]);
-    ck_assert_uint_eq(rt_data_unknown(data).count, 3); /* of <s> */
+    ck_assert_uint_eq(data->unknown[RT_PART_TRAINING].count, 3); /* of <s> */
 }
 
 TEST(what_a_task_has_no_token_for_is_refused_by_key)

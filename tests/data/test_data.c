@@ -37,10 +37,10 @@ static rt_data_options prepared(int task)
         for (int i = 0; i < 200; i++)
             ids[i] = RT_FIRST_SYMBOL + (i * i * 7919 >> 5) % 28;
         write_ids(&o, (storage){0}, ids, 200);
-    } else if (rt_data_task_images(task)) {
+    } else if (rt_tasks[task].images) {
         o.file = write_images();
         o.length = 50;
-    } else if (rt_data_task_labelled(task)) {
+    } else if (rt_tasks[task].files == RT_ONE_FILE) {
         write_labelled(task == task_named("tag"));
         o.file = in_folder("a.tsv");
     } else {
@@ -125,8 +125,8 @@ TEST(a_source_tells_its_sizes)
 {
     rt_data_options o = options_with("copy", "vocab=77");
     rt_data *data = source(&o);
-    ck_assert_int_eq(rt_data_vocab(data), 77);
-    ck_assert_int_eq(rt_data_length(data), 32);
+    ck_assert_int_eq(data->vocab, 77);
+    ck_assert_int_eq(data->options.length, 32);
     ck_assert_int_eq(rt_data_evaluation_rows(data, 32), LONG_MAX);
     ck_assert_int_eq(rt_data_status(data).code, RT_OK);
     rt_data_close(NULL);
@@ -141,18 +141,18 @@ TEST(a_source_tells_its_sizes)
 TEST(labels_are_classes_where_the_task_has_them)
 {
     enum { ROWS = 8, LENGTH = 10 };
-    ck_assert_int_eq(rt_data_task_target(task_named("order")), RT_TARGET_SEQUENCE);
-    ck_assert_int_eq(rt_data_task_target(task_named("classify")), RT_TARGET_SEQUENCE);
-    ck_assert_int_eq(rt_data_task_target(task_named("tag")), RT_TARGET_TOKENS);
-    ck_assert_int_eq(rt_data_task_target(task_named("copy")), RT_TARGET_IDS);
+    ck_assert_int_eq(rt_tasks[task_named("order")].target, RT_TARGET_SEQUENCE);
+    ck_assert_int_eq(rt_tasks[task_named("classify")].target, RT_TARGET_SEQUENCE);
+    ck_assert_int_eq(rt_tasks[task_named("tag")].target, RT_TARGET_TOKENS);
+    ck_assert_int_eq(rt_tasks[task_named("copy")].target, RT_TARGET_IDS);
     for (int task = 0; rt_data_task_name(task); task++) {
         rt_data *data = open_task(task);
-        const rt_target target = rt_data_task_target(task);
+        const rt_target target = rt_tasks[task].target;
         const int classes = rt_data_classes(data);
-        const int labels = classes ? classes : rt_data_vocab(data);
+        const int labels = classes ? classes : data->vocab;
         rt_batch batch = batch_of(ROWS, LENGTH);
-        ck_assert_int_eq(rt_data_target(data), target);
-        ck_assert_int_eq(classes, target == RT_TARGET_IDS ? 0 : rt_data_task_images(task) ? 80 : 2);
+        ck_assert_int_eq(data->task->target, target);
+        ck_assert_int_eq(classes, target == RT_TARGET_IDS ? 0 : rt_tasks[task].images ? 80 : 2);
         rt_data_evaluation(data, 0, &batch);
         for (int at = 0; at < ROWS * LENGTH; at++) {
             const int32_t label = batch.labels[at];
@@ -168,7 +168,7 @@ TEST(labels_are_classes_where_the_task_has_them)
 TEST(without_a_text_there_is_no_vocabulary)
 {
     for (int task = 0; rt_data_task_name(task); task++) {
-        if (task == task_named("text") || rt_data_task_labelled(task))
+        if (task == task_named("text") || rt_tasks[task].files == RT_ONE_FILE)
             continue;
         rt_data *data = open_task(task);
         int count = 7;
@@ -176,7 +176,7 @@ TEST(without_a_text_there_is_no_vocabulary)
         int32_t *ids = (int32_t *)&count;
         const char *message =
             lasting("data.task = %s has no text to tokenize", rt_data_task_name(task));
-        ck_assert_ptr_null(rt_data_vocabulary(data));
+        ck_assert_ptr_null(data->vocabulary);
         is_status(rt_data_encode(data, "a", &ids, &count, &unknown), RT_ARGUMENT, message);
         ck_assert(ids == NULL && count == 0 && unknown.count == 0);
     }
@@ -385,7 +385,9 @@ TEST(every_allocation_may_fail)
         open_with_refusals(&o, 1);
         o.level = RT_LEVEL_CHAR;
         o.eval_file = o.file;
-        open_with_refusals(&o, rt_data_task_labelled(task) || task == task_named("text") ? 4 : 1);
+        open_with_refusals(&o, rt_tasks[task].files == RT_ONE_FILE || task == task_named("text")
+                                   ? 4
+                                   : 1);
     }
 }
 

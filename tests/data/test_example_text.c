@@ -84,7 +84,7 @@ TEST_ROWS(a_line_is_cut_as_the_row_of_a_file, 0, 3)
             ck_assert_int_eq(row.labels[t], all.labels[at + t] == NONE ? NONE : number++);
         ck_assert(x.cut || x.count == 1 + (_i > 0));
         ck_assert_int_eq(x.cut, length < rows[_i].whole);
-        ck_assert_uint_eq(rt_data_cut(data).count, x.cut);
+        ck_assert_uint_eq(data->cut.count, x.cut);
     }
 }
 

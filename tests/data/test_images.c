@@ -78,7 +78,7 @@ static rt_data_options images_in(const char *file, int size, int patch)
 static rt_batch patches_of(const rt_data *data, int rows, int length)
 {
     rt_batch b = batch_of(rows, length);
-    const size_t numbers = (size_t)(rows * length * rt_data_patch(data));
+    const size_t numbers = (size_t)(rows * length * data->patch);
     b.patches = batch_array(numbers * sizeof *b.patches);
     return b;
 }
@@ -86,7 +86,7 @@ static rt_batch patches_of(const rt_data *data, int rows, int length)
 /* Returns the number of the image of a row, whose size is that of the file. */
 static int image_of(const rt_data *data, const rt_batch *b, int row)
 {
-    const size_t at = ((size_t)row * (size_t)b->length + 1) * (size_t)rt_data_patch(data);
+    const size_t at = ((size_t)row * (size_t)b->length + 1) * (size_t)data->patch;
     return (int)lround((double)(b->patches[at] + 1) * 127.5);
 }
 
@@ -103,11 +103,11 @@ TEST_ROWS(an_image_is_a_token_and_its_patches_row_by_row, 0, ROWS(kinds))
     rt_data_options o =
         images_in(write_images("train", 0, 12, SIDE, C, kinds[_i].zipped), SIDE, patch);
     rt_data *data = source(&o);
-    ck_assert_int_eq(rt_data_patch(data), patch * patch * C);
-    ck_assert_int_eq(rt_data_vocab(data), RT_IMAGE_VOCAB);
+    ck_assert_int_eq(data->patch, patch * patch * C);
+    ck_assert_int_eq(data->vocab, RT_IMAGE_VOCAB);
     ck_assert_int_eq(rt_data_classes(data), CLASSES);
-    ck_assert_int_eq(rt_data_target(data), RT_TARGET_SEQUENCE);
-    ck_assert(!rt_data_varies(data) && !rt_data_vocabulary(data) && !rt_data_types(data));
+    ck_assert_int_eq(data->task->target, RT_TARGET_SEQUENCE);
+    ck_assert(!rt_data_varies(data) && !data->vocabulary && !data->types);
     ck_assert_int_eq(rt_data_longest(data, o.length), o.length);
     rt_batch b = patches_of(data, 12, o.length);
     rt_data_evaluation(data, 0, &b);
@@ -146,7 +146,7 @@ TEST(an_epoch_trains_on_every_image)
             seen[image_of(data, &b, r)]++;
         }
         rt_data_training(data, 1, step, 3, &part); /* rows 3 and 4 alone */
-        const size_t numbers = (size_t)(o.length * rt_data_patch(data));
+        const size_t numbers = (size_t)(o.length * data->patch);
         ck_assert(same_rows(&b, 3, &part, 0, 2) && !memcmp(b.patches + 3 * numbers, part.patches,
                                                            2 * numbers * sizeof *part.patches));
     }
@@ -203,7 +203,7 @@ TEST(an_evaluation_needs_no_training_images_and_has_the_labels_of_the_model)
     rt_data_evaluation(data, 0, &b);
     ck_assert_int_eq(image_of(data, &b, 0), 1);
     ck_assert_int_eq(b.labels[0], 1);
-    ck_assert_ptr_eq(rt_data_labels(data), meaning.labels);
+    ck_assert_ptr_eq(data->labels, meaning.labels);
 }
 
 /* ---- sizes ---- */
@@ -241,7 +241,7 @@ TEST(the_length_of_a_batch_decides_the_size_of_its_images)
     rt_data *data = source(&o);
     unsigned char image[SIDE * SIDE * 3];
     for (int i = 0; i < ROWS(sizes); i++) {
-        const int n = sizes[i] / 4, length = 1 + n * n, numbers = rt_data_patch(data);
+        const int n = sizes[i] / 4, length = 1 + n * n, numbers = data->patch;
         rt_batch b = patches_of(data, 1, length);
         rt_data_evaluation(data, 0, &b);
         const int number = rt_data_evaluation_line(data, 0) - 1;

@@ -37,7 +37,7 @@ static const char *shown(const rt_data *data, const rt_batch *b, int row)
             token = b->ids[at] == RT_ID_PAD ? "." : "!";
         else if (b->ids[at] == RT_ID_CLS || b->ids[at] == RT_ID_SEP)
             token = b->ids[at] == RT_ID_CLS ? "C" : "S";
-        else if (!(token = rt_vocabulary_decode(rt_data_vocabulary(data), b->ids[at], &size)))
+        else if (!(token = rt_vocabulary_decode(data->vocabulary, b->ids[at], &size)))
             token = "?";
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", token,
                                  b->types[at] ? "'" : "");
@@ -87,10 +87,10 @@ TEST_ROWS(the_rows_of_a_file_are_sequences_with_labels, 0, ROWS(sequences))
     rt_data *data = open_text(task, sequences[_i].name, sequences[_i].text);
     const bool quoted = strstr(sequences[_i].text, "\"x\"");
     ck_assert_int_eq(rt_data_classes(data), quoted ? 3 : 2);
-    ck_assert_int_eq(rt_data_types(data), strstr(sequences[_i].text, "text_b") ? 2 : 0);
+    ck_assert_int_eq(data->types, strstr(sequences[_i].text, "text_b") ? 2 : 0);
     ck_assert(rt_data_varies(data));
     expect_rows(data, sequences[_i].length, sequences[_i].rows);
-    ck_assert(!quoted || !strcmp(rt_data_labels(data)->names[0], "\"x\"")); /* as it is written */
+    ck_assert(!quoted || !strcmp(data->labels->names[0], "\"x\"")); /* as it is written */
 }
 
 /* ---- what is too long ---- */
@@ -101,14 +101,14 @@ TEST(a_long_text_is_cut_at_its_end_and_counted)
         options_of("classify", "a.tsv", "text\tlabel\nab\tx\nabcd\ty\nabcde\tx\nabcdefgh\ty\n");
     o.length = 6;
     rt_data *data = source(&o);
-    ck_assert_uint_eq(rt_data_cut(data).count, 2);
-    ck_assert_uint_eq(rt_data_cut(data).of, 4);
+    ck_assert_uint_eq(data->cut.count, 2);
+    ck_assert_uint_eq(data->cut.of, 4);
     expect_rows(data, 6, "C0abS..|C1abcdS|C0abcdS|C1abcdS");
     expect_rows(data, 9, "C0abS.....|C1abcdS...|C0abcdeS..|C1abcdefgS");
     o = options_of("tag", "b.tsv", "ab\tx\ncd\ty\n");
     o.length = 5;
     data = source(&o);
-    ck_assert_uint_eq(rt_data_cut(data).count, 1);
+    ck_assert_uint_eq(data->cut.count, 1);
     expect_rows(data, 5, "Ca0bc1S");
 }
 
@@ -172,8 +172,7 @@ static int number_of(const rt_data *data, const rt_batch *b, int row)
     char digits[4] = "";
     size_t size;
     for (int i = 0; i < 3; i++)
-        digits[i] =
-            *rt_vocabulary_decode(rt_data_vocabulary(data), b->ids[row * b->length + 1 + i], &size);
+        digits[i] = *rt_vocabulary_decode(data->vocabulary, b->ids[row * b->length + 1 + i], &size);
     return atoi(digits);
 }
 
@@ -257,10 +256,10 @@ TEST(a_model_keeps_its_vocabulary_and_its_labels)
         options_of("classify", "b.tsv", "text\tlabel\nd\xc3\xa9\xc3\xa9\tz\n");
     rt_data *second = source_as(&o, meaning);
     ck_assert_int_eq(rt_data_classes(second), 3);
-    ck_assert_ptr_eq(rt_data_labels(second), meaning.labels);
-    ck_assert_ptr_eq(rt_data_vocabulary(second), meaning.vocabulary);
+    ck_assert_ptr_eq(second->labels, meaning.labels);
+    ck_assert_ptr_eq(second->vocabulary, meaning.vocabulary);
     expect_rows(second, 6, "C2d??S.");
-    const rt_unknown unknown = rt_data_unknown(second);
+    const rt_unknown unknown = second->unknown[RT_PART_TRAINING];
     ck_assert_uint_eq(unknown.count, 2);
     ck_assert_str_eq(unknown.name, "'\xc3\xa9' (U+00E9)");
     ck_assert_uint_eq(unknown.at, strlen("text\tlabel\nd"));
@@ -270,8 +269,8 @@ TEST(a_label_that_is_new_is_named_with_its_line)
 {
     rt_data *first = open_text("classify", "a.tsv", "text\tlabel\nabc\tx\nd\ty\n"), *second;
     rt_data_options o = options_of("classify", "b.tsv", "text\tlabel\n\na\tx\nb\tz\n");
-    is_data_error(rt_data_open(&second, &o, (rt_data_of_model){.labels = rt_data_labels(first)}),
-                  o.file, ":4: column label: 'z' is not a label of the model");
+    is_data_error(rt_data_open(&second, &o, (rt_data_of_model){.labels = first->labels}), o.file,
+                  ":4: column label: 'z' is not a label of the model");
     ck_assert_ptr_null(second);
     o = options_of("tag", "a.tsv", "a\tx\nb\ty\n");
     o.eval_file = write_text("b.tsv", "a\tx\n\nb\tz\n");

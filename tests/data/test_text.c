@@ -36,13 +36,13 @@ TEST(the_characters_of_a_text_follow_in_the_order_of_code_points)
 {
     static const char text[] = "z\xe2\x82\xac\xc3\xa9z\xf0\x9f\x98\x80\xc3\xa9y";
     rt_data *data = open_text(RT_LEVEL_CHAR, text, sizeof text - 1, 8);
-    ck_assert_int_eq(rt_data_vocab(data), 10);
+    ck_assert_int_eq(data->vocab, 10);
     has_ids(data, (int32_t[]){6, 8, 7, 6, 9, 7, 5}, 7);
-    ck_assert_uint_eq(rt_data_unknown(data).count, 0);
+    ck_assert_uint_eq(data->unknown[RT_PART_TRAINING].count, 0);
     /* every text of bytes has the same 260 ids */
     static const uint8_t bytes[] = {'b', 0xff, 'a', 0};
     data = open_text(RT_LEVEL_BYTE, bytes, sizeof bytes, 5);
-    ck_assert_int_eq(rt_data_vocab(data), 260);
+    ck_assert_int_eq(data->vocab, 260);
     has_ids(data, (int32_t[]){4 + 'b', 4 + 0xff, 4 + 'a', 4}, 4);
 }
 
@@ -56,11 +56,11 @@ static void expect_unknown(rt_unknown unknown, size_t count, size_t at, const ch
 TEST(a_text_is_read_with_the_vocabulary_that_is_given)
 {
     rt_data *first = open_characters("hello");
-    rt_data *second = open_with(rt_data_vocabulary(first), RT_LEVEL_CHAR, "mellow, mellow", 14, 15);
+    rt_data *second = open_with(first->vocabulary, RT_LEVEL_CHAR, "mellow, mellow", 14, 15);
     const int32_t u = RT_FIRST_SYMBOL, e = 5, l = 7, o = 8;
-    ck_assert_int_eq(rt_data_vocab(second), 9);
+    ck_assert_int_eq(second->vocab, 9);
     has_ids(second, (int32_t[]){u, e, l, l, o, u, u, u, u, e, l, l, o, u}, 14);
-    expect_unknown(rt_data_unknown(second), 6, 0, "'m'");
+    expect_unknown(second->unknown[RT_PART_TRAINING], 6, 0, "'m'");
 }
 
 /* Over both files: the first character that is not known is the 'x' of the second. */
@@ -69,7 +69,7 @@ TEST(what_is_unknown_is_counted_over_all_files)
     const rt_data_of_model meaning = meaning_of(open_characters("ab\xc3\xa9"));
     rt_data_options o = options_with("text", "length=3 level=char eval_fraction=0");
     o.file = lasting("%s,%s", write_text("b", "\xc3\xa9\x62\x61"), write_text("c", "bxay"));
-    expect_unknown(rt_data_unknown(source_as(&o, meaning)), 2, 5, "'x'");
+    expect_unknown(source_as(&o, meaning)->unknown[RT_PART_TRAINING], 2, 5, "'x'");
 }
 
 static rt_status open_with_file(rt_data **data, const rt_vocabulary *given, const char *vocabulary,
@@ -90,7 +90,7 @@ TEST(a_vocabulary_comes_from_a_file)
 {
     rt_data *data;
     expect_ok(open_with_file(&data, NULL, TOKENS "o\n\\n\nl\n", "lo\nx"));
-    ck_assert_int_eq(rt_data_vocab(data), 8);
+    ck_assert_int_eq(data->vocab, 8);
     has_ids(data, (int32_t[]){7, 5, 6, 4}, 4);
 }
 
@@ -108,9 +108,9 @@ TEST(a_file_must_be_there_and_be_a_vocabulary)
 TEST(a_file_must_be_the_vocabulary_that_is_given)
 {
     rt_data *data;
-    const rt_vocabulary *given = rt_data_vocabulary(open_characters("hello"));
+    const rt_vocabulary *given = open_characters("hello")->vocabulary;
     expect_ok(open_with_file(&data, given, TOKENS "e\nh\nl\no", "lo"));
-    ck_assert_ptr_eq(rt_data_vocabulary(data), given);
+    ck_assert_ptr_eq(data->vocabulary, given);
     is_status(open_with_file(&data, given, TOKENS "h\ne\nl\no", "lo"), RT_CONFIG,
               lasting("data.vocab_file: %s is not the vocabulary that the model was trained with; "
                       "leave the key out to use that one",

@@ -53,7 +53,7 @@ TEST_ROWS(windows_are_read_from_every_kind_of_storage, 0, STORAGES)
     rt_data_options o = long_options(storage_number(_i));
     o.objective = RT_OBJECTIVE_LM;
     rt_data *data = source(&o);
-    ck_assert_int_eq(rt_data_vocab(data), VOCAB);
+    ck_assert_int_eq(data->vocab, VOCAB);
     ck_assert_int_eq(rt_data_evaluation_rows(data, LENGTH), 15000 / (LENGTH - 1));
     rt_batch batch = evaluation_of(data, ROWS, LENGTH);
     for (int i = 0; i < ROWS * LENGTH; i++) {

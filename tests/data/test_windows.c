@@ -399,9 +399,9 @@ TEST(the_vocabulary_is_that_of_the_training)
     rt_data_options o = of_texts("text", "abcabc", "abxcyx");
     for (int i = 0; i < 2; i++) {
         rt_data *data = source(&o);
-        const rt_unknown unknown = rt_data_evaluation_unknown(data);
-        ck_assert_int_eq(rt_data_vocab(data), RT_FIRST_SYMBOL + 1 + 3 + i);
-        ck_assert_uint_eq(rt_data_unknown(data).count, 0);
+        const rt_unknown unknown = data->unknown[RT_PART_EVALUATION];
+        ck_assert_int_eq(data->vocab, RT_FIRST_SYMBOL + 1 + 3 + i);
+        ck_assert_uint_eq(data->unknown[RT_PART_TRAINING].count, 0);
         ck_assert_uint_eq(unknown.count, i ? 2 : 3);
         ck_assert_uint_eq(unknown.at, i ? strlen("text\tlabel\na") : 2);
         ck_assert_str_eq(unknown.name, "'x'");

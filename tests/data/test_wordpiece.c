@@ -252,9 +252,9 @@ TEST(a_text_is_windows_of_pieces)
     static const int32_t expected[] = {2, 5, 6, 7, 12, 1, 9, 8}, mask[] = {2, 5, 6, 7, 8, 5};
     rt_data_options o = text_options(PLAYING, "unaffable, [playing", 8);
     rt_data *data = source(&o);
-    ck_assert_int_eq(rt_data_vocab(data), 13);
+    ck_assert_int_eq(data->vocab, 13);
     has_window(data, expected, 8);
-    const rt_unknown unknown = rt_data_unknown(data);
+    const rt_unknown unknown = data->unknown[RT_PART_TRAINING];
     ck_assert(unknown.count == 1 && unknown.at == 11);
     ck_assert_str_eq(unknown.name, "'['");
     /* a mask in running text hides nothing */
@@ -320,8 +320,7 @@ TEST(a_text_needs_a_vocabulary_that_fits)
     o.vocab_file = NULL;
     is_refused(&o, NULL, RT_CONFIG, "data.vocab_file must name a vocab.txt for data.level = wor");
     for (int i = 0; i < 2; i++) {
-        ck_assert(rt_data_vocabulary(source_as(&o, (rt_data_of_model){.vocabulary = lower})) ==
-                  lower);
+        ck_assert(source_as(&o, (rt_data_of_model){.vocabulary = lower})->vocabulary == lower);
         o.lowercase = false; /* what is given knows better */
     }
     o.level = RT_LEVEL_CHAR;

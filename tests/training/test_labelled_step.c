@@ -45,7 +45,7 @@ TEST_ROWS(the_data_chooses_head_and_token_types, 0, 3)
     ck_assert_int_eq(o.head, _i == 2 ? RT_HEAD_TOKEN : RT_HEAD_SEQUENCE);
     ck_assert_int_eq(o.labels, 3);
     ck_assert_int_eq(o.token_types, _i == 1 ? 2 : 0);
-    ck_assert_int_eq(o.mask_id, rt_data_vocabulary(t->data)->special.mask);
+    ck_assert_int_eq(o.mask_id, t->data->vocabulary->special.mask);
     ck_assert_int_gt(o.mask_id, 0);
 }
 

@@ -156,7 +156,7 @@ TEST(a_token_that_ends_a_text_is_chosen_as_any_other)
     const int32_t ids[LENGTH] = {RT_ID_CLS, ID_OF('a'), ID_OF('b')};
     int ended = 0;
     make_model(true);
-    ((rt_vocabulary *)rt_data_vocabulary(t->data))->ends = (rt_end_ids){1, {RT_ID_SEP}};
+    ((rt_vocabulary *)t->data->vocabulary)->ends = (rt_end_ids){1, {RT_ID_SEP}};
     double p[VOCAB];
     probabilities_with(FIRST_ORDINARY, RT_ID_SEP, ids, 3, 2, 3, p);
     for (int seed = 0; seed < SEEDS; seed++) {

@@ -39,9 +39,8 @@ static void end(void)
 /* The most likely token at a place of a sequence. */
 static int32_t expected_token(const int32_t *ids, int count, int place)
 {
-    const rt_vocabulary *vocabulary = rt_data_vocabulary(t->data);
-    const real *logits =
-        logits_of(t->state->model, ids, NULL, count) + place * rt_data_vocab(t->data);
+    const rt_vocabulary *vocabulary = t->data->vocabulary;
+    const real *logits = logits_of(t->state->model, ids, NULL, count) + place * t->data->vocab;
     int32_t best = vocabulary->ordinary[0];
     for (int32_t id = best; id < vocabulary->count; id++)
         best = logits[id] > logits[best] ? id : best;
@@ -63,7 +62,7 @@ TEST_ROWS(masked_tokens_are_filled_in, 0, 2)
     rt_labelled_batch b;
     rt_writer expected = {0};
     report_on("no", "mlm", _i ? 64 : 0);
-    ck_assert(!_i || rt_data_vocab(t->data) > rt_data_vocabulary(t->data)->count);
+    ck_assert(!_i || t->data->vocab > t->data->vocabulary->count);
     expect_ok(rt_labelled_batch_new(&b, 1, LENGTH, 0, NULL));
     for (int row = 0; row < 3; row++) {
         rt_data_evaluation(t->data, (uint32_t)row, &b.batch);

@@ -100,7 +100,7 @@ static void check_plane(const rt_config *config, rt_config_errors *errors)
     const rt_data_options *data = &config->data;
     const rt_position_options *position = &config->model.position;
     const rt_lengths *sizes = &config->train.eval_sizes, *lengths = &config->train.eval_lengths;
-    if (position->axes > 1 && rt_data_task_axes(data->task) < 2)
+    if (position->axes > 1 && !rt_tasks[data->task].grid)
         contradict(errors, KEYS("position.axes", "data.task"),
                    "position.axes = 2 needs data.task = images or spin2, whose tokens form a grid; "
                    "got %s",
@@ -121,8 +121,8 @@ static void check_plane(const rt_config *config, rt_config_errors *errors)
                        "position.kind = learned has a table for the %d tokens of training, not for "
                        "a grid of %d; leave out train.eval_%s or set another position.kind",
                        position->max_len, lengths->at[i],
-                       rt_data_task_images(data->task) ? "sizes" : "lengths");
-    if (!rt_data_task_images(data->task))
+                       rt_tasks[data->task].images ? "sizes" : "lengths");
+    if (!rt_tasks[data->task].images)
         return;
     if (data->length > RT_MOST_SIZE)
         contradict(errors, KEYS("data.size", "data.patch"),
@@ -154,8 +154,8 @@ static void check_data(const rt_config *config, bool without_data, bool trained,
     const rt_data_options *data = &config->data;
     const rt_lengths *lengths = &config->train.eval_lengths;
     const bool causal = config->model.causal;
-    const bool has_objective = rt_data_task_has_objective(data->task);
-    const bool reads_file = rt_data_task_files(data->task) != RT_NO_FILE;
+    const bool has_objective = rt_tasks[data->task].objective;
+    const bool reads_file = rt_tasks[data->task].files != RT_NO_FILE;
     const char *task = rt_data_task_name(data->task);
     if (data->shortest && !causal)
         contradict(errors, KEYS("data.length", "model.causal"),
@@ -175,7 +175,7 @@ static void check_data(const rt_config *config, bool without_data, bool trained,
         contradict(errors, predicted,
                    "data.objective = mlm needs model.causal = no: a causal model sees only what "
                    "stands before a mask; set data.objective = lm for it");
-    if (rt_data_task_target(data->task) == RT_TARGET_SEQUENCE && causal &&
+    if (rt_tasks[data->task].target == RT_TARGET_SEQUENCE && causal &&
         config->model.pool == RT_POOL_FIRST)
         contradict(errors, KEYS("data.task", "model.causal", "model.kind", "model.pool"),
                    "data.task = %s with model.pool = first needs model.causal = no: the first "
@@ -188,7 +188,7 @@ static void check_data(const rt_config *config, bool without_data, bool trained,
     if (reads_file && !data->file && !without_data)
         contradict(errors, KEYS("data.task", "data.file"),
                    "data.file is required for data.task = %s", task);
-    const bool cut = rt_data_task_images(data->task) && data->size % data->patch;
+    const bool cut = rt_tasks[data->task].images && data->size % data->patch;
     if ((reads_file && !data->file) || cut) /* reported already */
         return;
     rt_data_rules(data, contradict_rule, &(rule_errors){errors, 0});
@@ -199,7 +199,7 @@ static void check_data(const rt_config *config, bool without_data, bool trained,
                        "evaluation is anyway; leave it out",
                        data->length, data->shortest, data->length);
     const bool valid = !rt_data_check(data).code;
-    for (int i = 0; valid && !rt_data_task_images(data->task) && i < lengths->count; i++) {
+    for (int i = 0; valid && !rt_tasks[data->task].images && i < lengths->count; i++) {
         rt_data_options other = *data;
         other.length = lengths->at[i];
         rt_data_rules(&other, contradict_rule, &(rule_errors){errors, other.length});

@@ -275,7 +275,7 @@ void rt_config_find_files(rt_config *config, int task, rt_config_errors *errors)
     for (int k = 0; k < (int)(sizeof keys / sizeof *keys); k++) {
         const int i = rt_key_find(keys[k]), origin = config->origin[i];
         const rt_key *key = rt_key_at(i);
-        const bool list = k < LISTS && rt_data_task_files(task) != RT_ONE_FILE;
+        const bool list = k < LISTS && rt_tasks[task].files != RT_ONE_FILE;
         const char *names = *(const char *const *)((const char *)config + key->offset);
         const char *file = origin == RT_FROM_COMMAND_LINE || !config->file ? "" : config->file;
         rt_writer paths = {0}, problem = {0};

@@ -244,7 +244,7 @@ char *rt_model_ini(const rt_transformer_options *model, const rt_data_options *d
         "data.task",           "data.length",    "data.vocab", "data.patch", "data.size",
         "data.level",          "data.lowercase", "data.begin", "data.end",   "data.mask_id",
         "data.special_tokens", "data.objective", NULL};
-    const bool images = rt_data_task_images(data->task);
+    const bool images = rt_tasks[data->task].images;
     rt_writer w = {0};
     rt_config config, defaults;
     const rt_key *key;

@@ -46,15 +46,15 @@ static void find_defaults(rt_config *defaults, const rt_config *config)
             rt_key_value_set(key, rt_key_decoder_default(key), defaults);
     defaults->optimizer.settings.beta2 =
         rt_optimizer_defaults(config->optimizer.settings.rule).beta2;
-    if (rt_data_task_labelled(config->data.task))
-        defaults->train.eval_batches = 0;         /* all rows */
-    if (rt_data_task_images(config->data.task)) { /* lengths follow from sizes */
+    if (rt_tasks[config->data.task].files == RT_ONE_FILE)
+        defaults->train.eval_batches = 0;     /* all rows */
+    if (rt_tasks[config->data.task].images) { /* lengths follow from sizes */
         defaults->data.length = tokens_of_image(config->data.size, config->data.patch);
         defaults->train.eval_lengths = *sizes;
         for (int i = 0; i < sizes->count; i++)
             defaults->train.eval_lengths.at[i] = tokens_of_image(sizes->at[i], config->data.patch);
     }
-    defaults->model.position.axes = rt_data_task_axes(config->data.task);
+    defaults->model.position.axes = rt_tasks[config->data.task].grid ? 2 : 1;
     const bool written = config->origin[rt_key_find("position.axes")] != RT_FROM_DEFAULT;
     if ((written ? config : defaults)->model.position.axes < 2)
         return;
@@ -193,7 +193,7 @@ void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_confi
         !rt_on_command_line(late, "train.shards");
     if (config->origin[rt_key_find("train.eval_batches")] == RT_FROM_DEFAULT)
         config->train.eval_batches = defaults.train.eval_batches;
-    if (rt_data_task_images(written->data.task)) {
+    if (rt_tasks[written->data.task].images) {
         config->data.length = defaults.data.length;
         config->train.eval_lengths = defaults.train.eval_lengths;
     }
@@ -224,14 +224,14 @@ bool rt_key_at_use(int key)
 /* Returns whether tokens can begin the sequences of a task. */
 static bool has_frames(int task)
 {
-    return rt_data_task_files(task) != RT_NO_FILE && !rt_data_task_images(task);
+    return rt_tasks[task].files != RT_NO_FILE && !rt_tasks[task].images;
 }
 
 void rt_config_frame_as(rt_config *config, const rt_data_options *model)
 {
     if (config->data.begin == RT_BEGIN_AUTO && has_frames(config->data.task))
         config->data.begin = model->begin;
-    if (config->data.end == RT_BEGIN_AUTO && rt_data_task_labels_texts(config->data.task))
+    if (config->data.end == RT_BEGIN_AUTO && rt_tasks[config->data.task].labels_texts)
         config->data.end = model->end;
 }
 
@@ -259,8 +259,7 @@ static bool is_inherited(const rt_key *key)
 
 static bool reads_text(const rt_config *c)
 {
-    return rt_data_task_labels_texts(c->data.task) ||
-           !strcmp(rt_data_task_name(c->data.task), "text");
+    return rt_tasks[c->data.task].labels_texts || !strcmp(rt_data_task_name(c->data.task), "text");
 }
 
 static bool data_goes_with(const rt_config *c, const rt_init_model *from, const rt_key *key)
@@ -269,9 +268,9 @@ static bool data_goes_with(const rt_config *c, const rt_init_model *from, const 
     if (ONE_OF(key, "data.begin"))
         return has_frames(here) && has_frames(there);
     if (ONE_OF(key, "data.end"))
-        return rt_data_task_labels_texts(here);
+        return rt_tasks[here].labels_texts;
     if (ONE_OF(key, "data.objective"))
-        return rt_data_task_has_objective(here) && rt_data_task_has_objective(there) &&
+        return rt_tasks[here].objective && rt_tasks[there].objective &&
                c->model.causal == from->config->model.causal;
     const bool text = reads_text(c);
     const bool text_there = reads_text(from->config) && !from->without_vocabulary;
@@ -335,7 +334,7 @@ static bool fits(const rt_config *c, const rt_init_model *from, const rt_key *ke
         return (here->ffn == RT_FFN_PLAIN) == (there->ffn == RT_FFN_PLAIN);
     if (ONE_OF(key, "model.tie_embeddings")) /* an imported lm head may have its own weights */
         return equal || there->tie_embeddings || !from->imported ||
-               rt_data_task_target(c->data.task) != RT_TARGET_IDS;
+               rt_tasks[c->data.task].target != RT_TARGET_IDS;
     if (ONE_OF(key, "position.kind"))
         return equal ||
                !(from->imported || rt_encoding_has_weights(here) || rt_encoding_has_weights(there));

@@ -240,14 +240,14 @@ static void add_text(rt_writer *w, const rt_labelled_file *f, int line)
 rt_status rt_report_mistakes(rt_writer *w, const rt_config *config, rt_trainer *trainer)
 {
     const rt_data_options *o = &config->data;
-    const rt_labels *labels = rt_data_labels(rt_trainer_data(trainer));
+    const rt_labels *labels = rt_trainer_data(trainer)->labels;
     const char *path = o->eval_file ? o->eval_file : o->file;
     rt_line_scores scores = {0};
     rt_labelled_file file = {.count = 0};
     if (!labels)
         return rt_ok();
     rt_status status = rt_labelled_file_read(&file, "data.file", path ? path : "",
-                                             rt_data_task_target(o->task) == RT_TARGET_TOKENS);
+                                             rt_tasks[o->task].target == RT_TARGET_TOKENS);
     const bool gone = status.code == RT_DATA;
     if (!status.code)
         status = rt_line_scores_find(&scores, trainer);

@@ -246,7 +246,7 @@ void rt_report_machine(rt_writer *w, const char *folder, rt_trainer *trainer)
     if (trainer) {
         snprintf(text, sizeof text, "%zu parameters, a vocabulary of %d token ids",
                  rt_parameters_count(&rt_trainer_state(trainer)->model->parameters),
-                 rt_data_vocab(rt_trainer_data(trainer)));
+                 rt_trainer_data(trainer)->vocab);
         add_row(w, "model", text);
         rt_writer_add(w, "\n");
     }

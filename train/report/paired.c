@@ -22,7 +22,7 @@ static const char *find_difference(const rt_data_options *a, const rt_data_optio
 {
     if (a->task != b->task)
         return "tasks";
-    const bool objective = rt_data_task_has_objective(a->task);
+    const bool objective = rt_tasks[a->task].objective;
     if (objective && a->objective != b->objective)
         return "objectives";
     if (objective && a->objective == RT_OBJECTIVE_MLM && a->mask_probability != b->mask_probability)
@@ -53,7 +53,7 @@ rt_ranking rt_report_rank(const rt_sweep_runs *runs)
         texts[known] = fits ? rt_read_text(path) : NULL;
         if (known) {
             different = find_difference(a, b);
-            if (rt_data_task_target(a->task) == RT_TARGET_IDS)
+            if (rt_tasks[a->task].target == RT_TARGET_IDS)
                 same_vocabulary &= texts[0] && texts[1]
                                        ? a->level == b->level && a->lowercase == b->lowercase &&
                                              !strcmp(texts[0], texts[1])

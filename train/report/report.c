@@ -309,7 +309,8 @@ static void add_results(rt_writer *w, const rt_config *c, const char *folder, rt
                                 : RT_VERDICT_GOOD);
     if (evaluated && !isnan(near))
         explain_theta(w, c);
-    if (rt_data_task_labelled(c->data.task) && !isnan(rt_results_get(&r, RT_RESULT_MACRO_F1)))
+    if (rt_tasks[c->data.task].files == RT_ONE_FILE &&
+        !isnan(rt_results_get(&r, RT_RESULT_MACRO_F1)))
         rt_report_classes(w, folder);
     rt_results_free(&r);
 }
@@ -339,7 +340,7 @@ rt_status rt_report_write(const char *folder, const rt_config *config, rt_traine
     rt_status status = first_failure(rt_figures_draw(&figures), t.status);
     rt_page_begin(&w, config->run.name, watched);
     add_results(&w, config, folder, trainer, &t);
-    if (trainer && rt_data_task_labelled(config->data.task))
+    if (trainer && rt_tasks[config->data.task].files == RT_ONE_FILE)
         status = first_failure(status, rt_report_mistakes(&w, config, trainer));
     rt_page_figures(&w, &figures);
     if (config->model.theta.learn)

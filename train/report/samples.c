@@ -61,7 +61,7 @@ const char *rt_token_label(char label[RT_TOKEN_LABEL_SIZE], const rt_data *data,
 {
     enum { MOST_CHARACTERS = 7 }; /* of a token that is not a BPE piece */
     size_t size;
-    const rt_vocabulary *vocabulary = rt_data_vocabulary(data);
+    const rt_vocabulary *vocabulary = data->vocabulary;
     const rt_special_ids *special = &vocabulary->special;
     const char *token = rt_vocabulary_decode(vocabulary, id, &size), *name = HIDDEN;
     bool visible = token && size;
@@ -86,7 +86,7 @@ const char *rt_token_label(char label[RT_TOKEN_LABEL_SIZE], const rt_data *data,
 
 void rt_token_text(rt_writer *page, const rt_data *data, const int32_t *ids, int count)
 {
-    const rt_vocabulary *v = rt_data_vocabulary(data);
+    const rt_vocabulary *v = data->vocabulary;
     rt_writer bytes = {0};
     for (int i = 0; i < count; i++) {
         size_t size;
@@ -157,7 +157,7 @@ static rt_status fill_masks(void *context, int job, const rt_labelled_batch *non
     for (int i = 0; i < s->b.labels && logits; i++) {
         const int at = s->b.where[i];
         const int32_t predicted =
-            most_likely(rt_data_vocabulary(s->data), logits->data + (size_t)i * rt_columns(logits));
+            most_likely(s->data->vocabulary, logits->data + (size_t)i * rt_columns(logits));
         rt_token_text(s->page, s->data, ids + from, at - from);
         if (predicted != s->b.wanted[i])
             add_tokens(s, "del", &predicted, 1);
@@ -178,7 +178,7 @@ static rt_status continue_text(sampling *s)
     rt_status status = rt_session_keep(s->session, 0);
     for (int t = half, read = 0; t < end && !status.code; read = t++) {
         status = rt_session_feed(s->session, ids + read, t - read, 1, s->next);
-        ids[t] = most_likely(rt_data_vocabulary(s->data), s->next);
+        ids[t] = most_likely(s->data->vocabulary, s->next);
     }
     rt_writer_add(s->page, "<p class=\"sample\">");
     rt_token_text(s->page, s->data, ids, half);
@@ -192,7 +192,7 @@ rt_status rt_report_samples(rt_writer *page, const rt_config *config, rt_trainer
     const bool lm = config->data.objective == RT_OBJECTIVE_LM;
     const int length = config->data.length;
     sampling s = {.page = page, .data = rt_trainer_data(trainer)};
-    if (!rt_data_vocabulary(s.data) || !rt_data_task_has_objective(config->data.task))
+    if (!s.data->vocabulary || !rt_tasks[config->data.task].objective)
         return rt_ok();
     rt_transformer *model = rt_trainer_state(trainer)->model;
     s.next = rt_alloc((size_t)model->options.vocab, sizeof *s.next);
@@ -306,7 +306,7 @@ static view choose_view(const rt_config *config, const rt_data *data)
 {
     const rt_transformer_options *o = &config->model;
     const size_t T = (size_t)config->data.length, numbers = (size_t)o->heads * T * T;
-    const bool named = rt_data_vocabulary(data) != NULL;
+    const bool named = data->vocabulary != NULL;
     const size_t most = named ? MOST_NAMED : MOST_TOKENS;
     view v = {.layers = o->layers < MOST_LAYERS ? o->layers : MOST_LAYERS,
               .heads = o->heads < MOST_HEADS ? o->heads : MOST_HEADS,
@@ -346,8 +346,7 @@ void rt_report_attention(rt_figures *f, const rt_config *config, rt_trainer *tra
     view v = choose_view(config, data);
     if (o->attention != RT_ATTENTION_SOFTMAX || !v.layers)
         return;
-    rt_status status =
-        rt_labelled_batch_new(&v.b, 1, config->data.length, rt_data_patch(data), NULL);
+    rt_status status = rt_labelled_batch_new(&v.b, 1, config->data.length, data->patch, NULL);
     if (!status.code && o->position.randomized)
         status = rt_labelled_batch_randomize(&v.b, o->position.randomized, NULL);
     v.of_layers = rt_alloc((size_t)o->layers, sizeof *v.of_layers);

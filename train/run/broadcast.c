@@ -47,8 +47,8 @@ static rt_status pass_meaning(rt_world *world, meaning *m, char **vocabulary, ch
 rt_status rt_run_broadcast(rt_run *r, rt_status status)
 {
     rt_world *world = r->world;
-    const rt_vocabulary *vocabulary = status.code ? NULL : rt_data_vocabulary(r->data);
-    const rt_labels *labels = status.code ? NULL : rt_data_labels(r->data);
+    const rt_vocabulary *vocabulary = status.code ? NULL : r->data->vocabulary;
+    const rt_labels *labels = status.code ? NULL : r->data->labels;
     meaning m = {.words = r->meaning.ids,
                  .types = r->meaning.types,
                  .begin = r->config->data.begin,

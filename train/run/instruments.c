@@ -444,7 +444,7 @@ rt_status rt_run_record_instruments(rt_run *r, bool *stopped)
         status = rt_durable_write_and_free(r->folder.path, "usage.csv", text);
     else if (status.code == RT_CONFIG) /* the model has no pairs */
         status = rt_ok();
-    if (!status.code && rt_data_has_distances(r->data) && o->attention == RT_ATTENTION_SOFTMAX &&
+    if (!status.code && r->data->task->distances && o->attention == RT_ATTENTION_SOFTMAX &&
         (size_t)o->layers * (size_t)o->heads <= MOST_WEIGHTS / length / length) {
         status = write_attention(&text, r, false);
         if (!status.code)

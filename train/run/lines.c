@@ -72,7 +72,7 @@ static rt_status read_labelled(text_rows *r, text_row *row)
 static rt_status read_running(text_rows *r, text_row *row)
 {
     const bool begins = rt_data_begins(r->data), ends = r->last != RT_NO_ID;
-    const int capacity = rt_data_length(r->data) - begins - ends;
+    const int capacity = r->data->options.length - begins - ends;
     int32_t *ids;
     int count;
     rt_unknown unknown;
@@ -91,7 +91,7 @@ static rt_status read_running(text_rows *r, text_row *row)
     if (row->ids) {
         r->cut += count > capacity;
         if (begins)
-            row->ids[row->count++] = rt_data_vocabulary(r->data)->special.cls;
+            row->ids[row->count++] = r->data->vocabulary->special.cls;
         memcpy(row->ids + row->count, ids, (size_t)taken * sizeof *ids);
         row->count += taken;
         if (ends)
@@ -111,12 +111,12 @@ static rt_status read_lines(text_rows *r, const char *path)
     r->lines.from = standard ? stdin : fopen(path, "r");
     if (!r->lines.from)
         return rt_error(RT_DATA, "%.900s: cannot be read: %s", path, strerror(errno));
-    if (!rt_data_vocabulary(r->data))
+    if (!r->data->vocabulary)
         return rt_error(RT_CONFIG, "the model reads no texts: it needs data.task = text, classify "
                                    "or tag, and a vocabulary");
-    const bool labelled = rt_data_labels(r->data) != NULL;
+    const bool labelled = r->data->labels != NULL;
     rt_status status = labelled
-                           ? rt_labelled_batch_new(&r->example, 1, rt_data_length(r->data), 0, NULL)
+                           ? rt_labelled_batch_new(&r->example, 1, r->data->options.length, 0, NULL)
                            : rt_ok();
     if (status.code)
         return status;
@@ -280,7 +280,7 @@ rt_status rt_run_embed(rt_run *r)
 
 static rt_status print_labelled(rt_trainer *trainer)
 {
-    char *const *names = rt_data_labels(rt_trainer_data(trainer))->names;
+    char *const *names = rt_trainer_data(trainer)->labels->names;
     rt_line_scores scores;
     rt_writer w = {0};
     rt_status status = rt_line_scores_find(&scores, trainer);
@@ -320,7 +320,7 @@ static rt_status score_masked(const scoring *c, const text_row *row, rt_transfor
     for (int32_t t = rt_data_begins(data); t < end; t++, s->tokens++) {
         const int32_t id = row->ids[t];
         rt_graph_clear(g);
-        row->ids[t] = rt_data_vocabulary(data)->special.mask;
+        row->ids[t] = data->vocabulary->special.mask;
         const rt_tensor *logits = rt_text_logits(model, g, row->ids, row->count, &t);
         row->ids[t] = id;
         if (!logits)
@@ -355,9 +355,9 @@ rt_status rt_run_per_line(rt_run *r)
                       .last = masked ? rt_run_last_token(r) : RT_NO_ID,
                       .may_be_empty = true};
     scoring c = {.rows = &rows};
-    if (rt_data_labels(r->data))
+    if (r->data->labels)
         return print_labelled(r->trainer);
-    if (!rt_data_vocabulary(r->data))
+    if (!r->data->vocabulary)
         return rt_error(RT_CONFIG, "--per-line needs data.task = text, classify or tag");
     if (!path || strchr(path, ','))
         return rt_error(RT_CONFIG,

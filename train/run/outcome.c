@@ -140,7 +140,7 @@ static void report_evaluation(rt_outcome *o, const rt_run *r, const rt_evaluatio
         snprintf(at, sizeof at, " at length %d", length);
         snprintf(suffix, sizeof suffix, RT_RESULT_AT "%d", length);
     }
-    if (rt_data_answers(r->data))
+    if (r->data->options.shortest)
         snprintf(answers, sizeof answers, ", exact %.4f", exact);
     printf("eval%s: loss %.6g, accuracy %.4f%s (%ld sequences, %ld labels)\n", at, e->loss,
            e->accuracy, answers, e->sequences, e->labels);
@@ -156,9 +156,9 @@ static rt_status evaluate_outcome(rt_outcome *o, const rt_run *r)
     const rt_config *c = r->config;
     const rt_evaluation *e = &o->evaluation;
     const size_t lengths = 1 + (size_t)c->train.eval_lengths.count;
-    const bool counts = rt_data_labels(r->data) || rt_data_has_distances(r->data);
+    const bool counts = r->data->labels || r->data->task->distances;
     rt_writer w = {0};
-    o->labels = rt_data_labels(r->data);
+    o->labels = r->data->labels;
     if (counts)
         o->tallies = rt_alloc(lengths * rt_trainer_tally_size(r->trainer), sizeof *o->tallies);
     if (o->labels)
@@ -196,7 +196,7 @@ rt_status rt_outcome_evaluate(rt_outcome *o, const rt_run *r)
     for (int i = 0; i < lengths->count && !status.code; i++) {
         const int length = lengths->at[i];
         rt_evaluation e;
-        int64_t *tally = rt_data_has_distances(r->data)
+        int64_t *tally = r->data->task->distances
                              ? o->tallies + (size_t)(i + 1) * rt_trainer_tally_size(r->trainer)
                              : NULL;
         status = rt_trainer_evaluate(r->trainer, length, r->config->train.eval_batches, &e, tally);
@@ -336,7 +336,7 @@ rt_status rt_outcome_record(rt_outcome *o, const rt_run *r, rt_exit code)
     rt_results_put(&o->results, (int)code, RT_RESULT_EXIT_CODE);
     const bool evaluated = !isnan(rt_results_get(&o->results, RT_RESULT_LOSS));
     if (c->train.eval_lengths.count && evaluated) {
-        const bool exact = rt_data_answers(r->data);
+        const bool exact = r->data->options.shortest > 0;
         rt_writer_add(&w, "length,eval_loss,eval_accuracy%s\n", exact ? ",eval_exact" : "");
         for (int i = -1; i < lengths->count; i++) {
             char suffix[32] = "";

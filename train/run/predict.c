@@ -95,14 +95,13 @@ static rt_status prediction_new(prediction *p, const prediction *shared)
     *p = *shared;
     p->g = rt_graph_new();
     const rt_transformer_options *o = &p->model->options;
-    const int shown = rt_data_labels(p->data) ? o->labels : o->vocab;
+    const int shown = p->data->labels ? o->labels : o->vocab;
     p->logits = rt_alloc((size_t)o->vocab, sizeof *p->logits);
     p->probabilities = rt_alloc((size_t)shown, sizeof *p->probabilities);
     if (!p->g || !p->logits || !p->probabilities)
         return rt_out_of_memory("a prediction");
-    return rt_data_labels(p->data)
-               ? rt_labelled_batch_new(&p->row, 1, rt_data_length(p->data), 0, NULL)
-               : rt_ok();
+    return p->data->labels ? rt_labelled_batch_new(&p->row, 1, p->data->options.length, 0, NULL)
+                           : rt_ok();
 }
 
 static void prediction_free(prediction *p)
@@ -182,7 +181,7 @@ static rt_status encode_text(prediction *p, int *masks)
 static json_t *label_answer(const prediction *p, const char *key, const char *text, size_t size,
                             int label)
 {
-    const char *name = rt_data_labels(p->data)->names[label];
+    const char *name = p->data->labels->names[label];
     return json_pack("{s:o,s:o,s:o}", key, rt_answer_string(text, size), "label",
                      rt_answer_string(name, strlen(name)), "probability",
                      rt_answer_number(p->probabilities[label]));
@@ -192,8 +191,8 @@ static json_t *label_answer(const prediction *p, const char *key, const char *te
 static rt_status predict_labels(prediction *p, int count)
 {
     (void)count;
-    const bool tags = rt_data_target(p->data) != RT_TARGET_SEQUENCE, jsonl = p->o->jsonl;
-    char *const *names = rt_data_labels(p->data)->names;
+    const bool tags = p->data->task->target != RT_TARGET_SEQUENCE, jsonl = p->o->jsonl;
+    char *const *names = p->data->labels->names;
     const rt_tensor *logits = NULL;
     rt_example_text x;
     rt_status status = rt_draw_text(&p->row, p->data, p->text, p->size, &x);
@@ -376,7 +375,7 @@ static rt_status predict_masks(prediction *p, int count)
  * smaller; unlimited only with position.scaling = dynamic. */
 static int context_of(const prediction *p)
 {
-    const int length = rt_data_length(p->data), positions = p->o->positions;
+    const int length = p->data->options.length, positions = p->o->positions;
     if (p->model->options.position.frequencies.scaling == RT_SCALING_DYNAMIC)
         return INT_MAX;
     return positions && positions < length ? positions : length;
@@ -663,14 +662,14 @@ rt_status rt_predict(FILE *to, rt_transformer *model, const rt_data *data, const
                      const rt_predict_options *options, rt_predicted *predicted)
 {
     const bool continues =
-        rt_data_task_has_objective(config->data.task) && config->data.objective == RT_OBJECTIVE_LM;
+        rt_tasks[config->data.task].objective && config->data.objective == RT_OBJECTIVE_LM;
     prediction shared = {.to = to,
-                         .predict = rt_data_labels(data) ? predict_labels
-                                    : continues          ? predict_continuations
-                                                         : predict_masks,
+                         .predict = data->labels ? predict_labels
+                                    : continues  ? predict_continuations
+                                                 : predict_masks,
                          .model = model,
                          .data = data,
-                         .vocabulary = rt_data_vocabulary(data),
+                         .vocabulary = data->vocabulary,
                          .o = options};
     rt_status status = rt_ok();
     *predicted = (rt_predicted){0};
@@ -680,7 +679,7 @@ rt_status rt_predict(FILE *to, rt_transformer *model, const rt_data *data, const
                        "with data.objective = lm");
     if (!shared.vocabulary && rt_data_begins(data))
         shared.special_ids = RT_FIRST_SYMBOL;
-    if (!rt_data_labels(data))
+    if (!data->labels)
         status =
             rt_sampler_new(&shared.sampler, &options->sampling,
                            shared.vocabulary ? shared.vocabulary->count : model->options.vocab);
@@ -711,7 +710,7 @@ static double temperature_of(const rt_arguments *a, const rt_data_options *o)
 
 rt_status rt_predict_arguments_check(const rt_arguments *a, const rt_data_options *o)
 {
-    const bool labels = rt_data_task_labelled(o->task);
+    const bool labels = rt_tasks[o->task].files == RT_ONE_FILE;
     const bool grows = !labels && o->objective == RT_OBJECTIVE_LM;
     const bool draws = temperature_of(a, o) > 0;
     const struct {

@@ -97,7 +97,7 @@ static rt_status find_earlier_end(rt_run *r)
 static rt_status write_files(const rt_run *r)
 {
     const rt_optimizer_options *o = &r->config->optimizer;
-    const rt_vocabulary *vocabulary = rt_data_vocabulary(r->data);
+    const rt_vocabulary *vocabulary = r->data->vocabulary;
     const char *folder = r->folder.path;
     char kernels[RT_KERNELS_SIZE], *text;
     rt_writer w = {0};
@@ -301,7 +301,7 @@ static void print_end(const rt_run *r, const rt_outcome *o)
     const rt_data_options *data = &r->config->data;
     const double bits = rt_results_get(&o->results, RT_RESULT_BITS_PER_BYTE);
     rt_writer w = {0};
-    if (rt_data_task_files(data->task) != RT_NO_FILE && data->objective == RT_OBJECTIVE_LM &&
+    if (rt_tasks[data->task].files != RT_NO_FILE && data->objective == RT_OBJECTIVE_LM &&
         !o->labels) {
         printf("perplexity %.4g", exp(o->evaluation.loss));
         if (isfinite(bits))

@@ -257,7 +257,7 @@ static rt_status start_from(rt_run *r)
     if (!r->config->train.init_from)
         return rt_ok();
     /* The head is copied if its classes are those of the data. */
-    const bool has_head = rt_labels_equal(rt_data_labels(r->data), r->meaning.labels);
+    const bool has_head = rt_labels_equal(r->data->labels, r->meaning.labels);
     rt_transformer *model = r->state->model;
     rt_huggingface *imported = r->found.imported;
     rt_huggingface_taken taken;

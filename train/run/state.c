@@ -62,8 +62,8 @@ void rt_run_free(rt_run *r)
  * or used, also the same classes. Returns RT_CHECKPOINT, naming the model by `path`, if not. */
 static rt_status check_meaning(const rt_run *r, const char *path, bool own)
 {
-    const rt_vocabulary *tokens = rt_data_vocabulary(r->data);
-    const rt_labels *labels = rt_data_labels(r->data);
+    const rt_vocabulary *tokens = r->data->vocabulary;
+    const rt_labels *labels = r->data->labels;
     const rt_data_of_model *of = &r->meaning;
     const rt_huggingface *imported = r->found.imported;
     const char *how = NULL;
@@ -83,7 +83,7 @@ static rt_status check_meaning(const rt_run *r, const char *path, bool own)
 
 void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *text)
 {
-    const rt_vocabulary *v = rt_data_vocabulary(r->data);
+    const rt_vocabulary *v = r->data->vocabulary;
     if (unknown->count)
         rt_run_say(r,
                    "warning: %s of %s that are not in the vocabulary and are %s: %zu, the first is "
@@ -97,29 +97,26 @@ void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *tex
 static void report_data(rt_run *r)
 {
     const int length = r->config->data.length;
-    const rt_unknown training = rt_data_unknown(r->data);
-    const rt_unknown evaluation = rt_data_evaluation_unknown(r->data);
     const rt_special_use use = rt_data_special_use(r->data);
-    const rt_cut cut = rt_data_cut(r->data);
     const rt_short_texts texts = rt_data_short_texts(r->data);
-    rt_run_report_unknown(r, &training, "data.file");
-    rt_run_report_unknown(r, &evaluation, "data.eval_file");
+    rt_run_report_unknown(r, &r->data->unknown[RT_PART_TRAINING], "data.file");
+    rt_run_report_unknown(r, &r->data->unknown[RT_PART_EVALUATION], "data.eval_file");
     if (use.count && r->config->data.special_tokens == RT_SPECIAL_TOKENS_NO)
         rt_run_say(r,
                    "warning: data.mask_id = %d hides tokens, and %zu of the first %zu tokens of "
                    "data.file have this id; set data.mask_id to an id that they do not use",
-                   rt_data_mask(r->data), use.count, use.of);
+                   r->data->special.mask, use.count, use.of);
     else if (use.count)
         rt_run_say(r,
                    "warning: data.task = tokens takes the ids 0 to 3 for [PAD], [CLS], [MASK] and "
                    "[SEP], and %zu of the first %zu tokens of data.file have one of the first "
                    "three; set data.special_tokens=no if they are ordinary tokens",
                    use.count, use.of);
-    if (cut.count)
+    if (r->data->cut.count)
         rt_run_say(r,
                    "warning: of %zu labelled texts %zu are longer than data.length = %d and are "
                    "cut at the end",
-                   cut.of, cut.count, length);
+                   r->data->cut.of, r->data->cut.count, length);
     if (texts.count && !r->arguments->per_line)
         rt_run_note(r,
                     "%zu text%s for evaluation shorter than data.length = %d (the shortest has %zu "
@@ -237,7 +234,7 @@ rt_status rt_run_open(rt_run *r, bool own)
 
 int32_t rt_run_last_token(const rt_run *r)
 {
-    const rt_vocabulary *v = rt_data_vocabulary(r->data);
+    const rt_vocabulary *v = r->data->vocabulary;
     const rt_huggingface *imported = r->found.imported;
     if (!imported || imported->own || imported->open_ended || !v || v->level == RT_LEVEL_BYTE ||
         v->level == RT_LEVEL_CHAR)
@@ -263,8 +260,8 @@ rt_status rt_run_save(rt_run *r)
                                .schedule_steps = r->config->optimizer.schedule_steps,
                                .evaluations = r->evaluations,
                                .config = r->config_text,
-                               .vocabulary = (rt_vocabulary *)rt_data_vocabulary(r->data),
-                               .labels = (rt_labels *)rt_data_labels(r->data)};
+                               .vocabulary = (rt_vocabulary *)r->data->vocabulary,
+                               .labels = (rt_labels *)r->data->labels};
     rt_status status = rt_ok();
     rt_trainer_collect(r->trainer);
     rt_trainer_return_pages(r->trainer);

@@ -56,7 +56,7 @@ static rt_status check_options(rt_run *r)
 {
     const rt_arguments *a = r->arguments;
     rt_data_options *o = &r->config->data;
-    if (rt_data_task_images(o->task) &&
+    if (rt_tasks[o->task].images &&
         (a->command == RT_COMMAND_PREDICT || a->command == RT_COMMAND_EMBED ||
          a->command == RT_COMMAND_EXPORT))
         return rt_error(
@@ -73,7 +73,7 @@ static rt_status check_options(rt_run *r)
                         "--%s does not read data.file: the run has data.eval_file = %.600s; give "
                         "data.eval_file=FILE to evaluate on another one",
                         rt_command_name(a->command), o->eval_file);
-    if (rt_arguments_evaluate(a) && rt_data_task_files(o->task) != RT_NO_FILE && !o->file &&
+    if (rt_arguments_evaluate(a) && rt_tasks[o->task].files != RT_NO_FILE && !o->file &&
         !o->eval_file)
         return rt_error(RT_CONFIG, "--%s needs data: give data.file=FILE",
                         rt_command_name(a->command));
@@ -140,7 +140,7 @@ static rt_status evaluate(rt_run *r)
         rt_run_note(r,
                     "evaluating on %s %g of data.file (data.eval_fraction); set "
                     "data.eval_fraction=0 to evaluate on all of it",
-                    rt_data_task_has_objective(c->data.task) ? "the last" : "a random",
+                    rt_tasks[c->data.task].objective ? "the last" : "a random",
                     c->data.eval_fraction);
     if (a->theta)
         status = rt_run_change_theta(r);
@@ -198,8 +198,8 @@ static rt_status export_model(const rt_run *r)
     const rt_data_options *data = &r->config->data;
     const rt_huggingface *there = r->found.imported;
     const char *origin = there ? r->found.path : r->config->train.init_from;
-    const rt_labels *labels = rt_data_labels(r->data);
-    const rt_vocabulary *vocabulary = rt_data_vocabulary(r->data);
+    const rt_labels *labels = r->data->labels;
+    const rt_vocabulary *vocabulary = r->data->vocabulary;
     const char *facts[MOST_FACTS];
     char *chat_template = NULL;
     rt_writer w = {0};
@@ -225,7 +225,7 @@ static rt_status export_model(const rt_run *r)
                                         .positions = positions ? positions : extent,
                                         .table_rows = positions,
                                         .bare = !rt_data_begins(r->data),
-                                        .open_ended = !rt_data_ends(r->data),
+                                        .open_ended = r->data->options.end == RT_BEGIN_NONE,
                                         .title = r->config->run.name,
                                         .facts = facts,
                                         .chat_template = chat_template,

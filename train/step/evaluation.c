@@ -162,7 +162,7 @@ void rt_parts_free(rt_parts *p)
 
 rt_status rt_parts_add_buffers(rt_parts *p, bool distances)
 {
-    const bool both = distances && rt_data_has_distances(p->trainer->data);
+    const bool both = distances && p->trainer->data->task->distances;
     const size_t places = (size_t)p->trainer->place_count;
     const size_t size = (size_t)p->rows * (size_t)p->batches[0].length;
     p->buffers = rt_alloc(places * (both ? 2 : 1) * size, sizeof *p->buffers);
@@ -205,7 +205,7 @@ int rt_distance_first(int bin)
 size_t rt_trainer_tally_size(const rt_trainer *t)
 {
     const size_t classes = (size_t)rt_data_classes(t->data);
-    return rt_data_has_distances(t->data) ? 2 * RT_DISTANCE_BINS : classes * classes;
+    return t->data->task->distances ? 2 * RT_DISTANCE_BINS : classes * classes;
 }
 
 /* Adds the labels of a part to the tally. */
@@ -243,11 +243,11 @@ static long count_exact(const rt_labelled_batch *b)
 /* Counts the bytes of text that the labels stand for; -1 if unknown. */
 static long count_bytes(const rt_data *data, const rt_labelled_batch *b)
 {
-    const rt_vocabulary *v = rt_data_vocabulary(data);
+    const rt_vocabulary *v = data->vocabulary;
     long bytes = 0;
     for (int i = 0; i < b->labels; i++) {
         const int more =
-            v && rt_data_target(data) == RT_TARGET_IDS ? rt_vocabulary_bytes(v, b->wanted[i]) : -1;
+            v && data->task->target == RT_TARGET_IDS ? rt_vocabulary_bytes(v, b->wanted[i]) : -1;
         if (more < 0)
             return -1;
         bytes += more;
@@ -266,7 +266,7 @@ static rt_status evaluate_part(void *context, int number, const rt_labelled_batc
         rt_batch_loss(model, g, batch, 1, &p->result);
     if (rt_graph_failed(g))
         return rt_graph_status(g);
-    if (rt_data_answers(e->parts.trainer->data))
+    if (e->parts.trainer->data->options.shortest)
         p->exact = count_exact(batch);
     if (e->tally)
         add_tally(e, batch);
@@ -308,7 +308,7 @@ rt_status rt_trainer_take_evaluation(rt_trainer *t, int length, int batches, boo
                                rt_size(&p->list[i]->tensor) * sizeof(real));
     rt_status status = rt_parts_new(&e.parts, t, length, 0, batches);
     e.results = rt_alloc((size_t)e.parts.count, sizeof *e.results);
-    if (!status.code && (tally || rt_data_answers(t->data)))
+    if (!status.code && (tally || t->data->options.shortest))
         status = rt_parts_add_buffers(&e.parts, tally);
     if (!status.code && (!e.results || (counts && !tally)))
         status = rt_out_of_memory("an evaluation");

@@ -128,9 +128,9 @@ rt_status rt_line_scores_find(rt_line_scores *scores, rt_trainer *trainer)
                       .scores = scores};
     rt_parts parts;
     *scores = (rt_line_scores){0};
-    if (!rt_data_labels(f.data))
+    if (!f.data->labels)
         return rt_error(RT_CONFIG, "the data has no labels");
-    rt_status status = rt_parts_new(&parts, trainer, rt_data_length(f.data), 1, 0);
+    rt_status status = rt_parts_new(&parts, trainer, f.data->options.length, 1, 0);
     if (!status.code)
         status = rt_parts_run(&parts, 0, parts.count, score_sequence, &f);
     rt_parts_free(&parts);

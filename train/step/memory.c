@@ -39,17 +39,17 @@ rt_status rt_most_labels(int *labels, const rt_config *c, const rt_data *data, i
     double sum = 0, squares = 0;
     rt_labelled_batch row;
     *labels = rows;
-    if (rt_data_target(data) == RT_TARGET_SEQUENCE)
+    if (data->task->target == RT_TARGET_SEQUENCE)
         return rt_ok();
     if (tokens > INT_MAX)
         return rt_error(RT_SHAPE, "%d sequences of %d tokens are more than %d tokens", rows, length,
                         INT_MAX);
     *labels = (int)tokens;
-    if (rt_data_target(data) == RT_TARGET_TOKENS) /* nearly all, in a batch of the longest texts */
+    if (data->task->target == RT_TARGET_TOKENS) /* nearly all, in a batch of the longest texts */
         return rt_ok();
     const rt_status status = rt_labelled_batch_new(&row, 1, length, 0, NULL);
     for (int i = 0; i < count && !status.code; i++) {
-        if (rt_data_is_for_evaluation(data))
+        if (data->evaluation_only)
             rt_draw_evaluation(&row, data, (uint32_t)i);
         else
             rt_draw_training(&row, data, c->run.seed, 0, (uint32_t)i);

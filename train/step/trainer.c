@@ -57,8 +57,7 @@ rt_status rt_trainer_new_batch(const rt_trainer *t, rt_labelled_batch *b, int ro
                                rt_account *account)
 {
     const int randomized = t->config->model.position.randomized;
-    const rt_status status =
-        rt_labelled_batch_new(b, rows, length, rt_data_patch(t->data), account);
+    const rt_status status = rt_labelled_batch_new(b, rows, length, t->data->patch, account);
     return status.code || !randomized ? status
                                       : rt_labelled_batch_randomize(b, randomized, account);
 }
