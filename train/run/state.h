@@ -93,14 +93,6 @@ rt_status rt_run_take_history(rt_run *r, bool continues) RT_MUST_CHECK;
  * that is possible before the first step. */
 rt_status rt_run_begin(rt_run *r) RT_MUST_CHECK;
 
-/* Opens the tables of r->metrics. A resumed run compares its data, and warns if rows of earlier
- * steps are missing in its tables. */
-rt_status rt_run_open_tables(rt_run *r) RT_MUST_CHECK;
-
-/* Warns if the data files, listed by rt_session_data, differ from those of the newest session in
- * timing.csv. The vocabulary is ignored: the run uses that of its checkpoint. */
-void rt_run_compare_data(rt_run *r, const char *data);
-
 /* Results of a trained model; zeroed at the start. */
 typedef struct rt_outcome {
     rt_evaluation evaluation;       /* evaluation at the trained length */
