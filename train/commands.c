@@ -346,29 +346,24 @@ static rt_exit report_members(const rt_arguments *arguments)
     return code;
 }
 
-/* Returns the size of a file in a folder; -1 if there is no such file. */
-static off_t size_of(const char *folder, const char *name)
-{
-    char path[RT_PATH_SIZE];
-    struct stat found;
-    return !rt_path_join(path, folder, name).code && !stat(path, &found) ? found.st_size : -1;
-}
-
 /* Draws the report whenever the run has recorded something new, and once after its end. A run that
  * has results draws its own report. Earlier failures are ignored, because they may be temporary. */
 static rt_exit watch(const rt_arguments *arguments)
 {
     const struct timespec moment = {1, 0};
     const char *folder = arguments->report;
+    char metrics[RT_PATH_SIZE];
+    struct stat found;
     off_t drawn = -1;
     if (rt_is_sweep_folder(folder))
         return conclude(NULL,
                         rt_error(RT_CONFIG, "--watch takes the folder of a run, not of a sweep"));
     rt_arguments silent = *arguments; /* from the second report on */
     silent.quiet = true;
-    while (rt_run_folder_busy(folder)) {
-        const off_t size = size_of(folder, "metrics.csv");
-        if (size != drawn && size_of(folder, "result.csv") < 0)
+    const bool fits = !rt_path_join(metrics, folder, "metrics.csv").code;
+    while (fits && rt_run_folder_busy(folder)) {
+        const off_t size = !stat(metrics, &found) ? found.st_size : -1;
+        if (size != drawn && !rt_folder_has(folder, "result.csv"))
             report_one(drawn < 0 ? arguments : &silent, folder);
         drawn = size;
         fflush(stdout);

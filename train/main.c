@@ -1,5 +1,4 @@
 #include "revision.h"
-#include "text/process.h"
 #include "train/commands.h"
 #include "train/folder/results.h"
 #include "train/step/memory.h"

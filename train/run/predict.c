@@ -592,11 +592,8 @@ static rt_status begin_line(prediction *p, const rt_lines *line)
     if (zero)
         return rt_error(RT_DATA, "byte 0x00 at byte %zu is not text", (size_t)(zero - line->bytes));
     rt_free(p->line);
-    p->line = rt_alloc_unset(line->size + 1, 1);
-    if (!p->line)
-        return rt_out_of_memory("a line");
-    memcpy(p->line, line->bytes, line->size + 1);
-    return begin_text(p, p->line, line->size, line->start);
+    p->line = rt_copy_text(line->bytes);
+    return p->line ? begin_text(p, p->line, line->size, line->start) : rt_out_of_memory("a line");
 }
 
 /* Answers the lines of a stream: in batches if a file is continued, else each line before the next

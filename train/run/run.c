@@ -37,7 +37,7 @@ static bool reached_target(const rt_train_options *o, const rt_evaluation *evalu
     return o->target_accuracy > 0 && evaluation->accuracy >= o->target_accuracy;
 }
 
-/* Sets r->finished and r->stopped_early for a run that was opened, and reports why it has ended. */
+/* Sets r->end for a run that was opened, and reports why it has ended. */
 static rt_status find_earlier_end(rt_run *r)
 {
     rt_train_options *o = &r->config->train;
@@ -46,7 +46,7 @@ static rt_status find_earlier_end(rt_run *r)
     rt_status status = rt_ok();
     rt_writer w = {0};
     if (step >= o->steps) {
-        r->finished = true;
+        r->end = RT_END_STEPS;
         if (step > o->steps)
             rt_run_note(r,
                         "nothing is left to train: the run has taken %d steps, more than "
@@ -61,9 +61,10 @@ static rt_status find_earlier_end(rt_run *r)
     if (step && o->target_accuracy > 0 && step % o->eval_every == 0) {
         status = rt_trainer_evaluate(r->trainer, r->config->data.length, o->eval_batches,
                                      &evaluation, NULL);
-        r->finished = r->reached_target = !status.code && reached_target(o, &evaluation);
+        if (!status.code && reached_target(o, &evaluation))
+            r->end = RT_END_TARGET;
     }
-    if (status.code || r->finished || !rt_evaluations_stalled(&r->evaluations, o))
+    if (status.code || r->end || !rt_evaluations_stalled(&r->evaluations, o))
         return status;
     if (!r->before || o->steps > r->before->train.steps) {
         rt_run_note(r,
@@ -73,7 +74,7 @@ static rt_status find_earlier_end(rt_run *r)
         r->evaluations.stalled = 0;
         return status;
     }
-    r->finished = r->stopped_early = true;
+    r->end = RT_END_PATIENCE;
     rt_early_stop_report(&w, step, o);
     if (w.bytes)
         rt_run_note(r, "nothing is left to train: %.*s", (int)strcspn(w.bytes, "\n"), w.bytes);
@@ -247,17 +248,16 @@ static rt_status after_step(rt_run *r, const rt_step_result *result)
     const char *lost = rt_metrics_failure(&r->metrics);
     if (lost)
         rt_run_say(r, "warning: %s/%s cannot be written", r->folder.path, lost);
-    if (!status.code) {
-        r->reached_target = due && reached_target(&c->train, &evaluation);
-        r->stopped_early = due && step < c->train.steps && !r->reached_target &&
-                           rt_evaluations_stalled(&r->evaluations, &c->train);
-        r->finished = step >= c->train.steps || r->reached_target || r->stopped_early;
-    }
+    if (!status.code)
+        r->end = due && reached_target(&c->train, &evaluation)               ? RT_END_TARGET
+                 : step >= c->train.steps                                    ? RT_END_STEPS
+                 : due && rt_evaluations_stalled(&r->evaluations, &c->train) ? RT_END_PATIENCE
+                                                                             : RT_END_NONE;
     r->stopping = rt_stop_requested();
     rt_stop_watch(NULL, 0); /* no limit: a disk may be slow */
     if (!status.code)
-        status = save_if_due(r, r->finished || r->stopping || best ||
-                                    step % c->train.checkpoint_every == 0);
+        status =
+            save_if_due(r, r->end || r->stopping || best || step % c->train.checkpoint_every == 0);
     return status;
 }
 
@@ -266,7 +266,7 @@ static rt_status loop(rt_run *r)
 {
     rt_status status = rt_ok();
     double longest = 0;
-    while (!r->finished && !r->stopping && !status.code) {
+    while (!r->end && !r->stopping && !status.code) {
         rt_step_result result;
         const double start = rt_seconds();
         rt_stop_watch(rt_workers_progress(rt_trainer_workers(r->trainer)),
@@ -382,7 +382,7 @@ static void print_end(const rt_run *r, const rt_outcome *o)
     if (r->arguments->profile)
         rt_trainer_print_profile(stdout, r->trainer);
     printf("run: %s\n", r->folder.path);
-    if (r->stopped_early)
+    if (r->end == RT_END_PATIENCE)
         rt_early_stop_report(&w, r->last_step ? r->last_step : r->state->step, &r->config->train);
     printf("%s", w.bytes ? w.bytes : "");
     rt_writer_free(&w);
@@ -402,7 +402,7 @@ static rt_exit conclude(rt_run *r)
     const bool failed = o.target_missed || o.theta_moved || o.theta_needed;
     const rt_exit code = failed ? RT_EXIT_CHECK : RT_EXIT_DONE;
     if (r->config->train.patience)
-        rt_results_put(&o.results, r->stopped_early, RT_RESULT_STOPPED_EARLY);
+        rt_results_put(&o.results, r->end == RT_END_PATIENCE, RT_RESULT_STOPPED_EARLY);
     if (!status.code && !o.stopped)
         status = rt_outcome_record(&o, r, code);
     if (!status.code && !o.stopped)
@@ -435,8 +435,8 @@ static rt_exit train(rt_run *r)
     rt_status status = rt_run_begin(r);
     if (!status.code)
         status = find_earlier_end(r);
-    r->ended_before = r->finished;
-    if (!status.code && r->finished) {
+    r->ended_before = r->end != RT_END_NONE;
+    if (!status.code && r->end) {
         char *data = rt_session_data(&r->config->data);
         compare_data(r, data);
         rt_free(data);
@@ -446,7 +446,7 @@ static rt_exit train(rt_run *r)
     if (status.code)
         return fail(r, status);
     if (!r->unsaved)
-        return r->finished ? conclude(r) : stopped(r);
+        return r->end ? conclude(r) : stopped(r);
     rt_run_say(r, "the last checkpoint could not be written");
     return RT_EXIT_UNSAVED;
 }

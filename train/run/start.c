@@ -7,7 +7,6 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "optim/options.h"
-#include "text/files.h"
 #include "text/process.h"
 #include "train/config/keys.h"
 #include "train/report/report.h"

@@ -131,30 +131,6 @@ static rt_status check_options(rt_run *r)
     return rt_ok();
 }
 
-static void report_predicted(rt_run *r, const rt_predicted *p, int positions)
-{
-    const bool one = strcmp(r->arguments->predict, "-") != 0;
-    const int length = r->config->data.length;
-    rt_run_report_unknown(r, &p->unknown, one ? "the text" : "standard input");
-    if (p->cut && one)
-        rt_run_say(r, "warning: the text is longer than data.length = %d and is cut at the end",
-                   length);
-    else if (p->cut)
-        rt_run_say(
-            r, "warning: of %ld texts %ld are longer than data.length = %d and are cut at the end",
-            p->texts, p->cut, length);
-    if (p->ended)
-        rt_run_say(
-            r,
-            "warning: %ld of %ld texts ended where the model has no more positions, at %d tokens",
-            p->ended, p->texts, positions);
-    if (p->full > p->ended)
-        rt_run_note(r,
-                    "%ld of %ld texts filled the context window, data.length = %d tokens: its "
-                    "older half was dropped",
-                    p->full - p->ended, p->texts, length);
-}
-
 static rt_status predict(rt_run *r)
 {
     enum { DEFAULT_TOKENS = 200 };
@@ -173,6 +149,7 @@ static rt_status predict(rt_run *r)
                             .jsonl = a->jsonl,
                             .special = a->special};
     rt_predicted predicted;
+    const int length = r->config->data.length;
     const int32_t last = rt_run_last_token(r);
     if (last != RT_NO_ID && r->config->data.level != RT_LEVEL_WORDPIECE) /* for masked texts only */
         o.last = &last;
@@ -181,8 +158,26 @@ static rt_status predict(rt_run *r)
     rt_trainer_hold_rounded(r->trainer);
     rt_status status = rt_predict(stdout, r->state->model, r->data, r->config, &o, &predicted);
     rt_trainer_release_rounded();
-    if (!status.code)
-        report_predicted(r, &predicted, o.positions);
+    if (status.code)
+        return status;
+    rt_run_report_unknown(r, &predicted.unknown, o.text ? "the text" : "standard input");
+    if (predicted.cut && o.text)
+        rt_run_say(r, "warning: the text is longer than data.length = %d and is cut at the end",
+                   length);
+    else if (predicted.cut)
+        rt_run_say(
+            r, "warning: of %ld texts %ld are longer than data.length = %d and are cut at the end",
+            predicted.texts, predicted.cut, length);
+    if (predicted.ended)
+        rt_run_say(
+            r,
+            "warning: %ld of %ld texts ended where the model has no more positions, at %d tokens",
+            predicted.ended, predicted.texts, o.positions);
+    if (predicted.full > predicted.ended)
+        rt_run_note(r,
+                    "%ld of %ld texts filled the context window, data.length = %d tokens: its "
+                    "older half was dropped",
+                    predicted.full - predicted.ended, predicted.texts, length);
     return status;
 }
 
