@@ -114,25 +114,20 @@ static void add_parameter(FILE *to, rt_model_check_result *r, const rt_parameter
                 found->numeric);
 }
 
-/* Returns whether the check has verdicts, good or bad. */
-static bool came_to_verdicts(rt_status status, const rt_gradcheck_result *results)
-{
-    return !status.code || (status.code == RT_CHECK && results[0].verdict);
-}
-
 /* Compares some elements of every parameter one by one, and all along a random direction. Prints a
  * table unless `to` is NULL. */
 static rt_status compare(FILE *to, model_check *c, int samples, rt_model_check_result *r)
 {
     const rt_parameters *p = &c->model->parameters;
     rt_gradcheck_options o = {.tolerance = tolerance, .samples = (size_t)samples};
-    rt_status status = rt_gradcheck(loss, c, c->inputs, p->count, &o, c->elements);
-    if (!came_to_verdicts(status, c->elements))
-        return status;
-    o.mode = RT_GRADCHECK_DIRECTION;
-    status = rt_gradcheck(loss, c, c->inputs, p->count, &o, c->direction);
-    if (!came_to_verdicts(status, c->direction))
-        return status;
+    for (int i = 0; i < 2; i++) {
+        rt_gradcheck_result *results = i ? c->direction : c->elements;
+        o.mode = i ? RT_GRADCHECK_DIRECTION : RT_GRADCHECK_WEIGHTED;
+        const rt_status status = rt_gradcheck(loss, c, c->inputs, p->count, &o, results);
+        const bool has_verdicts = !status.code || (status.code == RT_CHECK && results[0].verdict);
+        if (!has_verdicts)
+            return status;
+    }
     if (to)
         fprintf(to, "%-62s %9s  %9s  %9s\n", "parameter", "elements", "gradient", "error");
     for (int i = 0; i < p->count; i++)
