@@ -33,20 +33,6 @@ static rt_tensor *loss(rt_graph *g, rt_tensor *const *inputs, void *context)
     return rt_batch_loss(c->model, g, &c->sequences, c->sequences.labels, NULL);
 }
 
-/* Redraws a parameter uniformly within 0.5 of 0, or of 1 for norm weights; theta in 0.1 to 0.6. */
-static void redraw(rt_parameter *p, uint32_t number, rt_theta_form form)
-{
-    const rt_random random = {1, number, RT_STREAM_CHECK};
-    for (size_t i = 0; i < rt_size(&p->tensor); i++) {
-        const double u = rt_random_uniform(random, i);
-        const double theta = 0.1 + 0.5 * u;
-        const double value = p->role == RT_ROLE_THETA ? (form == RT_THETA_LOG ? log(theta) : theta)
-                             : p->init == RT_INIT_ONE ? u + 0.5
-                                                      : u - 0.5;
-        p->tensor.data[i] = (real)value;
-    }
-}
-
 static rt_status prepare(model_check *c)
 {
     rt_data_options o = c->config->data;
@@ -73,41 +59,35 @@ static rt_status prepare(model_check *c)
     c->direction = rt_alloc((size_t)p->count, sizeof *c->direction);
     if (!c->inputs || !c->elements || !c->direction)
         return rt_out_of_memory("a gradient check");
-    for (int i = 0; i < p->count; i++) {
-        redraw(p->list[i], (uint32_t)i, options.theta.form);
-        c->inputs[i] = &p->list[i]->tensor;
+    /* parameters within 0.5 of 0, norm weights of 1; theta in 0.1 to 0.6 */
+    for (int n = 0; n < p->count; n++) {
+        const rt_parameter *parameter = p->list[n];
+        const rt_random random = {1, (uint32_t)n, RT_STREAM_CHECK};
+        c->inputs[n] = &p->list[n]->tensor;
+        for (size_t i = 0; i < rt_size(c->inputs[n]); i++) {
+            const double u = rt_random_uniform(random, i), theta = 0.1 + 0.5 * u;
+            double value = parameter->init == RT_INIT_ONE ? u + 0.5 : u - 0.5;
+            if (parameter->role == RT_ROLE_THETA)
+                value = options.theta.form == RT_THETA_LOG ? log(theta) : theta;
+            c->inputs[n]->data[i] = (real)value;
+        }
     }
     return rt_ok();
 }
 
-/* Returns the worse of the results of both checks of a parameter. If no element of the direction
- * was free of kinks, it does not outweigh elements that were judged. */
-static const rt_gradcheck_result *worse_of(const rt_gradcheck_result *elements,
-                                           const rt_gradcheck_result *direction)
-{
-    if (direction->verdict == RT_GRADIENT_UNJUDGED || direction->verdict < elements->verdict)
-        return elements;
-    return direction->verdict > elements->verdict ? direction : elements;
-}
-
-static const char *words_for(const rt_gradcheck_result *r)
+/* Adds the result of one parameter, and prints it unless `to` is NULL. A wrong parameter is worse
+ * than all right ones. The worse of both checks counts, except a direction without an element that
+ * was free of kinks: it does not outweigh elements that were judged. */
+static void add_parameter(FILE *to, rt_model_check_result *r, const rt_parameter *p,
+                          const rt_gradcheck_result *elements, const rt_gradcheck_result *direction)
 {
     static const char *const words[] = {[RT_GRADIENT_UNCHECKED] = "NOT CHECKED",
                                         [RT_GRADIENT_UNJUDGED] = "NOT JUDGED: kinks all around",
                                         [RT_GRADIENT_UNREACHED] = "NOT REACHED by backward",
                                         [RT_GRADIENT_WRONG] = "WRONG"};
-    return r->verdict != RT_GRADIENT_RIGHT ? words[r->verdict]
-           : r->largest <= nothing         ? "ok (zero by symmetry)"
-           : r->kinks                      ? "ok (at kinks too)"
-                                           : "ok";
-}
-
-/* Adds the result of one parameter, and prints it unless `to` is NULL. A wrong parameter is worse
- * than all right ones. */
-static void add_parameter(FILE *to, rt_model_check_result *r, const rt_parameter *p,
-                          const rt_gradcheck_result *elements, const rt_gradcheck_result *direction)
-{
-    const rt_gradcheck_result *found = worse_of(elements, direction);
+    const bool worse =
+        direction->verdict != RT_GRADIENT_UNJUDGED && direction->verdict > elements->verdict;
+    const rt_gradcheck_result *found = worse ? direction : elements;
     const double error = rt_larger_error(elements->error, direction->error);
     const bool wrong = found->verdict != RT_GRADIENT_RIGHT;
     char place[32] = "along a random direction";
@@ -122,18 +102,16 @@ static void add_parameter(FILE *to, rt_model_check_result *r, const rt_parameter
     if (!to)
         return;
     fprintf(to, "%-62s %9zu  %9.2e  %9.2e  %s\n", p->name, rt_size(&p->tensor), found->largest,
-            error, words_for(found));
+            error,
+            wrong                       ? words[found->verdict]
+            : found->largest <= nothing ? "ok (zero by symmetry)"
+            : found->kinks              ? "ok (at kinks too)"
+                                        : "ok");
     if (found == elements)
         snprintf(place, sizeof place, "element %zu", found->index);
     if (found->verdict == RT_GRADIENT_WRONG)
         fprintf(to, "    %s: analytic %.12g, numeric %.12g\n", place, found->analytic,
                 found->numeric);
-}
-
-/* Returns whether the check has verdicts, good or bad. */
-static bool came_to_verdicts(rt_status status, const rt_gradcheck_result *results)
-{
-    return !status.code || (status.code == RT_CHECK && results[0].verdict);
 }
 
 /* Compares some elements of every parameter one by one, and all along a random direction. Prints a
@@ -142,13 +120,14 @@ static rt_status compare(FILE *to, model_check *c, int samples, rt_model_check_r
 {
     const rt_parameters *p = &c->model->parameters;
     rt_gradcheck_options o = {.tolerance = tolerance, .samples = (size_t)samples};
-    rt_status status = rt_gradcheck(loss, c, c->inputs, p->count, &o, c->elements);
-    if (!came_to_verdicts(status, c->elements))
-        return status;
-    o.mode = RT_GRADCHECK_DIRECTION;
-    status = rt_gradcheck(loss, c, c->inputs, p->count, &o, c->direction);
-    if (!came_to_verdicts(status, c->direction))
-        return status;
+    for (int i = 0; i < 2; i++) {
+        rt_gradcheck_result *results = i ? c->direction : c->elements;
+        o.mode = i ? RT_GRADCHECK_DIRECTION : RT_GRADCHECK_WEIGHTED;
+        const rt_status status = rt_gradcheck(loss, c, c->inputs, p->count, &o, results);
+        const bool has_verdicts = !status.code || (status.code == RT_CHECK && results[0].verdict);
+        if (!has_verdicts)
+            return status;
+    }
     if (to)
         fprintf(to, "%-62s %9s  %9s  %9s\n", "parameter", "elements", "gradient", "error");
     for (int i = 0; i < p->count; i++)

@@ -20,18 +20,6 @@ typedef struct bytes {
     size_t count;
 } bytes;
 
-/* Returns the CRC-32C: Castagnoli's polynomial, reflected (RFC 3720). */
-static uint32_t crc32c(const unsigned char *at, size_t count)
-{
-    uint32_t crc = UINT32_MAX;
-    for (size_t i = 0; i < count; i++) {
-        crc ^= at[i];
-        for (int bit = 0; bit < 8; bit++)
-            crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78u : 0);
-    }
-    return ~crc;
-}
-
 /* Appends an integer in little-endian order. */
 static void put_integer(bytes *b, uint64_t value, int size)
 {
@@ -39,11 +27,17 @@ static void put_integer(bytes *b, uint64_t value, int size)
         b->at[b->count++] = (unsigned char)(value >> 8 * i);
 }
 
-/* Appends a masked checksum, as the format requires: a plain checksum of bytes that contain
- * checksums would be weak. */
+/* Appends the CRC-32C (Castagnoli's polynomial, reflected; RFC 3720), masked as the format
+ * requires: a plain checksum of bytes that contain checksums would be weak. */
 static void put_checksum(bytes *b, const unsigned char *at, size_t count)
 {
-    const uint32_t crc = crc32c(at, count);
+    uint32_t crc = UINT32_MAX;
+    for (size_t i = 0; i < count; i++) {
+        crc ^= at[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78u : 0);
+    }
+    crc = ~crc;
     put_integer(b, (uint32_t)((crc >> 15 | crc << 17) + 0xa282ead8u), 4);
 }
 

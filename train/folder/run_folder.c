@@ -89,38 +89,32 @@ static bool descriptor_has_lock(long process, long descriptor)
     return found;
 }
 
-/* Returns the id of another process that holds the lock of a folder. Returns 0 if it is not
- * visible, like processes of other users, containers and hosts. */
-static int find_lock_holder(const char *folder)
+/* Returns the error for a folder whose lock another process has, and names the process. It is not
+ * visible if it belongs to another user, container or host. */
+static rt_status refuse_second(const char *folder)
 {
     struct stat wanted, opened;
     glob_t open_files;
     long holder = 0;
-    if (stat(folder, &wanted) || glob("/proc/[1-9]*/fd/*", GLOB_NOSORT, NULL, &open_files))
-        return 0;
-    for (size_t i = 0; i < open_files.gl_pathc && !holder; i++) {
-        long process, descriptor;
-        if (sscanf(open_files.gl_pathv[i], "/proc/%ld/fd/%ld", &process, &descriptor) == 2 &&
-            process != (long)getpid() && !stat(open_files.gl_pathv[i], &opened) &&
-            opened.st_dev == wanted.st_dev && opened.st_ino == wanted.st_ino &&
-            descriptor_has_lock(process, descriptor))
-            holder = process;
+    if (!stat(folder, &wanted) && !glob("/proc/[1-9]*/fd/*", GLOB_NOSORT, NULL, &open_files)) {
+        for (size_t i = 0; i < open_files.gl_pathc && !holder; i++) {
+            long process, descriptor;
+            if (sscanf(open_files.gl_pathv[i], "/proc/%ld/fd/%ld", &process, &descriptor) == 2 &&
+                process != (long)getpid() && !stat(open_files.gl_pathv[i], &opened) &&
+                opened.st_dev == wanted.st_dev && opened.st_ino == wanted.st_ino &&
+                descriptor_has_lock(process, descriptor))
+                holder = process;
+        }
+        globfree(&open_files);
     }
-    globfree(&open_files);
-    return (int)holder;
-}
-
-static rt_status refuse_second(const char *path)
-{
-    const int holder = find_lock_holder(path);
     if (!holder)
         return rt_error(RT_CONFIG,
                         "%s: another process is training here, but cannot be found: it has just "
                         "ended, or runs as another user or on another host",
-                        path);
+                        folder);
     return rt_error(RT_CONFIG,
-                    "%s: process %d is training here: wait for its end, or stop it with kill %d",
-                    path, holder, holder);
+                    "%s: process %ld is training here: wait for its end, or stop it with kill %ld",
+                    folder, holder, holder);
 }
 
 rt_status rt_run_folder_lock(rt_run_folder *f)

@@ -37,37 +37,32 @@ static bool digest_stream(FILE *file, char digest[DIGEST_SIZE])
     return good;
 }
 
-static void add_file(rt_writer *w, const char *path)
-{
-    char digest[DIGEST_SIZE];
-    struct stat facts;
-    FILE *file = rt_open_regular(path);
-    rt_writer_add(w, "%s%s", w->length ? "; " : "", path);
-    if (file && !fstat(fileno(file), &facts)) {
-        rt_writer_add(w, " (%jd bytes", (intmax_t)facts.st_size);
-        if (facts.st_size <= most_digested && digest_stream(file, digest))
-            rt_writer_add(w, ", XXH128 %s", digest);
-        rt_writer_add(w, ")");
-    }
-    if (file)
-        fclose(file);
-    else
-        rt_writer_add(w, " (cannot be read)");
-}
-
 char *rt_session_data(const rt_data_options *data)
 {
-    char path[RT_PATH_SIZE];
+    char path[RT_PATH_SIZE], digest[DIGEST_SIZE];
+    struct stat facts;
     rt_writer w = {0};
-    for (int i = 0; rt_data_file_at(data, i, path); i++)
-        add_file(&w, path);
+    for (int i = 0; rt_data_file_at(data, i, path); i++) {
+        FILE *file = rt_open_regular(path);
+        rt_writer_add(&w, "%s%s", w.length ? "; " : "", path);
+        if (file && !fstat(fileno(file), &facts)) {
+            rt_writer_add(&w, " (%jd bytes", (intmax_t)facts.st_size);
+            if (facts.st_size <= most_digested && digest_stream(file, digest))
+                rt_writer_add(&w, ", XXH128 %s", digest);
+            rt_writer_add(&w, ")");
+        }
+        if (file)
+            fclose(file);
+        else
+            rt_writer_add(&w, " (cannot be read)");
+    }
     return rt_writer_take(&w);
 }
 
 bool rt_session_data_differs(rt_session_part *before, rt_session_part *now, int files)
 {
     const char *older = before->text, *newer = now->text;
-    regex_t pattern; /* format of add_file after a path */
+    regex_t pattern; /* format of rt_session_data after a path */
     regmatch_t one[2], other[2];
     before->length = (int)strlen(older);
     now->length = (int)strlen(newer);

@@ -330,22 +330,13 @@ static rt_status add_override(rt_arguments *a, const char *text)
     return rt_ok();
 }
 
-/* Returns whether a text names a file, or a folder with a '/' before any '=', since names of run
- * folders in a sweep contain '='. */
-static bool is_path(const char *text)
-{
-    struct stat found;
-    return !stat(text, &found) &&
-           (S_ISREG(found.st_mode) ||
-            (S_ISDIR(found.st_mode) && memchr(text, '/', strcspn(text, "="))));
-}
-
 /* Stores an operand: a further run of --report, a text of --train-tokenizer, an override if it
  * contains '=' and names no file or folder, the configuration, or the file of --encode. */
 static rt_status take_operand(rt_arguments *a, const char *text)
 {
     const option_row *command = row_of(a->command);
     const char *operands = command ? command->operands : NULL;
+    struct stat found;
     if (!*text)
         return rt_error(RT_CONFIG, "an argument is empty; see %s --help", rt_program_name());
     if (operands && a->other_count == RT_MOST_OTHERS)
@@ -354,7 +345,12 @@ static rt_status take_operand(rt_arguments *a, const char *text)
         a->others[a->other_count++] = text;
         return rt_ok();
     }
-    if (strchr(text, '=') && !is_path(text))
+    /* A folder is named with a '/' before any '=', since names of run folders in a sweep have '='.
+     */
+    const bool is_path =
+        !stat(text, &found) && (S_ISREG(found.st_mode) ||
+                                (S_ISDIR(found.st_mode) && memchr(text, '/', strcspn(text, "="))));
+    if (strchr(text, '=') && !is_path)
         return add_override(a, text);
     if (a->config && a->command == RT_COMMAND_ENCODE && !a->encode) {
         a->encode = text;
@@ -472,30 +468,25 @@ static rt_status check_pairs(const rt_arguments *a, const bool *given)
     return rt_ok();
 }
 
-static rt_status check_tokenizer(const rt_arguments *a)
+static rt_status check_together(const rt_arguments *a)
 {
+    const bool configured = a->config || a->override_count;
     const int least = RT_BPE_LEAST_IDS + a->mask;
-    if (a->config || a->override_count || !a->other_count)
+    if (a->report && configured)
+        return rt_error(RT_CONFIG, "--report takes folders of runs, and no configuration");
+    if (a->tokenizer && (configured || !a->other_count))
         return rt_error(RT_CONFIG, "--train-tokenizer N takes text files, and no configuration");
     if (a->wordpiece && a->mask)
         return rt_error(RT_CONFIG, "--mask needs --level bpe: a vocab.txt always has [MASK]");
     if (!a->wordpiece && a->lowercase)
         return rt_error(RT_CONFIG, "--lowercase needs --level wordpiece");
-    if (!a->wordpiece && (a->tokenizer < least || a->tokenizer > RT_BPE_MOST_IDS))
+    if (a->tokenizer && !a->wordpiece && (a->tokenizer < least || a->tokenizer > RT_BPE_MOST_IDS))
         return rt_error(RT_CONFIG,
                         "--train-tokenizer must be a whole number from %d to %d%s; got "
                         "'%d'",
                         least, RT_BPE_MOST_IDS, a->mask ? " with --mask" : "", a->tokenizer);
-    return rt_ok();
-}
-
-static rt_status check_together(const rt_arguments *a)
-{
-    const bool configured = a->config || a->override_count;
-    if (a->report && configured)
-        return rt_error(RT_CONFIG, "--report takes folders of runs, and no configuration");
     if (a->tokenizer)
-        return check_tokenizer(a);
+        return rt_ok();
     if (!a->config && !a->report && !a->checkpoint && !a->init)
         return rt_error(RT_CONFIG, "a CONFIG.ini is required; see %s --help", rt_program_name());
     if (a->checkpoint && a->config && a->command == RT_COMMAND_PRINT_CONFIG)

@@ -15,21 +15,14 @@ static bool is_folder(const char *path)
     return !stat(path, &found) && S_ISDIR(found.st_mode);
 }
 
-static rt_parse parse_for(rt_which_checkpoint which)
-{
-    return which == RT_CHECKPOINT_TRUNK ? RT_PARSE_APART : RT_PARSE_MODEL;
-}
-
-static rt_status open_file(rt_found *found, const char *path, rt_which_checkpoint which)
+static rt_status open_file(rt_found *found, const char *path, rt_parse parse)
 {
     if (snprintf(found->path, sizeof found->path, "%s", path) >= (int)sizeof found->path)
         return rt_error(RT_CONFIG, "the path of the checkpoint is too long");
     if (rt_is_huggingface(path))
         return rt_huggingface_import(&found->imported, path);
-    rt_status status = rt_huggingface_refuse_format(path);
-    if (status.code)
-        return status;
-    return rt_checkpoint_open(&found->checkpoint, path, parse_for(which));
+    const rt_status status = rt_huggingface_refuse_format(path);
+    return status.code ? status : rt_checkpoint_open(&found->checkpoint, path, parse);
 }
 
 void rt_found_close(rt_found *found)
@@ -37,29 +30,6 @@ void rt_found_close(rt_found *found)
     rt_checkpoint_close(&found->checkpoint);
     rt_huggingface_close(found->imported);
     found->imported = NULL;
-}
-
-/* Replaces the newest checkpoint of a folder by that of the best evaluation, if `which` is
- * RT_CHECKPOINT_BEST or the run has train.patience: then its last steps are no improvement. */
-static rt_status open_best(rt_found *found, const char *checkpoints, rt_which_checkpoint which)
-{
-    const rt_checkpoint_info *info = &found->checkpoint.info;
-    const int64_t best = rt_checkpoint_best_step(info), newest = info->step;
-    rt_config config;
-    char path[RT_PATH_SIZE];
-    const bool wanted =
-        which == RT_CHECKPOINT_BEST ||
-        (best && !rt_config_load_run(&config, "config.ini", info->config, NULL).code &&
-         config.train.patience > 0);
-    if (best == newest || !wanted)
-        return rt_ok();
-    rt_found_close(found);
-    if (!best)
-        return rt_error(RT_CHECKPOINT, "%s: no evaluation was made: there is no best checkpoint",
-                        found->path);
-    const rt_status status = rt_checkpoint_path(path, checkpoints, best);
-    found->newest = newest;
-    return status.code ? status : open_file(found, path, which);
 }
 
 /* Returns the error for a folder without a checkpoint. The error for a sweep names its runs. */
@@ -88,27 +58,43 @@ rt_status rt_find_checkpoint(rt_found *found, const char *named, rt_which_checkp
                              const rt_config *config)
 {
     const bool best = which == RT_CHECKPOINT_BEST;
-    char inner[RT_PATH_SIZE];
+    const rt_parse parse = which == RT_CHECKPOINT_TRUNK ? RT_PARSE_APART : RT_PARSE_MODEL;
+    const rt_checkpoint_info *info = &found->checkpoint.info;
+    char path[RT_PATH_SIZE];
     rt_run_folder folder;
+    rt_config own;
     *found = (rt_found){0};
     if (named && (!is_folder(named) || rt_is_huggingface(named)))
         return best ? rt_error(RT_CONFIG, "--best needs a folder%s; %s is not one",
                                is_folder(named) ? " of checkpoints" : "", named)
-                    : open_file(found, named, which);
+                    : open_file(found, named, parse);
     rt_status status = named ? rt_huggingface_refuse_format(named)
                              : rt_run_folder_name(&folder, config->run.dir, config->run.name);
     if (!status.code && named)
-        status = rt_path_join(inner, named, "checkpoints");
+        status = rt_path_join(folder.checkpoints, named, "checkpoints");
     if (status.code)
         return status;
-    const char *checkpoints = !named ? folder.checkpoints : is_folder(inner) ? inner : named;
-    status = rt_checkpoint_newest(&found->checkpoint, checkpoints, parse_for(which), found->path,
-                                  found->warnings);
+    const char *checkpoints = named && !is_folder(folder.checkpoints) ? named : folder.checkpoints;
+    status =
+        rt_checkpoint_newest(&found->checkpoint, checkpoints, parse, found->path, found->warnings);
     if (!status.code && !found->checkpoint.image)
         status = no_checkpoint(named ? named : folder.path);
     if (status.code || which == RT_CHECKPOINT_LAST || which == RT_CHECKPOINT_TRUNK)
         return status;
-    return open_best(found, checkpoints, which);
+    /* with train.patience, the last steps are no improvement */
+    const int64_t best_step = rt_checkpoint_best_step(info), newest = info->step;
+    const bool wanted =
+        best || (best_step && !rt_config_load_run(&own, "config.ini", info->config, NULL).code &&
+                 own.train.patience > 0);
+    if (best_step == newest || !wanted)
+        return status;
+    rt_found_close(found);
+    if (!best_step)
+        return rt_error(RT_CHECKPOINT, "%s: no evaluation was made: there is no best checkpoint",
+                        found->path);
+    status = rt_checkpoint_path(path, checkpoints, best_step);
+    found->newest = newest;
+    return status.code ? status : open_file(found, path, parse);
 }
 
 /* Loads the configuration from its text, with the overrides of `arguments` unless NULL. */

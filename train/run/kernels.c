@@ -47,15 +47,6 @@ rt_status rt_kernels_begin(const rt_config *config, const rt_arguments *argument
                     strerror(errno));
 }
 
-rt_status rt_kernels_begin_early(const rt_arguments *arguments)
-{
-    rt_config config;
-    const rt_config_source source = {.path = arguments->config,
-                                     .overrides = arguments->overrides,
-                                     .override_count = arguments->override_count};
-    return rt_config_read(&config, &source).code ? rt_ok() : rt_kernels_begin(&config, arguments);
-}
-
 rt_status rt_kernels_use(const rt_config *config, const rt_arguments *arguments)
 {
     rt_status status = rt_kernels_begin(config, arguments);

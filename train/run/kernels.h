@@ -18,10 +18,6 @@ rt_status rt_kernels_of_environment(void) RT_MUST_CHECK;
  * OpenBLAS has threads. Returns RT_CONFIG if the processor or OpenBLAS lacks the kernels. */
 rt_status rt_kernels_begin(const rt_config *config, const rt_arguments *arguments) RT_MUST_CHECK;
 
-/* Calls rt_kernels_begin for the given configuration file, before the processes of a world know of
- * each other. Ignores errors in the file, which are reported when it is loaded. */
-rt_status rt_kernels_begin_early(const rt_arguments *arguments) RT_MUST_CHECK;
-
 /* Selects the kernels, the engine and the math of matrix products. Returns RT_CONFIG if this build
  * or processor lacks one of them. */
 rt_status rt_kernels_use(const rt_config *config, const rt_arguments *arguments) RT_MUST_CHECK;

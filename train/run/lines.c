@@ -14,7 +14,6 @@
 #include "text/csv.h"
 #include "text/durable_file.h"
 #include "text/files.h"
-#include "train/step/measurements.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -26,6 +25,8 @@
 typedef struct text_row {
     int32_t *ids, *types; /* types: NULL if there are none */
     int count;            /* 0: the line has no tokens */
+    int scored;           /* --per-line: tokens with a loss */
+    double loss;          /* --per-line: sum over these tokens */
 } text_row;
 
 /* A text file that is read line by line, and its rows. */
@@ -300,24 +301,14 @@ static rt_status print_labelled(rt_trainer *trainer)
     return status;
 }
 
-typedef struct text_score {
-    double loss; /* summed over the tokens */
-    int tokens;
-} text_score;
-
-typedef struct scoring {
-    const text_rows *rows;
-    text_score *scores;
-} scoring;
-
 /* Adds the loss of each token given all others. */
-static rt_status score_masked(const scoring *c, const text_row *row, rt_transformer *model,
-                              rt_graph *g, text_score *s)
+static rt_status score_masked(const text_rows *rows, text_row *row, rt_transformer *model,
+                              rt_graph *g)
 {
-    const rt_data *data = c->rows->data;
+    const rt_data *data = rows->data;
     /* a row may end with a token that is not part of the line */
-    const int end = row->count - (c->rows->last != RT_NO_ID);
-    for (int32_t t = rt_data_begins(data); t < end; t++, s->tokens++) {
+    const int end = row->count - (rows->last != RT_NO_ID);
+    for (int32_t t = rt_data_begins(data); t < end; t++, row->scored++) {
         const int32_t id = row->ids[t];
         rt_graph_clear(g);
         row->ids[t] = data->vocabulary->special.mask;
@@ -325,7 +316,7 @@ static rt_status score_masked(const scoring *c, const text_row *row, rt_transfor
         row->ids[t] = id;
         if (!logits)
             break;
-        s->loss += rt_logits_loss(logits->data, rt_columns(logits), id);
+        row->loss += rt_logits_loss(logits->data, rt_columns(logits), id);
     }
     return rt_graph_status(g);
 }
@@ -334,16 +325,16 @@ static rt_status score_line(void *context, int job, const rt_labelled_batch *bat
                             rt_transformer *model, rt_graph *g)
 {
     (void)batch;
-    const scoring *c = context;
-    const text_row *row = c->rows->rows + job;
-    text_score *s = c->scores + job;
+    const text_rows *rows = context;
+    text_row *row = rows->rows + job;
     if (!model->options.causal)
-        return score_masked(c, row, model, g, s);
+        return score_masked(rows, row, model, g);
     const rt_tensor *logits =
         row->count > 1 ? rt_text_logits(model, g, row->ids, row->count, NULL) : NULL;
-    for (int t = 0; logits && t + 1 < row->count; t++, s->tokens++) /* given the tokens before it */
-        s->loss += rt_logits_loss(logits->data + (size_t)t * (size_t)rt_columns(logits),
-                                  rt_columns(logits), row->ids[t + 1]);
+    for (int t = 0; logits && t + 1 < row->count;
+         t++, row->scored++) /* given the tokens before it */
+        row->loss += rt_logits_loss(logits->data + (size_t)t * (size_t)rt_columns(logits),
+                                    rt_columns(logits), row->ids[t + 1]);
     return rt_graph_status(g);
 }
 
@@ -354,7 +345,6 @@ rt_status rt_run_per_line(rt_run *r)
     text_rows rows = {.data = r->data,
                       .last = masked ? rt_run_last_token(r) : RT_NO_ID,
                       .may_be_empty = true};
-    scoring c = {.rows = &rows};
     if (r->data->labels)
         return print_labelled(r->trainer);
     if (!r->data->vocabulary)
@@ -363,24 +353,21 @@ rt_status rt_run_per_line(rt_run *r)
         return rt_error(RT_CONFIG,
                         "--per-line evaluates the lines of one text: give data.eval_file=FILE");
     rt_status status = read_lines(&rows, path);
-    if (!status.code && !(c.scores = rt_alloc(rows.count, sizeof *c.scores)))
-        status = rt_out_of_memory("the scores of lines");
     if (!status.code && rows.count > INT_MAX)
         status = rt_error(RT_DATA, "the text has more than %d lines", INT_MAX);
     if (!status.code)
-        status = rt_trainer_run_jobs(r->trainer, score_line, &c, (int)rows.count);
+        status = rt_trainer_run_jobs(r->trainer, score_line, &rows, (int)rows.count);
     if (!status.code)
         printf("line,loss,tokens\n");
     for (size_t i = 0; i < rows.count && !status.code; i++) {
-        const text_score *s = c.scores + i;
+        const text_row *row = rows.rows + i;
         printf("%zu,", i + 1);
-        if (s->tokens)
-            printf("%.9g", s->loss / s->tokens);
-        printf(",%d\n", s->tokens);
+        if (row->scored)
+            printf("%.9g", row->loss / row->scored);
+        printf(",%d\n", row->scored);
     }
     if (!status.code)
         report_cut_lines(r, rows.cut);
-    rt_free(c.scores);
     free_lines(&rows);
     return status;
 }

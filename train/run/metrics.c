@@ -11,8 +11,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { COLUMN_NAME_SIZE = 64 };
-
 /* Earlier rows that are kept: rows of steps before `step`, and the row of that step if it was due.
  * If that step was evaluated only as the last of a run, its cells eval_... are emptied. */
 typedef struct kept_rows {
@@ -21,19 +19,6 @@ typedef struct kept_rows {
     int step;         /* 0: no row is kept */
     bool due, evaluated;
 } kept_rows;
-
-/* Adds a row in the order of the columns of `header`, which may differ from the file's order. */
-static void copy_row(const rt_csv *row, rt_writer *to, const char *header, bool evaluated)
-{
-    char name[COLUMN_NAME_SIZE];
-    for (const char *next = header; next;) {
-        const size_t length = strcspn(next, ",");
-        snprintf(name, sizeof name, "%.*s", (int)length, next);
-        rt_csv_put(to, evaluated || strncmp(name, "eval_", 5) ? rt_csv_cell(row, name) : "");
-        rt_writer_add(to, "%c", next[length] ? ',' : '\n');
-        next = next[length] ? next + length + 1 : NULL;
-    }
-}
 
 /* Writes the rows that were added. */
 static rt_status write_rows(rt_durable_file *file, rt_writer *rows)
@@ -48,9 +33,10 @@ static rt_status write_rows(rt_durable_file *file, rt_writer *rows)
 static rt_status keep_rows(rt_step_table *table, const char *header, kept_rows kept,
                            rt_writer *rows, rt_durable_file *file)
 {
-    enum { BLOCK = 1 << 16 };
+    enum { BLOCK = 1 << 16, COLUMN_NAME_SIZE = 64 };
     rt_status status = rt_ok();
     rt_csv csv;
+    char name[COLUMN_NAME_SIZE];
     int step, damaged = 0;
     rt_csv_open(&csv, kept.from, table->name);
     while (!status.code && rt_csv_row(&csv)) {
@@ -59,8 +45,16 @@ static rt_status keep_rows(rt_step_table *table, const char *header, kept_rows k
             continue;
         }
         table->last = step > table->last ? step : table->last;
-        if (step < kept.step || (step == kept.step && kept.due))
-            copy_row(&csv, rows, header, step < kept.step || kept.evaluated);
+        if (step > kept.step || (step == kept.step && !kept.due))
+            continue;
+        const bool evaluated = step < kept.step || kept.evaluated;
+        for (const char *next = header; *next;) {
+            const size_t length = strcspn(next, ",");
+            snprintf(name, sizeof name, "%.*s", (int)length, next);
+            rt_csv_put(rows, evaluated || strncmp(name, "eval_", 5) ? rt_csv_cell(&csv, name) : "");
+            rt_writer_add(rows, "%c", next[length] ? ',' : '\n');
+            next += length + (next[length] == ',');
+        }
         if (rows->length > BLOCK)
             status = write_rows(file, rows);
     }

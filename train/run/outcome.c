@@ -172,7 +172,7 @@ static rt_status evaluate_outcome(rt_outcome *o, const rt_run *r)
     if (c->data.objective == RT_OBJECTIVE_LM && e->bytes)
         rt_results_put(&o->results, e->loss * (double)e->labels / ((double)e->bytes * log(2)),
                        RT_RESULT_BITS_PER_BYTE);
-    o->target_missed = e->accuracy < c->train.target_accuracy && !r->reached_target;
+    o->target_missed = e->accuracy < c->train.target_accuracy && r->end != RT_END_TARGET;
     if (o->labels)
         report_classes(o);
     const double limit = rt_divergence_limit(&r->state->model->options);

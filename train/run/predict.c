@@ -244,23 +244,6 @@ static rt_status predict_labels(prediction *p, int count)
 
 enum { SHOWN = 5 }; /* most likely tokens printed for a mask */
 
-/* Computes p->probabilities of all tokens at position `place`, and p->logits, in which special
- * tokens are -infinity because they are not chosen. */
-static rt_status compute_mask(prediction *p, int32_t place)
-{
-    rt_graph_clear(p->g);
-    rt_graph_record(p->g, false);
-    const rt_tensor *logits = rt_text_logits(p->model, p->g, p->ids, p->count, &place);
-    rt_status status = rt_engine_graph_status(p->g);
-    if (!status.code)
-        status = rt_probabilities(logits->data, p->model->options.vocab, p->probabilities);
-    if (status.code)
-        return status;
-    memcpy(p->logits, logits->data, (size_t)p->vocabulary->count * sizeof *p->logits);
-    rt_vocabulary_mask_logits(p->vocabulary, false, p->logits);
-    return status;
-}
-
 /* Prints the most likely tokens of a mask as in the vocabulary. Overwrites p->logits. */
 static void print_likely(FILE *to, prediction *p, int number)
 {
@@ -303,30 +286,40 @@ static void print_filled(FILE *to, const prediction *p, const int32_t *filled)
 }
 
 /* Draws a token for every mask, independently of the other masks. Appends each token to `masks`, or
- * prints the most likely tokens to `lines`. */
+ * prints the most likely tokens to `lines`. Probabilities are of all tokens, but special tokens are
+ * not chosen: their logits become -infinity. */
 static rt_status fill_masks(prediction *p, int32_t *filled, json_t *masks, FILE *lines)
 {
     int number = 0;
-    rt_status status = rt_ok();
     memcpy(filled, p->ids, (size_t)p->count * sizeof *filled);
-    for (int t = rt_data_begins(p->data); t < p->count && !status.code; t++) {
+    for (int32_t t = rt_data_begins(p->data); t < p->count; t++) {
         if (p->ids[t] != p->vocabulary->special.mask)
             continue;
-        status = compute_mask(p, t);
+        rt_graph_clear(p->g);
+        rt_graph_record(p->g, false);
+        const rt_tensor *logits = rt_text_logits(p->model, p->g, p->ids, p->count, &t);
+        rt_status status = rt_engine_graph_status(p->g);
         if (!status.code)
-            status = rt_sampler_draw(p->sampler, p->logits, (uint32_t)t, filled + t);
-        if (!status.code && !masks) {
+            status = rt_probabilities(logits->data, p->model->options.vocab, p->probabilities);
+        if (status.code)
+            return status;
+        memcpy(p->logits, logits->data, (size_t)p->vocabulary->count * sizeof *p->logits);
+        rt_vocabulary_mask_logits(p->vocabulary, false, p->logits);
+        status = rt_sampler_draw(p->sampler, p->logits, (uint32_t)t, filled + t);
+        if (status.code)
+            return status;
+        if (!masks) {
             print_likely(lines, p, ++number);
-        } else if (!status.code) {
-            size_t size = 0;
-            const char *token = rt_vocabulary_decode(p->vocabulary, filled[t], &size);
-            const double probability = p->probabilities[filled[t]];
-            json_array_append_new(masks, json_pack("{s:o,s:o}", "token",
-                                                   rt_answer_string(token ? token : "", size),
-                                                   "probability", rt_answer_number(probability)));
+            continue;
         }
+        size_t size = 0;
+        const char *token = rt_vocabulary_decode(p->vocabulary, filled[t], &size);
+        const double probability = p->probabilities[filled[t]];
+        json_array_append_new(masks, json_pack("{s:o,s:o}", "token",
+                                               rt_answer_string(token ? token : "", size),
+                                               "probability", rt_answer_number(probability)));
     }
-    return status;
+    return rt_ok();
 }
 
 /* Prints the text with its masks filled, and the most likely tokens of each mask. */
@@ -410,33 +403,6 @@ static rt_status read_new(prediction *p)
 {
     const int read = rt_session_count(p->session);
     return rt_session_feed(p->session, p->ids + read, p->count - read, 1, p->logits);
-}
-
-/* Encodes and feeds the text, up to the logits of the first token to add. */
-static rt_status begin_continuation(prediction *p)
-{
-    const char *stop = p->o->stop;
-    int masks;
-    bool end;
-    rt_status status = encode_text(p, &masks);
-    if (!status.code && masks)
-        status = rt_error(RT_ARGUMENT, "a text to continue must have no [MASK]");
-    p->stream = (rt_utf8_stream){.to = p->to};
-    p->tail_used = 0;
-    p->added = 0;
-    p->done = false;
-    if (!status.code && stop && *stop && !p->tail && !(p->tail = rt_alloc(strlen(stop), 1)))
-        status = rt_out_of_memory("a continuation");
-    if (!status.code && p->session) {
-        status = rt_session_keep(p->session, 0);
-    } else if (!status.code) {
-        status = rt_session_new(&p->session, p->model, 0);
-        if (!status.code)
-            rt_session_set_threads(p->session, p->o->threads);
-    }
-    if (!status.code)
-        status = fit_context(p, &end);
-    return status.code ? status : read_new(p);
 }
 
 /* ---- continuation: the output ---- */
@@ -583,15 +549,39 @@ static rt_status predict_continuations(prediction *p, int count)
 
 /* ---- texts ---- */
 
-/* Begins the next text, at byte offset `start` of its stream. */
+/* Begins the next text, at byte offset `start` of its stream. A text to continue is encoded and
+ * fed, up to the logits of the first token to add. */
 static rt_status begin_text(prediction *p, const char *text, size_t size, size_t start)
 {
+    const char *stop = p->o->stop;
+    int masks;
+    bool end;
     p->text = text;
     p->size = size;
     p->start = start;
     p->unknown = (rt_unknown){0};
     p->cut = p->full = p->ended = false;
-    return p->predict == predict_continuations ? begin_continuation(p) : rt_ok();
+    if (p->predict != predict_continuations)
+        return rt_ok();
+    rt_status status = encode_text(p, &masks);
+    if (!status.code && masks)
+        status = rt_error(RT_ARGUMENT, "a text to continue must have no [MASK]");
+    p->stream = (rt_utf8_stream){.to = p->to};
+    p->tail_used = 0;
+    p->added = 0;
+    p->done = false;
+    if (!status.code && stop && *stop && !p->tail && !(p->tail = rt_alloc(strlen(stop), 1)))
+        status = rt_out_of_memory("a continuation");
+    if (!status.code && p->session) {
+        status = rt_session_keep(p->session, 0);
+    } else if (!status.code) {
+        status = rt_session_new(&p->session, p->model, 0);
+        if (!status.code)
+            rt_session_set_threads(p->session, p->o->threads);
+    }
+    if (!status.code)
+        status = fit_context(p, &end);
+    return status.code ? status : read_new(p);
 }
 
 /* Begins the text of a line. Returns RT_DATA if the line contains a zero byte. */
@@ -601,11 +591,8 @@ static rt_status begin_line(prediction *p, const rt_lines *line)
     if (zero)
         return rt_error(RT_DATA, "byte 0x00 at byte %zu is not text", (size_t)(zero - line->bytes));
     rt_free(p->line);
-    p->line = rt_alloc_unset(line->size + 1, 1);
-    if (!p->line)
-        return rt_out_of_memory("a line");
-    memcpy(p->line, line->bytes, line->size + 1);
-    return begin_text(p, p->line, line->size, line->start);
+    p->line = rt_copy_text(line->bytes);
+    return p->line ? begin_text(p, p->line, line->size, line->start) : rt_out_of_memory("a line");
 }
 
 /* Answers the lines of a stream: in batches if a file is continued, else each line before the next
@@ -697,68 +684,4 @@ rt_status rt_predict(FILE *to, rt_transformer *model, const rt_data *data, const
     }
     rt_sampler_free(shared.sampler);
     return status;
-}
-
-/* ---- options of the command line ---- */
-
-enum { DEFAULT_TOKENS = 200 };
-
-static double temperature_of(const rt_arguments *a, const rt_data_options *o)
-{
-    return a->temperature >= 0 ? a->temperature : o->objective == RT_OBJECTIVE_LM;
-}
-
-rt_status rt_predict_arguments_check(const rt_arguments *a, const rt_data_options *o)
-{
-    const bool labels = rt_tasks[o->task].files == RT_ONE_FILE;
-    const bool grows = !labels && o->objective == RT_OBJECTIVE_LM;
-    const bool draws = temperature_of(a, o) > 0;
-    const struct {
-        const char *name;
-        bool given;
-        bool growth, draw; /* effective only if the text grows, or a token is drawn */
-    } options[] = {{"tokens", a->tokens > 0, true, false},
-                   {"stop", a->stop != NULL, true, false},
-                   {"temperature", a->temperature >= 0, false, false},
-                   {"top-k", a->top_k > 0, false, true},
-                   {"top-p", a->top_p > 0, false, true},
-                   {"seed", a->seed >= 0, false, true}};
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        const char *name = options[i].name;
-        if (options[i].given && labels)
-            return rt_error(RT_CONFIG,
-                            "--%s has no effect with data.task = %s, whose labels are not sampled",
-                            name, rt_data_task_name(o->task));
-        if (options[i].given && options[i].growth && !grows)
-            return rt_error(RT_CONFIG,
-                            "--%s has no effect with data.objective = mlm, which fills masks and "
-                            "continues no text",
-                            name);
-        if (options[i].given && options[i].draw && !draws)
-            return rt_error(RT_CONFIG,
-                            "--%s has no effect at temperature 0, where the most likely token is "
-                            "chosen: give --temperature above 0",
-                            name);
-    }
-    return labels && a->special
-               ? rt_error(RT_CONFIG,
-                          "--special has no effect with data.task = %s, which always reads special "
-                          "tokens as text",
-                          rt_data_task_name(o->task))
-               : rt_ok();
-}
-
-rt_predict_options rt_predict_arguments(const rt_arguments *a, const rt_config *config)
-{
-    return (rt_predict_options){.text = strcmp(a->predict, "-") ? a->predict : NULL,
-                                .from = stdin,
-                                .sampling = {.temperature = temperature_of(a, &config->data),
-                                             .top_k = a->top_k,
-                                             .top_p = a->top_p > 0 ? a->top_p : 1,
-                                             .seed = a->seed >= 0 ? (uint64_t)a->seed
-                                                                  : config->run.seed},
-                                .stop = a->stop,
-                                .count = a->tokens ? a->tokens : DEFAULT_TOKENS,
-                                .jsonl = a->jsonl,
-                                .special = a->special};
 }

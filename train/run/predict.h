@@ -15,7 +15,6 @@
 
 #include "models/sampler.h"
 #include "train/config/config.h"
-#include "train/run/arguments.h"
 #include "train/step/trainer.h"
 
 #include <jansson.h>
@@ -50,13 +49,6 @@ typedef struct rt_predicted {
  * data (data/labelled_batch.h). Returns RT_DATA for a line with a zero byte. */
 rt_status rt_predict(FILE *to, rt_transformer *model, const rt_data *data, const rt_config *config,
                      const rt_predict_options *options, rt_predicted *predicted) RT_MUST_CHECK;
-
-/* Returns RT_CONFIG if an option has no effect on predictions of these data: labels are not
- * sampled, a masked text does not grow, and temperature 0 draws no random numbers. */
-rt_status rt_predict_arguments_check(const rt_arguments *a, const rt_data_options *o) RT_MUST_CHECK;
-
-/* Returns the options of the command line: all but the threads and positions of the model. */
-rt_predict_options rt_predict_arguments(const rt_arguments *a, const rt_config *config);
 
 /* Answers in JSON. These functions return NULL if the heap is exhausted, and accept NULL, so that
  * only the result of rt_answer_print must be checked. */

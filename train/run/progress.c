@@ -94,13 +94,28 @@ static void write_bar(char *text, int width, double share, bool color)
     sprintf(text, "%s]", color ? "\033[0m" : "");
 }
 
-/* Updates the line on the terminal, truncated to its width so that it never wraps. */
-static void show_in_place(rt_progress *p, int step, const rt_step_result *r)
+void rt_progress_step(rt_progress *p, int step, const rt_step_result *r)
 {
+    const double now = rt_seconds(), since = now - p->last_shown;
     char count[64], numbers[LINE_SIZE], bar[WIDEST_BAR + 32] = "";
+    p->tokens += r->tokens;
+    p->smooth_loss = isnan(p->smooth_loss)
+                         ? r->loss
+                         : memory_of_loss * p->smooth_loss + (1 - memory_of_loss) * r->loss;
+    const bool due = p->terminal
+                         ? step >= p->steps || since >= between_updates
+                         : step == p->steps || (step % p->log_every == 0 && since >= between_lines);
+    if (p->quiet || !due)
+        return;
+    p->last_shown = now;
     const int width = terminal_width() - 1;
+    write_numbers(numbers, p, step, r, !p->terminal || width >= WIDE);
+    if (!p->terminal) {
+        fprintf(stderr, "step %d/%d  %s\n", step, p->steps, numbers);
+        return;
+    }
+    /* the line is truncated to the width of the terminal, so that it never wraps */
     const int counted = snprintf(count, sizeof count, "%d/%d ", step, p->steps);
-    write_numbers(numbers, p, step, r, width >= WIDE);
     int bar_width = width - counted - (int)strlen(numbers) - 1;
     bar_width = bar_width > WIDEST_BAR ? WIDEST_BAR : bar_width;
     if (bar_width >= NARROWEST_BAR)
@@ -109,29 +124,6 @@ static void show_in_place(rt_progress *p, int step, const rt_step_result *r)
     fprintf(stderr, "\r%.*s%s%s%.*s\033[K", width, count, bar, *bar ? " " : "", left, numbers);
     fflush(stderr);
     p->shown = true;
-}
-
-void rt_progress_step(rt_progress *p, int step, const rt_step_result *r)
-{
-    const double now = rt_seconds();
-    p->tokens += r->tokens;
-    p->smooth_loss = isnan(p->smooth_loss)
-                         ? r->loss
-                         : memory_of_loss * p->smooth_loss + (1 - memory_of_loss) * r->loss;
-    if (p->quiet)
-        return;
-    if (p->terminal) {
-        if (now - p->last_shown < between_updates && step < p->steps)
-            return;
-        p->last_shown = now;
-        show_in_place(p, step, r);
-    } else if (step == p->steps ||
-               (step % p->log_every == 0 && now - p->last_shown >= between_lines)) {
-        char numbers[LINE_SIZE];
-        p->last_shown = now;
-        write_numbers(numbers, p, step, r, true);
-        fprintf(stderr, "step %d/%d  %s\n", step, p->steps, numbers);
-    }
 }
 
 void rt_progress_share(rt_progress *p, const char *what, double share)

@@ -14,7 +14,9 @@
 #include "train/run/state.h"
 
 #include "core/memory.h"
+#include "text/csv.h"
 #include "text/durable_file.h"
+#include "text/files.h"
 #include "text/process.h"
 #include "text/writer.h"
 #include "train/config/config.h"
@@ -35,17 +37,7 @@ static bool reached_target(const rt_train_options *o, const rt_evaluation *evalu
     return o->target_accuracy > 0 && evaluation->accuracy >= o->target_accuracy;
 }
 
-/* Sets r->finished and r->stopped_early after a step. `evaluation` may be NULL. */
-static void find_end(rt_run *r, const rt_evaluation *evaluation)
-{
-    const rt_train_options *o = &r->config->train;
-    r->reached_target = evaluation && reached_target(o, evaluation);
-    r->finished = r->state->step >= o->steps || r->reached_target;
-    r->stopped_early = !r->finished && evaluation && rt_evaluations_stalled(&r->evaluations, o);
-    r->finished |= r->stopped_early;
-}
-
-/* Sets r->finished and r->stopped_early for a run that was opened, and reports why it has ended. */
+/* Sets r->end for a run that was opened, and reports why it has ended. */
 static rt_status find_earlier_end(rt_run *r)
 {
     rt_train_options *o = &r->config->train;
@@ -54,7 +46,7 @@ static rt_status find_earlier_end(rt_run *r)
     rt_status status = rt_ok();
     rt_writer w = {0};
     if (step >= o->steps) {
-        r->finished = true;
+        r->end = RT_END_STEPS;
         if (step > o->steps)
             rt_run_note(r,
                         "nothing is left to train: the run has taken %d steps, more than "
@@ -69,9 +61,10 @@ static rt_status find_earlier_end(rt_run *r)
     if (step && o->target_accuracy > 0 && step % o->eval_every == 0) {
         status = rt_trainer_evaluate(r->trainer, r->config->data.length, o->eval_batches,
                                      &evaluation, NULL);
-        r->finished = r->reached_target = !status.code && reached_target(o, &evaluation);
+        if (!status.code && reached_target(o, &evaluation))
+            r->end = RT_END_TARGET;
     }
-    if (status.code || r->finished || !rt_evaluations_stalled(&r->evaluations, o))
+    if (status.code || r->end || !rt_evaluations_stalled(&r->evaluations, o))
         return status;
     if (!r->before || o->steps > r->before->train.steps) {
         rt_run_note(r,
@@ -81,12 +74,93 @@ static rt_status find_earlier_end(rt_run *r)
         r->evaluations.stalled = 0;
         return status;
     }
-    r->finished = r->stopped_early = true;
+    r->end = RT_END_PATIENCE;
     rt_early_stop_report(&w, step, o);
     if (w.bytes)
         rt_run_note(r, "nothing is left to train: %.*s", (int)strcspn(w.bytes, "\n"), w.bytes);
     rt_writer_free(&w);
     rt_run_note(r, "set a larger train.patience or more train.steps to continue the run");
+    return status;
+}
+
+/* ---- tables of earlier steps ---- */
+
+/* Warns if the data files, listed by rt_session_data, differ from those of the newest session in
+ * timing.csv. The vocabulary is ignored: the run uses that of its checkpoint. */
+static void compare_data(rt_run *r, const char *data)
+{
+    rt_csv timing;
+    rt_data_options o = r->config->data;
+    char *earlier = NULL, path[RT_PATH_SIZE];
+    int files = 0;
+    for (rt_csv_open(&timing, r->folder.path, "timing.csv"); rt_csv_row(&timing);)
+        if (*rt_csv_cell(&timing, "data")) {
+            rt_free(earlier);
+            earlier = rt_copy_text(rt_csv_cell(&timing, "data"));
+        }
+    o.vocab_file = NULL;
+    while (rt_data_file_at(&o, files, path))
+        files++;
+    rt_session_part before = {.text = earlier}, now = {.text = data};
+    if (earlier && data && rt_session_data_differs(&before, &now, files))
+        rt_run_say(r,
+                   "warning: the data has changed since the run was stopped: it was %.*s, it is "
+                   "%.*s; the continuation will not be bitwise identical",
+                   before.length, before.text, now.length, now.text);
+    rt_free(earlier);
+}
+
+/* Warns of rows up to this step that the tables of a resumed run lack. */
+static void warn_of_tables(rt_run *r)
+{
+    const rt_config *before = r->before ? r->before : r->config;
+    const rt_step_table *tables[] = {&r->metrics.metrics, &r->metrics.timing, &r->metrics.theta};
+    const int step = r->state->step;
+    const int logged = step - step % before->run.log_every; /* last steps with a row */
+    const int evaluated = step - step % before->train.eval_every;
+    for (int i = 0; i < 3; i++) {
+        const rt_step_table *table = tables[i];
+        const bool logs = table != &r->metrics.theta || before->theta.log;
+        const int due = logs && logged > evaluated ? logged : evaluated;
+        if (!table->file || table->last >= due)
+            continue;
+        if (table->last < 0)
+            rt_run_say(r,
+                       "warning: %s/%s has no rows: those up to step %d are lost, and the table "
+                       "begins after them",
+                       r->folder.path, table->name, step);
+        else
+            rt_run_say(r, "warning: %s/%s ends at step %d: its rows up to step %d are lost",
+                       r->folder.path, table->name, table->last, due);
+    }
+}
+
+/* Opens the tables of r->metrics. A resumed run compares its data, and warns if rows of earlier
+ * steps are missing in its tables. */
+static rt_status open_tables(rt_run *r)
+{
+    const rt_arguments *a = r->arguments;
+    const bool resumed = r->state->step > 0 && !r->branches;
+    /* tables of the trunk with rows that a branch keeps */
+    static const char *const names[] = {"metrics.csv", "theta.csv"};
+    const char *folders[] = {*r->trunk ? r->trunk : NULL, NULL};
+    const bool carried = r->config->model.theta.learn && r->theta == RT_BRANCH_CARRIED;
+    folders[1] = carried ? folders[0] : NULL;
+    for (int i = 0; i < 1 + carried && r->branches; i++)
+        if (!folders[i] || !rt_folder_has(folders[i], names[i]))
+            rt_run_say(r, "warning: the rows of %s until step %d are not known", names[i],
+                       r->state->step);
+    char *data = rt_session_data(&r->config->data);
+    r->session = data ? rt_session_cells(data, a->revision, a->argc, a->argv) : NULL;
+    if (resumed)
+        compare_data(r, data);
+    rt_free(data);
+    if (!r->session)
+        return rt_out_of_memory("a table");
+    rt_status status = rt_metrics_open(&r->metrics, r->config, r->folder.path, r->state->step,
+                                       r->session, r->branches ? folders : NULL);
+    if (resumed && !status.code)
+        warn_of_tables(r);
     return status;
 }
 
@@ -175,12 +249,15 @@ static rt_status after_step(rt_run *r, const rt_step_result *result)
     if (lost)
         rt_run_say(r, "warning: %s/%s cannot be written", r->folder.path, lost);
     if (!status.code)
-        find_end(r, due ? &evaluation : NULL);
+        r->end = due && reached_target(&c->train, &evaluation)               ? RT_END_TARGET
+                 : step >= c->train.steps                                    ? RT_END_STEPS
+                 : due && rt_evaluations_stalled(&r->evaluations, &c->train) ? RT_END_PATIENCE
+                                                                             : RT_END_NONE;
     r->stopping = rt_stop_requested();
     rt_stop_watch(NULL, 0); /* no limit: a disk may be slow */
     if (!status.code)
-        status = save_if_due(r, r->finished || r->stopping || best ||
-                                    step % c->train.checkpoint_every == 0);
+        status =
+            save_if_due(r, r->end || r->stopping || best || step % c->train.checkpoint_every == 0);
     return status;
 }
 
@@ -189,7 +266,7 @@ static rt_status loop(rt_run *r)
 {
     rt_status status = rt_ok();
     double longest = 0;
-    while (!r->finished && !r->stopping && !status.code) {
+    while (!r->end && !r->stopping && !status.code) {
         rt_step_result result;
         const double start = rt_seconds();
         rt_stop_watch(rt_workers_progress(rt_trainer_workers(r->trainer)),
@@ -213,7 +290,7 @@ static rt_status take_steps(rt_run *r)
     rt_results_forget(r->folder.path);
     rt_status status = write_files(r);
     if (!status.code)
-        status = rt_run_open_tables(r);
+        status = open_tables(r);
     const bool starts = r->state->step == 0 || (r->branches && r->theta != RT_BRANCH_CARRIED);
     if (!status.code && starts)
         status = rt_metrics_theta(&r->metrics, r->state);
@@ -251,18 +328,6 @@ static rt_exit stopped(rt_run *r)
 {
     rt_run_say(r, "stopped by a signal after step %d; --resume continues it", r->state->step);
     return RT_EXIT_STOPPED;
-}
-
-/* Draws the report. A failure is only printed. */
-static void report(rt_run *r)
-{
-    if (rt_reports_are_off())
-        return;
-    rt_trainer_return_pages(r->trainer);
-    rt_status status = rt_report_write(r->folder.path, r->config, r->trainer, false);
-    if (status.code)
-        rt_run_say(r, "%s; %s --report %s tries again", status.message, rt_program_name(),
-                   r->folder.path);
 }
 
 /* Loads the model of the best evaluation, to which the results of a run with train.patience refer.
@@ -317,7 +382,7 @@ static void print_end(const rt_run *r, const rt_outcome *o)
     if (r->arguments->profile)
         rt_trainer_print_profile(stdout, r->trainer);
     printf("run: %s\n", r->folder.path);
-    if (r->stopped_early)
+    if (r->end == RT_END_PATIENCE)
         rt_early_stop_report(&w, r->last_step ? r->last_step : r->state->step, &r->config->train);
     printf("%s", w.bytes ? w.bytes : "");
     rt_writer_free(&w);
@@ -337,7 +402,7 @@ static rt_exit conclude(rt_run *r)
     const bool failed = o.target_missed || o.theta_moved || o.theta_needed;
     const rt_exit code = failed ? RT_EXIT_CHECK : RT_EXIT_DONE;
     if (r->config->train.patience)
-        rt_results_put(&o.results, r->stopped_early, RT_RESULT_STOPPED_EARLY);
+        rt_results_put(&o.results, r->end == RT_END_PATIENCE, RT_RESULT_STOPPED_EARLY);
     if (!status.code && !o.stopped)
         status = rt_outcome_record(&o, r, code);
     if (!status.code && !o.stopped)
@@ -352,7 +417,13 @@ static rt_exit conclude(rt_run *r)
         return fail(r, status);
     if (o.stopped)
         return stopped(r);
-    report(r);
+    if (!rt_reports_are_off()) {
+        rt_trainer_return_pages(r->trainer);
+        status = rt_report_write(r->folder.path, r->config, r->trainer, false);
+        if (status.code)
+            rt_run_say(r, "%s; %s --report %s tries again", status.message, rt_program_name(),
+                       r->folder.path);
+    }
     if (o.target_missed)
         rt_run_say(r, "the accuracy %.4f is below train.target_accuracy = %g",
                    o.evaluation.accuracy, r->config->train.target_accuracy);
@@ -364,10 +435,10 @@ static rt_exit train(rt_run *r)
     rt_status status = rt_run_begin(r);
     if (!status.code)
         status = find_earlier_end(r);
-    r->ended_before = r->finished;
-    if (!status.code && r->finished) {
+    r->ended_before = r->end != RT_END_NONE;
+    if (!status.code && r->end) {
         char *data = rt_session_data(&r->config->data);
-        rt_run_compare_data(r, data);
+        compare_data(r, data);
         rt_free(data);
     } else if (!status.code) {
         status = take_steps(r);
@@ -375,7 +446,7 @@ static rt_exit train(rt_run *r)
     if (status.code)
         return fail(r, status);
     if (!r->unsaved)
-        return r->finished ? conclude(r) : stopped(r);
+        return r->end ? conclude(r) : stopped(r);
     rt_run_say(r, "the last checkpoint could not be written");
     return RT_EXIT_UNSAVED;
 }

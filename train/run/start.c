@@ -7,13 +7,9 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "optim/options.h"
-#include "text/csv.h"
-#include "text/files.h"
 #include "text/process.h"
 #include "train/config/keys.h"
-#include "train/folder/session.h"
 #include "train/report/report.h"
-#include "train/run/metrics.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -54,13 +50,17 @@ static rt_status find_own(rt_run *r)
     return status;
 }
 
-/* Records the former schedule of a run that is extended, and reports the changes. */
-static rt_status extend(rt_run *r)
+/* Loads the checkpoint that the run continues from. Records the former schedule of a run that is
+ * extended, and reports the changes. */
+static rt_status load_own(rt_run *r)
 {
     rt_config *c = r->config;
-    if (!r->extended)
-        return rt_ok();
-    rt_status status = rt_past_schedules_add(&c->optimizer, &r->before->optimizer, r->extended);
+    rt_status status = rt_run_load(r);
+    if (!status.code)
+        rt_run_say(r, "resuming from %s", r->found.path);
+    if (status.code || !r->extended)
+        return status;
+    status = rt_past_schedules_add(&c->optimizer, &r->before->optimizer, r->extended);
     char *changes = rt_config_extension(r->before, c);
     if (!status.code && !changes)
         status = rt_out_of_memory("a comparison");
@@ -75,16 +75,10 @@ static rt_status extend(rt_run *r)
     return status;
 }
 
-/* Loads the checkpoint that the run continues from, and reports an extension. Without one, the run
- * starts afresh; returns RT_CONFIG if another process wrote one between the search and the lock. */
-static rt_status resume(rt_run *r)
+/* Starts a run to resume afresh, because it has no checkpoint. Returns RT_CONFIG if another process
+ * wrote one between the search and the lock. */
+static rt_status resume_afresh(rt_run *r)
 {
-    if (r->before) {
-        const rt_status status = rt_run_load(r);
-        if (!status.code)
-            rt_run_say(r, "resuming from %s", r->found.path);
-        return status.code ? status : extend(r);
-    }
     int64_t *steps = NULL;
     int count = 0;
     rt_status status = rt_checkpoint_list(r->folder.checkpoints, &steps, &count);
@@ -133,16 +127,6 @@ rt_status rt_branch_check(const rt_config *trunk, const rt_config *branch, int64
     return status;
 }
 
-/* Returns whether the branch changes a key that determines the initial theta. */
-static bool starts_anew(const rt_config *trunk, const rt_config *branch)
-{
-    static const char *const keys[] = {"theta.init", "theta.init_sigma", "theta.init_from"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (!rt_key_value_equal(rt_key_at(rt_key_find(keys[i])), trunk, branch))
-            return true;
-    return false;
-}
-
 static void report_rest(rt_run *r, const rt_parameter_difference *rest, const char *what)
 {
     if (rest->count)
@@ -169,13 +153,17 @@ static void thaw(rt_run *r, const rt_config *trunk)
 
 static rt_status take_trunk(rt_run *r, const rt_config *trunk)
 {
+    /* a branch that changes one of these keys starts with another theta */
+    static const char *const starts[] = {"theta.init", "theta.init_sigma", "theta.init_from"};
     static const char *const origins[] = {[RT_BRANCH_FRESH] = "",
                                           [RT_BRANCH_CARRIED] = ", theta included",
                                           [RT_BRANCH_CONVERTED] = ", with the values of its theta"};
     const rt_checkpoint_model model = rt_run_checkpoint_model(r);
     rt_checkpoint_taken taken;
-    rt_status status =
-        rt_checkpoint_branch(&r->found.checkpoint, &model, starts_anew(trunk, r->config), &taken);
+    bool anew = false;
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        anew |= !rt_key_value_equal(rt_key_at(rt_key_find(starts[i])), trunk, r->config);
+    rt_status status = rt_checkpoint_branch(&r->found.checkpoint, &model, anew, &taken);
     if (!status.code)
         status = rt_run_take_history(r, true);
     if (!status.code)
@@ -323,83 +311,6 @@ static rt_status prepare(rt_run *r)
     return status;
 }
 
-/* ---- tables of earlier steps ---- */
-
-void rt_run_compare_data(rt_run *r, const char *data)
-{
-    rt_csv timing;
-    rt_data_options o = r->config->data;
-    char *earlier = NULL, path[RT_PATH_SIZE];
-    int files = 0;
-    for (rt_csv_open(&timing, r->folder.path, "timing.csv"); rt_csv_row(&timing);)
-        if (*rt_csv_cell(&timing, "data")) {
-            rt_free(earlier);
-            earlier = rt_copy_text(rt_csv_cell(&timing, "data"));
-        }
-    o.vocab_file = NULL;
-    while (rt_data_file_at(&o, files, path))
-        files++;
-    rt_session_part before = {.text = earlier}, now = {.text = data};
-    if (earlier && data && rt_session_data_differs(&before, &now, files))
-        rt_run_say(r,
-                   "warning: the data has changed since the run was stopped: it was %.*s, it is "
-                   "%.*s; the continuation will not be bitwise identical",
-                   before.length, before.text, now.length, now.text);
-    rt_free(earlier);
-}
-
-/* Warns of rows up to this step that the tables of a resumed run lack. */
-static void warn_of_tables(rt_run *r)
-{
-    const rt_config *before = r->before ? r->before : r->config;
-    const rt_step_table *tables[] = {&r->metrics.metrics, &r->metrics.timing, &r->metrics.theta};
-    const int step = r->state->step;
-    const int logged = step - step % before->run.log_every; /* last steps with a row */
-    const int evaluated = step - step % before->train.eval_every;
-    for (int i = 0; i < 3; i++) {
-        const rt_step_table *table = tables[i];
-        const bool logs = table != &r->metrics.theta || before->theta.log;
-        const int due = logs && logged > evaluated ? logged : evaluated;
-        if (!table->file || table->last >= due)
-            continue;
-        if (table->last < 0)
-            rt_run_say(r,
-                       "warning: %s/%s has no rows: those up to step %d are lost, and the table "
-                       "begins after them",
-                       r->folder.path, table->name, step);
-        else
-            rt_run_say(r, "warning: %s/%s ends at step %d: its rows up to step %d are lost",
-                       r->folder.path, table->name, table->last, due);
-    }
-}
-
-rt_status rt_run_open_tables(rt_run *r)
-{
-    const rt_arguments *a = r->arguments;
-    const bool resumed = r->state->step > 0 && !r->branches;
-    /* tables of the trunk with rows that a branch keeps */
-    static const char *const names[] = {"metrics.csv", "theta.csv"};
-    const char *folders[] = {*r->trunk ? r->trunk : NULL, NULL};
-    const bool carried = r->config->model.theta.learn && r->theta == RT_BRANCH_CARRIED;
-    folders[1] = carried ? folders[0] : NULL;
-    for (int i = 0; i < 1 + carried && r->branches; i++)
-        if (!folders[i] || !rt_folder_has(folders[i], names[i]))
-            rt_run_say(r, "warning: the rows of %s until step %d are not known", names[i],
-                       r->state->step);
-    char *data = rt_session_data(&r->config->data);
-    r->session = data ? rt_session_cells(data, a->revision, a->argc, a->argv) : NULL;
-    if (resumed)
-        rt_run_compare_data(r, data);
-    rt_free(data);
-    if (!r->session)
-        return rt_out_of_memory("a table");
-    rt_status status = rt_metrics_open(&r->metrics, r->config, r->folder.path, r->state->step,
-                                       r->session, r->branches ? folders : NULL);
-    if (resumed && !status.code)
-        warn_of_tables(r);
-    return status;
-}
-
 /* ---- any run ---- */
 
 static rt_status refuse_used_folder(const rt_run *r)
@@ -446,7 +357,7 @@ rt_status rt_run_begin(rt_run *r)
     if (!status.code) /* another process may have trained here until it was locked */
         status = refuse_used_folder(r);
     if (!status.code && r->arguments->resume)
-        status = resume(r);
+        status = r->before ? load_own(r) : resume_afresh(r);
     if (!status.code && r->arguments->overwrite) {
         rt_figures_clear(r->folder.path);
         status = rt_run_folder_clear(&r->folder);

@@ -186,38 +186,16 @@ static rt_status open_data(rt_run *r, bool own)
     return status;
 }
 
-/* Checks the memory and creates the trainer; `blank`: its parameters are going to be loaded. */
-static rt_status make_trainer(rt_run *r, bool blank)
+rt_status rt_run_open(rt_run *r, bool own)
 {
     const rt_arguments *a = r->arguments;
-    rt_world *world = r->world;
+    const rt_lengths *lengths = &r->config->train.eval_lengths;
+    const rt_data_options *data = &r->config->data;
     const bool evaluates = rt_arguments_evaluate(a) || a->command == RT_COMMAND_REPORT;
     const rt_memory_use use = evaluates                   ? RT_USE_EVALUATE
                               : rt_arguments_use_model(a) ? RT_USE_MODEL
                               : a->resume                 ? RT_USE_RESUME
                                                           : RT_USE_TRAIN;
-    rt_status status = rt_kernels_use(r->config, a);
-    if (!status.code)
-        status = rt_memory_check(&r->memory, r->config, r->data, world, use,
-                                 (double)rt_image_size(r->found.checkpoint.image));
-    if (world)
-        status = rt_run_broadcast(r, status);
-    if (r->checks && !*r->found.path && !r->config->theta.init_from)
-        return status;
-    if (!status.code)
-        status = rt_trainer_new(&r->trainer, r->config, r->data,
-                                &(rt_trainer_options){.world = world,
-                                                      .blank = blank && !world,
-                                                      .on_stop = rt_stop_request});
-    if (!status.code)
-        r->state = rt_trainer_state(r->trainer);
-    return status;
-}
-
-rt_status rt_run_open(rt_run *r, bool own)
-{
-    const rt_lengths *lengths = &r->config->train.eval_lengths;
-    const rt_data_options *data = &r->config->data;
     rt_status status = open_data(r, own);
     for (int i = 0; i < lengths->count && reads_data(r) && !status.code; i++)
         if (!rt_data_evaluation_rows(r->data, lengths->at[i]))
@@ -227,9 +205,26 @@ rt_status rt_run_open(rt_run *r, bool own)
                          data->eval_file ? "the text for evaluation is"
                                          : "the part for evaluation is",
                          lengths->at[i]);
-    /* A branch has parameters that its trunk lacks, and a resumed run is trained. */
-    const bool blank = own && !r->branches && !r->arguments->resume;
-    return status.code ? status : make_trainer(r, blank);
+    if (status.code)
+        return status;
+    status = rt_kernels_use(r->config, a);
+    if (!status.code)
+        status = rt_memory_check(&r->memory, r->config, r->data, r->world, use,
+                                 (double)rt_image_size(r->found.checkpoint.image));
+    if (r->world)
+        status = rt_run_broadcast(r, status);
+    if (status.code || (r->checks && !*r->found.path && !r->config->theta.init_from))
+        return status;
+    /* The parameters of a blank trainer are going to be loaded. A branch has parameters that its
+     * trunk lacks, and a resumed run is trained. */
+    const bool blank = own && !r->branches && !a->resume && !r->world;
+    status = rt_trainer_new(&r->trainer, r->config, r->data,
+                            &(rt_trainer_options){.world = r->world,
+                                                  .blank = blank,
+                                                  .on_stop = rt_stop_request});
+    if (!status.code)
+        r->state = rt_trainer_state(r->trainer);
+    return status;
 }
 
 int32_t rt_run_last_token(const rt_run *r)

@@ -18,6 +18,14 @@ bool rt_evaluations_add(rt_evaluations *e, const rt_train_options *o, int step, 
 /* Returns whether train.patience has run out. */
 bool rt_evaluations_stalled(const rt_evaluations *e, const rt_train_options *o);
 
+/* Reason why a run has ended. */
+typedef enum rt_run_end {
+    RT_END_NONE,    /* it has steps left */
+    RT_END_STEPS,   /* all steps are taken */
+    RT_END_TARGET,  /* train.target_accuracy is reached */
+    RT_END_PATIENCE /* train.patience has run out */
+} rt_run_end;
+
 /* A run: its configuration, data, model and files, and its progress. */
 typedef struct rt_run {
     rt_config *config;
@@ -44,13 +52,11 @@ typedef struct rt_run {
     rt_config *before;        /* configuration that a resumed run had; or NULL */
     int extended;             /* step at which more steps were added to the run; 0: none were */
     int last_step;            /* step of the last model, once the best one replaces it; or 0 */
-    bool reached_target;      /* finished by train.target_accuracy */
     bool broadcast_done;      /* rt_run_broadcast was called */
     bool unsaved;             /* the newest due checkpoint could not be written */
     bool stopping;            /* a signal has requested a stop */
-    bool finished;            /* all steps are taken, or the run ended early */
-    bool stopped_early;       /* finished by train.patience */
-    bool ended_before;        /* finished before the run was opened */
+    rt_run_end end;
+    bool ended_before; /* the run had ended before it was opened */
 } rt_run;
 
 /* Returns a run with nothing open. The configuration and the arguments are borrowed. */
@@ -92,14 +98,6 @@ rt_status rt_run_take_history(rt_run *r, bool continues) RT_MUST_CHECK;
 /* Opens the run and its folder: afresh, as a branch or from its checkpoint. Returns every error
  * that is possible before the first step. */
 rt_status rt_run_begin(rt_run *r) RT_MUST_CHECK;
-
-/* Opens the tables of r->metrics. A resumed run compares its data, and warns if rows of earlier
- * steps are missing in its tables. */
-rt_status rt_run_open_tables(rt_run *r) RT_MUST_CHECK;
-
-/* Warns if the data files, listed by rt_session_data, differ from those of the newest session in
- * timing.csv. The vocabulary is ignored: the run uses that of its checkpoint. */
-void rt_run_compare_data(rt_run *r, const char *data);
 
 /* Results of a trained model; zeroed at the start. */
 typedef struct rt_outcome {

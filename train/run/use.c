@@ -50,6 +50,53 @@ static rt_status configure(rt_run *r)
     return rt_ok();
 }
 
+static double temperature_of(const rt_arguments *a, const rt_data_options *o)
+{
+    return a->temperature >= 0 ? a->temperature : o->objective == RT_OBJECTIVE_LM;
+}
+
+/* Returns RT_CONFIG if an option has no effect on predictions of these data: labels are not
+ * sampled, a masked text does not grow, and temperature 0 draws no random numbers. */
+static rt_status check_prediction(const rt_arguments *a, const rt_data_options *o)
+{
+    const bool labels = rt_data_task_labelled(o->task);
+    const bool grows = !labels && o->objective == RT_OBJECTIVE_LM;
+    const bool draws = temperature_of(a, o) > 0;
+    const struct {
+        const char *name;
+        bool given;
+        bool growth, draw; /* effective only if the text grows, or a token is drawn */
+    } options[] = {{"tokens", a->tokens > 0, true, false},
+                   {"stop", a->stop != NULL, true, false},
+                   {"temperature", a->temperature >= 0, false, false},
+                   {"top-k", a->top_k > 0, false, true},
+                   {"top-p", a->top_p > 0, false, true},
+                   {"seed", a->seed >= 0, false, true}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        const char *name = options[i].name;
+        if (options[i].given && labels)
+            return rt_error(RT_CONFIG,
+                            "--%s has no effect with data.task = %s, whose labels are not sampled",
+                            name, rt_data_task_name(o->task));
+        if (options[i].given && options[i].growth && !grows)
+            return rt_error(RT_CONFIG,
+                            "--%s has no effect with data.objective = mlm, which fills masks and "
+                            "continues no text",
+                            name);
+        if (options[i].given && options[i].draw && !draws)
+            return rt_error(RT_CONFIG,
+                            "--%s has no effect at temperature 0, where the most likely token is "
+                            "chosen: give --temperature above 0",
+                            name);
+    }
+    return labels && a->special
+               ? rt_error(RT_CONFIG,
+                          "--special has no effect with data.task = %s, which always reads special "
+                          "tokens as text",
+                          rt_data_task_name(o->task))
+               : rt_ok();
+}
+
 /* Checks the options that depend on the data, and applies --special. Labelled data always reads
  * special tokens as text, and token ids have no text. */
 static rt_status check_options(rt_run *r)
@@ -64,7 +111,7 @@ static rt_status check_options(rt_run *r)
             "--%s needs a model of texts or of token ids; data.task = images has --eval, "
             "and --eval --per-line for each image",
             rt_command_name(a->command));
-    rt_status status = a->predict ? rt_predict_arguments_check(a, o) : rt_ok();
+    rt_status status = a->predict ? check_prediction(a, o) : rt_ok();
     if (status.code)
         return status;
     if (rt_arguments_evaluate(a) && o->eval_file && rt_on_command_line(r->config, "data.file") &&
@@ -84,46 +131,53 @@ static rt_status check_options(rt_run *r)
     return rt_ok();
 }
 
-static void report_predicted(rt_run *r, const rt_predicted *p, int positions)
-{
-    const bool one = strcmp(r->arguments->predict, "-") != 0;
-    const int length = r->config->data.length;
-    rt_run_report_unknown(r, &p->unknown, one ? "the text" : "standard input");
-    if (p->cut && one)
-        rt_run_say(r, "warning: the text is longer than data.length = %d and is cut at the end",
-                   length);
-    else if (p->cut)
-        rt_run_say(
-            r, "warning: of %ld texts %ld are longer than data.length = %d and are cut at the end",
-            p->texts, p->cut, length);
-    if (p->ended)
-        rt_run_say(
-            r,
-            "warning: %ld of %ld texts ended where the model has no more positions, at %d tokens",
-            p->ended, p->texts, positions);
-    if (p->full > p->ended)
-        rt_run_note(r,
-                    "%ld of %ld texts filled the context window, data.length = %d tokens: its "
-                    "older half was dropped",
-                    p->full - p->ended, p->texts, length);
-}
-
 static rt_status predict(rt_run *r)
 {
-    rt_predict_options o = rt_predict_arguments(r->arguments, r->config);
+    enum { DEFAULT_TOKENS = 200 };
+    const rt_arguments *a = r->arguments;
+    rt_predict_options o = {.text = strcmp(a->predict, "-") ? a->predict : NULL,
+                            .from = stdin,
+                            .sampling = {.temperature = temperature_of(a, &r->config->data),
+                                         .top_k = a->top_k,
+                                         .top_p = a->top_p > 0 ? a->top_p : 1,
+                                         .seed = a->seed >= 0 ? (uint64_t)a->seed
+                                                              : r->config->run.seed},
+                            .stop = a->stop,
+                            .count = a->tokens ? a->tokens : DEFAULT_TOKENS,
+                            .threads = rt_workers_threads(rt_trainer_workers(r->trainer), 0),
+                            .positions = rt_transformer_capacity(&r->state->model->options),
+                            .jsonl = a->jsonl,
+                            .special = a->special};
     rt_predicted predicted;
+    const int length = r->config->data.length;
     const int32_t last = rt_run_last_token(r);
     if (last != RT_NO_ID && r->config->data.level != RT_LEVEL_WORDPIECE) /* for masked texts only */
         o.last = &last;
-    o.threads = rt_workers_threads(rt_trainer_workers(r->trainer), 0);
-    o.positions = rt_transformer_capacity(&r->state->model->options);
     if (!o.positions && r->found.imported && !r->found.imported->own)
         o.positions = r->found.imported->max_positions;
     rt_trainer_hold_rounded(r->trainer);
     rt_status status = rt_predict(stdout, r->state->model, r->data, r->config, &o, &predicted);
     rt_trainer_release_rounded();
-    if (!status.code)
-        report_predicted(r, &predicted, o.positions);
+    if (status.code)
+        return status;
+    rt_run_report_unknown(r, &predicted.unknown, o.text ? "the text" : "standard input");
+    if (predicted.cut && o.text)
+        rt_run_say(r, "warning: the text is longer than data.length = %d and is cut at the end",
+                   length);
+    else if (predicted.cut)
+        rt_run_say(
+            r, "warning: of %ld texts %ld are longer than data.length = %d and are cut at the end",
+            predicted.texts, predicted.cut, length);
+    if (predicted.ended)
+        rt_run_say(
+            r,
+            "warning: %ld of %ld texts ended where the model has no more positions, at %d tokens",
+            predicted.ended, predicted.texts, o.positions);
+    if (predicted.full > predicted.ended)
+        rt_run_note(r,
+                    "%ld of %ld texts filled the context window, data.length = %d tokens: its "
+                    "older half was dropped",
+                    predicted.full - predicted.ended, predicted.texts, length);
     return status;
 }
 

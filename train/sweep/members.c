@@ -1,11 +1,10 @@
 /* Runs of a sweep before they are trained: configurations, and keys without effect in any run. */
 
-#include "train/sweep/private.h"
+#include "train/sweep/runs.h"
 
 #include "core/memory.h"
 #include "train/config/keys.h"
 #include "train/folder/run_folder.h"
-#include "train/run/run.h"
 #include "train/world/world.h"
 
 #include <stdio.h>

@@ -8,11 +8,9 @@
 #include "train/folder/run_folder.h"
 #include "train/report/report.h"
 #include "train/run/progress.h"
-#include "train/run/run.h"
 #include "train/run/stop.h"
 #include "train/step/observers.h"
 #include "train/step/trainer.h"
-#include "train/sweep/private.h"
 #include "train/world/helper.h"
 
 #include <errno.h>
@@ -183,14 +181,22 @@ static rt_status look_for_results(sweep_run *r, int run)
     return status;
 }
 
-/* Counts a run to be trained in that folder if it would take steps at a learning rate of 0. With
- * --quiet, counts only a run that is extended under its former schedule. */
-static void count_zero_rate(sweep_run *r, int run, const rt_config *config, const char *folder)
+/* Checks that no other process trains the run and that a new run can begin. A run that has begun
+ * and cannot continue fails alone. Counts a run that would take steps at a learning rate of 0; with
+ * --quiet, only if it is extended under its former schedule. */
+static rt_status check_member(sweep_run *r, int run)
 {
     const int steps = r->runs[run].steps;
-    rt_config own = *config, before;
     bool warned = !r->arguments->quiet;
-    if (!r->arguments->overwrite && !rt_config_load_folder(&before, folder).code) {
+    rt_config config, before;
+    rt_run_folder folder;
+    rt_status status = load_again(r, run, &config, &folder);
+    if (!status.code)
+        status = rt_run_folder_idle(&folder);
+    if (status.code)
+        return status;
+    rt_config own = config;
+    if (!r->arguments->overwrite && !rt_config_load_folder(&before, folder.path).code) {
         warned |= rt_config_extends(&before, steps, &own);
         rt_config_continue(&own, &before);
     }
@@ -200,6 +206,10 @@ static void count_zero_rate(sweep_run *r, int run, const rt_config *config, cons
         r->zero_from = from;
         r->zero_config = own;
     }
+    if (r->runs[run].begun)
+        return status;
+    status = rt_sweep_check_run(r->sweep, r->arguments, run, &config);
+    return status.code ? rt_error(status.code, "%s: %s", config.run.name, status.message) : status;
 }
 
 static void warn_of_zero_rates(sweep_run *r)
@@ -211,23 +221,6 @@ static void warn_of_zero_rates(sweep_run *r)
     snprintf(where, sizeof where, "in %d of %d runs (%s is the first) ", r->zero_rates, r->count,
              name);
     rt_zero_rate_warn(&r->progress, &r->zero_config, r->zero_from, where);
-}
-
-/* Checks that no other process trains the run and that a new run can begin. A run that has begun
- * and cannot continue fails alone. */
-static rt_status check_member(sweep_run *r, int run)
-{
-    rt_config config;
-    rt_run_folder folder;
-    rt_status status = load_again(r, run, &config, &folder);
-    if (!status.code)
-        status = rt_run_folder_idle(&folder);
-    if (!status.code)
-        count_zero_rate(r, run, &config, folder.path);
-    if (status.code || r->runs[run].begun)
-        return status;
-    status = rt_sweep_check_run(r->sweep, r->arguments, run, &config);
-    return status.code ? rt_error(status.code, "%s: %s", config.run.name, status.message) : status;
 }
 
 /* Trains a run in its own process, or continues it if it was interrupted. Its configuration names
@@ -295,16 +288,6 @@ static rt_status start_run(sweep_run *r, int run)
 
 /* ---- all runs ---- */
 
-static void show_count(sweep_run *r)
-{
-    if (r->arguments->quiet || !r->progress.terminal)
-        return;
-    fprintf(stderr, "\r%d of %d runs done, %d at work, %.0f s\033[K", r->ended, r->count,
-            r->running, rt_seconds() - r->start);
-    fflush(stderr);
-    r->progress.shown = true;
-}
-
 static const char *ending_of(const sweep_member *result)
 {
     switch (result->exit_code) {
@@ -361,30 +344,25 @@ static bool must_stop(const sweep_run *r)
     return rt_stop_requested() || r->requested;
 }
 
-/* Begins the assigned runs of a world, and notes those that have ended. */
-static void collect_from_world(sweep_run *r)
-{
-    const int size = rt_world_size(r->arguments->world);
-    report reports[size];
-    round_of_all(r, must_stop(r) ? STOP : CONTINUE, false, reports);
-    for (int i = 0; i < size; i++) {
-        r->next[i] = NO_RUN;
-        r->requested |= reports[i].stop != 0;
-        if (reports[i].ended == NO_RUN)
-            continue;
-        r->run_of[i] = reports[i].broken ? NO_WORKER : NO_RUN;
-        r->jobs -= reports[i].broken;
-        end_run(r, reports[i].ended, reports[i].how);
-    }
-}
-
-/* Passes a stop signal of this process on to the runs, and notes the runs that have ended. */
+/* In a world, begins the assigned runs; otherwise passes a stop signal of this process on to the
+ * runs. Notes the runs that have ended. */
 static void collect(sweep_run *r)
 {
+    const int size = rt_world_size(r->arguments->world);
     const bool passes = rt_stop_requested() && !r->signalled;
+    report reports[size];
     int how;
     if (r->arguments->world) {
-        collect_from_world(r);
+        round_of_all(r, must_stop(r) ? STOP : CONTINUE, false, reports);
+        for (int i = 0; i < size; i++) {
+            r->next[i] = NO_RUN;
+            r->requested |= reports[i].stop != 0;
+            if (reports[i].ended == NO_RUN)
+                continue;
+            r->run_of[i] = reports[i].broken ? NO_WORKER : NO_RUN;
+            r->jobs -= reports[i].broken;
+            end_run(r, reports[i].ended, reports[i].how);
+        }
         return;
     }
     for (int run = 0; run < r->count + r->trunks; run++) {
@@ -408,7 +386,12 @@ static rt_status make_runs(sweep_run *r, int next, int end)
                 status = start_run(r, next);
             next++;
         }
-        show_count(r);
+        if (!r->arguments->quiet && r->progress.terminal) {
+            fprintf(stderr, "\r%d of %d runs done, %d at work, %.0f s\033[K", r->ended, r->count,
+                    r->running, rt_seconds() - r->start);
+            fflush(stderr);
+            r->progress.shown = true;
+        }
         nanosleep(&poll_interval, NULL);
         collect(r);
         if (!r->jobs)
@@ -435,41 +418,42 @@ static rt_status make_trunks(sweep_run *r)
 
 /* ---- files of the sweep: runs.csv, sweep.csv, paired.csv and growth.csv ---- */
 
-/* Adds the name, the settings and the exit code of a run or, for run -1, their headings. */
-static void add_run(rt_writer *w, const sweep_run *r, int run)
+/* Writes a table of the runs: the name, the settings, the exit code and the results of each. */
+static rt_status record_runs(const sweep_run *r)
 {
     const rt_sweep *s = r->sweep;
-    char name[RT_RUN_NAME_SIZE] = "run";
-    if (run >= 0)
-        rt_sweep_name(s, run, name);
-    rt_csv_put(w, name);
-    if (s->variant_count)
-        rt_writer_add(w, ",%s", run < 0 ? "variant" : rt_sweep_variant(s, run)->name);
-    for (int i = 0; i < s->axis_count; i++) {
-        rt_writer_add(w, ",");
-        rt_csv_put(w, run < 0 ? rt_key_name(s->axes[i].key) : rt_sweep_value(s, run, i));
+    rt_results names = {0};
+    rt_writer w = {0};
+    for (int run = 0; run < r->count; run++)
+        rt_sweep_add_names(&names, &r->runs[run].results);
+    for (int run = -1; run < r->count; run++) { /* -1: the headings */
+        char name[RT_RUN_NAME_SIZE] = "run";
+        if (run >= 0)
+            rt_sweep_name(s, run, name);
+        rt_csv_put(&w, name);
+        if (s->variant_count)
+            rt_writer_add(&w, ",%s", run < 0 ? "variant" : rt_sweep_variant(s, run)->name);
+        for (int i = 0; i < s->axis_count; i++) {
+            rt_writer_add(&w, ",");
+            rt_csv_put(&w, run < 0 ? rt_key_name(s->axes[i].key) : rt_sweep_value(s, run, i));
+        }
+        rt_writer_add(&w, run < 0 ? "," RT_RESULT_EXIT_CODE : ",");
+        if (run >= 0 && r->runs[run].ended)
+            rt_writer_add(&w, "%d", r->runs[run].exit_code);
+        rt_sweep_add_results(&w, &names, run < 0 ? NULL : &r->runs[run].results);
     }
-    rt_writer_add(w, run < 0 ? "," RT_RESULT_EXIT_CODE : ",");
-    if (run >= 0 && r->runs[run].ended)
-        rt_writer_add(w, "%d", r->runs[run].exit_code);
+    rt_results_free(&names);
+    return rt_durable_write_and_free(r->folder.path, "runs.csv", rt_writer_take(&w));
 }
 
-/* Writes a row for each run (runs.csv), means over seeds (sweep.csv), and paired.csv. Prints the
+/* Writes runs.csv, means over seeds (sweep.csv), and paired.csv. Prints the
  * table of the recorded runs and lines on theta. */
 static rt_status record(const sweep_run *r)
 {
     const char *folder = r->folder.path;
     rt_sweep_study s = {.order = RT_SETTINGS_FIRST};
-    rt_results names = {0};
     rt_writer w = {0};
-    for (int run = 0; run < r->count; run++)
-        rt_sweep_add_names(&names, &r->runs[run].results);
-    for (int run = -1; run < r->count; run++) {
-        add_run(&w, r, run);
-        rt_sweep_add_results(&w, &names, run < 0 ? NULL : &r->runs[run].results);
-    }
-    rt_results_free(&names);
-    rt_status status = rt_durable_write_and_free(folder, "runs.csv", rt_writer_take(&w));
+    rt_status status = record_runs(r);
     if (!status.code)
         status = rt_sweep_runs_read(&s.runs, folder);
     if (!status.code)
