@@ -14,83 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- for rows of families ---- */
-
-/* Writes an id; null without a vocabulary, because plain ids have no meaning for transformers. */
-static void put_id(rt_config_writing *w, const char *key, int id)
-{
-    const bool known = w->export->vocabulary && id >= 0;
-    rt_json_put(&w->object, key, known ? json_integer(id) : json_null());
-}
-
-void rt_config_put_special_ids(rt_config_writing *w)
-{
-    const rt_vocabulary *v = w->export->vocabulary;
-    const rt_special_ids *special = v ? &v->special : &rt_default_special_ids;
-    const bool encoder = w->options->kind != RT_KIND_DECODER;
-    const int count = v && !encoder ? v->ends.count : 0;
-    double ends[RT_MOST_ENDS];
-    for (int i = 0; i < count; i++)
-        ends[i] = v->ends.ids[i];
-    put_id(w, "bos_token_id", special->cls);
-    if (encoder)
-        put_id(w, "cls_token_id", special->cls);
-    if (count > 1)
-        rt_json_put(&w->object, "eos_token_id", rt_json_numbers(ends, count));
-    else
-        put_id(w, "eos_token_id", encoder ? special->sep : count ? v->ends.ids[0] : RT_NO_ID);
-    if (encoder)
-        put_id(w, "sep_token_id", special->sep);
-    put_id(w, "pad_token_id", rt_vocabulary_pads(special) ? special->pad : RT_NO_ID);
-}
-
-/* ---- labels ---- */
-
-static void put_labels(json_t **to, const rt_transformer_options *o,
-                       const rt_huggingface_export *export)
-{
-    json_t *names = json_object(), *ids = json_object();
-    char made[24];
-    for (int i = 0; i < o->labels; i++) {
-        snprintf(made, sizeof made, "LABEL_%d", i);
-        const char *number = made + strlen("LABEL_");
-        json_t *name = rt_json_string(export->labels ? export->labels[i] : made);
-        rt_json_put(&ids, name ? json_string_value(name) : "", json_integer(i));
-        rt_json_put(&names, number, name);
-    }
-    rt_json_put(to, "id2label", names);
-    rt_json_put(to, "label2id", ids);
-    if (o->head == RT_HEAD_SEQUENCE)
-        rt_json_put(to, "problem_type", json_string("single_label_classification"));
-}
-
-/* ---- config.json ---- */
-
-static char *config_text(const rt_tensor_list *list, const rt_huggingface_export *export)
-{
-    const rt_family *family = list->family;
-    const rt_transformer_options *o = &list->model->options;
-    rt_config_writing w = {json_object(), family, o, export, &list->theta};
-    rt_json_put(&w.object, "architectures", json_pack("[s]", rt_family_class_of(family, o)->name));
-    rt_json_put(&w.object, "model_type", json_string(family->type));
-    rt_config_rows_put(family->config, &w);
-    if (o->head != RT_HEAD_LM)
-        put_labels(&w.object, o, export);
-    if (o->theta.learn)
-        rt_put_theta(&w);
-    if (export->vocabulary)
-        rt_json_put(&w.object, RT_HF_LEVEL, json_string(rt_level_words[export->vocabulary->level]));
-    if (export->bare)
-        rt_json_put(&w.object, RT_HF_BEGIN, json_string("none"));
-    if (export->open_ended)
-        rt_json_put(&w.object, RT_HF_END, json_string("none"));
-    if (export->length)
-        rt_json_put(&w.object, RT_HF_LENGTH, json_integer(export->length));
-    rt_json_put(&w.object, "dtype", json_string("float32"));
-    char *text = rt_json_text(w.object);
-    json_decref(w.object);
-    return text;
-}
+/* ---- the tokenizer ---- */
 
 /* Writes a class; otherwise transformers takes RoFormerTokenizer, which needs other packages. */
 char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export)
@@ -472,7 +396,8 @@ static rt_status write_texts(const rt_durable_folder *to, const rt_tensor_list *
                      : rt_durable_write_and_free(to->staging, RT_HF_CARD, card_text(list, export));
     return status.code
                ? status
-               : rt_durable_write_and_free(to->staging, RT_HF_CONFIG, config_text(list, export));
+               : rt_durable_write_and_free(to->staging, RT_HF_CONFIG,
+                                           rt_config_text(list->family, o, &list->theta, export));
 }
 
 /* Writes all files. From an older model with the same tokens, keeps the files that rotor does not

@@ -188,7 +188,7 @@ typedef enum rt_option_rule {
 
 /* A requirement on an option of rotor, by its key in models/keys.c. Reading sets the option to the
  * value of RT_IS. Writing refuses any other value: "KEY = VALUE cannot be exported: a NAME of
- * Hugging Face has WISH". The usual requirements (config_rows.c) hold unless the family has a row
+ * Hugging Face has WISH". The usual requirements (family.c) hold unless the family has a row
  * or a key of config.json for the option. */
 typedef struct rt_option_row {
     const char *key; /* NULL ends a table; also "model.head" and "token types" */
@@ -294,9 +294,8 @@ typedef struct rt_config_row {
 /* Sets the options that all models of the family share. */
 void rt_option_rows_set(const struct rt_family *family, rt_transformer_options *o);
 
-void rt_config_rows_read(const rt_config_row *rows, rt_reading *r, rt_huggingface *there);
-
-void rt_config_rows_put(const rt_config_row *rows, rt_config_writing *w);
+/* Returns the word that a row of words has for a model; NULL if there is none. */
+const char *rt_config_row_word(const rt_config_row *row, const rt_transformer_options *o);
 
 /* ---- families ---- */
 

@@ -64,9 +64,6 @@ struct rt_huggingface_files {
 
 /* ---- reading ---- */
 
-/* Points there->warnings to the lines that were added. */
-rt_status rt_huggingface_warnings(rt_huggingface *there) RT_MUST_CHECK;
-
 /* Reads config.json into the members of `there`. */
 rt_status rt_huggingface_read_config(rt_huggingface *there, const char *folder) RT_MUST_CHECK;
 
@@ -126,6 +123,10 @@ typedef struct rt_tensor_list {
 rt_status rt_tensor_list_open(rt_tensor_list *list, const rt_family *family,
                               const rt_transformer *model, int positions) RT_MUST_CHECK;
 void rt_tensor_list_close(rt_tensor_list *list);
+
+/* Returns the text of config.json, which the caller frees; NULL if that fails. */
+char *rt_config_text(const rt_family *family, const rt_transformer_options *o,
+                     const rt_folder_theta *theta, const rt_huggingface_export *export);
 
 /* Returns the text of tokenizer_config.json, which the caller frees; NULL if that fails. */
 char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export) RT_MUST_CHECK;
