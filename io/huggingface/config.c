@@ -445,25 +445,8 @@ static void warn_of_unknown(rt_reading *r, rt_huggingface *there)
 
 #define KEY "eos_token_id"
 
-/* Reads an id or a list of ids. Returns false if one is out of range, or there are too many. */
-static bool read_ids(const json_t *value, int vocab, rt_end_ids *ends)
-{
-    const bool list = json_is_array(value);
-    const size_t count = list ? json_array_size(value) : 1;
-    for (size_t i = 0; i < count && count <= RT_MOST_ENDS; i++) {
-        const json_t *id = list ? json_array_get(value, i) : value;
-        const json_int_t number = json_integer_value(id);
-        if (!json_is_integer(id) || number < 0 || number >= vocab)
-            return false;
-        ends->ids[i] = (int32_t)number;
-    }
-    if (count <= RT_MOST_ENDS)
-        ends->count = (int)count;
-    return count <= RT_MOST_ENDS;
-}
-
-/* Reads eos_token_id of generation_config.json or, if it has none, of config.json. An invalid value
- * is ignored with a warning. */
+/* Reads eos_token_id of generation_config.json or, if it has none, of config.json: an id or a list
+ * of ids. An invalid value is ignored with a warning. */
 static rt_status read_ends(rt_huggingface *there, const char *folder, const json_t *config)
 {
     json_t *own;
@@ -471,8 +454,20 @@ static rt_status read_ends(rt_huggingface *there, const char *folder, const json
     const json_t *first = json_object_get(own, KEY), *second = json_object_get(config, KEY);
     const bool given = first && !json_is_null(first);
     const json_t *value = given ? first : second;
-    if (!status.code && value && !json_is_null(value) &&
-        !read_ids(value, there->options.vocab, &there->ends))
+    const bool list = json_is_array(value), none = status.code || !value || json_is_null(value);
+    const size_t count = none ? 0 : list ? json_array_size(value) : 1;
+    bool good = count <= RT_MOST_ENDS;
+    for (size_t i = 0; i < count && good; i++) {
+        const json_t *id = list ? json_array_get(value, i) : value;
+        const json_int_t number = json_integer_value(id);
+        if (!json_is_integer(id) || number < 0 || number >= there->options.vocab)
+            good = false;
+        else
+            there->ends.ids[i] = (int32_t)number;
+    }
+    if (good)
+        there->ends.count = (int)count;
+    else
         rt_writer_add(&there->files->warnings,
                       "%s: " KEY " must be a whole number from 0 to %d, or a list of at most %d of "
                       "them; it is ignored: no token ends a text\n",
@@ -570,8 +565,8 @@ void rt_layer_types_put(rt_config_writing *w)
     const rt_transformer_options *o = w->options;
     json_t *types = json_array();
     for (int l = 0; l < o->layers; l++)
-        rt_json_append(&types,
-                       json_string(rt_layer_slides(o, l) ? "sliding_attention" : "full_attention"));
+        rt_json_append(&types, json_string(rt_layer_row_of(o, l).window > 0 ? "sliding_attention"
+                                                                            : "full_attention"));
     rt_json_put(&w->object, "layer_types", types);
 }
 

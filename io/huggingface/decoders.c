@@ -241,7 +241,7 @@ static void put_qwen_layers(rt_config_writing *w)
 {
     const rt_transformer_options *o = w->options;
     int first = 0;
-    while (first < o->layers && !rt_layer_slides(o, first))
+    while (first < o->layers && !rt_layer_row_of(o, first).window)
         first++;
     put_types(w);
     rt_json_put(&w->object, "max_window_layers", json_integer(first));

@@ -137,7 +137,7 @@ static rt_status open_file(rt_weights *w, const char *folder, const char *name)
 static const rt_safetensors *find_file(const rt_weights *w, const char *name)
 {
     for (int i = 0; i < w->count; i++)
-        if (!strcmp(rt_safetensors_name(w->files[i]), name))
+        if (!strcmp(w->files[i]->name, name))
             return w->files[i];
     return NULL;
 }
@@ -158,23 +158,7 @@ static rt_status open_named(rt_weights *w, const char *folder, const char *name)
     return open_file(w, folder, name);
 }
 
-/* Checks that the files have exactly the tensors of the index. */
-static rt_status compare(const rt_weights *w, const json_t *map)
-{
-    char quoted[RT_QUOTE_SIZE];
-    const rt_safetensor *t;
-    for (int i = 0; i < w->count; i++) {
-        const char *name = rt_safetensors_name(w->files[i]);
-        for (size_t n = 0; (t = rt_safetensors_at(w->files[i], n)); n++) {
-            const char *where = json_string_value(json_object_get(map, t->name));
-            if (!where || strcmp(where, name))
-                return rt_error(RT_CHECKPOINT, "%s: has %s, which %s does not say", name,
-                                rt_quote(quoted, t->name), RT_WEIGHTS_INDEX);
-        }
-    }
-    return rt_ok();
-}
-
+/* Opens the files of the index, which must have exactly the tensors that it assigns to them. */
 static rt_status open_index(rt_weights *w, const char *folder)
 {
     const char *tensor;
@@ -193,8 +177,14 @@ static rt_status open_index(rt_weights *w, const char *folder)
             status = rt_error(RT_CHECKPOINT, "%s: lacks %s, which %s says is there", name,
                               rt_quote(quoted, tensor), RT_WEIGHTS_INDEX);
     }
-    if (!status.code)
-        status = compare(w, map);
+    for (int i = 0; i < w->count; i++)
+        for (size_t n = 0; n < w->files[i]->count && !status.code; n++) {
+            tensor = w->files[i]->tensors[n].name;
+            const char *where = json_string_value(json_object_get(map, tensor));
+            if (!where || strcmp(where, w->files[i]->name))
+                status = rt_error(RT_CHECKPOINT, "%s: has %s, which %s does not say",
+                                  w->files[i]->name, rt_quote(quoted, tensor), RT_WEIGHTS_INDEX);
+        }
     json_decref(index);
     return status;
 }
@@ -297,11 +287,12 @@ static rt_status check_size(const rt_huggingface *there)
     const int layer_tensors = there->files->family->layer_tensors;
     const rt_weights *w = &there->files->weights;
     uint64_t tensors = 0, there_are = 0;
-    const rt_safetensor *t;
     size_t size;
-    for (int i = 0; i < w->count; i++)
-        for (size_t n = 0; (t = rt_safetensors_at(w->files[i], n)); n++, tensors++)
-            there_are += t->bytes ? t->count : 0;
+    for (int i = 0; i < w->count; i++) {
+        tensors += w->files[i]->count;
+        for (size_t n = 0; n < w->files[i]->count; n++)
+            there_are += w->files[i]->tensors[n].bytes ? w->files[i]->tensors[n].count : 0;
+    }
     if (tensors / (uint64_t)layer_tensors < (uint64_t)o->layers)
         return rt_error(RT_CHECKPOINT,
                         RT_HF_CONFIG ": num_hidden_layers = %d needs %d tensors; the folder has "

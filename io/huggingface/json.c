@@ -127,27 +127,14 @@ json_t *rt_json_numbers(const double *values, int count)
     return list;
 }
 
-/* Returns whether a list, of numbers or of such lists up to `depth`, is written on one line. */
-static bool is_row(const json_t *list, int depth)
-{
-    const json_t *first = json_array_get(list, 0);
-    return json_is_number(first) || (depth > 0 && is_row(first, depth - 1));
-}
-
-static void begin_line(FILE *to, const char *comma, int indent)
-{
-    fputs(comma, to);
-    fputc('\n', to);
-    while (indent--)
-        fputc(' ', to);
-}
-
 /* Writes a value of rotor's own, which is not deep. Items of a list or an object have lines of
- * their own unless the list is a row. Returns false if the heap is exhausted. */
+ * their own unless the list is a row: of numbers, or of lists of numbers. Returns false if the heap
+ * is exhausted. */
 static bool write_value(FILE *to, json_t *value, int indent)
 {
     enum { INDENT = 2 };
-    const bool object = json_is_object(value), row = !object && is_row(value, 1);
+    const json_t *first = json_array_get(value, 0);
+    const bool row = json_is_number(first) || json_is_number(json_array_get(first, 0));
     const char *comma = "";
     char text[RT_NUMBER_SIZE];
     const char *key;
@@ -160,13 +147,13 @@ static bool write_value(FILE *to, json_t *value, int indent)
         fputs(strpbrk(text, ".e") ? "" : ".0", to);
         return true;
     }
-    if (!object && !json_is_array(value))
+    if (!json_is_object(value) && !json_is_array(value))
         return !json_dumpf(value, to, JSON_ENCODE_ANY);
-    fputc(object ? '{' : '[', to);
+    fputc(json_is_object(value) ? '{' : '[', to);
     json_object_foreach(value, key, item)
     {
         json_t *string = json_string(key);
-        begin_line(to, comma, indent + INDENT);
+        fprintf(to, "%s\n%*s", comma, indent + INDENT, "");
         good &= !json_dumpf(string, to, JSON_ENCODE_ANY);
         fputs(": ", to);
         good &= write_value(to, item, indent + INDENT);
@@ -178,13 +165,13 @@ static bool write_value(FILE *to, json_t *value, int indent)
         if (row)
             fputs(comma, to);
         else
-            begin_line(to, comma, indent + INDENT);
+            fprintf(to, "%s\n%*s", comma, indent + INDENT, "");
         good &= write_value(to, item, indent + INDENT);
         comma = row ? ", " : ",";
     }
     if (*comma && !row)
-        begin_line(to, "", indent);
-    fputc(object ? '}' : ']', to);
+        fprintf(to, "\n%*s", indent, "");
+    fputc(json_is_object(value) ? '}' : ']', to);
     return good;
 }
 

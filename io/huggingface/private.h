@@ -165,21 +165,18 @@ typedef struct rt_sine_table {
     int rows;
     int pairs;
     rt_dtype dtype; /* type to which the values were rounded */
-} rt_sine_table;
 
-/* Properties of the theta of a table. If `base` is not 0, the first `rotated` values are
- * base^(-i / rotated), within the rounding of the table. */
-typedef struct rt_table_theta {
+    /* Set by rt_sine_table_theta. If `base` is not 0, the first `rotated` values of theta are
+     * base^(-i / rotated), within the rounding of the table. */
     int rotated; /* number of pairs before the zeros at the end */
     double base;
-} rt_table_theta;
+} rt_sine_table;
 
 /* Computes theta, (pairs), of a table. RT_CHECKPOINT, which names `name`, if no theta makes it. */
-rt_status rt_sine_table_theta(const rt_sine_table *table, const char *name, double *theta,
-                              rt_table_theta *found) RT_MUST_CHECK;
+rt_status rt_sine_table_theta(rt_sine_table *table, const char *name, double *theta) RT_MUST_CHECK;
 
-/* Returns whether theta makes the table, within its rounding. */
-bool rt_sine_table_is_of(const rt_sine_table *table, const double *theta);
+/* Returns whether theta makes the first `count` pairs of the table, within its rounding. */
+bool rt_sine_table_is_of(const rt_sine_table *table, int count, const double *theta);
 
 #define RT_HF_TABLE "roformer.encoder.embed_positions.weight"
 
@@ -202,9 +199,6 @@ void rt_layer_types_read(rt_reading *r, rt_huggingface *there, int window, const
 
 /* Writes layer_types. */
 void rt_layer_types_put(rt_config_writing *w);
-
-/* Returns whether a layer has a window. */
-bool rt_layer_slides(const rt_transformer_options *o, int layer);
 
 #define RT_NO_CROSS_ATTENTION "rotor has no encoder and decoder in one model"
 

@@ -18,24 +18,21 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define WORD(value, word, bits) word,
-#define BITS(value, word, bits) bits,
-const char *const rt_dtype_words[] = {RT_DTYPES(WORD) NULL};
-const int rt_dtype_bits[] = {RT_DTYPES(BITS) 0};
+/* Types of numbers and their bits; those of rt_dtype come first. */
+static const struct {
+    const char *word;
+    int bits;
+} dtypes[] = {
+    {"F64", 64},    {"F32", 32},    {"F16", 16},    {"BF16", 16},   {"C64", 64},
+    {"I64", 64},    {"U64", 64},    {"I32", 32},    {"U32", 32},    {"I16", 16},
+    {"U16", 16},    {"I8", 8},      {"U8", 8},      {"BOOL", 8},    {"F8_E5M2", 8},
+    {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F6_E3M2", 6}, {"F6_E2M3", 6}, {"F4", 4},
+};
+enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 
 static const char metadata_key[] = "__metadata__";
 
 enum { LENGTH_BYTES = 8, BLOCK = 2048 };
-
-struct rt_safetensors {
-    FILE *stream; /* only its descriptor is used */
-    char *name;
-    uint64_t data_bytes;    /* bytes after the header */
-    rt_safetensor *tensors; /* sorted by name */
-    size_t count;
-    uint64_t *shapes; /* memory of all shapes, as `names` of all names */
-    char *names;
-};
 
 /* ---- one tensor ---- */
 
@@ -62,11 +59,13 @@ static rt_status read_tensor(const json_t *json, rt_safetensor *t, uint64_t *sha
     const char *word = json_string_value(json_object_get(json, "dtype"));
     const json_t *axes = json_object_get(json, "shape");
     const json_t *offsets = json_object_get(json, "data_offsets");
-    const int dtype = rt_word_index(rt_dtype_words, word);
+    int dtype = 0;
     uint64_t bits, end;
+    while (dtype < DTYPES && (!word || strcmp(dtypes[dtype].word, word) != 0))
+        dtype++;
     if (!json_is_object(json))
         return refuse(t, "it must be an object, in braces");
-    if (dtype < 0)
+    if (dtype == DTYPES)
         return refuse(t, word ? "its dtype is none of the format's" : "it has no dtype");
     if (!json_is_array(axes))
         return refuse(t, "its shape is no list");
@@ -80,7 +79,7 @@ static rt_status read_tensor(const json_t *json, rt_safetensor *t, uint64_t *sha
     bool overflows = false;
     for (int i = 0; i < t->axes; i++)
         overflows |= __builtin_mul_overflow(t->count, t->shape[i], &t->count);
-    if (overflows || __builtin_mul_overflow(t->count, (uint64_t)rt_dtype_bits[dtype], &bits))
+    if (overflows || __builtin_mul_overflow(t->count, (uint64_t)dtypes[dtype].bits, &bits))
         return refuse(t, "its shape overflows");
     if (bits % 8)
         return refuse(t, "it does not end with a byte");
@@ -290,16 +289,6 @@ void rt_safetensors_close(rt_safetensors *file)
 
 /* ---- access to tensors ---- */
 
-const char *rt_safetensors_name(const rt_safetensors *file)
-{
-    return file->name;
-}
-
-const rt_safetensor *rt_safetensors_at(const rt_safetensors *file, size_t i)
-{
-    return i < file->count ? file->tensors + i : NULL;
-}
-
 static int compare_name(const void *name, const void *tensor)
 {
     return strcmp(name, ((const rt_safetensor *)tensor)->name);
@@ -366,12 +355,12 @@ rt_status rt_safetensors_doubles(const rt_safetensor *t, uint64_t first, size_t 
                                  double *values)
 {
     unsigned char bytes[BLOCK * sizeof(double)];
-    const size_t width = (size_t)rt_dtype_bits[t->dtype] / 8;
+    const size_t width = (size_t)dtypes[t->dtype].bits / 8;
     char quoted[RT_QUOTE_SIZE];
     if (t->dtype > RT_DTYPE_BF16)
         return rt_error(RT_CHECKPOINT,
                         "%s: tensor %s: its dtype is %s; F32, F16, BF16 and F64 can be read",
-                        t->file->name, rt_quote(quoted, t->name), rt_dtype_words[t->dtype]);
+                        t->file->name, rt_quote(quoted, t->name), dtypes[t->dtype].word);
     if (first > t->count || count > t->count - first)
         return rt_error(RT_CHECKPOINT, "%s: tensor %s has %" PRIu64 " numbers", t->file->name,
                         rt_quote(quoted, t->name), t->count);
