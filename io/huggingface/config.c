@@ -234,17 +234,6 @@ static void put_rows(const rt_config_row *rows, rt_config_writing *w)
 
 /* ---- family and class ---- */
 
-static void read_family(rt_reading *r, rt_huggingface *there)
-{
-    const char *type = rt_reading_word(r, "model_type"), *types[MOST_WORDS];
-    int count = 0;
-    there->files->family = rt_family_of_type(type);
-    for (; rt_families[count] && count < MOST_WORDS; count++)
-        types[count] = rt_families[count]->type;
-    if (!there->files->family)
-        rt_reading_refuse_word(r, "model_type", types, count, "rotor reads no other", type);
-}
-
 static void read_class(rt_reading *r, rt_huggingface *there)
 {
     const json_t *list = rt_reading_find(r, "architectures");
@@ -481,7 +470,13 @@ static rt_status read_ends(rt_huggingface *there, const char *folder, const json
 
 static void read_all(rt_reading *r, rt_huggingface *there)
 {
-    read_family(r, there);
+    const char *type = rt_reading_word(r, "model_type"), *types[MOST_WORDS];
+    int count = 0;
+    for (; rt_families[count] && count < MOST_WORDS; count++)
+        types[count] = rt_families[count]->type;
+    there->files->family = rt_family_of_type(type);
+    if (!there->files->family)
+        rt_reading_refuse_word(r, "model_type", types, count, "rotor reads no other", type);
     if (r->status.code)
         return;
     there->options = (rt_transformer_options){
@@ -600,33 +595,27 @@ void rt_config_put_special_ids(rt_config_writing *w)
     put_id(w, "pad_token_id", rt_vocabulary_pads(special) ? special->pad : RT_NO_ID);
 }
 
-static void put_labels(json_t **to, const rt_transformer_options *o,
-                       const rt_huggingface_export *export)
-{
-    json_t *names = json_object(), *ids = json_object();
-    char made[24];
-    for (int i = 0; i < o->labels; i++) {
-        snprintf(made, sizeof made, "LABEL_%d", i);
-        const char *number = made + strlen("LABEL_");
-        json_t *name = rt_json_string(export->labels ? export->labels[i] : made);
-        rt_json_put(&ids, name ? json_string_value(name) : "", json_integer(i));
-        rt_json_put(&names, number, name);
-    }
-    rt_json_put(to, "id2label", names);
-    rt_json_put(to, "label2id", ids);
-    if (o->head == RT_HEAD_SEQUENCE)
-        rt_json_put(to, "problem_type", json_string("single_label_classification"));
-}
-
 char *rt_config_text(const rt_family *family, const rt_transformer_options *o,
                      const rt_folder_theta *theta, const rt_huggingface_export *export)
 {
     rt_config_writing w = {json_object(), family, o, export, theta};
+    char made[24];
     rt_json_put(&w.object, "architectures", json_pack("[s]", rt_family_class_of(family, o)->name));
     rt_json_put(&w.object, "model_type", json_string(family->type));
     put_rows(family->config, &w);
-    if (o->head != RT_HEAD_LM)
-        put_labels(&w.object, o, export);
+    if (o->head != RT_HEAD_LM) {
+        json_t *names = json_object(), *ids = json_object();
+        for (int i = 0; i < o->labels; i++) {
+            snprintf(made, sizeof made, "LABEL_%d", i);
+            json_t *name = rt_json_string(export->labels ? export->labels[i] : made);
+            rt_json_put(&ids, name ? json_string_value(name) : "", json_integer(i));
+            rt_json_put(&names, made + strlen("LABEL_"), name);
+        }
+        rt_json_put(&w.object, "id2label", names);
+        rt_json_put(&w.object, "label2id", ids);
+    }
+    if (o->head == RT_HEAD_SEQUENCE)
+        rt_json_put(&w.object, "problem_type", json_string("single_label_classification"));
     if (o->theta.learn)
         rt_put_theta(&w);
     if (export->vocabulary)

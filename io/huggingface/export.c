@@ -5,7 +5,6 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "data/tokenizers/bpe.h"
-#include "io/huggingface/json.h"
 #include "text/durable_file.h"
 #include "text/number.h"
 
@@ -13,31 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* ---- the tokenizer ---- */
-
-/* Writes a class; otherwise transformers takes RoFormerTokenizer, which needs other packages. */
-char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export)
-{
-    json_t *made = json_object();
-    const rt_level level = export->vocabulary->level;
-    const bool residues = level == RT_LEVEL_RESIDUE;
-    if (level == RT_LEVEL_BPE)
-        rt_tokenizer_bpe_put(&made, export->vocabulary);
-    else
-        rt_json_put(&made, "tokenizer_class",
-                    json_string(residues ? "EsmTokenizer" : "BertTokenizer"));
-    if (level != RT_LEVEL_BPE && !residues)
-        rt_json_put(&made, "do_lower_case", json_boolean(export->lowercase));
-    rt_json_put(&made, "model_max_length",
-                json_integer(export->length ? export->length : export->positions));
-    if (export->chat_template)
-        rt_json_put(&made, RT_HF_CHAT_KEY,
-                    json_loads(export->chat_template, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL));
-    char *text = rt_json_text(made);
-    json_decref(made);
-    return text;
-}
 
 /* ---- the model card ---- */
 
@@ -59,16 +33,40 @@ static void put_plain(rt_writer *w, const char *text)
     }
 }
 
-static void put_fixed_theta(rt_writer *w, const rt_transformer_options *o)
+/* Describes a fixed theta, which ends the sentence about the rotation, or a learned one. */
+static void put_theta_sentence(rt_writer *w, const rt_family *family,
+                               const rt_transformer_options *o)
 {
     static const char *const families[] = {RT_FREQUENCIES(RT_CHOICE_WORD)};
     static const char *const scalings[] = {RT_SCALINGS(RT_CHOICE_WORD)};
+    static const char shared[] =
+        "`rope_parameters` in config.json has it as factors of longrope, so transformers rotates "
+        "by it, to the precision of a float, without any code.";
+    static const char mean[] =
+        "transformers has one theta for all: `rope_parameters` in config.json is made of the mean, "
+        "and is not what the model was trained with.";
     const rt_frequency_options *f = &o->position.frequencies;
+    const char *own = family->own_theta;
     char base[RT_NUMBER_SIZE];
     bool everywhere = true;
+    rt_writer_add(w, "Its queries and keys are rotated by position times theta");
+    if (o->theta.learn && o->theta.scope == RT_THETA_MODEL)
+        rt_writer_add(w, ", which was learned with the weights; %s\n",
+                      family->shared_theta ? family->shared_theta : shared);
+    else if (o->theta.learn)
+        rt_writer_add(w,
+                      ", which was learned separately for every %s. %s `" RT_HF_THETA
+                      "` in config.json has all of them%s%s%s",
+                      o->theta.scope != RT_THETA_HEAD ? "layer"
+                      : o->kv_heads < o->heads        ? "head of keys"
+                                                      : "head",
+                      family->mean_theta ? family->mean_theta : mean,
+                      own ? "; this makes a loaded model use them:\n\n```python\n" : "",
+                      own ? own : ".\n", own ? "```\n" : "");
+    if (o->theta.learn)
+        return;
     for (int l = 0; l < o->layers; l++)
         everywhere &= rt_layer_row_of(o, l).has_positions;
-    rt_writer_add(w, "Its queries and keys are rotated by position times theta");
     if (f->family == RT_FREQUENCIES_GEOMETRIC)
         rt_writer_add(w, "_i = %s^(-2i/%d), which is fixed", rt_number_write(base, f->base),
                       2 * rt_transformer_pairs(o));
@@ -82,37 +80,6 @@ static void put_fixed_theta(rt_writer *w, const rt_transformer_options *o)
     if (f->scaling != RT_SCALING_NONE)
         rt_writer_add(w, " and scaled (position.scaling = %s)", scalings[f->scaling]);
     rt_writer_add(w, ".\n");
-}
-
-static void put_theta_sentence(rt_writer *w, const rt_family *family,
-                               const rt_transformer_options *o)
-{
-    static const char shared[] =
-        "`rope_parameters` in config.json has it as factors of longrope, so transformers rotates "
-        "by it, to the precision of a float, without any code.";
-    static const char mean[] =
-        "transformers has one theta for all: `rope_parameters` in config.json is made of the mean, "
-        "and is not what the model was trained with.";
-    if (!o->theta.learn)
-        put_fixed_theta(w, o);
-    else if (o->theta.scope == RT_THETA_MODEL)
-        rt_writer_add(w,
-                      "Its queries and keys are rotated by position times theta, which was learned "
-                      "with the weights; %s\n",
-                      family->shared_theta ? family->shared_theta : shared);
-    else
-        rt_writer_add(w,
-                      "Its queries and keys are rotated by position times theta, which was learned "
-                      "separately for every %s. %s `" RT_HF_THETA
-                      "` in config.json has all of them%s%s%s",
-                      o->theta.scope != RT_THETA_HEAD ? "layer"
-                      : o->kv_heads < o->heads        ? "head of keys"
-                                                      : "head",
-                      family->mean_theta ? family->mean_theta : mean,
-                      family->own_theta ? "; this makes a loaded model use them:\n\n```python\n"
-                                        : "",
-                      family->own_theta ? family->own_theta : ".\n",
-                      family->own_theta ? "```\n" : "");
 }
 
 /* Adds a text as code if it has no backtick and no newline. */
@@ -312,6 +279,28 @@ static rt_status check_folder(const char *folder, bool overwrite)
 }
 
 /* ---- an older model in the folder ---- */
+
+rt_status rt_huggingface_chat_template(char **template_new, const char *folder)
+{
+    const bool file = rt_folder_has(folder, RT_HF_CHAT);
+    json_t *config = NULL;
+    char *bytes = NULL;
+    size_t size = 0;
+    rt_status status = file ? rt_folder_read(&bytes, &size, folder, RT_HF_CHAT, RT_TEXT_FILE_BYTES)
+                            : rt_json_read_optional(&config, folder, RT_HF_TOKENIZER);
+    *template_new = NULL;
+    if (status.code)
+        return status.code == RT_MEMORY ? status : rt_ok();
+    json_t *found = file ? json_stringn(bytes, size) /* NULL if it is not UTF-8 */
+                         : json_incref(json_object_get(config, RT_HF_CHAT_KEY));
+    if (found && !json_is_null(found) &&
+        !(*template_new = rt_json_dump(found, JSON_ENCODE_ANY, "")))
+        status = rt_out_of_memory(RT_HF_CHAT);
+    json_decref(found);
+    json_decref(config);
+    rt_free(bytes);
+    return status;
+}
 
 /* Finds out whether the folder has a model with the exported vocabulary, or without one and with as
  * many ids: its other files about tokens are then valid for the new model. RT_MEMORY. */

@@ -198,19 +198,6 @@ static rt_status rows_express(const rt_family *family, const rt_transformer_opti
     return status;
 }
 
-/* Checks that the family has a class for the head of the model. */
-static rt_status check_class(const rt_family *family, const rt_transformer_options *o)
-{
-    bool has_head = false;
-    if (rt_family_class_of(family, o)->name)
-        return rt_ok();
-    for (const rt_family_class *c = family->classes; c->name; c++)
-        has_head |= c->has_head && c->head == o->head;
-    return rt_cannot_export(family,
-                            has_head && o->head == RT_HEAD_SEQUENCE ? "model.pool" : "model.head",
-                            o, "no class for it");
-}
-
 rt_status rt_family_find(const rt_family **found, const rt_family *const *families,
                          const rt_transformer_options *o)
 {
@@ -219,8 +206,14 @@ rt_status rt_family_find(const rt_family **found, const rt_family *const *famili
     for (*found = NULL; *families && !(*found && !nearest.code); families++) {
         int missed;
         rt_status status = rows_express(*families, o, &missed);
-        if (!status.code)
-            status = check_class(*families, o);
+        if (!status.code && !rt_family_class_of(*families, o)->name) {
+            bool has_head = false;
+            for (const rt_family_class *c = (*families)->classes; c->name; c++)
+                has_head |= c->has_head && c->head == o->head;
+            const bool pools = has_head && o->head == RT_HEAD_SEQUENCE;
+            status = rt_cannot_export(*families, pools ? "model.pool" : "model.head", o,
+                                      "no class for it");
+        }
         if (!status.code && (*families)->check)
             status = (*families)->check(*families, o);
         if (missed < least || !status.code) {

@@ -11,7 +11,6 @@
 #include "core/key.h"
 #include "core/status.h"
 #include "io/huggingface/huggingface.h"
-#include "io/huggingface/json.h"
 #include "io/huggingface/safetensors.h"
 #include "models/transformer.h"
 

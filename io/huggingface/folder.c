@@ -6,7 +6,6 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "data/tokenizers/bpe.h"
-#include "io/huggingface/json.h"
 #include "io/model_options.h"
 #include "models/keys.h"
 #include "text/files.h"

@@ -1,4 +1,4 @@
-#include "io/huggingface/json.h"
+#include "io/huggingface/private.h"
 
 #include "core/memory.h"
 #include "core/path.h"

@@ -4,7 +4,7 @@
 
 #include "core/memory.h"
 #include "core/path.h"
-#include "io/huggingface/json.h"
+#include "io/huggingface/private.h"
 #include "text/files.h"
 #include "text/number.h"
 #include "text/writer.h"
@@ -289,14 +289,10 @@ void rt_safetensors_close(rt_safetensors *file)
 
 /* ---- access to tensors ---- */
 
-static int compare_name(const void *name, const void *tensor)
-{
-    return strcmp(name, ((const rt_safetensor *)tensor)->name);
-}
-
 const rt_safetensor *rt_safetensors_find(const rt_safetensors *file, const char *name)
 {
-    return bsearch(name, file->tensors, file->count, sizeof *file->tensors, compare_name);
+    const rt_safetensor key = {.name = name};
+    return bsearch(&key, file->tensors, file->count, sizeof key, by_name);
 }
 
 const char *rt_safetensor_shape(const rt_safetensor *t, char text[RT_SHAPE_OF_FILE_SIZE])

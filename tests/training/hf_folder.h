@@ -11,7 +11,7 @@
 #include "training/scratch.h"
 
 #include "io/huggingface/huggingface.h"
-#include "io/huggingface/json.h"
+#include "io/huggingface/private.h"
 #include "io/huggingface/safetensors.h"
 
 RELEASER(close_folder, rt_huggingface_close)
