@@ -345,18 +345,6 @@ static rt_status keep_file(const rt_durable_folder *to, const char *name)
     return status;
 }
 
-/* Returns whether the folder has a model card that rotor did not write. */
-static bool has_card_of_others(const char *folder)
-{
-    char *bytes;
-    size_t size;
-    const rt_status status = rt_folder_read(&bytes, &size, folder, RT_HF_CARD, MOST_KEPT);
-    const bool own =
-        !status.code && (strstr(bytes, RT_CARD_TRAINED) || strstr(bytes, RT_CARD_CONVERTED));
-    rt_free(bytes);
-    return !own && rt_folder_has(folder, RT_HF_CARD);
-}
-
 /* ---- all files ---- */
 
 static rt_status write_texts(const rt_durable_folder *to, const rt_tensor_list *list,
@@ -365,12 +353,13 @@ static rt_status write_texts(const rt_durable_folder *to, const rt_tensor_list *
     const rt_transformer_options *o = &list->model->options;
     const rt_vocabulary *v = export->vocabulary;
     rt_status status = rt_ok();
+    char *text;
+    size_t size;
     if (v) {
         const rt_text_frame around = rt_vocabulary_frame(v);
         const bool labels = o->head != RT_HEAD_LM;
         const bool begins = !export->bare && (!labels || around.first != RT_NO_ID);
         const bool ends = labels ? !export->open_ended && around.last != RT_NO_ID : keeps_end(o, v);
-        char *text;
         status = v->level == RT_LEVEL_BPE ? rt_tokenizer_bpe_file(&text, v, begins, ends)
                                           : rt_vocabulary_write(v, &text);
         if (!status.code)
@@ -379,10 +368,15 @@ static rt_status write_texts(const rt_durable_folder *to, const rt_tensor_list *
             status = rt_durable_write_and_free(to->staging, RT_HF_TOKENIZER,
                                                rt_huggingface_tokenizer_text(export));
     }
-    if (!status.code)
-        status = has_card_of_others(to->path)
+    if (!status.code) { /* a card that rotor did not write is kept */
+        const rt_status read = rt_folder_read(&text, &size, to->path, RT_HF_CARD, MOST_KEPT);
+        const bool own =
+            !read.code && (strstr(text, RT_CARD_TRAINED) || strstr(text, RT_CARD_CONVERTED));
+        rt_free(text);
+        status = !own && rt_folder_has(to->path, RT_HF_CARD)
                      ? keep_file(to, RT_HF_CARD)
                      : rt_durable_write_and_free(to->staging, RT_HF_CARD, card_text(list, export));
+    }
     return status.code
                ? status
                : rt_durable_write_and_free(to->staging, RT_HF_CONFIG,

@@ -132,7 +132,6 @@ bool rt_folder_tensors_know(const rt_folder_tensors *all, const struct rt_family
 /* A JSON object whose keys are read one by one. The first error is kept in `status`: RT_CHECKPOINT
  * with the name of the key. Values that are read after an error are meaningless. A key that is
  * missing or null has its default. */
-
 typedef struct rt_reading {
     const json_t *json;
     const char *file;   /* NULL: config.json */
@@ -163,19 +162,6 @@ void rt_reading_refuse_word(rt_reading *r, const char *key, const char *const *w
 enum { RT_MOST_HF_LAYERS = 1000 };
 int rt_reading_size(rt_reading *r, const char *key, int initial);
 
-/* ---- config.json as a table ---- */
-
-/* Each row describes a key of config.json, for reading and for writing.
- *
- *     {"hidden_size", RT_SIZE(dim), .initial = 768}
- *     {"hidden_act", RT_WORD(activation, words), .reason = "rotor has no other"}
- *     {"rope_interleaved", RT_MUST_BE("false"), .reason = "pairs are halves of a head"}
- *     {"rope_parameters", .read = read_rope, .put = put_rope}
- *
- * Keys are read and written in the order of the rows. A key that is missing or null has its
- * default. An invalid value is RT_CHECKPOINT with the key of config.json. An option that
- * config.json cannot express is RT_CONFIG with the key of rotor. */
-
 /* ---- options that all models of a family share ---- */
 
 typedef enum rt_option_rule {
@@ -196,7 +182,18 @@ typedef struct rt_option_row {
     const char *wish; /* NULL: writing does not check the value */
 } rt_option_row;
 
-/* ---- keys of config.json ---- */
+/* ---- config.json as a table ----
+ *
+ * Each row describes a key of config.json, for reading and for writing.
+ *
+ *     {"hidden_size", RT_SIZE(dim), .initial = 768}
+ *     {"hidden_act", RT_WORD(activation, words), .reason = "rotor has no other"}
+ *     {"rope_interleaved", RT_MUST_BE("false"), .reason = "pairs are halves of a head"}
+ *     {"rope_parameters", .read = read_rope, .put = put_rope}
+ *
+ * Keys are read and written in the order of the rows. A key that is missing or null has its
+ * default. An invalid value is RT_CHECKPOINT with the key of config.json. An option that
+ * config.json cannot express is RT_CONFIG with the key of rotor. */
 
 typedef enum rt_config_type {
     RT_CONFIG_SPECIAL,   /* only `read` and `put` */
@@ -288,8 +285,6 @@ typedef struct rt_config_row {
 /* NULL-terminated list of keys. */
 #define RT_KEYS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* ---- reading and writing the tables ---- */
-
 /* Sets the options that all models of the family share. */
 void rt_option_rows_set(const struct rt_family *family, rt_transformer_options *o);
 
@@ -378,8 +373,6 @@ typedef struct rt_family {
      * code that sets theta of each layer or head (own_theta/), or NULL. */
     const char *shared_theta, *mean_theta, *own_theta;
 } rt_family;
-
-/* ---- all families ---- */
 
 /* All families. A model is written as the first that can express it. */
 #define RT_FAMILIES(X)                                                                             \

@@ -32,9 +32,12 @@ rt_status rt_folder_read(char **bytes_new, size_t *size, const char *folder, con
     return rt_ok();
 }
 
+/* Largest number of values in one text. */
+enum { VALUES = 1 << 20 };
+
 rt_status rt_json_read(json_t **object_new, const char *name, char *bytes, size_t size)
 {
-    rt_status status = rt_json_parse(object_new, RT_JSON_VALUES, name, bytes, size);
+    rt_status status = rt_json_parse(object_new, VALUES, name, bytes, size);
     if (status.code == RT_DATA)
         status.code = RT_CHECKPOINT;
     return status;

@@ -43,9 +43,6 @@
 rt_status rt_folder_read(char **bytes_new, size_t *size, const char *folder, const char *name,
                          long most) RT_MUST_CHECK;
 
-/* Largest number of values in one text. */
-enum { RT_JSON_VALUES = 1 << 20 };
-
 /* Parses an object, which the caller releases with json_decref. The bytes are changed. */
 rt_status rt_json_read(json_t **object_new, const char *name, char *bytes,
                        size_t size) RT_MUST_CHECK;

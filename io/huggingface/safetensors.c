@@ -195,46 +195,37 @@ static rt_status read_at(const rt_safetensors *file, uint64_t place, void *bytes
     return rt_ok();
 }
 
-/* Reads the size of the header. A file that begins with text is refused: as a size, 8 printable
- * characters would exceed 10^18 bytes. */
-static rt_status read_length(const rt_safetensors *file, uint64_t file_size, uint64_t *length)
+/* Reads and checks the header. A file that begins with text is refused: as the size of a header, 8
+ * printable characters would exceed 10^18 bytes. */
+static rt_status read_header(rt_safetensors *file)
 {
     char begin[64] = "", quoted[RT_QUOTE_SIZE];
-    const size_t size = file_size < sizeof begin ? (size_t)file_size : sizeof begin - 1;
     int printable = 0;
-    if (file_size < LENGTH_BYTES)
+    struct stat facts;
+    if (fstat(fileno(file->stream), &facts))
+        return rt_error(RT_CHECKPOINT, "%s: cannot be read: %s", file->name, strerror(errno));
+    const uint64_t size = (uint64_t)facts.st_size;
+    const size_t shown = size < sizeof begin ? (size_t)size : sizeof begin - 1;
+    if (size < LENGTH_BYTES)
         return rt_error(RT_CHECKPOINT, "%s: too short: %" PRIu64 " bytes, at least %d expected",
-                        file->name, file_size, LENGTH_BYTES);
-    rt_status status = read_at(file, 0, begin, size);
+                        file->name, size, LENGTH_BYTES);
+    rt_status status = read_at(file, 0, begin, shown);
     if (status.code)
         return status;
-    *length = rt_little_endian((const unsigned char *)begin, LENGTH_BYTES);
+    const uint64_t length = rt_little_endian((const unsigned char *)begin, LENGTH_BYTES);
     while (printable < LENGTH_BYTES && begin[printable] >= ' ' && begin[printable] <= '~')
         printable++;
-    if (rt_is_lfs_pointer(begin, size))
+    if (rt_is_lfs_pointer(begin, shown))
         return rt_error(RT_CHECKPOINT, "%s: " RT_LFS_POINTER, file->name);
     if (printable == LENGTH_BYTES)
         return rt_error(RT_CHECKPOINT,
                         "%s: not a safetensors file: it is a text that begins with %s", file->name,
                         rt_quote(quoted, begin));
-    if (*length > RT_SAFETENSORS_HEADER || *length > file_size - LENGTH_BYTES)
+    if (length > RT_SAFETENSORS_HEADER || length > size - LENGTH_BYTES)
         return rt_error(RT_CHECKPOINT,
                         "%s: its header would have %" PRIu64 " bytes; the file has %" PRIu64
                         ", a header at most %d",
-                        file->name, *length, file_size, RT_SAFETENSORS_HEADER);
-    return rt_ok();
-}
-
-static rt_status read_header(rt_safetensors *file)
-{
-    struct stat facts;
-    uint64_t length = 0;
-    if (fstat(fileno(file->stream), &facts))
-        return rt_error(RT_CHECKPOINT, "%s: cannot be read: %s", file->name, strerror(errno));
-    const uint64_t size = (uint64_t)facts.st_size;
-    rt_status status = read_length(file, size, &length);
-    if (status.code)
-        return status;
+                        file->name, length, size, RT_SAFETENSORS_HEADER);
     char *header = rt_alloc_unset((size_t)length + 1, 1);
     if (!header)
         return rt_out_of_memory(file->name);
@@ -388,17 +379,17 @@ size_t rt_entry_count(const rt_safetensors_entry *e)
 /* Compares names. The library sorts by alignment before that, but all tensors are F32. */
 static int by_entry_name(const void *one, const void *other)
 {
-    const rt_safetensors_entry *const *a = one, *const *b = other;
-    return strcmp((*a)->name, (*b)->name);
+    const rt_safetensors_entry *a = one, *b = other;
+    return strcmp(a->name, b->name);
 }
 
 /* Writes the header. Names are those of parameters: no character needs an escape. */
-static void write_header(rt_writer *w, const rt_safetensors_entry *const *sorted, int count)
+static void write_header(rt_writer *w, const rt_safetensors_entry *entries, int count)
 {
     uint64_t begin = 0;
     rt_writer_add(w, "{\"__metadata__\":{\"format\":\"pt\"}");
     for (int n = 0; n < count; n++) {
-        const rt_safetensors_entry *e = sorted[n];
+        const rt_safetensors_entry *e = entries + n;
         const uint64_t end = begin + rt_entry_count(e) * sizeof(float);
         rt_writer_add(w, ",\"%s\":{\"dtype\":\"F32\",\"shape\":[", e->name);
         for (int i = 0; i < e->shape.ndim; i++)
@@ -454,18 +445,13 @@ rt_status rt_entry_write(rt_durable_file *file, const rt_safetensors_entry *e, b
     return rt_ok();
 }
 
-rt_status rt_safetensors_write(const char *path, const rt_safetensors_entry *entries, int count)
+rt_status rt_safetensors_write(const char *path, rt_safetensors_entry *entries, int count)
 {
     rt_durable_file file;
     rt_writer header = {0};
     unsigned char length[LENGTH_BYTES];
-    const rt_safetensors_entry **sorted = rt_alloc((size_t)count, sizeof *sorted);
-    if (!sorted)
-        return rt_out_of_memory("a list of tensors");
-    for (int n = 0; n < count; n++)
-        sorted[n] = entries + n;
-    qsort(sorted, (size_t)count, sizeof *sorted, by_entry_name);
-    write_header(&header, sorted, count);
+    qsort(entries, (size_t)count, sizeof *entries, by_entry_name);
+    write_header(&header, entries, count);
     rt_put_little_endian(length, header.length, sizeof length);
     rt_status status = header.failed ? rt_out_of_memory("a header") : rt_ok();
     if (!status.code) {
@@ -475,10 +461,9 @@ rt_status rt_safetensors_write(const char *path, const rt_safetensors_entry *ent
         if (!status.code)
             status = rt_durable_write(&file, header.bytes, header.length);
         for (int n = 0; n < count && !status.code; n++)
-            status = rt_entry_write(&file, sorted[n], false, "a float");
+            status = rt_entry_write(&file, entries + n, false, "a float");
         status = rt_durable_close(&file, status);
     }
     rt_writer_free(&header);
-    rt_free(sorted);
     return status;
 }

@@ -74,10 +74,10 @@ typedef struct rt_safetensors_entry {
     const void *context;
 } rt_safetensors_entry;
 
-/* Writes a file durably (RT_IO), with all tensors as F32 in both builds, in the order in which the
- * format's own library sorts them. The metadata is {"format": "pt"}: the layout of PyTorch.
+/* Writes a file durably (RT_IO), with all tensors as F32 in both builds, and sorts them as the
+ * format's own library does. The metadata is {"format": "pt"}: the layout of PyTorch.
  * RT_NONFINITE names a tensor with a number that is not finite as a float. */
-rt_status rt_safetensors_write(const char *path, const rt_safetensors_entry *entries,
+rt_status rt_safetensors_write(const char *path, rt_safetensors_entry *entries,
                                int count) RT_MUST_CHECK;
 
 /* Returns the number of elements of an entry, which may be too large for a tensor of rotor. */

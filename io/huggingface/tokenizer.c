@@ -57,9 +57,9 @@ static rt_status read_settings(const char *folder, word_settings *s)
     char quoted[RT_QUOTE_SIZE];
     json_t *object;
     *s = (word_settings){.leaves_words = true, .lowercase = true};
-    if (!rt_folder_has(folder, RT_HF_TOKENIZER))
-        return rt_ok();
-    const rt_status status = rt_json_read_file(&object, folder, RT_HF_TOKENIZER);
+    const rt_status status = rt_json_read_optional(&object, folder, RT_HF_TOKENIZER);
+    if (!object)
+        return status;
     rt_reading r = {.json = object, .file = RT_HF_TOKENIZER, .status = status};
     const char *word = word_of(object, "tokenizer_class");
     s->leaves_words = rt_word_index(general, word) >= 0;
@@ -221,9 +221,9 @@ static rt_status read_roles(rt_vocabulary *v, const char *folder)
     char quoted[RT_QUOTE_SIZE];
     json_t *config;
     rt_special_ids ids = {RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID};
-    if (!rt_folder_has(folder, RT_HF_TOKENIZER))
-        return rt_ok();
-    rt_status status = rt_json_read_file(&config, folder, RT_HF_TOKENIZER);
+    rt_status status = rt_json_read_optional(&config, folder, RT_HF_TOKENIZER);
+    if (!config)
+        return status;
     for (int i = 0; i < UNKNOWN && !status.code; i++) {
         const char *key = roles[i].key;
         const json_t *found = json_object_get(config, key);

@@ -214,7 +214,7 @@ TEST(a_file_is_written_byte_for_byte_as_the_library_would)
         "\"a.cc\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[4,12]}}       ";
     static const unsigned char numbers[] = {0, 0, 0x40, 0x40, 0, 0, 0x80, 0x3f, 0, 0, 0, 0x40};
     static const float one = 1, three = 3;
-    const rt_safetensors_entry entries[] = {
+    rt_safetensors_entry entries[] = {
         {.name = "a.cc", .shape = RT_SHAPE_OF(1, 2), .fill = fill_counting, .context = &one},
         {.name = "a.b", .fill = fill_counting, .context = &three}};
     expect_ok(rt_safetensors_write(in_scratch("b.safetensors"), entries, 2));
@@ -227,7 +227,7 @@ TEST(a_file_is_written_byte_for_byte_as_the_library_would)
 /* Writes a tensor that counts from a number on. */
 static rt_status write_counting(float start, int count)
 {
-    const rt_safetensors_entry entry = {.name = "a",
+    rt_safetensors_entry entry = {.name = "a",
                                         .shape = RT_SHAPE_OF(count),
                                         .fill = fill_counting,
                                         .context = &start};
