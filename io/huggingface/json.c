@@ -130,6 +130,14 @@ json_t *rt_json_numbers(const double *values, int count)
     return list;
 }
 
+static void begin_line(FILE *to, const char *comma, int indent)
+{
+    fputs(comma, to);
+    fputc('\n', to);
+    while (indent--)
+        fputc(' ', to);
+}
+
 /* Writes a value of rotor's own, which is not deep. Items of a list or an object have lines of
  * their own unless the list is a row: of numbers, or of lists of numbers. Returns false if the heap
  * is exhausted. */
@@ -156,7 +164,7 @@ static bool write_value(FILE *to, json_t *value, int indent)
     json_object_foreach(value, key, item)
     {
         json_t *string = json_string(key);
-        fprintf(to, "%s\n%*s", comma, indent + INDENT, "");
+        begin_line(to, comma, indent + INDENT);
         good &= !json_dumpf(string, to, JSON_ENCODE_ANY);
         fputs(": ", to);
         good &= write_value(to, item, indent + INDENT);
@@ -168,12 +176,12 @@ static bool write_value(FILE *to, json_t *value, int indent)
         if (row)
             fputs(comma, to);
         else
-            fprintf(to, "%s\n%*s", comma, indent + INDENT, "");
+            begin_line(to, comma, indent + INDENT);
         good &= write_value(to, item, indent + INDENT);
         comma = row ? ", " : ",";
     }
     if (*comma && !row)
-        fprintf(to, "\n%*s", indent, "");
+        begin_line(to, "", indent);
     fputc(json_is_object(value) ? '}' : ']', to);
     return good;
 }

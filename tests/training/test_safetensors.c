@@ -228,9 +228,9 @@ TEST(a_file_is_written_byte_for_byte_as_the_library_would)
 static rt_status write_counting(float start, int count)
 {
     rt_safetensors_entry entry = {.name = "a",
-                                        .shape = RT_SHAPE_OF(count),
-                                        .fill = fill_counting,
-                                        .context = &start};
+                                  .shape = RT_SHAPE_OF(count),
+                                  .fill = fill_counting,
+                                  .context = &start};
     return rt_safetensors_write(in_scratch("a.safetensors"), &entry, 1);
 }
 
