@@ -418,51 +418,44 @@ rt_status rt_model_encode(const rt_model *m, const char *text, const char *secon
 
 /* ---- logits ---- */
 
-static bool check_rows(rt_graph *g, const rt_row *rows, int count, int *longest)
+rt_tensor *rt_model_logits(rt_model *m, rt_graph *g, const rt_row *rows, int count)
 {
-    *longest = 0;
+    int T = 0;
+    if (!m->transformer)
+        return rt_graph_fail(g, RT_ARGUMENT, "[model] has no transformer: rt_model_new makes one");
+    if (rt_graph_failed(g))
+        return NULL;
     if (count < 1)
-        rt_graph_fail(g, RT_ARGUMENT, "[model] needs at least one row; got %d", count);
-    for (int i = 0; i < count && !rt_graph_failed(g); i++) {
+        return rt_graph_fail(g, RT_ARGUMENT, "[model] needs at least one row; got %d", count);
+    for (int i = 0; i < count; i++) {
         if (rows[i].length < 1 || !rows[i].ids)
-            rt_graph_fail(g, RT_ARGUMENT, "[model] row %d has no ids", i);
-        *longest = rows[i].length > *longest ? rows[i].length : *longest;
+            return rt_graph_fail(g, RT_ARGUMENT, "[model] row %d has no ids", i);
+        T = rows[i].length > T ? rows[i].length : T;
     }
-    if (!rt_graph_failed(g) && *longest > INT_MAX / count)
-        rt_graph_fail(g, RT_ARGUMENT, "[model] %d rows of %d tokens are too many", count, *longest);
-    return !rt_graph_failed(g);
-}
+    if (T > INT_MAX / count)
+        return rt_graph_fail(g, RT_ARGUMENT, "[model] %d rows of %d tokens are too many", count, T);
 
-/* Puts rows side by side, padded to T, in memory of the graph. */
-static bool pad_rows(const rt_model *m, rt_graph *g, const rt_row *rows, rt_transformer_input *in)
-{
-    const size_t T = (size_t)in->T, size = (size_t)in->B * T;
+    /* rows side by side, padded to T, in memory of the graph */
+    const size_t size = (size_t)count * (size_t)T;
     const int32_t pad = m->vocabulary ? m->vocabulary->special.pad : RT_ID_PAD;
     int32_t *ids = rt_graph_memory(g, size, sizeof *ids);
     int32_t *types = rt_graph_memory(g, size, sizeof *types);
     uint8_t *mask = rt_graph_memory(g, size, sizeof *mask);
     if (!ids || !types || !mask)
-        return false;
+        return NULL;
     for (size_t i = 0; i < size; i++) {
-        const rt_row *row = rows + i / T;
-        const size_t t = i % T;
+        const rt_row *row = rows + i / (size_t)T;
+        const size_t t = i % (size_t)T;
         mask[i] = t < (size_t)row->length;
         ids[i] = mask[i] ? row->ids[t] : pad;
         types[i] = mask[i] && row->types ? row->types[t] : 0;
     }
-    in->ids = ids;
-    in->token_types = types;
-    in->key_mask = mask;
-    return true;
-}
-
-rt_tensor *rt_model_logits(rt_model *m, rt_graph *g, const rt_row *rows, int count)
-{
-    rt_transformer_input in = {.B = count, .padding_id = RT_NO_PADDING};
-    if (!m->transformer)
-        return rt_graph_fail(g, RT_ARGUMENT, "[model] has no transformer: rt_model_new makes one");
-    if (rt_graph_failed(g) || !check_rows(g, rows, count, &in.T) || !pad_rows(m, g, rows, &in))
-        return NULL;
+    const rt_transformer_input in = {.B = count,
+                                     .T = T,
+                                     .ids = ids,
+                                     .token_types = types,
+                                     .key_mask = mask,
+                                     .padding_id = RT_NO_PADDING};
     return rt_transformer_forward(m->transformer, g, &in);
 }
 

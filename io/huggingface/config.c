@@ -1,28 +1,238 @@
-/* Reads config.json: family, options, labels and end tokens. Reads and writes layer_types. */
+/* Reads and writes config.json, by the tables of the families. */
 
 #include "io/huggingface/private.h"
 
 #include "core/memory.h"
-#include "io/huggingface/json.h"
 #include "text/writer.h"
 
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_LABELS = 65536, MOST_WORDS = 32 };
 
-/* ---- family and class ---- */
+/* ---- reading keys ---- */
 
-static void read_family(rt_reading *r, rt_huggingface *there)
+void rt_reading_refuse(rt_reading *r, const char *format, ...)
 {
-    const char *type = rt_reading_word(r, "model_type"), *types[MOST_WORDS];
-    int count = 0;
-    there->files->family = rt_family_of_type(type);
-    for (; rt_families[count] && count < MOST_WORDS; count++)
-        types[count] = rt_families[count]->type;
-    if (!there->files->family)
-        rt_reading_refuse_word(r, "model_type", types, count, "rotor reads no other", type);
+    char message[RT_MESSAGE_SIZE];
+    va_list arguments;
+    if (r->status.code)
+        return;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    r->status = rt_error(RT_CHECKPOINT, "%s: %s%s", r->file ? r->file : RT_HF_CONFIG,
+                         r->within ? r->within : "", message);
 }
+
+json_t *rt_reading_find(const rt_reading *r, const char *key)
+{
+    json_t *value = json_object_get(r->json, key);
+    return json_is_null(value) ? NULL : value;
+}
+
+int rt_reading_whole(rt_reading *r, const char *key, int initial, int low, int high)
+{
+    const json_t *value = rt_reading_find(r, key);
+    if (!value)
+        return initial;
+    const json_int_t number = json_integer_value(value);
+    if (json_is_integer(value) && number >= low && number <= high)
+        return (int)number;
+    rt_reading_refuse(r, "%s must be a whole number from %d to %d", key, low, high);
+    return initial;
+}
+
+int rt_reading_size(rt_reading *r, const char *key, int initial)
+{
+    return rt_reading_whole(r, key, initial, 1, RT_MOST_SIZE);
+}
+
+double rt_reading_above_0(rt_reading *r, const char *key, double initial)
+{
+    const json_t *value = rt_reading_find(r, key);
+    const double number = json_number_value(value);
+    if (!value)
+        return initial;
+    if (json_is_number(value) && number > 0 && isfinite(number))
+        return number;
+    rt_reading_refuse(r, "%s must be a number above 0", key);
+    return initial;
+}
+
+bool rt_reading_flag(rt_reading *r, const char *key, bool initial)
+{
+    const json_t *value = rt_reading_find(r, key);
+    if (value && !json_is_boolean(value))
+        rt_reading_refuse(r, "%s must be true or false", key);
+    return value ? json_is_true(value) : initial;
+}
+
+const char *rt_reading_word(rt_reading *r, const char *key)
+{
+    const json_t *value = rt_reading_find(r, key);
+    if (value && !json_is_string(value))
+        rt_reading_refuse(r, "%s must be a string", key);
+    return json_is_string(value) ? json_string_value(value) : "";
+}
+
+void rt_reading_refuse_word(rt_reading *r, const char *key, const char *const *words, int count,
+                            const char *reason, const char *got)
+{
+    char list[RT_MESSAGE_SIZE] = "", quoted[RT_QUOTE_SIZE];
+    for (int i = 0; i < count; i++) {
+        const char *separator = i + 1 < count ? ", " : " or ";
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? separator : "",
+                 words[i]);
+    }
+    rt_reading_refuse(r, "%s must be %s: %s; got %s", key, list, reason, rt_quote(quoted, got));
+}
+
+/* ---- rows of a table ---- */
+
+/* Returns the value of a word. If it is refused, the message lists the first word of each value. */
+static int read_word(const rt_config_row *row, rt_reading *r)
+{
+    const char *list[16];
+    const char *word =
+        rt_reading_find(r, row->key) ? rt_reading_word(r, row->key) : row->words->word;
+    int count = 0;
+    for (const rt_config_word *at = row->words; at->word; at++) {
+        const rt_config_word *first = row->words;
+        if (!strcmp(at->word, word))
+            return at->value;
+        while (first->value != at->value)
+            first++;
+        if (first == at && count < (int)(sizeof list / sizeof *list))
+            list[count++] = at->word;
+    }
+    rt_reading_refuse_word(r, row->key, list, count, row->reason, word);
+    return row->words->value;
+}
+
+/* Refuses any value but the fixed one; the message shows a value without members. If true is
+ * required, null is not the default but refused: Python takes null for false. */
+static void check_fixed(const rt_config_row *row, rt_reading *r)
+{
+    json_t *wanted = json_loads(row->fixed, JSON_DECODE_ANY, NULL);
+    const json_t *value =
+        json_is_true(wanted) ? json_object_get(r->json, row->key) : rt_reading_find(r, row->key);
+    char *shown = NULL;
+    if (value && !json_equal(value, wanted)) {
+        if (!json_is_object(value) && !json_is_array(value))
+            shown = json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+        rt_reading_refuse(r, "%s%s%.64s: %s", row->key, shown ? " = " : "", shown ? shown : "",
+                          row->reason);
+    }
+    free(shown); /* allocated by Jansson */
+    json_decref(wanted);
+}
+
+static void read_row(const rt_config_row *row, rt_reading *r, rt_huggingface *there)
+{
+    char *options = (char *)&there->options;
+    const json_t *value = rt_reading_find(r, row->key);
+    int unused, same, initial = (int)row->initial;
+    void *at = row->member == RT_NO_MEMBER ? (void *)&unused : options + row->member;
+    switch (row->type) {
+    case RT_CONFIG_WHOLE:
+        same = row->same_as ? *(const int *)(options + row->same_as) : 0;
+        if (same && (json_object_get(r->json, row->key) || !initial))
+            initial = same;
+        *(int *)at = rt_reading_whole(r, row->key, initial, 1, (int)row->high);
+        break;
+    case RT_CONFIG_NUMBER:
+        *(double *)at = value ? json_number_value(value) : row->initial;
+        if (value && !(json_is_number(value) && *(double *)at >= 0 && *(double *)at < row->high))
+            rt_reading_refuse(r, "%s must be a number from 0 to less than %g", row->key, row->high);
+        break;
+    case RT_CONFIG_EPS:
+        *(double *)at = rt_reading_above_0(r, row->key, row->initial);
+        if (*(double *)at > 1)
+            rt_reading_refuse(r, "%s must be at most 1", row->key);
+        break;
+    case RT_CONFIG_POSITIONS:
+        there->max_positions = rt_reading_whole(r, row->key, initial, 1, (int)row->high);
+        break;
+    case RT_CONFIG_FLAG:
+        *(bool *)at = rt_reading_flag(r, row->key, initial);
+        break;
+    case RT_CONFIG_SWITCH:
+        *(int *)at = rt_reading_flag(r, row->key, initial) ? row->on : row->off;
+        break;
+    case RT_CONFIG_WORD:
+        *(int *)at = read_word(row, r);
+        break;
+    case RT_CONFIG_FIXED:
+        check_fixed(row, r);
+        break;
+    case RT_CONFIG_ABSENT:
+        if (value)
+            rt_reading_refuse(r, "%s: %s", row->key, row->reason);
+        break;
+    default:
+        break;
+    }
+}
+
+static void read_rows(const rt_config_row *rows, rt_reading *r, rt_huggingface *there)
+{
+    for (const rt_config_row *row = rows; row->key; row++)
+        if (row->read)
+            row->read(r, there);
+        else
+            read_row(row, r, there);
+}
+
+const char *rt_config_row_word(const rt_config_row *row, const rt_transformer_options *o)
+{
+    const rt_config_word *at = row->words;
+    const int value =
+        row->member == RT_NO_MEMBER ? at->value : *(const int *)((const char *)o + row->member);
+    while (at->word && at->value != value)
+        at++;
+    return at->word;
+}
+
+/* Creates the value of a row; NULL if the heap is exhausted. */
+static json_t *value_of(const rt_config_row *row, const rt_config_writing *w)
+{
+    const rt_transformer_options *o = w->options;
+    const char *at = (const char *)o + (row->member > 0 ? row->member : 0);
+    switch (row->type) {
+    case RT_CONFIG_WHOLE:
+        return json_integer(*(const int *)at);
+    case RT_CONFIG_NUMBER:
+    case RT_CONFIG_EPS:
+        return json_real(*(const double *)at); /* with a point: Python must read a float */
+    case RT_CONFIG_POSITIONS:
+        return json_integer(w->export->positions);
+    case RT_CONFIG_FLAG:
+        return json_boolean(*(const bool *)at);
+    case RT_CONFIG_SWITCH:
+        return json_boolean(*(const int *)at == row->on);
+    case RT_CONFIG_WORD:
+        return json_string(rt_config_row_word(row, o));
+    case RT_CONFIG_FIXED:
+        return json_loads(row->fixed, JSON_DECODE_ANY, NULL);
+    default:
+        return NULL;
+    }
+}
+
+static void put_rows(const rt_config_row *rows, rt_config_writing *w)
+{
+    for (const rt_config_row *row = rows; row->key; row++)
+        if (row->put)
+            row->put(w);
+        else if (row->when ? row->when(w->options) : row->type && row->type < RT_CONFIG_FIXED)
+            rt_json_put(&w->object, row->key, value_of(row, w));
+}
+
+/* ---- family and class ---- */
 
 static void read_class(rt_reading *r, rt_huggingface *there)
 {
@@ -224,25 +434,8 @@ static void warn_of_unknown(rt_reading *r, rt_huggingface *there)
 
 #define KEY "eos_token_id"
 
-/* Reads an id or a list of ids. Returns false if one is out of range, or there are too many. */
-static bool read_ids(const json_t *value, int vocab, rt_end_ids *ends)
-{
-    const bool list = json_is_array(value);
-    const size_t count = list ? json_array_size(value) : 1;
-    for (size_t i = 0; i < count && count <= RT_MOST_ENDS; i++) {
-        const json_t *id = list ? json_array_get(value, i) : value;
-        const json_int_t number = json_integer_value(id);
-        if (!json_is_integer(id) || number < 0 || number >= vocab)
-            return false;
-        ends->ids[i] = (int32_t)number;
-    }
-    if (count <= RT_MOST_ENDS)
-        ends->count = (int)count;
-    return count <= RT_MOST_ENDS;
-}
-
-/* Reads eos_token_id of generation_config.json or, if it has none, of config.json. An invalid value
- * is ignored with a warning. */
+/* Reads eos_token_id of generation_config.json or, if it has none, of config.json: an id or a list
+ * of ids. An invalid value is ignored with a warning. */
 static rt_status read_ends(rt_huggingface *there, const char *folder, const json_t *config)
 {
     json_t *own;
@@ -250,8 +443,20 @@ static rt_status read_ends(rt_huggingface *there, const char *folder, const json
     const json_t *first = json_object_get(own, KEY), *second = json_object_get(config, KEY);
     const bool given = first && !json_is_null(first);
     const json_t *value = given ? first : second;
-    if (!status.code && value && !json_is_null(value) &&
-        !read_ids(value, there->options.vocab, &there->ends))
+    const bool list = json_is_array(value), none = status.code || !value || json_is_null(value);
+    const size_t count = none ? 0 : list ? json_array_size(value) : 1;
+    bool good = count <= RT_MOST_ENDS;
+    for (size_t i = 0; i < count && good; i++) {
+        const json_t *id = list ? json_array_get(value, i) : value;
+        const json_int_t number = json_integer_value(id);
+        if (!json_is_integer(id) || number < 0 || number >= there->options.vocab)
+            good = false;
+        else
+            there->ends.ids[i] = (int32_t)number;
+    }
+    if (good)
+        there->ends.count = (int)count;
+    else
         rt_writer_add(&there->files->warnings,
                       "%s: " KEY " must be a whole number from 0 to %d, or a list of at most %d of "
                       "them; it is ignored: no token ends a text\n",
@@ -265,7 +470,13 @@ static rt_status read_ends(rt_huggingface *there, const char *folder, const json
 
 static void read_all(rt_reading *r, rt_huggingface *there)
 {
-    read_family(r, there);
+    const char *type = rt_reading_word(r, "model_type"), *types[MOST_WORDS];
+    int count = 0;
+    for (; rt_families[count] && count < MOST_WORDS; count++)
+        types[count] = rt_families[count]->type;
+    there->files->family = rt_family_of_type(type);
+    if (!there->files->family)
+        rt_reading_refuse_word(r, "model_type", types, count, "rotor reads no other", type);
     if (r->status.code)
         return;
     there->options = (rt_transformer_options){
@@ -274,9 +485,9 @@ static void read_all(rt_reading *r, rt_huggingface *there)
         .theta = {.scope = RT_THETA_MODEL},
     };
     rt_option_rows_set(there->files->family, &there->options);
-    rt_config_rows_read(all, r, there);
+    read_rows(all, r, there);
     read_class(r, there);
-    rt_config_rows_read(there->files->family->config, r, there);
+    read_rows(there->files->family->config, r, there);
     const rt_head head = there->options.head;
     check_heads(r, &there->options);
     rt_transformer_resolve(&there->options);
@@ -349,7 +560,74 @@ void rt_layer_types_put(rt_config_writing *w)
     const rt_transformer_options *o = w->options;
     json_t *types = json_array();
     for (int l = 0; l < o->layers; l++)
-        rt_json_append(&types,
-                       json_string(rt_layer_slides(o, l) ? "sliding_attention" : "full_attention"));
+        rt_json_append(&types, json_string(rt_layer_row_of(o, l).window > 0 ? "sliding_attention"
+                                                                            : "full_attention"));
     rt_json_put(&w->object, "layer_types", types);
+}
+
+/* ---- writing the whole file ---- */
+
+/* Writes an id; null without a vocabulary, because plain ids have no meaning for transformers. */
+static void put_id(rt_config_writing *w, const char *key, int id)
+{
+    const bool known = w->export->vocabulary && id >= 0;
+    rt_json_put(&w->object, key, known ? json_integer(id) : json_null());
+}
+
+void rt_config_put_special_ids(rt_config_writing *w)
+{
+    const rt_vocabulary *v = w->export->vocabulary;
+    const rt_special_ids *special = v ? &v->special : &rt_default_special_ids;
+    const bool encoder = w->options->kind != RT_KIND_DECODER;
+    const int count = v && !encoder ? v->ends.count : 0;
+    double ends[RT_MOST_ENDS];
+    for (int i = 0; i < count; i++)
+        ends[i] = v->ends.ids[i];
+    put_id(w, "bos_token_id", special->cls);
+    if (encoder)
+        put_id(w, "cls_token_id", special->cls);
+    if (count > 1)
+        rt_json_put(&w->object, "eos_token_id", rt_json_numbers(ends, count));
+    else
+        put_id(w, "eos_token_id", encoder ? special->sep : count ? v->ends.ids[0] : RT_NO_ID);
+    if (encoder)
+        put_id(w, "sep_token_id", special->sep);
+    put_id(w, "pad_token_id", rt_vocabulary_pads(special) ? special->pad : RT_NO_ID);
+}
+
+char *rt_config_text(const rt_family *family, const rt_transformer_options *o,
+                     const rt_folder_theta *theta, const rt_huggingface_export *export)
+{
+    rt_config_writing w = {json_object(), family, o, export, theta};
+    char made[24];
+    rt_json_put(&w.object, "architectures", json_pack("[s]", rt_family_class_of(family, o)->name));
+    rt_json_put(&w.object, "model_type", json_string(family->type));
+    put_rows(family->config, &w);
+    if (o->head != RT_HEAD_LM) {
+        json_t *names = json_object(), *ids = json_object();
+        for (int i = 0; i < o->labels; i++) {
+            snprintf(made, sizeof made, "LABEL_%d", i);
+            json_t *name = rt_json_string(export->labels ? export->labels[i] : made);
+            rt_json_put(&ids, name ? json_string_value(name) : "", json_integer(i));
+            rt_json_put(&names, made + strlen("LABEL_"), name);
+        }
+        rt_json_put(&w.object, "id2label", names);
+        rt_json_put(&w.object, "label2id", ids);
+    }
+    if (o->head == RT_HEAD_SEQUENCE)
+        rt_json_put(&w.object, "problem_type", json_string("single_label_classification"));
+    if (o->theta.learn)
+        rt_put_theta(&w);
+    if (export->vocabulary)
+        rt_json_put(&w.object, RT_HF_LEVEL, json_string(rt_level_words[export->vocabulary->level]));
+    if (export->bare)
+        rt_json_put(&w.object, RT_HF_BEGIN, json_string("none"));
+    if (export->open_ended)
+        rt_json_put(&w.object, RT_HF_END, json_string("none"));
+    if (export->length)
+        rt_json_put(&w.object, RT_HF_LENGTH, json_integer(export->length));
+    rt_json_put(&w.object, "dtype", json_string("float32"));
+    char *text = rt_json_text(w.object);
+    json_decref(w.object);
+    return text;
 }

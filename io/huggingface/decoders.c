@@ -76,8 +76,9 @@ static void check_layer_types(rt_reading *r, const char *wanted)
         {"rms_norm_eps", RT_EPS(norm_eps), .initial = 1e-6},                                       \
         {"attention_dropout", RT_SHARE(attention_dropout)}, CAUSAL,                                \
         RT_ROW("initializer_range", RT_DEVIATION(init_std), .initial = RT_INIT_STD)
-#define REST(positions)                                                                            \
-    {"pad_token_id", .read = rt_config_read_padding, .put = rt_config_put_special_ids},            \
+#define REST(positions, tied)                                                                      \
+    {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings), .initial = tied},                        \
+        {"pad_token_id", .read = rt_config_read_padding, .put = rt_config_put_special_ids},        \
         RT_ROPE_PARAMETERS(positions), RT_ROW(0)
 
 /* Keys without effect; published folders have rope_interleaved, is_llama_config and use_mrope. */
@@ -126,8 +127,7 @@ static const rt_config_row llama_config[] = {
     {"sliding_window", RT_ABSENT, .reason = "a window is for model_type mistral"},
     {"layer_types", .read = read_full_attention},
     {"attention_bias", .read = read_bias, .put = put_bias, .also = RT_KEYS("mlp_bias")},
-    {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings)},
-    REST(2048),
+    REST(2048, false),
 };
 
 const rt_family rt_family_llama = {
@@ -175,8 +175,7 @@ static const rt_config_row mistral_config[] = {
     SIZES(32000, 4096, 14336, 32, 32, 8, 0),
     {"sliding_window", RT_SIZE(window), .read = read_window,
      .also = RT_KEYS("layer_types", "use_sliding_window")},
-    {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings)},
-    REST(4096 * 32),
+    REST(4096 * 32, false),
 };
 
 const rt_family rt_family_mistral = {
@@ -241,7 +240,7 @@ static void put_qwen_layers(rt_config_writing *w)
 {
     const rt_transformer_options *o = w->options;
     int first = 0;
-    while (first < o->layers && !rt_layer_slides(o, first))
+    while (first < o->layers && !rt_layer_row_of(o, first).window)
         first++;
     put_types(w);
     rt_json_put(&w->object, "max_window_layers", json_integer(first));
@@ -255,16 +254,14 @@ static void put_qwen_layers(rt_config_writing *w)
 static const rt_config_row qwen2_config[] = {
     SIZES(151936, 4096, 22016, 32, 32, 32, 0),
     QWEN_LAYERS,
-    {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings)},
-    REST(32768),
+    REST(32768, false),
 };
 
 static const rt_config_row qwen3_config[] = {
     SIZES(151936, 4096, 22016, 32, 32, 32, 128),
     {"attention_bias", RT_MUST_BE("false"), .reason = NO_BIAS, .when = rt_always},
     QWEN_LAYERS,
-    {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings)},
-    REST(32768),
+    REST(32768, false),
 };
 
 const rt_family rt_family_qwen2 = {
@@ -342,8 +339,7 @@ static const rt_config_row smollm3_config[] = {
     {"no_rope_layers", .read = read_smollm3_layers, .put = put_smollm3_layers,
      .also =
          RT_KEYS("no_rope_layer_interval", "layer_types", "use_sliding_window", "sliding_window")},
-    {"tie_word_embeddings", RT_YES_OR_NO(tie_embeddings), .initial = true},
-    REST(32768),
+    REST(32768, true),
 };
 
 const rt_family rt_family_smollm3 = {

@@ -501,7 +501,7 @@ static void put_layers(rt_config_writing *w)
     for (int every = 1; every <= o->layers && !same; every++) {
         same = true;
         for (int l = 0; l < o->layers; l++)
-            same &= rt_layer_slides(o, l) == (l % every != 0);
+            same &= (rt_layer_row_of(o, l).window > 0) == (l % every != 0);
         if (same)
             rt_json_put(&w->object, "global_attn_every_n_layers", json_integer(every));
     }

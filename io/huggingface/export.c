@@ -5,7 +5,6 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "data/tokenizers/bpe.h"
-#include "io/huggingface/json.h"
 #include "text/durable_file.h"
 #include "text/number.h"
 
@@ -13,107 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* ---- for rows of families ---- */
-
-/* Writes an id; null without a vocabulary, because plain ids have no meaning for transformers. */
-static void put_id(rt_config_writing *w, const char *key, int id)
-{
-    const bool known = w->export->vocabulary && id >= 0;
-    rt_json_put(&w->object, key, known ? json_integer(id) : json_null());
-}
-
-void rt_config_put_special_ids(rt_config_writing *w)
-{
-    const rt_vocabulary *v = w->export->vocabulary;
-    const rt_special_ids *special = v ? &v->special : &rt_default_special_ids;
-    const bool encoder = w->options->kind != RT_KIND_DECODER;
-    const int count = v && !encoder ? v->ends.count : 0;
-    double ends[RT_MOST_ENDS];
-    for (int i = 0; i < count; i++)
-        ends[i] = v->ends.ids[i];
-    put_id(w, "bos_token_id", special->cls);
-    if (encoder)
-        put_id(w, "cls_token_id", special->cls);
-    if (count > 1)
-        rt_json_put(&w->object, "eos_token_id", rt_json_numbers(ends, count));
-    else
-        put_id(w, "eos_token_id", encoder ? special->sep : count ? v->ends.ids[0] : RT_NO_ID);
-    if (encoder)
-        put_id(w, "sep_token_id", special->sep);
-    put_id(w, "pad_token_id", rt_vocabulary_pads(special) ? special->pad : RT_NO_ID);
-}
-
-/* ---- labels ---- */
-
-static void put_labels(json_t **to, const rt_transformer_options *o,
-                       const rt_huggingface_export *export)
-{
-    json_t *names = json_object(), *ids = json_object();
-    char made[24];
-    for (int i = 0; i < o->labels; i++) {
-        snprintf(made, sizeof made, "LABEL_%d", i);
-        const char *number = made + strlen("LABEL_");
-        json_t *name = rt_json_string(export->labels ? export->labels[i] : made);
-        rt_json_put(&ids, name ? json_string_value(name) : "", json_integer(i));
-        rt_json_put(&names, number, name);
-    }
-    rt_json_put(to, "id2label", names);
-    rt_json_put(to, "label2id", ids);
-    if (o->head == RT_HEAD_SEQUENCE)
-        rt_json_put(to, "problem_type", json_string("single_label_classification"));
-}
-
-/* ---- config.json ---- */
-
-static char *config_text(const rt_tensor_list *list, const rt_huggingface_export *export)
-{
-    const rt_family *family = list->family;
-    const rt_transformer_options *o = &list->model->options;
-    rt_config_writing w = {json_object(), family, o, export, &list->theta};
-    rt_json_put(&w.object, "architectures", json_pack("[s]", rt_family_class_of(family, o)->name));
-    rt_json_put(&w.object, "model_type", json_string(family->type));
-    rt_config_rows_put(family->config, &w);
-    if (o->head != RT_HEAD_LM)
-        put_labels(&w.object, o, export);
-    if (o->theta.learn)
-        rt_put_theta(&w);
-    if (export->vocabulary)
-        rt_json_put(&w.object, RT_HF_LEVEL, json_string(rt_level_words[export->vocabulary->level]));
-    if (export->bare)
-        rt_json_put(&w.object, RT_HF_BEGIN, json_string("none"));
-    if (export->open_ended)
-        rt_json_put(&w.object, RT_HF_END, json_string("none"));
-    if (export->length)
-        rt_json_put(&w.object, RT_HF_LENGTH, json_integer(export->length));
-    rt_json_put(&w.object, "dtype", json_string("float32"));
-    char *text = rt_json_text(w.object);
-    json_decref(w.object);
-    return text;
-}
-
-/* Writes a class; otherwise transformers takes RoFormerTokenizer, which needs other packages. */
-char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export)
-{
-    json_t *made = json_object();
-    const rt_level level = export->vocabulary->level;
-    const bool residues = level == RT_LEVEL_RESIDUE;
-    if (level == RT_LEVEL_BPE)
-        rt_tokenizer_bpe_put(&made, export->vocabulary);
-    else
-        rt_json_put(&made, "tokenizer_class",
-                    json_string(residues ? "EsmTokenizer" : "BertTokenizer"));
-    if (level != RT_LEVEL_BPE && !residues)
-        rt_json_put(&made, "do_lower_case", json_boolean(export->lowercase));
-    rt_json_put(&made, "model_max_length",
-                json_integer(export->length ? export->length : export->positions));
-    if (export->chat_template)
-        rt_json_put(&made, RT_HF_CHAT_KEY,
-                    json_loads(export->chat_template, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL));
-    char *text = rt_json_text(made);
-    json_decref(made);
-    return text;
-}
 
 /* ---- the model card ---- */
 
@@ -135,16 +33,40 @@ static void put_plain(rt_writer *w, const char *text)
     }
 }
 
-static void put_fixed_theta(rt_writer *w, const rt_transformer_options *o)
+/* Describes a fixed theta, which ends the sentence about the rotation, or a learned one. */
+static void put_theta_sentence(rt_writer *w, const rt_family *family,
+                               const rt_transformer_options *o)
 {
     static const char *const families[] = {RT_FREQUENCIES(RT_CHOICE_WORD)};
     static const char *const scalings[] = {RT_SCALINGS(RT_CHOICE_WORD)};
+    static const char shared[] =
+        "`rope_parameters` in config.json has it as factors of longrope, so transformers rotates "
+        "by it, to the precision of a float, without any code.";
+    static const char mean[] =
+        "transformers has one theta for all: `rope_parameters` in config.json is made of the mean, "
+        "and is not what the model was trained with.";
     const rt_frequency_options *f = &o->position.frequencies;
+    const char *own = family->own_theta;
     char base[RT_NUMBER_SIZE];
     bool everywhere = true;
+    rt_writer_add(w, "Its queries and keys are rotated by position times theta");
+    if (o->theta.learn && o->theta.scope == RT_THETA_MODEL)
+        rt_writer_add(w, ", which was learned with the weights; %s\n",
+                      family->shared_theta ? family->shared_theta : shared);
+    else if (o->theta.learn)
+        rt_writer_add(w,
+                      ", which was learned separately for every %s. %s `" RT_HF_THETA
+                      "` in config.json has all of them%s%s%s",
+                      o->theta.scope != RT_THETA_HEAD ? "layer"
+                      : o->kv_heads < o->heads        ? "head of keys"
+                                                      : "head",
+                      family->mean_theta ? family->mean_theta : mean,
+                      own ? "; this makes a loaded model use them:\n\n```python\n" : "",
+                      own ? own : ".\n", own ? "```\n" : "");
+    if (o->theta.learn)
+        return;
     for (int l = 0; l < o->layers; l++)
         everywhere &= rt_layer_row_of(o, l).has_positions;
-    rt_writer_add(w, "Its queries and keys are rotated by position times theta");
     if (f->family == RT_FREQUENCIES_GEOMETRIC)
         rt_writer_add(w, "_i = %s^(-2i/%d), which is fixed", rt_number_write(base, f->base),
                       2 * rt_transformer_pairs(o));
@@ -158,37 +80,6 @@ static void put_fixed_theta(rt_writer *w, const rt_transformer_options *o)
     if (f->scaling != RT_SCALING_NONE)
         rt_writer_add(w, " and scaled (position.scaling = %s)", scalings[f->scaling]);
     rt_writer_add(w, ".\n");
-}
-
-static void put_theta_sentence(rt_writer *w, const rt_family *family,
-                               const rt_transformer_options *o)
-{
-    static const char shared[] =
-        "`rope_parameters` in config.json has it as factors of longrope, so transformers rotates "
-        "by it, to the precision of a float, without any code.";
-    static const char mean[] =
-        "transformers has one theta for all: `rope_parameters` in config.json is made of the mean, "
-        "and is not what the model was trained with.";
-    if (!o->theta.learn)
-        put_fixed_theta(w, o);
-    else if (o->theta.scope == RT_THETA_MODEL)
-        rt_writer_add(w,
-                      "Its queries and keys are rotated by position times theta, which was learned "
-                      "with the weights; %s\n",
-                      family->shared_theta ? family->shared_theta : shared);
-    else
-        rt_writer_add(w,
-                      "Its queries and keys are rotated by position times theta, which was learned "
-                      "separately for every %s. %s `" RT_HF_THETA
-                      "` in config.json has all of them%s%s%s",
-                      o->theta.scope != RT_THETA_HEAD ? "layer"
-                      : o->kv_heads < o->heads        ? "head of keys"
-                                                      : "head",
-                      family->mean_theta ? family->mean_theta : mean,
-                      family->own_theta ? "; this makes a loaded model use them:\n\n```python\n"
-                                        : "",
-                      family->own_theta ? family->own_theta : ".\n",
-                      family->own_theta ? "```\n" : "");
 }
 
 /* Adds a text as code if it has no backtick and no newline. */
@@ -389,6 +280,28 @@ static rt_status check_folder(const char *folder, bool overwrite)
 
 /* ---- an older model in the folder ---- */
 
+rt_status rt_huggingface_chat_template(char **template_new, const char *folder)
+{
+    const bool file = rt_folder_has(folder, RT_HF_CHAT);
+    json_t *config = NULL;
+    char *bytes = NULL;
+    size_t size = 0;
+    rt_status status = file ? rt_folder_read(&bytes, &size, folder, RT_HF_CHAT, RT_TEXT_FILE_BYTES)
+                            : rt_json_read_optional(&config, folder, RT_HF_TOKENIZER);
+    *template_new = NULL;
+    if (status.code)
+        return status.code == RT_MEMORY ? status : rt_ok();
+    json_t *found = file ? json_stringn(bytes, size) /* NULL if it is not UTF-8 */
+                         : json_incref(json_object_get(config, RT_HF_CHAT_KEY));
+    if (found && !json_is_null(found) &&
+        !(*template_new = rt_json_dump(found, JSON_ENCODE_ANY, "")))
+        status = rt_out_of_memory(RT_HF_CHAT);
+    json_decref(found);
+    json_decref(config);
+    rt_free(bytes);
+    return status;
+}
+
 /* Finds out whether the folder has a model with the exported vocabulary, or without one and with as
  * many ids: its other files about tokens are then valid for the new model. RT_MEMORY. */
 static rt_status find_same_tokens(bool *same, const char *folder, const rt_transformer *model,
@@ -432,18 +345,6 @@ static rt_status keep_file(const rt_durable_folder *to, const char *name)
     return status;
 }
 
-/* Returns whether the folder has a model card that rotor did not write. */
-static bool has_card_of_others(const char *folder)
-{
-    char *bytes;
-    size_t size;
-    const rt_status status = rt_folder_read(&bytes, &size, folder, RT_HF_CARD, MOST_KEPT);
-    const bool own =
-        !status.code && (strstr(bytes, RT_CARD_TRAINED) || strstr(bytes, RT_CARD_CONVERTED));
-    rt_free(bytes);
-    return !own && rt_folder_has(folder, RT_HF_CARD);
-}
-
 /* ---- all files ---- */
 
 static rt_status write_texts(const rt_durable_folder *to, const rt_tensor_list *list,
@@ -452,12 +353,13 @@ static rt_status write_texts(const rt_durable_folder *to, const rt_tensor_list *
     const rt_transformer_options *o = &list->model->options;
     const rt_vocabulary *v = export->vocabulary;
     rt_status status = rt_ok();
+    char *text;
+    size_t size;
     if (v) {
         const rt_text_frame around = rt_vocabulary_frame(v);
         const bool labels = o->head != RT_HEAD_LM;
         const bool begins = !export->bare && (!labels || around.first != RT_NO_ID);
         const bool ends = labels ? !export->open_ended && around.last != RT_NO_ID : keeps_end(o, v);
-        char *text;
         status = v->level == RT_LEVEL_BPE ? rt_tokenizer_bpe_file(&text, v, begins, ends)
                                           : rt_vocabulary_write(v, &text);
         if (!status.code)
@@ -466,13 +368,19 @@ static rt_status write_texts(const rt_durable_folder *to, const rt_tensor_list *
             status = rt_durable_write_and_free(to->staging, RT_HF_TOKENIZER,
                                                rt_huggingface_tokenizer_text(export));
     }
-    if (!status.code)
-        status = has_card_of_others(to->path)
+    if (!status.code) { /* a card that rotor did not write is kept */
+        const rt_status read = rt_folder_read(&text, &size, to->path, RT_HF_CARD, MOST_KEPT);
+        const bool own =
+            !read.code && (strstr(text, RT_CARD_TRAINED) || strstr(text, RT_CARD_CONVERTED));
+        rt_free(text);
+        status = !own && rt_folder_has(to->path, RT_HF_CARD)
                      ? keep_file(to, RT_HF_CARD)
                      : rt_durable_write_and_free(to->staging, RT_HF_CARD, card_text(list, export));
+    }
     return status.code
                ? status
-               : rt_durable_write_and_free(to->staging, RT_HF_CONFIG, config_text(list, export));
+               : rt_durable_write_and_free(to->staging, RT_HF_CONFIG,
+                                           rt_config_text(list->family, o, &list->theta, export));
 }
 
 /* Writes all files. From an older model with the same tokens, keeps the files that rotor does not

@@ -1,10 +1,14 @@
-/* The list of families; conditions, names and numbers of their tensors. */
+/* The list of families; their options, and the family of a model; conditions, names and numbers of
+ * their tensors. */
 
-#include "io/huggingface/family.h"
+#include "io/huggingface/private.h"
 
 #include "core/memory.h"
 #include "core/path.h"
+#include "models/keys.h"
+#include "text/key_value.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,6 +34,195 @@ const rt_family_class *rt_family_class_of(const rt_family *family, const rt_tran
     while (c->name && (!c->has_head || c->head != o->head || (c->when && !c->when(o))))
         c++;
     return c;
+}
+
+/* ---- options by their keys ---- */
+
+#define OPTIONS rt_transformer_options
+RT_KEY_WORDS(head_word, RT_HEADS)
+
+/* Options that other sections of a configuration determine. */
+static const rt_key others[] = {
+    {"model", "head", CHOICE(head, head_word), "lm", "", RT_FIXED, ALWAYS},
+    {"", "token types", WHOLE(token_types, 0, RT_MOST_SIZE), "0", "", RT_FIXED, ALWAYS},
+    {"", "numbers of a patch", WHOLE(patch, 0, RT_MOST_SIZE), "0", "", RT_FIXED, ALWAYS},
+};
+static const rt_key_table other_keys = {others, sizeof others / sizeof *others};
+static const rt_key_table *const tables[] = {&rt_model_keys, &other_keys};
+enum { TABLES = sizeof tables / sizeof *tables };
+
+static const rt_key *key_of(const char *name)
+{
+    const rt_key *key = NULL;
+    for (int t = 0; t < TABLES && !key; t++)
+        key = rt_keys_find(tables[t], name);
+    return key;
+}
+
+static const rt_key *key_at(int member)
+{
+    for (int t = 0; t < TABLES; t++)
+        for (int i = 0; i < tables[t]->count; i++)
+            if (tables[t]->keys[i].offset == (size_t)member)
+                return tables[t]->keys + i;
+    return NULL;
+}
+
+static double number_of(const rt_key *key, const rt_transformer_options *o)
+{
+    const char *at = (const char *)o + key->offset;
+    if (key->type == RT_KEY_LAYERS) /* length of a list: rows only distinguish 0 */
+        return ((const rt_layer_words *)at)->count;
+    if (key->type == RT_KEY_NUMBER)
+        return *(const double *)at;
+    return key->type == RT_KEY_YES_NO ? *(const bool *)at : *(const int *)at;
+}
+
+rt_status rt_family_lacks(const rt_family *family, const char *what, const char *wish)
+{
+    return rt_error(RT_CONFIG, "%s cannot be exported: %s %s of %s has %s", what,
+                    rt_family_article(family->name), family->name,
+                    family->library ? family->library : "Hugging Face", wish);
+}
+
+rt_status rt_cannot_export(const rt_family *family, const char *key,
+                           const rt_transformer_options *o, const char *wish)
+{
+    char value[RT_VALUE_SIZE], what[RT_VALUE_SIZE + RT_KEY_NAME_SIZE];
+    snprintf(what, sizeof what, "%s = %s", key, rt_key_value_write(key_of(key), o, value));
+    return rt_family_lacks(family, what, wish);
+}
+
+rt_status rt_check_head_dim(const rt_family *family, const rt_transformer_options *o)
+{
+    return o->heads * o->head_dim == o->dim
+               ? rt_ok()
+               : rt_error(RT_CONFIG,
+                          "model.head_dim = %d cannot be exported: heads of %s %s of Hugging Face "
+                          "have model.dim / model.heads features",
+                          o->head_dim, rt_family_article(family->name), family->name);
+}
+
+/* ---- options that all models of a family share ---- */
+
+/* Requirements of a family unless it has a row or a key of config.json for the option. */
+static const rt_option_row usual[] = {
+    {"model.norm", RT_IS, "pre", "its norms before the blocks"},
+    {"model.embedding_norm", RT_IS, "no", "no norm over its embeddings"},
+    {"model.attention", RT_IS, "softmax", "softmax attention"},
+    {"model.residual", RT_IS, "serial", "blocks one after the other"},
+    {"model.window", RT_IS, "0", "attention to all tokens"},
+    {"model.qk_norm", RT_IS, "no", "no norms of queries and keys"},
+    {"model.embedding_dim", RT_SAME_AS, "model.dim", "embeddings as wide as its layers"},
+    {"token types", RT_IS, "0", "none"},
+    {"numbers of a patch", RT_IS, "0", "no images"},
+    {"position.kind", RT_IS, "rope", "rotary positions"},
+    {"position.axes", RT_IS, "1", "positions of one coordinate"},
+    {"position.every", RT_IS, "1", "positions in every layer"},
+    {"position.layers", RT_IS, "", "positions in every layer"},
+    {"position.rotate_value", RT_IS, "no", "values that are not rotated"},
+    {"position.xpos", RT_IS, "0", "no decay of its scores"},
+    {"position.local_base", RT_IS, "0", "one base for all layers"},
+    {"model.norm_bias", RT_IS, "yes", "biases in its norms"},
+    {"model.first_norm", RT_IS, "yes", "a norm before the attention of every layer"},
+    {"model.token_dropout", RT_IS, "no", "no token dropout"},
+    {"model.classifier", RT_IS, "dense", "no such head for labels"},
+    {0},
+};
+
+/* Returns the n-th requirement of a family, its own rows first; NULL past the last. */
+static const rt_option_row *option_of(const rt_family *family, int n)
+{
+    for (const rt_option_row *row = family->options; row->key; row++)
+        if (!n--)
+            return row;
+    for (const rt_option_row *row = usual; row->key; row++) {
+        const rt_option_row *own = family->options;
+        const rt_config_row *at = family->config;
+        while (own->key && strcmp(own->key, row->key) != 0)
+            own++;
+        while (at->key && (at->member == RT_NO_MEMBER || key_at(at->member) != key_of(row->key)))
+            at++;
+        if (!own->key && !at->key && !n--)
+            return row;
+    }
+    return NULL;
+}
+
+void rt_option_rows_set(const rt_family *family, rt_transformer_options *o)
+{
+    const rt_option_row *row;
+    o->position.pairing = family->pairing;
+    for (int n = 0; (row = option_of(family, n)); n++)
+        if (row->rule == RT_IS)
+            rt_key_value_set(key_of(row->key), row->value, o);
+}
+
+static bool has_option(const rt_option_row *row, const rt_transformer_options *o)
+{
+    const rt_key *key = key_of(row->key);
+    const double value = number_of(key, o);
+    rt_transformer_options wanted = {0};
+    if (row->rule == RT_ABOVE_0)
+        return value > 0;
+    if (row->rule == RT_ANY_VALUE)
+        return true;
+    if (row->rule == RT_SAME_AS)
+        return value == number_of(key_of(row->value), o);
+    rt_key_value_set(key, row->value, &wanted);
+    return key->type == RT_KEY_INTEGER || key->type == RT_KEY_NUMBER
+               ? value <= number_of(key, &wanted)
+               : value == number_of(key, &wanted);
+}
+
+/* ---- finding the family of a model ---- */
+
+/* Counts the options that the family cannot express. Returns the error of the first. */
+static rt_status rows_express(const rt_family *family, const rt_transformer_options *o, int *missed)
+{
+    enum { KIND_MISSED = 1000 };
+    const rt_option_row *option;
+    rt_status status = rt_ok();
+    char name[RT_KEY_NAME_SIZE];
+    *missed = 0;
+    for (int n = 0; (option = option_of(family, n)); n++)
+        if (option->wish && !has_option(option, o)) {
+            if (!*missed)
+                status = rt_cannot_export(family, option->key, o, option->wish);
+            *missed += strcmp(option->key, "model.kind") ? 1 : KIND_MISSED;
+        }
+    for (const rt_config_row *row = family->config; row->key; row++)
+        if (row->wish && !rt_config_row_word(row, o) && !(*missed)++)
+            status =
+                rt_cannot_export(family, rt_key_full_name(key_at(row->member), name), o, row->wish);
+    return status;
+}
+
+rt_status rt_family_find(const rt_family **found, const rt_family *const *families,
+                         const rt_transformer_options *o)
+{
+    rt_status nearest = rt_ok();
+    int least = INT_MAX;
+    for (*found = NULL; *families && !(*found && !nearest.code); families++) {
+        int missed;
+        rt_status status = rows_express(*families, o, &missed);
+        if (!status.code && !rt_family_class_of(*families, o)->name) {
+            bool has_head = false;
+            for (const rt_family_class *c = (*families)->classes; c->name; c++)
+                has_head |= c->has_head && c->head == o->head;
+            const bool pools = has_head && o->head == RT_HEAD_SEQUENCE;
+            status = rt_cannot_export(*families, pools ? "model.pool" : "model.head", o,
+                                      "no class for it");
+        }
+        if (!status.code && (*families)->check)
+            status = (*families)->check(*families, o);
+        if (missed < least || !status.code) {
+            least = missed;
+            nearest = status;
+            *found = *families;
+        }
+    }
+    return nearest;
 }
 
 /* ---- the order of features ---- */

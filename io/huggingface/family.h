@@ -11,7 +11,6 @@
 #include "core/key.h"
 #include "core/status.h"
 #include "io/huggingface/huggingface.h"
-#include "io/huggingface/json.h"
 #include "io/huggingface/safetensors.h"
 #include "models/transformer.h"
 
@@ -133,7 +132,6 @@ bool rt_folder_tensors_know(const rt_folder_tensors *all, const struct rt_family
 /* A JSON object whose keys are read one by one. The first error is kept in `status`: RT_CHECKPOINT
  * with the name of the key. Values that are read after an error are meaningless. A key that is
  * missing or null has its default. */
-
 typedef struct rt_reading {
     const json_t *json;
     const char *file;   /* NULL: config.json */
@@ -164,19 +162,6 @@ void rt_reading_refuse_word(rt_reading *r, const char *key, const char *const *w
 enum { RT_MOST_HF_LAYERS = 1000 };
 int rt_reading_size(rt_reading *r, const char *key, int initial);
 
-/* ---- config.json as a table ---- */
-
-/* Each row describes a key of config.json, for reading and for writing.
- *
- *     {"hidden_size", RT_SIZE(dim), .initial = 768}
- *     {"hidden_act", RT_WORD(activation, words), .reason = "rotor has no other"}
- *     {"rope_interleaved", RT_MUST_BE("false"), .reason = "pairs are halves of a head"}
- *     {"rope_parameters", .read = read_rope, .put = put_rope}
- *
- * Keys are read and written in the order of the rows. A key that is missing or null has its
- * default. An invalid value is RT_CHECKPOINT with the key of config.json. An option that
- * config.json cannot express is RT_CONFIG with the key of rotor. */
-
 /* ---- options that all models of a family share ---- */
 
 typedef enum rt_option_rule {
@@ -188,7 +173,7 @@ typedef enum rt_option_rule {
 
 /* A requirement on an option of rotor, by its key in models/keys.c. Reading sets the option to the
  * value of RT_IS. Writing refuses any other value: "KEY = VALUE cannot be exported: a NAME of
- * Hugging Face has WISH". The usual requirements (config_rows.c) hold unless the family has a row
+ * Hugging Face has WISH". The usual requirements (family.c) hold unless the family has a row
  * or a key of config.json for the option. */
 typedef struct rt_option_row {
     const char *key; /* NULL ends a table; also "model.head" and "token types" */
@@ -197,7 +182,18 @@ typedef struct rt_option_row {
     const char *wish; /* NULL: writing does not check the value */
 } rt_option_row;
 
-/* ---- keys of config.json ---- */
+/* ---- config.json as a table ----
+ *
+ * Each row describes a key of config.json, for reading and for writing.
+ *
+ *     {"hidden_size", RT_SIZE(dim), .initial = 768}
+ *     {"hidden_act", RT_WORD(activation, words), .reason = "rotor has no other"}
+ *     {"rope_interleaved", RT_MUST_BE("false"), .reason = "pairs are halves of a head"}
+ *     {"rope_parameters", .read = read_rope, .put = put_rope}
+ *
+ * Keys are read and written in the order of the rows. A key that is missing or null has its
+ * default. An invalid value is RT_CHECKPOINT with the key of config.json. An option that
+ * config.json cannot express is RT_CONFIG with the key of rotor. */
 
 typedef enum rt_config_type {
     RT_CONFIG_SPECIAL,   /* only `read` and `put` */
@@ -289,14 +285,11 @@ typedef struct rt_config_row {
 /* NULL-terminated list of keys. */
 #define RT_KEYS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* ---- reading and writing the tables ---- */
-
 /* Sets the options that all models of the family share. */
 void rt_option_rows_set(const struct rt_family *family, rt_transformer_options *o);
 
-void rt_config_rows_read(const rt_config_row *rows, rt_reading *r, rt_huggingface *there);
-
-void rt_config_rows_put(const rt_config_row *rows, rt_config_writing *w);
+/* Returns the word that a row of words has for a model; NULL if there is none. */
+const char *rt_config_row_word(const rt_config_row *row, const rt_transformer_options *o);
 
 /* ---- families ---- */
 
@@ -380,8 +373,6 @@ typedef struct rt_family {
      * code that sets theta of each layer or head (own_theta/), or NULL. */
     const char *shared_theta, *mean_theta, *own_theta;
 } rt_family;
-
-/* ---- all families ---- */
 
 /* All families. A model is written as the first that can express it. */
 #define RT_FAMILIES(X)                                                                             \

@@ -1,4 +1,4 @@
-#include "io/huggingface/json.h"
+#include "io/huggingface/private.h"
 
 #include "core/memory.h"
 #include "core/path.h"
@@ -32,9 +32,12 @@ rt_status rt_folder_read(char **bytes_new, size_t *size, const char *folder, con
     return rt_ok();
 }
 
+/* Largest number of values in one text. */
+enum { VALUES = 1 << 20 };
+
 rt_status rt_json_read(json_t **object_new, const char *name, char *bytes, size_t size)
 {
-    rt_status status = rt_json_parse(object_new, RT_JSON_VALUES, name, bytes, size);
+    rt_status status = rt_json_parse(object_new, VALUES, name, bytes, size);
     if (status.code == RT_DATA)
         status.code = RT_CHECKPOINT;
     return status;
@@ -127,13 +130,6 @@ json_t *rt_json_numbers(const double *values, int count)
     return list;
 }
 
-/* Returns whether a list, of numbers or of such lists up to `depth`, is written on one line. */
-static bool is_row(const json_t *list, int depth)
-{
-    const json_t *first = json_array_get(list, 0);
-    return json_is_number(first) || (depth > 0 && is_row(first, depth - 1));
-}
-
 static void begin_line(FILE *to, const char *comma, int indent)
 {
     fputs(comma, to);
@@ -143,11 +139,13 @@ static void begin_line(FILE *to, const char *comma, int indent)
 }
 
 /* Writes a value of rotor's own, which is not deep. Items of a list or an object have lines of
- * their own unless the list is a row. Returns false if the heap is exhausted. */
+ * their own unless the list is a row: of numbers, or of lists of numbers. Returns false if the heap
+ * is exhausted. */
 static bool write_value(FILE *to, json_t *value, int indent)
 {
     enum { INDENT = 2 };
-    const bool object = json_is_object(value), row = !object && is_row(value, 1);
+    const json_t *first = json_array_get(value, 0);
+    const bool row = json_is_number(first) || json_is_number(json_array_get(first, 0));
     const char *comma = "";
     char text[RT_NUMBER_SIZE];
     const char *key;
@@ -160,9 +158,9 @@ static bool write_value(FILE *to, json_t *value, int indent)
         fputs(strpbrk(text, ".e") ? "" : ".0", to);
         return true;
     }
-    if (!object && !json_is_array(value))
+    if (!json_is_object(value) && !json_is_array(value))
         return !json_dumpf(value, to, JSON_ENCODE_ANY);
-    fputc(object ? '{' : '[', to);
+    fputc(json_is_object(value) ? '{' : '[', to);
     json_object_foreach(value, key, item)
     {
         json_t *string = json_string(key);
@@ -184,7 +182,7 @@ static bool write_value(FILE *to, json_t *value, int indent)
     }
     if (*comma && !row)
         begin_line(to, "", indent);
-    fputc(object ? '}' : ']', to);
+    fputc(json_is_object(value) ? '}' : ']', to);
     return good;
 }
 

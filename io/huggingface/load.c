@@ -79,8 +79,7 @@ static rt_status check_tensor(const loading *l, const rt_parameter *p)
         while ((t = rt_folder_tensors_find(&l->tensors, p, n)) && t->row->written)
             n++;
         return rt_error(RT_CHECKPOINT, "%s: lacks %s %s",
-                        weights->count == 1 ? rt_safetensors_name(weights->files[0])
-                                            : RT_WEIGHTS_INDEX,
+                        weights->count == 1 ? weights->files[0]->name : RT_WEIGHTS_INDEX,
                         t ? rt_huggingface_name(l->there, t->name) : p->name,
                         rt_shape_text(&p->tensor));
     }
@@ -90,8 +89,7 @@ static rt_status check_tensor(const loading *l, const rt_parameter *p)
     for (int i = 0; i < from->axes && same; i++)
         same = from->shape[i] == (uint64_t)t->shape.axis[i];
     if (!same)
-        return rt_error(RT_CHECKPOINT, "%s: %s is %s, %s expected%s",
-                        rt_safetensors_name(from->file), from->name,
+        return rt_error(RT_CHECKPOINT, "%s: %s is %s, %s expected%s", from->file->name, from->name,
                         rt_safetensor_shape(from, shape), rt_shape_write(wanted, t->shape),
                         of_heads ? ": num_attention_heads and num_key_value_heads times head_dim"
                                  : "");
@@ -112,9 +110,9 @@ static rt_status check_surplus(const loading *l)
 {
     const rt_weights *weights = &l->there->files->weights;
     const rt_family *f = l->there->files->family;
-    const rt_safetensor *t;
     for (int i = 0; i < weights->count; i++)
-        for (size_t n = 0; (t = rt_safetensors_at(weights->files[i], n)); n++) {
+        for (size_t n = 0; n < weights->files[i]->count; n++) {
+            const rt_safetensor *t = weights->files[i]->tensors + n;
             char quoted[RT_QUOTE_SIZE], whole[RT_NAME_SIZE];
             const bool bare = !l->there->files->prefixed && !is_of_head(f, t->name);
             const char *at = t->name;
@@ -126,7 +124,7 @@ static rt_status check_surplus(const loading *l)
             if (!fits || ((l->has_head || !is_of_head(f, whole)) &&
                           !rt_folder_tensors_know(&l->tensors, f, &l->there->options, whole)))
                 return rt_error(RT_CHECKPOINT, "%s: unexpected tensor %s, which the model lacks",
-                                rt_safetensors_name(weights->files[i]),
+                                weights->files[i]->name,
                                 plain ? t->name : rt_quote(quoted, t->name));
         }
     return rt_ok();
@@ -149,7 +147,7 @@ static rt_status read_tensor(const rt_folder_tensor *t, const rt_safetensor *fro
         for (size_t i = 0; i < count; i++)
             if (!isfinite((real)block[i]))
                 return rt_error(RT_CHECKPOINT, "%s: %s is not finite in " RT_PRECISION " precision",
-                                rt_safetensors_name(from->file), from->name);
+                                from->file->name, from->name);
         for (size_t i = 0; i < count && used && t->plain; i++)
             plain[first + i] = (real)block[i];
         for (size_t i = 0; i < count && used && !t->plain; i++) {
@@ -208,71 +206,46 @@ static rt_status compare_fixed(const loading *l, bool *same)
     return rt_ok();
 }
 
-/* Writes the folder's theta in the layout of a model that learns theta. Returns false if its shape
- * does not allow that. */
-static bool spread_theta(const loading *l, double *theta)
+/* Finds theta of the folder, in the layout of a model that learns theta, in a new block that the
+ * caller frees; NULL if its shape does not fit. RT_CHECKPOINT if a value has no logarithm but the
+ * model learns it. Of a fixed theta, only sets *taken if both are equal. */
+static rt_status find_theta(const loading *l, double **theta_new, bool *taken)
 {
     const rt_transformer_options *a = &l->there->options, *b = &l->model->options;
-    const rt_frequency_options *from_options = &a->position.frequencies;
+    const bool one = !a->theta.learn || a->theta.scope == RT_THETA_MODEL;
+    rt_status status = rt_ok();
+    *theta_new = NULL;
+    if (!b->theta.learn)
+        return a->theta.learn ? rt_ok() : compare_fixed(l, taken);
     const rt_shape from = rt_transformer_theta_shape(a), to = rt_transformer_theta_shape(b);
     const int rows = to.axis[1], pairs = to.axis[2];
-    const bool one = !a->theta.learn || a->theta.scope == RT_THETA_MODEL;
     if (from.axis[2] != pairs || (!one && !rt_shapes_equal(from, to)) ||
-        rt_frequencies_magnitude(from_options) !=
+        rt_frequencies_magnitude(&a->position.frequencies) !=
             rt_frequencies_magnitude(&b->position.frequencies) ||
         (!a->theta.learn && b->theta.scope == RT_THETA_MODEL && rt_layers_differ_in_base(a)))
-        return false;
-    for (int n = 0; n < to.axis[0] * rows; n++) {
-        const rt_frequency_options frequencies =
-            rt_layer_frequencies(a, rt_transformer_theta_layer(b, n / rows));
+        return rt_ok();
+    double *theta = *theta_new = rt_alloc(rt_transformer_theta_count(b), sizeof *theta);
+    if (!theta)
+        return rt_out_of_memory("theta");
+    *taken = true;
+    for (int n = 0; n < to.axis[0] * rows && !status.code; n++) {
+        const int layer = rt_transformer_theta_layer(b, n / rows);
+        const rt_frequency_options frequencies = rt_layer_frequencies(a, layer);
         double *row = theta + (size_t)n * (size_t)pairs;
         if (a->theta.learn)
             memcpy(row, l->there->theta + (one ? 0 : (size_t)n * (size_t)pairs),
                    (size_t)pairs * sizeof *row);
         else
             rt_frequencies(row, pairs, &frequencies);
+        for (int i = 0; i < pairs && b->theta.form != RT_THETA_RAW && !status.code; i++)
+            if (!(row[i] > 0))
+                status = rt_checkpoint_no_logarithm(b->theta.scope == RT_THETA_MODEL ? -1 : layer,
+                                                    b->theta.scope == RT_THETA_HEAD ? n % rows : -1,
+                                                    i, row[i]);
     }
-    return true;
-}
-
-/* Returns RT_CHECKPOINT if a value of theta has no logarithm but the model learns it. */
-static rt_status check_above_0(const loading *l, const double *theta)
-{
-    const rt_transformer_options *o = &l->model->options;
-    const rt_shape shape = rt_transformer_theta_shape(o);
-    const int rows = shape.axis[1], pairs = shape.axis[2];
-    for (int n = 0; n < shape.axis[0] * rows * pairs; n++) {
-        if (o->theta.form == RT_THETA_RAW || theta[n] > 0)
-            continue;
-        const int layer = rt_transformer_theta_layer(o, n / pairs / rows);
-        const rt_status status =
-            rt_checkpoint_no_logarithm(o->theta.scope == RT_THETA_MODEL ? -1 : layer,
-                                       o->theta.scope == RT_THETA_HEAD ? n / pairs % rows : -1,
-                                       n % pairs, theta[n]);
-        return rt_error(status.code, "%s: %s", l->there->own ? RT_HF_CONFIG : RT_WEIGHTS_FILE,
-                        status.message);
-    }
-    return rt_ok();
-}
-
-/* Finds theta of the folder for a model that learns theta, in a new block that the caller frees;
- * NULL if it does not fit. Of a fixed theta, only sets *taken if both are equal. */
-static rt_status find_theta(const loading *l, double **theta_new, bool *taken)
-{
-    const rt_transformer_options *b = &l->model->options;
-    *theta_new = NULL;
-    if (!b->theta.learn)
-        return l->there->options.theta.learn ? rt_ok() : compare_fixed(l, taken);
-    double *theta = rt_alloc(rt_transformer_theta_count(b), sizeof *theta);
-    if (!theta)
-        return rt_out_of_memory("theta");
-    *taken = spread_theta(l, theta);
-    rt_status status = *taken ? check_above_0(l, theta) : rt_ok();
-    if (*taken && !status.code)
-        *theta_new = theta;
-    else
-        rt_free(theta);
-    return status;
+    return status.code ? rt_error(status.code, "%s: %s",
+                                  l->there->own ? RT_HF_CONFIG : RT_WEIGHTS_FILE, status.message)
+                       : status;
 }
 
 /* ---- loading ---- */

@@ -4,6 +4,9 @@
 /* Private declarations of the files that read and write Hugging Face folders. */
 
 #include "io/huggingface/family.h"
+#include "text/files.h"
+#include "text/json.h"
+#include "text/utf8.h"
 #include "text/writer.h"
 
 #define RT_HF_CONFIG         "config.json"
@@ -33,12 +36,64 @@
 #define RT_WEIGHTS_FILE  "model.safetensors"
 #define RT_WEIGHTS_INDEX "model.safetensors.index.json"
 
+/* ---- files of an untrusted folder, and JSON as in text/json.h, with errors RT_CHECKPOINT ---- */
+
+/* Reads a regular file of at most `most` bytes; the caller frees them. RT_CHECKPOINT names a file
+ * that cannot be read; RT_CONFIG if the path is too long; RT_MEMORY. */
+rt_status rt_folder_read(char **bytes_new, size_t *size, const char *folder, const char *name,
+                         long most) RT_MUST_CHECK;
+
+/* Parses an object, which the caller releases with json_decref. The bytes are changed. */
+rt_status rt_json_read(json_t **object_new, const char *name, char *bytes,
+                       size_t size) RT_MUST_CHECK;
+
+/* Parses a file of a folder, of at most 16 MiB. rt_json_read_optional sets *object_new to NULL if
+ * the file is missing. */
+rt_status rt_json_read_file(json_t **object_new, const char *folder,
+                            const char *name) RT_MUST_CHECK;
+rt_status rt_json_read_optional(json_t **object_new, const char *folder,
+                                const char *name) RT_MUST_CHECK;
+
+/* Returns the index of a word in a NULL-terminated list, or -1. Both may be NULL. */
+int rt_word_index(const char *const *words, const char *word);
+
+/* Jansson's functions make the values that are written. Numbers that are not whole are written as
+ * the shortest text that reads as the same double, where Jansson 2.14 writes 17 digits (1e-12 as
+ * 9.9999999999999998e-13). Lists of numbers are on one line. */
+
+/* Sets a member of an object, or appends to a list. Takes over the value. If that fails, or the
+ * value is NULL because it could not be made, *to is freed and becomes NULL. */
+void rt_json_put(json_t **to, const char *key, json_t *value);
+void rt_json_append(json_t **to, json_t *value);
+
+/* Creates a string of any bytes; those that are not UTF-8 become U+FFFD. */
+json_t *rt_json_string(const char *text);
+
+/* Creates a number, which is written without a point if it is whole and not very large. json_real
+ * is always written with one, so that Python reads a float. */
+json_t *rt_json_number(double value);
+
+/* Creates a list of such numbers. */
+json_t *rt_json_numbers(const double *values, int count);
+
+/* Returns an object as a text, which the caller frees; NULL if it is NULL or the heap is exhausted.
+ */
+char *rt_json_text(json_t *object) RT_MUST_CHECK;
+
+/* Returns any JSON as Jansson writes it, and `end`, for the caller to free; NULL if that fails. */
+char *rt_json_dump(const json_t *value, size_t flags, const char *end);
+
+/* Copies the first character of a text as UTF-8, or U+FFFD. Returns its bytes in the text. */
+size_t rt_next_character(const char *text, char character[RT_UTF8_SIZE], int32_t *code);
+
+/* ---- files with tensors ---- */
+
 /* Limit of files with weights, with a margin to the files that a process can open. */
 enum { RT_MOST_WEIGHT_FILES = 512 };
 
 /* Tensors of a folder, in model.safetensors or, if there is none, in the files that
  * model.safetensors.index.json names. A file must lie in the folder itself and have exactly the
- * tensors that the index assigns to it. Errors as in safetensors.h and json.h. */
+ * tensors that the index assigns to it. Errors as in safetensors.h. */
 typedef struct rt_weights {
     rt_safetensors **files;
     int count;
@@ -63,9 +118,6 @@ struct rt_huggingface_files {
 };
 
 /* ---- reading ---- */
-
-/* Points there->warnings to the lines that were added. */
-rt_status rt_huggingface_warnings(rt_huggingface *there) RT_MUST_CHECK;
 
 /* Reads config.json into the members of `there`. */
 rt_status rt_huggingface_read_config(rt_huggingface *there, const char *folder) RT_MUST_CHECK;
@@ -127,6 +179,10 @@ rt_status rt_tensor_list_open(rt_tensor_list *list, const rt_family *family,
                               const rt_transformer *model, int positions) RT_MUST_CHECK;
 void rt_tensor_list_close(rt_tensor_list *list);
 
+/* Returns the text of config.json, which the caller frees; NULL if that fails. */
+char *rt_config_text(const rt_family *family, const rt_transformer_options *o,
+                     const rt_folder_theta *theta, const rt_huggingface_export *export);
+
 /* Returns the text of tokenizer_config.json, which the caller frees; NULL if that fails. */
 char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export) RT_MUST_CHECK;
 
@@ -164,21 +220,18 @@ typedef struct rt_sine_table {
     int rows;
     int pairs;
     rt_dtype dtype; /* type to which the values were rounded */
-} rt_sine_table;
 
-/* Properties of the theta of a table. If `base` is not 0, the first `rotated` values are
- * base^(-i / rotated), within the rounding of the table. */
-typedef struct rt_table_theta {
+    /* Set by rt_sine_table_theta. If `base` is not 0, the first `rotated` values of theta are
+     * base^(-i / rotated), within the rounding of the table. */
     int rotated; /* number of pairs before the zeros at the end */
     double base;
-} rt_table_theta;
+} rt_sine_table;
 
 /* Computes theta, (pairs), of a table. RT_CHECKPOINT, which names `name`, if no theta makes it. */
-rt_status rt_sine_table_theta(const rt_sine_table *table, const char *name, double *theta,
-                              rt_table_theta *found) RT_MUST_CHECK;
+rt_status rt_sine_table_theta(rt_sine_table *table, const char *name, double *theta) RT_MUST_CHECK;
 
-/* Returns whether theta makes the table, within its rounding. */
-bool rt_sine_table_is_of(const rt_sine_table *table, const double *theta);
+/* Returns whether theta makes the first `count` pairs of the table, within its rounding. */
+bool rt_sine_table_is_of(const rt_sine_table *table, int count, const double *theta);
 
 #define RT_HF_TABLE "roformer.encoder.embed_positions.weight"
 
@@ -201,9 +254,6 @@ void rt_layer_types_read(rt_reading *r, rt_huggingface *there, int window, const
 
 /* Writes layer_types. */
 void rt_layer_types_put(rt_config_writing *w);
-
-/* Returns whether a layer has a window. */
-bool rt_layer_slides(const rt_transformer_options *o, int layer);
 
 #define RT_NO_CROSS_ATTENTION "rotor has no encoder and decoder in one model"
 
@@ -232,9 +282,6 @@ rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, 
  * another post-processor. The caller frees the text. */
 rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *vocabulary, bool begins,
                                 bool ends) RT_MUST_CHECK;
-
-/* Writes the class and the special tokens of tokenizer_config.json at level bpe. */
-void rt_tokenizer_bpe_put(json_t **to, const rt_vocabulary *vocabulary);
 
 /* ---- theta.c: families without theta among the tensors ----
  *

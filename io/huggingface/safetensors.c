@@ -4,7 +4,7 @@
 
 #include "core/memory.h"
 #include "core/path.h"
-#include "io/huggingface/json.h"
+#include "io/huggingface/private.h"
 #include "text/files.h"
 #include "text/number.h"
 #include "text/writer.h"
@@ -18,24 +18,21 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define WORD(value, word, bits) word,
-#define BITS(value, word, bits) bits,
-const char *const rt_dtype_words[] = {RT_DTYPES(WORD) NULL};
-const int rt_dtype_bits[] = {RT_DTYPES(BITS) 0};
+/* Types of numbers and their bits; those of rt_dtype come first. */
+static const struct {
+    const char *word;
+    int bits;
+} dtypes[] = {
+    {"F64", 64},    {"F32", 32},    {"F16", 16},    {"BF16", 16},   {"C64", 64},
+    {"I64", 64},    {"U64", 64},    {"I32", 32},    {"U32", 32},    {"I16", 16},
+    {"U16", 16},    {"I8", 8},      {"U8", 8},      {"BOOL", 8},    {"F8_E5M2", 8},
+    {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F6_E3M2", 6}, {"F6_E2M3", 6}, {"F4", 4},
+};
+enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 
 static const char metadata_key[] = "__metadata__";
 
 enum { LENGTH_BYTES = 8, BLOCK = 2048 };
-
-struct rt_safetensors {
-    FILE *stream; /* only its descriptor is used */
-    char *name;
-    uint64_t data_bytes;    /* bytes after the header */
-    rt_safetensor *tensors; /* sorted by name */
-    size_t count;
-    uint64_t *shapes; /* memory of all shapes, as `names` of all names */
-    char *names;
-};
 
 /* ---- one tensor ---- */
 
@@ -62,11 +59,13 @@ static rt_status read_tensor(const json_t *json, rt_safetensor *t, uint64_t *sha
     const char *word = json_string_value(json_object_get(json, "dtype"));
     const json_t *axes = json_object_get(json, "shape");
     const json_t *offsets = json_object_get(json, "data_offsets");
-    const int dtype = rt_word_index(rt_dtype_words, word);
+    int dtype = 0;
     uint64_t bits, end;
+    while (dtype < DTYPES && (!word || strcmp(dtypes[dtype].word, word) != 0))
+        dtype++;
     if (!json_is_object(json))
         return refuse(t, "it must be an object, in braces");
-    if (dtype < 0)
+    if (dtype == DTYPES)
         return refuse(t, word ? "its dtype is none of the format's" : "it has no dtype");
     if (!json_is_array(axes))
         return refuse(t, "its shape is no list");
@@ -80,7 +79,7 @@ static rt_status read_tensor(const json_t *json, rt_safetensor *t, uint64_t *sha
     bool overflows = false;
     for (int i = 0; i < t->axes; i++)
         overflows |= __builtin_mul_overflow(t->count, t->shape[i], &t->count);
-    if (overflows || __builtin_mul_overflow(t->count, (uint64_t)rt_dtype_bits[dtype], &bits))
+    if (overflows || __builtin_mul_overflow(t->count, (uint64_t)dtypes[dtype].bits, &bits))
         return refuse(t, "its shape overflows");
     if (bits % 8)
         return refuse(t, "it does not end with a byte");
@@ -196,46 +195,37 @@ static rt_status read_at(const rt_safetensors *file, uint64_t place, void *bytes
     return rt_ok();
 }
 
-/* Reads the size of the header. A file that begins with text is refused: as a size, 8 printable
- * characters would exceed 10^18 bytes. */
-static rt_status read_length(const rt_safetensors *file, uint64_t file_size, uint64_t *length)
+/* Reads and checks the header. A file that begins with text is refused: as the size of a header, 8
+ * printable characters would exceed 10^18 bytes. */
+static rt_status read_header(rt_safetensors *file)
 {
     char begin[64] = "", quoted[RT_QUOTE_SIZE];
-    const size_t size = file_size < sizeof begin ? (size_t)file_size : sizeof begin - 1;
     int printable = 0;
-    if (file_size < LENGTH_BYTES)
+    struct stat facts;
+    if (fstat(fileno(file->stream), &facts))
+        return rt_error(RT_CHECKPOINT, "%s: cannot be read: %s", file->name, strerror(errno));
+    const uint64_t size = (uint64_t)facts.st_size;
+    const size_t shown = size < sizeof begin ? (size_t)size : sizeof begin - 1;
+    if (size < LENGTH_BYTES)
         return rt_error(RT_CHECKPOINT, "%s: too short: %" PRIu64 " bytes, at least %d expected",
-                        file->name, file_size, LENGTH_BYTES);
-    rt_status status = read_at(file, 0, begin, size);
+                        file->name, size, LENGTH_BYTES);
+    rt_status status = read_at(file, 0, begin, shown);
     if (status.code)
         return status;
-    *length = rt_little_endian((const unsigned char *)begin, LENGTH_BYTES);
+    const uint64_t length = rt_little_endian((const unsigned char *)begin, LENGTH_BYTES);
     while (printable < LENGTH_BYTES && begin[printable] >= ' ' && begin[printable] <= '~')
         printable++;
-    if (rt_is_lfs_pointer(begin, size))
+    if (rt_is_lfs_pointer(begin, shown))
         return rt_error(RT_CHECKPOINT, "%s: " RT_LFS_POINTER, file->name);
     if (printable == LENGTH_BYTES)
         return rt_error(RT_CHECKPOINT,
                         "%s: not a safetensors file: it is a text that begins with %s", file->name,
                         rt_quote(quoted, begin));
-    if (*length > RT_SAFETENSORS_HEADER || *length > file_size - LENGTH_BYTES)
+    if (length > RT_SAFETENSORS_HEADER || length > size - LENGTH_BYTES)
         return rt_error(RT_CHECKPOINT,
                         "%s: its header would have %" PRIu64 " bytes; the file has %" PRIu64
                         ", a header at most %d",
-                        file->name, *length, file_size, RT_SAFETENSORS_HEADER);
-    return rt_ok();
-}
-
-static rt_status read_header(rt_safetensors *file)
-{
-    struct stat facts;
-    uint64_t length = 0;
-    if (fstat(fileno(file->stream), &facts))
-        return rt_error(RT_CHECKPOINT, "%s: cannot be read: %s", file->name, strerror(errno));
-    const uint64_t size = (uint64_t)facts.st_size;
-    rt_status status = read_length(file, size, &length);
-    if (status.code)
-        return status;
+                        file->name, length, size, RT_SAFETENSORS_HEADER);
     char *header = rt_alloc_unset((size_t)length + 1, 1);
     if (!header)
         return rt_out_of_memory(file->name);
@@ -290,24 +280,10 @@ void rt_safetensors_close(rt_safetensors *file)
 
 /* ---- access to tensors ---- */
 
-const char *rt_safetensors_name(const rt_safetensors *file)
-{
-    return file->name;
-}
-
-const rt_safetensor *rt_safetensors_at(const rt_safetensors *file, size_t i)
-{
-    return i < file->count ? file->tensors + i : NULL;
-}
-
-static int compare_name(const void *name, const void *tensor)
-{
-    return strcmp(name, ((const rt_safetensor *)tensor)->name);
-}
-
 const rt_safetensor *rt_safetensors_find(const rt_safetensors *file, const char *name)
 {
-    return bsearch(name, file->tensors, file->count, sizeof *file->tensors, compare_name);
+    const rt_safetensor key = {.name = name};
+    return bsearch(&key, file->tensors, file->count, sizeof key, by_name);
 }
 
 const char *rt_safetensor_shape(const rt_safetensor *t, char text[RT_SHAPE_OF_FILE_SIZE])
@@ -366,12 +342,12 @@ rt_status rt_safetensors_doubles(const rt_safetensor *t, uint64_t first, size_t 
                                  double *values)
 {
     unsigned char bytes[BLOCK * sizeof(double)];
-    const size_t width = (size_t)rt_dtype_bits[t->dtype] / 8;
+    const size_t width = (size_t)dtypes[t->dtype].bits / 8;
     char quoted[RT_QUOTE_SIZE];
     if (t->dtype > RT_DTYPE_BF16)
         return rt_error(RT_CHECKPOINT,
                         "%s: tensor %s: its dtype is %s; F32, F16, BF16 and F64 can be read",
-                        t->file->name, rt_quote(quoted, t->name), rt_dtype_words[t->dtype]);
+                        t->file->name, rt_quote(quoted, t->name), dtypes[t->dtype].word);
     if (first > t->count || count > t->count - first)
         return rt_error(RT_CHECKPOINT, "%s: tensor %s has %" PRIu64 " numbers", t->file->name,
                         rt_quote(quoted, t->name), t->count);
@@ -403,17 +379,17 @@ size_t rt_entry_count(const rt_safetensors_entry *e)
 /* Compares names. The library sorts by alignment before that, but all tensors are F32. */
 static int by_entry_name(const void *one, const void *other)
 {
-    const rt_safetensors_entry *const *a = one, *const *b = other;
-    return strcmp((*a)->name, (*b)->name);
+    const rt_safetensors_entry *a = one, *b = other;
+    return strcmp(a->name, b->name);
 }
 
 /* Writes the header. Names are those of parameters: no character needs an escape. */
-static void write_header(rt_writer *w, const rt_safetensors_entry *const *sorted, int count)
+static void write_header(rt_writer *w, const rt_safetensors_entry *entries, int count)
 {
     uint64_t begin = 0;
     rt_writer_add(w, "{\"__metadata__\":{\"format\":\"pt\"}");
     for (int n = 0; n < count; n++) {
-        const rt_safetensors_entry *e = sorted[n];
+        const rt_safetensors_entry *e = entries + n;
         const uint64_t end = begin + rt_entry_count(e) * sizeof(float);
         rt_writer_add(w, ",\"%s\":{\"dtype\":\"F32\",\"shape\":[", e->name);
         for (int i = 0; i < e->shape.ndim; i++)
@@ -469,18 +445,13 @@ rt_status rt_entry_write(rt_durable_file *file, const rt_safetensors_entry *e, b
     return rt_ok();
 }
 
-rt_status rt_safetensors_write(const char *path, const rt_safetensors_entry *entries, int count)
+rt_status rt_safetensors_write(const char *path, rt_safetensors_entry *entries, int count)
 {
     rt_durable_file file;
     rt_writer header = {0};
     unsigned char length[LENGTH_BYTES];
-    const rt_safetensors_entry **sorted = rt_alloc((size_t)count, sizeof *sorted);
-    if (!sorted)
-        return rt_out_of_memory("a list of tensors");
-    for (int n = 0; n < count; n++)
-        sorted[n] = entries + n;
-    qsort(sorted, (size_t)count, sizeof *sorted, by_entry_name);
-    write_header(&header, sorted, count);
+    qsort(entries, (size_t)count, sizeof *entries, by_entry_name);
+    write_header(&header, entries, count);
     rt_put_little_endian(length, header.length, sizeof length);
     rt_status status = header.failed ? rt_out_of_memory("a header") : rt_ok();
     if (!status.code) {
@@ -490,10 +461,9 @@ rt_status rt_safetensors_write(const char *path, const rt_safetensors_entry *ent
         if (!status.code)
             status = rt_durable_write(&file, header.bytes, header.length);
         for (int n = 0; n < count && !status.code; n++)
-            status = rt_entry_write(&file, sorted[n], false, "a float");
+            status = rt_entry_write(&file, entries + n, false, "a float");
         status = rt_durable_close(&file, status);
     }
     rt_writer_free(&header);
-    rt_free(sorted);
     return status;
 }

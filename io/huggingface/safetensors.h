@@ -21,41 +21,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
-/* Types of the numbers in a file, and the bits of one number. */
-#define RT_DTYPES(X)                                                                               \
-    X(RT_DTYPE_F64, "F64", 64)                                                                     \
-    X(RT_DTYPE_F32, "F32", 32)                                                                     \
-    X(RT_DTYPE_F16, "F16", 16)                                                                     \
-    X(RT_DTYPE_BF16, "BF16", 16)                                                                   \
-    X(RT_DTYPE_C64, "C64", 64)                                                                     \
-    X(RT_DTYPE_I64, "I64", 64)                                                                     \
-    X(RT_DTYPE_U64, "U64", 64)                                                                     \
-    X(RT_DTYPE_I32, "I32", 32)                                                                     \
-    X(RT_DTYPE_U32, "U32", 32)                                                                     \
-    X(RT_DTYPE_I16, "I16", 16)                                                                     \
-    X(RT_DTYPE_U16, "U16", 16)                                                                     \
-    X(RT_DTYPE_I8, "I8", 8)                                                                        \
-    X(RT_DTYPE_U8, "U8", 8)                                                                        \
-    X(RT_DTYPE_BOOL, "BOOL", 8)                                                                    \
-    X(RT_DTYPE_F8_E5M2, "F8_E5M2", 8)                                                              \
-    X(RT_DTYPE_F8_E4M3, "F8_E4M3", 8)                                                              \
-    X(RT_DTYPE_F8_E8M0, "F8_E8M0", 8)                                                              \
-    X(RT_DTYPE_F6_E3M2, "F6_E3M2", 6)                                                              \
-    X(RT_DTYPE_F6_E2M3, "F6_E2M3", 6)                                                              \
-    X(RT_DTYPE_F4, "F4", 4)
-#define RT_DTYPE_VALUE(value, word, bits) value,
-typedef enum rt_dtype { RT_DTYPES(RT_DTYPE_VALUE) } rt_dtype;
-
-extern const char *const rt_dtype_words[];
-extern const int rt_dtype_bits[];
+/* Types of the numbers that are read. The format has others. */
+typedef enum rt_dtype { RT_DTYPE_F64, RT_DTYPE_F32, RT_DTYPE_F16, RT_DTYPE_BF16 } rt_dtype;
 
 enum { RT_SAFETENSORS_HEADER = 100000000, RT_SHAPE_OF_FILE_SIZE = 96 };
 
-typedef struct rt_safetensors rt_safetensors;
-
 typedef struct rt_safetensor {
-    const rt_safetensors *file;
+    const struct rt_safetensors *file;
     const char *name;
     rt_dtype dtype;
     int axes;
@@ -65,15 +39,22 @@ typedef struct rt_safetensor {
     uint64_t bytes;
 } rt_safetensor;
 
+/* An open file. */
+typedef struct rt_safetensors {
+    FILE *stream;           /* only its descriptor is used */
+    char *name;             /* without its folder */
+    uint64_t data_bytes;    /* bytes after the header */
+    rt_safetensor *tensors; /* sorted by name */
+    size_t count;
+    uint64_t *shapes; /* memory of all shapes, as `names` of all names */
+    char *names;
+} rt_safetensors;
+
 /* Opens a regular file and checks its header. */
 rt_status rt_safetensors_open(rt_safetensors **file_new, const char *path) RT_MUST_CHECK;
 void rt_safetensors_close(rt_safetensors *file);
 
-/* Returns the file's name without its folder. */
-const char *rt_safetensors_name(const rt_safetensors *file);
-
-/* Returns the i-th tensor in the order of names, or the tensor of a name; NULL if there is none. */
-const rt_safetensor *rt_safetensors_at(const rt_safetensors *file, size_t i);
+/* Returns the tensor of a name; NULL if there is none. */
 const rt_safetensor *rt_safetensors_find(const rt_safetensors *file, const char *name);
 
 /* Writes a shape for a message, "(2, 3)", with at most three axes. Returns `text`. */
@@ -93,10 +74,10 @@ typedef struct rt_safetensors_entry {
     const void *context;
 } rt_safetensors_entry;
 
-/* Writes a file durably (RT_IO), with all tensors as F32 in both builds, in the order in which the
- * format's own library sorts them. The metadata is {"format": "pt"}: the layout of PyTorch.
+/* Writes a file durably (RT_IO), with all tensors as F32 in both builds, and sorts them as the
+ * format's own library does. The metadata is {"format": "pt"}: the layout of PyTorch.
  * RT_NONFINITE names a tensor with a number that is not finite as a float. */
-rt_status rt_safetensors_write(const char *path, const rt_safetensors_entry *entries,
+rt_status rt_safetensors_write(const char *path, rt_safetensors_entry *entries,
                                int count) RT_MUST_CHECK;
 
 /* Returns the number of elements of an entry, which may be too large for a tensor of rotor. */

@@ -47,9 +47,8 @@ static bool is_narrow(const rt_sine_table *t)
     return t->dtype == RT_DTYPE_BF16 || t->dtype == RT_DTYPE_F16;
 }
 
-/* Returns whether theta makes the first `count` pairs. Angles of narrow tables were often computed
- * as floats. */
-static bool pairs_are_of(const rt_sine_table *t, int count, const double *theta)
+/* Angles of narrow tables were often computed as floats. */
+bool rt_sine_table_is_of(const rt_sine_table *t, int count, const double *theta)
 {
     const double slack = is_narrow(t) ? 2e-7 : 1e-15; /* radians a position */
     for (int i = 0; i < count; i++)
@@ -58,11 +57,6 @@ static bool pairs_are_of(const rt_sine_table *t, int count, const double *theta)
                 !is_rounded(t, cosine_at(t, m, i), cos(m * theta[i]), m * slack))
                 return false;
     return true;
-}
-
-bool rt_sine_table_is_of(const rt_sine_table *table, const double *theta)
-{
-    return pairs_are_of(table, table->pairs, theta);
 }
 
 static double angle_at(const rt_sine_table *t, int m, int i)
@@ -103,38 +97,33 @@ static bool is_near(const double *found, const double *theta, int rotated)
     return true;
 }
 
-/* Rounds a base to so many digits. Returns 0 if that is not a base. */
-static double rounded_base(double base, int digits)
-{
-    char text[RT_NUMBER_SIZE];
-    double rounder;
-    snprintf(text, sizeof text, "%.*e", digits - 1, base);
-    return isfinite(base) && rt_number_parse(text, &rounder) && rounder > 1 ? rounder : 0;
-}
-
 /* Returns 10000, or the base with the fewest digits that fits; 0 if none does. */
-static double find_base(const rt_sine_table *t, int rotated, const double *found, double *theta)
+static double find_base(const rt_sine_table *t, const double *found, double *theta)
 {
-    const double ten_thousand = 10000;
+    const int rotated = t->rotated;
     const int most_digits = is_narrow(t) ? 3 : 9;
     const double base = rotated > 1 && found[rotated - 1] > 0
                             ? pow(found[rotated - 1], -(double)rotated / (rotated - 1))
                             : 0;
     for (int near = 0; near < 2; near++)
         for (int digits = 0; digits <= most_digits; digits++) {
-            const double rounder = digits ? rounded_base(base, digits) : ten_thousand;
-            if (!(rounder > 1))
+            double rounder = 10000;
+            char text[RT_NUMBER_SIZE];
+            snprintf(text, sizeof text, "%.*e", digits - 1, base);
+            if (digits && !(isfinite(base) && rt_number_parse(text, &rounder) && rounder > 1))
                 continue;
             rt_theta_geometric(theta, rotated, rounder);
-            if (pairs_are_of(t, rotated, theta) || (near && is_near(found, theta, rotated)))
+            if (rt_sine_table_is_of(t, rotated, theta) || (near && is_near(found, theta, rotated)))
                 return rounder;
         }
     return 0;
 }
 
-static rt_status check_rotations(const rt_sine_table *t, const char *name, const double *theta)
+rt_status rt_sine_table_theta(rt_sine_table *t, const char *name, double *theta)
 {
     const double tolerance = fmax(4 * rounding_of(t->dtype), 1e-3);
+    for (int i = 0; i < t->pairs; i++)
+        theta[i] = t->rows > 1 ? theta_of_pair(t, i) : pow(10000, -(double)i / t->pairs);
     for (int m = 0; m < t->rows; m++)
         for (int i = 0; i < t->pairs; i++) {
             const double off = fmax(fabs(sine_at(t, m, i) - sin(m * theta[i])),
@@ -144,25 +133,14 @@ static rt_status check_rotations(const rt_sine_table *t, const char *name, const
                                 "%s is not a table of sines and cosines: position %d, pair %d",
                                 name, m, i);
         }
-    return rt_ok();
-}
-
-rt_status rt_sine_table_theta(const rt_sine_table *t, const char *name, double *theta,
-                              rt_table_theta *found)
-{
-    *found = (rt_table_theta){.rotated = t->pairs};
-    for (int i = 0; i < t->pairs; i++)
-        theta[i] = t->rows > 1 ? theta_of_pair(t, i) : pow(10000, -(double)i / t->pairs);
-    rt_status status = check_rotations(t, name, theta);
-    if (status.code)
-        return status;
-    while (found->rotated && fabs(theta[found->rotated - 1]) < 1e-12)
-        theta[--found->rotated] = 0;
+    t->rotated = t->pairs;
+    while (t->rotated && fabs(theta[t->rotated - 1]) < 1e-12)
+        theta[--t->rotated] = 0;
     double *geometric = rt_alloc((size_t)t->pairs, sizeof *geometric);
     if (!geometric)
         return rt_out_of_memory("theta");
-    found->base = find_base(t, found->rotated, theta, geometric);
-    for (int i = 0; i < found->rotated && found->base > 0; i++)
+    t->base = find_base(t, theta, geometric);
+    for (int i = 0; i < t->rotated && t->base > 0; i++)
         theta[i] = geometric[i];
     rt_free(geometric);
     return rt_ok();
@@ -177,8 +155,7 @@ static rt_status read_table(const rt_huggingface *there, rt_sine_table *table)
         return rt_error(RT_CHECKPOINT,
                         "%s: %s is %s; max_position_embeddings and the heads' size make it (%d, "
                         "%d)",
-                        rt_safetensors_name(t->file), t->name, rt_safetensor_shape(t, shape),
-                        table->rows, size);
+                        t->file->name, t->name, rt_safetensor_shape(t, shape), table->rows, size);
     table->dtype = t->dtype;
     table->values = rt_alloc_unset((size_t)t->count, sizeof *table->values);
     if (!table->values)
@@ -186,49 +163,41 @@ static rt_status read_table(const rt_huggingface *there, rt_sine_table *table)
     return rt_safetensors_doubles(t, 0, (size_t)t->count, table->values);
 }
 
-/* Uses the base that made the table or, if there is none, learns the theta of the table. */
-static rt_status take_table(rt_huggingface *there, const rt_sine_table *table, double *theta)
-{
-    rt_transformer_options *o = &there->options;
-    rt_table_theta found;
-    rt_status status = rt_sine_table_theta(table, RT_HF_TABLE, theta, &found);
-    if (status.code)
-        return status;
-    o->position.fraction = (double)found.rotated / table->pairs;
-    o->theta.learn = !(found.base > 0);
-    if (found.base > 0) {
-        o->position.frequencies.base = found.base;
-        return rt_ok();
-    }
-    o->theta.form = RT_THETA_LOG;
-    for (int i = 0; i < found.rotated; i++)
-        if (!(theta[i] > 0))
-            o->theta.form = RT_THETA_RAW;
-    return rt_ok();
-}
-
-/* Prefers rotor_theta if it makes this table: it is more precise and may have more values. */
+/* Prefers rotor_theta if it makes this table: it is more precise and may have more values.
+ * Otherwise uses the base that made the table or, if there is none, learns the theta of the table.
+ */
 rt_status rt_sine_table_resolve(rt_huggingface *there)
 {
     const rt_folder_theta *written = &there->files->written;
-    rt_sine_table table = {.rows = there->max_positions,
-                           .pairs = rt_transformer_head_dim(&there->options) / 2};
+    rt_transformer_options *o = &there->options;
+    rt_sine_table table = {.rows = there->max_positions, .pairs = rt_transformer_head_dim(o) / 2};
     const bool given = rt_huggingface_tensor(there, RT_HF_TABLE) != NULL;
     double *theta = rt_alloc((size_t)table.pairs, sizeof *theta);
     rt_status status = theta ? rt_ok() : rt_out_of_memory("theta");
     if (!status.code && given)
         status = read_table(there, &table);
     if (!status.code && written->own) {
-        rt_folder_theta_mean(written, &there->options, RT_THETA_OF_ALL, table.pairs, theta);
-        rt_huggingface_choose_theta(there, !given || rt_sine_table_is_of(&table, theta),
+        rt_folder_theta_mean(written, o, RT_THETA_OF_ALL, table.pairs, theta);
+        rt_huggingface_choose_theta(there,
+                                    !given || rt_sine_table_is_of(&table, table.pairs, theta),
                                     RT_HF_TABLE, "the table");
     }
-    if (!status.code && given && !there->theta) {
-        status = take_table(there, &table, theta);
-        if (!status.code && there->options.theta.learn) {
-            there->theta = theta;
-            theta = NULL;
-        }
+    const bool used = !status.code && given && !there->theta;
+    if (used)
+        status = rt_sine_table_theta(&table, RT_HF_TABLE, theta);
+    if (used && !status.code) {
+        o->position.fraction = (double)table.rotated / table.pairs;
+        o->theta.learn = !(table.base > 0);
+        if (table.base > 0)
+            o->position.frequencies.base = table.base;
+    }
+    if (used && !status.code && o->theta.learn) {
+        o->theta.form = RT_THETA_LOG;
+        for (int i = 0; i < table.rotated; i++)
+            if (!(theta[i] > 0))
+                o->theta.form = RT_THETA_RAW;
+        there->theta = theta;
+        theta = NULL;
     }
     rt_free(theta);
     rt_free(table.values);

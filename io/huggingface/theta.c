@@ -11,11 +11,6 @@
 
 /* ---- theta by layer, head and pair ---- */
 
-bool rt_layer_slides(const rt_transformer_options *o, int layer)
-{
-    return rt_layer_row_of(o, layer).window > 0;
-}
-
 void rt_folder_theta_free(rt_folder_theta *t)
 {
     rt_free(t->own);
@@ -31,7 +26,7 @@ void rt_folder_theta_mean(const rt_folder_theta *t, const rt_transformer_options
     for (int i = 0; i < pairs; i++)
         mean[i] = 0;
     for (int n = 0; n < t->shape.axis[0]; n++) {
-        const bool slides = rt_layer_slides(o, rt_transformer_theta_layer(o, n));
+        const bool slides = rt_layer_row_of(o, rt_transformer_theta_layer(o, n)).window > 0;
         if (layers != RT_THETA_OF_ALL && t->shape.axis[0] > 1 &&
             slides != (layers == RT_THETA_OF_SLIDING))
             continue;
@@ -192,22 +187,7 @@ static const char *const scaling_types[] = {"default", "linear",   "default", "y
 
 /* Types of layers, which have their own parameters in families whose layers differ. */
 static const char *const layer_types[] = {"full_attention", "sliding_attention"};
-enum { FULL = RT_THETA_OF_FULL, SLIDING = RT_THETA_OF_SLIDING, LAYER_TYPES };
-
-static rt_scaling read_type(rt_reading *p)
-{
-    const char *key = rt_reading_find(p, "rope_type") ? "rope_type" : "type";
-    const char *type = rt_reading_find(p, key) ? rt_reading_word(p, key) : "default";
-    const int scaling = rt_word_index(scaling_types, type);
-    char quoted[RT_QUOTE_SIZE];
-    if (scaling >= 0)
-        return (rt_scaling)scaling;
-    rt_reading_refuse(p,
-                      "%s must be default, linear, dynamic, yarn, longrope or llama3: rotor reads "
-                      "no other; got %s",
-                      key, rt_quote(quoted, type));
-    return RT_SCALING_NONE;
-}
+enum { FULL = RT_THETA_OF_FULL, SLIDING = RT_THETA_OF_SLIDING };
 
 static rt_factors read_factors(rt_reading *p, const char *key, int pairs)
 {
@@ -303,7 +283,17 @@ static rt_frequency_options read_one(rt_reading *r, const json_t *parameters, co
     static const char key[] = "rope_theta";
     rt_frequency_options o = {RT_FREQUENCY_DEFAULTS};
     rt_reading p = {.json = parameters, .within = within, .status = r->status};
-    o.scaling = read_type(&p);
+    const char *type_key = rt_reading_find(&p, "rope_type") ? "rope_type" : "type";
+    const char *type = rt_reading_find(&p, type_key) ? rt_reading_word(&p, type_key) : "default";
+    const int scaling = rt_word_index(scaling_types, type);
+    char quoted[RT_QUOTE_SIZE];
+    if (scaling >= 0)
+        o.scaling = (rt_scaling)scaling;
+    else
+        rt_reading_refuse(&p,
+                          "%s must be default, linear, dynamic, yarn, longrope or llama3: rotor "
+                          "reads no other; got %s",
+                          type_key, rt_quote(quoted, type));
     const double initial = rules->base > 0 ? rules->base : 10000;
     const char *old_base = rules->old_base ? rules->old_base : key;
     o.base = rt_reading_above_0(&p, key, rt_reading_above_0(r, old_base, initial));
@@ -452,14 +442,9 @@ static json_t *own_factors(double base, const double *theta, int pairs)
     return rt_json_numbers(factors, pairs);
 }
 
-/* Writes a number that Python reads as a float. */
-static void put_float(json_t **p, const char *key, double value)
-{
-    rt_json_put(p, key, json_real(value));
-}
-
-/* Writes all members but type and base: theta as one list for texts of any length, or the scaling
- * if it is NULL. Returns the max_position_embeddings that transformers needs with them. */
+/* Writes all members but type and base, with json_real for numbers that Python reads as floats:
+ * theta as one list for texts of any length, or the scaling if it is NULL. Returns the
+ * max_position_embeddings that transformers needs with them. */
 static int put_scaling(json_t **p, const rt_frequency_options *f, const double *theta, int pairs,
                        int positions)
 {
@@ -468,17 +453,19 @@ static int put_scaling(json_t **p, const rt_frequency_options *f, const double *
     const double magnitude = rt_frequencies_magnitude(f), stretched = f->scale * f->original_len;
     if (scaling == RT_SCALING_NONE || scaling == RT_SCALING_NTK)
         return positions;
-    put_float(p, "factor", theta ? 1 : f->scale);
+    rt_json_put(p, "factor", json_real(theta ? 1 : f->scale));
     if (lists || yarn || scaling == RT_SCALING_LLAMA3)
         rt_json_put(p, "original_max_position_embeddings",
                     json_integer(theta ? positions : f->original_len));
     if (yarn) {
-        put_float(p, "beta_fast", f->beta_fast > 0 ? f->beta_fast : 32);
-        put_float(p, "beta_slow", f->beta_slow > 0 ? f->beta_slow : 1);
+        rt_json_put(p, "beta_fast", json_real(f->beta_fast > 0 ? f->beta_fast : 32));
+        rt_json_put(p, "beta_slow", json_real(f->beta_slow > 0 ? f->beta_slow : 1));
     }
     if (scaling == RT_SCALING_LLAMA3) {
-        put_float(p, "low_freq_factor", f->low_freq_factor > 0 ? f->low_freq_factor : 1);
-        put_float(p, "high_freq_factor", f->high_freq_factor > 0 ? f->high_freq_factor : 4);
+        rt_json_put(p, "low_freq_factor",
+                    json_real(f->low_freq_factor > 0 ? f->low_freq_factor : 1));
+        rt_json_put(p, "high_freq_factor",
+                    json_real(f->high_freq_factor > 0 ? f->high_freq_factor : 4));
     }
     for (int i = 0; i < 2 && lists; i++) {
         const rt_factors *factors = i ? &f->long_factors : &f->short_factors;
@@ -487,7 +474,7 @@ static int put_scaling(json_t **p, const rt_frequency_options *f, const double *
                           : rt_json_numbers(factors->at, factors->count));
     }
     if (yarn || (lists && (!theta || magnitude != 1)))
-        put_float(p, "attention_factor", magnitude);
+        rt_json_put(p, "attention_factor", json_real(magnitude));
     /* transformers warns unless this is the original length times the factor */
     if (yarn)
         return stretched < RT_MOST_SIZE && stretched == floor(stretched) ? (int)stretched
@@ -527,7 +514,7 @@ static int put_one(rt_config_writing *w, json_t **to, const char *key,
     rt_json_put(&p, "rope_type", json_string(lists ? "longrope" : scaling_types[f->scaling]));
     rt_json_put(&p, "rope_theta", rt_json_number(base_of(w, f)));
     if (w->family->rope.fraction > 0)
-        put_float(&p, "partial_rotary_factor", fraction_of(w->options));
+        rt_json_put(&p, "partial_rotary_factor", json_real(fraction_of(w->options)));
     rt_json_put(to, key, p);
     return length;
 }
@@ -546,7 +533,7 @@ void rt_rope_parameters_put(rt_config_writing *w)
         rt_frequency_options of_sliding = *f;
         if (o->position.local_base > 0)
             of_sliding.base = o->position.local_base;
-        for (int type = FULL; type < LAYER_TYPES && mean; type++) {
+        for (int type = FULL; type <= SLIDING && mean; type++) {
             rt_folder_theta_mean(w->theta, o, (rt_theta_layers)type, w->theta->pairs, mean);
             positions =
                 put_one(w, &both, layer_types[type], type == SLIDING ? &of_sliding : f, mean);
@@ -559,9 +546,9 @@ void rt_rope_parameters_put(rt_config_writing *w)
         rt_json_put(&w->object, rules->old_base ? rules->old_base : "rope_theta",
                     rt_json_number(base_of(w, f)));
         if (rules->fraction > 0)
-            put_float(&w->object,
-                      rules->old_fraction ? rules->old_fraction : "partial_rotary_factor",
-                      fraction_of(o));
+            rt_json_put(&w->object,
+                        rules->old_fraction ? rules->old_fraction : "partial_rotary_factor",
+                        json_real(fraction_of(o)));
         if (lists_theta(w->family, o) || strcmp(scaling_types[f->scaling], "default") != 0)
             put_one(w, &w->object, "rope_scaling", f, w->theta->mean);
         positions = put_one(w, &w->object, "rope_parameters", f, w->theta->mean);

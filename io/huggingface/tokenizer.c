@@ -48,14 +48,20 @@ static const char *word_of(const json_t *object, const char *key)
 /* Generic classes, which do not determine the kind of tokenizer. */
 static const char *const general[] = {"PreTrainedTokenizerFast", "TokenizersBackend", NULL};
 
-/* Reads the class of the tokenizer; without one it is BERT's. */
-static void read_class(rt_reading *r, word_settings *s)
+/* Reads tokenizer_config.json. A tokenizer without a class is BERT's. */
+static rt_status read_settings(const char *folder, word_settings *s)
 {
     static const char *const of_bert[] = {"", "BertTokenizer", "BertTokenizerFast", NULL};
     static const char *const of_transformer[] = {"RoFormerTokenizer", "RoFormerTokenizerFast",
                                                  NULL};
     char quoted[RT_QUOTE_SIZE];
-    const char *word = word_of(r->json, "tokenizer_class");
+    json_t *object;
+    *s = (word_settings){.leaves_words = true, .lowercase = true};
+    const rt_status status = rt_json_read_optional(&object, folder, RT_HF_TOKENIZER);
+    if (!object)
+        return status;
+    rt_reading r = {.json = object, .file = RT_HF_TOKENIZER, .status = status};
+    const char *word = word_of(object, "tokenizer_class");
     s->leaves_words = rt_word_index(general, word) >= 0;
     s->of_esm = !strcmp(word, "EsmTokenizer");
     s->of_bert = *word && !s->leaves_words && !s->of_esm;
@@ -64,21 +70,10 @@ static void read_class(rt_reading *r, word_settings *s)
                                      "for pieces; here every ideograph is a word, as for "
                                      "BertTokenizer";
     else if (!s->leaves_words && !s->of_esm && rt_word_index(of_bert, word) < 0)
-        rt_reading_refuse(r,
+        rt_reading_refuse(&r,
                           "tokenizer_class is %s; 'BertTokenizer', 'RoFormerTokenizer' and "
                           "'EsmTokenizer' are read",
                           rt_quote(quoted, word));
-}
-
-static rt_status read_settings(const char *folder, word_settings *s)
-{
-    json_t *object;
-    *s = (word_settings){.leaves_words = true, .lowercase = true};
-    if (!rt_folder_has(folder, RT_HF_TOKENIZER))
-        return rt_ok();
-    const rt_status status = rt_json_read_file(&object, folder, RT_HF_TOKENIZER);
-    rt_reading r = {.json = object, .file = RT_HF_TOKENIZER, .status = status};
-    read_class(&r, s);
     if (!s->of_esm) {
         s->lowercase = read_words(&r, "do_lower_case", "tokenize_chinese_chars");
         if (!rt_reading_flag(&r, "do_basic_tokenize", true))
@@ -168,8 +163,6 @@ static rt_status write_pieces(json_t *vocab, char **text_new, size_t *size)
     return status.code || *text_new ? status : rt_out_of_memory("a vocabulary");
 }
 
-/* ---- tokenizer.json of byte-level BPE ---- */
-
 static rt_status read_pieces(json_t **tokenizer_new, const char *folder)
 {
     char *bytes;
@@ -228,9 +221,9 @@ static rt_status read_roles(rt_vocabulary *v, const char *folder)
     char quoted[RT_QUOTE_SIZE];
     json_t *config;
     rt_special_ids ids = {RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID};
-    if (!rt_folder_has(folder, RT_HF_TOKENIZER))
-        return rt_ok();
-    rt_status status = rt_json_read_file(&config, folder, RT_HF_TOKENIZER);
+    rt_status status = rt_json_read_optional(&config, folder, RT_HF_TOKENIZER);
+    if (!config)
+        return status;
     for (int i = 0; i < UNKNOWN && !status.code; i++) {
         const char *key = roles[i].key;
         const json_t *found = json_object_get(config, key);
@@ -718,39 +711,33 @@ rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *v, bool be
     return *text_new ? rt_ok() : rt_out_of_memory(PIECES);
 }
 
-/* ---- the chat template ---- */
+/* ---- tokenizer_config.json ---- */
 
-rt_status rt_huggingface_chat_template(char **template_new, const char *folder)
+/* Writes a class; otherwise transformers takes RoFormerTokenizer, which needs other packages. */
+char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export)
 {
-    const bool file = rt_folder_has(folder, RT_HF_CHAT);
-    json_t *config = NULL;
-    char *bytes = NULL;
-    size_t size = 0;
-    rt_status status = file ? rt_folder_read(&bytes, &size, folder, RT_HF_CHAT, RT_TEXT_FILE_BYTES)
-                            : rt_json_read_optional(&config, folder, RT_HF_TOKENIZER);
-    *template_new = NULL;
-    if (status.code)
-        return status.code == RT_MEMORY ? status : rt_ok();
-    json_t *found = file ? json_stringn(bytes, size) /* NULL if it is not UTF-8 */
-                         : json_incref(json_object_get(config, RT_HF_CHAT_KEY));
-    if (found && !json_is_null(found) &&
-        !(*template_new = rt_json_dump(found, JSON_ENCODE_ANY, "")))
-        status = rt_out_of_memory(RT_HF_CHAT);
-    json_decref(found);
-    json_decref(config);
-    rt_free(bytes);
-    return status;
-}
-
-void rt_tokenizer_bpe_put(json_t **to, const rt_vocabulary *v)
-{
-    rt_special_ids ids = v->special;
-    const bool masks =
-        ids.mask != RT_NO_ID; /* an encoder, which has keys of its own for both ends */
-    rt_json_put(to, "tokenizer_class", json_string("PreTrainedTokenizerFast"));
-    for (int i = masks ? 0 : 2; i < ROLES; i++) {
+    json_t *made = json_object();
+    const rt_level level = export->vocabulary->level;
+    rt_special_ids ids = export->vocabulary->special;
+    const bool residues = level == RT_LEVEL_RESIDUE;
+    rt_json_put(&made, "tokenizer_class",
+                json_string(level == RT_LEVEL_BPE ? "PreTrainedTokenizerFast"
+                            : residues            ? "EsmTokenizer"
+                                                  : "BertTokenizer"));
+    /* an encoder, which has a mask, has keys of its own for both ends */
+    for (int i = ids.mask != RT_NO_ID ? 0 : 2; i < ROLES && level == RT_LEVEL_BPE; i++) {
         const int32_t id = *id_of(&ids, i);
-        if (id != RT_NO_ID && !rt_vocabulary_is_ordinary(v, id))
-            rt_json_put(to, roles[i].key, written(v, id));
+        if (id != RT_NO_ID && !rt_vocabulary_is_ordinary(export->vocabulary, id))
+            rt_json_put(&made, roles[i].key, written(export->vocabulary, id));
     }
+    if (level != RT_LEVEL_BPE && !residues)
+        rt_json_put(&made, "do_lower_case", json_boolean(export->lowercase));
+    rt_json_put(&made, "model_max_length",
+                json_integer(export->length ? export->length : export->positions));
+    if (export->chat_template)
+        rt_json_put(&made, RT_HF_CHAT_KEY,
+                    json_loads(export->chat_template, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL));
+    char *text = rt_json_text(made);
+    json_decref(made);
+    return text;
 }

@@ -73,15 +73,16 @@ static void check_loss_and_gradients(folder_case *c)
 static double table_rounding(const folder_case *c)
 {
     rt_weights weights;
-    const rt_safetensor *t;
     double rounding = 0;
     check_status(&c->r, rt_weights_open(&weights, fixture_path(c->r.name, "hf")), "weights");
     for (int n = 0; n < weights.count; n++)
-        for (size_t i = 0; (t = rt_safetensors_at(weights.files[n], i)); i++)
+        for (size_t i = 0; i < weights.files[n]->count; i++) {
+            const rt_safetensor *t = weights.files[n]->tensors + i;
             if (strstr(t->name, "embed_positions") && t->dtype == RT_DTYPE_BF16)
                 rounding = 1.0 / 256;
             else if (strstr(t->name, "embed_positions") && t->dtype == RT_DTYPE_F16)
                 rounding = 1.0 / 2048;
+        }
     rt_weights_close(&weights);
     return rounding;
 }

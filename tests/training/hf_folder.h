@@ -11,7 +11,7 @@
 #include "training/scratch.h"
 
 #include "io/huggingface/huggingface.h"
-#include "io/huggingface/json.h"
+#include "io/huggingface/private.h"
 #include "io/huggingface/safetensors.h"
 
 RELEASER(close_folder, rt_huggingface_close)
@@ -97,11 +97,11 @@ static inline int tensors_of(const char *fixture, rt_safetensors_entry list[MOST
     enum { MOST_NUMBERS = 2048 };
     static double numbers[MOST_TENSORS][MOST_NUMBERS];
     rt_safetensors *file;
-    const rt_safetensor *t;
     int count = 0;
     expect_ok(rt_safetensors_open(&file, path_in_fixture(fixture, "model.safetensors")));
     owned(file, close_weights); /* which has the names */
-    for (; (t = rt_safetensors_at(file, (size_t)count)); count++) {
+    for (; (size_t)count < file->count; count++) {
+        const rt_safetensor *t = file->tensors + count;
         ck_assert(t->count <= MOST_NUMBERS && count < MOST_TENSORS && t->axes <= 4);
         expect_ok(rt_safetensors_doubles(t, 0, (size_t)t->count, numbers[count]));
         list[count] = (rt_safetensors_entry){.name = t->name,
