@@ -28,25 +28,6 @@ static void poison_rest(const rt_arena_chunk *chunk)
     rt_poison(chunk->bytes + chunk->used, chunk->size - chunk->used);
 }
 
-/* Appends a chunk. Its pages cost nothing before they are used. */
-static rt_arena_chunk *append(rt_arena *arena, size_t bytes)
-{
-    rt_arena_chunk *last = arena->current;
-    const size_t grown = last ? 2 * last->size : SMALLEST_CHUNK;
-    const size_t size = grown > bytes ? grown : bytes;
-    rt_arena_chunk *chunk = rt_alloc_unset(arena->dry ? ALIGNMENT : size + ALIGNMENT, 1);
-    if (!chunk)
-        return NULL;
-    *chunk = (rt_arena_chunk){.size = size,
-                              .bytes = arena->dry ? RT_RESERVED : (char *)chunk + ALIGNMENT};
-    poison_rest(chunk);
-    if (last)
-        last->next = chunk;
-    else
-        arena->first = chunk;
-    return chunk;
-}
-
 void *rt_arena_take(rt_arena *arena, size_t bytes)
 {
     if (bytes > SIZE_MAX / 4)
@@ -54,13 +35,20 @@ void *rt_arena_take(rt_arena *arena, size_t bytes)
     const size_t wanted = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     while (arena->current && !fits(arena->current, wanted) && arena->current->next)
         arena->current = arena->current->next;
-    if (!arena->current || !fits(arena->current, wanted)) {
-        rt_arena_chunk *chunk = append(arena, wanted);
+    rt_arena_chunk *chunk = arena->current;
+    if (!chunk || !fits(chunk, wanted)) { /* the pages of a new chunk cost nothing before use */
+        const size_t grown = chunk ? 2 * chunk->size : SMALLEST_CHUNK;
+        const size_t size = grown > wanted ? grown : wanted;
+        rt_arena_chunk **link = chunk ? &chunk->next : &arena->first;
+        chunk = rt_alloc_unset(arena->dry ? ALIGNMENT : size + ALIGNMENT, 1);
         if (!chunk)
             return NULL;
+        *chunk = (rt_arena_chunk){.size = size,
+                                  .bytes = arena->dry ? RT_RESERVED : (char *)chunk + ALIGNMENT};
+        poison_rest(chunk);
+        *link = chunk;
         arena->current = chunk;
     }
-    rt_arena_chunk *chunk = arena->current;
     void *memory = chunk->bytes + chunk->used;
     chunk->used += wanted;
     chunk->touched = chunk->used > chunk->touched ? chunk->used : chunk->touched;

@@ -26,23 +26,16 @@ real *rt_grad(const rt_node *n, int i)
     return grad;
 }
 
-/* Returns the node that made x, or NULL if an older node than the reader reads x as well. */
-static const rt_node *maker_for(const rt_node *reader, const rt_tensor *x)
-{
-    const rt_node *n = reader->older;
-    for (; n && n->out != x; n = n->older)
-        for (int i = 0; i < n->inputs; i++)
-            if (n->in[i] && rt_memory_of(n->in[i]) == rt_memory_of(x))
-                return NULL;
-    return n;
-}
-
 void *rt_grad_rounded(const rt_node *n, int i)
 {
     rt_tensor *x = i < n->inputs ? n->in[i] : NULL;
     if (!x || !x->wants_grad || x->grad || x->reached)
         return NULL;
-    const rt_node *maker = maker_for(n, x);
+    const rt_node *maker = n->older;
+    for (; maker && maker->out != x; maker = maker->older)
+        for (int k = 0; k < maker->inputs; k++)
+            if (maker->in[k] && rt_memory_of(maker->in[k]) == rt_memory_of(x))
+                return NULL; /* another op reads x as well */
     if (!maker || !maker->op->takes_rounded || !maker->op->takes_rounded(maker))
         return NULL;
     x->reached = true;

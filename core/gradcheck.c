@@ -233,12 +233,6 @@ static rt_status difference(void *context, double distance, double *result)
     return status;
 }
 
-/* Returns the magnitude by which errors of an input are divided. */
-static double scale_of(const check *c, const rt_gradcheck_result *r)
-{
-    return rt_larger_error(r->largest, c->o.floor);
-}
-
 static void keep_worst(rt_gradcheck_result *r, double analytic, double numeric, size_t index,
                        size_t output)
 {
@@ -255,7 +249,8 @@ static void keep_worst(rt_gradcheck_result *r, double analytic, double numeric, 
 static rt_status compare(check *c, double analytic, double step, size_t index, size_t output,
                          rt_gradcheck_result *r)
 {
-    const rt_slope_options o = {step, c->o.tolerance * scale_of(c, r), c->rounding};
+    const rt_slope_options o = {step, c->o.tolerance * rt_larger_error(r->largest, c->o.floor),
+                                c->rounding};
     rt_slope slope;
     rt_status status = rt_slope_find(difference, c, &o, analytic, &slope);
     if (status.code)
@@ -328,7 +323,8 @@ static rt_status check_input(check *c, int i, size_t output, rt_gradcheck_result
 static rt_status judge(const check *c, int i, rt_gradcheck_result *r)
 {
     char where[64] = "along a random direction";
-    r->error = fabs((r->analytic - r->numeric) / scale_of(c, r)); /* never -nan */
+    const double scale = rt_larger_error(r->largest, c->o.floor);
+    r->error = fabs((r->analytic - r->numeric) / scale); /* never -nan */
     if (!c->inputs[i]->reached) {
         r->verdict = RT_GRADIENT_UNREACHED;
         return rt_error(RT_CHECK, "[gradcheck] backward never reached input %d", i);

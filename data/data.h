@@ -10,7 +10,6 @@
 #include "core/choice.h"
 #include "core/path.h"
 #include "core/real.h"
-#include "core/rules.h"
 #include "core/status.h"
 #include "data/tokenizers/vocabulary.h"
 

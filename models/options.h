@@ -3,7 +3,7 @@
 
 /* The options of a model. */
 
-#include "core/rules.h"
+#include "core/status.h"
 #include "models/frequencies.h"
 #include "ops/ops.h"
 

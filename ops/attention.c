@@ -489,11 +489,17 @@ static void forward_tile(real *out, const scratch *w, const attention_args *args
             first ? 0 : 1, (rt_result){out, a->out_stride, a->out_step, a->size});
 }
 
-static void forward_block(real *out, const scratch *w, const attention_args *args, const pack *a,
-                          int i)
+/* Computes a block of queries of a pack. */
+static void forward_part(void *context, int part, void *memory)
 {
+    const plan *p = context;
+    const attention_args *args = p->node->args;
+    const pack at = pack_at(p, part / p->blocks), *a = &at;
+    const scratch w = scratch_of(p, memory);
+    const int i = part % p->blocks * TILE;
     const int rows = rt_smaller(TILE, a->Tq - i), heads = head_count(a);
     const rt_operand q = rt_gemm_share(a->size, rt_rows_from(a->q, i), rows, a->D, QUERIES);
+    real *out = p->node->out->data + a->out + (size_t)i * (size_t)a->out_stride;
     bool first = true;
     for (int n = 0; n < heads; n++)
         for (size_t r = 0, row = row_of(a, n) + (size_t)i; r < (size_t)rows; r++) {
@@ -504,7 +510,7 @@ static void forward_block(real *out, const scratch *w, const attention_args *arg
         const tile t = {i, rows, j, rt_smaller(TILE, a->Tk - j), q, rt_rows_from(a->k, j)};
         if (unseen(args, t))
             continue;
-        forward_tile(out, w, args, a, t, first);
+        forward_tile(out, &w, args, a, t, first);
         first = false;
     }
     for (int n = 0; n < heads; n++) { /* m and 1/l are saved */
@@ -528,19 +534,6 @@ static rt_result result_at(const pack *a, real *first, rt_operand as, int t)
     return (rt_result){first + (size_t)t * (size_t)as.stride, as.stride, as.step, a->size};
 }
 
-static void backward_values(const scratch *w, const attention_args *args, const pack *a,
-                            rt_operand dout, tile t)
-{
-    const real *weights = w->p;
-    if (a->o->dropout > 0) {
-        const size_t size = (size_t)head_count(a) * scores_of(t);
-        weights = memcpy(w->ds, w->p, size * sizeof *w->ds);
-        drop(w->ds, args, a, t);
-    }
-    rt_gemm((rt_sizes){t.columns, a->E, t.rows}, 1, rt_transposed(as_operand(weights, a, t)), dout,
-            1, result_at(a, a->d.v, a->v, t.j));
-}
-
 /* Recomputes the weights of a tile and adds its gradients. */
 static void backward_tile(const scratch *w, const attention_args *args, const pack *a,
                           rt_operand dout, tile t)
@@ -554,8 +547,16 @@ static void backward_tile(const scratch *w, const attention_args *args, const pa
         attention_weigh_rows(w->p + (size_t)n * scores_of(t), t.rows, t.columns, args->shift + row,
                              args->inverse + row);
     }
-    if (d->v)
-        backward_values(w, args, a, dout, t);
+    if (d->v) {
+        const real *weights = w->p;
+        if (a->o->dropout > 0) {
+            const size_t size = (size_t)head_count(a) * scores_of(t);
+            weights = memcpy(w->ds, w->p, size * sizeof *w->ds);
+            drop(w->ds, args, a, t);
+        }
+        rt_gemm((rt_sizes){t.columns, a->E, t.rows}, 1, rt_transposed(as_operand(weights, a, t)),
+                dout, 1, result_at(a, d->v, a->v, t.j));
+    }
     if (!d->q && !d->k && !d->bias && !d->keys)
         return;
     rt_gemm((rt_sizes){t.rows, t.columns, a->E}, 1, dout, rt_transposed(rt_rows_from(a->v, t.j)), 0,
@@ -593,18 +594,6 @@ static void backward_block(const rt_node *node, const scratch *w, const pack *a,
         t.k = rt_gemm_share(a->size, t.k, t.columns, a->D, KEYS);
         backward_tile(w, args, a, dout, t);
     }
-}
-
-/* ---- parts ---- */
-
-static void forward_part(void *context, int part, void *memory)
-{
-    const plan *p = context;
-    const pack a = pack_at(p, part / p->blocks);
-    const scratch w = scratch_of(p, memory);
-    const int i = part % p->blocks * TILE;
-    forward_block(p->node->out->data + a.out + (size_t)i * (size_t)a.out_stride, &w, p->node->args,
-                  &a, i);
 }
 
 /* Computes the probabilities of one head for the caller's array, for all keys at once. */
@@ -728,34 +717,30 @@ static bool are_finite(rt_graph *g, const char *name, const double *position, in
     return !rt_graph_failed(g);
 }
 
-static bool fits(rt_graph *g, const rt_tensor *q, const rt_tensor *k, const rt_tensor *v,
-                 const rt_attention_options *o)
+rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
+                        const rt_attention_options *options)
 {
     if (!RT_CHECK_INPUTS(g, "attention", RT_FACTOR(q), RT_FACTOR(k), RT_FACTOR(v)) ||
-        !rt_graph_check_argument(g, "attention", "options", o) ||
-        (o->distance_keys && !RT_CHECK_INPUTS(g, "attention", RT_INPUT(q))))
-        return false;
+        !rt_graph_check_argument(g, "attention", "options", options) ||
+        (options->distance_keys && !RT_CHECK_INPUTS(g, "attention", RT_INPUT(q))))
+        return NULL;
     if (q->ndim != 4 || k->ndim != 4 || v->ndim != 4 || q->shape[0] != k->shape[0] ||
         k->shape[0] != v->shape[0] || k->shape[1] != v->shape[1] || q->shape[2] % k->shape[2] ||
         k->shape[2] != v->shape[2] || q->shape[3] != k->shape[3])
-        rt_graph_fail(
+        return rt_graph_fail(
             g, RT_SHAPE,
             "[attention] q, k, v must be (B, Tq, H, D), (B, Tk, G, D), (B, Tk, G, E), G a "
             "divisor of H; got %s, %s, %s",
             rt_shape_text(q), rt_shape_text(k), rt_shape_text(v));
-    else if (!(o->dropout >= 0 && o->dropout < 1))
-        rt_graph_fail(g, RT_ARGUMENT, "[attention] dropout must be in [0, 1); got %g", o->dropout);
-    else if (o->window < 0)
-        rt_graph_fail(g, RT_ARGUMENT, "[attention] window must be >= 0; got %d", o->window);
-    return !rt_graph_failed(g) && distances_fit(g, o, q->shape[2], q->shape[3]) &&
-           are_finite(g, "query_positions", o->query_positions, q->shape[1]) &&
-           are_finite(g, "key_positions", o->key_positions, k->shape[1]);
-}
-
-rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
-                        const rt_attention_options *options)
-{
-    if (!fits(g, q, k, v, options))
+    if (!(options->dropout >= 0 && options->dropout < 1))
+        return rt_graph_fail(g, RT_ARGUMENT, "[attention] dropout must be in [0, 1); got %g",
+                             options->dropout);
+    if (options->window < 0)
+        return rt_graph_fail(g, RT_ARGUMENT, "[attention] window must be >= 0; got %d",
+                             options->window);
+    if (!distances_fit(g, options, q->shape[2], q->shape[3]) ||
+        !are_finite(g, "query_positions", options->query_positions, q->shape[1]) ||
+        !are_finite(g, "key_positions", options->key_positions, k->shape[1]))
         return NULL;
     const int B = q->shape[0], Tq = q->shape[1], Tk = k->shape[1], H = q->shape[2];
     attention_args args = {.o = *options};

@@ -57,24 +57,15 @@ static void make_key(void)
     has_key = !pthread_key_create(&key, end_thread);
 }
 
-static places *this_thread(void)
+rt_bf16 *rt_bf16_place(int place, size_t size)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, make_key);
     places *p = has_key ? pthread_getspecific(key) : NULL;
-    if (p || !has_key)
-        return p;
-    p = rt_alloc(1, sizeof *p);
-    if (p && pthread_setspecific(key, p)) {
+    if (!p && has_key && (p = rt_alloc(1, sizeof *p)) && pthread_setspecific(key, p)) {
         rt_free(p);
         p = NULL;
     }
-    return p;
-}
-
-rt_bf16 *rt_bf16_place(int place, size_t size)
-{
-    places *p = this_thread();
     if (!p || p->sizes[place] >= size)
         return p ? p->at[place] : NULL;
     rt_free(p->at[place]);

@@ -200,32 +200,30 @@ static void begin_panel(const rt_node *n, panel p)
 
 enum { BLOCK = 4096 }; /* numbers that stay in the nearest cache */
 
-/* Computes y = f(y + bias) for `rows` adjacent pieces of rows, from number `first` on. */
-static void activate(const rt_node *n, size_t first, size_t rows, size_t columns)
+/* Computes y = f(y + bias) in a panel, block by block. Rows without gaps between them are processed
+ * together. */
+static void activate_panel(const rt_node *n, panel p)
 {
     const linear_args *a = n->args;
     const rt_tensor *bias = n->in[2];
-    real scratch[BLOCK], *y = n->out->data + first;
-    if (bias)
-        rt_rows_add(scratch, y, bias->data + first % (size_t)rt_columns(n->out), rows, columns,
-                    columns);
-    else
-        memcpy(scratch, y, rows * columns * sizeof *scratch);
-    a->values(y, a->derivative + first, scratch, rows * columns);
-    if (a->rounded_result)
-        rt_engine_round(a->rounded_result + first, y, rows * columns);
-}
-
-/* Activates a panel block by block; rows without gaps between them are processed together. */
-static void activate_panel(const rt_node *n, panel p)
-{
-    const size_t stride = (size_t)rt_columns(n->out), rows = (size_t)p.rows;
-    const size_t columns = (size_t)p.columns, wide = columns < BLOCK ? columns : BLOCK;
-    const size_t most = columns == stride && columns < BLOCK ? BLOCK / columns : 1;
-    for (size_t r = 0; r < rows; r += most)
-        for (size_t c = 0; c < columns; c += wide)
-            activate(n, ((size_t)p.row + r) * stride + (size_t)p.column + c,
-                     rows - r < most ? rows - r : most, columns - c < wide ? columns - c : wide);
+    const size_t stride = (size_t)rt_columns(n->out), all_columns = (size_t)p.columns;
+    const size_t wide = all_columns < BLOCK ? all_columns : BLOCK;
+    const size_t most = all_columns == stride && all_columns < BLOCK ? BLOCK / all_columns : 1;
+    real block[BLOCK];
+    for (size_t r = 0, end = (size_t)p.rows; r < end; r += most)
+        for (size_t c = 0; c < all_columns; c += wide) {
+            const size_t rows = end - r < most ? end - r : most;
+            const size_t columns = all_columns - c < wide ? all_columns - c : wide;
+            const size_t first = ((size_t)p.row + r) * stride + (size_t)p.column + c;
+            real *y = n->out->data + first;
+            if (bias)
+                rt_rows_add(block, y, bias->data + first % stride, rows, columns, columns);
+            else
+                memcpy(block, y, rows * columns * sizeof *block);
+            a->values(y, a->derivative + first, block, rows * columns);
+            if (a->rounded_result)
+                rt_engine_round(a->rounded_result + first, y, rows * columns);
+        }
 }
 
 static void forward_part(void *context, int part, void *scratch)

@@ -335,25 +335,6 @@ static void backward_queries(const head *a, chunk c, int last)
             into(a->dq, c.start));
 }
 
-/* Computes dk += V R^T and dv += k R + r for the keys of a chunk, which are in a->key. */
-static void keys_of_sum(const head *a, chunk c)
-{
-    rt_gemm((rt_sizes){c.size, a->D, a->E}, 1, from(a->v, c.start), rt_transposed(from(a->sum, 0)),
-            0, into(a->scaled, 0));
-    for (int j = 0; j < c.size; j++) {
-        const int t = c.start + j;
-        const real share = a->o->causal ? fade(a, t, last_of(c)) : 1;
-        multiply_row(row_of(a->key, j), share, a->D);
-        if (a->dk.data && visible(a, t))
-            add_row(row_of(a->dk, t), row_of(a->scaled, j), share, a->D);
-        if (a->dv.data && visible(a, t))
-            add_row(row_of(a->dv, t), a->last, share, a->E);
-    }
-    if (a->dv.data)
-        rt_gemm((rt_sizes){c.size, a->E, a->D}, 1, from(a->key, 0), from(a->sum, 0), 1,
-                into(a->dv, c.start));
-}
-
 static void keys_backward(const head *a)
 {
     begin_sum(a->sum.data, NULL, (size_t)(a->D + 1) * (size_t)a->E);
@@ -373,7 +354,20 @@ static void keys_backward(const head *a)
         if (a->o->causal && a->dk.data)
             rt_gemm((rt_sizes){c.size, a->D, c.size}, 1, rt_transposed(weigh_gradients(a, c)),
                     from(a->q, c.start), 1, into(a->dk, c.start));
-        keys_of_sum(a, c);
+        rt_gemm((rt_sizes){c.size, a->D, a->E}, 1, from(a->v, start),
+                rt_transposed(from(a->sum, 0)), 0, into(a->scaled, 0));
+        for (int j = 0; j < c.size; j++) { /* dk += V R^T and dv += k R + r */
+            const int t = start + j;
+            const real share = a->o->causal ? fade(a, t, last_of(c)) : 1;
+            multiply_row(row_of(a->key, j), share, a->D);
+            if (a->dk.data && visible(a, t))
+                add_row(row_of(a->dk, t), row_of(a->scaled, j), share, a->D);
+            if (a->dv.data && visible(a, t))
+                add_row(row_of(a->dv, t), a->last, share, a->E);
+        }
+        if (a->dv.data)
+            rt_gemm((rt_sizes){c.size, a->E, a->D}, 1, from(a->key, 0), from(a->sum, 0), 1,
+                    into(a->dv, start));
         if (a->o->causal && start)
             sum_queries_of_chunk(a, c, start - 1);
     }
@@ -491,22 +485,6 @@ const rt_op rt_op_linear_attention = {.name = "linear_attention",
                                       .backward = linear_attention_backward,
                                       .scratch = linear_attention_scratch};
 
-static bool state_fits(rt_graph *g, const rt_linear_attention_options *o)
-{
-    const rt_linear_state *state = o->state;
-    if (!state)
-        return true;
-    if (!o->causal || rt_graph_records(g))
-        rt_graph_fail(
-            g, RT_ARGUMENT,
-            "[linear_attention] a state needs causal attention and a graph that does not record");
-    else if (!state->sum || !state->below || (o->level && !state->level))
-        rt_graph_fail(
-            g, RT_ARGUMENT,
-            "[linear_attention] a state needs sum and below, and level if the keys have levels");
-    return !rt_graph_failed(g);
-}
-
 rt_tensor *rt_linear_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                                rt_tensor *denominator_q, rt_tensor *denominator_k,
                                const rt_linear_attention_options *options)
@@ -527,10 +505,17 @@ rt_tensor *rt_linear_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tenso
                              options->causal ? " with Tq = Tk" : "", rt_shape_text(q),
                              rt_shape_text(k), rt_shape_text(v), rt_shape_text(denominator_q),
                              rt_shape_text(denominator_k));
+    const rt_linear_state *state = options->state;
     if (options->level && !options->causal)
         return rt_graph_fail(g, RT_ARGUMENT, "[linear_attention] levels need causal attention");
-    if (!state_fits(g, options))
-        return NULL;
+    if (state && (!options->causal || rt_graph_records(g)))
+        return rt_graph_fail(
+            g, RT_ARGUMENT,
+            "[linear_attention] a state needs causal attention and a graph that does not record");
+    if (state && (!state->sum || !state->below || (options->level && !state->level)))
+        return rt_graph_fail(
+            g, RT_ARGUMENT,
+            "[linear_attention] a state needs sum and below, and level if the keys have levels");
     if (!(options->eps >= 0 && options->eps < INFINITY))
         return rt_graph_fail(g, RT_ARGUMENT, "[linear_attention] eps must be >= 0; got %g",
                              options->eps);

@@ -125,7 +125,7 @@ static dnnl_status_t describe_product(dnnl_primitive_desc_t *product, const dnnl
     return dnnl_matmul_primitive_desc_create(product, cpu, d[0], d[1], NULL, d[2], attributes);
 }
 
-static bool set_factor(dnnl_primitive_attr_t attributes, primitive *p)
+static dnnl_status_t set_factor(dnnl_primitive_attr_t attributes, primitive *p)
 {
     static const dnnl_dims_t one = {1};
     dnnl_memory_desc_t d = NULL;
@@ -133,7 +133,7 @@ static bool set_factor(dnnl_primitive_attr_t attributes, primitive *p)
                      dnnl_memory_desc_create_with_strides(&d, 1, one, dnnl_f32, one) ||
                      dnnl_memory_create(&p->alpha, d, cpu, &p->shape.alpha);
     dnnl_memory_desc_destroy(d);
-    return bad;
+    return bad ? dnnl_runtime_error : dnnl_success;
 }
 
 #else
@@ -152,7 +152,7 @@ static dnnl_status_t describe_product(dnnl_primitive_desc_t *product, const dnnl
     return bad ? bad : dnnl_primitive_desc_create(product, &operation, attributes, cpu, NULL);
 }
 
-static bool set_factor(dnnl_primitive_attr_t attributes, primitive *p)
+static dnnl_status_t set_factor(dnnl_primitive_attr_t attributes, primitive *p)
 {
     return dnnl_primitive_attr_set_output_scales(attributes, 1, 0, &p->shape.alpha);
 }
@@ -175,27 +175,20 @@ static dnnl_status_t describe(dnnl_memory_desc_t *d, const shape *s, int rows, i
                                strides + skipped);
 }
 
-static bool add_to_result(dnnl_primitive_attr_t attributes)
-{
-    dnnl_post_ops_t after = NULL;
-    const bool bad = dnnl_post_ops_create(&after) || append_sum(after) ||
-                     dnnl_primitive_attr_set_post_ops(attributes, after);
-    dnnl_post_ops_destroy(after);
-    return bad;
-}
-
-/* Creates the primitive for p->shape. Returns true if that fails. */
+/* Creates the primitive for p->shape. Returns whether that worked. */
 static bool make_primitive(primitive *p)
 {
     const shape *s = &p->shape;
     dnnl_memory_desc_t d[3] = {0};
+    dnnl_post_ops_t sum = NULL;
     dnnl_primitive_attr_t attributes = NULL;
     dnnl_primitive_desc_t product = NULL;
     const bool bad =
         describe(&d[0], s, s->m, s->k, OF_A) || describe(&d[1], s, s->k, s->n, OF_B) ||
         describe(&d[2], s, s->m, s->n, OF_C) || dnnl_primitive_attr_create(&attributes) ||
         (s->alpha != 1 && set_factor(attributes, p)) ||
-        ((s->flags & ADDS) && add_to_result(attributes)) ||
+        ((s->flags & ADDS) && (dnnl_post_ops_create(&sum) || append_sum(sum) ||
+                               dnnl_primitive_attr_set_post_ops(attributes, sum))) ||
         describe_product(&product, d, attributes) || make_memory(&p->a, d[0], DNNL_MEMORY_NONE) ||
         make_memory(&p->b, d[1], DNNL_MEMORY_NONE) || make_memory(&p->c, d[2], DNNL_MEMORY_NONE) ||
         dnnl_primitive_create(&p->run, product);
@@ -203,7 +196,8 @@ static bool make_primitive(primitive *p)
         forget_description(d[i]);
     dnnl_primitive_desc_destroy(product);
     dnnl_primitive_attr_destroy(attributes);
-    return bad;
+    dnnl_post_ops_destroy(sum);
+    return !bad;
 }
 
 /* Returns the primitive for a shape, valid until the next call; NULL if it cannot be created. */
@@ -220,7 +214,7 @@ static primitive *primitive_for(thread *t, const shape *s)
         p = t->places + place_of(s);
     }
     p->shape = *s;
-    if (make_primitive(p)) {
+    if (!make_primitive(p)) {
         discard(p);
         return NULL;
     }

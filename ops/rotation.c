@@ -273,38 +273,6 @@ double rt_xpos_zeta(int i, int pairs)
     return ((double)i / pairs + gamma) / (1 + gamma);
 }
 
-/* Fills the rows of T tokens of each sequence; `factors` is scratch memory for two numbers of each
- * pair. */
-static void fill_decayed(rt_graph *g, const table_rows *t, const rt_rotation *r, size_t T,
-                         double scale, double *factors)
-{
-    const size_t columns = (size_t)t->columns;
-    double *log_zeta = factors + r->pairs;
-    for (int i = 0; i < r->pairs; i++)
-        log_zeta[i] = log(rt_xpos_zeta(i, r->pairs));
-    for (size_t row = 0; row < t->count; row++) {
-        const size_t from = row / T * (size_t)r->length + row % T;
-        t->position[row] = r->position[from];
-        const double power = t->position[row] / scale;
-        if (!(fabs(power) <= RT_XPOS_REACH)) {
-            rt_graph_fail(g, RT_ARGUMENT,
-                          "[rope] position %g is farther from 0 than %d times the scale of the "
-                          "decay, %g",
-                          t->position[row], (int)RT_XPOS_REACH, scale);
-            return;
-        }
-        for (int i = 0; i < r->pairs; i++)
-            factors[i] = exp(power * log_zeta[i]);
-        const real *cosine = r->cosine + from * columns, *sine = r->sine + from * columns;
-        for (size_t k = 0; k < columns; k += (size_t)r->pairs)
-            for (int i = 0; i < r->pairs; i++) {
-                const size_t at = k + (size_t)i;
-                t->cosine[row * columns + at] = (real)((double)cosine[at] * factors[i]);
-                t->sine[row * columns + at] = (real)((double)sine[at] * factors[i]);
-            }
-    }
-}
-
 rt_rotation *rt_rotation_decayed(rt_graph *g, const rt_rotation *r, int T, double scale)
 {
     if (!rt_graph_check_argument(g, "rope", "rotation", r) || !rt_rotation_is_sound(g, r))
@@ -321,8 +289,31 @@ rt_rotation *rt_rotation_decayed(rt_graph *g, const rt_rotation *r, int T, doubl
     table_rows t = {.theta = NULL};
     like.length = T;
     double *factors = rt_graph_numbers(g, 2 * (size_t)r->pairs, sizeof *factors);
+    double *log_zeta = factors + r->pairs;
     rt_rotation *decayed = make_rotation(g, &like, &t);
-    if (!rt_graph_failed(g) && rt_memory_is_present(t.position))
-        fill_decayed(g, &t, r, (size_t)T, scale, factors);
-    return rt_graph_failed(g) ? NULL : decayed;
+    if (rt_graph_failed(g) || !rt_memory_is_present(t.position))
+        return decayed;
+    for (int i = 0; i < r->pairs; i++)
+        log_zeta[i] = log(rt_xpos_zeta(i, r->pairs));
+    for (size_t row = 0; row < t.count; row++) {
+        const size_t from = row / (size_t)T * (size_t)r->length + row % (size_t)T;
+        t.position[row] = r->position[from];
+        const double power = t.position[row] / scale;
+        if (!(fabs(power) <= RT_XPOS_REACH))
+            return rt_graph_fail(g, RT_ARGUMENT,
+                                 "[rope] position %g is farther from 0 than %d times the scale of "
+                                 "the decay, %g",
+                                 t.position[row], (int)RT_XPOS_REACH, scale);
+        for (int i = 0; i < r->pairs; i++)
+            factors[i] = exp(power * log_zeta[i]);
+        const size_t columns = (size_t)t.columns;
+        const real *cosine = r->cosine + from * columns, *sine = r->sine + from * columns;
+        for (size_t k = 0; k < columns; k += (size_t)r->pairs)
+            for (int i = 0; i < r->pairs; i++) {
+                const size_t at = k + (size_t)i;
+                t.cosine[row * columns + at] = (real)((double)cosine[at] * factors[i]);
+                t.sine[row * columns + at] = (real)((double)sine[at] * factors[i]);
+            }
+    }
+    return decayed;
 }

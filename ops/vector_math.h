@@ -12,11 +12,6 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline real rt_abs(real x)
-{
-    return x < 0 ? -x : x;
-}
-
 #ifdef RT_DOUBLE
 
 static inline double rt_exp_of(double x)
@@ -78,7 +73,7 @@ static inline float rt_tanh_of(float x)
  * keeps its relative accuracy. */
 static inline void rt_normal(float x, float *cdf, float *density)
 {
-    float a = rt_abs(x);
+    float a = x < 0 ? -x : x;
     float gauss = rt_exp_of(-0.5f * x * x);
     float t = 1 / (1 + 0.35355338f * a);
     float p = -0x1.e3e51ep-5f;

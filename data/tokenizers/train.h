@@ -4,8 +4,8 @@
 /* Training of tokenizers: counts the words of texts, then merges the most frequent pairs of
  * neighbouring pieces. */
 
+#include "core/graph.h"
 #include "core/status.h"
-#include "core/threads.h"
 #include "data/tokenizers/maps.h"
 
 #include <stdbool.h>

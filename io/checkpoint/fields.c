@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "core/path.h"
-#include "core/rules.h"
+#include "core/status.h"
 #include "text/key_value.h"
 #include "text/number.h"
 #include "text/writer.h"

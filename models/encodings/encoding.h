@@ -3,7 +3,7 @@
 
 /* Private declarations of the files of the transformer, and the positional encodings. */
 
-#include "core/rules.h"
+#include "core/status.h"
 #include "models/transformer.h"
 
 /* Returns the norm of x over its last axis, or x itself if the model has no norm there. */

@@ -1,7 +1,7 @@
 #include "train/config/private.h"
 
 #include "core/memory.h"
-#include "core/rules.h"
+#include "core/status.h"
 #include "train/config/keys.h"
 
 #include <stdio.h>

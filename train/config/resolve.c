@@ -1,6 +1,6 @@
 #include "train/config/private.h"
 
-#include "core/rules.h"
+#include "core/status.h"
 #include "models/encodings/encoding.h"
 
 #include <stdio.h>

@@ -2,13 +2,12 @@
 #define ROTOR_TRAIN_STEP_WORKERS_H
 
 /* Threads that work through numbered jobs. A thread without a job helps with the parts of a job
- * that another thread runs (core/threads.h). Jobs and parts start no threads of their own.
+ * that another thread runs (core/graph.h). Jobs and parts start no threads of their own.
  *
  * Chance decides which worker takes which job or part. The result of a job must therefore depend on
  * its number alone, not on what is kept for each worker. */
 
-#include "core/status.h"
-#include "core/threads.h"
+#include "core/graph.h"
 
 #include <stdatomic.h>
 
