@@ -14,24 +14,6 @@ bool rt_csv_ends_row(const char *at, const char *end)
     return at == end || *at == '\n' || (*at == '\r' && at + 1 < end && at[1] == '\n');
 }
 
-/* Parses the text between quotes. Returns the byte after the closing quote, NULL if there
- * is none. */
-static char *unquote(char *from, char *end, rt_cell *cell)
-{
-    char *to = cell->bytes = from + 1;
-    for (from++; from < end; *to++ = *from++) {
-        cell->newlines += *from == '\n';
-        if (*from != '"')
-            continue;
-        from++;
-        if (from == end || *from != '"') {
-            cell->size = (size_t)(to - cell->bytes);
-            return from;
-        }
-    }
-    return NULL;
-}
-
 char *rt_cell_parse(char *from, char *end, rt_separator separator, rt_cell *cell)
 {
     char *stop = from;
@@ -42,8 +24,18 @@ char *rt_cell_parse(char *from, char *end, rt_separator separator, rt_cell *cell
         cell->size = (size_t)(stop - from);
         return stop;
     }
-    stop = unquote(from, end, cell);
-    return stop && (rt_csv_ends_row(stop, end) || *stop == (char)separator) ? stop : NULL;
+    char *to = cell->bytes = from + 1;
+    for (stop++; stop < end; *to++ = *stop++) {
+        cell->newlines += *stop == '\n';
+        if (*stop != '"')
+            continue;
+        stop++;
+        if (stop == end || *stop != '"') { /* the closing quote, not a doubled one */
+            cell->size = (size_t)(to - cell->bytes);
+            return rt_csv_ends_row(stop, end) || *stop == (char)separator ? stop : NULL;
+        }
+    }
+    return NULL;
 }
 
 /* The maximum size of a line bounds the memory that an untrusted file can request. */

@@ -161,37 +161,32 @@ rt_status rt_durable_close(rt_durable_file *file, rt_status status)
     return file->passing ? status : synchronise_names(file->path);
 }
 
-static rt_status write_text(const char *folder, const char *name, const char *text, bool passing)
+static rt_status write_and_free(const char *folder, const char *name, char *text, bool passing)
 {
     rt_durable_file file;
     char path[RT_PATH_SIZE];
     rt_status status = rt_path_join(path, folder, name);
-    if (status.code || !text)
-        return status.code ? status : rt_out_of_memory(name);
-    status = rt_durable_replace(&file, path);
-    file.passing = passing;
-    if (!status.code)
-        status = rt_durable_write(&file, text, strlen(text));
-    return rt_durable_close(&file, status);
-}
-
-rt_status rt_durable_text(const char *folder, const char *name, const char *text)
-{
-    return write_text(folder, name, text, false);
+    if (!status.code && !text)
+        status = rt_out_of_memory(name);
+    if (!status.code) {
+        status = rt_durable_replace(&file, path);
+        file.passing = passing;
+        if (!status.code)
+            status = rt_durable_write(&file, text, strlen(text));
+        status = rt_durable_close(&file, status);
+    }
+    rt_free(text);
+    return status;
 }
 
 rt_status rt_durable_write_and_free(const char *folder, const char *name, char *text)
 {
-    const rt_status status = write_text(folder, name, text, false);
-    rt_free(text);
-    return status;
+    return write_and_free(folder, name, text, false);
 }
 
 rt_status rt_passing_write_and_free(const char *folder, const char *name, char *text)
 {
-    const rt_status status = write_text(folder, name, text, true);
-    rt_free(text);
-    return status;
+    return write_and_free(folder, name, text, true);
 }
 
 /* ---- a folder ---- */
@@ -213,8 +208,6 @@ bool rt_folder_holds_only(const char *path, const char *const *names)
         closedir(stream);
     return stream && only;
 }
-
-/* ---- staging folders ---- */
 
 /* Removes the files of a staging folder, finished or not, and the folder. On an error, `what` is
  * the path that cannot be removed. */
@@ -241,8 +234,6 @@ static bool name_beside(const rt_durable_folder *f, char beside[RT_PATH_SIZE])
         snprintf(beside, RT_PATH_SIZE, "%.*s.%s" RT_STAGING, (int)(name - f->path), f->path, name);
     return *name && length < RT_PATH_SIZE;
 }
-
-/* ---- opening ---- */
 
 rt_status rt_durable_folder_open(rt_durable_folder *f, const char *path, const char *const *names)
 {
@@ -277,8 +268,6 @@ rt_status rt_durable_folder_open(rt_durable_folder *f, const char *path, const c
     return status;
 }
 
-/* ---- closing ---- */
-
 /* Removes everything that was created. */
 static rt_status discard(const rt_durable_folder *f, rt_status status)
 {
@@ -304,25 +293,11 @@ static bool exchange(rt_durable_folder *f, const char *beside)
     return false;
 }
 
-/* Moves the file with the name, or removes the old one if there is no new file. */
-static rt_status move(const rt_durable_folder *f, const char *name)
-{
-    char from[RT_PATH_SIZE], to[RT_PATH_SIZE];
-    rt_status status = rt_path_join(from, f->staging, name);
-    if (!status.code)
-        status = rt_path_join(to, f->path, name);
-    if (status.code || !rename(from, to))
-        return status;
-    if (errno != ENOENT)
-        return cannot("move", from);
-    return unlink(to) && errno != ENOENT ? cannot("remove", to) : rt_ok();
-}
-
-/* Moves all files. The last name is removed first, so that an incomplete folder is
- * not recognized. */
+/* Moves all files, and removes the old one of a name without a new file. The last name is removed
+ * first, so that an incomplete folder is not recognized. */
 static rt_status move_all(const rt_durable_folder *f)
 {
-    char last[RT_PATH_SIZE];
+    char last[RT_PATH_SIZE], from[RT_PATH_SIZE], to[RT_PATH_SIZE];
     const char *const *end = f->names;
     while (end[1])
         end++;
@@ -331,8 +306,17 @@ static rt_status move_all(const rt_durable_folder *f)
         status = cannot("remove", last);
     if (status.code)
         return discard(f, status);
-    for (const char *const *name = f->names; *name && !status.code; name++)
-        status = move(f, *name);
+    for (const char *const *name = f->names; *name && !status.code; name++) {
+        status = rt_path_join(from, f->staging, *name);
+        if (!status.code)
+            status = rt_path_join(to, f->path, *name);
+        if (status.code || !rename(from, to))
+            continue;
+        if (errno != ENOENT)
+            status = cannot("move", from);
+        else if (unlink(to) && errno != ENOENT)
+            status = cannot("remove", to);
+    }
     if (!status.code)
         status = synchronise_names(last);
     if (!status.code && rmdir(f->staging))

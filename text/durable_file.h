@@ -63,11 +63,8 @@ rt_status rt_durable_close(rt_durable_file *file, rt_status status) RT_MUST_CHEC
 /* Removes the temporary file, if there is one. */
 void rt_durable_discard(rt_durable_file *file);
 
-/* Writes folder/name in one call, as rt_durable_replace. RT_IO; RT_CONFIG if the path is too long.
- */
-rt_status rt_durable_text(const char *folder, const char *name, const char *text) RT_MUST_CHECK;
-
-/* Writes and frees a text. RT_MEMORY if it is NULL, as from rt_writer_take when the heap was
+/* Writes folder/name in one call, as rt_durable_replace, and frees the text. RT_IO; RT_CONFIG if
+ * the path is too long; RT_MEMORY if the text is NULL, as from rt_writer_take when the heap was
  * exhausted. */
 rt_status rt_durable_write_and_free(const char *folder, const char *name, char *text) RT_MUST_CHECK;
 

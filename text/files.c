@@ -12,12 +12,6 @@
 /* A path in a message, truncated to leave room for the message. */
 #define PATH "%.800s"
 
-/* Returns whether a file is given by an option, such as --vocab, and not by a key. */
-static bool is_option(const char *key)
-{
-    return *key == '-';
-}
-
 static rt_status file_error(const char *key, const char *path, int number)
 {
     return rt_error(RT_DATA, PATH ": %s (%s)", path, strerror(number), key);
@@ -25,6 +19,7 @@ static rt_status file_error(const char *key, const char *path, int number)
 
 rt_status rt_file_measure(const char *key, const char *path, off_t *size)
 {
+    const bool is_option = *key == '-'; /* such as --vocab */
     struct stat facts;
     *size = 0;
     if (stat(path, &facts))
@@ -33,7 +28,7 @@ rt_status rt_file_measure(const char *key, const char *path, off_t *size)
         return file_error(key, path, EISDIR);
     if (!S_ISREG(facts.st_mode))
         return rt_error(RT_DATA, PATH ": %s %s a regular file", path, key,
-                        is_option(key) ? "needs" : "must be");
+                        is_option ? "needs" : "must be");
     if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS))
         return file_error(key, path, errno);
     *size = facts.st_size;
@@ -58,6 +53,7 @@ static int open_regular(const char *path, off_t *size)
 
 rt_status rt_file_read(const char *key, const char *path, unsigned char **bytes_new, size_t *count)
 {
+    const bool is_option = *key == '-';
     off_t there;
     *bytes_new = NULL;
     *count = 0;
@@ -67,10 +63,10 @@ rt_status rt_file_read(const char *key, const char *path, unsigned char **bytes_
     const size_t size = (size_t)there;
     if (!size)
         return rt_error(RT_DATA, PATH ": %s %s text; the file is empty", path, key,
-                        is_option(key) ? "needs" : "must hold");
+                        is_option ? "needs" : "must hold");
     if (size > RT_FILES_LIMIT)
         return rt_error(RT_DATA, PATH ": %s %s up to %zu bytes; the file has %zu", path, key,
-                        is_option(key) ? "takes files of" : "can be read", RT_FILES_LIMIT, size);
+                        is_option ? "takes files of" : "can be read", RT_FILES_LIMIT, size);
     unsigned char *bytes = rt_alloc(size + 1, 1); /* one more, to detect a file that has grown */
     if (!bytes)
         return rt_out_of_memory(key);
@@ -209,9 +205,7 @@ rt_status rt_folders_make(const char *folder)
         if (mkdir(path, 0777) && errno != EEXIST)
             return folder_error(path);
     }
-    if (mkdir(path, 0777) && errno != EEXIST)
-        return folder_error(path);
-    if (stat(path, &found))
+    if ((mkdir(path, 0777) && errno != EEXIST) || stat(path, &found))
         return folder_error(path);
     errno = ENOTDIR;
     return S_ISDIR(found.st_mode) ? rt_ok() : folder_error(path);

@@ -21,39 +21,33 @@ static bool is_above(const char *digits, size_t count, const char *most)
     return count > size || (count == size && memcmp(digits, most, size) > 0);
 }
 
-/* Changes an integer as described in the header. Jansson refuses one with a leading 0. */
-static void adjust_integer(char *digits, size_t count, bool negative)
-{
-    enum { KEPT = 17 };
-    const size_t size = strlen(most_in_63_bits);
-    char exponent[RT_NUMBER_SIZE];
-    if (negative && count == 1 && *digits == '0') {
-        *digits = '1';
-    } else if (*digits != '0' && is_above(digits, count, most_in_63_bits)) {
-        if (negative || is_above(digits, count, most_in_64_bits)) {
-            const int length = snprintf(exponent, sizeof exponent, "e%zu", count - KEPT);
-            memset(digits + KEPT, ' ', count - KEPT);
-            memcpy(digits + KEPT, exponent, (size_t)length);
-        } else {
-            memset(digits, ' ', count);
-            memcpy(digits + count - size, most_in_63_bits, size);
-        }
-    }
-}
-
-/* Returns the byte after a number, which may be changed. */
+/* Changes an integer as described in the header. Jansson refuses one with a leading 0. Returns the
+ * byte after the number. */
 static char *adjust_number(char *at, const char *end)
 {
+    enum { KEPT = 17 };
     const bool negative = *at == '-';
     char *const digits = at + negative;
     char *behind = digits;
     while (behind < end && is_digit(*behind))
         behind++;
-    if (behind == end || (*behind != '.' && *behind != 'e' && *behind != 'E'))
-        adjust_integer(digits, (size_t)(behind - digits), negative);
-    else
+    const size_t count = (size_t)(behind - digits), size = strlen(most_in_63_bits);
+    if (behind < end && (*behind == '.' || *behind == 'e' || *behind == 'E')) {
         while (behind < end && (is_digit(*behind) || strchr("+-.eE", *behind)))
             behind++;
+    } else if (negative && count == 1 && *digits == '0') {
+        *digits = '1';
+    } else if (*digits == '0' || !is_above(digits, count, most_in_63_bits)) {
+        return behind;
+    } else if (negative || is_above(digits, count, most_in_64_bits)) {
+        char exponent[RT_NUMBER_SIZE];
+        const int length = snprintf(exponent, sizeof exponent, "e%zu", count - KEPT);
+        memset(digits + KEPT, ' ', count - KEPT);
+        memcpy(digits + KEPT, exponent, (size_t)length);
+    } else {
+        memset(digits, ' ', count);
+        memcpy(behind - size, most_in_63_bits, size);
+    }
     return behind;
 }
 

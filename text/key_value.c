@@ -51,25 +51,21 @@ bool rt_key_is_one_of(const rt_key *key, const char *const *names)
     return *names != NULL;
 }
 
-static void write_range(const rt_range *range, char *text, size_t size)
-{
-    char low[RT_NUMBER_SIZE];
-    char high[RT_NUMBER_SIZE];
-    rt_number_write(low, range->low);
-    rt_number_write(high, range->high);
-    if (isinf(range->high))
-        snprintf(text, size, "%s %s", range->above ? ">" : ">=", low);
-    else if (range->above || range->below)
-        snprintf(text, size, "%s %s and %s %s", range->above ? ">" : ">=", low,
-                 range->below ? "<" : "<=", high);
-    else
-        snprintf(text, size, "from %s to %s", low, high);
-}
-
 const char *rt_key_values(const rt_key *key, char text[RT_VALUES_SIZE])
 {
     const char *(*word)(int) = words_of(key);
-    char range[RT_VALUES_SIZE / 2];
+    const rt_range *in = &key->range;
+    char low[RT_NUMBER_SIZE], high[RT_NUMBER_SIZE], range[RT_VALUES_SIZE / 2];
+    rt_number_write(low, in->low);
+    rt_number_write(high, in->high);
+    if (isinf(in->high))
+        snprintf(range, sizeof range, "%s %s", in->above ? ">" : ">=", low);
+    else if (in->above || in->below)
+        snprintf(range, sizeof range, "%s %s and %s %s", in->above ? ">" : ">=", low,
+                 in->below ? "<" : "<=", high);
+    else
+        snprintf(range, sizeof range, "from %s to %s", low, high);
+
     size_t length = 0;
     text[0] = '\0';
     if (key->type == RT_KEY_LAYERS)
@@ -78,17 +74,15 @@ const char *rt_key_values(const rt_key *key, char text[RT_VALUES_SIZE])
         snprintf(text, RT_VALUES_SIZE, "from 0 to %" PRId64, INT64_MAX);
     else if (key->type == RT_KEY_TEXT)
         snprintf(text, RT_VALUES_SIZE, "text");
-    else if (key->type == RT_KEY_INTERVAL) {
-        write_range(&key->range, range, sizeof range);
+    else if (key->type == RT_KEY_INTERVAL)
         snprintf(text, RT_VALUES_SIZE, "%s, or A..B, A <= B", range);
-    } else if (key->type == RT_KEY_LENGTHS) {
-        write_range(&key->range, range, sizeof range);
+    else if (key->type == RT_KEY_LENGTHS)
         snprintf(text, RT_VALUES_SIZE, "up to %d comma-separated whole numbers %s", RT_MOST_LENGTHS,
                  range);
-    } else if (key->type == RT_KEY_FACTORS)
+    else if (key->type == RT_KEY_FACTORS)
         snprintf(text, RT_VALUES_SIZE, "up to %d comma-separated numbers > 0", RT_MOST_FACTORS);
     else if (!word)
-        write_range(&key->range, text, RT_VALUES_SIZE);
+        snprintf(text, RT_VALUES_SIZE, "%s", range);
     else
         for (int i = 0; word(i) && length < RT_VALUES_SIZE; i++)
             length += (size_t)snprintf(text + length, RT_VALUES_SIZE - length, "%s%s",
@@ -188,76 +182,79 @@ static bool read_text(const rt_key *key, const char *value, void *place)
     return true;
 }
 
-/* A list of any type while it is parsed. */
-typedef struct list {
-    rt_lengths lengths;
-    rt_layer_words words;
-    double factors[RT_MOST_FACTORS];
-} list;
-
-/* Parses one item of a list; a length that the list has already is left out. Returns false if the
- * key does not accept it. */
-static bool read_item(const rt_key *key, rt_list_item item, int at, list *to)
+/* Parses a list, which may be empty; a length that the list has already is left out. */
+static bool read_lengths(const rt_key *key, const char *value, void *place)
 {
-    char text[RT_NUMBER_SIZE];
-    int64_t whole;
-    int number = 0;
-    switch (key->type) {
-    case RT_KEY_LAYERS:
-        while (key->word(number) && !rt_list_item_is(item, key->word(number)))
-            number++;
-        if (!key->word(number) || at == RT_MOST_LAYER_WORDS)
-            return false;
-        to->words.at[at] = (unsigned char)number;
-        return true;
-    case RT_KEY_FACTORS:
-        return at < RT_MOST_FACTORS && rt_list_item_copy(item, text, sizeof text) &&
-               rt_number_parse(text, &to->factors[at]) && in_range(&key->range, to->factors[at]);
-    default:
-        if (at == RT_MOST_LENGTHS || !rt_list_item_copy(item, text, sizeof text) ||
-            !rt_integer_parse(text, &whole) || !in_range(&key->range, (double)whole))
-            return false;
-        while (number < to->lengths.count && to->lengths.at[number] != whole)
-            number++;
-        to->lengths.at[number] = (int)whole;
-        to->lengths.count += number == to->lengths.count;
-        return true;
-    }
-}
-
-/* Parses a list, which may be empty. */
-static bool read_list(const rt_key *key, const char *value, void *place)
-{
-    list read = {.words.count = 0};
+    rt_lengths lengths = {0};
     rt_list_item item;
     int count = 0;
     for (const char *rest = *value ? value : NULL; rest; count++) {
+        char text[RT_NUMBER_SIZE];
+        int64_t whole;
+        int at = 0;
         rest = rt_list_parse(rest, &item);
-        if (!read_item(key, item, count, &read))
+        if (count == RT_MOST_LENGTHS || !rt_list_item_copy(item, text, sizeof text) ||
+            !rt_integer_parse(text, &whole) || !in_range(&key->range, (double)whole))
             return false;
+        while (at < lengths.count && lengths.at[at] != whole)
+            at++;
+        lengths.at[at] = (int)whole;
+        lengths.count += at == lengths.count;
     }
-    read.words.count = count;
-    if (key->type == RT_KEY_LAYERS)
-        *(rt_layer_words *)place = read.words;
-    else if (key->type == RT_KEY_LENGTHS)
-        *(rt_lengths *)place = read.lengths;
-    else
-        *(rt_factors *)place =
-            (rt_factors){count, count
-                                    ? rt_intern(read.factors, (size_t)count * sizeof *read.factors)
-                                    : NULL};
+    *(rt_lengths *)place = lengths;
     return true;
 }
 
-static const char *const type_names[] = {[RT_KEY_INTEGER] = "a whole number ",
-                                         [RT_KEY_INTERVAL] = "a whole number ",
-                                         [RT_KEY_SEED] = "a whole number ",
-                                         [RT_KEY_NUMBER] = "a number ",
-                                         [RT_KEY_LENGTHS] = "",
-                                         [RT_KEY_FACTORS] = "",
-                                         [RT_KEY_LAYERS] = "",
-                                         [RT_KEY_YES_NO] = "one of ",
-                                         [RT_KEY_CHOICE] = "one of "};
+static bool read_factors(const rt_key *key, const char *value, void *place)
+{
+    double factors[RT_MOST_FACTORS];
+    rt_list_item item;
+    int count = 0;
+    for (const char *rest = *value ? value : NULL; rest; count++) {
+        char text[RT_NUMBER_SIZE];
+        rest = rt_list_parse(rest, &item);
+        if (count == RT_MOST_FACTORS || !rt_list_item_copy(item, text, sizeof text) ||
+            !rt_number_parse(text, &factors[count]) || !in_range(&key->range, factors[count]))
+            return false;
+    }
+    const size_t size = (size_t)count * sizeof *factors;
+    *(rt_factors *)place = (rt_factors){count, count ? rt_intern(factors, size) : NULL};
+    return true;
+}
+
+static bool read_layers(const rt_key *key, const char *value, void *place)
+{
+    rt_layer_words words = {0};
+    rt_list_item item;
+    for (const char *rest = *value ? value : NULL; rest; words.count++) {
+        int i = 0;
+        rest = rt_list_parse(rest, &item);
+        while (key->word(i) && !rt_list_item_is(item, key->word(i)))
+            i++;
+        if (!key->word(i) || words.count == RT_MOST_LAYER_WORDS)
+            return false;
+        words.at[words.count] = (unsigned char)i;
+    }
+    *(rt_layer_words *)place = words;
+    return true;
+}
+
+/* How the values of a type are named in messages and parsed. */
+static const struct {
+    const char *name;
+    bool (*read)(const rt_key *key, const char *value, void *place);
+} types[] = {
+    [RT_KEY_INTEGER] = {"a whole number ", read_whole},
+    [RT_KEY_INTERVAL] = {"a whole number ", read_interval},
+    [RT_KEY_SEED] = {"a whole number ", read_whole},
+    [RT_KEY_NUMBER] = {"a number ", read_number},
+    [RT_KEY_YES_NO] = {"one of ", read_word},
+    [RT_KEY_CHOICE] = {"one of ", read_word},
+    [RT_KEY_LENGTHS] = {"", read_lengths},
+    [RT_KEY_FACTORS] = {"", read_factors},
+    [RT_KEY_LAYERS] = {"", read_layers},
+    [RT_KEY_TEXT] = {NULL, read_text},
+};
 
 static void write_hint(const rt_key *key, const char *value, rt_writer *problem)
 {
@@ -280,15 +277,10 @@ static void write_hint(const rt_key *key, const char *value, rt_writer *problem)
 
 bool rt_key_value_read(const rt_key *key, const char *value, void *options, rt_writer *problem)
 {
-    static bool (*const readers[])(const rt_key *, const char *, void *) = {
-        [RT_KEY_INTEGER] = read_whole, [RT_KEY_INTERVAL] = read_interval,
-        [RT_KEY_SEED] = read_whole,    [RT_KEY_NUMBER] = read_number,
-        [RT_KEY_YES_NO] = read_word,   [RT_KEY_CHOICE] = read_word,
-        [RT_KEY_LENGTHS] = read_list,  [RT_KEY_FACTORS] = read_list,
-        [RT_KEY_LAYERS] = read_list,   [RT_KEY_TEXT] = read_text};
     char quoted[RT_QUOTE_SIZE], values[RT_VALUES_SIZE];
     void *place = (char *)options + key->offset;
-    if (readers[key->type](key, value, place)) { /* the copy of a text or a list may be missing */
+    if (types[key->type].read(key, value,
+                              place)) { /* the copy of a text or a list may be missing */
         problem->failed |=
             *value && ((key->type == RT_KEY_TEXT && !*(const char *const *)place) ||
                        (key->type == RT_KEY_FACTORS && !((const rt_factors *)place)->at));
@@ -298,7 +290,7 @@ bool rt_key_value_read(const rt_key *key, const char *value, void *options, rt_w
         rt_writer_add(problem, "must be text of at most %g bytes without control characters",
                       key->range.high);
     else
-        rt_writer_add(problem, "must be %s%s", type_names[key->type], rt_key_values(key, values));
+        rt_writer_add(problem, "must be %s%s", types[key->type].name, rt_key_values(key, values));
     rt_writer_add(problem, "; got %s", rt_quote(quoted, value));
     write_hint(key, value, problem);
     return false;

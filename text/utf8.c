@@ -124,27 +124,23 @@ static bool is_beginning(const rt_utf8_stream *s)
     return false;
 }
 
-static void put_byte(rt_utf8_stream *s, unsigned char byte)
-{
-    int32_t character;
-    s->held[s->count++] = byte;
-    if (!is_beginning(s)) { /* the earlier bytes are invalid; the byte may begin a character */
-        s->count--;
-        rt_utf8_stream_end(s);
-        s->held[s->count++] = byte;
-        if (!is_beginning(s))
-            rt_utf8_stream_end(s);
-    }
-    if (s->count && rt_utf8_read(s->held, (size_t)s->count, &character)) {
-        fwrite(s->held, 1, (size_t)s->count, s->to);
-        s->count = 0;
-    }
-}
-
 void rt_utf8_stream_put(rt_utf8_stream *s, const char *bytes, size_t size)
 {
-    for (size_t i = 0; i < size; i++)
-        put_byte(s, (unsigned char)bytes[i]);
+    for (size_t i = 0; i < size; i++) {
+        int32_t character;
+        s->held[s->count++] = (unsigned char)bytes[i];
+        if (!is_beginning(s)) { /* the earlier bytes are invalid; the byte may begin a character */
+            s->count--;
+            rt_utf8_stream_end(s);
+            s->held[s->count++] = (unsigned char)bytes[i];
+            if (!is_beginning(s))
+                rt_utf8_stream_end(s);
+        }
+        if (s->count && rt_utf8_read(s->held, (size_t)s->count, &character)) {
+            fwrite(s->held, 1, (size_t)s->count, s->to);
+            s->count = 0;
+        }
+    }
 }
 
 void rt_utf8_stream_end(rt_utf8_stream *s)

@@ -71,30 +71,6 @@ static void join(encoding *e, rt_waiting top)
 
 /* ---- words ---- */
 
-/* Fills `symbols` with the bytes of a word. Returns their number. */
-static int32_t spell(encoding *e, const unsigned char *word, size_t bytes, size_t at)
-{
-    const rt_bpe *bpe = e->to.v->bpe;
-    int32_t count = 0;
-    bool fuses = false;
-    for (size_t i = 0; i < bytes; i++) {
-        int32_t id = bpe->bytes[word[i]];
-        const bool known = id != RT_NO_ID;
-        if (!known && rt_unknown_count(e->to.unknown, at + i))
-            rt_byte_name(word[i], e->to.unknown->name);
-        if (!known)
-            id = fuses ? RT_NO_ID : bpe->unknown;
-        fuses = !known && bpe->fuses_unknown;
-        if (id == RT_NO_ID)
-            continue;
-        e->symbols[count] = (symbol){id, count - 1, count + 1};
-        count++;
-    }
-    if (count)
-        e->symbols[count - 1].right = -1;
-    return count;
-}
-
 /* Caches a merged word. Returns false if memory is exhausted. */
 static bool cache_word(encoding *e, const unsigned char *word, size_t bytes, int32_t count)
 {
@@ -114,14 +90,32 @@ static bool cache_word(encoding *e, const unsigned char *word, size_t bytes, int
  * cached, because each occurrence is counted. */
 static rt_status merge_word(encoding *e, const unsigned char *word, size_t bytes, size_t at)
 {
+    const rt_bpe *bpe = e->to.v->bpe;
     const size_t unknown = e->to.unknown->count;
+    int32_t count = 0; /* of symbols */
+    bool fuses = false;
     if (bytes > INT32_MAX / 4)
         return rt_error(RT_ARGUMENT, "a word can have up to %d bytes; that at byte %zu has %zu",
                         INT32_MAX / 4, at, bytes);
     if (!rt_grow(&e->symbols, &e->symbol_room, bytes, sizeof *e->symbols))
         return rt_out_of_memory("the ids of a word");
-    const symbol *symbols = e->symbols;
-    const int32_t count = spell(e, word, bytes, at);
+    symbol *symbols = e->symbols;
+    for (size_t i = 0; i < bytes; i++) {
+        int32_t id = bpe->bytes[word[i]];
+        const bool known = id != RT_NO_ID;
+        if (!known && rt_unknown_count(e->to.unknown, at + i))
+            rt_byte_name(word[i], e->to.unknown->name);
+        if (!known)
+            id = fuses ? RT_NO_ID : bpe->unknown;
+        fuses = !known && bpe->fuses_unknown;
+        if (id == RT_NO_ID)
+            continue;
+        symbols[count] = (symbol){id, count - 1, count + 1};
+        count++;
+    }
+    if (count)
+        symbols[count - 1].right = -1;
+
     for (int32_t i = 0; i < count; i++)
         push(e, i);
     while (e->queue.count)
@@ -187,65 +181,44 @@ static bool tokens_equal(const rt_added_tokens *a, const rt_added_tokens *b)
     return true;
 }
 
-static bool merges_equal(const rt_bpe *a, const rt_bpe *b)
+bool rt_bpe_equal(const rt_bpe *a, const rt_bpe *b)
 {
-    const int32_t count = a->merges.count;
-    if (count != b->merges.count || memcmp(a->bytes, b->bytes, sizeof a->bytes) != 0)
+    if (a->cut_count != b->cut_count || a->space_before != b->space_before ||
+        memcmp(a->cuts, b->cuts, (size_t)a->cut_count * sizeof *a->cuts) != 0 ||
+        a->form != b->form || a->ignore_merges != b->ignore_merges ||
+        a->fuses_unknown != b->fuses_unknown || a->unknown != b->unknown ||
+        memcmp(a->bytes, b->bytes, sizeof a->bytes) != 0 || a->merges.count != b->merges.count)
         return false;
-    for (int32_t i = 0; i < count; i++) {
+    for (int32_t i = 0; i < a->merges.count; i++) {
         const rt_pair *p = a->merges.list + i;
         const rt_pair *q = rt_pairs_find(&b->merges, p->left, p->right);
         if (!q || q->rank != p->rank || q->joined != p->joined)
             return false;
     }
-    return true;
-}
-
-bool rt_bpe_equal(const rt_bpe *a, const rt_bpe *b)
-{
-    return a->cut_count == b->cut_count && a->space_before == b->space_before &&
-           !memcmp(a->cuts, b->cuts, (size_t)a->cut_count * sizeof *a->cuts) &&
-           a->form == b->form && a->ignore_merges == b->ignore_merges &&
-           a->fuses_unknown == b->fuses_unknown && a->unknown == b->unknown && merges_equal(a, b) &&
-           tokens_equal(&a->added[RT_AS_IS], &b->added[RT_AS_IS]) &&
+    return tokens_equal(&a->added[RT_AS_IS], &b->added[RT_AS_IS]) &&
            tokens_equal(&a->added[RT_COMPOSED], &b->added[RT_COMPOSED]);
 }
 
 /* ---- added tokens ---- */
 
-static size_t blanks_before(const unsigned char *text, size_t least, size_t at)
-{
-    while (at > least) {
-        size_t start = at - 1;
-        int32_t c = 0;
-        while (start > least && (text[start] & 0xc0) == 0x80)
-            start--;
-        if (!rt_utf8_read(text + start, at - start, &c) || !rt_is_blank(c))
-            break;
-        at = start;
-    }
-    return at;
-}
-
-static size_t blanks_behind(const unsigned char *text, size_t at, size_t bytes)
-{
-    while (at < bytes) {
-        int32_t c = 0;
-        const size_t size = rt_utf8_read(text + at, bytes - at, &c);
-        if (!size || !rt_is_blank(c))
-            break;
-        at += size;
-    }
-    return at;
-}
-
 rt_found_token rt_found_token_with_blanks(rt_found_token found, const unsigned char *text,
                                           size_t bytes, size_t before)
 {
-    if (found.token->takes_left)
-        found.start = blanks_before(text, before < found.start ? before : found.start, found.start);
-    if (found.token->takes_right)
-        found.end = blanks_behind(text, found.end, bytes);
+    int32_t c = 0;
+    while (found.token->takes_left && found.start > before) {
+        size_t start = found.start - 1;
+        while (start > before && (text[start] & 0xc0) == 0x80)
+            start--;
+        if (!rt_utf8_read(text + start, found.start - start, &c) || !rt_is_blank(c))
+            break;
+        found.start = start;
+    }
+    while (found.token->takes_right && found.end < bytes) {
+        const size_t size = rt_utf8_read(text + found.end, bytes - found.end, &c);
+        if (!size || !rt_is_blank(c))
+            break;
+        found.end += size;
+    }
     return found;
 }
 
@@ -319,36 +292,25 @@ static rt_status cut(encoding *e, int number, const unsigned char *text, size_t 
 
 /* Matches the added tokens of a stage and encodes the text between them. Like tokenizers, drops a
  * token that takes the blanks before it and lies in those that the previous one took. */
-static rt_status split(encoding *e, int stage, const unsigned char *text, size_t bytes, size_t at);
-
-/* Encodes a part of a text without tokens of a stage. */
-static rt_status encode_rest(encoding *e, int stage, const unsigned char *text, size_t bytes,
-                             size_t at)
-{
-    unsigned char *composed = NULL;
-    size_t size;
-    if (stage == RT_COMPOSED)
-        return cut(e, 0, text, bytes, at);
-    if (rt_normal_form_is_plain(e->to.v->bpe->form, text, bytes))
-        return split(e, RT_COMPOSED, text, bytes, at);
-    rt_status status = rt_normal_form(e->to.v->bpe->form, &composed, &size, text, bytes);
-    if (!status.code)
-        status = split(e, RT_COMPOSED, composed, size, at);
-    rt_free(composed);
-    return status;
-}
-
 static rt_status split(encoding *e, int stage, const unsigned char *text, size_t bytes, size_t at)
 {
-    const rt_added_tokens *tokens = &e->to.v->bpe->added[stage];
+    const rt_bpe *bpe = e->to.v->bpe;
     size_t done = 0, place = 0;
     rt_status status = rt_ok();
     for (bool more = true; more && !status.code;) {
         const rt_found_token found =
-            next_added_token(tokens, text, bytes, e->to.special, done, &place);
+            next_added_token(&bpe->added[stage], text, bytes, e->to.special, done, &place);
+        const unsigned char *part = text + done; /* up to the token */
+        unsigned char *composed = NULL;
+        size_t size = found.start > done ? found.start - done : 0;
         more = found.token != NULL;
-        if (found.start > done)
-            status = encode_rest(e, stage, text + done, found.start - done, at + done);
+        if (stage == RT_AS_IS && !rt_normal_form_is_plain(bpe->form, part, size))
+            status = rt_normal_form(bpe->form, &composed, &size, part, size);
+        if (size && !status.code)
+            status = stage == RT_COMPOSED
+                         ? cut(e, 0, part, size, at + done)
+                         : split(e, RT_COMPOSED, composed ? composed : part, size, at + done);
+        rt_free(composed);
         if (more && !status.code && !(found.token->takes_left && found.end <= done))
             e->to.take(e->to.context, found.token->id);
         done = found.end;

@@ -37,23 +37,6 @@ static int32_t byte_of(int32_t character)
     return rt_bpe_character_of((unsigned char)byte) == character ? byte : -1;
 }
 
-/* Converts byte-level text to its bytes; `bytes` has room for the size of the text. Returns false
- * if a character does not represent a byte. */
-static bool read_bytes(const char *text, char *bytes, size_t *size)
-{
-    const size_t length = strlen(text);
-    *size = 0;
-    for (size_t at = 0, step; at < length; at += step) {
-        int32_t c = 0;
-        step = rt_utf8_read((const unsigned char *)text + at, length - at, &c);
-        const int32_t byte = step ? byte_of(c) : -1;
-        if (byte < 0)
-            return false;
-        bytes[(*size)++] = (char)byte;
-    }
-    return true;
-}
-
 /* ---- parsing ---- */
 
 /* Text of an id in the file. */
@@ -341,12 +324,21 @@ static bool write_text(reading *r, int32_t id, const id_text *from)
     rt_bpe *bpe = r->bpe;
     const char *text = from->text ? from->text : "";
     char *to = v->text + v->starts[id];
+    const size_t length = strlen(text);
     size_t size = 0;
-    const bool bytes = read_bytes(text, to, &size);
+    bool bytes = true; /* every character represents a byte */
+    for (size_t at = 0, step; at < length && bytes; at += step) {
+        int32_t c = 0;
+        step = rt_utf8_read((const unsigned char *)text + at, length - at, &c);
+        const int32_t byte = step ? byte_of(c) : -1;
+        bytes = byte >= 0;
+        if (bytes)
+            to[size++] = (char)byte;
+    }
     if (!bytes && !from->added)
         return refuse(r, "model.vocab: %s is no byte-level text", NAMED(text));
     if (!bytes)
-        memcpy(to, text, size = strlen(text));
+        memcpy(to, text, size = length);
     if (from->text && !size)
         return refuse(r, "model.vocab: the piece of id %" PRId32 " is empty", id);
     to[size] = '\0';
@@ -486,30 +478,24 @@ static bool read_model(reading *r)
 
 /* ---- added tokens ---- */
 
-/* Checks the id of an added token: that of the piece with the same text, or else the next one after
- * the pieces. tokenizers assigns these ids whatever the file says, so a file with others is
- * refused. */
-static bool check_id(reading *r, size_t number, const json_t *token, json_int_t *largest)
+/* Reads an added token. One that is matched in normalized text is normalized itself. Its id must be
+ * that of the piece with the same text, or else the next one after the pieces: tokenizers assigns
+ * these ids whatever the file says. */
+static bool read_token(reading *r, size_t number, const json_t *token, json_int_t *largest)
 {
-    const json_t *piece = json_object_get(r->vocab, text_of(token, "content"));
+    char where[40];
+    const char *content = text_of(token, "content");
+    const json_t *piece = json_object_get(r->vocab, content);
     const json_int_t id = json_integer_value(json_object_get(token, "id"));
     const json_int_t pieces = (json_int_t)json_object_size(r->vocab);
     const json_int_t wanted = piece                ? json_integer_value(piece)
                               : *largest >= pieces ? *largest + 1
                                                    : pieces;
+    rt_added_token t = {.size = strlen(content), .id = (int32_t)id};
     *largest = id > *largest ? id : *largest;
-    return id == wanted || refuse(r, "added_tokens[%zu].id must be %lld; it is %lld", number,
-                                  (long long)wanted, (long long)id);
-}
-
-/* Reads an added token. One that is matched in normalized text is normalized itself. */
-static bool read_token(reading *r, size_t number, const json_t *token)
-{
-    char where[40];
-    const char *content = text_of(token, "content");
-    rt_added_token t = {.size = strlen(content),
-                        .id = (int32_t)json_integer_value(json_object_get(token, "id"))};
     snprintf(where, sizeof where, "added_tokens[%zu]", number);
+    if (id != wanted)
+        return refuse(r, "%s.id must be %lld; it is %lld", where, (long long)wanted, (long long)id);
     if (read_flag(r, token, where, "single_word", false))
         return refuse(r, "%s.single_word must be false", where);
     t.special = read_flag(r, token, where, "special", false);
@@ -539,10 +525,8 @@ static bool read_added_tokens(reading *r)
 {
     json_int_t largest = -1;
     bool read = true;
-    for (size_t i = 0; i < json_array_size(r->added) && read; i++) {
-        const json_t *token = json_array_get(r->added, i);
-        read = check_id(r, i, token, &largest) && read_token(r, i, token);
-    }
+    for (size_t i = 0; i < json_array_size(r->added) && read; i++)
+        read = read_token(r, i, json_array_get(r->added, i), &largest);
     for (int stage = 0; stage < RT_STAGES && read; stage++) {
         rt_added_tokens *tokens = &r->bpe->added[stage];
         if (!rt_pieces_allocate(&tokens->pieces, tokens->count))
@@ -603,12 +587,6 @@ static void find_roles(reading *r)
     bpe->found = ids;
 }
 
-/* Returns an id for padding, which may be any, since padding is masked. */
-static int32_t padding(const rt_special_ids *ids)
-{
-    return ids->pad != RT_NO_ID ? ids->pad : ids->sep != RT_NO_ID ? ids->sep : ids->cls;
-}
-
 rt_status rt_bpe_know(rt_vocabulary *v, const char *name, const rt_special_ids *known)
 {
     rt_special_ids ids = *known, *special = &v->special;
@@ -628,7 +606,10 @@ rt_status rt_bpe_know(rt_vocabulary *v, const char *name, const rt_special_ids *
     }
     if (special->cls == RT_NO_ID)
         special->cls = special->sep;
-    special->pad = padding(special) != RT_NO_ID ? padding(special) : 0;
+    if (special->pad == RT_NO_ID) /* any id will do, since padding is masked */
+        special->pad = special->sep != RT_NO_ID ? special->sep : special->cls;
+    if (special->pad == RT_NO_ID)
+        special->pad = 0;
     return rt_vocabulary_list_ordinary(v)
                ? rt_ok()
                : rt_error(RT_DATA, "%s: has no token beside the special ones", name);

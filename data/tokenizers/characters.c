@@ -92,30 +92,18 @@ static rt_character ascii(int32_t c)
     return c >= '0' && c <= '9' ? RT_CHARACTER_LETTER : RT_CHARACTER_ALONE;
 }
 
-static rt_character of_category(int32_t c)
+static rt_character of_category(utf8proc_category_t category)
 {
-    switch (utf8proc_category(c)) {
-    case UTF8PROC_CATEGORY_MN:
+    if (category == UTF8PROC_CATEGORY_MN)
         return RT_CHARACTER_MARK;
-    case UTF8PROC_CATEGORY_PC:
-    case UTF8PROC_CATEGORY_PD:
-    case UTF8PROC_CATEGORY_PS:
-    case UTF8PROC_CATEGORY_PE:
-    case UTF8PROC_CATEGORY_PI:
-    case UTF8PROC_CATEGORY_PF:
-    case UTF8PROC_CATEGORY_PO:
+    if (category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_PO)
         return RT_CHARACTER_ALONE;
-    case UTF8PROC_CATEGORY_ZS:
-    case UTF8PROC_CATEGORY_ZL:
-    case UTF8PROC_CATEGORY_ZP:
+    if (category >= UTF8PROC_CATEGORY_ZS && category <= UTF8PROC_CATEGORY_ZP)
         return RT_CHARACTER_SPACE;
-    case UTF8PROC_CATEGORY_CC:
-    case UTF8PROC_CATEGORY_CF:
-    case UTF8PROC_CATEGORY_CO:
-        return RT_CHARACTER_NONE;
-    default:
-        return RT_CHARACTER_LETTER;
-    }
+    return category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CF ||
+                   category == UTF8PROC_CATEGORY_CO
+               ? RT_CHARACTER_NONE
+               : RT_CHARACTER_LETTER;
 }
 
 rt_character rt_character_of(int32_t c)
@@ -128,7 +116,7 @@ rt_character rt_character_of(int32_t c)
         return RT_CHARACTER_ALONE;
     if (c == 0x1734) /* Mc since Unicode 14 */
         return RT_CHARACTER_MARK;
-    const rt_character is = of_category(c);
+    const rt_character is = of_category(utf8proc_category(c));
     if (is == RT_CHARACTER_LETTER)
         return c >= 0x3400 && is_among(c, ideographs, COUNT(ideographs)) ? RT_CHARACTER_ALONE
                                                                          : RT_CHARACTER_LETTER;
@@ -232,7 +220,6 @@ enum { FIRST_COMPATIBLE_LEAD = 0xc2 };
 enum { CLASSES = 256 };
 
 typedef struct forming {
-    rt_form form;
     int32_t *list; /* part of the text that no other character joins */
     int32_t *sorted;
     size_t count, capacity, sorted_capacity;
@@ -254,22 +241,8 @@ bool rt_normal_form_is_plain(rt_form form, const unsigned char *text, size_t byt
     return true;
 }
 
-/* ---- order of marks ---- */
-
-/* Sorts a run by combining class in linear time (counting sort), since a text may have only marks.
- */
-static void count_in_order(int32_t *run, size_t count, int32_t *sorted)
-{
-    size_t starts[CLASSES + 1] = {0};
-    for (size_t i = 0; i < count; i++)
-        starts[rt_character_combining(run[i]) + 1]++;
-    for (int class = 0; class < CLASSES; class ++)
-        starts[class + 1] += starts[class];
-    for (size_t i = 0; i < count; i++)
-        sorted[starts[rt_character_combining(run[i])]++] = run[i];
-    memcpy(run, sorted, count * sizeof *run);
-}
-
+/* Sorts each run of marks by combining class in linear time (counting sort), since a text may have
+ * only marks. */
 static void order(forming *f)
 {
     for (size_t at = 0, end; at < f->count; at = end + 1) {
@@ -277,12 +250,18 @@ static void order(forming *f)
         for (end = at; end < f->count && rt_character_combining(f->list[end]); end++)
             ordered &= end == at || rt_character_combining(f->list[end - 1]) <=
                                         rt_character_combining(f->list[end]);
-        if (!ordered)
-            count_in_order(f->list + at, end - at, f->sorted);
+        if (ordered)
+            continue;
+        size_t starts[CLASSES + 1] = {0};
+        for (size_t i = at; i < end; i++)
+            starts[rt_character_combining(f->list[i]) + 1]++;
+        for (int class = 0; class < CLASSES; class ++)
+            starts[class + 1] += starts[class];
+        for (size_t i = at; i < end; i++)
+            f->sorted[starts[rt_character_combining(f->list[i])]++] = f->list[i];
+        memcpy(f->list + at, f->sorted, (end - at) * sizeof *f->list);
     }
 }
-
-/* ---- composition ---- */
 
 /* Returns the composition of two characters, or 0. */
 static int32_t pair(int32_t first, int32_t second)
@@ -325,23 +304,11 @@ static void finish(forming *f)
     f->count = 0;
 }
 
-/* Appends the decomposition of a character. Returns its length. */
-static int append_parts(const forming *f, int32_t c)
-{
-    int32_t *parts = f->list + f->count;
-    if (f->form != RT_FORM_NFKC)
-        return rt_character_decompose(c, parts);
-    parts[0] = c;
-    return c < 0xa0 || is_among(c, later_compatible, COUNT(later_compatible))
-               ? 1
-               : decompose(c, parts, COMPATIBLE_SIZE, UTF8PROC_COMPAT);
-}
-
 rt_status rt_normal_form(rt_form form, unsigned char **text_new, size_t *size,
                          const unsigned char *text, size_t bytes)
 {
     const size_t growth = rt_normal_form_growth(form);
-    forming f = {.form = form};
+    forming f = {0};
     bool failed = bytes > SIZE_MAX / growth - 1;
     f.to = failed ? NULL : rt_alloc_unset(growth * bytes + 1, 1);
     failed |= !f.to;
@@ -352,8 +319,16 @@ rt_status rt_normal_form(rt_form form, unsigned char **text_new, size_t *size,
             finish(&f);
         failed = !rt_grow(&f.list, &f.capacity, f.count + COMPATIBLE_SIZE, sizeof *f.list) ||
                  !rt_grow(&f.sorted, &f.sorted_capacity, f.capacity, sizeof *f.sorted);
-        if (!failed)
-            f.count += (size_t)append_parts(&f, c);
+        if (failed)
+            break;
+        int32_t *parts = f.list + f.count;
+        int count = 1;
+        parts[0] = c;
+        if (form != RT_FORM_NFKC)
+            count = rt_character_decompose(c, parts);
+        else if (c >= 0xa0 && !is_among(c, later_compatible, COUNT(later_compatible)))
+            count = decompose(c, parts, COMPATIBLE_SIZE, UTF8PROC_COMPAT);
+        f.count += (size_t)count;
     }
     if (!failed)
         finish(&f);

@@ -68,23 +68,6 @@ static hash_slot *find_string(const rt_byte_map *map, uint32_t hash, const void 
     return map->slots.list + at;
 }
 
-static bool append(rt_byte_map *map, const void *bytes, size_t size)
-{
-    const size_t number = (size_t)map->count;
-    if (!rt_grow(&map->starts, &map->capacity, number + 2, sizeof *map->starts))
-        return false;
-    if (!number)
-        map->starts[0] = 0;
-    const size_t start = map->starts[number];
-    if (!rt_grow(&map->bytes, &map->byte_capacity, start + size + 1, 1))
-        return false;
-    memcpy(map->bytes + start, bytes, size);
-    map->bytes[start + size] = '\0';
-    map->starts[number + 1] = start + size + 1;
-    map->count++;
-    return true;
-}
-
 int32_t rt_byte_map_find(const rt_byte_map *map, const void *bytes, size_t size)
 {
     return map->count ? find_string(map, hash_of(bytes, size), bytes, size)->next_number - 1 : -1;
@@ -96,13 +79,21 @@ int32_t rt_byte_map_add(rt_byte_map *map, const void *bytes, size_t size)
     if (!grow_slots(&map->slots, map->count))
         return -1;
     hash_slot *slot = find_string(map, hash, bytes, size);
-    if (!slot->next_number) {
-        if (!append(map, bytes, size))
-            return -1;
-        slot->hash = hash;
-        slot->next_number = map->count;
-    }
-    return slot->next_number - 1;
+    if (slot->next_number)
+        return slot->next_number - 1;
+    const size_t number = (size_t)map->count;
+    if (!rt_grow(&map->starts, &map->capacity, number + 2, sizeof *map->starts))
+        return -1;
+    if (!number)
+        map->starts[0] = 0;
+    const size_t start = map->starts[number];
+    if (!rt_grow(&map->bytes, &map->byte_capacity, start + size + 1, 1))
+        return -1;
+    memcpy(map->bytes + start, bytes, size);
+    map->bytes[start + size] = '\0';
+    map->starts[number + 1] = start + size + 1;
+    *slot = (hash_slot){.hash = hash, .next_number = ++map->count};
+    return map->count - 1;
 }
 
 /* ---- pairs ---- */

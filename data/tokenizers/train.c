@@ -104,22 +104,6 @@ static void free_part(rt_word_part *part)
     *part = (rt_word_part){0};
 }
 
-/* Adds the words of the other parts to the first part, and frees them. */
-static bool join_parts(rt_word_counts *counts)
-{
-    for (int i = 1; i < RT_WORD_PARTS; i++) {
-        rt_word_part *part = counts->part + i;
-        for (int32_t n = 0; n < part->words.count; n++) {
-            size_t size;
-            const char *word = rt_byte_map_at(&part->words, n, &size);
-            if (!count_word(counts->part, word, size, part->counts[n]))
-                return false;
-        }
-        free_part(part);
-    }
-    return true;
-}
-
 void rt_word_counts_free(rt_word_counts *counts)
 {
     for (int i = 0; i < RT_WORD_PARTS; i++)
@@ -308,30 +292,15 @@ static int32_t add_character(training *t, int32_t c, bool inside)
     return id;
 }
 
-/* Finds the characters that are initial pieces. */
-static void find_characters(const training *t, uint8_t *where)
-{
-    for (int byte = 0; byte < RT_BPE_BYTE_COUNT && !t->wordpiece; byte++)
-        where[rt_bpe_character_of((unsigned char)byte)] = ANYWHERE;
-    for (int32_t w = 0; w < t->from->words.count && t->wordpiece; w++) {
-        size_t size;
-        const char *word = rt_byte_map_at(&t->from->words, w, &size);
-        int32_t c = 0;
-        for (size_t at = 0; at < size;) {
-            const size_t step = read_unit(t, (const unsigned char *)word + at, size - at, &c);
-            where[c] |= at ? ANYWHERE | INSIDE : ANYWHERE;
-            at += step;
-        }
-    }
-}
-
 /* Special tokens; the index is the id. BPE: the token between texts and, optionally, the mask
  * token. */
 static const char *const wordpiece_specials[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
 static const char *const bpe_specials[] = {"<|endoftext|>", "[MASK]"};
 
+/* Adds the special tokens, and the bytes or the characters of the words. */
 static void add_first_pieces(training *t, bool mask)
 {
+    const rt_byte_map *words = &t->from->words;
     const int specials =
         t->wordpiece ? (int)(sizeof wordpiece_specials / sizeof *wordpiece_specials) : 1 + mask;
     uint8_t *where = rt_alloc(RT_CODE_POINTS, sizeof *where);
@@ -340,8 +309,17 @@ static void add_first_pieces(training *t, bool mask)
         const char *text = t->wordpiece ? wordpiece_specials[i] : bpe_specials[i];
         t->failed |= rt_byte_map_add(&t->pieces, text, strlen(text)) < 0;
     }
-    if (where)
-        find_characters(t, where);
+    for (int byte = 0; where && byte < RT_BPE_BYTE_COUNT && !t->wordpiece; byte++)
+        where[rt_bpe_character_of((unsigned char)byte)] = ANYWHERE;
+    for (int32_t w = 0; where && w < words->count && t->wordpiece; w++) {
+        size_t size;
+        const char *word = rt_byte_map_at(words, w, &size);
+        for (size_t at = 0, step; at < size; at += step) {
+            int32_t c = 0;
+            step = read_unit(t, (const unsigned char *)word + at, size - at, &c);
+            where[c] |= at ? ANYWHERE | INSIDE : ANYWHERE;
+        }
+    }
     for (int inside = 0; inside < 2; inside++)
         for (int32_t c = 0; c < RT_CODE_POINTS && !t->failed; c++)
             if (where[c] & (inside ? INSIDE : ANYWHERE))
@@ -350,24 +328,6 @@ static void add_first_pieces(training *t, bool mask)
 }
 
 /* ---- words as pieces ---- */
-
-static void spell_words(training *t)
-{
-    size_t to = 0, size;
-    int32_t c = 0;
-    for (int32_t w = 0; w < t->from->words.count && !t->failed; w++) {
-        const char *word = rt_byte_map_at(&t->from->words, w, &size);
-        t->starts[w] = to;
-        for (size_t at = 0, step; at < size; at += step) {
-            step = read_unit(t, (const unsigned char *)word + at, size - at, &c);
-            t->symbols[to++] = add_character(t, c, t->wordpiece && at);
-        }
-        t->lengths[w] = (int32_t)(to - t->starts[w]);
-        for (size_t i = t->starts[w]; i + 1 < to && !t->failed; i++)
-            count_pair(t, t->symbols[i], t->symbols[i + 1], w, 1);
-    }
-    push_fresh(t);
-}
 
 static rt_status check(const training *t, int size)
 {
@@ -381,12 +341,14 @@ static rt_status check(const training *t, int size)
     return rt_ok();
 }
 
+/* Adds the first pieces, spells the words in them, and counts their pairs. */
 static rt_status begin(training *t, int size, bool mask)
 {
-    const size_t words = (size_t)t->from->words.count;
-    size_t symbols = 0, bytes;
-    for (int32_t w = 0; w < t->from->words.count; w++) {
-        const char *word = rt_byte_map_at(&t->from->words, w, &bytes);
+    const rt_byte_map *words = &t->from->words;
+    const size_t count = (size_t)words->count;
+    size_t symbols = 0, to = 0, bytes;
+    for (int32_t w = 0; w < words->count; w++) {
+        const char *word = rt_byte_map_at(words, w, &bytes);
         symbols += t->wordpiece ? rt_utf8_count((const unsigned char *)word, bytes) : bytes;
     }
     add_first_pieces(t, mask);
@@ -398,11 +360,22 @@ static rt_status begin(training *t, int size, bool mask)
                         "the different words of a text can have up to %d %s; they have %zu",
                         INT32_MAX / 4, t->wordpiece ? "characters" : "bytes", symbols);
     t->symbols = rt_alloc_unset(symbols, sizeof *t->symbols);
-    t->starts = rt_alloc_unset(words, sizeof *t->starts);
-    t->lengths = rt_alloc_unset(words, sizeof *t->lengths);
+    t->starts = rt_alloc_unset(count, sizeof *t->starts);
+    t->lengths = rt_alloc_unset(count, sizeof *t->lengths);
     t->failed = !t->symbols || !t->starts || !t->lengths;
-    if (!t->failed)
-        spell_words(t);
+    for (int32_t w = 0; w < words->count && !t->failed; w++) {
+        const char *word = rt_byte_map_at(words, w, &bytes);
+        t->starts[w] = to;
+        for (size_t at = 0, step; at < bytes; at += step) {
+            int32_t c = 0;
+            step = read_unit(t, (const unsigned char *)word + at, bytes - at, &c);
+            t->symbols[to++] = add_character(t, c, t->wordpiece && at);
+        }
+        t->lengths[w] = (int32_t)(to - t->starts[w]);
+        for (size_t i = t->starts[w]; i + 1 < to && !t->failed; i++)
+            count_pair(t, t->symbols[i], t->symbols[i + 1], w, 1);
+    }
+    push_fresh(t);
     return check(t, size);
 }
 
@@ -494,8 +467,16 @@ rt_status rt_tokenizer_train(rt_word_counts *counts, int size, bool mask,
         t.queue = (rt_queue){.order = compare_texts, .context = &t};
     *text_new = NULL;
     *ids = 0;
-    if (!join_parts(counts))
-        return rt_out_of_memory("the words of a text");
+    for (int i = 1; i < RT_WORD_PARTS; i++) { /* the first part gets the words of the others */
+        rt_word_part *part = counts->part + i;
+        for (int32_t n = 0; n < part->words.count; n++) {
+            size_t length;
+            const char *word = rt_byte_map_at(&part->words, n, &length);
+            if (!count_word(counts->part, word, length, part->counts[n]))
+                return rt_out_of_memory("the words of a text");
+        }
+        free_part(part);
+    }
     if (!counts->part->words.count)
         return rt_error(RT_DATA, counts->wordpiece
                                      ? "the texts have no word of up to 100 characters to build a "

@@ -9,7 +9,6 @@
 #include "text/writer.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +100,7 @@ typedef struct reading {
     rt_vocabulary *v; /* to be filled */
     const char *name;
     const unsigned char *at, *end; /* remaining bytes of the file */
-    int32_t line;                  /* from 1 */
+    int line;                      /* from 1 */
 } reading;
 
 /* Line without its newline. */
@@ -120,33 +119,31 @@ static rt_status check_line(const reading *r, span line)
 {
     const bool pieces = has_pieces(r->v->level);
     if (!line.size)
-        return rt_error(RT_DATA, "%s:%" PRId32 ": the line is empty", r->name, r->line);
+        return rt_error(RT_DATA, "%s:%d: the line is empty", r->name, r->line);
     if (r->line == 1 && line.size >= 3 && !memcmp(line.bytes, "\xef\xbb\xbf", 3))
         return rt_error(RT_DATA, "%s:1: begins with a byte order mark, which is no part of a token",
                         r->name);
     if (memchr(line.bytes, '\0', line.size))
-        return rt_error(RT_DATA, "%s:%" PRId32 ": holds a NUL%s", r->name, r->line,
+        return rt_error(RT_DATA, "%s:%d: holds a NUL%s", r->name, r->line,
                         pieces ? ", which is not text" : "; the character is written \\0");
     if (line.bytes[line.size - 1] == '\r')
-        return rt_error(RT_DATA,
-                        "%s:%" PRId32 ": ends with a return; lines end with a newline alone%s",
+        return rt_error(RT_DATA, "%s:%d: ends with a return; lines end with a newline alone%s",
                         r->name, r->line, pieces ? "" : ", and the character is written \\r");
     const size_t valid =
         r->v->level == RT_LEVEL_BYTE ? line.size : rt_utf8_valid(line.bytes, line.size);
     if (valid < line.size)
-        return rt_error(RT_DATA, "%s:%" PRId32 ": byte 0x%02x is not UTF-8", r->name, r->line,
+        return rt_error(RT_DATA, "%s:%d: byte 0x%02x is not UTF-8", r->name, r->line,
                         line.bytes[valid]);
     for (size_t i = 0; i < line.size && r->v->level == RT_LEVEL_RESIDUE; i++)
         if (line.bytes[i] <= ' ') /* blanks end an unknown word */
-            return rt_error(RT_DATA, "%s:%" PRId32 ": has a blank; a token of ESM has none",
-                            r->name, r->line);
+            return rt_error(RT_DATA, "%s:%d: has a blank; a token of ESM has none", r->name,
+                            r->line);
     return rt_ok();
 }
 
-static rt_status already(const reading *r, const char *word, int32_t line)
+static rt_status already(const reading *r, const char *word, int line)
 {
-    return rt_error(RT_DATA, "%s:%" PRId32 ": %s is in line %" PRId32 " already", r->name, r->line,
-                    word, line);
+    return rt_error(RT_DATA, "%s:%d: %s is in line %d already", r->name, r->line, word, line);
 }
 
 /* ---- levels byte and char ---- */
@@ -160,7 +157,7 @@ static rt_status read_byte(const reading *r, span line, int32_t *byte)
     snprintf(expected, sizeof expected, "0x%02x", (unsigned)*byte & UINT8_MAX);
     if (!strcmp(text, expected))
         return rt_ok();
-    return rt_error(RT_DATA, "%s:%" PRId32 ": must be a byte, from 0x00 to 0xff", r->name, r->line);
+    return rt_error(RT_DATA, "%s:%d: must be a byte, from 0x00 to 0xff", r->name, r->line);
 }
 
 static rt_status read_character(const reading *r, span line, int32_t *character)
@@ -172,11 +169,10 @@ static rt_status read_character(const reading *r, span line, int32_t *character)
             return rt_ok();
         }
     if (count > 1)
-        return rt_error(RT_DATA,
-                        "%s:%" PRId32 ": holds %zu characters; at level char a line holds one",
+        return rt_error(RT_DATA, "%s:%d: holds %zu characters; at level char a line holds one",
                         r->name, r->line, count);
     if (*line.bytes == '\\')
-        return rt_error(RT_DATA, "%s:%" PRId32 ": a backslash is written \\\\", r->name, r->line);
+        return rt_error(RT_DATA, "%s:%d: a backslash is written \\\\", r->name, r->line);
     rt_utf8_read(line.bytes, line.size, character);
     return rt_ok();
 }
@@ -190,7 +186,7 @@ static rt_status read_simple(reading *r, span line)
     if (r->line <= specials_of(v->level)) {
         const char *token = rt_special_token(v->level, r->line - 1);
         if (!is_text(line, token))
-            return rt_error(RT_DATA, "%s:%" PRId32 ": must be %s", r->name, r->line, token);
+            return rt_error(RT_DATA, "%s:%d: must be %s", r->name, r->line, token);
         add_token(v, line.bytes, line.size);
         return rt_ok();
     }
@@ -202,8 +198,7 @@ static rt_status read_simple(reading *r, span line)
         return already(r, rt_token_name(v->level, c, word), v->ids[c] + 1);
     const int32_t rank = r->line - 1 - RT_FIRST_SYMBOL;
     if (v->level == RT_LEVEL_BYTE && c != rank)
-        return rt_error(RT_DATA, "%s:%" PRId32 ": must be 0x%02x", r->name, r->line,
-                        (unsigned)rank);
+        return rt_error(RT_DATA, "%s:%d: must be 0x%02x", r->name, r->line, (unsigned)rank);
     char bytes[RT_UTF8_SIZE] = {(char)(unsigned char)c};
     v->ids[c] = v->count;
     add_token(v, bytes, v->level == RT_LEVEL_CHAR ? rt_utf8_write(c, bytes) : 1);
@@ -216,8 +211,8 @@ static rt_status finish_simple(const reading *r)
     const rt_level level = r->v->level;
     const int32_t bytes = r->line - RT_FIRST_SYMBOL;
     if (r->line < specials_of(level))
-        return rt_error(RT_DATA, "%s: ends before line %" PRId32 ", which must be %s", r->name,
-                        r->line + 1, rt_special_token(level, r->line));
+        return rt_error(RT_DATA, "%s: ends before line %d, which must be %s", r->name, r->line + 1,
+                        rt_special_token(level, r->line));
     if (level == RT_LEVEL_BYTE && bytes && bytes < token_limit(level))
         return rt_error(RT_DATA, "%s: ends before the byte 0x%02x", r->name, (unsigned)bytes);
     return rt_ok();
@@ -364,22 +359,6 @@ rt_status rt_vocabulary_copy(rt_vocabulary **copy_new, const rt_vocabulary *voca
 
 /* ---- characters of a text ---- */
 
-static void write_character(rt_writer *w, rt_level level, int32_t character)
-{
-    char bytes[RT_UTF8_SIZE];
-    if (level == RT_LEVEL_BYTE) {
-        rt_writer_add(w, "0x%02x\n", (unsigned)character);
-        return;
-    }
-    for (int i = 0; i < ESCAPES; i++)
-        if (character == escapes[i].character) {
-            rt_writer_add(w, "\\%c\n", escapes[i].letter);
-            return;
-        }
-    rt_utf8_write(character, bytes);
-    rt_writer_add(w, "%s\n", bytes);
-}
-
 rt_status rt_vocabulary_of_seen(rt_vocabulary **vocabulary_new, rt_level level, const char *name,
                                 const bool *seen)
 {
@@ -388,9 +367,20 @@ rt_status rt_vocabulary_of_seen(rt_vocabulary **vocabulary_new, rt_level level, 
     *vocabulary_new = NULL;
     for (int id = 0; id < specials_of(level); id++)
         rt_writer_add(&lines, "%s\n", rt_special_token(level, id));
-    for (int32_t c = 0; c < token_limit(level); c++)
-        if (seen[c] && ++count <= RT_CHARACTERS_LIMIT)
-            write_character(&lines, level, c);
+    for (int32_t c = 0; c < token_limit(level); c++) {
+        char bytes[RT_UTF8_SIZE];
+        int escape = 0;
+        if (!seen[c] || ++count > RT_CHARACTERS_LIMIT)
+            continue;
+        while (escape < ESCAPES && escapes[escape].character != c)
+            escape++;
+        if (level == RT_LEVEL_BYTE)
+            rt_writer_add(&lines, "0x%02x\n", (unsigned)c);
+        else if (escape < ESCAPES)
+            rt_writer_add(&lines, "\\%c\n", escapes[escape].letter);
+        else
+            rt_writer_add(&lines, "%.*s\n", (int)rt_utf8_write(c, bytes), bytes);
+    }
     rt_status status = lines.failed ? rt_out_of_memory("a vocabulary") : rt_ok();
     if (count > RT_CHARACTERS_LIMIT)
         status = rt_error(RT_DATA, "%s: a text can have up to %d different characters; it has %d",

@@ -63,29 +63,22 @@ static bool finish(letters *l, rt_word *word)
     return l->count > 0;
 }
 
-/* Returns the class of a character. With lowercase, it is that of the first part of its
- * decomposition: punctuation decomposes to punctuation and marks, as does U+2260 (equals sign with
- * stroke). */
-static rt_character kind_of(int32_t c, bool lowercase)
-{
-    int32_t parts[RT_DECOMPOSITION_SIZE];
-    const rt_character kind = rt_character_of(c);
-    if (c < 0x80 || !lowercase || kind != RT_CHARACTER_LETTER)
-        return kind;
-    rt_character_decompose(c, parts);
-    return rt_character_of(parts[0]);
-}
-
 bool rt_words_next(rt_words *w, rt_word *word)
 {
     letters l;
     l.count = 0;
     l.fixed = 0;
     while (w->at < w->bytes) {
-        int32_t c = 0;
+        int32_t c = 0, parts[RT_DECOMPOSITION_SIZE];
         const size_t size = rt_utf8_read(w->text + w->at, w->bytes - w->at, &c);
         assert(size);
-        const rt_character kind = kind_of(c, w->lowercase);
+        rt_character kind = rt_character_of(c);
+        /* Punctuation decomposes to punctuation and marks, as does U+2260 (equals sign with
+         * stroke). */
+        if (c >= 0x80 && w->lowercase && kind == RT_CHARACTER_LETTER) {
+            rt_character_decompose(c, parts);
+            kind = rt_character_of(parts[0]);
+        }
         const bool alone = kind == RT_CHARACTER_ALONE;
         if (l.count && (alone || kind == RT_CHARACTER_SPACE))
             break;
@@ -228,29 +221,25 @@ static size_t cut_llama3(text t, place p, size_t numbers)
     return lines ? lines : blanks(t, p);
 }
 
-static size_t cut_digits(text t, place p, bool alone)
-{
-    const bool digit = rt_is_digit(p.c);
-    do
-        p = next(t, p);
-    while (p.size && rt_is_digit(p.c) == digit && !(digit && alone));
-    return p.at;
-}
-
 size_t rt_pretokenizer_next(rt_pretokenizer kind, const unsigned char *bytes, size_t size)
 {
     const text t = {bytes, size};
-    const place first = look(t, 0);
+    place p = look(t, 0);
+    bool digit;
     switch (kind) {
     case RT_PRETOKENIZER_DIGITS:
     case RT_PRETOKENIZER_DIGIT:
-        return cut_digits(t, first, kind == RT_PRETOKENIZER_DIGIT);
+        digit = rt_is_digit(p.c);
+        do
+            p = next(t, p);
+        while (p.size && rt_is_digit(p.c) == digit && !(digit && kind == RT_PRETOKENIZER_DIGIT));
+        return p.at;
     case RT_PRETOKENIZER_GPT2:
-        return cut_gpt2(t, first);
+        return cut_gpt2(t, p);
     case RT_PRETOKENIZER_LLAMA3:
-        return cut_llama3(t, first, 3);
+        return cut_llama3(t, p, 3);
     case RT_PRETOKENIZER_QWEN2:
         break;
     }
-    return cut_llama3(t, first, 1);
+    return cut_llama3(t, p, 1);
 }
