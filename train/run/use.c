@@ -59,7 +59,7 @@ static double temperature_of(const rt_arguments *a, const rt_data_options *o)
  * sampled, a masked text does not grow, and temperature 0 draws no random numbers. */
 static rt_status check_prediction(const rt_arguments *a, const rt_data_options *o)
 {
-    const bool labels = rt_data_task_labelled(o->task);
+    const bool labels = rt_tasks[o->task].files == RT_ONE_FILE;
     const bool grows = !labels && o->objective == RT_OBJECTIVE_LM;
     const bool draws = temperature_of(a, o) > 0;
     const struct {
