@@ -5,91 +5,11 @@
 #include "core/memory.h"
 #include "text/writer.h"
 
-#include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MOST_LABELS = 65536, MOST_WORDS = 32 };
-
-/* ---- reading keys ---- */
-
-void rt_reading_refuse(rt_reading *r, const char *format, ...)
-{
-    char message[RT_MESSAGE_SIZE];
-    va_list arguments;
-    if (r->status.code)
-        return;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    r->status = rt_error(RT_CHECKPOINT, "%s: %s%s", r->file ? r->file : RT_HF_CONFIG,
-                         r->within ? r->within : "", message);
-}
-
-json_t *rt_reading_find(const rt_reading *r, const char *key)
-{
-    json_t *value = json_object_get(r->json, key);
-    return json_is_null(value) ? NULL : value;
-}
-
-int rt_reading_whole(rt_reading *r, const char *key, int initial, int low, int high)
-{
-    const json_t *value = rt_reading_find(r, key);
-    if (!value)
-        return initial;
-    const json_int_t number = json_integer_value(value);
-    if (json_is_integer(value) && number >= low && number <= high)
-        return (int)number;
-    rt_reading_refuse(r, "%s must be a whole number from %d to %d", key, low, high);
-    return initial;
-}
-
-int rt_reading_size(rt_reading *r, const char *key, int initial)
-{
-    return rt_reading_whole(r, key, initial, 1, RT_MOST_SIZE);
-}
-
-double rt_reading_above_0(rt_reading *r, const char *key, double initial)
-{
-    const json_t *value = rt_reading_find(r, key);
-    const double number = json_number_value(value);
-    if (!value)
-        return initial;
-    if (json_is_number(value) && number > 0 && isfinite(number))
-        return number;
-    rt_reading_refuse(r, "%s must be a number above 0", key);
-    return initial;
-}
-
-bool rt_reading_flag(rt_reading *r, const char *key, bool initial)
-{
-    const json_t *value = rt_reading_find(r, key);
-    if (value && !json_is_boolean(value))
-        rt_reading_refuse(r, "%s must be true or false", key);
-    return value ? json_is_true(value) : initial;
-}
-
-const char *rt_reading_word(rt_reading *r, const char *key)
-{
-    const json_t *value = rt_reading_find(r, key);
-    if (value && !json_is_string(value))
-        rt_reading_refuse(r, "%s must be a string", key);
-    return json_is_string(value) ? json_string_value(value) : "";
-}
-
-void rt_reading_refuse_word(rt_reading *r, const char *key, const char *const *words, int count,
-                            const char *reason, const char *got)
-{
-    char list[RT_MESSAGE_SIZE] = "", quoted[RT_QUOTE_SIZE];
-    for (int i = 0; i < count; i++) {
-        const char *separator = i + 1 < count ? ", " : " or ";
-        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? separator : "",
-                 words[i]);
-    }
-    rt_reading_refuse(r, "%s must be %s: %s; got %s", key, list, reason, rt_quote(quoted, got));
-}
 
 /* ---- rows of a table ---- */
 
@@ -185,16 +105,6 @@ static void read_rows(const rt_config_row *rows, rt_reading *r, rt_huggingface *
             row->read(r, there);
         else
             read_row(row, r, there);
-}
-
-const char *rt_config_row_word(const rt_config_row *row, const rt_transformer_options *o)
-{
-    const rt_config_word *at = row->words;
-    const int value =
-        row->member == RT_NO_MEMBER ? at->value : *(const int *)((const char *)o + row->member);
-    while (at->word && at->value != value)
-        at++;
-    return at->word;
 }
 
 /* Creates the value of a row; NULL if the heap is exhausted. */

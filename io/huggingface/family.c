@@ -175,6 +175,16 @@ static bool has_option(const rt_option_row *row, const rt_transformer_options *o
                : value == number_of(key, &wanted);
 }
 
+const char *rt_config_row_word(const rt_config_row *row, const rt_transformer_options *o)
+{
+    const rt_config_word *at = row->words;
+    const int value =
+        row->member == RT_NO_MEMBER ? at->value : *(const int *)((const char *)o + row->member);
+    while (at->word && at->value != value)
+        at++;
+    return at->word;
+}
+
 /* ---- finding the family of a model ---- */
 
 /* Counts the options that the family cannot express. Returns the error of the first. */

@@ -7,6 +7,8 @@
 #include "text/writer.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,4 +206,82 @@ char *rt_json_dump(const json_t *value, size_t flags, const char *end)
         rt_writer_add(&w, "%s%s", text, end);
     free(text); /* allocated by Jansson */
     return text ? rt_writer_take(&w) : NULL;
+}
+
+/* ---- keys of an object ---- */
+
+void rt_reading_refuse(rt_reading *r, const char *format, ...)
+{
+    char message[RT_MESSAGE_SIZE];
+    va_list arguments;
+    if (r->status.code)
+        return;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    r->status = rt_error(RT_CHECKPOINT, "%s: %s%s", r->file ? r->file : RT_HF_CONFIG,
+                         r->within ? r->within : "", message);
+}
+
+json_t *rt_reading_find(const rt_reading *r, const char *key)
+{
+    json_t *value = json_object_get(r->json, key);
+    return json_is_null(value) ? NULL : value;
+}
+
+int rt_reading_whole(rt_reading *r, const char *key, int initial, int low, int high)
+{
+    const json_t *value = rt_reading_find(r, key);
+    if (!value)
+        return initial;
+    const json_int_t number = json_integer_value(value);
+    if (json_is_integer(value) && number >= low && number <= high)
+        return (int)number;
+    rt_reading_refuse(r, "%s must be a whole number from %d to %d", key, low, high);
+    return initial;
+}
+
+int rt_reading_size(rt_reading *r, const char *key, int initial)
+{
+    return rt_reading_whole(r, key, initial, 1, RT_MOST_SIZE);
+}
+
+double rt_reading_above_0(rt_reading *r, const char *key, double initial)
+{
+    const json_t *value = rt_reading_find(r, key);
+    const double number = json_number_value(value);
+    if (!value)
+        return initial;
+    if (json_is_number(value) && number > 0 && isfinite(number))
+        return number;
+    rt_reading_refuse(r, "%s must be a number above 0", key);
+    return initial;
+}
+
+bool rt_reading_flag(rt_reading *r, const char *key, bool initial)
+{
+    const json_t *value = rt_reading_find(r, key);
+    if (value && !json_is_boolean(value))
+        rt_reading_refuse(r, "%s must be true or false", key);
+    return value ? json_is_true(value) : initial;
+}
+
+const char *rt_reading_word(rt_reading *r, const char *key)
+{
+    const json_t *value = rt_reading_find(r, key);
+    if (value && !json_is_string(value))
+        rt_reading_refuse(r, "%s must be a string", key);
+    return json_is_string(value) ? json_string_value(value) : "";
+}
+
+void rt_reading_refuse_word(rt_reading *r, const char *key, const char *const *words, int count,
+                            const char *reason, const char *got)
+{
+    char list[RT_MESSAGE_SIZE] = "", quoted[RT_QUOTE_SIZE];
+    for (int i = 0; i < count; i++) {
+        const char *separator = i + 1 < count ? ", " : " or ";
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? separator : "",
+                 words[i]);
+    }
+    rt_reading_refuse(r, "%s must be %s: %s; got %s", key, list, reason, rt_quote(quoted, got));
 }
