@@ -76,8 +76,8 @@ static rt_status prepare(model_check *c)
 }
 
 /* Adds the result of one parameter, and prints it unless `to` is NULL. A wrong parameter is worse
- * than all right ones. The worse of both checks counts, except a direction without an element that
- * was free of kinks: it does not outweigh elements that were judged. */
+ * than all right ones. Uses the check with the worse verdict. A direction that could not be judged
+ * never replaces the elements. */
 static void add_parameter(FILE *to, rt_model_check_result *r, const rt_parameter *p,
                           const rt_gradcheck_result *elements, const rt_gradcheck_result *direction)
 {

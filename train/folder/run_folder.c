@@ -89,8 +89,8 @@ static bool descriptor_has_lock(long process, long descriptor)
     return found;
 }
 
-/* Returns the error for a folder whose lock another process has, and names the process. It is not
- * visible if it belongs to another user, container or host. */
+/* Returns the error for a folder that another process has locked. Names that process if /proc shows
+ * it: a process of another user, container or host is not visible. */
 static rt_status refuse_second(const char *folder)
 {
     struct stat wanted, opened;

@@ -55,8 +55,8 @@ typedef struct rt_run {
     bool broadcast_done;      /* rt_run_broadcast was called */
     bool unsaved;             /* the newest due checkpoint could not be written */
     bool stopping;            /* a signal has requested a stop */
-    rt_run_end end;
-    bool ended_before; /* the run had ended before it was opened */
+    rt_run_end end;           /* reason why the run has ended; RT_END_NONE: it has not */
+    bool ended_before;        /* the run had ended before it was opened */
 } rt_run;
 
 /* Returns a run with nothing open. The configuration and the arguments are borrowed. */

@@ -446,8 +446,8 @@ static rt_status record_runs(const sweep_run *r)
     return rt_durable_write_and_free(r->folder.path, "runs.csv", rt_writer_take(&w));
 }
 
-/* Writes runs.csv, means over seeds (sweep.csv), and paired.csv. Prints the
- * table of the recorded runs and lines on theta. */
+/* Writes runs.csv, means over seeds (sweep.csv), and paired.csv. Prints the table of the recorded
+ * runs and lines on theta. */
 static rt_status record(const sweep_run *r)
 {
     const char *folder = r->folder.path;

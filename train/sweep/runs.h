@@ -20,7 +20,7 @@ int rt_sweep_member(const void *arguments, const char *text);
  * without effect on stderr. Returns the exit code of the first error, or RT_EXIT_CONFIG. */
 rt_exit rt_sweep_validate(const rt_sweep *sweep, const rt_arguments *arguments);
 
-/* ---- for runs.c, from members.c ---- */
+/* ---- private to train/sweep: defined in members.c ---- */
 
 /* Returns the threads of one run: the threads of the configuration, divided by the jobs. */
 int rt_sweep_threads(const rt_sweep *sweep, const rt_config *config);
