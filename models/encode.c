@@ -33,7 +33,7 @@ static rt_tensor *part_of(rt_graph *g, rt_tensor *x, int i, int count)
         return x;
     rt_shape shape = rt_tensor_shape(x);
     shape.axis[0] = 1;
-    return rt_constant(g, x->data + (size_t)i * rt_shape_size(shape), shape);
+    return rt_graph_constant(g, x->data + (size_t)i * rt_shape_size(shape), shape);
 }
 
 /* Copies the rows of text i to `all` and returns it. `all` is NULL for text 0, which creates it. No
@@ -47,7 +47,7 @@ static rt_tensor *put_part(rt_graph *g, rt_tensor *all, rt_tensor *part, int i, 
         rt_shape shape = rt_tensor_shape(part);
         real *rows = rt_graph_memory(g, (size_t)count * size, sizeof *rows);
         shape.axis[0] = count;
-        all = rows ? rt_constant(g, rows, shape) : NULL;
+        all = rows ? rt_graph_constant(g, rows, shape) : NULL;
     }
     if (all)
         rt_memory_copy(all->data + (size_t)i * size, part->data, size * sizeof(real));
@@ -170,7 +170,7 @@ static rt_tensor *drop_tokens(const rt_transformer_options *o, rt_graph *g, rt_t
     }
     const rt_shape shape = rt_tensor_shape(x);
     x = rt_scale_heads(g, rt_reshape(g, x, RT_SHAPE_OF(rows, rt_columns(x))),
-                       rt_constant(g, factors, RT_SHAPE_OF(rows)));
+                       rt_graph_constant(g, factors, RT_SHAPE_OF(rows)));
     return rt_reshape(g, x, shape);
 }
 
@@ -183,7 +183,7 @@ static rt_tensor *embed(rt_transformer *m, rt_graph *g, const rt_transformer_inp
     rt_tensor *all = NULL; /* with the positions of each text */
     if (in->patches) {
         const rt_shape of_patches = RT_SHAPE_OF(in->B, in->T, m->options.patch);
-        x = rt_linear_onto(g, x, rt_constant(g, (real *)in->patches, of_patches),
+        x = rt_linear_onto(g, x, rt_graph_constant(g, (real *)in->patches, of_patches),
                            m->embeddings.patches, NULL);
     }
     if (m->options.token_dropout)
@@ -403,10 +403,11 @@ static rt_tensor *apply_layer(rt_graph *g, rt_tensor *x, void *context)
 /* Most kinds of one model: no rotation, and the bases of full and of sliding attention. */
 enum { MOST_KINDS = 3 };
 
-/* Returns the arguments of layer l, with the rotations of its kind. `kinds` holds the arguments of
- * the first layer of each kind, and zeros. Without memory, rotations is NULL. */
-static layer_pass pass_of(layer_pass kinds[MOST_KINDS], rt_transformer *m, rt_graph *g,
-                          const rt_transformer_input *in, int l)
+/* Returns the arguments of layer l. If it is the first of its kind of rotation, also computes the
+ * rotations and stores the arguments in the first unused element of `kinds`, which starts zeroed.
+ * rotations is NULL if memory is exhausted. */
+static layer_pass find_pass(layer_pass kinds[MOST_KINDS], rt_transformer *m, rt_graph *g,
+                            const rt_transformer_input *in, int l)
 {
     const rt_theta_options *theta = &m->options.theta;
     const bool own = m->encoding.change || (theta->learn && theta->scope != RT_THETA_MODEL);
@@ -447,11 +448,11 @@ rt_tensor *rt_transformer_encode(rt_transformer *m, rt_graph *g, const rt_transf
      * after it. */
     layer_pass kinds[MOST_KINDS] = {{.rotations = NULL}};
     for (int l = 0; l < o->layers; l++)
-        if (!pass_of(kinds, m, g, in, l).rotations)
+        if (!find_pass(kinds, m, g, in, l).rotations)
             return NULL;
     const rt_arena_mark before = rt_graph_here(g);
     for (int l = 0; l < o->layers; l++) {
-        layer_pass p = pass_of(kinds, m, g, in, l);
+        layer_pass p = find_pass(kinds, m, g, in, l);
         rt_tensor *y = rt_graph_recomputes(g) ? rt_graph_recompute(g, x, apply_layer, &p, sizeof p)
                                               : apply_layer(g, x, &p);
         if (in->hidden_states)

@@ -152,7 +152,7 @@ const double *rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor *
     for (int t = 0; positions && t < behind + T; t++)
         positions[t] = start + t;
     const rt_shape shape = RT_SHAPE_OF(1, behind + T, (*k)->shape[2], (*k)->shape[3]);
-    *k = rt_constant(g, layer->keys + begin, shape);
-    *v = rt_constant(g, layer->values + begin, shape);
+    *k = rt_graph_constant(g, layer->keys + begin, shape);
+    *v = rt_graph_constant(g, layer->values + begin, shape);
     return *k && *v ? positions : NULL;
 }

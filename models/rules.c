@@ -8,6 +8,8 @@
 
 /* ---- sizes and choices ---- */
 
+/* Returns whether a value is from `least` to `most`, and reports it otherwise. `least` is 0 if
+ * `most` is below INT_MAX. */
 static bool is_within(rt_rule_sink to, const char *key, int value, int least, int most)
 {
     if (value >= least && value <= most)

@@ -407,8 +407,8 @@ static rt_status find_model(rt_found *found, const rt_arguments *arguments, cons
 }
 
 /* Loads the configuration file or, if none is given, the configuration of the checkpoint, which
- * stays open in `found`. With `sweep` NULL, a sweep in the file is ignored. In a world, only process
- * 0 reads the folder of train.init_from, and broadcasts its configuration. */
+ * stays open in `found`. With `sweep` NULL, a sweep in the file is ignored. In a world, only
+ * process 0 reads the folder of train.init_from, and broadcasts its configuration. */
 static rt_exit load(rt_config *config, rt_found *found, const rt_arguments *arguments,
                     rt_sweep *sweep)
 {

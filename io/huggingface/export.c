@@ -1,4 +1,5 @@
-/* Writes a folder: config.json, the files of the tokenizer, the model card and the tensors. */
+/* Writes a folder: config.json, the files of the tokenizer, the model card and the tensors. Also
+ * reads the chat template of a folder. */
 
 #include "io/huggingface/private.h"
 
@@ -278,7 +279,7 @@ static rt_status check_folder(const char *folder, bool overwrite)
                     folder);
 }
 
-/* ---- an older model in the folder ---- */
+/* ---- the chat template ---- */
 
 rt_status rt_huggingface_chat_template(char **template_new, const char *folder)
 {
@@ -301,6 +302,8 @@ rt_status rt_huggingface_chat_template(char **template_new, const char *folder)
     rt_free(bytes);
     return status;
 }
+
+/* ---- an older model in the folder ---- */
 
 /* Finds out whether the folder has a model with the exported vocabulary, or without one and with as
  * many ids: its other files about tokens are then valid for the new model. RT_MEMORY. */

@@ -206,9 +206,11 @@ static rt_status compare_fixed(const loading *l, bool *same)
     return rt_ok();
 }
 
-/* Finds theta of the folder, in the layout of a model that learns theta, in a new block that the
- * caller frees; NULL if its shape does not fit. RT_CHECKPOINT if a value has no logarithm but the
- * model learns it. Of a fixed theta, only sets *taken if both are equal. */
+/* Finds theta of the folder in the layout of a model that learns theta. *theta_new is a new block,
+ * which the caller frees also after an error. It is NULL if theta of the model is fixed, or if that
+ * of the folder has another shape, magnitude or several bases for one shared theta. Sets *taken if
+ * theta of the folder is used or, if both are fixed, equal. RT_CHECKPOINT if the model learns
+ * logarithms and a value is not above 0. */
 static rt_status find_theta(const loading *l, double **theta_new, bool *taken)
 {
     const rt_transformer_options *a = &l->there->options, *b = &l->model->options;

@@ -18,15 +18,31 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Types of numbers and their bits; those of rt_dtype come first. */
+/* All types of the format, with the bits of a number. The first are those of rt_dtype. */
 static const struct {
     const char *word;
     int bits;
 } dtypes[] = {
-    {"F64", 64},    {"F32", 32},    {"F16", 16},    {"BF16", 16},   {"C64", 64},
-    {"I64", 64},    {"U64", 64},    {"I32", 32},    {"U32", 32},    {"I16", 16},
-    {"U16", 16},    {"I8", 8},      {"U8", 8},      {"BOOL", 8},    {"F8_E5M2", 8},
-    {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F6_E3M2", 6}, {"F6_E2M3", 6}, {"F4", 4},
+    [RT_DTYPE_F64] = {"F64", 64},
+    [RT_DTYPE_F32] = {"F32", 32},
+    [RT_DTYPE_F16] = {"F16", 16},
+    [RT_DTYPE_BF16] = {"BF16", 16},
+    {"C64", 64},
+    {"I64", 64},
+    {"U64", 64},
+    {"I32", 32},
+    {"U32", 32},
+    {"I16", 16},
+    {"U16", 16},
+    {"I8", 8},
+    {"U8", 8},
+    {"BOOL", 8},
+    {"F8_E5M2", 8},
+    {"F8_E4M3", 8},
+    {"F8_E8M0", 8},
+    {"F6_E3M2", 6},
+    {"F6_E2M3", 6},
+    {"F4", 4},
 };
 enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 

@@ -23,7 +23,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Types of the numbers that are read. The format has others. */
+/* Types of numbers that rt_safetensors_doubles reads. The format's other types have higher values,
+ * without a name. */
 typedef enum rt_dtype { RT_DTYPE_F64, RT_DTYPE_F32, RT_DTYPE_F16, RT_DTYPE_BF16 } rt_dtype;
 
 enum { RT_SAFETENSORS_HEADER = 100000000, RT_SHAPE_OF_FILE_SIZE = 96 };
@@ -31,7 +32,7 @@ enum { RT_SAFETENSORS_HEADER = 100000000, RT_SHAPE_OF_FILE_SIZE = 96 };
 typedef struct rt_safetensor {
     const struct rt_safetensors *file;
     const char *name;
-    rt_dtype dtype;
+    rt_dtype dtype; /* above RT_DTYPE_BF16: a type that cannot be read */
     int axes;
     const uint64_t *shape;
     uint64_t count; /* number of elements */

@@ -47,10 +47,10 @@ static bool is_narrow(const rt_sine_table *t)
     return t->dtype == RT_DTYPE_BF16 || t->dtype == RT_DTYPE_F16;
 }
 
-/* Angles of narrow tables were often computed as floats. */
 bool rt_sine_table_is_of(const rt_sine_table *t, int count, const double *theta)
 {
-    const double slack = is_narrow(t) ? 2e-7 : 1e-15; /* radians a position */
+    /* radians per position; angles of narrow tables were often computed as floats */
+    const double slack = is_narrow(t) ? 2e-7 : 1e-15;
     for (int i = 0; i < count; i++)
         for (int m = 0; m < t->rows; m++)
             if (!is_rounded(t, sine_at(t, m, i), sin(m * theta[i]), m * slack) ||

@@ -1,4 +1,4 @@
-/* Reads and writes the files of a tokenizer, and reads the chat template of a folder. */
+/* Reads and writes the files of a tokenizer. */
 
 #include "io/huggingface/private.h"
 

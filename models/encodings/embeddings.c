@@ -122,7 +122,8 @@ static rt_tensor *sinusoidal_embeddings(rt_transformer *m, rt_graph *g, rt_tenso
             rt_sinusoidal_table(sines + first, E, own->second, rows,
                                 (rt_sinusoids){E - first, w + (first + 1) / 2, RT_INTERLEAVED});
     }
-    rt_tensor *table = rt_constant(g, sines, B > 1 ? RT_SHAPE_OF(B, T, E) : RT_SHAPE_OF(T, E));
+    rt_tensor *table =
+        rt_graph_constant(g, sines, B > 1 ? RT_SHAPE_OF(B, T, E) : RT_SHAPE_OF(T, E));
     return rt_add(g, rt_scale(g, x, sqrt(E)), table);
 }
 

@@ -28,7 +28,7 @@ int rt_transformer_capacity(const rt_transformer_options *o)
     return encoding->capacity ? encoding->capacity(o) : 0;
 }
 
-rt_tensor *rt_constant(rt_graph *g, real *data, rt_shape shape)
+rt_tensor *rt_graph_constant(rt_graph *g, real *data, rt_shape shape)
 {
     rt_tensor *x = rt_graph_memory(g, 1, sizeof *x);
     if (x)

@@ -11,7 +11,7 @@ rt_tensor *rt_transformer_norm(const rt_transformer *m, rt_graph *g, rt_tensor *
 
 /* Returns a tensor without gradient over numbers that lie elsewhere; NULL if the graph has
  * failed. */
-rt_tensor *rt_constant(rt_graph *g, real *data, rt_shape shape);
+rt_tensor *rt_graph_constant(rt_graph *g, real *data, rt_shape shape);
 
 /* Tokens first ... first + count - 1 of a text of `length` tokens. */
 typedef struct rt_token_span {

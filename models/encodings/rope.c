@@ -306,7 +306,7 @@ static void find_frequencies(const rt_transformer_options *o, int layer, int T, 
 /* Computes the initial values of a learned theta and sets its parameters. The values are the state
  * of the encoding, in the layout of rt_transformer_theta, followed by scratch memory. A fixed theta
  * has no state. */
-static rt_status start(rt_transformer *m)
+static rt_status rope_start(rt_transformer *m)
 {
     const rt_transformer_options *o = &m->options;
     const rt_shape shape = rt_transformer_theta_shape(o);
@@ -392,7 +392,7 @@ static const rt_rotation *rotate_plain(const rt_transformer *m, rt_graph *g, int
     return rt_rotation_fixed(g, theta, shape, pairing, magnitude, positions);
 }
 
-static rt_layer_rotation rotation(rt_transformer *m, rt_graph *g, int l, rt_token_span at)
+static rt_layer_rotation rope_rotation(rt_transformer *m, rt_graph *g, int l, rt_token_span at)
 {
     const double xpos = m->options.position.xpos;
     const rt_rotation *plain = rotate_plain(m, g, l, at);
@@ -523,7 +523,7 @@ static void check_axes(const rt_transformer_options *o, rt_rule_sink to)
                        "position.mixing = mixed needs theta.form = raw: its theta can be negative");
 }
 
-static void check(const rt_transformer_options *o, rt_rule_sink to)
+static void rope_check(const rt_transformer_options *o, rt_rule_sink to)
 {
     const int size = o->head_dim;
     const bool learns = o->theta.learn;
@@ -555,13 +555,13 @@ static void check(const rt_transformer_options *o, rt_rule_sink to)
     }
 }
 
-static int capacity(const rt_transformer_options *o)
+static int rope_capacity(const rt_transformer_options *o)
 {
     const double most = RT_XPOS_REACH * o->position.xpos;
     return most >= RT_XPOS_REACH && most < INT_MAX ? (int)most : 0;
 }
 
-static rt_tensor *add(rt_transformer *m)
+static rt_tensor *rope_add(rt_transformer *m)
 {
     return add_theta(m, -1);
 }
@@ -571,9 +571,9 @@ const rt_encoding rt_encoding_rope = {.word = "rope",
                                       .in_plane = true,
                                       .has_base = true,
                                       .capacity_key = "position.xpos",
-                                      .check = check,
-                                      .capacity = capacity,
-                                      .add = add,
+                                      .check = rope_check,
+                                      .capacity = rope_capacity,
+                                      .add = rope_add,
                                       .add_layer = add_theta,
-                                      .start = start,
-                                      .rotation = rotation};
+                                      .start = rope_start,
+                                      .rotation = rope_rotation};
