@@ -1,9 +1,17 @@
+#define _XOPEN_SOURCE 700 /* realpath */
+
 #include "train/config/private.h"
 
 #include "core/status.h"
 #include "models/encodings/encoding.h"
+#include "text/files.h"
+#include "text/number.h"
+#include "text/writer.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int rt_config_longest(const rt_config *config)
@@ -391,4 +399,72 @@ bool rt_config_is_open(const rt_config *config)
             config->origin[i] == RT_FROM_DEFAULT && rt_key_has_effect(i, config))
             return true;
     return false;
+}
+
+/* ---- paths ---- */
+
+/* Adds folder/path with every leading ./ and ../ resolved; `folder` has no symbolic links. */
+static void add_path(rt_writer *list, const char *folder, const char *path)
+{
+    size_t length = strlen(folder);
+    for (;;) {
+        while (length && folder[length - 1] == '/')
+            length--;
+        if (!strncmp(path, "./", 2)) {
+            path += 2;
+        } else if (!strncmp(path, "../", 3)) {
+            path += 3;
+            while (length && folder[length - 1] != '/')
+                length--;
+        } else {
+            break;
+        }
+        path += strspn(path, "/");
+    }
+    rt_writer_add(list, "%.*s/%s", (int)length, folder, path);
+}
+
+void rt_config_find_files(rt_config *config, int task, rt_config_errors *errors)
+{
+    enum { LISTS = 2 };
+    static const char *const keys[] = {"data.file",      "data.eval_file",  "data.vocab_file",
+                                       "data.cache",     "train.init_from", "train.trunk",
+                                       "theta.init_from"};
+    char folder[PATH_MAX], path[RT_FILE_LIST_SIZE], place[RT_PATH_SIZE];
+    for (int k = 0; k < (int)(sizeof keys / sizeof *keys); k++) {
+        const int i = rt_key_find(keys[k]), origin = config->origin[i];
+        const rt_key *key = rt_key_at(i);
+        const bool list = k < LISTS && rt_tasks[task].files != RT_ONE_FILE;
+        const char *names = *(const char *const *)((const char *)config + key->offset);
+        const char *file = origin == RT_FROM_COMMAND_LINE || !config->file ? "" : config->file;
+        rt_writer paths = {0}, problem = {0};
+        if (!names || errors->bad[i])
+            continue;
+        const bool known = rt_path_split(file, place) && realpath(place, folder);
+        const int reason = errno;
+        while (names && !problem.length) {
+            rt_list_item item = {.start = names, .length = strlen(names)};
+            names = list ? rt_list_parse(names, &item) : NULL;
+            rt_list_item_copy(item, path, sizeof path);
+            if (!*path || *path == '/')
+                rt_writer_add(&paths, "%s", path);
+            else if (!known)
+                rt_writer_add(&problem, "needs the folder of the configuration: %s",
+                              strerror(reason));
+            else if (list && strchr(folder, ','))
+                rt_writer_add(&problem,
+                              "is in a folder with a comma in its name, which separates files");
+            else
+                add_path(&paths, folder, path);
+            rt_writer_add(&paths, "%s", names ? "," : "");
+        }
+        if (paths.bytes && !problem.length)
+            rt_key_value_read(key, paths.bytes, config, &problem);
+        errors->bad[i] = problem.length > 0;
+        if (problem.length)
+            rt_config_add_error(errors, origin, "%s %s", keys[k], problem.bytes);
+        errors->lines.failed = errors->lines.failed || paths.failed || problem.failed;
+        rt_writer_free(&paths);
+        rt_writer_free(&problem);
+    }
 }
