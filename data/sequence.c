@@ -1,5 +1,5 @@
 /* The tasks text and tokens: parses lists of files, opens files of text and of token ids as one
- * long run of tokens, and writes tokens to files. */
+ * long run of tokens, cuts windows from it, and writes tokens to files. */
 
 #include "core/memory.h"
 #include "data/task.h"
@@ -172,7 +172,7 @@ bool rt_data_file_at(const rt_data_options *o, int n, char path[RT_PATH_SIZE])
     return true;
 }
 
-/* ---- windows ---- */
+/* ---- spans of tokens with windows ---- */
 
 bool rt_data_keeps_documents(const rt_data *data)
 {
@@ -191,8 +191,6 @@ static size_t least_window(const rt_data *data)
 {
     return rt_data_begins(data) ? 1 : 2;
 }
-
-/* ---- parts and texts ---- */
 
 static rt_status add_text(rt_window_texts *texts, size_t first, size_t count, double weight)
 {
