@@ -1,5 +1,5 @@
 /* The tasks text and tokens: parses lists of files, opens files of text and of token ids as one
- * long run of tokens, and writes tokens to files. */
+ * long run of tokens, cuts windows from it, and writes tokens to files. */
 
 #include "core/memory.h"
 #include "data/task.h"
@@ -7,6 +7,7 @@
 #include "text/files.h"
 #include "text/number.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -171,6 +172,85 @@ bool rt_data_file_at(const rt_data_options *o, int n, char path[RT_PATH_SIZE])
     return true;
 }
 
+/* ---- spans of tokens with windows ---- */
+
+bool rt_data_keeps_documents(const rt_data *data)
+{
+    return rt_documents_are_cut(&data->options) && !data->options.cross;
+}
+
+/* Returns the tokens of a sequence without the one that begins it. */
+static size_t window_size(const rt_data *data, int length)
+{
+    return (size_t)length - rt_data_begins(data);
+}
+
+/* Returns the tokens of the shortest window. Its first token is predicted from the token before it;
+ * without one, a second token is needed. */
+static size_t least_window(const rt_data *data)
+{
+    return rt_data_begins(data) ? 1 : 2;
+}
+
+static rt_status add_text(rt_window_texts *texts, size_t first, size_t count, double weight)
+{
+    if (!rt_grow(&texts->list, &texts->capacity, texts->count + 1, sizeof *texts->list))
+        return rt_out_of_memory("the files of data");
+    texts->list[texts->count++] = (rt_window_text){first, count, weight};
+    return rt_ok();
+}
+
+/* Adds the last `count` tokens of the runs as a part of data.file. RT_DATA, with `name` and `many`
+ * (the plural of its tokens), if they have no training window or their tail no evaluation window.
+ */
+static rt_status add_training_part(rt_data *data, const char *name, size_t count, double weight,
+                                   const char *many)
+{
+    const rt_data_options *o = &data->options;
+    const size_t first = data->runs.tokens - count, window = window_size(data, o->length);
+    const size_t tail = o->eval_file ? 0 : (size_t)(o->eval_fraction * (double)count);
+    const size_t kept = o->eval_fraction > 0 ? tail : count;
+    rt_status status = rt_ok();
+    if (!o->eval_file && data->evaluation_only && kept < least_window(data))
+        status = rt_error(RT_DATA,
+                          "%.600s: data.eval_fraction %g leaves none of its %zu %s for evaluation; "
+                          "set data.eval_fraction=0 to evaluate all of them",
+                          name, o->eval_fraction, count, many);
+    else if (!o->eval_file && !data->evaluation_only && (count - tail < window || kept < window))
+        status =
+            rt_error(RT_DATA,
+                     "%.600s: data.length %d needs %zu %s for training and as many for "
+                     "evaluation; data.file has %zu: %zu for training and %zu for evaluation "
+                     "(data.eval_fraction %g)",
+                     name, o->length, window, many, count, count - tail, kept, o->eval_fraction);
+    else if (o->eval_file && !data->evaluation_only && count < window)
+        status =
+            rt_error(RT_DATA, "%.600s: data.length %d needs %zu %s for training; data.file has %zu",
+                     name, o->length, window, many, count);
+    if (!status.code)
+        status = add_text(&data->parts, first, count - tail, weight);
+    if (!status.code && !o->eval_file)
+        status = add_text(&data->texts, first + count - kept, kept, 0);
+    data->weight += weight;
+    return status;
+}
+
+/* Adds the last `count` tokens of the runs as an evaluation text. RT_DATA if they have no window.
+ */
+static rt_status add_evaluation_text(rt_data *data, const char *path, size_t count,
+                                     const char *many)
+{
+    const int length = data->options.length;
+    const size_t first = data->runs.tokens - count,
+                 least = data->evaluation_only ? least_window(data) : window_size(data, length);
+    if (count < least)
+        return rt_error(
+            RT_DATA,
+            "%.600s: data.eval_file must hold at least %zu %s (data.length %d); it holds %zu", path,
+            least, many, length, count);
+    return add_text(&data->texts, first, count, 0);
+}
+
 /* ---- texts ---- */
 
 /* Files that form one run: consecutive texts, or one file of ids. */
@@ -277,39 +357,32 @@ static rt_status encode_in_memory(rt_data *data, const group *x, rt_unknown *unk
     return status;
 }
 
-/* Warns if a .bin file without a header seems to hold ids of 4 or 8 bytes: the upper halves are
- * small, the lower ones are not. Its tokens start at `first`. */
-static void warn_of_halves(const rt_data *data, const group *x, size_t first)
+/* Opens a file of token ids. Warns if a .bin file without a header seems to hold ids of 4 or 8
+ * bytes: the upper halves are small, the lower ones are not. */
+static rt_status open_ids(rt_data *data, const group *x)
 {
     enum { LEAST = 16, MOST = 4096, SMALL = 16 };
     const rt_data_watch *watch = data->options.watch;
-    const size_t there = data->runs.tokens - first, count = there < MOST ? there : MOST;
+    const size_t first = data->runs.tokens;
     int32_t ids[MOST];
     char line[RT_PATH_SIZE + 256];
     bool upper_small = true, lower_small = true;
-    if (!watch || *x->file.dataset || !rt_path_ends_in(x->file.path, ".bin") || count < LEAST ||
-        !rt_token_runs_read(&data->runs, first, count, ids))
-        return;
+    const rt_status status =
+        rt_token_runs_add_file(&data->runs, x->key, &x->file, data->vocab, NULL);
+    const size_t there = data->runs.tokens - first, count = there < MOST ? there : MOST;
+    if (status.code || !watch || *x->file.dataset || !rt_path_ends_in(x->file.path, ".bin") ||
+        count < LEAST || !rt_token_runs_read(&data->runs, first, count, ids))
+        return status;
     for (size_t i = 0; i < count; i++)
         if (ids[i] >= SMALL)
             *(i % 2 ? &upper_small : &lower_small) = false;
     if (!upper_small || lower_small)
-        return;
+        return status;
     snprintf(line, sizeof line,
              "warning: %s: every second id is below 16; a .bin file without a header holds ids of "
              "2 bytes: write ids of 4 bytes into a .npy file (%s)",
              x->file.path, x->key);
     watch->say(watch->context, line);
-}
-
-/* Opens a file of token ids, and warns if they look like halves of longer ids. */
-static rt_status open_ids(rt_data *data, const group *x)
-{
-    const size_t first = data->runs.tokens;
-    const rt_status status =
-        rt_token_runs_add_file(&data->runs, x->key, &x->file, data->vocab, NULL);
-    if (!status.code)
-        warn_of_halves(data, x, first);
     return status;
 }
 
@@ -344,11 +417,11 @@ static rt_status add_tokens(rt_data *data, groups *g)
         snprintf(name, sizeof name, "%s%s%s", x->file.path, *x->file.dataset ? ":" : "",
                  x->file.dataset);
         if (part == RT_PART_EVALUATION)
-            status = rt_windows_add(data, name, count, many);
+            status = add_evaluation_text(data, name, count, many);
         else if (g->mixture)
-            status = rt_windows_train(data, name, count, x->file.weight, many);
+            status = add_training_part(data, name, count, x->file.weight, many);
         else if (i + 1 == g->training)
-            status = rt_windows_train(data, data->options.file, data->runs.tokens, 1, many);
+            status = add_training_part(data, data->options.file, data->runs.tokens, 1, many);
     }
     return status;
 }
@@ -462,4 +535,155 @@ rt_status rt_sequence_open(rt_data *data)
     free_groups(&g);
     data->options.watch = NULL;
     return status;
+}
+
+/* ---- evaluation windows ---- */
+
+/* Returns the windows of a text. Tokens after the last full window are skipped. For evaluation
+ * only, a shorter text is one window. */
+static size_t rows_of(const rt_data *data, const rt_window_text *text, int length)
+{
+    const size_t rows = text->count / window_size(data, length);
+    return rows || !data->evaluation_only ? rows : 1;
+}
+
+long rt_windows_evaluation_rows(const rt_data *data, int length)
+{
+    size_t rows = 0;
+    for (size_t i = 0; i < data->texts.count; i++)
+        rows += rows_of(data, data->texts.list + i, length);
+    return (long)rows;
+}
+
+rt_short_texts rt_data_short_texts(const rt_data *data)
+{
+    rt_short_texts found = {.least = SIZE_MAX};
+    for (size_t i = 0; i < data->texts.count; i++) {
+        const size_t count = data->texts.list[i].count;
+        if (count >= window_size(data, data->options.length))
+            continue;
+        found.count++;
+        found.least = count < found.least ? count : found.least;
+    }
+    return found;
+}
+
+/* Numbers of the random draws of a training window; those of documents follow. */
+enum { DRAW_START, DRAW_PART, DRAW_DOCUMENT };
+
+static rt_random randomness(rt_draw draw)
+{
+    return (rt_random){draw.seed, draw.step, RT_STREAM_WINDOW};
+}
+
+/* Returns a uniform number in 0 ... n-1; for n above 32 bits biased to small numbers by less than
+ * 2^-16. */
+static size_t draw_below(rt_draw draw, int number, size_t n)
+{
+    uint32_t words[4];
+    if (n <= UINT32_MAX)
+        return rt_random_below(randomness(draw), rt_draw_index(draw, number), (uint32_t)n);
+    rt_random_words(randomness(draw), rt_draw_index(draw, number), words);
+    return (size_t)(((uint64_t)words[0] << 32 | words[1]) % n);
+}
+
+/* Draws a part with a probability in proportion to its weight. */
+static const rt_window_text *draw_part(const rt_data *data, rt_draw draw)
+{
+    const rt_window_text *part = data->parts.list;
+    if (data->parts.count == 1)
+        return part;
+    double at = data->weight * rt_random_uniform(randomness(draw), rt_draw_index(draw, DRAW_PART));
+    for (; part + 1 < data->parts.list + data->parts.count && at >= part->weight; part++)
+        at -= part->weight;
+    return part;
+}
+
+/* Moves the longest piece of `count` ids within one document to the front and pads the others.
+ * Returns its length. */
+static int longest_document(const rt_data *data, int32_t *ids, int count)
+{
+    int first = 0, longest = 0, start = 0;
+    for (int i = 0; i < count; i++) {
+        const int size = i + 1 - start;
+        if (size > longest) {
+            longest = size;
+            first = start;
+        }
+        if (ids[i] == data->special.sep)
+            start = i + 1;
+    }
+    memmove(ids, ids + first, (size_t)longest * sizeof *ids);
+    for (int i = longest; i < count; i++)
+        ids[i] = data->special.pad;
+    return longest;
+}
+
+/* Draws a training window within one document: a token, then a window that holds it. A document
+ * shorter than a window is one window. If it is too short to predict a token, draws again. */
+static rt_window_text training_document(const rt_data *data, rt_draw draw, int length)
+{
+    enum { TRIES = 16 };
+    const rt_window_text *part = draw_part(data, draw);
+    const size_t window = window_size(data, length), part_end = part->first + part->count;
+    const int32_t border = data->special.sep;
+    rt_window_text found = {part->first, window, 0};
+    for (int i = 0; i < TRIES; i++) {
+        const int number = DRAW_DOCUMENT + 2 * i;
+        const size_t token = part->first + draw_below(draw, number, part->count);
+        const size_t from = token - part->first >= window ? token - window + 1 : part->first;
+        const size_t to = part_end - token > window ? token + window : part_end;
+        const size_t before = rt_token_runs_find(&data->runs, from, token, border, true);
+        const size_t behind = rt_token_runs_find(&data->runs, token, to, border, false);
+        const size_t start = before == SIZE_MAX ? from : before + 1;
+        const size_t end = behind < to ? behind + 1 : to;
+        found.count = end - start < window ? end - start : window;
+        const size_t last = end - found.count < token ? end - found.count : token;
+        found.first = start + draw_below(draw, number + 1, last - start + 1);
+        if (found.count >= least_window(data))
+            break;
+    }
+    return found;
+}
+
+/* Returns the window of a sequence. Evaluation windows follow each other without gaps within a
+ * text, text after text. */
+static rt_window_text window_of(const rt_data *data, rt_draw draw, int length)
+{
+    const size_t window = window_size(data, length);
+    if (!draw.step) {
+        const size_t rows = (size_t)rt_windows_evaluation_rows(data, length);
+        const rt_window_text *text = data->texts.list;
+        assert(rows > 0);
+        size_t row = draw.sequence % rows;
+        for (; row >= rows_of(data, text, length); text++)
+            row -= rows_of(data, text, length);
+        const size_t left = text->count - row * window;
+        return (rt_window_text){text->first + row * window, left < window ? left : window, 0};
+    }
+    if (rt_data_keeps_documents(data))
+        return training_document(data, draw, length);
+    const rt_window_text *part = draw_part(data, draw);
+    assert(part->count >= window);
+    const size_t first = draw_below(draw, DRAW_START, part->count - window + 1);
+    return (rt_window_text){part->first + first, window, 0};
+}
+
+/* Draws a row. One that cannot be read stays padding. */
+void rt_windows_draw(const rt_data *data, rt_draw draw, rt_sequence row)
+{
+    const rt_window_text window = window_of(data, draw, row.length);
+    const int begin = rt_data_begins(data);
+    row.length = (int)window.count + begin;
+    if (!rt_token_runs_read(&data->runs, window.first, window.count, row.ids + begin)) {
+        for (int t = 0; t < row.length; t++)
+            row.ids[t] = data->special.pad;
+        return;
+    }
+    if (!draw.step && rt_data_keeps_documents(data))
+        row.length = begin + longest_document(data, row.ids + begin, (int)window.count);
+    if (begin)
+        row.ids[0] = data->special.cls;
+    memset(row.mask, 1, (size_t)row.length);
+    rt_objective_apply(data, draw, row);
 }

@@ -1,9 +1,9 @@
 #ifndef ROTOR_DATA_TASK_H
 #define ROTOR_DATA_TASK_H
 
-/* Private declarations of data/: tasks (rows of rt_tasks), the state of a source, and the sequences
- * of its kinds: windows of tokens, labelled rows, and images. Texts of any size are read, encoded,
- * and cached in parts. */
+/* Private declarations of data/: tasks (rows of rt_tasks), and the sequences of their kinds:
+ * windows of tokens, labelled rows, and images. Texts of any size are read, encoded, and cached in
+ * parts. */
 
 #include "core/random.h"
 #include "data/data.h"
@@ -78,7 +78,6 @@ bool rt_document_next(const char *documents, const unsigned char *text, size_t b
                       rt_document_span *span);
 
 /* Files that form one text. */
-
 typedef struct rt_text_file {
     char *path;
     size_t start, size; /* offset in the text; bytes */
@@ -111,7 +110,6 @@ rt_status rt_text_characters(rt_vocabulary **vocabulary_new, const rt_text_files
 
 /* Encoding of a text in parts, by several threads, in the order of the text. The ids equal those of
  * the whole text. If the tokenizer allows no cuts, the text is read into memory as a whole. */
-
 typedef struct rt_text_encoding {
     const rt_text_files *text;
     const rt_vocabulary *vocabulary;
@@ -128,10 +126,8 @@ typedef struct rt_text_encoding {
  * the watch requests a stop. */
 rt_status rt_text_encode(rt_text_encoding *e) RT_MUST_CHECK;
 
-/* Runs of tokens: consecutive ids in memory, or in a file that is read in place (a file of token
- * ids, or a cached text, see below). Readers see all runs as one long run.
- *
- * An open run is read-only, so several threads may read it. */
+/* Runs of tokens: consecutive ids in memory, or in a file that is read in place. Readers see all
+ * runs as one long run. Several threads may read open runs. */
 
 /* Adds ids in memory, which then belong to the runs. On RT_MEMORY they are freed. */
 rt_status rt_token_runs_add_ids(rt_token_runs *runs, rt_id_list ids) RT_MUST_CHECK;
@@ -203,14 +199,11 @@ rt_status rt_token_cache_open(rt_token_runs *runs, const rt_text_files *text,
 rt_status rt_token_cache_vocabulary(rt_vocabulary **vocabulary_new, const rt_text_files *text,
                                     const rt_data_options *o) RT_MUST_CHECK;
 
-/* Order in which a training visits rows of different lengths. It has no state: the row of a
- * sequence is a function of the seed, the step and the sequence's number in the batch.
- *
- * Rows are sorted by length. An epoch cuts them into blocks with random bounds and shuffles each
- * block. Batches are consecutive shuffled rows, so their rows are of similar length. The batches
- * are shuffled as well. An epoch has ceil(rows / batch) steps and contains every row; it fills its
- * last batch with rows of its first. */
-
+/* Order in which a training visits rows sorted by length: a function of the seed, the step and the
+ * number of a sequence in its batch. An epoch cuts the rows into blocks with random bounds and
+ * shuffles each block. Batches are consecutive shuffled rows, of similar length, and are shuffled
+ * as well. An epoch has ceil(rows / batch) steps and contains every row; it fills its last batch
+ * with rows of its first. */
 typedef struct rt_order {
     uint32_t rows;  /* at least 1 */
     uint32_t batch; /* rows per step, at least 1 */
@@ -229,21 +222,8 @@ uint32_t rt_order_evaluation(rt_order order, uint64_t seed, uint32_t sequence);
  */
 uint32_t rt_permuted(rt_random random, uint32_t number, uint32_t n, uint32_t i);
 
-/* Windows of consecutive tokens and their training objective. A sequence is [CLS] and one window.
- *
- * With data.cross = no, windows do not cross the token that ends a document, whatever its origin.
- */
-
-/* Adds the last `count` tokens of the runs as a part of data.file. RT_DATA, with `name` and `many`
- * (the plural of its tokens), if they have no training window or their tail no evaluation window.
- */
-rt_status rt_windows_train(rt_data *data, const char *name, size_t count, double weight,
-                           const char *many) RT_MUST_CHECK;
-
-/* Adds the last `count` tokens of the runs as an evaluation text. RT_DATA if they have no window.
- */
-rt_status rt_windows_add(rt_data *data, const char *path, size_t count,
-                         const char *many) RT_MUST_CHECK;
+/* Windows of consecutive tokens: a sequence is [CLS] and one window. With data.cross = no, windows
+ * do not cross the token that ends a document, whatever its origin. */
 
 /* Returns rt_data_evaluation_rows of a source with windows; draws a row. */
 long rt_windows_evaluation_rows(const rt_data *data, int length);
@@ -292,10 +272,8 @@ void rt_examples_check(const rt_data_options *o, rt_rule_sink to);
  * none. */
 rt_status rt_examples_order(rt_data *data) RT_MUST_CHECK;
 
-/* Returns the row of a sequence. */
+/* Returns the row of a sequence; fills a row of a batch with it. */
 const rt_example *rt_examples_row(const rt_data *data, rt_draw draw);
-
-/* Fills a row with a sequence. */
 void rt_examples_draw(const rt_data *data, rt_draw draw, rt_sequence row);
 
 /* Images with labels, from two IDX files: images (N, S, S), gray, or (N, S, S, 3), RGB, and
