@@ -452,9 +452,7 @@ static rt_status copy_ids(rt_data *data, const group *x, rt_token_writer *w)
     return status;
 }
 
-/* Writes the tokens of data.file to the file `ids`, from which `path` is made. If the writer was
- * opened, the caller closes it. */
-static rt_status write_groups(rt_data *data, rt_token_writer *w, const char *path, const char *ids)
+rt_status rt_sequence_write(rt_data *data, rt_token_writer *w, const char *path, const char *ids)
 {
     groups g = {.data = data, .training_text.key = data_file};
     data->options.eval_file = NULL;
@@ -483,46 +481,6 @@ static rt_status write_groups(rt_data *data, rt_token_writer *w, const char *pat
         status = g.list[i].file.ids ? copy_ids(data, &g.list[i], w) : rt_text_encode(&e);
     }
     free_groups(&g);
-    return status;
-}
-
-rt_status rt_encode_file(const rt_data_options *o, const char *path, size_t *count)
-{
-    char ids[RT_PATH_SIZE];
-    rt_token_writer w = {.file.descriptor = -1};
-    rt_data *data;
-    const bool hdf5 = is_hdf5_name(path);
-    *count = 0;
-    if (strlen(path) >= RT_PATH_SIZE - sizeof ".ids" RT_TEMPORARY_SUFFIX)
-        return rt_error(RT_CONFIG, "--encode: the path of the file is too long");
-    if (!hdf5 && !rt_path_ends_in(path, ".npy") && !rt_path_ends_in(path, ".bin"))
-        return rt_error(RT_CONFIG,
-                        "--encode writes a file whose name ends in .h5, .npy or .bin; got '%.600s'",
-                        path);
-    rt_status status = rt_data_check(o);
-    if (!status.code && rt_tasks[o->task].files != RT_FILE_LIST)
-        status = rt_error(RT_CONFIG, "--encode needs data.task = text or tokens; got %s",
-                          rt_data_task_name(o->task));
-    if (!status.code)
-        status = rt_data_open_encoder(&data, o, (rt_data_of_model){.vocabulary = NULL});
-    if (status.code)
-        return status;
-    snprintf(ids, sizeof ids, "%s%s", path, hdf5 ? ".ids" : "");
-    status = write_groups(data, &w, path, ids);
-    rt_data_close(data);
-    *count = w.count;
-    if (!hdf5)
-        return rt_token_writer_close(&w, status);
-    /* HDF5 needs the number of ids in advance, so they are copied from a file */
-    status = rt_durable_sync(&w.file, status);
-    if (!status.code) {
-        rt_durable_file file;
-        status = rt_durable_open(&file, path);
-        if (!status.code && !rt_token_dataset_write(file.temporary, &w))
-            status = rt_error(RT_IO, "cannot write %.800s", file.temporary);
-        status = rt_durable_close(&file, status);
-    }
-    rt_durable_discard(&w.file);
     return status;
 }
 

@@ -334,6 +334,11 @@ rt_status rt_sequence_open(rt_data *data) RT_MUST_CHECK;
 rt_status rt_examples_open(rt_data *data) RT_MUST_CHECK;
 void rt_sequence_check(const rt_data_options *o, rt_rule_sink to);
 
+/* Writes the tokens of data.file to the file `ids`, from which `path` is made. If the writer was
+ * opened, the caller closes it. */
+rt_status rt_sequence_write(rt_data *data, rt_token_writer *w, const char *path,
+                            const char *ids) RT_MUST_CHECK;
+
 /* Returns whether the vocabulary of a text consists of its own characters. */
 bool rt_data_takes_characters(const rt_data *data);
 
@@ -341,6 +346,9 @@ bool rt_data_takes_characters(const rt_data *data);
  * caller has made of the characters of the text. RT_CONFIG if a special token that the task needs
  * is missing. */
 rt_status rt_text_find_vocabulary(rt_data *data) RT_MUST_CHECK;
+
+/* Sets the vocabulary of a source. RT_CONFIG if a special token that the task needs is missing. */
+rt_status rt_data_use_vocabulary(rt_data *data, const rt_vocabulary *v) RT_MUST_CHECK;
 
 /* Returns whether the default ids of the special tokens are reserved for them. */
 bool rt_data_has_special_tokens(const rt_data *data);
