@@ -1,8 +1,7 @@
 #ifndef ROTOR_TEXT_DURABLE_FILE_H
 #define ROTOR_TEXT_DURABLE_FILE_H
 
-/* Files and folders that are replaced atomically: after a crash, the old or the new content is
- * complete. */
+/* Files and folders that are replaced atomically. */
 
 #include "core/path.h"
 

@@ -262,7 +262,7 @@ static void write_hint(const rt_key *key, const char *value, rt_writer *problem)
     rt_nearest nearest = {.written = value};
     const char *(*word)(int) = words_of(key);
     for (int i = 0; word && word(i); i++)
-        rt_nearest_try(&nearest, word(i));
+        rt_nearest_try(&nearest, word(i), word(i));
     if (key->type == RT_KEY_NUMBER && rt_number_parse(value, &number) &&
         in_range(&key->range, number))
         rt_writer_add(problem, ", which is %g in " RT_PRECISION, (double)(real)number);

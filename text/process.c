@@ -141,16 +141,6 @@ unsigned rt_child_seconds(size_t bytes)
 
 /* ---- in the child ---- */
 
-static void lower(int resource, rlim_t to)
-{
-    struct rlimit limit;
-    if (getrlimit(resource, &limit))
-        return;
-    if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > to)
-        limit.rlim_cur = to;
-    setrlimit(resource, &limit);
-}
-
 static void limit_resources(const rt_child_limits *limits)
 {
     char text[32] = ""; /* begins with the address space of the process, in pages */
@@ -159,10 +149,16 @@ static void limit_resources(const rt_child_limits *limits)
     const size_t had = got > 0 ? strtoull(text, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE) : 0;
     if (file >= 0)
         close(file);
-    if (had && limits->memory < SIZE_MAX - had)
-        lower(RLIMIT_AS, had + limits->memory);
-    lower(RLIMIT_CPU, limits->seconds);
-    lower(RLIMIT_CORE, 0);
+    const bool known = had && limits->memory < SIZE_MAX - had;
+    const rlim_t most[] = {known ? had + limits->memory : RLIM_INFINITY, limits->seconds, 0};
+    for (int i = 0; i < 3; i++) {
+        static const int resources[] = {RLIMIT_AS, RLIMIT_CPU, RLIMIT_CORE};
+        struct rlimit limit;
+        if (getrlimit(resources[i], &limit) || limit.rlim_cur <= most[i])
+            continue; /* RLIM_INFINITY is the largest value */
+        limit.rlim_cur = most[i];
+        setrlimit(resources[i], &limit);
+    }
 }
 
 /* Redirects the standard streams to /dev/null and closes all other descriptors except `one` and

@@ -29,12 +29,9 @@ pid_t rt_process_fork(int ending);
  * give it. Returns only on an error. */
 void rt_process_exec(char *const *arguments);
 
-/* Waits for the end of a child; *how receives the wait status. Returns false, with the exit code 1
- * in *how, if the child cannot be waited for. */
+/* Wait for the end of a child, or ask whether it has ended. *how receives the wait status. A child
+ * that cannot be waited for counts as ended with the exit code 1; the first then returns false. */
 bool rt_process_wait(pid_t child, int *how);
-
-/* Returns whether a child has ended, and its wait status. A child that cannot be waited for counts
- * as ended with the exit code 1. */
 bool rt_process_ended(pid_t child, int *how);
 
 /* Lists the signals that ask a program to stop: SIGINT, SIGTERM, SIGUSR1, and SIGHUP unless it is

@@ -76,7 +76,7 @@ static bool is_part(const char *part, const char *words)
 
 /* Initials count only in the written name, because those of a known name match very many words,
  * such as lr and lora_rank. */
-void rt_nearest_try_as(rt_nearest *nearest, const char *spelled, const char *name)
+void rt_nearest_try(rt_nearest *nearest, const char *spelled, const char *name)
 {
     char written[LONGEST + 1];
     char known[LONGEST + 1];
@@ -94,9 +94,4 @@ void rt_nearest_try_as(rt_nearest *nearest, const char *spelled, const char *nam
         nearest->name = name;
         nearest->cost = cost;
     }
-}
-
-void rt_nearest_try(rt_nearest *nearest, const char *name)
-{
-    rt_nearest_try_as(nearest, name, name);
 }

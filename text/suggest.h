@@ -5,7 +5,7 @@
  *
  *     rt_nearest nearest = {.written = "learnig_rate"};
  *     for each name
- *         rt_nearest_try(&nearest, name);
+ *         rt_nearest_try(&nearest, name, name);
  *     if (nearest.name) ...
  */
 
@@ -15,12 +15,10 @@ typedef struct rt_nearest {
     int cost;
 } rt_nearest;
 
-/* Tries a name. Near are: a few letters wrong, missing, added or swapped (up to a third of the
- * longer name); the initials of its words (wd for weight_decay); or whole words that are at least
- * half of the longer name (num_layers for layers). The nearest name wins, the first of equals. */
-void rt_nearest_try(rt_nearest *nearest, const char *name);
-
-/* Tries a name with another spelling: learning_rate for lr. */
-void rt_nearest_try_as(rt_nearest *nearest, const char *spelled, const char *name);
+/* Tries a name by a spelling: itself, or learning_rate for lr. Near are: a few letters wrong,
+ * missing, added or swapped (up to a third of the longer name); the initials of its words (wd for
+ * weight_decay); or whole words that are at least half of the longer name (num_layers for layers).
+ * The nearest name wins, the first of equals. */
+void rt_nearest_try(rt_nearest *nearest, const char *spelled, const char *name);
 
 #endif

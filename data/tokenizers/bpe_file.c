@@ -234,10 +234,16 @@ static bool read_cut(reading *r, const json_t *part, bool last)
 /* ---- the post-processor ---- */
 
 /* Reads the tokens of a template before and after a text. */
-static bool read_template(reading *r, const json_t *part)
+static bool read_processor(reading *r, const json_t *part, bool last)
 {
     const json_t *list = json_object_get(part, "single");
     bool behind = false;
+    (void)last;
+    if (is_absent(part) || has_type(part, "ByteLevel"))
+        return true;
+    if (!has_type(part, "TemplateProcessing"))
+        return refuse_type(r, "post_processor", part,
+                           "'ByteLevel' and 'TemplateProcessing' are read");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *item = json_array_get(list, i);
         const char *token =
@@ -249,16 +255,6 @@ static bool read_template(reading *r, const json_t *part)
             r->begins = token;
     }
     return behind || refuse(r, "post_processor.single must be a list with a Sequence");
-}
-
-static bool read_processor(reading *r, const json_t *part, bool last)
-{
-    (void)last;
-    if (is_absent(part) || has_type(part, "ByteLevel"))
-        return true;
-    if (has_type(part, "TemplateProcessing"))
-        return read_template(r, part);
-    return refuse_type(r, "post_processor", part, "'ByteLevel' and 'TemplateProcessing' are read");
 }
 
 /* ---- pieces ---- */
@@ -397,53 +393,52 @@ static int32_t find_piece(reading *r, size_t number, const char *piece)
     return (int32_t)json_integer_value(found);
 }
 
-/* Reads a merge: a list of two pieces, or a text with a space between them. Of duplicates the last
- * one is valid, as in tokenizers. `text` is scratch memory. */
-static bool read_merge(reading *r, size_t number, const json_t *json, char **text, size_t *capacity)
-{
-    const char *whole = json_string_value(json), *space = whole ? strchr(whole, ' ') : NULL;
-    const char *left = whole ? whole : json_string_value(json_array_get(json, 0));
-    const char *right = whole ? space : json_string_value(json_array_get(json, 1));
-    if (!left || !right || (whole ? strchr(++right, ' ') != NULL : json_array_size(json) != 2))
-        return refuse(r, "model.merges[%zu] must be two pieces, as a list or with a space between",
-                      number);
-    const size_t left_size = whole ? (size_t)(space - whole) : strlen(left);
-    if (!rt_grow(text, capacity, left_size + strlen(right) + 1, 1))
-        return run_out(r);
-    memcpy(*text, left, left_size);
-    (*text)[left_size] = '\0';
-    const int32_t left_id = find_piece(r, number, *text);
-    const int32_t right_id = find_piece(r, number, right);
-    strcpy(*text + left_size, right);
-    const int32_t joined = find_piece(r, number, *text);
-    rt_pair *merge = r->status.code ? NULL : rt_pairs_at(&r->bpe->merges, left_id, right_id);
-    if (!merge)
-        return run_out(r);
-    merge->rank = (int64_t)number;
-    merge->joined = joined;
-    return true;
-}
-
+/* Reads unk_token and the merges: lists of two pieces, or texts with a space between them. Of
+ * duplicates the last one is valid, as in tokenizers. */
 static bool read_merges(reading *r)
 {
     const json_t *token = json_object_get(r->model, "unk_token");
+    const json_t *list = json_object_get(r->model, "merges"), *json;
     const char *unknown = json_string_value(token);
     const json_t *id = unknown ? json_object_get(r->vocab, unknown) : NULL;
+    char *text = NULL; /* scratch memory: the left piece, then the joined one */
+    size_t capacity = 0, i;
     r->bpe->unknown = id ? (int32_t)json_integer_value(id) : RT_NO_ID;
     if (!is_absent(token) && !unknown)
         return refuse(r, "model.unk_token must be a piece or null");
-    const json_t *list = json_object_get(r->model, "merges");
-    char *text = NULL;
-    size_t capacity = 0;
-    bool read = json_is_array(list) || refuse(r, "model.merges must be a list");
-    for (size_t i = 0; i < json_array_size(list) && read; i++) {
-        const json_t *merge = json_array_get(list, i);
-        const char *whole = json_string_value(merge);
-        const bool heading = whole && !strncmp(whole, "#version", 8); /* of a merges.txt */
-        read = heading || read_merge(r, i, merge, &text, &capacity);
+    if (!json_is_array(list))
+        return refuse(r, "model.merges must be a list");
+    json_array_foreach(list, i, json)
+    {
+        const char *whole = json_string_value(json), *space = whole ? strchr(whole, ' ') : NULL;
+        const char *left = whole ? whole : json_string_value(json_array_get(json, 0));
+        const char *right = whole ? space : json_string_value(json_array_get(json, 1));
+        if (whole && !strncmp(whole, "#version", 8)) /* heading of a merges.txt */
+            continue;
+        if (!left || !right || (whole ? strchr(++right, ' ') != NULL : json_array_size(json) != 2))
+            refuse(r, "model.merges[%zu] must be two pieces, as a list or with a space between", i);
+        if (r->status.code)
+            break;
+        const size_t left_size = whole ? (size_t)(space - whole) : strlen(left);
+        if (!rt_grow(&text, &capacity, left_size + strlen(right) + 1, 1)) {
+            run_out(r);
+            break;
+        }
+        memcpy(text, left, left_size);
+        text[left_size] = '\0';
+        const int32_t left_id = find_piece(r, i, text), right_id = find_piece(r, i, right);
+        strcpy(text + left_size, right);
+        const int32_t joined = find_piece(r, i, text);
+        rt_pair *merge = r->status.code ? NULL : rt_pairs_at(&r->bpe->merges, left_id, right_id);
+        if (!merge) {
+            run_out(r);
+            break;
+        }
+        merge->rank = (int64_t)i;
+        merge->joined = joined;
     }
     rt_free(text);
-    return read;
+    return !r->status.code;
 }
 
 /* ---- the model ---- */
@@ -529,7 +524,9 @@ static bool read_added_tokens(reading *r)
         read = read_token(r, i, json_array_get(r->added, i), &largest);
     for (int stage = 0; stage < RT_STAGES && read; stage++) {
         rt_added_tokens *tokens = &r->bpe->added[stage];
-        if (!rt_pieces_allocate(&tokens->pieces, tokens->count))
+        tokens->pieces.count = tokens->count;
+        tokens->pieces.sorted = rt_alloc((size_t)tokens->count, sizeof *tokens->pieces.sorted);
+        if (!tokens->pieces.sorted)
             return run_out(r);
         for (int i = 0; i < tokens->count; i++)
             tokens->pieces.sorted[i] = (rt_piece){tokens->list[i].text, i};
@@ -621,10 +618,6 @@ static bool read_all(reading *r)
 {
     const json_t *decoder = json_object_get(r->json, "decoder");
     const json_t *cuts = json_object_get(r->json, "pre_tokenizer");
-    r->model = json_object_get(r->json, "model");
-    r->vocab = json_object_get(r->model, "vocab");
-    r->added = json_object_get(r->json, "added_tokens");
-    r->bpe->space_before = -1;
     if (!read_model(r) || (!is_absent(json_object_get(r->json, "normalizer")) &&
                            !read_parts(r, "normalizer", "normalizers", read_form)))
         return false;
@@ -640,17 +633,25 @@ static bool read_all(reading *r)
 rt_status rt_bpe_read(rt_vocabulary *v, const char *name, size_t size)
 {
     const rt_special_ids nothing = {RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID};
-    reading r = {.v = v, .name = name};
     json_t *json;
-    r.bpe = v->bpe = rt_alloc(1, sizeof *v->bpe);
+    rt_bpe *bpe = v->bpe = rt_alloc(1, sizeof *bpe);
     char *copy = rt_alloc_unset(size + 1, 1); /* the parser changes it */
-    if (!r.bpe || !copy) {
+    if (!bpe || !copy) {
         rt_free(copy);
         return rt_out_of_memory("a vocabulary");
     }
     memcpy(copy, v->file, size);
-    r.status = rt_json_parse(&json, RT_BPE_VALUES, name, copy, size);
-    r.json = json;
+    bpe->space_before = -1;
+    const rt_status parsed = rt_json_parse(&json, RT_BPE_VALUES, name, copy, size);
+    const json_t *model = json_object_get(json, "model");
+    reading r = {.v = v,
+                 .bpe = bpe,
+                 .name = name,
+                 .json = json,
+                 .model = model,
+                 .vocab = json_object_get(model, "vocab"),
+                 .added = json_object_get(json, "added_tokens"),
+                 .status = parsed};
     if (!r.status.code && read_all(&r)) {
         find_roles(&r);
         r.status = rt_bpe_know(v, name, &nothing);

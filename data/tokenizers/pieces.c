@@ -1,18 +1,9 @@
 #include "data/tokenizers/pieces.h"
 
-#include "core/memory.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 const char rt_piece_inside[] = "##";
-
-bool rt_pieces_allocate(rt_pieces *p, int32_t count)
-{
-    p->count = count;
-    p->sorted = rt_alloc((size_t)count, sizeof *p->sorted);
-    return p->sorted != NULL;
-}
 
 static int by_text(const void *a, const void *b)
 {

@@ -35,11 +35,8 @@ typedef struct rt_pieces {
     rt_piece_range first[2][256]; /* by first byte; by the byte after ## */
 } rt_pieces;
 
-/* Allocates `count` pieces, which the caller fills in. Returns false if memory is exhausted. */
-bool rt_pieces_allocate(rt_pieces *pieces, int32_t count);
-
-/* Sorts the pieces. Returns the second of two with the same text (the higher id), NULL if all
- * differ. */
+/* Sorts the pieces, which the caller has filled in. Returns the second of two with the same text
+ * (the higher id), NULL if all differ. */
 const rt_piece *rt_pieces_sort(rt_pieces *pieces);
 
 /* Finds the longest piece at the start of a text of at least one byte; `inside` a word, one with

@@ -57,42 +57,30 @@ static void count_part(void *counts_, int number, void *scratch)
 
 enum { PORTION = 1 << 21 }; /* bytes, extended to the end of a line */
 
-/* Counts as much of a text as all parts take at once. Returns its bytes, 0 if memory is exhausted.
- */
-static size_t count_round(rt_word_counts *counts, const rt_threads *threads,
-                          const unsigned char *text, size_t bytes)
-{
-    bool failed = false;
-    size_t at = 0;
-    for (int i = 0; i < RT_WORD_PARTS; i++) {
-        const size_t left = bytes - at, most = left < PORTION ? left : PORTION;
-        const size_t size = most < left ? most + line_size(text + at + most, left - most) : most;
-        counts->part[i].text = text + at;
-        counts->part[i].bytes = size;
-        at += size;
-    }
-    if (threads)
-        threads->run(threads->runner, count_part, counts, RT_WORD_PARTS, (rt_part_scratch){0});
-    for (int i = 0; i < RT_WORD_PARTS; i++) {
-        if (!threads)
-            count_part(counts, i, NULL);
-        failed |= counts->part[i].failed;
-    }
-    return failed ? 0 : at;
-}
-
 rt_status rt_word_counts_add(rt_word_counts *counts, const rt_threads *threads, const char *name,
                              const unsigned char *text, size_t bytes,
                              const rt_train_progress *progress)
 {
     rt_status status =
         rt_utf8_check(counts->wordpiece ? "a vocabulary" : "a tokenizer", name, text, bytes);
-    for (size_t at = 0, done; at < bytes && !status.code; at += done) {
-        done = count_round(counts, threads, text + at, bytes - at);
-        if (!done)
-            status = rt_out_of_memory("the words of a text");
+    for (size_t at = 0; at < bytes && !status.code;) {
+        for (int i = 0; i < RT_WORD_PARTS; i++) {
+            const size_t left = bytes - at, most = left < PORTION ? left : PORTION;
+            const size_t more = most < left ? line_size(text + at + most, left - most) : 0;
+            counts->part[i].text = text + at;
+            counts->part[i].bytes = most + more;
+            at += most + more;
+        }
+        if (threads)
+            threads->run(threads->runner, count_part, counts, RT_WORD_PARTS, (rt_part_scratch){0});
+        for (int i = 0; i < RT_WORD_PARTS; i++) {
+            if (!threads)
+                count_part(counts, i, NULL);
+            if (counts->part[i].failed)
+                status = rt_out_of_memory("the words of a text");
+        }
         if (progress)
-            progress->tell(progress->context, "bytes", (double)(at + done), (double)bytes);
+            progress->tell(progress->context, "bytes", (double)at, (double)bytes);
     }
     return status;
 }

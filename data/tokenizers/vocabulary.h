@@ -47,15 +47,13 @@
     X(RT_LEVEL_WORDPIECE, "wordpiece") X(RT_LEVEL_BPE, "bpe") X(RT_LEVEL_RESIDUE, "residue")
 typedef enum rt_level { RT_LEVELS(RT_CHOICE_VALUE) } rt_level;
 
-/* Words of the levels, which NULL ends. */
-extern const char *const rt_level_words[];
+extern const char *const rt_level_words[]; /* NULL-terminated */
 
 enum { RT_NO_ID = -1 };
 
 /* Default ids of the special tokens. Symbols start at RT_FIRST_SYMBOL. */
 enum { RT_ID_PAD, RT_ID_CLS, RT_ID_MASK, RT_ID_SEP, RT_FIRST_SYMBOL };
 
-/* Ids of the special tokens. */
 typedef struct rt_special_ids {
     int32_t pad, cls, mask, sep; /* RT_NO_ID is possible at level bpe only, and not for pad */
     int32_t unknown;             /* RT_NO_ID: unknown parts of a text have no id */
@@ -64,7 +62,7 @@ typedef struct rt_special_ids {
 /* Default ids: of toy tasks, of files of token ids, and of the levels byte and char. */
 extern const rt_special_ids rt_default_special_ids;
 
-/* Number of special tokens. Their indices follow the order of rt_special_ids. */
+/* Indices of the special tokens follow the order of rt_special_ids. */
 enum { RT_SPECIAL_TOKENS = 5 };
 
 /* Returns the text of special token i: "[PAD]" or, at level residue, "<pad>". */
@@ -194,8 +192,7 @@ rt_status rt_vocabulary_encode_special(const rt_vocabulary *vocabulary, const ch
                                        size_t bytes, int32_t *ids, int *count,
                                        rt_unknown *unknown) RT_MUST_CHECK;
 
-/* Encodes a text of any size as rt_vocabulary_encode or, with `special`, as
- * rt_vocabulary_encode_special, passing each id to `take`. */
+/* Encodes a text of any size as one of the above, passing each id to `take`. */
 typedef void rt_id_taker(void *context, int32_t id);
 rt_status rt_vocabulary_encode_to(const rt_vocabulary *vocabulary, const char *text, size_t bytes,
                                   bool special, rt_id_taker *take, void *context,
@@ -211,15 +208,14 @@ void rt_unknown_add(rt_unknown *whole, const rt_unknown *part, size_t before);
  * inside a word. NULL for other ids. */
 const char *rt_vocabulary_decode(const rt_vocabulary *vocabulary, int32_t id, size_t *size);
 
-/* Text that an id appends: its bytes without ##, after a space unless they are the first. Special
- * tokens have their names; invalid ids are empty. */
 typedef struct rt_spelling {
     const char *bytes;
     size_t size;
     bool space;
 } rt_spelling;
 
-/* Returns the text that an id appends. */
+/* Returns the text that an id appends: its bytes without ##, after a space unless they are the
+ * first. Special tokens have their names; invalid ids are empty. */
 rt_spelling rt_vocabulary_spell(const rt_vocabulary *vocabulary, int32_t id);
 
 /* Returns the number of text bytes of an id. -1 if unknown: for special tokens, and at level

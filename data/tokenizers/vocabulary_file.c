@@ -64,7 +64,11 @@ static rt_status reserve(rt_vocabulary *v, size_t count, size_t bytes)
     bool made = v->text && v->starts && v->kinds && v->ordinary;
     if (has_pieces(v->level)) {
         v->pieces = rt_alloc(1, sizeof *v->pieces);
-        made = made && v->pieces && rt_pieces_allocate(v->pieces, (int32_t)count);
+        if (v->pieces) {
+            v->pieces->count = (int32_t)count;
+            v->pieces->sorted = rt_alloc(count, sizeof *v->pieces->sorted);
+        }
+        made = made && v->pieces && v->pieces->sorted;
     } else {
         v->special = rt_default_special_ids;
         if (v->level == RT_LEVEL_CHAR)
@@ -205,19 +209,6 @@ static rt_status read_simple(reading *r, span line)
     return status;
 }
 
-/* Checks that the file is complete. */
-static rt_status finish_simple(const reading *r)
-{
-    const rt_level level = r->v->level;
-    const int32_t bytes = r->line - RT_FIRST_SYMBOL;
-    if (r->line < specials_of(level))
-        return rt_error(RT_DATA, "%s: ends before line %d, which must be %s", r->name, r->line + 1,
-                        rt_special_token(level, r->line));
-    if (level == RT_LEVEL_BYTE && bytes && bytes < token_limit(level))
-        return rt_error(RT_DATA, "%s: ends before the byte 0x%02x", r->name, (unsigned)bytes);
-    return rt_ok();
-}
-
 /* Sorts the pieces, refuses duplicates, and finds the special tokens. */
 static rt_status finish_pieces(reading *r)
 {
@@ -281,10 +272,16 @@ static rt_status read_lines(reading *r)
         else if (!status.code)
             add_token(v, line.bytes, line.size);
     }
-    if (!status.code)
-        status = pieces ? finish_pieces(r) : finish_simple(r);
+    if (!status.code && pieces)
+        status = finish_pieces(r);
     if (status.code)
         return status;
+    const int32_t bytes = r->line - RT_FIRST_SYMBOL;
+    if (!pieces && r->line < specials_of(v->level))
+        return rt_error(RT_DATA, "%s: ends before line %d, which must be %s", r->name, r->line + 1,
+                        rt_special_token(v->level, r->line));
+    if (v->level == RT_LEVEL_BYTE && bytes && bytes < token_limit(v->level))
+        return rt_error(RT_DATA, "%s: ends before the byte 0x%02x", r->name, (unsigned)bytes);
     memset(v->kinds, RT_TOKEN_ORDINARY, (size_t)v->count);
     for (int i = 0; i < RT_SPECIAL_TOKENS; i++)
         if (*rt_special_id(&v->special, i) != RT_NO_ID)

@@ -177,16 +177,6 @@ static size_t blanks(text t, place p)
     return p.size && last ? last : p.at;
 }
 
-/* Matches \s*[\r\n]+: blanks up to their last newline. Returns 0 if it does not match. */
-static size_t newlines(text t, place p)
-{
-    size_t end = 0;
-    for (; p.size && p.is == RT_CLASS_BLANK; p = next(t, p))
-        if (is_newline(p))
-            end = p.at + p.size;
-    return end;
-}
-
 /* ---- patterns ---- */
 
 static size_t cut_gpt2(text t, place p)
@@ -217,8 +207,11 @@ static size_t cut_llama3(text t, place p, size_t numbers)
             signs = next(t, signs);
         return signs.at;
     }
-    const size_t lines = newlines(t, p);
-    return lines ? lines : blanks(t, p);
+    size_t end = 0; /* \s*[\r\n]+ matches blanks up to their last newline */
+    for (place b = p; b.size && b.is == RT_CLASS_BLANK; b = next(t, b))
+        if (is_newline(b))
+            end = b.at + b.size;
+    return end ? end : blanks(t, p);
 }
 
 size_t rt_pretokenizer_next(rt_pretokenizer kind, const unsigned char *bytes, size_t size)

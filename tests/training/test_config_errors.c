@@ -252,7 +252,7 @@ TEST_ROWS(suggestion_is_what_was_meant, 0, ROWS(mistakes))
         rt_nearest nearest = {.written = word};
         for (int i = 0; rt_key_at(i); i++)
             if (!strcmp(rt_key_at(i)->section, mistakes[_i][0]))
-                rt_nearest_try(&nearest, rt_key_at(i)->name);
+                rt_nearest_try(&nearest, rt_key_at(i)->name, rt_key_at(i)->name);
         const char *got = nearest.name ? nearest.name : "nothing";
         ck_assert_msg(!strcmp(got, mistakes[_i][1]), "%s: %s instead of %s", word, got,
                       mistakes[_i][1]);

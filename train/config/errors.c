@@ -64,7 +64,7 @@ void rt_config_unknown_section(rt_config_errors *errors, int origin, const char 
     rt_writer advice = {0};
     rt_nearest nearest = {.written = written};
     for (int i = 0; rt_key_at(i); i++)
-        rt_nearest_try(&nearest, rt_key_at(i)->section);
+        rt_nearest_try(&nearest, rt_key_at(i)->section, rt_key_at(i)->section);
     if (nearest.name)
         rt_writer_add(&advice, "did you mean '%s'?", nearest.name);
     for (int i = 0; rt_key_at(i) && !nearest.name; i++)
@@ -130,10 +130,10 @@ static int nearest_key(const char *written, const char *section, bool inside)
         const char *before = nearest.name;
         if (!strcmp(key->section, section) != inside)
             continue;
-        rt_nearest_try(&nearest, key->name);
+        rt_nearest_try(&nearest, key->name, key->name);
         for (size_t k = 0; k < sizeof names_elsewhere / sizeof *names_elsewhere; k++)
             if (!strcmp(names_elsewhere[k][1], rt_key_name(i)))
-                rt_nearest_try_as(&nearest, names_elsewhere[k][0], key->name);
+                rt_nearest_try(&nearest, names_elsewhere[k][0], key->name);
         if (nearest.name != before)
             found = i;
     }

@@ -311,7 +311,7 @@ static rt_status refuse(const char *written, bool known, bool lacks_value)
                         nearest.written[length] && !elsewhere ? nearest.written + length
                                                               : "=VALUE");
     for (int i = 0; !known && i < ROWS; i++)
-        rt_nearest_try(&nearest, rows[i].name);
+        rt_nearest_try(&nearest, rows[i].name, rows[i].name);
     if (nearest.name)
         return rt_error(RT_CONFIG, "unknown option '%s'; did you mean '--%s'?", written,
                         nearest.name);
