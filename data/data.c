@@ -1,11 +1,8 @@
 /* Sources of sequences: rules, opening, queries, drawing, and writing their ids. */
 
 #include "core/memory.h"
-#include "core/random.h"
 #include "data/task.h"
-#include "data/tokenizers/bpe.h"
 #include "data/tokenizers/tokens.h"
-#include "text/files.h"
 
 #include <assert.h>
 #include <limits.h>

@@ -2,10 +2,8 @@
  * a batch and the training objective. */
 
 #include "core/memory.h"
-#include "core/random.h"
 #include "data/task.h"
 #include "data/tokenizers/bpe.h"
-#include "data/tokenizers/tokens.h"
 #include "text/files.h"
 
 #include <string.h>
