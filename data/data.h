@@ -52,8 +52,8 @@ typedef struct rt_batch {
     int32_t *types;     /* (B, T): 1 = second text of a pair, else 0; may be NULL */
     int32_t *distances; /* (B, T): at a label, tokens back to the token that answers it, or 0 if no
                            single token does; may be NULL */
-    real *
-        patches; /* (B, T, patch of rt_data): numbers of the patch at a token, else 0; NULL: none */
+    real *patches;      /* (B, T, rt_data.patch): numbers of the patch at a token, else 0; may be
+                           NULL */
 } rt_batch;
 
 /* Callbacks for messages and progress while data is opened. They run in the thread that opens. */

@@ -289,10 +289,10 @@ rt_rotation *rt_rotation_decayed(rt_graph *g, const rt_rotation *r, int T, doubl
     table_rows t = {.theta = NULL};
     like.length = T;
     double *factors = rt_graph_numbers(g, 2 * (size_t)r->pairs, sizeof *factors);
-    double *log_zeta = factors + r->pairs;
     rt_rotation *decayed = make_rotation(g, &like, &t);
     if (rt_graph_failed(g) || !rt_memory_is_present(t.position))
         return decayed;
+    double *log_zeta = factors + r->pairs;
     for (int i = 0; i < r->pairs; i++)
         log_zeta[i] = log(rt_xpos_zeta(i, r->pairs));
     for (size_t row = 0; row < t.count; row++) {

@@ -33,7 +33,7 @@ typedef struct ini_reader {
     const char *at, *end; /* unread bytes; more than LARGEST_FILE bytes are an error */
     size_t read;
     int line;                           /* number of the current line, from 1 */
-    enum { OTHER, SECTION, PAIR } kind; /* of the line; OTHER if it is empty or invalid */
+    enum { OTHER, SECTION, PAIR } kind; /* kind of the line; OTHER if it is empty or invalid */
     const char *name; /* name of the section or key, until the next line; NULL if broken */
     const char *value;
     char problem[160]; /* error in the line; "" */
@@ -258,7 +258,7 @@ typedef struct loading {
     rt_config_errors errors;
     bool has_sweep;    /* a [sweep] or [variant] was found */
     bool placed;       /* run.dir and run.name are those of the folder of the run */
-    section_kind kind; /* of the section of the current line */
+    section_kind kind; /* kind of the section of the current line */
     char section[SECTION_SIZE];
     int first_line[RT_MAX_KEYS];
     bool overridden[RT_MAX_KEYS];
@@ -500,7 +500,8 @@ static rt_status load(loading *l, rt_config *config, char **errors)
         status = source->find_ancestor(source->finder, &l->written, &ancestor);
     if (status.code == RT_CHECKPOINT && !rt_config_is_open(&l->written))
         status = rt_ok(); /* reported when the file is opened */
-    /* else an error of the ancestor is reported alone */
+    /* Without the ancestor's values, the keys are not checked together. Errors of keys take
+     * precedence over the ancestor's. */
     const bool inherited =
         !status.code && (!ancestor.config || rt_config_inherit(&l->written, &ancestor, &l->errors));
     rt_config_resolve(config, &l->written, l->trained || sweeps, sweeps);

@@ -64,9 +64,9 @@ void rt_config_initial(rt_config *config);
 /* Computes the effective configuration from the written and inherited values, in one pass: defaults
  * that follow from other keys, keys without effect, zeros that stand for values of other keys. The
  * options of the model are resolved once: a model used at another data.length keeps its theta and
- * tables. Keys without effect
- * are marked as idle and, unless something was trained with the configuration, reset. In the
- * configuration that the runs of a sweep share, written zeros stay: each run resolves its own. */
+ * tables. Keys without effect are marked as idle and, unless something was trained with the
+ * configuration, reset. In the configuration that the runs of a sweep share, written zeros stay:
+ * each run resolves its own. */
 void rt_config_resolve(rt_config *config, const rt_config *written, bool trained, bool shared);
 
 /* Applies `late`, the overrides of the command line in the use of a trained model, to the effective

@@ -279,9 +279,9 @@ static rt_status add_folder(comparison *c, const char *folder)
     return status;
 }
 
-/* Returns the form of a key in the table. Keys are hidden that do not affect results, that have one
- * value, or that follow from other keys in every run, except model.kind and keys of the data. Names
- * of files are enough if different files have different names. */
+/* Returns the form of a key in the table. Hides a key that does not affect results, has one value,
+ * or follows from other keys in every run (except model.kind and keys of the data). Names of files
+ * are enough if different files have different names. */
 static shown_form form_of(const comparison *c, int key)
 {
     char one[RT_VALUE_SIZE], other[RT_VALUE_SIZE];

@@ -72,13 +72,13 @@ void rt_sum_add(real *sum, const real *other, size_t size);
 
 /* Slices of parameters and gradients. A single process has one slice, everything. */
 typedef struct rt_shares {
-    int rank;             /* of this process */
+    int rank;             /* rank of this process */
     int first, count;     /* spans of this process */
     size_t start, length; /* slice of this process in the parameter block */
-    size_t *shards;       /* (size + 1): first shard of each process; spans and numbers share the
+    size_t *shards;       /* (P + 1): first shard of each process; spans and numbers share the
                              allocation */
-    size_t *spans;        /* (size + 1): first span of each process */
-    size_t *numbers;      /* (size + 1): first element of each process in the parameter block */
+    size_t *spans;        /* (P + 1): first span of each process */
+    size_t *numbers;      /* (P + 1): first element of each process in the parameter block */
     double *squares;      /* sum of squares of the gradient of each span */
     int node_count;       /* number of nodes left by all processes, in the order of shards */
     int *owners;          /* rank of the owner of each node */
