@@ -187,3 +187,19 @@ TEST(xpos_is_in_the_sums)
         expect_above(rt_decay(theta, 64, r, 40), rt_decay(theta, 64, r + 60, 40), "C(%d)", r);
     }
 }
+
+/* Under the sanitizers, numbers of a decay that were refused must not be touched. */
+TEST(a_decay_without_memory_fails_the_graph)
+{
+    enum { MANY = 1 << 15 };
+    rt_graph *g = new_graph();
+    double *theta = rt_graph_memory(g, MANY, sizeof *theta);
+    rt_theta_geometric(theta, MANY, 10000);
+    const rt_rotation *r = rt_rotation_fixed(g, theta, RT_SHAPE_OF(1, MANY), RT_HALF, 1,
+                                             (rt_positions){.B = 1, .T = 1});
+    rt_memory_fail_at(1);
+    const rt_rotation *y = rt_rotation_decayed(g, r, 1, 10);
+    rt_memory_fail_at(0);
+    ck_assert_ptr_null(y);
+    ck_assert_int_eq(rt_graph_status(g).code, RT_MEMORY);
+}
