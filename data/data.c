@@ -34,12 +34,12 @@ static void check_files(const rt_data_options *o, rt_rule_sink to)
 void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *context)
 {
     const rt_rule_sink to = {listener, context};
-    if (!rt_data_task_name(o->task)) {
-        int last = 0;
-        while (rt_tasks[last + 1].name)
-            last++;
-        rt_rule_broken(to, RT_OPTIONS("data.task"), "data.task must be from 0 to %d; got %d", last,
-                       o->task);
+    int tasks = 0;
+    while (rt_tasks[tasks].name)
+        tasks++;
+    if (o->task < 0 || o->task >= tasks) {
+        rt_rule_broken(to, RT_OPTIONS("data.task"), "data.task must be from 0 to %d; got %d",
+                       tasks - 1, o->task);
         return;
     }
     const rt_task *task = &rt_tasks[o->task];
