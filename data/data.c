@@ -114,8 +114,8 @@ static rt_data *new_data(const rt_data_options *o, rt_data_of_model meaning)
     return data;
 }
 
-/* Passes on a source or, after an error, closes it. The rows of a model's token embedding may
- * exceed the vocabulary. */
+/* Returns the source, or closes it after an error. Raises vocab to the rows of the model's token
+ * embedding if these are more. */
 static rt_status give(rt_data **data_new, rt_data *data, rt_status status)
 {
     if (data->vocabulary && data->meaning.ids > data->vocab)
@@ -149,6 +149,7 @@ static rt_status open_data(rt_data **data_new, const rt_data_options *o, rt_data
             rt_error(RT_CONFIG, "data.lowercase = yes, but the vocabulary of the model is cased");
     else if (data->task->open)
         status = data->task->open(data);
+    data->options.watch = NULL;
     return give(data_new, data, status);
 }
 

@@ -67,7 +67,7 @@ typedef struct rt_data_watch {
 /* The keys of [data]. A task reads only the ones it uses. Strings are borrowed while the data is
  * open, and not empty unless a function says so; NULL means unset. */
 typedef struct rt_data_options {
-    int task; /* index for rt_data_task_name */
+    int task; /* index into rt_tasks */
     union {
         rt_interval lengths; /* the two numbers below */
         struct {
@@ -140,6 +140,8 @@ typedef enum rt_file_use { RT_NO_FILE, RT_ONE_FILE, RT_FILE_LIST } rt_file_use;
 
 struct rt_draw;
 struct rt_sequence;
+
+/* A task: a row of rt_tasks. Only data/ calls the functions. */
 typedef struct rt_task {
     const char *name;
     int shortest; /* smallest length at which a label remains */
@@ -170,7 +172,7 @@ extern const rt_task rt_tasks[];
 /* Returns the name of a task ("copy", "reverse", ...), NULL past the last. */
 const char *rt_data_task_name(int task);
 
-/* List of runs of tokens (data/task.h). It starts zeroed. */
+/* Runs of token ids, read as one long run. Private to data/. It starts zeroed. */
 typedef struct rt_token_runs {
     struct rt_token_run **list;
     size_t count, capacity;
@@ -191,14 +193,15 @@ typedef struct rt_window_texts {
 
 enum { RT_PART_TRAINING, RT_PART_EVALUATION, RT_PARTS };
 
-/* An open source. Only data/ writes its fields. */
+/* An open source. Code outside data/ only reads it. Its pointers are valid until rt_data_close; a
+ * given vocabulary and given labels belong to the caller. */
 struct rt_data {
     rt_data_options options;
     const rt_task *task;
     bool evaluation_only;   /* training sequences cannot be drawn */
     int vocab;              /* number of token ids, special ones included */
     rt_special_ids special; /* RT_NO_ID: there is none */
-    int types; /* token types: 2 for pairs of texts, else those of the model; 0: none */
+    int types; /* token types: those of the model, at least 2 for pairs of texts; 0: none */
     int patch; /* numbers of a patch of an image; 0: other data */
     const rt_vocabulary *vocabulary; /* text: the given one or `own`; else NULL */
     const rt_labels *labels;         /* names of the classes of labelled data: the given ones or

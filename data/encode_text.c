@@ -75,9 +75,10 @@ static size_t document_cut(const char *documents, const unsigned char *text, siz
 {
     const char *what = separator_of(documents);
     const size_t size = strlen(what);
-    const bool blank = !strcmp(what, "blank");
+    const unsigned char *found;
     size_t cut = 0;
-    for (size_t at = bytes; at > 0 && blank; at--) {
+    const bool blank = !strcmp(what, "blank");
+    for (size_t at = blank ? bytes : 0; at > 0; at--) {
         size_t start = at - 1;
         if (text[at - 1] != '\n')
             continue;
@@ -87,8 +88,7 @@ static size_t document_cut(const char *documents, const unsigned char *text, siz
             return at;
     }
     /* from the start, as in rt_document_next, since a separator may overlap itself */
-    for (const unsigned char *found;
-         !blank && (found = memmem(text + cut, bytes - cut, what, size));)
+    while (!blank && (found = memmem(text + cut, bytes - cut, what, size)))
         cut = (size_t)(found - text) + size;
     return cut;
 }

@@ -23,8 +23,9 @@ void rt_examples_check(const rt_data_options *o, rt_rule_sink to)
             rt_rule_broken(to, RT_OPTIONS("data.task", keys[i]),
                            "%s must name a file with less than %d bytes; got %zu", keys[i],
                            RT_PATH_SIZE, strlen(paths[i]));
-        if (table && paths[i] && !rt_path_ends_in(paths[i], ".tsv") &&
-            !rt_path_ends_in(paths[i], ".csv"))
+        const char *dot = paths[i] ? strrchr(paths[i], '.') : NULL;
+        const bool is_table = dot && (!strcmp(dot, ".tsv") || !strcmp(dot, ".csv"));
+        if (table && paths[i] && !is_table)
             rt_rule_broken(to, RT_OPTIONS("data.task", keys[i]),
                            "%s must name a table for classify, FILE.tsv or FILE.csv; got '%.600s'",
                            keys[i], paths[i]);

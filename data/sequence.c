@@ -491,7 +491,6 @@ rt_status rt_sequence_open(rt_data *data)
     if (!status.code)
         status = add_tokens(data, &g);
     free_groups(&g);
-    data->options.watch = NULL;
     return status;
 }
 

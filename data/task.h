@@ -103,8 +103,8 @@ typedef void rt_text_look(void *context, const unsigned char *bytes, size_t size
 rt_status rt_text_scan(const rt_text_files *text, size_t from, size_t to, rt_level level,
                        rt_text_look *look, void *context) RT_MUST_CHECK;
 
-/* Creates the vocabulary of the characters of a text: of the texts of data.file, which messages
- * name. */
+/* Creates the vocabulary of the characters of a text. Messages name data.file. RT_CONFIG if the
+ * text has no files. */
 rt_status rt_text_characters(rt_vocabulary **vocabulary_new, const rt_text_files *text,
                              const rt_data_options *o) RT_MUST_CHECK;
 
@@ -342,9 +342,10 @@ rt_status rt_sequence_write(rt_data *data, rt_token_writer *w, const char *path,
 /* Returns whether the vocabulary of a text consists of its own characters. */
 bool rt_data_takes_characters(const rt_data *data);
 
-/* Sets the vocabulary of a text: the given one, that of data.vocab_file, or data->own, which the
- * caller has made of the characters of the text. RT_CONFIG if a special token that the task needs
- * is missing. */
+/* Sets the vocabulary of a text: the given one, that of data.vocab_file, all bytes at level byte,
+ * or data->own, which the caller has made of the characters of the text. RT_CONFIG if there is
+ * none, if it differs from that of the model, or if a special token that the task needs is missing;
+ * RT_DATA if data.vocab_file is invalid. */
 rt_status rt_text_find_vocabulary(rt_data *data) RT_MUST_CHECK;
 
 /* Sets the vocabulary of a source. RT_CONFIG if a special token that the task needs is missing. */

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <hdf5.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,6 +18,16 @@ enum { CACHE_SIZE = 32 << 20, CACHE_SLOTS = 10007 };
 
 /* Ids per block. */
 enum { BLOCK = 1 << 16 };
+
+rt_status rt_token_refuse(const rt_token_input *in, const char *format, ...)
+{
+    char fact[RT_MESSAGE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(fact, sizeof fact, format, arguments);
+    va_end(arguments);
+    return rt_error(RT_DATA, "%s: %s (%s)", in->name, fact, in->key);
+}
 
 /* An open data set. It is never closed because the child process ends. */
 typedef struct set {

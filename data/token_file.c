@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,16 +50,6 @@ void rt_id_list_free(rt_id_list *list)
 {
     rt_free(list->ids);
     *list = (rt_id_list){.width = list->width};
-}
-
-rt_status rt_token_refuse(const rt_token_input *in, const char *format, ...)
-{
-    char fact[RT_MESSAGE_SIZE];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(fact, sizeof fact, format, arguments);
-    va_end(arguments);
-    return rt_error(RT_DATA, "%s: %s (%s)", in->name, fact, in->key);
 }
 
 /* ---- formats ---- */

@@ -293,8 +293,8 @@ static bool exchange(rt_durable_folder *f, const char *beside)
     return false;
 }
 
-/* Moves all files, and removes the old one of a name without a new file. The last name is removed
- * first, so that an incomplete folder is not recognized. */
+/* Renames the staged files into the folder, and removes an old file that has no staged successor.
+ * The last name is removed first, so that an incomplete folder is not recognized. */
 static rt_status move_all(const rt_durable_folder *f)
 {
     char last[RT_PATH_SIZE], from[RT_PATH_SIZE], to[RT_PATH_SIZE];

@@ -182,7 +182,7 @@ static bool read_text(const rt_key *key, const char *value, void *place)
     return true;
 }
 
-/* Parses a list, which may be empty; a length that the list has already is left out. */
+/* Parses a list of lengths, which may be empty. Drops duplicates. */
 static bool read_lengths(const rt_key *key, const char *value, void *place)
 {
     rt_lengths lengths = {0};
@@ -239,7 +239,7 @@ static bool read_layers(const rt_key *key, const char *value, void *place)
     return true;
 }
 
-/* How the values of a type are named in messages and parsed. */
+/* For each type of key: the words before its values in messages, and its parser. */
 static const struct {
     const char *name;
     bool (*read)(const rt_key *key, const char *value, void *place);
@@ -279,8 +279,8 @@ bool rt_key_value_read(const rt_key *key, const char *value, void *options, rt_w
 {
     char quoted[RT_QUOTE_SIZE], values[RT_VALUES_SIZE];
     void *place = (char *)options + key->offset;
-    if (types[key->type].read(key, value,
-                              place)) { /* the copy of a text or a list may be missing */
+    if (types[key->type].read(key, value, place)) {
+        /* memory for the copy of a text or a list may be exhausted */
         problem->failed |=
             *value && ((key->type == RT_KEY_TEXT && !*(const char *const *)place) ||
                        (key->type == RT_KEY_FACTORS && !((const rt_factors *)place)->at));

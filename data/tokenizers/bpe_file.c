@@ -473,9 +473,9 @@ static bool read_model(reading *r)
 
 /* ---- added tokens ---- */
 
-/* Reads an added token. One that is matched in normalized text is normalized itself. Its id must be
- * that of the piece with the same text, or else the next one after the pieces: tokenizers assigns
- * these ids whatever the file says. */
+/* Reads an added token. The content of a token with `normalized` is normalized, too. Returns false
+ * unless its id is that of the piece with the same text or, without one, the next id after the
+ * pieces: tokenizers assigns these ids whatever the file says. */
 static bool read_token(reading *r, size_t number, const json_t *token, json_int_t *largest)
 {
     char where[40];

@@ -73,8 +73,8 @@ bool rt_words_next(rt_words *w, rt_word *word)
         const size_t size = rt_utf8_read(w->text + w->at, w->bytes - w->at, &c);
         assert(size);
         rt_character kind = rt_character_of(c);
-        /* Punctuation decomposes to punctuation and marks, as does U+2260 (equals sign with
-         * stroke). */
+        /* In lower case a letter has the class of the first part of its decomposition: U+2260 (not
+         * equal) decomposes to '=' and a mark, so it is punctuation. */
         if (c >= 0x80 && w->lowercase && kind == RT_CHARACTER_LETTER) {
             rt_character_decompose(c, parts);
             kind = rt_character_of(parts[0]);

@@ -298,6 +298,7 @@ static const struct {
      "data.file must name a table for classify, FILE.tsv or FILE.csv; got 'a.txt'"},
     {"classify", "file=a.tsv eval_file=b",
      "data.eval_file must name a table for classify, FILE.tsv or FILE.csv; got 'b'"},
+    {"classify", "file=.tsv eval_file=.csv", NULL},
     {"tag", "file=a eval_fraction=1", "data.eval_fraction must be at least 0 and below 1; got 1"},
     {"tag", "file=a length=2", "data.length must be at least 3 for tag; got 2"},
     {"tag", "file=a vocab_file=vocab.txt", VOCABULARY_OF_BYTES},
@@ -310,6 +311,13 @@ TEST_ROWS(what_no_sequence_can_have_is_refused, 0, ROWS(checked))
         refused(&o, checked[_i].message);
     else
         expect_ok(rt_data_check(&o));
+}
+
+TEST(a_task_with_one_file_labels_texts_or_images)
+{
+    for (const rt_task *task = rt_tasks; task->name; task++)
+        ck_assert_msg(task->labels_texts == (task->files == RT_ONE_FILE && !task->images), "%s",
+                      task->name);
 }
 
 TEST(a_token_file_is_named_with_its_data_set)
