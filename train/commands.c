@@ -17,7 +17,6 @@
 #include "train/run/kernels.h"
 #include "train/run/state.h"
 #include "train/run/stop.h"
-#include "train/step/observers.h"
 #include "train/step/workers.h"
 #include "train/sweep/runs.h"
 #include "train/world/helper.h"

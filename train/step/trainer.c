@@ -6,7 +6,7 @@ int rt_threads_of(const rt_config *c, const rt_world *world)
 {
     if (c->run.threads)
         return c->run.threads;
-    const int share = rt_processors() / rt_world_neighbours(world);
+    const int share = rt_processors() / rt_world_on_host(world, true);
     return share > 1 ? share : 1;
 }
 
@@ -27,7 +27,7 @@ void rt_trainer_hold_rounded(rt_trainer *t)
     const rt_parameters *p = &t->state.model->parameters;
     if (!t->rounded)
         return;
-    rt_workers_run(t->workers, round_parameter, t, p->count);
+    rt_workers_run(t->workers, 0, round_parameter, t, p->count);
     rt_engine_hold(p->values, t->rounded, p->block_size);
 }
 

@@ -163,6 +163,10 @@ void rt_trainer_change_theta(rt_trainer *trainer, const rt_theta_change *change)
  * `trap`, measures every op. With neither, observers stop, and measurements stay. */
 rt_status rt_trainer_observe(rt_trainer *trainer, bool trap, bool profile) RT_MUST_CHECK;
 
+/* Observer of --trap: fails the graph with RT_NONFINITE, and names the op, if a result or a
+ * gradient has a NaN or an infinity. Needs no context. */
+extern const rt_observer rt_trap;
+
 /* Prints the measurements; prints nothing if there was no profile. */
 void rt_trainer_print_profile(FILE *to, const rt_trainer *trainer);
 
@@ -175,6 +179,10 @@ double rt_trainer_profiled_bytes(const rt_trainer *trainer);
  * train.recompute. Steps and evaluations call both. */
 void rt_trainer_hold_rounded(rt_trainer *trainer);
 void rt_trainer_release_rounded(void);
+
+/* Returns the seconds of a monotonic clock, that of all measurements. Only differences are
+ * meaningful. */
+double rt_seconds(void);
 
 /* Returns the threads of the trainer, for other work between steps. */
 rt_workers *rt_trainer_workers(rt_trainer *trainer);

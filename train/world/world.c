@@ -250,19 +250,14 @@ const char *rt_world_host(const rt_world *w, int rank)
     return w ? w->locations[rank].host : "this host";
 }
 
-int rt_world_neighbours(const rt_world *w)
+int rt_world_on_host(const rt_world *w, bool same_processors)
 {
     int count = !w;
-    for (int i = 0; w && i < w->size; i++)
-        count += !memcmp(w->locations + i, w->locations + w->rank, sizeof *w->locations);
-    return count;
-}
-
-int rt_world_on_host(const rt_world *w)
-{
-    int count = !w;
-    for (int i = 0; w && i < w->size; i++)
-        count += !strcmp(w->locations[i].host, w->locations[w->rank].host);
+    for (int i = 0; w && i < w->size; i++) {
+        const location *here = w->locations + w->rank, *there = w->locations + i;
+        count += !strcmp(there->host, here->host) &&
+                 (!same_processors || there->processors == here->processors);
+    }
     return count;
 }
 

@@ -32,12 +32,10 @@ void rt_world_leave(rt_world *world);
 int rt_world_rank(const rt_world *world);
 int rt_world_size(const rt_world *world);
 
-/* Returns the host of a process, and the number of processes that share this one's processors. */
+/* Returns the host of a process, and the number of processes on this host: all of them, or those
+ * that share the processors of this process. */
 const char *rt_world_host(const rt_world *world, int rank);
-int rt_world_neighbours(const rt_world *world);
-
-/* Returns the number of processes on this host. */
-int rt_world_on_host(const rt_world *world);
+int rt_world_on_host(const rt_world *world, bool same_processors);
 
 /* Returns the bytes that this process has sent in rt_world_gather and rt_world_exchange. */
 double rt_world_sent(const rt_world *world);
