@@ -308,7 +308,7 @@ static int openblas_threads(char **environment)
 {
     static const char *const names[] = {"OPENBLAS_NUM_THREADS=", "GOTO_NUM_THREADS=",
                                         "OMP_NUM_THREADS="};
-    const int processors = rt_processors();
+    const int processors = rt_processors(NULL);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         for (char **entry = environment; *entry; entry++) {
             const size_t length = strlen(names[i]);

@@ -120,8 +120,7 @@ typedef struct rt_shard {
     rt_status status;
 } rt_shard;
 
-/* Graph, and whether a job uses it. At most place_count jobs run at a time, each in one place.
- */
+/* Graph, and whether a job uses it. At most place_count jobs run at a time, each in one place. */
 typedef struct rt_place {
     rt_graph *graph;
     atomic_bool taken;
@@ -172,8 +171,7 @@ struct rt_trainer {
     double scale; /* factor of the gradient, for clipping */
 };
 
-/* Acquires a place for a job of a worker, with the worker's threads; rt_trainer_leave releases it.
- */
+/* Acquires a place for a job of a worker, with the worker's threads; rt_trainer_leave frees it. */
 int rt_trainer_enter(rt_trainer *t, int worker);
 void rt_trainer_leave(rt_trainer *t, int place);
 

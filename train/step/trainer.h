@@ -103,8 +103,8 @@ rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config, cons
                          const rt_trainer_options *options) RT_MUST_CHECK;
 void rt_trainer_free(rt_trainer *trainer);
 
-/* Serves rank 0 in ranks > 0, until rank 0 ends it. `stop` returns
- * nonzero once this process was asked to stop. */
+/* Serves rank 0 in ranks > 0, until rank 0 ends it. `stop` returns nonzero once this process was
+ * asked to stop. */
 void rt_trainer_serve(rt_trainer *trainer, int (*stop)(void));
 
 /* Synchronizes the ranks of a world. Rank 0 calls these functions; in a single process they do
@@ -132,8 +132,8 @@ rt_status rt_trainer_step(rt_trainer *trainer, rt_step_result *result) RT_MUST_C
  * smaller, in sequences of `length` tokens. `tally`, of rt_trainer_tally_size numbers, receives
  * counts unless it is NULL. For a model with classes it is a confusion matrix (classes, classes):
  * labels of each class (row) that were predicted as each class (column). With rt_batch.distances
- * it is (RT_DISTANCE_BINS, 2): the labels of each bin, and the
- * correctly predicted ones. */
+ * it is (RT_DISTANCE_BINS, 2): the labels of each bin, and the correctly predicted ones. Other
+ * models have no counts: `tally` must be NULL. */
 rt_status rt_trainer_evaluate(rt_trainer *trainer, int length, int batches, rt_evaluation *result,
                               int64_t *tally) RT_MUST_CHECK;
 size_t rt_trainer_tally_size(const rt_trainer *trainer);

@@ -75,11 +75,8 @@ rt_status rt_world_compare(rt_world *world, rt_code code, const char *what, cons
                            const char *advice) RT_MUST_CHECK;
 
 /* Returns the number of processors that this process may use, or that are online if the system does
- * not report them; at least 1. */
-int rt_processors(void);
-
-/* Returns a digest of the set of these processors, equal for processes of a host with the same set;
- * 0 if the system does not report it. */
-uint64_t rt_processors_digest(void);
+ * not report them; at least 1. *digest, unless it is NULL, receives a digest of the set, equal for
+ * processes of a host with the same set; 0 if the system does not report it. */
+int rt_processors(uint64_t *digest);
 
 #endif
