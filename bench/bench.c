@@ -2,7 +2,6 @@
 
 #include "core/memory.h"
 #include "ops/gemm.h"
-#include "train/step/observers.h"
 #include "train/step/workers.h"
 
 #include <math.h>
@@ -120,7 +119,7 @@ static void work(void *context, int thread, int worker)
 double bench_yardstick_time(bench_yardstick *y)
 {
     const double start = bench_now();
-    rt_workers_run(y->workers, work, y, y->threads);
+    rt_workers_run(y->workers, 0, work, y, y->threads);
     return bench_now() - start;
 }
 

@@ -62,7 +62,7 @@ static void measure(generation *w)
     int32_t ids[MOST_TEXTS];
     while (bench_next(&rounds)) {
         const double start = bench_now();
-        rt_workers_run(w->workers, read_part, w, PARTS);
+        rt_workers_run(w->workers, 0, read_part, w, PARTS);
         const double read = bench_now();
         for (int i = 0; i < w->texts; i++) {
             bench_need(rt_session_keep(w->sessions[i], 0));

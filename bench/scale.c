@@ -1,7 +1,6 @@
 #include "bench/bench.h"
 
 #include "core/memory.h"
-#include "train/step/observers.h"
 #include "train/step/workers.h"
 
 #include <math.h>

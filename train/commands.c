@@ -17,7 +17,6 @@
 #include "train/run/kernels.h"
 #include "train/run/state.h"
 #include "train/run/stop.h"
-#include "train/step/observers.h"
 #include "train/step/workers.h"
 #include "train/sweep/runs.h"
 #include "train/world/helper.h"
@@ -212,7 +211,7 @@ static rt_status train_tokenizer(const rt_arguments *arguments)
     rt_workers *workers;
     char *text = NULL;
     int ids = 0;
-    rt_status status = rt_workers_new(&workers, rt_processors());
+    rt_status status = rt_workers_new(&workers, rt_processors(NULL));
     for (int i = 0; i < arguments->other_count && !status.code; i++) {
         unsigned char *bytes;
         size_t size;

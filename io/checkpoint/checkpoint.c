@@ -255,26 +255,18 @@ static rt_branch_theta origin_of_theta(const reading *r)
                : RT_BRANCH_CONVERTED;
 }
 
-/* Returns whether a parameter may keep the values of the model. Another task may need another head,
- * other token types and head factors, which have no effect at their initial value. A branch may
- * have other positions and head factors. */
-static bool may_differ(const reading *r, const rt_parameter *parameter)
-{
-    if (r->use == LOAD)
-        return false;
-    if (r->use == BRANCH)
-        return parameter->role == RT_ROLE_FACTOR || parameter->part == RT_PART_POSITIONS;
-    return parameter->part == RT_PART_HEAD || parameter->role == RT_ROLE_FACTOR ||
-           !strcmp(parameter->name, RT_TYPES_NAME);
-}
-
-/* Returns whether the model gets a parameter from the file. */
+/* Returns whether the model gets a parameter from the file; others keep the values of the model.
+ * Another task may need another head, other token types and head factors, which have no effect at
+ * their initial value. A branch may have other positions and head factors. */
 static bool takes(const reading *r, const rt_parameter *parameter)
 {
     if (parameter->role == RT_ROLE_THETA)
         return r->taken.theta == RT_BRANCH_CARRIED;
-    return !may_differ(r, parameter) ||
-           ((r->head || parameter->part != RT_PART_HEAD) && is_there(r, parameter));
+    const bool of_task = parameter->part == RT_PART_HEAD || !strcmp(parameter->name, RT_TYPES_NAME);
+    const bool may_differ =
+        r->use != LOAD && (parameter->role == RT_ROLE_FACTOR ||
+                           (r->use == START ? of_task : parameter->part == RT_PART_POSITIONS));
+    return !may_differ || ((r->head || parameter->part != RT_PART_HEAD) && is_there(r, parameter));
 }
 
 static void count(rt_parameter_difference *rest, const char *name)
@@ -353,36 +345,24 @@ rt_status rt_checkpoint_no_logarithm(int layer, int head, int pair, double theta
 
 enum { SHARED = -1 }; /* stands for all layers in a list of layers */
 
-/* Lists the layers that have a theta, or SHARED alone. Returns their number; *one is the shape of
- * the first. */
-static int list_layers(rt_image *image, int layers, int *list, rt_shape *one)
-{
-    char name[RT_NAME_SIZE];
-    rt_shape shape;
-    int count = 0;
-    *one = (rt_shape){.ndim = 0};
-    for (int l = SHARED; l < layers && !(count && list[0] == SHARED); l++) {
-        rt_transformer_theta_name(name, l);
-        if (!find_parameter(image, name, &shape))
-            continue;
-        if (!count)
-            *one = shape;
-        list[count++] = l;
-    }
-    return count;
-}
-
 static void get_theta(const rt_checkpoint *c, rt_checkpoint_theta *theta)
 {
     rt_image *image = c->image;
     const rt_transformer_options *there = &c->model;
     char name[RT_NAME_SIZE], path[DATASET_SIZE];
-    rt_shape one = {.ndim = 0};
+    rt_shape shape, one = {.ndim = 0}; /* shape of each theta: that of the first */
+    int count = 0;
     *theta = (rt_checkpoint_theta){.values = NULL};
     if (rt_image_failed(image))
         return;
-    theta->layers = rt_alloc((size_t)there->layers + 1, sizeof *theta->layers);
-    const int count = theta->layers ? list_layers(image, there->layers, theta->layers, &one) : 0;
+    int *layers = theta->layers = rt_alloc((size_t)there->layers + 1, sizeof *theta->layers);
+    for (int l = SHARED; layers && l < there->layers && !(count && layers[0] == SHARED); l++) {
+        rt_transformer_theta_name(name, l);
+        if (!find_parameter(image, name, &shape))
+            continue;
+        one = count ? one : shape;
+        layers[count++] = l;
+    }
     const int rows = one.ndim > 1 ? one.axis[0] : 1;
     theta->shape = RT_SHAPE_OF(count, rows, (int)rt_shape_size(one) / (rows > 0 ? rows : 1));
     theta->scope = there->theta.scope == RT_THETA_HEAD   ? RT_THETA_HEAD
@@ -634,6 +614,9 @@ static rt_image *build(const rt_checkpoint_model *model, const rt_checkpoint_inf
             char path[DATASET_SIZE];
             if (!block_has(b, parameter))
                 continue;
+            if (!is_finite(parameter, b->values + parameter->offset))
+                rt_image_fail(image, RT_NONFINITE, "%s%s is not finite: no checkpoint was saved",
+                              b->of, parameter->name);
             dataset_path(path, b->group, parameter->name);
             rt_image_put_reals(image, path, b->values + parameter->offset,
                                rt_tensor_shape(&parameter->tensor));
@@ -641,29 +624,13 @@ static rt_image *build(const rt_checkpoint_model *model, const rt_checkpoint_inf
     return image;
 }
 
-static rt_status check_finite(const rt_checkpoint_model *model)
-{
-    const rt_parameters *p = model->parameters;
-    checkpoint_block blocks[MOST_BLOCKS];
-    const int count = list_blocks(model, blocks);
-    for (const checkpoint_block *b = blocks; b < blocks + count; b++)
-        for (int i = 0; i < p->count; i++)
-            if (!is_finite(p->list[i], b->values + p->list[i]->offset))
-                return rt_error(RT_NONFINITE, "%s%s is not finite: no checkpoint was saved", b->of,
-                                p->list[i]->name);
-    return rt_ok();
-}
-
 rt_status rt_checkpoint_save(const char *path, const rt_checkpoint_model *model,
                              const rt_checkpoint_info *info)
 {
     rt_durable_file file = {.descriptor = -1};
     rt_checkpoint c;
-    rt_status status = check_finite(model);
-    if (status.code)
-        return status;
     rt_image *image = build(model, info);
-    status = rt_image_status(image);
+    rt_status status = rt_image_status(image);
     if (!status.code)
         status = rt_durable_open(&file, path);
     if (!status.code)

@@ -304,23 +304,6 @@ static const char *const lowercase[] = {"no", "yes", NULL};
 static const char *const roles[] = {"pad", "cls", "mask", "sep"};
 enum { ROLES = sizeof roles / sizeof *roles };
 
-static rt_end_ids get_ends(rt_image *image)
-{
-    char word[RT_WORD_SIZE], *rest = word, *end;
-    rt_end_ids ends = {0};
-    rt_image_word(image, "/vocabulary", "ends", word);
-    for (; *rest && ends.count < RT_MOST_ENDS; rest = end) {
-        const long id = strtol(rest, &end, 10);
-        if (end == rest || id < 0 || id > INT32_MAX)
-            break;
-        ends.ids[ends.count++] = (int32_t)id;
-    }
-    if (*rest)
-        rt_image_fail(image, RT_CHECKPOINT, "ends of the vocabulary are '%s', not %d ids at most",
-                      word, RT_MOST_ENDS);
-    return ends;
-}
-
 /* Writes `text` as a dataset, or fails the image with `status`. Frees the text in both cases. */
 static void put_file(rt_image *image, const char *path, rt_status status, char *text)
 {
@@ -383,8 +366,18 @@ static rt_vocabulary *get_vocabulary(rt_image *image)
         /* a number out of range becomes INT32_MAX, which is no id of any vocabulary */
         *rt_special_id(&kind.known, i) = id >= RT_NO_ID && id < INT32_MAX ? (int32_t)id : INT32_MAX;
     }
+    char word[RT_WORD_SIZE] = "", *rest = word, *end;
     if (rt_image_has_attribute(image, path, "ends"))
-        kind.ends = get_ends(image);
+        rt_image_word(image, path, "ends", word);
+    for (; *rest && kind.ends.count < RT_MOST_ENDS; rest = end) {
+        const long id = strtol(rest, &end, 10);
+        if (end == rest || id < 0 || id > INT32_MAX)
+            break;
+        kind.ends.ids[kind.ends.count++] = (int32_t)id;
+    }
+    if (*rest)
+        rt_image_fail(image, RT_CHECKPOINT, "ends of the vocabulary are '%s', not %d ids at most",
+                      word, RT_MOST_ENDS);
     rt_status status = rt_ok();
     if (!rt_image_failed(image))
         status = rt_vocabulary_read(&vocabulary, kind, path, bytes, size);
@@ -394,21 +387,6 @@ static rt_vocabulary *get_vocabulary(rt_image *image)
 }
 
 static const char labels_path[] = "/labels";
-
-/* Returns the labels, NULL if the data had none. */
-static rt_labels *get_labels(rt_image *image)
-{
-    rt_labels *labels = NULL;
-    rt_shape shape;
-    size_t size;
-    if (!rt_image_shape(image, labels_path, &shape))
-        return NULL;
-    unsigned char *bytes = rt_image_bytes(image, labels_path, &size);
-    if (!rt_image_failed(image))
-        rt_image_fail_as(image, rt_labels_read(&labels, labels_path, (const char *)bytes, size));
-    rt_free(bytes);
-    return labels;
-}
 
 /* ---- all of an info ---- */
 
@@ -440,6 +418,8 @@ static void expect_word(rt_image *image, const char *group, const char *name, co
 
 void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info)
 {
+    rt_shape shape;
+    size_t size;
     expect_word(image, "/", "format", "rotor");
     const int64_t version = rt_image_integer(image, "/", "version");
     if (version != VERSION)
@@ -451,5 +431,11 @@ void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info)
     exchange_fields(image, false, info);
     expect_word(image, "/random", "generator", generator);
     info->vocabulary = get_vocabulary(image);
-    info->labels = get_labels(image);
+    if (!rt_image_shape(image, labels_path, &shape))
+        return;
+    unsigned char *bytes = rt_image_bytes(image, labels_path, &size);
+    if (!rt_image_failed(image))
+        rt_image_fail_as(image,
+                         rt_labels_read(&info->labels, labels_path, (const char *)bytes, size));
+    rt_free(bytes);
 }

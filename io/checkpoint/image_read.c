@@ -382,14 +382,6 @@ static herr_t fail(walk *w, const char *fact)
     return -1;
 }
 
-static bool is_printable(const char *name)
-{
-    for (; *name; name++)
-        if ((unsigned char)*name < ' ' || *name == 127)
-            return false;
-    return true;
-}
-
 static herr_t check_attribute(hid_t owner, const char *name, const H5A_info_t *info, void *context)
 {
     attribute value;
@@ -451,8 +443,11 @@ static herr_t check_link(hid_t group, const char *name, const H5L_info_t *info, 
 {
     walk *w = context;
     const size_t length = strlen(w->path), more = strlen(name);
+    bool good = length + more + 2 <= sizeof w->path;
     (void)group;
-    if (length + more + 2 > sizeof w->path || !is_printable(name))
+    for (const char *c = name; *c; c++)
+        good = good && (unsigned char)*c >= ' ' && *c != 127;
+    if (!good)
         return fail(w, " holds a name that no checkpoint has");
     w->path[length] = '/';
     memcpy(w->path + length + 1, name, more + 1);

@@ -73,7 +73,7 @@ TEST(the_machine_is_named)
     if (file)
         fclose(file);
     const char *processors =
-        lasting("%d processor%s</td>", rt_processors(), rt_processors() > 1 ? "s" : "");
+        lasting("%d processor%s</td>", rt_processors(NULL), rt_processors(NULL) > 1 ? "s" : "");
     const char *text = machine(NULL);
     expect_in(text, "<tr><th>report made by</th><td>rotor " ROTOR_VERSION " (double)");
     expect_in(text, processors);

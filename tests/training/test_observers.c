@@ -4,7 +4,7 @@
 
 #include "ops/engine.h"
 #include "ops/ops.h"
-#include "train/step/observers.h"
+#include "train/step/trainer.h"
 
 enum { ROWS = 300, IN = 8, LABELS = 40 };
 

@@ -4,7 +4,6 @@
 #include "suite.h"
 
 #include "train/run/progress.h"
-#include "train/step/observers.h"
 
 #include <pty.h>
 #include <stdbool.h>

@@ -19,7 +19,7 @@ TEST(every_job_is_done_once)
         for (int round = 0; round < 100; round++) {
             const int count = jobs[round % 4];
             memset(done, 0, sizeof done);
-            rt_workers_run(w, count_job, done, count);
+            rt_workers_run(w, 0, count_job, done, count);
             for (int i = 0; i < 500; i++)
                 ck_assert_int_eq(done[i], i < count);
         }
@@ -74,7 +74,7 @@ TEST_ROWS(every_part_of_a_job_is_done_once_each_time, 0, 4)
     memset(&all, 0, sizeof all);
     ck_assert(!rt_workers_new(&w, threads[_i]).code);
     all.workers = w;
-    rt_workers_run_few(w, 2, share_job, &all, JOBS);
+    rt_workers_run(w, 2, share_job, &all, JOBS);
     ck_assert_int_le(all.most, 2);
     ck_assert(!all.shared_room);
     for (int i = 0; i < JOBS; i++)
@@ -115,13 +115,13 @@ TEST_ROWS(runs_of_one_thread_are_heard, 0, 2)
     ck_assert(!rt_workers_new(&w, threads).code);
     all.workers = w;
     rt_workers_watch(w, (rt_run_watch){watch_begin, watch_end, &seen});
-    rt_workers_run(w, share_job, &all, JOBS);
+    rt_workers_run(w, 0, share_job, &all, JOBS);
     ck_assert_int_eq(seen.depth, 0);
     ck_assert_int_eq(seen.jobs, threads == 1 ? JOBS : 0);
     ck_assert_int_eq(seen.parts, threads == 1 ? JOBS * 20 * PARTS : 0);
     ck_assert_int_eq(seen.ends, threads == 1 ? 1 + JOBS * 20 : 0);
     rt_workers_watch(w, (rt_run_watch){0});
-    rt_workers_run(w, share_job, &all, JOBS);
+    rt_workers_run(w, 0, share_job, &all, JOBS);
     ck_assert_int_eq(seen.ends, threads == 1 ? 1 + JOBS * 20 : 0);
     rt_workers_free(w);
 }

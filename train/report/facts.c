@@ -232,7 +232,7 @@ static void end_machine(rt_writer *w)
     if (file)
         fclose(file);
     snprintf(text, sizeof text, "rotor %s (%s), %s%d processor%s", ROTOR_VERSION, RT_PRECISION,
-             processor, rt_processors(), rt_processors() > 1 ? "s" : "");
+             processor, rt_processors(NULL), rt_processors(NULL) > 1 ? "s" : "");
     rt_writer_add(w, "\n");
     add_row(w, "report made by", text);
     rt_writer_add(w, "\n</table>\n");

@@ -4,7 +4,6 @@
 #include "text/files.h"
 #include "text/process.h"
 #include "train/report/private.h"
-#include "train/step/observers.h"
 
 #include "figures_gp.h" /* made from figures.gp by CMake */
 #include "page_css.h"   /* made from page.css by CMake */

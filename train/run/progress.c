@@ -4,7 +4,6 @@
 #include "text/number.h"
 #include "text/process.h"
 #include "train/run/stop.h"
-#include "train/step/observers.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -24,7 +24,6 @@
 #include "train/report/report.h"
 #include "train/run/kernels.h"
 #include "train/run/stop.h"
-#include "train/step/observers.h"
 
 #include <math.h>
 #include <stdio.h>

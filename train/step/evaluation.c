@@ -115,7 +115,7 @@ rt_status rt_parts_run(const rt_parts *p, int first, int end, rt_model_job *run,
     rt_trainer *t = p->trainer;
     model_jobs j = {.parts = p, .run = run, .context = context, .first = first};
     pthread_mutex_init(&j.lock, NULL);
-    rt_workers_run_few(t->workers, t->place_count, run_model_job, &j, end - first);
+    rt_workers_run(t->workers, t->place_count, run_model_job, &j, end - first);
     pthread_mutex_destroy(&j.lock);
     const rt_status status = j.failure.code ? j.failure : rt_engine_status();
     const rt_status data = p->batches ? rt_data_status(t->data) : rt_ok();
@@ -132,8 +132,11 @@ rt_status rt_trainer_run_jobs(rt_trainer *t, rt_model_job *run, void *context, i
 
 /* ---- the parts of an evaluation ---- */
 
-rt_status rt_parts_new(rt_parts *p, rt_trainer *t, int length, int rows, int batches)
+rt_status rt_parts_new(rt_parts *p, rt_trainer *t, int length, int rows, int batches,
+                       rt_buffers buffers)
 {
+    const bool distances = buffers == RT_DISTANCES && t->data->task->distances;
+    const size_t places = (size_t)t->place_count;
     const int batch_size = t->config->train.batch_size;
     rows = rows ? rows : batch_size / t->shards;
     const long most = batches ? (long)batches * batch_size : (long)INT_MAX * rows;
@@ -141,14 +144,23 @@ rt_status rt_parts_new(rt_parts *p, rt_trainer *t, int length, int rows, int bat
     rt_status status = rt_ok();
     *p = (rt_parts){.trainer = t, .rows = rows, .sequences = most < available ? most : available};
     p->count = (int)((p->sequences + rows - 1) / rows);
-    p->batches = rt_alloc((size_t)t->place_count, sizeof *p->batches);
+    p->batches = rt_alloc(places, sizeof *p->batches);
     if (!p->batches)
         return rt_out_of_memory("an evaluation");
     for (int i = 0; i < t->place_count && !status.code; i++)
         status = rt_trainer_new_batch(t, p->batches + i, rows, length, NULL);
-    if (!status.code)
-        rt_trainer_hold_rounded(t);
-    return status;
+    if (status.code)
+        return status;
+    rt_trainer_hold_rounded(t);
+    if (!buffers)
+        return rt_ok();
+    const size_t size = (size_t)rows * (size_t)p->batches[0].length;
+    p->buffers = rt_alloc(places * (distances ? 2 : 1) * size, sizeof *p->buffers);
+    for (size_t i = 0; p->buffers && i < places; i++) {
+        p->batches[i].predicted = p->buffers + i * size;
+        p->batches[i].batch.distances = distances ? p->buffers + (places + i) * size : NULL;
+    }
+    return p->buffers ? rt_ok() : rt_out_of_memory("an evaluation");
 }
 
 void rt_parts_free(rt_parts *p)
@@ -158,19 +170,6 @@ void rt_parts_free(rt_parts *p)
         rt_labelled_batch_free(p->batches + i);
     rt_free(p->batches);
     rt_free(p->buffers);
-}
-
-rt_status rt_parts_add_buffers(rt_parts *p, bool distances)
-{
-    const bool both = distances && p->trainer->data->task->distances;
-    const size_t places = (size_t)p->trainer->place_count;
-    const size_t size = (size_t)p->rows * (size_t)p->batches[0].length;
-    p->buffers = rt_alloc(places * (both ? 2 : 1) * size, sizeof *p->buffers);
-    for (size_t i = 0; p->buffers && i < places; i++) {
-        p->batches[i].predicted = p->buffers + i * size;
-        p->batches[i].batch.distances = both ? p->buffers + (places + i) * size : NULL;
-    }
-    return p->buffers ? rt_ok() : rt_out_of_memory("an evaluation");
 }
 
 /* ---- evaluation ---- */
@@ -301,15 +300,17 @@ rt_status rt_trainer_take_evaluation(rt_trainer *t, int length, int batches, boo
     const int size = rt_world_size(t->world), rank = rt_world_rank(t->world);
     const size_t cells = rt_trainer_tally_size(t);
     size_t starts[size + 1]; /* first part of each process */
+    assert(!tally || cells);
     evaluation e = {.tally = tally, .lock = PTHREAD_MUTEX_INITIALIZER};
     for (int i = 0; i < p->count; i++)
         if (p->list[i]->role == RT_ROLE_THETA)
             rt_world_broadcast(t->world, p->list[i]->tensor.data,
                                rt_size(&p->list[i]->tensor) * sizeof(real));
-    rt_status status = rt_parts_new(&e.parts, t, length, 0, batches);
+    const rt_buffers buffers = tally                       ? RT_DISTANCES
+                               : t->data->options.shortest ? RT_PREDICTIONS
+                                                           : RT_NO_BUFFERS;
+    rt_status status = rt_parts_new(&e.parts, t, length, 0, batches, buffers);
     e.results = rt_alloc((size_t)e.parts.count, sizeof *e.results);
-    if (!status.code && (tally || t->data->options.shortest))
-        status = rt_parts_add_buffers(&e.parts, tally);
     if (!status.code && (!e.results || (counts && !tally)))
         status = rt_out_of_memory("an evaluation");
     if (tally)

@@ -130,7 +130,7 @@ rt_status rt_line_scores_find(rt_line_scores *scores, rt_trainer *trainer)
     *scores = (rt_line_scores){0};
     if (!f.data->labels)
         return rt_error(RT_CONFIG, "the data has no labels");
-    rt_status status = rt_parts_new(&parts, trainer, f.data->options.length, 1, 0);
+    rt_status status = rt_parts_new(&parts, trainer, f.data->options.length, 1, 0, RT_NO_BUFFERS);
     if (!status.code)
         status = rt_parts_run(&parts, 0, parts.count, score_sequence, &f);
     rt_parts_free(&parts);
@@ -257,7 +257,8 @@ rt_status rt_trainer_usage(rt_trainer *t, int length, rt_usage *usage)
 {
     rt_parts parts;
     usage_round r = {.places = t->place_count};
-    rt_status status = rt_parts_new(&parts, t, length, 0, t->config->train.eval_batches);
+    rt_status status =
+        rt_parts_new(&parts, t, length, 0, t->config->train.eval_batches, RT_NO_BUFFERS);
     r.usages = rt_alloc((size_t)r.places, sizeof *r.usages);
     *usage = (rt_usage){.tokens = 0};
     if (!status.code && !r.usages)
@@ -288,37 +289,30 @@ typedef struct attended {
     int64_t labels; /* labels with distances */
 } attended;
 
-static void add_head(const rt_attention_distances *d, int n, const real *weights,
-                     const rt_batch *batch)
-{
-    double *sum = d->weights + (size_t)n * (size_t)d->length;
-    const int T = batch->length;
-    for (int i = 0; i < T; i++) {
-        const int answer = batch->distances ? batch->distances[i] : 0;
-        const real *row = weights + (size_t)i * (size_t)T;
-        for (int j = 0; batch->mask[i] && j < T; j++)
-            sum[abs(i - j)] += (double)row[j];
-        if (answer)
-            d->answers[n] += (double)row[i - answer];
-    }
-}
-
 /* Computes the weights of a sequence and adds them to the sums. */
 static rt_status add_attended(void *context, int number, const rt_labelled_batch *batch,
                               rt_transformer *model, rt_graph *g)
 {
     attended *a = context;
     const rt_attention_distances *d = a->sum;
-    const size_t T = (size_t)batch->batch.length;
+    const int T = batch->batch.length, *answers = batch->batch.distances;
     rt_transformer_input input = rt_batch_input(g, batch);
     (void)number;
     input.attentions = a->weights;
     rt_transformer_encode(model, g, &input);
     const rt_status status = rt_engine_graph_status(g);
-    for (int n = 0; n < d->layers * d->heads && !status.code; n++)
-        add_head(d, n, a->weights[n / d->heads] + (size_t)(n % d->heads) * T * T, &batch->batch);
-    for (size_t i = 0; batch->batch.distances && i < T; i++)
-        a->labels += batch->batch.distances[i] > 0;
+    for (int n = 0; n < d->layers * d->heads && !status.code; n++) {
+        const real *row = a->weights[n / d->heads] + (size_t)(n % d->heads) * (size_t)T * (size_t)T;
+        double *sum = d->weights + (size_t)n * (size_t)d->length;
+        for (int i = 0; i < T; i++, row += T) {
+            for (int j = 0; batch->batch.mask[i] && j < T; j++)
+                sum[abs(i - j)] += (double)row[j];
+            if (answers && answers[i])
+                d->answers[n] += (double)row[i - answers[i]];
+        }
+    }
+    for (int i = 0; answers && i < T; i++)
+        a->labels += answers[i] > 0;
     return status;
 }
 
@@ -346,9 +340,8 @@ rt_status rt_trainer_attention_distances(rt_trainer *t, int length, rt_attention
         weights[l] = each + (size_t)l * size;
     rt_parts parts;
     attended a = {d, weights, 0};
-    rt_status status = rt_parts_new(&parts, t, length, 1, t->config->train.eval_batches);
-    if (!status.code)
-        status = rt_parts_add_buffers(&parts, true);
+    rt_status status =
+        rt_parts_new(&parts, t, length, 1, t->config->train.eval_batches, RT_DISTANCES);
     for (int i = 0; i < parts.count && !status.code;
          i++) /* one after the other: sums are rounded */
         status = rt_parts_run(&parts, i, i + 1, add_attended, &a);

@@ -132,30 +132,6 @@ static rt_status take_passes(rt_memory_need *need, rt_trainer *t)
     return status;
 }
 
-static void take_bytes(rt_memory_need *need, const rt_trainer *t)
-{
-    const rt_parameters *p = &t->state.model->parameters;
-    const bool has_all = rt_world_rank(t->world) == 0;
-    const int first = has_all ? 0 : t->shares.first;
-    const int end = has_all ? t->span_count : first + t->shares.count;
-    need->threads = t->threads;
-    need->places = t->place_count;
-    need->blocks = t->blocks;
-    need->to_use = t->config->run.math == RT_MATH_BF16 ? p->block_size * sizeof(uint16_t) : 0;
-    need->parameters = p->count;
-    for (int i = 0; i < p->count; i++) {
-        const size_t bytes = rt_size(&p->list[i]->tensor) * sizeof(real);
-        const size_t chunk = rt_image_chunk_bytes(rt_tensor_shape(&p->list[i]->tensor));
-        need->largest = bytes > need->largest ? bytes : need->largest;
-        need->chunk = chunk > need->chunk ? chunk : need->chunk;
-    }
-    for (int i = first; i < end; i++) { /* memory of a missing state is never touched */
-        const int states = rt_states_of(t->rule, p->list[t->spans[i].parameter]);
-        need->reserved.bytes[RT_FOR_STATES] -=
-            (size_t)(t->rule->state_count - states) * t->spans[i].size * sizeof(real);
-    }
-}
-
 /* ---- bytes of each phase ---- */
 
 /* Bytes of a checkpoint beside its numbers, for each tensor and for the file, as measured. */
@@ -211,7 +187,7 @@ static void find_phases(double *at, const rt_memory_need *r, double threads, boo
 rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *config, const rt_data *data,
                              rt_world *world, rt_memory_use use)
 {
-    const bool saves = rt_world_rank(world) == 0, alone = use == RT_USE_MODEL;
+    const bool alone = use == RT_USE_MODEL, saves = alone || rt_world_rank(world) == 0;
     const double limit = limit_of(RLIMIT_STACK), stack = isinf(limit) ? usual_stack : limit;
     const rt_trainer_options options = {.world = alone ? NULL : world,
                                         .account = &need->reserved,
@@ -221,11 +197,31 @@ rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *config, cons
     rt_status status = rt_trainer_new_alone(&t, config, data, &options);
     if (!status.code && !alone)
         status = take_passes(need, t);
-    if (!status.code)
-        take_bytes(need, t);
-    rt_trainer_end(t);
-    if (status.code)
+    if (status.code) {
+        rt_trainer_end(t);
         return status;
+    }
+    const rt_parameters *p = &t->state.model->parameters;
+    need->threads = t->threads;
+    need->places = t->place_count;
+    need->blocks = t->blocks;
+    need->to_use = config->run.math == RT_MATH_BF16 ? p->block_size * sizeof(uint16_t) : 0;
+    need->parameters = p->count;
+    for (int i = 0; i < p->count; i++) {
+        const size_t bytes = rt_size(&p->list[i]->tensor) * sizeof(real);
+        const size_t chunk = rt_image_chunk_bytes(rt_tensor_shape(&p->list[i]->tensor));
+        need->largest = bytes > need->largest ? bytes : need->largest;
+        need->chunk = chunk > need->chunk ? chunk : need->chunk;
+    }
+    /* memory of a missing state is never touched; process 0 has the states of all spans */
+    const int first = saves ? 0 : t->shares.first;
+    const int end = saves ? t->span_count : first + t->shares.count;
+    for (int i = first; i < end; i++) {
+        const int states = rt_states_of(t->rule, p->list[t->spans[i].parameter]);
+        need->reserved.bytes[RT_FOR_STATES] -=
+            (size_t)(t->rule->state_count - states) * t->spans[i].size * sizeof(real);
+    }
+    rt_trainer_end(t);
     const int others = need->threads - 1;
     need->products = need->threads * (double)RT_OPENBLAS_BUFFER;
     need->heaps = others * heap_of_thread;
@@ -268,28 +264,6 @@ static void read_group_limits(rt_memory_limits *limits, const char *root, const 
     }
 }
 
-/* Reads the groups of the process from lines "5:cpu,memory:/a/b" or, in version 2, "0::/a/b". */
-static void read_groups(rt_memory_limits *limits, const char *root)
-{
-    char line[RT_PATH_SIZE];
-    snprintf(line, sizeof line, "%s/proc/self/cgroup", root);
-    FILE *file = fopen(line, "r");
-    while (file && fgets(line, sizeof line, file)) {
-        char *controllers = strchr(line, ':');
-        char *group = controllers ? strchr(++controllers, ':') : NULL;
-        if (!group)
-            continue;
-        line[strcspn(line, "\n")] = '\0';
-        *group++ = '\0';
-        const int version = !*controllers ? 2 : rt_list_has(controllers, "memory") ? 1 : 0;
-        for (size_t i = 0; i < sizeof hierarchies / sizeof *hierarchies; i++)
-            if (hierarchies[i].version == version)
-                read_group_limits(limits, root, hierarchies + i, group);
-    }
-    if (file)
-        fclose(file);
-}
-
 /* Reads /proc/self/statm (proc(5)), in pages: address space, resident memory, data with stack. */
 void rt_memory_limits_read(rt_memory_limits *limits, const char *root)
 {
@@ -307,7 +281,24 @@ void rt_memory_limits_read(rt_memory_limits *limits, const char *root)
                                  .data = limit_of(RLIMIT_DATA) - pages[5] * page,
                                  .resident = pages[1] * page,
                                  .addresses_used = pages[0] * page};
-    read_groups(limits, root);
+    /* groups of the process, in lines "5:cpu,memory:/a/b" or, in version 2, "0::/a/b" */
+    char line[RT_PATH_SIZE];
+    snprintf(line, sizeof line, "%s/proc/self/cgroup", root);
+    file = fopen(line, "r");
+    while (file && fgets(line, sizeof line, file)) {
+        char *controllers = strchr(line, ':');
+        char *group = controllers ? strchr(++controllers, ':') : NULL;
+        if (!group)
+            continue;
+        line[strcspn(line, "\n")] = '\0';
+        *group++ = '\0';
+        const int version = !*controllers ? 2 : rt_list_has(controllers, "memory") ? 1 : 0;
+        for (size_t i = 0; i < sizeof hierarchies / sizeof *hierarchies; i++)
+            if (hierarchies[i].version == version)
+                read_group_limits(limits, root, hierarchies + i, group);
+    }
+    if (file)
+        fclose(file);
 }
 
 /* ---- address space of OpenBLAS ---- */
@@ -317,7 +308,7 @@ static int openblas_threads(char **environment)
 {
     static const char *const names[] = {"OPENBLAS_NUM_THREADS=", "GOTO_NUM_THREADS=",
                                         "OMP_NUM_THREADS="};
-    const int processors = rt_processors();
+    const int processors = rt_processors(NULL);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         for (char **entry = environment; *entry; entry++) {
             const size_t length = strlen(names[i]);
@@ -395,7 +386,7 @@ rt_status rt_memory_check(rt_memory_need *need, const rt_config *config, const r
                           rt_world *world, rt_memory_use use, double freed)
 {
     char parts[160], group[RT_PATH_SIZE + 32];
-    const int processes = rt_world_on_host(world);
+    const int processes = rt_world_on_host(world, false);
     rt_memory_phase phase, ignored;
     rt_memory_limits limits;
     const rt_status status = rt_memory_estimate(need, config, data, world, use);

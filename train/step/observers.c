@@ -1,7 +1,6 @@
 /* Observers of the graphs of a trainer: the first number that is not finite (--trap), and the time
  * of each op (--profile). */
 
-#include "train/step/observers.h"
 #include "train/step/private.h"
 
 #include "ops/ops.h"
@@ -30,31 +29,28 @@ static void expect_finite(const rt_node *n, const real *x, const rt_tensor *of, 
                       i, rt_shape_text(of), (double)x[i]);
 }
 
-/* Checks the gradient of an input, also in bf16: the exponent bits of an infinity or a NaN are all
- * ones. */
-static void expect_finite_gradient(const rt_node *n, const rt_tensor *x)
-{
-    enum { EXPONENT = 0x7f80 };
-    const uint16_t *rounded = x->rounded_grad;
-    const size_t size = rounded ? rt_size(x) : 0;
-    size_t i = 0;
-    expect_finite(n, x->grad, x, "gradient of an input");
-    while (i < size && (rounded[i] & EXPONENT) != EXPONENT)
-        i++;
-    if (i < size)
-        rt_graph_fail(n->graph, RT_NONFINITE,
-                      "[%s] gradient of an input, in bf16: element %zu of %s is not finite",
-                      n->op->name, i, rt_shape_text(x));
-}
-
+/* Checks the result, or the gradients of the inputs. A gradient may be in bf16: the exponent bits
+ * of an infinity or a NaN are all ones. */
 static void trap_after(void *context, const rt_node *n, bool backward)
 {
+    enum { EXPONENT = 0x7f80 };
     (void)context;
     if (!backward)
         expect_finite(n, n->out->data, n->out, "result");
-    for (int i = 0; backward && i < n->inputs; i++)
-        if (n->in[i])
-            expect_finite_gradient(n, n->in[i]);
+    for (int i = 0; backward && i < n->inputs; i++) {
+        const rt_tensor *x = n->in[i];
+        const uint16_t *rounded = x ? x->rounded_grad : NULL;
+        const size_t size = rounded ? rt_size(x) : 0;
+        size_t k = 0;
+        if (x)
+            expect_finite(n, x->grad, x, "gradient of an input");
+        while (k < size && (rounded[k] & EXPONENT) != EXPONENT)
+            k++;
+        if (k < size)
+            rt_graph_fail(n->graph, RT_NONFINITE,
+                          "[%s] gradient of an input, in bf16: element %zu of %s is not finite",
+                          n->op->name, k, rt_shape_text(x));
+    }
 }
 
 const rt_observer rt_trap = {.after = trap_after};
@@ -159,19 +155,6 @@ static int most_expensive_first(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-static void add_profile(rt_profile *sum, const rt_profile *p)
-{
-    for (int i = 0; i < p->count; i++) {
-        profile_entry *e = entry_of(sum, p->list[i].op);
-        for (int way = 0; e && way < 2; way++) {
-            e->calls[way] += p->list[i].calls[way];
-            e->seconds[way] += p->list[i].seconds[way];
-            e->bytes[way] += p->list[i].bytes[way];
-            e->flops[way] += p->list[i].flops[way];
-        }
-    }
-}
-
 void rt_trainer_print_profile(FILE *to, const rt_trainer *t)
 {
     static const char *const ways[] = {"forward", "backward"};
@@ -180,7 +163,16 @@ void rt_trainer_print_profile(FILE *to, const rt_trainer *t)
     if (!t->profiles)
         return;
     for (int i = 0; i < t->place_count; i++)
-        add_profile(&sum, &t->profiles[i]);
+        for (int k = 0; k < t->profiles[i].count; k++) {
+            const profile_entry *one = &t->profiles[i].list[k];
+            profile_entry *e = entry_of(&sum, one->op);
+            for (int way = 0; e && way < 2; way++) {
+                e->calls[way] += one->calls[way];
+                e->seconds[way] += one->seconds[way];
+                e->bytes[way] += one->bytes[way];
+                e->flops[way] += one->flops[way];
+            }
+        }
     for (int i = 0; i < sum.count; i++)
         seconds += total(&sum.list[i]);
     qsort(sum.list, (size_t)sum.count, sizeof *sum.list, most_expensive_first);

@@ -120,8 +120,7 @@ typedef struct rt_shard {
     rt_status status;
 } rt_shard;
 
-/* Graph, and whether a job uses it. At most place_count jobs run at a time, each in one place.
- */
+/* Graph, and whether a job uses it. At most place_count jobs run at a time, each in one place. */
 typedef struct rt_place {
     rt_graph *graph;
     atomic_bool taken;
@@ -172,8 +171,7 @@ struct rt_trainer {
     double scale; /* factor of the gradient, for clipping */
 };
 
-/* Acquires a place for a job of a worker, with the worker's threads; rt_trainer_leave releases it.
- */
+/* Acquires a place for a job of a worker, with the worker's threads; rt_trainer_leave frees it. */
 int rt_trainer_enter(rt_trainer *t, int worker);
 void rt_trainer_leave(rt_trainer *t, int place);
 
@@ -201,18 +199,18 @@ typedef struct rt_parts {
     int rows;                   /* sequences of a full part */
     int count;                  /* number of parts */
     rt_labelled_batch *batches; /* batch of each place; NULL: the jobs have no sequences */
-    int32_t *buffers;           /* buffers in the batches (rt_parts_add_buffers) */
+    int32_t *buffers;           /* buffers in the batches */
 } rt_parts;
+
+/* Buffers in the batches of parts: for predictions, and for distances of labels. */
+typedef enum rt_buffers { RT_NO_BUFFERS, RT_PREDICTIONS, RT_DISTANCES } rt_buffers;
 
 /* Cuts `batches` evaluation batches (0: all sequences) into parts of `rows` sequences (0: as in the
  * first shard). Holds the parameters (rt_trainer_hold_rounded) until rt_parts_free, which must be
  * called also after an error. */
-rt_status rt_parts_new(rt_parts *p, rt_trainer *t, int length, int rows, int batches) RT_MUST_CHECK;
+rt_status rt_parts_new(rt_parts *p, rt_trainer *t, int length, int rows, int batches,
+                       rt_buffers buffers) RT_MUST_CHECK;
 void rt_parts_free(rt_parts *p);
-
-/* Allocates buffers in the batches of the parts: for predictions and, with `distances`, for
- * distances of labels. */
-rt_status rt_parts_add_buffers(rt_parts *p, bool distances) RT_MUST_CHECK;
 
 /* Runs the job of each part first ... end - 1 with its sequences. Returns RT_DATA if they could not
  * be read, else the status of the failed part with the lowest number. */

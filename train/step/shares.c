@@ -191,7 +191,7 @@ void rt_shares_sum(rt_trainer *t)
     if (!t->world)
         return;
     rt_world_exchange(t->world, s->sent, s->sent_count, s->taken, s->taken_count);
-    rt_workers_run(t->workers, sum_nodes, t, s->count);
+    rt_workers_run(t->workers, 0, sum_nodes, t, s->count);
     rt_world_gather(t->world, s->squares, s->spans, sizeof *s->squares);
 }
 

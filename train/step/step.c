@@ -28,7 +28,7 @@ static void draw_shard(void *context, int job, int worker)
 static rt_status draw_batch(rt_trainer *t)
 {
     int64_t counts[3] = {0}; /* labels, failed processes, processes asked to stop */
-    rt_workers_run(t->workers, draw_shard, t, t->end_shard - t->first_shard);
+    rt_workers_run(t->workers, 0, draw_shard, t, t->end_shard - t->first_shard);
     rt_status status = rt_data_status(t->data);
     for (int i = t->first_shard; i < t->end_shard; i++) {
         const rt_labelled_batch *b = &t->shard[i].sequences;
@@ -104,7 +104,7 @@ static rt_status differentiate_shards(rt_trainer *t)
     t->end_sum = 0;
     for (t->first = t->first_shard; t->first < t->end_shard; t->first += t->group) {
         const int left = t->end_shard - t->first, count = left < t->group ? left : t->group;
-        rt_workers_run_few(t->workers, t->place_count, differentiate_shard, t, count);
+        rt_workers_run(t->workers, t->place_count, differentiate_shard, t, count);
         for (int i = t->first; i < t->first + count; i++) {
             const rt_status *status = &t->shard[i].status;
             if (status->code == RT_NONFINITE) /* the trap does not know the step */
@@ -117,7 +117,7 @@ static rt_status differentiate_shards(rt_trainer *t)
         t->end_sum = t->leaves[t->first + count - 1].sums;
         t->last = count == left && !t->world;
         if (t->first_sum < t->end_sum || t->last)
-            rt_workers_run(t->workers, sum_span, t, t->span_count);
+            rt_workers_run(t->workers, 0, sum_span, t, t->span_count);
     }
     return rt_engine_status();
 }
@@ -194,7 +194,7 @@ static rt_status take_step(rt_trainer *t, rt_step_result *result)
     if (status.code)
         return status;
     t->scale = rt_clip_factor(result->grad_norm, t->config->optimizer.settings.clip_norm);
-    rt_workers_run(t->workers, update_span, t, t->shares.count); /* 4 */
+    rt_workers_run(t->workers, 0, update_span, t, t->shares.count); /* 4 */
     rt_world_gather(t->world, t->state.model->parameters.values, t->shares.numbers, sizeof(real));
     t->state.step++;
     t->profiled++;

@@ -6,7 +6,7 @@ int rt_threads_of(const rt_config *c, const rt_world *world)
 {
     if (c->run.threads)
         return c->run.threads;
-    const int share = rt_processors() / rt_world_neighbours(world);
+    const int share = rt_processors(NULL) / rt_world_on_host(world, true);
     return share > 1 ? share : 1;
 }
 
@@ -27,7 +27,7 @@ void rt_trainer_hold_rounded(rt_trainer *t)
     const rt_parameters *p = &t->state.model->parameters;
     if (!t->rounded)
         return;
-    rt_workers_run(t->workers, round_parameter, t, p->count);
+    rt_workers_run(t->workers, 0, round_parameter, t, p->count);
     rt_engine_hold(p->values, t->rounded, p->block_size);
 }
 
@@ -155,29 +155,6 @@ static rt_status make_state(rt_trainer *t, bool blank)
     return rt_ok();
 }
 
-/* Starts the threads; creates the graph of each place and the scratch memory of each thread. */
-static rt_status make_workers(rt_trainer *t, int threads)
-{
-    const size_t size = rt_update_scratch(t->rule, &t->state.model->parameters);
-    rt_status status = rt_workers_new(&t->workers, threads);
-    if (status.code)
-        return status;
-    t->places = rt_alloc((size_t)t->place_count, sizeof *t->places);
-    t->scratch = rt_alloc((size_t)t->threads, sizeof(real *));
-    if (!t->places || !t->scratch)
-        return rt_out_of_memory("a trainer");
-    for (int i = 0; i < t->place_count; i++) {
-        if (!(t->places[i].graph = rt_graph_new()))
-            return rt_out_of_memory("a graph");
-        rt_graph_set_recomputes(t->places[i].graph,
-                                t->config->train.recompute == RT_RECOMPUTE_LAYERS);
-    }
-    for (int i = 0; size && i < t->threads; i++)
-        if (!(t->scratch[i] = rt_account_alloc(t->account, RT_FOR_UPDATES, size, sizeof(real))))
-            return rt_out_of_memory("the optimizer's room for a matrix");
-    return rt_ok();
-}
-
 rt_status rt_trainer_new_alone(rt_trainer **trainer_new, const rt_config *config,
                                const rt_data *data, const rt_trainer_options *o)
 {
@@ -204,9 +181,29 @@ rt_status rt_trainer_new_alone(rt_trainer **trainer_new, const rt_config *config
     const int shards = t->end_shard - t->first_shard;
     t->place_count = t->threads < shards ? t->threads : shards; /* other threads help with parts */
     t->group = rt_summation_group(shards, t->place_count);
-    const rt_status status = make_state(t, o->blank);
+    rt_status status = make_state(t, o->blank);
+    if (status.code)
+        return status;
+
+    /* the threads, a graph for each place, and scratch memory for each thread */
     const bool fewer = o->threads && o->threads < t->threads;
-    return status.code ? status : make_workers(t, fewer ? o->threads : t->threads);
+    const size_t scratch = rt_update_scratch(t->rule, &t->state.model->parameters);
+    status = rt_workers_new(&t->workers, fewer ? o->threads : t->threads);
+    if (status.code)
+        return status;
+    t->places = rt_alloc((size_t)t->place_count, sizeof *t->places);
+    t->scratch = rt_alloc((size_t)t->threads, sizeof(real *));
+    if (!t->places || !t->scratch)
+        return rt_out_of_memory("a trainer");
+    for (int i = 0; i < t->place_count; i++) {
+        if (!(t->places[i].graph = rt_graph_new()))
+            return rt_out_of_memory("a graph");
+        rt_graph_set_recomputes(t->places[i].graph, config->train.recompute == RT_RECOMPUTE_LAYERS);
+    }
+    for (int i = 0; scratch && i < t->threads; i++)
+        if (!(t->scratch[i] = rt_account_alloc(t->account, RT_FOR_UPDATES, scratch, sizeof(real))))
+            return rt_out_of_memory("the optimizer's room for a matrix");
+    return rt_ok();
 }
 
 rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config, const rt_data *data,

@@ -103,8 +103,8 @@ rt_status rt_trainer_new(rt_trainer **trainer_new, const rt_config *config, cons
                          const rt_trainer_options *options) RT_MUST_CHECK;
 void rt_trainer_free(rt_trainer *trainer);
 
-/* Serves rank 0 in ranks > 0, until rank 0 ends it. `stop` returns
- * nonzero once this process was asked to stop. */
+/* Serves rank 0 in ranks > 0, until rank 0 ends it. `stop` returns nonzero once this process was
+ * asked to stop. */
 void rt_trainer_serve(rt_trainer *trainer, int (*stop)(void));
 
 /* Synchronizes the ranks of a world. Rank 0 calls these functions; in a single process they do
@@ -132,8 +132,8 @@ rt_status rt_trainer_step(rt_trainer *trainer, rt_step_result *result) RT_MUST_C
  * smaller, in sequences of `length` tokens. `tally`, of rt_trainer_tally_size numbers, receives
  * counts unless it is NULL. For a model with classes it is a confusion matrix (classes, classes):
  * labels of each class (row) that were predicted as each class (column). With rt_batch.distances
- * it is (RT_DISTANCE_BINS, 2): the labels of each bin, and the
- * correctly predicted ones. */
+ * it is (RT_DISTANCE_BINS, 2): the labels of each bin, and the correctly predicted ones. Other
+ * models have no counts: `tally` must be NULL. */
 rt_status rt_trainer_evaluate(rt_trainer *trainer, int length, int batches, rt_evaluation *result,
                               int64_t *tally) RT_MUST_CHECK;
 size_t rt_trainer_tally_size(const rt_trainer *trainer);
@@ -163,6 +163,10 @@ void rt_trainer_change_theta(rt_trainer *trainer, const rt_theta_change *change)
  * `trap`, measures every op. With neither, observers stop, and measurements stay. */
 rt_status rt_trainer_observe(rt_trainer *trainer, bool trap, bool profile) RT_MUST_CHECK;
 
+/* Observer of --trap: fails the graph with RT_NONFINITE, and names the op, if a result or a
+ * gradient has a NaN or an infinity. Needs no context. */
+extern const rt_observer rt_trap;
+
 /* Prints the measurements; prints nothing if there was no profile. */
 void rt_trainer_print_profile(FILE *to, const rt_trainer *trainer);
 
@@ -175,6 +179,10 @@ double rt_trainer_profiled_bytes(const rt_trainer *trainer);
  * train.recompute. Steps and evaluations call both. */
 void rt_trainer_hold_rounded(rt_trainer *trainer);
 void rt_trainer_release_rounded(void);
+
+/* Returns the seconds of a monotonic clock, that of all measurements. Only differences are
+ * meaningful. */
+double rt_seconds(void);
 
 /* Returns the threads of the trainer, for other work between steps. */
 rt_workers *rt_trainer_workers(rt_trainer *trainer);

@@ -187,14 +187,14 @@ const rt_threads *rt_workers_threads(rt_workers *w, int number)
     return &w->list[number].threads;
 }
 
-void rt_workers_run_few(rt_workers *w, int most, rt_job run, void *context, int jobs)
+void rt_workers_run(rt_workers *w, int most, rt_job run, void *context, int jobs)
 {
     worker *me = w->list;
     queue *q = &w->jobs;
     q->job = run;
     q->context = context;
     q->count = jobs;
-    q->most = most - 1 < w->started ? most - 1 : w->started;
+    q->most = most && most - 1 < w->started ? most - 1 : w->started;
     run_queue(q, me, NULL);
     for (;;) {
         const unsigned seen = atomic_load(&w->notices);
@@ -204,11 +204,6 @@ void rt_workers_run_few(rt_workers *w, int most, rt_job run, void *context, int 
             await_notice(w, seen);
     }
     end_run(w);
-}
-
-void rt_workers_run(rt_workers *w, rt_job run, void *context, int jobs)
-{
-    rt_workers_run_few(w, w->count, run, context, jobs);
 }
 
 int rt_workers_count(const rt_workers *w)

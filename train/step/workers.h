@@ -21,11 +21,9 @@ void rt_workers_free(rt_workers *workers);
 
 int rt_workers_count(const rt_workers *workers);
 
-/* Runs jobs 0 ... jobs - 1 and returns when all are done. */
-void rt_workers_run(rt_workers *workers, rt_job run, void *context, int jobs);
-
-/* Runs the jobs with at most `most` workers at a time; the others help with parts. */
-void rt_workers_run_few(rt_workers *workers, int most, rt_job run, void *context, int jobs);
+/* Runs jobs 0 ... jobs - 1, with at most `most` workers at a time (0: all); the others help with
+ * parts. Returns when all are done. */
+void rt_workers_run(rt_workers *workers, int most, rt_job run, void *context, int jobs);
 
 /* Returns the rt_threads with which a job on worker `number` runs its parts. Worker 0 is the caller
  * of rt_workers_run. Owned by the workers. */

@@ -31,7 +31,7 @@ rt_status rt_sweep_load_settings(rt_config *config, const rt_arguments *argument
 
 int rt_sweep_threads(const rt_sweep *sweep, const rt_config *config)
 {
-    const int all = config->run.threads ? config->run.threads : rt_processors();
+    const int all = config->run.threads ? config->run.threads : rt_processors(NULL);
     const int each = all / (sweep->jobs ? sweep->jobs : 1);
     return each > 1 ? each : 1;
 }

@@ -9,7 +9,6 @@
 #include "train/report/report.h"
 #include "train/run/progress.h"
 #include "train/run/stop.h"
-#include "train/step/observers.h"
 #include "train/step/trainer.h"
 #include "train/world/helper.h"
 

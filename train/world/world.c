@@ -18,7 +18,7 @@ enum { HOST_SIZE = 256 };
 /* Processors of a process. Processes with equal locations share them. */
 typedef struct location {
     char host[HOST_SIZE];
-    uint64_t processors; /* rt_processors_digest */
+    uint64_t processors; /* digest of rt_processors */
 } location;
 
 struct rt_world {
@@ -75,7 +75,7 @@ static rt_status start_mpi(rt_world *w, int launched)
     if (gethostname(here.host, sizeof here.host))
         strcpy(here.host, "?");
     here.host[HOST_SIZE - 1] = '\0';
-    here.processors = rt_processors_digest();
+    rt_processors(&here.processors);
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided))
         return rt_error(RT_CONFIG, "MPI cannot be started");
     MPI_Comm_rank(MPI_COMM_WORLD, &w->rank);
@@ -250,19 +250,14 @@ const char *rt_world_host(const rt_world *w, int rank)
     return w ? w->locations[rank].host : "this host";
 }
 
-int rt_world_neighbours(const rt_world *w)
+int rt_world_on_host(const rt_world *w, bool same_processors)
 {
     int count = !w;
-    for (int i = 0; w && i < w->size; i++)
-        count += !memcmp(w->locations + i, w->locations + w->rank, sizeof *w->locations);
-    return count;
-}
-
-int rt_world_on_host(const rt_world *w)
-{
-    int count = !w;
-    for (int i = 0; w && i < w->size; i++)
-        count += !strcmp(w->locations[i].host, w->locations[w->rank].host);
+    for (int i = 0; w && i < w->size; i++) {
+        const location *here = w->locations + w->rank, *there = w->locations + i;
+        count += !strcmp(there->host, here->host) &&
+                 (!same_processors || there->processors == here->processors);
+    }
     return count;
 }
 
@@ -332,32 +327,16 @@ rt_status rt_world_compare(rt_world *world, rt_code code, const char *what, cons
 
 /* ---- processors ---- */
 
-/* Returns the set of usable processors, which the caller frees; NULL if it is unknown. The kernel
- * rejects a set that is smaller than its own, so this one has room for 2^20 processors. */
-static cpu_set_t *usable_processors(size_t *bytes)
+/* The kernel rejects a set that is smaller than its own, so this one has room for 2^20 processors.
+ */
+int rt_processors(uint64_t *digest)
 {
-    *bytes = CPU_ALLOC_SIZE(1 << 20);
-    cpu_set_t *set = rt_alloc(*bytes, 1);
-    if (!set || !sched_getaffinity(0, *bytes, set))
-        return set;
-    rt_free(set);
-    return NULL;
-}
-
-int rt_processors(void)
-{
-    size_t bytes;
-    cpu_set_t *set = usable_processors(&bytes);
-    const long count = set ? CPU_COUNT_S(bytes, set) : sysconf(_SC_NPROCESSORS_ONLN);
+    const size_t bytes = CPU_ALLOC_SIZE(1 << 20);
+    cpu_set_t *set = rt_alloc(bytes, 1);
+    const bool known = set && !sched_getaffinity(0, bytes, set);
+    const long count = known ? CPU_COUNT_S(bytes, set) : sysconf(_SC_NPROCESSORS_ONLN);
+    if (digest)
+        *digest = known ? XXH3_64bits(set, bytes) : 0;
     rt_free(set);
     return count > 1 ? (int)count : 1;
-}
-
-uint64_t rt_processors_digest(void)
-{
-    size_t bytes;
-    cpu_set_t *set = usable_processors(&bytes);
-    const uint64_t digest = set ? XXH3_64bits(set, bytes) : 0;
-    rt_free(set);
-    return digest;
 }

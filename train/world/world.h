@@ -32,12 +32,10 @@ void rt_world_leave(rt_world *world);
 int rt_world_rank(const rt_world *world);
 int rt_world_size(const rt_world *world);
 
-/* Returns the host of a process, and the number of processes that share this one's processors. */
+/* Returns the host of a process, and the number of processes on this host: all of them, or those
+ * that share the processors of this process. */
 const char *rt_world_host(const rt_world *world, int rank);
-int rt_world_neighbours(const rt_world *world);
-
-/* Returns the number of processes on this host. */
-int rt_world_on_host(const rt_world *world);
+int rt_world_on_host(const rt_world *world, bool same_processors);
 
 /* Returns the bytes that this process has sent in rt_world_gather and rt_world_exchange. */
 double rt_world_sent(const rt_world *world);
@@ -77,11 +75,8 @@ rt_status rt_world_compare(rt_world *world, rt_code code, const char *what, cons
                            const char *advice) RT_MUST_CHECK;
 
 /* Returns the number of processors that this process may use, or that are online if the system does
- * not report them; at least 1. */
-int rt_processors(void);
-
-/* Returns a digest of the set of these processors, equal for processes of a host with the same set;
- * 0 if the system does not report it. */
-uint64_t rt_processors_digest(void);
+ * not report them; at least 1. *digest, unless it is NULL, receives a digest of the set, equal for
+ * processes of a host with the same set; 0 if the system does not report it. */
+int rt_processors(uint64_t *digest);
 
 #endif
