@@ -353,6 +353,7 @@ static rt_graph_need need_of(rt_graph *graph, real *numbers)
     static const int sizes[] = {LONG, 7, 3 * LONG, 2 * LONG};
     for (size_t round = 0; round < sizeof sizes / sizeof *sizes; round++) {
         rt_tensor input = rt_tensor_of(numbers, numbers, RT_SHAPE_OF(sizes[round]));
+        const size_t touched = rt_graph_needs(graph).touched;
         rt_graph_clear(graph);
         rt_graph_record(graph, round % 2 == 0);
         const rt_arena_mark mark = rt_graph_here(graph);
@@ -362,6 +363,7 @@ static rt_graph_need need_of(rt_graph *graph, real *numbers)
         if (round % 2 == 0)
             expect_ok(rt_graph_backward_from(graph, y, numbers));
         expect_ok(rt_graph_status(graph));
+        ck_assert_uint_ge(rt_graph_needs(graph).touched, touched);
     }
     return rt_graph_needs(graph);
 }
