@@ -48,19 +48,17 @@ void *rt_arena_take(rt_arena *arena, size_t bytes)
         poison_rest(chunk);
         *link = chunk;
         arena->current = chunk;
+        arena->space += size + ALIGNMENT;
     }
     void *memory = chunk->bytes + chunk->used;
     chunk->used += wanted;
-    chunk->touched = chunk->used > chunk->touched ? chunk->used : chunk->touched;
     arena->used += wanted;
+    if (chunk->used > chunk->touched) {
+        arena->touched += chunk->used - chunk->touched;
+        chunk->touched = chunk->used;
+    }
     rt_unpoison(memory, bytes);
     return memory;
-}
-
-static void note_peak(rt_arena *arena)
-{
-    if (arena->used > arena->peak)
-        arena->peak = arena->used;
 }
 
 rt_arena_mark rt_arena_here(const rt_arena *arena)
@@ -72,12 +70,13 @@ rt_arena_mark rt_arena_here(const rt_arena *arena)
 void *rt_arena_keep(rt_arena *arena, rt_arena_mark mark, const void *kept, size_t bytes)
 {
     rt_arena_chunk *const first = mark.chunk ? mark.chunk : arena->first;
-    note_peak(arena);
+    if (arena->used > arena->peak)
+        arena->peak = arena->used;
     for (rt_arena_chunk *chunk = first; chunk; chunk = chunk->next)
         chunk->used = chunk == mark.chunk ? mark.in_chunk : 0;
     arena->current = first;
     arena->used = mark.used;
-    void *memory = rt_arena_take(arena, bytes);
+    void *memory = kept ? rt_arena_take(arena, bytes) : NULL;
     rt_memory_copy(memory, kept, bytes);
     for (rt_arena_chunk *chunk = first; chunk; chunk = chunk->next)
         poison_rest(chunk);
@@ -86,29 +85,7 @@ void *rt_arena_keep(rt_arena *arena, rt_arena_mark mark, const void *kept, size_
 
 void rt_arena_clear(rt_arena *arena)
 {
-    note_peak(arena);
-    arena->used = 0;
-    arena->current = arena->first;
-    for (rt_arena_chunk *chunk = arena->first; chunk; chunk = chunk->next) {
-        chunk->used = 0;
-        poison_rest(chunk);
-    }
-}
-
-size_t rt_arena_touched(const rt_arena *arena)
-{
-    size_t touched = 0;
-    for (const rt_arena_chunk *chunk = arena->first; chunk; chunk = chunk->next)
-        touched += chunk->touched;
-    return touched;
-}
-
-size_t rt_arena_space(const rt_arena *arena)
-{
-    size_t space = 0;
-    for (const rt_arena_chunk *chunk = arena->first; chunk; chunk = chunk->next)
-        space += chunk->size + ALIGNMENT;
-    return space;
+    rt_arena_keep(arena, (rt_arena_mark){NULL, 0, 0}, NULL, 0);
 }
 
 void rt_arena_return_pages(rt_arena *arena)

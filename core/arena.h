@@ -16,6 +16,8 @@ typedef struct rt_arena {
     rt_arena_chunk *current; /* the chunk being filled */
     size_t peak;             /* bytes allocated in the largest round */
     size_t used;             /* bytes allocated in this round */
+    size_t touched;          /* bytes used in any round, each counted once: bounds the pages */
+    size_t space;            /* bytes of all chunks: address space */
     bool dry;                /* set before the first allocation */
 } rt_arena;
 
@@ -34,13 +36,8 @@ typedef struct rt_arena_mark {
 rt_arena_mark rt_arena_here(const rt_arena *arena);
 
 /* Releases all memory since the mark except `kept`, which was allocated since and is moved. Returns
- * its new address. */
+ * its new address; NULL if `kept` is NULL. */
 void *rt_arena_keep(rt_arena *arena, rt_arena_mark mark, const void *kept, size_t bytes);
-
-/* Returns the bytes that were used in any round, each counted once, and the bytes of all chunks.
- * The former bounds the pages that were touched; the latter is address space. */
-size_t rt_arena_touched(const rt_arena *arena);
-size_t rt_arena_space(const rt_arena *arena);
 
 /* Releases all memory and returns the pages of large chunks to the system until the next use. */
 void rt_arena_return_pages(rt_arena *arena);

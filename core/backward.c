@@ -119,25 +119,9 @@ typedef struct segment_args {
     rt_random random; /* state before its first dropout */
 } segment_args;
 
-/* Adds the gradient of the segment's copy of x to the gradient of x, or copies it to `fresh`, a new
- * one. The copy's gradient lies behind the mark and is about to be released; `fresh` does not. */
-static void pass_segment_gradient(rt_tensor *x, const rt_tensor *own, real *fresh)
-{
-    if (!own->grad)
-        return;
-    x->reached = true;
-    if (x->grad) {
-        const size_t size = rt_memory_is_present(x->grad) ? rt_size(x) : 0;
-        for (size_t i = 0; i < size; i++)
-            x->grad[i] += own->grad[i];
-        return;
-    }
-    x->grad = fresh;
-    rt_memory_copy(fresh, own->grad, rt_size(x) * sizeof *fresh);
-}
-
 /* Recomputes a segment and runs its backward. All memory borrowed for this lies behind the mark and
- * is released with it. */
+ * is released with it, also the gradient of the segment's own copy of x. So that gradient is added
+ * to the one of x, or copied to `fresh`, which lies before the mark. */
 static void recompute_backward(const rt_node *n)
 {
     rt_graph *g = n->graph;
@@ -164,8 +148,16 @@ static void recompute_backward(const rt_node *n)
         run_backward(g);
         y->grad = NULL;
     }
-    if (!rt_graph_failed(g))
-        pass_segment_gradient(x, &own, fresh);
+    if (own.grad && !rt_graph_failed(g)) {
+        const size_t size = rt_size(x), added = rt_memory_is_present(x->grad) ? size : 0;
+        x->reached = true;
+        for (size_t i = 0; i < added; i++)
+            x->grad[i] += own.grad[i];
+        if (!x->grad) {
+            x->grad = fresh;
+            rt_memory_copy(fresh, own.grad, size * sizeof *fresh);
+        }
+    }
     g->newest = newest;
     g->spares = spares;
     g->scratch = NULL;

@@ -153,8 +153,7 @@ size_t rt_graph_peak(const rt_graph *g)
 
 rt_graph_need rt_graph_needs(const rt_graph *g)
 {
-    return (rt_graph_need){rt_arena_touched(&g->arena), rt_arena_space(&g->arena), g->part,
-                           g->library};
+    return (rt_graph_need){g->arena.touched, g->arena.space, g->part, g->library};
 }
 
 const rt_node *rt_graph_tape(const rt_graph *g)

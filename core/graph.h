@@ -138,8 +138,7 @@ typedef struct rt_graph_need {
     size_t touched; /* memory that was used in any step */
     size_t space;   /* address space */
     size_t part;    /* scratch memory of each thread, in addition */
-    size_t
-        library; /* memory of the engine of products for the largest op, in addition: an estimate */
+    size_t library; /* memory of the engine for the largest op, in addition: an estimate */
 } rt_graph_need;
 rt_graph_need rt_graph_needs(const rt_graph *g);
 
@@ -157,9 +156,11 @@ typedef struct rt_scratch_size {
 
 typedef struct rt_op {
     const char *name;
-    void (*forward)(
-        const rt_node *n); /* computes n->out->data; NULL for a view or a recomputed segment */
-    void (*backward)(const rt_node *n); /* adds to the gradients of the inputs, see rt_grad */
+    /* Computes n->out->data. NULL for a view or a recomputed segment. */
+    void (*forward)(const rt_node *n);
+
+    /* Adds to the gradients of the inputs, see rt_grad. */
+    void (*backward)(const rt_node *n);
 
     /* Returns the scratch memory of a pass; NULL: none. */
     rt_scratch_size (*scratch)(const rt_node *n, rt_pass pass);

@@ -16,12 +16,6 @@ static rt_tensor *refuse(rt_parameters *p, rt_status why)
     return NULL;
 }
 
-void rt_parameters_begin_part(rt_parameters *p, rt_model_part part, int layer)
-{
-    p->part = part;
-    p->layer = layer;
-}
-
 rt_tensor *rt_parameters_add(rt_parameters *p, rt_role role, rt_init init, rt_shape shape,
                              const char *name_format, ...)
 {

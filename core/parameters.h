@@ -79,9 +79,6 @@ typedef struct rt_parameters {
     rt_status status;    /* first failed addition */
 } rt_parameters;
 
-/* Sets the part of the parameters added next; `layer` only counts for RT_PART_LAYER. */
-void rt_parameters_begin_part(rt_parameters *p, rt_model_part part, int layer);
-
 /* Adds a parameter. The returned tensor has no blocks before the allocation. NULL on failure;
  * rt_parameters_allocate returns the reason. */
 rt_tensor *rt_parameters_add(rt_parameters *p, rt_role role, rt_init init, rt_shape shape,

@@ -34,7 +34,7 @@ static void add_embeddings(rt_transformer *m)
 {
     const rt_transformer_options *o = &m->options;
     const int E = o->embedding_dim;
-    rt_parameters_begin_part(&m->parameters, RT_PART_EMBEDDINGS, -1);
+    m->parameters.part = RT_PART_EMBEDDINGS;
     m->embeddings.tokens =
         add_affine(m, "embeddings.tokens", RT_SHAPE_OF(o->vocab, E), false).weight;
     if (o->token_types > 0)
@@ -57,7 +57,8 @@ static void add_layer(rt_transformer *m, int l)
     rt_transformer_layer *layer = m->layers + l;
     const int D = o->head_dim, width = o->heads * D, kv_width = o->kv_heads * D;
     const bool all = o->bias == RT_BIAS_ALL, qkv = all || o->bias == RT_BIAS_QKV;
-    rt_parameters_begin_part(&m->parameters, RT_PART_LAYER, l);
+    m->parameters.part = RT_PART_LAYER;
+    m->parameters.layer = l;
     layer->row = rt_layer_row_of(o, l);
 
     layer->query = add_affine(m, "attention.query", RT_SHAPE_OF(width, o->dim), qkv);
@@ -94,7 +95,7 @@ static void add_head(rt_transformer *m)
     const bool transforms = !is_decoder && (normed || o->head == RT_HEAD_SEQUENCE);
     const bool has_output_bias = o->bias == RT_BIAS_ALL || o->bias == RT_BIAS_OUTPUT;
     const int E = is_lm && transforms ? o->embedding_dim : o->dim;
-    rt_parameters_begin_part(&m->parameters, RT_PART_HEAD, -1);
+    m->parameters.part = RT_PART_HEAD;
     if (transforms)
         m->head.dense = add_affine(m, "head.dense", RT_SHAPE_OF(E, o->dim), o->bias == RT_BIAS_ALL);
     if (transforms && normed)
@@ -133,12 +134,12 @@ static rt_status list_parameters(rt_transformer **model_new, const rt_transforme
     if (!m->layers)
         return rt_out_of_memory("a model");
     add_embeddings(m);
-    rt_parameters_begin_part(&m->parameters, RT_PART_POSITIONS, -1);
+    m->parameters.part = RT_PART_POSITIONS;
     m->encoding.weight = encoding->add ? encoding->add(m) : NULL;
     for (int l = 0; l < options->layers; l++)
         add_layer(m, l);
     if (options->norm == RT_NORM_PRE) {
-        rt_parameters_begin_part(&m->parameters, RT_PART_NORM, -1);
+        m->parameters.part = RT_PART_NORM;
         m->norm = add_norm(m, "norm", options->dim, options->norm_kind);
     }
     add_head(m);

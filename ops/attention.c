@@ -708,15 +708,6 @@ static bool distances_fit(rt_graph *g, const rt_attention_options *o, int H, int
     return !rt_graph_failed(g);
 }
 
-static bool are_finite(rt_graph *g, const char *name, const double *position, int T)
-{
-    for (int t = 0; position && t < T && !rt_graph_failed(g); t++)
-        if (!isfinite(position[t]))
-            rt_graph_fail(g, RT_ARGUMENT, "[attention] %s: position %d is %g", name, t,
-                          position[t]);
-    return !rt_graph_failed(g);
-}
-
 rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                         const rt_attention_options *options)
 {
@@ -739,8 +730,10 @@ rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
         return rt_graph_fail(g, RT_ARGUMENT, "[attention] window must be >= 0; got %d",
                              options->window);
     if (!distances_fit(g, options, q->shape[2], q->shape[3]) ||
-        !are_finite(g, "query_positions", options->query_positions, q->shape[1]) ||
-        !are_finite(g, "key_positions", options->key_positions, k->shape[1]))
+        !rt_positions_are_finite(g, "[attention] query_positions: position",
+                                 options->query_positions, (size_t)q->shape[1]) ||
+        !rt_positions_are_finite(g, "[attention] key_positions: position", options->key_positions,
+                                 (size_t)k->shape[1]))
         return NULL;
     const int B = q->shape[0], Tq = q->shape[1], Tk = k->shape[1], H = q->shape[2];
     attention_args args = {.o = *options};

@@ -26,16 +26,6 @@ void rt_engine_round(uint16_t *rounded, const real *values, size_t size)
     round_row(rounded, values, size);
 }
 
-static size_t height_of(rt_operand x, int rows, int columns)
-{
-    return (size_t)(x.transposed ? columns : rows);
-}
-
-static size_t width_of(rt_operand x, int rows, int columns)
-{
-    return (size_t)(x.transposed ? rows : columns);
-}
-
 typedef struct places {
     rt_bf16 *at[RT_BF16_PLACES];
     size_t sizes[RT_BF16_PLACES];
@@ -95,7 +85,8 @@ static runs runs_of(rt_batch_size batch, rt_operand x, size_t height, size_t wid
 
 const rt_bf16 *rt_bf16_operand(rt_batch_size batch, rt_operand x, int rows, int columns, int place)
 {
-    const size_t height = height_of(x, rows, columns), width = width_of(x, rows, columns);
+    const size_t height = (size_t)(x.transposed ? columns : rows);
+    const size_t width = (size_t)(x.transposed ? rows : columns);
     const runs r = runs_of(batch, x, height, width);
     const size_t count = r.count[0] * r.count[1] * r.count[2];
     if (x.stored && count == 1)
@@ -128,7 +119,8 @@ void rt_engine_hold(const real *values, const uint16_t *rounded, size_t size)
 
 const rt_bf16 *rt_bf16_parameters(rt_operand x, int rows, int columns)
 {
-    const size_t height = height_of(x, rows, columns), width = width_of(x, rows, columns);
+    const size_t height = (size_t)(x.transposed ? columns : rows);
+    const size_t width = (size_t)(x.transposed ? rows : columns);
     const uintptr_t first = (uintptr_t)held.values, at = (uintptr_t)x.data;
     if (at < first || at >= first + held.size * sizeof(real))
         return NULL;

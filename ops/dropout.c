@@ -18,47 +18,35 @@ void rt_dropout_factors(real *factor, size_t count, rt_random random, uint64_t i
     }
 }
 
-/* Forward and backward are the same map: out = factor * in, or out += factor * in. */
-typedef struct drop {
-    real *out;
-    const real *in;
-    bool add;
-} drop;
-
+/* Computes y = factor x, or dx += factor dy if the context is dx. */
 static void drop_span(const rt_row_span *span)
 {
-    const rt_node *n = span->node;
     enum { BLOCK = 256 };
+    const rt_node *n = span->node;
     const dropout_args *a = n->args;
-    const drop *d = span->context;
-    real *restrict out = d->out;
-    const real *restrict in = d->in;
+    real *dx = span->context;
+    real *restrict out = dx ? dx : n->out->data;
+    const real *restrict in = dx ? n->out->grad : n->in[0]->data;
     const size_t end = span->first + span->count;
     for (size_t start = span->first; start < end; start += BLOCK) {
         real factor[BLOCK];
         size_t count = end - start < BLOCK ? end - start : BLOCK;
         rt_dropout_factors(factor, count, a->random, a->first + start / 4, a->p);
         for (size_t i = 0; i < count; i++)
-            out[start + i] = (d->add ? out[start + i] : 0) + factor[i] * in[start + i];
+            out[start + i] = (dx ? out[start + i] : 0) + factor[i] * in[start + i];
     }
-}
-
-static void apply(const rt_node *n, real *out, const real *in, bool add)
-{
-    drop d = {out, in, add};
-    rt_node_rows(n, rt_size(n->out), 1, drop_span, &d);
 }
 
 static void dropout_forward(const rt_node *n)
 {
-    apply(n, n->out->data, n->in[0]->data, false);
+    rt_node_rows(n, rt_size(n->out), 1, drop_span, NULL);
 }
 
 static void dropout_backward(const rt_node *n)
 {
     real *dx = rt_grad(n, 0);
     if (dx)
-        apply(n, dx, n->out->grad, true);
+        rt_node_rows(n, rt_size(n->out), 1, drop_span, dx);
 }
 
 const rt_op rt_op_dropout = {.name = "dropout",

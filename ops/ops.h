@@ -243,10 +243,10 @@ typedef struct rt_rotation {
     int pairs;     /* R/2 */
     bool mixed;    /* theta has a number for each coordinate */
     rt_pairing pairing;
-    const double *position; /* (sequences, T): the first coordinate */
-    const double *second;   /* (sequences, T); NULL: one coordinate */
-    const real *cosine;     /* (sequences, T, G, R/2) */
-    const real *sine;
+    double *position; /* (sequences, T): the first coordinate */
+    double *second;   /* (sequences, T); NULL: one coordinate */
+    real *cosine;     /* (sequences, T, G, R/2) */
+    real *sine;
     rt_tensor *theta; /* in the shape and form given; NULL if fixed */
     rt_theta_form form;
     double magnitude; /* factor of all cosines and sines: 1, except for YaRN and LongRoPE */

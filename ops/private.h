@@ -68,6 +68,10 @@ void rt_row_multiply(real *x, const real *y, size_t size);
  * counter): 0 with probability p, else 1 / (1 - p). */
 void rt_dropout_factors(real *factor, size_t count, rt_random random, uint64_t index, double p);
 
+/* Returns whether positions are finite; also if they are absent, as in a dry run. Otherwise fails
+ * the graph with a message that begins with `what`. */
+bool rt_positions_are_finite(rt_graph *g, const char *what, const double *position, size_t count);
+
 /* Returns whether the sizes and the table of a rotation are consistent, which a caller may have
  * filled in. Otherwise fails the graph. */
 bool rt_rotation_is_sound(rt_graph *g, const rt_rotation *r);

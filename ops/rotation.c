@@ -16,64 +16,49 @@ size_t rt_rotation_thetas(const rt_rotation *r)
     return (size_t)r->heads * (size_t)r->pairs * (r->mixed ? 2 : 1);
 }
 
-/* Rows of a table: the angles of one position for all heads and pairs. */
-typedef struct table_rows {
-    double *position;    /* (count), filled in */
-    double *second;      /* (count), filled in; NULL: one coordinate */
-    real *cosine, *sine; /* (count, columns), filled in */
-    size_t count;
-    int columns; /* of all heads */
-    rt_positions positions;
-    const double *theta; /* (columns), or (heads, 2, pairs) if mixed */
-} table_rows;
-
-/* Returns the angle of a column at a position with two coordinates. */
-static double angle_of(const rt_rotation *r, const table_rows *t, size_t row, int column)
+/* Returns the angle of a column of the table at a position with two coordinates. */
+static double angle_of(const rt_rotation *r, const double *theta, size_t row, int column)
 {
-    const double x = t->position[row], y = t->second[row];
+    const double x = r->position[row], y = r->second[row];
     const int head = column / r->pairs, i = column % r->pairs;
     if (!r->mixed)
-        return (i < r->pairs / 2 ? x : y) * t->theta[column];
-    const double *theta = t->theta + 2 * head * r->pairs;
+        return (i < r->pairs / 2 ? x : y) * theta[column];
+    theta += 2 * head * r->pairs;
     return x * theta[i] + y * theta[r->pairs + i];
 }
 
-static void fill_rows(const rt_rotation *r, const table_rows *t)
+/* Fills the table, with theta (G, R/2), or (G, 2, R/2) if mixed. */
+static void fill_rows(const rt_rotation *r, const double *theta, rt_positions positions)
 {
-    real *cosine = t->cosine, *sine = t->sine;
-    for (size_t row = 0; row < t->count; row++) {
-        const double position =
-            t->positions.at ? t->positions.at[row] : t->positions.offset + (double)row;
-        t->position[row] = position;
-        if (t->second)
-            t->second[row] = t->positions.second[row];
-        for (int i = 0; i < t->columns; i++) {
-            const double angle = t->second ? angle_of(r, t, row, i) : position * t->theta[i];
+    const size_t rows = (size_t)r->sequences * (size_t)r->length;
+    real *cosine = r->cosine, *sine = r->sine;
+    for (size_t row = 0; row < rows; row++) {
+        const double position = positions.at ? positions.at[row] : positions.offset + (double)row;
+        r->position[row] = position;
+        if (r->second)
+            r->second[row] = positions.second[row];
+        for (int i = 0; i < r->heads * r->pairs; i++) {
+            const double angle = r->second ? angle_of(r, theta, row, i) : position * theta[i];
             *cosine++ = (real)(r->magnitude * cos(angle));
             *sine++ = (real)(r->magnitude * sin(angle));
         }
     }
 }
 
-/* Returns a copy of `like` in the memory of the graph, with a new table, which the caller fills.
- * NULL if the graph has failed. */
-static rt_rotation *make_rotation(rt_graph *g, const rt_rotation *like, table_rows *t)
+/* Returns a copy of `like` in the memory of the graph, with a new table for one or two coordinates,
+ * which the caller fills. NULL if the graph has failed. */
+static rt_rotation *make_rotation(rt_graph *g, const rt_rotation *like, bool two)
 {
-    t->count = (size_t)like->sequences * (size_t)like->length;
-    t->columns = like->heads * like->pairs;
-    const size_t size = t->count * (size_t)t->columns;
-    rt_rotation *r = rt_graph_memory(g, 1, sizeof *r);
-    t->position = rt_graph_numbers(g, t->count, sizeof *t->position);
-    t->second = t->positions.second ? rt_graph_numbers(g, t->count, sizeof *t->second) : NULL;
-    t->cosine = rt_graph_numbers(g, 2 * size + 1, sizeof *t->cosine);
+    const size_t rows = (size_t)like->sequences * (size_t)like->length;
+    const size_t size = rows * (size_t)like->heads * (size_t)like->pairs;
+    rt_rotation *r = rt_graph_memory(g, 1, sizeof *r), made = *like;
+    made.position = rt_graph_numbers(g, rows, sizeof *made.position);
+    made.second = two ? rt_graph_numbers(g, rows, sizeof *made.second) : NULL;
+    made.cosine = rt_graph_numbers(g, 2 * size + 1, sizeof *made.cosine);
     if (rt_graph_failed(g))
         return NULL;
-    t->sine = t->cosine + size;
-    *r = *like;
-    r->position = t->position;
-    r->second = t->second;
-    r->cosine = t->cosine;
-    r->sine = t->sine;
+    made.sine = made.cosine + size;
+    *r = made;
     return r;
 }
 
@@ -109,22 +94,23 @@ static RT_ROW_KERNEL(add_angles,
     }
 }
 
-/* Fills the rows of consecutive positions. */
-static void fill_consecutive(const rt_rotation *r, const table_rows *t, double *scratch)
+/* Fills the table for the positions offset, offset + 1, ... */
+static void fill_consecutive(const rt_rotation *r, const double *theta, double offset,
+                             double *scratch)
 {
-    const size_t columns = (size_t)t->columns;
+    const int count = r->heads * r->pairs;
+    const size_t rows = (size_t)r->length, columns = (size_t)count;
     const angles a = {scratch + 2 * BLOCK * columns, scratch + (2 * BLOCK + 1) * columns};
     angles b[BLOCK];
     for (size_t k = 0; k < BLOCK; k++) {
         b[k] = (angles){scratch + 2 * k * columns, scratch + (2 * k + 1) * columns};
-        fill_angles(b[k], (double)k, t->theta, t->columns, 1);
+        fill_angles(b[k], (double)k, theta, count, 1);
     }
-    for (size_t row = 0; row < t->count; row++) {
-        t->position[row] = t->positions.offset + (double)row;
+    for (size_t row = 0; row < rows; row++) {
+        r->position[row] = offset + (double)row;
         if (row % BLOCK == 0)
-            fill_angles(a, t->position[row], t->theta, t->columns, r->magnitude);
-        add_angles(t->cosine + row * columns, t->sine + row * columns, a, b[row % BLOCK],
-                   t->columns);
+            fill_angles(a, r->position[row], theta, count, r->magnitude);
+        add_angles(r->cosine + row * columns, r->sine + row * columns, a, b[row % BLOCK], count);
     }
 }
 
@@ -139,19 +125,12 @@ static bool are_choices(rt_theta_form form, rt_pairing pairing)
            (pairing == RT_INTERLEAVED || pairing == RT_HALF);
 }
 
-/* In a dry run positions may be absent. */
-static bool are_finite(rt_graph *g, rt_positions positions, size_t rows)
+bool rt_positions_are_finite(rt_graph *g, const char *what, const double *position, size_t count)
 {
-    const bool present = positions.at && rt_memory_is_present(positions.at);
-    if (!isfinite(positions.offset))
-        rt_graph_fail(g, RT_ARGUMENT, "[rope] the offset is %g", positions.offset);
-    for (size_t row = 0; present && row < rows && !rt_graph_failed(g); row++)
-        if (!isfinite(positions.at[row]))
-            rt_graph_fail(g, RT_ARGUMENT, "[rope] position %zu is %g", row, positions.at[row]);
-    for (size_t row = 0; present && positions.second && row < rows && !rt_graph_failed(g); row++)
-        if (!isfinite(positions.second[row]))
-            rt_graph_fail(g, RT_ARGUMENT, "[rope] the second coordinate of position %zu is %g", row,
-                          positions.second[row]);
+    const bool present = rt_memory_is_present(position);
+    for (size_t i = 0; present && i < count && !rt_graph_failed(g); i++)
+        if (!isfinite(position[i]))
+            rt_graph_fail(g, RT_ARGUMENT, "%s %zu is %g", what, i, position[i]);
     return !rt_graph_failed(g);
 }
 
@@ -160,7 +139,7 @@ static bool are_finite(rt_graph *g, rt_positions positions, size_t rows)
 static rt_rotation *tabulate(rt_graph *g, const rt_rotation *like, const double *theta,
                              rt_positions positions, double *scratch)
 {
-    table_rows t = {.positions = positions, .theta = theta};
+    const size_t rows = (size_t)like->sequences * (size_t)like->length;
     if (positions.second && !positions.at)
         rt_graph_fail(g, RT_ARGUMENT, "[rope] positions with two coordinates need both");
     else if (like->mixed && !positions.second)
@@ -169,16 +148,19 @@ static rt_rotation *tabulate(rt_graph *g, const rt_rotation *like, const double 
         rt_graph_fail(g, RT_SHAPE,
                       "[rope] half of the pairs rotate by each coordinate; got %d pairs",
                       like->pairs);
-    if (rt_graph_failed(g) ||
-        !are_finite(g, positions, (size_t)like->sequences * (size_t)like->length))
+    else if (!isfinite(positions.offset))
+        rt_graph_fail(g, RT_ARGUMENT, "[rope] the offset is %g", positions.offset);
+    if (!rt_positions_are_finite(g, "[rope] position", positions.at, rows) ||
+        !rt_positions_are_finite(g, "[rope] the second coordinate of position", positions.second,
+                                 rows))
         return NULL;
-    rt_rotation *r = make_rotation(g, like, &t);
-    if (!r || !rt_memory_is_present(t.position))
+    rt_rotation *r = make_rotation(g, like, positions.second != NULL);
+    if (!r || !rt_memory_is_present(r->position))
         return r;
     if (scratch)
-        fill_consecutive(r, &t, scratch);
+        fill_consecutive(r, theta, positions.offset, scratch);
     else
-        fill_rows(r, &t);
+        fill_rows(r, theta, positions);
     return r;
 }
 
@@ -286,33 +268,33 @@ rt_rotation *rt_rotation_decayed(rt_graph *g, const rt_rotation *r, int T, doubl
         return rt_graph_fail(g, RT_ARGUMENT,
                              "[rope] the scale of a decay must be finite and not 0; got %g", scale);
     rt_rotation like = *r;
-    table_rows t = {.theta = NULL};
     like.length = T;
     double *factors = rt_graph_numbers(g, 2 * (size_t)r->pairs, sizeof *factors);
-    rt_rotation *decayed = make_rotation(g, &like, &t);
-    if (rt_graph_failed(g) || !rt_memory_is_present(t.position))
+    rt_rotation *decayed = make_rotation(g, &like, false);
+    if (!decayed || !rt_memory_is_present(decayed->position))
         return decayed;
     double *log_zeta = factors + r->pairs;
     for (int i = 0; i < r->pairs; i++)
         log_zeta[i] = log(rt_xpos_zeta(i, r->pairs));
-    for (size_t row = 0; row < t.count; row++) {
+    const size_t rows = (size_t)r->sequences * (size_t)T;
+    const size_t columns = (size_t)r->heads * (size_t)r->pairs;
+    for (size_t row = 0; row < rows; row++) {
         const size_t from = row / (size_t)T * (size_t)r->length + row % (size_t)T;
-        t.position[row] = r->position[from];
-        const double power = t.position[row] / scale;
+        decayed->position[row] = r->position[from];
+        const double power = r->position[from] / scale;
         if (!(fabs(power) <= RT_XPOS_REACH))
             return rt_graph_fail(g, RT_ARGUMENT,
                                  "[rope] position %g is farther from 0 than %d times the scale of "
                                  "the decay, %g",
-                                 t.position[row], (int)RT_XPOS_REACH, scale);
+                                 r->position[from], (int)RT_XPOS_REACH, scale);
         for (int i = 0; i < r->pairs; i++)
             factors[i] = exp(power * log_zeta[i]);
-        const size_t columns = (size_t)t.columns;
         const real *cosine = r->cosine + from * columns, *sine = r->sine + from * columns;
         for (size_t k = 0; k < columns; k += (size_t)r->pairs)
             for (int i = 0; i < r->pairs; i++) {
                 const size_t at = k + (size_t)i;
-                t.cosine[row * columns + at] = (real)((double)cosine[at] * factors[i]);
-                t.sine[row * columns + at] = (real)((double)sine[at] * factors[i]);
+                decayed->cosine[row * columns + at] = (real)((double)cosine[at] * factors[i]);
+                decayed->sine[row * columns + at] = (real)((double)sine[at] * factors[i]);
             }
     }
     return decayed;

@@ -152,7 +152,7 @@ static rt_optimizer *optimizer(void)
 #define CALLS(X)                                                                                   \
     X(rt_arena_take(&z.arena, 1))                                                                  \
     X(rt_arena_clear(&z.arena), rt_arena_return_pages(&z.arena), rt_arena_free(&z.arena))          \
-    X(rt_arena_here(&z.arena), rt_arena_touched(&z.arena), rt_arena_space(&z.arena))               \
+    X(rt_arena_here(&z.arena))                                                                     \
     X(rt_arena_keep(&z.arena, (rt_arena_mark){NULL, 0, 0}, NULL, 0))                               \
     X(refused(rt_gradcheck(any, NULL, &x, 1, &(rt_gradcheck_options){0}, NULL)))                   \
     X(rt_graph_recompute(g, x, NULL, NULL, 0))                                                     \
@@ -197,7 +197,6 @@ static rt_optimizer *optimizer(void)
     X(rt_frequencies_regime(&z.frequencies, SIZE), rt_frequencies_magnitude(&z.frequencies))       \
     X(rt_yarn_ramp(&z.frequencies, SIZE, z.doubles, z.doubles + 1))                                \
     X(failed(rt_linear_form(g, leaf, leaf, leaf, &(rt_linear_form_options){.causal = false})))     \
-    X(rt_parameters_begin_part(&z.parameters, RT_PART_LAYER, 0))                                   \
     X(none(rt_parameters_add(&z.parameters, RT_ROLE_WEIGHT, RT_INIT_ZERO, (rt_shape){.ndim = 1},   \
                              "a")),                                                                \
       refused(z.parameters.status))                                                                \
@@ -338,11 +337,10 @@ static const char without_structs[] =
     "rt_memory_requests rt_memory_fail_at rt_row_set_works rt_row_set_use "
     "rt_row_set_use_named rt_row_set_name rt_row_kernels rt_ok rt_error rt_out_of_memory "
     "rt_larger_error rt_rotation_fixed rt_xpos_zeta rt_theta_geometric rt_engine_use "
-    "rt_engine_name "
     "rt_engine_kernels rt_kernels_describe rt_openblas_kernels rt_engine_hold rt_engine_round "
     "rt_engine_status rt_engine_graph_status rt_activation_kernel "
     "rt_grid_side rt_sinusoidal_table rt_sinusoidal_frequencies rt_alibi_slopes "
-    "rt_t5_distances rt_shaw_distances "
+    "rt_t5_distances rt_shaw_distances rt_engine_name rt_positions_are_finite "
     "rt_decay "
     "rt_session_free rt_session_set_threads rt_session_feed rt_session_feed_each "
     "rt_transformer_theta_name rt_theta_turns rt_usage_shares rt_session_keep "
