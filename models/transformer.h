@@ -1,11 +1,11 @@
 #ifndef ROTOR_MODELS_TRANSFORMER_H
 #define ROTOR_MODELS_TRANSFORMER_H
 
-/* The RoFormer encoder (Su et al. 2021), optionally with a learned theta. Its parameters and
- * heads correspond one to one to those of Hugging Face's transformers. Options turn its parts into
- * those of current decoders. E is the width of the embeddings, C that of the model, V the size of
- * the vocabulary; H and G are the numbers of query and key heads, D the features of a head, of
- * which R are rotated.
+/* The RoFormer encoder (Su et al. 2021), optionally with a learned theta. Its parameters and output
+ * heads correspond one to one to those of transformers, Hugging Face's library. Options turn its
+ * parts into those of current decoders. E is the width of the embeddings, C that of the model, V
+ * the size of the vocabulary; H and G are the numbers of query and key heads, D the features of a
+ * head, of which R are rotated.
  *
  *     embeddings   LN(word[ids] + type[token type]); dropout;
  *                  a linear map from E to C if they differ
@@ -53,13 +53,13 @@
  *                  and ffn_norm, before or after their block;
  *                  ffn.{gate, up, down}: W3, W1, W2
  *     norm         after the last layer (pre-LN)
- *     head         lm: output, whose weight is that of tokens if tied; sequence and token:
- *                  classifier. A roformer also has dense (lm, sequence) and norm (lm); with
- *                  model.classifier = norm, sequence and token have both
+ *     head         lm: output, whose weight is that of tokens if tied; sequence, token: classifier.
+ *                  Except in a decoder: dense in lm and sequence, norm in lm; with
+ *                  model.classifier = norm, both dense and norm in sequence and token
  *
- * and the parameters of the positional encoding, named in the files of models/encodings/: a
- * learned theta is "theta", or layers.N.attention.theta (scopes layer and head). With
- * theta.head_scale, layers.N.attention.head_scale is a factor for each query head, q <- s q.
+ * and the parameters of the positional encoding, named in the files of models/encodings/: a learned
+ * theta is "theta" with theta.scope = model, else layers.N.attention.theta. With theta.head_scale,
+ * layers.N.attention.head_scale is a factor for each query head, q <- s q.
  *
  * A model is used by one thread at a time. Further models with the same options can share the
  * values of the first and have their own gradients.
@@ -105,7 +105,7 @@ typedef struct rt_theta_change {
 } rt_theta_change;
 
 typedef struct rt_transformer {
-    rt_transformer_options options; /* resolved */
+    rt_transformer_options options; /* without zeros for defaults (rt_transformer_resolve) */
     rt_parameters parameters;
     struct {
         rt_tensor *tokens, *types, *patches;
@@ -130,16 +130,16 @@ typedef struct rt_transformer_input {
     const uint8_t *key_mask;       /* (B, T): 1 = token, 0 = padding; NULL: no padding */
     const real *patches;           /* (B, T, patch), for a model with options.patch; 0 for a token
                                       that is no patch */
-    const rt_positions *positions; /* for rope, sinusoidal and learned (integers); NULL: 0, 1, ...
-                                      or, with two axes, the grid of rt_grid_side */
+    const rt_positions *positions; /* with `at`; for rope, sinusoidal and learned (integers); NULL:
+                                      0, 1, ... or, with two axes, the grid of rt_grid_side */
     int padding_id;                /* id whose embedding gets no gradient, or RT_NO_PADDING */
     rt_tensor **hidden_states;     /* (layers + 1): receives the input of layer 0, then the output
                                       of each layer; the last entry follows the final norm; or
                                       NULL */
     real **attentions;             /* (layers): arrays for the probabilities, (B, H, T, T), which
                                       only softmax attention fills; or NULL */
-    struct rt_usage *usage;        /* receives length and features of each rotated pair, summed
-                                      over queries and keys (models/usage.h); or NULL */
+    struct rt_usage *usage;        /* receives, for each pair of each query and key head, sums over
+                                      the tokens (models/usage.h); or NULL */
     struct rt_kv_cache *const *caches; /* (B), distinct: KV caches to extend (kv_cache.h), for a
                                           causal model with one axis, in a graph that does not
                                           record, without key_mask, positions, patches and
@@ -198,9 +198,9 @@ int rt_transformer_pairs(const rt_transformer_options *options);
 int rt_transformer_theta_axes(const rt_transformer_options *options);
 
 /* Returns the shape (layers, rows, R/2) of a learned theta: layers = those that rope rotates, or 1
- * with scope = model; rows = key heads with scope = head, else 1. Resolve the options first. If
- * mixed, the last axis is R: theta of the first coordinate for all pairs, then of the second.
- */
+ * with scope = model; rows = key heads with scope = head, else 1. `options` must be resolved
+ * (rt_transformer_resolve). If mixed, the last axis is R: theta of the first coordinate for all
+ * pairs, then of the second. */
 rt_shape rt_transformer_theta_shape(const rt_transformer_options *options);
 
 /* Returns the n-th layer, from 0, that rope rotates; options->layers if there are fewer. Unless
@@ -210,8 +210,8 @@ int rt_transformer_theta_layer(const rt_transformer_options *options, int n);
 /* Returns the number of elements of rt_transformer_theta_shape, whether or not theta is learned. */
 size_t rt_transformer_theta_count(const rt_transformer_options *options);
 
-/* Gets and sets a learned theta: rt_transformer_theta_shape, in radians per position. No effect
- * on a fixed theta. */
+/* Gets and sets a learned theta: rt_transformer_theta_shape, in radians per position. If theta is
+ * fixed, the first leaves `theta` unset and the second does nothing. */
 void rt_transformer_theta(const rt_transformer *model, double *theta);
 void rt_transformer_set_theta(rt_transformer *model, const double *theta);
 
@@ -219,14 +219,14 @@ void rt_transformer_set_theta(rt_transformer *model, const double *theta);
  * caller may change them. NULL if theta is fixed. */
 double *rt_transformer_theta_start(const rt_transformer *model);
 
-/* Computes base^(-2i/R), ignoring scaling and initial values, in the layout of `shape`: that of
- * rt_transformer_theta_shape or rt_transformer_rotation_shape. With two axes, computes base^(-4k/R)
- * with k = i mod R/4; if mixed, both numbers of a pair are this initial length. */
+/* Computes base^(-2i/R), whatever position.scaling and theta.init are, in the layout of `shape`,
+ * which is rt_transformer_theta_shape or rt_transformer_rotation_shape. With two axes, computes
+ * base^(-4k/R) with k = i mod R/4, and if mixed, for both numbers of a pair. */
 void rt_transformer_theta_geometric(const rt_transformer_options *options, rt_shape shape,
                                     double *theta);
 
 /* Returns |theta_i| of a row of rt_transformer_theta_shape; if mixed, the length of (theta_x,
- * theta_y) of pair i mod R/2. */
+ * theta_y) of a pair, the same for i and i + R/2. */
 double rt_theta_length(const rt_transformer_options *options, const double *row, int i);
 
 /* Returns the number of positions on an axis for sequences of T tokens: T, or position.randomized

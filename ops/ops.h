@@ -7,18 +7,18 @@
  * An op fails the graph and returns NULL if a required input or array is NULL, or if a shape, an
  * option or an index does not fit; the message begins with the op in brackets: [linear] for
  * rt_linear_onto, [rope] for all rotations, [round] for rt_for_products, [activate] for an unknown
- * kind in rt_activate, [linear_activation] for rt_linear_activate. Ops do not check values. A NaN
- * gives NaN in the result, except through relu, elu_plus_one (also inside rt_glu and
- * rt_linear_activate) and rt_normalize. A NaN in a masked or
- * unlabelled row need not reach the result. The length of an array cannot be checked. In a shape,
- * `...` stands for any leading axes. dx is the gradient of x, dy the gradient of the result.
+ * kind in rt_activate, [linear_activation] for rt_linear_activate. Ops do not check the values of
+ * tensors. A NaN gives NaN in the result, except through relu, elu_plus_one (also inside rt_glu and
+ * rt_linear_activate) and rt_normalize. A NaN in a masked or unlabelled row need not reach the
+ * result. The length of an array cannot be checked. In a shape, `...` stands for any leading axes.
+ * dx is the gradient of x, dy the gradient of the result.
  *
  * A graph runs backward once (rt_graph_backward), because backward overwrites memory: activations,
  * rt_layer_norm, rt_rms_norm, rt_glu and rt_linear_activate overwrite dy; rt_add, rt_reshape,
  * rt_for_products and rt_linear_onto pass the memory of dy to an input without a copy. Saved data
- * and results live until the graph is cleared. Earlier, rt_graph_release and rt_for_products free
- * one result, and rt_graph_keep, without recording, all since a mark but one; rt_graph_recompute
- * stores only its result (core/graph.h).
+ * and results live until the graph is cleared, but for these (core/graph.h): rt_graph_release and
+ * rt_for_products free one result; rt_graph_keep, if the graph does not record, all results since a
+ * mark except one; rt_graph_recompute frees all that its segment made except the result.
  */
 
 #include "core/choice.h"
@@ -60,7 +60,7 @@ rt_tensor *rt_exp(rt_graph *g, rt_tensor *x);
  *   RT_SILU          x / (1 + e^-x)
  *   RT_ELU_PLUS_ONE  x + 1 above 0, e^x below
  *
- * RT_ACTIVATION_ROWS lists their values and the names of their ops. */
+ * RT_ACTIVATION_ROWS lists the constants of rt_activation and the names of their ops. */
 #define RT_ACTIVATION_ROWS(Y, X)                                                                   \
     Y(X, RT_GELU, gelu)                                                                            \
     Y(X, RT_GELU_TANH, gelu_tanh)                                                                  \
@@ -135,14 +135,14 @@ rt_tensor *rt_linear_onto(rt_graph *g, rt_tensor *residual, rt_tensor *x, rt_ten
 rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias,
                               rt_activation kind);
 
-/* Returns x, in bf16 if possible, for products alone: to be x of rt_linear, rt_linear_onto or
- * rt_linear_activate, or q, k or v of rt_attention (q only without distance_keys). The result may
- * be reshaped first.
+/* Returns x, stored in bf16 alone if possible, for an x that only products read: as x of rt_linear,
+ * rt_linear_onto or rt_linear_activate, or as q, k or v of rt_attention (with distance_keys, not as
+ * q). The result may be reshaped first.
  *
- * The result has numbers in bf16 alone if all of this holds: products round to bf16 (engine.h), the
- * graph records, x is a result that wants a gradient, and no backward reads x. Other ops
- * refuse such a result. The memory of x is reused: do not read x again. Otherwise the result is x
- * itself. */
+ * The result is stored in bf16 alone if all of this holds: products round to bf16 (engine.h), the
+ * graph records, x is a result that wants a gradient, and no op recorded so far reads x in its
+ * backward. Then other ops refuse the result, and the memory of x is reused: do not read x again.
+ * Otherwise the result is x itself. */
 rt_tensor *rt_for_products(rt_graph *g, rt_tensor *x);
 
 /* ---- rows ---- */
@@ -214,7 +214,7 @@ size_t rt_count_correct(const rt_tensor *logits, const int32_t *labels);
 #define RT_PAIRINGS(X) X(RT_INTERLEAVED, "interleaved") X(RT_HALF, "half")
 typedef enum rt_pairing { RT_PAIRINGS(RT_CHOICE_VALUE) } rt_pairing;
 
-/* Form of a theta parameter: lambda = ln theta, or theta itself. */
+/* Form in which a parameter holds theta, the angle per position: ln theta, or theta itself. */
 #define RT_THETA_FORMS(X) X(RT_THETA_LOG, "log") X(RT_THETA_RAW, "raw")
 typedef enum rt_theta_form { RT_THETA_FORMS(RT_CHOICE_VALUE) } rt_theta_form;
 
@@ -223,7 +223,7 @@ typedef struct rt_positions {
     int T;                /* >= 1 */
     int B;                /* >= 1; used only if per_sequence and `at` is not NULL */
     const double *at;     /* (T), or (B, T) if per_sequence; NULL: offset, offset + 1, ... */
-    const double *second; /* second coordinates, in the shape of `at`; NULL: one coordinate */
+    const double *second; /* second coordinates, as `at`, which they need; NULL: one coordinate */
     bool per_sequence;
     double offset;
 } rt_positions;
@@ -261,7 +261,7 @@ rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form fo
                                  rt_pairing pairing, double magnitude, rt_positions positions);
 
 /* Returns a rotation by a fixed theta of shape (G, R/2) or, for two coordinates, (G, 2, R/2), in
- * the memory of the graph. Its table has one row for each given position. */
+ * the memory of the graph. */
 rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, rt_shape shape, rt_pairing pairing,
                                double magnitude, rt_positions positions);
 
@@ -269,12 +269,12 @@ rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, rt_shape shape,
  * to a score by zeta_i^(distance / scale). */
 double rt_xpos_zeta(int i, int pairs);
 
-/* Returns the first T rows of a rotation with the decay of xPos, in the memory of the graph: pair i
- * at position m is also multiplied by zeta_i^(m / scale), zeta_i = rt_xpos_zeta(i, R/2). With
- * `scale` for queries and -scale for keys, the score of pair i for a query at m and a key at n is
- * multiplied by zeta_i^((m - n) / scale). It decays towards keys before the query and grows towards
- * keys after it (Sun et al. 2022, arXiv 2212.10554, where the scale is 512; constants as in XPOS of
- * torchscale, github.com/microsoft/torchscale).
+/* Returns the first T rows of a rotation of one coordinate with the decay of xPos, in the memory of
+ * the graph: pair i at position m is also multiplied by zeta_i^(m / scale), zeta_i =
+ * rt_xpos_zeta(i, R/2). With `scale` for queries and -scale for keys, the score of pair i for a
+ * query at m and a key at n is multiplied by zeta_i^((m - n) / scale). It decays towards keys
+ * before the query and grows towards keys after it (Sun et al. 2022, arXiv 2212.10554, where the
+ * scale is 512; constants as in XPOS of torchscale, github.com/microsoft/torchscale).
  *
  * A position with |m| > RT_XPOS_REACH |scale| fails the graph. So factors are between 3e-18 and
  * 3e17, and queries, keys and their gradients stay well within the range of float. */
@@ -289,11 +289,11 @@ rt_rotation *rt_rotation_decayed(rt_graph *g, const rt_rotation *rotation, int T
  *
  * dx is the same rotation of dy by the opposite angle, with the same magnitude and decay. With
  * magnitude 1 and no decay, the length of each pair is unchanged. The gradient of theta is computed
- * from the result: dL/dtheta_i = sum m (dy_b y_a - dy_a y_b) over all pairs of features (a,
- * b) that theta_i rotates, where m is the token's position or, with two, the coordinate that
- * theta_i multiplies. The sum over positions and sequences is in double. Only the result is kept;
- * if its values were released, backward rotates x again. `rotation` must live
- * until the graph is cleared. */
+ * from the result: dL/dtheta_i = sum m (dy_b y_a - dy_a y_b) over all tokens and pairs of features
+ * (a, b) that theta_i rotates, where m is the token's position, or of its two coordinates the one
+ * that theta_i multiplies. The sum over positions and sequences is in double. Backward reads the
+ * result only for a learned theta; if its values were released, it rotates x again instead.
+ * `rotation` must live until the graph is cleared. */
 rt_tensor *rt_rope(rt_graph *g, rt_tensor *x, const rt_rotation *rotation);
 
 /* Computes theta_i = base^(-2i/R), i = 0 ... R/2 - 1. */
@@ -339,8 +339,8 @@ typedef struct rt_attention_options {
 rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                         const rt_attention_options *options);
 
-/* Level of a head before any token. The level of a key is the m of rt_key_exp, which returns
- * e^(x - m). -RT_REAL_MAX itself could overflow in a difference of levels. */
+/* The level of a token in a head is the m of rt_key_exp, whose result is e^(x - m). This is the
+ * level before the first token; a difference of levels could overflow with -RT_REAL_MAX. */
 #define RT_NO_LEVEL (-RT_REAL_MAX / 4)
 
 /* Recurrent state of causal linear attention: sums over all earlier tokens, of constant size.
@@ -350,7 +350,7 @@ rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
 typedef struct rt_linear_state {
     real *sum; /* (B, H, D + 1, E): sums of k v^T; last row: options.constant times the sum of v */
     real *below; /* (B, H, D + 1), denominator: sums of denominator_k; last: number of keys. With
-                    levels, a key counts e^(its level - `level`) in `sum` and `below` */
+                    levels, `sum` and `below` weight each key by e^(its level - `level`) */
     real *level; /* (B, H): level of the last token read; NULL without levels */
 } rt_linear_state;
 
@@ -359,9 +359,9 @@ typedef struct rt_linear_attention_options {
     const uint8_t *key_mask; /* (B, Tk): 1 = visible; NULL: all are */
     double constant;         /* added to every similarity, in numerator and denominator */
     double eps;              /* added to the denominator */
-    const real *level;       /* (B, Tk, H), causal only: weights a key by e^(level of key - level of
-                                query). Like those of rt_key_exp, the levels of a head must not
-                                decrease from token to token. NULL: weight 1 */
+    const real *level;       /* (B, Tk, H), causal only, levels of the tokens: the query of token i
+                                weights key j by e^(level_j - level_i). Like those of rt_key_exp,
+                                they must not decrease from token to token. NULL: weight 1 */
     rt_linear_state *state;  /* of the earlier tokens, causal only; NULL: there are none */
 } rt_linear_attention_options;
 
@@ -375,10 +375,10 @@ typedef struct rt_linear_attention_options {
  *   v       (B, Tk, H, E)
  *   result  (B, Tq, H, E)
  *
- * RoPE with linear_elu and linear_softmax rotates q and k, but not q' and k' (Su et al. 2021, eq.
- * 19), because a rotated denominator could become 0. The same tensors may be given for q and q', k
- * and k'. A query without visible keys, or with denominator 0, gets zeros. Arrays of the options
- * must live until the graph is cleared. */
+ * q' is denominator_q, k' denominator_k; they may be the same tensors as q and k. Models with RoPE
+ * rotate q and k but not q' and k' (Su et al. 2021, eq. 19; linear_cosine apart), because a rotated
+ * denominator could become 0. A query without visible keys, or with denominator 0, gets zeros.
+ * Arrays of the options must live until the graph is cleared. */
 rt_tensor *rt_linear_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                                rt_tensor *denominator_q, rt_tensor *denominator_k,
                                const rt_linear_attention_options *options);

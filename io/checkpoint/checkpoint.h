@@ -26,10 +26,10 @@
  *                              word per layer is at /layers/SECTION.NAME
  *   /theta_start               learned theta: its initial value, in radians per position, in the
  *                              layout of rt_transformer_theta_shape
+ *   /optimizer                 attribute schedule_steps
  *   /optimizer/first_moment/a/b/c, ...
- *                              optimizer states, named by the update rule
- *                              (optim/rules.h), for parameters that have them. Attribute
- *                              schedule_steps
+ *                              optimizer states of the parameters that have them, named by the
+ *                              update rule (optim/rules.h)
  *   /random                    attribute generator: "philox4x32-10"
  *   /data                      attributes position and the keys of [data] that are not texts;
  *                              for data.length = A..B, data.length is B, data.length.least A
@@ -73,8 +73,8 @@ typedef struct rt_evaluations {
     int64_t best_step;
     double reference; /* loss that a regular evaluation must undercut by train.min_delta to be an
                          improvement */
-    int64_t stalled;  /* regular evaluations without an improvement, since the last one or since an
-                         early stop was continued */
+    int64_t stalled;  /* regular evaluations since the last improvement, or since a run that stopped
+                         early was continued */
 } rt_evaluations;
 
 /* Evaluations of a run that has not begun. */
@@ -96,7 +96,7 @@ typedef struct rt_checkpoint_info {
     rt_labels *labels;         /* NULL: no labelled data */
 } rt_checkpoint_info;
 
-/* Frees the contents of an info that was read. rt_checkpoint_save takes nothing over. */
+/* Frees the contents of an info that was read. An info that was only saved stays the caller's. */
 void rt_checkpoint_info_free(rt_checkpoint_info *info);
 
 /* Parameters, optimizer states and options of a model to save or fill. State blocks are laid out as
@@ -129,7 +129,7 @@ rt_status rt_checkpoint_save(const char *path, const rt_checkpoint_model *model,
 
 /* A checkpoint that was opened. */
 typedef struct rt_checkpoint {
-    rt_image *image; /* NULL once a model was filled */
+    rt_image *image; /* NULL after rt_checkpoint_load and the other functions that close it */
     rt_checkpoint_info info;
     rt_transformer_options model; /* without options that the data decides (io/model_options.h) */
     rt_data_options data;         /* without keys that are texts, such as paths */
@@ -143,11 +143,11 @@ typedef struct rt_checkpoint {
 rt_status rt_checkpoint_open(rt_checkpoint *c, const char *path, rt_parse parse) RT_MUST_CHECK;
 void rt_checkpoint_close(rt_checkpoint *c);
 
-/* Fills the model and closes the image. Layout, names and shapes must agree, neither side may have
- * a parameter that the other lacks, and values must be finite; otherwise the error names the first
- * difference and the model is unchanged. Values are checked, then read again and stored: only if
- * that second read fails is the model filled in part. Besides the model and the image this needs
- * memory for the largest parameter. */
+/* Fills the model and closes the image. Names and shapes must agree, and pairing, head size, bases,
+ * form and scope of theta; neither side may have a parameter that the other lacks, and values must
+ * be finite. Otherwise the error names the first difference and the model is unchanged. Values are
+ * checked, then read again and stored: only if that second read fails is the model filled in part.
+ * Besides the model and the image this needs memory for the largest parameter. */
 rt_status rt_checkpoint_load(rt_checkpoint *c, const rt_checkpoint_model *model) RT_MUST_CHECK;
 
 /* Number of parameters that were not transferred, and the name of the first. */
@@ -156,13 +156,13 @@ typedef struct rt_parameter_difference {
     char first[RT_NAME_SIZE];
 } rt_parameter_difference;
 
-/* Origin of theta in a model that rt_checkpoint_branch or rt_checkpoint_start_from filled; the
- * latter converts forms itself, so CONVERTED is for branches alone. */
+/* Origin of theta in a model that rt_checkpoint_branch or rt_checkpoint_start_from filled. The
+ * latter never gives RT_BRANCH_CONVERTED: it stores a theta of the other form, converted. */
 typedef enum rt_branch_theta {
     RT_BRANCH_FRESH,    /* the model's own theta */
     RT_BRANCH_CARRIED,  /* theta of the file; in a branch also its states and initial value */
-    RT_BRANCH_CONVERTED /* the trunk has another scope or form: rt_checkpoint_model.theta_start
-                           receives its theta, converted; the caller passes it to
+    RT_BRANCH_CONVERTED /* theta of a trunk with another scope or form, converted: it is only in
+                           rt_checkpoint_model.theta_start, and the caller passes it to
                            rt_transformer_set_theta */
 } rt_branch_theta;
 
@@ -171,7 +171,7 @@ typedef struct rt_checkpoint_taken {
     rt_branch_theta theta;
     rt_parameter_difference fresh; /* parameters of the model that were not read */
     rt_parameter_difference left;  /* in a branch, parameters of the trunk that the model lacks;
-                                      else those of the task that it did not take */
+                                      else output head and token types that were not read */
 } rt_checkpoint_taken;
 
 /* Fills the parameters of a model from the checkpoint of another run, without optimizer states, and
@@ -186,7 +186,8 @@ rt_status rt_checkpoint_start_from(rt_checkpoint *c, const rt_checkpoint_model *
                                    rt_checkpoint_taken *taken) RT_MUST_CHECK;
 
 /* Fills a model from the checkpoint of the trunk and closes the image. The model may differ from
- * the trunk in theta, in factors of heads (head_scale) and in the bias of t5. Every other parameter
+ * the trunk in theta, in factors of heads (head_scale) and in the bias of t5, but not in pairing
+ * and head size. Every other parameter
  * of the model must be in the trunk in the same shape; parameters of the trunk that the model lacks
  * are counted in taken->left. Parameters that are not read keep their values and optimizer states,
  * and their rt_parameter.since becomes the step of the trunk. With `theta_stays` theta always keeps
@@ -213,7 +214,7 @@ typedef struct rt_checkpoint_theta {
 rt_status rt_checkpoint_read_theta(rt_checkpoint *c, rt_checkpoint_theta *theta) RT_MUST_CHECK;
 void rt_checkpoint_theta_free(rt_checkpoint_theta *theta);
 
-/* Returns the step of the best evaluation, regular or at info->step; 0: there was none. */
+/* Returns info->step if evaluations.loss is below best_loss, else best_step; 0: there is none. */
 int64_t rt_checkpoint_best_step(const rt_checkpoint_info *info);
 
 /* ---- a folder of checkpoints: step-00000200.h5, ... ----
@@ -238,7 +239,8 @@ rt_status rt_checkpoint_save_in(const char *folder, const rt_checkpoint_model *m
 
 /* Opens the newest valid checkpoint whose step agrees with its name, and returns its path and a
  * line for each newer one that was skipped, as far as they fit. A folder without checkpoints is
- * RT_OK with c->image = NULL. RT_CHECKPOINT if no checkpoint is valid. The caller closes `c`, also
+ * RT_OK with c->image = NULL. RT_CHECKPOINT if no checkpoint is valid; RT_MEMORY and RT_IO, which
+ * say nothing about a file, end the search. The caller closes `c`, also
  * after an error. */
 rt_status rt_checkpoint_newest(rt_checkpoint *c, const char *folder, rt_parse parse,
                                char path[RT_PATH_SIZE],

@@ -58,8 +58,9 @@ typedef struct rt_training_state {
     int step; /* finished steps */
     int64_t sequences;
     rt_transformer *model;
-    real *states[RT_MOST_STATES]; /* optimizer states, laid out like the parameters
-                                     (rt_trainer_collect); NULL beyond those of the update rule */
+    real *states[RT_MOST_STATES]; /* optimizer states: in rank 0 laid out like the parameters, and
+                                     complete after rt_trainer_collect; in others a slice. NULL
+                                     beyond those of the update rule */
 } rt_training_state;
 
 typedef struct rt_step_result {
@@ -77,7 +78,7 @@ typedef struct rt_evaluation {
     long labels;
     long sequences;
     long exact; /* sequences with all labels predicted correctly; 0 unless data.length = A..B */
-    long bytes; /* length of the text of all target tokens; 0: unknown (rt_vocabulary_bytes) */
+    long bytes; /* of the text of all target tokens; 0: unknown (rt_vocabulary_bytes) */
 } rt_evaluation;
 
 /* Returns the number of threads of a process: run.threads or, if that is 0, its share of the
@@ -91,7 +92,7 @@ typedef struct rt_trainer_options {
     rt_account *account;   /* account of a dry run (core/memory.h), which reserves memory and takes
                               no step; or NULL */
     int threads;           /* threads to start; if 0 or above rt_threads_of: rt_threads_of */
-    void (*on_stop)(void); /* called in a step or an evaluation once another rank was asked to
+    void (*on_stop)(void); /* called in every step and evaluation after another rank was asked to
                               stop; or NULL */
 } rt_trainer_options;
 
@@ -131,15 +132,16 @@ rt_status rt_trainer_step(rt_trainer *trainer, rt_step_result *result) RT_MUST_C
 /* Evaluates the first `batches` batches of the evaluation set (0: all of it), or fewer if it is
  * smaller, in sequences of `length` tokens. `tally`, of rt_trainer_tally_size numbers, receives
  * counts unless it is NULL. For a model with classes it is a confusion matrix (classes, classes):
- * labels of each class (row) that were predicted as each class (column). With rt_batch.distances
- * it is (RT_DISTANCE_BINS, 2): the labels of each bin, and the correctly predicted ones. Other
- * models have no counts: `tally` must be NULL. */
+ * labels of each class (row) that were predicted as each class (column). If the task's labels have
+ * distances (rt_batch.distances), it is (RT_DISTANCE_BINS, 2): the labels in each bin, and those of
+ * them that were predicted correctly. Other models have no counts: `tally` must be NULL. RT_DATA if
+ * there is no label; RT_NONFINITE from the trap of rt_trainer_observe. */
 rt_status rt_trainer_evaluate(rt_trainer *trainer, int length, int batches, rt_evaluation *result,
                               int64_t *tally) RT_MUST_CHECK;
 size_t rt_trainer_tally_size(const rt_trainer *trainer);
 
-/* Bins of distances of at least 1: one each for 1 to 7, then four from each power of two to the
- * next. Returns the bin of a distance, and the first distance of a bin. */
+/* Bins of distances from 1 to 2^21 - 1: one each for 1 to 7, then four from each power of two to
+ * the next. Returns the bin of a distance, and the first distance of a bin. */
 enum { RT_DISTANCE_BINS = 80 };
 int rt_distance_bin(int distance);
 int rt_distance_first(int bin);
@@ -159,8 +161,8 @@ rt_status rt_trainer_run_jobs(rt_trainer *trainer, rt_model_job *run, void *cont
 void rt_trainer_change_theta(rt_trainer *trainer, const rt_theta_change *change);
 
 /* Starts or stops observers of the graphs. `trap` fails a step, an evaluation or a job at the first
- * value that is not finite and names the op; `profile` discards earlier measurements and, without
- * `trap`, measures every op. With neither, observers stop, and measurements stay. */
+ * value that is not finite and names the op; `profile` discards earlier measurements and measures
+ * every op, unless `trap` is set too. With neither, observers stop, and measurements stay. */
 rt_status rt_trainer_observe(rt_trainer *trainer, bool trap, bool profile) RT_MUST_CHECK;
 
 /* Observer of --trap: fails the graph with RT_NONFINITE, and names the op, if a result or a
@@ -175,8 +177,8 @@ void rt_trainer_print_profile(FILE *to, const rt_trainer *trainer);
 double rt_trainer_profiled_bytes(const rt_trainer *trainer);
 
 /* Keeps the parameters in bf16 for all products until rt_trainer_release_rounded; do not change
- * them in between. Does nothing without run.math = bf16, and in a training with
- * train.recompute. Steps and evaluations call both. */
+ * them in between. Does nothing unless run.math = bf16, or in a training with train.recompute.
+ * Steps and evaluations call both. */
 void rt_trainer_hold_rounded(rt_trainer *trainer);
 void rt_trainer_release_rounded(void);
 
