@@ -100,7 +100,8 @@ static RT_ROW_KERNEL(norm_gradients, (const rt_row_span *span), (span))
     const int size = rt_columns(n->out);
     const size_t first = span->first * (size_t)size;
     const real *restrict x = n->in[0]->data + first, *restrict weight = n->in[1]->data;
-    real *restrict dweight = zeroed_sums(span), *restrict dbias = dweight + size;
+    real *const sums = zeroed_sums(span);
+    real *restrict dweight = sums, *restrict dbias = sums + size;
     real *restrict g = n->out->grad + first;
     for (size_t r = 0; r < span->count; r++, x += size, g += size) {
         const real mean = a->mean[span->first + r], rstd = a->inverse[span->first + r];

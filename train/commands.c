@@ -360,8 +360,8 @@ static rt_exit watch(const rt_arguments *arguments)
     rt_arguments silent = *arguments; /* from the second report on */
     silent.quiet = true;
     const bool fits = !rt_path_join(metrics, folder, "metrics.csv").code;
-    while (fits && rt_run_folder_busy(folder)) {
-        const off_t size = !stat(metrics, &found) ? found.st_size : -1;
+    while (rt_run_folder_busy(folder)) {
+        const off_t size = fits && !stat(metrics, &found) ? found.st_size : -1;
         if (size != drawn && !rt_folder_has(folder, "result.csv"))
             report_one(drawn < 0 ? arguments : &silent, folder);
         drawn = size;

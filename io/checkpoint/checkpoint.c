@@ -535,7 +535,7 @@ static void read_theta_start(reading *r)
 /* ---- filling a model ---- */
 
 /* Compares the file with the model. If they agree, reads the checked numbers again, into the model,
- * unless it was just saved. Parameters that the trunk lacks get the step of its checkpoint as
+ * unless it was just saved. Parameters that are not read get the step of its checkpoint as
  * `since`; the others keep the step that is stored. Stores the differences in *taken, also after an
  * error, unless it is NULL. Closes the image. */
 static rt_status read_checkpoint(reading *r, rt_checkpoint_taken *taken)

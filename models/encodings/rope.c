@@ -464,6 +464,10 @@ static void check_frequencies(const rt_transformer_options *o, rt_rule_sink to)
                        scaling == RT_SCALING_DYNAMIC ? "dynamic" : "longrope");
         return;
     }
+    const double base = frequencies->base;
+    if (!isfinite(base) || (frequencies->family == RT_FREQUENCIES_GEOMETRIC && base <= 1))
+        rt_rule_broken(to, RT_OPTIONS("position.base"), "position.base must be above 1; got %g",
+                       base);
     rt_status status = rt_frequencies_check(frequencies, rt_transformer_pairs(o));
     if (status.code)
         rt_rule_broken(to,

@@ -176,6 +176,7 @@ static const struct {
     {"position.layers=yes,no position.every=1 position.kind=sinusoidal",
      "position.layers position.kind",
      "position.layers is of positions in layers, but position.kind = sinusoidal adds none there"},
+    {"position.base=0.5", "position.base", "position.base must be above 1; got 0.5"},
     {"position.local_base=0.5", "position.local_base",
      "position.local_base must be 0 or above 1; got 0.5"},
     {"position.local_base=100", LOCAL_BASE},

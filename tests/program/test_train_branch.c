@@ -152,4 +152,7 @@ TEST(what_a_branch_cannot_be_is_refused)
                 "rm runs/trunk/metrics.csv; mkdir runs/trunk/metrics.csv; $TRAIN " FIXED
                 "run.name=x --check " BRANCH);
     ck_assert(!exists("runs/x"));
+    run(TRUNK " --overwrite && mkdir runs/x && printf 'step\nx\n' >runs/x/timing.csv");
+    expect_told(1, "runs/x/timing.csv: --resume would lose damaged lines (1)",
+                "$TRAIN " FIXED "run.name=x --resume " BRANCH);
 }

@@ -4,9 +4,9 @@
 /* Parts of loading a configuration, in their order:
  *
  *   config.c   parses the file; sets the written values: file, command line, sweep, folder of the
- *              run; resolves paths
+ *              run
  *   errors.c   collects all errors; suggests names
- *   resolve.c  inherited values, defaults, zeros that stand for a value of another key
+ *   resolve.c  paths; inherited values, defaults, zeros that stand for a value of another key
  *   check.c    contradictions between keys; keys without effect */
 
 #include "train/config/keys.h"

@@ -32,7 +32,7 @@ rt_exit rt_exit_of(rt_code code);
 #define RT_RESULT_LABEL_ACCURACY      "accuracy"      /* of labelled data */
 #define RT_RESULT_MACRO_F1            "macro_f1"      /* of labelled data (rt_macro_score) */
 #define RT_RESULT_EXACT               "eval_exact"    /* of data.length = A..B */
-#define RT_RESULT_AT                  "_at_"          /* behind the three above: a length follows */
+#define RT_RESULT_AT                  "_at_"          /* before a length: eval_loss_at_64 */
 #define RT_RESULT_LOSS_AT             RT_RESULT_LOSS RT_RESULT_AT
 #define RT_RESULT_ACCURACY_AT         RT_RESULT_ACCURACY RT_RESULT_AT
 #define RT_RESULT_EXACT_AT            RT_RESULT_EXACT RT_RESULT_AT

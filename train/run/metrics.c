@@ -133,17 +133,19 @@ rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *fo
         open_table(&m->metrics, folder, "metrics.csv",
                    "step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm,accuracy,theta_grad_norm",
                    kept);
+    const kept_rows timed = {.from = folder,
+                             .step = finished_steps,
+                             .due = true,
+                             .evaluated = true};
+    if (!status.code)
+        status = open_table(&m->timing, folder, "timing.csv",
+                            "step,seconds,tokens_per_s," RT_SESSION_COLUMNS, timed);
     kept.evaluated = true;
     kept.due = evaluated || (config->theta.log && logged);
     kept.from = trunk ? trunk[1] : folder;
     if (!status.code && config->model.theta.learn)
         status = open_table(&m->theta, folder, "theta.csv", "step,layer,head,i,theta,theta_initial",
                             kept);
-    kept.due = true;
-    kept.from = trunk ? NULL : folder;
-    if (!status.code)
-        status = open_table(&m->timing, folder, "timing.csv",
-                            "step,seconds,tokens_per_s," RT_SESSION_COLUMNS, kept);
     if (!status.code && config->run.tensorboard) {
         status = rt_path_join(path, folder, RT_EVENTS_FOLDER);
         if (!status.code)
