@@ -67,7 +67,7 @@ typedef struct rt_pairs {
 void rt_pairs_free(rt_pairs *pairs);
 
 /* Returns the pair of two pieces, which is added with zeros if it is new; valid until the next
- * call. NULL if memory is exhausted. */
+ * call. NULL if memory is exhausted or there are INT32_MAX / 2 pairs. */
 rt_pair *rt_pairs_at(rt_pairs *pairs, int32_t left, int32_t right);
 
 /* Returns the pair of two pieces, or NULL. */
