@@ -65,14 +65,6 @@ TEST(a_run_starts_from_a_model_of_the_same_labels)
                 "train.init_from=runs/c/checkpoints/step-00000060.h5");
 }
 
-TEST(another_task_reads_the_list_of_files_anew)
-{
-    run("cp sub/train.tsv c,1.tsv; $TRAIN " CLASSIFY
-        "data.eval_file= data.file=c,1.tsv; cp sub/train.tsv 1.tsv");
-    expect_told(3, "runs/c/checkpoints/1.tsv: No such file or directory (data.file)",
-                "cp 1.tsv c; $TRAIN --checkpoint runs/c --eval data.task=text");
-}
-
 TEST(what_is_cut_is_counted_in_a_warning)
 {
     expect_told(0,

@@ -459,6 +459,8 @@ static bool read_source(loading *l)
     }
     name_after_file(l, source->path);
     rt_config_find_files(&l->written, l->written.data.task, &l->errors);
+    const bool other_task = l->late.origin[rt_key_find("data.task")] != RT_FROM_DEFAULT;
+    rt_config_find_files(&l->late, (other_task ? &l->late : &l->written)->data.task, &l->errors);
     return true;
 }
 
@@ -503,10 +505,8 @@ static rt_status load(loading *l, rt_config *config, char **errors)
     const bool inherited =
         !status.code && (!ancestor.config || rt_config_inherit(&l->written, &ancestor, &l->errors));
     rt_config_resolve(config, &l->written, l->trained || sweeps, sweeps);
-    if (l->used) {
+    if (l->used)
         rt_config_resolve_use(config, &l->written, &l->late, &l->errors);
-        rt_config_find_files(config, config->data.task, &l->errors);
-    }
     /* a key without effect in one run of a sweep may have an effect in another */
     const bool one = !l->source->settings && !l->has_sweep;
     if (sweeps)
