@@ -314,7 +314,7 @@ static const struct {
 } damaged[] = {
     {"newer-layout", "cannot open the data set: ",
      "of a newer version of HDF5 (then write it with libver='earliest' of h5py)"},
-    {"ids-beyond-the-end", ": the file is damaged: ids lie outside of it (data.file)", ""},
+    {"ids-beyond-the-end", " is damaged", " (data.file)"}, /* by rotor, or HDF5 1.14 */
     {"damaged-header", " cannot open the data set: ", "; it is damaged, "},
     {"signature-alone",
      "cannot open the file: ", "; it is damaged, cut short, being written, or of a newer"},
