@@ -465,7 +465,7 @@ static void check_frequencies(const rt_transformer_options *o, rt_rule_sink to)
         return;
     }
     const double base = frequencies->base;
-    if (!isfinite(base) || (frequencies->family == RT_FREQUENCIES_GEOMETRIC && base <= 1))
+    if (base != 0 && !(base > 1 && isfinite(base)))
         rt_rule_broken(to, RT_OPTIONS("position.base"), "position.base must be above 1; got %g",
                        base);
     rt_status status = rt_frequencies_check(frequencies, rt_transformer_pairs(o));
