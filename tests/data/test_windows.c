@@ -427,6 +427,13 @@ TEST_ROWS(all_files_are_listed, BYTES, CHARACTERS)
     o.eval_file = lasting("%s:/more", in_folder("a"));
     if (_i == TOKENS) /* another data set of the same file */
         ck_assert(!rt_data_file_at(&o, 1, path));
+    o = options_with("images", "file=/a-images-idx3-ubyte eval_file=/b-images-idx3-ubyte");
+    for (int i = 0; i < 4; i++) {
+        ck_assert(rt_data_file_at(&o, i, path));
+        ck_assert_str_eq(path, lasting("/%c-%s-ubyte", i / 2 ? 'b' : 'a',
+                                       i % 2 ? "labels-idx1" : "images-idx3"));
+    }
+    ck_assert(!rt_data_file_at(&o, 4, path));
 }
 
 /* ---- evaluation alone ---- */
