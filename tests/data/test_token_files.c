@@ -314,7 +314,11 @@ static const struct {
 } damaged[] = {
     {"newer-layout", "cannot open the data set: ",
      "of a newer version of HDF5 (then write it with libver='earliest' of h5py)"},
-    {"ids-beyond-the-end", " is damaged", " (data.file)"}, /* by rotor, or HDF5 1.14 */
+#if H5_VERSION_GE(1, 14, 0)
+    {"ids-beyond-the-end", " cannot open the data set: ", "; it is damaged, "},
+#else
+    {"ids-beyond-the-end", ": the file is damaged: ids lie outside of it (data.file)", ""},
+#endif
     {"damaged-header", " cannot open the data set: ", "; it is damaged, "},
     {"signature-alone",
      "cannot open the file: ", "; it is damaged, cut short, being written, or of a newer"},

@@ -191,10 +191,13 @@ static void refused_alike(int code, const char *arguments, const char *message)
 {
     expect_told(code, message, "$TRAIN --quiet --check tiny.ini %s", arguments);
     const char *said = lasting("%s", w->err), *parts = strstr(said, " GB of memory (");
-    if (parts) /* the total includes what the process occupies by then */
+    if (parts) { /* the total includes what the process occupies by then */
         expect_told(code, parts, "$TRAIN --quiet tiny.ini %s", arguments);
-    else
+        ck_assert_double_eq_tol(strtod(strstr(w->err, "about ") + 6, NULL),
+                                strtod(strstr(said, "about ") + 6, NULL), 0.1);
+    } else {
         expect_message(code, said, "$TRAIN --quiet tiny.ini %s", arguments);
+    }
     ck_assert_msg(!exists("runs"), "a folder was made for %s", arguments);
 }
 

@@ -288,8 +288,8 @@ void try_forgery(trial *t)
         const use how = draw_use(t, &f);
         const command c = use_command(&f, how);
         /* figures of what is left of a table may be missing; a resume loses no damaged lines */
-        const bool fails = f.table && (how == REPORT || how == RESUME);
-        run_command(t, &c, fails ? ANY_CODE : NO_FAILURE);
+        const char *of_table = how == REPORT ? ANY_CODE : how == RESUME ? "1 " NO_FAILURE : NULL;
+        run_command(t, &c, f.table && of_table ? of_table : NO_FAILURE);
     }
     looking = t;
     nftw(t->folder, look_at, 16, FTW_PHYS);
