@@ -135,8 +135,6 @@ static timed_op describe(op_kind kind)
     return op;
 }
 
-/* ---- measuring ---- */
-
 /* Times of both passes, of their sum and of the yardstick. */
 enum { FORWARD, BACKWARD, BOTH, YARDSTICK, SERIES };
 static bench_times times[SERIES];
@@ -297,8 +295,6 @@ void bench_adamw(void)
     rt_free(memory);
     bench_yardstick_free(&y);
 }
-
-/* ---- forms of attention ---- */
 
 /* Attention of one layer with RoPE, at doubling lengths: linear cost has a constant cost per token.
  * All ops of a form count, including the rotation. Softmax attention is measured beside the linear

@@ -8,8 +8,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* ---- more threads ---- */
-
 /* Estimates the time of a step on more threads than the machine has, from a trace of steps on one
  * thread: the time in runs of jobs and parts, the number of pieces of each run, and the time
  * between runs. In the model of a step on n threads, the time between runs is unchanged; a run of p
@@ -224,8 +222,6 @@ void bench_scale(void)
     bench_training_free(several);
     bench_training_free(one);
 }
-
-/* ---- more processes ---- */
 
 /* A step on several processes, started by mpirun: the bytes sent, the speed of a connection, and a
  * model of a step on more processes and other networks. In the model, a process computes its shards

@@ -98,8 +98,6 @@ rt_status rt_slope_find(rt_curve *f, void *context, const rt_slope_options *o, d
     return status;
 }
 
-/* ---- gradients of a function of tensors ---- */
-
 /* Maximum of elements or directions tried for each one required, where kinks are in the way. */
 enum { TRIES = 8 };
 

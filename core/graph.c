@@ -244,8 +244,6 @@ void *rt_scratch(const rt_node *n)
     return n->graph ? n->graph->scratch : NULL;
 }
 
-/* ---- blocks of numbers ---- */
-
 real *rt_block_borrow(rt_graph *g, size_t size)
 {
     for (spare **link = &g->spares.free; *link; link = &(*link)->next) {
@@ -272,8 +270,6 @@ void rt_block_return(rt_graph *g, real *block, size_t size)
     g->spares.free = record;
     rt_poison(block, size * sizeof *block);
 }
-
-/* ---- passes ---- */
 
 void rt_node_run(const rt_node *n, rt_pass pass)
 {
@@ -382,8 +378,6 @@ rt_tensor *rt_graph_view(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor
     return node->out;
 }
 
-/* ---- released numbers ---- */
-
 static bool is_in(const rt_tensor *x, const rt_tensor *memory)
 {
     return x && rt_memory_of(x) == memory;
@@ -425,8 +419,6 @@ void rt_graph_release(rt_graph *g, rt_tensor *x)
     n->out->data = NULL;
     rt_block_return(g, data, rt_size(x));
 }
-
-/* ---- passes in parts ---- */
 
 void rt_node_do(const rt_node *n, rt_part *part, void *context, int parts)
 {

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- rules ---- */
-
 static void check_files(const rt_data_options *o, rt_rule_sink to)
 {
     const bool text = !rt_tasks[o->task].vocab;
@@ -93,8 +91,6 @@ rt_status rt_data_check(const rt_data_options *o)
     rt_data_rules(o, rt_keep_first_rule, &first);
     return first.status;
 }
-
-/* ---- opening ---- */
 
 static rt_data *new_data(const rt_data_options *o, rt_data_of_model meaning)
 {
@@ -192,8 +188,6 @@ void rt_data_close(rt_data *data)
     rt_free(data);
 }
 
-/* ---- queries ---- */
-
 bool rt_data_varies(const rt_data *data)
 {
     return data->options.shortest || (data->examples && !data->images) ||
@@ -230,8 +224,6 @@ long rt_data_evaluation_rows(const rt_data *data, int length)
         return (long)data->examples->order[RT_PART_EVALUATION].rows;
     return data->task->open ? rt_windows_evaluation_rows(data, length) : LONG_MAX;
 }
-
-/* ---- drawing ---- */
 
 /* Returns the symbols of a question that fits, with its answer, into a sequence. */
 static int question_of(const rt_task *task, int length)
@@ -283,8 +275,6 @@ void rt_data_evaluation(const rt_data *data, uint32_t first_row, rt_batch *batch
 {
     fill(data, (rt_draw){data->options.eval_seed, 0, first_row}, batch);
 }
-
-/* ---- writing ids ---- */
 
 rt_status rt_encode_file(const rt_data_options *o, const char *path, size_t *count)
 {

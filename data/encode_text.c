@@ -19,8 +19,6 @@
 
 enum { MOST_THREADS = 64 };
 
-/* ---- documents ---- */
-
 static const char *separator_of(const char *documents)
 {
     return strcmp(documents, "line") ? documents : "\n";
@@ -92,8 +90,6 @@ static size_t document_cut(const char *documents, const unsigned char *text, siz
         cut = (size_t)(found - text) + size;
     return cut;
 }
-
-/* ---- cutting a text ---- */
 
 /* Returns the size without an incomplete character at the end. */
 static size_t whole_characters(const unsigned char *bytes, size_t size)
@@ -230,8 +226,6 @@ static size_t text_cut(const rt_data_options *o, const rt_vocabulary *v, const u
     return newline_cut(cut_rules_of(v->bpe), bytes, size);
 }
 
-/* ---- files ---- */
-
 rt_status rt_text_files_add(rt_text_files *t, const char *path)
 {
     rt_text_file file = {.start = t->bytes};
@@ -366,8 +360,6 @@ rt_status rt_text_characters(rt_vocabulary **vocabulary_new, const rt_text_files
     rt_free(seen);
     return status;
 }
-
-/* ---- parts ---- */
 
 typedef struct part {
     const rt_text_encoding *e;

@@ -11,8 +11,6 @@
 /* [CLS], two texts of one id, and a [SEP] after each. */
 enum { SHORTEST_PAIR = 5 };
 
-/* ---- rules ---- */
-
 void rt_examples_check(const rt_data_options *o, rt_rule_sink to)
 {
     const bool table = rt_tasks[o->task].target == RT_TARGET_SEQUENCE;
@@ -31,8 +29,6 @@ void rt_examples_check(const rt_data_options *o, rt_rule_sink to)
                            keys[i], paths[i]);
     }
 }
-
-/* ---- labels and vocabulary ---- */
 
 /* Sets the labels: the given ones, or those of the first file. */
 static rt_status find_labels(rt_data *data, const rt_labelled_file *f)
@@ -66,8 +62,6 @@ static rt_status vocabulary_of_texts(const rt_labelled_file *f, rt_vocabulary **
     rt_free(seen);
     return status;
 }
-
-/* ---- ids ---- */
 
 /* Appends the ids of a text and adds their number to *count. RT_DATA if there is none; for task
  * tag, such a token is [UNK] if the vocabulary has it. */
@@ -155,8 +149,6 @@ static rt_status make_rows(rt_data *data, const rt_labelled_file files[RT_PARTS]
     return status;
 }
 
-/* ---- order of an epoch ---- */
-
 /* Numbers of permutations; those of blocks follow. */
 enum { OF_BATCHES, OF_BOUNDS, OF_BLOCKS };
 
@@ -218,8 +210,6 @@ uint32_t rt_order_evaluation(rt_order o, uint64_t seed, uint32_t sequence)
     return batch < full ? rt_permuted(random, OF_BATCHES, full, batch) * o.batch + at % o.batch
                         : at;
 }
-
-/* ---- parts ---- */
 
 /* Returns the tokens around a labelled text: those of the vocabulary, without the ones that
  * data.begin or data.end = none removes. */
@@ -305,8 +295,6 @@ rt_status rt_examples_order(rt_data *data)
                     (unsigned)x->order[RT_PART_EVALUATION].rows, o->eval_fraction);
 }
 
-/* ---- sequences ---- */
-
 static void put(rt_sequence row, int at, int32_t id, int32_t type)
 {
     row.ids[at] = id;
@@ -381,8 +369,6 @@ int rt_data_evaluation_line(const rt_data *data, uint32_t sequence)
     return data->examples ? rt_examples_row(data, draw)->line : 0;
 }
 
-/* ---- opening ---- */
-
 rt_status rt_examples_open(rt_data *data)
 {
     const rt_data_options *o = &data->options;
@@ -434,8 +420,6 @@ void rt_examples_free(rt_examples *x)
     }
     rt_free(x);
 }
-
-/* ---- lines of text ---- */
 
 static rt_status check_bytes(rt_text_span text)
 {

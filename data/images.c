@@ -10,8 +10,6 @@
 #include <string.h>
 #include <zlib.h>
 
-/* ---- rules ---- */
-
 void rt_images_check(const rt_data_options *o, rt_rule_sink to)
 {
     const char *const keys[RT_PARTS] = {"data.file", "data.eval_file"};
@@ -29,8 +27,6 @@ void rt_images_check(const rt_data_options *o, rt_rule_sink to)
                        "images; got %d",
                        o->length);
 }
-
-/* ---- IDX files ---- */
 
 enum { UNSIGNED_BYTE = 8, CHUNK = 1 << 20 };
 
@@ -139,8 +135,6 @@ static rt_status read_idx(rt_idx *x, const char *key, const char *path)
     return status;
 }
 
-/* ---- files of images and labels ---- */
-
 bool rt_image_labels_path(char path[RT_PATH_SIZE], const char *images)
 {
     static const char before[] = "images-idx", after[] = "labels-idx1";
@@ -195,8 +189,6 @@ static rt_status read_part(rt_images *x, int part, const char *path)
                           files->labels_path, labels->ndim, labels->axis[0], path, images->axis[0]);
     return status;
 }
-
-/* ---- labels and rows ---- */
 
 /* Sets the labels: the given ones, or the numbers that occur. */
 static rt_status find_labels(rt_data *data, const rt_image_files *files)
@@ -297,8 +289,6 @@ void rt_images_free(rt_images *x)
     }
     rt_free(x);
 }
-
-/* ---- drawing ---- */
 
 /* Weights of the pixels of one axis that contribute to a new pixel: a triangle around its centre,
  * whose half width is a pixel of the smaller image. */

@@ -172,8 +172,6 @@ bool rt_data_file_at(const rt_data_options *o, int n, char path[RT_PATH_SIZE])
     return true;
 }
 
-/* ---- spans of tokens with windows ---- */
-
 bool rt_data_keeps_documents(const rt_data *data)
 {
     return rt_documents_are_cut(&data->options) && !data->options.cross;
@@ -251,8 +249,6 @@ static rt_status add_evaluation_text(rt_data *data, const char *path, size_t cou
     return add_text(&data->texts, first, count, 0);
 }
 
-/* ---- texts ---- */
-
 /* Files that form one run: consecutive texts, or one file of ids. */
 typedef struct group {
     const char *key;
@@ -327,8 +323,6 @@ static rt_status open_groups(groups *g)
                                                                           &g->training_text, o);
     return status.code ? status : rt_text_find_vocabulary(g->data);
 }
-
-/* ---- runs ---- */
 
 static rt_status keep_ids(void *list, rt_id_list *ids)
 {
@@ -426,8 +420,6 @@ static rt_status add_tokens(rt_data *data, groups *g)
     return status;
 }
 
-/* ---- writing token files ---- */
-
 static rt_status copy_ids(rt_data *data, const group *x, rt_token_writer *w)
 {
     enum { BLOCK = 1 << 14 };
@@ -493,8 +485,6 @@ rt_status rt_sequence_open(rt_data *data)
     free_groups(&g);
     return status;
 }
-
-/* ---- evaluation windows ---- */
 
 /* Returns the windows of a text. Tokens after the last full window are skipped. For evaluation
  * only, a shorter text is one window. */

@@ -41,8 +41,6 @@ int rt_data_classes(const rt_data *data)
     return data->labels ? data->labels->count : data->task->classes;
 }
 
-/* ---- the vocabulary of a text ---- */
-
 static rt_status check_special(const rt_data_options *o, const rt_vocabulary *vocabulary)
 {
     const rt_special_ids *special = &vocabulary->special;
@@ -131,8 +129,6 @@ rt_status rt_text_find_vocabulary(rt_data *data)
                                                          : ", cased,");
     return status.code ? status : rt_data_use_vocabulary(data, given ? given : data->own);
 }
-
-/* ---- texts with masks ---- */
 
 rt_mask_place rt_mask_find(const rt_vocabulary *vocabulary, const char *text)
 {
@@ -238,8 +234,6 @@ rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_ne
                                  count, NULL, unknown);
 }
 
-/* ---- rows ---- */
-
 rt_sequence rt_sequence_clear(const rt_data *data, rt_batch *batch, int number)
 {
     const size_t at = (size_t)number * (size_t)batch->length, patch = (size_t)data->patch;
@@ -263,8 +257,6 @@ rt_sequence rt_sequence_clear(const rt_data *data, rt_batch *batch, int number)
         row.patches[i] = 0;
     return row;
 }
-
-/* ---- objective ---- */
 
 /* Masks a chosen token as BERT does (Devlin et al. 2019): 80 % become [MASK], 10 % a random token,
  * 10 % stay. All are predicted. Uses words 1 and 2. */

@@ -273,8 +273,6 @@ static void draw_order(const rt_data *data, rt_draw draw, rt_sequence row)
     row.labels[0] = one < other;
 }
 
-/* ---- retrieval ---- */
-
 /* Returns the number of keys of mqar: the first half of the symbols; the others are values. */
 static int keys_of_vocab(int vocab)
 {
@@ -380,8 +378,6 @@ static void draw_passkey(const rt_data *data, rt_draw draw, rt_sequence row)
     put(row, end + 1, RT_ID_MASK);
     answer_with(row, end + 1, place + 1);
 }
-
-/* ---- tasks with a known theta ---- */
 
 /* Draws [CLS] s_1 ... s_n: with the given probability s_t is symbol number which(t) of those drawn
  * for the sequence, else a random symbol. Uses words 0 and 1 of t for s_t, and word 2 of k for

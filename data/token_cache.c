@@ -35,8 +35,6 @@ static void say(const rt_data_options *o, const char *line)
         o->watch->say(o->watch->context, line);
 }
 
-/* ---- digests ---- */
-
 /* Size of an XXH128 in hexadecimal digits with a final zero. */
 enum { DIGEST_SIZE = 33 };
 
@@ -49,8 +47,6 @@ static void digest_content(char digest[DIGEST_SIZE], const void *content, size_t
 {
     write_digest(digest, XXH3_128bits(content, size));
 }
-
-/* ---- entries ---- */
 
 /* Key of a cache entry: its folder (of the options) and the digest that names its files. */
 typedef struct entry {
@@ -154,8 +150,6 @@ static void unlock_entry(const entry *e, int lock)
     }
 }
 
-/* ---- digests of files ---- */
-
 /* Content of NAME.digest. */
 typedef struct known_digest {
     int64_t size, seconds, nanoseconds;
@@ -244,8 +238,6 @@ static rt_status name_entry(entry *e, rt_writer *w, const rt_text_files *text, b
     rt_writer_free(w);
     return status;
 }
-
-/* ---- ids ---- */
 
 /* Ids of a text. While they are written to a file, their checksums and the digests of the text
  * files are computed. */
@@ -463,8 +455,6 @@ rt_status rt_token_cache_open(rt_token_runs *runs, const rt_text_files *text,
         say(o, line);
     return name_folder(status, o);
 }
-
-/* ---- characters ---- */
 
 static bool find_vocabulary(const entry *e, rt_vocabulary **vocabulary_new)
 {

@@ -300,8 +300,6 @@ rt_status rt_token_dataset_decode(void *input, unsigned char **nothing, size_t *
     return status;
 }
 
-/* ---- writing ---- */
-
 static bool copy_ids(const rt_token_writer *ids, const set *d)
 {
     FILE *from = fopen(ids->file.temporary, "rb");

@@ -19,8 +19,6 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-/* ---- ids in memory ---- */
-
 enum { IS_LITTLE_ENDIAN = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ };
 
 size_t rt_id_width(int vocab)
@@ -51,8 +49,6 @@ void rt_id_list_free(rt_id_list *list)
     rt_free(list->ids);
     *list = (rt_id_list){.width = list->width};
 }
-
-/* ---- formats ---- */
 
 /* Reads up to `size` bytes from the start of a file. */
 static rt_status read_start(const rt_token_input *in, unsigned char *to, size_t size, size_t *got)
@@ -271,8 +267,6 @@ rt_status rt_token_writer_close(rt_token_writer *w, rt_status status)
     return rt_durable_close(&w->file, status);
 }
 
-/* ---- runs of tokens ---- */
-
 /* Ids per read. */
 enum { PIECE = 1 << 10 };
 
@@ -299,8 +293,6 @@ typedef struct rt_token_run {
     pthread_mutex_t mutex;
     rt_status status; /* first failed read */
 } rt_token_run;
-
-/* ---- reading ---- */
 
 static rt_status changed(const rt_token_run *f, const char *how)
 {
@@ -352,8 +344,6 @@ static int64_t id_at(const rt_token_place *p, const void *from, size_t i)
     return (int64_t)(p->swapped ? __builtin_bswap64(id) : id);
 }
 
-/* ---- checksums ---- */
-
 /* Compares a block of ids with its checksum. A damaged file is removed, so that the next process
  * that needs the ids creates it again; its name may belong to another file by then. */
 static rt_status check_block(const rt_token_run *f, size_t block)
@@ -389,8 +379,6 @@ static rt_status check_blocks(const rt_token_run *f, size_t first, size_t count)
             status = check_block(f, b);
     return status;
 }
-
-/* ---- ids ---- */
 
 /* Reads and checks ids: the file may have changed since it was opened. */
 static rt_status read_ids(const rt_token_run *f, size_t first, size_t count, int32_t *ids)
@@ -441,8 +429,6 @@ static rt_status check_small(rt_token_run *f)
         status = read_ids(f, first, count - first < BLOCK ? count - first : BLOCK, block);
     return status;
 }
-
-/* ---- opening ---- */
 
 /* Runs an HDF5 parser in a child process, whose answer is untrusted. */
 static rt_status parse_hdf5(rt_token_run *f, rt_child_work *work, rt_child_limits limits,
@@ -534,8 +520,6 @@ static rt_status open_file(rt_token_run *f)
         status = rt_error(RT_DATA, "%.800s: %s (%s)", f->in.path, strerror(errno), f->in.key);
     return status;
 }
-
-/* ---- runs ---- */
 
 /* Ids per block of a search. */
 enum { RUN_BLOCK = 256 };

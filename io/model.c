@@ -81,8 +81,6 @@ static rt_status configure(rt_model *m, rt_transformer_options *options, int wor
     return rt_transformer_check(options);
 }
 
-/* ---- opening a checkpoint ---- */
-
 typedef struct tally {
     rt_image *image;
     size_t parameters, numbers;
@@ -142,8 +140,6 @@ static rt_status open_file(rt_model *m, const char *path)
     return status;
 }
 
-/* ---- opening a folder of Hugging Face ---- */
-
 static rt_status open_folder(rt_model *m, const char *path)
 {
     rt_huggingface *imported;
@@ -169,8 +165,6 @@ static rt_status open_folder(rt_model *m, const char *path)
     rt_huggingface_close(imported);
     return status;
 }
-
-/* ---- creating a model ---- */
 
 rt_transformer_options rt_model_defaults(rt_model_kind kind)
 {
@@ -278,8 +272,6 @@ rt_status rt_model_new(rt_model **model_new, const rt_transformer_options *optio
     return finish(status, m, model_new);
 }
 
-/* ---- opening and closing ---- */
-
 rt_status rt_model_open(rt_model **model_new, const char *path)
 {
     rt_model *m;
@@ -305,8 +297,6 @@ void rt_model_close(rt_model *m)
     rt_free(m->origin);
     rt_free(m);
 }
-
-/* ---- saving ---- */
 
 static rt_status check_made(const rt_model *m)
 {
@@ -358,8 +348,6 @@ rt_status rt_model_export(const rt_model *m, const char *folder)
         .open_ended = m->origin->data->options.end == RT_BEGIN_NONE};
     return rt_huggingface_write(folder, m->transformer, &export);
 }
-
-/* ---- encoding texts ---- */
 
 void rt_row_free(rt_row *row)
 {
@@ -415,8 +403,6 @@ rt_status rt_model_encode(const rt_model *m, const char *text, const char *secon
                      : rt_masked_text_encode(m->vocabulary, begins, false, text, &row->ids,
                                              &row->length, &masks, &row->unknown);
 }
-
-/* ---- logits ---- */
 
 rt_tensor *rt_model_logits(rt_model *m, rt_graph *g, const rt_row *rows, int count)
 {

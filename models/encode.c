@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-/* ---- input ---- */
-
 /* Returns the number of turns. Cached texts have their own positions and are processed one at a
  * time where positions matter, also in attention. A batch is one turn. */
 static int turns_of(const rt_transformer_input *in)
@@ -133,8 +131,6 @@ static rt_tensor *onto(const rt_transformer *m, rt_graph *g, rt_tensor *residual
     return rt_linear_onto(g, residual, x, a.weight, a.bias);
 }
 
-/* ---- embeddings and token dropout ---- */
-
 /* Applies token_dropout to embeddings x, (B, T, E): mask tokens and padding become 0, and all
  * others are multiplied by
  *
@@ -246,8 +242,6 @@ rt_tensor *rt_linear_form(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
     return rt_linear_attention(g, rotate(g, q, o->query_rotation), rotate(g, k, o->key_rotation), v,
                                q, k, &options);
 }
-
-/* ---- a layer ---- */
 
 /* Kinds of rotation other than by a base of theta. A layer with its own or an overridden theta
  * finds its rotations itself. */
@@ -397,8 +391,6 @@ static rt_tensor *apply_layer(rt_graph *g, rt_tensor *x, void *context)
     after = onto(m, g, after, y, layer->down);
     return pre ? after : rt_transformer_norm(m, g, after, layer->ffn_norm);
 }
-
-/* ---- all layers ---- */
 
 /* Most kinds of one model: no rotation, and the bases of full and of sliding attention. */
 enum { MOST_KINDS = 3 };

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- sizes and choices ---- */
-
 /* Returns whether a value is from `least` to `most`, and reports it otherwise. `least` is 0 if
  * `most` is below INT_MAX. */
 static bool is_within(rt_rule_sink to, const char *key, int value, int least, int most)
@@ -109,8 +107,6 @@ static void check_start(const rt_transformer_options *o, rt_rule_sink to)
                        "model.dim = %d is not divisible by model.heads = %d", o->dim, o->heads);
 }
 
-/* ---- positions ---- */
-
 static const char *attention_of(const rt_transformer_options *o)
 {
     static const char *const words[] = {RT_ATTENTIONS(RT_CHOICE_WORD)};
@@ -162,8 +158,6 @@ static void check_position(const rt_transformer_options *o, const rt_encoding *e
         rt_rule_broken(to, RT_OPTIONS("theta.init", "theta.learn"),
                        "theta.init needs theta.learn = yes");
 }
-
-/* ---- layers ---- */
 
 /* Returns the number of words of a list that equal `word`. */
 static int count_words(const rt_layer_words *words, int word)

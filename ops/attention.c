@@ -95,8 +95,6 @@ static plan plan_of(const rt_node *n, rt_batch_size most)
     return p;
 }
 
-/* ---- packs ---- */
-
 /* Maximum number of scores for packs of several sequences: more gain nothing and take more of the
  * cache. */
 enum { OF_SEQUENCES = TILE * TILE / 4 };
@@ -205,8 +203,6 @@ static size_t offset_of(const pack *a, rt_steps step, int n)
     return (size_t)(n / a->size.inner) * step.outer + (size_t)(n % a->size.inner) * step.inner;
 }
 
-/* ---- distances ---- */
-
 /* Terms that attention adds to a score for the distance between query and key: a learned bias of
  * the distance's class (T5), or the product of the query with a learned key of the class (Shaw).
  * First t_ic = bias_c + scale q_i . key_c is computed for all classes c; the score of query i and
@@ -268,8 +264,6 @@ static void terms_backward(const real *ds, real *scratch, const pack *a, tile t,
         rt_gemm((rt_sizes){classes, a->D, t.rows}, scale, rt_transposed(dterm), queries_of(a, t, n),
                 1, rt_result_at(a->d.keys, a->D));
 }
-
-/* ---- scores ---- */
 
 /* Adds distances and masks to the scores of head n. */
 static void finish(real *s, real *scratch, const pack *a, tile t, int n)
@@ -380,8 +374,6 @@ static void drop(real *x, const attention_args *args, const pack *a, tile t)
         }
 }
 
-/* ---- rows of a tile ---- */
-
 /* A row for each query. Scores s, weights p and their gradients have `columns` keys per row and no
  * gaps. */
 
@@ -468,8 +460,6 @@ static RT_ROW_KERNEL(attention_score_gradient,
         }
 }
 
-/* ---- forward ---- */
-
 /* Adds one key tile for a block of queries: out += e^(S - m) V, with the running m and l. */
 static void forward_tile(real *out, const scratch *w, const attention_args *args, const pack *a,
                          tile t, bool first)
@@ -526,8 +516,6 @@ static void forward_part(void *context, int part, void *memory)
         attention_scale_rows(result, a->out_stride, rows, a->E, l);
     }
 }
-
-/* ---- backward ---- */
 
 static rt_result result_at(const pack *a, real *first, rt_operand as, int t)
 {
@@ -680,8 +668,6 @@ const rt_op rt_op_attention = {.name = "attention",
                                .forward = attention_forward,
                                .backward = attention_backward,
                                .scratch = attention_scratch};
-
-/* ---- checks ---- */
 
 static bool distances_fit(rt_graph *g, const rt_attention_options *o, int H, int D)
 {

@@ -9,8 +9,6 @@ typedef struct linear_args {
     uint16_t *rounded_result;     /* or NULL */
 } linear_args;
 
-/* ---- panels ---- */
-
 /* Cut of a product into panels of its result, each of which is a product of its own. */
 typedef struct panels {
     int rows, columns; /* of a panel; the last may have fewer */
@@ -87,8 +85,6 @@ static void multiply_panel(const rt_product *p, panel at)
             part_of(p->b, p->b.transposed, at.column, at.columns == p->n), p->beta, c);
 }
 
-/* ---- numbers of a tensor in bf16 ---- */
-
 typedef struct rounding {
     uint16_t *to;
     const real *from;
@@ -142,8 +138,6 @@ static rt_operand rounded_weight(const rt_node *n)
     const bool held = rt_gemm_rounds() && rt_bf16_parameters(w, 1, 1);
     return held ? w : rounded(n, w, rt_size(weight), WEIGHT);
 }
-
-/* ---- forward ---- */
 
 /* Maximum number of rows for which rt_gemm_few is faster than the library, which first copies the
  * weight. In bf16 the library has a faster unit. A large weight is cut into parts of columns. */
@@ -264,8 +258,6 @@ static void linear_forward(const rt_node *n)
     rt_node_share(n, forward_part, &pass, pass.cut.count);
 }
 
-/* ---- backward ---- */
-
 typedef struct backward_pass {
     rt_product dx, dweight;   /* without a result if it is not wanted */
     real *dbias;              /* NULL if not wanted */
@@ -384,8 +376,6 @@ const rt_op rt_op_linear_activation = {.name = "linear_activation",
                                        .scratch = linear_scratch,
                                        .reads = rt_reads_inputs};
 
-/* ---- constructors ---- */
-
 /* Inputs: x, weight, bias or NULL, residual or NULL. */
 static rt_tensor *apply(rt_graph *g, const rt_op *op, rt_tensor *const in[4],
                         rt_activation_values *values)
@@ -436,8 +426,6 @@ rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_t
     rt_activation_values *values = rt_activation_kernel(g, op->name, kind);
     return values ? apply(g, op, (rt_tensor *[]){x, weight, bias, NULL}, values) : NULL;
 }
-
-/* ---- bf16-only results ---- */
 
 /* Rounds the numbers of x, unless the op of x has already done so. */
 static void round_forward(const rt_node *n)

@@ -126,8 +126,6 @@ static void multiply_row(real *x, real factor, int size)
         x[i] *= factor;
 }
 
-/* ---- denominator ---- */
-
 /* Initializes a sum with the state, or with zeros. */
 static void begin_sum(real *sum, const real *known, size_t size)
 {
@@ -203,8 +201,6 @@ static void below_keys_backward(const head *a)
             add_row(row_of(a->dbelow_k, j), a->row, 1, a->D);
     }
 }
-
-/* ---- numerator ---- */
 
 /* Sets a->key to the keys of a chunk, zero where masked. */
 static void take_keys(const head *a, chunk c)
@@ -372,8 +368,6 @@ static void keys_backward(const head *a)
             sum_queries_of_chunk(a, c, start - 1);
     }
 }
-
-/* ---- passes ---- */
 
 typedef struct head_pass {
     const rt_node *node;

@@ -49,8 +49,6 @@ static bool begin_failed;
 /* libdnnl's threads are those of OpenMP; the setting affects the calling thread only. */
 extern void omp_set_num_threads(int threads);
 
-/* ---- threads ---- */
-
 /* Empties a place, also after a failed creation. */
 static void discard(primitive *p)
 {
@@ -96,8 +94,6 @@ static thread *this_thread(void)
     }
     return t;
 }
-
-/* ---- primitives ---- */
 
 static unsigned place_of(const shape *s)
 {
@@ -221,8 +217,6 @@ static primitive *primitive_for(thread *t, const shape *s)
     t->kept++;
     return p;
 }
-
-/* ---- products ---- */
 
 static int layout_of(rt_batch_size batch, int stride, rt_steps step, bool transposed)
 {

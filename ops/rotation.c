@@ -247,14 +247,13 @@ rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, rt_shape shape,
     return tabulate(g, &like, theta, positions, NULL);
 }
 
-/* ---- xPos: the decay is part of the table, which saves a pass over x ---- */
-
 double rt_xpos_zeta(int i, int pairs)
 {
     const double gamma = 0.4;
     return ((double)i / pairs + gamma) / (1 + gamma);
 }
 
+/* The decay is part of the table, which saves a pass over x. */
 rt_rotation *rt_rotation_decayed(rt_graph *g, const rt_rotation *r, int T, double scale)
 {
     if (!rt_graph_check_argument(g, "rope", "rotation", r) || !rt_rotation_is_sound(g, r))

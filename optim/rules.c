@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- spans, learning rates, clipping ---- */
-
 #define ROW(constant, rule) [constant] = &(rule),
 static const rt_update_rule *const rules[] = {RT_OPTIMIZER_RULES(ROW)};
 
@@ -114,7 +112,7 @@ double rt_clip_factor(double norm, double max_norm)
     return max_norm > 0 ? fmin(1, max_norm / (norm + 1e-6)) : 1;
 }
 
-/* ---- the update rules: a kernel and a row for each (optim/optimizer.h has the formulas) ---- */
+/* Each update rule is a kernel and a row; optim/optimizer.h has the formulas. */
 
 /* Factors that the kernels share. */
 typedef struct factors {
@@ -221,9 +219,9 @@ const rt_update_rule rt_rule_lion = {.word = "lion",
                                      .bounded_by = "Lion",
                                      .span = lion};
 
-/* ---- Muon (Jordan et al. 2024): a matrix of a layer changes by the orthogonal matrix nearest to
- * its momentum; everything else as with AdamW. As torch.optim.Muon, but in the precision of the
- * build instead of bfloat16. ---- */
+/* Muon (Jordan et al. 2024): a matrix of a layer changes by the orthogonal matrix nearest to its
+ * momentum; everything else as with AdamW. As torch.optim.Muon, but in the precision of the build
+ * instead of bfloat16. */
 
 /* Computes the mean gradient m, and the look-ahead u of Nesterov. */
 static RT_ROW_KERNEL(muon_mean,

@@ -56,8 +56,6 @@ void test_register(const test_options *options, const TTest *test, int begin, in
     suite_of_file(test->file, r->suite);
 }
 
-/* ---- objects of a test ---- */
-
 typedef struct owned_object {
     void *object;
     void (*release)(void *object);

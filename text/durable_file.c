@@ -189,8 +189,6 @@ rt_status rt_passing_write_and_free(const char *folder, const char *name, char *
     return write_and_free(folder, name, text, true);
 }
 
-/* ---- a folder ---- */
-
 _Static_assert((int)RT_PATH_SIZE >= PATH_MAX, "a path has room for what realpath finds");
 
 bool rt_folder_holds_only(const char *path, const char *const *names)

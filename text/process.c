@@ -18,8 +18,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- inherited state ---- */
-
 void rt_process_normalize(void)
 {
     sigset_t none;
@@ -48,8 +46,6 @@ int rt_process_stop_signals(int numbers[RT_STOP_SIGNALS])
     numbers[3] = SIGHUP;
     return !sigaction(SIGHUP, NULL, &hangup) && hangup.sa_handler == SIG_IGN ? 3 : 4;
 }
-
-/* ---- children ---- */
 
 pid_t rt_process_fork(int ending)
 {
@@ -105,8 +101,6 @@ const char *rt_program_name(void)
     return name;
 }
 
-/* ---- work in a child ---- */
-
 /* A sanitizer reserves terabytes of addresses, and reports on standard error. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
@@ -138,8 +132,6 @@ unsigned rt_child_seconds(size_t bytes)
 {
     return LEAST_SECONDS + (unsigned)(bytes / BYTES_A_SECOND);
 }
-
-/* ---- in the child ---- */
 
 static void limit_resources(const rt_child_limits *limits)
 {
@@ -204,8 +196,6 @@ static _Noreturn void be_child(rt_child_work *work, void *context, const rt_chil
         __gcov_dump();
     _exit(told ? 0 : BROKEN);
 }
-
-/* ---- in the parent ---- */
 
 typedef struct listener {
     int from;

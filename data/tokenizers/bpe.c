@@ -34,8 +34,6 @@ typedef struct encoding {
     size_t spaced_room;
 } encoding;
 
-/* ---- merging ---- */
-
 static const rt_pair *find_merge(const encoding *e, const symbol *s)
 {
     if (s->right < 0)
@@ -68,8 +66,6 @@ static void join(encoding *e, rt_waiting top)
         push(e, s->left);
     push(e, top.left);
 }
-
-/* ---- words ---- */
 
 /* Caches a merged word. Returns false if memory is exhausted. */
 static bool cache_word(encoding *e, const unsigned char *word, size_t bytes, int32_t count)
@@ -164,8 +160,6 @@ void rt_bpe_free(rt_bpe *bpe)
     rt_free(bpe);
 }
 
-/* ---- equality ---- */
-
 static bool tokens_equal(const rt_added_tokens *a, const rt_added_tokens *b)
 {
     if (a->count != b->count)
@@ -198,8 +192,6 @@ bool rt_bpe_equal(const rt_bpe *a, const rt_bpe *b)
     return tokens_equal(&a->added[RT_AS_IS], &b->added[RT_AS_IS]) &&
            tokens_equal(&a->added[RT_COMPOSED], &b->added[RT_COMPOSED]);
 }
-
-/* ---- added tokens ---- */
 
 rt_found_token rt_found_token_with_blanks(rt_found_token found, const unsigned char *text,
                                           size_t bytes, size_t before)
@@ -259,8 +251,6 @@ const rt_added_token *rt_bpe_added(const rt_bpe *bpe, const char *text, int32_t 
         }
     return NULL;
 }
-
-/* ---- encoding ---- */
 
 size_t rt_bpe_most_ids(const rt_bpe *bpe, size_t bytes)
 {

@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- bytes ---- */
-
 /* GPT-2's printable characters for bytes: printable bytes of Latin-1 are themselves; the others (0
  * to 0x20, 0x7f to 0xa0 and 0xad) are U+0100 and following. */
 enum { BYTES = RT_BPE_BYTE_COUNT, FIRST_HIGH = 0x7f, LOW = 0x21, HIGH = 0x22, HYPHEN = 0xad };
@@ -36,8 +34,6 @@ static int32_t byte_of(int32_t character)
                                               : HYPHEN;
     return rt_bpe_character_of((unsigned char)byte) == character ? byte : -1;
 }
-
-/* ---- parsing ---- */
 
 /* Text of an id in the file. */
 typedef struct id_text {
@@ -138,8 +134,6 @@ static bool read_parts(reading *r, const char *key, const char *name,
     return read;
 }
 
-/* ---- the normalizer ---- */
-
 /* Reads a normal form. The order in a Sequence does not matter: NFC then NFKC, and NFKC then NFC,
  * are NFKC. */
 static bool read_form(reading *r, const json_t *part, bool last)
@@ -155,8 +149,6 @@ static bool read_form(reading *r, const json_t *part, bool last)
         r->bpe->form = form;
     return true;
 }
-
-/* ---- the pre-tokenizer ---- */
 
 /* Supported patterns. GPT-2 and GPT-4 have two spellings each; the second is that of OpenAI's
  * tiktoken. */
@@ -231,8 +223,6 @@ static bool read_cut(reading *r, const json_t *part, bool last)
                        "'ByteLevel' is read, and before it 'Digits' and 'Split'");
 }
 
-/* ---- the post-processor ---- */
-
 /* Reads the tokens of a template before and after a text. */
 static bool read_processor(reading *r, const json_t *part, bool last)
 {
@@ -256,8 +246,6 @@ static bool read_processor(reading *r, const json_t *part, bool last)
     }
     return behind || refuse(r, "post_processor.single must be a list with a Sequence");
 }
-
-/* ---- pieces ---- */
 
 /* Returns the place for the text of an id. NULL if the id is invalid or, with r->status set, if
  * memory is exhausted. */
@@ -383,8 +371,6 @@ static bool read_pieces(reading *r)
     return read;
 }
 
-/* ---- merges ---- */
-
 static int32_t find_piece(reading *r, size_t number, const char *piece)
 {
     const json_t *found = json_object_get(r->vocab, piece);
@@ -441,8 +427,6 @@ static bool read_merges(reading *r)
     return !r->status.code;
 }
 
-/* ---- the model ---- */
-
 /* Parses the members of `model` except vocab, unk_token and merges. If unk_token is not a piece,
  * unknown bytes are omitted and counted, while tokenizers fails when it needs the token. */
 static bool read_model(reading *r)
@@ -470,8 +454,6 @@ static bool read_model(reading *r)
     r->bpe->ignore_merges = read_flag(r, r->model, "model", "ignore_merges", false);
     return !r->status.code;
 }
-
-/* ---- added tokens ---- */
 
 /* Reads an added token. The content of a token with `normalized` is normalized, too. Returns false
  * unless its id is that of the piece with the same text or, without one, the next id after the
@@ -535,8 +517,6 @@ static bool read_added_tokens(reading *r)
     }
     return read;
 }
-
-/* ---- roles of special tokens ---- */
 
 /* Returns the id of the first text in a NULL-terminated list that is a special token, RT_NO_ID if
  * there is none. */
@@ -611,8 +591,6 @@ rt_status rt_bpe_know(rt_vocabulary *v, const char *name, const rt_special_ids *
                ? rt_ok()
                : rt_error(RT_DATA, "%s: has no token beside the special ones", name);
 }
-
-/* ---- the file ---- */
 
 static bool read_all(reading *r)
 {

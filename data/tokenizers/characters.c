@@ -160,8 +160,6 @@ int32_t rt_character_lower(int32_t c)
     return utf8proc_tolower(c);
 }
 
-/* ---- classes of regular expressions ---- */
-
 /* Code points that tokenizers 0.23.3 (Unicode 16 and 17) knows and utf8proc 2.8.0 (Unicode 15) does
  * not, found by giving each to its regular expressions and its pre-tokenizer Digits. */
 
@@ -208,8 +206,6 @@ bool rt_is_digit(int32_t c)
     return rt_class_of(c) == RT_CLASS_NUMBER ||
            (c >= 0x10000 && is_among(c, more_digits, COUNT(more_digits)));
 }
-
-/* ---- normal forms ---- */
 
 /* Below U+0300 characters are composed and do not join a preceding one. */
 enum { FIRST_JOINING = 0x300, FIRST_JOINING_LEAD = 0xcc };

@@ -43,8 +43,6 @@ static bool grow_slots(rt_slots *s, int32_t count)
     return true;
 }
 
-/* ---- strings ---- */
-
 void rt_byte_map_free(rt_byte_map *map)
 {
     rt_free(map->slots.list);
@@ -96,8 +94,6 @@ int32_t rt_byte_map_add(rt_byte_map *map, const void *bytes, size_t size)
     return map->count - 1;
 }
 
-/* ---- pairs ---- */
-
 void rt_pairs_free(rt_pairs *pairs)
 {
     rt_free(pairs->slots.list);
@@ -143,8 +139,6 @@ const rt_pair *rt_pairs_find(const rt_pairs *pairs, int32_t left, int32_t right)
     const hash_slot *slot = pairs->count ? find_pair(pairs, hash, left, right) : NULL;
     return slot && slot->next_number ? pairs->list + slot->next_number - 1 : NULL;
 }
-
-/* ---- the queue ---- */
 
 static int order_of(const rt_queue *q, int32_t a, int32_t b)
 {

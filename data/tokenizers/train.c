@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- words of one part ---- */
-
 static bool count_word(rt_word_part *part, const void *word, size_t size, int64_t times)
 {
     const int32_t before = part->words.count;
@@ -52,8 +50,6 @@ static void count_part(void *counts_, int number, void *scratch)
     }
     part->failed = !counted;
 }
-
-/* ---- words of all parts ---- */
 
 enum { PORTION = 1 << 21 }; /* bytes, extended to the end of a line */
 
@@ -98,8 +94,6 @@ void rt_word_counts_free(rt_word_counts *counts)
         free_part(counts->part + i);
 }
 
-/* ---- training ---- */
-
 typedef struct merge {
     int32_t left, right; /* ids */
 } merge;
@@ -133,8 +127,6 @@ typedef struct training {
 #define RESERVE(t, list, count, capacity)                                                          \
     ((t)->failed |= !rt_grow(&(t)->list, &(t)->capacity, (count), sizeof *(t)->list))
 
-/* ---- most frequent pair ---- */
-
 /* Compares WordPiece pieces by their texts. */
 static int compare_texts(const void *training_, int32_t a, int32_t b)
 {
@@ -159,8 +151,6 @@ static bool take_most_frequent(training *t, rt_waiting *top)
     }
     return false;
 }
-
-/* ---- counting pairs ---- */
 
 static void count_pair(training *t, int32_t left, int32_t right, int32_t word, int sign)
 {
@@ -200,8 +190,6 @@ static void push_fresh(training *t)
     t->fresh_count = 0;
     t->step++;
 }
-
-/* ---- merging ---- */
 
 /* Merges a pair at all its positions in a word, from left to right. As in tokenizers, the count of
  * the pair itself stays unchanged for byte-level BPE. */
@@ -256,8 +244,6 @@ static void merge_pair(training *t, rt_waiting top)
     assert(!t->wordpiece || t->failed || !rt_pairs_find(&t->pairs, m.left, m.right)->count);
     push_fresh(t);
 }
-
-/* ---- initial pieces ---- */
 
 enum { ANYWHERE = 1, INSIDE = 2 };
 
@@ -315,8 +301,6 @@ static void add_first_pieces(training *t, bool mask)
     rt_free(where);
 }
 
-/* ---- words as pieces ---- */
-
 static rt_status check(const training *t, int size)
 {
     if (t->failed || t->queue.failed)
@@ -366,8 +350,6 @@ static rt_status begin(training *t, int size, bool mask)
     push_fresh(t);
     return check(t, size);
 }
-
-/* ---- the tokenizer ---- */
 
 /* Returns the pieces as lines. */
 static char *write_lines(const rt_byte_map *pieces)

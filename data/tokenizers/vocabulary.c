@@ -10,8 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- tokens of a level ---- */
-
 const char *const rt_level_words[] = {RT_LEVELS(RT_CHOICE_WORD) NULL};
 
 const char *rt_token_name(rt_level level, int32_t token, char name[RT_WORD_NAME_SIZE])
@@ -62,8 +60,6 @@ int32_t *rt_special_id(rt_special_ids *ids, int i)
                                              &ids->unknown};
     return all[i];
 }
-
-/* ---- ids ---- */
 
 bool rt_vocabularies_equal(const rt_vocabulary *a, const rt_vocabulary *b)
 {
@@ -120,8 +116,6 @@ void rt_vocabulary_mask_logits(const rt_vocabulary *vocabulary, bool ends, real 
             logits[id] = (real)-INFINITY;
 }
 
-/* ---- encoding ---- */
-
 void rt_unknown_add(rt_unknown *whole, const rt_unknown *part, size_t before)
 {
     const size_t count = whole->count + part->count;
@@ -137,11 +131,8 @@ static rt_status not_utf8(const unsigned char *text, size_t at)
     return rt_error(RT_ARGUMENT, "byte 0x%02x at byte %zu is not UTF-8", text[at], at);
 }
 
-/* ---- level residue ----
- *
- * Follows EsmTokenizer of Hugging Face (Lin et al. 2022, ESM-2). */
-
-/* Returns whether str.split() of Python splits at a character: blanks and U+001C to U+001F. */
+/* Returns whether str.split() of Python splits at a character: blanks and U+001C to U+001F. Level
+ * residue follows EsmTokenizer of Hugging Face (Lin et al. 2022, ESM-2). */
 static bool separates(int32_t c)
 {
     return rt_is_blank(c) || (c >= 0x1c && c <= 0x1f);
@@ -174,8 +165,6 @@ static void encode_residues(const rt_token_output *e, const unsigned char *text,
             rt_character_name(c, e->unknown->name);
     }
 }
-
-/* ---- the other levels ---- */
 
 static rt_status encode_characters(const rt_token_output *e, const unsigned char *text, size_t from,
                                    size_t to)
@@ -311,8 +300,6 @@ rt_status rt_vocabulary_encode_special(const rt_vocabulary *vocabulary, const ch
     *count = 0;
     return rt_vocabulary_encode_to(vocabulary, text, bytes, true, append, &list, unknown);
 }
-
-/* ---- decoding ---- */
 
 const char *rt_vocabulary_decode(const rt_vocabulary *vocabulary, int32_t id, size_t *size)
 {

@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the struct ---- */
-
 static bool has_pieces(rt_level level)
 {
     return level == RT_LEVEL_WORDPIECE || level == RT_LEVEL_RESIDUE;
@@ -91,8 +89,6 @@ static void add_token(rt_vocabulary *v, const void *bytes, size_t size)
     v->count++;
 }
 
-/* ---- lines ---- */
-
 /* Characters that a line cannot hold as they are, and the letters of their escapes. */
 static const struct {
     int32_t character;
@@ -149,8 +145,6 @@ static rt_status already(const reading *r, const char *word, int line)
 {
     return rt_error(RT_DATA, "%s:%d: %s is in line %d already", r->name, r->line, word, line);
 }
-
-/* ---- levels byte and char ---- */
 
 static rt_status read_byte(const reading *r, span line, int32_t *byte)
 {
@@ -231,8 +225,6 @@ static rt_status finish_pieces(reading *r)
     return rt_ok();
 }
 
-/* ---- vocab.txt ---- */
-
 /* Counts the lines and checks the limits. */
 static rt_status count_lines(const reading *r, size_t *lines)
 {
@@ -290,8 +282,6 @@ static rt_status read_lines(reading *r)
                ? status
                : rt_error(RT_DATA, "%s: has no token beside the special ones", r->name);
 }
-
-/* ---- all levels ---- */
 
 rt_vocabulary_kind rt_vocabulary_kind_of(const rt_vocabulary *vocabulary)
 {
@@ -353,8 +343,6 @@ rt_status rt_vocabulary_copy(rt_vocabulary **copy_new, const rt_vocabulary *voca
                               rt_vocabulary_file(vocabulary), (const unsigned char *)file,
                               strlen(file));
 }
-
-/* ---- characters of a text ---- */
 
 rt_status rt_vocabulary_of_seen(rt_vocabulary **vocabulary_new, rt_level level, const char *name,
                                 const bool *seen)

@@ -97,8 +97,6 @@ bool rt_words_next(rt_words *w, rt_word *word)
     return finish(&l, word);
 }
 
-/* ---- pre-tokenizers ---- */
-
 /* Position of a character in a text; size 0 at the end. */
 typedef struct place {
     size_t at, size;
@@ -139,8 +137,6 @@ static bool is_newline(place p)
     return p.size && (p.c == '\r' || p.c == '\n');
 }
 
-/* ---- parts of patterns ---- */
-
 static int32_t lower(int32_t c)
 {
     return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c == 0x17f ? 's' : c;
@@ -176,8 +172,6 @@ static size_t blanks(text t, place p)
     }
     return p.size && last ? last : p.at;
 }
-
-/* ---- patterns ---- */
 
 static size_t cut_gpt2(text t, place p)
 {

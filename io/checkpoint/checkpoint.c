@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- layout of a model in the file ---- */
-
 #define THETA_START "/theta_start"
 
 enum { MOST_BLOCKS = 1 + RT_MOST_STATES, GROUP_SIZE = 64, DATASET_SIZE = RT_NAME_SIZE + 32 };
@@ -94,8 +92,6 @@ rt_checkpoint_model rt_checkpoint_model_of(const rt_transformer *model, const rt
     return m;
 }
 
-/* ---- opening ---- */
-
 /* Returns an axis of a parameter, 0 if there is none. */
 static int axis_of(rt_image *image, const char *parameter, int axis)
 {
@@ -144,8 +140,6 @@ int64_t rt_checkpoint_best_step(const rt_checkpoint_info *info)
     const rt_evaluations *e = &info->evaluations;
     return e->loss < e->best_loss ? info->step : e->best_step;
 }
-
-/* ---- comparing a checkpoint with a model ---- */
 
 /* Use of a checkpoint: all of it (LOAD), the parameters that fit another task (START), or all but
  * theta and positions (BRANCH). */
@@ -328,8 +322,6 @@ static void compare(reading *r)
     }
 }
 
-/* ---- theta ---- */
-
 rt_status rt_checkpoint_no_logarithm(int layer, int head, int pair, double theta)
 {
     char where[64] = "all layers", of_head[32] = "";
@@ -437,8 +429,6 @@ static bool convert(rt_image *image, const rt_checkpoint_model *model,
     return fits;
 }
 
-/* ---- numbers ---- */
-
 /* Converts theta from the form of the file to that of the model. */
 static void change_form(const reading *r, const rt_parameter *theta, real *values)
 {
@@ -532,8 +522,6 @@ static void read_theta_start(reading *r)
             rt_image_fail(r->image, RT_CHECKPOINT, "theta_start is %g at %zu", theta[i], i);
 }
 
-/* ---- filling a model ---- */
-
 /* Compares the file with the model. If they agree, reads the checked numbers again, into the model,
  * unless it was just saved. Parameters that are not read get the step of its checkpoint as
  * `since`; the others keep the step that is stored. Stores the differences in *taken, also after an
@@ -593,8 +581,6 @@ rt_status rt_checkpoint_branch(rt_checkpoint *c, const rt_checkpoint_model *mode
     return read_checkpoint(
         &(reading){.checkpoint = c, .model = model, .use = BRANCH, .stays = theta_stays}, taken);
 }
-
-/* ---- saving ---- */
 
 static rt_image *build(const rt_checkpoint_model *model, const rt_checkpoint_info *info)
 {

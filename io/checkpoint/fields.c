@@ -41,8 +41,6 @@ const rt_checkpoint_field rt_checkpoint_fields[] = {
     {.name = NULL},
 };
 
-/* ---- exchange with an image ---- */
-
 static void get_integer(rt_image *image, const rt_checkpoint_field *f,
                         const rt_checkpoint_info *info, int64_t *value)
 {
@@ -118,8 +116,6 @@ static void exchange_fields(rt_image *image, bool put, rt_checkpoint_info *info)
         }
     }
 }
-
-/* ---- options ---- */
 
 /* Writes the name of the attribute with the least value of an interval. */
 static void least_name(char name[RT_KEY_NAME_SIZE + 8], const rt_key *key)
@@ -247,8 +243,6 @@ void rt_image_get_options(rt_image *image, const char *group, const rt_key_table
     }
 }
 
-/* ---- joined parameters ---- */
-
 /* Parameters that joined a training after its first step, one per line: "layers.0.attention.theta
  * 600". */
 
@@ -294,8 +288,6 @@ void rt_checkpoint_get_joined(rt_image *image, int64_t step, const rt_parameters
     }
     rt_free(text);
 }
-
-/* ---- vocabulary and labels ---- */
 
 static const char *const lowercase[] = {"no", "yes", NULL};
 
@@ -387,8 +379,6 @@ static rt_vocabulary *get_vocabulary(rt_image *image)
 }
 
 static const char labels_path[] = "/labels";
-
-/* ---- all of an info ---- */
 
 void rt_checkpoint_put_info(rt_image *image, const rt_checkpoint_info *info)
 {

@@ -37,8 +37,6 @@ rt_status rt_checkpoint_path(char path[RT_PATH_SIZE], const char *folder, int64_
     return rt_path_join(path, folder, name);
 }
 
-/* ---- listing ---- */
-
 static int newest_first(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -77,8 +75,6 @@ rt_status rt_checkpoint_list(const char *folder, int64_t **list, int *count)
     return list_names(folder, "", list, count);
 }
 
-/* ---- saving ---- */
-
 /* Removes files with a suffix whose step is at most `newest`. Keeps the newest `keep` of them and
  * the file of step `best`. A file that cannot be removed stays until the next save. */
 static rt_status remove_files(const char *folder, const char *suffix, int64_t newest, int64_t best,
@@ -115,8 +111,6 @@ rt_status rt_checkpoint_save_in(const char *folder, const rt_checkpoint_model *m
     }
     return status;
 }
-
-/* ---- loading ---- */
 
 /* Appends a line to the warnings: why a checkpoint was skipped and what is tried next. A line that
  * does not fit is dropped. */

@@ -113,8 +113,6 @@ rt_status rt_image_write(rt_image *image, rt_durable_file *file)
     return rt_checksummed_write(file, bytes + RT_CHECKSUM_BLOCK_SIZE, (size_t)size);
 }
 
-/* ---- writing ---- */
-
 /* Largest chunk. A chunk is written and read as a whole and has its own checksum. */
 enum { CHUNK_BYTES = 16 << 20 };
 

@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- HDF5 on borrowed memory ---- */
-
 /* Callbacks that let HDF5 read a file in the caller's memory instead of copying it twice: each
  * allocation or copy returns the same bytes. */
 
@@ -79,8 +77,6 @@ static void open_file(rt_image *image)
     if (image->file < 0)
         rt_image_fail(image, RT_CHECKPOINT, "HDF5 cannot open it");
 }
-
-/* ---- attributes ---- */
 
 typedef enum attribute_kind {
     ATTRIBUTE_OTHER,
@@ -169,8 +165,6 @@ void rt_image_word(rt_image *image, const char *group, const char *name, char wo
     const attribute value = get_attribute(image, group, name, ATTRIBUTE_WORD);
     memcpy(word, value.word, RT_WORD_SIZE);
 }
-
-/* ---- datasets ---- */
 
 /* A dataset that is open. */
 typedef struct dataset {
@@ -363,8 +357,6 @@ void rt_image_visit(rt_image *image, const char *group, rt_image_visitor *each, 
         not_readable(image, group);
 }
 
-/* ---- checking a file ---- */
-
 enum { MOST_DEPTH = 32, PATH_SIZE = 1024 };
 
 /* A walk through the groups and datasets of a file. */
@@ -456,8 +448,6 @@ static herr_t check_link(hid_t group, const char *name, const H5L_info_t *info, 
     w->path[length] = '\0';
     return result;
 }
-
-/* ---- opening ---- */
 
 /* Opens and reads the whole file, in the child process. */
 static rt_status read_all(void *context, unsigned char **answer_new, size_t *size)

@@ -18,8 +18,6 @@
 
 enum { VERSION = 3, ALIGNMENT = 32 };
 
-/* ---- theta ---- */
-
 /* Returns the key by which theta differs from base^(-2i/D); NULL if it does not. */
 static const char *key_of_factors(const rt_transformer_options *o)
 {
@@ -48,8 +46,6 @@ static void fill_factors(const void *context, size_t first, size_t count, float 
         values[n] = (float)(turns ? geometric / theta->mean[i] : nothing);
     }
 }
-
-/* ---- the tables ---- */
 
 /* Tensors of both architectures. The options leave "llama" without norms of queries and keys, and
  * "qwen3" without factors. */
@@ -130,8 +126,6 @@ static const rt_family qwen3 = {
 };
 
 static const rt_family *const families[] = {&llama, &qwen3, NULL};
-
-/* ---- the keys ---- */
 
 /* Keys with their values, and their number. The stream writes to memory and keeps an error. */
 typedef struct gguf_keys {
@@ -232,8 +226,6 @@ static void put_model(gguf_keys *k, const rt_transformer_options *o,
     }
 }
 
-/* ---- the tokenizer ---- */
-
 /* Type of a token, with the numbers of llama.cpp. */
 typedef enum token_type { NORMAL = 1, UNKNOWN, CONTROL, ADDED, UNUSED } token_type;
 
@@ -293,8 +285,6 @@ static void put_token(FILE *to, const rt_vocabulary *v, int32_t id)
     }
 }
 
-/* ---- merges ---- */
-
 static int by_rank(const void *one, const void *other)
 {
     const rt_pair *a = one, *b = other;
@@ -323,8 +313,6 @@ static rt_status put_merges(gguf_keys *k, const rt_vocabulary *v)
     rt_free(merges);
     return rt_ok();
 }
-
-/* ---- how a text is cut ---- */
 
 /* A sequence of pre-tokenizers, and its name in llama.cpp. */
 typedef struct pattern {
@@ -385,8 +373,6 @@ static rt_status check_vocabulary(const rt_vocabulary *v)
             return refuse("it has the character U+2581, which is a blank in llama.cpp");
     return rt_ok();
 }
-
-/* ---- all keys of the tokenizer ---- */
 
 /* Writes the special ids, because llama.cpp makes other ids special if they are missing. The end of
  * a text is that of the model, if it has learned one, else [SEP] or [CLS]. */
@@ -449,8 +435,6 @@ static rt_status put_vocabulary(gguf_keys *k, const rt_transformer *model,
     json_decref(chat);
     return status.code ? status : put_special(k, v, !export->bare);
 }
-
-/* ---- the file ---- */
 
 /* Returns the type of a tensor; vectors are always F32. */
 static rt_gguf_dtype dtype_of(const rt_safetensors_entry *e, rt_gguf_dtype dtype)

@@ -11,8 +11,6 @@
 
 enum { MOST_LABELS = 65536, MOST_WORDS = 32 };
 
-/* ---- rows of a table ---- */
-
 /* Returns the value of a word. If it is refused, the message lists the first word of each value. */
 static int read_word(const rt_config_row *row, rt_reading *r)
 {
@@ -142,8 +140,6 @@ static void put_rows(const rt_config_row *rows, rt_config_writing *w)
             rt_json_put(&w->object, row->key, value_of(row, w));
 }
 
-/* ---- family and class ---- */
-
 static void read_class(rt_reading *r, rt_huggingface *there)
 {
     const json_t *list = rt_reading_find(r, "architectures");
@@ -229,8 +225,6 @@ static void check_heads(rt_reading *r, const rt_transformer_options *o)
                           o->dim, o->heads, size);
 }
 
-/* ---- functions for rows of families ---- */
-
 void rt_config_check_head_dim(rt_reading *r, rt_huggingface *there)
 {
     const rt_transformer_options *o = &there->options;
@@ -282,8 +276,6 @@ static void read_labels(rt_reading *r, rt_huggingface *there)
     if (!there->labels)
         r->status = rt_out_of_memory("labels");
 }
-
-/* ---- unknown keys ---- */
 
 int rt_config_key_sets(const rt_family *family, const char *key)
 {
@@ -340,8 +332,6 @@ static void warn_of_unknown(rt_reading *r, rt_huggingface *there)
     rt_free(names);
 }
 
-/* ---- tokens that end a text ---- */
-
 #define KEY "eos_token_id"
 
 /* Reads eos_token_id of generation_config.json or, if it has none, of config.json: an id or a list
@@ -375,8 +365,6 @@ static rt_status read_ends(rt_huggingface *there, const char *folder, const json
     json_decref(own);
     return status;
 }
-
-/* ---- the whole file ---- */
 
 static void read_all(rt_reading *r, rt_huggingface *there)
 {
@@ -428,8 +416,6 @@ rt_status rt_huggingface_read_config(rt_huggingface *there, const char *folder)
     return r.status;
 }
 
-/* ---- layer types ---- */
-
 const json_t *rt_layer_list(rt_reading *r, const char *key, int layers)
 {
     const json_t *list = rt_reading_find(r, key);
@@ -474,8 +460,6 @@ void rt_layer_types_put(rt_config_writing *w)
                                                                             : "full_attention"));
     rt_json_put(&w->object, "layer_types", types);
 }
-
-/* ---- writing the whole file ---- */
 
 /* Writes an id; null without a vocabulary, because plain ids have no meaning for transformers. */
 static void put_id(rt_config_writing *w, const char *key, int id)

@@ -14,8 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- the model card ---- */
-
 /* Adds a text from outside on one line of Markdown, escaped. */
 static void put_plain(rt_writer *w, const char *text)
 {
@@ -171,8 +169,6 @@ static char *card_text(const rt_tensor_list *list, const rt_huggingface_export *
     return rt_writer_take(&w);
 }
 
-/* ---- the tensors ---- */
-
 static void fill_values(const void *context, size_t first, size_t count, float *values)
 {
     const rt_folder_tensor *t = context;
@@ -240,8 +236,6 @@ void rt_tensor_list_close(rt_tensor_list *list)
     *list = (rt_tensor_list){0};
 }
 
-/* ---- the folder ---- */
-
 /* Largest size in bytes of a file that is kept. */
 enum { MOST_KEPT = 16 << 20 };
 
@@ -279,8 +273,6 @@ static rt_status check_folder(const char *folder, bool overwrite)
                     folder);
 }
 
-/* ---- the chat template ---- */
-
 rt_status rt_huggingface_chat_template(char **template_new, const char *folder)
 {
     const bool file = rt_folder_has(folder, RT_HF_CHAT);
@@ -302,8 +294,6 @@ rt_status rt_huggingface_chat_template(char **template_new, const char *folder)
     rt_free(bytes);
     return status;
 }
-
-/* ---- an older model in the folder ---- */
 
 /* Finds out whether the folder has a model with the exported vocabulary, or without one and with as
  * many ids: its other files about tokens are then valid for the new model. RT_MEMORY. */
@@ -347,8 +337,6 @@ static rt_status keep_file(const rt_durable_folder *to, const char *name)
     rt_free(bytes);
     return status;
 }
-
-/* ---- all files ---- */
 
 static rt_status write_texts(const rt_durable_folder *to, const rt_tensor_list *list,
                              const rt_huggingface_export *export)

@@ -36,8 +36,6 @@ const rt_family_class *rt_family_class_of(const rt_family *family, const rt_tran
     return c;
 }
 
-/* ---- options by their keys ---- */
-
 #define OPTIONS rt_transformer_options
 RT_KEY_WORDS(head_word, RT_HEADS)
 
@@ -102,8 +100,6 @@ rt_status rt_check_head_dim(const rt_family *family, const rt_transformer_option
                           "have model.dim / model.heads features",
                           o->head_dim, rt_family_article(family->name), family->name);
 }
-
-/* ---- options that all models of a family share ---- */
 
 /* Requirements of a family unless it has a row or a key of config.json for the option. */
 static const rt_option_row usual[] = {
@@ -185,8 +181,6 @@ const char *rt_config_row_word(const rt_config_row *row, const rt_transformer_op
     return at->word;
 }
 
-/* ---- finding the family of a model ---- */
-
 /* Counts the options that the family cannot express. Returns the error of the first. */
 static rt_status rows_express(const rt_family *family, const rt_transformer_options *o, int *missed)
 {
@@ -235,8 +229,6 @@ rt_status rt_family_find(const rt_family **found, const rt_family *const *famili
     return nearest;
 }
 
-/* ---- the order of features ---- */
-
 int rt_family_pairs(const rt_family *family, const rt_transformer_options *o)
 {
     return family->pairs_rotated ? rt_transformer_pairs(o) : rt_transformer_head_dim(o) / 2;
@@ -258,8 +250,6 @@ static int feature_here(const rt_family *family, const rt_transformer_options *o
     return 2 * pair + second;
 }
 
-/* ---- conditions of rows ---- */
-
 #define CONDITION(name, value)                                                                     \
     bool name(const rt_transformer_options *o)                                                     \
     {                                                                                              \
@@ -277,8 +267,6 @@ CONDITION(rt_when_pool_last, o->pool == RT_POOL_LAST)
 CONDITION(rt_when_pool_first_or_mean, o->pool == RT_POOL_FIRST || o->pool == RT_POOL_MEAN)
 CONDITION(rt_always, true)
 CONDITION(rt_never, false)
-
-/* ---- names ---- */
 
 /* Number of a layer, as a part of a name. */
 typedef struct number {
@@ -347,8 +335,6 @@ bool rt_folder_tensors_know(const rt_folder_tensors *all, const rt_family *famil
            (rt_path_ends_in(name, "inv_freq") || rt_path_ends_in(name, ".cos_cached") ||
             rt_path_ends_in(name, ".sin_cached"));
 }
-
-/* ---- the list of tensors ---- */
 
 /* Returns the axis with rotated features. Values are rotated only with position.rotate_value. */
 static rt_features features_of(const rt_transformer_options *o, const char *parameter)
@@ -483,8 +469,6 @@ const rt_folder_tensor *rt_folder_tensors_find(const rt_folder_tensors *all,
                 return all->list + i;
     return NULL;
 }
-
-/* ---- numbers of a tensor ---- */
 
 static size_t feature_at(const rt_folder_tensor *t, size_t feature)
 {

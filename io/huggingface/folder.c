@@ -19,8 +19,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- formats that are not read ---- */
-
 /* Refuses files of torch.save. The message names the model class of config.json, if it is an
  * identifier, or else a general one. */
 static rt_status refuse_pytorch(const char *folder)
@@ -121,8 +119,6 @@ rt_status rt_huggingface_refuse_format(const char *path)
     return memcmp(bytes, "PK\x03\x04", 4) ? rt_ok() : refuse_pytorch(folder);
 }
 
-/* ---- files with tensors ---- */
-
 static rt_status open_file(rt_weights *w, const char *folder, const char *name)
 {
     char path[RT_PATH_SIZE];
@@ -222,8 +218,6 @@ const rt_safetensor *rt_huggingface_tensor(const rt_huggingface *there, const ch
     return found;
 }
 
-/* ---- tied decoders ---- */
-
 /* Sets *differ if the folder has both tensors and they differ in shape or numbers, and warns which
  * one is used. */
 static rt_status warn_of(rt_huggingface *there, const char *used, const char *tied, bool *differ)
@@ -273,8 +267,6 @@ static rt_status resolve_tied_decoder(rt_huggingface *there)
         o->tie_embeddings = false;
     return status;
 }
-
-/* ---- opening ---- */
 
 /* Checks the size of a model before it is allocated: whatever config.json says, it cannot have many
  * more numbers than the folder. Only theta is added, and the head that a base model lacks, which is
@@ -368,8 +360,6 @@ void rt_huggingface_close(rt_huggingface *there)
     rt_free(there->refused);
     rt_free(there);
 }
-
-/* ---- a folder for a run ---- */
 
 /* Sorts the labels, whose names must differ, and finds the place of each class in the folder. */
 static rt_status sort_labels(rt_huggingface *m)

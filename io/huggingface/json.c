@@ -208,8 +208,6 @@ char *rt_json_dump(const json_t *value, size_t flags, const char *end)
     return text ? rt_writer_take(&w) : NULL;
 }
 
-/* ---- keys of an object ---- */
-
 void rt_reading_refuse(rt_reading *r, const char *format, ...)
 {
     char message[RT_MESSAGE_SIZE];

@@ -18,8 +18,6 @@ typedef struct loading {
     rt_folder_tensors tensors;
 } loading;
 
-/* ---- checks ---- */
-
 static rt_status compare_heads(const loading *l)
 {
     static const char *const kinds[] = {RT_MODEL_KINDS(RT_CHOICE_WORD)};
@@ -130,8 +128,6 @@ static rt_status check_surplus(const loading *l)
     return rt_ok();
 }
 
-/* ---- values ---- */
-
 /* Reads the numbers of a tensor into its parameters or, if it is not used, only checks them. */
 static rt_status read_tensor(const rt_folder_tensor *t, const rt_safetensor *from, bool used)
 {
@@ -174,8 +170,6 @@ static rt_status read_all(const loading *l)
     }
     return status;
 }
-
-/* ---- theta ---- */
 
 /* Sets *same if both models have the same fixed theta in all layers with positions. Lengths on both
  * sides of each original length are compared, which suffices for all lengths. */
@@ -249,8 +243,6 @@ static rt_status find_theta(const loading *l, double **theta_new, bool *taken)
                                   l->there->own ? RT_HF_CONFIG : RT_WEIGHTS_FILE, status.message)
                        : status;
 }
-
-/* ---- loading ---- */
 
 /* Sorts the rows of a parameter of the head: row i becomes the old row places[i]. */
 static rt_status sort_rows(const rt_huggingface *there, rt_tensor *t)

@@ -50,8 +50,6 @@ static const char metadata_key[] = "__metadata__";
 
 enum { LENGTH_BYTES = 8, BLOCK = 2048 };
 
-/* ---- one tensor ---- */
-
 static rt_status refuse(const rt_safetensor *t, const char *what)
 {
     char quoted[RT_QUOTE_SIZE];
@@ -109,8 +107,6 @@ static rt_status read_tensor(const json_t *json, rt_safetensor *t, uint64_t *sha
         return refuse(t, "its data_offsets do not fit its shape");
     return rt_ok();
 }
-
-/* ---- all tensors ---- */
 
 static int by_place(const void *one, const void *other)
 {
@@ -195,8 +191,6 @@ static rt_status read_tensors(rt_safetensors *file, json_t *header)
     }
     return check_cover(file);
 }
-
-/* ---- opening ---- */
 
 /* Reads bytes from an offset on. Fewer bytes than requested are an error. */
 static rt_status read_at(const rt_safetensors *file, uint64_t place, void *bytes, size_t size)
@@ -294,8 +288,6 @@ void rt_safetensors_close(rt_safetensors *file)
     rt_free(file);
 }
 
-/* ---- access to tensors ---- */
-
 const rt_safetensor *rt_safetensors_find(const rt_safetensors *file, const char *name)
 {
     const rt_safetensor key = {.name = name};
@@ -313,8 +305,6 @@ const char *rt_safetensor_shape(const rt_safetensor *t, char text[RT_SHAPE_OF_FI
              t->axes > MOST_AXES ? ", ..." : "");
     return text;
 }
-
-/* ---- numbers ---- */
 
 static double float_of(uint32_t bits)
 {
@@ -379,8 +369,6 @@ rt_status rt_safetensors_doubles(const rt_safetensor *t, uint64_t first, size_t 
     }
     return rt_ok();
 }
-
-/* ---- writing ---- */
 
 enum { ALIGNMENT = 8 };
 

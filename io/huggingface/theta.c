@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- theta by layer, head and pair ---- */
-
 void rt_folder_theta_free(rt_folder_theta *t)
 {
     rt_free(t->own);
@@ -68,8 +66,6 @@ rt_status rt_folder_theta_of(const rt_family *family, const rt_transformer *mode
             return rt_error(RT_NONFINITE, "theta is %g at %zu: it is not exported", t->own[i], i);
     return rt_ok();
 }
-
-/* ---- rotor_theta ---- */
 
 static const char *const scope_words[] = {RT_THETA_SCOPES(RT_CHOICE_WORD) NULL};
 static const char *const form_words[] = {RT_THETA_FORMS(RT_CHOICE_WORD) NULL};

@@ -15,8 +15,6 @@
 
 #define PIECES RT_HF_TOKENIZER_JSON
 
-/* ---- words ---- */
-
 /* Returns whether words are in lower case. Ideographs must be words; accents go with capitals. */
 static bool read_words(rt_reading *r, const char *lower_key, const char *ideographs_key)
 {
@@ -82,8 +80,6 @@ static rt_status read_settings(const char *folder, word_settings *s)
     json_decref(object);
     return r.status;
 }
-
-/* ---- tokenizer.json ---- */
 
 /* Refuses a part of another type. */
 static void check_type(rt_reading *r, const char *name, const char *type, const char *others)
@@ -174,8 +170,6 @@ static rt_status read_pieces(json_t **tokenizer_new, const char *folder)
     rt_free(bytes);
     return status;
 }
-
-/* ---- roles of tokens ---- */
 
 /* Keys of tokenizer_config.json, each with its id; of two keys for one id the last counts. */
 static const struct {
@@ -290,9 +284,8 @@ static rt_status check_all_added(const rt_vocabulary *v, const char *folder,
     return status;
 }
 
-/* ---- vocab.json and merges.txt: made into a tokenizer.json as in transformers ---- */
-
-/* Rules by which a class of transformers cuts texts. */
+/* Rules by which a class of transformers cuts texts. A folder with vocab.json and merges.txt gets a
+ * tokenizer.json by these rules. */
 typedef struct tokenizer_class {
     const char *name, *model_type;
     bool nfc;
@@ -370,8 +363,6 @@ static rt_status read_merges(json_t **list_new, const char *folder)
     *list_new = list; /* of an error too: the caller frees it */
     return status;
 }
-
-/* ---- added tokens ---- */
 
 /* Adds a token in the order of ids, unless it is there. */
 static rt_status add_token(json_t *list, const char *text, json_int_t id, const json_t *flags,
@@ -524,8 +515,6 @@ static rt_status file_of_merges(char **text_new, size_t *size, const char *folde
     return status;
 }
 
-/* ---- the vocabulary ---- */
-
 static rt_status find_level(const char *word, rt_level *level)
 {
     char quoted[RT_QUOTE_SIZE];
@@ -620,8 +609,6 @@ rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, 
     return status;
 }
 
-/* ---- tokens around a text ---- */
-
 /* Creates the text of a token. */
 static json_t *written(const rt_vocabulary *v, int32_t id)
 {
@@ -710,8 +697,6 @@ rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *v, bool be
     json_decref(tokenizer);
     return *text_new ? rt_ok() : rt_out_of_memory(PIECES);
 }
-
-/* ---- tokenizer_config.json ---- */
 
 /* Writes a class; otherwise transformers takes RoFormerTokenizer, which needs other packages. */
 char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export)

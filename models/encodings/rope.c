@@ -93,8 +93,6 @@ size_t rt_transformer_theta_count(const rt_transformer_options *o)
     return rt_shape_size(rt_transformer_theta_shape(o));
 }
 
-/* ---- parameter and radians ---- */
-
 static double radians(rt_theta_form form, double value)
 {
     return form == RT_THETA_LOG ? exp(value) : value;
@@ -134,8 +132,6 @@ void rt_transformer_theta_geometric(const rt_transformer_options *o, rt_shape sh
         rt_theta_geometric(theta + (size_t)n * (size_t)part, part, rt_layer_row_of(o, layer).base);
     }
 }
-
-/* ---- reach and rotations ---- */
 
 double rt_theta_length(const rt_transformer_options *o, const double *row, int i)
 {
@@ -181,8 +177,6 @@ double rt_decay(const double *theta, int pairs, double r, double xpos)
     }
     return sum / pairs;
 }
-
-/* ---- share in the projections ---- */
 
 static double squares_of_row(const rt_tensor *weight, int row)
 {
@@ -257,8 +251,6 @@ void rt_transformer_theta_use(const rt_transformer *m, double *use)
         divide_by_sum(use + row * columns, columns, pairs);
 }
 
-/* ---- initial values ---- */
-
 /* Draws the initial theta of a layer, (rows, R/2), from the frequencies that its rows share. If
  * mixed, (rows, 2, R/2): the two theta of a pair have a length drawn like that, and a direction:
  * one random angle for a head, from which the second half of the pairs is a quarter of a turn away
@@ -328,8 +320,6 @@ static rt_status rope_start(rt_transformer *m)
     return rt_ok();
 }
 
-/* ---- effective theta ---- */
-
 /* Computes the effective theta of the n-th layer with positions, (key heads, R/2) or, if mixed,
  * (key heads, R), for texts of T tokens. */
 static void theta_of_layer(const rt_transformer *m, int n, int T, double *theta)
@@ -363,8 +353,6 @@ void rt_transformer_change_theta(rt_transformer *m, const rt_theta_change *chang
 {
     m->encoding.change = change;
 }
-
-/* ---- rotation ---- */
 
 /* Returns the rotation by position times theta, without a decay. */
 static const rt_rotation *rotate_plain(const rt_transformer *m, rt_graph *g, int l,
@@ -401,8 +389,6 @@ static rt_layer_rotation rope_rotation(rt_transformer *m, rt_graph *g, int l, rt
     return (rt_layer_rotation){rt_rotation_decayed(g, plain, at.count, xpos),
                                rt_rotation_decayed(g, plain, at.count, -xpos), plain};
 }
-
-/* ---- rules ---- */
 
 /* Checks xPos: it needs scores, and causal ones, because they would grow towards later keys. */
 static void check_xpos(const rt_transformer_options *o, rt_rule_sink to)

@@ -6,8 +6,6 @@
 #include "samples.h"
 #include "tokenizer_fixtures.h"
 
-/* ---- as tokenizers ---- */
-
 SUITE(.setup = make_folder, .teardown = remove_folder)
 
 /* ROTOR_BPE names a folder with others. */
@@ -16,8 +14,6 @@ TEST(texts_have_the_ids_of_tokenizers)
     const char *given = getenv("ROTOR_BPE");
     ck_assert_int_gt(check_bpe_folders(given ? given : TEST_SOURCES "/fixtures/bpe"), 0);
 }
-
-/* ---- small files ---- */
 
 #define G "\xc4\xa0" /* U+0120, a space */
 
@@ -158,8 +154,6 @@ TEST_ROWS(a_blank_token_within_the_blanks_of_another_is_dropped, 0, 3)
     has_ids(rt_vocabulary_encode, v, "a\t\tb", _i ? "0 8 8 1" : "0 8 1");
 }
 
-/* ---- what is not in the vocabulary ---- */
-
 TEST(a_byte_that_has_no_piece_is_left_out_and_counted)
 {
     int32_t ids[20];
@@ -186,8 +180,6 @@ TEST(what_is_not_utf8_is_named_with_its_place)
     is_status(rt_level_error(RT_LEVEL_BPE, "name", 0xff, 1), RT_DATA,
               "name: data.level = bpe needs UTF-8; byte 0xff at offset 1 is not");
 }
-
-/* ---- ids ---- */
 
 TEST(ids_may_have_gaps_which_are_no_tokens)
 {
@@ -261,8 +253,6 @@ TEST(special_ids_that_somebody_knows_hold)
     kind.known.mask = 9;
     is_status(read_bpe(&v, kind, small), RT_DATA, "t.json: has no id 9, which is to be [MASK]");
 }
-
-/* ---- files ---- */
 
 TEST(the_file_is_written_as_it_was_read)
 {
@@ -412,8 +402,6 @@ TEST(a_zero_in_the_file_is_refused)
     ck_assert_int_eq(read_bpe(&v, of_bpe, "").code, RT_DATA);
 }
 
-/* ---- long texts ---- */
-
 /* A word that is joined again and again, longer than any that is kept. */
 TEST(a_line_without_blanks_is_no_special_case)
 {
@@ -462,8 +450,6 @@ TEST(a_word_that_comes_again_has_the_same_ids)
     rt_free(text);
     rt_free(ids);
 }
-
-/* ---- NFC ---- */
 
 static void is_formed(rt_form form, const char *text, const char *expected)
 {
@@ -544,8 +530,6 @@ TEST(a_text_of_marks_is_sorted_by_class)
     is_formed(RT_FORM_NFC, text, expected);
 }
 
-/* ---- the text of a task ---- */
-
 static rt_data_options text_options(const char *file, const char *text)
 {
     rt_data_options o = options_with("text", "level=bpe objective=lm length=3");
@@ -613,8 +597,6 @@ TEST(blanks_beside_a_mask_are_its_own_where_its_token_says_so)
     has_masks(with(TOKEN("8", "</s>", SPECIAL), both), false, text, "7 4 8 2", 1);
     has_masks(with(TOKEN("8", "</s>", SPECIAL), left), false, text, "7 4 8 3 3 2", 1);
 }
-
-/* ---- memory ---- */
 
 TEST(every_allocation_may_fail)
 {

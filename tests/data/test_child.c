@@ -57,8 +57,6 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- answers ---- */
-
 WORK(count_up)
 {
     *size = *(size_t *)context;
@@ -103,8 +101,6 @@ WORK(claim_success_of_a_check)
 {
     return rt_error(RT_CHECK, "all is well");
 }
-
-/* ---- ends ---- */
 
 WORK(crash)
 {
@@ -160,8 +156,7 @@ TEST_ROWS(memory_is_limited, 0, UNSANITIZED)
 }
 #endif
 
-/* ---- lies: a child that is taken over says what it likes ---- */
-
+/* Answer of a child that is taken over. */
 typedef struct lie {
     uint64_t code;
     uint64_t size;
@@ -230,8 +225,6 @@ TEST_ROWS(the_end_of_a_child_is_told, 0, ROWS(ends))
 {
     expect(limits, ends[_i].work, ends[_i].code, ends[_i].message);
 }
-
-/* ---- what is around it ---- */
 
 WORK(tell_descriptors)
 {

@@ -11,8 +11,6 @@ enum { COUNT = 60, SIDE = 8, CLASSES = 3, MOST_BYTES = 1 << 16 };
 
 SUITE(.setup = make_folder, .teardown = remove_folder)
 
-/* ---- files ---- */
-
 /* Appends the header of an IDX file of bytes; returns its size. */
 static size_t put_header(unsigned char *to, int ndim, const unsigned *axis)
 {
@@ -89,8 +87,6 @@ static int image_of(const rt_data *data, const rt_batch *b, int row)
     const size_t at = ((size_t)row * (size_t)b->length + 1) * (size_t)data->patch;
     return (int)lround((double)(b->patches[at] + 1) * 127.5);
 }
-
-/* ---- sequences ---- */
 
 static const struct {
     int channels, patch;
@@ -206,8 +202,6 @@ TEST(an_evaluation_needs_no_training_images_and_has_the_labels_of_the_model)
     ck_assert_ptr_eq(data->labels, meaning.labels);
 }
 
-/* ---- sizes ---- */
-
 /* tests/fixtures/images/make.py */
 TEST(resized_images_are_those_of_pytorch)
 {
@@ -255,8 +249,6 @@ TEST(the_length_of_a_batch_decides_the_size_of_its_images)
         }
     }
 }
-
-/* ---- refusals ---- */
 
 #define GRAY        "\0\0\10\3\0\0\0\2\0\0\0\2\0\0\0\2"
 #define BYTES(text) text, sizeof text - 1

@@ -58,8 +58,6 @@ static void expect_rows(rt_data *data, int length, const char *rows)
     ck_assert_str_eq(all, rows);
 }
 
-/* ---- sequences ---- */
-
 SUITE(.setup = make_folder, .teardown = remove_folder)
 
 /* Line ends and a mark at the start are no part of a text, whether the last line end is there. */
@@ -92,8 +90,6 @@ TEST_ROWS(the_rows_of_a_file_are_sequences_with_labels, 0, ROWS(sequences))
     expect_rows(data, sequences[_i].length, sequences[_i].rows);
     ck_assert(!quoted || !strcmp(data->labels->names[0], "\"x\"")); /* as it is written */
 }
-
-/* ---- what is too long ---- */
 
 TEST(a_long_text_is_cut_at_its_end_and_counted)
 {
@@ -154,8 +150,6 @@ TEST(a_line_of_ten_megabytes_is_a_row)
     fclose(file);
     expect_rows(source(&o), 5, "C1bS..|C0aaaS");
 }
-
-/* ---- training and evaluation ---- */
 
 static const char *write_rows(const char *name, int from, int count)
 {
@@ -246,8 +240,6 @@ TEST(every_row_is_either_trained_on_or_evaluated)
     ck_assert_int_eq(mark_rows(&o, true, other, COUNT), COUNT);
 }
 
-/* ---- vocabulary and labels of a model ---- */
-
 TEST(a_model_keeps_its_vocabulary_and_its_labels)
 {
     rt_data *first = open_text("classify", "a.tsv", "text\tlabel\nabc\tx\nd\ty\nb\tz\n");
@@ -323,8 +315,6 @@ TEST_ROWS(a_file_of_labels_that_is_none_is_refused, 0, ROWS(no_labels))
               no_labels[_i].message);
     ck_assert_ptr_null(labels);
 }
-
-/* ---- what is no file of labelled texts ---- */
 
 #define HEADING "; the heading must name text, label and, for pairs, text_b, separated by "
 

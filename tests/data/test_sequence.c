@@ -39,8 +39,6 @@ static rt_data_options options(const char *task, const char *name)
     return o;
 }
 
-/* ---- formats ---- */
-
 enum { COUNT = 500 };
 
 static int32_t id_at(int i)
@@ -225,8 +223,6 @@ TEST(a_bin_file_of_ids_of_4_bytes_is_warned_of)
     }
 }
 
-/* ---- a file that changes ---- */
-
 TEST(a_file_that_is_replaced_or_written_again_is_an_error_of_the_next_read)
 {
     static const char *const messages[] = {"was replaced or removed", "was changed",
@@ -251,8 +247,6 @@ TEST(a_file_that_is_replaced_or_written_again_is_an_error_of_the_next_read)
         ck_assert_int_eq(batch.mask[0], 0);
     }
 }
-
-/* ---- the cache ---- */
 
 /* Lines that begin and end with characters of one to three bytes, and all kinds of blanks between
  * them; `seed` makes them other ones. */
@@ -322,8 +316,6 @@ SAMPLED_ROWS(a_text_in_the_cache_has_the_tokens_that_it_has_in_memory, 0, 10, 3)
     draw_the_same(&o, &other);
     expect_cached(1);
 }
-
-/* ---- parts of a text ---- */
 
 typedef struct taken {
     int32_t *ids;
@@ -575,8 +567,6 @@ TEST(a_byte_that_is_not_utf8_is_named_with_its_file)
                      in_folder("b")));
 }
 
-/* ---- mixtures ---- */
-
 static void mix(rt_data_options *o, const char *first, const char *second)
 {
     o->file = lasting("%s%s, %s%s", in_folder("a"), first, in_folder("b.bin"), second);
@@ -637,8 +627,6 @@ TEST(spaces_around_the_star_of_a_weight_do_not_count)
     o.file = lasting("%s*2", o.file);
     source(&o);
 }
-
-/* ---- documents ---- */
 
 TEST(each_document_ends_with_the_token_that_ends_a_text)
 {
@@ -708,8 +696,6 @@ TEST(no_sequence_goes_over_the_end_of_a_document)
     ck_assert_int_gt(short_rows, 100);
     ck_assert_int_gt(full_rows, 100);
 }
-
-/* ---- a file of tokens ---- */
 
 TEST(a_text_that_was_written_as_ids_has_the_same_sequences)
 {

@@ -584,8 +584,6 @@ TEST(order_is_balanced)
     are_uniform(answers, 2, DRAWS);
 }
 
-/* ---- tasks whose theta is known ---- */
-
 enum { REPEATED = 10000, SHOWN_SYMBOLS = 12 };
 
 /* Over many sequences, the share of places of a grid whose symbol stands again `right` columns and

@@ -301,8 +301,6 @@ TEST_ROWS(no_sequence_is_without_a_label, 0, KINDS)
         ck_assert_int_eq(labels_of(&full, r, counts), LONG_LENGTH - 1);
 }
 
-/* ---- files for evaluation ---- */
-
 /* At a length of 21 the second file has no window. */
 TEST_ROWS(each_window_of_evaluation_lies_in_one_file, BYTES, CHARACTERS)
 {
@@ -320,8 +318,6 @@ TEST_ROWS(each_window_of_evaluation_lies_in_one_file, BYTES, CHARACTERS)
     for (int r = 0; r < 2; r++)
         ck_assert_int_eq(place_of(_i, &longer, r), 100);
 }
-
-/* ---- files that cannot be evaluated ---- */
 
 /* Ten tokens, of which a fifth is kept: windows of up to two fit in both parts. */
 TEST_ROWS(a_file_must_hold_a_window_of_each_kind, 0, KINDS)
@@ -436,8 +432,6 @@ TEST_ROWS(all_files_are_listed, BYTES, CHARACTERS)
     ck_assert(!rt_data_file_at(&o, 4, path));
 }
 
-/* ---- evaluation alone ---- */
-
 static rt_data *evaluated_as(const rt_data_options *o, rt_data_of_model meaning)
 {
     rt_data *data;
@@ -503,8 +497,6 @@ TEST_ROWS(a_short_tail_is_evaluated_and_an_empty_one_is_not, BYTES, CHARACTERS)
                           units[_i]));
     ck_assert(!data);
 }
-
-/* ---- labelled data ---- */
 
 TEST(evaluation_alone_reads_its_own_rows)
 {

@@ -27,8 +27,6 @@ static void is_encoded(const rt_vocabulary *v, const char *text, const char *exp
     has_ids(rt_vocabulary_encode, v, text, expected);
 }
 
-/* ---- as Hugging Face ---- */
-
 /* wordpiece/ of tests/fixtures or of the folder that ROTOR_HUGGINGFACE names has vocab-KIND.txt and
  * KIND.jsonl for the kinds cased and uncased, and texts.jsonl. */
 static const char *fixture(const char *name, int kind)
@@ -60,8 +58,6 @@ TEST_ROWS(the_file_of_Hugging_Face_is_written_as_it_was_read, 0, 2)
     is_written(v, (char *)file);
     rt_free(file);
 }
-
-/* ---- words and pieces ---- */
 
 /*                            5  6     7       8     9    10   11   12 */
 #define PLAYING SPECIAL "un\n##aff\n##able\n##ing\nplay\n##s\nplays\n,\n"
@@ -147,8 +143,6 @@ TEST(what_is_not_utf8_is_named_with_its_place)
               "name: data.level = wordpiece needs UTF-8; byte 0xff at offset 1 is not");
 }
 
-/* ---- back to text ---- */
-
 TEST(pieces_become_text_with_spaces_between_words)
 {
     static const int32_t ids[] = {2, 5, 6, 7, 9, 8, 12, 1, 9, 3, -1, 99}, letters[] = {6, 5, 0, 7};
@@ -167,8 +161,6 @@ TEST(a_piece_is_decoded_as_its_line)
     for (int32_t id = -1; id < 15; id++)
         ck_assert_int_eq(rt_vocabulary_decode(v, id, &size) != NULL, id >= 5 && id <= 12);
 }
-
-/* ---- the file ---- */
 
 TEST(special_tokens_stand_anywhere)
 {
@@ -225,8 +217,6 @@ TEST(there_are_up_to_a_million_lines)
     rt_vocabulary_free(v);
     rt_free(text);
 }
-
-/* ---- running text ---- */
 
 static rt_data_options text_options(const char *vocabulary, const char *text, int length)
 {
@@ -331,8 +321,6 @@ TEST(a_text_needs_a_vocabulary_that_fits)
     is_refused(&o, NULL, RT_CONFIG, "data.lowercase is for data.level = wordpiece");
 }
 
-/* ---- level residue ---- */
-
 #define ESM "<cls>\n<pad>\n<eos>\n<unk>\nL\nA\nG\n-\n<null_1>\n<mask>"
 
 static rt_vocabulary *residues(const char *text)
@@ -392,8 +380,6 @@ TEST(a_running_text_has_an_end_behind_each_line)
     o.cross = true;
     has_window(source(&o), wanted, 7);
 }
-
-/* ---- memory ---- */
 
 TEST_ROWS(every_allocation_may_fail, 0, 2)
 {

@@ -57,8 +57,6 @@ static void sleep_for(double seconds)
     nanosleep(&t, NULL);
 }
 
-/* ---- the table ---- */
-
 typedef struct row {
     const char *fault;
     double start;
@@ -126,8 +124,6 @@ static void judge_exit(row *r, int code)
     judge(r, false);
 }
 
-/* ---- kills ---- */
-
 static const char *const no_arguments[] = {NULL};
 
 /* A training that is killed and resumed, killed again, and so on until it is through. */
@@ -161,8 +157,6 @@ static void random_kills(void)
     }
     end_row(&r);
 }
-
-/* ---- a fault at every call, of a training or of the second half of one ---- */
 
 static row *current;
 
@@ -230,8 +224,6 @@ static void every_refusal_of_memory(void)
                judge_failure);
 }
 
-/* ---- disks ---- */
-
 /* A disk of its own for trial/: only root, or who may make name spaces, can mount one. */
 static bool mount_disk(long kilobytes, unsigned long flags)
 {
@@ -283,8 +275,6 @@ static void file_limits(void)
     }
     end_row(&r);
 }
-
-/* ---- signals ---- */
 
 /* The step after which it says that it stopped has its checkpoint. */
 static void judge_stop(row *r)
@@ -353,8 +343,6 @@ static void two_interrupts(void)
     static const int sent[4] = {SIGINT, SIGINT, SIGINT, SIGINT};
     interrupt(begin("SIGINT twice at random moments"), sent, several(100, 6), true);
 }
-
-/* ---- damage ---- */
 
 #define CHECKPOINTS "trial/runs/tiny/checkpoints"
 
@@ -436,8 +424,6 @@ static void damage(void)
     write_newest(whole_size);
     rt_free(whole);
 }
-
-/* ---- a long run ---- */
 
 /* Memory in kB that a process has. */
 static long resident(pid_t process)

@@ -46,8 +46,6 @@ static RT_PRINTF(1, 2) void shell(const char *format, ...)
     must(system(command) == 0, command);
 }
 
-/* ---- folders ---- */
-
 static void write_config(int steps, int every)
 {
     FILE *to = fopen("tiny.ini", "w");
@@ -99,8 +97,6 @@ void trial_copy(const char *from)
 {
     shell("rm -rf trial && cp -r '%s' trial", from);
 }
-
-/* ---- programs ---- */
 
 enum { MOST_WORDS = 15 };
 
@@ -222,8 +218,6 @@ bool trial_failed(void)
     return counts.failed > 0;
 }
 
-/* ---- checks ---- */
-
 const char *check_exit(int code)
 {
     if (code < 0 || code > 6 || code == 5) /* not in the manual */
@@ -285,8 +279,6 @@ const char *check_checkpoints(long *step, bool killed)
                         acknowledged);
     return NULL;
 }
-
-/* ---- going on ---- */
 
 static const char *check_table(const char *name, bool may_differ)
 {

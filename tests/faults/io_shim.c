@@ -120,8 +120,6 @@ static bool is_watched(int file)
     return file >= 0 && file < DESCRIPTORS && watched[file];
 }
 
-/* ---- calls ---- */
-
 /* A function that counts, and is a call of the system. */
 #define COUNTED(this_kind, name, parameters, ...)                                                  \
     int name parameters                                                                            \
@@ -274,8 +272,6 @@ int mkstemp(char *path)
     return fails(SHIM_OPEN) ? -1 : watch(next(path));
 }
 
-/* ---- processes ---- */
-
 pid_t fork(void)
 {
     NEXT(fork);
@@ -292,15 +288,11 @@ pid_t waitpid(pid_t process, int *how, int options)
     return fails(SHIM_WAIT) ? -1 : (pid_t)syscall(SYS_wait4, process, how, options, NULL);
 }
 
-/* ---- memory ---- */
-
 int posix_memalign(void **block, size_t alignment, size_t size)
 {
     NEXT(posix_memalign); /* a sanitizer has one of its own */
     return fails(SHIM_MEMORY) ? ENOMEM : next(block, alignment, size);
 }
-
-/* ---- streams ---- */
 
 static ssize_t read_stream(void *cookie, char *bytes, size_t size)
 {

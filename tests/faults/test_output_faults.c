@@ -122,8 +122,6 @@ static void expect_next(int what, const char *fault)
     ck_assert(access("trial/out/" STAGING, F_OK) && access("trial/.out" STAGING, F_OK));
 }
 
-/* ---- every call fails, or is the last ---- */
-
 static const faulty rows[] = {
     {SHIM_OPEN, "EIO", 0},
     {SHIM_WRITE, "ENOSPC", 0},
@@ -218,8 +216,6 @@ TEST_ROWS(a_folder_in_the_place_of_a_file_leaves_the_older_model, NEWER, COMMAND
     ck_assert(holds("diff -r trial/out kept"));
 }
 
-/* ---- the files are moved one by one, since there are others in the folder ---- */
-
 static const faulty beside_others[] = {{SHIM_RENAME, "kill", NEWER},
                                        {SHIM_RENAME, "after", NEWER},
                                        {SHIM_UNLINK, "after", NEWER},
@@ -255,8 +251,6 @@ TEST_ROWS(what_else_is_in_the_folder_stays_and_no_file_is_lost, 0, ROWS(beside_o
     ck_assert_int_gt(trial_each(&beside_others[_i], run_beside, 1, expect_notes), 0);
     expect_next(NEWER, beside_others[_i].how);
 }
-
-/* ---- a tokenizer, which is printed ---- */
 
 enum { TRIES = 120 };
 

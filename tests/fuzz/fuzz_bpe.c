@@ -35,8 +35,6 @@ static void read_file(const char *bytes, size_t size)
     rt_vocabulary_free(v);
 }
 
-/* ---- texts ---- */
-
 static const char *const cutters[] = {
     "{\"type\":\"ByteLevel\",\"add_prefix_space\":false}",
     "{\"type\":\"ByteLevel\",\"add_prefix_space\":true}",

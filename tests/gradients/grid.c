@@ -22,8 +22,6 @@
 static const char base[] = "[model]\nlayers = 2\ndim = 8\nheads = 2\n"
                            "[data]\ntask = copy\nlength = 9\nvocab = 9\n";
 
-/* ---- rows ---- */
-
 enum { MAX_SETTINGS = 64, SETTING_SIZE = 64 };
 
 /* Settings "section.key=value" of one configuration, each key once. */
@@ -130,8 +128,6 @@ static void check_row(const row *r)
     if (status.code)
         report_failure(r, status.message, &result);
 }
-
-/* ---- a covering array ---- */
 
 #define VALUES(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define ROPE        "position.kind=rope "
@@ -369,8 +365,6 @@ static void check_pairs(int round)
         expect_refused(refused[a], MOST_REFUSED_BY_KIND, values.settings[a]);
     expect_refused(refused[MAX_VALUES], most_refused[round], "other factors");
 }
-
-/* ---- main ---- */
 
 /* Lists the kinds of position that the program has. */
 static void list_kinds(void)

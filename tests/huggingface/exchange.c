@@ -33,8 +33,7 @@ static void check(rt_status status, const char *what)
     exit(2);
 }
 
-/* ---- inputs: padding at the right of the second sequence ---- */
-
+/* Inputs with padding at the right of the second sequence. */
 typedef struct inputs {
     int32_t ids[B * T], types[B * T];
     uint8_t mask[B * T];
@@ -50,8 +49,6 @@ static inputs make_inputs(int token_types)
     }
     return in;
 }
-
-/* ---- the models ---- */
 
 /* A name, and options as words (option_words.h) behind those of the rows above it that end in ":",
  * which begin anew with a kind of model. */
@@ -200,8 +197,6 @@ static bool make_example(example *e, rt_transformer_options *base, const char *c
     return !is_base;
 }
 
-/* ---- what they compute ---- */
-
 static rt_tensor *compute(rt_transformer *model, rt_graph *g, const inputs *in)
 {
     const rt_transformer_input input = {.B = B,
@@ -280,8 +275,6 @@ static void write_example(const char *folder, const example *e)
     rt_transformer_free(model);
 }
 
-/* ---- reading again ---- */
-
 static double read_example(const char *folder, const char *name)
 {
     char path[PATH_SIZE], file[PATH_SIZE];
@@ -310,8 +303,6 @@ static double read_example(const char *folder, const char *name)
     rt_graph_free(g);
     return worst;
 }
-
-/* ---- logits, for mutate_config.py ---- */
 
 /* A status or warnings as a part of a line. */
 static void print_part(const char *word, const char *text)

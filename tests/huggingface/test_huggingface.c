@@ -6,8 +6,6 @@
 
 #include "text/csv.h"
 
-/* ---- safetensors ---- */
-
 TEST(a_safetensors_file_is_read_or_refused_as_its_format_says)
 {
     rt_csv csv = {0};
@@ -32,8 +30,6 @@ TEST(a_safetensors_file_is_read_or_refused_as_its_format_says)
     ck_assert_int_gt(count, 0);
     printf("%d files of safetensors, %d of them are read\n", count, accepted);
 }
-
-/* ---- models ---- */
 
 static rt_tensor *logits_of(folder_case *c)
 {

@@ -7,8 +7,6 @@
 
 enum { CLASSES = 2, A = 4 + 'a' };
 
-/* ---- trained models: a minute altogether ---- */
-
 static const char config[] =
     "[data]\nlength = 16\n[model]\nlayers = 1\ndim = 16\nheads = 2\n[theta]\nlearn = yes\n"
     "[optimizer]\nlr = 0.02\n[train]\nsteps = 20\nbatch_size = 8\neval_batches = 1\n"
@@ -32,8 +30,6 @@ static rt_model *train(const char *name, const char *overrides)
 
 #define TRAIN_CLASSES() train("classes", "data.task=classify data.vocab=32 data.file=texts.tsv")
 #define CLASSES_FILE    "runs/classes" LATEST
-
-/* ---- what the program says ---- */
 
 /* Expects the program to predict the class of a text, or of a pair of texts, that the model does.
  */
@@ -138,8 +134,6 @@ TEST(a_mask_is_a_token_whose_logits_are_the_program_s)
     rt_row_free(&row);
 }
 
-/* ---- rows ---- */
-
 /* Padding changes the rounding, and no more: of pairs with token types, and of labels of tokens. */
 TEST_ROWS(rows_together_have_the_logits_of_each_alone, 0, 2)
 {
@@ -214,8 +208,6 @@ TEST(what_is_cut_or_unknown_is_told)
     ck_assert_uint_eq(row.unknown.at, 2);
     rt_row_free(&row);
 }
-
-/* ---- saving ---- */
 
 /* A step of training on one text, in which every parameter of the head has a gradient. */
 static void take_step(rt_model *model)
@@ -308,8 +300,6 @@ TEST(what_cannot_be_saved_is_refused)
     ck_assert(!exists("a.h5"));
 }
 
-/* ---- files that are no model ---- */
-
 static void expect_no_model(const char *path, const char *part)
 {
     rt_model *model;
@@ -344,8 +334,6 @@ TEST(forged_options_are_refused)
     expect_no_model("c.h5", "c.h5");
     expect_no_model("d.h5", "d.h5");
 }
-
-/* ---- the heap ---- */
 
 static rt_status open_or_make(const char *path, const rt_model *like)
 {

@@ -172,8 +172,6 @@ TEST(a_model_that_puts_nothing_before_a_text_encodes_it_so)
     run("grep -c '\"rotor_begin\": \"none\"' again/config.json other/config.json");
 }
 
-/* ---- what cannot be made ---- */
-
 static void expect_none(const rt_transformer_options *o, const rt_vocabulary *vocabulary,
                         const rt_labels *labels, int length, rt_code code, const char *part)
 {

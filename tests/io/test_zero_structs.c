@@ -60,8 +60,6 @@ static struct {
     rt_session *session;
 } made;
 
-/* ---- what a call comes to ---- */
-
 static void refused(rt_status status)
 {
     ck_assert_int_ne(status.code, RT_OK);
@@ -86,8 +84,6 @@ static void done(rt_status status)
 {
     ck_assert(!status.code || *status.message);
 }
-
-/* ---- the calls ---- */
 
 static rt_tensor *any(rt_graph *graph, rt_tensor *const *inputs, void *context)
 {
@@ -322,8 +318,6 @@ TEST_ROWS(a_struct_of_zeros_crashes_nothing, 0, ROWS(calls))
     rt_transformer_free(z.whole);
     rt_free(z.text);
 }
-
-/* ---- none is forgotten ---- */
 
 /* Functions of numbers, strings, handles that only a function makes, or NULL for a struct. */
 static const char without_structs[] =

@@ -8,8 +8,6 @@
 
 #include <complex.h>
 
-/* ---- attention by the formula ---- */
-
 /* Linear attention by its formula, one pair of tokens at a time, to hold the form that is
  * linear in their number against.
  *
@@ -199,8 +197,6 @@ static void linear_expect_agreement(linear_problem *p, double tolerance)
     for (int i = 0; i < p->B * p->Tk * p->H * p->D; i++)
         ck_assert_msg(isfinite(p->dk[i]), "%s: dk %d is %g", linear_name(p), i, (double)p->dk[i]);
 }
-
-/* ---- laws ---- */
 
 static const real theta[] = {1, (real)0.1};
 static const real thetas[] = {1, (real)0.1, (real)0.01, (real)0.001};

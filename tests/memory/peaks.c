@@ -37,8 +37,6 @@ static void must(bool good, const char *what)
     exit(EXIT_FAILURE);
 }
 
-/* ---- configurations ---- */
-
 typedef struct configuration {
     const char *name;
     const char *keys; /* with blanks between */
@@ -107,8 +105,6 @@ static void make_least(char least[TEXT_SIZE], const char *keys)
                            (int)strcspn(at, " "), at);
 }
 
-/* ---- the program ---- */
-
 /* Starts `train` with arguments for a shell; its output goes to a file. */
 static __attribute__((format(printf, 1, 2))) pid_t start(const char *format, ...)
 {
@@ -154,8 +150,6 @@ static double peak_of(pid_t child)
         fail(WIFEXITED(how) ? WEXITSTATUS(how) : -how);
     return (double)used.ru_maxrss * 1024 / mega;
 }
-
-/* ---- what is measured ---- */
 
 /* A field of a file of /proc in bytes, as MB. */
 static double field_of(pid_t process, const char *file, const char *name)
@@ -253,8 +247,6 @@ static peaks measure(const char *keys, bool exports)
     return p;
 }
 
-/* ---- what was estimated ---- */
-
 static double number_after(const char *text, const char *word)
 {
     const char *at = strstr(text, word);
@@ -275,8 +267,6 @@ static peaks estimate(const char *keys)
     p.of[RESUME] = fmax(p.of[RESUME], p.of[EVAL]); /* the run has ended: it is evaluated again */
     return p;
 }
-
-/* ---- the table ---- */
 
 static void print_row(const char *name, const char *phase, double estimated, double peak,
                       double own)
@@ -318,8 +308,6 @@ static void try(const configuration *of)
         if (!isnan(m.of[i]))
             print_row(of->name, phases[i], e.of[i], m.of[i], own.of[i]);
 }
-
-/* ---- the place ---- */
 
 static void enter(void)
 {

@@ -315,8 +315,6 @@ TEST(a_factor_of_a_head_is_one_of_its_queries)
     ck_assert(!memcmp(scaled, folded, sizeof folded));
 }
 
-/* ---- layers with a base of their own ---- */
-
 static const double by_layer[2][2] = {{1, 0.1}, {1, 0.01}};
 
 static rt_transformer_options two_bases(void)
@@ -367,8 +365,6 @@ TEST(a_start_at_random_is_drawn_around_the_base_of_the_layer)
     ck_assert(memcmp(start, start + 32, 32 * sizeof *start) != 0);
 }
 
-/* ---- token dropout ---- */
-
 TEST_ROWS(embeddings_make_up_for_the_masks_of_their_text, 0, 3)
 {
     /* 0.88 / (1 - 0), 0.88 / (1 - 2 / 3), and with all of four tokens 0.88 / (1 - 2 / 4); a text of
@@ -397,8 +393,6 @@ TEST_ROWS(embeddings_make_up_for_the_masks_of_their_text, 0, 3)
                                 _i == 2 ? 1e-300 : 1e-7);
 }
 
-/* ---- heads for labels ---- */
-
 /* In ESM-2 and RoFormer before both maps, in ModernBERT behind the norm alone. */
 TEST(dropout_of_a_classifier_stands_where_its_model_has_it)
 {
@@ -426,8 +420,6 @@ TEST(dropout_of_a_classifier_stands_where_its_model_has_it)
         ck_assert_str_eq(ops, rows[i].ops);
     }
 }
-
-/* ---- failures ---- */
 
 TEST(a_size_is_that_of_the_block_of_parameters)
 {

@@ -31,8 +31,6 @@ typedef struct row {
     SHAPES(QKV(B, Tq, Tk, H, H, D, E), AXES(B, Tq, H, D), AXES(B, Tk, H, D)), RANGE(0.2, 1)
 /* clang-format on */
 
-/* ---- more than the call of an op ---- */
-
 /* The gradient of what is repeated is fresh, and so are both of a sum with itself. */
 BUILDER(add_repeated_result)
 {
@@ -101,8 +99,6 @@ BUILDER(key_exp_attention)
     rt_tensor *k = rt_key_exp(g, in[1], o.key_mask, o.causal, NULL, &o.level);
     return rt_linear_attention(g, in[0], k, in[2], in[0], k, &o);
 }
-
-/* ---- rows ---- */
 
 static const uint8_t pool_mask[] = {1, 0, 1, 1, 0, 0, 0, 0},
                      mask[] = {1, 1, 0, 1, 1, 1, 1, 0, 1, 1};
@@ -267,8 +263,6 @@ static const row rows[] = {
 };
 /* clang-format on */
 
-/* ---- running a row ---- */
-
 /* Under a tool that makes every instruction slow, a few elements of each input stand for all. */
 #ifdef TEST_FEW_SAMPLES
 enum { SAMPLES = 2 };
@@ -375,8 +369,6 @@ TEST_ROWS(gradients_meet_those_of_other_ops, 0, ROWS(rows))
     expect_gradient(run_and_use_again, rows + _i, RT_GRADCHECK_WEIGHTED, "used again", 0);
 }
 
-/* ---- dry runs ---- */
-
 /* Returns the bytes that a graph needs for the row: forward and backward, or forward without
  * recording. */
 static size_t bytes_of(const row *r, rt_tensor *const *in, rt_graph *g, bool backward)
@@ -405,8 +397,6 @@ TEST_ROWS(a_dry_run_counts_the_memory_of_a_run, 0, ROWS(rows))
         ck_assert_uint_eq(bytes_of(rows + _i, dry_inputs, rt_graph_new_dry(), backward),
                           bytes_of(rows + _i, inputs, rt_graph_new(), backward));
 }
-
-/* ---- the table is complete ---- */
 
 /* Returns whether the op is on the tape of its row. */
 static bool uses_op(const row *r)

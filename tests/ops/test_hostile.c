@@ -13,8 +13,6 @@
 
 enum { ROOM = CALL_NUMBERS };
 
-/* ---- wrong arguments ---- */
-
 typedef struct fault {
     const rt_op *op;
     op_options o;
@@ -98,8 +96,6 @@ static const fault unrecorded[] = {
 };
 /* clang-format on */
 
-/* ---- running a row ---- */
-
 static rt_graph *g;
 static real data[MOST_INPUTS][ROOM], grad[MOST_INPUTS][ROOM], upstream[ROOM];
 static rt_tensor tensors[MOST_INPUTS], *in[MOST_INPUTS];
@@ -162,8 +158,6 @@ static void expect_either(const rt_op *op, rt_tensor *y, const char *what)
     const rt_status status = rt_graph_backward_from(g, y, upstream);
     ck_assert_msg(!status.code, "%s: %s: %s", op->name, what, status.message);
 }
-
-/* ---- tensors ---- */
 
 /* Shapes that no tensor can have; one has 2^64 elements. */
 /* clang-format off */
@@ -265,8 +259,6 @@ TEST(every_op_has_a_call)
         ck_assert_msg(op_call_of(ops[i]), "%s has no row in calls.c", ops[i]->name);
 }
 
-/* ---- arguments ---- */
-
 TEST_ROWS(an_argument_that_does_not_fit_is_refused, 0, ROWS(faults) + ROWS(unrecorded))
 {
     const bool recorded = _i < ROWS(faults);
@@ -324,8 +316,6 @@ TEST(a_refused_key_exp_has_no_level)
     expect_refusal(&rt_op_key_exp, rt_key_exp(g, NULL, NULL, false, NULL, &level), "no input");
     ck_assert_ptr_null(level);
 }
-
-/* ---- beyond the rows ---- */
 
 static rt_tensor leaf(int input, rt_shape shape)
 {

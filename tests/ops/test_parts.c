@@ -140,8 +140,6 @@ SAMPLED_ROWS(parts_have_the_same_bits_in_any_order, 0, ROWS(table), 5)
     free(backwards.numbers);
 }
 
-/* ---- heads that are taken together ---- */
-
 static const double slopes[] = {0.1, 0.02, 0.3, 0.007, 0.2, 0.05};
 static const int16_t class_of[] = {0, 1, 2, 1, 0};
 static const rt_distances distances = {.classes = 3, .reach = 2, .class_of = class_of};

@@ -54,8 +54,6 @@ static double number(void)
     return 4 * share() - 2;
 }
 
-/* ---- tensors ---- */
-
 static rt_tensor *add_to_pool(rt_tensor *x)
 {
     if (rt_size(x) <= MOST_ELEMENTS && p.pool_count < MOST_TENSORS)
@@ -99,8 +97,6 @@ static int axis(const rt_tensor *x, int i)
 {
     return x && x->shape[i] <= 64 ? x->shape[i] : 1;
 }
-
-/* ---- calls ---- */
 
 /* Draws the inputs of a call: the first mostly from the pool, others to fit by letter. */
 static void draw_inputs(const op_call *c, rt_tensor *in[MOST_INPUTS], int lengths[128])
@@ -210,8 +206,6 @@ static rt_tensor *call_any(arrays *a, char calls[256])
     op_options o = draw_options(a, c, in);
     return c->call(p.g, in, &o);
 }
-
-/* ---- programs ---- */
 
 static rt_status backward_from(rt_tensor *output)
 {

@@ -35,8 +35,6 @@ static void expect_whole_page(const char *page)
     expect_no_text(page, "<script", "src=\"http", "href=\"http");
 }
 
-/* ---- what it says ---- */
-
 static bool with_reports = true;
 SUITE(PROGRAM_OPTIONS)
 
@@ -175,8 +173,6 @@ TEST(the_axis_of_the_loss_suits_what_is_drawn)
         expect_exit(w, 1, "grep -q logscale runs/tiny/figures/gradient.gp");
     }
 }
-
-/* ---- figures ---- */
 
 TEST(the_tolerances_and_the_usage_of_pairs_are_drawn_where_they_were_asked_for)
 {
@@ -318,8 +314,6 @@ TEST(a_logarithmic_axis_has_at_least_three_labels)
         }
 }
 
-/* ---- sweeps ---- */
-
 TEST(a_sweep_has_a_page_with_links_to_its_runs)
 {
     NEEDS_PROGRAM("gnuplot");
@@ -395,8 +389,6 @@ TEST_ROWS(a_sweep_tells_of_compute_if_it_has_other_numbers_of_steps, 0, 2)
     else
         expect_no_text(page, "compute</th>");
 }
-
-/* ---- numbers, computed once more ---- */
 
 TEST(results_on_theta_are_those_of_its_values)
 {

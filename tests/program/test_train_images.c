@@ -54,8 +54,6 @@ SUITE(PROGRAM_OPTIONS, .prepare = make_files)
 #define LEARNED "theta.learn=yes "
 #define SIZES   "train.eval_sizes=12,16,12,8 "
 
-/* ---- training and use ---- */
-
 static const char *const kinds[] = {LEARNED SIZES,
                                     MIXED "model.causal=yes model.pool=last ",
                                     "position.kind=none " SIZES,
@@ -126,8 +124,6 @@ TEST(labels_that_have_changed_are_warned_of)
         "--resume");
 }
 
-/* ---- refusals ---- */
-
 TEST(a_contradiction_is_exit_2_with_key_and_remedy)
 {
     expect_each_told(
@@ -184,8 +180,6 @@ TEST(what_an_image_model_cannot_do_is_exit_2)
     expect_told(3, "/gone-images-idx3: No such file",
                 "$TRAIN c.ini run.name=gone data.file=gone-images-idx3");
 }
-
-/* ---- theta of two coordinates ---- */
 
 #define SPIN2                                                                                      \
     TINY "data.task=spin2 data.length=17 data.vocab=16 theta.form=raw " MIXED "theta.scope=head "

@@ -4,8 +4,6 @@
 
 #include "train/config/keys.h"
 
-/* ---- results ---- */
-
 SUITE(PROGRAM_OPTIONS)
 
 TEST(the_lines_and_tables_of_the_results_are_exact)
@@ -67,8 +65,6 @@ TEST(off_a_terminal_progress_is_a_plain_line_a_minute)
     ck_assert(!exists("runs/f/theta.csv"));
 }
 
-/* ---- commands that stop at once ---- */
-
 TEST(help_names_every_key_and_option)
 {
     char name[RT_KEY_NAME_SIZE];
@@ -109,8 +105,6 @@ TEST(the_version_names_the_precision)
     expect_printed("tiny.ini: configuration and data are valid\n", "$TRAIN --check tiny.ini");
     ck_assert(!exists("runs"));
 }
-
-/* ---- evaluation ---- */
 
 /* float to double is exact: the double program sees the same model, and rounds differently. */
 TEST_ROWS(a_checkpoint_gives_the_same_results_in_the_other_precision, 0, 2)
@@ -159,8 +153,6 @@ TEST_ROWS(the_best_evaluation_is_named_and_its_checkpoint_kept, 0, 2)
         "kept) || exit 1; done; rm runs/tiny/checkpoints/$(cat kept)");
     expect_exit(w, 4, "$TRAIN tiny.ini --eval --best");
 }
-
-/* ---- sameness ---- */
 
 #define LONG                                                                                       \
     "$TRAIN tiny.ini train.steps=2 train.batch_size=1 data.length=600 model.dim=128 "              \
@@ -222,8 +214,6 @@ TEST(bf16_gives_the_same_bytes_for_any_number_of_threads_and_when_resumed)
     run("$TRAIN tiny.ini run.name=float run.engine=onednn model.dropout=0.1 train.shards=4");
     expect_exit(w, 1, "cmp -s runs/one/metrics.csv runs/float/metrics.csv");
 }
-
-/* ---- refusals ---- */
 
 static const struct {
     int code;

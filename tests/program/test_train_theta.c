@@ -146,8 +146,6 @@ TEST(a_stop_while_tolerances_are_measured_is_heard)
     expect_printed("down", "$TRAIN runs/tiny/config.ini --eval theta.tolerances=yes");
 }
 
-/* ---- another theta at evaluation ---- */
-
 /* Heads of 8 features, two layers. */
 #define PAIRS(layer, head)                                                                         \
     layer "," head ",0,1\n" layer "," head ",1,0.2\n" layer "," head ",2,0.02\n" layer "," head    \
@@ -231,8 +229,6 @@ TEST(theta_is_logged_with_the_metrics)
     run("tail -n +2 runs/tiny/metrics.csv | cut -d, -f1 >steps; tail -n +10 runs/tiny/theta.csv | "
         "cut -d, -f1 | uniq -c | awk '$1 == 8 { print $2 }' | cmp - steps");
 }
-
-/* ---- files ---- */
 
 TEST_ROWS(a_file_gives_every_theta_once, 0, 26)
 {
@@ -364,8 +360,6 @@ TEST(layers_without_positions_are_in_no_table)
     expect_output("r,C,C_layer_0,C_layer_2\n", "$TRAIN --checkpoint runs/tiny --decay | head -n 1");
     run("$TRAIN tiny.ini " SKIPS " train.steps=20 --eval --theta runs/tiny/theta_final.csv");
 }
-
-/* ---- a sweep, and the page ---- */
 
 TEST(the_page_tells_what_resetting_theta_costs)
 {

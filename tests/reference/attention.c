@@ -55,8 +55,6 @@ static void check_result(reference *r, const attention_case *c, rt_tensor *resul
     r->cases++;
 }
 
-/* ---- softmax ---- */
-
 void check_attention_case(reference *r, const char *name)
 {
     attention_case c = read_case(r, name);
@@ -84,8 +82,6 @@ void check_attention_case(reference *r, const char *name)
     check_values(r, o.probabilities, weights, reference_array(r, "%s/probs", name), VALUE_TOLERANCE,
                  "%s probs", name);
 }
-
-/* ---- linear ---- */
 
 static rt_attention_kind read_kind(reference *r, const char *name)
 {

@@ -50,8 +50,6 @@ static const rt_parameter *find_named(const model_case *c, const char *name)
     return find_parameter(c, NULL, name, same);
 }
 
-/* ---- making it ---- */
-
 static int whole(const reference *r, const model_case *c, const char *attribute)
 {
     return (int)reference_number(r, c->group, attribute);
@@ -154,8 +152,6 @@ static model_case make_model(reference *r, const char *at, bool tied)
     return c;
 }
 
-/* ---- running it ---- */
-
 static rt_tensor *run(reference *r, model_case *c, rt_tensor **logits)
 {
     rt_graph_clear(r->graph);
@@ -176,8 +172,6 @@ static const rt_tensor *parameter(const model_case *c, const char *name)
 {
     return &find_named(c, name)->tensor;
 }
-
-/* ---- checking it ---- */
 
 static void check_forward(reference *r, model_case *c)
 {
@@ -286,8 +280,6 @@ static void check_untied(reference *r)
     rt_transformer_free(c.model);
     r->cases++;
 }
-
-/* ---- training it ---- */
 
 static double gradient_norm(const rt_parameters *p)
 {

@@ -124,7 +124,7 @@ void check_optimizer_case(reference *r, const char *path)
     r->cases++;
 }
 
-/* ---- Lion and Muon, which were computed in double, step by step ---- */
+/* Lion and Muon were computed in double, step by step. */
 
 #define RULE_TOLERANCE 1e-12
 

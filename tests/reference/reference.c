@@ -47,8 +47,6 @@ void reference_close(reference *r)
                r->cases, r->value_error, r->gradient_error);
 }
 
-/* ---- reading ---- */
-
 static void *take(reference *r, size_t bytes)
 {
     void *memory = rt_arena_take(&r->memory, bytes);
@@ -157,8 +155,6 @@ name_list reference_members(reference *r, const char *path)
     return list;
 }
 
-/* ---- tensors ---- */
-
 rt_tensor *reference_leaf(reference *r, array a)
 {
     rt_shape shape = {.ndim = a.ndim};
@@ -228,8 +224,6 @@ array reference_swap_heads(reference *r, array a)
                        a.values + ((b * X + x) * Y + y) * D, D * sizeof *a.values);
     return swapped;
 }
-
-/* ---- comparing ---- */
 
 void check_size(const reference *r, array a, size_t size, const char *what)
 {

@@ -17,8 +17,6 @@ typedef struct forgery {
     bool hostile_hdf5;      /* its structure was changed bit by bit, with a right seal */
 } forgery;
 
-/* ---- the runs that are forged ---- */
-
 static const char template_keys[] =
     "[model]\nlayers = 1\ndim = 8\nheads = 2\n"
     "[theta]\nlearn = yes\n"
@@ -41,8 +39,6 @@ bool make_templates(trial *t)
                          "[data]\ntask = text\nlength = 8\nfile = ../samples/text.txt\n") &&
            make_template(t, "sweep", "[data]\nlength = 8\nvocab = 8\n[sweep]\nrun.seed = 1,2\n");
 }
-
-/* ---- bytes ---- */
 
 /* Flips some bits, or overwrites bytes, or cuts, at random. Returns the size that is left. */
 static size_t damaged(trial *t, char *bytes, size_t size)
@@ -72,8 +68,6 @@ static void write_again(trial *t, const char *path, bool sealed, bool harmed)
     }
     free(bytes);
 }
-
-/* ---- checkpoints, among them such as only someone would write who means harm ---- */
 
 /* Attributes, numbers, groups and data sets are changed one by one in tests/training, in
  * test_checkpoint.c and test_checkpoint_forged.c. */
@@ -121,8 +115,6 @@ static void forge_checkpoint(trial *t, forgery *f)
         forge_config(t, f);
     }
 }
-
-/* ---- tables, with cells that a shell, gnuplot or a browser takes for more than text ---- */
 
 /* Short, since cells are cut. Where one of them is run, there is then a file named wren. */
 static const char *const payloads[] = {"`>wren`",
@@ -208,8 +200,6 @@ static void forge_table(trial *t, const forgery *f)
         write_text(path, bytes, size);
     free(bytes);
 }
-
-/* ---- using what was forged ---- */
 
 static trial *looking; /* nftw passes nothing on */
 

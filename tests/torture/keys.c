@@ -17,8 +17,6 @@ typedef struct settings {
     char value[RT_MAX_KEYS][RT_FILE_LIST_SIZE]; /* "": not set */
 } settings;
 
-/* ---- values ---- */
-
 int draw_key(trial *t)
 {
     int count = 0;
@@ -138,8 +136,6 @@ bool draw_value(trial *t, int key, bool tame, char value[RT_FILE_LIST_SIZE])
     }
     return *value != '\0';
 }
-
-/* ---- configurations ---- */
 
 static void write_ini(const settings *s, char *ini, size_t size)
 {
@@ -307,8 +303,6 @@ void draw_another(trial *t, drawn_config *d, const char *path, const char *start
         drawn = before;
     write_config(d, &drawn, path);
 }
-
-/* ---- the files that configurations name ---- */
 
 /* 300 ids also behind the header of other programs (20240520, 1, 300 and zeros up to 1 kB); a table
  * for classify, and tokens for tag. */

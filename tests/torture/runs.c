@@ -6,8 +6,6 @@
 #include "train/config/keys.h"
 #include "train/folder/results.h"
 
-/* ---- comparing ---- */
-
 static void compare(trial *t, const char *run, const char *name)
 {
     const comparison c = compare_files(t, text_of("straight/runs/%s/%s", run, name),
@@ -48,8 +46,6 @@ static void compare_all(trial *t, const char *run, int code)
         compare(t, run, name);
 }
 
-/* ---- the trainings ---- */
-
 static const char *draw_threads(trial *t)
 {
     return text_of("%d", 1 + draw(t, 3));
@@ -71,8 +67,6 @@ static bool train_in_pieces(trial *t, double seconds, const char *code)
     }
     return true;
 }
-
-/* ---- the questions ---- */
 
 static const char *line_of(const char *text, const char *beginning, char line[256])
 {
@@ -133,7 +127,7 @@ static bool train_and_ask(trial *t, const drawn_config *d)
     return code != 5;
 }
 
-/* ---- uses of the run in "straight": with other keys, and exported to "newer" ---- */
+/* Uses of the run in "straight", with other keys, and exported to "newer". */
 
 static void add_override(trial *t, command *c)
 {

@@ -50,8 +50,6 @@ static const kind *kind_of(long number)
     return &kinds[number % KINDS];
 }
 
-/* ---- a try, in a process of its own ---- */
-
 static int be_try(uint64_t seed, long number)
 {
     start_trial(seed, number, kind_of(number)->name);
@@ -75,8 +73,6 @@ static bool prepare(uint64_t seed)
     make_samples(&current);
     return make_templates(&current);
 }
-
-/* ---- all of them ---- */
 
 typedef struct torture {
     uint64_t seed;

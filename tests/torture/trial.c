@@ -16,8 +16,6 @@
 /* Limits of a command in seconds: of the processor, whatever the load, and of the clock. */
 enum { LIMIT = 40, LIMIT_OF_CLOCK = 600 };
 
-/* ---- random numbers ---- */
-
 static rt_random randomness(const trial *t)
 {
     return (rt_random){t->seed, (uint32_t)t->number, RT_STREAM_CHECK};
@@ -37,8 +35,6 @@ double draw_uniform(trial *t)
 {
     return rt_random_uniform(randomness(t), t->drawn++);
 }
-
-/* ---- files ---- */
 
 static const char *lasting(const char *prefix, const char *format, va_list arguments)
 {
@@ -143,8 +139,6 @@ static void read_output(const trial *t, const char *ending, char text[TORTURE_OU
         fclose(from);
 }
 
-/* ---- what was found ---- */
-
 void find(trial *t, const char *format, ...)
 {
     char message[1024];
@@ -162,8 +156,6 @@ void find(trial *t, const char *format, ...)
     fflush(stdout);
     free(commands);
 }
-
-/* ---- commands ---- */
 
 void add_word(command *c, const char *word)
 {

@@ -73,8 +73,6 @@ TEST(the_same_state_gives_the_same_bytes)
     assert_same_file(in_scratch("first"), in_scratch(FILE_NAME));
 }
 
-/* ---- what does not fit ---- */
-
 static void expect_refusal(trained *t, const char *message)
 {
     trained before = new_trained(t->parameters.list[0]->tensor.shape[0], 2);
@@ -120,8 +118,6 @@ TEST(moments_that_are_not_wanted_are_not_needed)
     t.model.states[1] = NULL;
     expect_ok(load_example(&t));
 }
-
-/* ---- files that another program has changed and sealed again ---- */
 
 TEST_ROWS(a_checkpoint_of_either_precision_is_loaded, 0, 4)
 {
@@ -248,8 +244,6 @@ TEST_ROWS(another_format_version_is_refused, 0, 4)
     rt_checkpoint_theta_free(&theta);
 }
 
-/* ---- vocabulary and labels ---- */
-
 static void free_info(void *info)
 {
     rt_checkpoint_info_free(info);
@@ -346,8 +340,6 @@ TEST_ROWS(forged_labels_are_refused, 0, 4)
         sound ? read_info(RT_OK, "") : read_info(RT_CHECKPOINT, message);
     ck_assert((info->labels != NULL) == sound);
 }
-
-/* ---- failures ---- */
 
 /* Loads into the first of two models, which are alike, and the same until that succeeds. */
 static rt_status try_load(void *models)

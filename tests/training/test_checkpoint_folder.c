@@ -139,8 +139,6 @@ TEST_ROWS(what_no_load_would_take_is_not_saved_and_removes_nothing, 0, 7)
     ck_assert_int_eq(files_in_scratch(), 2);
 }
 
-/* ---- the newest that verifies ---- */
-
 static void expect_newest(int step, const char *warnings)
 {
     newest found;

@@ -44,8 +44,6 @@ static void save_with_theta(void)
     save_as(RT_THETA_LOG, start);
 }
 
-/* ---- values ---- */
-
 /* Expects the same message of who looks and of who loads, which has this part. */
 static void is_refused_with(const char *part)
 {
@@ -245,8 +243,6 @@ TEST(a_theta_that_is_trained_itself_starts_at_any_finite_number)
                   lasting(FILE_NAME ": theta_start is %s at 4", i ? "-inf" : "nan"));
     }
 }
-
-/* ---- files that are no tree of groups and data sets ---- */
 
 static void is_no_tree(const char *message)
 {

@@ -160,8 +160,6 @@ TEST_ROWS(a_sweep_is_printed_with_what_its_file_says, 0, ROWS(printed))
         expect_in(text, printed[_i].parts[i]);
 }
 
-/* ---- the configurations that --init writes ---- */
-
 static const char *const templates[] = {"gpt", "classify", "tag", "mlm", "theta"};
 
 static rt_status write_template(const char *name, const char *path, bool overwrite)

@@ -33,8 +33,6 @@ static void close_csv(void)
     remove_scratch();
 }
 
-/* ---- rows and cells ---- */
-
 static const struct {
     const char *text, *rows;
 } tables[] = {
@@ -132,8 +130,6 @@ TEST(a_line_without_end_is_an_error)
               lasting("%s: a line is longer than 16777216 bytes", in_scratch("a.csv")));
 }
 
-/* ---- cells by name ---- */
-
 TEST(cells_are_found_by_the_name_of_their_column)
 {
     int whole = -1;
@@ -188,8 +184,6 @@ TEST(numbers_are_what_rotor_writes)
         ck_assert_msg(isnan(rt_csv_value(none[i])), "%s is read", none[i]);
 }
 
-/* ---- writing ---- */
-
 TEST(what_is_put_into_a_row_comes_back)
 {
     static const char *const cells[] = {"plain", "a,b", "\"", "\"q\"", "", "x\"y", "\xce\xb8 = 1"};
@@ -212,8 +206,6 @@ TEST(what_is_put_into_a_row_comes_back)
     ck_assert_str_eq(w.bytes, "\"two lines\"");
     rt_writer_free(&w);
 }
-
-/* ---- failures ---- */
 
 TEST(what_is_no_file_is_a_failure_unless_it_is_not_there)
 {

@@ -40,8 +40,6 @@ static void run_dry(const char *const *overrides)
 
 SUITE(.teardown = close_data)
 
-/* ---- the same configurations dry and not ---- */
-
 /* Tasks of which every sequence has as many labels: only so are all shards as large. */
 #define CAUSAL "model.causal=yes", "data.task=period", "data.objective=lm"
 #define ROW(...)                                                                                   \
@@ -222,8 +220,6 @@ TEST_ROWS(a_dry_run_counts_what_a_trainer_takes, 0, ROWS(rows))
     ck_assert_int_eq(run.places, 1);
     rt_trainer_free(t);
 }
-
-/* ---- refusals ---- */
 
 /* The logits of 4095 labels for a million tokens; the same of half of the tokens fit an int. */
 TEST(a_tensor_of_more_elements_than_an_int_is_refused)

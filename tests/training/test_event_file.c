@@ -9,8 +9,6 @@
 static const unsigned char *file;
 static size_t size;
 
-/* ---- records ---- */
-
 /* CRC-32C a second way: by long division of the message's bits, the first one lowest. */
 static uint32_t remainder_of(const unsigned char *at, size_t count)
 {

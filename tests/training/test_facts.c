@@ -148,8 +148,6 @@ TEST(a_share_has_a_bounded_form)
     expect_in(page.bytes, "<td>1e+302 %</td></tr>\n");
 }
 
-/* ---- classes ---- */
-
 /* A row of the matrix is a true class, and a shade is the share of the row. A class that neither
  * occurs nor is predicted is left out. */
 TEST(classes_have_their_scores_and_their_confusion)

@@ -8,8 +8,6 @@
 enum { B = 2, T = 9, MOST = B * T * 13 };
 static const double tolerance = 1e-11;
 
-/* ---- what cannot be expressed ---- */
-
 #define A_ROFORMER "a RoFormer of Hugging Face has "
 #define A_LLAMA    "a Llama of Hugging Face has "
 #define A_BERT     "a ModernBERT of Hugging Face has "
@@ -131,8 +129,6 @@ TEST_ROWS(what_llama_cpp_cannot_express_is_refused_by_its_key, 0, ROWS(gguf_rule
     ck_assert_int_eq(files_in_scratch(), 0);
 }
 
-/* ---- what is computed ---- */
-
 static size_t compute(rt_transformer *model, double *logits)
 {
     int32_t ids[B * T], types[B * T];
@@ -247,8 +243,6 @@ TEST_ROWS(what_is_exported_computes_the_same, 0, ROWS(kept))
     expect_words_kept(kept[_i][0], kept[_i][1]);
 }
 
-/* ---- learned theta ---- */
-
 #define LEARNED " theta.learn=yes theta.init=perturbed theta.init_sigma=1 position.base=700"
 #define YARN    " position.scaling=yarn position.scale=4 position.original_len=6"
 /* Of scope model, theta is one for layers with a window and those without: see the test. */
@@ -359,8 +353,6 @@ TEST(rope_parameters_have_a_learned_theta)
     ck_assert(there->options.theta.learn && there->theta[2] == 0);
 }
 
-/* ---- inv_freq of an ESM ---- */
-
 #define INV_FREQ       "esm.encoder.layer.%d.attention.self.rotary_embeddings.inv_freq"
 #define OTHER_INV_FREQ "inv_freq is not what rope_theta makes it; rotor uses rope_theta\n"
 
@@ -396,8 +388,6 @@ TEST(a_buffer_of_another_shape_is_a_warning)
                  CHANGES(BEHIND_STAR "32\",\"shape\":[4]", BEHIND_STAR "16\",\"shape\":[8]"));
     ck_assert_str_eq(opened_folder(scratch)->warnings, OTHER_INV_FREQ);
 }
-
-/* ---- config.json ---- */
 
 static void expect_json(const json_t *config, const char *key, const char *wanted)
 {

@@ -10,8 +10,6 @@ static bool has_file(const char *name)
 
 SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
-/* ---- folders ---- */
-
 TEST(a_folder_that_is_not_empty_is_kept)
 {
     rt_transformer *model = model_of_words("roformer");
@@ -65,8 +63,6 @@ TEST(an_empty_folder_is_taken_and_what_is_none_is_refused)
     is_status(rt_huggingface_write(in_scratch("no/out"), model, &export), RT_IO,
               lasting("cannot make the folder %s/no/out: No such file or directory", scratch));
 }
-
-/* ---- content ---- */
 
 TEST(labels_of_any_letters_are_read_again)
 {
@@ -150,8 +146,6 @@ TEST_ROWS(a_model_is_written_as_the_first_family_that_can_express_it, 0, 4)
         ck_assert_ptr_eq(status.code ? NULL : found, rows[_i].family);
 }
 
-/* ---- theta ---- */
-
 #define HAVE    "config.json: rotor_theta must have "
 #define MEMBERS "scope, form, base, and theta by layer, head and pair"
 #define ABOVE_0 " heads of 4 numbers, which are above 0 if their form is log"
@@ -211,8 +205,6 @@ TEST(an_untied_decoder_has_its_bias)
             ck_assert_double_eq(bias[i], (double)(float)model->head.output.bias->data[i]);
     }
 }
-
-/* ---- JSON ---- */
 
 /* One of 64 bits without a sign becomes the largest of 63, since Jansson has no larger. */
 TEST(integers_of_more_than_64_bits_keep_17_digits)

@@ -2,8 +2,6 @@
 
 #include "io/huggingface/private.h"
 
-/* ---- config.json ---- */
-
 /* A key of config.json, KEY or OBJECT.KEY, set to a value of JSON, or taken away by "". A message
  * that begins with a blank or a colon follows "config.json: KEY", "=" stands for "config.json: KEY
  * = VALUE"; others are of config.json, or of the weights, which are named. */
@@ -387,8 +385,6 @@ TEST_ROWS(a_scaling_of_an_old_modernbert_needs_a_rope_type, 0, 2)
                      _i ? RT_SCALING_LINEAR : RT_SCALING_NONE);
 }
 
-/* ---- folders without a model ---- */
-
 TEST(a_folder_of_the_hub_above_a_model_names_the_model)
 {
     const char *cache = lasting("%s", in_scratch("models--a--b"));
@@ -415,8 +411,6 @@ TEST(a_pointer_of_git_lfs_is_named)
     put_text("config.json", pointer);
     expect_refused("config.json" POINTER);
 }
-
-/* ---- tensors ---- */
 
 /* A tensor that gets another name, and its shape; without a shape, the model can do without it. */
 static const char *const tensors[][3] = {
@@ -481,8 +475,6 @@ TEST_ROWS(a_tied_decoder_that_differs_in_one_number_is_not_tied, 0, 5)
     ck_assert_int_eq(there->options.tie_embeddings, places[_i] == NUMBERS);
     ck_assert_int_eq(!strstr(there->warnings, decoder), places[_i] == NUMBERS);
 }
-
-/* ---- several files ---- */
 
 /* masked_lm in two files, by turns, and their index, which names another file of the first tensor.
  * That tensor may be in both. */
@@ -561,8 +553,6 @@ TEST(a_folder_is_one_if_it_has_both_files)
     copy_changed("masked_lm", "model.safetensors", NULL);
     ck_assert(rt_is_huggingface(scratch));
 }
-
-/* ---- other models ---- */
 
 TEST_ROWS(theta_of_a_folder_goes_to_every_layer_and_head, 0, 2)
 {

@@ -41,8 +41,6 @@ static const real *find_logits(rt_transformer *model)
     return logits_of(model, ids, NULL, TIME) + (rows - 1) * LABELS;
 }
 
-/* ---- labels ---- */
-
 SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
 TEST_ROWS(a_class_keeps_its_name_and_its_logit, 0, 2)
@@ -110,8 +108,6 @@ TEST(a_head_that_is_not_wanted_must_be_sound)
               " precision");
 }
 
-/* ---- vocabulary ---- */
-
 TEST(a_vocabulary_has_no_more_tokens_than_the_model_has_rows)
 {
     copy_fixture("masked_lm", NULL, NULL);
@@ -144,8 +140,6 @@ TEST_ROWS(the_task_is_that_of_the_head, 0, 5)
     expect_data(m, rows[_i].lines);
     ck_assert_int_eq(m->data.objective, rows[_i].objective);
 }
-
-/* ---- another model ---- */
 
 /* Changes of one model after the other; `theta` is as taken. */
 static const struct {

@@ -53,8 +53,6 @@ static void expect_refused(const char *level, const char *message)
     is_status(try_vocabulary(level), RT_CHECKPOINT, message);
 }
 
-/* ---- tokenizer.json ---- */
-
 SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
 /* A token that a text would be cut into pieces of, from each file that can add one. */
@@ -123,8 +121,6 @@ TEST_ROWS(what_is_not_as_berts_is_refused_by_its_key, 0, ROWS(others))
     put_text("tokenizer.json", replaced(pieces, others[_i].from, others[_i].to));
     expect_refused("", lasting("tokenizer.json: %s", others[_i].message));
 }
-
-/* ---- settings ---- */
 
 #define BERT "\"tokenizer_class\": \"BertTokenizer\""
 
@@ -202,8 +198,6 @@ TEST_ROWS(a_tokenizer_of_chinese_words_is_a_warning, 0, 2)
     opened_vocabulary("", "cuts Chinese into words");
 }
 
-/* ---- the files ---- */
-
 TEST(of_both_files_the_lines_hold)
 {
     put_text("tokenizer_config.json", "{");
@@ -236,8 +230,6 @@ TEST(a_level_of_rotors_own_is_read_without_settings)
     expect_refused("words", "config.json: rotor_level is 'words', which is not known");
     expect_refused("byte", "vocab.txt:5: must be a byte, from 0x00 to 0xff");
 }
-
-/* ---- residues ---- */
 
 #define RESIDUES "<cls>\n<pad>\n<eos>\n<unk>\nL\nA\n<mask>"
 
@@ -282,8 +274,6 @@ TEST(a_vocabulary_of_residues_is_written_for_transformers)
                      "{\n  \"tokenizer_class\": \"EsmTokenizer\",\n"
                      "  \"model_max_length\": 2000\n}\n");
 }
-
-/* ---- byte-level BPE ---- */
 
 #define TOKEN(id, text)                                                                            \
     "{\"id\": " id ", \"content\": \"" text "\", \"single_word\": false, \"lstrip\": false, "      \

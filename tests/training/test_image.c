@@ -232,8 +232,6 @@ TEST_ROWS(what_is_of_another_kind_is_refused, 0, MISREADINGS)
     no_handle_is_open();
 }
 
-/* ---- what the file does not hold ---- */
-
 /* The file is sealed again: a forger would do the same. */
 static void expect_no_bytes(hid_t creation, hsize_t extent)
 {
@@ -261,8 +259,6 @@ TEST(what_lies_in_another_file_is_refused)
     expect_no_bytes(creation, 6);
     H5Pclose(creation);
 }
-
-/* ---- damage ---- */
 
 TEST(a_file_of_any_other_length_is_refused)
 {
@@ -350,8 +346,6 @@ TEST(what_is_not_a_file_is_refused)
     is_status(open_status(in_scratch("pipe")), RT_CHECKPOINT,
               lasting("cannot read %s/pipe: not a regular file", scratch));
 }
-
-/* ---- failures ---- */
 
 /* Root may write everywhere, and therefore becomes somebody else for a moment. */
 TEST(a_folder_that_cannot_be_written_is_named)

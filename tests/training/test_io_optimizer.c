@@ -16,8 +16,6 @@ static rt_optimizer *new_optimizer(rt_parameters *p, const rt_optimizer_settings
     return owned(o, free_optimizer);
 }
 
-/* ---- the trainer ---- */
-
 static const char tiny[] = "[model]\nlayers = 2\ndim = 16\nheads = 2\nembedding_dim = 200\n"
                            "[theta]\nlearn = yes\nlr_scale = 3\n"
                            "[data]\nlength = 12\nvocab = 200\n"
@@ -129,8 +127,6 @@ TEST(what_wants_no_gradient_stays_and_does_not_count)
     ck_assert(fabs(norm - 5) < 1e-12);
     ck_assert(value_of(p, 0) == 1 && value_of(p, 1) < 1 && value_of(p, 2) < 1);
 }
-
-/* ---- refusals ---- */
 
 /* A step that is refused is none: the next one is the first. */
 TEST(a_refused_step_changes_nothing)

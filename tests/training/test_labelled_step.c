@@ -34,8 +34,6 @@ static training *new_labelled(bool pairs, bool tag, const char *more)
                                         "data.eval_fraction=0", more));
 }
 
-/* ---- the model ---- */
-
 SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
 TEST_ROWS(the_data_chooses_head_and_token_types, 0, 3)
@@ -62,8 +60,6 @@ TEST(a_second_text_trains_the_second_type)
     ck_assert_double_gt(squares[0], 0);
     ck_assert_double_gt(squares[1], 0);
 }
-
-/* ---- batches ---- */
 
 TEST(a_batch_is_as_long_as_its_longest_row)
 {
@@ -149,8 +145,6 @@ TEST_ROWS(the_loss_of_a_step_is_that_of_its_rows_alone, 0, 3)
     rt_labelled_batch_free(&one);
 }
 
-/* ---- evaluation ---- */
-
 static long trace_of(const int64_t confusion[9])
 {
     return (long)(confusion[0] + confusion[4] + confusion[8]);
@@ -209,8 +203,6 @@ TEST(the_default_of_labelled_data_is_to_evaluate_all_of_it)
     load_sound(&c, tiny, OVERRIDES("data.task=text", "data.file=a"));
     ck_assert_int_eq(c.train.eval_batches, 8);
 }
-
-/* ---- memory ---- */
 
 TEST(batches_of_all_lengths_leave_the_heap_alone)
 {

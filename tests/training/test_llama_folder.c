@@ -2,8 +2,6 @@
 
 #include "training/hf_folder.h"
 
-/* ---- config.json ---- */
-
 #define TYPE "\"rope_type\": \"default\""
 #define BASE "\"rope_theta\": 10000.0"
 
@@ -132,8 +130,6 @@ TEST(a_generation_config_that_is_broken_is_refused)
     expect_refused("generation_config.json:1: invalid JSON: '':' expected near end of file'");
 }
 
-/* ---- theta ---- */
-
 /* Changes of a folder, and options of [position] that make the same theta. */
 #define YARN_16  "scaling=yarn scale=4 original_len=16"
 #define LONGROPE "scaling=longrope original_len=32 short_factors=1,1.1,1.2 long_factors=2,3,4"
@@ -197,8 +193,6 @@ TEST_ROWS(theta_is_what_the_parameters_make_it, 0, ROWS(ropes))
     }
     ck_assert(fabs(rt_frequencies_magnitude(f) - rt_frequencies_magnitude(wanted)) < 1e-15);
 }
-
-/* ---- tensors ---- */
 
 /* The tensors of the fixture in one file: those of one name again under another, and without what
  * they begin with, or that do not begin with it. */
@@ -278,8 +272,6 @@ TEST(a_model_without_a_head_has_one_drawn)
     expect_refused(
         "model.safetensors: layers.0.mlp.gate_proj.weight is (50, 24), (51, 24) expected");
 }
-
-/* ---- other models ---- */
 
 /* Models that take the theta of a folder, or keep their own; without its scaling,
  * cosines and sines would be of another length. */

@@ -19,8 +19,6 @@ double rt_seconds(void)
     return seconds;
 }
 
-/* ---- the terminal ---- */
-
 typedef struct terminal {
     int master, slave, stderr_before;
     size_t columns;
@@ -111,8 +109,6 @@ static void expect_beginning(const char *expected)
     ck_assert_msg(!strncmp(t.text, expected, strlen(expected)), "%s", t.text);
 }
 
-/* ---- a run of 100 steps ---- */
-
 static rt_progress progress;
 
 static void begin(bool quiet, bool no_color)
@@ -143,8 +139,6 @@ static void enter_80(void)
     enter();
     open_terminal(80);
 }
-
-/* ---- what stands on it ---- */
 
 static const test_options tests_options = {.setup = enter_80, .teardown = close_terminal};
 static const test_options widths_options = {.setup = enter, .teardown = close_terminal};
@@ -236,8 +230,6 @@ TEST_WITH(tests_options, the_bar_is_coloured_unless_that_is_unwanted, 0, 4)
     draw();
     ck_assert_int_eq(t.colors, rows[_i].sequences);
 }
-
-/* ---- messages ---- */
 
 #define SAID "test_training: checkpoint of step 25\ntest_training: another\n"
 TEST_WITH(tests_options, a_message_stands_above_the_line_which_stays_at_the_end, 0, 1)

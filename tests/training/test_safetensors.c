@@ -38,8 +38,6 @@ static void fill_counting(const void *context, size_t first, size_t count, float
         values[i] = *(const float *)context + (float)(first + i);
 }
 
-/* ---- numbers ---- */
-
 SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
 TEST(numbers_of_every_width_are_read)
@@ -98,8 +96,6 @@ TEST(a_file_that_shrinks_is_an_error)
     is_status(read_doubles(file, "f", 0, 2, values), RT_CHECKPOINT,
               "a.safetensors: it ends at byte 62: it was shortened while being read");
 }
-
-/* ---- headers ---- */
 
 TEST(what_is_no_regular_file_is_not_waited_for)
 {
@@ -203,8 +199,6 @@ TEST_ROWS(brackets_within_brackets_are_counted, 0, 2)
     else
         expect_refusal("a.safetensors:1: nests brackets more than 127 deep");
 }
-
-/* ---- writing ---- */
 
 TEST(a_file_is_written_byte_for_byte_as_the_library_would)
 {

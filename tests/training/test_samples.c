@@ -113,8 +113,6 @@ TEST(a_toy_task_has_no_samples)
     ck_assert_ptr_null(page.bytes);
 }
 
-/* ---- labels ---- */
-
 /* At level byte, an id is 4 more than its byte. */
 TEST(a_token_is_shown_as_what_can_be_seen)
 {

@@ -37,8 +37,6 @@ static void reopen_after(int finished_steps)
 
 static const char rows_to_30[] = METRICS_HEADER ROW_10 ROW_20 ROW_30;
 
-/* ---- older rows ---- */
-
 SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
 TEST(a_new_run_starts_empty_whatever_was_there)
@@ -134,8 +132,6 @@ TEST(what_cannot_be_read_is_not_lost)
     ck_assert_int_eq(code, RT_OK);
 }
 
-/* ---- the first step of an accuracy ---- */
-
 #define EVALUATED(step, accuracy) #step ",0,9,0.5," #accuracy ",0.1,1,1,0.125\n"
 
 TEST(the_first_step_is_that_of_the_first_evaluation_that_reached_it)
@@ -161,8 +157,6 @@ TEST(a_fixed_theta_has_no_file)
     rt_metrics_close(&metrics);
     ck_assert(!exists(in_scratch("theta.csv")));
 }
-
-/* ---- new rows ---- */
 
 TEST(steps_are_recorded_when_they_are_due)
 {

@@ -47,8 +47,6 @@ static const char *as_csv(const char *rows)
     return written.bytes;
 }
 
-/* ---- numbers ---- */
-
 SUITE(.setup = make_scratch, .teardown = free_all)
 
 /* 2, 4, 4, 4, 5, 5, 7, 9: the mean is 40 / 8 = 5, the squares sum up to 32, of a sample 32 / 7. One
@@ -106,8 +104,6 @@ TEST(no_number_is_longer_than_its_room)
     ck_assert_str_eq(rt_number_show(number, 4, 0.12344), "0.1234");
     ck_assert_str_eq(rt_number_show(number, 4, 123456.5), "123456.5000");
 }
-
-/* ---- paired differences ---- */
 
 /* Quantiles of t, and of the noncentral t: those of SciPy, by stats.t and an integral over
  * stats.chi2. */
@@ -266,8 +262,6 @@ TEST(a_seed_alone_makes_no_pairs)
     rt_paired_page(&written, &paired);
     ck_assert_uint_eq(written.length, 0);
 }
-
-/* ---- rows ---- */
 
 /* Four rows of position.kind and model.dim with up to three seeds. */
 #define HEADINGS                                                                                   \
@@ -439,8 +433,6 @@ TEST_ROWS(the_verdict_names_the_run_that_went_farthest, 0, ROWS(verdicts))
     rt_sweep_report_theta(&written, &v);
     ck_assert_str_eq(written.bytes ? written.bytes : "", verdicts[_i].verdict);
 }
-
-/* ---- what is no table of runs ---- */
 
 TEST(without_a_file_there_are_no_runs)
 {

@@ -83,8 +83,6 @@ static void expect_not_in(const char *text, const char *part)
     ck_assert_msg(!strstr(text, part), "\"%s\" in:\n%s", part, text);
 }
 
-/* ---- the verdict line ---- */
-
 /* A theta is named by its layer and head, or by "all". Through the logarithm 1 comes back exactly,
  * the others nearly. In raw form nothing keeps theta above 0; a rotation the other way is no small
  * change. Row 3 leaves theta as it is. */
@@ -156,8 +154,6 @@ TEST(a_theta_that_is_not_finite_has_moved)
     set_theta(0, 0, 0, NAN);
     ck_assert(!judge().near);
 }
-
-/* ---- the table ---- */
 
 /* Rows of the report with a theta that was set. ln 1.1 = 0.0953 of the 10 * 0.01 that were
  * possible, and in raw form theta itself moves. A huge number does not widen its column. */

@@ -33,8 +33,6 @@ TEST(a_model_depends_on_theta_if_a_reset_costs_accuracy_or_loss)
         ck_assert_msg(rt_theta_reset_hurts(&rows[i].reset) == rows[i].hurts, "row %d", i);
 }
 
-/* ---- a trained model ---- */
-
 static const char tiny[] = "[model]\nlayers = 2\ndim = 16\nheads = 2\n"
                            "[theta]\nlearn = yes\n"
                            "[data]\ntask = shift\ndistance = 2\nlength = 12\nvocab = 10\n"

@@ -51,8 +51,6 @@ TEST(what_is_trained_has_the_gradients_that_it_has_alone)
     ck_assert_int_gt(trained, 0);
 }
 
-/* ---- shards ---- */
-
 /* 512 tokens and one sequence at least, 16 shards at most. */
 TEST(the_number_of_shards_follows_from_the_sizes)
 {
@@ -130,8 +128,6 @@ TEST_ROWS(threads_never_change_a_bit, 0, 3)
         ck_assert(!memcmp(one->state->states[i], more->state->states[i], bytes));
 }
 
-/* ---- who moves how ---- */
-
 /* The first moment of plain gradient descent is the gradient that was used. */
 TEST(a_gradient_above_the_norm_is_clipped)
 {
@@ -186,8 +182,6 @@ TEST(a_step_that_is_not_finite_changes_nothing_and_names_the_first_such_gradient
     ck_assert_int_eq(t->state->step, 2);
     ck_assert_int_eq(t->state->sequences, 32);
 }
-
-/* ---- what a step tells ---- */
 
 /* Labels of the next batch that the model predicts, with the logits of all positions. */
 static double count_predicted(const training *t, long *labels)
@@ -250,8 +244,6 @@ TEST(the_norms_are_those_of_all_parameters_and_of_theta)
     ck_assert_double_eq(take_steps(t, 1).theta_grad_norm, 0);
 }
 
-/* ---- evaluation ---- */
-
 TEST(another_theta_replaces_an_override)
 {
     training *t = NEW("run.threads=1");
@@ -284,8 +276,6 @@ TEST(a_profile_can_begin_again)
     take_steps(t, 1);
     ck_assert_double_eq(2 * rt_trainer_profiled_bytes(t->trainer), bytes);
 }
-
-/* ---- memory ---- */
 
 TEST(after_a_few_steps_the_heap_is_left_alone)
 {
@@ -342,8 +332,6 @@ TEST_ROWS(every_refusal_of_the_heap_is_a_status, 0, 2)
     ck_assert_uint_gt(refused, requests * 8 / 10);
     rt_data_close(data);
 }
-
-/* ---- counts of an evaluation ---- */
 
 /* What an evaluation has to count, from each sequence alone. */
 typedef struct counted {
@@ -466,8 +454,6 @@ TEST(a_shard_draws_its_dropout_by_its_number)
     const rt_step_result step = take_steps(t, 1);
     ck_assert_double_eq_tol(step.grad_norm, sqrt(squares), 1e-12 * sqrt(squares));
 }
-
-/* ---- train.freeze ---- */
 
 #define OF(of_part, of_layer) ((rt_parameter){.part = RT_PART_##of_part, .layer = of_layer})
 #define THETA(of_layer)                                                                            \

@@ -10,8 +10,6 @@ enum { SIZE = 3 };
 
 static rt_world *world;
 
-/* ---- bytes ---- */
-
 TEST(bytes_that_are_gathered_are_counted)
 {
     const size_t starts[SIZE + 1] = {0, 2, 3, 7};
@@ -64,8 +62,6 @@ TEST(other_bytes_are_not_counted)
     ck_assert_double_eq(rt_world_sent(world), before);
 }
 
-/* ---- agreement ---- */
-
 /* Process 0 is the one that speaks, so what it says needs no name. */
 TEST_ROWS(the_first_failure_is_told_by_all, 0, 6)
 {
@@ -101,8 +97,6 @@ TEST(a_text_that_differs_is_told_by_its_first_line_that_does)
     ck_assert_int_eq(status.code, RT_DATA);
     ck_assert(!rt_world_compare(world, RT_DATA, "the list is", "one\ntwo", NULL).code);
 }
-
-/* ---- processes ---- */
 
 /* Copying between processes without a buffer is not allowed in many containers. */
 static int launch(const char *program)

@@ -279,8 +279,6 @@ void rt_config_check(const rt_config *config, const rt_config *written, bool wit
     }
 }
 
-/* ---- train.freeze ---- */
-
 /* Parses the N of "layers.N", where `word` is "layers.". Returns false for any other part. */
 static bool read_layer(const char *part, const char *word, int64_t *layer)
 {

@@ -20,8 +20,6 @@
 #define STRING_OF(x) #x
 #define STRING(x)    STRING_OF(x)
 
-/* ---- the INI file ---- */
-
 /* Longest line and largest file, in bytes. */
 #define LONGEST_LINE 8190
 enum { LARGEST_FILE = 1 << 24 };
@@ -121,8 +119,6 @@ static bool next_line(ini_reader *ini)
     }
     return true;
 }
-
-/* ---- files that are not configurations ---- */
 
 enum { LOOKED_AT = 1 << 16 }; /* bytes checked at the start of a file */
 
@@ -242,8 +238,6 @@ static char *read_file(rt_config_errors *errors, const char *path, bool untruste
     return bytes;
 }
 
-/* ---- loading ---- */
-
 enum { SECTION_SIZE = 32 };
 
 typedef struct loading {
@@ -263,8 +257,6 @@ typedef struct loading {
     int first_line[RT_MAX_KEYS];
     bool overridden[RT_MAX_KEYS];
 } loading;
-
-/* ---- sections and keys ---- */
 
 /* Enters a section; `name` is NULL for a broken header. */
 static void enter_section(loading *l, int line, const char *name)
@@ -303,8 +295,6 @@ static void read_pair(loading *l, int line, const char *written, const char *val
     else
         rt_config_set_key(&l->written, i, value, l->first_line[i] = line, &l->errors);
 }
-
-/* ---- the command line ---- */
 
 /* Copies the text without leading and trailing blanks, truncated to `size`. */
 static void copy_trimmed(char *copy, size_t size, const char *text, size_t length)
@@ -353,8 +343,6 @@ static void read_override(loading *l, const char *text)
                           &l->errors);
     }
 }
-
-/* ---- name and folder of the run ---- */
 
 /* Sets run.name from the path: "theta" for "experiments/theta.ini", "words" for "models/words/",
  * "model" for a path without a name, such as ".". */
@@ -413,8 +401,6 @@ static void take_run_folder(loading *l)
     l->errors.lines.failed |= problem.failed;
     rt_writer_free(&problem);
 }
-
-/* ---- all parts ---- */
 
 /* Reads the values as written. Returns false, with an error, if there is no configuration file. */
 static bool read_source(loading *l)

@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- keys of a run ---- */
-
 #define OPTIONS rt_config
 
 RT_KEY_WORDS(engine_word, RT_ENGINES)
@@ -120,15 +118,11 @@ static const rt_key keys[] = {
 
 static const rt_key_table run_keys = {keys, sizeof keys / sizeof *keys};
 
-/* ---- former names ---- */
-
 const rt_renamed rt_renamed_values[] = {
     {"theta.check", "yes", "unmoved", false},     {"theta.check", "near", "unmoved", false},
     {"theta.check", "needed", "unneeded", false}, {"model.bias", "yes", "all", true},
     {"model.bias", "no", "none", true},           {.key = NULL},
 };
-
-/* ---- all tables as one ---- */
 
 /* Tables, and offsets of their options in an rt_config. */
 static const struct {
@@ -229,8 +223,6 @@ bool rt_key_read(const rt_key *key, const char *value, rt_config *config, rt_wri
     return rt_key_value_read(key, r->key ? r->now : value, config, problem);
 }
 
-/* ---- conditions ---- */
-
 /* Key whose conditions are evaluated, and the keys whose needs led to it. Two keys that need each
  * other are effective together. */
 typedef struct question {
@@ -289,8 +281,6 @@ bool rt_key_has_effect(int key, const rt_config *config)
 {
     return counts((question){key, NULL}, config);
 }
-
-/* ---- messages ---- */
 
 /* Writes the needs of a key. If a needed value was written for a key without effect, writes the
  * needs of that key instead. `config` and `written` may be NULL. */

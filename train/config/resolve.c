@@ -23,8 +23,6 @@ int rt_config_longest(const rt_config *config)
     return longest;
 }
 
-/* ---- defaults ---- */
-
 void rt_config_initial(rt_config *config)
 {
     const rt_key *key;
@@ -75,8 +73,6 @@ static void find_defaults(rt_config *defaults, const rt_config *config)
     defaults->model.theta.scope = RT_THETA_HEAD;
 }
 
-/* ---- zeros ---- */
-
 /* Keys whose zero stands for a value that follows from other keys. */
 static const char *const zeros[] = {"model.kv_heads",           "model.head_dim",
                                     "model.embedding_dim",      "model.ffn_dim",
@@ -118,8 +114,6 @@ static void resolve_zeros(rt_config *config)
                                    plane ? config->data.length : longest);
     rt_transformer_resolve(&config->model);
 }
-
-/* ---- the effective configuration ---- */
 
 /* Marks the keys that were written, differ from their defaults and have no effect. */
 static void mark_idle(rt_config *config, const rt_config *written, const rt_config *defaults)
@@ -163,8 +157,6 @@ void rt_config_implied(rt_config *implied, const rt_config *config)
     for (size_t i = 0; zeros[i]; i++)
         rt_key_value_copy(rt_key_at(rt_key_find(zeros[i])), implied, &own);
 }
-
-/* ---- use of a trained model ---- */
 
 void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_config *late,
                            rt_config_errors *errors)
@@ -227,8 +219,6 @@ bool rt_key_at_use(int key)
            !strcmp(k->section, "optimizer") || rt_key_is_one_of(k, names);
 }
 
-/* ---- continuing a run ---- */
-
 /* Returns whether tokens can begin the sequences of a task. */
 static bool has_frames(int task)
 {
@@ -250,8 +240,6 @@ void rt_config_continue(rt_config *config, const rt_config *run)
         config->optimizer.schedule_steps = run->optimizer.schedule_steps;
     rt_config_frame_as(config, &run->data);
 }
-
-/* ---- inherited values ---- */
 
 /* The configuration of an ancestor is effective: it has no zeros. */
 
@@ -400,8 +388,6 @@ bool rt_config_is_open(const rt_config *config)
             return true;
     return false;
 }
-
-/* ---- paths ---- */
 
 /* Adds folder/path with every leading ./ and ../ resolved; `folder` has no symbolic links. */
 static void add_path(rt_writer *list, const char *folder, const char *path)

@@ -27,8 +27,6 @@ static const char *variant_value(const rt_variant *variant, int key)
     return NULL;
 }
 
-/* ---- parsing ---- */
-
 /* Returns the number of the key; -1, with an error, if a sweep cannot vary it. */
 static int find_key(const char *name, int origin, const char *where, rt_config_errors *errors)
 {
@@ -203,8 +201,6 @@ void rt_sweep_add_setting(rt_sweep *s, int origin, const char *name, const char 
         v->keys[v->count++] = key;
 }
 
-/* ---- the runs ---- */
-
 /* Returns the number of combinations of the values of the axes from `first_axis` on. Stops counting
  * above RT_MOST_SWEEP_RUNS. */
 static long combinations(const rt_sweep *s, int first_axis)
@@ -240,8 +236,6 @@ static const char *value_of(const rt_sweep *s, int run, int key)
     return variant_value(rt_sweep_variant(s, run), key);
 }
 
-/* ---- trunks ---- */
-
 /* Returns the seed of a run; "" if the sweep does not set it. */
 static const char *seed_of(const rt_sweep *s, int run)
 {
@@ -262,8 +256,6 @@ int rt_sweep_trunk_of(const rt_sweep *s, int run)
 {
     return rt_sweep_count(s) + number_of_seed(s, seed_of(s, run));
 }
-
-/* ---- checks ---- */
 
 static void check_key(const rt_sweep *s, const rt_config *config, int key, const char *where,
                       rt_config_errors *errors)
@@ -359,8 +351,6 @@ rt_status rt_sweep_resolve(rt_sweep *s, const rt_config *config, rt_config_error
     return status.code || s->trunk ? status : rt_out_of_memory("a sweep");
 }
 
-/* ---- settings and names of runs ---- */
-
 static void add_settings(rt_writer *w, const rt_sweep *s, int run)
 {
     const rt_variant *variant = rt_sweep_variant(s, run);
@@ -438,8 +428,6 @@ char *rt_sweep_overrides(const rt_sweep *s, int run)
     }
     return rt_writer_take(&w);
 }
-
-/* ---- the sweep as a file ---- */
 
 /* Writes "name = values". Makes paths absolute, which depend on `config`. */
 static void write_setting(rt_writer *w, const char *name, int key, const char *const *values,

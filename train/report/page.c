@@ -23,8 +23,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- figures ---- */
-
 enum { LONGEST_DRAWING = 20 }; /* seconds */
 
 /* Exit codes of the child, like those of a shell. */
@@ -279,8 +277,6 @@ void rt_figures_clear(const char *folder)
     if (!rt_path_join(path, folder, "figures").code)
         rt_folder_clear(path, is_figure);
 }
-
-/* ---- pages ---- */
 
 size_t rt_text_beginning(const char *text, size_t size, size_t most)
 {

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- ranking ---- */
-
 static bool has_same(const char *key, const rt_data_options *a, const rt_data_options *b)
 {
     return rt_key_value_equal(rt_keys_find(&rt_data_keys, key), a, b);
@@ -77,8 +75,6 @@ rt_ranking rt_report_rank(const rt_sweep_runs *runs)
                     : (rt_ranking){NULL, "vocabularies"};
 }
 
-/* ---- Student's t ---- */
-
 /* Returns P(Z > z) of a standard normal Z. */
 static double normal_tail(double z)
 {
@@ -130,8 +126,6 @@ rt_student rt_student_of(int count)
     const double t = halve(20, 0, nu); /* 12.7 for one degree of freedom */
     return (rt_student){count, t / sqrt(count), halve(40, t, nu) / sqrt(count)};
 }
-
-/* ---- pairs ---- */
 
 /* Returns whether two runs agree in all settings except one. */
 static bool are_pair(const rt_sweep_runs *s, int a, int b, int column)
@@ -260,8 +254,6 @@ void rt_paired_free(rt_paired *p)
     *p = (rt_paired){.list = NULL};
 }
 
-/* ---- the best row ---- */
-
 /* Returns the differences of a result, `row` minus `best`, between runs with the same seed. */
 static rt_difference compare_rows(const rt_sweep_runs *s, int best, int row, int column,
                                   rt_student *t)
@@ -359,8 +351,6 @@ void rt_sweep_report_best(rt_writer *w, const rt_sweep_study *study)
         rt_writer_add(w, "; the others are told apart, too");
     rt_writer_add(w, "\n");
 }
-
-/* ---- lines, section of a page, and file ---- */
 
 /* Returns the compute that a difference of the loss is worth: 3.4 for 3.4 % more steps. NaN unless
  * twice the steps lower the loss, and for train.steps, which is compute itself. */
@@ -463,8 +453,6 @@ void rt_paired_csv(rt_writer *w, const rt_paired *p)
         rt_writer_add(w, "\n");
     }
 }
-
-/* ---- the study ---- */
 
 rt_status rt_sweep_study_make(rt_sweep_study *s)
 {

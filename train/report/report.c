@@ -13,8 +13,6 @@ bool rt_reports_are_off(void)
     return getenv("ROTOR_NO_REPORT") != NULL;
 }
 
-/* ---- figures ---- */
-
 /* Columns of training.csv, from 1 as in gnuplot: columns of metrics.csv, and the seconds. */
 enum { STEP = 1, LOSS, EVAL_LOSS, EVAL_ACCURACY, LR, NORM, ACCURACY, THETA_NORM, TOKENS, SECONDS };
 enum { COLUMNS = SECONDS + 1 };
@@ -145,8 +143,6 @@ static void add_run_figure(rt_figures *f, const training *t, const run_figure *g
     }
     rt_writer_free(&plots);
 }
-
-/* ---- the verdict ---- */
 
 /* Adds perplexity and bits per token, if the run predicts tokens of a text. */
 static void add_perplexity(rt_writer *w, const rt_results *r, const rt_config *c)
@@ -315,8 +311,6 @@ static void add_results(rt_writer *w, const rt_config *c, const char *folder, rt
     rt_results_free(&r);
 }
 
-/* ---- the page ---- */
-
 static rt_status first_failure(rt_status a, rt_status b)
 {
     return a.code ? a : b;
@@ -351,8 +345,6 @@ rt_status rt_report_write(const char *folder, const rt_config *config, rt_traine
     rt_report_machine(&w, folder, trainer);
     return first_failure(rt_page_end(&w, folder, NULL), status);
 }
-
-/* ---- lines that train prints as well ---- */
 
 void rt_early_stop_report(rt_writer *w, int step, const rt_train_options *o)
 {

@@ -117,8 +117,6 @@ void rt_token_text(rt_writer *page, const rt_data *data, const int32_t *ids, int
     rt_writer_free(&bytes);
 }
 
-/* ---- masked tokens and continuations ---- */
-
 enum { SAMPLES = 3, MOST_CONTINUED = 128 };
 
 typedef struct sampling {
@@ -223,8 +221,6 @@ rt_status rt_report_samples(rt_writer *page, const rt_config *config, rt_trainer
     rt_session_free(s.session);
     return status;
 }
-
-/* ---- attention ---- */
 
 enum {
     MOST_TOKENS = 64,

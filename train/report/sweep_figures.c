@@ -16,8 +16,6 @@ static bool is_in_bits(const rt_ranking *ranking)
     return ranking->result && !strcmp(ranking->result, RT_RESULT_BITS_PER_BYTE);
 }
 
-/* ---- curves ---- */
-
 enum { MOST_CURVES = 28, LABEL_SIZE = 41, VALUES = 2 };
 
 /* Values of a run at some x, such as the loss and the accuracy of a step. */
@@ -302,8 +300,6 @@ void rt_report_distances(rt_figures *f, const char *folder)
     rt_writer_free(&data);
     rt_writer_free(&labels);
 }
-
-/* ---- results by the values of a setting ---- */
 
 enum { MOST_KEYS = 4, MOST_SERIES = 6, MOST_VALUES = 64, SERIES_NAME = 64 };
 

@@ -17,8 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- the table of all runs ---- */
-
 /* Returns whether no row has a value in the column. */
 static bool is_empty(const rt_sweep_table *t, int column)
 {
@@ -86,8 +84,6 @@ static void explain_columns(rt_writer *w, const rt_sweep_study *s)
                "θ: resetting θ to its initial value makes it worse.</dd>\n</dl>\n");
 }
 
-/* ---- the runs ---- */
-
 /* Adds the name of a run, linked to its report if the page is in the parent of the run's folder.
  * Special characters of URLs are escaped as %XX. */
 static void add_name(rt_writer *w, const rt_sweep_run *run, bool linked)
@@ -150,8 +146,6 @@ static void add_runs(rt_writer *w, const char *folder, const rt_sweep_runs *runs
                         : "");
 }
 
-/* ---- the page ---- */
-
 /* Writes the page of the runs, and draws its figures in the folder. A comparison has a `file`,
  * outside of the folders of its runs. */
 static rt_status write_page(rt_sweep_study *s, const char *folder, const char *title,
@@ -201,9 +195,8 @@ rt_status rt_sweep_report_write(const char *folder, const char *title)
     return status;
 }
 
-/* ---- a comparison: the page of a sweep whose runs are in other folders ---- */
-
-/* A compared run. Its name is that of its folder, made unique. */
+/* A run of a comparison, which is the page of a sweep whose runs are in other folders. Its name is
+ * that of its folder, made unique. */
 typedef struct member {
     char path[RT_PATH_SIZE];
     char name[RT_RUN_NAME_SIZE + 16];

@@ -44,8 +44,6 @@ const char *rt_summary_text(char text[RT_SUMMARY_SIZE], const rt_summary *s, int
     return text;
 }
 
-/* ---- reading ---- */
-
 /* Copies the cells into one block, with the texts after the pointers. */
 static char **copy_cells(char *const *cells, int count)
 {
@@ -165,8 +163,6 @@ void rt_sweep_add_results(rt_writer *w, const rt_results *names, const rt_result
     w->failed |= names->failed;
 }
 
-/* ---- columns and rows ---- */
-
 bool rt_sweep_differs(const rt_sweep_runs *s, int column)
 {
     bool differs = false;
@@ -245,8 +241,6 @@ void rt_sweep_report_theta(rt_writer *w, const rt_sweep_verdict *v)
         rt_writer_add(w, "theta: reset to init: %d of the %d models %s on it\n", v->dependent,
                       v->reset, v->dependent == 1 ? "depends" : "depend");
 }
-
-/* ---- the table ---- */
 
 /* Adds the text of a cell or, for row -1, the heading: "kind" for position.kind. */
 static void write_cell(rt_writer *w, const rt_sweep_runs *s, const rt_table_column *c, int row)

@@ -19,8 +19,6 @@ enum {
     FARTHEST_END = 256
 };
 
-/* ---- layers ---- */
-
 /* A figure with a block of rows for each of the first layers of a table. */
 typedef struct layers {
     int count;
@@ -78,8 +76,6 @@ static void add_layers(rt_figures *f, layers *l, const char *name, int height, i
     rt_writer_free(&l->script);
 }
 
-/* ---- theta.csv and theta_final.csv ---- */
-
 typedef struct theta_row {
     int layer, head, pair;
     double theta, start;
@@ -108,8 +104,6 @@ static bool read_theta_row(const rt_csv *csv, theta_row *row)
            read_number_or_all(csv, "head", &row->head) && rt_csv_whole(csv, "i", &row->pair) &&
            isfinite(row->theta) && isfinite(row->start);
 }
-
-/* ---- drift over the steps ---- */
 
 /* Returns the relative drift of a theta. If mixed, `first` keeps the theta of the first coordinate
  * of each pair, and the drift of a pair is known with its second theta: the larger change of the
@@ -166,8 +160,6 @@ static void add_drift(rt_figures *f, const char *folder, const rt_config *config
                      : "Relative drift of θ during training: the largest |θᵢ/θᵢ⁰ - 1| of a layer's "
                        "pairs, θᵢ⁰ the initial value");
 }
-
-/* ---- theta at the end ---- */
 
 /* Theta of a layer, or of one of its heads: a range of rows. */
 typedef struct theta_curve {
@@ -369,8 +361,6 @@ static void add_wavelengths(rt_figures *f, const final_theta *end)
                "distance");
 }
 
-/* ---- usage ---- */
-
 /* Draws the loss with the slower pairs switched off. The row of all pairs has no turns. */
 static void add_cutoffs(rt_figures *f, const char *folder)
 {
@@ -431,8 +421,6 @@ static void add_usage(rt_figures *f, const char *folder)
                "twice the mean");
 }
 
-/* ---- all figures ---- */
-
 void rt_report_theta(rt_figures *f, const char *folder, const rt_config *config)
 {
     const rt_transformer_options *o = &config->model;
@@ -468,8 +456,6 @@ void rt_report_theta(rt_figures *f, const char *folder, const rt_config *config)
         add_cutoffs(f, folder);
     }
 }
-
-/* ---- the table ---- */
 
 static void add_table_row(rt_writer *w, const rt_csv *csv, bool tolerances, bool mixed)
 {

@@ -49,8 +49,6 @@ rt_status rt_theta_list(rt_theta_entry **list_new, int *count, const rt_transfor
     return rt_ok();
 }
 
-/* ---- measures ---- */
-
 typedef struct measures {
     double drift, grid, phase, turns;
     double moved; /* change of the parameter itself, theta or ln theta */
@@ -110,8 +108,6 @@ rt_status rt_theta_judge(rt_theta_verdict *v, const rt_transformer *model, const
     return status;
 }
 
-/* ---- text ---- */
-
 const char *rt_theta_place(char text[RT_THETA_PLACE_SIZE], int number)
 {
     snprintf(text, RT_THETA_PLACE_SIZE, number < 0 ? "all" : "%d", number);
@@ -166,8 +162,6 @@ void rt_theta_report_reset(rt_writer *w, const char *place, const rt_theta_reset
         rt_number_show(reset_accuracy, 4, r->reset_accuracy),
         rt_theta_reset_hurts(r) ? "depends" : "does not depend");
 }
-
-/* ---- the table ---- */
 
 static void add_cell(rt_writer *w, int width, int decimals, double x, bool defined)
 {

@@ -14,8 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- the table of options ---- */
-
 /* Type of the member of rt_arguments that an option sets. */
 typedef enum option_sets {
     SETS_NOTHING,
@@ -279,8 +277,6 @@ bool rt_arguments_use_model(const rt_arguments *a)
     return COMMAND_BIT(a->command) & (USES_OF_MODELS);
 }
 
-/* ---- parsing ---- */
-
 enum { FIRST_OPTION = 256 }; /* first value for getopt_long, above every character */
 
 static rt_status set_command(rt_arguments *a, const option_row *row)
@@ -426,8 +422,6 @@ static rt_status take_option(rt_arguments *a, const option_row *row, const char 
     return status.code || !row->command ? status : set_command(a, row);
 }
 
-/* ---- combinations of options ---- */
-
 /* Writes a list of commands: "--eval, --predict or --decay". */
 static void name_commands(unsigned commands, char *text, size_t size)
 {
@@ -555,8 +549,6 @@ rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
     status = check_pairs(a, given);
     return status.code ? status : check_together(a);
 }
-
-/* ---- help ---- */
 
 enum { HELP_COLUMN = 21 };
 

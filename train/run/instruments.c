@@ -19,8 +19,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- a table of theta ---- */
-
 /* State of reading a table of theta. */
 typedef struct reading {
     const char *path;
@@ -165,8 +163,6 @@ rt_status rt_theta_file_read(const char *path, const rt_transformer *model, doub
         return rt_error(RT_CONFIG, "%.1000s: this model has no learned theta", path);
     return read_file(path, o, rt_transformer_theta_shape(o), o->theta.form == RT_THETA_LOG, theta);
 }
-
-/* ---- --theta ---- */
 
 /* Returns the number of frequencies of a head: with two axes two pairs have the same. */
 static int frequencies_of(const rt_transformer_options *o)
@@ -331,8 +327,6 @@ rt_status rt_run_change_theta(rt_run *r)
     rt_trainer_change_theta(r->trainer, &r->change);
     return print_theta(a->per_line ? stderr : stdout, what, model, length);
 }
-
-/* ---- measurements ---- */
 
 /* Writes a table of the use of pairs over the evaluation data, which the caller frees. Returns
  * RT_CONFIG, with the reason, if the model has no such pairs. */

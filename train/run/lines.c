@@ -19,8 +19,6 @@
 #include <limits.h>
 #include <string.h>
 
-/* ---- lines as rows of a model ---- */
-
 /* A line as the input of a model. */
 typedef struct text_row {
     int32_t *ids, *types; /* types: NULL if there are none */
@@ -161,8 +159,6 @@ static void report_cut_lines(rt_run *r, long cut)
                    cut, r->config->data.length);
 }
 
-/* ---- embeddings ---- */
-
 enum { MOST_AT_ONCE = 1024 }; /* lines whose vectors are computed before any is printed */
 
 typedef struct embedding {
@@ -276,8 +272,6 @@ rt_status rt_run_embed(rt_run *r)
     free_lines(&rows);
     return status;
 }
-
-/* ---- the loss of each line ---- */
 
 static rt_status print_labelled(rt_trainer *trainer)
 {

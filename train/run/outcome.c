@@ -41,8 +41,6 @@ static bool is_trained(const rt_config *c, int length)
     return !c->data.shortest && length == c->data.length;
 }
 
-/* ---- classes of labelled data ---- */
-
 enum { SHOWN = 20 }; /* largest number of printed rows */
 
 /* Returns the number of characters; nearly all are one column wide. */
@@ -108,8 +106,6 @@ static rt_status record_classes(const rt_outcome *o, const char *folder)
     return rt_durable_write_and_free(folder, "confusion.csv", rt_writer_take(&w));
 }
 
-/* ---- labels by distance ---- */
-
 /* Writes the accuracy of labels by length of the sequence and distance to the answer. */
 static rt_status record_distances(const rt_outcome *o, const rt_config *c, const char *folder)
 {
@@ -128,8 +124,6 @@ static rt_status record_distances(const rt_outcome *o, const rt_config *c, const
         }
     return rt_durable_write_and_free(folder, "distances.csv", rt_writer_take(&w));
 }
-
-/* ---- evaluation ---- */
 
 /* Prints an evaluation and adds it to the results. `length` is 0 for that of the training. */
 static void report_evaluation(rt_outcome *o, const rt_run *r, const rt_evaluation *e, int length)
@@ -205,8 +199,6 @@ rt_status rt_outcome_evaluate(rt_outcome *o, const rt_run *r)
     }
     return status;
 }
-
-/* ---- the learned theta ---- */
 
 /* Returns the tolerances of all pairs from theta_final.csv, if `known` and none is missing there;
  * otherwise measures them. */

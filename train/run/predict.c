@@ -13,8 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- answers in JSON ---- */
-
 enum { DIGITS = 6 }; /* precision of a number in JSON */
 
 json_t *rt_answer_string(const char *bytes, size_t size)
@@ -47,8 +45,6 @@ rt_status rt_answer_print(FILE *to, json_t *answer)
     free(line); /* allocated by Jansson, with malloc */
     return rt_ok();
 }
-
-/* ---- a text ---- */
 
 /* Prints the predictions for texts that have begun: several for continuations, else one. */
 typedef struct prediction prediction;
@@ -175,8 +171,6 @@ static rt_status encode_text(prediction *p, int *masks)
     return status;
 }
 
-/* ---- labelled data ---- */
-
 /* Returns an answer for the text, or a word of it, with its most likely label. */
 static json_t *label_answer(const prediction *p, const char *key, const char *text, size_t size,
                             int label)
@@ -239,8 +233,6 @@ static rt_status predict_labels(prediction *p, int count)
     rt_example_text_free(&x);
     return status;
 }
-
-/* ---- masks ---- */
 
 enum { SHOWN = 5 }; /* most likely tokens printed for a mask */
 
@@ -362,8 +354,6 @@ static rt_status predict_masks(prediction *p, int count)
     return status;
 }
 
-/* ---- continuation: the context ---- */
-
 /* Returns the size of the context: the length of training, or the number of positions if that is
  * smaller; unlimited only with position.scaling = dynamic. */
 static int context_of(const prediction *p)
@@ -404,8 +394,6 @@ static rt_status read_new(prediction *p)
     const int read = rt_session_count(p->session);
     return rt_session_feed(p->session, p->ids + read, p->count - read, 1, p->logits);
 }
-
-/* ---- continuation: the output ---- */
 
 /* Writes a token. Returns whether --stop was reached, also within the token, or writing failed. */
 static bool write_token(prediction *p, int32_t id)
@@ -480,8 +468,6 @@ static rt_status add_token(prediction *p, int n)
     return status;
 }
 
-/* ---- continuation: several texts ---- */
-
 enum { MOST_BATCHED = 16 }; /* texts that are continued in one batch */
 
 /* Feeds the new tokens of all texts to the model: texts that have grown by one token in one pass,
@@ -546,8 +532,6 @@ static rt_status predict_continuations(prediction *p, int count)
     rt_free(logits);
     return status;
 }
-
-/* ---- texts ---- */
 
 /* Begins the next text, at byte offset `start` of its stream. A text to continue is encoded and
  * fed, up to the logits of the first token to add. */

@@ -29,8 +29,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- end of training ---- */
-
 static bool reached_target(const rt_train_options *o, const rt_evaluation *evaluation)
 {
     return o->target_accuracy > 0 && evaluation->accuracy >= o->target_accuracy;
@@ -81,8 +79,6 @@ static rt_status find_earlier_end(rt_run *r)
     rt_run_note(r, "set a larger train.patience or more train.steps to continue the run");
     return status;
 }
-
-/* ---- tables of earlier steps ---- */
 
 /* Warns if the data files, listed by rt_session_data, differ from those of the newest session in
  * timing.csv. The vocabulary is ignored: the run uses that of its checkpoint. */
@@ -162,8 +158,6 @@ static rt_status open_tables(rt_run *r)
         warn_of_tables(r);
     return status;
 }
-
-/* ---- the steps ---- */
 
 /* Writes config.ini, with a comment on the kernels, which are not keys; schedules.csv, if an
  * extension changed the schedule; and the vocabulary. */
@@ -314,8 +308,6 @@ static rt_status take_steps(rt_run *r)
     }
     return status;
 }
-
-/* ---- the end ---- */
 
 static rt_exit fail(rt_run *r, rt_status status)
 {

@@ -15,8 +15,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- resuming ---- */
-
 /* Opens the newest checkpoint of a run to resume; without one, r->before stays NULL. A folder with
  * files of a run is locked first, so that no other process can write a newer checkpoint. Returns
  * RT_CONFIG with a list of the keys that differ and must not. */
@@ -92,8 +90,6 @@ static rt_status resume_afresh(rt_run *r)
         rt_run_say(r, "%s has no checkpoint: starting afresh", r->folder.path);
     return status;
 }
-
-/* ---- a branch ---- */
 
 rt_status rt_branch_check(const rt_config *trunk, const rt_config *branch, int64_t step)
 {
@@ -237,8 +233,6 @@ static rt_status branch(rt_run *r)
     return status.code || !r->trainer ? status : take_trunk(r, &trunk);
 }
 
-/* ---- a fresh run ---- */
-
 /* Copies the parameters of train.init_from, if it is set. */
 static rt_status start_from(rt_run *r)
 {
@@ -310,8 +304,6 @@ static rt_status prepare(rt_run *r)
     rt_run_note(r, "theta from %s", path);
     return status;
 }
-
-/* ---- any run ---- */
 
 static rt_status refuse_used_folder(const rt_run *r)
 {

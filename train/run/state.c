@@ -34,8 +34,6 @@ bool rt_evaluations_stalled(const rt_evaluations *e, const rt_train_options *o)
     return o->patience && e->stalled >= o->patience;
 }
 
-/* ---- life ---- */
-
 rt_run rt_run_new(rt_config *config, const rt_arguments *arguments)
 {
     rt_run r = {.config = config, .arguments = arguments, .evaluations = RT_NO_EVALUATIONS};
@@ -55,8 +53,6 @@ void rt_run_free(rt_run *r)
     rt_free(r->session);
     rt_free(r->before);
 }
-
-/* ---- data and trainer ---- */
 
 /* Checks that the model and the data have the same tokens; with `own`, for a model that is resumed
  * or used, also the same classes. Returns RT_CHECKPOINT, naming the model by `path`, if not. */
@@ -236,8 +232,6 @@ int32_t rt_run_last_token(const rt_run *r)
         return RT_NO_ID;
     return rt_vocabulary_frame(v).last;
 }
-
-/* ---- checkpoints ---- */
 
 rt_checkpoint_model rt_run_checkpoint_model(const rt_run *r)
 {

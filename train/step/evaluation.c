@@ -71,8 +71,6 @@ rt_tensor *rt_batch_loss(rt_transformer *model, rt_graph *g, const rt_labelled_b
     return loss;
 }
 
-/* ---- jobs ---- */
-
 typedef struct model_jobs {
     const rt_parts *parts;
     rt_model_job *run;
@@ -130,8 +128,6 @@ rt_status rt_trainer_run_jobs(rt_trainer *t, rt_model_job *run, void *context, i
     return status;
 }
 
-/* ---- the parts of an evaluation ---- */
-
 rt_status rt_parts_new(rt_parts *p, rt_trainer *t, int length, int rows, int batches,
                        rt_buffers buffers)
 {
@@ -171,8 +167,6 @@ void rt_parts_free(rt_parts *p)
     rt_free(p->batches);
     rt_free(p->buffers);
 }
-
-/* ---- evaluation ---- */
 
 typedef struct part {
     rt_batch_result result;

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- classes ---- */
-
 static double share(int64_t part, int64_t all)
 {
     return all ? (double)part / (double)all : 0;
@@ -63,8 +61,6 @@ int rt_scores_lowest(int *chosen, const rt_class_score *scores, int classes, int
     }
     return count;
 }
-
-/* ---- lines ---- */
 
 typedef struct line_scoring {
     const rt_data *data;
@@ -139,8 +135,6 @@ rt_status rt_line_scores_find(rt_line_scores *scores, rt_trainer *trainer)
     return status;
 }
 
-/* ---- another theta ---- */
-
 bool rt_theta_reset_hurts(const rt_theta_reset *r)
 {
     const double rounding = 1e-12;
@@ -192,8 +186,6 @@ rt_status rt_theta_evaluate(rt_trainer *trainer, int length, int batches, const 
     return rt_ok();
 }
 
-/* ---- tolerances ---- */
-
 /* Steps of ln theta that are tried outwards until one harms the model. */
 static const double rungs[] = {0.03, 0.1, 0.3, 1, RT_THETA_FARTHEST};
 static const double nearest = 0.003; /* lower end of the range below the first step */
@@ -232,8 +224,6 @@ rt_status rt_theta_tolerances(rt_trainer *trainer, int length, rt_theta_toleranc
     *stopped = stop && stop();
     return status;
 }
-
-/* ---- usage of pairs ---- */
 
 /* Usages of parts that are computed at the same time, one for each place. They are added up in the
  * order of the parts, because sums are rounded. */
@@ -279,8 +269,6 @@ rt_status rt_trainer_usage(rt_trainer *t, int length, rt_usage *usage)
         rt_usage_free(usage);
     return status;
 }
-
-/* ---- distances of attention ---- */
 
 /* Sums by distance, and the weights of one sequence at a time, (heads, T, T) for each layer. */
 typedef struct attended {

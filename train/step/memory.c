@@ -26,8 +26,6 @@ static double limit_of(int resource)
     return known ? (double)limit.rlim_cur : (double)INFINITY;
 }
 
-/* ---- labels ---- */
-
 /* Number of tokens drawn to count labels, if a sequence is not longer. */
 enum { SAMPLED = 1 << 14 };
 
@@ -62,8 +60,6 @@ rt_status rt_most_labels(int *labels, const rt_config *c, const rt_data *data, i
     *labels = (int)fmax(1, fmin(most, tokens));
     return status.code ? status : rt_data_status(data);
 }
-
-/* ---- passes ---- */
 
 /* Runs forward and, if `records`, backward on a batch in a dry graph. */
 static rt_status dry_pass(rt_trainer *t, rt_graph *g, rt_labelled_batch *b, bool records)
@@ -131,8 +127,6 @@ static rt_status take_passes(rt_memory_need *need, rt_trainer *t)
     rt_graph_free(alone);
     return status;
 }
-
-/* ---- bytes of each phase ---- */
 
 /* Bytes of a checkpoint beside its numbers, for each tensor and for the file, as measured. */
 static const double bytes_of_tensor = 2800, bytes_of_file = 1 << 20;
@@ -230,8 +224,6 @@ rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *config, cons
     return rt_ok();
 }
 
-/* ---- control groups ---- */
-
 /* Folders of the control groups of a version, and name of the file with a group's limit. */
 static const struct hierarchy {
     int version;
@@ -301,8 +293,6 @@ void rt_memory_limits_read(rt_memory_limits *limits, const char *root)
         fclose(file);
 }
 
-/* ---- address space of OpenBLAS ---- */
-
 /* Returns the number of threads that OpenBLAS will start in this environment. */
 static int openblas_threads(char **environment)
 {
@@ -336,8 +326,6 @@ rt_status rt_address_space_check(char **environment)
                     needed / giga, buffers / giga, left / giga,
                     threads > 1 ? "; OPENBLAS_NUM_THREADS=1 in the environment makes it less" : "");
 }
-
-/* ---- comparison with the limits ---- */
 
 /* Returns the largest need of a use beyond the memory of the process, in bytes, and its phase. */
 static double largest_need(const double *at, rt_memory_use use, double freed,

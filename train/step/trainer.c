@@ -10,8 +10,6 @@ int rt_threads_of(const rt_config *c, const rt_world *world)
     return share > 1 ? share : 1;
 }
 
-/* ---- parameters in bf16 ---- */
-
 /* Rounds a parameter, also a frozen one, which has no span. */
 static void round_parameter(void *context, int job, int worker)
 {
@@ -50,8 +48,6 @@ void rt_trainer_leave(rt_trainer *t, int place)
 {
     atomic_store(&t->places[place].taken, false);
 }
-
-/* ---- life ---- */
 
 rt_status rt_trainer_new_batch(const rt_trainer *t, rt_labelled_batch *b, int rows, int length,
                                rt_account *account)

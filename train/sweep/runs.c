@@ -53,8 +53,6 @@ typedef struct sweep_run {
     rt_config zero_config;   /* configuration of that run */
 } sweep_run;
 
-/* ---- a world ---- */
-
 /* The processes of a world train the runs of a sweep, one run at a time per process, in its helper.
  * Every few milliseconds they take part in a round: process 0 broadcasts which process begins which
  * run, and gathers which runs have ended. */
@@ -141,8 +139,6 @@ static void end_rounds(sweep_run *r)
     rt_free(r->next);
     r->run_of = r->next = NULL;
 }
-
-/* ---- one run ---- */
 
 /* Loads the configuration of a run again, after a first load of all runs, and names its folder. */
 static rt_status load_again(const sweep_run *r, int run, rt_config *config, rt_run_folder *folder)
@@ -285,8 +281,6 @@ static rt_status start_run(sweep_run *r, int run)
     return rt_ok();
 }
 
-/* ---- all runs ---- */
-
 static const char *ending_of(const sweep_member *result)
 {
     switch (result->exit_code) {
@@ -415,9 +409,7 @@ static rt_status make_trunks(sweep_run *r)
     return status;
 }
 
-/* ---- files of the sweep: runs.csv, sweep.csv, paired.csv and growth.csv ---- */
-
-/* Writes a table of the runs: the name, the settings, the exit code and the results of each. */
+/* Writes runs.csv: the name, the settings, the exit code and the results of each. */
 static rt_status record_runs(const sweep_run *r)
 {
     const rt_sweep *s = r->sweep;
@@ -510,8 +502,6 @@ static rt_status note_growth(const sweep_run *r, int *fresh)
     rt_free(table);
     return rt_ok();
 }
-
-/* ---- beginning and end ---- */
 
 static rt_status prepare(sweep_run *r, const rt_config *base)
 {

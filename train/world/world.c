@@ -28,8 +28,8 @@ struct rt_world {
     double sent; /* sent bytes */
 };
 
-/* ---- environment of launchers: Open MPI's mpirun, PMI launchers, and Slurm's srun ---- */
-
+/* Returns the first number among variables of the environment of launchers: Open MPI's mpirun, PMI
+ * launchers, and Slurm's srun. */
 static int number_of(const char *const *names, int fallback)
 {
     for (; *names; names++) {
@@ -57,8 +57,6 @@ int rt_world_launched_rank(void)
                                         "SLURM_PROCID", NULL};
     return rt_world_launched_size() > 1 ? number_of(names, 0) : 0;
 }
-
-/* ---- MPI ---- */
 
 #ifdef RT_MPI
 
@@ -197,8 +195,6 @@ void rt_world_exchange(rt_world *w, const rt_parcel *sent, int sent_count,
 
 #endif
 
-/* ---- life ---- */
-
 rt_status rt_world_begin(rt_world **world)
 {
     const int launched = rt_world_launched_size();
@@ -266,8 +262,6 @@ double rt_world_sent(const rt_world *w)
     return w ? w->sent : 0;
 }
 
-/* ---- agreement ---- */
-
 bool rt_world_any(rt_world *world, bool holds)
 {
     int64_t count = holds;
@@ -324,8 +318,6 @@ rt_status rt_world_compare(rt_world *world, rt_code code, const char *what, cons
     rt_free(first);
     return status;
 }
-
-/* ---- processors ---- */
 
 /* The kernel rejects a set that is smaller than its own, so this one has room for 2^20 processors.
  */
