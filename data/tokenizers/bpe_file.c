@@ -241,7 +241,9 @@ static bool read_processor(reading *r, const json_t *part, bool last)
         behind |= json_object_get(item, "Sequence") != NULL;
         if (token && behind && !r->ends)
             r->ends = token;
-        else if (token && !behind && !r->begins)
+        if (token && !behind && r->begins)
+            return refuse(r, "post_processor.single has more than one token before the text");
+        if (token && !behind)
             r->begins = token;
     }
     return behind || refuse(r, "post_processor.single must be a list with a Sequence");

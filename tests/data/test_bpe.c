@@ -228,13 +228,12 @@ TEST(special_ids_are_found_by_template_and_name)
                      "type':'TemplateProcessing','single':[{'SpecialToken':{'id':'</"
                      "s>'}},{'Sequence':{'id':'A'}},{'SpecialToken':{'id':'<s>'}}]}]}"),
                 7, 8, RT_NO_ID, 7);
-    /* of two before a text or behind it, the first */
-    has_special(
-        with("'post_processor':null",
-             "'post_processor':{'type':'TemplateProcessing','single':[{'SpecialToken':{'id':'</"
-             "s>'}},{'SpecialToken':{'id':'<s>'}},{'Sequence':{'id':'A'}},{'SpecialToken':{'id':'<"
-             "s>'}},{'SpecialToken':{'id':'</s>'}}]}"),
-        7, 8, RT_NO_ID, 7);
+    /* of two behind a text, the first */
+    has_special(with("'post_processor':null",
+                     "'post_processor':{'type':'TemplateProcessing','single':[{'SpecialToken':{'"
+                     "id':'</s>'}},{'Sequence':{'id':'A'}},{'SpecialToken':{'id':'<s>'}},{'Special"
+                     "Token':{'id':'</s>'}}]}"),
+                7, 8, RT_NO_ID, 7);
 }
 
 TEST(special_ids_that_somebody_knows_hold)
@@ -361,6 +360,10 @@ static const struct refusal {
      ": post_processor is 'BertProcessing'; 'ByteLevel' and 'TemplateProcessing' are read"},
     {"'post_processor':null", "'post_processor':{'type':'TemplateProcessing','single':[]}",
      ": post_processor.single must be a list with a Sequence"},
+    {"'post_processor':null",
+     "'post_processor':{'type':'TemplateProcessing','single':[{'SpecialToken':{'id':'</s>'}},"
+     "{'SpecialToken':{'id':'<s>'}},{'Sequence':{'id':'A'}}]}",
+     ": post_processor.single has more than one token before the text"},
     {"'id':8", "'id':9", ": added_tokens[1].id must be 8; it is 9"},
     {"'id':8", "'id':6", ": added_tokens[1]: its id 6 is that of "},
     {"'id':8", "'id':-1", ": added_tokens[1].id must be from 0 to 999999"},
