@@ -43,7 +43,7 @@
  *     every        N > 1: layers N - 1, 2N - 1, ..., counted from 0, have no positional encoding;
  *                  position.layers, a yes or no for each layer, replaces position.every
  *     xpos         rotated queries and keys times zeta^(m / xpos) and zeta^(-n / xpos), so that
- *                  scores decay with the distance (Sun et al. 2022)
+ *                  scores of earlier keys decay with the distance (Sun et al. 2022)
  *
  * Parameters, with .weight or .bias after the names of tables, linear maps and norms; maps and
  * norms without a bias have no .bias parameter:
@@ -54,8 +54,8 @@
  *                  ffn.{gate, up, down}: W3, W1, W2
  *     norm         after the last layer (pre-LN)
  *     head         lm: output, whose weight is that of tokens if tied; sequence, token: classifier.
- *                  Except in a decoder: dense in lm and sequence, norm in lm; with
- *                  model.classifier = norm, both dense and norm in sequence and token
+ *                  If not a decoder, also: dense in lm and sequence, norm in lm; with
+ *                  model.classifier = norm, dense and norm in sequence and token
  *
  * and the parameters of the positional encoding, named in the files of models/encodings/: a learned
  * theta is "theta" with theta.scope = model, else layers.N.attention.theta. With theta.head_scale,
@@ -105,7 +105,7 @@ typedef struct rt_theta_change {
 } rt_theta_change;
 
 typedef struct rt_transformer {
-    rt_transformer_options options; /* without zeros for defaults (rt_transformer_resolve) */
+    rt_transformer_options options; /* zeros replaced by defaults (rt_transformer_resolve) */
     rt_parameters parameters;
     struct {
         rt_tensor *tokens, *types, *patches;
@@ -130,16 +130,16 @@ typedef struct rt_transformer_input {
     const uint8_t *key_mask;       /* (B, T): 1 = token, 0 = padding; NULL: no padding */
     const real *patches;           /* (B, T, patch), for a model with options.patch; 0 for a token
                                       that is no patch */
-    const rt_positions *positions; /* with `at`; for rope, sinusoidal and learned (integers); NULL:
-                                      0, 1, ... or, with two axes, the grid of rt_grid_side */
+    const rt_positions *positions; /* needs `at`; only rope, sinusoidal, and learned, which needs
+                                      integers; NULL: 0, 1, ..., or the grid of two axes */
     int padding_id;                /* id whose embedding gets no gradient, or RT_NO_PADDING */
     rt_tensor **hidden_states;     /* (layers + 1): receives the input of layer 0, then the output
                                       of each layer; the last entry follows the final norm; or
                                       NULL */
     real **attentions;             /* (layers): arrays for the probabilities, (B, H, T, T), which
                                       only softmax attention fills; or NULL */
-    struct rt_usage *usage;        /* receives, for each pair of each query and key head, sums over
-                                      the tokens (models/usage.h); or NULL */
+    struct rt_usage *usage;        /* receives sums over the tokens for each rotated pair of each
+                                      head of q and k (models/usage.h); or NULL */
     struct rt_kv_cache *const *caches; /* (B), distinct: KV caches to extend (kv_cache.h), for a
                                           causal model with one axis, in a graph that does not
                                           record, without key_mask, positions, patches and

@@ -9,16 +9,18 @@
  * rt_linear_onto, [rope] for all rotations, [round] for rt_for_products, [activate] for an unknown
  * kind in rt_activate, [linear_activation] for rt_linear_activate. Ops do not check the values of
  * tensors. A NaN gives NaN in the result, except through relu, elu_plus_one (also inside rt_glu and
- * rt_linear_activate) and rt_normalize. A NaN in a masked or unlabelled row need not reach the
- * result. The length of an array cannot be checked. In a shape, `...` stands for any leading axes.
- * dx is the gradient of x, dy the gradient of the result.
+ * rt_linear_activate) and rt_normalize. A NaN that is dropped, or in a row that is masked,
+ * unlabelled or not pooled, need not reach the result. The length of an array cannot be checked. In
+ * a shape, `...` stands for any leading axes. dx is the gradient of x, dy the gradient of the
+ * result.
  *
  * A graph runs backward once (rt_graph_backward), because backward overwrites memory: activations,
  * rt_layer_norm, rt_rms_norm, rt_glu and rt_linear_activate overwrite dy; rt_add, rt_reshape,
  * rt_for_products and rt_linear_onto pass the memory of dy to an input without a copy. Saved data
- * and results live until the graph is cleared, but for these (core/graph.h): rt_graph_release and
- * rt_for_products free one result; rt_graph_keep, if the graph does not record, all results since a
- * mark except one; rt_graph_recompute frees all that its segment made except the result.
+ * and results live until the graph is cleared, unless freed earlier (core/graph.h):
+ * rt_graph_release and rt_for_products free one result; rt_graph_keep frees all results since a
+ * mark except one, if the graph does not record; rt_graph_recompute frees all that its segment made
+ * except the result.
  */
 
 #include "core/choice.h"
@@ -135,9 +137,9 @@ rt_tensor *rt_linear_onto(rt_graph *g, rt_tensor *residual, rt_tensor *x, rt_ten
 rt_tensor *rt_linear_activate(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor *bias,
                               rt_activation kind);
 
-/* Returns x, stored in bf16 alone if possible, for an x that only products read: as x of rt_linear,
- * rt_linear_onto or rt_linear_activate, or as q, k or v of rt_attention (with distance_keys, not as
- * q). The result may be reshaped first.
+/* Returns x, if possible stored only in bf16. Only products may read the result: as x of rt_linear,
+ * rt_linear_onto or rt_linear_activate, or as q, k or v of rt_attention (as k or v alone with
+ * distance_keys). It may be reshaped before them.
  *
  * The result is stored in bf16 alone if all of this holds: products round to bf16 (engine.h), the
  * graph records, x is a result that wants a gradient, and no op recorded so far reads x in its
@@ -223,7 +225,7 @@ typedef struct rt_positions {
     int T;                /* >= 1 */
     int B;                /* >= 1; used only if per_sequence and `at` is not NULL */
     const double *at;     /* (T), or (B, T) if per_sequence; NULL: offset, offset + 1, ... */
-    const double *second; /* second coordinates, as `at`, which they need; NULL: one coordinate */
+    const double *second; /* second coordinates, as `at`; needs `at`; NULL: one coordinate */
     bool per_sequence;
     double offset;
 } rt_positions;
@@ -266,7 +268,7 @@ rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, rt_shape shape,
                                double magnitude, rt_positions positions);
 
 /* Returns zeta_i = (2i/R + 0.4) / 1.4, with R/2 = pairs. xPos multiplies the contribution of pair i
- * to a score by zeta_i^(distance / scale). */
+ * to the score of a query at m and a key at n by zeta_i^((m - n) / scale). */
 double rt_xpos_zeta(int i, int pairs);
 
 /* Returns the first T rows of a rotation of one coordinate with the decay of xPos, in the memory of
@@ -290,10 +292,10 @@ rt_rotation *rt_rotation_decayed(rt_graph *g, const rt_rotation *rotation, int T
  * dx is the same rotation of dy by the opposite angle, with the same magnitude and decay. With
  * magnitude 1 and no decay, the length of each pair is unchanged. The gradient of theta is computed
  * from the result: dL/dtheta_i = sum m (dy_b y_a - dy_a y_b) over all tokens and pairs of features
- * (a, b) that theta_i rotates, where m is the token's position, or of its two coordinates the one
- * that theta_i multiplies. The sum over positions and sequences is in double. Backward reads the
- * result only for a learned theta; if its values were released, it rotates x again instead.
- * `rotation` must live until the graph is cleared. */
+ * (a, b) that theta_i rotates, where m is the token's position, or the coordinate that theta_i
+ * multiplies if there are two. The sum over positions and sequences is in double. Backward reads
+ * the result only for a learned theta; if the result was released, x is rotated again. `rotation`
+ * must live until the graph is cleared. */
 rt_tensor *rt_rope(rt_graph *g, rt_tensor *x, const rt_rotation *rotation);
 
 /* Computes theta_i = base^(-2i/R), i = 0 ... R/2 - 1. */
@@ -339,8 +341,8 @@ typedef struct rt_attention_options {
 rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                         const rt_attention_options *options);
 
-/* The level of a token in a head is the m of rt_key_exp, whose result is e^(x - m). This is the
- * level before the first token; a difference of levels could overflow with -RT_REAL_MAX. */
+/* Level before the first token. The level of a token in a head is the m of rt_key_exp, whose result
+ * is e^(x - m). The factor 1/4 keeps differences of levels from overflowing. */
 #define RT_NO_LEVEL (-RT_REAL_MAX / 4)
 
 /* Recurrent state of causal linear attention: sums over all earlier tokens, of constant size.
@@ -376,8 +378,8 @@ typedef struct rt_linear_attention_options {
  *   result  (B, Tq, H, E)
  *
  * q' is denominator_q, k' denominator_k; they may be the same tensors as q and k. Models with RoPE
- * rotate q and k but not q' and k' (Su et al. 2021, eq. 19; linear_cosine apart), because a rotated
- * denominator could become 0. A query without visible keys, or with denominator 0, gets zeros.
+ * usually rotate only q and k (Su et al. 2021, eq. 19), because a rotated denominator could
+ * become 0. A query without visible keys, or with denominator 0, gets zeros.
  * Arrays of the options must live until the graph is cleared. */
 rt_tensor *rt_linear_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                                rt_tensor *denominator_q, rt_tensor *denominator_k,
@@ -392,10 +394,10 @@ rt_tensor *rt_linear_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tenso
  *   before    (B, H), causal only: the maximum over earlier tokens (rt_linear_state.level);
  *             NULL: there are none
  *   *level    receives m, (B, T, H), which lives until the graph is cleared; if not causal, it
- *             receives NULL, because a factor common to all keys cancels
+ *             receives NULL: the factor e^-m is common to all keys
  *
- * Backward treats m as a constant. Linear attention with these levels does not depend on m if `eps`
- * and `constant` are 0; otherwise dx omits the path through m. */
+ * Backward treats m as a constant. Linear attention with these keys and levels does not depend on
+ * m if `eps` and `constant` are 0; otherwise dx omits the path through m. */
 rt_tensor *rt_key_exp(rt_graph *g, rt_tensor *x, const uint8_t *key_mask, bool causal,
                       const real *before, const real **level);
 

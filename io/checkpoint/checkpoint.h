@@ -32,7 +32,7 @@
  *                              update rule (optim/rules.h)
  *   /random                    attribute generator: "philox4x32-10"
  *   /data                      attributes position and the keys of [data] that are not texts;
- *                              for data.length = A..B, data.length is B, data.length.least A
+ *                              a range A..B of lengths: data.length is B, data.length.least A
  *
  * This is version 3; other versions are refused.
  *
@@ -143,11 +143,12 @@ typedef struct rt_checkpoint {
 rt_status rt_checkpoint_open(rt_checkpoint *c, const char *path, rt_parse parse) RT_MUST_CHECK;
 void rt_checkpoint_close(rt_checkpoint *c);
 
-/* Fills the model and closes the image. Names and shapes must agree, and pairing, head size, bases,
- * form and scope of theta; neither side may have a parameter that the other lacks, and values must
- * be finite. Otherwise the error names the first difference and the model is unchanged. Values are
- * checked, then read again and stored: only if that second read fails is the model filled in part.
- * Besides the model and the image this needs memory for the largest parameter. */
+/* Fills the model and closes the image. Both sides must have the same parameters, by name and
+ * shape, the same pairing, head size, position.base and position.local_base, and the same form and
+ * scope of theta; values must be finite. Otherwise the error names the first difference and the
+ * model is unchanged. Values are checked, then read again and stored: only if that second read
+ * fails is the model filled in part. Besides the model and the image this needs memory for the
+ * largest parameter. */
 rt_status rt_checkpoint_load(rt_checkpoint *c, const rt_checkpoint_model *model) RT_MUST_CHECK;
 
 /* Number of parameters that were not transferred, and the name of the first. */
@@ -157,7 +158,7 @@ typedef struct rt_parameter_difference {
 } rt_parameter_difference;
 
 /* Origin of theta in a model that rt_checkpoint_branch or rt_checkpoint_start_from filled. The
- * latter never gives RT_BRANCH_CONVERTED: it stores a theta of the other form, converted. */
+ * latter stores a converted theta in the model and gives RT_BRANCH_CARRIED. */
 typedef enum rt_branch_theta {
     RT_BRANCH_FRESH,    /* the model's own theta */
     RT_BRANCH_CARRIED,  /* theta of the file; in a branch also its states and initial value */
@@ -169,7 +170,8 @@ typedef enum rt_branch_theta {
 /* Differences between a model and the checkpoint that it started from. */
 typedef struct rt_checkpoint_taken {
     rt_branch_theta theta;
-    rt_parameter_difference fresh; /* parameters of the model that were not read */
+    rt_parameter_difference fresh; /* parameters of the model that were not read; after
+                                      rt_checkpoint_start_from without theta */
     rt_parameter_difference left;  /* in a branch, parameters of the trunk that the model lacks;
                                       else output head and token types that were not read */
 } rt_checkpoint_taken;

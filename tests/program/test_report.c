@@ -221,6 +221,8 @@ TEST(every_script_draws_its_figure_again)
         const int count = count_of(read_file(path), lasting("<title>%s</title>", drawn[i].title));
         ck_assert_msg(count == drawn[i].count, "%s: %s: %d times", path, drawn[i].title, count);
     }
+    /* eight titles in two rows of the key */
+    expect_output("height = 317\n", "grep '^height' runs/tiny/figures/wavelengths.gp");
     NEEDS_PROGRAM("xmllint");
     run("xmllint --noout runs/tiny/figures/*.svg");
 }

@@ -140,7 +140,7 @@ rt_status rt_trainer_evaluate(rt_trainer *trainer, int length, int batches, rt_e
                               int64_t *tally) RT_MUST_CHECK;
 size_t rt_trainer_tally_size(const rt_trainer *trainer);
 
-/* Bins of distances from 1 to 2^21 - 1: one each for 1 to 7, then four from each power of two to
+/* Bins of distances from 0 to 2^21 - 1: one each for 0 to 7, then four from each power of two to
  * the next. Returns the bin of a distance, and the first distance of a bin. */
 enum { RT_DISTANCE_BINS = 80 };
 int rt_distance_bin(int distance);
@@ -148,7 +148,7 @@ int rt_distance_first(int bin);
 
 /* One of several independent jobs, on any of the threads; its result must depend on its number
  * alone. `model` has the values of the trained model; `g` is empty and does not record. `batch`:
- * NULL in rt_trainer_run_jobs; in an evaluation, the sequences of the job. */
+ * the sequences of a job of an evaluation or a measurement; NULL in rt_trainer_run_jobs. */
 typedef rt_status rt_model_job(void *context, int job, const rt_labelled_batch *batch,
                                rt_transformer *model, rt_graph *g);
 
@@ -177,7 +177,7 @@ void rt_trainer_print_profile(FILE *to, const rt_trainer *trainer);
 double rt_trainer_profiled_bytes(const rt_trainer *trainer);
 
 /* Keeps the parameters in bf16 for all products until rt_trainer_release_rounded; do not change
- * them in between. Does nothing unless run.math = bf16, or in a training with train.recompute.
+ * them in between. Does nothing in a training with train.recompute, or if run.math is not bf16.
  * Steps and evaluations call both. */
 void rt_trainer_hold_rounded(rt_trainer *trainer);
 void rt_trainer_release_rounded(void);
