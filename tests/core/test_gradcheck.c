@@ -87,12 +87,18 @@ static rt_tensor *square(rt_graph *g, rt_tensor *const *in, void *context)
 
 static real data[] = {1.5, -0.5, 2, 0.25}, grad[4];
 
-static rt_status check_some(fault f, int mode, size_t samples, rt_gradcheck_result *result)
+static rt_status check_with(fault f, rt_gradcheck_options o, rt_gradcheck_result *result)
 {
     rt_tensor x = rt_tensor_of(data, grad, RT_SHAPE_OF(4));
     rt_tensor *inputs[] = {&x};
-    rt_gradcheck_options o = {.mode = (rt_gradcheck_mode)mode, .samples = samples};
     return rt_gradcheck(square, &f, inputs, 1, &o, result);
+}
+
+static rt_status check_some(fault f, int mode, size_t samples, rt_gradcheck_result *result)
+{
+    return check_with(f,
+                      (rt_gradcheck_options){.mode = (rt_gradcheck_mode)mode, .samples = samples},
+                      result);
 }
 
 static rt_status check(fault f, int mode, rt_gradcheck_result *result)
@@ -150,6 +156,8 @@ TEST(a_gradient_that_is_not_finite_is_wrong)
     ck_assert_str_eq(check(NAN_GRADIENT, RT_GRADCHECK_WEIGHTED, NULL).message,
                      "[gradcheck] input 0, element 1, output 0: analytic nan, numeric 0, error nan "
                      "(tolerance 1e-07)");
+    const rt_status status = check_with(HALF, (rt_gradcheck_options){.tolerance = 0.5}, NULL);
+    ck_assert_ptr_nonnull(strstr(status.message, "error 1 (tolerance 0.5)"));
 }
 
 TEST(a_difference_that_is_not_finite_is_wrong)

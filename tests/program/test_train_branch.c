@@ -22,11 +22,14 @@ TEST(a_learned_theta_is_carried_with_its_states)
     run(TINY "run.name=straight && $TRAIN tiny.ini --quiet run.name=trunk train.steps=30 && $TRAIN "
              "tiny.ini run.name=branch " BRANCH);
     expect_same_in("straight", "branch", "metrics.csv theta.csv");
-    /* with another scope and form it begins at the trunk's */
-    run("$TRAIN tiny.ini run.name=other theta.scope=head theta.form=raw " BRANCH);
-    run("awk -F, 'NR == FNR { if ($1 == 30) t[$2, $4] = $5; next } $1 == 30 { n++; d = $5 - t[$2, "
-        "$4]; if (d < -1e-6 || d > 1e-6) bad = 1 } END { exit bad || n != 16 }' "
-        "runs/trunk/theta.csv runs/other/theta.csv");
+    /* with another scope or form it begins at the trunk's */
+    static const char *const scopes[] = {"layer", "head"};
+    for (int i = 0; i < ROWS(scopes); i++)
+        run("$TRAIN tiny.ini run.name=%s theta.scope=%s theta.form=raw " BRANCH
+            " && awk -F, 'NR == FNR { if ($1 == 30) t[$2, $4] = $5; next } $1 == 30 { n++; d = $5 "
+            "- t[$2, $4]; if (d < -1e-6 || d > 1e-6) bad = 1 } END { exit bad || n != %d }' "
+            "runs/trunk/theta.csv runs/%s/theta.csv",
+            scopes[i], scopes[i], i ? 16 : 8, scopes[i]);
     expect_told(0, "left behind: 2, the first is layers.0.attention.theta",
                 "$TRAIN tiny.ini run.name=none theta.learn=no position.kind=none " FROM);
 }
