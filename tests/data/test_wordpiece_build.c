@@ -67,6 +67,17 @@ TEST(the_order_of_words_and_texts_changes_nothing)
     ck_assert_str_eq(one, two);
 }
 
+/* Words are counted in portions of whole lines, from 2 MiB on. */
+TEST(words_of_all_portions_count)
+{
+    enum { LINES = (1 << 21) / 3 + 1 };
+    char *text = owned(rt_alloc(3 * LINES + 7, 1), rt_free);
+    for (int i = 0; i < LINES; i++)
+        memcpy(text + (size_t)i * 3, "ab\n", 3);
+    memcpy(text + (size_t)LINES * 3, "cd\ncd\n", 7);
+    is_built(text, 100, SPECIAL "a\nb\nc\nd\n##b\n##d\nab\ncd\n");
+}
+
 TEST(lower_case_is_that_of_the_vocabulary)
 {
     const char *cased = BUILT(false, 40, "\xc3\x89t\xc3\xa9 ETE ete");

@@ -323,6 +323,8 @@ TEST(some_rows_have_the_bits_of_all)
     rt_graph_clear(g);
     ck_assert_ptr_null(rt_rotation_fixed(g, theta, RT_SHAPE_OF(1, -1), RT_HALF, 1, at));
     rt_graph_clear(g);
+    ck_assert_ptr_null(rt_rotation_fixed(g, theta, RT_SHAPE_OF(0, 0), RT_HALF, 1, at));
+    rt_graph_clear(g);
     ck_assert_ptr_null(rt_rotation_fixed(g, theta, shape, (rt_pairing)3, 1, at));
     rt_graph_clear(g);
     at.T = 0;

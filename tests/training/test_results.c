@@ -47,9 +47,11 @@ TEST(a_whole_number_is_there_or_not)
 {
     int value = 42;
     put_text("result.csv",
-             "name,value\nsteps,7\nexit_code,x\na,2.5\nb,1e30\nc,nan\nd,inf\ne,-3\nend,0\n");
+             "name,value\nsteps,7\nexit_code,x\na,2.5\nb,1e30\nc,nan\nd,inf\ne,-3\nf,2147483647\n"
+             "g,2147483648\nend,0\n");
     ck_assert(rt_results_read(&results, scratch));
-    static const char *const none[] = {RT_RESULT_EXIT_CODE, RT_RESULT_NEAR, "a", "b", "c", "d"};
+    static const char *const none[] = {
+        RT_RESULT_EXIT_CODE, RT_RESULT_NEAR, "a", "b", "c", "d", "g"};
     for (int i = 0; i < ROWS(none); i++)
         ck_assert_msg(!rt_results_whole(&results, none[i], &value), "%s is %d", none[i], value);
     ck_assert_int_eq(value, 42);
@@ -57,6 +59,8 @@ TEST(a_whole_number_is_there_or_not)
     ck_assert_int_eq(value, 7);
     ck_assert(rt_results_whole(&results, "e", &value));
     ck_assert_int_eq(value, -3);
+    ck_assert(rt_results_whole(&results, "f", &value));
+    ck_assert_int_eq(value, 2147483647);
 }
 
 TEST(a_file_that_is_not_whole_is_no_result)
