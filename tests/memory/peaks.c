@@ -1,6 +1,6 @@
 /* How near the memory is that `train --check` reports to what a run takes, phase by phase.
  *
- *     memory_peaks [quick] [NAME ...]
+ *     memory_peaks [NAME ...]
  *
  * What a process takes is its largest resident memory, less that of the same phase of a model that
  * has next to nothing: the program's own. A step is measured until the first evaluation is due, a
@@ -42,7 +42,6 @@ typedef struct configuration {
     const char *keys; /* with blanks between */
     bool starts;      /* from a checkpoint of its own */
     bool no_export;   /* no format of --export has it */
-    bool quick;
 } configuration;
 
 #define LM    " model.causal=yes data.task=period data.objective=lm"
@@ -50,7 +49,6 @@ typedef struct configuration {
 
 static const configuration all[] = {
     {.name = "small",
-     .quick = true,
      .keys = "model.layers=2 model.dim=256 model.heads=4 data.vocab=24000 data.length=32" SMALL},
     {.name = "encoder",
      .keys = "model.layers=6 model.dim=512 model.heads=8 data.vocab=1024 data.length=256 "
@@ -333,12 +331,11 @@ static void leave(void)
 
 int main(int argc, char **argv)
 {
-    const bool quick = argc > 1 && !strcmp(argv[1], "quick");
     enter();
     printf("| %-10s | %-10s | %8s | %8s | %5s |\n|---|---|---|---|---|\n", "run", "phase",
            "estimate", "measured", "ratio");
     for (int i = 0; i < CONFIGURATIONS; i++) {
-        bool asked = quick ? all[i].quick : argc < 2;
+        bool asked = argc < 2;
         for (int k = 1; k < argc; k++)
             asked |= !strcmp(argv[k], all[i].name);
         if (asked)

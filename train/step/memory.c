@@ -148,10 +148,10 @@ static double graph_bytes(const rt_memory_need *r, rt_graph_need of_one, bool sp
  * its address space, a checkpoint is built in memory, written, read back and compared parameter by
  * parameter.
  *
- * When a checkpoint is used, each parameter is read into a buffer and checked. The checkpoint is in
- * memory until values and states are read. A child process that reads it first shares this memory
- * (io/checkpoint/image.h). The address space is that of the whole trainer, of which only the values
- * and what is counted here are touched. */
+ * When a checkpoint is used, each parameter is first read into a buffer and checked. The buffer is
+ * free before values and states, which are larger, are read. A child process that reads it first
+ * shares this memory (io/checkpoint/image.h). The address space is that of the whole trainer, of
+ * which only the values and what is counted here are touched. */
 static void find_phases(double *at, const rt_memory_need *r, double threads, bool saves, bool space)
 {
     const size_t *bytes = r->reserved.bytes;
@@ -173,8 +173,8 @@ static void find_phases(double *at, const rt_memory_need *r, double threads, boo
     at[RT_PHASE_SAVE] = trained + written - (space ? 0 : rested);
     at[RT_PHASE_MODEL] = fmax(loaded + touched * largest, used);
     at[RT_PHASE_USED] = used + graph_bytes(r, r->evaluation, space) + (double)r->evaluated;
-    at[RT_PHASE_RESUME] = loaded + touched * fmax(states, largest) + file + (double)r->chunk;
-    at[RT_PHASE_EXPORT] = loaded + touched * largest + file + (double)r->chunk;
+    at[RT_PHASE_RESUME] = loaded + touched * states + file + (double)r->chunk;
+    at[RT_PHASE_EXPORT] = loaded + file + (double)r->chunk;
     at[RT_PHASE_EVAL] = fmax(at[RT_PHASE_EXPORT], at[RT_PHASE_USED]);
 }
 
