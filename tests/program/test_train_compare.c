@@ -199,13 +199,14 @@ TEST(a_run_is_watched_until_it_ends)
 {
     NEEDS_PROGRAM("gnuplot");
     make_runs();
+    /* the run stands still meanwhile: the line comes at once, not with the next report */
     run(TINY "train.steps=1000000 run.name=long & trainer=$!; " WAIT_FOR_ROW(
-        "20",
-        "runs/long/metrics.csv") "$TRAIN --watch runs/long >watched & watcher=$!; until grep -q "
-                                 "'http-equiv=.refresh' runs/long/report.html 2>.grep && test -s "
-                                 "watched; do kill -0 $watcher || exit 99; sleep 0.01; done; kill "
-                                 "-0 $watcher || exit 98; kill -INT $trainer || exit 97; wait "
-                                 "$watcher");
+        "20", "runs/long/metrics.csv") "kill -STOP $trainer; $TRAIN --watch runs/long >watched & "
+                                       "watcher=$!; until grep -q 'http-equiv=.refresh' "
+                                       "runs/long/report.html 2>.grep && test -s watched; do kill "
+                                       "-0 $watcher || exit 99; sleep 0.01; done; kill -0 $watcher "
+                                       "|| exit 98; kill -INT $trainer && kill -CONT $trainer || "
+                                       "exit 97; wait $watcher");
     run("grep -c report: watched");
     ck_assert_int_ge(atoi(w->out), 2);
     run("$TRAIN --watch runs/a1");
