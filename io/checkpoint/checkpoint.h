@@ -170,8 +170,8 @@ typedef enum rt_branch_theta {
 /* Differences between a model and the checkpoint that it started from. */
 typedef struct rt_checkpoint_taken {
     rt_branch_theta theta;
-    rt_parameter_difference fresh; /* parameters of the model that were not read; after
-                                      rt_checkpoint_start_from without theta */
+    rt_parameter_difference fresh; /* parameters of the model that were not read;
+                                      rt_checkpoint_start_from does not count theta */
     rt_parameter_difference left;  /* in a branch, parameters of the trunk that the model lacks;
                                       else output head and token types that were not read */
 } rt_checkpoint_taken;
