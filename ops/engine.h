@@ -15,6 +15,7 @@
 #include "core/real.h"
 #include "core/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,6 +45,10 @@ const char *rt_kernels_describe(char text[RT_KERNELS_SIZE]);
 
 /* Returns the kernels that OpenBLAS has chosen, even if it is not in use. */
 const char *rt_openblas_kernels(void);
+
+/* Returns true if the loaded OpenBLAS is the serial build, which is not safe for threads. rotor
+ * computes its products one at a time, with the same bits as those of the other builds. */
+bool rt_openblas_is_serial(void);
 
 /* Holds parameters that do not change for a while: with bf16, products read them from `rounded`,
  * filled by rt_engine_round. NULL for both ends this. Call it while no other thread computes. */

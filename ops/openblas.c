@@ -11,9 +11,25 @@
 #define cblas_gemm cblas_sgemm
 #endif
 
+/* Held by a product of the serial build, and while the number of threads is set. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The number of threads belongs to the process in the build with POSIX threads, and to the calling
+ * thread in the build with OpenMP. */
+static _Thread_local bool has_one_thread;
+
+bool rt_openblas_is_serial(void)
+{
+    return openblas_get_parallel() == OPENBLAS_SEQUENTIAL;
+}
+
 static void use_one_thread(void)
 {
-    openblas_set_num_threads(1);
+    pthread_mutex_lock(&lock);
+    if (openblas_get_parallel() == OPENBLAS_OPENMP || openblas_get_num_threads() != 1)
+        openblas_set_num_threads(1);
+    pthread_mutex_unlock(&lock);
+    has_one_thread = true;
 }
 
 const char *rt_openblas_kernels(void)
@@ -46,11 +62,15 @@ static CBLAS_TRANSPOSE order(rt_operand x)
     return x.transposed ? CblasTrans : CblasNoTrans;
 }
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
 void rt_openblas_multiply(const rt_product *p)
 {
-    pthread_once(&once, use_one_thread);
+    const bool alone = rt_openblas_is_serial();
+    if (!has_one_thread)
+        use_one_thread();
+    if (alone)
+        pthread_mutex_lock(&lock);
     cblas_gemm(CblasRowMajor, order(p->a), order(p->b), p->m, p->n, p->k, p->alpha, p->a.data,
                p->a.stride, p->b.data, p->b.stride, p->beta, p->c.data, p->c.stride);
+    if (alone)
+        pthread_mutex_unlock(&lock);
 }
