@@ -11,8 +11,8 @@ failed=0
 for page in gallery images; do
     "$experiments/$page/judge" >"$work/rows"
     case $page in
-    gallery) count=$(($(sed 1d "$experiments/gallery/comparisons.csv" | wc -l) + 2)) ;;
-    images) count=20 ;;
+    gallery) count=$(($(sed 1d "$experiments/gallery/comparisons.csv" | wc -l) + 4)) ;;
+    images) count=25 ;;
     esac
     [ "$(wc -l <"$work/rows")" -eq "$count" ] || { echo "$page/judge prints too few rows" >&2; failed=1; }
     while read -r row; do

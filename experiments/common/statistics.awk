@@ -80,38 +80,41 @@ function t_within(t, nu,    angle, c, k, term, sum) {
     return nu % 2 ? (angle + sin(angle) * sum) / 1.5707963267948966 : sin(angle) * sum
 }
 
-# The t that 5 % of all |T| exceed.
-function t_bound(nu,    low, high, middle, i) {
-    if (nu in t_bounds) return t_bounds[nu]
-    high = 200
-    for (i = 0; i < 40; i++) {
+# The t that |T| exceeds with a probability of 5 %, or of 5 % / m in a family of m comparisons.
+function t_bound(nu, m,    low, high, middle, i) {
+    if (m < 1) m = 1
+    if ((nu, m) in t_bounds) return t_bounds[nu, m]
+    high = 2000
+    for (i = 0; i < 44; i++) {
         middle = (low + high) / 2
-        if (t_within(middle, nu) < 0.95) low = middle; else high = middle
+        if (t_within(middle, nu) < 1 - 0.05 / m) low = middle; else high = middle
     }
-    return t_bounds[nu] = (low + high) / 2
+    return t_bounds[nu, m] = (low + high) / 2
 }
 
 # The shift with which 90 % of all |T| exceed that t.
-function t_shift(nu,    low, high, middle, i) {
-    if (nu in t_shifts) return t_shifts[nu]
+function t_shift(nu, m,    low, high, middle, i) {
+    if (m < 1) m = 1
+    if ((nu, m) in t_shifts) return t_shifts[nu, m]
     high = 400
     for (i = 0; i < 40; i++) {
         middle = (low + high) / 2
-        if (t_exceeds(t_bound(nu), nu, middle) < 0.9) low = middle; else high = middle
+        if (t_exceeds(t_bound(nu, m), nu, middle) < 0.9) low = middle; else high = middle
     }
-    return t_shifts[nu] = (low + high) / 2
+    return t_shifts[nu, m] = (low + high) / 2
 }
 
-# Of x[1] ... x[n]: sets `mean`, `half` (its interval of 95 % is mean - half to mean + half) and
-# `detectable`, the smallest difference that n pairs with this deviation show with a probability of
-# 90 %. n has to be 2 at least.
-function paired(x, n,    i, squares, error) {
+# Of x[1] ... x[n]: sets `mean`, `standard_error`, `half` (the interval is mean - half to mean + half)
+# and `detectable`, the smallest difference that n pairs with this deviation show with a probability
+# of 90 %. n has to be 2 at least. The interval is that of 95 %, or the simultaneous one of a family of
+# m comparisons.
+function paired(x, n, m,    i, squares) {
     mean = squares = 0
     for (i = 1; i <= n; i++) mean += x[i] / n
     for (i = 1; i <= n; i++) squares += (x[i] - mean) ^ 2
-    error = sqrt(squares / (n - 1) / n)
-    half = t_bound(n - 1) * error
-    detectable = t_shift(n - 1) * error
+    standard_error = sqrt(squares / (n - 1) / n)
+    half = t_bound(n - 1, m) * standard_error
+    detectable = t_shift(n - 1, m) * standard_error
 }
 
 # The p of the t-test that the mean of x[1] ... x[n] is 0; 0 if it is below 1e-12.
@@ -124,27 +127,59 @@ function t_test(x, n,    i, mean, squares, p) {
     return p < 1e-12 ? 0 : p
 }
 
-# The mean of differences and its interval of 95 % as text.
-function interval(x, n, format) {
+# p in a family of m comparisons (Bonferroni): below 0.05 if the simultaneous interval excludes 0.
+function in_family(p, m) { return p * m < 1 ? p * m : 1 }
+
+# The verdict on a difference of which more is claimed, from its simultaneous interval (docs/studies.md),
+# with the smallest and the largest size that was published in the same unit, if there are any.
+function verdict_on(low, high, format, smallest_size, largest_size) {
+    if (low > 0) return smallest_size != "" && (high < smallest_size || low > largest_size) ? \
+        "reproduced in direction" : "reproduced"
+    if (high < 0) return "contradicted in this regime"
+    if (smallest_size != "" && high < smallest_size) return sprintf("smaller than " format, high)
+    return "inconclusive"
+}
+
+# The mean of differences and its interval as text: of 95 %, or simultaneous in a family of m.
+function interval(x, n, format, m) {
     if (!n) return "–"
     if (n < 2) return sprintf(format, x[1])
-    paired(x, n)
+    paired(x, n, m)
     return sprintf(format " [" format ", " format "]", mean, mean - half, mean + half)
+}
+
+# The simultaneous interval alone.
+function simultaneous(x, n, format, m) {
+    paired(x, n, m)
+    return sprintf("[" format ", " format "]", mean - half, mean + half)
 }
 
 # The smallest difference that the pairs could show, as text; of differences that are all the same
 # there is none.
-function smallest(x, n, format) {
+function smallest(x, n, format, m) {
     if (n < 2) return "–"
-    paired(x, n)
+    paired(x, n, m)
     if (!detectable) return "–"
     sub(/\+/, "", format)
     return sprintf(format, detectable)
 }
 
+# The interval of a ratio g / w of two independent means with their standard errors (Fieller 1954):
+# sets `ratio_low` and `ratio_high`. Returns 0 if w is not told from 0, which leaves no interval.
+function fieller(g, g_error, w, w_error, t,    a, b, root) {
+    a = w * w - t * t * w_error * w_error
+    if (a <= 0) return 0
+    b = g * w
+    root = sqrt(b * b - a * (g * g - t * t * g_error * g_error))
+    ratio_low = (b - root) / a
+    ratio_high = (b + root) / a
+    return 1
+}
+
 # Of the line through (x[1], y[1]) ... (x[n], y[n]) by least squares: sets `slope` and `half`, whose
-# interval of 95 % is slope - half to slope + half. n has to be 3 at least.
-function fit_line(x, y, n,    i, mean_x, mean_y, squares, rest) {
+# interval of 95 %, or simultaneous one in a family of m, is slope - half to slope + half. n has to be
+# 3 at least.
+function fit_line(x, y, n, m,    i, mean_x, mean_y, squares, rest) {
     slope = 0
     for (i = 1; i <= n; i++) { mean_x += x[i] / n; mean_y += y[i] / n }
     for (i = 1; i <= n; i++) {
@@ -153,5 +188,5 @@ function fit_line(x, y, n,    i, mean_x, mean_y, squares, rest) {
     }
     slope /= squares
     for (i = 1; i <= n; i++) rest += (y[i] - mean_y - slope * (x[i] - mean_x)) ^ 2
-    half = t_bound(n - 2) * sqrt(rest / (n - 2) / squares)
+    half = t_bound(n - 2, m) * sqrt(rest / (n - 2) / squares)
 }
