@@ -41,13 +41,17 @@ function draw() { random_state = random_state * 16807 % 2147483647; return rando
 
 # ---- intervals ----
 
-# The share of a standard normal below x: the integral of its density by Simpson's rule.
-function normal_below(x,    n, h, i, sum, t) {
+# The share of a standard normal below x, by a series (Marsaglia 2004).
+function normal_below(x,    sum, before, term, k) {
     if (x > 8) return 1
     if (x < -8) return 0
-    n = 200; h = x / n; sum = 1 + exp(-x * x / 2)
-    for (i = 1; i < n; i++) { t = i * h; sum += (i % 2 ? 4 : 2) * exp(-t * t / 2) }
-    return 0.5 + sum * h / 3 / 2.5066282746310002
+    sum = term = x
+    for (k = 3; sum != before; k += 2) {
+        before = sum
+        term *= x * x / k
+        sum += term
+    }
+    return 0.5 + sum * exp(-x * x / 2) / 2.5066282746310002
 }
 
 # The probability that |T| exceeds `bound`, for a t statistic with `nu` degrees of freedom whose mean
