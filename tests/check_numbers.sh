@@ -51,14 +51,14 @@ number() { # number PAGE SENTENCE COMMAND ...
 # ---- from results/*.csv ----
 
 # The differences of two variants, seed by seed, of several files: -v of, than, result, form.
-pairs() { # pairs WHAT FILE+FILE OF THAN [RESULT]: WHAT: interval, fine, bound, mean, detectable, lower, share
+pairs() { # pairs WHAT FILE+FILE OF THAN [RESULT]: WHAT: interval, fine, bound, mean, detectable, lower, share, p
     what=$1
     files=$(echo "$2" | tr '+' ' ')
     of=$3
     than=$4
     set -- "${5:-eval_loss}"
     for name in $files; do echo "$results/$name.csv"; done | xargs awk -F, -v what="$what" -v of="$of" \
-        -v than="$than" -v result="$1" -f "$statistics" -f "$work/pairs.awk"
+        -v than="$than" -v result="$1" -v family="$family" -f "$statistics" -f "$work/pairs.awk"
 }
 cat >"$work/pairs.awk" <<'END'
 FNR == 1 { file++; for (name in at) delete at[name]; for (i = 1; i <= NF; i++) at[$i] = i; next }
@@ -73,7 +73,8 @@ END {
     paired(x, n)
     form = what == "fine" ? "%+.5f" : "%+.4f"
     if (what == "interval" || what == "fine") print interval(x, n, form)
-    else if (what == "bound") printf "%.4f\n", half - mean
+    else if (what == "bound") { paired(x, n, family); printf "%.4f\n", half - mean }
+    else if (what == "p") print chance(t_test(x, n))
     else if (what == "mean") printf "%.4f\n", -mean
     else if (what == "detectable") printf "%.4f\n", detectable
     else if (what == "lower") print lower + 0
@@ -82,23 +83,62 @@ END {
 }
 END
 
-# A cell of the differences of the registered experiment, as its script makes them: 4 pairs, 5 mean and interval.
+# The number of comparisons in the family of the claims: bounds are those of its simultaneous intervals.
+family=$(awk -F, '$7 == "yes" || $7 == "unmet" { n++ } END { print n + 1 }' "$study/claims/comparisons.csv")
+
+# A cell of the differences of the registered experiment, as its script makes them: 4 pairs, 5 mean and interval,
+# 6 detectable, 8 simultaneous interval, 11 accuracy.
 registered() { # registered CELL ROW DIFFERENCE
     [ -s "$work/registered" ] || "$study/registered/analyse" "$study/registered/results" >"$work/registered"
     awk -F' *[|] *' -v row="$2" -v what="$3" -v cell="$1" '
         $2 == row && $3 == what { print $cell; found = 1 }
         END { exit !found }' "$work/registered"
 }
+registered_points() { registered 11 "$@" | sed 's/ / points /'; }
+registered_simultaneous() { # registered_simultaneous low | high ROW: an end of the interval of the loss, without sign
+    side=$1
+    registered 8 "$2" 'learned less fixed' | tr -d '[],+-' | awk -v side="$side" '{ print side == "low" ? $1 : $2 }'
+}
 registered_nats() { registered 5 "$@" | sed 's/ / nats /'; }
 registered_gain() { registered 5 "$@" | sed 's/^-//; s/ .*/ nats/'; }
 registered_end() { registered 5 "$@" | sed 's/.*\[-//; s/,.*//'; }
+smaller_by_it() { judged 4 "$1" | sed -n 's/smaller than \(.*\) nats/\1/p'; }
 
-# A cell of its verdicts: 3 verdict, 4 worth of twice the steps, 5 gain in compute.
+# A cell of its verdicts: 3 as registered, 4 by the simultaneous interval, 5 worth of twice the steps, 6 gain in
+# compute.
 judged() { # judged CELL SIZE
     registered 5 "$2" 'learned less fixed' >/dev/null
     awk -F' *[|] *' -v size="$2" -v cell="$1" '/^[|] size [|] verdict/ { begun = 1 }
-        begun && $2 == size { print $cell; found = 1 }
+        begun && $2 == size { print $cell; found = 1; exit }
         END { exit !found }' "$work/registered"
+}
+# A cell of its table of resets: 3 learning rate, 4 mean drift, 6 higher, 7 times the gain.
+reset() { # reset CELL SIZE
+    registered 5 "$2" 'learned less fixed' >/dev/null
+    awk -F' *[|] *' -v size="$2" -v cell="$1" '/^[|] size [|] learning rate/ { begun = 1 }
+        begun && $2 == size { print $cell; found = 1; exit }
+        END { exit !found }' "$work/registered"
+}
+all_higher() { for size in "$@"; do reset 6 "$size" | awk '{ exit $1 != $3 }' || return 1; done; }
+sizes_differ() { # sizes_differ: the difference of the two sizes
+    registered 5 small 'learned less fixed' >/dev/null
+    sed -n 's/^middle less small: \(.*\), p = .*/\1/p' "$work/registered"
+}
+no_difference() { sizes_differ | awk '{ gsub(/[][,]/, ""); exit !($2 < 0 && $3 > 0) }'; }
+no_gain_in_accuracy() {
+    for size in small middle; do
+        registered 11 $size 'learned less fixed' | awk '{ gsub(/[][,]/, ""); exit !($2 < 0 && $3 > 0) }' || return 1
+    done
+}
+deviation() { # deviation ROW: of the pairs of learned and fixed, in nats
+    awk -F, -v row="$1" '$1 == row && $3 == "fixed" { fixed[$2] = $7 } $1 == row && $3 == "learned" { x[$2] = $7 }
+        END {
+            for (u in x) { n++; d = x[u] - fixed[u]; sum += d; squares += d * d }
+            printf "%.4f\n", sqrt((squares - sum * sum / n) / (n - 1)) }' "$study/registered/results/runs.csv"
+}
+best_rate() { # best_rate SIZE: of the three
+    awk -F' *[|] *' -v size="$1" '/^$/ { exit } $2 == size && (least == "" || $4 < least) { least = $4; rate = $3 }
+        END { print rate }' "$work/registered"
 }
 excluded_share() { for size in "$@"; do compute_end "$size" | awk '{ exit $1 >= 3.4 }' || return 1; done; }
 
@@ -107,8 +147,48 @@ registered_needed() { # registered_needed ROW
     awk -F, -v row="$1" '$1 == row && $3 == "learned" { n++; needed += $14 } END { print needed " of " n }' \
         "$study/registered/results/runs.csv"
 }
-compute_gain() { judged 5 "$1" | sed 's/ % / % of compute /'; }
-compute_end() { judged 5 "$1" | sed 's/.*[, +]\([0-9.]*\)]$/\1 %/'; }
+
+# Of the registered runs: how often pairs between two numbers of turns went up or down, of all.
+registered_drift() { # registered_drift up|down FROM TO ROW
+    awk -F, -v direction="$1" -v from="$2" -v to="$3" -v row="$4" '
+        $1 == row && $3 == "learned" && $4 == 0 && $5 == 0 {
+            start = exp(-log(10000) * $6 / 16); turns = start * 127 / 6.283185307
+            if (turns >= from && turns < to) { n++; hit += direction == "up" ? $7 > start : $7 < start }
+        }
+        END { print hit " of " n }' "$study/registered/results/pairs.csv"
+}
+# The median turns of the pair below 4 turns that is used most, over layers and seeds, or in one layer.
+registered_use() { # registered_use ROW [LAYER]
+    awk -F, -v row="$1" -v layer="${2:-}" '
+        $1 == row && $3 == "learned" && (layer == "" || $4 == layer) {
+            use[$2 "," $4, $6] += $8; turns[$2 "," $4, $6] = $7 * 127 / 6.283185307; models[$2 "," $4]
+        }
+        END {
+            for (m in models) {
+                most = 0
+                for (i = 0; i < 16; i++)
+                    if (turns[m, i] < 4 && use[m, i] > most) { most = use[m, i]; where = turns[m, i] }
+                print where
+            }
+        }' "$study/registered/results/pairs.csv" | sort -n |
+        awk '{ x[NR] = $1 } END { printf "%.2f\n", (x[int((NR + 1) / 2)] + x[int(NR / 2) + 1]) / 2 }'
+}
+# A cell of the table of published drifts between 0.1 and 0.35 turns.
+published() { # published up|drift SOURCE
+    awk -F, -f "$study/tables/published.awk" "$study/registered/results/pairs.csv" "$study/published_drift.csv" |
+        awk -F ' *[|] *' -v what="$1" -v source="$2" '$2 == source {
+            split($6, part, " up, "); print what == "up" ? part[1] : part[2]; found = 1 } END { exit !found }'
+}
+published_gain() { # published_gain COLUMN SOURCE [STEPS]: 6 gain, 7 and 8 interval, 9 share of a frozen table in %
+    awk -F, -v column="$1" -v source="$2" -v steps="${3:-}" '$1 == source && (steps == "" || $4 == steps) {
+        print column == 9 ? 100 * $9 " %" : column == 7 ? "[" $7 ", " $8 "]" : $column }' "$study/published_gains.csv"
+}
+mean_of() { # mean_of FILE VARIANT FORMAT: of the evaluation loss
+    awk -F, -v variant="$2" -v format="$3\n" 'FNR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $at["variant"] == variant { sum += $at["eval_loss"]; n++ } END { printf format, sum / n }' "$results/$1.csv"
+}
+compute_gain() { judged 6 "$1" | sed 's/ % / % of compute /'; }
+compute_end() { judged 6 "$1" | sed 's/.*[, +]\([0-9.]*\)]$/\1 %/'; }
 
 # Models that get worse when theta is reset, of all that learned it.
 needed() { # needed WHAT FILE ...: share, or the largest fall of the accuracy
@@ -128,7 +208,7 @@ needed() { # needed WHAT FILE ...: share, or the largest fall of the accuracy
             else printf "%.3f\n", most
         }'
 }
-of_text="scratch scratch-narrow scratch-wide scratch-wide-again law law-conditions law-attention \
+of_text="scratch scratch-narrow scratch-wide scratch-wide-again scratch-wide-earlier law law-conditions law-attention \
 law-attention-masked law-lengths law-windows theta-text theta-decoder theta-decoder-base theta-decoder-nope"
 
 # What twice the steps are worth at 2 x 64, and 3.4 % of compute.
@@ -158,16 +238,17 @@ make_claim() {
             -f "$study/tables/claim.awk" "$study/claims/comparisons.csv"
 }
 summary() { claim none 1; }
-holm() { # holm CLAIM SWEEP VARIANT AGAINST
+in_family() { # in_family CLAIM SWEEP VARIANT AGAINST: p
     claim "$1" | awk -F ' *[|] *' -v s="$2" -v v="$3" -v a="$4" \
-        '$2 == s && $3 == v && $4 == a && $5 == "trained" { print $10 }'
+        '$2 == s && $3 == v && $4 == a && $5 == "trained" { print $11 }'
 }
 
 # A verdict recomputed from results, and how many there are of each kind.
 verdicts() {
     for name in lerope adarope rate prope partial ropeid bands drope; do claim $name; done |
         grep '^verdict:'
-    awk -F, -f "$statistics" -f "$study/tables/width-profile.awk" "$results/profile-pairs.csv" | grep '^verdict:'
+    awk -F, -v family="$family" -f "$statistics" -f "$study/tables/width-profile.awk" "$results/profile-pairs.csv" |
+        grep '^verdict:'
 }
 verdict() { sed -n "s/^verdict: $1: //p" "$work/verdicts"; }
 kind() { # kind PATTERN: how many claims have it, in words
@@ -234,6 +315,8 @@ found_within() { # found_within FILE: of those within a phase of pi
         n++; e = $5 / $2 - 1; hit += e < 0.01 && e > -0.01 } END { print hit " of " n }' "$results/$1.csv"
 }
 
+pairs_nats() { pairs interval "$@" | sed 's/ / nats /'; }
+compute_end_bare() { compute_end "$1" | tr -d ' %'; }
 half_cent() { "$@" | awk '{ printf "%.3f\n", $1 }'; } # to three digits
 half_fine() { "$@" | awk '{ printf "%.4f\n", -$1 }'; } # the gain, to four
 worth_of() { # worth_of FORMAT FILE OF THAN: the bound in percent of compute
@@ -241,7 +324,7 @@ worth_of() { # worth_of FORMAT FILE OF THAN: the bound in percent of compute
     shift
     echo "$(compute_of "$(pairs bound "$@")" "$format") %"
 }
-summary_part() { summary | tr -d ';' | awk -v part="$1" '{ print part == 3 ? $4 : part == 2 ? $3 : $1 }'; }
+summary_part() { summary | tr -d ';' | awk -v part="$1" '{ print $part }'; } # 1 of 3; 4 of 6 in the family
 kind_is() { [ "$(kind "$2")" = "$1" ] || echo "not $1"; }
 claimed() { # claimed NAME: the claim in the words of the table
     sed -n "s/^ *claim\\[\"$1\"\\] = \"\\(.*\\)\"/\\1/p" "$study/tables/verdicts.awk"
@@ -293,27 +376,57 @@ is_told $details '14 pairs have {}' pairs interval scratch-wide+scratch-wide-aga
 results=$unchanged
 
 # The loss.
-number $abstract '{} pairs of runs, learned less fixed' registered 4 middle 'learned less fixed'
+number $abstract '{} pairs of runs with' registered 4 middle 'learned less fixed'
 number $abstract 'learned less fixed, have {}' registered_nats middle 'learned less fixed'
-number $abstract 'worth {}, and the same code' compute_gain middle
-number $abstract 'the same code without learning has {}' registered 5 middle 'placebo less fixed'
+number $abstract 'worth {}. The same code' compute_gain middle
+number $abstract 'same code without learning has {}.' registered 5 middle 'placebo less fixed'
 number $abstract 'At 0.16 M parameters {} pairs' registered 4 small 'learned less fixed'
-number $abstract 'pairs have {}. Both sizes' registered 5 small 'learned less fixed'
+number $abstract 'pairs have {}; the two sizes' registered 5 small 'learned less fixed'
+number $abstract 'the two sizes do not differ' no_difference
+number $abstract 'the two sizes do not differ ({})' sizes_differ
+number $abstract 'The accuracy shows no gain' no_gain_in_accuracy
+number $abstract 'no gain: {} at the larger' registered_points middle 'learned less fixed'
+number $abstract 'at the larger, {} at the smaller' registered 11 small 'learned less fixed'
 number $abstract 'Both sizes exclude a gain worth 3.4 % of compute, which LeRoPE reports at 2.5 B' excluded_share small middle
 number $abstract 'a third size (4.3 M) were registered and have no result' given
-number $abstract 'lowers it a little at 1.1 M parameters' given
+number $abstract 'pairs of runs with 1.1 M parameters' given
+number $abstract 'the gain is {} to' registered_simultaneous high middle
+number $abstract 'the gain is 0.0004 to {} nats at 1.1 M parameters' registered_simultaneous low middle
+number $abstract 'smaller than {} at 0.16 M' smaller_by_it small
 
 # Dependence.
 number $abstract 'Of {} models of six toy tasks' needed n theta
 number $abstract 'six toy tasks {} get worse' needed sum theta
 number $abstract 'learned θ from scratch {} get worse by the rule' needed share $of_text
-number $abstract 'of the registered ones {} at 0.16 M' registered_needed small
-number $abstract 'at 0.16 M and {} at 1.1 M' registered_needed middle
+number $abstract 'Of the registered ones it is {} at 0.16 M' registered_needed small
+number $abstract 'at 0.16 M (learning rate {},' reset 3 small
+number $abstract '(learning rate 4e-3, mean drift {})' reset 4 small
+number $abstract 'mean drift 0.19) and {} at 1.1 M' registered_needed middle
+number $abstract 'at 1.1 M ({}, ' reset 3 middle
+number $abstract 'at 1.1 M (1e-3, {})' reset 4 middle
+number $abstract 'a reset raises the loss of all 280' all_higher small middle
+number $abstract 'the loss of all 280, by {} and' reset 7 small
+number $abstract 'by 26 and {} times what learning gains' reset 7 middle
 number $abstract 'is reproduced at 1.1 M parameters by the registered experiment' given
 
 # Direction.
 number $abstract 'up between 0.1 and 0.35 turns' all_cells up 0.1 0.35 theta-decoder-pairs theta-decoder-base-pairs
 number $abstract 'down between 0.5 and 0.8' all_cells down 0.5 0.8 theta-decoder-pairs theta-decoder-base-pairs
+number $abstract 'likewise in the registered runs' given
+number $abstract 'between 0.1 and 0.35 turns {} pairs of MLPRope (153 M parameters, T = 1024)' published up MLPRope
+number $abstract 'went up, and {} of LeRoPE (second hand)' published up LeRoPE
+number $abstract '(second hand), by {} and' published drift MLPRope
+number $abstract 'by -2.06 and {} in ln θ' published drift LeRoPE
+number $abstract 'went up in {} cases at 2 × 64' registered_drift up 0.1 0.35 small
+number $abstract 'cases at 2 × 64 and {} at 4 × 128' registered_drift up 0.1 0.35 middle
+number $abstract 'that of 0.64 turns down in {} and' registered_drift down 0.5 0.8 small
+number $abstract 'turns down in 169 of 200 and {}.' registered_drift down 0.5 0.8 middle
+number $abstract 'in the registered runs it makes {} turns at 2 × 64' registered_use small
+number $abstract 'turns at 2 × 64 and {} at 4 × 128, there' registered_use middle
+number $abstract 'there by layer {},' registered_use middle 0
+number $abstract 'there by layer 1.90, {},' registered_use middle 1
+number $abstract 'there by layer 1.90, 3.57, {} and' registered_use middle 2
+number $abstract 'there by layer 1.90, 3.57, 1.84 and {}.' registered_use middle 3
 law="contrast law-pairs law-conditions-pairs"
 number $abstract 'it has the sign of {} cells' moved_of 'all of these' 3 $law
 number $abstract 'sign of 59 of 67 cells that moved, where "always up" has {};' field 'all of these' 4 $law
@@ -331,7 +444,7 @@ number $abstract 'one effect is smaller than {} nats (`adarope`)' pairs bound sc
 number $abstract '{} is reproduced: one effect' kind 'reproduced'
 number $abstract 'reproduced: {} effect' kind 'smaller than'
 number $abstract '(`adarope`), {} claims are inconclusive' kind 'inconclusive'
-number $abstract '{} are contradicted in this regime' kind 'contradicted in this regime'
+number $abstract '{} presuppose what does not hold here' kind 'premise not met'
 number $abstract 'and {} was not run from scratch' kind 'not run'
 number $abstract 'would be {} nats at 0.16 M parameters' doubling 0.034 %.4f
 number $abstract 'which the interval there excludes' excludes scratch 0.034
@@ -347,27 +460,44 @@ done
 # The page.
 number $abstract 'twice the steps lower the loss by {} nats' doubling 1 %.3f
 number $abstract 'a bias of the code beyond {} nats' registered_end middle 'placebo less fixed'
-number $abstract '(p = {} after Holm' holm lerope scratch-wide model fixed
-number $abstract 'fixed θ forgoes at most {} nats at 2 × 64' registered_end small 'learned less fixed'
-number $abstract 'nats at 2 × 64 ({} of compute)' compute_end small
-number $abstract 'and at most {} at 4 × 128' registered_end middle 'learned less fixed'
-number $abstract 'at 4 × 128 ({} of compute)' compute_end middle
-number $details 'its p is {}. The' holm lerope scratch-wide model fixed
+number $abstract 'fixed θ forgoes at most {} nats at 2 × 64' registered_simultaneous low small
+number $abstract 'nats at 2 × 64 (rate {}) and' reset 3 small
+number $abstract '(rate 4e-3) and {} at 4 × 128' registered_simultaneous low middle
+number $abstract 'at 4 × 128 ({}), by simultaneous intervals' reset 3 middle
+number $abstract 'simultaneous intervals, and at most {} and' compute_end_bare small
+number $abstract 'and at most 1.7 and {} of compute' compute_end middle
+number $abstract 'at 4 × 128 and 2e-3 have {}.' pairs_nats scratch-wide+scratch-wide-again model fixed
+number $abstract '14 pairs of that size have {}.' pairs_nats scratch-wide+scratch-wide-again model fixed
+number $abstract 'planned to see 0.0021 nats and could see {}' registered 6 small 'learned less fixed'
+number $abstract 'chosen rate of 4e-3 the deviation of its pairs is {} nats' deviation small
+number $abstract 'At 4 × 256 it would also be the lowest, {}.' best_rate large
+number $abstract 'A reset raises the loss of all 280 models' all_higher small middle
+number $abstract 'The family is the {} comparisons' echo "$family"
+number $abstract 'it ends at {} nats' mean_of drope dropped %.2f
+number $abstract 'with positions at {}.' mean_of drope kept %.2f
+number $abstract 'have a gain of {} nats after 5,000 steps' published_gain 6 MLPRope 5000
+number $abstract 'and of {} [0.0002' published_gain 6 MLPRope 200000
+number $abstract 'of 0.0014 {} after 200,000' published_gain 7 MLPRope 200000
+number $abstract 'said to gain {} nats at 217 M' published_gain 6 LeRoPE
+number $abstract 'a frozen learned table keeps {} (second hand)' published_gain 9 LeRoPE
+number $abstract 'at 217 M parameters, of which' given
+number $details 'its p is {}. The' in_family lerope scratch-wide model fixed
+number $details 'claims its p is {}.' in_family lerope scratch-wide model fixed
 number $details 'other kernels, and came to {}' pairs interval scratch-wide-earlier model fixed
 number $details '14 pairs have {}' pairs interval scratch-wide+scratch-wide-again model fixed
 number $details 'and {} are lower; with the earlier four' pairs lower scratch-wide+scratch-wide-again model fixed
 number $details 'the earlier four, 18 pairs, {}.' pairs interval scratch-wide+scratch-wide-again+scratch-wide-earlier model fixed
-number $details 'Six pairs could have shown {} nats' pairs detectable scratch-wide-again model fixed
+number $details 'six pairs could have shown {} nats' pairs detectable scratch-wide-again model fixed
 number $details 'a worth of 3.4 % of compute is {} nats' doubling 0.034 %.4f
 number $details 'a gain of the factor ({} pairs' pairs share branches factor fixed
 number $details 'a gain of {} nats over a fixed θ' half_fine pairs fine branches layer10 fixed
 number $details 'over a fixed θ ({} pairs are lower' pairs share branches layer10 fixed
-number $details 'correction p = {}), and none over' holm rate branches layer10 fixed
-number $details 'From scratch a gain of {} nats, 1.8 %' pairs bound scratch head-factor fixed
-number $details '0.0045 nats, {} of compute, stays possible' worth_of %.1f scratch head-factor fixed
-number $abstract 'The tables of the claims make {} distinct' summary_part 2
-number $abstract 'distinct comparisons. {} of their intervals exclude 0' summary_part 1
-number $abstract 'correction {} have p below 0.05' summary_part 3
+number $details 'are lower; p = {}, not corrected), and none over' pairs p branches layer10 fixed
+number $details 'From scratch a gain of {} nats' pairs bound scratch head-factor fixed
+number $details '0.0072 nats, {} of compute, stays possible' worth_of %.1f scratch head-factor fixed
+number $abstract 'The tables of the claims make {} distinct' summary_part 3
+number $abstract 'distinct comparisons. {} of their plain intervals exclude 0' summary_part 1
+number $abstract 'Of the 14 in the family {} have' summary_part 4
 number $abstract 'in {}, and costs up to' needed share $of_text
 number $abstract 'and costs up to {} (with a window of 128)' needed fall law-windows
 number $abstract '(with a window of 128), {} (T = 512)' needed fall law-lengths
@@ -393,17 +523,27 @@ number README.md 'without learning has {}.' registered 5 middle 'placebo less fi
 number README.md 'layers of 64, {} pairs' registered 4 small 'learned less fixed'
 number README.md 'pairs have {}, worth' registered 5 small 'learned less fixed'
 number README.md ', worth {}, where' compute_gain small
+number README.md 'the difference of the sizes is {}' sizes_differ
+number README.md 'which do not differ from each other' no_difference
+number README.md 'The accuracy shows no gain' no_gain_in_accuracy
+number README.md 'no gain: {} at the larger' registered_points middle 'learned less fixed'
+number README.md 'at the larger, {} at the smaller' registered 11 small 'learned less fixed'
+number README.md '(learning rate {}) and' reset 3 small
+number README.md 'at the larger ({}); a reset' reset 3 middle
+number README.md 'a reset raises the loss of all 280' all_higher small middle
+number README.md 'the loss of all 280, by {} and' reset 7 small
+number README.md 'by 26 and {} times what learning gains' reset 7 middle
 number README.md 'none is reproduced' kind_is none 'reproduced'
 number README.md 'one effect is smaller than {} nats' pairs bound scratch head-factor fixed
 number README.md '{} effect is smaller' kind 'smaller than'
 number README.md '{} are inconclusive' kind 'inconclusive'
-number README.md '{} contradicted in this regime' kind 'contradicted in this regime'
+number README.md '{} presuppose what does not hold here' kind 'premise not met'
 number README.md '{} not run.' kind 'not run'
 number README.md '{} models of toy tasks' needed share theta
 number README.md '{} earlier models of text get worse' needed share $of_text
 number README.md 'of the registered ones {} at the smaller' registered_needed small
-number README.md 'smaller size and {} at the larger' registered_needed middle
-number README.md 'no gradient for rotation frequencies (August 2026)' given
+number README.md '(learning rate 4e-3) and {} at the larger' registered_needed middle
+number README.md 'libraries that we read (August 2026)' given
 number README.md 'LeRoPE (2026) reports 3.4 % at 2.5 B parameters' given
 number README.md 'with 95 % intervals' given
 number README.md 'At two layers of 64' given
@@ -413,8 +553,8 @@ number README.md 'four layers of 128' given
 number docs/learning-theta.md 'if their learned θ is reset' given
 number docs/learning-theta.md '{} models of toy tasks' needed share theta
 number docs/learning-theta.md '{} of its earlier models of text get worse' needed share $of_text
-number docs/learning-theta.md 'its sizes (0.05 to 1.1 M parameters)' given
-number docs/learning-theta.md 'a gain of {} is seen at the largest' registered_gain middle 'learned less fixed'
+number docs/learning-theta.md 'a gain of {} is seen at 1.1 M parameters' registered_gain middle 'learned less fixed'
+number docs/learning-theta.md 'and none in accuracy' no_gain_in_accuracy
 
 # ---- every number of the abstract and of README's section is in a row ----
 

@@ -349,8 +349,8 @@ END
 
 # Verdicts with a known answer: -1 and ± 0.1, that against the claim, 0 and ± 1, 0.002 where 0.01 counts as
 # the same, 0 and ± 0.01 where a tenth of compute is worth 0.28, and a comparison that does not decide. Twice
-# the steps lower the loss by 2, so 1 is worth the square root of 2. Five comparisons are distinct, so that
-# the smallest p is corrected by a factor of 5: `beside` makes the same one as `up`.
+# the steps lower the loss by 2, so 1 is worth the square root of 2. Seven comparisons and the slope of width
+# are one family: t with two degrees of freedom, 4.303, is 12.590 at 0.05 / 8. `lost` presupposes what is not so.
 cat >comparisons.csv <<'END'
 claim,sweep,variant,against,result,side,decides
 up,small,new,old,eval_loss,lower,yes
@@ -359,7 +359,9 @@ open,small,mixed,old,eval_loss,lower,yes
 same,small,mixed,old,eval_loss_at_256,same,yes
 less,small,near,old,eval_loss,lower,yes
 beside,small,new,old,eval_loss,lower,no
-none,absent,a,b,eval_loss,lower,yes
+lost,small,old,new,eval_loss,same,premise
+lost,small,new,old,eval_loss,lower,yes
+bare,small,new,old,eval_loss,lower,unmet
 END
 cat >small.csv <<'END'
 variant,run.seed,exit_code,eval_loss,eval_loss_at_256
@@ -385,47 +387,59 @@ run.seed,train.steps,eval_loss
 2,2000,1
 END
 claims() {
-    for claim in up down open same less beside none; do
+    for claim in up down open same less beside lost bare none; do
         study claim -v claim=$claim -v margin=0.01 -v share=0.1 comparisons.csv small.csv compute.csv |
             tail -n +3 | grep .
     done
     study claim -v summary=1 comparisons.csv small.csv compute.csv
 }
 expect claim claims <<'END'
-| small | new | old | trained | -1.0000 [-1.2484, -0.7516] | 0.3923 | 3 | 0.003 | 0.017 | +41.4 % | reproduced |
+| small | new | old | trained | -1.0000 [-1.2484, -0.7516] | 0.3923 | [-1.7269, -0.2731] | 3 | 0.003 | 0.027 | +41.4 % | reproduced |
 verdict: up: reproduced
-| small | old | new | trained | +1.0000 [+0.7516, +1.2484] | 0.3923 | 3 | 0.003 | 0.017 | -29.3 % | contradicted in this regime |
+| small | old | new | trained | +1.0000 [+0.7516, +1.2484] | 0.3923 | [+0.2731, +1.7269] | 3 | 0.003 | 0.027 | -29.3 % | contradicted in this regime |
 verdict: down: contradicted in this regime
-| small | mixed | old | trained | +0.0000 [-2.4841, +2.4841] | 3.9234 | 3 | 1.000 | 1.000 | +0.0 % | inconclusive |
+| small | mixed | old | trained | +0.0000 [-2.4841, +2.4841] | 3.9234 | [-7.2687, +7.2687] | 3 | 1.000 | 1.000 | +0.0 % | inconclusive |
 verdict: open: inconclusive
-| small | mixed | old | 256 | +0.0020 [-0.0005, +0.0045] | 0.0039 | 3 | 0.074 | 0.223 | – | reproduced |
+| small | mixed | old | 256 | +0.0020 [-0.0005, +0.0045] | 0.0039 | [-0.0053, +0.0093] | 3 | 0.074 | 0.593 | – | reproduced |
 verdict: same: reproduced
-| small | near | old | trained | -0.0000 [-0.0248, +0.0248] | 0.0392 | 3 | 1.000 | 1.000 | +0.0 % | smaller than 0.0248 nats |
-verdict: less: smaller than 0.0248 nats
-| small | new | old | trained | -1.0000 [-1.2484, -0.7516] | 0.3923 | 3 | 0.003 | 0.017 | +41.4 % | no |
+| small | near | old | trained | -0.0000 [-0.0248, +0.0248] | 0.0392 | [-0.0727, +0.0727] | 3 | 1.000 | 1.000 | +0.0 % | smaller than 0.0727 nats |
+verdict: less: smaller than 0.0727 nats
+| small | new | old | trained | -1.0000 [-1.2484, -0.7516] | 0.3923 | – | 3 | 0.003 | – | +41.4 % | no |
 verdict: beside: not run
+| small | old | new | trained | +1.0000 [+0.7516, +1.2484] | 0.3923 | – | 3 | 0.003 | – | -29.3 % | premise |
+| small | new | old | trained | -1.0000 [-1.2484, -0.7516] | 0.3923 | [-1.7269, -0.2731] | 3 | 0.003 | 0.027 | +41.4 % | premise not met |
+verdict: lost: premise not met
+| small | new | old | trained | -1.0000 [-1.2484, -0.7516] | 0.3923 | [-1.7269, -0.2731] | 3 | 0.003 | 0.027 | +41.4 % | premise not met |
+verdict: bare: premise not met
 verdict: none: not run
-2 of 5; 2 after Holm
+2 of 5; 2 of 8 in the family
 END
-# 0.0001, 0.03, 0.02 and 0.9, times 4, 3, 2 and 1, and none below one before it.
-holm() {
-    awk -f "$common/statistics.awk" -f "$work/holm.awk" </dev/null
-}
-{ sed -n '/^function correct/,/^}/p' "$experiments/theta/tables/claim.awk"
-  cat <<'END'
+
+# Of five differences in a family of two: t with four degrees of freedom is 3.495 at 0.05 / 2. Fieller: by
+# errors of 0.1 and 0.2 and t = 2, 1 / 4 has the roots of (16 - 0.16) r^2 - 8 r + (1 - 0.04).
+intervals() {
+    awk -f "$common/statistics.awk" -f /dev/stdin <<'END'
 BEGIN {
-    rows = split("0.0001 0.03 0.02 0.9", p, " ")
-    for (i = 1; i <= rows; i++) in_sweep[i] = i
-    for (k = correct(); k; k--) ;
-    for (i = 1; i <= rows; i++) printf "%.4f\n", holm[i, "", "", ""]
+    n = split("1 2 3 4 5", x, " ")
+    print interval(x, n, "%.3f")
+    print simultaneous(x, n, "%.3f", 2)
+    p = t_test(x, n)
+    printf "%.4f %.4f %.1f\n", p, in_family(p, 2), in_family(0.9, 2)
+    print fieller(1, 0.1, 4, 0.2, 2), sprintf("%.5f %.5f", ratio_low, ratio_high)
+    print fieller(1, 0.1, 0.3, 0.2, 2)
+    print verdict_on(2, 3, "%.1f", "", ""), verdict_on(2, 3, "%.1f", 1, 1), verdict_on(-1, 1, "%.1f", 2, 3)
+    print verdict_on(-1, 1, "%.1f", "", ""), verdict_on(-2, -1, "%.1f", 1, 1)
 }
 END
-} >holm.awk
-expect holm holm <<'END'
-0.0004
-0.0600
-0.0600
-0.9000
+}
+expect intervals intervals <<'END'
+3.000 [1.037, 4.963]
+[0.528, 5.472]
+0.0132 0.0265 1.0
+1 0.19629 0.30877
+0
+reproduced reproduced in direction smaller than 1.0
+inconclusive contradicted in this regime
 END
 printf 'verdict: lerope: inconclusive\nverdict: rate: not run\nverdict: prope: smaller than 0.1 nats\n' >verdicts
 expect verdicts study verdicts verdicts <<'END'
@@ -435,7 +449,7 @@ expect verdicts study verdicts verdicts <<'END'
 | `rate` | a learned θ with a learning rate of its own lowers it | not run |
 | `prope` | rotating the fastest three quarters lowers the loss (p-RoPE) | smaller than 0.1 nats |
 
-reproduced: 0; smaller than X: 1 (`prope`); inconclusive: 1 (`lerope`); contradicted in this regime: 0; not run: 1 (`rate`).
+reproduced: 0; smaller than X: 1 (`prope`); inconclusive: 1 (`lerope`); contradicted in this regime: 0; premise not met: 0; not run: 1 (`rate`).
 END
 
 # -1, -2 and -3 of one file and -6 of another: mean -3 and deviation √(14/3), and without the other -2 and 1.
@@ -459,6 +473,25 @@ expect pooled study pooled of=model than=fixed set=first one.csv set=both one.cs
 |---|---|---|---|---|---|
 | first | 3 | -2.0000 [-4.4841, +0.4841] | 0.074 | 3 / 0 | 0.250 |
 | both | 4 | -3.0000 [-6.4374, +0.4374] | 0.069 | 4 / 0 | 0.125 |
+END
+
+# Two seeds of a pair that turns 20.2 times, up by ln 2 and down by ln 4, and another training's pair of 0.2 turns.
+cat >registered-pairs.csv <<'END'
+row,unit,arm,layer,head,i,theta,use
+small,small-1,learned,0,0,0,2,0.1
+small,small-2,learned,0,0,0,0.25,0.1
+small,small-2,learned,1,0,0,0.25,0.1
+small,small-1,fixed,0,0,0,9,0.1
+END
+cat >drift.csv <<'END'
+source,parameters,T,pair,pairs,initial,learned,turns,drift,second_hand
+other,153e6,1024,0,48,0.00121153,0.00242306,0.2,0.6931,yes
+END
+expect published study published registered-pairs.csv drift.csv <<'END'
+| | parameters | T | below 0.1 turns | 0.1 to 0.35 | 0.35 to 0.8 | 0.8 to 4 | 4 and more | second hand |
+|---|---|---|---|---|---|---|---|---|
+| registered, 2 × 64 | 0.16 M | 128 | – | – | – | – | 0 of 1 up, -0.35 | no |
+| other | 153 M | 1024 | – | 1 of 1 up, +0.69 | – | – | – | yes |
 END
 
 # Pairs 2^-i that go up from a place on, which is one farther at twice the width, and at last two.

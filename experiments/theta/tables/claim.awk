@@ -4,11 +4,19 @@
 #         comparisons.csv SWEEP.csv ...
 #
 # comparisons.csv says which variants of which sweep are compared in which result, on which side the
-# claim is (lower: than the other; same: not higher by more than the margin), and which comparisons
-# decide. A file of runs is named by its sweep; compute.csv has what twice the steps are worth, at the
+# claim is (lower: than the other; same: not higher by more than the margin), and what follows from it:
+#
+#     yes       it decides
+#     no        it is reported
+#     premise   the claim presupposes it: if its interval is not below the margin (same), the premise
+#               is not met, and no other comparison decides
+#     unmet     it would decide, but its runs lack what the claim presupposes, as the page says
+#
+# A file of runs is named by its sweep; compute.csv has what twice the steps are worth, at the
 # size of all sweeps but scratch-narrow and those of scratch-wide.
 #
-# The verdict on a comparison follows from its interval of 95 %:
+# The family is the comparisons that are to decide, and the slope of width-profile.awk. The verdict on
+# a comparison follows from its simultaneous interval in that family (docs/studies.md):
 #
 #     on the claim's side of 0 (same: below the margin)                reproduced
 #     on the other side                                                contradicted in this regime
@@ -16,8 +24,7 @@
 #     else                                                             inconclusive
 #
 # The claim is reproduced or smaller than X if all comparisons that decide are, contradicted if one is,
-# not run if there is none, and inconclusive otherwise. `Holm` is the p of a comparison corrected for
-# all distinct comparisons of comparisons.csv whose runs are given.
+# not run if there is none, and inconclusive otherwise.
 
 FNR == 1 {
     for (name in at) delete at[name]
@@ -31,6 +38,9 @@ sweep == "comparisons" {
     rows++
     of_claim[rows] = $1; in_sweep[rows] = $2; of[rows] = $3; against[rows] = $4; result[rows] = $5
     side[rows] = $6; decides[rows] = $7
+    key = $2 SUBSEP $3 SUBSEP $4 SUBSEP $5
+    if (!(key in keys)) { keys[key]; first[rows] }
+    if ($7 == "yes" || $7 == "unmet") family++
     next
 }
 sweep == "compute" {
@@ -90,65 +100,63 @@ function judge(row, low, high,    effect) {
 
 function spell(verdict, x) {
     if (verdict == "contradicted") return "contradicted in this regime"
+    if (verdict == "unmet") return "premise not met"
     return verdict == "smaller" ? sprintf("smaller than %.4f nats", x) : verdict
-}
-
-# Corrects the p of all distinct comparisons by Holm's procedure.
-function correct(    i, j, k, count, key, order, largest) {
-    for (i = 1; i <= rows; i++) {
-        key = in_sweep[i] SUBSEP of[i] SUBSEP against[i] SUBSEP result[i]
-        if (!(i in p) || key in holm) continue
-        holm[key] = p[i]
-        for (j = ++count; j > 1 && holm[order[j - 1]] > p[i]; j--) order[j] = order[j - 1]
-        order[j] = key
-    }
-    for (k = 1; k <= count; k++) {
-        p_holm = holm[order[k]] * (count - k + 1)
-        if (p_holm > largest) largest = p_holm
-        excluded += holm[order[k]] < 0.05
-        holm[order[k]] = largest < 1 ? largest : 1
-        corrected += holm[order[k]] < 0.05
-    }
-    return count
 }
 
 END {
     gain = doubling()
-    for (i = 1; i <= rows; i++) {
-        for (k in x) delete x[k]
-        n = differences(i, x)
-        if (n < 2) continue
-        p[i] = t_test(x, n)
-    }
-    distinct = correct()
+    family++
     if (summary) {
-        printf "%d of %d; %d after Holm\n", excluded, distinct, corrected
+        for (i in first) {
+            for (k in x) delete x[k]
+            n = differences(i, x)
+            if (n < 2) continue
+            distinct++
+            p = t_test(x, n)
+            excluded += p < 0.05
+            corrected += in_family(p, family) < 0.05 && (decides[i] == "yes" || decides[i] == "unmet")
+        }
+        printf "%d of %d; %d of %d in the family\n", excluded, distinct, corrected, family
         exit
     }
-    print "| sweep | variant | against | length | difference in loss [95 %] | detectable | pairs | p | Holm | worth of compute | decides |"
-    print "|---|---|---|---|---|---|---|---|---|---|---|"
     for (i = 1; i <= rows; i++) {
-        if (of_claim[i] != claim || !(i in p)) continue
+        if (of_claim[i] != claim || decides[i] != "premise") continue
         for (k in x) delete x[k]
-        n = differences(i, x)
+        if ((n = differences(i, x)) < 2) continue
         paired(x, n)
+        unmet = mean + half >= margin
+    }
+    print "| sweep | variant | against | length | difference in loss [95 %] | detectable | simultaneous | pairs | p | in the family | worth of compute | decides |"
+    print "|---|---|---|---|---|---|---|---|---|---|---|---|"
+    for (i = 1; i <= rows; i++) {
+        if (of_claim[i] != claim) continue
+        for (k in x) delete x[k]
+        if ((n = differences(i, x)) < 2) continue
         length_of = result[i] == "eval_loss" ? "trained" : substr(result[i], 14)
+        paired(x, n)
         form = half < 0.001 ? "%+.5f" : "%+.4f"
         wide = "%" substr(form, 3)
-        alone = "no"
-        if (decides[i] == "yes") {
+        text = sprintf("%s | " wide, interval(x, n, form), detectable)
+        difference = mean
+        p = t_test(x, n)
+        alone = decides[i]
+        judges = alone == "yes" || alone == "unmet"
+        if (judges) {
+            paired(x, n, family)
             judged++
-            alone = judge(i, mean - half, mean + half)
-            verdicts[alone]++
-            alone = spell(alone, half - mean)
+            verdict = unmet || alone == "unmet" ? "unmet" : judge(i, mean - half, mean + half)
+            verdicts[verdict]++
+            alone = spell(verdict, half - mean)
         }
-        printf "| %s | %s | %s | %s | %s | " wide " | %d | %s | %s | %s | %s |\n", in_sweep[i], of[i], \
-            against[i], length_of, interval(x, n, form), detectable, n, chance(p[i]), \
-            chance(holm[in_sweep[i], of[i], against[i], result[i]]), worth(i, mean), alone
+        printf "| %s | %s | %s | %s | %s | %s | %d | %s | %s | %s | %s |\n", in_sweep[i], of[i], against[i], length_of, \
+            text, judges ? simultaneous(x, n, form, family) : "–", n, chance(p), \
+            judges ? chance(in_family(p, family)) : "–", worth(i, difference), alone
     }
     print ""
     verdict = "inconclusive"
     if (!judged) verdict = "not run"
+    else if (verdicts["unmet"]) verdict = "unmet"
     else if (verdicts["contradicted"]) verdict = "contradicted"
     else if (verdicts["reproduced"] == judged) verdict = "reproduced"
     else if (verdicts["smaller"] == judged) verdict = "smaller"

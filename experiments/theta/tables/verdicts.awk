@@ -19,7 +19,7 @@ END {
     print "|---|---|---|"
     for (k = 1; k <= count; k++)
         if (order[k] in verdict) print "| `" order[k] "` | " claim[order[k]] " | " verdict[order[k]] " |"
-    kinds = split("reproduced,smaller than X,inconclusive,contradicted in this regime,not run", kind, ",")
+    kinds = split("reproduced,smaller than X,inconclusive,contradicted in this regime,premise not met,not run", kind, ",")
     for (k = 1; k <= count; k++)
         for (j = 1; j <= kinds; j++) {
             known = kind[j] == "smaller than X" ? verdict[order[k]] ~ /^smaller than/ : verdict[order[k]] == kind[j]

@@ -1,14 +1,14 @@
 # How the theta at which the drift changes its sign follows the width W of a dependency, and the
 # verdict on 1/W as the last line.
 #
-#     awk -F, -f statistics.awk -f width-profile.awk profile-pairs.csv
+#     awk -F, [-v family=NUMBER] -f statistics.awk -f width-profile.awk profile-pairs.csv
 #
 # Slower pairs drift up and faster ones down, with exceptions: so the drift (mean over seeds), summed
 # from the slowest pair on, is greatest at the crossing, which is put between the last pair of that
 # sum and the first one beyond it, at the geometric mean of their initial values. There is none if
 # the sum is greatest at the fastest pair. The slope is that of ln crossing on ln W, by least squares;
-# its interval has as many degrees of freedom as there are crossings less 2. The slope claimed is -1: the
-# verdict is reproduced if the interval contains -1 and not 0, smaller than X if it contains 0 and not -1,
+# its intervals have as many degrees of freedom as there are crossings less 2. The slope claimed is -1: by
+# the simultaneous interval in a family of that number of comparisons the verdict is reproduced if the interval contains -1 and not 0, smaller than X if it contains 0 and not -1,
 # inconclusive if it contains both, and contradicted if neither.
 
 FNR == 1 { next }
@@ -48,8 +48,11 @@ END {
     print ""
     if (n < 3) { print "verdict: width: not run"; exit }
     fit_line(x, y, n)
+    printf "slope of ln θ on ln W: %+.2f [%+.2f, %+.2f] (95 %%, %d widths)", slope, slope - half, slope + half, n
+    fit_line(x, y, n, family)
     low = slope - half; high = slope + half
-    printf "slope of ln θ on ln W: %+.2f [%+.2f, %+.2f] (95 %%, %d widths)\n\n", slope, low, high, n
+    if (family) printf "; simultaneous [%+.2f, %+.2f]", low, high
+    print "\n"
     if (low > 0) verdict = "contradicted in this regime"
     else if (high < 0) verdict = low > -1 || high < -1 ? "contradicted in this regime" : "reproduced"
     else verdict = low > -1 ? sprintf("smaller than %.2f (slope)", -low) : "inconclusive"

@@ -1,0 +1,43 @@
+# The drift of the registered runs beside what others published, by the turns of a pair: of one theta for
+# the model, how many pairs between two numbers of turns went up on average, and the mean drift of ln theta.
+#
+#     awk -F, -f published.awk registered/results/pairs.csv published_drift.csv
+#
+# The registered runs have base 10000, 16 pairs and 128 tokens.
+
+FNR == 1 { file++; next }
+file == 1 {
+    if ($3 != "learned" || $4 != 0 || $5 != 0) next
+    start = exp(-log(10000) * $6 / 16)
+    note("registered, " ($1 == "small" ? "2 × 64" : "4 × 128"), $1 == "small" ? "0.16 M" : "1.1 M", 128, "no", \
+        $6, start * 127 / 6.283185307, log($7 / start))
+    next
+}
+{ note($1, $2 ~ /e6$/ ? substr($2, 1, length($2) - 2) " M" : $2, $3, $10, $4, $8, $9) }
+
+function note(source, size, tokens, second_hand, pair, u, drift) {
+    if (!(source in rows)) {
+        rows[source] = ++row; names[row] = source; sizes[row] = size; lengths[row] = tokens; hands[row] = second_hand
+    }
+    turns[rows[source], pair] = u
+    sum[rows[source], pair] += drift
+    count[rows[source], pair]++
+    if (pair > most) most = pair
+}
+
+function cell(r, from, to,    i, n, up, all, mean) {
+    for (i = 0; i <= most; i++) {
+        if (!((r, i) in turns) || turns[r, i] < from || turns[r, i] >= to) continue
+        mean = sum[r, i] / count[r, i]
+        n++; up += mean > 0; all += mean
+    }
+    return n ? sprintf("%d of %d up, %+.2f", up, n, all / n) : "–"
+}
+
+END {
+    print "| | parameters | T | below 0.1 turns | 0.1 to 0.35 | 0.35 to 0.8 | 0.8 to 4 | 4 and more | second hand |"
+    print "|---|---|---|---|---|---|---|---|---|"
+    for (r = 1; r <= row; r++)
+        printf "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", names[r], sizes[r], lengths[r], cell(r, 0, 0.1), \
+            cell(r, 0.1, 0.35), cell(r, 0.35, 0.8), cell(r, 0.8, 4), cell(r, 4, 1e9), hands[r]
+}
