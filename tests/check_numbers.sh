@@ -1,6 +1,7 @@
 #!/bin/sh
-# The numbers that README.md, docs/learning-theta.md and the study of theta quote: each is computed again
-# from experiments/theta/results, and the page has to contain its sentence with the number in place.
+# The numbers that README.md, docs/learning-theta.md, the study of theta and the pages of images and the gallery
+# quote: each is computed again from the results in experiments, and the page has to contain its sentence with
+# the number in place.
 #
 #     tests/check_numbers.sh [ROOT]
 #
@@ -292,6 +293,18 @@ cells_up() { # cells_up FROM TO FILE ...
         END { for (c in sum) { n++; up += sum[c] > 0 } print up + 0 " of " n }'
 }
 
+# The same of the runs on the law with the defaults, where turns are those over the length or the window.
+law_cells() { # law_cells up|down FROM TO
+    for name in law-pairs law-attention-pairs law-reach-pairs; do echo "$results/$name.csv"; done |
+        xargs awk -F, -v direction="$1" -v from="$2" -v to="$3" '
+        FNR == 1 { file++; next }
+        match($1, /(length|window)=[0-9]+/) {
+            turns = $5 * exp(-$6) * (substr($1, RSTART + 7, RLENGTH - 7) - 1) / 6.283185307
+            if (turns >= from && turns < to) sum[file, $1, $3, $4] += $6
+        }
+        END { for (c in sum) { n++; hit += direction == "up" ? sum[c] > 0 : sum[c] < 0 } print hit + 0 " of " n }'
+}
+
 # The median turns of the pair below 4 turns that is used most, over layers and seeds, and its wavelength.
 used_most() { # used_most FILE turns | wavelength
     awk -F, -v what="$2" '
@@ -317,7 +330,6 @@ found_within() { # found_within FILE: of those within a phase of pi
 
 pairs_nats() { pairs interval "$@" | sed 's/ / nats /'; }
 compute_end_bare() { compute_end "$1" | tr -d ' %'; }
-half_cent() { "$@" | awk '{ printf "%.3f\n", $1 }'; } # to three digits
 half_fine() { "$@" | awk '{ printf "%.4f\n", -$1 }'; } # the gain, to four
 worth_of() { # worth_of FORMAT FILE OF THAN: the bound in percent of compute
     format=$1
@@ -410,9 +422,15 @@ number $abstract 'by 26 and {} times what learning gains' reset 7 middle
 number $abstract 'is reproduced at 1.1 M parameters by the registered experiment' given
 
 # Direction.
-number $abstract 'up between 0.1 and 0.35 turns' all_cells up 0.1 0.35 theta-decoder-pairs theta-decoder-base-pairs
-number $abstract 'down between 0.5 and 0.8' all_cells down 0.5 0.8 theta-decoder-pairs theta-decoder-base-pairs
-number $abstract 'likewise in the registered runs' given
+number $abstract 'up between 0.1 and 0.35 turns in {} cells' cells_up 0.1 0.35 theta-decoder-pairs theta-decoder-base-pairs
+number $abstract 'decoders and {} of further runs' law_cells up 0.1 0.35
+number $abstract '{} cells between 0.1 and 0.35 turns went up' law_cells up 0.1 0.35
+number $abstract 'between 0.5 and 0.8 turns down, but less regularly, in 8 of 8' all_cells down 0.5 0.8 \
+    theta-decoder-pairs theta-decoder-base-pairs
+number $abstract 'less regularly, in 8 of 8 and {}' law_cells down 0.5 0.8
+number $abstract 'went up, and {} between 0.5 and 0.8 down' law_cells down 0.5 0.8
+number $abstract 'In the two decoders all 16 cells between 0.1 and 0.35 turns went up' all_cells up 0.1 0.35 theta-decoder-pairs theta-decoder-base-pairs
+number $abstract 'all 8 between 0.5 and 0.8 turns went down' all_cells down 0.5 0.8 theta-decoder-pairs theta-decoder-base-pairs
 number $abstract 'between 0.1 and 0.35 turns {} pairs of MLPRope (153 M parameters, T = 1024)' published up MLPRope
 number $abstract 'went up, and {} of LeRoPE (second hand)' published up LeRoPE
 number $abstract '(second hand), by {} and' published drift MLPRope
@@ -421,7 +439,7 @@ number $abstract 'went up in {} cases at 2 × 64' registered_drift up 0.1 0.35 s
 number $abstract 'cases at 2 × 64 and {} at 4 × 128' registered_drift up 0.1 0.35 middle
 number $abstract 'that of 0.64 turns down in {} and' registered_drift down 0.5 0.8 small
 number $abstract 'turns down in 169 of 200 and {}.' registered_drift down 0.5 0.8 middle
-number $abstract 'in the registered runs it makes {} turns at 2 × 64' registered_use small
+number $abstract 'in the registered runs the pair makes {} turns at 2 × 64' registered_use small
 number $abstract 'turns at 2 × 64 and {} at 4 × 128, there' registered_use middle
 number $abstract 'there by layer {},' registered_use middle 0
 number $abstract 'there by layer 1.90, {},' registered_use middle 1
@@ -548,6 +566,86 @@ number README.md 'LeRoPE (2026) reports 3.4 % at 2.5 B parameters' given
 number README.md 'with 95 % intervals' given
 number README.md 'At two layers of 64' given
 number README.md 'four layers of 128' given
+
+# The pages of images and of the gallery: their tables are those of check_verdicts.sh, which are made once more.
+images=experiments/images/README.md
+gallery=experiments/gallery/README.md
+"$root/experiments/images/judge" >"$work/images"
+"$root/experiments/gallery/judge" >"$work/gallery"
+row_of() { # row_of TABLE CELL PATTERN: a cell of the first row that has the pattern
+    awk -F' *[|] *' -v cell="$2" -v pattern="$3" '$0 ~ pattern { print $cell; found = 1; exit } END { exit !found }' "$work/$1"
+}
+bounds_of() { row_of "$@" | sed 's/.*\[//; s/[],+]//g'; } # low and high of an interval
+less_than() { bounds_of images 6 "$1" | awk -v claimed="$2" '{ exit !($1 > claimed) }'; } # the size lies below it
+within() { bounds_of images 6 "$1" | awk -v claimed="$2" '{ exit !($1 < 0 && $2 > claimed) }'; }
+mixed='mixed-learned less axial-fixed [|]'
+all_within() { for size in 32 40 56; do within "$mixed $size" 1.8 || return 1; done; }
+both_above() { for of in axial-fixed mixed-learned; do less_than "$of less table" 0.5 || return 1; done; }
+sign_of() { # sign_of SIZE better | worse: the loss of mixed and axial
+    awk -v size="$1" '$0 ~ "^[|] mixed-learned less axial-fixed [|] " size " [|] [-+][0-9.]* [[]"' "$work/images" |
+        sed 's/.*\[//; s/[],|]//g' | awk -v what="$2" '{ exit !(what == "better" ? $2 < 0 : $1 > 0) }'
+}
+positive() { sed 's/^-//; s/\[-/[/; s/, -/, /'; }
+reset_cost() { row_of images 5 '^[|] mixed-learned [|] 0' | positive |
+    sed 's/^\(.*\) \[\(.*\), \(.*\)\]/\1 points [\3, \2]/'; }
+least_seen() { # the smallest difference that the comparisons of the larger sizes see
+    for size in 32 40 56; do row_of images 7 "$mixed $size"; done | sort -n | awk 'NR == 1 { printf "%.1f\n", $1 }'
+}
+ahead_at_40() { # how far the models without positions are ahead, from the least to the most
+    grep -E '^[|] (none|axial-|mixed-)[a-z]* [|] [0-9]' "$work/images" | awk -F' *[|] *' '
+        { sub(/ .*/, "", $6) }
+        $2 == "none" { none = $6; next }
+        $3 > 1 { d = none - $6; if (least == "" || d < least) least = d; if (d > most) most = d }
+        END { printf "%.0f to %.0f\n", least, most }'
+}
+holm_of_planned() { # holm_of_planned NAME: p of an experiment, over the rows that were planned
+    grep -v ', after' "$work/gallery" | awk -F' *[|] *' -v name="$1" '
+        NF == 12 && $5 != "" {
+            split($7, part, /[][, ]+/); mean = part[1]; half = (part[3] - part[2]) / 2
+            key[++n] = $2; t[n] = mean / half; pairs[n] = $4
+            if (t[n] < 0) t[n] = -t[n]
+        }
+        END { for (i = 1; i <= n; i++) print key[i], t[i], pairs[i] }' >"$work/planned"
+    awk -v name="$1" -f "$statistics" -f /dev/stdin "$work/planned" <<'END'
+{ key[NR] = $1; p[NR] = 1 - t_within($2 * t_bound($3 - 1), $3 - 1) }
+END {
+    for (i = 1; i <= NR; i++) { for (k = i; k > 1 && p[o[k - 1]] > p[i]; k--) o[k] = o[k - 1]; o[k] = i }
+    for (k = 1; k <= NR; k++) {
+        q = p[o[k]] * (NR - k + 1); if (q > most) most = q
+        if (key[o[k]] == name) printf "%.3f\n", most
+    }
+}
+END
+}
+power_of() { # power_of M: of the comparison of rope-vit for 1.8 points in a family of M, in %
+    row_of gallery 7 '^[|] rope-vit' | sed 's/\[//; s/[],]//g' | awk -v m="$1" -f "$statistics" -f /dev/fd/3 3<<'END'
+{ printf "%.0f %%\n", 100 * t_exceeds(t_bound(5, m), 5, 0.018 / (($3 - $2) / 2 / t_bound(5))) }
+END
+}
+rises() { # rises KIND: the loss at 512 less that at 64
+    awk -F, -v kind="$1" 'FNR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $at["position.kind"] == kind { sum += $at["eval_loss_at_512"] - $at["eval_loss"]; n++ }
+        END { printf "%.3f\n", sum / n }' "$root/experiments/gallery/results/alibi.csv"
+}
+above_one() { row_of gallery 9 '^[|] jelassi' | awk '{ exit !($1 > 1) }'; }
+number $images 'the published 0.5 points lie below both intervals' both_above
+number $images 'all three intervals contain 0 and 1.8 points' all_within
+number $images 'ten seeds would have seen {} points or more' least_seen
+number $images 'mixed RoPE is better at 40 pixels' sign_of 40 better
+number $images 'better at 40 pixels and worse at 56' sign_of 56 worse
+points_of() { row_of images 4 "$1" | sed 's/ / points /'; }
+number $images 'at 28 pixels by {} (axial)' points_of '^[|] axial-learned less axial-fixed'
+number $images '(axial) and {} (mixed)' row_of images 4 '^[|] mixed-learned less mixed-fixed'
+number $images 'θ reset costs {}' reset_cost
+number $images 'by {} points at 40' ahead_at_40
+number $gallery 'does better than none here ({}),' row_of gallery 7 '^[|] kazemnejad [|] none less alibi'
+number $gallery 'can show only differences above 1' above_one
+number $gallery 'planned p is {}.' holm_of_planned jelassi
+number $gallery 'it is higher by {} than at 64' rises alibi
+number $gallery 'whose loss rises by {}.' rises sinusoidal
+number $gallery 'a power of {} for 1.8 points' power_of 1
+number $gallery 'and of {} by the simultaneous one' power_of 9
+number $gallery 'so few images (43 % of an epoch)' given
 
 # docs/learning-theta.md
 number docs/learning-theta.md 'if their learned θ is reset' given
