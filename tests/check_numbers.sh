@@ -393,9 +393,9 @@ number $abstract 'learned less fixed, have {}' registered_nats middle 'learned l
 number $abstract 'worth {}. The same code' compute_gain middle
 number $abstract 'same code without learning has {}.' registered 5 middle 'placebo less fixed'
 number $abstract 'At 0.16 M parameters {} pairs' registered 4 small 'learned less fixed'
-number $abstract 'pairs have {}; the two sizes' registered 5 small 'learned less fixed'
-number $abstract 'the two sizes do not differ' no_difference
-number $abstract 'the two sizes do not differ ({})' sizes_differ
+number $abstract 'pairs have {}; no difference' registered 5 small 'learned less fixed'
+number $abstract 'no difference of the two sizes is seen' no_difference
+number $abstract 'no difference of the two sizes is seen ({})' sizes_differ
 number $abstract 'The accuracy shows no gain' no_gain_in_accuracy
 number $abstract 'no gain: {} at the larger' registered_points middle 'learned less fixed'
 number $abstract 'at the larger, {} at the smaller' registered 11 small 'learned less fixed'
@@ -542,7 +542,7 @@ number README.md 'layers of 64, {} pairs' registered 4 small 'learned less fixed
 number README.md 'pairs have {}, worth' registered 5 small 'learned less fixed'
 number README.md ', worth {}, where' compute_gain small
 number README.md 'the difference of the sizes is {}' sizes_differ
-number README.md 'which do not differ from each other' no_difference
+number README.md 'between which no difference is seen' no_difference
 number README.md 'The accuracy shows no gain' no_gain_in_accuracy
 number README.md 'no gain: {} at the larger' registered_points middle 'learned less fixed'
 number README.md 'at the larger, {} at the smaller' registered 11 small 'learned less fixed'

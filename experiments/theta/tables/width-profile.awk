@@ -7,9 +7,10 @@
 # from the slowest pair on, is greatest at the crossing, which is put between the last pair of that
 # sum and the first one beyond it, at the geometric mean of their initial values. There is none if
 # the sum is greatest at the fastest pair. The slope is that of ln crossing on ln W, by least squares;
-# its intervals have as many degrees of freedom as there are crossings less 2. The slope claimed is -1: by
-# the simultaneous interval in a family of that number of comparisons the verdict is reproduced if the interval contains -1 and not 0, smaller than X if it contains 0 and not -1,
-# inconclusive if it contains both, and contradicted if neither.
+# its intervals have as many degrees of freedom as there are crossings less 2. The slope claimed is -1.
+# The verdict follows from the simultaneous interval in the family: reproduced if it contains -1 and not
+# 0, smaller than X if it contains 0 and not -1, inconclusive if it contains both, and contradicted if
+# neither.
 
 FNR == 1 { next }
 {
