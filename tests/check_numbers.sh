@@ -627,6 +627,15 @@ rises() { # rises KIND: the loss at 512 less that at 64
         $at["position.kind"] == kind { sum += $at["eval_loss_at_512"] - $at["eval_loss"]; n++ }
         END { printf "%.3f\n", sum / n }' "$root/experiments/gallery/results/alibi.csv"
 }
+by_task() { # by_task TASK: the accuracy without positions less that with RoPE
+    awk -F, -v task="$1" 'FNR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $at["data.task"] == task {
+            for (k = 25; k <= 34; k += 3) sum[$at["position.kind"]] += $at["eval_accuracy_at_" k] / 4
+            n[$at["position.kind"]]++
+        }
+        END { printf "%+.3f\n", sum["none"] / n["none"] - sum["rope"] / n["rope"] }' \
+        "$root/experiments/gallery/results/kazemnejad.csv"
+}
 above_one() { row_of gallery 9 '^[|] jelassi' | awk '{ exit !($1 > 1) }'; }
 number $images 'the published 0.5 points lie below both intervals' both_above
 number $images 'all three intervals contain 0 and 1.8 points' all_within
@@ -638,6 +647,10 @@ number $images 'at 28 pixels by {} (axial)' points_of '^[|] axial-learned less a
 number $images '(axial) and {} (mixed)' row_of images 4 '^[|] mixed-learned less mixed-fixed'
 number $images 'θ reset costs {}' reset_cost
 number $images 'by {} points at 40' ahead_at_40
+number $gallery 'with RoPE in copy ({}),' by_task copy
+number $gallery ', sort ({}) and' by_task sort
+number $gallery 'and addition ({}), hardly' by_task addition
+number $gallery 'hardly in reverse ({}).' by_task reverse
 number $gallery 'does better than none here ({}),' row_of gallery 7 '^[|] kazemnejad [|] none less alibi'
 number $gallery 'can show only differences above 1' above_one
 number $gallery 'planned p is {}.' holm_of_planned jelassi
