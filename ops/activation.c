@@ -70,6 +70,12 @@ KERNEL(silu)
     }
 }
 
+KERNEL(exp)
+{
+    for (size_t i = 0; i < size; i++)
+        y[i] = derivative[i] = rt_exp_of(x[i]);
+}
+
 KERNEL(elu_plus_one)
 {
     for (size_t i = 0; i < size; i++) {

@@ -205,28 +205,3 @@ rt_tensor *rt_scale_heads(rt_graph *g, rt_tensor *x, rt_tensor *factors)
                              rt_shape_text(x), rt_shape_text(factors));
     return RT_APPLY(g, &rt_op_scale_heads, rt_tensor_shape(x), RT_NO_ARGS, x, factors);
 }
-
-static void exp_forward(const rt_node *n)
-{
-    const real *restrict x = n->in[0]->data;
-    real *restrict out = n->out->data;
-    for (size_t i = 0, size = rt_size(n->out); i < size; i++)
-        out[i] = rt_exp_of(x[i]);
-}
-
-static void exp_backward(const rt_node *n)
-{
-    const real *restrict y = n->out->data, *restrict g = n->out->grad;
-    real *restrict dx = rt_grad(n, 0);
-    for (size_t i = 0, size = rt_size(n->out); dx && i < size; i++)
-        dx[i] += g[i] * y[i];
-}
-
-const rt_op rt_op_exp = {.name = "exp", .forward = exp_forward, .backward = exp_backward};
-
-rt_tensor *rt_exp(rt_graph *g, rt_tensor *x)
-{
-    if (!RT_CHECK_INPUTS(g, "exp", RT_INPUT(x)))
-        return NULL;
-    return RT_APPLY(g, &rt_op_exp, rt_tensor_shape(x), RT_NO_ARGS, x);
-}

@@ -49,9 +49,6 @@ rt_tensor *rt_scale(rt_graph *g, rt_tensor *x, double factor);
  * The gradient of a factor is summed in double. */
 rt_tensor *rt_scale_heads(rt_graph *g, rt_tensor *x, rt_tensor *factors);
 
-/* Computes e^x. */
-rt_tensor *rt_exp(rt_graph *g, rt_tensor *x);
-
 /* Applies an activation function:
  *
  *   RT_GELU          x/2 (1 + erf(x / sqrt 2)) (Hendrycks and Gimpel 2016)
@@ -60,6 +57,7 @@ rt_tensor *rt_exp(rt_graph *g, rt_tensor *x);
  *   RT_TANH          tanh x
  *   RT_SIGMOID       1 / (1 + e^-x)
  *   RT_SILU          x / (1 + e^-x)
+ *   RT_EXP           e^x
  *   RT_ELU_PLUS_ONE  x + 1 above 0, e^x below
  *
  * RT_ACTIVATION_ROWS lists the constants of rt_activation and the names of their ops. */
@@ -70,6 +68,7 @@ rt_tensor *rt_exp(rt_graph *g, rt_tensor *x);
     Y(X, RT_TANH, tanh)                                                                            \
     Y(X, RT_SIGMOID, sigmoid)                                                                      \
     Y(X, RT_SILU, silu)                                                                            \
+    Y(X, RT_EXP, exp)                                                                              \
     Y(X, RT_ELU_PLUS_ONE, elu_plus_one)
 #define RT_ACTIVATION_WORD(X, value, op) X(value, #op)
 #define RT_ACTIVATION_NAME(X, value, op) X(op)
@@ -408,7 +407,6 @@ rt_tensor *rt_key_exp(rt_graph *g, rt_tensor *x, const uint8_t *key_mask, bool c
     X(multiply)                                                                                    \
     X(scale)                                                                                       \
     X(scale_heads)                                                                                 \
-    X(exp)                                                                                         \
     RT_ACTIVATION_ROWS(RT_ACTIVATION_NAME, X)                                                      \
     X(glu)                                                                                         \
     X(dropout)                                                                                     \

@@ -1,7 +1,11 @@
 #include "ops/calls.h"
 
 #include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+
+#define ROWS_OF(table) ((int)(sizeof(table) / sizeof *(table)))
 
 const int32_t call_zeros[CALL_NUMBERS];
 uint8_t call_mask[CALL_NUMBERS];
@@ -26,7 +30,6 @@ CALL(add, rt_add(g, in[0], in[1]))
 CALL(multiply, rt_multiply(g, in[0], in[1]))
 CALL(scale, rt_scale(g, in[0], o->number))
 CALL(scale_heads, rt_scale_heads(g, in[0], in[1]))
-CALL(exp_of, rt_exp(g, in[0]))
 CALL(activate, rt_activate(g, in[0], (rt_activation)o->kind))
 CALL(glu, rt_glu(g, in[0], in[1], (rt_activation)o->kind))
 CALL(dropout, rt_dropout(g, in[0], o->number))
@@ -101,13 +104,13 @@ const op_call op_calls[] = {
     PLAIN(multiply, multiply, "*C,C"),
     ROW(scale, scale, "*C", .number = -1.7),
     PLAIN(scale_heads, scale_heads, "*HD,H"),
-    PLAIN(exp, exp_of, "*C"),
     ROW(gelu, activate, "*C", .kind = RT_GELU),
     ROW(gelu_tanh, activate, "*C", .kind = RT_GELU_TANH),
     ROW(relu, activate, "*C", .kind = RT_RELU),
     ROW(tanh, activate, "*C", .kind = RT_TANH),
     ROW(sigmoid, activate, "*C", .kind = RT_SIGMOID),
     ROW(silu, activate, "*C", .kind = RT_SILU),
+    ROW(exp, activate, "*C", .kind = RT_EXP),
     ROW(elu_plus_one, activate, "*C", .kind = RT_ELU_PLUS_ONE),
     ROW(glu, glu, "*C,*C", .kind = RT_SILU),
     ROW(dropout, dropout, "*C", .number = 0.4),
@@ -149,6 +152,84 @@ const op_call *op_call_of(const rt_op *op)
         if (op_calls[i].op == op)
             return op_calls + i;
     return NULL;
+}
+
+/* Appends to a text, behind a comma if it is not the first in its brackets. */
+static void append(char text[CALL_TEXT_SIZE], const char *format, ...)
+{
+    const size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    if (used && text[used - 1] != '(')
+        snprintf(text + used, CALL_TEXT_SIZE - used, ", ");
+    vsnprintf(text + strlen(text), CALL_TEXT_SIZE - strlen(text), format, arguments);
+    va_end(arguments);
+}
+
+const char *write_call(char text[CALL_TEXT_SIZE], const rt_op *op, rt_tensor *const *in, int inputs,
+                       const op_options *o)
+{
+    static const char *const activations[] = {RT_ACTIVATIONS(RT_CHOICE_WORD)};
+    const rt_attention_options *a = &o->attention;
+    const rt_linear_attention_options *l = &o->linear;
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {{"number", o->number},
+                   {"divisor", o->divisor},
+                   {"padding", o->padding},
+                   {"offset", o->positions.offset},
+                   {"B", o->B},
+                   {"T", o->T},
+                   {"decay", o->decay},
+                   {"decay_length", o->decay_length},
+                   {"scale", a->scale},
+                   {"window", a->window},
+                   {"dropout", a->dropout},
+                   {"constant", l->constant},
+                   {"eps", l->eps}};
+    const struct {
+        const char *name;
+        bool is_given;
+    } words[] = {{"onto", o->onto},
+                 {"ids", o->ids},
+                 {"order", o->order},
+                 {"mask", o->mask},
+                 {"fixed theta", o->fixed},
+                 {"ln theta", o->form == RT_THETA_LOG},
+                 {"half", o->pairing == RT_HALF},
+                 {"chosen positions", o->positions.at},
+                 {"two axes", o->positions.second},
+                 {"per sequence", o->positions.per_sequence},
+                 {"bias", o->bias},
+                 {"keys", o->keys},
+                 {"no options", o->no_options},
+                 {"causal", a->causal || l->causal},
+                 {"key mask", a->key_mask || l->key_mask},
+                 {"slopes", a->slopes},
+                 {"query positions", a->query_positions},
+                 {"key positions", a->key_positions},
+                 {"probabilities", a->probabilities},
+                 {"level", l->level},
+                 {"state", l->state}};
+    char shape[RT_SHAPE_TEXT_SIZE];
+    snprintf(text, CALL_TEXT_SIZE, "%s(", op->name);
+    while (inputs && !in[inputs - 1])
+        inputs--;
+    for (int i = 0; i < inputs; i++)
+        append(text, "%s", in[i] ? rt_shape_write(shape, rt_tensor_shape(in[i])) : "NULL");
+    if (op == &rt_op_glu || op == &rt_op_linear_activation)
+        append(text, "%s", o->kind < ROWS_OF(activations) ? activations[o->kind] : "no activation");
+    else if (op == &rt_op_pool)
+        append(text, "kind %d", o->kind);
+    for (int i = 0; i < ROWS_OF(numbers); i++)
+        if (numbers[i].value != 0)
+            append(text, "%s %g", numbers[i].name, numbers[i].value);
+    for (int i = 0; i < ROWS_OF(words); i++)
+        if (words[i].is_given)
+            append(text, "%s", words[i].name);
+    snprintf(text + strlen(text), CALL_TEXT_SIZE - strlen(text), ")");
+    return text;
 }
 
 rt_shape next_input(const char **inputs, const int lengths[128], rt_shape leading)

@@ -61,6 +61,12 @@ void fill_call_arrays(void);
 /* Returns the first call of an op. */
 const op_call *op_call_of(const rt_op *op);
 
+/* Writes a call as "rope((2, 3, 4, 8), (4), number 1, half)": the shapes of its inputs, NULL for
+ * one that is left out, and the options that are not 0. Returns `text`. */
+enum { CALL_TEXT_SIZE = 512 };
+const char *write_call(char text[CALL_TEXT_SIZE], const rt_op *op, rt_tensor *const *in, int inputs,
+                       const op_options *o);
+
 /* Returns the shape of the next input by the lengths of its letters, and moves *inputs behind it;
  * its ndim is -1 after the last. */
 rt_shape next_input(const char **inputs, const int lengths[128], rt_shape leading);

@@ -300,15 +300,19 @@ static void release(void)
 
 SUITE(.teardown = release)
 
+static const op_options *options_of(const row *r)
+{
+    return r->o ? r->o : &op_call_of(r->op)->good;
+}
+
 static rt_tensor *run(rt_graph *g, rt_tensor *const *in, void *context)
 {
     const row *r = context;
-    const op_call *c = op_call_of(r->op);
     rt_tensor *all[MOST_INPUTS] = {NULL};
     for (int i = 0; i < MOST_INPUTS; i++)
         all[i] = i < input_count ? in[i] : i < r->copies ? in[0] : NULL;
     rt_graph_set_random(g, 7, 3, 1);
-    return (r->build ? r->build : c->call)(g, all, (void *)(r->o ? r->o : &c->good));
+    return (r->build ? r->build : op_call_of(r->op)->call)(g, all, (void *)options_of(r));
 }
 
 static void expect_gradient(rt_function function, const row *r, rt_gradcheck_mode mode,
@@ -316,7 +320,9 @@ static void expect_gradient(rt_function function, const row *r, rt_gradcheck_mod
 {
     const rt_gradcheck_options o = {.mode = mode, .samples = SAMPLES, .seed = 3};
     const rt_status status = rt_gradcheck(function, (void *)r, inputs, input_count, &o, NULL);
-    ck_assert_msg(!status.code, "row %d, %s, %s %d: %s", (int)(r - rows), r->op->name, how, number,
+    char text[CALL_TEXT_SIZE];
+    ck_assert_msg(!status.code, "%s, %s %d: %s",
+                  write_call(text, r->op, inputs, input_count, options_of(r)), how, number,
                   status.message);
 }
 

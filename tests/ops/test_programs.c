@@ -195,15 +195,18 @@ static op_options draw_options(arrays *a, const op_call *c, rt_tensor *const *in
     return o;
 }
 
-static rt_tensor *call_any(arrays *a, char calls[256])
+enum { CALLS_SIZE = MOST_CALLS * (CALL_TEXT_SIZE + 1) };
+
+static rt_tensor *call_any(arrays *a, char calls[CALLS_SIZE])
 {
+    char text[CALL_TEXT_SIZE];
     const op_call *c = op_calls + below(op_call_count);
     rt_tensor *in[MOST_INPUTS] = {NULL};
     int lengths[128];
-    snprintf(calls + strlen(calls), 256 - strlen(calls), " %s", c->op->name);
     draw_inputs(c, in, lengths);
     fill_arrays(a, c, in[0], lengths);
     op_options o = draw_options(a, c, in);
+    strcat(strcat(calls, " "), write_call(text, c->op, in, MOST_INPUTS, &o));
     return c->call(p.g, in, &o);
 }
 
@@ -222,7 +225,7 @@ static rt_status backward_from(rt_tensor *output)
 static void run_program(uint64_t seed, uint32_t program)
 {
     static arrays all[MOST_CALLS];
-    char calls[256] = "";
+    char calls[CALLS_SIZE] = "";
     rt_tensor *y = NULL;
     p = (struct program){.random = {seed, program, RT_STREAM_CHECK}, .g = rt_graph_new()};
     if (chance(70))
