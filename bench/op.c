@@ -6,6 +6,7 @@
 #include "models/transformer.h"
 #include "ops/ops.h"
 #include "optim/rules.h"
+#include "tests/ops/calls.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,121 +15,83 @@
  * a model, so that backward may overwrite their gradients. Parameters are leaves, to whose
  * gradients backward adds. */
 
-enum { MOST_INPUTS = 3, WARM_UP = 3, FEWEST = 15 };
+enum { WARM_UP = 3, FEWEST = 15 };
 
 static const double long_enough = 2; /* seconds */
 
-typedef enum op_kind { ROPE, ATTENTION, LINEAR, LAYER_NORM, GELU, SOFTMAX, XENT, FORM } op_kind;
-
-/* Ops that are timed. `command` is NULL for FORM, which bench_linear_attention measures. An op over
- * rows is compared with a copy: `moved` is the number of bytes that
- * forward and backward must read or write, as a multiple of the size of the first input. */
+/* Ops that are timed, by their calls of tests/ops/calls.h. `sizes` are the letters of a call's
+ * shapes that the sizes of the command give, * the leading axis. An op over rows is compared with a
+ * copy: `moved` is the number of bytes that forward and backward must read or write, as a multiple
+ * of the size of the first input. */
 static const struct {
     const char *command;
-    const char *name; /* in the graph; NULL: all ops are timed */
-    int inputs;
+    const rt_op *op;
+    const char *sizes;
+    op_options options;
     double moved[2];
 } ops[] = {
-    [ROPE] = {"rope", "rope", 2, {2, 3}},
-    [ATTENTION] = {"attention", "attention", 3, {0}},
-    [LINEAR] = {"linear", "linear", 3, {0}},
-    [LAYER_NORM] = {"layernorm", "layer_norm", 3, {2, 3}},
-    [GELU] = {"gelu", "gelu", 1, {2, 3}},
-    [SOFTMAX] = {"softmax", "softmax", 1, {2, 3}},
-    [XENT] = {"xent", "cross_entropy", 1, {1, 2}},
-    [FORM] = {.inputs = 3}, /* of bench_linear_attention */
+    {"rope", &rt_op_rope, "BTHD", {.number = 1, .form = RT_THETA_LOG}, {2, 3}},
+    {"attention", &rt_op_attention, "BTHD", {.bias = false}, {0}},
+    {"linear", &rt_op_linear, "*IO", {.onto = false}, {0}},
+    {"layernorm", &rt_op_layer_norm, "*C", {.number = 1e-12}, {2, 3}},
+    {"gelu", &rt_op_gelu, "*C", {.kind = RT_GELU}, {2, 3}},
+    {"softmax", &rt_op_softmax, "*C", {.number = 0}, {2, 3}},
+    {"xent", &rt_op_cross_entropy, "*V", {.ids = call_zeros}, {1, 2}},
 };
 
 typedef struct timed_op {
-    op_kind kind;
+    rt_function build;
+    void *context;
+    const char *name; /* of the op that is timed; NULL: all ops */
     rt_shape shapes[MOST_INPUTS];
-    size_t result; /* size of the result, in numbers */
+    int inputs;
+    int activations; /* inputs that are results of the graph; the others are leaves */
+    size_t result;   /* size of the result, in numbers */
 
     /* Work of forward and backward in the formula of the op: operations, or bytes if it is compared
      * with a copy of `copied` numbers. `done` includes operations that are computed twice. */
     double work[2];
     double done;
     size_t copied;
-
-    int32_t *labels;        /* of XENT */
-    rt_attention_kind form; /* of FORM, with its rotation */
-    bool causal;
-    const rt_rotation *rotation;
 } timed_op;
 
-/* Creates the table of cosines and sines of a learned theta, which every step computes once for
- * queries and keys, because theta changes. */
-static rt_rotation *table(rt_graph *g, rt_tensor *theta, int B, int T)
+/* Describes the op of row `kind` with the sizes of its command. Softmax attention stores no T x T
+ * matrix: in the formula, its backward has twice the products of its forward; recomputing the
+ * scores makes it 2.5 times. */
+static timed_op describe(int kind, op_options *options)
 {
-    return rt_rotation_learned(g, theta, RT_THETA_LOG, RT_INTERLEAVED, 1,
-                               (rt_positions){.B = B, .T = T});
-}
-
-static rt_tensor *build(rt_graph *g, rt_tensor *const *in, const timed_op *op)
-{
-    const rt_rotation *r = op->rotation;
-    switch (op->kind) {
-    case ROPE:
-        r = table(g, in[1], in[0]->shape[0], in[0]->shape[1]);
-        return r ? rt_rope(g, in[0], r) : NULL;
-    case ATTENTION:
-        return rt_attention(g, in[0], in[1], in[2], &(rt_attention_options){0});
-    case LINEAR:
-        return rt_linear(g, in[0], in[1], in[2]);
-    case LAYER_NORM:
-        return rt_layer_norm(g, in[0], in[1], in[2], 1e-12);
-    case GELU:
-        return rt_activate(g, in[0], RT_GELU);
-    case SOFTMAX:
-        return rt_softmax(g, in[0]);
-    case XENT:
-        return rt_cross_entropy(g, in[0], op->labels, 0, op->shapes[0].axis[0]);
-    case FORM:
-        if (op->form == RT_ATTENTION_SOFTMAX)
-            return rt_attention(g, rt_rope(g, in[0], r), rt_rope(g, in[1], r), in[2],
-                                &(rt_attention_options){.causal = op->causal});
-    }
-    return rt_linear_form(g, in[0], in[1], in[2],
-                          &(rt_linear_form_options){.kind = op->form,
-                                                    .causal = op->causal,
-                                                    .query_rotation = r,
-                                                    .key_rotation = r});
-}
-
-/* Describes an op with the sizes of its command. Softmax attention stores no T x T matrix: in the
- * formula, its backward has twice the products of its forward; recomputing the scores makes it 2.5
- * times. */
-static timed_op describe(op_kind kind)
-{
-    const int *n = bench.sizes;
-    timed_op op = {.kind = kind};
-    const bool in_heads = kind == ROPE || kind == ATTENTION;
-    const rt_shape x = in_heads ? RT_SHAPE_OF(n[0], n[1], n[2], n[3]) : RT_SHAPE_OF(n[0], n[1]);
-    const size_t size = rt_shape_size(x);
-    double flops = 2.0 * n[0] * n[1];
-    op.result = size;
-    op.shapes[0] = x;
-    op.shapes[1] = op.shapes[2] = RT_SHAPE_OF(n[1]);
-    if (kind == ROPE && n[3] % 2)
-        bench_need(rt_error(RT_CONFIG, "D must be even; got %d", n[3]));
-    if (kind == ROPE)
-        op.shapes[1] = RT_SHAPE_OF(n[3] / 2);
-    if (kind == ATTENTION) {
-        op.shapes[1] = op.shapes[2] = x;
-        flops *= 2.0 * n[1] * n[2] * n[3];
-        op.done = 3.5 * flops;
-    }
-    if (kind == LINEAR) {
-        op.shapes[1] = RT_SHAPE_OF(n[2], n[1]);
-        op.shapes[2] = RT_SHAPE_OF(n[2]);
-        op.result = (size_t)n[0] * (size_t)n[2];
-        flops *= n[2];
-    }
-    if (kind == XENT) {
-        op.labels = bench_alloc((size_t)n[0], sizeof *op.labels);
-        for (int i = 0; i < n[0]; i++)
-            op.labels[i] = i % n[1];
-    }
+    const op_call *call = op_call_of(ops[kind].op);
+    const bool is_attention = call->op == &rt_op_attention, is_linear = call->op == &rt_op_linear;
+    int lengths[128] = {0};
+    rt_shape leading = {0};
+    const char *next = call->inputs;
+    *options = ops[kind].options;
+    for (int i = 0; ops[kind].sizes[i]; i++)
+        if (ops[kind].sizes[i] == '*')
+            leading = RT_SHAPE_OF(bench.sizes[i]);
+        else
+            lengths[(int)ops[kind].sizes[i]] = bench.sizes[i];
+    const double rows =
+        leading.ndim ? leading.axis[0] : (double)lengths['B'] * lengths['T'] * lengths['H'];
+    if (call->op == &rt_op_rope && lengths['D'] % 2)
+        bench_need(rt_error(RT_CONFIG, "D must be even; got %d", lengths['D']));
+    if (call->op == &rt_op_cross_entropy && rows > CALL_NUMBERS)
+        bench_need(rt_error(RT_CONFIG, "rows must be at most %d; got %.0f", CALL_NUMBERS, rows));
+    lengths['P'] = lengths['D'] / 2;
+    lengths['S'] = lengths['T'];
+    lengths['G'] = lengths['H'];
+    lengths['E'] = lengths['D'];
+    timed_op op = {.build = call->call, .context = options, .name = call->op->name};
+    for (rt_shape x; op.inputs < (is_attention ? 3 : MOST_INPUTS) &&
+                     (x = next_input(&next, lengths, leading)).ndim >= 0;)
+        op.shapes[op.inputs++] = x;
+    const size_t size = rt_shape_size(op.shapes[0]);
+    op.activations = is_attention ? op.inputs : 1;
+    op.result = is_linear ? (size_t)(rows * lengths['O']) : size;
+    options->divisor = rows;
+    const double flops = is_attention ? 4 * rows * lengths['T'] * lengths['D']
+                                      : 2 * rows * lengths['I'] * lengths['O'];
+    op.done = is_attention ? 3.5 * flops : 0;
     op.copied = ops[kind].moved[0] > 0 ? size : 0;
     for (int i = 0; i < 2; i++)
         op.work[i] = op.copied ? ops[kind].moved[i] * (double)size * sizeof(real) : (1 + i) * flops;
@@ -177,9 +140,8 @@ static rt_tensor new_leaf(rt_shape shape, int stream)
  * inputs that belong to the graph, without any work. */
 static size_t measure(const timed_op *op, bench_rounds rounds)
 {
-    rt_tensor leaves[MOST_INPUTS], *in[MOST_INPUTS];
-    const int inputs = ops[op->kind].inputs;
-    const int activations = op->kind == ATTENTION || op->kind == FORM ? inputs : 1;
+    rt_tensor leaves[MOST_INPUTS], *in[MOST_INPUTS] = {NULL};
+    const int inputs = op->inputs;
     for (int i = 0; i < inputs; i++)
         leaves[i] = new_leaf(op->shapes[i], i);
     rt_tensor upstream = new_leaf(RT_SHAPE_OF((int)op->result), MOST_INPUTS);
@@ -188,13 +150,13 @@ static size_t measure(const timed_op *op, bench_rounds rounds)
     bench_need(g ? rt_ok() : rt_out_of_memory("a benchmark"));
     memset(times, 0, sizeof times);
     while (bench_next(&rounds)) {
-        watch w = {.name = ops[op->kind].name};
+        watch w = {.name = op->name};
         bench_add(&times[YARDSTICK], &rounds, bench_yardstick_time(&y));
         rt_graph_clear(g);
         rt_graph_observe(g, (rt_observer){before, after, &w});
         for (int i = 0; i < inputs; i++)
-            in[i] = i < activations ? rt_reshape(g, &leaves[i], op->shapes[i]) : &leaves[i];
-        rt_tensor *out = in[0] ? build(g, in, op) : NULL;
+            in[i] = i < op->activations ? rt_reshape(g, &leaves[i], op->shapes[i]) : &leaves[i];
+        rt_tensor *out = in[0] ? op->build(g, in, op->context) : NULL;
         bench_need(out ? rt_graph_backward_from(g, out, upstream.data) : rt_graph_status(g));
         bench_add(&times[FORWARD], &rounds, w.seconds[0]);
         bench_add(&times[BACKWARD], &rounds, w.seconds[1]);
@@ -227,6 +189,8 @@ static void print_pass(bool first, const char *command, const char *pass, int se
               BENCH_NUMBER("copies", 6, 2, copied ? inverse : (double)NAN));
 }
 
+/* Measures the table of cosines and sines of a learned theta, which every step computes once for
+ * queries and keys, because theta changes. */
 static void measure_table(void)
 {
     const int *n = bench.sizes;
@@ -242,7 +206,8 @@ static void measure_table(void)
         bench_add(&times[YARDSTICK], &rounds, bench_yardstick_time(&y));
         rt_graph_clear(g);
         const double start = bench_now();
-        if (!table(g, &theta, n[0], n[1]))
+        if (!rt_rotation_learned(g, &theta, RT_THETA_LOG, RT_INTERLEAVED, 1,
+                                 (rt_positions){.B = n[0], .T = n[1]}))
             bench_need(rt_graph_status(g));
         bench_add(&times[FORWARD], &rounds, bench_now() - start);
     }
@@ -258,16 +223,16 @@ void bench_op(void)
     int kind = 0;
     while (strcmp(ops[kind].command, name) != 0)
         kind++;
-    const timed_op op = describe((op_kind)kind);
+    op_options options;
+    const timed_op op = describe(kind, &options);
     measure(&op, (bench_rounds){.warm_up = WARM_UP, .fewest = FEWEST, .seconds = long_enough});
     print_pass(true, name, "forward", FORWARD, op.work[0], op.copied);
     print_pass(false, name, "backward", BACKWARD, op.work[1], op.copied);
     print_pass(false, name, "both", BOTH, op.work[0] + op.work[1], op.copied);
     if (op.done > 0)
         print_pass(false, name, "both as done", BOTH, op.done, op.copied);
-    if (kind == ROPE)
+    if (ops[kind].op == &rt_op_rope)
         measure_table();
-    rt_free(op.labels);
 }
 
 /* Measures the update of the parameters, which reads value, gradient and two moments, and writes
@@ -305,6 +270,26 @@ enum { LONGEST_SOFTMAX = 4096, MOST_PAIRS = 256 };
 static const char *const forms[] = {RT_ATTENTIONS(RT_CHOICE_WORD)};
 enum { FORMS = sizeof forms / sizeof *forms };
 
+typedef struct form {
+    rt_attention_kind kind;
+    bool causal;
+    const rt_rotation *rotation;
+} form;
+
+BUILDER(attend)
+{
+    const form *f = context;
+    const rt_rotation *r = f->rotation;
+    if (f->kind == RT_ATTENTION_SOFTMAX)
+        return rt_attention(g, rt_rope(g, in[0], r), rt_rope(g, in[1], r), in[2],
+                            &(rt_attention_options){.causal = f->causal});
+    return rt_linear_form(g, in[0], in[1], in[2],
+                          &(rt_linear_form_options){.kind = f->kind,
+                                                    .causal = f->causal,
+                                                    .query_rotation = r,
+                                                    .key_rotation = r});
+}
+
 /* Measures a form at length T. Counts, for every token, two products of the features with a state,
  * or the scores and values of the keys that softmax sees; a causal linear form does more than is
  * counted. Backward counts twice. */
@@ -324,12 +309,13 @@ static void measure_form(bool first, rt_attention_kind kind, bool causal, int T,
     bench_need(tables ? rt_graph_status(tables) : rt_out_of_memory("a graph"));
     const double width = kind != RT_ATTENTION_SOFTMAX ? D : causal ? (T + 1) / 2.0 : T;
     const double flops = 3 * 4.0 * T * H * D * width;
-    const timed_op op = {.kind = FORM,
+    form f = {kind, causal, rotation};
+    const timed_op op = {.build = attend,
+                         .context = &f,
                          .shapes = {x, x, x},
-                         .result = rt_shape_size(x),
-                         .form = kind,
-                         .causal = causal,
-                         .rotation = rotation};
+                         .inputs = 3,
+                         .activations = 3,
+                         .result = rt_shape_size(x)};
     const size_t peak =
         measure(&op, (bench_rounds){.warm_up = 1, .fewest = 5, .seconds = long_enough / 8});
     BENCH_ROW(first, BENCH_TEXT("attention", 14, forms[kind]),

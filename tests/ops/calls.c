@@ -1,4 +1,4 @@
-#include "ops/calls.h"
+#include "tests/ops/calls.h"
 
 #include <limits.h>
 #include <stdarg.h>
