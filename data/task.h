@@ -305,8 +305,7 @@ typedef struct rt_image_files {
 
 typedef struct rt_images {
     int side, channels;
-    rt_image_files parts[RT_PARTS]; /* rt_example.first counts the training images, then the
- evaluation images */
+    rt_image_files parts[RT_PARTS]; /* rt_example.first counts through both, training first */
 } rt_images;
 
 /* Functions of the task. Opening returns RT_DATA if a file is missing or no IDX file, if the images
