@@ -153,6 +153,7 @@ typedef struct rt_task {
     bool images;       /* data.file has images */
     bool token_ids;    /* data.file has token ids, whose special tokens no vocabulary names */
     bool objective;    /* data.objective applies */
+    bool next_token;   /* labels are the next tokens of the input: for causal models only */
     bool grid;         /* a position has two coordinates in a grid of tokens (rt_grid_side) */
     struct {
         int around, each; /* a question of n symbols has `around` + n `each` tokens with its answer;

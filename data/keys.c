@@ -21,7 +21,8 @@ _Static_assert((int)RT_FILE_LIST_SIZE <= (int)RT_VALUE_SIZE, "a value holds a li
 static const rt_key keys[] = {
     {"data", "task", CHOICE(task, rt_data_task_name), "copy",
      "what to train on; text, tokens: files; classify, tag: labelled files; images: images with "
-     "labels; the others: toy tasks, whose sequences are generated", RT_FIXED, ALWAYS},
+     "labels; the others: toy tasks, whose sequences are generated; induction needs model.causal = yes",
+     RT_FIXED, ALWAYS},
     {"data", "length", INTERVAL(lengths, 2, RT_MOST_SIZE), "32",
      "tokens of a sequence (the context window), special ones included; an image has 1 and its "
      "patches; A..B, for copy, reverse, sort and addition with model.causal = yes: the longest "
@@ -32,7 +33,7 @@ static const rt_key keys[] = {
      RT_FIXED, WHEN(IS_NOT("data.task", "text", "classify", "tag", "images"))},
     {"data", "distance", WHOLE(distance, 1, RT_MOST_SIZE), "3",
      "for shift: how many tokens back the answer stands; for majority: tokens of its window, at most "
-     "64", RT_FIXED, WHEN(IS("data.task", "shift", "majority"))},
+     "64; below 3 the answer is the token itself", RT_FIXED, WHEN(IS("data.task", "shift", "majority"))},
     {"data", "pairs", WHOLE(pairs, 1, RT_MOST_SIZE), "4",
      "for mqar: pairs of a key and a value in a sequence", RT_FIXED,
      WHEN(IS("data.task", "mqar"))},

@@ -487,7 +487,7 @@ const rt_task rt_tasks[] = {
     {"addition", 7, ADDITION_VOCAB, .question = {4, 3}, .draw = draw_addition},
     {"recall", 6, TWO_SYMBOLS, .distances = true, .draw = draw_recall, .check = check_recall},
     {"mqar", 9, TWO_SYMBOLS, .distances = true, .draw = draw_mqar, .check = check_mqar},
-    {"induction", 5, TWO_SYMBOLS, .distances = true, .draw = draw_induction},
+    {"induction", 5, TWO_SYMBOLS, .next_token = true, .distances = true, .draw = draw_induction},
     {"passkey", 5, PASSKEY_VOCAB, .distances = true, .draw = draw_passkey},
     {"order", 3, ORDER_VOCAB, RT_TARGET_SEQUENCE, .classes = 2, .draw = draw_order},
     {"period", 4, TWO_SYMBOLS, .objective = true, .draw = draw_period, .check = check_period},

@@ -121,6 +121,12 @@ static const char *const bad[][COLUMNS] = {
     {"[data]\ntask = text\nobjective = lm\nfile = x\n",
      "3: data.objective = lm needs model.causal = yes: otherwise a token sees the next one, which "
      "it must predict"},
+    {"[data]\ntask = induction\n", "2: data.task = induction needs model.causal = yes: otherwise a "
+                                   "token sees the next one, which "
+                                   "it must predict"},
+    {"[data]\nlength = 8..9\n[model]\nkind = roformer\n",
+     "4: data.length = 8..9 needs model.causal = yes: otherwise a token sees the next one, which "
+     "it must predict"},
     {"[data]\ntask = tokens\n", "2: data.file is required for data.task = tokens"},
     {"[data]\ntask = shift\ndistance = 20\n[train]\neval_lengths = 64,16\n", "5: " TOO_FAR},
     {"[data]\ntask = text\n", "2: data.file is required for data.task = text"},

@@ -536,3 +536,68 @@ TEST_ROWS(what_is_frozen_keeps_its_bits, 0, 6)
                       "%s with %s", parameter->name, rows[_i].parts);
     }
 }
+
+/* Returns how many labels of evaluation rows are the token that stands `ahead` of them, -1 if there
+ * are others. */
+static int labels_ahead(const rt_data *data, int length, int ahead)
+{
+    enum { MANY = 64 };
+    int seen = 0;
+    rt_labelled_batch rows;
+    expect_ok(rt_labelled_batch_new(&rows, MANY, length, 0, NULL));
+    rt_draw_evaluation(&rows, data, 0);
+    for (int i = 0; i < rows.labels && seen >= 0; i++)
+        if (rows.where[i] % rows.batch.length + ahead < rows.batch.length)
+            seen = rows.batch.ids[rows.where[i] + ahead] == rows.wanted[i] ? seen + 1 : -1;
+    rt_labelled_batch_free(&rows);
+    return seen;
+}
+
+/* Checks a task whose labels are ids, unless its configuration is refused, which must be because a
+ * token would see what it must predict, or could not see enough. Returns whether it is not. */
+static bool check_copies(const rt_task *task, bool causal, bool wide, bool lm)
+{
+    enum { LENGTH = 37, AHEAD = 4 };
+    const char *objective = !task->objective ? "" : lm ? "objective = lm" : "objective = mlm";
+    const char *file = task->token_ids ? "ids.bin" : "text.txt";
+    const char *text = lasting("[model]\ncausal = %s\n[data]\ntask = %s\nlength = %s37\n%s\n%s%s\n",
+                               causal ? "yes" : "no", task->name, wide ? "20.." : "", objective,
+                               task->files ? "file = " : "", task->files ? in_scratch(file) : "");
+    rt_config c;
+    rt_data *data;
+    char *errors = load(&c, "theta.ini", text, NULL);
+    if (errors) {
+        const char *reason = causal ? "needs model.causal = no" : "sees the next one";
+        ck_assert_msg(strstr(errors, reason), "%s%s", text, errors);
+        rt_free(errors);
+        return false;
+    }
+    expect_ok(rt_data_open(&data, &c.data, (rt_data_of_model){.vocabulary = NULL}));
+    for (int ahead = 0; ahead < (causal ? 1 : AHEAD); ahead++)
+        ck_assert_msg(labels_ahead(data, LENGTH, ahead) <= 0, "%sit is the token at +%d", text,
+                      ahead);
+    rt_data_close(data);
+    return true;
+}
+
+/* With each objective, and as a range of lengths: no token that must be predicted stands where a
+ * model of one layer finds it whatever the sequence is. */
+TEST(no_label_is_a_token_that_can_be_copied)
+{
+    enum { KINDS = 8 };
+    uint8_t ids[4000] = {0};
+    int sound = 0;
+    make_scratch();
+    for (size_t i = 0; i < sizeof ids; i += 2)
+        ids[i] = (uint8_t)(8 + i * i * i / 7 % 24);
+    write_bytes(in_scratch("ids.bin"), ids, sizeof ids);
+    write_bytes(in_scratch("text.txt"), ids, sizeof ids);
+    for (const rt_task *task = rt_tasks; task->name; task++)
+        for (int kind = 0; kind < KINDS && task->target == RT_TARGET_IDS; kind++) {
+            const bool causal = kind & 1, lm = kind & 2, wide = kind & 4;
+            if ((!lm || task->objective) && (!wide || task->question.each))
+                sound += check_copies(task, causal, wide, lm);
+        }
+    ck_assert_int_eq(sound, 33);
+    remove_scratch();
+}

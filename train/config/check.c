@@ -145,6 +145,24 @@ static void check_plane(const rt_config *config, rt_config_errors *errors)
                        sizes->at[i], data->patch, RT_MOST_SIZE);
 }
 
+/* Checks that no label is the next token of the input, which a model that is not causal sees. */
+static void check_next_token(const rt_data_options *data, rt_config_errors *errors)
+{
+    const rt_task *task = &rt_tasks[data->task];
+    const bool lm = task->objective && data->objective == RT_OBJECTIVE_LM;
+    const char *key = lm ? "data.objective" : data->shortest ? "data.length" : "data.task";
+    char value[64] = "lm";
+    if (data->shortest)
+        snprintf(value, sizeof value, "%d..%d", data->shortest, data->length);
+    else if (task->next_token)
+        snprintf(value, sizeof value, "%s", task->name);
+    if (lm || data->shortest || task->next_token)
+        contradict(errors, KEYS("data.task", key, "model.causal", "model.kind"),
+                   "%s = %s needs model.causal = yes: otherwise a token sees the next one, which "
+                   "it must predict",
+                   key, value);
+}
+
 /* Checks the data at the length of training and, if that is valid, at the lengths of evaluations.
  * Also checks the attention mask against the objective, because no token may see its answer; a
  * trained run keeps any objective, but one that the command line sets is checked. */
@@ -157,15 +175,8 @@ static void check_data(const rt_config *config, bool without_data, bool trained,
     const bool has_objective = rt_tasks[data->task].objective;
     const bool reads_file = rt_tasks[data->task].files != RT_NO_FILE;
     const char *task = rt_data_task_name(data->task);
-    if (data->shortest && !causal)
-        contradict(errors, KEYS("data.length", "model.causal"),
-                   "data.length = %d..%d needs model.causal = yes: otherwise a token sees the next "
-                   "one, which it must predict",
-                   data->shortest, data->length);
-    if (has_objective && data->objective == RT_OBJECTIVE_LM && !causal)
-        contradict(errors, KEYS("data.task", "data.objective", "model.causal"),
-                   "data.objective = lm needs model.causal = yes: otherwise a token sees the next "
-                   "one, which it must predict");
+    if (!causal)
+        check_next_token(data, errors);
     const char *const *predicted =
         KEYS("data.task", "data.objective", "model.causal", "model.kind");
     bool judged = !trained;
