@@ -66,6 +66,10 @@ typedef struct rt_key {
     const char *help;
     rt_change change;
     const rt_need *needs; /* conditions under which the key has an effect; NULL: always */
+    /* What evaluations of different values differ in, in the plural: "lengths". Their losses answer
+     * different questions and are not comparable. NULL: the value changes no question. */
+    const char *asks;
+    const rt_need *asks_when; /* conditions for this; NULL: whenever the key has an effect */
 } rt_key;
 
 /* Keys of one struct of options; the keys of a section are adjacent. */
@@ -119,10 +123,14 @@ enum { RT_KEY_NAME_SIZE = 64, RT_VALUE_SIZE = 8000, RT_VALUES_SIZE = 160 };
 /* Limits of integers. Step numbers have eight digits in the names of checkpoints. */
 enum { RT_MOST_STEPS = 99999999, RT_MOST_SIZE = 1000000 };
 
-/* Condition for a key to have an effect: WHEN(A, B, OR, C) if both A and B hold, or C. */
+/* Condition for a key to have an effect: WHEN(A, B, OR, C) if both A and B hold, or C. ASKS, or
+ * ASKS_WHEN with a condition, after it sets `asks`. */
 /* clang-format off */
-#define ALWAYS NULL
-#define WHEN(...)            (const rt_need[]){__VA_ARGS__, {.relation = RT_NEED_END}}
+#define RT_NEEDS(...)        (const rt_need[]){__VA_ARGS__, {.relation = RT_NEED_END}}
+#define ALWAYS               .needs = NULL
+#define WHEN(...)            .needs = RT_NEEDS(__VA_ARGS__)
+#define ASKS(noun)           .asks = (noun)
+#define ASKS_WHEN(noun, ...) .asks = (noun), .asks_when = RT_NEEDS(__VA_ARGS__)
 #define IS(name, ...)        {.relation = RT_NEED_IS, .key = (name), .words = {__VA_ARGS__}}
 #define IS_NOT(name, ...)    {.relation = RT_NEED_IS_NOT, .key = (name), .words = {__VA_ARGS__}}
 #define EXCEEDS(name, value) {.relation = RT_NEED_ABOVE, .key = (name), .bound = (value)}

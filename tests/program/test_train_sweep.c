@@ -47,6 +47,18 @@ TEST(a_sweep_over_theta_ends_with_a_verdict_that_can_be_its_exit_code)
     expect_no_text(w->err, "nan");
 }
 
+/* Another key is compared at each length alone. */
+TEST(losses_of_different_questions_are_neither_ranked_nor_paired)
+{
+    run("$TRAIN tiny.ini theta.learn=no train.steps=4 --quiet sweep.data.length=8,12 "
+        "sweep.position.kind=rope,none sweep.run.seed=1,2");
+    line_of(w->out, "losses of different lengths are not comparable");
+    expect_no_text(w->out, "lowest loss");
+    expect_no_text(w->out, "paired differences");
+    const char *paired = read_file("runs/tiny/paired.csv");
+    expect_text(paired, "\ndata.length,12,8,0,", "\nposition.kind,none,rope,4,");
+}
+
 TEST(what_is_finished_is_not_done_again)
 {
     run(SWEEP "--quiet");

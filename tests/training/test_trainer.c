@@ -601,3 +601,124 @@ TEST(no_label_is_a_token_that_can_be_copied)
     ck_assert_int_eq(sound, 33);
     remove_scratch();
 }
+
+/* Returns whether two evaluations have the same ids and labels. */
+static bool same_evaluations(const rt_config *a, const rt_config *b)
+{
+    enum { MANY = 8 };
+    const rt_config *const configs[] = {a, b};
+    rt_labelled_batch rows[2];
+    rt_data *data[2];
+    for (int i = 0; i < 2; i++) {
+        const int length = configs[i]->data.length;
+        expect_ok(rt_data_open(&data[i], &configs[i]->data, (rt_data_of_model){0}));
+        expect_ok(rt_labelled_batch_new(&rows[i], MANY, length, 0, NULL));
+        rt_draw_evaluation(&rows[i], data[i], 0);
+    }
+    const rt_batch *one = &rows[0].batch, *other = &rows[1].batch;
+    const size_t tokens = (size_t)MANY * (size_t)one->length;
+    const bool same = one->length == other->length && data[0]->vocab == data[1]->vocab &&
+                      !memcmp(one->ids, other->ids, tokens * sizeof *one->ids) &&
+                      !memcmp(one->labels, other->labels, tokens * sizeof *one->labels);
+    for (int i = 0; i < 2; i++) {
+        rt_labelled_batch_free(&rows[i]);
+        rt_data_close(data[i]);
+    }
+    return same;
+}
+
+#define OF_TEXT   "task = text\nfile = text.txt\ncache = /tmp\n"
+#define OF_TOKENS "task = tokens\nfile = ids.bin\n"
+#define OF_IMAGES "task = images\nfile = /x-images-idx3-ubyte\n"
+#define OF_LABELS "task = classify\nfile = /a.tsv\n"
+
+/* Keys of [data], or of another section, with another value, and what evaluations then differ in.
+ * Files in / are not there. */
+static const struct {
+    const char *data, *other, *noun;
+} asked[] = {
+    {"", "data.task=reverse", "tasks"},
+    {"", "data.length=30", "lengths"},
+    {"[model]\ncausal = yes\n[data]\nlength = 4..8\n", "data.length=4..14", "lengths"},
+    {"[model]\ncausal = yes\n[data]\nlength = 8\n", "data.length=8..8", "lengths"},
+    {"", "data.vocab=20", "vocabularies"},
+    {"task = order\n", "data.vocab=20", "vocabularies"},
+    {"", "data.eval_seed=7", "data"},
+    {"task = shift\n", "data.distance=4", "distances"},
+    {"task = majority\n", "data.distance=4", "distances"},
+    {"task = mqar\nlength = 40\n", "data.pairs=2", "numbers of pairs"},
+    {"task = period\n", "data.period=6", "periods"},
+    {"task = period\n", "data.mask_probability=0.3", "shares of masked tokens"},
+    {"task = period\n[model]\nkind = decoder\n[data]\n", "data.objective=lm", NULL},
+    {"task = spin\n", "data.theta=1.2", "rotations"},
+    {"task = spin2\nlength = 37\n", "data.theta=1.2", "rotations"},
+    {"task = spin2\nlength = 37\n", "data.theta2=0.7", "rotations"},
+    {OF_TEXT, "data.file=other.txt", "data"},
+    {OF_TEXT "eval_file = text.txt\n", "data.file=other.txt", NULL},
+    {OF_TEXT, "data.eval_file=other.txt", "data"},
+    {OF_TEXT, "data.eval_fraction=0.3", "data"},
+    {OF_TEXT, "data.eval_seed=7", "data"},
+    {OF_TEXT, "data.begin=none", "windows"},
+    {OF_TEXT, "data.documents=line", "documents"},
+    {OF_TEXT "documents = line\n", "data.documents=blank", "documents"},
+    {OF_TEXT "documents = line\n", "data.cross=no", "documents"},
+    {OF_TEXT, "data.cache=/", NULL},
+    {OF_TOKENS, "data.mask_id=9", "mask tokens"},
+    {OF_TOKENS, "data.special_tokens=no", "special tokens"},
+    {OF_TOKENS, "data.begin=none", "windows"},
+    {OF_TOKENS, "data.vocab=40", "vocabularies"},
+    {OF_IMAGES, "data.size=32", "sizes of images"},
+    {OF_IMAGES, "data.patch=7", NULL},
+    {OF_LABELS, "data.length=64", "lengths"},
+    {OF_LABELS, "data.begin=none", NULL},
+    {OF_LABELS, "data.end=none", NULL},
+    {OF_LABELS, "data.level=char", NULL},
+    {OF_LABELS "level = char\nvocab_file = /a\n", "data.vocab_file=/b", NULL},
+    {OF_LABELS "level = wordpiece\nvocab_file = /a\n", "data.lowercase=yes", NULL},
+    {OF_LABELS, "train.eval_batches=4", "numbers of evaluation batches"},
+    {"", "model.dim=8", NULL},
+    {"", "run.seed=5", NULL},
+    {"", "train.batch_size=4", NULL},
+    {"", "optimizer.lr=1", NULL},
+};
+
+TEST_ROWS(an_evaluation_differs_if_a_key_asks_another_question, 0, ROWS(asked))
+{
+    char folder[1024];
+    const char *got;
+    rt_config one, other;
+    uint8_t bytes[4000];
+    make_scratch();
+    ck_assert_ptr_nonnull(getcwd(folder, sizeof folder));
+    ck_assert_int_eq(chdir(scratch), 0);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)(i % 2 ? 0 : i % 9 ? 11 + i * i / 3 % 17 : '\n');
+    write_bytes("ids.bin", bytes, sizeof bytes);
+    for (size_t i = 0; i < sizeof bytes; i += 37)
+        bytes[i] = bytes[i + 1] = '\n';
+    write_bytes("text.txt", bytes, sizeof bytes);
+    write_bytes("other.txt", bytes + 2000, 2000);
+    const char *text = lasting("[data]\n%s", asked[_i].data);
+    load_sound(&one, text, NULL);
+    load_sound(&other, text, OVERRIDES(asked[_i].other));
+    got = rt_config_asks_other(&one, &other);
+    ck_assert_msg(!got == !asked[_i].noun && (!got || !strcmp(got, asked[_i].noun)),
+                  "%s: expected %s; got %s", asked[_i].other, asked[_i].noun, got);
+    ck_assert_ptr_eq(rt_config_asks_other(&other, &one), got);
+    if (!strstr(text, "file = /"))
+        ck_assert_msg(same_evaluations(&one, &other) == !got, "%s: %s", asked[_i].other, got);
+    ck_assert_int_eq(chdir(folder), 0);
+    remove_scratch();
+}
+
+TEST(each_key_of_the_data_has_a_row_of_questions)
+{
+    for (int i = 0; rt_key_at(i); i++) {
+        const char *name = rt_key_name(i);
+        bool found = strncmp(name, "data.", 5) != 0;
+        for (int row = 0; row < ROWS(asked); row++)
+            found |= !strncmp(asked[row].other, name, strlen(name)) &&
+                     asked[row].other[strlen(name)] == '=';
+        ck_assert_msg(found, "no row for %s", name);
+    }
+}

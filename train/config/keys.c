@@ -82,7 +82,7 @@ static const rt_key keys[] = {
      "steps between evaluations", RT_MAY_DIFFER, ALWAYS},
     {"train", "eval_batches", WHOLE(train.eval_batches, 0, RT_MOST_SIZE), "8",
      "batches per evaluation; 0 = all evaluation data of files, the default for labelled files",
-     RT_FIXED, ALWAYS},
+     RT_FIXED, ALWAYS, ASKS("numbers of evaluation batches")},
     {"train", "eval_lengths", LENGTHS(train.eval_lengths, 2, RT_MOST_SIZE), "",
      "other sequence lengths, in tokens, to evaluate when training ends; comma-separated, such "
      "as 64,128; of images, train.eval_sizes", RT_FIXED, WHEN(IS_NOT("data.task", "images"))},
@@ -258,9 +258,9 @@ static bool has_value(const rt_need *need, int number, const rt_config *config)
     return listed == (need->relation == RT_NEED_IS);
 }
 
-static bool counts(question q, const rt_config *config)
+/* Returns whether the conditions of a key are met; NULL always are. */
+static bool are_met(const rt_need *need, question q, const rt_config *config)
 {
-    const rt_need *need = rt_key_at(q.key)->needs;
     bool met = true;
     for (; need && need->relation != RT_NEED_END; need++) {
         if (need->relation == RT_NEED_OR && met)
@@ -271,7 +271,7 @@ static bool counts(question q, const rt_config *config)
             const int key = rt_key_find(need->key);
             met = has_value(need, key, config) &&
                   (need->relation == RT_NEED_UNSET || chain_has(&q, key) ||
-                   counts((question){key, &q}, config));
+                   are_met(rt_key_at(key)->needs, (question){key, &q}, config));
         }
     }
     return met;
@@ -279,7 +279,23 @@ static bool counts(question q, const rt_config *config)
 
 bool rt_key_has_effect(int key, const rt_config *config)
 {
-    return counts((question){key, NULL}, config);
+    return are_met(rt_key_at(key)->needs, (question){key, NULL}, config);
+}
+
+/* Returns whether the value of a key decides what an evaluation asks. */
+static bool asks(int key, const rt_config *config)
+{
+    return rt_key_has_effect(key, config) &&
+           are_met(rt_key_at(key)->asks_when, (question){key, NULL}, config);
+}
+
+const char *rt_config_asks_other(const rt_config *a, const rt_config *b)
+{
+    for (int i = 0; rt_key_at(i); i++)
+        if (rt_key_at(i)->asks && !rt_key_value_equal(rt_key_at(i), a, b) &&
+            (asks(i, a) || asks(i, b)))
+            return rt_key_at(i)->asks;
+    return NULL;
 }
 
 /* Writes the needs of a key. If a needed value was written for a key without effect, writes the

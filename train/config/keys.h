@@ -36,6 +36,11 @@ bool rt_on_command_line(const rt_config *config, const char *full_name);
 /* Returns whether the key has an effect: its conditions are met. */
 bool rt_key_has_effect(int key, const rt_config *config);
 
+/* Returns what the evaluations of two configurations differ in ("lengths"), so that their losses
+ * are not comparable; NULL if no key asks another question. Vocabularies of texts are not compared.
+ */
+const char *rt_config_asks_other(const rt_config *a, const rt_config *b);
+
 /* Writes the conditions of a key: "theta.learn = yes", "position.kind = learned, t5 or shaw". */
 void rt_key_report_needs(rt_writer *w, int key);
 

@@ -2,77 +2,92 @@
 #include "core/path.h"
 #include "data/data.h"
 #include "text/files.h"
-#include "text/key_value.h"
+#include "train/config/keys.h"
 #include "train/report/private.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-static bool has_same(const char *key, const rt_data_options *a, const rt_data_options *b)
+/* Returns the text of the vocabulary of a run; NULL if it has none. */
+static char *read_vocabulary(const rt_data_options *o, const char *folder)
 {
-    return rt_key_value_equal(rt_keys_find(&rt_data_keys, key), a, b);
+    char path[RT_PATH_SIZE];
+    const char *file = o->level == RT_LEVEL_BPE ? "tokenizer.json" : "vocab.txt";
+    return rt_path_join(path, folder, file).code ? NULL : rt_read_text(path);
 }
 
-/* Returns the difference that makes the losses of two runs incomparable; NULL if there is none.
- * With data.eval_file the training data may differ. */
-static const char *find_difference(const rt_data_options *a, const rt_data_options *b)
+/* Returns whether two runs have the same vocabulary: the same text, or none. Labels have no
+ * vocabulary. */
+static bool same_vocabulary(const rt_config *a, const char *folder_a, const rt_config *b,
+                            const char *folder_b)
 {
-    if (a->task != b->task)
-        return "tasks";
-    const bool objective = rt_tasks[a->task].objective;
-    if (objective && a->objective != b->objective)
-        return "objectives";
-    if (objective && a->objective == RT_OBJECTIVE_MLM && a->mask_probability != b->mask_probability)
-        return "shares of masked tokens";
-    const bool same_data =
-        has_same("data.eval_file", a, b) && a->eval_seed == b->eval_seed &&
-        (a->eval_file || (has_same("data.file", a, b) && a->eval_fraction == b->eval_fraction));
-    return same_data ? NULL : "data";
+    const rt_data_options *one = &a->data, *other = &b->data;
+    if (rt_tasks[one->task].target != RT_TARGET_IDS)
+        return true;
+    char *text = read_vocabulary(one, folder_a), *other_text = read_vocabulary(other, folder_b);
+    const bool same = text && other_text
+                          ? one->level == other->level && one->lowercase == other->lowercase &&
+                                !strcmp(text, other_text)
+                          : !text && !other_text;
+    rt_free(text);
+    rt_free(other_text);
+    return same;
 }
 
-/* Two runs have the same vocabulary if its text is the same or, without one, the number of ids.
- * Labels have no vocabulary. */
-rt_ranking rt_report_rank(const rt_sweep_runs *runs)
+/* Returns whether every row that has a loss has bits per byte. */
+static bool have_bits(const rt_sweep_runs *runs)
 {
-    const char *different = NULL;
-    bool same_vocabulary = true;
-    rt_config config[2];
-    const rt_data_options *a = &config[0].data, *b = &config[1].data;
-    char *texts[2] = {NULL, NULL};
-    int known = 0; /* index of the configuration that is read next */
-    for (int i = 0; i < runs->count && !different; i++) {
-        const rt_data_options *o = &config[known].data;
-        char path[RT_PATH_SIZE];
-        if (rt_config_load_folder(&config[known], runs->list[i].folder).code)
-            continue;
-        const char *file = o->level == RT_LEVEL_BPE ? "tokenizer.json" : "vocab.txt";
-        const bool fits = !rt_path_join(path, runs->list[i].folder, file).code;
-        texts[known] = fits ? rt_read_text(path) : NULL;
-        if (known) {
-            different = find_difference(a, b);
-            if (rt_tasks[a->task].target == RT_TARGET_IDS)
-                same_vocabulary &= texts[0] && texts[1]
-                                       ? a->level == b->level && a->lowercase == b->lowercase &&
-                                             !strcmp(texts[0], texts[1])
-                                       : !texts[0] && !texts[1] && a->vocab == b->vocab;
-            rt_free(texts[1]);
-        }
-        known = 1;
-    }
-    rt_free(texts[0]);
-    if (different)
-        return (rt_ranking){NULL, different};
-    if (same_vocabulary)
-        return (rt_ranking){RT_RESULT_LOSS, NULL};
     const int loss = rt_sweep_column(runs, RT_RESULT_LOSS);
     const int bits = rt_sweep_column(runs, RT_RESULT_BITS_PER_BYTE);
-    bool has_bits = bits >= 0; /* every row that has a loss */
-    for (int row = 0; row < runs->row_count && has_bits; row++)
-        has_bits =
-            !rt_sweep_summary(runs, row, loss).count || rt_sweep_summary(runs, row, bits).count;
-    return has_bits ? (rt_ranking){RT_RESULT_BITS_PER_BYTE, NULL}
-                    : (rt_ranking){NULL, "vocabularies"};
+    bool found = bits >= 0;
+    for (int row = 0; row < runs->row_count && found; row++)
+        found = !rt_sweep_summary(runs, row, loss).count || rt_sweep_summary(runs, row, bits).count;
+    return found;
+}
+
+/* A question is that of the first run that answers it. Runs with other vocabularies answer one
+ * question only in bits per byte. */
+rt_status rt_report_rank(rt_ranking *ranking, rt_sweep_runs *runs)
+{
+    struct question {
+        rt_config config;
+        const char *folder;
+    } *list = NULL;
+    size_t capacity = 0;
+    int count = 0;
+    const bool bits = have_bits(runs);
+    bool in_memory = true, in_bits = false;
+    const char *differ = NULL;
+    for (int i = 0; i < runs->count && in_memory; i++) {
+        rt_sweep_run *run = &runs->list[i];
+        const char *other = NULL;
+        rt_config config;
+        if (rt_config_load_folder(&config, run->folder).code)
+            continue;
+        for (run->question = 0; run->question < count; run->question++) {
+            const struct question *q = &list[run->question];
+            other = rt_config_asks_other(&q->config, &config);
+            if (!other && !same_vocabulary(&q->config, q->folder, &config, run->folder)) {
+                in_bits = true;
+                other = bits ? NULL : "vocabularies";
+            }
+            if (!other)
+                break;
+            differ = differ ? differ : other;
+        }
+        if (run->question < count)
+            continue;
+        in_memory = rt_grow(&list, &capacity, (size_t)count + 1, sizeof *list);
+        if (in_memory)
+            list[count++] = (struct question){config, run->folder};
+    }
+    rt_free(list);
+    *ranking = (rt_ranking){differ    ? NULL
+                            : in_bits ? RT_RESULT_BITS_PER_BYTE
+                                      : RT_RESULT_LOSS,
+                            differ};
+    return in_memory ? rt_ok() : rt_out_of_memory("the questions of the runs");
 }
 
 /* Returns P(Z > z) of a standard normal Z. */
@@ -127,9 +142,12 @@ rt_student rt_student_of(int count)
     return (rt_student){count, t / sqrt(count), halve(40, t, nu) / sqrt(count)};
 }
 
-/* Returns whether two runs agree in all settings except one. */
+/* Returns whether the losses of two runs are comparable, and they agree in all settings except one.
+ */
 static bool are_pair(const rt_sweep_runs *s, int a, int b, int column)
 {
+    if (s->list[a].question != s->list[b].question)
+        return false;
     for (int i = s->exit_column - 1; i > 0; i--)
         if (i != column && strcmp(s->list[a].cells[i], s->list[b].cells[i]) != 0)
             return false;
@@ -458,7 +476,8 @@ rt_status rt_sweep_study_make(rt_sweep_study *s)
 {
     rt_status status = rt_sweep_table_make(&s->table, &s->runs, s->order);
     s->verdict = rt_sweep_judge(&s->runs);
-    s->ranking = rt_report_rank(&s->runs);
+    if (!status.code)
+        status = rt_report_rank(&s->ranking, &s->runs);
     s->best = rt_sweep_find_best(&s->runs, &s->ranking);
     return status.code ? status : rt_paired_make(&s->paired, &s->runs, &s->ranking);
 }

@@ -37,6 +37,7 @@ typedef struct rt_sweep_run {
     char **cells; /* cells of all columns; the first is its name */
     char *folder; /* path of its folder */
     int next;     /* next run of its row; -1 after the last */
+    int question; /* equal for runs with comparable losses; set by rt_report_rank */
 } rt_sweep_run;
 
 typedef struct rt_sweep_row {
@@ -134,16 +135,17 @@ void rt_sweep_table_print(FILE *to, const rt_sweep_table *t);
 /* Adds sweep.csv: the same rows with all settings and results. */
 void rt_sweep_table_csv(rt_writer *w, const rt_sweep_runs *runs);
 
-/* Ranking of rows. Losses are comparable for the same task, data and vocabulary. Bits per byte are
- * comparable across vocabularies. */
+/* Ranking of rows. Losses are comparable if no key asks another question (rt_config_asks_other),
+ * and for the same vocabulary. Bits per byte are comparable across vocabularies. */
 typedef struct rt_ranking {
     const char *result; /* RT_RESULT_LOSS or RT_RESULT_BITS_PER_BYTE, lower is better; NULL if the
                            rows cannot be ranked */
     const char *differ; /* what the runs then differ in: "objectives" */
 } rt_ranking;
 
-/* Chooses the ranking of those runs whose folders have a configuration. */
-rt_ranking rt_report_rank(const rt_sweep_runs *runs);
+/* Chooses the ranking of those runs whose folders have a configuration, and numbers the questions
+ * that they answer. */
+rt_status rt_report_rank(rt_ranking *ranking, rt_sweep_runs *runs) RT_MUST_CHECK;
 
 /* Factors for the mean of `count` normally distributed numbers, in sample standard deviations; NaN
  * below two numbers. */
@@ -183,9 +185,10 @@ rt_sweep_best rt_sweep_find_best(const rt_sweep_runs *s, const rt_ranking *ranki
 /* Returns whether the interval of every other row excludes 0. */
 bool rt_sweep_best_is_apart(const rt_sweep_best *best);
 
-/* Paired difference for two values of a key. Two runs are a pair if all other settings, including
- * the seed, are equal: they have drawn the same weights and batches. Pairs of one seed at several
- * values of another key are not independent, but the intervals treat them as if they were. */
+/* Paired difference for two values of a key. Two runs are a pair if their losses are comparable and
+ * all other settings, including the seed, are equal: they have drawn the same weights and batches.
+ * Pairs of one seed at several values of another key are not independent, but the intervals treat
+ * them as if they were. */
 typedef struct rt_paired_difference {
     const char *key, *value, *against; /* texts of the runs; `against` is the key's first value */
     rt_difference loss;                /* loss(value) - loss(against) */

@@ -119,7 +119,9 @@ rt_status rt_sweep_runs_read(rt_sweep_runs *s, const char *folder)
                 break;
             rt_writer_add(&path, "%s/%s", folder, name);
             rt_sweep_run *run = &s->list[s->count++];
-            *run = (rt_sweep_run){copy_cells(csv.cells, s->columns), rt_writer_take(&path), -1};
+            *run = (rt_sweep_run){.cells = copy_cells(csv.cells, s->columns),
+                                  .folder = rt_writer_take(&path),
+                                  .next = -1};
             in_memory = run->cells && run->folder;
         }
         if (!status.code && (!in_memory || !find_rows(s)))

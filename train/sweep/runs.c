@@ -460,7 +460,9 @@ static rt_status record(const sweep_run *r)
     if (!status.code) {
         rt_sweep_table_print(stdout, &s.table);
         rt_sweep_report_best(&w, &s);
-        if (!s.ranking.differ)
+        if (s.ranking.differ)
+            rt_writer_add(&w, "losses of different %s are not comparable\n", s.ranking.differ);
+        else
             rt_paired_report(&w, &s.paired);
         rt_sweep_report_theta(&w, &s.verdict);
         rt_sweep_report_schedules(&w, &s.runs);
