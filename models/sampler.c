@@ -160,11 +160,11 @@ rt_status rt_sampler_probabilities(rt_sampler *s, const real *logits, double *p)
 
 /* Draws the id at which the sum of the probabilities exceeds a number below 1. If rounding keeps
  * the sum below the number, draws the most likely id. */
-rt_status rt_sampler_draw(rt_sampler *s, const real *logits, uint32_t number, int32_t *token)
+rt_status rt_sampler_draw(rt_sampler *s, const real *logits, uint64_t number, int32_t *token)
 {
-    const rt_random random = {s->options.seed, number, RT_STREAM_SAMPLE};
+    const rt_random random = {s->options.seed, (uint32_t)number, RT_STREAM_SAMPLE};
     const rt_status status = rt_sampler_probabilities(s, logits, s->p);
-    double left = rt_random_uniform(random, 0);
+    double left = rt_random_uniform(random, number >> 32);
     int32_t best = 0, i = 0;
     for (; !status.code && i < s->count && (left -= s->p[i]) >= 0; i++)
         if (s->p[i] > s->p[best])

@@ -10,9 +10,10 @@
  * probabilities reach the sum top_p. The kept probabilities are scaled to a sum of 1. Equally
  * likely tokens are ordered by id. Probabilities are rounded to `real`.
  *
- * A draw depends only on the logits, the options and its number: the uniform number is that of
- * (seed, number, RT_STREAM_SAMPLE), core/random.h. It does not depend on earlier draws or on
- * threads. A sampler belongs to one thread at a time, and serves any number of texts.
+ * A draw depends only on the logits, the options and its number, n + 2^32 k for token n of text k:
+ * the uniform number is number k of (seed, n, RT_STREAM_SAMPLE), core/random.h. It does not depend
+ * on earlier draws or on threads. A sampler belongs to one thread at a time, and serves any number
+ * of texts.
  *
  * A token with a logit of -infinity is never drawn. RT_ARGUMENT if a logit is NaN or +infinity, or
  * if none is finite.
@@ -39,10 +40,10 @@ rt_status rt_sampler_new(rt_sampler **sampler_new, const rt_sampling *options,
                          int count) RT_MUST_CHECK;
 void rt_sampler_free(rt_sampler *sampler);
 
-/* Draws a token, 0 ... count-1; each draw of a text needs its own `number`. Allocates nothing.
+/* Draws a token, 0 ... count-1; each draw of each text needs its own `number`. Allocates nothing.
  *
  *   logits  (count) or longer */
-rt_status rt_sampler_draw(rt_sampler *sampler, const real *logits, uint32_t number,
+rt_status rt_sampler_draw(rt_sampler *sampler, const real *logits, uint64_t number,
                           int32_t *token) RT_MUST_CHECK;
 
 /* Computes the probabilities of such a draw: 0 for tokens excluded by top_k or top_p, and at

@@ -61,6 +61,8 @@ expect 'no yes ' a.ini theta.learn =
 expect 'notes.txt ' a.ini data.file = no
 expect ' ' a.ini train.steps = 1
 expect ' ' --tokens ''
+expect ' ' --samples ''
+expect '--samples ' --sa
 expect 'wordpiece ' --level w
 expect ' ' --train-tokenizer ''
 expect 'f16 f32 ' --dtype f

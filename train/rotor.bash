@@ -61,7 +61,7 @@ _rotor() {
     --dtype)
         mapfile -t COMPREPLY < <(compgen -W 'f32 f16' -- "$word")
         return ;;
-    --predict | --temperature | --top-k | --top-p | --stop | --seed | --layer | --tokens | --threads | --train-tokenizer)
+    --predict | --temperature | --top-k | --top-p | --stop | --seed | --layer | --tokens | --samples | --threads | --train-tokenizer)
         return ;;
     esac
     if [[ $word != -* && " ${COMP_WORDS[*]:1:COMP_CWORD-1} " = *' --'@(train-tokenizer|encode)' '* ]]; then

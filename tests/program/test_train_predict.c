@@ -47,18 +47,32 @@ TEST(a_causal_model_continues_a_text)
 TEST(lines_of_a_file_are_continued_as_each_alone)
 {
     static const char *const ways[] = {"", "--temperature 0 --stop p", "--seed 4 --top-k 5",
-                                       "--stop no --temperature 2"};
+                                       "--stop no --temperature 2", "--samples 3"};
     run("for i in $(seq 37); do printf '%%.*s\\n' $((i * 5 %% 19)) " ALPHABET ALPHABET
         "; done >lines.txt; $TRAIN " LM "data.length=20 train.steps=60");
     for (int i = 0; i < ROWS(ways); i++) {
         run("$TRAIN runs/tiny/config.ini --predict - --tokens 9 %s <lines.txt >together 2>told",
             ways[i]);
         expect_output(
-            "37\n",
+            strstr(ways[i], "--samples") ? "111\n" : "37\n",
             "cat lines.txt | $TRAIN runs/tiny/config.ini --predict - --tokens 9 %s >alone "
             "2>told-alone && cmp together alone && cmp told told-alone && wc -l <together",
             ways[i]);
     }
+}
+
+/* More than a batch; the first one is what the text has alone. */
+TEST(samples_of_a_text_are_those_of_as_many_lines)
+{
+    run("$TRAIN " LM "train.steps=1 && " USE "abc --tokens 9 --seed 5 --samples 20 >samples");
+    expect_output("20\n", "for i in $(seq 20); do echo abc; done >lines.txt; " USE
+                          "- --tokens 9 --seed 5 <lines.txt | cmp - samples && sort -u samples | "
+                          "wc -l");
+    run(USE "abc --tokens 9 --seed 5 >one && head -n 1 samples | cmp - one");
+    expect_output("[1,2,1,2]",
+                  "printf 'a\\nb\\n' | " USE
+                  "- --tokens 2 --samples 2 --jsonl | sed 's/.*\"sample\": \\(.\\),.*/\\1/' "
+                  "| paste -sd, | sed 's/.*/[&]/' | tr -d '\\n'");
 }
 
 TEST(a_bad_line_of_a_file_is_named)
@@ -101,6 +115,9 @@ TEST(what_cannot_be_predicted_is_refused)
                      {2, "a --temperature -1", "--temperature must be a number >= 0; got '-1'"},
                      {2, "a --tokens 0",
                       "--tokens must be a whole number from 1 to 1000000; got '0'"},
+                     {2, "a --samples 0",
+                      "--samples must be a whole number from 1 to 1000000; got '0'"},
+                     {2, "a --samples 1000001", "got '1000001'"},
                      {2, "a --top-k 0", "--top-k must be a whole number above 0; got '0'"},
                      {2, "a --top-p 1.5", "--top-p must be a number above 0, up to 1; got '1.5'"});
     run(TINY "--overwrite train.steps=1 optimizer.schedule_steps=0");
@@ -213,7 +230,7 @@ TEST(tokens_are_shown_as_they_are_chosen)
 TEST_ROWS(lines_of_standard_input_are_answered_one_by_one, 0, 2)
 {
     static const char *const models[] = {LM, LANGUAGE};
-    static const char *const options[] = {"--tokens 9 --seed 3", ""};
+    static const char *const options[] = {"--tokens 9 --temperature 0", ""};
     static const char *const texts[][3] = {{"abc", "fX", "bcde"},
                                            {"a[MASK]c", "[MASK]X[MASK]", "b[MASK]"}};
     run("$TRAIN %s train.steps=20", models[_i]);

@@ -273,6 +273,7 @@ static const struct {
     {2, "$TRAIN tiny.ini --temperature 0", "train: --temperature needs --predict\n"},
     {2, "$TRAIN tiny.ini --top-k 3", "train: --top-k needs --predict\n"},
     {2, "$TRAIN tiny.ini --top-p 0.5", "train: --top-p needs --predict\n"},
+    {2, "$TRAIN tiny.ini --samples 2", "train: --samples needs --predict\n"},
     {2, "$TRAIN tiny.ini --stop x", "train: --stop needs --predict\n"},
     {2, "$TRAIN tiny.ini --jsonl", "train: --jsonl needs --predict\n"},
     {2, "$TRAIN tiny.ini --export out --dtype f16", "train: --dtype needs --export FILE.gguf\n"},

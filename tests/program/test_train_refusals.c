@@ -24,15 +24,16 @@ TEST(an_option_without_effect_is_refused)
                      {2, "--tokens 9", "--tokens has no"}, {2, "--stop x", "--stop has no"},
                      {2, "--temperature 1", "--temperature has"},
                      {2, "--top-k 3", "--top-k has no"}, {2, "--top-p 0.5", "--top-p has no"},
-                     {2, "--seed 0", label},
+                     {2, "--seed 0", label}, {2, "--samples 2", "--samples has no"},
                      {2, "--special", "which always reads special tokens as text\n"});
     expect_told(0, "evaluating on a random 0.5 of data.file",
                 "$TRAIN --checkpoint runs/label --eval data.file=t.tsv data.eval_fraction=0.5");
     expect_each_told("$TRAIN runs/mlm/config.ini --predict 'a[MASK]'", {2, "--tokens 9", mask},
-                     {2, "--stop x", mask}, {2, "--top-k 3", drawn}, {2, "--top-p 0.5", drawn},
-                     {2, "--seed 0", drawn});
-    expect_each_told("$TRAIN runs/lm/config.ini --predict a --temperature 0",
+                     {2, "--samples 2 --temperature 1", mask}, {2, "--stop x", mask},
                      {2, "--top-k 3", drawn}, {2, "--top-p 0.5", drawn}, {2, "--seed 0", drawn});
+    expect_each_told("$TRAIN runs/lm/config.ini --predict a --temperature 0",
+                     {2, "--top-k 3", drawn}, {2, "--top-p 0.5", drawn}, {2, "--seed 0", drawn},
+                     {2, "--samples 2", drawn});
     for (int i = 0; i < 3; i++) {
         static const char *const of_draws[] = {"--top-k 3", "--top-p 0.5", "--seed 0"};
         run("$TRAIN --checkpoint runs/lm --predict a --tokens 1 %s", of_draws[i]);

@@ -57,16 +57,23 @@ static void probabilities_at(const int32_t *ids, int count, int place, double te
     probabilities_with(FIRST_ORDINARY, FIRST_ORDINARY, ids, count, place, temperature, p);
 }
 
-/* The first character up to which the probabilities sum to more than the number drawn. */
-static int32_t drawn(const double p[VOCAB], int number)
+/* The first character up to which the probabilities sum to more than the number drawn for an
+ * answer.
+ */
+static int32_t drawn_of(int answer, const double p[VOCAB], int number)
 {
     const rt_random random = {SEED, (uint32_t)number, RT_STREAM_SAMPLE};
-    const double u = rt_random_uniform(random, 0);
+    const double u = rt_random_uniform(random, (uint64_t)answer);
     double sum = 0;
     for (int id = FIRST_ORDINARY; id < VOCAB; id++)
         if ((sum += p[id]) > u)
             return id;
     return VOCAB - 1;
+}
+
+static int32_t drawn(const double p[VOCAB], int number)
+{
+    return drawn_of(0, p, number);
 }
 
 static int32_t largest(const double p[VOCAB])
@@ -176,6 +183,72 @@ TEST(a_token_that_ends_a_text_is_chosen_as_any_other)
     }
     ck_assert_int_gt(ended, 0);
     ck_assert_int_lt(ended, SEEDS / 2);
+}
+
+/* Of four samples of one text, of two of each of two lines, and of four lines, which are the same
+ * answers: each is drawn with the numbers of its own. */
+TEST_ROWS(every_answer_has_random_numbers_of_its_own, 0, 6)
+{
+    enum { ANSWERS = 4, SIZE = 10 };
+    static const int samples[] = {ANSWERS, 2, 0};
+    static char lines[] = "ab\nab\nab\nab\n";
+    const int each = samples[_i / 2];
+    char expected[512] = "";
+    double p[VOCAB];
+    make_model(true);
+    for (int answer = 0; answer < ANSWERS; answer++) {
+        int32_t ids[LENGTH] = {RT_ID_CLS, ID_OF('a'), ID_OF('b')};
+        char text[SIZE + 1] = "", sample[32] = "";
+        for (int n = 0; n < SIZE; n++) {
+            probabilities_at(ids, 3 + n, 2 + n, 1, p);
+            ids[3 + n] = drawn_of(answer, p, n);
+            text[n] = (char)CHARACTER_OF(ids[3 + n]);
+        }
+        if (each)
+            snprintf(sample, sizeof sample, "\"sample\": %d, ", 1 + answer % each);
+        size_t used = strlen(expected);
+        if (_i % 2)
+            used += (size_t)snprintf(expected + used, sizeof expected - used,
+                                     "{\"text\": \"ab\", %s\"continuation\": \"", sample);
+        else
+            used += (size_t)snprintf(expected + used, sizeof expected - used, "ab");
+        for (int n = 0; n < SIZE; n++) {
+            if (_i % 2 && strchr("\"\\", text[n]))
+                expected[used++] = '\\';
+            expected[used++] = text[n];
+        }
+        snprintf(expected + used, sizeof expected - used, "%s\n",
+                 _i % 2 ? "\", \"tokens\": 10, \"end\": \"length\"}" : "");
+    }
+    FILE *from = fmemopen(lines, each ? 6 : sizeof lines - 1, "r");
+    expect_ok(predict_with(&(rt_predict_options){.text = each == ANSWERS ? "ab" : NULL,
+                                                 .from = from,
+                                                 .sampling = {1, 0, 1, SEED},
+                                                 .count = SIZE,
+                                                 .samples = each,
+                                                 .jsonl = _i % 2}));
+    fclose(from);
+    ck_assert_str_eq(printed, expected);
+}
+
+TEST(masks_of_equal_lines_are_drawn_apart)
+{
+    enum { LINES = 3 };
+    static char lines[] = "a[MASK]\na[MASK]\na[MASK]\n";
+    const int32_t ids[] = {RT_ID_CLS, ID_OF('a'), RT_ID_MASK};
+    double p[VOCAB];
+    make_model(false);
+    probabilities_at(ids, 3, 2, 2.5, p);
+    FILE *from = fmemopen(lines, sizeof lines - 1, "r");
+    expect_ok(predict_with(
+        &(rt_predict_options){.from = from, .sampling = {2.5, 0, 1, SEED}, .count = 1}));
+    fclose(from);
+    const char *at = printed;
+    for (int line = 0; line < LINES; line++) {
+        ck_assert_ptr_nonnull(at);
+        ck_assert_int_eq(at[1], CHARACTER_OF(drawn_of(line, p, 2)));
+        at = strstr(at, "\na") ? strstr(at, "\na") + 1 : NULL;
+    }
 }
 
 /* Its place in the text, [CLS] counted, is the number of the draw. */

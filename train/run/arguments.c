@@ -180,6 +180,11 @@ static const option_row rows[] = {
     {"tokens", "N", .sets = SETS_INT, AT(tokens), .low = 1, .high = MOST_TOKENS,
      .range = "a whole number from 1 to 1000000", .with = PREDICTION,
      .help = "generate at most N tokens (default: 200)"},
+    {"samples", "N", .sets = SETS_INT, AT(samples), .low = 1, .high = MOST_TOKENS,
+     .range = "a whole number from 1 to 1000000", .with = PREDICTION,
+     .help = "print N continuations of TEXT, or of each line of -, one\n"
+             "after the other (sample with --jsonl); each draws its own\n"
+             "random numbers, as a line that stands there N times does"},
     {"stop", "TEXT", TEXT(stop), .with = PREDICTION,
      .help = "stop sequence: end the continuation at TEXT"},
     {"temperature", "T", .sets = SETS_NUMBER, AT(temperature), .high = DBL_MAX,
@@ -195,12 +200,13 @@ static const option_row rows[] = {
              "probabilities sum to P, such as 0.9"},
     {"seed", "N", .sets = SETS_INT64, AT(seed), .high = (double)INT64_MAX,
      .range = "a whole number >= 0", .with = PREDICTION,
-     .help = "seed the sampling with N (default: run.seed)"},
+     .help = "seed the sampling with N (default: run.seed); each text and\n"
+             "line has its own random numbers"},
     {"jsonl", FLAG(jsonl), .with = PREDICTION,
      .help = "print one JSON object per answer, on a line, with text and\n"
              "  mlm       filled, masks [{token, probability}]\n"
              "  lm        continuation, tokens (their number), end\n"
-             "            (token, stop or length)\n"
+             "            (token, stop or length); sample with --samples\n"
              "  classify  label, probability, probabilities {label: p}\n"
              "  tag       words [{word, label, probability}]\n"
              "Bytes that are not UTF-8 become U+FFFD"},

@@ -66,6 +66,7 @@ typedef struct rt_arguments {
     const char *stop;    /* stop sequence of --stop; or NULL */
     int64_t seed;        /* below 0: not given */
     int tokens;          /* limit of generated tokens; 0: not given */
+    int samples;         /* continuations of each text; 0: not given */
     bool jsonl;          /* --jsonl: answers are JSON objects */
     bool special;        /* --special: special tokens in texts are tokens */
     bool per_line;       /* --eval prints a table of lines */

@@ -64,6 +64,8 @@ struct prediction {
     const char *text; /* current text */
     size_t size;
     size_t start;       /* byte offset of the text in its stream */
+    uint64_t number;    /* number of the answer, from 0 */
+    int sample;         /* number of the sample of the text, from 1; 0: the only one */
     rt_unknown unknown; /* unknown tokens, by byte offset in the text */
     bool cut;
     double *probabilities; /* (V) for masks, including special tokens; or of the labels */
@@ -73,7 +75,7 @@ struct prediction {
     size_t capacity;       /* of ids */
     real *logits;          /* (V): masks, continuation */
     bool full, ended;      /* continuation: the context was full; the text ended there */
-    char *line;            /* copy of the line; or NULL */
+    char *copy;            /* of the text */
     rt_session *session;   /* continuation */
     rt_utf8_stream stream; /* continuation: writes to the output, or to `captured` */
     rt_capture captured;   /* output that is printed later */
@@ -106,7 +108,7 @@ static void prediction_free(prediction *p)
     rt_free(p->logits);
     rt_free(p->probabilities);
     rt_free(p->ids);
-    rt_free(p->line);
+    rt_free(p->copy);
     rt_free(p->tail);
     rt_capture_free(&p->captured);
     rt_session_free(p->session);
@@ -120,7 +122,14 @@ static void count_text(const prediction *p, rt_predicted *total)
     total->cut += p->cut;
     total->full += p->full;
     total->ended += p->ended;
-    rt_unknown_add(&total->unknown, &p->unknown, p->start);
+    if (p->sample < 2)
+        rt_unknown_add(&total->unknown, &p->unknown, p->start);
+}
+
+/* Draws token n of the answer. */
+static rt_status draw_token(const prediction *p, int n, int32_t *id)
+{
+    return rt_sampler_draw(p->sampler, p->logits, p->number << 32 | (uint32_t)n, id);
 }
 
 static rt_status append_id(prediction *p, int32_t id)
@@ -297,7 +306,7 @@ static rt_status fill_masks(prediction *p, int32_t *filled, json_t *masks, FILE 
             return status;
         memcpy(p->logits, logits->data, (size_t)p->vocabulary->count * sizeof *p->logits);
         rt_vocabulary_mask_logits(p->vocabulary, false, p->logits);
-        status = rt_sampler_draw(p->sampler, p->logits, (uint32_t)t, filled + t);
+        status = draw_token(p, t, filled + t);
         if (status.code)
             return status;
         if (!masks) {
@@ -428,10 +437,11 @@ static rt_status print_captured(prediction *p)
         status = rt_out_of_memory("a continuation");
     else if (p->o->jsonl)
         status =
-            rt_answer_print(p->to, json_pack("{s:o,s:o,s:i,s:s}", "text",
-                                             rt_answer_string(p->text, p->size), "continuation",
-                                             rt_answer_string(c->bytes, c->size), "tokens",
-                                             p->added, "end", p->end));
+            rt_answer_print(p->to, json_pack("{s:o,s:o*,s:o,s:i,s:s}", "text",
+                                             rt_answer_string(p->text, p->size), "sample",
+                                             p->sample ? json_integer(p->sample) : NULL,
+                                             "continuation", rt_answer_string(c->bytes, c->size),
+                                             "tokens", p->added, "end", p->end));
     else
         fwrite(c->bytes, 1, c->size, p->to);
     rt_capture_free(c);
@@ -448,7 +458,7 @@ static rt_status add_token(prediction *p, int n)
         rt_vocabulary_mask_logits(p->vocabulary, true, p->logits);
     for (int i = 0; i < p->special_ids; i++)
         p->logits[i] = (real)-INFINITY;
-    rt_status status = rt_sampler_draw(p->sampler, p->logits, (uint32_t)n, &id);
+    rt_status status = draw_token(p, n, &id);
     if (status.code)
         return status;
     const bool over = p->vocabulary && rt_vocabulary_is_end(p->vocabulary, id);
@@ -533,21 +543,57 @@ static rt_status predict_continuations(prediction *p, int count)
     return status;
 }
 
-/* Begins the next text, at byte offset `start` of its stream. A text to continue is encoded and
- * fed, up to the logits of the first token to add. */
-static rt_status begin_text(prediction *p, const char *text, size_t size, size_t start)
+/* The answers to give: the text of the options, or the lines of a stream, each as often as the
+ * options want samples. */
+typedef struct questions {
+    const rt_predict_options *o;
+    rt_lines lines;
+    uint64_t asked; /* number of answers that have been asked for */
+    int samples;    /* samples of the current text that have been asked for */
+} questions;
+
+/* Moves on to the next answer, of the same text or of the next one. Returns false after the last.
+ */
+static bool ask_next(questions *q)
+{
+    const bool again = q->asked && q->samples < q->o->samples;
+    if (!again && (q->o->text ? q->asked > 0 : !rt_lines_next(&q->lines)))
+        return false;
+    q->samples = again ? q->samples + 1 : 1;
+    q->asked++;
+    return true;
+}
+
+/* Copies the text of the current answer. Returns RT_DATA if a line contains a zero byte. */
+static rt_status take_text(prediction *p, const questions *q)
+{
+    const rt_predict_options *o = q->o;
+    const char *text = o->text ? o->text : q->lines.bytes;
+    p->size = o->text ? strlen(text) : q->lines.size;
+    p->start = o->text ? 0 : q->lines.start;
+    p->number = q->asked - 1;
+    p->sample = o->samples ? q->samples : 0;
+    const char *zero = memchr(text, '\0', p->size);
+    if (zero)
+        return rt_error(RT_DATA, "byte 0x00 at byte %zu is not text", (size_t)(zero - text));
+    rt_free(p->copy);
+    p->text = p->copy = rt_copy_text(text);
+    return p->copy ? rt_ok() : rt_out_of_memory("a text");
+}
+
+/* Begins an answer. A text to continue is encoded and fed, up to the logits of the first token to
+ * add. */
+static rt_status begin_answer(prediction *p, const questions *q)
 {
     const char *stop = p->o->stop;
     int masks;
     bool end;
-    p->text = text;
-    p->size = size;
-    p->start = start;
     p->unknown = (rt_unknown){0};
     p->cut = p->full = p->ended = false;
-    if (p->predict != predict_continuations)
-        return rt_ok();
-    rt_status status = encode_text(p, &masks);
+    rt_status status = take_text(p, q);
+    if (status.code || p->predict != predict_continuations)
+        return status;
+    status = encode_text(p, &masks);
     if (!status.code && masks)
         status = rt_error(RT_ARGUMENT, "a text to continue must have no [MASK]");
     p->stream = (rt_utf8_stream){.to = p->to};
@@ -568,40 +614,33 @@ static rt_status begin_text(prediction *p, const char *text, size_t size, size_t
     return status.code ? status : read_new(p);
 }
 
-/* Begins the text of a line. Returns RT_DATA if the line contains a zero byte. */
-static rt_status begin_line(prediction *p, const rt_lines *line)
-{
-    const char *zero = memchr(line->bytes, '\0', line->size);
-    if (zero)
-        return rt_error(RT_DATA, "byte 0x00 at byte %zu is not text", (size_t)(zero - line->bytes));
-    rt_free(p->line);
-    p->line = rt_copy_text(line->bytes);
-    return p->line ? begin_text(p, p->line, line->size, line->start) : rt_out_of_memory("a line");
-}
-
-/* Answers the lines of a stream: in batches if a file is continued, else each line before the next
- * is read, because someone may wait for the answer. Stops early if the output fails, which is
+/* Answers all texts: those of a file, and samples of a text, in batches; else each line before the
+ * next is read, because someone may wait for the answer. Stops early if the output fails, which is
  * reported at the end of the program. */
-static rt_status answer_lines(const prediction *shared, rt_predicted *total)
+static rt_status answer_texts(const prediction *shared, rt_predicted *total)
 {
-    rt_lines lines = {.from = shared->o->from};
+    questions q = {.o = shared->o, .lines = {.from = shared->o->from}};
     const double most_bytes = 1 << 30; /* limit of the keys and values of a batch */
     const int context = context_of(shared);
     const bool continues = shared->predict == predict_continuations;
     prediction *p = rt_alloc(MOST_BATCHED, sizeof *p);
     struct stat facts;
-    const bool is_file = !fstat(fileno(lines.from), &facts) && S_ISREG(facts.st_mode);
+    const bool is_file =
+        !q.o->text && !fstat(fileno(q.lines.from), &facts) && S_ISREG(facts.st_mode);
     rt_status status = p ? rt_ok() : rt_out_of_memory("predictions");
     int made = 0;
     for (bool more = p != NULL; more;) {
         int count = 0;
         double bytes = 0; /* estimate for the texts of the batch */
-        while (!status.code && count < (continues && is_file ? MOST_BATCHED : 1) &&
-               bytes < most_bytes && (more = rt_lines_next(&lines))) {
+        while (!status.code && count < (continues ? MOST_BATCHED : 1) && bytes < most_bytes) {
+            if (count && !is_file && q.samples >= q.o->samples)
+                break;
+            if (!(more = ask_next(&q)))
+                break;
             if (made == count)
                 status = prediction_new(p + made++, shared);
             if (!status.code)
-                status = begin_line(p + count, &lines);
+                status = begin_answer(p + count, &q);
             if (status.code)
                 break;
             const double tokens = (double)p[count++].count + shared->o->count;
@@ -611,7 +650,7 @@ static rt_status answer_lines(const prediction *shared, rt_predicted *total)
         rt_status answered = count ? shared->predict(p, count) : rt_ok();
         for (int i = 0; i < count; i++)
             count_text(p + i, total);
-        if (answered.code && count > 1)
+        if (answered.code && count > 1 && is_file)
             answered = rt_error(answered.code, "and %d before it, of one batch: %.900s", count - 1,
                                 answered.message);
         if (!status.code)
@@ -622,10 +661,10 @@ static rt_status answer_lines(const prediction *shared, rt_predicted *total)
         prediction_free(p + i);
     rt_free(p);
     if (!status.code)
-        status = lines.status;
-    if (status.code)
-        status = rt_error(status.code, "line %ld: %.900s", lines.number, status.message);
-    rt_lines_free(&lines);
+        status = q.lines.status;
+    if (status.code && !q.o->text)
+        status = rt_error(status.code, "line %ld: %.900s", q.lines.number, status.message);
+    rt_lines_free(&q.lines);
     return status;
 }
 
@@ -654,18 +693,8 @@ rt_status rt_predict(FILE *to, rt_transformer *model, const rt_data *data, const
         status =
             rt_sampler_new(&shared.sampler, &options->sampling,
                            shared.vocabulary ? shared.vocabulary->count : model->options.vocab);
-    if (!status.code && !options->text) {
-        status = answer_lines(&shared, predicted);
-    } else if (!status.code) {
-        prediction p;
-        status = prediction_new(&p, &shared);
-        if (!status.code)
-            status = begin_text(&p, options->text, strlen(options->text), 0);
-        if (!status.code)
-            status = p.predict(&p, 1);
-        count_text(&p, predicted);
-        prediction_free(&p);
-    }
+    if (!status.code)
+        status = answer_texts(&shared, predicted);
     rt_sampler_free(shared.sampler);
     return status;
 }

@@ -9,9 +9,10 @@
  * is full, its newest half is kept. A text ends at an end token (vocabulary.h), and where the model
  * has no more positions; position.scaling = dynamic has no such limit.
  *
- * A line of a stream is answered independently of other lines, before the next one is read. Lines
- * of a file are continued in batches: each uses the random numbers that it has alone, but its
- * logits may be rounded differently. Lines before a bad line are answered. */
+ * A line of a stream is answered independently of other lines, before the next one is read. Each
+ * answer has its own random numbers: those of the seed and the number of the answer. Lines of a
+ * file, and samples of a text, are continued in batches: each uses the random numbers that it has
+ * alone, but its logits may be rounded differently. Lines before a bad line are answered. */
 
 #include "models/sampler.h"
 #include "train/config/config.h"
@@ -26,6 +27,7 @@ typedef struct rt_predict_options {
     rt_sampling sampling;      /* sampling of tokens */
     const char *stop;          /* lm: stop sequence; or NULL */
     int count;                 /* lm: tokens to add */
+    int samples;               /* lm: continuations of each text; 0: one, without a number */
     const int32_t *last;       /* mlm: token that is appended to a text; or NULL */
     const rt_threads *threads; /* lm: threads for matrix products; NULL: the calling thread */
     int positions;             /* lm: limit of positions of the model; 0: none */
@@ -35,7 +37,7 @@ typedef struct rt_predict_options {
 
 /* Counts of texts, for warnings. */
 typedef struct rt_predicted {
-    long texts;
+    long texts;         /* answers: a text counts once for each sample */
     long cut;           /* classify, tag: texts longer than data.length */
     long full;          /* lm: texts that filled the context: data.length, or the positions */
     long ended;         /* lm: texts of these that ended at the last position */

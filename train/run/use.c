@@ -68,6 +68,7 @@ static rt_status check_prediction(const rt_arguments *a, const rt_data_options *
         bool growth, draw; /* effective only if the text grows, or a token is drawn */
     } options[] = {{"tokens", a->tokens > 0, true, false},
                    {"stop", a->stop != NULL, true, false},
+                   {"samples", a->samples > 0, true, true},
                    {"temperature", a->temperature >= 0, false, false},
                    {"top-k", a->top_k > 0, false, true},
                    {"top-p", a->top_p > 0, false, true},
@@ -144,6 +145,7 @@ static rt_status predict(rt_run *r)
                                                               : r->config->run.seed},
                             .stop = a->stop,
                             .count = a->tokens ? a->tokens : DEFAULT_TOKENS,
+                            .samples = a->samples,
                             .threads = rt_workers_threads(rt_trainer_workers(r->trainer), 0),
                             .positions = rt_transformer_capacity(&r->state->model->options),
                             .jsonl = a->jsonl,
