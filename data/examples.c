@@ -331,13 +331,13 @@ static void put_example(const rt_data *data, const rt_examples *all, const rt_ex
 {
     const rt_text_frame frame = frame_of(data);
     const int32_t *ids = all->ids + x->first;
-    const int capacity = row.length - around_of(data, x), half = capacity / 2;
-    int count = smaller(x->count, capacity), second = x->second;
-    if (second) { /* a longer text may use what a shorter one leaves of its half */
-        if (second > half)
-            second = smaller(second, x->count < capacity - half ? capacity - x->count : half);
-        count = smaller(x->count, capacity - second);
-    }
+    const int capacity = row.length - around_of(data, x);
+    int count = x->count, second = x->second;
+    int *shorter = count > second ? &second : &count;
+    int *longer = count > second ? &count : &second;
+    if (second) /* of an odd number of places the longer text has one more, or the second */
+        *shorter = smaller(*shorter, capacity / 2);
+    *longer = smaller(*longer, second ? capacity - *shorter : capacity);
     const int first = put_special(row, 0, frame.first, 0);
     const int at = put_text(frame, row, first, ids, count, 0);
     if (x->second)

@@ -240,7 +240,8 @@ bool rt_data_keeps_documents(const rt_data *data);
  *
  * A tokenizer.json may define fewer tokens around a text (rt_vocabulary_frame in vocabulary.h). The
  * label of a text is at [CLS], that of a token at its first piece. Rows that are too long are
- * truncated at the end of the text; of a pair, the longer text first. */
+ * truncated at the end of the text; of a pair, the longer text first, and of an odd number of
+ * places for two truncated texts the longer one, or the second of equal ones, has one more. */
 
 typedef struct rt_example {
     size_t first;          /* index of the first id, or of an image */
