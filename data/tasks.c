@@ -285,12 +285,17 @@ static int slots_of(int length, int pairs)
     return (length - 1 - 2 * pairs) / 2;
 }
 
-/* Draws a slot g = 0, 1, ... with probability proportional to (g + 1)^(a - 1), a = 0.01. */
-static int draw_slot(uint32_t word, int slots)
+/* Draws a slot g = k - 1 with probability proportional to k^(a - 1), k = 1 ... slots, a = 0.01: the
+ * law of Zoology. Proposes the integer k nearest to a number of the continuous law, whose share
+ * from k - 1/2 to k + 1/2 is at least that of k, and rejects the excess, less than 9 %. Returns -1
+ * if it rejects. */
+static int draw_slot(const uint32_t words[4], int slots)
 {
-    const double a = 0.01, uniform = word * 0x1p-32;
-    const int slot = (int)pow(1 + uniform * (pow(slots + 1, a) - 1), 1 / a) - 1;
-    return slot < slots ? slot : slots - 1;
+    const double a = 0.01, least = pow(0.5, a), most = pow(slots + 0.5, a);
+    const double x = pow(least + words[0] * 0x1p-32 * (most - least), 1 / a);
+    const int k = x + 0.5 < slots ? (int)(x + 0.5) : slots;
+    const double share = pow(k + 0.5, a) - pow(k - 0.5, a);
+    return words[1] * 0x1p-32 * share < a * pow(k, a - 1) ? k - 1 : -1;
 }
 
 /* Puts the query of pair i into a random free slot, after 100 attempts into the next free one. With
@@ -304,8 +309,9 @@ static void put_query(rt_draw draw, rt_sequence row, int i, int pairs)
     for (int attempt = 1; attempt <= ATTEMPTS; attempt++) {
         uint32_t words[4];
         words_at(draw, attempt * row.length + i, words);
-        slot = draw_slot(words[0], slots);
-        if (!row.mask[first + 2 * slot])
+        const int drawn = draw_slot(words, slots);
+        slot = drawn < 0 ? slot : drawn;
+        if (drawn >= 0 && !row.mask[first + 2 * slot])
             break;
     }
     while (row.mask[first + 2 * slot])

@@ -515,21 +515,43 @@ TEST(symbols_are_uniform_and_independent)
     are_uniform(later, CELLS, draws);
 }
 
-/* One pair, whose query is in slot g of 27 with the probability ((g + 2)^a - (g + 1)^a) / (28^a -
- * 1), a = 0.01. The numbers are the same in every run; the bound is five deviations. */
-TEST(distances_of_mqar_follow_a_power_law)
+/* Probability that the slots of `pairs` queries, drawn one after the other from those that are
+ * left, leave out the first slot. */
+static double misses_first(const double *p, bool *taken, int pairs, double left)
 {
-    enum { DRAWS = 4000 };
-    rt_data_options o = options_with("mqar", "length=57 pairs=1");
-    rt_data *data = source(&o);
-    rt_batch batch = training_of(data, DRAWS, o.length);
+    double sum = pairs ? 0 : 1;
+    for (int slot = 1; pairs && slot < 27; slot++) {
+        if (taken[slot])
+            continue;
+        taken[slot] = true;
+        sum += p[slot] / left * misses_first(p, taken, pairs - 1, left - p[slot]);
+        taken[slot] = false;
+    }
+    return sum;
+}
+
+/* The query of a pair is in slot g of 27 with a probability in proportion to (g + 1)^(a - 1), as
+ * numpy.random.choice draws it for Zoology. */
+TEST_ROWS(distances_of_mqar_follow_a_power_law, 1, 5)
+{
+    enum { DRAWS = 40000 };
+    double p[27], sum = 0;
+    bool taken[27] = {false};
+    rt_data_options o = options_for("mqar");
+    o.pairs = _i;
+    o.length = 1 + 2 * _i + 2 * 27;
+    o.vocab = 64;
+    const rt_batch batch = training_of(source(&o), DRAWS, o.length);
     int slots[27] = {0};
     for (int r = 0; r < DRAWS; r++)
         for (int slot = 0; slot < 27; slot++)
-            slots[slot] += batch.labels[r * o.length + 3 + 2 * slot] != RT_NO_LABEL;
-    const double a = 0.01;
-    for (int slot = 0; slot < 27; slot++) {
-        const double wish = DRAWS * (pow(slot + 2, a) - pow(slot + 1, a)) / (pow(28, a) - 1);
+            slots[slot] += batch.labels[r * o.length + 1 + 2 * _i + 2 * slot] != RT_NO_LABEL;
+    for (int slot = 0; slot < 27; slot++)
+        sum += p[slot] = pow(slot + 1, 0.01 - 1);
+    const double first = 1 - misses_first(p, taken, _i, sum);
+    ck_assert_double_le(fabs(slots[0] - DRAWS * first), 5 * sqrt(DRAWS * first * (1 - first)));
+    for (int slot = 0; slot < 27 && _i == 1; slot++) {
+        const double wish = DRAWS * p[slot] / sum;
         ck_assert_double_le(fabs(slots[slot] - wish), 5 * sqrt(wish));
     }
 }
