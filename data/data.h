@@ -274,6 +274,10 @@ void rt_data_close(rt_data *data);
  * data.special_tokens = no, nor with a tokenizer that has none. */
 bool rt_data_begins(const rt_data *data);
 
+/* Returns whether a token can be masked and predicted by mlm: no special token can, [SEP] and [UNK]
+ * included, as in transformers. */
+bool rt_data_masks(const rt_data *data, int32_t id);
+
 /* Returns the number of classes, 0 for token ids. */
 int rt_data_classes(const rt_data *data);
 

@@ -574,6 +574,7 @@ static rt_window_text training_document(const rt_data *data, rt_draw draw, int l
     const rt_window_text *part = draw_part(data, draw);
     const size_t window = window_size(data, length), part_end = part->first + part->count;
     const int32_t border = data->special.sep;
+    const bool mlm = data->options.objective == RT_OBJECTIVE_MLM; /* predicts no border */
     rt_window_text found = {part->first, window, 0};
     for (int i = 0; i < TRIES; i++) {
         const int number = DRAW_DOCUMENT + 2 * i;
@@ -587,7 +588,7 @@ static rt_window_text training_document(const rt_data *data, rt_draw draw, int l
         found.count = end - start < window ? end - start : window;
         const size_t last = end - found.count < token ? end - found.count : token;
         found.first = start + draw_below(draw, number + 1, last - start + 1);
-        if (found.count >= least_window(data))
+        if (found.count >= (mlm ? 2 : least_window(data)))
             break;
     }
     return found;

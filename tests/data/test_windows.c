@@ -301,6 +301,73 @@ TEST_ROWS(no_sequence_is_without_a_label, 0, KINDS)
         ck_assert_int_eq(labels_of(&full, r, counts), LONG_LENGTH - 1);
 }
 
+/* Lines of text, ids of files, and the ids that neither become others nor are predicted: those of
+ * special tokens, [UNK] (4) included, or the mask token alone. */
+static const struct {
+    const char *task, *settings;
+    int specials[6]; /* up to a -1 */
+} with_specials[] = {
+    {"text", "documents=line", {0, 1, 2, 3, -1}},
+    {"text", "documents=line cross=no", {0, 1, 2, 3, -1}},
+    {"text", "level=char", {0, 1, 2, 3, 4, -1}},
+    {"text", "level=char documents=line", {0, 1, 2, 3, 4, -1}},
+    {"tokens", "mask_id=9", {0, 1, 2, 3, 9, -1}},
+    {"tokens", "begin=none", {0, 1, 2, 3, -1}},
+    {"tokens", "special_tokens=no mask_id=5", {5, -1}},
+};
+
+/* A language model is given the same windows, as they are. */
+TEST_ROWS(a_special_token_is_not_masked_nor_predicted, 0, 3 * ROWS(with_specials))
+{
+    enum { COUNT = 300, IDS = 2000 };
+    static const double probabilities[] = {1, 0.15, 1e-12};
+    static const char letters[] = "[PAD]\n[CLS]\n[MASK]\n[SEP]\n[UNK]\na\ne\n";
+    const double probability = probabilities[_i % 3];
+    const bool is_text = !strcmp(with_specials[_i / 3].task, "text");
+    static int64_t ids[IDS];
+    char text[IDS];
+    rt_data_options o = options_with(with_specials[_i / 3].task, with_specials[_i / 3].settings);
+    for (int i = 0; i < IDS; i++) {
+        ids[i] = i * i / 7 % 11;
+        text[i] = "abcd\nef"[i * i / 5 % 7];
+    }
+    text[0] = 'a';
+    if (is_text)
+        o.file = write_file(in_folder("a"), text, sizeof text);
+    else
+        write_ids(&o, (storage){0}, ids, IDS);
+    if (o.level == RT_LEVEL_CHAR)
+        o.vocab_file = write_file(in_folder("v"), letters, sizeof letters - 1);
+    o.length = 12;
+    o.mask_probability = probability;
+    const rt_data *data = source(&o);
+    const rt_batch masked[] = {training_of(data, COUNT, 12), evaluation_of(data, COUNT, 12)};
+    o.objective = RT_OBJECTIVE_LM;
+    data = source(&o);
+    const rt_batch whole[] = {training_of(data, COUNT, 12), evaluation_of(data, COUNT, 12)};
+    int specials = 0;
+    for (int row = 0; row < 2 * COUNT; row++) {
+        const rt_batch *m = &masked[row / COUNT], *w = &whole[row / COUNT];
+        int labels = 0, ordinary = 0;
+        for (int t = 0, at = row % COUNT * 12; t < 12; t++, at++) {
+            bool special = !w->mask[at];
+            for (const int *id = with_specials[_i / 3].specials; *id >= 0; id++)
+                special |= w->ids[at] == *id;
+            const bool label = m->labels[at] != RT_NO_LABEL;
+            ck_assert_msg(!special || (!label && m->ids[at] == w->ids[at]), "%d is special",
+                          w->ids[at]);
+            ck_assert_int_eq(label ? m->labels[at] : m->ids[at], w->ids[at]);
+            specials += special && w->mask[at] && t > 0;
+            ordinary += !special;
+            labels += label;
+        }
+        ck_assert(probability == 1   ? labels == ordinary
+                  : probability < .1 ? labels == (ordinary > 0)
+                                     : labels <= ordinary && (labels || !ordinary));
+    }
+    ck_assert_int_gt(specials, COUNT / 10);
+}
+
 /* At a length of 21 the second file has no window. */
 TEST_ROWS(each_window_of_evaluation_lies_in_one_file, BYTES, CHARACTERS)
 {

@@ -170,6 +170,11 @@ TEST_ROWS(each_line_of_a_text_has_its_loss, 0, 2)
     expect_text(w->out, "\n2,,0\n3,");
     read_row(1, row, 3);
     ck_assert(row[1] > 0 && row[2] == 2);
+    /* [UNK] is predicted as any token, but never masked */
+    expect_output(_i ? "2\n" : "3\n",
+                  "echo aYb >y.txt; $TRAIN runs/c/config.ini --quiet --eval --per-line "
+                  "data.eval_file=y.txt | tail -n 1 | cut -d, -f3");
+    run("$TRAIN runs/c/config.ini --quiet --eval --per-line data.eval_file=u.txt");
     read_row(3, row, 3);
     ck_assert(row[1] > 0 && row[2] == 4);
     expect_told(2, "--per-line evaluates the lines of one text: give data.eval_file=FILE",

@@ -295,15 +295,17 @@ static rt_status print_labelled(rt_trainer *trainer)
     return status;
 }
 
-/* Adds the loss of each token given all others. */
+/* Adds the loss of each token, except special ones, given all others. */
 static rt_status score_masked(const text_rows *rows, text_row *row, rt_transformer *model,
                               rt_graph *g)
 {
     const rt_data *data = rows->data;
     /* a row may end with a token that is not part of the line */
     const int end = row->count - (rows->last != RT_NO_ID);
-    for (int32_t t = rt_data_begins(data); t < end; t++, row->scored++) {
+    for (int32_t t = rt_data_begins(data); t < end; t++) {
         const int32_t id = row->ids[t];
+        if (!rt_data_masks(data, id))
+            continue;
         rt_graph_clear(g);
         row->ids[t] = data->vocabulary->special.mask;
         const rt_tensor *logits = rt_text_logits(model, g, row->ids, row->count, &t);
@@ -311,6 +313,7 @@ static rt_status score_masked(const text_rows *rows, text_row *row, rt_transform
         if (!logits)
             break;
         row->loss += rt_logits_loss(logits->data, rt_columns(logits), id);
+        row->scored++;
     }
     return rt_graph_status(g);
 }
