@@ -32,7 +32,7 @@ typedef enum rt_init {
 
 /* Role of a parameter, which decides its weight decay, learning rate and update. */
 typedef enum rt_role {
-    RT_ROLE_WEIGHT, /* embeddings, output layers: decays */
+    RT_ROLE_WEIGHT, /* embeddings, tables of positions, output layers: decays */
     RT_ROLE_MATRIX, /* of a layer: decays; some optimizers update it as a whole */
     RT_ROLE_BIAS,   /* biases and everything of a norm: no decay */
     RT_ROLE_THETA,  /* no decay, its own learning rate factor */

@@ -41,7 +41,8 @@ typedef struct rt_optimizer_settings {
     double momentum;     /* 0 <= momentum < 1 */
     bool nesterov;
     double muon_momentum;  /* 0 <= mu < 1 */
-    double weight_decay;   /* of weights; norms, biases and theta do not decay */
+    double weight_decay;   /* of weights; norms, biases and theta do not decay, tables of
+                              positions do */
     double clip_norm;      /* maximum norm of the whole gradient; 0 = off */
     double theta_lr_scale; /* learning rate of theta, as a multiple of lr */
 } rt_optimizer_settings;

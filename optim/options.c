@@ -36,7 +36,8 @@ static const rt_key keys[] = {
      "for adamw, adam, muon: epsilon, added to the root of the mean square",
      RT_FIXED, WHEN(IS("optimizer.kind", "adamw", "adam", "muon"))},
     {"optimizer", "weight_decay", NUMBER(settings.weight_decay, AT_LEAST(0)), "0.01",
-     "of weights; norms, biases, theta and head_scale have none", RT_FIXED, ALWAYS},
+     "of weights, including tables of positions (learned, t5, shaw); norms, biases, theta and head_scale "
+     "have none", RT_FIXED, ALWAYS},
     {"optimizer", "momentum", NUMBER(settings.momentum, FROM_BELOW(0, 1)), "0.9",
      "for sgd: momentum", RT_FIXED, WHEN(IS("optimizer.kind", "sgd"))},
     {"optimizer", "muon_momentum", NUMBER(settings.muon_momentum, FROM_BELOW(0, 1)), "0.95",

@@ -537,6 +537,20 @@ TEST_ROWS(what_is_frozen_keeps_its_bits, 0, 6)
     }
 }
 
+TEST_ROWS(a_table_of_positions_decays, 0, 3)
+{
+    static const char *const kinds[] = {"learned", "t5", "shaw"};
+    training *t = NEW(lasting("position.kind=%s", kinds[_i]), "theta.learn=no");
+    int tables = 0;
+    for (int i = 0; i < parameters(t)->count; i++) {
+        const rt_parameter *p = parameters(t)->list[i];
+        const bool table = strstr(p->name, "positions") || strstr(p->name, "distance");
+        ck_assert_msg(!table || p->role == RT_ROLE_WEIGHT, "%s", p->name);
+        tables += table;
+    }
+    ck_assert_int_gt(tables, 0);
+}
+
 /* Returns how many labels of evaluation rows are the token that stands `ahead` of them, -1 if there
  * are others. */
 static int labels_ahead(const rt_data *data, int length, int ahead)
