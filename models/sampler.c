@@ -54,12 +54,13 @@ static rt_status find_largest(const real *logits, int count, int *largest)
     *largest = 0;
     for (int i = 0; i < count; i++) {
         if (isnan(logits[i]) || logits[i] == (real)INFINITY)
-            return rt_error(RT_ARGUMENT, "logit %d of a row is %g", i, (double)logits[i]);
+            return rt_error(RT_NONFINITE, "logit %d of a row is %g", i, (double)logits[i]);
         if (logits[i] > logits[*largest])
             *largest = i;
     }
     if (count < 1 || isinf(logits[*largest]))
-        return rt_error(RT_ARGUMENT, "none of the %d logits of a row is finite", count);
+        return rt_error(count < 1 ? RT_ARGUMENT : RT_NONFINITE,
+                        "none of the %d logits of a row is finite", count);
     return rt_ok();
 }
 

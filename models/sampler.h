@@ -15,7 +15,7 @@
  * on earlier draws or on threads. A sampler belongs to one thread at a time, and serves any number
  * of texts.
  *
- * A token with a logit of -infinity is never drawn. RT_ARGUMENT if a logit is NaN or +infinity, or
+ * A token with a logit of -infinity is never drawn. RT_NONFINITE if a logit is NaN or +infinity, or
  * if none is finite.
  */
 

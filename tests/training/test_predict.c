@@ -276,6 +276,6 @@ TEST_ROWS(a_model_of_nan_says_so, 0, 2)
     for (size_t i = 0; i < p->block_size; i++)
         p->values[i] = NAN;
     const rt_status status = predict_with(&o);
-    ck_assert_int_eq(status.code, RT_ARGUMENT);
+    ck_assert_int_eq(status.code, RT_NONFINITE);
     ck_assert_msg(strstr(status.message, "of a row is nan") != NULL, "%s", status.message);
 }

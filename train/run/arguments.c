@@ -580,7 +580,7 @@ static const char ends[] =
     "need gnuplot; set ROTOR_NO_REPORT=1 in the environment to leave it out.\n"
     "\n"
     "exit codes: 0 done; 1 run-time failure; 2 usage or configuration; 3 data;\n"
-    "  4 checkpoint; 5 loss or gradient not finite; 6 the last save could not be\n"
+    "  4 checkpoint; 5 loss, gradient or logit not finite; 6 the last save could not be\n"
     "  written; 7 a check that was asked for failed; 75 stopped by a signal with a\n"
     "  checkpoint saved; 130 second Ctrl-C, or a step that does not end after a signal\n";
 

@@ -48,7 +48,8 @@ typedef struct rt_predicted {
  * if the data has neither text nor token ids to continue. Returns RT_ARGUMENT, for a line with its
  * number, if the text cannot be encoded with the model's vocabulary, has no [MASK] to fill, has a
  * [MASK] in a text to continue, is longer than the model's positions, or is not a row of labelled
- * data (data/labelled_batch.h). Returns RT_DATA for a line with a zero byte. */
+ * data (data/labelled_batch.h). Returns RT_DATA for a line with a zero byte, and RT_NONFINITE if
+ * the model has a logit that is not finite. */
 rt_status rt_predict(FILE *to, rt_transformer *model, const rt_data *data, const rt_config *config,
                      const rt_predict_options *options, rt_predicted *predicted) RT_MUST_CHECK;
 
