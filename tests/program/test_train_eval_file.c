@@ -101,6 +101,13 @@ TEST(a_model_of_token_ids_continues_ids)
     expect_output(
         "{\"text\": \"7\", \"continuation\": \" 8 9 0 1\", \"tokens\": 4, \"end\": \"stop\"}\n",
         "$TRAIN runs/tiny/config.ini --predict 7 --temperature 0 --stop ' 0 1' --jsonl");
+    run("$TRAIN --checkpoint runs/tiny --export ids --quiet");
+    expect_output("3 4 5 6 7 8 9 0 1 2\n",
+                  "$TRAIN --checkpoint ids --predict '3 4 5' --tokens 7 --temperature 0");
+    expect_output("8 9 0 1 2\n", "echo 8 9 | $TRAIN --checkpoint ids --predict - --tokens 3 "
+                                 "--temperature 0");
+    expect_told(4, "the model reads token ids, not texts", "$TRAIN --checkpoint ids --predict 8a");
+    expect_told(4, "the model reads token ids, not texts", "$TRAIN --checkpoint ids --embed two");
     expect_each_told("$TRAIN runs/tiny/config.ini --predict",
                      {2, "'3 x'", "train: 'x' is no token id from 0 to 9\n"},
                      {2, "10", "train: '10' is no token id from 0 to 9\n"},

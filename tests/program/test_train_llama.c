@@ -32,6 +32,7 @@ TEST(a_tokenizer_that_is_not_known_leaves_the_ids)
                 "train: m: tokenizer.json: the type of model is 'Unigram'; 'BPE' and 'WordPiece' "
                 "are read; the model reads token ids, not texts\n",
                 "$TRAIN --checkpoint m --predict 'a b'");
+    run("$TRAIN --checkpoint m --predict '5 6' --tokens 3 --quiet");
     expect_told(2, "train: --usage needs data: give data.file=FILE\n",
                 "$TRAIN --checkpoint m --usage");
     expect_told(2, "warning: tokenizer.json: the type of model is 'Unigram'; ",

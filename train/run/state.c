@@ -148,10 +148,19 @@ static bool reads_data(const rt_run *r)
     return rt_arguments_evaluate(r->arguments) || !rt_arguments_use_model(r->arguments);
 }
 
+/* Returns whether --predict continues token ids: those of the command line, or of lines. */
+static bool continues_ids(const rt_run *r)
+{
+    const char *text = r->arguments->predict;
+    return text && r->config->data.objective == RT_OBJECTIVE_LM &&
+           (!strcmp(text, "-") || !text[strspn(text, "0123456789 \t\r\n")]);
+}
+
 static rt_status open_data(rt_run *r, bool own)
 {
     const rt_arguments *a = r->arguments;
-    const bool reads_texts = a->command == RT_COMMAND_PREDICT || a->command == RT_COMMAND_EMBED;
+    const bool reads_texts =
+        (a->command == RT_COMMAND_PREDICT && !continues_ids(r)) || a->command == RT_COMMAND_EMBED;
     rt_data_options o = r->config->data;
     const char *path = own ? r->found.path : r->config->train.init_from;
     rt_opening opening;
