@@ -48,10 +48,10 @@ static bool fail(rt_csv *c, rt_status status)
     return false;
 }
 
-/* Reads the next line that ends in a newline. */
+/* Reads the next line that is complete. */
 static bool next_line(rt_csv *c)
 {
-    const bool next = rt_lines_next(&c->lines) && c->lines.ended;
+    const bool next = rt_lines_next(&c->lines) && (c->lines.ended || c->whole);
     switch (c->lines.status.code) {
     case RT_OK:
         return next;

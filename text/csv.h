@@ -38,13 +38,14 @@ char *rt_cell_parse(char *from, char *end, rt_separator separator, rt_cell *cell
  * The file is untrusted: any number of rows and columns, cells of any size, quoted cells ("a ""b"",
  * c"), lines that end in "\r\n". Incomplete rows are skipped: rows with another number of cells
  * than the header, with a quote that the line does not close, or with a zero byte, and a last line
- * without a newline, truncated by a crash.
+ * without a newline, truncated by a crash, unless the table is `whole`.
  */
 
 typedef struct rt_csv {
     int columns;
     char **names; /* names of the columns, from the header */
     char **cells; /* cells of the row, valid until the next row */
+    bool whole;   /* set after opening: a user wrote the table, and no crash has cut its last row */
     int skipped;  /* lines that are not rows; not empty, and with a newline */
     rt_status
         status; /* error that ended reading: RT_IO, RT_MEMORY; RT_CONFIG: the path is too long */

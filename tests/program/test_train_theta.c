@@ -230,7 +230,7 @@ TEST(theta_is_logged_with_the_metrics)
         "cut -d, -f1 | uniq -c | awk '$1 == 8 { print $2 }' | cmp - steps");
 }
 
-TEST_ROWS(a_file_gives_every_theta_once, 0, 26)
+TEST_ROWS(a_file_gives_every_theta_once, 0, 28)
 {
     static const struct {
         const char *text, *overrides, *message;
@@ -254,9 +254,11 @@ TEST_ROWS(a_file_gives_every_theta_once, 0, 26)
         {HEADING PAIRS("all", "all") "2,all,1,1\n", SKIPS,
          "has theta of layer 2, head 0, i 1 twice"},
         {HEADING PAIRS("0", "all"), "", "has no theta for layer 1, head 0, i 0 of this model"},
-        {HEADING "all,all,0,1\nall,all,1,1\nall,all,2,1\nall,all,3,1", "",
-         "has no theta for layer 0, head 0, i 3 of this model (a line needs all columns, and an "
-         "end)"},
+        {HEADING "all,all,0,1\nall,all,1,1\nall,all,2,1\nall,all,3,1", "", NULL},
+        {HEADING "all,all,0,1\nall,all,1,1\nall,all,2,1\nall,all,3", "",
+         "has no theta for layer 0, head 0, i 3 of this model (a line needs all columns)"},
+        {"step," HEADING "1,all,all,0,1\n1,all,all,1,1\n1,all,all,2,1\n1,all,all,3,1", "",
+         "has no theta for layer 0, head 0, i 3 of this model"},
         {HEADING PAIRS("all", "all") "1,all,2,1\n", "", "has theta of layer 1, head 0, i 2 twice"},
         {HEADING PAIRS("all", "all") "1,all,4,1\n", "",
          "i must be from 0 to 3 in this model; got '4'"},

@@ -128,6 +128,7 @@ static rt_status read_file(const char *path, const rt_transformer_options *model
     rt_csv csv = {0};
     rt_status status = open_table(&csv, path), rows = rt_ok();
     const bool has_steps = !status.code && rt_csv_column(&csv, "step") < csv.columns;
+    csv.whole = !has_steps;
     int step = -1, last_step = -2; /* -1 for all rows without a column step */
     while (!status.code && rt_csv_row(&csv)) {
         if (has_steps && !rt_csv_whole(&csv, "step", &step)) {
@@ -150,7 +151,7 @@ static rt_status read_file(const char *path, const rt_transformer_options *model
         if (last_step == -2 || isnan(theta[n])) /* -2: there was no row */
             status = rt_error(RT_CONFIG,
                               "%.1000s has no theta for layer %d, head %d, i %d of this model (a "
-                              "line needs all columns, and an end)",
+                              "line needs all columns)",
                               path, rt_transformer_theta_layer(model, n / axis[2] / axis[1]),
                               n / axis[2] % axis[1], n % axis[2]);
     return status;
