@@ -42,6 +42,14 @@ typedef enum rt_relation {
     RT_NEED_UNSET   /* an empty text */
 } rt_relation;
 
+/* Kind of a path, which is relative to the folder of the configuration file. */
+typedef enum rt_path_kind {
+    RT_NO_PATH,
+    RT_FOLDER,     /* a folder that is read and written */
+    RT_INPUT,      /* a file or folder that is read */
+    RT_INPUT_FILES /* files that are read: a list, unless data.task has one file */
+} rt_path_kind;
+
 enum { RT_MOST_NEEDED_WORDS = 8 };
 
 /* Condition on the value of another key. The other key must have an effect itself, unless it is
@@ -62,6 +70,7 @@ typedef struct rt_key {
     rt_range range;
     const char *(*word)(
         int value);      /* returns the word of a choice, or of layers; NULL past the last */
+    rt_path_kind path;   /* of a text */
     const char *initial; /* its default, in written form */
     const char *help;
     rt_change change;
@@ -92,23 +101,27 @@ enum { RT_KEY_NAME_SIZE = 64, RT_VALUE_SIZE = 8000, RT_VALUES_SIZE = 160 };
 
 /* Type and offset of a key in its options, in the order of rt_key. A member of another C type does
  * not compile. An enumeration may be any integer of the size of int. */
-#define RT_MEMBER(member)        (((OPTIONS *)0)->member)
-#define RT_IS(type, member)      (0 * sizeof(char[_Generic(RT_MEMBER(member), type : 1)]))
-#define RT_AT(member)            offsetof(OPTIONS, member), sizeof RT_MEMBER(member)
-#define RT_TYPED(type, member)   offsetof(OPTIONS, member) + RT_IS(type, member), sizeof(type)
-#define WHOLE(member, low, high) RT_KEY_INTEGER, RT_TYPED(int, member), FROM_TO(low, high), NULL
+#define RT_MEMBER(member)      (((OPTIONS *)0)->member)
+#define RT_IS(type, member)    (0 * sizeof(char[_Generic(RT_MEMBER(member), type : 1)]))
+#define RT_AT(member)          offsetof(OPTIONS, member), sizeof RT_MEMBER(member)
+#define RT_TYPED(type, member) offsetof(OPTIONS, member) + RT_IS(type, member), sizeof(type)
+#define RT_NOT_TEXT(word)      word, RT_NO_PATH
+#define WHOLE(member, low, high)                                                                   \
+    RT_KEY_INTEGER, RT_TYPED(int, member), FROM_TO(low, high), RT_NOT_TEXT(NULL)
 #define INTERVAL(member, low, high)                                                                \
-    RT_KEY_INTERVAL, RT_TYPED(rt_interval, member), FROM_TO(low, high), NULL
-#define SEED(member)         RT_KEY_SEED, RT_TYPED(uint64_t, member), RT_ANY, NULL
-#define NUMBER(member, ...)  RT_KEY_NUMBER, RT_TYPED(double, member), __VA_ARGS__, NULL
-#define YES_NO(member)       RT_KEY_YES_NO, RT_TYPED(bool, member), RT_ANY, NULL
-#define CHOICE(member, word) RT_KEY_CHOICE, RT_AT(member), RT_ANY, word
+    RT_KEY_INTERVAL, RT_TYPED(rt_interval, member), FROM_TO(low, high), RT_NOT_TEXT(NULL)
+#define SEED(member)         RT_KEY_SEED, RT_TYPED(uint64_t, member), RT_ANY, RT_NOT_TEXT(NULL)
+#define NUMBER(member, ...)  RT_KEY_NUMBER, RT_TYPED(double, member), __VA_ARGS__, RT_NOT_TEXT(NULL)
+#define YES_NO(member)       RT_KEY_YES_NO, RT_TYPED(bool, member), RT_ANY, RT_NOT_TEXT(NULL)
+#define CHOICE(member, word) RT_KEY_CHOICE, RT_AT(member), RT_ANY, RT_NOT_TEXT(word)
 #define LENGTHS(member, low, high)                                                                 \
-    RT_KEY_LENGTHS, RT_TYPED(rt_lengths, member), FROM_TO(low, high), NULL
-#define FACTORS(member)      RT_KEY_FACTORS, RT_TYPED(rt_factors, member), ABOVE(0), NULL
-#define LAYERS(member, word) RT_KEY_LAYERS, RT_TYPED(rt_layer_words, member), RT_ANY, word
-#define TEXT(member, size)                                                                         \
-    RT_KEY_TEXT, RT_TYPED(const char *, member), {0, (size)-1, false, false}, NULL
+    RT_KEY_LENGTHS, RT_TYPED(rt_lengths, member), FROM_TO(low, high), RT_NOT_TEXT(NULL)
+#define FACTORS(member) RT_KEY_FACTORS, RT_TYPED(rt_factors, member), ABOVE(0), RT_NOT_TEXT(NULL)
+#define LAYERS(member, word)                                                                       \
+    RT_KEY_LAYERS, RT_TYPED(rt_layer_words, member), RT_ANY, RT_NOT_TEXT(word)
+#define TEXT(member, size) PATH_TEXT(member, size, RT_NO_PATH)
+#define PATH_TEXT(member, size, kind)                                                              \
+    RT_KEY_TEXT, RT_TYPED(const char *, member), {0, (size)-1, false, false}, NULL, kind
 
 /* Ranges. */
 /* clang-format off */

@@ -53,16 +53,16 @@ static const rt_key keys[] = {
     {"data", "size", WHOLE(size, 1, 4096), "28",
      "for images: side to which the images are resized, in pixels, a multiple of data.patch",
      RT_FIXED, WHEN(IS("data.task", "images")), ASKS("sizes of images")},
-    {"data", "file", TEXT(file, RT_FILE_LIST_SIZE), "",
+    {"data", "file", PATH_TEXT(file, RT_FILE_LIST_SIZE, RT_INPUT_FILES), "",
      "data to train on. text, tokens: files, comma-separated, where FILE.h5:/DATASET, FILE.bin and "
      "FILE.npy hold token ids; a.txt*3, b.bin*1: a mixture with weights; classify: FILE.tsv or "
      "FILE.csv; tag: a file; images: a file of MNIST's format, such as train-images-idx3-ubyte.gz. "
      "Relative to the configuration file or, on the command line, to the working directory",
      RT_FIXED, WHEN(OF_FILES), ASKS_WHEN("data", HAS_NO("data.eval_file"))},
-    {"data", "eval_file", TEXT(eval_file, RT_FILE_LIST_SIZE), "",
+    {"data", "eval_file", PATH_TEXT(eval_file, RT_FILE_LIST_SIZE, RT_INPUT_FILES), "",
      "data to evaluate on, in the form of data.file; without it, eval_fraction of data.file is "
      "held out", RT_FIXED, WHEN(OF_FILES), ASKS("data")},
-    {"data", "vocab_file", TEXT(vocab_file, RT_PATH_SIZE), "",
+    {"data", "vocab_file", PATH_TEXT(vocab_file, RT_PATH_SIZE, RT_INPUT), "",
      "vocabulary: a vocab.txt for levels char, wordpiece and residue, a tokenizer.json for level bpe; "
      "relative as data.file is; level char without one takes the characters of the text",
      RT_FIXED, WHEN(OF_TEXT, IS_NOT("data.level", "byte"))},
@@ -101,7 +101,7 @@ static const rt_key keys[] = {
     {"data", "cross", YES_NO(cross), "yes",
      "whether a sequence may go over the end of a document; no: shorter sequences are padded",
      RT_FIXED, WHEN(IS_NOT("data.documents", "none")), ASKS("documents")},
-    {"data", "cache", TEXT(cache, RT_PATH_SIZE), "",
+    {"data", "cache", PATH_TEXT(cache, RT_PATH_SIZE, RT_FOLDER), "",
      "folder for the tokens of texts of 64 MB and more, which are tokenized once; without it, "
      "rotor in $XDG_CACHE_HOME or in ~/.cache. Relative as data.file is", RT_MAY_DIFFER,
      WHEN(IS("data.task", "text"))},

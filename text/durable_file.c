@@ -15,18 +15,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static rt_status cannot(const char *verb, const char *path)
-{
-    return rt_error(RT_IO, "cannot %s %s: %s", verb, path, strerror(errno));
-}
-
 static bool is_same_file(const struct stat *facts, const char *path)
 {
     struct stat other;
     return !stat(path, &other) && other.st_dev == facts->st_dev && other.st_ino == facts->st_ino;
 }
 
-rt_status rt_output_check(const char *path, bool overwrite, const char *const *inputs)
+static rt_status cannot(const char *verb, const char *path)
+{
+    return rt_error(RT_IO, "cannot %s %s: %s", verb, path, strerror(errno));
+}
+
+rt_status rt_output_check(const char *path, bool overwrite)
 {
     struct stat facts;
     if (stat(path, &facts))
@@ -35,9 +35,6 @@ rt_status rt_output_check(const char *path, bool overwrite, const char *const *i
         return rt_error(RT_CONFIG, "%.900s: a folder is there; name a file", path);
     if (!S_ISREG(facts.st_mode))
         return rt_ok();
-    for (; inputs && *inputs; inputs++)
-        if (is_same_file(&facts, *inputs))
-            return rt_error(RT_CONFIG, "%.900s is read; name another file to write", path);
     return overwrite ? rt_ok()
                      : rt_error(RT_CONFIG,
                                 "%.900s: the file exists; give --overwrite to replace it", path);

@@ -24,10 +24,8 @@
 #define RT_TEMPORARY_SUFFIX ".tmp"
 
 /* Returns RT_CONFIG if a file that a user names for results must not be written: an existing
- * regular file without `overwrite`, a folder, or one of the `inputs` (paths of files that are read;
- * NULL-terminated, or NULL). A pipe or a device may be written. */
-rt_status rt_output_check(const char *path, bool overwrite,
-                          const char *const *inputs) RT_MUST_CHECK;
+ * regular file without `overwrite`, or a folder. A pipe or a device may be written. */
+rt_status rt_output_check(const char *path, bool overwrite) RT_MUST_CHECK;
 
 typedef struct rt_durable_file {
     int descriptor; /* -1: not open */

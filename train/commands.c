@@ -163,12 +163,7 @@ static rt_status encode(const rt_config *config, const rt_arguments *arguments)
     rt_data_options o = config->data;
     rt_opening opening;
     size_t count;
-    char path[RT_PATH_SIZE];
-    const char *inputs[] = {arguments->config, NULL};
-    rt_status status = rt_output_check(arguments->encode, arguments->overwrite, inputs);
-    inputs[0] = path;
-    for (int i = 0; !status.code && rt_data_file_at(&o, i, path); i++)
-        status = rt_output_check(arguments->encode, arguments->overwrite, inputs);
+    rt_status status = rt_arguments_spare_inputs(arguments, config, NULL, arguments->encode);
     if (status.code)
         return status;
     rt_stop_on_signals();
@@ -272,7 +267,7 @@ rt_status rt_init_command(const rt_arguments *arguments)
     if (i == TEMPLATES)
         return rt_error(RT_CONFIG, "--init must be one of %s; got %s", names,
                         rt_quote(quoted, arguments->init));
-    rt_status status = rt_output_check(arguments->config, arguments->overwrite, NULL);
+    rt_status status = rt_output_check(arguments->config, arguments->overwrite);
     if (status.code)
         return status;
     status = rt_durable_open(&file, arguments->config);

@@ -505,7 +505,7 @@ rt_status rt_gguf_write(const char *path, const rt_transformer *model,
     rt_tensor_list list = {0};
     rt_status status = rt_family_find(&family, families, &model->options);
     if (!status.code)
-        status = rt_output_check(path, export->overwrite, NULL);
+        status = rt_output_check(path, export->overwrite);
     if (!status.code && !rt_capture_begin(&header))
         status = rt_out_of_memory("a header");
     gguf_keys keys = {header.file, family->type, 0};

@@ -60,7 +60,7 @@ TEST(factors_of_heads_join_as_theta_does)
                 "$TRAIN tiny.ini run.name=branch theta.learn=no theta.head_scale=yes " FROM);
     run("$TRAIN runs/branch/config.ini --eval && $TRAIN runs/branch/config.ini --resume "
         "train.steps=70 --quiet");
-    expect_told(2, "is a checkpoint of this run: choose another run.name",
+    expect_told(2, "/runs/trunk is read from runs/trunk, which this training writes anew",
                 "$TRAIN tiny.ini theta.learn=no run.name=trunk train.trunk=runs/trunk --overwrite");
     run("$TRAIN runs/trunk/config.ini --eval");
 }

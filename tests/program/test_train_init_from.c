@@ -176,3 +176,37 @@ TEST_ROWS(the_print_of_what_is_inherited_reads_back_and_trains_the_same, 0, 3)
         "runs/a/config.ini | diff - a.txt");
     run("mv %s gone; $TRAIN b.ini --print-config --quiet | diff b.ini -", folders[_i]);
 }
+
+/* Each row is read by a training that would remove it, under one of its names. */
+TEST_ROWS(what_a_training_reads_it_does_not_remove, 0, 9)
+{
+    static const char *const rows[] = {"train.init_from=runs/tiny",
+                                       "train.init_from=./runs/../runs/tiny/checkpoints",
+                                       "train.init_from=" NEWEST,
+                                       "train.init_from=link",
+                                       "train.init_from=hard.h5",
+                                       "run.dir=link/../../runs train.init_from=runs/tiny",
+                                       "theta.init_from=runs/tiny/theta_final.csv",
+                                       "train.trunk=link",
+                                       "train.init_from=runs/tiny sweep.run.seed=1,2"};
+    run(TINY "train.steps=20 && ln -s runs/tiny link && ln " NEWEST " hard.h5 && sed 's/^steps = "
+             "60/steps = 20/' tiny.ini >same.ini && sha256sum runs/tiny/*.* " NEWEST " >sums");
+    if (_i == 8) /* runs of a sweep, the first of which the second starts from */
+        run("mkdir s && mv runs/tiny s/seed=1 && ln -s ../s/seed=1 runs/tiny");
+    expect_told(2, "which this training writes anew", "$TRAIN same.ini --overwrite %s %s",
+                _i == 8 ? "run.dir=. run.name=s" : "run.name=tiny", rows[_i]);
+    run("sha256sum --quiet -c sums");
+}
+
+/* Answers of a command that reads and writes, and other names of what it reads. */
+TEST_ROWS(what_a_command_reads_it_does_not_replace, 0, 4)
+{
+    static const char *const rows[] = {"--checkpoint folder --embed text.txt --output other.npy",
+                                       "--checkpoint folder --embed - --output other.npy <text.txt",
+                                       "--checkpoint folder --embed text.txt --output folder/a.npy",
+                                       "--encode short.ini other.npy data.level=byte"};
+    run("ln text.txt other.npy; mv folder/model.safetensors folder/a.npy; ln -s a.npy "
+        "folder/model.safetensors; sha256sum folder/* other.npy >sums");
+    expect_told(2, " is read; name another file to write", "$TRAIN --overwrite %s", rows[_i]);
+    run("sha256sum --quiet -c sums");
+}

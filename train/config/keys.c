@@ -48,7 +48,7 @@ static const rt_key keys[] = {
      "portable: bitwise identical results on every x86-64 processor with AVX2 and FMA; native: the "
      "fastest kernels for this processor", RT_MAY_DIFFER, ALWAYS},
 
-    {"theta", "init_from", TEXT(theta.init_from, RT_PATH_SIZE), "",
+    {"theta", "init_from", PATH_TEXT(theta.init_from, RT_PATH_SIZE, RT_INPUT), "",
      "CSV file with the initial theta, in columns layer, head, i and theta; relative to the "
      "configuration file or, on the command line, to the working directory", RT_FIXED, WHEN(LEARNED)},
     {"theta", "tolerance", NUMBER(theta.tolerance, AT_LEAST(0)), "0.2",
@@ -102,11 +102,11 @@ static const rt_key keys[] = {
     {"train", "min_delta", NUMBER(train.min_delta, AT_LEAST(0)), "0",
      "for patience: how much lower the loss must be than at the last improvement to count as one",
      RT_FIXED, WHEN(EXCEEDS("train.patience", 0))},
-    {"train", "init_from", TEXT(train.init_from, RT_PATH_SIZE), "",
+    {"train", "init_from", PATH_TEXT(train.init_from, RT_PATH_SIZE, RT_INPUT), "",
      "initialize the parameters from a checkpoint, the folder of a run or a Hugging Face folder; "
      "keys of the model and its vocabulary that the configuration leaves out are taken from "
      "there", RT_FIXED, ALWAYS},
-    {"train", "trunk", TEXT(train.trunk, RT_PATH_SIZE), "",
+    {"train", "trunk", PATH_TEXT(train.trunk, RT_PATH_SIZE, RT_INPUT), "",
      "continue the training of this checkpoint as a branch, with its parameters, optimizer states, "
      "step and batches; of the keys that change the result, only theta.*, optimizer.lr and its decay, "
      "train.steps, train.patience, train.freeze and position.kind = none can differ", RT_FIXED, ALWAYS},

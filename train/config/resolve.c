@@ -412,16 +412,13 @@ static void add_path(rt_writer *list, const char *folder, const char *path)
 
 void rt_config_find_files(rt_config *config, int task, rt_config_errors *errors)
 {
-    enum { LISTS = 2 };
-    static const char *const keys[] = {"data.file",      "data.eval_file",  "data.vocab_file",
-                                       "data.cache",     "train.init_from", "train.trunk",
-                                       "theta.init_from"};
     char folder[PATH_MAX], path[RT_FILE_LIST_SIZE], place[RT_PATH_SIZE];
-    for (int k = 0; k < (int)(sizeof keys / sizeof *keys); k++) {
-        const int i = rt_key_find(keys[k]), origin = config->origin[i];
-        const rt_key *key = rt_key_at(i);
-        const bool list = k < LISTS && rt_tasks[task].files != RT_ONE_FILE;
-        const char *names = *(const char *const *)((const char *)config + key->offset);
+    const rt_key *key;
+    for (int i = 0; (key = rt_key_at(i)); i++) {
+        const int origin = config->origin[i];
+        const bool list = key->path == RT_INPUT_FILES && rt_tasks[task].files != RT_ONE_FILE;
+        const char *names =
+            key->path ? *(const char *const *)((const char *)config + key->offset) : NULL;
         const char *file = origin == RT_FROM_COMMAND_LINE || !config->file ? "" : config->file;
         rt_writer paths = {0}, problem = {0};
         if (!names || errors->bad[i])
@@ -448,7 +445,7 @@ void rt_config_find_files(rt_config *config, int task, rt_config_errors *errors)
             rt_key_value_read(key, paths.bytes, config, &problem);
         errors->bad[i] = problem.length > 0;
         if (problem.length)
-            rt_config_add_error(errors, origin, "%s %s", keys[k], problem.bytes);
+            rt_config_add_error(errors, origin, "%s %s", rt_key_name(i), problem.bytes);
         errors->lines.failed = errors->lines.failed || paths.failed || problem.failed;
         rt_writer_free(&paths);
         rt_writer_free(&problem);

@@ -13,15 +13,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Files that a run writes beside its checkpoints. Sweeps write the last one as well; any other
- * marks a folder as that of a run. */
+/* Files that a run writes beside its checkpoints, the first of which is not removed but replaced.
+ * Sweeps write the last ones; any other marks a folder as that of a run. */
 static const char *const files[] = {"config.ini",      "vocab.txt",   "tokenizer.json",
                                     "schedules.csv",   "metrics.csv", "timing.csv",
                                     "theta.csv",       "lengths.csv", "result.csv",
                                     "theta_final.csv", "classes.csv", "confusion.csv",
                                     "usage.csv",       "cutoffs.csv", "distances.csv",
-                                    "heads.csv",       "report.html"};
-enum { FILES = sizeof files / sizeof *files, OWN_FILES = FILES - 1 };
+                                    "heads.csv",       "report.html", "output.log",
+                                    "runs.csv",        "sweep.csv",   "paired.csv",
+                                    "growth.csv"};
+enum { ALL_FILES = sizeof files / sizeof *files, FILES = ALL_FILES - 5, OWN_FILES = FILES - 1 };
 
 /* Limit of the length of paths within the folder. A longer path of a run folder is refused before
  * anything is created. */
@@ -161,6 +163,26 @@ static rt_status remove_file(const char *path)
     return remove(path) && errno != ENOENT ? failure(path) : rt_ok();
 }
 
+rt_status rt_run_folder_spare(const rt_run_folder *f, const rt_inputs *inputs)
+{
+    static const char *const folders[] = {"checkpoints", "figures", RT_EVENTS_FOLDER};
+    const rt_input_file *found = NULL;
+    char path[RT_PATH_SIZE];
+    if (inputs->failed)
+        return rt_out_of_memory("a list of files");
+    for (size_t i = 0; i < sizeof folders / sizeof *folders && !found; i++)
+        if (!rt_path_join(path, f->path, folders[i]).code)
+            found = rt_inputs_find_in(inputs, path);
+    for (int i = 0; i < ALL_FILES && !found; i++)
+        if (!rt_path_join(path, f->path, files[i]).code)
+            found = rt_inputs_find(inputs, path);
+    return !found ? rt_ok()
+                  : rt_error(RT_CONFIG,
+                             "%s: %.600s is read from %.600s, which this training writes anew: "
+                             "choose another run.name, or copy what is read to another folder",
+                             found->key, found->path, f->path);
+}
+
 rt_status rt_run_folder_clear(const rt_run_folder *f)
 {
     char path[RT_PATH_SIZE];
@@ -173,7 +195,7 @@ rt_status rt_run_folder_clear(const rt_run_folder *f)
             status = remove_file(path);
     }
     rt_free(steps);
-    for (int i = 0; i < FILES && !status.code; i++) {
+    for (int i = 1; i < FILES && !status.code; i++) {
         status = rt_path_join(path, f->path, files[i]);
         if (!status.code)
             status = remove_file(path);

@@ -5,6 +5,7 @@
  * cleared of an earlier run only on request. */
 
 #include "io/checkpoint/checkpoint.h"
+#include "train/folder/inputs.h"
 
 typedef struct rt_run_folder {
     char path[RT_PATH_SIZE];
@@ -39,7 +40,12 @@ bool rt_run_folder_busy(const char *path);
 /* Returns RT_CONFIG, naming the process, if a training holds the lock. */
 rt_status rt_run_folder_idle(const rt_run_folder *f) RT_MUST_CHECK;
 
-/* Removes the files of a run except its figures (rt_figures_clear); other files are kept. */
+/* Returns RT_CONFIG if a training from the start, or a sweep, removes or replaces one of the inputs
+ * in the folder. */
+rt_status rt_run_folder_spare(const rt_run_folder *f, const rt_inputs *inputs) RT_MUST_CHECK;
+
+/* Removes the files of a run except config.ini, which the next run replaces, and except its figures
+ * (rt_figures_clear); other files are kept. */
 rt_status rt_run_folder_clear(const rt_run_folder *f) RT_MUST_CHECK;
 
 #endif

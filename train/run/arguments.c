@@ -5,7 +5,7 @@
 #include "text/number.h"
 #include "text/process.h"
 #include "text/suggest.h"
-#include "train/config/config.h"
+#include "train/folder/inputs.h"
 
 #include <float.h>
 #include <getopt.h>
@@ -276,6 +276,19 @@ const char *rt_command_name(rt_command command)
 bool rt_arguments_evaluate(const rt_arguments *a)
 {
     return COMMAND_BIT(a->command) & (MEASUREMENTS);
+}
+
+rt_status rt_arguments_spare_inputs(const rt_arguments *a, const rt_config *config,
+                                    const char *model, const char *output)
+{
+    rt_inputs inputs = {0};
+    rt_inputs_add_config(&inputs, config);
+    rt_inputs_add(&inputs, "CONFIG.ini", a->config);
+    rt_inputs_add(&inputs, "--checkpoint", model);
+    rt_inputs_add(&inputs, "--embed", a->embed && !strcmp(a->embed, "-") ? "/dev/stdin" : a->embed);
+    const rt_status status = rt_inputs_spare(&inputs, output, a->overwrite);
+    rt_inputs_free(&inputs);
+    return status;
 }
 
 bool rt_arguments_use_model(const rt_arguments *a)

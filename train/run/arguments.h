@@ -4,7 +4,7 @@
 /* The command line: train [options] CONFIG.ini [section.key=value ...]. */
 
 #include "core/status.h"
-#include "models/options.h"
+#include "train/config/config.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -96,6 +96,11 @@ bool rt_arguments_evaluate(const rt_arguments *a);
 
 /* Returns whether the command uses a trained model. */
 bool rt_arguments_use_model(const rt_arguments *a);
+
+/* Returns RT_CONFIG if the file `output`, which the command writes, is one that it reads, or exists
+ * and --overwrite is not given. `model`: path of the model in use; or NULL. */
+rt_status rt_arguments_spare_inputs(const rt_arguments *a, const rt_config *config,
+                                    const char *model, const char *output) RT_MUST_CHECK;
 
 /* Prints the synopsis, the options and the exit codes, for --help. */
 void rt_arguments_print_usage(FILE *to);

@@ -247,10 +247,10 @@ rt_status rt_run_embed(rt_run *r)
 {
     const rt_arguments *a = r->arguments;
     const rt_transformer_options *model = &r->state->model->options;
-    const char *inputs[] = {r->found.path, a->embed, a->config, NULL};
     embedding e = {.pool = a->pooling, .layer = a->layer, .dim = model->dim};
     text_rows rows = {.data = r->data, .last = rt_run_last_token(r)};
-    rt_status status = a->output ? rt_output_check(a->output, a->overwrite, inputs) : rt_ok();
+    rt_status status =
+        a->output ? rt_arguments_spare_inputs(a, r->config, r->found.path, a->output) : rt_ok();
     if (!status.code && a->layer > model->layers)
         status = rt_error(RT_CONFIG,
                           "--layer %d: the model has layers 1 to %d, and 0 for the embeddings",

@@ -13,7 +13,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* Opens the newest checkpoint of a run to resume; without one, r->before stays NULL. A folder with
  * files of a run is locked first, so that no other process can write a newer checkpoint. Returns
@@ -182,24 +181,25 @@ static rt_status take_trunk(rt_run *r, const rt_config *trunk)
     return status;
 }
 
-/* Finds FOLDER of FOLDER/checkpoints/step-00000600.h5, which has the rows of earlier steps. Returns
- * RT_CONFIG if FOLDER is that of this run, which a branch must not replace. */
-static rt_status find_trunk_folder(rt_run *r)
+/* Finds FOLDER of FOLDER/checkpoints/step-00000600.h5, which has the rows of earlier steps. */
+static void find_trunk_folder(rt_run *r)
 {
     static const char folder[] = "/checkpoints/";
     const char *path = r->found.path, *name = rt_path_name(path);
     const size_t length = (size_t)(name - path), own = sizeof folder - 1;
-    struct stat here, trunk;
     *r->trunk = '\0';
     if (length > own && !strncmp(name - own, folder, own))
         snprintf(r->trunk, sizeof r->trunk, "%.*s", (int)(length - own), path);
-    return *r->trunk && !stat(r->folder.path, &here) && !stat(r->trunk, &trunk) &&
-                   here.st_dev == trunk.st_dev && here.st_ino == trunk.st_ino
-               ? rt_error(
-                     RT_CONFIG,
-                     "train.trunk: %.600s is a checkpoint of this run: choose another run.name",
-                     path)
-               : rt_ok();
+}
+
+/* Returns RT_CONFIG if the run, from its start, would remove or replace a file that it reads. */
+static rt_status spare_inputs(const rt_run *r)
+{
+    rt_inputs inputs = {0};
+    rt_inputs_add_config(&inputs, r->config);
+    const rt_status status = rt_run_folder_spare(&r->folder, &inputs);
+    rt_inputs_free(&inputs);
+    return status;
 }
 
 /* Opens the checkpoint or Hugging Face folder that the run starts from. */
@@ -226,8 +226,7 @@ static rt_status branch(rt_run *r)
         status = rt_found_configuration(&trunk, &r->found, NULL, NULL);
     if (!status.code)
         status = rt_branch_check(&trunk, r->config, r->found.checkpoint.info.step);
-    if (!status.code)
-        status = find_trunk_folder(r);
+    find_trunk_folder(r);
     if (!status.code)
         status = rt_run_open(r, true);
     return status.code || !r->trainer ? status : take_trunk(r, &trunk);
@@ -332,6 +331,8 @@ static rt_status open_run(rt_run *r)
         status = refuse_used_folder(r);
     if (!status.code && r->arguments->resume)
         status = find_own(r);
+    if (!status.code && !r->before)
+        status = spare_inputs(r);
     if (!status.code)
         status = r->before ? rt_run_open(r, true) : prepare(r);
     return status;

@@ -262,7 +262,11 @@ static rt_status export_model(const rt_run *r)
     if (rt_is_run_folder(a->export))
         return rt_error(RT_CONFIG, "--export %.1000s: the folder holds a run; name another folder",
                         a->export);
-    rt_status status = add_facts(&w, r);
+    const bool file = rt_path_ends_in(a->export, ".gguf");
+    rt_status status =
+        file ? rt_arguments_spare_inputs(a, r->config, r->found.path, a->export) : rt_ok();
+    if (!status.code)
+        status = add_facts(&w, r);
     char *text = rt_writer_take(&w);
     if (!status.code && origin && rt_is_huggingface(origin))
         status = rt_huggingface_chat_template(&chat_template, origin);
@@ -292,10 +296,9 @@ static rt_status export_model(const rt_run *r)
             *end = '\0';
             facts[export.fact_count++] = line;
         }
-        status = rt_path_ends_in(a->export, ".gguf")
-                     ? rt_gguf_write(a->export, r->state->model, &export,
-                                     a->dtype == RT_GGUF_F16 ? RT_GGUF_F16 : RT_GGUF_F32)
-                     : rt_huggingface_write(a->export, r->state->model, &export);
+        status = file ? rt_gguf_write(a->export, r->state->model, &export,
+                                      a->dtype == RT_GGUF_F16 ? RT_GGUF_F16 : RT_GGUF_F32)
+                      : rt_huggingface_write(a->export, r->state->model, &export);
     }
     rt_free(text);
     rt_free(chat_template);

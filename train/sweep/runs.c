@@ -51,6 +51,7 @@ typedef struct sweep_run {
     int zero_rates;          /* runs that would take steps at a learning rate of 0 */
     int zero_run, zero_from; /* first such run, and its first such step */
     rt_config zero_config;   /* configuration of that run */
+    rt_inputs inputs;        /* files that new runs read */
 } sweep_run;
 
 /* The processes of a world train the runs of a sweep, one run at a time per process, in its helper.
@@ -203,8 +204,28 @@ static rt_status check_member(sweep_run *r, int run)
     }
     if (r->runs[run].begun)
         return status;
+    if (r->trunks && run < r->count) /* the sweep's own, which are trained first */
+        config.train.trunk = NULL;
+    rt_inputs_add_config(&r->inputs, &config);
     status = rt_sweep_check_run(r->sweep, r->arguments, run, &config);
     return status.code ? rt_error(status.code, "%s: %s", config.run.name, status.message) : status;
+}
+
+/* Returns RT_CONFIG if a new run reads a file that another run or the sweep writes: it would start
+ * from what was there by chance. */
+static rt_status spare_inputs(const sweep_run *r)
+{
+    char name[RT_RUN_NAME_SIZE];
+    rt_run_folder folder;
+    rt_status status = rt_run_folder_spare(&r->folder, &r->inputs);
+    for (int run = 0; run < r->count + r->trunks && !status.code; run++) {
+        rt_sweep_name(r->sweep, run, name);
+        if (r->runs[run].state != ENDED)
+            status = rt_run_folder_name(&folder, r->folder.path, name);
+        if (!status.code && r->runs[run].state != ENDED)
+            status = rt_run_folder_spare(&folder, &r->inputs);
+    }
+    return status;
 }
 
 static void warn_of_zero_rates(sweep_run *r)
@@ -536,6 +557,8 @@ static rt_status prepare(sweep_run *r, const rt_config *base)
     for (int run = 0; run < (int)all && !status.code; run++)
         if (r->runs[run].state != ENDED)
             status = check_member(r, run);
+    if (!status.code)
+        status = spare_inputs(r);
     return status.code ? status : rt_run_folder_open(&r->folder, false);
 }
 
@@ -623,6 +646,7 @@ rt_exit rt_sweep_train(const rt_config *base, const rt_sweep *sweep, const rt_ar
     }
     end_rounds(&r);
     rt_run_folder_close(&r.folder);
+    rt_inputs_free(&r.inputs);
     for (int run = 0; r.runs && run < r.count + r.trunks; run++)
         rt_results_free(&r.runs[run].results);
     rt_free(r.runs);

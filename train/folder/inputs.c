@@ -1,0 +1,93 @@
+#include "train/folder/inputs.h"
+
+#include "core/memory.h"
+#include "text/durable_file.h"
+#include "train/config/keys.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+void rt_inputs_free(rt_inputs *inputs)
+{
+    rt_free(inputs->list);
+    *inputs = (rt_inputs){0};
+}
+
+/* Returns whether the path exists, with its facts. */
+static bool add_file(rt_inputs *inputs, const char *key, const char *path, const char *named,
+                     struct stat *facts)
+{
+    if (stat(path, facts))
+        return false;
+    for (size_t i = 0; i < inputs->count; i++)
+        if (inputs->list[i].inode == facts->st_ino && inputs->list[i].device == facts->st_dev)
+            return true;
+    const char *copy = rt_intern_text(named);
+    inputs->failed |= !copy || !rt_grow(&inputs->list, &inputs->capacity, inputs->count + 1,
+                                        sizeof(rt_input_file));
+    if (!inputs->failed)
+        inputs->list[inputs->count++] = (rt_input_file){key, copy, facts->st_dev, facts->st_ino};
+    return true;
+}
+
+void rt_inputs_add(rt_inputs *inputs, const char *key, const char *path)
+{
+    static const char *const parts[] = {".", "checkpoints"};
+    char folder[RT_PATH_SIZE], file[RT_PATH_SIZE];
+    struct stat facts;
+    if (!path || !add_file(inputs, key, path, path, &facts) || !S_ISDIR(facts.st_mode))
+        return;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        DIR *files = rt_path_join(folder, path, parts[i]).code ? NULL : opendir(folder);
+        for (const struct dirent *entry; files && (entry = readdir(files));)
+            if (*entry->d_name != '.' && !rt_path_join(file, folder, entry->d_name).code)
+                add_file(inputs, key, file, path, &facts);
+        if (files)
+            closedir(files);
+    }
+}
+
+void rt_inputs_add_config(rt_inputs *inputs, const rt_config *config)
+{
+    char path[RT_PATH_SIZE];
+    const rt_key *key;
+    for (int i = 0; rt_data_file_at(&config->data, i, path); i++)
+        rt_inputs_add(inputs, "data.file", path);
+    for (int i = 0; (key = rt_key_at(i)); i++)
+        if (key->path == RT_INPUT && rt_key_has_effect(i, config))
+            rt_inputs_add(inputs, rt_key_name(i),
+                          *(const char *const *)((const char *)config + key->offset));
+}
+
+const rt_input_file *rt_inputs_find(const rt_inputs *inputs, const char *path)
+{
+    struct stat facts;
+    if (!inputs->count || stat(path, &facts))
+        return NULL;
+    for (size_t i = 0; i < inputs->count; i++)
+        if (inputs->list[i].inode == facts.st_ino && inputs->list[i].device == facts.st_dev)
+            return &inputs->list[i];
+    return NULL;
+}
+
+const rt_input_file *rt_inputs_find_in(const rt_inputs *inputs, const char *folder)
+{
+    char path[RT_PATH_SIZE];
+    const rt_input_file *found = NULL;
+    DIR *files = inputs->count ? opendir(folder) : NULL;
+    for (const struct dirent *entry; files && !found && (entry = readdir(files));)
+        if (*entry->d_name != '.' && !rt_path_join(path, folder, entry->d_name).code)
+            found = rt_inputs_find(inputs, path);
+    if (files)
+        closedir(files);
+    return found;
+}
+
+rt_status rt_inputs_spare(const rt_inputs *inputs, const char *path, bool overwrite)
+{
+    if (inputs->failed)
+        return rt_out_of_memory("a list of files");
+    return rt_inputs_find(inputs, path)
+               ? rt_error(RT_CONFIG, "%.900s is read; name another file to write", path)
+               : rt_output_check(path, overwrite);
+}
