@@ -1,17 +1,16 @@
 #include "core/memory.h"
 #include "data/task.h"
+#include "text/file_lock.h"
 #include "text/files.h"
 #include "text/writer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -102,52 +101,37 @@ static char *get(const entry *e, const char *ending, size_t *size)
     return NULL;
 }
 
-static rt_status wait_for(int lock, const char *path, const rt_data_options *o)
+/* Locks NAME.lock of an entry, so that one process makes the entry while others wait. On an error,
+ * *lock is -1. */
+static rt_status lock_entry(const entry *e, int *lock)
 {
     static const struct timespec pause = {0, WAIT_NANOSECONDS};
-    for (bool told = false; flock(lock, LOCK_EX | LOCK_NB); told = true) {
-        if (errno != EWOULDBLOCK && errno != EINTR)
-            return rt_error(RT_IO, "cannot lock %s: %s", path, strerror(errno));
+    const rt_data_options *o = e->o;
+    char path[RT_PATH_SIZE], line[RT_MESSAGE_SIZE];
+    int unlocked;
+    path_of(path, e, ".lock");
+    for (bool told = false; (*lock = rt_file_lock(path, &unlocked)) < 0; told = true) {
+        if (errno != EWOULDBLOCK)
+            return rt_error(RT_IO, "cannot create %s: %s", path, strerror(errno));
         if (!told)
             say(o, "waiting for another process that reads the same text");
         if (o->watch && o->watch->stop(o->watch->context))
             return rt_error(RT_IO, "stopped by a signal while another process read the same text");
         nanosleep(&pause, NULL);
     }
+    snprintf(line, sizeof line,
+             "warning: %.900s cannot be locked (%s): other processes may tokenize the same text",
+             o->cache, strerror(unlocked));
+    if (unlocked)
+        say(o, line);
     return rt_ok();
-}
-
-/* Creates and locks NAME.lock of an entry, so that one process makes the entry while others wait.
- * On an error, *lock is -1. */
-static rt_status lock_entry(const entry *e, int *lock)
-{
-    char path[RT_PATH_SIZE];
-    struct stat held, named;
-    rt_status status;
-    path_of(path, e, ".lock");
-    do {
-        *lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-        if (*lock < 0)
-            return rt_error(RT_IO, "cannot create %s: %s", path, strerror(errno));
-        status = wait_for(*lock, path, e->o);
-        /* the previous holder removes the file: it must still have its name */
-        if (!status.code && !fstat(*lock, &held) && !stat(path, &named) &&
-            held.st_ino == named.st_ino && held.st_dev == named.st_dev)
-            return status;
-        close(*lock);
-    } while (!status.code);
-    *lock = -1;
-    return status;
 }
 
 static void unlock_entry(const entry *e, int lock)
 {
     char path[RT_PATH_SIZE];
     path_of(path, e, ".lock");
-    if (lock >= 0) {
-        unlink(path);
-        close(lock);
-    }
+    rt_file_unlock(path, lock);
 }
 
 /* Content of NAME.digest. */

@@ -3,6 +3,7 @@
 #include "data/token_format.h"
 
 #include "core/memory.h"
+#include "text/file_lock.h"
 #include "text/files.h"
 
 #include <errno.h>
@@ -66,15 +67,29 @@ static rt_status not_readable(const set *d, const char *what, const char *said)
         major, minor, release, what, said);
 }
 
-/* Opens the file with the plain driver, whatever the environment requests. */
+/* Returns the access to a file by the plain driver, whatever the environment requests. A file that
+ * cannot be locked is opened without a lock, which HDF5 would refuse. */
+static hid_t plain_access(const char *path)
+{
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    bool good = access >= 0 && H5Pset_fapl_sec2(access) >= 0;
+#if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
+    good = good && (rt_file_can_lock(path) || H5Pset_file_locking(access, false, true) >= 0);
+#else
+    (void)path;
+#endif
+    if (access >= 0 && !good)
+        H5Pclose(access);
+    return good ? access : -1;
+}
+
 static rt_status open_file(set *d)
 {
     char said[SAID_SIZE];
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    hid_t access = plain_access(d->in->path);
     if (access < 0)
         return rt_out_of_memory("an HDF5 file");
-    if (H5Pset_fapl_sec2(access) >= 0)
-        d->file = H5Fopen(d->in->path, H5F_ACC_RDONLY, access);
+    d->file = H5Fopen(d->in->path, H5F_ACC_RDONLY, access);
     if (d->file > 0)
         return rt_ok();
     copy_last_error(said);
@@ -324,8 +339,8 @@ bool rt_token_dataset_write(const char *path, const rt_token_writer *ids)
     set d = {.file = -1, .place.width = ids->width};
     H5dont_atexit();
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    if (access >= 0 && H5Pset_fapl_sec2(access) >= 0)
+    hid_t access = plain_access(path);
+    if (access >= 0)
         d.file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     if (access >= 0)
         H5Pclose(access);

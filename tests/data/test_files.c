@@ -3,7 +3,10 @@
 #include "samples.h"
 
 #include "text/durable_file.h"
+#include "text/file_lock.h"
 #include "text/files.h"
+
+#include <errno.h>
 
 static rt_status status_at(const char *list, rt_level level, int length, double eval_fraction)
 {
@@ -143,4 +146,17 @@ TEST(a_file_for_results_is_new_or_replaced_on_request)
     is_status(rt_output_check(there, false), RT_CONFIG,
               lasting("%s: the file exists; give --overwrite to replace it", there));
     ck_assert_int_eq(rt_output_check(folder, true).code, RT_CONFIG);
+}
+
+/* A file that a killed process left is no obstacle. */
+TEST(a_lock_has_one_holder_and_leaves_no_file)
+{
+    const char *path = in_folder("lock");
+    int unlocked;
+    write_text("lock", "host 1 0\n");
+    const int first = rt_file_lock(path, &unlocked);
+    ck_assert(first >= 0 && !unlocked && rt_file_is_locked(path) && rt_file_can_lock(path));
+    ck_assert(rt_file_lock(path, &unlocked) == -1 && errno == EWOULDBLOCK && !unlocked);
+    rt_file_unlock(path, first);
+    ck_assert(access(path, F_OK) && !rt_file_is_locked(path));
 }

@@ -3,7 +3,7 @@
  * of call, how many of its kind it is, and
  *
  *   EIO, ENOSPC, EINTR   the call does nothing and fails so
- *   full                 it and all of its kind that follow fail with ENOSPC
+ *   full, ENOLCK         it and all of its kind that follow fail with ENOSPC, ENOLCK
  *   short                of a write, the first half is written and reported
  *   kill                 the program dies before the call
  *   half                 of a write, the first half is written; then the program dies
@@ -81,14 +81,14 @@ static void die(void)
 static bool fails(int this_kind)
 {
     const long turn = atomic_fetch_add(&counts->calls[this_kind], 1) + 1;
-    if (this_kind != kind || turn < number || (turn > number && !is("full")))
+    if (this_kind != kind || turn < number || (turn > number && !is("full") && !is("ENOLCK")))
         return false;
     if (is("after") || is("half") || is("short"))
         return false;
     atomic_fetch_add(&counts->failed, 1);
     if (is("kill"))
         die();
-    errno = is("EIO") ? EIO : is("EINTR") ? EINTR : ENOSPC;
+    errno = is("EIO") ? EIO : is("EINTR") ? EINTR : is("ENOLCK") ? ENOLCK : ENOSPC;
     return true;
 }
 
@@ -236,6 +236,7 @@ ssize_t pwrite(int file, const void *bytes, size_t size, off_t offset)
 }
 
 COUNTED(SHIM_FSYNC, fsync, (int file), SYS_fsync, file)
+COUNTED(SHIM_LOCK, flock, (int file, int operation), SYS_flock, file, operation)
 COUNTED(SHIM_RENAME, renameat2, (int a, const char *from, int b, const char *to, unsigned flags),
         SYS_renameat2, a, from, b, to, flags)
 COUNTED(SHIM_MKDIR, mkdir, (const char *path, mode_t mode), SYS_mkdirat, AT_FDCWD, path, mode)

@@ -10,6 +10,7 @@
     X(SHIM_READ, "read")                                                                           \
     X(SHIM_WRITE, "write")                                                                         \
     X(SHIM_FSYNC, "fsync")                                                                         \
+    X(SHIM_LOCK, "lock")                                                                           \
     X(SHIM_RENAME, "rename")                                                                       \
     X(SHIM_CLOSE, "close")                                                                         \
     X(SHIM_MKDIR, "mkdir")                                                                         \

@@ -16,7 +16,9 @@ static void enter(void)
     trial_keep("half");
 }
 
-static const faulty harmless[] = {{SHIM_WRITE, "short", 0}, {SHIM_FSYNC, "EINTR", 0}};
+static const faulty harmless[] = {{SHIM_WRITE, "short", 0},
+                                  {SHIM_FSYNC, "EINTR", 0},
+                                  {SHIM_LOCK, "EINTR", 0}};
 
 SUITE(.setup = enter, .teardown = faults_leave, .timeout = 300)
 
@@ -79,6 +81,18 @@ static int parse_apart(const char *fault, int what)
     static const char *const arguments[][4] = {{TOKENS}, {CHECKPOINT}};
     trial_copy("half");
     return trial_wait(trial_start(fault, arguments[what]));
+}
+
+TEST(a_file_system_without_locks_is_warned_of)
+{
+    write_tokens();
+    ck_assert_int_eq(parse_apart("lock 1 ENOLCK", OF_TOKENS), 0);
+    trial_empty();
+    ck_assert_int_eq(trial_run("lock 1 ENOLCK", NULL), 0);
+    ck_assert_ptr_nonnull(
+        strstr(trial_errors(), "runs/tiny cannot be locked (No locks available)"));
+    const char *wrong = check_resume();
+    ck_assert_msg(!wrong, "%s", wrong);
 }
 
 static long refused;

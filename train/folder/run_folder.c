@@ -1,16 +1,17 @@
 #include "train/folder/run_folder.h"
 
 #include "core/memory.h"
+#include "text/file_lock.h"
 #include "text/files.h"
+#include "text/process.h"
 #include "train/folder/event_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <glob.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
+#include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Files that a run writes beside its checkpoints, the first of which is not removed but replaced.
@@ -75,59 +76,91 @@ bool rt_is_run_folder(const char *path)
            rt_folder_has(path, "config.ini") || rt_is_sweep_folder(path);
 }
 
-enum { PROC_PATH_SIZE = 64, FDINFO_LINE_SIZE = 256 };
+/* Process that has locked a folder, as the file of the lock describes it. */
+typedef struct holder {
+    char host[65]; /* HOST_NAME_MAX of Linux, and the final zero */
+    long process;  /* 0: unknown */
+    long parent;   /* process with which it ends, the call of a sweep; 0: none */
+} holder;
 
-/* Returns whether /proc has a line "lock: 1: FLOCK ADVISORY WRITE ..." for the descriptor. */
-static bool descriptor_has_lock(long process, long descriptor)
+static holder this_process(void)
 {
-    char path[PROC_PATH_SIZE], line[FDINFO_LINE_SIZE];
-    bool found = false;
-    snprintf(path, sizeof path, "/proc/%ld/fdinfo/%ld", process, descriptor);
-    FILE *facts = fopen(path, "r");
-    while (facts && !found && fgets(line, sizeof line, facts))
-        found = !strncmp(line, "lock:", 5) && strstr(line, "FLOCK");
-    if (facts)
-        fclose(facts);
+    holder own = {.process = (long)getpid()};
+    int ending = 0;
+    if (!prctl(PR_GET_PDEATHSIG, &ending) && ending)
+        own.parent = (long)getppid();
+    if (gethostname(own.host, sizeof own.host - 1) || !*own.host || strchr(own.host, ' '))
+        snprintf(own.host, sizeof own.host, "localhost");
+    return own;
+}
+
+static void lock_path(char path[RT_PATH_SIZE], const char *folder)
+{
+    if (rt_path_join(path, folder, ".lock").code)
+        *path = '\0';
+}
+
+static holder holder_of(const char *folder)
+{
+    char path[RT_PATH_SIZE];
+    holder found = {.process = 0};
+    lock_path(path, folder);
+    char *text = rt_read_text(path);
+    if (text && sscanf(text, "%64s %ld %ld", found.host, &found.process, &found.parent) != 3)
+        found.process = 0;
+    rt_free(text);
     return found;
 }
 
-/* Returns the error for a folder that another process has locked. Names that process if /proc shows
- * it: a process of another user, container or host is not visible. */
+/* Returns the error for a folder that another process has locked. */
 static rt_status refuse_second(const char *folder)
 {
-    struct stat wanted, opened;
-    glob_t open_files;
-    long holder = 0;
-    if (!stat(folder, &wanted) && !glob("/proc/[1-9]*/fd/*", GLOB_NOSORT, NULL, &open_files)) {
-        for (size_t i = 0; i < open_files.gl_pathc && !holder; i++) {
-            long process, descriptor;
-            if (sscanf(open_files.gl_pathv[i], "/proc/%ld/fd/%ld", &process, &descriptor) == 2 &&
-                process != (long)getpid() && !stat(open_files.gl_pathv[i], &opened) &&
-                opened.st_dev == wanted.st_dev && opened.st_ino == wanted.st_ino &&
-                descriptor_has_lock(process, descriptor))
-                holder = process;
-        }
-        globfree(&open_files);
-    }
-    if (!holder)
-        return rt_error(RT_CONFIG,
-                        "%s: another process is training here, but cannot be found: it has just "
-                        "ended, or runs as another user or on another host",
+    const holder own = this_process(), other = holder_of(folder);
+    if (!other.process)
+        return rt_error(RT_CONFIG, "%s: another process is training here: wait for its end",
                         folder);
-    return rt_error(RT_CONFIG,
-                    "%s: process %ld is training here: wait for its end, or stop it with kill %ld",
-                    folder, holder, holder);
+    return !strcmp(other.host, own.host)
+               ? rt_error(RT_CONFIG,
+                          "%s: process %ld is training here: wait for its end, or stop it with "
+                          "kill %ld",
+                          folder, other.process, other.process)
+               : rt_error(RT_CONFIG,
+                          "%s: process %ld of the host %s is training here: wait for its end, or "
+                          "stop it there",
+                          folder, other.process, other.host);
+}
+
+/* Waits some seconds for the end of a process that has locked the folder, if its sweep was killed:
+ * it takes its last step and saves a checkpoint. */
+static void await_orphan(const char *folder)
+{
+    enum { SECONDS = 10, POLLS = 20 };
+    static const struct timespec pause = {.tv_nsec = 1000000000 / POLLS};
+    const holder own = this_process(), other = holder_of(folder);
+    if (!other.parent || strcmp(other.host, own.host) != 0 || !kill((pid_t)other.parent, 0) ||
+        errno != ESRCH)
+        return;
+    fprintf(stderr,
+            "%s: %s: process %ld is saving, since its sweep was killed: waiting up to %d seconds\n",
+            rt_program_name(), folder, other.process, SECONDS);
+    for (int i = 0; i < SECONDS * POLLS && rt_run_folder_busy(folder); i++)
+        nanosleep(&pause, NULL);
 }
 
 rt_status rt_run_folder_lock(rt_run_folder *f)
 {
-    f->lock = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (f->lock < 0)
-        return failure(f->path);
-    if (flock(f->lock, LOCK_EX | LOCK_NB)) {
-        rt_run_folder_close(f);
-        return refuse_second(f->path);
+    char path[RT_PATH_SIZE];
+    const holder own = this_process();
+    lock_path(path, f->path);
+    f->lock = rt_file_lock(path, &f->unlocked);
+    if (f->lock < 0 && errno == EWOULDBLOCK) {
+        await_orphan(f->path);
+        f->lock = rt_file_lock(path, &f->unlocked);
     }
+    if (f->lock < 0)
+        return errno == EWOULDBLOCK ? refuse_second(f->path) : failure(path);
+    if (!ftruncate(f->lock, 0)) /* only messages of other processes need it */
+        dprintf(f->lock, "%s %ld %ld\n", own.host, own.process, own.parent);
     return rt_ok();
 }
 
@@ -139,22 +172,23 @@ rt_status rt_run_folder_open(rt_run_folder *f, bool with_checkpoints)
 
 void rt_run_folder_close(rt_run_folder *f)
 {
-    if (f->lock >= 0)
-        close(f->lock);
+    char path[RT_PATH_SIZE];
+    lock_path(path, f->path);
+    rt_file_unlock(path, f->lock);
     f->lock = -1;
 }
 
 bool rt_run_folder_busy(const char *path)
 {
-    const int lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const bool busy = lock >= 0 && flock(lock, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
-    if (lock >= 0)
-        close(lock);
-    return busy;
+    char lock[RT_PATH_SIZE];
+    lock_path(lock, path);
+    return rt_file_is_locked(lock);
 }
 
 rt_status rt_run_folder_idle(const rt_run_folder *f)
 {
+    if (rt_run_folder_busy(f->path))
+        await_orphan(f->path);
     return rt_run_folder_busy(f->path) ? refuse_second(f->path) : rt_ok();
 }
 

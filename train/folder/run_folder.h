@@ -10,7 +10,8 @@
 typedef struct rt_run_folder {
     char path[RT_PATH_SIZE];
     char checkpoints[RT_PATH_SIZE];
-    int lock; /* descriptor of the locked folder; below 0: not locked */
+    int lock;     /* descriptor of the locked file .lock; below 0: not locked */
+    int unlocked; /* errno of a file system that cannot lock; 0: the lock is held */
 } rt_run_folder;
 
 /* Computes the paths, and creates nothing. Returns RT_CONFIG if they are too long. */
@@ -32,7 +33,13 @@ rt_status rt_run_folder_lock(rt_run_folder *f) RT_MUST_CHECK;
 /* Creates the folder, its parents and, on request, the folder of checkpoints. Locks it unless it is
  * locked. Returns RT_IO if a folder cannot be created. */
 rt_status rt_run_folder_open(rt_run_folder *f, bool with_checkpoints) RT_MUST_CHECK;
+
+/* Ends the lock, if this process has it. */
 void rt_run_folder_close(rt_run_folder *f);
+
+/* Warning for a folder that is not locked: its path and the text of `unlocked`. */
+#define RT_UNLOCKED_WARNING                                                                        \
+    "warning: %s cannot be locked (%s): make sure that no other process trains there"
 
 /* Returns whether a training holds the lock of the folder. */
 bool rt_run_folder_busy(const char *path);

@@ -347,6 +347,8 @@ rt_status rt_run_begin(rt_run *r)
         status = rt_trainer_observe(r->trainer, r->arguments->trap, r->arguments->profile);
     if (!status.code)
         status = rt_run_folder_open(&r->folder, true);
+    if (!status.code && r->folder.unlocked)
+        rt_run_say(r, RT_UNLOCKED_WARNING, r->folder.path, strerror(r->folder.unlocked));
     if (!status.code) /* another process may have trained here until it was locked */
         status = refuse_used_folder(r);
     if (!status.code && r->arguments->resume)

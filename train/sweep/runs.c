@@ -291,7 +291,7 @@ static rt_status start_run(sweep_run *r, int run)
             return rt_error(RT_IO, "a run of the sweep cannot be started: %s", strerror(errno));
         if (started->process == 0) {
             rt_config config;
-            rt_run_folder_close(&r->folder); /* only the sweep holds its lock */
+            close(r->folder.lock); /* only the sweep holds its lock */
             _exit(rt_sweep_load(r->sweep, r->arguments, run, &config, NULL).code
                       ? RT_EXIT_FAILURE
                       : run_member(r->arguments, &config));
@@ -572,6 +572,9 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
                         r->ended == r->count ? "; all are finished already"
                         : r->ended           ? "; some are finished already"
                                              : "");
+    if (!status.code && r->folder.unlocked)
+        rt_progress_say(&r->progress, RT_UNLOCKED_WARNING, r->folder.path,
+                        strerror(r->folder.unlocked));
     if (!status.code)
         status = note_growth(r, &fresh);
     if (!status.code) {
