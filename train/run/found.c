@@ -166,7 +166,7 @@ rt_status rt_ancestry_find(void *context, const rt_config *config, rt_init_model
                          !rt_config_load_folder(a->last, folder.path).code;
         a->found = (rt_init_model){.name = path, .own = own};
         if (!own) {
-            status = rt_find_checkpoint(&model, path, RT_CHECKPOINT_LAST, NULL);
+            status = rt_find_checkpoint(&model, path, RT_CHECKPOINT_OF_RUN, NULL);
             if (!status.code)
                 status = rt_found_configuration(a->last, &model, NULL, NULL);
             a->found.imported = model.imported != NULL;

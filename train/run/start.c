@@ -11,6 +11,7 @@
 #include "train/config/keys.h"
 #include "train/report/report.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -174,7 +175,7 @@ static rt_status take_trunk(rt_run *r, const rt_config *trunk)
                                                       r->theta == RT_BRANCH_CARRIED);
     if (status.code)
         return status;
-    rt_run_note(r, "branching from %s at step %d%s", r->config->train.trunk, r->state->step,
+    rt_run_note(r, "branching from %s at step %d%s", r->found.path, r->state->step,
                 origins[r->theta]);
     report_rest(r, &taken.fresh, "parameters that join");
     report_rest(r, &taken.left, "parameters of the trunk that are left behind");
@@ -256,10 +257,19 @@ static rt_status start_from(rt_run *r)
     const bool theta = imported ? taken.theta : parts.theta == RT_BRANCH_CARRIED;
     if (theta && model->options.theta.learn)
         rt_transformer_theta(model, rt_transformer_theta_start(model));
-    rt_run_note(r, "starting from %s%s", r->config->train.init_from,
-                theta                        ? ", theta included"
-                : model->options.theta.learn ? ", theta as configured"
-                                             : "");
+    const char *how = theta                        ? ", theta included"
+                      : model->options.theta.learn ? ", theta as configured"
+                                                   : "";
+    if (imported)
+        rt_run_note(r, "starting from %s%s", r->found.path, how);
+    else if (r->found.newest)
+        rt_run_note(r,
+                    "starting from %s, the best evaluation, of step %" PRId64
+                    ", since the run had train.patience (its newest is of step %" PRId64 ")%s",
+                    r->found.path, r->found.checkpoint.info.step, r->found.newest, how);
+    else
+        rt_run_note(r, "starting from %s, step %" PRId64 "%s", r->found.path,
+                    r->found.checkpoint.info.step, how);
     if (!imported) {
         report_rest(r, &parts.fresh, "newly initialized parameters of the model");
         report_rest(r, &parts.left, "unexpected parameters of the checkpoint");
@@ -286,7 +296,7 @@ static rt_status prepare(rt_run *r)
         status = branch(r);
     } else {
         if (origin) /* before the trainer starts threads */
-            status = find_model(r, origin, RT_CHECKPOINT_LAST);
+            status = find_model(r, origin, RT_CHECKPOINT_OF_RUN);
         if (!status.code)
             status = rt_run_open(r, false);
         if (!status.code)
