@@ -235,12 +235,12 @@ rt_status rt_text_files_add(rt_text_files *t, const char *path)
         return status;
     if (!size)
         return rt_error(RT_DATA, "%.800s: %s must hold text; the file is empty", path, t->key);
-    if (stat(path, &file.facts))
+    if (!rt_file_state_find(&file.state, -1, path))
         return rt_error(RT_DATA, "%.800s: %s (%s)", path, strerror(errno), t->key);
     if (!rt_grow(&t->list, &t->capacity, t->count + 1, sizeof *t->list) ||
         !(file.path = rt_copy_text(path)))
         return rt_out_of_memory(t->key);
-    file.size = (size_t)file.facts.st_size;
+    file.size = (size_t)file.state.size;
     t->bytes += file.size;
     t->list[t->count++] = file;
     return rt_ok();
@@ -267,15 +267,12 @@ static const rt_text_file *file_at(const rt_text_files *t, size_t at)
 static rt_status read_file(const rt_text_files *t, const rt_text_file *file, size_t from,
                            size_t size, unsigned char *to)
 {
-    const struct stat *then = &file->facts;
-    struct stat now;
+    rt_file_state now;
     const int descriptor = open(file->path, O_RDONLY | O_CLOEXEC);
     const ssize_t got = descriptor < 0 ? -1 : rt_read_at(descriptor, to, size, (off_t)from);
     const int problem = errno;
-    const bool unchanged =
-        descriptor >= 0 && !fstat(descriptor, &now) && now.st_dev == then->st_dev &&
-        now.st_ino == then->st_ino && now.st_size == then->st_size &&
-        now.st_mtim.tv_sec == then->st_mtim.tv_sec && now.st_mtim.tv_nsec == then->st_mtim.tv_nsec;
+    const bool unchanged = descriptor >= 0 && rt_file_state_find(&now, descriptor, NULL) &&
+                           !memcmp(&now, &file->state, sizeof now);
     if (descriptor >= 0)
         close(descriptor);
     if (got < 0)

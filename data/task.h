@@ -10,9 +10,9 @@
 #include "data/labels.h"
 #include "data/token_format.h"
 #include "data/tokenizers/vocabulary.h"
+#include "text/files.h"
 
 #include <stdbool.h>
-#include <sys/stat.h>
 
 /* Key of a sequence. All of its random numbers come from rt_random {seed, step, stream} at
  * rt_draw_index. */
@@ -81,7 +81,7 @@ bool rt_document_next(const char *documents, const unsigned char *text, size_t b
 typedef struct rt_text_file {
     char *path;
     size_t start, size; /* offset in the text; bytes */
-    struct stat facts;
+    rt_file_state state;
 } rt_text_file;
 
 typedef struct rt_text_files {
@@ -176,8 +176,7 @@ size_t rt_token_runs_find(const rt_token_runs *runs, size_t first, size_t end, i
  *     NAME.info         number of ids, unknown characters or words, checksums of the ids
  *                       (rt_token_sums); written last
  *     NAME.vocabulary   level char: the vocabulary of a text
- *     NAME.digest       size, time, device, inode and digest of a text file; made again when they
- *                       change
+ *     NAME.digest       state (rt_file_state) and digest of a text file; made again when it changes
  *     NAME.lock         held by the process that makes the files, then removed
  *
  * NAME.info, NAME.vocabulary and NAME.digest begin with the digest of their content. An entry that

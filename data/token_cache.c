@@ -136,8 +136,7 @@ static void unlock_entry(const entry *e, int lock)
 
 /* Content of NAME.digest. */
 typedef struct known_digest {
-    int64_t size, seconds, nanoseconds;
-    uint64_t device, inode;
+    rt_file_state state;
     char digest[DIGEST_SIZE];
 } known_digest;
 
@@ -179,17 +178,12 @@ static rt_status digest_file(const rt_text_files *text, size_t i, const rt_data_
                              bool anew, char digest[DIGEST_SIZE])
 {
     const rt_text_file *file = &text->list[i];
-    const struct stat *s = &file->facts;
     char path[RT_PATH_SIZE];
     int lock = -1;
     entry e = {.o = o};
     known_digest known;
     memset(&known, 0, sizeof known); /* the padding is written, too */
-    known.size = s->st_size;
-    known.seconds = s->st_mtim.tv_sec;
-    known.nanoseconds = s->st_mtim.tv_nsec;
-    known.device = s->st_dev;
-    known.inode = s->st_ino;
+    known.state = file->state;
     digest_content(e.name, file->path, strlen(file->path));
     path_of(path, &e, ".digest");
     if (anew)

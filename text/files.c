@@ -86,6 +86,19 @@ rt_status rt_file_read(const char *key, const char *path, unsigned char **bytes_
                               path, key, got, size);
 }
 
+bool rt_file_state_find(rt_file_state *state, int file, const char *path)
+{
+    struct stat s;
+    if (file < 0 ? stat(path, &s) : fstat(file, &s))
+        return false;
+    *state = (rt_file_state){.device = s.st_dev,
+                             .inode = s.st_ino,
+                             .size = s.st_size,
+                             .modified = {s.st_mtim.tv_sec, s.st_mtim.tv_nsec},
+                             .changed = {s.st_ctim.tv_sec, s.st_ctim.tv_nsec}};
+    return true;
+}
+
 ssize_t rt_read_at(int file, void *to, size_t size, off_t at)
 {
     size_t done = 0;

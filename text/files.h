@@ -24,6 +24,17 @@ rt_status rt_file_measure(const char *key, const char *path, off_t *size) RT_MUS
 rt_status rt_file_read(const char *key, const char *path, unsigned char **bytes_new,
                        size_t *count) RT_MUST_CHECK;
 
+/* State of a file. Equal bytes (memcmp) mean that the file was not changed: an edit in place that
+ * keeps size and time changes the time of change, which no program can set. */
+typedef struct rt_file_state {
+    uint64_t device, inode;
+    int64_t size, modified[2], changed[2]; /* times in seconds and nanoseconds */
+} rt_file_state;
+
+/* Finds the state of an open file or, with file < 0, of a path. Returns false, with errno, if there
+ * is none. */
+bool rt_file_state_find(rt_file_state *state, int file, const char *path);
+
 /* Reads bytes from an offset on; fewer than `size` only at the end of the file. Returns their
  * number; -1, with errno, on an error. */
 ssize_t rt_read_at(int file, void *to, size_t size, off_t at);
