@@ -290,6 +290,7 @@ static rt_status report_run(const rt_arguments *arguments, const char *folder)
     if (status.code)
         return rt_error(RT_CONFIG, "%s is not the folder of a run: %.800s", folder, status.message);
     rt_run r = rt_run_new(&config, arguments);
+    rt_run_find_data(&r, folder);
     status = rt_path_join(path, folder, "checkpoints");
     if (!status.code)
         status = rt_find_checkpoint(&r.found, path, RT_CHECKPOINT_OF_RUN, &config);

@@ -260,3 +260,29 @@ TEST_ROWS(a_run_goes_on_from_its_own_past_alone, 0, 2)
                 TINY "--resume");
     run(TINY "--eval"); /* which has no future */
 }
+
+#define MAKE_TEXTS "seq 600 >text.txt; seq 600 900 >more.txt; "
+
+/* Files are compared by size and XXH128, which timing.csv has, and not by their absolute paths. */
+TEST_ROWS(a_project_that_was_moved_goes_on, 0, 6)
+{
+    static const char *const rows[] = {
+        "m.ini --resume",
+        "m.ini 'data.file=text.txt*2, more.txt' data.eval_file=more.txt run.name=next --resume",
+        "m.ini train.init_from=runs/m run.name=next data.vocab_file=vocab.txt --resume",
+        "m.ini train.init_from=runs/m/checkpoints/step-00000004.h5 run.name=next "
+        "theta.init_from=runs/m/theta_final.csv --resume",
+        "m.ini train.trunk=runs/m run.name=next --resume",
+        "m.ini run.name=s sweep.run.seed=1,2 train.init_from=runs/m/checkpoints"};
+    run("mkdir before && cd before && " MAKE_TEXTS "sed 's/^vocab = 10/task = text\\nfile = "
+        "text.txt\\nlevel = char/; s/^steps = 60/steps = 4/; s/= 20/= 2/' ../tiny.ini >m.ini && "
+        "$TRAIN m.ini --quiet && cp runs/m/vocab.txt . && $TRAIN --quiet train.steps=6 %s",
+        rows[_i]);
+    run("mv before after && cd after && $TRAIN --quiet train.steps=8 %s", rows[_i]);
+    if (_i) /* the run itself was not resumed */
+        expect_told(0, "/before/text.txt is gone; using ",
+                    "cd after && $TRAIN runs/m/config.ini --eval && cd ..");
+    if (_i < 2)
+        expect_told(2, "', whose content differs or cannot be compared\n",
+                    "mv after third; cd third; seq 2 601 >text.txt; $TRAIN --quiet %s", rows[_i]);
+}

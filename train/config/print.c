@@ -143,9 +143,12 @@ char *rt_config_differences(const rt_config *run, const rt_config *now, rt_conti
         if (counts && !follows && !is_free(key, now, how) &&
             !rt_key_value_equal(key, run, &continued) &&
             !(same_trunk && i == rt_key_find("train.trunk")))
-            rt_writer_add(&w, "%s: the run has '%s', now it is '%s'\n", rt_key_name(i),
+            rt_writer_add(&w, "%s: the run has '%s', now it is '%s'%s\n", rt_key_name(i),
                           rt_key_value_write(key, run, before),
-                          rt_key_value_write(key, &continued, after));
+                          rt_key_value_write(key, &continued, after),
+                          key->path && *before && *after
+                              ? ", whose content differs or cannot be compared"
+                              : "");
     }
     return rt_writer_take(&w);
 }

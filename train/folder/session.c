@@ -1,3 +1,5 @@
+#define _XOPEN_SOURCE 700 /* realpath */
+
 #include "train/folder/session.h"
 
 #include "core/memory.h"
@@ -5,89 +7,288 @@
 #include "text/csv.h"
 #include "text/files.h"
 #include "text/process.h"
+#include "train/config/keys.h"
 
+#include <dirent.h>
 #include <hdf5.h>
-#include <regex.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { BLOCK = 1 << 18, DIGEST_SIZE = 2 * sizeof(XXH128_canonical_t) + 1 };
+enum { BLOCK = 1 << 18 };
 static const off_t most_digested = (off_t)1 << 31; /* larger files would delay the first step */
 
-static bool digest_stream(FILE *file, char digest[DIGEST_SIZE])
+/* Adds the bytes of a file to a digest. */
+static bool digest_stream(XXH3_state_t *state, FILE *file)
 {
     unsigned char *block = rt_alloc(BLOCK, 1);
-    XXH3_state_t *state = XXH3_createState();
-    bool good = block && state && XXH3_128bits_reset(state) == XXH_OK;
+    bool good = block != NULL;
     for (size_t got; good && (got = fread(block, 1, BLOCK, file)) > 0;)
         good = XXH3_128bits_update(state, block, got) == XXH_OK;
     good = good && !ferror(file);
-    if (good) {
-        XXH128_canonical_t bytes;
-        XXH128_canonicalFromHash(&bytes, XXH3_128bits_digest(state));
-        for (size_t i = 0; i < sizeof bytes.digest; i++)
-            snprintf(digest + 2 * i, 3, "%02x", bytes.digest[i]);
-    }
-    XXH3_freeState(state);
     rt_free(block);
     return good;
 }
 
+/* Content of a file or folder: size, and XXH128 unless a file is too large for it. */
+typedef struct content {
+    XXH3_state_t *state;
+    off_t size;
+    bool known, small;
+} content;
+
+static void add_file(content *c, const char *path)
+{
+    struct stat facts;
+    FILE *file = rt_open_regular(path);
+    if (file && !fstat(fileno(file), &facts)) {
+        c->known = true;
+        c->size += facts.st_size;
+        c->small &= facts.st_size <= most_digested && digest_stream(c->state, file);
+    }
+    if (file)
+        fclose(file);
+}
+
+/* Adds the first rows of a run's timing.csv. Returns false if the folder is not that of a run. */
+static bool add_run(content *c, const char *folder)
+{
+    enum { ROWS = 2, ROW_SIZE = 1 << 16 };
+    char path[RT_PATH_SIZE];
+    const char *const places[] = {"timing.csv", "../timing.csv"}; /* of FOLDER/checkpoints */
+    bool found = false;
+    for (int i = 0; i < 2 && !found && !rt_folder_has(folder, "config.json"); i++) {
+        FILE *rows = rt_path_join(path, folder, places[i]).code ? NULL : rt_open_regular(path);
+        char *row = rows ? rt_alloc(ROW_SIZE, 1) : NULL;
+        for (int n = 0; row && n < ROWS && fgets(row, ROW_SIZE, rows); n++) {
+            c->known = found = true;
+            c->size += (off_t)strlen(row);
+            XXH3_128bits_update(c->state, row, strlen(row));
+        }
+        rt_free(row);
+        if (rows)
+            fclose(rows);
+    }
+    return found;
+}
+
+static void add_folder(content *c, const char *folder)
+{
+    char path[RT_PATH_SIZE];
+    struct dirent **names = NULL;
+    const int count = scandir(folder, &names, NULL, alphasort);
+    for (int n = 0; n < count; n++) {
+        if (!rt_path_join(path, folder, names[n]->d_name).code)
+            add_file(c, path);
+        free(names[n]);
+    }
+    free(names);
+}
+
+/* Adds " (N bytes, XXH128 ...)" of a file or a folder to a list. */
+static void describe(rt_writer *w, const char *path)
+{
+    content c = {.state = XXH3_createState(), .small = true};
+    if (!c.state || XXH3_128bits_reset(c.state) != XXH_OK)
+        w->failed = true;
+    else if (!rt_folder_has(path, "."))
+        add_file(&c, path);
+    else if (!add_run(&c, path))
+        add_folder(&c, path);
+    if (!c.known)
+        rt_writer_add(w, " (cannot be read)");
+    else
+        rt_writer_add(w, " (%jd bytes%s", (intmax_t)c.size, c.small ? ", XXH128 " : ")");
+    if (c.known && c.small) {
+        XXH128_canonical_t bytes;
+        XXH128_canonicalFromHash(&bytes, XXH3_128bits_digest(c.state));
+        for (size_t i = 0; i < sizeof bytes.digest; i++)
+            rt_writer_add(w, "%02x", bytes.digest[i]);
+        rt_writer_add(w, ")");
+    }
+    XXH3_freeState(c.state);
+}
+
+static void add_path(rt_writer *w, const char *path)
+{
+    rt_writer_add(w, "%s%s", w->length ? "; " : "", path);
+    describe(w, path);
+}
+
 char *rt_session_data(const rt_data_options *data)
 {
-    char path[RT_PATH_SIZE], digest[DIGEST_SIZE];
-    struct stat facts;
+    char path[RT_PATH_SIZE];
     rt_writer w = {0};
-    for (int i = 0; rt_data_file_at(data, i, path); i++) {
-        FILE *file = rt_open_regular(path);
-        rt_writer_add(&w, "%s%s", w.length ? "; " : "", path);
-        if (file && !fstat(fileno(file), &facts)) {
-            rt_writer_add(&w, " (%jd bytes", (intmax_t)facts.st_size);
-            if (facts.st_size <= most_digested && digest_stream(file, digest))
-                rt_writer_add(&w, ", XXH128 %s", digest);
-            rt_writer_add(&w, ")");
-        }
-        if (file)
-            fclose(file);
-        else
-            rt_writer_add(&w, " (cannot be read)");
-    }
+    for (int i = 0; rt_data_file_at(data, i, path); i++)
+        add_path(&w, path);
     return rt_writer_take(&w);
 }
 
-bool rt_session_data_differs(rt_session_part *before, rt_session_part *now, int files)
+/* Returns the path that a key of one file or folder has; NULL if it has none or no effect. */
+static const char *input_of(const rt_config *config, int key)
 {
-    const char *older = before->text, *newer = now->text;
-    regex_t pattern; /* format of rt_session_data after a path */
-    regmatch_t one[2], other[2];
-    before->length = (int)strlen(older);
-    now->length = (int)strlen(newer);
-    if (regcomp(&pattern, "( \\((cannot be read|[0-9]+ bytes(, XXH128 [0-9a-f]{32})?)\\))(; |$)",
-                REG_EXTENDED))
-        return files > 0;
-    bool differs = false;
-    for (int i = 0; i < files && !differs; i++) {
-        differs = true;
-        if (regexec(&pattern, older, 2, one, 0) || regexec(&pattern, newer, 2, other, 0))
-            break;
-        const regoff_t length = one[1].rm_eo - one[1].rm_so;
-        differs = length != other[1].rm_eo - other[1].rm_so ||
-                  strncmp(older + one[1].rm_so, newer + other[1].rm_so, (size_t)length) != 0;
-        if (differs) {
-            *before = (rt_session_part){older, (int)one[1].rm_eo};
-            *now = (rt_session_part){newer, (int)other[1].rm_eo};
-        }
-        older += one[1].rm_eo;
-        newer += other[1].rm_eo;
-        older += strspn(older, "; ");
-        newer += strspn(newer, "; ");
+    const rt_key *k = rt_key_at(key);
+    return k->path == RT_INPUT && rt_key_has_effect(key, config)
+               ? *(const char *const *)((const char *)config + k->offset)
+               : NULL;
+}
+
+char *rt_session_inputs(const rt_config *config)
+{
+    char *data = rt_session_data(&config->data);
+    rt_writer w = {.failed = !data};
+    rt_writer_add(&w, "%s", data ? data : "");
+    for (int i = 0; rt_key_at(i); i++)
+        if (input_of(config, i) && strcmp(rt_key_at(i)->section, "data") != 0)
+            add_path(&w, input_of(config, i));
+    rt_free(data);
+    return rt_writer_take(&w);
+}
+
+/* Returns the description " (N bytes, XXH128 ...)" of a file in a list, with its length; NULL if
+ * the list does not have it, or as "(cannot be read)". */
+static const char *find_description(const char *list, const char *path, int *length)
+{
+    const size_t size = strlen(path);
+    for (const char *at = list; (at = strstr(at, path)); at += size) {
+        const char *text = at + size, *end = strchr(text, ')');
+        *length = end ? (int)(end + 1 - text) : 0;
+        if ((at == list || at[-1] == ' ') && end && (!end[1] || end[1] == ';') &&
+            !strncmp(text, " (", 2) && text[2] >= '0' && text[2] <= '9')
+            return text;
     }
-    regfree(&pattern);
-    return differs;
+    return NULL;
+}
+
+/* Adds the newest description of a file in the timing.csv of a run. */
+static void recall(rt_writer *w, const char *folder, const char *path)
+{
+    rt_csv timing;
+    int length;
+    for (rt_csv_open(&timing, folder, "timing.csv"); rt_csv_row(&timing);) {
+        const char *text = find_description(rt_csv_cell(&timing, "data"), path, &length);
+        if (text)
+            rt_writer_free(w);
+        if (text)
+            rt_writer_add(w, "%.*s", length, text);
+    }
+    rt_csv_close(&timing);
+}
+
+void rt_session_compare(rt_writer *w, const rt_data_options *data, const char *list,
+                        const char *folder)
+{
+    char path[RT_PATH_SIZE];
+    rt_data_options files = *data;
+    files.vocab_file = NULL;
+    for (int i = 0; !w->length && rt_data_file_at(&files, i, path); i++) {
+        rt_writer before = {0};
+        int length = 0;
+        const char *now = find_description(list, path, &length);
+        recall(&before, folder, path);
+        if (before.length &&
+            (!now || before.length != (size_t)length || memcmp(before.bytes, now, before.length)))
+            rt_writer_add(w, "it was %s%s, it is %s%.*s", path, before.bytes, path, length,
+                          now ? now : "");
+        rt_writer_free(&before);
+    }
+}
+
+/* Returns whether `now` has the content that a run has read from `before`. */
+static bool is_same(const char *folder, const char *before, const char *now)
+{
+    rt_writer one = {0}, other = {0};
+    if (!strcmp(before, now))
+        return true;
+    recall(&one, folder, before);
+    if (!one.length)
+        describe(&one, before);
+    describe(&other, now);
+    const bool same = one.bytes && other.bytes && !one.failed && !other.failed &&
+                      !strcmp(one.bytes, other.bytes) && !strstr(one.bytes, "cannot");
+    rt_writer_free(&one);
+    rt_writer_free(&other);
+    return same;
+}
+
+/* Replaces a path by another one in the values of all keys. */
+static void move_path(rt_config *config, const char *from, const char *to)
+{
+    static const char ends[] = " ,*:";
+    const size_t size = strlen(from);
+    const rt_key *key;
+    for (int i = 0; (key = rt_key_at(i)); i++) {
+        const char **value = (const char **)((char *)config + key->offset);
+        if (key->path != RT_INPUT && key->path != RT_INPUT_FILES)
+            continue;
+        rt_writer w = {0};
+        const char *rest = *value;
+        for (const char *at = rest; at && (at = strstr(at, from)); at += size)
+            if ((at == *value || strchr(", ", at[-1])) && (!at[size] || strchr(ends, at[size]))) {
+                rt_writer_add(&w, "%.*s%s", (int)(at - rest), rest, to);
+                rest = at + size;
+            }
+        if (rest > *value)
+            rt_writer_add(&w, "%s", rest);
+        const char *copy = w.length && !w.failed ? rt_intern_text(w.bytes) : NULL;
+        if (copy)
+            *value = copy;
+        rt_writer_free(&w);
+    }
+}
+
+void rt_session_take_moved(rt_config *before, const rt_config *now, const char *folder)
+{
+    char one[RT_PATH_SIZE], other[RT_PATH_SIZE];
+    rt_data_options then = before->data, data = now->data;
+    bool same = true;
+    then.vocab_file = data.vocab_file = NULL;
+    for (int i = 0; same && rt_data_file_at(&then, i, one) && rt_data_file_at(&data, i, other); i++)
+        same = is_same(folder, one, other);
+    for (int i = 0; same && rt_data_file_at(&then, i, one) && rt_data_file_at(&data, i, other); i++)
+        if (strcmp(one, other) != 0)
+            move_path(before, one, other);
+    for (int i = 0; rt_key_at(i); i++) {
+        const char *was = input_of(before, i), *is = input_of(now, i);
+        if (was && is && strcmp(was, is) != 0 && is_same(folder, was, is))
+            rt_key_value_copy(rt_key_at(i), before, now);
+    }
+}
+
+/* Finds the file that was `gone`: its end below the folder of the run, or below a folder around it,
+ * the longest end first. */
+static bool find_moved(char found[RT_PATH_SIZE], const char *folder, const char *gone)
+{
+    char around[PATH_MAX];
+    for (bool more = realpath(folder, around) != NULL; more;) {
+        for (const char *end = gone; (end = strchr(end, '/')); end++)
+            if (!rt_path_join(found, around, end + 1).code && !access(found, R_OK) &&
+                is_same(folder, gone, found))
+                return true;
+        char *last = strrchr(around, '/');
+        more = last && last > around;
+        if (more)
+            *last = '\0';
+    }
+    return false;
+}
+
+void rt_session_find_moved(rt_config *config, const char *folder, rt_writer *lines)
+{
+    char path[RT_PATH_SIZE], found[RT_PATH_SIZE];
+    rt_data_options data = config->data;
+    data.vocab_file = NULL;
+    for (int i = 0; rt_data_file_at(&data, i, path); i++)
+        if (access(path, F_OK) && find_moved(found, folder, path)) {
+            rt_writer_add(lines, "%s%s is gone; using %s, which has the same content",
+                          lines->length ? "\n" : "", path, found);
+            move_path(config, path, found);
+        }
 }
 
 /* Adds a word of the command line, in single quotes if a shell would interpret it. */

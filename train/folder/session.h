@@ -5,7 +5,8 @@
  * was stopped has several. The first row that a session adds to timing.csv describes it, in columns
  * that are empty in its other rows: only that file may differ between equal runs. */
 
-#include "data/data.h"
+#include "text/writer.h"
+#include "train/config/config.h"
 
 #define RT_SESSION_COLUMNS "begun,host,program,command,data"
 
@@ -14,19 +15,28 @@
  * NULL if the heap is exhausted. */
 char *rt_session_data(const rt_data_options *data);
 
+/* The same list, followed by the models and the theta that a training starts from. Of a folder
+ * they are the size and XXH128 of all its files; of the folder of a run, which may go on, of the
+ * first rows of its timing.csv, which no other run has. */
+char *rt_session_inputs(const rt_config *config);
+
+/* Finds a data file whose size or XXH128 in a list of rt_session_data is not that in the timing.csv
+ * of a run. Adds "it was FILE (...), it is FILE (...)" for the first. */
+void rt_session_compare(rt_writer *w, const rt_data_options *data, const char *list,
+                        const char *folder);
+
+/* Replaces paths of a run's configuration by those of `now`, if both name files with the same size
+ * and XXH128: the project was moved. `folder` is the folder of the run, whose timing.csv knows
+ * files that are gone. */
+void rt_session_take_moved(rt_config *before, const rt_config *now, const char *folder);
+
+/* Finds data files that have gone: looks for the same ends of their paths, and the same content by
+ * timing.csv, below the folders that contain the folder of the run. Adds a line for each. */
+void rt_session_find_moved(rt_config *config, const char *folder, rt_writer *lines);
+
 /* Returns the cells of a session that begins now: time (UTC), host name, version and `revision` (""
  * if unknown) of the program with its kernels, command line, and `data`, the list of
  * rt_session_data. The caller frees the text; NULL if the heap is exhausted. */
 char *rt_session_cells(const char *data, const char *revision, int argc, char *const *argv);
-
-/* Part of a list of files. */
-typedef struct rt_session_part {
-    const char *text;
-    int length;
-} rt_session_part;
-
-/* Compares the first `files` files of two lists by size and XXH128, whatever their paths. If one
- * differs, returns true and narrows both parts to the first such file, if both lists have it. */
-bool rt_session_data_differs(rt_session_part *before, rt_session_part *now, int files);
 
 #endif

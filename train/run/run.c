@@ -80,29 +80,18 @@ static rt_status find_earlier_end(rt_run *r)
     return status;
 }
 
-/* Warns if the data files, listed by rt_session_data, differ from those of the newest session in
- * timing.csv. The vocabulary is ignored: the run uses that of its checkpoint. */
+/* Warns if the data files, listed by rt_session_data, differ from those that the run has read. The
+ * vocabulary is ignored: the run uses that of its checkpoint. */
 static void compare_data(rt_run *r, const char *data)
 {
-    rt_csv timing;
-    rt_data_options o = r->config->data;
-    char *earlier = NULL, path[RT_PATH_SIZE];
-    int files = 0;
-    for (rt_csv_open(&timing, r->folder.path, "timing.csv"); rt_csv_row(&timing);)
-        if (*rt_csv_cell(&timing, "data")) {
-            rt_free(earlier);
-            earlier = rt_copy_text(rt_csv_cell(&timing, "data"));
-        }
-    o.vocab_file = NULL;
-    while (rt_data_file_at(&o, files, path))
-        files++;
-    rt_session_part before = {.text = earlier}, now = {.text = data};
-    if (earlier && data && rt_session_data_differs(&before, &now, files))
+    rt_writer w = {0};
+    rt_session_compare(&w, &r->config->data, data ? data : "", r->folder.path);
+    if (w.length && data)
         rt_run_say(r,
-                   "warning: the data has changed since the run was stopped: it was %.*s, it is "
-                   "%.*s; the continuation will not be bitwise identical",
-                   before.length, before.text, now.length, now.text);
-    rt_free(earlier);
+                   "warning: the data has changed since the run was stopped: %s; the continuation "
+                   "will not be bitwise identical",
+                   w.bytes);
+    rt_writer_free(&w);
 }
 
 /* Warns of rows up to this step that the tables of a resumed run lack. */
@@ -145,7 +134,7 @@ static rt_status open_tables(rt_run *r)
         if (!folders[i] || !rt_folder_has(folders[i], names[i]))
             rt_run_say(r, "warning: the rows of %s until step %d are not known", names[i],
                        r->state->step);
-    char *data = rt_session_data(&r->config->data);
+    char *data = rt_session_inputs(r->config);
     r->session = data ? rt_session_cells(data, a->revision, a->argc, a->argv) : NULL;
     if (resumed)
         compare_data(r, data);

@@ -9,6 +9,7 @@
 #include "optim/options.h"
 #include "text/process.h"
 #include "train/config/keys.h"
+#include "train/folder/session.h"
 #include "train/report/report.h"
 
 #include <inttypes.h>
@@ -40,6 +41,8 @@ static rt_status find_own(rt_run *r)
     if (status.code == RT_CONFIG)
         status.code = RT_CHECKPOINT;
     if (!status.code) {
+        rt_run_find_data(r, r->folder.path);
+        rt_session_take_moved(before, r->config, r->folder.path);
         rt_config_continue(r->config, before);
         status = rt_config_compare(before, step, r->config, r->folder.path);
     }
@@ -182,17 +185,6 @@ static rt_status take_trunk(rt_run *r, const rt_config *trunk)
     return status;
 }
 
-/* Finds FOLDER of FOLDER/checkpoints/step-00000600.h5, which has the rows of earlier steps. */
-static void find_trunk_folder(rt_run *r)
-{
-    static const char folder[] = "/checkpoints/";
-    const char *path = r->found.path, *name = rt_path_name(path);
-    const size_t length = (size_t)(name - path), own = sizeof folder - 1;
-    *r->trunk = '\0';
-    if (length > own && !strncmp(name - own, folder, own))
-        snprintf(r->trunk, sizeof r->trunk, "%.*s", (int)(length - own), path);
-}
-
 /* Returns RT_CONFIG if the run, from its start, would remove or replace a file that it reads. */
 static rt_status spare_inputs(const rt_run *r)
 {
@@ -225,9 +217,11 @@ static rt_status branch(rt_run *r)
                           r->found.path);
     if (!status.code)
         status = rt_found_configuration(&trunk, &r->found, NULL, NULL);
+    rt_run_folder_of(r->trunk, r->found.path); /* which has the rows of earlier steps */
+    if (!status.code)
+        rt_session_take_moved(&trunk, r->config, r->trunk);
     if (!status.code)
         status = rt_branch_check(&trunk, r->config, r->found.checkpoint.info.step);
-    find_trunk_folder(r);
     if (!status.code)
         status = rt_run_open(r, true);
     return status.code || !r->trainer ? status : take_trunk(r, &trunk);

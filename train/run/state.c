@@ -4,6 +4,7 @@
 #include "data/tokenizers/tokens.h"
 #include "text/files.h"
 #include "train/config/config.h"
+#include "train/folder/session.h"
 #include "train/run/kernels.h"
 #include "train/run/progress.h"
 #include "train/run/stop.h"
@@ -52,6 +53,15 @@ void rt_run_free(rt_run *r)
     rt_free(r->config_text);
     rt_free(r->session);
     rt_free(r->before);
+}
+
+void rt_run_find_data(rt_run *r, const char *folder)
+{
+    rt_writer lines = {0};
+    rt_session_find_moved(r->config, folder, &lines);
+    if (lines.length)
+        rt_run_say(r, "%s", lines.bytes);
+    rt_writer_free(&lines);
 }
 
 /* Checks that the model and the data have the same tokens; with `own`, for a model that is resumed

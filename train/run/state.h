@@ -75,6 +75,9 @@ void rt_run_free(rt_run *r);
  * of a model that do not evaluate it read no data. */
 rt_status rt_run_open(rt_run *r, bool own) RT_MUST_CHECK;
 
+/* Finds data files that have gone since the run in `folder` read them, and prints where. */
+void rt_run_find_data(rt_run *r, const char *folder);
+
 /* Warns of words or characters that the vocabulary lacks; `text` names their text. */
 void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *text);
 

@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "io/gguf/gguf.h"
 #include "train/config/keys.h"
+#include "train/folder/session.h"
 #include "train/report/report.h"
 #include "train/run/predict.h"
 
@@ -17,6 +18,7 @@
 static rt_status configure(rt_run *r)
 {
     rt_config own;
+    char folder[RT_PATH_SIZE];
     const rt_found *found = &r->found;
     const bool named = r->arguments->checkpoint != NULL;
     rt_status status = rt_found_configuration(&own, found, named ? NULL : r->arguments, NULL);
@@ -33,6 +35,8 @@ static rt_status configure(rt_run *r)
     }
     if (status.code)
         return status;
+    rt_run_folder_of(folder, found->path);
+    rt_session_take_moved(&own, r->config, folder);
     rt_config given = *r->config;
     given.optimizer = own.optimizer; /* a use does not depend on how the model was trained */
     given.train.steps = own.train.steps;
@@ -222,16 +226,13 @@ static rt_status add_facts(rt_writer *w, const rt_run *r)
 {
     rt_results results = {0};
     rt_theta_verdict verdict;
-    const char *checkpoint = r->found.path, *folder = strstr(checkpoint, "/checkpoints/");
-    char path[RT_PATH_SIZE];
+    char folder[RT_PATH_SIZE];
     int steps;
-    for (const char *next = folder; next; next = strstr(next + 1, "/checkpoints/"))
-        folder = next; /* the last */
+    rt_run_folder_of(folder, r->found.path);
     if (r->state->step)
         rt_writer_add(w, "training: %d steps with seed %llu\n", r->state->step,
                       (unsigned long long)r->config->run.seed);
-    snprintf(path, sizeof path, "%.*s", folder ? (int)(folder - checkpoint) : 0, checkpoint);
-    if (folder && rt_results_read(&results, path) && rt_results_model_step(&results, &steps) &&
+    if (*folder && rt_results_read(&results, folder) && rt_results_model_step(&results, &steps) &&
         steps == r->state->step)
         rt_writer_add(w, "evaluation: loss %.6g, accuracy %.4f\n",
                       rt_results_get(&results, RT_RESULT_LOSS),
@@ -310,6 +311,7 @@ static rt_status export_model(const rt_run *r)
 rt_exit rt_run_use(const rt_config *config, rt_found *found, const rt_arguments *arguments)
 {
     rt_config own = *config;
+    char folder[RT_PATH_SIZE];
     rt_run r = rt_run_new(&own, arguments);
     r.found = *found;
     *found = (rt_found){0};
@@ -319,6 +321,9 @@ rt_exit rt_run_use(const rt_config *config, rt_found *found, const rt_arguments 
                     "--last uses the newest, of step %" PRId64,
                     r.found.checkpoint.info.step, r.found.newest);
     rt_status status = arguments->config ? configure(&r) : rt_ok();
+    rt_run_folder_of(folder, r.found.path);
+    if (!status.code && *folder)
+        rt_run_find_data(&r, folder);
     if (!status.code)
         status = check_options(&r);
     if (!status.code)

@@ -6,6 +6,7 @@
 #include "text/durable_file.h"
 #include "text/process.h"
 #include "train/folder/run_folder.h"
+#include "train/folder/session.h"
 #include "train/report/report.h"
 #include "train/run/progress.h"
 #include "train/run/stop.h"
@@ -163,6 +164,8 @@ static rt_status look_for_results(sweep_run *r, int run)
     const bool ended = rt_results_whole(&result->results, RT_RESULT_STEPS, &result->steps) &&
                        rt_results_whole(&result->results, RT_RESULT_EXIT_CODE, &code);
     status = rt_config_load_folder(&before, folder.path);
+    if (!status.code)
+        rt_session_take_moved(&before, &config, folder.path);
     if (!status.code)
         status = rt_config_compare(&before, result->steps, &config, folder.path);
     if (!status.code && ended &&
