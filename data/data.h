@@ -212,6 +212,8 @@ struct rt_data {
     struct {
         size_t count, of; /* labelled rows truncated to data.length, and all labelled rows */
     } cut;
+    size_t memory;  /* bytes of texts, ids, rows and images in memory */
+    size_t opening; /* bytes of files that were in memory as well while they were opened */
     /* Private to data/. */
     rt_data_of_model meaning; /* as passed by the caller */
     rt_vocabulary *own;

@@ -267,6 +267,8 @@ rt_status rt_examples_order(rt_data *data)
         data->cut.count += length > (size_t)o->length;
         x->longest = length > x->longest ? length : x->longest;
     }
+    data->memory += x->count * (sizeof *x->rows + sizeof *x->sorted[0]) +
+                    x->used * (sizeof *x->ids + (x->labels ? sizeof *x->labels : 0));
     for (int part = 0; part < RT_PARTS; part++) {
         uint32_t rows = 0, next = 0;
         for (size_t i = 0; i < x->count; i++)
@@ -404,8 +406,10 @@ rt_status rt_examples_open(rt_data *data)
         status = make_rows(data, files);
     if (!status.code)
         status = rt_examples_order(data);
-    for (int part = 0; part < RT_PARTS; part++)
+    for (int part = 0; part < RT_PARTS; part++) {
+        data->opening += files[part].size + files[part].count * sizeof *files[part].texts;
         rt_labelled_file_free(&files[part]);
+    }
     return status;
 }
 

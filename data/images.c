@@ -91,18 +91,18 @@ static rt_status read_header(rt_idx *x, gzFile file, const char *path, size_t *a
     return status;
 }
 
-/* Reads the bytes behind the header. Memory grows with what is read, since the header may lie. */
-static rt_status read_rest(rt_idx *x, gzFile file, const char *path, size_t *at)
+/* Reads the bytes behind the header into memory of their size, unless a file of `bytes` cannot have
+ * so many, since the header may lie. */
+static rt_status read_rest(rt_idx *x, gzFile file, const char *path, size_t bytes, size_t *at)
 {
-    size_t count = 0, capacity = 0, got = 1;
-    rt_status status = rt_ok();
-    while (got && count <= x->size && !status.code) {
-        const size_t wanted = x->size + 1 - count < CHUNK ? x->size + 1 - count : CHUNK;
-        if (!rt_grow(&x->bytes, &capacity, count + wanted, 1))
-            return rt_out_of_memory("a file of images");
-        status = read_bytes(file, path, x->bytes + count, wanted, at, &got);
-        count += got;
-    }
+    enum { MOST_DEFLATED = 1032 }; /* bytes of text in a byte of gzip */
+    const size_t most = gzdirect(file) ? bytes : MOST_DEFLATED * bytes;
+    const size_t wanted = x->size < most ? x->size + 1 : most + 1; /* one more, to find the end */
+    size_t count = 0;
+    x->bytes = rt_alloc_unset(wanted, 1);
+    if (!x->bytes)
+        return rt_out_of_memory("a file of images");
+    const rt_status status = read_bytes(file, path, x->bytes, wanted, at, &count);
     if (status.code || count == x->size)
         return status;
     return count < x->size
@@ -130,7 +130,7 @@ static rt_status read_idx(rt_idx *x, const char *key, const char *path)
     size_t at = 0;
     status = read_header(x, file, path, &at);
     if (!status.code)
-        status = read_rest(x, file, path, &at);
+        status = read_rest(x, file, path, (size_t)size, &at);
     gzclose_r(file);
     return status;
 }
@@ -250,9 +250,11 @@ rt_status rt_images_open(rt_data *data)
     if (!x || !data->examples)
         return rt_out_of_memory("the images of data.file");
     rt_status status = rt_ok();
-    for (int part = 0; part < RT_PARTS && !status.code; part++)
+    for (int part = 0; part < RT_PARTS && !status.code; part++) {
         if (paths[part])
             status = read_part(x, part, paths[part]);
+        data->memory += x->parts[part].images.size + x->parts[part].labels.size;
+    }
     const int pixels = o->patch * o->patch, wanted = data->meaning.patch;
     data->patch = pixels * x->channels;
     if (!status.code && wanted && (wanted == pixels || wanted == 3 * pixels) &&

@@ -343,8 +343,11 @@ static rt_status encode_in_memory(rt_data *data, const group *x, rt_unknown *unk
                           .options = &data->options,
                           .take = keep_ids,
                           .context = &ids};
+    /* mostly enough, so that ids are not copied; memory without ids is never touched */
+    rt_id_list_reserve(&ids, x->text.bytes + x->text.count);
     const rt_status status = rt_text_encode(&e);
     *unknown = e.unknown;
+    data->memory += ids.count * ids.width;
     if (!status.code)
         return rt_token_runs_add_ids(&data->runs, ids);
     rt_id_list_free(&ids);

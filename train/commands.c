@@ -23,6 +23,7 @@
 #include "train/world/world.h"
 
 #include <libgen.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -67,7 +68,7 @@ static rt_exit print_help(const char *part)
 }
 
 /* Checks the configuration and the data, and prints the largest memory of each phase beyond the
- * program and its data. */
+ * program. An export reads no data. */
 static rt_exit check(const rt_config *config, const rt_arguments *arguments)
 {
     static const char *const phases[] = {RT_MEMORY_PHASES(RT_CHOICE_WORD)};
@@ -76,8 +77,13 @@ static rt_exit check(const rt_config *config, const rt_arguments *arguments)
     if (status.code)
         return conclude(NULL, status);
     printf("%s: configuration and data are valid\nmemory, MB:", config->file);
-    for (int i = 0; i < RT_PHASES; i++)
-        printf("%s %s %.0f", i ? "," : "", phases[i], need.resident[i] / 1e6);
+    for (int i = 0; i < RT_PHASES; i++) {
+        const double data = i == RT_PHASE_EXPORT ? 0 : (double)need.data;
+        const double opening =
+            i == RT_PHASE_EXPORT || i == RT_PHASE_SAVE ? 0 : (double)need.opening;
+        printf("%s %s %.0f", i ? "," : "", phases[i],
+               (data + fmax(opening, need.resident[i])) / 1e6);
+    }
     printf("\n");
     return RT_EXIT_DONE;
 }

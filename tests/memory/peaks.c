@@ -46,6 +46,7 @@ typedef struct configuration {
 
 #define LM    " model.causal=yes data.task=period data.objective=lm"
 #define SMALL " run.threads=1 train.batch_size=4"
+#define TINY  " model.layers=1 model.dim=16 model.heads=2" SMALL
 
 static const configuration all[] = {
     {.name = "small",
@@ -88,6 +89,11 @@ static const configuration all[] = {
     {.name = "init_from",
      .starts = true,
      .keys = "model.layers=4 model.dim=768 model.heads=12 data.vocab=8000 data.length=64" SMALL},
+    {.name = "images",
+     .keys = "data.task=images data.file=made-images-idx3-ubyte data.size=64 data.patch=16" TINY,
+     .no_export = true},
+    {.name = "text", .keys = "data.task=text data.file=made.txt data.length=64" TINY},
+    {.name = "table", .keys = "data.task=classify data.file=made.tsv data.length=64" TINY},
 };
 enum { CONFIGURATIONS = sizeof all / sizeof *all };
 
@@ -307,6 +313,32 @@ static void try(const configuration *of)
             print_row(of->name, phases[i], e.of[i], m.of[i], own.of[i]);
 }
 
+/* Writes files of data of over 100 MB in memory. */
+static void make_data(void)
+{
+    enum { IMAGES = 30000, PIXELS = 64 * 64, LABELS = 2, LINES = 900000 };
+    static unsigned char image[PIXELS], label[LABELS] = {0, 1};
+    static const unsigned char head[] = {0, 0, 8, 3,  0, 0, IMAGES >> 8, IMAGES & 255,
+                                         0, 0, 0, 64, 0, 0, 0,           64};
+    static const unsigned char labels_head[] = {0, 0, 8, 1, 0, 0, IMAGES >> 8, IMAGES & 255};
+    FILE *images = fopen("made-images-idx3-ubyte", "w"), *table = fopen("made.tsv", "w");
+    FILE *labels = fopen("made-labels-idx1-ubyte", "w"), *text = fopen("made.txt", "w");
+    must(images && labels && table && text, "a file of data");
+    fwrite(head, sizeof head, 1, images);
+    fwrite(labels_head, sizeof labels_head, 1, labels);
+    fputs("text\tlabel\n", table);
+    for (int i = 0; i < IMAGES; i++) {
+        fwrite(image, sizeof image, 1, images);
+        fwrite(&label[i % LABELS], 1, 1, labels);
+    }
+    for (int i = 0; i < LINES; i++) {
+        fprintf(text, "line %d of a text that is read into memory, with some words more\n", i);
+        if (i % 2)
+            fprintf(table, "line %d of a table of texts with labels\t%d\n", i, i % 3);
+    }
+    must(!fclose(images) && !fclose(labels) && !fclose(table) && !fclose(text), "a file of data");
+}
+
 static void enter(void)
 {
     const char *temporary = getenv("TMPDIR");
@@ -319,6 +351,7 @@ static void enter(void)
     fprintf(to, "[run]\nlog_every = 1\n[train]\nsteps = 2\neval_batches = "
                 "2\n[optimizer]\nwarmup_steps = 0\n");
     must(!fclose(to), "base.ini");
+    make_data();
 }
 
 static void leave(void)

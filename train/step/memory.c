@@ -187,7 +187,7 @@ rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *config, cons
                                         .account = &need->reserved,
                                         .threads = 1};
     rt_trainer *t;
-    *need = (rt_memory_need){0};
+    *need = (rt_memory_need){.data = data->memory, .opening = data->opening};
     rt_status status = rt_trainer_new_alone(&t, config, data, &options);
     if (!status.code && !alone)
         status = take_passes(need, t);

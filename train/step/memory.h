@@ -53,6 +53,9 @@ typedef struct rt_memory_need {
     rt_graph_need evaluation; /* graph of a place for evaluations */
     size_t evaluated;         /* bytes of the batches of all places in an evaluation */
 
+    size_t data;    /* memory of the open data, which is there before the trainer */
+    size_t opening; /* memory of files that is free again when the data is open */
+
     double resident[RT_ALL_PHASES]; /* resident memory */
     double space[RT_ALL_PHASES];    /* address space, of which some is never touched */
     double products;                /* address space of OpenBLAS in any phase */
