@@ -137,14 +137,19 @@ static rt_status read_idx(rt_idx *x, const char *key, const char *path)
 
 bool rt_image_labels_path(char path[RT_PATH_SIZE], const char *images)
 {
-    static const char before[] = "images-idx", after[] = "labels-idx1";
-    const char *name = strrchr(images, '/'), *found = NULL;
-    for (const char *at = name ? name : images; (at = strstr(at, before)); at++)
-        found = at;
-    if (!found || (found[strlen(before)] != '3' && found[strlen(before)] != '4'))
+    static const char before[] = "images";
+    const char *name = strrchr(images, '/'), *found = NULL, *rest;
+    for (const char *at = name ? name : images; (at = strstr(at, before)); at++) {
+        rest = at + strlen(before);
+        if (!strncmp(rest, "-idx3", 5) || !strncmp(rest, "-idx4", 5) ||
+            !strncmp(rest, ".idx3", 5) || !strncmp(rest, ".idx4", 5))
+            found = at;
+    }
+    if (!found)
         return false;
-    const int size = snprintf(path, RT_PATH_SIZE, "%.*s%s%s", (int)(found - images), images, after,
-                              found + strlen(before) + 1);
+    rest = found + strlen(before);
+    const int size = snprintf(path, RT_PATH_SIZE, "%.*slabels%cidx1%s", (int)(found - images),
+                              images, *rest, rest + strlen("-idx3"));
     return size < RT_PATH_SIZE;
 }
 

@@ -278,7 +278,7 @@ void rt_examples_draw(const rt_data *data, rt_draw draw, rt_sequence row);
 
 /* Images with labels, from two IDX files: images (N, S, S), gray, or (N, S, S, 3), RGB, and
  * labels (N). The file of labels has the name of the file of images with "labels-idx1" in place of
- * "images-idx3" or "images-idx4", as those of MNIST have.
+ * "images-idx3" or "images-idx4", as those of MNIST have; with a dot, "labels.idx1".
  *
  * A sequence is [CLS] and the patches of an image, row by row. The numbers of a patch are its
  * pixels, row by row, each with its channels, from -1 (black) to 1. The label is at [CLS]. The
@@ -318,7 +318,7 @@ void rt_images_draw(const rt_data *data, rt_draw draw, rt_sequence row);
 void rt_images_free(rt_images *images);
 
 /* Writes the path of the labels of a file of images. Returns false if its name has no
- * "images-idx3" or "images-idx4", or is too long. */
+ * "images-idx3" or "images-idx4", also with a dot, or is too long. */
 bool rt_image_labels_path(char path[RT_PATH_SIZE], const char *images);
 
 /* Resizes one channel of an image by bilinear interpolation whose triangle widens with the

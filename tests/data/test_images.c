@@ -413,6 +413,9 @@ TEST_ROWS(a_setting_that_images_cannot_have_is_refused, 0, ROWS(rules))
 
 static const char *const names[][2] = {{"train-images-idx3-ubyte", "train-labels-idx1-ubyte"},
                                        {"images-idx4", "labels-idx1"},
+                                       {"train-images.idx3-ubyte", "train-labels.idx1-ubyte"},
+                                       {"a/images.idx4.gz", "a/labels.idx1.gz"},
+                                       {"images_idx3", NULL},
                                        {"images-idx3/train-images-idx3-ubyte.gz",
                                         "images-idx3/train-labels-idx1-ubyte.gz"},
                                        {"/a/images-idx3-images-idx4", "/a/images-idx3-labels-idx1"},
