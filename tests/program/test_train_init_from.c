@@ -204,9 +204,10 @@ TEST_ROWS(what_a_command_reads_it_does_not_replace, 0, 4)
     static const char *const rows[] = {"--checkpoint folder --embed text.txt --output other.npy",
                                        "--checkpoint folder --embed - --output other.npy <text.txt",
                                        "--checkpoint folder --embed text.txt --output folder/a.npy",
-                                       "--encode short.ini other.npy data.level=byte"};
+                                       "--encode bytes.ini other.npy"};
     run("ln text.txt other.npy; mv folder/model.safetensors folder/a.npy; ln -s a.npy "
-        "folder/model.safetensors; sha256sum folder/* other.npy >sums");
+        "folder/model.safetensors; printf '[data]\\ntask = text\\nfile = text.txt\\n' >bytes.ini; "
+        "sha256sum folder/* other.npy >sums");
     expect_told(2, " is read; name another file to write", "$TRAIN --overwrite %s", rows[_i]);
     run("sha256sum --quiet -c sums");
 }
