@@ -241,6 +241,34 @@ static rt_status read_roles(rt_vocabulary *v, const char *folder)
     return status;
 }
 
+/* Lists of further special tokens; an object names their roles. */
+static const char *const extra_keys[] = {"extra_special_tokens", "additional_special_tokens"};
+
+/* Refuses further special tokens of a file that the vocabulary lacks: transformers gives them ids
+ * of their own. */
+static rt_status check_extra(const rt_vocabulary *v, const char *file, const json_t *object)
+{
+    char quoted[RT_QUOTE_SIZE];
+    rt_status status = rt_ok();
+    for (int k = 0; k < 2; k++) {
+        json_t *found = json_object_get(object, extra_keys[k]), *token;
+        void *member = json_object_iter(found);
+        for (size_t i = 0;
+             (token = member ? json_object_iter_value(member) : json_array_get(found, i));
+             i++, member = member ? json_object_iter_next(found, member) : NULL) {
+            const char *text = text_of(token);
+            const bool there = text && (v->bpe ? rt_bpe_added(v->bpe, text, RT_NO_ID) != NULL
+                                               : find_id(v, text) != RT_NO_ID);
+            if (!there && !status.code)
+                status = rt_error(RT_CHECKPOINT,
+                                  "%s: %s: %s is no added token of the vocabulary, and its id is "
+                                  "not known: let transformers save the tokenizer again",
+                                  file, extra_keys[k], text ? rt_quote(quoted, text) : "an item");
+        }
+    }
+    return status;
+}
+
 /* Refuses an added token that the vocabulary lacks, which would be cut as text. */
 static rt_status check_added(const rt_vocabulary *v, const char *file, const char *text,
                              json_int_t id)
@@ -257,12 +285,14 @@ static rt_status check_added(const rt_vocabulary *v, const char *file, const cha
 static rt_status check_all_added(const rt_vocabulary *v, const char *folder,
                                  const json_t *tokenizer)
 {
-    json_t *added, *config = NULL, *token;
+    json_t *added, *config = NULL, *map = NULL, *token;
     const char *text;
     size_t i;
     rt_status status = rt_json_read_optional(&added, folder, RT_HF_ADDED);
     if (!status.code)
         status = rt_json_read_optional(&config, folder, RT_HF_TOKENIZER);
+    if (!status.code)
+        status = rt_json_read_optional(&map, folder, RT_HF_MAP);
     json_array_foreach(json_object_get(tokenizer, "added_tokens"), i, token)
     {
         if (!status.code)
@@ -279,8 +309,13 @@ static rt_status check_all_added(const rt_vocabulary *v, const char *folder,
         if (!status.code)
             status = check_added(v, RT_HF_TOKENIZER, text_of(token), strtol(text, NULL, 10));
     }
+    if (!status.code)
+        status = check_extra(v, RT_HF_TOKENIZER, config);
+    if (!status.code)
+        status = check_extra(v, RT_HF_MAP, map);
     json_decref(added);
     json_decref(config);
+    json_decref(map);
     return status;
 }
 
@@ -414,11 +449,18 @@ static rt_status add_decoder(json_t *list, json_t *settings)
 /* Adds the special tokens that an object names and that have an id; NULL: the default. */
 static rt_status add_named(json_t *list, const json_t *of, const json_t *vocab, const json_t *added)
 {
-    rt_status status = rt_ok();
     static const char *const keys[] = {"bos_token", "eos_token", "unk_token", "pad_token",
                                        "sep_token", "cls_token", "mask_token"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys && !status.code; i++) {
-        const json_t *found = json_object_get(of, keys[i]);
+    enum { NAMES = sizeof keys / sizeof *keys };
+    const json_t *const more[] = {json_object_get(of, extra_keys[0]),
+                                  json_object_get(of, extra_keys[1])};
+    const size_t last = NAMES + json_array_size(more[0]) + json_array_size(more[1]);
+    rt_status status = rt_ok();
+    for (size_t i = 0; i < last && !status.code; i++) {
+        const size_t n = i < NAMES ? 0 : i - NAMES, first = json_array_size(more[0]);
+        const json_t *found = i < NAMES   ? json_object_get(of, keys[i])
+                              : n < first ? json_array_get(more[0], n)
+                                          : json_array_get(more[1], n - first);
         const char *text = of ? text_of(found) : "<|endoftext|>";
         const json_t *id = text ? json_object_get(vocab, text) : NULL;
         if (text && !id)
@@ -427,6 +469,23 @@ static rt_status add_named(json_t *list, const json_t *of, const json_t *vocab, 
             status = add_token(list, text, json_integer_value(id), found, true);
     }
     return status;
+}
+
+/* Refuses add_bos_token and add_eos_token, which have an effect without a tokenizer.json. */
+static rt_status check_flags(const json_t *settings)
+{
+    static const char *const flags[][2] = {{"add_bos_token", "bos_token"},
+                                           {"add_eos_token", "eos_token"}};
+    for (int i = 0; i < 2; i++) {
+        const json_t *token = json_object_get(settings, flags[i][1]);
+        if (json_is_true(json_object_get(settings, flags[i][0])) && !json_is_null(token))
+            return rt_error(RT_CHECKPOINT,
+                            RT_HF_TOKENIZER ": %s = true is read only from the post-processor of a "
+                                            "tokenizer.json: let transformers save the tokenizer "
+                                            "again, which writes one",
+                            flags[i][0]);
+    }
+    return rt_ok();
 }
 
 /* Lists the added tokens of all files; added_tokens.json maps texts to ids. */
@@ -495,6 +554,8 @@ static rt_status file_of_merges(char **text_new, size_t *size, const char *folde
     rt_status status = rt_json_read_optional(&settings, folder, RT_HF_TOKENIZER);
     if (!status.code)
         status = find_class(&class, folder, settings);
+    if (!status.code)
+        status = check_flags(settings);
     if (!status.code)
         status = rt_json_read_file(&vocab, folder, RT_HF_VOCAB_JSON);
     if (!status.code)

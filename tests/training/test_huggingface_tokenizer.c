@@ -339,7 +339,7 @@ TEST_ROWS(what_is_no_bpe_is_refused_with_its_file, 0, 6)
     expect_refused(rows[_i].level, rows[_i].message);
 }
 
-TEST_ROWS(what_is_wrong_beside_vocab_json_is_refused_with_its_file, 0, 4)
+TEST_ROWS(what_is_wrong_beside_vocab_json_is_refused_with_its_file, 0, 9)
 {
     static const struct {
         const char *merges, *file, *text, *message;
@@ -352,6 +352,22 @@ TEST_ROWS(what_is_wrong_beside_vocab_json_is_refused_with_its_file, 0, 4)
          "tokenizer_config.json: added_tokens_decoder: '3x' is not an id"},
         {"a b\n", "added_tokens.json", "{\"<x>\": 7}",
          "tokenizer.json: added_tokens[0].id must be 3; it is 7"},
+        {"a b\n", "tokenizer_config.json", "{\"add_bos_token\": true, \"bos_token\": \"a\"}",
+         "tokenizer_config.json: add_bos_token = true is read only from the post-processor of a "
+         "tokenizer.json: let transformers save the tokenizer again, which writes one"},
+        {"a b\n", "tokenizer_config.json", "{\"add_eos_token\": true}",
+         "tokenizer_config.json: add_eos_token = true is read only from the post-processor of a "
+         "tokenizer.json: let transformers save the tokenizer again, which writes one"},
+        {"a b\n", "tokenizer_config.json", "{\"additional_special_tokens\": [\"a\", \"<x>\"]}",
+         "tokenizer_config.json: additional_special_tokens: '<x>' is no added token of the "
+         "vocabulary, and its id is not known: let transformers save the tokenizer again"},
+        {"a b\n", "tokenizer_config.json", "{\"extra_special_tokens\": {\"image\": \"<x>\"}}",
+         "tokenizer_config.json: extra_special_tokens: '<x>' is no added token of the vocabulary, "
+         "and its id is not known: let transformers save the tokenizer again"},
+        {"a b\n", "special_tokens_map.json",
+         "{\"additional_special_tokens\": [{\"content\": \"<x>\"}]}",
+         "special_tokens_map.json: additional_special_tokens: '<x>' is no added token of the "
+         "vocabulary, and its id is not known: let transformers save the tokenizer again"},
     };
     put_text("vocab.json", "{\"a\": 0, \"b\": 1, \"ab\": 2}");
     put_text("merges.txt", rows[_i].merges);
