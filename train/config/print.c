@@ -146,9 +146,7 @@ char *rt_config_differences(const rt_config *run, const rt_config *now, rt_conti
             rt_writer_add(&w, "%s: the run has '%s', now it is '%s'%s\n", rt_key_name(i),
                           rt_key_value_write(key, run, before),
                           rt_key_value_write(key, &continued, after),
-                          key->path && *before && *after
-                              ? ", whose content differs or cannot be compared"
-                              : "");
+                          key->path ? ", whose content differs or cannot be compared" : "");
     }
     return rt_writer_take(&w);
 }

@@ -208,11 +208,18 @@ static rt_status remove_file(const char *path)
 
 rt_status rt_run_folder_spare(const rt_run_folder *f, const rt_inputs *inputs)
 {
-    static const char *const folders[] = {"checkpoints", "figures", RT_EVENTS_FOLDER};
+    static const char *const folders[] = {"figures", RT_EVENTS_FOLDER};
     const rt_input_file *found = NULL;
     char path[RT_PATH_SIZE];
+    int64_t *steps = NULL;
+    int count = 0;
     if (inputs->failed)
         return rt_out_of_memory("a list of files");
+    const rt_status listed = rt_checkpoint_list(f->checkpoints, &steps, &count);
+    for (int i = 0; i < count && !listed.code && !found; i++)
+        if (!rt_checkpoint_path(path, f->checkpoints, steps[i]).code)
+            found = rt_inputs_find(inputs, path);
+    rt_free(steps);
     for (size_t i = 0; i < sizeof folders / sizeof *folders && !found; i++)
         if (!rt_path_join(path, f->path, folders[i]).code)
             found = rt_inputs_find_in(inputs, path);

@@ -170,6 +170,19 @@ rt_status rt_metrics_theta(rt_metrics *m, const rt_training_state *state)
     return status;
 }
 
+static void add_timing(rt_metrics *m, int step, double seconds)
+{
+    add(&m->timing, "%d,%.3f,%.0f,%s\n", step, seconds,
+        seconds > 0 ? (double)m->tokens / seconds : 0, m->session ? m->session : ",,,,");
+    m->session = NULL;
+}
+
+void rt_metrics_session(rt_metrics *m, int step, double seconds)
+{
+    if (m->session)
+        add_timing(m, step, seconds);
+}
+
 rt_status rt_metrics_step(rt_metrics *m, const rt_training_state *state, const rt_step_result *r,
                           const rt_evaluation *evaluation, double seconds)
 {
@@ -184,9 +197,7 @@ rt_status rt_metrics_step(rt_metrics *m, const rt_training_state *state, const r
         add(&m->metrics, ",");
     add(&m->metrics, ",%.9g,%.9g,%.9g,%.9g\n", r->lr, r->grad_norm, r->accuracy,
         r->theta_grad_norm);
-    add(&m->timing, "%d,%.3f,%.0f,%s\n", state->step, seconds,
-        seconds > 0 ? (double)m->tokens / seconds : 0, m->session ? m->session : ",,,,");
-    m->session = NULL;
+    add_timing(m, state->step, seconds);
     const rt_scalar scalars[] = {{"loss/training", r->loss},
                                  {"loss/evaluation", evaluation ? evaluation->loss : (double)NAN},
                                  {"accuracy/training", r->accuracy},

@@ -39,6 +39,9 @@ rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *fo
  * cannot be read. A missing file is no error. */
 rt_status rt_metrics_check_trunk(const char *trunk, bool theta) RT_MUST_CHECK;
 
+/* Adds a row to timing.csv that describes the session, if it has none: the step is saved. */
+void rt_metrics_session(rt_metrics *m, int step, double seconds);
+
 /* Records a step if it is due. `evaluation` is NULL if the step was not evaluated. */
 rt_status rt_metrics_step(rt_metrics *m, const rt_training_state *state,
                           const rt_step_result *result, const rt_evaluation *evaluation,

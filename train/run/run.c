@@ -106,7 +106,7 @@ static void warn_of_tables(rt_run *r)
         const rt_step_table *table = tables[i];
         const bool logs = table != &r->metrics.theta || before->theta.log;
         const int due = logs && logged > evaluated ? logged : evaluated;
-        if (!table->file || table->last >= due)
+        if (!table->file || !due || table->last >= due)
             continue;
         if (table->last < 0)
             rt_run_say(r,
@@ -204,6 +204,7 @@ static rt_status save_if_due(rt_run *r, bool due)
     const bool again = r->unsaved;
     if (!due && !(again && r->state->step % r->config->run.log_every == 0))
         return rt_ok();
+    rt_metrics_session(&r->metrics, r->state->step, rt_seconds() - r->progress.start);
     rt_status status = rt_run_save(r);
     if (status.code == RT_NONFINITE)
         return status;
