@@ -70,19 +70,6 @@ const rt_input_file *rt_inputs_find(const rt_inputs *inputs, const char *path)
     return NULL;
 }
 
-const rt_input_file *rt_inputs_find_in(const rt_inputs *inputs, const char *folder)
-{
-    char path[RT_PATH_SIZE];
-    const rt_input_file *found = NULL;
-    DIR *files = inputs->count ? opendir(folder) : NULL;
-    for (const struct dirent *entry; files && !found && (entry = readdir(files));)
-        if (*entry->d_name != '.' && !rt_path_join(path, folder, entry->d_name).code)
-            found = rt_inputs_find(inputs, path);
-    if (files)
-        closedir(files);
-    return found;
-}
-
 rt_status rt_inputs_spare(const rt_inputs *inputs, const char *path, bool overwrite)
 {
     if (inputs->failed)

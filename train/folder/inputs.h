@@ -34,9 +34,6 @@ void rt_inputs_add_config(rt_inputs *inputs, const rt_config *config);
 /* Returns the input that is the file `path`; NULL if none is. */
 const rt_input_file *rt_inputs_find(const rt_inputs *inputs, const char *path);
 
-/* Returns an input that is a file in the folder; NULL if none is. */
-const rt_input_file *rt_inputs_find_in(const rt_inputs *inputs, const char *folder);
-
 /* Returns RT_CONFIG if the file `path`, which the command writes, is one of the inputs, or exists
  * and must not be replaced (rt_output_check). */
 rt_status rt_inputs_spare(const rt_inputs *inputs, const char *path, bool overwrite) RT_MUST_CHECK;

@@ -208,7 +208,6 @@ static rt_status remove_file(const char *path)
 
 rt_status rt_run_folder_spare(const rt_run_folder *f, const rt_inputs *inputs)
 {
-    static const char *const folders[] = {"figures", RT_EVENTS_FOLDER};
     const rt_input_file *found = NULL;
     char path[RT_PATH_SIZE];
     int64_t *steps = NULL;
@@ -220,9 +219,6 @@ rt_status rt_run_folder_spare(const rt_run_folder *f, const rt_inputs *inputs)
         if (!rt_checkpoint_path(path, f->checkpoints, steps[i]).code)
             found = rt_inputs_find(inputs, path);
     rt_free(steps);
-    for (size_t i = 0; i < sizeof folders / sizeof *folders && !found; i++)
-        if (!rt_path_join(path, f->path, folders[i]).code)
-            found = rt_inputs_find_in(inputs, path);
     for (int i = 0; i < ALL_FILES && !found; i++)
         if (!rt_path_join(path, f->path, files[i]).code)
             found = rt_inputs_find(inputs, path);

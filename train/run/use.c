@@ -322,7 +322,7 @@ rt_exit rt_run_use(const rt_config *config, rt_found *found, const rt_arguments 
                     r.found.checkpoint.info.step, r.found.newest);
     rt_status status = arguments->config ? configure(&r) : rt_ok();
     rt_run_folder_of(folder, r.found.path);
-    if (!status.code && *folder)
+    if (!status.code && *folder && rt_arguments_evaluate(arguments))
         rt_run_find_data(&r, folder);
     if (!status.code)
         status = check_options(&r);
