@@ -175,9 +175,11 @@ TEST_ROWS(a_run_keeps_its_words_or_pieces, 0, 2)
     else
         make_words();
     run("$TRAIN %s train.steps=60", keys);
-    expect_told(2, "data.vocab_file: the run has ",
-                "$TRAIN %s --resume data.vocab_file=runs/tiny/%s",
-                _i ? PIECES AS_LM : WORDS "data.lowercase=yes ", name);
+    run("cp %s other; echo >>other", rows[_i].source);
+    expect_told(2, "data.vocab_file: the run has ", "$TRAIN %s --resume data.vocab_file=other",
+                _i ? PIECES AS_LM : WORDS "data.lowercase=yes ");
+    run("$TRAIN %s --resume data.vocab_file=runs/tiny/%s",
+        _i ? PIECES AS_LM : WORDS "data.lowercase=yes ", name);
     run("$TRAIN %s run.name=parts train.steps=20", keys);
     run("rm %s runs/parts/%s", rows[_i].source, name);
     run("$TRAIN %s run.name=parts --resume", keys);
