@@ -93,7 +93,6 @@ static const configuration all[] = {
      .keys = "data.task=images data.file=made-images-idx3-ubyte data.size=64 data.patch=16" TINY,
      .no_export = true},
     {.name = "text", .keys = "data.task=text data.file=made.txt data.length=64" TINY},
-    {.name = "table", .keys = "data.task=classify data.file=made.tsv data.length=64" TINY},
 };
 enum { CONFIGURATIONS = sizeof all / sizeof *all };
 
@@ -321,22 +320,18 @@ static void make_data(void)
     static const unsigned char head[] = {0, 0, 8, 3,  0, 0, IMAGES >> 8, IMAGES & 255,
                                          0, 0, 0, 64, 0, 0, 0,           64};
     static const unsigned char labels_head[] = {0, 0, 8, 1, 0, 0, IMAGES >> 8, IMAGES & 255};
-    FILE *images = fopen("made-images-idx3-ubyte", "w"), *table = fopen("made.tsv", "w");
+    FILE *images = fopen("made-images-idx3-ubyte", "w");
     FILE *labels = fopen("made-labels-idx1-ubyte", "w"), *text = fopen("made.txt", "w");
-    must(images && labels && table && text, "a file of data");
+    must(images && labels && text, "a file of data");
     fwrite(head, sizeof head, 1, images);
     fwrite(labels_head, sizeof labels_head, 1, labels);
-    fputs("text\tlabel\n", table);
     for (int i = 0; i < IMAGES; i++) {
         fwrite(image, sizeof image, 1, images);
         fwrite(&label[i % LABELS], 1, 1, labels);
     }
-    for (int i = 0; i < LINES; i++) {
+    for (int i = 0; i < LINES; i++)
         fprintf(text, "line %d of a text that is read into memory, with some words more\n", i);
-        if (i % 2)
-            fprintf(table, "line %d of a table of texts with labels\t%d\n", i, i % 3);
-    }
-    must(!fclose(images) && !fclose(labels) && !fclose(table) && !fclose(text), "a file of data");
+    must(!fclose(images) && !fclose(labels) && !fclose(text), "a file of data");
 }
 
 static void enter(void)
