@@ -171,7 +171,8 @@ TEST(only_some_keys_may_differ_when_resuming)
     load_sound(&run, "[data]\ntask = text\nfile = /a\neval_file = /b\n", NULL);
     load_sound(&now, "[data]\ntask = text\nfile = /a\neval_file = /c\n", NULL);
     expect_text(rt_config_differences(&run, &now, false),
-                "data.eval_file: the run has '/b', now it is '/c'\n");
+                "data.eval_file: the run has '/b', now it is '/c', whose content differs or cannot "
+                "be compared\n");
 }
 
 TEST(a_run_is_extended_that_has_taken_all_its_steps)
