@@ -26,10 +26,54 @@ typedef struct rt_range {
     bool above, below; /* low, high are excluded */
 } rt_range;
 
-/* Permitted changes of a key when a run is resumed. A key that decides the result may not change,
- * except for how long the run is. The schedule of the learning rate may change when a finished run
- * is extended. */
-typedef enum rt_change { RT_FIXED, RT_WHEN_EXTENDED, RT_HOW_LONG, RT_MAY_DIFFER } rt_change;
+/* Permitted changes of a key when a run is resumed, and when its model is used. A key that decides
+ * the result may not change, except for how long the run is. The schedule of the learning rate may
+ * change when a finished run is extended. */
+typedef enum rt_change {
+    RT_FIXED,        /* of the model: neither a resumed run nor a use may change it */
+    RT_FIXED_IN_RUN, /* a resumed run may not change it, a use of the model may */
+    RT_WHEN_EXTENDED,
+    RT_HOW_LONG,
+    RT_MAY_DIFFER
+} rt_change;
+
+/* Whether a model hands its value on to a run that starts from it (train.init_from), if the key is
+ * not written there: condition on both configurations, in which an earlier condition decides the
+ * keys that a later one depends on. A key that is RT_FIXED has to answer. */
+typedef enum rt_handed {
+    RT_UNANSWERED,
+    RT_NOT_HANDED,
+    RT_HANDED_ALWAYS,
+    RT_HANDED_WITH_ENCODING,            /* position.kind is the same */
+    RT_HANDED_WITH_AXES,                /* so are mixing and axes */
+    RT_HANDED_WITH_SCALING,             /* so is the scaling */
+    RT_HANDED_WITH_LENGTH,              /* the scaling depends on the original length */
+    RT_HANDED_WITHOUT_EVERY,            /* every layer has the encoding */
+    RT_HANDED_IN_WINDOWS,               /* there are sliding windows */
+    RT_HANDED_WITH_ENCODING_IN_WINDOWS, /* both */
+    RT_HANDED_BOTH_WAYS,                /* the model is not causal */
+    RT_HANDED_WITH_ATTENTION,           /* model.attention is the same */
+    RT_HANDED_WITH_ROTATION,            /* position.kind and mixing are the same */
+    RT_HANDED_WITH_LEARNED,             /* and theta is learned in both */
+    RT_HANDED_WITH_FRAMES,              /* tokens can begin the sequences of both */
+    RT_HANDED_WITH_LABELS,              /* texts have labels */
+    RT_HANDED_WITH_OBJECTIVE,           /* both have an objective, and the same model.causal */
+    RT_HANDED_WITH_IDS,                 /* neither reads texts */
+    RT_HANDED_WITH_TEXTS                /* both read texts, and the model has a vocabulary */
+} rt_handed;
+
+/* Whether the parameters of a model fit a run that starts from it with another value. */
+typedef enum rt_fits {
+    RT_FITS_ANY,
+    RT_FITS_SAME,      /* no other value */
+    RT_FITS_GATES,     /* feed-forward blocks that are gated or plain as well */
+    RT_FITS_OUTPUT,    /* the model has no output layer of its own that would be lost */
+    RT_FITS_ENCODING,  /* neither encoding has parameters, and the model is rotor's own */
+    RT_FITS_ROTATION,  /* not both learn theta */
+    RT_FITS_TABLE,     /* not both have a table of positions */
+    RT_FITS_LOWERCASE, /* a lowercase vocabulary can also be used unchanged */
+    RT_FITS_TOKENS     /* the vocabulary is not handed on */
+} rt_fits;
 
 /* Relation of a key to the values of a condition. RT_NEED_OR begins an alternative list of
  * conditions. */
@@ -79,6 +123,10 @@ typedef struct rt_key {
      * different questions and are not comparable. NULL: the value changes no question. */
     const char *asks;
     const rt_need *asks_when; /* conditions for this; NULL: whenever the key has an effect */
+    rt_handed handed;
+    rt_fits fits;
+    bool follows;        /* its zero stands for a value that follows from other keys */
+    const char *decoder; /* its default for model.kind = decoder; NULL: `initial` */
 } rt_key;
 
 /* Keys of one struct of options; the keys of a section are adjacent. */
@@ -136,14 +184,19 @@ enum { RT_KEY_NAME_SIZE = 64, RT_VALUE_SIZE = 8000, RT_VALUES_SIZE = 160 };
 /* Limits of integers. Step numbers have eight digits in the names of checkpoints. */
 enum { RT_MOST_STEPS = 99999999, RT_MOST_SIZE = 1000000 };
 
-/* Condition for a key to have an effect: WHEN(A, B, OR, C) if both A and B hold, or C. ASKS, or
- * ASKS_WHEN with a condition, after it sets `asks`. */
+/* Condition for a key to have an effect: WHEN(A, B, OR, C) if both A and B hold, or C. The
+ * columns behind it: ASKS or ASKS_WHEN, OWN or HANDED, FITS, FOLLOWS, IN_DECODERS. */
 /* clang-format off */
 #define RT_NEEDS(...)        (const rt_need[]){__VA_ARGS__, {.relation = RT_NEED_END}}
 #define ALWAYS               .needs = NULL
 #define WHEN(...)            .needs = RT_NEEDS(__VA_ARGS__)
 #define ASKS(noun)           .asks = (noun)
 #define ASKS_WHEN(noun, ...) .asks = (noun), .asks_when = RT_NEEDS(__VA_ARGS__)
+#define OWN                  .handed = RT_NOT_HANDED
+#define HANDED(condition)    .handed = RT_HANDED_##condition
+#define FITS(condition)      .fits = RT_FITS_##condition
+#define FOLLOWS              .follows = true
+#define IN_DECODERS(text)    .decoder = (text)
 #define IS(name, ...)        {.relation = RT_NEED_IS, .key = (name), .words = {__VA_ARGS__}}
 #define IS_NOT(name, ...)    {.relation = RT_NEED_IS_NOT, .key = (name), .words = {__VA_ARGS__}}
 #define EXCEEDS(name, value) {.relation = RT_NEED_ABOVE, .key = (name), .bound = (value)}

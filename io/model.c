@@ -171,11 +171,9 @@ rt_transformer_options rt_model_defaults(rt_model_kind kind)
     rt_transformer_options options = {.kind = kind};
     rt_keys_set_defaults(&rt_model_keys, &options);
     options.kind = kind;
-    for (int i = 0; i < rt_model_keys.count && kind == RT_KIND_DECODER; i++) {
-        const char *value = rt_model_decoder_default(&rt_model_keys.keys[i]);
-        if (value)
-            rt_key_value_set(&rt_model_keys.keys[i], value, &options);
-    }
+    for (int i = 0; i < rt_model_keys.count && kind == RT_KIND_DECODER; i++)
+        if (rt_model_keys.keys[i].decoder)
+            rt_key_value_set(&rt_model_keys.keys[i], rt_model_keys.keys[i].decoder, &options);
     return options;
 }
 

@@ -8,7 +8,4 @@
 /* Table of the keys of rt_transformer_options. */
 extern const rt_key_table rt_model_keys;
 
-/* Returns the key's default with model.kind = decoder; NULL if it is `initial`. */
-const char *rt_model_decoder_default(const rt_key *key);
-
 #endif

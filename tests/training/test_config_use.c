@@ -195,8 +195,19 @@ TEST(what_holds_has_no_zeros)
     ck_assert_int_eq(config.optimizer.schedule_steps, 1000);
     for (int i = 0; rt_key_at(i); i++) {
         char value[RT_VALUE_SIZE];
-        ck_assert_msg(!rt_key_follows(i) ||
+        ck_assert_msg(!rt_key_at(i)->follows ||
                           strcmp(rt_key_value_write(rt_key_at(i), &config, value), "0") != 0,
                       "%s", rt_key_at(i)->name);
+    }
+}
+
+TEST(every_key_of_the_model_says_whether_it_is_handed_on)
+{
+    for (int i = 0; rt_key_at(i); i++) {
+        const rt_key *key = rt_key_at(i);
+        ck_assert_msg(key->change != RT_FIXED || key->handed != RT_UNANSWERED,
+                      "%s needs HANDED or OWN", rt_key_name(i));
+        ck_assert_msg(!key->fits || key->handed > RT_NOT_HANDED, "%s has FITS and is not handed on",
+                      rt_key_name(i));
     }
 }

@@ -19,7 +19,7 @@ static char *key_reference(void)
     const rt_key *key;
     rt_writer_add(&w, "| key | default | values | meaning | needs |\n|---|---|---|---|---|\n");
     for (int i = 0; (key = rt_key_at(i)); i++) {
-        const char *of_decoder = rt_key_decoder_default(key);
+        const char *of_decoder = key->decoder;
         rt_writer_add(&w, "| `%s` | %s%s%s | %s | %s | ", rt_key_name(i), key->initial,
                       of_decoder ? "; decoder: " : "", of_decoder ? of_decoder : "",
                       rt_key_values(key, values), key->help);

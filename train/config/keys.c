@@ -30,7 +30,7 @@ static const rt_key keys[] = {
     {"run", "dir", TEXT(run.dir, RT_PATH_SIZE), "runs",
      "folder of all run folders, relative to the working directory", RT_MAY_DIFFER, ALWAYS},
     {"run", "seed", SEED(run.seed), "1",
-     "seed of all random numbers but those of the evaluation data", RT_FIXED, ALWAYS},
+     "seed of all random numbers but those of the evaluation data", RT_FIXED, ALWAYS, OWN},
     {"run", "threads", WHOLE(run.threads, 0, 1024), "0",
      "number of threads; 0 = all that are available; the results are bitwise identical for any "
      "number", RT_MAY_DIFFER, ALWAYS},
@@ -43,21 +43,21 @@ static const rt_key keys[] = {
      RT_MAY_DIFFER, ALWAYS},
     {"run", "math", CHOICE(run.math, math_word), "float",
      "number format of matrix products; bf16 needs run.engine = onednn and a processor with bf16 "
-     "products", RT_FIXED, ALWAYS},
+     "products", RT_FIXED_IN_RUN, ALWAYS},
     {"run", "kernels", CHOICE(run.kernels, kernels_word), "native",
      "portable: bitwise identical results on every x86-64 processor with AVX2 and FMA; native: the "
      "fastest kernels for this processor", RT_MAY_DIFFER, ALWAYS},
 
     {"theta", "init_from", PATH_TEXT(theta.init_from, RT_PATH_SIZE, RT_INPUT), "",
      "CSV file with the initial theta, in columns layer, head, i and theta; relative to the "
-     "configuration file or, on the command line, to the working directory", RT_FIXED, WHEN(LEARNED)},
+     "configuration file or, on the command line, to the working directory", RT_FIXED_IN_RUN, WHEN(LEARNED)},
     {"theta", "tolerance", NUMBER(theta.tolerance, AT_LEAST(0)), "0.2",
      "near: the largest relative drift from base^(-2i/R), if mixed from the start, is at most this",
-     RT_FIXED, WHEN(LEARNED)},
+     RT_FIXED_IN_RUN, WHEN(LEARNED)},
     {"theta", "check", CHOICE(theta.check, check_word), "no",
      "unmoved: exit with 7 if a learned theta is not near (theta.tolerance); unneeded: exit "
      "with 7 if the model depends on theta, that is, gets worse when theta is reset to its "
-     "initial value", RT_FIXED, WHEN(LEARNED)},
+     "initial value", RT_FIXED_IN_RUN, WHEN(LEARNED)},
     {"theta", "log", YES_NO(theta.log), "no",
      "write rows of theta.csv every run.log_every steps, not at evaluations only", RT_MAY_DIFFER,
      WHEN(LEARNED)},
@@ -65,15 +65,16 @@ static const rt_key keys[] = {
      "for every K, evaluate the trained model without rotating the pairs from K on (cutoffs.csv)", RT_MAY_DIFFER, WHEN(IS("position.kind", "rope"))},
     {"theta", "tolerances", YES_NO(theta.tolerances), "no",
      "measure how far each learned theta can change before the model gets worse, with up to 16 "
-     "evaluations of one batch for each theta", RT_FIXED, WHEN(LEARNED)},
+     "evaluations of one batch for each theta", RT_FIXED_IN_RUN, WHEN(LEARNED)},
 
     {"train", "steps", WHOLE(train.steps, 1, RT_MOST_STEPS), "1000", "number of optimizer steps",
      RT_HOW_LONG, ALWAYS},
     {"train", "batch_size", WHOLE(train.batch_size, 1, RT_MOST_SIZE), "32",
-     "sequences per optimizer step", RT_FIXED, ALWAYS},
+     "sequences per optimizer step", RT_FIXED_IN_RUN, ALWAYS},
     {"train", "shards", WHOLE(train.shards, 0, RT_MOST_SIZE), "0",
      "micro-batches per step (gradient accumulation), a power of two; beyond the number of threads, "
-     "more of them save memory; 0 = automatic: at least 512 tokens in each, at most 16", RT_FIXED, ALWAYS},
+     "more of them save memory; 0 = automatic: at least 512 tokens in each, at most 16", RT_FIXED_IN_RUN, ALWAYS,
+     FOLLOWS},
     {"train", "recompute", CHOICE(train.recompute, recompute_word), "none",
      "layers: activation checkpointing: keep the input of each layer alone and compute the layer "
      "again in backward; less memory, a third more arithmetic, bitwise identical results",
@@ -82,12 +83,12 @@ static const rt_key keys[] = {
      "steps between evaluations", RT_MAY_DIFFER, ALWAYS},
     {"train", "eval_batches", WHOLE(train.eval_batches, 0, RT_MOST_SIZE), "8",
      "batches per evaluation; 0 = all evaluation data of files, the default for labelled files",
-     RT_FIXED, ALWAYS, ASKS("numbers of evaluation batches")},
+     RT_FIXED_IN_RUN, ALWAYS, ASKS("numbers of evaluation batches")},
     {"train", "eval_lengths", LENGTHS(train.eval_lengths, 2, RT_MOST_SIZE), "",
      "other sequence lengths, in tokens, to evaluate when training ends; comma-separated, such "
-     "as 64,128; of images, train.eval_sizes", RT_FIXED, WHEN(IS_NOT("data.task", "images"))},
+     "as 64,128; of images, train.eval_sizes", RT_FIXED_IN_RUN, WHEN(IS_NOT("data.task", "images"))},
     {"train", "eval_sizes", LENGTHS(train.eval_sizes, 1, 4096), "",
-     "other sizes of images, in pixels, to evaluate when training ends, such as 40,56", RT_FIXED, WHEN(IS("data.task", "images"))},
+     "other sizes of images, in pixels, to evaluate when training ends, such as 40,56", RT_FIXED_IN_RUN, WHEN(IS("data.task", "images"))},
     {"train", "checkpoint_every", WHOLE(train.checkpoint_every, 1, RT_MOST_STEPS), "200",
      "steps between checkpoints", RT_MAY_DIFFER, ALWAYS},
     {"train", "keep", WHOLE(train.keep, 1, RT_MOST_SIZE), "3",
@@ -95,24 +96,24 @@ static const rt_key keys[] = {
      RT_MAY_DIFFER, ALWAYS},
     {"train", "target_accuracy", NUMBER(train.target_accuracy, FROM_TO(0, 1)), "0",
      "stop early when an evaluation reaches this accuracy, and exit with 7 if none does; 0 = off",
-     RT_FIXED, ALWAYS},
+     RT_FIXED_IN_RUN, ALWAYS},
     {"train", "patience", WHOLE(train.patience, 0, RT_MOST_STEPS), "0",
      "stop early after this many evaluations in a row without improvement of the loss; 0 = off",
      RT_HOW_LONG, ALWAYS},
     {"train", "min_delta", NUMBER(train.min_delta, AT_LEAST(0)), "0",
      "for patience: how much lower the loss must be than at the last improvement to count as one",
-     RT_FIXED, WHEN(EXCEEDS("train.patience", 0))},
+     RT_FIXED_IN_RUN, WHEN(EXCEEDS("train.patience", 0))},
     {"train", "init_from", PATH_TEXT(train.init_from, RT_PATH_SIZE, RT_INPUT), "",
      "initialize the parameters from a checkpoint, the folder of a run or a Hugging Face folder; "
      "keys of the model and its vocabulary that the configuration leaves out are taken from "
-     "there", RT_FIXED, ALWAYS},
+     "there", RT_FIXED_IN_RUN, ALWAYS},
     {"train", "trunk", PATH_TEXT(train.trunk, RT_PATH_SIZE, RT_INPUT), "",
      "continue the training of this checkpoint as a branch, with its parameters, optimizer states, "
      "step and batches; of the keys that change the result, only theta.*, optimizer.lr and its decay, "
-     "train.steps, train.patience, train.freeze and position.kind = none can differ", RT_FIXED, ALWAYS},
+     "train.steps, train.patience, train.freeze and position.kind = none can differ", RT_FIXED_IN_RUN, ALWAYS},
     {"train", "freeze", TEXT(train.freeze, RT_FREEZE_SIZE), "",
      "parts that are not trained, comma-separated: embeddings, layers.N, head, theta",
-     RT_FIXED, ALWAYS},
+     RT_FIXED_IN_RUN, ALWAYS},
 };
 /* clang-format on */
 
@@ -164,13 +165,6 @@ const rt_key *rt_key_at(int i)
 {
     pthread_once(&joined, join);
     return i >= 0 && i < all.count ? &all.keys[i] : NULL;
-}
-
-const char *rt_key_decoder_default(const rt_key *key)
-{
-    return rt_key_is_one_of(key, (const char *const[]){"data.objective", NULL})
-               ? "lm"
-               : rt_model_decoder_default(key);
 }
 
 bool rt_key_starts_section(int i)

@@ -13,9 +13,6 @@ const rt_key *rt_key_at(int i);
 /* Returns the name of the key, "section.name". */
 const char *rt_key_name(int i);
 
-/* Returns the default with model.kind = decoder; NULL if that is `initial`. */
-const char *rt_key_decoder_default(const rt_key *key);
-
 bool rt_key_starts_section(int i);
 bool rt_section_exists(const char *section);
 

@@ -136,7 +136,7 @@ char *rt_config_differences(const rt_config *run, const rt_config *now, rt_conti
     const rt_key *key;
     for (int i = 0; (key = rt_key_at(i)); i++) {
         /* If the value follows from other keys in both, those keys are listed instead. */
-        const bool follows = key->change != RT_WHEN_EXTENDED && rt_key_follows(i) &&
+        const bool follows = key->change != RT_WHEN_EXTENDED && key->follows &&
                              rt_key_value_equal(key, run, &implied_by_run) &&
                              rt_key_value_equal(key, &continued, &implied_by_now);
         const bool counts = rt_key_has_effect(i, run) || rt_key_has_effect(i, &continued);
@@ -226,8 +226,8 @@ char *rt_config_help(const char *part)
         return rt_writer_take(&w);
     add_key_help(&w, number);
     rt_writer_add(&w, "  values: %s\n", rt_key_values(key, values));
-    if (rt_key_decoder_default(key))
-        rt_writer_add(&w, "  default of a decoder: %s\n", rt_key_decoder_default(key));
+    if (key->decoder)
+        rt_writer_add(&w, "  default of a decoder: %s\n", key->decoder);
     if (key->needs) {
         rt_writer_add(&w, "  needs: ");
         rt_key_report_needs(&w, number);

@@ -75,9 +75,6 @@ void rt_config_resolve(rt_config *config, const rt_config *written, bool trained
 void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_config *late,
                            rt_config_errors *errors);
 
-/* Returns whether a zero of the key stands for a value that follows from other keys. */
-bool rt_key_follows(int key);
-
 /* Returns whether the key may change in the use of a trained model: it changes neither the model's
  * theta nor its tables. */
 bool rt_key_at_use(int key);

@@ -48,8 +48,8 @@ static void find_defaults(rt_config *defaults, const rt_config *config)
     const rt_key *key;
     rt_config_initial(defaults);
     for (int i = 0; config->model.kind == RT_KIND_DECODER && (key = rt_key_at(i)); i++)
-        if (rt_key_decoder_default(key))
-            rt_key_value_set(key, rt_key_decoder_default(key), defaults);
+        if (key->decoder)
+            rt_key_value_set(key, key->decoder, defaults);
     defaults->optimizer.settings.beta2 =
         rt_optimizer_defaults(config->optimizer.settings.rule).beta2;
     if (rt_tasks[config->data.task].files == RT_ONE_FILE)
@@ -71,18 +71,6 @@ static void find_defaults(rt_config *defaults, const rt_config *config)
     defaults->model.theta.learn = true;
     defaults->model.theta.form = RT_THETA_RAW;
     defaults->model.theta.scope = RT_THETA_HEAD;
-}
-
-/* Keys whose zero stands for a value that follows from other keys. */
-static const char *const zeros[] = {"model.kv_heads",           "model.head_dim",
-                                    "model.embedding_dim",      "model.ffn_dim",
-                                    "position.original_len",    "position.init_std",
-                                    "position.max_len",         "train.shards",
-                                    "optimizer.schedule_steps", NULL};
-
-bool rt_key_follows(int key)
-{
-    return rt_key_is_one_of(rt_key_at(key), zeros);
 }
 
 enum {
@@ -141,7 +129,7 @@ void rt_config_resolve(rt_config *config, const rt_config *written, bool trained
     config->data.batch_size = config->train.batch_size;
     resolve_zeros(config);
     for (int i = 0; shared && rt_key_at(i); i++)
-        if (rt_key_follows(i) && written->origin[i] != RT_FROM_DEFAULT) {
+        if (rt_key_at(i)->follows && written->origin[i] != RT_FROM_DEFAULT) {
             rt_key_value_copy(rt_key_at(i), config, written);
             config->origin[i] = written->origin[i];
         }
@@ -150,12 +138,15 @@ void rt_config_resolve(rt_config *config, const rt_config *written, bool trained
 void rt_config_implied(rt_config *implied, const rt_config *config)
 {
     rt_config own = *config;
+    const rt_key *key;
     find_defaults(implied, config);
-    for (size_t i = 0; zeros[i]; i++)
-        rt_key_value_copy(rt_key_at(rt_key_find(zeros[i])), &own, implied);
+    for (int i = 0; (key = rt_key_at(i)); i++)
+        if (key->follows)
+            rt_key_value_copy(key, &own, implied);
     resolve_zeros(&own);
-    for (size_t i = 0; zeros[i]; i++)
-        rt_key_value_copy(rt_key_at(rt_key_find(zeros[i])), implied, &own);
+    for (int i = 0; (key = rt_key_at(i)); i++)
+        if (key->follows)
+            rt_key_value_copy(key, implied, &own);
 }
 
 void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_config *late,
@@ -205,18 +196,7 @@ void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_confi
 
 bool rt_key_at_use(int key)
 {
-    static const char *const names[] = {
-        /* settings of the use */
-        "run.math", "theta.tolerance", "theta.check", "theta.tolerances", "data.task",
-        "data.length", "data.distance", "data.pairs", "data.period", "data.theta", "data.theta2",
-        "data.size", "data.file", "data.eval_file", "data.objective", "data.mask_probability",
-        "position.randomized", "data.eval_fraction", "data.eval_seed",
-        /* settings of the training, without effect in a use */
-        "model.dropout", "model.attention_dropout", "theta.init_from", "theta.lr_scale",
-        "data.vocab_file", NULL};
-    const rt_key *k = rt_key_at(key);
-    return k->change == RT_MAY_DIFFER || !strcmp(k->section, "train") ||
-           !strcmp(k->section, "optimizer") || rt_key_is_one_of(k, names);
+    return rt_key_at(key)->change != RT_FIXED;
 }
 
 /* Returns whether tokens can begin the sequences of a task. */
@@ -243,14 +223,9 @@ void rt_config_continue(rt_config *config, const rt_config *run)
 
 /* The configuration of an ancestor is effective: it has no zeros. */
 
-#define ONE_OF(key, ...) rt_key_is_one_of(key, RT_OPTIONS(__VA_ARGS__))
-
 static bool is_inherited(const rt_key *key)
 {
-    return !strcmp(key->section, "model") || !strcmp(key->section, "position") ||
-           ONE_OF(key, "theta.learn", "theta.scope", "theta.form", "data.level", "data.lowercase",
-                  "data.vocab", "data.objective", "data.begin", "data.end", "data.mask_id",
-                  "data.special_tokens");
+    return key->handed > RT_NOT_HANDED;
 }
 
 static bool reads_text(const rt_config *c)
@@ -258,59 +233,60 @@ static bool reads_text(const rt_config *c)
     return rt_tasks[c->data.task].labels_texts || !strcmp(rt_data_task_name(c->data.task), "text");
 }
 
-static bool data_goes_with(const rt_config *c, const rt_init_model *from, const rt_key *key)
-{
-    const int here = c->data.task, there = from->config->data.task;
-    if (ONE_OF(key, "data.begin"))
-        return has_frames(here) && has_frames(there);
-    if (ONE_OF(key, "data.end"))
-        return rt_tasks[here].labels_texts;
-    if (ONE_OF(key, "data.objective"))
-        return rt_tasks[here].objective && rt_tasks[there].objective &&
-               c->model.causal == from->config->model.causal;
-    const bool text = reads_text(c);
-    const bool text_there = reads_text(from->config) && !from->without_vocabulary;
-    return ONE_OF(key, "data.vocab", "data.mask_id", "data.special_tokens") ? !text && !text_there
-                                                                            : text && text_there;
-}
-
-/* Returns whether the model's value is meaningful together with the written keys. position.kind and
- * position.scaling precede the keys that depend on them in the table, so both are already inherited
- * here. */
+/* Returns whether the model's value is meaningful together with the written keys. Keys on which a
+ * condition depends have earlier conditions, so that they are already inherited. */
 static bool goes_with(const rt_config *c, const rt_init_model *from, const rt_key *key)
 {
     const rt_transformer_options *here = &c->model, *there = &from->config->model;
-    const rt_scaling scaling = here->position.frequencies.scaling;
-    const bool same_kind = here->position.kind == there->position.kind;
-    const bool same_mixing = here->position.mixing == there->position.mixing;
-    if (!strcmp(key->section, "theta"))
-        return same_kind && same_mixing &&
-               (ONE_OF(key, "theta.learn") || (here->theta.learn && there->theta.learn));
-    if (!strcmp(key->section, "data"))
-        return data_goes_with(c, from, key);
-    if (ONE_OF(key, "model.layer_types"))
-        return here->window > 0;
-    if (ONE_OF(key, "model.token_dropout"))
-        return !here->causal;
-    if (strcmp(key->section, "position") != 0)
-        return here->attention == there->attention || !ONE_OF(key, "model.attention_dropout");
-    if (ONE_OF(key, "position.kind", "position.pairing"))
+    const rt_position_options *position = &here->position, *other = &there->position;
+    const rt_scaling scaling = position->frequencies.scaling;
+    const int task = c->data.task, task_there = from->config->data.task;
+    const bool same_kind = position->kind == other->kind;
+    const bool same_mixing = position->mixing == other->mixing;
+    const bool text = reads_text(c);
+    const bool text_there = reads_text(from->config) && !from->without_vocabulary;
+    switch (key->handed) {
+    case RT_HANDED_ALWAYS:
         return true;
-    if (!same_kind)
-        return false;
-    if (ONE_OF(key, "position.base"))
-        return same_mixing && here->position.axes == there->position.axes;
-    if (ONE_OF(key, "position.layers"))
-        return here->position.every < 2;
-    if (ONE_OF(key, "position.local_base"))
-        return here->window > 0;
-    if (ONE_OF(key, "position.original_len"))
-        return scaling != RT_SCALING_NONE && scaling != RT_SCALING_LINEAR &&
+    case RT_HANDED_WITH_ENCODING:
+        return same_kind;
+    case RT_HANDED_WITH_AXES:
+        return same_kind && same_mixing && position->axes == other->axes;
+    case RT_HANDED_WITH_SCALING:
+        return same_kind && scaling == other->frequencies.scaling;
+    case RT_HANDED_WITH_LENGTH:
+        return same_kind && scaling != RT_SCALING_NONE && scaling != RT_SCALING_LINEAR &&
                scaling != RT_SCALING_NTK;
-    return scaling == there->position.frequencies.scaling ||
-           !ONE_OF(key, "position.scale", "position.beta_fast", "position.beta_slow",
-                   "position.high_freq_factor", "position.low_freq_factor",
-                   "position.attention_factor", "position.short_factors", "position.long_factors");
+    case RT_HANDED_WITHOUT_EVERY:
+        return same_kind && position->every < 2;
+    case RT_HANDED_IN_WINDOWS:
+        return here->window > 0;
+    case RT_HANDED_WITH_ENCODING_IN_WINDOWS:
+        return same_kind && here->window > 0;
+    case RT_HANDED_BOTH_WAYS:
+        return !here->causal;
+    case RT_HANDED_WITH_ATTENTION:
+        return here->attention == there->attention;
+    case RT_HANDED_WITH_ROTATION:
+        return same_kind && same_mixing;
+    case RT_HANDED_WITH_LEARNED:
+        return same_kind && same_mixing && here->theta.learn && there->theta.learn;
+    case RT_HANDED_WITH_FRAMES:
+        return has_frames(task) && has_frames(task_there);
+    case RT_HANDED_WITH_LABELS:
+        return rt_tasks[task].labels_texts;
+    case RT_HANDED_WITH_OBJECTIVE:
+        return rt_tasks[task].objective && rt_tasks[task_there].objective &&
+               here->causal == there->causal;
+    case RT_HANDED_WITH_IDS:
+        return !text && !text_there;
+    case RT_HANDED_WITH_TEXTS:
+        return text && text_there;
+    case RT_UNANSWERED:
+    case RT_NOT_HANDED:
+        break;
+    }
+    return false;
 }
 
 /* Returns whether the parameters of the ancestor's model fit a model with the written value;
@@ -319,28 +295,33 @@ static bool fits(const rt_config *c, const rt_init_model *from, const rt_key *ke
                  const rt_config *effective)
 {
     const rt_transformer_options *here = &c->model, *there = &from->config->model;
-    const rt_position_kind kind = here->position.kind;
-    const bool equal = rt_key_value_equal(key, effective, from->config);
-    if (ONE_OF(key, "model.kind", "model.layers", "model.dim", "model.heads", "model.kv_heads",
-               "model.head_dim", "model.embedding_dim", "model.ffn_dim", "model.norm",
-               "model.norm_kind", "model.norm_bias", "model.first_norm", "model.embedding_norm",
-               "model.bias", "model.qk_norm", "position.pairing"))
-        return equal;
-    if (ONE_OF(key, "model.ffn"))
+    const bool both_learn = here->theta.learn && there->theta.learn;
+    const bool both_have_tables =
+        here->position.kind == RT_POSITION_LEARNED && there->position.kind == RT_POSITION_LEARNED;
+    if (rt_key_value_equal(key, effective, from->config))
+        return true;
+    switch (key->fits) {
+    case RT_FITS_ANY:
+        return true;
+    case RT_FITS_SAME:
+        return false;
+    case RT_FITS_GATES:
         return (here->ffn == RT_FFN_PLAIN) == (there->ffn == RT_FFN_PLAIN);
-    if (ONE_OF(key, "model.tie_embeddings")) /* an imported lm head may have its own weights */
-        return equal || there->tie_embeddings || !from->imported ||
+    case RT_FITS_OUTPUT: /* an imported lm head may have its own weights */
+        return there->tie_embeddings || !from->imported ||
                rt_tasks[c->data.task].target != RT_TARGET_IDS;
-    if (ONE_OF(key, "position.kind"))
-        return equal ||
-               !(from->imported || rt_encoding_has_weights(here) || rt_encoding_has_weights(there));
-    if (ONE_OF(key, "position.axes", "position.mixing"))
-        return equal || !(here->theta.learn && there->theta.learn);
-    if (ONE_OF(key, "position.max_len"))
-        return equal || kind != RT_POSITION_LEARNED || there->position.kind != kind;
-    if (ONE_OF(key, "data.lowercase")) /* a lowercase vocabulary can also be used unchanged */
-        return equal || from->config->data.lowercase || !data_goes_with(c, from, key);
-    return equal || !ONE_OF(key, "data.level", "data.vocab") || !data_goes_with(c, from, key);
+    case RT_FITS_ENCODING:
+        return !(from->imported || rt_encoding_has_weights(here) || rt_encoding_has_weights(there));
+    case RT_FITS_ROTATION:
+        return !both_learn;
+    case RT_FITS_TABLE:
+        return !both_have_tables;
+    case RT_FITS_LOWERCASE:
+        return from->config->data.lowercase || !goes_with(c, from, key);
+    case RT_FITS_TOKENS:
+        return !goes_with(c, from, key);
+    }
+    return false;
 }
 
 bool rt_config_inherit(rt_config *config, const rt_init_model *ancestor, rt_config_errors *errors)
@@ -349,12 +330,13 @@ bool rt_config_inherit(rt_config *config, const rt_init_model *ancestor, rt_conf
     char value[RT_VALUE_SIZE], own[RT_VALUE_SIZE], place[RT_PLACE_SIZE];
     rt_writer differences = {0};
     const rt_key *key;
-    for (int i = 0; (key = rt_key_at(i)); i++)
-        if (is_inherited(key) && config->origin[i] == RT_FROM_DEFAULT && !errors->bad[i] &&
-            goes_with(config, ancestor, key)) {
-            rt_key_value_copy(key, config, there);
-            config->origin[i] = RT_FROM_MODEL;
-        }
+    for (int handed = RT_HANDED_ALWAYS; handed <= RT_HANDED_WITH_TEXTS; handed++)
+        for (int i = 0; (key = rt_key_at(i)); i++)
+            if ((int)key->handed == handed && config->origin[i] == RT_FROM_DEFAULT &&
+                !errors->bad[i] && goes_with(config, ancestor, key)) {
+                rt_key_value_copy(key, config, there);
+                config->origin[i] = RT_FROM_MODEL;
+            }
     rt_config_frame_as(config, &there->data); /* for a written `auto` */
     rt_config effective = *config;
     resolve_zeros(&effective);
