@@ -68,7 +68,7 @@ rt_tensor *rt_graph_forget(rt_graph *g, rt_arena_mark mark, rt_tensor *x)
 {
     rt_tensor moved = *x;
     if (!x->data)
-        return rt_graph_fail(g, RT_ARGUMENT, "[graph] what is kept has given its numbers back");
+        return rt_graph_fail(g, RT_ARGUMENT, "[graph] the tensor to keep was released");
     moved.rounded = NULL;
     moved.viewed = NULL;
     moved.data = rt_arena_keep(&g->arena, mark, x->data, rt_size(x) * sizeof *x->data);
@@ -181,13 +181,13 @@ static const char *flaw_of(const rt_input *in)
         return "which is empty or too large";
     for (int i = x->ndim; i < RT_MAX_AXES; i++)
         if (x->shape[i] != 1)
-            return "and more beyond its last axis";
+            return "and lengths beyond its last axis that are not 1";
     if (!x->data && x->borrowed)
-        return "and no memory";
+        return "and no data";
     if (!x->data && !x->rounded)
-        return "and has given its numbers back";
+        return "and its data was released";
     if (!x->data && !in->rounded)
-        return "and rounded numbers alone, which only products read";
+        return "and data in bf16 alone, which only matrix products accept";
     if (x->borrowed && x->wants_grad && !x->grad)
         return "and there is no memory for its gradient";
     return NULL;

@@ -1,13 +1,13 @@
 #!/bin/sh
-# The rooms of the house: what each may include, which is the table of docs/source-layout.md; and what
-# the libraries do not do: they neither print, nor exit, nor read the environment.
+# Which folders each folder may include, the table of docs/source-layout.md; and what the libraries
+# do not do: they neither print, nor exit, nor read the environment.
 set -eu
 cd "$(dirname "$0")/.."
 failed=0
 
-# A room, a colon, and the rooms that it may include beside itself. A room is a folder with all
-# that is below it, but for those below it that stand here themselves.
-rooms='
+# A folder, a colon, and the folders that it may include beside itself. A folder includes all that is
+# below it, except for folders with a line of their own.
+folders='
 core:
 ops: core
 optim: core ops
@@ -35,8 +35,8 @@ refuse() { # refuse FOLDER PATTERN REASON [BUT]: in no file of the folder and th
 
 # Every include of a source against the table.
 includes=$(grep -rnE --include='*.[ch]' '^#include "[a-z]+/' core ops optim models text data io train) || true
-echo "$includes" | awk -v table="$rooms" '
-    function room(path) {
+echo "$includes" | awk -v table="$folders" '
+    function folder(path) {
         while (sub("/[^/]*$", "", path))
             if (path in known)
                 return path
@@ -57,8 +57,8 @@ echo "$includes" | awk -v table="$rooms" '
         target = $0
         sub(/^[^"]*"/, "", target)
         sub(/".*/, "", target)
-        from = room(fields[1])
-        to = room(target)
+        from = folder(fields[1])
+        to = folder(target)
         if (to == "" || (from != to && !((from, to) in may))) {
             print fields[1] ":" fields[2] ": " from " must not include " target
             bad = 1
@@ -67,7 +67,7 @@ echo "$includes" | awk -v table="$rooms" '
     END { exit bad }' >&2 || failed=1
 
 for folder in train/*/; do
-    case $rooms in
+    case $folders in
     *"
 ${folder%/}:"*) ;;
     *)

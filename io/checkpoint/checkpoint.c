@@ -511,8 +511,9 @@ static void read_theta_start(reading *r)
         rt_checkpoint_theta trunk;
         get_theta(r->checkpoint, &trunk);
         if (!rt_image_failed(r->image) && !convert(r->image, model, &trunk, theta))
-            rt_image_fail(r->image, RT_CHECKPOINT,
-                          "theta.scope is coarser than that of the trunk, whose theta differ");
+            rt_image_fail(
+                r->image, RT_CHECKPOINT,
+                "theta.scope is coarser than the trunk's, and cannot merge theta that differ");
         rt_checkpoint_theta_free(&trunk);
         return;
     }

@@ -174,7 +174,7 @@ void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_confi
                                 rt_key_name(i), rt_key_value_write(key, late, value),
                                 rt_key_value_write(key, &trained, own));
     }
-    /* questions with answers stay what they are */
+    /* a range of lengths stays one, of a single length */
     if (trained.data.shortest > 0 && !config->data.shortest)
         config->data.shortest = written->data.shortest = config->data.length;
     find_defaults(&defaults, written);
