@@ -518,8 +518,9 @@ rt_short_texts rt_data_short_texts(const rt_data *data)
     return found;
 }
 
-/* Numbers of the random draws of a training window; those of documents follow. */
-enum { DRAW_START, DRAW_PART, DRAW_DOCUMENT };
+/* Numbers of the random draws of a training window; those of documents follow. A window that is
+ * drawn again adds a multiple of DRAWS to them. */
+enum { TRIES = 16, DRAW_START = 0, DRAW_PART, DRAW_DOCUMENT, DRAWS = DRAW_DOCUMENT + 2 * TRIES };
 
 static rt_random randomness(rt_draw draw)
 {
@@ -538,12 +539,13 @@ static size_t draw_below(rt_draw draw, int number, size_t n)
 }
 
 /* Draws a part with a probability in proportion to its weight. */
-static const rt_window_text *draw_part(const rt_data *data, rt_draw draw)
+static const rt_window_text *draw_part(const rt_data *data, rt_draw draw, int base)
 {
     const rt_window_text *part = data->parts.list;
     if (data->parts.count == 1)
         return part;
-    double at = data->weight * rt_random_uniform(randomness(draw), rt_draw_index(draw, DRAW_PART));
+    const uint64_t index = rt_draw_index(draw, base + DRAW_PART);
+    double at = data->weight * rt_random_uniform(randomness(draw), index);
     for (; part + 1 < data->parts.list + data->parts.count && at >= part->weight; part++)
         at -= part->weight;
     return part;
@@ -571,16 +573,14 @@ static int longest_document(const rt_data *data, int32_t *ids, int count)
 
 /* Draws a training window within one document: a token, then a window that holds it. A document
  * shorter than a window is one window. If it is too short to predict a token, draws again. */
-static rt_window_text training_document(const rt_data *data, rt_draw draw, int length)
+static rt_window_text training_document(const rt_data *data, rt_draw draw, int length, int base)
 {
-    enum { TRIES = 16 };
-    const rt_window_text *part = draw_part(data, draw);
+    const rt_window_text *part = draw_part(data, draw, base);
     const size_t window = window_size(data, length), part_end = part->first + part->count;
     const int32_t border = data->special.sep;
-    const bool mlm = data->options.objective == RT_OBJECTIVE_MLM; /* predicts no border */
     rt_window_text found = {part->first, window, 0};
     for (int i = 0; i < TRIES; i++) {
-        const int number = DRAW_DOCUMENT + 2 * i;
+        const int number = base + DRAW_DOCUMENT + 2 * i;
         const size_t token = part->first + draw_below(draw, number, part->count);
         const size_t from = token - part->first >= window ? token - window + 1 : part->first;
         const size_t to = part_end - token > window ? token + window : part_end;
@@ -591,15 +591,15 @@ static rt_window_text training_document(const rt_data *data, rt_draw draw, int l
         found.count = end - start < window ? end - start : window;
         const size_t last = end - found.count < token ? end - found.count : token;
         found.first = start + draw_below(draw, number + 1, last - start + 1);
-        if (found.count >= (mlm ? 2 : least_window(data)))
+        if (found.count >= least_window(data))
             break;
     }
     return found;
 }
 
-/* Returns the window of a sequence. Evaluation windows follow each other without gaps within a
- * text, text after text. */
-static rt_window_text window_of(const rt_data *data, rt_draw draw, int length)
+/* Returns the window of a sequence, by the draws from `base` on. Evaluation windows follow each
+ * other without gaps within a text, text after text. */
+static rt_window_text window_of(const rt_data *data, rt_draw draw, int length, int base)
 {
     const size_t window = window_size(data, length);
     if (!draw.step) {
@@ -613,24 +613,40 @@ static rt_window_text window_of(const rt_data *data, rt_draw draw, int length)
         return (rt_window_text){text->first + row * window, left < window ? left : window, 0};
     }
     if (rt_data_keeps_documents(data))
-        return training_document(data, draw, length);
-    const rt_window_text *part = draw_part(data, draw);
+        return training_document(data, draw, length, base);
+    const rt_window_text *part = draw_part(data, draw, base);
     assert(part->count >= window);
-    const size_t first = draw_below(draw, DRAW_START, part->count - window + 1);
+    const size_t first = draw_below(draw, base + DRAW_START, part->count - window + 1);
     return (rt_window_text){part->first + first, window, 0};
 }
 
-/* Draws a row. One that cannot be read stays padding. */
+/* Returns whether the objective predicts a token of a window. */
+static bool can_predict(const rt_data *data, const int32_t *ids, int count)
+{
+    bool can = data->options.objective != RT_OBJECTIVE_MLM;
+    for (int t = 0; t < count && !can; t++)
+        can = rt_data_masks(data, ids[t]);
+    return can;
+}
+
+/* Draws a row; of training, again if the objective predicts none of its tokens. One that cannot be
+ * read stays padding. */
 void rt_windows_draw(const rt_data *data, rt_draw draw, rt_sequence row)
 {
-    const rt_window_text window = window_of(data, draw, row.length);
-    const int begin = rt_data_begins(data);
-    row.length = (int)window.count + begin;
-    if (!rt_token_runs_read(&data->runs, window.first, window.count, row.ids + begin)) {
-        for (int t = 0; t < row.length; t++)
-            row.ids[t] = data->special.pad;
+    const int length = row.length, begin = rt_data_begins(data);
+    rt_window_text window;
+    bool read;
+    int i = 0;
+    do {
+        window = window_of(data, draw, length, i * DRAWS);
+        row.length = (int)window.count + begin;
+        read = rt_token_runs_read(&data->runs, window.first, window.count, row.ids + begin);
+    } while (read && draw.step && !can_predict(data, row.ids + begin, (int)window.count) &&
+             ++i < TRIES);
+    for (int t = read ? row.length : 0; t < length; t++)
+        row.ids[t] = data->special.pad;
+    if (!read)
         return;
-    }
     if (!draw.step && rt_data_keeps_documents(data))
         row.length = begin + longest_document(data, row.ids + begin, (int)window.count);
     if (begin)

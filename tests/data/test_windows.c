@@ -349,16 +349,21 @@ TEST_ROWS(a_special_token_is_not_masked_nor_predicted, 0, 3 * ROWS(with_specials
     for (int row = 0; row < 2 * COUNT; row++) {
         const rt_batch *m = &masked[row / COUNT], *w = &whole[row / COUNT];
         int labels = 0, ordinary = 0;
+        bool is_special[12];
         for (int t = 0, at = row % COUNT * 12; t < 12; t++, at++) {
-            bool special = !w->mask[at];
+            is_special[t] = !w->mask[at];
             for (const int *id = with_specials[_i / 3].specials; *id >= 0; id++)
-                special |= w->ids[at] == *id;
-            const bool label = m->labels[at] != RT_NO_LABEL;
+                is_special[t] |= w->ids[at] == *id;
+            ordinary += !is_special[t];
+        }
+        if (!ordinary && row < COUNT)
+            continue; /* mlm draws another window */
+        for (int t = 0, at = row % COUNT * 12; t < 12; t++, at++) {
+            const bool special = is_special[t], label = m->labels[at] != RT_NO_LABEL;
             ck_assert_msg(!special || (!label && m->ids[at] == w->ids[at]), "%d is special",
                           w->ids[at]);
             ck_assert_int_eq(label ? m->labels[at] : m->ids[at], w->ids[at]);
             specials += special && w->mask[at] && t > 0;
-            ordinary += !special;
             labels += label;
         }
         ck_assert(probability == 1   ? labels == ordinary
@@ -366,6 +371,40 @@ TEST_ROWS(a_special_token_is_not_masked_nor_predicted, 0, 3 * ROWS(with_specials
                                      : labels <= ordinary && (labels || !ordinary));
     }
     ck_assert_int_gt(specials, COUNT / 10);
+}
+
+/* Of forty ids, or four documents, one is not special, as [SEP] or [UNK] are: a window of training
+ * holds one. */
+TEST_ROWS(a_training_window_of_special_tokens_is_drawn_again, 0, 3)
+{
+    enum { IDS = 2000, COUNT = 200 };
+    static const char letters[] = "[PAD]\n[CLS]\n[MASK]\n[SEP]\n[UNK]\na\n";
+    static int64_t ids[IDS];
+    char text[IDS];
+    rt_data_options o =
+        options_with(_i ? "text" : "tokens", _i > 1 ? "documents=line cross=no" : "");
+    for (int i = 0; i < IDS; i++) {
+        ids[i] = i % 40 ? RT_ID_SEP : 9;
+        text[i] = "x\na"[i % (_i > 1 ? 8 : 40) ? _i > 1 && i % 2 : 2];
+    }
+    if (_i) {
+        o.level = RT_LEVEL_CHAR;
+        o.vocab_file = write_file(in_folder("v"), letters, sizeof letters - 1);
+        o.file = write_file(in_folder("a"), text, sizeof text);
+    } else {
+        write_ids(&o, (storage){0}, ids, IDS);
+    }
+    o.length = 12;
+    const rt_data *data = source(&o);
+    const rt_batch batch = training_of(data, COUNT, 12);
+    int unlabelled = 0;
+    for (int row = 0; row < COUNT; row++) {
+        int labels = 0;
+        for (int t = 0; t < 12; t++)
+            labels += batch.labels[row * 12 + t] != RT_NO_LABEL;
+        unlabelled += labels == 0;
+    }
+    ck_assert_int_lt(unlabelled, COUNT / 10);
 }
 
 /* At a length of 21 the second file has no window. */
