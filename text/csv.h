@@ -45,8 +45,8 @@ typedef struct rt_csv {
     int columns;
     char **names; /* names of the columns, from the header */
     char **cells; /* cells of the row, valid until the next row */
-    bool whole;   /* set after opening: a user wrote the table, and no crash has cut its last row */
-    int skipped;  /* lines that are not rows; not empty, and with a newline */
+    bool whole; /* set after opening: the last line counts without a newline, if it has all cells */
+    int skipped; /* lines that are not rows; not empty, and with a newline */
     rt_status
         status; /* error that ended reading: RT_IO, RT_MEMORY; RT_CONFIG: the path is too long */
     rt_lines lines; /* the open file */

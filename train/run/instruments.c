@@ -128,7 +128,7 @@ static rt_status read_file(const char *path, const rt_transformer_options *model
     rt_csv csv = {0};
     rt_status status = open_table(&csv, path), rows = rt_ok();
     const bool has_steps = !status.code && rt_csv_column(&csv, "step") < csv.columns;
-    csv.whole = !has_steps;
+    csv.whole = true;
     int step = -1, last_step = -2; /* -1 for all rows without a column step */
     while (!status.code && rt_csv_row(&csv)) {
         if (has_steps && !rt_csv_whole(&csv, "step", &step)) {
