@@ -156,6 +156,19 @@ TEST(each_labelled_line_has_its_loss)
                   TAGS "--eval --per-line | cut -d, -f1,3 | tr '\\n' ' '");
 }
 
+/* Step 1 leaves weights of 1e30, from which no finite number is computed. */
+TEST_ROWS(a_vector_or_loss_that_is_not_finite_is_an_error, 0, 2)
+{
+    static const char *const models[] = {C_INI, MLM};
+    expect_told(5, "step 2: the loss is",
+                "%s optimizer.lr=1e30 train.steps=2 train.checkpoint_every=1", models[_i]);
+    expect_told(5, "lines.txt:1: component 0 of the vector is",
+                "$TRAIN runs/c/config.ini --embed lines.txt");
+    expect_each_told("$TRAIN runs/c/config.ini --quiet",
+                     {5, "--embed lines.txt --output v.npy", "lines.txt:1: component 0 of the"},
+                     {5, "--eval --per-line data.eval_file=test.csv", ": the loss is"});
+}
+
 /* exp of the negative losses are probabilities: those of all second tokens sum to 1 for lm; a
  * masked model sees nothing of a token that it is asked for. */
 TEST_ROWS(each_line_of_a_text_has_its_loss, 0, 2)
@@ -170,7 +183,7 @@ TEST_ROWS(each_line_of_a_text_has_its_loss, 0, 2)
     expect_text(w->out, "\n2,,0\n3,");
     read_row(1, row, 3);
     ck_assert(row[1] > 0 && row[2] == 2);
-    /* [UNK] is predicted as any token, but never masked */
+    /* [UNK] is predicted by lm as any token, but not by mlm */
     expect_output(_i ? "2\n" : "3\n",
                   "echo aYb >y.txt; $TRAIN runs/c/config.ini --quiet --eval --per-line "
                   "data.eval_file=y.txt | tail -n 1 | cut -d, -f3");

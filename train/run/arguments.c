@@ -593,9 +593,10 @@ static const char ends[] =
     "need gnuplot; set ROTOR_NO_REPORT=1 in the environment to leave it out.\n"
     "\n"
     "exit codes: 0 done; 1 run-time failure; 2 usage or configuration; 3 data;\n"
-    "  4 checkpoint; 5 loss, gradient or logit not finite; 6 the last save could not be\n"
-    "  written; 7 a check that was asked for failed; 75 stopped by a signal with a\n"
-    "  checkpoint saved; 130 second Ctrl-C, or a step that does not end after a signal\n";
+    "  4 checkpoint; 5 loss, gradient, logit or vector not finite; 6 the last save\n"
+    "  could not be written; 7 a check that was asked for failed; 75 stopped by a\n"
+    "  signal with a checkpoint saved; 130 second Ctrl-C, or a step that does not end\n"
+    "  after a signal\n";
 
 void rt_arguments_print_usage(FILE *to)
 {

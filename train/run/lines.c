@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 /* A line as the input of a model. */
@@ -164,7 +165,8 @@ enum { MOST_AT_ONCE = 1024 }; /* lines whose vectors are computed before any is 
 typedef struct embedding {
     rt_pooling pool;
     int layer; /* 0: the embeddings; -1: the last layer, after the final norm */
-    const text_row *rows;
+    const text_rows *rows;
+    size_t first; /* index of the row of the first vector */
     int dim;
     real *vectors; /* (rows, dim) */
 } embedding;
@@ -174,7 +176,7 @@ static rt_status embed_row(void *context, int job, const rt_labelled_batch *batc
 {
     (void)batch;
     const embedding *e = context;
-    const text_row *row = e->rows + job;
+    const text_row *row = e->rows->rows + e->first + job;
     const int layer = e->layer;
     const bool inside = layer >= 0 && layer < model->options.layers;
     rt_tensor **states =
@@ -187,22 +189,25 @@ static rt_status embed_row(void *context, int job, const rt_labelled_batch *batc
                                      .hidden_states = states};
     rt_tensor *hidden = rt_transformer_encode(model, g, &in);
     const rt_tensor *vector = rt_pool(g, hidden && inside ? states[layer] : hidden, e->pool, NULL);
-    if (vector)
-        memcpy(e->vectors + (size_t)job * (size_t)e->dim, vector->data,
-               (size_t)e->dim * sizeof *vector->data);
+    for (int i = 0; vector && i < e->dim; i++) {
+        if (!isfinite(vector->data[i]))
+            return rt_error(RT_NONFINITE, "%.600s:%zu: component %d of the vector is %g",
+                            e->rows->name, e->first + (size_t)job + 1, i, (double)vector->data[i]);
+        e->vectors[(size_t)job * (size_t)e->dim + (size_t)i] = vector->data[i];
+    }
     return rt_graph_status(g);
 }
 
-static rt_status print_vectors(rt_trainer *trainer, embedding *e, const text_rows *rows)
+static rt_status print_vectors(rt_trainer *trainer, embedding *e)
 {
+    const size_t rows = e->rows->count;
     rt_status status = rt_ok();
     for (int i = 0; i < e->dim; i++)
         printf("%sv%d", i ? "," : "", i);
     putchar('\n');
-    for (size_t first = 0; first < rows->count && !status.code; first += MOST_AT_ONCE) {
-        const size_t left = rows->count - first;
+    for (; e->first < rows && !status.code; e->first += MOST_AT_ONCE) {
+        const size_t left = rows - e->first;
         const int count = left < MOST_AT_ONCE ? (int)left : MOST_AT_ONCE;
-        e->rows = rows->rows + first;
         status = rt_trainer_run_jobs(trainer, embed_row, e, count);
         for (int i = 0; i < count * e->dim && !status.code; i++)
             printf("%.9g%c", (double)e->vectors[i], i % e->dim < e->dim - 1 ? ',' : '\n');
@@ -211,8 +216,9 @@ static rt_status print_vectors(rt_trainer *trainer, embedding *e, const text_row
 }
 
 /* Writes the vectors to the file of --output: a NumPy array, or the HDF5 dataset /embeddings. */
-static rt_status write_vectors(rt_run *r, embedding *e, const text_rows *rows)
+static rt_status write_vectors(rt_run *r, embedding *e)
 {
+    const text_rows *rows = e->rows;
     const char *path = r->arguments->output;
     const size_t size = rows->count * (size_t)e->dim * sizeof *e->vectors;
     unsigned char header[RT_NPY_HEADER];
@@ -221,7 +227,6 @@ static rt_status write_vectors(rt_run *r, embedding *e, const text_rows *rows)
         return rt_error(RT_DATA,
                         "%.600s has %zu lines; a dataset of vectors of %d numbers has up to %d",
                         rows->name, rows->count, e->dim, INT_MAX / e->dim);
-    e->rows = rows->rows;
     rt_status status = rt_trainer_run_jobs(r->trainer, embed_row, e, (int)rows->count);
     if (status.code)
         return status;
@@ -247,8 +252,8 @@ rt_status rt_run_embed(rt_run *r)
 {
     const rt_arguments *a = r->arguments;
     const rt_transformer_options *model = &r->state->model->options;
-    embedding e = {.pool = a->pooling, .layer = a->layer, .dim = model->dim};
     text_rows rows = {.data = r->data, .last = rt_run_last_token(r)};
+    embedding e = {.pool = a->pooling, .layer = a->layer, .rows = &rows, .dim = model->dim};
     rt_status status =
         a->output ? rt_arguments_spare_inputs(a, r->config, r->found.path, a->output) : rt_ok();
     if (!status.code && a->layer > model->layers)
@@ -261,7 +266,7 @@ rt_status rt_run_embed(rt_run *r)
     if (!status.code && !(e.vectors = rt_alloc_unset(kept * (size_t)e.dim, sizeof *e.vectors)))
         status = rt_out_of_memory("the vectors of the lines");
     if (!status.code)
-        status = a->output ? write_vectors(r, &e, &rows) : print_vectors(r->trainer, &e, &rows);
+        status = a->output ? write_vectors(r, &e) : print_vectors(r->trainer, &e);
     if (!status.code) {
         rt_run_report_unknown(r, &rows.unknown, rows.name);
         report_cut_lines(r, rows.cut);
@@ -273,15 +278,25 @@ rt_status rt_run_embed(rt_run *r)
     return status;
 }
 
+/* Returns RT_NONFINITE if the loss of a line is not finite. */
+static rt_status check_loss(double loss, const char *name, size_t line)
+{
+    return isfinite(loss) ? rt_ok()
+                          : rt_error(RT_NONFINITE, "%.600s:%zu: the loss is %g", name, line, loss);
+}
+
 static rt_status print_labelled(rt_trainer *trainer)
 {
-    char *const *names = rt_trainer_data(trainer)->labels->names;
+    const rt_data *data = rt_trainer_data(trainer);
+    const char *file = data->options.eval_file ? data->options.eval_file : data->options.file;
+    char *const *names = data->labels->names;
     rt_line_scores scores;
     rt_writer w = {0};
     rt_status status = rt_line_scores_find(&scores, trainer);
     rt_writer_add(&w, "line,loss,label,predicted\n");
     for (size_t i = 0; i < scores.count && !status.code; i++) {
         const rt_line_score *s = scores.lines + i;
+        status = check_loss(s->loss, file, (size_t)s->line);
         rt_writer_add(&w, "%d,%.9g,", s->line, s->loss);
         rt_csv_put(&w, names[s->label]);
         rt_writer_add(&w, ",");
@@ -354,6 +369,8 @@ rt_status rt_run_per_line(rt_run *r)
         status = rt_error(RT_DATA, "the text has more than %d lines", INT_MAX);
     if (!status.code)
         status = rt_trainer_run_jobs(r->trainer, score_line, &rows, (int)rows.count);
+    for (size_t i = 0; i < rows.count && !status.code; i++)
+        status = check_loss(rows.rows[i].loss, path, i + 1);
     if (!status.code)
         printf("line,loss,tokens\n");
     for (size_t i = 0; i < rows.count && !status.code; i++) {
