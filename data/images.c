@@ -1,7 +1,6 @@
 #include "core/memory.h"
 #include "core/tensor.h"
 #include "data/task.h"
-#include "data/tokenizers/tokens.h"
 #include "text/files.h"
 
 #include <assert.h>

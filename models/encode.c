@@ -2,7 +2,6 @@
 
 #include "models/encodings/encoding.h"
 #include "models/kv_cache.h"
-#include "models/positions.h"
 #include "models/usage.h"
 
 #include <string.h>

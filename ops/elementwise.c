@@ -1,6 +1,5 @@
 #include "core/row_kernels.h"
 #include "ops/private.h"
-#include "ops/vector_math.h"
 
 #include <string.h>
 

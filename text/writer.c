@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 void rt_writer_add(rt_writer *w, const char *format, ...)
 {

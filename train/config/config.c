@@ -4,7 +4,6 @@
 
 #include "core/memory.h"
 #include "text/files.h"
-#include "text/number.h"
 #include "text/process.h"
 #include "text/writer.h"
 #include "train/config/private.h"

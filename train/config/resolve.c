@@ -4,7 +4,6 @@
 
 #include "core/status.h"
 #include "models/encodings/encoding.h"
-#include "text/files.h"
 #include "text/number.h"
 #include "text/writer.h"
 

@@ -14,7 +14,6 @@
 #include "train/run/state.h"
 
 #include "core/memory.h"
-#include "text/csv.h"
 #include "text/durable_file.h"
 #include "text/files.h"
 #include "text/process.h"

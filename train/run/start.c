@@ -5,7 +5,6 @@
 #include "train/run/state.h"
 
 #include "core/memory.h"
-#include "core/path.h"
 #include "optim/options.h"
 #include "text/process.h"
 #include "train/config/keys.h"

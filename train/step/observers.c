@@ -3,7 +3,6 @@
 
 #include "train/step/private.h"
 
-#include "ops/ops.h"
 
 #include <math.h>
 #include <stdint.h>
