@@ -337,9 +337,8 @@ static void put_example(const rt_data *data, const rt_examples *all, const rt_ex
     int count = x->count, second = x->second;
     int *shorter = count > second ? &second : &count;
     int *longer = count > second ? &count : &second;
-    if (second) /* of an odd number of places the longer text has one more, or the second */
-        *shorter = smaller(*shorter, capacity / 2);
-    *longer = smaller(*longer, second ? capacity - *shorter : capacity);
+    *shorter = smaller(*shorter, capacity / 2); /* of an odd number of places `longer` has more */
+    *longer = smaller(*longer, capacity - *shorter);
     const int first = put_special(row, 0, frame.first, 0);
     const int at = put_text(frame, row, first, ids, count, 0);
     if (x->second)

@@ -633,9 +633,7 @@ static rt_status answer_texts(const prediction *shared, rt_predicted *total)
         int count = 0;
         double bytes = 0; /* estimate for the texts of the batch */
         while (!status.code && count < (continues ? MOST_BATCHED : 1) && bytes < most_bytes) {
-            if (count && !is_file && q.samples >= q.o->samples)
-                break;
-            if (!(more = ask_next(&q)))
+            if ((count && !is_file && q.samples >= q.o->samples) || !(more = ask_next(&q)))
                 break;
             if (made == count)
                 status = prediction_new(p + made++, shared);
