@@ -54,8 +54,8 @@ TEST(what_sets_runs_apart_is_told_with_their_results)
 
 static void make_texts(void)
 {
-    run("for i in $(seq 200); do printf 'one \303\244\342\202\254\n'; done >text.txt; cp text.txt "
-        "other.txt");
+    run("for i in $(seq 200); do printf 'one \303\244\342\202\254\n'; done >text.txt; (cat "
+        "text.txt; echo one) >other.txt");
     run("$TRAIN --train-tokenizer 40 --level wordpiece text.txt >vocab.txt 2>/dev/null");
 }
 
@@ -107,6 +107,9 @@ TEST(no_row_is_best_where_losses_are_not_comparable)
                     lasting("; no row is in bold, for losses of different %s are not comparable.",
                             rows[i][2]));
     }
+    run("mkdir moved; mv text.txt moved; " OWN
+        "train.steps=20 run.name=here data.file=moved/text.txt");
+    expect_no_text(compare("runs/a runs/here"), "not comparable"); /* by its content */
     const char *page = compare("runs/a runs/c");
     expect_text(page, "<p>lowest loss: ",
                 "; no row is in bold, for the row with the lowest loss is not told apart");

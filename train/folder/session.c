@@ -199,16 +199,25 @@ void rt_session_compare(rt_writer *w, const rt_data_options *data, const char *l
     }
 }
 
-/* Returns whether `now` has the content that a run has read from `before`. */
-static bool is_same(const char *folder, const char *before, const char *now)
+/* Describes a file as the run in a folder has read it, or as it is. */
+static void describe_read(rt_writer *w, const char *folder, const char *path)
+{
+    if (folder)
+        recall(w, folder, path);
+    if (!w->length)
+        describe(w, path);
+}
+
+/* Returns whether two files have the same content, as the runs in two folders have read them; NULL:
+ * as the file is. */
+static bool is_same(const char *folder, const char *path, const char *other_folder,
+                    const char *other_path)
 {
     rt_writer one = {0}, other = {0};
-    if (!strcmp(before, now))
+    if (!strcmp(path, other_path))
         return true;
-    recall(&one, folder, before);
-    if (!one.length)
-        describe(&one, before);
-    describe(&other, now);
+    describe_read(&one, folder, path);
+    describe_read(&other, other_folder, other_path);
     const bool same = one.bytes && other.bytes && !one.failed && !other.failed &&
                       !strcmp(one.bytes, other.bytes) && !strstr(one.bytes, "cannot");
     rt_writer_free(&one);
@@ -242,20 +251,18 @@ static void move_path(rt_config *config, const char *from, const char *to)
     }
 }
 
-void rt_session_take_moved(rt_config *before, const rt_config *now, const char *folder)
+void rt_session_take_moved(rt_config *before, const char *folder, const rt_config *now,
+                           const char *now_folder)
 {
     char one[RT_PATH_SIZE], other[RT_PATH_SIZE];
     rt_data_options then = before->data, data = now->data;
-    bool same = true;
     then.vocab_file = data.vocab_file = NULL;
-    for (int i = 0; same && rt_data_file_at(&then, i, one) && rt_data_file_at(&data, i, other); i++)
-        same = is_same(folder, one, other);
-    for (int i = 0; same && rt_data_file_at(&then, i, one) && rt_data_file_at(&data, i, other); i++)
-        if (strcmp(one, other) != 0)
+    for (int i = 0; rt_data_file_at(&then, i, one) && rt_data_file_at(&data, i, other); i++)
+        if (strcmp(one, other) != 0 && is_same(folder, one, now_folder, other))
             move_path(before, one, other);
     for (int i = 0; rt_key_at(i); i++) {
         const char *was = input_of(before, i), *is = input_of(now, i);
-        if (was && is && strcmp(was, is) != 0 && is_same(folder, was, is))
+        if (was && is && strcmp(was, is) != 0 && is_same(folder, was, now_folder, is))
             rt_key_value_copy(rt_key_at(i), before, now);
     }
 }
@@ -268,7 +275,7 @@ static bool find_moved(char found[RT_PATH_SIZE], const char *folder, const char 
     for (bool more = realpath(folder, around) != NULL; more;) {
         for (const char *end = gone; (end = strchr(end, '/')); end++)
             if (!rt_path_join(found, around, end + 1).code && !access(found, R_OK) &&
-                is_same(folder, gone, found))
+                is_same(folder, gone, NULL, found))
                 return true;
         char *last = strrchr(around, '/');
         more = last && last > around;

@@ -25,10 +25,11 @@ char *rt_session_inputs(const rt_config *config);
 void rt_session_compare(rt_writer *w, const rt_data_options *data, const char *list,
                         const char *folder);
 
-/* Replaces paths of a run's configuration by those of `now`, if both name files with the same size
- * and XXH128: the project was moved. `folder` is the folder of the run, whose timing.csv knows
- * files that are gone. */
-void rt_session_take_moved(rt_config *before, const rt_config *now, const char *folder);
+/* Replaces paths in the configuration of the run in `folder` by those of `now`, if both name files
+ * with the same size and XXH128: the project was moved. A file that is gone is known from the
+ * timing.csv of the run; likewise one of `now`, if that is of a run, in `now_folder`, not NULL. */
+void rt_session_take_moved(rt_config *before, const char *folder, const rt_config *now,
+                           const char *now_folder);
 
 /* Finds data files that have gone: looks for the same ends of their paths, and the same content by
  * timing.csv, below the folders that contain the folder of the run. Adds a line for each. */

@@ -3,6 +3,7 @@
 #include "data/data.h"
 #include "text/files.h"
 #include "train/config/keys.h"
+#include "train/folder/session.h"
 #include "train/report/private.h"
 
 #include <math.h>
@@ -67,6 +68,7 @@ rt_status rt_report_rank(rt_ranking *ranking, rt_sweep_runs *runs)
             continue;
         for (run->question = 0; run->question < count; run->question++) {
             const struct question *q = &list[run->question];
+            rt_session_take_moved(&config, run->folder, &q->config, q->folder);
             other = rt_config_asks_other(&q->config, &config);
             if (!other && !same_vocabulary(&q->config, q->folder, &config, run->folder)) {
                 in_bits = true;

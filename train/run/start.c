@@ -41,7 +41,7 @@ static rt_status find_own(rt_run *r)
         status.code = RT_CHECKPOINT;
     if (!status.code) {
         rt_run_find_data(r, r->folder.path);
-        rt_session_take_moved(before, r->config, r->folder.path);
+        rt_session_take_moved(before, r->folder.path, r->config, NULL);
         rt_config_continue(r->config, before);
         status = rt_config_compare(before, step, r->config, r->folder.path);
     }
@@ -218,7 +218,7 @@ static rt_status branch(rt_run *r)
         status = rt_found_configuration(&trunk, &r->found, NULL, NULL);
     rt_run_folder_of(r->trunk, r->found.path); /* which has the rows of earlier steps */
     if (!status.code)
-        rt_session_take_moved(&trunk, r->config, r->trunk);
+        rt_session_take_moved(&trunk, r->trunk, r->config, NULL);
     if (!status.code)
         status = rt_branch_check(&trunk, r->config, r->found.checkpoint.info.step);
     if (!status.code)

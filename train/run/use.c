@@ -36,7 +36,7 @@ static rt_status configure(rt_run *r)
     if (status.code)
         return status;
     rt_run_folder_of(folder, found->path);
-    rt_session_take_moved(&own, r->config, folder);
+    rt_session_take_moved(&own, folder, r->config, NULL);
     rt_config given = *r->config;
     given.optimizer = own.optimizer; /* a use does not depend on how the model was trained */
     given.train.steps = own.train.steps;

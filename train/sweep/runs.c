@@ -165,7 +165,7 @@ static rt_status look_for_results(sweep_run *r, int run)
                        rt_results_whole(&result->results, RT_RESULT_EXIT_CODE, &code);
     status = rt_config_load_folder(&before, folder.path);
     if (!status.code)
-        rt_session_take_moved(&before, &config, folder.path);
+        rt_session_take_moved(&before, folder.path, &config, NULL);
     if (!status.code)
         status = rt_config_compare(&before, result->steps, &config, folder.path);
     if (!status.code && ended &&
