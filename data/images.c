@@ -83,7 +83,7 @@ static rt_status read_header(rt_idx *x, gzFile file, const char *path, size_t *a
         const size_t axis = (size_t)b[0] << 24 | (size_t)b[1] << 16 | (size_t)b[2] << 8 | b[3];
         if (!axis || x->size > RT_FILES_LIMIT / axis)
             return rt_error(RT_DATA, "%.600s: axis %d at offset %d is %zu: %s", path, i + 1,
-                            4 + 4 * i, axis, axis ? "the file is too large" : "there is nothing");
+                            4 + 4 * i, axis, axis ? "more than can be read" : "there is nothing");
         x->axis[i] = axis;
         x->size *= axis;
     }

@@ -30,8 +30,10 @@ int rt_file_lock(const char *path, int *unlocked)
 {
     for (;;) {
         int file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-        if (file < 0 && errno == EACCES) /* left by a process of another user */
+        if (file < 0 && errno == EACCES) { /* left by a process of another user? */
             file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+            errno = EACCES;
+        }
         *unlocked = file < 0 ? 0 : try_lock(file, LOCK_EX);
         if (file < 0 || (*unlocked && *unlocked != EWOULDBLOCK) ||
             (!*unlocked && is_named(file, path)))

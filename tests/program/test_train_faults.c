@@ -37,6 +37,9 @@ TEST(other_runs_and_files_are_left_alone)
     expect_printed(" 4 steps and their", TINY "--profile --resume train.steps=64");
     /* overwrite removes the run and nothing else */
     expect_told(2, "runs/tiny already holds a run: give --resume", "$TRAIN tiny.ini");
+    expect_told(1, "runs/tiny/.lock: is no file, and cannot lock the folder: remove it\n",
+                "cd runs/tiny; ln -s away .lock; cd ../..; $TRAIN tiny.ini --resume");
+    run("rm runs/tiny/.lock");
     run("cd runs/tiny; echo mine >checkpoints/best.h5; mkdir notes; echo >notes/a");
     run(TINY "--overwrite theta.learn=no train.steps=15");
     expect_output("./checkpoints/best.h5\n./checkpoints/step-00000015.h5\n"

@@ -122,9 +122,19 @@ static const char *end_of_path(const char *path)
     return end;
 }
 
-char *rt_config_differences(const rt_config *run, const rt_config *now, rt_continuation how)
+static void report_difference(rt_writer *w, int key, const rt_config *run, const rt_config *now)
 {
     char before[RT_VALUE_SIZE], after[RT_VALUE_SIZE];
+    rt_key_value_write(rt_key_at(key), run, before);
+    rt_key_value_write(rt_key_at(key), now, after);
+    rt_writer_add(w, "%s: the run has '%s', now it is '%s'%s\n", rt_key_name(key), before, after,
+                  rt_key_at(key)->path && *before && *after
+                      ? ", whose content differs or cannot be compared"
+                      : "");
+}
+
+char *rt_config_differences(const rt_config *run, const rt_config *now, rt_continuation how)
+{
     rt_writer w = {0};
     rt_config continued = *now, implied_by_run, implied_by_now;
     /* the folder of the same trunk may have been moved */
@@ -143,10 +153,7 @@ char *rt_config_differences(const rt_config *run, const rt_config *now, rt_conti
         if (counts && !follows && !is_free(key, now, how) &&
             !rt_key_value_equal(key, run, &continued) &&
             !(same_trunk && i == rt_key_find("train.trunk")))
-            rt_writer_add(&w, "%s: the run has '%s', now it is '%s'%s\n", rt_key_name(i),
-                          rt_key_value_write(key, run, before),
-                          rt_key_value_write(key, &continued, after),
-                          key->path ? ", whose content differs or cannot be compared" : "");
+            report_difference(&w, i, run, &continued);
     }
     return rt_writer_take(&w);
 }

@@ -167,7 +167,10 @@ rt_status rt_run_folder_lock(rt_run_folder *f)
         f->lock = rt_file_lock(path, &f->unlocked);
     }
     if (f->lock < 0)
-        return errno == EWOULDBLOCK ? refuse_second(f->path) : failure(path);
+        return errno == EWOULDBLOCK ? refuse_second(f->path)
+               : errno == EISDIR || errno == ELOOP
+                   ? rt_error(RT_IO, "%s: is no file, and cannot lock the folder: remove it", path)
+                   : failure(path);
     if (!ftruncate(f->lock, 0)) /* only messages of other processes need it */
         dprintf(f->lock, "%s %ld %ld\n", own.host, own.process, own.parent);
     return rt_ok();
