@@ -74,7 +74,8 @@ static hid_t plain_access(const char *path)
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     bool good = access >= 0 && H5Pset_fapl_sec2(access) >= 0;
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
-    good = good && (rt_file_can_lock(path) || H5Pset_file_locking(access, false, true) >= 0);
+    const int code = rt_file_lock_probe(path);
+    good = good && (!code || code == EWOULDBLOCK || H5Pset_file_locking(access, false, true) >= 0);
 #else
     (void)path;
 #endif

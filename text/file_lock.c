@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -55,23 +56,11 @@ void rt_file_unlock(const char *path, int file)
     close(file);
 }
 
-/* Returns the result of try_lock for a moment; 0 without a file. */
-static int probe(const char *path)
+int rt_file_lock_probe(const char *path)
 {
     const int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     const int code = file < 0 ? 0 : try_lock(file, LOCK_SH);
     if (file >= 0)
         close(file);
     return code;
-}
-
-bool rt_file_is_locked(const char *path)
-{
-    return probe(path) == EWOULDBLOCK;
-}
-
-bool rt_file_can_lock(const char *path)
-{
-    const int code = probe(path);
-    return !code || code == EWOULDBLOCK;
 }

@@ -125,18 +125,15 @@ static holder holder_of(const char *folder)
 static rt_status refuse_second(const char *folder)
 {
     const holder own = this_process(), other = holder_of(folder);
-    if (!other.process)
-        return rt_error(RT_CONFIG, "%s: another process is training here: wait for its end",
-                        folder);
-    return !strcmp(other.host, own.host)
-               ? rt_error(RT_CONFIG,
-                          "%s: process %ld is training here: wait for its end, or stop it with "
-                          "kill %ld",
-                          folder, other.process, other.process)
-               : rt_error(RT_CONFIG,
-                          "%s: process %ld of the host %s is training here: wait for its end, or "
-                          "stop it there",
-                          folder, other.process, other.host);
+    const bool here = !strcmp(other.host, own.host);
+    char who[128] = "another process", how[64] = "";
+    if (other.process)
+        snprintf(who, sizeof who, "process %ld%s%s", other.process, here ? "" : " of the host ",
+                 here ? "" : other.host);
+    if (other.process && here)
+        snprintf(how, sizeof how, ", or stop it with kill %ld", other.process);
+    return rt_error(RT_CONFIG, "%s: %s is training here: wait for its end%s", folder, who,
+                    here || !other.process ? how : ", or stop it there");
 }
 
 /* Waits some seconds for the end of a process that has locked the folder, if its sweep was killed:
@@ -194,7 +191,7 @@ bool rt_run_folder_busy(const char *path)
 {
     char lock[RT_PATH_SIZE];
     lock_path(lock, path);
-    return rt_file_is_locked(lock);
+    return rt_file_lock_probe(lock) == EWOULDBLOCK;
 }
 
 rt_status rt_run_folder_idle(const rt_run_folder *f)
@@ -204,9 +201,14 @@ rt_status rt_run_folder_idle(const rt_run_folder *f)
     return rt_run_folder_busy(f->path) ? refuse_second(f->path) : rt_ok();
 }
 
-static rt_status remove_file(const char *path)
+/* Writes the path of the i-th file that a run has: `last` files, then the checkpoints
+ * of the steps. Returns false after the last, or for a path that is too long. */
+static bool path_at(char path[RT_PATH_SIZE], const rt_run_folder *f, int i, int last,
+                    const int64_t *steps, int count)
 {
-    return remove(path) && errno != ENOENT ? failure(path) : rt_ok();
+    return i < last ? !rt_path_join(path, f->path, files[i]).code
+                    : i - last < count &&
+                          !rt_checkpoint_path(path, f->checkpoints, steps[i - last]).code;
 }
 
 rt_status rt_run_folder_spare(const rt_run_folder *f, const rt_inputs *inputs)
@@ -217,14 +219,12 @@ rt_status rt_run_folder_spare(const rt_run_folder *f, const rt_inputs *inputs)
     int count = 0;
     if (inputs->failed)
         return rt_out_of_memory("a list of files");
-    const rt_status listed = rt_checkpoint_list(f->checkpoints, &steps, &count);
-    for (int i = 0; i < count && !listed.code && !found; i++)
-        if (!rt_checkpoint_path(path, f->checkpoints, steps[i]).code)
-            found = rt_inputs_find(inputs, path);
+    const rt_status status = rt_checkpoint_list(f->checkpoints, &steps, &count);
+    if (status.code)
+        count = 0;
+    for (int i = 0; !found && path_at(path, f, i, ALL_FILES, steps, count); i++)
+        found = rt_inputs_find(inputs, path);
     rt_free(steps);
-    for (int i = 0; i < ALL_FILES && !found; i++)
-        if (!rt_path_join(path, f->path, files[i]).code)
-            found = rt_inputs_find(inputs, path);
     return !found ? rt_ok()
                   : rt_error(RT_CONFIG,
                              "%s: %.600s is read from %.600s, which this training writes anew: "
@@ -238,17 +238,10 @@ rt_status rt_run_folder_clear(const rt_run_folder *f)
     int64_t *steps = NULL;
     int count = 0;
     rt_status status = rt_checkpoint_list(f->checkpoints, &steps, &count);
-    for (int i = 0; i < count && !status.code; i++) {
-        status = rt_checkpoint_path(path, f->checkpoints, steps[i]);
-        if (!status.code)
-            status = remove_file(path);
-    }
+    for (int i = 1; !status.code && path_at(path, f, i, FILES, steps, count); i++)
+        if (remove(path) && errno != ENOENT)
+            status = failure(path);
     rt_free(steps);
-    for (int i = 1; i < FILES && !status.code; i++) {
-        status = rt_path_join(path, f->path, files[i]);
-        if (!status.code)
-            status = remove_file(path);
-    }
     if (!status.code)
         status = rt_path_join(path, f->path, RT_EVENTS_FOLDER);
     if (!status.code)
