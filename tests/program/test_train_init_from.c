@@ -178,7 +178,7 @@ TEST_ROWS(the_print_of_what_is_inherited_reads_back_and_trains_the_same, 0, 3)
 }
 
 /* Each row is read by a training that would remove it, under one of its names. */
-TEST_ROWS(what_a_training_reads_it_does_not_remove, 0, 9)
+TEST_ROWS(what_a_training_reads_it_does_not_remove, 0, 10)
 {
     static const char *const rows[] = {"train.init_from=runs/tiny",
                                        "train.init_from=./runs/../runs/tiny/checkpoints",
@@ -188,9 +188,11 @@ TEST_ROWS(what_a_training_reads_it_does_not_remove, 0, 9)
                                        "run.dir=link/../../runs train.init_from=runs/tiny",
                                        "theta.init_from=runs/tiny/theta_final.csv",
                                        "train.trunk=link",
-                                       "train.init_from=runs/tiny sweep.run.seed=1,2"};
+                                       "train.init_from=runs/tiny sweep.run.seed=1,2",
+                                       "theta.init_from=runs/tiny/figures/theta.csv"};
     run(TINY "train.steps=20 && ln -s runs/tiny link && ln " NEWEST " hard.h5 && sed 's/^steps = "
              "60/steps = 20/' tiny.ini >same.ini && sha256sum runs/tiny/*.* " NEWEST " >sums");
+    run("mkdir -p runs/tiny/figures; cp runs/tiny/theta_final.csv runs/tiny/figures/theta.csv");
     if (_i == 8) /* runs of a sweep, the first of which the second starts from */
         run("mkdir s && mv runs/tiny s/seed=1 && ln -s ../s/seed=1 runs/tiny");
     expect_told(2, "which this training writes anew", "$TRAIN same.ini --overwrite %s %s",

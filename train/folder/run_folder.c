@@ -6,6 +6,7 @@
 #include "text/process.h"
 #include "train/folder/event_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -225,6 +226,16 @@ rt_status rt_run_folder_spare(const rt_run_folder *f, const rt_inputs *inputs)
     for (int i = 0; !found && path_at(path, f, i, ALL_FILES, steps, count); i++)
         found = rt_inputs_find(inputs, path);
     rt_free(steps);
+    for (int k = 0; k < 2 && !found; k++) { /* which are cleared */
+        static const char *const folders[] = {"figures", RT_EVENTS_FOLDER};
+        char file[RT_PATH_SIZE];
+        DIR *folder = rt_path_join(path, f->path, folders[k]).code ? NULL : opendir(path);
+        for (const struct dirent *entry; folder && !found && (entry = readdir(folder));)
+            if (*entry->d_name != '.' && !rt_path_join(file, path, entry->d_name).code)
+                found = rt_inputs_find(inputs, file);
+        if (folder)
+            closedir(folder);
+    }
     return !found ? rt_ok()
                   : rt_error(RT_CONFIG,
                              "%s: %.600s is read from %.600s, which this training writes anew: "
