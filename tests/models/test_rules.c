@@ -211,7 +211,7 @@ static const struct {
      "model.residual = parallel needs model.norm = pre"},
     /* choices that there are not */
     {"head=3", "model.head", "model.head must be from 0 to 2; got 3"},
-    {"model.activation=99", "model.activation", "model.activation must be from 0 to 6; got 99"},
+    {"model.activation=99", "model.activation", "model.activation must be from 0 to 7; got 99"},
     {"model.kind=2", "model.kind", "model.kind must be from 0 to 1; got 2"},
     {"model.ffn=3", "model.ffn", "model.ffn must be from 0 to 2; got 3"},
     {"model.norm_kind=2", "model.norm_kind", "model.norm_kind must be from 0 to 1; got 2"},

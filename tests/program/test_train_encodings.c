@@ -67,10 +67,10 @@ TEST(a_run_starts_from_the_parameters_of_another)
     expect_told(
         0, "starting from ",
         "$TRAIN tiny.ini run.name=second train.steps=1 optimizer.lr=0 train.init_from=" END);
-    expect_text(w->err, "step-00000060.h5, theta included");
+    expect_text(w->err, "step-00000060.h5, step 60, theta included");
     expect_number(number_behind(w->out, "eval: loss ") - end, 0, 0);
     expect_text(w->out, "theta started elsewhere: max relative drift from its start 0 ");
-    expect_told(0, "step-00000060.h5, theta included",
+    expect_told(0, "step-00000060.h5, step 60, theta included",
                 "$TRAIN tiny.ini run.name=third data.task=order train.steps=5 "
                 "train.freeze=embeddings,layers.0 train.init_from=" END);
     expect_text(w->err,
