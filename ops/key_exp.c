@@ -1,7 +1,6 @@
 #include "ops/ops.h"
 #include "ops/vector_math.h"
 
-
 typedef struct key_exp_args {
     const uint8_t *mask;
     bool causal;

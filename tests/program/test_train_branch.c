@@ -116,8 +116,7 @@ TEST(what_the_trunk_learned_is_not_exchanged_unseen)
              "train.steps=30 theta.head_scale=yes");
     expect_each_told("$TRAIN tiny.ini run.name=x",
                      {2, "theta.learn=no " BRANCH, "train.freeze = theta keeps it"},
-                     {4, "theta.scope=layer " BRANCH,
-                      "theta.scope is coarser than the trunk's"},
+                     {4, "theta.scope=layer " BRANCH, "theta.scope is coarser than the trunk's"},
                      {4, "theta.scope=model train.trunk=runs/layers",
                       "theta.scope is coarser than the trunk's"},
                      {2, "train.trunk=runs/heads", "theta.head_scale = no would replace them by 1"},

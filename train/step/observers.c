@@ -3,7 +3,6 @@
 
 #include "train/step/private.h"
 
-
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
