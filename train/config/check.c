@@ -104,7 +104,7 @@ static void check_plane(const rt_config *config, rt_config_errors *errors)
         contradict(errors, KEYS("position.axes", "data.task"),
                    "position.axes = 2 needs data.task = images or spin2, whose tokens form a grid; "
                    "got %s",
-                   rt_data_task_name(data->task));
+                   rt_tasks[data->task].name);
     const bool table = position->axes > 1 && position->kind == RT_POSITION_LEARNED;
     if (table && position->max_len != data->length)
         contradict(errors,
@@ -174,7 +174,7 @@ static void check_data(const rt_config *config, bool without_data, bool trained,
     const bool causal = config->model.causal;
     const bool has_objective = rt_tasks[data->task].objective;
     const bool reads_file = rt_tasks[data->task].files != RT_NO_FILE;
-    const char *task = rt_data_task_name(data->task);
+    const char *task = rt_tasks[data->task].name;
     if (!causal)
         check_next_token(data, errors);
     const char *const *predicted =

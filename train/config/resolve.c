@@ -229,7 +229,7 @@ static bool is_inherited(const rt_key *key)
 
 static bool reads_text(const rt_config *c)
 {
-    return rt_tasks[c->data.task].labels_texts || !strcmp(rt_data_task_name(c->data.task), "text");
+    return rt_tasks[c->data.task].labels_texts || !strcmp(rt_tasks[c->data.task].name, "text");
 }
 
 /* Returns whether the model's value is meaningful together with the written keys. Keys on which a
