@@ -182,7 +182,7 @@ TEST_ROWS(what_a_training_reads_it_does_not_remove, 0, 10)
 {
     static const char *const rows[] = {"train.init_from=runs/tiny",
                                        "train.init_from=./runs/../runs/tiny/checkpoints",
-                                       "train.init_from=" NEWEST,
+                                       ("train.init_from=" NEWEST),
                                        "train.init_from=link",
                                        "train.init_from=hard.h5",
                                        "run.dir=link/../../runs train.init_from=runs/tiny",
