@@ -270,8 +270,8 @@ TEST_ROWS(a_project_that_was_moved_goes_on, 0, 6)
         "m.ini --resume",
         "m.ini 'data.file=text.txt*2, more.txt' data.eval_file=more.txt run.name=next --resume",
         "m.ini train.init_from=runs/m run.name=next data.vocab_file=vocab.txt --resume",
-        "m.ini train.init_from=runs/m/checkpoints/step-00000004.h5 run.name=next "
-        "theta.init_from=runs/m/theta_final.csv --resume",
+        ("m.ini train.init_from=runs/m/checkpoints/step-00000004.h5 run.name=next "
+         "theta.init_from=runs/m/theta_final.csv --resume"),
         "m.ini train.trunk=runs/m run.name=next --resume",
         "m.ini run.name=s sweep.run.seed=1,2 train.init_from=runs/m/checkpoints"};
     run("mkdir before && cd before && " MAKE_TEXTS "sed 's/^vocab = 10/task = text\\nfile = "
