@@ -88,6 +88,7 @@ static void multiply_on_threads(int with, int at_start)
     pthread_t threads[THREADS];
     build = with;
     of_process = at_start;
+    wrong = settings = most_at_work = 0;
     for (int i = 0; i < THREADS; i++)
         ck_assert_int_eq(pthread_create(threads + i, NULL, multiply, NULL), 0);
     for (int i = 0; i < THREADS; i++)
