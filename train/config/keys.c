@@ -276,6 +276,14 @@ bool rt_key_has_effect(int key, const rt_config *config)
     return are_met(rt_key_at(key)->needs, (question){key, NULL}, config);
 }
 
+const char *rt_key_input(int key, const rt_config *config)
+{
+    const rt_key *k = rt_key_at(key);
+    return k->path == RT_INPUT && rt_key_has_effect(key, config)
+               ? *(const char *const *)((const char *)config + k->offset)
+               : NULL;
+}
+
 /* Returns whether the value of a key decides what an evaluation asks. */
 static bool asks(int key, const rt_config *config)
 {

@@ -13,15 +13,22 @@ void rt_inputs_free(rt_inputs *inputs)
     *inputs = (rt_inputs){0};
 }
 
+static const rt_input_file *find_file(const rt_inputs *inputs, const struct stat *facts)
+{
+    for (size_t i = 0; i < inputs->count; i++)
+        if (inputs->list[i].inode == facts->st_ino && inputs->list[i].device == facts->st_dev)
+            return &inputs->list[i];
+    return NULL;
+}
+
 /* Returns whether the path exists, with its facts. */
 static bool add_file(rt_inputs *inputs, const char *key, const char *path, const char *named,
                      struct stat *facts)
 {
     if (stat(path, facts))
         return false;
-    for (size_t i = 0; i < inputs->count; i++)
-        if (inputs->list[i].inode == facts->st_ino && inputs->list[i].device == facts->st_dev)
-            return true;
+    if (find_file(inputs, facts))
+        return true;
     const char *copy = rt_intern_text(named);
     inputs->failed |= !copy || !rt_grow(&inputs->list, &inputs->capacity, inputs->count + 1,
                                         sizeof(rt_input_file));
@@ -50,24 +57,16 @@ void rt_inputs_add(rt_inputs *inputs, const char *key, const char *path)
 void rt_inputs_add_config(rt_inputs *inputs, const rt_config *config)
 {
     char path[RT_PATH_SIZE];
-    const rt_key *key;
     for (int i = 0; rt_data_file_at(&config->data, i, path); i++)
         rt_inputs_add(inputs, "data.file", path);
-    for (int i = 0; (key = rt_key_at(i)); i++)
-        if (key->path == RT_INPUT && rt_key_has_effect(i, config))
-            rt_inputs_add(inputs, rt_key_name(i),
-                          *(const char *const *)((const char *)config + key->offset));
+    for (int i = 0; rt_key_at(i); i++)
+        rt_inputs_add(inputs, rt_key_name(i), rt_key_input(i, config));
 }
 
 const rt_input_file *rt_inputs_find(const rt_inputs *inputs, const char *path)
 {
     struct stat facts;
-    if (!inputs->count || stat(path, &facts))
-        return NULL;
-    for (size_t i = 0; i < inputs->count; i++)
-        if (inputs->list[i].inode == facts.st_ino && inputs->list[i].device == facts.st_dev)
-            return &inputs->list[i];
-    return NULL;
+    return inputs->count && !stat(path, &facts) ? find_file(inputs, &facts) : NULL;
 }
 
 rt_status rt_inputs_spare(const rt_inputs *inputs, const char *path, bool overwrite)

@@ -129,23 +129,14 @@ char *rt_session_data(const rt_data_options *data)
     return rt_writer_take(&w);
 }
 
-/* Returns the path that a key of one file or folder has; NULL if it has none or no effect. */
-static const char *input_of(const rt_config *config, int key)
-{
-    const rt_key *k = rt_key_at(key);
-    return k->path == RT_INPUT && rt_key_has_effect(key, config)
-               ? *(const char *const *)((const char *)config + k->offset)
-               : NULL;
-}
-
 char *rt_session_inputs(const rt_config *config)
 {
     char *data = rt_session_data(&config->data);
     rt_writer w = {.failed = !data};
     rt_writer_add(&w, "%s", data ? data : "");
     for (int i = 0; rt_key_at(i); i++)
-        if (input_of(config, i) && strcmp(rt_key_at(i)->section, "data") != 0)
-            add_path(&w, input_of(config, i));
+        if (rt_key_input(i, config) && strcmp(rt_key_at(i)->section, "data") != 0)
+            add_path(&w, rt_key_input(i, config));
     rt_free(data);
     return rt_writer_take(&w);
 }
@@ -261,7 +252,7 @@ void rt_session_take_moved(rt_config *before, const char *folder, const rt_confi
         if (strcmp(one, other) != 0 && is_same(folder, one, now_folder, other))
             move_path(before, one, other);
     for (int i = 0; rt_key_at(i); i++) {
-        const char *was = input_of(before, i), *is = input_of(now, i);
+        const char *was = rt_key_input(i, before), *is = rt_key_input(i, now);
         if (was && is && strcmp(was, is) != 0 && is_same(folder, was, now_folder, is))
             rt_key_value_copy(rt_key_at(i), before, now);
     }
