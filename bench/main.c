@@ -1,8 +1,8 @@
 #include "bench/bench.h"
 
-#include "text/number.h"
 #include "train/run/kernels.h"
 #include "train/world/world.h"
+#include "util/number.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 # What `cmake --install` gives: the programs with their manual, and the libraries in both precisions,
 # static and shared, with their headers, for CMake and for pkg-config. rotor is core, ops, optim and
-# models, which need OpenBLAS alone, or with oneDNN; rotor-io is text, data and io.
+# models, which need OpenBLAS alone, or with oneDNN; rotor-io is util, data and io.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -110,9 +110,9 @@ foreach(suffix "" _f64)
         LINK PkgConfig::OPENBLAS ${onednn_here} PRIVATE "${openblas}${onednn_flags} -lm -lpthread"
         DESCRIPTION "Tensors with automatic differentiation and rotary position embeddings")
     rotor_library(rotor-io "${suffix}"
-        OBJECTS $<TARGET_OBJECTS:rotor_text${suffix}> $<TARGET_OBJECTS:rotor_data${suffix}>
+        OBJECTS $<TARGET_OBJECTS:rotor_util${suffix}> $<TARGET_OBJECTS:rotor_data${suffix}>
             $<TARGET_OBJECTS:rotor_io${suffix}>
-        LAYERS rotor_text${suffix} rotor_data${suffix} rotor_io${suffix}
+        LAYERS rotor_util${suffix} rotor_data${suffix} rotor_io${suffix}
         BELOW rotor LINK ${files_need} PRIVATE "${files_flags} -lm -lpthread"
         DESCRIPTION "Trained models of rotor from files and folders")
 endforeach()

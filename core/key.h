@@ -3,7 +3,7 @@
 
 /* A key of the configuration, as data: its name, the member of the options that it sets, and the
  * values that it accepts. models/, data/ and optim/ each have a table of their keys beside their
- * options. text/key_value.h parses and writes a value by its row; train/config joins the tables. */
+ * options. util/key_value.h parses and writes a value by its row; train/config joins the tables. */
 
 #include <stdbool.h>
 #include <stddef.h>

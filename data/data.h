@@ -246,7 +246,7 @@ rt_status rt_data_check(const rt_data_options *o) RT_MUST_CHECK;
  * range.
  *
  * HDF5 parses files of token ids in a child process, so call this before starting threads
- * (text/process.h).
+ * (util/process.h).
  *
  * A sequence never crosses from one file of data.eval_file, or of a mixture, to another, nor from
  * data.file to data.eval_file. Without weights the files of data.file form one text.

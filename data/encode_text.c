@@ -4,7 +4,7 @@
 #include "data/task.h"
 #include "data/tokenizers/bpe.h"
 #include "data/tokenizers/tokens.h"
-#include "text/files.h"
+#include "util/files.h"
 
 #include <errno.h>
 #include <fcntl.h>

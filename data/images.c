@@ -1,7 +1,7 @@
 #include "core/memory.h"
 #include "core/tensor.h"
 #include "data/task.h"
-#include "text/files.h"
+#include "util/files.h"
 
 #include <assert.h>
 #include <errno.h>

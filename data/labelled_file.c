@@ -1,9 +1,9 @@
 #include "data/labelled_file.h"
 
 #include "core/memory.h"
-#include "text/csv.h"
-#include "text/files.h"
-#include "text/utf8.h"
+#include "util/csv.h"
+#include "util/files.h"
+#include "util/utf8.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 
 /* Files of labelled texts, read as a whole.
  *
- * A table (.tsv or .csv, text/csv.h) has a heading with the columns text, label and, for pairs,
+ * A table (.tsv or .csv, util/csv.h) has a heading with the columns text, label and, for pairs,
  * text_b. Other columns and empty lines are skipped. A file of tokens has lines "token<TAB>label"
  * and an empty line between sentences.
  *

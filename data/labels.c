@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "data/tokenizers/tokens.h"
-#include "text/writer.h"
+#include "util/writer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "core/memory.h"
 #include "data/task.h"
 #include "data/tokenizers/tokens.h"
-#include "text/files.h"
-#include "text/number.h"
+#include "util/files.h"
+#include "util/number.h"
 
 #include <assert.h>
 #include <stdio.h>

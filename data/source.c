@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "data/task.h"
 #include "data/tokenizers/bpe.h"
-#include "text/files.h"
+#include "util/files.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #include "data/labels.h"
 #include "data/token_format.h"
 #include "data/tokenizers/vocabulary.h"
-#include "text/files.h"
+#include "util/files.h"
 
 #include <stdbool.h>
 
@@ -154,7 +154,7 @@ typedef struct rt_token_sums {
  * RT_DATA names the file, the data set, the `key` (borrowed) and the fault: also a file on which
  * HDF5 crashes or exceeds its time, a layout that refers to other files or external code, chunks
  * above 32 MiB, and data that was never written. RT_IO if there can be no child process or
- * temporary file. Call it before starting threads (text/process.h). On an error the runs are
+ * temporary file. Call it before starting threads (util/process.h). On an error the runs are
  * unchanged. */
 rt_status rt_token_runs_add_file(rt_token_runs *runs, const char *key, const rt_data_file *file,
                                  int vocab, rt_token_sums *sums) RT_MUST_CHECK;

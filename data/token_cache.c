@@ -1,8 +1,8 @@
 #include "core/memory.h"
 #include "data/task.h"
-#include "text/file_lock.h"
-#include "text/files.h"
-#include "text/writer.h"
+#include "util/file_lock.h"
+#include "util/files.h"
+#include "util/writer.h"
 
 #include <errno.h>
 #include <inttypes.h>

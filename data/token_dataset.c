@@ -3,8 +3,8 @@
 #include "data/token_format.h"
 
 #include "core/memory.h"
-#include "text/file_lock.h"
-#include "text/files.h"
+#include "util/file_lock.h"
+#include "util/files.h"
 
 #include <errno.h>
 #include <hdf5.h>

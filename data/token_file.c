@@ -3,9 +3,9 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "data/task.h"
-#include "text/files.h"
-#include "text/number.h"
-#include "text/process.h"
+#include "util/files.h"
+#include "util/number.h"
+#include "util/process.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
 /* Formats of token ids: in memory, in files of other programs, and in files that rotor writes. */
 
 #include "core/status.h"
-#include "text/durable_file.h"
+#include "util/durable_file.h"
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -61,7 +61,7 @@ typedef struct rt_token_place {
 rt_status rt_token_refuse(const rt_token_input *in, const char *format, ...) RT_PRINTF(2, 3);
 
 /* Finds the ids of a data set without reading them, as an rt_token_place; writes all ids to the
- * descriptor in->file in native byte order. Both run in a child process (text/process.h), since
+ * descriptor in->file in native byte order. Both run in a child process (util/process.h), since
  * HDF5 crashes on some forged files. RT_DATA if the data set is invalid. */
 rt_status rt_token_dataset_find(void *input, unsigned char **place_new, size_t *size) RT_MUST_CHECK;
 rt_status rt_token_dataset_decode(void *input, unsigned char **nothing, size_t *size) RT_MUST_CHECK;
@@ -76,7 +76,7 @@ void rt_npy_header(unsigned char header[RT_NPY_HEADER], const char *type, size_t
 void rt_npy_header_of_ids(unsigned char header[RT_NPY_HEADER], size_t width, size_t count);
 
 /* Writer of a file of token ids, a FILE.npy or a FILE.bin of nanoGPT. The file gets its name when
- * it is complete (text/durable_file.h). */
+ * it is complete (util/durable_file.h). */
 typedef struct rt_token_writer {
     rt_durable_file file;
     bool header;

@@ -12,7 +12,7 @@
 #include "models/options.h"
 #include "models/sampler.h"
 #include "ops/engine.h"
-#include "text/key_value.h"
+#include "util/key_value.h"
 
 #include <inttypes.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 #include "io/model_options.h"
 
 #include "data/data.h"
-#include "text/key_value.h"
+#include "util/key_value.h"
 
 rt_transformer_options rt_model_options(const rt_transformer_options *model, const rt_data *data)
 {

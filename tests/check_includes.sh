@@ -12,18 +12,18 @@ core:
 ops: core
 optim: core ops
 models: core ops
-text: core
-data: core text
-io: core ops optim models text data
+util: core
+data: core util
+io: core ops optim models util data
 train/templates:
-train/config: core ops optim models text data io
-train/folder: core ops optim models text data io train/config
-train/world: core ops optim models text data io train/config train/folder
-train/step: core ops optim models text data io train/config train/folder train/world
-train/report: core ops optim models text data io train/config train/folder train/world train/step
-train/run: core ops optim models text data io train/config train/folder train/world train/step train/report
-train/sweep: core ops optim models text data io train/config train/folder train/world train/step train/report train/run
-train: core ops optim models text data io train/config train/folder train/world train/step train/report train/run train/sweep
+train/config: core ops optim models util data io
+train/folder: core ops optim models util data io train/config
+train/world: core ops optim models util data io train/config train/folder
+train/step: core ops optim models util data io train/config train/folder train/world
+train/report: core ops optim models util data io train/config train/folder train/world train/step
+train/run: core ops optim models util data io train/config train/folder train/world train/step train/report
+train/sweep: core ops optim models util data io train/config train/folder train/world train/step train/report train/run
+train: core ops optim models util data io train/config train/folder train/world train/step train/report train/run train/sweep
 '
 
 refuse() { # refuse FOLDER PATTERN REASON [BUT]: in no file of the folder and those below it
@@ -34,7 +34,7 @@ refuse() { # refuse FOLDER PATTERN REASON [BUT]: in no file of the folder and th
 }
 
 # Every include of a source against the table.
-includes=$(grep -rnE --include='*.[ch]' '^#include "[a-z]+/' core ops optim models text data io train) || true
+includes=$(grep -rnE --include='*.[ch]' '^#include "[a-z]+/' core ops optim models util data io train) || true
 echo "$includes" | awk -v table="$folders" '
     function folder(path) {
         while (sub("/[^/]*$", "", path))
@@ -77,7 +77,7 @@ ${folder%/}:"*) ;;
     esac
 done
 
-for folder in core ops optim models text data io train/config; do
+for folder in core ops optim models util data io train/config; do
     refuse $folder '(^|[^a-z_])(printf|fprintf|puts|perror|exit|abort|getenv|setenv)\(' \
         'print, exit or read the environment'
 done
@@ -86,8 +86,8 @@ for folder in ops optim models; do
 done
 
 # Children are normal processes that end with their parents: one file forks and waits.
-for folder in core ops optim models text data io train; do
+for folder in core ops optim models util data io train; do
     refuse $folder '(^|[^a-z_])(v?fork|wait(pid|id)?|popen|system|posix_spawnp?)\(' \
-        'fork or wait but by text/process.h' '^text/process\.c:'
+        'fork or wait but by util/process.h' '^util/process\.c:'
 done
 exit $failed

@@ -37,7 +37,7 @@ place_of() { # place_of PATH
 }
 
 check_paths() { # check_paths PAGE
-    folders='bench|build|cmake|core|data|docs|experiments|io|models|ops|optim|scripts|tests|text|train'
+    folders='bench|build|cmake|core|data|docs|experiments|io|models|ops|optim|scripts|tests|train|util'
     grep -oE "(^|[ ('\"=])(\./)?($folders)/[A-Za-z0-9_./*-]+" "$work/code" |
         sed -E "s/^[ ('\"=]//; s/^\.\///; s/[.]$//" | sort -u >"$work/paths"
     while read -r path; do
@@ -135,7 +135,7 @@ check_tables() { # check_tables PAGE
 }
 
 # A page that adds something names files that are not there yet; tests/docs/follow does what it says.
-cat core/*.[ch] ops/*.[ch] optim/*.[ch] models/*.[ch] models/*/*.[ch] text/*.[ch] data/*.[ch] \
+cat core/*.[ch] ops/*.[ch] optim/*.[ch] models/*.[ch] models/*/*.[ch] util/*.[ch] data/*.[ch] \
     data/*/*.[ch] io/*.[ch] io/*/*.[ch] train/*.[ch] train/*/*.[ch] 2>/dev/null |
     grep -oE '[A-Za-z_][A-Za-z0-9_]*' | sort -u >"$work/source"
 for page in README.md docs/*.md bench/README.md experiments/*/*.md; do

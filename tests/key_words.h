@@ -3,7 +3,7 @@
 
 /* Values of keys for tests. */
 
-#include "text/key_value.h"
+#include "util/key_value.h"
 
 #include <stdio.h>
 #include <stdlib.h>

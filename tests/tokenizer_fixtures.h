@@ -13,7 +13,7 @@
 #include "data/data.h"
 #include "data/tokenizers/vocabulary.h"
 #include "suite.h"
-#include "text/files.h"
+#include "util/files.h"
 
 #include <dirent.h>
 #include <jansson.h>

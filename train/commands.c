@@ -8,9 +8,6 @@
 #include "models/positions.h"
 #include "models/transformer.h"
 #include "templates.h"
-#include "text/durable_file.h"
-#include "text/files.h"
-#include "text/process.h"
 #include "train/folder/run_folder.h"
 #include "train/model_check.h"
 #include "train/report/report.h"
@@ -21,6 +18,9 @@
 #include "train/sweep/runs.h"
 #include "train/world/helper.h"
 #include "train/world/world.h"
+#include "util/durable_file.h"
+#include "util/files.h"
+#include "util/process.h"
 
 #include <libgen.h>
 #include <math.h>

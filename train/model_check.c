@@ -3,9 +3,9 @@
 #include "core/gradcheck.h"
 #include "core/memory.h"
 #include "io/model_options.h"
-#include "text/process.h"
 #include "train/run/progress.h"
 #include "train/step/trainer.h"
+#include "util/process.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
 
 #include "core/memory.h"
 #include "data/tokenizers/tokens.h"
-#include "text/utf8.h"
+#include "util/utf8.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "data/tokenizers/bpe.h"
 #include "data/tokenizers/characters.h"
 #include "data/tokenizers/tokens.h"
-#include "text/json.h"
+#include "util/json.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 
 #include "core/status.h"
 #include "data/tokenizers/vocabulary.h"
-#include "text/utf8.h"
+#include "util/utf8.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,8 +5,8 @@
 #include "data/tokenizers/pieces.h"
 #include "data/tokenizers/tokens.h"
 #include "data/tokenizers/words.h"
-#include "text/json.h"
-#include "text/utf8.h"
+#include "util/json.h"
+#include "util/utf8.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "data/tokenizers/bpe.h"
 #include "data/tokenizers/pieces.h"
 #include "data/tokenizers/tokens.h"
-#include "text/writer.h"
+#include "util/writer.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "data/tokenizers/words.h"
 
 #include "data/tokenizers/characters.h"
-#include "text/utf8.h"
+#include "util/utf8.h"
 
 #include <assert.h>
 

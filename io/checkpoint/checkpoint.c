@@ -5,7 +5,7 @@
 #include "data/data.h"
 #include "models/encodings/encoding.h"
 #include "models/keys.h"
-#include "text/key_value.h"
+#include "util/key_value.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -117,7 +117,7 @@ rt_checkpoint_model rt_checkpoint_model_of(const rt_transformer *model, const rt
                                            const rt_update_rule *rule,
                                            real *const states[RT_MOST_STATES]);
 
-/* Writes a checkpoint durably (text/durable_file.h). Before the file gets its name it is read back
+/* Writes a checkpoint durably (util/durable_file.h). Before the file gets its name it is read back
  * and checked as by rt_checkpoint_load. RT_IO if it cannot be written, RT_CHECKPOINT if a load
  * would refuse it, RT_MEMORY if memory runs out. RT_NONFINITE names the first parameter whose
  * values or optimizer states have a NaN or an infinity.

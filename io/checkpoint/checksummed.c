@@ -2,8 +2,8 @@
 
 #include "core/memory.h"
 #include "core/path.h"
-#include "text/files.h"
-#include "text/number.h"
+#include "util/files.h"
+#include "util/number.h"
 
 #include <errno.h>
 #include <fcntl.h>

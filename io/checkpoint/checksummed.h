@@ -2,7 +2,7 @@
 #define ROTOR_IO_CHECKPOINT_CHECKSUMMED_H
 
 /* A checksummed file: a block with size and checksum, then the body. It is written durably
- * (text/durable_file.h) and read only if every bit is unchanged.
+ * (util/durable_file.h) and read only if every bit is unchanged.
  *
  * The block has 512 bytes; numbers are little endian:
  *
@@ -14,7 +14,7 @@
  *
  * 512 bytes are the smallest user block of HDF5, which ignores its content. */
 
-#include "text/durable_file.h"
+#include "util/durable_file.h"
 
 #include <stddef.h>
 

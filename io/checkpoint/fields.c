@@ -3,9 +3,9 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "core/status.h"
-#include "text/key_value.h"
-#include "text/number.h"
-#include "text/writer.h"
+#include "util/key_value.h"
+#include "util/number.h"
+#include "util/writer.h"
 
 #include <ctype.h>
 #include <inttypes.h>

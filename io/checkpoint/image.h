@@ -17,7 +17,7 @@
 
 #include "core/status.h"
 #include "core/tensor.h"
-#include "text/durable_file.h"
+#include "util/durable_file.h"
 
 #include <stdint.h>
 
@@ -28,7 +28,7 @@ rt_image *rt_image_new(void);
 
 /* Process in which HDF5 parses a file first. HERE: this process, for files that this program wrote.
  * APART: a child process reads all of the file, and this process then reads the same bytes. The
- * child must be forked before threads are started (text/process.h). MODEL: as APART, without the
+ * child must be forked before threads are started (util/process.h). MODEL: as APART, without the
  * numbers below RT_OPTIMIZER_GROUP, which cannot be read then, to use a model or start from it. The
  * image holds the bytes of the file. */
 typedef enum rt_parse { RT_PARSE_APART, RT_PARSE_MODEL, RT_PARSE_HERE } rt_parse;

@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "io/checkpoint/checksummed.h"
-#include "text/process.h"
+#include "util/process.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,10 +6,10 @@
 #include "core/memory.h"
 #include "data/tokenizers/bpe.h"
 #include "io/huggingface/private.h"
-#include "text/durable_file.h"
-#include "text/number.h"
-#include "text/utf8.h"
-#include "text/writer.h"
+#include "util/durable_file.h"
+#include "util/number.h"
+#include "util/utf8.h"
+#include "util/writer.h"
 
 #include <math.h>
 #include <stdio.h>

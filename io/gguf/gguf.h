@@ -14,7 +14,7 @@
 #define RT_GGUF_DTYPES(X) X(RT_GGUF_F32, "f32") X(RT_GGUF_F16, "f16")
 typedef enum rt_gguf_dtype { RT_GGUF_DTYPES(RT_CHOICE_VALUE) } rt_gguf_dtype;
 
-/* Writes a file durably (text/durable_file.h). Matrices have the type `dtype`, vectors are F32.
+/* Writes a file durably (util/durable_file.h). Matrices have the type `dtype`, vectors are F32.
  * RT_CONFIG names the key of an option that llama.cpp does not support, or says that the file
  * exists (export->overwrite); RT_IO; RT_NONFINITE for a number that the type cannot represent. */
 rt_status rt_gguf_write(const char *path, const rt_transformer *model,

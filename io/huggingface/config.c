@@ -3,7 +3,7 @@
 #include "io/huggingface/private.h"
 
 #include "core/memory.h"
-#include "text/writer.h"
+#include "util/writer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

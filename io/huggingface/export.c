@@ -6,8 +6,8 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "data/tokenizers/bpe.h"
-#include "text/durable_file.h"
-#include "text/number.h"
+#include "util/durable_file.h"
+#include "util/number.h"
 
 #include <errno.h>
 #include <stdio.h>

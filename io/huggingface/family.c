@@ -6,7 +6,7 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "models/keys.h"
-#include "text/key_value.h"
+#include "util/key_value.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -8,9 +8,9 @@
 #include "data/tokenizers/bpe.h"
 #include "io/model_options.h"
 #include "models/keys.h"
-#include "text/files.h"
-#include "text/key_value.h"
-#include "text/writer.h"
+#include "util/files.h"
+#include "util/key_value.h"
+#include "util/writer.h"
 
 #include <dirent.h>
 #include <inttypes.h>

@@ -153,7 +153,7 @@ typedef struct rt_huggingface_export {
  * `bare`, and [SEP] after a text with a label unless `open_ended`.
  *
  * Creates the folder if it does not exist; its parent must exist. An older model stays in it until
- * the new one is completely on the disk, and is then replaced at once (text/durable_file.h).
+ * the new one is completely on the disk, and is then replaced at once (util/durable_file.h).
  *
  * RT_CONFIG names the key of an option that no model of Hugging Face has, or a folder that is not
  * empty or has the ending of a file, such as out.bin; RT_IO; RT_NONFINITE. After an error the

@@ -2,9 +2,9 @@
 
 #include "core/memory.h"
 #include "core/path.h"
-#include "text/files.h"
-#include "text/number.h"
-#include "text/writer.h"
+#include "util/files.h"
+#include "util/number.h"
+#include "util/writer.h"
 
 #include <errno.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 
 #include "core/memory.h"
 #include "io/checkpoint/checkpoint.h"
-#include "text/writer.h"
+#include "util/writer.h"
 
 #include <math.h>
 #include <stdio.h>

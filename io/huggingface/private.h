@@ -4,10 +4,10 @@
 /* Private declarations of the files that read and write Hugging Face folders. */
 
 #include "io/huggingface/family.h"
-#include "text/files.h"
-#include "text/json.h"
-#include "text/utf8.h"
-#include "text/writer.h"
+#include "util/files.h"
+#include "util/json.h"
+#include "util/utf8.h"
+#include "util/writer.h"
 
 #define RT_HF_CONFIG         "config.json"
 #define RT_HF_VOCAB          "vocab.txt"
@@ -36,7 +36,7 @@
 #define RT_WEIGHTS_FILE  "model.safetensors"
 #define RT_WEIGHTS_INDEX "model.safetensors.index.json"
 
-/* ---- files of an untrusted folder, and JSON as in text/json.h, with errors RT_CHECKPOINT ---- */
+/* ---- files of an untrusted folder, and JSON as in util/json.h, with errors RT_CHECKPOINT ---- */
 
 /* Reads a regular file of at most `most` bytes; the caller frees them. RT_CHECKPOINT names a file
  * that cannot be read; RT_CONFIG if the path is too long; RT_MEMORY. */

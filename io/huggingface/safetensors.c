@@ -5,9 +5,9 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "io/huggingface/private.h"
-#include "text/files.h"
-#include "text/number.h"
-#include "text/writer.h"
+#include "util/files.h"
+#include "util/number.h"
+#include "util/writer.h"
 
 #include <errno.h>
 #include <inttypes.h>

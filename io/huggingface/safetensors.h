@@ -16,7 +16,7 @@
 
 #include "core/status.h"
 #include "core/tensor.h"
-#include "text/durable_file.h"
+#include "util/durable_file.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
 
 #include "core/memory.h"
 #include "ops/ops.h"
-#include "text/number.h"
+#include "util/number.h"
 
 #include <math.h>
 #include <stdio.h>

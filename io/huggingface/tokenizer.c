@@ -5,10 +5,10 @@
 #include "core/memory.h"
 #include "data/tokenizers/bpe.h"
 #include "data/tokenizers/words.h"
-#include "text/files.h"
-#include "text/number.h"
-#include "text/utf8.h"
-#include "text/writer.h"
+#include "util/files.h"
+#include "util/number.h"
+#include "util/utf8.h"
+#include "util/writer.h"
 
 #include <stdlib.h>
 #include <string.h>

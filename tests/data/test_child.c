@@ -1,6 +1,6 @@
 /* Results of a child process that answers, crashes, hangs, or lies. */
 
-#include "text/process.h"
+#include "util/process.h"
 
 #include "suite.h"
 

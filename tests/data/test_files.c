@@ -2,9 +2,9 @@
 
 #include "samples.h"
 
-#include "text/durable_file.h"
-#include "text/file_lock.h"
-#include "text/files.h"
+#include "util/durable_file.h"
+#include "util/file_lock.h"
+#include "util/files.h"
 
 #include <errno.h>
 

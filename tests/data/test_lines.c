@@ -4,9 +4,9 @@
 
 #include "core/memory.h"
 #include "suite.h"
-#include "text/files.h"
-#include "text/number.h"
-#include "text/utf8.h"
+#include "util/files.h"
+#include "util/number.h"
+#include "util/utf8.h"
 
 TEST(spaces_around_an_item_do_not_belong_to_it)
 {

@@ -2,7 +2,7 @@
 
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS, syscall */
 
-#include "text/process.h"
+#include "util/process.h"
 
 #include "suite.h"
 

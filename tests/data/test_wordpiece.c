@@ -5,8 +5,8 @@
 #include "data/tokenizers/pieces.h"
 #include "data/tokenizers/tokens.h"
 #include "samples.h"
-#include "text/utf8.h"
 #include "tokenizer_fixtures.h"
+#include "util/utf8.h"
 
 #define SPECIAL "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n"
 

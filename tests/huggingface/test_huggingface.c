@@ -4,7 +4,7 @@
 
 #include "huggingface/folders.h"
 
-#include "text/csv.h"
+#include "util/csv.h"
 
 TEST(a_safetensors_file_is_read_or_refused_as_its_format_says)
 {

@@ -2,7 +2,7 @@
 
 #include "train_program.h"
 
-#include "text/csv.h"
+#include "util/csv.h"
 
 /* Texts that run a command or become markup where they are not quoted; gnuplot runs in figures/. */
 static const char *const payloads[] = {

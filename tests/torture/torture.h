@@ -13,8 +13,8 @@
 
 #include "core/random.h"
 #include "core/status.h"
-#include "text/writer.h"
 #include "train/config/config.h"
+#include "util/writer.h"
 
 #include <signal.h>
 #include <stdbool.h>

@@ -6,7 +6,7 @@
 #include "sealing.h"
 #include "suite.h"
 
-#include "text/files.h"
+#include "util/files.h"
 
 #include <hdf5.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 #include "data/data.h"
 #include "io/checkpoint/private.h"
 #include "models/keys.h"
-#include "text/key_value.h"
+#include "util/key_value.h"
 
 #include "training/forged_attribute.h"
 #include "training/trained.h"

@@ -1,7 +1,7 @@
 #include "config_loading.h"
 
-#include "text/suggest.h"
-#include "text/writer.h"
+#include "util/suggest.h"
+#include "util/writer.h"
 
 #define FROM_1_TO_1000 "must be a whole number from 1 to 1000"
 #define LR             "2: optimizer.lr must be a number >= 0; got "

@@ -1,6 +1,6 @@
 #include "config_loading.h"
 
-#include "text/number.h"
+#include "util/number.h"
 
 #include <locale.h>
 

@@ -2,7 +2,7 @@
 
 #include "scratch.h"
 
-#include "text/csv.h"
+#include "util/csv.h"
 
 static rt_csv csv;
 

@@ -3,8 +3,8 @@
 
 #include "training/scratch.h"
 
-#include "text/key_value.h"
 #include "train/config/keys.h"
+#include "util/key_value.h"
 
 static const char path[] = TEST_SOURCES "/../docs/configuration.md";
 

@@ -4,8 +4,8 @@
 #include "data/samples.h"
 #include "training/scratch.h"
 
-#include "text/csv.h"
 #include "train/folder/session.h"
+#include "util/csv.h"
 
 #include <time.h>
 

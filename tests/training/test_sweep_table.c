@@ -3,8 +3,8 @@
 
 #include "scratch.h"
 
-#include "text/number.h"
 #include "train/report/report.h"
+#include "util/number.h"
 
 static rt_sweep_runs runs;
 static rt_sweep_table table;

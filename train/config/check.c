@@ -3,8 +3,8 @@
 #include "data/data.h"
 #include "models/encodings/encoding.h"
 #include "models/options.h"
-#include "text/number.h"
-#include "text/writer.h"
+#include "util/number.h"
+#include "util/writer.h"
 
 #include <stdarg.h>
 #include <stdint.h>

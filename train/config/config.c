@@ -3,11 +3,11 @@
 #include "train/config/config.h"
 
 #include "core/memory.h"
-#include "text/files.h"
-#include "text/process.h"
-#include "text/writer.h"
 #include "train/config/private.h"
 #include "train/config/sweep.h"
+#include "util/files.h"
+#include "util/process.h"
+#include "util/writer.h"
 
 #include <ctype.h>
 #include <errno.h>

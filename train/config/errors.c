@@ -1,7 +1,7 @@
 #include "train/config/private.h"
 
-#include "text/suggest.h"
-#include "text/writer.h"
+#include "util/suggest.h"
+#include "util/writer.h"
 
 #include <stdarg.h>
 #include <stddef.h>

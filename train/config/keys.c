@@ -3,8 +3,8 @@
 #include "data/data.h"
 #include "models/keys.h"
 #include "optim/options.h"
-#include "text/key_value.h"
 #include "train/config/private.h"
+#include "util/key_value.h"
 
 #include <assert.h>
 #include <math.h>

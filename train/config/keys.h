@@ -3,11 +3,11 @@
 
 /* All keys of the configuration as one list: keys of models/, data/ and optim/, and of a run. */
 
-#include "text/key_value.h"
 #include "train/config/config.h"
+#include "util/key_value.h"
 
 /* Returns the i-th key, in the order of sections; NULL past the last. Its offset is within
- * rt_config, so that text/key_value.h can write, copy and compare its value in a configuration. */
+ * rt_config, so that util/key_value.h can write, copy and compare its value in a configuration. */
 const rt_key *rt_key_at(int i);
 
 /* Returns the name of the key, "section.name". */

@@ -4,8 +4,8 @@
 
 #include "core/status.h"
 #include "models/encodings/encoding.h"
-#include "text/number.h"
-#include "text/writer.h"
+#include "util/number.h"
+#include "util/writer.h"
 
 #include <errno.h>
 #include <limits.h>

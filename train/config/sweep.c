@@ -2,9 +2,9 @@
 
 #include "core/memory.h"
 #include "core/path.h"
-#include "text/number.h"
-#include "text/writer.h"
 #include "train/config/private.h"
+#include "util/number.h"
+#include "util/writer.h"
 
 #include <ctype.h>
 #include <errno.h>

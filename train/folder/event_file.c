@@ -1,6 +1,6 @@
 #include "train/folder/event_file.h"
 
-#include "text/files.h"
+#include "util/files.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 #include "train/folder/inputs.h"
 
 #include "core/memory.h"
-#include "text/durable_file.h"
 #include "train/config/keys.h"
+#include "util/durable_file.h"
 
 #include <dirent.h>
 #include <sys/stat.h>

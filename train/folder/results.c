@@ -2,8 +2,8 @@
 
 #include "core/memory.h"
 #include "core/path.h"
-#include "text/csv.h"
-#include "text/durable_file.h"
+#include "util/csv.h"
+#include "util/durable_file.h"
 
 #include <ctype.h>
 #include <limits.h>

@@ -1,10 +1,10 @@
 #include "train/folder/run_folder.h"
 
 #include "core/memory.h"
-#include "text/file_lock.h"
-#include "text/files.h"
-#include "text/process.h"
 #include "train/folder/event_file.h"
+#include "util/file_lock.h"
+#include "util/files.h"
+#include "util/process.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,10 +4,10 @@
 
 #include "core/memory.h"
 #include "ops/engine.h"
-#include "text/csv.h"
-#include "text/files.h"
-#include "text/process.h"
 #include "train/config/keys.h"
+#include "util/csv.h"
+#include "util/files.h"
+#include "util/process.h"
 
 #include <dirent.h>
 #include <hdf5.h>

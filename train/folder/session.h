@@ -5,8 +5,8 @@
  * was stopped has several. The first row that a session adds to timing.csv describes it, in columns
  * that are empty in its other rows: only that file may differ between equal runs. */
 
-#include "text/writer.h"
 #include "train/config/config.h"
+#include "util/writer.h"
 
 #define RT_SESSION_COLUMNS "begun,host,program,command,data"
 

@@ -1,9 +1,9 @@
 #include "core/memory.h"
 #include "data/labelled_file.h"
 #include "data/labels.h"
-#include "text/number.h"
 #include "train/report/private.h"
 #include "train/step/measurements.h"
+#include "util/number.h"
 
 #include <inttypes.h>
 #include <stdio.h>

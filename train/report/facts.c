@@ -1,7 +1,7 @@
-#include "text/number.h"
 #include "train/config/keys.h"
 #include "train/report/private.h"
 #include "train/world/world.h"
+#include "util/number.h"
 
 #include <math.h>
 #include <stdio.h>

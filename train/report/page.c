@@ -1,9 +1,9 @@
 #include "core/memory.h"
 #include "core/path.h"
-#include "text/durable_file.h"
-#include "text/files.h"
-#include "text/process.h"
 #include "train/report/private.h"
+#include "util/durable_file.h"
+#include "util/files.h"
+#include "util/process.h"
 
 #include "figures_gp.h" /* made from figures.gp by CMake */
 #include "page_css.h"   /* made from page.css by CMake */

@@ -1,10 +1,10 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "data/data.h"
-#include "text/files.h"
 #include "train/config/keys.h"
 #include "train/folder/session.h"
 #include "train/report/private.h"
+#include "util/files.h"
 
 #include <math.h>
 #include <stdio.h>

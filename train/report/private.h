@@ -4,11 +4,11 @@
 /* Private to this folder and its tests: figures, parts of a page, and sections of a report. */
 
 #include "models/transformer.h"
-#include "text/csv.h"
-#include "text/writer.h"
 #include "train/config/config.h"
 #include "train/report/report.h"
 #include "train/step/trainer.h"
+#include "util/csv.h"
+#include "util/writer.h"
 
 #include <math.h>
 

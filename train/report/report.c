@@ -1,7 +1,7 @@
 #include "data/tokenizers/tokens.h"
-#include "text/number.h"
 #include "train/folder/results.h"
 #include "train/report/private.h"
+#include "util/number.h"
 
 #include <math.h>
 #include <stdio.h>

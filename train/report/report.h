@@ -6,10 +6,10 @@
 
 #include "models/transformer.h"
 #include "models/usage.h"
-#include "text/csv.h"
 #include "train/config/config.h"
 #include "train/folder/results.h"
 #include "train/step/measurements.h"
+#include "util/csv.h"
 
 #include <stdio.h>
 

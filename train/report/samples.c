@@ -2,8 +2,8 @@
 #include "data/tokenizers/vocabulary.h"
 #include "models/session.h"
 #include "ops/engine.h"
-#include "text/utf8.h"
 #include "train/report/private.h"
+#include "util/utf8.h"
 
 #include <stdio.h>
 #include <string.h>

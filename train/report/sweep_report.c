@@ -2,12 +2,12 @@
 
 #include "core/memory.h"
 #include "core/path.h"
-#include "text/durable_file.h"
-#include "text/files.h"
-#include "text/number.h"
 #include "train/config/keys.h"
 #include "train/folder/run_folder.h"
 #include "train/report/private.h"
+#include "util/durable_file.h"
+#include "util/files.h"
+#include "util/number.h"
 
 #include <ctype.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 #include "core/memory.h"
-#include "text/number.h"
-#include "text/utf8.h"
 #include "train/report/private.h"
+#include "util/number.h"
+#include "util/utf8.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 #include "core/memory.h"
 #include "models/positions.h"
-#include "text/number.h"
 #include "train/report/private.h"
+#include "util/number.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 
 #include "core/memory.h"
 #include "optim/options.h"
-#include "text/csv.h"
-#include "text/number.h"
+#include "util/csv.h"
+#include "util/number.h"
 
 #include <limits.h>
 #include <math.h>

@@ -2,10 +2,10 @@
 
 #include "data/tokenizers/train.h"
 #include "io/gguf/gguf.h"
-#include "text/number.h"
-#include "text/process.h"
-#include "text/suggest.h"
 #include "train/folder/inputs.h"
+#include "util/number.h"
+#include "util/process.h"
+#include "util/suggest.h"
 
 #include <float.h>
 #include <getopt.h>

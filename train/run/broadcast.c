@@ -7,10 +7,10 @@
 #include "core/memory.h"
 #include "core/row_kernels.h"
 #include "ops/engine.h"
-#include "text/writer.h"
 #include "train/folder/session.h"
 #include "train/run/kernels.h"
 #include "train/run/stop.h"
+#include "util/writer.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 #include "core/memory.h"
-#include "text/csv.h"
-#include "text/writer.h"
 #include "train/config/config.h"
 #include "train/folder/run_folder.h"
 #include "train/run/state.h"
+#include "util/csv.h"
+#include "util/writer.h"
 
 #include <stdio.h>
 #include <string.h>

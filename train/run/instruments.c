@@ -8,12 +8,12 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "models/encodings/encoding.h"
-#include "text/csv.h"
-#include "text/durable_file.h"
-#include "text/number.h"
-#include "text/writer.h"
 #include "train/report/report.h"
 #include "train/run/stop.h"
+#include "util/csv.h"
+#include "util/durable_file.h"
+#include "util/number.h"
+#include "util/writer.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,10 +2,10 @@
 
 #include "core/row_kernels.h"
 #include "ops/engine.h"
-#include "text/process.h"
-#include "text/writer.h"
 #include "train/config/config.h"
 #include "train/world/world.h"
+#include "util/process.h"
+#include "util/writer.h"
 
 #include <errno.h>
 #include <stdio.h>

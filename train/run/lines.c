@@ -11,9 +11,9 @@
 #include "data/token_format.h"
 #include "data/tokenizers/vocabulary.h"
 #include "io/checkpoint/image.h"
-#include "text/csv.h"
-#include "text/durable_file.h"
-#include "text/files.h"
+#include "util/csv.h"
+#include "util/durable_file.h"
+#include "util/files.h"
 
 #include <errno.h>
 #include <limits.h>

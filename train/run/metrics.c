@@ -1,10 +1,10 @@
 #include "train/run/metrics.h"
 
 #include "core/memory.h"
-#include "text/csv.h"
-#include "text/durable_file.h"
 #include "train/folder/session.h"
 #include "train/report/report.h"
+#include "util/csv.h"
+#include "util/durable_file.h"
 
 #include <errno.h>
 #include <math.h>

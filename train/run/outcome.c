@@ -3,12 +3,12 @@
 #include "train/run/state.h"
 
 #include "core/memory.h"
-#include "text/csv.h"
-#include "text/durable_file.h"
-#include "text/utf8.h"
-#include "text/writer.h"
 #include "train/report/report.h"
 #include "train/run/stop.h"
+#include "util/csv.h"
+#include "util/durable_file.h"
+#include "util/utf8.h"
+#include "util/writer.h"
 
 #include <inttypes.h>
 #include <math.h>

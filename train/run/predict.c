@@ -3,10 +3,10 @@
 #include "core/memory.h"
 #include "data/data.h"
 #include "models/session.h"
-#include "text/files.h"
-#include "text/number.h"
-#include "text/utf8.h"
-#include "text/writer.h"
+#include "util/files.h"
+#include "util/number.h"
+#include "util/utf8.h"
+#include "util/writer.h"
 
 #include <limits.h>
 #include <math.h>

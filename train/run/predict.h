@@ -56,7 +56,7 @@ rt_status rt_predict(FILE *to, rt_transformer *model, const rt_data *data, const
 /* Answers in JSON. These functions return NULL if the heap is exhausted, and accept NULL, so that
  * only the result of rt_answer_print must be checked. */
 
-/* Returns a JSON string; bytes that are not UTF-8 become U+FFFD (text/utf8.h). */
+/* Returns a JSON string; bytes that are not UTF-8 become U+FFFD (util/utf8.h). */
 json_t *rt_answer_string(const char *bytes, size_t size);
 
 /* Returns a JSON number, or null if x is not finite. */

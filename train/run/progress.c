@@ -1,9 +1,9 @@
 #include "train/run/progress.h"
 
 #include "optim/options.h"
-#include "text/number.h"
-#include "text/process.h"
 #include "train/run/stop.h"
+#include "util/number.h"
+#include "util/process.h"
 
 #include <math.h>
 #include <stdarg.h>

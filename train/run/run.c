@@ -14,15 +14,15 @@
 #include "train/run/state.h"
 
 #include "core/memory.h"
-#include "text/durable_file.h"
-#include "text/files.h"
-#include "text/process.h"
-#include "text/writer.h"
 #include "train/config/config.h"
 #include "train/folder/session.h"
 #include "train/report/report.h"
 #include "train/run/kernels.h"
 #include "train/run/stop.h"
+#include "util/durable_file.h"
+#include "util/files.h"
+#include "util/process.h"
+#include "util/writer.h"
 
 #include <math.h>
 #include <stdio.h>

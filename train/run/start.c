@@ -6,10 +6,10 @@
 
 #include "core/memory.h"
 #include "optim/options.h"
-#include "text/process.h"
 #include "train/config/keys.h"
 #include "train/folder/session.h"
 #include "train/report/report.h"
+#include "util/process.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,12 +2,12 @@
 
 #include "core/memory.h"
 #include "data/tokenizers/tokens.h"
-#include "text/files.h"
 #include "train/config/config.h"
 #include "train/folder/session.h"
 #include "train/run/kernels.h"
 #include "train/run/progress.h"
 #include "train/run/stop.h"
+#include "util/files.h"
 
 #include <inttypes.h>
 #include <string.h>

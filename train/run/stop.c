@@ -1,6 +1,6 @@
 #include "train/run/stop.h"
 
-#include "text/process.h"
+#include "util/process.h"
 
 #include <signal.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 
 #include "io/checkpoint/image.h"
 #include "ops/engine.h"
-#include "text/number.h"
 #include "train/step/private.h"
+#include "util/number.h"
 
 #include <limits.h>
 #include <math.h>

@@ -2,9 +2,6 @@
 
 #include "core/memory.h"
 #include "core/path.h"
-#include "text/csv.h"
-#include "text/durable_file.h"
-#include "text/process.h"
 #include "train/folder/run_folder.h"
 #include "train/folder/session.h"
 #include "train/report/report.h"
@@ -12,6 +9,9 @@
 #include "train/run/stop.h"
 #include "train/step/trainer.h"
 #include "train/world/helper.h"
+#include "util/csv.h"
+#include "util/durable_file.h"
+#include "util/process.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
 #include "train/world/helper.h"
 
 #include "core/memory.h"
-#include "text/files.h"
-#include "text/process.h"
+#include "util/files.h"
+#include "util/process.h"
 
 #include <errno.h>
 #include <fcntl.h>

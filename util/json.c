@@ -1,7 +1,7 @@
-#include "text/json.h"
+#include "util/json.h"
 
-#include "text/number.h"
-#include "text/utf8.h"
+#include "util/number.h"
+#include "util/utf8.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "text/files.h"
+#include "util/files.h"
 
 #include "core/memory.h"
 

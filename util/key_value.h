@@ -5,7 +5,7 @@
  * struct of the table. */
 
 #include "core/key.h"
-#include "text/writer.h"
+#include "util/writer.h"
 
 /* Writes "section.name", or only the name of a key without a section. Returns `text`. */
 const char *rt_key_full_name(const rt_key *key, char text[RT_KEY_NAME_SIZE]);

@@ -1,4 +1,4 @@
-#include "text/file_lock.h"
+#include "util/file_lock.h"
 
 #include <errno.h>
 #include <fcntl.h>

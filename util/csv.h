@@ -5,8 +5,8 @@
 
 #include "core/path.h"
 #include "core/status.h"
-#include "text/files.h"
-#include "text/writer.h"
+#include "util/files.h"
+#include "util/writer.h"
 
 #include <stdbool.h>
 #include <stddef.h>

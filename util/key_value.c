@@ -1,11 +1,11 @@
-#include "text/key_value.h"
+#include "util/key_value.h"
 
 #include "core/choice.h"
 #include "core/memory.h"
 #include "core/real.h"
-#include "text/number.h"
-#include "text/suggest.h"
-#include "text/writer.h"
+#include "util/number.h"
+#include "util/suggest.h"
+#include "util/writer.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-#include "text/suggest.h"
+#include "util/suggest.h"
 
 #include <stdbool.h>
 #include <stddef.h>

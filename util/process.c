@@ -1,9 +1,9 @@
 #define _GNU_SOURCE /* program_invocation_short_name, close_range, pipe2 */
 
-#include "text/process.h"
+#include "util/process.h"
 
 #include "core/memory.h"
-#include "text/files.h"
+#include "util/files.h"
 
 #include <errno.h>
 #include <fcntl.h>

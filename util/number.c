@@ -1,4 +1,4 @@
-#include "text/number.h"
+#include "util/number.h"
 
 #include <errno.h>
 #include <locale.h>

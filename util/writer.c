@@ -1,4 +1,4 @@
-#include "text/writer.h"
+#include "util/writer.h"
 
 #include "core/memory.h"
 

@@ -1,7 +1,7 @@
-#include "text/csv.h"
+#include "util/csv.h"
 
 #include "core/memory.h"
-#include "text/number.h"
+#include "util/number.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,9 +1,9 @@
 #define _GNU_SOURCE /* renameat2 */
 
-#include "text/durable_file.h"
+#include "util/durable_file.h"
 
 #include "core/memory.h"
-#include "text/files.h"
+#include "util/files.h"
 
 #include <dirent.h>
 #include <errno.h>
