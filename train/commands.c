@@ -596,6 +596,10 @@ int rt_command_line(int argc, char **argv, const char *revision)
         return end(RT_EXIT_DONE);
     }
     status = rt_address_space_check(NULL);
+    if (!status.code && arguments.config)
+        status = rt_file_make_rereadable(arguments.config);
+    if (status.code == RT_ARGUMENT)
+        status.code = RT_CONFIG;
     if (status.code)
         return end(conclude(NULL, status));
     return end(arguments.command == RT_COMMAND_TRAIN ? obey_in_world(&arguments)

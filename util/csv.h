@@ -1,5 +1,5 @@
-#ifndef ROTOR_TEXT_CSV_H
-#define ROTOR_TEXT_CSV_H
+#ifndef ROTOR_UTIL_CSV_H
+#define ROTOR_UTIL_CSV_H
 
 /* Tables in CSV and TSV. */
 

@@ -1,5 +1,5 @@
-#ifndef ROTOR_TEXT_DURABLE_FILE_H
-#define ROTOR_TEXT_DURABLE_FILE_H
+#ifndef ROTOR_UTIL_DURABLE_FILE_H
+#define ROTOR_UTIL_DURABLE_FILE_H
 
 /* Files and folders that are replaced atomically. */
 

@@ -1,5 +1,5 @@
-#ifndef ROTOR_TEXT_FILE_LOCK_H
-#define ROTOR_TEXT_FILE_LOCK_H
+#ifndef ROTOR_UTIL_FILE_LOCK_H
+#define ROTOR_UTIL_FILE_LOCK_H
 
 /* Locks between processes: files that exist while they are held. A network file system carries the
  * lock of a file to its server, unlike the lock of a folder. The lock ends with its process, so

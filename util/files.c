@@ -1,3 +1,5 @@
+#define _GNU_SOURCE /* memfd_create */
+
 #include "util/files.h"
 
 #include "core/memory.h"
@@ -6,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -143,6 +146,41 @@ char *rt_read_bytes(const char *path, long most, size_t *count)
     rt_free(bytes);
     errno = number; /* EIO: the file has become shorter */
     return NULL;
+}
+
+/* Returns the open descriptor of a file; -1 if there is none. */
+static int descriptor_of(const struct stat *file)
+{
+    enum { MOST_DESCRIPTORS = 256 };
+    struct stat other;
+    for (int i = 0; i < MOST_DESCRIPTORS; i++)
+        if (!fstat(i, &other) && other.st_dev == file->st_dev && other.st_ino == file->st_ino)
+            return i;
+    return -1;
+}
+
+rt_status rt_file_make_rereadable(const char *path)
+{
+    char bytes[BUFSIZ];
+    struct stat facts;
+    ssize_t count;
+    if (stat(path, &facts) || !S_ISFIFO(facts.st_mode))
+        return rt_ok();
+    const int from = descriptor_of(&facts);
+    if (from < 0)
+        return rt_error(RT_ARGUMENT, PATH " is a pipe, which can be read only once; give a file",
+                        path);
+    const int copy = memfd_create("pipe", 0); /* stays open in what this process becomes */
+    bool good = copy >= 0;
+    while (good && (count = read(from, bytes, sizeof bytes)) != 0)
+        good = count > 0 ? rt_write_all(copy, bytes, (size_t)count) : errno == EINTR;
+    good = good && dup2(copy, from) >= 0; /* read to its end; opening the path begins anew */
+    const rt_status status =
+        good ? rt_ok()
+             : rt_error(RT_IO, PATH ": the pipe cannot be read: %s", path, strerror(errno));
+    if (copy >= 0)
+        close(copy);
+    return status;
 }
 
 bool rt_is_lfs_pointer(const char *bytes, size_t size)

@@ -1,5 +1,5 @@
-#ifndef ROTOR_TEXT_FILES_H
-#define ROTOR_TEXT_FILES_H
+#ifndef ROTOR_UTIL_FILES_H
+#define ROTOR_UTIL_FILES_H
 
 /* Reading and writing of files, folders, and the lines of a stream. */
 
@@ -51,6 +51,12 @@ char *rt_read_text(const char *path);
 /* Reads a regular file of at most `most` bytes, with zeros if it has them. Returns a block that the
  * caller frees; NULL, with errno, if it cannot be read. *count receives its size. */
 char *rt_read_bytes(const char *path, long most, size_t *count);
+
+/* Lets a path be read several times, also by what this process starts or becomes: the content of a
+ * pipe that is one of the open descriptors (/dev/stdin, /dev/fd/63) is copied to memory, which takes
+ * its place there. Other paths stay as they are. RT_ARGUMENT for a pipe with a name of its own,
+ * which cannot be read again; RT_IO. */
+rt_status rt_file_make_rereadable(const char *path) RT_MUST_CHECK;
 
 /* Text of a message about a pointer, which git clone leaves without git-lfs. */
 #define RT_LFS_POINTER                                                                             \

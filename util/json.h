@@ -1,5 +1,5 @@
-#ifndef ROTOR_TEXT_JSON_H
-#define ROTOR_TEXT_JSON_H
+#ifndef ROTOR_UTIL_JSON_H
+#define ROTOR_UTIL_JSON_H
 
 /* Untrusted JSON, parsed by Jansson, with limits on memory and depth, and stricter where Jansson
  * accepts invalid JSON or the file formats differ.

@@ -1,5 +1,5 @@
-#ifndef ROTOR_TEXT_KEY_VALUE_H
-#define ROTOR_TEXT_KEY_VALUE_H
+#ifndef ROTOR_UTIL_KEY_VALUE_H
+#define ROTOR_UTIL_KEY_VALUE_H
 
 /* Values of keys as text, parsed and written by rows of a key table (core/key.h). `options` is the
  * struct of the table. */

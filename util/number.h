@@ -1,5 +1,5 @@
-#ifndef ROTOR_TEXT_NUMBER_H
-#define ROTOR_TEXT_NUMBER_H
+#ifndef ROTOR_UTIL_NUMBER_H
+#define ROTOR_UTIL_NUMBER_H
 
 /* Numbers and lists as text. */
 

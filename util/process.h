@@ -1,5 +1,5 @@
-#ifndef ROTOR_TEXT_PROCESS_H
-#define ROTOR_TEXT_PROCESS_H
+#ifndef ROTOR_UTIL_PROCESS_H
+#define ROTOR_UTIL_PROCESS_H
 
 /* Processes: inherited state, and child processes. Only this module forks and waits. */
 

@@ -1,5 +1,5 @@
-#ifndef ROTOR_TEXT_SUGGEST_H
-#define ROTOR_TEXT_SUGGEST_H
+#ifndef ROTOR_UTIL_SUGGEST_H
+#define ROTOR_UTIL_SUGGEST_H
 
 /* "did you mean": finds the name nearest to a mistyped one.
  *

@@ -1,5 +1,5 @@
-#ifndef ROTOR_TEXT_UTF8_H
-#define ROTOR_TEXT_UTF8_H
+#ifndef ROTOR_UTIL_UTF8_H
+#define ROTOR_UTIL_UTF8_H
 
 /* UTF-8: characters, and text that arrives in pieces. */
 

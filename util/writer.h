@@ -1,5 +1,5 @@
-#ifndef ROTOR_TEXT_WRITER_H
-#define ROTOR_TEXT_WRITER_H
+#ifndef ROTOR_UTIL_WRITER_H
+#define ROTOR_UTIL_WRITER_H
 
 /* Text in memory: a growing text, quotations for messages, and a file in memory. */
 
