@@ -22,8 +22,9 @@ train/world: core ops optim models util data io train/config train/folder
 train/step: core ops optim models util data io train/config train/folder train/world
 train/report: core ops optim models util data io train/config train/folder train/world train/step
 train/run: core ops optim models util data io train/config train/folder train/world train/step train/report
+train/use: core ops optim models util data io train/config train/folder train/world train/step train/report train/run
 train/sweep: core ops optim models util data io train/config train/folder train/world train/step train/report train/run
-train: core ops optim models util data io train/config train/folder train/world train/step train/report train/run train/sweep
+train: core ops optim models util data io train/config train/folder train/world train/step train/report train/run train/use train/sweep
 '
 
 refuse() { # refuse FOLDER PATTERN REASON [BUT]: in no file of the folder and those below it

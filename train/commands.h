@@ -12,4 +12,10 @@ int rt_command_line(int argc, char **argv, const char *revision);
  * cannot be written. */
 rt_status rt_init_command(const rt_arguments *arguments) RT_MUST_CHECK;
 
+/* Prints, for --train-tokenizer N TEXT ..., a byte-level BPE of texts as a tokenizer.json or, with
+ * --level wordpiece, a vocab.txt (data/tokenizers/train.h). Shows progress of a BPE on stderr: on a
+ * terminal as a line updated in place, elsewhere as a line per minute. Returns RT_DATA for a text
+ * that cannot be read, is empty or is not UTF-8; RT_CONFIG if N is too small for a vocab.txt. */
+rt_status rt_train_tokenizer_command(const rt_arguments *arguments) RT_MUST_CHECK;
+
 #endif

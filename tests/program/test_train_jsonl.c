@@ -2,7 +2,7 @@
 
 #include "train_program.h"
 
-#include "train/run/predict.h"
+#include "train/use/predict.h"
 
 #define SHORT "tiny.ini --quiet theta.learn=no train.steps=20 optimizer.schedule_steps=20 "
 #define TEXT  SHORT "data.task=text data.vocab=32 data.file=text.txt "

@@ -7,7 +7,7 @@
 
 #include "core/random.h"
 #include "data/tokenizers/vocabulary.h"
-#include "train/run/predict.h"
+#include "train/use/predict.h"
 
 enum { LENGTH = 32, FIRST_ORDINARY = 5, VOCAB = 100, ADDED = 20, SEED = 7 };
 

@@ -6,7 +6,7 @@
 #include "scratch.h"
 #include "training.h"
 
-#include "train/run/predict.h"
+#include "train/use/predict.h"
 
 enum { PRINTED = 1000 };
 

@@ -4,6 +4,7 @@
 #include "core/path.h"
 #include "util/csv.h"
 #include "util/durable_file.h"
+#include "util/process.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -22,6 +23,13 @@ rt_exit rt_exit_of(rt_code code)
            : code == RT_NONFINITE  ? RT_EXIT_NONFINITE
            : code == RT_CHECK      ? RT_EXIT_CHECK
                                    : RT_EXIT_FAILURE;
+}
+
+rt_exit rt_exit_print(rt_status status)
+{
+    if (status.code)
+        fprintf(stderr, "%s: %s\n", rt_program_name(), status.message);
+    return rt_exit_of(status.code);
 }
 
 static const char last_row[] = "end"; /* missing in a truncated file */

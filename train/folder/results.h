@@ -24,6 +24,9 @@ typedef enum rt_exit {
 
 rt_exit rt_exit_of(rt_code code);
 
+/* Prints the error of a status, if it is one, on stderr, and returns its exit code. */
+rt_exit rt_exit_print(rt_status status);
+
 /* Names of results in result.csv. */
 #define RT_RESULT_STEPS               "steps"
 #define RT_RESULT_LOSS                "eval_loss"

@@ -2,7 +2,7 @@
  * and data. Process 0 opens the run like a single process, and broadcasts the vocabulary and the
  * labels of its data; the other processes open the same data with them. */
 
-#include "train/run/state.h"
+#include "train/run/broadcast.h"
 
 #include "core/memory.h"
 #include "core/row_kernels.h"

@@ -1,6 +1,6 @@
 /* The outcome of a run: evaluation, lines on stdout, and records in the run folder. */
 
-#include "train/run/state.h"
+#include "train/run/outcome.h"
 
 #include "core/memory.h"
 #include "train/report/report.h"

@@ -11,14 +11,18 @@
  *
  * A run that has ended and is resumed takes no step: it is evaluated again. */
 
-#include "train/run/state.h"
+#include "train/run/run.h"
 
 #include "core/memory.h"
 #include "train/config/config.h"
 #include "train/folder/session.h"
 #include "train/report/report.h"
+#include "train/run/broadcast.h"
 #include "train/run/kernels.h"
+#include "train/run/outcome.h"
+#include "train/run/start.h"
 #include "train/run/stop.h"
+#include "train/run/usage_tables.h"
 #include "util/durable_file.h"
 #include "util/files.h"
 #include "util/process.h"
@@ -396,7 +400,7 @@ static rt_exit conclude(rt_run *r)
     if (!status.code && !o.stopped) {
         rt_trainer_dismiss(r->trainer); /* process 0 does the remaining work alone */
         rt_world_leave(r->world);
-        status = rt_run_record_instruments(r, &o.stopped);
+        status = rt_run_record_usage(r, &o.stopped);
     }
     if (status.code)
         return fail(r, status);

@@ -2,13 +2,15 @@
  * continues the training of another run, its trunk, with another theta or learning rate; or afresh,
  * with the parameters of train.init_from and the theta of theta.init_from. */
 
-#include "train/run/state.h"
+#include "train/run/start.h"
 
 #include "core/memory.h"
 #include "optim/options.h"
 #include "train/config/keys.h"
 #include "train/folder/session.h"
 #include "train/report/report.h"
+#include "train/run/broadcast.h"
+#include "train/run/theta_table.h"
 #include "util/process.h"
 
 #include <inttypes.h>
@@ -20,7 +22,7 @@
  * RT_CONFIG with a list of the keys that differ and must not. */
 static rt_status find_own(rt_run *r)
 {
-    rt_found *found = &r->found;
+    rt_trained_model *found = &r->found;
     const rt_checkpoint_info *info = &found->checkpoint.info;
     rt_status status = rt_ok();
     if (!r->checks && rt_run_folder_used(&r->folder))
@@ -197,7 +199,7 @@ static rt_status spare_inputs(const rt_run *r)
 /* Opens the checkpoint or Hugging Face folder that the run starts from. */
 static rt_status find_model(rt_run *r, const char *path, rt_which_checkpoint which)
 {
-    rt_status status = rt_find_checkpoint(&r->found, path, which, NULL);
+    rt_status status = rt_trained_model_find(&r->found, path, which, NULL);
     if (*r->found.warnings)
         rt_run_say(r, "%s", r->found.warnings);
     return status;
@@ -215,7 +217,7 @@ static rt_status branch(rt_run *r)
                           "continue: train.init_from starts from it",
                           r->found.path);
     if (!status.code)
-        status = rt_found_configuration(&trunk, &r->found, NULL, NULL);
+        status = rt_trained_model_configuration(&trunk, &r->found, NULL, NULL);
     rt_run_folder_of(r->trunk, r->found.path); /* which has the rows of earlier steps */
     if (!status.code)
         rt_session_take_moved(&trunk, r->trunk, r->config, NULL);

@@ -4,6 +4,7 @@
 #include "data/tokenizers/tokens.h"
 #include "train/config/config.h"
 #include "train/folder/session.h"
+#include "train/run/broadcast.h"
 #include "train/run/kernels.h"
 #include "train/run/progress.h"
 #include "train/run/stop.h"
@@ -47,7 +48,7 @@ void rt_run_free(rt_run *r)
     rt_metrics_close(&r->metrics);
     rt_trainer_free(r->trainer);
     rt_data_close(r->data);
-    rt_found_close(&r->found);
+    rt_trained_model_close(&r->found);
     rt_run_folder_close(&r->folder);
     rt_free(r->other_theta);
     rt_free(r->config_text);

@@ -5,6 +5,8 @@
 #include "core/memory.h"
 #include "train/config/keys.h"
 #include "train/folder/run_folder.h"
+#include "train/run/start.h"
+#include "train/run/trained_model.h"
 #include "train/world/world.h"
 
 #include <stdio.h>
@@ -15,7 +17,7 @@ rt_status rt_sweep_load_settings(rt_config *config, const rt_arguments *argument
     const rt_config_source source = {.path = arguments->config,
                                      .overrides = arguments->overrides,
                                      .override_count = arguments->override_count,
-                                     .find_ancestor = rt_ancestry_find,
+                                     .find_ancestor = rt_init_model_search,
                                      .finder = arguments->ancestry,
                                      .settings = settings};
     rt_run_folder folder;

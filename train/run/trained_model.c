@@ -1,7 +1,11 @@
+/* Opens models that were trained before. */
+
+#include "train/run/trained_model.h"
+
 #include "core/memory.h"
 #include "train/config/config.h"
 #include "train/folder/run_folder.h"
-#include "train/run/state.h"
+#include "train/run/broadcast.h"
 #include "util/csv.h"
 #include "util/writer.h"
 
@@ -15,7 +19,7 @@ static bool is_folder(const char *path)
     return !stat(path, &found) && S_ISDIR(found.st_mode);
 }
 
-static rt_status open_file(rt_found *found, const char *path, rt_parse parse)
+static rt_status open_file(rt_trained_model *found, const char *path, rt_parse parse)
 {
     if (snprintf(found->path, sizeof found->path, "%s", path) >= (int)sizeof found->path)
         return rt_error(RT_CONFIG, "the path of the checkpoint is too long");
@@ -25,7 +29,7 @@ static rt_status open_file(rt_found *found, const char *path, rt_parse parse)
     return status.code ? status : rt_checkpoint_open(&found->checkpoint, path, parse);
 }
 
-void rt_found_close(rt_found *found)
+void rt_trained_model_close(rt_trained_model *found)
 {
     rt_checkpoint_close(&found->checkpoint);
     rt_huggingface_close(found->imported);
@@ -54,8 +58,8 @@ static rt_status no_checkpoint(const char *folder)
     return status;
 }
 
-rt_status rt_find_checkpoint(rt_found *found, const char *named, rt_which_checkpoint which,
-                             const rt_config *config)
+rt_status rt_trained_model_find(rt_trained_model *found, const char *named,
+                                rt_which_checkpoint which, const rt_config *config)
 {
     const bool best = which == RT_CHECKPOINT_BEST;
     const rt_parse parse = which == RT_CHECKPOINT_TRUNK ? RT_PARSE_APART : RT_PARSE_MODEL;
@@ -63,7 +67,7 @@ rt_status rt_find_checkpoint(rt_found *found, const char *named, rt_which_checkp
     char path[RT_PATH_SIZE];
     rt_run_folder folder;
     rt_config own;
-    *found = (rt_found){0};
+    *found = (rt_trained_model){0};
     if (named && (!is_folder(named) || rt_is_huggingface(named)))
         return best ? rt_error(RT_CONFIG, "--best needs a folder%s; %s is not one",
                                is_folder(named) ? " of checkpoints" : "", named)
@@ -88,7 +92,7 @@ rt_status rt_find_checkpoint(rt_found *found, const char *named, rt_which_checkp
                  own.train.patience > 0);
     if (best_step == newest || !wanted)
         return status;
-    rt_found_close(found);
+    rt_trained_model_close(found);
     if (!best_step)
         return rt_error(RT_CHECKPOINT, "%s: no evaluation was made: there is no best checkpoint",
                         found->path);
@@ -98,7 +102,7 @@ rt_status rt_find_checkpoint(rt_found *found, const char *named, rt_which_checkp
 }
 
 /* Loads the configuration from its text, with the overrides of `arguments` unless NULL. */
-static rt_status load_text(rt_config *config, const rt_found *found, const char *text,
+static rt_status load_text(rt_config *config, const rt_trained_model *found, const char *text,
                            const rt_arguments *arguments, char **errors)
 {
     const rt_config_source source = {.path = found->path,
@@ -112,14 +116,14 @@ static rt_status load_text(rt_config *config, const rt_found *found, const char 
     return status;
 }
 
-void rt_found_train_as(rt_config *config, const rt_config *own)
+void rt_config_train_as(rt_config *config, const rt_config *own)
 {
     config->optimizer = own->optimizer;
     rt_config_frame_as(config, &own->data);
 }
 
-rt_status rt_found_configuration(rt_config *config, const rt_found *found,
-                                 const rt_arguments *arguments, char **errors)
+rt_status rt_trained_model_configuration(rt_config *config, const rt_trained_model *found,
+                                         const rt_arguments *arguments, char **errors)
 {
     rt_config own;
     const rt_huggingface *imported = found->imported;
@@ -140,16 +144,16 @@ rt_status rt_found_configuration(rt_config *config, const rt_found *found,
         *config = own;
     rt_free(text);
     if (!status.code)
-        rt_found_train_as(config, &own);
+        rt_config_train_as(config, &own);
     return status;
 }
 
-rt_status rt_ancestry_find(void *context, const rt_config *config, rt_init_model *found)
+rt_status rt_init_model_search(void *context, const rt_config *config, rt_init_model *found)
 {
     rt_init_model_cache *a = context;
     const char *path = config->train.init_from;
     rt_run_folder folder;
-    rt_found model = {0};
+    rt_trained_model model = {0};
     rt_status status = rt_ok();
     const bool known =
         a->received || (a->found.config && !a->found.own && !strcmp(a->found.name, path));
@@ -166,12 +170,12 @@ rt_status rt_ancestry_find(void *context, const rt_config *config, rt_init_model
                          !rt_config_load_folder(a->last, folder.path).code;
         a->found = (rt_init_model){.name = path, .own = own};
         if (!own) {
-            status = rt_find_checkpoint(&model, path, RT_CHECKPOINT_OF_RUN, NULL);
+            status = rt_trained_model_find(&model, path, RT_CHECKPOINT_OF_RUN, NULL);
             if (!status.code)
-                status = rt_found_configuration(a->last, &model, NULL, NULL);
+                status = rt_trained_model_configuration(a->last, &model, NULL, NULL);
             a->found.imported = model.imported != NULL;
             a->found.without_vocabulary = model.imported && !model.imported->vocabulary;
-            rt_found_close(&model);
+            rt_trained_model_close(&model);
         }
         if (!status.code)
             a->found.config = a->last;
@@ -181,7 +185,7 @@ rt_status rt_ancestry_find(void *context, const rt_config *config, rt_init_model
 }
 
 /* Broadcasts the configuration as text, since other program versions have other structs. */
-rt_status rt_ancestry_broadcast(rt_init_model_cache *a, rt_world *world)
+rt_status rt_init_model_broadcast(rt_init_model_cache *a, rt_world *world)
 {
     const bool first = rt_world_rank(world) == 0;
     bool facts[] = {a->found.own, a->found.imported, a->found.without_vocabulary};

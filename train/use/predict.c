@@ -1,4 +1,4 @@
-#include "train/run/predict.h"
+#include "train/use/predict.h"
 
 #include "core/memory.h"
 #include "data/data.h"

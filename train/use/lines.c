@@ -4,13 +4,14 @@
  * start of a running text, truncated to data.length. So its result is bitwise identical whatever
  * the other lines are, for any number of threads. */
 
-#include "train/run/state.h"
+#include "train/use/lines.h"
 
 #include "core/memory.h"
 #include "data/labelled_batch.h"
 #include "data/token_format.h"
 #include "data/tokenizers/vocabulary.h"
 #include "io/checkpoint/image.h"
+#include "train/step/measurements.h"
 #include "util/csv.h"
 #include "util/durable_file.h"
 #include "util/files.h"
@@ -248,7 +249,7 @@ static rt_status write_vectors(rt_run *r, embedding *e)
     return rt_durable_close(&file, status);
 }
 
-rt_status rt_run_embed(rt_run *r)
+rt_status rt_embed_lines(rt_run *r)
 {
     const rt_arguments *a = r->arguments;
     const rt_transformer_options *model = &r->state->model->options;
@@ -350,7 +351,7 @@ static rt_status score_line(void *context, int job, const rt_labelled_batch *bat
     return rt_graph_status(g);
 }
 
-rt_status rt_run_per_line(rt_run *r)
+rt_status rt_print_line_losses(rt_run *r)
 {
     const char *path = r->config->data.eval_file;
     const bool masked = r->config->data.objective == RT_OBJECTIVE_MLM; /* later tokens are seen */

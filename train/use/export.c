@@ -1,0 +1,101 @@
+/* --export: a trained model as a folder of Hugging Face or a file of llama.cpp. */
+
+#include "train/use/export.h"
+
+#include "core/memory.h"
+#include "core/path.h"
+#include "io/gguf/gguf.h"
+#include "io/huggingface/huggingface.h"
+#include "train/report/report.h"
+#include "util/writer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Adds the facts of a model card: the length of the training, the results in result.csv if the run
+ * ended at this checkpoint, and the drift of theta. */
+static rt_status add_facts(rt_writer *w, const rt_run *r)
+{
+    rt_results results = {0};
+    rt_theta_verdict verdict;
+    char folder[RT_PATH_SIZE];
+    int steps;
+    rt_run_folder_of(folder, r->found.path);
+    if (r->state->step)
+        rt_writer_add(w, "training: %d steps with seed %llu\n", r->state->step,
+                      (unsigned long long)r->config->run.seed);
+    if (*folder && rt_results_read(&results, folder) && rt_results_model_step(&results, &steps) &&
+        steps == r->state->step)
+        rt_writer_add(w, "evaluation: loss %.6g, accuracy %.4f\n",
+                      rt_results_get(&results, RT_RESULT_LOSS),
+                      rt_results_get(&results, RT_RESULT_ACCURACY));
+    rt_results_free(&results);
+    if (!r->config->model.theta.learn) {
+        rt_writer_add(w, "theta: fixed\n");
+        return rt_ok();
+    }
+    rt_status status = rt_theta_judge(&verdict, r->state->model, r->config);
+    if (!status.code)
+        rt_theta_report_verdict(w, &verdict, r->config);
+    return status;
+}
+
+rt_status rt_export_model(const rt_run *r)
+{
+    enum { MOST_FACTS = 16 };
+    const rt_arguments *a = r->arguments;
+    const rt_data_options *data = &r->config->data;
+    const rt_huggingface *there = r->found.imported;
+    const char *origin = there ? r->found.path : r->config->train.init_from;
+    const rt_labels *labels = r->data->labels;
+    const rt_vocabulary *vocabulary = r->data->vocabulary;
+    const char *facts[MOST_FACTS];
+    char *chat_template = NULL;
+    rt_writer w = {0};
+    if (rt_is_run_folder(a->export))
+        return rt_error(RT_CONFIG, "--export %.1000s: the folder holds a run; name another folder",
+                        a->export);
+    const bool file = rt_path_ends_in(a->export, ".gguf");
+    rt_status status =
+        file ? rt_arguments_spare_inputs(a, r->config, r->found.path, a->export) : rt_ok();
+    if (!status.code)
+        status = add_facts(&w, r);
+    char *text = rt_writer_take(&w);
+    if (!status.code && origin && rt_is_huggingface(origin))
+        status = rt_huggingface_chat_template(&chat_template, origin);
+    if (!status.code && !text)
+        status = rt_out_of_memory("a model card");
+    if (!status.code) {
+        /* max_position_embeddings of another program stays unless data.length is given */
+        const bool kept = there && !there->own && data->length == there->data.length;
+        const int positions = kept ? there->max_positions : 0;
+        const int extent = rt_transformer_extent(&r->state->model->options, data->length);
+        rt_huggingface_export export = {.vocabulary = vocabulary,
+                                        .lowercase = vocabulary && vocabulary->lowercase,
+                                        .labels =
+                                            labels ? (const char *const *)labels->names : NULL,
+                                        .length = positions ? 0 : data->length,
+                                        .positions = positions ? positions : extent,
+                                        .table_rows = positions,
+                                        .bare = !rt_data_begins(r->data),
+                                        .open_ended = r->data->options.end == RT_BEGIN_NONE,
+                                        .title = r->config->run.name,
+                                        .facts = facts,
+                                        .chat_template = chat_template,
+                                        .overwrite = a->overwrite};
+        char *line = text;
+        for (char *end; export.fact_count < MOST_FACTS && (end = strchr(line, '\n'));
+             line = end + 1) {
+            *end = '\0';
+            facts[export.fact_count++] = line;
+        }
+        status = file ? rt_gguf_write(a->export, r->state->model, &export,
+                                      a->dtype == RT_GGUF_F16 ? RT_GGUF_F16 : RT_GGUF_F32)
+                      : rt_huggingface_write(a->export, r->state->model, &export);
+    }
+    rt_free(text);
+    rt_free(chat_template);
+    if (!status.code)
+        printf("export: %s\n", a->export);
+    return status;
+}

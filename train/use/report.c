@@ -1,0 +1,120 @@
+/* --report and --watch: reports from what runs have left in their folders. */
+
+#include "train/report/report.h"
+
+#include "train/folder/run_folder.h"
+#include "train/run/state.h"
+#include "train/use/use.h"
+#include "util/files.h"
+
+#include <libgen.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Draws the report of a run, without attention maps if its data or checkpoints are missing. */
+static rt_status report_run(const rt_arguments *arguments, const char *folder)
+{
+    char path[RT_PATH_SIZE];
+    rt_config config;
+    rt_status status = rt_config_load_folder(&config, folder);
+    if (status.code)
+        return rt_error(RT_CONFIG, "%s is not the folder of a run: %.800s", folder, status.message);
+    rt_run r = rt_run_new(&config, arguments);
+    rt_run_find_data(&r, folder);
+    status = rt_path_join(path, folder, "checkpoints");
+    if (!status.code)
+        status = rt_trained_model_find(&r.found, path, RT_CHECKPOINT_OF_RUN, &config);
+    if (!status.code)
+        status = rt_run_open(&r, true);
+    if (!status.code)
+        status = rt_run_load(&r);
+    const bool has_model = !status.code;
+    if (!has_model)
+        rt_run_note(&r, "no attention maps: %s", status.message);
+    status = rt_report_write(folder, &config, has_model ? r.trainer : NULL,
+                             arguments->watch && rt_run_folder_busy(folder));
+    rt_run_free(&r);
+    return status;
+}
+
+static rt_exit report_one(const rt_arguments *arguments, const char *folder)
+{
+    char name[RT_PATH_SIZE];
+    snprintf(name, sizeof name, "%s", folder); /* basename changes it: runs/theta/ is theta */
+    const rt_status status = rt_is_sweep_folder(folder)
+                                 ? rt_sweep_report_write(folder, basename(name))
+                                 : report_run(arguments, folder);
+    if (!status.code && !arguments->quiet)
+        printf("report: %s/report.html\n", folder);
+    return rt_exit_print(status);
+}
+
+/* Draws the reports of those runs of a sweep that have begun. Stops at a failure, since it probably
+ * concerns all runs, like a missing gnuplot. */
+static rt_exit report_members(const rt_arguments *arguments)
+{
+    char path[RT_PATH_SIZE];
+    rt_sweep_runs runs;
+    rt_exit code = RT_EXIT_DONE;
+    const rt_status read = rt_sweep_runs_read(&runs, arguments->report);
+    for (int i = 0; i < runs.count && !read.code && code != RT_EXIT_FAILURE; i++) {
+        int first = 0; /* first row with the name of the run, whose report is drawn once */
+        while (strcmp(runs.list[first].cells[0], runs.list[i].cells[0]))
+            first++;
+        if (first < i || rt_path_join(path, runs.list[i].folder, "config.ini").code ||
+            access(path, R_OK))
+            continue;
+        const rt_exit result = report_one(arguments, runs.list[i].folder);
+        code = code ? code : result;
+    }
+    rt_sweep_runs_free(&runs);
+    return code;
+}
+
+/* Draws the report whenever the run has recorded something new, and once after its end. A run that
+ * has results draws its own report. Earlier failures are ignored, because they may be temporary. */
+static rt_exit watch(const rt_arguments *arguments)
+{
+    const struct timespec moment = {1, 0};
+    const char *folder = arguments->report;
+    char metrics[RT_PATH_SIZE];
+    struct stat found;
+    off_t drawn = -1;
+    if (rt_is_sweep_folder(folder))
+        return rt_exit_print(
+            rt_error(RT_CONFIG, "--watch takes the folder of a run, not of a sweep"));
+    rt_arguments silent = *arguments; /* from the second report on */
+    silent.quiet = true;
+    const bool fits = !rt_path_join(metrics, folder, "metrics.csv").code;
+    while (rt_run_folder_busy(folder)) {
+        const off_t size = fits && !stat(metrics, &found) ? found.st_size : -1;
+        if (size != drawn && !rt_folder_has(folder, "result.csv"))
+            report_one(drawn < 0 ? arguments : &silent, folder);
+        drawn = size;
+        fflush(stdout);
+        nanosleep(&moment, NULL);
+    }
+    return report_one(arguments, folder);
+}
+
+rt_exit rt_report_command(const rt_arguments *arguments)
+{
+    const char *folders[RT_MOST_OTHERS + 1] = {arguments->report};
+    const char *file = arguments->output ? arguments->output : "report.html";
+    if (arguments->watch)
+        return watch(arguments);
+    if (arguments->other_count) {
+        memcpy(folders + 1, arguments->others, (size_t)arguments->other_count * sizeof *folders);
+        const rt_status status = rt_compare_write(folders, arguments->other_count + 1, file);
+        if (!status.code)
+            printf("report: %s\n", file);
+        return rt_exit_print(status);
+    }
+    const rt_exit members =
+        rt_is_sweep_folder(arguments->report) ? report_members(arguments) : RT_EXIT_DONE;
+    const rt_exit code = report_one(arguments, arguments->report);
+    return members ? members : code;
+}
