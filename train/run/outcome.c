@@ -166,7 +166,7 @@ static rt_status evaluate_outcome(rt_outcome *o, const rt_run *r)
     if (c->data.objective == RT_OBJECTIVE_LM && e->bytes)
         rt_results_put(&o->results, e->loss * (double)e->labels / ((double)e->bytes * log(2)),
                        RT_RESULT_BITS_PER_BYTE);
-    o->target_missed = e->accuracy < c->train.target_accuracy && r->end != RT_END_TARGET;
+    o->target_missed = e->accuracy < c->train.target_accuracy && r->stage != RT_STAGE_TARGET;
     if (o->labels)
         report_classes(o);
     const double limit = rt_divergence_limit(&r->state->model->options);
@@ -296,12 +296,12 @@ static rt_status report_theta(rt_outcome *o, const rt_run *r, const rt_results *
     return reset_theta(o, before, r, v.elsewhere);
 }
 
-rt_status rt_outcome_print(rt_outcome *o, rt_run *r)
+rt_status rt_outcome_print(rt_outcome *o, rt_run *r, bool ended_before)
 {
     const rt_config *c = r->config;
     rt_results before = {0}; /* results of a run that had ended at the step of the model */
     int step;
-    if (c->model.theta.learn && r->ended_before && rt_results_read(&before, r->folder.path) &&
+    if (c->model.theta.learn && ended_before && rt_results_read(&before, r->folder.path) &&
         !(rt_results_model_step(&before, &step) && step == r->state->step))
         rt_results_free(&before);
     if (c->model.theta.learn && c->theta.tolerances && !before.count) { /* it can take long */

@@ -34,9 +34,9 @@ rt_status rt_run_evaluate(const rt_run *r, rt_evaluation *evaluation, int64_t *t
 rt_status rt_outcome_evaluate(rt_outcome *o, const rt_run *r) RT_MUST_CHECK;
 
 /* Evaluates, and prints the report on a learned theta: its drift, the loss after a reset, the
- * tolerances. If the run had ended before it was opened, measurements with another theta are read
+ * tolerances. If the run had `ended_before` it was opened, measurements with another theta are read
  * from its files instead of repeated. */
-rt_status rt_outcome_print(rt_outcome *o, rt_run *r) RT_MUST_CHECK;
+rt_status rt_outcome_print(rt_outcome *o, rt_run *r, bool ended_before) RT_MUST_CHECK;
 
 /* Writes result.csv with the exit code and, if there are such results, lengths.csv, classes.csv,
  * confusion.csv, distances.csv and theta_final.csv. */

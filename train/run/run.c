@@ -32,12 +32,17 @@
 #include <stdio.h>
 #include <string.h>
 
+static bool has_ended(const rt_run *r)
+{
+    return r->stage >= RT_STAGE_ALL_STEPS;
+}
+
 static bool reached_target(const rt_train_options *o, const rt_evaluation *evaluation)
 {
     return o->target_accuracy > 0 && evaluation->accuracy >= o->target_accuracy;
 }
 
-/* Sets r->end for a run that was opened, and reports why it has ended. */
+/* Sets r->stage of a run that had ended before it was opened, and reports why it has. */
 static rt_status find_earlier_end(rt_run *r)
 {
     rt_train_options *o = &r->config->train;
@@ -46,7 +51,7 @@ static rt_status find_earlier_end(rt_run *r)
     rt_status status = rt_ok();
     rt_writer w = {0};
     if (step >= o->steps) {
-        r->end = RT_END_STEPS;
+        r->stage = RT_STAGE_ALL_STEPS;
         if (step > o->steps)
             rt_run_note(r,
                         "nothing is left to train: the run has taken %d steps, more than "
@@ -62,9 +67,9 @@ static rt_status find_earlier_end(rt_run *r)
         status = rt_trainer_evaluate(r->trainer, r->config->data.length, o->eval_batches,
                                      &evaluation, NULL);
         if (!status.code && reached_target(o, &evaluation))
-            r->end = RT_END_TARGET;
+            r->stage = RT_STAGE_TARGET;
     }
-    if (status.code || r->end || !rt_evaluations_stalled(&r->evaluations, o))
+    if (status.code || has_ended(r) || !rt_evaluations_stalled(&r->evaluations, o))
         return status;
     if (!r->before || o->steps > r->before->train.steps) {
         rt_run_note(r,
@@ -74,7 +79,7 @@ static rt_status find_earlier_end(rt_run *r)
         r->evaluations.stalled = 0;
         return status;
     }
-    r->end = RT_END_PATIENCE;
+    r->stage = RT_STAGE_PATIENCE;
     rt_early_stop_report(&w, step, o);
     if (w.bytes)
         rt_run_note(r, "nothing is left to train: %.*s", (int)strcspn(w.bytes, "\n"), w.bytes);
@@ -240,15 +245,15 @@ static rt_status after_step(rt_run *r, const rt_step_result *result)
     if (lost)
         rt_run_say(r, "warning: %s/%s cannot be written", r->folder.path, lost);
     if (!status.code)
-        r->end = due && reached_target(&c->train, &evaluation)               ? RT_END_TARGET
-                 : step >= c->train.steps                                    ? RT_END_STEPS
-                 : due && rt_evaluations_stalled(&r->evaluations, &c->train) ? RT_END_PATIENCE
-                                                                             : RT_END_NONE;
-    r->stopping = rt_stop_requested();
+        r->stage = due && reached_target(&c->train, &evaluation)               ? RT_STAGE_TARGET
+                   : step >= c->train.steps                                    ? RT_STAGE_ALL_STEPS
+                   : due && rt_evaluations_stalled(&r->evaluations, &c->train) ? RT_STAGE_PATIENCE
+                   : rt_stop_requested()                                       ? RT_STAGE_STOPPED
+                                                                               : RT_STAGE_TRAINING;
     rt_stop_watch(NULL, 0); /* no limit: a disk may be slow */
     if (!status.code)
-        status =
-            save_if_due(r, r->end || r->stopping || best || step % c->train.checkpoint_every == 0);
+        status = save_if_due(r, r->stage != RT_STAGE_TRAINING || best ||
+                                    step % c->train.checkpoint_every == 0);
     return status;
 }
 
@@ -257,7 +262,7 @@ static rt_status loop(rt_run *r)
 {
     rt_status status = rt_ok();
     double longest = 0;
-    while (!r->end && !r->stopping && !status.code) {
+    while (r->stage == RT_STAGE_TRAINING && !status.code) {
         rt_step_result result;
         const double start = rt_seconds();
         rt_stop_watch(rt_workers_progress(rt_trainer_workers(r->trainer)),
@@ -307,13 +312,13 @@ static rt_status take_steps(rt_run *r)
     return status;
 }
 
-static rt_exit fail(rt_run *r, rt_status status)
+static rt_exit print_failure(rt_run *r, rt_status status)
 {
     rt_run_say(r, "%s", status.message);
     return rt_exit_of(status.code);
 }
 
-static rt_exit stopped(rt_run *r)
+static rt_exit print_stop(rt_run *r)
 {
     rt_run_say(r, "stopped by a signal after step %d; --resume continues it", r->state->step);
     return RT_EXIT_STOPPED;
@@ -371,15 +376,16 @@ static void print_end(const rt_run *r, const rt_outcome *o)
     if (r->arguments->profile)
         rt_trainer_print_profile(stdout, r->trainer);
     printf("run: %s\n", r->folder.path);
-    if (r->end == RT_END_PATIENCE)
+    if (r->stage == RT_STAGE_PATIENCE)
         rt_early_stop_report(&w, r->last_step ? r->last_step : r->state->step, &r->config->train);
     printf("%s", w.bytes ? w.bytes : "");
     rt_writer_free(&w);
     fflush(stdout);
 }
 
-/* Prints and records the results. Returns RT_EXIT_CHECK if a requested check failed. */
-static rt_exit conclude(rt_run *r)
+/* Prints and records the results. If the run had `ended_before` it was opened, its files have some
+ * of them. Returns RT_EXIT_CHECK if a requested check failed. */
+static rt_exit finish(rt_run *r, bool ended_before)
 {
     rt_outcome o = {0};
     printf("steps: %d, %ld tokens\n", r->state->step,
@@ -387,11 +393,11 @@ static rt_exit conclude(rt_run *r)
     rt_status status = rt_trainer_observe(r->trainer, r->arguments->trap, false);
     take_best(r);
     if (!status.code)
-        status = rt_outcome_print(&o, r);
+        status = rt_outcome_print(&o, r, ended_before);
     const bool failed = o.target_missed || o.theta_moved || o.theta_needed;
     const rt_exit code = failed ? RT_EXIT_CHECK : RT_EXIT_DONE;
     if (r->config->train.patience)
-        rt_results_put(&o.results, r->end == RT_END_PATIENCE, RT_RESULT_STOPPED_EARLY);
+        rt_results_put(&o.results, r->stage == RT_STAGE_PATIENCE, RT_RESULT_STOPPED_EARLY);
     if (!status.code && !o.stopped)
         status = rt_outcome_record(&o, r, code);
     if (!status.code && !o.stopped)
@@ -403,9 +409,9 @@ static rt_exit conclude(rt_run *r)
         status = rt_run_record_usage(r, &o.stopped);
     }
     if (status.code)
-        return fail(r, status);
+        return print_failure(r, status);
     if (o.stopped)
-        return stopped(r);
+        return print_stop(r);
     if (!rt_reports_are_off()) {
         rt_trainer_return_pages(r->trainer);
         status = rt_report_write(r->folder.path, r->config, r->trainer, false);
@@ -424,8 +430,8 @@ static rt_exit train(rt_run *r)
     rt_status status = rt_run_begin(r);
     if (!status.code)
         status = find_earlier_end(r);
-    r->ended_before = r->end != RT_END_NONE;
-    if (!status.code && r->end) {
+    const bool ended_before = has_ended(r);
+    if (!status.code && ended_before) {
         char *data = rt_session_data(&r->config->data);
         compare_data(r, data);
         rt_free(data);
@@ -433,9 +439,9 @@ static rt_exit train(rt_run *r)
         status = take_steps(r);
     }
     if (status.code)
-        return fail(r, status);
+        return print_failure(r, status);
     if (!r->unsaved)
-        return r->end ? conclude(r) : stopped(r);
+        return has_ended(r) ? finish(r, ended_before) : print_stop(r);
     rt_run_say(r, "the last checkpoint could not be written");
     return RT_EXIT_UNSAVED;
 }

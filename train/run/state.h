@@ -17,13 +17,14 @@ bool rt_evaluations_add(rt_evaluations *e, const rt_train_options *o, int step, 
 /* Returns whether train.patience has run out. */
 bool rt_evaluations_stalled(const rt_evaluations *e, const rt_train_options *o);
 
-/* Reason why a run has ended. */
-typedef enum rt_run_end {
-    RT_END_NONE,    /* it has steps left */
-    RT_END_STEPS,   /* all steps are taken */
-    RT_END_TARGET,  /* train.target_accuracy is reached */
-    RT_END_PATIENCE /* train.patience has run out */
-} rt_run_end;
+/* Stage of a run; from RT_STAGE_ALL_STEPS on it has ended. */
+typedef enum rt_run_stage {
+    RT_STAGE_TRAINING,  /* it has steps left */
+    RT_STAGE_STOPPED,   /* a signal has stopped it before its end */
+    RT_STAGE_ALL_STEPS, /* all steps are taken */
+    RT_STAGE_TARGET,    /* train.target_accuracy is reached */
+    RT_STAGE_PATIENCE   /* train.patience has run out */
+} rt_run_stage;
 
 /* A run: its configuration, data, model and files, and its progress. */
 typedef struct rt_run {
@@ -53,9 +54,7 @@ typedef struct rt_run {
     int last_step;            /* step of the last model, once the best one replaces it; or 0 */
     bool broadcast_done;      /* rt_run_broadcast was called */
     bool unsaved;             /* the newest due checkpoint could not be written */
-    bool stopping;            /* a signal has requested a stop */
-    rt_run_end end;           /* reason why the run has ended; RT_END_NONE: it has not */
-    bool ended_before;        /* the run had ended before it was opened */
+    rt_run_stage stage;
 } rt_run;
 
 /* Returns a run with nothing open. The configuration and the arguments are borrowed. */

@@ -212,7 +212,7 @@ static rt_status evaluate(rt_run *r)
         status = a->command != RT_COMMAND_EVAL ? rt_run_print_usage(r)
                  : a->per_line                 ? rt_print_line_losses(r)
                  : a->theta                    ? rt_outcome_evaluate(&o, r)
-                                               : rt_outcome_print(&o, r);
+                                               : rt_outcome_print(&o, r, false);
     if (!status.code && o.target_missed && rt_on_command_line(c, "train.target_accuracy"))
         status = rt_error(RT_CHECK, "the accuracy %.4f is below train.target_accuracy = %g",
                           o.evaluation.accuracy, c->train.target_accuracy);
