@@ -125,6 +125,9 @@ typedef struct rt_key {
     const rt_need *asks_when; /* conditions for this; NULL: whenever the key has an effect */
     rt_handed handed;
     rt_fits fits;
+    bool of_model;       /* data: describes a model that comes without a configuration of its own */
+    bool in_branch;      /* a branch of a run may change it (train.trunk) */
+    bool later;          /* checkpoints of earlier versions lack it, and mean its default */
     bool follows;        /* its zero stands for a value that follows from other keys */
     const char *decoder; /* its default for model.kind = decoder; NULL: `initial` */
 } rt_key;
@@ -185,7 +188,8 @@ enum { RT_KEY_NAME_SIZE = 64, RT_VALUE_SIZE = 8000, RT_VALUES_SIZE = 160 };
 enum { RT_MOST_STEPS = 99999999, RT_MOST_SIZE = 1000000 };
 
 /* Condition for a key to have an effect: WHEN(A, B, OR, C) if both A and B hold, or C. The
- * columns behind it: ASKS or ASKS_WHEN, OWN or HANDED, FITS, FOLLOWS, IN_DECODERS. */
+ * columns behind it: ASKS or ASKS_WHEN, OWN or HANDED, FITS, OF_MODEL, IN_BRANCH, LATER, FOLLOWS,
+ * IN_DECODERS. */
 /* clang-format off */
 #define RT_NEEDS(...)        (const rt_need[]){__VA_ARGS__, {.relation = RT_NEED_END}}
 #define ALWAYS               .needs = NULL
@@ -195,6 +199,9 @@ enum { RT_MOST_STEPS = 99999999, RT_MOST_SIZE = 1000000 };
 #define OWN                  .handed = RT_NOT_HANDED
 #define HANDED(condition)    .handed = RT_HANDED_##condition
 #define FITS(condition)      .fits = RT_FITS_##condition
+#define OF_MODEL             .of_model = true
+#define IN_BRANCH            .in_branch = true
+#define LATER                .later = true
 #define FOLLOWS              .follows = true
 #define IN_DECODERS(text)    .decoder = (text)
 #define IS(name, ...)        {.relation = RT_NEED_IS, .key = (name), .words = {__VA_ARGS__}}

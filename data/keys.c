@@ -25,22 +25,22 @@ static const rt_key keys[] = {
     {"data", "task", CHOICE(task, rt_data_task_name), "copy",
      "what to train on; text, tokens: files; classify, tag: labelled files; images: images with "
      "labels; the others: toy tasks, whose sequences are generated; induction needs model.causal = yes",
-     RT_FIXED_IN_RUN, ALWAYS, ASKS("tasks")},
+     RT_FIXED_IN_RUN, ALWAYS, ASKS("tasks"), OF_MODEL},
     {"data", "length", INTERVAL(lengths, 2, RT_MOST_SIZE), "32",
      "tokens of a sequence (the context window), special ones included; an image has 1 and its "
      "patches; A..B, for copy, reverse, sort and addition with model.causal = yes: the longest "
      "questions that A, A+1, ... or B tokens hold, whose answers are predicted token by token",
-     RT_FIXED_IN_RUN, WHEN(IS_NOT("data.task", "images")), ASKS("lengths")},
+     RT_FIXED_IN_RUN, WHEN(IS_NOT("data.task", "images")), ASKS("lengths"), OF_MODEL},
     {"data", "vocab", WHOLE(vocab, 6, RT_MOST_SIZE), "32",
      "number of token ids, special ones included; a text has the size of its vocabulary",
      RT_FIXED, WHEN(IS_NOT("data.task", "text", "classify", "tag", "images")), ASKS("vocabularies"),
-     HANDED(WITH_IDS), FITS(TOKENS)},
+     HANDED(WITH_IDS), FITS(TOKENS), OF_MODEL},
     {"data", "distance", WHOLE(distance, 1, RT_MOST_SIZE), "3",
      "for shift: how many tokens back the answer stands; for majority: tokens of its window, at most "
      "64; below 3 the answer is the token itself", RT_FIXED_IN_RUN, WHEN(IS("data.task", "shift", "majority")), ASKS("distances")},
     {"data", "pairs", WHOLE(pairs, 1, RT_MOST_SIZE), "4",
      "for mqar: pairs of a key and a value in a sequence", RT_FIXED_IN_RUN,
-     WHEN(IS("data.task", "mqar")), ASKS("numbers of pairs")},
+     WHEN(IS("data.task", "mqar")), ASKS("numbers of pairs"), LATER},
     {"data", "period", WHOLE(period, 2, RT_MOST_SIZE), "7",
      "for period: tokens after which a sequence repeats itself", RT_FIXED_IN_RUN,
      WHEN(IS("data.task", "period")), ASKS("periods")},
@@ -48,12 +48,12 @@ static const rt_key keys[] = {
      "for spin: radians per position by which a sequence rotates, at most pi; for spin2: radians per "
      "column of its grid", RT_FIXED_IN_RUN, WHEN(IS("data.task", "spin", "spin2")), ASKS("rotations")},
     {"data", "theta2", NUMBER(theta2, ABOVE(0)), "0.6",
-     "for spin2: radians per row of its grid, at most pi", RT_FIXED_IN_RUN, WHEN(IS("data.task", "spin2")), ASKS("rotations")},
+     "for spin2: radians per row of its grid, at most pi", RT_FIXED_IN_RUN, WHEN(IS("data.task", "spin2")), ASKS("rotations"), LATER},
     {"data", "patch", WHOLE(patch, 1, 1024), "4",
-     "for images: side of a patch, in pixels", RT_FIXED, WHEN(IS("data.task", "images")), OWN},
+     "for images: side of a patch, in pixels", RT_FIXED, WHEN(IS("data.task", "images")), OWN, OF_MODEL, LATER},
     {"data", "size", WHOLE(size, 1, 4096), "28",
      "for images: side to which the images are resized, in pixels, a multiple of data.patch",
-     RT_FIXED_IN_RUN, WHEN(IS("data.task", "images")), ASKS("sizes of images")},
+     RT_FIXED_IN_RUN, WHEN(IS("data.task", "images")), ASKS("sizes of images"), OF_MODEL, LATER},
     {"data", "file", PATH_TEXT(file, RT_FILE_LIST_SIZE, RT_INPUT_FILES), "",
      "data to train on. text, tokens: files, comma-separated, where FILE.h5:/DATASET, FILE.bin and "
      "FILE.npy hold token ids; a.txt*3, b.bin*1: a mixture with weights; classify: FILE.tsv or "
@@ -70,34 +70,34 @@ static const rt_key keys[] = {
     {"data", "level", CHOICE(level, level_word), "byte",
      "tokens of a text: bytes, characters, pieces of WordPiece or byte-level BPE, or residues as ESM "
      "has them",
-     RT_FIXED, WHEN(OF_TEXT), HANDED(WITH_TEXTS), FITS(TOKENS)},
+     RT_FIXED, WHEN(OF_TEXT), HANDED(WITH_TEXTS), FITS(TOKENS), OF_MODEL},
     {"data", "lowercase", YES_NO(lowercase), "no",
      "for level wordpiece: read texts in lower case and without accents",
-     RT_FIXED, WHEN(OF_TEXT, IS("data.level", "wordpiece")), HANDED(WITH_TEXTS), FITS(LOWERCASE)},
+     RT_FIXED, WHEN(OF_TEXT, IS("data.level", "wordpiece")), HANDED(WITH_TEXTS), FITS(LOWERCASE), OF_MODEL},
     {"data", "begin", CHOICE(begin, begin_word), "auto",
      "add the token that begins a text to each sequence; auto: as in the training of the loaded model "
      "(a folder of Hugging Face: as its tokenizer does), yes for a new model; none: never", RT_FIXED,
-     WHEN(OF_TOKENS), ASKS_WHEN("windows", IS("data.task", "text", "tokens")), HANDED(WITH_FRAMES)},
+     WHEN(OF_TOKENS), ASKS_WHEN("windows", IS("data.task", "text", "tokens")), HANDED(WITH_FRAMES), OF_MODEL},
     {"data", "end", CHOICE(end, begin_word), "auto",
      "whether each text with a label ends with the token that ends a text; auto and none as for "
-     "data.begin", RT_FIXED, WHEN(IS("data.task", "classify", "tag")), HANDED(WITH_LABELS)},
+     "data.begin", RT_FIXED, WHEN(IS("data.task", "classify", "tag")), HANDED(WITH_LABELS), OF_MODEL, LATER},
     {"data", "objective", CHOICE(objective, objective_word), "mlm",
      "training objective: mlm: predict masked tokens; lm: predict the next token; for period, "
      "spin, spin2, text and tokens",
      RT_FIXED_IN_RUN, WHEN(IS("data.task", "period", "spin", "spin2", "text", "tokens")), ASKS("objectives"),
-     HANDED(WITH_OBJECTIVE), IN_DECODERS("lm")},
+     HANDED(WITH_OBJECTIVE), IN_DECODERS("lm"), OF_MODEL},
     {"data", "mask_probability", NUMBER(mask_probability, ABOVE_UP_TO(0, 1)), "0.15",
      "for mlm: fraction of the tokens that are predicted; special tokens such as [SEP] and [UNK] never "
      "are", RT_FIXED_IN_RUN, WHEN(IS("data.objective", "mlm")), ASKS("shares of masked tokens")},
     {"data", "mask_id", WHOLE(mask_id, 1, RT_MOST_SIZE), "2",
      "for token ids: the id that stands for a masked token; a text has that of its vocabulary",
      RT_FIXED, WHEN(IS("data.task", "tokens"), IS("data.objective", "mlm")), ASKS("mask tokens"),
-     HANDED(WITH_IDS)},
+     HANDED(WITH_IDS), OF_MODEL, LATER},
     {"data", "special_tokens", CHOICE(special_tokens, special_word), "yes",
      "for token ids: whether the ids 0 to 3 are [PAD], [CLS], [MASK] and [SEP], as at data.level = "
      "byte; no: they are tokens like all others, as in files of nanoGPT, and nothing is put before "
      "a sequence", RT_FIXED, WHEN(IS("data.task", "tokens")), ASKS("special tokens"),
-     HANDED(WITH_IDS)},
+     HANDED(WITH_IDS), OF_MODEL, LATER},
     {"data", "documents", TEXT(documents, RT_DOCUMENTS_SIZE), "none",
      "separator of the documents of a text: none, line, blank (lines), or a text such as "
      "<|endoftext|>; each document gets the token that ends a text", RT_FIXED,

@@ -137,11 +137,11 @@ static const rt_key keys[] = {
      RT_FIXED, ALWAYS, HANDED(ALWAYS), FITS(ENCODING)},
     {"position", "axes", WHOLE(position.axes, 1, 2), "1",
      "coordinates of a position: 1, the number of the token, or 2, column and row, the default for "
-     "images and spin2", RT_FIXED, ALWAYS, HANDED(WITH_ENCODING), FITS(ROTATION)},
+     "images and spin2", RT_FIXED, ALWAYS, HANDED(WITH_ENCODING), FITS(ROTATION), LATER},
     {"position", "mixing", CHOICE(position.mixing, mixing_word), "axial",
      "RoPE with two axes; axial: half of the pairs rotate by the column and half by the row; mixed: "
      "each pair by both, with two theta that are learned, raw, by default for each head",
-     RT_FIXED, WHEN(ROTATED, EXCEEDS("position.axes", 1)), HANDED(WITH_ENCODING), FITS(ROTATION)},
+     RT_FIXED, WHEN(ROTATED, EXCEEDS("position.axes", 1)), HANDED(WITH_ENCODING), FITS(ROTATION), LATER},
     {"position", "pairing", CHOICE(position.pairing, pairing_word), "interleaved",
      "RoPE layout: interleaved (GPT-J) or half (NeoX, LLaMA)", RT_FIXED, WHEN(ROTATED),
      HANDED(ALWAYS), FITS(SAME), IN_DECODERS("half")},
@@ -208,7 +208,7 @@ static const rt_key keys[] = {
      "L: the tokens of a sequence stand at random positions of 0 ... L-1, in ascending order, in "
      "training and evaluation (Ruoss et al. 2023); 0 = at 0, 1, ...",
      RT_FIXED_IN_RUN, WHEN(IS("position.kind", "rope", "sinusoidal", "learned")),
-     HANDED(WITH_ENCODING)},
+     HANDED(WITH_ENCODING), LATER},
     {"position", "init_std", NUMBER(position.init_std, AT_LEAST(0)), "0",
      "for learned, t5 and shaw: standard deviation of their initial parameters; 0 = "
      "model.init_std", RT_FIXED, WHEN(IS("position.kind", "learned", "t5", "shaw")),

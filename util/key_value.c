@@ -42,15 +42,6 @@ const rt_key *rt_keys_find(const rt_key_table *table, const char *full_name)
     return NULL;
 }
 
-bool rt_key_is_one_of(const rt_key *key, const char *const *names)
-{
-    char name[RT_KEY_NAME_SIZE];
-    rt_key_full_name(key, name);
-    while (*names && strcmp(*names, name) != 0)
-        names++;
-    return *names != NULL;
-}
-
 const char *rt_key_values(const rt_key *key, char text[RT_VALUES_SIZE])
 {
     const char *(*word)(int) = words_of(key);

@@ -13,9 +13,6 @@ const char *rt_key_full_name(const rt_key *key, char text[RT_KEY_NAME_SIZE]);
 /* Returns the row with a full name; NULL if there is none. */
 const rt_key *rt_keys_find(const rt_key_table *table, const char *full_name);
 
-/* Returns whether the key is one of these full names; NULL-terminated. */
-bool rt_key_is_one_of(const rt_key *key, const char *const *names);
-
 /* Describes the values of a key: "from 1 to 64", "> 0 and < 1", "yes, no", "post, pre". */
 const char *rt_key_values(const rt_key *key, char text[RT_VALUES_SIZE]);
 

@@ -214,14 +214,6 @@ static void get_value(rt_image *image, const char *group, const rt_key *key,
     }
 }
 
-bool rt_option_may_be_absent(const rt_key *key)
-{
-    return rt_key_is_one_of(key, RT_OPTIONS("position.axes", "position.mixing", "data.end",
-                                            "data.mask_id", "data.special_tokens", "data.pairs",
-                                            "data.theta2", "data.patch", "data.size",
-                                            "position.randomized"));
-}
-
 void rt_image_get_options(rt_image *image, const char *group, const rt_key_table *table,
                           void *options)
 {
@@ -232,7 +224,7 @@ void rt_image_get_options(rt_image *image, const char *group, const rt_key_table
         if (key->type == RT_KEY_TEXT)
             continue;
         rt_key_full_name(key, name);
-        if (rt_option_may_be_absent(key) && !rt_image_has_attribute(image, group, name))
+        if (key->later && !rt_image_has_attribute(image, group, name))
             snprintf(value, sizeof value, "%s", key->initial);
         else
             get_value(image, group, key, value);

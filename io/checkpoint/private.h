@@ -53,10 +53,6 @@ extern const rt_checkpoint_field rt_checkpoint_fields[]; /* ends with a field wi
 void rt_image_put_options(rt_image *image, const char *group, const rt_key_table *table,
                           const void *options);
 
-/* Returns whether a checkpoint of version 3 may lack a key because the key is newer. It then has
- * its default. */
-bool rt_option_may_be_absent(const rt_key *key);
-
 /* Reads options, except paths, which stay unchanged. Fails the image if a required key is missing
  * or a value is invalid. */
 void rt_image_get_options(rt_image *image, const char *group, const rt_key_table *table,

@@ -106,14 +106,14 @@ static const rt_key keys[] = {
     {"train", "init_from", PATH_TEXT(train.init_from, RT_PATH_SIZE, RT_INPUT), "",
      "initialize the parameters from a checkpoint, the folder of a run or a Hugging Face folder; "
      "keys of the model and its vocabulary that the configuration leaves out are taken from "
-     "there", RT_FIXED_IN_RUN, ALWAYS},
+     "there", RT_FIXED_IN_RUN, ALWAYS, IN_BRANCH},
     {"train", "trunk", PATH_TEXT(train.trunk, RT_PATH_SIZE, RT_INPUT), "",
      "continue the training of this checkpoint as a branch, with its parameters, optimizer states, "
      "step and batches; of the keys that change the result, only theta.*, optimizer.lr and its decay, "
-     "train.steps, train.patience, train.freeze and position.kind = none can differ", RT_FIXED_IN_RUN, ALWAYS},
+     "train.steps, train.patience, train.freeze and position.kind = none can differ", RT_FIXED_IN_RUN, ALWAYS, IN_BRANCH},
     {"train", "freeze", TEXT(train.freeze, RT_FREEZE_SIZE), "",
      "parts that are not trained, comma-separated: embeddings, layers.N, head, theta",
-     RT_FIXED_IN_RUN, ALWAYS},
+     RT_FIXED_IN_RUN, ALWAYS, IN_BRANCH},
 };
 /* clang-format on */
 

@@ -107,8 +107,7 @@ static bool is_free(const rt_key *key, const rt_config *now, rt_continuation how
         return how != RT_RESUMED;
     if (how != RT_BRANCHED)
         return false;
-    return !strcmp(key->section, "theta") ||
-           rt_key_is_one_of(key, RT_OPTIONS("train.trunk", "train.init_from", "train.freeze")) ||
+    return key->in_branch || !strcmp(key->section, "theta") ||
            (!strcmp(key->section, "position") && now->model.position.kind == RT_POSITION_NONE);
 }
 
@@ -248,10 +247,6 @@ char *rt_config_help(const char *part)
 char *rt_model_ini(const rt_transformer_options *model, const rt_data_options *data)
 {
     char value[RT_VALUE_SIZE];
-    static const char *const of_data[] = {
-        "data.task",           "data.length",    "data.vocab", "data.patch", "data.size",
-        "data.level",          "data.lowercase", "data.begin", "data.end",   "data.mask_id",
-        "data.special_tokens", "data.objective", NULL};
     const bool images = rt_tasks[data->task].images;
     rt_writer w = {0};
     rt_config config, defaults;
@@ -269,7 +264,7 @@ char *rt_model_ini(const rt_transformer_options *model, const rt_data_options *d
         const bool counts = rt_key_has_effect(i, &config) ||
                             (!rt_key_value_equal(key, &config, &defaults) && !images);
         rt_key_value_write(key, &config, value);
-        if (strcmp(key->section, "data") != 0 ? *value : counts && rt_key_is_one_of(key, of_data))
+        if (strcmp(key->section, "data") != 0 ? *value : counts && key->of_model)
             rt_writer_add(&w, "%s = %s\n", key->name, value);
     }
     return rt_writer_take(&w);
