@@ -111,8 +111,9 @@ static void work(void *context, int thread, int worker)
         return;
     }
     real *b = a + (size_t)p.m * (size_t)p.k, *c = b + (size_t)p.k * (size_t)p.n;
-    const rt_operand left = {a, .stride = p.a_turned ? p.m : p.k, .transposed = p.a_turned};
-    const rt_operand right = {b, .stride = p.b_turned ? p.k : p.n, .transposed = p.b_turned};
+    const rt_operand left = {a, .stride = p.a_transposed ? p.m : p.k, .transposed = p.a_transposed};
+    const rt_operand right = {b, .stride = p.b_transposed ? p.k : p.n,
+                              .transposed = p.b_transposed};
     rt_gemm((rt_sizes){p.m, p.n, p.k}, 1, left, right, 0, rt_result_at(c, p.n));
 }
 

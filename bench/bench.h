@@ -82,7 +82,7 @@ enum { BENCH_PEAK_SIZE = 1024 };
 /* A matrix product, (m, k) by (k, n). */
 typedef struct bench_product {
     int m, n, k;
-    bool a_turned, b_turned;
+    bool a_transposed, b_transposed;
 } bench_product;
 
 /* Threads that each copy, or multiply matrices, in their own memory, which is written in advance,

@@ -44,7 +44,7 @@ static const command commands[] = {
     {"step", CONFIGURED, .run = bench_step, .configured = true,
      .help = "measure a training step: forward, loss, backward,\n" HELP_INDENT "clipping, update"},
     {"scale", CONFIGURED, .run = bench_scale, .configured = true,
-     .help = "measure a step on 1 and N threads in turns (--threads N,\n" HELP_INDENT
+     .help = "measure a step on 1 and N threads alternately (--threads N,\n" HELP_INDENT
              "default 2), its serial part, barriers and bytes; compute a\n" HELP_INDENT
              "step on up to 128 threads"},
     {"world", CONFIGURED, .run = bench_world, .configured = true,

@@ -177,7 +177,7 @@ static void print_measured(const bench_times *alone, const bench_times *together
 
 void bench_scale(void)
 {
-    static bench_times alone, together; /* on one thread, traced, and on several, in turns */
+    static bench_times alone, together; /* on one thread, traced, and on several, alternately */
     bench_rounds rounds = {.fewest = FEWEST_ROUNDS, .seconds = 5};
     const int threads = bench.threads ? bench.threads : 2;
     if (bench.cpu)

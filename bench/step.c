@@ -13,7 +13,7 @@
 /* A training step: forward, loss, backward, clipping, update. The arithmetic counted is that of the
  * matrix products in the formulas of the model: 6 for each weight of a linear map and each token,
  * 12 T C for each token and layer in attention. The share is relative to the peak of as many
- * threads, measured in turns with the steps. */
+ * threads, measured alternately with the steps. */
 
 enum { WARM_UP_STEPS = 3, FEWEST_ROUNDS = 5 };
 

@@ -6,25 +6,24 @@
 
 #include <string.h>
 
-/* Returns the number of turns. Cached texts have their own positions and are processed one at a
- * time where positions matter, also in attention. A batch is one turn. */
-static int turns_of(const rt_transformer_input *in)
+/* Returns the number of pieces of an input. Where positions matter, also in attention, each cached
+ * text is a piece, because it has positions of its own. A batch is one piece. */
+static int pieces_of(const rt_transformer_input *in)
 {
     return in->caches ? in->B : 1;
 }
 
-static rt_token_span span_of(const rt_transformer_input *in, int turn)
+static rt_token_span span_of(const rt_transformer_input *in, int piece)
 {
-    const rt_kv_cache *cache = in->caches ? in->caches[turn] : NULL;
+    const rt_kv_cache *cache = in->caches ? in->caches[piece] : NULL;
     if (!cache)
         return (rt_token_span){0, in->T, in->T, in->positions};
     const int end = cache->count + in->T;
     return (rt_token_span){cache->count, in->T, cache->length > end ? cache->length : end, NULL};
 }
 
-/* Returns the rows of text i of `count` in x (count, ...), as (1, ...); x itself for a single
- * text. */
-static rt_tensor *part_of(rt_graph *g, rt_tensor *x, int i, int count)
+/* Returns piece i of `count` in x (count, ...), as (1, ...); x itself for a single piece. */
+static rt_tensor *piece_of(rt_graph *g, rt_tensor *x, int i, int count)
 {
     if (!x || count == 1)
         return x;
@@ -33,21 +32,21 @@ static rt_tensor *part_of(rt_graph *g, rt_tensor *x, int i, int count)
     return rt_graph_constant(g, x->data + (size_t)i * rt_shape_size(shape), shape);
 }
 
-/* Copies the rows of text i to `all` and returns it. `all` is NULL for text 0, which creates it. No
- * gradient flows through it. NULL if the graph has failed. */
-static rt_tensor *put_part(rt_graph *g, rt_tensor *all, rt_tensor *part, int i, int count)
+/* Copies piece i to `all` and returns it. `all` is NULL for piece 0, which creates it. No gradient
+ * flows through it. NULL if the graph has failed. */
+static rt_tensor *put_piece(rt_graph *g, rt_tensor *all, rt_tensor *piece, int i, int count)
 {
-    if (!part || count == 1)
-        return part;
-    const size_t size = rt_size(part);
+    if (!piece || count == 1)
+        return piece;
+    const size_t size = rt_size(piece);
     if (!i) {
-        rt_shape shape = rt_tensor_shape(part);
+        rt_shape shape = rt_tensor_shape(piece);
         real *rows = rt_graph_memory(g, (size_t)count * size, sizeof *rows);
         shape.axis[0] = count;
         all = rows ? rt_graph_constant(g, rows, shape) : NULL;
     }
     if (all)
-        rt_memory_copy(all->data + (size_t)i * size, part->data, size * sizeof(real));
+        rt_memory_copy(all->data + (size_t)i * size, piece->data, size * sizeof(real));
     return all;
 }
 
@@ -104,7 +103,7 @@ static bool input_fits(const rt_transformer *m, rt_graph *g, const rt_transforme
                       encoding->word);
     else if (!in->patches != !m->embeddings.patches)
         rt_graph_fail(g, RT_ARGUMENT, "[roformer] patches are for a model with patches alone");
-    for (int i = 0; most && !rt_graph_failed(g) && i < turns_of(in); i++) {
+    for (int i = 0; most && !rt_graph_failed(g) && i < pieces_of(in); i++) {
         const rt_token_span span = span_of(in, i);
         if (span.count > most - span.first)
             rt_graph_fail(g, RT_ARGUMENT,
@@ -172,7 +171,7 @@ static rt_tensor *drop_tokens(const rt_transformer_options *o, rt_graph *g, rt_t
 static rt_tensor *embed(rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
 {
     const rt_encoding *encoding = rt_encoding_of(&m->options);
-    const int turns = turns_of(in);
+    const int pieces = pieces_of(in);
     rt_shape shape = RT_SHAPE_OF(in->B, in->T);
     rt_tensor *x = rt_embedding(g, m->embeddings.tokens, in->ids, shape, in->padding_id);
     rt_tensor *all = NULL; /* with the positions of each text */
@@ -183,10 +182,10 @@ static rt_tensor *embed(rt_transformer *m, rt_graph *g, const rt_transformer_inp
     }
     if (m->options.token_dropout)
         x = drop_tokens(&m->options, g, x, in);
-    for (int i = 0; encoding->embeddings && i < turns; i++) {
-        rt_tensor *part = part_of(g, x, i, turns);
-        part = part ? encoding->embeddings(m, g, part, span_of(in, i)) : NULL;
-        all = put_part(g, all, part, i, turns);
+    for (int i = 0; encoding->embeddings && i < pieces; i++) {
+        rt_tensor *piece = piece_of(g, x, i, pieces);
+        piece = piece ? encoding->embeddings(m, g, piece, span_of(in, i)) : NULL;
+        all = put_piece(g, all, piece, i, pieces);
     }
     x = encoding->embeddings ? all : x;
     if (m->embeddings.types) {
@@ -252,7 +251,7 @@ typedef struct layer_pass {
     const rt_transformer_input *in; /* in the memory of the graph */
     int l;
     double rotation_kind;         /* a base of theta, or one of the constants above */
-    rt_layer_rotation *rotations; /* one for each turn, shared by all layers of a kind */
+    rt_layer_rotation *rotations; /* one for each piece, shared by all layers of a kind */
 } layer_pass;
 
 /* Heads of one sequence, or of a batch: (B, T, H, D), and G heads of keys and values. */
@@ -273,22 +272,22 @@ static bool is_rotated(const layer_pass *p)
 /* Rotates queries or keys x for the scores, their only reader. */
 static rt_tensor *for_scores(rt_graph *g, rt_tensor *x, const rt_rotation *rotation)
 {
-    rt_tensor *turned = rotate(g, x, rotation);
-    rt_tensor *y = rt_for_products(g, turned);
-    if (y != turned)
+    rt_tensor *rotated = rotate(g, x, rotation);
+    rt_tensor *y = rt_for_products(g, rotated);
+    if (y != rotated)
         rt_graph_release(g, x);
     return y;
 }
 
 /* Returns the result of attention, for a batch or for one cached text. */
-static rt_tensor *context_of(const layer_pass *p, rt_graph *g, heads h, int turn)
+static rt_tensor *context_of(const layer_pass *p, rt_graph *g, heads h, int piece)
 {
     const rt_transformer_input *in = p->in;
     const rt_transformer_options *o = &p->model->options;
     const rt_layer_row *row = &layer_of(p)->row;
     const rt_encoding *encoding = rt_encoding_of(o);
-    const rt_layer_rotation rotation = p->rotations[turn];
-    rt_kv_cache *cache = in->caches ? in->caches[turn] : NULL;
+    const rt_layer_rotation rotation = p->rotations[piece];
+    rt_kv_cache *cache = in->caches ? in->caches[piece] : NULL;
     if (o->position.rotate_value)
         h.value = rotate(g, h.value, rotation.value);
     if (o->attention != RT_ATTENTION_SOFTMAX)
@@ -334,7 +333,7 @@ static rt_tensor *attend(const layer_pass *p, rt_graph *g, rt_tensor *x)
     const rt_transformer_input *in = p->in;
     const rt_transformer_options *o = &p->model->options;
     const rt_transformer_layer *layer = layer_of(p);
-    const int turns = turns_of(in);
+    const int pieces = pieces_of(in);
     heads h = {.query = project(p, g, x, layer->query, o->heads)};
     h.query = rt_transformer_norm(p->model, g, h.query, layer->query_norm);
     if (layer->head_scale)
@@ -345,10 +344,10 @@ static rt_tensor *attend(const layer_pass *p, rt_graph *g, rt_tensor *x)
     if (in->usage && is_rotated(p) && h.query && h.key)
         rt_usage_add_layer(in->usage, o, p->l, in, h.query, h.key);
     rt_tensor *all = NULL;
-    for (int i = 0; i < turns; i++) {
-        const heads part = {part_of(g, h.query, i, turns), part_of(g, h.key, i, turns),
-                            part_of(g, h.value, i, turns)};
-        all = put_part(g, all, context_of(p, g, part, i), i, turns);
+    for (int i = 0; i < pieces; i++) {
+        const heads piece = {piece_of(g, h.query, i, pieces), piece_of(g, h.key, i, pieces),
+                             piece_of(g, h.value, i, pieces)};
+        all = put_piece(g, all, context_of(p, g, piece, i), i, pieces);
     }
     return rt_reshape(g, all, RT_SHAPE_OF(in->B, in->T, o->heads * o->head_dim));
 }
@@ -365,11 +364,11 @@ static rt_tensor *feed_forward(const layer_pass *p, rt_graph *g, rt_tensor *x)
     return rt_for_products(g, gated);
 }
 
-/* Finds the rotation of each turn. */
+/* Finds the rotation of each piece. */
 static void find_rotations(const layer_pass *p, rt_graph *g)
 {
     const rt_encoding *encoding = rt_encoding_of(&p->model->options);
-    for (int i = 0; i < turns_of(p->in); i++)
+    for (int i = 0; i < pieces_of(p->in); i++)
         p->rotations[i] = encoding->rotation(p->model, g, p->l, span_of(p->in, i));
 }
 
@@ -402,7 +401,7 @@ static layer_pass find_pass(layer_pass kinds[MOST_KINDS], rt_transformer *m, rt_
 {
     const rt_theta_options *theta = &m->options.theta;
     const bool own = m->encoding.change || (theta->learn && theta->scope != RT_THETA_MODEL);
-    const size_t turns = (size_t)turns_of(in);
+    const size_t pieces = (size_t)pieces_of(in);
     layer_pass p = {.model = m, .in = in, .l = l}, *kind = kinds;
     p.rotation_kind = !is_rotated(&p) ? NOT_ROTATED : own ? OWN_THETA : layer_of(&p)->row.base;
     while (kind->rotations && kind->rotation_kind != p.rotation_kind)
@@ -410,8 +409,8 @@ static layer_pass find_pass(layer_pass kinds[MOST_KINDS], rt_transformer *m, rt_
     p.rotations = kind->rotations;
     if (p.rotations)
         return p;
-    p.rotations = rt_graph_memory(g, turns, sizeof *p.rotations);
-    for (size_t i = 0; p.rotations && i < turns; i++)
+    p.rotations = rt_graph_memory(g, pieces, sizeof *p.rotations);
+    for (size_t i = 0; p.rotations && i < pieces; i++)
         p.rotations[i] = (rt_layer_rotation){NULL, NULL, NULL};
     if (p.rotations && p.rotation_kind > NOT_ROTATED)
         find_rotations(&p, g);

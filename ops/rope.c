@@ -61,40 +61,40 @@ INLINE void rotate(real *restrict y, const real *restrict x, view v, real sign, 
         }
 }
 
-/* Adds x * turn and y * turn of token t to the sums of the theta that x and y multiply. */
-INLINE void add_coordinates(double *restrict sum, const real *restrict turn, view v, int t)
+/* Adds x * dangle and y * dangle of token t to the sums of the theta that x and y multiply. */
+INLINE void add_coordinates(double *restrict sum, const real *restrict dangle, view v, int t)
 {
     const double x = v.position[t], y = v.second[t];
     const int half = v.pairs / 2;
-    for (int row = 0; row < v.heads; row++, turn += v.pairs) {
+    for (int row = 0; row < v.heads; row++, dangle += v.pairs) {
         for (int i = 0; i < v.pairs; i++)
-            sum[i] += (v.mixed || i < half ? x : y) * (double)turn[i];
+            sum[i] += (v.mixed || i < half ? x : y) * (double)dangle[i];
         sum += v.pairs;
         for (int i = 0; v.mixed && i < v.pairs; i++)
-            sum[i] += y * (double)turn[i];
+            sum[i] += y * (double)dangle[i];
         sum += v.mixed ? v.pairs : 0;
     }
 }
 
-/* Adds m * turn of every token to the sums, one for each theta. turn_i = dy_b y_a - dy_a y_b is the
- * derivative of the loss by the angle of pair i. */
-INLINE void add_turns(double *restrict sum, real *restrict turn, const real *restrict y,
-                      const real *restrict dy, view v, bool half)
+/* Adds m * dangle of every token to the sums, one for each theta. dangle_i = dy_b y_a - dy_a y_b is
+ * the gradient of the angle of pair i. */
+INLINE void add_angle_gradients(double *restrict sum, real *restrict dangle, const real *restrict y,
+                                const real *restrict dy, view v, bool half)
 {
     const int columns = v.heads * v.pairs;
     const size_t step = half ? 1 : 2, second = half ? (size_t)v.pairs : 1;
     for (int t = 0; t < v.T; t++) {
-        memset(turn, 0, (size_t)columns * sizeof *turn);
+        memset(dangle, 0, (size_t)columns * sizeof *dangle);
         for (int row = 0; row < columns; row += v.pairs)
             for (int h = 0; h < v.group; h++, y += v.D, dy += v.D)
                 for (int i = 0; i < v.pairs; i++) {
                     const size_t a = (size_t)i * step, b = a + second;
-                    turn[row + i] += dy[b] * y[a] - dy[a] * y[b];
+                    dangle[row + i] += dy[b] * y[a] - dy[a] * y[b];
                 }
         if (v.second)
-            add_coordinates(sum, turn, v, t);
+            add_coordinates(sum, dangle, v, t);
         for (int i = 0; !v.second && i < columns; i++)
-            sum[i] += v.position[t] * (double)turn[i];
+            sum[i] += v.position[t] * (double)dangle[i];
     }
 }
 
@@ -111,13 +111,14 @@ static RT_ROW_KERNEL(rotate_view, (real * y, const real *x, view v, real sign, b
         rotate(y, x, v, sign, false, false);
 }
 
-static RT_ROW_KERNEL(sum_turns, (double *sum, real *turn, const real *y, const real *dy, view v),
-                     (sum, turn, y, dy, v))
+static RT_ROW_KERNEL(sum_angle_gradients,
+                     (double *sum, real *dangle, const real *y, const real *dy, view v),
+                     (sum, dangle, y, dy, v))
 {
     if (v.half)
-        add_turns(sum, turn, y, dy, v, true);
+        add_angle_gradients(sum, dangle, y, dy, v, true);
     else
-        add_turns(sum, turn, y, dy, v, false);
+        add_angle_gradients(sum, dangle, y, dy, v, false);
 }
 
 static const rt_rotation *rotation_of(const rt_node *n)
@@ -171,8 +172,8 @@ static bool rope_reads(const rt_node *n, const rt_tensor *x)
     return x == n->out ? learns(n) && !n->in[0]->data : true;
 }
 
-/* Returns the memory for the sums and the turns of all parts, for a learned theta only. Each part
- * also has its own rotated tokens, if they are recomputed. */
+/* Returns the memory for the sums and the angle gradients of all parts, for a learned theta only.
+ * Each part also has its own rotated tokens, if they are recomputed. */
 static rt_scratch_size rope_scratch(const rt_node *n, rt_pass pass)
 {
     const size_t width = width_of(n->out);
@@ -188,7 +189,7 @@ static rt_scratch_size rope_scratch(const rt_node *n, rt_pass pass)
 typedef struct rope_pass {
     real *dx, beta;
     double *sums; /* NULL: theta wants no gradient */
-    real *turns;
+    real *dangles;
 } rope_pass;
 
 static void rotate_back_span(const rt_row_span *span)
@@ -209,7 +210,7 @@ static void rotate_back_span(const rt_row_span *span)
         if (p->sums && !n->out->data)
             rotate_view(y, n->in[0]->data + v.start, v, 1, false);
         if (p->sums)
-            sum_turns(p->sums + at, p->turns + at, y, dy, v);
+            sum_angle_gradients(p->sums + at, p->dangles + at, y, dy, v);
         t += (size_t)v.T;
     }
 }
@@ -224,7 +225,7 @@ static void rope_backward(const rt_node *n)
     real *dtheta = rt_grad(n, 1);
     if (dtheta) {
         p.sums = rt_scratch(n);
-        p.turns = (real *)(p.sums + parts * thetas);
+        p.dangles = (real *)(p.sums + parts * thetas);
     }
     rt_node_rows(n, tokens, width, rotate_back_span, &p);
     for (size_t i = 0; dtheta && i < thetas; i++) {

@@ -42,8 +42,8 @@ static void fill_factors(const void *context, size_t first, size_t count, float 
     for (size_t n = 0; n < count; n++) {
         const size_t i = first + n;
         const double geometric = pow(theta->base, -(double)i / theta->pairs);
-        const bool turns = fabs(theta->mean[i]) * nothing > geometric;
-        values[n] = (float)(turns ? geometric / theta->mean[i] : nothing);
+        const bool rotates = fabs(theta->mean[i]) * nothing > geometric;
+        values[n] = (float)(rotates ? geometric / theta->mean[i] : nothing);
     }
 }
 

@@ -100,7 +100,7 @@ static rt_tensor *product(rt_graph *g, rt_tensor *x, way w)
     return w.alone ? rt_for_products(g, x) : x;
 }
 
-static rt_tensor *turn(rt_graph *g, rt_tensor *x, const rt_rotation *r, way w)
+static rt_tensor *rotated(rt_graph *g, rt_tensor *x, const rt_rotation *r, way w)
 {
     rt_tensor *y = rt_rope(g, x, r), *z = product(g, y, w);
     if (w.alone)
@@ -139,8 +139,8 @@ static void pass_layer(real *y, layer *l, layer *d, way w)
                             (rt_positions){.B = B, .T = T, .offset = 0});
     const rt_attention_options options = {.causal = true};
     rt_tensor *h = product(g, rt_rms_norm(g, &x, &weight, 1e-5), w);
-    rt_tensor *q = turn(g, heads_of(g, h, l->q, d->q, H), r, w);
-    rt_tensor *k = turn(g, heads_of(g, h, l->k, d->k, G), r, w);
+    rt_tensor *q = rotated(g, heads_of(g, h, l->q, d->q, H), r, w);
+    rt_tensor *k = rotated(g, heads_of(g, h, l->k, d->k, G), r, w);
     rt_tensor *v = product(g, heads_of(g, h, l->v, d->v, G), w);
     rt_tensor *found = rt_attention(g, q, k, v, &options);
     rt_tensor *flat = rt_reshape(g, product(g, found, w), RT_SHAPE_OF(B, T, Q));

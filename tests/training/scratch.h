@@ -27,8 +27,8 @@ static inline void make_scratch(void)
 static inline const char *in_scratch(const char *name)
 {
     static char paths[4][512];
-    static int turn;
-    char *path = paths[turn++ % 4];
+    static int calls;
+    char *path = paths[calls++ % 4];
     snprintf(path, sizeof paths[0], "%s/%s", scratch, name);
     return path;
 }

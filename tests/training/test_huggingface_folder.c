@@ -476,8 +476,8 @@ TEST_ROWS(a_tied_decoder_that_differs_in_one_number_is_not_tied, 0, 5)
     ck_assert_int_eq(!strstr(there->warnings, decoder), places[_i] == NUMBERS);
 }
 
-/* masked_lm in two files, by turns, and their index, which names another file of the first tensor.
- * That tensor may be in both. */
+/* masked_lm in two files, alternately, and their index, which names another file of the first
+ * tensor. That tensor may be in both. */
 static void write_parts(const char *first_name, bool twice)
 {
     static const char *const names[] = {"part-1.safetensors", "part-2.safetensors"};
