@@ -12,7 +12,7 @@
  * likely tokens. A step reads every weight once, so the yardstick is a loop in which as many
  * threads read all weights: the memory bandwidth, if they exceed the caches. */
 
-enum { PARTS = 64, MOST_TEXTS = 64 };
+enum { BLOCKS = 64, MOST_TEXTS = 64 };
 enum { LAYERS, DIM, HEADS, KV_HEADS, FFN, VOCAB, PROMPT, TOKENS, TEXTS };
 
 typedef struct generation {
@@ -22,8 +22,8 @@ typedef struct generation {
     real *logits; /* (texts, V) */
     int prompt, tokens, texts;
     rt_workers *workers;
-    uint16_t *rounded;    /* weights in bf16 with --math bf16; or NULL */
-    uint64_t mark[PARTS]; /* checksums of the weights, so that the compiler keeps the reads */
+    uint16_t *rounded;     /* weights in bf16 with --math bf16; or NULL */
+    uint64_t mark[BLOCKS]; /* checksums of the weights, so that the compiler keeps the reads */
 } generation;
 
 /* Returns the size in bytes of the weights that products read for one token. */
@@ -43,14 +43,13 @@ static RT_ROW_FUNCTION(uint64_t, mark_of, (const char *restrict bytes, size_t wo
     return mark;
 }
 
-static void read_part(void *context, int part, int worker)
+static void read_block(void *context, int job, int worker)
 {
     generation *w = context;
-    const size_t words = bytes_read(w) / sizeof(uint64_t) / PARTS;
+    const size_t words = bytes_read(w) / sizeof(uint64_t) / BLOCKS;
     const void *weights = w->rounded ? (void *)w->rounded : (void *)w->model->parameters.values;
     (void)worker;
-    w->mark[part] +=
-        mark_of((const char *)weights + (size_t)part * words * sizeof(uint64_t), words);
+    w->mark[job] += mark_of((const char *)weights + (size_t)job * words * sizeof(uint64_t), words);
 }
 
 static void measure(generation *w)
@@ -62,7 +61,7 @@ static void measure(generation *w)
     int32_t ids[MOST_TEXTS];
     while (bench_next(&rounds)) {
         const double start = bench_now();
-        rt_workers_run(w->workers, 0, read_part, w, PARTS);
+        rt_workers_run(w->workers, 0, read_block, w, BLOCKS);
         const double read = bench_now();
         for (int i = 0; i < w->texts; i++) {
             bench_need(rt_session_keep(w->sessions[i], 0));

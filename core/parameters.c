@@ -35,8 +35,8 @@ rt_tensor *rt_parameters_add(rt_parameters *p, rt_role role, rt_init init, rt_sh
     if (!added)
         return refuse(p, rt_out_of_memory("a list of parameters"));
     memcpy(added->name, name, (size_t)length + 1);
-    added->part = p->part;
-    added->layer = p->part == RT_PART_LAYER ? p->layer : -1;
+    added->component = p->component;
+    added->layer = p->component == RT_COMPONENT_LAYER ? p->layer : -1;
     added->tensor = rt_tensor_of(NULL, NULL, shape);
     added->role = role;
     added->init = init;

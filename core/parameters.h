@@ -39,19 +39,19 @@ typedef enum rt_role {
     RT_ROLE_FACTOR  /* factor on the scores of a head: as theta */
 } rt_role;
 
-/* Part of a model to which a parameter belongs. */
-typedef enum rt_model_part {
-    RT_PART_NONE, /* of a list without parts */
-    RT_PART_EMBEDDINGS,
-    RT_PART_POSITIONS, /* shared by all layers, such as theta */
-    RT_PART_LAYER,
-    RT_PART_NORM, /* the last one */
-    RT_PART_HEAD
-} rt_model_part;
+/* Component of a model to which a parameter belongs. */
+typedef enum rt_component {
+    RT_COMPONENT_NONE, /* of a list without components */
+    RT_COMPONENT_EMBEDDINGS,
+    RT_COMPONENT_POSITIONS, /* shared by all layers, such as theta */
+    RT_COMPONENT_LAYER,
+    RT_COMPONENT_NORM, /* the last one */
+    RT_COMPONENT_HEAD
+} rt_component;
 
 typedef struct rt_parameter {
     char name[RT_NAME_SIZE]; /* dotted */
-    rt_model_part part;
+    rt_component component;
     int layer; /* from 0; -1: none */
     rt_tensor tensor;
     rt_role role;
@@ -74,9 +74,9 @@ typedef struct rt_parameters {
                             (core/memory.h) */
     uint64_t seed;       /* of the drawn values */
     double init_std;     /* of the parameters added next; 0 = RT_INIT_STD */
-    rt_model_part part;  /* of the parameters added next */
-    int layer;           /* of the parameters added next, for RT_PART_LAYER */
-    rt_status status;    /* first failed addition */
+    rt_component component; /* of the parameters added next */
+    int layer;              /* of the parameters added next, for RT_COMPONENT_LAYER */
+    rt_status status;       /* first failed addition */
 } rt_parameters;
 
 /* Adds a parameter. The returned tensor has no blocks before the allocation. NULL on failure;

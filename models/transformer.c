@@ -9,7 +9,7 @@
 static rt_affine add_affine(rt_transformer *m, const char *name, rt_shape shape, bool biased)
 {
     rt_parameters *p = &m->parameters;
-    const bool in_layer = p->part == RT_PART_LAYER, is_map = shape.ndim > 1;
+    const bool in_layer = p->component == RT_COMPONENT_LAYER, is_map = shape.ndim > 1;
     const rt_role role = !is_map ? RT_ROLE_BIAS : in_layer ? RT_ROLE_MATRIX : RT_ROLE_WEIGHT;
     const rt_init init = is_map ? RT_INIT_NORMAL : RT_INIT_ONE;
     char prefix[RT_NAME_SIZE] = "";
@@ -34,7 +34,7 @@ static void add_embeddings(rt_transformer *m)
 {
     const rt_transformer_options *o = &m->options;
     const int E = o->embedding_dim;
-    m->parameters.part = RT_PART_EMBEDDINGS;
+    m->parameters.component = RT_COMPONENT_EMBEDDINGS;
     m->embeddings.tokens =
         add_affine(m, "embeddings.tokens", RT_SHAPE_OF(o->vocab, E), false).weight;
     if (o->token_types > 0)
@@ -57,7 +57,7 @@ static void add_layer(rt_transformer *m, int l)
     rt_transformer_layer *layer = m->layers + l;
     const int D = o->head_dim, width = o->heads * D, kv_width = o->kv_heads * D;
     const bool all = o->bias == RT_BIAS_ALL, qkv = all || o->bias == RT_BIAS_QKV;
-    m->parameters.part = RT_PART_LAYER;
+    m->parameters.component = RT_COMPONENT_LAYER;
     m->parameters.layer = l;
     layer->row = rt_layer_row_of(o, l);
 
@@ -95,7 +95,7 @@ static void add_head(rt_transformer *m)
     const bool transforms = !is_decoder && (normed || o->head == RT_HEAD_SEQUENCE);
     const bool has_output_bias = o->bias == RT_BIAS_ALL || o->bias == RT_BIAS_OUTPUT;
     const int E = is_lm && transforms ? o->embedding_dim : o->dim;
-    m->parameters.part = RT_PART_HEAD;
+    m->parameters.component = RT_COMPONENT_HEAD;
     if (transforms)
         m->head.dense = add_affine(m, "head.dense", RT_SHAPE_OF(E, o->dim), o->bias == RT_BIAS_ALL);
     if (transforms && normed)
@@ -134,12 +134,12 @@ static rt_status list_parameters(rt_transformer **model_new, const rt_transforme
     if (!m->layers)
         return rt_out_of_memory("a model");
     add_embeddings(m);
-    m->parameters.part = RT_PART_POSITIONS;
+    m->parameters.component = RT_COMPONENT_POSITIONS;
     m->encoding.weight = encoding->add ? encoding->add(m) : NULL;
     for (int l = 0; l < options->layers; l++)
         add_layer(m, l);
     if (options->norm == RT_NORM_PRE) {
-        m->parameters.part = RT_PART_NORM;
+        m->parameters.component = RT_COMPONENT_NORM;
         m->norm = add_norm(m, "norm", options->dim, options->norm_kind);
     }
     add_head(m);

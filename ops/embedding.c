@@ -51,9 +51,9 @@ static void add_columns(void *context, int part, void *scratch)
 
 static void embedding_backward(const rt_node *n)
 {
-    rt_node part_of = *n;
+    rt_node node = *n;
     if (rt_grad(n, 0))
-        rt_node_share(n, add_columns, &part_of, (rt_columns(n->out) + COLUMNS - 1) / COLUMNS);
+        rt_node_share(n, add_columns, &node, (rt_columns(n->out) + COLUMNS - 1) / COLUMNS);
 }
 
 const rt_op rt_op_embedding = {.name = "embedding",

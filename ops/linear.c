@@ -65,7 +65,7 @@ static panel panel_at(panels cut, int m, int n, int number)
 
 /* Returns the operand from row `first`, or from that column, on. Rounded numbers must have no gaps
  * between rows, so a part of the columns is not rounded. */
-static rt_operand part_of(rt_operand x, bool rows, int first, bool all)
+static rt_operand slice_of(rt_operand x, bool rows, int first, bool all)
 {
     if (rows)
         return rt_rows_from(x, first);
@@ -81,8 +81,8 @@ static void multiply_panel(const rt_product *p, panel at)
     rt_result c = p->c;
     c.data += (size_t)at.row * (size_t)c.stride + (size_t)at.column;
     rt_gemm((rt_sizes){at.rows, at.columns, p->k}, p->alpha,
-            part_of(p->a, !p->a.transposed, at.row, at.rows == p->m),
-            part_of(p->b, p->b.transposed, at.column, at.columns == p->n), p->beta, c);
+            slice_of(p->a, !p->a.transposed, at.row, at.rows == p->m),
+            slice_of(p->b, p->b.transposed, at.column, at.columns == p->n), p->beta, c);
 }
 
 typedef struct rounding {

@@ -96,8 +96,8 @@ rt_status rt_optimizer_step_by(rt_optimizer *o, rt_rates rates, double *norm)
     for (int i = 0; i < p->count; i++) {
         const bool trained = p->list[i]->tensor.wants_grad;
         for (size_t k = 0; trained && k < rt_span_count(o->rule, p->list[i]); k++) {
-            const rt_span part = rt_span_at(o->rule, p, i, k);
-            squares += rt_sum_of_squares(p->grads + part.offset, part.size);
+            const rt_span span = rt_span_at(o->rule, p, i, k);
+            squares += rt_sum_of_squares(p->grads + span.offset, span.size);
         }
         if (!isfinite(squares))
             return rt_error(RT_NONFINITE, "the gradient of %s is not finite, or too large",

@@ -73,7 +73,7 @@ rt_span rt_span_at(const rt_update_rule *rule, const rt_parameters *p, int param
     return (rt_span){of->offset + start, is_last ? left : RT_SPAN, parameter};
 }
 
-void rt_update_span(const rt_update *u, const rt_parameter *parameter, const rt_span *part,
+void rt_update_span(const rt_update *u, const rt_parameter *parameter, const rt_span *span,
                     real *value, real *const states[RT_MOST_STATES], const real *gradient)
 {
     const rt_update_rule *rule = rt_update_rule_of(u->settings);
@@ -81,7 +81,7 @@ void rt_update_span(const rt_update *u, const rt_parameter *parameter, const rt_
     if (rt_moves_as_matrix(rule, parameter))
         rule->matrix(u, value, states, gradient, shape.axis[0], shape.axis[1]);
     else
-        rule->span(u, value, states, gradient, part->size);
+        rule->span(u, value, states, gradient, span->size);
 }
 
 size_t rt_update_scratch(const rt_update_rule *rule, const rt_parameters *p)

@@ -84,7 +84,7 @@ rt_span rt_span_at(const rt_update_rule *rule, const rt_parameters *p, int param
                    size_t number);
 
 /* Updates a span. `value`, `states` and `gradient` begin at the span. */
-void rt_update_span(const rt_update *u, const rt_parameter *parameter, const rt_span *part,
+void rt_update_span(const rt_update *u, const rt_parameter *parameter, const rt_span *span,
                     real *value, real *const states[RT_MOST_STATES], const real *gradient);
 
 /* Returns the maximum scratch memory, in numbers, for a parameter of the list; 0 if none is updated

@@ -49,9 +49,9 @@ bool rt_number_is_decimal(const char *text)
     const char *end = skip_digits(whole);
     bool has_digit = end > whole;
     if (*end == '.') {
-        const char *part = end + 1;
-        end = skip_digits(part);
-        has_digit = has_digit || end > part;
+        const char *fraction = end + 1;
+        end = skip_digits(fraction);
+        has_digit = has_digit || end > fraction;
     }
     if (has_digit && (*end == 'e' || *end == 'E')) {
         const char *power = skip_sign(end + 1);

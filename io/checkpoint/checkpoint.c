@@ -256,11 +256,14 @@ static bool takes(const reading *r, const rt_parameter *parameter)
 {
     if (parameter->role == RT_ROLE_THETA)
         return r->taken.theta == RT_BRANCH_CARRIED;
-    const bool of_task = parameter->part == RT_PART_HEAD || !strcmp(parameter->name, RT_TYPES_NAME);
+    const bool of_task =
+        parameter->component == RT_COMPONENT_HEAD || !strcmp(parameter->name, RT_TYPES_NAME);
     const bool may_differ =
-        r->use != LOAD && (parameter->role == RT_ROLE_FACTOR ||
-                           (r->use == START ? of_task : parameter->part == RT_PART_POSITIONS));
-    return !may_differ || ((r->head || parameter->part != RT_PART_HEAD) && is_there(r, parameter));
+        r->use != LOAD &&
+        (parameter->role == RT_ROLE_FACTOR ||
+         (r->use == START ? of_task : parameter->component == RT_COMPONENT_POSITIONS));
+    return !may_differ ||
+           ((r->head || parameter->component != RT_COMPONENT_HEAD) && is_there(r, parameter));
 }
 
 static void count(rt_parameter_difference *rest, const char *name)

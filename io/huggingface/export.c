@@ -172,15 +172,15 @@ static char *card_text(const rt_tensor_list *list, const rt_huggingface_export *
 static void fill_values(const void *context, size_t first, size_t count, float *values)
 {
     const rt_folder_tensor *t = context;
-    const bool plain = t->plain && !t->parts[0].factors;
-    const real *data = t->parts[0].parameter->tensor.data;
-    int part;
+    const bool plain = t->plain && !t->stacked[0].factors;
+    const real *data = t->stacked[0].parameter->tensor.data;
+    int k;
     for (size_t n = 0; n < count && plain; n++)
         values[n] = (float)data[first + n];
     for (size_t n = 0; n < count && !plain; n++) {
-        const size_t i = rt_folder_tensor_at(t, first + n, &part);
-        const rt_tensor *x = &t->parts[part].parameter->tensor;
-        const real *factors = t->parts[part].factors;
+        const size_t i = rt_folder_tensor_at(t, first + n, &k);
+        const rt_tensor *x = &t->stacked[k].parameter->tensor;
+        const real *factors = t->stacked[k].factors;
         const size_t head = factors ? rt_size(x) / (size_t)t->options->heads : 1;
         values[n] = (float)(factors ? factors[i / head] * x->data[i] : x->data[i]);
     }
@@ -200,15 +200,15 @@ rt_status rt_tensor_list_open(rt_tensor_list *l, const rt_family *family,
     rt_status status = rt_folder_theta_of(family, model, &l->theta);
     if (!status.code)
         status = rt_folder_tensors_new(&l->tensors, family, &model->options, model, positions);
-    /* every parameter must be in a tensor that is written, with all parts of that tensor */
+    /* every parameter must be in a tensor that is written, with all parameters of that tensor */
     for (int i = 0; i < p->count && !status.code; i++) {
         const rt_role role = p->list[i]->role;
         int n = 0;
         while ((t = rt_folder_tensors_find(&l->tensors, p->list[i], n)) && !is_written(t))
             n++;
         bool lacks = !t && role != RT_ROLE_THETA && role != RT_ROLE_FACTOR;
-        for (int part = 0; t && part < RT_MOST_PARTS && t->row->here[part]; part++)
-            lacks |= !t->parts[part].parameter;
+        for (int k = 0; t && k < RT_MOST_STACKED && t->row->here[k]; k++)
+            lacks |= !t->stacked[k].parameter;
         if (lacks)
             status = rt_family_lacks(family, p->list[i]->name, "no such tensor");
     }
@@ -217,7 +217,7 @@ rt_status rt_tensor_list_open(rt_tensor_list *l, const rt_family *family,
     l->entries = rt_alloc((size_t)l->tensors.count, sizeof *l->entries);
     for (int i = 0; i < l->tensors.count && l->entries; i++) {
         t = l->tensors.list + i;
-        const bool extra = !t->parts[0].parameter;
+        const bool extra = !t->stacked[0].parameter;
         if (is_written(t))
             l->entries[l->count++] =
                 (rt_safetensors_entry){.name = t->name,

@@ -378,15 +378,16 @@ static rt_status add_parameter(rt_folder_tensors *all, const rt_family *family,
                                const rt_parameter *p, const char *name)
 {
     char there[RT_NAME_SIZE];
-    const rt_transformer_layer *l = p->part == RT_PART_LAYER ? model->layers + p->layer : NULL;
+    const rt_transformer_layer *l =
+        p->component == RT_COMPONENT_LAYER ? model->layers + p->layer : NULL;
     const bool queries = l && (&p->tensor == l->query.weight || &p->tensor == l->query.bias);
     bool reordered = false;
     number layer;
     for (int i = 0; i < rt_transformer_head_dim(o); i++)
         reordered |= feature_here(family, o, i) != i;
     for (const rt_tensor_row *row = family->tensors; row->there; row++)
-        for (int part = 0; part < RT_MOST_PARTS && row->here[part] && holds(row, o); part++) {
-            const char *end = match_pattern(row->here[part], name, &layer);
+        for (int k = 0; k < RT_MOST_STACKED && row->here[k] && holds(row, o); k++) {
+            const char *end = match_pattern(row->here[k], name, &layer);
             if (!end || !fill_in(row->there, layer, end, there))
                 continue;
             rt_folder_tensor *t = tensor_of(all, row, there);
@@ -399,10 +400,10 @@ static rt_status add_parameter(rt_folder_tensors *all, const rt_family *family,
             t->shape = shape;
             t->shape.axis[0] += before;
             t->groups = row->form == RT_BY_HEAD ? model->options.kv_heads : 1;
-            t->parts[part].parameter = p;
-            t->parts[part].features = reordered ? features_of(o, name) : RT_NO_FEATURES;
-            t->parts[part].factors = queries && l->head_scale ? l->head_scale->data : NULL;
-            t->plain = !row->here[1] && !t->parts[part].features;
+            t->stacked[k].parameter = p;
+            t->stacked[k].features = reordered ? features_of(o, name) : RT_NO_FEATURES;
+            t->stacked[k].factors = queries && l->head_scale ? l->head_scale->data : NULL;
+            t->plain = !row->here[1] && !t->stacked[k].features;
         }
     return rt_ok();
 }
@@ -464,8 +465,8 @@ const rt_folder_tensor *rt_folder_tensors_find(const rt_folder_tensors *all,
                                                const rt_parameter *parameter, int n)
 {
     for (int i = 0; i < all->count; i++)
-        for (int part = 0; part < RT_MOST_PARTS; part++)
-            if (all->list[i].parts[part].parameter == parameter && !n--)
+        for (int k = 0; k < RT_MOST_STACKED; k++)
+            if (all->list[i].stacked[k].parameter == parameter && !n--)
                 return all->list + i;
     return NULL;
 }
@@ -477,23 +478,23 @@ static size_t feature_at(const rt_folder_tensor *t, size_t feature)
            (size_t)feature_here(t->family, t->options, (int)(feature % size));
 }
 
-size_t rt_folder_tensor_at(const rt_folder_tensor *t, size_t n, int *part)
+size_t rt_folder_tensor_at(const rt_folder_tensor *t, size_t n, int *which)
 {
-    *part = 0;
+    *which = 0;
     if (t->plain)
         return n;
     const size_t columns = t->shape.ndim > 1 ? (size_t)t->shape.axis[1] : 1;
     const size_t groups = (size_t)t->groups, width = (size_t)t->shape.axis[0] / groups;
     const size_t group = n / columns / width;
     size_t row = n / columns % width, column = n % columns, block;
-    while (block = (size_t)t->parts[*part].parameter->tensor.shape[0] / groups, row >= block) {
+    while (block = (size_t)t->stacked[*which].parameter->tensor.shape[0] / groups, row >= block) {
         row -= block;
-        ++*part;
+        ++*which;
     }
     row += group * block;
-    if (t->parts[*part].features == RT_FEATURE_ROWS)
+    if (t->stacked[*which].features == RT_FEATURE_ROWS)
         row = feature_at(t, row);
-    if (t->parts[*part].features == RT_FEATURE_COLUMNS)
+    if (t->stacked[*which].features == RT_FEATURE_COLUMNS)
         column = feature_at(t, column);
     return row * columns + column;
 }

@@ -31,7 +31,7 @@
  * whose tensor is in the folder is used. */
 
 /* Largest number of parameters in one tensor: q, k and v. */
-enum { RT_MOST_PARTS = 3 };
+enum { RT_MOST_STACKED = 3 };
 
 /* Layout of the parameters in a tensor. */
 typedef enum rt_tensor_form {
@@ -62,7 +62,7 @@ typedef enum rt_extra_axis {
 
 typedef struct rt_tensor_row {
     const char *there; /* NULL ends a table */
-    const char *here[RT_MOST_PARTS];
+    const char *here[RT_MOST_STACKED];
     rt_tensor_form form;
     rt_options_test *when;    /* models that have the tensor; NULL: all */
     rt_options_test *written; /* models for which it is written; NULL: all that have it */
@@ -90,11 +90,11 @@ typedef struct rt_folder_tensor {
     const rt_tensor_row *row;
     struct {
         const rt_parameter *parameter;
-        rt_features features; /* axis whose features have another order in the tensor */
-        const real *factors;  /* factors of heads for the rows of queries, or NULL */
-    } parts[RT_MOST_PARTS];   /* in the order of row->here; none: the tensor is no parameter */
+        rt_features features;   /* axis whose features have another order in the tensor */
+        const real *factors;    /* factors of heads for the rows of queries, or NULL */
+    } stacked[RT_MOST_STACKED]; /* in the order of row->here; none: the tensor is no parameter */
     rt_shape shape;
-    int groups; /* of rows; a group has rows of each part */
+    int groups; /* of rows; a group has rows of each parameter */
     bool plain; /* the tensor has the numbers of one parameter in the same order */
     const struct rt_family *family;
     const rt_transformer_options *options; /* of the folder */
@@ -119,8 +119,8 @@ void rt_folder_tensors_free(rt_folder_tensors *all);
 const rt_folder_tensor *rt_folder_tensors_find(const rt_folder_tensors *all,
                                                const rt_parameter *parameter, int n);
 
-/* Returns the part and the index in its parameter of number n of a tensor. */
-size_t rt_folder_tensor_at(const rt_folder_tensor *t, size_t n, int *part);
+/* Returns which of the stacked parameters has number n of a tensor, and its index there. */
+size_t rt_folder_tensor_at(const rt_folder_tensor *t, size_t n, int *which);
 
 /* Returns whether a tensor is in the list, is spare, or is a buffer that follows from config.json.
  */

@@ -233,13 +233,13 @@ static rt_status warn_of(rt_huggingface *there, const char *used, const char *ti
         a->axes == b->axes && !memcmp(a->shape, b->shape, (size_t)a->axes * sizeof *a->shape);
     for (uint64_t first = 0; first < a->count && same; first += BLOCK) {
         const uint64_t left = a->count - first;
-        const size_t part = left < BLOCK ? (size_t)left : BLOCK;
-        rt_status status = rt_safetensors_doubles(a, first, part, one);
+        const size_t block = left < BLOCK ? (size_t)left : BLOCK;
+        rt_status status = rt_safetensors_doubles(a, first, block, one);
         if (!status.code)
-            status = rt_safetensors_doubles(b, first, part, other);
+            status = rt_safetensors_doubles(b, first, block, other);
         if (status.code)
             return status;
-        same = !memcmp(one, other, part * sizeof *one);
+        same = !memcmp(one, other, block * sizeof *one);
     }
     *differ = !same;
     if (*differ)

@@ -50,7 +50,7 @@ static rt_status compare_heads(const loading *l)
 static bool is_wanted(const loading *l, const rt_parameter *p)
 {
     return p->role != RT_ROLE_THETA && p->role != RT_ROLE_FACTOR &&
-           (l->has_head || p->part != RT_PART_HEAD);
+           (l->has_head || p->component != RT_COMPONENT_HEAD);
 }
 
 /* Returns the tensor of a parameter: the first that the folder has; NULL if there is none. */
@@ -133,8 +133,8 @@ static rt_status read_tensor(const rt_folder_tensor *t, const rt_safetensor *fro
 {
     enum { BLOCK = 2048 };
     double block[BLOCK];
-    real *plain = t->parts[0].parameter->tensor.data;
-    int part;
+    real *plain = t->stacked[0].parameter->tensor.data;
+    int k;
     for (uint64_t first = 0; first < from->count; first += BLOCK) {
         const size_t count = from->count - first < BLOCK ? (size_t)(from->count - first) : BLOCK;
         rt_status status = rt_safetensors_doubles(from, first, count, block);
@@ -147,8 +147,8 @@ static rt_status read_tensor(const rt_folder_tensor *t, const rt_safetensor *fro
         for (size_t i = 0; i < count && used && t->plain; i++)
             plain[first + i] = (real)block[i];
         for (size_t i = 0; i < count && used && !t->plain; i++) {
-            const size_t index = rt_folder_tensor_at(t, (size_t)first + i, &part);
-            t->parts[part].parameter->tensor.data[index] = (real)block[i];
+            const size_t index = rt_folder_tensor_at(t, (size_t)first + i, &k);
+            t->stacked[k].parameter->tensor.data[index] = (real)block[i];
         }
     }
     return rt_ok();
@@ -163,10 +163,11 @@ static rt_status read_all(const loading *l)
         rt_parameter *p = all->list[i];
         const rt_safetensor *from;
         const rt_folder_tensor *t = is_wanted(l, p) ? find(l, p, &from) : NULL;
-        if (all->blank && (p->role == RT_ROLE_FACTOR || (!l->head && p->part == RT_PART_HEAD)))
+        if (all->blank &&
+            (p->role == RT_ROLE_FACTOR || (!l->head && p->component == RT_COMPONENT_HEAD)))
             rt_parameter_draw(all, p);
-        if (t && t->parts[0].parameter == p)
-            status = read_tensor(t, from, p->part != RT_PART_HEAD || l->head);
+        if (t && t->stacked[0].parameter == p)
+            status = read_tensor(t, from, p->component != RT_COMPONENT_HEAD || l->head);
     }
     return status;
 }

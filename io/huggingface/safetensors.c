@@ -358,14 +358,14 @@ rt_status rt_safetensors_doubles(const rt_safetensor *t, uint64_t first, size_t 
         return rt_error(RT_CHECKPOINT, "%s: tensor %s has %" PRIu64 " numbers", t->file->name,
                         rt_quote(quoted, t->name), t->count);
     while (count) {
-        const size_t part = count < BLOCK ? count : BLOCK;
-        rt_status status = read_at(t->file, t->begin + first * width, bytes, part * width);
+        const size_t block = count < BLOCK ? count : BLOCK;
+        rt_status status = read_at(t->file, t->begin + first * width, bytes, block * width);
         if (status.code)
             return status;
-        for (size_t i = 0; i < part; i++)
+        for (size_t i = 0; i < block; i++)
             *values++ = value_at(t->dtype, bytes + i * width);
-        first += part;
-        count -= part;
+        first += block;
+        count -= block;
     }
     return rt_ok();
 }
@@ -430,10 +430,10 @@ rt_status rt_entry_write(rt_durable_file *file, const rt_safetensors_entry *e, b
     unsigned char bytes[sizeof values];
     const size_t count = rt_entry_count(e), size = halves ? 2 : 4;
     for (size_t first = 0; first < count; first += BLOCK) {
-        const size_t part = count - first < BLOCK ? count - first : BLOCK;
+        const size_t block = count - first < BLOCK ? count - first : BLOCK;
         if (e->fill)
-            e->fill(e->context, first, part, values);
-        for (size_t i = 0; i < part; i++) {
+            e->fill(e->context, first, block, values);
+        for (size_t i = 0; i < block; i++) {
             uint32_t bits;
             memcpy(&bits, values + i, sizeof bits);
             bits = halves ? half_bits(bits, values[i]) : bits;
@@ -442,7 +442,7 @@ rt_status rt_entry_write(rt_durable_file *file, const rt_safetensors_entry *e, b
                                 rt_path_name(file->path), e->name, type);
             rt_put_little_endian(bytes + size * i, bits, size);
         }
-        rt_status status = rt_durable_write(file, bytes, size * part);
+        rt_status status = rt_durable_write(file, bytes, size * block);
         if (status.code)
             return status;
     }

@@ -679,7 +679,7 @@ static json_t *written(const rt_vocabulary *v, int32_t id)
 }
 
 /* Adds to a template the text of that name or, if it is NULL, a token unless it is RT_NO_ID. */
-static void put_part(json_t **list, const rt_vocabulary *v, int32_t id, const char *text, int type)
+static void put_piece(json_t **list, const rt_vocabulary *v, int32_t id, const char *text, int type)
 {
     if (text || id != RT_NO_ID)
         rt_json_append(list, json_pack("{s:{s:o,s:i}}", text ? "Sequence" : "SpecialToken", "id",
@@ -702,30 +702,29 @@ static json_t *template_of(const rt_vocabulary *v, rt_text_frame f)
     put_meaning(&tokens, v, f.first);
     put_meaning(&tokens, v, f.last);
     for (int i = 0; i < 2; i++) {
-        put_part(&lists[i], v, f.first, NULL, 0);
-        put_part(&lists[i], v, 0, "A", 0);
-        put_part(&lists[i], v, f.last, NULL, 0);
+        put_piece(&lists[i], v, f.first, NULL, 0);
+        put_piece(&lists[i], v, 0, "A", 0);
+        put_piece(&lists[i], v, f.last, NULL, 0);
     }
-    put_part(&lists[1], v, 0, "B", 1);
-    put_part(&lists[1], v, f.last, NULL, 1);
+    put_piece(&lists[1], v, 0, "B", 1);
+    put_piece(&lists[1], v, f.last, NULL, 1);
     return json_pack("{s:s,s:o,s:o,s:o}", "type", "TemplateProcessing", "single", lists[0], "pair",
                      lists[1], "special_tokens", tokens);
 }
 
-static bool is_template(const json_t *part)
+static bool is_template(const json_t *processor)
 {
-    const char *type = json_string_value(json_object_get(part, "type"));
+    const char *type = json_string_value(json_object_get(processor, "type"));
     return type && !strcmp(type, "TemplateProcessing");
 }
 
-/* Creates a post-processor with another template; other parts of a sequence stay. */
+/* Creates a post-processor with another template; other processors of a sequence stay. */
 static json_t *processor_of(json_t *old, const rt_vocabulary *v, rt_text_frame f)
 {
-    json_t *parts = json_object_get(old, "processors"), *part, *list = json_array();
+    json_t *all = json_object_get(old, "processors"), *one, *list = json_array();
     size_t i;
-    json_array_foreach(parts, i, part) if (!is_template(part))
-        rt_json_append(&list, json_incref(part));
-    if (!parts && json_is_object(old) && !is_template(old))
+    json_array_foreach(all, i, one) if (!is_template(one)) rt_json_append(&list, json_incref(one));
+    if (!all && json_is_object(old) && !is_template(old))
         rt_json_append(&list, json_incref(old));
     if (f.first != RT_NO_ID || f.last != RT_NO_ID)
         rt_json_append(&list, template_of(v, f));

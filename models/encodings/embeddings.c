@@ -28,7 +28,7 @@ static int learned_capacity(const rt_transformer_options *o)
 static rt_tensor *learned_add(rt_transformer *m)
 {
     const rt_transformer_options *o = &m->options;
-    m->parameters.part = RT_PART_EMBEDDINGS;
+    m->parameters.component = RT_COMPONENT_EMBEDDINGS;
     return rt_add_encoding_weight(m, "embeddings.positions.weight", o->position.max_len,
                                   o->embedding_dim);
 }

@@ -125,11 +125,12 @@ double *rt_transformer_theta_start(const rt_transformer *m)
 
 void rt_transformer_theta_geometric(const rt_transformer_options *o, rt_shape shape, double *theta)
 {
-    const int axes = o->position.axes > 1 ? 2 : 1, part = rt_transformer_pairs(o) / axes;
-    const int parts = shape.axis[1] * axes * rt_transformer_theta_axes(o); /* of a layer */
-    for (int n = 0; n < shape.axis[0] * parts; n++) {
-        const int layer = rt_transformer_theta_layer(o, n / parts);
-        rt_theta_geometric(theta + (size_t)n * (size_t)part, part, rt_layer_row_of(o, layer).base);
+    const int axes = o->position.axes > 1 ? 2 : 1, pairs = rt_transformer_pairs(o) / axes;
+    const int rows = shape.axis[1] * axes * rt_transformer_theta_axes(o); /* of a layer */
+    for (int n = 0; n < shape.axis[0] * rows; n++) {
+        const int layer = rt_transformer_theta_layer(o, n / rows);
+        rt_theta_geometric(theta + (size_t)n * (size_t)pairs, pairs,
+                           rt_layer_row_of(o, layer).base);
     }
 }
 
@@ -289,10 +290,11 @@ static void draw_layer(const rt_transformer *m, int layer, const double *frequen
 static void find_frequencies(const rt_transformer_options *o, int layer, int T, double *theta)
 {
     const rt_frequency_options frequencies = rt_layer_frequencies(o, layer);
-    const int pairs = rt_transformer_pairs(o), part = o->position.axes > 1 ? pairs / 2 : pairs;
-    rt_frequencies_at(theta, part, &frequencies, T);
-    for (int i = part; i < pairs; i++)
-        theta[i] = theta[i - part];
+    const int pairs = rt_transformer_pairs(o),
+              axis_pairs = o->position.axes > 1 ? pairs / 2 : pairs;
+    rt_frequencies_at(theta, axis_pairs, &frequencies, T);
+    for (int i = axis_pairs; i < pairs; i++)
+        theta[i] = theta[i - axis_pairs];
 }
 
 /* Computes the initial values of a learned theta and sets its parameters. The values are the state

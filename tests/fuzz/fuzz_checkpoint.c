@@ -11,9 +11,9 @@ static void load(const char *path)
 {
     rt_parameters p = {0};
     rt_checkpoint c;
-    p.part = RT_PART_HEAD;
+    p.component = RT_COMPONENT_HEAD;
     rt_parameters_add(&p, RT_ROLE_WEIGHT, RT_INIT_NORMAL, RT_SHAPE_OF(4, 5), "head.output.weight");
-    p.part = RT_PART_LAYER;
+    p.component = RT_COMPONENT_LAYER;
     rt_parameters_add(&p, RT_ROLE_THETA, RT_INIT_NORMAL, RT_SHAPE_OF(2, 3),
                       "layers.0.attention.theta");
     rt_status status = rt_parameters_allocate(&p, 1, NULL);

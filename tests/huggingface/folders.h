@@ -173,7 +173,7 @@ static inline void check_part(folder_case *c, const rt_folder_tensors *tensors,
     part.values = rt_arena_take(&c->r.memory, part.size * sizeof *part.values);
     for (size_t i = 0; i < all.size; i++) {
         const size_t index = rt_folder_tensor_at(tensor, i, &of);
-        if (tensor->parts[of].parameter == p) {
+        if (tensor->stacked[of].parameter == p) {
             ck_assert_uint_lt(index, part.size);
             part.values[index] = all.values[i];
             found++;

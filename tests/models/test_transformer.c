@@ -116,18 +116,18 @@ TEST_ROWS(theta_starts_at_the_geometric_series, 0, 4)
 static void expect_place(const rt_parameter *p)
 {
     static const char *const beginnings[] = {
-        [RT_PART_EMBEDDINGS] = "embeddings.",
-        [RT_PART_POSITIONS] = "positions.",
-        [RT_PART_LAYER] = "layers.",
-        [RT_PART_NORM] = "norm.",
-        [RT_PART_HEAD] = "head.",
+        [RT_COMPONENT_EMBEDDINGS] = "embeddings.",
+        [RT_COMPONENT_POSITIONS] = "positions.",
+        [RT_COMPONENT_LAYER] = "layers.",
+        [RT_COMPONENT_NORM] = "norm.",
+        [RT_COMPONENT_HEAD] = "head.",
     };
     const char *name = strcmp(p->name, "theta") ? p->name : "positions.theta";
     int layer = -1;
     sscanf(name, "layers.%d.", &layer);
-    ck_assert_msg(p->part != RT_PART_NONE && p->layer == layer &&
-                      !strncmp(name, beginnings[p->part], strlen(beginnings[p->part])),
-                  "%s has part %d and layer %d", p->name, (int)p->part, p->layer);
+    ck_assert_msg(p->component != RT_COMPONENT_NONE && p->layer == layer &&
+                      !strncmp(name, beginnings[p->component], strlen(beginnings[p->component])),
+                  "%s has component %d and layer %d", p->name, (int)p->component, p->layer);
     ck_assert_msg(!strstr(p->name, "theta") == (p->role != RT_ROLE_THETA), "the role of %s",
                   p->name);
 }

@@ -28,7 +28,7 @@ static const rt_parameter *find_parameter(const model_case *c, const rt_paramete
         RT_OK);
     for (int i = 0; i < all.count && !found; i++) {
         const rt_folder_tensor *t = all.list + i;
-        const rt_parameter *p = t->parts[0].parameter;
+        const rt_parameter *p = t->stacked[0].parameter;
         if (t->row->written || (name ? strcmp(t->name, name) != 0 : p != wanted))
             continue;
         found = p;

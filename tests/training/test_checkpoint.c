@@ -191,7 +191,7 @@ TEST_ROWS(what_does_not_fit_of_a_head_stays_as_it_was, 0, 6)
         const rt_parameter *p = started->parameters.list[i],
                            *q = rt_parameters_find(&saved->parameters, p->name);
         const bool fits = q && rt_size(&p->tensor) == rt_size(&q->tensor);
-        if (p->part == RT_PART_HEAD && (o.head != other.head || !fits))
+        if (p->component == RT_COMPONENT_HEAD && (o.head != other.head || !fits))
             q = rt_parameters_find(&drawn->parameters, p->name);
         ck_assert_msg(!memcmp(p->tensor.data, q->tensor.data, rt_size(&p->tensor) * sizeof(real)),
                       "%s", p->name);

@@ -93,7 +93,7 @@ TEST_ROWS(a_head_that_is_not_taken_stays_as_it_is, 0, 3)
     take_values(m, whole);
     for (int i = 0; i < model->parameters.count; i++) {
         const rt_parameter *p = model->parameters.list[i];
-        expect_same_parameter(p, p->part == RT_PART_HEAD ? start : whole);
+        expect_same_parameter(p, p->component == RT_COMPONENT_HEAD ? start : whole);
     }
 }
 

@@ -219,7 +219,7 @@ static void expect_values_of(const rt_huggingface *there, const char *fixture)
 {
     rt_transformer *a = model_of_folder(there), *b = model_of_folder(opened_fixture(fixture));
     for (int i = 0; i < b->parameters.count; i++)
-        if (b->parameters.list[i]->part != RT_PART_HEAD)
+        if (b->parameters.list[i]->component != RT_COMPONENT_HEAD)
             expect_same_parameter(b->parameters.list[i], a);
 }
 

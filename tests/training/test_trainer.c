@@ -455,9 +455,10 @@ TEST(a_shard_draws_its_dropout_by_its_number)
     ck_assert_double_eq_tol(step.grad_norm, sqrt(squares), 1e-12 * sqrt(squares));
 }
 
-#define OF(of_part, of_layer) ((rt_parameter){.part = RT_PART_##of_part, .layer = of_layer})
+#define OF(of_component, of_layer)                                                                 \
+    ((rt_parameter){.component = RT_COMPONENT_##of_component, .layer = of_layer})
 #define THETA(of_layer)                                                                            \
-    ((rt_parameter){.part = of_layer < 0 ? RT_PART_POSITIONS : RT_PART_LAYER,                      \
+    ((rt_parameter){.component = of_layer < 0 ? RT_COMPONENT_POSITIONS : RT_COMPONENT_LAYER,       \
                     .layer = of_layer,                                                             \
                     .role = RT_ROLE_THETA})
 

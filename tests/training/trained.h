@@ -32,10 +32,10 @@ static inline trained new_trained(int words, uint64_t seed)
 {
     trained t = {0};
     rt_parameters *p = &t.parameters;
-    p->part = RT_PART_HEAD;
+    p->component = RT_COMPONENT_HEAD;
     rt_parameters_add(p, RT_ROLE_WEIGHT, RT_INIT_NORMAL, RT_SHAPE_OF(words, 5),
                       "head.output.weight");
-    p->part = RT_PART_LAYER;
+    p->component = RT_COMPONENT_LAYER;
     rt_parameters_add(p, RT_ROLE_BIAS, RT_INIT_ONE, RT_SHAPE_OF(5), "layers.0.ffn_norm.bias");
     rt_parameters_add(p, RT_ROLE_THETA, RT_INIT_NORMAL, RT_SHAPE_OF(2, 3),
                       "layers.0.attention.theta");

@@ -340,9 +340,9 @@ bool rt_freezes(const char *parts, const rt_parameter *parameter)
     while (parts && !frozen) {
         parts = take_part(parts, part);
         frozen = !strcmp(part, "theta")  ? parameter->role == RT_ROLE_THETA
-                 : !strcmp(part, "head") ? parameter->part == RT_PART_HEAD
+                 : !strcmp(part, "head") ? parameter->component == RT_COMPONENT_HEAD
                  : !strcmp(part, "embeddings")
-                     ? parameter->part == RT_PART_EMBEDDINGS
+                     ? parameter->component == RT_COMPONENT_EMBEDDINGS
                      : read_layer(part, "layers.", &layer) && parameter->layer == layer;
     }
     return frozen;
