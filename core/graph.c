@@ -68,7 +68,7 @@ rt_tensor *rt_graph_forget(rt_graph *g, rt_arena_mark mark, rt_tensor *x)
 {
     rt_tensor moved = *x;
     if (!x->data)
-        return rt_graph_fail(g, RT_ARGUMENT, "[graph] the tensor to keep was released");
+        return rt_graph_fail(g, RT_ARGUMENT, "[graph] the data of the tensor to keep was released");
     moved.rounded = NULL;
     moved.viewed = NULL;
     moved.data = rt_arena_keep(&g->arena, mark, x->data, rt_size(x) * sizeof *x->data);
@@ -181,15 +181,15 @@ static const char *flaw_of(const rt_input *in)
         return "which is empty or too large";
     for (int i = x->ndim; i < RT_MAX_AXES; i++)
         if (x->shape[i] != 1)
-            return "and lengths beyond its last axis that are not 1";
+            return "but its unused axes are not 1";
     if (!x->data && x->borrowed)
-        return "and no data";
+        return "but no data";
     if (!x->data && !x->rounded)
-        return "and its data was released";
+        return "but its data was released";
     if (!x->data && !in->rounded)
-        return "and data in bf16 alone, which only matrix products accept";
+        return "but is bf16-only; only matrix products accept it";
     if (x->borrowed && x->wants_grad && !x->grad)
-        return "and there is no memory for its gradient";
+        return "but no memory for its gradient";
     return NULL;
 }
 

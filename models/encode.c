@@ -59,7 +59,9 @@ static const rt_positions *positions_of(const rt_transformer *m, rt_graph *g,
         return in->positions;
     const int side = rt_grid_side(in->T);
     if (!side) {
-        rt_graph_fail(g, RT_SHAPE, "[roformer] %d tokens are not one and a square", in->T);
+        rt_graph_fail(g, RT_SHAPE,
+                      "[transformer] two axes need 1 + n * n tokens (for a grid of n x n); got %d",
+                      in->T);
         return NULL;
     }
     rt_positions *positions = rt_graph_memory(g, 1, sizeof *positions);
@@ -89,26 +91,28 @@ static bool input_fits(const rt_transformer *m, rt_graph *g, const rt_transforme
         fit = in->caches[b]->layer_count == m->options.layers;
     if (!fit)
         rt_graph_fail(g, RT_ARGUMENT,
-                      "[roformer] a KV cache needs a causal model, texts without padding and "
-                      "positions of their own, and a graph that does not record");
+                      "[transformer] a KV cache needs a causal model, no padding, positions, "
+                      "patches or attentions in the input, and a graph that does not record");
     else if (used && plane != (m->options.position.axes > 1))
-        rt_graph_fail(g, RT_ARGUMENT,
-                      "[roformer] the model has positions of %d coordinates; got others",
-                      m->options.position.axes);
+        rt_graph_fail(g, RT_ARGUMENT, "[transformer] positions must have %d coordinates; got %d",
+                      m->options.position.axes, plane ? 2 : 1);
     else if (at && (!at->at || at->T != in->T || (at->per_sequence && at->B != in->B)))
-        rt_graph_fail(g, RT_SHAPE, "[roformer] positions must be those of %d texts of %d tokens",
-                      in->B, in->T);
+        rt_graph_fail(g, RT_SHAPE,
+                      "[transformer] positions must be given for %d texts of %d tokens", in->B,
+                      in->T);
     else if (at && m->options.position.kind != RT_POSITION_NONE && !encoding->in_plane)
-        rt_graph_fail(g, RT_ARGUMENT, "[roformer] position.kind = %s has no positions of its own",
+        rt_graph_fail(g, RT_ARGUMENT,
+                      "[transformer] position.kind = %s takes no positions as input",
                       encoding->word);
     else if (!in->patches != !m->embeddings.patches)
-        rt_graph_fail(g, RT_ARGUMENT, "[roformer] patches are for a model with patches alone");
+        rt_graph_fail(g, RT_ARGUMENT,
+                      "[transformer] patches must be given if, and only if, the model has patches");
     for (int i = 0; most && !rt_graph_failed(g) && i < pieces_of(in); i++) {
         const rt_token_span span = span_of(in, i);
         if (span.count > most - span.first)
             rt_graph_fail(g, RT_ARGUMENT,
-                          "[roformer] the model has positions for %d tokens; got %d", most,
-                          span.first + span.count);
+                          "[transformer] the model has positions for at most %d tokens; got %d",
+                          most, span.first + span.count);
     }
     return !rt_graph_failed(g);
 }
@@ -421,11 +425,11 @@ static layer_pass find_pass(layer_pass kinds[MOST_KINDS], rt_transformer *m, rt_
 rt_tensor *rt_transformer_encode(rt_transformer *m, rt_graph *g, const rt_transformer_input *input)
 {
     const rt_transformer_options *o = &m->options;
-    if (!rt_graph_check_argument(g, "roformer", "input", input))
+    if (!rt_graph_check_argument(g, "transformer", "input", input))
         return NULL;
     if (!m->embeddings.tokens)
         return rt_graph_fail(g, RT_ARGUMENT,
-                             "[roformer] the model was not made by rt_transformer_new");
+                             "[transformer] the model was not created by rt_transformer_new");
     rt_transformer_input *in = rt_graph_memory(g, 1, sizeof *in);
     if (!in)
         return NULL;

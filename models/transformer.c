@@ -206,7 +206,7 @@ rt_tensor *rt_transformer_logits(rt_transformer *m, rt_graph *g, rt_tensor *hidd
     const rt_affine dense = m->head.dense, output = is_lm ? m->head.output : m->head.classifier;
     const bool is_tanh = !is_lm && o->classifier == RT_CLASSIFIER_TANH;
     if (!is_lm && o->head != RT_HEAD_SEQUENCE && o->head != RT_HEAD_TOKEN)
-        return rt_graph_fail(g, RT_ARGUMENT, "[roformer] there is no head %d", (int)o->head);
+        return rt_graph_fail(g, RT_ARGUMENT, "[transformer] unknown head %d", (int)o->head);
     if (o->head == RT_HEAD_SEQUENCE && hidden && hidden->ndim != 2)
         return rt_graph_fail(g, RT_SHAPE, "[sequence head] x must be (B, C); got %s",
                              rt_shape_text(hidden));

@@ -463,7 +463,7 @@ static void check_values(const reading *r, const checkpoint_block *b, const rt_p
             rt_image_fail(r->image, RT_CHECKPOINT, "%s%s is %g at %zu, below 0", b->of,
                           parameter->name, (double)values[k], k);
     if (r->saved && memcmp(values, b->values + parameter->offset, size * sizeof *values) != 0)
-        rt_image_fail(r->image, RT_CHECKPOINT, "%s%s is not what was saved", b->of,
+        rt_image_fail(r->image, RT_CHECKPOINT, "%s%s differs from the value that was saved", b->of,
                       parameter->name);
 }
 
@@ -500,6 +500,7 @@ static void read_values(const reading *r, bool checks)
 /* Reads the initial theta. It must not be negative if the model learns ln theta. */
 static void read_theta_start(reading *r)
 {
+    static const char *const scopes[] = {RT_THETA_SCOPES(RT_CHOICE_WORD)};
     const rt_checkpoint_model *model = r->model;
     const size_t size = rt_shape_size(model->theta_shape);
     if (rt_image_failed(r->image) || r->use == START || !model->theta_start ||
@@ -514,9 +515,9 @@ static void read_theta_start(reading *r)
         rt_checkpoint_theta trunk;
         get_theta(r->checkpoint, &trunk);
         if (!rt_image_failed(r->image) && !convert(r->image, model, &trunk, theta))
-            rt_image_fail(
-                r->image, RT_CHECKPOINT,
-                "theta.scope is coarser than the trunk's, and cannot merge theta that differ");
+            rt_image_fail(r->image, RT_CHECKPOINT,
+                          "theta.scope = %s cannot merge theta of the trunk that differ",
+                          scopes[model->options->theta.scope]);
         rt_checkpoint_theta_free(&trunk);
         return;
     }

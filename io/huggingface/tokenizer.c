@@ -87,9 +87,8 @@ static void check_type(rt_reading *r, const char *name, const char *type, const 
     char quoted[RT_QUOTE_SIZE];
     const char *found = json_string_value(json_object_get(r->json, "type"));
     if (!found || strcmp(found, type) != 0)
-        rt_reading_refuse(r, "the type of %s is %s; %s'%s' %s read", name,
-                          found ? rt_quote(quoted, found) : "missing", others, type,
-                          *others ? "are" : "alone is");
+        rt_reading_refuse(r, "the type of %s is %s; only %s'%s' can be read", name,
+                          found ? rt_quote(quoted, found) : "missing", others, type);
 }
 
 static void expect_word(rt_reading *r, const char *key, const char *wish)
@@ -97,7 +96,7 @@ static void expect_word(rt_reading *r, const char *key, const char *wish)
     char quoted[RT_QUOTE_SIZE];
     const char *word = word_of(r->json, key);
     if (rt_reading_find(r, key) && strcmp(word, wish) != 0)
-        rt_reading_refuse(r, "%s is %s; '%s' alone is read", key, rt_quote(quoted, word), wish);
+        rt_reading_refuse(r, "%s is %s; only '%s' can be read", key, rt_quote(quoted, word), wish);
 }
 
 /* Reads how a tokenizer.json of WordPiece cuts texts, and finds its pieces. */

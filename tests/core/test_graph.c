@@ -241,7 +241,7 @@ TEST(views_give_back_one_memory)
         ck_assert_int_eq(RT_CHECK_INPUTS(g, "op", RT_INPUT(first)), reader > 0);
         if (!reader)
             ck_assert_str_eq(rt_graph_status(g).message,
-                             "[op] first has shape (3, 1), and its data was released");
+                             "[op] first has shape (3, 1), but its data was released");
     }
 }
 

@@ -334,7 +334,7 @@ TEST(keys_are_kept_where_nothing_is_recorded)
         rt_graph_record(g, fault == 0);
         ck_assert((rt_transformer_encode(model, g, &in) != NULL) == (fault == 3));
         if (fault < 3)
-            expect_refusal(rt_graph_status(g), "[roformer] a KV cache needs a causal model");
+            expect_refusal(rt_graph_status(g), "[transformer] a KV cache needs a causal model");
     }
     ck_assert_int_eq(cache.layer_count, o.layers);
     rt_kv_cache_free(&cache);

@@ -78,7 +78,7 @@ TEST(a_sequence_beyond_the_learned_table_is_refused)
     made(g, rt_transformer_encode(m, g, &six));
     ck_assert_ptr_null(rt_transformer_encode(m, g, &INPUT(.B = 1, .T = 7, .ids = ids)));
     ck_assert_str_eq(rt_graph_status(g).message,
-                     "[roformer] the model has positions for 6 tokens; got 7");
+                     "[transformer] the model has positions for at most 6 tokens; got 7");
 }
 
 /* Embeddings of zeros, of which the sines are left. The rows of a shorter text are the same. */

@@ -174,10 +174,10 @@ TEST(an_input_without_the_coordinates_or_patches_of_the_model_is_refused)
         const rt_positions *at;
         const real *patches;
         const char *why;
-    } bad[] = {{NULL, pixels, "7 tokens are not one and a square"},
-               {&line, pixels, "positions of 2 coordinates; got others"},
-               {&shorter, pixels, "those of 2 texts of 7 tokens"},
-               {&places, NULL, "patches are for a model with patches alone"}};
+    } bad[] = {{NULL, pixels, "(for a grid of n x n); got 7"},
+               {&line, pixels, "positions must have 2 coordinates; got 1"},
+               {&shorter, pixels, "must be given for 2 texts of 7 tokens"},
+               {&places, NULL, "patches must be given if, and only if, the model has patches"}};
     for (int i = 0; i < ROWS(bad); i++) {
         rt_graph *g = new_graph();
         rt_transformer_input in = input();

@@ -451,7 +451,7 @@ TEST(a_missing_parameter_is_an_error)
     m->layers[1].key.weight = weight;
     rt_graph_clear(g);
     ck_assert_ptr_null(rt_transformer_encode(m, g, NULL));
-    ck_assert_str_eq(rt_graph_status(g).message, "[roformer] input is NULL");
+    ck_assert_str_eq(rt_graph_status(g).message, "[transformer] input is NULL");
     rt_graph_clear(g);
     ck_assert_ptr_nonnull(rt_transformer_forward(m, g, &in));
 }

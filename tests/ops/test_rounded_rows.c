@@ -203,7 +203,7 @@ TEST_ROWS(what_is_rounded_alone_is_refused_by_all_but_products, 0, IN_FLOAT)
     ck_assert_ptr_nonnull(rt_for_products(g, y));
     ck_assert_ptr_null(rt_linear(g, y, &w, NULL));
     ck_assert_str_eq(rt_graph_status(g).message,
-                     "[linear] x has shape (300, 24), and its data was released");
+                     "[linear] x has shape (300, 24), but its data was released");
 }
 
 /* Leaves are the caller's, the backward of e^x reads its result, and without backward nothing is
@@ -246,8 +246,8 @@ TEST_ROWS(attention_refuses_rounded_queries_with_keys_of_distances, 0, IN_FLOAT)
     rt_tensor *q = rt_for_products(g, rt_rms_norm(g, &x, &factor, 1e-5));
     ck_assert_ptr_null(rt_attention(g, q, &x, &x, &options));
     ck_assert_str_eq(rt_graph_status(g).message,
-                     "[attention] q has shape (2, 300, 4, 8), and "
-                     "data in bf16 alone, which only matrix products accept");
+                     "[attention] q has shape (2, 300, 4, 8), but is bf16-only; "
+                     "only matrix products accept it");
 }
 
 enum { LABELS = 5000 }; /* more than are rounded at once */

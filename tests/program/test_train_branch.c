@@ -116,9 +116,10 @@ TEST(what_the_trunk_learned_is_not_exchanged_unseen)
              "train.steps=30 theta.head_scale=yes");
     expect_each_told("$TRAIN tiny.ini run.name=x",
                      {2, "theta.learn=no " BRANCH, "train.freeze = theta keeps it"},
-                     {4, "theta.scope=layer " BRANCH, "theta.scope is coarser than the trunk's"},
+                     {4, "theta.scope=layer " BRANCH,
+                      "theta.scope = layer cannot merge theta of the trunk"},
                      {4, "theta.scope=model train.trunk=runs/layers",
-                      "theta.scope is coarser than the trunk's"},
+                      "theta.scope = model cannot merge theta of the trunk"},
                      {2, "train.trunk=runs/heads", "theta.head_scale = no would replace them by 1"},
                      {4, "train.trunk=none.h5", ""});
     ck_assert(!exists("runs/x"));

@@ -81,7 +81,7 @@ TEST(pieces_are_in_the_order_of_their_ids)
 }
 
 /* Messages are of tokenizer.json. */
-#define OTHER_MODEL(type) "the type of model is " type "; 'BPE' and 'WordPiece' are read"
+#define OTHER_MODEL(type) "the type of model is " type "; only 'BPE' and 'WordPiece' can be read"
 #define OTHER_ID(piece)                                                                            \
     "the ids of the 9 pieces must be 0 to 8, each once; that of " piece " is not"
 static const struct {
@@ -90,9 +90,9 @@ static const struct {
     {"\"type\": \"WordPiece\"", "\"type\": \"Unigram\"", OTHER_MODEL("'Unigram'")},
     {"\"type\": \"WordPiece\", ", "", OTHER_MODEL("missing")},
     {"\"model\"", "\"other\"", OTHER_MODEL("missing")},
-    {"\"##\"", "\"@@\"", "continuing_subword_prefix is '@@'; '##' alone is read"},
+    {"\"##\"", "\"@@\"", "continuing_subword_prefix is '@@'; only '##' can be read"},
     {"\"unk_token\": \"[UNK]\"", "\"unk_token\": \"<unk>\"",
-     "unk_token is '<unk>'; '[UNK]' alone is read"},
+     "unk_token is '<unk>'; only '[UNK]' can be read"},
     {": 100", ": 50", "max_input_chars_per_word must be 100"},
     {"\"vocab\": {", "\"vocab\": 1, \"other\": {", "model.vocab must be an object"},
     {"\"A\": 8", "\"A\": 9", OTHER_ID("'A'")},
@@ -103,7 +103,7 @@ static const struct {
     {"\"b\": 6", "\"b\\nc\": 6", "the piece of id 6 has a newline"},
     {"\"b\": 6", "\"\": 6", "the piece of id 6 is empty"},
     {"\"[MASK]\"", "\"mask\"", "has no line [MASK]"},
-    {"BertNormalizer", "NFC", "the type of normalizer is 'NFC'; 'BertNormalizer' alone is read"},
+    {"BertNormalizer", "NFC", "the type of normalizer is 'NFC'; only 'BertNormalizer' can be read"},
     {"\"lowercase\": true", "\"lowercase\": 1", "lowercase must be true or false"},
     {"\"strip_accents\": null", "\"strip_accents\": false",
      "strip_accents must be as lowercase is"},
@@ -111,9 +111,9 @@ static const struct {
      "handle_chinese_chars must be true"},
     {"\"clean_text\": true", "\"clean_text\": false", "clean_text must be true"},
     {"\"pre_tokenizer\": {\"type\": \"BertPreTokenizer\"}", "\"pre_tokenizer\": null",
-     "the type of pre_tokenizer is missing; 'BertPreTokenizer' alone is read"},
+     "the type of pre_tokenizer is missing; only 'BertPreTokenizer' can be read"},
     {"BertPreTokenizer", "Whitespace",
-     "the type of pre_tokenizer is 'Whitespace'; 'BertPreTokenizer' alone is read"},
+     "the type of pre_tokenizer is 'Whitespace'; only 'BertPreTokenizer' can be read"},
 };
 
 TEST_ROWS(what_is_not_as_berts_is_refused_by_its_key, 0, ROWS(others))
