@@ -101,7 +101,7 @@ static void evaluate(rt_trainer *t)
 
 static void expect_same(const char *what, rt_graph_need dry, const rt_trainer *t)
 {
-    const rt_graph_need need = rt_graph_needs(t->places[0].graph);
+    const rt_graph_need need = rt_graph_needs(t->graphs[0]);
     ck_assert_msg(dry.touched == need.touched && dry.space == need.space,
                   "row %s: %zu bytes of %zu in a dry run, %zu of %zu in a run", what, dry.touched,
                   dry.space, need.touched, need.space);
@@ -217,7 +217,7 @@ TEST_ROWS(a_dry_run_counts_what_a_trainer_takes, 0, ROWS(rows))
                       (size_t)t->shards * shard * (size_t)c.data.length * 21);
     ck_assert_uint_eq(run.reserved.bytes[RT_FOR_ROUNDED] + run.reserved.bytes[RT_FOR_RECEIVED], 0);
     ck_assert_int_eq(run.parameters, t->state.model->parameters.count);
-    ck_assert_int_eq(run.places, 1);
+    ck_assert_int_eq(run.graphs, 1);
     rt_trainer_free(t);
 }
 

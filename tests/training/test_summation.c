@@ -20,17 +20,17 @@ static int leave(char (*nodes)[ROOM], rt_subtree *left, int *count, int shards, 
 {
     static char blocks[MOST][ROOM];
     rt_summation sums[MOST];
-    rt_leaf leaves[MOST];
+    static rt_shard planned[MOST];
     rt_subtrees own = {.shards = shards};
-    const int used = rt_subtrees_plan(&own, first, end, group, leaves, sums);
+    const int used = rt_subtrees_plan(&own, first, end, group, planned, sums);
     int done = 0;
     for (int start = first; start < end; start += group) {
         const int next = end - start < group ? end : start + group;
         for (int i = start; i < next; i++) {
-            ck_assert_int_lt(leaves[i].block, used);
-            snprintf(blocks[leaves[i].block], ROOM, "%d", i);
+            ck_assert_int_lt(planned[i].block, used);
+            snprintf(blocks[planned[i].block], ROOM, "%d", i);
         }
-        for (; done < leaves[next - 1].sums; done++)
+        for (; done < planned[next - 1].sums; done++)
             add(blocks[sums[done].to], blocks[sums[done].from]);
     }
     for (int i = 0; i < own.count; i++, (*count)++) {

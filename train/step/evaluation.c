@@ -1,7 +1,7 @@
 /* Evaluation, and other work without gradients on the threads and models of a trainer.
  *
- * The sequences of an evaluation are cut into parts, which depend on the configuration alone; each
- * process of a world computes some of the parts. */
+ * The sequences of an evaluation are cut into shards, which depend on the configuration alone; each
+ * rank of a world computes some of them. */
 
 #include "train/step/private.h"
 
@@ -72,7 +72,7 @@ rt_tensor *rt_batch_loss(rt_transformer *model, rt_graph *g, const rt_labelled_b
 }
 
 typedef struct model_jobs {
-    const rt_parts *parts;
+    const rt_eval_shards *shards;
     rt_model_job *run;
     void *context;
     int first; /* number of the first job */
@@ -84,11 +84,11 @@ typedef struct model_jobs {
 static void run_model_job(void *context, int job, int worker)
 {
     model_jobs *j = context;
-    const rt_parts *p = j->parts;
+    const rt_eval_shards *p = j->shards;
     rt_trainer *t = p->trainer;
-    const int number = j->first + job, place = rt_trainer_enter(t, worker);
-    rt_labelled_batch *batch = p->batches ? p->batches + place : NULL;
-    rt_graph *g = t->places[place].graph;
+    const int number = j->first + job;
+    rt_labelled_batch *batch = p->batches ? p->batches + worker : NULL;
+    rt_graph *g = t->graphs[worker];
     rt_graph_clear(g);
     rt_graph_record(g, false);
     if (batch) {
@@ -96,7 +96,7 @@ static void run_model_job(void *context, int job, int worker)
         batch->batch.rows = left < p->rows ? (int)left : p->rows;
         rt_draw_evaluation(batch, t->data, (uint32_t)first);
     }
-    rt_status status = j->run(j->context, number, batch, t->models[place], g);
+    rt_status status = j->run(j->context, number, batch, t->models[worker], g);
     if (!status.code)
         status = rt_graph_status(g);
     pthread_mutex_lock(&j->lock);
@@ -105,15 +105,15 @@ static void run_model_job(void *context, int job, int worker)
         j->failed = number;
     }
     pthread_mutex_unlock(&j->lock);
-    rt_trainer_leave(t, place);
 }
 
-rt_status rt_parts_run(const rt_parts *p, int first, int end, rt_model_job *run, void *context)
+rt_status rt_eval_shards_run(const rt_eval_shards *p, int first, int end, rt_model_job *run,
+                             void *context)
 {
     rt_trainer *t = p->trainer;
-    model_jobs j = {.parts = p, .run = run, .context = context, .first = first};
+    model_jobs j = {.shards = p, .run = run, .context = context, .first = first};
     pthread_mutex_init(&j.lock, NULL);
-    rt_workers_run(t->workers, t->place_count, run_model_job, &j, end - first);
+    rt_workers_run(t->workers, t->graph_count, run_model_job, &j, end - first);
     pthread_mutex_destroy(&j.lock);
     const rt_status status = j.failure.code ? j.failure : rt_engine_status();
     const rt_status data = p->batches ? rt_data_status(t->data) : rt_ok();
@@ -123,27 +123,30 @@ rt_status rt_parts_run(const rt_parts *p, int first, int end, rt_model_job *run,
 rt_status rt_trainer_run_jobs(rt_trainer *t, rt_model_job *run, void *context, int count)
 {
     rt_trainer_hold_rounded(t);
-    const rt_status status = rt_parts_run(&(rt_parts){.trainer = t}, 0, count, run, context);
+    const rt_status status =
+        rt_eval_shards_run(&(rt_eval_shards){.trainer = t}, 0, count, run, context);
     rt_trainer_release_rounded();
     return status;
 }
 
-rt_status rt_parts_new(rt_parts *p, rt_trainer *t, int length, int rows, int batches,
-                       rt_buffers buffers)
+rt_status rt_eval_shards_new(rt_eval_shards *p, rt_trainer *t, int length, int rows, int batches,
+                             rt_buffers buffers)
 {
     const bool distances = buffers == RT_DISTANCES && t->data->task->distances;
-    const size_t places = (size_t)t->place_count;
+    const size_t graphs = (size_t)t->graph_count;
     const int batch_size = t->config->train.batch_size;
     rows = rows ? rows : batch_size / t->shards;
     const long most = batches ? (long)batches * batch_size : (long)INT_MAX * rows;
     const long available = rt_data_evaluation_rows(t->data, length);
     rt_status status = rt_ok();
-    *p = (rt_parts){.trainer = t, .rows = rows, .sequences = most < available ? most : available};
+    *p = (rt_eval_shards){.trainer = t,
+                          .rows = rows,
+                          .sequences = most < available ? most : available};
     p->count = (int)((p->sequences + rows - 1) / rows);
-    p->batches = rt_alloc(places, sizeof *p->batches);
+    p->batches = rt_alloc(graphs, sizeof *p->batches);
     if (!p->batches)
         return rt_out_of_memory("an evaluation");
-    for (int i = 0; i < t->place_count && !status.code; i++)
+    for (int i = 0; i < t->graph_count && !status.code; i++)
         status = rt_trainer_new_batch(t, p->batches + i, rows, length, NULL);
     if (status.code)
         return status;
@@ -151,35 +154,35 @@ rt_status rt_parts_new(rt_parts *p, rt_trainer *t, int length, int rows, int bat
     if (!buffers)
         return rt_ok();
     const size_t size = (size_t)rows * (size_t)p->batches[0].length;
-    p->buffers = rt_alloc(places * (distances ? 2 : 1) * size, sizeof *p->buffers);
-    for (size_t i = 0; p->buffers && i < places; i++) {
+    p->buffers = rt_alloc(graphs * (distances ? 2 : 1) * size, sizeof *p->buffers);
+    for (size_t i = 0; p->buffers && i < graphs; i++) {
         p->batches[i].predicted = p->buffers + i * size;
-        p->batches[i].batch.distances = distances ? p->buffers + (places + i) * size : NULL;
+        p->batches[i].batch.distances = distances ? p->buffers + (graphs + i) * size : NULL;
     }
     return p->buffers ? rt_ok() : rt_out_of_memory("an evaluation");
 }
 
-void rt_parts_free(rt_parts *p)
+void rt_eval_shards_free(rt_eval_shards *p)
 {
     rt_trainer_release_rounded();
-    for (int i = 0; p->batches && i < p->trainer->place_count; i++)
+    for (int i = 0; p->batches && i < p->trainer->graph_count; i++)
         rt_labelled_batch_free(p->batches + i);
     rt_free(p->batches);
     rt_free(p->buffers);
 }
 
-typedef struct part {
+typedef struct shard_score {
     rt_batch_result result;
     long labels;
     long exact; /* sequences with all labels predicted */
     long bytes; /* bytes of text that the labels stand for; below 0: unknown */
-} part;
+} shard_score;
 
 typedef struct evaluation {
-    rt_parts parts;
-    part *results; /* results of the parts of all processes */
+    rt_eval_shards shards;
+    shard_score *results; /* results of the shards of all ranks */
     int64_t *tally;
-    pthread_mutex_t lock; /* guards the tally, to which parts add in any order */
+    pthread_mutex_t lock; /* guards the tally, to which shards add in any order */
 } evaluation;
 
 int rt_distance_bin(int distance)
@@ -201,10 +204,10 @@ size_t rt_trainer_tally_size(const rt_trainer *t)
     return t->data->task->distances ? 2 * RT_DISTANCE_BINS : classes * classes;
 }
 
-/* Adds the labels of a part to the tally. */
+/* Adds the labels of a shard to the tally. */
 static void add_tally(evaluation *e, const rt_labelled_batch *b)
 {
-    const int classes = rt_data_classes(e->parts.trainer->data);
+    const int classes = rt_data_classes(e->shards.trainer->data);
     const int32_t *distances = b->batch.distances;
     pthread_mutex_lock(&e->lock);
     for (int i = 0; i < b->labels; i++) {
@@ -248,30 +251,30 @@ static long count_bytes(const rt_data *data, const rt_labelled_batch *b)
     return bytes;
 }
 
-static rt_status evaluate_part(void *context, int number, const rt_labelled_batch *batch,
-                               rt_transformer *model, rt_graph *g)
+static rt_status evaluate_shard(void *context, int number, const rt_labelled_batch *batch,
+                                rt_transformer *model, rt_graph *g)
 {
     evaluation *e = context;
-    part *p = e->results + number;
+    shard_score *p = e->results + number;
     p->labels = batch->labels;
-    p->bytes = count_bytes(e->parts.trainer->data, batch);
+    p->bytes = count_bytes(e->shards.trainer->data, batch);
     if (batch->labels)
         rt_batch_loss(model, g, batch, 1, &p->result);
     if (rt_graph_failed(g))
         return rt_graph_status(g);
-    if (e->parts.trainer->data->options.shortest)
+    if (e->shards.trainer->data->options.shortest)
         p->exact = count_exact(batch);
     if (e->tally)
         add_tally(e, batch);
     return rt_ok();
 }
 
-static rt_status sum_parts(const evaluation *e, rt_evaluation *result)
+static rt_status sum_shards(const evaluation *e, rt_evaluation *result)
 {
     size_t correct = 0;
     bool known = true;
-    *result = (rt_evaluation){.sequences = e->parts.sequences};
-    for (const part *p = e->results; p < e->results + e->parts.count; p++) {
+    *result = (rt_evaluation){.sequences = e->shards.sequences};
+    for (const shard_score *p = e->results; p < e->results + e->shards.count; p++) {
         result->loss += p->result.loss;
         result->labels += p->labels;
         correct += p->result.correct;
@@ -293,7 +296,7 @@ rt_status rt_trainer_take_evaluation(rt_trainer *t, int length, int batches, boo
     const rt_parameters *p = &t->state.model->parameters;
     const int size = rt_world_size(t->world), rank = rt_world_rank(t->world);
     const size_t cells = rt_trainer_tally_size(t);
-    size_t starts[size + 1]; /* first part of each process */
+    size_t starts[size + 1]; /* first shard of each rank */
     assert(!tally || cells);
     evaluation e = {.tally = tally, .lock = PTHREAD_MUTEX_INITIALIZER};
     for (int i = 0; i < p->count; i++)
@@ -303,29 +306,29 @@ rt_status rt_trainer_take_evaluation(rt_trainer *t, int length, int batches, boo
     const rt_buffers buffers = tally                       ? RT_DISTANCES
                                : t->data->options.shortest ? RT_PREDICTIONS
                                                            : RT_NO_BUFFERS;
-    rt_status status = rt_parts_new(&e.parts, t, length, 0, batches, buffers);
-    e.results = rt_alloc((size_t)e.parts.count, sizeof *e.results);
+    rt_status status = rt_eval_shards_new(&e.shards, t, length, 0, batches, buffers);
+    e.results = rt_alloc((size_t)e.shards.count, sizeof *e.results);
     if (!status.code && (!e.results || (counts && !tally)))
         status = rt_out_of_memory("an evaluation");
     if (tally)
         memset(tally, 0, cells * sizeof *tally);
     for (int i = 0; i <= size; i++)
-        starts[i] = (size_t)rt_share_start(e.parts.count, size, i);
+        starts[i] = (size_t)rt_share_start(e.shards.count, size, i);
     status = rt_world_agree(t->world, status);
     if (!status.code) {
-        status =
-            rt_parts_run(&e.parts, (int)starts[rank], (int)starts[rank + 1], evaluate_part, &e);
+        status = rt_eval_shards_run(&e.shards, (int)starts[rank], (int)starts[rank + 1],
+                                    evaluate_shard, &e);
         if (rt_world_any(t->world, t->stop && t->stop()) && t->on_stop)
             t->on_stop();
         status = rt_world_agree(t->world, status);
     }
     if (!status.code) {
         rt_world_gather(t->world, e.results, starts, sizeof *e.results);
-        status = sum_parts(&e, result);
+        status = sum_shards(&e, result);
     }
     if (!status.code && tally)
         rt_world_sum(t->world, tally, cells);
-    rt_parts_free(&e.parts);
+    rt_eval_shards_free(&e.shards);
     rt_free(e.results);
     return status;
 }

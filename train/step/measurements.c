@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double share(int64_t part, int64_t all)
+static double ratio(int64_t some, int64_t all)
 {
-    return all ? (double)part / (double)all : 0;
+    return all ? (double)some / (double)all : 0;
 }
 
 bool rt_score_counts(const rt_class_score *score)
@@ -31,9 +31,9 @@ rt_macro_score rt_scores_find(rt_class_score *scores, const int64_t *confusion, 
     for (int c = 0; c < classes; c++) {
         rt_class_score *s = scores + c;
         const int64_t right = confusion[(size_t)c * (size_t)classes + (size_t)c];
-        s->precision = share(right, s->predicted);
-        s->recall = share(right, s->count);
-        s->f1 = share(2 * right, s->predicted + s->count);
+        s->precision = ratio(right, s->predicted);
+        s->recall = ratio(right, s->count);
+        s->f1 = ratio(2 * right, s->predicted + s->count);
         macro.f1 += s->f1;
         macro.classes += rt_score_counts(s);
     }
@@ -122,14 +122,15 @@ rt_status rt_line_scores_find(rt_line_scores *scores, rt_trainer *trainer)
     line_scoring f = {.data = rt_trainer_data(trainer),
                       .lock = PTHREAD_MUTEX_INITIALIZER,
                       .scores = scores};
-    rt_parts parts;
+    rt_eval_shards shards;
     *scores = (rt_line_scores){0};
     if (!f.data->labels)
         return rt_error(RT_CONFIG, "the data has no labels");
-    rt_status status = rt_parts_new(&parts, trainer, f.data->options.length, 1, 0, RT_NO_BUFFERS);
+    rt_status status =
+        rt_eval_shards_new(&shards, trainer, f.data->options.length, 1, 0, RT_NO_BUFFERS);
     if (!status.code)
-        status = rt_parts_run(&parts, 0, parts.count, score_sequence, &f);
-    rt_parts_free(&parts);
+        status = rt_eval_shards_run(&shards, 0, shards.count, score_sequence, &f);
+    rt_eval_shards_free(&shards);
     if (scores->count)
         qsort(scores->lines, scores->count, sizeof *scores->lines, compare_lines);
     return status;
@@ -225,11 +226,11 @@ rt_status rt_theta_tolerances(rt_trainer *trainer, int length, rt_theta_toleranc
     return status;
 }
 
-/* Usages of parts that are computed at the same time, one for each place. They are added up in the
- * order of the parts, because sums are rounded. */
+/* Usages of shards that are computed at the same time, one for each graph. They are added up in the
+ * order of the shards, because sums are rounded. */
 typedef struct usage_round {
     rt_usage *usages;
-    int places;
+    int count;
 } usage_round;
 
 static rt_status measure_usage(void *context, int number, const rt_labelled_batch *batch,
@@ -237,7 +238,7 @@ static rt_status measure_usage(void *context, int number, const rt_labelled_batc
 {
     const usage_round *r = context;
     rt_transformer_input input = rt_batch_input(g, batch);
-    input.usage = r->usages + number % r->places;
+    input.usage = r->usages + number % r->count;
     rt_usage_clear(input.usage);
     rt_transformer_encode(model, g, &input);
     return rt_ok();
@@ -245,24 +246,24 @@ static rt_status measure_usage(void *context, int number, const rt_labelled_batc
 
 rt_status rt_trainer_usage(rt_trainer *t, int length, rt_usage *usage)
 {
-    rt_parts parts;
-    usage_round r = {.places = t->place_count};
+    rt_eval_shards shards;
+    usage_round r = {.count = t->graph_count};
     rt_status status =
-        rt_parts_new(&parts, t, length, 0, t->config->train.eval_batches, RT_NO_BUFFERS);
-    r.usages = rt_alloc((size_t)r.places, sizeof *r.usages);
+        rt_eval_shards_new(&shards, t, length, 0, t->config->train.eval_batches, RT_NO_BUFFERS);
+    r.usages = rt_alloc((size_t)r.count, sizeof *r.usages);
     *usage = (rt_usage){.tokens = 0};
     if (!status.code && !r.usages)
         status = rt_out_of_memory("an evaluation");
-    for (int i = -1; i < r.places && !status.code; i++)
+    for (int i = -1; i < r.count && !status.code; i++)
         status = rt_usage_new(i < 0 ? usage : r.usages + i, &t->state.model->options);
-    for (int i = 0; i < parts.count && !status.code; i += r.places) {
-        const int end = parts.count - i < r.places ? parts.count : i + r.places;
-        status = rt_parts_run(&parts, i, end, measure_usage, &r);
+    for (int i = 0; i < shards.count && !status.code; i += r.count) {
+        const int end = shards.count - i < r.count ? shards.count : i + r.count;
+        status = rt_eval_shards_run(&shards, i, end, measure_usage, &r);
         for (int k = i; k < end && !status.code; k++)
-            rt_usage_add(usage, r.usages + k % r.places);
+            rt_usage_add(usage, r.usages + k % r.count);
     }
-    rt_parts_free(&parts);
-    for (int i = 0; r.usages && i < r.places; i++)
+    rt_eval_shards_free(&shards);
+    for (int i = 0; r.usages && i < r.count; i++)
         rt_usage_free(r.usages + i);
     rt_free(r.usages);
     if (status.code)
@@ -326,14 +327,14 @@ rt_status rt_trainer_attention_distances(rt_trainer *t, int length, rt_attention
     }
     for (int l = 0; l < o->layers; l++)
         weights[l] = each + (size_t)l * size;
-    rt_parts parts;
+    rt_eval_shards shards;
     attended a = {d, weights, 0};
     rt_status status =
-        rt_parts_new(&parts, t, length, 1, t->config->train.eval_batches, RT_DISTANCES);
-    for (int i = 0; i < parts.count && !status.code;
+        rt_eval_shards_new(&shards, t, length, 1, t->config->train.eval_batches, RT_DISTANCES);
+    for (int i = 0; i < shards.count && !status.code;
          i++) /* one after the other: sums are rounded */
-        status = rt_parts_run(&parts, i, i + 1, add_attended, &a);
-    rt_parts_free(&parts);
+        status = rt_eval_shards_run(&shards, i, i + 1, add_attended, &a);
+    rt_eval_shards_free(&shards);
     rt_free(each);
     if (status.code)
         rt_attention_distances_free(d);

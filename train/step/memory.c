@@ -85,12 +85,12 @@ static rt_status dry_evaluations(rt_trainer *t, rt_graph *g, size_t *batches)
     rt_status status = rt_ok();
     for (int i = -1; i < lengths->count && !status.code; i++) {
         rt_account account = {{0}};
-        rt_labelled_batch part;
-        status = rt_trainer_new_batch(t, &part, c->train.batch_size / t->shards,
+        rt_labelled_batch shard;
+        status = rt_trainer_new_batch(t, &shard, c->train.batch_size / t->shards,
                                       i < 0 ? c->data.length : lengths->at[i], &account);
         if (!status.code)
-            status = dry_pass(t, g, &part, false);
-        rt_labelled_batch_free(&part);
+            status = dry_pass(t, g, &shard, false);
+        rt_labelled_batch_free(&shard);
         const size_t bytes = account.bytes[RT_FOR_BATCHES];
         *batches = bytes > *batches ? bytes : *batches;
     }
@@ -122,7 +122,7 @@ static rt_status take_passes(rt_memory_need *need, rt_trainer *t)
         status = dry_evaluations(t, alone, &batches);
         need->evaluation = rt_graph_needs(alone);
     }
-    need->evaluated = (size_t)t->place_count * batches;
+    need->evaluated = (size_t)t->graph_count * batches;
     rt_graph_free(steps);
     rt_graph_free(alone);
     return status;
@@ -134,10 +134,10 @@ static const double bytes_of_tensor = 2800, bytes_of_file = 1 << 20;
 /* Address space that the C library reserves for the heap of a thread, in bytes. */
 static const double heap_of_thread = 64 << 20;
 
-/* Returns the bytes of the graphs of all places, with scratch memory of threads and engine. */
+/* Returns the bytes of all graphs, with scratch memory of threads and engine. */
 static double graph_bytes(const rt_memory_need *r, rt_graph_need of_one, bool space)
 {
-    return r->places * (double)(space ? of_one.space : of_one.touched) +
+    return r->graphs * (double)(space ? of_one.space : of_one.touched) +
            r->threads * ((double)of_one.part + (double)of_one.library);
 }
 
@@ -163,7 +163,7 @@ static void find_phases(double *at, const rt_memory_need *r, double threads, boo
     for (int i = 0; i < RT_PURPOSES; i++)
         kept += (double)bytes[i];
     const double trained = kept + graph_bytes(r, r->training, space);
-    const double rested = (double)bytes[RT_FOR_GRADIENTS] + r->places * (double)r->training.touched;
+    const double rested = (double)bytes[RT_FOR_GRADIENTS] + r->graphs * (double)r->training.touched;
     const double written = saves ? file + largest + (double)r->chunk : 0;
     const double touched = space ? 0 : 1;
     const double loaded = space ? kept : values;
@@ -197,7 +197,7 @@ rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *config, cons
     }
     const rt_parameters *p = &t->state.model->parameters;
     need->threads = t->threads;
-    need->places = t->place_count;
+    need->graphs = t->graph_count;
     need->blocks = t->blocks;
     need->to_use = config->run.math == RT_MATH_BF16 ? p->block_size * sizeof(uint16_t) : 0;
     need->parameters = p->count;
@@ -355,11 +355,11 @@ static void format_parts(char *text, size_t size, const rt_memory_need *r, rt_me
     const double parameters =
         (double)bytes[RT_FOR_VALUES] + (double)(alone ? r->to_use : bytes[RT_FOR_ROUNDED]);
     const double gradients = (double)bytes[RT_FOR_GRADIENTS] + (double)bytes[RT_FOR_RECEIVED];
-    const double graphs = r->places * (double)r->training.touched;
+    const double graphs = r->graphs * (double)r->training.touched;
     const double step = r->resident[RT_PHASE_STEP];
     if (alone)
         snprintf(text, size, "parameters %.1f, activations %.1f", parameters / giga,
-                 use == RT_USE_MODEL ? 0 : r->places * (double)r->evaluation.touched / giga);
+                 use == RT_USE_MODEL ? 0 : r->graphs * (double)r->evaluation.touched / giga);
     else if (phase == RT_PHASE_RESUME)
         snprintf(text, size, "to read its checkpoint; a step %.1f", step / giga);
     else

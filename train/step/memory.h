@@ -35,11 +35,11 @@ typedef enum rt_memory_phase {
     RT_ALL_PHASES
 } rt_memory_phase;
 
-/* Need of one process beyond the program and its data: counts, and sizes in bytes. A place is a
- * graph for one of the shards that run at the same time. */
+/* Need of one process beyond the program and its data: counts, and sizes in bytes. Each of
+ * the shards that are computed at the same time has a graph. */
 typedef struct rt_memory_need {
     int threads;
-    int places; /* number of shards computed at the same time */
+    int graphs; /* number of shards computed at the same time */
     int blocks; /* blocks of gradients */
 
     rt_account reserved; /* memory that the trainer reserves, with the batches of a step */
@@ -48,10 +48,10 @@ typedef struct rt_memory_need {
     size_t chunk;        /* largest chunk of a parameter in a checkpoint */
     int parameters;      /* number of tensors */
 
-    rt_graph_need step;       /* graph of a place for steps */
-    rt_graph_need training;   /* graph of a place for steps and evaluations */
-    rt_graph_need evaluation; /* graph of a place for evaluations */
-    size_t evaluated;         /* bytes of the batches of all places in an evaluation */
+    rt_graph_need step;       /* graph for steps */
+    rt_graph_need training;   /* graph for steps and evaluations */
+    rt_graph_need evaluation; /* graph for evaluations */
+    size_t evaluated;         /* bytes of the batches of all graphs in an evaluation */
 
     size_t data;    /* memory of the open data, which is there before the trainer */
     size_t opening; /* memory of files that is free again when the data is open */

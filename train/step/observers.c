@@ -127,15 +127,14 @@ static void profile_after(void *context, const rt_node *n, bool backward)
 
 rt_status rt_trainer_observe(rt_trainer *t, bool trap, bool profile)
 {
-    const int places = t->place_count;
     if (profile)
         rt_free(t->profiles);
-    if (profile && !(t->profiles = rt_alloc((size_t)places, sizeof *t->profiles)))
+    if (profile && !(t->profiles = rt_alloc((size_t)t->graph_count, sizeof *t->profiles)))
         return rt_out_of_memory("a profile");
     if (profile)
         t->profiled = 0;
-    for (int i = 0; i < places; i++)
-        rt_graph_observe(t->places[i].graph,
+    for (int i = 0; i < t->graph_count; i++)
+        rt_graph_observe(t->graphs[i],
                          trap      ? rt_trap
                          : profile ? (rt_observer){profile_before, profile_after, t->profiles + i}
                                    : (rt_observer){0});
@@ -160,7 +159,7 @@ void rt_trainer_print_profile(FILE *to, const rt_trainer *t)
     double seconds = 0;
     if (!t->profiles)
         return;
-    for (int i = 0; i < t->place_count; i++)
+    for (int i = 0; i < t->graph_count; i++)
         for (int k = 0; k < t->profiles[i].count; k++) {
             const profile_entry *one = &t->profiles[i].list[k];
             profile_entry *e = entry_of(&sum, one->op);
@@ -192,7 +191,7 @@ void rt_trainer_print_profile(FILE *to, const rt_trainer *t)
 double rt_trainer_profiled_bytes(const rt_trainer *t)
 {
     double bytes = 0;
-    for (int i = 0; t->profiles && i < t->place_count; i++)
+    for (int i = 0; t->profiles && i < t->graph_count; i++)
         for (int k = 0; k < t->profiles[i].count; k++)
             bytes += t->profiles[i].list[k].bytes[0] + t->profiles[i].list[k].bytes[1];
     return bytes;

@@ -1,10 +1,23 @@
 #ifndef ROTOR_TRAIN_STEP_PRIVATE_H
 #define ROTOR_TRAIN_STEP_PRIVATE_H
 
-/* Parts of a trainer, for the files of this folder: trainer.c creates and frees it, step.c takes a
- * step and sends orders to the processes of a world, shares.c sums gradients, evaluation.c
+/* A trainer, for the files of this folder: trainer.c creates and frees it, step.c takes a step,
+ * serve.c sends orders to the other ranks and follows them, shares.c sums gradients, evaluation.c
  * evaluates, measurements.c measures a trained model, observers.c traps numbers that are not finite
- * and profiles ops, memory.c estimates memory. */
+ * and profiles ops, memory.c estimates memory.
+ *
+ * Who computes what:
+ *
+ *   rank     process of a world. Its share: consecutive shards, and the consecutive spans that it
+ *            updates, which are its slice of the parameter block
+ *   worker   thread of a rank; takes numbered jobs, or helps with the parts of a job's ops
+ *   shard    whole sequences of a step or of an evaluation, computed by one job in the graph of its
+ *            worker
+ *   group    shards that a rank computes between two sums
+ *   block    memory for the gradients of a shard, then for the sum of a subtree
+ *   subtree  node of the tree in which shards are summed: a sum of consecutive shards
+ *   span     numbers of one parameter, which one job sums and updates (optim/rules.h)
+ */
 
 #include "core/memory.h"
 #include "core/real.h"
@@ -15,16 +28,25 @@
 #include "train/step/workers.h"
 #include "train/world/world.h"
 
-/* Gradients are summed in a fixed binary tree, for any number of processes. A process takes its
- * shards in order, in groups, each shard into its own block, and adds all complete pairs after each
- * group. So few blocks are needed. At the end each process has a few sums that it cannot add alone:
- * the largest subtrees within its range of shards. The sums of all processes, in the order of
- * shards, give the total. */
+/* Whole sequences of a batch. */
+typedef struct rt_shard {
+    int block; /* block of its gradient */
+    int sums;  /* number of sums that are possible once this shard is computed */
+    int first_row;
+    rt_labelled_batch sequences;
+    rt_status status;
+} rt_shard;
 
-/* Node of the tree: the sum of shards `first` ... `end` - 1, in a block of gradients. */
+/* Gradients are summed in a fixed binary tree, for any number of ranks. A rank takes its shards in
+ * order, in groups, each shard into its own block, and adds all complete pairs after each group. So
+ * few blocks are needed. At the end each rank has a few sums that it cannot add alone: the largest
+ * subtrees within its range of shards. The sums of all ranks, in the order of shards, give the
+ * total. */
+
+/* The sum of shards `first` ... `end` - 1. */
 typedef struct rt_subtree {
     int first, end;
-    int level; /* a full node has 2^level shards */
+    int level; /* a full subtree has 2^level shards */
     int block;
 } rt_subtree;
 
@@ -33,7 +55,7 @@ typedef struct rt_summation {
     int to, from;
 } rt_summation;
 
-/* Limit of the number of nodes: two per level, and one level per bit of the number of shards. */
+/* Limit of the number of subtrees: two per level, and one level per bit of the number of shards. */
 enum { RT_MOST_SUBTREES = 64 };
 
 /* Sums, in the order of shards, that wait for the other half of their parent. */
@@ -43,19 +65,13 @@ typedef struct rt_subtrees {
     rt_subtree at[RT_MOST_SUBTREES];
 } rt_subtrees;
 
-/* Appends the next node. Writes the sums that are now possible, in their order, and returns their
- * number. A whole tree takes `shards` - 1 sums. */
-int rt_subtrees_take(rt_subtrees *nodes, rt_subtree next, rt_summation *sums);
+/* Appends the next subtree. Writes the sums that are now possible, in their order, and returns
+ * their number. A whole tree takes `shards` - 1 sums. */
+int rt_subtrees_take(rt_subtrees *subtrees, rt_subtree next, rt_summation *sums);
 
-/* Plan for one shard. */
-typedef struct rt_leaf {
-    int block; /* block of its gradient */
-    int sums;  /* number of sums that are possible once this shard is computed */
-} rt_leaf;
-
-/* Plans the shards first ... end - 1 in groups. Fills in their leaves, the list of sums, and the
- * nodes that are left. Returns the number of blocks. */
-int rt_subtrees_plan(rt_subtrees *nodes, int first, int end, int group, rt_leaf *leaves,
+/* Plans the shards first ... end - 1 in groups. Fills in their blocks and sums, the list of sums,
+ * and the subtrees that are left. Returns the number of blocks. */
+int rt_subtrees_plan(rt_subtrees *subtrees, int first, int end, int group, rt_shard *shards,
                      rt_summation *sums);
 
 /* Returns the number of shards of a group, a power of two: at least two per worker, unless there
@@ -70,40 +86,39 @@ void rt_sum_add(real *sum, const real *other, size_t size);
  * rank has one sum left, it sends 2 (P-1)/P of the gradients, the minimum. (Thakur,
  * Rabenseifner and Gropp 2005: a reduce-scatter by pairs, then a gather.) */
 
-/* Slices of parameters and gradients. A single process has one slice, everything. */
+/* Shares of the ranks. A single process has one share, everything. */
 typedef struct rt_shares {
     int rank;             /* rank of this process */
-    int first, count;     /* spans of this process */
-    size_t start, length; /* slice of this process in the parameter block */
-    size_t *shards;       /* (P + 1): first shard of each process; spans and numbers share the
+    int first, count;     /* spans of this rank */
+    size_t start, length; /* slice of this rank in the parameter block */
+    size_t *shards;       /* (P + 1): first shard of each rank; spans and numbers share the
                              allocation */
-    size_t *spans;        /* (P + 1): first span of each process */
-    size_t *numbers;      /* (P + 1): first element of each process in the parameter block */
+    size_t *spans;        /* (P + 1): first span of each rank */
+    size_t *numbers;      /* (P + 1): first element of each rank in the parameter block */
     double *squares;      /* sum of squares of the gradient of each span */
-    int node_count;       /* number of nodes left by all processes, in the order of shards */
-    int *owners;          /* rank of the owner of each node */
-    real *received;       /* nodes of other processes, in the slice of this process */
-    real **nodes;         /* slice of each node in this process */
-    rt_summation *sums;   /* sums of nodes */
+    int subtree_count;    /* subtrees left by all ranks, in the order of shards */
+    int *owners;          /* rank of the owner of each subtree */
+    real *received;       /* subtrees of other ranks, in the slice of this rank */
+    real **subtrees;      /* slice of each subtree in this rank */
+    rt_summation *sums;   /* sums of subtrees */
     int sum_count;
     rt_parcel *sent, *taken; /* parcels of one rt_shares_sum */
     int sent_count, taken_count;
 } rt_shares;
 
-/* Assigns the shards and spans of a trainer to processes. Returns RT_CONFIG if there are too many
+/* Assigns the shards and spans of a trainer to ranks. Returns RT_CONFIG if there are too many
  * parameters for a world. */
 rt_status rt_shares_new(rt_trainer *t) RT_MUST_CHECK;
 void rt_shares_free(rt_shares *s);
 
-/* Returns the first of `count` consecutive items that process `rank` of `size` processes gets. */
+/* Returns the first of `count` consecutive items in the share of `rank`, of `size` ranks. */
 int rt_share_start(int count, int size, int rank);
 
-/* Reduces, in a world, the nodes of all processes to the gradient of the slice of this process, and
+/* Reduces, in a world, the subtrees of all ranks to the gradient of the slice of this rank, and
  * computes shares.squares. Does nothing without a world: step.c computes them there. */
 void rt_shares_sum(rt_trainer *t);
 
-/* Moves the slices of the optimizer states from all processes to process 0, which stores all, or
- * back. */
+/* Moves the slices of the optimizer states from all ranks to rank 0, which stores all, or back. */
 void rt_shares_move(rt_trainer *t, bool to_first);
 
 /* Result of a shard. */
@@ -112,19 +127,6 @@ typedef struct rt_shard_result {
     int64_t correct;
     int64_t tokens;
 } rt_shard_result;
-
-/* Whole sequences of a batch. */
-typedef struct rt_shard {
-    int first_row;
-    rt_labelled_batch sequences;
-    rt_status status;
-} rt_shard;
-
-/* Graph, and whether a job uses it. At most place_count jobs run at a time, each in one place. */
-typedef struct rt_place {
-    rt_graph *graph;
-    atomic_bool taken;
-} rt_place;
 
 struct rt_trainer {
     /* whole training */
@@ -140,24 +142,24 @@ struct rt_trainer {
 
     /* threads */
     rt_workers *workers;
-    int threads;    /* threads of a step: rt_threads_of */
-    real **scratch; /* scratch memory of each thread for updates of matrices */
-    rt_place *places;
-    int place_count;
-    struct rt_profile *profiles; /* profile of each place; NULL without --profile */
+    int threads;       /* threads of a step: rt_threads_of */
+    real **scratch;    /* scratch memory of each thread for updates of matrices */
+    rt_graph **graphs; /* graphs of the first workers, which alone take shards and other jobs with
+                          a graph; the other workers help */
+    int graph_count;   /* shards computed at the same time */
+    struct rt_profile *profiles; /* profile of each graph; NULL without --profile */
     int profiled;                /* steps in the profiles */
 
     /* shards and the sum of their gradients */
-    int shards;                 /* number of shards of all processes */
-    int first_shard, end_shard; /* shards of this process */
-    rt_shard *shard;            /* (shards); shards of other processes have no sequences */
+    int shards;                 /* number of shards of all ranks */
+    int first_shard, end_shard; /* shards of this rank */
+    rt_shard *shard;            /* (shards); shards of other ranks have no plan and no sequences */
     rt_shard_result *results;   /* (shards) */
     int group;                  /* number of shards between two sums */
     int blocks;                 /* number of blocks of gradients */
     rt_transformer **models;    /* model of each block; all share the values of the first */
-    rt_leaf *leaves;            /* (shards); only leaves of this process are planned */
     rt_summation *sums;         /* sums of blocks */
-    rt_subtrees nodes;          /* remaining nodes of this process */
+    rt_subtrees subtrees;       /* remaining subtrees of this rank */
     rt_span *spans;
     int span_count;
     rt_shares shares;
@@ -167,13 +169,9 @@ struct rt_trainer {
     double divisor; /* number of labels */
     int first;      /* first shard of the current group */
     int first_sum, end_sum;
-    bool last;    /* the group is the last one, and no other process adds anything */
+    bool last;    /* the group is the last one, and no other rank adds anything */
     double scale; /* factor of the gradient, for clipping */
 };
-
-/* Acquires a place for a job of a worker, with the worker's threads; rt_trainer_leave frees it. */
-int rt_trainer_enter(rt_trainer *t, int worker);
-void rt_trainer_leave(rt_trainer *t, int place);
 
 /* Creates a trainer as rt_trainer_new, but without communication: the processes of a world may have
  * different errors. The caller frees it with rt_trainer_end, which sends no order to others. */
@@ -182,8 +180,11 @@ rt_status rt_trainer_new_alone(rt_trainer **trainer_new, const rt_config *config
                                const rt_trainer_options *options) RT_MUST_CHECK;
 void rt_trainer_end(rt_trainer *t);
 
-/* Evaluates as rt_trainer_evaluate; called in every process of a world, with the theta of process
- * 0, which may have changed it since the last order. With `counts`, a NULL tally is an error. */
+/* Takes a step; called in every rank of a world, with the learning rates of rank 0 in `rates`. */
+rt_status rt_trainer_take_step(rt_trainer *t, rt_step_result *result) RT_MUST_CHECK;
+
+/* Evaluates as rt_trainer_evaluate; called in every rank of a world, with the theta of rank 0,
+ * which may have changed it since the last order. With `counts`, a NULL tally is an error. */
 rt_status rt_trainer_take_evaluation(rt_trainer *t, int length, int batches, bool counts,
                                      rt_evaluation *result, int64_t *tally) RT_MUST_CHECK;
 
@@ -191,30 +192,30 @@ rt_status rt_trainer_take_evaluation(rt_trainer *t, int length, int batches, boo
 rt_status rt_trainer_new_batch(const rt_trainer *t, rt_labelled_batch *b, int rows, int length,
                                rt_account *account) RT_MUST_CHECK;
 
-/* The first sequences of the evaluation data, cut into parts of `rows` sequences. The cut depends
- * on the configuration alone. */
-typedef struct rt_parts {
+/* Shards of the first sequences of the evaluation data. The cut depends on the configuration alone.
+ */
+typedef struct rt_eval_shards {
     rt_trainer *trainer;
     long sequences;
-    int rows;                   /* sequences of a full part */
-    int count;                  /* number of parts */
-    rt_labelled_batch *batches; /* batch of each place; NULL: the jobs have no sequences */
+    int rows; /* sequences of a full shard */
+    int count;
+    rt_labelled_batch *batches; /* batch of each graph; NULL: the jobs have no sequences */
     int32_t *buffers;           /* buffers in the batches */
-} rt_parts;
+} rt_eval_shards;
 
-/* Buffers in the batches of parts: for predictions, and for distances of labels. */
+/* Buffers in the batches of shards: for predictions, and for distances of labels. */
 typedef enum rt_buffers { RT_NO_BUFFERS, RT_PREDICTIONS, RT_DISTANCES } rt_buffers;
 
-/* Cuts `batches` evaluation batches (0: all sequences) into parts of `rows` sequences (0: as in the
- * first shard). Holds the parameters (rt_trainer_hold_rounded) until rt_parts_free, which must be
- * called also after an error. */
-rt_status rt_parts_new(rt_parts *p, rt_trainer *t, int length, int rows, int batches,
-                       rt_buffers buffers) RT_MUST_CHECK;
-void rt_parts_free(rt_parts *p);
+/* Cuts `batches` evaluation batches (0: all sequences) into shards of `rows` sequences (0: as in
+ * the first shard of a step). Holds the parameters (rt_trainer_hold_rounded) until
+ * rt_eval_shards_free, which must be called also after an error. */
+rt_status rt_eval_shards_new(rt_eval_shards *s, rt_trainer *t, int length, int rows, int batches,
+                             rt_buffers buffers) RT_MUST_CHECK;
+void rt_eval_shards_free(rt_eval_shards *s);
 
-/* Runs the job of each part first ... end - 1 with its sequences. Returns RT_DATA if they could not
- * be read, else the status of the failed part with the lowest number. */
-rt_status rt_parts_run(const rt_parts *p, int first, int end, rt_model_job *job,
-                       void *context) RT_MUST_CHECK;
+/* Runs the job of each shard first ... end - 1 with its sequences. Returns RT_DATA if they could
+ * not be read, else the status of the failed shard with the lowest number. */
+rt_status rt_eval_shards_run(const rt_eval_shards *s, int first, int end, rt_model_job *job,
+                             void *context) RT_MUST_CHECK;
 
 #endif

@@ -11,28 +11,29 @@ RT_ROW_KERNEL(rt_sum_add, (real *restrict sum, const real *restrict other, size_
         sum[k] += other[k];
 }
 
-int rt_subtrees_take(rt_subtrees *nodes, rt_subtree next, rt_summation *sums)
+int rt_subtrees_take(rt_subtrees *subtrees, rt_subtree next, rt_summation *sums)
 {
     int count = 0;
-    nodes->at[nodes->count++] = next;
-    while (nodes->count > 1) {
-        rt_subtree *a = nodes->at + nodes->count - 2, *b = a + 1;
-        /* the two halves of a node: after the last shard, b may be smaller */
-        const bool full = a->level == b->level || (b->end == nodes->shards && b->level < a->level);
+    subtrees->at[subtrees->count++] = next;
+    while (subtrees->count > 1) {
+        rt_subtree *a = subtrees->at + subtrees->count - 2, *b = a + 1;
+        /* the two halves of a subtree: after the last shard, b may be smaller */
+        const bool full =
+            a->level == b->level || (b->end == subtrees->shards && b->level < a->level);
         if (!full || a->first % (2 << a->level) != 0)
             break;
         sums[count++] = (rt_summation){a->block, b->block};
         a->end = b->end;
         a->level++;
-        nodes->count--;
+        subtrees->count--;
     }
     return count;
 }
 
-static bool is_free(const rt_subtrees *nodes, int block)
+static bool is_free(const rt_subtrees *subtrees, int block)
 {
-    for (int i = 0; i < nodes->count; i++)
-        if (nodes->at[i].block == block)
+    for (int i = 0; i < subtrees->count; i++)
+        if (subtrees->at[i].block == block)
             return false;
     return true;
 }
@@ -45,7 +46,7 @@ int rt_summation_group(int shards, int workers)
     return group;
 }
 
-int rt_subtrees_plan(rt_subtrees *nodes, int first, int end, int group, rt_leaf *leaves,
+int rt_subtrees_plan(rt_subtrees *subtrees, int first, int end, int group, rt_shard *shards,
                      rt_summation *sums)
 {
     int blocks = 0, count = 0;
@@ -53,15 +54,15 @@ int rt_subtrees_plan(rt_subtrees *nodes, int first, int end, int group, rt_leaf 
         const int next = end - start < group ? end : start + group;
         int block = 0;
         for (int i = start; i < next; i++, block++) {
-            while (!is_free(nodes, block))
+            while (!is_free(subtrees, block))
                 block++;
-            leaves[i].block = block;
+            shards[i].block = block;
         }
         blocks = block > blocks ? block : blocks;
         for (int i = start; i < next; i++) {
-            count +=
-                rt_subtrees_take(nodes, (rt_subtree){i, i + 1, 0, leaves[i].block}, sums + count);
-            leaves[i].sums = count;
+            count += rt_subtrees_take(subtrees, (rt_subtree){i, i + 1, 0, shards[i].block},
+                                      sums + count);
+            shards[i].sums = count;
         }
     }
     return blocks;
@@ -95,26 +96,26 @@ static void share_spans(rt_shares *s, const rt_trainer *t)
     s->length = s->numbers[s->rank + 1] - s->start;
 }
 
-/* Plans the parcels of a step. The nodes of other processes are received one after the other. */
+/* Plans the parcels of a step. The subtrees of other ranks are received one after the other. */
 static rt_status plan_parcels(rt_shares *s, const rt_trainer *t)
 {
-    const int size = rt_world_size(t->world), others = s->node_count - t->nodes.count;
-    const rt_subtree *left = t->nodes.at;
+    const int size = rt_world_size(t->world), others = s->subtree_count - t->subtrees.count;
+    const rt_subtree *left = t->subtrees.at;
     s->received =
         rt_account_alloc(t->account, RT_FOR_RECEIVED, (size_t)others * s->length, sizeof(real));
-    s->sent = rt_alloc((size_t)t->nodes.count * (size_t)(size - 1), sizeof *s->sent);
+    s->sent = rt_alloc((size_t)t->subtrees.count * (size_t)(size - 1), sizeof *s->sent);
     s->taken = rt_alloc((size_t)others, sizeof *s->taken);
     if (!s->received || !s->sent || !s->taken)
         return rt_out_of_memory("the sums of others");
-    for (int k = 0; k < s->node_count; k++) {
+    for (int k = 0; k < s->subtree_count; k++) {
         if (s->owners[k] != s->rank) {
-            s->nodes[k] = s->received + (size_t)s->taken_count * s->length;
+            s->subtrees[k] = s->received + (size_t)s->taken_count * s->length;
             s->taken[s->taken_count++] =
-                (rt_parcel){s->owners[k], s->nodes[k], s->length * sizeof(real)};
+                (rt_parcel){s->owners[k], s->subtrees[k], s->length * sizeof(real)};
             continue;
         }
         real *grads = t->models[left++->block]->parameters.grads;
-        s->nodes[k] = grads + s->start;
+        s->subtrees[k] = grads + s->start;
         for (int to = 0; to < size; to++)
             if (to != s->rank)
                 s->sent[s->sent_count++] =
@@ -137,22 +138,22 @@ rt_status rt_shares_new(rt_trainer *t)
     s->shards = rt_alloc(3 * ((size_t)size + 1), sizeof *s->shards);
     s->squares = rt_alloc((size_t)t->span_count, sizeof *s->squares);
     s->owners = rt_alloc(shards, sizeof *s->owners);
-    s->nodes = rt_alloc(shards, sizeof(real *));
+    s->subtrees = rt_alloc(shards, sizeof(real *));
     s->sums = rt_alloc(shards, sizeof *s->sums);
-    if (!s->shards || !s->squares || !s->owners || !s->nodes || !s->sums)
+    if (!s->shards || !s->squares || !s->owners || !s->subtrees || !s->sums)
         return rt_out_of_memory("the shares of processes");
     s->spans = s->shards + size + 1;
     s->numbers = s->spans + size + 1;
     for (int i = 0; i <= size; i++)
         s->shards[i] = (size_t)rt_share_start(t->shards, size, i);
-    /* the nodes that each process has left, and the order of their sums */
+    /* the subtrees that each rank has left, and the order of their sums */
     for (int rank = 0; rank < size; rank++) {
         rt_subtrees own = {.shards = t->shards};
         for (int i = (int)s->shards[rank]; i < (int)s->shards[rank + 1]; i++)
             rt_subtrees_take(&own, (rt_subtree){i, i + 1, 0, 0}, ignored);
         for (int i = 0; i < own.count; i++) {
-            own.at[i].block = s->node_count;
-            s->owners[s->node_count++] = rank;
+            own.at[i].block = s->subtree_count;
+            s->owners[s->subtree_count++] = rank;
             s->sum_count += rt_subtrees_take(&all, own.at[i], s->sums + s->sum_count);
         }
     }
@@ -166,23 +167,23 @@ void rt_shares_free(rt_shares *s)
     rt_free(s->squares);
     rt_free(s->owners);
     rt_free(s->received);
-    rt_free(s->nodes);
+    rt_free(s->subtrees);
     rt_free(s->sums);
     rt_free(s->sent);
     rt_free(s->taken);
 }
 
-static void sum_nodes(void *context, int job, int worker)
+static void sum_subtrees(void *context, int job, int worker)
 {
     const rt_trainer *t = context;
     const rt_shares *s = &t->shares;
     const int number = s->first + job;
-    const rt_span *part = t->spans + number;
-    const size_t at = part->offset - s->start;
+    const rt_span *span = t->spans + number;
+    const size_t at = span->offset - s->start;
     (void)worker;
     for (int i = 0; i < s->sum_count; i++)
-        rt_sum_add(s->nodes[s->sums[i].to] + at, s->nodes[s->sums[i].from] + at, part->size);
-    s->squares[number] = rt_sum_of_squares(s->nodes[0] + at, part->size);
+        rt_sum_add(s->subtrees[s->sums[i].to] + at, s->subtrees[s->sums[i].from] + at, span->size);
+    s->squares[number] = rt_sum_of_squares(s->subtrees[0] + at, span->size);
 }
 
 void rt_shares_sum(rt_trainer *t)
@@ -191,7 +192,7 @@ void rt_shares_sum(rt_trainer *t)
     if (!t->world)
         return;
     rt_world_exchange(t->world, s->sent, s->sent_count, s->taken, s->taken_count);
-    rt_workers_run(t->workers, 0, sum_nodes, t, s->count);
+    rt_workers_run(t->workers, 0, sum_subtrees, t, s->count);
     rt_world_gather(t->world, s->squares, s->spans, sizeof *s->squares);
 }
 

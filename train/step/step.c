@@ -1,12 +1,9 @@
-/* One step of training: take_step, after the passes 1 to 4 that it calls.
+/* One step of training: rt_trainer_take_step, after the passes 1 to 4 that it calls.
  *
- * A batch is cut into shards, which the workers (threads) of all processes compute. The gradient of
- * a shard does not depend on who computes it, and gradients are summed in the order of one tree
- * (shares.c). Every process updates its slice of the parameters. With a single process, rt_world_*
- * and rt_shares_* do nothing.
- *
- * Below the step are the orders with which process 0 of a world controls the others; without a
- * world an order does nothing. */
+ * A batch is cut into shards, which the workers of all ranks compute. The gradient of a shard does
+ * not depend on who computes it, and gradients are summed in the order of one tree (shares.c).
+ * Every rank updates its slice of the parameters. With a single process, rt_world_* and rt_shares_*
+ * do nothing. */
 
 #include "train/step/private.h"
 
@@ -63,10 +60,10 @@ static void zero_part(void *context, int part, void *scratch)
 static void differentiate_shard(void *context, int job, int worker)
 {
     rt_trainer *t = context;
-    const int number = t->first + job, place = rt_trainer_enter(t, worker);
+    const int number = t->first + job;
     rt_shard *s = t->shard + number;
-    rt_transformer *model = t->models[t->leaves[number].block];
-    rt_graph *g = t->places[place].graph;
+    rt_transformer *model = t->models[s->block];
+    rt_graph *g = t->graphs[worker];
     const rt_threads *threads = rt_graph_threads(g);
     rt_batch_result result = {0};
     threads->run(threads->runner, zero_part, &model->parameters,
@@ -82,29 +79,28 @@ static void differentiate_shard(void *context, int job, int worker)
     }
     t->results[number].loss = result.loss;
     t->results[number].correct = (int64_t)result.correct;
-    rt_trainer_leave(t, place);
 }
 
 static void sum_span(void *context, int job, int worker)
 {
     rt_trainer *t = context;
-    const rt_span *part = t->spans + job;
-    const size_t at = part->offset;
+    const rt_span *span = t->spans + job;
+    const size_t at = span->offset;
     (void)worker;
     for (int i = t->first_sum; i < t->end_sum; i++)
         rt_sum_add(t->models[t->sums[i].to]->parameters.grads + at,
-                   t->models[t->sums[i].from]->parameters.grads + at, part->size);
+                   t->models[t->sums[i].from]->parameters.grads + at, span->size);
     if (t->last)
-        t->shares.squares[job] = rt_sum_of_squares(t->models[0]->parameters.grads + at, part->size);
+        t->shares.squares[job] = rt_sum_of_squares(t->models[0]->parameters.grads + at, span->size);
 }
 
-/* Differentiates the shards of this process in groups, and adds them up to nodes of the tree. */
+/* Differentiates the shards of this process in groups, and adds them up to subtrees. */
 static rt_status differentiate_shards(rt_trainer *t)
 {
     t->end_sum = 0;
     for (t->first = t->first_shard; t->first < t->end_shard; t->first += t->group) {
         const int left = t->end_shard - t->first, count = left < t->group ? left : t->group;
-        rt_workers_run(t->workers, t->place_count, differentiate_shard, t, count);
+        rt_workers_run(t->workers, t->graph_count, differentiate_shard, t, count);
         for (int i = t->first; i < t->first + count; i++) {
             const rt_status *status = &t->shard[i].status;
             if (status->code == RT_NONFINITE) /* the trap does not know the step */
@@ -114,7 +110,7 @@ static rt_status differentiate_shards(rt_trainer *t)
                 return *status;
         }
         t->first_sum = t->end_sum;
-        t->end_sum = t->leaves[t->first + count - 1].sums;
+        t->end_sum = t->shard[t->first + count - 1].sums;
         t->last = count == left && !t->world;
         if (t->first_sum < t->end_sum || t->last)
             rt_workers_run(t->workers, 0, sum_span, t, t->span_count);
@@ -162,23 +158,23 @@ static rt_status measure_step(rt_trainer *t, rt_step_result *result)
 static void update_span(void *context, int job, int worker)
 {
     rt_trainer *t = context;
-    const rt_span *part = t->spans + t->shares.first + job;
+    const rt_span *span = t->spans + t->shares.first + job;
     const rt_parameters *p = &t->state.model->parameters;
-    const rt_parameter *parameter = p->list[part->parameter];
-    const size_t at = part->offset - t->shares.start;
+    const rt_parameter *parameter = p->list[span->parameter];
+    const size_t at = span->offset - t->shares.start;
     real *states[RT_MOST_STATES] = {0};
     for (int i = 0; i < t->rule->state_count; i++)
-        states[i] = t->state.states[i] + (t->shares.rank ? at : part->offset);
+        states[i] = t->state.states[i] + (t->shares.rank ? at : span->offset);
     rt_update u = rt_update_of(&t->config->optimizer.settings, parameter, t->rates, t->scale,
                                t->state.step + 1);
     u.scratch = t->scratch[worker];
-    rt_update_span(&u, parameter, part, p->values + part->offset, states, t->shares.nodes[0] + at);
+    rt_update_span(&u, parameter, span, p->values + span->offset, states,
+                   t->shares.subtrees[0] + at);
 }
 
 /* ---- the step ---- */
 
-/* Takes a step; called in every process of a world. */
-static rt_status take_step(rt_trainer *t, rt_step_result *result)
+rt_status rt_trainer_take_step(rt_trainer *t, rt_step_result *result)
 {
     *result = (rt_step_result){.lr = t->rates.lr};
     rt_status status = draw_batch(t); /* 1 */
@@ -200,114 +196,4 @@ static rt_status take_step(rt_trainer *t, rt_step_result *result)
     t->profiled++;
     t->state.sequences += t->config->train.batch_size;
     return rt_ok();
-}
-
-/* ---- orders ---- */
-
-typedef enum order { STEP, EVALUATE, SHARE, COLLECT, END } order;
-
-typedef struct order_message {
-    order order;
-    rt_rates rates;      /* rates of a step: process 0 knows the earlier schedules of the run */
-    int length, batches; /* of an evaluation */
-    bool tally;          /* the evaluation fills a tally */
-} order_message;
-
-static void share_state(rt_trainer *t)
-{
-    const rt_parameters *p = &t->state.model->parameters;
-    int64_t counts[] = {t->state.step, t->state.sequences};
-    rt_world_broadcast(t->world, counts, sizeof counts);
-    t->state.step = (int)counts[0];
-    t->state.sequences = counts[1];
-    rt_world_broadcast(t->world, p->values, p->block_size * sizeof(real));
-    for (int i = 0; i < p->count; i++)
-        rt_world_broadcast(t->world, &p->list[i]->since, sizeof p->list[i]->since);
-    rt_shares_move(t, false);
-}
-
-/* ---- calls of process 0 ---- */
-
-static void send_order(rt_trainer *t, order_message m)
-{
-    rt_world_broadcast(t->world, &m, sizeof m);
-}
-
-rt_status rt_trainer_step(rt_trainer *t, rt_step_result *result)
-{
-    t->rates = rt_learning_rates(&t->config->optimizer, t->state.step + 1);
-    send_order(t, (order_message){.order = STEP, .rates = t->rates});
-    return take_step(t, result);
-}
-
-rt_status rt_trainer_evaluate(rt_trainer *t, int length, int batches, rt_evaluation *result,
-                              int64_t *tally)
-{
-    send_order(t, (order_message){.order = EVALUATE,
-                                  .length = length,
-                                  .batches = batches,
-                                  .tally = tally != NULL});
-    return rt_trainer_take_evaluation(t, length, batches, tally != NULL, result, tally);
-}
-
-void rt_trainer_share(rt_trainer *t)
-{
-    send_order(t, (order_message){.order = SHARE});
-    share_state(t);
-}
-
-void rt_trainer_collect(rt_trainer *t)
-{
-    send_order(t, (order_message){.order = COLLECT});
-    rt_shares_move(t, true);
-}
-
-void rt_trainer_dismiss(rt_trainer *t)
-{
-    if (t && rt_world_rank(t->world) == 0)
-        send_order(t, (order_message){.order = END});
-    if (t)
-        t->world = NULL;
-}
-
-void rt_trainer_free(rt_trainer *t)
-{
-    rt_trainer_dismiss(t);
-    rt_trainer_end(t);
-}
-
-/* ---- the other processes ---- */
-
-/* Follows the orders of process 0. Failures are ignored: process 0 receives them and decides. */
-void rt_trainer_serve(rt_trainer *t, int (*stop)(void))
-{
-    order_message m = {.order = STEP};
-    t->stop = stop;
-    while (m.order != END) {
-        rt_status status = rt_ok();
-        rt_step_result step;
-        rt_evaluation evaluation;
-        rt_world_broadcast(t->world, &m, sizeof m);
-        int64_t *tally = m.tally ? rt_alloc(rt_trainer_tally_size(t), sizeof *tally) : NULL;
-        switch (m.order) {
-        case STEP:
-            t->rates = m.rates;
-            status = take_step(t, &step);
-            break;
-        case EVALUATE:
-            status =
-                rt_trainer_take_evaluation(t, m.length, m.batches, m.tally, &evaluation, tally);
-            break;
-        case SHARE:
-            share_state(t);
-            break;
-        case COLLECT:
-            rt_shares_move(t, true);
-            break;
-        case END:
-            break;
-        }
-        (void)status;
-        rt_free(tally);
-    }
 }

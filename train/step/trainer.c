@@ -34,21 +34,6 @@ void rt_trainer_release_rounded(void)
     rt_engine_hold(NULL, NULL, 0);
 }
 
-/* Acquires the place with the worker's number, whose memory is in its cache, or any free place. */
-int rt_trainer_enter(rt_trainer *t, int worker)
-{
-    int place = worker % t->place_count;
-    while (atomic_exchange(&t->places[place].taken, true))
-        place = (place + 1) % t->place_count;
-    rt_graph_set_threads(t->places[place].graph, rt_workers_threads(t->workers, worker));
-    return place;
-}
-
-void rt_trainer_leave(rt_trainer *t, int place)
-{
-    atomic_store(&t->places[place].taken, false);
-}
-
 rt_status rt_trainer_new_batch(const rt_trainer *t, rt_labelled_batch *b, int rows, int length,
                                rt_account *account)
 {
@@ -108,13 +93,12 @@ static rt_status make_state(rt_trainer *t, bool blank)
     const rt_config *c = t->config;
     t->shard = rt_alloc((size_t)t->shards, sizeof *t->shard);
     t->results = rt_alloc((size_t)t->shards, sizeof *t->results);
-    t->leaves = rt_alloc((size_t)t->shards, sizeof *t->leaves);
     t->sums = rt_alloc((size_t)t->shards, sizeof *t->sums);
-    if (!t->shard || !t->results || !t->leaves || !t->sums)
+    if (!t->shard || !t->results || !t->sums)
         return rt_out_of_memory("a trainer");
-    t->nodes.shards = t->shards;
+    t->subtrees.shards = t->shards;
     t->blocks =
-        rt_subtrees_plan(&t->nodes, t->first_shard, t->end_shard, t->group, t->leaves, t->sums);
+        rt_subtrees_plan(&t->subtrees, t->first_shard, t->end_shard, t->group, t->shard, t->sums);
     t->models = rt_alloc((size_t)t->blocks, sizeof(rt_transformer *));
     if (!t->models)
         return rt_out_of_memory("a trainer");
@@ -175,26 +159,28 @@ rt_status rt_trainer_new_alone(rt_trainer **trainer_new, const rt_config *config
     t->first_shard = rt_share_start(t->shards, size, rank);
     t->end_shard = rt_share_start(t->shards, size, rank + 1);
     const int shards = t->end_shard - t->first_shard;
-    t->place_count = t->threads < shards ? t->threads : shards; /* other threads help with parts */
-    t->group = rt_summation_group(shards, t->place_count);
+    t->graph_count = t->threads < shards ? t->threads : shards; /* other threads help with parts */
+    t->group = rt_summation_group(shards, t->graph_count);
     rt_status status = make_state(t, o->blank);
     if (status.code)
         return status;
 
-    /* the threads, a graph for each place, and scratch memory for each thread */
+    /* the threads, a graph for each worker that takes shards, and scratch memory for each thread */
     const bool fewer = o->threads && o->threads < t->threads;
     const size_t scratch = rt_update_scratch(t->rule, &t->state.model->parameters);
     status = rt_workers_new(&t->workers, fewer ? o->threads : t->threads);
     if (status.code)
         return status;
-    t->places = rt_alloc((size_t)t->place_count, sizeof *t->places);
+    t->graphs = rt_alloc((size_t)t->graph_count, sizeof(rt_graph *));
     t->scratch = rt_alloc((size_t)t->threads, sizeof(real *));
-    if (!t->places || !t->scratch)
+    if (!t->graphs || !t->scratch)
         return rt_out_of_memory("a trainer");
-    for (int i = 0; i < t->place_count; i++) {
-        if (!(t->places[i].graph = rt_graph_new()))
+    for (int i = 0; i < t->graph_count; i++) {
+        if (!(t->graphs[i] = rt_graph_new()))
             return rt_out_of_memory("a graph");
-        rt_graph_set_recomputes(t->places[i].graph, config->train.recompute == RT_RECOMPUTE_LAYERS);
+        rt_graph_set_recomputes(t->graphs[i], config->train.recompute == RT_RECOMPUTE_LAYERS);
+        if (i < rt_workers_count(t->workers))
+            rt_graph_set_threads(t->graphs[i], rt_workers_threads(t->workers, i));
     }
     for (int i = 0; scratch && i < t->threads; i++)
         if (!(t->scratch[i] = rt_account_alloc(t->account, RT_FOR_UPDATES, scratch, sizeof(real))))
@@ -218,8 +204,8 @@ void rt_trainer_end(rt_trainer *t)
 {
     if (!t)
         return;
-    for (int i = 0; t->places && i < t->place_count; i++)
-        rt_graph_free(t->places[i].graph);
+    for (int i = 0; t->graphs && i < t->graph_count; i++)
+        rt_graph_free(t->graphs[i]);
     for (int i = 0; t->scratch && i < t->threads; i++)
         rt_free(t->scratch[i]);
     rt_workers_free(t->workers);
@@ -237,16 +223,15 @@ void rt_trainer_end(rt_trainer *t)
     rt_free(t->profiles);
     rt_free(t->shard);
     rt_free(t->models);
-    rt_free(t->leaves);
     rt_free(t->sums);
-    rt_free(t->places);
+    rt_free(t->graphs);
     rt_free(t);
 }
 
 void rt_trainer_return_pages(rt_trainer *t)
 {
-    for (int i = 0; i < t->place_count; i++)
-        rt_graph_return_pages(t->places[i].graph);
+    for (int i = 0; i < t->graph_count; i++)
+        rt_graph_return_pages(t->graphs[i]);
     for (int i = 0; i < t->blocks; i++)
         rt_memory_return_pages(t->models[i]->parameters.grads,
                                t->models[i]->parameters.block_size * sizeof(real));

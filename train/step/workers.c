@@ -21,7 +21,7 @@ typedef struct queue {
     size_t scratch_size; /* scratch memory of a part, in bytes */
     void *context;
     int count;
-    int most;           /* limit of the number of helpers */
+    int most;           /* workers that may take pieces: those with numbers below it */
     atomic_int next;    /* next piece */
     atomic_int helpers; /* other threads at work */
     atomic_bool open;
@@ -101,7 +101,8 @@ static bool help_with(queue *q, worker *me)
     bool helped = false;
     if (!atomic_load(&q->open))
         return false;
-    const bool fits = atomic_fetch_add(&q->helpers, 1) < q->most && atomic_load(&q->open);
+    atomic_fetch_add(&q->helpers, 1);
+    const bool fits = atomic_load(&q->open) && me->number < q->most;
     if (fits && me->scratch_size < q->scratch_size) {
         rt_free(me->scratch);
         me->scratch = rt_alloc_unset(q->scratch_size, 1);
@@ -152,7 +153,7 @@ static void run_queue(queue *q, worker *me, void *scratch)
     if (watch->begin)
         watch->begin(watch->context, q->count);
     atomic_store(&q->next, 0);
-    if (q->most && q->count > 1) {
+    if (q->most > 1 && q->count > 1) {
         atomic_store(&q->open, true);
         notify(me->all);
     }
@@ -175,7 +176,7 @@ static void run_parts(void *threads, rt_part *part, void *context, int count,
     q->context = context;
     q->count = count;
     q->scratch_size = scratch.bytes;
-    q->most = me->all->started;
+    q->most = me->all->count;
     run_queue(q, me, scratch.own);
     while (atomic_load(&q->helpers))
         sched_yield();
@@ -194,7 +195,7 @@ void rt_workers_run(rt_workers *w, int most, rt_job run, void *context, int jobs
     q->job = run;
     q->context = context;
     q->count = jobs;
-    q->most = most && most - 1 < w->started ? most - 1 : w->started;
+    q->most = most && most < w->count ? most : w->count;
     run_queue(q, me, NULL);
     for (;;) {
         const unsigned seen = atomic_load(&w->notices);

@@ -21,8 +21,8 @@ void rt_workers_free(rt_workers *workers);
 
 int rt_workers_count(const rt_workers *workers);
 
-/* Runs jobs 0 ... jobs - 1, with at most `most` workers at a time (0: all); the others help with
- * parts. Returns when all are done. */
+/* Runs jobs 0 ... jobs - 1 on the first `most` workers (0: all); the others help with parts.
+ * Returns when all are done. */
 void rt_workers_run(rt_workers *workers, int most, rt_job run, void *context, int jobs);
 
 /* Returns the rt_threads with which a job on worker `number` runs its parts. Worker 0 is the caller
