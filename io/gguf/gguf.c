@@ -5,7 +5,7 @@
 
 #include "core/memory.h"
 #include "data/tokenizers/bpe.h"
-#include "io/huggingface/private.h"
+#include "io/huggingface/export.h"
 #include "util/durable_file.h"
 #include "util/number.h"
 #include "util/utf8.h"

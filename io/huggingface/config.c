@@ -1,8 +1,9 @@
 /* Reads and writes config.json, by the tables of the families. */
 
-#include "io/huggingface/private.h"
+#include "io/huggingface/config.h"
 
 #include "core/memory.h"
+#include "io/huggingface/folder.h"
 #include "util/writer.h"
 
 #include <stdio.h>
@@ -525,3 +526,17 @@ char *rt_config_text(const rt_family *family, const rt_transformer_options *o,
     json_decref(w.object);
     return text;
 }
+
+const rt_config_word rt_hf_activations[] = {
+    {"gelu", RT_GELU},
+    {"gelu_new", RT_GELU_TANH},
+    {"relu", RT_RELU},
+    {"tanh", RT_TANH},
+    {"sigmoid", RT_SIGMOID},
+    {"silu", RT_SILU},
+    {"gelu_python", RT_GELU},
+    {"gelu_pytorch_tanh", RT_GELU_TANH},
+    {"gelu_fast", RT_GELU_TANH},
+    {"swish", RT_SILU},
+    {0},
+};

@@ -1,8 +1,8 @@
 /* Families of decoders: Llama (Touvron et al. 2023), those that are built like it, and GPT-NeoX. */
 
-#include "io/huggingface/private.h"
-
+#include "io/huggingface/family.h"
 #include "own_theta.h"
+#include "util/writer.h"
 
 #include <string.h>
 
@@ -397,7 +397,7 @@ static rt_status check_neox(const rt_family *family, const rt_transformer_option
 
 static const rt_config_row neox_config[] = {
     RT_SIZES(50432, 6144, 24576, 44, 64),
-    {"hidden_act", RT_WORD(activation, rt_roformer_activations), .reason = "rotor has no other",
+    {"hidden_act", RT_WORD(activation, rt_hf_activations), .reason = "rotor has no other",
      .wish = "no such function"},
     {"layer_norm_eps", RT_EPS(norm_eps), .initial = 1e-5},
     {"hidden_dropout", RT_SHARE(dropout)},

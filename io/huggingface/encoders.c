@@ -2,9 +2,9 @@
  * ModernBERT (Warner et al. 2024), with layers that attend to all tokens or to a window, each type
  * with its base. */
 
-#include "io/huggingface/private.h"
-
 #include "core/memory.h"
+#include "io/huggingface/folder.h"
+#include "io/huggingface/sines.h"
 #include "own_theta.h"
 
 #include <stdio.h>
@@ -85,20 +85,6 @@ static const rt_option_row roformer_options[] = {
     {0},
 };
 
-const rt_config_word rt_roformer_activations[] = {
-    {"gelu", RT_GELU},
-    {"gelu_new", RT_GELU_TANH},
-    {"relu", RT_RELU},
-    {"tanh", RT_TANH},
-    {"sigmoid", RT_SIGMOID},
-    {"silu", RT_SILU},
-    {"gelu_python", RT_GELU},
-    {"gelu_pytorch_tanh", RT_GELU_TANH},
-    {"gelu_fast", RT_GELU_TANH},
-    {"swish", RT_SILU},
-    {0},
-};
-
 static void put_token_types(rt_config_writing *w)
 {
     const int types = w->options->token_types;
@@ -122,17 +108,9 @@ static void check_causal(rt_reading *r, rt_huggingface *there)
                              "attends to no token behind its own");
 }
 
-/* Returns at least the default of transformers, for texts longer than those of training. */
-int rt_roformer_rows(const rt_huggingface_export *export)
-{
-    enum { INITIAL = 1536 };
-    const int rows = export->positions > INITIAL ? export->positions : INITIAL;
-    return export->table_rows ? export->table_rows : rows;
-}
-
 static void put_positions(rt_config_writing *w)
 {
-    rt_json_put(&w->object, "max_position_embeddings", json_integer(rt_roformer_rows(w->export)));
+    rt_json_put(&w->object, "max_position_embeddings", json_integer(rt_sine_table_rows(w->export)));
 }
 
 static const rt_config_row roformer_config[] = {
@@ -144,7 +122,7 @@ static const rt_config_row roformer_config[] = {
     {"num_attention_heads", RT_SIZE(heads), .initial = 12},
     {"type_vocab_size", RT_SIZE(token_types), .initial = 2, .put = put_token_types},
     {"max_position_embeddings", RT_POSITIONS(RT_MOST_SIZE), .initial = 1536, .put = put_positions},
-    {"hidden_act", RT_WORD(activation, rt_roformer_activations), .reason = "rotor has no other",
+    {"hidden_act", RT_WORD(activation, rt_hf_activations), .reason = "rotor has no other",
      .wish = "no such function"},
     {"layer_norm_eps", RT_EPS(norm_eps), .initial = 1e-12},
     {"hidden_dropout_prob", RT_SHARE(dropout), .initial = 0.1},
@@ -531,7 +509,7 @@ static const rt_config_row modernbert_config[] = {
     RT_SIZES(50368, 768, 1152, 22, 12),
     {"hidden_activation", RT_WORD(ffn, gates), .reason = "rotor has no other gates",
      .wish = "gates"},
-    {"classifier_activation", RT_WORD(activation, rt_roformer_activations),
+    {"classifier_activation", RT_WORD(activation, rt_hf_activations),
      .reason = "rotor has no other", .wish = "no such function"},
     {"classifier_pooling", RT_WORD(pool, poolings), .reason = "rotor has no other",
      .wish = "the first token or the mean of all"},

@@ -1,12 +1,16 @@
 /* Writes a folder: config.json, the files of the tokenizer, the model card and the tensors. Also
  * reads the chat template of a folder. */
 
-#include "io/huggingface/private.h"
+#include "io/huggingface/export.h"
 
 #include "core/memory.h"
 #include "core/path.h"
 #include "data/tokenizers/bpe.h"
+#include "io/huggingface/folder.h"
+#include "io/huggingface/sines.h"
+#include "io/huggingface/tokenizer.h"
 #include "util/durable_file.h"
+#include "util/files.h"
 #include "util/number.h"
 
 #include <errno.h>
@@ -390,7 +394,7 @@ static rt_status write_files(const rt_durable_folder *to, const rt_family *famil
     if (!status.code)
         status = rt_path_join(path, to->staging, RT_WEIGHTS_FILE);
     if (!status.code)
-        status = rt_tensor_list_open(&list, family, model, rt_roformer_rows(&all));
+        status = rt_tensor_list_open(&list, family, model, rt_sine_table_rows(&all));
     if (!status.code)
         status = rt_safetensors_write(path, list.entries, list.count);
     for (size_t i = 0; same && i < sizeof kept / sizeof *kept && !status.code; i++)

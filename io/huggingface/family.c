@@ -1,7 +1,7 @@
 /* The list of families; their options, and the family of a model; conditions, names and numbers of
  * their tensors. */
 
-#include "io/huggingface/private.h"
+#include "io/huggingface/family.h"
 
 #include "core/memory.h"
 #include "core/path.h"

@@ -9,13 +9,9 @@
  * that of the family. */
 
 #include "core/key.h"
-#include "core/status.h"
-#include "io/huggingface/huggingface.h"
+#include "io/huggingface/config.h"
 #include "io/huggingface/safetensors.h"
-#include "models/transformer.h"
-
-#include <jansson.h>
-#include <stdbool.h>
+#include "io/huggingface/theta.h"
 
 /* ---- tensors ---- */
 
@@ -39,15 +35,6 @@ typedef enum rt_tensor_form {
     RT_BY_HEAD   /* for each head of keys: the rows of its queries, its key and its value, in the
                     order of `here` */
 } rt_tensor_form;
-
-/* Condition of a row or a key. */
-typedef bool rt_options_test(const rt_transformer_options *o);
-rt_options_test rt_when_lm, rt_when_sequence, rt_when_token, rt_when_causal, rt_when_bidirectional,
-    rt_when_untied, rt_when_pool_first, rt_when_pool_last, rt_when_pool_first_or_mean, rt_always,
-    rt_never;
-
-struct rt_family;
-struct rt_folder_theta;
 
 /* Length of an axis of a tensor that is not a parameter. */
 typedef enum rt_extra_axis {
@@ -127,41 +114,6 @@ size_t rt_folder_tensor_at(const rt_folder_tensor *t, size_t n, int *which);
 bool rt_folder_tensors_know(const rt_folder_tensors *all, const struct rt_family *family,
                             const rt_transformer_options *o, const char *name);
 
-/* ---- reading keys of config.json ---- */
-
-/* A JSON object whose keys are read one by one. The first error is kept in `status`: RT_CHECKPOINT
- * with the name of the key. Values that are read after an error are meaningless. A key that is
- * missing or null has its default. */
-typedef struct rt_reading {
-    const json_t *json;
-    const char *file;   /* NULL: config.json */
-    const char *within; /* prefix of the keys in messages, such as "rope_parameters."; or NULL */
-    rt_status status;
-} rt_reading;
-
-void rt_reading_refuse(rt_reading *r, const char *format, ...) RT_PRINTF(2, 3);
-
-/* Returns the value of a key; NULL if it is missing or null. */
-json_t *rt_reading_find(const rt_reading *r, const char *key);
-
-int rt_reading_whole(rt_reading *r, const char *key, int initial, int low, int high);
-
-/* Reads a finite number above 0. */
-double rt_reading_above_0(rt_reading *r, const char *key, double initial);
-
-bool rt_reading_flag(rt_reading *r, const char *key, bool initial);
-
-/* Reads a string; "" if the key is missing. */
-const char *rt_reading_word(rt_reading *r, const char *key);
-
-/* Refuses a word that is not in a list: "KEY must be A, B or C: REASON; got 'D'". */
-void rt_reading_refuse_word(rt_reading *r, const char *key, const char *const *words, int count,
-                            const char *reason, const char *got);
-
-/* Reads a whole number from 1 to RT_MOST_SIZE, the limit of rotor's sizes. */
-enum { RT_MOST_HF_LAYERS = 1000 };
-int rt_reading_size(rt_reading *r, const char *key, int initial);
-
 /* ---- options that all models of a family share ---- */
 
 typedef enum rt_option_rule {
@@ -182,114 +134,18 @@ typedef struct rt_option_row {
     const char *wish; /* NULL: writing does not check the value */
 } rt_option_row;
 
-/* ---- config.json as a table ----
- *
- * Each row describes a key of config.json, for reading and for writing.
- *
- *     {"hidden_size", RT_SIZE(dim), .initial = 768}
- *     {"hidden_act", RT_WORD(activation, words), .reason = "rotor has no other"}
- *     {"rope_interleaved", RT_MUST_BE("false"), .reason = "pairs are halves of a head"}
- *     {"rope_parameters", .read = read_rope, .put = put_rope}
- *
- * Keys are read and written in the order of the rows. A key that is missing or null has its
- * default. An invalid value is RT_CHECKPOINT with the key of config.json. An option that
- * config.json cannot express is RT_CONFIG with the key of rotor. */
-
-typedef enum rt_config_type {
-    RT_CONFIG_SPECIAL,   /* only `read` and `put` */
-    RT_CONFIG_WHOLE,     /* whole number from 1 to `high` */
-    RT_CONFIG_NUMBER,    /* number from 0 to less than `high` */
-    RT_CONFIG_EPS,       /* epsilon of norms: above 0, at most 1 */
-    RT_CONFIG_POSITIONS, /* max_positions, from 1 to `high` */
-    RT_CONFIG_FLAG,
-    RT_CONFIG_SWITCH, /* false and true stand for the values `off` and `on` */
-    RT_CONFIG_WORD,
-    RT_CONFIG_FIXED, /* any other value is refused */
-    RT_CONFIG_ABSENT /* every value is refused */
-} rt_config_type;
-
-/* A string and its value. The first of a list is the default; the first with a value is written. */
-typedef struct rt_config_word {
-    const char *word; /* NULL ends a list */
-    int value;
-} rt_config_word;
-
-/* A config.json that is being written, and its sources. */
-typedef struct rt_config_writing {
-    json_t *object; /* NULL after an error */
-    const struct rt_family *family;
-    const rt_transformer_options *options;
-    const rt_huggingface_export *export; /* with resolved positions */
-    const struct rt_folder_theta *theta;
-} rt_config_writing;
-
-enum { RT_NO_MEMBER = -1 };
-
-typedef struct rt_config_row {
-    const char *key; /* NULL ends a table */
-    rt_config_type type;
-    int member; /* offset in rt_transformer_options, or RT_NO_MEMBER */
-    double high;
-    const rt_config_word *words;
-    int off, on;           /* values of a switch */
-    const char *fixed;     /* JSON */
-    double initial;        /* default; 0: the value of `same_as`, if that is set */
-    int same_as;           /* offset of an earlier member, whose value stands for null */
-    const char *reason;    /* why another value is refused, for messages */
-    const char *wish;      /* what the family has, for messages about a value without a word */
-    rt_options_test *when; /* condition for writing; NULL: always, but never FIXED and ABSENT */
-
-    /* Functions that replace the type. */
-    void (*read)(rt_reading *r, rt_huggingface *there);
-    void (*put)(rt_config_writing *w);
-    const char *const *also; /* further keys that `read` uses; NULL: none */
-} rt_config_row;
-
-/* Offset of a member of a type; a member of another type does not compile. */
-#define RT_MEMBER_OF(c_type, name)                                                                 \
-    (int)(offsetof(rt_transformer_options, name) +                                                 \
-          0 * sizeof(char[_Generic(((rt_transformer_options *)0)->name, c_type : 1)]))
-
-#define RT_SIZE(name)                                                                              \
-    .type = RT_CONFIG_WHOLE, .member = RT_MEMBER_OF(int, name), .high = RT_MOST_SIZE
-#define RT_LAYERS                                                                                  \
-    .type = RT_CONFIG_WHOLE, .member = RT_MEMBER_OF(int, layers), .high = RT_MOST_HF_LAYERS
-#define RT_SHARE(name) .type = RT_CONFIG_NUMBER, .member = RT_MEMBER_OF(double, name), .high = 1
-#define RT_DEVIATION(name)                                                                         \
-    .type = RT_CONFIG_NUMBER, .member = RT_MEMBER_OF(double, name), .high = 1e6
-#define RT_EPS(name)       .type = RT_CONFIG_EPS, .member = RT_MEMBER_OF(double, name)
-#define RT_YES_OR_NO(name) .type = RT_CONFIG_FLAG, .member = RT_MEMBER_OF(bool, name)
-#define RT_SWITCH(name, if_false, if_true)                                                         \
-    .type = RT_CONFIG_SWITCH, .member = (int)offsetof(rt_transformer_options, name),               \
-    .off = if_false, .on = if_true
-#define RT_WORD(name, list)                                                                        \
-    .type = RT_CONFIG_WORD, .member = (int)offsetof(rt_transformer_options, name), .words = list
-#define RT_MUST_BE(json)   .type = RT_CONFIG_FIXED, .fixed = json
-#define RT_POSITIONS(most) .type = RT_CONFIG_POSITIONS, .high = most
-#define RT_ABSENT          .type = RT_CONFIG_ABSENT
-
-/* Row of a table at the end of a macro, where clang-format takes plain braces for a block. */
-#define RT_ROW(...)                                                                                \
-    {                                                                                              \
-        __VA_ARGS__                                                                                \
-    }
-
-/* Rows of the sizes that most families have, with their defaults. */
-#define RT_SIZES(words, width, ffn_width, layer_count, head_count)                                 \
-    {"vocab_size", RT_SIZE(vocab), .initial = words},                                              \
-        {"hidden_size", RT_SIZE(dim), .initial = width},                                           \
-        {"intermediate_size", RT_SIZE(ffn_dim), .initial = ffn_width},                             \
-        {"num_hidden_layers", RT_LAYERS, .initial = layer_count},                                  \
-        RT_ROW("num_attention_heads", RT_SIZE(heads), .initial = head_count)
-
-/* NULL-terminated list of keys. */
-#define RT_KEYS(...) ((const char *const[]){__VA_ARGS__, NULL})
+/* Options of decoders, and of all families that are built like Llama. */
+#define RT_DECODER_OPTIONS                                                                         \
+    {"model.kind", RT_IS, "decoder", "the layers of a decoder"},                                   \
+        {"model.pool", RT_IS, "last", NULL}, /* see the classes */                                 \
+        {"model.norm", RT_IS, "pre", "its norms before the blocks"},                               \
+        RT_ROW("model.causal", RT_IS, "yes", "causal attention")
+#define RT_LLAMA_OPTIONS                                                                           \
+    RT_DECODER_OPTIONS, {"model.norm_kind", RT_IS, "rms", "RMS norms"},                            \
+        RT_ROW("model.activation", RT_IS, "silu", NULL)
 
 /* Sets the options that all models of the family share. */
 void rt_option_rows_set(const struct rt_family *family, rt_transformer_options *o);
-
-/* Returns the word that a row of words has for a model; NULL if there is none. */
-const char *rt_config_row_word(const rt_config_row *row, const rt_transformer_options *o);
 
 /* ---- families ---- */
 
@@ -311,35 +167,6 @@ typedef struct rt_family_class {
             {word "ForTokenClassification", RT_HEAD_TOKEN, true, NULL},                            \
             {word "Model", RT_HEAD_LM, false, NULL}, {0},                                          \
     }
-
-/* Theta of a folder in radians per position: rotor_theta as it was read, or the effective theta of
- * a model that is written. */
-typedef struct rt_folder_theta {
-    double *own;    /* values of `shape`; NULL: none */
-    rt_shape shape; /* (layers, heads, pairs); an axis is 1 if theta is shared along it */
-    double base;    /* position.base */
-
-    /* only of rotor_theta */
-    double local_base; /* position.local_base */
-    rt_theta_scope scope;
-    rt_theta_form form;
-
-    /* Only of a model that is written: mean over layers and heads for the pairs that the family
-     * rotates (rt_family_pairs); 0 for pairs that the model does not rotate. */
-    double *mean;
-    int pairs;
-} rt_folder_theta;
-
-/* Rules of rope_parameters in the config.json of a family (theta.c). */
-typedef struct rt_rope_rules {
-    double base;              /* default; 0: 10000 */
-    const char *old_base;     /* key outside, in older folders; NULL: rope_theta */
-    double fraction;          /* default of partial_rotary_factor; 0: always 1 */
-    const char *old_fraction; /* key outside, if there is a fraction; NULL: partial_rotary_factor */
-
-    /* Rules for layers with a window that have their own rope_parameters; or NULL. */
-    const struct rt_rope_rules *sliding;
-} rt_rope_rules;
 
 typedef struct rt_family {
     const char *name;               /* for messages and the model card: "a NAME of LIBRARY" */

@@ -1,11 +1,12 @@
 /* Opens a folder: refused formats, files with tensors, size checks; vocabulary, labels and data
  * options for a run. Compares models. */
 
-#include "io/huggingface/private.h"
+#include "io/huggingface/folder.h"
 
 #include "core/memory.h"
 #include "core/path.h"
 #include "data/tokenizers/bpe.h"
+#include "io/huggingface/tokenizer.h"
 #include "io/model_options.h"
 #include "models/keys.h"
 #include "util/files.h"

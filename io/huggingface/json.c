@@ -1,5 +1,6 @@
-#include "io/huggingface/private.h"
+#include "io/huggingface/json.h"
 
+#include "core/key.h"
 #include "core/memory.h"
 #include "core/path.h"
 #include "util/files.h"

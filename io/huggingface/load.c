@@ -1,9 +1,8 @@
 /* Loads the values of a folder into a model. */
 
-#include "io/huggingface/private.h"
-
 #include "core/memory.h"
 #include "io/checkpoint/checkpoint.h"
+#include "io/huggingface/folder.h"
 #include "util/writer.h"
 
 #include <math.h>

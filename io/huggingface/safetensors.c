@@ -4,7 +4,7 @@
 
 #include "core/memory.h"
 #include "core/path.h"
-#include "io/huggingface/private.h"
+#include "io/huggingface/json.h"
 #include "util/files.h"
 #include "util/number.h"
 #include "util/writer.h"

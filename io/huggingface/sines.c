@@ -1,9 +1,10 @@
 /* The table of sines that a RoFormer of Hugging Face keeps among its weights and is rotated by:
  * theta is computed from it, and it is written. */
 
-#include "io/huggingface/private.h"
+#include "io/huggingface/sines.h"
 
 #include "core/memory.h"
+#include "io/huggingface/folder.h"
 #include "ops/ops.h"
 #include "util/number.h"
 
@@ -214,4 +215,12 @@ void rt_sine_table_fill(const void *context, size_t first, size_t count, float *
         const double angle = position * s->mean[column % pairs];
         values[n] = (float)(column < pairs ? sin(angle) : cos(angle));
     }
+}
+
+/* Returns at least the default of transformers, for texts longer than those of training. */
+int rt_sine_table_rows(const rt_huggingface_export *export)
+{
+    enum { INITIAL = 1536 };
+    const int rows = export->positions > INITIAL ? export->positions : INITIAL;
+    return export->table_rows ? export->table_rows : rows;
 }

@@ -1,9 +1,10 @@
 /* Theta of a folder: rotor_theta, the key of config.json with all learned theta, and
  * rope_parameters, from which theta follows in families without theta among the tensors. */
 
-#include "io/huggingface/private.h"
+#include "io/huggingface/theta.h"
 
 #include "core/memory.h"
+#include "io/huggingface/folder.h"
 
 #include <math.h>
 #include <stdio.h>

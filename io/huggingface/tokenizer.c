@@ -1,10 +1,11 @@
 /* Reads and writes the files of a tokenizer. */
 
-#include "io/huggingface/private.h"
+#include "io/huggingface/tokenizer.h"
 
 #include "core/memory.h"
 #include "data/tokenizers/bpe.h"
 #include "data/tokenizers/words.h"
+#include "io/huggingface/folder.h"
 #include "util/files.h"
 #include "util/number.h"
 #include "util/utf8.h"

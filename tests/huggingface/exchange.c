@@ -15,7 +15,7 @@
 
 #include "core/memory.h"
 #include "io/huggingface/huggingface.h"
-#include "io/huggingface/private.h"
+#include "io/huggingface/json.h"
 
 #include <dirent.h>
 #include <math.h>

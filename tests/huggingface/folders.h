@@ -11,7 +11,7 @@
 #include "suite.h"
 #include "training/scratch.h"
 
-#include "io/huggingface/private.h"
+#include "io/huggingface/folder.h"
 
 #include <glob.h>
 #include <math.h>

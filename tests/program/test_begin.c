@@ -4,7 +4,7 @@
 #include "train_program.h"
 
 #include "data/tokenizers/bpe.h"
-#include "io/huggingface/private.h"
+#include "io/huggingface/tokenizer.h"
 
 #define TOKENIZERS TEST_SOURCES "/fixtures/bpe/"
 

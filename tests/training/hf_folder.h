@@ -10,8 +10,8 @@
 #include "option_words.h"
 #include "training/scratch.h"
 
+#include "io/huggingface/folder.h"
 #include "io/huggingface/huggingface.h"
-#include "io/huggingface/private.h"
 #include "io/huggingface/safetensors.h"
 
 RELEASER(close_folder, rt_huggingface_close)

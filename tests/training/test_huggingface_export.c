@@ -1,7 +1,7 @@
 #include "tokenizer_fixtures.h"
 #include "training/hf_folder.h"
 
-#include "io/huggingface/private.h"
+#include "io/huggingface/json.h"
 
 static bool has_file(const char *name)
 {

@@ -1,6 +1,6 @@
 #include "training/hf_folder.h"
 
-#include "io/huggingface/private.h"
+#include "io/huggingface/folder.h"
 
 /* A key of config.json, KEY or OBJECT.KEY, set to a value of JSON, or taken away by "". A message
  * that begins with a blank or a colon follows "config.json: KEY", "=" stands for "config.json: KEY

@@ -4,7 +4,7 @@
 #include "tokenizer_fixtures.h"
 #include "training/scratch.h"
 
-#include "io/huggingface/private.h"
+#include "io/huggingface/tokenizer.h"
 
 /* Its pieces are not in the order of their ids. */
 static const char pieces[] =

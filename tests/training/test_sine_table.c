@@ -1,6 +1,6 @@
 #include "training/scratch.h"
 
-#include "io/huggingface/private.h"
+#include "io/huggingface/sines.h"
 #include "ops/ops.h"
 
 enum { MOST_ROWS = 1536, PAIRS = 4 };

@@ -1,0 +1,34 @@
+#ifndef ROTOR_IO_HUGGINGFACE_TOKENIZER_H
+#define ROTOR_IO_HUGGINGFACE_TOKENIZER_H
+
+/* The vocabulary of a folder: vocab.txt or, if there is none, the pieces of tokenizer.json,
+ * WordPiece or byte-level BPE. A vocab.txt is ESM's if tokenizer_config.json names EsmTokenizer or,
+ * if it names no class of its own, the file has <cls> and no [CLS].
+ *
+ * WordPiece: do_lower_case of tokenizer_config.json, true by default, says whether words are in
+ * lower case. tokenizer.json says so only if there is no tokenizer_config.json, or one with a
+ * general class. A setting that would make other words or pieces than BERT's is refused.
+ *
+ * Byte-level BPE: tokenizer.json says how a text is cut, whatever the class of the tokenizer.
+ * tokenizer_config.json, which is optional, names the special tokens: bos_token or cls_token,
+ * eos_token or sep_token, pad_token, mask_token. */
+
+#include "data/tokenizers/vocabulary.h"
+#include "io/huggingface/huggingface.h"
+
+/* Reads the vocabulary of a folder. NULL if there is neither file, nor vocab.json with merges.txt
+ * (byte-level BPE). `level` is that of a vocabulary that rotor wrote, or "" to detect it. *warning
+ * is a line for the user, or NULL. Errors are RT_CHECKPOINT and begin with the name of the file. */
+rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, const char *level,
+                            const char **warning) RT_MUST_CHECK;
+
+/* Creates the tokenizer.json of a vocabulary of level bpe, whose post-processor puts a token before
+ * a text if `begins`, and after it if `ends`: the bytes that were read if they do so, else with
+ * another post-processor. The caller frees the text. */
+rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *vocabulary, bool begins,
+                                bool ends) RT_MUST_CHECK;
+
+/* Returns the text of tokenizer_config.json, which the caller frees; NULL if that fails. */
+char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export) RT_MUST_CHECK;
+
+#endif
