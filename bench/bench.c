@@ -126,10 +126,14 @@ double bench_yardstick_time(bench_yardstick *y)
 
 static void print_cell(int i, int width, const char *text)
 {
-    if (bench.csv)
-        printf("%s%s", i ? "," : "", text);
-    else
-        printf("%s%*s", i ? "  " : "", width, text);
+    printf("%s%*s", !i ? "" : bench.csv ? "," : "  ", bench.csv ? 0 : width, text);
+}
+
+/* Returns the text of a cell, which may be in `number`. */
+static const char *text_of(const bench_cell *c, char number[64])
+{
+    snprintf(number, 64, "%.*f", c->digits, c->number);
+    return c->text ? c->text : isnan(c->number) ? "" : number;
 }
 
 void bench_row(bool first, const bench_cell *cells, int count)
@@ -138,14 +142,18 @@ void bench_row(bool first, const bench_cell *cells, int count)
         print_cell(i, cells[i].width, cells[i].heading);
     if (first)
         putchar('\n');
-    for (int i = 0; i < count; i++) {
-        char number[64] = "";
-        if (!isnan(cells[i].number))
-            snprintf(number, sizeof number, "%.*f", cells[i].digits, cells[i].number);
-        print_cell(i, cells[i].width, cells[i].text ? cells[i].text : number);
-    }
+    for (int i = 0; i < count; i++)
+        print_cell(i, cells[i].width, text_of(&cells[i], (char[64]){0}));
     putchar('\n');
     fflush(stdout);
+}
+
+void bench_list(const bench_cell *cells, int count)
+{
+    if (bench.csv)
+        bench_row(true, cells, count);
+    for (int i = 0; i < count && !bench.csv; i++)
+        printf("%-22s %s\n", cells[i].heading, text_of(&cells[i], (char[64]){0}));
 }
 
 bench_training *bench_training_new(int threads)

@@ -124,12 +124,16 @@ typedef struct bench_cell {
         BENCH_NUMBER("low", width, digits, (unit)*bench_quartile(times, 1)),                       \
         BENCH_NUMBER("high", width, digits, (unit)*bench_quartile(times, 3))
 
-/* Prints a row, after the headings if it is the first. A NaN is an empty cell. */
+/* Prints a row, after the headings if it is the first. A NaN is an empty cell. bench_list prints a
+ * row that is the only one: without CSV, as lines of a heading and a value. */
 void bench_row(bool first, const bench_cell *cells, int count);
+void bench_list(const bench_cell *cells, int count);
 
-#define BENCH_ROW(first, ...)                                                                      \
-    bench_row(first, (const bench_cell[]){__VA_ARGS__},                                            \
-              (int)(sizeof((const bench_cell[]){__VA_ARGS__}) / sizeof(bench_cell)))
+#define BENCH_CELLS(...)                                                                           \
+    (const bench_cell[]){__VA_ARGS__},                                                             \
+        (int)(sizeof((const bench_cell[]){__VA_ARGS__}) / sizeof(bench_cell))
+#define BENCH_ROW(first, ...) bench_row(first, BENCH_CELLS(__VA_ARGS__))
+#define BENCH_LIST(...)       bench_list(BENCH_CELLS(__VA_ARGS__))
 
 /* Trainer of CONFIG.ini [section.key=value ...], the arguments of the command. */
 typedef struct bench_training {

@@ -24,8 +24,7 @@ typedef struct command {
     bool threads;    /* runs on --threads */
 } command;
 
-#define CONFIGURED  "CONFIG.ini [section.key=value ...]"
-#define HELP_INDENT "                       "
+#define CONFIGURED "CONFIG.ini [section.key=value ...]"
 
 static const char usage[] =
     "usage: bench COMMAND [options] [NAME=NUMBER ...]\n"
@@ -38,21 +37,19 @@ static const char usage[] =
     "commands, with their sizes and defaults\n";
 
 static const command commands[] = {
-    {"peak",
-     .help = "measure matrix products of the shapes of four models, and\n" HELP_INDENT "copies",
+    {"peak", .help = "measure matrix products of the shapes of four models, and copies",
      .run = bench_peak, .threads = true},
     {"step", CONFIGURED, .run = bench_step, .configured = true,
-     .help = "measure a training step: forward, loss, backward,\n" HELP_INDENT "clipping, update"},
+     .help = "measure a training step: forward, loss, backward, clipping, update"},
     {"scale", CONFIGURED, .run = bench_scale, .configured = true,
-     .help = "measure a step on 1 and N threads alternately (--threads N,\n" HELP_INDENT
-             "default 2), its serial part, barriers and bytes; compute a\n" HELP_INDENT
-             "step on up to 128 threads"},
+     .help = "measure a step on 1 and N threads alternately (--threads N, default 2),\n"
+             "      its serial part, barriers and bytes; compute it on up to 128 threads"},
     {"world", CONFIGURED, .run = bench_world, .configured = true,
-     .help = "under mpirun: measure a step on several processes, and\n" HELP_INDENT
-             "what they send; compute both for more processes"},
+     .help = "under mpirun: measure a step on several processes, and their messages;\n"
+             "      compute both for more processes"},
     {"math", CONFIGURED, .run = bench_math, .configured = true,
-     .help = "compare the gradient of run.engine and run.math with that\n" HELP_INDENT
-             "of OpenBLAS in float, at steps 1 and 51"},
+     .help = "compare the gradient of run.engine and run.math with that of OpenBLAS in\n"
+             "      float, at steps 1 and 51"},
     {"generate", "llama",
      .sizes = {{"layers", 6},
                {"dim", 288},
@@ -63,12 +60,11 @@ static const command commands[] = {
                {"prompt", 256},
                {"tokens", 64},
                {"texts", 1}},
-     .help = "measure a decoder (llama, qwen2 or gpt_neox) that reads\n" HELP_INDENT
-             "prompts and continues all of them in one batch",
+     .help = "measure a decoder (llama, qwen2 or gpt_neox) that reads prompts and\n"
+             "      continues all of them in one batch",
      .run = bench_generate, .threads = true},
     {"rope", .sizes = {{"B", 8}, {"T", 512}, {"H", 8}, {"D", 64}},
-     .help = "measure RoPE with a learned theta, beside a copy of the\n" HELP_INDENT "tensor",
-     .run = bench_op},
+     .help = "measure RoPE with a learned theta, beside a copy of the tensor", .run = bench_op},
     {"attention", .sizes = {{"B", 1}, {"T", 4096}, {"H", 1}, {"D", 64}},
      .help = "measure softmax attention", .run = bench_op},
     {"linear-attention", .sizes = {{"H", 4}, {"D", 64}, {"from", 512}, {"to", 16384}},
@@ -102,25 +98,14 @@ static const char options_usage[] =
     "\n"
     "Exit status: 0, 1 if something failed, 2 if an argument is wrong.\n";
 
-/* Prints the command with its sizes, and its help beside them or, if the line is long, below. */
+/* Prints the command with its sizes, and its help below. */
 static void print_command(FILE *to, const command *c)
 {
-    enum { HELP = sizeof HELP_INDENT - 1, WIDTH = 78 };
-    int column = fprintf(to, "  %s", c->name);
-    if (c->arguments)
-        column += fprintf(to, " %s", c->arguments);
-    for (int i = 0; c->sizes[i].name; i++) {
-        char size[32];
-        const int length =
-            snprintf(size, sizeof size, " %s=%d", c->sizes[i].name, c->sizes[i].value);
-        if (column + length > WIDTH)
-            column = fprintf(to, "\n%*s", (int)strlen(c->name) + 2, "") - 1;
-        column += fprintf(to, "%s", size);
-    }
-    if (c->help && column < HELP)
-        fprintf(to, "%*s%s", HELP - column, "", c->help);
-    else if (c->help)
-        fprintf(to, "\n" HELP_INDENT "%s", c->help);
+    fprintf(to, "  %s%s%s", c->name, c->arguments ? " " : "", c->arguments ? c->arguments : "");
+    for (int i = 0; c->sizes[i].name; i++)
+        fprintf(to, " %s=%d", c->sizes[i].name, c->sizes[i].value);
+    if (c->help)
+        fprintf(to, "\n      %s", c->help);
     fputc('\n', to);
 }
 

@@ -86,9 +86,9 @@ typedef struct prediction {
  * threads count at one place. */
 static prediction predict(double threads, double barrier)
 {
-    const double shards = trace.shards / trace.steps, places = fmin(threads, fmax(shards, 1));
-    const double each = floor(threads / places); /* threads per shard */
-    const double rounds = ceil(shards / places) / fmax(shards, 1);
+    const double shards = trace.shards / trace.steps, busy = fmin(threads, fmax(shards, 1));
+    const double each = floor(threads / busy); /* threads per shard */
+    const double rounds = ceil(shards / busy) / fmax(shards, 1);
     const double between = trace.seconds - trace.in_shards - trace.outer.seconds;
     const double within = (trace.in_shards - trace.inner.seconds) * rounds;
     const double waits =
@@ -147,32 +147,33 @@ static double time_step(rt_trainer *trainer)
     return rt_seconds() - start;
 }
 
+/* Prints what was measured, and how far the model is from it on as many threads. Bytes are those
+ * that ops read and write; a copy shows what the memory can move. */
 static void print_measured(const bench_times *alone, const bench_times *together, int threads,
                            double barrier, double bytes)
 {
     const double between = trace.seconds - trace.in_shards - trace.outer.seconds;
     const double within = trace.in_shards - trace.inner.seconds, step = bench_median(alone);
-    const double copy_alone = measure_copy(1), copy_together = measure_copy(threads);
     const bench_times ratios = bench_ratios(together, alone);
-    printf("step: %.3f ms on 1 thread, %.3f on %d: %.3f of it (%.3f to %.3f, the middle half of "
-           "%d), kernels %s\n",
-           1e3 * step, 1e3 * bench_median(together), threads, bench_median(&ratios),
-           bench_quartile(&ratios, 1), bench_quartile(&ratios, 3), ratios.count,
-           rt_engine_kernels());
-    printf("serial: %.3f %% of the step on 1 thread outside of shards, %.3f %% within them\n",
-           100 * between / trace.seconds, 100 * within / trace.seconds);
-    printf("runs: %.0f a step over its %.0f shards, %.0f within them; a barrier of 2 threads takes "
-           "%.2f microseconds\n",
-           trace.outer.count / trace.steps, trace.shards / trace.steps,
-           trace.inner.count / trace.steps, 1e6 * barrier);
-    printf("bytes: %.1f MB a step that ops read and write, %.1f GB/s on 1 thread; a copy moves "
-           "%.1f GB/s on 1 thread, %.1f on %d\n",
-           1e-6 * bytes, 1e-9 * bytes / step, 1e-9 * copy_alone, 1e-9 * copy_together, threads);
-    const prediction p = predict(threads, barrier);
-    printf("model: %.3f ms on %d threads, %.3f of what was measured\n", 1e3 * p.step, threads,
-           p.step / bench_median(together));
-    printf("computed, if pieces of a run are alike, threads as fast as here, and memory keeps "
-           "up:\n");
+    const double model = predict(threads, barrier).step;
+    BENCH_LIST(BENCH_TEXT("kernels", 0, rt_engine_kernels()),
+               BENCH_NUMBER("threads", 0, 0, threads),
+               BENCH_NUMBER("ms on 1 thread", 0, 3, 1e3 * step),
+               BENCH_NUMBER("ms", 0, 3, 1e3 * bench_median(together)),
+               BENCH_TIMES("share of 1 thread's", 0, 3, 1, &ratios),
+               BENCH_NUMBER("serial %", 0, 3, 100 * between / trace.seconds),
+               BENCH_NUMBER("serial in shards %", 0, 3, 100 * within / trace.seconds),
+               BENCH_NUMBER("shards", 0, 0, trace.shards / trace.steps),
+               BENCH_NUMBER("runs over shards", 0, 0, trace.outer.count / trace.steps),
+               BENCH_NUMBER("runs in shards", 0, 0, trace.inner.count / trace.steps),
+               BENCH_NUMBER("us of a barrier", 0, 2, 1e6 * barrier),
+               BENCH_NUMBER("MB", 0, 1, 1e-6 * bytes),
+               BENCH_NUMBER("GB/s on 1 thread", 0, 1, 1e-9 * bytes / step),
+               BENCH_NUMBER("copy GB/s on 1 thread", 0, 1, 1e-9 * measure_copy(1)),
+               BENCH_NUMBER("copy GB/s", 0, 1, 1e-9 * measure_copy(threads)),
+               BENCH_NUMBER("ms of the model", 0, 3, 1e3 * model),
+               BENCH_NUMBER("model / measured", 0, 3, model / bench_median(together)));
+    printf("\nif pieces of a run are alike, threads as fast as here, and memory keeps up:\n");
 }
 
 void bench_scale(void)
@@ -254,6 +255,8 @@ static double exchange_time(double gradients, double processes, double rate, dou
     return 2 * others / processes * gradients / rate + 2 * others * latency;
 }
 
+/* Prints the step and the connection: `sent` bytes a step by the process that sends most, and the
+ * least possible; the latency and the rate of messages each way. */
 static void print_world(const bench_training *t, const bench_times *steps, double tokens,
                         double sent, double latency, double rate)
 {
@@ -262,28 +265,19 @@ static void print_world(const bench_training *t, const bench_times *steps, doubl
     static const double networks[] = {1e9, 10e9, 100e9}; /* bits per second */
     const double exchange = exchange_time(gradients, processes, rate, latency);
     const double least = 2 * (processes - 1) / processes * gradients;
-    if (bench.csv) {
-        BENCH_ROW(true, BENCH_NUMBER("processes", 0, 0, processes),
-                  BENCH_NUMBER("threads", 0, 0, t->threads), BENCH_NUMBER("ms", 0, 4, 1e3 * step),
-                  BENCH_NUMBER("sent MB", 0, 4, 1e-6 * sent),
-                  BENCH_NUMBER("least MB", 0, 4, 1e-6 * least),
-                  BENCH_NUMBER("latency us", 0, 2, 1e6 * latency),
-                  BENCH_NUMBER("GB/s", 0, 3, 1e-9 * rate));
-        return;
-    }
-    printf("step: %.3f ms (%.3f to %.3f, the middle half of %d), %.0f tokens/s, %.0f processes of "
-           "%d thread%s\n",
-           1e3 * step, 1e3 * bench_quartile(steps, 1), 1e3 * bench_quartile(steps, 3), steps->count,
-           tokens / step, processes, t->threads, t->threads > 1 ? "s" : "");
-    printf("sent: %.3f MB a step by the process that sends most, %.3f times the least possible\n",
-           1e-6 * sent, sent / least);
-    printf("way: %.1f microseconds for a message, %.2f GB/s each way for %zu MB\n", 1e6 * latency,
-           1e-9 * rate, large >> 20);
-
     const double computed = step > exchange ? step - exchange : step;
-    printf("computed for processes that leave a subtree each: %.1f ms of shards a step on every "
-           "process, %.1f MB of gradients\n",
-           1e3 * computed, 1e-6 * gradients);
+    BENCH_LIST(BENCH_NUMBER("processes", 0, 0, processes),
+               BENCH_NUMBER("threads", 0, 0, t->threads), BENCH_TIMES("ms", 0, 4, 1e3, steps),
+               BENCH_NUMBER("tokens/s", 0, 0, tokens / step),
+               BENCH_NUMBER("sent MB", 0, 4, 1e-6 * sent),
+               BENCH_NUMBER("least MB", 0, 4, 1e-6 * least),
+               BENCH_NUMBER("gradient MB", 0, 1, 1e-6 * gradients),
+               BENCH_NUMBER("latency us", 0, 2, 1e6 * latency),
+               BENCH_NUMBER("GB/s", 0, 3, 1e-9 * rate),
+               BENCH_NUMBER("ms of shards", 0, 1, 1e3 * computed));
+    if (bench.csv)
+        return;
+    printf("\nfor processes that leave a subtree each:\n");
     for (int n = 2; n <= 1024; n *= 2) {
         double steps_of[3];
         for (int i = 0; i < 3; i++)

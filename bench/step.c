@@ -79,8 +79,10 @@ static void measure_round(rt_trainer *trainer)
     bench_add(&medians, NULL, bench_median(&times));
 }
 
-/* Prints the results. `first` is the time from the start of the program to the end of the first
- * step in seconds, 0 without --since. */
+/* Prints the results. The peak is that of the product of BENCH_PEAK_SIZE^3 on as many threads;
+ * `head` is the arithmetic at labelled positions only; `resident` is in MB, requests to the heap
+ * and page faults are those of a step. `first` is the time from the start of the program to the end
+ * of the first step in seconds, 0 without --since. */
 static void print(const bench_training *t, double first, double resident)
 {
     double head;
@@ -91,34 +93,16 @@ static void print(const bench_training *t, double first, double resident)
     const double share = 100 * all / unit * bench_ratio(&peaks, &medians);
     const double requested = (double)requests / count, faulted = (double)faults / count;
     const size_t parameters = rt_parameters_count(&t->model->parameters);
-    if (bench.csv) {
-        BENCH_ROW(true, BENCH_TEXT("kernels", 0, rt_engine_kernels()),
-                  BENCH_NUMBER("threads", 0, 0, threads),
-                  BENCH_NUMBER("parameters", 0, 0, (double)parameters),
-                  BENCH_NUMBER("steps", 0, 0, count), BENCH_TIMES("ms", 0, 4, 1e3, &steps),
-                  BENCH_NUMBER("tokens/s", 0, 0, tokens / seconds),
-                  BENCH_NUMBER("GFLOP/s", 0, 2, 1e-9 * all / seconds),
-                  BENCH_NUMBER("peak GFLOP/s", 0, 2, 1e-9 * peak),
-                  BENCH_NUMBER("share %", 0, 1, share),
-                  BENCH_NUMBER("head %", 0, 1, 100 * head / all),
-                  BENCH_NUMBER("MB", 0, 1, resident), BENCH_NUMBER("requests", 0, 2, requested),
-                  BENCH_NUMBER("faults", 0, 2, faulted), BENCH_NUMBER("first s", 0, 4, first));
-        return;
-    }
-    printf("step: %.3f ms (%.3f to %.3f, the middle half of %d), %.0f tokens/s, %d thread%s, "
-           "%zu parameters\n",
-           1e3 * seconds, 1e3 * bench_quartile(&steps, 1), 1e3 * bench_quartile(&steps, 3), count,
-           tokens / seconds, threads, threads > 1 ? "s" : "", parameters);
-    printf("rate: %.1f GFLOP/s, %.0f %% of %.1f GFLOP/s (gemm %d^3 on as many threads, %s, %s "
-           "kernels %s)\n",
-           1e-9 * all / seconds, share, 1e-9 * peak, BENCH_PEAK_SIZE, RT_PRECISION,
-           rt_engine_name(), rt_engine_kernels());
-    printf("head: %.1f %% of the arithmetic, done at labelled positions only\n", 100 * head / all);
-    printf("memory: %.1f MB resident at most; %.2f requests to the heap and %.2f page faults a "
-           "step\n",
-           resident, requested, faulted);
-    if (first > 0)
-        printf("start: %.3f s from the start of the program to the end of the first step\n", first);
+    BENCH_LIST(BENCH_TEXT("kernels", 0, rt_engine_kernels()),
+               BENCH_NUMBER("threads", 0, 0, threads),
+               BENCH_NUMBER("parameters", 0, 0, (double)parameters),
+               BENCH_NUMBER("steps", 0, 0, count), BENCH_TIMES("ms", 0, 4, 1e3, &steps),
+               BENCH_NUMBER("tokens/s", 0, 0, tokens / seconds),
+               BENCH_NUMBER("GFLOP/s", 0, 2, 1e-9 * all / seconds),
+               BENCH_NUMBER("peak GFLOP/s", 0, 2, 1e-9 * peak),
+               BENCH_NUMBER("share %", 0, 1, share), BENCH_NUMBER("head %", 0, 1, 100 * head / all),
+               BENCH_NUMBER("MB", 0, 1, resident), BENCH_NUMBER("requests", 0, 2, requested),
+               BENCH_NUMBER("faults", 0, 2, faulted), BENCH_NUMBER("first s", 0, 4, first));
 }
 
 void bench_step(void)
