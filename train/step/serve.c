@@ -25,46 +25,63 @@ static void share_state(rt_trainer *t)
     rt_shares_move(t, false);
 }
 
-/* ---- calls of rank 0 ---- */
+/* Follows an order; called in every rank. `result` is an rt_step_result or an rt_evaluation. */
+static rt_status follow(rt_trainer *t, const order_message *m, void *result, int64_t *tally)
+{
+    switch (m->order) {
+    case STEP:
+        t->rates = m->rates;
+        return rt_trainer_take_step(t, result);
+    case EVALUATE:
+        return rt_trainer_take_evaluation(t, m->length, m->batches, m->tally, result, tally);
+    case SHARE:
+        share_state(t);
+        break;
+    case COLLECT:
+        rt_shares_move(t, true);
+        break;
+    case END:
+        break;
+    }
+    return rt_ok();
+}
 
-static void send_order(rt_trainer *t, order_message m)
+static rt_status give(rt_trainer *t, order_message m, void *result, int64_t *tally)
 {
     rt_world_broadcast(t->world, &m, sizeof m);
+    return follow(t, &m, result, tally);
 }
 
 rt_status rt_trainer_step(rt_trainer *t, rt_step_result *result)
 {
-    t->rates = rt_learning_rates(&t->config->optimizer, t->state.step + 1);
-    send_order(t, (order_message){.order = STEP, .rates = t->rates});
-    return rt_trainer_take_step(t, result);
+    const rt_rates rates = rt_learning_rates(&t->config->optimizer, t->state.step + 1);
+    return give(t, (order_message){.order = STEP, .rates = rates}, result, NULL);
 }
 
 rt_status rt_trainer_evaluate(rt_trainer *t, int length, int batches, rt_evaluation *result,
                               int64_t *tally)
 {
-    send_order(t, (order_message){.order = EVALUATE,
-                                  .length = length,
-                                  .batches = batches,
-                                  .tally = tally != NULL});
-    return rt_trainer_take_evaluation(t, length, batches, tally != NULL, result, tally);
+    const order_message m = {.order = EVALUATE,
+                             .length = length,
+                             .batches = batches,
+                             .tally = tally != NULL};
+    return give(t, m, result, tally);
 }
 
 void rt_trainer_share(rt_trainer *t)
 {
-    send_order(t, (order_message){.order = SHARE});
-    share_state(t);
+    (void)give(t, (order_message){.order = SHARE}, NULL, NULL);
 }
 
 void rt_trainer_collect(rt_trainer *t)
 {
-    send_order(t, (order_message){.order = COLLECT});
-    rt_shares_move(t, true);
+    (void)give(t, (order_message){.order = COLLECT}, NULL, NULL);
 }
 
 void rt_trainer_dismiss(rt_trainer *t)
 {
     if (t && rt_world_rank(t->world) == 0)
-        send_order(t, (order_message){.order = END});
+        (void)give(t, (order_message){.order = END}, NULL, NULL);
     if (t)
         t->world = NULL;
 }
@@ -75,38 +92,19 @@ void rt_trainer_free(rt_trainer *t)
     rt_trainer_end(t);
 }
 
-/* ---- the other ranks ---- */
-
 /* Failures are ignored: rank 0 receives them and decides. */
 void rt_trainer_serve(rt_trainer *t, int (*stop)(void))
 {
     order_message m = {.order = STEP};
-    t->stop = stop;
-    while (m.order != END) {
-        rt_status status = rt_ok();
+    union {
         rt_step_result step;
         rt_evaluation evaluation;
+    } result;
+    t->stop = stop;
+    while (m.order != END) {
         rt_world_broadcast(t->world, &m, sizeof m);
         int64_t *tally = m.tally ? rt_alloc(rt_trainer_tally_size(t), sizeof *tally) : NULL;
-        switch (m.order) {
-        case STEP:
-            t->rates = m.rates;
-            status = rt_trainer_take_step(t, &step);
-            break;
-        case EVALUATE:
-            status =
-                rt_trainer_take_evaluation(t, m.length, m.batches, m.tally, &evaluation, tally);
-            break;
-        case SHARE:
-            share_state(t);
-            break;
-        case COLLECT:
-            rt_shares_move(t, true);
-            break;
-        case END:
-            break;
-        }
-        (void)status;
+        (void)follow(t, &m, &result, tally);
         rt_free(tally);
     }
 }
