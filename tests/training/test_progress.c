@@ -62,7 +62,7 @@ static char next_character(void)
 }
 
 /* Obeys "\033[K" and "\033[...m". */
-static void obey_sequence(void)
+static void apply_sequence(void)
 {
     char c;
     ck_assert_int_eq(next_character(), '[');
@@ -88,7 +88,7 @@ static void draw(void)
         if (c == '\r')
             t.at = start;
         else if (c == '\033')
-            obey_sequence();
+            apply_sequence();
         else if (c == '\n')
             start = t.at = strlen(strcat(t.text, "\n"));
         else
