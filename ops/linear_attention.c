@@ -17,7 +17,15 @@
  *
  * over all later chunks for the gradients of k and v. With levels, S weights a key by e^(its level
  * - level of the chunk's last token) and R a query by e^(that level - its own), so that no factor
- * exceeds 1.
+ * exceeds 1. With K, Q, V, G of a chunk, its weights W = Q K^T + constant and dW = G V^T up to the
+ * diagonal, and f the factors by which levels fade:
+ *
+ *     forward    y = (f (Q S + s) + W V) / denominator,   then S = f S + K^T V
+ *     backward   dQ += dW K + f G S^T,                    with the same S
+ *                dK += dW^T Q + f V R^T,
+ *                dV += W^T G + f (K R + r),               then R = f R + Q^T G
+ *
+ * Without causal attention W and dW are 0, and S and R are the sums over all chunks.
  */
 enum { CHUNK = 64 };
 
@@ -30,6 +38,7 @@ typedef struct linear_args {
 typedef struct matrix {
     real *data; /* NULL: not wanted */
     int stride;
+    bool transposed;
 } matrix;
 
 /* One head of one sequence, and its scratch memory. dx is the gradient of x. */
@@ -49,61 +58,45 @@ typedef struct head {
 
     matrix sum;    /* (D + 1, E): S and s, or R and r */
     real *last;    /* row D of the sum: s or r */
-    matrix key;    /* (CHUNK, D): keys of a chunk, zero where masked */
+    matrix key;    /* (CHUNK, D): K, the keys of a chunk, zero where masked */
     matrix scaled; /* (CHUNK, D): keys or queries, each multiplied by a factor */
     matrix g;      /* (CHUNK, E): G */
     real *weights; /* (CHUNK, CHUNK), of a chunk or their gradients */
     real *row;     /* (D) */
 } head;
 
-/* Tokens start ... start + size - 1. */
+/* Tokens start ... last. */
 typedef struct chunk {
-    int start, size;
+    int start, size, last;
 } chunk;
 
 static chunk chunk_at(int start, int T)
 {
-    return (chunk){start, T - start < CHUNK ? T - start : CHUNK};
+    const int size = T - start < CHUNK ? T - start : CHUNK;
+    return (chunk){start, size, start + size - 1};
 }
 
-static int last_of(chunk c)
-{
-    return c.start + c.size - 1;
-}
-
-/* Returns row t of a matrix, and its rows from t on as an operand or as the result of a product. */
 static real *row_of(matrix x, int t)
 {
     return x.data + (size_t)t * (size_t)x.stride;
 }
 
-static rt_operand from(matrix x, int t)
+static matrix rows_from(matrix x, int t)
 {
-    return rt_rows_at(row_of(x, t), x.stride);
+    return (matrix){row_of(x, t), x.stride, false};
 }
 
-static rt_result into(matrix x, int t)
+static matrix transpose(matrix x)
 {
-    return rt_result_at(row_of(x, t), x.stride);
+    return (matrix){x.data, x.stride, true};
 }
 
-static bool visible(const head *a, int j)
+/* Computes z = x y + beta z. */
+static void multiply(rt_sizes size, matrix x, matrix y, real beta, matrix z)
 {
-    return !a->mask || a->mask[j];
-}
-
-static real level_at(const head *a, int t)
-{
-    return t < 0 ? *a->known_level : a->level[(size_t)t * (size_t)a->level_stride];
-}
-
-/* Returns e^(level of `from` - level of `to`), `from` not after `to`; -1 is the last token of the
- * state. */
-static real fade(const head *a, int from, int to)
-{
-    if (!a->level || (from < 0 && !a->known_level))
-        return 1;
-    return rt_exp_of(level_at(a, from) - level_at(a, to));
+    rt_gemm(size, 1, (rt_operand){.data = x.data, .stride = x.stride, .transposed = x.transposed},
+            (rt_operand){.data = y.data, .stride = y.stride, .transposed = y.transposed}, beta,
+            rt_result_at(z.data, z.stride));
 }
 
 static void add_row(real *restrict y, const real *restrict x, real factor, int size)
@@ -112,7 +105,13 @@ static void add_row(real *restrict y, const real *restrict x, real factor, int s
         y[i] += factor * x[i];
 }
 
-static real product(const real *restrict x, const real *restrict y, int size)
+static void scale_row(real *x, real factor, int size)
+{
+    for (int i = 0; i < size; i++)
+        x[i] *= factor;
+}
+
+static real dot(const real *restrict x, const real *restrict y, int size)
 {
     real sum = 0;
     for (int i = 0; i < size; i++)
@@ -120,27 +119,29 @@ static real product(const real *restrict x, const real *restrict y, int size)
     return sum;
 }
 
-static void multiply_row(real *x, real factor, int size)
+static bool visible(const head *a, int j)
 {
-    for (int i = 0; i < size; i++)
-        x[i] *= factor;
+    return !a->mask || a->mask[j];
 }
 
-/* Initializes a sum with the state, or with zeros. */
-static void begin_sum(real *sum, const real *known, size_t size)
+/* Returns e^(level of `from` - level of `to`), `from` not after `to`; -1 is the last token of the
+ * state. */
+static real fade(const head *a, int from, int to)
 {
-    if (known)
-        memcpy(sum, known, size * sizeof *sum);
-    else
-        memset(sum, 0, size * sizeof *sum);
+    if (!a->level || (from < 0 && !a->known_level))
+        return 1;
+    const real before = from < 0 ? *a->known_level : a->level[from * (ptrdiff_t)a->level_stride];
+    return rt_exp_of(before - a->level[to * (ptrdiff_t)a->level_stride]);
 }
+
+/* ---- the denominators ---- */
 
 /* Adds token j to the sum z of the keys that its query sees, faded by their levels. Returns their
  * number, faded in the same way. */
 static real sum_keys(const head *a, real *z, real count, int j)
 {
     const real faded = fade(a, j - 1, j);
-    multiply_row(z, faded, a->D);
+    scale_row(z, faded, a->D);
     count *= faded;
     if (!visible(a, j))
         return count;
@@ -148,19 +149,18 @@ static real sum_keys(const head *a, real *z, real count, int j)
     return count + 1;
 }
 
-static void divide_by_denominator(const head *a)
+static void divide_by_denominators(const head *a)
 {
     real count = a->known ? a->known_below[a->D] : 0;
-    begin_sum(a->row, a->known ? a->known_below : NULL, (size_t)a->D);
     for (int j = 0; !a->o->causal && j < a->Tk; j++)
         count = sum_keys(a, a->row, count, j);
     for (int i = 0; i < a->Tq; i++) {
         if (a->o->causal)
             count = sum_keys(a, a->row, count, i);
-        const real denominator = product(row_of(a->below_q, i), a->row, a->D) +
+        const real denominator = dot(row_of(a->below_q, i), a->row, a->D) +
                                  (real)a->o->constant * count + (real)a->o->eps;
         a->inverse[i] = denominator != 0 ? 1 / denominator : 0;
-        multiply_row(row_of(a->y, i), a->inverse[i], a->E);
+        scale_row(row_of(a->y, i), a->inverse[i], a->E);
     }
     if (!a->known)
         return;
@@ -169,82 +169,102 @@ static void divide_by_denominator(const head *a)
 }
 
 /* Returns the gradient of the denominator of query i. */
-static real below_gradient(const head *a, int i)
+static real denominator_gradient(const head *a, int i)
 {
-    return -a->inverse[i] * product(row_of(a->dy, i), row_of(a->y, i), a->E);
+    return -a->inverse[i] * dot(row_of(a->dy, i), row_of(a->y, i), a->E);
 }
 
-static void below_queries_backward(const head *a)
+/* Computes the gradients of the queries of the denominators from the sums of keys, and those of the
+ * keys, last key first, from the sums of queries. */
+static void denominators_backward(const head *a)
 {
-    memset(a->row, 0, (size_t)a->D * sizeof *a->row);
-    for (int j = 0; !a->o->causal && j < a->Tk; j++)
+    const bool causal = a->o->causal;
+    for (int j = 0; a->dbelow_q.data && !causal && j < a->Tk; j++)
         sum_keys(a, a->row, 0, j);
-    for (int i = 0; i < a->Tq; i++) {
-        if (a->o->causal)
+    for (int i = 0; a->dbelow_q.data && i < a->Tq; i++) {
+        if (causal)
             sum_keys(a, a->row, 0, i);
-        add_row(row_of(a->dbelow_q, i), a->row, below_gradient(a, i), a->D);
+        add_row(row_of(a->dbelow_q, i), a->row, denominator_gradient(a, i), a->D);
     }
-}
-
-static void below_keys_backward(const head *a)
-{
     memset(a->row, 0, (size_t)a->D * sizeof *a->row);
-    for (int i = 0; !a->o->causal && i < a->Tq; i++)
-        add_row(a->row, row_of(a->below_q, i), below_gradient(a, i), a->D);
-    for (int j = a->Tk - 1; j >= 0; j--) {
-        if (a->o->causal) {
-            if (j + 1 < a->Tk)
-                multiply_row(a->row, fade(a, j, j + 1), a->D);
-            add_row(a->row, row_of(a->below_q, j), below_gradient(a, j), a->D);
-        }
+    for (int i = 0; a->dbelow_k.data && !causal && i < a->Tq; i++)
+        add_row(a->row, row_of(a->below_q, i), denominator_gradient(a, i), a->D);
+    for (int j = a->Tk - 1; a->dbelow_k.data && j >= 0; j--) {
+        if (causal && j + 1 < a->Tk)
+            scale_row(a->row, fade(a, j, j + 1), a->D);
+        if (causal)
+            add_row(a->row, row_of(a->below_q, j), denominator_gradient(a, j), a->D);
         if (visible(a, j))
             add_row(row_of(a->dbelow_k, j), a->row, 1, a->D);
     }
 }
 
-/* Sets a->key to the keys of a chunk, zero where masked. */
+/* ---- the sums and the chunks ---- */
+
+/* Copies rows, each multiplied by its factor (NULL: 1); rows that the mask excludes become 0. */
+static void copy_rows(matrix to, matrix from, int rows, int columns, const uint8_t *mask,
+                      const real *factors)
+{
+    const size_t size = (size_t)columns * sizeof(real);
+    for (int t = 0; t < rows; t++) {
+        if (mask && !mask[t])
+            memset(row_of(to, t), 0, size);
+        else
+            memcpy(row_of(to, t), row_of(from, t), size);
+        if (factors)
+            scale_row(row_of(to, t), factors[t], columns);
+    }
+}
+
 static void take_keys(const head *a, chunk c)
 {
-    for (int j = 0; j < c.size; j++) {
-        real *to = row_of(a->key, j);
-        memset(to, 0, (size_t)a->D * sizeof *to);
-        if (visible(a, c.start + j))
-            memcpy(to, row_of(a->k, c.start + j), (size_t)a->D * sizeof *to);
-    }
+    const uint8_t *mask = a->mask ? a->mask + c.start : NULL;
+    copy_rows(a->key, rows_from(a->k, c.start), c.size, a->D, mask, NULL);
+}
+
+static void take_gradients(const head *a, chunk c)
+{
+    copy_rows(a->g, rows_from(a->dy, c.start), c.size, a->E, NULL, a->inverse + c.start);
 }
 
 /* Adds rows x_t and y_t of a chunk to the sums, each with its share:
  * S = faded S + sum share_t x_t y_t^T and s = faded s + constant sum share_t y_t. */
 static void add_to_sums(const head *a, int size, matrix x, matrix y, const real *share, real faded)
 {
-    multiply_row(a->last, faded, a->E);
-    for (int t = 0; t < size; t++) {
-        real *scaled = row_of(a->scaled, t);
-        memcpy(scaled, row_of(x, t), (size_t)a->D * sizeof *scaled);
-        multiply_row(scaled, share[t], a->D);
+    scale_row(a->last, faded, a->E);
+    for (int t = 0; t < size; t++)
         if (share[t] != 0)
             add_row(a->last, row_of(y, t), share[t] * (real)a->o->constant, a->E);
-    }
-    rt_gemm((rt_sizes){a->D, a->E, size}, 1, rt_transposed(from(a->scaled, 0)), from(y, 0), faded,
-            into(a->sum, 0));
+    copy_rows(a->scaled, x, size, a->D, NULL, share);
+    multiply((rt_sizes){a->D, a->E, size}, transpose(a->scaled), y, faded, a->sum);
 }
 
-/* Adds the queries of a chunk, with G in a->g, to R and r, faded to token `last`. */
-static void sum_queries_of_chunk(const head *a, chunk c, int last)
+/* Moves S and s from the token before the chunk to its last one. */
+static void add_keys(const head *a, chunk c)
+{
+    real share[CHUNK];
+    for (int j = 0; j < c.size; j++)
+        share[j] = visible(a, c.start + j) ? fade(a, c.start + j, c.last) : 0;
+    add_to_sums(a, c.size, a->key, rows_from(a->v, c.start), share, fade(a, c.start - 1, c.last));
+}
+
+/* Moves R and r from the last token of the chunk to the one before it. */
+static void add_queries(const head *a, chunk c)
 {
     real share[CHUNK];
     for (int i = 0; i < c.size; i++)
-        share[i] = fade(a, last, c.start + i);
-    add_to_sums(a, c.size, (matrix){row_of(a->q, c.start), a->q.stride}, a->g, share,
-                fade(a, last, last_of(c)));
+        share[i] = fade(a, c.start - 1, c.start + i);
+    add_to_sums(a, c.size, rows_from(a->q, c.start), a->g, share, fade(a, c.start - 1, c.last));
 }
 
-/* Computes x_ij = (x_ij + constant) e^(level_j - level_i) for the keys that i sees in its chunk,
- * and 0 for others. */
-static void mask_weights(const head *a, real *x, chunk c, real constant)
+/* Computes w_ij = (x_i y_j^T + constant) e^(level_j - level_i) for the keys j that query i sees in
+ * its chunk, and 0 for others. */
+static matrix weigh(const head *a, chunk c, matrix x, matrix y, int columns, real constant)
 {
+    const matrix w = {a->weights, c.size, false};
+    multiply((rt_sizes){c.size, c.size, columns}, x, transpose(y), 0, w);
     for (int i = 0; i < c.size; i++) {
-        real *row = x + i * c.size;
+        real *row = row_of(w, i);
         for (int j = 0; j <= i; j++)
             row[j] += constant;
         for (int j = 0; a->mask && j <= i; j++)
@@ -253,119 +273,88 @@ static void mask_weights(const head *a, real *x, chunk c, real constant)
             row[j] *= fade(a, c.start + j, c.start + i);
         memset(row + i + 1, 0, (size_t)(c.size - i - 1) * sizeof *row);
     }
+    return w;
 }
 
-/* Computes the weights of the keys of a chunk for its queries. */
-static rt_operand weigh_chunk(const head *a, chunk c)
+/* Computes the results of a chunk, before they are divided. */
+static void forward_queries(const head *a, chunk c)
 {
-    rt_gemm((rt_sizes){c.size, c.size, a->D}, 1, from(a->q, c.start),
-            rt_transposed(from(a->key, 0)), 0, rt_result_at(a->weights, c.size));
-    mask_weights(a, a->weights, c, (real)a->o->constant);
-    return rt_rows_at(a->weights, c.size);
+    const matrix q = rows_from(a->q, c.start), y = rows_from(a->y, c.start);
+    multiply((rt_sizes){c.size, a->E, a->D}, q, a->sum, 0, y);
+    for (int i = 0; i < c.size; i++) {
+        add_row(row_of(y, i), a->last, 1, a->E);
+        scale_row(row_of(y, i), fade(a, c.start - 1, c.start + i), a->E);
+    }
+    if (a->o->causal)
+        multiply((rt_sizes){c.size, a->E, c.size},
+                 weigh(a, c, q, a->key, a->D, (real)a->o->constant), rows_from(a->v, c.start), 1,
+                 y);
 }
 
-/* Calls `use` with the queries of each chunk and the sums over the keys up to token `last`: of the
- * earlier chunks if causal, else of all. a->key has the keys of a causal chunk. */
-static void for_queries(const head *a, void (*use)(const head *a, chunk c, int last))
+/* Adds the gradient of the queries of a chunk. */
+static void backward_queries(const head *a, chunk c)
+{
+    const matrix dq = rows_from(a->dq, c.start);
+    take_gradients(a, c);
+    if (a->o->causal)
+        multiply((rt_sizes){c.size, a->D, c.size},
+                 weigh(a, c, a->g, rows_from(a->v, c.start), a->E, 0), a->key, 1, dq);
+    for (int i = 0; i < c.size; i++)
+        scale_row(row_of(a->g, i), fade(a, c.start - 1, c.start + i), a->E);
+    multiply((rt_sizes){c.size, a->D, a->E}, a->g, transpose(a->sum), 1, dq);
+}
+
+/* Calls `use` with the queries of each chunk and the sums over the keys that all of them see: those
+ * of the earlier chunks if causal, else all. */
+static void walk_queries(const head *a, void (*use)(const head *a, chunk c))
 {
     for (int start = 0; start < a->Tk; start += CHUNK) {
         const chunk c = chunk_at(start, a->Tk);
-        real share[CHUNK];
         take_keys(a, c);
         if (a->o->causal)
-            use(a, c, start - 1);
-        for (int j = 0; j < c.size; j++)
-            share[j] = visible(a, c.start + j) ? fade(a, c.start + j, last_of(c)) : 0;
-        add_to_sums(a, c.size, a->key, (matrix){row_of(a->v, c.start), a->v.stride}, share,
-                    fade(a, c.start - 1, last_of(c)));
+            use(a, c);
+        add_keys(a, c);
     }
     for (int start = 0; !a->o->causal && start < a->Tq; start += CHUNK)
-        use(a, chunk_at(start, a->Tq), -1);
+        use(a, chunk_at(start, a->Tq));
 }
 
-/* Computes y = q S + s, faded from token `last`, and adds the keys of the chunk if causal. */
-static void forward_queries(const head *a, chunk c, int last)
-{
-    rt_gemm((rt_sizes){c.size, a->E, a->D}, 1, from(a->q, c.start), from(a->sum, 0), 0,
-            into(a->y, c.start));
-    for (int i = 0; i < c.size; i++) {
-        real *row = row_of(a->y, c.start + i);
-        add_row(row, a->last, 1, a->E);
-        multiply_row(row, fade(a, last, c.start + i), a->E);
-    }
-    if (!a->o->causal)
-        return;
-    rt_gemm((rt_sizes){c.size, a->E, c.size}, 1, weigh_chunk(a, c), from(a->v, c.start), 1,
-            into(a->y, c.start));
-}
-
-/* Sets a->g to G of the queries of a chunk. */
-static void take_gradients(const head *a, chunk c)
-{
-    for (int i = 0; i < c.size; i++) {
-        real *to = row_of(a->g, i);
-        memcpy(to, row_of(a->dy, c.start + i), (size_t)a->E * sizeof *to);
-        multiply_row(to, a->inverse[c.start + i], a->E);
-    }
-}
-
-/* Computes the gradients of the weights inside a chunk, given a->g. */
-static rt_operand weigh_gradients(const head *a, chunk c)
-{
-    rt_gemm((rt_sizes){c.size, c.size, a->E}, 1, from(a->g, 0), rt_transposed(from(a->v, c.start)),
-            0, rt_result_at(a->weights, c.size));
-    mask_weights(a, a->weights, c, 0);
-    return rt_rows_at(a->weights, c.size);
-}
-
-/* Computes dq += G S^T, faded from token `last`, and adds the keys of the chunk if causal. */
-static void backward_queries(const head *a, chunk c, int last)
-{
-    take_gradients(a, c);
-    if (a->o->causal)
-        rt_gemm((rt_sizes){c.size, a->D, c.size}, 1, weigh_gradients(a, c), from(a->key, 0), 1,
-                into(a->dq, c.start));
-    for (int i = 0; i < c.size; i++)
-        multiply_row(row_of(a->g, i), fade(a, last, c.start + i), a->E);
-    rt_gemm((rt_sizes){c.size, a->D, a->E}, 1, from(a->g, 0), rt_transposed(from(a->sum, 0)), 1,
-            into(a->dq, c.start));
-}
-
+/* Adds the gradients of keys and values, last chunk first. */
 static void keys_backward(const head *a)
 {
-    begin_sum(a->sum.data, NULL, (size_t)(a->D + 1) * (size_t)a->E);
+    memset(a->sum.data, 0, (size_t)(a->D + 1) * (size_t)a->E * sizeof(real));
     for (int start = 0; !a->o->causal && start < a->Tq; start += CHUNK) {
         const chunk c = chunk_at(start, a->Tq);
         take_gradients(a, c);
-        sum_queries_of_chunk(a, c, -1);
+        add_queries(a, c);
     }
     for (int start = (a->Tk - 1) / CHUNK * CHUNK; start >= 0; start -= CHUNK) {
         const chunk c = chunk_at(start, a->Tk);
+        const matrix q = rows_from(a->q, a->o->causal ? start : 0), v = rows_from(a->v, start);
         take_keys(a, c);
         if (a->o->causal)
             take_gradients(a, c);
-        if (a->o->causal && a->dv.data) /* from the queries of the chunk itself */
-            rt_gemm((rt_sizes){c.size, a->E, c.size}, 1, rt_transposed(weigh_chunk(a, c)),
-                    from(a->g, 0), 1, into(a->dv, c.start));
+        if (a->o->causal && a->dv.data)
+            multiply((rt_sizes){c.size, a->E, c.size},
+                     transpose(weigh(a, c, q, a->key, a->D, (real)a->o->constant)), a->g, 1,
+                     rows_from(a->dv, start));
         if (a->o->causal && a->dk.data)
-            rt_gemm((rt_sizes){c.size, a->D, c.size}, 1, rt_transposed(weigh_gradients(a, c)),
-                    from(a->q, c.start), 1, into(a->dk, c.start));
-        rt_gemm((rt_sizes){c.size, a->D, a->E}, 1, from(a->v, start),
-                rt_transposed(from(a->sum, 0)), 0, into(a->scaled, 0));
-        for (int j = 0; j < c.size; j++) { /* dk += V R^T and dv += k R + r */
+            multiply((rt_sizes){c.size, a->D, c.size}, transpose(weigh(a, c, a->g, v, a->E, 0)), q,
+                     1, rows_from(a->dk, start));
+        multiply((rt_sizes){c.size, a->D, a->E}, v, transpose(a->sum), 0, a->scaled);
+        for (int j = 0; j < c.size; j++) {
             const int t = start + j;
-            const real share = a->o->causal ? fade(a, t, last_of(c)) : 1;
-            multiply_row(row_of(a->key, j), share, a->D);
+            const real share = a->o->causal ? fade(a, t, c.last) : 1;
+            scale_row(row_of(a->key, j), share, a->D);
             if (a->dk.data && visible(a, t))
                 add_row(row_of(a->dk, t), row_of(a->scaled, j), share, a->D);
             if (a->dv.data && visible(a, t))
                 add_row(row_of(a->dv, t), a->last, share, a->E);
         }
         if (a->dv.data)
-            rt_gemm((rt_sizes){c.size, a->E, a->D}, 1, from(a->key, 0), from(a->sum, 0), 1,
-                    into(a->dv, start));
+            multiply((rt_sizes){c.size, a->E, a->D}, a->key, a->sum, 1, rows_from(a->dv, start));
         if (a->o->causal && start)
-            sum_queries_of_chunk(a, c, start - 1);
+            add_queries(a, c);
     }
 }
 
@@ -378,7 +367,7 @@ typedef struct head_pass {
 static matrix head_at(const rt_tensor *x, real *data, int b, int h)
 {
     const size_t T = (size_t)x->shape[1], H = (size_t)x->shape[2], D = (size_t)x->shape[3];
-    return (matrix){data ? data + ((size_t)b * T * H + (size_t)h) * D : NULL, (int)(H * D)};
+    return (matrix){data ? data + ((size_t)b * T * H + (size_t)h) * D : NULL, (int)(H * D), false};
 }
 
 static head head_of(const head_pass *p, int part, real *memory)
@@ -414,13 +403,15 @@ static head head_of(const head_pass *p, int part, real *memory)
               .Tk = Tk,
               .D = q->shape[3],
               .E = v->shape[3]};
-    a.sum = (matrix){memory, a.E};
+    a.sum = (matrix){memory, a.E, false};
     a.last = memory + D * E;
-    a.key = (matrix){a.last + E, a.D};
-    a.scaled = (matrix){a.key.data + CHUNK * D, a.D};
-    a.g = (matrix){a.scaled.data + CHUNK * D, a.E};
+    a.key = (matrix){a.last + E, a.D, false};
+    a.scaled = (matrix){a.key.data + CHUNK * D, a.D, false};
+    a.g = (matrix){a.scaled.data + CHUNK * D, a.E, false};
     a.weights = a.g.data + CHUNK * E;
     a.row = a.weights + CHUNK * CHUNK;
+    memset(a.sum.data, 0, (D + 1) * E * sizeof(real));
+    memset(a.row, 0, D * sizeof(real));
     return a;
 }
 
@@ -435,29 +426,27 @@ static rt_scratch_size linear_attention_scratch(const rt_node *n, rt_pass pass)
 static void forward_part(void *context, int part, void *memory)
 {
     const head a = head_of(context, part, memory);
-    const size_t size = (size_t)(a.D + 1) * (size_t)a.E;
-    begin_sum(a.sum.data, a.known, size);
-    for_queries(&a, forward_queries);
-    divide_by_denominator(&a);
+    const size_t size = (size_t)(a.D + 1) * (size_t)a.E * sizeof(real);
+    if (a.known) {
+        memcpy(a.sum.data, a.known, size);
+        memcpy(a.row, a.known_below, (size_t)a.D * sizeof(real));
+    }
+    walk_queries(&a, forward_queries);
+    divide_by_denominators(&a);
     if (a.known)
-        memcpy(a.known, a.sum.data, size * sizeof *a.known);
+        memcpy(a.known, a.sum.data, size);
     if (a.known_level)
-        *a.known_level = level_at(&a, a.Tk - 1);
+        *a.known_level = a.level[(a.Tk - 1) * (ptrdiff_t)a.level_stride];
 }
 
 static void backward_part(void *context, int part, void *memory)
 {
     const head a = head_of(context, part, memory);
-    if (a.dq.data) {
-        begin_sum(a.sum.data, NULL, (size_t)(a.D + 1) * (size_t)a.E);
-        for_queries(&a, backward_queries);
-    }
+    if (a.dq.data)
+        walk_queries(&a, backward_queries);
     if (a.dk.data || a.dv.data)
         keys_backward(&a);
-    if (a.dbelow_q.data)
-        below_queries_backward(&a);
-    if (a.dbelow_k.data)
-        below_keys_backward(&a);
+    denominators_backward(&a);
 }
 
 static void linear_attention_forward(const rt_node *n)
