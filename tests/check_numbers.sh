@@ -176,7 +176,7 @@ registered_use() { # registered_use ROW [LAYER]
 }
 # A cell of the table of published drifts between 0.1 and 0.35 turns.
 published() { # published up|drift SOURCE
-    awk -F, -f "$study/tables/published.awk" "$study/registered/results/pairs.csv" "$study/published_drift.csv" |
+    awk -F, -f "$statistics" -f "$study/tables/published.awk" "$study/registered/results/pairs.csv" "$study/published_drift.csv" |
         awk -F ' *[|] *' -v what="$1" -v source="$2" '$2 == source {
             split($6, part, " up, "); print what == "up" ? part[1] : part[2]; found = 1 } END { exit !found }'
 }

@@ -493,6 +493,31 @@ expect published study published registered-pairs.csv drift.csv <<'END'
 | registered, 2 × 64 | 0.16 M | 128 | – | – | – | – | 0 of 1 up, -0.35 | no |
 | other | 153 M | 1024 | – | 1 of 1 up, +0.69 | – | – | – | yes |
 END
+expect points study published "points=registered, 2 × 64" registered-pairs.csv drift.csv <<'END'
+20.2127 -0.34657 -13.55748 12.86433
+END
+cat >registered-runs.csv <<'END'
+row,unit,arm,size,lr,exit_code,eval_loss
+small,small-1,fixed,small,1e-3,0,2
+small,small-1,learned,small,1e-3,0,1.5
+middle,middle-1,fixed,middle,1e-3,0,2
+middle,middle-1,learned,middle,1e-3,0,2.25
+middle,middle-2,learned,middle,1e-3,0,3
+middle,middle-2,fixed,middle,1e-3,0,2.75
+END
+cat >gains.csv <<'END'
+source,parameters,T,steps,seeds,gain,low,high,frozen_share,second_hand
+one,153e6,1024,5000,3,0.5,0.25,0.75,,no
+other,217e6,not known,not known,not known,0.25,,,0.64,yes
+END
+expect sizes study sizes registered-runs.csv gains.csv <<'END'
+| training | parameters | T | length of training | pairs of runs | learned less fixed, nats [95 %] | second hand |
+|---|---|---|---|---|---|---|
+| registered, 2 × 64 | 0.16 M | 128 | 1.0 million tokens | 1 | -0.5000 | no |
+| registered, 4 × 128 | 1.1 M | 128 | 1.0 million tokens | 2 | +0.2500 [+0.2500, +0.2500] | no |
+| one | 153 M | 1024 | 5,000 steps | 3 | -0.5000 [-0.7500, -0.2500] | no |
+| other | 217 M | not known | not known | not known | -0.2500 | yes |
+END
 
 # Pairs 2^-i that go up from a place on, which is one farther at twice the width, and at last two.
 awk 'BEGIN {

@@ -122,6 +122,39 @@ if (there('decoder') && there('decoder_base') && there('text') && there('law')) 
     set terminal svg size 720,400
 }
 
+# the mean change of ln θ of each pair, with its interval: TURNS MEAN LOW HIGH
+drifts(source) = sprintf("< awk -F, -v points='%s' -f %s/../common/statistics.awk -f %s/tables/published.awk %s/registered/results/pairs.csv %s/published_drift.csv", source, here, here, here, here)
+small = drifts('registered, 2 × 64')
+middle = drifts('registered, 4 × 128')
+
+set output figures . 'direction.svg'
+set terminal svg size 720,600
+set multiplot layout 2,1 margins 0.1,0.98,0.1,0.93 spacing 0.05
+set logscale x
+set xrange [0.003:400]
+set format x ''
+unset xlabel
+set arrow 1 from 0.003,0 to 400,0 nohead lc rgb '#000000' dt 2
+set ylabel 'change of ln θ'
+set yrange [-5.2:1.2]
+set key bottom right
+plot small using 1:2 with points pt 7 ps 0.4 lc rgb blue notitle, \
+     middle using 1:2 with points pt 5 ps 0.4 lc rgb orange notitle, \
+     drifts('MLPRope') using 1:2 with linespoints pt 9 ps 0.5 lc rgb green title 'MLPRope, 153 M, T = 1024, one run', \
+     drifts('LeRoPE') using 1:2 with linespoints pt 6 ps 0.5 lc rgb purple title 'LeRoPE, T = 2048, second hand'
+set format x '%g'
+set xlabel 'turns over a sequence at the start, θT / 2π'
+set yrange [-0.2:0.7]
+set key top right
+plot small using 1:2:3:4 with yerrorlines pt 7 ps 0.4 lc rgb blue title '2 × 64, T = 128, 200 runs', \
+     middle using 1:2:3:4 with yerrorlines pt 5 ps 0.4 lc rgb orange title '4 × 128, T = 128, 80 runs'
+unset multiplot
+unset arrow
+unset logscale
+unset xrange
+unset yrange
+set terminal svg size 720,400
+
 cells(T) = sprintf("< awk -F, -v tokens=%d -f %scells.awk %s/law-pairs.csv", T, figures, kept)
 
 if (there('law')) {

@@ -1,7 +1,10 @@
 # The drift of the registered runs beside what others published, by the turns of a pair: of one theta for
 # the model, how many pairs between two numbers of turns went up on average, and the mean drift of ln theta.
 #
-#     awk -F, -f published.awk registered/results/pairs.csv published_drift.csv
+#     awk -F, -f statistics.awk -f published.awk [points=SOURCE] registered/results/pairs.csv published_drift.csv
+#
+# With `points` the pairs of one source instead, a line each: TURNS MEAN LOW HIGH, of the registered runs with
+# the 95 % interval over seeds; a single training has no interval.
 #
 # The registered runs have base 10000, 16 pairs and 128 tokens.
 
@@ -21,6 +24,7 @@ function note(source, size, tokens, second_hand, pair, u, drift) {
     }
     turns[rows[source], pair] = u
     sum[rows[source], pair] += drift
+    squares[rows[source], pair] += drift ^ 2
     count[rows[source], pair]++
     if (pair > most) most = pair
 }
@@ -34,7 +38,21 @@ function cell(r, from, to,    i, n, up, all, mean) {
     return n ? sprintf("%d of %d up, %+.2f", up, n, all / n) : "–"
 }
 
+function print_points(r,    i, n, mean, half) {
+    for (i = 0; i <= most; i++) {
+        if (!((r, i) in turns)) continue
+        n = count[r, i]
+        mean = sum[r, i] / n
+        half = n > 1 ? t_bound(n - 1, 1) * sqrt((squares[r, i] / n - mean ^ 2) / (n - 1)) : 0
+        printf "%.6g %.5f %.5f %.5f\n", turns[r, i], mean, mean - half, mean + half
+    }
+}
+
 END {
+    if (points) {
+        print_points(rows[points])
+        exit
+    }
     print "| | parameters | T | below 0.1 turns | 0.1 to 0.35 | 0.35 to 0.8 | 0.8 to 4 | 4 and more | second hand |"
     print "|---|---|---|---|---|---|---|---|---|"
     for (r = 1; r <= row; r++)
