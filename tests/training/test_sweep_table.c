@@ -49,49 +49,6 @@ static const char *as_csv(const char *rows)
 
 SUITE(.setup = make_scratch, .teardown = free_all)
 
-/* 2, 4, 4, 4, 5, 5, 7, 9: the mean is 40 / 8 = 5, the squares sum up to 32, of a sample 32 / 7. One
- * value has no deviation, and none has no mean. */
-TEST(the_deviation_is_that_of_a_sample)
-{
-    static const double values[] = {2, 4, NAN, 4, 4, 5, 5, NAN, 7, 9}, few[] = {NAN, 3.5, NAN};
-    rt_summary s = rt_summarise(values, 10);
-    ck_assert_int_eq(s.count, 8);
-    ck_assert_double_eq(s.mean, 5);
-    ck_assert_double_eq_tol(s.deviation, 2.13808993529939, 1e-13);
-    s = rt_summarise(few, 3);
-    ck_assert_int_eq(s.count, 1);
-    ck_assert_double_eq(s.mean, 3.5);
-    ck_assert(isnan(s.deviation));
-    s = rt_summarise(few, 1);
-    ck_assert_int_eq(s.count, 0);
-    ck_assert(isnan(s.mean) && isnan(s.deviation));
-}
-
-static const struct {
-    rt_summary summary;
-    int decimals, runs;
-    const char *text;
-} texts[] = {
-    {{3, 0.125, 0.0625}, 4, 3, "0.1250 ± 0.0625"},
-    {{2, 0.125, 0.0625}, 4, 3, "0.1250 ± 0.0625 (2 of 3)"},
-    {{1, 0.125, NAN}, 4, 1, "0.1250"},
-    {{1, 0.125, NAN}, 4, 2, "0.1250 (1 of 2)"},
-    {{0, NAN, NAN}, 4, 2, "-"},
-    {{2, 1234.4, 10.6}, 0, 2, "1234 ± 11"},
-    {{2, 1e299, 1e10}, 3, 2, "1e+299 ± 1e+10"},
-    {{2, -1.23456e299, INFINITY}, 3, 2, "-1.235e+299 ± inf"},
-    {{2, 9999999, 10000000}, 0, 2, "9999999 ± 1e+07"},
-    {{2, -(double)NAN, NAN}, 3, 2, "nan ± nan"},
-};
-
-TEST_ROWS(a_summary_has_a_bounded_form, 0, ROWS(texts))
-{
-    char summary[RT_SUMMARY_SIZE];
-    ck_assert_str_eq(rt_summary_text(summary, &texts[_i].summary, texts[_i].decimals,
-                                     texts[_i].runs),
-                     texts[_i].text);
-}
-
 TEST(no_number_is_longer_than_its_room)
 {
     static const double numbers[] = {-9999999.4, -9999999.9999999, -1.7976931348623157e308,
@@ -103,21 +60,6 @@ TEST(no_number_is_longer_than_its_room)
                               RT_NUMBER_SIZE - 1);
     ck_assert_str_eq(rt_number_show(number, 4, 0.12344), "0.1234");
     ck_assert_str_eq(rt_number_show(number, 4, 123456.5), "123456.5000");
-}
-
-/* Quantiles of t, and of the noncentral t: those of SciPy, by stats.t and an integral over
- * stats.chi2. */
-static const rt_student students[] = {{3, 2.4841377117503303, 3.9234485080857855},
-                                      {8, 0.8360209216297112, 1.3418023751992108},
-                                      {30, 0.3734061367580999, 0.6124454953270811},
-                                      {100, 0.19842169515864175, 0.32734314038322987}};
-
-TEST_ROWS(intervals_are_those_of_students_t, 0, ROWS(students))
-{
-    const rt_student s = rt_student_of(students[_i].count);
-    ck_assert_double_eq_tol(s.interval, students[_i].interval, 1e-9);
-    ck_assert_double_eq_tol(s.detectable, students[_i].detectable, 1e-9);
-    ck_assert(isnan(rt_student_of(1).interval) && isnan(rt_student_of(0).detectable));
 }
 
 static const rt_paired_difference *difference(const char *key, const char *value)

@@ -92,58 +92,6 @@ rt_status rt_report_rank(rt_ranking *ranking, rt_sweep_runs *runs)
     return in_memory ? rt_ok() : rt_out_of_memory("the questions of the runs");
 }
 
-/* Returns P(Z > z) of a standard normal Z. */
-static double normal_tail(double z)
-{
-    return 0.5 * erfc(z / sqrt(2));
-}
-
-/* Returns P(|T| > t) of the noncentral t with mean `shift` and nu degrees of freedom: the integral
- * over s of P(|Z + shift| > t s), by Simpson's rule over the range where s has weight. s is the
- * ratio of the sample standard deviation to the true one: nu s^2 has the chi-squared distribution.
- */
-static double tails_of_t(double t, double shift, double nu)
-{
-    enum { STEPS = 4000 };
-    const double width = 12 / sqrt(2 * nu);
-    const double low = width < 1 ? 1 - width : 0, step = (1 + width - low) / STEPS;
-    const double at_zero = nu == 1 ? 0 : -INFINITY;
-    double sum = 0;
-    for (int i = 0; i <= STEPS; i++) {
-        const double s = low + i * step, weight = i == 0 || i == STEPS ? 1 : i % 2 ? 4 : 2;
-        const double power = s > 0 ? (nu - 1) * log(s) : at_zero;
-        const double density =
-            exp(log(2) + nu / 2 * log(nu / 2) - lgamma(nu / 2) + power - nu * s * s / 2);
-        sum += weight * density * (normal_tail(t * s - shift) + normal_tail(t * s + shift));
-    }
-    return sum * step / 3;
-}
-
-/* Bisects the range from 0 to `most` and returns the quantile of t if `t` is 0, else the mean of
- * the noncentral t that has 90 % beyond t. */
-static double halve(double most, double t, double nu)
-{
-    enum { HALVINGS = 45 };
-    double low = 0;
-    for (int i = 0; i < HALVINGS; i++) {
-        const double middle = (low + most) / 2;
-        if (t > 0 ? tails_of_t(t, middle, nu) < 0.9 : tails_of_t(middle, 0, nu) > 0.05)
-            low = middle;
-        else
-            most = middle;
-    }
-    return most;
-}
-
-rt_student rt_student_of(int count)
-{
-    if (count < 2)
-        return (rt_student){count, NAN, NAN};
-    const double nu = count - 1;
-    const double t = halve(20, 0, nu); /* 12.7 for one degree of freedom */
-    return (rt_student){count, t / sqrt(count), halve(40, t, nu) / sqrt(count)};
-}
-
 /* Returns whether the losses of two runs are comparable, and they agree in all settings except one.
  */
 static bool are_pair(const rt_sweep_runs *s, int a, int b, int column)
@@ -220,31 +168,11 @@ static double find_doubling(pairs *p, const rt_sweep_runs *s)
     return count ? sum / count : (double)NAN;
 }
 
-/* Summarizes paired differences. `t` caches the factors of the previous call, which often had the
- * same number of pairs. */
-static rt_difference difference_of(const double *values, int count, rt_student *t)
-{
-    const rt_summary s = rt_summarise(values, count);
-    if (t->count != count)
-        *t = rt_student_of(count);
-    return (rt_difference){.count = count,
-                           .mean = s.mean,
-                           .low = s.mean - t->interval * s.deviation,
-                           .high = s.mean + t->interval * s.deviation,
-                           .detectable = t->detectable * s.deviation};
-}
-
-/* Returns whether the interval of a difference excludes 0; false without an interval. */
-static bool is_apart(const rt_difference *d)
-{
-    return d->low > 0 || d->high < 0;
-}
-
 rt_status rt_paired_make(rt_paired *p, const rt_sweep_runs *s, const rt_ranking *ranking)
 {
     const char *result = ranking->result ? ranking->result : RT_RESULT_LOSS;
     size_t capacity = 0;
-    rt_student t = rt_student_of(0);
+    rt_student t = {.count = 0};
     pairs found = {.result = rt_sweep_column(s, result),
                    .run = rt_alloc((size_t)s->count + 1, sizeof *found.run)};
     bool in_memory = found.run != NULL;
@@ -260,7 +188,7 @@ rt_status rt_paired_make(rt_paired *p, const rt_sweep_runs *s, const rt_ranking 
             if (in_memory)
                 p->list[p->count++] =
                     (rt_paired_difference){s->names[column], value, against,
-                                           difference_of(s->values, count, &t), found.seeds};
+                                           rt_difference_of(s->values, count, &t), found.seeds};
         }
     if (in_memory)
         p->doubling = find_doubling(&found, s);
@@ -289,14 +217,14 @@ static rt_difference compare_rows(const rt_sweep_runs *s, int best, int row, int
                 s->values[count++] = d;
             break;
         }
-    return difference_of(s->values, count, t);
+    return rt_difference_of(s->values, count, t);
 }
 
 rt_sweep_best rt_sweep_find_best(const rt_sweep_runs *s, const rt_ranking *ranking)
 {
     const int column = ranking->result ? rt_sweep_column(s, ranking->result) : -1;
     rt_sweep_best best = {.row = -1, .mean = INFINITY, .rival = -1};
-    rt_student t = rt_student_of(0);
+    rt_student t = {.count = 0};
     for (int row = 0; row < s->row_count; row++) {
         const rt_summary summary = rt_sweep_summary(s, row, column);
         if (summary.count && summary.mean < best.mean) {
@@ -313,7 +241,7 @@ rt_sweep_best rt_sweep_find_best(const rt_sweep_runs *s, const rt_ranking *ranki
             best.row = -1;
             break;
         }
-        const bool same = !isnan(d.low) && !is_apart(&d);
+        const bool same = !isnan(d.low) && !rt_difference_is_apart(&d);
         if (best.rival < 0 || (same && !best.same) ||
             (mean < best.rival_mean && same == (best.same > 0))) {
             best.rival = row;
@@ -432,7 +360,7 @@ void rt_paired_page(rt_writer *w, const rt_paired *p)
         const double more = compute_of(p, d, d->loss.mean);
         if (!d->loss.count)
             continue;
-        rt_writer_add(w, is_apart(&d->loss) ? "<tr class=\"best\">" : "<tr>");
+        rt_writer_add(w, rt_difference_is_apart(&d->loss) ? "<tr class=\"best\">" : "<tr>");
         rt_page_cell(w, "td", d->key);
         rt_page_cell(w, "td", d->value);
         rt_page_cell(w, "td", d->against);

@@ -8,30 +8,16 @@
 #include "models/usage.h"
 #include "train/config/config.h"
 #include "train/folder/results.h"
+#include "train/report/statistics.h"
 #include "train/step/measurements.h"
 #include "util/csv.h"
 
 #include <stdio.h>
 
-/* ---- the runs of a sweep, their table, and statistics over them ---- */
+/* ---- the runs of a sweep and their table ---- */
 
 /* Runs of a sweep are listed in runs.csv. Runs that differ only in run.seed are one row of the
  * table. */
-
-typedef struct rt_summary {
-    int count;        /* number of values that are not NaN */
-    double mean;      /* NaN without values */
-    double deviation; /* of a sample, sqrt(sum (x - mean)^2 / (count - 1)); NaN below two */
-} rt_summary;
-
-/* Summarizes the values that are not NaN. */
-rt_summary rt_summarise(const double *values, int count);
-
-/* Writes "0.0123 ± 0.0004 (2 of 3)" if two of three runs have the number, "0.0123" for a single
- * run, "-" if none has it. Returns the text. */
-enum { RT_SUMMARY_SIZE = 128 };
-const char *rt_summary_text(char text[RT_SUMMARY_SIZE], const rt_summary *s, int decimals,
-                            int runs);
 
 typedef struct rt_sweep_run {
     char **cells; /* cells of all columns; the first is its name */
@@ -146,25 +132,6 @@ typedef struct rt_ranking {
 /* Chooses the ranking of those runs whose folders have a configuration, and numbers the questions
  * that they answer. */
 rt_status rt_report_rank(rt_ranking *ranking, rt_sweep_runs *runs) RT_MUST_CHECK;
-
-/* Factors for the mean of `count` normally distributed numbers, in sample standard deviations; NaN
- * below two numbers. */
-typedef struct rt_student {
-    int count;
-    double interval; /* half of the 95 % interval of the mean: t(0.975, count - 1) / sqrt(count) */
-    double detectable; /* smallest true mean that a two-sided test at 5 % detects with 90 % power,
-                          by the noncentral t distribution */
-} rt_student;
-
-rt_student rt_student_of(int count);
-
-/* Mean of paired differences, and its 95 % interval by Student's t, NaN below two pairs. */
-typedef struct rt_difference {
-    int count;         /* number of pairs */
-    double mean;       /* NaN without pairs */
-    double low, high;  /* interval */
-    double detectable; /* smallest difference that is detected with 90 % power; or NaN */
-} rt_difference;
 
 /* The row with the lowest mean of the ranked result, compared with every other row. Runs of two
  * rows with the same seed are a pair. */
