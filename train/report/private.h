@@ -6,6 +6,7 @@
 #include "models/transformer.h"
 #include "train/config/config.h"
 #include "train/report/report.h"
+#include "train/report/verdict.h"
 #include "train/step/trainer.h"
 #include "util/csv.h"
 #include "util/writer.h"

@@ -345,27 +345,3 @@ rt_status rt_report_write(const char *folder, const rt_config *config, rt_traine
     rt_report_machine(&w, folder, trainer);
     return first_failure(rt_page_end(&w, folder, NULL), status);
 }
-
-void rt_early_stop_report(rt_writer *w, int step, const rt_train_options *o)
-{
-    rt_writer_add(w, "stopped early at step %d of %d: the evaluation loss has not improved", step,
-                  o->steps);
-    if (o->min_delta > 0)
-        rt_writer_add(w, " by %g (train.min_delta)", o->min_delta);
-    rt_writer_add(w, " in %d evaluation%s (train.patience)\n", o->patience,
-                  o->patience > 1 ? "s" : "");
-}
-
-double rt_divergence_limit(const rt_transformer_options *model)
-{
-    const int classes = model->head == RT_HEAD_LM ? model->vocab : model->labels;
-    return classes > 1 ? 2 * log(classes) : INFINITY;
-}
-
-void rt_divergence_report(rt_writer *w, double loss, double limit)
-{
-    rt_writer_add(w,
-                  "diverged: the loss %.6g is more than twice %.3g, the loss of random guessing; "
-                  "try a smaller optimizer.lr or more optimizer.warmup_steps\n",
-                  loss, limit / 2);
-}

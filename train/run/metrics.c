@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "train/folder/session.h"
-#include "train/report/report.h"
+#include "train/report/verdict.h"
 #include "util/csv.h"
 #include "util/durable_file.h"
 

@@ -5,9 +5,9 @@
 
 #include "core/memory.h"
 #include "models/encodings/encoding.h"
-#include "train/report/report.h"
 #include "train/run/stop.h"
 #include "train/run/theta_table.h"
+#include "train/step/measurements.h"
 #include "util/csv.h"
 #include "util/durable_file.h"
 #include "util/number.h"

@@ -3,7 +3,7 @@
 #include "train/run/outcome.h"
 
 #include "core/memory.h"
-#include "train/report/report.h"
+#include "train/run/learned_theta.h"
 #include "train/run/stop.h"
 #include "util/csv.h"
 #include "util/durable_file.h"

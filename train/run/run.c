@@ -17,6 +17,7 @@
 #include "train/config/config.h"
 #include "train/folder/session.h"
 #include "train/report/report.h"
+#include "train/report/verdict.h"
 #include "train/run/broadcast.h"
 #include "train/run/kernels.h"
 #include "train/run/outcome.h"

@@ -5,7 +5,6 @@
 
 #include "core/memory.h"
 #include "models/usage.h"
-#include "train/report/report.h"
 #include "train/run/other_theta.h"
 #include "train/step/measurements.h"
 #include "util/csv.h"
@@ -14,6 +13,59 @@
 
 #include <math.h>
 #include <stdio.h>
+
+/* Returns the usage of pairs as a new CSV text; NULL if the heap is exhausted. It has a row for
+ * each layer in which rope rotates, query head and pair:
+ *
+ *   theta, turns          rotation per position in sequences of `length` tokens; full turns over
+ *                         the distance that attention reaches
+ *   use                   share of the head's query and key weights, |W_q rows| |W_k rows|
+ *   query, key            mean norm of the queries and keys before their rotation, relative to the
+ *                         mean of the head's pairs
+ *   query_mean, key_mean  norm of their mean over the tokens, relative in the same way
+ *
+ * Heads that share their keys have the same key and key_mean. */
+static char *add_usage(const rt_transformer *model, const rt_usage *usage, int length)
+{
+    enum { THETA, TURNS, USE, QUERY, KEY, QUERY_MEAN, KEY_MEAN, COLUMNS }; /* after layer,head,i */
+    const rt_transformer_options *o = &model->options;
+    const rt_shape shape = rt_transformer_rotation_shape(o);
+    const size_t count = rt_shape_size(shape);
+    const int pairs = rt_transformer_pairs(o);
+    const bool mixed = rt_transformer_theta_axes(o) > 1;
+    double *theta = rt_alloc(count + COLUMNS * (size_t)pairs, sizeof *theta);
+    double *columns[COLUMNS]; /* values of the pairs of a head */
+    rt_writer w = {0};
+    if (!theta)
+        return NULL;
+    for (size_t c = 0; c < COLUMNS; c++)
+        columns[c] = theta + count + c * (size_t)pairs;
+    rt_transformer_rotation(model, length, theta);
+    rt_writer_add(&w, "layer,head,i,theta,turns,use,query,key,query_mean,key_mean\n");
+    for (int row = 0; row < shape.axis[0] * o->heads; row++) {
+        const int n = row / o->heads, h = row % o->heads; /* of layers that have pairs */
+        const int kv = n * o->kv_heads + h / (o->heads / o->kv_heads);
+        const int layer = rt_transformer_theta_layer(o, n);
+        const int reach = rt_transformer_reach(o, layer, length);
+        for (int i = 0; i < pairs; i++) {
+            columns[THETA][i] =
+                mixed ? rt_theta_length(o, theta + kv * shape.axis[2], i) : theta[kv * pairs + i];
+            columns[TURNS][i] = rt_theta_turns(columns[THETA][i], reach);
+        }
+        rt_transformer_head_use(model, layer, h, columns[USE]);
+        rt_usage_shares(columns[QUERY], columns[QUERY_MEAN], usage->query + (size_t)(row * pairs),
+                        pairs);
+        rt_usage_shares(columns[KEY], columns[KEY_MEAN], usage->key + (size_t)(kv * pairs), pairs);
+        for (int i = 0; i < pairs; i++) {
+            rt_writer_add(&w, "%d,%d,%d", layer, h, i);
+            for (int c = 0; c < COLUMNS; c++)
+                rt_csv_add_number(&w, columns[c][i]);
+            rt_writer_add(&w, "\n");
+        }
+    }
+    rt_free(theta);
+    return rt_writer_take(&w);
+}
 
 /* Writes a table of the use of pairs over the evaluation data, which the caller frees. Returns
  * RT_CONFIG, with the reason, if the model has no such pairs. */
@@ -25,7 +77,7 @@ static rt_status write_usage(char **text_new, const rt_run *r)
     rt_status status = rt_trainer_usage(r->trainer, length, &usage);
     if (status.code)
         return status;
-    *text_new = rt_usage_csv(r->state->model, &usage, length);
+    *text_new = add_usage(r->state->model, &usage, length);
     rt_usage_free(&usage);
     return *text_new ? rt_ok() : rt_out_of_memory("the usage of pairs");
 }

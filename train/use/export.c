@@ -6,7 +6,8 @@
 #include "core/path.h"
 #include "io/gguf/gguf.h"
 #include "io/huggingface/huggingface.h"
-#include "train/report/report.h"
+#include "train/folder/results.h"
+#include "train/report/verdict.h"
 #include "util/writer.h"
 
 #include <stdio.h>

@@ -1,0 +1,100 @@
+#ifndef ROTOR_TRAIN_REPORT_VERDICT_H
+#define ROTOR_TRAIN_REPORT_VERDICT_H
+
+/* The verdict on a run: lines that the program prints at its end and that the report repeats. */
+
+#include "models/transformer.h"
+#include "train/config/config.h"
+#include "train/step/measurements.h"
+#include "util/writer.h"
+
+/* Returns the loss above which a model has diverged: twice ln n, the cross entropy of guessing one
+ * of its n classes; INFINITY for fewer than two classes. */
+double rt_divergence_limit(const rt_transformer_options *model);
+
+/* Adds the line "diverged: ...". */
+void rt_divergence_report(rt_writer *w, double loss, double limit);
+
+/* Adds the line "stopped early at step ...": train.patience ran out at that step. */
+void rt_early_stop_report(rt_writer *w, int step, const rt_train_options *o);
+
+/* A learned theta: its distance from its initial value theta0. Measures of pair i of
+ * a layer (and head):
+ *
+ *   drift   |theta / theta0 - 1|; none where theta0 is 0
+ *   grid    |ln(theta / theta0)| / ((2/R) ln base), in distances to the next theta; none where
+ *           theta or theta0 <= 0, which only the raw form can reach
+ *   phase   |theta - theta0| (T - 1) in radians: the largest extra rotation in a sequence
+ *   turns   |theta| (reach - 1) / 2 pi, where reach is the smaller of the window and T
+ *   use     share of the layer's (and head's) query and key weights that the pair rotates
+ *   down    how far the final ln |theta| can decrease before the model gets worse, and
+ *   up      how far it can increase; if they were measured
+ *   used    movement as a share of the sum of lr * theta.lr_scale over the steps, beyond which
+ *           Adam rarely moves a parameter
+ *
+ * The verdict is about the distance from the geometric series, which is theta0 unless the
+ * configuration makes theta start elsewhere; then the drift from theta0 is reported as well. */
+
+/* One learned theta; layer and head as in rt_theta_worst. */
+typedef struct rt_theta_entry {
+    int layer, head, pair;
+    double theta;
+    double start;     /* theta0 */
+    double geometric; /* value in the geometric series; if mixed, theta0 */
+    double length; /* if mixed, of the two theta0 of the pair, which drift is relative to; else 0 */
+    double use;    /* rt_transformer_theta_use */
+} rt_theta_entry;
+
+/* Writes the number of a layer or head, or "all" if all of them share a theta. Returns `text`. */
+enum { RT_THETA_PLACE_SIZE = 16 };
+const char *rt_theta_place(char text[RT_THETA_PLACE_SIZE], int number);
+
+/* Lists every learned theta in the order of rt_transformer_theta; none if theta is fixed. The
+ * caller frees the list (rt_free). */
+rt_status rt_theta_list(rt_theta_entry **list_new, int *count,
+                        const rt_transformer *model) RT_MUST_CHECK;
+
+/* Measures of a theta beside theta0 or its geometric value; NaN if not defined. */
+typedef struct rt_theta_measures {
+    double drift, grid, phase, turns;
+    double moved; /* change of the parameter itself, theta or ln theta */
+} rt_theta_measures;
+
+rt_theta_measures rt_theta_measure(const rt_config *config, const rt_theta_entry *entry,
+                                   double from);
+
+typedef struct rt_theta_worst {
+    double value;
+    int layer; /* -1: all layers share it */
+    int head;  /* -1: all heads share it */
+    int pair;
+    double grid;
+    double theta;
+} rt_theta_worst;
+
+typedef struct rt_theta_verdict {
+    rt_theta_worst drift;      /* from base^(-2i/R) */
+    rt_theta_worst phase;      /* phase drift from base^(-2i/R) */
+    rt_theta_worst from_start; /* drift from theta0 */
+    double mean_drift;         /* mean drift from base^(-2i/R) */
+    double cosine;             /* between all ln theta and all ln base^(-2i/R); NaN below 0 */
+    bool elsewhere;            /* theta0 is not base^(-2i/R) */
+    bool near;
+} rt_theta_verdict;
+
+rt_status rt_theta_judge(rt_theta_verdict *verdict, const rt_transformer *model,
+                         const rt_config *config) RT_MUST_CHECK;
+
+/* Adds the verdict as a line, after a line on the start if theta started elsewhere. */
+void rt_theta_report_verdict(rt_writer *w, const rt_theta_verdict *v, const rt_config *config);
+
+/* Adds the line on a reset to the initial theta or to base^(-2i/R). */
+#define RT_THETA_INIT_PLACE "init"
+#define RT_THETA_BASE_PLACE "base"
+void rt_theta_report_reset(rt_writer *w, const char *place, const rt_theta_reset *reset);
+
+/* Columns of theta_final.csv that are there if the tolerances were measured. */
+#define RT_TOLERANCE_DOWN "tolerance_down"
+#define RT_TOLERANCE_UP   "tolerance_up"
+
+#endif
