@@ -2,7 +2,7 @@
 
 #define _DEFAULT_SOURCE /* syscall */
 
-#include "train/report/private.h"
+#include "train/report/figures.h"
 
 #include "train_program.h"
 
@@ -65,10 +65,10 @@ static void expect_gone(int process)
 static rt_status draw(void)
 {
     rt_figures f;
-    rt_writer script = {0};
+    rt_drawing line = {.figure = {.name = "line"}};
     rt_figures_begin(&f, ".");
-    rt_writer_add(&script, "plot x\n");
-    rt_figures_add(&f, &(rt_figure){.name = "line"}, NULL, &script, "a line");
+    rt_writer_add(&line.commands, "plot x\n");
+    rt_figures_add(&f, &line);
     return rt_figures_draw(&f);
 }
 

@@ -2,7 +2,7 @@
 
 #include "train_program.h"
 
-#include "train/report/private.h"
+#include "train/report/sections.h"
 
 #define WITHOUT_REPORT "ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet "
 

@@ -4,7 +4,7 @@
 #include "scratch.h"
 #include "training.h"
 
-#include "train/report/private.h"
+#include "train/report/sections.h"
 
 /* With a start that looks trained, so that maps differ. */
 static const char tiny[] = "[model]\ndim = 80\nheads = 5\nlayers = 3\ninit_std = 0.5\n"
@@ -12,7 +12,7 @@ static const char tiny[] = "[model]\ndim = 80\nheads = 5\nlayers = 3\ninit_std =
                            "[data]\nlength = 6\nvocab = 8\n";
 
 static training *t;
-static rt_figures figures;
+static rt_run_page page;
 static const char *script, *numbers;
 
 static void end(void)
@@ -24,9 +24,10 @@ static void end(void)
 static void draw(const char *text, const char *const *overrides)
 {
     t = new_training(text, overrides);
-    rt_figures_begin(&figures, scratch);
-    rt_report_attention(&figures, &t->config, t->trainer);
-    expect_ok(figures.status);
+    page = (rt_run_page){.folder = scratch, .config = &t->config, .trainer = t->trainer};
+    rt_figures_begin(&page.figures, scratch);
+    expect_ok(rt_report_figures(&page));
+    expect_ok(page.figures.status);
     script = text_in("figures/attention.gp");
     numbers = text_in("figures/attention.csv");
 }
@@ -58,15 +59,15 @@ TEST(maps_stand_in_rows_of_layers_and_columns_of_heads)
 {
     NEEDS_PROGRAM("gnuplot");
     draw(tiny, NULL);
-    expect_ok(rt_figures_draw(&figures));
+    expect_ok(rt_figures_draw(&page.figures));
     const char *at = text_in("figures/attention.svg");
     map maps[15];
     for (int n = 0; n < 15; n++) {
         maps[n] = next_map(&at);
         ck_assert_int_eq(maps[n].layer, n / 5);
         ck_assert_int_eq(maps[n].head, n % 5);
-        ck_assert(maps[n].x > 0 && maps[n].x + maps[n].width < figures.list[0].width);
-        ck_assert(maps[n].y > 0 && maps[n].y + maps[n].height < figures.list[0].height);
+        ck_assert(maps[n].x > 0 && maps[n].x + maps[n].width < page.figures.list[0].width);
+        ck_assert(maps[n].y > 0 && maps[n].y + maps[n].height < page.figures.list[0].height);
         ck_assert(maps[n].width > 0 && fabs(maps[n].width - maps[n].height) < 1);
         if (n % 5)
             ck_assert(maps[n].x > maps[n - 1].x + maps[n - 1].width && maps[n].y == maps[n - 1].y);
@@ -123,7 +124,7 @@ TEST_ROWS(a_figure_is_as_large_as_its_maps, 0, 5)
     expect_in(script, lasting("width = %d\nheight = %d\n", rows[_i].width, rows[_i].height));
     expect_in(script,
               lasting("layers = %d\nheads = %d\n", rows[_i].drawn_layers, rows[_i].drawn_heads));
-    const char *caption = strstr(figures.list[0].caption, "for each key");
+    const char *caption = strstr(page.figures.list[0].caption, "for each key");
     ck_assert_ptr_nonnull(caption);
     ck_assert_str_eq(caption + strlen("for each key"), rows[_i].caption);
 }
@@ -134,7 +135,7 @@ TEST_ROWS(maps_that_need_too_much_memory_or_do_not_exist_are_left_out, 0, 2)
 {
     draw(tiny, _i ? OVERRIDES("model.attention=linear_elu")
                   : OVERRIDES("model.heads=4", "model.layers=1", "data.length=2897"));
-    ck_assert_int_eq(figures.count, 0);
+    ck_assert_int_eq(page.figures.count, 0);
     ck_assert_str_eq(script, "");
 }
 
@@ -150,7 +151,7 @@ TEST(maps_of_a_text_have_its_tokens_at_their_axes)
     expect_in(script, "'''''''' "); /* an apostrophe in a text within a text */
     expect_in(script, " 19)'\n");
     ck_assert_ptr_null(strstr(script, " 20, "));
-    expect_in(figures.list[0].caption, "; tokens 0 to 19 of 24");
+    expect_in(page.figures.list[0].caption, "; tokens 0 to 19 of 24");
     expect_in(script, "width = 440\n"); /* 96 points at the left, 220 of a map, 56 at the right */
 }
 
@@ -164,5 +165,5 @@ TEST(texts_of_any_length_have_the_maps_of_the_longest)
                  in_scratch("a.tsv")),
          NULL);
     expect_in(script, "\ntics = '(''[CLS]'' 0, ''l'' 1, ''o'' 2, ''n'' 3, ''g'' 4, ''e'' 5, ");
-    expect_in(figures.list[0].caption, "a long evaluation sequence");
+    expect_in(page.figures.list[0].caption, "a long evaluation sequence");
 }

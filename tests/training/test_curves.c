@@ -3,7 +3,7 @@
 #include "scratch.h"
 
 #include "train/folder/results.h"
-#include "train/report/private.h"
+#include "train/report/sections.h"
 
 static rt_figures figures;
 static rt_sweep_runs runs;

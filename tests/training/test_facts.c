@@ -3,15 +3,17 @@
 #include "config_loading.h"
 #include "scratch.h"
 
-#include "train/report/private.h"
+#include "train/report/report.h"
+#include "train/report/sections.h"
+#include "train/report/verdict.h"
 #include "train/world/world.h"
 
-static rt_writer page;
+static rt_run_page page = {.folder = scratch};
 
 static void end(void)
 {
     rt_figures_clear(scratch);
-    rt_writer_free(&page);
+    rt_writer_free(&page.w);
     remove_scratch();
 }
 
@@ -19,9 +21,9 @@ static const char *machine(const char *timing)
 {
     if (timing)
         put_text("timing.csv", timing);
-    rt_writer_free(&page);
-    rt_report_machine(&page, scratch, NULL);
-    return page.bytes;
+    rt_writer_free(&page.w);
+    expect_ok(rt_report_machine(&page));
+    return page.w.bytes;
 }
 
 SUITE(.setup = make_scratch, .teardown = end)
@@ -107,10 +109,10 @@ TEST(a_sweep_takes_the_time_of_its_runs)
     put_text("b/timing.csv", SESSIONS "10,1,9,then,there,rotor 1,train s.ini,\n5,2,9,,,,,\n");
     put_text("runs.csv", "run,run.seed,exit_code\na,1,0\nb,2,0\nc,3,\n");
     expect_ok(rt_sweep_runs_read(&runs, scratch));
-    rt_report_sweep_machine(&page, &runs);
-    expect_in(page.bytes, "<tr><th>time</th><td>5.0 s, the sum over 3 runs</td></tr><tr><th>begun"
-                          "</th><td>2026-01-02 03:04:05 UTC on here: <code>train s.ini</code>"
-                          "</td></tr><tr><th>program</th><td>rotor 1</td></tr>\n");
+    rt_report_sweep_machine(&page.w, &runs);
+    expect_in(page.w.bytes, "<tr><th>time</th><td>5.0 s, the sum over 3 runs</td></tr><tr><th>begun"
+                            "</th><td>2026-01-02 03:04:05 UTC on here: <code>train s.ini</code>"
+                            "</td></tr><tr><th>program</th><td>rotor 1</td></tr>\n");
     rt_sweep_runs_free(&runs);
 }
 
@@ -133,9 +135,10 @@ TEST(keys_that_are_not_at_their_defaults_stand_out)
                "[model]\nkind = decoder\nbias = all\nlayers = 3\nheads = 4\n[train]\nsteps = 50\n"
                "[data]\ntask = text\nfile = /x\nlength = 32\n",
                NULL);
-    rt_report_configuration(&page, &config);
+    page.config = &config;
+    expect_ok(rt_report_configuration(&page));
     for (int i = 0; i < ROWS(parts); i++)
-        expect_in(page.bytes, parts[i]);
+        expect_in(page.w.bytes, parts[i]);
 }
 
 /* A table of theta may be a stranger's. */
@@ -143,9 +146,10 @@ TEST(a_share_has_a_bounded_form)
 {
     put_text("theta_final.csv", "layer,head,i,theta,theta_initial,phase,turns,use\n"
                                 "0,all,0,2,1,0.5,0.75,0.25\n0,all,1,2,1,0.5,,1e300\n");
-    rt_report_theta_table(&page, scratch, &(rt_config){.file = NULL});
-    expect_in(page.bytes, "<td>+0.6931</td><td>0.5</td><td>0.75</td><td>25.0 %</td></tr>\n");
-    expect_in(page.bytes, "<td>1e+302 %</td></tr>\n");
+    page.config = &(rt_config){.file = NULL};
+    expect_ok(rt_report_theta_table(&page));
+    expect_in(page.w.bytes, "<td>+0.6931</td><td>0.5</td><td>0.75</td><td>25.0 %</td></tr>\n");
+    expect_in(page.w.bytes, "<td>1e+302 %</td></tr>\n");
 }
 
 /* A row of the matrix is a true class, and a shade is the share of the row. A class that neither
@@ -155,16 +159,16 @@ TEST(classes_have_their_scores_and_their_confusion)
     put_text("classes.csv", "label,precision,recall,f1,count\nA,0.5,0.5,0.75,2\n"
                             "B,0.25,0.125,0.5,8\nC,0,0,0,0\n");
     put_text("confusion.csv", "true,predicted,count\nA,A,1\nA,B,1\nB,A,6\nB,B,2\n");
-    rt_report_classes(&page, scratch);
+    expect_ok(rt_report_classes(&page));
     expect_in(
-        page.bytes,
+        page.w.bytes,
         "<tr><th scope=\"col\">label</th><th scope=\"col\">precision</th><th scope=\"col\">"
         "recall</th><th scope=\"col\">F1</th><th scope=\"col\">count</th></tr>\n"
         "<tr><th scope=\"row\">A</th><td>0.5000</td><td>0.5000</td><td>0.7500</td><td>2</td></tr>\n"
         "<tr><th scope=\"row\">B</th><td>0.2500</td><td>0.1250</td><td>0.5000</td><td>8</td></tr>\n"
         "</table></div>\n");
     expect_in(
-        page.bytes,
+        page.w.bytes,
         "<tr><td></td><th scope=\"col\"><span>A</span></th><th scope=\"col\"><span>B</span></th>"
         "</tr>\n<tr><th scope=\"row\">A</th><td class=\"right\" style=\"--share:0.500\">1</td>"
         "<td class=\"wrong\" style=\"--share:0.500\">1</td></tr>\n"
@@ -187,13 +191,14 @@ TEST(the_matrix_of_many_classes_has_those_with_the_most_errors)
     put_text("confusion.csv", confusion.bytes);
     rt_writer_free(&scores);
     rt_writer_free(&confusion);
-    rt_report_classes(&page, scratch);
-    expect_in(page.bytes, "The 30 of the 40 classes with the most errors; confusion.csv has all.");
-    expect_in(page.bytes, "<span>l49</span>");
-    expect_in(page.bytes, "<span>l20</span>");
-    ck_assert_ptr_null(strstr(page.bytes, "<span>l19</span>"));
+    expect_ok(rt_report_classes(&page));
+    expect_in(page.w.bytes,
+              "The 30 of the 40 classes with the most errors; confusion.csv has all.");
+    expect_in(page.w.bytes, "<span>l49</span>");
+    expect_in(page.w.bytes, "<span>l20</span>");
+    ck_assert_ptr_null(strstr(page.w.bytes, "<span>l19</span>"));
     int wrong = 0, right = 0;
-    for (const char *at = page.bytes; (at = strstr(at, "class=\"")); at++) {
+    for (const char *at = page.w.bytes; (at = strstr(at, "class=\"")); at++) {
         wrong += !strncmp(at, "class=\"wrong", 12);
         right += !strncmp(at, "class=\"right", 12);
     }

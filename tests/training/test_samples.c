@@ -5,12 +5,12 @@
 #include "tokenizer_fixtures.h"
 #include "training.h"
 
-#include "train/report/private.h"
+#include "train/report/sections.h"
 
 enum { LENGTH = 16 };
 
 static training *t;
-static rt_writer page;
+static rt_run_page page;
 
 /* Makes a model of characters whose preferences are far from equal, with that many rows or more in
  * its table of words, and the report on it. */
@@ -27,12 +27,14 @@ static void report_on(const char *causal, const char *objective, int rows)
                 causal, in_scratch("a.txt"), objective,
                 strcmp(objective, "mlm") ? "" : "mask_probability = 0.4\n"),
         NULL, (rt_data_of_model){.ids = rows});
-    expect_ok(rt_report_samples(&page, &t->config, t->trainer));
+    page.config = &t->config;
+    page.trainer = t->trainer;
+    expect_ok(rt_report_samples(&page));
 }
 
 static void end(void)
 {
-    rt_writer_free(&page);
+    rt_writer_free(&page.w);
     remove_scratch();
 }
 
@@ -81,8 +83,8 @@ TEST_ROWS(masked_tokens_are_filled_in, 0, 2)
         }
         rt_writer_add(&expected, "</p>\n");
     }
-    expect_in(page.bytes, expected.bytes);
-    expect_in(page.bytes, "<del>");
+    expect_in(page.w.bytes, expected.bytes);
+    expect_in(page.w.bytes, "<del>");
     rt_writer_free(&expected);
     rt_labelled_batch_free(&b);
 }
@@ -101,7 +103,7 @@ TEST(a_text_is_continued_from_its_first_half)
     rt_writer_add(&expected, "<ins>");
     rt_token_text(&expected, t->data, b.batch.ids + LENGTH / 2, LENGTH / 2);
     rt_writer_add(&expected, "</ins></p>\n");
-    expect_in(page.bytes, expected.bytes);
+    expect_in(page.w.bytes, expected.bytes);
     rt_writer_free(&expected);
     rt_labelled_batch_free(&b);
 }
@@ -109,8 +111,10 @@ TEST(a_text_is_continued_from_its_first_half)
 TEST(a_toy_task_has_no_samples)
 {
     t = new_training("[model]\nlayers = 1\ndim = 16\nheads = 2\n[data]\nlength = 8\n", NULL);
-    expect_ok(rt_report_samples(&page, &t->config, t->trainer));
-    ck_assert_ptr_null(page.bytes);
+    page.config = &t->config;
+    page.trainer = t->trainer;
+    expect_ok(rt_report_samples(&page));
+    ck_assert_ptr_null(page.w.bytes);
 }
 
 /* At level byte, an id is 4 more than its byte. */
@@ -133,8 +137,8 @@ TEST(a_token_is_shown_as_what_can_be_seen)
         ck_assert_str_eq(rt_token_label(label, data, rows[i].id), rows[i].label);
     const int32_t ids[] = {1,        4 + 'a', 4 + 0xc3, 4 + 0xa9, 4 + 0xc3, 4 + '<',
                            4 + '\n', 2,       4 + 0,    4 + 'z',  4 + 0xe2};
-    rt_token_text(&page, data, ids, sizeof ids / sizeof *ids);
-    ck_assert_str_eq(page.bytes, "aé·&lt;\n·z·");
+    rt_token_text(&page.w, data, ids, sizeof ids / sizeof *ids);
+    ck_assert_str_eq(page.w.bytes, "aé·&lt;\n·z·");
 }
 
 /* Pieces of byte-level BPE, which may be parts of characters. */
@@ -160,7 +164,7 @@ TEST(pieces_are_shown_as_what_can_be_seen)
     expect_ok(rt_data_open_encoder(&data, &o, (rt_data_of_model){.vocabulary = v}));
     for (int32_t id = 0; id < 6; id++)
         ck_assert_str_eq(rt_token_label(label, data, id), labels[id]);
-    rt_token_text(&page, data, ids, 3);
-    ck_assert_str_eq(page.bytes, " theéx·");
+    rt_token_text(&page.w, data, ids, 3);
+    ck_assert_str_eq(page.w.bytes, " theéx·");
     rt_data_close(data);
 }

@@ -3,7 +3,7 @@
 
 #include "scratch.h"
 
-#include "train/report/report.h"
+#include "train/report/sections.h"
 #include "util/number.h"
 
 static rt_sweep_runs runs;

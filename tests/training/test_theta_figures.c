@@ -3,10 +3,10 @@
 #include "config_loading.h"
 #include "scratch.h"
 
-#include "train/report/private.h"
+#include "train/report/sections.h"
 
 static rt_config config;
-static rt_figures figures;
+static rt_run_page page;
 static char final[1 << 16], path[1 << 16];
 
 static void end(void)
@@ -32,16 +32,17 @@ static void draw(const char *length)
     load_sound(&config, "[theta]\nlearn = yes\n", OVERRIDES(length));
     put_text("theta_final.csv", final);
     put_text("theta.csv", path);
-    rt_figures_begin(&figures, scratch);
-    rt_report_theta(&figures, scratch, &config);
-    expect_ok(figures.status);
+    page = (rt_run_page){.folder = scratch, .config = &config};
+    rt_figures_begin(&page.figures, scratch);
+    expect_ok(rt_report_figures(&page));
+    expect_ok(page.figures.status);
 }
 
 static const char *caption_of(const char *name)
 {
-    for (int i = 0; i < figures.count; i++)
-        if (!strcmp(figures.list[i].name, name))
-            return figures.list[i].caption;
+    for (int i = 0; i < page.figures.count; i++)
+        if (!strcmp(page.figures.list[i].name, name))
+            return page.figures.list[i].caption;
     return "";
 }
 
@@ -143,7 +144,7 @@ TEST(the_drift_is_the_largest_of_a_layer_at_each_step)
     expect_content("figures/drift.csv", "0,0,0\n10,0.3,0.05\n20,0.2,0\n");
     expect_in(text_in("figures/drift.gp"), "\ntolerance = 0.2\nlayers = 2\n"
                                            "array labels[layers] = ['layer 0', 'layer 1']\n");
-    ck_assert_int_eq(figures.count, 1);
+    ck_assert_int_eq(page.figures.count, 1);
 }
 
 /* 1 and 0.1 turn 4 and 0.5 times over the reach; they began at half and at twice of that. Pair 0 of

@@ -1,7 +1,7 @@
 #include "core/memory.h"
 #include "data/labelled_file.h"
 #include "data/labels.h"
-#include "train/report/private.h"
+#include "train/report/sections.h"
 #include "train/step/measurements.h"
 #include "util/number.h"
 
@@ -164,23 +164,24 @@ static void add_matrix(rt_writer *w, const classes *c)
     rt_writer_add(w, "</p>\n");
 }
 
-void rt_report_classes(rt_writer *w, const char *folder)
+rt_status rt_report_classes(rt_run_page *p)
 {
-    classes c = {.folder = folder};
-    w->failed |= !read_labels(&c);
-    if (!c.labels)
-        return;
-    c.scores = rt_alloc((size_t)c.labels->count, 2 * sizeof *c.scores);
-    c.errors = c.scores ? c.scores + c.labels->count : NULL;
-    w->failed |= !c.scores;
-    if (!w->failed)
-        read_scores(&c);
+    classes c = {.folder = p->folder};
+    bool in_memory = read_labels(&c);
+    if (c.labels) {
+        c.scores = rt_alloc((size_t)c.labels->count, 2 * sizeof *c.scores);
+        c.errors = c.scores ? c.scores + c.labels->count : NULL;
+        in_memory &= c.scores != NULL;
+        if (c.scores)
+            read_scores(&c);
+    }
     if (c.occurring) {
-        add_classes(w, &c);
-        add_matrix(w, &c);
+        add_classes(&p->w, &c);
+        add_matrix(&p->w, &c);
     }
     rt_labels_free(c.labels);
     rt_free(c.scores);
+    return in_memory ? rt_ok() : rt_out_of_memory("a table");
 }
 
 enum { MOST_MISTAKES = 12, TOKENS_AROUND = 6, LONGEST_TEXT = 400 /* bytes */ };
@@ -237,20 +238,21 @@ static void add_text(rt_writer *w, const rt_labelled_file *f, int line)
     rt_writer_add(w, "</td>");
 }
 
-rt_status rt_report_mistakes(rt_writer *w, const rt_config *config, rt_trainer *trainer)
+rt_status rt_report_mistakes(rt_run_page *p)
 {
-    const rt_data_options *o = &config->data;
-    const rt_labels *labels = rt_trainer_data(trainer)->labels;
+    rt_writer *w = &p->w;
+    const rt_data_options *o = &p->config->data;
+    const rt_labels *labels = rt_trainer_data(p->trainer)->labels;
     const char *path = o->eval_file ? o->eval_file : o->file;
     rt_line_scores scores = {0};
     rt_labelled_file file = {.count = 0};
-    if (!labels)
+    if (!labels || rt_tasks[o->task].files != RT_ONE_FILE)
         return rt_ok();
     rt_status status = rt_labelled_file_read(&file, "data.file", path ? path : "",
                                              rt_tasks[o->task].target == RT_TARGET_TOKENS);
     const bool gone = status.code == RT_DATA;
     if (!status.code)
-        status = rt_line_scores_find(&scores, trainer);
+        status = rt_line_scores_find(&scores, p->trainer);
     size_t count = 0; /* number of mistakes, which move to the front */
     for (size_t i = 0; i < scores.count && !status.code; i++)
         if (scores.lines[i].label != scores.lines[i].predicted)

@@ -1,5 +1,6 @@
 #include "train/config/keys.h"
-#include "train/report/private.h"
+#include "train/report/sections.h"
+#include "train/report/verdict.h"
 #include "train/world/world.h"
 #include "util/number.h"
 
@@ -46,12 +47,13 @@ static void add_keys(rt_writer *w, const char *heading, const rt_config *config,
     rt_writer_free(&rows);
 }
 
-void rt_report_configuration(rt_writer *w, const rt_config *config)
+rt_status rt_report_configuration(rt_run_page *p)
 {
+    rt_writer *w = &p->w;
     const rt_key *key;
     rt_config implied;
-    add_keys(w, "Configuration", config, NULL);
-    rt_config_implied(&implied, config);
+    add_keys(w, "Configuration", p->config, NULL);
+    rt_config_implied(&implied, p->config);
     rt_writer_add(w, "<details><summary>every key, in bold what is not at its default</summary>\n"
                      "<div class=\"keys\">\n");
     for (int i = 0; (key = rt_key_at(i)); i++) {
@@ -60,9 +62,10 @@ void rt_report_configuration(rt_writer *w, const rt_config *config)
             rt_page_cell(w, "h3", key->section);
             rt_writer_add(w, "<table>\n");
         }
-        add_key(w, key, key->name, config, &implied, false);
+        add_key(w, key, key->name, p->config, &implied, false);
     }
     rt_writer_add(w, "</table></section>\n</div>\n</details>\n");
+    return rt_ok();
 }
 
 /* Compares the configurations of the runs with the first one, `first`, and clears `same` for each
@@ -117,6 +120,70 @@ void rt_report_common_keys(rt_writer *w, const rt_sweep_runs *runs)
             rt_key_at(i)->change != RT_MAY_DIFFER || strcmp(rt_key_at(i)->section, "run") != 0;
     if (find_common_keys(same, &first, runs, -1))
         add_keys(w, "Configuration of all", &first, same);
+}
+
+static void add_theta_row(rt_writer *w, const rt_csv *csv, bool tolerances, bool mixed)
+{
+    static const char *const places[] = {"layer", "head", "i"};
+    const double theta = rt_csv_number(csv, "theta"), start = rt_csv_number(csv, "theta_initial");
+    const double use = rt_csv_number(csv, "use");
+    char text[RT_NUMBER_SIZE];
+    int number = 0;
+    rt_writer_add(w, "<tr>");
+    for (int i = 0; i < 3; i++) {
+        const bool is_number = rt_csv_whole(csv, places[i], &number);
+        rt_writer_add(w, is_number ? "<td>%d</td>" : "<td>all</td>", number);
+    }
+    rt_page_number(w, "%.6g", start);
+    rt_page_number(w, "%.6g", theta);
+    rt_page_number(w, "%+.4f", mixed ? rt_csv_number(csv, "drift_from_start") : log(theta / start));
+    rt_page_number(w, "%.3g", rt_csv_number(csv, "phase"));
+    rt_page_number(w, "%.3g", rt_csv_number(csv, "turns"));
+    rt_writer_add(w, isfinite(use) ? "<td>%s %%</td>" : "<td>-</td>",
+                  rt_number_show(text, 1, 100 * use));
+    if (tolerances) {
+        rt_page_number(w, "%.3g", -rt_csv_number(csv, RT_TOLERANCE_DOWN));
+        rt_page_number(w, "%+.3g", rt_csv_number(csv, RT_TOLERANCE_UP));
+    }
+    rt_writer_add(w, "</tr>\n");
+}
+
+rt_status rt_report_theta_table(rt_run_page *p)
+{
+    rt_writer *w = &p->w;
+    const bool mixed = rt_transformer_theta_axes(&p->config->model) > 1;
+    enum { MOST_ROWS = 512 };
+    rt_csv csv;
+    bool tolerances = false;
+    int rows = 0;
+    for (rt_csv_open(&csv, p->folder, "theta_final.csv"); rt_csv_row(&csv);) {
+        if (!rows++) {
+            tolerances = rt_csv_column(&csv, RT_TOLERANCE_DOWN) < csv.columns;
+            rt_page_table(w, "Learned theta",
+                          RT_COLUMNS("layer", "head", "i", "initial", "learned", "drift",
+                                     "phase (rad)", "turns", "use", tolerances ? "down" : "",
+                                     tolerances ? "up" : ""));
+        }
+        if (rows <= MOST_ROWS)
+            add_theta_row(w, &csv, tolerances, mixed);
+    }
+    if (!rows)
+        return rt_ok();
+    rt_writer_add(w,
+                  "</table></div>\n<p>The initial and the learned θ, in radians per "
+                  "position. %sTurns: full turns over the distance that attention reaches. %s are "
+                  "defined at the top of the page.",
+                  mixed ? "" : "Drift: ln(learned/initial). ",
+                  mixed ? "Drift, phase and use" : "Phase and use");
+    if (tolerances)
+        rt_writer_add(
+            w,
+            " Down, up: how far ln θ can change before the model gets worse; at most %g was tried.",
+            RT_THETA_FARTHEST);
+    if (rows > MOST_ROWS)
+        rt_writer_add(w, " The first %d rows of %d; theta_final.csv has all.", MOST_ROWS, rows);
+    rt_writer_add(w, "</p>\n");
+    return rt_ok();
 }
 
 bool rt_timing_open(rt_timing *t, const char *folder)
@@ -238,15 +305,16 @@ static void end_machine(rt_writer *w)
     rt_writer_add(w, "\n</table>\n");
 }
 
-void rt_report_machine(rt_writer *w, const char *folder, rt_trainer *trainer)
+rt_status rt_report_machine(rt_run_page *p)
 {
+    rt_writer *w = &p->w;
     char text[128], number[RT_NUMBER_SIZE];
-    const rt_timing t = read_total(folder);
+    const rt_timing t = read_total(p->folder);
     rt_writer_add(w, "<h2>Run</h2>\n<table class=\"facts\">\n");
-    if (trainer) {
+    if (p->trainer) {
         snprintf(text, sizeof text, "%zu parameters, a vocabulary of %d token ids",
-                 rt_parameters_count(&rt_trainer_state(trainer)->model->parameters),
-                 rt_trainer_data(trainer)->vocab);
+                 rt_parameters_count(&rt_trainer_state(p->trainer)->model->parameters),
+                 rt_trainer_data(p->trainer)->vocab);
         add_row(w, "model", text);
         rt_writer_add(w, "\n");
     }
@@ -259,8 +327,9 @@ void rt_report_machine(rt_writer *w, const char *folder, rt_trainer *trainer)
                           rt_number_show(number, 0, t.tokens / t.seconds));
         rt_writer_add(w, "</td></tr>");
     }
-    add_sessions(w, folder);
+    add_sessions(w, p->folder);
     end_machine(w);
+    return rt_ok();
 }
 
 void rt_report_sweep_machine(rt_writer *w, const rt_sweep_runs *runs)

@@ -1,6 +1,8 @@
+#include "train/report/report.h"
 #include "data/tokenizers/tokens.h"
 #include "train/folder/results.h"
-#include "train/report/private.h"
+#include "train/report/sections.h"
+#include "train/report/verdict.h"
 #include "util/number.h"
 
 #include <math.h>
@@ -11,137 +13,6 @@
 bool rt_reports_are_off(void)
 {
     return getenv("ROTOR_NO_REPORT") != NULL;
-}
-
-/* Columns of training.csv, from 1 as in gnuplot: columns of metrics.csv, and the seconds. */
-enum { STEP = 1, LOSS, EVAL_LOSS, EVAL_ACCURACY, LR, NORM, ACCURACY, THETA_NORM, TOKENS, SECONDS };
-enum { COLUMNS = SECONDS + 1 };
-static const char *const columns[] = {NULL,        "step",          "loss",
-                                      "eval_loss", "eval_accuracy", "lr",
-                                      "grad_norm", "accuracy",      "theta_grad_norm",
-                                      "tokens"};
-
-/* Contents of training.csv that figures show. */
-typedef struct training {
-    rt_figure_range ranges[COLUMNS]; /* of each column; of norms, which may be 0, only above 0 */
-    double best[COLUMNS];            /* row of the best evaluation; an infinite loss: none */
-    rt_status status;                /* status of the table */
-} training;
-
-static void add_cells(rt_writer *w, const double row[COLUMNS])
-{
-    for (int i = STEP; i < COLUMNS; i++) {
-        if (isfinite(row[i]))
-            rt_writer_add(w, "%.9g", row[i]);
-        rt_writer_add(w, i + 1 < COLUMNS ? "," : "\n");
-    }
-}
-
-/* Writes training.csv for the scripts, with numbers only, and timing.csv, the same rows with their
- * seconds, so that only timing.csv differs between equal runs. */
-static training write_training(rt_figures *f, const char *folder)
-{
-    training t = {.best = {[EVAL_LOSS] = INFINITY}};
-    rt_writer w = {0}, timed = {0};
-    rt_csv metrics;
-    rt_timing timing;
-    int step;
-    const bool has_times = rt_timing_open(&timing, folder);
-    for (rt_csv_open(&metrics, folder, "metrics.csv"); rt_csv_row(&metrics);) {
-        double row[COLUMNS] = {[SECONDS] = NAN};
-        for (int i = STEP; i < SECONDS; i++)
-            row[i] = rt_csv_number(&metrics, columns[i]);
-        add_cells(&w, row);
-        if (has_times && rt_csv_whole(&metrics, "step", &step))
-            row[SECONDS] = rt_timing_seconds(&timing, step);
-        if (isfinite(row[SECONDS]))
-            add_cells(&timed, row);
-        for (int i = STEP; i < COLUMNS; i++)
-            if ((i != NORM && i != THETA_NORM) || row[i] > 0)
-                rt_figure_range_take(&t.ranges[i], row[i]);
-        if (row[EVAL_LOSS] < t.best[EVAL_LOSS])
-            memcpy(t.best, row, sizeof t.best);
-    }
-    t.status = metrics.status;
-    rt_csv_close(&timing.csv);
-    rt_figures_write(f, "training.csv", &w);
-    rt_figures_write(f, "timing.csv", &timed);
-    return t;
-}
-
-#define TRAINING   "lines linetype 6 dashtype 2 title 'training'"
-#define EVALUATION "linespoints linetype 1 pointtype 7 pointsize 0.5 title 'evaluation'"
-
-typedef struct run_figure {
-    const char *name, *axes, *caption, *choice; /* see rt_figure */
-    int x;                                      /* column: STEP, TOKENS or SECONDS */
-    int y[2];                                   /* columns of the curves */
-    const char *with[2];                        /* their gnuplot options; NULL: no curve */
-    bool fits; /* y shows the range of its values, on a logarithmic scale if that is wide */
-} run_figure;
-
-/* Figures of a training, in their order. The figures of theta follow the first FIRST_FIGURES. */
-enum { FIRST_FIGURES = 4, RUN_FIGURES = 6 };
-static const run_figure run_figures[RUN_FIGURES] = {
-    {"loss", "steps nats", "Loss of the training steps and of the evaluations", "steps", STEP,
-     .y = {LOSS, EVAL_LOSS}, .with = {TRAINING, EVALUATION}, .fits = true},
-    {"loss_by_tokens", "tokens nats", "Loss by tokens of training", "tokens", TOKENS,
-     .y = {LOSS, EVAL_LOSS}, .with = {TRAINING, EVALUATION}, .fits = true},
-    {"loss_by_time", "seconds nats", "Loss by seconds of training", "seconds", SECONDS,
-     .y = {LOSS, EVAL_LOSS}, .with = {TRAINING, EVALUATION}, .fits = true},
-    {"accuracy", "steps accuracy", "Accuracy: the fraction of labels that were predicted correctly",
-     NULL, STEP, .y = {ACCURACY, EVAL_ACCURACY}, .with = {TRAINING, EVALUATION}},
-    {"gradient", "steps gradient", "Gradient norm before clipping", NULL, STEP,
-     .y = {NORM, THETA_NORM},
-     .with = {"lines linetype 1 title 'all parameters'",
-              "lines linetype 2 dashtype 2 title 'theta'"},
-     .fits = true},
-    {"rate", "steps rate", "Learning rate", NULL, STEP, .y = {LR}, .with = {"lines linetype 1"}},
-};
-
-static void add_run_figure(rt_figures *f, const training *t, const run_figure *g)
-{
-    rt_figure_range range = {0};
-    const char *table = g->x == SECONDS ? "timing.csv" : "training.csv", *separator = "plot ";
-    const bool is_loss = g->y[1] == EVAL_LOSS;
-    const bool has_best = is_loss && isfinite(t->best[EVAL_LOSS]);
-    char best[96] = "";
-    rt_writer w = {0}, plots = {0};
-    for (int i = 0; i < 2 && g->with[i]; i++) {
-        const rt_figure_range *y = &t->ranges[g->y[i]];
-        if (!y->any)
-            continue;
-        rt_writer_add(&plots, "%s'%s' using %d:%d with %s", separator, table, g->x, g->y[i],
-                      g->with[i]);
-        separator = ", \\\n     ";
-        rt_figure_range_take(&range, y->least);
-        rt_figure_range_take(&range, y->most);
-    }
-    if (plots.length && t->ranges[g->x].any) {
-        if (g->x == TOKENS)
-            rt_writer_add(&w, "set xtics %.9g\n", rt_figures_tics(t->ranges[TOKENS].most));
-        if (g->x != SECONDS && has_best && isfinite(t->best[g->x]))
-            rt_writer_add(&w,
-                          "set arrow from %.9g, graph 0 to %.9g, graph 1 nohead dashtype 3 "
-                          "linecolor rgb '#444444'\n",
-                          t->best[g->x], t->best[g->x]);
-        if (g->fits)
-            rt_figures_scale(&w, 'y', range);
-        rt_writer_add(&w, "%s", plots.bytes);
-        if (is_loss)
-            rt_writer_add(&w,
-                          "%s'%s' using %d:%d:(sprintf('evaluation, step %%d: %%.4g', $%d, $%d)) "
-                          "@labelled",
-                          separator, table, g->x, EVAL_LOSS, STEP, EVAL_LOSS);
-        rt_writer_add(&w, "\n");
-        w.failed |= plots.failed;
-        if (has_best)
-            snprintf(best, sizeof best, "; the lowest evaluation loss, %.4g, at step %.9g",
-                     t->best[EVAL_LOSS], t->best[STEP]);
-        rt_figures_add(f, &(rt_figure){.name = g->name, .choice = g->choice, .axes = g->axes}, NULL,
-                       &w, "%s%s", g->caption, best);
-    }
-    rt_writer_free(&plots);
 }
 
 /* Adds perplexity and bits per token, if the run predicts tokens of a text. */
@@ -170,9 +41,10 @@ static void add_exact(rt_writer *w, double exact)
         rt_writer_add(w, ", exact %s", rt_number_show(number, 4, exact));
 }
 
-static void add_evaluations(rt_writer *w, const rt_results *r, const rt_config *c,
-                            const training *t)
+static void add_evaluations(rt_writer *w, const rt_run_page *p)
 {
+    const rt_results *r = &p->results;
+    const rt_config *c = p->config;
     char accuracy[RT_NUMBER_SIZE], number[RT_NUMBER_SIZE];
     int first, last;
     const double steps = rt_results_get(r, RT_RESULT_STEPS);
@@ -188,10 +60,10 @@ static void add_evaluations(rt_writer *w, const rt_results *r, const rt_config *
     if (!isnan(model_step))
         rt_writer_add(w, ", the best evaluation; at the end, after %s steps, loss %.6g",
                       rt_number_show(number, 0, steps), rt_results_get(r, RT_RESULT_LAST_LOSS));
-    else if (t->best[EVAL_LOSS] < loss && t->best[STEP] < steps)
-        rt_writer_add(w, "; the best evaluation: loss %.6g after %s steps", t->best[EVAL_LOSS],
-                      rt_number_show(number, 0, t->best[STEP]));
-    else if (isfinite(t->best[EVAL_LOSS]))
+    else if (p->best_loss < loss && p->best_step < steps)
+        rt_writer_add(w, "; the best evaluation: loss %.6g after %s steps", p->best_loss,
+                      rt_number_show(number, 0, p->best_step));
+    else if (isfinite(p->best_loss))
         rt_writer_add(w, ", the best evaluation");
     rt_writer_add(w, "\n");
     if (!isnan(macro_f1))
@@ -217,13 +89,15 @@ static void add_evaluations(rt_writer *w, const rt_results *r, const rt_config *
 
 /* Adds the verdict on theta from the model or, if there is no model of that step, from the results.
  * Then adds the resets that the run has recorded. */
-static void add_theta(rt_writer *w, const rt_results *r, const rt_config *c, rt_trainer *trainer)
+static void add_theta(rt_writer *w, const rt_run_page *p)
 {
     static const char *const resets[][3] = {{RT_THETA_INIT_PLACE, RT_RESULT_RESET_LOSS,
                                              RT_RESULT_RESET_ACCURACY},
                                             {RT_THETA_BASE_PLACE, RT_RESULT_RESET_BASE_LOSS,
                                              RT_RESULT_RESET_BASE_ACCURACY}};
-    const rt_training_state *state = trainer ? rt_trainer_state(trainer) : NULL;
+    const rt_results *r = &p->results;
+    const rt_config *c = p->config;
+    const rt_training_state *state = p->trainer ? rt_trainer_state(p->trainer) : NULL;
     rt_theta_verdict verdict;
     int step;
     if (state && rt_results_model_step(r, &step) && state->step == step &&
@@ -271,45 +145,85 @@ static void explain_theta(rt_writer *w, const rt_config *c)
                   c->theta.tolerance);
 }
 
-/* Adds the verdict box and, for labelled data, the classes. A run that has not ended has no
- * results, and its tables of classes are from an earlier end. */
-static void add_results(rt_writer *w, const rt_config *c, const char *folder, rt_trainer *trainer,
-                        const training *t)
+/* Returns whether the run has ended with a model that could be evaluated. */
+static bool is_evaluated(const rt_run_page *p)
+{
+    return p->ended && !isnan(rt_results_get(&p->results, RT_RESULT_LOSS));
+}
+
+/* Adds the verdict box. */
+static rt_status add_results(rt_run_page *p)
 {
     char number[RT_NUMBER_SIZE];
-    rt_results r;
+    const rt_results *r = &p->results;
+    const rt_config *c = p->config;
     rt_writer lines = {0};
-    const bool ended = rt_results_read(&r, folder);
-    const bool evaluated = ended && !isnan(rt_results_get(&r, RT_RESULT_LOSS));
-    const double accuracy = ended ? rt_results_get(&r, RT_RESULT_ACCURACY) : 0;
-    const double near = rt_results_get(&r, RT_RESULT_NEAR);
+    const bool evaluated = is_evaluated(p);
+    const double accuracy = p->ended ? rt_results_get(r, RT_RESULT_ACCURACY) : 0;
+    const double near = rt_results_get(r, RT_RESULT_NEAR);
     /* a run that reached its target may have a best evaluation with a lower accuracy */
     const bool missed = accuracy < c->train.target_accuracy &&
-                        rt_results_get(&r, RT_RESULT_EXIT_CODE) != RT_EXIT_DONE;
-    const bool bad = !evaluated || missed || !isnan(rt_results_get(&r, RT_RESULT_DIVERGED));
-    if (!ended)
+                        rt_results_get(r, RT_RESULT_EXIT_CODE) != RT_EXIT_DONE;
+    const bool bad = !evaluated || missed || !isnan(rt_results_get(r, RT_RESULT_DIVERGED));
+    if (!p->ended)
         rt_writer_add(&lines, "the run has not ended\n");
     else if (!evaluated)
         rt_writer_add(&lines, "failed after %s steps: the loss is not finite\n",
-                      rt_number_show(number, 0, rt_results_get(&r, RT_RESULT_STEPS)));
+                      rt_number_show(number, 0, rt_results_get(r, RT_RESULT_STEPS)));
     if (evaluated)
-        add_evaluations(&lines, &r, c, t);
+        add_evaluations(&lines, p);
     if (evaluated && missed)
         rt_writer_add(&lines, "the accuracy %s is below train.target_accuracy = %g\n",
                       rt_number_show(number, 4, accuracy), c->train.target_accuracy);
     if (evaluated && !isnan(near))
-        add_theta(&lines, &r, c, trainer);
-    rt_page_verdict(w, &lines,
+        add_theta(&lines, p);
+    rt_page_verdict(&p->w, &lines,
                     bad         ? RT_VERDICT_BAD
                     : near == 0 ? RT_VERDICT_MOVED
                                 : RT_VERDICT_GOOD);
     if (evaluated && !isnan(near))
-        explain_theta(w, c);
-    if (rt_tasks[c->data.task].files == RT_ONE_FILE &&
-        !isnan(rt_results_get(&r, RT_RESULT_MACRO_F1)))
-        rt_report_classes(w, folder);
-    rt_results_free(&r);
+        explain_theta(&p->w, c);
+    return rt_ok();
 }
+
+static rt_status add_figures(rt_run_page *p)
+{
+    rt_page_figures(&p->w, &p->figures);
+    return rt_ok();
+}
+
+/* Returns whether classes have been counted. Tables of classes without results are from an earlier
+ * end of the run. */
+static bool has_classes(const rt_run_page *p)
+{
+    return rt_tasks[p->config->data.task].files == RT_ONE_FILE &&
+           !isnan(rt_results_get(&p->results, RT_RESULT_MACRO_F1));
+}
+
+static bool has_theta(const rt_run_page *p)
+{
+    return p->config->model.theta.learn;
+}
+
+static bool has_model(const rt_run_page *p)
+{
+    return p->trainer != NULL;
+}
+
+/* All sections of the page of a run, in their order. */
+static const struct {
+    rt_status (*add)(rt_run_page *page);
+    bool (*shown)(const rt_run_page *page); /* NULL: always */
+} sections[] = {
+    {add_results, NULL},
+    {rt_report_classes, has_classes},
+    {rt_report_mistakes, has_model},
+    {add_figures, NULL},
+    {rt_report_theta_table, has_theta},
+    {rt_report_samples, has_model},
+    {rt_report_configuration, NULL},
+    {rt_report_machine, NULL},
+};
 
 static rt_status first_failure(rt_status a, rt_status b)
 {
@@ -319,29 +233,15 @@ static rt_status first_failure(rt_status a, rt_status b)
 rt_status rt_report_write(const char *folder, const rt_config *config, rt_trainer *trainer,
                           bool watched)
 {
-    rt_figures figures;
-    rt_writer w = {0};
-    rt_figures_begin(&figures, folder);
-    const training t = write_training(&figures, folder);
-    for (int n = 0; n < FIRST_FIGURES; n++)
-        add_run_figure(&figures, &t, &run_figures[n]);
-    rt_report_distances(&figures, folder);
-    rt_report_theta(&figures, folder, config);
-    for (int n = FIRST_FIGURES; n < RUN_FIGURES; n++)
-        add_run_figure(&figures, &t, &run_figures[n]);
-    if (trainer)
-        rt_report_attention(&figures, config, trainer);
-    rt_status status = first_failure(rt_figures_draw(&figures), t.status);
-    rt_page_begin(&w, config->run.name, watched);
-    add_results(&w, config, folder, trainer, &t);
-    if (trainer && rt_tasks[config->data.task].files == RT_ONE_FILE)
-        status = first_failure(status, rt_report_mistakes(&w, config, trainer));
-    rt_page_figures(&w, &figures);
-    if (config->model.theta.learn)
-        rt_report_theta_table(&w, folder, config);
-    if (trainer)
-        status = first_failure(status, rt_report_samples(&w, config, trainer));
-    rt_report_configuration(&w, config);
-    rt_report_machine(&w, folder, trainer);
-    return first_failure(rt_page_end(&w, folder, NULL), status);
+    rt_run_page p = {.folder = folder, .config = config, .trainer = trainer};
+    rt_figures_begin(&p.figures, folder);
+    const rt_status read = rt_report_figures(&p);
+    rt_status status = first_failure(rt_figures_draw(&p.figures), read);
+    p.ended = rt_results_read(&p.results, folder);
+    rt_page_begin(&p.w, config->run.name, watched);
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+        if (!sections[i].shown || sections[i].shown(&p))
+            status = first_failure(status, sections[i].add(&p));
+    rt_results_free(&p.results);
+    return first_failure(rt_page_end(&p.w, folder, NULL), status);
 }

@@ -2,7 +2,7 @@
 #include "data/tokenizers/vocabulary.h"
 #include "models/session.h"
 #include "ops/engine.h"
-#include "train/report/private.h"
+#include "train/report/sections.h"
 #include "util/utf8.h"
 
 #include <stdio.h>
@@ -185,8 +185,11 @@ static rt_status continue_text(sampling *s)
     return status;
 }
 
-rt_status rt_report_samples(rt_writer *page, const rt_config *config, rt_trainer *trainer)
+rt_status rt_report_samples(rt_run_page *p)
 {
+    const rt_config *config = p->config;
+    rt_trainer *trainer = p->trainer;
+    rt_writer *page = &p->w;
     const bool lm = config->data.objective == RT_OBJECTIVE_LM;
     const int length = config->data.length;
     sampling s = {.page = page, .data = rt_trainer_data(trainer)};
@@ -249,32 +252,31 @@ typedef struct view {
 /* Adds the figure. All maps use one scale, of the root of the probability, so that attention to
  * many keys is visible beside attention to one. Between maps are two empty lines, as gnuplot's
  * `index` requires. */
-static void add_maps(rt_figures *f, const view *v, const rt_config *config, const rt_data *data)
+static void add_maps(rt_drawing *d, const view *v, const rt_transformer_options *o,
+                     const rt_data *data)
 {
     const struct {
         const char *what;
         int shown, all;
-    } cuts[] = {{"layers", v->layers, config->model.layers},
-                {"heads", v->heads, config->model.heads},
+    } cuts[] = {{"layers", v->layers, o->layers},
+                {"heads", v->heads, o->heads},
                 {"tokens", v->tokens, v->b.batch.length}};
-    rt_writer maps = {0}, tics = {0}, w = {0}, cut = {0};
+    rt_writer tics = {0}, *maps = &d->data, *w = &d->commands;
     const size_t T = (size_t)v->b.batch.length, tokens = (size_t)v->tokens;
     const int drawn = v->left + v->heads * (v->size + GAP / 3) + RIGHT;
-    const rt_figure figure = {.name = "attention",
-                              .plots = "attention",
-                              .width = drawn > RT_FIGURE_WIDTH ? drawn : 0,
-                              .height = v->layers * (v->size + GAP) + v->below};
+    d->figure.width = drawn > RT_FIGURE_WIDTH ? drawn : 0;
+    d->figure.height = v->layers * (v->size + GAP) + v->below;
     for (int l = 0; l < v->layers; l++)
         for (size_t h = 0; h < (size_t)v->heads; h++) {
             for (size_t i = 0; i < tokens * tokens; i++)
-                rt_writer_add(&maps, "%.3f%s",
+                rt_writer_add(maps, "%.3f%s",
                               (double)v->of_layers[l][(h * T + i / tokens) * T + i % tokens],
                               (i + 1) % tokens ? "," : "\n");
-            rt_writer_add(&maps, "\n\n");
+            rt_writer_add(maps, "\n\n");
         }
-    rt_writer_add(&w, "layers = %d\nheads = %d\ntokens = %d\nsize = %d\ngap = %d\n", v->layers,
+    rt_writer_add(w, "layers = %d\nheads = %d\ntokens = %d\nsize = %d\ngap = %d\n", v->layers,
                   v->heads, v->tokens, v->size, GAP);
-    rt_writer_add(&w, "left = %d\nbelow = %d\nbar = %d\nstep = %d\nnamed = %d\ntics = ", v->left,
+    rt_writer_add(w, "left = %d\nbelow = %d\nbar = %d\nstep = %d\nnamed = %d\ntics = ", v->left,
                   v->below, drawn - RIGHT + 6, v->tokens > 16 ? 16 : 4, v->named);
     for (int t = 0; t < v->tokens && v->named; t++) {
         char label[RT_TOKEN_LABEL_SIZE];
@@ -282,17 +284,15 @@ static void add_maps(rt_figures *f, const view *v, const rt_config *config, cons
         rt_figures_quote(&tics, rt_token_label(label, data, v->b.batch.ids[t]));
         rt_writer_add(&tics, " %d%s", t, t + 1 < v->tokens ? "" : ")");
     }
-    rt_figures_quote(&w, tics.bytes ? tics.bytes : "");
-    rt_writer_add(&w, "\n");
+    rt_figures_quote(w, tics.bytes ? tics.bytes : "");
+    rt_writer_add(w, "\n");
+    rt_figure_note(&d->figure, "%s: one row for each query, one column for each key",
+                   v->chosen ? "a long evaluation sequence" : "the first evaluation sequence");
     for (int i = 0; i < 3; i++)
         if (cuts[i].shown < cuts[i].all)
-            rt_writer_add(&cut, "; %s 0 to %d of %d", cuts[i].what, cuts[i].shown - 1, cuts[i].all);
-    w.failed |= cut.failed || tics.failed;
-    rt_figures_add(f, &figure, &maps, &w,
-                   "Attention weights in %s: one row for each query, one column for each key%s",
-                   v->chosen ? "a long evaluation sequence" : "the first evaluation sequence",
-                   cut.bytes ? cut.bytes : "");
-    rt_writer_free(&cut);
+            rt_figure_note(&d->figure, "; %s 0 to %d of %d", cuts[i].what, cuts[i].shown - 1,
+                           cuts[i].all);
+    w->failed |= tics.failed;
     rt_writer_free(&tics);
 }
 
@@ -333,15 +333,16 @@ static rt_status attend(void *context, int job, const rt_labelled_batch *none,
     return rt_engine_graph_status(g);
 }
 
-void rt_report_attention(rt_figures *f, const rt_config *config, rt_trainer *trainer)
+bool rt_draw_attention(rt_drawing *d, rt_run_page *p)
 {
     enum { TRIED = 16 };
+    const rt_config *config = p->config;
     const rt_transformer_options *o = &config->model;
-    const rt_data *data = rt_trainer_data(trainer);
+    const rt_data *data = rt_trainer_data(p->trainer);
     const size_t T = (size_t)config->data.length, of_layer = (size_t)o->heads * T * T;
     view v = choose_view(config, data);
-    if (o->attention != RT_ATTENTION_SOFTMAX || !v.layers)
-        return;
+    if (!v.layers)
+        return false;
     rt_status status = rt_labelled_batch_new(&v.b, 1, config->data.length, data->patch, NULL);
     if (!status.code && o->position.randomized)
         status = rt_labelled_batch_randomize(&v.b, o->position.randomized, NULL);
@@ -364,13 +365,14 @@ void rt_report_attention(rt_figures *f, const rt_config *config, rt_trainer *tra
         }
         rt_draw_evaluation(&v.b, data, (uint32_t)longest);
         v.tokens = v.b.batch.length < v.tokens ? v.b.batch.length : v.tokens;
-        status = rt_trainer_run_jobs(trainer, attend, &v, 1);
+        status = rt_trainer_run_jobs(p->trainer, attend, &v, 1);
     }
     if (!status.code)
-        add_maps(f, &v, config, data);
-    if (!f->status.code)
-        f->status = status;
+        add_maps(d, &v, o, data);
+    if (!p->figures.status.code)
+        p->figures.status = status;
     rt_free(v.probabilities);
     rt_free(v.of_layers);
     rt_labelled_batch_free(&v.b);
+    return !status.code;
 }

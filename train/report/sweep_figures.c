@@ -1,5 +1,5 @@
 #include "core/memory.h"
-#include "train/report/private.h"
+#include "train/report/sections.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -220,32 +220,33 @@ static void add_figure(rt_figures *f, const curves *c, int value, const rt_ranki
     const bool bits = loss && is_in_bits(ranking), differs = loss && ranking->differ;
     const int in_a_row = (RT_FIGURE_WIDTH - 60) / (c->longest * LETTER + SAMPLE);
     char axes[32];
-    const rt_figure figure = {.name = g->figures[value].name,
-                              .choice = g->figures[value].choice,
-                              .axes = axes,
-                              .plots = "curves",
-                              .height =
-                                  320 + c->count / (in_a_row > 1 ? in_a_row : 1) * ROW_HEIGHT};
-    rt_writer w = {0};
+    rt_drawing d = {
+        .figure = {.name = g->figures[value].name,
+                   .choice = g->figures[value].choice,
+                   .axes = axes,
+                   .plots = "curves",
+                   .height = 320 + c->count / (in_a_row > 1 ? in_a_row : 1) * ROW_HEIGHT}};
+    rt_writer *w = &d.commands;
     snprintf(axes, sizeof axes, "%s%s", g->figures[value].axes,
              bits   ? " bits"
              : loss ? " nats"
                     : "");
     if (g->beside)
-        rt_writer_add(&w, "set xtics %.9g\n", rt_figures_tics(c->farthest));
+        rt_writer_add(w, "set xtics %.9g\n", rt_figures_tics(c->farthest));
     if (loss)
-        rt_figures_scale(&w, 'y', c->means);
-    rt_writer_add(&w,
+        rt_figures_scale(w, 'y', c->means);
+    rt_writer_add(w,
                   "file = '%s'\n%s\nhorizontal = %d\nvertical = %d\ncurves = %d\n"
                   "array labels[curves] = [%s]\n",
                   g->data, g->options, g->beside ? 4 : 1, 2 + 2 * value, c->count, c->labels.bytes);
-    rt_figures_add(f, &figure, NULL, &w,
+    rt_figure_note(&d.figure,
                    "%s%s: the mean over %sseeds, and one standard deviation around it%s%s%s%s",
                    g->figures[value].what, bits ? " in bits per byte" : "",
                    g->first ? "the " : "layers, heads and ",
                    differs ? "; losses of different " : "", differs ? ranking->differ : "",
                    differs ? " are not comparable" : "",
                    c->cut ? "; only the first groups of runs are drawn" : "");
+    rt_figures_add(f, &d);
 }
 
 void rt_report_curves(rt_figures *f, const rt_sweep_runs *runs, const rt_ranking *ranking)
@@ -264,41 +265,6 @@ void rt_report_curves(rt_figures *f, const rt_sweep_runs *runs, const rt_ranking
         rt_writer_free(&c.labels);
         rt_free(c.points);
     }
-}
-
-void rt_report_distances(rt_figures *f, const char *folder)
-{
-    rt_writer data = {0}, labels = {0}, w = {0};
-    int length, last = 0, count = 0, distance;
-    rt_csv csv;
-    for (rt_csv_open(&csv, folder, "distances.csv"); rt_csv_row(&csv);) {
-        const double accuracy = rt_csv_number(&csv, "eval_accuracy");
-        if (!rt_csv_whole(&csv, "length", &length) || !rt_csv_whole(&csv, "distance", &distance) ||
-            !isfinite(accuracy) || distance < 1 || length < 1 ||
-            (length != last && count == MOST_CURVES))
-            continue;
-        if (length != last) {
-            rt_writer_add(&data, last ? "\n\n" : "");
-            rt_writer_add(&labels, "%s'%d tokens'", count++ ? ", " : "", length);
-        }
-        rt_writer_add(&data, "%d,%.6g,0\n", distance, accuracy);
-        last = length;
-    }
-    rt_csv_close(&csv);
-    w.failed |= labels.failed;
-    if (count) {
-        rt_writer_add(&w,
-                      "file = 'distances.csv'\n" POINTS "''\nunit = 'tokens'\nhorizontal = 1\n"
-                      "set key maxcols 2\nvertical = 2\ncurves = %d\narray labels[curves] = [%s]\n",
-                      count, labels.bytes);
-        rt_figures_add(
-            f, &(rt_figure){.name = "distances", .axes = "distances accuracy", .plots = "curves"},
-            &data, &w,
-            "Accuracy by distance to the token that answers, for each length of "
-            "sequences");
-    }
-    rt_writer_free(&data);
-    rt_writer_free(&labels);
 }
 
 enum { MOST_KEYS = 4, MOST_SERIES = 6, MOST_VALUES = 64, SERIES_NAME = 64 };
@@ -441,12 +407,11 @@ void rt_report_key_figures(rt_figures *f, const rt_sweep_runs *runs, const rt_ra
     const int result = ranking->result ? rt_sweep_column(runs, ranking->result) : -1;
     int number = 0;
     for (int c = 1; result >= 0 && c < runs->exit_column && number < MOST_KEYS; c++) {
-        const rt_figure figure = {.name = names[number],
-                                  .axes = is_in_bits(ranking) ? "bits" : "nats",
-                                  .plots = "key",
-                                  .height = 320};
+        rt_drawing d = {.figure = {.name = names[number],
+                                   .axes = is_in_bits(ranking) ? "bits" : "nats",
+                                   .plots = "key",
+                                   .height = 320}};
         swept s = {.runs = runs, .column = c, .result = result};
-        rt_writer w = {0}, data = {0};
         if (!rt_sweep_differs(runs, c) || !find_values(&s))
             continue;
         for (int row = 0; row < runs->row_count; row++) {
@@ -460,16 +425,17 @@ void rt_report_key_figures(rt_figures *f, const rt_sweep_runs *runs, const rt_ra
             if (i == s.series_count)
                 s.series[s.series_count++] = row;
         }
-        if (write_points(&data, &s)) {
-            rt_writer_add(&w, "file = '%s.csv'\n%s", names[number++],
+        if (write_points(&d.data, &s)) {
+            rt_writer_add(&d.commands, "file = '%s.csv'\n%s", names[number++],
                           s.series_count < 2 ? "unset key\n" : "");
-            add_names(&w, &s);
-            rt_figures_add(f, &figure, &data, &w,
-                           "%s by %s: the mean over %s with one standard deviation, "
-                           "and a circle for each run",
+            add_names(&d.commands, &s);
+            rt_figure_note(&d.figure,
+                           "%s by %s: the mean over %s with one standard deviation, and a circle "
+                           "for each run",
                            is_in_bits(ranking) ? "Bits per byte" : "Evaluation loss",
                            runs->names[c], s.series_count ? "the seeds" : "all runs of a value");
+            rt_figures_add(f, &d);
         }
-        rt_writer_free(&data);
+        rt_writer_free(&d.data);
     }
 }

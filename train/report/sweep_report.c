@@ -4,7 +4,8 @@
 #include "core/path.h"
 #include "train/config/keys.h"
 #include "train/folder/run_folder.h"
-#include "train/report/private.h"
+#include "train/report/report.h"
+#include "train/report/sections.h"
 #include "util/durable_file.h"
 #include "util/files.h"
 #include "util/number.h"
@@ -62,6 +63,51 @@ static void add_table(rt_writer *w, const rt_sweep_study *s)
                       strcmp(s->ranking.result, RT_RESULT_LOSS) ? "fewest bits per byte"
                                                                 : "lowest loss");
     rt_writer_add(w, ".</p>\n");
+}
+
+void rt_paired_page(rt_writer *w, const rt_paired *p)
+{
+    const bool has_compute = p->doubling < 0; /* runs with twice the steps have a lower loss */
+    int found = 0;
+    bool dependent = false; /* a seed has several pairs */
+    for (int i = 0; i < p->count; i++) {
+        found += p->list[i].loss.count;
+        dependent |= p->list[i].loss.count > p->list[i].seeds;
+    }
+    if (!found)
+        return;
+    rt_page_table(w, "Paired differences",
+                  RT_COLUMNS("key", "value", "against",
+                             p->bits ? "difference of the bits per byte" : "difference of the loss",
+                             "interval of 95 %", "detectable", has_compute ? "compute" : "",
+                             "pairs"));
+    for (int i = 0; i < p->count; i++) {
+        const rt_paired_difference *d = &p->list[i];
+        const double more = rt_paired_compute(p, d, d->loss.mean);
+        if (!d->loss.count)
+            continue;
+        rt_writer_add(w, rt_difference_is_apart(&d->loss) ? "<tr class=\"best\">" : "<tr>");
+        rt_page_cell(w, "td", d->key);
+        rt_page_cell(w, "td", d->value);
+        rt_page_cell(w, "td", d->against);
+        rt_page_number(w, "%+.3g", d->loss.mean);
+        rt_writer_add(w, d->loss.count > 1 ? "<td>%+.3g to %+.3g</td>" : "<td>-</td>", d->loss.low,
+                      d->loss.high);
+        rt_page_number(w, "%.3g", d->loss.detectable);
+        if (has_compute)
+            rt_page_number(w, "%+.1f %%", more);
+        rt_writer_add(w, "<td>%d</td>", d->loss.count);
+        rt_writer_add(w, "</tr>\n");
+    }
+    rt_writer_add(w,
+                  "</table></div>\n<p>Two runs are a pair if they differ in that key alone: "
+                  "their seeds, and so their first weights and their batches, are the same. "
+                  "Detectable: the smallest difference that so many pairs with this spread "
+                  "show with a probability of 90 %%. In bold: the interval excludes 0.%s%s</p>\n",
+                  dependent ? " Pairs of one seed are not independent." : "",
+                  has_compute ? " Compute: how much more of it gives the same loss, by what "
+                                "twice the steps gain in this sweep."
+                              : "");
 }
 
 /* Explains bits per byte and the columns of theta, if the table has them. */

@@ -1,5 +1,7 @@
+#include "train/report/sweep_runs.h"
 #include "core/memory.h"
-#include "train/report/private.h"
+#include "train/report/page.h"
+#include "util/csv.h"
 #include "util/number.h"
 #include "util/utf8.h"
 

@@ -8,7 +8,7 @@
 #include "optim/options.h"
 #include "train/config/keys.h"
 #include "train/folder/session.h"
-#include "train/report/report.h"
+#include "train/report/figures.h"
 #include "train/run/broadcast.h"
 #include "train/run/theta_table.h"
 #include "util/process.h"

@@ -5,6 +5,7 @@
 #include "train/folder/run_folder.h"
 #include "train/folder/session.h"
 #include "train/report/report.h"
+#include "train/report/study.h"
 #include "train/run/progress.h"
 #include "train/run/stop.h"
 #include "train/step/trainer.h"

@@ -3,6 +3,7 @@
 #include "train/report/report.h"
 
 #include "train/folder/run_folder.h"
+#include "train/report/sweep_runs.h"
 #include "train/run/state.h"
 #include "train/use/use.h"
 #include "util/files.h"

@@ -1,9 +1,11 @@
+#include "train/report/study.h"
+
 #include "core/memory.h"
 #include "core/path.h"
 #include "data/data.h"
 #include "train/config/keys.h"
 #include "train/folder/session.h"
-#include "train/report/private.h"
+#include "util/csv.h"
 #include "util/files.h"
 
 #include <math.h>
@@ -300,9 +302,7 @@ void rt_sweep_report_best(rt_writer *w, const rt_sweep_study *study)
     rt_writer_add(w, "\n");
 }
 
-/* Returns the compute that a difference of the loss is worth: 3.4 for 3.4 % more steps. NaN unless
- * twice the steps lower the loss, and for train.steps, which is compute itself. */
-static double compute_of(const rt_paired *p, const rt_paired_difference *d, double difference)
+double rt_paired_compute(const rt_paired *p, const rt_paired_difference *d, double difference)
 {
     return p->doubling < 0 && strcmp(d->key, "train.steps") != 0
                ? 100 * (exp2(difference / p->doubling) - 1)
@@ -314,7 +314,7 @@ void rt_paired_report(rt_writer *w, const rt_paired *p)
     bool any = false;
     for (int i = 0; i < p->count; i++) {
         const rt_paired_difference *d = &p->list[i];
-        const double more = compute_of(p, d, d->loss.mean);
+        const double more = rt_paired_compute(p, d, d->loss.mean);
         if (!d->loss.count)
             continue;
         if (!any)
@@ -330,58 +330,13 @@ void rt_paired_report(rt_writer *w, const rt_paired *p)
         if (!isnan(more))
             rt_writer_add(w, ", worth %+.1f %% of compute", more);
         if (!isnan(more) && d->loss.count > 1) /* a lower loss is worth more */
-            rt_writer_add(w, " [%+.1f, %+.1f]", compute_of(p, d, d->loss.high),
-                          compute_of(p, d, d->loss.low));
+            rt_writer_add(w, " [%+.1f, %+.1f]", rt_paired_compute(p, d, d->loss.high),
+                          rt_paired_compute(p, d, d->loss.low));
         rt_writer_add(w, " (%d pair%s", d->loss.count, d->loss.count > 1 ? "s" : "");
         if (d->loss.count > d->seeds)
             rt_writer_add(w, " of %d seed%s, not independent", d->seeds, d->seeds > 1 ? "s" : "");
         rt_writer_add(w, ")\n");
     }
-}
-
-void rt_paired_page(rt_writer *w, const rt_paired *p)
-{
-    const bool has_compute = p->doubling < 0; /* runs with twice the steps have a lower loss */
-    int found = 0;
-    bool dependent = false; /* a seed has several pairs */
-    for (int i = 0; i < p->count; i++) {
-        found += p->list[i].loss.count;
-        dependent |= p->list[i].loss.count > p->list[i].seeds;
-    }
-    if (!found)
-        return;
-    rt_page_table(w, "Paired differences",
-                  RT_COLUMNS("key", "value", "against",
-                             p->bits ? "difference of the bits per byte" : "difference of the loss",
-                             "interval of 95 %", "detectable", has_compute ? "compute" : "",
-                             "pairs"));
-    for (int i = 0; i < p->count; i++) {
-        const rt_paired_difference *d = &p->list[i];
-        const double more = compute_of(p, d, d->loss.mean);
-        if (!d->loss.count)
-            continue;
-        rt_writer_add(w, rt_difference_is_apart(&d->loss) ? "<tr class=\"best\">" : "<tr>");
-        rt_page_cell(w, "td", d->key);
-        rt_page_cell(w, "td", d->value);
-        rt_page_cell(w, "td", d->against);
-        rt_page_number(w, "%+.3g", d->loss.mean);
-        rt_writer_add(w, d->loss.count > 1 ? "<td>%+.3g to %+.3g</td>" : "<td>-</td>", d->loss.low,
-                      d->loss.high);
-        rt_page_number(w, "%.3g", d->loss.detectable);
-        if (has_compute)
-            rt_page_number(w, "%+.1f %%", more);
-        rt_writer_add(w, "<td>%d</td>", d->loss.count);
-        rt_writer_add(w, "</tr>\n");
-    }
-    rt_writer_add(w,
-                  "</table></div>\n<p>Two runs are a pair if they differ in that key alone: "
-                  "their seeds, and so their first weights and their batches, are the same. "
-                  "Detectable: the smallest difference that so many pairs with this spread "
-                  "show with a probability of 90 %%. In bold: the interval excludes 0.%s%s</p>\n",
-                  dependent ? " Pairs of one seed are not independent." : "",
-                  has_compute ? " Compute: how much more of it gives the same loss, by what "
-                                "twice the steps gain in this sweep."
-                              : "");
 }
 
 void rt_paired_csv(rt_writer *w, const rt_paired *p)
