@@ -146,7 +146,7 @@ TEST(a_share_has_a_bounded_form)
 {
     put_text("theta_final.csv", "layer,head,i,theta,theta_initial,phase,turns,use\n"
                                 "0,all,0,2,1,0.5,0.75,0.25\n0,all,1,2,1,0.5,,1e300\n");
-    page.config = &(rt_config){.file = NULL};
+    page.config = &(rt_config){.model.theta.learn = true};
     expect_ok(rt_report_theta_table(&page));
     expect_in(page.w.bytes, "<td>+0.6931</td><td>0.5</td><td>0.75</td><td>25.0 %</td></tr>\n");
     expect_in(page.w.bytes, "<td>1e+302 %</td></tr>\n");

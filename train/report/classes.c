@@ -242,7 +242,7 @@ rt_status rt_report_mistakes(rt_run_page *p)
 {
     rt_writer *w = &p->w;
     const rt_data_options *o = &p->config->data;
-    const rt_labels *labels = rt_trainer_data(p->trainer)->labels;
+    const rt_labels *labels = p->trainer ? rt_trainer_data(p->trainer)->labels : NULL;
     const char *path = o->eval_file ? o->eval_file : o->file;
     rt_line_scores scores = {0};
     rt_labelled_file file = {.count = 0};

@@ -156,6 +156,8 @@ rt_status rt_report_theta_table(rt_run_page *p)
     rt_csv csv;
     bool tolerances = false;
     int rows = 0;
+    if (!p->config->model.theta.learn)
+        return rt_ok();
     for (rt_csv_open(&csv, p->folder, "theta_final.csv"); rt_csv_row(&csv);) {
         if (!rows++) {
             tolerances = rt_csv_column(&csv, RT_TOLERANCE_DOWN) < csv.columns;

@@ -33,10 +33,14 @@ static void add_perplexity(rt_writer *w, const rt_results *r, const rt_config *c
     rt_writer_add(w, "\n");
 }
 
-/* Adds the share of exact answers, unless there are no answers of several tokens. */
-static void add_exact(rt_writer *w, double exact)
+/* Adds the loss, the accuracy and, if there are answers of several tokens, the share of exact ones.
+ * `suffix` of the names of results: "", or that of a length. */
+static void add_evaluation(rt_writer *w, const rt_results *r, const char *suffix)
 {
     char number[RT_NUMBER_SIZE];
+    const double exact = rt_results_get(r, RT_RESULT_EXACT "%s", suffix);
+    rt_writer_add(w, ": loss %.6g, accuracy %s", rt_results_get(r, RT_RESULT_LOSS "%s", suffix),
+                  rt_number_show(number, 4, rt_results_get(r, RT_RESULT_ACCURACY "%s", suffix)));
     if (!isnan(exact))
         rt_writer_add(w, ", exact %s", rt_number_show(number, 4, exact));
 }
@@ -45,16 +49,15 @@ static void add_evaluations(rt_writer *w, const rt_run_page *p)
 {
     const rt_results *r = &p->results;
     const rt_config *c = p->config;
-    char accuracy[RT_NUMBER_SIZE], number[RT_NUMBER_SIZE];
+    char number[RT_NUMBER_SIZE];
     int first, last;
     const double steps = rt_results_get(r, RT_RESULT_STEPS);
     const double model_step = rt_results_get(r, RT_RESULT_MODEL_STEP);
     const double loss = rt_results_get(r, RT_RESULT_LOSS);
     const double macro_f1 = rt_results_get(r, RT_RESULT_MACRO_F1);
     const double limit = rt_results_get(r, RT_RESULT_DIVERGED);
-    rt_writer_add(w, "eval: loss %.6g, accuracy %s", loss,
-                  rt_number_show(accuracy, 4, rt_results_get(r, RT_RESULT_ACCURACY)));
-    add_exact(w, rt_results_get(r, RT_RESULT_EXACT));
+    rt_writer_add(w, "eval");
+    add_evaluation(w, r, "");
     rt_writer_add(w, " after %s steps",
                   rt_number_show(number, 0, isnan(model_step) ? steps : model_step));
     if (!isnan(model_step))
@@ -67,18 +70,16 @@ static void add_evaluations(rt_writer *w, const rt_run_page *p)
         rt_writer_add(w, ", the best evaluation");
     rt_writer_add(w, "\n");
     if (!isnan(macro_f1))
-        rt_writer_add(w, "macro F1 %s\n", rt_number_show(accuracy, 4, macro_f1));
+        rt_writer_add(w, "macro F1 %s\n", rt_number_show(number, 4, macro_f1));
     add_perplexity(w, r, c);
     if (rt_results_get(r, RT_RESULT_STOPPED_EARLY) == 1 &&
         rt_results_whole(r, RT_RESULT_STEPS, &last))
         rt_early_stop_report(w, last, &c->train);
     for (int i = 0; i < c->train.eval_lengths.count; i++) {
-        const int length = c->train.eval_lengths.at[i];
-        const double right = rt_results_get(r, RT_RESULT_ACCURACY_AT "%d", length);
-        rt_writer_add(w, "eval at length %d: loss %.6g, accuracy %s", length,
-                      rt_results_get(r, RT_RESULT_LOSS_AT "%d", length),
-                      rt_number_show(accuracy, 4, right));
-        add_exact(w, rt_results_get(r, RT_RESULT_EXACT_AT "%d", length));
+        char suffix[32];
+        snprintf(suffix, sizeof suffix, RT_RESULT_AT "%d", c->train.eval_lengths.at[i]);
+        rt_writer_add(w, "eval at length %d", c->train.eval_lengths.at[i]);
+        add_evaluation(w, r, suffix);
         rt_writer_add(w, "\n");
     }
     if (!isnan(limit))
@@ -145,20 +146,15 @@ static void explain_theta(rt_writer *w, const rt_config *c)
                   c->theta.tolerance);
 }
 
-/* Returns whether the run has ended with a model that could be evaluated. */
-static bool is_evaluated(const rt_run_page *p)
-{
-    return p->ended && !isnan(rt_results_get(&p->results, RT_RESULT_LOSS));
-}
-
-/* Adds the verdict box. */
+/* Adds the verdict box and, for labelled data, the classes. Tables of classes without results are
+ * from an earlier end of the run. */
 static rt_status add_results(rt_run_page *p)
 {
     char number[RT_NUMBER_SIZE];
     const rt_results *r = &p->results;
     const rt_config *c = p->config;
     rt_writer lines = {0};
-    const bool evaluated = is_evaluated(p);
+    const bool evaluated = p->ended && !isnan(rt_results_get(r, RT_RESULT_LOSS));
     const double accuracy = p->ended ? rt_results_get(r, RT_RESULT_ACCURACY) : 0;
     const double near = rt_results_get(r, RT_RESULT_NEAR);
     /* a run that reached its target may have a best evaluation with a lower accuracy */
@@ -183,7 +179,10 @@ static rt_status add_results(rt_run_page *p)
                                 : RT_VERDICT_GOOD);
     if (evaluated && !isnan(near))
         explain_theta(&p->w, c);
-    return rt_ok();
+    return rt_tasks[c->data.task].files == RT_ONE_FILE &&
+                   !isnan(rt_results_get(r, RT_RESULT_MACRO_F1))
+               ? rt_report_classes(p)
+               : rt_ok();
 }
 
 static rt_status add_figures(rt_run_page *p)
@@ -192,38 +191,10 @@ static rt_status add_figures(rt_run_page *p)
     return rt_ok();
 }
 
-/* Returns whether classes have been counted. Tables of classes without results are from an earlier
- * end of the run. */
-static bool has_classes(const rt_run_page *p)
-{
-    return rt_tasks[p->config->data.task].files == RT_ONE_FILE &&
-           !isnan(rt_results_get(&p->results, RT_RESULT_MACRO_F1));
-}
-
-static bool has_theta(const rt_run_page *p)
-{
-    return p->config->model.theta.learn;
-}
-
-static bool has_model(const rt_run_page *p)
-{
-    return p->trainer != NULL;
-}
-
-/* All sections of the page of a run, in their order. */
-static const struct {
-    rt_status (*add)(rt_run_page *page);
-    bool (*shown)(const rt_run_page *page); /* NULL: always */
-} sections[] = {
-    {add_results, NULL},
-    {rt_report_classes, has_classes},
-    {rt_report_mistakes, has_model},
-    {add_figures, NULL},
-    {rt_report_theta_table, has_theta},
-    {rt_report_samples, has_model},
-    {rt_report_configuration, NULL},
-    {rt_report_machine, NULL},
-};
+/* All sections of the page of a run, in their order. One that has nothing to show adds nothing. */
+static rt_status (*const sections[])(rt_run_page *page) = {
+    add_results,       rt_report_mistakes,      add_figures,      rt_report_theta_table,
+    rt_report_samples, rt_report_configuration, rt_report_machine};
 
 static rt_status first_failure(rt_status a, rt_status b)
 {
@@ -240,8 +211,7 @@ rt_status rt_report_write(const char *folder, const rt_config *config, rt_traine
     p.ended = rt_results_read(&p.results, folder);
     rt_page_begin(&p.w, config->run.name, watched);
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
-        if (!sections[i].shown || sections[i].shown(&p))
-            status = first_failure(status, sections[i].add(&p));
+        status = first_failure(status, sections[i](&p));
     rt_results_free(&p.results);
     return first_failure(rt_page_end(&p.w, folder, NULL), status);
 }

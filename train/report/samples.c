@@ -192,8 +192,8 @@ rt_status rt_report_samples(rt_run_page *p)
     rt_writer *page = &p->w;
     const bool lm = config->data.objective == RT_OBJECTIVE_LM;
     const int length = config->data.length;
-    sampling s = {.page = page, .data = rt_trainer_data(trainer)};
-    if (!s.data->vocabulary || !rt_tasks[config->data.task].objective)
+    sampling s = {.page = page, .data = trainer ? rt_trainer_data(trainer) : NULL};
+    if (!s.data || !s.data->vocabulary || !rt_tasks[config->data.task].objective)
         return rt_ok();
     rt_transformer *model = rt_trainer_state(trainer)->model;
     s.next = rt_alloc((size_t)model->options.vocab, sizeof *s.next);
