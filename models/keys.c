@@ -86,7 +86,7 @@ static const rt_key keys[] = {
      "geglu: gated, with silu or gelu", RT_FIXED, ALWAYS,
      HANDED(ALWAYS), FITS(GATES), IN_DECODERS("swiglu")},
     {"model", "bias", CHOICE(bias, bias_word), "all",
-     "linear layers with a bias (of a decoder's heads that of tag alone, always); qkv: queries, "
+     "linear layers with a bias (the head of a decoder has one only for tag, always); qkv: queries, "
      "keys, values; ffn: feed-forward blocks; output: output layer", RT_FIXED, ALWAYS,
      HANDED(ALWAYS), FITS(SAME), IN_DECODERS("none")},
     {"model", "activation", CHOICE(activation, activation_word), "gelu",
@@ -173,7 +173,7 @@ static const rt_key keys[] = {
      "fixed or initial theta; geometric: base^(-2i/R); linear: evenly spaced between the same "
      "extremes; reciprocal: 1/(1+i)", RT_FIXED, WHEN(ROTATED), HANDED(WITH_ENCODING)},
     {"position", "scaling", CHOICE(position.frequencies.scaling, scaling_word), "none",
-     "rescale theta for sequences longer than those of training (context extension)",
+     "rescale theta for sequences longer than in training (context extension)",
      RT_FIXED, WHEN(EXCEEDS("position.scale", 1), OR, IS("position.scaling", "dynamic", "longrope"), OR,
                     EXCEEDS("position.attention_factor", 0)), HANDED(WITH_ENCODING)},
     {"position", "scale", NUMBER(position.frequencies.scale, AT_LEAST(1)), "1",
@@ -221,7 +221,7 @@ static const rt_key keys[] = {
      "learn theta: train the rotation frequencies with the weights", RT_FIXED, ALWAYS,
      HANDED(WITH_ROTATION)},
     {"theta", "scope", CHOICE(theta.scope, scope_word), "layer",
-     "what has a theta of its own; with kv_heads, head means each key head", RT_FIXED, WHEN(LEARNED),
+     "what a theta is shared by; with kv_heads, head means each key head", RT_FIXED, WHEN(LEARNED),
      HANDED(WITH_LEARNED)},
     {"theta", "form", CHOICE(theta.form, form_word), "log",
      "log: train ln theta; raw: train theta itself", RT_FIXED, WHEN(LEARNED), HANDED(WITH_LEARNED)},

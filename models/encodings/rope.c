@@ -435,7 +435,7 @@ static void check_local_base(const rt_transformer_options *o, rt_rule_sink to)
     else if (o->theta.learn && o->theta.scope == RT_THETA_MODEL && rt_layers_differ_in_base(o))
         rt_rule_broken(to, RT_OPTIONS("theta.scope", "position.local_base"),
                        "theta.scope = model learns one theta for all layers, but "
-                       "position.local_base = %g has layers start apart: set theta.scope = layer "
+                       "position.local_base = %g starts them apart: set theta.scope = layer "
                        "or head",
                        base);
 }

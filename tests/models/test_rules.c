@@ -192,8 +192,8 @@ static const struct {
      NULL, NULL},
     {SLIDING "position.local_base=100 theta.learn=yes theta.scope=model",
      "theta.scope position.local_base",
-     "theta.scope = model learns one theta for all layers, but position.local_base = 100 has "
-     "layers start apart: set theta.scope = layer or head"},
+     "theta.scope = model learns one theta for all layers, but position.local_base = 100 "
+     "starts them apart: set theta.scope = layer or head"},
     {SLIDING "position.local_base=100 theta.learn=yes theta.scope=model position.layers=no,yes",
      LOCAL_BASE},
     /* encoders */
