@@ -207,7 +207,7 @@ rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *config, cons
         need->largest = bytes > need->largest ? bytes : need->largest;
         need->chunk = chunk > need->chunk ? chunk : need->chunk;
     }
-    /* memory of a missing state is never touched; process 0 has the states of all spans */
+    /* memory of a missing state is never touched; rank 0 has the states of all spans */
     const int first = saves ? 0 : t->shares.first;
     const int end = saves ? t->span_count : first + t->shares.count;
     for (int i = first; i < end; i++) {

@@ -73,7 +73,7 @@ int rt_share_start(int count, int size, int rank)
     return (int)((long)count * rank / size);
 }
 
-/* Assigns whole spans to each process, about the same number of parameters each. */
+/* Assigns whole spans to each rank, about the same number of parameters each. */
 static void share_spans(rt_shares *s, const rt_trainer *t)
 {
     const int size = rt_world_size(t->world), count = t->span_count;

@@ -24,7 +24,7 @@ static void draw_shard(void *context, int job, int worker)
 /* Draws the sequences of the step, and counts the labels and tokens of all shards. */
 static rt_status draw_batch(rt_trainer *t)
 {
-    int64_t counts[3] = {0}; /* labels, failed processes, processes asked to stop */
+    int64_t counts[3] = {0}; /* labels, failed ranks, ranks asked to stop */
     rt_workers_run(t->workers, 0, draw_shard, t, t->end_shard - t->first_shard);
     rt_status status = rt_data_status(t->data);
     for (int i = t->first_shard; i < t->end_shard; i++) {
@@ -45,7 +45,7 @@ static rt_status draw_batch(rt_trainer *t)
     return rt_ok();
 }
 
-/* ---- 2. forward, backward, and the sums of this process ---- */
+/* ---- 2. forward, backward, and the sums of this rank ---- */
 
 enum { ZEROED = 1 << 18 }; /* elements of a part */
 
@@ -94,7 +94,7 @@ static void sum_span(void *context, int job, int worker)
         t->shares.squares[job] = rt_sum_of_squares(t->models[0]->parameters.grads + at, span->size);
 }
 
-/* Differentiates the shards of this process in groups, and adds them up to subtrees. */
+/* Differentiates the shards of this rank in groups, and adds them up to subtrees. */
 static rt_status differentiate_shards(rt_trainer *t)
 {
     t->end_sum = 0;
@@ -118,9 +118,9 @@ static rt_status differentiate_shards(rt_trainer *t)
     return rt_engine_status();
 }
 
-/* ---- 3. sum over processes, loss and norms ---- */
+/* ---- 3. sum over ranks, loss and norms ---- */
 
-/* Gathers the results of all shards, sums the gradients of all processes, and measures both. The
+/* Gathers the results of all shards, sums the gradients of all ranks, and measures both. The
  * error for a step that is not finite names the first such gradient. */
 static rt_status measure_step(rt_trainer *t, rt_step_result *result)
 {

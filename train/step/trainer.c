@@ -127,7 +127,7 @@ static rt_status make_state(rt_trainer *t, bool blank)
     status = make_spans(t);
     if (status.code)
         return status;
-    /* all optimizer states in process 0, which writes the checkpoints */
+    /* all optimizer states in rank 0, which writes the checkpoints */
     const size_t size = t->shares.rank ? t->shares.length : all;
     for (int i = 0; i < t->rule->state_count; i++)
         if (!(t->state.states[i] = rt_account_alloc(t->account, RT_FOR_STATES, size, sizeof(real))))
