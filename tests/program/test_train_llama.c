@@ -29,8 +29,8 @@ TEST(a_tokenizer_that_is_not_known_leaves_the_ids)
                 "\"Unigram\"}}' >m/tokenizer.json; $TRAIN --checkpoint m --eval " IDS);
     expect_text(w->err, "; the model reads token ids, but no texts\n");
     expect_told(4,
-                "train: m: tokenizer.json: the type of model is 'Unigram'; 'BPE' and 'WordPiece' "
-                "are read; the model reads token ids, not texts\n",
+                "train: m: tokenizer.json: the type of model is 'Unigram'; only 'BPE' and "
+                "'WordPiece' can be read; the model reads token ids, not texts\n",
                 "$TRAIN --checkpoint m --predict 'a b'");
     run("$TRAIN --checkpoint m --predict '5 6' --tokens 3 --quiet");
     expect_told(2, "train: --usage needs data: give data.file=FILE\n",
