@@ -96,10 +96,24 @@ bool rt_file_state_find(rt_file_state *state, int file, const char *path)
         return false;
     *state = (rt_file_state){.device = s.st_dev,
                              .inode = s.st_ino,
+                             .links = s.st_nlink,
                              .size = s.st_size,
                              .modified = {s.st_mtim.tv_sec, s.st_mtim.tv_nsec},
                              .changed = {s.st_ctim.tv_sec, s.st_ctim.tv_nsec}};
     return true;
+}
+
+const char *rt_file_change(const rt_file_state *before, int file, bool strictly)
+{
+    rt_file_state now;
+    if (!rt_file_state_find(&now, file, NULL) || now.size < before->size)
+        return "became shorter";
+    if (now.links < before->links)
+        return "was replaced or removed";
+    const bool same = strictly ? !memcmp(&now, before, sizeof now)
+                               : now.size == before->size &&
+                                     !memcmp(now.modified, before->modified, sizeof now.modified);
+    return same ? NULL : "was changed";
 }
 
 ssize_t rt_read_at(int file, void *to, size_t size, off_t at)

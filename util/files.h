@@ -27,13 +27,18 @@ rt_status rt_file_read(const char *key, const char *path, unsigned char **bytes_
 /* State of a file. Equal bytes (memcmp) mean that the file was not changed: an edit in place that
  * keeps size and time changes the time of change, which no program can set. */
 typedef struct rt_file_state {
-    uint64_t device, inode;
+    uint64_t device, inode, links;
     int64_t size, modified[2], changed[2]; /* times in seconds and nanoseconds */
 } rt_file_state;
 
 /* Finds the state of an open file or, with file < 0, of a path. Returns false, with errno, if there
  * is none. */
 bool rt_file_state_find(rt_file_state *state, int file, const char *path);
+
+/* Returns how an open file differs from an earlier state, as in "became shorter"; NULL if its bytes
+ * are the same. A file that was replaced or removed has fewer links than before. Unless `strictly`,
+ * a file whose size and time are the same is unchanged. */
+const char *rt_file_change(const rt_file_state *before, int file, bool strictly);
 
 /* Reads bytes from an offset on; fewer than `size` only at the end of the file. Returns their
  * number; -1, with errno, on an error. */
