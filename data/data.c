@@ -1,13 +1,26 @@
-/* Sources of sequences: rules, opening, queries, drawing, and writing their ids. */
+/* Sources of sequences: rules, opening, queries, drawing, and writing their ids. The kind of the
+ * task does the work. */
 
 #include "core/memory.h"
-#include "data/task.h"
+#include "data/encode_text.h"
+#include "data/labels.h"
+#include "data/source.h"
+#include "data/token_formats.h"
 #include "data/tokenizers/tokens.h"
 
 #include <assert.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+
+static const rt_source *source_of(int task)
+{
+    static const rt_source *const sources[] = {[RT_DATA_TOY] = &rt_toys,
+                                               [RT_DATA_WINDOWS] = &rt_windows,
+                                               [RT_DATA_LABELLED] = &rt_labelled,
+                                               [RT_DATA_IMAGES] = &rt_images};
+    return sources[rt_tasks[task].kind];
+}
 
 static void check_files(const rt_data_options *o, rt_rule_sink to)
 {
@@ -29,9 +42,8 @@ static void check_files(const rt_data_options *o, rt_rule_sink to)
                        "documents of a text");
 }
 
-void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *context)
+static void check_rules(const rt_data_options *o, const rt_data_files *files, rt_rule_sink to)
 {
-    const rt_rule_sink to = {listener, context};
     int tasks = 0;
     while (rt_tasks[tasks].name)
         tasks++;
@@ -56,7 +68,7 @@ void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *c
                        "data.length must be one number for %s; copy, reverse, sort and addition "
                        "can have %d..%d",
                        task->name, o->shortest, o->length);
-    const bool framed = task->files != RT_NO_FILE && !task->images;
+    const bool framed = task->kind == RT_DATA_WINDOWS || task->kind == RT_DATA_LABELLED;
     /* Tasks without labels ignore data.end, but a model may keep it for a training with labels. */
     const char *const keys[] = {o->begin != RT_BEGIN_AUTO ? "data.begin" : NULL,
                                 o->end != RT_BEGIN_AUTO ? "data.end" : NULL};
@@ -76,27 +88,51 @@ void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *c
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.objective", "data.mask_probability"),
                        "data.mask_probability must be above 0 and at most 1; got %g",
                        o->mask_probability);
-    if (task->files != RT_NO_FILE)
+    if (task->kind != RT_DATA_TOY) {
         check_files(o, to);
+        rt_data_files_check(files, source_of(o->task)->check, to);
+    }
     if (task->check)
         task->check(o, to);
-    if (task->files == RT_ONE_FILE && o->batch_size < 1)
+    if (rt_task_has_rows(task) && o->batch_size < 1)
         rt_rule_broken(to, RT_OPTIONS("data.task", "train.batch_size"),
                        "train.batch_size must be at least 1; got %d", o->batch_size);
 }
 
-rt_status rt_data_check(const rt_data_options *o)
+void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *context)
+{
+    rt_data_files files = rt_data_files_of(o);
+    check_rules(o, &files, (rt_rule_sink){listener, context});
+    rt_data_files_free(&files);
+}
+
+static rt_status check(const rt_data_options *o, const rt_data_files *files)
 {
     rt_first_rule first = {RT_CONFIG, rt_ok()};
-    rt_data_rules(o, rt_keep_first_rule, &first);
+    if (files->failed)
+        return rt_out_of_memory("the files of data");
+    check_rules(o, files, (rt_rule_sink){rt_keep_first_rule, &first});
     return first.status;
+}
+
+rt_status rt_data_check(const rt_data_options *o)
+{
+    rt_data_files files = rt_data_files_of(o);
+    const rt_status status = check(o, &files);
+    rt_data_files_free(&files);
+    return status;
 }
 
 static rt_data *new_data(const rt_data_options *o, rt_data_of_model meaning)
 {
-    rt_data *data = rt_alloc(1, sizeof *data);
-    if (!data)
+    struct {
+        rt_data data;
+        struct rt_data_state state;
+    } *both = rt_alloc(1, sizeof *both);
+    if (!both)
         return NULL;
+    rt_data *data = &both->data;
+    data->state = &both->state;
     data->options = *o;
     data->task = &rt_tasks[o->task];
     data->vocab = o->vocab;
@@ -105,8 +141,10 @@ static rt_data *new_data(const rt_data_options *o, rt_data_of_model meaning)
         data->special = (rt_special_ids){RT_ID_PAD, RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID};
     if (data->task->token_ids)
         data->special.mask = o->mask_id > 0 ? o->mask_id : RT_ID_MASK;
-    data->meaning = meaning;
+    data->state->meaning = meaning;
     data->types = meaning.types;
+    data->varies = o->shortest > 0;
+    data->longest = INT_MAX;
     return data;
 }
 
@@ -114,39 +152,51 @@ static rt_data *new_data(const rt_data_options *o, rt_data_of_model meaning)
  * embedding if these are more. */
 static rt_status give(rt_data **data_new, rt_data *data, rt_status status)
 {
-    if (data->vocabulary && data->meaning.ids > data->vocab)
-        data->vocab = data->meaning.ids;
+    if (data->vocabulary && data->state->meaning.ids > data->vocab)
+        data->vocab = data->state->meaning.ids;
+    data->classes = data->labels ? data->labels->count : data->task->classes;
     if (status.code)
         rt_data_close(data);
     *data_new = status.code ? NULL : data;
     return status;
 }
 
+/* A task without text ignores the given vocabulary. */
+static rt_status check_vocabulary(const rt_data_options *o, const rt_vocabulary *given)
+{
+    if (rt_tasks[o->task].vocab || !given)
+        return rt_ok();
+    if (given->level != o->level)
+        return rt_error(RT_CONFIG,
+                        "data.level cuts a text into %s, but the vocabulary of the model has %s",
+                        rt_words_for_tokens(o->level).many, rt_words_for_tokens(given->level).many);
+    if (o->lowercase && !given->lowercase)
+        return rt_error(RT_CONFIG,
+                        "data.lowercase = yes, but the vocabulary of the model is cased");
+    return rt_ok();
+}
+
 static rt_status open_data(rt_data **data_new, const rt_data_options *o, rt_data_of_model meaning,
                            bool evaluation_only)
 {
+    rt_data_files files = rt_data_files_of(o);
     *data_new = NULL;
-    rt_status status = rt_data_check(o);
-    if (status.code)
-        return status;
-    rt_data *data = new_data(o, meaning);
-    if (!data)
-        return rt_out_of_memory("the source of data");
-    data->evaluation_only = evaluation_only;
-    /* a task without text ignores the given vocabulary */
-    const rt_vocabulary *given = data->task->vocab ? NULL : meaning.vocabulary;
-    if (given && given->level != o->level)
-        status =
-            rt_error(RT_CONFIG,
-                     "data.level cuts a text into %s, but the vocabulary of the model has %s",
-                     rt_words_for_tokens(o->level).many, rt_words_for_tokens(given->level).many);
-    else if (given && o->lowercase && !given->lowercase)
-        status =
-            rt_error(RT_CONFIG, "data.lowercase = yes, but the vocabulary of the model is cased");
-    else if (data->task->open)
-        status = data->task->open(data);
-    data->options.watch = NULL;
-    return give(data_new, data, status);
+    rt_status status = check(o, &files);
+    if (evaluation_only && o->eval_file)
+        rt_data_files_skip(&files, RT_PART_TRAINING);
+    rt_data *data = status.code ? NULL : new_data(o, meaning);
+    if (!status.code && !data)
+        status = rt_out_of_memory("the source of data");
+    if (!status.code) {
+        data->evaluation_only = evaluation_only;
+        status = check_vocabulary(o, meaning.vocabulary);
+        if (!status.code && source_of(o->task)->open)
+            status = source_of(o->task)->open(data, &files);
+        data->options.watch = NULL;
+        status = give(data_new, data, status);
+    }
+    rt_data_files_free(&files);
+    return status;
 }
 
 rt_status rt_data_open(rt_data **data_new, const rt_data_options *o, rt_data_of_model meaning)
@@ -178,90 +228,39 @@ void rt_data_close(rt_data *data)
 {
     if (!data)
         return;
-    rt_examples_free(data->examples);
-    rt_images_free(data->images);
-    rt_labels_free(data->own_labels);
-    rt_vocabulary_free(data->own);
-    rt_token_runs_close(&data->runs);
-    rt_free(data->parts.list);
-    rt_free(data->texts.list);
+    if (data->state->rows)
+        source_of(data->options.task)->close(data->state->rows);
+    rt_labels_free(data->state->labels);
+    rt_vocabulary_free(data->state->vocabulary);
     rt_free(data);
 }
 
-bool rt_data_varies(const rt_data *data)
+/* Returns the kind of an open source, NULL for a toy task or a source without data. */
+static const rt_source *kind_of(const rt_data *data)
 {
-    return data->options.shortest || (data->examples && !data->images) ||
-           rt_data_short_texts(data).count || (data->runs.count && rt_data_keeps_documents(data));
+    return data->state->rows ? source_of(data->options.task) : NULL;
 }
 
-int rt_data_longest(const rt_data *data, int length)
+int rt_data_evaluation_line(const rt_data *data, uint32_t sequence)
 {
-    const rt_examples *x = data->examples;
-    return x && !data->images && x->longest < (size_t)length ? (int)x->longest : length;
-}
-
-rt_special_use rt_data_special_use(const rt_data *data)
-{
-    enum { LOOKED_AT = 1 << 14 };
-    const size_t tokens = data->runs.tokens < LOOKED_AT ? data->runs.tokens : LOOKED_AT;
-    const bool special = rt_data_has_special_tokens(data);
-    const bool asked =
-        data->task->token_ids && (special || data->options.objective == RT_OBJECTIVE_MLM);
-    int32_t *ids = asked && tokens ? rt_alloc(tokens, sizeof *ids) : NULL;
-    rt_special_use use = {0, tokens};
-    if (ids && rt_token_runs_read(&data->runs, 0, tokens, ids))
-        for (size_t i = 0; i < tokens; i++)
-            use.count += ids[i] == data->special.mask ||
-                         (special && (ids[i] == data->special.pad || ids[i] == data->special.cls));
-    rt_free(ids);
-    return use;
+    const rt_source *kind = kind_of(data);
+    const rt_draw draw = {data->options.eval_seed, 0, sequence};
+    return kind && kind->line ? kind->line(data, draw) : 0;
 }
 
 long rt_data_evaluation_rows(const rt_data *data, int length)
 {
     assert(length >= data->task->shortest);
-    if (data->examples)
-        return (long)data->examples->order[RT_PART_EVALUATION].rows;
-    return data->task->open ? rt_windows_evaluation_rows(data, length) : LONG_MAX;
-}
-
-/* Returns the symbols of a question that fits, with its answer, into a sequence. */
-static int question_of(const rt_task *task, int length)
-{
-    const int symbols = (length - task->question.around) / task->question.each;
-    return symbols > 1 ? symbols : 1;
-}
-
-/* Draws a question and its answer. The answer replaces its masks: each token predicts the next one,
- * and the last one predicts [SEP]. A batch of data.length has random numbers of symbols, those
- * that data.shortest ... data.length hold; a batch of another length has the largest number. */
-static void draw_answered(const rt_data *data, rt_draw draw, rt_sequence row)
-{
-    const rt_task *task = data->task;
-    const rt_random random = {draw.seed, draw.step, RT_STREAM_LENGTH};
-    int symbols = question_of(task, row.length);
-    if (row.length == data->options.length) {
-        const int fewest = question_of(task, data->options.shortest);
-        symbols =
-            fewest + (int)rt_random_below(random, draw.sequence, (uint32_t)(symbols - fewest + 1));
-    }
-    row.length = task->question.around + symbols * task->question.each;
-    task->draw(data, draw, row);
-    for (int t = 1; t < row.length; t++)
-        if (row.labels[t] != RT_NO_LABEL) {
-            row.ids[t] = row.labels[t];
-            row.labels[t - 1] = row.labels[t];
-            row.labels[t] = RT_ID_SEP;
-        }
+    return kind_of(data) ? kind_of(data)->rows(data, length) : LONG_MAX;
 }
 
 /* Draws the rows of a batch, starting at draw.sequence. */
 static void fill(const rt_data *data, rt_draw draw, rt_batch *batch)
 {
+    const rt_source *kind = source_of(data->options.task);
     assert(batch->length >= data->task->shortest);
     for (int r = 0; r < batch->rows; r++, draw.sequence++)
-        (data->options.shortest ? draw_answered
-                                : data->task->draw)(data, draw, rt_sequence_clear(data, batch, r));
+        kind->draw(data, draw, rt_sequence_clear(data, batch, r));
 }
 
 void rt_data_training(const rt_data *data, uint64_t seed, uint32_t step, uint32_t first_row,
@@ -278,40 +277,26 @@ void rt_data_evaluation(const rt_data *data, uint32_t first_row, rt_batch *batch
 
 rt_status rt_encode_file(const rt_data_options *o, const char *path, size_t *count)
 {
-    char ids[RT_PATH_SIZE];
-    rt_token_writer w = {.file.descriptor = -1};
     rt_data *data;
-    const bool hdf5 = rt_path_ends_in(path, ".h5") || rt_path_ends_in(path, ".hdf5");
     *count = 0;
     if (strlen(path) >= RT_PATH_SIZE - sizeof ".ids" RT_TEMPORARY_SUFFIX)
         return rt_error(RT_CONFIG, "--encode: the path of the file is too long");
-    if (!hdf5 && !rt_path_ends_in(path, ".npy") && !rt_path_ends_in(path, ".bin"))
+    if (!rt_token_format_of(path))
         return rt_error(RT_CONFIG,
                         "--encode writes a file whose name ends in .h5, .npy or .bin; got '%.600s'",
                         path);
-    rt_status status = rt_data_check(o);
-    if (!status.code && rt_tasks[o->task].files != RT_FILE_LIST)
+    rt_data_files files = rt_data_files_of(o);
+    rt_status status = check(o, &files);
+    if (!status.code && !source_of(o->task)->write)
         status = rt_error(RT_CONFIG, "--encode needs data.task = text or tokens; got %s",
                           rt_data_task_name(o->task));
     if (!status.code)
         status = rt_data_open_encoder(&data, o, (rt_data_of_model){.vocabulary = NULL});
-    if (status.code)
-        return status;
-    snprintf(ids, sizeof ids, "%s%s", path, hdf5 ? ".ids" : "");
-    status = rt_sequence_write(data, &w, path, ids);
-    rt_data_close(data);
-    *count = w.count;
-    if (!hdf5)
-        return rt_token_writer_close(&w, status);
-    /* HDF5 needs the number of ids in advance, so they are copied from a file */
-    status = rt_durable_sync(&w.file, status);
     if (!status.code) {
-        rt_durable_file file;
-        status = rt_durable_open(&file, path);
-        if (!status.code && !rt_token_dataset_write(file.temporary, &w))
-            status = rt_error(RT_IO, "cannot write %.800s", file.temporary);
-        status = rt_durable_close(&file, status);
+        rt_data_files_skip(&files, RT_PART_EVALUATION);
+        status = source_of(o->task)->write(data, &files, path, count);
+        rt_data_close(data);
     }
-    rt_durable_discard(&w.file);
+    rt_data_files_free(&files);
     return status;
 }

@@ -85,7 +85,7 @@ typedef struct rt_data_options {
     int patch;     /* images: side of a patch, in pixels */
     int size;      /* images: side of an image, in pixels, to which those of the file are resized */
     /* Text and tokens: one path or a comma-separated list, with or without weights. FILE.bin,
-     * FILE.npy and FILE.h5:/DATASET hold token ids (data/task.h). Classify and tag: one path.
+     * FILE.npy and FILE.h5:/DATASET hold token ids (data/files.h). Classify and tag: one path.
      */
     const char *file;
     const char *eval_file;   /* evaluation data, as `file`; NULL: eval_fraction of `file` */
@@ -134,9 +134,14 @@ typedef struct rt_data_of_model {
  */
 typedef enum rt_target { RT_TARGET_IDS, RT_TARGET_SEQUENCE, RT_TARGET_TOKENS } rt_target;
 
-/* Number of paths in data.file and data.eval_file: none; one, of labelled data; or a
- * comma-separated list. */
-typedef enum rt_file_use { RT_NO_FILE, RT_ONE_FILE, RT_FILE_LIST } rt_file_use;
+/* Kind of data: sequences that are generated; windows of texts and token ids, from lists of files;
+ * texts or tokens with labels, from one file; images with labels, from one file. */
+typedef enum rt_data_kind {
+    RT_DATA_TOY,
+    RT_DATA_WINDOWS,
+    RT_DATA_LABELLED,
+    RT_DATA_IMAGES
+} rt_data_kind;
 
 struct rt_draw;
 struct rt_sequence;
@@ -147,50 +152,34 @@ typedef struct rt_task {
     int shortest; /* smallest length at which a label remains */
     int vocab;    /* smallest data.vocab; 0: the file decides */
     rt_target target;
-    int classes;       /* number of classes; 0: labels are ids, or the file decides */
-    rt_file_use files; /* paths in data.file */
-    bool labels_texts; /* data.file has texts with labels */
-    bool images;       /* data.file has images */
-    bool token_ids;    /* data.file has token ids, whose special tokens no vocabulary names */
-    bool objective;    /* data.objective applies */
-    bool next_token;   /* labels are the next tokens of the input: for causal models only */
-    bool grid;         /* a position has two coordinates in a grid of tokens (rt_grid_side) */
+    int classes; /* number of classes; 0: labels are ids, or the file decides */
+    rt_data_kind kind;
+    bool token_ids;  /* data.file has token ids, whose special tokens no vocabulary names */
+    bool objective;  /* data.objective applies */
+    bool next_token; /* labels are the next tokens of the input: for causal models only */
+    bool grid;       /* a position has two coordinates in a grid of tokens (rt_grid_side) */
     struct {
         int around, each; /* a question of n symbols has `around` + n `each` tokens with its answer;
                              0: data.length is one number */
     } question;
     bool distances; /* labels have distances */
+    /* Draws a sequence of a toy task. */
     void (*draw)(const rt_data *data, struct rt_draw draw, struct rt_sequence row);
     /* Checks the rules of this task, as rt_data_rules; or NULL. */
     void (*check)(const rt_data_options *o, rt_rule_sink to);
-    /* Opens the files and fills the fields of rt_data for them. NULL: toy task without files. */
-    rt_status (*open)(rt_data *data);
 } rt_task;
 
 /* All tasks, ended by a row without a name. */
 extern const rt_task rt_tasks[];
 
+/* Returns whether data.file is one file, whose rows have labels. */
+static inline bool rt_task_has_rows(const rt_task *task)
+{
+    return task->kind == RT_DATA_LABELLED || task->kind == RT_DATA_IMAGES;
+}
+
 /* Returns the name of a task ("copy", "reverse", ...), NULL past the last. */
 const char *rt_data_task_name(int task);
-
-/* Runs of token ids, read as one long run. Private to data/. It starts zeroed. */
-typedef struct rt_token_runs {
-    struct rt_token_run **list;
-    size_t count, capacity;
-    size_t tokens; /* sum over all runs */
-} rt_token_runs;
-
-/* Consecutive tokens: a training part or an evaluation text. */
-typedef struct rt_window_text {
-    size_t first, count;
-    double weight; /* of a training part */
-} rt_window_text;
-
-/* List of spans. It starts zeroed. */
-typedef struct rt_window_texts {
-    rt_window_text *list;
-    size_t count, capacity;
-} rt_window_texts;
 
 enum { RT_PART_TRAINING, RT_PART_EVALUATION, RT_PARTS };
 
@@ -204,34 +193,25 @@ struct rt_data {
     rt_special_ids special; /* RT_NO_ID: there is none */
     int types; /* token types: those of the model, at least 2 for pairs of texts; 0: none */
     int patch; /* numbers of a patch of an image; 0: other data */
-    const rt_vocabulary *vocabulary; /* text: the given one or `own`; else NULL */
-    const rt_labels *labels;         /* names of the classes of labelled data: the given ones or
-                                        `own_labels`; else NULL */
+    const rt_vocabulary *vocabulary; /* text: the given one or its own; else NULL */
+    const rt_labels *labels;         /* names of the classes of labelled data, the given ones or
+                                        its own; else NULL */
     rt_unknown unknown[RT_PARTS];    /* unknown characters or words of data.file and data.eval_file;
                                         `at` counts the bytes of all files */
     struct {
         size_t count, of; /* labelled rows truncated to data.length, and all labelled rows */
     } cut;
+    int classes; /* number of classes; 0: labels are token ids */
+    bool varies; /* sequences differ in length: a batch can be truncated to its longest row */
+    int longest; /* length of the longest labelled text before truncation; else INT_MAX */
+    struct {
+        size_t count, least; /* evaluation texts shorter than a window: number, tokens of the
+                                shortest */
+    } short_texts;
     size_t memory;  /* bytes of texts, ids, rows and images in memory */
     size_t opening; /* bytes of files that were in memory as well while they were opened */
-    /* Private to data/. */
-    rt_data_of_model meaning; /* as passed by the caller */
-    rt_vocabulary *own;
-    rt_labels *own_labels;
-    rt_token_runs runs; /* text and tokens; training comes first */
-    /* Text and tokens. Training parts: all of data.file, or each file of a mixture. Evaluation
-     * texts: the files of data.eval_file or, without it, the tails of the parts. Windows lie within
-     * one of them. Training and evaluation overlap only if eval_fraction is 0. */
-    rt_window_texts parts, texts;
-    double weight;                /* sum over the parts */
-    struct rt_examples *examples; /* classify, tag and images */
-    struct rt_images *images;
+    struct rt_data_state *state; /* private to data/ */
 };
-
-/* Copies the path of the n-th file that the options name: data.file, data.eval_file (of images,
- * their labels, too), then data.vocab_file. Two data sets of one HDF5 file count once. Returns
- * false past the last. The options must have passed rt_data_check. */
-bool rt_data_file_at(const rt_data_options *o, int n, char path[RT_PATH_SIZE]);
 
 /* Validates the options without reading files. Returns RT_CONFIG with a message that begins with
  * the key. With another o->length it tells whether batches of that length can be drawn. */
@@ -280,23 +260,6 @@ bool rt_data_begins(const rt_data *data);
  * included, as in transformers. */
 bool rt_data_masks(const rt_data *data, int32_t id);
 
-/* Returns the number of classes, 0 for token ids. */
-int rt_data_classes(const rt_data *data);
-
-/* Returns whether sequences differ in length. A batch can then be truncated to its longest row. */
-bool rt_data_varies(const rt_data *data);
-
-/* Evaluation texts shorter than a window: their number, and the tokens of the shortest (SIZE_MAX:
- * none). */
-typedef struct rt_short_texts {
-    size_t count, least;
-} rt_short_texts;
-rt_short_texts rt_data_short_texts(const rt_data *data);
-
-/* Returns the length of the longest row in batches of `length` tokens: less than `length` if all
- * labelled rows are shorter. */
-int rt_data_longest(const rt_data *data, int length);
-
 /* Unexpected special tokens near the start of a file of token ids: `count` of the first `of` tokens
  * have the id of [PAD], [CLS] or [MASK] or, with data.special_tokens = no, of the mask token. */
 typedef struct rt_special_use {
@@ -318,7 +281,7 @@ int rt_data_evaluation_line(const rt_data *data, uint32_t sequence);
  * eval_seed; past its last sequence it starts again, with other masks.
  *
  * Labelled data is drawn batch_size rows a step: sequences 0 ... batch_size - 1 of the steps of an
- * epoch are all rows (data/task.h). */
+ * epoch are all rows (data/examples.h). */
 void rt_data_training(const rt_data *data, uint64_t seed, uint32_t step, uint32_t first_row,
                       rt_batch *batch);
 void rt_data_evaluation(const rt_data *data, uint32_t first_row, rt_batch *batch);
@@ -332,22 +295,6 @@ rt_status rt_data_status(const rt_data *data) RT_MUST_CHECK;
  * without text. */
 rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_new, int *count,
                          rt_unknown *unknown) RT_MUST_CHECK;
-
-/* Position of the next mask in a text: "[MASK]", or the mask token as the vocabulary writes it
- * ("<mask>"). */
-typedef struct rt_mask_place {
-    const char *at; /* NULL: none */
-    size_t size;
-} rt_mask_place;
-rt_mask_place rt_mask_find(const rt_vocabulary *vocabulary, const char *text);
-
-/* Encodes a text with masks as input of a model: [CLS] if `begins`, then the tokens, with the mask
- * token for each mask. Other special tokens are encoded as text, unless `special`. The caller frees
- * *ids_new; *masks counts masks (NULL: masks are text), `unknown` describes [UNK]. RT_ARGUMENT as
- * for rt_vocabulary_encode, and if there is no id. */
-rt_status rt_masked_text_encode(const rt_vocabulary *vocabulary, bool begins, bool special,
-                                const char *text, int32_t **ids_new, int *count, int *masks,
-                                rt_unknown *unknown) RT_MUST_CHECK;
 
 /* Reports every rule that the options break, with the messages of rt_data_check. Of rules that
  * depend on each other (a length that suits the task, a distance that fits the length), reports the

@@ -1,7 +1,8 @@
 #define _GNU_SOURCE /* memmem */
 
+#include "data/encode_text.h"
+
 #include "core/memory.h"
-#include "data/task.h"
 #include "data/tokenizers/bpe.h"
 #include "data/tokenizers/tokens.h"
 #include "util/files.h"
@@ -18,6 +19,11 @@
 #define PART_MOST ((size_t)1 << 30)
 
 enum { MOST_THREADS = 64 };
+
+bool rt_documents_are_cut(const rt_data_options *o)
+{
+    return o->documents && *o->documents && strcmp(o->documents, "none") != 0;
+}
 
 static const char *separator_of(const char *documents)
 {
@@ -267,12 +273,10 @@ static const rt_text_file *file_at(const rt_text_files *t, size_t at)
 static rt_status read_file(const rt_text_files *t, const rt_text_file *file, size_t from,
                            size_t size, unsigned char *to)
 {
-    rt_file_state now;
     const int descriptor = open(file->path, O_RDONLY | O_CLOEXEC);
     const ssize_t got = descriptor < 0 ? -1 : rt_read_at(descriptor, to, size, (off_t)from);
     const int problem = errno;
-    const bool unchanged = descriptor >= 0 && rt_file_state_find(&now, descriptor, NULL) &&
-                           !memcmp(&now, &file->state, sizeof now);
+    const bool unchanged = descriptor >= 0 && !rt_file_change(&file->state, descriptor, true);
     if (descriptor >= 0)
         close(descriptor);
     if (got < 0)

@@ -1,7 +1,10 @@
+/* Labelled texts: rows of files, the order of the rows, and texts of the caller as rows. */
+
+#include "data/examples.h"
+
 #include "core/memory.h"
 #include "data/labelled_batch.h"
 #include "data/labelled_file.h"
-#include "data/task.h"
 #include "data/tokenizers/tokens.h"
 
 #include <assert.h>
@@ -11,38 +14,43 @@
 /* [CLS], two texts of one id, and a [SEP] after each. */
 enum { SHORTEST_PAIR = 5 };
 
-void rt_examples_check(const rt_data_options *o, rt_rule_sink to)
+static bool has_tags(const rt_data *data)
+{
+    return data->task->target == RT_TARGET_TOKENS;
+}
+
+static bool check_file(const rt_data_options *o, const rt_data_file *file, rt_rule_sink to)
 {
     const bool table = rt_tasks[o->task].target == RT_TARGET_SEQUENCE;
-    const char *const keys[RT_PARTS] = {"data.file", "data.eval_file"};
-    const char *const paths[RT_PARTS] = {o->file ? o->file : "", o->eval_file};
-    for (int i = 0; i < RT_PARTS; i++) {
-        if (paths[i] && strlen(paths[i]) >= RT_PATH_SIZE)
-            rt_rule_broken(to, RT_OPTIONS("data.task", keys[i]),
-                           "%s must name a file with less than %d bytes; got %zu", keys[i],
-                           RT_PATH_SIZE, strlen(paths[i]));
-        const char *dot = paths[i] ? strrchr(paths[i], '.') : NULL;
-        const bool is_table = dot && (!strcmp(dot, ".tsv") || !strcmp(dot, ".csv"));
-        if (table && paths[i] && !is_table)
-            rt_rule_broken(to, RT_OPTIONS("data.task", keys[i]),
-                           "%s must name a table for classify, FILE.tsv or FILE.csv; got '%.600s'",
-                           keys[i], paths[i]);
-    }
+    const char *dot = strrchr(file->path, '.');
+    if (!table || (dot && (!strcmp(dot, ".tsv") || !strcmp(dot, ".csv"))))
+        return true;
+    rt_rule_broken(to, RT_OPTIONS("data.task", file->key),
+                   "%s must name a table for classify, FILE.tsv or FILE.csv; got '%.600s'",
+                   file->key, file->path);
+    return false;
+}
+
+rt_status rt_examples_label(rt_data *data, const char *path, rt_text_span *names, size_t count)
+{
+    rt_status status = rt_ok();
+    data->labels = data->state->meaning.labels;
+    if (!data->labels)
+        status = rt_labels_of(&data->state->labels, path, names, count);
+    if (!data->labels)
+        data->labels = data->state->labels;
+    return status;
 }
 
 /* Sets the labels: the given ones, or those of the first file. */
 static rt_status find_labels(rt_data *data, const rt_labelled_file *f)
 {
-    data->labels = data->meaning.labels;
-    if (data->labels)
-        return rt_ok();
     rt_text_span *names = rt_alloc(f->count, sizeof *names);
     if (!names)
         return rt_out_of_memory("the labels");
     for (size_t i = 0; i < f->count; i++)
         names[i] = f->texts[i].label;
-    rt_status status = rt_labels_of(&data->own_labels, f->path, names, f->count);
-    data->labels = data->own_labels;
+    const rt_status status = rt_examples_label(data, f->path, names, f->count);
     rt_free(names);
     return status;
 }
@@ -75,7 +83,7 @@ static rt_status add_ids(rt_examples *x, const rt_data *data, rt_text_span text,
         rt_vocabulary_encode(data->vocabulary, text.bytes, text.size, ids, &got, &here);
     if (status.code)
         return status;
-    if (!got && rt_data_has_tags(data) && data->special.unknown != RT_NO_ID)
+    if (!got && has_tags(data) && data->special.unknown != RT_NO_ID)
         ids[got++] = data->special.unknown;
     if (!got)
         return rt_error(RT_DATA, "has no token of the vocabulary");
@@ -105,7 +113,7 @@ static rt_status add_texts(rt_examples *x, const rt_data *data, const rt_labelle
 
 static rt_status add_file(rt_data *data, const rt_labelled_file *f, int part)
 {
-    rt_examples *x = data->examples;
+    rt_examples *x = data->state->rows;
     rt_status status = rt_ok();
     for (size_t i = 0; i < f->count && !status.code; i++) {
         const rt_labelled_text *t = f->texts + i;
@@ -114,7 +122,7 @@ static rt_status add_file(rt_data *data, const rt_labelled_file *f, int part)
         if (label < 0)
             return rt_error(RT_DATA, "%.600s:%d: column label: '%.*s' is not a label of the %s",
                             f->path, t->line, (int)t->label.size, t->label.bytes,
-                            data->meaning.labels ? "model" : "training file");
+                            data->state->meaning.labels ? "model" : "training file");
         if (t->begins)
             x->rows[x->count++] = (rt_example){.first = x->used,
                                                .line = t->line,
@@ -128,9 +136,33 @@ static rt_status add_file(rt_data *data, const rt_labelled_file *f, int part)
     return status;
 }
 
+/* Returns the tokens around a labelled text: those of the vocabulary, without the ones that
+ * data.begin or data.end = none removes. */
+static rt_text_frame frame_of(const rt_data *data)
+{
+    rt_text_frame frame = rt_vocabulary_frame(data->vocabulary);
+    if (data->options.begin == RT_BEGIN_NONE)
+        frame.first = RT_NO_ID;
+    if (data->options.end == RT_BEGIN_NONE)
+        frame.last = RT_NO_ID;
+    return frame;
+}
+
+static int around_of(const rt_data *data, const rt_example *row)
+{
+    const rt_text_frame frame = frame_of(data);
+    return (frame.first != RT_NO_ID) + (frame.last != RT_NO_ID) * (row->second ? 2 : 1);
+}
+
+/* Returns the length of a row before truncation. */
+static int full_length(const rt_data *data, const rt_example *row)
+{
+    return around_of(data, row) + row->count + row->second;
+}
+
 static rt_status make_rows(rt_data *data, const rt_labelled_file files[RT_PARTS])
 {
-    rt_examples *x = data->examples;
+    rt_examples *x = data->state->rows;
     size_t rows = 0, bytes = 0;
     for (int part = 0; part < RT_PARTS; part++) {
         for (size_t k = 0; k < files[part].count; k++)
@@ -140,12 +172,14 @@ static rt_status make_rows(rt_data *data, const rt_labelled_file files[RT_PARTS]
     x->rows = rt_alloc(rows, sizeof *x->rows);
     const size_t most = rt_vocabulary_most_ids(data->vocabulary, bytes);
     x->ids = rt_alloc_unset(most, sizeof *x->ids);
-    x->labels = rt_data_has_tags(data) ? rt_alloc_unset(most, sizeof *x->labels) : NULL;
-    if (!x->rows || !x->ids || (rt_data_has_tags(data) && !x->labels))
+    x->labels = has_tags(data) ? rt_alloc_unset(most, sizeof *x->labels) : NULL;
+    if (!x->rows || !x->ids || (has_tags(data) && !x->labels))
         return rt_out_of_memory("the texts of data.file");
     rt_status status = rt_ok();
     for (int part = 0; part < RT_PARTS && !status.code; part++)
         status = add_file(data, &files[part], part);
+    for (size_t i = 0; i < x->count; i++)
+        x->rows[i].length = full_length(data, &x->rows[i]);
     return status;
 }
 
@@ -211,30 +245,9 @@ uint32_t rt_order_evaluation(rt_order o, uint64_t seed, uint32_t sequence)
                         : at;
 }
 
-/* Returns the tokens around a labelled text: those of the vocabulary, without the ones that
- * data.begin or data.end = none removes. */
-static rt_text_frame frame_of(const rt_data *data)
+static int smaller(int a, int b)
 {
-    rt_text_frame frame = rt_vocabulary_frame(data->vocabulary);
-    if (data->options.begin == RT_BEGIN_NONE)
-        frame.first = RT_NO_ID;
-    if (data->options.end == RT_BEGIN_NONE)
-        frame.last = RT_NO_ID;
-    return frame;
-}
-
-static int around_of(const rt_data *data, const rt_example *row)
-{
-    if (data->images)
-        return data->options.length; /* the tokens of every image */
-    const rt_text_frame frame = frame_of(data);
-    return (frame.first != RT_NO_ID) + (frame.last != RT_NO_ID) * (row->second ? 2 : 1);
-}
-
-/* Returns the length of a row before truncation. */
-static size_t full_length(const rt_data *data, const rt_example *row)
-{
-    return (size_t)around_of(data, row) + (size_t)row->count + (size_t)row->second;
+    return a < b ? a : b;
 }
 
 /* Returns whether a row belongs to a part. With eval_fraction 0 all rows are evaluated. */
@@ -253,20 +266,22 @@ static int by_length(const void *a, const void *b)
                                         : (one > other) - (one < other);
 }
 
-rt_status rt_examples_order(rt_data *data)
+rt_status rt_examples_order(rt_data *data, rt_examples *x)
 {
     const rt_data_options *o = &data->options;
-    rt_examples *x = data->examples;
     const rt_random random = {o->eval_seed, 0, RT_STREAM_SHARE};
+    int longest = 0;
     data->cut.of = x->count;
     for (size_t i = 0; i < x->count && !o->eval_file; i++)
         x->rows[i].evaluation = rt_random_uniform(random, i) < o->eval_fraction;
     for (size_t i = 0; i < x->count; i++) {
-        const size_t length = full_length(data, x->rows + i);
-        x->rows[i].length = length < (size_t)o->length ? (int)length : o->length;
-        data->cut.count += length > (size_t)o->length;
-        x->longest = length > x->longest ? length : x->longest;
+        const int length = x->rows[i].length;
+        x->rows[i].length = smaller(length, o->length);
+        data->cut.count += length > o->length;
+        longest = length > longest ? length : longest;
     }
+    if (data->task->kind == RT_DATA_LABELLED)
+        data->longest = longest;
     data->memory += x->count * (sizeof *x->rows + sizeof *x->sorted[0]) +
                     x->used * (sizeof *x->ids + (x->labels ? sizeof *x->labels : 0));
     for (int part = 0; part < RT_PARTS; part++) {
@@ -322,11 +337,6 @@ static int put_text(rt_text_frame frame, rt_sequence row, int at, const int32_t 
     return put_special(row, at + count, frame.last, type);
 }
 
-static int smaller(int a, int b)
-{
-    return a < b ? a : b;
-}
-
 /* Fills a row with an example, truncated to the row: ids, types and labels. */
 static void put_example(const rt_data *data, const rt_examples *all, const rt_example *x,
                         rt_sequence row)
@@ -349,9 +359,8 @@ static void put_example(const rt_data *data, const rt_examples *all, const rt_ex
         row.labels[0] = x->label;
 }
 
-const rt_example *rt_examples_row(const rt_data *data, rt_draw draw)
+const rt_example *rt_examples_row(const rt_examples *x, rt_draw draw)
 {
-    const rt_examples *x = data->examples;
     const int part = draw.step ? RT_PART_TRAINING : RT_PART_EVALUATION;
     const uint32_t place =
         draw.step ? rt_order_training(x->order[part], draw.seed, draw.step - 1, draw.sequence)
@@ -359,52 +368,47 @@ const rt_example *rt_examples_row(const rt_data *data, rt_draw draw)
     return x->sorted[part][place];
 }
 
-void rt_examples_draw(const rt_data *data, rt_draw draw, rt_sequence row)
+static void draw_row(const rt_data *data, rt_draw draw, rt_sequence row)
 {
-    put_example(data, data->examples, rt_examples_row(data, draw), row);
+    const rt_examples *x = data->state->rows;
+    put_example(data, x, rt_examples_row(x, draw), row);
 }
 
-int rt_data_evaluation_line(const rt_data *data, uint32_t sequence)
-{
-    const rt_draw draw = {data->options.eval_seed, 0, sequence};
-    return data->examples ? rt_examples_row(data, draw)->line : 0;
-}
-
-rt_status rt_examples_open(rt_data *data)
+static rt_status open_files(rt_data *data, const rt_data_files *list)
 {
     const rt_data_options *o = &data->options;
-    const bool training = rt_data_reads_training(data), tags = rt_data_has_tags(data);
     rt_labelled_file files[RT_PARTS] = {{.size = 0}};
-    rt_labelled_file *evaluation = &files[RT_PART_EVALUATION]; /* `first` defines the columns */
-    rt_labelled_file *first = training ? &files[RT_PART_TRAINING] : evaluation;
-    data->examples = rt_alloc(1, sizeof *data->examples);
-    rt_status status = data->examples ? rt_ok() : rt_out_of_memory("the texts of data.file");
-    if (!status.code && training)
-        status = rt_labelled_file_read(first, "data.file", o->file ? o->file : "", tags);
-    if (!status.code && o->eval_file)
-        status = rt_labelled_file_read(evaluation, "data.eval_file", o->eval_file, tags);
+    rt_labelled_file *evaluation = &files[RT_PART_EVALUATION];
+    rt_labelled_file *first = &files[list->list->part]; /* defines the columns */
+    rt_examples *x = data->state->rows = rt_alloc(1, sizeof *x);
+    rt_status status = x ? rt_ok() : rt_out_of_memory("the texts of data.file");
+    for (size_t i = 0; i < list->count && !status.code; i++) {
+        const rt_data_file *file = &list->list[i];
+        status = rt_labelled_file_read(&files[file->part], file->key, file->path, has_tags(data));
+    }
     if (!status.code && o->eval_file && evaluation->pairs != first->pairs)
         status = rt_error(RT_DATA, "%.400s:1: %s a column text_b, %.400s %s", evaluation->path,
                           evaluation->pairs ? "has" : "lacks", first->path,
                           first->pairs ? "has one" : "has none");
-    if (!status.code)
-        data->examples->pairs = first->pairs;
-    if (!status.code && first->pairs && data->types < 2)
-        data->types = 2;
     if (!status.code && first->pairs && o->length < SHORTEST_PAIR)
         status =
             rt_error(RT_CONFIG, "data.length must be at least %d for texts with text_b; got %d",
                      SHORTEST_PAIR, o->length);
-    if (!status.code)
+    if (!status.code) {
+        data->varies = true;
+        x->pairs = first->pairs;
+        if (x->pairs && data->types < 2)
+            data->types = 2;
         status = find_labels(data, first);
+    }
     if (!status.code && rt_data_takes_characters(data))
-        status = vocabulary_of_texts(first, &data->own);
+        status = vocabulary_of_texts(first, &data->state->vocabulary);
     if (!status.code)
-        status = rt_text_find_vocabulary(data);
+        status = rt_data_find_vocabulary(data);
     if (!status.code)
         status = make_rows(data, files);
     if (!status.code)
-        status = rt_examples_order(data);
+        status = rt_examples_order(data, x);
     for (int part = 0; part < RT_PARTS; part++) {
         data->opening += files[part].size + files[part].count * sizeof *files[part].texts;
         rt_labelled_file_free(&files[part]);
@@ -412,17 +416,35 @@ rt_status rt_examples_open(rt_data *data)
     return status;
 }
 
-void rt_examples_free(rt_examples *x)
+void rt_examples_free(void *examples)
 {
-    if (x) {
-        rt_free(x->rows);
-        rt_free(x->ids);
-        rt_free(x->labels);
-        rt_free(x->sorted[RT_PART_TRAINING]);
-        rt_free(x->sorted[RT_PART_EVALUATION]);
-    }
+    rt_examples *x = examples;
+    rt_free(x->rows);
+    rt_free(x->ids);
+    rt_free(x->labels);
+    rt_free(x->sorted[RT_PART_TRAINING]);
+    rt_free(x->sorted[RT_PART_EVALUATION]);
     rt_free(x);
 }
+
+long rt_examples_rows(const rt_data *data, int length)
+{
+    const rt_examples *x = data->state->rows;
+    (void)length;
+    return (long)x->order[RT_PART_EVALUATION].rows;
+}
+
+int rt_examples_line(const rt_data *data, rt_draw draw)
+{
+    return rt_examples_row(data->state->rows, draw)->line;
+}
+
+const rt_source rt_labelled = {.check = check_file,
+                               .open = open_files,
+                               .rows = rt_examples_rows,
+                               .line = rt_examples_line,
+                               .draw = draw_row,
+                               .close = rt_examples_free};
 
 static rt_status check_bytes(rt_text_span text)
 {
@@ -460,12 +482,13 @@ static int split_tokens(const char *line, size_t size, rt_text_span *texts)
  * texts. */
 static rt_status split(rt_example_text *x, const rt_data *data, const char *line, size_t size)
 {
-    const bool tag = rt_data_has_tags(data);
+    const bool tag = has_tags(data);
     const int count = tag ? split_tokens(line, size, NULL) : 1;
     if (!size || !count)
         return rt_error(RT_ARGUMENT, "the text is empty");
     const char *tab = memchr(line, '\t', size), *end = line + size;
-    const bool pair = !tag && (data->examples ? data->examples->pairs : data->types > 1 && tab);
+    const rt_examples *rows = data->state->rows;
+    const bool pair = !tag && (rows ? rows->pairs : data->types > 1 && tab);
     if (pair &&
         (!tab || tab == line || tab + 1 == end || memchr(tab + 1, '\t', (size_t)(end - tab - 1))))
         return rt_error(RT_ARGUMENT, "a pair must be TEXT<TAB>TEXT, neither empty; got %s",
@@ -487,7 +510,7 @@ static rt_status split(rt_example_text *x, const rt_data *data, const char *line
 /* Returns the error of a text with its name as prefix. */
 static rt_status name_text(const rt_example_text *x, const rt_data *data, int i, const char *why)
 {
-    if (rt_data_has_tags(data))
+    if (has_tags(data))
         return rt_error(RT_ARGUMENT, "token %d: %.800s", i + 1, why);
     return rt_error(RT_ARGUMENT, "%s%.800s", x->count == 1 ? "" : i ? "text_b: " : "text: ", why);
 }
@@ -496,7 +519,7 @@ static rt_status name_text(const rt_example_text *x, const rt_data *data, int i,
 static rt_status encode_row(rt_example_text *x, const rt_data *data, const char *line, size_t size,
                             rt_batch *row)
 {
-    const bool tags = rt_data_has_tags(data), pair = !tags && x->count == 2;
+    const bool tags = has_tags(data), pair = !tags && x->count == 2;
     const size_t most = rt_vocabulary_most_ids(data->vocabulary, size);
     rt_example example = {.label = 0};
     rt_examples all = {.rows = &example,
@@ -516,7 +539,7 @@ static rt_status encode_row(rt_example_text *x, const rt_data *data, const char 
     }
     if (!status.code) {
         put_example(data, &all, &example, rt_sequence_clear(data, row, 0));
-        x->cut = full_length(data, &example) > (size_t)row->length;
+        x->cut = full_length(data, &example) > row->length;
     }
     rt_free(all.ids);
     rt_free(all.labels);
@@ -528,7 +551,7 @@ static rt_status encode_row(rt_example_text *x, const rt_data *data, const char 
 static rt_status check_use(const rt_data *data, size_t size, const rt_batch *row)
 {
     assert(row->rows == 1);
-    if (!data->labels || data->images)
+    if (!data->labels || data->task->kind != RT_DATA_LABELLED)
         return rt_error(RT_ARGUMENT, "data.task = %s has no labelled texts", data->task->name);
     if (row->length < data->task->shortest)
         return rt_error(RT_ARGUMENT, "data.length must be at least %d for %s; got %d",
@@ -556,7 +579,7 @@ rt_status rt_data_encode_texts(rt_example_text *x, const rt_data *data, const ch
 {
     const rt_text_span texts[] = {{text, strlen(text)}, {second, second ? strlen(second) : 0}};
     const size_t size = texts[0].size + texts[1].size;
-    assert(!rt_data_has_tags(data));
+    assert(!has_tags(data));
     *x = (rt_example_text){.count = 0};
     rt_status status = check_use(data, size, row);
     if (!status.code && second && data->types < 2)

@@ -1,6 +1,8 @@
+#include "data/images.h"
+
 #include "core/memory.h"
 #include "core/tensor.h"
-#include "data/task.h"
+#include "data/examples.h"
 #include "util/files.h"
 
 #include <assert.h>
@@ -9,22 +11,39 @@
 #include <string.h>
 #include <zlib.h>
 
-void rt_images_check(const rt_data_options *o, rt_rule_sink to)
+/* A file of bytes in the IDX format of MNIST, compressed by gzip or not: two zero bytes, the type 8
+ * (unsigned byte), the number of axes, the length of each axis as a big-endian number of 32 bits,
+ * and the bytes, the last axis fastest (LeCun et al. 1998). */
+enum { AXES = 4 };
+typedef struct idx {
+    int ndim;
+    size_t axis[AXES];
+    unsigned char *bytes; /* of all axes */
+    size_t size;
+} idx;
+
+typedef struct image_files {
+    idx images, labels;
+    char labels_path[RT_PATH_SIZE];
+} image_files;
+
+typedef struct image_rows {
+    rt_examples examples;
+    int side, channels;
+    image_files parts[RT_PARTS]; /* rt_example.first counts through both, training first */
+} image_rows;
+
+static bool check_file(const rt_data_options *o, const rt_data_file *file, rt_rule_sink to)
 {
-    const char *const keys[RT_PARTS] = {"data.file", "data.eval_file"};
-    const char *const paths[RT_PARTS] = {o->file ? o->file : "", o->eval_file};
     char labels[RT_PATH_SIZE];
-    for (int i = 0; i < RT_PARTS; i++)
-        if (paths[i] && !rt_image_labels_path(labels, paths[i]))
-            rt_rule_broken(to, RT_OPTIONS("data.task", keys[i]),
-                           "%s must name a file of images with images-idx3 or images-idx4 in its "
-                           "name, which becomes labels-idx1 in that of its labels; got '%.600s'",
-                           keys[i], paths[i]);
-    if (!rt_grid_side(o->length))
-        rt_rule_broken(to, RT_OPTIONS("data.task", "data.length"),
-                       "data.length must be 1 and the number of patches of a square image for "
-                       "images; got %d",
-                       o->length);
+    (void)o;
+    if (rt_image_labels_path(labels, file->path))
+        return true;
+    rt_rule_broken(to, RT_OPTIONS("data.task", file->key),
+                   "%s must name a file of images with images-idx3 or images-idx4 in its "
+                   "name, which becomes labels-idx1 in that of its labels; got '%.600s'",
+                   file->key, file->path);
+    return false;
 }
 
 enum { UNSIGNED_BYTE = 8, CHUNK = 1 << 20 };
@@ -55,15 +74,15 @@ static rt_status read_bytes(gzFile file, const char *path, unsigned char *to, si
     return rt_ok();
 }
 
-static rt_status read_header(rt_idx *x, gzFile file, const char *path, size_t *at)
+static rt_status read_header(idx *x, gzFile file, const char *path, size_t *at)
 {
-    unsigned char bytes[4 * (1 + RT_IDX_AXES)];
+    unsigned char bytes[4 * (1 + AXES)];
     size_t got;
     rt_status status = read_bytes(file, path, bytes, 4, at, &got);
     if (status.code)
         return status;
     if (got < 4 || bytes[0] || bytes[1] || bytes[2] != UNSIGNED_BYTE || !bytes[3] ||
-        bytes[3] > RT_IDX_AXES)
+        bytes[3] > AXES)
         return got < 4 ? rt_error(RT_DATA,
                                   "%.600s: ends at offset %zu, within the header of an "
                                   "IDX file",
@@ -71,7 +90,7 @@ static rt_status read_header(rt_idx *x, gzFile file, const char *path, size_t *a
                        : rt_error(RT_DATA,
                                   "%.600s: is no IDX file of bytes with 1 to %d axes: it begins "
                                   "with %02x %02x %02x %02x at offset 0",
-                                  path, RT_IDX_AXES, bytes[0], bytes[1], bytes[2], bytes[3]);
+                                  path, AXES, bytes[0], bytes[1], bytes[2], bytes[3]);
     x->ndim = bytes[3];
     status = read_bytes(file, path, bytes, 4 * (size_t)x->ndim, at, &got);
     if (!status.code && got < 4 * (size_t)x->ndim)
@@ -92,7 +111,7 @@ static rt_status read_header(rt_idx *x, gzFile file, const char *path, size_t *a
 
 /* Reads the bytes behind the header into memory of their size, unless a file of `bytes` cannot have
  * so many, since the header may lie. */
-static rt_status read_rest(rt_idx *x, gzFile file, const char *path, size_t bytes, size_t *at)
+static rt_status read_rest(idx *x, gzFile file, const char *path, size_t bytes, size_t *at)
 {
     enum { MOST_DEFLATED = 1032 }; /* bytes of text in a byte of gzip */
     const size_t most = gzdirect(file) ? bytes : MOST_DEFLATED * bytes;
@@ -115,7 +134,7 @@ static rt_status read_rest(rt_idx *x, gzFile file, const char *path, size_t byte
  * key) or no regular file, and, with an offset in the uncompressed bytes, if it is no IDX file of
  * bytes, has an empty axis or more than RT_FILES_LIMIT bytes, or fewer or more bytes than its axes
  * say. */
-static rt_status read_idx(rt_idx *x, const char *key, const char *path)
+static rt_status read_idx(idx *x, const char *key, const char *path)
 {
     off_t size;
     rt_status status = rt_file_measure(key, path, &size);
@@ -154,12 +173,12 @@ bool rt_image_labels_path(char path[RT_PATH_SIZE], const char *images)
 
 /* Reads the images of a part, which must agree with those of the part before it, and their labels.
  */
-static rt_status read_part(rt_images *x, int part, const char *path)
+static rt_status read_part(image_rows *x, const rt_data_file *file)
 {
     enum { LIMIT = 4096 };
-    const char *key = part ? "data.eval_file" : "data.file";
-    rt_image_files *files = &x->parts[part];
-    rt_idx *images = &files->images, *labels = &files->labels;
+    const char *key = file->key, *path = file->path;
+    image_files *files = &x->parts[file->part];
+    idx *images = &files->images, *labels = &files->labels;
     const bool named = rt_image_labels_path(files->labels_path, path);
     assert(named);
     (void)named;
@@ -195,34 +214,30 @@ static rt_status read_part(rt_images *x, int part, const char *path)
 }
 
 /* Sets the labels: the given ones, or the numbers that occur. */
-static rt_status find_labels(rt_data *data, const rt_image_files *files)
+static rt_status find_labels(rt_data *data, const image_files *files)
 {
     enum { CLASSES = 256, DIGITS = 4 };
     char digits[CLASSES][DIGITS];
     rt_text_span names[CLASSES];
     bool seen[CLASSES] = {false};
     size_t count = 0;
-    data->labels = data->meaning.labels;
-    if (data->labels)
-        return rt_ok();
     for (size_t i = 0; i < files->labels.size; i++)
         seen[files->labels.bytes[i]] = true;
     for (int n = 0; n < CLASSES; n++)
         if (seen[n])
             names[count++] =
                 (rt_text_span){digits[n], (size_t)snprintf(digits[n], DIGITS, "%d", n)};
-    const rt_status status = rt_labels_of(&data->own_labels, files->labels_path, names, count);
-    data->labels = data->own_labels;
-    return status;
+    return rt_examples_label(data, files->labels_path, names, count);
 }
 
 /* Appends the images of a part as rows, in random order: neighbours in a file may be of one class.
  */
 static rt_status add_rows(rt_data *data, int part)
 {
-    const rt_image_files *files = &data->images->parts[part];
-    const rt_idx *labels = &files->labels;
-    rt_examples *x = data->examples;
+    image_rows *rows = data->state->rows;
+    const image_files *files = &rows->parts[part];
+    const idx *labels = &files->labels;
+    rt_examples *x = &rows->examples;
     const rt_random random = {data->options.eval_seed, 0, RT_STREAM_SHARE};
     const size_t first = x->count;
     for (size_t i = 0; i < labels->size; i++) {
@@ -234,66 +249,64 @@ static rt_status add_rows(rt_data *data, int part)
         if (label < 0)
             return rt_error(RT_DATA, "%.600s: label %s at offset %zu is not a label of the %s",
                             files->labels_path, digits, (size_t)image + 8,
-                            data->meaning.labels ? "model" : "training file");
+                            data->state->meaning.labels ? "model" : "training file");
         x->rows[x->count++] = (rt_example){.first = first + image,
                                            .label = label,
                                            .line = (int)image + 1,
+                                           .length = data->options.length,
                                            .evaluation = part == RT_PART_EVALUATION};
     }
     return rt_ok();
 }
 
-rt_status rt_images_open(rt_data *data)
+/* Reads the files. RT_DATA if a file is missing or no IDX file, if the images are not square, have
+ * another size or other channels than those of data.file or of the model, or are not as many as
+ * their labels, or if a label is unknown. RT_CONFIG for another data.patch than the model's. */
+static rt_status open_images(rt_data *data, const rt_data_files *files)
 {
     const rt_data_options *o = &data->options;
-    const char *const paths[RT_PARTS] = {rt_data_reads_training(data) ? o->file : NULL,
-                                         o->eval_file};
-    const int first = paths[RT_PART_TRAINING] ? RT_PART_TRAINING : RT_PART_EVALUATION;
-    rt_images *x = data->images = rt_alloc(1, sizeof *x);
-    data->examples = rt_alloc(1, sizeof *data->examples);
-    if (!x || !data->examples)
-        return rt_out_of_memory("the images of data.file");
-    rt_status status = rt_ok();
-    for (int part = 0; part < RT_PARTS && !status.code; part++) {
-        if (paths[part])
-            status = read_part(x, part, paths[part]);
-        data->memory += x->parts[part].images.size + x->parts[part].labels.size;
+    image_rows *x = data->state->rows = rt_alloc(1, sizeof *x);
+    size_t rows = 0;
+    rt_status status = x ? rt_ok() : rt_out_of_memory("the images of data.file");
+    for (size_t i = 0; i < files->count && !status.code; i++) {
+        const image_files *part = &x->parts[files->list[i].part];
+        status = read_part(x, &files->list[i]);
+        data->memory += part->images.size + part->labels.size;
+        rows += part->labels.size;
     }
-    const int pixels = o->patch * o->patch, wanted = data->meaning.patch;
-    data->patch = pixels * x->channels;
-    if (!status.code && wanted && (wanted == pixels || wanted == 3 * pixels) &&
-        wanted != data->patch)
-        status =
-            rt_error(RT_DATA, "%.600s: has images with %d channel%s; the model was trained on %d",
-                     paths[first], x->channels, x->channels == 1 ? "" : "s", wanted / pixels);
-    else if (!status.code && wanted && wanted != data->patch)
-        status =
-            rt_error(RT_CONFIG,
-                     "data.patch = %d gives patches of %d numbers; those of the model have %d: set "
-                     "the data.patch of its training",
-                     o->patch, data->patch, wanted);
-    if (!status.code)
-        status = find_labels(data, &x->parts[first]);
     if (status.code)
         return status;
-    data->examples->rows =
-        rt_alloc(x->parts[RT_PART_TRAINING].labels.size + x->parts[RT_PART_EVALUATION].labels.size,
-                 sizeof *data->examples->rows);
-    if (!data->examples->rows)
-        return rt_out_of_memory("the rows of data.file");
+    const int pixels = o->patch * o->patch, wanted = data->state->meaning.patch;
+    data->patch = pixels * x->channels;
+    data->vocab = RT_IMAGE_VOCAB;
+    if (wanted && (wanted == pixels || wanted == 3 * pixels) && wanted != data->patch)
+        return rt_error(RT_DATA,
+                        "%.600s: has images with %d channel%s; the model was trained on %d",
+                        files->list->path, x->channels, x->channels == 1 ? "" : "s",
+                        wanted / pixels);
+    if (wanted && wanted != data->patch)
+        return rt_error(
+            RT_CONFIG,
+            "data.patch = %d gives patches of %d numbers; those of the model have %d: set "
+            "the data.patch of its training",
+            o->patch, data->patch, wanted);
+    status = find_labels(data, &x->parts[files->list->part]);
+    x->examples.rows = rt_alloc(rows, sizeof *x->examples.rows);
+    if (!status.code && !x->examples.rows)
+        status = rt_out_of_memory("the rows of data.file");
     for (int part = 0; part < RT_PARTS && !status.code; part++)
         status = add_rows(data, part);
-    data->vocab = RT_IMAGE_VOCAB;
-    return status.code ? status : rt_examples_order(data);
+    return status.code ? status : rt_examples_order(data, &x->examples);
 }
 
-void rt_images_free(rt_images *x)
+static void close_images(void *rows)
 {
-    for (int part = 0; x && part < RT_PARTS; part++) {
+    image_rows *x = rows;
+    for (int part = 0; part < RT_PARTS; part++) {
         rt_free(x->parts[part].images.bytes);
         rt_free(x->parts[part].labels.bytes);
     }
-    rt_free(x);
+    rt_examples_free(rows);
 }
 
 /* Weights of the pixels of one axis that contribute to a new pixel: a triangle around its centre,
@@ -333,10 +346,10 @@ double rt_image_resized(const unsigned char *from, int side, int channels, int c
     return sum / weights;
 }
 
-void rt_images_draw(const rt_data *data, rt_draw draw, rt_sequence row)
+static void draw_image(const rt_data *data, rt_draw draw, rt_sequence row)
 {
-    const rt_images *x = data->images;
-    const rt_example *example = rt_examples_row(data, draw);
+    const image_rows *x = data->state->rows;
+    const rt_example *example = rt_examples_row(&x->examples, draw);
     const int side = rt_grid_side(row.length), patch = data->options.patch, C = x->channels;
     const int size = side * patch, numbers = data->patch;
     const size_t image = example->first, before = x->parts[RT_PART_TRAINING].images.axis[0];
@@ -360,3 +373,10 @@ void rt_images_draw(const rt_data *data, rt_draw draw, rt_sequence row)
         }
     }
 }
+
+const rt_source rt_images = {.check = check_file,
+                             .open = open_images,
+                             .rows = rt_examples_rows,
+                             .line = rt_examples_line,
+                             .draw = draw_image,
+                             .close = close_images};

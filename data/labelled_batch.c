@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "core/random.h"
-#include "data/task.h"
+#include "data/source.h"
 
 #include <assert.h>
 #include <string.h>
@@ -108,7 +108,7 @@ static void cut_to_longest(rt_batch *batch)
  * key of row 0. */
 static void list_labels(rt_labelled_batch *b, const rt_data *data, rt_draw first)
 {
-    if (rt_data_varies(data))
+    if (data->varies)
         cut_to_longest(&b->batch);
     const int count = b->batch.rows * b->batch.length;
     b->labels = 0;

@@ -1,6 +1,7 @@
 #include "core/random.h"
 #include "core/tensor.h"
-#include "data/task.h"
+#include "data/images.h"
+#include "data/source.h"
 
 #include <assert.h>
 #include <math.h>
@@ -484,6 +485,15 @@ static void check_spin2(const rt_data_options *o, rt_rule_sink to)
     check_turn(o, to, "data.theta2", o->theta2, side - 1);
 }
 
+static void check_images(const rt_data_options *o, rt_rule_sink to)
+{
+    if (!rt_grid_side(o->length))
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.length"),
+                       "data.length must be 1 and the number of patches of a square image for "
+                       "images; got %d",
+                       o->length);
+}
+
 const rt_task rt_tasks[] = {
     {"copy", 4, TWO_SYMBOLS, .question = {2, 2}, .draw = draw_copy},
     {"reverse", 4, TWO_SYMBOLS, .question = {2, 2}, .draw = draw_reverse},
@@ -500,15 +510,48 @@ const rt_task rt_tasks[] = {
     {"spin", 3, TWO_SYMBOLS, .objective = true, .draw = draw_spin, .check = check_spin},
     {"spin2", 5, TWO_SYMBOLS, .objective = true, .grid = true, .draw = draw_spin,
      .check = check_spin2},
-    {"text", 2, .files = RT_FILE_LIST, .objective = true, .draw = rt_windows_draw,
-     .check = rt_sequence_check, .open = rt_sequence_open},
-    {"tokens", 2, TWO_SYMBOLS, .files = RT_FILE_LIST, .token_ids = true, .objective = true,
-     .draw = rt_windows_draw, .check = rt_sequence_check, .open = rt_sequence_open},
-    {"classify", 3, 0, RT_TARGET_SEQUENCE, .files = RT_ONE_FILE, .labels_texts = true,
-     .draw = rt_examples_draw, .check = rt_examples_check, .open = rt_examples_open},
-    {"tag", 3, 0, RT_TARGET_TOKENS, .files = RT_ONE_FILE, .labels_texts = true,
-     .draw = rt_examples_draw, .check = rt_examples_check, .open = rt_examples_open},
-    {"images", 2, RT_IMAGE_VOCAB, RT_TARGET_SEQUENCE, .files = RT_ONE_FILE, .images = true,
-     .grid = true, .draw = rt_images_draw, .check = rt_images_check, .open = rt_images_open},
+    {"text", 2, .kind = RT_DATA_WINDOWS, .objective = true},
+    {"tokens", 2, TWO_SYMBOLS, .kind = RT_DATA_WINDOWS, .token_ids = true, .objective = true},
+    {"classify", 3, 0, RT_TARGET_SEQUENCE, .kind = RT_DATA_LABELLED},
+    {"tag", 3, 0, RT_TARGET_TOKENS, .kind = RT_DATA_LABELLED},
+    {"images", 2, RT_IMAGE_VOCAB, RT_TARGET_SEQUENCE, .kind = RT_DATA_IMAGES, .grid = true,
+     .check = check_images},
     {.name = NULL},
 };
+
+/* Returns the symbols of a question that fits, with its answer, into a sequence. */
+static int question_of(const rt_task *task, int length)
+{
+    const int symbols = (length - task->question.around) / task->question.each;
+    return symbols > 1 ? symbols : 1;
+}
+
+/* Draws a question and its answer. The answer replaces its masks: each token predicts the next one,
+ * and the last one predicts [SEP]. A batch of data.length has random numbers of symbols, those
+ * that data.shortest ... data.length hold; a batch of another length has the largest number. */
+static void draw_answered(const rt_data *data, rt_draw draw, rt_sequence row)
+{
+    const rt_task *task = data->task;
+    const rt_random random = {draw.seed, draw.step, RT_STREAM_LENGTH};
+    int symbols = question_of(task, row.length);
+    if (row.length == data->options.length) {
+        const int fewest = question_of(task, data->options.shortest);
+        symbols =
+            fewest + (int)rt_random_below(random, draw.sequence, (uint32_t)(symbols - fewest + 1));
+    }
+    row.length = task->question.around + symbols * task->question.each;
+    task->draw(data, draw, row);
+    for (int t = 1; t < row.length; t++)
+        if (row.labels[t] != RT_NO_LABEL) {
+            row.ids[t] = row.labels[t];
+            row.labels[t - 1] = row.labels[t];
+            row.labels[t] = RT_ID_SEP;
+        }
+}
+
+static void draw_toy(const rt_data *data, rt_draw draw, rt_sequence row)
+{
+    (data->options.shortest ? draw_answered : data->task->draw)(data, draw, row);
+}
+
+const rt_source rt_toys = {.draw = draw_toy};

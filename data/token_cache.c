@@ -1,5 +1,6 @@
+#include "data/token_cache.h"
+
 #include "core/memory.h"
-#include "data/task.h"
 #include "util/file_lock.h"
 #include "util/files.h"
 #include "util/writer.h"
@@ -219,12 +220,11 @@ static rt_status name_entry(entry *e, rt_writer *w, const rt_text_files *text, b
 
 /* Ids of a text. While they are written to a file, their checksums and the digests of the text
  * files are computed. */
-typedef struct cached_ids {
+typedef struct making {
     entry entry;
-    rt_token_runs *runs;
+    rt_cached_ids *found; /* result */
     const rt_text_files *text;
     const rt_vocabulary *v;
-    rt_unknown *unknown;
     char (*digests)[DIGEST_SIZE]; /* digests of the files of the text */
     bool stale;                   /* a tokenized file had another digest */
     rt_token_writer writer;
@@ -234,7 +234,7 @@ typedef struct cached_ids {
     size_t filled;        /* bytes in the current block */
     XXH3_state_t *digest; /* digest of the current text file */
     size_t file, at;      /* index of the text file, and bytes read of it */
-} cached_ids;
+} making;
 
 /* Beginning of NAME.info; the checksums of the ids follow. */
 typedef struct ids_info {
@@ -244,37 +244,34 @@ typedef struct ids_info {
 enum { INFO_WORDS = sizeof(ids_info) / sizeof(uint64_t) };
 _Static_assert(sizeof(ids_info) % sizeof(uint64_t) == 0, "checksums follow without a gap");
 
-/* Opens the ids. Returns false if a file is missing or damaged. */
-static bool find_ids(const cached_ids *m)
+/* Finds the ids. Returns false if a file is missing or damaged. */
+static bool find_ids(const making *m)
 {
-    rt_data_file file = {.ids = true};
-    unsigned char wanted[RT_NPY_HEADER], there[RT_NPY_HEADER];
+    rt_cached_ids *found = m->found;
+    char path[RT_PATH_SIZE];
     ids_info info;
     size_t size;
+    const size_t width = rt_id_width(m->v->count);
     char *bytes = get(&m->entry, ".info", &size);
-    path_of(file.path, &m->entry, ".npy");
-    bool whole = bytes && size >= sizeof info;
-    if (whole) {
-        FILE *npy = rt_open_regular(file.path);
+    path_of(path, &m->entry, ".npy");
+    if (bytes && size >= sizeof info) {
         memcpy(&info, bytes, sizeof info);
-        rt_npy_header_of_ids(wanted, rt_id_width(m->v->count), info.count);
-        whole = npy && fread(there, 1, sizeof there, npy) == sizeof there &&
-                !memcmp(there, wanted, sizeof there);
-        if (npy)
-            fclose(npy);
+        size -= sizeof info;
+        memmove(bytes, bytes + sizeof info, size);
+        *found =
+            (rt_cached_ids){.file = {&rt_npy_format, m->text->key, rt_intern_text(path), "", "", -1,
+                                     0},
+                            .sums = {(uint64_t *)(void *)bytes, size / sizeof *found->sums.list},
+                            .unknown = info.unknown};
+        if (found->file.path && rt_token_file_has(path, width, info.count) &&
+            found->sums.count == (info.count * width + RT_SUMMED - 1) / RT_SUMMED)
+            return true;
     }
-    if (!whole) {
-        rt_free(bytes);
-        return false;
-    }
-    size -= sizeof info;
-    memmove(bytes, bytes + sizeof info, size);
-    rt_token_sums sums = {(uint64_t *)(void *)bytes, size / sizeof *sums.list};
-    *m->unknown = info.unknown;
-    return !rt_token_runs_add_file(m->runs, m->text->key, &file, m->v->count, &sums).code;
+    rt_free(bytes);
+    return false;
 }
 
-static rt_status end_block(cached_ids *m)
+static rt_status end_block(making *m)
 {
     if (!rt_grow(&m->info, &m->capacity, m->words + 1, sizeof *m->info))
         return rt_out_of_memory("checksums");
@@ -286,7 +283,7 @@ static rt_status end_block(cached_ids *m)
 
 static rt_status take_ids(void *context, rt_id_list *ids)
 {
-    cached_ids *m = context;
+    making *m = context;
     const unsigned char *from = ids->ids;
     rt_status status = rt_ok();
     for (size_t left = ids->count * ids->width, n; left && !status.code; left -= n, from += n) {
@@ -302,7 +299,7 @@ static rt_status take_ids(void *context, rt_id_list *ids)
 /* Computes the digests of the text files from their consecutive bytes. */
 static void see_bytes(void *context, const unsigned char *bytes, size_t size)
 {
-    cached_ids *m = context;
+    making *m = context;
     char digest[DIGEST_SIZE];
     for (size_t n; size; bytes += n, size -= n) {
         const size_t left = m->text->list[m->file].size - m->at;
@@ -319,7 +316,7 @@ static void see_bytes(void *context, const unsigned char *bytes, size_t size)
     }
 }
 
-static rt_status write_files(cached_ids *m)
+static rt_status write_files(making *m)
 {
     char path[RT_PATH_SIZE];
     ids_info info = {0};
@@ -331,7 +328,7 @@ static rt_status write_files(cached_ids *m)
                           .see = see_bytes,
                           .context = m};
     path_of(path, &m->entry, ".npy");
-    rt_status status = rt_token_writer_open(&m->writer, path, true, rt_id_width(m->v->count));
+    rt_status status = rt_token_writer_open(&m->writer, path, &rt_npy_format, m->v->count);
     if (!status.code)
         status = rt_text_encode(&e);
     if (!status.code && m->filled)
@@ -349,7 +346,7 @@ static rt_status write_files(cached_ids *m)
 }
 
 /* Makes the ids. If NAME.info exists, the files are damaged. */
-static rt_status make_ids(cached_ids *m)
+static rt_status make_ids(making *m)
 {
     const entry *e = &m->entry;
     char path[RT_PATH_SIZE], line[RT_PATH_SIZE + 128];
@@ -378,7 +375,7 @@ static rt_status make_ids(cached_ids *m)
 }
 
 /* Names the ids by everything they depend on, and finds or makes them. */
-static rt_status open_ids(cached_ids *m, bool anew)
+static rt_status find_or_make(making *m, bool anew)
 {
     const rt_data_options *o = m->entry.o;
     rt_writer w = {0};
@@ -407,30 +404,23 @@ static rt_status name_folder(rt_status status, const rt_data_options *o)
                : status;
 }
 
-rt_status rt_token_cache_open(rt_token_runs *runs, const rt_text_files *text,
-                              const rt_vocabulary *vocabulary, const rt_data_options *o,
-                              rt_unknown *unknown)
+rt_status rt_token_cache_find(rt_cached_ids *ids, const rt_text_files *text,
+                              const rt_vocabulary *vocabulary, const rt_data_options *o)
 {
-    char line[2 * RT_PATH_SIZE];
-    const cached_ids fresh = {.entry = {.o = o},
-                              .runs = runs,
-                              .text = text,
-                              .v = vocabulary,
-                              .unknown = unknown,
-                              .digests = rt_alloc(text->count, sizeof *fresh.digests)};
-    cached_ids m = fresh;
+    const making fresh = {.entry = {.o = o},
+                          .found = ids,
+                          .text = text,
+                          .v = vocabulary,
+                          .digests = rt_alloc(text->count, sizeof *fresh.digests)};
+    making m = fresh;
     rt_status status = m.digests ? open_folder(o) : rt_out_of_memory("digests");
     if (!status.code)
-        status = open_ids(&m, false);
+        status = find_or_make(&m, false);
     if (m.stale) { /* a cached digest was wrong: try once more without it */
         m = fresh;
-        status = open_ids(&m, true);
+        status = find_or_make(&m, true);
     }
     rt_free(m.digests);
-    snprintf(line, sizeof line, "%s: the tokens of %.900s are in %s/%s.npy", text->key,
-             text->list[0].path, o->cache, m.entry.name);
-    if (!status.code)
-        say(o, line);
     return name_folder(status, o);
 }
 

@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "data/data.h"
 #include "data/labelled_batch.h"
+#include "data/tokenizers/masked_text.h"
 #include "io/checkpoint/checkpoint.h"
 #include "io/huggingface/huggingface.h"
 #include "io/model_options.h"
@@ -66,7 +67,7 @@ static rt_status configure(rt_model *m, rt_transformer_options *options, int wor
 {
     struct rt_model_origin *o = m->origin;
     const rt_data_of_model meaning = {o->info.vocabulary, o->info.labels, words, types, 0};
-    if (rt_tasks[o->data_options.task].images)
+    if (rt_tasks[o->data_options.task].kind == RT_DATA_IMAGES)
         return rt_error(RT_ARGUMENT, "the model is of images (data.task), which only the program "
                                      "evaluates");
     rt_status status = rt_data_open_encoder(&o->data, &o->data_options, meaning);

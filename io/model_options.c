@@ -13,7 +13,7 @@ rt_transformer_options rt_model_options(const rt_transformer_options *model, con
     options.head = target == RT_TARGET_SEQUENCE ? RT_HEAD_SEQUENCE
                    : target == RT_TARGET_TOKENS ? RT_HEAD_TOKEN
                                                 : RT_HEAD_LM;
-    options.labels = rt_data_classes(data);
+    options.labels = data->classes;
     options.patch = data->patch;
     return options;
 }

@@ -11,6 +11,7 @@
 
 #include "core/memory.h"
 #include "data/data.h"
+#include "data/tokenizers/masked_text.h"
 #include "data/tokenizers/vocabulary.h"
 #include "suite.h"
 #include "util/files.h"

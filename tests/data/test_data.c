@@ -37,10 +37,10 @@ static rt_data_options prepared(int task)
         for (int i = 0; i < 200; i++)
             ids[i] = RT_FIRST_SYMBOL + (i * i * 7919 >> 5) % 28;
         write_ids(&o, (storage){0}, ids, 200);
-    } else if (rt_tasks[task].images) {
+    } else if (rt_tasks[task].kind == RT_DATA_IMAGES) {
         o.file = write_images();
         o.length = 50;
-    } else if (rt_tasks[task].files == RT_ONE_FILE) {
+    } else if (rt_task_has_rows(&rt_tasks[task])) {
         write_labelled(task == task_named("tag"));
         o.file = in_folder("a.tsv");
     } else {
@@ -148,11 +148,13 @@ TEST(labels_are_classes_where_the_task_has_them)
     for (int task = 0; rt_data_task_name(task); task++) {
         rt_data *data = open_task(task);
         const rt_target target = rt_tasks[task].target;
-        const int classes = rt_data_classes(data);
+        const int classes = data->classes;
         const int labels = classes ? classes : data->vocab;
         rt_batch batch = batch_of(ROWS, LENGTH);
         ck_assert_int_eq(data->task->target, target);
-        ck_assert_int_eq(classes, target == RT_TARGET_IDS ? 0 : rt_tasks[task].images ? 80 : 2);
+        ck_assert_int_eq(classes, target == RT_TARGET_IDS                 ? 0
+                                  : rt_tasks[task].kind == RT_DATA_IMAGES ? 80
+                                                                          : 2);
         rt_data_evaluation(data, 0, &batch);
         for (int at = 0; at < ROWS * LENGTH; at++) {
             const int32_t label = batch.labels[at];
@@ -168,7 +170,7 @@ TEST(labels_are_classes_where_the_task_has_them)
 TEST(without_a_text_there_is_no_vocabulary)
 {
     for (int task = 0; rt_data_task_name(task); task++) {
-        if (task == task_named("text") || rt_tasks[task].files == RT_ONE_FILE)
+        if (task == task_named("text") || rt_task_has_rows(&rt_tasks[task]))
             continue;
         rt_data *data = open_task(task);
         int count = 7;
@@ -313,13 +315,6 @@ TEST_ROWS(what_no_sequence_can_have_is_refused, 0, ROWS(checked))
         expect_ok(rt_data_check(&o));
 }
 
-TEST(a_task_with_one_file_labels_texts_or_images)
-{
-    for (const rt_task *task = rt_tasks; task->name; task++)
-        ck_assert_msg(task->labels_texts == (task->files == RT_ONE_FILE && !task->images), "%s",
-                      task->name);
-}
-
 TEST(a_token_file_is_named_with_its_data_set)
 {
     static const char *const wrong[] = {"", "ids.h5", "ids.h5:ids", ":/ids", "/folder/ids.h5:"};
@@ -393,9 +388,8 @@ TEST(every_allocation_may_fail)
         open_with_refusals(&o, 1);
         o.level = RT_LEVEL_CHAR;
         o.eval_file = o.file;
-        open_with_refusals(&o, rt_tasks[task].files == RT_ONE_FILE || task == task_named("text")
-                                   ? 4
-                                   : 1);
+        open_with_refusals(&o,
+                           rt_task_has_rows(&rt_tasks[task]) || task == task_named("text") ? 4 : 1);
     }
 }
 

@@ -3,7 +3,7 @@
 #include "samples.h"
 
 #include "core/tensor.h"
-#include "data/task.h"
+#include "data/images.h"
 
 #include <zlib.h>
 
@@ -101,10 +101,10 @@ TEST_ROWS(an_image_is_a_token_and_its_patches_row_by_row, 0, ROWS(kinds))
     rt_data *data = source(&o);
     ck_assert_int_eq(data->patch, patch * patch * C);
     ck_assert_int_eq(data->vocab, RT_IMAGE_VOCAB);
-    ck_assert_int_eq(rt_data_classes(data), CLASSES);
+    ck_assert_int_eq(data->classes, CLASSES);
     ck_assert_int_eq(data->task->target, RT_TARGET_SEQUENCE);
-    ck_assert(!rt_data_varies(data) && !data->vocabulary && !data->types);
-    ck_assert_int_eq(rt_data_longest(data, o.length), o.length);
+    ck_assert(!data->varies && !data->vocabulary && !data->types);
+    ck_assert_int_eq(data->longest, INT_MAX);
     rt_batch b = patches_of(data, 12, o.length);
     rt_data_evaluation(data, 0, &b);
     const real *at = b.patches;

@@ -84,9 +84,9 @@ TEST_ROWS(the_rows_of_a_file_are_sequences_with_labels, 0, ROWS(sequences))
     const char *task = strchr(sequences[_i].name, '.') ? "classify" : "tag";
     rt_data *data = open_text(task, sequences[_i].name, sequences[_i].text);
     const bool quoted = strstr(sequences[_i].text, "\"x\"");
-    ck_assert_int_eq(rt_data_classes(data), quoted ? 3 : 2);
+    ck_assert_int_eq(data->classes, quoted ? 3 : 2);
     ck_assert_int_eq(data->types, strstr(sequences[_i].text, "text_b") ? 2 : 0);
-    ck_assert(rt_data_varies(data));
+    ck_assert(data->varies);
     expect_rows(data, sequences[_i].length, sequences[_i].rows);
     ck_assert(!quoted || !strcmp(data->labels->names[0], "\"x\"")); /* as it is written */
 }
@@ -248,7 +248,7 @@ TEST(a_model_keeps_its_vocabulary_and_its_labels)
     const rt_data_options o =
         options_of("classify", "b.tsv", "text\tlabel\nd\xc3\xa9\xc3\xa9\tz\n");
     rt_data *second = source_as(&o, meaning);
-    ck_assert_int_eq(rt_data_classes(second), 3);
+    ck_assert_int_eq(second->classes, 3);
     ck_assert_ptr_eq(second->labels, meaning.labels);
     ck_assert_ptr_eq(second->vocabulary, meaning.vocabulary);
     expect_rows(second, 6, "C2d??S.");

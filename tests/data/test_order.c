@@ -1,6 +1,6 @@
 /* In which order a training and an evaluation go over labelled rows. */
 
-#include "data/task.h"
+#include "data/examples.h"
 #include "suite.h"
 
 static const rt_random plain = {7, 0, RT_STREAM_ORDER};

@@ -2,7 +2,8 @@
 
 #include "samples.h"
 
-#include "data/task.h"
+#include "data/encode_text.h"
+#include "data/files.h"
 #include "tokenizer_fixtures.h"
 
 #include <fcntl.h>
@@ -615,15 +616,18 @@ TEST(a_weight_out_of_range_is_refused)
 TEST(spaces_around_the_star_of_a_weight_do_not_count)
 {
     static const char *const written[] = {"*3", " *3", "* 3", "  *  3"};
-    rt_data_file file;
+    rt_data_options o = options("text", "a*b");
     for (int i = 0; i < ROWS(written); i++) {
-        ck_assert_str_eq(rt_data_file_take(lasting("a.txt%s, b.txt", written[i]), false, &file),
-                         " b.txt");
-        ck_assert_str_eq(file.path, "a.txt");
-        ck_assert_double_eq(file.weight, 3);
+        o.file = lasting("a.txt%s, b.txt", written[i]);
+        rt_data_files files = rt_data_files_of(&o);
+        ck_assert_uint_eq(files.count, 2);
+        ck_assert_str_eq(files.list[0].path, "a.txt");
+        ck_assert_double_eq(files.list[0].weight, 3);
+        ck_assert_str_eq(files.list[1].path, "b.txt");
+        rt_data_files_free(&files);
     }
     /* a star in a name is part of it */
-    rt_data_options o = options("text", "a*b");
+    o = options("text", "a*b");
     write_text("a*b", lasting("%01000d", 0));
     source(&o);
     o.file = lasting("%s*2", o.file);
@@ -672,7 +676,7 @@ TEST(no_sequence_goes_over_the_end_of_a_document)
     rt_data *data = source(&o);
     rt_batch batch = batch_of(ROWS, LENGTH);
     int short_rows = 0, full_rows = 0;
-    ck_assert(rt_data_varies(data));
+    ck_assert(data->varies);
     for (uint32_t step = 0; step < 40; step++) {
         if (step % 4)
             rt_data_training(data, 1, step, 0, &batch);

@@ -373,7 +373,7 @@ TEST_ROWS(questions_of_every_length_are_answered_token_by_token, 0, 4)
     rt_data *data = source(&o);
     rt_batch some = batch_of(MANY, 23), longer = batch_of(4, 32), one = batch_of(1, 23);
     int counts[24] = {0}, sizes = 0;
-    ck_assert(data->options.shortest && rt_data_varies(data));
+    ck_assert(data->options.shortest && data->varies);
     rt_data_training(data, 7, 1, 5, &some);
     rt_data_training(data, 7, 1, 5 + MANY - 1, &one);
     ck_assert(same_rows(&some, MANY - 1, &one, 0, 1));

@@ -1,5 +1,6 @@
 /* Windows of text and of token ids: places, masks and labels; data.eval_file; evaluation alone. */
 
+#include "data/files.h"
 #include "samples.h"
 
 /* Tokens that are all different, so that each tells its place: token i has the id
@@ -420,7 +421,7 @@ TEST_ROWS(each_window_of_evaluation_lies_in_one_file, BYTES, CHARACTERS)
         ck_assert_int_eq(place_of(_i, &batch, r), places[r % rows]);
     ck_assert_int_eq(rt_data_evaluation_rows(data, 21), 1);
     ck_assert_int_eq(rt_data_evaluation_rows(data, 32), 0);
-    ck_assert_int_eq(rt_data_short_texts(data).count, 0);
+    ck_assert_int_eq(data->short_texts.count, 0);
     for (int r = 0; r < 2; r++)
         ck_assert_int_eq(place_of(_i, &longer, r), 100);
 }
@@ -515,27 +516,31 @@ TEST(the_vocabulary_is_that_of_the_training)
     is_error(status_of(&o), RT_DATA, "/b.tsv: data.level = char needs UTF-8; byte 0xff");
 }
 
+/* The path of the n-th file. */
+static const char *path_of(const rt_data_options *o, int n)
+{
+    rt_data_files files = rt_data_files_of(o);
+    const char *path = rt_data_files_path(&files, n);
+    rt_data_files_free(&files);
+    return path;
+}
+
 TEST_ROWS(all_files_are_listed, BYTES, CHARACTERS)
 {
     static const char *const names[] = {"a", "b", "c"};
-    char path[RT_PATH_SIZE];
     rt_data_options o = pieces(_i);
     const int count = _i == BYTES ? 3 : 2;
-    for (int i = 0; i < count; i++) {
-        ck_assert(rt_data_file_at(&o, i, path));
-        ck_assert_str_eq(path, in_folder(names[i]));
-    }
-    ck_assert(!rt_data_file_at(&o, count, path));
+    for (int i = 0; i < count; i++)
+        ck_assert_str_eq(path_of(&o, i), in_folder(names[i]));
+    ck_assert_ptr_null(path_of(&o, count));
     o.eval_file = lasting("%s:/more", in_folder("a"));
     if (_i == TOKENS) /* another data set of the same file */
-        ck_assert(!rt_data_file_at(&o, 1, path));
+        ck_assert_ptr_null(path_of(&o, 1));
     o = options_with("images", "file=/a-images-idx3-ubyte eval_file=/b-images-idx3-ubyte");
-    for (int i = 0; i < 4; i++) {
-        ck_assert(rt_data_file_at(&o, i, path));
-        ck_assert_str_eq(path, lasting("/%c-%s-ubyte", i / 2 ? 'b' : 'a',
-                                       i % 2 ? "labels-idx1" : "images-idx3"));
-    }
-    ck_assert(!rt_data_file_at(&o, 4, path));
+    for (int i = 0; i < 4; i++)
+        ck_assert_str_eq(path_of(&o, i), lasting("/%c-%s-ubyte", i / 2 ? 'b' : 'a',
+                                                 i % 2 ? "labels-idx1" : "images-idx3"));
+    ck_assert_ptr_null(path_of(&o, 4));
 }
 
 static rt_data *evaluated_as(const rt_data_options *o, rt_data_of_model meaning)
@@ -560,7 +565,7 @@ TEST_ROWS(evaluation_alone_draws_what_a_training_evaluates, BYTES, CHARACTERS)
     for (int i = 0; i < 2; i++) {
         data = evaluated(&o);
         ck_assert_int_eq(rt_data_evaluation_rows(data, LENGTH), rows);
-        ck_assert(!rt_data_varies(data));
+        ck_assert(!data->varies);
         rt_data_evaluation(data, 0, &batch);
         ck_assert(same_rows(&batch, 0, &expected, 0, rows));
         o.file = NULL;
@@ -574,9 +579,9 @@ TEST_ROWS(a_short_text_is_evaluated_as_one_shorter_sequence, BYTES, CHARACTERS)
     o.eval_file = write_piece(_i, (piece){"b", 30, 5});
     rt_data *data = evaluated(&o);
     rt_batch batch = batch_of(2, LENGTH);
-    ck_assert(rt_data_varies(data));
-    ck_assert_uint_eq(rt_data_short_texts(data).count, 1);
-    ck_assert_uint_eq(rt_data_short_texts(data).least, 5);
+    ck_assert(data->varies);
+    ck_assert_uint_eq(data->short_texts.count, 1);
+    ck_assert_uint_eq(data->short_texts.least, 5);
     ck_assert_int_eq(rt_data_evaluation_rows(data, LENGTH), 1);
     ck_assert_int_eq(rt_data_evaluation_rows(data, 100), 1);
     ck_assert_int_eq(rt_data_evaluation_rows(data, 3), 2);

@@ -195,7 +195,7 @@ static void write_config(drawn_config *d, const settings *s, const char *path)
 {
     d->good = is_good(d, s, path, HUGE_VAL);
     d->text = d->good && (!strcmp(rt_data_task_name(d->config.data.task), "text") ||
-                          rt_tasks[d->config.data.task].files == RT_ONE_FILE);
+                          rt_task_has_rows(&rt_tasks[d->config.data.task]));
     write_text(path, d->ini, strlen(d->ini));
 }
 

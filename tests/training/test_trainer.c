@@ -577,7 +577,7 @@ static bool check_copies(const rt_task *task, bool causal, bool wide, bool lm)
     const char *file = task->token_ids ? "ids.bin" : "text.txt";
     const char *text = lasting("[model]\ncausal = %s\n[data]\ntask = %s\nlength = %s37\n%s\n%s%s\n",
                                causal ? "yes" : "no", task->name, wide ? "20.." : "", objective,
-                               task->files ? "file = " : "", task->files ? in_scratch(file) : "");
+                               task->kind ? "file = " : "", task->kind ? in_scratch(file) : "");
     rt_config c;
     rt_data *data;
     char *errors = load(&c, "theta.ini", text, NULL);

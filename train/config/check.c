@@ -121,8 +121,8 @@ static void check_plane(const rt_config *config, rt_config_errors *errors)
                        "position.kind = learned has a table for the %d tokens of training, not for "
                        "a grid of %d; leave out train.eval_%s or set another position.kind",
                        position->max_len, lengths->at[i],
-                       rt_tasks[data->task].images ? "sizes" : "lengths");
-    if (!rt_tasks[data->task].images)
+                       rt_tasks[data->task].kind == RT_DATA_IMAGES ? "sizes" : "lengths");
+    if (rt_tasks[data->task].kind != RT_DATA_IMAGES)
         return;
     if (data->length > RT_MOST_SIZE)
         contradict(errors, KEYS("data.size", "data.patch"),
@@ -173,7 +173,7 @@ static void check_data(const rt_config *config, bool without_data, bool trained,
     const rt_lengths *lengths = &config->train.eval_lengths;
     const bool causal = config->model.causal;
     const bool has_objective = rt_tasks[data->task].objective;
-    const bool reads_file = rt_tasks[data->task].files != RT_NO_FILE;
+    const bool reads_file = rt_tasks[data->task].kind != RT_DATA_TOY;
     const char *task = rt_tasks[data->task].name;
     if (!causal)
         check_next_token(data, errors);
@@ -199,7 +199,7 @@ static void check_data(const rt_config *config, bool without_data, bool trained,
     if (reads_file && !data->file && !without_data)
         contradict(errors, KEYS("data.task", "data.file"),
                    "data.file is required for data.task = %s", task);
-    const bool cut = rt_tasks[data->task].images && data->size % data->patch;
+    const bool cut = rt_tasks[data->task].kind == RT_DATA_IMAGES && data->size % data->patch;
     if ((reads_file && !data->file) || cut) /* reported already */
         return;
     rt_data_rules(data, contradict_rule, &(rule_errors){errors, 0});
@@ -210,7 +210,8 @@ static void check_data(const rt_config *config, bool without_data, bool trained,
                        "evaluation is anyway; leave it out",
                        data->length, data->shortest, data->length);
     const bool valid = !rt_data_check(data).code;
-    for (int i = 0; valid && !rt_tasks[data->task].images && i < lengths->count; i++) {
+    for (int i = 0; valid && rt_tasks[data->task].kind != RT_DATA_IMAGES && i < lengths->count;
+         i++) {
         rt_data_options other = *data;
         other.length = lengths->at[i];
         rt_data_rules(&other, contradict_rule, &(rule_errors){errors, other.length});

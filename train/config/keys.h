@@ -34,7 +34,7 @@ bool rt_on_command_line(const rt_config *config, const char *full_name);
 bool rt_key_has_effect(int key, const rt_config *config);
 
 /* Returns the file or folder that a key names and that is read; NULL if the key is of another kind,
- * has no effect or is empty. data.file and data.eval_file are lists (rt_data_file_at). */
+ * has no effect or is empty. data.file and data.eval_file are lists (data/files.h). */
 const char *rt_key_input(int key, const rt_config *config);
 
 /* Returns what the evaluations of two configurations differ in ("lengths"), so that their losses

@@ -247,7 +247,7 @@ char *rt_config_help(const char *part)
 char *rt_model_ini(const rt_transformer_options *model, const rt_data_options *data)
 {
     char value[RT_VALUE_SIZE];
-    const bool images = rt_tasks[data->task].images;
+    const bool images = rt_tasks[data->task].kind == RT_DATA_IMAGES;
     rt_writer w = {0};
     rt_config config, defaults;
     const rt_key *key;

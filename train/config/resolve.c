@@ -51,9 +51,9 @@ static void find_defaults(rt_config *defaults, const rt_config *config)
             rt_key_value_set(key, key->decoder, defaults);
     defaults->optimizer.settings.beta2 =
         rt_optimizer_defaults(config->optimizer.settings.rule).beta2;
-    if (rt_tasks[config->data.task].files == RT_ONE_FILE)
-        defaults->train.eval_batches = 0;     /* all rows */
-    if (rt_tasks[config->data.task].images) { /* lengths follow from sizes */
+    if (rt_task_has_rows(&rt_tasks[config->data.task]))
+        defaults->train.eval_batches = 0;                     /* all rows */
+    if (rt_tasks[config->data.task].kind == RT_DATA_IMAGES) { /* lengths follow from sizes */
         defaults->data.length = tokens_of_image(config->data.size, config->data.patch);
         defaults->train.eval_lengths = *sizes;
         for (int i = 0; i < sizes->count; i++)
@@ -183,7 +183,7 @@ void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_confi
         !rt_on_command_line(late, "train.shards");
     if (config->origin[rt_key_find("train.eval_batches")] == RT_FROM_DEFAULT)
         config->train.eval_batches = defaults.train.eval_batches;
-    if (rt_tasks[written->data.task].images) {
+    if (rt_tasks[written->data.task].kind == RT_DATA_IMAGES) {
         config->data.length = defaults.data.length;
         config->train.eval_lengths = defaults.train.eval_lengths;
     }
@@ -201,14 +201,14 @@ bool rt_key_at_use(int key)
 /* Returns whether tokens can begin the sequences of a task. */
 static bool has_frames(int task)
 {
-    return rt_tasks[task].files != RT_NO_FILE && !rt_tasks[task].images;
+    return rt_tasks[task].kind != RT_DATA_TOY && rt_tasks[task].kind != RT_DATA_IMAGES;
 }
 
 void rt_config_frame_as(rt_config *config, const rt_data_options *model)
 {
     if (config->data.begin == RT_BEGIN_AUTO && has_frames(config->data.task))
         config->data.begin = model->begin;
-    if (config->data.end == RT_BEGIN_AUTO && rt_tasks[config->data.task].labels_texts)
+    if (config->data.end == RT_BEGIN_AUTO && rt_tasks[config->data.task].kind == RT_DATA_LABELLED)
         config->data.end = model->end;
 }
 
@@ -229,7 +229,8 @@ static bool is_inherited(const rt_key *key)
 
 static bool reads_text(const rt_config *c)
 {
-    return rt_tasks[c->data.task].labels_texts || !strcmp(rt_tasks[c->data.task].name, "text");
+    return rt_tasks[c->data.task].kind == RT_DATA_LABELLED ||
+           !strcmp(rt_tasks[c->data.task].name, "text");
 }
 
 /* Returns whether the model's value is meaningful together with the written keys. Keys on which a
@@ -273,7 +274,7 @@ static bool goes_with(const rt_config *c, const rt_init_model *from, const rt_ke
     case RT_HANDED_WITH_FRAMES:
         return has_frames(task) && has_frames(task_there);
     case RT_HANDED_WITH_LABELS:
-        return rt_tasks[task].labels_texts;
+        return rt_tasks[task].kind == RT_DATA_LABELLED;
     case RT_HANDED_WITH_OBJECTIVE:
         return rt_tasks[task].objective && rt_tasks[task_there].objective &&
                here->causal == there->causal;
@@ -397,7 +398,7 @@ void rt_config_find_files(rt_config *config, int task, rt_config_errors *errors)
     const rt_key *key;
     for (int i = 0; (key = rt_key_at(i)); i++) {
         const int origin = config->origin[i];
-        const bool list = key->path == RT_INPUT_FILES && rt_tasks[task].files != RT_ONE_FILE;
+        const bool list = key->path == RT_INPUT_FILES && !rt_task_has_rows(&rt_tasks[task]);
         const char *names =
             key->path ? *(const char *const *)((const char *)config + key->offset) : NULL;
         const char *file = origin == RT_FROM_COMMAND_LINE || !config->file ? "" : config->file;

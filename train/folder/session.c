@@ -3,6 +3,7 @@
 #include "train/folder/session.h"
 
 #include "core/memory.h"
+#include "data/files.h"
 #include "ops/engine.h"
 #include "train/config/keys.h"
 #include "util/csv.h"
@@ -122,10 +123,14 @@ static void add_path(rt_writer *w, const char *path)
 
 char *rt_session_data(const rt_data_options *data)
 {
-    char path[RT_PATH_SIZE];
-    rt_writer w = {0};
-    for (int i = 0; rt_data_file_at(data, i, path); i++)
+    rt_data_files files = rt_data_files_of(data);
+    rt_writer w = {.failed = files.failed};
+    const char *path;
+    for (int i = 0; (path = rt_data_files_path(&files, i)); i++)
         add_path(&w, path);
+    if (files.count && data->vocab_file && !rt_tasks[data->task].vocab)
+        add_path(&w, data->vocab_file);
+    rt_data_files_free(&files);
     return rt_writer_take(&w);
 }
 
@@ -174,10 +179,9 @@ static void recall(rt_writer *w, const char *folder, const char *path)
 void rt_session_compare(rt_writer *w, const rt_data_options *data, const char *list,
                         const char *folder)
 {
-    char path[RT_PATH_SIZE];
-    rt_data_options files = *data;
-    files.vocab_file = NULL;
-    for (int i = 0; !w->length && rt_data_file_at(&files, i, path); i++) {
+    rt_data_files files = rt_data_files_of(data);
+    const char *path;
+    for (int i = 0; !w->length && (path = rt_data_files_path(&files, i)); i++) {
         rt_writer before = {0};
         int length = 0;
         const char *now = find_description(list, path, &length);
@@ -188,6 +192,7 @@ void rt_session_compare(rt_writer *w, const rt_data_options *data, const char *l
                           now ? now : "");
         rt_writer_free(&before);
     }
+    rt_data_files_free(&files);
 }
 
 /* Describes a file as the run in a folder has read it, or as it is. */
@@ -216,41 +221,43 @@ static bool is_same(const char *folder, const char *path, const char *other_fold
     return same;
 }
 
-/* Replaces a path by another one in the values of all keys. */
-static void move_path(rt_config *config, const char *from, const char *to)
+/* Replaces the path of a file by another one in data.file and data.eval_file. */
+static void move_file(rt_data_options *data, const char *from, const char *to)
 {
-    static const char ends[] = " ,*:";
-    const size_t size = strlen(from);
-    const rt_key *key;
-    for (int i = 0; (key = rt_key_at(i)); i++) {
-        const char **value = (const char **)((char *)config + key->offset);
-        if (key->path != RT_INPUT && key->path != RT_INPUT_FILES)
-            continue;
+    rt_data_files files = rt_data_files_of(data);
+    const char **values[RT_PARTS] = {&data->file, &data->eval_file};
+    for (int part = 0; part < RT_PARTS; part++) {
         rt_writer w = {0};
-        const char *rest = *value;
-        for (const char *at = rest; at && (at = strstr(at, from)); at += size)
-            if ((at == *value || strchr(", ", at[-1])) && (!at[size] || strchr(ends, at[size]))) {
-                rt_writer_add(&w, "%.*s%s", (int)(at - rest), rest, to);
-                rest = at + size;
-            }
-        if (rest > *value)
+        const char *rest = *values[part];
+        for (size_t i = 0; i < files.count; i++) {
+            const rt_data_file *file = &files.list[i];
+            if (file->part != part || strcmp(file->path, from) != 0)
+                continue;
+            rt_writer_add(&w, "%.*s%s", (int)(file->item.start - rest), rest, to);
+            rest = file->item.start + strlen(from);
+        }
+        if (w.length)
             rt_writer_add(&w, "%s", rest);
-        const char *copy = w.length && !w.failed ? rt_intern_text(w.bytes) : NULL;
-        if (copy)
-            *value = copy;
+        const char *moved = w.length && !w.failed ? rt_intern_text(w.bytes) : NULL;
+        if (moved)
+            *values[part] = moved;
         rt_writer_free(&w);
     }
+    rt_data_files_free(&files);
 }
 
 void rt_session_take_moved(rt_config *before, const char *folder, const rt_config *now,
                            const char *now_folder)
 {
-    char one[RT_PATH_SIZE], other[RT_PATH_SIZE];
-    rt_data_options then = before->data, data = now->data;
-    then.vocab_file = data.vocab_file = NULL;
-    for (int i = 0; rt_data_file_at(&then, i, one) && rt_data_file_at(&data, i, other); i++)
+    const rt_data_options then = before->data;
+    rt_data_files files = rt_data_files_of(&then), now_files = rt_data_files_of(&now->data);
+    const char *one, *other;
+    for (int i = 0;
+         (one = rt_data_files_path(&files, i)) && (other = rt_data_files_path(&now_files, i)); i++)
         if (strcmp(one, other) != 0 && is_same(folder, one, now_folder, other))
-            move_path(before, one, other);
+            move_file(&before->data, one, other);
+    rt_data_files_free(&files);
+    rt_data_files_free(&now_files);
     for (int i = 0; rt_key_at(i); i++) {
         const char *was = rt_key_input(i, before), *is = rt_key_input(i, now);
         if (was && is && strcmp(was, is) != 0 && is_same(folder, was, now_folder, is))
@@ -278,15 +285,17 @@ static bool find_moved(char found[RT_PATH_SIZE], const char *folder, const char 
 
 void rt_session_find_moved(rt_config *config, const char *folder, rt_writer *lines)
 {
-    char path[RT_PATH_SIZE], found[RT_PATH_SIZE];
-    rt_data_options data = config->data;
-    data.vocab_file = NULL;
-    for (int i = 0; rt_data_file_at(&data, i, path); i++)
+    char found[RT_PATH_SIZE];
+    const rt_data_options data = config->data;
+    rt_data_files files = rt_data_files_of(&data);
+    const char *path;
+    for (int i = 0; (path = rt_data_files_path(&files, i)); i++)
         if (access(path, F_OK) && find_moved(found, folder, path)) {
             rt_writer_add(lines, "%s%s is gone; using %s, which has the same content",
                           lines->length ? "\n" : "", path, found);
-            move_path(config, path, found);
+            move_file(&config->data, path, found);
         }
+    rt_data_files_free(&files);
 }
 
 /* Adds a word of the command line, in single quotes if a shell would interpret it. */

@@ -246,7 +246,7 @@ rt_status rt_report_mistakes(rt_run_page *p)
     const char *path = o->eval_file ? o->eval_file : o->file;
     rt_line_scores scores = {0};
     rt_labelled_file file = {.count = 0};
-    if (!labels || rt_tasks[o->task].files != RT_ONE_FILE)
+    if (!labels || !rt_task_has_rows(&rt_tasks[o->task]))
         return rt_ok();
     rt_status status = rt_labelled_file_read(&file, "data.file", path ? path : "",
                                              rt_tasks[o->task].target == RT_TARGET_TOKENS);

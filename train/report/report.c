@@ -179,7 +179,7 @@ static rt_status add_results(rt_run_page *p)
                                 : RT_VERDICT_GOOD);
     if (evaluated && !isnan(near))
         explain_theta(&p->w, c);
-    return rt_tasks[c->data.task].files == RT_ONE_FILE &&
+    return rt_task_has_rows(&rt_tasks[c->data.task]) &&
                    !isnan(rt_results_get(r, RT_RESULT_MACRO_F1))
                ? rt_report_classes(p)
                : rt_ok();

@@ -310,7 +310,7 @@ static view choose_view(const rt_config *config, const rt_data *data)
               .left = named ? LEFT + NAME_SIZE : LEFT,
               .below = named ? BELOW + NAME_SIZE : BELOW,
               .named = named,
-              .chosen = rt_data_varies(data)};
+              .chosen = data->varies};
     while (v.layers && (size_t)v.layers * numbers > MOST_NUMBERS)
         v.layers--;
     /* up to three maps in half of the page; a single map is limited in size */

@@ -192,7 +192,7 @@ static void describe(rt_run *r)
                 "%s: %zu parameters (%s), %d sequences of %s%d tokens a step in %d shard%s on %s%d "
                 "thread%s; %s",
                 c->run.name, rt_parameters_count(&r->state->model->parameters), RT_PRECISION,
-                c->train.batch_size, rt_data_varies(r->data) ? "up to " : "", c->data.length,
+                c->train.batch_size, r->data->varies ? "up to " : "", c->data.length,
                 c->train.shards, c->train.shards > 1 ? "s" : "", processes, threads,
                 threads > 1 ? "s" : "", rt_kernels_describe(kernels));
     if (rt_kernels_are_slower(c, slower))
@@ -361,7 +361,7 @@ static void print_end(const rt_run *r, const rt_outcome *o)
     const rt_data_options *data = &r->config->data;
     const double bits = rt_results_get(&o->results, RT_RESULT_BITS_PER_BYTE);
     rt_writer w = {0};
-    if (rt_tasks[data->task].files != RT_NO_FILE && data->objective == RT_OBJECTIVE_LM &&
+    if (rt_tasks[data->task].kind != RT_DATA_TOY && data->objective == RT_OBJECTIVE_LM &&
         !o->labels) {
         printf("perplexity %.4g", exp(o->evaluation.loss));
         if (isfinite(bits))

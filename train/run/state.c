@@ -105,7 +105,6 @@ static void report_data(rt_run *r)
 {
     const int length = r->config->data.length;
     const rt_special_use use = rt_data_special_use(r->data);
-    const rt_short_texts texts = rt_data_short_texts(r->data);
     rt_run_report_unknown(r, &r->data->unknown[RT_PART_TRAINING], "data.file");
     rt_run_report_unknown(r, &r->data->unknown[RT_PART_EVALUATION], "data.eval_file");
     if (use.count && r->config->data.special_tokens == RT_SPECIAL_TOKENS_NO)
@@ -124,12 +123,12 @@ static void report_data(rt_run *r)
                    "warning: of %zu labelled texts %zu are longer than data.length = %d and are "
                    "cut at the end",
                    r->data->cut.of, r->data->cut.count, length);
-    if (texts.count && !r->arguments->per_line)
+    if (r->data->short_texts.count && !r->arguments->per_line)
         rt_run_note(r,
                     "%zu text%s for evaluation shorter than data.length = %d (the shortest has %zu "
                     "tokens): evaluated as one shorter sequence%s",
-                    texts.count, texts.count > 1 ? "s" : "", length, texts.least,
-                    texts.count > 1 ? " each" : "");
+                    r->data->short_texts.count, r->data->short_texts.count > 1 ? "s" : "", length,
+                    r->data->short_texts.least, r->data->short_texts.count > 1 ? " each" : "");
 }
 
 /* Warns if data.vocab_file is no longer the vocabulary of the run. A missing file is ignored. */

@@ -200,14 +200,14 @@ int rt_distance_first(int bin)
 
 size_t rt_trainer_tally_size(const rt_trainer *t)
 {
-    const size_t classes = (size_t)rt_data_classes(t->data);
+    const size_t classes = (size_t)t->data->classes;
     return t->data->task->distances ? 2 * RT_DISTANCE_BINS : classes * classes;
 }
 
 /* Adds the labels of a shard to the tally. */
 static void add_tally(evaluation *e, const rt_labelled_batch *b)
 {
-    const int classes = rt_data_classes(e->shards.trainer->data);
+    const int classes = e->shards.trainer->data->classes;
     const int32_t *distances = b->batch.distances;
     pthread_mutex_lock(&e->lock);
     for (int i = 0; i < b->labels; i++) {

@@ -65,7 +65,7 @@ rt_status rt_most_labels(int *labels, const rt_config *c, const rt_data *data, i
 static rt_status dry_pass(rt_trainer *t, rt_graph *g, rt_labelled_batch *b, bool records)
 {
     const rt_config *c = t->config;
-    b->batch.length = rt_data_longest(t->data, b->length);
+    b->batch.length = b->length < t->data->longest ? b->length : t->data->longest;
     rt_status status = rt_most_labels(&b->labels, c, t->data, b->batch.rows, b->batch.length);
     if (status.code)
         return status;

@@ -8,13 +8,13 @@
 
 #include "core/memory.h"
 #include "data/labelled_batch.h"
-#include "data/token_format.h"
 #include "data/tokenizers/vocabulary.h"
 #include "io/checkpoint/image.h"
 #include "train/step/measurements.h"
 #include "util/csv.h"
 #include "util/durable_file.h"
 #include "util/files.h"
+#include "util/npy.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "data/data.h"
+#include "data/tokenizers/masked_text.h"
 #include "models/session.h"
 #include "util/files.h"
 #include "util/number.h"

@@ -67,7 +67,7 @@ static double temperature_of(const rt_arguments *a, const rt_data_options *o)
  * sampled, a masked text does not grow, and temperature 0 draws no random numbers. */
 static rt_status check_prediction(const rt_arguments *a, const rt_data_options *o)
 {
-    const bool labels = rt_tasks[o->task].files == RT_ONE_FILE;
+    const bool labels = rt_task_has_rows(&rt_tasks[o->task]);
     const bool grows = !labels && o->objective == RT_OBJECTIVE_LM;
     const bool draws = temperature_of(a, o) > 0;
     const struct {
@@ -112,7 +112,7 @@ static rt_status check_options(rt_run *r)
 {
     const rt_arguments *a = r->arguments;
     rt_data_options *o = &r->config->data;
-    if (rt_tasks[o->task].images &&
+    if (rt_tasks[o->task].kind == RT_DATA_IMAGES &&
         (a->command == RT_COMMAND_PREDICT || a->command == RT_COMMAND_EMBED ||
          a->command == RT_COMMAND_EXPORT))
         return rt_error(
@@ -129,7 +129,7 @@ static rt_status check_options(rt_run *r)
                         "--%s does not read data.file: the run has data.eval_file = %.600s; give "
                         "data.eval_file=FILE to evaluate on another one",
                         rt_command_name(a->command), o->eval_file);
-    if (rt_arguments_evaluate(a) && rt_tasks[o->task].files != RT_NO_FILE && !o->file &&
+    if (rt_arguments_evaluate(a) && rt_tasks[o->task].kind != RT_DATA_TOY && !o->file &&
         !o->eval_file)
         return rt_error(RT_CONFIG, "--%s needs data: give data.file=FILE",
                         rt_command_name(a->command));

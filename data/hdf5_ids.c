@@ -1,18 +1,20 @@
-/* HDF5 data sets of token ids: reading in a child process, and writing. */
-
-#include "data/token_format.h"
+/* HDF5 data sets of token ids: reading in a child process, since HDF5 crashes on some forged files,
+ * and writing. */
 
 #include "core/memory.h"
+#include "data/token_formats.h"
 #include "util/file_lock.h"
 #include "util/files.h"
+#include "util/process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <hdf5.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* Limit of a chunk in bytes, and HDF5's chunk cache. */
 enum { CACHE_SIZE = 32 << 20, CACHE_SLOTS = 10007 };
@@ -20,15 +22,9 @@ enum { CACHE_SIZE = 32 << 20, CACHE_SLOTS = 10007 };
 /* Ids per block. */
 enum { BLOCK = 1 << 16 };
 
-rt_status rt_token_refuse(const rt_token_input *in, const char *format, ...)
-{
-    char fact[RT_MESSAGE_SIZE];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(fact, sizeof fact, format, arguments);
-    va_end(arguments);
-    return rt_error(RT_DATA, "%s: %s (%s)", in->name, fact, in->key);
-}
+/* Limit of the memory in which HDF5 reads a file of tokens, beyond that of this process: its
+ * caches, a chunk, and the decoding filters. */
+#define HDF5_MEMORY ((size_t)512 << 20)
 
 /* An open data set. It is never closed because the child process ends. */
 typedef struct set {
@@ -254,7 +250,8 @@ static rt_status open_set(set *d)
     return status.code ? status : check_storage(d);
 }
 
-rt_status rt_token_dataset_find(void *input, unsigned char **place_new, size_t *size)
+/* Finds the ids, as an rt_token_place. Runs in a child process. */
+static rt_status find_in_child(void *input, unsigned char **place_new, size_t *size)
 {
     set d = {.in = input};
     rt_status status = open_set(&d);
@@ -294,7 +291,8 @@ static bool move_block(const set *d, size_t first, size_t count, void *block, bo
     return good;
 }
 
-rt_status rt_token_dataset_decode(void *input, unsigned char **nothing, size_t *size)
+/* Writes all ids to the descriptor in->file in native byte order. Runs in a child process. */
+static rt_status decode_in_child(void *input, unsigned char **nothing, size_t *size)
 {
     set d = {.in = input};
     *nothing = NULL;
@@ -316,6 +314,73 @@ rt_status rt_token_dataset_decode(void *input, unsigned char **nothing, size_t *
     return status;
 }
 
+/* Runs an HDF5 parser in a child process, whose answer is untrusted. */
+static rt_status run_apart(rt_token_input *in, rt_child_work *work, rt_child_limits limits,
+                           void *answer)
+{
+    unsigned char *reply;
+    size_t size;
+    limits.memory = HDF5_MEMORY;
+    rt_status status = rt_child_run(work, in, &limits, &reply, &size);
+    if (status.code == RT_IO)
+        status = rt_error(RT_IO, "%s: %s", in->name, status.message);
+    else if (status.code == RT_CHECK || (!status.code && size != limits.answer))
+        status = rt_token_refuse(in, "the file is damaged: %s",
+                                 status.code ? status.message
+                                             : "HDF5 does not report where the ids are");
+    if (!status.code)
+        memcpy(answer, reply, size);
+    rt_free(reply);
+    return status;
+}
+
+/* Creates an unnamed file, which disappears when it is closed. */
+static int temporary_file(void)
+{
+    static const char *const places[] = {"/var/tmp/rotor-XXXXXX", "/tmp/rotor-XXXXXX"};
+    int file = -1;
+    for (size_t i = 0; i < sizeof places / sizeof *places && file < 0; i++) {
+        char path[32];
+        snprintf(path, sizeof path, "%s", places[i]);
+        file = mkstemp(path);
+        if (file >= 0)
+            unlink(path);
+    }
+    if (file >= 0)
+        fcntl(file, F_SETFD, FD_CLOEXEC);
+    return file;
+}
+
+/* Replaces the file by a temporary one with the decoded ids. */
+static rt_status decode(rt_token_input *in, rt_token_place *place)
+{
+    const size_t size = (size_t)(place->count * place->width);
+    const int file = temporary_file();
+    const rt_child_limits limits = {.seconds = rt_child_seconds((size_t)in->size + size),
+                                    .keep = file};
+    char nothing;
+    struct stat facts;
+    if (file < 0)
+        return rt_error(RT_IO, "%s: cannot make a temporary file for its ids: %s", in->name,
+                        strerror(errno));
+    close(in->file);
+    in->file = file;
+    rt_status status = run_apart(in, decode_in_child, limits, &nothing);
+    place->in_place = place->swapped = place->offset = 0;
+    in->size = (off_t)size;
+    if (!status.code && (fstat(file, &facts) || facts.st_size != in->size))
+        status = rt_token_refuse(in, "the file is damaged: HDF5 decodes it to another size");
+    return status;
+}
+
+static rt_status find(rt_token_input *in, rt_token_place *place)
+{
+    const rt_child_limits limits = {.seconds = rt_child_seconds((size_t)in->size),
+                                    .answer = sizeof *place,
+                                    .keep = -1};
+    return run_apart(in, find_in_child, limits, place);
+}
+
 static bool copy_ids(const rt_token_writer *ids, const set *d)
 {
     FILE *from = fopen(ids->file.temporary, "rb");
@@ -334,7 +399,7 @@ static bool copy_ids(const rt_token_writer *ids, const set *d)
 /* Writes contiguous data, so that ids can be read in place, without the time, so that equal ids
  * give equal files. The file has the plain driver, whatever the environment requests. HDF5's
  * cleanup at exit is off: it would crash after a failed close. */
-bool rt_token_dataset_write(const char *path, const rt_token_writer *ids)
+static bool copy(const char *path, const rt_token_writer *ids)
 {
     const hsize_t extent = ids->count;
     set d = {.file = -1, .place.width = ids->width};
@@ -358,3 +423,10 @@ bool rt_token_dataset_write(const char *path, const rt_token_writer *ids)
     H5Pclose(creation);
     return H5Fclose(d.file) >= 0 && good;
 }
+
+const rt_token_format rt_hdf5_format = {.endings = {".h5", ".hdf5"},
+                                        .sets = true,
+                                        .most_width = sizeof(int32_t),
+                                        .find = find,
+                                        .decode = decode,
+                                        .copy = copy};

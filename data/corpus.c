@@ -1,0 +1,272 @@
+/* Files of text and of token ids become tokens in a store, or in a file of ids. */
+
+#include "data/corpus.h"
+
+#include "core/memory.h"
+#include "data/encode_text.h"
+#include "data/source.h"
+#include "data/token_cache.h"
+#include "data/tokenizers/tokens.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Files that are encoded together: consecutive texts, or one file of ids. */
+typedef struct group {
+    const rt_data_file *file; /* the first file */
+    rt_text_files text;
+} group;
+
+typedef struct groups {
+    rt_data *data;
+    group *list;
+    size_t count, capacity;
+    rt_text_files training_text; /* all texts of data.file, for their characters */
+} groups;
+
+static bool is_training(const group *x)
+{
+    return x->file->part == RT_PART_TRAINING;
+}
+
+static void say(const rt_data *data, const char *line)
+{
+    if (data->options.watch)
+        data->options.watch->say(data->options.watch->context, line);
+}
+
+/* Lists the groups. Consecutive training texts form one group, unless they have weights. */
+static rt_status list_groups(groups *g, const rt_data_files *files)
+{
+    const bool by_character = rt_data_takes_characters(g->data);
+    rt_status status = rt_ok();
+    for (size_t i = 0; i < files->count && !status.code; i++) {
+        const rt_data_file *file = &files->list[i];
+        const bool training = file->part == RT_PART_TRAINING;
+        if (!g->count || !training || files->mixture || file->ids ||
+            g->list[g->count - 1].file->ids) {
+            if (!rt_grow(&g->list, &g->capacity, g->count + 1, sizeof *g->list))
+                return rt_out_of_memory("the files of data");
+            g->list[g->count++] = (group){file, {.key = file->key}};
+        }
+        if (!file->ids)
+            status = rt_text_files_add(&g->list[g->count - 1].text, file->path);
+        if (!file->ids && training && by_character && !status.code)
+            status = rt_text_files_add(&g->training_text, file->path);
+    }
+    return status;
+}
+
+static void free_groups(groups *g)
+{
+    for (size_t i = 0; i < g->count; i++)
+        rt_text_files_close(&g->list[i].text);
+    rt_text_files_close(&g->training_text);
+    rt_free(g->list);
+}
+
+/* Lists the groups and finds their vocabulary. Refuses texts whose tokens would need too much
+ * memory, before reading them. */
+static rt_status open_groups(groups *g, const rt_data_files *files)
+{
+    const rt_data_options *o = &g->data->options;
+    rt_status status = list_groups(g, files);
+    bool large = false; /* the tokens of a text of data.file are cached, and so is its vocabulary */
+    for (size_t i = 0; i < g->count && !status.code; i++) {
+        const rt_text_files *text = &g->list[i].text;
+        const bool cached = rt_token_cache_takes(o, text->bytes);
+        large |= cached && is_training(&g->list[i]);
+        if (text->bytes > RT_FILES_LIMIT && !cached)
+            status =
+                rt_error(RT_DATA, "%.800s: %s can be read into memory up to %zu bytes; it has %zu",
+                         text->list[0].path, text->key, RT_FILES_LIMIT, text->bytes);
+    }
+    if (status.code || g->data->task->token_ids)
+        return status;
+    if (rt_data_takes_characters(g->data))
+        status = (large ? rt_token_cache_vocabulary
+                        : rt_text_characters)(&g->data->state->vocabulary, &g->training_text, o);
+    return status.code ? status : rt_data_find_vocabulary(g->data);
+}
+
+static rt_status keep_ids(void *list, rt_id_list *ids)
+{
+    rt_id_list *all = list;
+    rt_id_list_reserve(all, all->count + ids->count);
+    if (all->failed)
+        return rt_out_of_memory("the text of a file");
+    memcpy((char *)all->ids + all->count * all->width, ids->ids, ids->count * ids->width);
+    all->count += ids->count;
+    return rt_ok();
+}
+
+static rt_status encode_in_memory(rt_data *data, rt_tokens *tokens, const rt_text_files *text,
+                                  rt_unknown *unknown)
+{
+    rt_id_list ids = {.width = rt_id_width(data->vocab)};
+    rt_text_encoding e = {.text = text,
+                          .vocabulary = data->vocabulary,
+                          .options = &data->options,
+                          .take = keep_ids,
+                          .context = &ids};
+    /* mostly enough, so that ids are not copied; memory without ids is never touched */
+    rt_id_list_reserve(&ids, text->bytes + text->count);
+    const rt_status status = rt_text_encode(&e);
+    *unknown = e.unknown;
+    data->memory += ids.count * ids.width;
+    if (!status.code)
+        return rt_tokens_add_ids(tokens, ids);
+    rt_id_list_free(&ids);
+    return status;
+}
+
+/* Adds the ids of a text in the cache. The store removes a damaged file, which is then made again.
+ */
+static rt_status add_cached(rt_data *data, rt_tokens *tokens, const rt_text_files *text,
+                            rt_unknown *unknown)
+{
+    char line[3 * RT_PATH_SIZE];
+    rt_cached_ids cached;
+    rt_status status = rt_ok();
+    for (int tries = 0; tries < 2; tries++) {
+        status = rt_token_cache_find(&cached, text, data->vocabulary, &data->options);
+        if (status.code)
+            return status;
+        status = rt_tokens_add_file(tokens, cached.file, data->vocab, &cached.sums);
+        if (status.code != RT_DATA)
+            break;
+    }
+    *unknown = cached.unknown;
+    snprintf(line, sizeof line, "%s: the tokens of %.900s are in %s", text->key, text->list[0].path,
+             cached.file.path);
+    if (!status.code)
+        say(data, line);
+    return status;
+}
+
+/* Opens a file of token ids. Warns if a .bin file without a header seems to hold ids of 4 or 8
+ * bytes: the upper halves are small, the lower ones are not. */
+static rt_status add_ids(rt_data *data, rt_tokens *tokens, const rt_data_file *file)
+{
+    enum { LEAST = 16, MOST = 4096, SMALL = 16 };
+    const size_t first = tokens->count;
+    const rt_token_input in = {.format = file->ids,
+                               .key = file->key,
+                               .path = file->path,
+                               .dataset = file->dataset};
+    int32_t ids[MOST];
+    char line[RT_PATH_SIZE + 256];
+    bool upper_small = true, lower_small = true;
+    const rt_status status = rt_tokens_add_file(tokens, in, data->vocab, NULL);
+    const size_t there = tokens->count - first, count = there < MOST ? there : MOST;
+    if (status.code || file->ids != &rt_bin_format || count < LEAST ||
+        !rt_tokens_read(tokens, first, count, ids))
+        return status;
+    for (size_t i = 0; i < count; i++)
+        if (ids[i] >= SMALL)
+            *(i % 2 ? &upper_small : &lower_small) = false;
+    if (!upper_small || lower_small)
+        return status;
+    snprintf(line, sizeof line,
+             "warning: %s: every second id is below 16; a .bin file without a header holds ids of "
+             "2 bytes: write ids of 4 bytes into a .npy file (%s)",
+             file->path, file->key);
+    say(data, line);
+    return status;
+}
+
+/* Adds the tokens of a group. */
+static rt_status add_group(rt_data *data, rt_tokens *tokens, const group *x, rt_unknown *unknown)
+{
+    if (x->file->ids)
+        return add_ids(data, tokens, x->file);
+    return (rt_token_cache_takes(&data->options, x->text.bytes)
+                ? add_cached
+                : encode_in_memory)(data, tokens, &x->text, unknown);
+}
+
+rt_status rt_corpus_open(rt_data *data, const rt_data_files *files, rt_tokens *tokens,
+                         rt_corpus_taker *take, void *context)
+{
+    groups g = {.data = data, .training_text.key = "data.file"};
+    char name[2 * RT_PATH_SIZE];
+    size_t before[RT_PARTS] = {0}; /* bytes of the texts of each part */
+    rt_status status = open_groups(&g, files);
+    for (size_t i = 0, first = 0; i < g.count && !status.code; i++) {
+        const group *x = &g.list[i];
+        const rt_data_file *file = x->file;
+        const int part = file->part;
+        const size_t start = tokens->count;
+        rt_unknown unknown = {0};
+        status = add_group(data, tokens, x, &unknown);
+        if (!status.code && !is_training(x) && unknown.count &&
+            unknown.count >= tokens->count - start)
+            status = rt_error(RT_DATA, "%.600s: data.eval_file has no token of the vocabulary",
+                              file->path);
+        if (status.code)
+            break;
+        rt_unknown_add(&data->unknown[part], &unknown, before[part]);
+        before[part] += x->text.bytes;
+        const bool one = is_training(x) && !files->mixture; /* all of data.file is one text */
+        if (one && i + 1 < g.count && is_training(x + 1))
+            continue;
+        snprintf(name, sizeof name, "%s%s%s", file->path, *file->dataset ? ":" : "", file->dataset);
+        const rt_corpus_text text = {one ? data->options.file : name, part, first,
+                                     tokens->count - first, file->weight};
+        status = take(context, &text);
+        first = tokens->count;
+    }
+    free_groups(&g);
+    return status;
+}
+
+static rt_status copy_ids(rt_data *data, const rt_data_file *file, rt_token_writer *w)
+{
+    enum { BLOCK = 1 << 14 };
+    int32_t block[BLOCK];
+    rt_id_list ids = {.width = w->width};
+    rt_tokens tokens = {0};
+    rt_status status = add_ids(data, &tokens, file);
+    for (size_t first = 0, n; first < tokens.count && !status.code; first += n) {
+        const size_t left = tokens.count - first;
+        n = left < BLOCK ? left : BLOCK;
+        if (!rt_tokens_read(&tokens, first, n, block))
+            status = rt_tokens_status(&tokens);
+        ids.count = 0;
+        for (size_t i = 0; i < n && !status.code; i++)
+            rt_id_list_add(&ids, block[i]);
+        if (!status.code)
+            status = ids.failed ? rt_out_of_memory("a block of token ids")
+                                : rt_token_writer_take(w, &ids);
+    }
+    rt_tokens_close(&tokens);
+    rt_id_list_free(&ids);
+    return status;
+}
+
+rt_status rt_corpus_write(rt_data *data, const rt_data_files *files, const char *path,
+                          size_t *count)
+{
+    groups g = {.data = data, .training_text.key = "data.file"};
+    rt_token_writer w;
+    if (files->mixture)
+        return rt_error(RT_CONFIG, "data.file is a mixture with weights: write a file of tokens "
+                                   "for each of its files");
+    rt_status status = open_groups(&g, files);
+    if (!status.code) {
+        status = rt_token_writer_open(&w, path, rt_token_format_of(path), data->vocab);
+        for (size_t i = 0; i < g.count && !status.code; i++) {
+            rt_text_encoding e = {.text = &g.list[i].text,
+                                  .vocabulary = data->vocabulary,
+                                  .options = &data->options,
+                                  .watched = true,
+                                  .take = rt_token_writer_take,
+                                  .context = &w};
+            status = g.list[i].file->ids ? copy_ids(data, g.list[i].file, &w) : rt_text_encode(&e);
+        }
+        status = rt_token_writer_close(&w, status);
+        *count = w.count;
+    }
+    free_groups(&g);
+    return status;
+}
