@@ -120,21 +120,18 @@ static rt_status encode_in_memory(rt_data *data, rt_tokens *tokens, const rt_tex
     return status;
 }
 
-/* Adds the ids of a text in the cache. The store removes a damaged file, which is then made again.
- */
+/* Adds the ids of a text in the cache, which makes them again if the store finds them damaged. */
 static rt_status add_cached(rt_data *data, rt_tokens *tokens, const rt_text_files *text,
                             rt_unknown *unknown)
 {
     char line[3 * RT_PATH_SIZE];
     rt_cached_ids cached;
-    rt_status status = rt_ok();
-    for (int tries = 0; tries < 2; tries++) {
-        status = rt_token_cache_find(&cached, text, data->vocabulary, &data->options);
+    rt_status status = {.code = RT_DATA};
+    for (int i = 0; i < 2 && status.code == RT_DATA; i++) {
+        status = rt_token_cache_find(&cached, text, data->vocabulary, &data->options, i);
         if (status.code)
             return status;
         status = rt_tokens_add_file(tokens, cached.file, data->vocab, &cached.sums);
-        if (status.code != RT_DATA)
-            break;
     }
     *unknown = cached.unknown;
     snprintf(line, sizeof line, "%s: the tokens of %.900s are in %s", text->key, text->list[0].path,

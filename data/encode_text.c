@@ -234,7 +234,7 @@ static size_t text_cut(const rt_data_options *o, const rt_vocabulary *v, const u
 
 rt_status rt_text_files_add(rt_text_files *t, const char *path)
 {
-    rt_text_file file = {.start = t->bytes};
+    rt_text_file file = {.path = path, .start = t->bytes};
     off_t size;
     rt_status status = rt_file_measure(t->key, path, &size);
     if (status.code)
@@ -243,8 +243,7 @@ rt_status rt_text_files_add(rt_text_files *t, const char *path)
         return rt_error(RT_DATA, "%.800s: %s must hold text; the file is empty", path, t->key);
     if (!rt_file_state_find(&file.state, -1, path))
         return rt_error(RT_DATA, "%.800s: %s (%s)", path, strerror(errno), t->key);
-    if (!rt_grow(&t->list, &t->capacity, t->count + 1, sizeof *t->list) ||
-        !(file.path = rt_copy_text(path)))
+    if (!rt_grow(&t->list, &t->capacity, t->count + 1, sizeof *t->list))
         return rt_out_of_memory(t->key);
     file.size = (size_t)file.state.size;
     t->bytes += file.size;
@@ -254,8 +253,6 @@ rt_status rt_text_files_add(rt_text_files *t, const char *path)
 
 void rt_text_files_close(rt_text_files *t)
 {
-    for (size_t i = 0; i < t->count; i++)
-        rt_free(t->list[i].path);
     rt_free(t->list);
     *t = (rt_text_files){.key = t->key};
 }

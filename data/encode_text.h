@@ -22,7 +22,7 @@ bool rt_document_next(const char *documents, const unsigned char *text, size_t b
 
 /* Files that form one text. */
 typedef struct rt_text_file {
-    char *path;
+    const char *path;   /* borrowed */
     size_t start, size; /* offset in the text; bytes */
     rt_file_state state;
 } rt_text_file;

@@ -1,3 +1,5 @@
+#define _GNU_SOURCE /* mkostemp */
+
 /* HDF5 data sets of token ids: reading in a child process, since HDF5 crashes on some forged files,
  * and writing. */
 
@@ -342,12 +344,10 @@ static int temporary_file(void)
     for (size_t i = 0; i < sizeof places / sizeof *places && file < 0; i++) {
         char path[32];
         snprintf(path, sizeof path, "%s", places[i]);
-        file = mkstemp(path);
+        file = mkostemp(path, O_CLOEXEC);
         if (file >= 0)
             unlink(path);
     }
-    if (file >= 0)
-        fcntl(file, F_SETFD, FD_CLOEXEC);
     return file;
 }
 

@@ -79,21 +79,16 @@ static rt_status read_header(idx *x, gzFile file, const char *path, size_t *at)
     unsigned char bytes[4 * (1 + AXES)];
     size_t got;
     rt_status status = read_bytes(file, path, bytes, 4, at, &got);
-    if (status.code)
-        return status;
-    if (got < 4 || bytes[0] || bytes[1] || bytes[2] != UNSIGNED_BYTE || !bytes[3] ||
-        bytes[3] > AXES)
-        return got < 4 ? rt_error(RT_DATA,
-                                  "%.600s: ends at offset %zu, within the header of an "
-                                  "IDX file",
-                                  path, *at)
-                       : rt_error(RT_DATA,
-                                  "%.600s: is no IDX file of bytes with 1 to %d axes: it begins "
-                                  "with %02x %02x %02x %02x at offset 0",
-                                  path, AXES, bytes[0], bytes[1], bytes[2], bytes[3]);
-    x->ndim = bytes[3];
-    status = read_bytes(file, path, bytes, 4 * (size_t)x->ndim, at, &got);
-    if (!status.code && got < 4 * (size_t)x->ndim)
+    if (!status.code && got == 4) {
+        if (bytes[0] || bytes[1] || bytes[2] != UNSIGNED_BYTE || !bytes[3] || bytes[3] > AXES)
+            return rt_error(RT_DATA,
+                            "%.600s: is no IDX file of bytes with 1 to %d axes: it begins with "
+                            "%02x %02x %02x %02x at offset 0",
+                            path, AXES, bytes[0], bytes[1], bytes[2], bytes[3]);
+        x->ndim = bytes[3];
+        status = read_bytes(file, path, bytes, 4 * (size_t)x->ndim, at, &got);
+    }
+    if (!status.code && (!x->ndim || got < 4 * (size_t)x->ndim))
         return rt_error(RT_DATA, "%.600s: ends at offset %zu, within the header of an IDX file",
                         path, *at);
     x->size = 1;

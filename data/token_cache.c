@@ -225,6 +225,7 @@ typedef struct making {
     rt_cached_ids *found; /* result */
     const rt_text_files *text;
     const rt_vocabulary *v;
+    bool damaged;                 /* the file of the ids is made again */
     char (*digests)[DIGEST_SIZE]; /* digests of the files of the text */
     bool stale;                   /* a tokenized file had another digest */
     rt_token_writer writer;
@@ -244,31 +245,29 @@ typedef struct ids_info {
 enum { INFO_WORDS = sizeof(ids_info) / sizeof(uint64_t) };
 _Static_assert(sizeof(ids_info) % sizeof(uint64_t) == 0, "checksums follow without a gap");
 
-/* Finds the ids. Returns false if a file is missing or damaged. */
+/* Finds the ids. Returns false if NAME.info is missing or damaged. */
 static bool find_ids(const making *m)
 {
-    rt_cached_ids *found = m->found;
     char path[RT_PATH_SIZE];
     ids_info info;
     size_t size;
-    const size_t width = rt_id_width(m->v->count);
     char *bytes = get(&m->entry, ".info", &size);
     path_of(path, &m->entry, ".npy");
-    if (bytes && size >= sizeof info) {
-        memcpy(&info, bytes, sizeof info);
-        size -= sizeof info;
-        memmove(bytes, bytes + sizeof info, size);
-        *found =
-            (rt_cached_ids){.file = {&rt_npy_format, m->text->key, rt_intern_text(path), "", "", -1,
-                                     0},
-                            .sums = {(uint64_t *)(void *)bytes, size / sizeof *found->sums.list},
-                            .unknown = info.unknown};
-        if (found->file.path && rt_token_file_has(path, width, info.count) &&
-            found->sums.count == (info.count * width + RT_SUMMED - 1) / RT_SUMMED)
-            return true;
+    const char *name = rt_intern_text(path);
+    if (!name || !bytes || size < sizeof info) {
+        rt_free(bytes);
+        return false;
     }
-    rt_free(bytes);
-    return false;
+    memcpy(&info, bytes, sizeof info);
+    size -= sizeof info;
+    memmove(bytes, bytes + sizeof info, size);
+    m->found->file = (rt_token_input){.format = &rt_npy_format,
+                                      .key = m->text->key,
+                                      .path = name,
+                                      .dataset = ""};
+    m->found->sums = (rt_token_sums){(uint64_t *)(void *)bytes, size / sizeof(uint64_t)};
+    m->found->unknown = info.unknown;
+    return true;
 }
 
 static rt_status end_block(making *m)
@@ -374,7 +373,8 @@ static rt_status make_ids(making *m)
     return status;
 }
 
-/* Names the ids by everything they depend on, and finds or makes them. */
+/* Names the ids by everything they depend on, and finds them or, always if they are damaged, makes
+ * them. With `anew`, the digests of the text files are computed again. */
 static rt_status find_or_make(making *m, bool anew)
 {
     const rt_data_options *o = m->entry.o;
@@ -387,10 +387,10 @@ static rt_status find_or_make(making *m, bool anew)
                   m->v->lowercase ? "lower case" : "cased", (int)m->v->special.sep,
                   rt_documents_are_cut(o) ? o->documents : "none", m->v->file);
     rt_status status = name_entry(&m->entry, &w, m->text, anew, m->digests);
-    if (status.code || find_ids(m))
+    if (status.code || (!m->damaged && find_ids(m)))
         return status;
     status = lock_entry(&m->entry, &lock);
-    if (!status.code && !find_ids(m))
+    if (!status.code && (m->damaged || !find_ids(m)))
         status = make_ids(m);
     unlock_entry(&m->entry, lock);
     return status;
@@ -405,12 +405,14 @@ static rt_status name_folder(rt_status status, const rt_data_options *o)
 }
 
 rt_status rt_token_cache_find(rt_cached_ids *ids, const rt_text_files *text,
-                              const rt_vocabulary *vocabulary, const rt_data_options *o)
+                              const rt_vocabulary *vocabulary, const rt_data_options *o,
+                              bool damaged)
 {
     const making fresh = {.entry = {.o = o},
                           .found = ids,
                           .text = text,
                           .v = vocabulary,
+                          .damaged = damaged,
                           .digests = rt_alloc(text->count, sizeof *fresh.digests)};
     making m = fresh;
     rt_status status = m.digests ? open_folder(o) : rt_out_of_memory("digests");

@@ -28,12 +28,12 @@ typedef struct rt_cached_ids {
     rt_unknown unknown;
 } rt_cached_ids;
 
-/* Finds the ids of a text and creates the cache entry if needed. The checksums are not compared: a
- * damaged NAME.npy must be removed and is then made again. Errors of rt_text_encode; RT_IO if the
- * folder cannot be written. */
+/* Finds the ids of a text, without reading NAME.npy, and creates the cache entry if there is none
+ * or NAME.npy is damaged. Errors of rt_text_encode; RT_IO if the folder cannot be
+ * written. */
 rt_status rt_token_cache_find(rt_cached_ids *ids, const rt_text_files *text,
-                              const rt_vocabulary *vocabulary,
-                              const rt_data_options *o) RT_MUST_CHECK;
+                              const rt_vocabulary *vocabulary, const rt_data_options *o,
+                              bool damaged) RT_MUST_CHECK;
 
 /* Reads the vocabulary of the characters of a text from the cache, or creates it as
  * rt_text_characters and caches it. Errors as rt_token_cache_find. */

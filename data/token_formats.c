@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { IS_LITTLE_ENDIAN = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ };
@@ -330,19 +329,4 @@ rt_status rt_token_writer_close(rt_token_writer *w, rt_status status)
             status = rt_error(RT_IO, "cannot write %s: %s", w->file.temporary, strerror(errno));
     }
     return rt_durable_close(&w->file, status);
-}
-
-bool rt_token_file_has(const char *path, size_t width, size_t count)
-{
-    unsigned char wanted[RT_NPY_HEADER], there[RT_NPY_HEADER];
-    struct stat facts;
-    FILE *file = rt_open_regular(path);
-    npy_header(wanted, width, count);
-    const bool has = file && !fstat(fileno(file), &facts) &&
-                     (uint64_t)facts.st_size == sizeof wanted + (uint64_t)width * count &&
-                     fread(there, 1, sizeof there, file) == sizeof there &&
-                     !memcmp(there, wanted, sizeof there);
-    if (file)
-        fclose(file);
-    return has;
 }

@@ -111,7 +111,4 @@ rt_status rt_token_writer_take(void *writer, rt_id_list *ids) RT_MUST_CHECK;
 /* Completes or discards the file, as rt_durable_close. */
 rt_status rt_token_writer_close(rt_token_writer *w, rt_status status) RT_MUST_CHECK;
 
-/* Returns whether a FILE.npy has the header and the size of `count` ids of a writer. */
-bool rt_token_file_has(const char *path, size_t width, size_t count);
-
 #endif

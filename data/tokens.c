@@ -3,7 +3,6 @@
 #include "core/memory.h"
 #include "util/files.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -138,7 +137,9 @@ static rt_status check_small(rt_token_run *f)
     const uint64_t bytes = count * f->place.width;
     rt_status status = rt_ok();
     if (f->sums.count) {
-        assert(f->sums.count == (bytes + RT_SUMMED - 1) / RT_SUMMED);
+        if (f->sums.count != (bytes + RT_SUMMED - 1) / RT_SUMMED)
+            return rt_error(RT_DATA, "%s: the file has another size than its checksums",
+                            f->in.name);
         f->opened.links = 0;
         f->sound = rt_alloc(f->sums.count, sizeof *f->sound);
         if (!f->sound)

@@ -456,7 +456,8 @@ TEST(another_text_or_tokenizer_is_not_taken_from_the_cache)
 /* A byte behind which the file is cut short. */
 enum { CUT = 1500 };
 
-/* Flips a byte of the cached file, or zeros all behind its header, at the same time; or cuts it. */
+/* Flips a byte of the cached file (30: of a word of the header that nobody reads), or zeros all
+ * behind its header, at the same time; or cuts it. */
 static void damage(const char *ending, int byte, bool all)
 {
     char path[RT_PATH_SIZE] = "";
@@ -483,7 +484,7 @@ TEST_ROWS(a_damaged_file_of_the_cache_is_made_again_with_one_line, 0, 13)
         const char *ending;
         int byte;
         bool all, told;
-    } files[] = {{".npy", 21, false, true},        {".npy", 30, false, true},
+    } files[] = {{".npy", 22, false, true},        {".npy", 30, false, false},
                  {".npy", 1000, false, true},      {".npy", 90000, false, true},
                  {".npy", CUT, false, true},       {".npy", 0, true, true},
                  {".info", 1000, false, true},     {".info", 3, false, true},
