@@ -29,12 +29,6 @@ static bool is_training(const group *x)
     return x->file->part == RT_PART_TRAINING;
 }
 
-static void say(const rt_data *data, const char *line)
-{
-    if (data->options.watch)
-        data->options.watch->say(data->options.watch->context, line);
-}
-
 /* Lists the groups. Consecutive training texts form one group, unless they have weights. */
 static rt_status list_groups(groups *g, const rt_data_files *files)
 {
@@ -137,7 +131,7 @@ static rt_status add_cached(rt_data *data, rt_tokens *tokens, const rt_text_file
     snprintf(line, sizeof line, "%s: the tokens of %.900s are in %s", text->key, text->list[0].path,
              cached.file.path);
     if (!status.code)
-        say(data, line);
+        rt_data_say(&data->options, line);
     return status;
 }
 
@@ -168,7 +162,7 @@ static rt_status add_ids(rt_data *data, rt_tokens *tokens, const rt_data_file *f
              "warning: %s: every second id is below 16; a .bin file without a header holds ids of "
              "2 bytes: write ids of 4 bytes into a .npy file (%s)",
              file->path, file->key);
-    say(data, line);
+    rt_data_say(&data->options, line);
     return status;
 }
 

@@ -25,6 +25,12 @@ bool rt_documents_are_cut(const rt_data_options *o)
     return o->documents && *o->documents && strcmp(o->documents, "none") != 0;
 }
 
+void rt_data_say(const rt_data_options *o, const char *line)
+{
+    if (o->watch)
+        o->watch->say(o->watch->context, line);
+}
+
 static const char *separator_of(const char *documents)
 {
     return strcmp(documents, "line") ? documents : "\n";

@@ -10,6 +10,9 @@
 /* Returns whether the text has documents. */
 bool rt_documents_are_cut(const rt_data_options *o);
 
+/* Passes a line to the watch, if there is one. */
+void rt_data_say(const rt_data_options *o, const char *line);
+
 /* Byte range of a document without its separator. */
 typedef struct rt_document_span {
     size_t start, end;

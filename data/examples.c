@@ -33,12 +33,11 @@ static bool check_file(const rt_data_options *o, const rt_data_file *file, rt_ru
 
 rt_status rt_examples_label(rt_data *data, const char *path, rt_text_span *names, size_t count)
 {
-    rt_status status = rt_ok();
     data->labels = data->state->meaning.labels;
-    if (!data->labels)
-        status = rt_labels_of(&data->state->labels, path, names, count);
-    if (!data->labels)
-        data->labels = data->state->labels;
+    if (data->labels)
+        return rt_ok();
+    const rt_status status = rt_labels_of(&data->state->labels, path, names, count);
+    data->labels = data->state->labels;
     return status;
 }
 

@@ -97,6 +97,11 @@ static rt_status open_file(set *d)
     return rt_token_refuse(d->in, "the file is not an HDF5 file");
 }
 
+static rt_status not_in_file(const set *d, const char *what)
+{
+    return rt_token_refuse(d->in, "the data set must lie in the file itself; it is %s", what);
+}
+
 static herr_t stay_in_file(const char *from, const char *group, const char *to, const char *object,
                            unsigned *flags, hid_t access, void *led_out)
 {
@@ -119,8 +124,7 @@ static rt_status open_dataset(set *d)
         return rt_ok();
     copy_last_error(said);
     if (led_out)
-        return rt_token_refuse(d->in,
-                               "the data set must lie in the file itself; it is a link to another");
+        return not_in_file(d, "a link to another");
     const bool exists = H5Oexists_by_name(d->file, d->in->dataset, H5P_DEFAULT) > 0;
     const hid_t object = exists ? H5Oopen(d->file, d->in->dataset, H5P_DEFAULT) : -1;
     if (!exists || (object >= 0 && H5Iget_type(object) != H5I_DATASET))
@@ -224,15 +228,12 @@ static rt_status check_storage(const set *d)
     case H5D_COMPACT:
     case H5D_CONTIGUOUS:
         if (H5Pget_external_count(creation) != 0)
-            return rt_token_refuse(
-                d->in, "the data set must lie in the file itself; it is in other files");
+            return not_in_file(d, "in other files");
         if (H5Dget_space_status(d->ids, &written) < 0 || written != H5D_SPACE_STATUS_ALLOCATED)
             return rt_token_refuse(d->in, "%s", never_written);
         return rt_ok();
     default:
-        return rt_token_refuse(
-            d->in,
-            "the data set must lie in the file itself; it is a virtual data set, made of others");
+        return not_in_file(d, "a virtual data set, made of others");
     }
 }
 

@@ -29,12 +29,6 @@ bool rt_token_cache_takes(const rt_data_options *o, size_t bytes)
     return o->cache && bytes >= (o->cache_from ? o->cache_from : least_bytes);
 }
 
-static void say(const rt_data_options *o, const char *line)
-{
-    if (o->watch)
-        o->watch->say(o->watch->context, line);
-}
-
 /* Size of an XXH128 in hexadecimal digits with a final zero. */
 enum { DIGEST_SIZE = 33 };
 
@@ -115,7 +109,7 @@ static rt_status lock_entry(const entry *e, int *lock)
         if (errno != EWOULDBLOCK)
             return rt_error(RT_IO, "cannot create %s: %s", path, strerror(errno));
         if (!told)
-            say(o, "waiting for another process that reads the same text");
+            rt_data_say(o, "waiting for another process that reads the same text");
         if (o->watch && o->watch->stop(o->watch->context))
             return rt_error(RT_IO, "stopped by a signal while another process read the same text");
         nanosleep(&pause, NULL);
@@ -124,7 +118,7 @@ static rt_status lock_entry(const entry *e, int *lock)
              "warning: %.900s cannot be locked (%s): other processes may tokenize the same text",
              o->cache, strerror(unlocked));
     if (unlocked)
-        say(o, line);
+        rt_data_say(o, line);
     return rt_ok();
 }
 
@@ -354,7 +348,7 @@ static rt_status make_ids(making *m)
         snprintf(line, sizeof line,
                  "warning: the tokens in %.900s/%s.npy are damaged: they are made again",
                  e->o->cache, e->name);
-        say(e->o, line);
+        rt_data_say(e->o, line);
     }
     rt_status status = rt_out_of_memory("the ids of a text");
     m->sum = XXH3_createState();

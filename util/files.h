@@ -58,9 +58,9 @@ char *rt_read_text(const char *path);
 char *rt_read_bytes(const char *path, long most, size_t *count);
 
 /* Lets a path be read several times, also by what this process starts or becomes: the content of a
- * pipe that is one of the open descriptors (/dev/stdin, /dev/fd/63) is copied to memory, which takes
- * its place there. Other paths stay as they are. RT_ARGUMENT for a pipe with a name of its own,
- * which cannot be read again; RT_IO. */
+ * pipe that is one of the open descriptors (/dev/stdin, /dev/fd/63) is copied to memory, which
+ * takes its place there. Other paths stay as they are. RT_ARGUMENT for a pipe with a name of its
+ * own, which cannot be read again; RT_IO. */
 rt_status rt_file_make_rereadable(const char *path) RT_MUST_CHECK;
 
 /* Text of a message about a pointer, which git clone leaves without git-lfs. */

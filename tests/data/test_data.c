@@ -301,6 +301,7 @@ static const struct {
     {"classify", "file=a.tsv eval_file=b",
      "data.eval_file must name a table for classify, FILE.tsv or FILE.csv; got 'b'"},
     {"classify", "file=.tsv eval_file=.csv", NULL},
+    {"tag", "", "data.file must name a file; got an empty name"},
     {"tag", "file=a eval_fraction=1", "data.eval_fraction must be at least 0 and below 1; got 1"},
     {"tag", "file=a length=2", "data.length must be at least 3 for tag; got 2"},
     {"tag", "file=a vocab_file=vocab.txt", VOCABULARY_OF_BYTES},

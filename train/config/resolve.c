@@ -3,6 +3,7 @@
 #include "train/config/private.h"
 
 #include "core/status.h"
+#include "data/files.h"
 #include "models/encodings/encoding.h"
 #include "util/number.h"
 #include "util/writer.h"
@@ -398,7 +399,7 @@ void rt_config_find_files(rt_config *config, int task, rt_config_errors *errors)
     const rt_key *key;
     for (int i = 0; (key = rt_key_at(i)); i++) {
         const int origin = config->origin[i];
-        const bool list = key->path == RT_INPUT_FILES && !rt_task_has_rows(&rt_tasks[task]);
+        const bool list = key->path == RT_INPUT_FILES && rt_tasks[task].kind == RT_DATA_WINDOWS;
         const char *names =
             key->path ? *(const char *const *)((const char *)config + key->offset) : NULL;
         const char *file = origin == RT_FROM_COMMAND_LINE || !config->file ? "" : config->file;
@@ -407,10 +408,13 @@ void rt_config_find_files(rt_config *config, int task, rt_config_errors *errors)
             continue;
         const bool known = rt_path_split(file, place) && realpath(place, folder);
         const int reason = errno;
-        while (names && !problem.length) {
-            rt_list_item item = {.start = names, .length = strlen(names)};
-            names = list ? rt_list_parse(names, &item) : NULL;
-            rt_list_item_copy(item, path, sizeof path);
+        const rt_data_options one = {.task = task, .file = names};
+        rt_data_files files = {.count = 1};
+        if (list)
+            files = rt_data_files_of(&one);
+        for (size_t n = 0; n < files.count && !problem.length; n++) {
+            const rt_list_item whole = {names, strlen(names)};
+            rt_list_item_copy(list ? files.list[n].item : whole, path, sizeof path);
             if (!*path || *path == '/')
                 rt_writer_add(&paths, "%s", path);
             else if (!known)
@@ -421,14 +425,15 @@ void rt_config_find_files(rt_config *config, int task, rt_config_errors *errors)
                               "is in a folder with a comma in its name, which separates files");
             else
                 add_path(&paths, folder, path);
-            rt_writer_add(&paths, "%s", names ? "," : "");
+            rt_writer_add(&paths, "%s", n + 1 < files.count ? "," : "");
         }
         if (paths.bytes && !problem.length)
             rt_key_value_read(key, paths.bytes, config, &problem);
         errors->bad[i] = problem.length > 0;
         if (problem.length)
             rt_config_add_error(errors, origin, "%s %s", rt_key_name(i), problem.bytes);
-        errors->lines.failed = errors->lines.failed || paths.failed || problem.failed;
+        errors->lines.failed |= paths.failed || problem.failed || files.failed;
+        rt_data_files_free(&files);
         rt_writer_free(&paths);
         rt_writer_free(&problem);
     }
