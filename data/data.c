@@ -106,7 +106,7 @@ void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *c
     rt_data_files_free(&files);
 }
 
-static rt_status check(const rt_data_options *o, const rt_data_files *files)
+static rt_status check_options(const rt_data_options *o, const rt_data_files *files)
 {
     rt_first_rule first = {RT_CONFIG, rt_ok()};
     if (files->failed)
@@ -118,7 +118,7 @@ static rt_status check(const rt_data_options *o, const rt_data_files *files)
 rt_status rt_data_check(const rt_data_options *o)
 {
     rt_data_files files = rt_data_files_of(o);
-    const rt_status status = check(o, &files);
+    const rt_status status = check_options(o, &files);
     rt_data_files_free(&files);
     return status;
 }
@@ -181,7 +181,7 @@ static rt_status open_data(rt_data **data_new, const rt_data_options *o, rt_data
 {
     rt_data_files files = rt_data_files_of(o);
     *data_new = NULL;
-    rt_status status = check(o, &files);
+    rt_status status = check_options(o, &files);
     if (evaluation_only && o->eval_file)
         rt_data_files_skip(&files, RT_PART_TRAINING);
     rt_data *data = status.code ? NULL : new_data(o, meaning);
@@ -286,7 +286,7 @@ rt_status rt_encode_file(const rt_data_options *o, const char *path, size_t *cou
                         "--encode writes a file whose name ends in .h5, .npy or .bin; got '%.600s'",
                         path);
     rt_data_files files = rt_data_files_of(o);
-    rt_status status = check(o, &files);
+    rt_status status = check_options(o, &files);
     if (!status.code && !source_of(o->task)->write)
         status = rt_error(RT_CONFIG, "--encode needs data.task = text or tokens; got %s",
                           rt_data_task_name(o->task));

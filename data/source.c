@@ -32,7 +32,7 @@ bool rt_data_begins(const rt_data *data)
 static rt_status check_special(const rt_data_options *o, const rt_vocabulary *vocabulary)
 {
     const rt_special_ids *special = &vocabulary->special;
-    const bool labelled = rt_task_has_rows(&rt_tasks[o->task]);
+    const bool labelled = rt_tasks[o->task].kind == RT_DATA_LABELLED;
     const bool begins = special->cls != RT_NO_ID || o->begin == RT_BEGIN_NONE,
                ends = special->sep != RT_NO_ID;
     const bool framed = vocabulary->bpe &&
