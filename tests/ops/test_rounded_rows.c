@@ -196,8 +196,9 @@ TEST_ROWS(what_is_rounded_alone_is_refused_by_all_but_products, 0, IN_FLOAT)
     ck_assert_ptr_nonnull(rt_linear(g, rounded, &w, NULL));
     ck_assert_ptr_eq(rt_scale(g, &x, 1)->data, before.data);
     ck_assert_ptr_null(rt_scale(g, rounded, 1));
-    ck_assert_str_eq(rt_graph_status(g).message, "[scale] x has shape (300, 24), and data in "
-                                                 "bf16 alone, which only matrix products accept");
+    ck_assert_str_eq(rt_graph_status(g).message,
+                     "[scale] x has shape (300, 24), but is bf16-only; only "
+                     "matrix products accept it");
     rt_graph_clear(g);
     normed(g, &x, &weight, &y);
     ck_assert_ptr_nonnull(rt_for_products(g, y));
