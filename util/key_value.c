@@ -154,12 +154,7 @@ static bool read_word(const rt_key *key, const char *value, void *place)
  * comment. */
 static bool holds_comment(const char *value)
 {
-    if (*value == ';' || *value == '#')
-        return true;
-    for (; *value; value++)
-        if (*value == ' ' && (value[1] == ';' || value[1] == '#'))
-            return true;
-    return false;
+    return *value == ';' || *value == '#' || strstr(value, " ;") || strstr(value, " #");
 }
 
 static bool read_text(const rt_key *key, const char *value, void *place)
@@ -181,15 +176,14 @@ static bool read_lengths(const rt_key *key, const char *value, void *place)
     int count = 0;
     for (const char *rest = *value ? value : NULL; rest; count++) {
         char text[RT_NUMBER_SIZE];
-        int64_t whole;
-        int at = 0;
+        int length, at = 0;
         rest = rt_list_parse(rest, &item);
         if (count == RT_MOST_LENGTHS || !rt_list_item_copy(item, text, sizeof text) ||
-            !rt_integer_parse(text, &whole) || !in_range(&key->range, (double)whole))
+            !read_whole(key, text, &length))
             return false;
-        while (at < lengths.count && lengths.at[at] != whole)
+        while (at < lengths.count && lengths.at[at] != length)
             at++;
-        lengths.at[at] = (int)whole;
+        lengths.at[at] = length;
         lengths.count += at == lengths.count;
     }
     *(rt_lengths *)place = lengths;
@@ -366,19 +360,8 @@ void rt_key_value_copy(const rt_key *key, void *to, const void *from)
 
 bool rt_key_value_equal(const rt_key *key, const void *a, const void *b)
 {
-    const void *one = (const char *)a + key->offset, *other = (const char *)b + key->offset;
-    char text[RT_VALUE_SIZE], other_text[RT_VALUE_SIZE];
-    switch (key->type) {
-    case RT_KEY_NUMBER:
-        return *(const double *)one == *(const double *)other;
-    case RT_KEY_TEXT:
-    case RT_KEY_LENGTHS:
-    case RT_KEY_FACTORS:
-    case RT_KEY_LAYERS:
-        return !strcmp(rt_key_value_write(key, a, text), rt_key_value_write(key, b, other_text));
-    default:
-        return !memcmp(one, other, key->size);
-    }
+    char one[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
+    return !strcmp(rt_key_value_write(key, a, one), rt_key_value_write(key, b, other));
 }
 
 void rt_keys_set_defaults(const rt_key_table *table, void *options)

@@ -29,59 +29,42 @@ static void leave_c_locale(c_locale l)
         freelocale(l.c);
 }
 
-static const char *skip_sign(const char *text)
+/* Converts a text. Returns whether all of it is a decimal number; errno is that of strtod. */
+static bool convert(const char *text, double *value)
 {
-    return *text == '+' || *text == '-' ? text + 1 : text;
+    char *end;
+    const c_locale l = enter_c_locale();
+    errno = 0;
+    *value = strtod(text, &end);
+    const int number = errno;
+    leave_c_locale(l);
+    errno = number;
+    return end > text && !*end && !text[strspn(text, "+-.0123456789eE")]; /* no nan, no 0x1 */
 }
 
-static const char *skip_digits(const char *text)
-{
-    while (*text >= '0' && *text <= '9')
-        text++;
-    return text;
-}
-
-/* Checks the form [sign] digits [. digits] [e [sign] digits], with a digit on one side of the
- * point. */
 bool rt_number_is_decimal(const char *text)
 {
-    const char *whole = skip_sign(text);
-    const char *end = skip_digits(whole);
-    bool has_digit = end > whole;
-    if (*end == '.') {
-        const char *fraction = end + 1;
-        end = skip_digits(fraction);
-        has_digit = has_digit || end > fraction;
-    }
-    if (has_digit && (*end == 'e' || *end == 'E')) {
-        const char *power = skip_sign(end + 1);
-        end = skip_digits(power);
-        has_digit = end > power;
-    }
-    return has_digit && !*end;
+    double value;
+    return convert(text, &value);
 }
 
 bool rt_number_parse(const char *text, double *value)
 {
-    if (!rt_number_is_decimal(text))
+    double found;
+    if (!convert(text, &found))
         return false;
-    c_locale l = enter_c_locale();
-    errno = 0;
-    *value = strtod(text, NULL);
-    bool fits = isfinite(*value) && !(errno == ERANGE && *value == 0);
-    leave_c_locale(l);
-    return fits;
+    *value = found;
+    return isfinite(found) && !(errno == ERANGE && found == 0);
 }
 
 bool rt_integer_parse(const char *text, int64_t *value)
 {
-    const char *digits = skip_sign(text);
-    const char *end = skip_digits(digits);
-    if (end == digits || *end)
+    const char *digits = text + (*text == '+' || *text == '-');
+    const size_t count = strspn(digits, "0123456789");
+    if (!count || digits[count])
         return false;
     errno = 0;
-    long long read = strtoll(text, NULL, 10);
-    *value = (int64_t)read;
+    *value = (int64_t)strtoll(text, NULL, 10);
     return errno != ERANGE;
 }
 
