@@ -36,6 +36,9 @@ enum { RT_QUOTE_SIZE = 56 };
  * character, so that a file cannot control the terminal. Returns `quoted`. */
 const char *rt_quote(char quoted[RT_QUOTE_SIZE], const char *text);
 
+/* Quotes in memory of the enclosing block. */
+#define RT_QUOTED(text) rt_quote((char[RT_QUOTE_SIZE]){0}, text)
+
 /* A file in memory. Starts zeroed. */
 
 typedef struct rt_capture {

@@ -302,12 +302,12 @@ static void list_unknown(rt_writer *w, int *count, const rt_family *family, cons
     json_t *value;
     json_object_foreach(object, key, value)
     {
-        char quoted[RT_QUOTE_SIZE], name[2 * RT_QUOTE_SIZE];
+        char name[2 * RT_QUOTE_SIZE];
         const bool is_rope = !strncmp(key, "rope_", 5) || *within;
         snprintf(name, sizeof name, "%.64s%.40s", within, key);
         if (*within ? rt_word_index(rope_keys, key) < 0 : !rt_config_key_sets(family, key)) {
             if (++*count <= MOST)
-                rt_writer_add(w, "%s%s", *count > 1 ? ", " : "", rt_quote(quoted, name));
+                rt_writer_add(w, "%s%s", *count > 1 ? ", " : "", RT_QUOTED(name));
         } else if (is_rope && json_is_object(value) && strcmp(key, RT_HF_THETA) != 0) {
             char inner[2 * RT_QUOTE_SIZE];
             snprintf(inner, sizeof inner, "%.104s.", name);
@@ -430,7 +430,6 @@ void rt_layer_types_read(rt_reading *r, rt_huggingface *there, int window, const
     rt_transformer_options *o = &there->options;
     const json_t *list = rt_layer_list(r, "layer_types", o->layers);
     rt_layer_words types = {.count = o->layers};
-    char quoted[RT_QUOTE_SIZE];
     int sliding = 0;
     for (int l = 0; l < o->layers; l++) {
         const char *type = json_string_value(json_array_get(list, (size_t)l));
@@ -442,7 +441,7 @@ void rt_layer_types_read(rt_reading *r, rt_huggingface *there, int window, const
                               "layer_types must have full_attention or sliding_attention for each "
                               "of %d layers: rotor has no other; that of layer %d is %s",
                               (int)json_array_size(list), l,
-                              rt_quote(quoted, type ? type : "something else"));
+                              RT_QUOTED(type ? type : "something else"));
     }
     if (sliding && !window)
         rt_reading_refuse(r, "layer_types has sliding_attention, but use_sliding_window and "

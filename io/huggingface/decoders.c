@@ -50,12 +50,11 @@ static const rt_config_word gates[] = {
 static void check_layer_types(rt_reading *r, const char *wanted)
 {
     const json_t *types = rt_reading_find(r, "layer_types");
-    char quoted[RT_QUOTE_SIZE];
     for (size_t i = 0; i < json_array_size(types); i++) {
         const char *type = json_string_value(json_array_get(types, i));
         if (!type || strcmp(type, wanted))
             rt_reading_refuse(r, "layer_types must all be %s; got %s", wanted,
-                              rt_quote(quoted, type ? type : "something else"));
+                              RT_QUOTED(type ? type : "something else"));
     }
 }
 

@@ -165,7 +165,7 @@ const rt_family rt_family_roformer = {
         {"model.causal", RT_IS, "no", "attention to both sides"},                                  \
         RT_ROW("model.kv_heads", RT_SAME_AS, "model.heads", "keys for every head")
 
-/* ---- ESM: tensors ---- */
+/* ---- ESM ---- */
 
 /* Computes inv_freq, by which transformers rotates, whatever rope_theta is. */
 static void fill_theta(const void *context, size_t first, size_t count, float *values)
@@ -214,8 +214,6 @@ static const rt_tensor_row esm_tensors[] = {
     {0},
 };
 #undef LAYER
-
-/* ---- ESM: options and theta ---- */
 
 static const rt_option_row esm_options[] = {
     ENCODER_OPTIONS,
@@ -287,8 +285,6 @@ static rt_status resolve_esm(rt_huggingface *there)
     rt_huggingface_choose_theta(there, same, "inv_freq", "rope_theta");
     return rt_ok();
 }
-
-/* ---- ESM: config.json ---- */
 
 static void read_base(rt_reading *r, rt_huggingface *there)
 {
@@ -369,7 +365,7 @@ const rt_family rt_family_esm = {
     .own_theta = esm_py, /* rotates queries and keys after their projections */
 };
 
-/* ---- ModernBERT: tensors ---- */
+/* ---- ModernBERT ---- */
 
 #define LAYER "model.layers.N."
 static const rt_tensor_row modernbert_tensors[] = {
@@ -391,8 +387,6 @@ static const rt_tensor_row modernbert_tensors[] = {
     {0},
 };
 #undef LAYER
-
-/* ---- ModernBERT: options ---- */
 
 static const rt_option_row modernbert_options[] = {
     ENCODER_OPTIONS,
@@ -426,8 +420,6 @@ static rt_status check_modernbert(const rt_family *family, const rt_transformer_
                         family->name);
     return rt_rope_parameters_check(family, o);
 }
-
-/* ---- ModernBERT: config.json ---- */
 
 /* Reads the biases of projections. The last projection of a head for labels always has one. */
 static void read_bias(rt_reading *r, rt_huggingface *there)

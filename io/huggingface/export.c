@@ -14,7 +14,6 @@
 #include "util/number.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -240,9 +239,6 @@ void rt_tensor_list_close(rt_tensor_list *list)
     *list = (rt_tensor_list){0};
 }
 
-/* Largest size in bytes of a file that is kept. */
-enum { MOST_KEPT = 16 << 20 };
-
 /* Files that are written, and those of an older model that would contradict them. config.json comes
  * last, because other programs recognize a folder by it. */
 static const char *const files[] = {RT_WEIGHTS_FILE,      RT_WEIGHTS_INDEX,
@@ -328,7 +324,7 @@ static rt_status keep_file(const rt_durable_folder *to, const char *name)
     rt_durable_file file;
     if (!rt_folder_has(to->path, name))
         return rt_ok();
-    rt_status status = rt_folder_read(&bytes, &size, to->path, name, MOST_KEPT);
+    rt_status status = rt_folder_read(&bytes, &size, to->path, name, RT_TEXT_FILE_BYTES);
     if (status.code)
         return status.code == RT_CHECKPOINT ? rt_error(RT_IO, "%s", status.message) : status;
     status = rt_path_join(path, to->staging, name);
@@ -364,7 +360,8 @@ static rt_status write_texts(const rt_durable_folder *to, const rt_tensor_list *
                                                rt_huggingface_tokenizer_text(export));
     }
     if (!status.code) { /* a card that rotor did not write is kept */
-        const rt_status read = rt_folder_read(&text, &size, to->path, RT_HF_CARD, MOST_KEPT);
+        const rt_status read =
+            rt_folder_read(&text, &size, to->path, RT_HF_CARD, RT_TEXT_FILE_BYTES);
         const bool own =
             !read.code && (strstr(text, RT_CARD_TRAINED) || strstr(text, RT_CARD_CONVERTED));
         rt_free(text);

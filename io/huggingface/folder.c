@@ -141,11 +141,10 @@ static const rt_safetensors *find_file(const rt_weights *w, const char *name)
 /* Opens a file of the index, unless it is open. */
 static rt_status open_named(rt_weights *w, const char *folder, const char *name)
 {
-    char quoted[RT_QUOTE_SIZE];
     if (!name || !*name || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, ".."))
         return rt_error(RT_CHECKPOINT,
                         "%s: weight_map must name files of the folder itself; got %s",
-                        RT_WEIGHTS_INDEX, rt_quote(quoted, name ? name : "something else"));
+                        RT_WEIGHTS_INDEX, RT_QUOTED(name ? name : "something else"));
     if (find_file(w, name))
         return rt_ok();
     if (w->count == RT_MOST_WEIGHT_FILES)
@@ -159,7 +158,6 @@ static rt_status open_index(rt_weights *w, const char *folder)
 {
     const char *tensor;
     json_t *index, *value;
-    char quoted[RT_QUOTE_SIZE];
     rt_status status = rt_json_read_file(&index, folder, RT_WEIGHTS_INDEX);
     json_t *map = json_object_get(index, "weight_map");
     if (!status.code && !json_is_object(map))
@@ -171,7 +169,7 @@ static rt_status open_index(rt_weights *w, const char *folder)
             status = open_named(w, folder, name);
         if (!status.code && !rt_safetensors_find(find_file(w, name), tensor))
             status = rt_error(RT_CHECKPOINT, "%s: lacks %s, which %s says is there", name,
-                              rt_quote(quoted, tensor), RT_WEIGHTS_INDEX);
+                              RT_QUOTED(tensor), RT_WEIGHTS_INDEX);
     }
     for (int i = 0; i < w->count; i++)
         for (size_t n = 0; n < w->files[i]->count && !status.code; n++) {
@@ -179,7 +177,7 @@ static rt_status open_index(rt_weights *w, const char *folder)
             const char *where = json_string_value(json_object_get(map, tensor));
             if (!where || strcmp(where, w->files[i]->name))
                 status = rt_error(RT_CHECKPOINT, "%s: has %s, which %s does not say",
-                                  w->files[i]->name, rt_quote(quoted, tensor), RT_WEIGHTS_INDEX);
+                                  w->files[i]->name, RT_QUOTED(tensor), RT_WEIGHTS_INDEX);
         }
     json_decref(index);
     return status;

@@ -276,11 +276,11 @@ const char *rt_reading_word(rt_reading *r, const char *key)
 void rt_reading_refuse_word(rt_reading *r, const char *key, const char *const *words, int count,
                             const char *reason, const char *got)
 {
-    char list[RT_MESSAGE_SIZE] = "", quoted[RT_QUOTE_SIZE];
+    char list[RT_MESSAGE_SIZE] = "";
     for (int i = 0; i < count; i++) {
         const char *separator = i + 1 < count ? ", " : " or ";
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? separator : "",
                  words[i]);
     }
-    rt_reading_refuse(r, "%s must be %s: %s; got %s", key, list, reason, rt_quote(quoted, got));
+    rt_reading_refuse(r, "%s must be %s: %s; got %s", key, list, reason, RT_QUOTED(got));
 }

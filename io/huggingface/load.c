@@ -110,7 +110,7 @@ static rt_status check_surplus(const loading *l)
     for (int i = 0; i < weights->count; i++)
         for (size_t n = 0; n < weights->files[i]->count; n++) {
             const rt_safetensor *t = weights->files[i]->tensors + n;
-            char quoted[RT_QUOTE_SIZE], whole[RT_NAME_SIZE];
+            char whole[RT_NAME_SIZE];
             const bool bare = !l->there->files->prefixed && !is_of_head(f, t->name);
             const char *at = t->name;
             while (*at > ' ' && *at < 0x7f)
@@ -121,8 +121,7 @@ static rt_status check_surplus(const loading *l)
             if (!fits || ((l->has_head || !is_of_head(f, whole)) &&
                           !rt_folder_tensors_know(&l->tensors, f, &l->there->options, whole)))
                 return rt_error(RT_CHECKPOINT, "%s: unexpected tensor %s, which the model lacks",
-                                weights->files[i]->name,
-                                plain ? t->name : rt_quote(quoted, t->name));
+                                weights->files[i]->name, plain ? t->name : RT_QUOTED(t->name));
         }
     return rt_ok();
 }

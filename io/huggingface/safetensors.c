@@ -1,5 +1,3 @@
-/* Reads and writes safetensors files. */
-
 #include "io/huggingface/safetensors.h"
 
 #include "core/memory.h"
@@ -52,9 +50,7 @@ enum { LENGTH_BYTES = 8, BLOCK = 2048 };
 
 static rt_status refuse(const rt_safetensor *t, const char *what)
 {
-    char quoted[RT_QUOTE_SIZE];
-    return rt_error(RT_CHECKPOINT, "%s: tensor %s: %s", t->file->name, rt_quote(quoted, t->name),
-                    what);
+    return rt_error(RT_CHECKPOINT, "%s: tensor %s: %s", t->file->name, RT_QUOTED(t->name), what);
 }
 
 /* Reads a whole number from 0 on; Jansson distinguishes 20 from 20.0. */
@@ -150,10 +146,9 @@ static rt_status check_metadata(const rt_safetensors *file, json_t *json)
         return rt_error(RT_CHECKPOINT, "%s: %s must be an object", file->name, metadata_key);
     json_object_foreach(json, key, value)
     {
-        char quoted[RT_QUOTE_SIZE];
         if (!json_is_string(value))
             return rt_error(RT_CHECKPOINT, "%s: %s: %s must be a string", file->name, metadata_key,
-                            rt_quote(quoted, key));
+                            RT_QUOTED(key));
     }
     return rt_ok();
 }
@@ -209,7 +204,7 @@ static rt_status read_at(const rt_safetensors *file, uint64_t place, void *bytes
  * printable characters would exceed 10^18 bytes. */
 static rt_status read_header(rt_safetensors *file)
 {
-    char begin[64] = "", quoted[RT_QUOTE_SIZE];
+    char begin[64] = "";
     int printable = 0;
     struct stat facts;
     if (fstat(fileno(file->stream), &facts))
@@ -230,7 +225,7 @@ static rt_status read_header(rt_safetensors *file)
     if (printable == LENGTH_BYTES)
         return rt_error(RT_CHECKPOINT,
                         "%s: not a safetensors file: it is a text that begins with %s", file->name,
-                        rt_quote(quoted, begin));
+                        RT_QUOTED(begin));
     if (length > RT_SAFETENSORS_HEADER || length > size - LENGTH_BYTES)
         return rt_error(RT_CHECKPOINT,
                         "%s: its header would have %" PRIu64 " bytes; the file has %" PRIu64
@@ -349,14 +344,13 @@ rt_status rt_safetensors_doubles(const rt_safetensor *t, uint64_t first, size_t 
 {
     unsigned char bytes[BLOCK * sizeof(double)];
     const size_t width = (size_t)dtypes[t->dtype].bits / 8;
-    char quoted[RT_QUOTE_SIZE];
     if (t->dtype > RT_DTYPE_BF16)
         return rt_error(RT_CHECKPOINT,
                         "%s: tensor %s: its dtype is %s; F32, F16, BF16 and F64 can be read",
-                        t->file->name, rt_quote(quoted, t->name), dtypes[t->dtype].word);
+                        t->file->name, RT_QUOTED(t->name), dtypes[t->dtype].word);
     if (first > t->count || count > t->count - first)
         return rt_error(RT_CHECKPOINT, "%s: tensor %s has %" PRIu64 " numbers", t->file->name,
-                        rt_quote(quoted, t->name), t->count);
+                        RT_QUOTED(t->name), t->count);
     while (count) {
         const size_t block = count < BLOCK ? count : BLOCK;
         rt_status status = read_at(t->file, t->begin + first * width, bytes, block * width);

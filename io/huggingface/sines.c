@@ -1,6 +1,3 @@
-/* The table of sines that a RoFormer of Hugging Face keeps among its weights and is rotated by:
- * theta is computed from it, and it is written. */
-
 #include "io/huggingface/sines.h"
 
 #include "core/memory.h"

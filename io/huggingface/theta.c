@@ -1,6 +1,3 @@
-/* Theta of a folder: rotor_theta, the key of config.json with all learned theta, and
- * rope_parameters, from which theta follows in families without theta among the tensors. */
-
 #include "io/huggingface/theta.h"
 
 #include "core/memory.h"
@@ -283,14 +280,13 @@ static rt_frequency_options read_one(rt_reading *r, const json_t *parameters, co
     const char *type_key = rt_reading_find(&p, "rope_type") ? "rope_type" : "type";
     const char *type = rt_reading_find(&p, type_key) ? rt_reading_word(&p, type_key) : "default";
     const int scaling = rt_word_index(scaling_types, type);
-    char quoted[RT_QUOTE_SIZE];
     if (scaling >= 0)
         o.scaling = (rt_scaling)scaling;
     else
         rt_reading_refuse(&p,
                           "%s must be default, linear, dynamic, yarn, longrope or llama3: rotor "
                           "reads no other; got %s",
-                          type_key, rt_quote(quoted, type));
+                          type_key, RT_QUOTED(type));
     const double initial = rules->base > 0 ? rules->base : 10000;
     const char *old_base = rules->old_base ? rules->old_base : key;
     o.base = rt_reading_above_0(&p, key, rt_reading_above_0(r, old_base, initial));

@@ -53,7 +53,6 @@ static rt_status read_settings(const char *folder, word_settings *s)
     static const char *const of_bert[] = {"", "BertTokenizer", "BertTokenizerFast", NULL};
     static const char *const of_transformer[] = {"RoFormerTokenizer", "RoFormerTokenizerFast",
                                                  NULL};
-    char quoted[RT_QUOTE_SIZE];
     json_t *object;
     *s = (word_settings){.leaves_words = true, .lowercase = true};
     const rt_status status = rt_json_read_optional(&object, folder, RT_HF_TOKENIZER);
@@ -72,7 +71,7 @@ static rt_status read_settings(const char *folder, word_settings *s)
         rt_reading_refuse(&r,
                           "tokenizer_class is %s; 'BertTokenizer', 'RoFormerTokenizer' and "
                           "'EsmTokenizer' are read",
-                          rt_quote(quoted, word));
+                          RT_QUOTED(word));
     if (!s->of_esm) {
         s->lowercase = read_words(&r, "do_lower_case", "tokenize_chinese_chars");
         if (!rt_reading_flag(&r, "do_basic_tokenize", true))
@@ -85,19 +84,17 @@ static rt_status read_settings(const char *folder, word_settings *s)
 /* Refuses a part of another type. */
 static void check_type(rt_reading *r, const char *name, const char *type, const char *others)
 {
-    char quoted[RT_QUOTE_SIZE];
     const char *found = json_string_value(json_object_get(r->json, "type"));
     if (!found || strcmp(found, type) != 0)
         rt_reading_refuse(r, "the type of %s is %s; only %s'%s' can be read", name,
-                          found ? rt_quote(quoted, found) : "missing", others, type);
+                          found ? RT_QUOTED(found) : "missing", others, type);
 }
 
 static void expect_word(rt_reading *r, const char *key, const char *wish)
 {
-    char quoted[RT_QUOTE_SIZE];
     const char *word = word_of(r->json, key);
     if (rt_reading_find(r, key) && strcmp(word, wish) != 0)
-        rt_reading_refuse(r, "%s is %s; only '%s' can be read", key, rt_quote(quoted, word), wish);
+        rt_reading_refuse(r, "%s is %s; only '%s' can be read", key, RT_QUOTED(word), wish);
 }
 
 /* Reads how a tokenizer.json of WordPiece cuts texts, and finds its pieces. */
@@ -136,7 +133,6 @@ static rt_status write_pieces(json_t *vocab, char **text_new, size_t *size)
     json_t *id;
     json_object_foreach(vocab, piece, id)
     {
-        char quoted[RT_QUOTE_SIZE];
         const json_int_t place = json_is_integer(id) ? json_integer_value(id) : -1;
         if (status.code)
             break;
@@ -144,7 +140,7 @@ static rt_status write_pieces(json_t *vocab, char **text_new, size_t *size)
             status = rt_error(RT_CHECKPOINT,
                               PIECES ": the ids of the %zu pieces must be 0 to %zu, each once; "
                                      "that of %s is not",
-                              count, count - 1, rt_quote(quoted, piece));
+                              count, count - 1, RT_QUOTED(piece));
         else if (!*piece || strchr(piece, '\n'))
             status = rt_error(RT_CHECKPOINT, PIECES ": the piece of id %d %s", (int)place,
                               *piece ? "has a newline" : "is empty");
@@ -212,7 +208,6 @@ static const char *text_of(const json_t *token)
 
 static rt_status read_roles(rt_vocabulary *v, const char *folder)
 {
-    char quoted[RT_QUOTE_SIZE];
     json_t *config;
     rt_special_ids ids = {RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID};
     rt_status status = rt_json_read_optional(&config, folder, RT_HF_TOKENIZER);
@@ -231,7 +226,7 @@ static rt_status read_roles(rt_vocabulary *v, const char *folder)
         else if (*id == RT_NO_ID && strcmp(key, "pad_token") != 0) /* which rotor never uses */
             status =
                 rt_error(RT_CHECKPOINT, RT_HF_TOKENIZER ": %s %s is no token of tokenizer.json",
-                         key, rt_quote(quoted, text));
+                         key, RT_QUOTED(text));
     }
     if (v->bpe->first != RT_NO_ID) /* by the template, whatever the key says */
         ids.cls = v->bpe->first;
@@ -248,7 +243,6 @@ static const char *const extra_keys[] = {"extra_special_tokens", "additional_spe
  * of their own. */
 static rt_status check_extra(const rt_vocabulary *v, const char *file, const json_t *object)
 {
-    char quoted[RT_QUOTE_SIZE];
     rt_status status = rt_ok();
     for (int k = 0; k < 2; k++) {
         json_t *found = json_object_get(object, extra_keys[k]), *token;
@@ -263,7 +257,7 @@ static rt_status check_extra(const rt_vocabulary *v, const char *file, const jso
                 status = rt_error(RT_CHECKPOINT,
                                   "%s: %s: %s is no added token of the vocabulary, and its id is "
                                   "not known: let transformers save the tokenizer again",
-                                  file, extra_keys[k], text ? rt_quote(quoted, text) : "an item");
+                                  file, extra_keys[k], text ? RT_QUOTED(text) : "an item");
         }
     }
     return status;
@@ -273,11 +267,10 @@ static rt_status check_extra(const rt_vocabulary *v, const char *file, const jso
 static rt_status check_added(const rt_vocabulary *v, const char *file, const char *text,
                              json_int_t id)
 {
-    char quoted[RT_QUOTE_SIZE];
     return !text || find_id(v, text) == id
                ? rt_ok()
                : rt_error(RT_CHECKPOINT, "%s: the vocabulary has no added token %s with the id %d",
-                          file, rt_quote(quoted, text), (int)id);
+                          file, RT_QUOTED(text), (int)id);
 }
 
 /* Checks the added tokens of all files that name some, of tokenizer.json unless it is NULL: those
@@ -343,7 +336,6 @@ enum { CLASSES = sizeof classes / sizeof *classes };
 static rt_status find_class(const tokenizer_class **class, const char *folder,
                             const json_t *settings)
 {
-    char quoted[RT_QUOTE_SIZE];
     json_t *config;
     const char *word = json_string_value(json_object_get(settings, "tokenizer_class"));
     *class = &classes[0];
@@ -366,7 +358,7 @@ static rt_status find_class(const tokenizer_class **class, const char *folder,
                           RT_HF_TOKENIZER ": tokenizer_class is %s; with vocab.json and merges.txt "
                                           "'GPT2Tokenizer', 'Qwen2Tokenizer' and "
                                           "'GPTNeoXTokenizer' are read",
-                          rt_quote(quoted, word));
+                          RT_QUOTED(word));
     return status;
 }
 
@@ -432,14 +424,13 @@ static rt_status add_decoder(json_t *list, json_t *settings)
     {
         const char *text = json_string_value(json_object_get(token, "content"));
         const bool special = json_is_true(json_object_get(token, "special"));
-        char quoted[RT_QUOTE_SIZE];
         int64_t id;
         if (status.code)
             break;
         if (!rt_integer_parse(number, &id))
             status =
                 rt_error(RT_CHECKPOINT, RT_HF_TOKENIZER ": added_tokens_decoder: %s is not an id",
-                         rt_quote(quoted, number));
+                         RT_QUOTED(number));
         else if (text)
             status = add_token(list, text, id, token, special);
     }
@@ -449,16 +440,13 @@ static rt_status add_decoder(json_t *list, json_t *settings)
 /* Adds the special tokens that an object names and that have an id; NULL: the default. */
 static rt_status add_named(json_t *list, const json_t *of, const json_t *vocab, const json_t *added)
 {
-    static const char *const keys[] = {"bos_token", "eos_token", "unk_token", "pad_token",
-                                       "sep_token", "cls_token", "mask_token"};
-    enum { NAMES = sizeof keys / sizeof *keys };
     const json_t *const more[] = {json_object_get(of, extra_keys[0]),
                                   json_object_get(of, extra_keys[1])};
-    const size_t last = NAMES + json_array_size(more[0]) + json_array_size(more[1]);
+    const size_t last = ROLES + json_array_size(more[0]) + json_array_size(more[1]);
     rt_status status = rt_ok();
     for (size_t i = 0; i < last && !status.code; i++) {
-        const size_t n = i < NAMES ? 0 : i - NAMES, first = json_array_size(more[0]);
-        const json_t *found = i < NAMES   ? json_object_get(of, keys[i])
+        const size_t n = i < ROLES ? 0 : i - ROLES, first = json_array_size(more[0]);
+        const json_t *found = i < ROLES   ? json_object_get(of, roles[i].key)
                               : n < first ? json_array_get(more[0], n)
                                           : json_array_get(more[1], n - first);
         const char *text = of ? text_of(found) : "<|endoftext|>";
@@ -494,7 +482,6 @@ static rt_status find_added(json_t **list_new, const char *folder, json_t *setti
 {
     json_t *list = *list_new = json_array(), *added = NULL, *map = NULL, *id;
     const char *text;
-    char quoted[RT_QUOTE_SIZE];
     rt_status status =
         list ? rt_json_read_optional(&added, folder, RT_HF_ADDED) : rt_out_of_memory(PIECES);
     if (!status.code)
@@ -513,7 +500,7 @@ static rt_status find_added(json_t **list_new, const char *folder, json_t *setti
             status = json_is_integer(id)
                          ? add_token(list, text, json_integer_value(id), NULL, false)
                          : rt_error(RT_CHECKPOINT, RT_HF_ADDED ": %s has no integer as its id",
-                                    rt_quote(quoted, text));
+                                    RT_QUOTED(text));
     }
     json_decref(added);
     json_decref(map);
@@ -578,13 +565,12 @@ static rt_status file_of_merges(char **text_new, size_t *size, const char *folde
 
 static rt_status find_level(const char *word, rt_level *level)
 {
-    char quoted[RT_QUOTE_SIZE];
     const int i = rt_word_index(rt_level_words, word);
     *level = i < 0 ? RT_LEVEL_WORDPIECE : (rt_level)i;
     if (i >= 0 || !*word)
         return rt_ok();
     return rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": " RT_HF_LEVEL " is %s, which is not known",
-                    rt_quote(quoted, word));
+                    RT_QUOTED(word));
 }
 
 static bool has_line(const char *text, size_t size, const char *line)
@@ -714,8 +700,7 @@ static json_t *template_of(const rt_vocabulary *v, rt_text_frame f)
 
 static bool is_template(const json_t *processor)
 {
-    const char *type = json_string_value(json_object_get(processor, "type"));
-    return type && !strcmp(type, "TemplateProcessing");
+    return !strcmp(word_of(processor, "type"), "TemplateProcessing");
 }
 
 /* Creates a post-processor with another template; other processors of a sequence stay. */
