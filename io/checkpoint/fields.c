@@ -117,12 +117,6 @@ static void exchange_fields(rt_image *image, bool put, rt_checkpoint_info *info)
     }
 }
 
-/* Writes the name of the attribute with the least value of an interval. */
-static void least_name(char name[RT_KEY_NAME_SIZE + 8], const rt_key *key)
-{
-    snprintf(name, RT_KEY_NAME_SIZE + 8, "%s.%s.least", key->section, key->name);
-}
-
 /* Writes the path of the dataset of a list. */
 static void list_path(const rt_key *key, char path[2 * RT_KEY_NAME_SIZE])
 {
@@ -134,7 +128,6 @@ void rt_image_put_options(rt_image *image, const char *group, const rt_key_table
                           const void *options)
 {
     char name[RT_KEY_NAME_SIZE], path[2 * RT_KEY_NAME_SIZE], value[RT_VALUE_SIZE];
-    char least[RT_KEY_NAME_SIZE + 8];
     for (const rt_key *key = table->keys; key < table->keys + table->count; key++) {
         const void *at = (const char *)options + key->offset;
         rt_key_full_name(key, name);
@@ -145,9 +138,9 @@ void rt_image_put_options(rt_image *image, const char *group, const rt_key_table
             break;
         case RT_KEY_INTERVAL:
             rt_image_put_integer(image, group, name, ((const rt_interval *)at)->most);
-            least_name(least, key);
+            snprintf(path, sizeof path, "%s.least", name);
             if (((const rt_interval *)at)->least)
-                rt_image_put_integer(image, group, least, ((const rt_interval *)at)->least);
+                rt_image_put_integer(image, group, path, ((const rt_interval *)at)->least);
             break;
         case RT_KEY_SEED:
             rt_image_put_unsigned(image, group, name, *(const uint64_t *)at);
@@ -173,18 +166,17 @@ void rt_image_put_options(rt_image *image, const char *group, const rt_key_table
 }
 
 /* Reads the value of a key as a configuration writes it. */
-static void get_value(rt_image *image, const char *group, const rt_key *key,
+static void get_value(rt_image *image, const char *group, const rt_key *key, const char *name,
                       char value[RT_VALUE_SIZE])
 {
-    char name[RT_KEY_NAME_SIZE], path[2 * RT_KEY_NAME_SIZE], *text;
+    char path[2 * RT_KEY_NAME_SIZE], *text;
     rt_shape shape;
-    rt_key_full_name(key, name);
     switch (key->type) {
     case RT_KEY_INTEGER:
         snprintf(value, RT_VALUE_SIZE, "%" PRId64, rt_image_integer(image, group, name));
         break;
     case RT_KEY_INTERVAL:
-        least_name(path, key);
+        snprintf(path, sizeof path, "%s.least", name);
         if (rt_image_has_attribute(image, group, path))
             snprintf(value, RT_VALUE_SIZE, "%" PRId64 "..%" PRId64,
                      rt_image_integer(image, group, path), rt_image_integer(image, group, name));
@@ -227,7 +219,7 @@ void rt_image_get_options(rt_image *image, const char *group, const rt_key_table
         if (key->later && !rt_image_has_attribute(image, group, name))
             snprintf(value, sizeof value, "%s", key->initial);
         else
-            get_value(image, group, key, value);
+            get_value(image, group, key, name, value);
         if (!rt_image_failed(image) && !rt_key_value_read(key, value, options, &problem))
             rt_image_fail(image, problem.failed ? RT_MEMORY : RT_CHECKPOINT, "%s %s", name,
                           problem.bytes ? problem.bytes : "");

@@ -103,12 +103,8 @@ rt_status rt_checkpoint_save_in(const char *folder, const rt_checkpoint_model *m
         status = remove_files(folder, RT_TEMPORARY_SUFFIX, INT64_MAX, -1, 0);
     if (status.code == RT_OK)
         status = rt_checkpoint_save(path, model, info);
-    if (status.code == RT_OK && keep > 0) {
-        /* the checkpoint is saved, also if older ones cannot be listed */
-        const rt_status removed =
-            remove_files(folder, "", info->step, info->evaluations.best_step, keep);
-        (void)removed;
-    }
+    if (status.code == RT_OK && keep > 0) /* it is saved, also if older ones cannot be listed */
+        (void)remove_files(folder, "", info->step, info->evaluations.best_step, keep);
     return status;
 }
 

@@ -4,14 +4,12 @@
 /* Private declarations of an image: image.c (creation and writing), image_read.c (reading). */
 
 #include "core/status.h"
-#include "core/tensor.h"
 #include "io/checkpoint/image.h"
 
 #include <hdf5.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 /* Step in bytes by which memory of the HDF5 core driver grows. */
 enum { RT_HDF5_GROWTH = 1 << 20 };
