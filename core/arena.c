@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 enum { ALIGNMENT = 64, SMALLEST_CHUNK = 1 << 18 };
 

@@ -161,7 +161,6 @@ static void recompute_backward(const rt_node *n)
     g->newest = newest;
     g->spares = spares;
     g->scratch = NULL;
-    g->scratch_size = 0;
     rt_arena_keep(&g->arena, mark, NULL, 0);
 }
 

@@ -41,7 +41,6 @@ void rt_graph_clear(rt_graph *g)
     g->newest = NULL;
     g->spares = (spare_blocks){NULL, NULL};
     g->scratch = NULL;
-    g->scratch_size = 0;
     g->status = rt_ok();
     g->random.stream = RT_STREAM_DROPOUT;
     g->drops = false;
@@ -73,7 +72,6 @@ rt_tensor *rt_graph_forget(rt_graph *g, rt_arena_mark mark, rt_tensor *x)
     moved.viewed = NULL;
     moved.data = rt_arena_keep(&g->arena, mark, x->data, rt_size(x) * sizeof *x->data);
     g->scratch = NULL;
-    g->scratch_size = 0;
     rt_tensor *kept = rt_graph_memory(g, 1, sizeof *kept);
     if (kept)
         *kept = moved;
@@ -234,7 +232,7 @@ void *rt_graph_scratch(rt_graph *g, size_t count, size_t size)
 {
     if (!g->scratch || count > g->scratch_size / size) {
         g->scratch = rt_graph_numbers(g, count, size);
-        g->scratch_size = g->scratch ? count * size : 0;
+        g->scratch_size = count * size;
     }
     return g->scratch;
 }
