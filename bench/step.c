@@ -5,7 +5,6 @@
 #include "ops/ops.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>

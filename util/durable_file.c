@@ -15,12 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_same_file(const struct stat *facts, const char *path)
-{
-    struct stat other;
-    return !stat(path, &other) && other.st_dev == facts->st_dev && other.st_ino == facts->st_ino;
-}
-
 static rt_status cannot(const char *verb, const char *path)
 {
     return rt_error(RT_IO, "cannot %s %s: %s", verb, path, strerror(errno));
@@ -33,11 +27,9 @@ rt_status rt_output_check(const char *path, bool overwrite)
         return rt_ok(); /* opening the file reports the error */
     if (S_ISDIR(facts.st_mode))
         return rt_error(RT_CONFIG, "%.900s: a folder is there; name a file", path);
-    if (!S_ISREG(facts.st_mode))
+    if (!S_ISREG(facts.st_mode) || overwrite)
         return rt_ok();
-    return overwrite ? rt_ok()
-                     : rt_error(RT_CONFIG,
-                                "%.900s: the file exists; give --overwrite to replace it", path);
+    return rt_error(RT_CONFIG, "%.900s: the file exists; give --overwrite to replace it", path);
 }
 
 rt_status rt_durable_open(rt_durable_file *file, const char *path)
@@ -277,9 +269,9 @@ static rt_status discard(const rt_durable_folder *f, rt_status status)
  * old folder. */
 static bool exchange(rt_durable_folder *f, const char *beside)
 {
-    struct stat here;
-    if (!rt_folder_holds_only(f->path, f->names) || stat(".", &here) ||
-        is_same_file(&here, f->path) || rename(f->staging, beside))
+    struct stat here, there;
+    if (!rt_folder_holds_only(f->path, f->names) || stat(".", &here) || stat(f->path, &there) ||
+        (here.st_dev == there.st_dev && here.st_ino == there.st_ino) || rename(f->staging, beside))
         return false;
     if (!renameat2(AT_FDCWD, beside, AT_FDCWD, f->path, RENAME_EXCHANGE))
         return true;

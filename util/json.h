@@ -9,9 +9,7 @@
 #include "core/status.h"
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 /* Maximum depth of brackets, as in serde_json, which Hugging Face uses. */
 enum { RT_JSON_DEPTH = 127 };
