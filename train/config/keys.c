@@ -9,7 +9,6 @@
 #include <assert.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 
 #define OPTIONS rt_config

@@ -11,8 +11,6 @@
 
 #include "train/config/keys.h"
 
-#include <stdio.h>
-
 enum { RT_MOST_CONFIG_ERRORS = 100 }; /* limit of printed errors; all are counted */
 
 /* All errors of a configuration, one per line. */

@@ -2,7 +2,6 @@
 
 #include "train/config/private.h"
 
-#include "core/status.h"
 #include "data/files.h"
 #include "models/encodings/encoding.h"
 #include "util/number.h"
@@ -10,7 +9,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,7 +9,6 @@
 #include "util/files.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Returns the text of the vocabulary of a run; NULL if it has none. */

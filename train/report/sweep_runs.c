@@ -2,7 +2,6 @@
 #include "core/memory.h"
 #include "train/report/page.h"
 #include "util/csv.h"
-#include "util/number.h"
 #include "util/utf8.h"
 
 #include <ctype.h>

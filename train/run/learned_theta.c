@@ -6,7 +6,6 @@
 #include "util/number.h"
 
 #include <limits.h>
-#include <math.h>
 
 static void add_cell(rt_writer *w, int width, int decimals, double x, bool defined)
 {

@@ -14,7 +14,6 @@
 #include "util/process.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Opens the newest checkpoint of a run to resume; without one, r->before stays NULL. A folder with

@@ -2,7 +2,6 @@
 
 #include "train/run/theta_table.h"
 
-#include "core/memory.h"
 #include "core/path.h"
 #include "util/csv.h"
 #include "util/number.h"

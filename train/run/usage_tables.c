@@ -11,7 +11,6 @@
 #include "util/durable_file.h"
 #include "util/writer.h"
 
-#include <math.h>
 #include <stdio.h>
 
 /* Returns the usage of pairs as a new CSV text; NULL if the heap is exhausted. It has a row for
