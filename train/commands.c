@@ -7,7 +7,6 @@
 #include "train/run/broadcast.h"
 #include "train/run/kernels.h"
 #include "train/run/run.h"
-#include "train/run/start.h"
 #include "train/run/stop.h"
 #include "train/sweep/runs.h"
 #include "train/use/use.h"

@@ -4,7 +4,7 @@
 #include "models/new_model.h"
 #include "scratch.h"
 
-#include "train/run/learned_theta.h"
+#include "train/run/theta.h"
 
 /* Heads of 8 features: theta starts at 1, 0.1, 0.01, 0.001. */
 static const char hand_made[] = "[model]\nlayers = 2\ndim = 16\nheads = 2\n"

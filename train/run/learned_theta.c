@@ -1,4 +1,4 @@
-#include "train/run/learned_theta.h"
+#include "train/run/theta.h"
 
 #include "core/memory.h"
 #include "optim/options.h"

@@ -1,12 +1,11 @@
 /* Evaluations of a trained model with another theta: that of --theta, and without its slower pairs
  * (cutoffs.csv). */
 
-#include "train/run/other_theta.h"
+#include "train/run/theta.h"
 
 #include "core/memory.h"
 #include "models/encodings/encoding.h"
 #include "train/run/stop.h"
-#include "train/run/theta_table.h"
 #include "train/step/measurements.h"
 #include "util/csv.h"
 #include "util/durable_file.h"

@@ -1,10 +1,8 @@
-/* The outcome of a run: evaluation, lines on stdout, and records in the run folder. */
-
 #include "train/run/outcome.h"
 
 #include "core/memory.h"
-#include "train/run/learned_theta.h"
 #include "train/run/stop.h"
+#include "train/run/theta.h"
 #include "util/csv.h"
 #include "util/durable_file.h"
 #include "util/utf8.h"

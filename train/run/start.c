@@ -2,7 +2,7 @@
  * continues the training of another run, its trunk, with another theta or learning rate; or afresh,
  * with the parameters of train.init_from and the theta of theta.init_from. */
 
-#include "train/run/start.h"
+#include "train/run/run.h"
 
 #include "core/memory.h"
 #include "optim/options.h"
@@ -10,7 +10,7 @@
 #include "train/folder/session.h"
 #include "train/report/figures.h"
 #include "train/run/broadcast.h"
-#include "train/run/theta_table.h"
+#include "train/run/theta.h"
 #include "util/process.h"
 
 #include <inttypes.h>

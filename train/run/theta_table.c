@@ -1,6 +1,4 @@
-/* Tables of theta: CSV files with theta of each layer, head and pair. */
-
-#include "train/run/theta_table.h"
+#include "train/run/theta.h"
 
 #include "core/path.h"
 #include "util/csv.h"

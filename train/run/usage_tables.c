@@ -1,11 +1,10 @@
 /* Tables of the pairs and heads of a trained model: the share of queries and keys in each pair
  * (usage.csv), attention by distance, and to the tokens that answer (heads.csv). */
 
-#include "train/run/usage_tables.h"
+#include "train/run/theta.h"
 
 #include "core/memory.h"
 #include "models/usage.h"
-#include "train/run/other_theta.h"
 #include "train/step/measurements.h"
 #include "util/csv.h"
 #include "util/durable_file.h"

@@ -5,7 +5,6 @@
 #include "core/memory.h"
 #include "train/config/keys.h"
 #include "train/folder/run_folder.h"
-#include "train/run/start.h"
 #include "train/run/trained_model.h"
 #include "train/world/world.h"
 

@@ -1,12 +1,11 @@
 /* --export: a trained model as a folder of Hugging Face or a file of llama.cpp. */
 
-#include "train/use/export.h"
+#include "train/use/use.h"
 
 #include "core/memory.h"
 #include "core/path.h"
 #include "io/gguf/gguf.h"
 #include "io/huggingface/huggingface.h"
-#include "train/folder/results.h"
 #include "train/report/verdict.h"
 #include "util/writer.h"
 

@@ -4,7 +4,7 @@
  * start of a running text, truncated to data.length. So its result is bitwise identical whatever
  * the other lines are, for any number of threads. */
 
-#include "train/use/lines.h"
+#include "train/use/use.h"
 
 #include "core/memory.h"
 #include "data/labelled_batch.h"

@@ -1,5 +1,5 @@
-#ifndef ROTOR_TRAIN_RUN_PREDICT_H
-#define ROTOR_TRAIN_RUN_PREDICT_H
+#ifndef ROTOR_TRAIN_USE_PREDICT_H
+#define ROTOR_TRAIN_USE_PREDICT_H
 
 /* --predict: the prediction of a trained model for a text, or for every line of a stream. The help
  * of --predict and --jsonl (arguments.c) describes the formats of the answers.

@@ -5,11 +5,8 @@
 #include "core/memory.h"
 #include "train/config/keys.h"
 #include "train/folder/session.h"
-#include "train/run/other_theta.h"
 #include "train/run/outcome.h"
-#include "train/run/usage_tables.h"
-#include "train/use/export.h"
-#include "train/use/lines.h"
+#include "train/run/theta.h"
 #include "train/use/predict.h"
 
 #include <inttypes.h>
