@@ -75,8 +75,6 @@ static rt_exit check(const rt_config *config, const rt_arguments *arguments)
     return RT_EXIT_DONE;
 }
 
-/* ---- --encode ---- */
-
 /* Writes, for --encode CONFIG.ini OUT, the tokens of data.file as a file of ids (data/data.h). */
 static rt_status encode(const rt_config *config, const rt_arguments *arguments)
 {
@@ -94,8 +92,6 @@ static rt_status encode(const rt_config *config, const rt_arguments *arguments)
         printf("%s: %zu tokens\n", arguments->encode, count);
     return status;
 }
-
-/* ---- the configuration ---- */
 
 /* Opens the checkpoint of --checkpoint, or that of the configuration's run. */
 static rt_status find_model(rt_trained_model *found, const rt_arguments *arguments,
@@ -152,8 +148,6 @@ static rt_exit load(rt_config *config, rt_trained_model *found, const rt_argumen
     rt_free(errors);
     return listed ? rt_exit_of(status.code) : print_error(world, status);
 }
-
-/* ---- the command ---- */
 
 /* Runs a command with its configuration. */
 static rt_exit run_configured(rt_config *config, const rt_sweep *sweep, rt_trained_model *found,

@@ -150,21 +150,19 @@ rt_status rt_compare_hosts(const rt_config *config, const rt_sweep *sweep,
     rt_world *world = arguments->world;
     rt_writer program = {0};
     rt_writer_add(&program, "%s (%s) %s", ROTOR_VERSION, RT_PRECISION, arguments->revision);
-    char *text = rt_writer_take(&program);
-    rt_status status = compare_text(rt_ok(), world, RT_CONFIG, "the program is", text, NULL);
-    text = rt_config_ini(config);
-    status = compare_text(status, world, RT_CONFIG, "the configuration is", text, NULL);
-    text = write_sweep(sweep);
-    status = compare_text(status, world, RT_CONFIG, "the sweep is", text, NULL);
+    rt_status status =
+        compare_text(rt_ok(), world, RT_CONFIG, "the program is", rt_writer_take(&program), NULL);
+    status =
+        compare_text(status, world, RT_CONFIG, "the configuration is", rt_config_ini(config), NULL);
+    status = compare_text(status, world, RT_CONFIG, "the sweep is", write_sweep(sweep), NULL);
     if (!status.code)
         status = rt_world_agree(world, rt_kernels_use(config, arguments));
     if (status.code)
         return status;
-    text = rt_copy_text(rt_engine_kernels());
-    status =
-        compare_text(status, world, RT_CONFIG, "the kernels of matrix products are", text, remedy);
-    text = rt_copy_text(rt_row_kernels());
-    status = compare_text(status, world, RT_CONFIG, "the row kernels are", text, remedy);
-    text = rt_session_data(&config->data);
-    return compare_text(status, world, RT_DATA, "the data is", text, NULL);
+    status = compare_text(status, world, RT_CONFIG, "the kernels of matrix products are",
+                          rt_copy_text(rt_engine_kernels()), remedy);
+    status = compare_text(status, world, RT_CONFIG, "the row kernels are",
+                          rt_copy_text(rt_row_kernels()), remedy);
+    return compare_text(status, world, RT_DATA, "the data is", rt_session_data(&config->data),
+                        NULL);
 }

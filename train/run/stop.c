@@ -86,8 +86,6 @@ int rt_stop_requested(void)
 
 void rt_stop_request(void)
 {
-    if (requested)
-        return;
-    alarm(1);
-    requested = SIGTERM;
+    if (!requested)
+        ask(SIGTERM);
 }
