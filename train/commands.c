@@ -1,5 +1,3 @@
-/* Runs the command of a command line: reads its configuration and calls what does the work. */
-
 #include "train/commands.h"
 
 #include "core/memory.h"
@@ -149,7 +147,6 @@ static rt_exit load(rt_config *config, rt_trained_model *found, const rt_argumen
     return listed ? rt_exit_of(status.code) : print_error(world, status);
 }
 
-/* Runs a command with its configuration. */
 static rt_exit run_configured(rt_config *config, const rt_sweep *sweep, rt_trained_model *found,
                               const rt_arguments *arguments)
 {

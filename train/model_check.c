@@ -114,8 +114,6 @@ static void add_parameter(FILE *to, rt_model_check_result *r, const rt_parameter
                 found->numeric);
 }
 
-/* Compares some elements of every parameter one by one, and all along a random direction. Prints a
- * table unless `to` is NULL. */
 static rt_status compare(FILE *to, model_check *c, int samples, rt_model_check_result *r)
 {
     const rt_parameters *p = &c->model->parameters;

@@ -54,7 +54,6 @@ typedef struct rule_errors {
     int length;
 } rule_errors;
 
-/* Adds an error for a broken rule. */
 static void contradict_rule(void *context, const char *const *options, const char *message)
 {
     const rule_errors *r = context;

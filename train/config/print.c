@@ -121,19 +121,9 @@ static const char *end_of_path(const char *path)
     return end;
 }
 
-static void report_difference(rt_writer *w, int key, const rt_config *run, const rt_config *now)
-{
-    char before[RT_VALUE_SIZE], after[RT_VALUE_SIZE];
-    rt_key_value_write(rt_key_at(key), run, before);
-    rt_key_value_write(rt_key_at(key), now, after);
-    rt_writer_add(w, "%s: the run has '%s', now it is '%s'%s\n", rt_key_name(key), before, after,
-                  rt_key_at(key)->path && *before && *after
-                      ? ", whose content differs or cannot be compared"
-                      : "");
-}
-
 char *rt_config_differences(const rt_config *run, const rt_config *now, rt_continuation how)
 {
+    char before[RT_VALUE_SIZE], after[RT_VALUE_SIZE];
     rt_writer w = {0};
     rt_config continued = *now, implied_by_run, implied_by_now;
     /* the folder of the same trunk may have been moved */
@@ -149,10 +139,16 @@ char *rt_config_differences(const rt_config *run, const rt_config *now, rt_conti
                              rt_key_value_equal(key, run, &implied_by_run) &&
                              rt_key_value_equal(key, &continued, &implied_by_now);
         const bool counts = rt_key_has_effect(i, run) || rt_key_has_effect(i, &continued);
-        if (counts && !follows && !is_free(key, now, how) &&
-            !rt_key_value_equal(key, run, &continued) &&
-            !(same_trunk && i == rt_key_find("train.trunk")))
-            report_difference(&w, i, run, &continued);
+        if (!counts || follows || is_free(key, now, how) ||
+            rt_key_value_equal(key, run, &continued) ||
+            (same_trunk && i == rt_key_find("train.trunk")))
+            continue;
+        rt_key_value_write(key, run, before);
+        rt_key_value_write(key, &continued, after);
+        rt_writer_add(&w, "%s: the run has '%s', now it is '%s'%s\n", rt_key_name(i), before, after,
+                      key->path && *before && *after
+                          ? ", whose content differs or cannot be compared"
+                          : "");
     }
     return rt_writer_take(&w);
 }

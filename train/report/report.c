@@ -120,7 +120,6 @@ static void add_theta(rt_writer *w, const rt_run_page *p)
     }
 }
 
-/* Explains the terms of the verdict. */
 static void explain_theta(rt_writer *w, const rt_config *c)
 {
     rt_writer_add(w,

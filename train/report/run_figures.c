@@ -311,7 +311,6 @@ static bool draw_drift(rt_drawing *d, const source *s)
     return add_layers(d, &l, l.count + 1);
 }
 
-/* Sets the axis of the pairs. */
 static void add_pairs(rt_writer *w, int pairs)
 {
     rt_writer_add(w, "pairs = %d\npair_tics = %g\n", pairs, fmax(1, rt_figures_tics(0.6 * pairs)));

@@ -39,7 +39,6 @@ static bool same_row(const rt_sweep_runs *s, char *const *a, char *const *b)
     return true;
 }
 
-/* Groups the runs into rows. */
 static bool find_rows(rt_sweep_runs *s)
 {
     s->rows = rt_alloc((size_t)s->count, sizeof *s->rows);
@@ -244,7 +243,6 @@ static void write_cell(rt_writer *w, const rt_sweep_runs *s, const rt_table_colu
     }
 }
 
-/* Adds the settings in which rows differ. */
 static void add_settings_columns(rt_sweep_table *t, const rt_sweep_runs *s)
 {
     for (int i = 0; i < s->exit_column; i++)

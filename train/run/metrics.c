@@ -20,7 +20,6 @@ typedef struct kept_rows {
     bool due, evaluated;
 } kept_rows;
 
-/* Writes the rows that were added. */
 static rt_status write_rows(rt_durable_file *file, rt_writer *rows)
 {
     const size_t size = rows->length;

@@ -329,7 +329,6 @@ rt_status rt_run_take_history(rt_run *r, bool continues)
     return rt_ok();
 }
 
-/* Loads the model of r->found; a Hugging Face folder is at step 0. */
 rt_status rt_run_load(rt_run *r)
 {
     if (r->found.imported) {

@@ -88,7 +88,7 @@ rt_checkpoint_model rt_run_checkpoint_model(const rt_run *r);
 /* Saves a checkpoint of the current step. */
 rt_status rt_run_save(rt_run *r) RT_MUST_CHECK;
 
-/* Loads the model of r->found. */
+/* Loads the model of r->found; a Hugging Face folder is at step 0. */
 rt_status rt_run_load(rt_run *r) RT_MUST_CHECK;
 
 /* Copies the step, the number of drawn sequences and the past schedules of r->found, and warns of

@@ -74,7 +74,6 @@ typedef struct report {
     int broken; /* 1: its helper cannot start runs */
 } report;
 
-/* Prepares the rounds in all processes. */
 static rt_status begin_rounds(sweep_run *r)
 {
     rt_world *world = r->arguments->world;
@@ -223,10 +222,11 @@ static rt_status spare_inputs(const sweep_run *r)
     rt_run_folder folder;
     rt_status status = rt_run_folder_spare(&r->folder, &r->inputs);
     for (int run = 0; run < r->count + r->trunks && !status.code; run++) {
+        if (r->runs[run].state == ENDED)
+            continue;
         rt_sweep_name(r->sweep, run, name);
-        if (r->runs[run].state != ENDED)
-            status = rt_run_folder_name(&folder, r->folder.path, name);
-        if (!status.code && r->runs[run].state != ENDED)
+        status = rt_run_folder_name(&folder, r->folder.path, name);
+        if (!status.code)
             status = rt_run_folder_spare(&folder, &r->inputs);
     }
     return status;

@@ -279,7 +279,6 @@ rt_status rt_embed_lines(rt_run *r)
     return status;
 }
 
-/* Returns RT_NONFINITE if the loss of a line is not finite. */
 static rt_status check_loss(double loss, const char *name, size_t line)
 {
     return isfinite(loss) ? rt_ok()

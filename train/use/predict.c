@@ -127,7 +127,6 @@ static void count_text(const prediction *p, rt_predicted *total)
         rt_unknown_add(&total->unknown, &p->unknown, p->start);
 }
 
-/* Draws token n of the answer. */
 static rt_status draw_token(const prediction *p, int n, int32_t *id)
 {
     return rt_sampler_draw(p->sampler, p->logits, p->number << 32 | (uint32_t)n, id);
