@@ -130,22 +130,3 @@ bool rt_results_read(rt_results *r, const char *folder)
     rt_results_free(r);
     return false;
 }
-
-const rt_result_view *rt_result_view_at(int i)
-{
-    static const rt_result_view views[] = {
-        {RT_RESULT_LOSS, "loss", 4, true},
-        {RT_RESULT_BITS_PER_BYTE, "bits/byte", 4, false},
-        {RT_RESULT_ACCURACY, "accuracy", 4, true},
-        {RT_RESULT_MACRO_F1, "macro F1", 4, false},
-        {RT_RESULT_ACCURACY_AT, "at ", 4, false},
-        {RT_RESULT_EXACT_AT, "exact at ", 4, false},
-        {RT_RESULT_DRIFT, "theta drift", 3, false},
-        {RT_RESULT_PHASE, "phase (rad)", 2, false},
-        {RT_RESULT_NEAR, "near", 2, false},
-        {RT_RESULT_NEEDED, "needed", 2, false},
-        {RT_RESULT_STOPPED_EARLY, "stopped early", 2, false},
-        {RT_RESULT_FIRST_STEP, "steps to 99 %", 0, true},
-    };
-    return i < (int)(sizeof views / sizeof *views) ? &views[i] : NULL;
-}

@@ -28,30 +28,26 @@ rt_exit rt_exit_of(rt_code code);
 rt_exit rt_exit_print(rt_status status);
 
 /* Names of results in result.csv. */
-#define RT_RESULT_STEPS               "steps"
-#define RT_RESULT_LOSS                "eval_loss"
-#define RT_RESULT_ACCURACY            "eval_accuracy"
-#define RT_RESULT_BITS_PER_BYTE       "bits_per_byte" /* of next-token prediction */
-#define RT_RESULT_LABEL_ACCURACY      "accuracy"      /* of labelled data */
-#define RT_RESULT_MACRO_F1            "macro_f1"      /* of labelled data (rt_macro_score) */
-#define RT_RESULT_EXACT               "eval_exact"    /* of data.length = A..B */
-#define RT_RESULT_AT                  "_at_"          /* before a length: eval_loss_at_64 */
-#define RT_RESULT_LOSS_AT             RT_RESULT_LOSS RT_RESULT_AT
-#define RT_RESULT_ACCURACY_AT         RT_RESULT_ACCURACY RT_RESULT_AT
-#define RT_RESULT_EXACT_AT            RT_RESULT_EXACT RT_RESULT_AT
-#define RT_RESULT_DIVERGED            "diverged_above" /* limit, if exceeded */
-#define RT_RESULT_NEAR                "theta_near"
-#define RT_RESULT_DRIFT               "theta_max_drift"
-#define RT_RESULT_MEAN_DRIFT          "theta_mean_drift"
-#define RT_RESULT_PHASE               "theta_max_phase"
-#define RT_RESULT_DRIFT_FROM_START    "theta_max_drift_from_start"
-#define RT_RESULT_COSINE              "theta_cosine"
-#define RT_RESULT_NEEDED              "theta_needed"
-#define RT_RESULT_RESET_LOSS          "theta_reset_loss" /* with initial theta */
-#define RT_RESULT_RESET_ACCURACY      "theta_reset_accuracy"
-#define RT_RESULT_RESET_BASE_LOSS     "theta_reset_base_loss" /* with base^(-2i/R) */
-#define RT_RESULT_RESET_BASE_ACCURACY "theta_reset_base_accuracy"
-#define RT_RESULT_STOPPED_EARLY       "stopped_early" /* 1 or 0; only with train.patience */
+#define RT_RESULT_STEPS            "steps"
+#define RT_RESULT_LOSS             "eval_loss"
+#define RT_RESULT_ACCURACY         "eval_accuracy"
+#define RT_RESULT_BITS_PER_BYTE    "bits_per_byte" /* of next-token prediction */
+#define RT_RESULT_LABEL_ACCURACY   "accuracy"      /* of labelled data */
+#define RT_RESULT_MACRO_F1         "macro_f1"      /* of labelled data (rt_macro_score) */
+#define RT_RESULT_EXACT            "eval_exact"    /* of data.length = A..B */
+#define RT_RESULT_AT               "_at_"          /* before a length: eval_loss_at_64 */
+#define RT_RESULT_LOSS_AT          RT_RESULT_LOSS RT_RESULT_AT
+#define RT_RESULT_ACCURACY_AT      RT_RESULT_ACCURACY RT_RESULT_AT
+#define RT_RESULT_EXACT_AT         RT_RESULT_EXACT RT_RESULT_AT
+#define RT_RESULT_DIVERGED         "diverged_above" /* limit, if exceeded */
+#define RT_RESULT_NEAR             "theta_near"
+#define RT_RESULT_DRIFT            "theta_max_drift"
+#define RT_RESULT_MEAN_DRIFT       "theta_mean_drift"
+#define RT_RESULT_PHASE            "theta_max_phase"
+#define RT_RESULT_DRIFT_FROM_START "theta_max_drift_from_start"
+#define RT_RESULT_COSINE           "theta_cosine"
+#define RT_RESULT_NEEDED           "theta_needed"
+#define RT_RESULT_STOPPED_EARLY    "stopped_early" /* 1 or 0; only with train.patience */
 /* only if the results are those of an earlier step, the best one with train.patience */
 #define RT_RESULT_MODEL_STEP "model_step"     /* the earlier step */
 #define RT_RESULT_LAST_LOSS  "last_eval_loss" /* loss after the last step */
@@ -95,16 +91,5 @@ void rt_results_forget(const char *folder);
 
 /* Reads result.csv. Returns false, with no results, if it is missing or truncated. */
 bool rt_results_read(rt_results *r, const char *folder);
-
-/* Column of a result in tables of several runs. */
-typedef struct rt_result_view {
-    const char *name;    /* a name that ends in "_" stands for all names of it and a number */
-    const char *heading; /* followed by the number of the name, if there is one */
-    int decimals;
-    bool always; /* shown even if no run has the result */
-} rt_result_view;
-
-/* Returns the i-th column; NULL after the last. */
-const rt_result_view *rt_result_view_at(int i);
 
 #endif

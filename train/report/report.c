@@ -92,10 +92,6 @@ static void add_evaluations(rt_writer *w, const rt_run_page *p)
  * Then adds the resets that the run has recorded. */
 static void add_theta(rt_writer *w, const rt_run_page *p)
 {
-    static const char *const resets[][3] = {{RT_THETA_INIT_PLACE, RT_RESULT_RESET_LOSS,
-                                             RT_RESULT_RESET_ACCURACY},
-                                            {RT_THETA_BASE_PLACE, RT_RESULT_RESET_BASE_LOSS,
-                                             RT_RESULT_RESET_BASE_ACCURACY}};
     const rt_results *r = &p->results;
     const rt_config *c = p->config;
     const rt_training_state *state = p->trainer ? rt_trainer_state(p->trainer) : NULL;
@@ -110,13 +106,13 @@ static void add_theta(rt_writer *w, const rt_run_page *p)
             rt_results_get(r, RT_RESULT_DRIFT), rt_results_get(r, RT_RESULT_PHASE),
             rt_transformer_extent(&c->model, c->data.length) - 1,
             rt_results_get(r, RT_RESULT_NEAR) == 1 ? "near" : "moved");
-    for (int i = 0; i < 2; i++) {
+    for (const rt_reset_names *n = rt_theta_resets; n < rt_theta_resets + RT_RESETS; n++) {
         const rt_theta_reset reset = {rt_results_get(r, RT_RESULT_LOSS),
                                       rt_results_get(r, RT_RESULT_ACCURACY),
-                                      rt_results_get(r, "%s", resets[i][1]),
-                                      rt_results_get(r, "%s", resets[i][2])};
+                                      rt_results_get(r, "%s", n->loss),
+                                      rt_results_get(r, "%s", n->accuracy)};
         if (!isnan(reset.reset_accuracy))
-            rt_theta_report_reset(w, resets[i][0], &reset);
+            rt_theta_report_reset(w, n->place, &reset);
     }
 }
 

@@ -208,6 +208,30 @@ void rt_sweep_report_theta(rt_writer *w, const rt_sweep_verdict *v)
                       v->reset, v->dependent == 1 ? "depends" : "depend");
 }
 
+/* Results that are columns of the table, in their order. */
+typedef struct rt_result_view {
+    const char *name;    /* a name that ends in "_" stands for all names of it and a number */
+    const char *heading; /* followed by the number of the name, if there is one */
+    int decimals;
+    bool always; /* shown even if no run has the result */
+} rt_result_view;
+
+static const rt_result_view views[] = {
+    {RT_RESULT_LOSS, "loss", 4, true},
+    {RT_RESULT_BITS_PER_BYTE, "bits/byte", 4, false},
+    {RT_RESULT_ACCURACY, "accuracy", 4, true},
+    {RT_RESULT_MACRO_F1, "macro F1", 4, false},
+    {RT_RESULT_ACCURACY_AT, "at ", 4, false},
+    {RT_RESULT_EXACT_AT, "exact at ", 4, false},
+    {RT_RESULT_DRIFT, "theta drift", 3, false},
+    {RT_RESULT_PHASE, "phase (rad)", 2, false},
+    {RT_RESULT_NEAR, "near", 2, false},
+    {RT_RESULT_NEEDED, "needed", 2, false},
+    {RT_RESULT_STOPPED_EARLY, "stopped early", 2, false},
+    {RT_RESULT_FIRST_STEP, "steps to 99 %", 0, true},
+};
+enum { VIEWS = sizeof views / sizeof *views };
+
 /* Adds the text of a cell or, for row -1, the heading: "kind" for position.kind. */
 static void write_cell(rt_writer *w, const rt_sweep_runs *s, const rt_table_column *c, int row)
 {
@@ -262,10 +286,7 @@ static int printed_bytes(const char *cell, int *width)
 rt_status rt_sweep_table_make(rt_sweep_table *t, const rt_sweep_runs *s, rt_sweep_order order)
 {
     const bool named = order == RT_RESULTS_FIRST;
-    const rt_result_view *view;
-    int most = s->columns + 2;
-    while (rt_result_view_at(most - s->columns - 2))
-        most++;
+    const int most = s->columns + 2 + VIEWS;
     *t = (rt_sweep_table){.rows = s->row_count + 1};
     t->list = rt_alloc((size_t)most, sizeof *t->list);
     t->cells = rt_alloc((size_t)most * (size_t)t->rows, sizeof *t->cells);
@@ -278,7 +299,7 @@ rt_status rt_sweep_table_make(rt_sweep_table *t, const rt_sweep_runs *s, rt_swee
         add_settings_columns(t, s);
     t->list[t->columns++] = (rt_table_column){RT_COLUMN_RUNS, -1, NULL};
     /* the results that are always shown or that some run has */
-    for (int v = 0; (view = rt_result_view_at(v)); v++) {
+    for (const rt_result_view *view = views; view < views + VIEWS; view++) {
         const size_t length = strlen(view->name);
         const bool family = view->name[length - 1] == '_'; /* all results with this prefix */
         const int column = rt_sweep_column(s, view->name);

@@ -92,8 +92,8 @@ typedef enum rt_column_kind {
 
 typedef struct rt_table_column {
     rt_column_kind kind;
-    int source;                 /* column of the runs; -1: none */
-    const rt_result_view *view; /* view of a result */
+    int source;                        /* column of the runs; -1: none */
+    const struct rt_result_view *view; /* view of a result */
 } rt_table_column;
 
 typedef struct rt_sweep_table {
@@ -102,7 +102,7 @@ typedef struct rt_sweep_table {
     char **cells; /* column after column */
 } rt_sweep_table;
 
-/* Makes the table of the settings that differ and of the results of rt_result_view_at. The caller
+/* Makes the table of the settings that differ and of the results. The caller
  * calls rt_sweep_table_free also after an error. */
 rt_status rt_sweep_table_make(rt_sweep_table *t, const rt_sweep_runs *runs,
                               rt_sweep_order order) RT_MUST_CHECK;

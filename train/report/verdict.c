@@ -167,6 +167,11 @@ void rt_theta_report_verdict(rt_writer *w, const rt_theta_verdict *v, const rt_c
                   v->near ? "near" : "moved", tolerance);
 }
 
+const rt_reset_names rt_theta_resets[RT_RESETS] = {
+    {"init", "theta_reset_loss", "theta_reset_accuracy"},
+    {"base", "theta_reset_base_loss", "theta_reset_base_accuracy"},
+};
+
 void rt_theta_report_reset(rt_writer *w, const char *place, const rt_theta_reset *r)
 {
     char loss[RT_NUMBER_SIZE], accuracy[RT_NUMBER_SIZE], reset_accuracy[RT_NUMBER_SIZE];

@@ -88,9 +88,14 @@ rt_status rt_theta_judge(rt_theta_verdict *verdict, const rt_transformer *model,
 /* Adds the verdict as a line, after a line on the start if theta started elsewhere. */
 void rt_theta_report_verdict(rt_writer *w, const rt_theta_verdict *v, const rt_config *config);
 
-/* Adds the line on a reset to the initial theta or to base^(-2i/R). */
-#define RT_THETA_INIT_PLACE "init"
-#define RT_THETA_BASE_PLACE "base"
+/* Resets of a learned theta: to the initial theta, and to base^(-2i/R). */
+enum { RT_RESETS = 2 };
+typedef struct rt_reset_names {
+    const char *place, *loss, *accuracy; /* word of the line; names of the results */
+} rt_reset_names;
+extern const rt_reset_names rt_theta_resets[RT_RESETS];
+
+/* Adds the line on a reset to a place. */
 void rt_theta_report_reset(rt_writer *w, const char *place, const rt_theta_reset *reset);
 
 /* Columns of theta_final.csv that are there if the tolerances were measured. */

@@ -232,12 +232,6 @@ static rt_status find_tolerances(rt_outcome *o, const rt_run *r, bool known)
 static rt_status reset_theta(rt_outcome *o, const rt_results *before, const rt_run *r,
                              bool elsewhere)
 {
-    static const struct {
-        const char *place, *loss, *accuracy;
-    } resets[] = {
-        {RT_THETA_INIT_PLACE, RT_RESULT_RESET_LOSS, RT_RESULT_RESET_ACCURACY},
-        {RT_THETA_BASE_PLACE, RT_RESULT_RESET_BASE_LOSS, RT_RESULT_RESET_BASE_ACCURACY},
-    };
     const rt_config *c = r->config;
     const rt_transformer *model = r->state->model;
     const rt_shape shape = rt_transformer_theta_shape(&model->options);
@@ -246,9 +240,10 @@ static rt_status reset_theta(rt_outcome *o, const rt_results *before, const rt_r
     if (geometric)
         rt_transformer_theta_geometric(&model->options, shape, geometric);
     for (int i = 0; i < 1 + elsewhere && !status.code; i++) {
+        const rt_reset_names *n = &rt_theta_resets[i];
         rt_writer w = {0};
-        rt_evaluation e = {.loss = rt_results_get(before, "%s", resets[i].loss),
-                           .accuracy = rt_results_get(before, "%s", resets[i].accuracy)};
+        rt_evaluation e = {.loss = rt_results_get(before, "%s", n->loss),
+                           .accuracy = rt_results_get(before, "%s", n->accuracy)};
         if (isnan(e.accuracy))
             status = rt_theta_evaluate(r->trainer, c->data.length, c->train.eval_batches,
                                        i ? geometric : rt_transformer_theta_start(model), NULL, &e);
@@ -256,10 +251,10 @@ static rt_status reset_theta(rt_outcome *o, const rt_results *before, const rt_r
             break;
         const rt_theta_reset reset = {o->evaluation.loss, o->evaluation.accuracy, e.loss,
                                       e.accuracy};
-        rt_theta_report_reset(&w, resets[i].place, &reset);
+        rt_theta_report_reset(&w, n->place, &reset);
         status = rt_writer_print(&w, stdout);
-        rt_results_put(&o->results, e.loss, "%s", resets[i].loss);
-        rt_results_put(&o->results, e.accuracy, "%s", resets[i].accuracy);
+        rt_results_put(&o->results, e.loss, "%s", n->loss);
+        rt_results_put(&o->results, e.accuracy, "%s", n->accuracy);
         if (i)
             continue;
         const bool needed = rt_theta_reset_hurts(&reset);
