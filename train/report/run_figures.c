@@ -320,7 +320,8 @@ static bool draw_theta(rt_drawing *d, const source *s)
 {
     layers l = {.count = 0};
     double lowest = 0, highest = 0; /* theta / geometric theta - 1 */
-    for (const theta_row *r = s->thetas; r < s->thetas + s->count; r++) {
+    for (int n = 0; n < s->count; n++) {
+        const theta_row *r = &s->thetas[n];
         const double change = r->theta / r->geometric - 1;
         lowest = fmin(lowest, change);
         highest = fmax(highest, change);
@@ -359,7 +360,8 @@ static bool draw_tolerances(rt_drawing *d, const source *s)
     enum { FARTHEST = 1 }; /* on the axis */
     layers l = {.count = 0};
     double farthest = 0;
-    for (const theta_row *r = s->thetas; r < s->thetas + s->count; r++) {
+    for (int n = 0; n < s->count; n++) {
+        const theta_row *r = &s->thetas[n];
         const double drift = log(r->theta / r->start);
         if (!isfinite(drift + r->down + r->up))
             continue;
@@ -381,7 +383,8 @@ static bool draw_wavelengths(rt_drawing *d, const source *s)
 {
     layers l = {.count = 0};
     rt_figure_range range = {0};
-    for (const theta_row *r = s->thetas; r < s->thetas + s->count; r++) {
+    for (int n = 0; n < s->count; n++) {
+        const theta_row *r = &s->thetas[n];
         const double use = r->use * s->pairs;
         const double initial = fabs(r->theta / r->start) / r->turns, last = 1 / r->turns;
         if (!isfinite(use) || !(r->turns > 0) || r->start == 0)
