@@ -290,8 +290,8 @@ int rt_command_line(int argc, char **argv, const char *revision)
         return finish(RT_EXIT_DONE);
     }
     status = rt_address_space_check(NULL);
-    if (!status.code && arguments.config)
-        status = rt_file_make_rereadable(arguments.config);
+    if (!status.code && arguments.config && arguments.command != RT_COMMAND_INIT)
+        status = rt_file_make_rereadable(arguments.config, RT_TEXT_FILE_BYTES);
     if (status.code == RT_ARGUMENT)
         status.code = RT_CONFIG;
     if (status.code)

@@ -162,36 +162,42 @@ char *rt_read_bytes(const char *path, long most, size_t *count)
     return NULL;
 }
 
-/* Returns the open descriptor of a file; -1 if there is none. */
-static int descriptor_of(const struct stat *file)
-{
-    enum { MOST_DESCRIPTORS = 256 };
-    struct stat other;
-    for (int i = 0; i < MOST_DESCRIPTORS; i++)
-        if (!fstat(i, &other) && other.st_dev == file->st_dev && other.st_ino == file->st_ino)
-            return i;
-    return -1;
-}
-
-rt_status rt_file_make_rereadable(const char *path)
+/* Copies the content of a pipe up to the first byte beyond `most`. */
+static bool copy_pipe(int from, int to, size_t most)
 {
     char bytes[BUFSIZ];
-    struct stat facts;
-    ssize_t count;
-    if (stat(path, &facts) || !S_ISFIFO(facts.st_mode))
+    ssize_t count = 1;
+    for (size_t all = 0; count && all <= most; all += count > 0 ? (size_t)count : 0) {
+        count = read(from, bytes, sizeof bytes);
+        if (count < 0 ? errno != EINTR : !rt_write_all(to, bytes, (size_t)count))
+            return false;
+    }
+    return true;
+}
+
+rt_status rt_file_make_rereadable(const char *path, size_t most)
+{
+    enum { MOST_DESCRIPTORS = 1 << 16 };
+    struct stat pipe, other;
+    int copy = -1;
+    bool good = true;
+    if (stat(path, &pipe) || !S_ISFIFO(pipe.st_mode))
         return rt_ok();
-    const int from = descriptor_of(&facts);
-    if (from < 0)
-        return rt_error(RT_ARGUMENT, PATH " is a pipe, which can be read only once; give a file",
-                        path);
-    const int copy = memfd_create("pipe", 0); /* stays open in what this process becomes */
-    bool good = copy >= 0;
-    while (good && (count = read(from, bytes, sizeof bytes)) != 0)
-        good = count > 0 ? rt_write_all(copy, bytes, (size_t)count) : errno == EINTR;
-    good = good && dup2(copy, from) >= 0; /* read to its end; opening the path begins anew */
+    for (int i = 0; i < MOST_DESCRIPTORS && good; i++) {
+        if (fstat(i, &other) || other.st_dev != pipe.st_dev || other.st_ino != pipe.st_ino ||
+            (fcntl(i, F_GETFL) & O_ACCMODE) == O_WRONLY)
+            continue;
+        if (copy < 0) { /* it stays open in what this process becomes */
+            copy = memfd_create("pipe", 0);
+            good = copy >= 0 && copy_pipe(i, copy, most);
+        }
+        good = good && dup2(copy, i) >= 0; /* at its end; opening the path begins anew */
+    }
     const rt_status status =
-        good ? rt_ok()
-             : rt_error(RT_IO, PATH ": the pipe cannot be read: %s", path, strerror(errno));
+        !good ? rt_error(RT_IO, PATH ": the pipe cannot be read: %s", path, strerror(errno))
+        : copy < 0
+            ? rt_error(RT_ARGUMENT, PATH " is a pipe that cannot be read again; give a file", path)
+            : rt_ok();
     if (copy >= 0)
         close(copy);
     return status;

@@ -59,9 +59,9 @@ char *rt_read_bytes(const char *path, long most, size_t *count);
 
 /* Lets a path be read several times, also by what this process starts or becomes: the content of a
  * pipe that is one of the open descriptors (/dev/stdin, /dev/fd/63) is copied to memory, which
- * takes its place there. Other paths stay as they are. RT_ARGUMENT for a pipe with a name of its
- * own, which cannot be read again; RT_IO. */
-rt_status rt_file_make_rereadable(const char *path) RT_MUST_CHECK;
+ * takes its place there. At most one byte more than `most` is kept. Other paths stay as they are.
+ * RT_ARGUMENT for a pipe with a name of its own, or whose end for writing is open; RT_IO. */
+rt_status rt_file_make_rereadable(const char *path, size_t most) RT_MUST_CHECK;
 
 /* Text of a message about a pointer, which git clone leaves without git-lfs. */
 #define RT_LFS_POINTER                                                                             \

@@ -93,13 +93,20 @@ TEST(a_configuration_with_mistakes_is_still_one)
     }
     run(": >empty.ini; $TRAIN --quiet --check empty.ini && cat tiny.ini | $TRAIN --quiet --check "
         "/dev/stdin");
-    /* a pipe is read several times: by a program that starts again, and by the runs of a sweep */
+    /* a pipe is read several times, and its paths are those of the working directory: by a program
+     * that starts again, and by the runs of a sweep */
     run("cat tiny.ini | $TRAIN --quiet /dev/stdin run.name=piped run.kernels=portable && "
         "$TRAIN --quiet tiny.ini run.name=filed run.kernels=portable && "
         "sed s/piped/filed/ runs/piped/config.ini | cmp - runs/filed/config.ini");
     run("(cat tiny.ini; echo '[sweep]'; echo 'optimizer.lr = 0.1, 0.2') | $TRAIN --quiet "
         "/dev/stdin run.name=both && grep -c '^dim = 16$' runs/both/*/config.ini");
-    expect_message(2, "train: named.ini is a pipe, which can be read only once; give a file\n",
+    run("yes 'a line of text' | head -c 4000 >piped.txt; printf '[data]\\ntask = text\\nfile = "
+        "piped.txt\\n' | $TRAIN --quiet --check /dev/stdin");
+    run("cat tiny.ini | $TRAIN --quiet --print-config /dev/fd/5 5<&0 | grep '^dim = 16$' && "
+        "$TRAIN --init gpt /dev/stdout | grep '^\\[data\\]$'");
+    expect_message(2, "/dev/stdin:4194305: the file is larger than 16 MiB\n",
+                   "yes '; x' | $TRAIN /dev/stdin --check");
+    expect_message(2, "train: named.ini is a pipe that cannot be read again; give a file\n",
                    "mkfifo named.ini && $TRAIN named.ini");
     /* the one that is shown for a text trains on it */
     expect_printed(

@@ -400,7 +400,11 @@ void rt_config_find_files(rt_config *config, int task, rt_config_errors *errors)
         const bool list = key->path == RT_INPUT_FILES && rt_tasks[task].kind == RT_DATA_WINDOWS;
         const char *names =
             key->path ? *(const char *const *)((const char *)config + key->offset) : NULL;
-        const char *file = origin == RT_FROM_COMMAND_LINE || !config->file ? "" : config->file;
+        /* a configuration from a pipe, such as /dev/stdin, has no folder */
+        const char *file =
+            origin == RT_FROM_COMMAND_LINE || !config->file || !strncmp(config->file, "/dev/", 5)
+                ? ""
+                : config->file;
         rt_writer paths = {0}, problem = {0};
         if (!names || errors->bad[i])
             continue;
