@@ -176,14 +176,15 @@ static bool read_lengths(const rt_key *key, const char *value, void *place)
     int count = 0;
     for (const char *rest = *value ? value : NULL; rest; count++) {
         char text[RT_NUMBER_SIZE];
-        int length, at = 0;
+        int64_t whole;
+        int at = 0;
         rest = rt_list_parse(rest, &item);
         if (count == RT_MOST_LENGTHS || !rt_list_item_copy(item, text, sizeof text) ||
-            !read_whole(key, text, &length))
+            !rt_integer_parse(text, &whole) || !in_range(&key->range, (double)whole))
             return false;
-        while (at < lengths.count && lengths.at[at] != length)
+        while (at < lengths.count && lengths.at[at] != whole)
             at++;
-        lengths.at[at] = length;
+        lengths.at[at] = (int)whole;
         lengths.count += at == lengths.count;
     }
     *(rt_lengths *)place = lengths;
