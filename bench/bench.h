@@ -32,7 +32,6 @@ extern bench_options bench;
 
 /* Ends the program if the status is an error, which the first process prints. */
 void bench_need(rt_status status);
-#define BENCH_REFUSE(...) bench_need(rt_error(RT_CONFIG, __VA_ARGS__))
 
 /* Returns zeroed memory, which the caller frees (rt_free), or ends the program. */
 void *bench_alloc(size_t count, size_t size);
@@ -150,6 +149,7 @@ void bench_training_free(bench_training *t);
 
 void bench_peak(void);
 void bench_op(void);
+void bench_adamw(void);
 void bench_linear_attention(void);
 void bench_step(void);
 void bench_math(void);

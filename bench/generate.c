@@ -121,9 +121,10 @@ void bench_generate(void)
     while (name && family < FAMILIES && strcmp(families[family].name, name) != 0)
         family++;
     if (family == FAMILIES)
-        BENCH_REFUSE("generate knows llama, qwen2 and gpt_neox; got '%s'", name);
+        bench_need(rt_error(RT_CONFIG, "generate knows llama, qwen2 and gpt_neox; got '%s'", name));
     if (w.texts > MOST_TEXTS)
-        BENCH_REFUSE("prompt and tokens must be at least 1, texts from 1 to %d", MOST_TEXTS);
+        bench_need(rt_error(RT_CONFIG, "prompt and tokens must be at least 1, texts from 1 to %d",
+                            MOST_TEXTS));
     rt_transformer_options options = families[family].options;
     options.vocab = n[VOCAB];
     options.layers = n[LAYERS];

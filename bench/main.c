@@ -18,7 +18,7 @@ typedef struct command {
         const char *name; /* NULL after the last */
         int value;        /* default */
     } sizes[BENCH_MOST_SIZES + 1];
-    const char *help; /* lines of the usage */
+    const char *help; /* lines of the usage; NULL: those of the next command */
     void (*run)(void);
     bool configured; /* the first argument is a CONFIG.ini, which has the engine */
     bool threads;    /* runs on --threads */
@@ -69,6 +69,15 @@ static const command commands[] = {
      .help = "measure softmax attention", .run = bench_op},
     {"linear-attention", .sizes = {{"H", 4}, {"D", 64}, {"from", 512}, {"to", 16384}},
      .help = "measure every form of attention, doubling the length", .run = bench_linear_attention},
+    {"linear", .sizes = {{"rows", 2048}, {"in", 256}, {"out", 1024}},
+     .help = "measure a linear layer with bias", .run = bench_op},
+    {"layernorm", .sizes = {{"rows", 4096}, {"columns", 512}}, .run = bench_op},
+    {"gelu", .sizes = {{"rows", 4096}, {"columns", 512}}, .run = bench_op},
+    {"softmax", .sizes = {{"rows", 4096}, {"columns", 512}}, .run = bench_op},
+    {"xent", .sizes = {{"rows", 4096}, {"columns", 512}},
+     .help = "measure softmax and cross-entropy", .run = bench_op},
+    {"adamw", .sizes = {{"size", 4194304}}, .help = "measure the update of the parameters",
+     .run = bench_adamw},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -89,15 +98,22 @@ static const char options_usage[] =
     "\n"
     "Exit status: 0, 1 if something failed, 2 if an argument is wrong.\n";
 
+/* Prints the command with its sizes, and its help below. */
+static void print_command(FILE *to, const command *c)
+{
+    fprintf(to, "  %s%s%s", c->name, c->arguments ? " " : "", c->arguments ? c->arguments : "");
+    for (int i = 0; c->sizes[i].name; i++)
+        fprintf(to, " %s=%d", c->sizes[i].name, c->sizes[i].value);
+    if (c->help)
+        fprintf(to, "\n      %s", c->help);
+    fputc('\n', to);
+}
+
 static void print_usage(FILE *to)
 {
     fputs(usage, to);
-    for (const command *c = commands; c < commands + COMMANDS; c++) {
-        fprintf(to, "  %s%s%s", c->name, c->arguments ? " " : "", c->arguments ? c->arguments : "");
-        for (int i = 0; c->sizes[i].name; i++)
-            fprintf(to, " %s=%d", c->sizes[i].name, c->sizes[i].value);
-        fprintf(to, "\n      %s\n", c->help);
-    }
+    for (int i = 0; i < COMMANDS; i++)
+        print_command(to, &commands[i]);
     fputs(options_usage, to);
 }
 
@@ -149,14 +165,15 @@ static int take_options(int argc, char **argv)
         } else if (!strcmp(name, "--since")) {
             good = rt_number_parse(text, &bench.since) && bench.since > 0;
         } else {
-            BENCH_REFUSE("unknown option '%s'; bench --help lists them", name);
+            bench_need(rt_error(RT_CONFIG, "unknown option '%s'; bench --help lists them", name));
         }
         i++;
         if (!good)
-            BENCH_REFUSE("%s needs %s; got '%s'", name, needed, text);
+            bench_need(rt_error(RT_CONFIG, "%s needs %s; got '%s'", name, needed, text));
     }
     if (bench.cpu && bench.threads > 1)
-        BENCH_REFUSE("--cpu measures one thread; got --threads %d", bench.threads);
+        bench_need(
+            rt_error(RT_CONFIG, "--cpu measures one thread; got --threads %d", bench.threads));
     return left;
 }
 
@@ -188,11 +205,12 @@ static void parse_sizes(const command *c, int argc, char **argv)
                (strlen(name) != length || strncmp(name, argv[a], length) != 0))
             i++;
         if (!number || !name)
-            BENCH_REFUSE("'%s' is no NAME=NUMBER of this benchmark; bench --help lists them",
-                         argv[a]);
+            bench_need(rt_error(RT_CONFIG,
+                                "'%s' is no NAME=NUMBER of this benchmark; bench --help lists them",
+                                argv[a]));
         else if (!rt_integer_parse(number + 1, &whole) || whole < 1 || whole > LARGEST_SIZE)
-            BENCH_REFUSE("%s must be a whole number from 1 to %d; got '%s'", name, LARGEST_SIZE,
-                         number + 1);
+            bench_need(rt_error(RT_CONFIG, "%s must be a whole number from 1 to %d; got '%s'", name,
+                                LARGEST_SIZE, number + 1));
         else
             bench.sizes[i] = (int)whole;
     }
@@ -204,24 +222,25 @@ static void run_command(int argc, char **argv)
 {
     int i = 0;
     if (!argc)
-        BENCH_REFUSE("a command is missing; bench --help lists them");
+        bench_need(rt_error(RT_CONFIG, "a command is missing; bench --help lists them"));
     while (i < COMMANDS && strcmp(commands[i].name, argv[0]) != 0)
         i++;
     if (i == COMMANDS)
-        BENCH_REFUSE("there is no benchmark '%s'; bench --help lists them", argv[0]);
+        bench_need(
+            rt_error(RT_CONFIG, "there is no benchmark '%s'; bench --help lists them", argv[0]));
     const command *c = &commands[i];
     const int words = c->arguments && argc > 1 && !strchr(argv[1], '=');
     bench.command = c->name;
     if (c->configured && (bench.engine != RT_ENGINE_OPENBLAS || bench.math != RT_MATH_FLOAT))
-        BENCH_REFUSE("--engine and --math are run.engine=E and run.math=M here");
+        bench_need(rt_error(RT_CONFIG, "--engine and --math are run.engine=E and run.math=M here"));
     bench_need(rt_engine_use(bench.engine, bench.math));
     bench_need(rt_world_begin(&bench.world));
     if (c->configured && argc < 2)
-        BENCH_REFUSE("%s needs a CONFIG.ini", c->name);
+        bench_need(rt_error(RT_CONFIG, "%s needs a CONFIG.ini", c->name));
     if (!c->configured)
         parse_sizes(c, argc - 1 - words, argv + 1 + words);
     if (!c->configured && !c->threads && bench.threads > 1)
-        BENCH_REFUSE("%s runs on one thread: leave out --threads", c->name);
+        bench_need(rt_error(RT_CONFIG, "%s runs on one thread: leave out --threads", c->name));
     argv[c->configured ? argc : 1 + words] = NULL;
     bench.arguments = argv + 1;
     c->run();

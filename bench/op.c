@@ -5,6 +5,7 @@
 #include "core/random.h"
 #include "models/transformer.h"
 #include "ops/ops.h"
+#include "optim/rules.h"
 #include "tests/ops/calls.h"
 
 #include <math.h>
@@ -17,6 +18,26 @@
 enum { WARM_UP = 3, FEWEST = 15 };
 
 static const double long_enough = 2; /* seconds */
+
+/* Ops that are timed, by their calls of tests/ops/calls.h. `sizes` are the letters of a call's
+ * shapes that the sizes of the command give, * the leading axis. An op over rows is compared with a
+ * copy: `moved` is the number of bytes that forward and backward must read or write, as a multiple
+ * of the size of the first input. */
+static const struct {
+    const char *command;
+    const rt_op *op;
+    const char *sizes;
+    op_options options;
+    double moved[2];
+} ops[] = {
+    {"rope", &rt_op_rope, "BTHD", {.number = 1, .form = RT_THETA_LOG}, {2, 3}},
+    {"attention", &rt_op_attention, "BTHD", {.bias = false}, {0}},
+    {"linear", &rt_op_linear, "*IO", {.onto = false}, {0}},
+    {"layernorm", &rt_op_layer_norm, "*C", {.number = 1e-12}, {2, 3}},
+    {"gelu", &rt_op_gelu, "*C", {.kind = RT_GELU}, {2, 3}},
+    {"softmax", &rt_op_softmax, "*C", {.number = 0}, {2, 3}},
+    {"xent", &rt_op_cross_entropy, "*V", {.ids = call_zeros}, {1, 2}},
+};
 
 typedef struct timed_op {
     rt_function build;
@@ -34,32 +55,46 @@ typedef struct timed_op {
     size_t copied;
 } timed_op;
 
-/* Describes the op of the command, by its call of tests/ops/calls.h. Softmax attention stores no T
- * x T matrix: in the formula, its backward has twice the products of its forward; recomputing the
+/* Describes the op of row `kind` with the sizes of its command. Softmax attention stores no T x T
+ * matrix: in the formula, its backward has twice the products of its forward; recomputing the
  * scores makes it 2.5 times. */
-static timed_op describe(op_options *options)
+static timed_op describe(int kind, op_options *options)
 {
-    const bool is_attention = !strcmp(bench.command, "attention");
-    const op_call *call = op_call_of(is_attention ? &rt_op_attention : &rt_op_rope);
-    const int B = bench.sizes[0], T = bench.sizes[1], H = bench.sizes[2], D = bench.sizes[3];
-    const int lengths[128] = {
-        ['B'] = B, ['T'] = T, ['S'] = T, ['H'] = H, ['G'] = H, ['D'] = D, ['E'] = D, ['P'] = D / 2};
-    const double moved[] = {2, 3}; /* tensors that RoPE must read or write, forward and backward */
+    const op_call *call = op_call_of(ops[kind].op);
+    const bool is_attention = call->op == &rt_op_attention, is_linear = call->op == &rt_op_linear;
+    int lengths[128] = {0};
+    rt_shape leading = {0};
     const char *next = call->inputs;
-    *options = is_attention ? (op_options){0} : (op_options){.number = 1, .form = RT_THETA_LOG};
-    if (!is_attention && D % 2)
-        BENCH_REFUSE("D must be even; got %d", D);
+    *options = ops[kind].options;
+    for (int i = 0; ops[kind].sizes[i]; i++)
+        if (ops[kind].sizes[i] == '*')
+            leading = RT_SHAPE_OF(bench.sizes[i]);
+        else
+            lengths[(int)ops[kind].sizes[i]] = bench.sizes[i];
+    const double rows =
+        leading.ndim ? leading.axis[0] : (double)lengths['B'] * lengths['T'] * lengths['H'];
+    if (call->op == &rt_op_rope && lengths['D'] % 2)
+        bench_need(rt_error(RT_CONFIG, "D must be even; got %d", lengths['D']));
+    if (call->op == &rt_op_cross_entropy && rows > CALL_NUMBERS)
+        bench_need(rt_error(RT_CONFIG, "rows must be at most %d; got %.0f", CALL_NUMBERS, rows));
+    lengths['P'] = lengths['D'] / 2;
+    lengths['S'] = lengths['T'];
+    lengths['G'] = lengths['H'];
+    lengths['E'] = lengths['D'];
     timed_op op = {.build = call->call, .context = options, .name = call->op->name};
     for (rt_shape x; op.inputs < (is_attention ? 3 : MOST_INPUTS) &&
-                     (x = next_input(&next, lengths, (rt_shape){0})).ndim >= 0;)
+                     (x = next_input(&next, lengths, leading)).ndim >= 0;)
         op.shapes[op.inputs++] = x;
-    const double flops = 4.0 * B * T * H * T * D;
+    const size_t size = rt_shape_size(op.shapes[0]);
     op.activations = is_attention ? op.inputs : 1;
-    op.result = rt_shape_size(op.shapes[0]);
+    op.result = is_linear ? (size_t)(rows * lengths['O']) : size;
+    options->divisor = rows;
+    const double flops = is_attention ? 4 * rows * lengths['T'] * lengths['D']
+                                      : 2 * rows * lengths['I'] * lengths['O'];
     op.done = is_attention ? 3.5 * flops : 0;
-    op.copied = is_attention ? 0 : op.result;
+    op.copied = ops[kind].moved[0] > 0 ? size : 0;
     for (int i = 0; i < 2; i++)
-        op.work[i] = is_attention ? (1 + i) * flops : moved[i] * (double)op.result * sizeof(real);
+        op.work[i] = op.copied ? ops[kind].moved[i] * (double)size * sizeof(real) : (1 + i) * flops;
     return op;
 }
 
@@ -93,8 +128,8 @@ static rt_tensor new_leaf(rt_shape shape, int stream)
 {
     const size_t size = rt_shape_size(shape);
     if (!size)
-        BENCH_REFUSE("%s is no shape of a tensor",
-                     rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, shape));
+        bench_need(rt_error(RT_CONFIG, "%s is no shape of a tensor",
+                            rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, shape)));
     real *data = bench_alloc(2 * size, sizeof *data);
     for (size_t i = 0; i < size; i++)
         data[i] = (real)(rt_random_uniform((rt_random){.seed = (uint64_t)stream}, i) - 0.5);
@@ -185,16 +220,45 @@ static void measure_table(void)
 void bench_op(void)
 {
     const char *name = bench.command;
+    int kind = 0;
+    while (strcmp(ops[kind].command, name) != 0)
+        kind++;
     op_options options;
-    const timed_op op = describe(&options);
+    const timed_op op = describe(kind, &options);
     measure(&op, (bench_rounds){.warm_up = WARM_UP, .fewest = FEWEST, .seconds = long_enough});
     print_pass(true, name, "forward", FORWARD, op.work[0], op.copied);
     print_pass(false, name, "backward", BACKWARD, op.work[1], op.copied);
     print_pass(false, name, "both", BOTH, op.work[0] + op.work[1], op.copied);
     if (op.done > 0)
         print_pass(false, name, "both as done", BOTH, op.done, op.copied);
-    else
+    if (ops[kind].op == &rt_op_rope)
         measure_table();
+}
+
+/* Measures the update of the parameters, which reads value, gradient and two moments, and writes
+ * all but the gradient. */
+void bench_adamw(void)
+{
+    enum { STREAMS = 4, MOVED = 7 };
+    const size_t size = (size_t)bench.sizes[0];
+    const rt_optimizer_settings settings = rt_optimizer_defaults(RT_OPTIMIZER_ADAMW);
+    const rt_update u = {
+        .settings = &settings, .lr = 1e-3, .decay = 0.01, .gradient_scale = 1, .step = 1};
+    bench_yardstick y = bench_yardstick_new(1, size);
+    bench_rounds rounds = {.warm_up = WARM_UP, .fewest = FEWEST, .seconds = long_enough};
+    real *memory = bench_alloc(STREAMS * size, sizeof *memory), *gradient = memory + 3 * size;
+    real *const states[RT_MOST_STATES] = {memory + size, memory + 2 * size};
+    for (size_t i = 0; i < size; i++) /* not 0, to avoid denormal numbers */
+        gradient[i] = (real)(1e-3 * (double)(i % 100) + 1e-3);
+    while (bench_next(&rounds)) {
+        bench_add(&times[YARDSTICK], &rounds, bench_yardstick_time(&y));
+        const double start = bench_now();
+        rt_update_rule_of(&settings)->span(&u, memory, states, gradient, size);
+        bench_add(&times[FORWARD], &rounds, bench_now() - start);
+    }
+    print_pass(true, "adamw", "update", FORWARD, (double)MOVED * (double)size * sizeof(real), size);
+    rt_free(memory);
+    bench_yardstick_free(&y);
 }
 
 /* Attention of one layer with RoPE, at doubling lengths: linear cost has a constant cost per token.
@@ -235,8 +299,8 @@ static void measure_form(bool first, rt_attention_kind kind, bool causal, int T,
     double theta[MOST_PAIRS];
     const rt_shape x = RT_SHAPE_OF(1, T, H, D);
     if (!rt_shape_size(x) || D % 2 || D / 2 > MOST_PAIRS)
-        BENCH_REFUSE("D must be even and at most %d, and %s a tensor", 2 * MOST_PAIRS,
-                     rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, x));
+        bench_need(rt_error(RT_CONFIG, "D must be even and at most %d, and %s a tensor",
+                            2 * MOST_PAIRS, rt_shape_write((char[RT_SHAPE_TEXT_SIZE]){0}, x)));
     rt_theta_geometric(theta, D / 2, 10000);
     const rt_rotation *rotation =
         tables ? rt_rotation_fixed(tables, theta, RT_SHAPE_OF(1, D / 2), RT_INTERLEAVED, 1,

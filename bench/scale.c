@@ -182,9 +182,11 @@ void bench_scale(void)
     bench_rounds rounds = {.fewest = FEWEST_ROUNDS, .seconds = 5};
     const int threads = bench.threads ? bench.threads : 2;
     if (bench.cpu)
-        BENCH_REFUSE("--cpu measures one thread; scale compares it with several");
+        bench_need(
+            rt_error(RT_CONFIG, "--cpu measures one thread; scale compares it with several"));
     if (threads < 2)
-        BENCH_REFUSE("scale compares 1 thread with several; got --threads %d", threads);
+        bench_need(
+            rt_error(RT_CONFIG, "scale compares 1 thread with several; got --threads %d", threads));
     bench_training *one = bench_training_new(1);
     bench_training *several = bench_training_new(threads);
     rt_workers *traced = rt_trainer_workers(one->trainer);
@@ -202,7 +204,7 @@ void bench_scale(void)
     for (int i = 0; i < alone.count; i++)
         trace.seconds += alone.at[i];
     if (trace.lost)
-        BENCH_REFUSE("a run of a step has more than %d pieces", MOST_PIECES);
+        bench_need(rt_error(RT_CONFIG, "a run of a step has more than %d pieces", MOST_PIECES));
     bench_need(rt_trainer_observe(one->trainer, false, true));
     time_step(one->trainer); /* for its bytes, not its time */
     const double bytes = rt_trainer_profiled_bytes(one->trainer), barrier = measure_barrier();
@@ -297,7 +299,8 @@ void bench_world(void)
     rt_step_result last;
     rt_status status = rt_ok();
     if (!bench.world)
-        BENCH_REFUSE("world needs several processes: mpirun -n 2 bench world CONFIG.ini");
+        bench_need(rt_error(RT_CONFIG, "world needs several processes: mpirun -n 2 bench world "
+                                       "CONFIG.ini"));
     char *memory = rt_alloc(2 * large, 1);
     bench_need(rt_world_agree(bench.world, memory ? rt_ok() : rt_out_of_memory("a benchmark")));
     bench_training *t = bench_training_new(bench.threads);

@@ -109,7 +109,7 @@ void bench_step(void)
     bench_rounds rounds = {.fewest = FEWEST_ROUNDS, .seconds = long_enough};
     bench_training *t = bench_training_new(bench.threads);
     if (bench.cpu && t->threads > 1)
-        BENCH_REFUSE("--cpu measures one thread; got %d threads", t->threads);
+        bench_need(rt_error(RT_CONFIG, "--cpu measures one thread; got %d threads", t->threads));
     struct timespec now = {0, 0}; /* end of the first step */
     for (int i = 0; i < WARM_UP_STEPS; i++) {
         bench_need(rt_trainer_step(t->trainer, &last));
@@ -204,7 +204,7 @@ static void compare_step(const bench_training *t, int step)
 void bench_math(void)
 {
     if (bench.world)
-        BENCH_REFUSE("math compares the gradients of one process");
+        bench_need(rt_error(RT_CONFIG, "math compares the gradients of one process"));
     bench_training *t = bench_training_new(bench.threads);
     compare_step(t, 0);
     bench_need(rt_engine_use(RT_ENGINE_OPENBLAS, RT_MATH_FLOAT));

@@ -37,9 +37,7 @@ small="layers=2 dim=16 heads=4 kv_heads=2 ffn=24 vocab=50 prompt=8 tokens=2"
     expect 2 'OpenBLAS has no matrix products in bf16' generate $small --math bf16
     expect 2 'must be at least 1, texts from 1 to 64' generate $small texts=65
 }
-expect 0 'rope,table,' rope T=16 --seconds 0.01 --csv
-expect 0 'attention,both as done,' attention T=16 --seconds 0.01 --csv
-expect 2 'D must be even; got 3' rope D=3
+expect 2 'rows must be at most 131072; got 200000' xent rows=200000
 expect 0 '--engine E' --help
 expect 0 '--math M' --help
 expect 2 '--seconds needs a number above 0; got' peak --seconds 0
