@@ -1,3 +1,5 @@
+/* Opens models that were trained before. */
+
 #include "train/run/trained_model.h"
 
 #include "core/memory.h"
@@ -5,11 +7,17 @@
 #include "train/folder/run_folder.h"
 #include "train/run/broadcast.h"
 #include "util/csv.h"
-#include "util/files.h"
 #include "util/writer.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+
+static bool is_folder(const char *path)
+{
+    struct stat found;
+    return !stat(path, &found) && S_ISDIR(found.st_mode);
+}
 
 static rt_status open_file(rt_trained_model *found, const char *path, rt_parse parse)
 {
@@ -60,9 +68,9 @@ rt_status rt_trained_model_find(rt_trained_model *found, const char *named,
     rt_run_folder folder;
     rt_config own;
     *found = (rt_trained_model){0};
-    if (named && (!rt_folder_has(named, ".") || rt_is_huggingface(named)))
+    if (named && (!is_folder(named) || rt_is_huggingface(named)))
         return best ? rt_error(RT_CONFIG, "--best needs a folder%s; %s is not one",
-                               rt_folder_has(named, ".") ? " of checkpoints" : "", named)
+                               is_folder(named) ? " of checkpoints" : "", named)
                     : open_file(found, named, parse);
     rt_status status = named ? rt_huggingface_refuse_format(named)
                              : rt_run_folder_name(&folder, config->run.dir, config->run.name);
@@ -70,8 +78,7 @@ rt_status rt_trained_model_find(rt_trained_model *found, const char *named,
         status = rt_path_join(folder.checkpoints, named, "checkpoints");
     if (status.code)
         return status;
-    const char *checkpoints =
-        named && !rt_folder_has(folder.checkpoints, ".") ? named : folder.checkpoints;
+    const char *checkpoints = named && !is_folder(folder.checkpoints) ? named : folder.checkpoints;
     status =
         rt_checkpoint_newest(&found->checkpoint, checkpoints, parse, found->path, found->warnings);
     if (!status.code && !found->checkpoint.image)
