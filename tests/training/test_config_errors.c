@@ -183,6 +183,10 @@ static const char *const bad[][COLUMNS] = {
      "command line: run.name must be text of at most 127 bytes without control characters; got 'a "
      ";b'; a comment after a value starts with ' ;'",
      "run.name=a ;b"},
+    {"",
+     "command line: run.name must be text of at most 127 bytes without control characters; got "
+     "'a?'",
+     "run.name=a\n"},
     {"[model]\nlayer = 2\ndropout = 2\n[trian]\nsteps = 1\n[train]\nshards = 3\nnonsense\n",
      "2: unknown key 'layer' in [model]; did you mean 'layers'?\n"
      "3: model.dropout must be a number >= 0 and < 1; got '2'\n"

@@ -295,9 +295,23 @@ static void read_pair(loading *l, int line, const char *written, const char *val
         rt_config_set_key(&l->written, i, value, l->first_line[i] = line, &l->errors);
 }
 
+/* Copies the text without leading and trailing blanks, truncated to `size`. */
+static void copy_trimmed(char *copy, size_t size, const char *text, size_t length)
+{
+    while (length && *text == ' ') {
+        text++;
+        length--;
+    }
+    while (length && text[length - 1] == ' ')
+        length--;
+    snprintf(copy, size, "%.*s", (int)length, text);
+}
+
 static void read_override(loading *l, const char *text)
 {
-    char before[RT_VALUE_SIZE], after[2 * RT_VALUE_SIZE], quoted[RT_QUOTE_SIZE];
+    char name[RT_VALUE_SIZE];
+    char value[2 * RT_VALUE_SIZE];
+    char quoted[RT_QUOTE_SIZE];
     const char *equals = strchr(text, '=');
     if (!equals) {
         rt_config_add_error(&l->errors, RT_FROM_COMMAND_LINE,
@@ -305,10 +319,8 @@ static void read_override(loading *l, const char *text)
                             rt_quote(quoted, text));
         return;
     }
-    snprintf(before, sizeof before, "%.*s", (int)(equals - text), text);
-    snprintf(after, sizeof after, "%s", equals + 1);
-    const char *name = trim(before, before + strlen(before));
-    const char *value = trim(after, after + strlen(after));
+    copy_trimmed(name, sizeof name, text, (size_t)(equals - text));
+    copy_trimmed(value, sizeof value, equals + 1, strlen(equals + 1));
     static const char sweep[] = "sweep.";
     if (!strncmp(name, sweep, strlen(sweep))) {
         l->has_sweep = true;

@@ -295,7 +295,8 @@ static rt_status add_run(comparison *c, const char *folder)
     rt_config_implied(&implied, &m->config);
     for (int i = 0; rt_key_at(i); i++)
         m->implied[i] = rt_key_value_equal(rt_key_at(i), &m->config, &implied);
-    rt_results_read(&m->results, folder);
+    if (!rt_results_read(&m->results, folder))
+        m->results = (rt_results){0};
     c->list[c->count++] = m;
     return rt_ok();
 }
@@ -303,13 +304,16 @@ static rt_status add_run(comparison *c, const char *folder)
 /* Adds a run, or those runs of a sweep that have begun. */
 static rt_status add_folder(comparison *c, const char *folder)
 {
+    char config[RT_PATH_SIZE];
     rt_sweep_runs runs;
     if (!rt_is_sweep_folder(folder))
         return add_run(c, folder);
     rt_status status = rt_sweep_runs_read(&runs, folder);
-    for (int i = 0; i < runs.count && !status.code; i++)
-        if (rt_folder_has(runs.list[i].folder, "config.ini"))
+    for (int i = 0; i < runs.count && !status.code; i++) {
+        status = rt_path_join(config, runs.list[i].folder, "config.ini");
+        if (!status.code && !access(config, R_OK))
             status = add_run(c, runs.list[i].folder);
+    }
     rt_sweep_runs_free(&runs);
     return status;
 }

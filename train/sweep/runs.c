@@ -306,6 +306,23 @@ static rt_status start_run(sweep_run *r, int run)
     return rt_ok();
 }
 
+static const char *ending_of(const sweep_member *result)
+{
+    switch (result->exit_code) {
+    case RT_EXIT_DONE:
+        return rt_results_get(&result->results, RT_RESULT_STOPPED_EARLY) == 1 ? "stopped early"
+                                                                              : "done";
+    case RT_EXIT_CHECK:
+        return "done, a check failed";
+    case RT_EXIT_NONFINITE:
+        return "the loss is not finite";
+    case RT_EXIT_STOPPED:
+        return "stopped";
+    default:
+        return "FAILED";
+    }
+}
+
 /* Prints a line on a run that has ended: number `number`, or a trunk. */
 static void report_end(sweep_run *r, int run, int number, const char *how)
 {
@@ -329,21 +346,15 @@ static void end_run(sweep_run *r, int run, int how)
     char name[RT_RUN_NAME_SIZE], path[RT_PATH_SIZE];
     sweep_member *result = &r->runs[run];
     rt_sweep_name(r->sweep, run, name);
-    const int code = result->exit_code = WIFEXITED(how) ? WEXITSTATUS(how) : RT_EXIT_FAILURE;
+    result->exit_code = WIFEXITED(how) ? WEXITSTATUS(how) : RT_EXIT_FAILURE;
     result->ended = result->exit_code != RT_EXIT_STOPPED;
     if (!rt_path_join(path, r->folder.path, name).code)
         rt_results_read(&result->results, path);
     result->state = ENDED;
     r->running--;
     r->ended += run < r->count;
-    const bool early = rt_results_get(&result->results, RT_RESULT_STOPPED_EARLY) == 1;
     if (!r->arguments->quiet)
-        report_end(r, run, r->ended,
-                   code == RT_EXIT_DONE        ? early ? "stopped early" : "done"
-                   : code == RT_EXIT_CHECK     ? "done, a check failed"
-                   : code == RT_EXIT_NONFINITE ? "the loss is not finite"
-                   : code == RT_EXIT_STOPPED   ? "stopped"
-                                               : "FAILED");
+        report_end(r, run, r->ended, ending_of(result));
 }
 
 static bool must_stop(const sweep_run *r)

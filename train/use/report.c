@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Draws the report of a run, without attention maps if its data or checkpoints are missing. */
 static rt_status report_run(const rt_arguments *arguments, const char *folder)
@@ -56,6 +57,7 @@ static rt_exit report_one(const rt_arguments *arguments, const char *folder)
  * concerns all runs, like a missing gnuplot. */
 static rt_exit report_members(const rt_arguments *arguments)
 {
+    char path[RT_PATH_SIZE];
     rt_sweep_runs runs;
     rt_exit code = RT_EXIT_DONE;
     const rt_status read = rt_sweep_runs_read(&runs, arguments->report);
@@ -63,7 +65,8 @@ static rt_exit report_members(const rt_arguments *arguments)
         int first = 0; /* first row with the name of the run, whose report is drawn once */
         while (strcmp(runs.list[first].cells[0], runs.list[i].cells[0]))
             first++;
-        if (first < i || !rt_folder_has(runs.list[i].folder, "config.ini"))
+        if (first < i || rt_path_join(path, runs.list[i].folder, "config.ini").code ||
+            access(path, R_OK))
             continue;
         const rt_exit result = report_one(arguments, runs.list[i].folder);
         code = code ? code : result;
