@@ -440,13 +440,17 @@ static rt_status add_decoder(json_t *list, json_t *settings)
 /* Adds the special tokens that an object names and that have an id; NULL: the default. */
 static rt_status add_named(json_t *list, const json_t *of, const json_t *vocab, const json_t *added)
 {
+    /* if two of them name one text, the options of the first count */
+    static const char *const keys[] = {"bos_token", "eos_token", "unk_token", "pad_token",
+                                       "sep_token", "cls_token", "mask_token"};
+    enum { NAMES = sizeof keys / sizeof *keys };
     const json_t *const more[] = {json_object_get(of, extra_keys[0]),
                                   json_object_get(of, extra_keys[1])};
-    const size_t last = ROLES + json_array_size(more[0]) + json_array_size(more[1]);
+    const size_t last = NAMES + json_array_size(more[0]) + json_array_size(more[1]);
     rt_status status = rt_ok();
     for (size_t i = 0; i < last && !status.code; i++) {
-        const size_t n = i < ROLES ? 0 : i - ROLES, first = json_array_size(more[0]);
-        const json_t *found = i < ROLES   ? json_object_get(of, roles[i].key)
+        const size_t n = i < NAMES ? 0 : i - NAMES, first = json_array_size(more[0]);
+        const json_t *found = i < NAMES   ? json_object_get(of, keys[i])
                               : n < first ? json_array_get(more[0], n)
                                           : json_array_get(more[1], n - first);
         const char *text = of ? text_of(found) : "<|endoftext|>";

@@ -375,6 +375,17 @@ TEST_ROWS(what_is_wrong_beside_vocab_json_is_refused_with_its_file, 0, 9)
     expect_refused("", rows[_i].message);
 }
 
+/* Of two keys that name one token, bos_token has its options: blanks before it belong to it. */
+TEST(the_first_key_of_a_token_has_its_options)
+{
+    put_text("vocab.json", "{\"a\": 0, \"\\u0120\": 1, \"<s>\": 2}");
+    put_text("merges.txt", "");
+    put_text("tokenizer_config.json",
+             "{\"tokenizer_class\": \"GPT2Tokenizer\", \"cls_token\": \"<s>\", "
+             "\"bos_token\": {\"content\": \"<s>\", \"lstrip\": true}}");
+    has_ids(rt_vocabulary_encode_special, opened_vocabulary("", NULL), "a <s>", "0 2");
+}
+
 /* A written vocabulary is read as the same one, whatever the names of its tokens. */
 TEST(a_vocabulary_of_bpe_is_written_for_transformers)
 {
