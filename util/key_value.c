@@ -361,8 +361,19 @@ void rt_key_value_copy(const rt_key *key, void *to, const void *from)
 
 bool rt_key_value_equal(const rt_key *key, const void *a, const void *b)
 {
-    char one[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
-    return !strcmp(rt_key_value_write(key, a, one), rt_key_value_write(key, b, other));
+    const void *one = (const char *)a + key->offset, *other = (const char *)b + key->offset;
+    char text[RT_VALUE_SIZE], other_text[RT_VALUE_SIZE];
+    switch (key->type) {
+    case RT_KEY_NUMBER:
+        return *(const double *)one == *(const double *)other;
+    case RT_KEY_TEXT:
+    case RT_KEY_LENGTHS:
+    case RT_KEY_FACTORS:
+    case RT_KEY_LAYERS:
+        return !strcmp(rt_key_value_write(key, a, text), rt_key_value_write(key, b, other_text));
+    default:
+        return !memcmp(one, other, key->size);
+    }
 }
 
 void rt_keys_set_defaults(const rt_key_table *table, void *options)
