@@ -93,8 +93,8 @@ TEST(a_configuration_with_mistakes_is_still_one)
     }
     run(": >empty.ini; $TRAIN --quiet --check empty.ini && cat tiny.ini | $TRAIN --quiet --check "
         "/dev/stdin");
-    /* a pipe is read several times, and its paths are those of the working directory: by a program
-     * that starts again, and by the runs of a sweep */
+    /* a pipe is read several times: by a program that starts again, and by the runs of a sweep; its
+     * paths are those of the working directory */
     run("cat tiny.ini | $TRAIN --quiet /dev/stdin run.name=piped run.kernels=portable && "
         "$TRAIN --quiet tiny.ini run.name=filed run.kernels=portable && "
         "sed s/piped/filed/ runs/piped/config.ini | cmp - runs/filed/config.ini");
@@ -102,6 +102,11 @@ TEST(a_configuration_with_mistakes_is_still_one)
         "/dev/stdin run.name=both && grep -c '^dim = 16$' runs/both/*/config.ini");
     run("yes 'a line of text' | head -c 4000 >piped.txt; printf '[data]\\ntask = text\\nfile = "
         "piped.txt\\n' | $TRAIN --quiet --check /dev/stdin");
+    /* other files below /dev have a folder, too */
+    run("[ ! -w /dev/shm ] || (folder=$(mktemp -d /dev/shm/XXXXXX) && cp piped.txt $folder/own.txt "
+        "&& "
+        "printf '[data]\\ntask = text\\nfile = own.txt\\n' >$folder/own.ini && "
+        "$TRAIN --quiet --check $folder/own.ini; code=$?; rm -r $folder; exit $code)");
     run("cat tiny.ini | $TRAIN --quiet --print-config /dev/fd/5 5<&0 | grep '^dim = 16$' && "
         "$TRAIN --init gpt /dev/stdout | grep '^\\[data\\]$'");
     expect_message(2, "/dev/stdin:4194305: the file is larger than 16 MiB\n",

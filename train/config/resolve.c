@@ -391,6 +391,12 @@ static void add_path(rt_writer *list, const char *folder, const char *path)
     rt_writer_add(list, "%.*s/%s", (int)length, folder, path);
 }
 
+/* Returns whether a path names an open descriptor, such as a pipe, which has no folder. */
+static bool is_descriptor(const char *path)
+{
+    return !strcmp(path, "/dev/stdin") || !strncmp(path, "/dev/fd/", strlen("/dev/fd/"));
+}
+
 void rt_config_find_files(rt_config *config, int task, rt_config_errors *errors)
 {
     char folder[PATH_MAX], path[RT_FILE_LIST_SIZE], place[RT_PATH_SIZE];
@@ -400,9 +406,8 @@ void rt_config_find_files(rt_config *config, int task, rt_config_errors *errors)
         const bool list = key->path == RT_INPUT_FILES && rt_tasks[task].kind == RT_DATA_WINDOWS;
         const char *names =
             key->path ? *(const char *const *)((const char *)config + key->offset) : NULL;
-        /* a configuration from a pipe, such as /dev/stdin, has no folder */
         const char *file =
-            origin == RT_FROM_COMMAND_LINE || !config->file || !strncmp(config->file, "/dev/", 5)
+            origin == RT_FROM_COMMAND_LINE || !config->file || is_descriptor(config->file)
                 ? ""
                 : config->file;
         rt_writer paths = {0}, problem = {0};
