@@ -162,6 +162,18 @@ int open(const char *path, int flags, ...)
 
 int open64(const char *path, int flags, ...) __attribute__((alias("open")));
 
+/* A template is a path. */
+int mkostemp(char *path, int flags)
+{
+    NEXT(mkostemp);
+    return fails(SHIM_OPEN) ? -1 : watch(next(path, flags));
+}
+
+int mkstemp(char *path)
+{
+    return mkostemp(path, 0);
+}
+
 DIR *opendir(const char *path)
 {
     const int file = open_at(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
@@ -264,13 +276,6 @@ int rename(const char *from, const char *to)
 int remove(const char *path)
 {
     return unlink(path);
-}
-
-/* A template is a path. */
-int mkstemp(char *path)
-{
-    NEXT(mkstemp);
-    return fails(SHIM_OPEN) ? -1 : watch(next(path));
 }
 
 pid_t fork(void)
