@@ -104,14 +104,46 @@ static rt_status find_model(rt_trained_model *found, const rt_arguments *argumen
     return status;
 }
 
+/* Start of a training, alone or in a world if a launcher started several processes. */
+typedef struct launch {
+    rt_arguments *arguments;
+    rt_status status;
+} launch;
+
+/* Begins with the kernels, before threads and MPI start. The other processes of a world then wait
+ * for the models that process 0 finds, since only it reads the folder of train.init_from. */
+static rt_status begin_training(void *beginner, const rt_config *written)
+{
+    launch *l = beginner;
+    rt_arguments *a = l->arguments;
+    if (written)
+        l->status = rt_kernels_begin(written, a);
+    if (!l->status.code && rt_world_launched_size() > 1)
+        l->status = rt_helper_begin(&a->helper, rt_stop_on_signals, rt_sweep_member, a);
+    if (!l->status.code)
+        l->status = rt_world_begin(&a->world);
+    const bool first = rt_world_rank(a->world) == 0;
+    a->quiet |= !first;
+    return l->status.code || first ? l->status : rt_init_model_broadcast(a->ancestry, a->world);
+}
+
+/* Prints why a world could not begin: an error that all processes find, once. */
+static rt_exit print_launch(const launch *l)
+{
+    const rt_world *world = l->arguments->world;
+    if (rt_world_launched_rank() == 0 || l->status.code != RT_CONFIG ||
+        (world && rt_world_size(world) == 1))
+        rt_exit_print(l->status);
+    return rt_exit_of(l->status.code);
+}
+
 /* Loads the configuration file or, if none is given, the configuration of the checkpoint, which
- * stays open in `found`. With `sweep` NULL, a sweep in the file is ignored. In a world, only
- * process 0 reads the folder of train.init_from, and broadcasts its configuration. */
-static rt_exit load(rt_config *config, rt_trained_model *found, const rt_arguments *arguments,
+ * stays open in `found`. With `sweep` NULL, a sweep in the file is ignored. Begins a training. */
+static rt_exit load(rt_config *config, rt_trained_model *found, rt_arguments *arguments,
                     rt_sweep *sweep)
 {
-    rt_world *world = arguments->world;
-    const bool first = rt_world_rank(world) == 0;
+    launch start = {.arguments = arguments};
+    const bool trains = arguments->command == RT_COMMAND_TRAIN;
     const rt_config_source source = {.path = arguments->config,
                                      .overrides = arguments->overrides,
                                      .override_count = arguments->override_count,
@@ -120,26 +152,31 @@ static rt_exit load(rt_config *config, rt_trained_model *found, const rt_argumen
                                                 arguments->command == RT_COMMAND_DECAY),
                                      .find_ancestor = rt_init_model_search,
                                      .finder = arguments->ancestry,
+                                     .begin = trains ? begin_training : NULL,
+                                     .beginner = &start,
                                      .sweep = sweep};
     char *errors = NULL;
-    rt_status status = rt_ok();
+    rt_status status;
     if (arguments->config) {
-        if (first)
-            status = rt_config_load(config, &source, &errors);
-        const rt_status broadcast =
-            world ? rt_init_model_broadcast(arguments->ancestry, world) : rt_ok();
-        if (!first && !broadcast.code)
-            status = rt_config_load(config, &source, &errors);
-        status = status.code ? status : broadcast;
+        status = rt_config_load(config, &source, &errors);
     } else {
         status = find_model(found, arguments, NULL);
         if (!status.code)
             status = rt_trained_model_configuration(config, found, arguments, &errors);
     }
+    rt_world *world = arguments->world;
+    const bool first = rt_world_rank(world) == 0, listed = errors && first;
+    if (start.status.code) {
+        rt_free(errors);
+        return print_launch(&start);
+    }
+    if (world && first) {
+        const rt_status broadcast = rt_init_model_broadcast(arguments->ancestry, world);
+        status = status.code ? status : broadcast;
+    }
     if (status.code && found->imported && found->imported->refused)
         fprintf(stderr, "%s: warning: %s; the model reads token ids, but no texts\n",
                 rt_program_name(), found->imported->refused);
-    const bool listed = errors && first;
     status = rt_world_agree(world, status);
     if (listed)
         fputs(errors, stderr);
@@ -189,7 +226,7 @@ static rt_exit run_configured(rt_config *config, const rt_sweep *sweep, rt_train
     }
 }
 
-static rt_exit run_command(const rt_arguments *arguments)
+static rt_exit run_command(rt_arguments *arguments)
 {
     rt_config config;
     rt_sweep sweep = {0};
@@ -216,6 +253,8 @@ static rt_exit run_command(const rt_arguments *arguments)
                       : run_configured(&config, &sweep, &found, arguments);
     rt_trained_model_close(&found);
     rt_free(arguments->ancestry->last);
+    rt_world_end(arguments->world);
+    rt_helper_end(arguments->helper);
     return code;
 }
 
@@ -231,35 +270,6 @@ static rt_exit finish(rt_exit code)
      * short, that thread still requests its buffer and never ends. */
     if (!getrlimit(RLIMIT_AS, &space) && space.rlim_cur != RLIM_INFINITY)
         _exit(code);
-    return code;
-}
-
-/* Trains, in a world if a launcher started several processes. */
-static rt_exit run_in_world(rt_arguments *arguments)
-{
-    rt_config config;
-    const rt_config_source source = {.path = arguments->config,
-                                     .overrides = arguments->overrides,
-                                     .override_count = arguments->override_count};
-    rt_status status = rt_ok();
-    /* before the processes know of each other; errors in the file are reported when it is loaded */
-    if (!rt_config_read(&config, &source).code)
-        status = rt_kernels_begin(&config, arguments);
-    if (!status.code && rt_world_launched_size() > 1)
-        status =
-            rt_helper_begin(&arguments->helper, rt_stop_on_signals, rt_sweep_member, arguments);
-    if (!status.code)
-        status = rt_world_begin(&arguments->world);
-    rt_world *world = arguments->world;
-    rt_exit code = rt_exit_of(status.code);
-    arguments->quiet |= rt_world_rank(world) > 0;
-    if (!status.code)
-        code = run_command(arguments);
-    else if (rt_world_launched_rank() == 0 || status.code != RT_CONFIG ||
-             (world && rt_world_size(world) == 1)) /* an error that all processes find, once */
-        rt_exit_print(status);
-    rt_world_end(world);
-    rt_helper_end(arguments->helper);
     return code;
 }
 
@@ -296,6 +306,5 @@ int rt_command_line(int argc, char **argv, const char *revision)
         status.code = RT_CONFIG;
     if (status.code)
         return finish(rt_exit_print(status));
-    return finish(arguments.command == RT_COMMAND_TRAIN ? run_in_world(&arguments)
-                                                        : run_command(&arguments));
+    return finish(run_command(&arguments));
 }

@@ -250,3 +250,49 @@ TEST(exhausted_heap_is_a_status)
     rt_memory_fail_at(2);
     ck_assert_ptr_null(rt_config_help(NULL));
 }
+
+typedef struct start {
+    rt_code answer;
+    int begun;
+    rt_kernels kernels; /* as written */
+    bool valid;
+} start;
+
+static rt_status begin_run(void *context, const rt_config *written)
+{
+    start *s = context;
+    s->begun++;
+    s->valid = written != NULL;
+    s->kernels = written ? written->run.kernels : RT_KERNELS_NATIVE;
+    return s->answer ? rt_error(s->answer, "no start") : rt_ok();
+}
+
+static const struct {
+    const char *text;
+    rt_code answer, code;
+    bool valid;
+} starts[] = {
+    {"[run]\nkernels = portable\n", RT_OK, RT_OK, true},
+    {"[run]\nkernels = portable\n", RT_IO, RT_IO, true},
+    {"[run]\nkernels = fast\n", RT_OK, RT_CONFIG, false},
+    /* keys that do not go together are found after the start */
+    {"[run]\nkernels = portable\n[model]\ndim = 63\n", RT_OK, RT_CONFIG, true},
+};
+
+TEST_ROWS(a_run_starts_once_with_the_values_as_written, 0, ROWS(starts))
+{
+    rt_config config;
+    char *errors;
+    start s = {.answer = starts[_i].answer};
+    const rt_config_source source = {.path = "theta.ini",
+                                     .text = starts[_i].text,
+                                     .begin = begin_run,
+                                     .beginner = &s};
+    const rt_status status = rt_config_load(&config, &source, &errors);
+    ck_assert_int_eq(status.code, starts[_i].code);
+    ck_assert_int_eq(errors != NULL, status.code == RT_CONFIG);
+    ck_assert_int_eq(s.begun, 1);
+    ck_assert_int_eq(s.valid, starts[_i].valid);
+    ck_assert_int_eq(s.kernels, s.valid ? RT_KERNELS_PORTABLE : RT_KERNELS_NATIVE);
+    rt_free(errors);
+}

@@ -476,10 +476,13 @@ static rt_status load(loading *l, rt_config *config, char **errors)
     rt_init_model ancestor = {.config = NULL};
     rt_status status = rt_ok();
     const bool good = read_source(l);
+    const bool valid = good && !l->errors.count && !l->errors.lines.failed;
+    if (source->begin)
+        status = source->begin(source->beginner, valid ? &l->written : NULL);
     const bool sweeps =
         source->sweep && (rt_sweep_requested(source->sweep) || source->sweep->trunk_origin);
     *config = l->written;
-    if (!good)
+    if (!good || status.code)
         return report(&l->errors, errors, status);
     if (!sweeps && source->find_ancestor && l->written.train.init_from)
         status = source->find_ancestor(source->finder, &l->written, &ancestor);
@@ -527,12 +530,4 @@ rt_status rt_config_load_model(rt_config *config, const rt_config_source *source
     loading l = {
         .source = source, .trained = true, .used = true, .of_model = true, .fixed = !imported};
     return load(&l, config, errors);
-}
-
-rt_status rt_config_read(rt_config *config, const rt_config_source *source)
-{
-    loading l = {.source = source};
-    read_source(&l);
-    *config = l.written;
-    return report(&l.errors, NULL, rt_ok());
 }

@@ -127,6 +127,10 @@ typedef struct rt_config_source {
     struct rt_sweep *sweep; /* receives [sweep] and the variants; NULL: both are skipped */
     rt_ancestor_finder *find_ancestor; /* NULL: nothing is inherited */
     void *finder;                      /* context of find_ancestor */
+    /* Called when the source is read, before an ancestor is searched, with the values as written;
+     * NULL if they have errors. An error ends the loading. NULL: not called. */
+    rt_status (*begin)(void *beginner, const rt_config *written);
+    void *beginner; /* context of begin */
 } rt_config_source;
 
 /* Reads, resolves and checks the configuration of a training. A key that is set without effect is
@@ -160,9 +164,6 @@ rt_status rt_config_load_folder(rt_config *config, const char *folder) RT_MUST_C
  * model is imported from a Hugging Face folder. */
 rt_status rt_config_load_model(rt_config *config, const rt_config_source *source, bool imported,
                                char **errors) RT_MUST_CHECK;
-
-/* Reads the values that are set, without inheriting, resolving or checking them together. */
-rt_status rt_config_read(rt_config *config, const rt_config_source *source) RT_MUST_CHECK;
 
 /* Computes the default of every key, which may follow from other keys of the configuration. */
 void rt_config_implied(rt_config *implied, const rt_config *config);
