@@ -258,11 +258,6 @@ typedef struct layer_pass {
     rt_layer_rotation *rotations; /* one for each piece, shared by all layers of a kind */
 } layer_pass;
 
-/* Heads of one sequence, or of a batch: (B, T, H, D), and G heads of keys and values. */
-typedef struct heads {
-    rt_tensor *query, *key, *value;
-} heads;
-
 static const rt_transformer_layer *layer_of(const layer_pass *p)
 {
     return p->model->layers + p->l;
@@ -284,45 +279,46 @@ static rt_tensor *for_scores(rt_graph *g, rt_tensor *x, const rt_rotation *rotat
 }
 
 /* Returns the result of attention, for a batch or for one cached text. */
-static rt_tensor *context_of(const layer_pass *p, rt_graph *g, heads h, int piece)
+static rt_tensor *context_of(const layer_pass *p, rt_graph *g, rt_attention_pass a, int piece)
 {
     const rt_transformer_input *in = p->in;
     const rt_transformer_options *o = &p->model->options;
     const rt_layer_row *row = &layer_of(p)->row;
     const rt_encoding *encoding = rt_encoding_of(o);
-    const rt_layer_rotation rotation = p->rotations[piece];
     rt_kv_cache *cache = in->caches ? in->caches[piece] : NULL;
+    a.at = span_of(in, piece);
+    a.rotation = p->rotations[piece];
+    a.options =
+        (rt_attention_options){.causal = o->causal,
+                               .window = row->window,
+                               .key_mask = in->key_mask,
+                               .dropout = o->attention_dropout,
+                               .probabilities = in->attentions ? in->attentions[p->l] : NULL};
+    if (encoding->attention && row->has_positions)
+        encoding->attention(p->model, g, p->l, &a);
     if (o->position.rotate_value)
-        h.value = rotate(g, h.value, rotation.value);
+        a.value = rotate(g, a.value, a.rotation.value);
     if (o->attention != RT_ATTENTION_SOFTMAX)
-        return rt_linear_form(g, h.query, h.key, h.value,
+        return rt_linear_form(g, a.query, a.key, a.value,
                               &(rt_linear_form_options){.kind = o->attention,
-                                                        .query_rotation = rotation.query,
-                                                        .key_rotation = rotation.key,
+                                                        .query_rotation = a.rotation.query,
+                                                        .key_rotation = a.rotation.key,
                                                         .causal = o->causal,
                                                         .key_mask = in->key_mask,
                                                         .state = cache ? &cache->layers[p->l].state
                                                                        : NULL});
-
-    rt_attention_options options = {.causal = o->causal,
-                                    .window = row->window,
-                                    .key_mask = in->key_mask,
-                                    .dropout = o->attention_dropout,
-                                    .probabilities = in->attentions ? in->attentions[p->l] : NULL};
-    if (encoding->scores && row->has_positions)
-        encoding->scores(p->model, g, p->l, &options);
-    if (!options.distance_keys) {
-        h.query = for_scores(g, h.query, rotation.query);
-        h.key = for_scores(g, h.key, rotation.key);
+    if (!a.options.distance_keys) {
+        a.query = for_scores(g, a.query, a.rotation.query);
+        a.key = for_scores(g, a.key, a.rotation.key);
     }
-    h.value = rt_for_products(g, h.value);
+    a.value = rt_for_products(g, a.value);
     if (cache) {
-        options.key_positions = rt_kv_cache_append(cache, g, p->l, &h.key, &h.value);
-        if (!options.key_positions)
+        a.options.key_positions = rt_kv_cache_append(cache, g, p->l, &a.key, &a.value);
+        if (!a.options.key_positions)
             return NULL;
-        options.query_positions = options.key_positions + (h.key->shape[1] - in->T);
+        a.options.query_positions = a.options.key_positions + (a.key->shape[1] - in->T);
     }
-    return rt_attention(g, h.query, h.key, h.value, &options);
+    return rt_attention(g, a.query, a.key, a.value, &a.options);
 }
 
 /* Returns the heads of x by one of the projections. */
@@ -338,19 +334,21 @@ static rt_tensor *attend(const layer_pass *p, rt_graph *g, rt_tensor *x)
     const rt_transformer_options *o = &p->model->options;
     const rt_transformer_layer *layer = layer_of(p);
     const int pieces = pieces_of(in);
-    heads h = {.query = project(p, g, x, layer->query, o->heads)};
-    h.query = rt_transformer_norm(p->model, g, h.query, layer->query_norm);
+    rt_attention_pass a = {.input = x, .query = project(p, g, x, layer->query, o->heads)};
+    a.query = rt_transformer_norm(p->model, g, a.query, layer->query_norm);
     if (layer->head_scale)
-        h.query = rt_scale_heads(g, h.query, layer->head_scale);
-    h.key = rt_transformer_norm(p->model, g, project(p, g, x, layer->key, o->kv_heads),
+        a.query = rt_scale_heads(g, a.query, layer->head_scale);
+    a.key = rt_transformer_norm(p->model, g, project(p, g, x, layer->key, o->kv_heads),
                                 layer->key_norm);
-    h.value = project(p, g, x, layer->value, o->kv_heads);
-    if (in->usage && is_rotated(p) && h.query && h.key)
-        rt_usage_add_layer(in->usage, o, p->l, in, h.query, h.key);
+    a.value = project(p, g, x, layer->value, o->kv_heads);
+    if (in->usage && is_rotated(p) && a.query && a.key)
+        rt_usage_add_layer(in->usage, o, p->l, in, a.query, a.key);
     rt_tensor *all = NULL;
     for (int i = 0; i < pieces; i++) {
-        const heads piece = {piece_of(g, h.query, i, pieces), piece_of(g, h.key, i, pieces),
-                             piece_of(g, h.value, i, pieces)};
+        const rt_attention_pass piece = {.input = piece_of(g, x, i, pieces),
+                                         .query = piece_of(g, a.query, i, pieces),
+                                         .key = piece_of(g, a.key, i, pieces),
+                                         .value = piece_of(g, a.value, i, pieces)};
         all = put_piece(g, all, context_of(p, g, piece, i), i, pieces);
     }
     return rt_reshape(g, all, RT_SHAPE_OF(in->B, in->T, o->heads * o->head_dim));

@@ -28,18 +28,18 @@ static rt_status alibi_start(rt_transformer *m)
     return rt_ok();
 }
 
-static void alibi_scores(const rt_transformer *m, rt_graph *g, int l, rt_attention_options *options)
+static void alibi_attention(const rt_transformer *m, rt_graph *g, int l, rt_attention_pass *a)
 {
     (void)g;
     (void)l;
-    options->slopes = m->encoding.state;
+    a->options.slopes = m->encoding.state;
 }
 
 const rt_encoding rt_encoding_alibi = {.word = "alibi",
                                        .in_layers = true,
                                        .of_scores = true,
                                        .start = alibi_start,
-                                       .scores = alibi_scores};
+                                       .attention = alibi_attention};
 
 /* State of the encodings with classes of distances. */
 typedef struct distance_classes {
@@ -90,13 +90,13 @@ static rt_tensor *t5_add(rt_transformer *m)
     return rt_add_encoding_weight(m, "positions.bias.weight", RT_T5_BUCKETS, m->options.heads);
 }
 
-static void t5_scores(const rt_transformer *m, rt_graph *g, int l, rt_attention_options *options)
+static void t5_attention(const rt_transformer *m, rt_graph *g, int l, rt_attention_pass *a)
 {
     const distance_classes *classes = m->encoding.state;
     (void)g;
     (void)l;
-    options->distances = &classes->distances;
-    options->distance_bias = m->encoding.weight;
+    a->options.distances = &classes->distances;
+    a->options.distance_bias = m->encoding.weight;
 }
 
 const rt_encoding rt_encoding_t5 = {.word = "t5",
@@ -104,7 +104,7 @@ const rt_encoding rt_encoding_t5 = {.word = "t5",
                                     .of_scores = true,
                                     .add = t5_add,
                                     .start = classes_start,
-                                    .scores = t5_scores};
+                                    .attention = t5_attention};
 
 /* Shaw et al. (2018): a learned key for each class of distances, added to the keys.
  *
@@ -124,12 +124,12 @@ static rt_tensor *shaw_add_layer(rt_transformer *m, int layer)
     return rt_add_encoding_weight(m, name, 2 * RT_SHAW_REACH + 1, m->options.head_dim);
 }
 
-static void shaw_scores(const rt_transformer *m, rt_graph *g, int l, rt_attention_options *options)
+static void shaw_attention(const rt_transformer *m, rt_graph *g, int l, rt_attention_pass *a)
 {
     const distance_classes *classes = m->encoding.state;
     (void)g;
-    options->distances = &classes->distances;
-    options->distance_keys = m->layers[l].encoding;
+    a->options.distances = &classes->distances;
+    a->options.distance_keys = m->layers[l].encoding;
 }
 
 const rt_encoding rt_encoding_shaw = {.word = "shaw",
@@ -137,4 +137,4 @@ const rt_encoding rt_encoding_shaw = {.word = "shaw",
                                       .of_scores = true,
                                       .add_layer = shaw_add_layer,
                                       .start = classes_start,
-                                      .scores = shaw_scores};
+                                      .attention = shaw_attention};

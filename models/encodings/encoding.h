@@ -33,6 +33,17 @@ typedef struct rt_layer_rotation {
     const rt_rotation *query, *key, *value;
 } rt_layer_rotation;
 
+/* What the attention of a layer is computed from. An encoding may replace the heads and the
+ * rotation, and set options. */
+typedef struct rt_attention_pass {
+    rt_tensor *input;             /* (B, T, C): input of the block, after its norm */
+    rt_tensor *query;             /* (B, T, H, D), after its norm, not rotated */
+    rt_tensor *key, *value;       /* (B, T, G, D) */
+    rt_layer_rotation rotation;   /* by position alone; empty in a layer without positions */
+    rt_attention_options options; /* of softmax attention */
+    rt_token_span at;
+} rt_attention_pass;
+
 /* A positional encoding. Each row of RT_POSITION_KINDS (models/options.h) names one, which a file
  * of models/encodings/ defines. Model, rules, configuration and checkpoint walk the rows. A NULL
  * function does nothing. */
@@ -57,11 +68,11 @@ typedef struct rt_encoding {
      */
     rt_status (*start)(rt_transformer *m);
 
-    /* Returns the embeddings (B, T, E) with positions; the rotation of layer l (empty if the graph
-     * has failed); sets options of its attention. */
+    /* Returns the embeddings (B, T, E) with positions; the rotation of layer l by positions alone
+     * (empty if the graph has failed); changes the attention of layer l. */
     rt_tensor *(*embeddings)(rt_transformer *m, rt_graph *g, rt_tensor *x, rt_token_span at);
     rt_layer_rotation (*rotation)(rt_transformer *m, rt_graph *g, int l, rt_token_span at);
-    void (*scores)(const rt_transformer *m, rt_graph *g, int l, rt_attention_options *options);
+    void (*attention)(const rt_transformer *m, rt_graph *g, int l, rt_attention_pass *a);
 } rt_encoding;
 
 #define RT_ENCODING_DECLARATION(constant, row) extern const rt_encoding row;

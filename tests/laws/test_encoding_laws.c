@@ -29,8 +29,8 @@ TEST(every_row_is_whole)
         ck_assert_msg(references[i], "%s has no reference", row->word);
         snprintf(path, sizeof path, TEST_SOURCES "/%s", references[i]);
         ck_assert_msg(!access(path, R_OK), "%s: there is no %s", row->word, path);
-        ck_assert(row->of_scores == (row->scores != NULL));
-        ck_assert(row->in_layers == (row->scores || row->rotation));
+        ck_assert(row->of_scores == (row->attention != NULL));
+        ck_assert(row->in_layers == (row->attention || row->rotation));
         ck_assert(!row->add_layer || row->in_layers);
         ck_assert(!row->capacity == !row->capacity_key);
         for (int k = 0; k < i; k++)
