@@ -85,6 +85,26 @@ KERNEL(elu_plus_one)
     }
 }
 
+/* Both kinds take e^-|x|, which cannot overflow. */
+
+KERNEL(softplus)
+{
+    for (size_t i = 0; i < size; i++) {
+        const real e = rt_exp_of(x[i] < 0 ? x[i] : -x[i]);
+        y[i] = (x[i] > 0 ? x[i] : 0) + rt_log1p_of(e);
+        derivative[i] = (x[i] > 0 ? 1 : e) / (1 + e);
+    }
+}
+
+KERNEL(log_sigmoid)
+{
+    for (size_t i = 0; i < size; i++) {
+        const real e = rt_exp_of(x[i] < 0 ? x[i] : -x[i]);
+        y[i] = (x[i] < 0 ? x[i] : 0) - rt_log1p_of(e);
+        derivative[i] = (x[i] > 0 ? e : 1) / (1 + e);
+    }
+}
+
 static void activate_span(const rt_row_span *span)
 {
     const rt_node *n = span->node;

@@ -59,9 +59,13 @@ rt_tensor *rt_scale_heads(rt_graph *g, rt_tensor *x, rt_tensor *factors);
  *   RT_SILU          x / (1 + e^-x)
  *   RT_EXP           e^x
  *   RT_ELU_PLUS_ONE  x + 1 above 0, e^x below
+ *   RT_SOFTPLUS      log(1 + e^x)
+ *   RT_LOG_SIGMOID   -log(1 + e^-x)
  *
- * RT_ACTIVATION_ROWS lists the constants of rt_activation and the names of their ops. */
-#define RT_ACTIVATION_ROWS(Y, X)                                                                   \
+ * RT_ACTIVATION_ROWS lists the constants of rt_activation and the names of their ops. A
+ * feed-forward block may use those of RT_BLOCK_ACTIVATION_ROWS, whose words RT_ACTIVATIONS lists.
+ */
+#define RT_BLOCK_ACTIVATION_ROWS(Y, X)                                                             \
     Y(X, RT_GELU, gelu)                                                                            \
     Y(X, RT_GELU_TANH, gelu_tanh)                                                                  \
     Y(X, RT_RELU, relu)                                                                            \
@@ -70,10 +74,15 @@ rt_tensor *rt_scale_heads(rt_graph *g, rt_tensor *x, rt_tensor *factors);
     Y(X, RT_SILU, silu)                                                                            \
     Y(X, RT_EXP, exp)                                                                              \
     Y(X, RT_ELU_PLUS_ONE, elu_plus_one)
-#define RT_ACTIVATION_WORD(X, value, op) X(value, #op)
-#define RT_ACTIVATION_NAME(X, value, op) X(op)
-#define RT_ACTIVATIONS(X)                RT_ACTIVATION_ROWS(RT_ACTIVATION_WORD, X)
-typedef enum rt_activation { RT_ACTIVATIONS(RT_CHOICE_VALUE) } rt_activation;
+#define RT_ACTIVATION_ROWS(Y, X)                                                                   \
+    RT_BLOCK_ACTIVATION_ROWS(Y, X)                                                                 \
+    Y(X, RT_SOFTPLUS, softplus)                                                                    \
+    Y(X, RT_LOG_SIGMOID, log_sigmoid)
+#define RT_ACTIVATION_WORD(X, value, op)  X(value, #op)
+#define RT_ACTIVATION_NAME(X, value, op)  X(op)
+#define RT_ACTIVATION_VALUE(X, value, op) value,
+#define RT_ACTIVATIONS(X)                 RT_BLOCK_ACTIVATION_ROWS(RT_ACTIVATION_WORD, X)
+typedef enum rt_activation { RT_ACTIVATION_ROWS(RT_ACTIVATION_VALUE, ) } rt_activation;
 rt_tensor *rt_activate(rt_graph *g, rt_tensor *x, rt_activation kind);
 
 /* Computes the gated linear unit f(gate) * x, element by element, for tensors of one shape: SwiGLU

@@ -113,6 +113,8 @@ const op_call op_calls[] = {
     ROW(exp, activate, "*C", .kind = RT_EXP),
     ROW(elu_plus_one, activate, "*C", .kind = RT_ELU_PLUS_ONE),
     ROW(glu, glu, "*C,*C", .kind = RT_SILU),
+    ROW(softplus, activate, "*C", .kind = RT_SOFTPLUS),
+    ROW(log_sigmoid, activate, "*C", .kind = RT_LOG_SIGMOID),
     ROW(dropout, dropout, "*C", .number = 0.4),
     ROW(reshape, reshape, "BC", .shape = {1, {6}}),
     ROW(permute, permute, "BC", .order = reversed),
@@ -169,7 +171,8 @@ static void append(char text[CALL_TEXT_SIZE], const char *format, ...)
 const char *write_call(char text[CALL_TEXT_SIZE], const rt_op *op, rt_tensor *const *in, int inputs,
                        const op_options *o)
 {
-    static const char *const activations[] = {RT_ACTIVATIONS(RT_CHOICE_WORD)};
+    static const char *const activations[] = {
+        RT_ACTIVATION_ROWS(RT_ACTIVATION_WORD, RT_CHOICE_WORD)};
     const rt_attention_options *a = &o->attention;
     const rt_linear_attention_options *l = &o->linear;
     const struct {

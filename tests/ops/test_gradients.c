@@ -146,6 +146,8 @@ static const row rows[] = {
     /* Continuous with its first derivative at 0. */
     {&rt_op_elu_plus_one, SHAPES(AXES(2, 10)), RANGE(-3, 3)},
     {&rt_op_glu, SHAPES(AXES(2, 3, 5), AXES(2, 3, 5)), RANGE(-3, 3)},
+    {&rt_op_softplus, SHAPES(AXES(20)), RANGE(-5, 5)},
+    {&rt_op_log_sigmoid, SHAPES(AXES(4, 5)), RANGE(-5, 5)},
     {&rt_op_glu, SHAPES(AXES(4, 5), AXES(4, 5)), O(.kind = RT_GELU), RANGE(-3, 3)},
     {&rt_op_glu, SHAPES(AXES(1), AXES(1)), O(.kind = RT_TANH)},
     {&rt_op_glu, SHAPES(AXES(3, 3)), .copies = 2},

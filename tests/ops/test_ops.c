@@ -195,12 +195,40 @@ static void expect_same(computed *compute, const rt_shape shapes[3], rt_activati
 }
 
 TEST_ROWS(an_activation_is_computed_with_its_linear_map_and_its_product, RT_GELU,
-          RT_ELU_PLUS_ONE + 1)
+          RT_LOG_SIGMOID + 1)
 {
     static const rt_shape linear[3] = {RT_SHAPE_OF(130, 3), RT_SHAPE_OF(40, 3), RT_SHAPE_OF(40)};
     static const rt_shape gated[3] = {RT_SHAPE_OF(1250, 4), RT_SHAPE_OF(1250, 4)};
     expect_same(activated_linear, linear, (rt_activation)_i);
     expect_same(gated_unit, gated, (rt_activation)_i);
+}
+
+/* In extended precision. */
+TEST(softplus_and_log_sigmoid_are_exact_far_from_0)
+{
+    static const double at[] = {-800, -700, -40, -1, -1e-9, 0, 1e-9, 1, 40, 700, 800};
+    enum { N = ROWS(at) };
+    real ones[N], slopes[N];
+    for (int kind = RT_SOFTPLUS; kind <= RT_LOG_SIGMOID; kind++) {
+        const long double sign = kind == RT_SOFTPLUS ? 1 : -1;
+        rt_graph_clear(g);
+        for (int i = 0; i < N; i++) {
+            data[i] = (real)at[i];
+            ones[i] = 1;
+            slopes[i] = 0;
+        }
+        rt_tensor x = rt_tensor_of(data, slopes, RT_SHAPE_OF(N));
+        rt_tensor *y = rt_activate(g, &x, (rt_activation)kind);
+        expect_ok(rt_graph_backward_from(g, y, ones));
+        for (int i = 0; i < N; i++) {
+            const long double z = sign * at[i], value = sign * log1pl(expl(z));
+            const long double slope = 1 / (1 + expl(-z));
+            ck_assert_msg(fabsl(y->data[i] - value) <= 4e-16L * fabsl(value) + 1e-320L,
+                          "f(%g) is %.17g", at[i], (double)y->data[i]);
+            ck_assert_msg(fabsl(slopes[i] - slope) <= 4e-16L * slope + 1e-320L, "f'(%g) is %.17g",
+                          at[i], (double)slopes[i]);
+        }
+    }
 }
 
 TEST(dropout_draws_the_same_mask_from_the_same_counters)

@@ -157,7 +157,7 @@ static op_options draw_options(arrays *a, const op_call *c, rt_tensor *const *in
     const int size = (int)rt_size(in[0]), first = axis(in[0], 0);
     op_options o = {.number = c->op == &rt_op_rope ? 1 : share(),
                     .divisor = 1 + below(5),
-                    .kind = below(c->op == &rt_op_pool ? RT_POOL_LAST + 1 : RT_ELU_PLUS_ONE + 1),
+                    .kind = below(c->op == &rt_op_pool ? RT_POOL_LAST + 1 : RT_LOG_SIGMOID + 1),
                     .onto = c->good.onto,
                     .shape = shape_of_axes(below(RT_MAX_AXES)), /* of ids */
                     .order = a->order,

@@ -52,6 +52,15 @@ TEST(the_normal_distribution_keeps_its_error)
     }
 }
 
+TEST(log1p_keeps_its_error)
+{
+    double worst = 0;
+    for (double x = 1e-9; x <= 1; x *= 1.00013)
+        worst = rt_larger_error(worst, ulps(rt_log1p_of((real)x), log1p((double)(real)x)));
+    ck_assert_msg(worst <= 2, "error %g ULP", worst);
+    ck_assert(rt_log1p_of(0) == 0 && isnan(rt_log1p_of((real)NAN)));
+}
+
 TEST(tanh_keeps_its_error)
 {
     for (double x = -20; x < 20; x += 0.0013)

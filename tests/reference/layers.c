@@ -27,7 +27,7 @@ static void check_affine(reference *r, const char *path)
 
 static void check_activation(reference *r, const char *path)
 {
-    static const char *const words[] = {RT_ACTIVATIONS(RT_CHOICE_WORD)};
+    static const char *const words[] = {RT_ACTIVATION_ROWS(RT_ACTIVATION_WORD, RT_CHOICE_WORD)};
     const char *name = strrchr(path, '/') + 1;
     int kind = -1;
     if (!strcmp(name, "x") || !strcmp(name, "g"))
