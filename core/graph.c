@@ -69,6 +69,7 @@ rt_tensor *rt_graph_forget(rt_graph *g, rt_arena_mark mark, rt_tensor *x)
     if (!x->data)
         return rt_graph_fail(g, RT_ARGUMENT, "[graph] the data of the tensor to keep was released");
     moved.rounded = NULL;
+    moved.exact = NULL;
     moved.viewed = NULL;
     moved.data = rt_arena_keep(&g->arena, mark, x->data, rt_size(x) * sizeof *x->data);
     g->scratch = NULL;
@@ -372,6 +373,7 @@ rt_tensor *rt_graph_view(rt_graph *g, const rt_op *op, rt_shape shape, rt_tensor
         return NULL;
     node->out->viewed = x->viewed ? x->viewed : x;
     node->out->rounded = x->rounded;
+    node->out->exact = x->exact;
     rt_node_put(node);
     return node->out;
 }

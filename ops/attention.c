@@ -39,6 +39,7 @@ typedef struct attention_args {
 typedef struct gradients {
     real *q, *k, *v;
     real *bias, *keys; /* of the distance tensors */
+    real *key_bias;
 } gradients;
 
 /* Set of heads whose products are computed together: some heads of some sequences,
@@ -172,7 +173,8 @@ static pack pack_at(const plan *p, int number)
                     .k = gradient_of(d->k, k, b, g),
                     .v = gradient_of(d->v, v, b, g),
                     .bias = d->bias,
-                    .keys = d->keys}};
+                    .keys = d->keys,
+                    .key_bias = d->key_bias}};
 }
 
 /* Returns the number of heads. */
@@ -191,10 +193,15 @@ static int head_of(const pack *a, int n)
     return a->h + n % a->size.inner * a->h_step;
 }
 
-/* Returns the first row of head n in (B, H, Tq). */
+/* Returns the first row of head n in (B, H, T). */
+static size_t start_of_head(const pack *a, int n, int T)
+{
+    return ((size_t)sequence_of(a, n) * (size_t)a->H + (size_t)head_of(a, n)) * (size_t)T;
+}
+
 static size_t row_of(const pack *a, int n)
 {
-    return ((size_t)sequence_of(a, n) * (size_t)a->H + (size_t)head_of(a, n)) * (size_t)a->Tq;
+    return start_of_head(a, n, a->Tq);
 }
 
 /* Returns the offset of the matrix of head n, in elements. */
@@ -265,13 +272,41 @@ static void terms_backward(const real *ds, real *scratch, const pack *a, tile t,
                 1, rt_result_at(a->d.keys, a->D));
 }
 
-/* Adds distances and masks to the scores of head n. */
+/* Adds a number for each of `size` columns to rows of x. */
+static RT_ROW_KERNEL(attention_add_columns,
+                     (real *restrict x, int stride, int rows, int size, const real *restrict y),
+                     (x, stride, rows, size, y))
+{
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; i < size; i++)
+            x[(size_t)r * (size_t)stride + (size_t)i] += y[i];
+}
+
+/* Adds the bias of each key to the scores of head n, without that of the key at the last query. */
+static void add_key_bias(real *s, const pack *a, tile t, int n)
+{
+    const rt_tensor *bias = a->o->key_bias;
+    const size_t row = start_of_head(a, n, a->Tk);
+    const int last = t.i + t.rows - 1 + a->Tk - a->Tq, at = last < 0 ? 0 : last;
+    const double origin = rt_exact_at(bias, row + (size_t)rt_smaller(at, a->Tk - 1));
+    real shifted[TILE];
+    for (int first = 0; first < t.columns; first += TILE) {
+        const int count = rt_smaller(TILE, t.columns - first);
+        for (int j = 0; j < count; j++)
+            shifted[j] = (real)(rt_exact_at(bias, row + (size_t)(t.j + first + j)) - origin);
+        attention_add_columns(s + first, t.columns, t.rows, count, shifted);
+    }
+}
+
+/* Adds biases, distances and masks to the scores of head n. */
 static void finish(real *s, real *scratch, const pack *a, tile t, int n)
 {
     const rt_attention_options *o = a->o;
     const int columns = t.columns;
     if (o->distances)
         add_terms(s, scratch, a, t, n);
+    if (o->key_bias)
+        add_key_bias(s, a, t, n);
     if (!o->slopes && !o->causal && !o->window && !o->key_mask)
         return;
     const double *restrict key = o->key_positions + t.j;
@@ -545,7 +580,7 @@ static void backward_tile(const scratch *w, const attention_args *args, const pa
         rt_gemm((rt_sizes){t.columns, a->E, t.rows}, 1, rt_transposed(as_operand(weights, a, t)),
                 dout, 1, result_at(a, d->v, a->v, t.j));
     }
-    if (!d->q && !d->k && !d->bias && !d->keys)
+    if (!d->q && !d->k && !d->bias && !d->keys && !d->key_bias)
         return;
     rt_gemm((rt_sizes){t.rows, t.columns, a->E}, 1, dout, rt_transposed(rt_rows_from(a->v, t.j)), 0,
             (rt_result){w->ds, ds.stride, ds.step, a->size});
@@ -553,6 +588,10 @@ static void backward_tile(const scratch *w, const attention_args *args, const pa
     attention_score_gradient(w->ds, w->p, head_count(a) * t.rows, t.columns, w->delta);
     for (int n = 0, heads = head_count(a); n < heads && a->o->distances; n++)
         terms_backward(w->ds + (size_t)n * scores_of(t), w->distance, a, t, n);
+    for (int n = 0, heads = head_count(a); n < heads && d->key_bias; n++)
+        rt_rows_sum(d->key_bias + start_of_head(a, n, a->Tk) + t.j,
+                    w->ds + (size_t)n * scores_of(t), (size_t)t.rows, (size_t)t.columns,
+                    (size_t)t.columns);
     ds = rt_gemm_share(a->size, ds, t.rows, t.columns, SCORE_GRADIENTS);
     if (d->q)
         rt_gemm((rt_sizes){t.rows, a->D, t.columns}, scale, ds, t.k, 1,
@@ -657,7 +696,8 @@ static void attention_backward(const rt_node *n)
 {
     plan p = plan_of(n, pack_most(n->in[0], n->in[1]));
     const int parts = p.count / p.run;
-    p.d = (gradients){rt_grad(n, 0), rt_grad(n, 1), rt_grad(n, 2), rt_grad(n, 3), rt_grad(n, 4)};
+    p.d = (gradients){rt_grad(n, 0), rt_grad(n, 1), rt_grad(n, 2),
+                      rt_grad(n, 3), rt_grad(n, 4), rt_grad(n, 5)};
     if (p.d.bias || p.d.keys)
         rt_node_do(n, backward_part, &p, parts);
     else
@@ -668,6 +708,16 @@ const rt_op rt_op_attention = {.name = "attention",
                                .forward = attention_forward,
                                .backward = attention_backward,
                                .scratch = attention_scratch};
+
+static bool key_bias_fits(rt_graph *g, const rt_tensor *bias, int B, int H, int Tk)
+{
+    if (!RT_CHECK_INPUTS(g, "attention", {"key_bias", bias, .optional = true}))
+        return false;
+    if (bias && !rt_shapes_equal(rt_tensor_shape(bias), RT_SHAPE_OF(B, H, Tk)))
+        rt_graph_fail(g, RT_SHAPE, "[attention] key_bias must be (B, H, Tk); got %s for %d, %d, %d",
+                      rt_shape_text(bias), B, H, Tk);
+    return !rt_graph_failed(g);
+}
 
 static bool distances_fit(rt_graph *g, const rt_attention_options *o, int H, int D)
 {
@@ -716,6 +766,7 @@ rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
         return rt_graph_fail(g, RT_ARGUMENT, "[attention] window must be >= 0; got %d",
                              options->window);
     if (!distances_fit(g, options, q->shape[2], q->shape[3]) ||
+        !key_bias_fits(g, options->key_bias, q->shape[0], q->shape[2], k->shape[1]) ||
         !rt_positions_are_finite(g, "[attention] query_positions: position",
                                  options->query_positions, (size_t)q->shape[1]) ||
         !rt_positions_are_finite(g, "[attention] key_positions: position", options->key_positions,
@@ -740,5 +791,5 @@ rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
     args.shift = rt_graph_numbers(g, (size_t)B * (size_t)H * (size_t)Tq, sizeof(real));
     args.inverse = rt_graph_numbers(g, (size_t)B * (size_t)H * (size_t)Tq, sizeof(real));
     return RT_APPLY(g, &rt_op_attention, RT_SHAPE_OF(B, Tq, H, v->shape[3]), &args, q, k, v,
-                    args.o.distance_bias, args.o.distance_keys);
+                    args.o.distance_bias, args.o.distance_keys, args.o.key_bias);
 }

@@ -331,6 +331,8 @@ typedef struct rt_attention_options {
                                       are NULL */
     rt_tensor *distance_bias;      /* (classes, H): added to the score (T5; Raffel et al. 2020) */
     rt_tensor *distance_keys;      /* (classes, D): added to the key (Shaw et al. 2018) */
+    rt_tensor *key_bias;           /* (B, H, Tk), finite: added to the scores of a key, as in
+                                      forgetting attention (Lin et al. 2025); NULL: none */
     double dropout;                /* of the probabilities, as rt_dropout */
     real *probabilities;           /* (B, H, Tq, Tk): output, before dropout; or NULL */
 } rt_attention_options;
@@ -345,7 +347,12 @@ typedef struct rt_attention_options {
  * Works tile by tile (Dao et al. 2022) and saves two numbers per row, the maximum and the inverse
  * sum of the softmax; backward recomputes the probabilities. Tiles outside a window are skipped, so
  * the cost grows with T * window, not with T^2. A query without a visible key gets zeros. The
- * arrays of the options and *distances must live, unchanged, until the graph is cleared. */
+ * arrays of the options and *distances must live, unchanged, until the graph is cleared.
+ *
+ * The softmax does not change if a number is added to all keys of a query. So the bias of the key
+ * at the last query of the tile (the last query of all is at the last key) is subtracted from the
+ * biases, in double if key_bias has its exact numbers, before they are rounded: a bias may grow
+ * with the length of the text, its differences keep their digits. */
 rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                         const rt_attention_options *options);
 

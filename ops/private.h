@@ -13,6 +13,12 @@ static inline int rt_smaller(int a, int b)
     return a < b ? a : b;
 }
 
+/* Returns element i of a tensor, before its rounding to `real` if the tensor has exact numbers. */
+static inline double rt_exact_at(const rt_tensor *x, size_t i)
+{
+    return x->exact ? x->exact[i] : (double)x->data[i];
+}
+
 /* For rt_op.reads: backward reads the first two inputs, and not the result. */
 static inline bool rt_reads_inputs(const rt_node *n, const rt_tensor *x)
 {

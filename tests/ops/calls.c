@@ -74,7 +74,8 @@ BUILDER(attention)
     const op_options *o = context;
     rt_attention_options options = o->attention;
     options.distance_bias = o->bias ? in[3] : NULL;
-    options.distance_keys = o->keys ? in[o->bias ? 4 : 3] : NULL;
+    options.distance_keys = o->keys ? in[3 + o->bias] : NULL;
+    options.key_bias = o->key_bias ? in[3 + o->bias + o->keys] : NULL;
     return rt_attention(g, in[0], in[1], in[2], o->no_options ? NULL : &options);
 }
 
@@ -112,9 +113,9 @@ const op_call op_calls[] = {
     ROW(silu, activate, "*C", .kind = RT_SILU),
     ROW(exp, activate, "*C", .kind = RT_EXP),
     ROW(elu_plus_one, activate, "*C", .kind = RT_ELU_PLUS_ONE),
-    ROW(glu, glu, "*C,*C", .kind = RT_SILU),
     ROW(softplus, activate, "*C", .kind = RT_SOFTPLUS),
     ROW(log_sigmoid, activate, "*C", .kind = RT_LOG_SIGMOID),
+    ROW(glu, glu, "*C,*C", .kind = RT_SILU),
     ROW(dropout, dropout, "*C", .number = 0.4),
     ROW(reshape, reshape, "BC", .shape = {1, {6}}),
     ROW(permute, permute, "BC", .order = reversed),
@@ -136,7 +137,8 @@ const op_call op_calls[] = {
     ROW(rope, rope, "BTHD,P", .number = 1, .pairing = RT_HALF,
         .positions = {.at = call_positions, .per_sequence = true}),
     ROW(rope, rope, "BTHD,P", .number = 1, .decay = 3),
-    ROW_WITH(3 << 3, attention, attention, "BTHD,BSHD,BSHD,KH,KD", .bias = true, .keys = true,
+    ROW_WITH(7 << 3, attention, attention, "BTHD,BSHD,BSHD,KH,KD,BHS", .bias = true, .keys = true,
+             .key_bias = true,
              .attention = {.causal = true, .key_mask = call_mask, .dropout = 0.1,
                            .query_positions = call_positions, .slopes = call_positions,
                            .distances = &distances}),
@@ -206,6 +208,7 @@ const char *write_call(char text[CALL_TEXT_SIZE], const rt_op *op, rt_tensor *co
                  {"per sequence", o->positions.per_sequence},
                  {"bias", o->bias},
                  {"keys", o->keys},
+                 {"key bias", o->key_bias},
                  {"no options", o->no_options},
                  {"causal", a->causal || l->causal},
                  {"key mask", a->key_mask || l->key_mask},

@@ -9,7 +9,7 @@
 #include "core/gradcheck.h"
 #include "ops/ops.h"
 
-enum { MOST_INPUTS = 5, CALL_NUMBERS = 1 << 17 };
+enum { MOST_INPUTS = 6, CALL_NUMBERS = 1 << 17 };
 
 /* Arguments beside the tensors; each op takes those it has. */
 typedef struct op_options {
@@ -29,7 +29,8 @@ typedef struct op_options {
     int B, T;         /* of a rotation; 0: those of input 0 */
     double decay;     /* scale of xPos; 0: none */
     int decay_length; /* positions that are decayed; 0: those of input 0 */
-    bool bias, keys;  /* attention takes a bias of distances and keys of distances */
+    bool bias, keys;  /* attention takes a bias of distances and keys of distances, */
+    bool key_bias;    /* and one of the keys, its last input */
     bool no_options;  /* attention and linear attention get NULL */
     rt_attention_options attention;
     rt_linear_attention_options linear; /* causal and key_mask are those of key_exp, too */

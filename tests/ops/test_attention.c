@@ -9,14 +9,14 @@ enum { LONGEST = 1280, NUMBERS = B * LONGEST * H * D };
 
 /* Gradients and results of the op, and of the plain formula. */
 typedef struct results {
-    real *out, *dq, *dk, *dv;
+    real *out, *dq, *dk, *dv, *dbias;
 } results;
 
 static struct problem {
     int Tq, Tk, G;
     rt_attention_options options;
-    real *q, *k, *v, *upstream;
-    size_t q_size, k_size, v_size, out_size;
+    real *q, *k, *v, *upstream, *bias; /* bias: of the keys; NULL: none */
+    size_t q_size, k_size, v_size, bias_size, out_size;
     results got, plain;
 } p;
 
@@ -46,14 +46,15 @@ static void set_problem(int Tq, int Tk, int G, rt_attention_options options, dou
     p.q_size = (size_t)B * (size_t)Tq * H * D;
     p.k_size = (size_t)B * (size_t)Tk * (size_t)G * D;
     p.v_size = (size_t)B * (size_t)Tk * (size_t)G * E;
+    p.bias_size = (size_t)B * H * (size_t)Tk;
     p.out_size = (size_t)B * (size_t)Tq * H * E;
     p.q = drawn(p.q_size, 1, scale);
     p.k = drawn(p.k_size, 2, scale);
     p.v = drawn(p.v_size, 3, 1);
     p.upstream = drawn(p.out_size, 4, 1);
     for (int n = 0; n < 2; n++)
-        *(n ? &p.got : &p.plain) =
-            (results){zeros(p.out_size), zeros(p.q_size), zeros(p.k_size), zeros(p.v_size)};
+        *(n ? &p.got : &p.plain) = (results){zeros(p.out_size), zeros(p.q_size), zeros(p.k_size),
+                                             zeros(p.v_size), zeros(p.bias_size)};
 }
 
 /* Forward and backward by the op, which is given memory as an earlier round left it. */
@@ -68,6 +69,8 @@ static void run(void)
     rt_tensor q = rt_tensor_of(p.q, p.got.dq, RT_SHAPE_OF(B, p.Tq, H, D));
     rt_tensor k = rt_tensor_of(p.k, p.got.dk, RT_SHAPE_OF(B, p.Tk, p.G, D));
     rt_tensor v = rt_tensor_of(p.v, p.got.dv, RT_SHAPE_OF(B, p.Tk, p.G, E));
+    rt_tensor bias = rt_tensor_of(p.bias, p.got.dbias, RT_SHAPE_OF(B, H, p.Tk));
+    p.options.key_bias = p.bias ? &bias : NULL;
     rt_tensor *y = made(g, rt_attention(g, &q, &k, &v, &p.options));
     expect_ok(rt_graph_backward_from(g, y, p.upstream));
     memcpy(p.got.out, y->data, p.out_size * sizeof *p.got.out);
@@ -103,6 +106,8 @@ static bool plain_row(int b, int h, int i, double *weights, double *out)
         for (int d = 0; d < D; d++)
             weights[j] += row(p.q, p.Tq, D, b, i, h)[d] * p.k[shared_row(D, b, j, h) + (size_t)d];
         weights[j] /= sqrt(D);
+        if (p.bias)
+            weights[j] += p.bias[(b * H + h) * p.Tk + j];
         if (p.options.slopes)
             weights[j] -= p.options.slopes[h] *
                           fabs(i - (p.options.key_positions ? p.options.key_positions[j] : j));
@@ -137,6 +142,7 @@ static void plain_gradient(int b, int h, int i, const double *weights, const dou
             p.plain.dv[shared_row(E, b, j, h) + (size_t)e] += weights[j] * g[e];
         }
         const double ds = weights[j] * (dp - delta) / sqrt(D);
+        p.plain.dbias[(b * H + h) * p.Tk + j] += weights[j] * (dp - delta);
         for (int d = 0; d < D; d++) {
             p.plain.dq[((b * p.Tq + i) * H + h) * D + d] +=
                 ds * p.k[shared_row(D, b, j, h) + (size_t)d];
@@ -168,6 +174,8 @@ static void compare(void)
     expect_equal(p.got.dq, p.plain.dq, p.q_size, "dq");
     expect_equal(p.got.dk, p.plain.dk, p.k_size, "dk");
     expect_equal(p.got.dv, p.plain.dv, p.v_size, "dv");
+    if (p.bias)
+        expect_equal(p.got.dbias, p.plain.dbias, p.bias_size, "dbias");
 }
 
 static const double slopes[] = {0.1, 0.02, 0.3, 0.007};
@@ -192,8 +200,11 @@ TEST_ROWS(tiles_agree_with_the_plain_formula, 0, ROWS(lengths))
                 {5, H, {.causal = false}},  {5, 1, {.key_mask = mask}},
                 {5, 2, {.key_mask = mask}}, {T, H, {.key_positions = later, .slopes = slopes}}};
     for (int i = 0; i < ROWS(rows); i++) {
-        set_problem(rows[i].Tq, T, rows[i].G, rows[i].o, 1);
-        compare();
+        for (int biased = 0; biased < 2; biased++) {
+            set_problem(rows[i].Tq, T, rows[i].G, rows[i].o, 1);
+            p.bias = biased ? drawn(p.bias_size, 5, 1) : NULL;
+            compare();
+        }
     }
     for (int n = 0; n < 10; n++) {
         const rt_attention_options o = {.causal = n % 2,
@@ -201,8 +212,46 @@ TEST_ROWS(tiles_agree_with_the_plain_formula, 0, ROWS(lengths))
                                         .key_mask = n % 3 ? mask : NULL,
                                         .slopes = n % 4 ? NULL : slopes};
         set_problem(T, T, 1 << n % 3, o, 1);
+        p.bias = n % 2 ? drawn(p.bias_size, 5, 1) : NULL;
         compare();
     }
+}
+
+/* Beside 2^52 a score has no digits: what all keys of a query have in common is subtracted first,
+ * also for queries that continue a text. */
+TEST_ROWS(a_bias_of_keys_may_be_large, 0, 2)
+{
+    enum { T = 300 };
+    set_problem(_i ? 5 : T, T, H, (rt_attention_options){.causal = !_i, .window = 40}, 1);
+    real *small = zeros(p.bias_size), *large = zeros(p.bias_size), *expected = zeros(p.out_size);
+    for (size_t i = 0; i < p.bias_size; i++) {
+        small[i] = (real)(i % T % 20);
+        large[i] = small[i] + 0x1p52;
+    }
+    p.bias = small;
+    run();
+    memcpy(expected, p.got.out, p.out_size * sizeof *expected);
+    p.bias = large;
+    run();
+    expect_equal(p.got.out, expected, p.out_size, "result");
+}
+
+/* The exact numbers, and not those that were rounded from them. */
+TEST(a_bias_of_keys_is_read_exactly)
+{
+    enum { T = 3 };
+    real x[T] = {0}, v[T] = {1, 10, 100}, rounded[T] = {(real)NAN};
+    double exact[T] = {0, log(2), log(3)};
+    rt_graph *g = new_graph();
+    rt_tensor q = rt_tensor_of(x, NULL, RT_SHAPE_OF(1, 1, 1, 1));
+    rt_tensor k = rt_tensor_of(x, NULL, RT_SHAPE_OF(1, T, 1, 1));
+    rt_tensor values = rt_tensor_of(v, NULL, RT_SHAPE_OF(1, T, 1, 1));
+    rt_tensor bias = rt_tensor_of(rounded, NULL, RT_SHAPE_OF(T));
+    bias.exact = exact;
+    rt_tensor *y = rt_attention(g, &q, &k, &values,
+                                &(rt_attention_options){
+                                    .key_bias = rt_reshape(g, &bias, RT_SHAPE_OF(1, 1, T))});
+    ck_assert_double_eq_tol(made(g, y)->data[0], (1 + 20 + 300) / 6.0, 1e-12);
 }
 
 /* These numbers would spoil a tile that is computed: 0 times NaN is NaN. */

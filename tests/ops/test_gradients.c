@@ -121,6 +121,7 @@ static const rt_distances distances = {2, 4, class_of};
 #define PLACES .positions = {.at = scattered, .second = near, .per_sequence = true}
 #define ALIBI .slopes = slopes
 #define ATTENTION(...) O(.attention = {__VA_ARGS__})
+#define KEY_BIAS(...) O(.key_bias = true, .attention = {__VA_ARGS__})
 #define LINEAR_O(...) O(.linear = {__VA_ARGS__})
 static const row rows[] = {
     {&rt_op_add, SHAPES(AXES(3, 2, 4), AXES(2, 4)), .build = add_repeated_result},
@@ -145,9 +146,9 @@ static const row rows[] = {
     {&rt_op_silu, SHAPES(AXES(20)), RANGE(-5, 5)},
     /* Continuous with its first derivative at 0. */
     {&rt_op_elu_plus_one, SHAPES(AXES(2, 10)), RANGE(-3, 3)},
-    {&rt_op_glu, SHAPES(AXES(2, 3, 5), AXES(2, 3, 5)), RANGE(-3, 3)},
     {&rt_op_softplus, SHAPES(AXES(20)), RANGE(-5, 5)},
     {&rt_op_log_sigmoid, SHAPES(AXES(4, 5)), RANGE(-5, 5)},
+    {&rt_op_glu, SHAPES(AXES(2, 3, 5), AXES(2, 3, 5)), RANGE(-3, 3)},
     {&rt_op_glu, SHAPES(AXES(4, 5), AXES(4, 5)), O(.kind = RT_GELU), RANGE(-3, 3)},
     {&rt_op_glu, SHAPES(AXES(1), AXES(1)), O(.kind = RT_TANH)},
     {&rt_op_glu, SHAPES(AXES(3, 3)), .copies = 2},
@@ -244,6 +245,16 @@ static const row rows[] = {
      O(.bias = true, .keys = true, .attention = {.distances = &distances, .scale = 0.7})},
     {&rt_op_attention, SHAPES(QKV(1, 6, 6, 2, 1, 2, 2), AXES(4, 2), AXES(4, 2)),
      O(.bias = true, .keys = true, .attention = {.distances = &distances, .scale = 0.7})},
+    {&rt_op_attention, SHAPES(QKV(2, 5, 5, 2, 2, 3, 3), AXES(2, 2, 5)), KEY_BIAS(.causal = true)},
+    {&rt_op_attention, SHAPES(QKV(1, 1, 1, 1, 1, 1, 1), AXES(1, 1, 1)), KEY_BIAS(.scale = 0)},
+    {&rt_op_attention, SHAPES(QKV(2, 3, 5, 4, 2, 2, 3), AXES(2, 4, 5)),
+     KEY_BIAS(.key_mask = mask, .dropout = 0.3)},
+    {&rt_op_attention, SHAPES(QKV(2, 6, 5, 2, 1, 3, 2), AXES(2, 2, 5)),
+     KEY_BIAS(.window = 3, ALIBI)},
+    {&rt_op_attention,
+     SHAPES(QKV(1, 6, 6, 2, 1, 2, 2), AXES(4, 2), AXES(4, 2), AXES(1, 2, 6)),
+     O(.bias = true, .keys = true, .key_bias = true,
+       .attention = {.distances = &distances, .scale = 0.7})},
     /* The last rows need more than one chunk of 64 tokens, that with levels three. */
     {&rt_op_linear_attention, LINEAR(2, 3, 5, 2, 4, 3), LINEAR_O(.eps = 0.5)},
     {&rt_op_linear_attention, LINEAR(2, 5, 5, 2, 3, 2), LINEAR_O(.causal = true, .constant = 0.3)},

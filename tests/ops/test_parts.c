@@ -66,6 +66,8 @@ static const row table[] = {
                                   OF_HEADS(TOKENS, KEY_HEADS)}, O(.bias = false)},
     {&rt_op_attention, .shapes = {LONG, LONG, LONG},
      O(.attention = {.causal = true, .dropout = 0.2})},
+    {&rt_op_attention, .shapes = {LONG, LONG, LONG, {3, {1, HEADS, 600, 1}}},
+     O(.key_bias = true, .attention = {.causal = true})},
     {&rt_op_linear_attention, .shapes = {SMALL, SMALL, SMALL, SMALL, SMALL},
      O(.linear = {.causal = true, .eps = 1e-3})},
 };
@@ -153,6 +155,10 @@ static uint8_t mask[8 * 600];
 #define ATTENTION(B, Tq, Tk, H, G, D, E, ...)                                                      \
     {&rt_op_attention, {{4, {B, Tq, H, D}}, {4, {B, Tk, G, D}}, {4, {B, Tk, G, E}}},               \
      O(.attention = {.scale = 0.5, .probabilities = probabilities, __VA_ARGS__})}
+#define KEY_BIAS(B, Tq, Tk, H, G, ...)                                                             \
+    {&rt_op_attention, {{4, {B, Tq, H, 8}}, {4, {B, Tk, G, 8}}, {4, {B, Tk, G, 8}},                \
+                        {3, {B, H, Tk, 1}}},                                                       \
+     O(.key_bias = true, .attention = {.scale = 0.5, .probabilities = probabilities, __VA_ARGS__})}
 #define OF_DISTANCES(H, G, ...)                                                                    \
     {&rt_op_attention, {{4, {3, 24, H, 8}}, {4, {3, 24, G, 8}}, {4, {3, 24, G, 8}}, {2, {3, H}},   \
                         {2, {3, 8}}},                                                              \
@@ -170,6 +176,8 @@ static const row attentions[] = {
     ATTENTION(1, 260, 260, 2, 2, 8, 8, .causal = true),
     ATTENTION(3, 1, 400, 4, 4, 8, 8, .causal = false),
     ATTENTION(3, 2, 600, 4, 2, 8, 8, .dropout = 0.2),
+    KEY_BIAS(3, 40, 40, 6, 3, .causal = true, .key_mask = mask),
+    KEY_BIAS(2, 7, 300, 4, 4, .window = 50),
     OF_DISTANCES(6, 3, .causal = true),
     OF_DISTANCES(4, 4, .key_mask = mask),
 };

@@ -173,6 +173,7 @@ static op_options draw_options(arrays *a, const op_call *c, rt_tensor *const *in
                     .decay = chance(70) ? 0 : 1 + below(9),
                     .bias = c->good.bias,
                     .keys = c->good.keys,
+                    .key_bias = c->good.key_bias,
                     .attention = {.scale = chance(50) ? 0 : number(),
                                   .causal = causal,
                                   .window = chance(30) ? below(5) : 0,
