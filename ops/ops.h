@@ -119,6 +119,39 @@ rt_tensor *rt_mean(rt_graph *g, rt_tensor *x);
 typedef enum rt_pooling { RT_POOLINGS(RT_CHOICE_VALUE) } rt_pooling;
 rt_tensor *rt_pool(rt_graph *g, rt_tensor *x, rt_pooling kind, const uint8_t *key_mask);
 
+/* ---- along the tokens of a sequence ---- */
+
+/* Computes the running sum along an axis: of each number and all before it, in double. The result
+ * has exact numbers (rt_tensor.exact).
+ *
+ *   x        any shape with that axis
+ *   before   start of each sum, in the shape of x without the axis; NULL: 0
+ *
+ * dx is the sum of dy from the end, in double. */
+rt_tensor *rt_running_sum(rt_graph *g, rt_tensor *x, int axis, const double *before);
+
+/* Computes the causal convolution over time of each channel by itself:
+ * y_t = sum_k taps_k x_(t - K + 1 + k), so that taps_(K-1) multiplies the token itself.
+ *
+ *   x        (B, T, C)
+ *   taps     (C, K)
+ *   before   (B, K - 1, C): the tokens before x, which must live until the graph is cleared;
+ *            NULL: zeros
+ *   result   (B, T, C)
+ *
+ * The gradient of a tap is summed in double. No gradient flows to `before`. */
+rt_tensor *rt_depthwise_conv(rt_graph *g, rt_tensor *x, rt_tensor *taps, const real *before);
+
+/* Shifts features first ... D-1 of every head by one token: token t gets those of token t - 1
+ * (partial key offset, github.com/KellerJordan/modded-nanogpt).
+ *
+ *   x        (B, T, H, D)
+ *   before   (B, H, D - first): those of the token before x; NULL: token 0 keeps its own
+ *   result   (B, T, H, D)
+ *
+ * No gradient flows to `before`. */
+rt_tensor *rt_shift(rt_graph *g, rt_tensor *x, int first, const real *before);
+
 /* ---- products ---- */
 
 /* Multiplies matrices.
@@ -259,7 +292,8 @@ typedef struct rt_rotation {
     real *sine;
     rt_tensor *theta; /* in the shape and form given; NULL if fixed */
     rt_theta_form form;
-    double magnitude; /* factor of all cosines and sines: 1, except for YaRN and LongRoPE */
+    rt_tensor *angles; /* (sequences, T, G, R/2), in place of positions and theta; NULL: by them */
+    double magnitude;  /* factor of all cosines and sines: 1, except for YaRN and LongRoPE */
 } rt_rotation;
 
 /* Returns a rotation by a learned theta, in the memory of the graph.
@@ -274,6 +308,11 @@ rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form fo
  * the memory of the graph. */
 rt_rotation *rt_rotation_fixed(rt_graph *g, const double *theta, rt_shape shape, rt_pairing pairing,
                                double magnitude, rt_positions positions);
+
+/* Returns a rotation by given angles, in the memory of the graph, for x of as many sequences.
+ *
+ *   angles   (B, T, G, R/2), radians; their exact numbers, if they have them */
+rt_rotation *rt_rotation_by_angles(rt_graph *g, rt_tensor *angles, rt_pairing pairing);
 
 /* Returns zeta_i = (2i/R + 0.4) / 1.4, with R/2 = pairs. xPos multiplies the contribution of pair i
  * to the score of a query at m and a key at n by zeta_i^((m - n) / scale). */
@@ -302,9 +341,32 @@ rt_rotation *rt_rotation_decayed(rt_graph *g, const rt_rotation *rotation, int T
  * from the result: dL/dtheta_i = sum m (dy_b y_a - dy_a y_b) over all tokens and pairs of features
  * (a, b) that theta_i rotates, where m is the token's position, or the coordinate that theta_i
  * multiplies if there are two. The sum over positions and sequences is in double. Backward reads
- * the result only for a learned theta; if the result was released, x is rotated again. `rotation`
- * must live until the graph is cleared. */
+ * the result only for a learned theta; if the result was released, x is rotated again. A rotation
+ * by angles gives the angles the same gradients dy_b y_a - dy_a y_b, summed over the heads of x
+ * that share them, in place of theta. `rotation` must live until the graph is cleared. */
 rt_tensor *rt_rope(rt_graph *g, rt_tensor *x, const rt_rotation *rotation);
+
+/* Computes angles of rotations that depend on the text: a = theta_p sums, as in selective RoPE
+ * (Movahedi et al. 2026), where the sums are rt_running_sum over the tokens. The result has exact
+ * numbers, and reads those of the sums.
+ *
+ *   sums     (..., G, P)
+ *   theta    (P) or (G, P), in the given form; or fixed numbers of such a shape, which are copied
+ *   result   (..., G, P)
+ *
+ * The gradient of theta is summed in double. */
+rt_tensor *rt_angles(rt_graph *g, rt_tensor *sums, rt_tensor *theta, rt_theta_form form);
+rt_tensor *rt_angles_fixed(rt_graph *g, rt_tensor *sums, const double *theta, rt_shape shape);
+
+/* Computes the pair x (cos phase, sin phase) of each feature, for a rotation with RT_HALF in polar
+ * position embedding (2509.10534), whose magnitudes x are positive.
+ *
+ *   x        (B, T, H, D)
+ *   phase    (G, D), G a divisor of H, radians; NULL: 0
+ *   result   (B, T, H, 2D): first the cosines
+ *
+ * The gradient of the phase is summed in double. */
+rt_tensor *rt_polar(rt_graph *g, rt_tensor *x, rt_tensor *phase);
 
 /* Computes theta_i = base^(-2i/R), i = 0 ... R/2 - 1. */
 void rt_theta_geometric(double *theta, int pairs, double base);
@@ -431,6 +493,9 @@ rt_tensor *rt_key_exp(rt_graph *g, rt_tensor *x, const uint8_t *key_mask, bool c
     X(sum)                                                                                         \
     X(mean)                                                                                        \
     X(pool)                                                                                        \
+    X(running_sum)                                                                                 \
+    X(depthwise_conv)                                                                              \
+    X(shift)                                                                                       \
     X(matmul)                                                                                      \
     X(linear)                                                                                      \
     X(linear_activation)                                                                           \
@@ -442,6 +507,8 @@ rt_tensor *rt_key_exp(rt_graph *g, rt_tensor *x, const uint8_t *key_mask, bool c
     X(embedding)                                                                                   \
     X(cross_entropy)                                                                               \
     X(rope)                                                                                        \
+    X(angles)                                                                                      \
+    X(polar)                                                                                       \
     X(attention)                                                                                   \
     X(key_exp)                                                                                     \
     X(linear_attention)

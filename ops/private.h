@@ -25,6 +25,15 @@ static inline bool rt_reads_inputs(const rt_node *n, const rt_tensor *x)
     return x == n->in[0] || x == n->in[1];
 }
 
+/* Lines of numbers that are neighbours in memory and are summed together, in double. Returns how
+ * many of `left` to take, of which `near` are neighbours. */
+enum { RT_LINES = 64 };
+static inline size_t rt_lines_of(size_t left, size_t near)
+{
+    const size_t most = left < near ? left : near;
+    return most < RT_LINES ? most : RT_LINES;
+}
+
 /* Passes over rows of a matrix. For a pass over some columns, `stride` is the length of a row. */
 
 /* Computes out = x + y in every row. */

@@ -16,6 +16,7 @@ typedef struct view {
     bool mixed;
     const real *cosine, *sine;
     const double *position, *second;
+    size_t angle; /* index of the first angle in the table */
 } view;
 
 /* Returns the tokens of the first sequence within first ... end - 1. */
@@ -34,8 +35,9 @@ static view view_at(const rt_tensor *x, const rt_rotation *r, size_t first, size
                   .mixed = r->mixed,
                   .cosine = r->cosine + at,
                   .sine = r->sine + at,
-                  .position = r->position + row,
-                  .second = r->second ? r->second + row : NULL};
+                  .position = r->position ? r->position + row : NULL,
+                  .second = r->second ? r->second + row : NULL,
+                  .angle = at};
 }
 
 /* Inlined with constant `half` and `add`, so that each case is vectorized separately. */
@@ -77,23 +79,26 @@ INLINE void add_coordinates(double *restrict sum, const real *restrict dangle, v
 }
 
 /* Adds m * dangle of every token to the sums, one for each theta. dangle_i = dy_b y_a - dy_a y_b is
- * the gradient of the angle of pair i. */
+ * the gradient of the angle of pair i. If `sum` is NULL, adds dangle of every token to its row. */
 INLINE void add_angle_gradients(double *restrict sum, real *restrict dangle, const real *restrict y,
                                 const real *restrict dy, view v, bool half)
 {
     const int columns = v.heads * v.pairs;
     const size_t step = half ? 1 : 2, second = half ? (size_t)v.pairs : 1;
     for (int t = 0; t < v.T; t++) {
-        memset(dangle, 0, (size_t)columns * sizeof *dangle);
+        if (sum)
+            memset(dangle, 0, (size_t)columns * sizeof *dangle);
         for (int row = 0; row < columns; row += v.pairs)
             for (int h = 0; h < v.group; h++, y += v.D, dy += v.D)
                 for (int i = 0; i < v.pairs; i++) {
                     const size_t a = (size_t)i * step, b = a + second;
                     dangle[row + i] += dy[b] * y[a] - dy[a] * y[b];
                 }
-        if (v.second)
+        if (!sum)
+            dangle += columns;
+        else if (v.second)
             add_coordinates(sum, dangle, v, t);
-        for (int i = 0; !v.second && i < columns; i++)
+        for (int i = 0; sum && !v.second && i < columns; i++)
             sum[i] += v.position[t] * (double)dangle[i];
     }
 }
@@ -169,16 +174,18 @@ static bool rope_reads(const rt_node *n, const rt_tensor *x)
 {
     if (x == n->in[0])
         return rotates_again(n);
-    return x == n->out ? learns(n) && !n->in[0]->data : true;
+    return x == n->out ? learns(n) && !n->in[0]->data : x == rotation_of(n)->theta;
 }
 
-/* Returns the memory for the sums and the angle gradients of all parts, for a learned theta only.
+/* Returns the memory for the sums and the angle gradients of all parts, for a learned theta only;
+ * those of angles are the gradient itself.
  * Each part also has its own rotated tokens, if they are recomputed. */
 static rt_scratch_size rope_scratch(const rt_node *n, rt_pass pass)
 {
     const size_t width = width_of(n->out);
     const size_t parts = (size_t)rt_parts_of_rows(tokens_of(n->out), width);
-    const size_t numbers = parts * rt_rotation_thetas(rotation_of(n));
+    const rt_rotation *r = rotation_of(n);
+    const size_t numbers = r->angles ? 0 : parts * rt_rotation_thetas(r);
     const size_t again = rotates_again(n) ? rt_rows_of_part(width) * width : 0;
     if (pass == RT_FORWARD || !learns(n))
         return (rt_scratch_size){0};
@@ -188,8 +195,8 @@ static rt_scratch_size rope_scratch(const rt_node *n, rt_pass pass)
 
 typedef struct rope_pass {
     real *dx, beta;
-    double *sums; /* NULL: theta wants no gradient */
-    real *dangles;
+    double *sums;  /* NULL: theta wants no gradient */
+    real *dangles; /* of each part; without sums, of all angles; NULL: neither wants a gradient */
 } rope_pass;
 
 static void rotate_back_span(const rt_row_span *span)
@@ -207,10 +214,12 @@ static void rotate_back_span(const rt_row_span *span)
         real *y = n->out->data ? n->out->data + v.start : span->scratch;
         if (p->dx)
             rotate_view(p->dx + v.start, dy, v, -1, p->beta != 0);
-        if (p->sums && !n->out->data)
+        if (p->dangles && !n->out->data)
             rotate_view(y, n->in[0]->data + v.start, v, 1, false);
         if (p->sums)
             sum_angle_gradients(p->sums + at, p->dangles + at, y, dy, v);
+        else if (p->dangles)
+            sum_angle_gradients(NULL, p->dangles + v.angle, y, dy, v);
         t += (size_t)v.T;
     }
 }
@@ -223,6 +232,10 @@ static void rope_backward(const rt_node *n)
     rope_pass p = {.beta = 0};
     p.dx = rt_grad_or_fresh(n, 0, &p.beta);
     real *dtheta = rt_grad(n, 1);
+    if (r->angles) {
+        p.dangles = dtheta;
+        dtheta = NULL;
+    }
     if (dtheta) {
         p.sums = rt_scratch(n);
         p.dangles = (real *)(p.sums + parts * thetas);
@@ -252,11 +265,12 @@ rt_tensor *rt_rope(rt_graph *g, rt_tensor *x, const rt_rotation *r)
     if (x->ndim != 4 || r->pairs > x->shape[3] / 2)
         return rt_graph_fail(g, RT_SHAPE, "[rope] x must be (B, T, H, D) with D >= %lld; got %s",
                              2LL * r->pairs, rt_shape_text(x));
-    if (x->shape[2] % r->heads || (r->sequences != 1 && r->sequences != x->shape[0]) ||
+    if (x->shape[2] % r->heads ||
+        ((r->sequences != 1 || r->angles) && r->sequences != x->shape[0]) ||
         r->length < x->shape[1])
         return rt_graph_fail(g, RT_SHAPE,
                              "[rope] the rotation is for %d heads, %d sequences and %d positions; "
                              "got x %s",
                              r->heads, r->sequences, r->length, rt_shape_text(x));
-    return RT_APPLY(g, &rt_op_rope, rt_tensor_shape(x), &r, x, r->theta);
+    return RT_APPLY(g, &rt_op_rope, rt_tensor_shape(x), &r, x, r->angles ? r->angles : r->theta);
 }

@@ -45,14 +45,14 @@ static void fill_rows(const rt_rotation *r, const double *theta, rt_positions po
     }
 }
 
-/* Returns a copy of `like` in the memory of the graph, with a new table for one or two coordinates,
- * which the caller fills. NULL if the graph has failed. */
+/* Returns a copy of `like` in the memory of the graph, with a new table for one or two coordinates
+ * or, by angles, none, which the caller fills. NULL if the graph has failed. */
 static rt_rotation *make_rotation(rt_graph *g, const rt_rotation *like, bool two)
 {
     const size_t rows = (size_t)like->sequences * (size_t)like->length;
     const size_t size = rows * (size_t)like->heads * (size_t)like->pairs;
     rt_rotation *r = rt_graph_memory(g, 1, sizeof *r), made = *like;
-    made.position = rt_graph_numbers(g, rows, sizeof *made.position);
+    made.position = like->angles ? NULL : rt_graph_numbers(g, rows, sizeof *made.position);
     made.second = two ? rt_graph_numbers(g, rows, sizeof *made.second) : NULL;
     made.cosine = rt_graph_numbers(g, 2 * size + 1, sizeof *made.cosine);
     if (rt_graph_failed(g))
@@ -205,18 +205,56 @@ rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form fo
     return tabulate(g, &like, values, positions, scratch);
 }
 
+static void fill_span(const rt_row_span *span)
+{
+    const rt_rotation *r = span->context;
+    for (size_t i = span->first; i < span->first + span->count; i++) {
+        const double angle = rt_exact_at(r->angles, i);
+        r->cosine[i] = (real)cos(angle);
+        r->sine[i] = (real)sin(angle);
+    }
+}
+
+rt_rotation *rt_rotation_by_angles(rt_graph *g, rt_tensor *given, rt_pairing pairing)
+{
+    if (!RT_CHECK_INPUTS(g, "rope", {.name = "angles", .tensor = given}))
+        return NULL;
+    if (given->ndim != 4 || !are_choices(RT_THETA_RAW, pairing))
+        return rt_graph_fail(g, RT_ARGUMENT,
+                             "[rope] angles must be (B, T, G, R/2), the pairing valid; got %s, %d",
+                             rt_shape_text(given), (int)pairing);
+    const rt_rotation like = {.sequences = given->shape[0],
+                              .length = given->shape[1],
+                              .heads = given->shape[2],
+                              .pairs = given->shape[3],
+                              .pairing = pairing,
+                              .angles = given,
+                              .magnitude = 1};
+    rt_rotation *r = make_rotation(g, &like, false);
+    const rt_node table = {.graph = g};
+    if (r && rt_memory_is_present(r->cosine))
+        rt_node_rows(&table, rt_size(given), 1, fill_span, r);
+    return r;
+}
+
 bool rt_rotation_is_sound(rt_graph *g, const rt_rotation *r)
 {
-    const rt_tensor *theta = r->theta;
-    if (!RT_CHECK_INPUTS(g, "rope", {"theta", theta, .optional = true}))
+    const rt_tensor *theta = r->theta, *given = r->angles;
+    if (!RT_CHECK_INPUTS(g, "rope", {"theta", theta, .optional = true},
+                         {.name = "angles", .tensor = given, .optional = true}))
         return false;
     if (!are_choices(r->form, r->pairing) || r->sequences < 1 || r->length < 1 || r->heads < 1 ||
-        r->pairs < 0 || !r->position || !r->cosine || !r->sine || (r->mixed && !r->second))
+        r->pairs < 0 || !(given || r->position) || !r->cosine || !r->sine ||
+        (r->mixed && !r->second))
         rt_graph_fail(g, RT_ARGUMENT,
                       "[rope] the rotation has no table, or an invalid pairing or form");
     else if (theta && rt_size(theta) != rt_rotation_thetas(r))
         rt_graph_fail(g, RT_SHAPE, "[rope] theta must have %d numbers for %d heads; got %s",
                       r->mixed ? 2 * r->pairs : r->pairs, r->heads, rt_shape_text(theta));
+    else if (given && !rt_shapes_equal(rt_tensor_shape(given),
+                                       RT_SHAPE_OF(r->sequences, r->length, r->heads, r->pairs)))
+        rt_graph_fail(g, RT_SHAPE, "[rope] the rotation has no table for angles %s",
+                      rt_shape_text(given));
     return !rt_graph_failed(g);
 }
 
@@ -261,7 +299,7 @@ rt_rotation *rt_rotation_decayed(rt_graph *g, const rt_rotation *r, int T, doubl
     if (T < 1 || T > r->length)
         return rt_graph_fail(g, RT_ARGUMENT, "[rope] a decay for %d tokens; the rotation has %d", T,
                              r->length);
-    if (r->second)
+    if (r->second || r->angles)
         return rt_graph_fail(g, RT_ARGUMENT, "[rope] a decay needs positions with one coordinate");
     if (!(fabs(scale) > 0) || isinf(scale))
         return rt_graph_fail(g, RT_ARGUMENT,

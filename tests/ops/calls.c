@@ -38,6 +38,12 @@ CALL(permute, rt_permute(g, in[0], o->order))
 CALL(sum, rt_sum(g, in[0]))
 CALL(mean, rt_mean(g, in[0]))
 CALL(pool, rt_pool(g, in[0], (rt_pooling)o->kind, o->mask))
+CALL(running_sum, rt_running_sum(g, in[0], o->kind, o->before))
+CALL(depthwise_conv, rt_depthwise_conv(g, in[0], in[1], o->before))
+CALL(shift, rt_shift(g, in[0], o->kind, o->before))
+CALL(angles, o->fixed ? rt_angles_fixed(g, in[0], o->fixed, RT_SHAPE_OF(1))
+                      : rt_angles(g, in[0], in[1], o->form))
+CALL(polar, rt_polar(g, in[0], in[1]))
 CALL(matmul, rt_matmul(g, in[0], in[1]))
 CALL(linear,
      o->onto ? rt_linear_onto(g, in[3], in[0], in[1], in[2]) : rt_linear(g, in[0], in[1], in[2]))
@@ -64,8 +70,9 @@ BUILDER(rope)
     at.B = o->B ? o->B : length_of(in[0], 0);
     at.T = o->T ? o->T : length_of(in[0], 1);
     const rt_rotation *r =
-        o->fixed ? rt_rotation_fixed(g, o->fixed, RT_SHAPE_OF(1, 1), o->pairing, o->number, at)
-                 : rt_rotation_learned(g, in[1], o->form, o->pairing, o->number, at);
+        o->by_angles ? rt_rotation_by_angles(g, in[1], o->pairing)
+        : o->fixed   ? rt_rotation_fixed(g, o->fixed, RT_SHAPE_OF(1, 1), o->pairing, o->number, at)
+                     : rt_rotation_learned(g, in[1], o->form, o->pairing, o->number, at);
     return rt_rope(g, in[0], o->decay != 0 ? rt_rotation_decayed(g, r, decayed, o->decay) : r);
 }
 
@@ -122,6 +129,9 @@ const op_call op_calls[] = {
     PLAIN(sum, sum, "*C"),
     PLAIN(mean, mean, "*C"),
     ROW(pool, pool, "BTC", .kind = RT_POOL_MEAN),
+    ROW(running_sum, running_sum, "*TC", .kind = 0),
+    PLAIN(depthwise_conv, depthwise_conv, "BTC,CK"),
+    ROW(shift, shift, "BTHD", .kind = 1),
     PLAIN(matmul, matmul, "MK,KN"),
     PLAIN(matmul, matmul, "*MK,*KN"),
     ROW_WITH(1 << 2, linear, linear, "*I,OI,O", .onto = false),
@@ -137,6 +147,9 @@ const op_call op_calls[] = {
     ROW(rope, rope, "BTHD,P", .number = 1, .pairing = RT_HALF,
         .positions = {.at = call_positions, .per_sequence = true}),
     ROW(rope, rope, "BTHD,P", .number = 1, .decay = 3),
+    ROW(rope, rope, "BTHD,BTGP", .by_angles = true),
+    PLAIN(angles, angles, "BTGP,GP"),
+    ROW_WITH(1 << 1, polar, polar, "BTHD,GD", .number = 0),
     ROW_WITH(7 << 3, attention, attention, "BTHD,BSHD,BSHD,KH,KD,BHS", .bias = true, .keys = true,
              .key_bias = true,
              .attention = {.causal = true, .key_mask = call_mask, .dropout = 0.1,
@@ -200,7 +213,9 @@ const char *write_call(char text[CALL_TEXT_SIZE], const rt_op *op, rt_tensor *co
                  {"ids", o->ids},
                  {"order", o->order},
                  {"mask", o->mask},
+                 {"before", o->before},
                  {"fixed theta", o->fixed},
+                 {"by angles", o->by_angles},
                  {"ln theta", o->form == RT_THETA_LOG},
                  {"half", o->pairing == RT_HALF},
                  {"chosen positions", o->positions.at},
@@ -226,7 +241,7 @@ const char *write_call(char text[CALL_TEXT_SIZE], const rt_op *op, rt_tensor *co
         append(text, "%s", in[i] ? rt_shape_write(shape, rt_tensor_shape(in[i])) : "NULL");
     if (op == &rt_op_glu || op == &rt_op_linear_activation)
         append(text, "%s", o->kind < ROWS_OF(activations) ? activations[o->kind] : "no activation");
-    else if (op == &rt_op_pool)
+    else if (op == &rt_op_pool || op == &rt_op_running_sum || op == &rt_op_shift)
         append(text, "kind %d", o->kind);
     for (int i = 0; i < ROWS_OF(numbers); i++)
         if (numbers[i].value != 0)

@@ -15,14 +15,16 @@ enum { MOST_INPUTS = 6, CALL_NUMBERS = 1 << 17 };
 typedef struct op_options {
     double number;       /* factor, probability, eps, smoothing, magnitude of a rotation */
     double divisor;      /* of a loss */
-    int kind;            /* activation or pooling */
+    int kind;            /* activation or pooling, axis of a sum, first feature of a shift */
+    const void *before;  /* numbers before the first token of a sum, a convolution or a shift */
     bool onto;           /* a linear map is added to its input 3 */
     rt_shape shape;      /* of a reshaped tensor, or of ids */
     const int *order;    /* of axes */
     const int32_t *ids;  /* ids, or labels */
     int padding;         /* id without a gradient, plus 1; 0: RT_NO_PADDING */
     const uint8_t *mask; /* of pooling */
-    const double *fixed; /* theta of a rotation in the place of input 1, for one pair */
+    const double *fixed; /* theta in the place of input 1, for one pair */
+    bool by_angles;      /* a rotation by input 1 */
     rt_theta_form form;  /* of theta in input 1 */
     rt_pairing pairing;
     rt_positions positions;

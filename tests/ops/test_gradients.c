@@ -78,6 +78,15 @@ BUILDER(rope_twice)
     return rt_attention(g, y, rope(g, in, &other), in[0], &(rt_attention_options){.causal = true});
 }
 
+/* Queries and keys by the same angles, which are results. */
+BUILDER(rope_of_sums)
+{
+    const op_options *o = context;
+    rt_tensor *angles = rt_running_sum(g, in[1], 1, NULL);
+    const rt_rotation *r = rt_rotation_by_angles(g, angles, o->pairing);
+    return rt_multiply(g, rt_rope(g, in[0], r), rt_rope(g, rt_scale(g, in[0], 2), r));
+}
+
 /* Levels of its own, not those of key_exp: a constant makes the result depend on them. They rise
  * by less than what would hide a chunk from the next. Of the results one in each chunk. */
 BUILDER(linear_attention_with_levels)
@@ -165,6 +174,17 @@ static const row rows[] = {
     {&rt_op_pool, SHAPES(AXES(2, 3, 1)), O(.kind = RT_POOL_MEAN)},
     {&rt_op_pool, SHAPES(AXES(2, 4, 3)), O(.kind = RT_POOL_LAST, .mask = pool_mask)},
     {&rt_op_pool, SHAPES(AXES(3, 1, 2)), O(.kind = RT_POOL_LAST, .mask = pool_mask)},
+    {&rt_op_running_sum, SHAPES(AXES(2, 5, 3)), O(.kind = 1)},
+    {&rt_op_running_sum, SHAPES(AXES(4)), O(.kind = 0)},
+    {&rt_op_running_sum, SHAPES(AXES(2, 3, 4)), O(.kind = 2, .before = scattered)},
+    {&rt_op_running_sum, SHAPES(AXES(5, 70)), O(.kind = 0)},
+    {&rt_op_running_sum, SHAPES(AXES(2, 1, 3, 2)), O(.kind = 1)},
+    {&rt_op_depthwise_conv, SHAPES(AXES(2, 6, 3), AXES(3, 4))},
+    {&rt_op_depthwise_conv, SHAPES(AXES(2, 2, 1), AXES(1, 4)), O(.before = scattered)},
+    {&rt_op_depthwise_conv, SHAPES(AXES(1, 3, 70), AXES(70, 1))},
+    {&rt_op_shift, SHAPES(AXES(2, 4, 2, 5)), O(.kind = 2)},
+    {&rt_op_shift, SHAPES(AXES(2, 3, 1, 3)), O(.kind = 0, .before = scattered)},
+    {&rt_op_shift, SHAPES(AXES(2, 1, 2, 3)), O(.kind = 1)},
     {&rt_op_matmul, SHAPES(AXES(3, 4), AXES(4, 5))},
     {&rt_op_matmul, SHAPES(AXES(2, 3, 3, 4), AXES(2, 3, 4, 1))},
     {&rt_op_matmul, SHAPES(AXES(2, 3, 4), AXES(4, 2))},
@@ -222,6 +242,19 @@ static const row rows[] = {
      .build = rope_of_shared_keys},
     {&rt_op_rope, SHAPES(AXES(1, 4, 3, 4), AXES(1, 4, 1, 4), AXES(1, 2)),
      .build = rope_of_shared_keys},
+    {&rt_op_rope, SHAPES(AXES(2, 3, 4, 6), AXES(2, 3, 2, 3)), O(.by_angles = true)},
+    {&rt_op_rope, SHAPES(AXES(2, 3, 2, 7), AXES(2, 3, 1, 2)), O(.by_angles = true, HALF)},
+    {&rt_op_rope, SHAPES(AXES(1, 2, 1, 2), AXES(1, 3, 1, 1)), O(.by_angles = true, HALF)},
+    {&rt_op_rope, SHAPES(AXES(2, 4, 2, 4), AXES(2, 4, 2, 2)), O(.by_angles = true),
+     .build = rope_of_sums},
+    {&rt_op_angles, SHAPES(AXES(2, 3, 2, 3), AXES(2, 3)), O(RAW)},
+    {&rt_op_angles, SHAPES(AXES(2, 3, 2, 3), AXES(3)), O(LOG)},
+    {&rt_op_angles, SHAPES(AXES(3, 70), AXES(70)), O(LOG)},
+    {&rt_op_angles, SHAPES(AXES(2, 2, 1)), O(.fixed = slopes)},
+    {&rt_op_polar, SHAPES(AXES(2, 3, 4, 3), AXES(2, 3))},
+    {&rt_op_polar, SHAPES(AXES(2, 3, 3, 2), AXES(1, 2))},
+    {&rt_op_polar, SHAPES(AXES(1, 2, 2, 70), AXES(2, 70))},
+    {&rt_op_polar, SHAPES(AXES(2, 3, 4, 3))},
     {&rt_op_attention, SHAPES(QKV(2, 3, 5, 2, 2, 4, 3)), ATTENTION(.scale = 0)},
     {&rt_op_attention, SHAPES(QKV(1, 1, 1, 1, 1, 1, 1)), ATTENTION(.scale = 0)},
     {&rt_op_attention, SHAPES(QKV(2, 3, 5, 6, 2, 2, 3)), ATTENTION(.scale = 0)},

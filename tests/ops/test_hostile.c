@@ -63,6 +63,10 @@ static const fault faults[] = {
     LABELS(call_zeros, 0.1, 0), LABELS(call_zeros, 0.1, -1), LABELS(call_zeros, 0.1, NAN),
     LABELS(call_zeros, 0.1, INFINITY), LABELS(call_zeros, -0.1, 1), LABELS(call_zeros, 1, 1),
     LABELS(call_zeros, NAN, 1), LABELS(NULL, 0, 1), LABELS(low_id, 0, 1), LABELS(high_id, 0, 1),
+    {&rt_op_running_sum, {.kind = -1}}, {&rt_op_running_sum, {.kind = 3}},
+    {&rt_op_shift, {.kind = -1}}, {&rt_op_shift, {.kind = 4}}, {&rt_op_shift, {.kind = INT_MIN}},
+    {&rt_op_angles, {.form = (rt_theta_form)2}}, {&rt_op_angles, {.fixed = infinite}},
+    ROPE(.by_angles = true, .pairing = (rt_pairing)-1), ROPE(.by_angles = true, .decay = 1),
     ROPE(OF_ALL, .B = -1), ROPE(OF_ALL, .B = INT_MAX), ROPE(OF_ALL, .T = -7),
     ROPE(OF_ALL, .T = INT_MAX), ROPE(OF_ALL, .form = (rt_theta_form)2),
     ROPE(OF_ALL, .pairing = (rt_pairing)-1), ROPE(.number = NAN),
@@ -306,6 +310,27 @@ TEST(a_rotation_that_was_spoilt_is_refused)
         expect_refusal(c->op,
                        (rt_tensor *)rt_rotation_learned(g, in[1], RT_THETA_LOG, RT_HALF, 1, none),
                        "no sequence or position");
+    }
+}
+
+TEST(a_rotation_by_angles_fits_no_other_text)
+{
+    const op_call *c = op_call_of(&rt_op_rope);
+    rt_tensor angles = rt_tensor_of(data[1], grad[1], RT_SHAPE_OF(1, 4, 2, 2));
+    prepare(c);
+    rt_rotation *r = rt_rotation_by_angles(g, &angles, RT_HALF);
+    ck_assert_ptr_nonnull(r);
+    ck_assert_ptr_null(rt_rotation_decayed(g, r, 4, 1));
+    ck_assert_ptr_nonnull(strstr(rt_graph_status(g).message, "positions with one coordinate"));
+    for (int spoilt = 0; spoilt < 5; spoilt++) { /* x has two sequences of 4 tokens */
+        rt_graph_clear(g);
+        angles.shape[0] = spoilt ? 2 : 1;
+        r = rt_rotation_by_angles(g, &angles, RT_HALF);
+        r->length -= spoilt == 1;
+        r->pairs -= spoilt == 2;
+        r->angles = spoilt == 3 ? NULL : r->angles;
+        r->cosine = spoilt == 4 ? NULL : r->cosine;
+        expect_refusal(c->op, rt_rope(g, in[0], r), lasting("rotation %d", spoilt));
     }
 }
 

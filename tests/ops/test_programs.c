@@ -155,9 +155,12 @@ static op_options draw_options(arrays *a, const op_call *c, rt_tensor *const *in
     const bool causal = chance(40), listed = rt_size(in[0]) <= ARRAY;
     const uint8_t *mask = chance(40) ? a->mask : NULL;
     const int size = (int)rt_size(in[0]), first = axis(in[0], 0);
+    const bool few = c->op == &rt_op_pool || c->op == &rt_op_running_sum || c->op == &rt_op_shift;
     op_options o = {.number = c->op == &rt_op_rope ? 1 : share(),
                     .divisor = 1 + below(5),
-                    .kind = below(c->op == &rt_op_pool ? RT_POOL_LAST + 1 : RT_LOG_SIGMOID + 1),
+                    .kind = below(few ? RT_POOL_LAST + 1 : RT_LOG_SIGMOID + 1),
+                    .before = listed && chance(50) ? a->level : NULL,
+                    .by_angles = c->good.by_angles,
                     .onto = c->good.onto,
                     .shape = shape_of_axes(below(RT_MAX_AXES)), /* of ids */
                     .order = a->order,
