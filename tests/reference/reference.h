@@ -108,6 +108,7 @@ void check_status(const reference *r, rt_status status, const char *what);
 void check_rope_case(reference *r, const char *name);
 void check_attention_case(reference *r, const char *name);
 void check_linear_attention_case(reference *r, const char *name);
+void check_content_case(reference *r, const char *name);
 void check_optimizer_case(reference *r, const char *name);
 void check_lion_muon_case(reference *r, const char *name);
 void check_heads_case(reference *r, const char *name);

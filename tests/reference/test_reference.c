@@ -21,6 +21,7 @@ static const struct {
     {"pos_vectors.h5", check_position_file, NULL},
     {"attention_vectors.h5", NULL, check_attention_case},
     {"linear_attention_vectors.h5", NULL, check_linear_attention_case},
+    {"content_vectors.h5", NULL, check_content_case},
     {"layers_vectors.h5", check_layer_file, NULL},
     {"adamw_vectors.h5", NULL, check_optimizer_case},
     {"lion_muon.h5", NULL, check_lion_muon_case},
