@@ -126,9 +126,13 @@ typedef struct rt_key {
     rt_handed handed;
     rt_fits fits;
     bool of_model;       /* data: describes a model that comes without a configuration of its own */
-    bool in_branch;      /* a branch of a run may change it (train.trunk) */
-    bool later;          /* checkpoints of earlier versions lack it, and mean its default */
-    bool follows;        /* its zero stands for a value that follows from other keys */
+    const char *joining; /* its default if the model of train.init_from has none of what it is for,
+                            so that the function of the model stays; NULL: `initial` */
+    const char
+        *unless;    /* full name of a key that, if it is written, takes the place of `joining` */
+    bool in_branch; /* a branch of a run may change it (train.trunk) */
+    bool later;     /* checkpoints of earlier versions lack it, and mean its default */
+    bool follows;   /* its zero stands for a value that follows from other keys */
     const char *decoder; /* its default for model.kind = decoder; NULL: `initial` */
 } rt_key;
 
@@ -179,6 +183,7 @@ enum { RT_KEY_NAME_SIZE = 64, RT_VALUE_SIZE = 8000, RT_VALUES_SIZE = 160 };
 #define RT_ANY                 {0, 0, false, false}
 #define ABOVE(low)             {low, HUGE_VAL, true, false}
 #define AT_LEAST(low)          {low, HUGE_VAL, false, false}
+#define RT_ANY_NUMBER          {-HUGE_VAL, HUGE_VAL, true, true}
 #define FROM_TO(low, high)     {low, high, false, false}
 #define FROM_BELOW(low, high)  {low, high, false, true}
 #define ABOVE_UP_TO(low, high) {low, high, true, false}
@@ -188,8 +193,8 @@ enum { RT_KEY_NAME_SIZE = 64, RT_VALUE_SIZE = 8000, RT_VALUES_SIZE = 160 };
 enum { RT_MOST_STEPS = 99999999, RT_MOST_SIZE = 1000000 };
 
 /* Condition for a key to have an effect: WHEN(A, B, OR, C) if both A and B hold, or C. The
- * columns behind it: ASKS or ASKS_WHEN, OWN or HANDED, FITS, OF_MODEL, IN_BRANCH, LATER, FOLLOWS,
- * IN_DECODERS. */
+ * columns behind it: ASKS or ASKS_WHEN, OWN or HANDED, FITS, JOINING, OF_MODEL, IN_BRANCH, LATER,
+ * FOLLOWS, IN_DECODERS. */
 /* clang-format off */
 #define RT_NEEDS(...)        (const rt_need[]){__VA_ARGS__, {.relation = RT_NEED_END}}
 #define ALWAYS               .needs = NULL
@@ -200,6 +205,7 @@ enum { RT_MOST_STEPS = 99999999, RT_MOST_SIZE = 1000000 };
 #define HANDED(condition)    .handed = RT_HANDED_##condition
 #define FITS(condition)      .fits = RT_FITS_##condition
 #define OF_MODEL             .of_model = true
+#define JOINING(text, other) .joining = (text), .unless = (other)
 #define IN_BRANCH            .in_branch = true
 #define LATER                .later = true
 #define FOLLOWS              .follows = true

@@ -37,6 +37,7 @@ rt_tensor *rt_parameters_add(rt_parameters *p, rt_role role, rt_init init, rt_sh
     memcpy(added->name, name, (size_t)length + 1);
     added->component = p->component;
     added->layer = p->component == RT_COMPONENT_LAYER ? p->layer : -1;
+    added->joins = p->joins;
     added->tensor = rt_tensor_of(NULL, NULL, shape);
     added->role = role;
     added->init = init;

@@ -59,6 +59,7 @@ typedef struct rt_parameter {
     double init_std; /* of RT_INIT_NORMAL */
     size_t offset;   /* of the tensor in the blocks, in elements */
     int64_t since;   /* steps of the training before the parameter joined it */
+    bool joins;      /* a model may have it that starts from one without it */
 } rt_parameter;
 
 typedef struct rt_parameters {
@@ -76,6 +77,7 @@ typedef struct rt_parameters {
     double init_std;     /* of the parameters added next; 0 = RT_INIT_STD */
     rt_component component; /* of the parameters added next */
     int layer;              /* of the parameters added next, for RT_COMPONENT_LAYER */
+    bool joins;             /* of the parameters added next */
     rt_status status;       /* first failed addition */
 } rt_parameters;
 

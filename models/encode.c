@@ -284,8 +284,9 @@ static rt_tensor *context_of(const layer_pass *p, rt_graph *g, rt_attention_pass
     const rt_transformer_input *in = p->in;
     const rt_transformer_options *o = &p->model->options;
     const rt_layer_row *row = &layer_of(p)->row;
-    const rt_encoding *encoding = rt_encoding_of(o);
+    const rt_encoding *encoding;
     rt_kv_cache *cache = in->caches ? in->caches[piece] : NULL;
+    double *state = cache ? cache->layers[p->l].state_of_encodings : NULL;
     a.at = span_of(in, piece);
     a.rotation = p->rotations[piece];
     a.options =
@@ -294,8 +295,15 @@ static rt_tensor *context_of(const layer_pass *p, rt_graph *g, rt_attention_pass
                                .key_mask = in->key_mask,
                                .dropout = o->attention_dropout,
                                .probabilities = in->attentions ? in->attentions[p->l] : NULL};
-    if (encoding->attention && row->has_positions)
-        encoding->attention(p->model, g, p->l, &a);
+    for (int n = 0; (encoding = rt_encoding_at(o, n)); n++) {
+        if (!rt_encoding_acts(encoding, o, p->l))
+            continue;
+        a.state = state;
+        if (encoding->attention)
+            encoding->attention(p->model, g, p->l, &a);
+        if (state && encoding->state)
+            state += encoding->state(o);
+    }
     if (o->position.rotate_value)
         a.value = rotate(g, a.value, a.rotation.value);
     if (o->attention != RT_ATTENTION_SOFTMAX)
@@ -313,7 +321,7 @@ static rt_tensor *context_of(const layer_pass *p, rt_graph *g, rt_attention_pass
     }
     a.value = rt_for_products(g, a.value);
     if (cache) {
-        a.options.key_positions = rt_kv_cache_append(cache, g, p->l, &a.key, &a.value);
+        a.options.key_positions = rt_kv_cache_append(cache, g, p->l, &a.key, &a.value, &a.options.key_bias);
         if (!a.options.key_positions)
             return NULL;
         a.options.query_positions = a.options.key_positions + (a.key->shape[1] - in->T);

@@ -24,6 +24,7 @@ RT_KEY_WORDS(frequencies_word, RT_FREQUENCIES)
 RT_KEY_WORDS(scaling_word, RT_SCALINGS)
 RT_KEY_WORDS(pairing_word, RT_PAIRINGS)
 RT_KEY_WORDS(mixing_word, RT_MIXINGS)
+RT_KEY_WORDS(forget_word, RT_FORGETS)
 RT_KEY_WORDS(scope_word, RT_THETA_SCOPES)
 RT_KEY_WORDS(form_word, RT_THETA_FORMS)
 RT_KEY_WORDS(init_word, RT_THETA_INITS)
@@ -216,6 +217,17 @@ static const rt_key keys[] = {
     {"position", "max_len", WHOLE(position.max_len, 0, RT_MOST_SIZE), "0",
      "for learned: number of positions in the table; 0 = the longest length used, or randomized",
      RT_FIXED, WHEN(IS("position.kind", "learned")), HANDED(WITH_ENCODING), FITS(TABLE), FOLLOWS},
+    {"position", "forget", CHOICE(position.forget, forget_word), "none",
+     "forgetting attention (FoX), beside any encoding but alibi, in causal models: each head lowers "
+     "the score of a key by -log f of every later token; f is a gate of the token, a learned constant "
+     "(bias) or a fixed one", RT_FIXED, ALWAYS, HANDED(ALWAYS), LATER},
+    {"position", "forget_bias", NUMBER(position.forget_bias, RT_ANY_NUMBER), "0",
+     "initial bias of the forget gate; a large one starts open, as in a run that adds forgetting to "
+     "train.init_from (20). For bias, 0 = by forget_times", RT_FIXED,
+     WHEN(IS("position.forget", "gate", "bias")), OWN, JOINING("20", "position.forget_times"), LATER},
+    {"position", "forget_times", INTERVAL(position.forget_times, 1, RT_MOST_SIZE), "4..1024",
+     "for bias and fixed: after how many tokens the weight of a token has fallen to 1/e, from head to "
+     "head in equal factors", RT_FIXED, WHEN(IS("position.forget", "bias", "fixed")), OWN, LATER},
 
     {"theta", "learn", YES_NO(theta.learn), "no",
      "learn theta: train the rotation frequencies with the weights", RT_FIXED, ALWAYS,

@@ -7,19 +7,31 @@
 #include <math.h>
 #include <string.h>
 
+/* Returns the number of biases of a key: one for each query head, if an encoding has them. */
+static size_t biases_of(const rt_transformer_options *o)
+{
+    const rt_encoding *encoding;
+    bool some = false;
+    for (int n = 0; (encoding = rt_encoding_at(o, n)); n++)
+        some |= encoding->biases_keys && rt_encoding_acts(encoding, o, 0);
+    return some ? (size_t)o->heads : 0;
+}
+
 /* Counts the memory of make_room(): twice the visible and the new tokens. */
 double rt_kv_cache_bytes(const rt_transformer_options *o, int tokens, int at_once)
 {
     const double D = rt_transformer_head_dim(o), H = o->heads;
     const double row = D * o->kv_heads;
-    double numbers = 0;
+    double bytes = 0;
     if (o->attention != RT_ATTENTION_SOFTMAX)
         return o->layers * (H * (D + 1) * (D + 1) + H) * sizeof(real);
     for (int l = 0; l < o->layers; l++) {
         const int window = rt_layer_row_of(o, l).window;
-        numbers += 4 * row * (window ? fmin(window - 1.0 + at_once, tokens) : tokens);
+        const double held = window ? fmin(window - 1.0 + at_once, tokens) : tokens;
+        bytes += held * (4 * row * sizeof(real) + 2 * (double)biases_of(o) * sizeof(double)) +
+                 (double)rt_encodings_state(o, l) * sizeof(double);
     }
-    return numbers * sizeof(real);
+    return bytes;
 }
 
 rt_status rt_kv_cache_init(rt_kv_cache *c, const rt_transformer_options *o)
@@ -30,6 +42,8 @@ rt_status rt_kv_cache_init(rt_kv_cache *c, const rt_transformer_options *o)
     const size_t above = H * (D + 1) * D, below = H * (D + 1);
     *c = (rt_kv_cache){.layer_count = o->layers,
                        .row = (size_t)o->kv_heads * D,
+                       .biases = biases_of(o),
+                       .only_forward = is_linear,
                        .state_size = is_linear ? above + below + H : 0,
                        .levels = H,
                        .layers = rt_alloc((size_t)o->layers, sizeof *c->layers)};
@@ -37,7 +51,12 @@ rt_status rt_kv_cache_init(rt_kv_cache *c, const rt_transformer_options *o)
         return rt_out_of_memory("keys and values");
     for (int l = 0; l < o->layers; l++) {
         rt_linear_state *state = &c->layers[l].state;
+        const size_t numbers = rt_encodings_state(o, l);
         c->layers[l].window = rt_layer_row_of(o, l).window;
+        c->layers[l].state_size = numbers;
+        c->only_forward |= numbers > 0;
+        if (numbers && !(c->layers[l].state_of_encodings = rt_alloc(numbers, sizeof(double))))
+            return rt_out_of_memory("the state of a positional encoding");
         if (!is_linear)
             continue;
         state->sum = rt_alloc(c->state_size, sizeof(real));
@@ -54,6 +73,8 @@ void rt_kv_cache_free(rt_kv_cache *c)
 {
     for (int l = 0; c->layers && l < c->layer_count; l++) {
         rt_free(c->layers[l].keys);
+        rt_free(c->layers[l].biases);
+        rt_free(c->layers[l].state_of_encodings);
         rt_free(c->layers[l].state.sum);
     }
     rt_free(c->layers);
@@ -66,6 +87,8 @@ void rt_kv_cache_clear(rt_kv_cache *c)
     for (int l = 0; l < c->layer_count; l++) {
         const rt_linear_state *state = &c->layers[l].state;
         c->layers[l].first = 0;
+        if (c->layers[l].state_size)
+            memset(c->layers[l].state_of_encodings, 0, c->layers[l].state_size * sizeof(double));
         if (c->state_size)
             memset(state->sum, 0, c->state_size * sizeof(real));
         for (size_t h = 0; c->state_size && h < c->levels; h++)
@@ -78,7 +101,9 @@ void rt_kv_cache_drop(rt_kv_cache *c)
     for (int l = 0; l < c->layer_count; l++) {
         rt_kv_layer *layer = c->layers + l;
         rt_free(layer->keys);
+        rt_free(layer->biases);
         layer->keys = layer->values = NULL;
+        layer->biases = NULL;
         layer->capacity = 0;
     }
     rt_kv_cache_clear(c);
@@ -98,15 +123,23 @@ bool rt_kv_cache_reaches(const rt_kv_cache *c, int count)
     return true;
 }
 
-/* Moves the last `count` tokens to the beginning of `keys` and `values`. */
-static void move_last(const rt_kv_cache *c, rt_kv_layer *layer, real *keys, real *values, int count)
+/* The keys, values and biases of tokens. */
+typedef struct block {
+    real *keys, *values;
+    double *biases;
+} block;
+
+/* Moves the last `count` tokens to the beginning of a block. */
+static void move_last(const rt_kv_cache *c, rt_kv_layer *layer, block to, int count)
 {
-    const size_t from = (size_t)(c->count - count - layer->first) * c->row;
-    const size_t size = (size_t)count * c->row * sizeof *keys;
+    const size_t from = (size_t)(c->count - count - layer->first), moved = (size_t)count;
+    const size_t size = moved * c->row * sizeof *to.keys;
     if (size) {
-        memmove(keys, layer->keys + from, size);
-        memmove(values, layer->values + from, size);
+        memmove(to.keys, layer->keys + from * c->row, size);
+        memmove(to.values, layer->values + from * c->row, size);
     }
+    if (moved && c->biases)
+        memmove(to.biases, layer->biases + from * c->biases, moved * c->biases * sizeof *to.biases);
     layer->first = c->count - count;
 }
 
@@ -118,41 +151,72 @@ static bool make_room(const rt_kv_cache *c, rt_kv_layer *layer, int T)
     if (c->count - layer->first <= layer->capacity - T)
         return true;
     if (layer->window && layer->capacity - T >= 2 * behind) {
-        move_last(c, layer, layer->keys, layer->values, behind);
+        move_last(c, layer, (block){layer->keys, layer->values, layer->biases}, behind);
         return true;
     }
     const int capacity = behind < INT_MAX / 2 - T ? 2 * (behind + T) : INT_MAX;
-    real *keys = rt_alloc_unset((size_t)capacity, 2 * c->row * sizeof *keys);
-    if (!keys)
+    block b = {.keys = rt_alloc_unset((size_t)capacity, 2 * c->row * sizeof *b.keys)};
+    if (b.keys && c->biases)
+        b.biases = rt_alloc_unset((size_t)capacity, c->biases * sizeof *b.biases);
+    if (!b.keys || (c->biases && !b.biases)) {
+        rt_free(b.keys);
         return false;
-    real *values = keys + (size_t)capacity * c->row;
-    move_last(c, layer, keys, values, behind);
+    }
+    b.values = b.keys + (size_t)capacity * c->row;
+    move_last(c, layer, b, behind);
     rt_free(layer->keys);
-    layer->keys = keys;
-    layer->values = values;
+    rt_free(layer->biases);
+    layer->keys = b.keys;
+    layer->values = b.values;
+    layer->biases = b.biases;
     layer->capacity = capacity;
     return true;
 }
 
-const double *rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor **k, rt_tensor **v)
+/* Appends the biases of T tokens from token `end` of the layer on, and returns those from `begin`
+ * on, (1, H, Tk). */
+static rt_tensor *append_biases(const rt_kv_cache *c, rt_graph *g, const rt_kv_layer *layer,
+                                const rt_tensor *bias, size_t begin, size_t end)
+{
+    const size_t H = c->biases, T = (size_t)bias->shape[2], Tk = end + T - begin;
+    double *exact = rt_graph_memory(g, H * Tk, sizeof *exact);
+    real *data = rt_graph_memory(g, H * Tk, sizeof *data);
+    if (!exact || !data)
+        return NULL;
+    for (size_t t = 0; t < T; t++)
+        for (size_t h = 0; h < H; h++)
+            layer->biases[(end + t) * H + h] = bias->exact[h * T + t];
+    for (size_t h = 0; h < H; h++)
+        for (size_t t = 0; t < Tk; t++)
+            data[h * Tk + t] = (real)(exact[h * Tk + t] = layer->biases[(begin + t) * H + h]);
+    rt_tensor *all = rt_graph_constant(g, data, RT_SHAPE_OF(1, (int)H, (int)Tk));
+    if (all)
+        all->exact = exact;
+    return all;
+}
+
+const double *rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor **k, rt_tensor **v,
+                                 rt_tensor **bias)
 {
     rt_kv_layer *layer = c->layers + l;
-    if (!RT_CHECK_INPUTS(g, "cache", RT_INPUT(*k), RT_INPUT(*v)))
+    if (!RT_CHECK_INPUTS(g, "cache", RT_INPUT(*k), RT_INPUT(*v), RT_OPTIONAL(*bias)))
         return NULL;
     const int T = (*k)->shape[1];
     if (!make_room(c, layer, T))
         return rt_graph_fail(g, RT_MEMORY, "out of memory for the keys and values of %d tokens",
                              c->count + T);
-    const size_t end = (size_t)(c->count - layer->first) * c->row;
-    rt_memory_copy(layer->keys + end, (*k)->data, rt_size(*k) * sizeof(real));
-    rt_memory_copy(layer->values + end, (*v)->data, rt_size(*v) * sizeof(real));
+    const size_t end = (size_t)(c->count - layer->first);
+    rt_memory_copy(layer->keys + end * c->row, (*k)->data, rt_size(*k) * sizeof(real));
+    rt_memory_copy(layer->values + end * c->row, (*v)->data, rt_size(*v) * sizeof(real));
     const int behind = seen(layer, c->count), start = c->count - behind;
-    const size_t begin = (size_t)(start - layer->first) * c->row;
+    const size_t begin = (size_t)(start - layer->first);
     double *positions = rt_graph_memory(g, (size_t)(behind + T), sizeof *positions);
     for (int t = 0; positions && t < behind + T; t++)
         positions[t] = start + t;
     const rt_shape shape = RT_SHAPE_OF(1, behind + T, (*k)->shape[2], (*k)->shape[3]);
-    *k = rt_graph_constant(g, layer->keys + begin, shape);
-    *v = rt_graph_constant(g, layer->values + begin, shape);
+    *k = rt_graph_constant(g, layer->keys + begin * c->row, shape);
+    *v = rt_graph_constant(g, layer->values + begin * c->row, shape);
+    if (*bias && !(*bias = append_biases(c, g, layer, *bias, begin, end)))
+        return NULL;
     return *k && *v ? positions : NULL;
 }

@@ -13,7 +13,10 @@ typedef struct rt_kv_layer {
     real *keys, *values;   /* (capacity, G, D) each: of the tokens `first`, first + 1, ... */
     int first, capacity;   /* tokens */
     int window;            /* 0 = none */
+    double *biases;        /* (capacity, H): bias of each key, if an encoding has one; or NULL */
     rt_linear_state state; /* of linear attention */
+    double *state_of_encodings; /* (state_size), rt_encodings_state; NULL: none */
+    size_t state_size;
 } rt_kv_layer;
 
 typedef struct rt_kv_cache {
@@ -21,7 +24,9 @@ typedef struct rt_kv_cache {
     int length; /* of the whole text, including tokens being read: theta may depend on it */
     int layer_count;
     size_t row;        /* G D, numbers of a token */
+    size_t biases;     /* H if keys have a bias; else 0 */
     size_t state_size; /* numbers in the state of a layer; 0 with softmax */
+    bool only_forward; /* a layer keeps sums, which no earlier token can be taken out of */
     size_t levels;     /* H */
     rt_kv_layer *layers;
 } rt_kv_cache;
@@ -45,10 +50,11 @@ void rt_kv_cache_drop(rt_kv_cache *c);
  * can see. */
 bool rt_kv_cache_reaches(const rt_kv_cache *c, int count);
 
-/* Appends the keys and values of T tokens, *k and *v (1, T, G, D), to those of layer l, and
- * replaces *k and *v by all that these tokens can see, (1, Tk, G, D). Returns the positions of
- * these keys, (Tk). All are valid until the graph is cleared. The caller adds T to c->count after
- * the last layer. NULL if the graph has failed. */
-const double *rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor **k, rt_tensor **v);
+/* Appends the keys and values of T tokens, *k and *v (1, T, G, D), and their bias (1, H, T), or
+ * NULL, to those of layer l, and replaces them by all that these tokens can see, (1, Tk, G, D) and
+ * (1, H, Tk). Returns the positions of these keys, (Tk). All are valid until the graph is cleared.
+ * The caller adds T to c->count after the last layer. NULL if the graph has failed. */
+const double *rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor **k, rt_tensor **v,
+                                 rt_tensor **bias);
 
 #endif

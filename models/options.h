@@ -81,6 +81,13 @@ typedef enum rt_attention_kind { RT_ATTENTIONS(RT_CHOICE_VALUE) } rt_attention_k
     X(RT_POSITION_NONE, rt_encoding_none)
 typedef enum rt_position_kind { RT_POSITION_KINDS(RT_CHOICE_VALUE) } rt_position_kind;
 
+/* Forgetting attention beside a positional encoding: a gate of the token, a learned constant of the
+ * head, or a fixed one (models/encodings/forget.c). */
+#define RT_FORGETS(X)                                                                              \
+    X(RT_FORGET_NONE, "none")                                                                      \
+    X(RT_FORGET_GATE, "gate") X(RT_FORGET_BIAS, "bias") X(RT_FORGET_FIXED, "fixed")
+typedef enum rt_forget { RT_FORGETS(RT_CHOICE_VALUE) } rt_forget;
+
 /* Returns the word of a kind of position; NULL past the last. */
 const char *rt_encoding_word(int kind);
 
@@ -127,6 +134,9 @@ typedef struct rt_position_options {
     int max_len;           /* of learned: size of its table, the maximum length of a sequence */
     int randomized;  /* positions are drawn from 0 ... randomized - 1; 0: they are 0, 1, ... */
     double init_std; /* of the initial parameters of the encoding; 0 = that of the model */
+    rt_forget forget;
+    double forget_bias;       /* initial bias of a gate, or of `bias` if it is not 0 */
+    rt_interval forget_times; /* decay times of the heads of `bias` and `fixed`, in tokens */
 } rt_position_options;
 
 typedef struct rt_theta_options {

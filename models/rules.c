@@ -140,8 +140,10 @@ static void check_position(const rt_transformer_options *o, const rt_encoding *e
                        "position.axes = 2 needs position.kind = rope, sinusoidal, learned or none; "
                        "got %s",
                        encoding->word);
-    if (encoding->check)
-        encoding->check(o, to);
+    const rt_encoding *each;
+    for (int n = 0; (each = rt_encoding_at(o, n)); n++)
+        if (each->check)
+            each->check(o, to);
     if (!encoding->rotation && position->frequencies.scaling != RT_SCALING_NONE)
         rt_rule_broken(to, RT_OPTIONS("position.scaling", "position.kind"),
                        "position.scaling needs position.kind = rope; got %s", encoding->word);

@@ -241,8 +241,10 @@ rt_status rt_session_keep(rt_session *s, int count)
         rt_kv_cache_clear(&s->cache);
         return rt_ok();
     }
-    if (s->cache.state_size)
-        return rt_error(RT_ARGUMENT, "linear attention stores only sums: keep all tokens or none");
+    if (s->cache.only_forward)
+        return rt_error(RT_ARGUMENT,
+                        "linear attention, and encodings that depend on content, store "
+                        "only sums: keep all tokens or none");
     if (!rt_kv_cache_reaches(&s->cache, count))
         return rt_error(RT_ARGUMENT,
                         "cannot go back to %d tokens: the cache has dropped tokens that the next "

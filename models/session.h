@@ -53,8 +53,8 @@ rt_status rt_session_feed_each(rt_session *const *sessions, int count, const int
                                real *logits) RT_MUST_CHECK;
 
 /* Removes all tokens but the first `count`. RT_ARGUMENT if there are fewer, or if the cache has
- * dropped keys that the next token would see: linear attention can only remove all tokens or none,
- * a window only as far back as it still sees. */
+ * dropped keys that the next token would see: linear attention and encodings that depend on
+ * content can only remove all tokens or none, a window only as far back as it still sees. */
 rt_status rt_session_keep(rt_session *session, int count) RT_MUST_CHECK;
 
 /* Returns the maximum size in bytes of the KV cache of a session for a text of `tokens` tokens. */

@@ -53,7 +53,7 @@ static void add_embeddings(rt_transformer *m)
 static void add_layer(rt_transformer *m, int l)
 {
     const rt_transformer_options *o = &m->options;
-    const rt_encoding *encoding = rt_encoding_of(o);
+    const rt_encoding *encoding;
     rt_transformer_layer *layer = m->layers + l;
     const int D = o->head_dim, width = o->heads * D, kv_width = o->kv_heads * D;
     const bool all = o->bias == RT_BIAS_ALL, qkv = all || o->bias == RT_BIAS_QKV;
@@ -68,12 +68,17 @@ static void add_layer(rt_transformer *m, int l)
         layer->query_norm = add_norm(m, "attention.query_norm", D, RT_NORM_RMS);
         layer->key_norm = add_norm(m, "attention.key_norm", D, RT_NORM_RMS);
     }
-    if (encoding->add_layer && layer->row.has_positions)
-        layer->encoding = encoding->add_layer(m, l);
+    for (int n = 0; (encoding = rt_encoding_at(o, n)); n++) {
+        m->parameters.joins = n > 0;
+        if (encoding->add_layer && rt_encoding_acts(encoding, o, l))
+            encoding->add_layer(m, l);
+    }
+    m->parameters.joins = true;
     if (o->theta.head_scale)
         layer->head_scale =
             rt_parameters_add(&m->parameters, RT_ROLE_FACTOR, RT_INIT_ONE, RT_SHAPE_OF(o->heads),
                               "layers.%d.attention.head_scale", l);
+    m->parameters.joins = false;
     layer->output = add_affine(m, "attention.output", RT_SHAPE_OF(o->dim, width), all);
     if (layer->row.has_attention_norm)
         layer->attention_norm = add_norm(m, "attention_norm", o->dim, o->norm_kind);
@@ -157,8 +162,10 @@ rt_status rt_transformer_new_from(rt_transformer **model_new, const rt_transform
         status = rt_parameters_allocate(&m->parameters, start->seed,
                                         start->values_of ? &start->values_of->parameters : NULL);
     }
-    if (!status.code && rt_encoding_of(options)->start)
-        status = rt_encoding_of(options)->start(m);
+    const rt_encoding *encoding;
+    for (int n = 0; !status.code && (encoding = rt_encoding_at(options, n)); n++)
+        if (encoding->start)
+            status = encoding->start(m);
     *model_new = status.code ? NULL : m;
     if (status.code)
         rt_transformer_free(m);

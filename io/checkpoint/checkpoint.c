@@ -250,8 +250,8 @@ static rt_branch_theta origin_of_theta(const reading *r)
 }
 
 /* Returns whether the model gets a parameter from the file; others keep the values of the model.
- * Another task may need another head, other token types and head factors, which have no effect at
- * their initial value. A branch may have other positions and head factors. */
+ * Another task may need another head and other token types, a branch other positions; and both
+ * parameters that join. */
 static bool takes(const reading *r, const rt_parameter *parameter)
 {
     if (parameter->role == RT_ROLE_THETA)
@@ -260,7 +260,7 @@ static bool takes(const reading *r, const rt_parameter *parameter)
         parameter->component == RT_COMPONENT_HEAD || !strcmp(parameter->name, RT_TYPES_NAME);
     const bool may_differ =
         r->use != LOAD &&
-        (parameter->role == RT_ROLE_FACTOR ||
+        (parameter->joins ||
          (r->use == START ? of_task : parameter->component == RT_COMPONENT_POSITIONS));
     return !may_differ ||
            ((r->head || parameter->component != RT_COMPONENT_HEAD) && is_there(r, parameter));

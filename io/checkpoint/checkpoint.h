@@ -179,8 +179,8 @@ typedef struct rt_checkpoint_taken {
 /* Fills the parameters of a model from the checkpoint of another run, without optimizer states, and
  * closes the image. Pairing, head size, names and shapes of the encoder must agree.
  *
- * Token type embeddings, head_scale and, with `head`, an output head of the same kind are read
- * where shapes agree; otherwise they keep their values and count as fresh. Theta is read, and
+ * Token type embeddings, parameters that join (core/parameters.h) and, with `head`, an output head
+ * of the same kind are read where shapes agree; otherwise they keep their values and count as fresh. Theta is read, and
  * converted between the forms, only if the checkpoint has every theta of the model in the same
  * shape; it never counts as fresh or left. RT_CHECKPOINT if such a theta is not above 0 and the
  * model learns ln theta. */

@@ -4,6 +4,8 @@
 
 #include "core/memory.h"
 #include "io/huggingface/folder.h"
+#include "models/keys.h"
+#include "util/key_value.h"
 #include "util/writer.h"
 
 #include <stdio.h>
@@ -383,6 +385,10 @@ static void read_all(rt_reading *r, rt_huggingface *there)
         .position = {.frequencies = {RT_FREQUENCY_DEFAULTS}, .fraction = 1, .every = 1},
         .theta = {.scope = RT_THETA_MODEL},
     };
+    for (int i = 0; i < rt_model_keys.count; i++)
+        if (rt_model_keys.keys[i].later) /* no format of a folder knows it */
+            rt_key_value_set(&rt_model_keys.keys[i], rt_model_keys.keys[i].initial,
+                             &there->options);
     rt_option_rows_set(there->files->family, &there->options);
     read_rows(all, r, there);
     read_class(r, there);

@@ -48,7 +48,7 @@ static rt_status compare_heads(const loading *l)
 /* Returns whether a parameter must be a tensor: not theta, factors of heads, or a missing head. */
 static bool is_wanted(const loading *l, const rt_parameter *p)
 {
-    return p->role != RT_ROLE_THETA && p->role != RT_ROLE_FACTOR &&
+    return p->role != RT_ROLE_THETA && !p->joins &&
            (l->has_head || p->component != RT_COMPONENT_HEAD);
 }
 
@@ -162,7 +162,7 @@ static rt_status read_all(const loading *l)
         const rt_safetensor *from;
         const rt_folder_tensor *t = is_wanted(l, p) ? find(l, p, &from) : NULL;
         if (all->blank &&
-            (p->role == RT_ROLE_FACTOR || (!l->head && p->component == RT_COMPONENT_HEAD)))
+            (p->joins || (!l->head && p->component == RT_COMPONENT_HEAD)))
             rt_parameter_draw(all, p);
         if (t && t->stacked[0].parameter == p)
             status = read_tensor(t, from, p->component != RT_COMPONENT_HEAD || l->head);

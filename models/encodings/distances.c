@@ -117,11 +117,12 @@ rt_distances rt_shaw_distances(int16_t *class_of)
     return (rt_distances){RT_SHAW_REACH, 2 * RT_SHAW_REACH + 1, class_of};
 }
 
-static rt_tensor *shaw_add_layer(rt_transformer *m, int layer)
+static void shaw_add_layer(rt_transformer *m, int layer)
 {
     char name[RT_NAME_SIZE];
     snprintf(name, sizeof name, "layers.%d.attention.distance_keys.weight", layer);
-    return rt_add_encoding_weight(m, name, 2 * RT_SHAW_REACH + 1, m->options.head_dim);
+    m->layers[layer].encoding =
+        rt_add_encoding_weight(m, name, 2 * RT_SHAW_REACH + 1, m->options.head_dim);
 }
 
 static void shaw_attention(const rt_transformer *m, rt_graph *g, int l, rt_attention_pass *a)

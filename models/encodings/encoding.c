@@ -11,6 +11,31 @@ const rt_encoding *rt_encoding_of(const rt_transformer_options *o)
     return rows[o->position.kind];
 }
 
+extern const rt_encoding rt_encoding_forget;
+
+/* Encodings beside position.kind. */
+static const rt_encoding *const beside[] = {&rt_encoding_forget};
+enum { BESIDE = sizeof beside / sizeof *beside };
+
+const rt_encoding *rt_encoding_at(const rt_transformer_options *o, int n)
+{
+    return !n ? rt_encoding_of(o) : n <= BESIDE ? beside[n - 1] : NULL;
+}
+
+bool rt_encoding_acts(const rt_encoding *encoding, const rt_transformer_options *o, int layer)
+{
+    return encoding->acts ? encoding->acts(o, layer) : rt_layer_row_of(o, layer).has_positions;
+}
+
+size_t rt_encodings_state(const rt_transformer_options *o, int layer)
+{
+    const rt_encoding *encoding;
+    size_t size = 0;
+    for (int n = 0; (encoding = rt_encoding_at(o, n)); n++)
+        size += encoding->state && rt_encoding_acts(encoding, o, layer) ? encoding->state(o) : 0;
+    return size;
+}
+
 const char *rt_encoding_word(int kind)
 {
     return kind >= 0 && kind < (int)(sizeof rows / sizeof *rows) ? rows[kind]->word : NULL;

@@ -42,31 +42,40 @@ typedef struct rt_attention_pass {
     rt_layer_rotation rotation;   /* by position alone; empty in a layer without positions */
     rt_attention_options options; /* of softmax attention */
     rt_token_span at;
+    double *state; /* of the encoding in this layer of a cached text (rt_encoding.state); NULL: the
+                      text is not cached */
 } rt_attention_pass;
 
 /* A positional encoding. Each row of RT_POSITION_KINDS (models/options.h) names one, which a file
- * of models/encodings/ defines. Model, rules, configuration and checkpoint walk the rows. A NULL
- * function does nothing. */
+ * of models/encodings/ defines; those beside position.kind have a key of their own and a row in
+ * encoding.c. Model, rules, configuration and checkpoint walk the rows. A NULL function does
+ * nothing. */
 typedef struct rt_encoding {
-    const char *word; /* of position.kind */
+    const char *word; /* of position.kind; or of its key */
     bool in_layers;   /* positions enter in each layer, and can be omitted there (position.every) */
     bool of_scores;   /* changes the scores of attention, which linear attention does not have */
     bool has_base;    /* the meaning of the parameters depends on position.base */
     bool in_plane;    /* positions can have two coordinates */
+    bool biases_keys; /* sets options.key_bias, which a cached text keeps with each key */
     const char *capacity_key; /* key that sets the capacity */
+
+    /* Returns whether the encoding acts in a layer; NULL: where the layer has positions. */
+    bool (*acts)(const rt_transformer_options *o, int layer);
 
     /* Checks the options of the encoding. */
     void (*check)(const rt_transformer_options *o, rt_rule_sink to);
     /* Returns the maximum length of a text in tokens; 0 = no limit. */
     int (*capacity)(const rt_transformer_options *o);
 
-    /* Adds parameters of the model, and of a layer with positions; returns NULL if there
-     * are none. */
+    /* Adds parameters of the model, NULL if there are none, and of a layer. */
     rt_tensor *(*add)(rt_transformer *m);
-    rt_tensor *(*add_layer)(rt_transformer *m, int layer);
-    /* Creates encoding.state, one block that the model frees, after the parameters are allocated.
-     */
+    void (*add_layer)(rt_transformer *m, int layer);
+    /* Creates encoding.state, one block that the model frees, and sets values, after the parameters
+     * are allocated. */
     rt_status (*start)(rt_transformer *m);
+    /* Returns how many numbers a cached text keeps in each layer in which the encoding acts, 0
+     * before the first token; such a text cannot go back to an earlier token. */
+    size_t (*state)(const rt_transformer_options *o);
 
     /* Returns the embeddings (B, T, E) with positions; the rotation of layer l by positions alone
      * (empty if the graph has failed); changes the attention of layer l. */
@@ -80,6 +89,13 @@ RT_POSITION_KINDS(RT_ENCODING_DECLARATION)
 #undef RT_ENCODING_DECLARATION
 
 const rt_encoding *rt_encoding_of(const rt_transformer_options *o);
+
+/* Returns encoding n of all: 0 is that of position.kind; NULL past the last. */
+const rt_encoding *rt_encoding_at(const rt_transformer_options *o, int n);
+bool rt_encoding_acts(const rt_encoding *encoding, const rt_transformer_options *o, int layer);
+
+/* Returns the numbers that the encodings keep of a layer in a cached text. */
+size_t rt_encodings_state(const rt_transformer_options *o, int layer);
 
 /* Returns whether the encoding has parameters other than theta. */
 bool rt_encoding_has_weights(const rt_transformer_options *o);

@@ -558,6 +558,11 @@ static rt_tensor *rope_add(rt_transformer *m)
     return add_theta(m, -1);
 }
 
+static void rope_add_layer(rt_transformer *m, int l)
+{
+    m->layers[l].encoding = add_theta(m, l);
+}
+
 const rt_encoding rt_encoding_rope = {.word = "rope",
                                       .in_layers = true,
                                       .in_plane = true,
@@ -566,6 +571,6 @@ const rt_encoding rt_encoding_rope = {.word = "rope",
                                       .check = rope_check,
                                       .capacity = rope_capacity,
                                       .add = rope_add,
-                                      .add_layer = add_theta,
+                                      .add_layer = rope_add_layer,
                                       .start = rope_start,
                                       .rotation = rope_rotation};

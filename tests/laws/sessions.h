@@ -95,6 +95,11 @@ static const row rows[] = {
     {"small heads with biases", {.head_dim = 6, .bias = RT_BIAS_QKV, .position = {ROPE}}},
     {"blocks beside each other", {.norm = RT_NORM_PRE, .residual = RT_RESIDUAL_PARALLEL,
                                   .bias = RT_BIAS_FFN, .position = {ROPE_OF(0.25)}}},
+    {"forgetting", {.position = {ROPE, .forget = RT_FORGET_GATE}}},
+    {"forgetting in a window, shared keys", {.window = 7, .kv_heads = 2,
+        .position = {.kind = RT_POSITION_NONE, .forget = RT_FORGET_GATE}}},
+    {"fixed gates beside t5", {.position = {.kind = RT_POSITION_T5, .forget = RT_FORGET_FIXED,
+                                            .forget_times = {.most = 50, .least = 3}}}},
     {"types of tokens", {.token_types = 2, .position = {ROPE}}},
     {"embeddings of their own width", {.embedding_dim = 12, .position = {ROPE}}},
 };
@@ -139,7 +144,7 @@ static inline bool exists(const rt_transformer_options *o)
 {
     return o->attention == RT_ATTENTION_SOFTMAX ||
            !(rt_encoding_of(o)->of_scores || o->window || o->kv_heads || o->position.xpos > 0 ||
-             o->theta.head_scale);
+             o->theta.head_scale || o->position.forget);
 }
 
 /* A law of every model that the row has, of both kinds and with every attention. */

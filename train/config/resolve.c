@@ -323,6 +323,25 @@ static bool fits(const rt_config *c, const rt_init_model *from, const rt_key *ke
     return false;
 }
 
+/* Sets the keys of parameters that the model does not have so that its function stays. An existing
+ * run keeps the values that it began with. */
+static void join(rt_config *config, const rt_init_model *ancestor)
+{
+    const rt_key *key;
+    for (int i = 0; (key = rt_key_at(i)); i++) {
+        if (!key->joining || rt_key_is_written(i, config) || !rt_key_has_effect(i, config) ||
+            rt_key_is_written(rt_key_find(key->unless), config))
+            continue;
+        if (ancestor->own)
+            rt_key_value_copy(key, config, ancestor->config);
+        else if (!rt_key_has_effect(i, ancestor->config))
+            rt_key_value_set(key, key->joining, config);
+        else
+            continue;
+        config->origin[i] = RT_FROM_MODEL;
+    }
+}
+
 bool rt_config_inherit(rt_config *config, const rt_init_model *ancestor, rt_config_errors *errors)
 {
     const rt_config *there = ancestor->config;
@@ -337,6 +356,7 @@ bool rt_config_inherit(rt_config *config, const rt_init_model *ancestor, rt_conf
                 config->origin[i] = RT_FROM_MODEL;
             }
     rt_config_frame_as(config, &there->data); /* for a written `auto` */
+    join(config, ancestor);
     rt_config effective = *config;
     resolve_zeros(&effective);
     for (int i = 0; (key = rt_key_at(i)) && !ancestor->own; i++)
