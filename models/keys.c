@@ -25,6 +25,7 @@ RT_KEY_WORDS(scaling_word, RT_SCALINGS)
 RT_KEY_WORDS(pairing_word, RT_PAIRINGS)
 RT_KEY_WORDS(mixing_word, RT_MIXINGS)
 RT_KEY_WORDS(forget_word, RT_FORGETS)
+RT_KEY_WORDS(length_word, RT_LENGTH_SCALES)
 RT_KEY_WORDS(scope_word, RT_THETA_SCOPES)
 RT_KEY_WORDS(form_word, RT_THETA_FORMS)
 RT_KEY_WORDS(init_word, RT_THETA_INITS)
@@ -118,6 +119,17 @@ static const rt_key keys[] = {
     {"model", "layer_types", LAYERS(layer_types, layer_type_word), "",
      "layers that the window is for (sliding) and those that attend to all tokens (full); empty = "
      "the window is for all", RT_FIXED, WHEN(EXCEEDS("model.window", 0)), HANDED(IN_WINDOWS)},
+    {"model", "length_scale", CHOICE(length_scale, length_word), "none",
+     "factor of the query of token t in causal models; log: log n, n = t + 1 visible keys, at most the "
+     "window (SSMax); learned: that times a number of the head; floor: 1 + length_factor log(1 + "
+     "floor((t + 1) / length_floor)), in layers without positions (Llama 4)", RT_FIXED, ALWAYS,
+     HANDED(ALWAYS), LATER},
+    {"model", "length_factor", NUMBER(length_factor, AT_LEAST(0)), "0.1",
+     "for length_scale = floor: weight of the logarithm", RT_FIXED,
+     WHEN(IS("model.length_scale", "floor")), HANDED(ALWAYS), LATER},
+    {"model", "length_floor", WHOLE(length_floor, 1, RT_MOST_SIZE), "8192",
+     "for length_scale = floor: tokens of a step of the logarithm", RT_FIXED,
+     WHEN(IS("model.length_scale", "floor")), HANDED(ALWAYS), LATER},
     {"model", "tie_embeddings", YES_NO(tie_embeddings), "yes",
      "the output layer shares its matrix with the token embeddings",
      RT_FIXED, WHEN(IS_NOT("data.task", "order", "classify", "tag", "images")),
@@ -217,6 +229,10 @@ static const rt_key keys[] = {
     {"position", "max_len", WHOLE(position.max_len, 0, RT_MOST_SIZE), "0",
      "for learned: number of positions in the table; 0 = the longest length used, or randomized",
      RT_FIXED, WHEN(IS("position.kind", "learned")), HANDED(WITH_ENCODING), FITS(TABLE), FOLLOWS},
+    {"position", "key_shift", YES_NO(position.key_shift), "no",
+     "the features of a key that do not rotate are those of the key before, so that one layer finds "
+     "what followed a token; for rope with a fraction below 1, and for none (there, and in layers "
+     "without positions: the second half)", RT_FIXED, ALWAYS, HANDED(ALWAYS), LATER},
     {"position", "forget", CHOICE(position.forget, forget_word), "none",
      "forgetting attention (FoX), beside any encoding but alibi, in causal models: each head lowers "
      "the score of a key by -log f of every later token; f is a gate of the token, a learned constant "

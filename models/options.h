@@ -81,6 +81,13 @@ typedef enum rt_attention_kind { RT_ATTENTIONS(RT_CHOICE_VALUE) } rt_attention_k
     X(RT_POSITION_NONE, rt_encoding_none)
 typedef enum rt_position_kind { RT_POSITION_KINDS(RT_CHOICE_VALUE) } rt_position_kind;
 
+/* Factor of the queries that grows with the length of the text (models/encodings/length_scale.c).
+ */
+#define RT_LENGTH_SCALES(X)                                                                        \
+    X(RT_LENGTH_NONE, "none")                                                                      \
+    X(RT_LENGTH_LOG, "log") X(RT_LENGTH_LEARNED, "learned") X(RT_LENGTH_FLOOR, "floor")
+typedef enum rt_length_scale { RT_LENGTH_SCALES(RT_CHOICE_VALUE) } rt_length_scale;
+
 /* Forgetting attention beside a positional encoding: a gate of the token, a learned constant of the
  * head, or a fixed one (models/encodings/forget.c). */
 #define RT_FORGETS(X)                                                                              \
@@ -134,6 +141,7 @@ typedef struct rt_position_options {
     int max_len;           /* of learned: size of its table, the maximum length of a sequence */
     int randomized;  /* positions are drawn from 0 ... randomized - 1; 0: they are 0, 1, ... */
     double init_std; /* of the initial parameters of the encoding; 0 = that of the model */
+    bool key_shift;  /* the unrotated features of a key are those of the key before it */
     rt_forget forget;
     double forget_bias;       /* initial bias of a gate, or of `bias` if it is not 0 */
     rt_interval forget_times; /* decay times of the heads of `bias` and `fixed`, in tokens */
@@ -181,6 +189,9 @@ typedef struct rt_transformer_options {
     bool qk_norm;               /* an RMS norm over each head's query and key, before rotation */
     int window;                 /* a token attends to tokens less than this far away; 0 = to all */
     rt_layer_words layer_types; /* rt_layer_type of each layer; empty: all alike */
+    rt_length_scale length_scale;
+    double length_factor; /* of floor */
+    int length_floor;     /* of floor, in tokens */
     rt_head head;
     rt_pooling pool; /* input of the sequence head */
     rt_classifier classifier;

@@ -60,7 +60,8 @@
  * and the parameters of the positional encoding, named in the files of models/encodings/: a learned
  * theta is "theta" with theta.scope = model, else layers.N.attention.theta. With theta.head_scale,
  * layers.N.attention.head_scale is a factor for each query head, q <- s q. With position.forget,
- * layers.N.attention.forget has the gates of forgetting attention (models/encodings/forget.c).
+ * layers.N.attention.forget has the gates of forgetting attention (models/encodings/forget.c), with
+ * model.length_scale = learned layers.N.attention.length_scale a factor for each query head.
  *
  * A model is used by one thread at a time. Further models with the same options can share the
  * values of the first and have their own gradients.
@@ -93,8 +94,9 @@ typedef struct rt_transformer_layer {
     rt_affine query_norm, key_norm; /* (D); none without qk_norm */
     rt_affine gate, up, down, ffn_norm;
     rt_tensor *encoding; /* parameter of the positional encoding, such as its own theta; or NULL */
-    rt_tensor *head_scale; /* (H); NULL without theta.head_scale */
-    rt_affine forget;      /* of position.forget: weight (H, C), bias (H), or NULL */
+    rt_tensor *head_scale;   /* (H); NULL without theta.head_scale */
+    rt_affine forget;        /* of position.forget: weight (H, C), bias (H), or NULL */
+    rt_tensor *length_scale; /* (H); NULL unless model.length_scale = learned */
 } rt_transformer_layer;
 
 /* Override of theta in evaluation. `numbers` have the shape rt_transformer_rotation_shape. They

@@ -120,6 +120,8 @@ static const rt_option_row usual[] = {
     {"position.xpos", RT_IS, "0", "no decay of its scores"},
     {"position.local_base", RT_IS, "0", "one base for all layers"},
     {"position.forget", RT_IS, "none", "attention that forgets nothing"},
+    {"position.key_shift", RT_IS, "no", "keys of one token each"},
+    {"model.length_scale", RT_IS, "none", "scores that do not grow with the length"},
     {"model.norm_bias", RT_IS, "yes", "biases in its norms"},
     {"model.first_norm", RT_IS, "yes", "a norm before the attention of every layer"},
     {"model.token_dropout", RT_IS, "no", "no token dropout"},

@@ -11,10 +11,11 @@ const rt_encoding *rt_encoding_of(const rt_transformer_options *o)
     return rows[o->position.kind];
 }
 
-extern const rt_encoding rt_encoding_forget;
+extern const rt_encoding rt_encoding_forget, rt_encoding_key_shift, rt_encoding_length_scale;
 
 /* Encodings beside position.kind. */
-static const rt_encoding *const beside[] = {&rt_encoding_forget};
+static const rt_encoding *const beside[] = {&rt_encoding_forget, &rt_encoding_key_shift,
+                                            &rt_encoding_length_scale};
 enum { BESIDE = sizeof beside / sizeof *beside };
 
 const rt_encoding *rt_encoding_at(const rt_transformer_options *o, int n)

@@ -98,6 +98,13 @@ static const row rows[] = {
     {"forgetting", {.position = {ROPE, .forget = RT_FORGET_GATE}}},
     {"forgetting in a window, shared keys", {.window = 7, .kv_heads = 2,
         .position = {.kind = RT_POSITION_NONE, .forget = RT_FORGET_GATE}}},
+    {"shifted keys beside part of rope", {.kv_heads = 2, .position = {ROPE_OF(0.5), .key_shift = true,
+                                                                     .pairing = RT_HALF}}},
+    {"shifted keys without positions, log n", {.window = 9, .length_scale = RT_LENGTH_LEARNED,
+                                               .position = {.kind = RT_POSITION_NONE,
+                                                            .key_shift = true}}},
+    {"a factor in steps", {.length_scale = RT_LENGTH_FLOOR, .length_factor = 0.5, .length_floor = 6,
+                           .position = {ROPE, .every = 2}}},
     {"fixed gates beside t5", {.position = {.kind = RT_POSITION_T5, .forget = RT_FORGET_FIXED,
                                             .forget_times = {.most = 50, .least = 3}}}},
     {"types of tokens", {.token_types = 2, .position = {ROPE}}},
@@ -144,7 +151,7 @@ static inline bool exists(const rt_transformer_options *o)
 {
     return o->attention == RT_ATTENTION_SOFTMAX ||
            !(rt_encoding_of(o)->of_scores || o->window || o->kv_heads || o->position.xpos > 0 ||
-             o->theta.head_scale || o->position.forget);
+             o->theta.head_scale || o->position.forget || o->position.key_shift || o->length_scale);
 }
 
 /* A law of every model that the row has, of both kinds and with every attention. */

@@ -103,3 +103,90 @@ TEST(scores_see_the_text_between_two_tokens)
     expect_near(ratios[1] / ratios[0], 1, 1e-12, "a token before both keys");
     expect_above(fabs(ratios[2] / ratios[0] - 1), 1e-6, "a token between the keys");
 }
+
+/* Lets the encodings beside position.kind change the attention of layer 0. */
+static void change_attention(const rt_transformer *m, rt_graph *g, rt_attention_pass *a)
+{
+    const rt_encoding *encoding;
+    for (int n = 1; (encoding = rt_encoding_at(&m->options, n)); n++)
+        if (rt_encoding_acts(encoding, &m->options, 0))
+            encoding->attention(m, g, 0, a);
+}
+
+/* Of one token that repeats, the key before is the same. */
+TEST(shifted_keys_of_one_token_are_no_change)
+{
+    rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
+    const int32_t block[BLOCK] = {0};
+    real here[OUTPUT], there[OUTPUT];
+    o.position.fraction = 0.5;
+    encode(here, make(&o), block, 0);
+    o.position.key_shift = true;
+    encode(there, make(&o), block, 0);
+    expect_near(largest_difference(here, there, OUTPUT), 0, 1e-13, "difference");
+}
+
+/* Key 0 keeps its own features. */
+TEST(a_shifted_key_holds_the_features_of_the_key_before)
+{
+    rt_transformer_options o = with(RT_POSITION_NONE, RT_ATTENTION_SOFTMAX, true);
+    real moved[3 * DIM], still[3 * DIM];
+    o.layers = 1;
+    o.position.key_shift = true;
+    rt_transformer *m = make(&o);
+    for (int way = 0; way < 2; way++) {
+        rt_graph *g = new_graph();
+        rt_attention_pass a = {.at = {.count = 3, .length = 3}};
+        real keys[3 * DIM];
+        for (int i = 0; i < 3 * DIM; i++)
+            keys[i] = (real)(way && i >= 2 * DIM ? -i : i);
+        rt_tensor k = rt_tensor_of(keys, NULL, RT_SHAPE_OF(1, 3, 2, DIM / 2));
+        a.key = &k;
+        change_attention(m, g, &a);
+        memcpy(way ? moved : still, made(g, a.key)->data, sizeof moved);
+    }
+    for (int i = 0; i < 3 * DIM; i++) {
+        const bool shifted = i % (DIM / 2) >= DIM / 4;
+        expect_near((double)still[i], i - (shifted && i >= DIM ? DIM : 0), 0, "number %d", i);
+        expect_near((double)moved[i], (double)still[i] * (i >= 2 * DIM && !shifted ? -1 : 1), 0,
+                    "number %d of another last token", i);
+    }
+}
+
+/* The first query sees one key, whatever its score; n is at most the window. */
+TEST_ROWS(queries_grow_with_the_number_of_their_keys, 0, 2)
+{
+    rt_transformer_options o = with(RT_POSITION_NONE, RT_ATTENTION_SOFTMAX, true);
+    o.window = 5;
+    o.length_scale = _i ? RT_LENGTH_LEARNED : RT_LENGTH_LOG;
+    rt_transformer *m = make(&o);
+    if (_i)
+        m->layers[0].length_scale->data[1] = 3;
+    rt_graph *g = new_graph();
+    real ones[BLOCK * DIM];
+    for (int i = 0; i < BLOCK * DIM; i++)
+        ones[i] = 1;
+    rt_tensor q = rt_tensor_of(ones, NULL, RT_SHAPE_OF(1, BLOCK, 2, DIM / 2));
+    rt_attention_pass a = {.query = &q, .at = {.first = 0, .count = BLOCK, .length = BLOCK}};
+    change_attention(m, g, &a);
+    for (int i = 0; i < BLOCK * DIM; i++) {
+        const int t = i / DIM, keys = t < 5 ? t + 1 : 5;
+        const double factor = _i && i % DIM >= DIM / 2 ? 3 : 1;
+        expect_near((double)made(g, a.query)->data[i], factor * log(keys), 1e-14, "token %d", t);
+    }
+}
+
+TEST(a_factor_in_steps_is_of_layers_without_positions)
+{
+    rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
+    const rt_transformer_options plain = o;
+    o.length_scale = RT_LENGTH_FLOOR;
+    o.length_factor = 10;
+    o.length_floor = 4;
+    expect_equal(&o, &plain, 0);
+    o.position.every = 2;
+    ck_assert(!rt_encoding_acts(rt_encoding_at(&o, 3), &o, 0));
+    ck_assert(rt_encoding_acts(rt_encoding_at(&o, 3), &o, 1));
+    o.position.kind = RT_POSITION_NONE;
+    ck_assert(rt_encoding_acts(rt_encoding_at(&o, 3), &o, 0));
+}
