@@ -122,6 +122,15 @@ train_as frozen-1 1 $frozen || fail "$(cat "$work/frozen-1.err")"
 train_as frozen-3 3 $frozen || fail "$(cat "$work/frozen-3.err")"
 expect_same frozen-1 frozen-3 "a frozen layer on 3 processes"
 
+# Positions that depend on content: sums, shifts and factors, of gates that are learned.
+content="$work/small.ini model.causal=yes model.kind=decoder position.forget=gate position.key_shift=yes
+    position.fraction=0.5 model.length_scale=learned run.threads=1"
+# shellcheck disable=SC2086
+train_as content-1 1 $content || fail "$(cat "$work/content-1.err")"
+# shellcheck disable=SC2086
+train_as content-3 3 $content || fail "$(cat "$work/content-3.err")"
+expect_same content-1 content-3 "positions that depend on content on 3 processes"
+
 # Products in bf16 by another engine, where they can be had: threads and processes.
 bf16="$work/small.ini run.engine=onednn run.math=bf16"
 # shellcheck disable=SC2086

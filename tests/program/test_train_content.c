@@ -1,0 +1,91 @@
+/* What a training with positions that depend on content shares with every other: each key with each
+ * way to train and to use a model. Sessions are in laws/sessions.h, several processes in
+ * world/bits.sh. */
+
+#include "train_program.h"
+
+SUITE(PROGRAM_OPTIONS)
+
+static const struct {
+    const char *settings;
+    const char *key; /* that an export refuses */
+} keys[] = {
+    {"position.forget=gate", "position.forget = gate"},
+    {"position.forget=bias position.kind=none theta.learn=no", "position.forget = bias"},
+    {"position.forget=fixed position.forget_times=2..9", "position.forget = fixed"},
+    {"position.key_shift=yes position.fraction=0.5", "position.key_shift = yes"},
+    {"position.key_shift=yes position.kind=none theta.learn=no", "position.key_shift = yes"},
+    {"model.length_scale=learned", "model.length_scale = learned"},
+    {"model.length_scale=floor model.length_floor=4 position.every=2",
+     "model.length_scale = floor"},
+};
+
+/* A training of two micro-batches, compared with one that takes another way to the same end. */
+static const struct {
+    const char *name;
+    const char *way; /* commands that make the run `other` */
+    bool same;       /* bit by bit */
+} cells[] = {
+    {"resume",
+     "$TRAIN tiny.ini --quiet train.steps=3 %s >first && $TRAIN tiny.ini --quiet train.steps=7 "
+     "--resume "
+     "%s",
+     true},
+    {"recompute", "$TRAIN tiny.ini --quiet train.steps=7 train.recompute=layers %s", true},
+    {"two threads", "$TRAIN tiny.ini --quiet train.steps=7 run.threads=2 %s", true},
+    {"double", "$TRAIN64 tiny.ini --quiet train.steps=7 %s", false},
+};
+enum { KEYS = ROWS(keys), CELLS = ROWS(cells) };
+
+#define SHORT                                                                                      \
+    "model.kind=decoder train.shards=2 optimizer.schedule_steps=7 optimizer.warmup_steps=1 "       \
+    "train.checkpoint_every=100 run.name="
+
+TEST_ROWS(every_way_of_training_ends_in_the_same_model, 0, KEYS *CELLS)
+{
+    const char *settings = keys[_i / CELLS].settings;
+    const char *other = lasting(SHORT "other %s", settings);
+    run("$TRAIN tiny.ini --quiet train.steps=7 " SHORT "plain %s", settings);
+    const double loss = number_behind(w->out, "eval: loss ");
+    run(cells[_i % CELLS].way, other, other);
+    const double found = number_behind(w->out, "eval: loss ");
+    ck_assert_msg(fabs(found - loss) < 1e-4, "%s: loss %g instead of %g", cells[_i % CELLS].name,
+                  found, loss);
+    if (cells[_i % CELLS].same)
+        expect_same_model("plain", "other", 7);
+}
+
+TEST_ROWS(a_model_is_used_as_others_and_its_export_is_refused, 0, KEYS)
+{
+    run("$TRAIN tiny.ini --quiet data.task=period data.objective=lm train.steps=7 " SHORT "tiny %s",
+        keys[_i].settings);
+    const double loss = number_behind(w->out, "eval: loss ");
+    run("$TRAIN --checkpoint runs/tiny --eval");
+    ck_assert_msg(number_behind(w->out, "eval: loss ") == loss, "another loss: %s", w->out);
+    run("$TRAIN --checkpoint runs/tiny --predict '4 5 6 7' --tokens 20");
+    expect_exit(w, 2, "$TRAIN --checkpoint runs/tiny --export folder");
+    expect_text(w->err, keys[_i].key);
+    expect_exit(w, 2, "$TRAIN --checkpoint runs/tiny --export model.gguf");
+    expect_text(w->err, keys[_i].key);
+}
+
+/* What joins a model leaves its function as it is. */
+static const char *const joining[] = {"position.forget=gate", "position.forget=bias"};
+
+TEST_ROWS(gates_that_join_a_model_start_open, 0, ROWS(joining))
+{
+    run("$TRAIN tiny.ini --quiet train.steps=7 " SHORT "plain");
+    const double loss = number_behind(w->out, "eval: loss ");
+    const char *start =
+        lasting("$TRAIN tiny.ini --quiet model.kind=decoder train.init_from=runs/plain "
+                "train.shards=2 optimizer.warmup_steps=0 optimizer.lr=1e-9 "
+                "optimizer.schedule_steps=9 %s run.name=",
+                joining[_i]);
+    run("%smore train.steps=1", start);
+    ck_assert_msg(fabs(number_behind(w->out, "eval: loss ") - loss) < 1e-5, "another loss: %s",
+                  w->out);
+    run("grep -q '^forget_bias = 20$' runs/more/config.ini");
+    run("%smore train.steps=2 --resume", start);
+    run("%sown train.steps=1 position.forget_bias=1", start);
+    run("grep -q '^forget_bias = 1$' runs/own/config.ini");
+}
