@@ -219,15 +219,14 @@ static void shift_back_span(const rt_row_span *span)
     const size_t width = (size_t)n->out->shape[2] * (size_t)D;
     for (size_t r = span->first; r < span->first + span->count; r++) {
         const size_t t = r % (size_t)T;
-        const bool own = !t && !a->before, next = t + 1 < (size_t)T;
-        const real *dy = n->out->grad + r * width;
-        real *dx = (real *)span->context + r * width;
-        for (size_t i = 0; i < width; i++) {
-            const bool moves = (int)(i % (size_t)D) >= a->first;
-            if (!moves || own)
+        const int own = t || a->before ? a->first : D, next = t + 1 < (size_t)T ? D : 0;
+        for (size_t at = r * width; at < (r + 1) * width; at += (size_t)D) {
+            real *restrict dx = (real *)span->context + at;
+            const real *restrict dy = n->out->grad + at;
+            for (int i = 0; i < own; i++)
                 dx[i] += dy[i];
-            if (moves && next)
-                dx[i] += dy[i + width];
+            for (int i = a->first; i < next; i++)
+                dx[i] += dy[width + (size_t)i];
         }
     }
 }

@@ -17,8 +17,14 @@ static void angles_span(const rt_row_span *span)
 {
     const rt_node *n = span->node;
     const angles_args *a = n->args;
-    for (size_t i = span->first * a->thetas, end = i + span->count * a->thetas; i < end; i++)
-        n->out->data[i] = (real)(a->exact[i] = a->theta[i % a->thetas] * rt_exact_at(n->in[0], i));
+    for (size_t r = span->first; r < span->first + span->count; r++) {
+        double *restrict exact = a->exact + r * a->thetas;
+        real *restrict y = n->out->data + r * a->thetas;
+        for (size_t i = 0; i < a->thetas; i++) {
+            exact[i] = a->theta[i] * rt_exact_at(n->in[0], r * a->thetas + i);
+            y[i] = (real)exact[i];
+        }
+    }
 }
 
 static void angles_forward(const rt_node *n)
@@ -36,9 +42,12 @@ static void sums_back_span(const rt_row_span *span)
 {
     const rt_node *n = span->node;
     const angles_args *a = n->args;
-    real *dsums = span->context;
-    for (size_t i = span->first * a->thetas, end = i + span->count * a->thetas; i < end; i++)
-        dsums[i] += (real)(a->theta[i % a->thetas] * (double)n->out->grad[i]);
+    for (size_t r = span->first; r < span->first + span->count; r++) {
+        const real *restrict dy = n->out->grad + r * a->thetas;
+        real *restrict dsums = (real *)span->context + r * a->thetas;
+        for (size_t i = 0; i < a->thetas; i++)
+            dsums[i] += (real)(a->theta[i] * (double)dy[i]);
+    }
 }
 
 /* Sums the gradients of some theta over all rows, in double. */

@@ -2,6 +2,7 @@
 
 #include "core/memory.h"
 #include "core/row_kernels.h"
+#include "ops/vector_math.h"
 
 #include <math.h>
 
@@ -205,14 +206,22 @@ rt_rotation *rt_rotation_learned(rt_graph *g, rt_tensor *theta, rt_theta_form fo
     return tabulate(g, &like, values, positions, scratch);
 }
 
+static RT_ROW_KERNEL(turn_angles,
+                     (real *restrict cosine, real *restrict sine, const double *restrict exact,
+                      const real *restrict rounded, size_t count),
+                     (cosine, sine, exact, rounded, count))
+{
+    for (size_t i = 0; i < count; i++)
+        rt_turn_of(exact ? exact[i] : (double)rounded[i], cosine + i, sine + i);
+}
+
 static void fill_span(const rt_row_span *span)
 {
     const rt_rotation *r = span->context;
-    for (size_t i = span->first; i < span->first + span->count; i++) {
-        const double angle = rt_exact_at(r->angles, i);
-        r->cosine[i] = (real)cos(angle);
-        r->sine[i] = (real)sin(angle);
-    }
+    const rt_tensor *given = r->angles;
+    turn_angles(r->cosine + span->first, r->sine + span->first,
+                given->exact ? given->exact + span->first : NULL, given->data + span->first,
+                span->count);
 }
 
 rt_rotation *rt_rotation_by_angles(rt_graph *g, rt_tensor *given, rt_pairing pairing)

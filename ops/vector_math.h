@@ -1,9 +1,10 @@
 #ifndef ROTOR_OPS_VECTOR_MATH_H
 #define ROTOR_OPS_VECTOR_MATH_H
 
-/* exp, log1p, tanh and the normal distribution, written so that loops over them are vectorized. In
- * the float build they are polynomials, whose stated errors tests/ops/test_vector_math.c checks
- * over the whole range. In the double build, meant for exactness, they are the C library's.
+/* exp, log1p, cos, sin, tanh and the normal distribution, written so that loops over them are
+ * vectorized. In the float build they are polynomials, whose stated errors
+ * tests/ops/test_vector_math.c checks over the whole range. In the double build, meant for
+ * exactness, they are the C library's.
  */
 
 #include "core/real.h"
@@ -22,6 +23,13 @@ static inline double rt_exp_of(double x)
 static inline double rt_tanh_of(double x)
 {
     return tanh(x);
+}
+
+/* Computes the cosine and the sine of an angle. */
+static inline void rt_turn_of(double angle, double *cosine, double *sine)
+{
+    *cosine = cos(angle);
+    *sine = sin(angle);
 }
 
 /* Computes log(1 + x) for 0 <= x <= 1. */
@@ -72,6 +80,29 @@ static inline float rt_exp_of(float x)
 static inline float rt_tanh_of(float x)
 {
     return 1 - 2 / (1 + rt_exp_of(2 * x));
+}
+
+/* Computes the cosine and the sine of an angle, each with an absolute error below 1.2e-7 up to
+ * |angle| = 1e8: angle = n pi/2 + r with |r| <= pi/4, r in double; both of r are polynomials, and n
+ * modulo 4 says which is which. */
+static inline void rt_turn_of(double angle, float *cosine, float *sine)
+{
+    const double round = 0x1.8p52; /* adding it leaves the nearest integer in the low bits */
+    const double high = 0x1.921fb54442d18p0, low = 0x1.1a62633145c07p-54;
+    double shifted = angle * 0x1.45f306dc9c883p-1 + round;
+    double n = shifted - round;
+    float r = (float)((angle - n * high) - n * low), square = r * r;
+    float s =
+        r + r * square * (-0x1.555546p-3f + square * (0x1.11073cp-7f - square * 0x1.9943f2p-13f));
+    float c =
+        1 - 0.5f * square +
+        square * square * (0x1.55554ap-5f + square * (-0x1.6c0c34p-10f + square * 0x1.99eb9cp-16f));
+    uint64_t bits;
+    memcpy(&bits, &shifted, sizeof bits);
+    const uint32_t quarter = (uint32_t)bits;
+    const float along = quarter & 1 ? s : c, across = quarter & 1 ? c : s;
+    *cosine = (quarter + 1) & 2 ? -along : along;
+    *sine = quarter & 2 ? -across : across;
 }
 
 /* Computes log(1 + x) for 0 <= x <= 1 to 2 ULP: 2 artanh s = 2 (s + s^3/3 + s^5/5 + ...) with s = x

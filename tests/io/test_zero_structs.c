@@ -185,6 +185,7 @@ static rt_optimizer *optimizer(void)
     X(rt_largest(x, 0), rt_count_correct(x, z.ids))                                                \
     X(failed(rt_rotation_learned(g, x, RT_THETA_RAW, RT_HALF, 1,                                   \
                                  (rt_positions){.B = 1, .T = 1, .at = NULL})))                     \
+    X(failed(rt_rotation_by_angles(g, x, RT_HALF)))                                                \
     X(failed(rt_rotation_decayed(g, &z.rotation, 1, 1)))                                           \
     X(ck_assert(!rt_rotation_is_sound(g, &z.rotation)))                                            \
     X(done(rt_frequencies_check(&z.frequencies, SIZE)))                                            \
@@ -346,7 +347,8 @@ static const char without_structs[] =
 
 /* Ops, which tests/ops/test_hostile.c calls with tensors and options of zeros. */
 #define OP_NAME(name) " rt_" #name " "
-static const char ops[] = RT_OPS(OP_NAME) "rt_activate rt_linear_activate rt_linear_onto ";
+static const char ops[] = RT_OPS(OP_NAME) "rt_activate rt_linear_activate rt_linear_onto "
+                                          "rt_angles_fixed ";
 
 /* Returns whether a name stands before a delimiter, and behind none of a longer name. */
 static bool has_word(const char *text, const char *name, char end)

@@ -313,6 +313,20 @@ TEST(a_rotation_that_was_spoilt_is_refused)
     }
 }
 
+TEST(fixed_theta_of_angles_must_fit)
+{
+    static const double theta[8] = {0};
+    static const rt_shape shapes[] = {{1, {3}}, {2, {1, 3}}, {2, {2, 2}}, {3, {4, 1, 2}},
+                                      {0, {0}}, {-1, {2}},   {2, {0, 2}}, {1, {INT_MAX}}};
+    const op_call *c = op_call_of(&rt_op_angles); /* sums (2, 4, 1, 2) */
+    for (int i = -1; i < ROWS(shapes); i++) {
+        prepare(c);
+        expect_refusal(c->op,
+                       rt_angles_fixed(g, in[0], i < 0 ? NULL : theta, shapes[i < 0 ? 0 : i]),
+                       lasting("theta %d", i));
+    }
+}
+
 TEST(a_rotation_by_angles_fits_no_other_text)
 {
     const op_call *c = op_call_of(&rt_op_rope);

@@ -52,6 +52,25 @@ TEST(the_normal_distribution_keeps_its_error)
     }
 }
 
+/* Near 0, around several turns, and far out. */
+TEST(cos_and_sin_keep_their_error)
+{
+    static const double from[] = {-40, 1e4, -1e6, 1e8};
+    const double bound = is_float ? 1.2e-7 : 1e-16;
+    for (int i = 0; i < ROWS(from); i++)
+        for (double x = from[i]; x < from[i] + 40; x += 0.000731) {
+            real cosine, sine;
+            rt_turn_of(x, &cosine, &sine);
+            ck_assert_msg(fabs((double)cosine - cos(x)) < bound, "cos(%.9g) is %.9g", x,
+                          (double)cosine);
+            ck_assert_msg(fabs((double)sine - sin(x)) < bound, "sin(%.9g) is %.9g", x,
+                          (double)sine);
+        }
+    real cosine, sine;
+    rt_turn_of((double)NAN, &cosine, &sine);
+    ck_assert(isnan(cosine) && isnan(sine));
+}
+
 TEST(log1p_keeps_its_error)
 {
     double worst = 0;
