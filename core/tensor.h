@@ -22,8 +22,8 @@ typedef struct rt_tensor {
     real *grad;    /* as large as data; of a result NULL until backward adds to it */
     void *rounded; /* of a result: its numbers in bf16, if an op has made them; without data, the
                       tensor is bf16-only, which only products accept */
-    double *exact; /* of a result: its numbers in double, if its op keeps them: long sums, which
-                      attention and rotations read in place of data; NULL */
+    double *exact; /* numbers in double of a long sum, from its op or the caller, which attention
+                      and rotations read in place of data; NULL: none */
     void *rounded_grad;     /* in place of grad: the gradient in bf16, which only products accept */
     int shape[RT_MAX_AXES]; /* outermost first; 1 beyond ndim */
     int ndim;               /* 0 (a single number) ... RT_MAX_AXES */
