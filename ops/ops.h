@@ -416,7 +416,8 @@ typedef struct rt_attention_options {
  * The softmax does not change if a number is added to all keys of a query. So the bias of the key
  * at the last query of the tile (the last query of all is at the last key) is subtracted from the
  * biases, in double if key_bias has its exact numbers, before they are rounded: a bias may grow
- * with the length of the text, its differences keep their digits. */
+ * with the length of the text, its differences keep their digits. With key_bias, denormal numbers
+ * count as 0, because weights of keys that it hides are denormal. */
 rt_tensor *rt_attention(rt_graph *g, rt_tensor *q, rt_tensor *k, rt_tensor *v,
                         const rt_attention_options *options);
 
