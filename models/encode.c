@@ -321,7 +321,8 @@ static rt_tensor *context_of(const layer_pass *p, rt_graph *g, rt_attention_pass
     }
     a.value = rt_for_products(g, a.value);
     if (cache) {
-        a.options.key_positions = rt_kv_cache_append(cache, g, p->l, &a.key, &a.value, &a.options.key_bias);
+        a.options.key_positions =
+            rt_kv_cache_append(cache, g, p->l, &a.key, &a.value, &a.options.key_bias);
         if (!a.options.key_positions)
             return NULL;
         a.options.query_positions = a.options.key_positions + (a.key->shape[1] - in->T);

@@ -180,10 +180,10 @@ typedef struct rt_checkpoint_taken {
  * closes the image. Pairing, head size, names and shapes of the encoder must agree.
  *
  * Token type embeddings, parameters that join (core/parameters.h) and, with `head`, an output head
- * of the same kind are read where shapes agree; otherwise they keep their values and count as fresh. Theta is read, and
- * converted between the forms, only if the checkpoint has every theta of the model in the same
- * shape; it never counts as fresh or left. RT_CHECKPOINT if such a theta is not above 0 and the
- * model learns ln theta. */
+ * of the same kind are read where shapes agree; otherwise they keep their values and count as
+ * fresh. Theta is read, and converted between the forms, only if the checkpoint has every theta of
+ * the model in the same shape; it never counts as fresh or left. RT_CHECKPOINT if such a theta is
+ * not above 0 and the model learns ln theta. */
 rt_status rt_checkpoint_start_from(rt_checkpoint *c, const rt_checkpoint_model *model, bool head,
                                    rt_checkpoint_taken *taken) RT_MUST_CHECK;
 

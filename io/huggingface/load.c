@@ -161,8 +161,7 @@ static rt_status read_all(const loading *l)
         rt_parameter *p = all->list[i];
         const rt_safetensor *from;
         const rt_folder_tensor *t = is_wanted(l, p) ? find(l, p, &from) : NULL;
-        if (all->blank &&
-            (p->joins || (!l->head && p->component == RT_COMPONENT_HEAD)))
+        if (all->blank && (p->joins || (!l->head && p->component == RT_COMPONENT_HEAD)))
             rt_parameter_draw(all, p);
         if (t && t->stacked[0].parameter == p)
             status = read_tensor(t, from, p->component != RT_COMPONENT_HEAD || l->head);
