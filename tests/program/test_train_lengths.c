@@ -36,7 +36,7 @@ TEST_ROWS(exact_answers_are_counted_at_every_length, 0, ROWS(kinds))
     expect_output("length,eval_loss,eval_accuracy,eval_exact\n1..12\n14\n20\n",
                   "sed '2,$s/,.*//' runs/c/lengths.csv");
     expect_text(read_file("runs/c/report.html"), ", exact ");
-    expect_output("length = 1..12\n", "grep '^length' runs/c/config.ini");
+    expect_output("length = 1..12\n", "grep '^length = ' runs/c/config.ini");
     run("$TRAIN --checkpoint runs/c --eval train.eval_lengths=14,20 | grep '^eval' >again; printf "
         "'%%s' '%s' | grep '^eval' | cmp - again",
         end);
