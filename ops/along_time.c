@@ -16,16 +16,12 @@ typedef struct running_sum_args {
     double *exact;
 } running_sum_args;
 
-/* Sums of dy from the end of each line; NULL: forward. */
-typedef struct running_sum_pass {
-    real *dx;
-} running_sum_pass;
-
+/* Adds the sums of dy from the end of each line to the context, dx; NULL: forward. */
 static void sum_lines(const rt_row_span *span)
 {
     const rt_node *n = span->node;
     const running_sum_args *a = n->args;
-    real *dx = ((const running_sum_pass *)span->context)->dx;
+    real *dx = span->context;
     const size_t end = span->first + span->count, inner = a->inner, length = a->length;
     for (size_t line = span->first, count; line < end; line += count) {
         const size_t start = line / inner * length * inner + line % inner;
@@ -50,16 +46,15 @@ static void sum_lines(const rt_row_span *span)
 static void running_sum_forward(const rt_node *n)
 {
     const running_sum_args *a = n->args;
-    running_sum_pass pass = {NULL};
-    rt_node_rows(n, rt_size(n->out) / a->length, a->length, sum_lines, &pass);
+    rt_node_rows(n, rt_size(n->out) / a->length, a->length, sum_lines, NULL);
 }
 
 static void running_sum_backward(const rt_node *n)
 {
     const running_sum_args *a = n->args;
-    running_sum_pass pass = {rt_grad(n, 0)};
-    if (pass.dx)
-        rt_node_rows(n, rt_size(n->out) / a->length, a->length, sum_lines, &pass);
+    real *dx = rt_grad(n, 0);
+    if (dx)
+        rt_node_rows(n, rt_size(n->out) / a->length, a->length, sum_lines, dx);
 }
 
 const rt_op rt_op_running_sum = {.name = "running_sum",
