@@ -166,10 +166,7 @@ static rt_tensor *drop_tokens(const rt_transformer_options *o, rt_graph *g, rt_t
         for (int i = first; i < first + in->T; i++)
             factors[i] = (!mask || mask[i]) && in->ids[i] != o->mask_id ? factor : 0;
     }
-    const rt_shape shape = rt_tensor_shape(x);
-    x = rt_scale_heads(g, rt_reshape(g, x, RT_SHAPE_OF(rows, rt_columns(x))),
-                       rt_graph_constant(g, factors, RT_SHAPE_OF(rows)));
-    return rt_reshape(g, x, shape);
+    return rt_scale_tokens(g, x, factors);
 }
 
 static rt_tensor *embed(rt_transformer *m, rt_graph *g, const rt_transformer_input *in)

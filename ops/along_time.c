@@ -179,7 +179,15 @@ rt_tensor *rt_depthwise_conv(rt_graph *g, rt_tensor *x, rt_tensor *taps, const r
 typedef struct shift_args {
     int first;
     const real *before;
+    const uint8_t *mask;
 } shift_args;
+
+/* Returns whether token r of the batch, not the first of its sequence, takes features of token r
+ * - 1. */
+static bool takes(const shift_args *a, size_t r)
+{
+    return !a->mask || a->mask[r - 1];
+}
 
 static void shift_span(const rt_row_span *span)
 {
@@ -192,7 +200,7 @@ static void shift_span(const rt_row_span *span)
             const size_t at = r * width + (size_t)h * (size_t)D, from = at + (size_t)a->first;
             const real *x = n->in[0]->data, *source = x + from;
             if (r % (size_t)T)
-                source -= width;
+                source -= takes(a, r) ? width : 0;
             else if (a->before)
                 source = a->before + (r / (size_t)T * (size_t)H + (size_t)h) * moved;
             memcpy(n->out->data + at, x + at, (size_t)a->first * sizeof *x);
@@ -214,7 +222,8 @@ static void shift_back_span(const rt_row_span *span)
     const size_t width = (size_t)n->out->shape[2] * (size_t)D;
     for (size_t r = span->first; r < span->first + span->count; r++) {
         const size_t t = r % (size_t)T;
-        const int own = t || a->before ? a->first : D, next = t + 1 < (size_t)T ? D : 0;
+        const int own = (t ? takes(a, r) : a->before != NULL) ? a->first : D;
+        const int next = t + 1 < (size_t)T && takes(a, r + 1) ? D : 0;
         for (size_t at = r * width; at < (r + 1) * width; at += (size_t)D) {
             real *restrict dx = (real *)span->context + at;
             const real *restrict dy = n->out->grad + at;
@@ -239,12 +248,14 @@ const rt_op rt_op_shift = {.name = "shift",
                            .backward = shift_backward,
                            .reads = reads_nothing};
 
-rt_tensor *rt_shift(rt_graph *g, rt_tensor *x, int first, const real *before)
+rt_tensor *rt_shift(rt_graph *g, rt_tensor *x, int first, const real *before,
+                    const uint8_t *key_mask)
 {
     if (!RT_CHECK_INPUTS(g, "shift", RT_INPUT(x)))
         return NULL;
     if (x->ndim != 4 || first < 0 || first >= x->shape[3])
         return rt_graph_fail(g, RT_SHAPE, "[shift] x must be (B, T, H, D) with D > %d >= 0; got %s",
                              first, rt_shape_text(x));
-    return RT_APPLY(g, &rt_op_shift, rt_tensor_shape(x), (&(const shift_args){first, before}), x);
+    return RT_APPLY(g, &rt_op_shift, rt_tensor_shape(x),
+                    (&(const shift_args){first, before, key_mask}), x);
 }

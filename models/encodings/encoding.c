@@ -62,6 +62,17 @@ rt_tensor *rt_graph_constant(rt_graph *g, real *data, rt_shape shape)
     return x;
 }
 
+rt_tensor *rt_scale_tokens(rt_graph *g, rt_tensor *x, real *factors)
+{
+    if (!RT_CHECK_INPUTS(g, "scale_tokens", RT_INPUT(x)))
+        return NULL;
+    const rt_shape shape = rt_tensor_shape(x);
+    const int tokens = shape.axis[0] * shape.axis[1];
+    x = rt_reshape(g, x, RT_SHAPE_OF(tokens, (int)rt_size(x) / tokens));
+    x = rt_scale_heads(g, x, rt_graph_constant(g, factors, RT_SHAPE_OF(tokens)));
+    return rt_reshape(g, x, shape);
+}
+
 rt_tensor *rt_add_encoding_weight(rt_transformer *m, const char *name, int count, int size)
 {
     rt_parameters *p = &m->parameters;

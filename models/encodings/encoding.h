@@ -13,6 +13,9 @@ rt_tensor *rt_transformer_norm(const rt_transformer *m, rt_graph *g, rt_tensor *
  * failed. */
 rt_tensor *rt_graph_constant(rt_graph *g, real *data, rt_shape shape);
 
+/* Multiplies each token of x, (B, T, ...), by its own constant; `factors` has B T numbers. */
+rt_tensor *rt_scale_tokens(rt_graph *g, rt_tensor *x, real *factors);
+
 /* Tokens first ... first + count - 1 of a text of `length` tokens. */
 typedef struct rt_token_span {
     int first, count, length;

@@ -71,14 +71,25 @@ static rt_tensor *gates_of(const rt_transformer *m, rt_graph *g, rt_affine gate,
     return gate.bias ? rt_add(g, z, gate.bias) : z;
 }
 
+/* Sets the cost of padding to 0, so that nothing depends on its content. */
+static rt_tensor *without_padding(rt_graph *g, rt_tensor *cost, const uint8_t *mask)
+{
+    const size_t tokens = cost && mask ? rt_rows(cost) : 0;
+    real *factors = tokens ? rt_graph_numbers(g, tokens, sizeof *factors) : NULL;
+    for (size_t i = 0; rt_memory_is_present(factors) && i < tokens; i++)
+        factors[i] = mask[i];
+    return factors ? rt_scale_tokens(g, cost, factors) : cost;
+}
+
 static void forget(const rt_transformer *m, rt_graph *g, int l, rt_attention_pass *a)
 {
     static const int by_head[] = {0, 2, 1};
     if (!RT_CHECK_INPUTS(g, "forget", RT_FACTOR(a->input)))
         return;
-    rt_tensor *z = rt_permute(g, gates_of(m, g, m->layers[l].forget, a->input), by_head);
+    rt_tensor *z = gates_of(m, g, m->layers[l].forget, a->input);
     rt_tensor *cost = rt_activate(g, rt_scale(g, z, -1), RT_SOFTPLUS); /* -log f */
-    a->options.key_bias = rt_running_sum(g, cost, 2, a->state);
+    cost = without_padding(g, cost, a->options.key_mask);
+    a->options.key_bias = rt_running_sum(g, rt_permute(g, cost, by_head), 2, a->state);
     const rt_tensor *sums = a->options.key_bias;
     for (int h = 0; a->state && sums && h < m->options.heads; h++)
         a->state[h] = sums->exact[(size_t)(h + 1) * (size_t)sums->shape[2] - 1];

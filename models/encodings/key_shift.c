@@ -40,7 +40,7 @@ static void shift(const rt_transformer *m, rt_graph *g, int l, rt_attention_pass
         if (feature >= 0)
             before[head * (size_t)shifted + (size_t)feature] = (real)a->state[i];
     }
-    a->key = rt_shift(g, key, first, before);
+    a->key = rt_shift(g, key, first, before, a->options.key_mask);
     for (size_t i = 0; a->state && i < row; i++)
         a->state[i] = (double)key->data[rt_size(key) - row + i];
 }

@@ -38,16 +38,13 @@ static void scale_queries(const rt_transformer *m, rt_graph *g, int l, rt_attent
     rt_tensor *query = a->query;
     if (!RT_CHECK_INPUTS(g, "length_scale", RT_INPUT(query)))
         return;
-    const rt_shape shape = rt_tensor_shape(query);
-    const int T = shape.axis[1], rows = shape.axis[0] * T;
+    const int T = query->shape[1], rows = query->shape[0] * T;
     real *factors = rt_graph_numbers(g, (size_t)rows, sizeof *factors);
     if (!factors)
         return;
     for (int i = 0; rt_memory_is_present(factors) && i < rows; i++)
         factors[i] = (real)factor_of(&m->options, layer->row.window, a->at.first + i % T);
-    query = rt_reshape(g, query, RT_SHAPE_OF(rows, shape.axis[2] * shape.axis[3]));
-    query = rt_scale_heads(g, query, rt_graph_constant(g, factors, RT_SHAPE_OF(rows)));
-    query = rt_reshape(g, query, shape);
+    query = rt_scale_tokens(g, query, factors);
     a->query = layer->length_scale ? rt_scale_heads(g, query, layer->length_scale) : query;
 }
 

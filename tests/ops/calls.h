@@ -22,7 +22,7 @@ typedef struct op_options {
     const int *order;    /* of axes */
     const int32_t *ids;  /* ids, or labels */
     int padding;         /* id without a gradient, plus 1; 0: RT_NO_PADDING */
-    const uint8_t *mask; /* of pooling */
+    const uint8_t *mask; /* of pooling and shifts */
     const double *fixed; /* theta in the place of input 1, for one pair */
     bool by_angles;      /* a rotation by input 1 */
     rt_theta_form form;  /* of theta in input 1 */

@@ -46,7 +46,7 @@ static rt_tensor *shift_piece(rt_graph *g, rt_tensor *piece, int t)
     copy_tokens(before, x, t - 1, 1);
     for (int i = 0; i < B * H * MOVED; i++)
         moved[i] = before[i / MOVED * D + FIRST + i % MOVED];
-    return rt_shift(g, heads, FIRST, t ? moved : NULL);
+    return rt_shift(g, heads, FIRST, t ? moved : NULL, NULL);
 }
 
 TEST_ROWS(a_text_in_pieces_has_the_bits_of_the_whole, 0, 3)

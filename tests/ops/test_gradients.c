@@ -185,6 +185,7 @@ static const row rows[] = {
     {&rt_op_shift, SHAPES(AXES(2, 4, 2, 5)), O(.kind = 2)},
     {&rt_op_shift, SHAPES(AXES(2, 3, 1, 3)), O(.kind = 0, .before = scattered)},
     {&rt_op_shift, SHAPES(AXES(2, 1, 2, 3)), O(.kind = 1)},
+    {&rt_op_shift, SHAPES(AXES(2, 4, 2, 5)), O(.kind = 2, .mask = pool_mask)},
     {&rt_op_matmul, SHAPES(AXES(3, 4), AXES(4, 5))},
     {&rt_op_matmul, SHAPES(AXES(2, 3, 3, 4), AXES(2, 3, 4, 1))},
     {&rt_op_matmul, SHAPES(AXES(2, 3, 4), AXES(4, 2))},

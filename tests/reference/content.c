@@ -156,7 +156,7 @@ static void check_key_shift(content_case *c)
     const rt_rotation *rotation = rt_rotation_fixed(c->g, theta.values, RT_SHAPE_OF(1, R / 2),
                                                     RT_HALF, 1, (rt_positions){.B = x.B, .T = x.T});
     x.q = rt_rope(c->g, x.q, rotation);
-    x.k = rt_shift(c->g, rt_rope(c->g, x.k, rotation), R, NULL);
+    x.k = rt_shift(c->g, rt_rope(c->g, x.k, rotation), R, NULL, NULL);
     check_result(c, attend(c, x, NULL));
 }
 
