@@ -283,7 +283,7 @@ static rt_tensor *context_of(const layer_pass *p, rt_graph *g, rt_attention_pass
     const rt_layer_row *row = &layer_of(p)->row;
     const rt_encoding *encoding;
     rt_kv_cache *cache = in->caches ? in->caches[piece] : NULL;
-    double *state = cache ? cache->layers[p->l].state_of_encodings : NULL;
+    double *state = cache ? cache->layers[p->l].encodings.numbers : NULL;
     a.at = span_of(in, piece);
     a.rotation = p->rotations[piece];
     a.options =

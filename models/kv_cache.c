@@ -53,9 +53,9 @@ rt_status rt_kv_cache_init(rt_kv_cache *c, const rt_transformer_options *o)
         rt_linear_state *state = &c->layers[l].state;
         const size_t numbers = rt_encodings_state(o, l);
         c->layers[l].window = rt_layer_row_of(o, l).window;
-        c->layers[l].state_size = numbers;
+        c->layers[l].encodings.count = numbers;
         c->only_forward |= numbers > 0;
-        if (numbers && !(c->layers[l].state_of_encodings = rt_alloc(numbers, sizeof(double))))
+        if (numbers && !(c->layers[l].encodings.numbers = rt_alloc(numbers, sizeof(double))))
             return rt_out_of_memory("the state of a positional encoding");
         if (!is_linear)
             continue;
@@ -74,7 +74,7 @@ void rt_kv_cache_free(rt_kv_cache *c)
     for (int l = 0; c->layers && l < c->layer_count; l++) {
         rt_free(c->layers[l].keys);
         rt_free(c->layers[l].biases);
-        rt_free(c->layers[l].state_of_encodings);
+        rt_free(c->layers[l].encodings.numbers);
         rt_free(c->layers[l].state.sum);
     }
     rt_free(c->layers);
@@ -87,8 +87,9 @@ void rt_kv_cache_clear(rt_kv_cache *c)
     for (int l = 0; l < c->layer_count; l++) {
         const rt_linear_state *state = &c->layers[l].state;
         c->layers[l].first = 0;
-        if (c->layers[l].state_size)
-            memset(c->layers[l].state_of_encodings, 0, c->layers[l].state_size * sizeof(double));
+        if (c->layers[l].encodings.count)
+            memset(c->layers[l].encodings.numbers, 0,
+                   c->layers[l].encodings.count * sizeof(double));
         if (c->state_size)
             memset(state->sum, 0, c->state_size * sizeof(real));
         for (size_t h = 0; c->state_size && h < c->levels; h++)

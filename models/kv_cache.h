@@ -15,8 +15,10 @@ typedef struct rt_kv_layer {
     int window;            /* 0 = none */
     double *biases;        /* (capacity, H): bias of each key, if an encoding has one; or NULL */
     rt_linear_state state; /* of linear attention */
-    double *state_of_encodings; /* (state_size), rt_encodings_state; NULL: none */
-    size_t state_size;
+    struct {
+        double *numbers; /* (count), as rt_encodings_state; NULL: none */
+        size_t count;
+    } encodings; /* state of the positional encodings */
 } rt_kv_layer;
 
 typedef struct rt_kv_cache {
