@@ -141,7 +141,9 @@ static void resume_sweep(trial *t, const drawn_config *d, drawn_sweep *s, const 
     write_sweep(s, d->ini, text, size);
     if (is_good(path, text)) {
         write_text(path, text, strlen(text));
-        if (train_sweep(t, reports, 0, 0, "0 5 7") < 0)
+        /* 2: the only value of the key was its default, and the new one has no effect in any run */
+        const int checked = TRAIN(t, "0 2", NULL, "--check", "config.ini");
+        if (checked < 0 || train_sweep(t, reports, 0, 0, checked ? "2" : "0 5 7") < 0)
             return;
     }
     TRAIN(t, "0", NULL, "--report", text_of("runs/%s", d->config.run.name));
