@@ -327,13 +327,12 @@ static rt_status check_level(const rt_text_files *text, rt_level level, size_t a
     return rt_ok();
 }
 
-rt_status rt_text_scan(const rt_text_files *text, size_t from, size_t to, rt_level level,
-                       rt_text_look *look, void *context)
+rt_status rt_text_scan(const rt_text_files *text, rt_level level, rt_text_look *look, void *context)
 {
     unsigned char *bytes = rt_alloc_unset(PART_SIZE, 1);
     rt_status status = bytes ? rt_ok() : rt_out_of_memory("a part of a text");
-    for (size_t at = from, size; at < to && !status.code; at += size) {
-        const size_t left = to - at;
+    for (size_t at = 0, size; at < text->bytes && !status.code; at += size) {
+        const size_t left = text->bytes - at;
         size = left < PART_SIZE ? left : PART_SIZE;
         status = read_text(text, at, size, bytes);
         if (status.code)
@@ -355,7 +354,7 @@ rt_status rt_text_characters(rt_vocabulary **vocabulary_new, const rt_text_files
     rt_status status = seen ? rt_ok() : rt_out_of_memory("a vocabulary");
     *vocabulary_new = NULL;
     if (!status.code)
-        status = rt_text_scan(text, 0, text->bytes, RT_LEVEL_CHAR, rt_characters_see, seen);
+        status = rt_text_scan(text, RT_LEVEL_CHAR, rt_characters_see, seen);
     if (!status.code && !text->count)
         status = rt_error(RT_CONFIG, "data.vocab_file must name a vocab.txt for data.level = char: "
                                      "data.file has no text whose characters could be one");

@@ -42,12 +42,11 @@ typedef struct rt_text_files {
 rt_status rt_text_files_add(rt_text_files *text, const char *path) RT_MUST_CHECK;
 void rt_text_files_close(rt_text_files *text);
 
-/* Reads bytes from ... to - 1 of a text in parts that end with a whole character, and passes them
- * to `look`. RT_DATA names a file that has changed since it was added, and a byte that is invalid
- * at the level. */
+/* Reads a text in parts that end with a whole character, and passes them to `look`. RT_DATA names a
+ * file that has changed since it was added, and a byte that is invalid at the level. */
 typedef void rt_text_look(void *context, const unsigned char *bytes, size_t size);
-rt_status rt_text_scan(const rt_text_files *text, size_t from, size_t to, rt_level level,
-                       rt_text_look *look, void *context) RT_MUST_CHECK;
+rt_status rt_text_scan(const rt_text_files *text, rt_level level, rt_text_look *look,
+                       void *context) RT_MUST_CHECK;
 
 /* Creates the vocabulary of the characters of a text. Messages name data.file. RT_CONFIG if the
  * text has no files. */

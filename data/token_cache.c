@@ -17,7 +17,7 @@
 #include <xxhash.h>
 
 /* Changes when the same text and tokenizer give other ids or another file. */
-enum { CACHE_VERSION = 3 };
+enum { CACHE_VERSION = 4 };
 
 /* Default size from which a text is cached. */
 static const size_t least_bytes = 64000000;
@@ -129,23 +129,50 @@ static void unlock_entry(const entry *e, int lock)
     rt_file_unlock(path, lock);
 }
 
-/* Content of NAME.digest. */
-typedef struct known_digest {
-    rt_file_state state;
-    char digest[DIGEST_SIZE];
-} known_digest;
-
-/* Copies the digest of an unchanged file from the cache. Returns false if there is none. */
-static bool find_digest(const entry *e, known_digest *wanted)
+/* Sets the name of an entry to the digest of a text, and frees the text. Returns the first error.
+ */
+static rt_status name_entry(entry *e, rt_writer *text, rt_status status)
 {
-    size_t size;
+    if (!status.code && text->failed)
+        status = rt_out_of_memory("a name in the cache");
+    if (!status.code)
+        digest_content(e->name, text->bytes, text->length);
+    rt_writer_free(text);
+    return status;
+}
+
+/* Finds the files of an entry or, always if they are wrong, makes them, while other processes that
+ * need them wait. */
+static rt_status find_or_make(const entry *e, bool wrong,
+                              bool (*find)(const entry *e, void *context),
+                              rt_status (*make)(const entry *e, void *context), void *context)
+{
+    int lock;
+    if (!wrong && find(e, context))
+        return rt_ok();
+    rt_status status = lock_entry(e, &lock);
+    if (!status.code && (wrong || !find(e, context)))
+        status = make(e, context);
+    unlock_entry(e, lock);
+    return status;
+}
+
+/* Digest of the bytes of a text. */
+typedef struct text_digest {
+    const rt_text_files *text;
+    char digits[DIGEST_SIZE];
+} text_digest;
+
+static bool find_digest(const entry *e, void *context)
+{
+    text_digest *d = context;
+    size_t size = 0;
     char *known = get(e, ".digest", &size);
-    const bool same =
-        known && size == sizeof *wanted && !memcmp(known, wanted, offsetof(known_digest, digest));
-    if (same)
-        memcpy(wanted, known, size);
+    const bool found = known && size == sizeof d->digits;
+    if (found)
+        memcpy(d->digits, known, size);
     rt_free(known);
-    return same;
+    return found;
 }
 
 static void digest_bytes(void *state, const unsigned char *bytes, size_t size)
@@ -153,114 +180,81 @@ static void digest_bytes(void *state, const unsigned char *bytes, size_t size)
     XXH3_128bits_update(state, bytes, size);
 }
 
-static rt_status make_digest(const entry *e, known_digest *known, const rt_text_files *text,
-                             const rt_text_file *file)
+static rt_status make_digest(const entry *e, void *context)
 {
+    text_digest *d = context;
     XXH3_state_t *state = XXH3_createState();
     if (!state)
-        return rt_out_of_memory("the digest of a file");
+        return rt_out_of_memory("the digest of a text");
     XXH3_128bits_reset(state);
-    rt_status status = rt_text_scan(text, file->start, file->start + file->size, RT_LEVEL_BYTE,
-                                    digest_bytes, state);
-    write_digest(known->digest, XXH3_128bits_digest(state));
+    const rt_status status = rt_text_scan(d->text, RT_LEVEL_BYTE, digest_bytes, state);
+    write_digest(d->digits, XXH3_128bits_digest(state));
     XXH3_freeState(state);
-    return status.code ? status : put(e, ".digest", known, sizeof *known);
+    return status.code ? status : put(e, ".digest", d->digits, sizeof d->digits);
 }
 
-/* Writes the digest of the i-th file of a text. With `anew`, removes the cached digest and
- * computes it again. */
-static rt_status digest_file(const rt_text_files *text, size_t i, const rt_data_options *o,
-                             bool anew, char digest[DIGEST_SIZE])
+/* Adds the digest of a text and the sizes of its files to what an entry is named by. With `anew`
+ * the digest in the cache is not used. */
+static rt_status add_text(rt_writer *name, text_digest *d, const rt_data_options *o, bool anew)
 {
-    const rt_text_file *file = &text->list[i];
-    char path[RT_PATH_SIZE];
-    int lock = -1;
     entry e = {.o = o};
-    known_digest known;
-    memset(&known, 0, sizeof known); /* the padding is written, too */
-    known.state = file->state;
-    digest_content(e.name, file->path, strlen(file->path));
-    path_of(path, &e, ".digest");
-    if (anew)
-        unlink(path);
-    rt_status status = rt_ok();
-    if (!find_digest(&e, &known)) {
-        status = lock_entry(&e, &lock);
-        if (!status.code && !find_digest(&e, &known))
-            status = make_digest(&e, &known, text, file);
+    rt_writer files = {0};
+    for (size_t i = 0; i < d->text->count; i++) {
+        const rt_text_file *file = &d->text->list[i];
+        uint64_t state[sizeof file->state / sizeof(uint64_t)];
+        memcpy(state, &file->state, sizeof state);
+        rt_writer_add(&files, "%s\n", file->path);
+        for (size_t k = 0; k < sizeof state / sizeof *state; k++)
+            rt_writer_add(&files, "%" PRIx64 "\n", state[k]);
+        rt_writer_add(name, "file of %zu bytes\n", file->size);
     }
-    unlock_entry(&e, lock);
-    memcpy(digest, known.digest, DIGEST_SIZE);
-    return status;
-}
-
-/* Sets the name of an entry to the digest of `w` and of the files of a text, and frees `w`. The
- * digests of the files are copied to `list`. */
-static rt_status name_entry(entry *e, rt_writer *w, const rt_text_files *text, bool anew,
-                            char (*list)[DIGEST_SIZE])
-{
-    rt_status status = rt_ok();
-    for (size_t i = 0; i < text->count && !status.code; i++) {
-        status = digest_file(text, i, e->o, anew, list[i]);
-        rt_writer_add(w, "text %s\n", list[i]);
-    }
-    if (!status.code && w->failed)
-        status = rt_out_of_memory("a name in the cache");
+    rt_status status = name_entry(&e, &files, rt_ok());
     if (!status.code)
-        digest_content(e->name, w->bytes, w->length);
-    rt_writer_free(w);
+        status = find_or_make(&e, anew, find_digest, make_digest, d);
+    rt_writer_add(name, "text %s\n", d->digits);
     return status;
 }
 
-/* Ids of a text. While they are written to a file, their checksums and the digests of the text
- * files are computed. */
+/* Ids of a text. While they are written to a file, their checksums and the digest of the text are
+ * computed. */
 typedef struct making {
-    entry entry;
-    rt_cached_ids *found; /* result */
-    const rt_text_files *text;
     const rt_vocabulary *v;
-    bool damaged;                 /* the file of the ids is made again */
-    char (*digests)[DIGEST_SIZE]; /* digests of the files of the text */
-    bool stale;                   /* a tokenized file had another digest */
+    rt_cached_ids *found; /* result */
+    text_digest digest;   /* by which the ids are named */
+    bool stale;           /* the tokenized text had another digest */
     rt_token_writer writer;
     uint64_t *info; /* content of NAME.info: `words` words */
     size_t words, capacity;
-    XXH3_state_t *sum;    /* checksum of the current block */
-    size_t filled;        /* bytes in the current block */
-    XXH3_state_t *digest; /* digest of the current text file */
-    size_t file, at;      /* index of the text file, and bytes read of it */
+    XXH3_state_t *sum;  /* checksum of the current block */
+    size_t filled;      /* bytes in the current block */
+    XXH3_state_t *seen; /* digest of the bytes that are tokenized */
 } making;
 
-/* Beginning of NAME.info; the checksums of the ids follow. */
-typedef struct ids_info {
-    uint64_t count; /* of the ids */
-    rt_unknown unknown;
-} ids_info;
-enum { INFO_WORDS = sizeof(ids_info) / sizeof(uint64_t) };
-_Static_assert(sizeof(ids_info) % sizeof(uint64_t) == 0, "checksums follow without a gap");
+/* NAME.info begins with the unknown characters or words; the checksums of the ids follow. */
+enum { INFO_WORDS = sizeof(rt_unknown) / sizeof(uint64_t) };
+_Static_assert(sizeof(rt_unknown) % sizeof(uint64_t) == 0, "checksums follow without a gap");
 
 /* Finds the ids. Returns false if NAME.info is missing or damaged. */
-static bool find_ids(const making *m)
+static bool find_ids(const entry *e, void *context)
 {
+    making *m = context;
     char path[RT_PATH_SIZE];
-    ids_info info;
+    rt_unknown unknown;
     size_t size;
-    char *bytes = get(&m->entry, ".info", &size);
-    path_of(path, &m->entry, ".npy");
+    char *bytes = get(e, ".info", &size);
+    path_of(path, e, ".npy");
     const char *name = rt_intern_text(path);
-    if (!name || !bytes || size < sizeof info) {
+    if (!name || !bytes || size < sizeof unknown) {
         rt_free(bytes);
         return false;
     }
-    memcpy(&info, bytes, sizeof info);
-    size -= sizeof info;
-    memmove(bytes, bytes + sizeof info, size);
-    m->found->file = (rt_token_input){.format = &rt_npy_format,
-                                      .key = m->text->key,
-                                      .path = name,
-                                      .dataset = ""};
-    m->found->sums = (rt_token_sums){(uint64_t *)(void *)bytes, size / sizeof(uint64_t)};
-    m->found->unknown = info.unknown;
+    memcpy(&unknown, bytes, sizeof unknown);
+    size -= sizeof unknown;
+    memmove(bytes, bytes + sizeof unknown, size);
+    *m->found = (rt_cached_ids){
+        .file = {.format = &rt_npy_format, .key = m->digest.text->key, .path = name, .dataset = ""},
+        .sums = {(uint64_t *)(void *)bytes, size / sizeof(uint64_t)},
+        .unknown = unknown};
     return true;
 }
 
@@ -289,59 +283,44 @@ static rt_status take_ids(void *context, rt_id_list *ids)
     return status.code ? status : rt_token_writer_take(&m->writer, ids);
 }
 
-/* Computes the digests of the text files from their consecutive bytes. */
 static void see_bytes(void *context, const unsigned char *bytes, size_t size)
 {
-    making *m = context;
-    char digest[DIGEST_SIZE];
-    for (size_t n; size; bytes += n, size -= n) {
-        const size_t left = m->text->list[m->file].size - m->at;
-        n = size < left ? size : left;
-        XXH3_128bits_update(m->digest, bytes, n);
-        m->at += n;
-        if (n < left)
-            return;
-        write_digest(digest, XXH3_128bits_digest(m->digest));
-        m->stale |= strcmp(digest, m->digests[m->file]) != 0;
-        XXH3_128bits_reset(m->digest);
-        m->file++;
-        m->at = 0;
-    }
+    digest_bytes(((making *)context)->seen, bytes, size);
 }
 
-static rt_status write_files(making *m)
+static rt_status write_files(making *m, const entry *e)
 {
-    char path[RT_PATH_SIZE];
-    ids_info info = {0};
-    rt_text_encoding e = {.text = m->text,
-                          .vocabulary = m->v,
-                          .options = m->entry.o,
-                          .watched = true,
-                          .take = take_ids,
-                          .see = see_bytes,
-                          .context = m};
-    path_of(path, &m->entry, ".npy");
+    const rt_text_files *text = m->digest.text;
+    char path[RT_PATH_SIZE], digest[DIGEST_SIZE];
+    rt_text_encoding encoding = {.text = text,
+                                 .vocabulary = m->v,
+                                 .options = e->o,
+                                 .watched = true,
+                                 .take = take_ids,
+                                 .see = see_bytes,
+                                 .context = m};
+    path_of(path, e, ".npy");
     rt_status status = rt_token_writer_open(&m->writer, path, &rt_npy_format, m->v->count);
     if (!status.code)
-        status = rt_text_encode(&e);
+        status = rt_text_encode(&encoding);
     if (!status.code && m->filled)
         status = end_block(m);
-    if (!status.code && m->stale)
-        status = rt_error(RT_DATA, "%.800s: %s changed while it was tokenized",
-                          m->text->list[0].path, m->text->key);
+    write_digest(digest, XXH3_128bits_digest(m->seen));
+    m->stale = !status.code && strcmp(digest, m->digest.digits) != 0;
+    if (m->stale)
+        status = rt_error(RT_DATA, "%.800s: %s changed while it was tokenized", text->list[0].path,
+                          text->key);
     status = rt_token_writer_close(&m->writer, status);
     if (status.code)
         return status;
-    info.count = m->writer.count;
-    info.unknown = e.unknown;
-    memcpy(m->info, &info, sizeof info);
-    return put(&m->entry, ".info", m->info, m->words * sizeof *m->info);
+    memcpy(m->info, &encoding.unknown, sizeof encoding.unknown);
+    return put(e, ".info", m->info, m->words * sizeof *m->info);
 }
 
 /* Makes the ids. If NAME.info exists, the files are damaged. */
-static rt_status make_ids(making *m)
+static rt_status make_ids(const entry *e, void *context)
 {
-    const entry *e = &m->entry;
+    making *m = context;
     char path[RT_PATH_SIZE], line[RT_PATH_SIZE + 128];
     path_of(path, e, ".info");
     if (!access(path, F_OK)) {
@@ -352,41 +331,18 @@ static rt_status make_ids(making *m)
     }
     rt_status status = rt_out_of_memory("the ids of a text");
     m->sum = XXH3_createState();
-    m->digest = XXH3_createState();
+    m->seen = XXH3_createState();
     m->words = INFO_WORDS;
-    if (m->sum && m->digest && rt_grow(&m->info, &m->capacity, m->words, sizeof *m->info)) {
+    if (m->sum && m->seen && rt_grow(&m->info, &m->capacity, m->words, sizeof *m->info)) {
         XXH3_64bits_reset(m->sum);
-        XXH3_128bits_reset(m->digest);
-        status = write_files(m);
+        XXH3_128bits_reset(m->seen);
+        status = write_files(m, e);
     }
     rt_free(m->info);
     XXH3_freeState(m->sum);
-    XXH3_freeState(m->digest);
-    if (!status.code && !find_ids(m))
+    XXH3_freeState(m->seen);
+    if (!status.code && !find_ids(e, m))
         status = rt_error(RT_IO, "the tokens that were written cannot be read back");
-    return status;
-}
-
-/* Names the ids by everything they depend on, and finds them or, always if they are damaged, makes
- * them. With `anew`, the digests of the text files are computed again. */
-static rt_status find_or_make(making *m, bool anew)
-{
-    const rt_data_options *o = m->entry.o;
-    rt_writer w = {0};
-    int lock;
-    if (o->special)
-        rt_writer_add(&w, "special tokens are tokens\n");
-    rt_writer_add(&w, "rotor %s, cache %d\nlevel %d, %s\nend %d, documents %s\ntokenizer %s\n",
-                  ROTOR_VERSION, CACHE_VERSION, (int)m->v->level,
-                  m->v->lowercase ? "lower case" : "cased", (int)m->v->special.sep,
-                  rt_documents_are_cut(o) ? o->documents : "none", m->v->file);
-    rt_status status = name_entry(&m->entry, &w, m->text, anew, m->digests);
-    if (status.code || (!m->damaged && find_ids(m)))
-        return status;
-    status = lock_entry(&m->entry, &lock);
-    if (!status.code && (m->damaged || !find_ids(m)))
-        status = make_ids(m);
-    unlock_entry(&m->entry, lock);
     return status;
 }
 
@@ -398,63 +354,73 @@ static rt_status name_folder(rt_status status, const rt_data_options *o)
                : status;
 }
 
-rt_status rt_token_cache_find(rt_cached_ids *ids, const rt_text_files *text,
-                              const rt_vocabulary *vocabulary, const rt_data_options *o,
-                              bool damaged)
+static rt_status find_by_digest(rt_cached_ids *ids, const rt_text_files *text,
+                                const rt_vocabulary *v, const rt_data_options *o, bool damaged,
+                                bool anew)
 {
-    const making fresh = {.entry = {.o = o},
-                          .found = ids,
-                          .text = text,
-                          .v = vocabulary,
-                          .damaged = damaged,
-                          .digests = rt_alloc(text->count, sizeof *fresh.digests)};
-    making m = fresh;
-    rt_status status = m.digests ? open_folder(o) : rt_out_of_memory("digests");
+    making m = {.v = v, .found = ids, .digest.text = text};
+    entry e = {.o = o};
+    rt_writer name = {0};
+    if (o->special)
+        rt_writer_add(&name, "special tokens are tokens\n");
+    rt_writer_add(&name, "rotor %s, cache %d\nlevel %d, %s\nend %d, documents %s\ntokenizer %s\n",
+                  ROTOR_VERSION, CACHE_VERSION, (int)v->level,
+                  v->lowercase ? "lower case" : "cased", (int)v->special.sep,
+                  rt_documents_are_cut(o) ? o->documents : "none", v->file);
+    rt_status status = name_entry(&e, &name, add_text(&name, &m.digest, o, anew));
     if (!status.code)
-        status = find_or_make(&m, false);
-    if (m.stale) { /* a cached digest was wrong: try once more without it */
-        m = fresh;
-        status = find_or_make(&m, true);
-    }
-    rt_free(m.digests);
-    return name_folder(status, o);
+        status = find_or_make(&e, damaged, find_ids, make_ids, &m);
+    return m.stale && !anew ? find_by_digest(ids, text, v, o, damaged, true) : status;
 }
 
-static bool find_vocabulary(const entry *e, rt_vocabulary **vocabulary_new)
+rt_status rt_token_cache_find(rt_cached_ids *ids, const rt_text_files *text, const rt_vocabulary *v,
+                              const rt_data_options *o, bool damaged)
+{
+    const rt_status status = open_folder(o);
+    return name_folder(status.code ? status : find_by_digest(ids, text, v, o, damaged, false), o);
+}
+
+/* Vocabulary of the characters of a text. */
+typedef struct characters {
+    const rt_text_files *text;
+    rt_vocabulary **vocabulary_new;
+} characters;
+
+static bool find_vocabulary(const entry *e, void *context)
 {
     static const rt_vocabulary_kind kind = {.level = RT_LEVEL_CHAR};
+    const characters *c = context;
     size_t size;
     char *known = get(e, ".vocabulary", &size);
     const bool read =
         known &&
-        !rt_vocabulary_read(vocabulary_new, kind, e->name, (unsigned char *)known, size).code;
+        !rt_vocabulary_read(c->vocabulary_new, kind, e->name, (unsigned char *)known, size).code;
     rt_free(known);
     return read;
+}
+
+static rt_status make_vocabulary(const entry *e, void *context)
+{
+    const characters *c = context;
+    const rt_status status = rt_text_characters(c->vocabulary_new, c->text, e->o);
+    const char *file = status.code ? "" : (*c->vocabulary_new)->file;
+    return status.code ? status : put(e, ".vocabulary", file, strlen(file));
 }
 
 rt_status rt_token_cache_vocabulary(rt_vocabulary **vocabulary_new, const rt_text_files *text,
                                     const rt_data_options *o)
 {
     entry e = {.o = o};
-    char(*digests)[DIGEST_SIZE] = rt_alloc(text->count, sizeof *digests);
-    rt_writer w = {0};
-    int lock = -1;
+    text_digest digest = {.text = text};
+    characters c = {text, vocabulary_new};
+    rt_writer name = {0};
     *vocabulary_new = NULL;
-    rt_writer_add(&w, "rotor %s, cache %d, characters\n", ROTOR_VERSION, CACHE_VERSION);
-    rt_status status = digests ? open_folder(o) : rt_out_of_memory("digests");
+    rt_writer_add(&name, "rotor %s, cache %d, characters\n", ROTOR_VERSION, CACHE_VERSION);
+    rt_status status = open_folder(o);
     if (!status.code)
-        status = name_entry(&e, &w, text, false, digests);
-    if (!status.code && !find_vocabulary(&e, vocabulary_new)) {
-        status = lock_entry(&e, &lock);
-        if (!status.code && !find_vocabulary(&e, vocabulary_new)) {
-            status = rt_text_characters(vocabulary_new, text, o);
-            if (!status.code)
-                status = put(&e, ".vocabulary", (*vocabulary_new)->file,
-                             strlen((*vocabulary_new)->file));
-        }
-        unlock_entry(&e, lock);
-    }
-    rt_writer_free(&w);
-    rt_free(digests);
+        status = add_text(&name, &digest, o, false);
+    status = name_entry(&e, &name, status);
+    if (!status.code)
+        status = find_or_make(&e, false, find_vocabulary, make_vocabulary, &c);
     return name_folder(status, o);
 }

@@ -5,10 +5,11 @@
  *
  *     NAME.npy          the ids. NAME is the digest of everything they depend on: the bytes of the
  *                       text, the tokenizer, data.documents, data.special and the version of rotor
- *     NAME.info         number of ids, unknown characters or words, checksums of the ids
- *                       (rt_token_sums); written last
+ *     NAME.info         unknown characters or words, checksums of the ids (rt_token_sums); written
+ *                       last
  *     NAME.vocabulary   level char: the vocabulary of a text
- *     NAME.digest       state (rt_file_state) and digest of a text file; made again when it changes
+ *     NAME.digest       digest of the bytes of a text. NAME is that of the paths and states
+ *                       (rt_file_state) of its files
  *     NAME.lock         held by the process that makes the files, then removed
  *
  * NAME.info, NAME.vocabulary and NAME.digest begin with the digest of their content. An entry that
