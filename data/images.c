@@ -46,39 +46,32 @@ static bool check_file(const rt_data_options *o, const rt_data_file *file, rt_ru
     return false;
 }
 
-enum { UNSIGNED_BYTE = 8, CHUNK = 1 << 20 };
+enum { UNSIGNED_BYTE = 8 };
 
-/* Reads up to `wanted` bytes at the offset *at, which it moves on. */
+/* Reads up to `wanted` bytes. */
 static rt_status read_bytes(gzFile file, const char *path, unsigned char *to, size_t wanted,
-                            size_t *at, size_t *got)
+                            size_t *got)
 {
     int code = Z_OK;
-    for (*got = 0; *got < wanted;) {
-        const size_t left = wanted - *got;
-        const int count = gzread(file, to + *got, (unsigned)(left < CHUNK ? left : CHUNK));
-        if (count <= 0)
-            break;
-        *got += (size_t)count;
-        *at += (size_t)count;
-    }
+    *got = gzfread(to, 1, wanted, file);
     if (*got == wanted)
         return rt_ok();
     const char *message = gzerror(file, &code); /* "PATH: WHY" */
     const size_t before = strlen(path) + strlen(": ");
     if (code == Z_ERRNO)
-        return rt_error(RT_DATA, "%.600s: cannot be read at offset %zu: %s", path, *at,
+        return rt_error(RT_DATA, "%.600s: cannot be read at offset %ld: %s", path, gztell(file),
                         strerror(errno));
     if (code != Z_OK && code != Z_STREAM_END)
-        return rt_error(RT_DATA, "%.600s: is damaged at offset %zu: %.200s", path, *at,
+        return rt_error(RT_DATA, "%.600s: is damaged at offset %ld: %.200s", path, gztell(file),
                         strncmp(message, path, strlen(path)) ? message : message + before);
     return rt_ok();
 }
 
-static rt_status read_header(idx *x, gzFile file, const char *path, size_t *at)
+static rt_status read_header(idx *x, gzFile file, const char *path)
 {
     unsigned char bytes[4 * (1 + AXES)];
     size_t got;
-    rt_status status = read_bytes(file, path, bytes, 4, at, &got);
+    rt_status status = read_bytes(file, path, bytes, 4, &got);
     if (!status.code && got == 4) {
         if (bytes[0] || bytes[1] || bytes[2] != UNSIGNED_BYTE || !bytes[3] || bytes[3] > AXES)
             return rt_error(RT_DATA,
@@ -86,11 +79,11 @@ static rt_status read_header(idx *x, gzFile file, const char *path, size_t *at)
                             "%02x %02x %02x %02x at offset 0",
                             path, AXES, bytes[0], bytes[1], bytes[2], bytes[3]);
         x->ndim = bytes[3];
-        status = read_bytes(file, path, bytes, 4 * (size_t)x->ndim, at, &got);
+        status = read_bytes(file, path, bytes, 4 * (size_t)x->ndim, &got);
     }
     if (!status.code && (!x->ndim || got < 4 * (size_t)x->ndim))
-        return rt_error(RT_DATA, "%.600s: ends at offset %zu, within the header of an IDX file",
-                        path, *at);
+        return rt_error(RT_DATA, "%.600s: ends at offset %ld, within the header of an IDX file",
+                        path, gztell(file));
     x->size = 1;
     for (int i = 0; i < x->ndim && !status.code; i++) {
         const unsigned char *b = bytes + 4 * i;
@@ -106,7 +99,7 @@ static rt_status read_header(idx *x, gzFile file, const char *path, size_t *at)
 
 /* Reads the bytes behind the header into memory of their size, unless a file of `bytes` cannot have
  * so many, since the header may lie. */
-static rt_status read_rest(idx *x, gzFile file, const char *path, size_t bytes, size_t *at)
+static rt_status read_rest(idx *x, gzFile file, const char *path, size_t bytes)
 {
     enum { MOST_DEFLATED = 1032 }; /* bytes of text in a byte of gzip */
     const size_t most = gzdirect(file) ? bytes : MOST_DEFLATED * bytes;
@@ -115,14 +108,14 @@ static rt_status read_rest(idx *x, gzFile file, const char *path, size_t bytes, 
     x->bytes = rt_alloc_unset(wanted, 1);
     if (!x->bytes)
         return rt_out_of_memory("a file of images");
-    const rt_status status = read_bytes(file, path, x->bytes, wanted, at, &count);
+    const rt_status status = read_bytes(file, path, x->bytes, wanted, &count);
     if (status.code || count == x->size)
         return status;
     return count < x->size
-               ? rt_error(RT_DATA, "%.600s: ends at offset %zu; its header says %zu bytes more",
-                          path, *at, x->size - count)
-               : rt_error(RT_DATA, "%.600s: goes on at offset %zu, where its header says it ends",
-                          path, *at - 1);
+               ? rt_error(RT_DATA, "%.600s: ends at offset %ld; its header says %zu bytes more",
+                          path, gztell(file), x->size - count)
+               : rt_error(RT_DATA, "%.600s: goes on at offset %ld, where its header says it ends",
+                          path, gztell(file) - 1);
 }
 
 /* Reads a file into a zeroed struct. RT_DATA, with the path, if it is missing (then with `key`, its
@@ -140,10 +133,9 @@ static rt_status read_idx(idx *x, const char *key, const char *path)
     if (!file)
         return errno ? rt_error(RT_DATA, "%.600s: %s", path, strerror(errno))
                      : rt_out_of_memory("a compressed file");
-    size_t at = 0;
-    status = read_header(x, file, path, &at);
+    status = read_header(x, file, path);
     if (!status.code)
-        status = read_rest(x, file, path, (size_t)size, &at);
+        status = read_rest(x, file, path, (size_t)size);
     gzclose_r(file);
     return status;
 }
