@@ -51,18 +51,13 @@ static bool fail(rt_csv *c, rt_status status)
 /* Reads the next line that is complete. */
 static bool next_line(rt_csv *c)
 {
-    const bool next = rt_lines_next(&c->lines) && (c->lines.ended || c->whole);
-    switch (c->lines.status.code) {
-    case RT_OK:
-        return next;
-    case RT_ARGUMENT:
-        return fail(c,
-                    rt_error(RT_IO, "%s: a line is longer than %d bytes", c->path, LONGEST_LINE));
-    case RT_MEMORY:
-        return fail(c, rt_out_of_memory("a table"));
-    default:
-        return fail(c, rt_error(RT_IO, "%s: %s", c->path, strerror(errno)));
-    }
+    const bool next = rt_lines_next(&c->lines);
+    const rt_status *status = &c->lines.status;
+    if (status->code)
+        return fail(c, status->code == RT_MEMORY ? *status
+                                                 : rt_error(RT_IO, "%s: line %ld %s", c->path,
+                                                            c->lines.number, status->message));
+    return next && (c->lines.ended || c->whole);
 }
 
 /* Cuts a line into cells. Returns their number; 0 if there are more than `most` or the line is not

@@ -70,23 +70,18 @@ rt_status rt_file_read(const char *key, const char *path, unsigned char **bytes_
     if (size > RT_FILES_LIMIT)
         return rt_error(RT_DATA, PATH ": %s %s up to %zu bytes; the file has %zu", path, key,
                         is_option ? "takes files of" : "can be read", RT_FILES_LIMIT, size);
-    unsigned char *bytes = rt_alloc(size + 1, 1); /* one more, to detect a file that has grown */
-    if (!bytes)
-        return rt_out_of_memory(key);
-    const int file = open_regular(path, &there);
-    const ssize_t got = file < 0 ? -1 : rt_read_at(file, bytes, size + 1, 0);
-    const int number = errno;
-    if (file >= 0)
-        close(file);
-    if (got == (ssize_t)size) {
-        *bytes_new = bytes;
-        *count = size;
+    *bytes_new = (unsigned char *)rt_read_bytes(path, there, count);
+    if (*bytes_new && *count == size)
         return status;
-    }
-    rt_free(bytes);
-    return got < 0 ? file_error(key, path, number)
-                   : rt_error(RT_DATA, PATH ": %s changed while it was read: %zd bytes of %zu",
-                              path, key, got, size);
+    const int number = *bytes_new ? EIO : errno;
+    rt_free(*bytes_new);
+    *bytes_new = NULL;
+    if (number == ENOMEM)
+        return rt_out_of_memory(key);
+    return number != EIO && number != EFBIG
+               ? file_error(key, path, number)
+               : rt_error(RT_DATA, PATH ": %s changed while it was read: %zu bytes of %zu", path,
+                          key, *count, size);
 }
 
 bool rt_file_state_find(rt_file_state *state, int file, const char *path)
@@ -149,16 +144,16 @@ char *rt_read_bytes(const char *path, long most, size_t *count)
     *count = 0;
     if (file < 0)
         return NULL;
+    /* one byte more, to detect a file that grows */
     char *bytes = size > most ? NULL : rt_alloc((size_t)size + 1, 1);
-    const ssize_t got = bytes ? rt_read_at(file, bytes, (size_t)size, 0) : -1;
+    const ssize_t got = bytes ? rt_read_at(file, bytes, (size_t)size + 1, 0) : -1;
     const int number = size > most ? EFBIG : !bytes ? ENOMEM : got < 0 ? errno : EIO;
     close(file);
-    if (got == size) {
-        *count = (size_t)size;
+    *count = (size_t)(size > most ? size : got < 0 ? 0 : got);
+    if (got == size)
         return bytes;
-    }
     rt_free(bytes);
-    errno = number; /* EIO: the file has become shorter */
+    errno = number;
     return NULL;
 }
 
@@ -282,14 +277,6 @@ rt_status rt_folders_make(const char *folder)
     return S_ISDIR(found.st_mode) ? rt_ok() : folder_error(path);
 }
 
-static bool make_room(rt_lines *l, size_t size)
-{
-    const bool grown = rt_grow(&l->bytes, &l->capacity, size, 1);
-    if (!grown)
-        l->status = rt_out_of_memory("a line");
-    return grown;
-}
-
 bool rt_lines_next(rt_lines *l)
 {
     static const char mark[] = "\xef\xbb\xbf"; /* byte order mark */
@@ -303,7 +290,9 @@ bool rt_lines_next(rt_lines *l)
     for (l->size = 0; (c = getc_unlocked(l->from)) != EOF && c != '\n'; l->size++) {
         if (l->size == (size_t)most)
             l->status = rt_error(RT_ARGUMENT, "has more than %d bytes", most);
-        if (l->status.code || ((!l->bytes || l->size == l->capacity) && !make_room(l, l->size + 1)))
+        else if (!rt_grow(&l->bytes, &l->capacity, l->size + 1, 1))
+            l->status = rt_out_of_memory("a line");
+        if (l->status.code)
             return false;
         l->bytes[l->size] = (char)c;
     }
@@ -311,7 +300,9 @@ bool rt_lines_next(rt_lines *l)
     l->read += l->size + l->ended;
     if (c == EOF && ferror(l->from))
         l->status = rt_error(RT_IO, "cannot be read: %s", strerror(errno));
-    if (l->status.code || (c == EOF && !l->size) || !make_room(l, l->size + 1))
+    else if (!rt_grow(&l->bytes, &l->capacity, l->size + 1, 1))
+        l->status = rt_out_of_memory("a line");
+    if (l->status.code || (c == EOF && !l->size))
         return false;
     if (l->ended && l->size && l->bytes[l->size - 1] == '\r')
         l->size--;

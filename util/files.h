@@ -54,7 +54,8 @@ enum { RT_TEXT_FILE_BYTES = 16 << 20 };
 char *rt_read_text(const char *path);
 
 /* Reads a regular file of at most `most` bytes, with zeros if it has them. Returns a block that the
- * caller frees; NULL, with errno, if it cannot be read. *count receives its size. */
+ * caller frees; NULL, with errno, if it cannot be read: EFBIG, or EIO if it changes meanwhile.
+ * *count receives its size, or the bytes that were read. */
 char *rt_read_bytes(const char *path, long most, size_t *count);
 
 /* Lets a path be read several times, also by what this process starts or becomes: the content of a

@@ -127,7 +127,7 @@ TEST(a_line_without_end_is_an_error)
     ck_assert(rt_csv_open(&csv, scratch, "a.csv"));
     ck_assert(rt_csv_row(&csv) && !rt_csv_row(&csv));
     is_status(csv.status, RT_IO,
-              lasting("%s: a line is longer than 16777216 bytes", in_scratch("a.csv")));
+              lasting("%s: line 3 has more than 16777216 bytes", in_scratch("a.csv")));
 }
 
 TEST(cells_are_found_by_the_name_of_their_column)
