@@ -125,7 +125,7 @@ static rt_status add_cached(rt_data *data, rt_tokens *tokens, const rt_text_file
         status = rt_token_cache_find(&cached, text, data->vocabulary, &data->options, i);
         if (status.code)
             return status;
-        status = rt_tokens_add_file(tokens, cached.file, data->vocab, &cached.sums);
+        status = rt_tokens_add_file(tokens, cached.file, data->vocab);
     }
     *unknown = cached.unknown;
     snprintf(line, sizeof line, "%s: the tokens of %.900s are in %s", text->key, text->list[0].path,
@@ -148,7 +148,7 @@ static rt_status add_ids(rt_data *data, rt_tokens *tokens, const rt_data_file *f
     int32_t ids[MOST];
     char line[RT_PATH_SIZE + 256];
     bool upper_small = true, lower_small = true;
-    const rt_status status = rt_tokens_add_file(tokens, in, data->vocab, NULL);
+    const rt_status status = rt_tokens_add_file(tokens, in, data->vocab);
     const size_t there = tokens->count - first, count = there < MOST ? there : MOST;
     if (status.code || file->ids != &rt_bin_format || count < LEAST ||
         !rt_tokens_read(tokens, first, count, ids))

@@ -239,22 +239,23 @@ static bool find_ids(const entry *e, void *context)
 {
     making *m = context;
     char path[RT_PATH_SIZE];
-    rt_unknown unknown;
+    rt_unknown *unknown = &m->found->unknown;
     size_t size;
     char *bytes = get(e, ".info", &size);
     path_of(path, e, ".npy");
     const char *name = rt_intern_text(path);
-    if (!name || !bytes || size < sizeof unknown) {
+    if (!name || !bytes || size < sizeof *unknown) {
         rt_free(bytes);
         return false;
     }
-    memcpy(&unknown, bytes, sizeof unknown);
-    size -= sizeof unknown;
-    memmove(bytes, bytes + sizeof unknown, size);
-    *m->found = (rt_cached_ids){
-        .file = {.format = &rt_npy_format, .key = m->digest.text->key, .path = name, .dataset = ""},
-        .sums = {(uint64_t *)(void *)bytes, size / sizeof(uint64_t)},
-        .unknown = unknown};
+    memcpy(unknown, bytes, sizeof *unknown);
+    size -= sizeof *unknown;
+    memmove(bytes, bytes + sizeof *unknown, size);
+    m->found->file = (rt_token_input){.format = &rt_npy_format,
+                                      .key = m->digest.text->key,
+                                      .path = name,
+                                      .dataset = "",
+                                      .sums = {(uint64_t *)(void *)bytes, size / sizeof(uint64_t)}};
     return true;
 }
 

@@ -24,8 +24,7 @@ bool rt_token_cache_takes(const rt_data_options *o, size_t bytes);
 
 /* The ids of a text in the cache. */
 typedef struct rt_cached_ids {
-    rt_token_input file; /* NAME.npy */
-    rt_token_sums sums;  /* owned by the caller */
+    rt_token_input file; /* NAME.npy; its checksums are owned by the caller */
     rt_unknown unknown;
 } rt_cached_ids;
 

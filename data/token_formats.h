@@ -48,6 +48,7 @@ typedef struct rt_token_input {
     const char *key;     /* key that names the file, end of messages */
     const char *path;    /* borrowed */
     const char *dataset; /* "" except for HDF5; borrowed */
+    rt_token_sums sums;  /* of a file that can be made again; else none */
     /* Set by rt_token_input_open. */
     char name[800]; /* file:dataset, prefix of messages */
     int file;       /* the file or the decoded ids; -1: none */

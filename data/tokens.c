@@ -24,8 +24,7 @@ typedef struct rt_token_run {
     rt_id_list memory; /* ids in memory; empty: the run is a file */
     rt_token_input in;
     int vocab;
-    rt_token_sums sums;   /* of a file that can be made again; else none */
-    atomic_bool *sound;   /* (sums.count): the block was checked */
+    atomic_bool *sound;   /* (in.sums.count): the block was checked */
     rt_token_place place; /* place of the ids in the file */
     rt_file_state opened; /* without links if the name of the file may disappear */
     pthread_mutex_t mutex;
@@ -75,7 +74,7 @@ static rt_status check_block(const rt_token_run *f, size_t block)
     const size_t width = (size_t)f->place.width, whole = RT_SUMMED / width, first = block * whole;
     const size_t left = (size_t)f->place.count - first, n = left < whole ? left : whole;
     rt_status status = read_bytes(f, first, n, bytes);
-    if (!status.code && XXH3_64bits(bytes, n * width) != f->sums.list[block]) {
+    if (!status.code && XXH3_64bits(bytes, n * width) != f->in.sums.list[block]) {
         rt_file_state named;
         if (rt_file_state_find(&named, -1, f->in.path) && named.inode == f->opened.inode &&
             named.device == f->opened.device)
@@ -95,7 +94,7 @@ static rt_status check_blocks(const rt_token_run *f, size_t first, size_t count)
 {
     const size_t whole = RT_SUMMED / (size_t)f->place.width;
     rt_status status = rt_ok();
-    if (!f->sums.count || !count)
+    if (!f->in.sums.count || !count)
         return status;
     for (size_t b = first / whole; b <= (first + count - 1) / whole && !status.code; b++)
         if (!atomic_load_explicit(&f->sound[b], memory_order_relaxed))
@@ -136,12 +135,12 @@ static rt_status check_small(rt_token_run *f)
     const size_t count = (size_t)f->place.count;
     const uint64_t bytes = count * f->place.width;
     rt_status status = rt_ok();
-    if (f->sums.count) {
-        if (f->sums.count != (bytes + RT_SUMMED - 1) / RT_SUMMED)
+    if (f->in.sums.count) {
+        if (f->in.sums.count != (bytes + RT_SUMMED - 1) / RT_SUMMED)
             return rt_error(RT_DATA, "%s: the file has another size than its checksums",
                             f->in.name);
         f->opened.links = 0;
-        f->sound = rt_alloc(f->sums.count, sizeof *f->sound);
+        f->sound = rt_alloc(f->in.sums.count, sizeof *f->sound);
         if (!f->sound)
             return rt_out_of_memory("checksums");
         return bytes > SUMMED_FIRST ? status : check_blocks(f, 0, count);
@@ -162,7 +161,7 @@ static void close_run(rt_token_run *f)
         close(f->in.file);
     pthread_mutex_destroy(&f->mutex);
     rt_free(f->memory.ids);
-    rt_free(f->sums.list);
+    rt_free(f->in.sums.list);
     rt_free(f->sound);
     rt_free(f);
 }
@@ -199,19 +198,15 @@ rt_status rt_tokens_add_ids(rt_tokens *tokens, rt_id_list ids)
     return rt_ok();
 }
 
-rt_status rt_tokens_add_file(rt_tokens *tokens, rt_token_input file, int vocab,
-                             const rt_token_sums *sums)
+rt_status rt_tokens_add_file(rt_tokens *tokens, rt_token_input file, int vocab)
 {
     rt_token_run *f = new_run(tokens);
     if (!f) {
-        if (sums)
-            rt_free(sums->list);
+        rt_free(file.sums.list);
         return rt_out_of_memory("a file of token ids");
     }
     f->in = file;
     f->vocab = vocab;
-    if (sums)
-        f->sums = *sums;
     rt_status status = rt_token_input_open(&f->in, &f->place);
     if (!status.code && !rt_file_state_find(&f->opened, f->in.file, NULL))
         status = rt_error(RT_DATA, "%.800s: %s (%s)", file.path, strerror(errno), file.key);

@@ -24,16 +24,15 @@ rt_status rt_tokens_add_ids(rt_tokens *tokens, rt_id_list ids) RT_MUST_CHECK;
  * vocab-1 at once, in larger ones when it is read. The next read fails if a file was truncated,
  * rewritten or replaced.
  *
- * `sums` is NULL, or the checksums of a file that can be made again and whose name may disappear.
- * Ids are compared with them at once, in files above 1 GiB at the first read; a damaged file is
- * removed. The list is freed in any case.
+ * A file with checksums can be made again, and its name may disappear. Ids are compared with them
+ * at once, in files above 1 GiB at the first read; a damaged file is removed. They are freed in any
+ * case.
  *
  * RT_DATA names the file, the data set, the key and the fault: also a file on which HDF5 crashes or
  * exceeds its time, a layout that refers to other files or external code, chunks above 32 MiB, and
  * data that was never written. RT_IO if there can be no child process or temporary file. Call it
  * before starting threads (util/process.h). On an error the store is unchanged. */
-rt_status rt_tokens_add_file(rt_tokens *tokens, rt_token_input file, int vocab,
-                             const rt_token_sums *sums) RT_MUST_CHECK;
+rt_status rt_tokens_add_file(rt_tokens *tokens, rt_token_input file, int vocab) RT_MUST_CHECK;
 void rt_tokens_close(rt_tokens *tokens);
 
 /* Reads tokens first ... first + count - 1. Returns false if they cannot be read or are invalid
