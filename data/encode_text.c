@@ -352,6 +352,8 @@ rt_status rt_text_characters(rt_vocabulary **vocabulary_new, const rt_text_files
 
 typedef struct part {
     const rt_text_encoding *e;
+    pthread_t thread;
+    bool started; /* the thread */
     unsigned char *bytes;
     size_t at, size, capacity; /* at: offset in the text */
     rt_id_list ids;
@@ -415,11 +417,6 @@ static rt_status read_part(part *p, size_t at)
                         file_at(p->e->text, at)->path, p->e->text->key, RT_FILES_LIMIT, left);
     p->at = at;
     p->size = 0;
-    if (whole) { /* memory of exactly that size */
-        rt_free(p->bytes);
-        p->bytes = rt_alloc_unset(left, 1);
-        p->capacity = p->bytes ? left : 0;
-    }
     for (size_t size = PART_SIZE, end = 0; !end && !status.code; size *= 2) {
         const bool rest = whole || size >= left;
         if (!rest && size > PART_MOST)
@@ -428,7 +425,7 @@ static rt_status read_part(part *p, size_t at)
                             "%zu on",
                             file_at(p->e->text, at)->path, p->e->text->key, size / 2, at);
         const size_t wanted = rest ? left : size;
-        if ((whole && !p->bytes) || !rt_grow(&p->bytes, &p->capacity, wanted, 1))
+        if (!rt_grow(&p->bytes, &p->capacity, wanted, 1))
             return rt_out_of_memory("a part of a text");
         status = read_text(p->e->text, at + p->size, wanted - p->size, p->bytes + p->size);
         if (status.code)
@@ -455,8 +452,6 @@ static rt_status stopped(const rt_text_encoding *e, size_t done)
 static rt_status encode_round(part *parts, int threads, size_t *at, int *count)
 {
     const rt_text_encoding *e = parts->e;
-    pthread_t others[MOST_THREADS];
-    bool started[MOST_THREADS] = {false};
     for (*count = 0; *count < threads && *at < e->text->bytes; ++*count) {
         const rt_status status = read_part(&parts[*count], *at);
         if (status.code)
@@ -465,14 +460,13 @@ static rt_status encode_round(part *parts, int threads, size_t *at, int *count)
         if (e->see)
             e->see(e->context, parts[*count].bytes, parts[*count].size);
     }
-    for (int i = 1; i < *count; i++)
-        started[i] = !pthread_create(&others[i], NULL, encode_part, &parts[i]);
-    encode_part(&parts[0]);
-    for (int i = 1; i < *count; i++)
-        if (started[i])
-            pthread_join(others[i], NULL);
+    for (part *p = parts + 1; p < parts + *count; p++)
+        p->started = !pthread_create(&p->thread, NULL, encode_part, p);
+    for (part *p = parts; p < parts + *count; p++)
+        if (p->started)
+            pthread_join(p->thread, NULL);
         else
-            encode_part(&parts[i]);
+            encode_part(p);
     return rt_ok();
 }
 
