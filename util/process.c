@@ -199,18 +199,18 @@ static _Noreturn void be_child(rt_child_work *work, void *context, const rt_chil
 
 typedef struct listener {
     int from;
-    struct timespec deadline;
+    int64_t deadline; /* in milliseconds */
     bool interrupted; /* by a signal with a handler */
     bool late;
     bool ended; /* the end of the pipe was reached */
 } listener;
 
-static struct timespec in_seconds(unsigned seconds)
+/* Returns the time in so many seconds, in milliseconds. */
+static int64_t in_seconds(unsigned seconds)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_sec += (time_t)seconds;
-    return t;
+    return ((int64_t)t.tv_sec + seconds) * 1000 + t.tv_nsec / 1000000;
 }
 
 /* Returns the number of bytes read: fewer than `size` only at the end or the deadline. A signal
@@ -220,9 +220,7 @@ static size_t listen_for(listener *l, void *to, size_t size)
     size_t done = 0;
     while (done < size && !l->late) {
         struct pollfd ready = {.fd = l->from, .events = POLLIN};
-        const struct timespec now = in_seconds(0);
-        const long long left = ((long long)l->deadline.tv_sec - now.tv_sec) * 1000 +
-                               (l->deadline.tv_nsec - now.tv_nsec) / 1000000;
+        const int64_t left = l->deadline - in_seconds(0);
         const int count = poll(&ready, 1, left < 0 ? 0 : left < INT32_MAX ? (int)left : INT32_MAX);
         if (count < 0 && errno == EINTR) {
             if (!l->interrupted)
