@@ -3,13 +3,9 @@
 #include "util/number.h"
 #include "util/utf8.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 static const char most_in_63_bits[] = "9223372036854775807";
 static const char most_in_64_bits[] = "18446744073709551615";
@@ -29,11 +25,11 @@ static char *adjust_number(char *at, const char *end)
     const bool negative = *at == '-';
     char *const digits = at + negative;
     char *behind = digits;
-    while (behind < end && is_digit(*behind))
+    while (behind < end && isdigit((unsigned char)*behind))
         behind++;
     const size_t count = (size_t)(behind - digits), size = strlen(most_in_63_bits);
     if (behind < end && (*behind == '.' || *behind == 'e' || *behind == 'E')) {
-        while (behind < end && (is_digit(*behind) || strchr("+-.eE", *behind)))
+        while (behind < end && (isdigit((unsigned char)*behind) || strchr("+-.eE", *behind)))
             behind++;
     } else if (negative && count == 1 && *digits == '0') {
         *digits = '1';
@@ -67,7 +63,7 @@ static rt_status scan(const char *name, int most_values, char *at, const char *e
             at += at < end;
             continue;
         }
-        if (c == '-' || is_digit(c)) {
+        if (c == '-' || isdigit((unsigned char)c)) {
             at = adjust_number(at, end);
             continue;
         }
