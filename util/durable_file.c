@@ -38,8 +38,7 @@ rt_status rt_durable_open(rt_durable_file *file, const char *path)
     if (strlen(path) >= RT_PATH_SIZE || stat(path, &facts) || S_ISREG(facts.st_mode) ||
         S_ISDIR(facts.st_mode))
         return rt_durable_replace(file, path);
-    file->descriptor = open(path, O_WRONLY | O_CLOEXEC);
-    file->passing = false;
+    *file = (rt_durable_file){.descriptor = open(path, O_WRONLY | O_CLOEXEC)};
     file->made = file->direct = file->descriptor >= 0;
     strcpy(file->path, path);
     strcpy(file->temporary, path);
@@ -48,8 +47,7 @@ rt_status rt_durable_open(rt_durable_file *file, const char *path)
 
 rt_status rt_durable_replace(rt_durable_file *file, const char *path)
 {
-    file->descriptor = -1;
-    file->made = file->direct = file->passing = false;
+    *file = (rt_durable_file){.descriptor = -1};
     const int length =
         snprintf(file->temporary, sizeof file->temporary, "%s" RT_TEMPORARY_SUFFIX, path);
     if (length < 0 || length >= RT_PATH_SIZE)
