@@ -85,7 +85,7 @@ static char *get(const entry *e, const char *ending, size_t *size)
     char path[RT_PATH_SIZE], line[DIGEST_SIZE];
     path_of(path, e, ending);
     char *bytes = rt_read_bytes(path, LONG_MAX - 1, size);
-    if (*size >= sizeof line) {
+    if (bytes && *size >= sizeof line) {
         *size -= sizeof line;
         digest_content(line, bytes + sizeof line, *size);
         line[DIGEST_SIZE - 1] = '\n';
