@@ -80,13 +80,27 @@ bool rt_document_next(const char *documents, const unsigned char *text, size_t b
     return false;
 }
 
-/* Returns the place behind the last separator that more text follows, 0 if there is none. */
+/* Returns the place after the last separator, 0 if there is none. */
 static size_t document_cut(const char *documents, const unsigned char *text, size_t bytes)
 {
-    rt_document_span last = {0, 0};
-    for (size_t at = 0; rt_document_next(documents, text, bytes, &at, &last);)
-        ;
-    return last.start;
+    const char *what = separator_of(documents);
+    const size_t size = strlen(what);
+    const unsigned char *found;
+    size_t cut = 0;
+    const bool blank = !strcmp(what, "blank");
+    for (size_t at = blank ? bytes : 0; at > 0; at--) {
+        size_t start = at - 1;
+        if (text[at - 1] != '\n')
+            continue;
+        while (start > 0 && text[start - 1] != '\n')
+            start--;
+        if (is_blank(text, start, at - 1))
+            return at;
+    }
+    /* from the start, as in rt_document_next, since a separator may overlap itself */
+    while (!blank && (found = memmem(text + cut, bytes - cut, what, size)))
+        cut = (size_t)(found - text) + size;
+    return cut;
 }
 
 /* Returns the size without an incomplete character at the end. */
