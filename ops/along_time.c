@@ -182,8 +182,8 @@ typedef struct shift_args {
     const uint8_t *mask;
 } shift_args;
 
-/* Returns whether token r of the batch, not the first of its sequence, takes features of token r
- * - 1. */
+/* Returns whether token r of the batch, not the first of its sequence, takes features of the token
+ * before it. */
 static bool takes(const shift_args *a, size_t r)
 {
     return !a->mask || a->mask[r - 1];

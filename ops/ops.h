@@ -147,10 +147,10 @@ rt_tensor *rt_depthwise_conv(rt_graph *g, rt_tensor *x, rt_tensor *taps, const r
  *
  *   x        (B, T, H, D)
  *   before   (B, H, D - first): those of the token before x; NULL: token 0 keeps its own
- *   key_mask (B, T): 1 = token, 0 = padding, behind which a token keeps its own; must live until
- * the graph is cleared; NULL: no padding result   (B, T, H, D)
+ *   key_mask (B, T): 1 = token, 0 = padding, behind which a token keeps its own; NULL: no padding
+ *   result   (B, T, H, D)
  *
- * No gradient flows to `before`. */
+ * No gradient flows to `before`. The mask must live until the graph is cleared. */
 rt_tensor *rt_shift(rt_graph *g, rt_tensor *x, int first, const real *before,
                     const uint8_t *key_mask);
 
