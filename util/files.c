@@ -290,7 +290,8 @@ bool rt_lines_next(rt_lines *l)
     for (l->size = 0; (c = getc_unlocked(l->from)) != EOF && c != '\n'; l->size++) {
         if (l->size == (size_t)most)
             l->status = rt_error(RT_ARGUMENT, "has more than %d bytes", most);
-        else if (!rt_grow(&l->bytes, &l->capacity, l->size + 1, 1))
+        else if ((!l->bytes || l->size == l->capacity) &&
+                 !rt_grow(&l->bytes, &l->capacity, l->size + 1, 1))
             l->status = rt_out_of_memory("a line");
         if (l->status.code)
             return false;
