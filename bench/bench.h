@@ -153,7 +153,6 @@ void bench_adamw(void);
 void bench_linear_attention(void);
 void bench_step(void);
 void bench_math(void);
-void bench_scale(void);
 void bench_world(void);
 void bench_generate(void);
 

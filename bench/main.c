@@ -41,12 +41,8 @@ static const command commands[] = {
      .run = bench_peak, .threads = true},
     {"step", CONFIGURED, .run = bench_step, .configured = true,
      .help = "measure a training step: forward, loss, backward, clipping, update"},
-    {"scale", CONFIGURED, .run = bench_scale, .configured = true,
-     .help = "measure a step on 1 and N threads alternately (--threads N, default 2),\n"
-             "      its serial part, barriers and bytes; compute it on up to 128 threads"},
     {"world", CONFIGURED, .run = bench_world, .configured = true,
-     .help = "under mpirun: measure a step on several processes, and their messages;\n"
-             "      compute both for more processes"},
+     .help = "under mpirun: measure a step on several processes, and their messages"},
     {"math", CONFIGURED, .run = bench_math, .configured = true,
      .help = "compare the gradient of run.engine and run.math with that of OpenBLAS in\n"
              "      float, at steps 1 and 51"},

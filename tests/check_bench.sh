@@ -41,16 +41,12 @@ expect 2 'rows must be at most 131072; got 200000' xent rows=200000
 expect 0 '--engine E' --help
 expect 0 '--math M' --help
 expect 2 '--seconds needs a number above 0; got' peak --seconds 0
-for command in step scale world math; do # whether or not this build has oneDNN
+for command in step world math; do # whether or not this build has oneDNN
     expect 2 '--math are run.engine=E' $command "$here/bench/configs/dim64.ini" --engine onednn
     expect 2 '--math are run.engine=E' $command "$here/bench/configs/dim64.ini" --math bf16
 done
-expect 0 'GB/s' scale "$here/bench/configs/dim64.ini" --seconds 0.01
-expect 0 'threads,ms,speed-up,efficiency' scale "$here/bench/configs/dim64.ini" --seconds 0.01 --csv
-expect 2 'scale needs a CONFIG.ini' scale
-expect 2 'scale compares 1 thread with several; got --threads 1' scale "$here/bench/configs/dim64.ini" \
-    --threads 1
-expect 2 '--cpu measures one thread' scale "$here/bench/configs/dim64.ini" --cpu
+expect 2 'step needs a CONFIG.ini' step
+expect 2 'world needs several processes' world "$here/bench/configs/dim64.ini"
 # shellcheck disable=SC2086
 if "$build/bench" generate $small --engine onednn --seconds 0.01 >told 2>&1; then
     expect 0 'oneDNN-' generate $small --engine onednn --seconds 0.01

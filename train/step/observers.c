@@ -187,12 +187,3 @@ void rt_trainer_print_profile(FILE *to, const rt_trainer *t)
     fprintf(to, "ops: %.3f ms a step over all threads, %d steps and their evaluations\n",
             1e3 * seconds / (t->profiled ? t->profiled : 1), t->profiled);
 }
-
-double rt_trainer_profiled_bytes(const rt_trainer *t)
-{
-    double bytes = 0;
-    for (int i = 0; t->profiles && i < t->graph_count; i++)
-        for (int k = 0; k < t->profiles[i].count; k++)
-            bytes += t->profiles[i].list[k].bytes[0] + t->profiles[i].list[k].bytes[1];
-    return bytes;
-}

@@ -169,12 +169,9 @@ rt_status rt_trainer_observe(rt_trainer *trainer, bool trap, bool profile) RT_MU
  * gradient has a NaN or an infinity. Needs no context. */
 extern const rt_observer rt_trap;
 
-/* Prints the measurements; prints nothing if there was no profile. */
+/* Prints the measurements; prints nothing if there was no profile. Its bytes are the size of every
+ * input and result in forward, and twice that in backward, for values and gradients. */
 void rt_trainer_print_profile(FILE *to, const rt_trainer *trainer);
-
-/* Returns the memory traffic of the profiled ops in bytes: the size of every input and result in
- * forward, and twice that in backward, for values and gradients. 0 without measurements. */
-double rt_trainer_profiled_bytes(const rt_trainer *trainer);
 
 /* Keeps the parameters in bf16 for all products until rt_trainer_release_rounded; do not change
  * them in between. Does nothing in a training with train.recompute, or if run.math is not bf16.

@@ -45,7 +45,6 @@ struct rt_workers {
     atomic_uint notices; /* incremented when there may be work */
     atomic_int sleepers;
     atomic_long progress; /* finished pieces */
-    rt_run_watch watch;
     atomic_bool stop;
 
     pthread_mutex_t mutex; /* guards sleeping only */
@@ -141,17 +140,9 @@ static void *thread_main(void *argument)
     }
 }
 
-void rt_workers_watch(rt_workers *w, rt_run_watch watch)
-{
-    w->watch = w->started ? (rt_run_watch){0} : watch;
-}
-
 /* Runs all pieces of a queue with the help of other threads, which may still work at the end. */
 static void run_queue(queue *q, worker *me, void *scratch)
 {
-    const rt_run_watch *watch = &me->all->watch;
-    if (watch->begin)
-        watch->begin(watch->context, q->count);
     atomic_store(&q->next, 0);
     if (q->most > 1 && q->count > 1) {
         atomic_store(&q->open, true);
@@ -159,12 +150,6 @@ static void run_queue(queue *q, worker *me, void *scratch)
     }
     run_pieces(q, me, scratch);
     atomic_store(&q->open, false);
-}
-
-static void end_run(const rt_workers *w)
-{
-    if (w->watch.end)
-        w->watch.end(w->watch.context);
 }
 
 static void run_parts(void *threads, rt_part *part, void *context, int count,
@@ -180,7 +165,6 @@ static void run_parts(void *threads, rt_part *part, void *context, int count,
     run_queue(q, me, scratch.own);
     while (atomic_load(&q->helpers))
         sched_yield();
-    end_run(me->all);
 }
 
 const rt_threads *rt_workers_threads(rt_workers *w, int number)
@@ -204,7 +188,6 @@ void rt_workers_run(rt_workers *w, int most, rt_job run, void *context, int jobs
         if (!help(me))
             await_notice(w, seen);
     }
-    end_run(w);
 }
 
 int rt_workers_count(const rt_workers *w)

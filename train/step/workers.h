@@ -29,18 +29,6 @@ void rt_workers_run(rt_workers *workers, int most, rt_job run, void *context, in
  * of rt_workers_run. Owned by the workers. */
 const rt_threads *rt_workers_threads(rt_workers *workers, int number);
 
-/* Functions called around every run of jobs or parts, for measurements. Runs of parts may be nested
- * in a run of jobs. */
-typedef struct rt_run_watch {
-    void (*begin)(void *context, int pieces); /* jobs or parts */
-    void (*end)(void *context);
-    void *context;
-} rt_run_watch;
-
-/* Sets the functions; a zeroed watch removes them. Ignored unless there is a single thread, since
- * several threads would call them at the same time. */
-void rt_workers_watch(rt_workers *workers, rt_run_watch watch);
-
 /* Returns the counter of finished jobs and parts, which shows progress. */
 const atomic_long *rt_workers_progress(const rt_workers *workers);
 
