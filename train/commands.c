@@ -37,7 +37,6 @@ static rt_exit print_error(const rt_world *world, rt_status status)
 /* Prints the help on a section or key; without one, or with a configuration file, all of it. */
 static rt_exit print_help(const char *part)
 {
-    char quoted[RT_QUOTE_SIZE];
     char *text = part ? rt_config_help(part) : NULL;
     if (text && *text)
         return print_text(stdout, text);
@@ -46,7 +45,7 @@ static rt_exit print_help(const char *part)
         return rt_exit_print(rt_error(RT_CONFIG,
                                       "--help: no section and no key is named %s; --help alone "
                                       "lists all",
-                                      rt_quote(quoted, part)));
+                                      RT_QUOTED(part)));
     rt_arguments_print_usage(stdout);
     printf("\nconfiguration keys, with their defaults:\n\n");
     return print_text(stdout, rt_config_help(NULL));

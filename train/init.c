@@ -26,7 +26,7 @@ enum { TEMPLATES = sizeof templates / sizeof *templates };
 
 rt_status rt_init_command(const rt_arguments *arguments)
 {
-    char names[RT_MESSAGE_SIZE] = "", quoted[RT_QUOTE_SIZE];
+    char names[RT_MESSAGE_SIZE] = "";
     rt_durable_file file;
     int i = 0;
     for (; i < TEMPLATES && strcmp(templates[i].name, arguments->init) != 0; i++) {
@@ -35,7 +35,7 @@ rt_status rt_init_command(const rt_arguments *arguments)
     }
     if (i == TEMPLATES)
         return rt_error(RT_CONFIG, "--init must be one of %s; got %s", names,
-                        rt_quote(quoted, arguments->init));
+                        RT_QUOTED(arguments->init));
     rt_status status = rt_output_check(arguments->config, arguments->overwrite);
     if (status.code)
         return status;

@@ -221,7 +221,6 @@ static void check_data(const rt_config *config, bool without_data, bool trained,
  * kernels. The first evaluation always counts as an improvement, so patience starts after it. */
 static void check_training(const rt_config *config, rt_config_errors *errors)
 {
-    char quoted[RT_QUOTE_SIZE];
     const rt_optimizer_options *optimizer = &config->optimizer;
     const rt_train_options *train = &config->train;
     const int64_t earliest = ((int64_t)train->patience + 1) * train->eval_every;
@@ -253,7 +252,7 @@ static void check_training(const rt_config *config, rt_config_errors *errors)
         contradict(errors, KEYS("run.name"),
                    "run.name must name a directory, without '/' and not with '-' at the start; "
                    "got %s",
-                   rt_quote(quoted, name));
+                   RT_QUOTED(name));
     if (config->run.kernels == RT_KERNELS_PORTABLE && config->run.engine != RT_ENGINE_OPENBLAS)
         contradict(
             errors, KEYS("run.kernels", "run.engine"),
@@ -311,7 +310,7 @@ static const char *take_part(const char *list, char part[PART_SIZE])
 
 rt_status rt_freeze_check(const char *parts, int layers)
 {
-    char part[PART_SIZE], quoted[RT_QUOTE_SIZE];
+    char part[PART_SIZE];
     int64_t layer;
     while (parts) {
         parts = take_part(parts, part);
@@ -324,7 +323,7 @@ rt_status rt_freeze_check(const char *parts, int layers)
             return rt_error(RT_CONFIG,
                             "train.freeze must be a comma-separated list of embeddings, layers.0 "
                             "to layers.%d, head, theta; got %s",
-                            layers - 1, rt_quote(quoted, part));
+                            layers - 1, RT_QUOTED(part));
         if (layer >= layers)
             return rt_error(RT_CONFIG, "train.freeze: there is no layers.%jd; model.layers = %d",
                             (intmax_t)layer, layers);

@@ -51,9 +51,8 @@ static char *trim(char *text, char *end)
 /* Describes an error in the line; quotes `written` unless it is NULL. */
 static void set_problem(ini_reader *ini, const char *what, const char *written)
 {
-    char quoted[RT_QUOTE_SIZE];
     snprintf(ini->problem, sizeof ini->problem, "%s%s%s", what, written ? " " : "",
-             written ? rt_quote(quoted, written) : "");
+             written ? RT_QUOTED(written) : "");
 }
 
 /* Reads a line without its newline; an invalid line is empty. Returns false at the file's end. */
@@ -274,10 +273,10 @@ static void enter_section(loading *l, int line, const char *name)
 static void read_pair(loading *l, int line, const char *written, const char *value)
 {
     rt_sweep *sweep = l->source->sweep;
-    char name[RT_KEY_NAME_SIZE], quoted[RT_QUOTE_SIZE];
+    char name[RT_KEY_NAME_SIZE];
     if (l->kind == NO_SECTION)
         rt_config_add_error(&l->errors, line, "key %s stands before the first [section]",
-                            rt_quote(quoted, written));
+                            RT_QUOTED(written));
     else if (l->kind == SWEEP && sweep)
         rt_sweep_set(sweep, line, written, value, &l->errors);
     else if (l->kind == VARIANT && sweep)
@@ -311,12 +310,10 @@ static void read_override(loading *l, const char *text)
 {
     char name[RT_VALUE_SIZE];
     char value[2 * RT_VALUE_SIZE];
-    char quoted[RT_QUOTE_SIZE];
     const char *equals = strchr(text, '=');
     if (!equals) {
         rt_config_add_error(&l->errors, RT_FROM_COMMAND_LINE,
-                            "an override must be section.key=value; got %s",
-                            rt_quote(quoted, text));
+                            "an override must be section.key=value; got %s", RT_QUOTED(text));
         return;
     }
     copy_trimmed(name, sizeof name, text, (size_t)(equals - text));
@@ -383,7 +380,6 @@ static void take_run_folder(loading *l)
     l->placed = true;
     for (int k = 0; k < 2; k++) {
         const int i = rt_key_find(names[k]);
-        char quoted[RT_QUOTE_SIZE];
         if (l->overridden[i])
             continue;
         if (*values[k] && *values[k] != '-' &&
@@ -395,7 +391,7 @@ static void take_run_folder(loading *l)
             rt_config_add_error(&l->errors, l->first_line[i],
                                 "%s cannot be %s, where this run is: rename the folder, or start "
                                 "in it",
-                                names[k], rt_quote(quoted, values[k]));
+                                names[k], RT_QUOTED(values[k]));
     }
     l->errors.lines.failed |= problem.failed;
     rt_writer_free(&problem);

@@ -60,7 +60,6 @@ void rt_config_set_key(rt_config *config, int i, const char *value, int origin,
 
 void rt_config_unknown_section(rt_config_errors *errors, int origin, const char *written)
 {
-    char quoted[RT_QUOTE_SIZE];
     rt_writer advice = {0};
     rt_nearest nearest = {.written = written};
     for (int i = 0; rt_key_at(i); i++)
@@ -70,7 +69,7 @@ void rt_config_unknown_section(rt_config_errors *errors, int origin, const char 
     for (int i = 0; rt_key_at(i) && !nearest.name; i++)
         if (rt_key_starts_section(i))
             rt_writer_add(&advice, "%s%s", i ? ", " : "the sections are ", rt_key_at(i)->section);
-    rt_config_add_error(errors, origin, "unknown section %s; %s", rt_quote(quoted, written),
+    rt_config_add_error(errors, origin, "unknown section %s; %s", RT_QUOTED(written),
                         advice.bytes ? advice.bytes : "");
     rt_writer_free(&advice);
 }
@@ -147,7 +146,6 @@ void rt_config_unknown_key(rt_config_errors *errors, int origin, const char *sec
 {
     const rt_key *here = rt_key_at(nearest_key(written, section, true));
     const rt_key *elsewhere = rt_key_at(nearest_key(written, section, false));
-    char quoted[RT_QUOTE_SIZE];
     rt_writer advice = {0};
     if (elsewhere && !strcmp(elsewhere->name, written))
         rt_writer_add(&advice, "it belongs to [%s]", elsewhere->section);
@@ -159,14 +157,14 @@ void rt_config_unknown_key(rt_config_errors *errors, int origin, const char *sec
         if (!strcmp(rt_key_at(i)->section, section))
             rt_writer_add(&advice, "%s%s", advice.length ? ", " : "its keys are ",
                           rt_key_at(i)->name);
-    rt_config_add_error(errors, origin, "unknown key %s in [%s]; %s", rt_quote(quoted, written),
-                        section, advice.bytes ? advice.bytes : "");
+    rt_config_add_error(errors, origin, "unknown key %s in [%s]; %s", RT_QUOTED(written), section,
+                        advice.bytes ? advice.bytes : "");
     rt_writer_free(&advice);
 }
 
 void rt_config_unknown_override(rt_config_errors *errors, const char *written)
 {
-    char section[RT_KEY_NAME_SIZE], quoted[RT_QUOTE_SIZE];
+    char section[RT_KEY_NAME_SIZE];
     const char *dot = strchr(written, '.');
     const int meant = dot ? -1 : nearest_key(written, "", false);
     snprintf(section, sizeof section, "%.*s", dot ? (int)(dot - written) : 0, written);
@@ -176,9 +174,8 @@ void rt_config_unknown_override(rt_config_errors *errors, const char *written)
         rt_config_unknown_section(errors, RT_FROM_COMMAND_LINE, section);
     else if (meant >= 0)
         rt_config_add_error(errors, RT_FROM_COMMAND_LINE, "unknown key %s; did you mean '%s'?",
-                            rt_quote(quoted, written), rt_key_name(meant));
+                            RT_QUOTED(written), rt_key_name(meant));
     else
         rt_config_add_error(errors, RT_FROM_COMMAND_LINE,
-                            "unknown key %s; a key is written section.key",
-                            rt_quote(quoted, written));
+                            "unknown key %s; a key is written section.key", RT_QUOTED(written));
 }

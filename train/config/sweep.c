@@ -30,11 +30,10 @@ static const char *variant_value(const rt_variant *variant, int key)
 /* Returns the number of the key; -1, with an error, if a sweep cannot vary it. */
 static int find_key(const char *name, int origin, const char *where, rt_config_errors *errors)
 {
-    char quoted[RT_QUOTE_SIZE];
     const int key = rt_key_find(name);
     if (key < 0)
         rt_config_add_error(errors, origin, "%s: unknown key %s; a key is written section.key",
-                            where, rt_quote(quoted, name));
+                            where, RT_QUOTED(name));
     else if (!strcmp(name, "run.name") || !strcmp(name, "run.dir"))
         rt_config_add_error(errors, origin, "%s: %s is chosen by the sweep for each run", where,
                             name);
@@ -67,7 +66,7 @@ static const char *accept(int key, int origin, const char *value, rt_config *par
 static void add_values(rt_axis *axis, const char *values, rt_config_errors *errors)
 {
     const char *name = rt_key_name(axis->key);
-    char value[RT_VALUE_SIZE], quoted[RT_QUOTE_SIZE];
+    char value[RT_VALUE_SIZE];
     rt_config parsed = {.file = NULL}, other = {.file = NULL};
     rt_list_item item;
     while (values) {
@@ -85,7 +84,7 @@ static void add_values(rt_axis *axis, const char *values, rt_config_errors *erro
                                 RT_MOST_AXIS_VALUES);
         else if (twice)
             rt_config_add_error(errors, axis->origin, "sweep.%s has %s twice", name,
-                                rt_quote(quoted, value));
+                                RT_QUOTED(value));
         else if (copy)
             axis->values[axis->count++] = copy;
     }
@@ -111,7 +110,6 @@ void rt_sweep_set(rt_sweep *s, int origin, const char *name, const char *values,
                   rt_config_errors *errors)
 {
     enum { MOST_JOBS = 1024 };
-    char quoted[RT_QUOTE_SIZE];
     rt_config parsed;
     int64_t number;
     if (!strcmp(name, "jobs")) {
@@ -122,7 +120,7 @@ void rt_sweep_set(rt_sweep *s, int origin, const char *name, const char *values,
         else
             rt_config_add_error(errors, origin,
                                 "sweep.jobs must be a whole number from 1 to %d; got %s", MOST_JOBS,
-                                rt_quote(quoted, values));
+                                RT_QUOTED(values));
     } else if (!strcmp(name, "trunk")) {
         if (!set_origin(&s->trunk_origin, origin, name, errors))
             return;
@@ -159,21 +157,19 @@ static const char taken_names[] = "checkpoints,figures,config.ini,runs.csv,sweep
 
 void rt_sweep_add_variant(rt_sweep *s, int origin, const char *name, rt_config_errors *errors)
 {
-    char quoted[RT_QUOTE_SIZE];
     bool good = *name && *name != '.' && *name != '-' && strlen(name) < RT_KEY_NAME_SIZE;
     for (const char *c = name; *c; c++)
         good = good && (isalnum((unsigned char)*c) || strchr("-_.+", *c));
     if (!good)
         rt_config_add_error(errors, origin,
                             "a variant needs a name of letters, digits and -_.+ ; got %s",
-                            rt_quote(quoted, name));
+                            RT_QUOTED(name));
     else if (rt_list_has(taken_names, name))
         rt_config_add_error(errors, origin, "a sweep has a file or folder %s: rename the variant",
-                            rt_quote(quoted, name));
+                            RT_QUOTED(name));
     for (int i = 0; i < s->variant_count; i++)
         if (!strcmp(s->variants[i].name, name))
-            rt_config_add_error(errors, origin, "there are two variants %s",
-                                rt_quote(quoted, name));
+            rt_config_add_error(errors, origin, "there are two variants %s", RT_QUOTED(name));
     if (s->variant_count == RT_MOST_VARIANTS) {
         rt_config_add_error(errors, origin, "there are more than %d variants", RT_MOST_VARIANTS);
         return;

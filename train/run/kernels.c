@@ -24,7 +24,6 @@ rt_status rt_kernels_of_environment(void)
 rt_status rt_kernels_begin(const rt_config *config, const rt_arguments *arguments)
 {
     const char *before = getenv("OPENBLAS_CORETYPE");
-    char quoted[RT_QUOTE_SIZE];
     if (config->run.kernels != RT_KERNELS_PORTABLE)
         return rt_ok();
     if (!rt_row_set_works(RT_ROWS_AVX2))
@@ -40,7 +39,7 @@ rt_status rt_kernels_begin(const rt_config *config, const rt_arguments *argument
             portable_core, rt_openblas_kernels());
     if (before && rt_world_launched_rank() == 0)
         fprintf(stderr, "%s: run.kernels = portable replaces OPENBLAS_CORETYPE=%s with %s\n",
-                rt_program_name(), rt_quote(quoted, before), portable_core);
+                rt_program_name(), RT_QUOTED(before), portable_core);
     if (!setenv("OPENBLAS_CORETYPE", portable_core, 1))
         execv("/proc/self/exe", arguments->argv);
     return rt_error(RT_IO, "run.kernels = portable: the program cannot be started again: %s",
@@ -94,12 +93,10 @@ bool rt_kernels_are_slower(const rt_config *config, char text[RT_SLOWER_SIZE])
     if (requested || config->run.engine != RT_ENGINE_OPENBLAS || here.speed >= best.speed)
         return false;
     const char *variable = getenv("OPENBLAS_CORETYPE");
-    char quoted[RT_QUOTE_SIZE];
     snprintf(text, RT_SLOWER_SIZE,
              "OpenBLAS computes with its kernels for %s (%s%s%s): those for the %s of this "
              "processor are about %.2g times as fast; set OPENBLAS_CORETYPE=%s",
              here.set, here.name, variable ? ", as OPENBLAS_CORETYPE is " : "",
-             variable ? rt_quote(quoted, variable) : "", best.set, best.speed / here.speed,
-             best.name);
+             variable ? RT_QUOTED(variable) : "", best.set, best.speed / here.speed, best.name);
     return true;
 }

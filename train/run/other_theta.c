@@ -45,7 +45,7 @@ static rt_status set_off(const char *argument, const rt_transformer *model, int 
                          double *factors)
 {
     static const char unit[] = "turns";
-    char quoted[RT_QUOTE_SIZE], number[RT_NUMBER_SIZE];
+    char number[RT_NUMBER_SIZE];
     const rt_transformer_options *o = &model->options;
     const rt_shape shape = rt_transformer_rotation_shape(o);
     const int pairs = frequencies_of(o);
@@ -69,7 +69,7 @@ static rt_status set_off(const char *argument, const rt_transformer *model, int 
         return rt_error(RT_CONFIG,
                         "--theta off:K: K must be the number of a pair, or a number of turns as in "
                         "off:0.5turns; got %s",
-                        rt_quote(quoted, argument));
+                        RT_QUOTED(argument));
     if (K >= pairs)
         return rt_error(RT_CONFIG, "--theta off:%.96s: the model has pairs 0 to %d", argument,
                         pairs - 1);
@@ -83,7 +83,6 @@ static rt_status find_other_theta(rt_theta_change *change, double *numbers, cons
 {
     const rt_transformer_options *o = &model->options;
     const rt_shape shape = rt_transformer_rotation_shape(o);
-    char quoted[RT_QUOTE_SIZE];
     double factor;
     *change = (rt_theta_change){.numbers = numbers};
     if (!strcmp(what, "start")) {
@@ -110,7 +109,7 @@ static rt_status find_other_theta(rt_theta_change *change, double *numbers, cons
         if (!rt_number_parse(what, &factor))
             return rt_error(RT_CONFIG, "--theta scale:X: X must be a number%s; got %s",
                             rt_number_is_decimal(what) ? " in the range of a double" : "",
-                            rt_quote(quoted, what));
+                            RT_QUOTED(what));
         for (size_t i = 0; i < rt_shape_size(shape); i++)
             numbers[i] = factor;
     } else {

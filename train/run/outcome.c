@@ -53,19 +53,18 @@ static void report_classes(rt_outcome *o)
 {
     static const char heading[] = "label";
     const int classes = o->labels->count;
-    char quoted[RT_QUOTE_SIZE];
     int chosen[SHOWN], width = width_of(heading);
     const rt_macro_score macro = rt_scores_find(o->scores, o->tallies, classes);
     const int count = rt_scores_lowest(chosen, o->scores, classes, SHOWN);
     for (int i = 0; i < count; i++) {
-        const int own = width_of(rt_quote(quoted, o->labels->names[chosen[i]]));
+        const int own = width_of(RT_QUOTED(o->labels->names[chosen[i]]));
         width = own > width ? own : width;
     }
     printf("macro F1 %.4f (%d classes)\n", macro.f1, macro.classes);
     printf("%s%*s  precision  recall      F1     count\n", heading, width - width_of(heading), "");
     for (int i = 0; i < count; i++) {
         const rt_class_score *s = o->scores + chosen[i];
-        rt_quote(quoted, o->labels->names[chosen[i]]);
+        const char *quoted = RT_QUOTED(o->labels->names[chosen[i]]);
         printf("%s%*s  %9.4f  %6.4f  %6.4f  %8" PRId64 "\n", quoted, width - width_of(quoted), "",
                s->precision, s->recall, s->f1, s->count);
     }

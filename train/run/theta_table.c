@@ -36,9 +36,8 @@ static rt_status open_table(rt_csv *csv, const char *path)
 static rt_status refuse_cell(const reading *r, const rt_csv *csv, const char *name,
                              const char *wish)
 {
-    char quoted[RT_QUOTE_SIZE];
     return rt_error(RT_CONFIG, "%.1000s: %s must be %s; got %s", r->path, name, wish,
-                    rt_quote(quoted, rt_csv_cell(csv, name)));
+                    RT_QUOTED(rt_csv_cell(csv, name)));
 }
 
 /* Parses a cell as the range *first ... *end - 1: one number below `count`, or all of them. */

@@ -42,12 +42,10 @@ static rt_status no_checkpoint(const char *folder)
     enum { SHOWN = 3 };
     rt_csv runs;
     rt_writer names = {0};
-    char quoted[RT_QUOTE_SIZE];
     int count = 0;
     for (rt_csv_open(&runs, folder, "runs.csv"); rt_csv_row(&runs); count++)
         if (count < SHOWN)
-            rt_writer_add(&names, "%s%s", count ? ", " : "",
-                          rt_quote(quoted, rt_csv_cell(&runs, "run")));
+            rt_writer_add(&names, "%s%s", count ? ", " : "", RT_QUOTED(rt_csv_cell(&runs, "run")));
     const rt_status status =
         count
             ? rt_error(RT_CHECKPOINT,

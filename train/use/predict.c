@@ -153,13 +153,12 @@ static rt_status parse_ids(prediction *p)
     if (rt_data_begins(p->data))
         status = append_id(p, RT_ID_CLS);
     while (*at && !status.code) {
-        char word[24], quoted[RT_QUOTE_SIZE];
+        char word[24];
         const size_t length = strcspn(at, blanks);
         int64_t id;
         snprintf(word, sizeof word, "%.*s", (int)length, at);
         if (length >= sizeof word || !rt_integer_parse(word, &id) || id < 0 || id > most)
-            return rt_error(RT_ARGUMENT, "%s is no token id from 0 to %d", rt_quote(quoted, word),
-                            most);
+            return rt_error(RT_ARGUMENT, "%s is no token id from 0 to %d", RT_QUOTED(word), most);
         status = append_id(p, (int32_t)id);
         at += length;
         at += strspn(at, blanks);
