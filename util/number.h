@@ -28,6 +28,9 @@ const char *rt_number_write(char text[RT_NUMBER_SIZE], double value);
  * from 1e7 on; "nan" with either sign. Returns `text`. */
 const char *rt_number_show(char text[RT_NUMBER_SIZE], int decimals, double value);
 
+/* The same text in memory of the enclosing block. */
+#define RT_SHOWN(decimals, value) rt_number_show((char[RT_NUMBER_SIZE]){0}, decimals, value)
+
 /* Writes, and reads, the lowest `size` bytes of a number in little-endian order on
  * every machine. */
 void rt_put_little_endian(unsigned char *at, uint64_t number, size_t size);

@@ -92,7 +92,6 @@ static void add_row_heading(rt_writer *w, const char *label)
 
 static void add_classes(rt_writer *w, const classes *c)
 {
-    char text[RT_NUMBER_SIZE];
     int chosen[MOST_ROWS];
     const int count = rt_scores_lowest(chosen, c->scores, c->labels->count, MOST_ROWS);
     rt_page_table(w, "Classes", RT_COLUMNS("label", "precision", "recall", "F1", "count"));
@@ -101,7 +100,7 @@ static void add_classes(rt_writer *w, const classes *c)
         const double scores[] = {s->precision, s->recall, s->f1};
         add_row_heading(w, c->labels->names[chosen[i]]);
         for (int k = 0; k < 3; k++)
-            rt_page_cell(w, "td", rt_number_show(text, 4, scores[k]));
+            rt_page_cell(w, "td", RT_SHOWN(4, scores[k]));
         rt_writer_add(w, "<td>%" PRId64 "</td></tr>\n", s->count);
     }
     rt_writer_add(w, "</table></div>\n");

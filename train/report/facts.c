@@ -127,7 +127,6 @@ static void add_theta_row(rt_writer *w, const rt_csv *csv, bool tolerances, bool
     static const char *const places[] = {"layer", "head", "i"};
     const double theta = rt_csv_number(csv, "theta"), start = rt_csv_number(csv, "theta_initial");
     const double use = rt_csv_number(csv, "use");
-    char text[RT_NUMBER_SIZE];
     int number = 0;
     rt_writer_add(w, "<tr>");
     for (int i = 0; i < 3; i++) {
@@ -139,8 +138,7 @@ static void add_theta_row(rt_writer *w, const rt_csv *csv, bool tolerances, bool
     rt_page_number(w, "%+.4f", mixed ? rt_csv_number(csv, "drift_from_start") : log(theta / start));
     rt_page_number(w, "%.3g", rt_csv_number(csv, "phase"));
     rt_page_number(w, "%.3g", rt_csv_number(csv, "turns"));
-    rt_writer_add(w, isfinite(use) ? "<td>%s %%</td>" : "<td>-</td>",
-                  rt_number_show(text, 1, 100 * use));
+    rt_writer_add(w, isfinite(use) ? "<td>%s %%</td>" : "<td>-</td>", RT_SHOWN(1, 100 * use));
     if (tolerances) {
         rt_page_number(w, "%.3g", -rt_csv_number(csv, RT_TOLERANCE_DOWN));
         rt_page_number(w, "%+.3g", rt_csv_number(csv, RT_TOLERANCE_UP));
@@ -242,10 +240,9 @@ static void add_row(rt_writer *w, const char *what, const char *value)
 /* Adds "28.0 s", "3 min 20 s" or "2 h 5 min". */
 static void write_seconds(rt_writer *w, double seconds)
 {
-    char text[RT_NUMBER_SIZE];
     const double minutes = floor(seconds / 60), hours = floor(minutes / 60);
     if (!(seconds < 1e9) || minutes < 1)
-        rt_writer_add(w, "%s s", rt_number_show(text, 1, seconds));
+        rt_writer_add(w, "%s s", RT_SHOWN(1, seconds));
     else if (hours < 1)
         rt_writer_add(w, "%.0f min %.0f s", minutes, floor(seconds - 60 * minutes));
     else
@@ -310,7 +307,7 @@ static void end_machine(rt_writer *w)
 rt_status rt_report_machine(rt_run_page *p)
 {
     rt_writer *w = &p->w;
-    char text[128], number[RT_NUMBER_SIZE];
+    char text[128];
     const rt_timing t = read_total(p->folder);
     rt_writer_add(w, "<h2>Run</h2>\n<table class=\"facts\">\n");
     if (p->trainer) {
@@ -323,10 +320,9 @@ rt_status rt_report_machine(rt_run_page *p)
     if (t.seconds > 0 && t.step > 0) {
         rt_writer_add(w, "<tr><th>time</th><td>");
         write_seconds(w, t.seconds);
-        rt_writer_add(w, " up to step %s", rt_number_show(number, 0, t.step));
+        rt_writer_add(w, " up to step %s", RT_SHOWN(0, t.step));
         if (t.tokens > 0)
-            rt_writer_add(w, ", %s tokens a second",
-                          rt_number_show(number, 0, t.tokens / t.seconds));
+            rt_writer_add(w, ", %s tokens a second", RT_SHOWN(0, t.tokens / t.seconds));
         rt_writer_add(w, "</td></tr>");
     }
     add_sessions(w, p->folder);

@@ -37,19 +37,17 @@ static void add_perplexity(rt_writer *w, const rt_results *r, const rt_config *c
  * `suffix` of the names of results: "", or that of a length. */
 static void add_evaluation(rt_writer *w, const rt_results *r, const char *suffix)
 {
-    char number[RT_NUMBER_SIZE];
     const double exact = rt_results_get(r, RT_RESULT_EXACT "%s", suffix);
     rt_writer_add(w, ": loss %.6g, accuracy %s", rt_results_get(r, RT_RESULT_LOSS "%s", suffix),
-                  rt_number_show(number, 4, rt_results_get(r, RT_RESULT_ACCURACY "%s", suffix)));
+                  RT_SHOWN(4, rt_results_get(r, RT_RESULT_ACCURACY "%s", suffix)));
     if (!isnan(exact))
-        rt_writer_add(w, ", exact %s", rt_number_show(number, 4, exact));
+        rt_writer_add(w, ", exact %s", RT_SHOWN(4, exact));
 }
 
 static void add_evaluations(rt_writer *w, const rt_run_page *p)
 {
     const rt_results *r = &p->results;
     const rt_config *c = p->config;
-    char number[RT_NUMBER_SIZE];
     int first, last;
     const double steps = rt_results_get(r, RT_RESULT_STEPS);
     const double model_step = rt_results_get(r, RT_RESULT_MODEL_STEP);
@@ -58,19 +56,18 @@ static void add_evaluations(rt_writer *w, const rt_run_page *p)
     const double limit = rt_results_get(r, RT_RESULT_DIVERGED);
     rt_writer_add(w, "eval");
     add_evaluation(w, r, "");
-    rt_writer_add(w, " after %s steps",
-                  rt_number_show(number, 0, isnan(model_step) ? steps : model_step));
+    rt_writer_add(w, " after %s steps", RT_SHOWN(0, isnan(model_step) ? steps : model_step));
     if (!isnan(model_step))
         rt_writer_add(w, ", the best evaluation; at the end, after %s steps, loss %.6g",
-                      rt_number_show(number, 0, steps), rt_results_get(r, RT_RESULT_LAST_LOSS));
+                      RT_SHOWN(0, steps), rt_results_get(r, RT_RESULT_LAST_LOSS));
     else if (p->best_loss < loss && p->best_step < steps)
         rt_writer_add(w, "; the best evaluation: loss %.6g after %s steps", p->best_loss,
-                      rt_number_show(number, 0, p->best_step));
+                      RT_SHOWN(0, p->best_step));
     else if (isfinite(p->best_loss))
         rt_writer_add(w, ", the best evaluation");
     rt_writer_add(w, "\n");
     if (!isnan(macro_f1))
-        rt_writer_add(w, "macro F1 %s\n", rt_number_show(number, 4, macro_f1));
+        rt_writer_add(w, "macro F1 %s\n", RT_SHOWN(4, macro_f1));
     add_perplexity(w, r, c);
     if (rt_results_get(r, RT_RESULT_STOPPED_EARLY) == 1 &&
         rt_results_whole(r, RT_RESULT_STEPS, &last))
@@ -145,7 +142,6 @@ static void explain_theta(rt_writer *w, const rt_config *c)
  * from an earlier end of the run. */
 static rt_status add_results(rt_run_page *p)
 {
-    char number[RT_NUMBER_SIZE];
     const rt_results *r = &p->results;
     const rt_config *c = p->config;
     rt_writer lines = {0};
@@ -160,12 +156,12 @@ static rt_status add_results(rt_run_page *p)
         rt_writer_add(&lines, "the run has not ended\n");
     else if (!evaluated)
         rt_writer_add(&lines, "failed after %s steps: the loss is not finite\n",
-                      rt_number_show(number, 0, rt_results_get(r, RT_RESULT_STEPS)));
+                      RT_SHOWN(0, rt_results_get(r, RT_RESULT_STEPS)));
     if (evaluated)
         add_evaluations(&lines, p);
     if (evaluated && missed)
         rt_writer_add(&lines, "the accuracy %s is below train.target_accuracy = %g\n",
-                      rt_number_show(number, 4, accuracy), c->train.target_accuracy);
+                      RT_SHOWN(4, accuracy), c->train.target_accuracy);
     if (evaluated && !isnan(near))
         add_theta(&lines, p);
     rt_page_verdict(&p->w, &lines,

@@ -27,9 +27,8 @@ rt_summary rt_summarise(const double *values, int count)
 
 const char *rt_summary_text(char text[RT_SUMMARY_SIZE], const rt_summary *s, int decimals, int runs)
 {
-    char mean[RT_NUMBER_SIZE], deviation[RT_NUMBER_SIZE], missing[40] = "";
-    rt_number_show(mean, decimals, s->mean);
-    rt_number_show(deviation, decimals, s->deviation);
+    const char *mean = RT_SHOWN(decimals, s->mean);
+    char missing[40] = "";
     if (s->count < runs)
         snprintf(missing, sizeof missing, " (%d of %d)", s->count, runs);
     if (!s->count)
@@ -37,7 +36,8 @@ const char *rt_summary_text(char text[RT_SUMMARY_SIZE], const rt_summary *s, int
     else if (s->count == 1)
         snprintf(text, RT_SUMMARY_SIZE, "%s%s", mean, missing);
     else
-        snprintf(text, RT_SUMMARY_SIZE, "%s ± %s%s", mean, deviation, missing);
+        snprintf(text, RT_SUMMARY_SIZE, "%s ± %s%s", mean, RT_SHOWN(decimals, s->deviation),
+                 missing);
     return text;
 }
 

@@ -166,7 +166,6 @@ static void add_growth(rt_writer *w, rt_csv *growth, const char *folder, const c
 static void add_runs(rt_writer *w, const char *folder, const rt_sweep_runs *runs, bool linked)
 {
     static const char *const results[] = {RT_RESULT_LOSS, RT_RESULT_ACCURACY};
-    char text[RT_NUMBER_SIZE];
     rt_csv growth;
     const bool grown = rt_csv_open(&growth, folder, "growth.csv");
     rt_page_table(w, "Runs",
@@ -178,7 +177,7 @@ static void add_runs(rt_writer *w, const char *folder, const rt_sweep_runs *runs
         rt_writer_add(w, "</td>");
         for (int i = 0; i < 2; i++) {
             const double x = rt_sweep_number(runs, run, rt_sweep_column(runs, results[i]));
-            rt_page_cell(w, "td", isnan(x) ? "-" : rt_number_show(text, 4, x));
+            rt_page_cell(w, "td", isnan(x) ? "-" : RT_SHOWN(4, x));
         }
         rt_page_cell(w, "td", *cells[runs->exit_column] ? cells[runs->exit_column] : "-");
         if (grown)

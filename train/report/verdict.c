@@ -174,11 +174,10 @@ const rt_reset_names rt_theta_resets[RT_RESETS] = {
 
 void rt_theta_report_reset(rt_writer *w, const char *place, const rt_theta_reset *r)
 {
-    char loss[RT_NUMBER_SIZE], accuracy[RT_NUMBER_SIZE], reset_accuracy[RT_NUMBER_SIZE];
+    char loss[RT_NUMBER_SIZE];
     snprintf(loss, sizeof loss, isnan(r->reset_loss) ? "nan" : "%.6g", r->reset_loss);
     rt_writer_add(
         w, "theta: reset to %s: eval loss %.6g -> %s, accuracy %s -> %s: the model %s on it\n",
-        place, r->loss, loss, rt_number_show(accuracy, 4, r->accuracy),
-        rt_number_show(reset_accuracy, 4, r->reset_accuracy),
+        place, r->loss, loss, RT_SHOWN(4, r->accuracy), RT_SHOWN(4, r->reset_accuracy),
         rt_theta_reset_hurts(r) ? "depends" : "does not depend");
 }

@@ -9,8 +9,7 @@
 
 static void add_cell(rt_writer *w, int width, int decimals, double x, bool defined)
 {
-    char text[RT_NUMBER_SIZE];
-    rt_writer_add(w, "  %*s", width, defined ? rt_number_show(text, decimals, x) : "-");
+    rt_writer_add(w, "  %*s", width, defined ? RT_SHOWN(decimals, x) : "-");
 }
 
 /* Adds a row. `reach` is the farthest movement possible, 0 without such a bound. Returns whether
