@@ -132,8 +132,7 @@ const char *rt_theta_place(char text[RT_THETA_PLACE_SIZE], int number)
 /* Adds "layer 0, head 1, i 2; 0.09 grid steps". */
 static void report_place(rt_writer *w, const rt_theta_worst *worst, bool mixed)
 {
-    char layer[RT_THETA_PLACE_SIZE];
-    rt_writer_add(w, "layer %s, ", rt_theta_place(layer, worst->layer));
+    rt_writer_add(w, "layer %s, ", RT_THETA_PLACE(worst->layer));
     if (worst->head >= 0)
         rt_writer_add(w, "head %d, ", worst->head);
     rt_writer_add(w, "i %d; ", worst->pair);

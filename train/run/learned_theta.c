@@ -20,9 +20,8 @@ static bool add_row(rt_writer *w, const rt_config *config, const rt_theta_entry 
     const rt_theta_measures m = rt_theta_measure(config, e, e->start);
     const bool raw = config->model.theta.form == RT_THETA_RAW;
     const bool crossed = e->theta <= 0 || e->start <= 0;
-    char layer_text[RT_THETA_PLACE_SIZE], head_text[RT_THETA_PLACE_SIZE];
-    rt_writer_add(w, "%5s  %4s  %3d  %12.6g  %12.6g", rt_theta_place(layer_text, e->layer),
-                  rt_theta_place(head_text, e->head), e->pair, e->start, e->theta);
+    rt_writer_add(w, "%5s  %4s  %3d  %12.6g  %12.6g", RT_THETA_PLACE(e->layer),
+                  RT_THETA_PLACE(e->head), e->pair, e->start, e->theta);
     add_cell(w, 9, 4, m.drift, e->start != 0);
     add_cell(w, 6, 3, m.grid, !crossed && !(e->length > 0));
     add_cell(w, 7, 3, m.phase, true);
@@ -134,9 +133,7 @@ char *rt_theta_csv(const rt_transformer *model, const rt_config *config,
         const double drift = rt_theta_measure(config, e, e->geometric).drift;
         const double numbers[] = {e->theta, e->start, e->geometric, drift, m.drift,
                                   m.grid,   m.phase,  m.turns,      e->use};
-        char layer[RT_THETA_PLACE_SIZE], head[RT_THETA_PLACE_SIZE];
-        rt_writer_add(&w, "%s,%s,%d", rt_theta_place(layer, e->layer),
-                      rt_theta_place(head, e->head), e->pair);
+        rt_writer_add(&w, "%s,%s,%d", RT_THETA_PLACE(e->layer), RT_THETA_PLACE(e->head), e->pair);
         for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
             rt_csv_add_number(&w, numbers[n]);
         if (tolerances) {

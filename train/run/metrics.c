@@ -160,11 +160,9 @@ rt_status rt_metrics_theta(rt_metrics *m, const rt_training_state *state)
     if (!m->theta.file)
         return rt_ok();
     rt_status status = rt_theta_list(&list, &count, state->model);
-    for (int i = 0; i < count; i++) {
-        char layer[RT_THETA_PLACE_SIZE], head[RT_THETA_PLACE_SIZE];
-        add(&m->theta, "%d,%s,%s,%d,%.9g,%.9g\n", state->step, rt_theta_place(layer, list[i].layer),
-            rt_theta_place(head, list[i].head), list[i].pair, list[i].theta, list[i].start);
-    }
+    for (int i = 0; i < count; i++)
+        add(&m->theta, "%d,%s,%s,%d,%.9g,%.9g\n", state->step, RT_THETA_PLACE(list[i].layer),
+            RT_THETA_PLACE(list[i].head), list[i].pair, list[i].theta, list[i].start);
     rt_free(list);
     return status;
 }
