@@ -24,8 +24,10 @@ bool rt_key_value_read(const rt_key *key, const char *value, void *options, rt_w
 /* Sets the key to a constant of the program, which the key must accept; a text is borrowed. */
 void rt_key_value_set(const rt_key *key, const char *value, void *options);
 
-/* Writes the key's value in the form that is parsed. Returns `text`. */
+/* Writes the key's value in the form that is parsed. Returns `text`; RT_KEY_VALUE has the memory of
+ * the enclosing block. */
 const char *rt_key_value_write(const rt_key *key, const void *options, char text[RT_VALUE_SIZE]);
+#define RT_KEY_VALUE(key, options) rt_key_value_write(key, options, (char[RT_VALUE_SIZE]){0})
 
 /* Copies the key's value; a text or a list is shared. */
 void rt_key_value_copy(const rt_key *key, void *to, const void *from);

@@ -338,10 +338,9 @@ void rt_key_report_needs(rt_writer *w, int key)
 
 void rt_key_report_idle(rt_writer *w, int key, const rt_config *config, const rt_config *written)
 {
-    char value[RT_VALUE_SIZE];
     enum { SHOWN = 60 };
+    const char *value = RT_KEY_VALUE(rt_key_at(key), written);
     rt_writer_add(w, "%s", rt_key_name(key));
-    rt_key_value_write(rt_key_at(key), written, value);
     if (rt_key_at(key)->type != RT_KEY_TEXT)
         rt_writer_add(w, " = %.*s%s", SHOWN, value, strlen(value) > SHOWN ? "..." : "");
     rt_writer_add(w, " has no effect: it needs ");

@@ -43,11 +43,10 @@ static void add_comment(rt_writer *w, const rt_key *key)
  * default is the name of the file. */
 void rt_config_write(rt_writer *w, const rt_config *config, bool shared, bool explained)
 {
-    char value[RT_VALUE_SIZE];
     const rt_key *key;
     for (int i = 0; (key = rt_key_at(i)); i++) {
         const bool written = config->origin[i] != RT_FROM_DEFAULT || i == rt_key_find("run.name");
-        rt_key_value_write(key, config, value);
+        const char *value = RT_KEY_VALUE(key, config);
         if (rt_key_starts_section(i))
             rt_writer_add(w, "%s[%s]\n", i ? "\n" : "", key->section);
         if (!shared && !rt_key_has_effect(i, config))
@@ -68,7 +67,6 @@ char *rt_config_ini(const rt_config *config)
 
 char *rt_config_origins(const rt_config *config)
 {
-    char value[RT_VALUE_SIZE];
     char place[RT_PLACE_SIZE];
     rt_config implied;
     rt_writer w = {0};
@@ -78,18 +76,16 @@ char *rt_config_origins(const rt_config *config)
             !rt_key_value_equal(rt_key_at(i), config, &implied))
             rt_writer_add(&w, "%-*s  %-*s %s\n", PLACE_WIDTH,
                           rt_config_origin_name(config, i, place), NAME_WIDTH, rt_key_name(i),
-                          rt_key_value_write(rt_key_at(i), config, value));
+                          RT_KEY_VALUE(rt_key_at(i), config));
     return rt_writer_take(&w);
 }
 
 char *rt_config_overrides(const rt_config *config)
 {
-    char value[RT_VALUE_SIZE];
     rt_writer w = {0};
     for (int i = 0; rt_key_at(i); i++)
         if (config->origin[i] == RT_FROM_COMMAND_LINE)
-            rt_writer_add(&w, "%s = %s\n", rt_key_name(i),
-                          rt_key_value_write(rt_key_at(i), config, value));
+            rt_writer_add(&w, "%s = %s\n", rt_key_name(i), RT_KEY_VALUE(rt_key_at(i), config));
     return rt_writer_take(&w);
 }
 
@@ -123,7 +119,6 @@ static const char *end_of_path(const char *path)
 
 char *rt_config_differences(const rt_config *run, const rt_config *now, rt_continuation how)
 {
-    char before[RT_VALUE_SIZE], after[RT_VALUE_SIZE];
     rt_writer w = {0};
     rt_config continued = *now, implied_by_run, implied_by_now;
     /* the folder of the same trunk may have been moved */
@@ -143,8 +138,7 @@ char *rt_config_differences(const rt_config *run, const rt_config *now, rt_conti
             rt_key_value_equal(key, run, &continued) ||
             (same_trunk && i == rt_key_find("train.trunk")))
             continue;
-        rt_key_value_write(key, run, before);
-        rt_key_value_write(key, &continued, after);
+        const char *before = RT_KEY_VALUE(key, run), *after = RT_KEY_VALUE(key, &continued);
         rt_writer_add(&w, "%s: the run has '%s', now it is '%s'%s\n", rt_key_name(i), before, after,
                       key->path && *before && *after
                           ? ", whose content differs or cannot be compared"
@@ -155,8 +149,6 @@ char *rt_config_differences(const rt_config *run, const rt_config *now, rt_conti
 
 char *rt_config_extension(const rt_config *run, const rt_config *now)
 {
-    char before[RT_VALUE_SIZE];
-    char after[RT_VALUE_SIZE];
     rt_writer w = {0};
     const rt_key *key;
     for (int i = 0; (key = rt_key_at(i)); i++)
@@ -164,8 +156,7 @@ char *rt_config_extension(const rt_config *run, const rt_config *now)
             (rt_key_has_effect(i, run) || rt_key_has_effect(i, now)) &&
             !rt_key_value_equal(key, run, now))
             rt_writer_add(&w, "%s%s %s -> %s", w.length ? ", " : "", rt_key_name(i),
-                          rt_key_value_write(key, run, before),
-                          rt_key_value_write(key, now, after));
+                          RT_KEY_VALUE(key, run), RT_KEY_VALUE(key, now));
     return rt_writer_take(&w);
 }
 
@@ -242,7 +233,6 @@ char *rt_config_help(const char *part)
  * data.vocab is written even without effect, because another task may need the number of ids. */
 char *rt_model_ini(const rt_transformer_options *model, const rt_data_options *data)
 {
-    char value[RT_VALUE_SIZE];
     const bool images = rt_tasks[data->task].kind == RT_DATA_IMAGES;
     rt_writer w = {0};
     rt_config config, defaults;
@@ -259,7 +249,7 @@ char *rt_model_ini(const rt_transformer_options *model, const rt_data_options *d
             rt_writer_add(&w, "%s[%s]\n", w.length ? "\n" : "", key->section);
         const bool counts = rt_key_has_effect(i, &config) ||
                             (!rt_key_value_equal(key, &config, &defaults) && !images);
-        rt_key_value_write(key, &config, value);
+        const char *value = RT_KEY_VALUE(key, &config);
         if (strcmp(key->section, "data") != 0 ? *value : counts && key->of_model)
             rt_writer_add(&w, "%s = %s\n", key->name, value);
     }
@@ -291,7 +281,6 @@ rt_status rt_past_schedules_add(rt_optimizer_options *o, const rt_optimizer_opti
 
 static void put_row(rt_writer *w, const rt_past_schedule *s)
 {
-    char value[RT_VALUE_SIZE];
     const rt_config c = {.train.steps = s->until,
                          .optimizer = {.lr = s->lr,
                                        .schedule = s->schedule,
@@ -299,7 +288,7 @@ static void put_row(rt_writer *w, const rt_past_schedule *s)
                                        .schedule_steps = s->schedule_steps}};
     for (int i = 0; i < COLUMNS; i++)
         rt_writer_add(w, "%s%s", i ? "," : "",
-                      rt_key_value_write(rt_key_at(rt_key_find(columns[i])), &c, value));
+                      RT_KEY_VALUE(rt_key_at(rt_key_find(columns[i])), &c));
     rt_writer_add(w, "\n");
 }
 

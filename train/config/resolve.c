@@ -150,7 +150,6 @@ void rt_config_implied(rt_config *implied, const rt_config *config)
 void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_config *late,
                            rt_config_errors *errors)
 {
-    char value[RT_VALUE_SIZE], own[RT_VALUE_SIZE];
     const rt_key *key;
     rt_config defaults, other;
     const rt_config trained = *config;
@@ -169,8 +168,8 @@ void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_confi
         if (!rt_key_value_equal(key, &trained, &other))
             rt_config_add_error(errors, RT_FROM_COMMAND_LINE,
                                 "%s = %.60s cannot be changed here: the trained model has %.60s",
-                                rt_key_name(i), rt_key_value_write(key, late, value),
-                                rt_key_value_write(key, &trained, own));
+                                rt_key_name(i), RT_KEY_VALUE(key, late),
+                                RT_KEY_VALUE(key, &trained));
     }
     /* a range of lengths stays one, of a single length */
     if (trained.data.shortest > 0 && !config->data.shortest)
@@ -345,7 +344,7 @@ static void join(rt_config *config, const rt_init_model *ancestor)
 bool rt_config_inherit(rt_config *config, const rt_init_model *ancestor, rt_config_errors *errors)
 {
     const rt_config *there = ancestor->config;
-    char value[RT_VALUE_SIZE], own[RT_VALUE_SIZE], place[RT_PLACE_SIZE];
+    char place[RT_PLACE_SIZE];
     rt_writer differences = {0};
     const rt_key *key;
     for (int handed = RT_HANDED_ALWAYS; handed <= RT_HANDED_WITH_TEXTS; handed++)
@@ -363,9 +362,8 @@ bool rt_config_inherit(rt_config *config, const rt_init_model *ancestor, rt_conf
         if (is_inherited(key) && rt_key_is_written(i, config) && !errors->bad[i] &&
             !fits(config, ancestor, key, &effective))
             rt_writer_add(&differences, "  %s = %s (%s); the model has %s\n", rt_key_name(i),
-                          rt_key_value_write(key, config, value),
-                          rt_config_origin_name(config, i, place),
-                          rt_key_value_write(key, there, own));
+                          RT_KEY_VALUE(key, config), rt_config_origin_name(config, i, place),
+                          RT_KEY_VALUE(key, there));
     const bool good = !differences.length;
     if (!good) {
         rt_config_add_error(errors, config->origin[rt_key_find("train.init_from")],

@@ -430,7 +430,6 @@ static void write_setting(rt_writer *w, const char *name, int key, const char *c
                           int count, const rt_config *config, rt_config_errors *errors)
 {
     const bool is_text = rt_key_at(key)->type == RT_KEY_TEXT;
-    char text[RT_VALUE_SIZE];
     rt_writer_add(w, "%s = ", name);
     for (int n = 0; n < count; n++) {
         rt_config own = *config;
@@ -438,7 +437,7 @@ static void write_setting(rt_writer *w, const char *name, int key, const char *c
         if (is_text)
             rt_config_find_files(&own, own.data.task, errors);
         rt_writer_add(w, "%s%s", n ? "," : "",
-                      is_text ? rt_key_value_write(rt_key_at(key), &own, text) : values[n]);
+                      is_text ? RT_KEY_VALUE(rt_key_at(key), &own) : values[n]);
     }
     rt_writer_add(w, "\n");
 }

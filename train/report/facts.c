@@ -13,9 +13,7 @@
 static void add_key(rt_writer *w, const rt_key *key, const char *name, const rt_config *config,
                     const rt_config *implied, bool set_alone)
 {
-    char value[RT_VALUE_SIZE], initial[RT_VALUE_SIZE];
-    rt_key_value_write(key, implied, initial);
-    rt_key_value_write(key, config, value);
+    const char *initial = RT_KEY_VALUE(key, implied), *value = RT_KEY_VALUE(key, config);
     const bool set = !rt_key_value_equal(key, config, implied);
     if (set_alone && !set)
         return;

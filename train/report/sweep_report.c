@@ -348,7 +348,6 @@ static rt_status write_table(comparison *c)
     const rt_key *key;
     rt_results names = {0};
     rt_writer w = {0};
-    char text[RT_VALUE_SIZE];
     for (int i = 0; rt_key_at(i); i++)
         c->shown[i] = form_of(c, i);
     for (int i = 0; i < c->count; i++)
@@ -359,12 +358,9 @@ static rt_status write_table(comparison *c)
         for (int i = 0; (key = rt_key_at(i)); i++) {
             if (c->shown[i] == HIDDEN)
                 continue;
-            if (m)
-                rt_key_value_write(key, &m->config, text);
+            const char *text = m ? RT_KEY_VALUE(key, &m->config) : rt_key_name(i);
             rt_writer_add(&w, ",");
-            rt_csv_put(&w, !m                         ? rt_key_name(i)
-                           : c->shown[i] == FILE_NAME ? rt_path_name(text)
-                                                      : text);
+            rt_csv_put(&w, m && c->shown[i] == FILE_NAME ? rt_path_name(text) : text);
         }
         if (m)
             rt_csv_add_number(&w, rt_results_get(&m->results, RT_RESULT_EXIT_CODE));
