@@ -368,12 +368,12 @@ static unsigned digest(const rt_sweep *s, int run)
     return sum;
 }
 
-void rt_sweep_name(const rt_sweep *s, int run, char name[RT_RUN_NAME_SIZE])
+const char *rt_sweep_name(const rt_sweep *s, int run, char name[RT_RUN_NAME_SIZE])
 {
     if (run >= rt_sweep_count(s)) {
         const char *seed = s->seeds[run - rt_sweep_count(s)];
         snprintf(name, RT_RUN_NAME_SIZE, "trunk%s%s", *seed ? "_seed=" : "", seed);
-        return;
+        return name;
     }
     const rt_variant *variant = rt_sweep_variant(s, run);
     rt_writer w = {0};
@@ -400,11 +400,11 @@ void rt_sweep_name(const rt_sweep *s, int run, char name[RT_RUN_NAME_SIZE])
     else
         snprintf(name, RT_RUN_NAME_SIZE, "run-%08x", digest(s, run));
     rt_writer_free(&w);
+    return name;
 }
 
 char *rt_sweep_overrides(const rt_sweep *s, int run)
 {
-    char name[RT_RUN_NAME_SIZE];
     rt_writer w = {0};
     if (run >= rt_sweep_count(s)) {
         const char *seed = s->seeds[run - rt_sweep_count(s)];
@@ -417,11 +417,9 @@ char *rt_sweep_overrides(const rt_sweep *s, int run)
     add_settings(&w, s, run);
     if (s->trunk)
         rt_writer_add(&w, "train.trunk=%s\n", s->trunk);
-    if (s->trunk_steps) {
-        rt_sweep_name(s, rt_sweep_trunk_of(s, run), name);
-        rt_writer_add(&w, "train.trunk=%s/%s/checkpoints/step-%08d.h5\n", s->folder, name,
-                      s->trunk_steps);
-    }
+    if (s->trunk_steps)
+        rt_writer_add(&w, "train.trunk=%s/%s/checkpoints/step-%08d.h5\n", s->folder,
+                      RT_SWEEP_NAME(s, rt_sweep_trunk_of(s, run)), s->trunk_steps);
     return rt_writer_take(&w);
 }
 

@@ -86,8 +86,9 @@ const char *rt_sweep_value(const rt_sweep *sweep, int run, int axis);
  * each seed, with the numbers count ... count + seed_count - 1. */
 int rt_sweep_trunk_of(const rt_sweep *sweep, int run);
 
-/* Writes the name of the run's folder, unique in the sweep: "rope_seed=1". */
-void rt_sweep_name(const rt_sweep *sweep, int run, char name[RT_RUN_NAME_SIZE]);
+/* Writes the name of the run's folder, unique in the sweep: "rope_seed=1". Returns `name`. */
+const char *rt_sweep_name(const rt_sweep *sweep, int run, char name[RT_RUN_NAME_SIZE]);
+#define RT_SWEEP_NAME(sweep, run) rt_sweep_name(sweep, run, (char[RT_RUN_NAME_SIZE]){0})
 
 /* Writes the settings of the run as "section.key=value" lines. The caller frees the text; NULL if
  * the heap is exhausted. */

@@ -40,11 +40,10 @@ int rt_sweep_threads(const rt_sweep *sweep, const rt_config *config)
 rt_status rt_sweep_load(const rt_sweep *sweep, const rt_arguments *arguments, int run,
                         rt_config *config, char **errors)
 {
-    char name[RT_RUN_NAME_SIZE], *settings = rt_sweep_overrides(sweep, run);
-    rt_sweep_name(sweep, run, name);
-    const rt_status status = settings
-                                 ? rt_sweep_load_settings(config, arguments, settings, name, errors)
-                                 : rt_out_of_memory("a configuration");
+    char *settings = rt_sweep_overrides(sweep, run);
+    const rt_status status = settings ? rt_sweep_load_settings(config, arguments, settings,
+                                                               RT_SWEEP_NAME(sweep, run), errors)
+                                      : rt_out_of_memory("a configuration");
     rt_free(settings);
     if (!status.code)
         config->run.threads = rt_sweep_threads(sweep, config);
@@ -151,19 +150,18 @@ rt_exit rt_sweep_validate(const rt_sweep *sweep, const rt_arguments *arguments)
     sweep_effect effects[PLACES] = {{0}};
     bool loaded = true;
     for (int run = 0; run < rt_sweep_count(sweep); run++) {
-        char *errors = NULL, name[RT_RUN_NAME_SIZE];
+        char *errors = NULL;
         rt_status status = rt_sweep_load(sweep, arguments, run, &config, &errors);
         loaded &= !status.code;
         if (!status.code)
             add_effects(effects, sweep, run, &config);
         if (!status.code && arguments->command == RT_COMMAND_CHECK)
             status = rt_sweep_check_run(sweep, arguments, run, &config);
-        rt_sweep_name(sweep, run, name);
         if (status.code && !code)
             code = rt_exit_of(status.code);
         if (status.code)
-            fprintf(stderr, "%s:\n%s%s", name, errors ? errors : status.message,
-                    errors ? "" : "\n");
+            fprintf(stderr, "%s:\n%s%s", RT_SWEEP_NAME(sweep, run),
+                    errors ? errors : status.message, errors ? "" : "\n");
         rt_free(errors);
     }
     if (loaded && report_effects(stderr, effects, sweep, arguments->config))

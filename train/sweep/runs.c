@@ -94,11 +94,10 @@ static rt_status begin_rounds(sweep_run *r)
 /* Starts a run in the helper with the lines of its text: name, threads and settings. */
 static bool start_in_helper(const sweep_run *r, int run)
 {
-    char name[RT_RUN_NAME_SIZE];
     char *settings = rt_sweep_overrides(r->sweep, run);
     rt_writer text = {0};
-    rt_sweep_name(r->sweep, run, name);
-    rt_writer_add(&text, "%s\n%d\n%s", name, r->threads, settings ? settings : "");
+    rt_writer_add(&text, "%s\n%d\n%s", RT_SWEEP_NAME(r->sweep, run), r->threads,
+                  settings ? settings : "");
     char *whole = rt_writer_take(&text);
     const bool started = settings && whole && rt_helper_start(r->arguments->helper, whole);
     rt_free(settings);
@@ -218,14 +217,12 @@ static rt_status check_member(sweep_run *r, int run)
  * from what was there by chance. */
 static rt_status spare_inputs(const sweep_run *r)
 {
-    char name[RT_RUN_NAME_SIZE];
     rt_run_folder folder;
     rt_status status = rt_run_folder_spare(&r->folder, &r->inputs);
     for (int run = 0; run < r->count + r->trunks && !status.code; run++) {
         if (r->runs[run].state == ENDED)
             continue;
-        rt_sweep_name(r->sweep, run, name);
-        status = rt_run_folder_name(&folder, r->folder.path, name);
+        status = rt_run_folder_name(&folder, r->folder.path, RT_SWEEP_NAME(r->sweep, run));
         if (!status.code)
             status = rt_run_folder_spare(&folder, &r->inputs);
     }
@@ -234,12 +231,11 @@ static rt_status spare_inputs(const sweep_run *r)
 
 static void warn_of_zero_rates(sweep_run *r)
 {
-    char name[RT_RUN_NAME_SIZE], where[RT_RUN_NAME_SIZE + 64];
+    char where[RT_RUN_NAME_SIZE + 64];
     if (!r->zero_rates)
         return;
-    rt_sweep_name(r->sweep, r->zero_run, name);
     snprintf(where, sizeof where, "in %d of %d runs (%s is the first) ", r->zero_rates, r->count,
-             name);
+             RT_SWEEP_NAME(r->sweep, r->zero_run));
     rt_zero_rate_warn(&r->progress, &r->zero_config, r->zero_from, where);
 }
 
@@ -326,11 +322,11 @@ static const char *ending_of(const sweep_member *result)
 /* Prints a line on a run that has ended: number `number`, or a trunk. */
 static void report_end(sweep_run *r, int run, int number, const char *how)
 {
-    char name[RT_RUN_NAME_SIZE], place[32] = "trunk";
+    char place[32] = "trunk";
+    const char *name = RT_SWEEP_NAME(r->sweep, run);
     if (run < r->count)
         snprintf(place, sizeof place, "%d/%d", number, r->count);
     const sweep_member *result = &r->runs[run];
-    rt_sweep_name(r->sweep, run, name);
     if (result->exit_code == RT_EXIT_DONE || result->exit_code == RT_EXIT_CHECK)
         rt_progress_say(&r->progress, "[%s] %s: %s, loss %.4f, accuracy %.4f", place, name, how,
                         rt_results_get(&result->results, RT_RESULT_LOSS),
@@ -343,12 +339,11 @@ static void report_end(sweep_run *r, int run, int number, const char *how)
 /* Notes that a run has ended with a wait status (waitpid). */
 static void end_run(sweep_run *r, int run, int how)
 {
-    char name[RT_RUN_NAME_SIZE], path[RT_PATH_SIZE];
+    char path[RT_PATH_SIZE];
     sweep_member *result = &r->runs[run];
-    rt_sweep_name(r->sweep, run, name);
     result->exit_code = WIFEXITED(how) ? WEXITSTATUS(how) : RT_EXIT_FAILURE;
     result->ended = result->exit_code != RT_EXIT_STOPPED;
-    if (!rt_path_join(path, r->folder.path, name).code)
+    if (!rt_path_join(path, r->folder.path, RT_SWEEP_NAME(r->sweep, run)).code)
         rt_results_read(&result->results, path);
     result->state = ENDED;
     r->running--;
@@ -422,14 +417,12 @@ static rt_status make_runs(sweep_run *r, int next, int end)
 /* Trains the trunks, which runs wait for, before the runs. */
 static rt_status make_trunks(sweep_run *r)
 {
-    char name[RT_RUN_NAME_SIZE];
     rt_status status = make_runs(r, r->count, r->count + r->trunks);
     for (int run = r->count; run < r->count + r->trunks && !status.code && !must_stop(r); run++) {
         const int code = r->runs[run].exit_code;
-        if (r->runs[run].state != ENDED || code == RT_EXIT_DONE || code == RT_EXIT_CHECK)
-            continue;
-        rt_sweep_name(r->sweep, run, name);
-        status = rt_error(RT_IO, "%s has failed, and its branches have nothing to continue", name);
+        if (r->runs[run].state == ENDED && code != RT_EXIT_DONE && code != RT_EXIT_CHECK)
+            status = rt_error(RT_IO, "%s has failed, and its branches have nothing to continue",
+                              RT_SWEEP_NAME(r->sweep, run));
     }
     return status;
 }
@@ -443,10 +436,7 @@ static rt_status record_runs(const sweep_run *r)
     for (int run = 0; run < r->count; run++)
         rt_sweep_add_names(&names, &r->runs[run].results);
     for (int run = -1; run < r->count; run++) { /* -1: the headings */
-        char name[RT_RUN_NAME_SIZE] = "run";
-        if (run >= 0)
-            rt_sweep_name(s, run, name);
-        rt_csv_put(&w, name);
+        rt_csv_put(&w, run < 0 ? "run" : RT_SWEEP_NAME(s, run));
         if (s->variant_count)
             rt_writer_add(&w, ",%s", run < 0 ? "variant" : rt_sweep_variant(s, run)->name);
         for (int i = 0; i < s->axis_count; i++) {
@@ -517,10 +507,8 @@ static rt_status note_growth(const sweep_run *r, int *fresh)
         return rt_ok();
     rt_writer_add(&w, "run,run_is\n");
     for (int run = 0; run < r->count; run++) {
-        char name[RT_RUN_NAME_SIZE];
-        rt_sweep_name(r->sweep, run, name);
         *fresh += !r->runs[run].ended;
-        rt_csv_put(&w, name);
+        rt_csv_put(&w, RT_SWEEP_NAME(r->sweep, run));
         rt_writer_add(&w, r->runs[run].ended ? ",before\n" : ",new\n");
     }
     char *table = rt_writer_take(&w);
