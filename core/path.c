@@ -13,6 +13,12 @@ rt_status rt_path_join(char path[RT_PATH_SIZE], const char *folder, const char *
                     folder);
 }
 
+const char *rt_path_in(char path[RT_PATH_SIZE], const char *folder, const char *name)
+{
+    const rt_status status = rt_path_join(path, folder, name);
+    return status.code ? "" : path;
+}
+
 const char *rt_path_name(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -13,6 +13,11 @@ enum { RT_PATH_SIZE = 4096 };
 /* Joins folder and name with a slash. RT_CONFIG, with an empty path, if the result is too long. */
 rt_status rt_path_join(char path[RT_PATH_SIZE], const char *folder, const char *name) RT_MUST_CHECK;
 
+/* Joins folder and name. Returns `path` or, if it is too long, "", which names no file; RT_PATH_IN
+ * has the memory of the enclosing block. */
+const char *rt_path_in(char path[RT_PATH_SIZE], const char *folder, const char *name);
+#define RT_PATH_IN(folder, name) rt_path_in((char[RT_PATH_SIZE]){0}, folder, name)
+
 /* Returns the part of a path after its last slash. */
 const char *rt_path_name(const char *path);
 

@@ -229,8 +229,7 @@ bool rt_write_all(int file, const void *bytes, size_t size)
 
 bool rt_folder_has(const char *folder, const char *name)
 {
-    char path[RT_PATH_SIZE];
-    return !rt_path_join(path, folder, name).code && !access(path, F_OK);
+    return !access(RT_PATH_IN(folder, name), F_OK);
 }
 
 bool rt_is_own_folder(const char *path)
@@ -241,14 +240,13 @@ bool rt_is_own_folder(const char *path)
 
 void rt_folder_clear(const char *folder, bool (*is_chosen)(const char *name))
 {
-    char path[RT_PATH_SIZE];
     const struct dirent *entry;
     DIR *directory = rt_is_own_folder(folder) ? opendir(folder) : NULL;
     if (!directory)
         return;
     while ((entry = readdir(directory)))
-        if (is_chosen(entry->d_name) && !rt_path_join(path, folder, entry->d_name).code)
-            unlink(path);
+        if (is_chosen(entry->d_name))
+            unlink(RT_PATH_IN(folder, entry->d_name));
     closedir(directory);
     rmdir(folder); /* fails if there are other files */
 }

@@ -1,7 +1,6 @@
 #include "train/folder/results.h"
 
 #include "core/memory.h"
-#include "core/path.h"
 #include "util/csv.h"
 #include "util/durable_file.h"
 #include "util/process.h"
@@ -12,7 +11,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 rt_exit rt_exit_of(rt_code code)
 {
@@ -102,14 +100,6 @@ rt_status rt_results_write(const rt_results *r, const char *folder)
             rt_writer_add(&w, "%s,%.9g\n", r->list[i].name, r->list[i].value);
     rt_writer_add(&w, "%s,0\n", last_row);
     return rt_durable_write_and_free(folder, "result.csv", rt_writer_take(&w));
-}
-
-void rt_results_forget(const char *folder)
-{
-    char path[RT_PATH_SIZE];
-    const rt_status status = rt_path_join(path, folder, "result.csv");
-    if (!status.code)
-        unlink(path);
 }
 
 bool rt_results_read(rt_results *r, const char *folder)

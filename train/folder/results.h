@@ -86,9 +86,6 @@ bool rt_results_model_step(const rt_results *r, int *step);
 /* Writes result.csv. Returns RT_MEMORY if a result was lost. */
 rt_status rt_results_write(const rt_results *r, const char *folder) RT_MUST_CHECK;
 
-/* Removes result.csv, for a run that continues. */
-void rt_results_forget(const char *folder);
-
 /* Reads result.csv. Returns false, with no results, if it is missing or truncated. */
 bool rt_results_read(rt_results *r, const char *folder);
 

@@ -31,6 +31,8 @@ enum { ALL_FILES = sizeof files / sizeof *files, FILES = ALL_FILES - 5, OWN_FILE
  * anything is created. */
 enum { LONGEST_NAME = 96 };
 
+static const char lock_name[] = ".lock"; /* file that is locked */
+
 static rt_status failure(const char *path)
 {
     return rt_error(RT_IO, "%s: %s", path, strerror(errno));
@@ -104,18 +106,10 @@ static holder this_process(void)
     return own;
 }
 
-static void lock_path(char path[RT_PATH_SIZE], const char *folder)
-{
-    if (rt_path_join(path, folder, ".lock").code)
-        *path = '\0';
-}
-
 static holder holder_of(const char *folder)
 {
-    char path[RT_PATH_SIZE];
     holder found = {.process = 0};
-    lock_path(path, folder);
-    char *text = rt_read_text(path);
+    char *text = rt_read_text(RT_PATH_IN(folder, lock_name));
     if (text && sscanf(text, "%64s %ld %ld", found.host, &found.process, &found.parent) != 3)
         found.process = 0;
     rt_free(text);
@@ -156,9 +150,8 @@ static void await_orphan(const char *folder)
 
 rt_status rt_run_folder_lock(rt_run_folder *f)
 {
-    char path[RT_PATH_SIZE];
+    const char *path = RT_PATH_IN(f->path, lock_name);
     const holder own = this_process();
-    lock_path(path, f->path);
     f->lock = rt_file_lock(path, &f->unlocked);
     if (f->lock < 0 && errno == EWOULDBLOCK) {
         await_orphan(f->path);
@@ -182,17 +175,13 @@ rt_status rt_run_folder_open(rt_run_folder *f, bool with_checkpoints)
 
 void rt_run_folder_close(rt_run_folder *f)
 {
-    char path[RT_PATH_SIZE];
-    lock_path(path, f->path);
-    rt_file_unlock(path, f->lock);
+    rt_file_unlock(RT_PATH_IN(f->path, lock_name), f->lock);
     f->lock = -1;
 }
 
 bool rt_run_folder_busy(const char *path)
 {
-    char lock[RT_PATH_SIZE];
-    lock_path(lock, path);
-    return rt_file_lock_probe(lock) == EWOULDBLOCK;
+    return rt_file_lock_probe(RT_PATH_IN(path, lock_name)) == EWOULDBLOCK;
 }
 
 rt_status rt_run_folder_idle(const rt_run_folder *f)
@@ -228,11 +217,11 @@ rt_status rt_run_folder_spare(const rt_run_folder *f, const rt_inputs *inputs)
     rt_free(steps);
     for (int k = 0; k < 2 && !found; k++) { /* which are cleared */
         static const char *const folders[] = {"figures", RT_EVENTS_FOLDER};
-        char file[RT_PATH_SIZE];
-        DIR *folder = rt_path_join(path, f->path, folders[k]).code ? NULL : opendir(path);
+        const char *at = RT_PATH_IN(f->path, folders[k]);
+        DIR *folder = opendir(at);
         for (const struct dirent *entry; folder && !found && (entry = readdir(folder));)
-            if (*entry->d_name != '.' && !rt_path_join(file, path, entry->d_name).code)
-                found = rt_inputs_find(inputs, file);
+            if (*entry->d_name != '.')
+                found = rt_inputs_find(inputs, RT_PATH_IN(at, entry->d_name));
         if (folder)
             closedir(folder);
     }

@@ -60,11 +60,10 @@ static void add_file(content *c, const char *path)
 static bool add_run(content *c, const char *folder)
 {
     enum { ROWS = 2, ROW_SIZE = 1 << 16 };
-    char path[RT_PATH_SIZE];
     const char *const places[] = {"timing.csv", "../timing.csv"}; /* of FOLDER/checkpoints */
     bool found = false;
     for (int i = 0; i < 2 && !found && !rt_folder_has(folder, "config.json"); i++) {
-        FILE *rows = rt_path_join(path, folder, places[i]).code ? NULL : rt_open_regular(path);
+        FILE *rows = rt_open_regular(RT_PATH_IN(folder, places[i]));
         char *row = rows ? rt_alloc(ROW_SIZE, 1) : NULL;
         for (int n = 0; row && n < ROWS && fgets(row, ROW_SIZE, rows); n++) {
             c->known = found = true;
@@ -80,12 +79,10 @@ static bool add_run(content *c, const char *folder)
 
 static void add_folder(content *c, const char *folder)
 {
-    char path[RT_PATH_SIZE];
     struct dirent **names = NULL;
     const int count = scandir(folder, &names, NULL, alphasort);
     for (int n = 0; n < count; n++) {
-        if (!rt_path_join(path, folder, names[n]->d_name).code)
-            add_file(c, path);
+        add_file(c, RT_PATH_IN(folder, names[n]->d_name));
         free(names[n]);
     }
     free(names);

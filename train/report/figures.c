@@ -277,7 +277,5 @@ static bool is_figure(const char *name)
 
 void rt_figures_clear(const char *folder)
 {
-    char path[RT_PATH_SIZE];
-    if (!rt_path_join(path, folder, "figures").code)
-        rt_folder_clear(path, is_figure);
+    rt_folder_clear(RT_PATH_IN(folder, "figures"), is_figure);
 }

@@ -14,9 +14,8 @@
 /* Returns the text of the vocabulary of a run; NULL if it has none. */
 static char *read_vocabulary(const rt_data_options *o, const char *folder)
 {
-    char path[RT_PATH_SIZE];
     const char *file = o->level == RT_LEVEL_BPE ? "tokenizer.json" : "vocab.txt";
-    return rt_path_join(path, folder, file).code ? NULL : rt_read_text(path);
+    return rt_read_text(RT_PATH_IN(folder, file));
 }
 
 /* Returns whether two runs have the same vocabulary: the same text, or none. Labels have no

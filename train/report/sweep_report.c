@@ -406,7 +406,6 @@ static rt_status write_comparison(comparison *c, const char *file)
 
 rt_status rt_compare_write(const char *const *folders, int count, const char *file)
 {
-    char table[RT_PATH_SIZE];
     comparison c = {.count = 0};
     rt_status status = rt_page_may_replace(file);
     for (int i = 0; i < count && !status.code; i++)
@@ -416,8 +415,7 @@ rt_status rt_compare_write(const char *const *folders, int count, const char *fi
     if (!status.code)
         status = write_comparison(&c, file);
     if (*c.folder) {
-        if (!rt_path_join(table, c.folder, "runs.csv").code)
-            unlink(table);
+        unlink(RT_PATH_IN(c.folder, "runs.csv"));
         rt_figures_clear(c.folder);
         rmdir(c.folder);
     }

@@ -494,15 +494,14 @@ static rt_status note_growth(const sweep_run *r, int *fresh)
 {
     const char *folder = r->folder.path, name_of_file[] = "growth.csv";
     const bool from_start = r->arguments->overwrite;
-    char path[RT_PATH_SIZE];
     rt_csv csv;
     rt_writer w = {0};
     int before = 0;
     *fresh = 0;
     for (rt_csv_open(&csv, folder, "runs.csv"); rt_csv_row(&csv);)
         before++;
-    if (from_start && !rt_path_join(path, folder, name_of_file).code)
-        unlink(path);
+    if (from_start)
+        unlink(RT_PATH_IN(folder, name_of_file));
     if (from_start || !before || r->count <= before)
         return rt_ok();
     rt_writer_add(&w, "run,run_is\n");

@@ -57,7 +57,6 @@ static rt_exit report_one(const rt_arguments *arguments, const char *folder)
  * concerns all runs, like a missing gnuplot. */
 static rt_exit report_members(const rt_arguments *arguments)
 {
-    char path[RT_PATH_SIZE];
     rt_sweep_runs runs;
     rt_exit code = RT_EXIT_DONE;
     const rt_status read = rt_sweep_runs_read(&runs, arguments->report);
@@ -65,8 +64,7 @@ static rt_exit report_members(const rt_arguments *arguments)
         int first = 0; /* first row with the name of the run, whose report is drawn once */
         while (strcmp(runs.list[first].cells[0], runs.list[i].cells[0]))
             first++;
-        if (first < i || rt_path_join(path, runs.list[i].folder, "config.ini").code ||
-            access(path, R_OK))
+        if (first < i || access(RT_PATH_IN(runs.list[i].folder, "config.ini"), R_OK))
             continue;
         const rt_exit result = report_one(arguments, runs.list[i].folder);
         code = code ? code : result;
@@ -81,7 +79,7 @@ static rt_exit watch(const rt_arguments *arguments)
 {
     const struct timespec moment = {1, 0};
     const char *folder = arguments->report;
-    char metrics[RT_PATH_SIZE];
+    const char *metrics = RT_PATH_IN(folder, "metrics.csv");
     struct stat found;
     off_t drawn = -1;
     if (rt_is_sweep_folder(folder))
@@ -89,9 +87,8 @@ static rt_exit watch(const rt_arguments *arguments)
             rt_error(RT_CONFIG, "--watch takes the folder of a run, not of a sweep"));
     rt_arguments silent = *arguments; /* from the second report on */
     silent.quiet = true;
-    const bool fits = !rt_path_join(metrics, folder, "metrics.csv").code;
     while (rt_run_folder_busy(folder)) {
-        const off_t size = fits && !stat(metrics, &found) ? found.st_size : -1;
+        const off_t size = !stat(metrics, &found) ? found.st_size : -1;
         if (size != drawn && !rt_folder_has(folder, "result.csv"))
             report_one(drawn < 0 ? arguments : &silent, folder);
         drawn = size;
