@@ -300,10 +300,15 @@ static rt_status prepare(rt_run *r)
     if (status.code || r->theta != RT_BRANCH_FRESH || !path)
         return status;
     rt_transformer *model = r->state->model;
-    status = rt_theta_file_read(path, model, rt_transformer_theta_start(model));
+    const rt_transformer_options *o = &model->options;
+    double *theta = rt_transformer_theta_start(model);
+    if (!o->theta.learn)
+        return rt_error(RT_CONFIG, "%.1000s: this model has no learned theta", path);
+    status = rt_theta_table_read(path, o, rt_transformer_theta_shape(o),
+                                 o->theta.form == RT_THETA_LOG, theta);
     if (status.code)
         return status;
-    rt_transformer_set_theta(model, rt_transformer_theta_start(model));
+    rt_transformer_set_theta(model, theta);
     rt_run_note(r, "theta from %s", path);
     return status;
 }

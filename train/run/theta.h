@@ -18,17 +18,13 @@ char *rt_theta_csv(const rt_transformer *model, const rt_config *config,
                    const rt_theta_tolerance *tolerances);
 
 /* Reads columns layer, head, i and theta of a CSV file, such as theta.csv or theta_final.csv of a
- * run, into `theta`, laid out as rt_transformer_theta, in radians per position. `all` as layer or
- * head stands for every one. If there is a column `step`, only rows of its last step are read.
- * Lines with another number of cells than the heading are skipped.
+ * run, into `theta`, (layers, heads, pairs) by `shape`, in radians per position, for a model that
+ * rotates. `all` as layer or head stands for every one. If there is a column `step`, only rows of
+ * its last step are read. Lines with another number of cells than the heading are skipped.
+ * `positive` refuses a theta that is not above 0.
  *
- * Returns RT_CONFIG if the model learns no theta, if the file cannot be read, or if its rows do not
- * give every theta of the model exactly once. */
-rt_status rt_theta_file_read(const char *path, const rt_transformer *model,
-                             double *theta) RT_MUST_CHECK;
-
-/* Reads a table with the same columns into `theta`, (layers, heads, pairs) by `shape`, for any
- * model that rotates; `positive` refuses a theta that is not above 0. Errors as above. */
+ * Returns RT_CONFIG if the file cannot be read, or if its rows do not give every theta exactly
+ * once. */
 rt_status rt_theta_table_read(const char *path, const rt_transformer_options *model, rt_shape shape,
                               bool positive, double *theta) RT_MUST_CHECK;
 

@@ -144,12 +144,3 @@ rt_status rt_theta_table_read(const char *path, const rt_transformer_options *mo
                               n / axis[2] % axis[1], n % axis[2]);
     return status;
 }
-
-rt_status rt_theta_file_read(const char *path, const rt_transformer *model, double *theta)
-{
-    const rt_transformer_options *o = &model->options;
-    if (!o->theta.learn)
-        return rt_error(RT_CONFIG, "%.1000s: this model has no learned theta", path);
-    return rt_theta_table_read(path, o, rt_transformer_theta_shape(o),
-                               o->theta.form == RT_THETA_LOG, theta);
-}
