@@ -12,8 +12,8 @@
 
 #include <stdio.h>
 
-/* Returns the usage of pairs as a new CSV text; NULL if the heap is exhausted. It has a row for
- * each layer in which rope rotates, query head and pair:
+/* Writes the usage of pairs over the evaluation data as a CSV text, which the caller frees. It has
+ * a row for each layer in which rope rotates, query head and pair:
  *
  *   theta, turns          rotation per position in sequences of `length` tokens; full turns over
  *                         the distance that attention reaches
@@ -22,20 +22,29 @@
  *                         mean of the head's pairs
  *   query_mean, key_mean  norm of their mean over the tokens, relative in the same way
  *
- * Heads that share their keys have the same key and key_mean. */
-static char *add_usage(const rt_transformer *model, const rt_usage *usage, int length)
+ * Heads that share their keys have the same key and key_mean. Returns RT_CONFIG, with the reason,
+ * if the model has no such pairs. */
+static rt_status write_usage(char **text_new, const rt_run *r)
 {
     enum { THETA, TURNS, USE, QUERY, KEY, QUERY_MEAN, KEY_MEAN, COLUMNS }; /* after layer,head,i */
+    const rt_transformer *model = r->state->model;
     const rt_transformer_options *o = &model->options;
     const rt_shape shape = rt_transformer_rotation_shape(o);
     const size_t count = rt_shape_size(shape);
-    const int pairs = rt_transformer_pairs(o);
+    const int pairs = rt_transformer_pairs(o), length = r->config->data.length;
     const bool mixed = rt_transformer_theta_axes(o) > 1;
-    double *theta = rt_alloc(count + COLUMNS * (size_t)pairs, sizeof *theta);
     double *columns[COLUMNS]; /* values of the pairs of a head */
     rt_writer w = {0};
-    if (!theta)
-        return NULL;
+    rt_usage usage;
+    *text_new = NULL;
+    rt_status status = rt_trainer_usage(r->trainer, length, &usage);
+    if (status.code)
+        return status;
+    double *theta = rt_alloc(count + COLUMNS * (size_t)pairs, sizeof *theta);
+    if (!theta) {
+        rt_usage_free(&usage);
+        return rt_out_of_memory("the usage of pairs");
+    }
     for (size_t c = 0; c < COLUMNS; c++)
         columns[c] = theta + count + c * (size_t)pairs;
     rt_transformer_rotation(model, length, theta);
@@ -51,9 +60,9 @@ static char *add_usage(const rt_transformer *model, const rt_usage *usage, int l
             columns[TURNS][i] = rt_theta_turns(columns[THETA][i], reach);
         }
         rt_transformer_head_use(model, layer, h, columns[USE]);
-        rt_usage_shares(columns[QUERY], columns[QUERY_MEAN], usage->query + (size_t)(row * pairs),
+        rt_usage_shares(columns[QUERY], columns[QUERY_MEAN], usage.query + (size_t)(row * pairs),
                         pairs);
-        rt_usage_shares(columns[KEY], columns[KEY_MEAN], usage->key + (size_t)(kv * pairs), pairs);
+        rt_usage_shares(columns[KEY], columns[KEY_MEAN], usage.key + (size_t)(kv * pairs), pairs);
         for (int i = 0; i < pairs; i++) {
             rt_writer_add(&w, "%d,%d,%d", layer, h, i);
             for (int c = 0; c < COLUMNS; c++)
@@ -62,21 +71,8 @@ static char *add_usage(const rt_transformer *model, const rt_usage *usage, int l
         }
     }
     rt_free(theta);
-    return rt_writer_take(&w);
-}
-
-/* Writes a table of the use of pairs over the evaluation data, which the caller frees. Returns
- * RT_CONFIG, with the reason, if the model has no such pairs. */
-static rt_status write_usage(char **text_new, const rt_run *r)
-{
-    const int length = r->config->data.length;
-    rt_usage usage;
-    *text_new = NULL;
-    rt_status status = rt_trainer_usage(r->trainer, length, &usage);
-    if (status.code)
-        return status;
-    *text_new = add_usage(r->state->model, &usage, length);
     rt_usage_free(&usage);
+    *text_new = rt_writer_take(&w);
     return *text_new ? rt_ok() : rt_out_of_memory("the usage of pairs");
 }
 
