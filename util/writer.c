@@ -51,6 +51,15 @@ void rt_writer_free(rt_writer *w)
     *w = (rt_writer){0};
 }
 
+const char *rt_printed(char *text, size_t size, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, size, format, arguments);
+    va_end(arguments);
+    return text;
+}
+
 enum { LONGEST = RT_QUOTE_SIZE - 6 }; /* two quotes, "..." and the zero */
 
 const char *rt_quote(char quoted[RT_QUOTE_SIZE], const char *text)

@@ -30,6 +30,11 @@ rt_status rt_writer_print(rt_writer *w, FILE *to) RT_MUST_CHECK;
 
 void rt_writer_free(rt_writer *w);
 
+/* Prints into a text of `size` bytes, truncated. Returns `text`; RT_PRINTED has the memory of the
+ * enclosing block. */
+const char *rt_printed(char *text, size_t size, const char *format, ...) RT_PRINTF(3, 4);
+#define RT_PRINTED(size, ...) rt_printed((char[size]){0}, size, __VA_ARGS__)
+
 enum { RT_QUOTE_SIZE = 56 };
 
 /* Quotes user input for a message, truncated if long, with a question mark for every control

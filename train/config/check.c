@@ -150,11 +150,9 @@ static void check_next_token(const rt_data_options *data, rt_config_errors *erro
     const rt_task *task = &rt_tasks[data->task];
     const bool lm = task->objective && data->objective == RT_OBJECTIVE_LM;
     const char *key = lm ? "data.objective" : data->shortest ? "data.length" : "data.task";
-    char value[64] = "lm";
-    if (data->shortest)
-        snprintf(value, sizeof value, "%d..%d", data->shortest, data->length);
-    else if (task->next_token)
-        snprintf(value, sizeof value, "%s", task->name);
+    const char *value = data->shortest     ? RT_PRINTED(64, "%d..%d", data->shortest, data->length)
+                        : task->next_token ? task->name
+                                           : "lm";
     if (lm || data->shortest || task->next_token)
         contradict(errors, KEYS("data.task", key, "model.causal", "model.kind"),
                    "%s = %s needs model.causal = yes: otherwise a token sees the next one, which "

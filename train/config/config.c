@@ -273,7 +273,6 @@ static void enter_section(loading *l, int line, const char *name)
 static void read_pair(loading *l, int line, const char *written, const char *value)
 {
     rt_sweep *sweep = l->source->sweep;
-    char name[RT_KEY_NAME_SIZE];
     if (l->kind == NO_SECTION)
         rt_config_add_error(&l->errors, line, "key %s stands before the first [section]",
                             RT_QUOTED(written));
@@ -283,8 +282,7 @@ static void read_pair(loading *l, int line, const char *written, const char *val
         rt_sweep_add_setting(sweep, line, written, value, &l->errors);
     if (l->kind != KEYS)
         return;
-    snprintf(name, sizeof name, "%s.%s", l->section, written);
-    const int i = rt_key_find(name);
+    const int i = rt_key_find(RT_PRINTED(RT_KEY_NAME_SIZE, "%s.%s", l->section, written));
     if (i < 0)
         rt_config_unknown_key(&l->errors, line, l->section, written);
     else if (l->first_line[i])

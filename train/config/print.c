@@ -191,16 +191,15 @@ const char *const rt_sweep_settings[RT_SWEEP_SETTINGS][4] = {
 /* Adds "section.key=default  meaning (values of a choice)". */
 static void add_key_help(rt_writer *w, int i)
 {
-    char setting[2 * RT_KEY_NAME_SIZE];
-    snprintf(setting, sizeof setting, "%s=%s", rt_key_name(i), rt_key_at(i)->initial);
-    rt_writer_add(w, "  %-*s  ", SETTING_WIDTH, setting);
+    rt_writer_add(w, "  %-*s  ", SETTING_WIDTH,
+                  RT_PRINTED(2 * RT_KEY_NAME_SIZE, "%s=%s", rt_key_name(i), rt_key_at(i)->initial));
     add_meaning(w, rt_key_at(i));
     rt_writer_add(w, "\n");
 }
 
 char *rt_config_help(const char *part)
 {
-    char values[RT_VALUES_SIZE], setting[2 * RT_KEY_NAME_SIZE];
+    char values[RT_VALUES_SIZE];
     rt_writer w = {0};
     const int number = part ? rt_key_find(part) : -1;
     const rt_key *key = rt_key_at(number);
@@ -212,7 +211,8 @@ char *rt_config_help(const char *part)
     rt_writer_add(&w, "%s", part ? "" : "\n");
     for (int i = 0; i < RT_SWEEP_SETTINGS && (!part || !strcmp(part, "sweep")); i++) {
         const char *const *row = rt_sweep_settings[i];
-        snprintf(setting, sizeof setting, "%s%s%s", row[0], *row[1] ? "=" : "", row[1]);
+        const char *setting =
+            RT_PRINTED(2 * RT_KEY_NAME_SIZE, "%s%s%s", row[0], *row[1] ? "=" : "", row[1]);
         rt_writer_add(&w, "  %-*s  %s\n", SETTING_WIDTH, setting, row[3]);
     }
     if (!key)
@@ -311,10 +311,9 @@ static const char *read_row(const char *row, rt_past_schedule *s)
     rt_writer problem = {0};
     bool good = true;
     for (int i = 0; i < COLUMNS && good; i++) {
-        char cell[RT_KEY_NAME_SIZE];
         const size_t length = strcspn(row, ",\n");
-        good = length < sizeof cell && row[length] == (i + 1 < COLUMNS ? ',' : '\n');
-        snprintf(cell, sizeof cell, "%.*s", (int)length, row);
+        const char *cell = RT_PRINTED(RT_KEY_NAME_SIZE, "%.*s", (int)length, row);
+        good = length < RT_KEY_NAME_SIZE && row[length] == (i + 1 < COLUMNS ? ',' : '\n');
         good = good && rt_key_read(rt_key_at(rt_key_find(columns[i])), cell, &c, &problem);
         row += good ? length + 1 : 0;
     }

@@ -182,10 +182,9 @@ void rt_sweep_add_variant(rt_sweep *s, int origin, const char *name, rt_config_e
 void rt_sweep_add_setting(rt_sweep *s, int origin, const char *name, const char *value,
                           rt_config_errors *errors)
 {
-    char where[RT_KEY_NAME_SIZE + 16];
     rt_variant *v = &s->variants[s->variant_count - 1];
+    const char *where = RT_PRINTED(RT_KEY_NAME_SIZE + 16, "[variant %s]", v->name);
     rt_config parsed;
-    snprintf(where, sizeof where, "[variant %s]", v->name);
     const int key = find_key(name, origin, where, errors);
     if (key < 0)
         return;
@@ -307,12 +306,12 @@ static rt_status make_absolute(char path[RT_PATH_SIZE], const char *relative)
 
 rt_status rt_sweep_resolve(rt_sweep *s, const rt_config *config, rt_config_errors *errors)
 {
-    char where[RT_KEY_NAME_SIZE + 16], path[RT_PATH_SIZE];
+    char path[RT_PATH_SIZE];
     rt_status status;
     for (int i = 0; i < s->axis_count; i++)
         check_key(s, config, s->axes[i].key, "[sweep]", errors);
     for (int v = 0; v < s->variant_count; v++) {
-        snprintf(where, sizeof where, "[variant %s]", s->variants[v].name);
+        const char *where = RT_PRINTED(RT_KEY_NAME_SIZE + 16, "[variant %s]", s->variants[v].name);
         for (int i = 0; i < s->variants[v].count; i++)
             check_key(s, config, s->variants[v].keys[i], where, errors);
     }

@@ -5,6 +5,7 @@
 #include "util/file_lock.h"
 #include "util/files.h"
 #include "util/process.h"
+#include "util/writer.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -121,14 +122,13 @@ static rt_status refuse_second(const char *folder)
 {
     const holder own = this_process(), other = holder_of(folder);
     const bool here = !strcmp(other.host, own.host);
-    char who[128] = "another process", how[64] = "";
-    if (other.process)
-        snprintf(who, sizeof who, "process %ld%s%s", other.process, here ? "" : " of the host ",
-                 here ? "" : other.host);
-    if (other.process && here)
-        snprintf(how, sizeof how, ", or stop it with kill %ld", other.process);
-    return rt_error(RT_CONFIG, "%s: %s is training here: wait for its end%s", folder, who,
-                    here || !other.process ? how : ", or stop it there");
+    if (!other.process)
+        return rt_error(RT_CONFIG, "%s: another process is training here: wait for its end",
+                        folder);
+    return rt_error(RT_CONFIG, "%s: process %ld%s%s is training here: wait for its end%s", folder,
+                    other.process, here ? "" : " of the host ", here ? "" : other.host,
+                    here ? RT_PRINTED(64, ", or stop it with kill %ld", other.process)
+                         : ", or stop it there");
 }
 
 /* Waits some seconds for the end of a process that has locked the folder, if its sweep was killed:

@@ -21,11 +21,10 @@ static void add_key(rt_writer *w, const rt_key *key, const char *name, const rt_
     rt_page_cell(w, "th", name);
     rt_writer_add(w, "<td>");
     rt_page_cell(w, "span", value);
-    if (set && *initial) {
-        char text[RT_VALUE_SIZE + 16];
-        snprintf(text, sizeof text, set_alone ? " (default %s)" : "default %s", initial);
-        rt_page_cell(w, "small", text);
-    }
+    if (set && *initial)
+        rt_page_cell(w, "small",
+                     RT_PRINTED(RT_VALUE_SIZE + 16, set_alone ? " (default %s)" : "default %s",
+                                initial));
     rt_writer_add(w, "</td></tr>\n");
 }
 
@@ -285,7 +284,7 @@ static void add_sessions(rt_writer *w, const char *folder)
  * equal runs is in one line, so that reports can be compared without it. */
 static void end_machine(rt_writer *w)
 {
-    char text[256], line[256], processor[128] = "";
+    char line[256], processor[128] = "";
     FILE *file = fopen("/proc/cpuinfo", "r");
     while (file && !*processor && fgets(line, sizeof line, file)) {
         const char *colon = strncmp(line, "model name", 10) ? NULL : strstr(line, ": ");
@@ -295,24 +294,23 @@ static void end_machine(rt_writer *w)
     }
     if (file)
         fclose(file);
-    snprintf(text, sizeof text, "rotor %s (%s), %s%d processor%s", ROTOR_VERSION, RT_PRECISION,
-             processor, rt_processors(NULL), rt_processors(NULL) > 1 ? "s" : "");
     rt_writer_add(w, "\n");
-    add_row(w, "report made by", text);
+    add_row(w, "report made by",
+            RT_PRINTED(256, "rotor %s (%s), %s%d processor%s", ROTOR_VERSION, RT_PRECISION,
+                       processor, rt_processors(NULL), rt_processors(NULL) > 1 ? "s" : ""));
     rt_writer_add(w, "\n</table>\n");
 }
 
 rt_status rt_report_machine(rt_run_page *p)
 {
     rt_writer *w = &p->w;
-    char text[128];
     const rt_timing t = read_total(p->folder);
     rt_writer_add(w, "<h2>Run</h2>\n<table class=\"facts\">\n");
     if (p->trainer) {
-        snprintf(text, sizeof text, "%zu parameters, a vocabulary of %d token ids",
-                 rt_parameters_count(&rt_trainer_state(p->trainer)->model->parameters),
-                 rt_trainer_data(p->trainer)->vocab);
-        add_row(w, "model", text);
+        const rt_parameters *parameters = &rt_trainer_state(p->trainer)->model->parameters;
+        add_row(w, "model",
+                RT_PRINTED(128, "%zu parameters, a vocabulary of %d token ids",
+                           rt_parameters_count(parameters), rt_trainer_data(p->trainer)->vocab));
         rt_writer_add(w, "\n");
     }
     if (t.seconds > 0 && t.step > 0) {

@@ -68,9 +68,8 @@ void rt_figures_quote(rt_writer *w, const char *text)
 static void add_sections(rt_writer *script, const char *names)
 {
     for (const char *name = names; name && *name; name += strspn(name, " ")) {
-        char heading[RT_FIGURE_FILE_SIZE];
         const int length = (int)strcspn(name, " ");
-        snprintf(heading, sizeof heading, "\n#: %.*s\n", length, name);
+        const char *heading = RT_PRINTED(RT_FIGURE_FILE_SIZE, "\n#: %.*s\n", length, name);
         const char *section = strstr(figures_gp, heading) + strlen(heading);
         const char *end = strstr(section, "\n#: ");
         rt_writer_add(script, "%.*s", end ? (int)(end - section) + 1 : INT_MAX, section);
@@ -89,18 +88,17 @@ void rt_figure_note(rt_figure *figure, const char *format, ...)
 
 void rt_figures_add(rt_figures *f, rt_drawing *d)
 {
-    char path[RT_PATH_SIZE], file[RT_FIGURE_FILE_SIZE];
     rt_figure *figure = &d->figure;
+    const char *svg =
+        RT_PATH_IN(f->folder, RT_PRINTED(RT_FIGURE_FILE_SIZE, "%s.svg", figure->name));
     char *text = rt_writer_take(&d->commands);
     rt_writer w = {.failed = !text};
     figure->width = figure->width ? figure->width : RT_FIGURE_WIDTH;
     figure->height = figure->height ? figure->height : RT_FIGURE_HEIGHT;
-    snprintf(file, sizeof file, "%s.svg", figure->name);
-    if (!rt_path_join(path, f->folder, file).code && unlink(path) && errno != ENOENT)
-        fail(f, path);
-    snprintf(file, sizeof file, "%s.csv", figure->name);
+    if (unlink(svg) && errno != ENOENT)
+        fail(f, svg);
     if (d->data.length || d->data.failed)
-        rt_figures_write(f, file, &d->data);
+        rt_figures_write(f, RT_PRINTED(RT_FIGURE_FILE_SIZE, "%s.csv", figure->name), &d->data);
     rt_writer_add(&w, "figure = '%s'\nwidth = %d\nheight = %d\n", figure->name, figure->width,
                   figure->height);
     add_sections(&w, "all");
@@ -108,8 +106,7 @@ void rt_figures_add(rt_figures *f, rt_drawing *d)
     rt_writer_add(&w, "%s", text);
     add_sections(&w, figure->plots);
     rt_free(text);
-    snprintf(file, sizeof file, "%s.gp", figure->name);
-    rt_figures_write(f, file, &w);
+    rt_figures_write(f, RT_PRINTED(RT_FIGURE_FILE_SIZE, "%s.gp", figure->name), &w);
     if (f->count < RT_MOST_FIGURES)
         f->list[f->count++] = *figure;
 }

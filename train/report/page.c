@@ -95,9 +95,7 @@ void rt_page_cell(rt_writer *w, const char *element, const char *text)
 
 void rt_page_number(rt_writer *w, const char *format, double x)
 {
-    char text[64];
-    snprintf(text, sizeof text, isfinite(x) ? format : "-", x);
-    rt_page_cell(w, "td", text);
+    rt_page_cell(w, "td", RT_PRINTED(64, isfinite(x) ? format : "-", x));
 }
 
 void rt_page_verdict(rt_writer *w, rt_writer *lines, rt_verdict verdict)
@@ -128,8 +126,7 @@ static void add_parts(rt_writer *w, const char *svg, const char *name)
                       hides[] = "')\" onmouseout=\"gnuplot_svg.hideHypertext()\"><title> </title>",
                       ends[] = "</title>";
     enum { KINDS = sizeof before_names / sizeof *before_names };
-    char plot[RT_FIGURE_FILE_SIZE];
-    snprintf(plot, sizeof plot, "<title>%s_plot_", name);
+    const char *plot = RT_PRINTED(RT_FIGURE_FILE_SIZE, "<title>%s_plot_", name);
     for (const char *next, *end; *svg; svg = next) {
         int kind = 0;
         while (kind < KINDS && strncmp(svg, before_names[kind], strlen(before_names[kind])) != 0)
@@ -180,12 +177,11 @@ static void add_figure(rt_writer *w, const rt_figures *f, const rt_figure *first
     rt_writer buttons = {0}, plots = {0};
     const rt_figure *drawn = NULL, *end = first->choice ? f->list + f->count : first + 1;
     for (const rt_figure *g = first; g < end; g++) {
-        char path[RT_PATH_SIZE], file[RT_FIGURE_FILE_SIZE];
-        snprintf(file, sizeof file, "%s.svg", g->name);
-        if (!first->choice != !g->choice || rt_path_join(path, f->folder, file).code)
+        if (!first->choice != !g->choice)
             continue;
-        char *text = rt_read_text(path);                      /* NULL: nothing was drawn */
-        const char *svg = text ? strstr(text, "<svg") : NULL; /* after the XML declaration */
+        const char *file = RT_PRINTED(RT_FIGURE_FILE_SIZE, "%s.svg", g->name);
+        char *text = rt_read_text(RT_PATH_IN(f->folder, file)); /* NULL: nothing was drawn */
+        const char *svg = text ? strstr(text, "<svg") : NULL;   /* after the XML declaration */
         if (svg && strstr(svg, "</svg>")) {
             if (g->choice)
                 rt_writer_add(&buttons,

@@ -73,10 +73,9 @@ static void add_evaluations(rt_writer *w, const rt_run_page *p)
         rt_results_whole(r, RT_RESULT_STEPS, &last))
         rt_early_stop_report(w, last, &c->train);
     for (int i = 0; i < c->train.eval_lengths.count; i++) {
-        char suffix[32];
-        snprintf(suffix, sizeof suffix, RT_RESULT_AT "%d", c->train.eval_lengths.at[i]);
-        rt_writer_add(w, "eval at length %d", c->train.eval_lengths.at[i]);
-        add_evaluation(w, r, suffix);
+        const int length = c->train.eval_lengths.at[i];
+        rt_writer_add(w, "eval at length %d", length);
+        add_evaluation(w, r, RT_PRINTED(32, RT_RESULT_AT "%d", length));
         rt_writer_add(w, "\n");
     }
     if (!isnan(limit))

@@ -1,6 +1,7 @@
 #include "train/report/statistics.h"
 
 #include "util/number.h"
+#include "util/writer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -28,9 +29,7 @@ rt_summary rt_summarise(const double *values, int count)
 const char *rt_summary_text(char text[RT_SUMMARY_SIZE], const rt_summary *s, int decimals, int runs)
 {
     const char *mean = RT_SHOWN(decimals, s->mean);
-    char missing[40] = "";
-    if (s->count < runs)
-        snprintf(missing, sizeof missing, " (%d of %d)", s->count, runs);
+    const char *missing = s->count < runs ? RT_PRINTED(40, " (%d of %d)", s->count, runs) : "";
     if (!s->count)
         snprintf(text, RT_SUMMARY_SIZE, "-");
     else if (s->count == 1)

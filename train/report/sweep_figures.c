@@ -219,18 +219,14 @@ static void add_figure(rt_figures *f, const curves *c, int value, const rt_ranki
     const bool loss = !value && g->loss;
     const bool bits = loss && is_in_bits(ranking), differs = loss && ranking->differ;
     const int in_a_row = (RT_FIGURE_WIDTH - 60) / (c->longest * LETTER + SAMPLE);
-    char axes[32];
+    const char *unit = bits ? " bits" : loss ? " nats" : "";
     rt_drawing d = {
         .figure = {.name = g->figures[value].name,
                    .choice = g->figures[value].choice,
-                   .axes = axes,
+                   .axes = RT_PRINTED(32, "%s%s", g->figures[value].axes, unit),
                    .plots = "curves",
                    .height = 320 + c->count / (in_a_row > 1 ? in_a_row : 1) * ROW_HEIGHT}};
     rt_writer *w = &d.commands;
-    snprintf(axes, sizeof axes, "%s%s", g->figures[value].axes,
-             bits   ? " bits"
-             : loss ? " nats"
-                    : "");
     if (g->beside)
         rt_writer_add(w, "set xtics %.9g\n", rt_figures_tics(c->farthest));
     if (loss)
@@ -385,17 +381,15 @@ static void add_names(rt_writer *w, const swept *s)
     rt_figures_scale(w, 'y', s->means);
     rt_writer_add(w, "series = %d\narray labels[series] = [", all);
     for (int i = 0; i < all; i++) {
-        char name[SERIES_NAME];
         rt_writer settings = {0};
         if (s->series_count)
             rt_sweep_row_settings(&settings, s->runs, s->series[i], s->column, true);
-        snprintf(name, sizeof name, "%.*s",
-                 (int)rt_text_beginning(settings.bytes, settings.length, SERIES_NAME - 1),
-                 settings.bytes ? settings.bytes : "");
+        const size_t length = rt_text_beginning(settings.bytes, settings.length, SERIES_NAME - 1);
+        rt_writer_add(w, i ? ", " : "");
+        rt_figures_quote(w, RT_PRINTED(SERIES_NAME, "%.*s", (int)length,
+                                       settings.bytes ? settings.bytes : ""));
         w->failed |= settings.failed;
         rt_writer_free(&settings);
-        rt_writer_add(w, i ? ", " : "");
-        rt_figures_quote(w, name);
     }
     rt_writer_add(w, "]\nstyle = '%s'\n",
                   s->numeric ? "lines" : "points pointtype 7 pointsize 0.6");

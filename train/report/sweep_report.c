@@ -375,7 +375,6 @@ static rt_status write_table(comparison *c)
 /* Creates the temporary folder, and writes the page. */
 static rt_status write_comparison(comparison *c, const char *file)
 {
-    char title[64];
     rt_sweep_study s = {.order = RT_RESULTS_FIRST};
     rt_sweep_runs *runs = &s.runs;
     const char *given = getenv("TMPDIR"), *parent = given && *given ? given : "/tmp";
@@ -397,9 +396,8 @@ static rt_status write_comparison(comparison *c, const char *file)
         if (!runs->list[i].folder)
             status = rt_out_of_memory("a comparison");
     }
-    snprintf(title, sizeof title, "%d runs compared", c->count);
     if (!status.code)
-        status = write_page(&s, c->folder, title, file);
+        status = write_page(&s, c->folder, RT_PRINTED(64, "%d runs compared", c->count), file);
     rt_sweep_study_free(&s);
     return status;
 }

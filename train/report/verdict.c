@@ -148,11 +148,9 @@ static void report_place(rt_writer *w, const rt_theta_worst *worst, bool mixed)
 
 void rt_theta_report_verdict(rt_writer *w, const rt_theta_verdict *v, const rt_config *c)
 {
-    char tolerance[32];
     const double hundredths = 100 * c->theta.tolerance;
     const bool mixed = rt_transformer_theta_axes(&c->model) > 1;
     const bool coarse = fabs(hundredths - round(hundredths)) < 1e-9;
-    snprintf(tolerance, sizeof tolerance, coarse ? "%.2f" : "%g", c->theta.tolerance);
     if (v->elsewhere && !(v->from_start.value < 0)) {
         rt_writer_add(w, "theta started elsewhere: max relative drift from its start %.3g (",
                       v->from_start.value);
@@ -163,7 +161,8 @@ void rt_theta_report_verdict(rt_writer *w, const rt_theta_verdict *v, const rt_c
     report_place(w, &v->drift, mixed);
     rt_writer_add(w, "), max phase drift %.3g rad over %d positions: %s (tolerance %s)\n",
                   v->phase.value, rt_transformer_extent(&c->model, c->data.length) - 1,
-                  v->near ? "near" : "moved", tolerance);
+                  v->near ? "near" : "moved",
+                  RT_PRINTED(32, coarse ? "%.2f" : "%g", c->theta.tolerance));
 }
 
 const rt_reset_names rt_theta_resets[RT_RESETS] = {
@@ -173,8 +172,7 @@ const rt_reset_names rt_theta_resets[RT_RESETS] = {
 
 void rt_theta_report_reset(rt_writer *w, const char *place, const rt_theta_reset *r)
 {
-    char loss[RT_NUMBER_SIZE];
-    snprintf(loss, sizeof loss, isnan(r->reset_loss) ? "nan" : "%.6g", r->reset_loss);
+    const char *loss = RT_PRINTED(32, isnan(r->reset_loss) ? "nan" : "%.6g", r->reset_loss);
     rt_writer_add(
         w, "theta: reset to %s: eval loss %.6g -> %s, accuracy %s -> %s: the model %s on it\n",
         place, r->loss, loss, RT_SHOWN(4, r->accuracy), RT_SHOWN(4, r->reset_accuracy),

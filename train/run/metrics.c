@@ -35,7 +35,6 @@ static rt_status keep_rows(rt_step_table *table, const char *header, kept_rows k
     enum { BLOCK = 1 << 16, COLUMN_NAME_SIZE = 64 };
     rt_status status = rt_ok();
     rt_csv csv;
-    char name[COLUMN_NAME_SIZE];
     int step, damaged = 0;
     rt_csv_open(&csv, kept.from, table->name);
     while (!status.code && rt_csv_row(&csv)) {
@@ -49,7 +48,7 @@ static rt_status keep_rows(rt_step_table *table, const char *header, kept_rows k
         const bool evaluated = step < kept.step || kept.evaluated;
         for (const char *next = header; *next;) {
             const size_t length = strcspn(next, ",");
-            snprintf(name, sizeof name, "%.*s", (int)length, next);
+            const char *name = RT_PRINTED(COLUMN_NAME_SIZE, "%.*s", (int)length, next);
             rt_csv_put(rows, evaluated || strncmp(name, "eval_", 5) ? rt_csv_cell(&csv, name) : "");
             rt_writer_add(rows, "%c", next[length] ? ',' : '\n');
             next += length + (next[length] == ',');

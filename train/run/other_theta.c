@@ -45,14 +45,13 @@ static rt_status set_off(const char *argument, const rt_transformer *model, int 
                          double *factors)
 {
     static const char unit[] = "turns";
-    char number[RT_NUMBER_SIZE];
     const rt_transformer_options *o = &model->options;
     const rt_shape shape = rt_transformer_rotation_shape(o);
     const int pairs = frequencies_of(o);
     const size_t size = strlen(argument), behind = size < strlen(unit) ? 0 : strlen(unit);
     double turns;
     int64_t K;
-    snprintf(number, sizeof number, "%.*s", (int)(size - behind), argument);
+    const char *number = RT_PRINTED(RT_NUMBER_SIZE, "%.*s", (int)(size - behind), argument);
     if (behind && !strcmp(argument + size - behind, unit) && rt_number_parse(number, &turns) &&
         turns >= 0) {
         double *theta = rt_alloc(rt_shape_size(shape), sizeof *theta);

@@ -126,13 +126,9 @@ static rt_status record_distances(const rt_outcome *o, const rt_config *c, const
 static void report_evaluation(rt_outcome *o, const rt_run *r, const rt_evaluation *e, int length)
 {
     const double exact = (double)e->exact / (double)e->sequences;
-    char at[32] = "", suffix[32] = "", answers[32] = "";
-    if (length) {
-        snprintf(at, sizeof at, " at length %d", length);
-        snprintf(suffix, sizeof suffix, RT_RESULT_AT "%d", length);
-    }
-    if (r->data->options.shortest)
-        snprintf(answers, sizeof answers, ", exact %.4f", exact);
+    const char *at = length ? RT_PRINTED(32, " at length %d", length) : "";
+    const char *suffix = length ? RT_PRINTED(32, RT_RESULT_AT "%d", length) : "";
+    const char *answers = r->data->options.shortest ? RT_PRINTED(32, ", exact %.4f", exact) : "";
     printf("eval%s: loss %.6g, accuracy %.4f%s (%ld sequences, %ld labels)\n", at, e->loss,
            e->accuracy, answers, e->sequences, e->labels);
     rt_results_put(&o->results, e->loss, RT_RESULT_LOSS "%s", suffix);
@@ -323,12 +319,10 @@ rt_status rt_outcome_record(rt_outcome *o, const rt_run *r, rt_exit code)
         const bool exact = r->data->options.shortest > 0;
         rt_writer_add(&w, "length,eval_loss,eval_accuracy%s\n", exact ? ",eval_exact" : "");
         for (int i = -1; i < lengths->count; i++) {
-            char suffix[32] = "";
+            const char *suffix = i < 0 ? "" : RT_PRINTED(32, RT_RESULT_AT "%d", lengths->at[i]);
             if (i >= 0 && is_trained(c, lengths->at[i]))
                 continue;
-            if (i >= 0)
-                snprintf(suffix, sizeof suffix, RT_RESULT_AT "%d", lengths->at[i]);
-            else if (exact)
+            if (i < 0 && exact)
                 rt_writer_add(&w, "%d..", c->data.shortest);
             rt_writer_add(&w, "%d", i < 0 ? c->data.length : lengths->at[i]);
             rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_LOSS "%s", suffix));

@@ -4,6 +4,7 @@
 #include "train/run/stop.h"
 #include "util/number.h"
 #include "util/process.h"
+#include "util/writer.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -60,21 +61,19 @@ static void write_time(char text[24], double seconds)
 static void write_numbers(char *text, const rt_progress *p, int step, const rt_step_result *r,
                           bool all)
 {
-    char elapsed[24], left[24], rate[24], batch[32] = "", eval[64] = "";
+    char elapsed[24], left[24];
     const bool evaluated = p->eval_accuracy >= 0;
     const double seconds = rt_seconds() - p->start;
     const double tokens_per_second = (double)p->tokens / (seconds > 0 ? seconds : 1);
     write_time(elapsed, seconds);
     write_time(left, seconds / (step - p->first_step) * (p->steps - step));
-    if (tokens_per_second >= 1e6)
-        snprintf(rate, sizeof rate, "  %.1fM tok/s", tokens_per_second * 1e-6);
-    else
-        snprintf(rate, sizeof rate, "  %.0fk tok/s", tokens_per_second * 1e-3);
-    if (all || !evaluated)
-        snprintf(batch, sizeof batch, ", accuracy %.3f", r->accuracy);
-    if (evaluated)
-        snprintf(eval, sizeof eval, "  eval loss %.4f, accuracy %.3f", p->eval_loss,
-                 p->eval_accuracy);
+    const char *rate = tokens_per_second >= 1e6
+                           ? RT_PRINTED(24, "  %.1fM tok/s", tokens_per_second * 1e-6)
+                           : RT_PRINTED(24, "  %.0fk tok/s", tokens_per_second * 1e-3);
+    const char *batch = all || !evaluated ? RT_PRINTED(32, ", accuracy %.3f", r->accuracy) : "";
+    const char *eval = evaluated ? RT_PRINTED(64, "  eval loss %.4f, accuracy %.3f", p->eval_loss,
+                                              p->eval_accuracy)
+                                 : "";
     if (all)
         snprintf(text, LINE_SIZE, "smoothed loss %.4f%s%s  lr %.1e%s  %s, %s left", p->smooth_loss,
                  batch, eval, r->lr, rate, elapsed, left);

@@ -44,7 +44,6 @@ static rt_status refuse_cell(const reading *r, const rt_csv *csv, const char *na
 static rt_status read_range(const reading *r, const rt_csv *csv, const char *name, int count,
                             bool shared, int *first, int *end)
 {
-    char wish[64];
     *first = 0;
     *end = count;
     if (!strcmp(rt_csv_cell(csv, name), "all"))
@@ -55,8 +54,8 @@ static rt_status read_range(const reading *r, const rt_csv *csv, const char *nam
         *end = *first + 1;
         return rt_ok();
     }
-    snprintf(wish, sizeof wish, "'all' or from 0 to %d in this model", count - 1);
-    return refuse_cell(r, csv, name, wish);
+    return refuse_cell(r, csv, name,
+                       RT_PRINTED(64, "'all' or from 0 to %d in this model", count - 1));
 }
 
 static rt_status take_row(const reading *r, const rt_csv *csv)
@@ -80,11 +79,8 @@ static rt_status take_row(const reading *r, const rt_csv *csv)
                            : r->positive ? "a number above 0, since theta.form = log"
                                          : "a number");
     }
-    if (!rt_csv_whole(csv, "i", &i) || i >= axis[2]) {
-        char wish[64];
-        snprintf(wish, sizeof wish, "from 0 to %d in this model", axis[2] - 1);
-        return refuse_cell(r, csv, "i", wish);
-    }
+    if (!rt_csv_whole(csv, "i", &i) || i >= axis[2])
+        return refuse_cell(r, csv, "i", RT_PRINTED(64, "from 0 to %d in this model", axis[2] - 1));
     for (int n = 0; !status.code && n < axis[0]; n++) {
         const int l = rt_transformer_theta_layer(o, n);
         if (l < layer || l >= last_layer)

@@ -231,12 +231,11 @@ static rt_status spare_inputs(const sweep_run *r)
 
 static void warn_of_zero_rates(sweep_run *r)
 {
-    char where[RT_RUN_NAME_SIZE + 64];
     if (!r->zero_rates)
         return;
-    snprintf(where, sizeof where, "in %d of %d runs (%s is the first) ", r->zero_rates, r->count,
-             RT_SWEEP_NAME(r->sweep, r->zero_run));
-    rt_zero_rate_warn(&r->progress, &r->zero_config, r->zero_from, where);
+    rt_zero_rate_warn(&r->progress, &r->zero_config, r->zero_from,
+                      RT_PRINTED(RT_RUN_NAME_SIZE + 64, "in %d of %d runs (%s is the first) ",
+                                 r->zero_rates, r->count, RT_SWEEP_NAME(r->sweep, r->zero_run)));
 }
 
 /* Trains a run in its own process, or continues it if it was interrupted. Its configuration names
@@ -263,12 +262,11 @@ static rt_exit run_member(const rt_arguments *arguments, rt_config *config)
 int rt_sweep_member(const void *context, const char *text)
 {
     rt_config config;
-    char name[RT_RUN_NAME_SIZE];
     const size_t length = strcspn(text, "\n");
+    const char *name = RT_PRINTED(RT_RUN_NAME_SIZE, "%.*s", (int)length, text);
     int threads, used = 0;
-    if (length >= sizeof name || sscanf(text + length, "\n%d%n", &threads, &used) != 1)
+    if (length >= RT_RUN_NAME_SIZE || sscanf(text + length, "\n%d%n", &threads, &used) != 1)
         return RT_EXIT_FAILURE;
-    snprintf(name, sizeof name, "%.*s", (int)length, text);
     if (rt_sweep_load_settings(&config, context, text + length + used + 1, name, NULL).code)
         return RT_EXIT_FAILURE;
     config.run.threads = threads;
@@ -322,10 +320,8 @@ static const char *ending_of(const sweep_member *result)
 /* Prints a line on a run that has ended: number `number`, or a trunk. */
 static void report_end(sweep_run *r, int run, int number, const char *how)
 {
-    char place[32] = "trunk";
     const char *name = RT_SWEEP_NAME(r->sweep, run);
-    if (run < r->count)
-        snprintf(place, sizeof place, "%d/%d", number, r->count);
+    const char *place = run < r->count ? RT_PRINTED(32, "%d/%d", number, r->count) : "trunk";
     const sweep_member *result = &r->runs[run];
     if (result->exit_code == RT_EXIT_DONE || result->exit_code == RT_EXIT_CHECK)
         rt_progress_say(&r->progress, "[%s] %s: %s, loss %.4f, accuracy %.4f", place, name, how,

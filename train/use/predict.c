@@ -406,8 +406,7 @@ static rt_status read_new(prediction *p)
 /* Writes a token. Returns whether --stop was reached, also within the token, or writing failed. */
 static bool write_token(prediction *p, int32_t id)
 {
-    char number[16];
-    snprintf(number, sizeof number, "%d", (int)id);
+    const char *number = RT_PRINTED(16, "%d", (int)id);
     const rt_spelling s =
         p->vocabulary ? rt_vocabulary_spell(p->vocabulary, id)
                       : (rt_spelling){.bytes = number, .size = strlen(number), .space = true};
