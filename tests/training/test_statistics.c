@@ -45,10 +45,10 @@ static const struct {
 
 TEST_ROWS(a_summary_has_a_bounded_form, 0, ROWS(texts))
 {
-    char summary[RT_SUMMARY_SIZE];
-    ck_assert_str_eq(rt_summary_text(summary, &texts[_i].summary, texts[_i].decimals,
-                                     texts[_i].runs),
-                     texts[_i].text);
+    rt_writer w = {0};
+    rt_summary_report(&w, &texts[_i].summary, texts[_i].decimals, texts[_i].runs);
+    ck_assert_str_eq(w.bytes, texts[_i].text);
+    rt_writer_free(&w);
 }
 
 /* Quantiles of t and of the noncentral t over sqrt(count): of 3, 8, 30 and 100 numbers by SciPy

@@ -4,7 +4,6 @@
 #include "core/status.h"
 #include "train/config/keys.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { PLACE_WIDTH = 24, NAME_WIDTH = 26, SETTING_WIDTH = 32 };

@@ -6,7 +6,6 @@
 #include "util/number.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

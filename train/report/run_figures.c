@@ -5,7 +5,6 @@
 #include "train/report/sections.h"
 #include "train/report/verdict.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Columns of training.csv, from 1 as in gnuplot: columns of metrics.csv, and the seconds. */

@@ -1,10 +1,8 @@
 #include "train/report/statistics.h"
 
 #include "util/number.h"
-#include "util/writer.h"
 
 #include <math.h>
-#include <stdio.h>
 
 rt_summary rt_summarise(const double *values, int count)
 {
@@ -26,18 +24,13 @@ rt_summary rt_summarise(const double *values, int count)
     return s;
 }
 
-const char *rt_summary_text(char text[RT_SUMMARY_SIZE], const rt_summary *s, int decimals, int runs)
+void rt_summary_report(rt_writer *w, const rt_summary *s, int decimals, int runs)
 {
-    const char *mean = RT_SHOWN(decimals, s->mean);
-    const char *missing = s->count < runs ? RT_PRINTED(40, " (%d of %d)", s->count, runs) : "";
-    if (!s->count)
-        snprintf(text, RT_SUMMARY_SIZE, "-");
-    else if (s->count == 1)
-        snprintf(text, RT_SUMMARY_SIZE, "%s%s", mean, missing);
-    else
-        snprintf(text, RT_SUMMARY_SIZE, "%s ± %s%s", mean, RT_SHOWN(decimals, s->deviation),
-                 missing);
-    return text;
+    rt_writer_add(w, "%s", s->count ? RT_SHOWN(decimals, s->mean) : "-");
+    if (s->count > 1)
+        rt_writer_add(w, " ± %s", RT_SHOWN(decimals, s->deviation));
+    if (s->count && s->count < runs)
+        rt_writer_add(w, " (%d of %d)", s->count, runs);
 }
 
 /* Returns P(Z > z) of a standard normal Z. */

@@ -3,6 +3,8 @@
 
 /* Statistics over the runs of a study: summaries, Student's t, and paired differences. */
 
+#include "util/writer.h"
+
 #include <stdbool.h>
 
 typedef struct rt_summary {
@@ -14,11 +16,9 @@ typedef struct rt_summary {
 /* Summarizes the values that are not NaN. */
 rt_summary rt_summarise(const double *values, int count);
 
-/* Writes "0.0123 ± 0.0004 (2 of 3)" if two of three runs have the number, "0.0123" for a single
- * run, "-" if none has it. Returns the text. */
-enum { RT_SUMMARY_SIZE = 128 };
-const char *rt_summary_text(char text[RT_SUMMARY_SIZE], const rt_summary *s, int decimals,
-                            int runs);
+/* Adds "0.0123 ± 0.0004 (2 of 3)" if two of three runs have the number, "0.0123" for a single run,
+ * "-" if none has it. */
+void rt_summary_report(rt_writer *w, const rt_summary *s, int decimals, int runs);
 
 /* Factors for the mean of `count` normally distributed numbers, in sample standard deviations; NaN
  * below two numbers. */

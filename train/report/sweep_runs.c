@@ -239,7 +239,6 @@ static void write_cell(rt_writer *w, const rt_sweep_runs *s, const rt_table_colu
     const char *name = c->source < 0 ? "" : s->names[c->source], *point = strchr(name, '.');
     const rt_sweep_row of = row < 0 ? (rt_sweep_row){.first = -1} : s->rows[row];
     int run = of.first;
-    char text[RT_SUMMARY_SIZE];
     switch (c->kind) {
     case RT_COLUMN_NAMES:
         rt_writer_add(w, row < 0 ? "run" : "");
@@ -262,7 +261,7 @@ static void write_cell(rt_writer *w, const rt_sweep_runs *s, const rt_table_colu
                           c->view->name[length - 1] == '_' ? name + length : "");
         } else {
             const rt_summary summary = rt_sweep_summary(s, row, c->source);
-            rt_writer_add(w, "%s", rt_summary_text(text, &summary, c->view->decimals, of.runs));
+            rt_summary_report(w, &summary, c->view->decimals, of.runs);
         }
     }
 }

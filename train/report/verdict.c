@@ -123,12 +123,6 @@ rt_status rt_theta_judge(rt_theta_verdict *v, const rt_transformer *model, const
     return status;
 }
 
-const char *rt_theta_place(char text[RT_THETA_PLACE_SIZE], int number)
-{
-    snprintf(text, RT_THETA_PLACE_SIZE, number < 0 ? "all" : "%d", number);
-    return text;
-}
-
 /* Adds "layer 0, head 1, i 2; 0.09 grid steps". */
 static void report_place(rt_writer *w, const rt_theta_worst *worst, bool mixed)
 {

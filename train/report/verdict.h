@@ -45,11 +45,8 @@ typedef struct rt_theta_entry {
     double use;    /* rt_transformer_theta_use */
 } rt_theta_entry;
 
-/* Writes the number of a layer or head, or "all" if all of them share a theta. Returns `text`.
- * RT_THETA_PLACE has the memory of the enclosing block. */
-enum { RT_THETA_PLACE_SIZE = 16 };
-const char *rt_theta_place(char text[RT_THETA_PLACE_SIZE], int number);
-#define RT_THETA_PLACE(number) rt_theta_place((char[RT_THETA_PLACE_SIZE]){0}, number)
+/* The number of a layer or head as a text; "all" if all of them share a theta. */
+#define RT_THETA_PLACE(number) ((number) < 0 ? "all" : RT_PRINTED(16, "%d", number))
 
 /* Lists every learned theta in the order of rt_transformer_theta; none if theta is fixed. The
  * caller frees the list (rt_free). */

@@ -6,7 +6,6 @@
 #include "util/writer.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* State of reading a table of theta. */
