@@ -195,12 +195,8 @@ static int surest_first(const void *a, const void *b)
 /* Adds a text, truncated at a whole character. */
 static void add_span(rt_writer *w, rt_text_span text)
 {
-    char bytes[LONGEST_TEXT + 1];
     const size_t size = rt_text_beginning(text.bytes, text.size, LONGEST_TEXT);
-    if (size)
-        memcpy(bytes, text.bytes, size);
-    bytes[size] = '\0';
-    rt_html_text(w, bytes);
+    rt_html_text(w, size ? RT_PRINTED(LONGEST_TEXT + 1, "%.*s", (int)size, text.bytes) : "");
     if (size < text.size)
         rt_writer_add(w, "…");
 }

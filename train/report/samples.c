@@ -106,12 +106,9 @@ void rt_token_text(rt_writer *page, const rt_data *data, const int32_t *ids, int
                       *token ? token : "\1"); /* both are invisible */
     }
     for (size_t at = 0, size; at < bytes.length; at += size) {
-        char seen[RT_UTF8_SIZE] = HIDDEN;
-        if (is_seen(bytes.bytes + at, bytes.length - at, &size)) {
-            memcpy(seen, bytes.bytes + at, size);
-            seen[size] = '\0';
-        }
-        rt_html_text(page, seen);
+        const char *from = bytes.bytes + at;
+        const bool seen = is_seen(from, bytes.length - at, &size);
+        rt_html_text(page, seen ? RT_PRINTED(RT_UTF8_SIZE, "%.*s", (int)size, from) : HIDDEN);
     }
     page->failed |= bytes.failed;
     rt_writer_free(&bytes);
