@@ -243,8 +243,6 @@ rt_status rt_run_folder_clear(const rt_run_folder *f)
             status = failure(path);
     rt_free(steps);
     if (!status.code)
-        status = rt_path_join(path, f->path, RT_EVENTS_FOLDER);
-    if (!status.code)
-        rt_event_files_clear(path);
+        rt_event_files_clear(RT_PATH_IN(f->path, RT_EVENTS_FOLDER));
     return status;
 }

@@ -101,16 +101,12 @@ void rt_page_number(rt_writer *w, const char *format, double x)
 void rt_page_verdict(rt_writer *w, rt_writer *lines, rt_verdict verdict)
 {
     static const char *const classes[] = {"", " moved", " bad"};
-    char *text = rt_writer_take(lines);
+    char *text = rt_writer_take(lines), *rest = text;
     w->failed |= !text;
     rt_writer_add(w, "<div class=\"verdict%s\">\n", classes[verdict]);
-    for (char *line = text; line && *line;) {
-        char *end = line + strcspn(line, "\n");
-        char *next = *end ? end + 1 : end;
-        *end = '\0';
+    for (const char *line; text && (line = strtok_r(rest, "\n", &rest));) {
         rt_page_cell(w, "p", line);
         rt_writer_add(w, "\n");
-        line = next;
     }
     rt_writer_add(w, "</div>\n");
     rt_free(text);

@@ -120,7 +120,6 @@ rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *fo
      * that it once ended there. */
     const bool evaluated = finished_steps % config->train.eval_every == 0;
     const bool logged = finished_steps % config->run.log_every == 0;
-    char path[RT_PATH_SIZE];
     kept_rows kept = {.from = trunk ? trunk[0] : folder,
                       .of_trunk = trunk != NULL,
                       .step = finished_steps,
@@ -144,11 +143,9 @@ rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *fo
     if (!status.code && config->model.theta.learn)
         status = open_table(&m->theta, folder, "theta.csv", "step,layer,head,i,theta,theta_initial",
                             kept);
-    if (!status.code && config->run.tensorboard) {
-        status = rt_path_join(path, folder, RT_EVENTS_FOLDER);
-        if (!status.code)
-            status = rt_event_file_open(&m->events, path, finished_steps);
-    }
+    if (!status.code && config->run.tensorboard)
+        status =
+            rt_event_file_open(&m->events, RT_PATH_IN(folder, RT_EVENTS_FOLDER), finished_steps);
     return status;
 }
 

@@ -243,13 +243,13 @@ static void warn_of_zero_rates(sweep_run *r)
 static rt_exit run_member(const rt_arguments *arguments, rt_config *config)
 {
     rt_arguments own = *arguments;
-    char folder[RT_PATH_SIZE], path[RT_PATH_SIZE];
+    const char *folder = RT_PATH_IN(config->run.dir, config->run.name);
     own.quiet = true;
     own.resume = !own.overwrite;
-    if (rt_path_join(folder, config->run.dir, config->run.name).code ||
-        rt_path_join(path, folder, "output.log").code || (mkdir(folder, 0777) && errno != EEXIST))
+    if (mkdir(folder, 0777) && errno != EEXIST)
         return RT_EXIT_FAILURE;
-    const int log = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    const int log =
+        open(RT_PATH_IN(folder, "output.log"), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (log < 0 || dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0)
         return RT_EXIT_FAILURE;
     if (log > STDERR_FILENO)
@@ -335,12 +335,10 @@ static void report_end(sweep_run *r, int run, int number, const char *how)
 /* Notes that a run has ended with a wait status (waitpid). */
 static void end_run(sweep_run *r, int run, int how)
 {
-    char path[RT_PATH_SIZE];
     sweep_member *result = &r->runs[run];
     result->exit_code = WIFEXITED(how) ? WEXITSTATUS(how) : RT_EXIT_FAILURE;
     result->ended = result->exit_code != RT_EXIT_STOPPED;
-    if (!rt_path_join(path, r->folder.path, RT_SWEEP_NAME(r->sweep, run)).code)
-        rt_results_read(&result->results, path);
+    rt_results_read(&result->results, RT_PATH_IN(r->folder.path, RT_SWEEP_NAME(r->sweep, run)));
     result->state = ENDED;
     r->running--;
     r->ended += run < r->count;

@@ -83,12 +83,9 @@ rt_status rt_export_model(const rt_run *r)
                                         .facts = facts,
                                         .chat_template = chat_template,
                                         .overwrite = a->overwrite};
-        char *line = text;
-        for (char *end; export.fact_count < MOST_FACTS && (end = strchr(line, '\n'));
-             line = end + 1) {
-            *end = '\0';
+        char *rest = text;
+        for (char *line; export.fact_count < MOST_FACTS && (line = strtok_r(rest, "\n", &rest));)
             facts[export.fact_count++] = line;
-        }
         status = file ? rt_gguf_write(a->export, r->state->model, &export,
                                       a->dtype == RT_GGUF_F16 ? RT_GGUF_F16 : RT_GGUF_F32)
                       : rt_huggingface_write(a->export, r->state->model, &export);

@@ -18,16 +18,14 @@
 /* Draws the report of a run, without attention maps if its data or checkpoints are missing. */
 static rt_status report_run(const rt_arguments *arguments, const char *folder)
 {
-    char path[RT_PATH_SIZE];
     rt_config config;
     rt_status status = rt_config_load_folder(&config, folder);
     if (status.code)
         return rt_error(RT_CONFIG, "%s is not the folder of a run: %.800s", folder, status.message);
     rt_run r = rt_run_new(&config, arguments);
     rt_run_find_data(&r, folder);
-    status = rt_path_join(path, folder, "checkpoints");
-    if (!status.code)
-        status = rt_trained_model_find(&r.found, path, RT_CHECKPOINT_OF_RUN, &config);
+    status = rt_trained_model_find(&r.found, RT_PATH_IN(folder, "checkpoints"),
+                                   RT_CHECKPOINT_OF_RUN, &config);
     if (!status.code)
         status = rt_run_open(&r, true);
     if (!status.code)
