@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -238,15 +239,16 @@ bool rt_is_own_folder(const char *path)
     return !lstat(path, &found) && S_ISDIR(found.st_mode);
 }
 
-void rt_folder_clear(const char *folder, bool (*is_chosen)(const char *name))
+void rt_folder_clear(const char *folder, const char *const *patterns)
 {
     const struct dirent *entry;
     DIR *directory = rt_is_own_folder(folder) ? opendir(folder) : NULL;
     if (!directory)
         return;
     while ((entry = readdir(directory)))
-        if (is_chosen(entry->d_name))
-            unlink(RT_PATH_IN(folder, entry->d_name));
+        for (const char *const *p = patterns; *p; p++)
+            if (!fnmatch(*p, entry->d_name, FNM_PERIOD))
+                unlink(RT_PATH_IN(folder, entry->d_name));
     closedir(directory);
     rmdir(folder); /* fails if there are other files */
 }

@@ -84,9 +84,9 @@ rt_status rt_folders_make(const char *folder) RT_MUST_CHECK;
 /* Returns whether the path is a folder and not a link, which could lead to files of others. */
 bool rt_is_own_folder(const char *path);
 
-/* Removes the files whose names are chosen, and the folder if it is empty then. A link to a folder
- * stays as it is. */
-void rt_folder_clear(const char *folder, bool (*is_chosen)(const char *name));
+/* Removes the files whose names match one of the patterns (fnmatch), which end with NULL, and the
+ * folder if it is empty then. A link to a folder stays as it is. */
+void rt_folder_clear(const char *folder, const char *const *patterns);
 
 /* The lines of a stream, each as soon as it is complete.
  *

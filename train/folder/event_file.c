@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char prefix[] = "events.out.tfevents.";
+#define PREFIX "events.out.tfevents."
 
 enum { MOST_BYTES = 2048, TAG_SIZE = 64 };
 
@@ -107,7 +107,7 @@ rt_status rt_event_file_open(rt_event_file *f, const char *folder, int64_t finis
     if (gethostname(host, sizeof host - 1) || !*host || strchr(host, '/'))
         strcpy(host, "localhost");
     for (int number = 0; !f->file; number++) {
-        snprintf(name, sizeof name, "%s%" PRId64 ".%s.%ld.%d", prefix, (int64_t)time(NULL), host,
+        snprintf(name, sizeof name, PREFIX "%" PRId64 ".%s.%ld.%d", (int64_t)time(NULL), host,
                  (long)getpid(), number);
         const rt_status status = rt_path_join(path, folder, name);
         if (status.code)
@@ -149,12 +149,8 @@ void rt_event_file_close(rt_event_file *f)
     f->file = NULL;
 }
 
-static bool is_event_file(const char *name)
-{
-    return !strncmp(name, prefix, strlen(prefix));
-}
-
 void rt_event_files_clear(const char *folder)
 {
-    rt_folder_clear(folder, is_event_file);
+    static const char *const patterns[] = {PREFIX "*", NULL};
+    rt_folder_clear(folder, patterns);
 }

@@ -264,15 +264,8 @@ rt_status rt_figures_draw(rt_figures *f)
     return status;
 }
 
-/* Returns whether a file is one that figures consist of. */
-static bool is_figure(const char *name)
-{
-    const char *ending = strrchr(name, '.');
-    return ending && ending != name &&
-           (!strcmp(ending, ".gp") || !strcmp(ending, ".svg") || !strcmp(ending, ".csv"));
-}
-
 void rt_figures_clear(const char *folder)
 {
-    rt_folder_clear(RT_PATH_IN(folder, "figures"), is_figure);
+    static const char *const patterns[] = {"*.gp", "*.svg", "*.csv", NULL};
+    rt_folder_clear(RT_PATH_IN(folder, "figures"), patterns);
 }
