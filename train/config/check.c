@@ -296,22 +296,15 @@ static bool read_layer(const char *part, const char *word, int64_t *layer)
            rt_integer_parse(part + length, layer);
 }
 
-/* Copies the first part of a list; one that is too long matches no part. Returns what follows. */
-enum { PART_SIZE = 32 };
-static const char *take_part(const char *list, char part[PART_SIZE])
-{
-    rt_list_item item;
-    list = rt_list_parse(list, &item);
-    rt_list_item_copy(item, part, PART_SIZE);
-    return list;
-}
+enum { PART_SIZE = 32 }; /* one that is too long matches no part */
 
 rt_status rt_freeze_check(const char *parts, int layers)
 {
-    char part[PART_SIZE];
+    rt_list_item item;
     int64_t layer;
     while (parts) {
-        parts = take_part(parts, part);
+        parts = rt_list_parse(parts, &item);
+        const char *part = RT_PRINTED(PART_SIZE, "%.*s", (int)item.length, item.start);
         if (!strcmp(part, "embeddings") || !strcmp(part, "head") || !strcmp(part, "theta"))
             continue;
         if (read_layer(part, "layer.", &layer))
@@ -331,11 +324,12 @@ rt_status rt_freeze_check(const char *parts, int layers)
 
 bool rt_freezes(const char *parts, const rt_parameter *parameter)
 {
-    char part[PART_SIZE];
+    rt_list_item item;
     int64_t layer;
     bool frozen = false;
     while (parts && !frozen) {
-        parts = take_part(parts, part);
+        parts = rt_list_parse(parts, &item);
+        const char *part = RT_PRINTED(PART_SIZE, "%.*s", (int)item.length, item.start);
         frozen = !strcmp(part, "theta")  ? parameter->role == RT_ROLE_THETA
                  : !strcmp(part, "head") ? parameter->component == RT_COMPONENT_HEAD
                  : !strcmp(part, "embeddings")

@@ -66,13 +66,12 @@ static const char *accept(int key, int origin, const char *value, rt_config *par
 static void add_values(rt_axis *axis, const char *values, rt_config_errors *errors)
 {
     const char *name = rt_key_name(axis->key);
-    char value[RT_VALUE_SIZE];
     rt_config parsed = {.file = NULL}, other = {.file = NULL};
     rt_list_item item;
     while (values) {
         bool twice = false;
         values = rt_list_parse(values, &item);
-        rt_list_item_copy(item, value, sizeof value);
+        const char *value = RT_PRINTED(RT_VALUE_SIZE, "%.*s", (int)item.length, item.start);
         const bool full = axis->count == RT_MOST_AXIS_VALUES;
         const char *copy = full ? NULL : accept(axis->key, axis->origin, value, &parsed, errors);
         for (int i = 0; copy && i < axis->count && !twice; i++) {

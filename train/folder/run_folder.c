@@ -80,13 +80,14 @@ bool rt_is_run_folder(const char *path)
            rt_folder_has(path, "config.ini") || rt_is_sweep_folder(path);
 }
 
-void rt_run_folder_of(char folder[RT_PATH_SIZE], const char *checkpoint)
+const char *rt_run_folder_of(char folder[RT_PATH_SIZE], const char *checkpoint)
 {
     static const char before[] = "/checkpoints/";
     const char *name = rt_path_name(checkpoint);
     const size_t length = (size_t)(name - checkpoint), own = sizeof before - 1;
     const bool known = length > own && !strncmp(name - own, before, own);
     snprintf(folder, RT_PATH_SIZE, "%.*s", known ? (int)(length - own) : 0, checkpoint);
+    return folder;
 }
 
 /* Process that has locked a folder, as the file of the lock describes it. */

@@ -27,8 +27,9 @@ bool rt_is_sweep_folder(const char *path);
  * must not write a model. */
 bool rt_is_run_folder(const char *path);
 
-/* Copies FOLDER of FOLDER/checkpoints/step-00000600.h5; "" for another path. */
-void rt_run_folder_of(char folder[RT_PATH_SIZE], const char *checkpoint);
+/* Copies FOLDER of FOLDER/checkpoints/step-00000600.h5; "" for another path. Returns `folder`. */
+const char *rt_run_folder_of(char folder[RT_PATH_SIZE], const char *checkpoint);
+#define RT_RUN_FOLDER_OF(checkpoint) rt_run_folder_of((char[RT_PATH_SIZE]){0}, checkpoint)
 
 /* Locks an existing folder. Returns RT_CONFIG, naming the process, if another one has the lock. */
 rt_status rt_run_folder_lock(rt_run_folder *f) RT_MUST_CHECK;

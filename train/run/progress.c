@@ -2,6 +2,7 @@
 
 #include "optim/options.h"
 #include "train/run/stop.h"
+#include "util/files.h"
 #include "util/number.h"
 #include "util/process.h"
 #include "util/writer.h"
@@ -217,20 +218,17 @@ void rt_opening_begin(rt_opening *opening, rt_data_options *o, const rt_config *
 {
     const char *from = getenv("ROTOR_CACHE_FROM");
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    char path[RT_PATH_SIZE];
+    /* "", and texts stay in memory, without a folder or if its path is too long */
+    const char *path = cache && *cache == '/' ? RT_PATH_IN(cache, "rotor")
+                       : home && *home == '/' ? RT_PATH_IN(home, ".cache/rotor")
+                                              : "";
     int64_t bytes = 0;
-    int length = -1;
     rt_progress_begin(&opening->progress, config, 0, quiet, false);
     opening->watch = (rt_data_watch){opening, say_line, show_share, stop_opening};
     opening->first = rt_world_rank(world) == 0;
     o->watch = &opening->watch;
     o->threads = rt_threads_of(config, world);
-    if (cache && *cache == '/')
-        length = snprintf(path, RT_PATH_SIZE, "%s/rotor", cache);
-    else if (home && *home == '/')
-        length = snprintf(path, RT_PATH_SIZE, "%s/.cache/rotor", home);
-    /* texts stay in memory without a folder, or if its path is too long */
-    if (!o->cache && length > 0 && length < RT_PATH_SIZE)
+    if (!o->cache && *path)
         o->cache = rt_intern_text(path);
     if (from && rt_integer_parse(from, &bytes) && bytes > 0)
         o->cache_from = (size_t)bytes;

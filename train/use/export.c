@@ -18,9 +18,8 @@ static rt_status add_facts(rt_writer *w, const rt_run *r)
 {
     rt_results results = {0};
     rt_theta_verdict verdict;
-    char folder[RT_PATH_SIZE];
+    const char *folder = RT_RUN_FOLDER_OF(r->found.path);
     int steps;
-    rt_run_folder_of(folder, r->found.path);
     if (r->state->step)
         rt_writer_add(w, "training: %d steps with seed %llu\n", r->state->step,
                       (unsigned long long)r->config->run.seed);

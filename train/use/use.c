@@ -18,7 +18,6 @@
 static rt_status configure(rt_run *r)
 {
     rt_config own;
-    char folder[RT_PATH_SIZE];
     const rt_trained_model *found = &r->found;
     const bool named = r->arguments->checkpoint != NULL;
     rt_status status =
@@ -36,8 +35,7 @@ static rt_status configure(rt_run *r)
     }
     if (status.code)
         return status;
-    rt_run_folder_of(folder, found->path);
-    rt_session_take_moved(&own, folder, r->config, NULL);
+    rt_session_take_moved(&own, RT_RUN_FOLDER_OF(found->path), r->config, NULL);
     rt_config given = *r->config;
     given.optimizer = own.optimizer; /* a use does not depend on how the model was trained */
     given.train.steps = own.train.steps;
@@ -225,7 +223,6 @@ rt_exit rt_use_model(const rt_config *config, rt_trained_model *found,
                      const rt_arguments *arguments)
 {
     rt_config own = *config;
-    char folder[RT_PATH_SIZE];
     rt_run r = rt_run_new(&own, arguments);
     r.found = *found;
     *found = (rt_trained_model){0};
@@ -235,7 +232,7 @@ rt_exit rt_use_model(const rt_config *config, rt_trained_model *found,
                     "--last uses the newest, of step %" PRId64,
                     r.found.checkpoint.info.step, r.found.newest);
     rt_status status = arguments->config ? configure(&r) : rt_ok();
-    rt_run_folder_of(folder, r.found.path);
+    const char *folder = RT_RUN_FOLDER_OF(r.found.path);
     if (!status.code && *folder && rt_arguments_evaluate(arguments))
         rt_run_find_data(&r, folder);
     if (!status.code)
