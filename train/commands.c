@@ -126,16 +126,6 @@ static rt_status begin_training(void *beginner, const rt_config *written)
     return l->status.code || first ? l->status : rt_init_model_broadcast(a->ancestry, a->world);
 }
 
-/* Prints why a world could not begin: an error that all processes find, once. */
-static rt_exit print_launch(const launch *l)
-{
-    const rt_world *world = l->arguments->world;
-    if (rt_world_launched_rank() == 0 || l->status.code != RT_CONFIG ||
-        (world && rt_world_size(world) == 1))
-        rt_exit_print(l->status);
-    return rt_exit_of(l->status.code);
-}
-
 /* Loads the configuration file or, if none is given, the configuration of the checkpoint, which
  * stays open in `found`. With `sweep` NULL, a sweep in the file is ignored. Begins a training. */
 static rt_exit load(rt_config *config, rt_trained_model *found, rt_arguments *arguments,
@@ -165,9 +155,12 @@ static rt_exit load(rt_config *config, rt_trained_model *found, rt_arguments *ar
     }
     rt_world *world = arguments->world;
     const bool first = rt_world_rank(world) == 0, listed = errors && first;
-    if (start.status.code) {
+    if (start.status.code) { /* why a world could not begin; once, if all processes find it */
         rt_free(errors);
-        return print_launch(&start);
+        if (rt_world_launched_rank() == 0 || start.status.code != RT_CONFIG ||
+            (world && rt_world_size(world) == 1))
+            rt_exit_print(start.status);
+        return rt_exit_of(start.status.code);
     }
     if (world && first) {
         const rt_status broadcast = rt_init_model_broadcast(arguments->ancestry, world);
