@@ -204,9 +204,8 @@ bool rt_on_command_line(const rt_config *config, const char *full_name)
 
 bool rt_key_read(const rt_key *key, const char *value, rt_config *config, rt_writer *problem)
 {
-    char name[RT_KEY_NAME_SIZE];
+    const char *name = rt_key_full_name(key, (char[RT_KEY_NAME_SIZE]){0});
     const rt_renamed *r = rt_renamed_values;
-    rt_key_full_name(key, name);
     while (r->key && (strcmp(r->key, name) != 0 || strcmp(r->value, value) != 0))
         r++;
     if (r->key && !r->is_read) {

@@ -11,10 +11,9 @@ enum { PLACE_WIDTH = 24, NAME_WIDTH = 26, SETTING_WIDTH = 32 };
 /* Adds the meaning of a key and, for a choice, its values. */
 static void add_meaning(rt_writer *w, const rt_key *key)
 {
-    char values[RT_VALUES_SIZE];
     rt_writer_add(w, "%s", key->help);
     if (key->type == RT_KEY_CHOICE)
-        rt_writer_add(w, " (%s)", rt_key_values(key, values));
+        rt_writer_add(w, " (%s)", rt_key_values(key, (char[RT_VALUES_SIZE]){0}));
 }
 
 /* Adds the meaning of a key as comments of at most COMMENT_WIDTH columns. */
@@ -66,16 +65,14 @@ char *rt_config_ini(const rt_config *config)
 
 char *rt_config_origins(const rt_config *config)
 {
-    char place[RT_PLACE_SIZE];
     rt_config implied;
     rt_writer w = {0};
     rt_config_implied(&implied, config);
     for (int i = 0; rt_key_at(i); i++)
         if (config->origin[i] != RT_FROM_DEFAULT && rt_key_has_effect(i, config) &&
             !rt_key_value_equal(rt_key_at(i), config, &implied))
-            rt_writer_add(&w, "%-*s  %-*s %s\n", PLACE_WIDTH,
-                          rt_config_origin_name(config, i, place), NAME_WIDTH, rt_key_name(i),
-                          RT_KEY_VALUE(rt_key_at(i), config));
+            rt_writer_add(&w, "%-*s  %-*s %s\n", PLACE_WIDTH, RT_ORIGIN_NAME(config, i), NAME_WIDTH,
+                          rt_key_name(i), RT_KEY_VALUE(rt_key_at(i), config));
     return rt_writer_take(&w);
 }
 
@@ -198,7 +195,6 @@ static void add_key_help(rt_writer *w, int i)
 
 char *rt_config_help(const char *part)
 {
-    char values[RT_VALUES_SIZE];
     rt_writer w = {0};
     const int number = part ? rt_key_find(part) : -1;
     const rt_key *key = rt_key_at(number);
@@ -217,7 +213,7 @@ char *rt_config_help(const char *part)
     if (!key)
         return rt_writer_take(&w);
     add_key_help(&w, number);
-    rt_writer_add(&w, "  values: %s\n", rt_key_values(key, values));
+    rt_writer_add(&w, "  values: %s\n", rt_key_values(key, (char[RT_VALUES_SIZE]){0}));
     if (key->decoder)
         rt_writer_add(&w, "  default of a decoder: %s\n", key->decoder);
     if (key->needs) {

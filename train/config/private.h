@@ -29,6 +29,7 @@ void rt_config_add_error(rt_config_errors *errors, int origin, const char *forma
 /* Returns the origin of a value other than a default: "command line", "sweep", "theta.ini:3". */
 enum { RT_PLACE_SIZE = RT_PATH_SIZE + 16 };
 const char *rt_config_origin_name(const rt_config *config, int i, char text[RT_PLACE_SIZE]);
+#define RT_ORIGIN_NAME(config, i) rt_config_origin_name(config, i, (char[RT_PLACE_SIZE]){0})
 
 /* Sets the key and its origin. Adds an error and marks the key as bad if it refuses the value. */
 void rt_config_set_key(rt_config *config, int i, const char *value, int origin,

@@ -344,7 +344,6 @@ static void join(rt_config *config, const rt_init_model *ancestor)
 bool rt_config_inherit(rt_config *config, const rt_init_model *ancestor, rt_config_errors *errors)
 {
     const rt_config *there = ancestor->config;
-    char place[RT_PLACE_SIZE];
     rt_writer differences = {0};
     const rt_key *key;
     for (int handed = RT_HANDED_ALWAYS; handed <= RT_HANDED_WITH_TEXTS; handed++)
@@ -362,7 +361,7 @@ bool rt_config_inherit(rt_config *config, const rt_init_model *ancestor, rt_conf
         if (is_inherited(key) && rt_key_is_written(i, config) && !errors->bad[i] &&
             !fits(config, ancestor, key, &effective))
             rt_writer_add(&differences, "  %s = %s (%s); the model has %s\n", rt_key_name(i),
-                          RT_KEY_VALUE(key, config), rt_config_origin_name(config, i, place),
+                          RT_KEY_VALUE(key, config), RT_ORIGIN_NAME(config, i),
                           RT_KEY_VALUE(key, there));
     const bool good = !differences.length;
     if (!good) {

@@ -286,18 +286,15 @@ static void end_machine(rt_writer *w)
 {
     char line[256], processor[128] = "";
     FILE *file = fopen("/proc/cpuinfo", "r");
-    while (file && !*processor && fgets(line, sizeof line, file)) {
-        const char *colon = strncmp(line, "model name", 10) ? NULL : strstr(line, ": ");
-        if (colon)
-            snprintf(processor, sizeof processor, "%.*s, ", (int)strcspn(colon + 2, "\n"),
-                     colon + 2);
-    }
+    while (file && !*processor && fgets(line, sizeof line, file))
+        sscanf(line, "model name : %127[^\n]", processor);
     if (file)
         fclose(file);
     rt_writer_add(w, "\n");
     add_row(w, "report made by",
-            RT_PRINTED(256, "rotor %s (%s), %s%d processor%s", ROTOR_VERSION, RT_PRECISION,
-                       processor, rt_processors(NULL), rt_processors(NULL) > 1 ? "s" : ""));
+            RT_PRINTED(256, "rotor %s (%s), %s%s%d processor%s", ROTOR_VERSION, RT_PRECISION,
+                       processor, *processor ? ", " : "", rt_processors(NULL),
+                       rt_processors(NULL) > 1 ? "s" : ""));
     rt_writer_add(w, "\n</table>\n");
 }
 
