@@ -18,13 +18,13 @@ TEST(as_many_results_as_there_are_come_back)
 {
     enum { MANY = 300 };
     for (int i = 0; i < MANY; i++)
-        rt_results_put(&results, 0.5 * i, RT_RESULT_LOSS_AT "%d", i);
+        rt_results_put(&results, 0.5 * i, RT_RESULT_OF(RT_RESULT_LOSS, i + 1));
     expect_ok(rt_results_write(&results, scratch));
     rt_results_free(&results);
     ck_assert(rt_results_read(&results, scratch));
     ck_assert_int_eq(results.count, MANY);
     for (int i = 0; i < MANY; i++)
-        ck_assert_double_eq(rt_results_get(&results, "eval_loss_at_%d", i), 0.5 * i);
+        ck_assert_double_eq(rt_results_get(&results, lasting("eval_loss_at_%d", i + 1)), 0.5 * i);
 }
 
 TEST(the_file_is_a_table_that_ends)
@@ -95,7 +95,7 @@ TEST(a_result_that_is_lost_is_told_when_they_are_written)
     ck_assert_int_eq(rt_results_write(&results, scratch).code, RT_MEMORY);
     ck_assert(!exists(in_scratch("result.csv")));
     rt_results_free(&results);
-    rt_results_put(&results, 1, "%s", "a_name_that_is_much_longer_than_those_of_any_result");
+    rt_results_put(&results, 1, "a_name_that_is_much_longer_than_those_of_any_result");
     ck_assert_int_eq(rt_results_write(&results, scratch).code, RT_MEMORY);
 }
 

@@ -8,7 +8,6 @@
 #include <ctype.h>
 #include <limits.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,28 +46,19 @@ static bool is_name(const char *name)
     return length && !name[length] && length < RT_RESULT_NAME_SIZE;
 }
 
-void rt_results_put(rt_results *r, double value, const char *name_format, ...)
+void rt_results_put(rt_results *r, double value, const char *name)
 {
     rt_result result = {.value = value};
-    va_list arguments;
-    va_start(arguments, name_format);
-    const int length = vsnprintf(result.name, sizeof result.name, name_format, arguments);
-    va_end(arguments);
-    const bool fits = length < (int)sizeof result.name && is_name(result.name);
-    if (fits && rt_grow(&r->list, &r->capacity, (size_t)r->count + 1, sizeof *r->list))
+    snprintf(result.name, sizeof result.name, "%s", name);
+    if (is_name(name) && rt_grow(&r->list, &r->capacity, (size_t)r->count + 1, sizeof *r->list))
         r->list[r->count++] = result;
     else
         r->failed = true;
 }
 
-double rt_results_get(const rt_results *r, const char *name_format, ...)
+double rt_results_get(const rt_results *r, const char *name)
 {
-    char name[RT_RESULT_NAME_SIZE] = "";
-    va_list arguments;
-    va_start(arguments, name_format);
-    const int length = vsnprintf(name, sizeof name, name_format, arguments);
-    va_end(arguments);
-    for (int i = 0; i < r->count && length < (int)sizeof name; i++)
+    for (int i = 0; i < r->count; i++)
         if (!strcmp(r->list[i].name, name))
             return r->list[i].value;
     return (double)NAN;
@@ -76,7 +66,7 @@ double rt_results_get(const rt_results *r, const char *name_format, ...)
 
 bool rt_results_whole(const rt_results *r, const char *name, int *value)
 {
-    const double x = rt_results_get(r, "%s", name);
+    const double x = rt_results_get(r, name);
     if (!(fabs(x) <= INT_MAX) || x != floor(x))
         return false;
     *value = (int)x;
@@ -112,7 +102,7 @@ bool rt_results_read(rt_results *r, const char *folder)
             const char *name = rt_csv_cell(&csv, "name");
             whole = !strcmp(name, last_row);
             if (!whole && is_name(name))
-                rt_results_put(r, rt_csv_number(&csv, "value"), "%s", name);
+                rt_results_put(r, rt_csv_number(&csv, "value"), name);
         }
     rt_csv_close(&csv);
     if (whole && !r->failed)

@@ -5,6 +5,7 @@
  * compared without their logs. */
 
 #include "core/status.h"
+#include "util/writer.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,7 +37,6 @@ rt_exit rt_exit_print(rt_status status);
 #define RT_RESULT_MACRO_F1         "macro_f1"      /* of labelled data (rt_macro_score) */
 #define RT_RESULT_EXACT            "eval_exact"    /* of data.length = A..B */
 #define RT_RESULT_AT               "_at_"          /* before a length: eval_loss_at_64 */
-#define RT_RESULT_LOSS_AT          RT_RESULT_LOSS RT_RESULT_AT
 #define RT_RESULT_ACCURACY_AT      RT_RESULT_ACCURACY RT_RESULT_AT
 #define RT_RESULT_EXACT_AT         RT_RESULT_EXACT RT_RESULT_AT
 #define RT_RESULT_DIVERGED         "diverged_above" /* limit, if exceeded */
@@ -56,6 +56,10 @@ rt_exit rt_exit_print(rt_status status);
 
 enum { RT_RESULT_NAME_SIZE = 40 };
 
+/* Name of a result at a length; 0: at the trained length, which the name leaves out. */
+#define RT_RESULT_OF(name, length)                                                                 \
+    RT_PRINTED(RT_RESULT_NAME_SIZE, (length) ? "%s" RT_RESULT_AT "%d" : "%s", name, length)
+
 typedef struct rt_result {
     char name[RT_RESULT_NAME_SIZE]; /* letters, digits, points and underscores */
     double value;                   /* may be NaN or infinite */
@@ -72,10 +76,10 @@ typedef struct rt_results {
 
 void rt_results_free(rt_results *r);
 
-void rt_results_put(rt_results *r, double value, const char *name_format, ...) RT_PRINTF(3, 4);
+void rt_results_put(rt_results *r, double value, const char *name);
 
 /* Returns the value of a result; NaN if it is missing. */
-double rt_results_get(const rt_results *r, const char *name_format, ...) RT_PRINTF(2, 3);
+double rt_results_get(const rt_results *r, const char *name);
 
 /* Stores a result in *value and returns true, if the result exists and is a whole number. */
 bool rt_results_whole(const rt_results *r, const char *name, int *value);

@@ -32,13 +32,14 @@ static void add_perplexity(rt_writer *w, const rt_results *r, const rt_config *c
     rt_writer_add(w, "\n");
 }
 
-/* Adds the loss, the accuracy and, if there are answers of several tokens, the share of exact ones.
- * `suffix` of the names of results: "", or that of a length. */
-static void add_evaluation(rt_writer *w, const rt_results *r, const char *suffix)
+/* Adds the loss, the accuracy and, if there are answers of several tokens, the share of exact ones;
+ * length 0: at the trained length. */
+static void add_evaluation(rt_writer *w, const rt_results *r, int length)
 {
-    const double exact = rt_results_get(r, RT_RESULT_EXACT "%s", suffix);
-    rt_writer_add(w, ": loss %.6g, accuracy %s", rt_results_get(r, RT_RESULT_LOSS "%s", suffix),
-                  RT_SHOWN(4, rt_results_get(r, RT_RESULT_ACCURACY "%s", suffix)));
+    const double exact = rt_results_get(r, RT_RESULT_OF(RT_RESULT_EXACT, length));
+    rt_writer_add(w, ": loss %.6g, accuracy %s",
+                  rt_results_get(r, RT_RESULT_OF(RT_RESULT_LOSS, length)),
+                  RT_SHOWN(4, rt_results_get(r, RT_RESULT_OF(RT_RESULT_ACCURACY, length))));
     if (!isnan(exact))
         rt_writer_add(w, ", exact %s", RT_SHOWN(4, exact));
 }
@@ -54,7 +55,7 @@ static void add_evaluations(rt_writer *w, const rt_run_page *p)
     const double macro_f1 = rt_results_get(r, RT_RESULT_MACRO_F1);
     const double limit = rt_results_get(r, RT_RESULT_DIVERGED);
     rt_writer_add(w, "eval");
-    add_evaluation(w, r, "");
+    add_evaluation(w, r, 0);
     rt_writer_add(w, " after %s steps", RT_SHOWN(0, isnan(model_step) ? steps : model_step));
     if (!isnan(model_step))
         rt_writer_add(w, ", the best evaluation; at the end, after %s steps, loss %.6g",
@@ -74,7 +75,7 @@ static void add_evaluations(rt_writer *w, const rt_run_page *p)
     for (int i = 0; i < c->train.eval_lengths.count; i++) {
         const int length = c->train.eval_lengths.at[i];
         rt_writer_add(w, "eval at length %d", length);
-        add_evaluation(w, r, RT_PRINTED(32, RT_RESULT_AT "%d", length));
+        add_evaluation(w, r, length);
         rt_writer_add(w, "\n");
     }
     if (!isnan(limit))
@@ -104,8 +105,7 @@ static void add_theta(rt_writer *w, const rt_run_page *p)
     for (const rt_reset_names *n = rt_theta_resets; n < rt_theta_resets + RT_RESETS; n++) {
         const rt_theta_reset reset = {rt_results_get(r, RT_RESULT_LOSS),
                                       rt_results_get(r, RT_RESULT_ACCURACY),
-                                      rt_results_get(r, "%s", n->loss),
-                                      rt_results_get(r, "%s", n->accuracy)};
+                                      rt_results_get(r, n->loss), rt_results_get(r, n->accuracy)};
         if (!isnan(reset.reset_accuracy))
             rt_theta_report_reset(w, n->place, &reset);
     }

@@ -114,15 +114,15 @@ void rt_sweep_add_names(rt_results *names, const rt_results *r)
 {
     for (int i = 0; i < r->count; i++)
         if (strcmp(r->list[i].name, RT_RESULT_EXIT_CODE) != 0 &&
-            isnan(rt_results_get(names, "%s", r->list[i].name)))
-            rt_results_put(names, 0, "%s", r->list[i].name);
+            isnan(rt_results_get(names, r->list[i].name)))
+            rt_results_put(names, 0, r->list[i].name);
 }
 
 void rt_sweep_add_results(rt_writer *w, const rt_results *names, const rt_results *r)
 {
     for (int i = 0; i < names->count; i++)
         if (r)
-            rt_csv_add_number(w, rt_results_get(r, "%s", names->list[i].name));
+            rt_csv_add_number(w, rt_results_get(r, names->list[i].name));
         else
             rt_writer_add(w, ",%s", names->list[i].name);
     rt_writer_add(w, "\n");

@@ -127,14 +127,13 @@ static void report_evaluation(rt_outcome *o, const rt_run *r, const rt_evaluatio
 {
     const double exact = (double)e->exact / (double)e->sequences;
     const char *at = length ? RT_PRINTED(32, " at length %d", length) : "";
-    const char *suffix = length ? RT_PRINTED(32, RT_RESULT_AT "%d", length) : "";
     const char *answers = r->data->options.shortest ? RT_PRINTED(32, ", exact %.4f", exact) : "";
     printf("eval%s: loss %.6g, accuracy %.4f%s (%ld sequences, %ld labels)\n", at, e->loss,
            e->accuracy, answers, e->sequences, e->labels);
-    rt_results_put(&o->results, e->loss, RT_RESULT_LOSS "%s", suffix);
-    rt_results_put(&o->results, e->accuracy, RT_RESULT_ACCURACY "%s", suffix);
+    rt_results_put(&o->results, e->loss, RT_RESULT_OF(RT_RESULT_LOSS, length));
+    rt_results_put(&o->results, e->accuracy, RT_RESULT_OF(RT_RESULT_ACCURACY, length));
     if (*answers)
-        rt_results_put(&o->results, exact, RT_RESULT_EXACT "%s", suffix);
+        rt_results_put(&o->results, exact, RT_RESULT_OF(RT_RESULT_EXACT, length));
 }
 
 /* Evaluates at the trained length. For labelled data also fills the confusion matrix. */
@@ -237,8 +236,8 @@ static rt_status reset_theta(rt_outcome *o, const rt_results *before, const rt_r
     for (int i = 0; i < 1 + elsewhere && !status.code; i++) {
         const rt_reset_names *n = &rt_theta_resets[i];
         rt_writer w = {0};
-        rt_evaluation e = {.loss = rt_results_get(before, "%s", n->loss),
-                           .accuracy = rt_results_get(before, "%s", n->accuracy)};
+        rt_evaluation e = {.loss = rt_results_get(before, n->loss),
+                           .accuracy = rt_results_get(before, n->accuracy)};
         if (isnan(e.accuracy))
             status = rt_theta_evaluate(r->trainer, c->data.length, c->train.eval_batches,
                                        i ? geometric : rt_transformer_theta_start(model), NULL, &e);
@@ -248,8 +247,8 @@ static rt_status reset_theta(rt_outcome *o, const rt_results *before, const rt_r
                                       e.accuracy};
         rt_theta_report_reset(&w, n->place, &reset);
         status = rt_writer_print(&w, stdout);
-        rt_results_put(&o->results, e.loss, "%s", n->loss);
-        rt_results_put(&o->results, e.accuracy, "%s", n->accuracy);
+        rt_results_put(&o->results, e.loss, n->loss);
+        rt_results_put(&o->results, e.accuracy, n->accuracy);
         if (i)
             continue;
         const bool needed = rt_theta_reset_hurts(&reset);
@@ -310,25 +309,28 @@ rt_status rt_outcome_record(rt_outcome *o, const rt_run *r, rt_exit code)
     const rt_config *c = r->config;
     const rt_lengths *lengths = &c->train.eval_lengths;
     const char *folder = r->folder.path;
+    const rt_results *results = &o->results;
     rt_status status = rt_ok();
     rt_writer w = {0};
     rt_results_put(&o->results, rt_metrics_first_step(folder, nearly_all), RT_RESULT_FIRST_STEP);
     rt_results_put(&o->results, (int)code, RT_RESULT_EXIT_CODE);
-    const bool evaluated = !isnan(rt_results_get(&o->results, RT_RESULT_LOSS));
+    const bool evaluated = !isnan(rt_results_get(results, RT_RESULT_LOSS));
     if (c->train.eval_lengths.count && evaluated) {
         const bool exact = r->data->options.shortest > 0;
         rt_writer_add(&w, "length,eval_loss,eval_accuracy%s\n", exact ? ",eval_exact" : "");
         for (int i = -1; i < lengths->count; i++) {
-            const char *suffix = i < 0 ? "" : RT_PRINTED(32, RT_RESULT_AT "%d", lengths->at[i]);
-            if (i >= 0 && is_trained(c, lengths->at[i]))
+            const int length = i < 0 ? 0 : lengths->at[i];
+            if (i >= 0 && is_trained(c, length))
                 continue;
             if (i < 0 && exact)
                 rt_writer_add(&w, "%d..", c->data.shortest);
-            rt_writer_add(&w, "%d", i < 0 ? c->data.length : lengths->at[i]);
-            rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_LOSS "%s", suffix));
-            rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_ACCURACY "%s", suffix));
+            rt_writer_add(&w, "%d", length ? length : c->data.length);
+            rt_csv_add_number(&w, rt_results_get(results, RT_RESULT_OF(RT_RESULT_LOSS, length)));
+            rt_csv_add_number(&w,
+                              rt_results_get(results, RT_RESULT_OF(RT_RESULT_ACCURACY, length)));
             if (exact)
-                rt_csv_add_number(&w, rt_results_get(&o->results, RT_RESULT_EXACT "%s", suffix));
+                rt_csv_add_number(&w,
+                                  rt_results_get(results, RT_RESULT_OF(RT_RESULT_EXACT, length)));
             rt_writer_add(&w, "\n");
         }
         status = rt_durable_write_and_free(folder, "lengths.csv", rt_writer_take(&w));
