@@ -2,9 +2,9 @@
 
 #include "util/number.h"
 #include "util/utf8.h"
+#include "util/writer.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 static const char most_in_63_bits[] = "9223372036854775807";
@@ -36,10 +36,9 @@ static char *adjust_number(char *at, const char *end)
     } else if (*digits == '0' || !is_above(digits, count, most_in_63_bits)) {
         return behind;
     } else if (negative || is_above(digits, count, most_in_64_bits)) {
-        char exponent[RT_NUMBER_SIZE];
-        const int length = snprintf(exponent, sizeof exponent, "e%zu", count - KEPT);
+        const char *exponent = RT_PRINTED(RT_NUMBER_SIZE, "e%zu", count - KEPT);
         memset(digits + KEPT, ' ', count - KEPT);
-        memcpy(digits + KEPT, exponent, (size_t)length);
+        memcpy(digits + KEPT, exponent, strlen(exponent));
     } else {
         memset(digits, ' ', count);
         memcpy(behind - size, most_in_63_bits, size);
@@ -84,7 +83,6 @@ rt_status rt_json_parse(json_t **object_new, int values, const char *name, char 
 {
     json_error_t error;
     int line;
-    char word[RT_WORD_NAME_SIZE];
     *object_new = NULL;
     const char *zero = memchr(bytes, '\0', size); /* Jansson skips some; a C string ends there */
     rt_status status = scan(name, values, bytes, zero ? zero : bytes + size, &line);
@@ -97,7 +95,7 @@ rt_status rt_json_parse(json_t **object_new, int values, const char *name, char 
         return rt_out_of_memory(name);
     if (!json)
         return rt_error(RT_DATA, "%s:%d: invalid JSON: %s", name, error.line > 0 ? error.line : 1,
-                        rt_word_name(error.text, strlen(error.text), word));
+                        rt_word_name(error.text, strlen(error.text), (char[RT_WORD_NAME_SIZE]){0}));
     if (!json_is_object(json)) {
         json_decref(json);
         return rt_error(RT_DATA, "%s:1: must be an object, in braces", name);

@@ -26,8 +26,8 @@ static const char *(*words_of(const rt_key *key))(int)
 
 const char *rt_key_full_name(const rt_key *key, char text[RT_KEY_NAME_SIZE])
 {
-    snprintf(text, RT_KEY_NAME_SIZE, "%s%s%s", key->section, *key->section ? "." : "", key->name);
-    return text;
+    return rt_printed(text, RT_KEY_NAME_SIZE, "%s%s%s", key->section, *key->section ? "." : "",
+                      key->name);
 }
 
 const rt_key *rt_keys_find(const rt_key_table *table, const char *full_name)
@@ -46,16 +46,14 @@ const char *rt_key_values(const rt_key *key, char text[RT_VALUES_SIZE])
 {
     const char *(*word)(int) = words_of(key);
     const rt_range *in = &key->range;
-    char low[RT_NUMBER_SIZE], high[RT_NUMBER_SIZE], range[RT_VALUES_SIZE / 2];
-    rt_number_write(low, in->low);
-    rt_number_write(high, in->high);
-    if (isinf(in->high))
-        snprintf(range, sizeof range, "%s %s", in->above ? ">" : ">=", low);
-    else if (in->above || in->below)
-        snprintf(range, sizeof range, "%s %s and %s %s", in->above ? ">" : ">=", low,
-                 in->below ? "<" : "<=", high);
-    else
-        snprintf(range, sizeof range, "from %s to %s", low, high);
+    enum { RANGE = RT_VALUES_SIZE / 2 };
+    const char *low = rt_number_write((char[RT_NUMBER_SIZE]){0}, in->low);
+    const char *high = rt_number_write((char[RT_NUMBER_SIZE]){0}, in->high);
+    const char *above = in->above ? ">" : ">=", *below = in->below ? "<" : "<=";
+    const char *range = isinf(in->high) ? RT_PRINTED(RANGE, "%s %s", above, low)
+                        : in->above || in->below
+                            ? RT_PRINTED(RANGE, "%s %s and %s %s", above, low, below, high)
+                            : RT_PRINTED(RANGE, "from %s to %s", low, high);
 
     size_t length = 0;
     text[0] = '\0';
@@ -105,15 +103,11 @@ static bool read_whole(const rt_key *key, const char *value, void *place)
 static bool read_interval(const rt_key *key, const char *value, void *place)
 {
     const char *dots = strstr(value, "..");
-    char first[RT_NUMBER_SIZE];
+    const int length = dots ? (int)(dots - value) : 0;
     int64_t least = 0, most;
-    if (dots && (size_t)(dots - value) >= sizeof first)
+    if (dots && (!rt_integer_parse(RT_PRINTED(RT_NUMBER_SIZE, "%.*s", length, value), &least) ||
+                 length >= RT_NUMBER_SIZE || least < 1))
         return false;
-    if (dots) {
-        snprintf(first, sizeof first, "%.*s", (int)(dots - value), value);
-        if (!rt_integer_parse(first, &least) || least < 1)
-            return false;
-    }
     if (!rt_integer_parse(dots ? dots + 2 : value, &most) || !in_range(&key->range, (double)most) ||
         least > most)
         return false;
@@ -263,7 +257,6 @@ static void write_hint(const rt_key *key, const char *value, rt_writer *problem)
 
 bool rt_key_value_read(const rt_key *key, const char *value, void *options, rt_writer *problem)
 {
-    char quoted[RT_QUOTE_SIZE], values[RT_VALUES_SIZE];
     void *place = (char *)options + key->offset;
     if (types[key->type].read(key, value, place)) {
         /* memory for the copy of a text or a list may be exhausted */
@@ -276,8 +269,9 @@ bool rt_key_value_read(const rt_key *key, const char *value, void *options, rt_w
         rt_writer_add(problem, "must be text of at most %g bytes without control characters",
                       key->range.high);
     else
-        rt_writer_add(problem, "must be %s%s", types[key->type].name, rt_key_values(key, values));
-    rt_writer_add(problem, "; got %s", rt_quote(quoted, value));
+        rt_writer_add(problem, "must be %s%s", types[key->type].name,
+                      rt_key_values(key, (char[RT_VALUES_SIZE]){0}));
+    rt_writer_add(problem, "; got %s", RT_QUOTED(value));
     write_hint(key, value, problem);
     return false;
 }
@@ -290,13 +284,12 @@ static void write_list(const rt_key *key, const void *place, char text[RT_VALUE_
     char number[RT_NUMBER_SIZE];
     text[0] = '\0';
     for (int i = 0; i < count && length < RT_VALUE_SIZE; i++) {
-        const char *item = number;
-        if (key->type == RT_KEY_LENGTHS)
-            snprintf(number, sizeof number, "%d", ((const rt_lengths *)place)->at[i]);
-        else if (key->type == RT_KEY_FACTORS)
-            rt_number_write(number, ((const rt_factors *)place)->at[i]);
-        else
-            item = key->word(((const rt_layer_words *)place)->at[i]);
+        const char *item =
+            key->type == RT_KEY_LENGTHS
+                ? rt_printed(number, sizeof number, "%d", ((const rt_lengths *)place)->at[i])
+            : key->type == RT_KEY_FACTORS
+                ? rt_number_write(number, ((const rt_factors *)place)->at[i])
+                : key->word(((const rt_layer_words *)place)->at[i]);
         length +=
             (size_t)snprintf(text + length, RT_VALUE_SIZE - length, "%s%s", i ? "," : "", item);
     }
@@ -309,34 +302,27 @@ const char *rt_key_value_write(const rt_key *key, const void *options, char text
     const char *word;
     switch (key->type) {
     case RT_KEY_INTEGER:
-        snprintf(text, RT_VALUE_SIZE, "%d", *(const int *)place);
-        break;
+        return rt_printed(text, RT_VALUE_SIZE, "%d", *(const int *)place);
     case RT_KEY_INTERVAL:
         interval = place;
-        if (interval->least)
-            snprintf(text, RT_VALUE_SIZE, "%d..%d", interval->least, interval->most);
-        else
-            snprintf(text, RT_VALUE_SIZE, "%d", interval->most);
-        break;
+        return interval->least
+                   ? rt_printed(text, RT_VALUE_SIZE, "%d..%d", interval->least, interval->most)
+                   : rt_printed(text, RT_VALUE_SIZE, "%d", interval->most);
     case RT_KEY_SEED:
-        snprintf(text, RT_VALUE_SIZE, "%" PRIu64, *(const uint64_t *)place);
-        break;
+        return rt_printed(text, RT_VALUE_SIZE, "%" PRIu64, *(const uint64_t *)place);
     case RT_KEY_YES_NO:
     case RT_KEY_CHOICE:
     case RT_KEY_TEXT:
         word = key->type == RT_KEY_YES_NO   ? yes_no_word(*(const bool *)place)
                : key->type == RT_KEY_CHOICE ? key->word(*(const int *)place)
                                             : *(const char *const *)place;
-        snprintf(text, RT_VALUE_SIZE, "%s", word ? word : "");
-        break;
+        return rt_printed(text, RT_VALUE_SIZE, "%s", word ? word : "");
+    case RT_KEY_NUMBER:
+        return rt_number_write(text, *(const double *)place);
     case RT_KEY_LENGTHS:
     case RT_KEY_FACTORS:
     case RT_KEY_LAYERS:
         write_list(key, place, text);
-        break;
-    case RT_KEY_NUMBER:
-        rt_number_write(text, *(const double *)place);
-        break;
     }
     return text;
 }

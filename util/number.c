@@ -1,5 +1,7 @@
 #include "util/number.h"
 
+#include "util/writer.h"
+
 #include <errno.h>
 #include <locale.h>
 #include <math.h>
@@ -96,13 +98,9 @@ uint64_t rt_little_endian(const unsigned char *at, size_t size)
 
 const char *rt_number_show(char text[RT_NUMBER_SIZE], int decimals, double value)
 {
-    if (isnan(value))
-        snprintf(text, RT_NUMBER_SIZE, "nan");
-    else if (fabs(value) < 1e7)
-        snprintf(text, RT_NUMBER_SIZE, "%.*f", decimals, value);
-    else
-        snprintf(text, RT_NUMBER_SIZE, "%.4g", value);
-    return text;
+    return isnan(value)        ? rt_printed(text, RT_NUMBER_SIZE, "nan")
+           : fabs(value) < 1e7 ? rt_printed(text, RT_NUMBER_SIZE, "%.*f", decimals, value)
+                               : rt_printed(text, RT_NUMBER_SIZE, "%.4g", value);
 }
 
 const char *rt_list_parse(const char *list, rt_list_item *item)

@@ -1,5 +1,7 @@
 #include "util/utf8.h"
 
+#include "util/writer.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,20 +65,16 @@ const char *rt_character_name(int32_t character, char name[RT_WORD_NAME_SIZE])
     char bytes[RT_UTF8_SIZE];
     rt_utf8_write(character, bytes);
     if (!rt_character_is_visible(character))
-        snprintf(name, RT_WORD_NAME_SIZE, "U+%04X", (unsigned)character);
-    else if (character > '~')
-        snprintf(name, RT_WORD_NAME_SIZE, "'%s' (U+%04X)", bytes, (unsigned)character);
-    else
-        snprintf(name, RT_WORD_NAME_SIZE, "'%s'", bytes);
-    return name;
+        return rt_printed(name, RT_WORD_NAME_SIZE, "U+%04X", (unsigned)character);
+    return rt_printed(name, RT_WORD_NAME_SIZE, character > '~' ? "'%s' (U+%04X)" : "'%s'", bytes,
+                      (unsigned)character);
 }
 
 const char *rt_byte_name(int32_t byte, char name[RT_WORD_NAME_SIZE])
 {
-    if (byte >= ' ' && byte <= '~')
-        return rt_character_name(byte, name);
-    snprintf(name, RT_WORD_NAME_SIZE, "byte 0x%02x", (unsigned)byte);
-    return name;
+    return byte >= ' ' && byte <= '~'
+               ? rt_character_name(byte, name)
+               : rt_printed(name, RT_WORD_NAME_SIZE, "byte 0x%02x", (unsigned)byte);
 }
 
 const char *rt_word_name(const char *word, size_t size, char name[RT_WORD_NAME_SIZE])
