@@ -303,16 +303,13 @@ static rt_status add_run(comparison *c, const char *folder)
 /* Adds a run, or those runs of a sweep that have begun. */
 static rt_status add_folder(comparison *c, const char *folder)
 {
-    char config[RT_PATH_SIZE];
     rt_sweep_runs runs;
     if (!rt_is_sweep_folder(folder))
         return add_run(c, folder);
     rt_status status = rt_sweep_runs_read(&runs, folder);
-    for (int i = 0; i < runs.count && !status.code; i++) {
-        status = rt_path_join(config, runs.list[i].folder, "config.ini");
-        if (!status.code && !access(config, R_OK))
+    for (int i = 0; i < runs.count && !status.code; i++)
+        if (!access(RT_PATH_IN(runs.list[i].folder, "config.ini"), R_OK))
             status = add_run(c, runs.list[i].folder);
-    }
     rt_sweep_runs_free(&runs);
     return status;
 }
