@@ -68,9 +68,9 @@ typedef enum rt_fits {
     RT_FITS_SAME,      /* no other value */
     RT_FITS_GATES,     /* feed-forward blocks that are gated or plain as well */
     RT_FITS_OUTPUT,    /* the model has no output layer of its own that would be lost */
-    RT_FITS_ENCODING,  /* neither encoding has parameters, and the model is rotor's own */
+    RT_FITS_ENCODING,  /* nothing of either encoding is lost, and the model is rotor's own */
     RT_FITS_ROTATION,  /* not both learn theta */
-    RT_FITS_TABLE,     /* not both have a table of positions */
+    RT_FITS_OTHER,     /* their values of position.kind differ */
     RT_FITS_LOWERCASE, /* a lowercase vocabulary can also be used unchanged */
     RT_FITS_TOKENS     /* the vocabulary is not handed on */
 } rt_fits;

@@ -39,6 +39,9 @@ typedef enum rt_role {
     RT_ROLE_FACTOR  /* factor on the scores of a head: as theta */
 } rt_role;
 
+/* Whether a model may have a parameter that starts from a model without it, and its value then. */
+typedef enum rt_joining { RT_NEVER_JOINS, RT_JOINS, RT_JOINS_AT_ZERO } rt_joining;
+
 /* Component of a model to which a parameter belongs. */
 typedef enum rt_component {
     RT_COMPONENT_NONE, /* of a list without components */
@@ -59,7 +62,7 @@ typedef struct rt_parameter {
     double init_std; /* of RT_INIT_NORMAL */
     size_t offset;   /* of the tensor in the blocks, in elements */
     int64_t since;   /* steps of the training before the parameter joined it */
-    bool joins;      /* a model may have it that starts from one without it */
+    rt_joining joins;
 } rt_parameter;
 
 typedef struct rt_parameters {
@@ -77,7 +80,7 @@ typedef struct rt_parameters {
     double init_std;     /* of the parameters added next; 0 = RT_INIT_STD */
     rt_component component; /* of the parameters added next */
     int layer;              /* of the parameters added next, for RT_COMPONENT_LAYER */
-    bool joins;             /* of the parameters added next */
+    rt_joining joins;       /* of the parameters added next */
     rt_status status;       /* first failed addition */
 } rt_parameters;
 

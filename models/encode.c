@@ -117,10 +117,12 @@ static bool input_fits(const rt_transformer *m, rt_graph *g, const rt_transforme
     return !rt_graph_failed(g);
 }
 
-/* Normalizes a residual before a block. Only products read the result. */
-static rt_tensor *norm_for_products(const rt_transformer *m, rt_graph *g, rt_tensor *x, rt_affine a)
+/* Normalizes a residual before a block; `rounds`: only products read the result. */
+static rt_tensor *norm_before(const rt_transformer *m, rt_graph *g, rt_tensor *x, rt_affine a,
+                              bool rounds)
 {
-    return a.weight ? rt_for_products(g, rt_transformer_norm(m, g, x, a)) : x;
+    x = rt_transformer_norm(m, g, x, a);
+    return rounds && a.weight ? rt_for_products(g, x) : x;
 }
 
 /* Computes residual + dropout(x weight^T + bias). */
@@ -166,7 +168,7 @@ static rt_tensor *drop_tokens(const rt_transformer_options *o, rt_graph *g, rt_t
         for (int i = first; i < first + in->T; i++)
             factors[i] = (!mask || mask[i]) && in->ids[i] != o->mask_id ? factor : 0;
     }
-    return rt_scale_tokens(g, x, factors);
+    return rt_scale_parts(g, x, rt_graph_constant(g, factors, RT_SHAPE_OF(rows)));
 }
 
 static rt_tensor *embed(rt_transformer *m, rt_graph *g, const rt_transformer_input *in)
@@ -347,7 +349,7 @@ static rt_tensor *attend(const layer_pass *p, rt_graph *g, rt_tensor *x)
     a.key = rt_transformer_norm(p->model, g, project(p, g, x, layer->key, o->kv_heads),
                                 layer->key_norm);
     a.value = project(p, g, x, layer->value, o->kv_heads);
-    if (in->usage && is_rotated(p) && a.query && a.key)
+    if (in->usage && layer->row.has_positions && a.query && a.key)
         rt_usage_add_layer(in->usage, o, p->l, in, a.query, a.key);
     rt_tensor *all = NULL;
     for (int i = 0; i < pieces; i++) {
@@ -388,12 +390,13 @@ static rt_tensor *apply_layer(rt_graph *g, rt_tensor *x, void *context)
     const bool pre = m->options.norm == RT_NORM_PRE;
     if (p->rotation_kind == OWN_THETA)
         find_rotations(p, g);
-    rt_tensor *y = attend(p, g, pre ? norm_for_products(m, g, x, layer->attention_norm) : x);
+    const bool rounds = !rt_encoding_of(&m->options)->reads_input || !layer->row.has_positions;
+    rt_tensor *y = attend(p, g, pre ? norm_before(m, g, x, layer->attention_norm, rounds) : x);
     rt_tensor *after = onto(m, g, x, y, layer->output);
     if (!pre)
         after = rt_transformer_norm(m, g, after, layer->attention_norm);
     rt_tensor *read = m->options.residual == RT_RESIDUAL_PARALLEL ? x : after;
-    y = feed_forward(p, g, pre ? norm_for_products(m, g, read, layer->ffn_norm) : read);
+    y = feed_forward(p, g, pre ? norm_before(m, g, read, layer->ffn_norm, true) : read);
     after = onto(m, g, after, y, layer->down);
     return pre ? after : rt_transformer_norm(m, g, after, layer->ffn_norm);
 }

@@ -31,9 +31,10 @@ RT_KEY_WORDS(form_word, RT_THETA_FORMS)
 RT_KEY_WORDS(init_word, RT_THETA_INITS)
 
 /* Conditions that several keys share. */
-#define ROTATED IS("position.kind", "rope")
-#define EVEN    IS("position.frequencies", "geometric", "linear")
-#define LEARNED IS("theta.learn", "yes")
+#define ROTATED   IS("position.kind", "rope")
+#define SELECTIVE IS("position.kind", "selective")
+#define EVEN      IS("position.frequencies", "geometric", "linear")
+#define LEARNED   IS("theta.learn", "yes")
 
 /* clang-format off */
 static const rt_key keys[] = {
@@ -160,8 +161,8 @@ static const rt_key keys[] = {
      HANDED(ALWAYS), FITS(SAME), IN_DECODERS("half")},
     {"position", "base", NUMBER(position.frequencies.base, ABOVE(1)), "10000",
      "theta_i = base^(-2i/R) radians per position, R rotated or embedding features; with two axes "
-     "base^(-4i/R), default 100 or, mixed, 10",
-     RT_FIXED, WHEN(IS("position.kind", "sinusoidal"), OR, ROTATED, EVEN, OR, LEARNED),
+     "base^(-4i/R), default 100 or, mixed, 10; of selective by default 500000",
+     RT_FIXED, WHEN(IS("position.kind", "sinusoidal", "selective"), OR, ROTATED, EVEN, OR, LEARNED),
      HANDED(WITH_AXES)},
     {"position", "local_base", NUMBER(position.local_base, AT_LEAST(0)), "0",
      "base of theta in sliding layers, those that model.window is for, above 1; 0 = "
@@ -228,7 +229,20 @@ static const rt_key keys[] = {
      HANDED(WITH_ENCODING), FOLLOWS},
     {"position", "max_len", WHOLE(position.max_len, 0, RT_MOST_SIZE), "0",
      "for learned: number of positions in the table; 0 = the longest length used, or randomized",
-     RT_FIXED, WHEN(IS("position.kind", "learned")), HANDED(WITH_ENCODING), FITS(TABLE), FOLLOWS},
+     RT_FIXED, WHEN(IS("position.kind", "learned")), HANDED(WITH_ENCODING), FITS(OTHER), FOLLOWS},
+    {"position", "rank", WHOLE(position.rank, 1, RT_MOST_SIZE), "16",
+     "for selective (Selective RoPE, in causal models), where queries and keys rotate by angles that "
+     "the tokens add up to: rank of the map from a token to its angles", RT_FIXED,
+     WHEN(SELECTIVE), HANDED(WITH_ENCODING), FITS(OTHER), LATER},
+    {"position", "taps", WHOLE(position.taps, 0, 1000), "4",
+     "for selective: tokens that the convolution over the angles sees; 0 = no convolution", RT_FIXED,
+     WHEN(SELECTIVE), HANDED(WITH_ENCODING), FITS(OTHER), LATER},
+    {"position", "phase_bias", YES_NO(position.phase_bias), "no",
+     "for selective: every token also adds e^bias, learned for each head and pair, to its angle; at "
+     "the start that is the angle of rope", RT_FIXED, WHEN(SELECTIVE), HANDED(WITH_ENCODING), FITS(OTHER), LATER},
+    {"position", "phase_gate", YES_NO(position.phase_gate), "no",
+     "for selective: a gate of the token for each head multiplies its angles", RT_FIXED,
+     WHEN(SELECTIVE), HANDED(WITH_ENCODING), FITS(OTHER), LATER},
     {"position", "key_shift", YES_NO(position.key_shift), "no",
      "the features of a key that do not rotate are those of the key before, so that one layer finds "
      "what followed a token; for rope with a fraction below 1, and for none (there, and in layers "

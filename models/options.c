@@ -60,6 +60,7 @@ void rt_transformer_resolve(rt_transformer_options *o)
     if (o->heads > 0 && o->dim % o->heads == 0)
         o->head_dim = rt_transformer_head_dim(o);
     position->axes = or_else(position->axes, 1);
+    position->rank = or_else(position->rank, 16);
     o->embedding_dim = or_else(o->embedding_dim, o->dim);
     o->ffn_dim = or_else(o->ffn_dim, o->dim < INT_MAX / 4 ? 4 * o->dim : INT_MAX);
     if (o->embedding_norm == RT_EMBEDDING_NORM_AUTO)

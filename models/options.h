@@ -78,6 +78,7 @@ typedef enum rt_attention_kind { RT_ATTENTIONS(RT_CHOICE_VALUE) } rt_attention_k
     X(RT_POSITION_ALIBI, rt_encoding_alibi)                                                        \
     X(RT_POSITION_T5, rt_encoding_t5)                                                              \
     X(RT_POSITION_SHAW, rt_encoding_shaw)                                                          \
+    X(RT_POSITION_SELECTIVE, rt_encoding_selective)                                                \
     X(RT_POSITION_NONE, rt_encoding_none)
 typedef enum rt_position_kind { RT_POSITION_KINDS(RT_CHOICE_VALUE) } rt_position_kind;
 
@@ -143,8 +144,10 @@ typedef struct rt_position_options {
     double init_std; /* of the initial parameters of the encoding; 0 = that of the model */
     bool key_shift;  /* the unrotated features of a key are those of the key before it */
     rt_forget forget;
-    double forget_bias;       /* initial bias of a gate, or of `bias` if it is not 0 */
-    rt_interval forget_times; /* decay times of the heads of `bias` and `fixed`, in tokens */
+    double forget_bias;          /* initial bias of a gate, or of `bias` if it is not 0 */
+    rt_interval forget_times;    /* decay times of the heads of `bias` and `fixed`, in tokens */
+    int rank, taps;              /* of selective: rank of its map, taps of its convolution */
+    bool phase_bias, phase_gate; /* of selective */
 } rt_position_options;
 
 typedef struct rt_theta_options {

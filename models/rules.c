@@ -38,6 +38,8 @@ static bool are_within_bounds(const rt_transformer_options *o, rt_rule_sink to)
         {"model.window", o->window, 0, INT_MAX},
         {"model.patch", o->patch, 0, INT_MAX},
         {"position.every", o->position.every, 0, INT_MAX},
+        {"position.rank", o->position.rank, 0, INT_MAX},
+        {"position.taps", o->position.taps, 0, INT_MAX},
     };
     bool good = true;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -135,6 +137,11 @@ static void check_position(const rt_transformer_options *o, const rt_encoding *e
             to, RT_OPTIONS("theta.head_scale", "model.attention"),
             "theta.head_scale = yes needs model.attention = softmax: %s attention has no scores",
             attention_of(o));
+    if (encoding->causal && !o->causal)
+        rt_rule_broken(to, RT_OPTIONS("position.kind", "model.causal"),
+                       "position.kind = %s needs model.causal = yes: it is published for causal "
+                       "models",
+                       encoding->word);
     if (o->position.axes > 1 && !encoding->in_plane)
         rt_rule_broken(to, RT_OPTIONS("position.axes", "position.kind"),
                        "position.axes = 2 needs position.kind = rope, sinusoidal, learned or none; "
@@ -153,9 +160,9 @@ static void check_position(const rt_transformer_options *o, const rt_encoding *e
     if (!encoding->rotation && position->local_base != 0)
         rt_rule_broken(to, RT_OPTIONS("position.local_base", "position.kind"),
                        "position.local_base needs position.kind = rope; got %s", encoding->word);
-    if (!encoding->rotation && o->theta.learn)
+    if (!encoding->has_theta && o->theta.learn)
         rt_rule_broken(to, RT_OPTIONS("theta.learn", "position.kind"),
-                       "theta.learn = yes needs position.kind = rope");
+                       "theta.learn = yes needs position.kind = rope or selective");
     if (o->theta.init != RT_THETA_FREQUENCIES && !o->theta.learn)
         rt_rule_broken(to, RT_OPTIONS("theta.init", "theta.learn"),
                        "theta.init needs theta.learn = yes");

@@ -69,16 +69,16 @@ static void add_layer(rt_transformer *m, int l)
         layer->key_norm = add_norm(m, "attention.key_norm", D, RT_NORM_RMS);
     }
     for (int n = 0; (encoding = rt_encoding_at(o, n)); n++) {
-        m->parameters.joins = n > 0;
+        m->parameters.joins = n > 0 || encoding->joins ? RT_JOINS : RT_NEVER_JOINS;
         if (encoding->add_layer && rt_encoding_acts(encoding, o, l))
             encoding->add_layer(m, l);
     }
-    m->parameters.joins = true;
+    m->parameters.joins = RT_JOINS;
     if (o->theta.head_scale)
         layer->head_scale =
             rt_parameters_add(&m->parameters, RT_ROLE_FACTOR, RT_INIT_ONE, RT_SHAPE_OF(o->heads),
                               "layers.%d.attention.head_scale", l);
-    m->parameters.joins = false;
+    m->parameters.joins = RT_NEVER_JOINS;
     layer->output = add_affine(m, "attention.output", RT_SHAPE_OF(o->dim, width), all);
     if (layer->row.has_attention_norm)
         layer->attention_norm = add_norm(m, "attention_norm", o->dim, o->norm_kind);

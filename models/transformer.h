@@ -97,6 +97,10 @@ typedef struct rt_transformer_layer {
     rt_tensor *head_scale;   /* (H); NULL without theta.head_scale */
     rt_affine forget;        /* of position.forget: weight (H, C), bias (H), or NULL */
     rt_tensor *length_scale; /* (H); NULL unless model.length_scale = learned */
+    struct {
+        rt_tensor *down, *up, *taps, *bias; /* (rank, C), (H P, rank), (H P, taps), (H, P) */
+        rt_affine gate;                     /* (H, C), (H) */
+    } phase;                                /* of selective RoPE; NULL: none */
 } rt_transformer_layer;
 
 /* Override of theta in evaluation. `numbers` have the shape rt_transformer_rotation_shape. They

@@ -9,7 +9,7 @@ rt_status rt_usage_new(rt_usage *u, const rt_transformer_options *o)
 {
     static const char *const attentions[] = {RT_ATTENTIONS(RT_CHOICE_WORD)};
     *u = (rt_usage){.tokens = 0};
-    if (!rt_encoding_of(o)->rotation)
+    if (!rt_encoding_of(o)->has_theta)
         return rt_error(RT_CONFIG, "position.kind = %s has no pairs that rotate",
                         rt_encoding_of(o)->word);
     if (!rt_transformer_pairs(o))

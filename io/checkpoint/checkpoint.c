@@ -527,6 +527,15 @@ static void read_theta_start(reading *r)
             rt_image_fail(r->image, RT_CHECKPOINT, "theta_start is %g at %zu", theta[i], i);
 }
 
+/* Starts a parameter that the file does not have. */
+static void join(const reading *r, rt_parameter *parameter)
+{
+    if (r->use == BRANCH)
+        parameter->since = r->checkpoint->info.step;
+    if (parameter->joins == RT_JOINS_AT_ZERO)
+        memset(parameter->tensor.data, 0, rt_size(&parameter->tensor) * sizeof(real));
+}
+
 /* Compares the file with the model. If they agree, reads the checked numbers again, into the model,
  * unless it was just saved. Parameters that are not read get the step of its checkpoint as
  * `since`; the others keep the step that is stored. Stores the differences in *taken, also after an
@@ -554,9 +563,9 @@ static rt_status read_checkpoint(reading *r, rt_checkpoint_taken *taken)
                    rt_shape_size(r->model->theta_shape) * sizeof *r->theta_start);
         if (joins)
             rt_checkpoint_get_joined(r->image, step, p, may_lack, true);
-        for (int i = 0; i < p->count && r->use == BRANCH; i++)
+        for (int i = 0; i < p->count; i++)
             if (!takes(r, p->list[i]))
-                p->list[i]->since = step;
+                join(r, p->list[i]);
     }
     rt_free(r->theta_start);
     if (taken)

@@ -42,10 +42,18 @@ const char *rt_encoding_word(int kind)
     return kind >= 0 && kind < (int)(sizeof rows / sizeof *rows) ? rows[kind]->word : NULL;
 }
 
-bool rt_encoding_has_weights(const rt_transformer_options *o)
+static bool has_weights(const rt_encoding *encoding)
 {
-    const rt_encoding *encoding = rt_encoding_of(o);
-    return !encoding->rotation && (encoding->add || encoding->add_layer);
+    return encoding->joins || (!encoding->has_theta && (encoding->add || encoding->add_layer));
+}
+
+const char *rt_encoding_obstacle(const rt_transformer_options *o,
+                                 const rt_transformer_options *from)
+{
+    const rt_encoding *here = rt_encoding_of(o), *there = rt_encoding_of(from);
+    if (here->joins)
+        return here->joins(o, from);
+    return has_weights(here) || has_weights(there) ? "" : NULL;
 }
 
 int rt_transformer_capacity(const rt_transformer_options *o)
@@ -62,15 +70,36 @@ rt_tensor *rt_graph_constant(rt_graph *g, real *data, rt_shape shape)
     return x;
 }
 
-rt_tensor *rt_scale_tokens(rt_graph *g, rt_tensor *x, real *factors)
+rt_tensor *rt_scale_parts(rt_graph *g, rt_tensor *x, rt_tensor *factors)
 {
-    if (!RT_CHECK_INPUTS(g, "scale_tokens", RT_INPUT(x)))
+    if (!RT_CHECK_INPUTS(g, "scale_parts", RT_INPUT(x), RT_INPUT(factors)))
         return NULL;
     const rt_shape shape = rt_tensor_shape(x);
-    const int tokens = shape.axis[0] * shape.axis[1];
-    x = rt_reshape(g, x, RT_SHAPE_OF(tokens, (int)rt_size(x) / tokens));
-    x = rt_scale_heads(g, x, rt_graph_constant(g, factors, RT_SHAPE_OF(tokens)));
+    const int parts = (int)rt_size(factors);
+    x = rt_reshape(g, x, RT_SHAPE_OF(parts, (int)rt_size(x) / parts));
+    x = rt_scale_heads(g, x, rt_reshape(g, factors, RT_SHAPE_OF(parts)));
     return rt_reshape(g, x, shape);
+}
+
+rt_tensor *rt_without_padding(rt_graph *g, rt_tensor *x, const uint8_t *mask)
+{
+    const int tokens = x && mask ? x->shape[0] * x->shape[1] : 0;
+    real *factors = tokens ? rt_graph_numbers(g, (size_t)tokens, sizeof *factors) : NULL;
+    for (int i = 0; rt_memory_is_present(factors) && i < tokens; i++)
+        factors[i] = mask[i];
+    return tokens ? rt_scale_parts(g, x, rt_graph_constant(g, factors, RT_SHAPE_OF(tokens))) : x;
+}
+
+void rt_check_causal_scores(const rt_transformer_options *o, rt_rule_sink to, const char *key,
+                            const char *word)
+{
+    if (!o->causal)
+        rt_rule_broken(to, RT_OPTIONS(key, "model.causal"),
+                       "%s = %s needs model.causal = yes: it is published for causal models", key,
+                       word);
+    if (o->attention != RT_ATTENTION_SOFTMAX)
+        rt_rule_broken(to, RT_OPTIONS(key, "model.attention"),
+                       "%s = %s needs model.attention = softmax: it changes scores", key, word);
 }
 
 rt_tensor *rt_add_encoding_weight(rt_transformer *m, const char *name, int count, int size)

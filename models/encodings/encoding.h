@@ -13,8 +13,12 @@ rt_tensor *rt_transformer_norm(const rt_transformer *m, rt_graph *g, rt_tensor *
  * failed. */
 rt_tensor *rt_graph_constant(rt_graph *g, real *data, rt_shape shape);
 
-/* Multiplies each token of x, (B, T, ...), by its own constant; `factors` has B T numbers. */
-rt_tensor *rt_scale_tokens(rt_graph *g, rt_tensor *x, real *factors);
+/* Multiplies each part of x by its own factor: factors (B, T) of x (B, T, ...), for example. */
+rt_tensor *rt_scale_parts(rt_graph *g, rt_tensor *x, rt_tensor *factors);
+
+/* Sets padding of x, (B, T, ...), to 0, so that nothing depends on its content. `mask` is key_mask
+ * of the input; NULL: no padding. */
+rt_tensor *rt_without_padding(rt_graph *g, rt_tensor *x, const uint8_t *mask);
 
 /* Tokens first ... first + count - 1 of a text of `length` tokens. */
 typedef struct rt_token_span {
@@ -57,16 +61,24 @@ typedef struct rt_encoding {
     const char *word; /* of position.kind; or of its key */
     bool in_layers;   /* positions enter in each layer, and can be omitted there (position.every) */
     bool of_scores;   /* changes the scores of attention, which linear attention does not have */
+    bool causal;      /* is of causal models */
     bool has_base;    /* the meaning of the parameters depends on position.base */
+    bool has_theta;   /* rotates pairs by angles that theta multiplies */
+    bool half_pairs;  /* position.pairing is half, whatever its value */
+    bool reads_input; /* reads the input of the block other than by products */
     bool in_plane;    /* positions can have two coordinates */
     bool biases_keys; /* sets options.key_bias, which a cached text keeps with each key */
     const char *capacity_key; /* key that sets the capacity */
+    double base;              /* default of position.base; 0: that of its key */
 
     /* Returns whether the encoding acts in a layer; NULL: where the layer has positions. */
     bool (*acts)(const rt_transformer_options *o, int layer);
 
     /* Checks the options of the encoding. */
     void (*check)(const rt_transformer_options *o, rt_rule_sink to);
+    /* Returns what a model needs to start from one with another encoding and keep its function;
+     * NULL: it does. */
+    const char *(*joins)(const rt_transformer_options *o, const rt_transformer_options *from);
     /* Returns the maximum length of a text in tokens; 0 = no limit. */
     int (*capacity)(const rt_transformer_options *o);
 
@@ -100,8 +112,25 @@ bool rt_encoding_acts(const rt_encoding *encoding, const rt_transformer_options 
 /* Returns the numbers that the encodings keep of a layer in a cached text. */
 size_t rt_encodings_state(const rt_transformer_options *o, int layer);
 
-/* Returns whether the encoding has parameters other than theta. */
-bool rt_encoding_has_weights(const rt_transformer_options *o);
+/* Returns what a model needs to start from one with another position.kind; "" if nothing helps,
+ * because either encoding has parameters of its own; NULL: it can. */
+const char *rt_encoding_obstacle(const rt_transformer_options *o,
+                                 const rt_transformer_options *from);
+
+/* Theta of the encodings that rotate (rope.c): functions of their rows, and the angles theta sums
+ * of layer l, in a text of `length` tokens. */
+rt_tensor *rt_add_theta(rt_transformer *m);
+void rt_add_theta_of_layer(rt_transformer *m, int l);
+rt_status rt_start_theta(rt_transformer *m);
+rt_tensor *rt_angles_of(const rt_transformer *m, rt_graph *g, int l, rt_tensor *sums, int length);
+
+/* Checks that heads have pairs, returning whether they have; and that frequencies fit the pairs. */
+bool rt_check_heads(const rt_transformer_options *o, rt_rule_sink to);
+void rt_check_frequencies(const rt_transformer_options *o, rt_rule_sink to);
+
+/* Checks that a key is of a causal model with softmax attention. */
+void rt_check_causal_scores(const rt_transformer_options *o, rt_rule_sink to, const char *key,
+                            const char *word);
 
 /* Adds a weight that is drawn with position.init_std. */
 rt_tensor *rt_add_encoding_weight(rt_transformer *m, const char *name, int count, int size);

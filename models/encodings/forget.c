@@ -71,16 +71,6 @@ static rt_tensor *gates_of(const rt_transformer *m, rt_graph *g, rt_affine gate,
     return gate.bias ? rt_add(g, z, gate.bias) : z;
 }
 
-/* Sets the cost of padding to 0, so that nothing depends on its content. */
-static rt_tensor *without_padding(rt_graph *g, rt_tensor *cost, const uint8_t *mask)
-{
-    const size_t tokens = cost && mask ? rt_rows(cost) : 0;
-    real *factors = tokens ? rt_graph_numbers(g, tokens, sizeof *factors) : NULL;
-    for (size_t i = 0; rt_memory_is_present(factors) && i < tokens; i++)
-        factors[i] = mask[i];
-    return factors ? rt_scale_tokens(g, cost, factors) : cost;
-}
-
 static void forget(const rt_transformer *m, rt_graph *g, int l, rt_attention_pass *a)
 {
     static const int by_head[] = {0, 2, 1};
@@ -88,7 +78,7 @@ static void forget(const rt_transformer *m, rt_graph *g, int l, rt_attention_pas
         return;
     rt_tensor *z = gates_of(m, g, m->layers[l].forget, a->input);
     rt_tensor *cost = rt_activate(g, rt_scale(g, z, -1), RT_SOFTPLUS); /* -log f */
-    cost = without_padding(g, cost, a->options.key_mask);
+    cost = rt_without_padding(g, cost, a->options.key_mask);
     a->options.key_bias = rt_running_sum(g, rt_permute(g, cost, by_head), 2, a->state);
     const rt_tensor *sums = a->options.key_bias;
     for (int h = 0; a->state && sums && h < m->options.heads; h++)
@@ -107,15 +97,7 @@ static void check(const rt_transformer_options *o, rt_rule_sink to)
     const rt_interval times = o->position.forget_times;
     if (!forgets(o, 0))
         return;
-    if (!o->causal)
-        rt_rule_broken(to, RT_OPTIONS("position.forget", "model.causal"),
-                       "position.forget = %s needs model.causal = yes: forgetting attention is "
-                       "published for causal models",
-                       word);
-    if (o->attention != RT_ATTENTION_SOFTMAX)
-        rt_rule_broken(to, RT_OPTIONS("position.forget", "model.attention"),
-                       "position.forget = %s needs model.attention = softmax: it lowers scores",
-                       word);
+    rt_check_causal_scores(o, to, "position.forget", word);
     if (o->position.kind == RT_POSITION_ALIBI)
         rt_rule_broken(to, RT_OPTIONS("position.forget", "position.kind"),
                        "position.forget = %s beside position.kind = alibi lowers scores twice: set "

@@ -50,14 +50,7 @@ static void check(const rt_transformer_options *o, rt_rule_sink to)
     const rt_position_kind kind = o->position.kind;
     if (!o->position.key_shift)
         return;
-    if (!o->causal)
-        rt_rule_broken(
-            to, RT_OPTIONS("position.key_shift", "model.causal"),
-            "position.key_shift = yes needs model.causal = yes: it is published for causal "
-            "models");
-    if (o->attention != RT_ATTENTION_SOFTMAX)
-        rt_rule_broken(to, RT_OPTIONS("position.key_shift", "model.attention"),
-                       "position.key_shift = yes needs model.attention = softmax");
+    rt_check_causal_scores(o, to, "position.key_shift", "yes");
     if (o->position.axes > 1)
         rt_rule_broken(
             to, RT_OPTIONS("position.key_shift", "position.axes"),

@@ -44,25 +44,16 @@ static void scale_queries(const rt_transformer *m, rt_graph *g, int l, rt_attent
         return;
     for (int i = 0; rt_memory_is_present(factors) && i < rows; i++)
         factors[i] = (real)factor_of(&m->options, layer->row.window, a->at.first + i % T);
-    query = rt_scale_tokens(g, query, factors);
+    query = rt_scale_parts(g, query, rt_graph_constant(g, factors, RT_SHAPE_OF(rows)));
     a->query = layer->length_scale ? rt_scale_heads(g, query, layer->length_scale) : query;
 }
 
 static void check(const rt_transformer_options *o, rt_rule_sink to)
 {
     static const char *const words[] = {RT_LENGTH_SCALES(RT_CHOICE_WORD)};
-    const char *word = words[o->length_scale];
     if (o->length_scale == RT_LENGTH_NONE)
         return;
-    if (!o->causal)
-        rt_rule_broken(to, RT_OPTIONS("model.length_scale", "model.causal"),
-                       "model.length_scale = %s needs model.causal = yes: a query counts the keys "
-                       "before it",
-                       word);
-    if (o->attention != RT_ATTENTION_SOFTMAX)
-        rt_rule_broken(to, RT_OPTIONS("model.length_scale", "model.attention"),
-                       "model.length_scale = %s needs model.attention = softmax: it scales scores",
-                       word);
+    rt_check_causal_scores(o, to, "model.length_scale", words[o->length_scale]);
     if (!(isfinite(o->length_factor) && o->length_floor >= 1) && o->length_scale == RT_LENGTH_FLOOR)
         rt_rule_broken(
             to, RT_OPTIONS("model.length_factor", "model.length_floor"),

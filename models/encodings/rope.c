@@ -12,9 +12,10 @@
 
 int rt_transformer_pairs(const rt_transformer_options *o)
 {
-    if (o->position.kind != RT_POSITION_ROPE || o->heads < 1)
+    if (!rt_encoding_of(o)->has_theta || o->heads < 1)
         return 0;
-    return (int)lround(o->position.fraction * rt_transformer_head_dim(o) / 2);
+    const double rotated = o->position.kind == RT_POSITION_ROPE ? o->position.fraction : 1;
+    return (int)lround(rotated * rt_transformer_head_dim(o) / 2);
 }
 
 /* Returns the number of rows of theta in a layer. */
@@ -191,8 +192,9 @@ static double squares_of_row(const rt_tensor *weight, int row)
 
 rt_pair_features rt_pair_features_of(const rt_transformer_options *o, int pair)
 {
-    return o->position.pairing == RT_HALF ? (rt_pair_features){pair, pair + rt_transformer_pairs(o)}
-                                          : (rt_pair_features){2 * pair, 2 * pair + 1};
+    const bool half = o->position.pairing == RT_HALF || rt_encoding_of(o)->half_pairs;
+    return half ? (rt_pair_features){pair, pair + rt_transformer_pairs(o)}
+                : (rt_pair_features){2 * pair, 2 * pair + 1};
 }
 
 /* Returns the length of the rows of a projection for one pair of a head, weighted by the norm. */
@@ -300,7 +302,7 @@ static void find_frequencies(const rt_transformer_options *o, int layer, int T, 
 /* Computes the initial values of a learned theta and sets its parameters. The values are the state
  * of the encoding, in the layout of rt_transformer_theta, followed by scratch memory. A fixed theta
  * has no state. */
-static rt_status rope_start(rt_transformer *m)
+rt_status rt_start_theta(rt_transformer *m)
 {
     const rt_transformer_options *o = &m->options;
     const rt_shape shape = rt_transformer_theta_shape(o);
@@ -356,6 +358,18 @@ void rt_transformer_change_theta(rt_transformer *m, const rt_theta_change *chang
     m->encoding.change = change;
 }
 
+/* Returns the effective theta of layer l, as theta_of_layer computes it, in the memory of the
+ * graph; NULL if the graph has failed. */
+static const double *fixed_theta(const rt_transformer *m, rt_graph *g, int l, int length)
+{
+    const rt_shape shape = rt_transformer_rotation_shape(&m->options);
+    double *theta =
+        rt_graph_memory(g, (size_t)shape.axis[1] * (size_t)shape.axis[2], sizeof *theta);
+    if (theta)
+        theta_of_layer(m, rt_layer_number(&m->options, l), length, theta);
+    return theta;
+}
+
 /* Returns the rotation by position times theta, without a decay. */
 static const rt_rotation *rotate_plain(const rt_transformer *m, rt_graph *g, int l,
                                        rt_token_span at)
@@ -369,10 +383,9 @@ static const rt_rotation *rotate_plain(const rt_transformer *m, rt_graph *g, int
         return rt_rotation_learned(g, parameter_of(m, l), o->theta.form, pairing, magnitude,
                                    positions);
     const int axes = rt_transformer_theta_axes(o), pairs = rt_transformer_pairs(o);
-    double *theta = rt_graph_memory(g, (size_t)(o->kv_heads * axes) * (size_t)pairs, sizeof *theta);
+    const double *theta = fixed_theta(m, g, l, at.length);
     if (!theta)
         return NULL;
-    theta_of_layer(m, rt_layer_number(o, l), at.length, theta);
     const int columns = axes * pairs;
     int same = columns;
     while (same < o->kv_heads * columns && theta[same] == theta[same % columns])
@@ -380,6 +393,15 @@ static const rt_rotation *rotate_plain(const rt_transformer *m, rt_graph *g, int
     const int rows = same < o->kv_heads * columns ? o->kv_heads : 1;
     const rt_shape shape = axes > 1 ? RT_SHAPE_OF(rows, axes, pairs) : RT_SHAPE_OF(rows, pairs);
     return rt_rotation_fixed(g, theta, shape, pairing, magnitude, positions);
+}
+
+rt_tensor *rt_angles_of(const rt_transformer *m, rt_graph *g, int l, rt_tensor *sums, int length)
+{
+    const rt_transformer_options *o = &m->options;
+    if (o->theta.learn && !m->encoding.change)
+        return rt_angles(g, sums, parameter_of(m, l), o->theta.form);
+    return rt_angles_fixed(g, sums, fixed_theta(m, g, l, length),
+                           RT_SHAPE_OF(o->kv_heads, rt_transformer_pairs(o)));
 }
 
 static rt_layer_rotation rope_rotation(rt_transformer *m, rt_graph *g, int l, rt_token_span at)
@@ -440,8 +462,7 @@ static void check_local_base(const rt_transformer_options *o, rt_rule_sink to)
                        base);
 }
 
-/* Checks that the frequencies fit the number of pairs. */
-static void check_frequencies(const rt_transformer_options *o, rt_rule_sink to)
+void rt_check_frequencies(const rt_transformer_options *o, rt_rule_sink to)
 {
     const rt_frequency_options *frequencies = &o->position.frequencies;
     const rt_scaling scaling = frequencies->scaling;
@@ -515,24 +536,29 @@ static void check_axes(const rt_transformer_options *o, rt_rule_sink to)
                        "position.mixing = mixed needs theta.form = raw: its theta can be negative");
 }
 
-static void rope_check(const rt_transformer_options *o, rt_rule_sink to)
+bool rt_check_heads(const rt_transformer_options *o, rt_rule_sink to)
 {
-    const int size = o->head_dim;
-    const bool learns = o->theta.learn;
-    check_xpos(o, to);
-    check_local_base(o, to);
-    if (!size)
-        return; /* a rule of all encodings reports it */
+    const char *word = rt_encoding_of(o)->word;
+    const int size = o->head_dim; /* 0: a rule of all encodings reports it */
     if (size % 2 && size != o->dim / o->heads)
         rt_rule_broken(to, RT_OPTIONS("position.kind", "model.head_dim"),
-                       "position.kind = rope needs heads of even size; model.head_dim = %d", size);
+                       "position.kind = %s needs heads of even size; model.head_dim = %d", word,
+                       size);
     else if (size % 2)
         rt_rule_broken(
             to, RT_OPTIONS("position.kind", "model.dim", "model.heads"),
-            "position.kind = rope needs heads of even size; model.dim = %d and model.heads = "
+            "position.kind = %s needs heads of even size; model.dim = %d and model.heads = "
             "%d make it %d",
-            o->dim, o->heads, size);
-    else if (is_fraction(o, to, size / 2)) {
+            word, o->dim, o->heads, size);
+    return size && size % 2 == 0;
+}
+
+static void rope_check(const rt_transformer_options *o, rt_rule_sink to)
+{
+    const bool learns = o->theta.learn;
+    check_xpos(o, to);
+    check_local_base(o, to);
+    if (rt_check_heads(o, to) && is_fraction(o, to, o->head_dim / 2)) {
         if (!rt_transformer_pairs(o) && (learns || o->position.xpos > 0)) {
             rt_rule_broken(to,
                            learns ? RT_OPTIONS("position.kind", "position.fraction", "theta.learn")
@@ -541,7 +567,7 @@ static void rope_check(const rt_transformer_options *o, rt_rule_sink to)
                            learns ? "theta.learn = yes" : "position.xpos", o->position.fraction);
             return;
         }
-        check_frequencies(o, to);
+        rt_check_frequencies(o, to);
         if (o->position.axes > 1)
             check_axes(o, to);
     }
@@ -553,12 +579,12 @@ static int rope_capacity(const rt_transformer_options *o)
     return most >= RT_XPOS_REACH && most < INT_MAX ? (int)most : 0;
 }
 
-static rt_tensor *rope_add(rt_transformer *m)
+rt_tensor *rt_add_theta(rt_transformer *m)
 {
     return add_theta(m, -1);
 }
 
-static void rope_add_layer(rt_transformer *m, int l)
+void rt_add_theta_of_layer(rt_transformer *m, int l)
 {
     m->layers[l].encoding = add_theta(m, l);
 }
@@ -567,10 +593,11 @@ const rt_encoding rt_encoding_rope = {.word = "rope",
                                       .in_layers = true,
                                       .in_plane = true,
                                       .has_base = true,
+                                      .has_theta = true,
                                       .capacity_key = "position.xpos",
                                       .check = rope_check,
                                       .capacity = rope_capacity,
-                                      .add = rope_add,
-                                      .add_layer = rope_add_layer,
-                                      .start = rope_start,
+                                      .add = rt_add_theta,
+                                      .add_layer = rt_add_theta_of_layer,
+                                      .start = rt_start_theta,
                                       .rotation = rope_rotation};

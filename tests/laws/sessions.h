@@ -35,6 +35,10 @@ static const double slight_factors[] = {1, 1.1, 1.2, 1.3}, rising_factors[] = {1
 #define LEARNED(...)                                                                               \
     .position = {ROPE, .frequencies = {.base = 100}}, .theta = {.learn = true, __VA_ARGS__}
 
+#define LEARNED_SELECTIVE(...)                                                                     \
+    .position = {.kind = RT_POSITION_SELECTIVE, .frequencies = {.base = 100}, __VA_ARGS__},        \
+    .theta = {.learn = true, .scope = RT_THETA_HEAD, .form = RT_THETA_RAW}
+
 /* clang-format off */
 static const row rows[] = {
     {"rope, half", {.position = {ROPE, .pairing = RT_HALF}}},
@@ -107,6 +111,9 @@ static const row rows[] = {
                            .position = {ROPE, .every = 2}}},
     {"fixed gates beside t5", {.position = {.kind = RT_POSITION_T5, .forget = RT_FORGET_FIXED,
                                             .forget_times = {.most = 50, .least = 3}}}},
+    {"selective", {.position = {.kind = RT_POSITION_SELECTIVE, .taps = 4, .phase_bias = true}}},
+    {"selective, gates and theta of heads", {.window = 9, .norm = RT_NORM_PRE,
+        LEARNED_SELECTIVE(.rank = 3, .taps = 2, .phase_gate = true, .forget = RT_FORGET_GATE)}},
     {"types of tokens", {.token_types = 2, .position = {ROPE}}},
     {"embeddings of their own width", {.embedding_dim = 12, .position = {ROPE}}},
 };

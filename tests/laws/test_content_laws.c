@@ -39,6 +39,8 @@ TEST_ROWS(open_gates_are_no_change, 0, KINDS * 2)
     o.position.forget_bias = 40;
     if (_i % 2)
         o.kv_heads = 1;
+    if (_i % 2 && kind == RT_POSITION_SELECTIVE) /* needs a key head for each head */
+        return;
     rt_transformer_options without = o;
     without.position = plain.position;
     expect_equal(&o, &without, 1e-12);
@@ -102,6 +104,82 @@ TEST(scores_see_the_text_between_two_tokens)
     }
     expect_near(ratios[1] / ratios[0], 1, 1e-12, "a token before both keys");
     expect_above(fabs(ratios[2] / ratios[0] - 1), 1e-6, "a token between the keys");
+}
+
+static rt_transformer_options selective(int taps)
+{
+    rt_transformer_options o = with(RT_POSITION_SELECTIVE, RT_ATTENTION_SOFTMAX, true);
+    o.position.taps = taps;
+    return o;
+}
+
+/* A phase of 1 at every token: e^0 beside maps of 0. Scores depend on differences of angles. */
+TEST_ROWS(selective_rope_of_a_constant_phase_is_rope, 0, 4)
+{
+    rt_transformer_options o = selective(_i % 2 ? 4 : 0);
+    rt_transformer_options rope = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
+    real here[OUTPUT], there[OUTPUT];
+    int32_t block[BLOCK];
+    o.position.phase_bias = true;
+    o.theta.learn = rope.theta.learn = _i > 1;
+    rope.position.pairing = RT_HALF;
+    rt_transformer *m = make(&o);
+    for (int l = 0; l < o.layers; l++) {
+        const rt_tensor *up = m->layers[l].phase.up, *bias = m->layers[l].phase.bias;
+        memset(up->data, 0, rt_size(up) * sizeof(real));
+        memset(bias->data, 0, rt_size(bias) * sizeof(real));
+    }
+    draw_block(block);
+    encode(here, m, block, 0);
+    encode(there, make(&rope), block, 0);
+    expect_near(largest_difference(here, there, OUTPUT), 0, 1e-12, "difference");
+}
+
+TEST_ROWS(selective_rope_keeps_lengths_and_a_prefix_does_not_see_its_continuation, 0, 3)
+{
+    rt_transformer_options o = selective(2 * _i);
+    real here[OUTPUT], there[OUTPUT];
+    int32_t block[BLOCK];
+    rt_graph *g = new_graph();
+    o.position.phase_gate = _i > 0;
+    rt_transformer *m = make(&o);
+    draw_block(block);
+    encode(here, m, block, 0);
+    block[BLOCK - 1] = (block[BLOCK - 1] + 1) % VOCAB;
+    encode(there, m, block, 0);
+    expect_near(largest_difference(here, there, OUTPUT - DIM), 0, 1e-13, "another last token");
+    expect_above(largest_difference(here + OUTPUT - DIM, there + OUTPUT - DIM, DIM), 1e-3,
+                 "the last token");
+    rt_tensor x = rt_tensor_of(here, NULL, RT_SHAPE_OF(1, BLOCK, DIM));
+    rt_tensor q = rt_tensor_of(there, NULL, RT_SHAPE_OF(1, BLOCK, 2, DIM / 2));
+    rt_attention_pass pass = {.input = &x, .query = &q, .key = &q, .value = &q};
+    rt_encoding_of(&o)->attention(m, g, 0, &pass);
+    const rt_tensor *turned = made(g, rt_rope(g, &q, pass.rotation.query));
+    expect_near(dot(turned->data, turned->data, OUTPUT) / dot(q.data, q.data, OUTPUT), 1, 1e-13,
+                "ratio of squares");
+    expect_above(largest_difference(turned->data, q.data, OUTPUT), 0.1, "the turn");
+}
+
+/* The share of each head is divided by its own length. */
+TEST(the_length_of_a_share_of_the_input_does_not_matter)
+{
+    rt_transformer_options o = selective(0);
+    real shares[OUTPUT], scaled[OUTPUT];
+    uint64_t next = 0;
+    rt_graph *g = new_graph();
+    rt_transformer *m = make(&o);
+    draw_row(shares, OUTPUT, &next);
+    for (int i = 0; i < OUTPUT; i++)
+        scaled[i] = (i / (DIM / 2) % 2 ? 300 : 2000) * shares[i];
+    rt_attention_pass passes[2];
+    for (int i = 0; i < 2; i++) {
+        rt_tensor *x = rt_graph_constant(g, i ? scaled : shares, RT_SHAPE_OF(1, BLOCK, DIM));
+        passes[i] = (rt_attention_pass){.input = x};
+        rt_encoding_of(&o)->attention(m, g, 0, &passes[i]);
+    }
+    const rt_tensor *one = passes[0].rotation.query->angles;
+    const rt_tensor *other = passes[1].rotation.query->angles;
+    expect_near(largest_difference(one->data, other->data, rt_size(one)), 0, 1e-4, "angles");
 }
 
 /* Lets the encodings beside position.kind change the attention of layer 0. */

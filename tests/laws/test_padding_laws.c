@@ -125,9 +125,10 @@ static int each_model(rt_head head, void (*check)(rt_transformer *, const char *
                 o.norm = count % 2 ? RT_NORM_PRE : RT_NORM_POST;
                 o.position.max_len = LENGTH;
                 o.position.rotate_value = kind == RT_POSITION_ROPE && causal;
-                o.theta.learn = kind == RT_POSITION_ROPE;
+                o.theta.learn = rt_encoding_of(&o)->has_theta;
                 if (rt_transformer_new(&m, &o, 1, NULL).code)
-                    continue; /* what adds to scores has none to add to */
+                    continue; /* what adds to scores has none to add to; or it is of causal models
+                               */
                 grow(m, 20);
                 snprintf(name, sizeof name, "%s, %s%s, %s", rt_encoding_word(kind),
                          attentions[attention], causal ? ", causal" : "", heads[head]);
@@ -176,7 +177,8 @@ static int count_models(void)
     int count = 0;
     for (int kind = 0; kind < KINDS; kind++) {
         const rt_transformer_options o = {.position.kind = (rt_position_kind)kind};
-        count += 2 * (rt_encoding_of(&o)->of_scores ? 1 : ATTENTIONS);
+        const rt_encoding *encoding = rt_encoding_of(&o);
+        count += (encoding->causal ? 1 : 2) * (encoding->of_scores ? 1 : ATTENTIONS);
     }
     return count;
 }
@@ -196,6 +198,9 @@ static const rt_transformer_options beside[] = {
     {.position = {.kind = RT_POSITION_ROPE, .fraction = 0.5, .key_shift = true}},
     {.position = {.kind = RT_POSITION_NONE, .key_shift = true}},
     {.length_scale = RT_LENGTH_LEARNED, .position = {.kind = RT_POSITION_ROPE, .fraction = 1}},
+    {.position = {.kind = RT_POSITION_SELECTIVE, .taps = 4, .phase_gate = true}},
+    {.position = {.kind = RT_POSITION_SELECTIVE, .taps = 0, .phase_bias = true}},
+    {.position = {.kind = RT_POSITION_SELECTIVE, .taps = 3, .phase_bias = true}},
 };
 
 TEST_ROWS(the_content_of_padding_enters_no_sum_and_no_shift, 0, ROWS(beside))

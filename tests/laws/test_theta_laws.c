@@ -58,7 +58,7 @@ static void expect_changes(const rt_transformer_options *o, const char *name)
     double numbers[MOST], again[MOST];
     rt_transformer *m = make(o);
     const int count = (int)rt_shape_size(rt_transformer_rotation_shape(&m->options));
-    if (!rt_encoding_of(o)->rotation || !rt_transformer_pairs(o))
+    if (!rt_transformer_pairs(o))
         return;
     ck_assert_int_le(count, MOST);
     whole(own, m, TOKENS);

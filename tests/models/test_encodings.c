@@ -6,16 +6,18 @@
 
 static rt_transformer_options small(rt_position_kind kind)
 {
-    return (rt_transformer_options){.vocab = 7,
-                                    .layers = 2,
-                                    .dim = 16,
-                                    .heads = 2,
-                                    .norm_eps = 1e-12,
-                                    .tie_embeddings = true,
-                                    .position = {.kind = kind,
-                                                 .frequencies = {.base = 10000, .scale = 1},
-                                                 .fraction = 1,
-                                                 .max_len = 6}};
+    rt_transformer_options o = {.vocab = 7,
+                                .layers = 2,
+                                .dim = 16,
+                                .heads = 2,
+                                .norm_eps = 1e-12,
+                                .tie_embeddings = true,
+                                .position = {.kind = kind,
+                                             .frequencies = {.base = 10000, .scale = 1},
+                                             .fraction = 1,
+                                             .max_len = 6}};
+    o.causal = rt_encoding_of(&o)->causal;
+    return o;
 }
 
 static bool names_deviation(const char *kind)

@@ -64,11 +64,12 @@ static void expect(const rt_transformer_options *o, const char *options, const c
     ck_assert_ptr_null(m);
 }
 
-#define DECODER "model.kind=decoder "
-#define LINEAR  "model.attention=linear_elu "
-#define XPOS    "position.xpos=512 "
-#define CAUSAL  "model.causal=yes "
-#define SLIDING "model.window=3 model.layer_types=sliding,full "
+#define DECODER   "model.kind=decoder "
+#define LINEAR    "model.attention=linear_elu "
+#define XPOS      "position.xpos=512 "
+#define CAUSAL    "model.causal=yes "
+#define SELECTIVE CAUSAL "position.kind=selective position.rank=2 "
+#define SLIDING   "model.window=3 model.layer_types=sliding,full "
 #define GROUPED                                                                                    \
     DECODER CAUSAL "model.heads=4 model.kv_heads=2 model.window=5 position.every=2 "               \
                    "theta.learn=yes "
@@ -111,17 +112,35 @@ static const struct {
      "position.scaling: yarn needs the original length"},
     /* positions */
     {"position.kind=none theta.learn=yes", "theta.learn position.kind",
-     "theta.learn = yes needs position.kind = rope"},
+     "theta.learn = yes needs position.kind = rope or selective"},
+    {SELECTIVE "theta.learn=yes theta.form=raw position.forget=gate", NULL, NULL},
+    {"position.kind=selective position.rank=2", "position.kind model.causal",
+     "position.kind = selective needs model.causal = yes: it is published for causal models"},
+    {SELECTIVE "model.kv_heads=1", "position.kind model.kv_heads model.heads",
+     "position.kind = selective needs as many key heads as heads; model.kv_heads = 1, model.heads "
+     "= 2: set model.kv_heads = 0"},
+    {SELECTIVE "model.dim=33 model.head_dim=8", "position.kind model.dim model.heads",
+     "position.kind = selective cuts the width into heads, but model.dim = 33 is not divisible by "
+     "model.heads = 2: change one of them"},
+    {SELECTIVE "model.head_dim=7", "position.kind model.head_dim",
+     "position.kind = selective needs heads of even size; model.head_dim = 7"},
+    {SELECTIVE "position.base=0.5", "position.base", "position.base must be above 1; got 0.5"},
+    {SELECTIVE "position.taps=-1", "position.taps", "position.taps must be at least 0; got -1"},
+    {SELECTIVE "position.axes=2", "position.axes position.kind",
+     "position.axes = 2 needs position.kind = rope, sinusoidal, learned or none; got selective"},
+    {SELECTIVE "position.xpos=9", "position.xpos position.kind",
+     "position.xpos needs position.kind = rope; got selective"},
+    {SELECTIVE "position.key_shift=yes", "position.key_shift position.kind",
+     "position.key_shift = yes needs position.kind = rope or none; got selective"},
     {"theta.init=perturbed", "theta.init theta.learn", "theta.init needs theta.learn = yes"},
     {CAUSAL "position.forget=gate position.key_shift=yes position.fraction=0.5 "
             "model.length_scale=learned",
      NULL, NULL},
     {CAUSAL "position.kind=t5 position.forget=bias position.forget_times=7", NULL, NULL},
     {"position.forget=fixed position.forget_times=4..9", "position.forget model.causal",
-     "position.forget = fixed needs model.causal = yes: forgetting attention is published for "
-     "causal models"},
+     "position.forget = fixed needs model.causal = yes: it is published for causal models"},
     {CAUSAL LINEAR "position.forget=gate", "position.forget model.attention",
-     "position.forget = gate needs model.attention = softmax: it lowers scores"},
+     "position.forget = gate needs model.attention = softmax: it changes scores"},
     {CAUSAL "position.kind=alibi position.forget=gate", "position.forget position.kind",
      "position.forget = gate beside position.kind = alibi lowers scores twice: set position.kind = "
      "none"},
@@ -135,7 +154,7 @@ static const struct {
      "position.key_shift = yes needs model.causal = yes: it is published for causal models"},
     {CAUSAL LINEAR "position.key_shift=yes position.fraction=0.5",
      "position.key_shift model.attention",
-     "position.key_shift = yes needs model.attention = softmax"},
+     "position.key_shift = yes needs model.attention = softmax: it changes scores"},
     {CAUSAL "position.key_shift=yes", "position.key_shift position.fraction",
      "position.key_shift = yes shifts the features that do not rotate: set position.fraction below "
      "1, such as 0.5"},
@@ -145,9 +164,9 @@ static const struct {
      "position.key_shift position.axes",
      "position.key_shift = yes needs position.axes = 1: a key before is one of a text"},
     {"model.length_scale=log", "model.length_scale model.causal",
-     "model.length_scale = log needs model.causal = yes: a query counts the keys before it"},
+     "model.length_scale = log needs model.causal = yes: it is published for causal models"},
     {CAUSAL LINEAR "model.length_scale=learned", "model.length_scale model.attention",
-     "model.length_scale = learned needs model.attention = softmax: it scales scores"},
+     "model.length_scale = learned needs model.attention = softmax: it changes scores"},
     {CAUSAL "model.length_scale=floor", "model.length_factor model.length_floor",
      "model.length_factor must be finite, and model.length_floor positive; got 0 and 0"},
     {"position.kind=t5 position.scaling=linear", "position.scaling position.kind",
@@ -279,6 +298,7 @@ TEST(what_changes_scores_does_not_go_with_linear_attention)
     for (int kind = 0; rt_encoding_word(kind); kind++) {
         o.position.kind = (rt_position_kind)kind;
         o.attention = RT_ATTENTION_LINEAR_COSINE;
+        o.causal = rt_encoding_of(&o)->causal;
         if (rt_encoding_of(&o)->of_scores)
             expect(&o, "position.kind model.attention",
                    lasting("position.kind = %s changes attention scores and needs "

@@ -1,3 +1,4 @@
+#include "models/encodings/encoding.h"
 #include "new_model.h"
 #include "option_words.h"
 
@@ -29,7 +30,10 @@ static void expect_parameter(const rt_transformer *m, const char *name, const ch
     "model.kv_heads=2 model.tie_embeddings=no model.bias="
 #define BARE     "model.norm=pre model.norm_bias=no model.first_norm=no"
 #define OWN_SIZE "model.heads=4 model.kv_heads=2 model.head_dim=6 model.qk_norm=yes model.bias=qkv"
-#define SHAW     "theta.learn=no position.kind=shaw position.every=2"
+#define SELECTIVE                                                                                  \
+    "position.kind=selective model.causal=yes position.rank=3 position.taps=5 "                    \
+    "position.phase_bias=yes position.phase_gate=yes"
+#define SHAW "theta.learn=no position.kind=shaw position.every=2"
 
 /* A parameter of a model has this shape; NULL: there is none of that name. Folders of Hugging Face
  * have those of their families. */
@@ -71,6 +75,16 @@ static const struct {
     {SHAW, LAYER "distance_keys.weight", NULL},
     {"theta.learn=no position.kind=learned position.max_len=6", "embeddings.positions.weight",
      "(6, 8)"},
+    {SELECTIVE, LAYER "phase.down.weight", "(3, 8)"},
+    {SELECTIVE, LAYER "phase.up.weight", "(4, 3)"},
+    {SELECTIVE, LAYER "phase.taps", "(4, 5)"},
+    {SELECTIVE, LAYER "phase.bias", "(2, 2)"},
+    {SELECTIVE, LAYER "phase.gate.weight", "(2, 8)"},
+    {SELECTIVE, LAYER "phase.gate.bias", "(2)"},
+    {SELECTIVE, LAYER "theta", "(2)"},
+    {SELECTIVE " position.taps=0", LAYER "phase.taps", NULL},
+    {SELECTIVE " position.phase_bias=no", LAYER "phase.bias", NULL},
+    {SELECTIVE " position.phase_gate=no", LAYER "phase.gate.bias", NULL},
     {"theta.learn=no position.kind=t5", "positions.bias.weight", "(32, 2)"},
 };
 
@@ -146,7 +160,8 @@ TEST(a_parameter_knows_its_part_and_its_layer)
         o.tie_embeddings = false;
         o.token_types = 2;
         o.embedding_dim = 6;
-        o.theta.learn = o.position.kind == RT_POSITION_ROPE;
+        o.causal = rt_encoding_of(&o)->causal;
+        o.theta.learn = rt_encoding_of(&o)->has_theta;
         o.theta.scope = (rt_theta_scope)(i / 2 / KINDS / HEADS);
         rt_transformer *m = new_model(&o, 1);
         for (int n = 0; n < m->parameters.count; n++)

@@ -15,6 +15,9 @@ static const struct {
     {"position.forget=fixed position.forget_times=2..9", "position.forget = fixed"},
     {"position.key_shift=yes position.fraction=0.5", "position.key_shift = yes"},
     {"position.key_shift=yes position.kind=none theta.learn=no", "position.key_shift = yes"},
+    {"position.kind=selective theta.learn=no", "position.kind = selective"},
+    {"position.kind=selective position.rank=3 position.phase_bias=yes position.phase_gate=yes",
+     "position.kind = selective"},
     {"model.length_scale=learned", "model.length_scale = learned"},
     {"model.length_scale=floor model.length_floor=4 position.every=2",
      "model.length_scale = floor"},
@@ -67,6 +70,47 @@ TEST_ROWS(a_model_is_used_as_others_and_its_export_is_refused, 0, KEYS)
     expect_text(w->err, keys[_i].key);
     expect_exit(w, 2, "$TRAIN --checkpoint runs/tiny --export model.gguf");
     expect_text(w->err, keys[_i].key);
+}
+
+#define SELECTIVE "position.kind=selective position.base=10000 position.phase_bias="
+
+/* Continuations of a run, which starts from one with rope: what an error names, NULL if there is
+ * none. */
+static const struct {
+    const char *settings, *error;
+} continuing[] = {
+    {SELECTIVE "yes", NULL},
+    {SELECTIVE "yes theta.learn=yes theta.form=raw position.taps=0", NULL},
+    {SELECTIVE "no", "position.kind = selective"},
+    {SELECTIVE "yes position.phase_gate=yes", "position.phase_gate"},
+    {SELECTIVE "yes position.base=500000", "position.base"},
+    {SELECTIVE "yes theta.learn=no", "theta.learn"},
+    {SELECTIVE "yes theta.scope=head", "theta.scope"},
+};
+
+#define CONTINUE                                                                                   \
+    "$TRAIN tiny.ini --quiet model.kind=decoder train.shards=2 optimizer.warmup_steps=0 "          \
+    "optimizer.schedule_steps=9 train.init_from=runs/"
+
+/* The second map alone is 0, so that it learns. */
+TEST_ROWS(selective_rope_continues_a_model_of_rope, 0, ROWS(continuing))
+{
+    const char *settings = continuing[_i].settings, *error = continuing[_i].error;
+    run("$TRAIN tiny.ini --quiet train.steps=7 " SHORT "plain");
+    const double loss = number_behind(w->out, "eval: loss ");
+    if (error) {
+        expect_exit(w, 2, CONTINUE "plain run.name=more %s", settings);
+        expect_text(w->err, error);
+        return;
+    }
+    run(CONTINUE "plain run.name=more train.steps=1 optimizer.lr=1e-9 %s", settings);
+    ck_assert_msg(fabs(number_behind(w->out, "eval: loss ") - loss) < 1e-5, "another loss: %s",
+                  w->out);
+    run(CONTINUE "plain run.name=more train.steps=2 optimizer.lr=1e-9 --resume %s", settings);
+    run(CONTINUE "plain run.name=learns train.steps=9 %s", settings);
+    ck_assert_msg(fabs(number_behind(w->out, "eval: loss ") - loss) > 1e-4, "nothing is learned");
+    expect_exit(w, 2, CONTINUE "learns run.name=other position.rank=3 %s", settings);
+    expect_text(w->err, "position.rank = 3");
 }
 
 /* What joins a model leaves its function as it is. */

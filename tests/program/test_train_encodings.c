@@ -1,6 +1,6 @@
 /* Runs of `train` that compare encodings: decay, other lengths, a start from another run. */
 
-#include "models/options.h"
+#include "models/encodings/encoding.h"
 #include "train_program.h"
 
 #define END "runs/tiny/checkpoints/step-00000060.h5"
@@ -46,16 +46,18 @@ enum { KINDS = RT_POSITION_NONE + 1 };
 
 TEST_ROWS(every_kind_is_evaluated_at_other_lengths_and_resumes, 0, KINDS)
 {
-    run(TINY "theta.learn=no position.kind=%s train.eval_lengths=24,48 train.steps=30",
-        rt_encoding_word(_i));
+    const rt_transformer_options o = {.position.kind = (rt_position_kind)_i};
+    const rt_encoding *kind = rt_encoding_of(&o);
+    const char *settings = lasting("theta.learn=no position.kind=%s model.causal=%s "
+                                   "train.eval_lengths=24,48",
+                                   kind->word, kind->causal ? "yes" : "no");
+    run(TINY "%s train.steps=30", settings);
     number_behind(w->out, "eval at length 24: loss ");
     number_behind(w->out, "eval at length 48: loss ");
     expect_output("length,eval_loss,eval_accuracy\n12\n24\n48\n",
                   "sed '2,$s/,.*,.*//' runs/tiny/lengths.csv");
-    run(TINY "--resume theta.learn=no position.kind=%s train.eval_lengths=24,48 train.steps=31",
-        rt_encoding_word(_i));
-    run("$TRAIN --eval tiny.ini theta.learn=no position.kind=%s train.eval_lengths=24,48",
-        rt_encoding_word(_i));
+    run(TINY "--resume %s train.steps=31", settings);
+    run("$TRAIN --eval tiny.ini %s", settings);
     number_behind(w->out, "eval at length 48: loss ");
 }
 

@@ -49,7 +49,8 @@ static const char *const bad[][COLUMNS] = {
      "local_base, "
      "fraction, rotate_value, xpos, every, layers, frequencies, scaling, scale, original_len, "
      "beta_fast, beta_slow, high_freq_factor, low_freq_factor, attention_factor, short_factors, "
-     "long_factors, randomized, init_std, max_len, key_shift, forget, forget_bias, forget_times"},
+     "long_factors, randomized, init_std, max_len, rank, taps, phase_bias, phase_gate, key_shift, "
+     "forget, forget_bias, forget_times"},
     {"[optimizer]\nlr = 1\nkind = sgd\nlr = 1\n",
      "4: duplicate key 'lr' in [optimizer]; line 2 has it"},
     {"[optimizer]\nlr =\n", "2: optimizer.lr has no value"},

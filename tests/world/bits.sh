@@ -131,6 +131,15 @@ train_as content-1 1 $content || fail "$(cat "$work/content-1.err")"
 train_as content-3 3 $content || fail "$(cat "$work/content-3.err")"
 expect_same content-1 content-3 "positions that depend on content on 3 processes"
 
+# Angles that the tokens add up to, beside gates, with a temperature that is learned.
+selective="$work/small.ini model.causal=yes model.kind=decoder position.kind=selective position.phase_bias=yes
+    position.phase_gate=yes position.forget=gate theta.learn=yes run.threads=1"
+# shellcheck disable=SC2086
+train_as selective-1 1 $selective || fail "$(cat "$work/selective-1.err")"
+# shellcheck disable=SC2086
+train_as selective-3 3 $selective || fail "$(cat "$work/selective-3.err")"
+expect_same selective-1 selective-3 "angles that the tokens add up to on 3 processes"
+
 # Products in bf16 by another engine, where they can be had: threads and processes.
 bf16="$work/small.ini run.engine=onednn run.math=bf16"
 # shellcheck disable=SC2086

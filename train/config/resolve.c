@@ -36,8 +36,7 @@ static int tokens_of_image(int size, int patch)
     return 1 + side * side;
 }
 
-/* Computes the defaults that follow from model.kind, data.task, position.mixing and optimizer.kind;
- * zeros stay. */
+/* Computes the defaults that follow from other keys, such as model.kind; zeros stay. */
 static void find_defaults(rt_config *defaults, const rt_config *config)
 {
     const rt_position_options *position = &config->model.position;
@@ -58,6 +57,8 @@ static void find_defaults(rt_config *defaults, const rt_config *config)
         for (int i = 0; i < sizes->count; i++)
             defaults->train.eval_lengths.at[i] = tokens_of_image(sizes->at[i], config->data.patch);
     }
+    if (rt_encoding_of(&config->model)->base > 0)
+        defaults->model.position.frequencies.base = rt_encoding_of(&config->model)->base;
     defaults->model.position.axes = rt_tasks[config->data.task].grid ? 2 : 1;
     const bool written = config->origin[rt_key_find("position.axes")] != RT_FROM_DEFAULT;
     if ((written ? config : defaults)->model.position.axes < 2)
@@ -293,9 +294,6 @@ static bool fits(const rt_config *c, const rt_init_model *from, const rt_key *ke
                  const rt_config *effective)
 {
     const rt_transformer_options *here = &c->model, *there = &from->config->model;
-    const bool both_learn = here->theta.learn && there->theta.learn;
-    const bool both_have_tables =
-        here->position.kind == RT_POSITION_LEARNED && there->position.kind == RT_POSITION_LEARNED;
     if (rt_key_value_equal(key, effective, from->config))
         return true;
     switch (key->fits) {
@@ -309,11 +307,11 @@ static bool fits(const rt_config *c, const rt_init_model *from, const rt_key *ke
         return there->tie_embeddings || !from->imported ||
                rt_tasks[c->data.task].target != RT_TARGET_IDS;
     case RT_FITS_ENCODING:
-        return !(from->imported || rt_encoding_has_weights(here) || rt_encoding_has_weights(there));
+        return !from->imported && !rt_encoding_obstacle(&effective->model, there);
     case RT_FITS_ROTATION:
-        return !both_learn;
-    case RT_FITS_TABLE:
-        return !both_have_tables;
+        return !(here->theta.learn && there->theta.learn);
+    case RT_FITS_OTHER:
+        return here->position.kind != there->position.kind;
     case RT_FITS_LOWERCASE:
         return from->config->data.lowercase || !goes_with(c, from, key);
     case RT_FITS_TOKENS:
@@ -357,12 +355,14 @@ bool rt_config_inherit(rt_config *config, const rt_init_model *ancestor, rt_conf
     join(config, ancestor);
     rt_config effective = *config;
     resolve_zeros(&effective);
+    const char *obstacle = rt_encoding_obstacle(&effective.model, &there->model);
     for (int i = 0; (key = rt_key_at(i)) && !ancestor->own; i++)
         if (is_inherited(key) && rt_key_is_written(i, config) && !errors->bad[i] &&
             !fits(config, ancestor, key, &effective))
-            rt_writer_add(&differences, "  %s = %s (%s); the model has %s\n", rt_key_name(i),
+            rt_writer_add(&differences, "  %s = %s (%s); the model has %s%s\n", rt_key_name(i),
                           RT_KEY_VALUE(key, config), RT_ORIGIN_NAME(config, i),
-                          RT_KEY_VALUE(key, there));
+                          RT_KEY_VALUE(key, there),
+                          obstacle && key->fits == RT_FITS_ENCODING ? obstacle : "");
     const bool good = !differences.length;
     if (!good) {
         rt_config_add_error(errors, config->origin[rt_key_find("train.init_from")],

@@ -553,7 +553,7 @@ static unsigned find_needs(const rt_run_page *p)
     const rt_transformer_options *o = &c->model;
     const bool learns = o->theta.learn, mixed = rt_transformer_theta_axes(o) > 1;
     const bool pairs =
-        o->position.kind == RT_POSITION_ROPE && (learns || c->theta.cutoffs || c->theta.init_from);
+        rt_transformer_pairs(o) && (learns || c->theta.cutoffs || c->theta.init_from);
     const bool weights = p->trainer && o->attention == RT_ATTENTION_SOFTMAX;
     return (learns && !mixed ? SCALAR : 0) | (learns && mixed ? MIXED : 0) |
            (o->position.axes < 2 ? LINE : 0) | (pairs ? PAIRS : 0) | (weights ? WEIGHTS : 0);
