@@ -86,13 +86,14 @@ static bool input_fits(const rt_transformer *m, rt_graph *g, const rt_transforme
     const bool used = encoding->rotation || encoding->embeddings, plane = at && at->second;
     const int most = rt_transformer_capacity(&m->options);
     bool fit = !in->caches || (m->options.causal && !rt_graph_records(g) && !in->key_mask &&
-                               !in->attentions && !in->positions && !in->patches);
+                               !in->attentions && !in->usage && !in->positions && !in->patches);
     for (int b = 0; in->caches && fit && b < in->B; b++)
         fit = in->caches[b]->layer_count == m->options.layers;
     if (!fit)
-        rt_graph_fail(g, RT_ARGUMENT,
-                      "[transformer] a KV cache needs a causal model, no padding, positions, "
-                      "patches or attentions in the input, and a graph that does not record");
+        rt_graph_fail(
+            g, RT_ARGUMENT,
+            "[transformer] a KV cache needs a causal model, no padding, positions, "
+            "patches, attentions or usage in the input, and a graph that does not record");
     else if (used && plane != (m->options.position.axes > 1))
         rt_graph_fail(g, RT_ARGUMENT, "[transformer] positions must have %d coordinates; got %d",
                       m->options.position.axes, plane ? 2 : 1);
@@ -100,7 +101,7 @@ static bool input_fits(const rt_transformer *m, rt_graph *g, const rt_transforme
         rt_graph_fail(g, RT_SHAPE,
                       "[transformer] positions must be given for %d texts of %d tokens", in->B,
                       in->T);
-    else if (at && m->options.position.kind != RT_POSITION_NONE && !encoding->in_plane)
+    else if (at && m->options.position.kind != RT_POSITION_NONE && !encoding->axes)
         rt_graph_fail(g, RT_ARGUMENT,
                       "[transformer] position.kind = %s takes no positions as input",
                       encoding->word);
@@ -254,6 +255,7 @@ typedef struct layer_pass {
     const rt_transformer_input *in; /* in the memory of the graph */
     int l;
     double rotation_kind;         /* a base of theta, or one of the constants above */
+    double fraction;              /* of the pairs that rotate */
     rt_layer_rotation *rotations; /* one for each piece, shared by all layers of a kind */
 } layer_pass;
 
@@ -303,6 +305,8 @@ static rt_tensor *context_of(const layer_pass *p, rt_graph *g, rt_attention_pass
         if (state && encoding->state)
             state += encoding->state(o);
     }
+    if (in->usage && row->has_positions && a.query && a.key)
+        rt_usage_add_layer(in->usage, o, p->l, in, a.query, a.key);
     if (o->position.rotate_value)
         a.value = rotate(g, a.value, a.rotation.value);
     if (o->attention != RT_ATTENTION_SOFTMAX)
@@ -349,8 +353,6 @@ static rt_tensor *attend(const layer_pass *p, rt_graph *g, rt_tensor *x)
     a.key = rt_transformer_norm(p->model, g, project(p, g, x, layer->key, o->kv_heads),
                                 layer->key_norm);
     a.value = project(p, g, x, layer->value, o->kv_heads);
-    if (in->usage && layer->row.has_positions && a.query && a.key)
-        rt_usage_add_layer(in->usage, o, p->l, in, a.query, a.key);
     rt_tensor *all = NULL;
     for (int i = 0; i < pieces; i++) {
         const rt_attention_pass piece = {.input = piece_of(g, x, i, pieces),
@@ -401,8 +403,8 @@ static rt_tensor *apply_layer(rt_graph *g, rt_tensor *x, void *context)
     return pre ? after : rt_transformer_norm(m, g, after, layer->ffn_norm);
 }
 
-/* Most kinds of one model: no rotation, and the bases of full and of sliding attention. */
-enum { MOST_KINDS = 3 };
+/* Most kinds of one model: with and without rotation, of full and of sliding attention. */
+enum { MOST_KINDS = 4 };
 
 /* Returns the arguments of layer l. If it is the first of its kind of rotation, also computes the
  * rotations and stores the arguments in the first unused element of `kinds`, which starts zeroed.
@@ -413,9 +415,11 @@ static layer_pass find_pass(layer_pass kinds[MOST_KINDS], rt_transformer *m, rt_
     const rt_theta_options *theta = &m->options.theta;
     const bool own = m->encoding.change || (theta->learn && theta->scope != RT_THETA_MODEL);
     const size_t pieces = (size_t)pieces_of(in);
-    layer_pass p = {.model = m, .in = in, .l = l}, *kind = kinds;
+    layer_pass p = {.model = m, .in = in, .l = l, .fraction = m->layers[l].row.fraction};
+    layer_pass *kind = kinds;
     p.rotation_kind = !is_rotated(&p) ? NOT_ROTATED : own ? OWN_THETA : layer_of(&p)->row.base;
-    while (kind->rotations && kind->rotation_kind != p.rotation_kind)
+    while (kind->rotations &&
+           (kind->rotation_kind != p.rotation_kind || kind->fraction != p.fraction))
         kind++;
     p.rotations = kind->rotations;
     if (p.rotations)

@@ -32,6 +32,7 @@ RT_KEY_WORDS(init_word, RT_THETA_INITS)
 
 /* Conditions that several keys share. */
 #define ROTATED   IS("position.kind", "rope")
+#define TURNED    IS("position.kind", "rope", "pope")
 #define SELECTIVE IS("position.kind", "selective")
 #define EVEN      IS("position.frequencies", "geometric", "linear")
 #define LEARNED   IS("theta.learn", "yes")
@@ -162,15 +163,18 @@ static const rt_key keys[] = {
     {"position", "base", NUMBER(position.frequencies.base, ABOVE(1)), "10000",
      "theta_i = base^(-2i/R) radians per position, R rotated or embedding features; with two axes "
      "base^(-4i/R), default 100 or, mixed, 10; of selective by default 500000",
-     RT_FIXED, WHEN(IS("position.kind", "sinusoidal", "selective"), OR, ROTATED, EVEN, OR, LEARNED),
+     RT_FIXED, WHEN(IS("position.kind", "sinusoidal", "selective"), OR, TURNED, EVEN, OR, LEARNED),
      HANDED(WITH_AXES)},
     {"position", "local_base", NUMBER(position.local_base, AT_LEAST(0)), "0",
      "base of theta in sliding layers, those that model.window is for, above 1; 0 = "
      "position.base",
-     RT_FIXED, WHEN(EXCEEDS("model.window", 0), ROTATED, EVEN), HANDED(WITH_ENCODING_IN_WINDOWS)},
+     RT_FIXED, WHEN(EXCEEDS("model.window", 0), TURNED, EVEN), HANDED(WITH_ENCODING_IN_WINDOWS)},
     {"position", "fraction", NUMBER(position.fraction, FROM_TO(0, 1)), "1.0",
      "fraction of each head's pairs that is rotated", RT_FIXED, WHEN(ROTATED),
      HANDED(WITH_ENCODING)},
+    {"position", "local_fraction", NUMBER(position.local_fraction, FROM_TO(0, 1)), "0",
+     "that fraction in sliding layers, those that model.window is for; 0 = position.fraction",
+     RT_FIXED, WHEN(EXCEEDS("model.window", 0), ROTATED), HANDED(WITH_ENCODING_IN_WINDOWS), LATER},
     {"position", "rotate_value", YES_NO(position.rotate_value), "no",
      "rotate values as well as queries and keys", RT_FIXED, WHEN(ROTATED), HANDED(WITH_ENCODING)},
     {"position", "xpos", NUMBER(position.xpos, AT_LEAST(0)), "0",
@@ -185,7 +189,7 @@ static const rt_key keys[] = {
      "position.every says", RT_FIXED, ALWAYS, HANDED(WITHOUT_EVERY)},
     {"position", "frequencies", CHOICE(position.frequencies.family, frequencies_word), "geometric",
      "fixed or initial theta; geometric: base^(-2i/R); linear: evenly spaced between the same "
-     "extremes; reciprocal: 1/(1+i)", RT_FIXED, WHEN(ROTATED), HANDED(WITH_ENCODING)},
+     "extremes; reciprocal: 1/(1+i)", RT_FIXED, WHEN(TURNED), HANDED(WITH_ENCODING)},
     {"position", "scaling", CHOICE(position.frequencies.scaling, scaling_word), "none",
      "rescale theta for sequences longer than in training (context extension)",
      RT_FIXED, WHEN(EXCEEDS("position.scale", 1), OR, IS("position.scaling", "dynamic", "longrope"), OR,
@@ -221,7 +225,7 @@ static const rt_key keys[] = {
     {"position", "randomized", WHOLE(position.randomized, 0, RT_MOST_SIZE), "0",
      "L: the tokens of a sequence stand at random positions of 0 ... L-1, in ascending order, in "
      "training and evaluation (Ruoss et al. 2023); 0 = at 0, 1, ...",
-     RT_FIXED_IN_RUN, WHEN(IS("position.kind", "rope", "sinusoidal", "learned")),
+     RT_FIXED_IN_RUN, WHEN(IS("position.kind", "rope", "pope", "sinusoidal", "learned")),
      HANDED(WITH_ENCODING), LATER},
     {"position", "init_std", NUMBER(position.init_std, AT_LEAST(0)), "0",
      "for learned, t5 and shaw: standard deviation of their initial parameters; 0 = "
@@ -243,6 +247,10 @@ static const rt_key keys[] = {
     {"position", "phase_gate", YES_NO(position.phase_gate), "no",
      "for selective: a gate of the token for each head multiplies its angles", RT_FIXED,
      WHEN(SELECTIVE), HANDED(WITH_ENCODING), FITS(OTHER), LATER},
+    {"position", "phase", YES_NO(position.phase), "yes",
+     "for pope (polar coordinates: each feature of queries and keys is the length of a pair that "
+     "rotates): learn an angle of the keys for each head and feature, from -2 pi to 0, 0 at the start",
+     RT_FIXED, WHEN(IS("position.kind", "pope")), HANDED(WITH_ENCODING), LATER},
     {"position", "key_shift", YES_NO(position.key_shift), "no",
      "the features of a key that do not rotate are those of the key before, so that one layer finds "
      "what followed a token; for rope with a fraction below 1, and for none (there, and in layers "

@@ -21,14 +21,14 @@ static size_t biases_of(const rt_transformer_options *o)
 double rt_kv_cache_bytes(const rt_transformer_options *o, int tokens, int at_once)
 {
     const double D = rt_transformer_head_dim(o), H = o->heads;
-    const double row = D * o->kv_heads;
     double bytes = 0;
     if (o->attention != RT_ATTENTION_SOFTMAX)
         return o->layers * (H * (D + 1) * (D + 1) + H) * sizeof(real);
     for (int l = 0; l < o->layers; l++) {
         const int window = rt_layer_row_of(o, l).window;
         const double held = window ? fmin(window - 1.0 + at_once, tokens) : tokens;
-        bytes += held * (4 * row * sizeof(real) + 2 * (double)biases_of(o) * sizeof(double)) +
+        const double row = (D + rt_key_features(o, l)) * o->kv_heads;
+        bytes += held * (2 * row * sizeof(real) + 2 * (double)biases_of(o) * sizeof(double)) +
                  (double)rt_encodings_state(o, l) * sizeof(double);
     }
     return bytes;
@@ -53,6 +53,7 @@ rt_status rt_kv_cache_init(rt_kv_cache *c, const rt_transformer_options *o)
         rt_linear_state *state = &c->layers[l].state;
         const size_t numbers = rt_encodings_state(o, l);
         c->layers[l].window = rt_layer_row_of(o, l).window;
+        c->layers[l].key_row = (size_t)o->kv_heads * (size_t)rt_key_features(o, l);
         c->layers[l].encodings.count = numbers;
         c->only_forward |= numbers > 0;
         if (numbers && !(c->layers[l].encodings.numbers = rt_alloc(numbers, sizeof(double))))
@@ -134,10 +135,10 @@ typedef struct block {
 static void move_last(const rt_kv_cache *c, rt_kv_layer *layer, block to, int count)
 {
     const size_t from = (size_t)(c->count - count - layer->first), moved = (size_t)count;
-    const size_t size = moved * c->row * sizeof *to.keys;
-    if (size) {
-        memmove(to.keys, layer->keys + from * c->row, size);
-        memmove(to.values, layer->values + from * c->row, size);
+    if (moved) {
+        memmove(to.keys, layer->keys + from * layer->key_row,
+                moved * layer->key_row * sizeof *to.keys);
+        memmove(to.values, layer->values + from * c->row, moved * c->row * sizeof *to.values);
     }
     if (moved && c->biases)
         memmove(to.biases, layer->biases + from * c->biases, moved * c->biases * sizeof *to.biases);
@@ -156,14 +157,15 @@ static bool make_room(const rt_kv_cache *c, rt_kv_layer *layer, int T)
         return true;
     }
     const int capacity = behind < INT_MAX / 2 - T ? 2 * (behind + T) : INT_MAX;
-    block b = {.keys = rt_alloc_unset((size_t)capacity, 2 * c->row * sizeof *b.keys)};
+    block b = {.keys =
+                   rt_alloc_unset((size_t)capacity, (layer->key_row + c->row) * sizeof *b.keys)};
     if (b.keys && c->biases)
         b.biases = rt_alloc_unset((size_t)capacity, c->biases * sizeof *b.biases);
     if (!b.keys || (c->biases && !b.biases)) {
         rt_free(b.keys);
         return false;
     }
-    b.values = b.keys + (size_t)capacity * c->row;
+    b.values = b.keys + (size_t)capacity * layer->key_row;
     move_last(c, layer, b, behind);
     rt_free(layer->keys);
     rt_free(layer->biases);
@@ -207,16 +209,17 @@ const double *rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor *
         return rt_graph_fail(g, RT_MEMORY, "out of memory for the keys and values of %d tokens",
                              c->count + T);
     const size_t end = (size_t)(c->count - layer->first);
-    rt_memory_copy(layer->keys + end * c->row, (*k)->data, rt_size(*k) * sizeof(real));
+    rt_memory_copy(layer->keys + end * layer->key_row, (*k)->data, rt_size(*k) * sizeof(real));
     rt_memory_copy(layer->values + end * c->row, (*v)->data, rt_size(*v) * sizeof(real));
     const int behind = seen(layer, c->count), start = c->count - behind;
     const size_t begin = (size_t)(start - layer->first);
     double *positions = rt_graph_memory(g, (size_t)(behind + T), sizeof *positions);
     for (int t = 0; positions && t < behind + T; t++)
         positions[t] = start + t;
-    const rt_shape shape = RT_SHAPE_OF(1, behind + T, (*k)->shape[2], (*k)->shape[3]);
-    *k = rt_graph_constant(g, layer->keys + begin * c->row, shape);
-    *v = rt_graph_constant(g, layer->values + begin * c->row, shape);
+    rt_shape of_keys = rt_tensor_shape(*k), of_values = rt_tensor_shape(*v);
+    of_keys.axis[1] = of_values.axis[1] = behind + T;
+    *k = rt_graph_constant(g, layer->keys + begin * layer->key_row, of_keys);
+    *v = rt_graph_constant(g, layer->values + begin * c->row, of_values);
     if (*bias && !(*bias = append_biases(c, g, layer, *bias, begin, end)))
         return NULL;
     return *k && *v ? positions : NULL;

@@ -10,7 +10,9 @@
 #include "models/options.h"
 
 typedef struct rt_kv_layer {
-    real *keys, *values;   /* (capacity, G, D) each: of the tokens `first`, first + 1, ... */
+    real *keys, *values;   /* (capacity, G, K), (capacity, G, D): of the tokens `first`, first + 1,
+                              ..., K the features of a key in the scores */
+    size_t key_row;        /* G K, numbers of a key */
     int first, capacity;   /* tokens */
     int window;            /* 0 = none */
     double *biases;        /* (capacity, H): bias of each key, if an encoding has one; or NULL */
@@ -25,7 +27,7 @@ typedef struct rt_kv_cache {
     int count;  /* tokens read */
     int length; /* of the whole text, including tokens being read: theta may depend on it */
     int layer_count;
-    size_t row;        /* G D, numbers of a token */
+    size_t row;        /* G D, numbers of a value */
     size_t biases;     /* H if keys have a bias; else 0 */
     size_t state_size; /* numbers in the state of a layer; 0 with softmax */
     bool only_forward; /* a layer keeps sums, which no earlier token can be taken out of */
@@ -52,10 +54,10 @@ void rt_kv_cache_drop(rt_kv_cache *c);
  * can see. */
 bool rt_kv_cache_reaches(const rt_kv_cache *c, int count);
 
-/* Appends the keys and values of T tokens, *k and *v (1, T, G, D), and their bias (1, H, T), or
- * NULL, to those of layer l, and replaces them by all that these tokens can see, (1, Tk, G, D) and
- * (1, H, Tk). Returns the positions of these keys, (Tk). All are valid until the graph is cleared.
- * The caller adds T to c->count after the last layer. NULL if the graph has failed. */
+/* Appends the keys and values of T tokens, *k (1, T, G, K) and *v (1, T, G, D), and their bias
+ * (1, H, T), or NULL, to those of layer l, and replaces them by all that these tokens can see,
+ * with Tk for T. Returns the positions of these keys, (Tk). All are valid until the graph is
+ * cleared. The caller adds T to c->count after the last layer. NULL if the graph has failed. */
 const double *rt_kv_cache_append(rt_kv_cache *c, rt_graph *g, int l, rt_tensor **k, rt_tensor **v,
                                  rt_tensor **bias);
 

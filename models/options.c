@@ -1,6 +1,7 @@
 #include "models/options.h"
 
 #include "core/parameters.h"
+#include "models/encodings/encoding.h"
 
 #include <limits.h>
 
@@ -26,9 +27,11 @@ rt_layer_row rt_layer_row_of(const rt_transformer_options *o, int l)
     const int type = word_of(&o->layer_types, l, RT_LAYER_SLIDING);
     const int window = type == RT_LAYER_SLIDING ? o->window : 0;
     const double local_base = o->position.local_base, base = o->position.frequencies.base;
+    const double local = o->position.local_fraction;
     return (rt_layer_row){.has_positions = word_of(&o->position.layers, l, placed),
                           .window = window,
                           .base = window && local_base > 0 ? local_base : base,
+                          .fraction = window && local > 0 ? local : o->position.fraction,
                           .has_attention_norm = l || o->first_norm == RT_WITH};
 }
 

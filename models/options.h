@@ -79,6 +79,7 @@ typedef enum rt_attention_kind { RT_ATTENTIONS(RT_CHOICE_VALUE) } rt_attention_k
     X(RT_POSITION_T5, rt_encoding_t5)                                                              \
     X(RT_POSITION_SHAW, rt_encoding_shaw)                                                          \
     X(RT_POSITION_SELECTIVE, rt_encoding_selective)                                                \
+    X(RT_POSITION_POPE, rt_encoding_pope)                                                          \
     X(RT_POSITION_NONE, rt_encoding_none)
 typedef enum rt_position_kind { RT_POSITION_KINDS(RT_CHOICE_VALUE) } rt_position_kind;
 
@@ -132,7 +133,8 @@ typedef struct rt_position_options {
     rt_pairing pairing;
     rt_frequency_options frequencies; /* of rope; the base also of sinusoidal */
     double fraction;                  /* rotated share of each head's pairs, 0 ... 1 */
-    double local_base; /* base of rope in layers with a window; 0 = frequencies.base */
+    double local_base;     /* base of rope in layers with a window; 0 = frequencies.base */
+    double local_fraction; /* and their rotated share; 0 = fraction */
     bool rotate_value;
     double xpos; /* scale of the decay of causal rope in positions, at least 1: pair by pair, a
                     score at distance r is multiplied by zeta^(r / xpos), but not a value
@@ -148,6 +150,7 @@ typedef struct rt_position_options {
     rt_interval forget_times;    /* decay times of the heads of `bias` and `fixed`, in tokens */
     int rank, taps;              /* of selective: rank of its map, taps of its convolution */
     bool phase_bias, phase_gate; /* of selective */
+    bool phase;                  /* of pope: keys have a learned phase */
 } rt_position_options;
 
 typedef struct rt_theta_options {
@@ -209,6 +212,7 @@ typedef struct rt_layer_row {
     bool has_positions; /* always true for encodings that are added to the embeddings */
     int window;         /* 0 = none */
     double base;        /* of rope */
+    double fraction;    /* rotated share of each head's pairs */
     bool has_attention_norm;
 } rt_layer_row;
 rt_layer_row rt_layer_row_of(const rt_transformer_options *o, int layer);

@@ -142,7 +142,7 @@ static void check_position(const rt_transformer_options *o, const rt_encoding *e
                        "position.kind = %s needs model.causal = yes: it is published for causal "
                        "models",
                        encoding->word);
-    if (o->position.axes > 1 && !encoding->in_plane)
+    if (o->position.axes > 1 && encoding->axes < 2)
         rt_rule_broken(to, RT_OPTIONS("position.axes", "position.kind"),
                        "position.axes = 2 needs position.kind = rope, sinusoidal, learned or none; "
                        "got %s",
@@ -160,9 +160,13 @@ static void check_position(const rt_transformer_options *o, const rt_encoding *e
     if (!encoding->rotation && position->local_base != 0)
         rt_rule_broken(to, RT_OPTIONS("position.local_base", "position.kind"),
                        "position.local_base needs position.kind = rope; got %s", encoding->word);
-    if (!encoding->has_theta && o->theta.learn)
+    if (position->kind != RT_POSITION_ROPE && position->local_fraction != 0)
+        rt_rule_broken(to, RT_OPTIONS("position.local_fraction", "position.kind"),
+                       "position.local_fraction needs position.kind = rope; got %s",
+                       encoding->word);
+    if (!encoding->pairs && o->theta.learn)
         rt_rule_broken(to, RT_OPTIONS("theta.learn", "position.kind"),
-                       "theta.learn = yes needs position.kind = rope or selective");
+                       "theta.learn = yes needs position.kind = rope, selective or pope");
     if (o->theta.init != RT_THETA_FREQUENCIES && !o->theta.learn)
         rt_rule_broken(to, RT_OPTIONS("theta.init", "theta.learn"),
                        "theta.init needs theta.learn = yes");

@@ -96,6 +96,7 @@ typedef struct rt_transformer_layer {
     rt_tensor *encoding; /* parameter of the positional encoding, such as its own theta; or NULL */
     rt_tensor *head_scale;   /* (H); NULL without theta.head_scale */
     rt_affine forget;        /* of position.forget: weight (H, C), bias (H), or NULL */
+    rt_tensor *polar_phase;  /* (G, D) of PoPE; or NULL */
     rt_tensor *length_scale; /* (H); NULL unless model.length_scale = learned */
     struct {
         rt_tensor *down, *up, *taps, *bias; /* (rank, C), (H P, rank), (H P, taps), (H, P) */

@@ -9,7 +9,7 @@ rt_status rt_usage_new(rt_usage *u, const rt_transformer_options *o)
 {
     static const char *const attentions[] = {RT_ATTENTIONS(RT_CHOICE_WORD)};
     *u = (rt_usage){.tokens = 0};
-    if (!rt_encoding_of(o)->has_theta)
+    if (!rt_encoding_of(o)->pairs)
         return rt_error(RT_CONFIG, "position.kind = %s has no pairs that rotate",
                         rt_encoding_of(o)->word);
     if (!rt_transformer_pairs(o))
@@ -56,16 +56,17 @@ static bool counts(const rt_transformer_input *in, size_t token)
     return !in->key_mask || in->key_mask[token];
 }
 
-static void see_heads(rt_pair_sum *sums, const rt_transformer_options *o,
+static void see_heads(rt_pair_sum *sums, const rt_transformer_options *o, int l,
                       const rt_transformer_input *in, const rt_tensor *x)
 {
     const int heads = x->shape[2], size = x->shape[3], pairs = rt_transformer_pairs(o);
+    const int rotated = rt_layer_pairs(o, l);
     const size_t columns = (size_t)heads * (size_t)size;
     for (size_t t = 0; t < (size_t)in->B * (size_t)in->T; t++) {
         const real *token = x->data + t * columns;
         for (int h = 0; h < heads && counts(in, t); h++, token += size)
-            for (int i = 0; i < pairs; i++) {
-                const rt_pair_features at = rt_pair_features_of(o, i);
+            for (int i = 0; i < rotated; i++) {
+                const rt_pair_features at = rt_pair_features_of(o, l, i);
                 const double a = (double)token[at.a], b = (double)token[at.b];
                 rt_pair_sum *sum = sums + h * pairs + i;
                 sum->length += sqrt(a * a + b * b);
@@ -84,8 +85,8 @@ void rt_usage_add_layer(rt_usage *u, const rt_transformer_options *o, int l,
         return;
     for (size_t t = 0; !n && t < (size_t)in->B * (size_t)in->T; t++)
         u->tokens += counts(in, t);
-    see_heads(u->query + (size_t)n * (size_t)(o->heads * pairs), o, in, query);
-    see_heads(u->key + (size_t)n * (size_t)(o->kv_heads * pairs), o, in, key);
+    see_heads(u->query + (size_t)n * (size_t)(o->heads * pairs), o, l, in, query);
+    see_heads(u->key + (size_t)n * (size_t)(o->kv_heads * pairs), o, l, in, key);
 }
 
 static void divide_by_mean(double *x, int count)

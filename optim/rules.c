@@ -58,6 +58,8 @@ rt_update rt_update_of(const rt_optimizer_settings *settings, const rt_parameter
                        .step = step - parameter->since};
 }
 
+static const double TWO_PI = 6.283185307179586;
+
 size_t rt_span_count(const rt_update_rule *rule, const rt_parameter *parameter)
 {
     return rt_moves_as_matrix(rule, parameter)
@@ -82,6 +84,8 @@ void rt_update_span(const rt_update *u, const rt_parameter *parameter, const rt_
         rule->matrix(u, value, states, gradient, shape.axis[0], shape.axis[1]);
     else
         rule->span(u, value, states, gradient, span->size);
+    for (size_t k = 0; parameter->role == RT_ROLE_PHASE && k < span->size; k++)
+        value[k] = value[k] > 0 ? 0 : value[k] < -(real)TWO_PI ? -(real)TWO_PI : value[k];
 }
 
 size_t rt_update_scratch(const rt_update_rule *rule, const rt_parameters *p)

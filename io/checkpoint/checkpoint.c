@@ -192,8 +192,10 @@ static void expect_layout(const reading *r)
         return;
     if (encoding->has_base)
         expect_key(r, "position.base");
-    if (encoding->rotation)
+    if (encoding->rotation) {
         expect_key(r, "position.local_base");
+        expect_key(r, "position.local_fraction");
+    }
     for (int i = 0; i < p->count; i++)
         if (p->list[i]->role == RT_ROLE_THETA) {
             expect_key(r, "theta.form");

@@ -122,6 +122,7 @@ static const rt_option_row usual[] = {
     {"position.rotate_value", RT_IS, "no", "values that are not rotated"},
     {"position.xpos", RT_IS, "0", "no decay of its scores"},
     {"position.local_base", RT_IS, "0", "one base for all layers"},
+    {"position.local_fraction", RT_IS, "0", "as many rotated pairs in all layers"},
     {"model.norm_bias", RT_IS, "yes", "biases in its norms"},
     {"model.first_norm", RT_IS, "yes", "a norm before the attention of every layer"},
     {"model.token_dropout", RT_IS, "no", "no token dropout"},

@@ -47,7 +47,7 @@ static rt_tensor *learned_embeddings(rt_transformer *m, rt_graph *g, rt_tensor *
 }
 
 const rt_encoding rt_encoding_learned = {.word = "learned",
-                                         .in_plane = true,
+                                         .axes = 2,
                                          .capacity_key = "position.max_len",
                                          .check = learned_check,
                                          .capacity = learned_capacity,
@@ -128,7 +128,7 @@ static rt_tensor *sinusoidal_embeddings(rt_transformer *m, rt_graph *g, rt_tenso
 }
 
 const rt_encoding rt_encoding_sinusoidal = {.word = "sinusoidal",
-                                            .in_plane = true,
+                                            .axes = 2,
                                             .has_base = true,
                                             .start = sinusoidal_start,
                                             .embeddings = sinusoidal_embeddings};

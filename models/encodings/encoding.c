@@ -1,7 +1,7 @@
 #include "models/encodings/encoding.h"
 
 /* No positions: a causal model still sees the number of earlier tokens. */
-const rt_encoding rt_encoding_none = {.word = "none", .in_plane = true};
+const rt_encoding rt_encoding_none = {.word = "none", .axes = 2};
 
 #define ROW(constant, row) [constant] = &(row),
 static const rt_encoding *const rows[] = {RT_POSITION_KINDS(ROW)};
@@ -37,6 +37,13 @@ size_t rt_encodings_state(const rt_transformer_options *o, int layer)
     return size;
 }
 
+int rt_key_features(const rt_transformer_options *o, int layer)
+{
+    const rt_encoding *encoding = rt_encoding_of(o);
+    const bool polar = encoding->has_polar_heads && rt_encoding_acts(encoding, o, layer);
+    return (polar ? 2 : 1) * rt_transformer_head_dim(o);
+}
+
 const char *rt_encoding_word(int kind)
 {
     return kind >= 0 && kind < (int)(sizeof rows / sizeof *rows) ? rows[kind]->word : NULL;
@@ -44,7 +51,7 @@ const char *rt_encoding_word(int kind)
 
 static bool has_weights(const rt_encoding *encoding)
 {
-    return encoding->joins || (!encoding->has_theta && (encoding->add || encoding->add_layer));
+    return encoding->joins || (!encoding->pairs && (encoding->add || encoding->add_layer));
 }
 
 const char *rt_encoding_obstacle(const rt_transformer_options *o,

@@ -26,14 +26,15 @@ typedef struct rt_token_span {
     const rt_positions *positions; /* NULL: first, first + 1, ... */
 } rt_token_span;
 
-/* Returns the number of layer l among the layers with positions, and the features of a head that
- * form a pair. */
+/* Returns the number of layer l among the layers with positions; the pairs of a head that rotate in
+ * layer l, the first of rt_transformer_pairs; and the features of a head that form one of them. */
 int rt_layer_number(const rt_transformer_options *o, int l);
+int rt_layer_pairs(const rt_transformer_options *o, int l);
 
 typedef struct rt_pair_features {
     int a, b;
 } rt_pair_features;
-rt_pair_features rt_pair_features_of(const rt_transformer_options *o, int pair);
+rt_pair_features rt_pair_features_of(const rt_transformer_options *o, int l, int pair);
 
 /* Rotations of a layer's queries, keys and, if wanted, values; NULL: no rotation. */
 typedef struct rt_layer_rotation {
@@ -63,14 +64,17 @@ typedef struct rt_encoding {
     bool of_scores;   /* changes the scores of attention, which linear attention does not have */
     bool causal;      /* is of causal models */
     bool has_base;    /* the meaning of the parameters depends on position.base */
-    bool has_theta;   /* rotates pairs by angles that theta multiplies */
     bool half_pairs;  /* position.pairing is half, whatever its value */
     bool reads_input; /* reads the input of the block other than by products */
-    bool in_plane;    /* positions can have two coordinates */
-    bool biases_keys; /* sets options.key_bias, which a cached text keeps with each key */
+    bool has_polar_heads; /* queries and keys have two features for each of a head */
+    int axes;             /* most coordinates of positions that are given; 0: none can be given */
+    bool biases_keys;     /* sets options.key_bias, which a cached text keeps with each key */
     const char *capacity_key; /* key that sets the capacity */
     double base;              /* default of position.base; 0: that of its key */
 
+    /* Returns the number of pairs of a head that theta rotates in a layer with positions; NULL:
+     * there is no theta. */
+    int (*pairs)(const rt_transformer_options *o, int layer);
     /* Returns whether the encoding acts in a layer; NULL: where the layer has positions. */
     bool (*acts)(const rt_transformer_options *o, int layer);
 
@@ -109,6 +113,9 @@ const rt_encoding *rt_encoding_of(const rt_transformer_options *o);
 const rt_encoding *rt_encoding_at(const rt_transformer_options *o, int n);
 bool rt_encoding_acts(const rt_encoding *encoding, const rt_transformer_options *o, int layer);
 
+/* Returns the features of a key in the scores of a layer. */
+int rt_key_features(const rt_transformer_options *o, int layer);
+
 /* Returns the numbers that the encodings keep of a layer in a cached text. */
 size_t rt_encodings_state(const rt_transformer_options *o, int layer);
 
@@ -122,6 +129,7 @@ const char *rt_encoding_obstacle(const rt_transformer_options *o,
 rt_tensor *rt_add_theta(rt_transformer *m);
 void rt_add_theta_of_layer(rt_transformer *m, int l);
 rt_status rt_start_theta(rt_transformer *m);
+rt_layer_rotation rt_rotation_by_position(rt_transformer *m, rt_graph *g, int l, rt_token_span at);
 rt_tensor *rt_angles_of(const rt_transformer *m, rt_graph *g, int l, rt_tensor *sums, int length);
 
 /* Checks that heads have pairs, returning whether they have; and that frequencies fit the pairs. */
@@ -131,6 +139,10 @@ void rt_check_frequencies(const rt_transformer_options *o, rt_rule_sink to);
 /* Checks that a key is of a causal model with softmax attention. */
 void rt_check_causal_scores(const rt_transformer_options *o, rt_rule_sink to, const char *key,
                             const char *word);
+
+/* Checks position.local_base: it needs layers with a window, and one theta for all layers needs one
+ * base. */
+void rt_check_local_base(const rt_transformer_options *o, rt_rule_sink to);
 
 /* Adds a weight that is drawn with position.init_std. */
 rt_tensor *rt_add_encoding_weight(rt_transformer *m, const char *name, int count, int size);

@@ -13,8 +13,8 @@ static bool shifts(const rt_transformer_options *o, int layer)
 /* Returns the first feature that is shifted: behind those that rotate, or of the second half. */
 static int first_of(const rt_transformer_options *o, int layer)
 {
-    const bool rotates = rt_layer_row_of(o, layer).has_positions && rt_transformer_pairs(o);
-    return rotates ? 2 * rt_transformer_pairs(o) : o->head_dim / 2;
+    const int pairs = rt_layer_row_of(o, layer).has_positions ? rt_layer_pairs(o, layer) : 0;
+    return pairs ? 2 * pairs : o->head_dim / 2;
 }
 
 /* Returns the numbers of a layer; a text keeps the features of its last key. */

@@ -12,10 +12,23 @@
 
 int rt_transformer_pairs(const rt_transformer_options *o)
 {
-    if (!rt_encoding_of(o)->has_theta || o->heads < 1)
-        return 0;
-    const double rotated = o->position.kind == RT_POSITION_ROPE ? o->position.fraction : 1;
-    return (int)lround(rotated * rt_transformer_head_dim(o) / 2);
+    int most = 0;
+    for (int l = 0; l < o->layers || !l; l++) {
+        const int pairs = rt_layer_row_of(o, l).has_positions ? rt_layer_pairs(o, l) : 0;
+        most = pairs > most ? pairs : most;
+    }
+    return most;
+}
+
+int rt_layer_pairs(const rt_transformer_options *o, int l)
+{
+    const rt_encoding *encoding = rt_encoding_of(o);
+    return encoding->pairs && o->heads > 0 ? encoding->pairs(o, l) : 0;
+}
+
+static int rope_pairs(const rt_transformer_options *o, int layer)
+{
+    return (int)lround(rt_layer_row_of(o, layer).fraction * rt_transformer_head_dim(o) / 2);
 }
 
 /* Returns the number of rows of theta in a layer. */
@@ -128,10 +141,12 @@ void rt_transformer_theta_geometric(const rt_transformer_options *o, rt_shape sh
 {
     const int axes = o->position.axes > 1 ? 2 : 1, pairs = rt_transformer_pairs(o) / axes;
     const int rows = shape.axis[1] * axes * rt_transformer_theta_axes(o); /* of a layer */
-    for (int n = 0; n < shape.axis[0] * rows; n++) {
+    for (int n = 0; n < shape.axis[0] * rows; n++, theta += pairs) {
         const int layer = rt_transformer_theta_layer(o, n / rows);
-        rt_theta_geometric(theta + (size_t)n * (size_t)pairs, pairs,
-                           rt_layer_row_of(o, layer).base);
+        const int rotated = rt_layer_pairs(o, layer) / axes;
+        rt_theta_geometric(theta, rotated, rt_layer_row_of(o, layer).base);
+        for (int i = rotated; i < pairs; i++)
+            theta[i] = 0;
     }
 }
 
@@ -190,20 +205,26 @@ static double squares_of_row(const rt_tensor *weight, int row)
     return squares;
 }
 
-rt_pair_features rt_pair_features_of(const rt_transformer_options *o, int pair)
+static rt_pairing pairing_of(const rt_transformer_options *o)
 {
-    const bool half = o->position.pairing == RT_HALF || rt_encoding_of(o)->half_pairs;
-    return half ? (rt_pair_features){pair, pair + rt_transformer_pairs(o)}
-                : (rt_pair_features){2 * pair, 2 * pair + 1};
+    return rt_encoding_of(o)->half_pairs ? RT_HALF : o->position.pairing;
+}
+
+rt_pair_features rt_pair_features_of(const rt_transformer_options *o, int l, int pair)
+{
+    return pairing_of(o) == RT_HALF ? (rt_pair_features){pair, pair + rt_layer_pairs(o, l)}
+                                    : (rt_pair_features){2 * pair, 2 * pair + 1};
 }
 
 /* Returns the length of the rows of a projection for one pair of a head, weighted by the norm. */
-static double pair_length(const rt_transformer_options *o, rt_affine to, rt_affine norm, int head,
-                          int pair)
+static double pair_length(const rt_transformer_options *o, int l, rt_affine to, rt_affine norm,
+                          int head, int pair)
 {
-    const rt_pair_features at = rt_pair_features_of(o, pair);
+    const rt_pair_features at = rt_pair_features_of(o, l, pair);
     const int first = head * o->head_dim;
     const double a = norm.weight ? (double)norm.weight->data[at.a] : 1;
+    if (rt_encoding_of(o)->has_polar_heads)
+        return a * sqrt(squares_of_row(to.weight, first + at.a));
     const double b = norm.weight ? (double)norm.weight->data[at.b] : 1;
     return sqrt(a * a * squares_of_row(to.weight, first + at.a) +
                 b * b * squares_of_row(to.weight, first + at.b));
@@ -214,8 +235,10 @@ static double pair_use(const rt_transformer *m, int l, int head, int pair)
     const rt_transformer_options *o = &m->options;
     const rt_transformer_layer *layer = m->layers + l;
     const int kv = head / (o->heads / o->kv_heads);
-    return pair_length(o, layer->query, layer->query_norm, head, pair) *
-           pair_length(o, layer->key, layer->key_norm, kv, pair);
+    if (pair >= rt_layer_pairs(o, l))
+        return 0;
+    return pair_length(o, l, layer->query, layer->query_norm, head, pair) *
+           pair_length(o, l, layer->key, layer->key_norm, kv, pair);
 }
 
 /* Divides the numbers by the sum of the first `pairs` of them. */
@@ -292,11 +315,13 @@ static void draw_layer(const rt_transformer *m, int layer, const double *frequen
 static void find_frequencies(const rt_transformer_options *o, int layer, int T, double *theta)
 {
     const rt_frequency_options frequencies = rt_layer_frequencies(o, layer);
-    const int pairs = rt_transformer_pairs(o),
+    const int pairs = rt_layer_pairs(o, layer),
               axis_pairs = o->position.axes > 1 ? pairs / 2 : pairs;
     rt_frequencies_at(theta, axis_pairs, &frequencies, T);
     for (int i = axis_pairs; i < pairs; i++)
         theta[i] = theta[i - axis_pairs];
+    for (int i = pairs; i < rt_transformer_pairs(o); i++)
+        theta[i] = 0;
 }
 
 /* Computes the initial values of a learned theta and sets its parameters. The values are the state
@@ -360,7 +385,7 @@ void rt_transformer_change_theta(rt_transformer *m, const rt_theta_change *chang
 
 /* Returns the effective theta of layer l, as theta_of_layer computes it, in the memory of the
  * graph; NULL if the graph has failed. */
-static const double *fixed_theta(const rt_transformer *m, rt_graph *g, int l, int length)
+static double *fixed_theta(const rt_transformer *m, rt_graph *g, int l, int length)
 {
     const rt_shape shape = rt_transformer_rotation_shape(&m->options);
     double *theta =
@@ -375,18 +400,20 @@ static const rt_rotation *rotate_plain(const rt_transformer *m, rt_graph *g, int
                                        rt_token_span at)
 {
     const rt_transformer_options *o = &m->options;
-    const rt_pairing pairing = o->position.pairing;
+    const rt_pairing pairing = pairing_of(o);
     const double magnitude = rt_frequencies_magnitude(&o->position.frequencies);
     const rt_positions own = {.B = 1, .T = at.count, .offset = at.first};
     const rt_positions positions = at.positions ? *at.positions : own;
     if (o->theta.learn && !m->encoding.change)
         return rt_rotation_learned(g, parameter_of(m, l), o->theta.form, pairing, magnitude,
                                    positions);
-    const int axes = rt_transformer_theta_axes(o), pairs = rt_transformer_pairs(o);
-    const double *theta = fixed_theta(m, g, l, at.length);
+    const int axes = rt_transformer_theta_axes(o), pairs = rt_layer_pairs(o, l);
+    const int columns = axes * pairs, width = axes * rt_transformer_pairs(o);
+    double *theta = fixed_theta(m, g, l, at.length);
     if (!theta)
         return NULL;
-    const int columns = axes * pairs;
+    for (int i = 0; columns < width && i < o->kv_heads * columns; i++)
+        theta[i] = theta[i / columns * width + i % columns];
     int same = columns;
     while (same < o->kv_heads * columns && theta[same] == theta[same % columns])
         same++;
@@ -404,7 +431,7 @@ rt_tensor *rt_angles_of(const rt_transformer *m, rt_graph *g, int l, rt_tensor *
                            RT_SHAPE_OF(o->kv_heads, rt_transformer_pairs(o)));
 }
 
-static rt_layer_rotation rope_rotation(rt_transformer *m, rt_graph *g, int l, rt_token_span at)
+rt_layer_rotation rt_rotation_by_position(rt_transformer *m, rt_graph *g, int l, rt_token_span at)
 {
     const double xpos = m->options.position.xpos;
     const rt_rotation *plain = rotate_plain(m, g, l, at);
@@ -434,21 +461,25 @@ static void check_xpos(const rt_transformer_options *o, rt_rule_sink to)
                        "query and would grow towards those ahead");
 }
 
-/* Checks local_base: it needs layers with a window, and one theta for all layers needs one base. */
-static void check_local_base(const rt_transformer_options *o, rt_rule_sink to)
+static bool has_rotated_window(const rt_transformer_options *o)
 {
-    const double base = o->position.local_base;
-    bool has_rotated_window = false;
+    bool found = false;
     for (int l = 0; l < o->layers; l++) {
         const rt_layer_row row = rt_layer_row_of(o, l);
-        has_rotated_window |= row.has_positions && row.window;
+        found |= row.has_positions && row.window;
     }
+    return found;
+}
+
+void rt_check_local_base(const rt_transformer_options *o, rt_rule_sink to)
+{
+    const double base = o->position.local_base;
     if (base == 0)
         return;
     if (!(base > 1 && isfinite(base)))
         rt_rule_broken(to, RT_OPTIONS("position.local_base"),
                        "position.local_base must be 0 or above 1; got %g", base);
-    else if (!has_rotated_window)
+    else if (!has_rotated_window(o))
         rt_rule_broken(to,
                        RT_OPTIONS("position.local_base", "model.window", "model.layer_types",
                                   "position.layers"),
@@ -485,25 +516,51 @@ void rt_check_frequencies(const rt_transformer_options *o, rt_rule_sink to)
                        "position.scaling: %s", status.message);
 }
 
-/* Checks that a fraction gives whole pairs. */
-static bool is_fraction(const rt_transformer_options *o, rt_rule_sink to, int pairs)
+/* Checks that the fraction of a key gives whole pairs. */
+static bool is_fraction(double fraction, const char *key, rt_rule_sink to, int pairs)
 {
-    const double fraction = o->position.fraction, rotated = fraction * pairs;
-    const double below = floor(rotated);
+    const double rotated = fraction * pairs, below = floor(rotated);
     if (!(fraction >= 0 && fraction <= 1)) {
-        rt_rule_broken(to, RT_OPTIONS("position.fraction"),
-                       "position.fraction must be from 0 to 1; got %g", fraction);
+        rt_rule_broken(to, RT_OPTIONS(key), "%s must be from 0 to 1; got %g", key, fraction);
         return false;
     }
     if (fabs(rotated - round(rotated)) > 1e-9) {
-        rt_rule_broken(
-            to, RT_OPTIONS("position.kind", "position.fraction", "model.dim", "model.heads"),
-            "position.fraction = %g is %g of the %d pairs of a head; the nearest that fit are "
-            "%.15g and %.15g",
-            fraction, rotated, pairs, below / pairs, (below + 1) / pairs);
+        rt_rule_broken(to, RT_OPTIONS("position.kind", key, "model.dim", "model.heads"),
+                       "%s = %g is %g of the %d pairs of a head; the nearest that fit are "
+                       "%.15g and %.15g",
+                       key, fraction, rotated, pairs, below / pairs, (below + 1) / pairs);
         return false;
     }
     return true;
+}
+
+/* Checks local_fraction: it needs layers with a window, and the theta that are learned or published
+ * for a number of pairs are for all layers. */
+static void check_local_fraction(const rt_transformer_options *o, rt_rule_sink to)
+{
+    const double fraction = o->position.local_fraction;
+    if (fraction == 0 || !is_fraction(fraction, "position.local_fraction", to, o->head_dim / 2))
+        return;
+    if (!has_rotated_window(o))
+        rt_rule_broken(to,
+                       RT_OPTIONS("position.local_fraction", "model.window", "model.layer_types",
+                                  "position.layers"),
+                       "position.local_fraction needs a sliding layer that has positions: see "
+                       "model.window and model.layer_types");
+    else if (fraction == o->position.fraction)
+        return;
+    else if (o->theta.learn)
+        rt_rule_broken(to, RT_OPTIONS("position.local_fraction", "theta.learn"),
+                       "theta.learn = yes needs as many rotated pairs in all layers, but "
+                       "position.local_fraction = %g, position.fraction = %g: leave one out",
+                       fraction, o->position.fraction);
+    else if (o->position.axes > 1)
+        rt_rule_broken(to, RT_OPTIONS("position.local_fraction", "position.axes"),
+                       "position.local_fraction needs position.axes = 1");
+    else if (o->position.frequencies.scaling == RT_SCALING_LONGROPE)
+        rt_rule_broken(to, RT_OPTIONS("position.local_fraction", "position.scaling"),
+                       "position.scaling = longrope has a factor for each pair, and needs as many "
+                       "in all layers: leave position.local_fraction out");
 }
 
 /* Checks rotation by two coordinates. */
@@ -557,8 +614,10 @@ static void rope_check(const rt_transformer_options *o, rt_rule_sink to)
 {
     const bool learns = o->theta.learn;
     check_xpos(o, to);
-    check_local_base(o, to);
-    if (rt_check_heads(o, to) && is_fraction(o, to, o->head_dim / 2)) {
+    rt_check_local_base(o, to);
+    if (rt_check_heads(o, to) &&
+        is_fraction(o->position.fraction, "position.fraction", to, o->head_dim / 2)) {
+        check_local_fraction(o, to);
         if (!rt_transformer_pairs(o) && (learns || o->position.xpos > 0)) {
             rt_rule_broken(to,
                            learns ? RT_OPTIONS("position.kind", "position.fraction", "theta.learn")
@@ -591,13 +650,13 @@ void rt_add_theta_of_layer(rt_transformer *m, int l)
 
 const rt_encoding rt_encoding_rope = {.word = "rope",
                                       .in_layers = true,
-                                      .in_plane = true,
+                                      .axes = 2,
                                       .has_base = true,
-                                      .has_theta = true,
+                                      .pairs = rope_pairs,
                                       .capacity_key = "position.xpos",
                                       .check = rope_check,
                                       .capacity = rope_capacity,
                                       .add = rt_add_theta,
                                       .add_layer = rt_add_theta_of_layer,
                                       .start = rt_start_theta,
-                                      .rotation = rope_rotation};
+                                      .rotation = rt_rotation_by_position};

@@ -18,6 +18,12 @@
 
 #include <math.h>
 
+static int pairs_of(const rt_transformer_options *o, int layer)
+{
+    (void)layer;
+    return rt_transformer_head_dim(o) / 2;
+}
+
 static int channels_of(const rt_transformer_options *o)
 {
     return o->heads * rt_transformer_pairs(o);
@@ -160,8 +166,8 @@ const rt_encoding rt_encoding_selective = {.word = "selective",
                                            .of_scores = true,
                                            .causal = true,
                                            .has_base = true,
-                                           .has_theta = true,
                                            .half_pairs = true,
+                                           .pairs = pairs_of,
                                            .reads_input = true,
                                            .base = 500000,
                                            .check = check,

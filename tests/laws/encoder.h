@@ -28,6 +28,7 @@ static inline rt_transformer_options with(rt_position_kind kind, rt_attention_ki
                                     .position = {.kind = kind,
                                                  .frequencies = {.base = 10000},
                                                  .fraction = 1,
+                                                 .phase = true,
                                                  .max_len = BLOCK + MOST_PADDING}};
 }
 

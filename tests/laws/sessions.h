@@ -114,6 +114,16 @@ static const row rows[] = {
     {"selective", {.position = {.kind = RT_POSITION_SELECTIVE, .taps = 4, .phase_bias = true}}},
     {"selective, gates and theta of heads", {.window = 9, .norm = RT_NORM_PRE,
         LEARNED_SELECTIVE(.rank = 3, .taps = 2, .phase_gate = true, .forget = RT_FORGET_GATE)}},
+    {"less of rope in a layer that slides", {.window = 9, .kv_heads = 2, .layer_types = {
+        2, {RT_LAYER_SLIDING, RT_LAYER_FULL}}, .position = {ROPE, .pairing = RT_HALF,
+                                                            .local_fraction = 0.25}}},
+    {"polar, a window", {.window = 7, .position = {.kind = RT_POSITION_POPE, .every = 2}}},
+    {"polar, phases and theta of heads", {.kv_heads = 2, .qk_norm = true, .position = {
+        .kind = RT_POSITION_POPE, .phase = true, .frequencies = {.base = 100}},
+        .theta = {.learn = true, .scope = RT_THETA_HEAD, .form = RT_THETA_RAW}}},
+    {"polar, two bases and yarn", {.window = 9, .layer_types = {2, {RT_LAYER_FULL, RT_LAYER_SLIDING}},
+        .position = {.kind = RT_POSITION_POPE, .phase = true, .local_base = 50, .frequencies = {
+            .base = 1000, .original_len = 60, .scaling = RT_SCALING_YARN, .scale = 3}}}},
     {"types of tokens", {.token_types = 2, .position = {ROPE}}},
     {"embeddings of their own width", {.embedding_dim = 12, .position = {ROPE}}},
 };

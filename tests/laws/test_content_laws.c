@@ -182,6 +182,51 @@ TEST(the_length_of_a_share_of_the_input_does_not_matter)
     expect_near(largest_difference(one->data, other->data, rt_size(one)), 0, 1e-4, "angles");
 }
 
+static rt_attention_pass polar_heads(const rt_transformer *m, rt_graph *g, rt_tensor *x, int first)
+{
+    rt_attention_pass a = {.query = x, .key = x, .at = {.first = first, .count = 1, .length = 99}};
+    const rt_encoding *encoding = rt_encoding_of(&m->options);
+    const rt_layer_rotation rotation = encoding->rotation((rt_transformer *)m, g, 0, a.at);
+    encoding->attention(m, g, 0, &a);
+    a.query = made(g, rt_rope(g, a.query, rotation.query));
+    a.key = made(g, rt_rope(g, a.key, rotation.key));
+    return a;
+}
+
+static double score(const rt_attention_pass *query, const rt_attention_pass *key, int head)
+{
+    const int size = query->query->shape[3];
+    return query->options.scale *
+           dot(query->query->data + head * size, key->key->data + head * size, size);
+}
+
+/* Scores depend on the difference of positions; with phases of 0, those of a token with itself are
+ * the sum of squares of softplus, divided by sqrt(D). */
+TEST_ROWS(polar_scores_depend_on_differences, 0, 4)
+{
+    enum { SIZE = DIM / 2 };
+    rt_transformer_options o = with(RT_POSITION_POPE, RT_ATTENTION_SOFTMAX, false);
+    real numbers[DIM];
+    uint64_t next = 0;
+    double squares = 0;
+    rt_graph *g = new_graph();
+    o.position.phase = _i % 2;
+    o.theta.learn = _i > 1;
+    rt_transformer *m = make(&o);
+    draw_row(numbers, DIM, &next);
+    rt_tensor x = rt_tensor_of(numbers, NULL, RT_SHAPE_OF(1, 1, 2, SIZE));
+    for (int c = SIZE; c < DIM; c++)
+        squares += pow(log1p(exp((double)numbers[c])), 2);
+    const rt_attention_pass at_0 = polar_heads(m, g, &x, 0), at_5 = polar_heads(m, g, &x, 5);
+    const rt_attention_pass at_30 = polar_heads(m, g, &x, 30), at_35 = polar_heads(m, g, &x, 35);
+    expect_near(score(&at_35, &at_30, 1), score(&at_5, &at_0, 1), 1e-12, "the same difference");
+    expect_above(fabs(score(&at_35, &at_30, 1) - score(&at_30, &at_0, 1)), 1e-3, "another one");
+    if (o.position.phase)
+        expect_above(fabs(score(&at_5, &at_0, 1) - score(&at_0, &at_5, 1)), 1e-3, "the direction");
+    else
+        expect_near(score(&at_30, &at_30, 1), squares / sqrt(SIZE), 1e-12, "the diagonal");
+}
+
 /* Lets the encodings beside position.kind change the attention of layer 0. */
 static void change_attention(const rt_transformer *m, rt_graph *g, rt_attention_pass *a)
 {

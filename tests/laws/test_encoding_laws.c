@@ -15,6 +15,7 @@ static const char *const references[] = {
     [RT_POSITION_T5] = "laws/test_distance_laws.c",
     [RT_POSITION_SHAW] = "laws/test_distance_laws.c",
     [RT_POSITION_SELECTIVE] = "vectors/content_vectors.h5",
+    [RT_POSITION_POPE] = "vectors/content_vectors.h5",
     [RT_POSITION_NONE] = "laws/test_place_laws.c",
 };
 

@@ -125,7 +125,7 @@ static int each_model(rt_head head, void (*check)(rt_transformer *, const char *
                 o.norm = count % 2 ? RT_NORM_PRE : RT_NORM_POST;
                 o.position.max_len = LENGTH;
                 o.position.rotate_value = kind == RT_POSITION_ROPE && causal;
-                o.theta.learn = rt_encoding_of(&o)->has_theta;
+                o.theta.learn = rt_encoding_of(&o)->pairs != NULL;
                 if (rt_transformer_new(&m, &o, 1, NULL).code)
                     continue; /* what adds to scores has none to add to; or it is of causal models
                                */

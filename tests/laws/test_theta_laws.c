@@ -4,7 +4,7 @@
 
 #include "models/usage.h"
 
-enum { SIZE = 8, PAIRS = SIZE / 2, TOKENS = 40, MOST = 2 * 4 * PAIRS };
+enum { SIZE = 8, PAIRS = SIZE / 2, TOKENS = 40, MOST = 2 * 4 * 2 * PAIRS };
 
 static rt_transformer_options plain(void)
 {
@@ -40,6 +40,37 @@ TEST_ROWS(pairs_switched_off_have_theta_0, 0, 3 * PAIRS)
     rt_transformer_set_theta(m, theta);
     whole(zeros, m, TOKENS);
     expect_same(off, zeros, TOKENS, "zeros", K);
+}
+
+/* In a sliding layer with a local fraction of 1/2, pairs 0 and 1 rotate by 1 and base^(-1/2), the
+ * others not; interleaved pairs stand where they stood. */
+TEST(a_local_fraction_is_that_of_sliding_layers)
+{
+    static real local[TOKENS * V], changed[TOKENS * V], shared[TOKENS * V], all[TOKENS * V];
+    double numbers[MOST];
+    rt_transformer_options o = MODEL_OF(RT_KIND_ROFORMER, .kv_heads = 2, .window = 7,
+                                        .layer_types = {2, {RT_LAYER_SLIDING, RT_LAYER_FULL}},
+                                        .position = {.kind = RT_POSITION_ROPE,
+                                                     .fraction = 1,
+                                                     .frequencies = {.base = 100}});
+    rt_transformer *whole_model = make(&o);
+    rt_transformer_rotation(whole_model, TOKENS, numbers);
+    for (int i = 0; i < 2 * PAIRS; i++)
+        numbers[i] = i % PAIRS < 2 ? pow(100, -(i % PAIRS) / 2.0) : 0;
+    rt_transformer_change_theta(whole_model, &(rt_theta_change){.numbers = numbers});
+    whole(changed, whole_model, TOKENS);
+    o.position.local_fraction = 0.5;
+    rt_transformer *m = make(&o);
+    whole(local, m, TOKENS);
+    expect_same(local, changed, TOKENS, "a local fraction", 0);
+    rt_transformer_rotation(m, TOKENS, numbers);
+    ck_assert_double_eq(numbers[PAIRS - 1], 0);
+    o.layer_types.count = 0; /* all slide */
+    whole(all, make(&o), TOKENS);
+    o.position.fraction = 0.5;
+    o.position.local_fraction = 0;
+    whole(shared, make(&o), TOKENS);
+    expect_same(all, shared, TOKENS, "the fraction of all layers", 0);
 }
 
 static void feed_one_by_one(real *logits, rt_transformer *m, int count)

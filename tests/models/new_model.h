@@ -27,6 +27,8 @@ static inline void grow(rt_transformer *m, real factor)
         rt_parameter *p = m->parameters.list[i];
         for (size_t k = 0; p->init == RT_INIT_NORMAL && k < rt_size(&p->tensor); k++)
             p->tensor.data[k] *= factor;
+        for (size_t k = 0; p->role == RT_ROLE_PHASE && k < rt_size(&p->tensor); k++)
+            p->tensor.data[k] = (real)(-0.3 * (double)(k % 20));
     }
 }
 

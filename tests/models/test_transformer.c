@@ -161,7 +161,7 @@ TEST(a_parameter_knows_its_part_and_its_layer)
         o.token_types = 2;
         o.embedding_dim = 6;
         o.causal = rt_encoding_of(&o)->causal;
-        o.theta.learn = rt_encoding_of(&o)->has_theta;
+        o.theta.learn = rt_encoding_of(&o)->pairs != NULL;
         o.theta.scope = (rt_theta_scope)(i / 2 / KINDS / HEADS);
         rt_transformer *m = new_model(&o, 1);
         for (int n = 0; n < m->parameters.count; n++)

@@ -86,6 +86,30 @@ TEST_ROWS(spans_are_the_whole_parameter_once, 0, ROWS(references))
     ck_assert_uint_eq(rt_span_count(rule, model.list[0]), 2);
 }
 
+/* A step of SGD from -1, -4 and -6 by gradients of -2, 0 and 1. */
+TEST(a_phase_ends_from_minus_2_pi_to_0)
+{
+    const double two_pi = 6.283185307179586;
+    rt_parameters p = {.seed = 1};
+    rt_optimizer_settings s = rt_optimizer_defaults(RT_OPTIMIZER_SGD);
+    rt_optimizer *o;
+    const rt_tensor *x =
+        rt_parameters_add(&p, RT_ROLE_PHASE, RT_INIT_ZERO, RT_SHAPE_OF(3), "phase");
+    expect_ok(rt_parameters_allocate(&p, 1, NULL));
+    s.clip_norm = 0;
+    expect_ok(rt_optimizer_new(&o, &p, &s));
+    for (int i = 0; i < 3; i++) {
+        x->data[i] = (const real[]){-1, -4, -6}[i];
+        x->grad[i] = (const real[]){-2, 0, 1}[i];
+    }
+    expect_ok(rt_optimizer_step(o, 1, NULL));
+    ck_assert_double_eq((double)x->data[0], 0);
+    ck_assert_double_eq((double)x->data[1], -4);
+    ck_assert_double_eq((double)x->data[2], (double)(real)-two_pi);
+    rt_optimizer_free(o);
+    rt_parameters_free(&p);
+}
+
 TEST(a_matrix_without_a_gradient_stays)
 {
     rt_optimizer_settings s = rt_optimizer_defaults(RT_OPTIMIZER_MUON);

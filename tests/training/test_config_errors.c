@@ -46,10 +46,11 @@ static const char *const bad[][COLUMNS] = {
      "2: unknown key 'warmup' in [train]; did you mean 'warmup_steps' in [optimizer]?"},
     {"[position]\nwombat = 1\n",
      "2: unknown key 'wombat' in [position]; its keys are kind, axes, mixing, pairing, base, "
-     "local_base, "
-     "fraction, rotate_value, xpos, every, layers, frequencies, scaling, scale, original_len, "
+     "local_base, fraction, local_fraction, rotate_value, xpos, every, layers, frequencies, "
+     "scaling, scale, original_len, "
      "beta_fast, beta_slow, high_freq_factor, low_freq_factor, attention_factor, short_factors, "
-     "long_factors, randomized, init_std, max_len, rank, taps, phase_bias, phase_gate, key_shift, "
+     "long_factors, randomized, init_std, max_len, rank, taps, phase_bias, phase_gate, phase, "
+     "key_shift, "
      "forget, forget_bias, forget_times"},
     {"[optimizer]\nlr = 1\nkind = sgd\nlr = 1\n",
      "4: duplicate key 'lr' in [optimizer]; line 2 has it"},
@@ -91,9 +92,9 @@ static const char *const bad[][COLUMNS] = {
     {"[run]\nname = -a\n", "2: " NO_NAME "'-a'"},
     /* contradictions */
     {"[model]\nheads = 3\ndim = 64\n", "3: model.dim = 64 is not divisible by model.heads = 3"},
-    {"[position]\nlocal_base = 100\n",
-     "2: position.local_base = 100" NO_EFFECT "model.window above 0 and position.kind = rope and "
-     "position.frequencies = geometric or linear"},
+    {"[position]\nlocal_base = 100\n", "2: position.local_base = 100" NO_EFFECT
+                                       "model.window above 0 and position.kind = rope or pope and "
+                                       "position.frequencies = geometric or linear"},
     {"[model]\nnorm_kind = rms\nnorm_bias = no\n",
      "3: model.norm_bias = no" NO_EFFECT "model.norm_kind = layer"},
     {"[model]\nclassifier = tanh\n", "2: " CLASSIFIER_NEEDS},

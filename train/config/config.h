@@ -20,7 +20,7 @@
 
 enum {
     RT_RUN_NAME_SIZE = 128,
-    RT_MAX_KEYS = 144,
+    RT_MAX_KEYS = 152,
     RT_FROM_DEFAULT = 0,
     RT_FROM_COMMAND_LINE = -1,
     RT_FROM_SWEEP = -2,

@@ -162,7 +162,7 @@ rt_status rt_run_change_theta(rt_run *r)
     const rt_transformer *model = r->state->model;
     const rt_transformer_options *o = &model->options;
     const int length = r->config->data.length;
-    if (!rt_encoding_of(o)->has_theta)
+    if (!rt_encoding_of(o)->pairs)
         return rt_error(RT_CONFIG, "--theta %.900s: position.kind = %s has no theta", what,
                         rt_encoding_of(o)->word);
     if (!rt_transformer_pairs(o))
