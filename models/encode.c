@@ -305,8 +305,8 @@ static rt_tensor *context_of(const layer_pass *p, rt_graph *g, rt_attention_pass
         if (state && encoding->state)
             state += encoding->state(o);
     }
-    if (in->usage && row->has_positions && a.query && a.key)
-        rt_usage_add_layer(in->usage, o, p->l, in, a.query, a.key);
+    if (in->usage && !rt_graph_failed(g))
+        rt_usage_add_layer(o, p->l, in, &a);
     if (o->position.rotate_value)
         a.value = rotate(g, a.value, a.rotation.value);
     if (o->attention != RT_ATTENTION_SOFTMAX)

@@ -147,8 +147,7 @@ typedef struct rt_transformer_input {
                                       NULL */
     real **attentions;             /* (layers): arrays for the probabilities, (B, H, T, T), which
                                       only softmax attention fills; or NULL */
-    struct rt_usage *usage;        /* receives sums over the tokens for each rotated pair of each
-                                      head of q and k (models/usage.h); or NULL */
+    struct rt_usage *usage;        /* receives sums over the tokens (models/usage.h); or NULL */
     struct rt_kv_cache *const *caches; /* (B), distinct: KV caches to extend (kv_cache.h), for a
                                           causal model with one axis, in a graph that does not
                                           record, without key_mask, positions, patches and

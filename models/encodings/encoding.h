@@ -49,10 +49,16 @@ typedef struct rt_attention_pass {
     rt_tensor *key, *value;       /* (B, T, G, D) */
     rt_layer_rotation rotation;   /* by position alone; empty in a layer without positions */
     rt_attention_options options; /* of softmax attention */
+    const rt_tensor *phase_sums;  /* (B, T, H, P), exact: that the rotation is by; or NULL */
     rt_token_span at;
     double *state; /* of the encoding in this layer of a cached text (rt_encoding.state); NULL: the
                       text is not cached */
 } rt_attention_pass;
+
+/* Adds the attention of layer l, before its rotation, to in->usage; layer 0 also adds the number of
+ * tokens. */
+void rt_usage_add_layer(const rt_transformer_options *o, int l, const rt_transformer_input *in,
+                        const rt_attention_pass *a);
 
 /* A positional encoding. Each row of RT_POSITION_KINDS (models/options.h) names one, which a file
  * of models/encodings/ defines; those beside position.kind have a key of their own and a row in

@@ -119,6 +119,7 @@ static void turn(const rt_transformer *m, rt_graph *g, int l, rt_attention_pass 
     rt_tensor *angles = rt_angles_of(m, g, l, sums, a->at.length);
     const rt_rotation *rotation = rt_rotation_by_angles(g, angles, RT_HALF);
     a->rotation = (rt_layer_rotation){rotation, rotation, NULL};
+    a->phase_sums = sums;
     for (size_t i = 0; a->state && rotation && i < channels; i++)
         a->state[i] = sums->exact[(size_t)(T - 1) * channels + i];
 }

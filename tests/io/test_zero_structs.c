@@ -234,10 +234,9 @@ static rt_optimizer *optimizer(void)
     X(ck_assert_int_eq(rt_transformer_reach(&z.options, 0, SIZE), SIZE))                           \
     X(rt_transformer_rotation(&z.transformer, SIZE, z.doubles))                                    \
     X(rt_transformer_change_theta(&z.transformer, NULL))                                           \
-    X(refused(rt_usage_new(&z.usage, &z.options)))                                                 \
+    X(refused(rt_usage_new(&z.usage, &z.options, 0)), refused(rt_usage_check(&z.options)))         \
     X(rt_usage_free(&z.usage), rt_usage_clear(&z.usage))                                           \
     X(rt_usage_add(&z.usage, &z.usage))                                                            \
-    X(rt_usage_add_layer(&z.usage, &z.options, 0, &(rt_transformer_input){.B = 0}, x, x))          \
     X(refused(rt_session_new(&made.session, &z.transformer, 0)))                                   \
     X(rt_session_bytes(&z.transformer, SIZE))                                                      \
     X(refused(rt_sampler_new(&made.sampler, &(rt_sampling){0}, SIZE)))                             \

@@ -2,6 +2,8 @@
 
 #include "encoder.h"
 
+#include "models/usage.h"
+
 /* A causal model that forgets, beside an encoding. */
 static rt_transformer_options forgetful(rt_position_kind kind, rt_forget forget)
 {
@@ -312,4 +314,54 @@ TEST(a_factor_in_steps_is_of_layers_without_positions)
     ck_assert(rt_encoding_acts(rt_encoding_at(&o, 3), &o, 1));
     o.position.kind = RT_POSITION_NONE;
     ck_assert(rt_encoding_acts(rt_encoding_at(&o, 3), &o, 0));
+}
+
+/* Reads the block, after 3 tokens of padding, with the sums of a usage. */
+static void measure(rt_usage *u, rt_transformer *m)
+{
+    enum { BEFORE = 3, T = BEFORE + BLOCK };
+    int32_t ids[T] = {0};
+    uint8_t mask[T] = {0};
+    rt_graph *g = new_graph();
+    expect_ok(rt_usage_new(u, &m->options, T));
+    draw_block(ids + BEFORE);
+    memset(mask + BEFORE, 1, BLOCK);
+    const rt_transformer_input in = INPUT(.B = 1, .T = T, .ids = ids, .key_mask = mask, .usage = u);
+    rt_graph_record(g, false);
+    made(g, rt_transformer_encode(m, g, &in));
+    ck_assert_double_eq(u->tokens, BLOCK);
+}
+
+TEST(the_mean_of_fixed_gates_is_their_value)
+{
+    const rt_transformer_options o = forgetful(RT_POSITION_NONE, RT_FORGET_FIXED);
+    rt_usage u;
+    measure(&u, make(&o));
+    ck_assert(!u.keys && !u.phases);
+    for (int n = 0; n < 4; n++)
+        expect_near(u.gates[n] / BLOCK, exp(-1.0 / (n % 2 ? 30 : 3)), 1e-14, "head %d", n % 2);
+    rt_usage_free(&u);
+}
+
+TEST(constant_phases_add_up_to_the_number_of_tokens)
+{
+    rt_transformer_options o = selective(0);
+    o.position.phase_bias = true;
+    rt_transformer *m = make(&o);
+    rt_usage u;
+    for (int l = 0; l < 2; l++) {
+        rt_tensor *up = m->layers[l].phase.up, *bias = m->layers[l].phase.bias;
+        memset(up->data, 0, rt_size(up) * sizeof *up->data);
+        memset(bias->data, 0, rt_size(bias) * sizeof *bias->data);
+    }
+    measure(&u, m);
+    ck_assert(!u.gates);
+    ck_assert_int_eq(rt_usage_position(&u, RT_PHASE_PLACES - 1), u.length - 1);
+    for (int n = 0; n < 2 * 2 * 4 * RT_PHASE_PLACES; n++) {
+        const int tokens = rt_usage_position(&u, n % RT_PHASE_PLACES) - 2; /* behind the padding */
+        expect_near(u.phases[n].count, 1, 0, "texts at %d", n);
+        expect_near(u.phases[n].sum, tokens, 1e-12, "sum at %d", n);
+        expect_near(u.phases[n].square, tokens * tokens, 1e-9, "square at %d", n);
+    }
+    rt_usage_free(&u);
 }

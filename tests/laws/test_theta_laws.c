@@ -188,7 +188,7 @@ TEST_ROWS(usage_is_that_of_queries_and_keys_before_their_rotation, 0, 2)
     rt_transformer *m = make(&o);
     rt_graph *g = new_graph();
     rt_usage u;
-    expect_ok(rt_usage_new(&u, &o));
+    expect_ok(rt_usage_new(&u, &o, N));
     draw_text(ids);
     for (int t = 0; t < B * N; t++)
         mask[t] = t % N < 7;
@@ -236,10 +236,11 @@ TEST(usage_needs_pairs_that_add_to_scores)
     linear.attention = RT_ATTENTION_LINEAR_ELU;
     t5.position.kind = RT_POSITION_T5;
     none.position.fraction = 0;
-    ck_assert_str_eq(rt_usage_new(&u, &linear).message,
+    ck_assert_str_eq(rt_usage_new(&u, &linear, 8).message,
                      "model.attention = linear_elu has no scores that pairs of queries and keys "
                      "add to");
-    ck_assert_str_eq(rt_usage_new(&u, &t5).message, "position.kind = t5 has no pairs that rotate");
-    ck_assert_str_eq(rt_usage_new(&u, &none).message,
+    ck_assert_str_eq(rt_usage_new(&u, &t5, 8).message,
+                     "position.kind = t5 has no pairs that rotate");
+    ck_assert_str_eq(rt_usage_new(&u, &none, 8).message,
                      "position.fraction = 0 leaves no pair that rotates");
 }

@@ -23,9 +23,9 @@ static const char *const files[] = {"config.ini",      "vocab.txt",   "tokenizer
                                     "theta.csv",       "lengths.csv", "result.csv",
                                     "theta_final.csv", "classes.csv", "confusion.csv",
                                     "usage.csv",       "cutoffs.csv", "distances.csv",
-                                    "heads.csv",       "report.html", "output.log",
-                                    "runs.csv",        "sweep.csv",   "paired.csv",
-                                    "growth.csv"};
+                                    "heads.csv",       "gates.csv",   "phases.csv",
+                                    "report.html",     "output.log",  "runs.csv",
+                                    "sweep.csv",       "paired.csv",  "growth.csv"};
 enum { ALL_FILES = sizeof files / sizeof *files, FILES = ALL_FILES - 5, OWN_FILES = FILES - 1 };
 
 /* Limit of the length of paths within the folder. A longer path of a run folder is refused before

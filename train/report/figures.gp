@@ -230,6 +230,23 @@ do for [m=1:3] {
 }
 unset multiplot
 
+#: phases
+set xlabel 'position'
+set ylabel 'sum of phases'
+plot x + 1 @limit title 'RoPE', \
+     for [i=0:layers-1] 'phases.csv' index i using 1:($2 - $3):($2 + $3) \
+         with filledcurves linetype i%7 + 1 fillstyle transparent solid 0.12 noborder notitle, \
+     for [i=0:layers-1] 'phases.csv' index i using 1:2 with lines linewidth 0.8 linetype i%7 + 1 title labels[i + 1]
+
+#: gates
+set xlabel 'head'
+set ylabel 'mean forget gate'
+set autoscale x
+set offsets 0.5, 0.5, 0, 0
+set xtics 1
+plot for [i=0:layers-1] 'gates.csv' index i using ($1 + beside(i)):2 @dots i%7 + 1 \
+     title labels[i + 1]
+
 #: cutoffs
 set xlabel 'full turns of the first pair that is switched off'
 set key left top

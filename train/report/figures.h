@@ -17,7 +17,7 @@
 /* Size of a figure of half the page, in points of its SVG. On a wide screen and on a phone its
  * letters are nearly as large as the text. */
 enum {
-    RT_MOST_FIGURES = 16,
+    RT_MOST_FIGURES = 20,
     RT_FIGURE_WIDTH = 440,
     RT_FIGURE_HEIGHT = 300,
     RT_FIGURE_TEXT = 13, /* size of the letters */

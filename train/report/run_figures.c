@@ -44,6 +44,7 @@ typedef struct run_figure {
     int x, y[2];         /* of draw_training: columns of the axis and of the curves */
     const char *with[2]; /* their gnuplot options; NULL: no curve */
     bool fits; /* y shows the range of its values, on a logarithmic scale if that is wide */
+    const char *table, *cells[3]; /* of draw_layers: the table of the run, and its columns */
 } run_figure;
 
 static void add_cells(rt_writer *w, const double row[COLUMNS])
@@ -512,6 +513,27 @@ static bool draw_usage(rt_drawing *d, const source *s)
     return add_layers(d, &l, 2 * l.count + 1);
 }
 
+/* Draws columns of a table by layer. An empty line ends a curve where the first column falls. */
+static bool draw_layers(rt_drawing *d, const source *s)
+{
+    const run_figure *g = s->figure;
+    layers l = {.count = 0};
+    int layer;
+    double before = 0;
+    rt_csv csv;
+    for (rt_csv_open(&csv, s->page->folder, g->table); rt_csv_row(&csv);)
+        if (rt_csv_whole(&csv, "layer", &layer)) {
+            rt_writer *rows = &l.rows[layer_of(&l, layer)];
+            const double first = rt_csv_number(&csv, g->cells[0]);
+            rt_writer_add(rows, rows->length && first < before ? "\n" : "");
+            before = first;
+            for (int i = 0; i < 3 && g->cells[i]; i++)
+                rt_writer_add(rows, i ? ",%.6g" : "%.6g", rt_csv_number(&csv, g->cells[i]));
+            rt_writer_add(rows, "\n");
+        }
+    return add_layers(d, &l, l.count + 1);
+}
+
 /* Draws the loss with the slower pairs switched off. The row of all pairs has no turns. */
 static bool draw_cutoffs(rt_drawing *d, const source *s)
 {
@@ -611,6 +633,12 @@ static const run_figure figures[] = {
      "What each pair has of queries and keys, over the mean of its head: norms of weights, of "
      "activations, and of their mean over the tokens; filled above twice the mean",
      .needs = PAIRS, .draw = draw_usage, .width = 2 * RT_FIGURE_WIDTH, .height = 240},
+    {"phases", NULL, "phases",
+     "Sums of the phases of each pair up to a position: mean over the texts and a band of one "
+     "deviation; with RoPE each token has the phase 1",
+     .draw = draw_layers, .table = "phases.csv", .cells = {"position", "sum", "deviation"}},
+    {"gates", NULL, "gates", "Mean forget gate of each head over the tokens: 1 forgets nothing",
+     .draw = draw_layers, .table = "gates.csv", .cells = {"head", "gate"}},
     {"cutoffs", "nats", "cutoffs",
      "Evaluation loss with pairs switched off: the pairs from one on do not rotate, in every layer "
      "and head",

@@ -1,5 +1,6 @@
 /* Tables of the pairs and heads of a trained model: the share of queries and keys in each pair
- * (usage.csv), attention by distance, and to the tokens that answer (heads.csv). */
+ * (usage.csv), forget gates (gates.csv), sums of phases (phases.csv), attention by distance, and to
+ * the tokens that answer (heads.csv). */
 
 #include "train/run/theta.h"
 
@@ -10,41 +11,33 @@
 #include "util/durable_file.h"
 #include "util/writer.h"
 
+#include <math.h>
 #include <stdio.h>
 
-/* Writes the usage of pairs over the evaluation data as a CSV text, which the caller frees. It has
- * a row for each layer in which rope rotates, query head and pair:
+/* Returns the usage of pairs as a new CSV text; NULL if the heap is exhausted. It has a row for
+ * each layer in which rope rotates, query head and pair:
  *
- *   theta, turns          rotation per position in sequences of `length` tokens; full turns over
+ *   theta, turns          rotation per position in sequences of that length; full turns over
  *                         the distance that attention reaches
  *   use                   share of the head's query and key weights, |W_q rows| |W_k rows|
  *   query, key            mean norm of the queries and keys before their rotation, relative to the
  *                         mean of the head's pairs
  *   query_mean, key_mean  norm of their mean over the tokens, relative in the same way
  *
- * Heads that share their keys have the same key and key_mean. Returns RT_CONFIG, with the reason,
- * if the model has no such pairs. */
-static rt_status write_usage(char **text_new, const rt_run *r)
+ * Heads that share their keys have the same key and key_mean. */
+static char *add_usage(const rt_transformer *model, const rt_usage *usage)
 {
     enum { THETA, TURNS, USE, QUERY, KEY, QUERY_MEAN, KEY_MEAN, COLUMNS }; /* after layer,head,i */
-    const rt_transformer *model = r->state->model;
     const rt_transformer_options *o = &model->options;
     const rt_shape shape = rt_transformer_rotation_shape(o);
     const size_t count = rt_shape_size(shape);
-    const int pairs = rt_transformer_pairs(o), length = r->config->data.length;
+    const int pairs = rt_transformer_pairs(o), length = usage->length;
     const bool mixed = rt_transformer_theta_axes(o) > 1;
+    double *theta = rt_alloc(count + COLUMNS * (size_t)pairs, sizeof *theta);
     double *columns[COLUMNS]; /* values of the pairs of a head */
     rt_writer w = {0};
-    rt_usage usage;
-    *text_new = NULL;
-    rt_status status = rt_trainer_usage(r->trainer, length, &usage);
-    if (status.code)
-        return status;
-    double *theta = rt_alloc(count + COLUMNS * (size_t)pairs, sizeof *theta);
-    if (!theta) {
-        rt_usage_free(&usage);
-        return rt_out_of_memory("the usage of pairs");
-    }
+    if (!theta)
+        return NULL;
     for (size_t c = 0; c < COLUMNS; c++)
         columns[c] = theta + count + c * (size_t)pairs;
     rt_transformer_rotation(model, length, theta);
@@ -60,9 +53,9 @@ static rt_status write_usage(char **text_new, const rt_run *r)
             columns[TURNS][i] = rt_theta_turns(columns[THETA][i], reach);
         }
         rt_transformer_head_use(model, layer, h, columns[USE]);
-        rt_usage_shares(columns[QUERY], columns[QUERY_MEAN], usage.query + (size_t)(row * pairs),
+        rt_usage_shares(columns[QUERY], columns[QUERY_MEAN], usage->query + (size_t)(row * pairs),
                         pairs);
-        rt_usage_shares(columns[KEY], columns[KEY_MEAN], usage.key + (size_t)(kv * pairs), pairs);
+        rt_usage_shares(columns[KEY], columns[KEY_MEAN], usage->key + (size_t)(kv * pairs), pairs);
         for (int i = 0; i < pairs; i++) {
             rt_writer_add(&w, "%d,%d,%d", layer, h, i);
             for (int c = 0; c < COLUMNS; c++)
@@ -71,9 +64,42 @@ static rt_status write_usage(char **text_new, const rt_run *r)
         }
     }
     rt_free(theta);
-    rt_usage_free(&usage);
-    *text_new = rt_writer_take(&w);
-    return *text_new ? rt_ok() : rt_out_of_memory("the usage of pairs");
+    return rt_writer_take(&w);
+}
+
+/* Returns the mean forget gate of each layer and head as a new CSV text. */
+static char *add_gates(const rt_transformer_options *o, const rt_usage *usage)
+{
+    rt_writer w = {0};
+    rt_writer_add(&w, "layer,head,gate\n");
+    for (int n = 0; n < o->layers * o->heads; n++) {
+        rt_writer_add(&w, "%d,%d", n / o->heads, n % o->heads);
+        rt_csv_add_number(&w, usage->gates[n] / usage->tokens);
+        rt_writer_add(&w, "\n");
+    }
+    return rt_writer_take(&w);
+}
+
+/* Returns the sums of the phases of each pair up to some positions as a new CSV text: their mean
+ * and standard deviation over the texts. */
+static char *add_phases(const rt_transformer_options *o, const rt_usage *usage)
+{
+    const int pairs = rt_transformer_pairs(o), places = usage->places;
+    rt_writer w = {0};
+    rt_writer_add(&w, "layer,head,i,position,sum,deviation\n");
+    for (size_t n = 0; n < usage->queries * (size_t)places; n++) {
+        const rt_phase_sum *p = usage->phases + n;
+        const double mean = p->sum / p->count, variance = p->square / p->count - mean * mean;
+        const int row = (int)(n / (size_t)places), head = row / pairs; /* of all layers */
+        if (!(p->count > 0))
+            continue;
+        rt_writer_add(&w, "%d,%d,%d,%d", rt_transformer_theta_layer(o, head / o->heads),
+                      head % o->heads, row % pairs, rt_usage_position(usage, (int)n % places));
+        rt_csv_add_number(&w, mean);
+        rt_csv_add_number(&w, sqrt(fmax(variance, 0)));
+        rt_writer_add(&w, "\n");
+    }
+    return rt_writer_take(&w);
 }
 
 /* Writes a table of the attention of each layer and head, which the caller frees: by distance, or
@@ -103,14 +129,43 @@ static rt_status write_attention(char **text_new, const rt_run *r, bool by_dista
 rt_status rt_run_print_usage(rt_run *r)
 {
     const rt_command command = r->arguments->command;
-    char *text;
-    rt_status status =
-        command == RT_COMMAND_USAGE ? write_usage(&text, r) : write_attention(&text, r, true);
+    char *text = NULL;
+    rt_status status;
+    if (command == RT_COMMAND_USAGE) {
+        rt_usage usage = {0};
+        status = rt_usage_check(&r->config->model);
+        if (!status.code)
+            status = rt_trainer_usage(r->trainer, r->config->data.length, &usage);
+        if (!status.code && !(text = add_usage(r->state->model, &usage)))
+            status = rt_out_of_memory("the usage of pairs");
+        rt_usage_free(&usage);
+    } else {
+        status = write_attention(&text, r, true);
+    }
     if (status.code == RT_CONFIG)
         return rt_error(RT_CONFIG, "--%s: %.1000s", rt_command_name(command), status.message);
     if (!status.code)
         fputs(text, stdout);
     rt_free(text);
+    return status;
+}
+
+/* Writes the tables of what the encodings do over the evaluation data. */
+static rt_status record_encodings(const rt_run *r)
+{
+    const rt_transformer_options *o = &r->config->model;
+    const char *folder = r->folder.path;
+    rt_usage usage;
+    rt_status status = rt_trainer_usage(r->trainer, r->config->data.length, &usage);
+    if (status.code) /* RT_CONFIG: nothing to measure */
+        return status.code == RT_CONFIG ? rt_ok() : status;
+    if (usage.keys)
+        status = rt_durable_write_and_free(folder, "usage.csv", add_usage(r->state->model, &usage));
+    if (!status.code && usage.gates)
+        status = rt_durable_write_and_free(folder, "gates.csv", add_gates(o, &usage));
+    if (!status.code && usage.phases)
+        status = rt_durable_write_and_free(folder, "phases.csv", add_phases(o, &usage));
+    rt_usage_free(&usage);
     return status;
 }
 
@@ -121,11 +176,7 @@ rt_status rt_run_record_usage(rt_run *r, bool *stopped)
     const size_t length = (size_t)r->config->data.length;
     char *text;
     *stopped = false;
-    rt_status status = write_usage(&text, r);
-    if (!status.code)
-        status = rt_durable_write_and_free(r->folder.path, "usage.csv", text);
-    else if (status.code == RT_CONFIG) /* the model has no pairs */
-        status = rt_ok();
+    rt_status status = record_encodings(r);
     if (!status.code && r->data->task->distances && o->attention == RT_ATTENTION_SOFTMAX &&
         (size_t)o->layers * (size_t)o->heads <= MOST_WEIGHTS / length / length) {
         status = write_attention(&text, r, false);

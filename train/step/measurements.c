@@ -255,7 +255,7 @@ rt_status rt_trainer_usage(rt_trainer *t, int length, rt_usage *usage)
     if (!status.code && !r.usages)
         status = rt_out_of_memory("an evaluation");
     for (int i = -1; i < r.count && !status.code; i++)
-        status = rt_usage_new(i < 0 ? usage : r.usages + i, &t->state.model->options);
+        status = rt_usage_new(i < 0 ? usage : r.usages + i, &t->state.model->options, length);
     for (int i = 0; i < shards.count && !status.code; i += r.count) {
         const int end = shards.count - i < r.count ? shards.count : i + r.count;
         status = rt_eval_shards_run(&shards, i, end, measure_usage, &r);
