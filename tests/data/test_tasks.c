@@ -102,6 +102,28 @@ static void check_shift(row x)
         ck_assert_int_eq(x.labels[t], t > distance ? x.ids[t - distance] : RT_NO_LABEL);
 }
 
+static void check_sums(row x, int n)
+{
+    int sum = 0;
+    ck_assert_int_eq(x.ids[0], 1);
+    ck_assert_int_eq(x.labels[0], RT_NO_LABEL);
+    for (int t = 1; t < x.length; t++) {
+        check_symbol(x, t);
+        sum += x.ids[t] - 4;
+        ck_assert_int_eq(x.labels[t], 4 + sum % n);
+    }
+}
+
+static void check_parity(row x)
+{
+    check_sums(x, 2);
+}
+
+static void check_modular_sum(row x)
+{
+    check_sums(x, 5);
+}
+
 static int count_of(row x, int first, int last, int32_t symbol)
 {
     int count = 0;
@@ -317,6 +339,8 @@ static const struct {
     {"reverse", check_reverse, 0, 0, 0, 0},
     {"sort", check_sort, 0, 0, 0, 0},
     {"addition", check_addition, 0, 0, 0, 0},
+    {"parity", check_parity, 0, 0, 0, 0},
+    {"modular_sum", check_modular_sum, 0, 0, 0, 0},
     {"recall", check_recall, 0, 0, 0, 0},
     {"induction", check_induction, 0, 0, 0, 0},
     {"passkey", check_passkey, 0, 0, 0, 0},

@@ -624,7 +624,7 @@ TEST(no_label_is_a_token_that_can_be_copied)
             if ((!lm || task->objective) && (!wide || task->question.each))
                 sound += check_copies(task, causal, wide, lm);
         }
-    ck_assert_int_eq(sound, 33);
+    ck_assert_int_eq(sound, 37);
     remove_scratch();
 }
 
@@ -684,6 +684,8 @@ static const struct {
     {OF_TEXT, "data.eval_file=other.txt", "data"},
     {OF_TEXT, "data.eval_fraction=0.3", "data"},
     {OF_TEXT, "data.eval_seed=7", "data"},
+    {OF_TEXT "objective = lm\n[model]\ncausal = yes\n[data]\n", "data.eval_last=7",
+     "evaluated tokens"},
     {OF_TEXT, "data.begin=none", "windows"},
     {OF_TEXT, "data.documents=line", "documents"},
     {OF_TEXT "documents = line\n", "data.documents=blank", "documents"},
