@@ -102,6 +102,8 @@ typedef struct rt_data_options {
     double eval_fraction; /* without eval_file: share of the text or ids, at the end, or of the
                              labelled rows, kept for evaluation */
     uint64_t eval_seed;
+    int eval_last;  /* text and tokens, lm: most predicted tokens of an evaluation sequence, the last
+                       ones; 0: all */
     bool special;   /* text: parse special tokens such as <|im_start|> instead of encoding their
                        characters */
     int batch_size; /* classify, tag: sequences per step, which are drawn together */

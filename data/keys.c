@@ -113,6 +113,10 @@ static const rt_key keys[] = {
      "without data.eval_file: fraction held out for evaluation: the end of a text, or rows of "
      "labelled data drawn at random; 0 = evaluate on the training data",
      RT_FIXED_IN_RUN, WHEN(OF_FILES, HAS_NO("data.eval_file")), ASKS("data")},
+    {"data", "eval_last", WHOLE(eval_last, 0, RT_MOST_SIZE), "0",
+     "for text and tokens, lm: evaluate only the last so many tokens of each sequence, as after a "
+     "longer context with train.eval_lengths; 0: all",
+     RT_FIXED_IN_RUN, WHEN(IS("data.task", "text", "tokens"), IS("data.objective", "lm")), ASKS("evaluated tokens"), LATER},
     {"data", "eval_seed", SEED(eval_seed), "2021",
      "seed of evaluation data: toy sequences, masks, held-out rows, random positions; independent "
      "of run.seed",

@@ -337,6 +337,9 @@ static void draw_window(const rt_data *data, rt_draw draw, rt_sequence row)
         row.ids[0] = data->special.cls;
     memset(row.mask, 1, (size_t)row.length);
     rt_objective_apply(data, draw, row);
+    const int last = draw.step ? 0 : data->options.eval_last;
+    for (int t = 0; last && t < row.length - 1 - last; t++)
+        row.labels[t] = RT_NO_LABEL;
 }
 
 const rt_source rt_windows = {.check = check_file,

@@ -185,6 +185,25 @@ TEST_ROWS(a_language_model_is_asked_for_the_next_token, 0, KINDS)
         ck_assert_int_eq(asked[i], i >= 200);
 }
 
+/* Training and the tokens that are read stay as they are. */
+TEST_ROWS(an_evaluation_can_ask_for_the_last_tokens_alone, 0, KINDS)
+{
+    enum { COUNT = 5, LAST = 4, T = 11 };
+    rt_data_options o = ruler(_i, 0.2);
+    o.objective = RT_OBJECTIVE_LM;
+    rt_data *whole = source(&o);
+    o.eval_last = LAST;
+    rt_data *data = source(&o);
+    const rt_batch all = evaluation_of(whole, COUNT, T), last = evaluation_of(data, COUNT, T);
+    ck_assert_mem_eq(all.ids, last.ids, COUNT * T * sizeof *all.ids);
+    for (int i = 0; i < COUNT * T; i++)
+        ck_assert_int_eq(last.labels[i], i % T < T - 1 - LAST ? RT_NO_LABEL : all.labels[i]);
+    const rt_batch training = training_of(data, COUNT, T), same = training_of(whole, COUNT, T);
+    ck_assert_mem_eq(training.labels, same.labels, COUNT * T * sizeof *same.labels);
+    const rt_batch short_one = evaluation_of(data, 1, 3);
+    ck_assert_int_ne(short_one.labels[0], RT_NO_LABEL);
+}
+
 TEST_ROWS(a_window_without_a_token_before_it_has_one_token_more, 0, 2)
 {
     rt_data_options o = ruler(BYTES, 0);
