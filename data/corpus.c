@@ -7,8 +7,8 @@
 #include "data/source.h"
 #include "data/token_cache.h"
 #include "data/tokenizers/tokens.h"
+#include "util/writer.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Files that are encoded together: consecutive texts, or one file of ids. */
@@ -118,7 +118,6 @@ static rt_status encode_in_memory(rt_data *data, rt_tokens *tokens, const rt_tex
 static rt_status add_cached(rt_data *data, rt_tokens *tokens, const rt_text_files *text,
                             rt_unknown *unknown)
 {
-    char line[3 * RT_PATH_SIZE];
     rt_cached_ids cached;
     rt_status status = {.code = RT_DATA};
     for (int i = 0; i < 2 && status.code == RT_DATA; i++) {
@@ -128,10 +127,10 @@ static rt_status add_cached(rt_data *data, rt_tokens *tokens, const rt_text_file
         status = rt_tokens_add_file(tokens, cached.file, data->vocab);
     }
     *unknown = cached.unknown;
-    snprintf(line, sizeof line, "%s: the tokens of %.900s are in %s", text->key, text->list[0].path,
-             cached.file.path);
     if (!status.code)
-        rt_data_say(&data->options, line);
+        rt_data_say(&data->options,
+                    RT_PRINTED(3 * RT_PATH_SIZE, "%s: the tokens of %.900s are in %s", text->key,
+                               text->list[0].path, cached.file.path));
     return status;
 }
 
@@ -146,7 +145,6 @@ static rt_status add_ids(rt_data *data, rt_tokens *tokens, const rt_data_file *f
                                .path = file->path,
                                .dataset = file->dataset};
     int32_t ids[MOST];
-    char line[RT_PATH_SIZE + 256];
     bool upper_small = true, lower_small = true;
     const rt_status status = rt_tokens_add_file(tokens, in, data->vocab);
     const size_t there = tokens->count - first, count = there < MOST ? there : MOST;
@@ -158,11 +156,11 @@ static rt_status add_ids(rt_data *data, rt_tokens *tokens, const rt_data_file *f
             *(i % 2 ? &upper_small : &lower_small) = false;
     if (!upper_small || lower_small)
         return status;
-    snprintf(line, sizeof line,
-             "warning: %s: every second id is below 16; a .bin file without a header holds ids of "
-             "2 bytes: write ids of 4 bytes into a .npy file (%s)",
-             file->path, file->key);
-    rt_data_say(&data->options, line);
+    rt_data_say(&data->options,
+                RT_PRINTED(RT_PATH_SIZE + 256,
+                           "warning: %s: every second id is below 16; a .bin file without a header "
+                           "holds ids of 2 bytes: write ids of 4 bytes into a .npy file (%s)",
+                           file->path, file->key));
     return status;
 }
 
@@ -180,7 +178,6 @@ rt_status rt_corpus_open(rt_data *data, const rt_data_files *files, rt_tokens *t
                          rt_corpus_taker *take, void *context)
 {
     groups g = {.data = data, .training_text.key = "data.file"};
-    char name[2 * RT_PATH_SIZE];
     size_t before[RT_PARTS] = {0}; /* bytes of the texts of each part */
     rt_status status = open_groups(&g, files);
     for (size_t i = 0, first = 0; i < g.count && !status.code; i++) {
@@ -201,7 +198,8 @@ rt_status rt_corpus_open(rt_data *data, const rt_data_files *files, rt_tokens *t
         const bool one = is_training(x) && !files->mixture; /* all of data.file is one text */
         if (one && i + 1 < g.count && is_training(x + 1))
             continue;
-        snprintf(name, sizeof name, "%s%s%s", file->path, *file->dataset ? ":" : "", file->dataset);
+        const char *name = RT_PRINTED(2 * RT_PATH_SIZE, "%s%s%s", file->path,
+                                      *file->dataset ? ":" : "", file->dataset);
         const rt_corpus_text text = {one ? data->options.file : name, part, first,
                                      tokens->count - first, file->weight};
         status = take(context, &text);

@@ -102,10 +102,10 @@ typedef struct rt_data_options {
     double eval_fraction; /* without eval_file: share of the text or ids, at the end, or of the
                              labelled rows, kept for evaluation */
     uint64_t eval_seed;
-    int eval_last;  /* text and tokens, lm: most predicted tokens of an evaluation sequence, the last
-                       ones; 0: all */
-    bool special;   /* text: parse special tokens such as <|im_start|> instead of encoding their
-                       characters */
+    int eval_last; /* text and tokens, lm: most predicted tokens of an evaluation sequence, the last
+                      ones; 0: all */
+    bool special;  /* text: parse special tokens such as <|im_start|> instead of encoding their
+                      characters */
     int batch_size; /* classify, tag: sequences per step, which are drawn together */
     /* Separator of the documents of a text: "line", "blank" (blank lines) or a string; NULL or
      * "none": no documents. Each document ends with the token that ends a text. */
@@ -165,6 +165,7 @@ typedef struct rt_task {
                              0: data.length is one number */
     } question;
     bool distances; /* labels have distances */
+    int modulus;    /* of sums */
     /* Draws a sequence of a toy task. */
     void (*draw)(const rt_data *data, struct rt_draw draw, struct rt_sequence row);
     /* Checks the rules of this task, as rt_data_rules; or NULL. */

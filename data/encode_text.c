@@ -6,11 +6,11 @@
 #include "data/tokenizers/bpe.h"
 #include "data/tokenizers/tokens.h"
 #include "util/files.h"
+#include "util/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -453,10 +453,9 @@ static rt_status read_part(part *p, size_t at)
 static rt_status stopped(const rt_text_encoding *e, size_t done)
 {
     const rt_data_watch *w = e->options->watch;
-    char what[1024];
+    const char *what = RT_PRINTED(1024, "tokenizing %.900s", e->text->list[0].path);
     if (!w || !e->watched)
         return rt_ok();
-    snprintf(what, sizeof what, "tokenizing %.900s", e->text->list[0].path);
     w->progress(w->context, what, (double)done / (double)e->text->bytes);
     return w->stop(w->context) ? rt_error(RT_IO, "stopped by a signal while %s", what) : rt_ok();
 }

@@ -4,6 +4,7 @@
 #include "core/tensor.h"
 #include "data/examples.h"
 #include "util/files.h"
+#include "util/writer.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -230,9 +231,8 @@ static rt_status add_rows(rt_data *data, int part)
     for (size_t i = 0; i < labels->size; i++) {
         const uint32_t image =
             rt_permuted(random, (uint32_t)part, (uint32_t)labels->size, (uint32_t)i);
-        char digits[4];
-        const int size = snprintf(digits, sizeof digits, "%d", labels->bytes[image]);
-        const int label = rt_labels_find(data->labels, (rt_text_span){digits, (size_t)size});
+        const char *digits = RT_PRINTED(4, "%d", labels->bytes[image]);
+        const int label = rt_labels_find(data->labels, (rt_text_span){digits, strlen(digits)});
         if (label < 0)
             return rt_error(RT_DATA, "%.600s: label %s at offset %zu is not a label of the %s",
                             files->labels_path, digits, (size_t)image + 8,

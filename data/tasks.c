@@ -199,29 +199,17 @@ static void check_majority(const rt_data_options *o, rt_rule_sink to)
                 o->length - 1 < WIDEST ? o->length - 1 : WIDEST);
 }
 
-/* Draws [CLS] s_1 ... s_n; at s_i: the symbol of the sum of the numbers of s_1 ... s_i modulo n.
- * The first symbol has number 0. */
-static void sum_up(const rt_data *data, rt_draw draw, rt_sequence row, int n)
+/* Draws parity and modular_sum: [CLS] s_1 ... s_n; at s_i: the sum of s_1 ... s_i modulo the number
+ * of the task. Symbols count from 0. */
+static void draw_sums(const rt_data *data, rt_draw draw, rt_sequence row)
 {
     int sum = 0;
     put(row, 0, RT_ID_CLS);
     for (int i = 1; i < row.length; i++) {
         put(row, i, symbol(data, draw, i));
-        sum = (sum + row.ids[i] - RT_FIRST_SYMBOL) % n;
+        sum = (sum + row.ids[i] - RT_FIRST_SYMBOL) % data->task->modulus;
         row.labels[i] = RT_FIRST_SYMBOL + sum;
     }
-}
-
-static void draw_parity(const rt_data *data, rt_draw draw, rt_sequence row)
-{
-    sum_up(data, draw, row, 2);
-}
-
-enum { FIVE = 5, FIVE_SYMBOLS = RT_FIRST_SYMBOL + FIVE };
-
-static void draw_modular_sum(const rt_data *data, rt_draw draw, rt_sequence row)
-{
-    sum_up(data, draw, row, FIVE);
 }
 
 static int pairs_of(int length)
@@ -526,8 +514,8 @@ const rt_task rt_tasks[] = {
     {"majority", 2, TWO_SYMBOLS, .draw = draw_majority, .check = check_majority},
     {"sort", 4, TWO_SYMBOLS, .question = {2, 2}, .draw = draw_sort},
     {"addition", 7, ADDITION_VOCAB, .question = {4, 3}, .draw = draw_addition},
-    {"parity", 2, TWO_SYMBOLS, .draw = draw_parity},
-    {"modular_sum", 2, FIVE_SYMBOLS, .draw = draw_modular_sum},
+    {"parity", 2, TWO_SYMBOLS, .modulus = 2, .draw = draw_sums},
+    {"modular_sum", 2, RT_FIRST_SYMBOL + 5, .modulus = 5, .draw = draw_sums},
     {"recall", 6, TWO_SYMBOLS, .distances = true, .draw = draw_recall, .check = check_recall},
     {"mqar", 9, TWO_SYMBOLS, .distances = true, .draw = draw_mqar, .check = check_mqar},
     {"induction", 5, TWO_SYMBOLS, .next_token = true, .distances = true, .draw = draw_induction},

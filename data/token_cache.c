@@ -37,22 +37,15 @@ static void write_digest(char digest[DIGEST_SIZE], XXH128_hash_t hash)
     snprintf(digest, DIGEST_SIZE, "%016" PRIx64 "%016" PRIx64, hash.high64, hash.low64);
 }
 
-static void digest_content(char digest[DIGEST_SIZE], const void *content, size_t size)
-{
-    write_digest(digest, XXH3_128bits(content, size));
-}
-
 /* Key of a cache entry: its folder (of the options) and the digest that names its files. */
 typedef struct entry {
     const rt_data_options *o;
     char name[DIGEST_SIZE];
 } entry;
 
-/* Writes the path of a file of an entry; open_folder has checked the length. */
-static void path_of(char path[RT_PATH_SIZE], const entry *e, const char *ending)
-{
-    snprintf(path, RT_PATH_SIZE, "%s/%s%s", e->o->cache, e->name, ending);
-}
+/* The path of a file of an entry, whose length open_folder has checked, in the memory of the
+ * enclosing block. */
+#define PATH_OF(e, ending) RT_PRINTED(RT_PATH_SIZE, "%s/%s%s", (e)->o->cache, (e)->name, ending)
 
 static rt_status open_folder(const rt_data_options *o)
 {
@@ -65,12 +58,11 @@ static rt_status open_folder(const rt_data_options *o)
 /* Writes a file of an entry: a line with the digest of its content, and the content. */
 static rt_status put(const entry *e, const char *ending, const void *content, size_t size)
 {
-    char path[RT_PATH_SIZE], line[DIGEST_SIZE];
+    char line[DIGEST_SIZE];
     rt_durable_file file;
-    digest_content(line, content, size);
+    write_digest(line, XXH3_128bits(content, size));
     line[DIGEST_SIZE - 1] = '\n';
-    path_of(path, e, ending);
-    rt_status status = rt_durable_replace(&file, path);
+    rt_status status = rt_durable_replace(&file, PATH_OF(e, ending));
     if (!status.code)
         status = rt_durable_write(&file, line, sizeof line);
     if (!status.code)
@@ -82,12 +74,10 @@ static rt_status put(const entry *e, const char *ending, const void *content, si
  * damaged. */
 static char *get(const entry *e, const char *ending, size_t *size)
 {
-    char path[RT_PATH_SIZE], line[DIGEST_SIZE];
-    path_of(path, e, ending);
-    char *bytes = rt_read_bytes(path, LONG_MAX - 1, size);
+    char line[DIGEST_SIZE], *bytes = rt_read_bytes(PATH_OF(e, ending), LONG_MAX - 1, size);
     if (bytes && *size >= sizeof line) {
         *size -= sizeof line;
-        digest_content(line, bytes + sizeof line, *size);
+        write_digest(line, XXH3_128bits(bytes + sizeof line, *size));
         line[DIGEST_SIZE - 1] = '\n';
         if (!memcmp(bytes, line, sizeof line))
             return memmove(bytes, bytes + sizeof line, *size + 1);
@@ -102,9 +92,8 @@ static rt_status lock_entry(const entry *e, int *lock)
 {
     static const struct timespec pause = {0, WAIT_NANOSECONDS};
     const rt_data_options *o = e->o;
-    char path[RT_PATH_SIZE], line[RT_MESSAGE_SIZE];
+    const char *path = PATH_OF(e, ".lock");
     int unlocked;
-    path_of(path, e, ".lock");
     for (bool told = false; (*lock = rt_file_lock(path, &unlocked)) < 0; told = true) {
         if (errno != EWOULDBLOCK)
             return rt_error(RT_IO, "cannot create %s: %s", path, strerror(errno));
@@ -114,19 +103,13 @@ static rt_status lock_entry(const entry *e, int *lock)
             return rt_error(RT_IO, "stopped by a signal while another process read the same text");
         nanosleep(&pause, NULL);
     }
-    snprintf(line, sizeof line,
-             "warning: %.900s cannot be locked (%s): other processes may tokenize the same text",
-             o->cache, strerror(unlocked));
     if (unlocked)
-        rt_data_say(o, line);
+        rt_data_say(
+            o, RT_PRINTED(RT_MESSAGE_SIZE,
+                          "warning: %.900s cannot be locked (%s): other processes may tokenize the "
+                          "same text",
+                          o->cache, strerror(unlocked)));
     return rt_ok();
-}
-
-static void unlock_entry(const entry *e, int lock)
-{
-    char path[RT_PATH_SIZE];
-    path_of(path, e, ".lock");
-    rt_file_unlock(path, lock);
 }
 
 /* Sets the name of an entry to the digest of a text, and frees the text. Returns the first error.
@@ -136,7 +119,7 @@ static rt_status name_entry(entry *e, rt_writer *text, rt_status status)
     if (!status.code && text->failed)
         status = rt_out_of_memory("a name in the cache");
     if (!status.code)
-        digest_content(e->name, text->bytes, text->length);
+        write_digest(e->name, XXH3_128bits(text->bytes, text->length));
     rt_writer_free(text);
     return status;
 }
@@ -153,7 +136,7 @@ static rt_status find_or_make(const entry *e, bool wrong,
     rt_status status = lock_entry(e, &lock);
     if (!status.code && (wrong || !find(e, context)))
         status = make(e, context);
-    unlock_entry(e, lock);
+    rt_file_unlock(PATH_OF(e, ".lock"), lock);
     return status;
 }
 
@@ -238,12 +221,10 @@ _Static_assert(sizeof(rt_unknown) % sizeof(uint64_t) == 0, "checksums follow wit
 static bool find_ids(const entry *e, void *context)
 {
     making *m = context;
-    char path[RT_PATH_SIZE];
     rt_unknown *unknown = &m->found->unknown;
     size_t size;
     char *bytes = get(e, ".info", &size);
-    path_of(path, e, ".npy");
-    const char *name = rt_intern_text(path);
+    const char *name = rt_intern_text(PATH_OF(e, ".npy"));
     if (!name || !bytes || size < sizeof *unknown) {
         rt_free(bytes);
         return false;
@@ -292,7 +273,7 @@ static void see_bytes(void *context, const unsigned char *bytes, size_t size)
 static rt_status write_files(making *m, const entry *e)
 {
     const rt_text_files *text = m->digest.text;
-    char path[RT_PATH_SIZE], digest[DIGEST_SIZE];
+    char digest[DIGEST_SIZE];
     rt_text_encoding encoding = {.text = text,
                                  .vocabulary = m->v,
                                  .options = e->o,
@@ -300,8 +281,8 @@ static rt_status write_files(making *m, const entry *e)
                                  .take = take_ids,
                                  .see = see_bytes,
                                  .context = m};
-    path_of(path, e, ".npy");
-    rt_status status = rt_token_writer_open(&m->writer, path, &rt_npy_format, m->v->count);
+    rt_status status =
+        rt_token_writer_open(&m->writer, PATH_OF(e, ".npy"), &rt_npy_format, m->v->count);
     if (!status.code)
         status = rt_text_encode(&encoding);
     if (!status.code && m->filled)
@@ -322,14 +303,11 @@ static rt_status write_files(making *m, const entry *e)
 static rt_status make_ids(const entry *e, void *context)
 {
     making *m = context;
-    char path[RT_PATH_SIZE], line[RT_PATH_SIZE + 128];
-    path_of(path, e, ".info");
-    if (!access(path, F_OK)) {
-        snprintf(line, sizeof line,
-                 "warning: the tokens in %.900s/%s.npy are damaged: they are made again",
-                 e->o->cache, e->name);
-        rt_data_say(e->o, line);
-    }
+    if (!access(PATH_OF(e, ".info"), F_OK))
+        rt_data_say(e->o, RT_PRINTED(RT_MESSAGE_SIZE,
+                                     "warning: the tokens in %.900s/%s.npy are damaged: they are "
+                                     "made again",
+                                     e->o->cache, e->name));
     rt_status status = rt_out_of_memory("the ids of a text");
     m->sum = XXH3_createState();
     m->seen = XXH3_createState();

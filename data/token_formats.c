@@ -6,6 +6,7 @@
 #include "util/files.h"
 #include "util/npy.h"
 #include "util/number.h"
+#include "util/writer.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -144,9 +145,7 @@ enum { NPY_MAGIC = RT_NPY_MAGIC, NPY_VERSIONS = 3, NPY_START = RT_NPY_START, NPY
 /* Returns the text after 'name' in the header's dictionary, NULL if it is missing. */
 static const char *value_of(const char *header, const char *name)
 {
-    char quoted[32];
-    snprintf(quoted, sizeof quoted, "'%s'", name);
-    const char *at = strstr(header, quoted);
+    const char *quoted = RT_PRINTED(32, "'%s'", name), *at = strstr(header, quoted);
     if (!at)
         return NULL;
     at += strlen(quoted);
@@ -280,15 +279,14 @@ rt_status rt_token_writer_open(rt_token_writer *w, const char *path, const rt_to
                                int vocab)
 {
     unsigned char header[RT_NPY_HEADER];
-    char ids[RT_PATH_SIZE];
     *w = (rt_token_writer){.format = format, .path = path, .width = rt_id_width(vocab)};
     if (w->width > format->most_width)
         return rt_error(RT_CONFIG,
                         "%.800s: a %s file holds ids of 16 bits, and the vocabulary has %d ids; "
                         "give the file a name that ends in .npy or .h5",
                         path, format->endings[0], vocab);
-    snprintf(ids, sizeof ids, "%s%s", path, format->copy ? ".ids" : "");
-    rt_status status = rt_durable_open(&w->file, ids);
+    rt_status status = rt_durable_open(&w->file, RT_PRINTED(RT_PATH_SIZE, "%s%s", path,
+                                                            format->copy ? ".ids" : ""));
     if (status.code || !format->header)
         return status;
     format->header(header, w->width, 0);
