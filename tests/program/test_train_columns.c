@@ -36,6 +36,7 @@ TEST(the_page_has_every_column_that_runs_write)
         "optimizer.warmup_steps=60 train.steps=100 train.patience=3");
     run(SHORT
         "run.name=far theta.learn=no data.task=passkey data.length=16 && " SHORT
+        "run.name=content model.causal=yes position.kind=selective position.forget=gate && " SHORT
         "run.name=answers theta.learn=no data.length=4..16 model.causal=yes train.eval_lengths=18");
     run("printf '[variant a]\\nmodel.layers = 1\\n' >>tiny.ini; " SHORT
         "run.name=sweep sweep.run.seed=1 sweep.model.dim=8,16 && " SHORT
