@@ -164,16 +164,6 @@ static rt_status add_ids(rt_data *data, rt_tokens *tokens, const rt_data_file *f
     return status;
 }
 
-/* Adds the tokens of a group. */
-static rt_status add_group(rt_data *data, rt_tokens *tokens, const group *x, rt_unknown *unknown)
-{
-    if (x->file->ids)
-        return add_ids(data, tokens, x->file);
-    return (rt_token_cache_takes(&data->options, x->text.bytes)
-                ? add_cached
-                : encode_in_memory)(data, tokens, &x->text, unknown);
-}
-
 rt_status rt_corpus_open(rt_data *data, const rt_data_files *files, rt_tokens *tokens,
                          rt_corpus_taker *take, void *context)
 {
@@ -186,7 +176,10 @@ rt_status rt_corpus_open(rt_data *data, const rt_data_files *files, rt_tokens *t
         const int part = file->part;
         const size_t start = tokens->count;
         rt_unknown unknown = {0};
-        status = add_group(data, tokens, x, &unknown);
+        const bool cached = rt_token_cache_takes(&data->options, x->text.bytes);
+        status = file->ids
+                     ? add_ids(data, tokens, file)
+                     : (cached ? add_cached : encode_in_memory)(data, tokens, &x->text, &unknown);
         if (!status.code && !is_training(x) && unknown.count &&
             unknown.count >= tokens->count - start)
             status = rt_error(RT_DATA, "%.600s: data.eval_file has no token of the vocabulary",

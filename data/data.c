@@ -42,15 +42,17 @@ static void check_files(const rt_data_options *o, rt_rule_sink to)
                        "documents of a text");
 }
 
-static void check_rules(const rt_data_options *o, const rt_data_files *files, rt_rule_sink to)
+/* Returns false if memory is exhausted. */
+static bool check_rules(const rt_data_options *o, rt_rule_sink to)
 {
+    bool whole = true;
     int tasks = 0;
     while (rt_tasks[tasks].name)
         tasks++;
     if (o->task < 0 || o->task >= tasks) {
         rt_rule_broken(to, RT_OPTIONS("data.task"), "data.task must be from 0 to %d; got %d",
                        tasks - 1, o->task);
-        return;
+        return true;
     }
     const rt_task *task = &rt_tasks[o->task];
     const bool too_short = o->length < task->shortest;
@@ -81,7 +83,7 @@ static void check_rules(const rt_data_options *o, const rt_data_files *files, rt
         rt_rule_broken(to, RT_OPTIONS("data.mask_id", "data.vocab"),
                        "data.mask_id must be below data.vocab = %d; got %d", o->vocab, o->mask_id);
     if (too_short || too_few)
-        return;
+        return true;
     /* Written to refuse a NaN as well. */
     if (task->objective && o->objective == RT_OBJECTIVE_MLM &&
         !(o->mask_probability > 0 && o->mask_probability <= 1))
@@ -90,37 +92,23 @@ static void check_rules(const rt_data_options *o, const rt_data_files *files, rt
                        o->mask_probability);
     if (task->kind != RT_DATA_TOY) {
         check_files(o, to);
-        rt_data_files_check(files, source_of(o->task)->check, to);
+        whole = source_of(o->task)->check(o, source_of(o->task)->check_file, to);
     }
     if (task->check)
         task->check(o, to);
-    if (rt_task_has_rows(task) && o->batch_size < 1)
-        rt_rule_broken(to, RT_OPTIONS("data.task", "train.batch_size"),
-                       "train.batch_size must be at least 1; got %d", o->batch_size);
+    return whole;
 }
 
 void rt_data_rules(const rt_data_options *o, rt_rule_listener *listener, void *context)
 {
-    rt_data_files files = rt_data_files_of(o);
-    check_rules(o, &files, (rt_rule_sink){listener, context});
-    rt_data_files_free(&files);
-}
-
-static rt_status check_options(const rt_data_options *o, const rt_data_files *files)
-{
-    rt_first_rule first = {RT_CONFIG, rt_ok()};
-    if (files->failed)
-        return rt_out_of_memory("the files of data");
-    check_rules(o, files, (rt_rule_sink){rt_keep_first_rule, &first});
-    return first.status;
+    check_rules(o, (rt_rule_sink){listener, context});
 }
 
 rt_status rt_data_check(const rt_data_options *o)
 {
-    rt_data_files files = rt_data_files_of(o);
-    const rt_status status = check_options(o, &files);
-    rt_data_files_free(&files);
-    return status;
+    rt_first_rule first = {RT_CONFIG, rt_ok()};
+    const bool whole = check_rules(o, (rt_rule_sink){rt_keep_first_rule, &first});
+    return whole ? first.status : rt_out_of_memory("the files of data");
 }
 
 static rt_data *new_data(const rt_data_options *o, rt_data_of_model meaning)
@@ -181,7 +169,7 @@ static rt_status open_data(rt_data **data_new, const rt_data_options *o, rt_data
 {
     rt_data_files files = rt_data_files_of(o);
     *data_new = NULL;
-    rt_status status = check_options(o, &files);
+    rt_status status = files.failed ? rt_out_of_memory("the files of data") : rt_data_check(o);
     if (evaluation_only && o->eval_file)
         rt_data_files_skip(&files, RT_PART_TRAINING);
     rt_data *data = status.code ? NULL : new_data(o, meaning);
@@ -286,7 +274,7 @@ rt_status rt_encode_file(const rt_data_options *o, const char *path, size_t *cou
                         "--encode writes a file whose name ends in .h5, .npy or .bin; got '%.600s'",
                         path);
     rt_data_files files = rt_data_files_of(o);
-    rt_status status = check_options(o, &files);
+    rt_status status = files.failed ? rt_out_of_memory("the files of data") : rt_data_check(o);
     if (!status.code && !source_of(o->task)->write)
         status = rt_error(RT_CONFIG, "--encode needs data.task = text or tokens; got %s",
                           rt_data_task_name(o->task));

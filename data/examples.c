@@ -31,6 +31,15 @@ static bool check_file(const rt_data_options *o, const rt_data_file *file, rt_ru
     return false;
 }
 
+bool rt_examples_check(const rt_data_options *o, rt_file_check *check, rt_rule_sink to)
+{
+    const bool whole = rt_data_files_check(o, check, to);
+    if (o->batch_size < 1)
+        rt_rule_broken(to, RT_OPTIONS("data.task", "train.batch_size"),
+                       "train.batch_size must be at least 1; got %d", o->batch_size);
+    return whole;
+}
+
 rt_status rt_examples_label(rt_data *data, const char *path, rt_text_span *names, size_t count)
 {
     data->labels = data->state->meaning.labels;
@@ -438,7 +447,8 @@ int rt_examples_line(const rt_data *data, rt_draw draw)
     return rt_examples_row(data->state->rows, draw)->line;
 }
 
-const rt_source rt_labelled = {.check = check_file,
+const rt_source rt_labelled = {.check = rt_examples_check,
+                               .check_file = check_file,
                                .open = open_files,
                                .rows = rt_examples_rows,
                                .line = rt_examples_line,

@@ -60,6 +60,9 @@ typedef struct rt_examples {
     rt_order order[RT_PARTS];
 } rt_examples;
 
+/* Checks the files of a kind with rows (rt_data_files_check), and the rows of a step. */
+bool rt_examples_check(const rt_data_options *o, rt_file_check *check, rt_rule_sink to);
+
 /* Sets the labels of a source: the given ones, or the distinct names of a list of a file. */
 rt_status rt_examples_label(rt_data *data, const char *path, rt_text_span *names,
                             size_t count) RT_MUST_CHECK;

@@ -3,7 +3,6 @@
 #include "data/files.h"
 
 #include "core/memory.h"
-#include "data/images.h"
 #include "data/token_formats.h"
 
 #include <stdio.h>
@@ -126,14 +125,18 @@ static bool check_name(const rt_data_file *file, rt_rule_sink to)
     return false;
 }
 
-void rt_data_files_check(const rt_data_files *files, rt_file_check *check, rt_rule_sink to)
+bool rt_data_files_check(const rt_data_options *o, rt_file_check *check, rt_rule_sink to)
 {
+    rt_data_files files = rt_data_files_of(o);
     int broken = -1; /* part */
-    for (size_t i = 0; i < files->count; i++) {
-        const rt_data_file *file = &files->list[i];
-        if (file->part != broken && !(check(files->options, file, to) && check_name(file, to)))
+    for (size_t i = 0; i < files.count; i++) {
+        const rt_data_file *file = &files.list[i];
+        if (file->part != broken && !(check(o, file, to) && check_name(file, to)))
             broken = file->part;
     }
+    const bool whole = !files.failed;
+    rt_data_files_free(&files);
+    return whole;
 }
 
 void rt_data_files_skip(rt_data_files *files, int part)
@@ -153,6 +156,24 @@ static bool is_again(const rt_data_files *files, size_t i)
         if (*files->list[k].dataset && *file->dataset && files->list[k].path == file->path)
             return true;
     return false;
+}
+
+bool rt_image_labels_path(char path[RT_PATH_SIZE], const char *images)
+{
+    static const char before[] = "images";
+    const char *name = strrchr(images, '/'), *found = NULL, *rest;
+    for (const char *at = name ? name : images; (at = strstr(at, before)); at++) {
+        rest = at + strlen(before);
+        if (!strncmp(rest, "-idx3", 5) || !strncmp(rest, "-idx4", 5) ||
+            !strncmp(rest, ".idx3", 5) || !strncmp(rest, ".idx4", 5))
+            found = at;
+    }
+    if (!found)
+        return false;
+    rest = found + strlen(before);
+    const int size = snprintf(path, RT_PATH_SIZE, "%.*slabels%cidx1%s", (int)(found - images),
+                              images, *rest, rest + strlen("-idx3"));
+    return size < RT_PATH_SIZE;
 }
 
 const char *rt_data_files_path(const rt_data_files *files, int n)

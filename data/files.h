@@ -40,8 +40,13 @@ void rt_data_files_skip(rt_data_files *files, int part);
 /* Rules of a kind of data for a file, as rt_data_rules. Returns whether the file breaks none. */
 typedef bool rt_file_check(const rt_data_options *o, const rt_data_file *file, rt_rule_sink to);
 
-/* Checks the files of each key up to the first one that breaks a rule of the kind or of all. */
-void rt_data_files_check(const rt_data_files *files, rt_file_check *check, rt_rule_sink to);
+/* Checks the files of each key up to the first one that breaks a rule of the kind or of all.
+ * Returns false if memory is exhausted. */
+bool rt_data_files_check(const rt_data_options *o, rt_file_check *check, rt_rule_sink to);
+
+/* Writes the path of the labels of a file of images. Returns false if its name has no
+ * "images-idx3" or "images-idx4", also with a dot, or is too long. */
+bool rt_image_labels_path(char path[RT_PATH_SIZE], const char *images);
 
 /* Returns the path of the n-th file that is read, for images also those of their labels; NULL past
  * the last. Two data sets of one HDF5 file count once. The files must have passed their check. */

@@ -141,24 +141,6 @@ static rt_status read_idx(idx *x, const char *key, const char *path)
     return status;
 }
 
-bool rt_image_labels_path(char path[RT_PATH_SIZE], const char *images)
-{
-    static const char before[] = "images";
-    const char *name = strrchr(images, '/'), *found = NULL, *rest;
-    for (const char *at = name ? name : images; (at = strstr(at, before)); at++) {
-        rest = at + strlen(before);
-        if (!strncmp(rest, "-idx3", 5) || !strncmp(rest, "-idx4", 5) ||
-            !strncmp(rest, ".idx3", 5) || !strncmp(rest, ".idx4", 5))
-            found = at;
-    }
-    if (!found)
-        return false;
-    rest = found + strlen(before);
-    const int size = snprintf(path, RT_PATH_SIZE, "%.*slabels%cidx1%s", (int)(found - images),
-                              images, *rest, rest + strlen("-idx3"));
-    return size < RT_PATH_SIZE;
-}
-
 /* Reads the images of a part, which must agree with those of the part before it, and their labels.
  */
 static rt_status read_part(image_rows *x, const rt_data_file *file)
@@ -361,7 +343,8 @@ static void draw_image(const rt_data *data, rt_draw draw, rt_sequence row)
     }
 }
 
-const rt_source rt_images = {.check = check_file,
+const rt_source rt_images = {.check = rt_examples_check,
+                             .check_file = check_file,
                              .open = open_images,
                              .rows = rt_examples_rows,
                              .line = rt_examples_line,

@@ -9,16 +9,8 @@
  * pixels, row by row, each with its channels, from -1 (black) to 1. The label is at [CLS]. The
  * length of a sequence decides the size of its image, to which the image of the file is resized. */
 
-#include "core/path.h"
-
-#include <stdbool.h>
-
 /* Id of every patch, and number of ids. */
 enum { RT_ID_PATCH = 4, RT_IMAGE_VOCAB };
-
-/* Writes the path of the labels of a file of images. Returns false if its name has no
- * "images-idx3" or "images-idx4", also with a dot, or is too long. */
-bool rt_image_labels_path(char path[RT_PATH_SIZE], const char *images);
 
 /* Resizes one channel of an image by bilinear interpolation whose triangle widens with the
  * reduction, as interpolate(mode="bilinear", antialias=True) of PyTorch does, and returns the value

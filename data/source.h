@@ -54,7 +54,9 @@ struct rt_data_state {
 
 /* A kind of data. Functions that get a source, except `draw`, are called if it has rows. */
 typedef struct rt_source {
-    rt_file_check *check; /* of a file */
+    /* Checks the files, as rt_data_files_check. */
+    bool (*check)(const rt_data_options *o, rt_file_check *check_file, rt_rule_sink to);
+    rt_file_check *check_file;
     /* Reads the files and sets the fields of rt_data and the rows. NULL: there are no files. */
     rt_status (*open)(rt_data *data, const rt_data_files *files);
     /* Writes the tokens of the files, as rt_encode_file; NULL: they cannot be written. */

@@ -342,7 +342,8 @@ static void draw_window(const rt_data *data, rt_draw draw, rt_sequence row)
         row.labels[t] = RT_NO_LABEL;
 }
 
-const rt_source rt_windows = {.check = check_file,
+const rt_source rt_windows = {.check = rt_data_files_check,
+                              .check_file = check_file,
                               .open = open_windows,
                               .write = rt_corpus_write,
                               .rows = count_rows,

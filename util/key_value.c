@@ -277,7 +277,7 @@ bool rt_key_value_read(const rt_key *key, const char *value, void *options, rt_w
 }
 
 /* Writes the items of a list, comma-separated. Each list struct begins with the number of items. */
-static void write_list(const rt_key *key, const void *place, char text[RT_VALUE_SIZE])
+static const char *write_list(const rt_key *key, const void *place, char text[RT_VALUE_SIZE])
 {
     const int count = *(const int *)place;
     size_t length = 0;
@@ -293,6 +293,7 @@ static void write_list(const rt_key *key, const void *place, char text[RT_VALUE_
         length +=
             (size_t)snprintf(text + length, RT_VALUE_SIZE - length, "%s%s", i ? "," : "", item);
     }
+    return text;
 }
 
 const char *rt_key_value_write(const rt_key *key, const void *options, char text[RT_VALUE_SIZE])
@@ -317,12 +318,12 @@ const char *rt_key_value_write(const rt_key *key, const void *options, char text
                : key->type == RT_KEY_CHOICE ? key->word(*(const int *)place)
                                             : *(const char *const *)place;
         return rt_printed(text, RT_VALUE_SIZE, "%s", word ? word : "");
-    case RT_KEY_NUMBER:
-        return rt_number_write(text, *(const double *)place);
     case RT_KEY_LENGTHS:
     case RT_KEY_FACTORS:
     case RT_KEY_LAYERS:
-        write_list(key, place, text);
+        return write_list(key, place, text);
+    case RT_KEY_NUMBER:
+        return rt_number_write(text, *(const double *)place);
     }
     return text;
 }

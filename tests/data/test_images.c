@@ -3,6 +3,7 @@
 #include "samples.h"
 
 #include "core/tensor.h"
+#include "data/files.h"
 #include "data/images.h"
 
 #include <zlib.h>

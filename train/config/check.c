@@ -47,17 +47,18 @@ static void contradict(rt_config_errors *errors, const char *const *keys, const 
     rt_config_add_error(errors, origin, "%s", message);
 }
 
-/* Context of contradict_rule. `length`: the length of train.eval_lengths that is checked; 0:
- * data.length. */
+/* Context of contradict_rule. */
 typedef struct rule_errors {
     rt_config_errors *errors;
-    int length;
+    int length;  /* of train.eval_lengths; 0: data.length */
+    bool broken; /* a rule is */
 } rule_errors;
 
 static void contradict_rule(void *context, const char *const *options, const char *message)
 {
-    const rule_errors *r = context;
+    rule_errors *r = context;
     int origin = RT_FROM_DEFAULT;
+    r->broken = true;
     if (!r->length)
         contradict(r->errors, options, "%s", message);
     else if (find_latest(r->errors, KEYS("train.eval_lengths"), &origin) &&
@@ -199,19 +200,19 @@ static void check_data(const rt_config *config, bool without_data, bool trained,
     const bool cut = rt_tasks[data->task].kind == RT_DATA_IMAGES && data->size % data->patch;
     if ((reads_file && !data->file) || cut) /* reported already */
         return;
-    rt_data_rules(data, contradict_rule, &(rule_errors){errors, 0});
+    rule_errors rules = {.errors = errors};
+    rt_data_rules(data, contradict_rule, &rules);
     for (int i = 0; data->shortest && data->shortest < data->length && i < lengths->count; i++)
         if (lengths->at[i] == data->length)
             contradict(errors, KEYS("train.eval_lengths", "data.length"),
                        "train.eval_lengths = %d is the end of data.length = %d..%d, over which the "
                        "evaluation is anyway; leave it out",
                        data->length, data->shortest, data->length);
-    const bool valid = !rt_data_check(data).code;
-    for (int i = 0; valid && rt_tasks[data->task].kind != RT_DATA_IMAGES && i < lengths->count;
-         i++) {
+    const bool valid = !rules.broken && rt_tasks[data->task].kind != RT_DATA_IMAGES;
+    for (int i = 0; valid && i < lengths->count; i++) {
         rt_data_options other = *data;
-        other.length = lengths->at[i];
-        rt_data_rules(&other, contradict_rule, &(rule_errors){errors, other.length});
+        rules.length = other.length = lengths->at[i];
+        rt_data_rules(&other, contradict_rule, &rules);
     }
 }
 
@@ -219,6 +220,7 @@ static void check_data(const rt_config *config, bool without_data, bool trained,
  * kernels. The first evaluation always counts as an improvement, so patience starts after it. */
 static void check_training(const rt_config *config, rt_config_errors *errors)
 {
+    char quoted[RT_QUOTE_SIZE];
     const rt_optimizer_options *optimizer = &config->optimizer;
     const rt_train_options *train = &config->train;
     const int64_t earliest = ((int64_t)train->patience + 1) * train->eval_every;
@@ -250,7 +252,7 @@ static void check_training(const rt_config *config, rt_config_errors *errors)
         contradict(errors, KEYS("run.name"),
                    "run.name must name a directory, without '/' and not with '-' at the start; "
                    "got %s",
-                   RT_QUOTED(name));
+                   rt_quote(quoted, name));
     if (config->run.kernels == RT_KERNELS_PORTABLE && config->run.engine != RT_ENGINE_OPENBLAS)
         contradict(
             errors, KEYS("run.kernels", "run.engine"),
@@ -265,7 +267,7 @@ void rt_config_check(const rt_config *config, const rt_config *written, bool wit
     model.vocab = 1; /* the data will set it, and the head */
     model.head = RT_HEAD_LM;
     errors->origin = config->origin;
-    rt_transformer_rules(&model, contradict_rule, &(rule_errors){errors, 0});
+    rt_transformer_rules(&model, contradict_rule, &(rule_errors){.errors = errors});
     if (config->theta.init_from && model.theta.learn && model.theta.init != RT_THETA_FREQUENCIES)
         contradict(errors, KEYS("theta.init_from", "theta.init"),
                    "theta.init_from and theta.init both set the initial theta; give only one");

@@ -151,6 +151,7 @@ void rt_config_implied(rt_config *implied, const rt_config *config)
 void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_config *late,
                            rt_config_errors *errors)
 {
+    char value[RT_VALUE_SIZE], own[RT_VALUE_SIZE];
     const rt_key *key;
     rt_config defaults, other;
     const rt_config trained = *config;
@@ -169,8 +170,8 @@ void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_confi
         if (!rt_key_value_equal(key, &trained, &other))
             rt_config_add_error(errors, RT_FROM_COMMAND_LINE,
                                 "%s = %.60s cannot be changed here: the trained model has %.60s",
-                                rt_key_name(i), RT_KEY_VALUE(key, late),
-                                RT_KEY_VALUE(key, &trained));
+                                rt_key_name(i), rt_key_value_write(key, late, value),
+                                rt_key_value_write(key, &trained, own));
     }
     /* a range of lengths stays one, of a single length */
     if (trained.data.shortest > 0 && !config->data.shortest)
