@@ -71,6 +71,14 @@ static const configuration all[] = {
     {.name = "long",
      .keys = "model.layers=2 model.dim=128 model.heads=4 data.vocab=100 data.length=8192 "
              "theta.learn=yes train.batch_size=2 run.threads=1" LM},
+    {.name = "content",
+     .keys = "model.layers=2 model.dim=256 model.heads=4 data.vocab=100 data.length=2048 "
+             "position.kind=selective position.forget=gate train.batch_size=4 run.threads=1" LM,
+     .no_export = true},
+    {.name = "polar",
+     .keys = "model.layers=2 model.dim=256 model.heads=4 data.vocab=100 data.length=2048 "
+             "position.kind=pope theta.learn=yes train.batch_size=4 run.threads=1" LM,
+     .no_export = true},
     {.name = "linear",
      .keys = "model.layers=4 model.dim=128 model.heads=4 model.attention=linear_elu "
              "data.vocab=100 data.length=4096 train.batch_size=2 run.threads=2 "
