@@ -99,6 +99,19 @@ TEST(a_run_records_its_gates_and_phases)
     run("$TRAIN --report runs/phases && test -s runs/phases/figures/phases.svg");
 }
 
+/* Each kind of position with a theta has what rope has for it. */
+TEST_ROWS(a_theta_is_measured_with_each_encoding_that_has_one, 0, 3)
+{
+    static const char *const kinds[] = {"rope", "selective", "pope"};
+    run("$TRAIN tiny.ini --quiet train.steps=2 theta.learn=yes theta.cutoffs=yes "
+        "theta.tolerances=yes position.kind=%s " SHORT "theta",
+        kinds[_i]);
+    expect_text(w->out, "theta: max relative drift ", "theta: reset to init: ");
+    ck_assert(exists("runs/theta/cutoffs.csv") && exists("runs/theta/usage.csv"));
+    run("$TRAIN --checkpoint runs/theta --eval --theta off:1 && $TRAIN --checkpoint runs/theta "
+        "--usage && $TRAIN --checkpoint runs/theta --decay");
+}
+
 #define SELECTIVE "position.kind=selective position.base=10000 position.phase_bias="
 
 /* Continuations of a run, which starts from one with rope: what an error names, NULL if there is

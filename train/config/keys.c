@@ -61,7 +61,7 @@ static const rt_key keys[] = {
      "write rows of theta.csv every run.log_every steps, not at evaluations only", RT_MAY_DIFFER,
      WHEN(LEARNED)},
     {"theta", "cutoffs", YES_NO(theta.cutoffs), "no",
-     "for every K, evaluate the trained model without rotating the pairs from K on (cutoffs.csv)", RT_MAY_DIFFER, WHEN(IS("position.kind", "rope", "selective"))},
+     "for every K, evaluate the trained model without rotating the pairs from K on (cutoffs.csv)", RT_MAY_DIFFER, WHEN(IS("position.kind", "rope", "selective", "pope"))},
     {"theta", "tolerances", YES_NO(theta.tolerances), "no",
      "measure how far each learned theta can change before the model gets worse, with up to 16 "
      "evaluations of one batch for each theta", RT_FIXED_IN_RUN, WHEN(LEARNED)},
