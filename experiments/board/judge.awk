@@ -99,7 +99,7 @@ function text_of(e, q,    key) {
     if (!cell_n[key]) return "–"
     if (cell_told[key] == "missing") return sprintf("– (%d of %d)", cell_n[key], seeds)
     if (e == reference) return sprintf("%.3f", cell_mean[key])
-    return sprintf("%s%+.3f (%.3f)", arrow(key), cell_difference[key], cell_seen[key])
+    return sprintf("%s%+.3f (%s)", arrow(key), cell_difference[key], cell_seen[key] ? sprintf("%.3f", cell_seen[key]) : "–")
 }
 
 function arrow(key) { return cell_told[key] == "better" ? "▲ " : cell_told[key] == "worse" ? "▼ " : "" }
