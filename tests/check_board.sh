@@ -150,6 +150,23 @@ diff whole.csv killed.csv >&2 || failed=1
 
 unset BOARD
 cmp "$board/encodings" "$board/results/encodings" >&2 || failed=1
+# The cost, from the pilots on rope with the keys of trainings and the times of the rows.
+cost=$(awk -F, -v trainings="$(names_of trainings | tr '\n' ' ')" '
+    FNR == 1 { file++; next }
+    file == 1 && $2 == "" && $3 == "rope" && $5 > longest[$1] { longest[$1] = $5 }
+    file == 2 { row += $2; rope += $3 }
+    END {
+        n = split(trainings, training, " ")
+        line = "| seconds |"
+        for (i = 1; i <= n; i++) { line = line sprintf(" %.0f |", longest[training[i]]); sum += longest[training[i]] }
+        printf "%s\n%.0f seconds for all twelve\n%.1f core hours\n", line, sum, 153 * sum / 3600
+        printf "took %.2f times\nwhich makes %.1f.\n%.1f hours on one core\n", row / rope, 153 * sum * row / rope / 3600,
+            9 * sum / 3600
+    }' "$board/pilots.csv" "$board/times.csv")
+tr '\n' ' ' <"$board/README.md" >page
+echo "$cost" | while read -r words; do
+    grep -qF -e "$words" page || { echo "the page does not say: $words" >&2; exit 1; }
+done || failed=1
 if [ -f "$board/results/runs.csv" ]; then
     cp -r "$board/results" kept
     "$board/judge" kept >tables
