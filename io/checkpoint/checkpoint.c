@@ -49,22 +49,23 @@ static int list_blocks(const rt_checkpoint_model *model, checkpoint_block blocks
     return count;
 }
 
-/* Builds a dataset path: group "/model" and parameter "a.b" give "/model/a/b". */
-static void dataset_path(char path[DATASET_SIZE], const char *group, const char *parameter)
+/* Builds a dataset path: group "/model" and parameter "a.b" give "/model/a/b". Returns `path`;
+ * DATASET_PATH has the memory of the enclosing block. */
+static const char *dataset_path(char path[DATASET_SIZE], const char *group, const char *parameter)
 {
     size_t start = strlen(group) + 1;
     snprintf(path, DATASET_SIZE, "%s/%s", group, parameter);
     for (char *c = path + start; *c; c++)
         if (*c == '.')
             *c = '/';
+    return path;
 }
+#define DATASET_PATH(group, parameter) dataset_path((char[DATASET_SIZE]){0}, group, parameter)
 
 /* Finds the shape of a parameter in the file. Returns false if it is missing. */
 static bool find_parameter(rt_image *image, const char *name, rt_shape *shape)
 {
-    char path[DATASET_SIZE];
-    dataset_path(path, "/model", name);
-    return rt_image_shape(image, path, shape);
+    return rt_image_shape(image, DATASET_PATH("/model", name), shape);
 }
 
 /* Returns whether none of the numbers of a parameter is a NaN or an infinity. */
@@ -163,10 +164,9 @@ typedef struct reading {
 /* Checks that a key has the same value in the file and in the model. */
 static void expect_key(const reading *r, const char *name)
 {
-    char one[RT_VALUE_SIZE], other[RT_VALUE_SIZE];
     const rt_key *key = rt_keys_find(&rt_model_keys, name);
-    rt_key_value_write(key, &r->checkpoint->model, one);
-    rt_key_value_write(key, r->model->options, other);
+    const char *one = RT_KEY_VALUE(key, &r->checkpoint->model);
+    const char *other = RT_KEY_VALUE(key, r->model->options);
     if (strcmp(one, other) != 0)
         rt_image_fail(r->image, RT_CHECKPOINT,
                       "%s is %s in the checkpoint, %s in the configuration", name, one, other);
@@ -308,9 +308,8 @@ static void compare(reading *r)
             const rt_parameter *parameter = p->list[i];
             const rt_shape here = rt_tensor_shape(&parameter->tensor);
             const bool taken = takes(r, parameter), expected = taken && block_has(b, parameter);
-            char path[DATASET_SIZE];
+            const char *path = DATASET_PATH(b->group, parameter->name);
             rt_shape there;
-            dataset_path(path, b->group, parameter->name);
             if (expected && !rt_image_shape(r->image, path, &there))
                 rt_image_fail(r->image, RT_CHECKPOINT, "%s%s is not in the checkpoint", b->of,
                               parameter->name);
@@ -329,15 +328,11 @@ static void compare(reading *r)
 
 rt_status rt_checkpoint_no_logarithm(int layer, int head, int pair, double theta)
 {
-    char where[64] = "all layers", of_head[32] = "";
-    if (layer >= 0)
-        snprintf(where, sizeof where, "layer %d", layer);
-    if (head >= 0)
-        snprintf(of_head, sizeof of_head, ", head %d", head);
     return rt_error(RT_CHECKPOINT,
                     "theta of %s%s, i %d is %g: theta.form = log needs theta above 0, "
                     "theta.form = raw takes any",
-                    where, of_head, pair, theta);
+                    layer < 0 ? "all layers" : RT_PRINTED(64, "layer %d", layer),
+                    head < 0 ? "" : RT_PRINTED(32, ", head %d", head), pair, theta);
 }
 
 enum { SHARED = -1 }; /* stands for all layers in a list of layers */
@@ -346,7 +341,7 @@ static void get_theta(const rt_checkpoint *c, rt_checkpoint_theta *theta)
 {
     rt_image *image = c->image;
     const rt_transformer_options *there = &c->model;
-    char name[RT_NAME_SIZE], path[DATASET_SIZE];
+    char name[RT_NAME_SIZE];
     rt_shape shape, one = {.ndim = 0}; /* shape of each theta: that of the first */
     int count = 0;
     *theta = (rt_checkpoint_theta){.values = NULL};
@@ -373,8 +368,8 @@ static void get_theta(const rt_checkpoint *c, rt_checkpoint_theta *theta)
         rt_image_fail(image, RT_CHECKPOINT, "its theta is fixed: it stores no learned theta");
     for (int n = 0; n < count && !rt_image_failed(image); n++) {
         rt_transformer_theta_name(name, theta->layers[n]);
-        dataset_path(path, "/model", name);
-        rt_image_doubles(image, path, theta->values + (size_t)n * rt_shape_size(one), one);
+        rt_image_doubles(image, DATASET_PATH("/model", name),
+                         theta->values + (size_t)n * rt_shape_size(one), one);
     }
     for (size_t i = 0; there->theta.form == RT_THETA_LOG && theta->values && i < size; i++)
         theta->values[i] = exp(theta->values[i]);
@@ -486,11 +481,10 @@ static void read_values(const reading *r, bool checks)
         for (int i = 0; i < p->count && !rt_image_failed(r->image); i++) {
             const rt_parameter *parameter = p->list[i];
             real *values = checks ? scratch : b->values + parameter->offset;
-            char path[DATASET_SIZE];
             if (!block_has(b, parameter) || !takes(r, parameter))
                 continue;
-            dataset_path(path, b->group, parameter->name);
-            rt_image_reals(r->image, path, values, rt_tensor_shape(&parameter->tensor));
+            rt_image_reals(r->image, DATASET_PATH(b->group, parameter->name), values,
+                           rt_tensor_shape(&parameter->tensor));
             if (b->state < 0 && parameter->role == RT_ROLE_THETA && !rt_image_failed(r->image))
                 change_form(r, parameter, values);
             if (checks && !rt_image_failed(r->image))
@@ -613,15 +607,13 @@ static rt_image *build(const rt_checkpoint_model *model, const rt_checkpoint_inf
     for (const checkpoint_block *b = blocks; b < blocks + count; b++)
         for (int i = 0; i < p->count; i++) {
             const rt_parameter *parameter = p->list[i];
-            char path[DATASET_SIZE];
             if (!block_has(b, parameter))
                 continue;
             if (!is_finite(parameter, b->values + parameter->offset))
                 rt_image_fail(image, RT_NONFINITE, "%s%s is not finite: no checkpoint was saved",
                               b->of, parameter->name);
-            dataset_path(path, b->group, parameter->name);
-            rt_image_put_reals(image, path, b->values + parameter->offset,
-                               rt_tensor_shape(&parameter->tensor));
+            rt_image_put_reals(image, DATASET_PATH(b->group, parameter->name),
+                               b->values + parameter->offset, rt_tensor_shape(&parameter->tensor));
         }
     return image;
 }

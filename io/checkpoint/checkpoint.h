@@ -55,7 +55,6 @@
 #include "optim/rules.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /* Largest number of steps that train.steps allows. Names of checkpoints have eight digits. */

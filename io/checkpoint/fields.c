@@ -1,7 +1,6 @@
 #include "io/checkpoint/private.h"
 
 #include "core/memory.h"
-#include "core/path.h"
 #include "core/status.h"
 #include "util/key_value.h"
 #include "util/number.h"
@@ -71,9 +70,9 @@ static void get_word(rt_image *image, const rt_checkpoint_field *f, char *word)
 
 static void exchange_text(rt_image *image, bool put, const rt_checkpoint_field *f, char **text)
 {
-    char path[RT_PATH_SIZE];
+    const char *path =
+        RT_PRINTED(2 * RT_KEY_NAME_SIZE, "%s%s%s", f->group, f->group[1] ? "/" : "", f->name);
     rt_shape shape;
-    snprintf(path, sizeof path, "%s%s%s", f->group, f->group[1] ? "/" : "", f->name);
     if (put && (*text || !f->optional))
         rt_image_put_text(image, path, *text ? *text : "");
     if (!put && (!f->optional || rt_image_shape(image, path, &shape)))
@@ -117,30 +116,28 @@ static void exchange_fields(rt_image *image, bool put, rt_checkpoint_info *info)
     }
 }
 
-/* Writes the path of the dataset of a list. */
-static void list_path(const rt_key *key, char path[2 * RT_KEY_NAME_SIZE])
-{
-    snprintf(path, 2 * RT_KEY_NAME_SIZE, key->type == RT_KEY_LAYERS ? "/layers/%s.%s" : "/%s/%s",
-             key->section, key->name);
-}
+/* The path of the dataset of a list, and the name of the lower end of an interval, in memory of the
+ * enclosing block. */
+#define LIST_PATH(key)                                                                             \
+    RT_PRINTED(2 * RT_KEY_NAME_SIZE, (key)->type == RT_KEY_LAYERS ? "/layers/%s.%s" : "/%s/%s",    \
+               (key)->section, (key)->name)
+#define LEAST(name) RT_PRINTED(2 * RT_KEY_NAME_SIZE, "%s.least", name)
 
 void rt_image_put_options(rt_image *image, const char *group, const rt_key_table *table,
                           const void *options)
 {
-    char name[RT_KEY_NAME_SIZE], path[2 * RT_KEY_NAME_SIZE], value[RT_VALUE_SIZE];
     for (const rt_key *key = table->keys; key < table->keys + table->count; key++) {
         const void *at = (const char *)options + key->offset;
-        rt_key_full_name(key, name);
-        rt_key_value_write(key, options, value);
+        const char *name = rt_key_full_name(key, (char[RT_KEY_NAME_SIZE]){0});
+        const char *value = RT_KEY_VALUE(key, options);
         switch (key->type) {
         case RT_KEY_INTEGER:
             rt_image_put_integer(image, group, name, *(const int *)at);
             break;
         case RT_KEY_INTERVAL:
             rt_image_put_integer(image, group, name, ((const rt_interval *)at)->most);
-            snprintf(path, sizeof path, "%s.least", name);
             if (((const rt_interval *)at)->least)
-                rt_image_put_integer(image, group, path, ((const rt_interval *)at)->least);
+                rt_image_put_integer(image, group, LEAST(name), ((const rt_interval *)at)->least);
             break;
         case RT_KEY_SEED:
             rt_image_put_unsigned(image, group, name, *(const uint64_t *)at);
@@ -155,9 +152,8 @@ void rt_image_put_options(rt_image *image, const char *group, const rt_key_table
         case RT_KEY_LENGTHS:
         case RT_KEY_FACTORS:
         case RT_KEY_LAYERS:
-            list_path(key, path);
             if (*value)
-                rt_image_put_text(image, path, value);
+                rt_image_put_text(image, LIST_PATH(key), value);
             break;
         case RT_KEY_TEXT:
             break;
@@ -169,19 +165,18 @@ void rt_image_put_options(rt_image *image, const char *group, const rt_key_table
 static void get_value(rt_image *image, const char *group, const rt_key *key, const char *name,
                       char value[RT_VALUE_SIZE])
 {
-    char path[2 * RT_KEY_NAME_SIZE], *text;
+    const char *path = LIST_PATH(key), *least = LEAST(name);
+    char *text;
+    int length = 0;
     rt_shape shape;
     switch (key->type) {
     case RT_KEY_INTEGER:
-        snprintf(value, RT_VALUE_SIZE, "%" PRId64, rt_image_integer(image, group, name));
-        break;
-    case RT_KEY_INTERVAL:
-        snprintf(path, sizeof path, "%s.least", name);
-        if (rt_image_has_attribute(image, group, path))
-            snprintf(value, RT_VALUE_SIZE, "%" PRId64 "..%" PRId64,
-                     rt_image_integer(image, group, path), rt_image_integer(image, group, name));
-        else
-            snprintf(value, RT_VALUE_SIZE, "%" PRId64, rt_image_integer(image, group, name));
+    case RT_KEY_INTERVAL: /* an integer has no lower end */
+        if (key->type == RT_KEY_INTERVAL && rt_image_has_attribute(image, group, least))
+            length = snprintf(value, RT_VALUE_SIZE, "%" PRId64 "..",
+                              rt_image_integer(image, group, least));
+        snprintf(value + length, (size_t)(RT_VALUE_SIZE - length), "%" PRId64,
+                 rt_image_integer(image, group, name));
         break;
     case RT_KEY_SEED:
         snprintf(value, RT_VALUE_SIZE, "%" PRIu64, rt_image_unsigned(image, group, name));
@@ -196,7 +191,6 @@ static void get_value(rt_image *image, const char *group, const rt_key *key, con
     case RT_KEY_LENGTHS:
     case RT_KEY_FACTORS:
     case RT_KEY_LAYERS:
-        list_path(key, path);
         text = rt_image_shape(image, path, &shape) ? rt_image_text(image, path) : NULL;
         snprintf(value, RT_VALUE_SIZE, "%s", text ? text : "");
         rt_free(text);
@@ -209,13 +203,13 @@ static void get_value(rt_image *image, const char *group, const rt_key *key, con
 void rt_image_get_options(rt_image *image, const char *group, const rt_key_table *table,
                           void *options)
 {
-    char name[RT_KEY_NAME_SIZE], value[RT_VALUE_SIZE];
+    char value[RT_VALUE_SIZE];
     for (int i = 0; i < table->count && !rt_image_failed(image); i++) {
         const rt_key *key = &table->keys[i];
         rt_writer problem = {0};
         if (key->type == RT_KEY_TEXT)
             continue;
-        rt_key_full_name(key, name);
+        const char *name = rt_key_full_name(key, (char[RT_KEY_NAME_SIZE]){0});
         if (key->later && !rt_image_has_attribute(image, group, name))
             snprintf(value, sizeof value, "%s", key->initial);
         else

@@ -1,6 +1,7 @@
 #include "io/checkpoint/private.h"
 
 #include "core/memory.h"
+#include "util/writer.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,31 +11,24 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FILE_NAME_SIZE = 40 };
-
-static void write_name(char name[FILE_NAME_SIZE], int64_t step, const char *suffix)
-{
-    snprintf(name, FILE_NAME_SIZE, "step-%08" PRId64 ".h5%s", step, suffix);
-}
+/* The name of the checkpoint of a step, in memory of the enclosing block. */
+#define FILE_NAME(step, suffix) RT_PRINTED(40, "step-%08" PRId64 ".h5%s", step, suffix)
 
 /* Returns the step in the name of a checkpoint with this suffix, -1 for other names: writing the
  * step again must give the same name. */
 static int64_t step_of(const char *name, const char *suffix)
 {
-    char again[FILE_NAME_SIZE];
     if (strncmp(name, "step-", 5) || name[5] < '0' || name[5] > '9')
         return -1;
     int64_t step = strtoll(name + 5, NULL, 10);
-    write_name(again, step, "");
+    const char *again = FILE_NAME(step, "");
     size_t length = strlen(again);
     return !strncmp(name, again, length) && !strcmp(name + length, suffix) ? step : -1;
 }
 
 rt_status rt_checkpoint_path(char path[RT_PATH_SIZE], const char *folder, int64_t step)
 {
-    char name[FILE_NAME_SIZE];
-    write_name(name, step, "");
-    return rt_path_join(path, folder, name);
+    return rt_path_join(path, folder, FILE_NAME(step, ""));
 }
 
 static int newest_first(const void *a, const void *b)
@@ -80,16 +74,12 @@ rt_status rt_checkpoint_list(const char *folder, int64_t **list, int *count)
 static rt_status remove_files(const char *folder, const char *suffix, int64_t newest, int64_t best,
                               int keep)
 {
-    char path[RT_PATH_SIZE], name[FILE_NAME_SIZE];
     int64_t *steps;
     int count, kept = 0;
     const rt_status status = list_names(folder, suffix, &steps, &count);
     for (int i = 0; i < count; i++)
-        if (steps[i] <= newest && kept++ >= keep && steps[i] != best) {
-            write_name(name, steps[i], suffix);
-            if (!rt_path_join(path, folder, name).code)
-                unlink(path);
-        }
+        if (steps[i] <= newest && kept++ >= keep && steps[i] != best)
+            unlink(RT_PATH_IN(folder, FILE_NAME(steps[i], suffix)));
     rt_free(steps);
     return status;
 }
@@ -113,11 +103,8 @@ rt_status rt_checkpoint_save_in(const char *folder, const rt_checkpoint_model *m
 static void warn(char warnings[RT_MESSAGE_SIZE], const char *reason, const int64_t *next)
 {
     size_t used = strlen(warnings), capacity = RT_MESSAGE_SIZE - used;
-    char name[FILE_NAME_SIZE] = "";
-    if (next)
-        write_name(name, *next, "");
     int length = snprintf(warnings + used, capacity, "%s%s%s%s", used ? "\n" : "", reason,
-                          next ? "; falling back to " : "", name);
+                          next ? "; falling back to " : "", next ? FILE_NAME(*next, "") : "");
     if ((size_t)length >= capacity)
         warnings[used] = '\0';
 }

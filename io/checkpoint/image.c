@@ -3,7 +3,6 @@
 #include "core/memory.h"
 #include "io/checkpoint/checksummed.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,36 +36,28 @@ rt_status rt_image_status(const rt_image *image)
     return image ? image->status : rt_out_of_memory("an HDF5 file");
 }
 
-void rt_image_fail(rt_image *image, rt_code code, const char *format, ...)
+void rt_image_fail_with(rt_image *image, rt_status status)
 {
-    if (rt_image_failed(image))
-        return;
-    char message[RT_MESSAGE_SIZE - NAME_MAX - 3];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    image->status = rt_error(code, "%s%s%s", image->name, image->name[0] ? ": " : "", message);
+    if (status.code && !rt_image_failed(image))
+        image->status = rt_error(status.code, "%s%s%s", image->name, image->name[0] ? ": " : "",
+                                 status.message);
 }
 
 void rt_image_fail_as(rt_image *image, rt_status status)
 {
-    if (status.code)
-        rt_image_fail(image, status.code == RT_MEMORY ? RT_MEMORY : RT_CHECKPOINT, "%s",
-                      status.message);
+    if (status.code && status.code != RT_MEMORY)
+        status.code = RT_CHECKPOINT;
+    rt_image_fail_with(image, status);
 }
 
-/* Creates a file with a unique name, because the core driver identifies files by name. Its format
- * is that of HDF5 1.8 (superblock 2): the memory of a newer one is not a valid file. Properties
- * that need a superblock extension, such as a smaller chunk index, stay unset because the extension
- * stores the time. */
+/* Creates a file. Its format is that of HDF5 1.8 (superblock 2): the memory of a newer one is not a
+ * valid file. Properties that need a superblock extension, such as a smaller chunk index, stay
+ * unset because the extension stores the time. */
 rt_image *rt_image_new(void)
 {
-    char unique[64];
     rt_image *image = rt_image_of_nothing("");
     if (!image)
         return NULL;
-    snprintf(unique, sizeof unique, "image of rotor at %p", (void *)image);
     hdf5_handles h = {0};
     hid_t creation = keep_handle(&h, H5Pcreate(H5P_FILE_CREATE));
     hid_t access = keep_handle(&h, H5Pcreate(H5P_FILE_ACCESS));
@@ -74,7 +65,7 @@ rt_image *rt_image_new(void)
         H5Pset_obj_track_times(creation, false) >= 0 &&
         H5Pset_fapl_core(access, RT_HDF5_GROWTH, false) >= 0 &&
         H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18) >= 0)
-        image->file = H5Fcreate(unique, H5F_ACC_TRUNC, creation, access);
+        image->file = H5Fcreate(UNIQUE_NAME(image), H5F_ACC_TRUNC, creation, access);
     release_handles(&h);
     if (image->file < 0)
         rt_image_fail(image, RT_MEMORY, "HDF5 cannot make a file in memory");
@@ -143,8 +134,7 @@ static hid_t make_group(hid_t file, const char *path, size_t length)
         size_t size = strcspn(part, "/");
         if (size > (size_t)(end - part))
             size = (size_t)(end - part);
-        char name[NAME_MAX + 1];
-        snprintf(name, sizeof name, "%.*s", (int)size, part);
+        const char *name = RT_PRINTED(NAME_MAX + 1, "%.*s", (int)size, part);
         part += size + 1;
         if (!size)
             continue;
@@ -190,8 +180,6 @@ void rt_image_put_number(rt_image *image, const char *group, const char *name, d
 
 void rt_image_put_word(rt_image *image, const char *group, const char *name, const char *word)
 {
-    if (rt_image_failed(image))
-        return;
     hdf5_handles h = {0};
     hid_t type = keep_handle(&h, text_type(word));
     put_attribute(image, group, name, type, type, word);
@@ -273,8 +261,6 @@ void rt_image_put_doubles(rt_image *image, const char *path, const double *value
 
 void rt_image_put_text(rt_image *image, const char *path, const char *text)
 {
-    if (rt_image_failed(image))
-        return;
     hdf5_handles h = {0};
     hid_t type = keep_handle(&h, text_type(text));
     put_dataset(image, path, type, type, 0, NULL, text);

@@ -48,11 +48,12 @@ rt_status rt_image_write(rt_image *image, rt_durable_file *file) RT_MUST_CHECK;
 rt_status rt_image_status(const rt_image *image) RT_MUST_CHECK;
 bool rt_image_failed(const rt_image *image);
 
-/* Fails the image; the message gets the file's name as prefix. */
-void rt_image_fail(rt_image *image, rt_code code, const char *format, ...) RT_PRINTF(3, 4);
+/* Fails the image, unless status is RT_OK; the message gets the file's name as prefix. */
+void rt_image_fail_with(rt_image *image, rt_status status);
+#define rt_image_fail(image, code, ...) rt_image_fail_with(image, rt_error(code, __VA_ARGS__))
 
-/* Fails the image with an error in its content, unless status is RT_OK. The code becomes
- * RT_CHECKPOINT, except RT_MEMORY. */
+/* Fails the image with an error in its content: the code becomes RT_CHECKPOINT, except RT_MEMORY.
+ */
 void rt_image_fail_as(rt_image *image, rt_status status);
 
 void rt_image_put_integer(rt_image *image, const char *group, const char *name, int64_t value);

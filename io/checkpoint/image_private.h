@@ -5,11 +5,15 @@
 
 #include "core/status.h"
 #include "io/checkpoint/image.h"
+#include "util/writer.h"
 
 #include <hdf5.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+/* A name for the file at an address, because the core driver of HDF5 identifies files by name. */
+#define UNIQUE_NAME(address) RT_PRINTED(64, "image of rotor at %p", (void *)(address))
 
 /* Step in bytes by which memory of the HDF5 core driver grows. */
 enum { RT_HDF5_GROWTH = 1 << 20 };

@@ -5,7 +5,6 @@
 #include "io/checkpoint/checksummed.h"
 #include "util/process.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Callbacks that let HDF5 read a file in the caller's memory instead of copying it twice: each
@@ -56,22 +55,19 @@ static herr_t free_borrowed(void *bytes)
     return 0;
 }
 
-/* Opens the bytes of an image as a file with a unique name, because the core driver identifies
- * files by name. */
+/* Opens the bytes of an image as a file. */
 static void open_file(rt_image *image)
 {
-    char unique[64];
     unsigned char *bytes = image->bytes;
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     H5FD_file_image_callbacks_t borrowing = {borrow_bytes,   keep_bytes,
                                              refuse_to_grow, forget_borrowed,
                                              same_bytes,     free_borrowed,
                                              bytes};
-    snprintf(unique, sizeof unique, "image of rotor at %p", (void *)bytes);
     if (H5Pset_fapl_core(access, RT_HDF5_GROWTH, false) >= 0 &&
         H5Pset_file_image_callbacks(access, &borrowing) >= 0 &&
         H5Pset_file_image(access, bytes, image->size) >= 0)
-        image->file = H5Fopen(unique, H5F_ACC_RDONLY, access);
+        image->file = H5Fopen(UNIQUE_NAME(bytes), H5F_ACC_RDONLY, access);
     if (access >= 0)
         H5Pclose(access);
     if (image->file < 0)
