@@ -246,6 +246,9 @@ void rt_config_read_padding(rt_reading *r, rt_huggingface *there)
     there->padding_id = id < 0 ? RT_NO_PADDING : id;
 }
 
+/* The name of a label that has no other, in memory of the enclosing block. */
+#define LABEL(i) RT_PRINTED(24, "LABEL_%d", i)
+
 /* Reads id2label, which names each number from 0 on, or else num_labels. */
 static void read_labels(rt_reading *r, rt_huggingface *there)
 {
@@ -264,10 +267,8 @@ static void read_labels(rt_reading *r, rt_huggingface *there)
     there->labels = rt_alloc((size_t)count, sizeof *there->labels);
     there->options.labels = there->labels ? count : 0;
     for (int i = 0; i < there->options.labels && !r->status.code; i++) {
-        char key[16], made[24];
-        snprintf(key, sizeof key, "%d", i);
-        snprintf(made, sizeof made, "LABEL_%d", i);
-        const char *name = names ? json_string_value(json_object_get(names, key)) : made;
+        const char *name =
+            names ? json_string_value(json_object_get(names, RT_PRINTED(16, "%d", i))) : LABEL(i);
         there->labels[i] = name ? rt_copy_text(name) : NULL;
         if (!name)
             rt_reading_refuse(r,
@@ -304,16 +305,13 @@ static void list_unknown(rt_writer *w, int *count, const rt_family *family, cons
     json_t *value;
     json_object_foreach(object, key, value)
     {
-        char name[2 * RT_QUOTE_SIZE];
+        const char *name = RT_PRINTED(2 * RT_QUOTE_SIZE, "%.64s%.40s", within, key);
         const bool is_rope = !strncmp(key, "rope_", 5) || *within;
-        snprintf(name, sizeof name, "%.64s%.40s", within, key);
         if (*within ? rt_word_index(rope_keys, key) < 0 : !rt_config_key_sets(family, key)) {
             if (++*count <= MOST)
                 rt_writer_add(w, "%s%s", *count > 1 ? ", " : "", RT_QUOTED(name));
         } else if (is_rope && json_is_object(value) && strcmp(key, RT_HF_THETA) != 0) {
-            char inner[2 * RT_QUOTE_SIZE];
-            snprintf(inner, sizeof inner, "%.104s.", name);
-            list_unknown(w, count, family, inner, value);
+            list_unknown(w, count, family, RT_PRINTED(2 * RT_QUOTE_SIZE, "%.104s.", name), value);
         }
     }
     if (!*within && *count > MOST)
@@ -499,17 +497,15 @@ char *rt_config_text(const rt_family *family, const rt_transformer_options *o,
                      const rt_folder_theta *theta, const rt_huggingface_export *export)
 {
     rt_config_writing w = {json_object(), family, o, export, theta};
-    char made[24];
     rt_json_put(&w.object, "architectures", json_pack("[s]", rt_family_class_of(family, o)->name));
     rt_json_put(&w.object, "model_type", json_string(family->type));
     put_rows(family->config, &w);
     if (o->head != RT_HEAD_LM) {
         json_t *names = json_object(), *ids = json_object();
         for (int i = 0; i < o->labels; i++) {
-            snprintf(made, sizeof made, "LABEL_%d", i);
-            json_t *name = rt_json_string(export->labels ? export->labels[i] : made);
+            json_t *name = rt_json_string(export->labels ? export->labels[i] : LABEL(i));
             rt_json_put(&ids, name ? json_string_value(name) : "", json_integer(i));
-            rt_json_put(&names, made + strlen("LABEL_"), name);
+            rt_json_put(&names, RT_PRINTED(16, "%d", i), name);
         }
         rt_json_put(&w.object, "id2label", names);
         rt_json_put(&w.object, "label2id", ids);

@@ -7,7 +7,6 @@
 #include "io/huggingface/sines.h"
 #include "own_theta.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* ---- keys of config.json that several families share ---- */
@@ -261,13 +260,11 @@ static rt_status resolve_esm(rt_huggingface *there)
     else
         rt_frequencies(theta, pairs, &o->position.frequencies);
     for (int l = 0; l < o->layers + 2 && same && !status.code; l++) {
-        char name[RT_NAME_SIZE];
-        if (l < o->layers)
-            snprintf(name, sizeof name, "esm.encoder.layer.%d." INV_FREQ, l);
-        else /* one for all layers, in older folders */
-            snprintf(name, sizeof name, "%s",
-                     l == o->layers ? "esm.encoder.layer.*." INV_FREQ
-                                    : "esm.rotary_embeddings.inv_freq");
+        /* the last two are for all layers, in older folders */
+        const char *name = l < o->layers
+                               ? RT_PRINTED(RT_NAME_SIZE, "esm.encoder.layer.%d." INV_FREQ, l)
+                           : l == o->layers ? "esm.encoder.layer.*." INV_FREQ
+                                            : "esm.rotary_embeddings.inv_freq";
         const rt_safetensor *t = rt_huggingface_tensor(there, name);
         if (!t)
             continue;

@@ -47,10 +47,9 @@ static bool find_snapshot(char path[RT_PATH_SIZE], const char *folder)
 {
     static const char inner[] = "/snapshots";
     struct dirent **names = NULL;
-    char snapshots[RT_PATH_SIZE];
     const bool above = rt_folder_has(folder, inner + 1);
+    const char *snapshots = RT_PRINTED(RT_PATH_SIZE, "%s%s", folder, above ? inner : "");
     bool found = false;
-    snprintf(snapshots, sizeof snapshots, "%s%s", folder, above ? inner : "");
     const int count =
         above || strstr(folder, inner + 1) ? scandir(snapshots, &names, NULL, alphasort) : 0;
     for (int i = 0; i < count; i++) {
@@ -104,8 +103,7 @@ rt_status rt_huggingface_refuse_format(const char *path)
         return rt_ok();
     const size_t size = fread(bytes, 1, sizeof bytes, file);
     fclose(file);
-    const int length = (int)(rt_path_name(path) - path);
-    snprintf(folder, sizeof folder, "%.*s", length ? length : 1, length ? path : ".");
+    rt_path_split(path, folder);
     if (rt_is_lfs_pointer(bytes, size))
         return rt_error(RT_CHECKPOINT, "%s: " RT_LFS_POINTER, path);
     if (!memcmp(bytes, "GGUF", 4))

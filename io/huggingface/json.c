@@ -5,11 +5,9 @@
 #include "core/path.h"
 #include "util/files.h"
 #include "util/number.h"
-#include "util/writer.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,9 +116,8 @@ json_t *rt_json_string(const char *text)
 
 json_t *rt_json_number(double value)
 {
-    char text[RT_NUMBER_SIZE];
     int64_t whole;
-    rt_number_write(text, value);
+    const char *text = rt_number_write((char[RT_NUMBER_SIZE]){0}, value);
     return rt_integer_parse(text, &whole) && strcmp(text, "-0") ? json_integer(whole)
                                                                 : json_real(value);
 }
@@ -150,13 +147,12 @@ static bool write_value(FILE *to, json_t *value, int indent)
     const json_t *first = json_array_get(value, 0);
     const bool row = json_is_number(first) || json_is_number(json_array_get(first, 0));
     const char *comma = "";
-    char text[RT_NUMBER_SIZE];
     const char *key;
     json_t *item;
     size_t i;
     bool good = true;
     if (json_is_real(value)) {
-        rt_number_write(text, json_real_value(value));
+        const char *text = rt_number_write((char[RT_NUMBER_SIZE]){0}, json_real_value(value));
         fputs(text, to);
         fputs(strpbrk(text, ".e") ? "" : ".0", to);
         return true;
@@ -209,17 +205,11 @@ char *rt_json_dump(const json_t *value, size_t flags, const char *end)
     return text ? rt_writer_take(&w) : NULL;
 }
 
-void rt_reading_refuse(rt_reading *r, const char *format, ...)
+void rt_reading_refuse_as(rt_reading *r, const char *message)
 {
-    char message[RT_MESSAGE_SIZE];
-    va_list arguments;
-    if (r->status.code)
-        return;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    r->status = rt_error(RT_CHECKPOINT, "%s: %s%s", r->file ? r->file : RT_HF_CONFIG,
-                         r->within ? r->within : "", message);
+    if (!r->status.code)
+        r->status = rt_error(RT_CHECKPOINT, "%s: %s%s", r->file ? r->file : RT_HF_CONFIG,
+                             r->within ? r->within : "", message);
 }
 
 json_t *rt_reading_find(const rt_reading *r, const char *key)

@@ -7,6 +7,7 @@
 #include "core/status.h"
 #include "util/json.h"
 #include "util/utf8.h"
+#include "util/writer.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -46,7 +47,9 @@ typedef struct rt_reading {
     rt_status status;
 } rt_reading;
 
-void rt_reading_refuse(rt_reading *r, const char *format, ...) RT_PRINTF(2, 3);
+/* Keeps an error, unless there is one: "FILE: MESSAGE". */
+void rt_reading_refuse_as(rt_reading *r, const char *message);
+#define rt_reading_refuse(r, ...) rt_reading_refuse_as(r, RT_PRINTED(RT_MESSAGE_SIZE, __VA_ARGS__))
 
 /* Returns the value of a key; NULL if it is missing or null. */
 json_t *rt_reading_find(const rt_reading *r, const char *key);

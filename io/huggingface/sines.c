@@ -6,7 +6,6 @@
 #include "util/number.h"
 
 #include <math.h>
-#include <stdio.h>
 
 static const double pi = 3.14159265358979323846;
 
@@ -106,8 +105,7 @@ static double find_base(const rt_sine_table *t, const double *found, double *the
     for (int near = 0; near < 2; near++)
         for (int digits = 0; digits <= most_digits; digits++) {
             double rounder = 10000;
-            char text[RT_NUMBER_SIZE];
-            snprintf(text, sizeof text, "%.*e", digits - 1, base);
+            const char *text = RT_PRINTED(RT_NUMBER_SIZE, "%.*e", digits - 1, base);
             if (digits && !(isfinite(base) && rt_number_parse(text, &rounder) && rounder > 1))
                 continue;
             rt_theta_geometric(theta, rotated, rounder);

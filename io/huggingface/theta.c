@@ -4,7 +4,6 @@
 #include "io/huggingface/folder.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 void rt_folder_theta_free(rt_folder_theta *t)
@@ -312,13 +311,12 @@ static rt_frequency_options read_of_type(rt_reading *r, rt_huggingface *there, i
                       (both || !json_object_set_new(all, "rope_type", json_string("default"))) &&
                       (!json_is_object(own) || !json_object_update(all, own)) &&
                       (!json_is_object(scaling) || !json_object_update(all, (json_t *)scaling));
-    char within[48];
     if ((both && !json_is_object(both)) || json_object_get(both, "rope_theta"))
         rt_reading_refuse(r, "rope_parameters must be an object with full_attention and "
                              "sliding_attention");
     if (!made)
         r->status = rt_out_of_memory("rope_parameters");
-    snprintf(within, sizeof within, "rope_parameters.%s.", layer_types[type]);
+    const char *within = RT_PRINTED(48, "rope_parameters.%s.", layer_types[type]);
     const rt_frequency_options o = read_one(r, all, within, rules, there);
     json_decref(all);
     return o;
@@ -333,7 +331,6 @@ void rt_rope_parameters_read(rt_reading *r, rt_huggingface *there)
     const char *key =
         json_object_size(rt_reading_find(r, "rope_scaling")) ? "rope_scaling" : "rope_parameters";
     const json_t *parameters = rt_reading_find(r, key);
-    char within[32];
     if (rules->sliding) {
         const rt_frequency_options full = read_of_type(r, there, FULL, rules);
         const rt_frequency_options sliding = read_of_type(r, there, SLIDING, rules->sliding);
@@ -349,8 +346,7 @@ void rt_rope_parameters_read(rt_reading *r, rt_huggingface *there)
     if (json_object_get(parameters, layer_types[FULL]) ||
         json_object_get(parameters, layer_types[SLIDING]))
         rt_reading_refuse(r, "%s must be one for all layers", key);
-    snprintf(within, sizeof within, "%s.", key);
-    o->position.frequencies = read_one(r, parameters, within, rules, there);
+    o->position.frequencies = read_one(r, parameters, RT_PRINTED(32, "%s.", key), rules, there);
 }
 
 bool rt_theta_is_near(const double *theta, const double *table, int pairs)
