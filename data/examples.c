@@ -88,7 +88,7 @@ static rt_status add_ids(rt_examples *x, const rt_data *data, rt_text_span text,
     rt_unknown here;
     int got;
     const rt_status status =
-        rt_vocabulary_encode(data->vocabulary, text.bytes, text.size, ids, &got, &here);
+        rt_vocabulary_encode(data->vocabulary, text.bytes, text.size, false, ids, &got, &here);
     if (status.code)
         return status;
     if (!got && has_tags(data) && data->special.unknown != RT_NO_ID)

@@ -13,6 +13,7 @@
 #include "data/data.h"
 #include "data/tokenizers/masked_text.h"
 #include "data/tokenizers/vocabulary.h"
+#include "spell_all.h"
 #include "suite.h"
 #include "util/files.h"
 
@@ -51,25 +52,25 @@ static inline void is_written(const rt_vocabulary *v, const char *expected)
 static inline void are_spelled(const rt_vocabulary *v, const int32_t *ids, int count,
                                const char *expected, size_t size)
 {
-    char *text;
     size_t bytes;
-    expect_ok(rt_vocabulary_decode_all(v, ids, count, &text, &bytes));
+    char *text = spell_all(v, ids, count, &bytes);
+    ck_assert_ptr_nonnull(text);
     ck_assert_str_eq(text, expected);
     ck_assert_uint_eq(bytes, size);
     ck_assert(!memcmp(text, expected, size + 1));
-    rt_free(text);
+    free(text);
 }
 
-typedef rt_status encoder(const rt_vocabulary *, const char *, size_t, int32_t *, int *,
-                          rt_unknown *);
+/* Special tokens in a text: as text, or as tokens. */
+typedef enum specials_read { AS_TEXT, AS_TOKENS } specials_read;
 
 /* The ids of a text, which the caller frees. */
-static inline int32_t *encode_with(encoder *encode, const rt_vocabulary *v, const char *text,
+static inline int32_t *encode_with(specials_read as, const rt_vocabulary *v, const char *text,
                                    size_t size, int *count, rt_unknown *unknown)
 {
     int32_t *ids = rt_alloc(rt_vocabulary_most_ids(v, size) + 1, sizeof *ids);
     ck_assert_ptr_nonnull(ids);
-    rt_status status = encode(v, text, size, ids, count, unknown);
+    rt_status status = rt_vocabulary_encode(v, text, size, as == AS_TOKENS, ids, count, unknown);
     ck_assert_msg(!status.code, "'%s': %s", text, status.message);
     ck_assert_uint_le((size_t)*count, rt_vocabulary_most_ids(v, size));
     return ids;
@@ -89,12 +90,12 @@ static inline void are_ids(int32_t *ids, int count, const char *text, const char
 }
 
 /* Compares the ids of a text with a list; returns the unknown parts. */
-static inline rt_unknown has_ids(encoder *encode, const rt_vocabulary *v, const char *text,
+static inline rt_unknown has_ids(specials_read as, const rt_vocabulary *v, const char *text,
                                  const char *expected)
 {
     int count;
     rt_unknown unknown;
-    int32_t *ids = encode_with(encode, v, text, strlen(text), &count, &unknown);
+    int32_t *ids = encode_with(as, v, text, strlen(text), &count, &unknown);
     are_ids(ids, count, text, expected);
     return unknown;
 }
@@ -114,13 +115,13 @@ static inline void has_masks(const rt_vocabulary *v, bool special, const char *t
 }
 
 /* Compares the ids of a text with those of a list between its first and last `around`. */
-static inline void compare_ids(encoder *encode, const rt_vocabulary *v, const json_t *text,
+static inline void compare_ids(specials_read as, const rt_vocabulary *v, const json_t *text,
                                const json_t *wanted, size_t around, const char *path, int line)
 {
     int count;
     rt_unknown unknown;
     int32_t *ids =
-        encode_with(encode, v, json_string_value(text), json_string_length(text), &count, &unknown);
+        encode_with(as, v, json_string_value(text), json_string_length(text), &count, &unknown);
     const int wanted_count = (int)(json_array_size(wanted) - 2 * around);
     for (int i = 0; i < count && i < wanted_count; i++) {
         const json_int_t id = json_integer_value(json_array_get(wanted, (size_t)i + around));
@@ -138,7 +139,6 @@ static inline char *decoded_list(const rt_vocabulary *v, const json_t *list, boo
 {
     int32_t *ids = rt_alloc(json_array_size(list), sizeof *ids);
     const json_t *id;
-    char *text;
     size_t i;
     int count = 0;
     json_array_foreach(list, i, id)
@@ -146,7 +146,8 @@ static inline char *decoded_list(const rt_vocabulary *v, const json_t *list, boo
         ids[count] = (int32_t)json_integer_value(id);
         count += special || rt_vocabulary_is_ordinary(v, ids[count]);
     }
-    ck_assert(!rt_vocabulary_decode_all(v, ids, count, &text, bytes).code);
+    char *text = spell_all(v, ids, count, bytes);
+    ck_assert_ptr_nonnull(text);
     rt_free(ids);
     return text;
 }
@@ -166,8 +167,8 @@ static inline void compare_text(const rt_vocabulary *v, const json_t *ids, const
         same |= sizes[i] == size && !memcmp(texts[i], text, size);
     ck_assert_msg(same || !whole, "%s:%d: is decoded as '%s' or '%s', '%s' expected", path, line,
                   texts[0], texts[1], text);
-    rt_free(texts[0]);
-    rt_free(texts[1]);
+    free(texts[0]);
+    free(texts[1]);
 }
 
 static inline bool are_ordinary(const rt_vocabulary *v, const json_t *ids)
@@ -206,7 +207,7 @@ static inline int check_texts(const rt_vocabulary *v, const char *texts_path, co
         text = next_value(texts, texts_path);
         line++;
         ck_assert_msg(json_is_string(text) && json_is_array(ids), "%s:%d", ids_path, line);
-        compare_ids(rt_vocabulary_encode_special, v, text, ids, framed, ids_path, line);
+        compare_ids(AS_TOKENS, v, text, ids, framed, ids_path, line);
         if (framed) {
             const size_t last = json_array_size(ids) - 1;
             ck_assert_int_eq(json_integer_value(json_array_get(ids, 0)), v->special.cls);
@@ -215,9 +216,9 @@ static inline int check_texts(const rt_vocabulary *v, const char *texts_path, co
         if (decoded)
             compare_text(v, ids, decoded, ids_path, line);
         if (plain)
-            compare_ids(rt_vocabulary_encode, v, text, plain, 0, ids_path, line);
+            compare_ids(AS_TEXT, v, text, plain, 0, ids_path, line);
         else if (framed || are_ordinary(v, ids))
-            compare_ids(rt_vocabulary_encode, v, text, ids, framed, ids_path, line);
+            compare_ids(AS_TEXT, v, text, ids, framed, ids_path, line);
         json_decref(text);
         json_decref(expected);
     }

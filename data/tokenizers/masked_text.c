@@ -42,8 +42,7 @@ static rt_status encode_part(const rt_vocabulary *v, bool special, const char *t
     if (from == to)
         return rt_ok();
     const rt_status status =
-        (special ? rt_vocabulary_encode_special
-                 : rt_vocabulary_encode)(v, text + from, to - from, ids + *count, &added, &here);
+        rt_vocabulary_encode(v, text + from, to - from, special, ids + *count, &added, &here);
     rt_unknown_add(unknown, &here, from);
     *count += added;
     return status;

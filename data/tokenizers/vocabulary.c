@@ -1,6 +1,5 @@
 #include "data/tokenizers/vocabulary.h"
 
-#include "core/memory.h"
 #include "data/tokenizers/bpe.h"
 #include "data/tokenizers/pieces.h"
 #include "data/tokenizers/tokens.h"
@@ -286,19 +285,11 @@ static void append(void *context, int32_t id)
 }
 
 rt_status rt_vocabulary_encode(const rt_vocabulary *vocabulary, const char *text, size_t bytes,
-                               int32_t *ids, int *count, rt_unknown *unknown)
+                               bool special, int32_t *ids, int *count, rt_unknown *unknown)
 {
     id_list list = {ids, count};
     *count = 0;
-    return rt_vocabulary_encode_to(vocabulary, text, bytes, false, append, &list, unknown);
-}
-
-rt_status rt_vocabulary_encode_special(const rt_vocabulary *vocabulary, const char *text,
-                                       size_t bytes, int32_t *ids, int *count, rt_unknown *unknown)
-{
-    id_list list = {ids, count};
-    *count = 0;
-    return rt_vocabulary_encode_to(vocabulary, text, bytes, true, append, &list, unknown);
+    return rt_vocabulary_encode_to(vocabulary, text, bytes, special, append, &list, unknown);
 }
 
 const char *rt_vocabulary_decode(const rt_vocabulary *vocabulary, int32_t id, size_t *size)
@@ -331,27 +322,4 @@ int rt_vocabulary_bytes(const rt_vocabulary *vocabulary, int32_t id)
     const bool known =
         vocabulary->level != RT_LEVEL_WORDPIECE && rt_vocabulary_is_ordinary(vocabulary, id);
     return known ? (int)rt_vocabulary_spell(vocabulary, id).size : -1;
-}
-
-rt_status rt_vocabulary_decode_all(const rt_vocabulary *vocabulary, const int32_t *ids, int count,
-                                   char **text_new, size_t *bytes)
-{
-    size_t size = 0;
-    *bytes = 0;
-    for (int i = 0; i < count; i++) {
-        const size_t more = rt_vocabulary_spell(vocabulary, ids[i]).size + 1;
-        size = more < SIZE_MAX - size ? size + more : SIZE_MAX;
-    }
-    char *at = *text_new = size < SIZE_MAX ? rt_alloc(size + 1, 1) : NULL;
-    if (!at)
-        return rt_out_of_memory("a text");
-    for (int i = 0; i < count; i++) {
-        const rt_spelling s = rt_vocabulary_spell(vocabulary, ids[i]);
-        if (s.space && at > *text_new)
-            *at++ = ' ';
-        memcpy(at, s.bytes, s.size);
-        at += s.size;
-    }
-    *bytes = (size_t)(at - *text_new);
-    return rt_ok();
 }

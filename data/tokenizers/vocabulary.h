@@ -180,19 +180,15 @@ size_t rt_vocabulary_most_ids(const rt_vocabulary *vocabulary, size_t bytes);
 /* Returns the largest number of bytes for which that bound is an int. */
 int rt_vocabulary_most_bytes(const rt_vocabulary *vocabulary);
 
-/* Encodes a text to at most rt_vocabulary_most_ids ids. Special tokens in it are encoded as text.
+/* Encodes a text to at most rt_vocabulary_most_ids ids. Special tokens in it are encoded as text
+ * or, with `special`, parsed as Hugging Face does: "[SEP]" in capitals, at level residue "<eos>",
+ * at level bpe those of the file. That is not for running text, which may mention [MASK].
  * RT_ARGUMENT names the first byte that is not UTF-8. */
 rt_status rt_vocabulary_encode(const rt_vocabulary *vocabulary, const char *text, size_t bytes,
-                               int32_t *ids, int *count, rt_unknown *unknown) RT_MUST_CHECK;
+                               bool special, int32_t *ids, int *count,
+                               rt_unknown *unknown) RT_MUST_CHECK;
 
-/* Encodes a text and parses special tokens in it, as Hugging Face does: "[SEP]" in capitals, at
- * level residue "<eos>", at level bpe those of the file. Not for running text, which may mention
- * [MASK]. */
-rt_status rt_vocabulary_encode_special(const rt_vocabulary *vocabulary, const char *text,
-                                       size_t bytes, int32_t *ids, int *count,
-                                       rt_unknown *unknown) RT_MUST_CHECK;
-
-/* Encodes a text of any size as one of the above, passing each id to `take`. */
+/* Encodes a text of any size in the same way, passing each id to `take`. */
 typedef void rt_id_taker(void *context, int32_t id);
 rt_status rt_vocabulary_encode_to(const rt_vocabulary *vocabulary, const char *text, size_t bytes,
                                   bool special, rt_id_taker *take, void *context,
@@ -221,9 +217,5 @@ rt_spelling rt_vocabulary_spell(const rt_vocabulary *vocabulary, int32_t id);
 /* Returns the number of text bytes of an id. -1 if unknown: for special tokens, and at level
  * wordpiece, which does not keep the spaces of a text. */
 int rt_vocabulary_bytes(const rt_vocabulary *vocabulary, int32_t id);
-
-/* Decodes ids to a zero-terminated text, which the caller frees. */
-rt_status rt_vocabulary_decode_all(const rt_vocabulary *vocabulary, const int32_t *ids, int count,
-                                   char **text_new, size_t *bytes) RT_MUST_CHECK;
 
 #endif

@@ -152,17 +152,13 @@ static inline void open_with_refusals(const rt_data_options *o, size_t least)
     FOR_EACH_REFUSAL(code, least)
     {
         rt_data *data = NULL;
-        char *file = NULL, *text = NULL;
-        size_t size;
+        char *file = NULL;
         code = rt_data_open(&data, o, (rt_data_of_model){.vocabulary = NULL}).code;
         ck_assert_int_eq(code == RT_OK, data != NULL);
         const rt_vocabulary *v = data ? data->vocabulary : NULL;
         if (v)
             code = rt_vocabulary_write(v, &file).code;
-        if (v && !code)
-            code = rt_vocabulary_decode_all(v, &(int32_t){5}, 1, &text, &size).code;
         rt_free(file);
-        rt_free(text);
         rt_data_close(data);
         ck_assert_uint_eq(rt_memory_live(), live);
     }

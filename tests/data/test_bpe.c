@@ -73,7 +73,7 @@ static rt_vocabulary *with(const char *from, const char *to)
 
 static void becomes(const rt_vocabulary *v, const char *text, const char *expected)
 {
-    has_ids(rt_vocabulary_encode, v, text, expected);
+    has_ids(AS_TEXT, v, text, expected);
 }
 
 #define MERGES    "['a','b'],'ab c',['" G "','a']"
@@ -118,8 +118,8 @@ static const struct {
 
 TEST_ROWS(a_text_has_the_ids_of_its_pieces, 0, ROWS(encodings))
 {
-    has_ids(encodings[_i].special ? rt_vocabulary_encode_special : rt_vocabulary_encode,
-            with(encodings[_i].from, encodings[_i].to), encodings[_i].text, encodings[_i].ids);
+    has_ids(encodings[_i].special ? AS_TOKENS : AS_TEXT, with(encodings[_i].from, encodings[_i].to),
+            encodings[_i].text, encodings[_i].ids);
 }
 
 TEST(special_and_unknown_tokens_are_not_ordinary)
@@ -150,8 +150,8 @@ TEST_ROWS(a_blank_token_within_the_blanks_of_another_is_dropped, 0, 3)
              "\\t','single_word':false,%s,'normalized':false,'special':false}",
              blanks[_i].flags);
     rt_vocabulary *v = with(SPECIAL "}," TOKEN("8", "</s>", SPECIAL), token);
-    has_ids(rt_vocabulary_encode_special, v, "a<s>\t\t\tb", blanks[_i].ids);
-    has_ids(rt_vocabulary_encode, v, "a\t\tb", _i ? "0 8 8 1" : "0 8 1");
+    has_ids(AS_TOKENS, v, "a<s>\t\t\tb", blanks[_i].ids);
+    has_ids(AS_TEXT, v, "a\t\tb", _i ? "0 8 8 1" : "0 8 1");
 }
 
 TEST(a_byte_that_has_no_piece_is_left_out_and_counted)
@@ -161,7 +161,7 @@ TEST(a_byte_that_has_no_piece_is_left_out_and_counted)
     rt_unknown unknown;
     rt_vocabulary *v = bpe_of(small);
     ck_assert_int_eq(v->special.unknown, RT_NO_ID);
-    ck_assert(!rt_vocabulary_encode(v, "abxc\xc3\xa9", 6, ids, &count, &unknown).code);
+    ck_assert(!rt_vocabulary_encode(v, "abxc\xc3\xa9", 6, false, ids, &count, &unknown).code);
     ck_assert_int_eq(count, 1); /* without x, ab and c are neighbours */
     ck_assert_int_eq(ids[0], 5);
     ck_assert_uint_eq(unknown.count, 3);
@@ -175,7 +175,7 @@ TEST(what_is_not_utf8_is_named_with_its_place)
     int count;
     rt_unknown unknown;
     rt_vocabulary *v = bpe_of(small);
-    is_status(rt_vocabulary_encode(v, "ab\xff", 3, ids, &count, &unknown), RT_ARGUMENT,
+    is_status(rt_vocabulary_encode(v, "ab\xff", 3, false, ids, &count, &unknown), RT_ARGUMENT,
               "byte 0xff at byte 2 is not UTF-8");
     is_status(rt_level_error(RT_LEVEL_BPE, "name", 0xff, 1), RT_DATA,
               "name: data.level = bpe needs UTF-8; byte 0xff at offset 1 is not");
@@ -192,7 +192,7 @@ TEST(ids_may_have_gaps_which_are_no_tokens)
         ck_assert_int_eq(v->ordinary[rank], ordinary[rank]);
     ck_assert(!rt_vocabulary_is_ordinary(v, 5) && !rt_vocabulary_decode(v, 5, &size));
     ck_assert_uint_eq(rt_vocabulary_spell(v, 5).size, 0);
-    has_ids(rt_vocabulary_encode, v, "abc", "15");
+    has_ids(AS_TEXT, v, "abc", "15");
 }
 
 TEST(ids_are_spelled_as_bytes)
@@ -416,7 +416,7 @@ TEST(a_line_without_blanks_is_no_special_case)
     rt_vocabulary *v = bpe_of(small);
     for (int i = 0; i < SIZE; i++)
         text[i] = "abcab"[i % 5];
-    ck_assert(!rt_vocabulary_encode(v, text, SIZE, ids, &count, &unknown).code);
+    ck_assert(!rt_vocabulary_encode(v, text, SIZE, false, ids, &count, &unknown).code);
     ck_assert_int_eq(count, SIZE / 5 * 2 + 1);
     for (int i = 0; i + 1 < count; i++)
         ck_assert_int_eq(ids[i], i % 2 ? 4 : 5);
@@ -440,7 +440,7 @@ TEST(a_word_that_comes_again_has_the_same_ids)
             text[size++] = "abc"[k % 3];
     }
     ck_assert_uint_eq(size, SIZE);
-    ck_assert(!rt_vocabulary_encode(v, text, size, ids, &count, &unknown).code);
+    ck_assert(!rt_vocabulary_encode(v, text, size, false, ids, &count, &unknown).code);
     for (int i = 0; i < 2 * TURNS * LONGEST; i++) {
         const int letters = 1 + i / 2 % LONGEST;
         ck_assert_int_eq(ids[at++], letters == 1 ? 6 : 3);

@@ -24,7 +24,7 @@ static rt_vocabulary *pieces(bool lowercase, const char *text)
 
 static void is_encoded(const rt_vocabulary *v, const char *text, const char *expected)
 {
-    has_ids(rt_vocabulary_encode, v, text, expected);
+    has_ids(AS_TEXT, v, text, expected);
 }
 
 /* wordpiece/ of tests/fixtures or of the folder that ROTOR_HUGGINGFACE names has vocab-KIND.txt and
@@ -77,10 +77,10 @@ TEST(a_word_that_cannot_be_cut_is_unknown_as_a_whole)
 {
     rt_unknown unknown;
     rt_vocabulary *v = pieces(false, PLAYING);
-    unknown = has_ids(rt_vocabulary_encode, v, "play unaffablex Play", "9 1 1");
+    unknown = has_ids(AS_TEXT, v, "play unaffablex Play", "9 1 1");
     ck_assert(unknown.count == 2 && unknown.at == 5);
     ck_assert_str_eq(unknown.name, "'unaffablex'");
-    unknown = has_ids(rt_vocabulary_encode, v, "play \xe2\x82\xac", "9 1");
+    unknown = has_ids(AS_TEXT, v, "play \xe2\x82\xac", "9 1");
     ck_assert_str_eq(unknown.name, "'\xe2\x82\xac' (U+20AC)");
     /* a word of more than 100 characters is unknown */
     char text[102] = "", expected[200] = "5";
@@ -121,12 +121,12 @@ TEST(special_tokens_in_a_text_are_text_or_tokens)
     rt_vocabulary *v = pieces(true, SPECIAL "[\n]\nmask\nx\n##y\n");
     static const char text[] = "x[MASK]y [mask] [[CLS]x";
     is_encoded(v, text, "8 5 7 6 1 5 7 6 5 5 1 6 8");
-    unknown = has_ids(rt_vocabulary_encode_special, v, text, "8 4 1 5 7 6 5 2 8");
+    unknown = has_ids(AS_TOKENS, v, text, "8 4 1 5 7 6 5 2 8");
     ck_assert(unknown.count == 1 && unknown.at == 7);
     ck_assert_str_eq(unknown.name, "'y'");
-    has_ids(rt_vocabulary_encode_special, v, "[SEP]", "3");
-    has_ids(rt_vocabulary_encode_special, v, "[SEP", "5 1");
-    has_ids(rt_vocabulary_encode_special, characters_of("ab[", 3), "a[MASK]b[SEP][", "6 2 7 3 5");
+    has_ids(AS_TOKENS, v, "[SEP]", "3");
+    has_ids(AS_TOKENS, v, "[SEP", "5 1");
+    has_ids(AS_TOKENS, characters_of("ab[", 3), "a[MASK]b[SEP][", "6 2 7 3 5");
 }
 
 TEST(what_is_not_utf8_is_named_with_its_place)
@@ -135,9 +135,9 @@ TEST(what_is_not_utf8_is_named_with_its_place)
     int count;
     rt_unknown unknown;
     rt_vocabulary *v = pieces(false, PLAYING);
-    is_status(rt_vocabulary_encode(v, "play\xff", 5, ids, &count, &unknown), RT_ARGUMENT,
+    is_status(rt_vocabulary_encode(v, "play\xff", 5, false, ids, &count, &unknown), RT_ARGUMENT,
               "byte 0xff at byte 4 is not UTF-8");
-    is_status(rt_vocabulary_encode_special(v, "[SEP]ab\xc3", 8, ids, &count, &unknown), RT_ARGUMENT,
+    is_status(rt_vocabulary_encode(v, "[SEP]ab\xc3", 8, true, ids, &count, &unknown), RT_ARGUMENT,
               "byte 0xc3 at byte 7 is not UTF-8");
     is_status(rt_level_error(RT_LEVEL_WORDPIECE, "name", 0xff, 1), RT_DATA,
               "name: data.level = wordpiece needs UTF-8; byte 0xff at offset 1 is not");
@@ -342,21 +342,21 @@ TEST(texts_have_the_ids_of_EsmTokenizer)
     ck_assert(frame.first == 0 && frame.last == 2);
 }
 
-static void residues_have(encoder *encode, const char *text, const char *expected,
+static void residues_have(specials_read as, const char *text, const char *expected,
                           size_t unknown_count)
 {
-    ck_assert_uint_eq(has_ids(encode, residues(ESM), text, expected).count, unknown_count);
+    ck_assert_uint_eq(has_ids(as, residues(ESM), text, expected).count, unknown_count);
 }
 
 TEST(what_no_token_covers_is_unknown_once_up_to_the_next_token_or_blank)
 {
-    residues_have(rt_vocabulary_encode, "LAG-", "4 5 6 7", 0);
-    residues_have(rt_vocabulary_encode, " L\nA\tG ", "4 5 6", 0);
-    residues_have(rt_vocabulary_encode, "xyzLx yA", "3 4 3 3 5", 3);
-    residues_have(rt_vocabulary_encode, "<null_1><null", "8 3", 1);
-    residues_have(rt_vocabulary_encode, "", "", 0);
-    residues_have(rt_vocabulary_encode, "L<mask>A[MASK]", "4 3 5 3 5 3", 3);
-    residues_have(rt_vocabulary_encode_special, "L<mask>A<eos><unk>", "4 9 5 2 3", 0);
+    residues_have(AS_TEXT, "LAG-", "4 5 6 7", 0);
+    residues_have(AS_TEXT, " L\nA\tG ", "4 5 6", 0);
+    residues_have(AS_TEXT, "xyzLx yA", "3 4 3 3 5", 3);
+    residues_have(AS_TEXT, "<null_1><null", "8 3", 1);
+    residues_have(AS_TEXT, "", "", 0);
+    residues_have(AS_TEXT, "L<mask>A[MASK]", "4 3 5 3 5 3", 3);
+    residues_have(AS_TOKENS, "L<mask>A<eos><unk>", "4 9 5 2 3", 0);
     has_masks(residues(ESM), false, "L<mask>A[MASK]", "0 4 9 5 9", 2);
 }
 

@@ -13,7 +13,7 @@ static void encode_tokens(const rt_vocabulary *v)
         rt_unknown unknown = {0};
         size_t size;
         const char *token = rt_vocabulary_decode(v, id, &size);
-        must(token && !rt_vocabulary_encode(v, token, size, ids, &count, &unknown).code);
+        must(token && !rt_vocabulary_encode(v, token, size, false, ids, &count, &unknown).code);
         must(count == 1 && *ids == id && !unknown.count);
     }
 }

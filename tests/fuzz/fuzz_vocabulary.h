@@ -7,6 +7,7 @@
 
 #include "core/memory.h"
 #include "data/tokenizers/vocabulary.h"
+#include "spell_all.h"
 
 /* Reads a vocabulary, NULL if it is refused. */
 static inline rt_vocabulary *read_or_refuse(rt_vocabulary_kind kind, const char *name,
@@ -47,18 +48,18 @@ static inline encoded encode(const rt_vocabulary *v, const char *text, size_t si
                              size_t most)
 {
     encoded e = {.ids = malloc((most + 1) * sizeof *e.ids)};
-    e.status = special ? rt_vocabulary_encode_special(v, text, size, e.ids, &e.count, &e.unknown)
-                       : rt_vocabulary_encode(v, text, size, e.ids, &e.count, &e.unknown);
+    e.status = rt_vocabulary_encode(v, text, size, special, e.ids, &e.count, &e.unknown);
     must((size_t)e.count <= most);
     for (int i = 0; i < e.count; i++)
         must(e.ids[i] >= 0 && e.ids[i] < v->count);
-    must(!rt_vocabulary_decode_all(v, e.ids, e.count, &e.text, &e.size).code);
+    e.text = spell_all(v, e.ids, e.count, &e.size);
+    must(e.text != NULL);
     return e;
 }
 
 static inline void free_encoded(encoded *e)
 {
-    rt_free(e->text);
+    free(e->text);
     free(e->ids);
 }
 

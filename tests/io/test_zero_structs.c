@@ -257,14 +257,13 @@ static rt_optimizer *optimizer(void)
     X(ck_assert(!rt_vocabulary_is_ordinary(v, 0)), ck_assert(!rt_vocabulary_is_end(v, 0)))         \
     X(rt_vocabulary_mask_logits(v, true, z.numbers))                                               \
     X(rt_vocabulary_most_ids(v, 1), rt_vocabulary_most_bytes(v))                                   \
-    X(refused(rt_vocabulary_encode(v, "a", 1, z.ids, &z.count, &z.unknown)))                       \
-    X(refused(rt_vocabulary_encode_special(v, "a", 1, z.ids, &z.count, &z.unknown)))               \
+    X(refused(rt_vocabulary_encode(v, "a", 1, false, z.ids, &z.count, &z.unknown)))                \
+    X(refused(rt_vocabulary_encode(v, "a", 1, true, z.ids, &z.count, &z.unknown)))                 \
     X(refused(rt_vocabulary_encode_to(v, "a", 1, false, ignore_id, NULL, &z.unknown)))             \
     X(rt_unknown_add(&z.unknown, &z.unknown, 0))                                                   \
     X(none(rt_vocabulary_decode(v, 0, &z.bytes)))                                                  \
     X(ck_assert_uint_eq(rt_vocabulary_spell(v, 0).size, 0))                                        \
     X(ck_assert_int_eq(rt_vocabulary_bytes(v, 0), -1))                                             \
-    X(done(rt_vocabulary_decode_all(v, z.ids, 1, &z.text, &z.bytes)))                              \
     X(rt_transformer_resolve(&(rt_transformer_options){.dim = 0}))                                 \
     X(rt_transformer_resolve_lengths(&(rt_transformer_options){.dim = 0}, 0, 0))                   \
     X(ck_assert_int_eq(rt_transformer_head_dim(&z.options), 0))                                    \

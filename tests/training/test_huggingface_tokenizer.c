@@ -76,7 +76,7 @@ TEST(pieces_are_in_the_order_of_their_ids)
     rt_vocabulary *v = opened_vocabulary("", NULL);
     ck_assert_int_eq((int)v->level, RT_LEVEL_WORDPIECE);
     is_written(v, lines);
-    has_ids(rt_vocabulary_encode, v, "aA b c", "5 7 6 1");
+    has_ids(AS_TEXT, v, "aA b c", "5 7 6 1");
     ck_assert_int_eq(v->special.mask, 4);
 }
 
@@ -161,7 +161,7 @@ TEST_ROWS(capitals_are_as_transformers_has_them, 0, ROWS(cases))
         put_text("vocab.txt", lines);
     rt_vocabulary *v = opened_vocabulary("", NULL);
     ck_assert_int_eq(v->lowercase, cases[_i].expected);
-    has_ids(rt_vocabulary_encode, v, "A", cases[_i].expected ? "5" : "8");
+    has_ids(AS_TEXT, v, "A", cases[_i].expected ? "5" : "8");
 }
 
 static const struct {
@@ -206,7 +206,7 @@ TEST(of_both_files_the_lines_hold)
     put_text("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nb\na\n");
     put_text("tokenizer.json", "{");
     rt_vocabulary *v = opened_vocabulary("", NULL);
-    has_ids(rt_vocabulary_encode, v, "a b", "6 5");
+    has_ids(AS_TEXT, v, "a b", "6 5");
 }
 
 TEST_ROWS(a_pipe_is_not_waited_for, 0, 2)
@@ -226,7 +226,7 @@ TEST(a_level_of_rotors_own_is_read_without_settings)
     rt_vocabulary *v = opened_vocabulary("char", NULL);
     ck_assert_int_eq((int)v->level, RT_LEVEL_CHAR);
     ck_assert(!v->lowercase);
-    has_ids(rt_vocabulary_encode, v, "A\n", "6 5");
+    has_ids(AS_TEXT, v, "A\n", "6 5");
     expect_refused("words", "config.json: rotor_level is 'words', which is not known");
     expect_refused("byte", "vocab.txt:5: must be a byte, from 0x00 to 0xff");
 }
@@ -253,7 +253,7 @@ TEST_ROWS(a_vocabulary_of_ESM_is_known_by_its_class_or_its_tokens, 0, ROWS(of_es
     rt_vocabulary *v = opened_vocabulary("", NULL);
     ck_assert_int_eq((int)v->level, (int)of_esm[_i].level);
     if (of_esm[_i].level == RT_LEVEL_RESIDUE)
-        has_ids(rt_vocabulary_encode, v, "LAxA", "4 5 3 5");
+        has_ids(AS_TEXT, v, "LAxA", "4 5 3 5");
     is_written(v, of_esm[_i].lines);
 }
 
@@ -316,7 +316,7 @@ TEST_ROWS(tokens_of_bpe_are_what_tokenizer_config_says, 0, ROWS(bpe_cases))
     ck_assert_int_eq(v->special.cls, bpe_cases[_i].cls);
     ck_assert_int_eq(v->special.mask, bpe_cases[_i].mask);
     ck_assert_int_eq(v->special.sep, bpe_cases[_i].sep);
-    has_ids(rt_vocabulary_encode, v, "ab", "1 0");
+    has_ids(AS_TEXT, v, "ab", "1 0");
 }
 
 TEST_ROWS(what_is_no_bpe_is_refused_with_its_file, 0, 6)
@@ -383,7 +383,7 @@ TEST(the_first_key_of_a_token_has_its_options)
     put_text("tokenizer_config.json",
              "{\"tokenizer_class\": \"GPT2Tokenizer\", \"cls_token\": \"<s>\", "
              "\"bos_token\": {\"content\": \"<s>\", \"lstrip\": true}}");
-    has_ids(rt_vocabulary_encode_special, opened_vocabulary("", NULL), "a <s>", "0 2");
+    has_ids(AS_TOKENS, opened_vocabulary("", NULL), "a <s>", "0 2");
 }
 
 /* A written vocabulary is read as the same one, whatever the names of its tokens. */
