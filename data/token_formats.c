@@ -6,13 +6,11 @@
 #include "util/files.h"
 #include "util/npy.h"
 #include "util/number.h"
-#include "util/writer.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,16 +45,6 @@ void rt_id_list_free(rt_id_list *list)
 {
     rt_free(list->ids);
     *list = (rt_id_list){.width = list->width};
-}
-
-rt_status rt_token_refuse(const rt_token_input *in, const char *format, ...)
-{
-    char fact[RT_MESSAGE_SIZE];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(fact, sizeof fact, format, arguments);
-    va_end(arguments);
-    return rt_error(RT_DATA, "%s: %s (%s)", in->name, fact, in->key);
 }
 
 /* Reads up to `size` bytes from the start of a file. */

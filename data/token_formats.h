@@ -11,6 +11,7 @@
 
 #include "core/status.h"
 #include "util/durable_file.h"
+#include "util/writer.h"
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -94,7 +95,9 @@ extern const rt_token_format rt_bin_format, rt_npy_format, rt_hdf5_format;
 const rt_token_format *rt_token_format_of(const char *path);
 
 /* Returns RT_DATA with the name of the file, the fault, and the key. */
-rt_status rt_token_refuse(const rt_token_input *in, const char *format, ...) RT_PRINTF(2, 3);
+#define rt_token_refuse(in, ...)                                                                   \
+    rt_error(RT_DATA, "%s: %s (%s)", (in)->name, RT_PRINTED(RT_MESSAGE_SIZE, __VA_ARGS__),         \
+             (in)->key)
 
 /* Opens a file and finds or decodes its ids. RT_DATA names the
  * file, the key and the fault. RT_IO if there can be no child process or temporary file. The caller

@@ -46,12 +46,6 @@ rt_status rt_utf8_error(const char *key, const char *path, unsigned char byte, s
                     byte, offset);
 }
 
-rt_status rt_utf8_check(const char *key, const char *path, const unsigned char *text, size_t bytes)
-{
-    const size_t valid = rt_utf8_valid(text, bytes);
-    return valid == bytes ? rt_ok() : rt_utf8_error(key, path, text[valid], valid);
-}
-
 bool rt_character_is_visible(int32_t character)
 {
     const utf8proc_category_t category = utf8proc_category(character);

@@ -39,10 +39,6 @@ size_t rt_utf8_valid(const unsigned char *text, size_t bytes);
 rt_status rt_utf8_error(const char *key, const char *path, unsigned char byte,
                         size_t offset) RT_MUST_CHECK;
 
-/* Returns RT_DATA for the first byte of a text that is not UTF-8. */
-rt_status rt_utf8_check(const char *key, const char *path, const unsigned char *text,
-                        size_t bytes) RT_MUST_CHECK;
-
 /* Returns whether a terminal shows the character as itself. */
 bool rt_character_is_visible(int32_t character);
 
@@ -50,6 +46,9 @@ bool rt_character_is_visible(int32_t character);
  * or U+0301. A long word is truncated, and invisible characters are replaced by their number.
  * Returns `name`. */
 const char *rt_word_name(const char *word, size_t size, char name[RT_WORD_NAME_SIZE]);
+
+/* Names a text in memory of the enclosing block. */
+#define RT_WORD_NAMED(text) rt_word_name(text, strlen(text), (char[RT_WORD_NAME_SIZE]){0})
 
 /* Writes the name of a character for messages. */
 const char *rt_character_name(int32_t character, char name[RT_WORD_NAME_SIZE]);

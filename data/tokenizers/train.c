@@ -57,8 +57,11 @@ rt_status rt_word_counts_add(rt_word_counts *counts, const rt_threads *threads, 
                              const unsigned char *text, size_t bytes,
                              const rt_train_progress *progress)
 {
-    rt_status status =
-        rt_utf8_check(counts->wordpiece ? "a vocabulary" : "a tokenizer", name, text, bytes);
+    const size_t valid = rt_utf8_valid(text, bytes);
+    rt_status status = rt_ok();
+    if (valid < bytes)
+        status = rt_utf8_error(counts->wordpiece ? "a vocabulary" : "a tokenizer", name,
+                               text[valid], valid);
     for (size_t at = 0; at < bytes && !status.code;) {
         for (int i = 0; i < RT_WORD_PARTS; i++) {
             const size_t left = bytes - at, most = left < PORTION ? left : PORTION;

@@ -9,7 +9,6 @@
 #include "util/writer.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,12 +147,10 @@ static rt_status already(const reading *r, const char *word, int line)
 
 static rt_status read_byte(const reading *r, span line, int32_t *byte)
 {
-    char text[8], expected[8];
-    snprintf(text, sizeof text, "%.*s", line.size < sizeof text ? (int)line.size : 0,
-             (const char *)line.bytes);
+    const char *text =
+        RT_PRINTED(8, "%.*s", line.size < 8 ? (int)line.size : 0, (const char *)line.bytes);
     *byte = (int32_t)strtol(text, NULL, 16);
-    snprintf(expected, sizeof expected, "0x%02x", (unsigned)*byte & UINT8_MAX);
-    if (!strcmp(text, expected))
+    if (!strcmp(text, RT_PRINTED(8, "0x%02x", (unsigned)*byte & UINT8_MAX)))
         return rt_ok();
     return rt_error(RT_DATA, "%s:%d: must be a byte, from 0x00 to 0xff", r->name, r->line);
 }
@@ -179,7 +176,6 @@ static rt_status read_character(const reading *r, span line, int32_t *character)
 static rt_status read_simple(reading *r, span line)
 {
     rt_vocabulary *v = r->v;
-    char word[RT_WORD_NAME_SIZE];
     int32_t c = 0;
     if (r->line <= specials_of(v->level)) {
         const char *token = rt_special_token(v->level, r->line - 1);
@@ -193,7 +189,7 @@ static rt_status read_simple(reading *r, span line)
     if (status.code)
         return status;
     if (v->ids[c] != v->special.unknown)
-        return already(r, rt_token_name(v->level, c, word), v->ids[c] + 1);
+        return already(r, rt_token_name(v->level, c, (char[RT_WORD_NAME_SIZE]){0}), v->ids[c] + 1);
     const int32_t rank = r->line - 1 - RT_FIRST_SYMBOL;
     if (v->level == RT_LEVEL_BYTE && c != rank)
         return rt_error(RT_DATA, "%s:%d: must be 0x%02x", r->name, r->line, (unsigned)rank);
@@ -207,13 +203,12 @@ static rt_status read_simple(reading *r, span line)
 static rt_status finish_pieces(reading *r)
 {
     rt_vocabulary *v = r->v;
-    char word[RT_WORD_NAME_SIZE];
     for (int32_t id = 0; id < v->count; id++)
         v->pieces->sorted[id] = (rt_piece){v->text + v->starts[id], id};
     const rt_piece *twice = rt_pieces_sort(v->pieces);
     if (twice) {
         r->line = twice->id + 1;
-        return already(r, rt_word_name(twice->text, strlen(twice->text), word), twice[-1].id + 1);
+        return already(r, RT_WORD_NAMED(twice->text), twice[-1].id + 1);
     }
     for (int i = 0; i < RT_SPECIAL_TOKENS; i++) {
         const char *token = rt_special_token(v->level, i);
