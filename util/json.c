@@ -79,6 +79,12 @@ static rt_status scan(const char *name, int most_values, char *at, const char *e
     return rt_ok();
 }
 
+const char *rt_json_word(const json_t *object, const char *key)
+{
+    const char *word = json_string_value(json_object_get(object, key));
+    return word ? word : "";
+}
+
 rt_status rt_json_parse(json_t **object_new, int values, const char *name, char *bytes, size_t size)
 {
     json_error_t error;
@@ -90,16 +96,14 @@ rt_status rt_json_parse(json_t **object_new, int values, const char *name, char 
         status = rt_error(RT_DATA, "%s:%d: byte 0x00 is not valid in JSON", name, line);
     if (status.code)
         return status;
-    json_t *json = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);
+    json_auto_t *json = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);
     if (!json && json_error_code(&error) == json_error_out_of_memory)
         return rt_out_of_memory(name);
     if (!json)
         return rt_error(RT_DATA, "%s:%d: invalid JSON: %s", name, error.line > 0 ? error.line : 1,
-                        rt_word_name(error.text, strlen(error.text), (char[RT_WORD_NAME_SIZE]){0}));
-    if (!json_is_object(json)) {
-        json_decref(json);
+                        RT_WORD_NAMED(error.text));
+    if (!json_is_object(json))
         return rt_error(RT_DATA, "%s:1: must be an object, in braces", name);
-    }
-    *object_new = json;
+    *object_new = json_incref(json);
     return rt_ok();
 }

@@ -14,12 +14,15 @@
 /* Maximum depth of brackets, as in serde_json, which Hugging Face uses. */
 enum { RT_JSON_DEPTH = 127 };
 
-/* Parses an object, which the caller releases with json_decref. Refused are duplicate keys, NUL in
- * a string, and texts with more than `values` values, each of which takes up to 250 bytes. The
- * bytes are changed where Jansson and the formats differ in integers: -0 (0 for Jansson) is read as
- * -1; 2^63 ... 2^64-1 (an error for Jansson) as 2^63-1; integers above that, or below -(2^63-1), as
- * real numbers of 17 digits. */
+/* Parses an object, which the caller releases (json_auto_t of Jansson does so). Refused are
+ * duplicate keys, NUL in a string, and texts with more than `values` values, each of which takes up
+ * to 250 bytes. The bytes are changed where Jansson and the formats differ in integers: -0 (0 for
+ * Jansson) is read as -1; 2^63 ... 2^64-1 (an error for Jansson) as 2^63-1; integers above that, or
+ * below -(2^63-1), as real numbers of 17 digits. */
 rt_status rt_json_parse(json_t **object_new, int values, const char *name, char *bytes,
                         size_t size) RT_MUST_CHECK;
+
+/* Returns the string of a key of an object; "" for any other value. */
+const char *rt_json_word(const json_t *object, const char *key);
 
 #endif

@@ -5,10 +5,9 @@
 #include "data/tokenizers/characters.h"
 #include "data/tokenizers/tokens.h"
 #include "util/json.h"
+#include "util/writer.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 /* GPT-2's printable characters for bytes: printable bytes of Latin-1 are themselves; the others (0
@@ -63,25 +62,13 @@ static bool fail(reading *r, rt_status status)
     return false;
 }
 
-static bool refuse(reading *r, const char *format, ...) RT_PRINTF(2, 3);
-
-static bool refuse(reading *r, const char *format, ...)
-{
-    char message[RT_MESSAGE_SIZE];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    return fail(r, rt_error(RT_DATA, "%s: %s", r->name, message));
-}
+#define refuse(r, ...)                                                                             \
+    fail(r, rt_error(RT_DATA, "%s: %s", (r)->name, RT_PRINTED(RT_MESSAGE_SIZE, __VA_ARGS__)))
 
 static bool run_out(reading *r)
 {
     return fail(r, rt_out_of_memory("a vocabulary"));
 }
-
-/* Quotes a text for a message, in a buffer of the calling block. */
-#define NAMED(text) rt_word_name(text, strlen(text), (char[RT_WORD_NAME_SIZE]){0})
 
 /* Returns a boolean key of an object, `otherwise` if it is absent or null. `where` names the object
  * in messages: "model", "added_tokens[3]". */
@@ -96,12 +83,6 @@ static bool read_flag(reading *r, const json_t *object, const char *where, const
     return otherwise;
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 static bool is_absent(const json_t *part)
 {
     return !part || json_is_null(part);
@@ -109,13 +90,13 @@ static bool is_absent(const json_t *part)
 
 static bool has_type(const json_t *part, const char *type)
 {
-    return !strcmp(text_of(part, "type"), type);
+    return !strcmp(rt_json_word(part, "type"), type);
 }
 
 static bool refuse_type(reading *r, const char *where, const json_t *part, const char *read)
 {
-    const char *type = text_of(part, "type");
-    return refuse(r, "%s is %s; %s", where, *type ? NAMED(type) : "missing", read);
+    const char *type = rt_json_word(part, "type");
+    return refuse(r, "%s is %s; %s", where, *type ? RT_WORD_NAMED(type) : "missing", read);
 }
 
 /* Reads a part of the file, or each part of a Sequence; `name` is the key of its list. */
@@ -185,11 +166,11 @@ static bool read_split(reading *r, const json_t *part)
 {
     const json_t *pattern = json_object_get(part, "pattern");
     const char *regex = json_string_value(json_object_get(pattern, "Regex"));
-    const char *behavior = text_of(part, "behavior");
+    const char *behavior = rt_json_word(part, "behavior");
     const bool invert = read_flag(r, part, "pre_tokenizer", "invert", false);
     if (strcmp(behavior, "Isolated") != 0 && !(invert && !strcmp(behavior, "Removed")))
         refuse(r, "pre_tokenizer: the behavior of Split is %s; 'Isolated' is read",
-               NAMED(behavior));
+               RT_WORD_NAMED(behavior));
     if (r->status.code)
         return false;
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns && regex; i++)
@@ -278,16 +259,16 @@ static bool sort_by_id(reading *r)
     {
         id_text *text = text_of_id(r, token);
         if (!text)
-            return refuse(r, "model.vocab: the id of %s must be from 0 to %d", NAMED(piece),
+            return refuse(r, "model.vocab: the id of %s must be from 0 to %d", RT_WORD_NAMED(piece),
                           RT_BPE_LIMIT - 1);
         if (text->text)
             return refuse(r, "model.vocab: the id %d is that of two pieces, one is %s",
-                          (int)json_integer_value(token), NAMED(piece));
+                          (int)json_integer_value(token), RT_WORD_NAMED(piece));
         text->text = piece;
     }
     json_array_foreach(r->added, i, token)
     {
-        const char *content = text_of(token, "content");
+        const char *content = rt_json_word(token, "content");
         id_text *text = text_of_id(r, json_object_get(token, "id"));
         if (!text)
             return refuse(r, "added_tokens[%zu].id must be from 0 to %d", i, RT_BPE_LIMIT - 1);
@@ -296,7 +277,7 @@ static bool sort_by_id(reading *r)
                           RT_ADDED_TOKEN_SIZE);
         if (text->text && strcmp(text->text, content) != 0)
             return refuse(r, "added_tokens[%zu]: its id %d is that of %s too", i,
-                          (int)(text - r->texts), NAMED(text->text));
+                          (int)(text - r->texts), RT_WORD_NAMED(text->text));
         *text = (id_text){content, true};
     }
     return r->v->count || refuse(r, "model.vocab has no piece");
@@ -322,7 +303,7 @@ static bool write_text(reading *r, int32_t id, const id_text *from)
             to[size++] = (char)byte;
     }
     if (!bytes && !from->added)
-        return refuse(r, "model.vocab: %s is no byte-level text", NAMED(text));
+        return refuse(r, "model.vocab: %s is no byte-level text", RT_WORD_NAMED(text));
     if (!bytes)
         memcpy(to, text, size = length);
     if (from->text && !size)
@@ -377,7 +358,7 @@ static int32_t find_piece(reading *r, size_t number, const char *piece)
 {
     const json_t *found = json_object_get(r->vocab, piece);
     if (!found)
-        refuse(r, "model.merges[%zu]: %s is not in model.vocab", number, NAMED(piece));
+        refuse(r, "model.merges[%zu]: %s is not in model.vocab", number, RT_WORD_NAMED(piece));
     return (int32_t)json_integer_value(found);
 }
 
@@ -436,9 +417,9 @@ static bool read_model(reading *r)
     /* keys that change how words are joined, unless they are null, empty or 0 */
     static const char *const absent[] = {"dropout", "continuing_subword_prefix",
                                          "end_of_word_suffix"};
-    const char *type = text_of(r->model, "type");
+    const char *type = rt_json_word(r->model, "type");
     if (*type && strcmp(type, "BPE") != 0)
-        return refuse(r, "model.type is %s; 'BPE' is read", NAMED(type));
+        return refuse(r, "model.type is %s; 'BPE' is read", RT_WORD_NAMED(type));
     if (!json_is_object(r->vocab))
         return refuse(r, "model.vocab must be an object");
     for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) {
@@ -462,8 +443,7 @@ static bool read_model(reading *r)
  * pieces: tokenizers assigns these ids whatever the file says. */
 static bool read_token(reading *r, size_t number, const json_t *token, json_int_t *largest)
 {
-    char where[40];
-    const char *content = text_of(token, "content");
+    const char *content = rt_json_word(token, "content");
     const json_t *piece = json_object_get(r->vocab, content);
     const json_int_t id = json_integer_value(json_object_get(token, "id"));
     const json_int_t pieces = (json_int_t)json_object_size(r->vocab);
@@ -472,7 +452,7 @@ static bool read_token(reading *r, size_t number, const json_t *token, json_int_
                                                    : pieces;
     rt_added_token t = {.size = strlen(content), .id = (int32_t)id};
     *largest = id > *largest ? id : *largest;
-    snprintf(where, sizeof where, "added_tokens[%zu]", number);
+    const char *where = RT_PRINTED(40, "added_tokens[%zu]", number);
     if (id != wanted)
         return refuse(r, "%s.id must be %lld; it is %lld", where, (long long)wanted, (long long)id);
     if (read_flag(r, token, where, "single_word", false))
@@ -515,7 +495,7 @@ static bool read_added_tokens(reading *r)
         for (int i = 0; i < tokens->count; i++)
             tokens->pieces.sorted[i] = (rt_piece){tokens->list[i].text, i};
         const rt_piece *twice = rt_pieces_sort(&tokens->pieces);
-        read = !twice || refuse(r, "added_tokens has %s twice", NAMED(twice->text));
+        read = !twice || refuse(r, "added_tokens has %s twice", RT_WORD_NAMED(twice->text));
     }
     return read;
 }
@@ -530,7 +510,7 @@ static int32_t find_special(const reading *r, const char *const *texts)
         json_array_foreach(r->added, i, token)
         {
             if (json_is_true(json_object_get(token, "special")) &&
-                !strcmp(text_of(token, "content"), *texts))
+                !strcmp(rt_json_word(token, "content"), *texts))
                 return (int32_t)json_integer_value(json_object_get(token, "id"));
         }
     return RT_NO_ID;
@@ -613,7 +593,7 @@ static bool read_all(reading *r)
 rt_status rt_bpe_read(rt_vocabulary *v, const char *name, size_t size)
 {
     const rt_special_ids nothing = {RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID};
-    json_t *json;
+    json_auto_t *json = NULL;
     rt_bpe *bpe = v->bpe = rt_alloc(1, sizeof *bpe);
     char *copy = rt_alloc_unset(size + 1, 1); /* the parser changes it */
     if (!bpe || !copy) {
@@ -636,7 +616,6 @@ rt_status rt_bpe_read(rt_vocabulary *v, const char *name, size_t size)
         find_roles(&r);
         r.status = rt_bpe_know(v, name, &nothing);
     }
-    json_decref(json);
     rt_free(copy);
     rt_free(r.texts);
     return r.status;

@@ -398,14 +398,13 @@ static char *write_tokenizer(const training *t, int specials)
         json_pack("{s:s,s:n,s:n,s:n,s:n,s:b,s:b,s:b,s:o,s:o}", "type", "BPE", "dropout",
                   "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", 0,
                   "byte_fallback", 0, "ignore_merges", 0, "vocab", vocab, "merges", merges);
-    json_t *whole =
+    json_auto_t *whole =
         json_pack("{s:s,s:n,s:n,s:o,s:n,s:o,s:n,s:o,s:o}", "version", "1.0", "truncation",
                   "padding", "added_tokens", added, "normalizer", "pre_tokenizer",
                   byte_level(false), "post_processor", "decoder", byte_level(true), "model", model);
     char *dumped = whole && !failed ? json_dumps(whole, JSON_INDENT(2)) : NULL;
     char *text = dumped ? rt_copy_text(dumped) : NULL;
     free(dumped);
-    json_decref(whole);
     return text;
 }
 

@@ -410,7 +410,7 @@ static rt_status put_vocabulary(gguf_keys *k, const rt_transformer *model,
     if (status.code)
         return status;
     const bool characters = v->level == RT_LEVEL_CHAR;
-    json_t *chat =
+    json_auto_t *chat =
         export->chat_template ? json_loads(export->chat_template, JSON_DECODE_ANY, NULL) : NULL;
     put_text(k, TOKENIZER "model", characters ? "llama" : "gpt2");
     put_text(k, TOKENIZER "pre",
@@ -432,7 +432,6 @@ static rt_status put_vocabulary(gguf_keys *k, const rt_transformer *model,
     }
     if (json_is_string(chat)) /* llama.cpp reads no list of several */
         put_text(k, TOKENIZER_CHAT, json_string_value(chat));
-    json_decref(chat);
     return status.code ? status : put_special(k, v, !export->bare);
 }
 

@@ -38,7 +38,7 @@ static int read_word(const rt_config_row *row, rt_reading *r)
  * required, null is not the default but refused: Python takes null for false. */
 static void check_fixed(const rt_config_row *row, rt_reading *r)
 {
-    json_t *wanted = json_loads(row->fixed, JSON_DECODE_ANY, NULL);
+    json_auto_t *wanted = json_loads(row->fixed, JSON_DECODE_ANY, NULL);
     const json_t *value =
         json_is_true(wanted) ? json_object_get(r->json, row->key) : rt_reading_find(r, row->key);
     char *shown = NULL;
@@ -49,7 +49,6 @@ static void check_fixed(const rt_config_row *row, rt_reading *r)
                           row->reason);
     }
     free(shown); /* allocated by Jansson */
-    json_decref(wanted);
 }
 
 static void read_row(const rt_config_row *row, rt_reading *r, rt_huggingface *there)
@@ -339,8 +338,8 @@ static void warn_of_unknown(rt_reading *r, rt_huggingface *there)
  * of ids. An invalid value is ignored with a warning. */
 static rt_status read_ends(rt_huggingface *there, const char *folder, const json_t *config)
 {
-    json_t *own;
-    rt_status status = rt_json_read_optional(&own, folder, RT_HF_GENERATE);
+    json_auto_t *own = NULL;
+    const rt_status status = rt_json_read_optional(&own, folder, RT_HF_GENERATE);
     const json_t *first = json_object_get(own, KEY), *second = json_object_get(config, KEY);
     const bool given = first && !json_is_null(first);
     const json_t *value = given ? first : second;
@@ -363,7 +362,6 @@ static rt_status read_ends(rt_huggingface *there, const char *folder, const json
                       "them; it is ignored: no token ends a text\n",
                       given ? RT_HF_GENERATE : RT_HF_CONFIG, there->options.vocab - 1,
                       RT_MOST_ENDS);
-    json_decref(own);
     return status;
 }
 
@@ -411,13 +409,12 @@ static void read_all(rt_reading *r, rt_huggingface *there)
 
 rt_status rt_huggingface_read_config(rt_huggingface *there, const char *folder)
 {
-    json_t *json;
+    json_auto_t *json = NULL;
     const rt_status status = rt_json_read_file(&json, folder, RT_HF_CONFIG);
     rt_reading r = {.json = json, .status = status};
     read_all(&r, there);
     if (!r.status.code && there->options.causal)
         r.status = read_ends(there, folder, json);
-    json_decref(json);
     return r.status;
 }
 

@@ -276,7 +276,7 @@ static rt_status check_folder(const char *folder, bool overwrite)
 rt_status rt_huggingface_chat_template(char **template_new, const char *folder)
 {
     const bool file = rt_folder_has(folder, RT_HF_CHAT);
-    json_t *config = NULL;
+    json_auto_t *config = NULL;
     char *bytes = NULL;
     size_t size = 0;
     rt_status status = file ? rt_folder_read(&bytes, &size, folder, RT_HF_CHAT, RT_TEXT_FILE_BYTES)
@@ -284,13 +284,11 @@ rt_status rt_huggingface_chat_template(char **template_new, const char *folder)
     *template_new = NULL;
     if (status.code)
         return status.code == RT_MEMORY ? status : rt_ok();
-    json_t *found = file ? json_stringn(bytes, size) /* NULL if it is not UTF-8 */
-                         : json_incref(json_object_get(config, RT_HF_CHAT_KEY));
+    json_auto_t *found = file ? json_stringn(bytes, size) /* NULL if it is not UTF-8 */
+                              : json_incref(json_object_get(config, RT_HF_CHAT_KEY));
     if (found && !json_is_null(found) &&
         !(*template_new = rt_json_dump(found, JSON_ENCODE_ANY, "")))
         status = rt_out_of_memory(RT_HF_CHAT);
-    json_decref(found);
-    json_decref(config);
     rt_free(bytes);
     return status;
 }
@@ -300,7 +298,7 @@ rt_status rt_huggingface_chat_template(char **template_new, const char *folder)
 static rt_status find_same_tokens(bool *same, const char *folder, const rt_transformer *model,
                                   const rt_huggingface_export *export)
 {
-    json_t *config;
+    json_auto_t *config = NULL;
     rt_vocabulary *there = NULL;
     const char *warning;
     *same = false;
@@ -312,7 +310,6 @@ static rt_status find_same_tokens(bool *same, const char *folder, const rt_trans
         *same = !status.code && rt_vocabularies_equal(there, export->vocabulary);
     }
     rt_vocabulary_free(there);
-    json_decref(config);
     return status.code == RT_MEMORY ? status : rt_ok();
 }
 

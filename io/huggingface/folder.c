@@ -26,19 +26,17 @@ static rt_status refuse_pytorch(const char *folder)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
     enum { CLASS_SIZE = 64 };
-    json_t *config;
-    rt_status status = rt_json_read_file(&config, folder, RT_HF_CONFIG);
+    json_auto_t *config = NULL;
+    const rt_status status = rt_json_read_file(&config, folder, RT_HF_CONFIG);
     const json_t *first = json_array_get(json_object_get(config, "architectures"), 0);
     const char *name = status.code ? NULL : json_string_value(first);
     if (!name || !*name || strlen(name) >= CLASS_SIZE || name[strspn(name, letters)])
         name = "AutoModelForCausalLM";
-    status = rt_error(RT_CHECKPOINT,
-                      "%s: the weights are in pytorch_model.bin, which is not read; "
-                      "save_pretrained writes model.safetensors. In Python: from transformers "
-                      "import %s; %s.from_pretrained('%s').save_pretrained('%s')",
-                      folder, name, name, folder, folder);
-    json_decref(config);
-    return status;
+    return rt_error(RT_CHECKPOINT,
+                    "%s: the weights are in pytorch_model.bin, which is not read; "
+                    "save_pretrained writes model.safetensors. In Python: from transformers "
+                    "import %s; %s.from_pretrained('%s').save_pretrained('%s')",
+                    folder, name, name, folder, folder);
 }
 
 /* Finds the first snapshot with a config.json in a folder of the Hub's cache, models--OWNER--NAME
@@ -155,7 +153,8 @@ static rt_status open_named(rt_weights *w, const char *folder, const char *name)
 static rt_status open_index(rt_weights *w, const char *folder)
 {
     const char *tensor;
-    json_t *index, *value;
+    json_auto_t *index = NULL;
+    json_t *value;
     rt_status status = rt_json_read_file(&index, folder, RT_WEIGHTS_INDEX);
     json_t *map = json_object_get(index, "weight_map");
     if (!status.code && !json_is_object(map))
@@ -177,7 +176,6 @@ static rt_status open_index(rt_weights *w, const char *folder)
                 status = rt_error(RT_CHECKPOINT, "%s: has %s, which %s does not say",
                                   w->files[i]->name, RT_QUOTED(tensor), RT_WEIGHTS_INDEX);
         }
-    json_decref(index);
     return status;
 }
 

@@ -162,12 +162,11 @@ static bool write_value(FILE *to, json_t *value, int indent)
     fputc(json_is_object(value) ? '{' : '[', to);
     json_object_foreach(value, key, item)
     {
-        json_t *string = json_string(key);
+        json_auto_t *string = json_string(key);
         begin_line(to, comma, indent + INDENT);
         good &= !json_dumpf(string, to, JSON_ENCODE_ANY);
         fputs(": ", to);
         good &= write_value(to, item, indent + INDENT);
-        json_decref(string);
         comma = ",";
     }
     json_array_foreach(value, i, item)

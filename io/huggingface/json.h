@@ -21,7 +21,8 @@
 rt_status rt_folder_read(char **bytes_new, size_t *size, const char *folder, const char *name,
                          long most) RT_MUST_CHECK;
 
-/* Parses an object, which the caller releases with json_decref. The bytes are changed. */
+/* Parses an object, which the caller releases, as json_auto_t of Jansson does. The bytes are
+ * changed. */
 rt_status rt_json_read(json_t **object_new, const char *name, char *bytes,
                        size_t size) RT_MUST_CHECK;
 

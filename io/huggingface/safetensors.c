@@ -234,7 +234,7 @@ static rt_status read_header(rt_safetensors *file)
     char *header = rt_alloc_unset((size_t)length + 1, 1);
     if (!header)
         return rt_out_of_memory(file->name);
-    json_t *json = NULL;
+    json_auto_t *json = NULL;
     file->data_bytes = size - LENGTH_BYTES - length;
     status = read_at(file, LENGTH_BYTES, header, (size_t)length);
     if (!status.code)
@@ -242,7 +242,6 @@ static rt_status read_header(rt_safetensors *file)
     rt_free(header);
     if (!status.code)
         status = read_tensors(file, json);
-    json_decref(json);
     for (size_t i = 0; i < file->count; i++)
         file->tensors[i].begin += LENGTH_BYTES + length;
     return status;

@@ -306,7 +306,8 @@ static rt_frequency_options read_of_type(rt_reading *r, rt_huggingface *there, i
 {
     const json_t *both = rt_reading_find(r, "rope_parameters"),
                  *scaling = rt_reading_find(r, "rope_scaling");
-    json_t *all = json_object(), *own = json_object_get(both, layer_types[type]);
+    json_auto_t *all = json_object();
+    json_t *own = json_object_get(both, layer_types[type]);
     const bool made = all &&
                       (both || !json_object_set_new(all, "rope_type", json_string("default"))) &&
                       (!json_is_object(own) || !json_object_update(all, own)) &&
@@ -316,10 +317,7 @@ static rt_frequency_options read_of_type(rt_reading *r, rt_huggingface *there, i
                              "sliding_attention");
     if (!made)
         r->status = rt_out_of_memory("rope_parameters");
-    const char *within = RT_PRINTED(48, "rope_parameters.%s.", layer_types[type]);
-    const rt_frequency_options o = read_one(r, all, within, rules, there);
-    json_decref(all);
-    return o;
+    return read_one(r, all, RT_PRINTED(48, "rope_parameters.%s.", layer_types[type]), rules, there);
 }
 
 /* Reads the frequencies of both types of layers, which have one base if all have a window, or none.

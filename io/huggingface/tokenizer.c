@@ -37,13 +37,6 @@ typedef struct word_settings {
     const char *warning;
 } word_settings;
 
-/* Returns the string of a key; "" for any other value. */
-static const char *word_of(const json_t *object, const char *key)
-{
-    const char *word = json_string_value(json_object_get(object, key));
-    return word ? word : "";
-}
-
 /* Generic classes, which do not determine the kind of tokenizer. */
 static const char *const general[] = {"PreTrainedTokenizerFast", "TokenizersBackend", NULL};
 
@@ -53,13 +46,13 @@ static rt_status read_settings(const char *folder, word_settings *s)
     static const char *const of_bert[] = {"", "BertTokenizer", "BertTokenizerFast", NULL};
     static const char *const of_transformer[] = {"RoFormerTokenizer", "RoFormerTokenizerFast",
                                                  NULL};
-    json_t *object;
+    json_auto_t *object = NULL;
     *s = (word_settings){.leaves_words = true, .lowercase = true};
     const rt_status status = rt_json_read_optional(&object, folder, RT_HF_TOKENIZER);
     if (!object)
         return status;
     rt_reading r = {.json = object, .file = RT_HF_TOKENIZER, .status = status};
-    const char *word = word_of(object, "tokenizer_class");
+    const char *word = rt_json_word(object, "tokenizer_class");
     s->leaves_words = rt_word_index(general, word) >= 0;
     s->of_esm = !strcmp(word, "EsmTokenizer");
     s->of_bert = *word && !s->leaves_words && !s->of_esm;
@@ -77,7 +70,6 @@ static rt_status read_settings(const char *folder, word_settings *s)
         if (!rt_reading_flag(&r, "do_basic_tokenize", true))
             rt_reading_refuse(&r, "do_basic_tokenize must be true");
     }
-    json_decref(object);
     return r.status;
 }
 
@@ -92,7 +84,7 @@ static void check_type(rt_reading *r, const char *name, const char *type, const 
 
 static void expect_word(rt_reading *r, const char *key, const char *wish)
 {
-    const char *word = word_of(r->json, key);
+    const char *word = rt_json_word(r->json, key);
     if (rt_reading_find(r, key) && strcmp(word, wish) != 0)
         rt_reading_refuse(r, "%s is %s; only '%s' can be read", key, RT_QUOTED(word), wish);
 }
@@ -208,7 +200,7 @@ static const char *text_of(const json_t *token)
 
 static rt_status read_roles(rt_vocabulary *v, const char *folder)
 {
-    json_t *config;
+    json_auto_t *config = NULL;
     rt_special_ids ids = {RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID};
     rt_status status = rt_json_read_optional(&config, folder, RT_HF_TOKENIZER);
     if (!config)
@@ -230,10 +222,7 @@ static rt_status read_roles(rt_vocabulary *v, const char *folder)
     }
     if (v->bpe->first != RT_NO_ID) /* by the template, whatever the key says */
         ids.cls = v->bpe->first;
-    if (!status.code)
-        status = rt_bpe_know(v, RT_HF_TOKENIZER, &ids);
-    json_decref(config);
-    return status;
+    return status.code ? status : rt_bpe_know(v, RT_HF_TOKENIZER, &ids);
 }
 
 /* Lists of further special tokens; an object names their roles. */
@@ -278,7 +267,8 @@ static rt_status check_added(const rt_vocabulary *v, const char *file, const cha
 static rt_status check_all_added(const rt_vocabulary *v, const char *folder,
                                  const json_t *tokenizer)
 {
-    json_t *added, *config = NULL, *map = NULL, *token;
+    json_auto_t *added = NULL, *config = NULL, *map = NULL;
+    json_t *token;
     const char *text;
     size_t i;
     rt_status status = rt_json_read_optional(&added, folder, RT_HF_ADDED);
@@ -304,12 +294,7 @@ static rt_status check_all_added(const rt_vocabulary *v, const char *folder,
     }
     if (!status.code)
         status = check_extra(v, RT_HF_TOKENIZER, config);
-    if (!status.code)
-        status = check_extra(v, RT_HF_MAP, map);
-    json_decref(added);
-    json_decref(config);
-    json_decref(map);
-    return status;
+    return status.code ? status : check_extra(v, RT_HF_MAP, map);
 }
 
 /* Rules by which a class of transformers cuts texts. A folder with vocab.json and merges.txt gets a
@@ -336,7 +321,7 @@ enum { CLASSES = sizeof classes / sizeof *classes };
 static rt_status find_class(const tokenizer_class **class, const char *folder,
                             const json_t *settings)
 {
-    json_t *config;
+    json_auto_t *config = NULL;
     const char *word = json_string_value(json_object_get(settings, "tokenizer_class"));
     *class = &classes[0];
     rt_status status = rt_json_read_optional(&config, folder, RT_HF_CONFIG);
@@ -352,7 +337,6 @@ static rt_status find_class(const tokenizer_class **class, const char *folder,
             known = true;
         }
     }
-    json_decref(config);
     if (!status.code && !known)
         status = rt_error(RT_CHECKPOINT,
                           RT_HF_TOKENIZER ": tokenizer_class is %s; with vocab.json and merges.txt "
@@ -484,7 +468,8 @@ static rt_status check_flags(const json_t *settings)
 static rt_status find_added(json_t **list_new, const char *folder, json_t *settings,
                             const json_t *vocab)
 {
-    json_t *list = *list_new = json_array(), *added = NULL, *map = NULL, *id;
+    json_t *list = *list_new = json_array(), *id;
+    json_auto_t *added = NULL, *map = NULL;
     const char *text;
     rt_status status =
         list ? rt_json_read_optional(&added, folder, RT_HF_ADDED) : rt_out_of_memory(PIECES);
@@ -506,8 +491,6 @@ static rt_status find_added(json_t **list_new, const char *folder, json_t *setti
                          : rt_error(RT_CHECKPOINT, RT_HF_ADDED ": %s has no integer as its id",
                                     RT_QUOTED(text));
     }
-    json_decref(added);
-    json_decref(map);
     return status;
 }
 
@@ -540,7 +523,7 @@ static json_t *assemble(const tokenizer_class *class, const json_t *settings, js
 static rt_status file_of_merges(char **text_new, size_t *size, const char *folder)
 {
     const tokenizer_class *class = NULL;
-    json_t *settings = NULL, *vocab = NULL, *merges = NULL, *added = NULL, *whole = NULL;
+    json_auto_t *settings = NULL, *vocab = NULL, *merges = NULL, *added = NULL, *whole = NULL;
     *text_new = NULL;
     rt_status status = rt_json_read_optional(&settings, folder, RT_HF_TOKENIZER);
     if (!status.code)
@@ -553,18 +536,12 @@ static rt_status file_of_merges(char **text_new, size_t *size, const char *folde
         status = read_merges(&merges, folder);
     if (!status.code)
         status = find_added(&added, folder, settings, vocab);
-    if (!status.code) {
-        whole = assemble(class, settings, vocab, merges, added);
-        *text_new = whole ? rt_json_dump(whole, JSON_INDENT(2), "") : NULL;
-        *size = *text_new ? strlen(*text_new) : 0;
-        status = *text_new ? rt_ok() : rt_out_of_memory(PIECES);
-    }
-    json_decref(whole);
-    json_decref(added);
-    json_decref(merges);
-    json_decref(vocab);
-    json_decref(settings);
-    return status;
+    if (status.code)
+        return status;
+    whole = assemble(class, settings, vocab, merges, added);
+    *text_new = whole ? rt_json_dump(whole, JSON_INDENT(2), "") : NULL;
+    *size = *text_new ? strlen(*text_new) : 0;
+    return *text_new ? rt_ok() : rt_out_of_memory(PIECES);
 }
 
 static rt_status find_level(const char *word, rt_level *level)
@@ -606,7 +583,8 @@ rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, 
     const bool merges = !lines && !pieces;
     rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE};
     word_settings s = {0};
-    json_t *tokenizer = NULL, *vocab = NULL;
+    json_auto_t *tokenizer = NULL;
+    json_t *vocab = NULL;
     char *text = NULL;
     size_t size = 0;
     *vocabulary_new = NULL;
@@ -648,7 +626,6 @@ rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, 
         status = read_roles(*vocabulary_new, folder);
     if (!status.code && kind.level != RT_LEVEL_BYTE && kind.level != RT_LEVEL_CHAR)
         status = check_all_added(*vocabulary_new, folder, tokenizer);
-    json_decref(tokenizer);
     if (status.code) {
         rt_vocabulary_free(*vocabulary_new);
         *vocabulary_new = NULL;
@@ -678,11 +655,10 @@ static void put_piece(json_t **list, const rt_vocabulary *v, int32_t id, const c
 
 static void put_meaning(json_t **tokens, const rt_vocabulary *v, int32_t id)
 {
-    json_t *name = id == RT_NO_ID ? NULL : written(v, id);
+    json_auto_t *name = id == RT_NO_ID ? NULL : written(v, id);
     if (id != RT_NO_ID)
         rt_json_put(tokens, name ? json_string_value(name) : "",
                     json_pack("{s:O,s:[i],s:[O]}", "id", name, "ids", (int)id, "tokens", name));
-    json_decref(name);
 }
 
 /* Creates the templates "[CLS] A [SEP]" and "[CLS] A [SEP] B [SEP]". */
@@ -704,7 +680,7 @@ static json_t *template_of(const rt_vocabulary *v, rt_text_frame f)
 
 static bool is_template(const json_t *processor)
 {
-    return !strcmp(word_of(processor, "type"), "TemplateProcessing");
+    return !strcmp(rt_json_word(processor, "type"), "TemplateProcessing");
 }
 
 /* Creates a post-processor with another template; other processors of a sequence stay. */
@@ -730,7 +706,7 @@ rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *v, bool be
     const rt_bpe *bpe = v->bpe;
     const int32_t last = bpe->last != RT_NO_ID ? bpe->last : v->special.sep;
     const rt_text_frame f = {begins ? v->special.cls : RT_NO_ID, ends ? last : RT_NO_ID};
-    json_t *tokenizer;
+    json_auto_t *tokenizer = NULL;
     *text_new = NULL;
     if (f.first == bpe->first && f.last == bpe->last)
         return rt_vocabulary_write(v, text_new);
@@ -743,14 +719,13 @@ rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *v, bool be
         return status;
     if (!json_object_set_new(tokenizer, key, processor_of(json_object_get(tokenizer, key), v, f)))
         *text_new = rt_json_dump(tokenizer, JSON_INDENT(2), "\n");
-    json_decref(tokenizer);
     return *text_new ? rt_ok() : rt_out_of_memory(PIECES);
 }
 
 /* Writes a class; otherwise transformers takes RoFormerTokenizer, which needs other packages. */
 char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export)
 {
-    json_t *made = json_object();
+    json_auto_t *made = json_object();
     const rt_level level = export->vocabulary->level;
     rt_special_ids ids = export->vocabulary->special;
     const bool residues = level == RT_LEVEL_RESIDUE;
@@ -771,7 +746,5 @@ char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export)
     if (export->chat_template)
         rt_json_put(&made, RT_HF_CHAT_KEY,
                     json_loads(export->chat_template, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL));
-    char *text = rt_json_text(made);
-    json_decref(made);
-    return text;
+    return rt_json_text(made);
 }
