@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_LABELS = 65536, MOST_WORDS = 32 };
+#define ONE(family) +1
+enum { MOST_LABELS = 65536, MOST_WORDS = 32, FAMILIES = RT_FAMILIES(ONE) };
 
 /* Returns the value of a word. If it is refused, the message lists the first word of each value. */
 static int read_word(const rt_config_row *row, rt_reading *r)
@@ -367,13 +368,14 @@ static rt_status read_ends(rt_huggingface *there, const char *folder, const json
 
 static void read_all(rt_reading *r, rt_huggingface *there)
 {
-    const char *type = rt_reading_word(r, "model_type"), *types[MOST_WORDS];
-    int count = 0;
-    for (; rt_families[count] && count < MOST_WORDS; count++)
-        types[count] = rt_families[count]->type;
-    there->files->family = rt_family_of_type(type);
+    const char *type = rt_reading_word(r, "model_type"), *types[FAMILIES];
+    for (int i = 0; i < FAMILIES; i++) {
+        types[i] = rt_families[i]->type;
+        if (!strcmp(types[i], type))
+            there->files->family = rt_families[i];
+    }
     if (!there->files->family)
-        rt_reading_refuse_word(r, "model_type", types, count, "rotor reads no other", type);
+        rt_reading_refuse_word(r, "model_type", types, FAMILIES, "rotor reads no other", type);
     if (r->status.code)
         return;
     there->options = (rt_transformer_options){

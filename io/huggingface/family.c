@@ -15,14 +15,6 @@
 #define ITEM(family) &family,
 const rt_family *const rt_families[] = {RT_FAMILIES(ITEM) NULL};
 
-const rt_family *rt_family_of_type(const char *model_type)
-{
-    const rt_family *const *family = rt_families;
-    while (*family && strcmp((*family)->type, model_type) != 0)
-        family++;
-    return *family;
-}
-
 const char *rt_family_article(const char *name)
 {
     return strchr("AEIO", *name) ? "an" : "a";

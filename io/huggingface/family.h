@@ -218,9 +218,6 @@ RT_FAMILIES(RT_FAMILY_DECLARED)
 /* NULL-terminated list of the families. */
 extern const rt_family *const rt_families[];
 
-/* Returns the family of a model_type; NULL if there is none. */
-const rt_family *rt_family_of_type(const char *model_type);
-
 /* Returns "a" or "an" for a name. */
 const char *rt_family_article(const char *name);
 

@@ -325,11 +325,13 @@ TEST(labels_are_those_of_the_folder)
 static void expect_keys_in_one_set(char *line)
 {
     const char *type = strtok(line, " ");
-    const rt_family *family = rt_family_of_type(type);
+    const rt_family *const *family = rt_families;
     int count = 0;
-    ck_assert_msg(family != NULL, "%s", type);
+    while (*family && strcmp((*family)->type, type) != 0)
+        family++;
+    ck_assert_msg(*family != NULL, "%s", type);
     for (const char *key; (key = strtok(NULL, " ")); count++) {
-        const int sets = rt_config_key_sets(family, key);
+        const int sets = rt_config_key_sets(*family, key);
         ck_assert_msg(sets == RT_KEY_READ || sets == RT_KEY_REFUSED || sets == RT_KEY_UNUSED,
                       "%s of %s is in the sets %d", key, type, sets);
     }
