@@ -78,8 +78,10 @@
 #define RT_OUTPUT_NAME      "head.output.weight"
 #define RT_OUTPUT_BIAS_NAME "head.output.bias"
 
-/* Writes the name of the theta of a layer; with -1, of the theta shared by all layers. */
-void rt_transformer_theta_name(char name[RT_NAME_SIZE], int layer);
+/* Writes the name of the theta of a layer; with -1, of the theta shared by all layers. Returns
+ * `name`; RT_THETA_NAME has the memory of the enclosing block. */
+const char *rt_transformer_theta_name(char name[RT_NAME_SIZE], int layer);
+#define RT_THETA_NAME(layer) rt_transformer_theta_name((char[RT_NAME_SIZE]){0}, layer)
 
 /* A weight and a bias, of a linear map or of a norm; the bias may be NULL. */
 typedef struct rt_affine {

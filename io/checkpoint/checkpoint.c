@@ -341,7 +341,6 @@ static void get_theta(const rt_checkpoint *c, rt_checkpoint_theta *theta)
 {
     rt_image *image = c->image;
     const rt_transformer_options *there = &c->model;
-    char name[RT_NAME_SIZE];
     rt_shape shape, one = {.ndim = 0}; /* shape of each theta: that of the first */
     int count = 0;
     *theta = (rt_checkpoint_theta){.values = NULL};
@@ -349,8 +348,7 @@ static void get_theta(const rt_checkpoint *c, rt_checkpoint_theta *theta)
         return;
     int *layers = theta->layers = rt_alloc((size_t)there->layers + 1, sizeof *theta->layers);
     for (int l = SHARED; layers && l < there->layers && !(count && layers[0] == SHARED); l++) {
-        rt_transformer_theta_name(name, l);
-        if (!find_parameter(image, name, &shape))
+        if (!find_parameter(image, RT_THETA_NAME(l), &shape))
             continue;
         one = count ? one : shape;
         layers[count++] = l;
@@ -367,8 +365,7 @@ static void get_theta(const rt_checkpoint *c, rt_checkpoint_theta *theta)
     if (!size)
         rt_image_fail(image, RT_CHECKPOINT, "its theta is fixed: it stores no learned theta");
     for (int n = 0; n < count && !rt_image_failed(image); n++) {
-        rt_transformer_theta_name(name, theta->layers[n]);
-        rt_image_doubles(image, DATASET_PATH("/model", name),
+        rt_image_doubles(image, DATASET_PATH("/model", RT_THETA_NAME(theta->layers[n])),
                          theta->values + (size_t)n * rt_shape_size(one), one);
     }
     for (size_t i = 0; there->theta.form == RT_THETA_LOG && theta->values && i < size; i++)

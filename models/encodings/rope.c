@@ -37,12 +37,10 @@ static int rows_of(const rt_transformer_options *o)
     return o->theta.scope == RT_THETA_HEAD ? o->kv_heads : 1;
 }
 
-void rt_transformer_theta_name(char name[RT_NAME_SIZE], int layer)
+const char *rt_transformer_theta_name(char name[RT_NAME_SIZE], int layer)
 {
-    if (layer < 0)
-        snprintf(name, RT_NAME_SIZE, "theta");
-    else
-        snprintf(name, RT_NAME_SIZE, "layers.%d.attention.theta", layer);
+    snprintf(name, RT_NAME_SIZE, layer < 0 ? "theta" : "layers.%d.attention.theta", layer);
+    return name;
 }
 
 int rt_transformer_theta_axes(const rt_transformer_options *o)
@@ -54,7 +52,6 @@ int rt_transformer_theta_axes(const rt_transformer_options *o)
  * the other scope. */
 static rt_tensor *add_theta(rt_transformer *m, int layer)
 {
-    char name[RT_NAME_SIZE];
     const rt_transformer_options *o = &m->options;
     const int pairs = rt_transformer_pairs(o);
     if (!o->theta.learn || (o->theta.scope == RT_THETA_MODEL) != (layer < 0))
@@ -63,8 +60,8 @@ static rt_tensor *add_theta(rt_transformer *m, int layer)
         o->theta.scope == RT_THETA_HEAD ? RT_SHAPE_OF(rows_of(o), pairs) : RT_SHAPE_OF(pairs);
     if (rt_transformer_theta_axes(o) > 1)
         shape = RT_SHAPE_OF(rows_of(o), 2, pairs);
-    rt_transformer_theta_name(name, layer);
-    return rt_parameters_add(&m->parameters, RT_ROLE_THETA, RT_INIT_GIVEN, shape, "%s", name);
+    return rt_parameters_add(&m->parameters, RT_ROLE_THETA, RT_INIT_GIVEN, shape, "%s",
+                             RT_THETA_NAME(layer));
 }
 
 static rt_tensor *parameter_of(const rt_transformer *m, int layer)
