@@ -279,23 +279,20 @@ static bool exchange(rt_durable_folder *f, const char *beside)
 }
 
 /* Renames the staged files into the folder, and removes an old file that has no staged successor.
- * The last name is removed first, so that an incomplete folder is not recognized. */
+ * The last name is removed first, so that an incomplete folder is not recognized. Paths in the
+ * folder fit (rt_durable_folder_open); a path in the staging folder that does not has no file. */
 static rt_status move_all(const rt_durable_folder *f)
 {
-    char last[RT_PATH_SIZE], from[RT_PATH_SIZE], to[RT_PATH_SIZE];
     const char *const *end = f->names;
     while (end[1])
         end++;
-    rt_status status = rt_path_join(last, f->path, *end);
-    if (!status.code && unlink(last) && errno != ENOENT)
-        status = cannot("remove", last);
-    if (status.code)
-        return discard(f, status);
+    const char *last = RT_PATH_IN(f->path, *end);
+    if (unlink(last) && errno != ENOENT)
+        return discard(f, cannot("remove", last));
+    rt_status status = rt_ok();
     for (const char *const *name = f->names; *name && !status.code; name++) {
-        status = rt_path_join(from, f->staging, *name);
-        if (!status.code)
-            status = rt_path_join(to, f->path, *name);
-        if (status.code || !rename(from, to))
+        const char *from = RT_PATH_IN(f->staging, *name), *to = RT_PATH_IN(f->path, *name);
+        if (!rename(from, to))
             continue;
         if (errno != ENOENT)
             status = cannot("move", from);

@@ -39,11 +39,9 @@ void rt_process_normalize(void)
 
 int rt_process_stop_signals(int numbers[RT_STOP_SIGNALS])
 {
+    static const int all[RT_STOP_SIGNALS] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
     struct sigaction hangup;
-    numbers[0] = SIGINT;
-    numbers[1] = SIGTERM;
-    numbers[2] = SIGUSR1;
-    numbers[3] = SIGHUP;
+    memcpy(numbers, all, sizeof all);
     return !sigaction(SIGHUP, NULL, &hangup) && hangup.sa_handler == SIG_IGN ? 3 : 4;
 }
 
