@@ -10,7 +10,6 @@
 
 #include <assert.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
 static const rt_source *source_of(int task)

@@ -9,8 +9,6 @@
 #include "data/tokenizers/masked_text.h"
 #include "util/files.h"
 
-#include <string.h>
-
 const char *rt_data_task_name(int task)
 {
     int count = 0;

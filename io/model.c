@@ -17,7 +17,6 @@
 
 #include <inttypes.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
 struct rt_model_origin {
@@ -90,10 +89,8 @@ typedef struct tally {
 static void count(void *context, const char *path)
 {
     tally *t = context;
-    char whole[RT_PATH_SIZE];
     rt_shape shape;
-    const int length = snprintf(whole, sizeof whole, "/model/%s", path);
-    if (length >= (int)sizeof whole || !rt_image_shape(t->image, whole, &shape))
+    if (!rt_image_shape(t->image, RT_PRINTED(RT_PATH_SIZE, "/model/%s", path), &shape))
         return;
     t->parameters++;
     t->numbers += rt_shape_size(shape);

@@ -152,8 +152,7 @@ typedef enum gguf_type { WHOLE = 4, SIGNED, FLOAT, FLAG, TEXT, LIST } gguf_type;
 
 static FILE *put(gguf_keys *k, const char *key, gguf_type type)
 {
-    char whole[64];
-    snprintf(whole, sizeof whole, "%s%s", *key == '.' ? k->architecture : "", key);
+    const char *whole = RT_PRINTED(64, "%s%s", *key == '.' ? k->architecture : "", key);
     write_string(k->to, whole, strlen(whole));
     write_number(k->to, (uint64_t)type, 4);
     k->count++;
@@ -266,13 +265,13 @@ static size_t put_bytes(FILE *to, rt_spelling s)
 
 static void put_token(FILE *to, const rt_vocabulary *v, int32_t id)
 {
-    char unused[32];
     const token_type type = type_of(v, id);
     const bool characters = v->level == RT_LEVEL_CHAR;
     const rt_spelling s = rt_vocabulary_spell(v, id);
     const rt_added_token *added = is_added(v, id) ? rt_bpe_added(v->bpe, NULL, id) : NULL;
+    const char *unused = RT_PRINTED(32, "[PAD%d]", (int)id);
     if (type == UNUSED)
-        write_string(to, unused, (size_t)snprintf(unused, sizeof unused, "[PAD%d]", (int)id));
+        write_string(to, unused, strlen(unused));
     else if (added)
         write_string(to, added->text, added->size);
     else if (type == NORMAL && characters && s.size == 1 && *s.bytes == ' ')

@@ -304,15 +304,15 @@ static rt_status point_to_warnings(rt_huggingface *there)
 
 rt_status rt_huggingface_open(rt_huggingface **there_new, const char *folder)
 {
+    struct {
+        rt_huggingface there;
+        struct rt_huggingface_files files;
+    } *both = rt_alloc(1, sizeof *both);
     *there_new = NULL;
-    rt_huggingface *there = rt_alloc(1, sizeof *there);
-    struct rt_huggingface_files *files = rt_alloc(1, sizeof *files);
-    if (!there || !files) {
-        rt_free(there);
-        rt_free(files);
+    if (!both)
         return rt_out_of_memory("a folder of Hugging Face");
-    }
-    there->files = files;
+    rt_huggingface *there = &both->there;
+    struct rt_huggingface_files *files = there->files = &both->files;
     rt_status status = rt_huggingface_read_config(there, folder);
     if (!status.code)
         status = rt_weights_open(&files->weights, folder);
@@ -344,7 +344,6 @@ void rt_huggingface_close(rt_huggingface *there)
     rt_weights_close(&there->files->weights);
     rt_writer_free(&there->files->warnings);
     rt_folder_theta_free(&there->files->written);
-    rt_free(there->files);
     for (int i = 0; there->labels && i < there->options.labels; i++)
         rt_free(there->labels[i]);
     rt_free(there->labels);
