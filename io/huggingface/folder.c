@@ -92,7 +92,7 @@ static rt_status refuse_folder(const char *folder)
  * torch.save writes a zip archive. */
 rt_status rt_huggingface_refuse_format(const char *path)
 {
-    char bytes[64] = {0}, folder[RT_PATH_SIZE];
+    char bytes[64] = {0};
     struct stat facts;
     if (!stat(path, &facts) && S_ISDIR(facts.st_mode))
         return refuse_folder(path);
@@ -101,7 +101,8 @@ rt_status rt_huggingface_refuse_format(const char *path)
         return rt_ok();
     const size_t size = fread(bytes, 1, sizeof bytes, file);
     fclose(file);
-    rt_path_split(path, folder);
+    const int length = (int)(rt_path_name(path) - path);
+    const char *folder = RT_PRINTED(RT_PATH_SIZE, "%.*s", length ? length : 1, length ? path : ".");
     if (rt_is_lfs_pointer(bytes, size))
         return rt_error(RT_CHECKPOINT, "%s: " RT_LFS_POINTER, path);
     if (!memcmp(bytes, "GGUF", 4))
