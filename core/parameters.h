@@ -37,7 +37,7 @@ typedef enum rt_role {
     RT_ROLE_BIAS,   /* biases and everything of a norm: no decay */
     RT_ROLE_THETA,  /* no decay, its own learning rate factor */
     RT_ROLE_FACTOR, /* factor on the scores of a head: as theta */
-    RT_ROLE_PHASE   /* radians from -2 pi to 0, where a step ends in any case; no decay */
+    RT_ROLE_PHASE   /* radians, which each step clamps to -2 pi ... 0; no decay */
 } rt_role;
 
 /* Whether a model may have a parameter that starts from a model without it, and its value then. */
