@@ -588,8 +588,8 @@ static unsigned find_needs(const rt_run_page *p)
 #define LOSSES                                                                                     \
     .draw = draw_training, .y = {LOSS, EVAL_LOSS}, .with = {TRAINING, EVALUATION}, .fits = true
 
-/* All figures, in their order. */
-static const run_figure figures[] = {
+/* All figures, in their order; no more than a page has room for. */
+static const run_figure figures[RT_MOST_FIGURES] = {
     {"loss", "steps nats", NULL, "Loss of the training steps and of the evaluations", "steps",
      .x = STEP, LOSSES},
     {"loss_by_tokens", "tokens nats", NULL, "Loss by tokens of training", "tokens", .x = TOKENS,
@@ -657,7 +657,7 @@ rt_status rt_report_figures(rt_run_page *p)
     const unsigned met = find_needs(p);
     const rt_status status = write_training(&s, p);
     const rt_status read = p->config->model.theta.learn ? read_thetas(&s) : rt_ok();
-    for (size_t i = 0; i < sizeof figures / sizeof *figures && !read.code; i++) {
+    for (int i = 0; i < RT_MOST_FIGURES && figures[i].name && !read.code; i++) {
         const run_figure *g = s.figure = &figures[i];
         rt_drawing d = {.figure = {g->name, g->axes, g->choice, g->plots, g->width, g->height, ""}};
         rt_figure_note(&d.figure, "%s", g->caption);
