@@ -81,21 +81,22 @@ TEST_ROWS(a_model_is_used_as_others_and_its_export_is_refused, 0, KEYS)
     expect_text(w->err, keys[_i].key);
 }
 
+/* Gates in double, whose nine digits no kernel changes. */
 TEST(a_run_records_its_gates_and_phases)
 {
-    run("$TRAIN tiny.ini --quiet train.steps=2 theta.learn=no position.kind=none " SHORT
+    run("$TRAIN64 tiny.ini --quiet train.steps=2 theta.learn=no position.kind=none " SHORT
         "gates position.forget=fixed position.forget_times=2..2");
     ck_assert(!exists("runs/gates/usage.csv") && !exists("runs/gates/phases.csv"));
     expect_output("layer,head,gate 0,0,0.60653066 0,1,0.60653066 1,0,0.60653066 1,1,0.60653066 ",
                   "tr '\\n' ' ' <runs/gates/gates.csv");
     expect_told(2, "--usage: position.kind = none has no pairs that rotate",
-                "$TRAIN --checkpoint runs/gates --usage");
+                "$TRAIN64 --checkpoint runs/gates --usage");
     run("$TRAIN tiny.ini --quiet train.steps=2 position.kind=selective " SHORT "phases");
     ck_assert(exists("runs/phases/usage.csv") && !exists("runs/phases/gates.csv"));
     expect_output("layer,head,i,position,sum,deviation\n",
                   "grep -v '^[01],[01],[0-3],[0-9]*,[-0-9.e]*,[0-9.e-]*$' runs/phases/phases.csv");
     NEEDS_PROGRAM("gnuplot");
-    run("$TRAIN --report runs/gates && test -s runs/gates/figures/gates.svg");
+    run("$TRAIN64 --report runs/gates && test -s runs/gates/figures/gates.svg");
     run("$TRAIN --report runs/phases && test -s runs/phases/figures/phases.svg");
 }
 
