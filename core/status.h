@@ -38,6 +38,15 @@ rt_status rt_error(rt_code code, const char *format, ...) RT_PRINTF(2, 3);
 /* Returns the error for a failed allocation. */
 rt_status rt_out_of_memory(const char *what);
 
+/* Returns from the function with the error of a call, if it has one. For functions that have
+ * nothing to free, close or reset after an error. */
+#define RT_TRY(call)                                                                               \
+    do {                                                                                           \
+        const rt_status rt_tried = (call);                                                         \
+        if (rt_tried.code)                                                                         \
+            return rt_tried;                                                                       \
+    } while (0)
+
 /* ---- broken rules between options ---- */
 
 /* Receives a broken rule. `options` are the options concerned, by their names in a configuration
