@@ -36,9 +36,7 @@ static rt_status measure(rt_curve *f, void *context, const stencil *s, double st
     for (int i = 0; i < POINTS; i++) {
         const int at = s->first + i;
         value[i] = 0;
-        rt_status status = at ? f(context, at * step, value + i) : rt_ok();
-        if (status.code)
-            return status;
+        RT_TRY(at ? f(context, at * step, value + i) : rt_ok());
         *slope += s->weight[i] * value[i] / (12 * step);
     }
     for (int i = 0; i + 3 < POINTS; i++) {
@@ -60,9 +58,7 @@ static rt_status try_step(rt_curve *f, void *context, const rt_slope_options *o,
     if (!(rounding_of_sides * o->rounding / step <= o->tolerance))
         return rt_ok();
     for (int i = 0; i < 3; i++) {
-        rt_status status = measure(f, context, stencils[i], steps[i], &slope[i], &roughness);
-        if (status.code)
-            return status;
+        RT_TRY(measure(f, context, stencils[i], steps[i], &slope[i], &roughness));
         counts[i] = roughness <= smooth * o->tolerance;
         if (counts[i] && !(fabs(claim - slope[i]) >= fabs(claim - *nearest)))
             *nearest = slope[i];
@@ -80,22 +76,17 @@ rt_status rt_slope_find(rt_curve *f, void *context, const rt_slope_options *o, d
     static const double shares[] = {2, 0.25, 0.03};
     double roughness, nearest = (double)NAN;
     *slope = (rt_slope){.numeric = 0};
-    rt_status status = measure(f, context, &central, o->step, &slope->numeric, &roughness);
-    if (status.code)
-        return status;
+    RT_TRY(measure(f, context, &central, o->step, &slope->numeric, &roughness));
     const double error = fabs(claim - slope->numeric);
     if (error <= o->tolerance || !isfinite(error))
-        return status;
-    for (int i = 0; i < 3 && !(fabs(claim - nearest) <= o->tolerance); i++) {
-        status = try_step(f, context, o, shares[i] * o->step, claim, &nearest);
-        if (status.code)
-            return status;
-    }
+        return rt_ok();
+    for (int i = 0; i < 3 && !(fabs(claim - nearest) <= o->tolerance); i++)
+        RT_TRY(try_step(f, context, o, shares[i] * o->step, claim, &nearest));
     slope->unknown = isnan(nearest) && error <= explained * roughness;
     slope->kink = slope->unknown || fabs(claim - nearest) <= o->tolerance;
     if (!isnan(nearest))
         slope->numeric = nearest;
-    return status;
+    return rt_ok();
 }
 
 /* Maximum of elements or directions tried for each one required, where kinks are in the way. */
@@ -137,10 +128,9 @@ static rt_status evaluate(check *c, bool record, rt_tensor **output)
 static rt_status evaluate_into(check *c, real *values)
 {
     rt_tensor *output;
-    rt_status status = evaluate(c, false, &output);
-    if (!status.code)
-        memcpy(values, output->data, c->outputs * sizeof *values);
-    return status;
+    RT_TRY(evaluate(c, false, &output));
+    memcpy(values, output->data, c->outputs * sizeof *values);
+    return rt_ok();
 }
 
 /* Allocates the arrays and computes the outputs at the inputs twice, which must give the same
@@ -151,9 +141,7 @@ static rt_status prepare(check *c)
     size_t largest = 1;
     if (!(c->graph = rt_graph_new()))
         return rt_out_of_memory("a gradient check");
-    rt_status status = evaluate(c, false, &output);
-    if (status.code)
-        return status;
+    RT_TRY(evaluate(c, false, &output));
     for (int i = 0; i < c->count; i++)
         if (rt_size(c->inputs[i]) > largest)
             largest = rt_size(c->inputs[i]);
@@ -166,16 +154,15 @@ static rt_status prepare(check *c)
     c->moved = c->here + c->outputs;
     c->saved = c->moved + c->outputs;
     c->direction = c->saved + largest;
-    status = evaluate_into(c, c->here);
-    if (!status.code)
-        status = evaluate_into(c, c->moved);
-    for (size_t k = 0; k < c->outputs && !status.code; k++)
+    RT_TRY(evaluate_into(c, c->here));
+    RT_TRY(evaluate_into(c, c->moved));
+    for (size_t k = 0; k < c->outputs; k++)
         if (!isfinite(c->here[k]))
-            status = rt_error(RT_CHECK, "[gradcheck] output %zu is %g", k, (double)c->here[k]);
-    if (!status.code && memcmp(c->here, c->moved, c->outputs * sizeof(real)))
-        status = rt_error(RT_CHECK, "[gradcheck] a second evaluation gives another output: the "
-                                    "function is not deterministic");
-    return status;
+            return rt_error(RT_CHECK, "[gradcheck] output %zu is %g", k, (double)c->here[k]);
+    if (memcmp(c->here, c->moved, c->outputs * sizeof(real)))
+        return rt_error(RT_CHECK, "[gradcheck] a second evaluation gives another output: the "
+                                  "function is not deterministic");
+    return rt_ok();
 }
 
 static rt_status differentiate(check *c)
@@ -187,27 +174,27 @@ static rt_status differentiate(check *c)
         if (x->wants_grad)
             memset(x->grad, 0, rt_size(x) * sizeof(real));
     }
-    rt_status status = evaluate(c, true, &output);
-    return status.code ? status : rt_graph_backward_from(c->graph, output, c->weights);
+    RT_TRY(evaluate(c, true, &output));
+    return rt_graph_backward_from(c->graph, output, c->weights);
 }
 
 /* Differentiates a second time, which must give the same bits. */
 static rt_status differentiate_twice(check *c)
 {
-    rt_status status = differentiate(c);
-    for (int i = 0; i < c->count && !status.code; i++) {
+    RT_TRY(differentiate(c));
+    for (int i = 0; i < c->count; i++) {
         rt_tensor *x = c->inputs[i];
         if (!x->wants_grad)
             continue;
         memcpy(c->saved, x->grad, rt_size(x) * sizeof(real));
-        status = differentiate(c);
-        if (!status.code && memcmp(c->saved, x->grad, rt_size(x) * sizeof(real)))
-            status = rt_error(RT_CHECK,
-                              "[gradcheck] a second backward gives another gradient of "
-                              "input %d: the function is not deterministic",
-                              i);
+        RT_TRY(differentiate(c));
+        if (memcmp(c->saved, x->grad, rt_size(x) * sizeof(real)))
+            return rt_error(RT_CHECK,
+                            "[gradcheck] a second backward gives another gradient of "
+                            "input %d: the function is not deterministic",
+                            i);
     }
-    return status;
+    return rt_ok();
 }
 
 /* Sets the input to its saved values plus `distance` times the direction. */
@@ -250,16 +237,14 @@ static rt_status compare(check *c, double analytic, double step, size_t index, s
     const rt_slope_options o = {step, c->o.tolerance * rt_larger_error(r->largest, c->o.floor),
                                 c->rounding};
     rt_slope slope;
-    rt_status status = rt_slope_find(difference, c, &o, analytic, &slope);
-    if (status.code)
-        return status;
+    RT_TRY(rt_slope_find(difference, c, &o, analytic, &slope));
     r->unjudged += slope.unknown;
     if (slope.unknown)
-        return status;
+        return rt_ok();
     r->judged++;
     r->kinks += slope.kink;
     keep_worst(r, analytic, slope.numeric, index, output);
-    return status;
+    return rt_ok();
 }
 
 /* Draws a direction of length 1, so that the effect of a step does not grow with the size of the
@@ -349,21 +334,20 @@ static rt_status check_all(check *c, rt_gradcheck_result *results)
     const rt_random random = {c->o.seed, UINT32_MAX, RT_STREAM_CHECK};
     const bool jacobian = c->o.mode == RT_GRADCHECK_JACOBIAN;
     const size_t rows = jacobian ? c->outputs : 1;
-    rt_status status = rt_ok();
-    for (size_t output = 0; output < rows && !status.code; output++) {
+    for (size_t output = 0; output < rows; output++) {
         c->rounding = 0;
         for (size_t k = 0; k < c->outputs; k++) {
             c->weights[k] =
                 jacobian ? (real)(k == output) : (real)(2 * rt_random_uniform(random, k) - 1);
             c->rounding += RT_REAL_EPSILON * fabs((double)c->weights[k] * (double)c->here[k]);
         }
-        status = output ? differentiate(c) : differentiate_twice(c);
-        for (int i = 0; i < c->count && !status.code; i++)
+        RT_TRY(output ? differentiate(c) : differentiate_twice(c));
+        for (int i = 0; i < c->count; i++)
             if (c->inputs[i]->wants_grad)
-                status = check_input(c, i, output, results + i);
+                RT_TRY(check_input(c, i, output, results + i));
     }
-    rt_status verdict = status;
-    for (int i = 0; i < c->count && !status.code; i++) {
+    rt_status verdict = rt_ok();
+    for (int i = 0; i < c->count; i++) {
         const rt_status one = c->inputs[i]->wants_grad ? judge(c, i, results + i) : rt_ok();
         verdict = verdict.code ? verdict : one;
     }
