@@ -82,12 +82,10 @@ static void scale_to_one(double *p, int count)
 rt_status rt_probabilities(const real *logits, int count, double *probabilities)
 {
     int largest;
-    const rt_status status = find_largest(logits, count, &largest);
-    if (status.code)
-        return status;
+    RT_TRY(find_largest(logits, count, &largest));
     exponentials(probabilities, logits, count, largest, 1);
     scale_to_one(probabilities, count);
-    return status;
+    return rt_ok();
 }
 
 static bool comes_first(const double *p, int32_t a, int32_t b)
@@ -140,13 +138,11 @@ rt_status rt_sampler_probabilities(rt_sampler *s, const real *logits, double *p)
 {
     const rt_sampling *o = &s->options;
     int largest;
-    const rt_status status = find_largest(logits, s->count, &largest);
-    if (status.code)
-        return status;
+    RT_TRY(find_largest(logits, s->count, &largest));
     if (o->temperature == 0) {
         for (int i = 0; i < s->count; i++)
             p[i] = i == largest;
-        return status;
+        return rt_ok();
     }
     exponentials(p, logits, s->count, largest, o->temperature);
     round_to_real(p, s->count);
@@ -156,7 +152,7 @@ rt_status rt_sampler_probabilities(rt_sampler *s, const real *logits, double *p)
         keep_most_likely(p, s->heap, s->count, o->top_k, o->top_p);
         round_to_real(p, s->count);
     }
-    return status;
+    return rt_ok();
 }
 
 /* Draws the id at which the sum of the probabilities exceeds a number below 1. If rounding keeps
@@ -164,13 +160,12 @@ rt_status rt_sampler_probabilities(rt_sampler *s, const real *logits, double *p)
 rt_status rt_sampler_draw(rt_sampler *s, const real *logits, uint64_t number, int32_t *token)
 {
     const rt_random random = {s->options.seed, (uint32_t)number, RT_STREAM_SAMPLE};
-    const rt_status status = rt_sampler_probabilities(s, logits, s->p);
+    RT_TRY(rt_sampler_probabilities(s, logits, s->p));
     double left = rt_random_uniform(random, number >> 32);
     int32_t best = 0, i = 0;
-    for (; !status.code && i < s->count && (left -= s->p[i]) >= 0; i++)
+    for (; i < s->count && (left -= s->p[i]) >= 0; i++)
         if (s->p[i] > s->p[best])
             best = i;
-    if (!status.code)
-        *token = i < s->count ? i : best;
-    return status;
+    *token = i < s->count ? i : best;
+    return rt_ok();
 }

@@ -85,8 +85,7 @@ int rt_session_capacity(const rt_session *s)
 static rt_status read_all(rt_session *s, const int32_t *ids, int count, int wanted, real *logits)
 {
     rt_kv_cache *cache = &s->cache;
-    rt_status status = rt_ok();
-    for (int start = 0; start < count && !status.code; start += CHUNK) {
+    for (int start = 0; start < count; start += CHUNK) {
         const int T = count - start < CHUNK ? count - start : CHUNK;
         const int unwanted = count - wanted - start;
         const int wanted_here = unwanted <= 0 ? T : unwanted < T ? T - unwanted : 0;
@@ -109,9 +108,9 @@ static rt_status read_all(rt_session *s, const int32_t *ids, int count, int want
             }
         }
         cache->count += T;
-        status = rt_engine_graph_status(s->g);
+        RT_TRY(rt_engine_graph_status(s->g));
     }
-    return status;
+    return rt_ok();
 }
 
 static rt_status check_tokens(const rt_session *s, const int32_t *ids, int count, int wanted)
@@ -155,10 +154,8 @@ static rt_status begin(rt_session *s, const int32_t *ids, int count)
 
 rt_status rt_session_feed(rt_session *s, const int32_t *ids, int count, int wanted, real *logits)
 {
-    rt_status status = check_tokens(s, ids, count, wanted);
-    if (status.code)
-        return status;
-    status = begin(s, ids, count);
+    RT_TRY(check_tokens(s, ids, count, wanted));
+    rt_status status = begin(s, ids, count);
     if (!status.code)
         status = s->again ? read_all(s, s->ids, s->cache.length, wanted, logits)
                           : read_all(s, ids, count, wanted, logits);

@@ -125,9 +125,7 @@ static void add_head(rt_transformer *m)
 static rt_status list_parameters(rt_transformer **model_new, const rt_transformer_options *options)
 {
     *model_new = NULL;
-    const rt_status status = rt_transformer_check(options);
-    if (status.code)
-        return status;
+    RT_TRY(rt_transformer_check(options));
     const rt_encoding *encoding = rt_encoding_of(options);
     rt_transformer *m = *model_new = rt_alloc(1, sizeof *m);
     if (!m)

@@ -11,13 +11,10 @@ static atomic_bool failed;
 
 rt_status rt_engine_use(rt_engine other_engine, rt_math other_math)
 {
-    rt_status status = rt_ok();
     if (other_engine == RT_ENGINE_ONEDNN)
-        status = rt_onednn_begin(other_math);
+        RT_TRY(rt_onednn_begin(other_math));
     else if (other_math != RT_MATH_FLOAT)
-        status = rt_error(RT_CONFIG, "OpenBLAS has no matrix products in bf16; oneDNN has");
-    if (status.code)
-        return status;
+        return rt_error(RT_CONFIG, "OpenBLAS has no matrix products in bf16; oneDNN has");
     engine = other_engine;
     math = other_math;
     return rt_ok();
@@ -51,8 +48,8 @@ rt_status rt_engine_status(void)
 
 rt_status rt_engine_graph_status(const rt_graph *g)
 {
-    const rt_status status = rt_graph_status(g);
-    return status.code ? status : rt_engine_status();
+    RT_TRY(rt_graph_status(g));
+    return rt_engine_status();
 }
 
 /* Fills the result of a failed product with NaN, so that it is not mistaken for a result. */

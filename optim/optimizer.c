@@ -57,9 +57,7 @@ rt_status rt_optimizer_new(rt_optimizer **optimizer_new, rt_parameters *paramete
                            const rt_optimizer_settings *settings)
 {
     *optimizer_new = NULL;
-    rt_status status = check_settings(settings);
-    if (status.code)
-        return status;
+    RT_TRY(check_settings(settings));
     rt_optimizer *o = rt_alloc(1, sizeof *o);
     if (!o)
         return rt_out_of_memory("an optimizer");
