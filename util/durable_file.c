@@ -230,27 +230,25 @@ rt_status rt_durable_folder_open(rt_durable_folder *f, const char *path, const c
     if (!realpath(path, f->path))
         return cannot("find", path);
     f->open = true;
-    rt_status status = rt_path_join(f->staging, f->path, RT_STAGING);
+    RT_TRY(rt_path_join(f->staging, f->path, RT_STAGING));
     /* staging folders that a killed program left */
-    if (!status.code && (!remove_staging(f->staging, f->names, what) ||
-                         (name_beside(f, beside) && !remove_staging(beside, f->names, what))))
-        status = cannot("remove", what);
-    for (const char *const *name = names; *name && !status.code; name++) {
-        status = rt_path_join(what, f->path, *name);
-        if (!status.code && !lstat(what, &older) && S_ISDIR(older.st_mode)) {
+    if (!remove_staging(f->staging, f->names, what) ||
+        (name_beside(f, beside) && !remove_staging(beside, f->names, what)))
+        return cannot("remove", what);
+    for (const char *const *name = names; *name; name++) {
+        RT_TRY(rt_path_join(what, f->path, *name));
+        if (!lstat(what, &older) && S_ISDIR(older.st_mode)) {
             errno = EISDIR;
-            status = cannot("replace", what);
+            return cannot("replace", what);
         }
     }
-    if (status.code)
-        return status;
     if (mkdir(f->staging, 0777))
         return cannot("make the folder", f->staging);
     /* the permissions of the folder may be restricted */
     if (stat(f->path, &older) || stat(f->staging, &newer) ||
         (older.st_mode != newer.st_mode && chmod(f->staging, older.st_mode & 07777)))
         return cannot("set the permissions of", f->staging);
-    return status;
+    return rt_ok();
 }
 
 /* Removes everything that was created. */
@@ -289,21 +287,19 @@ static rt_status move_all(const rt_durable_folder *f)
     const char *last = RT_PATH_IN(f->path, *end);
     if (unlink(last) && errno != ENOENT)
         return discard(f, cannot("remove", last));
-    rt_status status = rt_ok();
-    for (const char *const *name = f->names; *name && !status.code; name++) {
+    for (const char *const *name = f->names; *name; name++) {
         const char *from = RT_PATH_IN(f->staging, *name), *to = RT_PATH_IN(f->path, *name);
         if (!rename(from, to))
             continue;
         if (errno != ENOENT)
-            status = cannot("move", from);
-        else if (unlink(to) && errno != ENOENT)
-            status = cannot("remove", to);
+            return cannot("move", from);
+        if (unlink(to) && errno != ENOENT)
+            return cannot("remove", to);
     }
-    if (!status.code)
-        status = synchronise_names(last);
-    if (!status.code && rmdir(f->staging))
-        status = cannot("remove", f->staging);
-    return status;
+    RT_TRY(synchronise_names(last));
+    if (rmdir(f->staging))
+        return cannot("remove", f->staging);
+    return rt_ok();
 }
 
 rt_status rt_durable_folder_close(rt_durable_folder *f, rt_status status)

@@ -61,9 +61,7 @@ rt_status rt_file_read(const char *key, const char *path, unsigned char **bytes_
     off_t there;
     *bytes_new = NULL;
     *count = 0;
-    const rt_status status = rt_file_measure(key, path, &there);
-    if (status.code)
-        return status;
+    RT_TRY(rt_file_measure(key, path, &there));
     const size_t size = (size_t)there;
     if (!size)
         return rt_error(RT_DATA, PATH ": %s %s text; the file is empty", path, key,
@@ -73,7 +71,7 @@ rt_status rt_file_read(const char *key, const char *path, unsigned char **bytes_
                         is_option ? "takes files of" : "can be read", RT_FILES_LIMIT, size);
     *bytes_new = (unsigned char *)rt_read_bytes(path, there, count);
     if (*bytes_new && *count == size)
-        return status;
+        return rt_ok();
     const int number = *bytes_new ? EIO : errno;
     rt_free(*bytes_new);
     *bytes_new = NULL;

@@ -91,11 +91,9 @@ rt_status rt_json_parse(json_t **object_new, int values, const char *name, char 
     int line;
     *object_new = NULL;
     const char *zero = memchr(bytes, '\0', size); /* Jansson skips some; a C string ends there */
-    rt_status status = scan(name, values, bytes, zero ? zero : bytes + size, &line);
-    if (!status.code && zero)
-        status = rt_error(RT_DATA, "%s:%d: byte 0x00 is not valid in JSON", name, line);
-    if (status.code)
-        return status;
+    RT_TRY(scan(name, values, bytes, zero ? zero : bytes + size, &line));
+    if (zero)
+        return rt_error(RT_DATA, "%s:%d: byte 0x00 is not valid in JSON", name, line);
     json_auto_t *json = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);
     if (!json && json_error_code(&error) == json_error_out_of_memory)
         return rt_out_of_memory(name);
