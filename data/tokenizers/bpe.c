@@ -263,7 +263,6 @@ size_t rt_bpe_most_ids(const rt_bpe *bpe, size_t bytes)
 static rt_status cut(encoding *e, int number, const unsigned char *text, size_t bytes, size_t at)
 {
     const rt_bpe *bpe = e->to.v->bpe;
-    rt_status status = rt_ok();
     if (number == bpe->space_before && *text != ' ') {
         if (!rt_grow(&e->spaced, &e->spaced_room, bytes + 1, 1))
             return rt_out_of_memory("the ids of a text");
@@ -273,11 +272,11 @@ static rt_status cut(encoding *e, int number, const unsigned char *text, size_t 
     }
     if (number == bpe->cut_count)
         return encode_word(e, text, bytes, at);
-    for (size_t done = 0, size; done < bytes && !status.code; done += size) {
+    for (size_t done = 0, size; done < bytes; done += size) {
         size = rt_pretokenizer_next(bpe->cuts[number], text + done, bytes - done);
-        status = cut(e, number + 1, text + done, size, at + done);
+        RT_TRY(cut(e, number + 1, text + done, size, at + done));
     }
-    return status;
+    return rt_ok();
 }
 
 /* Matches the added tokens of a stage and encodes the text between them. Like tokenizers, drops a

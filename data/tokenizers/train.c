@@ -327,9 +327,7 @@ static rt_status begin(training *t, int size, bool mask)
         symbols += t->wordpiece ? rt_utf8_count((const unsigned char *)word, bytes) : bytes;
     }
     add_first_pieces(t, mask);
-    const rt_status status = check(t, size);
-    if (status.code)
-        return status;
+    RT_TRY(check(t, size));
     if (symbols > INT32_MAX / 4)
         return rt_error(RT_DATA,
                         "the different words of a text can have up to %d %s; they have %zu",
@@ -413,16 +411,13 @@ static rt_status run(training *t, int size, bool mask, const rt_train_progress *
 {
     enum { OFTEN = 256 };
     rt_waiting top;
-    rt_status status = begin(t, size, mask);
-    while (!status.code && t->pieces.count < size && take_most_frequent(t, &top)) {
+    RT_TRY(begin(t, size, mask));
+    while (t->pieces.count < size && take_most_frequent(t, &top)) {
         merge_pair(t, top);
         if (progress && t->merge_count % OFTEN == 0)
             progress->tell(progress->context, "tokens", t->pieces.count, size);
     }
-    if (!status.code)
-        status = check(t, size);
-    if (status.code)
-        return status;
+    RT_TRY(check(t, size));
     *text_new = t->wordpiece ? write_lines(&t->pieces) : write_tokenizer(t, 1 + mask);
     t->failed = !*text_new;
     return check(t, size);

@@ -249,16 +249,15 @@ static size_t find_special(const rt_vocabulary *v, const char *text, size_t from
 /* Encodes a text of words or characters and parses special tokens. */
 static rt_status encode_special(const rt_token_output *e, const char *text, size_t bytes)
 {
-    rt_status status = rt_ok();
     size_t size = 0;
-    for (size_t from = 0, at; from < bytes && !status.code; from = at + size) {
+    for (size_t from = 0, at; from < bytes; from = at + size) {
         int32_t id = RT_NO_ID;
         at = find_special(e->v, text, from, bytes, &size, &id);
-        status = encode_part(e, (const unsigned char *)text, from, at);
-        if (size && !status.code)
+        RT_TRY(encode_part(e, (const unsigned char *)text, from, at));
+        if (size)
             e->take(e->context, id);
     }
-    return status;
+    return rt_ok();
 }
 
 rt_status rt_vocabulary_encode_to(const rt_vocabulary *vocabulary, const char *text, size_t bytes,

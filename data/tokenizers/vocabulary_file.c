@@ -184,10 +184,7 @@ static rt_status read_simple(reading *r, span line)
         add_token(v, line.bytes, line.size);
         return rt_ok();
     }
-    const rt_status status =
-        v->level == RT_LEVEL_CHAR ? read_character(r, line, &c) : read_byte(r, line, &c);
-    if (status.code)
-        return status;
+    RT_TRY(v->level == RT_LEVEL_CHAR ? read_character(r, line, &c) : read_byte(r, line, &c));
     if (v->ids[c] != v->special.unknown)
         return already(r, rt_token_name(v->level, c, (char[RT_WORD_NAME_SIZE]){0}), v->ids[c] + 1);
     const int32_t rank = r->line - 1 - RT_FIRST_SYMBOL;
@@ -196,7 +193,7 @@ static rt_status read_simple(reading *r, span line)
     char bytes[RT_UTF8_SIZE] = {(char)(unsigned char)c};
     v->ids[c] = v->count;
     add_token(v, bytes, v->level == RT_LEVEL_CHAR ? rt_utf8_write(c, bytes) : 1);
-    return status;
+    return rt_ok();
 }
 
 /* Sorts the pieces, refuses duplicates, and finds the special tokens. */
@@ -245,24 +242,21 @@ static rt_status read_lines(reading *r)
     rt_vocabulary *v = r->v;
     const bool pieces = has_pieces(v->level);
     size_t lines = 0;
-    rt_status status = count_lines(r, &lines);
-    if (!status.code)
-        status = reserve(v, lines, (size_t)(r->end - r->at));
-    while (!status.code && r->at < r->end) {
+    RT_TRY(count_lines(r, &lines));
+    RT_TRY(reserve(v, lines, (size_t)(r->end - r->at)));
+    while (r->at < r->end) {
         const unsigned char *newline = memchr(r->at, '\n', (size_t)(r->end - r->at));
         const span line = {r->at, (size_t)((newline ? newline : r->end) - r->at)};
         r->at = newline ? newline + 1 : r->end;
         r->line++;
-        status = check_line(r, line);
-        if (!status.code && !pieces)
-            status = read_simple(r, line);
-        else if (!status.code)
+        RT_TRY(check_line(r, line));
+        if (pieces)
             add_token(v, line.bytes, line.size);
+        else
+            RT_TRY(read_simple(r, line));
     }
-    if (!status.code && pieces)
-        status = finish_pieces(r);
-    if (status.code)
-        return status;
+    if (pieces)
+        RT_TRY(finish_pieces(r));
     const int32_t bytes = r->line - RT_FIRST_SYMBOL;
     if (!pieces && r->line < specials_of(v->level))
         return rt_error(RT_DATA, "%s: ends before line %d, which must be %s", r->name, r->line + 1,
@@ -274,7 +268,7 @@ static rt_status read_lines(reading *r)
         if (*rt_special_id(&v->special, i) != RT_NO_ID)
             v->kinds[*rt_special_id(&v->special, i)] = RT_TOKEN_SPECIAL;
     return rt_vocabulary_list_ordinary(v)
-               ? status
+               ? rt_ok()
                : rt_error(RT_DATA, "%s: has no token beside the special ones", r->name);
 }
 
