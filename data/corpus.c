@@ -33,8 +33,7 @@ static bool is_training(const group *x)
 static rt_status list_groups(groups *g, const rt_data_files *files)
 {
     const bool by_character = rt_data_takes_characters(g->data);
-    rt_status status = rt_ok();
-    for (size_t i = 0; i < files->count && !status.code; i++) {
+    for (size_t i = 0; i < files->count; i++) {
         const rt_data_file *file = &files->list[i];
         const bool training = file->part == RT_PART_TRAINING;
         if (!g->count || !training || files->mixture || file->ids ||
@@ -44,11 +43,11 @@ static rt_status list_groups(groups *g, const rt_data_files *files)
             g->list[g->count++] = (group){file, {.key = file->key}};
         }
         if (!file->ids)
-            status = rt_text_files_add(&g->list[g->count - 1].text, file->path);
-        if (!file->ids && training && by_character && !status.code)
-            status = rt_text_files_add(&g->training_text, file->path);
+            RT_TRY(rt_text_files_add(&g->list[g->count - 1].text, file->path));
+        if (!file->ids && training && by_character)
+            RT_TRY(rt_text_files_add(&g->training_text, file->path));
     }
-    return status;
+    return rt_ok();
 }
 
 static void free_groups(groups *g)
@@ -64,23 +63,23 @@ static void free_groups(groups *g)
 static rt_status open_groups(groups *g, const rt_data_files *files)
 {
     const rt_data_options *o = &g->data->options;
-    rt_status status = list_groups(g, files);
+    RT_TRY(list_groups(g, files));
     bool large = false; /* the tokens of a text of data.file are cached, and so is its vocabulary */
-    for (size_t i = 0; i < g->count && !status.code; i++) {
+    for (size_t i = 0; i < g->count; i++) {
         const rt_text_files *text = &g->list[i].text;
         const bool cached = rt_token_cache_takes(o, text->bytes);
         large |= cached && is_training(&g->list[i]);
         if (text->bytes > RT_FILES_LIMIT && !cached)
-            status =
-                rt_error(RT_DATA, "%.800s: %s can be read into memory up to %zu bytes; it has %zu",
-                         text->list[0].path, text->key, RT_FILES_LIMIT, text->bytes);
+            return rt_error(RT_DATA,
+                            "%.800s: %s can be read into memory up to %zu bytes; it has %zu",
+                            text->list[0].path, text->key, RT_FILES_LIMIT, text->bytes);
     }
-    if (status.code || g->data->task->token_ids)
-        return status;
+    if (g->data->task->token_ids)
+        return rt_ok();
     if (rt_data_takes_characters(g->data))
-        status = (large ? rt_token_cache_vocabulary
-                        : rt_text_characters)(&g->data->state->vocabulary, &g->training_text, o);
-    return status.code ? status : rt_data_find_vocabulary(g->data);
+        RT_TRY((large ? rt_token_cache_vocabulary : rt_text_characters)(&g->data->state->vocabulary,
+                                                                        &g->training_text, o));
+    return rt_data_find_vocabulary(g->data);
 }
 
 static rt_status keep_ids(void *list, rt_id_list *ids)
@@ -121,17 +120,14 @@ static rt_status add_cached(rt_data *data, rt_tokens *tokens, const rt_text_file
     rt_cached_ids cached;
     rt_status status = {.code = RT_DATA};
     for (int i = 0; i < 2 && status.code == RT_DATA; i++) {
-        status = rt_token_cache_find(&cached, text, data->vocabulary, &data->options, i);
-        if (status.code)
-            return status;
+        RT_TRY(rt_token_cache_find(&cached, text, data->vocabulary, &data->options, i));
         status = rt_tokens_add_file(tokens, cached.file, data->vocab);
     }
+    RT_TRY(status);
     *unknown = cached.unknown;
-    if (!status.code)
-        rt_data_say(&data->options,
-                    RT_PRINTED(3 * RT_PATH_SIZE, "%s: the tokens of %.900s are in %s", text->key,
-                               text->list[0].path, cached.file.path));
-    return status;
+    rt_data_say(&data->options, RT_PRINTED(3 * RT_PATH_SIZE, "%s: the tokens of %.900s are in %s",
+                                           text->key, text->list[0].path, cached.file.path));
+    return rt_ok();
 }
 
 /* Opens a file of token ids. Warns if a .bin file without a header seems to hold ids of 4 or 8

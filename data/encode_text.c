@@ -242,9 +242,7 @@ rt_status rt_text_files_add(rt_text_files *t, const char *path)
 {
     rt_text_file file = {.path = path, .start = t->bytes};
     off_t size;
-    rt_status status = rt_file_measure(t->key, path, &size);
-    if (status.code)
-        return status;
+    RT_TRY(rt_file_measure(t->key, path, &size));
     if (!size)
         return rt_error(RT_DATA, "%.800s: %s must hold text; the file is empty", path, t->key);
     if (!rt_file_state_find(&file.state, -1, path))
@@ -305,12 +303,11 @@ static const rt_text_file *piece_at(const rt_text_files *t, size_t at, size_t si
 
 static rt_status read_text(const rt_text_files *t, size_t at, size_t size, unsigned char *to)
 {
-    rt_status status = rt_ok();
-    for (size_t done = 0, from, n; done < size && !status.code; done += n) {
+    for (size_t done = 0, from, n; done < size; done += n) {
         const rt_text_file *file = piece_at(t, at + done, size - done, &from, &n);
-        status = read_file(t, file, from, n, to + done);
+        RT_TRY(read_file(t, file, from, n, to + done));
     }
-    return status;
+    return rt_ok();
 }
 
 /* Validates bytes from offset `at` of the text, file by file. The error names the file and the
@@ -425,13 +422,12 @@ static rt_status read_part(part *p, size_t at)
     const rt_vocabulary *v = p->e->vocabulary;
     const size_t left = p->e->text->bytes - at;
     const bool whole = v->bpe && !rt_documents_are_cut(o) && !cut_rules_of(v->bpe).possible;
-    rt_status status = rt_ok();
     if (whole && left > RT_FILES_LIMIT)
         return rt_error(RT_DATA, "%.600s: %s can be read into memory up to %zu bytes; it has %zu",
                         file_at(p->e->text, at)->path, p->e->text->key, RT_FILES_LIMIT, left);
     p->at = at;
     p->size = 0;
-    for (size_t size = PART_SIZE, end = 0; !end && !status.code; size *= 2) {
+    for (size_t size = PART_SIZE, end = 0; !end; size *= 2) {
         const bool rest = whole || size >= left;
         if (!rest && size > PART_MOST)
             return rt_error(RT_DATA,
@@ -441,13 +437,11 @@ static rt_status read_part(part *p, size_t at)
         const size_t wanted = rest ? left : size;
         if (!rt_grow(&p->bytes, &p->capacity, wanted, 1))
             return rt_out_of_memory("a part of a text");
-        status = read_text(p->e->text, at + p->size, wanted - p->size, p->bytes + p->size);
-        if (status.code)
-            return status;
+        RT_TRY(read_text(p->e->text, at + p->size, wanted - p->size, p->bytes + p->size));
         end = rest ? left : text_cut(o, v, p->bytes, wanted);
         p->size = end ? end : wanted;
     }
-    return status;
+    return rt_ok();
 }
 
 static rt_status stopped(const rt_text_encoding *e, size_t done)
@@ -466,9 +460,7 @@ static rt_status encode_round(part *parts, int threads, size_t *at, int *count)
 {
     const rt_text_encoding *e = parts->e;
     for (*count = 0; *count < threads && *at < e->text->bytes; ++*count) {
-        const rt_status status = read_part(&parts[*count], *at);
-        if (status.code)
-            return status;
+        RT_TRY(read_part(&parts[*count], *at));
         *at += parts[*count].size;
         if (e->see)
             e->see(e->context, parts[*count].bytes, parts[*count].size);

@@ -87,10 +87,7 @@ static rt_status add_ids(rt_examples *x, const rt_data *data, rt_text_span text,
     int32_t *ids = x->ids + x->used;
     rt_unknown here;
     int got;
-    const rt_status status =
-        rt_vocabulary_encode(data->vocabulary, text.bytes, text.size, false, ids, &got, &here);
-    if (status.code)
-        return status;
+    RT_TRY(rt_vocabulary_encode(data->vocabulary, text.bytes, text.size, false, ids, &got, &here));
     if (!got && has_tags(data) && data->special.unknown != RT_NO_ID)
         ids[got++] = data->special.unknown;
     if (!got)
@@ -183,12 +180,11 @@ static rt_status make_rows(rt_data *data, const rt_labelled_file files[RT_PARTS]
     x->labels = has_tags(data) ? rt_alloc_unset(most, sizeof *x->labels) : NULL;
     if (!x->rows || !x->ids || (has_tags(data) && !x->labels))
         return rt_out_of_memory("the texts of data.file");
-    rt_status status = rt_ok();
-    for (int part = 0; part < RT_PARTS && !status.code; part++)
-        status = add_file(data, &files[part], part);
+    for (int part = 0; part < RT_PARTS; part++)
+        RT_TRY(add_file(data, &files[part], part));
     for (size_t i = 0; i < x->count; i++)
         x->rows[i].length = full_length(data, &x->rows[i]);
-    return status;
+    return rt_ok();
 }
 
 /* Numbers of permutations; those of blocks follow. */
@@ -504,16 +500,14 @@ static rt_status split(rt_example_text *x, const rt_data *data, const char *line
                         !tab                            ? "no tab"
                         : tab == line || tab + 1 == end ? "an empty text"
                                                         : "more than one tab");
-    const rt_status status = new_texts(x, count + pair);
-    if (status.code)
-        return status;
+    RT_TRY(new_texts(x, count + pair));
     if (tag)
         split_tokens(line, size, x->texts);
     else
         x->texts[0] = (rt_text_span){line, pair ? (size_t)(tab - line) : size};
     if (pair)
         x->texts[1] = (rt_text_span){tab + 1, (size_t)(end - tab - 1)};
-    return status;
+    return rt_ok();
 }
 
 /* Returns the error of a text with its name as prefix. */
@@ -575,12 +569,10 @@ rt_status rt_data_encode_example(rt_example_text *x, const rt_data *data, const 
                                  size_t size, rt_batch *row)
 {
     *x = (rt_example_text){.count = 0};
-    rt_status status = check_use(data, size, row);
-    if (!status.code)
-        status = check_bytes((rt_text_span){line, size});
-    if (!status.code)
-        status = split(x, data, line, size);
-    return status.code ? status : encode_row(x, data, line, size, row);
+    RT_TRY(check_use(data, size, row));
+    RT_TRY(check_bytes((rt_text_span){line, size}));
+    RT_TRY(split(x, data, line, size));
+    return encode_row(x, data, line, size, row);
 }
 
 rt_status rt_data_encode_texts(rt_example_text *x, const rt_data *data, const char *text,
@@ -590,21 +582,21 @@ rt_status rt_data_encode_texts(rt_example_text *x, const rt_data *data, const ch
     const size_t size = texts[0].size + texts[1].size;
     assert(!has_tags(data));
     *x = (rt_example_text){.count = 0};
-    rt_status status = check_use(data, size, row);
-    if (!status.code && second && data->types < 2)
-        status = rt_error(RT_ARGUMENT, "the model was trained without pairs of texts");
-    if (!status.code && second && row->length < SHORTEST_PAIR)
-        status = rt_error(RT_ARGUMENT, "a pair of texts needs a length of %d tokens; got %d",
-                          SHORTEST_PAIR, row->length);
-    if (!status.code)
-        status = new_texts(x, second ? 2 : 1);
-    for (int i = 0; i < x->count && !status.code; i++) {
+    RT_TRY(check_use(data, size, row));
+    if (second && data->types < 2)
+        return rt_error(RT_ARGUMENT, "the model was trained without pairs of texts");
+    if (second && row->length < SHORTEST_PAIR)
+        return rt_error(RT_ARGUMENT, "a pair of texts needs a length of %d tokens; got %d",
+                        SHORTEST_PAIR, row->length);
+    RT_TRY(new_texts(x, second ? 2 : 1));
+    for (int i = 0; i < x->count; i++) {
         x->texts[i] = texts[i];
-        status = texts[i].size ? check_bytes(texts[i]) : rt_error(RT_ARGUMENT, "the text is empty");
+        const rt_status status =
+            texts[i].size ? check_bytes(texts[i]) : rt_error(RT_ARGUMENT, "the text is empty");
         if (status.code)
-            status = name_text(x, data, i, status.message);
+            return name_text(x, data, i, status.message);
     }
-    return status.code ? status : encode_row(x, data, NULL, size, row);
+    return encode_row(x, data, NULL, size, row);
 }
 
 void rt_example_text_free(rt_example_text *x)

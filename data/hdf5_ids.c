@@ -243,23 +243,18 @@ static rt_status open_set(set *d)
 {
     H5dont_atexit();
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    rt_status status = open_file(d);
-    if (!status.code)
-        status = open_dataset(d);
-    if (!status.code)
-        status = check_type(d);
-    if (!status.code)
-        status = check_extent(d);
-    return status.code ? status : check_storage(d);
+    RT_TRY(open_file(d));
+    RT_TRY(open_dataset(d));
+    RT_TRY(check_type(d));
+    RT_TRY(check_extent(d));
+    return check_storage(d);
 }
 
 /* Finds the ids, as an rt_token_place. Runs in a child process. */
 static rt_status find_in_child(void *input, unsigned char **place_new, size_t *size)
 {
     set d = {.in = input};
-    rt_status status = open_set(&d);
-    if (status.code)
-        return status;
+    RT_TRY(open_set(&d));
     rt_token_place *place = rt_alloc(1, sizeof *place);
     if (!place)
         return rt_out_of_memory("the place of token ids");
@@ -300,10 +295,9 @@ static rt_status decode_in_child(void *input, unsigned char **nothing, size_t *s
     set d = {.in = input};
     *nothing = NULL;
     *size = 0;
-    rt_status status = open_set(&d);
-    unsigned char *block = status.code ? NULL : rt_alloc(BLOCK, (size_t)d.place.width);
-    if (!status.code && !block)
-        status = rt_out_of_memory("a block of token ids");
+    RT_TRY(open_set(&d));
+    unsigned char *block = rt_alloc(BLOCK, (size_t)d.place.width);
+    rt_status status = block ? rt_ok() : rt_out_of_memory("a block of token ids");
     for (size_t first = 0, count = d.place.count; first < count && !status.code; first += BLOCK) {
         const size_t n = count - first < BLOCK ? count - first : BLOCK;
         if (!move_block(&d, first, n, block, false))

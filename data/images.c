@@ -72,21 +72,21 @@ static rt_status read_header(idx *x, gzFile file, const char *path)
 {
     unsigned char bytes[4 * (1 + AXES)];
     size_t got;
-    rt_status status = read_bytes(file, path, bytes, 4, &got);
-    if (!status.code && got == 4) {
+    RT_TRY(read_bytes(file, path, bytes, 4, &got));
+    if (got == 4) {
         if (bytes[0] || bytes[1] || bytes[2] != UNSIGNED_BYTE || !bytes[3] || bytes[3] > AXES)
             return rt_error(RT_DATA,
                             "%.600s: is no IDX file of bytes with 1 to %d axes: it begins with "
                             "%02x %02x %02x %02x at offset 0",
                             path, AXES, bytes[0], bytes[1], bytes[2], bytes[3]);
         x->ndim = bytes[3];
-        status = read_bytes(file, path, bytes, 4 * (size_t)x->ndim, &got);
+        RT_TRY(read_bytes(file, path, bytes, 4 * (size_t)x->ndim, &got));
     }
-    if (!status.code && (!x->ndim || got < 4 * (size_t)x->ndim))
+    if (!x->ndim || got < 4 * (size_t)x->ndim)
         return rt_error(RT_DATA, "%.600s: ends at offset %ld, within the header of an IDX file",
                         path, gztell(file));
     x->size = 1;
-    for (int i = 0; i < x->ndim && !status.code; i++) {
+    for (int i = 0; i < x->ndim; i++) {
         const unsigned char *b = bytes + 4 * i;
         const size_t axis = (size_t)b[0] << 24 | (size_t)b[1] << 16 | (size_t)b[2] << 8 | b[3];
         if (!axis || x->size > RT_FILES_LIMIT / axis)
@@ -95,7 +95,7 @@ static rt_status read_header(idx *x, gzFile file, const char *path)
         x->axis[i] = axis;
         x->size *= axis;
     }
-    return status;
+    return rt_ok();
 }
 
 /* Reads the bytes behind the header into memory of their size, unless a file of `bytes` cannot have
@@ -109,9 +109,9 @@ static rt_status read_rest(idx *x, gzFile file, const char *path, size_t bytes)
     x->bytes = rt_alloc_unset(wanted, 1);
     if (!x->bytes)
         return rt_out_of_memory("a file of images");
-    const rt_status status = read_bytes(file, path, x->bytes, wanted, &count);
-    if (status.code || count == x->size)
-        return status;
+    RT_TRY(read_bytes(file, path, x->bytes, wanted, &count));
+    if (count == x->size)
+        return rt_ok();
     return count < x->size
                ? rt_error(RT_DATA, "%.600s: ends at offset %ld; its header says %zu bytes more",
                           path, gztell(file), x->size - count)
@@ -126,15 +126,13 @@ static rt_status read_rest(idx *x, gzFile file, const char *path, size_t bytes)
 static rt_status read_idx(idx *x, const char *key, const char *path)
 {
     off_t size;
-    rt_status status = rt_file_measure(key, path, &size);
-    if (status.code)
-        return status;
+    RT_TRY(rt_file_measure(key, path, &size));
     errno = 0;
     gzFile file = gzopen(path, "rb");
     if (!file)
         return errno ? rt_error(RT_DATA, "%.600s: %s", path, strerror(errno))
                      : rt_out_of_memory("a compressed file");
-    status = read_header(x, file, path);
+    rt_status status = read_header(x, file, path);
     if (!status.code)
         status = read_rest(x, file, path, (size_t)size);
     gzclose_r(file);
@@ -152,9 +150,7 @@ static rt_status read_part(image_rows *x, const rt_data_file *file)
     const bool named = rt_image_labels_path(files->labels_path, path);
     assert(named);
     (void)named;
-    rt_status status = read_idx(images, key, path);
-    if (status.code)
-        return status;
+    RT_TRY(read_idx(images, key, path));
     const bool gray = images->ndim == 3, rgb = images->ndim == 4 && images->axis[3] == 3;
     if (!gray && !rgb)
         return rt_error(RT_DATA,
@@ -174,13 +170,13 @@ static rt_status read_part(image_rows *x, const rt_data_file *file)
                         path, side, side, channels, x->side, x->side, x->channels);
     x->side = side;
     x->channels = channels;
-    status = read_idx(labels, key, files->labels_path);
-    if (!status.code && (labels->ndim != 1 || labels->axis[0] != images->axis[0]))
-        status = rt_error(RT_DATA,
-                          "%.600s: has %d axes, of which the first is %zu at offset 4; "
-                          "%.600s has %zu images",
-                          files->labels_path, labels->ndim, labels->axis[0], path, images->axis[0]);
-    return status;
+    RT_TRY(read_idx(labels, key, files->labels_path));
+    if (labels->ndim != 1 || labels->axis[0] != images->axis[0])
+        return rt_error(RT_DATA,
+                        "%.600s: has %d axes, of which the first is %zu at offset 4; "
+                        "%.600s has %zu images",
+                        files->labels_path, labels->ndim, labels->axis[0], path, images->axis[0]);
+    return rt_ok();
 }
 
 /* Sets the labels: the given ones, or the numbers that occur. */
@@ -236,15 +232,14 @@ static rt_status open_images(rt_data *data, const rt_data_files *files)
     const rt_data_options *o = &data->options;
     image_rows *x = data->state->rows = rt_alloc(1, sizeof *x);
     size_t rows = 0;
-    rt_status status = x ? rt_ok() : rt_out_of_memory("the images of data.file");
-    for (size_t i = 0; i < files->count && !status.code; i++) {
+    if (!x)
+        return rt_out_of_memory("the images of data.file");
+    for (size_t i = 0; i < files->count; i++) {
         const image_files *part = &x->parts[files->list[i].part];
-        status = read_part(x, &files->list[i]);
+        RT_TRY(read_part(x, &files->list[i]));
         data->memory += part->images.size + part->labels.size;
         rows += part->labels.size;
     }
-    if (status.code)
-        return status;
     const int pixels = o->patch * o->patch, wanted = data->state->meaning.patch;
     data->patch = pixels * x->channels;
     data->vocab = RT_IMAGE_VOCAB;
@@ -259,13 +254,13 @@ static rt_status open_images(rt_data *data, const rt_data_files *files)
             "data.patch = %d gives patches of %d numbers; those of the model have %d: set "
             "the data.patch of its training",
             o->patch, data->patch, wanted);
-    status = find_labels(data, &x->parts[files->list->part]);
+    RT_TRY(find_labels(data, &x->parts[files->list->part]));
     x->examples.rows = rt_alloc(rows, sizeof *x->examples.rows);
-    if (!status.code && !x->examples.rows)
-        status = rt_out_of_memory("the rows of data.file");
-    for (int part = 0; part < RT_PARTS && !status.code; part++)
-        status = add_rows(data, part);
-    return status.code ? status : rt_examples_order(data, &x->examples);
+    if (!x->examples.rows)
+        return rt_out_of_memory("the rows of data.file");
+    for (int part = 0; part < RT_PARTS; part++)
+        RT_TRY(add_rows(data, part));
+    return rt_examples_order(data, &x->examples);
 }
 
 static void close_images(void *rows)

@@ -141,8 +141,7 @@ rt_status rt_draw_text(rt_labelled_batch *b, const rt_data *data, const char *li
                        rt_example_text *text)
 {
     b->batch.length = b->length;
-    rt_status status = rt_data_encode_example(text, data, line, size, &b->batch);
-    if (!status.code)
-        list_labels(b, data, (rt_draw){0});
-    return status;
+    RT_TRY(rt_data_encode_example(text, data, line, size, &b->batch));
+    list_labels(b, data, (rt_draw){0});
+    return rt_ok();
 }

@@ -71,9 +71,7 @@ static rt_status read_heading(reading *r)
 {
     const char *path = r->file->path;
     const int line = r->line;
-    const rt_status status = take_cells(r);
-    if (status.code)
-        return status;
+    RT_TRY(take_cells(r));
     r->count = r->cell_count;
     for (int c = 0; c < COLUMNS; c++) {
         for (int i = 0; i < r->count; i++) {
@@ -91,17 +89,15 @@ static rt_status read_heading(reading *r)
                             path, line, columns[c], r->separator == RT_TAB ? "tabs" : "commas");
     }
     r->file->pairs = r->place[TEXT_B] >= 0;
-    return status;
+    return rt_ok();
 }
 
 static rt_status read_row(reading *r, bool begins)
 {
     rt_labelled_file *f = r->file;
     const int line = r->line;
-    const rt_status status = take_cells(r);
+    RT_TRY(take_cells(r));
     const int count = r->cell_count;
-    if (status.code)
-        return status;
     if (count != r->count && f->tokens)
         return rt_error(RT_DATA, PLACE "must be TOKEN<TAB>LABEL; got %s", f->path, line,
                         count > r->count ? "more columns" : "one column");
@@ -121,7 +117,7 @@ static rt_status read_row(reading *r, bool begins)
     if (!t->text.size || second)
         return rt_error(RT_DATA, PLACE "column %s is empty", f->path, line,
                         rt_labelled_column(f, second));
-    return problem ? rt_error(RT_DATA, PLACE "column label %s", f->path, line, problem) : status;
+    return problem ? rt_error(RT_DATA, PLACE "column label %s", f->path, line, problem) : rt_ok();
 }
 
 rt_status rt_labelled_file_read(rt_labelled_file *file, const char *key, const char *path,
@@ -130,9 +126,7 @@ rt_status rt_labelled_file_read(rt_labelled_file *file, const char *key, const c
     unsigned char *bytes;
     size_t at;
     *file = (rt_labelled_file){.path = path, .tokens = tokens};
-    rt_status status = rt_file_read(key, path, &bytes, &file->size);
-    if (status.code)
-        return status;
+    RT_TRY(rt_file_read(key, path, &bytes, &file->size));
     file->bytes = (char *)bytes;
     const char *problem = rt_text_problem(file->bytes, file->size, &at);
     if (problem) {
@@ -149,6 +143,7 @@ rt_status rt_labelled_file_read(rt_labelled_file *file, const char *key, const c
                  .line = 1,
                  .separator = !tokens && path[strlen(path) - 3] == 'c' ? RT_COMMA : RT_TAB,
                  .place = {-1, -1, -1}};
+    rt_status status = rt_ok();
     if (tokens) {
         r.place[TEXT] = 0;
         r.place[LABEL] = 1;

@@ -85,34 +85,31 @@ rt_status rt_data_find_vocabulary(rt_data *data)
         [RT_LEVEL_RESIDUE] = "a vocab.txt of ESM for data.level = residue"};
     const rt_data_options *o = &data->options;
     const rt_vocabulary *given = data->state->meaning.vocabulary;
-    rt_status status = rt_ok();
     if (o->vocab_file) {
         rt_vocabulary_kind kind = {.level = o->level, .lowercase = o->lowercase};
         unsigned char *bytes;
         size_t size;
         if (given && given->bpe)
             kind = rt_vocabulary_kind_of(given);
-        status = rt_file_read("data.vocab_file", o->vocab_file, &bytes, &size);
-        if (status.code)
-            return status;
-        status = rt_vocabulary_read(&data->state->vocabulary, kind, o->vocab_file, bytes, size);
+        RT_TRY(rt_file_read("data.vocab_file", o->vocab_file, &bytes, &size));
+        const rt_status status =
+            rt_vocabulary_read(&data->state->vocabulary, kind, o->vocab_file, bytes, size);
         rt_free(bytes);
+        RT_TRY(status);
     } else if (!given && o->level == RT_LEVEL_BYTE) {
-        status = rt_vocabulary_of_bytes(&data->state->vocabulary);
+        RT_TRY(rt_vocabulary_of_bytes(&data->state->vocabulary));
     } else if (!given && needed[o->level]) {
-        status = rt_error(RT_CONFIG, "data.vocab_file must name %s", needed[o->level]);
+        return rt_error(RT_CONFIG, "data.vocab_file must name %s", needed[o->level]);
     }
-    if (!status.code && given && data->state->vocabulary &&
-        !rt_vocabularies_equal(given, data->state->vocabulary))
-        status = rt_error(RT_CONFIG,
-                          "data.vocab_file: %s%s is not the vocabulary that the model was trained "
-                          "with; leave the key out to use that one",
-                          o->vocab_file,
-                          o->level != RT_LEVEL_WORDPIECE ? ""
-                          : o->lowercase                 ? ", in lower case,"
-                                                         : ", cased,");
-    return status.code ? status
-                       : rt_data_use_vocabulary(data, given ? given : data->state->vocabulary);
+    if (given && data->state->vocabulary && !rt_vocabularies_equal(given, data->state->vocabulary))
+        return rt_error(RT_CONFIG,
+                        "data.vocab_file: %s%s is not the vocabulary that the model was trained "
+                        "with; leave the key out to use that one",
+                        o->vocab_file,
+                        o->level != RT_LEVEL_WORDPIECE ? ""
+                        : o->lowercase                 ? ", in lower case,"
+                                                       : ", cased,");
+    return rt_data_use_vocabulary(data, given ? given : data->state->vocabulary);
 }
 
 rt_status rt_data_encode(const rt_data *data, const char *text, int32_t **ids_new, int *count,

@@ -50,9 +50,8 @@ typedef struct entry {
 static rt_status open_folder(const rt_data_options *o)
 {
     char path[RT_PATH_SIZE];
-    const rt_status status =
-        rt_path_join(path, o->cache, "0123456789abcdef0123456789abcdef.vocabulary");
-    return status.code ? status : rt_folders_make(o->cache);
+    RT_TRY(rt_path_join(path, o->cache, "0123456789abcdef0123456789abcdef.vocabulary"));
+    return rt_folders_make(o->cache);
 }
 
 /* Writes a file of an entry: a line with the digest of its content, and the content. */
@@ -254,15 +253,14 @@ static rt_status take_ids(void *context, rt_id_list *ids)
 {
     making *m = context;
     const unsigned char *from = ids->ids;
-    rt_status status = rt_ok();
-    for (size_t left = ids->count * ids->width, n; left && !status.code; left -= n, from += n) {
+    for (size_t left = ids->count * ids->width, n; left; left -= n, from += n) {
         n = left < RT_SUMMED - m->filled ? left : RT_SUMMED - m->filled;
         XXH3_64bits_update(m->sum, from, n);
         m->filled += n;
         if (m->filled == RT_SUMMED)
-            status = end_block(m);
+            RT_TRY(end_block(m));
     }
-    return status.code ? status : rt_token_writer_take(&m->writer, ids);
+    return rt_token_writer_take(&m->writer, ids);
 }
 
 static void see_bytes(void *context, const unsigned char *bytes, size_t size)
@@ -292,9 +290,7 @@ static rt_status write_files(making *m, const entry *e)
     if (m->stale)
         status = rt_error(RT_DATA, "%.800s: %s changed while it was tokenized", text->list[0].path,
                           text->key);
-    status = rt_token_writer_close(&m->writer, status);
-    if (status.code)
-        return status;
+    RT_TRY(rt_token_writer_close(&m->writer, status));
     memcpy(m->info, &encoding.unknown, sizeof encoding.unknown);
     return put(e, ".info", m->info, m->words * sizeof *m->info);
 }
@@ -381,9 +377,9 @@ static bool find_vocabulary(const entry *e, void *context)
 static rt_status make_vocabulary(const entry *e, void *context)
 {
     const characters *c = context;
-    const rt_status status = rt_text_characters(c->vocabulary_new, c->text, e->o);
-    const char *file = status.code ? "" : (*c->vocabulary_new)->file;
-    return status.code ? status : put(e, ".vocabulary", file, strlen(file));
+    RT_TRY(rt_text_characters(c->vocabulary_new, c->text, e->o));
+    const char *file = (*c->vocabulary_new)->file;
+    return put(e, ".vocabulary", file, strlen(file));
 }
 
 rt_status rt_token_cache_vocabulary(rt_vocabulary **vocabulary_new, const rt_text_files *text,

@@ -90,9 +90,7 @@ static rt_status find_in_bin(rt_token_input *in, rt_token_place *place)
     unsigned char start[BIN_HEADER];
     const uint64_t size = (uint64_t)in->size;
     size_t got;
-    rt_status status = read_start(in, start, sizeof start, &got);
-    if (status.code)
-        return status;
+    RT_TRY(read_start(in, start, sizeof start, &got));
     const llmc_header *header = llmc_header_of(start, got);
     *place = (rt_token_place){.width = header ? header->width : 2,
                               .is_unsigned = 1,
@@ -175,9 +173,7 @@ static rt_status find_in_npy(rt_token_input *in, rt_token_place *place)
 {
     unsigned char start[NPY_START + 2 + NPY_TEXT + 1];
     size_t got;
-    rt_status status = read_start(in, start, sizeof start - 1, &got);
-    if (status.code)
-        return status;
+    RT_TRY(read_start(in, start, sizeof start - 1, &got));
     if (got < NPY_START + 2 || memcmp(start, rt_npy_magic, NPY_MAGIC) != 0)
         return rt_token_refuse(in, "the file is not a .npy file of NumPy");
     if (start[NPY_MAGIC] < 1 || start[NPY_MAGIC] > NPY_VERSIONS || start[NPY_MAGIC + 1])
@@ -191,9 +187,7 @@ static rt_status find_in_npy(rt_token_input *in, rt_token_place *place)
         return rt_token_refuse(in, "the header of the .npy file is damaged");
     start[before + size] = '\0';
     *place = (rt_token_place){.in_place = 1, .offset = before + size};
-    status = read_type(in, (const char *)start + before, place);
-    if (status.code)
-        return status;
+    RT_TRY(read_type(in, (const char *)start + before, place));
     const char *shape = value_of((const char *)start + before, "shape");
     char *end;
     errno = 0;
@@ -251,16 +245,13 @@ rt_status rt_token_input_open(rt_token_input *in, rt_token_place *place)
     in->file = -1;
     snprintf(in->name, sizeof in->name, "%.500s%s%.200s", in->path, *in->dataset ? ":" : "",
              in->dataset);
-    rt_status status = rt_file_measure(in->key, in->path, &in->size);
-    if (status.code)
-        return status;
+    RT_TRY(rt_file_measure(in->key, in->path, &in->size));
     in->file = open(in->path, O_RDONLY | O_CLOEXEC);
     if (in->file < 0)
         return rt_error(RT_DATA, "%.800s: %s (%s)", in->path, strerror(errno), in->key);
-    status = in->format->find(in, place);
-    if (!status.code)
-        status = check_place(in, place);
-    return status.code || place->in_place ? status : in->format->decode(in, place);
+    RT_TRY(in->format->find(in, place));
+    RT_TRY(check_place(in, place));
+    return place->in_place ? rt_ok() : in->format->decode(in, place);
 }
 
 rt_status rt_token_writer_open(rt_token_writer *w, const char *path, const rt_token_format *format,

@@ -73,33 +73,31 @@ static rt_status check_block(const rt_token_run *f, size_t block)
     unsigned char bytes[RT_SUMMED];
     const size_t width = (size_t)f->place.width, whole = RT_SUMMED / width, first = block * whole;
     const size_t left = (size_t)f->place.count - first, n = left < whole ? left : whole;
-    rt_status status = read_bytes(f, first, n, bytes);
-    if (!status.code && XXH3_64bits(bytes, n * width) != f->in.sums.list[block]) {
+    RT_TRY(read_bytes(f, first, n, bytes));
+    if (XXH3_64bits(bytes, n * width) != f->in.sums.list[block]) {
         rt_file_state named;
         if (rt_file_state_find(&named, -1, f->in.path) && named.inode == f->opened.inode &&
             named.device == f->opened.device)
             unlink(f->in.path);
-        status = rt_error(RT_DATA,
-                          "%s: the ids from %zu to %zu are damaged; the file was removed, and the "
-                          "next run makes it again",
-                          f->in.name, first, first + n - 1);
+        return rt_error(RT_DATA,
+                        "%s: the ids from %zu to %zu are damaged; the file was removed, and the "
+                        "next run makes it again",
+                        f->in.name, first, first + n - 1);
     }
-    if (!status.code)
-        atomic_store_explicit(&f->sound[block], true, memory_order_relaxed);
-    return status;
+    atomic_store_explicit(&f->sound[block], true, memory_order_relaxed);
+    return rt_ok();
 }
 
 /* Compares the blocks of these ids with their checksums, unless already done. */
 static rt_status check_blocks(const rt_token_run *f, size_t first, size_t count)
 {
     const size_t whole = RT_SUMMED / (size_t)f->place.width;
-    rt_status status = rt_ok();
     if (!f->in.sums.count || !count)
-        return status;
-    for (size_t b = first / whole; b <= (first + count - 1) / whole && !status.code; b++)
+        return rt_ok();
+    for (size_t b = first / whole; b <= (first + count - 1) / whole; b++)
         if (!atomic_load_explicit(&f->sound[b], memory_order_relaxed))
-            status = check_block(f, b);
-    return status;
+            RT_TRY(check_block(f, b));
+    return rt_ok();
 }
 
 /* Reads and checks ids: a file that was truncated, rewritten or replaced would change a running
@@ -108,23 +106,22 @@ static rt_status read_ids(const rt_token_run *f, size_t first, size_t count, int
 {
     int64_t piece[PIECE];
     const char *change = rt_file_change(&f->opened, f->in.file, false);
-    rt_status status = change ? changed(f, change) : check_blocks(f, first, count);
-    for (size_t done = 0; done < count && !status.code; done += PIECE) {
+    RT_TRY(change ? changed(f, change) : check_blocks(f, first, count));
+    for (size_t done = 0; done < count; done += PIECE) {
         const size_t n = count - done < PIECE ? count - done : PIECE;
-        status = read_bytes(f, first + done, n, piece);
-        for (size_t i = 0; i < n && !status.code; i++) {
+        RT_TRY(read_bytes(f, first + done, n, piece));
+        for (size_t i = 0; i < n; i++) {
             const int64_t id = id_at(&f->place, piece, i);
             if (id < 0 || id >= f->vocab)
-                status = rt_error(RT_DATA,
-                                  "%s: %s must hold ids from 0 to %d (data.vocab %d); got %lld at "
-                                  "index %zu",
-                                  f->in.name, f->in.key, f->vocab - 1, f->vocab, (long long)id,
-                                  first + done + i);
-            else
-                ids[done + i] = (int32_t)id;
+                return rt_error(RT_DATA,
+                                "%s: %s must hold ids from 0 to %d (data.vocab %d); got %lld at "
+                                "index %zu",
+                                f->in.name, f->in.key, f->vocab - 1, f->vocab, (long long)id,
+                                first + done + i);
+            ids[done + i] = (int32_t)id;
         }
     }
-    return status;
+    return rt_ok();
 }
 
 /* Validates the ids of a small file. Prepares checksums, and compares them if the file is small. */
@@ -134,7 +131,6 @@ static rt_status check_small(rt_token_run *f)
     int32_t block[BLOCK];
     const size_t count = (size_t)f->place.count;
     const uint64_t bytes = count * f->place.width;
-    rt_status status = rt_ok();
     if (f->in.sums.count) {
         if (f->in.sums.count != (bytes + RT_SUMMED - 1) / RT_SUMMED)
             return rt_error(RT_DATA, "%s: the file has another size than its checksums",
@@ -143,13 +139,13 @@ static rt_status check_small(rt_token_run *f)
         f->sound = rt_alloc(f->in.sums.count, sizeof *f->sound);
         if (!f->sound)
             return rt_out_of_memory("checksums");
-        return bytes > SUMMED_FIRST ? status : check_blocks(f, 0, count);
+        return bytes > SUMMED_FIRST ? rt_ok() : check_blocks(f, 0, count);
     }
     if (bytes > SCANNED)
-        return status;
-    for (size_t first = 0; first < count && !status.code; first += BLOCK)
-        status = read_ids(f, first, count - first < BLOCK ? count - first : BLOCK, block);
-    return status;
+        return rt_ok();
+    for (size_t first = 0; first < count; first += BLOCK)
+        RT_TRY(read_ids(f, first, count - first < BLOCK ? count - first : BLOCK, block));
+    return rt_ok();
 }
 
 /* Ids per block of a search. */

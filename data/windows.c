@@ -108,9 +108,8 @@ static rt_status add_training_text(rt_data *data, const rt_corpus_text *text, co
         return rt_error(RT_DATA,
                         "%.600s: data.length %d needs %zu %s for training; data.file has %zu",
                         text->name, o->length, window, many, count);
-    const rt_status status = add_span(&w->parts, text->first, count - tail, text->weight);
-    return status.code || o->eval_file ? status
-                                       : add_span(&w->texts, text->first + count - kept, kept, 0);
+    RT_TRY(add_span(&w->parts, text->first, count - tail, text->weight));
+    return o->eval_file ? rt_ok() : add_span(&w->texts, text->first + count - kept, kept, 0);
 }
 
 /* Adds the training part or the evaluation text of a text of the corpus. RT_DATA if it has no
