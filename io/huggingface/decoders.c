@@ -390,8 +390,8 @@ static rt_status check_neox(const rt_family *family, const rt_transformer_option
     if (o->bias != RT_BIAS_ALL && o->bias != RT_BIAS_FFN)
         return rt_cannot_export(family, "model.bias", o,
                                 "biases in its feed-forward blocks, and in attention or not");
-    const rt_status status = rt_check_head_dim(family, o);
-    return status.code ? status : rt_rope_parameters_check(family, o);
+    RT_TRY(rt_check_head_dim(family, o));
+    return rt_rope_parameters_check(family, o);
 }
 
 static const rt_config_row neox_config[] = {

@@ -231,9 +231,7 @@ static rt_status check_esm(const rt_family *family, const rt_transformer_options
         return rt_cannot_export(family, "model.classifier", o,
                                 "tanh in its head for labels of texts, and a matrix for those of "
                                 "tokens");
-    const rt_status status = rt_check_head_dim(family, o);
-    if (status.code)
-        return status;
+    RT_TRY(rt_check_head_dim(family, o));
     if (!o->theta.learn && (o->position.frequencies.family != RT_FREQUENCIES_GEOMETRIC ||
                             2 * rt_transformer_pairs(o) < o->head_dim))
         return rt_error(RT_CONFIG,
@@ -274,8 +272,7 @@ static rt_status resolve_esm(rt_huggingface *there)
         same &= !status.code && rt_theta_is_near(theta, theta + pairs, pairs);
     }
     rt_free(theta);
-    if (status.code)
-        return status;
+    RT_TRY(status);
     if (!written->own && !same)
         rt_writer_add(&there->files->warnings,
                       "inv_freq is not what rope_theta makes it; rotor uses rope_theta\n");
@@ -405,9 +402,7 @@ static rt_status check_modernbert(const rt_family *family, const rt_transformer_
         return rt_cannot_export(family, "model.bias", o,
                                 labels ? "biases in all maps or in the last one alone"
                                        : "biases in all maps, in the last one alone or in none");
-    const rt_status status = rt_check_head_dim(family, o);
-    if (status.code)
-        return status;
+    RT_TRY(rt_check_head_dim(family, o));
     if (!o->theta.learn && rt_layers_differ_in_base(o) &&
         (f->family != RT_FREQUENCIES_GEOMETRIC || 2 * rt_transformer_pairs(o) < o->head_dim))
         return rt_error(RT_CONFIG,

@@ -200,11 +200,10 @@ rt_status rt_tensor_list_open(rt_tensor_list *l, const rt_family *family,
     const rt_parameters *p = &model->parameters;
     const rt_folder_tensor *t;
     *l = (rt_tensor_list){.family = family, .model = model};
-    rt_status status = rt_folder_theta_of(family, model, &l->theta);
-    if (!status.code)
-        status = rt_folder_tensors_new(&l->tensors, family, &model->options, model, positions);
+    RT_TRY(rt_folder_theta_of(family, model, &l->theta));
+    RT_TRY(rt_folder_tensors_new(&l->tensors, family, &model->options, model, positions));
     /* every parameter must be in a tensor that is written, with all parameters of that tensor */
-    for (int i = 0; i < p->count && !status.code; i++) {
+    for (int i = 0; i < p->count; i++) {
         const rt_role role = p->list[i]->role;
         int n = 0;
         while ((t = rt_folder_tensors_find(&l->tensors, p->list[i], n)) && !is_written(t))
@@ -213,10 +212,8 @@ rt_status rt_tensor_list_open(rt_tensor_list *l, const rt_family *family,
         for (int k = 0; t && k < RT_MOST_STACKED && t->row->here[k]; k++)
             lacks |= !t->stacked[k].parameter;
         if (lacks)
-            status = rt_family_lacks(family, p->list[i]->name, "no such tensor");
+            RT_TRY(rt_family_lacks(family, p->list[i]->name, "no such tensor"));
     }
-    if (status.code)
-        return status;
     l->entries = rt_alloc((size_t)l->tensors.count, sizeof *l->entries);
     for (int i = 0; i < l->tensors.count && l->entries; i++) {
         t = l->tensors.list + i;
@@ -340,7 +337,6 @@ static rt_status write_texts(const rt_durable_folder *to, const rt_tensor_list *
 {
     const rt_transformer_options *o = &list->model->options;
     const rt_vocabulary *v = export->vocabulary;
-    rt_status status = rt_ok();
     char *text;
     size_t size;
     if (v) {
@@ -348,28 +344,22 @@ static rt_status write_texts(const rt_durable_folder *to, const rt_tensor_list *
         const bool labels = o->head != RT_HEAD_LM;
         const bool begins = !export->bare && (!labels || around.first != RT_NO_ID);
         const bool ends = labels ? !export->open_ended && around.last != RT_NO_ID : keeps_end(o, v);
-        status = v->level == RT_LEVEL_BPE ? rt_tokenizer_bpe_file(&text, v, begins, ends)
-                                          : rt_vocabulary_write(v, &text);
-        if (!status.code)
-            status = rt_durable_write_and_free(to->staging, rt_vocabulary_file(v), text);
-        if (!status.code)
-            status = rt_durable_write_and_free(to->staging, RT_HF_TOKENIZER,
-                                               rt_huggingface_tokenizer_text(export));
+        RT_TRY(v->level == RT_LEVEL_BPE ? rt_tokenizer_bpe_file(&text, v, begins, ends)
+                                        : rt_vocabulary_write(v, &text));
+        RT_TRY(rt_durable_write_and_free(to->staging, rt_vocabulary_file(v), text));
+        RT_TRY(rt_durable_write_and_free(to->staging, RT_HF_TOKENIZER,
+                                         rt_huggingface_tokenizer_text(export)));
     }
-    if (!status.code) { /* a card that rotor did not write is kept */
-        const rt_status read =
-            rt_folder_read(&text, &size, to->path, RT_HF_CARD, RT_TEXT_FILE_BYTES);
-        const bool own =
-            !read.code && (strstr(text, RT_CARD_TRAINED) || strstr(text, RT_CARD_CONVERTED));
-        rt_free(text);
-        status = !own && rt_folder_has(to->path, RT_HF_CARD)
-                     ? keep_file(to, RT_HF_CARD)
-                     : rt_durable_write_and_free(to->staging, RT_HF_CARD, card_text(list, export));
-    }
-    return status.code
-               ? status
-               : rt_durable_write_and_free(to->staging, RT_HF_CONFIG,
-                                           rt_config_text(list->family, o, &list->theta, export));
+    /* a card that rotor did not write is kept */
+    const rt_status read = rt_folder_read(&text, &size, to->path, RT_HF_CARD, RT_TEXT_FILE_BYTES);
+    const bool own =
+        !read.code && (strstr(text, RT_CARD_TRAINED) || strstr(text, RT_CARD_CONVERTED));
+    rt_free(text);
+    RT_TRY(!own && rt_folder_has(to->path, RT_HF_CARD)
+               ? keep_file(to, RT_HF_CARD)
+               : rt_durable_write_and_free(to->staging, RT_HF_CARD, card_text(list, export)));
+    return rt_durable_write_and_free(to->staging, RT_HF_CONFIG,
+                                     rt_config_text(list->family, o, &list->theta, export));
 }
 
 /* Writes all files. From an older model with the same tokens, keeps the files that rotor does not
@@ -384,11 +374,9 @@ static rt_status write_files(const rt_durable_folder *to, const rt_family *famil
     bool same;
     if (!all.positions)
         all.positions = all.length;
-    rt_status status = find_same_tokens(&same, to->path, model, export);
-    if (!status.code)
-        status = rt_path_join(path, to->staging, RT_WEIGHTS_FILE);
-    if (!status.code)
-        status = rt_tensor_list_open(&list, family, model, rt_sine_table_rows(&all));
+    RT_TRY(find_same_tokens(&same, to->path, model, export));
+    RT_TRY(rt_path_join(path, to->staging, RT_WEIGHTS_FILE));
+    rt_status status = rt_tensor_list_open(&list, family, model, rt_sine_table_rows(&all));
     if (!status.code)
         status = rt_safetensors_write(path, list.entries, list.count);
     for (size_t i = 0; same && i < sizeof kept / sizeof *kept && !status.code; i++)
@@ -411,12 +399,9 @@ rt_status rt_huggingface_write(const char *folder, const rt_transformer *model,
 {
     rt_durable_folder to;
     const rt_family *family;
-    rt_status status = rt_family_find(&family, rt_families, &model->options);
-    if (!status.code)
-        status = check_folder(folder, export->overwrite);
-    if (status.code)
-        return status;
-    status = rt_durable_folder_open(&to, folder, files);
+    RT_TRY(rt_family_find(&family, rt_families, &model->options));
+    RT_TRY(check_folder(folder, export->overwrite));
+    rt_status status = rt_durable_folder_open(&to, folder, files);
     if (!status.code)
         status = write_files(&to, family, model, export);
     return rt_durable_folder_close(&to, status);

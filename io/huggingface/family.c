@@ -434,21 +434,20 @@ rt_status rt_folder_tensors_new(rt_folder_tensors *all, const rt_family *family,
                                 int positions)
 {
     const rt_parameters *list = &model->parameters;
-    rt_status status = rt_ok();
     *all = (rt_folder_tensors){0};
-    for (int i = 0; i < list->count && !status.code; i++) {
+    for (int i = 0; i < list->count; i++) {
         const rt_parameter *p = list->list[i];
         if (p->role == RT_ROLE_THETA || p->role == RT_ROLE_FACTOR)
             continue;
-        status = add_parameter(all, family, o, model, p, p->name);
-        if (!status.code && o->tie_embeddings && !strcmp(p->name, RT_OUTPUT_NAME))
-            status = add_parameter(all, family, o, model, p, RT_TOKENS_NAME);
+        RT_TRY(add_parameter(all, family, o, model, p, p->name));
+        if (o->tie_embeddings && !strcmp(p->name, RT_OUTPUT_NAME))
+            RT_TRY(add_parameter(all, family, o, model, p, RT_TOKENS_NAME));
     }
     for (const rt_tensor_row *row = family->tensors; row->there && positions >= 0; row++)
-        if (!status.code && row->extra[0] && holds(row, o) &&
+        if (row->extra[0] && holds(row, o) &&
             !(row->here[0] && rt_parameters_find(list, row->here[0])))
-            status = add_extra(all, family, o, row, positions);
-    return status;
+            RT_TRY(add_extra(all, family, o, row, positions));
+    return rt_ok();
 }
 
 void rt_folder_tensors_free(rt_folder_tensors *all)

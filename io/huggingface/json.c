@@ -16,10 +16,8 @@ rt_status rt_folder_read(char **bytes_new, size_t *size, const char *folder, con
                          long most)
 {
     char path[RT_PATH_SIZE];
-    rt_status status = rt_path_join(path, folder, name);
     *bytes_new = NULL;
-    if (status.code)
-        return status;
+    RT_TRY(rt_path_join(path, folder, name));
     char *bytes = rt_read_bytes(path, most, size);
     if (!bytes)
         return errno == ENOMEM
@@ -49,9 +47,8 @@ rt_status rt_json_read_file(json_t **object_new, const char *folder, const char 
     char *text;
     size_t size;
     *object_new = NULL;
-    rt_status status = rt_folder_read(&text, &size, folder, name, RT_TEXT_FILE_BYTES);
-    if (!status.code)
-        status = rt_json_read(object_new, name, text, size);
+    RT_TRY(rt_folder_read(&text, &size, folder, name, RT_TEXT_FILE_BYTES));
+    const rt_status status = rt_json_read(object_new, name, text, size);
     rt_free(text);
     return status;
 }
