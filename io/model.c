@@ -69,9 +69,7 @@ static rt_status configure(rt_model *m, rt_transformer_options *options, int wor
     if (rt_tasks[o->data_options.task].kind == RT_DATA_IMAGES)
         return rt_error(RT_ARGUMENT, "the model is of images (data.task), which only the program "
                                      "evaluates");
-    rt_status status = rt_data_open_encoder(&o->data, &o->data_options, meaning);
-    if (status.code)
-        return status;
+    RT_TRY(rt_data_open_encoder(&o->data, &o->data_options, meaning));
     *options = rt_model_options(options, o->data);
     rt_transformer_resolve_lengths(options, o->data_options.length, o->data_options.length);
     m->vocabulary = o->info.vocabulary;
@@ -103,13 +101,13 @@ static rt_status check_size(const rt_transformer_options *options, rt_image *ima
 {
     tally t = {.image = image};
     size_t size;
-    rt_status status = as_checkpoint(rt_transformer_size(options, &size), path);
+    RT_TRY(as_checkpoint(rt_transformer_size(options, &size), path));
     rt_image_visit(image, "/model", count, &t);
-    if (!status.code && size > t.numbers + t.parameters * (64 / sizeof(real)))
-        status = rt_error(RT_CHECKPOINT,
-                          "%.400s: the model of its options has %zu numbers; the file has %zu",
-                          rt_path_name(path), size, t.numbers);
-    return status;
+    if (size > t.numbers + t.parameters * (64 / sizeof(real)))
+        return rt_error(RT_CHECKPOINT,
+                        "%.400s: the model of its options has %zu numbers; the file has %zu",
+                        rt_path_name(path), size, t.numbers);
+    return rt_ok();
 }
 
 static rt_status open_file(rt_model *m, const char *path)
@@ -223,14 +221,13 @@ static rt_status copy_meaning(rt_checkpoint_info *info, const rt_vocabulary *voc
                               const rt_labels *labels)
 {
     char *text;
-    rt_status status = rt_ok();
     if (vocabulary)
-        status = rt_vocabulary_copy(&info->vocabulary, vocabulary);
-    if (!status.code && labels)
-        status = rt_labels_write(labels, &text);
-    if (status.code || !labels)
-        return status;
-    status = rt_labels_read(&info->labels, "a new model", text, strlen(text)); /* for messages */
+        RT_TRY(rt_vocabulary_copy(&info->vocabulary, vocabulary));
+    if (!labels)
+        return rt_ok();
+    RT_TRY(rt_labels_write(labels, &text));
+    const rt_status status =
+        rt_labels_read(&info->labels, "a new model", text, strlen(text)); /* for messages */
     rt_free(text);
     return status;
 }
@@ -242,15 +239,13 @@ rt_status rt_model_new(rt_model **model_new, const rt_transformer_options *optio
     const rt_transformer_options defaults = rt_model_defaults(options->kind);
     rt_transformer_options own = *options, scratch = defaults;
     rt_model *m;
-    rt_status status = begin(&m, model_new);
-    if (status.code)
-        return status;
+    RT_TRY(begin(&m, model_new));
     rt_data_options *data = &m->origin->data_options, data_scratch;
     if (vocabulary && !own.vocab)
         own.vocab = vocabulary->count;
     if (labels && !own.labels)
         own.labels = labels->count;
-    status = check_parts(&own, vocabulary, labels);
+    rt_status status = check_parts(&own, vocabulary, labels);
     if (!status.code)
         status = check_keys(&rt_model_keys, &own, &defaults, &scratch);
     if (!status.code)
@@ -271,12 +266,9 @@ rt_status rt_model_new(rt_model **model_new, const rt_transformer_options *optio
 rt_status rt_model_open(rt_model **model_new, const char *path)
 {
     rt_model *m;
-    rt_status status = begin(&m, model_new);
-    if (status.code)
-        return status;
+    RT_TRY(begin(&m, model_new));
     const bool folder = rt_is_huggingface(path);
-    if (!folder)
-        status = rt_huggingface_refuse_format(path);
+    rt_status status = folder ? rt_ok() : rt_huggingface_refuse_format(path);
     if (!status.code)
         status = folder ? open_folder(m, path) : open_file(m, path);
     return finish(status, m, model_new);
@@ -305,9 +297,7 @@ static rt_status check_made(const rt_model *m)
 
 rt_status rt_model_save(const rt_model *m, const char *path)
 {
-    const rt_status made = check_made(m);
-    if (made.code)
-        return made;
+    RT_TRY(check_made(m));
     rt_checkpoint_info info = m->origin->info;
     info.step = m->step;
     info.evaluations = RT_NO_EVALUATIONS; /* the parameters may have changed */
@@ -331,9 +321,7 @@ rt_status rt_model_save(const rt_model *m, const char *path)
 
 rt_status rt_model_export(const rt_model *m, const char *folder)
 {
-    const rt_status made = check_made(m);
-    if (made.code)
-        return made;
+    RT_TRY(check_made(m));
     const rt_huggingface_export export = {
         .vocabulary = m->vocabulary,
         .lowercase = m->vocabulary && m->vocabulary->lowercase,
@@ -455,10 +443,9 @@ rt_status rt_model_classify(rt_model *m, const char *text, const char *second,
     rt_row row;
     if (!m->labels || !m->transformer || m->transformer->options.head != RT_HEAD_SEQUENCE)
         return rt_error(RT_ARGUMENT, "the model has no classes of texts");
-    rt_status status = rt_model_encode(m, text, second, &row);
-    rt_graph *g = status.code ? NULL : rt_graph_new();
-    if (!status.code && !g)
-        status = rt_out_of_memory("a graph");
+    RT_TRY(rt_model_encode(m, text, second, &row));
+    rt_graph *g = rt_graph_new();
+    rt_status status = g ? rt_ok() : rt_out_of_memory("a graph");
     if (g) {
         rt_graph_record(g, false);
         const rt_tensor *logits = rt_model_logits(m, g, &row, 1);

@@ -44,8 +44,8 @@ rt_status rt_checksummed_write(rt_durable_file *file, const void *body, size_t s
     if (size > RT_CHECKSUMMED_LIMIT - RT_CHECKSUM_BLOCK_SIZE)
         return damaged(file->path, too_large);
     make_block(block, body, size);
-    rt_status status = rt_durable_write(file, block, RT_CHECKSUM_BLOCK_SIZE);
-    return status.code ? status : rt_durable_write(file, body, size);
+    RT_TRY(rt_durable_write(file, block, RT_CHECKSUM_BLOCK_SIZE));
+    return rt_durable_write(file, body, size);
 }
 
 /* Reads the block and the size of the file, and checks all but the checksum. */

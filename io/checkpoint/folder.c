@@ -88,14 +88,12 @@ rt_status rt_checkpoint_save_in(const char *folder, const rt_checkpoint_model *m
                                 const rt_checkpoint_info *info, int keep)
 {
     char path[RT_PATH_SIZE];
-    rt_status status = rt_checkpoint_path(path, folder, info->step);
-    if (status.code == RT_OK)
-        status = remove_files(folder, RT_TEMPORARY_SUFFIX, INT64_MAX, -1, 0);
-    if (status.code == RT_OK)
-        status = rt_checkpoint_save(path, model, info);
-    if (status.code == RT_OK && keep > 0) /* it is saved, also if older ones cannot be listed */
+    RT_TRY(rt_checkpoint_path(path, folder, info->step));
+    RT_TRY(remove_files(folder, RT_TEMPORARY_SUFFIX, INT64_MAX, -1, 0));
+    RT_TRY(rt_checkpoint_save(path, model, info));
+    if (keep > 0) /* it is saved, also if older ones cannot be listed */
         (void)remove_files(folder, "", info->step, info->evaluations.best_step, keep);
-    return status;
+    return rt_ok();
 }
 
 /* Appends a line to the warnings: why a checkpoint was skipped and what is tried next. A line that
