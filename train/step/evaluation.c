@@ -138,7 +138,6 @@ rt_status rt_eval_shards_new(rt_eval_shards *p, rt_trainer *t, int length, int r
     rows = rows ? rows : batch_size / t->shards;
     const long most = batches ? (long)batches * batch_size : (long)INT_MAX * rows;
     const long available = rt_data_evaluation_rows(t->data, length);
-    rt_status status = rt_ok();
     *p = (rt_eval_shards){.trainer = t,
                           .rows = rows,
                           .sequences = most < available ? most : available};
@@ -146,10 +145,8 @@ rt_status rt_eval_shards_new(rt_eval_shards *p, rt_trainer *t, int length, int r
     p->batches = rt_alloc(graphs, sizeof *p->batches);
     if (!p->batches)
         return rt_out_of_memory("an evaluation");
-    for (int i = 0; i < t->graph_count && !status.code; i++)
-        status = rt_trainer_new_batch(t, p->batches + i, rows, length, NULL);
-    if (status.code)
-        return status;
+    for (int i = 0; i < t->graph_count; i++)
+        RT_TRY(rt_trainer_new_batch(t, p->batches + i, rows, length, NULL));
     rt_trainer_hold_rounded(t);
     if (!buffers)
         return rt_ok();

@@ -66,9 +66,7 @@ static rt_status dry_pass(rt_trainer *t, rt_graph *g, rt_labelled_batch *b, bool
 {
     const rt_config *c = t->config;
     b->batch.length = b->length < t->data->longest ? b->length : t->data->longest;
-    rt_status status = rt_most_labels(&b->labels, c, t->data, b->batch.rows, b->batch.length);
-    if (status.code)
-        return status;
+    RT_TRY(rt_most_labels(&b->labels, c, t->data, b->batch.rows, b->batch.length));
     rt_graph_clear(g);
     rt_graph_record(g, records);
     if (records)
@@ -385,8 +383,7 @@ rt_status rt_memory_check(rt_memory_need *need, const rt_config *config, const r
                         "%s: a step is too large: %s; a smaller data.length, vocabulary, or "
                         "train.batch_size / train.shards makes it smaller",
                         config->file, status.message);
-    if (status.code)
-        return status;
+    RT_TRY(status);
     rt_memory_limits_read(&limits, "");
     const double space = largest_need(need->space, use, freed, &ignored);
     const double resident = limits.resident + largest_need(need->resident, use, freed, &phase);

@@ -177,18 +177,12 @@ static void update_span(void *context, int job, int worker)
 rt_status rt_trainer_take_step(rt_trainer *t, rt_step_result *result)
 {
     *result = (rt_step_result){.lr = t->rates.lr};
-    rt_status status = draw_batch(t); /* 1 */
-    if (status.code)
-        return status;
+    RT_TRY(draw_batch(t)); /* 1 */
     rt_trainer_hold_rounded(t);
-    status = differentiate_shards(t); /* 2 */
+    const rt_status status = differentiate_shards(t); /* 2 */
     rt_trainer_release_rounded();
-    status = rt_world_agree(t->world, status);
-    if (status.code)
-        return status;
-    status = measure_step(t, result); /* 3 */
-    if (status.code)
-        return status;
+    RT_TRY(rt_world_agree(t->world, status));
+    RT_TRY(measure_step(t, result)); /* 3 */
     t->scale = rt_clip_factor(result->grad_norm, t->config->optimizer.settings.clip_norm);
     rt_workers_run(t->workers, 0, update_span, t, t->shares.count); /* 4 */
     rt_world_gather(t->world, t->state.model->parameters.values, t->shares.numbers, sizeof(real));

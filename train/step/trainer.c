@@ -38,9 +38,8 @@ rt_status rt_trainer_new_batch(const rt_trainer *t, rt_labelled_batch *b, int ro
                                rt_account *account)
 {
     const int randomized = t->config->model.position.randomized;
-    const rt_status status = rt_labelled_batch_new(b, rows, length, t->data->patch, account);
-    return status.code || !randomized ? status
-                                      : rt_labelled_batch_randomize(b, randomized, account);
+    RT_TRY(rt_labelled_batch_new(b, rows, length, t->data->patch, account));
+    return randomized ? rt_labelled_batch_randomize(b, randomized, account) : rt_ok();
 }
 
 static rt_status make_spans(rt_trainer *t)
@@ -72,20 +71,19 @@ static rt_status make_spans(rt_trainer *t)
 static rt_status make_models(rt_trainer *t, bool blank)
 {
     const rt_transformer_options options = rt_model_options(&t->config->model, t->data);
-    rt_status status = rt_ok();
-    for (int i = 0; i < t->blocks && !status.code; i++) {
+    for (int i = 0; i < t->blocks; i++) {
         const rt_model_start start = {.seed = t->config->run.seed,
                                       .values_of = i ? t->models[0] : NULL,
                                       .blank = blank,
                                       .account = t->account};
-        status = rt_transformer_new_from(t->models + i, &options, &start);
-        for (int k = 0; !status.code && k < t->models[i]->parameters.count; k++) {
+        RT_TRY(rt_transformer_new_from(t->models + i, &options, &start));
+        for (int k = 0; k < t->models[i]->parameters.count; k++) {
             rt_parameter *parameter = t->models[i]->parameters.list[k];
             if (rt_freezes(t->config->train.freeze, parameter))
                 parameter->tensor.wants_grad = false;
         }
     }
-    return status;
+    return rt_ok();
 }
 
 static rt_status make_state(rt_trainer *t, bool blank)
@@ -103,18 +101,14 @@ static rt_status make_state(rt_trainer *t, bool blank)
     if (!t->models)
         return rt_out_of_memory("a trainer");
     const int most = (c->train.batch_size + t->shards - 1) / t->shards; /* rows */
-    rt_status status = rt_ok();
-    for (int i = t->first_shard; i < t->end_shard && !status.code; i++) {
+    for (int i = t->first_shard; i < t->end_shard; i++) {
         rt_shard *s = t->shard + i;
         s->first_row = rt_share_start(c->train.batch_size, t->shards, i);
-        status = rt_trainer_new_batch(t, &s->sequences, most, c->data.length, t->account);
+        RT_TRY(rt_trainer_new_batch(t, &s->sequences, most, c->data.length, t->account));
         s->sequences.batch.rows =
             rt_share_start(c->train.batch_size, t->shards, i + 1) - s->first_row;
     }
-    if (!status.code)
-        status = make_models(t, blank);
-    if (status.code)
-        return status;
+    RT_TRY(make_models(t, blank));
     t->state.model = t->models[0];
     const size_t all = t->state.model->parameters.block_size;
     /* With recomputation, which saves memory, each product of a step rounds its weight instead of
@@ -124,9 +118,7 @@ static rt_status make_state(rt_trainer *t, bool blank)
     if (rounds &&
         !(t->rounded = rt_account_alloc(t->account, RT_FOR_ROUNDED, all, sizeof *t->rounded)))
         return rt_out_of_memory("parameters in bf16");
-    status = make_spans(t);
-    if (status.code)
-        return status;
+    RT_TRY(make_spans(t));
     /* all optimizer states in rank 0, which writes the checkpoints */
     const size_t size = t->shares.rank ? t->shares.length : all;
     for (int i = 0; i < t->rule->state_count; i++)
@@ -161,16 +153,12 @@ rt_status rt_trainer_new_alone(rt_trainer **trainer_new, const rt_config *config
     const int shards = t->end_shard - t->first_shard;
     t->graph_count = t->threads < shards ? t->threads : shards; /* other threads help with parts */
     t->group = rt_summation_group(shards, t->graph_count);
-    rt_status status = make_state(t, o->blank);
-    if (status.code)
-        return status;
+    RT_TRY(make_state(t, o->blank));
 
     /* the threads, a graph for each worker that takes shards, and scratch memory for each thread */
     const bool fewer = o->threads && o->threads < t->threads;
     const size_t scratch = rt_update_scratch(t->rule, &t->state.model->parameters);
-    status = rt_workers_new(&t->workers, fewer ? o->threads : t->threads);
-    if (status.code)
-        return status;
+    RT_TRY(rt_workers_new(&t->workers, fewer ? o->threads : t->threads));
     t->graphs = rt_alloc((size_t)t->graph_count, sizeof(rt_graph *));
     t->scratch = rt_alloc((size_t)t->threads, sizeof(real *));
     if (!t->graphs || !t->scratch)
