@@ -357,12 +357,11 @@ void rt_paired_csv(rt_writer *w, const rt_paired *p)
 
 rt_status rt_sweep_study_make(rt_sweep_study *s)
 {
-    rt_status status = rt_sweep_table_make(&s->table, &s->runs, s->order);
+    RT_TRY(rt_sweep_table_make(&s->table, &s->runs, s->order));
     s->verdict = rt_sweep_judge(&s->runs);
-    if (!status.code)
-        status = rt_report_rank(&s->ranking, &s->runs);
+    RT_TRY(rt_report_rank(&s->ranking, &s->runs));
     s->best = rt_sweep_find_best(&s->runs, &s->ranking);
-    return status.code ? status : rt_paired_make(&s->paired, &s->runs, &s->ranking);
+    return rt_paired_make(&s->paired, &s->runs, &s->ranking);
 }
 
 void rt_sweep_study_free(rt_sweep_study *s)

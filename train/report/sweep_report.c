@@ -200,13 +200,11 @@ static rt_status write_page(rt_sweep_study *s, const char *folder, const char *t
     rt_writer w = {0}, lines = {0};
     const rt_sweep_verdict *v = &s->verdict;
     s->order = file ? RT_RESULTS_FIRST : RT_SETTINGS_FIRST;
-    rt_status status = rt_sweep_study_make(s);
-    if (status.code)
-        return status;
+    RT_TRY(rt_sweep_study_make(s));
     rt_figures_begin(&figures, folder);
     rt_report_key_figures(&figures, &s->runs, &s->ranking);
     rt_report_curves(&figures, &s->runs, &s->ranking);
-    status = rt_figures_draw(&figures);
+    rt_status status = rt_figures_draw(&figures);
     rt_page_begin(&w, title, false);
     rt_sweep_report_best(&lines, s);
     rt_writer_add(&lines, "%d of %d runs finished\n", v->finished, s->runs.count);
@@ -375,15 +373,13 @@ static rt_status write_comparison(comparison *c, const char *file)
     rt_sweep_study s = {.order = RT_RESULTS_FIRST};
     rt_sweep_runs *runs = &s.runs;
     const char *given = getenv("TMPDIR"), *parent = given && *given ? given : "/tmp";
-    rt_status status = rt_path_join(c->folder, parent, "rotor-compare-XXXXXX");
-    if (!status.code && !mkdtemp(c->folder)) {
+    RT_TRY(rt_path_join(c->folder, parent, "rotor-compare-XXXXXX"));
+    if (!mkdtemp(c->folder)) {
         *c->folder = '\0';
-        status = rt_error(RT_IO, "no folder can be made in %s", parent);
+        return rt_error(RT_IO, "no folder can be made in %s", parent);
     }
-    if (!status.code)
-        status = write_table(c);
-    if (!status.code)
-        status = rt_sweep_runs_read(runs, c->folder);
+    RT_TRY(write_table(c));
+    rt_status status = rt_sweep_runs_read(runs, c->folder);
     for (int i = 0; i < runs->count && !status.code; i++) {
         const member *m = find_member(c, runs->list[i].cells[0]);
         if (!m)
