@@ -403,7 +403,6 @@ static rt_status set_number(const option_row *row, void *member, const char *tex
 static rt_status take_option(rt_arguments *a, const option_row *row, const char *text)
 {
     void *member = (char *)a + row->at;
-    rt_status status = rt_ok();
     int i = 0;
     if (row->value && !*text && row->sets != SETS_ANY)
         return rt_error(RT_CONFIG, "option '--%s' needs a value", row->name);
@@ -424,7 +423,7 @@ static rt_status take_option(rt_arguments *a, const option_row *row, const char 
         if (snprintf(a->threads, sizeof a->threads, "%s=%s", row->key, text) >=
             (int)sizeof a->threads)
             return rt_error(RT_CONFIG, "the value of --%s is too long", row->name);
-        status = add_override(a, a->threads);
+        RT_TRY(add_override(a, a->threads));
         break;
     case SETS_CHOICE:
         while (row->words[i] && strcmp(row->words[i], text) != 0)
@@ -436,9 +435,9 @@ static rt_status take_option(rt_arguments *a, const option_row *row, const char 
     case SETS_INT:
     case SETS_INT64:
     case SETS_NUMBER:
-        status = set_number(row, member, text);
+        RT_TRY(set_number(row, member, text));
     }
-    return status.code || !row->command ? status : set_command(a, row);
+    return row->command ? set_command(a, row) : rt_ok();
 }
 
 /* Writes a list of commands: "--eval, --predict or --decay". */
@@ -528,7 +527,6 @@ rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
 {
     struct option options[ROWS + 1] = {{0}}; /* the last one is zero */
     bool given[ROWS] = {false};
-    rt_status status = rt_ok();
     int found;
     *a = (rt_arguments){.argc = argc,
                         .argv = argv,
@@ -545,28 +543,28 @@ rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
     optind = 0; /* resets getopt_long for a further command line in one process */
     opterr = 0;
     /* '-': operands are returned in their order, as option 1 */
-    while (!status.code && (found = getopt_long(argc, argv, "-:h", options, NULL)) != -1) {
+    while ((found = getopt_long(argc, argv, "-:h", options, NULL)) != -1) {
         if (found == 1) {
-            status = take_operand(a, optarg);
+            RT_TRY(take_operand(a, optarg));
         } else if (found == 'h') {
-            status = set_command(a, row_of(RT_COMMAND_HELP));
+            RT_TRY(set_command(a, row_of(RT_COMMAND_HELP)));
         } else if (found >= FIRST_OPTION) {
             given[found - FIRST_OPTION] = true;
-            status = take_option(a, &rows[found - FIRST_OPTION], optarg);
+            RT_TRY(take_option(a, &rows[found - FIRST_OPTION], optarg));
         } else {
             const char letter[] = {'-', (char)optopt, '\0'};
             const bool is_letter = optopt > 0 && optopt < FIRST_OPTION;
-            status = refuse(is_letter ? letter : argv[optind > 1 ? optind - 1 : 1],
-                            optopt >= FIRST_OPTION || found == ':', found == ':');
+            return refuse(is_letter ? letter : argv[optind > 1 ? optind - 1 : 1],
+                          optopt >= FIRST_OPTION || found == ':', found == ':');
         }
     }
-    for (; !status.code && optind < argc; optind++)
-        status = take_operand(a, argv[optind]);
+    for (; optind < argc; optind++)
+        RT_TRY(take_operand(a, argv[optind]));
     a->report = a->watch ? a->watch : a->report;
-    if (status.code || a->command == RT_COMMAND_HELP || a->command == RT_COMMAND_VERSION)
-        return status;
-    status = check_pairs(a, given);
-    return status.code ? status : check_together(a);
+    if (a->command == RT_COMMAND_HELP || a->command == RT_COMMAND_VERSION)
+        return rt_ok();
+    RT_TRY(check_pairs(a, given));
+    return check_together(a);
 }
 
 enum { HELP_COLUMN = 21 };

@@ -20,13 +20,12 @@ rt_status rt_world_broadcast_text(rt_world *world, char **text)
     rt_world_broadcast(world, &bytes, sizeof bytes);
     if (rt_world_rank(world) != 0)
         *text = bytes ? rt_alloc(bytes, 1) : NULL;
-    rt_status status =
-        rt_world_agree(world, bytes && !*text
-                                  ? rt_out_of_memory("the vocabulary and labels of a run")
-                                  : rt_ok());
-    if (!status.code && bytes)
+    RT_TRY(rt_world_agree(world, bytes && !*text
+                                     ? rt_out_of_memory("the vocabulary and labels of a run")
+                                     : rt_ok()));
+    if (bytes)
         rt_world_broadcast(world, *text, bytes);
-    return status;
+    return rt_ok();
 }
 
 /* Facts about the model of process 0, beside its texts. */
@@ -40,8 +39,8 @@ typedef struct meaning {
 static rt_status pass_meaning(rt_world *world, meaning *m, char **vocabulary, char **labels)
 {
     rt_world_broadcast(world, m, sizeof *m);
-    const rt_status status = rt_world_broadcast_text(world, vocabulary);
-    return status.code ? status : rt_world_broadcast_text(world, labels);
+    RT_TRY(rt_world_broadcast_text(world, vocabulary));
+    return rt_world_broadcast_text(world, labels);
 }
 
 rt_status rt_run_broadcast(rt_run *r, rt_status status)
@@ -130,13 +129,11 @@ static char *write_sweep(const rt_sweep *sweep)
     return rt_writer_take(&text);
 }
 
-/* Compares a text between the processes, unless an earlier one has failed, and frees it. NULL: the
- * heap is exhausted. */
-static rt_status compare_text(rt_status status, rt_world *world, rt_code code, const char *what,
-                              char *text, const char *advice)
+/* Compares a text between the processes, and frees it. NULL: the heap is exhausted. */
+static rt_status compare_text(rt_world *world, rt_code code, const char *what, char *text,
+                              const char *advice)
 {
-    if (!status.code)
-        status = rt_world_agree(world, text ? rt_ok() : rt_out_of_memory("a comparison"));
+    rt_status status = rt_world_agree(world, text ? rt_ok() : rt_out_of_memory("a comparison"));
     if (!status.code)
         status = rt_world_compare(world, code, what, text, advice);
     rt_free(text);
@@ -150,19 +147,13 @@ rt_status rt_compare_hosts(const rt_config *config, const rt_sweep *sweep,
     rt_world *world = arguments->world;
     rt_writer program = {0};
     rt_writer_add(&program, "%s (%s) %s", ROTOR_VERSION, RT_PRECISION, arguments->revision);
-    rt_status status =
-        compare_text(rt_ok(), world, RT_CONFIG, "the program is", rt_writer_take(&program), NULL);
-    status =
-        compare_text(status, world, RT_CONFIG, "the configuration is", rt_config_ini(config), NULL);
-    status = compare_text(status, world, RT_CONFIG, "the sweep is", write_sweep(sweep), NULL);
-    if (!status.code)
-        status = rt_world_agree(world, rt_kernels_use(config, arguments));
-    if (status.code)
-        return status;
-    status = compare_text(status, world, RT_CONFIG, "the kernels of matrix products are",
-                          rt_copy_text(rt_engine_kernels()), remedy);
-    status = compare_text(status, world, RT_CONFIG, "the row kernels are",
-                          rt_copy_text(rt_row_kernels()), remedy);
-    return compare_text(status, world, RT_DATA, "the data is", rt_session_data(&config->data),
-                        NULL);
+    RT_TRY(compare_text(world, RT_CONFIG, "the program is", rt_writer_take(&program), NULL));
+    RT_TRY(compare_text(world, RT_CONFIG, "the configuration is", rt_config_ini(config), NULL));
+    RT_TRY(compare_text(world, RT_CONFIG, "the sweep is", write_sweep(sweep), NULL));
+    RT_TRY(rt_world_agree(world, rt_kernels_use(config, arguments)));
+    RT_TRY(compare_text(world, RT_CONFIG, "the kernels of matrix products are",
+                        rt_copy_text(rt_engine_kernels()), remedy));
+    RT_TRY(compare_text(world, RT_CONFIG, "the row kernels are", rt_copy_text(rt_row_kernels()),
+                        remedy));
+    return compare_text(world, RT_DATA, "the data is", rt_session_data(&config->data), NULL);
 }

@@ -48,10 +48,8 @@ rt_status rt_kernels_begin(const rt_config *config, const rt_arguments *argument
 
 rt_status rt_kernels_use(const rt_config *config, const rt_arguments *arguments)
 {
-    rt_status status = rt_kernels_begin(config, arguments);
-    if (status.code)
-        return status;
-    status = rt_engine_use(config->run.engine, config->run.math);
+    RT_TRY(rt_kernels_begin(config, arguments));
+    rt_status status = rt_engine_use(config->run.engine, config->run.math);
     return status.code
                ? rt_error(status.code, "%s: run.engine, run.math: %s", config->file, status.message)
                : status;

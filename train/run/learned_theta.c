@@ -96,11 +96,8 @@ rt_status rt_theta_print(FILE *to, const rt_transformer *model, const rt_config 
     /* a trunk may have had another rate of theta */
     const bool known = reach > 0 && (!config->train.trunk || first > 1);
     const char *mover = known ? rt_update_rule_of(&config->optimizer.settings)->bounded_by : NULL;
-    rt_status status = rt_theta_judge(&verdict, model, config);
-    if (!status.code)
-        status = rt_theta_list(&list, &count, model);
-    if (status.code)
-        return status;
+    RT_TRY(rt_theta_judge(&verdict, model, config));
+    RT_TRY(rt_theta_list(&list, &count, model));
     rt_writer_add(&w,
                   "layer  head    i        theta0         theta      drift    grid    phase   "
                   "turns    use%s%s\n",

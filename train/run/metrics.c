@@ -76,10 +76,8 @@ static rt_status open_table(rt_step_table *table, const char *folder, const char
     rt_durable_file file;
     rt_writer rows = {0};
     *table = (rt_step_table){.name = name, .last = -1};
-    rt_status status = rt_path_join(path, folder, name);
-    if (status.code)
-        return status;
-    status = rt_durable_replace(&file, path);
+    RT_TRY(rt_path_join(path, folder, name));
+    rt_status status = rt_durable_replace(&file, path);
     rt_writer_add(&rows, "%s\n", header);
     if (!status.code && kept.from && kept.step)
         status = keep_rows(table, header, kept, &rows, &file);
@@ -108,9 +106,9 @@ rt_status rt_metrics_check_trunk(const char *trunk, bool theta)
 {
     rt_step_table table = {.name = "metrics.csv"};
     const kept_rows none = {.from = trunk, .of_trunk = true};
-    rt_status status = keep_rows(&table, NULL, none, &(rt_writer){0}, NULL);
+    RT_TRY(keep_rows(&table, NULL, none, &(rt_writer){0}, NULL));
     table.name = "theta.csv";
-    return status.code || !theta ? status : keep_rows(&table, NULL, none, &(rt_writer){0}, NULL);
+    return theta ? keep_rows(&table, NULL, none, &(rt_writer){0}, NULL) : rt_ok();
 }
 
 rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *folder,
@@ -126,27 +124,25 @@ rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *fo
                       .due = evaluated || logged,
                       .evaluated = evaluated};
     *m = (rt_metrics){.config = config, .session = session};
-    rt_status status =
+    RT_TRY(
         open_table(&m->metrics, folder, "metrics.csv",
                    "step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm,accuracy,theta_grad_norm",
-                   kept);
+                   kept));
     const kept_rows timed = {.from = folder,
                              .step = finished_steps,
                              .due = true,
                              .evaluated = true};
-    if (!status.code)
-        status = open_table(&m->timing, folder, "timing.csv",
-                            "step,seconds,tokens_per_s," RT_SESSION_COLUMNS, timed);
+    RT_TRY(open_table(&m->timing, folder, "timing.csv",
+                      "step,seconds,tokens_per_s," RT_SESSION_COLUMNS, timed));
     kept.evaluated = true;
     kept.due = evaluated || (config->theta.log && logged);
     kept.from = trunk ? trunk[1] : folder;
-    if (!status.code && config->model.theta.learn)
-        status = open_table(&m->theta, folder, "theta.csv", "step,layer,head,i,theta,theta_initial",
-                            kept);
-    if (!status.code && config->run.tensorboard)
-        status =
-            rt_event_file_open(&m->events, RT_PATH_IN(folder, RT_EVENTS_FOLDER), finished_steps);
-    return status;
+    if (config->model.theta.learn)
+        RT_TRY(open_table(&m->theta, folder, "theta.csv", "step,layer,head,i,theta,theta_initial",
+                          kept));
+    if (!config->run.tensorboard)
+        return rt_ok();
+    return rt_event_file_open(&m->events, RT_PATH_IN(folder, RT_EVENTS_FOLDER), finished_steps);
 }
 
 rt_status rt_metrics_theta(rt_metrics *m, const rt_training_state *state)

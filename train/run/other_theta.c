@@ -171,9 +171,7 @@ rt_status rt_run_change_theta(rt_run *r)
     r->other_theta = rt_alloc(rt_shape_size(rt_transformer_rotation_shape(o)), sizeof(double));
     if (!r->other_theta)
         return rt_out_of_memory("theta");
-    const rt_status status = find_other_theta(&r->change, r->other_theta, what, model, length);
-    if (status.code)
-        return status;
+    RT_TRY(find_other_theta(&r->change, r->other_theta, what, model, length));
     rt_trainer_change_theta(r->trainer, &r->change);
     return print_theta(a->per_line ? stderr : stdout, what, model, length);
 }

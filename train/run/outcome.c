@@ -17,12 +17,11 @@ static const double nearly_all = 0.99; /* accuracy of RT_RESULT_FIRST_STEP */
 
 rt_status rt_run_evaluate(const rt_run *r, rt_evaluation *e, int64_t *tally)
 {
-    const rt_status status = rt_trainer_evaluate(r->trainer, r->config->data.length,
-                                                 r->config->train.eval_batches, e, tally);
-    return status.code || isfinite(e->loss)
-               ? status
-               : rt_error(RT_NONFINITE, "step %d: the loss of the evaluation is %g", r->state->step,
-                          e->loss);
+    RT_TRY(rt_trainer_evaluate(r->trainer, r->config->data.length, r->config->train.eval_batches, e,
+                               tally));
+    return isfinite(e->loss) ? rt_ok()
+                             : rt_error(RT_NONFINITE, "step %d: the loss of the evaluation is %g",
+                                        r->state->step, e->loss);
 }
 
 void rt_outcome_free(rt_outcome *o)
@@ -86,9 +85,7 @@ static rt_status record_classes(const rt_outcome *o, const char *folder)
         rt_writer_add(&w, ",%.9g,%.9g,%.9g,%" PRId64 "\n", s->precision, s->recall, s->f1,
                       s->count);
     }
-    rt_status status = rt_durable_write_and_free(folder, "classes.csv", rt_writer_take(&w));
-    if (status.code)
-        return status;
+    RT_TRY(rt_durable_write_and_free(folder, "classes.csv", rt_writer_take(&w)));
     rt_writer_add(&w, "true,predicted,count\n");
     for (int c = 0; c < classes; c++)
         for (int k = 0; k < classes; k++) {
@@ -151,9 +148,7 @@ static rt_status evaluate_outcome(rt_outcome *o, const rt_run *r)
         o->scores = rt_alloc((size_t)o->labels->count, sizeof *o->scores);
     if ((counts && !o->tallies) || (o->labels && !o->scores))
         return rt_out_of_memory("counts of an evaluation");
-    const rt_status status = rt_run_evaluate(r, &o->evaluation, o->tallies);
-    if (status.code)
-        return status;
+    RT_TRY(rt_run_evaluate(r, &o->evaluation, o->tallies));
     report_evaluation(o, r, e, 0);
     if (c->data.objective == RT_OBJECTIVE_LM && e->bytes)
         rt_results_put(&o->results, e->loss * (double)e->labels / ((double)e->bytes * log(2)),
@@ -163,7 +158,7 @@ static rt_status evaluate_outcome(rt_outcome *o, const rt_run *r)
         report_classes(o);
     const double limit = rt_divergence_limit(&r->state->model->options);
     if (!r->state->step || e->loss <= limit) /* an untrained model has not diverged */
-        return status;
+        return rt_ok();
     rt_divergence_report(&w, e->loss, limit);
     rt_results_put(&o->results, limit, RT_RESULT_DIVERGED);
     return rt_writer_print(&w, stdout);
@@ -178,18 +173,17 @@ rt_status rt_outcome_evaluate(rt_outcome *o, const rt_run *r)
         rt_results_put(&o->results, r->state->step, RT_RESULT_MODEL_STEP);
         rt_results_put(&o->results, r->evaluations.loss, RT_RESULT_LAST_LOSS);
     }
-    rt_status status = evaluate_outcome(o, r);
-    for (int i = 0; i < lengths->count && !status.code; i++) {
+    RT_TRY(evaluate_outcome(o, r));
+    for (int i = 0; i < lengths->count; i++) {
         const int length = lengths->at[i];
         rt_evaluation e;
         int64_t *tally = r->data->task->distances
                              ? o->tallies + (size_t)(i + 1) * rt_trainer_tally_size(r->trainer)
                              : NULL;
-        status = rt_trainer_evaluate(r->trainer, length, r->config->train.eval_batches, &e, tally);
-        if (!status.code)
-            report_evaluation(o, r, &e, length);
+        RT_TRY(rt_trainer_evaluate(r->trainer, length, r->config->train.eval_batches, &e, tally));
+        report_evaluation(o, r, &e, length);
     }
-    return status;
+    return rt_ok();
 }
 
 /* Returns the tolerances of all pairs from theta_final.csv, if `known` and none is missing there;
@@ -264,15 +258,11 @@ static rt_status report_theta(rt_outcome *o, const rt_run *r, const rt_results *
 {
     const rt_config *c = r->config;
     rt_theta_verdict v;
-    rt_status status = find_tolerances(o, r, before->count > 0);
+    RT_TRY(find_tolerances(o, r, before->count > 0));
     if (o->stopped)
-        return status;
-    if (!status.code)
-        status = rt_theta_print(stdout, r->state->model, c, r->state->step, o->tolerances);
-    if (!status.code)
-        status = rt_theta_judge(&v, r->state->model, c);
-    if (status.code)
-        return status;
+        return rt_ok();
+    RT_TRY(rt_theta_print(stdout, r->state->model, c, r->state->step, o->tolerances));
+    RT_TRY(rt_theta_judge(&v, r->state->model, c));
     o->theta_moved = c->theta.check == RT_THETA_CHECK_UNMOVED && !v.near;
     rt_results_put(&o->results, v.near, RT_RESULT_NEAR);
     rt_results_put(&o->results, v.drift.value, RT_RESULT_DRIFT);
@@ -310,7 +300,6 @@ rt_status rt_outcome_record(rt_outcome *o, const rt_run *r, rt_exit code)
     const rt_lengths *lengths = &c->train.eval_lengths;
     const char *folder = r->folder.path;
     const rt_results *results = &o->results;
-    rt_status status = rt_ok();
     rt_writer w = {0};
     rt_results_put(&o->results, rt_metrics_first_step(folder, nearly_all), RT_RESULT_FIRST_STEP);
     rt_results_put(&o->results, (int)code, RT_RESULT_EXIT_CODE);
@@ -333,14 +322,14 @@ rt_status rt_outcome_record(rt_outcome *o, const rt_run *r, rt_exit code)
                                   rt_results_get(results, RT_RESULT_OF(RT_RESULT_EXACT, length)));
             rt_writer_add(&w, "\n");
         }
-        status = rt_durable_write_and_free(folder, "lengths.csv", rt_writer_take(&w));
+        RT_TRY(rt_durable_write_and_free(folder, "lengths.csv", rt_writer_take(&w)));
     }
-    if (!status.code && o->labels && evaluated)
-        status = record_classes(o, folder);
-    if (!status.code && o->tallies && !o->labels && evaluated)
-        status = record_distances(o, c, folder);
-    if (!status.code && c->model.theta.learn)
-        status = rt_durable_write_and_free(folder, "theta_final.csv",
-                                           rt_theta_csv(r->state->model, c, o->tolerances));
-    return status.code ? status : rt_results_write(&o->results, folder);
+    if (o->labels && evaluated)
+        RT_TRY(record_classes(o, folder));
+    if (o->tallies && !o->labels && evaluated)
+        RT_TRY(record_distances(o, c, folder));
+    if (c->model.theta.learn)
+        RT_TRY(rt_durable_write_and_free(folder, "theta_final.csv",
+                                         rt_theta_csv(r->state->model, c, o->tolerances)));
+    return rt_results_write(&o->results, folder);
 }

@@ -49,7 +49,6 @@ static rt_status find_earlier_end(rt_run *r)
     rt_train_options *o = &r->config->train;
     const int step = r->state->step;
     rt_evaluation evaluation;
-    rt_status status = rt_ok();
     rt_writer w = {0};
     if (step >= o->steps) {
         r->stage = RT_STAGE_ALL_STEPS;
@@ -61,24 +60,24 @@ static rt_status find_earlier_end(rt_run *r)
         else
             rt_run_note(r, "nothing is left to train: the run has taken %d steps", step);
         o->steps = step; /* reports show the steps that were taken */
-        return status;
+        return rt_ok();
     }
     /* The target is checked at the same steps as in an uninterrupted run. */
     if (step && o->target_accuracy > 0 && step % o->eval_every == 0) {
-        status = rt_trainer_evaluate(r->trainer, r->config->data.length, o->eval_batches,
-                                     &evaluation, NULL);
-        if (!status.code && reached_target(o, &evaluation))
+        RT_TRY(rt_trainer_evaluate(r->trainer, r->config->data.length, o->eval_batches, &evaluation,
+                                   NULL));
+        if (reached_target(o, &evaluation))
             r->stage = RT_STAGE_TARGET;
     }
-    if (status.code || has_ended(r) || !rt_evaluations_stalled(&r->evaluations, o))
-        return status;
+    if (has_ended(r) || !rt_evaluations_stalled(&r->evaluations, o))
+        return rt_ok();
     if (!r->before || o->steps > r->before->train.steps) {
         rt_run_note(r,
                     "the run had stopped early at step %d; it continues, and train.patience is "
                     "counted from 0 again",
                     step);
         r->evaluations.stalled = 0;
-        return status;
+        return rt_ok();
     }
     r->stage = RT_STAGE_PATIENCE;
     rt_early_stop_report(&w, step, o);
@@ -86,7 +85,7 @@ static rt_status find_earlier_end(rt_run *r)
         rt_run_note(r, "nothing is left to train: %.*s", (int)strcspn(w.bytes, "\n"), w.bytes);
     rt_writer_free(&w);
     rt_run_note(r, "set a larger train.patience or more train.steps to continue the run");
-    return status;
+    return rt_ok();
 }
 
 /* Warns if the data files, listed by rt_session_data, differ from those that the run has read. The
@@ -167,15 +166,14 @@ static rt_status write_files(const rt_run *r)
     char kernels[RT_KERNELS_SIZE], *text;
     rt_writer w = {0};
     rt_writer_add(&w, "# %s\n%s", rt_kernels_describe(kernels), r->config_text);
-    rt_status status = rt_durable_write_and_free(folder, "config.ini", rt_writer_take(&w));
-    if (!status.code && o->past_count)
-        status = rt_durable_write_and_free(folder, "schedules.csv",
-                                           rt_past_schedules_write(o, r->config->train.steps));
-    if (status.code || !vocabulary)
-        return status;
-    status = rt_vocabulary_write(vocabulary, &text);
-    return status.code ? status
-                       : rt_durable_write_and_free(folder, rt_vocabulary_file(vocabulary), text);
+    RT_TRY(rt_durable_write_and_free(folder, "config.ini", rt_writer_take(&w)));
+    if (o->past_count)
+        RT_TRY(rt_durable_write_and_free(folder, "schedules.csv",
+                                         rt_past_schedules_write(o, r->config->train.steps)));
+    if (!vocabulary)
+        return rt_ok();
+    RT_TRY(rt_vocabulary_write(vocabulary, &text));
+    return rt_durable_write_and_free(folder, rt_vocabulary_file(vocabulary), text);
 }
 
 /* Prints the size of the model and of a step. Warns of slow kernels, and of steps at a learning

@@ -23,32 +23,29 @@ static rt_status find_own(rt_run *r)
 {
     rt_trained_model *found = &r->found;
     const rt_checkpoint_info *info = &found->checkpoint.info;
-    rt_status status = rt_ok();
     if (!r->checks && rt_run_folder_used(&r->folder))
-        status = rt_run_folder_lock(&r->folder);
-    if (!status.code)
-        status = rt_checkpoint_newest(&found->checkpoint, r->folder.checkpoints, RT_PARSE_HERE,
-                                      found->path, found->warnings);
-    if (status.code || !found->checkpoint.image)
-        return status;
+        RT_TRY(rt_run_folder_lock(&r->folder));
+    RT_TRY(rt_checkpoint_newest(&found->checkpoint, r->folder.checkpoints, RT_PARSE_HERE,
+                                found->path, found->warnings));
+    if (!found->checkpoint.image)
+        return rt_ok();
     if (*found->warnings)
         rt_run_say(r, "%s", found->warnings);
     const int step = (int)info->step;
     rt_config *before = r->before = rt_alloc(1, sizeof *before);
     if (!before)
         return rt_out_of_memory("a configuration");
-    status = rt_config_load_run(before, found->path, info->config, NULL);
+    rt_status status = rt_config_load_run(before, found->path, info->config, NULL);
     if (status.code == RT_CONFIG)
         status.code = RT_CHECKPOINT;
-    if (!status.code) {
-        rt_run_find_data(r, r->folder.path);
-        rt_session_take_moved(before, r->folder.path, r->config, NULL);
-        rt_config_continue(r->config, before);
-        status = rt_config_compare(before, step, r->config, r->folder.path);
-    }
-    if (!status.code && rt_config_extends(before, step, r->config))
+    RT_TRY(status);
+    rt_run_find_data(r, r->folder.path);
+    rt_session_take_moved(before, r->folder.path, r->config, NULL);
+    rt_config_continue(r->config, before);
+    RT_TRY(rt_config_compare(before, step, r->config, r->folder.path));
+    if (rt_config_extends(before, step, r->config))
         r->extended = step;
-    return status;
+    return rt_ok();
 }
 
 /* Loads the checkpoint that the run continues from. Records the former schedule of a run that is
@@ -56,24 +53,22 @@ static rt_status find_own(rt_run *r)
 static rt_status load_own(rt_run *r)
 {
     rt_config *c = r->config;
-    rt_status status = rt_run_load(r);
-    if (!status.code)
-        rt_run_say(r, "resuming from %s", r->found.path);
-    if (status.code || !r->extended)
-        return status;
-    status = rt_past_schedules_add(&c->optimizer, &r->before->optimizer, r->extended);
+    RT_TRY(rt_run_load(r));
+    rt_run_say(r, "resuming from %s", r->found.path);
+    if (!r->extended)
+        return rt_ok();
+    RT_TRY(rt_past_schedules_add(&c->optimizer, &r->before->optimizer, r->extended));
     char *changes = rt_config_extension(r->before, c);
-    if (!status.code && !changes)
-        status = rt_out_of_memory("a comparison");
-    if (!status.code)
-        rt_run_say(
-            r,
-            "extended from step %d on: %s; the learning rate is %.3g, then %.3g, at the end %.3g",
-            r->extended + 1, changes, rt_learning_rate(&c->optimizer, r->extended),
-            rt_learning_rate(&c->optimizer, r->extended + 1),
-            rt_learning_rate(&c->optimizer, c->train.steps));
+    if (!changes)
+        return rt_out_of_memory("a comparison");
+    rt_run_say(r,
+               "extended from step %d on: %s; the learning rate is %.3g, then %.3g, at the end "
+               "%.3g",
+               r->extended + 1, changes, rt_learning_rate(&c->optimizer, r->extended),
+               rt_learning_rate(&c->optimizer, r->extended + 1),
+               rt_learning_rate(&c->optimizer, c->train.steps));
     rt_free(changes);
-    return status;
+    return rt_ok();
 }
 
 /* Starts a run to resume afresh, because it has no checkpoint. Returns RT_CONFIG if another process
@@ -82,16 +77,16 @@ static rt_status resume_afresh(rt_run *r)
 {
     int64_t *steps = NULL;
     int count = 0;
-    rt_status status = rt_checkpoint_list(r->folder.checkpoints, &steps, &count);
+    const rt_status status = rt_checkpoint_list(r->folder.checkpoints, &steps, &count);
     rt_free(steps);
-    if (!status.code && count)
-        status = rt_error(RT_CONFIG,
-                          "%s has got a checkpoint from another process meanwhile: give --resume "
-                          "again to continue it",
-                          r->folder.path);
-    if (!status.code)
-        rt_run_say(r, "%s has no checkpoint: starting afresh", r->folder.path);
-    return status;
+    RT_TRY(status);
+    if (count)
+        return rt_error(RT_CONFIG,
+                        "%s has got a checkpoint from another process meanwhile: give --resume "
+                        "again to continue it",
+                        r->folder.path);
+    rt_run_say(r, "%s has no checkpoint: starting afresh", r->folder.path);
+    return rt_ok();
 }
 
 rt_status rt_branch_check(const rt_config *trunk, const rt_config *branch, int64_t step)
@@ -162,27 +157,21 @@ static rt_status take_trunk(rt_run *r, const rt_config *trunk)
     bool anew = false;
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
         anew |= !rt_key_value_equal(rt_key_at(rt_key_find(starts[i])), trunk, r->config);
-    rt_status status = rt_checkpoint_branch(&r->found.checkpoint, &model, anew, &taken);
-    if (!status.code)
-        status = rt_run_take_history(r, true);
-    if (!status.code)
-        status = rt_past_schedules_add(&r->config->optimizer, &trunk->optimizer, r->state->step);
-    if (status.code)
-        return status;
+    RT_TRY(rt_checkpoint_branch(&r->found.checkpoint, &model, anew, &taken));
+    RT_TRY(rt_run_take_history(r, true));
+    RT_TRY(rt_past_schedules_add(&r->config->optimizer, &trunk->optimizer, r->state->step));
     r->theta = taken.theta;
     if (r->theta == RT_BRANCH_CONVERTED)
         rt_transformer_set_theta(r->state->model, rt_transformer_theta_start(r->state->model));
     thaw(r, trunk);
     if (*r->trunk)
-        status = rt_metrics_check_trunk(r->trunk, r->config->model.theta.learn &&
-                                                      r->theta == RT_BRANCH_CARRIED);
-    if (status.code)
-        return status;
+        RT_TRY(rt_metrics_check_trunk(r->trunk, r->config->model.theta.learn &&
+                                                    r->theta == RT_BRANCH_CARRIED));
     rt_run_note(r, "branching from %s at step %d%s", r->found.path, r->state->step,
                 origins[r->theta]);
     report_rest(r, &taken.fresh, "parameters that join");
     report_rest(r, &taken.left, "parameters of the trunk that are left behind");
-    return status;
+    return rt_ok();
 }
 
 /* Returns RT_CONFIG if the run, from its start, would remove or replace a file that it reads. */
@@ -209,22 +198,18 @@ static rt_status branch(rt_run *r)
 {
     rt_config trunk;
     r->branches = true;
-    rt_status status = find_model(r, r->config->train.trunk, RT_CHECKPOINT_TRUNK);
-    if (!status.code && r->found.imported)
-        status = rt_error(RT_CONFIG,
-                          "train.trunk: %s is a folder of Hugging Face, which has no training to "
-                          "continue: train.init_from starts from it",
-                          r->found.path);
-    if (!status.code)
-        status = rt_trained_model_configuration(&trunk, &r->found, NULL, NULL);
+    RT_TRY(find_model(r, r->config->train.trunk, RT_CHECKPOINT_TRUNK));
+    if (r->found.imported)
+        return rt_error(RT_CONFIG,
+                        "train.trunk: %s is a folder of Hugging Face, which has no training to "
+                        "continue: train.init_from starts from it",
+                        r->found.path);
+    RT_TRY(rt_trained_model_configuration(&trunk, &r->found, NULL, NULL));
     rt_run_folder_of(r->trunk, r->found.path); /* which has the rows of earlier steps */
-    if (!status.code)
-        rt_session_take_moved(&trunk, r->trunk, r->config, NULL);
-    if (!status.code)
-        status = rt_branch_check(&trunk, r->config, r->found.checkpoint.info.step);
-    if (!status.code)
-        status = rt_run_open(r, true);
-    return status.code || !r->trainer ? status : take_trunk(r, &trunk);
+    rt_session_take_moved(&trunk, r->trunk, r->config, NULL);
+    RT_TRY(rt_branch_check(&trunk, r->config, r->found.checkpoint.info.step));
+    RT_TRY(rt_run_open(r, true));
+    return r->trainer ? take_trunk(r, &trunk) : rt_ok();
 }
 
 /* Copies the parameters of train.init_from, if it is set. */
@@ -238,16 +223,13 @@ static rt_status start_from(rt_run *r)
     rt_huggingface *imported = r->found.imported;
     rt_huggingface_taken taken;
     rt_checkpoint_taken parts;
-    rt_status status;
     if (imported) {
         rt_run_warn_of_folder(r);
-        status = rt_huggingface_load(imported, model, has_head, &taken);
+        RT_TRY(rt_huggingface_load(imported, model, has_head, &taken));
     } else {
         const rt_checkpoint_model own = rt_run_checkpoint_model(r);
-        status = rt_checkpoint_start_from(&r->found.checkpoint, &own, has_head, &parts);
+        RT_TRY(rt_checkpoint_start_from(&r->found.checkpoint, &own, has_head, &parts));
     }
-    if (status.code)
-        return status;
     const bool theta = imported ? taken.theta : parts.theta == RT_BRANCH_CARRIED;
     if (theta && model->options.theta.learn)
         rt_transformer_theta(model, rt_transformer_theta_start(model));
@@ -267,7 +249,7 @@ static rt_status start_from(rt_run *r)
     if (!imported) {
         report_rest(r, &parts.fresh, "newly initialized parameters of the model");
         report_rest(r, &parts.left, "unexpected parameters of the checkpoint");
-        return status;
+        return rt_ok();
     }
     if (!taken.head)
         rt_run_note(r, "the head of the model is newly initialized");
@@ -277,7 +259,7 @@ static rt_status start_from(rt_run *r)
                    "warning: %s differs from the folder's model; %s --checkpoint %s --print-config "
                    "shows its values",
                    other, rt_program_name(), r->config->train.init_from);
-    return status;
+    return rt_ok();
 }
 
 /* Opens a run that starts afresh or as a branch, with the parameters of train.init_from and the
@@ -285,32 +267,27 @@ static rt_status start_from(rt_run *r)
 static rt_status prepare(rt_run *r)
 {
     const char *origin = r->config->train.init_from, *path = r->config->theta.init_from;
-    rt_status status = rt_ok();
     if (r->config->train.trunk) {
-        status = branch(r);
+        RT_TRY(branch(r));
     } else {
         if (origin) /* before the trainer starts threads */
-            status = find_model(r, origin, RT_CHECKPOINT_OF_RUN);
-        if (!status.code)
-            status = rt_run_open(r, false);
-        if (!status.code)
-            status = start_from(r);
+            RT_TRY(find_model(r, origin, RT_CHECKPOINT_OF_RUN));
+        RT_TRY(rt_run_open(r, false));
+        RT_TRY(start_from(r));
     }
     /* a branch may keep the theta of its trunk */
-    if (status.code || r->theta != RT_BRANCH_FRESH || !path)
-        return status;
+    if (r->theta != RT_BRANCH_FRESH || !path)
+        return rt_ok();
     rt_transformer *model = r->state->model;
     const rt_transformer_options *o = &model->options;
     double *theta = rt_transformer_theta_start(model);
     if (!o->theta.learn)
         return rt_error(RT_CONFIG, "%.1000s: this model has no learned theta", path);
-    status = rt_theta_table_read(path, o, rt_transformer_theta_shape(o),
-                                 o->theta.form == RT_THETA_LOG, theta);
-    if (status.code)
-        return status;
+    RT_TRY(rt_theta_table_read(path, o, rt_transformer_theta_shape(o),
+                               o->theta.form == RT_THETA_LOG, theta));
     rt_transformer_set_theta(model, theta);
     rt_run_note(r, "theta from %s", path);
-    return status;
+    return rt_ok();
 }
 
 static rt_status refuse_used_folder(const rt_run *r)
@@ -335,16 +312,13 @@ static rt_status refuse_used_folder(const rt_run *r)
  * cannot be trained, except errors of creating the run folder. */
 static rt_status open_run(rt_run *r)
 {
-    rt_status status = rt_run_folder_name(&r->folder, r->config->run.dir, r->config->run.name);
-    if (!status.code)
-        status = refuse_used_folder(r);
-    if (!status.code && r->arguments->resume)
-        status = find_own(r);
-    if (!status.code && !r->before)
-        status = spare_inputs(r);
-    if (!status.code)
-        status = r->before ? rt_run_open(r, true) : prepare(r);
-    return status;
+    RT_TRY(rt_run_folder_name(&r->folder, r->config->run.dir, r->config->run.name));
+    RT_TRY(refuse_used_folder(r));
+    if (r->arguments->resume)
+        RT_TRY(find_own(r));
+    if (!r->before)
+        RT_TRY(spare_inputs(r));
+    return r->before ? rt_run_open(r, true) : prepare(r);
 }
 
 rt_status rt_run_begin(rt_run *r)
@@ -352,22 +326,18 @@ rt_status rt_run_begin(rt_run *r)
     rt_status status = open_run(r);
     if (r->world && !r->broadcast_done)
         status = rt_run_broadcast(r, status);
-    if (!status.code)
-        status = rt_trainer_observe(r->trainer, r->arguments->trap, r->arguments->profile);
-    if (!status.code)
-        status = rt_run_folder_open(&r->folder, true);
-    if (!status.code && r->folder.unlocked)
+    RT_TRY(status);
+    RT_TRY(rt_trainer_observe(r->trainer, r->arguments->trap, r->arguments->profile));
+    RT_TRY(rt_run_folder_open(&r->folder, true));
+    if (r->folder.unlocked)
         rt_run_say(r, RT_UNLOCKED_WARNING, r->folder.path, strerror(r->folder.unlocked));
-    if (!status.code) /* another process may have trained here until it was locked */
-        status = refuse_used_folder(r);
-    if (!status.code && r->arguments->resume)
-        status = r->before ? load_own(r) : resume_afresh(r);
-    if (!status.code && r->arguments->overwrite) {
+    RT_TRY(refuse_used_folder(r)); /* another process may have trained here until it was locked */
+    if (r->arguments->resume)
+        RT_TRY(r->before ? load_own(r) : resume_afresh(r));
+    if (r->arguments->overwrite) {
         rt_figures_clear(r->folder.path);
-        status = rt_run_folder_clear(&r->folder);
+        RT_TRY(rt_run_folder_clear(&r->folder));
     }
-    if (status.code)
-        return status;
     rt_trainer_share(r->trainer);
     r->config_text = rt_config_ini(r->config);
     return r->config_text ? rt_ok() : rt_out_of_memory("a configuration");

@@ -211,18 +211,15 @@ rt_status rt_run_open(rt_run *r, bool own)
                               : rt_arguments_use_model(a) ? RT_USE_MODEL
                               : a->resume                 ? RT_USE_RESUME
                                                           : RT_USE_TRAIN;
-    rt_status status = open_data(r, own);
-    for (int i = 0; i < lengths->count && reads_data(r) && !status.code; i++)
+    RT_TRY(open_data(r, own));
+    for (int i = 0; i < lengths->count && reads_data(r); i++)
         if (!rt_data_evaluation_rows(r->data, lengths->at[i]))
-            status =
-                rt_error(RT_DATA, "%.600s: %s shorter than the %d tokens of train.eval_lengths",
-                         data->eval_file ? data->eval_file : data->file,
-                         data->eval_file ? "the text for evaluation is"
-                                         : "the part for evaluation is",
-                         lengths->at[i]);
-    if (status.code)
-        return status;
-    status = rt_kernels_use(r->config, a);
+            return rt_error(RT_DATA, "%.600s: %s shorter than the %d tokens of train.eval_lengths",
+                            data->eval_file ? data->eval_file : data->file,
+                            data->eval_file ? "the text for evaluation is"
+                                            : "the part for evaluation is",
+                            lengths->at[i]);
+    rt_status status = rt_kernels_use(r->config, a);
     if (!status.code)
         status = rt_memory_check(&r->memory, r->config, r->data, r->world, use,
                                  (double)rt_image_size(r->found.checkpoint.image));
@@ -233,13 +230,11 @@ rt_status rt_run_open(rt_run *r, bool own)
     /* The parameters of a blank trainer are going to be loaded. A branch has parameters that its
      * trunk lacks, and a resumed run is trained. */
     const bool blank = own && !r->branches && !a->resume && !r->world;
-    status = rt_trainer_new(&r->trainer, r->config, r->data,
-                            &(rt_trainer_options){.world = r->world,
-                                                  .blank = blank,
-                                                  .on_stop = rt_stop_request});
-    if (!status.code)
-        r->state = rt_trainer_state(r->trainer);
-    return status;
+    RT_TRY(rt_trainer_new(
+        &r->trainer, r->config, r->data,
+        &(rt_trainer_options){.world = r->world, .blank = blank, .on_stop = rt_stop_request}));
+    r->state = rt_trainer_state(r->trainer);
+    return rt_ok();
 }
 
 int32_t rt_run_last_token(const rt_run *r)
@@ -335,21 +330,19 @@ rt_status rt_run_load(rt_run *r)
         rt_huggingface_taken taken;
         rt_transformer *model = r->state->model;
         rt_run_warn_of_folder(r);
-        const rt_status status = rt_huggingface_load(r->found.imported, model, true, &taken);
-        if (!status.code && !taken.head)
+        RT_TRY(rt_huggingface_load(r->found.imported, model, true, &taken));
+        if (!taken.head)
             rt_run_say(r, "warning: the folder has no head for this model: the head is newly "
                           "initialized, and its predictions are random");
-        if (!status.code && model->options.theta.learn)
+        if (model->options.theta.learn)
             rt_transformer_theta(model, rt_transformer_theta_start(model));
-        return status;
+        return rt_ok();
     }
     rt_checkpoint_model model = rt_run_checkpoint_model(r);
     if (!r->arguments->resume) /* optimizer states are only read for training */
         model.rule = NULL;
-    rt_status status = rt_checkpoint_load(&r->found.checkpoint, &model);
-    if (!status.code)
-        status = rt_run_take_history(r, r->arguments->resume);
-    if (!status.code)
-        r->evaluations = r->found.checkpoint.info.evaluations;
-    return status;
+    RT_TRY(rt_checkpoint_load(&r->found.checkpoint, &model));
+    RT_TRY(rt_run_take_history(r, r->arguments->resume));
+    r->evaluations = r->found.checkpoint.info.evaluations;
+    return rt_ok();
 }

@@ -65,11 +65,8 @@ static rt_status take_row(const reading *r, const rt_csv *csv)
     const bool signs = !r->positive || theta > 0;
     int layer, last_layer, head, last_head, i;
     bool taken = false;
-    rt_status status = read_range(r, csv, "layer", o->layers, r->share_layers, &layer, &last_layer);
-    if (!status.code)
-        status = read_range(r, csv, "head", axis[1], r->share_heads, &head, &last_head);
-    if (status.code)
-        return status;
+    RT_TRY(read_range(r, csv, "layer", o->layers, r->share_layers, &layer, &last_layer));
+    RT_TRY(read_range(r, csv, "head", axis[1], r->share_heads, &head, &last_head));
     if (!isfinite((double)(real)theta) || !signs) {
         const bool beyond =
             isfinite(theta) ? signs : rt_number_is_decimal(rt_csv_cell(csv, "theta"));
@@ -80,21 +77,20 @@ static rt_status take_row(const reading *r, const rt_csv *csv)
     }
     if (!rt_csv_whole(csv, "i", &i) || i >= axis[2])
         return refuse_cell(r, csv, "i", RT_PRINTED(64, "from 0 to %d in this model", axis[2] - 1));
-    for (int n = 0; !status.code && n < axis[0]; n++) {
+    for (int n = 0; n < axis[0]; n++) {
         const int l = rt_transformer_theta_layer(o, n);
         if (l < layer || l >= last_layer)
             continue;
         taken = true;
-        for (int h = head; !status.code && h < last_head; h++) {
+        for (int h = head; h < last_head; h++) {
             double *to = &r->theta[(n * axis[1] + h) * axis[2] + i];
             if (!isnan(*to))
-                status = rt_error(RT_CONFIG, "%.1000s has theta of layer %d, head %d, i %d twice",
-                                  r->path, l, h, i);
+                return rt_error(RT_CONFIG, "%.1000s has theta of layer %d, head %d, i %d twice",
+                                r->path, l, h, i);
             *to = theta;
         }
     }
-    return status.code || taken ? status
-                                : refuse_cell(r, csv, "layer", "of a layer that has positions");
+    return taken ? rt_ok() : refuse_cell(r, csv, "layer", "of a layer that has positions");
 }
 
 rt_status rt_theta_table_read(const char *path, const rt_transformer_options *model, rt_shape shape,

@@ -25,8 +25,8 @@ static rt_status open_file(rt_trained_model *found, const char *path, rt_parse p
         return rt_error(RT_CONFIG, "the path of the checkpoint is too long");
     if (rt_is_huggingface(path))
         return rt_huggingface_import(&found->imported, path);
-    const rt_status status = rt_huggingface_refuse_format(path);
-    return status.code ? status : rt_checkpoint_open(&found->checkpoint, path, parse);
+    RT_TRY(rt_huggingface_refuse_format(path));
+    return rt_checkpoint_open(&found->checkpoint, path, parse);
 }
 
 void rt_trained_model_close(rt_trained_model *found)
@@ -70,33 +70,31 @@ rt_status rt_trained_model_find(rt_trained_model *found, const char *named,
         return best ? rt_error(RT_CONFIG, "--best needs a folder%s; %s is not one",
                                is_folder(named) ? " of checkpoints" : "", named)
                     : open_file(found, named, parse);
-    rt_status status = named ? rt_huggingface_refuse_format(named)
-                             : rt_run_folder_name(&folder, config->run.dir, config->run.name);
-    if (!status.code && named)
-        status = rt_path_join(folder.checkpoints, named, "checkpoints");
-    if (status.code)
-        return status;
+    RT_TRY(named ? rt_huggingface_refuse_format(named)
+                 : rt_run_folder_name(&folder, config->run.dir, config->run.name));
+    if (named)
+        RT_TRY(rt_path_join(folder.checkpoints, named, "checkpoints"));
     const char *checkpoints = named && !is_folder(folder.checkpoints) ? named : folder.checkpoints;
-    status =
-        rt_checkpoint_newest(&found->checkpoint, checkpoints, parse, found->path, found->warnings);
-    if (!status.code && !found->checkpoint.image)
-        status = no_checkpoint(named ? named : folder.path);
-    if (status.code || which == RT_CHECKPOINT_LAST || which == RT_CHECKPOINT_TRUNK)
-        return status;
+    RT_TRY(
+        rt_checkpoint_newest(&found->checkpoint, checkpoints, parse, found->path, found->warnings));
+    if (!found->checkpoint.image)
+        return no_checkpoint(named ? named : folder.path);
+    if (which == RT_CHECKPOINT_LAST || which == RT_CHECKPOINT_TRUNK)
+        return rt_ok();
     /* with train.patience, the last steps are no improvement */
     const int64_t best_step = rt_checkpoint_best_step(info), newest = info->step;
     const bool wanted =
         best || (best_step && !rt_config_load_run(&own, "config.ini", info->config, NULL).code &&
                  own.train.patience > 0);
     if (best_step == newest || !wanted)
-        return status;
+        return rt_ok();
     rt_trained_model_close(found);
     if (!best_step)
         return rt_error(RT_CHECKPOINT, "%s: no evaluation was made: there is no best checkpoint",
                         found->path);
-    status = rt_checkpoint_path(path, checkpoints, best_step);
     found->newest = newest;
-    return status.code ? status : open_file(found, path, parse);
+    RT_TRY(rt_checkpoint_path(path, checkpoints, best_step));
+    return open_file(found, path, parse);
 }
 
 /* Loads the configuration from its text, with the overrides of `arguments` unless NULL. */

@@ -109,9 +109,7 @@ static rt_status write_attention(char **text_new, const rt_run *r, bool by_dista
     rt_attention_distances d;
     rt_writer w = {0};
     *text_new = NULL;
-    rt_status status = rt_trainer_attention_distances(r->trainer, r->config->data.length, &d);
-    if (status.code)
-        return status;
+    RT_TRY(rt_trainer_attention_distances(r->trainer, r->config->data.length, &d));
     const int columns = by_distance ? d.length : 1;
     rt_writer_add(&w, by_distance ? "layer,head,distance,attention\n" : "layer,head,attention\n");
     for (int n = 0; n < d.layers * d.heads * columns; n++) {
@@ -176,12 +174,11 @@ rt_status rt_run_record_usage(rt_run *r, bool *stopped)
     const size_t length = (size_t)r->config->data.length;
     char *text;
     *stopped = false;
-    rt_status status = record_encodings(r);
-    if (!status.code && r->data->task->distances && o->attention == RT_ATTENTION_SOFTMAX &&
+    RT_TRY(record_encodings(r));
+    if (r->data->task->distances && o->attention == RT_ATTENTION_SOFTMAX &&
         (size_t)o->layers * (size_t)o->heads <= MOST_WEIGHTS / length / length) {
-        status = write_attention(&text, r, false);
-        if (!status.code)
-            status = rt_durable_write_and_free(r->folder.path, "heads.csv", text);
+        RT_TRY(write_attention(&text, r, false));
+        RT_TRY(rt_durable_write_and_free(r->folder.path, "heads.csv", text));
     }
-    return status.code || !r->config->theta.cutoffs ? status : rt_run_record_cutoffs(r, stopped);
+    return r->config->theta.cutoffs ? rt_run_record_cutoffs(r, stopped) : rt_ok();
 }

@@ -55,19 +55,17 @@ static rt_status print_table(const rt_config *config, const rt_checkpoint_theta 
 rt_status rt_print_decay(const rt_config *config, rt_trained_model *found)
 {
     rt_checkpoint_theta learned = {.values = NULL};
-    rt_status status = rt_ok();
     if (found->imported)
-        status = rt_error(RT_CONFIG, "--decay reads the learned theta of a checkpoint, not of %s",
-                          found->path);
-    if (!status.code && !rt_transformer_pairs(&config->model))
-        status = rt_error(RT_CONFIG, "--decay needs position.kind = rope and a position.fraction "
-                                     "above 0: nothing is rotated");
-    if (!status.code && config->model.position.axes > 1)
-        status =
-            rt_error(RT_CONFIG, "--decay needs position.axes = 1: with two coordinates, scores "
-                                "depend on more than a distance");
-    if (!status.code && found->checkpoint.image)
-        status = rt_checkpoint_read_theta(&found->checkpoint, &learned);
+        return rt_error(RT_CONFIG, "--decay reads the learned theta of a checkpoint, not of %s",
+                        found->path);
+    if (!rt_transformer_pairs(&config->model))
+        return rt_error(RT_CONFIG, "--decay needs position.kind = rope and a position.fraction "
+                                   "above 0: nothing is rotated");
+    if (config->model.position.axes > 1)
+        return rt_error(RT_CONFIG, "--decay needs position.axes = 1: with two coordinates, scores "
+                                   "depend on more than a distance");
+    rt_status status =
+        found->checkpoint.image ? rt_checkpoint_read_theta(&found->checkpoint, &learned) : rt_ok();
     if (!status.code)
         status = print_table(config, &learned);
     rt_checkpoint_theta_free(&learned);

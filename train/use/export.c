@@ -33,10 +33,9 @@ static rt_status add_facts(rt_writer *w, const rt_run *r)
         rt_writer_add(w, "theta: fixed\n");
         return rt_ok();
     }
-    rt_status status = rt_theta_judge(&verdict, r->state->model, r->config);
-    if (!status.code)
-        rt_theta_report_verdict(w, &verdict, r->config);
-    return status;
+    RT_TRY(rt_theta_judge(&verdict, r->state->model, r->config));
+    rt_theta_report_verdict(w, &verdict, r->config);
+    return rt_ok();
 }
 
 rt_status rt_export_model(const rt_run *r)
@@ -55,10 +54,9 @@ rt_status rt_export_model(const rt_run *r)
         return rt_error(RT_CONFIG, "--export %.1000s: the folder holds a run; name another folder",
                         a->export);
     const bool file = rt_path_ends_in(a->export, ".gguf");
-    rt_status status =
-        file ? rt_arguments_spare_inputs(a, r->config, r->found.path, a->export) : rt_ok();
-    if (!status.code)
-        status = add_facts(&w, r);
+    if (file)
+        RT_TRY(rt_arguments_spare_inputs(a, r->config, r->found.path, a->export));
+    rt_status status = add_facts(&w, r);
     char *text = rt_writer_take(&w);
     if (!status.code && origin && rt_is_huggingface(origin))
         status = rt_huggingface_chat_template(&chat_template, origin);

@@ -81,9 +81,8 @@ static rt_status read_running(text_rows *r, text_row *row)
     if (zero)
         return rt_error(RT_ARGUMENT, "byte 0x00 at byte %zu is not text",
                         (size_t)(zero - r->lines.bytes));
-    rt_status status = rt_data_encode(r->data, r->lines.bytes, &ids, &count, &unknown);
-    if (status.code)
-        return status;
+    rt_status status = rt_ok();
+    RT_TRY(rt_data_encode(r->data, r->lines.bytes, &ids, &count, &unknown));
     if (!count && !r->may_be_empty)
         status = rt_error(RT_ARGUMENT, "the line has no token");
     const int taken = count < capacity ? count : capacity;
@@ -116,11 +115,9 @@ static rt_status read_lines(text_rows *r, const char *path)
         return rt_error(RT_CONFIG, "the model reads no texts: it needs data.task = text, classify "
                                    "or tag, and a vocabulary");
     const bool labelled = r->data->labels != NULL;
-    rt_status status = labelled
-                           ? rt_labelled_batch_new(&r->example, 1, r->data->options.length, 0, NULL)
-                           : rt_ok();
-    if (status.code)
-        return status;
+    rt_status status = rt_ok();
+    if (labelled)
+        RT_TRY(rt_labelled_batch_new(&r->example, 1, r->data->options.length, 0, NULL));
     while (!status.code && rt_lines_next(&r->lines)) {
         if (!rt_grow(&r->rows, &r->capacity, r->count + 1, sizeof *r->rows)) {
             status = rt_out_of_memory("the rows of a text");
@@ -202,18 +199,17 @@ static rt_status embed_row(void *context, int job, const rt_labelled_batch *batc
 static rt_status print_vectors(rt_trainer *trainer, embedding *e)
 {
     const size_t rows = e->rows->count;
-    rt_status status = rt_ok();
     for (int i = 0; i < e->dim; i++)
         printf("%sv%d", i ? "," : "", i);
     putchar('\n');
-    for (; e->first < rows && !status.code; e->first += MOST_AT_ONCE) {
+    for (; e->first < rows; e->first += MOST_AT_ONCE) {
         const size_t left = rows - e->first;
         const int count = left < MOST_AT_ONCE ? (int)left : MOST_AT_ONCE;
-        status = rt_trainer_run_jobs(trainer, embed_row, e, count);
-        for (int i = 0; i < count * e->dim && !status.code; i++)
+        RT_TRY(rt_trainer_run_jobs(trainer, embed_row, e, count));
+        for (int i = 0; i < count * e->dim; i++)
             printf("%.9g%c", (double)e->vectors[i], i % e->dim < e->dim - 1 ? ',' : '\n');
     }
-    return status;
+    return rt_ok();
 }
 
 /* Writes the vectors to the file of --output: a NumPy array, or the HDF5 dataset /embeddings. */
@@ -228,10 +224,8 @@ static rt_status write_vectors(rt_run *r, embedding *e)
         return rt_error(RT_DATA,
                         "%.600s has %zu lines; a dataset of vectors of %d numbers has up to %d",
                         rows->name, rows->count, e->dim, INT_MAX / e->dim);
-    rt_status status = rt_trainer_run_jobs(r->trainer, embed_row, e, (int)rows->count);
-    if (status.code)
-        return status;
-    status = rt_durable_open(&file, path);
+    RT_TRY(rt_trainer_run_jobs(r->trainer, embed_row, e, (int)rows->count));
+    rt_status status = rt_durable_open(&file, path);
     if (!status.code && rt_path_ends_in(path, ".npy")) {
         rt_npy_header(header, sizeof *e->vectors == sizeof(float) ? "f4" : "f8", rows->count,
                       (size_t)e->dim);
@@ -255,14 +249,13 @@ rt_status rt_embed_lines(rt_run *r)
     const rt_transformer_options *model = &r->state->model->options;
     text_rows rows = {.data = r->data, .last = rt_run_last_token(r)};
     embedding e = {.pool = a->pooling, .layer = a->layer, .rows = &rows, .dim = model->dim};
-    rt_status status =
-        a->output ? rt_arguments_spare_inputs(a, r->config, r->found.path, a->output) : rt_ok();
-    if (!status.code && a->layer > model->layers)
-        status = rt_error(RT_CONFIG,
-                          "--layer %d: the model has layers 1 to %d, and 0 for the embeddings",
-                          a->layer, model->layers);
-    if (!status.code)
-        status = read_lines(&rows, a->embed);
+    if (a->output)
+        RT_TRY(rt_arguments_spare_inputs(a, r->config, r->found.path, a->output));
+    if (a->layer > model->layers)
+        return rt_error(RT_CONFIG,
+                        "--layer %d: the model has layers 1 to %d, and 0 for the embeddings",
+                        a->layer, model->layers);
+    rt_status status = read_lines(&rows, a->embed);
     const size_t kept = a->output || rows.count < MOST_AT_ONCE ? rows.count : MOST_AT_ONCE;
     if (!status.code && !(e.vectors = rt_alloc_unset(kept * (size_t)e.dim, sizeof *e.vectors)))
         status = rt_out_of_memory("the vectors of the lines");

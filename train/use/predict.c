@@ -146,24 +146,23 @@ static rt_status parse_ids(prediction *p)
     static const char blanks[] = " \t\r\n";
     const int most = p->model->options.vocab - 1;
     const char *at = p->text + strspn(p->text, blanks);
-    rt_status status = rt_ok();
     p->count = 0;
     if (!*at)
         return rt_error(RT_ARGUMENT, "there is no token id to continue");
     if (rt_data_begins(p->data))
-        status = append_id(p, RT_ID_CLS);
-    while (*at && !status.code) {
+        RT_TRY(append_id(p, RT_ID_CLS));
+    while (*at) {
         char word[24];
         const size_t length = strcspn(at, blanks);
         int64_t id;
         snprintf(word, sizeof word, "%.*s", (int)length, at);
         if (length >= sizeof word || !rt_integer_parse(word, &id) || id < 0 || id > most)
             return rt_error(RT_ARGUMENT, "%s is no token id from 0 to %d", RT_QUOTED(word), most);
-        status = append_id(p, (int32_t)id);
+        RT_TRY(append_id(p, (int32_t)id));
         at += length;
         at += strspn(at, blanks);
     }
-    return status;
+    return rt_ok();
 }
 
 /* Encodes the text to p->ids, and counts its masks. */
@@ -298,16 +297,11 @@ static rt_status fill_masks(prediction *p, int32_t *filled, json_t *masks, FILE 
         rt_graph_clear(p->g);
         rt_graph_record(p->g, false);
         const rt_tensor *logits = rt_text_logits(p->model, p->g, p->ids, p->count, &t);
-        rt_status status = rt_engine_graph_status(p->g);
-        if (!status.code)
-            status = rt_probabilities(logits->data, p->model->options.vocab, p->probabilities);
-        if (status.code)
-            return status;
+        RT_TRY(rt_engine_graph_status(p->g));
+        RT_TRY(rt_probabilities(logits->data, p->model->options.vocab, p->probabilities));
         memcpy(p->logits, logits->data, (size_t)p->vocabulary->count * sizeof *p->logits);
         rt_vocabulary_mask_logits(p->vocabulary, false, p->logits);
-        status = draw_token(p, t, filled + t);
-        if (status.code)
-            return status;
+        RT_TRY(draw_token(p, t, filled + t));
         if (!masks) {
             print_likely(lines, p, ++number);
             continue;
@@ -328,13 +322,12 @@ static rt_status predict_masks(prediction *p, int count)
     (void)count;
     const bool jsonl = p->o->jsonl;
     int masks;
-    rt_status status = encode_text(p, &masks);
-    if (!status.code && !masks)
-        status = rt_error(RT_ARGUMENT, "the text must have a [MASK] to fill");
-    if (!status.code && p->o->last)
-        status = append_id(p, *p->o->last);
-    if (status.code)
-        return status;
+    RT_TRY(encode_text(p, &masks));
+    if (!masks)
+        return rt_error(RT_ARGUMENT, "the text must have a [MASK] to fill");
+    if (p->o->last)
+        RT_TRY(append_id(p, *p->o->last));
+    rt_status status = rt_ok();
     json_t *answers = jsonl ? json_array() : NULL;
     rt_capture captured = {0}; /* filled text of a JSON answer, or the lines below a plain answer */
     int32_t *filled = rt_alloc((size_t)p->count, sizeof *filled);
@@ -456,16 +449,13 @@ static rt_status add_token(prediction *p, int n)
         rt_vocabulary_mask_logits(p->vocabulary, true, p->logits);
     for (int i = 0; i < p->special_ids; i++)
         p->logits[i] = (real)-INFINITY;
-    rt_status status = draw_token(p, n, &id);
-    if (status.code)
-        return status;
+    RT_TRY(draw_token(p, n, &id));
     const bool over = p->vocabulary && rt_vocabulary_is_end(p->vocabulary, id);
     const bool stop = !over && write_token(p, id);
     p->added += !over;
     p->end = over ? "token" : stop ? "stop" : "length";
     p->done = over || stop || n + 1 == p->o->count;
-    if (!p->done)
-        status = append_id(p, id);
+    rt_status status = p->done ? rt_ok() : append_id(p, id);
     if (!status.code && !p->done)
         status = fit_context(p, &p->done);
     if (!p->done)
@@ -487,24 +477,23 @@ static rt_status feed_texts(prediction *p, int count, real *logits)
     real *rows_of[MOST_BATCHED];
     int32_t ids[MOST_BATCHED];
     int rows = 0;
-    rt_status status = rt_ok();
-    for (int i = 0; i < count && !status.code; i++) {
+    for (int i = 0; i < count; i++) {
         const bool grown = rt_session_count(p[i].session) + 1 == p[i].count;
         if (p[i].done)
             continue;
         if (!grown || count == 1) {
-            status = read_new(p + i);
+            RT_TRY(read_new(p + i));
             continue;
         }
         sessions[rows] = p[i].session;
         rows_of[rows] = p[i].logits;
         ids[rows++] = p[i].ids[p[i].count - 1];
     }
-    if (rows && !status.code)
-        status = rt_session_feed_each(sessions, rows, ids, logits);
-    for (int i = 0; i < rows && !status.code; i++)
+    if (rows)
+        RT_TRY(rt_session_feed_each(sessions, rows, ids, logits));
+    for (int i = 0; i < rows; i++)
         memcpy(rows_of[i], logits + (size_t)i * V, V * sizeof *logits);
-    return status;
+    return rt_ok();
 }
 
 /* Continues the texts in a batch, each as if it were alone. The first incomplete text is written as
@@ -588,28 +577,26 @@ static rt_status begin_answer(prediction *p, const questions *q)
     bool end;
     p->unknown = (rt_unknown){0};
     p->cut = p->full = p->ended = false;
-    rt_status status = take_text(p, q);
-    if (status.code || p->predict != predict_continuations)
-        return status;
-    status = encode_text(p, &masks);
-    if (!status.code && masks)
-        status = rt_error(RT_ARGUMENT, "a text to continue must have no [MASK]");
+    RT_TRY(take_text(p, q));
+    if (p->predict != predict_continuations)
+        return rt_ok();
+    RT_TRY(encode_text(p, &masks));
+    if (masks)
+        return rt_error(RT_ARGUMENT, "a text to continue must have no [MASK]");
     p->stream = (rt_utf8_stream){.to = p->to};
     p->tail_used = 0;
     p->added = 0;
     p->done = false;
-    if (!status.code && stop && *stop && !p->tail && !(p->tail = rt_alloc(strlen(stop), 1)))
-        status = rt_out_of_memory("a continuation");
-    if (!status.code && p->session) {
-        status = rt_session_keep(p->session, 0);
-    } else if (!status.code) {
-        status = rt_session_new(&p->session, p->model, 0);
-        if (!status.code)
-            rt_session_set_threads(p->session, p->o->threads);
+    if (stop && *stop && !p->tail && !(p->tail = rt_alloc(strlen(stop), 1)))
+        return rt_out_of_memory("a continuation");
+    if (p->session) {
+        RT_TRY(rt_session_keep(p->session, 0));
+    } else {
+        RT_TRY(rt_session_new(&p->session, p->model, 0));
+        rt_session_set_threads(p->session, p->o->threads);
     }
-    if (!status.code)
-        status = fit_context(p, &end);
-    return status.code ? status : read_new(p);
+    RT_TRY(fit_context(p, &end));
+    return read_new(p);
 }
 
 /* Answers all texts: those of a file, and samples of a text, in batches; else each line before the
@@ -677,7 +664,6 @@ rt_status rt_predict(FILE *to, rt_transformer *model, const rt_data *data, const
                          .data = data,
                          .vocabulary = data->vocabulary,
                          .o = options};
-    rt_status status = rt_ok();
     *predicted = (rt_predicted){0};
     if (!shared.vocabulary && !continues)
         return rt_error(
@@ -686,11 +672,9 @@ rt_status rt_predict(FILE *to, rt_transformer *model, const rt_data *data, const
     if (!shared.vocabulary && rt_data_begins(data))
         shared.special_ids = RT_FIRST_SYMBOL;
     if (!data->labels)
-        status =
-            rt_sampler_new(&shared.sampler, &options->sampling,
-                           shared.vocabulary ? shared.vocabulary->count : model->options.vocab);
-    if (!status.code)
-        status = answer_texts(&shared, predicted);
+        RT_TRY(rt_sampler_new(&shared.sampler, &options->sampling,
+                              shared.vocabulary ? shared.vocabulary->count : model->options.vocab));
+    const rt_status status = answer_texts(&shared, predicted);
     rt_sampler_free(shared.sampler);
     return status;
 }

@@ -33,8 +33,7 @@ static rt_status configure(rt_run *r)
                    r->config->file, status.message);
         return rt_ok();
     }
-    if (status.code)
-        return status;
+    RT_TRY(status);
     rt_session_take_moved(&own, RT_RUN_FOLDER_OF(found->path), r->config, NULL);
     rt_config given = *r->config;
     given.optimizer = own.optimizer; /* a use does not depend on how the model was trained */
@@ -115,9 +114,7 @@ static rt_status check_options(rt_run *r)
             "--%s needs a model of texts or of token ids; data.task = images has --eval, "
             "and --eval --per-line for each image",
             rt_command_name(a->command));
-    rt_status status = a->predict ? check_prediction(a, o) : rt_ok();
-    if (status.code)
-        return status;
+    RT_TRY(a->predict ? check_prediction(a, o) : rt_ok());
     if (rt_arguments_evaluate(a) && o->eval_file && rt_on_command_line(r->config, "data.file") &&
         !rt_on_command_line(r->config, "data.eval_file"))
         return rt_error(RT_CONFIG,
@@ -163,8 +160,7 @@ static rt_status predict(rt_run *r)
     rt_trainer_hold_rounded(r->trainer);
     rt_status status = rt_predict(stdout, r->state->model, r->data, r->config, &o, &predicted);
     rt_trainer_release_rounded();
-    if (status.code)
-        return status;
+    RT_TRY(status);
     rt_run_report_unknown(r, &predicted.unknown, o.text ? "the text" : "standard input");
     if (predicted.cut && o.text)
         rt_run_say(r, "warning: the text is longer than data.length = %d and is cut at the end",
@@ -183,7 +179,7 @@ static rt_status predict(rt_run *r)
                     "%ld of %ld texts filled the context window, data.length = %d tokens: its "
                     "older half was dropped",
                     predicted.full - predicted.ended, predicted.texts, length);
-    return status;
+    return rt_ok();
 }
 
 /* Evaluates the model. Returns RT_CHECK if a check that the command line requests failed. */
@@ -192,7 +188,6 @@ static rt_status evaluate(rt_run *r)
     const rt_arguments *a = r->arguments;
     const rt_config *c = r->config;
     rt_outcome o = {0};
-    rt_status status = rt_ok();
     if (a->command == RT_COMMAND_EVAL && !a->per_line)
         printf("checkpoint: %s, step %d\n", r->found.path, r->state->step);
     if (rt_on_command_line(c, "data.file") && !c->data.eval_file && c->data.eval_fraction > 0)
@@ -202,12 +197,11 @@ static rt_status evaluate(rt_run *r)
                     rt_tasks[c->data.task].objective ? "the last" : "a random",
                     c->data.eval_fraction);
     if (a->theta)
-        status = rt_run_change_theta(r);
-    if (!status.code)
-        status = a->command != RT_COMMAND_EVAL ? rt_run_print_usage(r)
-                 : a->per_line                 ? rt_print_line_losses(r)
-                 : a->theta                    ? rt_outcome_evaluate(&o, r)
-                                               : rt_outcome_print(&o, r, false);
+        RT_TRY(rt_run_change_theta(r));
+    rt_status status = a->command != RT_COMMAND_EVAL ? rt_run_print_usage(r)
+                       : a->per_line                 ? rt_print_line_losses(r)
+                       : a->theta                    ? rt_outcome_evaluate(&o, r)
+                                                     : rt_outcome_print(&o, r, false);
     if (!status.code && o.target_missed && rt_on_command_line(c, "train.target_accuracy"))
         status = rt_error(RT_CHECK, "the accuracy %.4f is below train.target_accuracy = %g",
                           o.evaluation.accuracy, c->train.target_accuracy);
