@@ -20,11 +20,8 @@ rt_status rt_sweep_load_settings(rt_config *config, const rt_arguments *argument
                                      .finder = arguments->ancestry,
                                      .settings = settings};
     rt_run_folder folder;
-    rt_status status = rt_config_load(config, &source, errors);
-    if (!status.code)
-        status = rt_run_folder_name(&folder, config->run.dir, config->run.name);
-    if (status.code)
-        return status;
+    RT_TRY(rt_config_load(config, &source, errors));
+    RT_TRY(rt_run_folder_name(&folder, config->run.dir, config->run.name));
     config->run.dir = rt_intern_text(folder.path);
     config->run.name = rt_intern_text(name);
     return config->run.dir && config->run.name ? rt_ok() : rt_out_of_memory("a configuration");
@@ -56,16 +53,14 @@ rt_status rt_sweep_check_run(const rt_sweep *sweep, const rt_arguments *argument
 {
     rt_config own = *config, trunk;
     rt_arguments silent = *arguments;
-    rt_status status = rt_ok();
     silent.command = RT_COMMAND_CHECK;
     silent.resume = false;
     if (sweep->trunk_steps && run < rt_sweep_count(sweep)) {
-        status = rt_sweep_load(sweep, arguments, rt_sweep_trunk_of(sweep, run), &trunk, NULL);
-        if (!status.code)
-            status = rt_branch_check(&trunk, config, sweep->trunk_steps);
+        RT_TRY(rt_sweep_load(sweep, arguments, rt_sweep_trunk_of(sweep, run), &trunk, NULL));
+        RT_TRY(rt_branch_check(&trunk, config, sweep->trunk_steps));
         own.train.trunk = NULL;
     }
-    return status.code ? status : rt_run_check(&own, &silent, NULL);
+    return rt_run_check(&own, &silent, NULL);
 }
 
 /* Places that set keys, in this order: the file or the command line, axes, variants. */

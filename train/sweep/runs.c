@@ -144,8 +144,8 @@ static void end_rounds(sweep_run *r)
 /* Loads the configuration of a run again, after a first load of all runs, and names its folder. */
 static rt_status load_again(const sweep_run *r, int run, rt_config *config, rt_run_folder *folder)
 {
-    const rt_status status = rt_sweep_load(r->sweep, r->arguments, run, config, NULL);
-    return status.code ? status : rt_run_folder_name(folder, config->run.dir, config->run.name);
+    RT_TRY(rt_sweep_load(r->sweep, r->arguments, run, config, NULL));
+    return rt_run_folder_name(folder, config->run.dir, config->run.name);
 }
 
 /* Reads the results of a run, and sets its state to ENDED if it needs no more steps. Returns
@@ -156,13 +156,13 @@ static rt_status look_for_results(sweep_run *r, int run)
     rt_run_folder folder;
     rt_config config, before;
     int code = 0;
-    rt_status status = load_again(r, run, &config, &folder);
-    result->begun = !status.code && rt_run_folder_used(&folder);
-    if (status.code || !rt_results_read(&result->results, folder.path))
-        return status;
+    RT_TRY(load_again(r, run, &config, &folder));
+    result->begun = rt_run_folder_used(&folder);
+    if (!rt_results_read(&result->results, folder.path))
+        return rt_ok();
     const bool ended = rt_results_whole(&result->results, RT_RESULT_STEPS, &result->steps) &&
                        rt_results_whole(&result->results, RT_RESULT_EXIT_CODE, &code);
-    status = rt_config_load_folder(&before, folder.path);
+    rt_status status = rt_config_load_folder(&before, folder.path);
     if (!status.code)
         rt_session_take_moved(&before, folder.path, &config, NULL);
     if (!status.code)
@@ -188,11 +188,8 @@ static rt_status check_member(sweep_run *r, int run)
     bool warned = !r->arguments->quiet;
     rt_config config, before;
     rt_run_folder folder;
-    rt_status status = load_again(r, run, &config, &folder);
-    if (!status.code)
-        status = rt_run_folder_idle(&folder);
-    if (status.code)
-        return status;
+    RT_TRY(load_again(r, run, &config, &folder));
+    RT_TRY(rt_run_folder_idle(&folder));
     rt_config own = config;
     if (!r->arguments->overwrite && !rt_config_load_folder(&before, folder.path).code) {
         warned |= rt_config_extends(&before, steps, &own);
@@ -205,11 +202,11 @@ static rt_status check_member(sweep_run *r, int run)
         r->zero_config = own;
     }
     if (r->runs[run].begun)
-        return status;
+        return rt_ok();
     if (r->trunks && run < r->count) /* the sweep's own, which are trained first */
         config.train.trunk = NULL;
     rt_inputs_add_config(&r->inputs, &config);
-    status = rt_sweep_check_run(r->sweep, r->arguments, run, &config);
+    const rt_status status = rt_sweep_check_run(r->sweep, r->arguments, run, &config);
     return status.code ? rt_error(status.code, "%s: %s", config.run.name, status.message) : status;
 }
 
@@ -218,15 +215,14 @@ static rt_status check_member(sweep_run *r, int run)
 static rt_status spare_inputs(const sweep_run *r)
 {
     rt_run_folder folder;
-    rt_status status = rt_run_folder_spare(&r->folder, &r->inputs);
-    for (int run = 0; run < r->count + r->trunks && !status.code; run++) {
+    RT_TRY(rt_run_folder_spare(&r->folder, &r->inputs));
+    for (int run = 0; run < r->count + r->trunks; run++) {
         if (r->runs[run].state == ENDED)
             continue;
-        status = rt_run_folder_name(&folder, r->folder.path, RT_SWEEP_NAME(r->sweep, run));
-        if (!status.code)
-            status = rt_run_folder_spare(&folder, &r->inputs);
+        RT_TRY(rt_run_folder_name(&folder, r->folder.path, RT_SWEEP_NAME(r->sweep, run)));
+        RT_TRY(rt_run_folder_spare(&folder, &r->inputs));
     }
-    return status;
+    return rt_ok();
 }
 
 static void warn_of_zero_rates(sweep_run *r)
@@ -522,29 +518,27 @@ static rt_status prepare(sweep_run *r, const rt_config *base)
     r->runs = rt_alloc(all, sizeof *r->runs);
     if (!r->runs)
         return rt_out_of_memory("a sweep");
-    rt_status status = rt_run_folder_name(&r->folder, base->run.dir, base->run.name);
-    if (!status.code && rt_run_folder_used(&r->folder))
-        status =
-            rt_error(RT_CONFIG, "%s holds a single run: choose another run.name", r->folder.path);
-    if (!status.code)
-        status = rt_run_folder_idle(&r->folder); /* first: stopping the sweep stops its runs */
-    for (int run = 0; run < r->count && !status.code && !r->arguments->overwrite; run++)
-        status = look_for_results(r, run);
+    RT_TRY(rt_run_folder_name(&r->folder, base->run.dir, base->run.name));
+    if (rt_run_folder_used(&r->folder))
+        return rt_error(RT_CONFIG, "%s holds a single run: choose another run.name",
+                        r->folder.path);
+    RT_TRY(rt_run_folder_idle(&r->folder)); /* first: stopping the sweep stops its runs */
+    for (int run = 0; run < r->count && !r->arguments->overwrite; run++)
+        RT_TRY(look_for_results(r, run));
     /* trunks from which no run begins are neither trained nor checked */
     for (int run = r->count; run < (int)all; run++)
         r->runs[run].state = ENDED;
     for (int run = 0; run < r->count && r->trunks; run++)
         if (r->runs[run].state == PENDING && !r->runs[run].begun)
             r->runs[rt_sweep_trunk_of(r->sweep, run)].state = PENDING;
-    for (int run = r->count; run < (int)all && !status.code && !r->arguments->overwrite; run++)
+    for (int run = r->count; run < (int)all && !r->arguments->overwrite; run++)
         if (r->runs[run].state == PENDING)
-            status = look_for_results(r, run);
-    for (int run = 0; run < (int)all && !status.code; run++)
+            RT_TRY(look_for_results(r, run));
+    for (int run = 0; run < (int)all; run++)
         if (r->runs[run].state != ENDED)
-            status = check_member(r, run);
-    if (!status.code)
-        status = spare_inputs(r);
-    return status.code ? status : rt_run_folder_open(&r->folder, false);
+            RT_TRY(check_member(r, run));
+    RT_TRY(spare_inputs(r));
+    return rt_run_folder_open(&r->folder, false);
 }
 
 static rt_exit train_all(sweep_run *r, const rt_config *base)
