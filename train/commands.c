@@ -78,12 +78,10 @@ static rt_status encode(const rt_config *config, const rt_arguments *arguments)
     rt_data_options o = config->data;
     rt_opening opening;
     size_t count;
-    rt_status status = rt_arguments_spare_inputs(arguments, config, NULL, arguments->encode);
-    if (status.code)
-        return status;
+    RT_TRY(rt_arguments_spare_inputs(arguments, config, NULL, arguments->encode));
     rt_stop_on_signals();
     rt_opening_begin(&opening, &o, config, NULL, arguments->quiet);
-    status = rt_encode_file(&o, arguments->encode, &count);
+    rt_status status = rt_encode_file(&o, arguments->encode, &count);
     rt_progress_clear(&opening.progress);
     if (!status.code)
         printf("%s: %zu tokens\n", arguments->encode, count);

@@ -36,10 +36,8 @@ rt_status rt_init_command(const rt_arguments *arguments)
     if (i == TEMPLATES)
         return rt_error(RT_CONFIG, "--init must be one of %s; got %s", names,
                         RT_QUOTED(arguments->init));
-    rt_status status = rt_output_check(arguments->config, arguments->overwrite);
-    if (status.code)
-        return status;
-    status = rt_durable_open(&file, arguments->config);
+    RT_TRY(rt_output_check(arguments->config, arguments->overwrite));
+    rt_status status = rt_durable_open(&file, arguments->config);
     if (!status.code)
         status = rt_durable_write(&file, templates[i].ini, strlen(templates[i].ini));
     status = rt_durable_close(&file, status);

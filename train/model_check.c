@@ -38,21 +38,17 @@ static rt_status prepare(model_check *c)
     rt_data_options o = c->config->data;
     rt_opening opening;
     rt_opening_begin(&opening, &o, c->config, NULL, false);
-    rt_status status = rt_data_open(&c->data, &o, (rt_data_of_model){.vocabulary = NULL});
+    const rt_status status = rt_data_open(&c->data, &o, (rt_data_of_model){.vocabulary = NULL});
     rt_progress_clear(&opening.progress);
-    if (!status.code)
-        status = rt_labelled_batch_new(&c->sequences, SEQUENCES, c->config->data.length,
-                                       c->data->patch, NULL);
+    RT_TRY(status);
+    RT_TRY(rt_labelled_batch_new(&c->sequences, SEQUENCES, c->config->data.length, c->data->patch,
+                                 NULL));
     const int randomized = c->config->model.position.randomized;
-    if (!status.code && randomized)
-        status = rt_labelled_batch_randomize(&c->sequences, randomized, NULL);
-    if (status.code)
-        return status;
+    if (randomized)
+        RT_TRY(rt_labelled_batch_randomize(&c->sequences, randomized, NULL));
     rt_draw_training(&c->sequences, c->data, c->config->run.seed, 0, 0);
     const rt_transformer_options options = rt_model_options(&c->config->model, c->data);
-    status = rt_transformer_new(&c->model, &options, c->config->run.seed, NULL);
-    if (status.code)
-        return status;
+    RT_TRY(rt_transformer_new(&c->model, &options, c->config->run.seed, NULL));
     const rt_parameters *p = &c->model->parameters;
     c->inputs = rt_alloc((size_t)p->count, sizeof(rt_tensor *));
     c->elements = rt_alloc((size_t)p->count, sizeof *c->elements);

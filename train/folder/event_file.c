@@ -109,9 +109,7 @@ rt_status rt_event_file_open(rt_event_file *f, const char *folder, int64_t finis
     for (int number = 0; !f->file; number++) {
         snprintf(name, sizeof name, PREFIX "%" PRId64 ".%s.%ld.%d", (int64_t)time(NULL), host,
                  (long)getpid(), number);
-        const rt_status status = rt_path_join(path, folder, name);
-        if (status.code)
-            return status;
+        RT_TRY(rt_path_join(path, folder, name));
         f->file = fopen(path, "wbx");
         if (!f->file && errno != EEXIST)
             return rt_error(RT_IO, "%s: %s", path, strerror(errno));

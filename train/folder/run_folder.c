@@ -42,14 +42,12 @@ static rt_status failure(const char *path)
 rt_status rt_run_folder_name(rt_run_folder *f, const char *dir, const char *name)
 {
     f->lock = -1;
-    rt_status status = rt_path_join(f->path, dir, name);
-    if (!status.code)
-        status = rt_path_join(f->checkpoints, f->path, "checkpoints");
-    if (!status.code && strlen(f->path) + LONGEST_NAME >= RT_PATH_SIZE)
-        status =
-            rt_error(RT_CONFIG, "the path of the run folder has %zu bytes, %d are possible: %s",
-                     strlen(f->path), RT_PATH_SIZE - LONGEST_NAME - 1, f->path);
-    return status;
+    RT_TRY(rt_path_join(f->path, dir, name));
+    RT_TRY(rt_path_join(f->checkpoints, f->path, "checkpoints"));
+    if (strlen(f->path) + LONGEST_NAME >= RT_PATH_SIZE)
+        return rt_error(RT_CONFIG, "the path of the run folder has %zu bytes, %d are possible: %s",
+                        strlen(f->path), RT_PATH_SIZE - LONGEST_NAME - 1, f->path);
+    return rt_ok();
 }
 
 static bool holds_checkpoints(const char *folder)
@@ -170,8 +168,8 @@ rt_status rt_run_folder_lock(rt_run_folder *f)
 
 rt_status rt_run_folder_open(rt_run_folder *f, bool with_checkpoints)
 {
-    const rt_status status = rt_folders_make(with_checkpoints ? f->checkpoints : f->path);
-    return status.code || f->lock >= 0 ? status : rt_run_folder_lock(f);
+    RT_TRY(rt_folders_make(with_checkpoints ? f->checkpoints : f->path));
+    return f->lock >= 0 ? rt_ok() : rt_run_folder_lock(f);
 }
 
 void rt_run_folder_close(rt_run_folder *f)
