@@ -1,0 +1,250 @@
+"""Runs and sweeps of rotor: run(folder), sweep(folder), train(config, ...); see docs/python.md."""
+
+import configparser
+import csv
+import functools
+import math
+import os
+import re
+import signal
+import sys
+from collections import namedtuple
+from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen
+
+import h5py
+import numpy as np
+
+# Radians per position: values by step, layer, head and pair, initial without steps. The layers and
+# heads are numbers, or ["all"] where they share one θ.
+Theta = namedtuple("Theta", "steps layers heads values initial")
+Row = namedtuple("Row", "setting runs")
+Difference = namedtuple("Difference", "key value against n mean low high detectable_90")
+
+
+class Error(Exception):
+    """A message about a file, or of the program: then with its exit code, and the run or sweep that
+    it left all the same, such as one that missed its target accuracy."""
+    exit_code = run = None
+
+
+def _value(text):
+    """Returns a number as int or float, and any other text as it is."""
+    if not re.fullmatch(r"-?((0|[1-9]\d*)(\.\d+)?(e[-+]?\d+)?|inf|nan)", text):
+        return text
+    return int(text) if text.lstrip("-").isdigit() else float(text)
+
+
+def _config(path, text=None):
+    parser = configparser.RawConfigParser(delimiters="=", comment_prefixes="#;")
+    try:
+        parser.read_string(text or path.read_text("utf-8", "surrogateescape"))
+    except (OSError, configparser.Error) as e:
+        raise Error(f"{path}: {getattr(e, 'strerror', None) or e}") from None
+    return {f"{s}.{key}": _value(v) for s in parser.sections() for key, v in parser[s].items()}
+
+
+def _rows(path):
+    """Reads the rows of a CSV. A last line without a newline, still being written, is left out."""
+    try:
+        lines = Path(path).read_text("utf-8", "surrogateescape").split("\n")[:-1]
+        rows = list(csv.reader(lines, strict=True)) or [[]]
+    except (OSError, csv.Error) as e:
+        raise Error(f"{path}: {getattr(e, 'strerror', None) or e}") from None
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(rows[0]):
+            raise Error(f"{path}:{number}: {len(row)} cells instead of {len(rows[0])}")
+    return rows
+
+
+def table(path, texts=None):
+    """Reads a CSV as arrays by column: integers, floats (NaN for empty cells) or texts. `texts` are
+    the columns that may have texts; None: any."""
+    (names, *rows), columns = _rows(path), {}
+    for i, name in enumerate(names):
+        cells = [row[i] for row in rows]
+        whole = cells and all(cell.isdigit() for cell in cells)
+        try:
+            cells = np.array([cell or "nan" for cell in cells]).astype(int if whole else float)
+        except ValueError as e:
+            if texts is not None and name not in texts:
+                raise Error(f"{path}: column {name}: {e}") from None
+        columns[name] = np.array(cells)
+    return columns
+
+
+class Checkpoint:
+    """path, step, attributes, config, parameters (arrays by name) and theta (a Theta of one step;
+    None without a learned θ). The checksum of the file is not verified."""
+    def __init__(self, path):
+        self.path, self.parameters, self.theta = Path(path), {}, None
+        try:
+            with h5py.File(self.path, "r") as file:
+                words = {**file.attrs, **file["model"].attrs}.items()
+                self.attributes = {k: v.decode() if isinstance(v, bytes) else v for k, v in words}
+                self.step = int(self.attributes["step"])
+                self.config = _config(path, file["config"][()].decode())
+                file["model"].visititems(lambda name, item: self.parameters.update(
+                    {name.replace("/", "."): item[()]} if isinstance(item, h5py.Dataset) else {}))
+                if "theta_start" in file:
+                    self._take_theta(file["theta_start"][()])
+        except (OSError, KeyError, RuntimeError, ValueError) as e:
+            raise Error(f"{path}: no checkpoint of rotor, or a damaged one: {e}") from None
+
+    def _take_theta(self, start):
+        found = {int(name.split(".")[1]): value for name, value in self.parameters.items()
+                 if name.endswith(".attention.theta")} or {"all": self.parameters["theta"]}
+        values = np.array([found[n] for n in sorted(found)], float).reshape(1, *start.shape)
+        values = np.exp(values) if self.attributes["theta.form"] == "log" else values
+        heads = range(start.shape[1]) if self.attributes["theta.scope"] == "head" else ["all"]
+        self.theta = Theta(*map(np.array, ([self.step], sorted(found), heads)), values, start)
+
+
+class Run:
+    """A run: `config`, and tables that are read when they are first asked for, and then kept."""
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        if (self.folder / "runs.csv").exists():
+            raise Error(f"{folder} is the folder of a sweep: use rotor.sweep")
+        self.config = _config(self.folder / "config.ini")
+
+    @functools.cached_property
+    def metrics(self):
+        """The columns of metrics.csv; NaN where a step was not evaluated."""
+        return table(self.folder / "metrics.csv", texts=())
+
+    @functools.cached_property
+    def theta(self):
+        """The Theta of theta.csv, NaN for missing rows; None if θ is not learned."""
+        if not (self.folder / "theta.csv").exists():
+            return None
+        rows = table(self.folder / "theta.csv", texts=("layer", "head"))
+        (steps, s), (layers, n), (heads, h), (pairs, i) = (
+            np.unique(rows[name], return_inverse=True) for name in ("step", "layer", "head", "i"))
+        values = np.full((len(steps), len(layers), len(heads), len(pairs)), math.nan)
+        initial = np.full(values.shape[1:], math.nan)
+        values[s, n, h, i], initial[n, h, i] = rows["theta"], rows["theta_initial"]
+        return Theta(steps, layers, heads, values, initial)
+
+    @functools.cached_property
+    def result(self):
+        """The results by name; {} of a run that has not ended."""
+        path = self.folder / "result.csv"
+        rows = _rows(path) if path.exists() else []
+        return {name: _value(x or "nan") for name, x in rows[1:-1]} if ["end", "0"] in rows else {}
+
+    def checkpoint(self, step=None):
+        """Reads the Checkpoint of a step; None: the one of the results, or else the newest."""
+        steps = sorted(int(path.stem[5:]) for path in self.folder.glob("checkpoints/step-*.h5"))
+        newest = max(steps, default=None)
+        step = self.result.get("model_step", newest) if step is None else step
+        if step not in steps:
+            raise Error(f"{self.folder} has no checkpoint of step {step}; it has {steps}")
+        return Checkpoint(self.folder / f"checkpoints/step-{step:08d}.h5")
+
+
+@functools.cache
+def _student(n):
+    """Returns half the 95 % interval of n differences with deviation 1, and the mean that has 90 %
+    power: by t and the noncentral t, as train/report/statistics.c."""
+    nu, low, high = n - 1, max(0, 1 - 12 / math.sqrt(2 * n - 2)), 1 + 12 / math.sqrt(2 * n - 2)
+    nodes, weights = np.polynomial.legendre.leggauss(200)
+    s = low + (nodes + 1) / 2 * (high - low)  # the sample deviation: nu s^2 is chi-squared
+    scale = math.log(2) + nu / 2 * math.log(nu / 2) - math.lgamma(nu / 2)
+    weights *= np.exp(scale + (nu - 1) * np.log(s) - nu * s * s / 2) * (high - low) / 4
+
+    def tails(t, shift):  # P(|T| > t)
+        z = np.concatenate([t * s - shift, t * s + shift]) / math.sqrt(2)
+        return np.tile(weights, 2) @ [math.erfc(x) for x in z]
+
+    def bisect(high, is_below, low=0):
+        for _ in range(45):
+            middle = (low + high) / 2
+            low, high = (middle, high) if is_below(middle) else (low, middle)
+        return high
+
+    t = bisect(20, lambda t: tails(t, 0) > 0.05)
+    return np.array([t, bisect(40, lambda shift: tails(t, shift) < 0.9)]) / math.sqrt(n)
+
+
+class Sweep:
+    """A sweep that has ended: `keys` that it varies, and `rows`. The runs of a Row differ only in the
+    seed: `setting` has the values of the other keys, `runs` the results by seed."""
+    def __init__(self, folder):
+        self.folder, rows = Path(folder), {}
+        self._names, *self._cells = _rows(self.folder / "runs.csv")
+        self.keys = self._names[1 : self._names.index("exit_code")]
+        for cells in self._cells:
+            run = {name: _value(cell or ("" if name in self.keys else "nan"))
+                   for name, cell in zip(self._names, cells)}
+            row = rows.setdefault(self._others(cells, "run.seed"), Row({}, {}))
+            row.setting.update({key: run[key] for key in self.keys if key != "run.seed"})
+            row.runs[run.get("run.seed")] = run
+        self.rows = list(rows.values())
+
+    def _others(self, cells, key):
+        return tuple(cell for other, cell in zip(self.keys, cells[1:]) if other != key)
+
+    def paired(self, result=None):
+        """Returns a Difference for each value of a key: the rows of paired.csv. Of a `result`, such
+        as "eval_accuracy", likewise, for all runs that differ in the key alone."""
+        if not result:
+            return [Difference(*row[:3], *(_value(x or "nan") for x in row[3:]))
+                    for row in _rows(self.folder / "paired.csv")[1:]]
+        found, column = [], self._names.index(result)
+        for i, key in enumerate(self.keys, 1):
+            numbers = {}  # by the value of the key, and then by the other values
+            for cells in self._cells if key != "run.seed" else []:
+                of_value = numbers.setdefault(cells[i], {})
+                of_value.setdefault(self._others(cells, key), float(cells[column] or "nan"))
+            for value, a in list(numbers.items())[1:]:
+                against, b = next(iter(numbers.items()))
+                x = np.array([a[others] - b.get(others, math.nan) for others in a])
+                x = x[np.isfinite(x)]
+                mean = x.mean() if x.size else math.nan
+                half, power = _student(x.size) * x.std(ddof=1) if x.size > 1 else [math.nan] * 2
+                found.append(Difference(key, value, against, x.size, mean, mean - half,
+                                        mean + half, power))
+        return found
+
+
+run, sweep = Run, Sweep
+
+
+def _setting(value):
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return ",".join(map(_setting, value))
+    return ("yes" if value else "no") if isinstance(value, (bool, np.bool_)) else str(value)
+
+
+def train(config, *, program=None, resume=False, overwrite=False, progress=False, **overrides):
+    """Trains, and returns the run or the sweep; raises Error with the message of the program. "__" in
+    overrides is the point: train__steps=9, sweep__run__seed=[1, 2] (run.seed=1,2); True is yes. The
+    program is `program`, $ROTOR_PROGRAM, that of this build or installation, or rotor on the PATH. An
+    interrupt is raised once it has saved a checkpoint, from which resume=True continues."""
+    places = [place / name for place in Path(__file__).resolve().parents
+              for name in ("build/train", "bin/rotor")]
+    own = next((place for place in places if place.is_file()), "rotor")
+    flags = {"--quiet": not progress, "--resume": resume, "--overwrite": overwrite}
+    command = [program or os.environ.get("ROTOR_PROGRAM") or own, config,
+               *(f"{key.replace('__', '.')}={_setting(x)}" for key, x in overrides.items()),
+               *(flag for flag, given in flags.items() if given)]
+    try:  # in a process group of its own, which gets no interrupt besides the one below
+        process = Popen(command, stdin=DEVNULL, stdout=PIPE, stderr=None if progress else PIPE,
+                        process_group=0, text=True, errors="surrogateescape")
+    except OSError as e:
+        raise Error(f"{command[0]} cannot be started: {e.strerror}") from None
+    try:
+        output, messages = process.communicate()
+    except KeyboardInterrupt:
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+        raise
+    ended = re.findall(r"^(run|sweep): (.*)$", output, re.MULTILINE)
+    left = globals()[ended[-1][0]](ended[-1][1]) if ended else None
+    if process.returncode:
+        error = Error((messages or "").strip() or f"{config}: exit code {process.returncode}")
+        error.exit_code, error.run = process.returncode, left
+        raise error
+    print(messages or "", end="", file=sys.stderr)
+    return left
