@@ -166,6 +166,7 @@ foreach(program rotor rotor-f64)
     install(FILES train/rotor.bash RENAME ${program}
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 endforeach()
+install(SCRIPT cmake/install_python.cmake)
 install(FILES LICENSE docs/configuration.md docs/run-folder.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # The API reference, for those who have doxygen: cmake --build build --target reference

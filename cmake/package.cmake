@@ -55,5 +55,5 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR})
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "gnuplot-nox")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS 
-    "libopenblas-dev, libhdf5-dev, libjansson-dev, libutf8proc-dev, libxxhash-dev, zlib1g-dev, pkg-config")
+    "libopenblas-dev, libhdf5-dev, libjansson-dev, libutf8proc-dev, libxxhash-dev, zlib1g-dev, pkg-config, python3-h5py")
 include(CPack)

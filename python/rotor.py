@@ -168,8 +168,8 @@ def _student(n):
 
 
 class Sweep:
-    """A sweep that has ended: `keys` that it varies, and `rows`. The runs of a Row differ only in the
-    seed: `setting` has the values of the other keys, `runs` the results by seed."""
+    """A sweep that has ended: `keys` that it varies, and `rows`. The runs of a Row differ only in
+    the seed: `setting` has the values of the other keys, `runs` the results by seed."""
     def __init__(self, folder):
         self.folder, rows = Path(folder), {}
         self._names, *self._cells = _rows(self.folder / "runs.csv")
@@ -218,10 +218,10 @@ def _setting(value):
 
 
 def train(config, *, program=None, resume=False, overwrite=False, progress=False, **overrides):
-    """Trains, and returns the run or the sweep; raises Error with the message of the program. "__" in
-    overrides is the point: train__steps=9, sweep__run__seed=[1, 2] (run.seed=1,2); True is yes. The
-    program is `program`, $ROTOR_PROGRAM, that of this build or installation, or rotor on the PATH. An
-    interrupt is raised once it has saved a checkpoint, from which resume=True continues."""
+    """Trains, and returns the run or the sweep; raises Error with the message of the program. "__"
+    is the point: train__steps=9, sweep__run__seed=[1, 2] (sweep.run.seed=1,2); True is yes. The
+    program is `program`, $ROTOR_PROGRAM, that of this build or installation, or rotor on the PATH.
+    An interrupt is raised once it has saved a checkpoint, from which resume=True continues."""
     places = [place / name for place in Path(__file__).resolve().parents
               for name in ("build/train", "bin/rotor")]
     own = next((place for place in places if place.is_file()), "rotor")

@@ -37,7 +37,7 @@ place_of() { # place_of PATH
 }
 
 check_paths() { # check_paths PAGE
-    folders='bench|build|cmake|core|data|docs|experiments|io|models|ops|optim|scripts|tests|train|util'
+    folders='bench|build|cmake|core|data|docs|experiments|io|models|ops|optim|python|scripts|tests|train|util'
     grep -oE "(^|[ ('\"=])(\./)?($folders)/[A-Za-z0-9_./*-]+" "$work/code" |
         sed -E "s/^[ ('\"=]//; s/^\.\///; s/[.]$//" | sort -u >"$work/paths"
     while read -r path; do
