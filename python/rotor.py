@@ -15,8 +15,7 @@ from subprocess import DEVNULL, PIPE, Popen
 import h5py
 import numpy as np
 
-# Radians per position: values by step, layer, head and pair, initial without steps. The layers and
-# heads are numbers, or ["all"] where they share one θ.
+# values: radians per position by step, layer, head, pair; layers, heads: their numbers, or ["all"].
 Theta = namedtuple("Theta", "steps layers heads values initial")
 Row = namedtuple("Row", "setting runs")
 Difference = namedtuple("Difference", "key value against n mean low high detectable_90")
@@ -243,7 +242,8 @@ def train(config, *, program=None, resume=False, overwrite=False, progress=False
     ended = re.findall(r"^(run|sweep): (.*)$", output, re.MULTILINE)
     left = globals()[ended[-1][0]](ended[-1][1]) if ended else None
     if process.returncode:
-        error = Error((messages or "").strip() or f"{config}: exit code {process.returncode}")
+        where = f"output.log of its runs in {left.folder}" if isinstance(left, Sweep) else "above"
+        error = Error((messages or f"exit code {process.returncode}: see {where}").strip())
         error.exit_code, error.run = process.returncode, left
         raise error
     print(messages or "", end="", file=sys.stderr)
