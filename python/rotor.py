@@ -134,9 +134,9 @@ class Run:
 
     def checkpoint(self, step=None):
         """Reads the Checkpoint of a step; None: the one of the results, or else the newest."""
-        steps = sorted(int(path.stem[5:]) for path in self.folder.glob("checkpoints/step-*.h5"))
-        newest = max(steps, default=None)
-        step = self.result.get("model_step", newest) if step is None else step
+        names = [path.stem[5:] for path in self.folder.glob("checkpoints/step-*.h5")]
+        steps = sorted(int(name) for name in names if name.isdigit())
+        step = self.result.get("model_step", max(steps, default=None)) if step is None else step
         if step not in steps:
             raise Error(f"{self.folder} has no checkpoint of step {step}; it has {steps}")
         return Checkpoint(self.folder / f"checkpoints/step-{step:08d}.h5")

@@ -216,6 +216,7 @@ class Test(unittest.TestCase):
 
     def test_a_checkpoint_that_is_missing_or_damaged_is_named(self):
         folder = self.copy("unsaved", "head")
+        (folder / "checkpoints" / "step-8 (copy).h5").write_text("")
         self.expect_error(r"no checkpoint of step 5; it has \[4, 8\]", None,
                           rotor.run(folder).checkpoint, 5)
         self.expect_error("no checkpoint of step 0", None, rotor.run(folder).checkpoint, 0)
