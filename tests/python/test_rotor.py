@@ -317,6 +317,7 @@ class Test(unittest.TestCase):
     # Training
 
     def test_overrides_reach_the_program(self):
+        rotor.train("small.ini", run__name="typed", train__steps=1)
         run = rotor.train(Path("small.ini"), run__name="typed", model__norm="pre", overwrite=True,
                           model__tie_embeddings=False, train__eval_lengths=(16, 20),
                           optimizer__lr=np.float64(0.002), train__steps=np.int64(2))
@@ -345,35 +346,38 @@ class Test(unittest.TestCase):
         self.assertEqual(len(FAILED.run.rows), 2)
 
     def test_the_program_is_the_argument_or_that_of_the_environment(self):
-        Path("say").write_text("#!/bin/sh\necho \"$0 $*\" >&2; exit 9\n")
+        Path("say").write_text("#!/bin/sh\nread -r _ _ _ _ group _ </proc/$$/stat\n"
+                               "[ $group = $$ ] && echo \"$0 $* in a group of its own\" >&2\nexit 9\n")
         Path("say").chmod(0o755)
         try:
             os.environ["ROTOR_PROGRAM"] = "./say"
-            self.expect_error("^./say small.ini --quiet --resume$", 9, rotor.train, "small.ini",
-                              resume=True)
+            self.expect_error("^./say small.ini --quiet --resume in a group of its own$", 9,
+                              rotor.train, "small.ini", resume=True)
             self.assertTrue(rotor.train("small.ini", program=TRAIN, run__name="argument", train__steps=1))
             self.expect_error("^exit code 9: see above$", 9, rotor.train, "small.ini", progress=True)
         finally:
             os.environ["ROTOR_PROGRAM"] = str(TRAIN)
 
     def test_an_interrupt_saves_a_checkpoint_from_which_resume_continues(self):
-        script = ("import rotor\ntry:\n    rotor.train('small.ini', run__name='long', train__steps=5000)\n"
-                  "except KeyboardInterrupt:\n    print('interrupted')\n")
+        # No checkpoint but the one of the interrupt, which goes to the whole group, as in a terminal.
+        script = ("import rotor\ntry:\n    rotor.train('small.ini', run__name='long', train__steps=5000,"
+                  " train__eval_every=5000, train__checkpoint_every=5000)\nexcept KeyboardInterrupt:\n"
+                  "    print(rotor.run('runs/long').checkpoint().step)\n")
         path = Path("runs/long/metrics.csv")
         # In the background of a shell interrupts are ignored, unless one asks for them.
         with subprocess.Popen([sys.executable, "-B", "-c", script], stdout=subprocess.PIPE, text=True,
                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+                              start_new_session=True,
                               env={**os.environ, "PYTHONPATH": str(SOURCES / "python")}) as process:
             while process.poll() is None and not (path.exists() and path.read_text().count("\n") > 2):
                 time.sleep(0.01)
-            process.send_signal(signal.SIGINT)
-            self.assertEqual(process.communicate()[0], "interrupted\n")
-        stopped = rotor.run("runs/long")
-        self.assertEqual(stopped.result, {})
-        steps = stopped.checkpoint().step + 2
-        run = rotor.train("small.ini", run__name="long", train__steps=steps, resume=True,
+            os.killpg(process.pid, signal.SIGINT)
+            step = int(process.communicate()[0])
+        self.assertEqual(rotor.run("runs/long").result, {})
+        run = rotor.train("small.ini", run__name="long", train__steps=step + 2, resume=True,
+                          train__eval_every=5000, train__checkpoint_every=5000,
                           optimizer__schedule_steps=5000)
-        self.assertEqual(run.result["steps"], steps)
+        self.assertEqual(run.result["steps"], step + 2)
 
     # The page
 
