@@ -99,6 +99,9 @@ size_t rt_bpe_most_ids(const rt_bpe *bpe, size_t bytes);
 rt_status rt_bpe_encode(const rt_token_output *encoding, const unsigned char *text, size_t from,
                         size_t to) RT_MUST_CHECK;
 
+/* Returns the regular expression of a Split that cuts so; NULL: none does. */
+const char *rt_bpe_pattern(rt_pretokenizer cut);
+
 /* Returns the character that represents a byte (GPT-2's printable characters). */
 enum { RT_BPE_BYTE_COUNT = 256 };
 int32_t rt_bpe_character_of(unsigned char byte);

@@ -152,6 +152,14 @@ static const struct {
      RT_PRETOKENIZER_QWEN2},
 };
 
+const char *rt_bpe_pattern(rt_pretokenizer cut)
+{
+    size_t i = 0;
+    while (i < sizeof patterns / sizeof *patterns && patterns[i].cut != cut)
+        i++;
+    return i < sizeof patterns / sizeof *patterns ? patterns[i].pattern : NULL;
+}
+
 static bool add_cut(reading *r, rt_pretokenizer cut)
 {
     if (r->bpe->cut_count == RT_CUTS_LIMIT)

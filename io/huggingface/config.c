@@ -58,6 +58,8 @@ static void read_row(const rt_config_row *row, rt_reading *r, rt_huggingface *th
     const json_t *value = rt_reading_find(r, row->key);
     int unused, same, initial = (int)row->initial;
     void *at = row->member == RT_NO_MEMBER ? (void *)&unused : options + row->member;
+    if (row->needed && !value)
+        rt_reading_refuse(r, "%s is missing", row->key);
     switch (row->type) {
     case RT_CONFIG_WHOLE:
         same = row->same_as ? *(const int *)(options + row->same_as) : 0;
@@ -99,7 +101,7 @@ static void read_row(const rt_config_row *row, rt_reading *r, rt_huggingface *th
     }
 }
 
-static void read_rows(const rt_config_row *rows, rt_reading *r, rt_huggingface *there)
+void rt_config_rows_read(const rt_config_row *rows, rt_reading *r, rt_huggingface *there)
 {
     for (const rt_config_row *row = rows; row->key; row++)
         if (row->read)
@@ -134,7 +136,7 @@ static json_t *value_of(const rt_config_row *row, const rt_config_writing *w)
     }
 }
 
-static void put_rows(const rt_config_row *rows, rt_config_writing *w)
+void rt_config_rows_put(const rt_config_row *rows, rt_config_writing *w)
 {
     for (const rt_config_row *row = rows; row->key; row++)
         if (row->put)
@@ -366,6 +368,20 @@ static rt_status read_ends(rt_huggingface *there, const char *folder, const json
     return status;
 }
 
+void rt_config_begin(rt_huggingface *there)
+{
+    there->options = (rt_transformer_options){
+        .init_std = RT_INIT_STD,
+        .position = {.frequencies = {RT_FREQUENCY_DEFAULTS}, .fraction = 1, .every = 1},
+        .theta = {.scope = RT_THETA_MODEL},
+    };
+    for (int i = 0; i < rt_model_keys.count; i++)
+        if (rt_model_keys.keys[i].later) /* no format of a folder knows it */
+            rt_key_value_set(&rt_model_keys.keys[i], rt_model_keys.keys[i].initial,
+                             &there->options);
+    rt_option_rows_set(there->files->family, &there->options);
+}
+
 static void read_all(rt_reading *r, rt_huggingface *there)
 {
     const char *type = rt_reading_word(r, "model_type"), *types[FAMILIES];
@@ -378,19 +394,10 @@ static void read_all(rt_reading *r, rt_huggingface *there)
         rt_reading_refuse_word(r, "model_type", types, FAMILIES, "rotor reads no other", type);
     if (r->status.code)
         return;
-    there->options = (rt_transformer_options){
-        .init_std = RT_INIT_STD,
-        .position = {.frequencies = {RT_FREQUENCY_DEFAULTS}, .fraction = 1, .every = 1},
-        .theta = {.scope = RT_THETA_MODEL},
-    };
-    for (int i = 0; i < rt_model_keys.count; i++)
-        if (rt_model_keys.keys[i].later) /* no format of a folder knows it */
-            rt_key_value_set(&rt_model_keys.keys[i], rt_model_keys.keys[i].initial,
-                             &there->options);
-    rt_option_rows_set(there->files->family, &there->options);
-    read_rows(all, r, there);
+    rt_config_begin(there);
+    rt_config_rows_read(all, r, there);
     read_class(r, there);
-    read_rows(there->files->family->config, r, there);
+    rt_config_rows_read(there->files->family->config, r, there);
     const rt_head head = there->options.head;
     check_heads(r, &there->options);
     rt_transformer_resolve(&there->options);
@@ -498,7 +505,7 @@ char *rt_config_text(const rt_family *family, const rt_transformer_options *o,
     rt_config_writing w = {json_object(), family, o, export, theta};
     rt_json_put(&w.object, "architectures", json_pack("[s]", rt_family_class_of(family, o)->name));
     rt_json_put(&w.object, "model_type", json_string(family->type));
-    put_rows(family->config, &w);
+    rt_config_rows_put(family->config, &w);
     if (o->head != RT_HEAD_LM) {
         json_t *names = json_object(), *ids = json_object();
         for (int i = 0; i < o->labels; i++) {

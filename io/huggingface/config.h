@@ -64,6 +64,7 @@ typedef struct rt_config_row {
     int off, on;           /* values of a switch */
     const char *fixed;     /* JSON */
     double initial;        /* default; 0: the value of `same_as`, if that is set */
+    bool needed;           /* the key must be there: it has no default */
     int same_as;           /* offset of an earlier member, whose value stands for null */
     const char *reason;    /* why another value is refused, for messages */
     const char *wish;      /* what the family has, for messages about a value without a word */
@@ -122,6 +123,10 @@ const char *rt_config_row_word(const rt_config_row *row, const rt_transformer_op
 
 /* Reads config.json into the members of `there`. */
 rt_status rt_huggingface_read_config(rt_huggingface *there, const char *folder) RT_MUST_CHECK;
+
+/* Reads the keys of rows into `there`, and writes them. */
+void rt_config_rows_read(const rt_config_row *rows, rt_reading *r, rt_huggingface *there);
+void rt_config_rows_put(const rt_config_row *rows, rt_config_writing *w);
 
 /* Sets of a family's tables, as bits, that have a key of config.json; 0: the key is unknown. */
 enum {

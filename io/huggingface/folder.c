@@ -105,11 +105,6 @@ rt_status rt_huggingface_refuse_format(const char *path)
     const char *folder = RT_PRINTED(RT_PATH_SIZE, "%.*s", length ? length : 1, length ? path : ".");
     if (rt_is_lfs_pointer(bytes, size))
         return rt_error(RT_CHECKPOINT, "%s: " RT_LFS_POINTER, path);
-    if (!memcmp(bytes, "GGUF", 4))
-        return rt_error(RT_CHECKPOINT,
-                        "%s: GGUF is not read; name a folder with " RT_HF_CONFIG
-                        " and " RT_WEIGHTS_FILE,
-                        path);
     if (bytes[0] == '{' || bytes[8] == '{')
         return rt_error(RT_CHECKPOINT,
                         "%s is a file of a model of Hugging Face: name its folder, %s", path,
@@ -120,11 +115,10 @@ rt_status rt_huggingface_refuse_format(const char *path)
 static rt_status open_file(rt_weights *w, const char *folder, const char *name)
 {
     char path[RT_PATH_SIZE];
-    rt_status status = rt_path_join(path, folder, name);
-    if (!status.code)
-        status = rt_safetensors_open(w->files + w->count, path);
-    w->count += !status.code;
-    return status;
+    RT_TRY(rt_path_join(path, folder, name));
+    RT_TRY(rt_safetensors_open(w->files + w->count, path));
+    w->count++;
+    return rt_ok();
 }
 
 static const rt_safetensors *find_file(const rt_weights *w, const char *name)
@@ -156,28 +150,27 @@ static rt_status open_index(rt_weights *w, const char *folder)
     const char *tensor;
     json_auto_t *index = NULL;
     json_t *value;
-    rt_status status = rt_json_read_file(&index, folder, RT_WEIGHTS_INDEX);
+    RT_TRY(rt_json_read_file(&index, folder, RT_WEIGHTS_INDEX));
     json_t *map = json_object_get(index, "weight_map");
-    if (!status.code && !json_is_object(map))
-        status = rt_error(RT_CHECKPOINT, "%s: weight_map must be an object", RT_WEIGHTS_INDEX);
+    if (!json_is_object(map))
+        return rt_error(RT_CHECKPOINT, "%s: weight_map must be an object", RT_WEIGHTS_INDEX);
     json_object_foreach(map, tensor, value)
     {
         const char *name = json_string_value(value);
-        if (!status.code)
-            status = open_named(w, folder, name);
-        if (!status.code && !rt_safetensors_find(find_file(w, name), tensor))
-            status = rt_error(RT_CHECKPOINT, "%s: lacks %s, which %s says is there", name,
-                              RT_QUOTED(tensor), RT_WEIGHTS_INDEX);
+        RT_TRY(open_named(w, folder, name));
+        if (!rt_safetensors_find(find_file(w, name), tensor))
+            return rt_error(RT_CHECKPOINT, "%s: lacks %s, which %s says is there", name,
+                            RT_QUOTED(tensor), RT_WEIGHTS_INDEX);
     }
     for (int i = 0; i < w->count; i++)
-        for (size_t n = 0; n < w->files[i]->count && !status.code; n++) {
+        for (size_t n = 0; n < w->files[i]->count; n++) {
             tensor = w->files[i]->tensors[n].name;
             const char *where = json_string_value(json_object_get(map, tensor));
             if (!where || strcmp(where, w->files[i]->name))
-                status = rt_error(RT_CHECKPOINT, "%s: has %s, which %s does not say",
-                                  w->files[i]->name, RT_QUOTED(tensor), RT_WEIGHTS_INDEX);
+                return rt_error(RT_CHECKPOINT, "%s: has %s, which %s does not say",
+                                w->files[i]->name, RT_QUOTED(tensor), RT_WEIGHTS_INDEX);
         }
-    return status;
+    return rt_ok();
 }
 
 rt_status rt_weights_open(rt_weights *w, const char *folder)
@@ -230,11 +223,8 @@ static rt_status warn_of(rt_huggingface *there, const char *used, const char *ti
     for (uint64_t first = 0; first < a->count && same; first += BLOCK) {
         const uint64_t left = a->count - first;
         const size_t block = left < BLOCK ? (size_t)left : BLOCK;
-        rt_status status = rt_safetensors_doubles(a, first, block, one);
-        if (!status.code)
-            status = rt_safetensors_doubles(b, first, block, other);
-        if (status.code)
-            return status;
+        RT_TRY(rt_safetensors_doubles(a, first, block, one));
+        RT_TRY(rt_safetensors_doubles(b, first, block, other));
         same = !memcmp(one, other, block * sizeof *one);
     }
     *differ = !same;
@@ -254,14 +244,13 @@ static rt_status resolve_tied_decoder(rt_huggingface *there)
     bool weights_differ, biases_differ;
     if (o->head != RT_HEAD_LM || !there->has_head || !o->tie_embeddings)
         return rt_ok();
-    rt_status status = warn_of(there, rt_family_tensor(f, o, RT_OUTPUT_NAME, 0),
-                               rt_family_tensor(f, o, RT_TOKENS_NAME, 0), &weights_differ);
-    if (!status.code)
-        status = warn_of(there, rt_family_tensor(f, o, RT_OUTPUT_BIAS_NAME, 0),
-                         rt_family_tensor(f, o, RT_OUTPUT_BIAS_NAME, 1), &biases_differ);
-    if (!status.code && weights_differ)
+    RT_TRY(warn_of(there, rt_family_tensor(f, o, RT_OUTPUT_NAME, 0),
+                   rt_family_tensor(f, o, RT_TOKENS_NAME, 0), &weights_differ));
+    RT_TRY(warn_of(there, rt_family_tensor(f, o, RT_OUTPUT_BIAS_NAME, 0),
+                   rt_family_tensor(f, o, RT_OUTPUT_BIAS_NAME, 1), &biases_differ));
+    if (weights_differ)
         o->tie_embeddings = false;
-    return status;
+    return rt_ok();
 }
 
 /* Checks the size of a model before it is allocated: whatever config.json says, it cannot have many
@@ -280,18 +269,17 @@ static rt_status check_size(const rt_huggingface *there)
         for (size_t n = 0; n < w->files[i]->count; n++)
             there_are += w->files[i]->tensors[n].bytes ? w->files[i]->tensors[n].count : 0;
     }
+    const char *file = there->files->described;
     if (tensors / (uint64_t)layer_tensors < (uint64_t)o->layers)
         return rt_error(RT_CHECKPOINT,
-                        RT_HF_CONFIG ": num_hidden_layers = %d needs %d tensors; the folder has "
-                                     "%" PRIu64,
+                        "%s: num_hidden_layers = %d needs %d tensors; there are %" PRIu64, file,
                         o->layers, layer_tensors * o->layers, tensors);
     rt_status status = rt_transformer_size(o, &size);
     if (status.code == RT_ARGUMENT)
-        return rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": %s", status.message);
+        return rt_error(RT_CHECKPOINT, "%s: %s", file, status.message);
     if (!status.code && size / 2 > there_are + GAP * (tensors + 32))
-        return rt_error(RT_CHECKPOINT,
-                        RT_HF_CONFIG ": the model would have %zu numbers; the folder has %" PRIu64,
-                        size, there_are);
+        return rt_error(RT_CHECKPOINT, "%s: the model would have %zu numbers; there are %" PRIu64,
+                        file, size, there_are);
     return status;
 }
 
@@ -303,7 +291,7 @@ static rt_status point_to_warnings(rt_huggingface *there)
     return w->failed ? rt_out_of_memory("warnings") : rt_ok();
 }
 
-rt_status rt_huggingface_open(rt_huggingface **there_new, const char *folder)
+rt_status rt_huggingface_new(rt_huggingface **there_new)
 {
     struct {
         rt_huggingface there;
@@ -312,25 +300,36 @@ rt_status rt_huggingface_open(rt_huggingface **there_new, const char *folder)
     *there_new = NULL;
     if (!both)
         return rt_out_of_memory("a folder of Hugging Face");
-    rt_huggingface *there = &both->there;
-    struct rt_huggingface_files *files = there->files = &both->files;
+    both->there.files = &both->files;
+    both->files.described = RT_HF_CONFIG;
+    *there_new = &both->there;
+    return rt_ok();
+}
+
+rt_status rt_huggingface_resolve(rt_huggingface *there)
+{
+    struct rt_huggingface_files *files = there->files;
+    const rt_family *family = files->family;
+    const char *tokens = rt_family_tensor(family, &there->options, RT_TOKENS_NAME, 0);
+    files->prefixed = true;
+    files->prefixed = rt_huggingface_tensor(there, tokens) != NULL;
+    RT_TRY(family->resolve_theta ? family->resolve_theta(there)
+                                 : rt_rope_parameters_resolve(there));
+    RT_TRY(resolve_tied_decoder(there));
+    RT_TRY(check_size(there));
+    return point_to_warnings(there);
+}
+
+rt_status rt_huggingface_open(rt_huggingface **there_new, const char *folder)
+{
+    rt_huggingface *there;
+    *there_new = NULL;
+    RT_TRY(rt_huggingface_new(&there));
     rt_status status = rt_huggingface_read_config(there, folder);
     if (!status.code)
-        status = rt_weights_open(&files->weights, folder);
-    if (!status.code) {
-        const rt_family *family = files->family;
-        const char *tokens = rt_family_tensor(family, &there->options, RT_TOKENS_NAME, 0);
-        files->prefixed = true;
-        files->prefixed = rt_huggingface_tensor(there, tokens) != NULL;
-        status = family->resolve_theta ? family->resolve_theta(there)
-                                       : rt_rope_parameters_resolve(there);
-    }
+        status = rt_weights_open(&there->files->weights, folder);
     if (!status.code)
-        status = resolve_tied_decoder(there);
-    if (!status.code)
-        status = check_size(there);
-    if (!status.code)
-        status = point_to_warnings(there);
+        status = rt_huggingface_resolve(there);
     if (status.code)
         rt_huggingface_close(there);
     else
@@ -408,12 +407,12 @@ static rt_status check_mask(rt_huggingface *m)
     return rt_ok();
 }
 
-/* Reads the vocabulary. A decoder whose tokenizer is refused reads ids only. Determines whether a
- * token is put before a text, and after one with a label: a BPE tokenizer does so if its template
- * has one, others always. For a folder that rotor wrote, config.json says so. */
-static rt_status read_vocabulary(rt_huggingface *m, const char *folder, const char **warning)
+/* Judges a vocabulary that was read, or refused. A decoder whose tokenizer is refused reads ids
+ * only. Determines whether a token is put before a text, and after one with a label: a BPE
+ * tokenizer does so if its template has one, others always. For a folder that rotor wrote,
+ * config.json says so. */
+static rt_status judge_vocabulary(rt_huggingface *m, rt_status status)
 {
-    rt_status status = rt_tokenizer_read(&m->vocabulary, folder, m->level, warning);
     const rt_bpe *bpe = m->vocabulary ? m->vocabulary->bpe : NULL;
     if (!m->own) {
         m->bare = bpe && bpe->first == RT_NO_ID;
@@ -443,38 +442,25 @@ rt_status rt_huggingface_no_vocabulary(const rt_huggingface *m, const char *path
                           path);
 }
 
-rt_status rt_huggingface_import(rt_huggingface **imported_new, const char *folder)
+rt_status rt_huggingface_prepare(rt_huggingface *m, rt_status read, const char *warning)
 {
     /* least max_position_embeddings that counts as a length, except in folders that rotor wrote */
     enum { LEAST_POSITIONS = 8 };
-    rt_huggingface *m;
-    const char *warning = NULL;
-    rt_status status = rt_huggingface_open(&m, folder);
-    *imported_new = NULL;
-    if (!status.code)
-        status = read_vocabulary(m, folder, &warning);
-    if (!status.code && m->vocabulary && m->vocabulary->count > m->options.vocab)
-        status =
-            rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": vocab_size is %d; the vocabulary has %d tokens",
-                     m->options.vocab, m->vocabulary->count);
-    if (!status.code)
-        status = check_mask(m);
-    for (int i = 0; !status.code && m->vocabulary && i < m->ends.count; i++)
+    RT_TRY(judge_vocabulary(m, read));
+    if (m->vocabulary && m->vocabulary->count > m->options.vocab)
+        return rt_error(RT_CHECKPOINT, "%s: vocab_size is %d; the vocabulary has %d tokens",
+                        m->files->described, m->options.vocab, m->vocabulary->count);
+    RT_TRY(check_mask(m));
+    for (int i = 0; m->vocabulary && i < m->ends.count; i++)
         if (m->ends.ids[i] < m->vocabulary->count)
             m->vocabulary->ends.ids[m->vocabulary->ends.count++] = m->ends.ids[i];
         else
             rt_writer_add(&m->files->warnings, "the vocabulary lacks a token of eos_token_id: that "
                                                "token ends no text\n");
-    if (!status.code)
-        status = sort_labels(m);
-    if (!status.code && warning)
+    RT_TRY(sort_labels(m));
+    if (warning)
         rt_writer_add(&m->files->warnings, "%s\n", warning);
-    if (!status.code)
-        status = point_to_warnings(m);
-    if (status.code) {
-        rt_huggingface_close(m);
-        return status;
-    }
+    RT_TRY(point_to_warnings(m));
     const bool known = m->own || m->length >= LEAST_POSITIONS;
     m->data = rt_data_options_of(&m->options, m->vocabulary, known ? m->length : 0,
                                  m->bare ? RT_BEGIN_NONE : RT_BEGIN_AUTO);
@@ -482,8 +468,22 @@ rt_status rt_huggingface_import(rt_huggingface **imported_new, const char *folde
         m->data.end = RT_BEGIN_NONE;
     if (!m->vocabulary && m->options.mask_id > 0)
         m->data.mask_id = m->options.mask_id;
-    *imported_new = m;
     return rt_ok();
+}
+
+rt_status rt_huggingface_import(rt_huggingface **imported_new, const char *folder)
+{
+    rt_huggingface *m;
+    const char *warning = NULL;
+    *imported_new = NULL;
+    RT_TRY(rt_huggingface_open(&m, folder));
+    rt_status status = rt_tokenizer_read(&m->vocabulary, folder, m->level, &warning);
+    status = rt_huggingface_prepare(m, status, warning);
+    if (status.code)
+        rt_huggingface_close(m);
+    else
+        *imported_new = m;
+    return status;
 }
 
 /* Keys that change what a model computes. Layers and widths are not among them, because weights of

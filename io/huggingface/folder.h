@@ -49,12 +49,29 @@ void rt_weights_close(rt_weights *weights);
 
 struct rt_huggingface_files {
     const rt_family *family;
+    const char *described; /* name of the file that describes the model, for messages */
     rt_weights weights;
     bool prefixed;                /* tensor names begin with the prefix of the family */
     rt_folder_theta written;      /* rotor_theta */
     rt_frequency_options sliding; /* of layers with a window, where they have their own */
     rt_writer warnings;
 };
+
+/* ---- for models in other files, such as GGUF ----
+ *
+ * The caller creates an rt_huggingface, sets weights and family, reads the options by the rows of
+ * the family, resolves what follows from both, and reads a vocabulary. */
+rt_status rt_huggingface_new(rt_huggingface **there_new) RT_MUST_CHECK;
+
+/* Sets the options that a family or no format determines. Rows of keys follow. */
+void rt_config_begin(rt_huggingface *there);
+
+rt_status rt_huggingface_resolve(rt_huggingface *there) RT_MUST_CHECK;
+
+/* Completes a model for a run; `read` is the status of its vocabulary, `warning` a line about it or
+ * NULL. */
+rt_status rt_huggingface_prepare(rt_huggingface *there, rt_status read,
+                                 const char *warning) RT_MUST_CHECK;
 
 /* Returns the name of a tensor without its prefix if the folder has none. */
 const char *rt_huggingface_name(const rt_huggingface *there, const char *name);

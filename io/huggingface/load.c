@@ -22,26 +22,24 @@ static rt_status compare_heads(const loading *l)
     static const char *const kinds[] = {RT_MODEL_KINDS(RT_CHOICE_WORD)};
     static const char *const pairings[] = {RT_PAIRINGS(RT_CHOICE_WORD)};
     const rt_transformer_options *a = &l->there->options, *b = &l->model->options;
+    const char *file = l->there->files->described;
     if (a->heads != b->heads)
-        return rt_error(RT_CHECKPOINT,
-                        RT_HF_CONFIG ": num_attention_heads is %d, this model has %d", a->heads,
-                        b->heads);
+        return rt_error(RT_CHECKPOINT, "%s: num_attention_heads is %d, this model has %d", file,
+                        a->heads, b->heads);
     if (a->kind != b->kind)
         return rt_error(
             RT_CHECKPOINT,
-            RT_HF_CONFIG
-            ": the folder holds a %s, but the configuration describes a %s; set model.kind = %s",
-            kinds[a->kind], kinds[b->kind], kinds[a->kind]);
+            "%s: the model is a %s, but the configuration describes a %s; set model.kind = %s",
+            file, kinds[a->kind], kinds[b->kind], kinds[a->kind]);
     if (b->position.kind != RT_POSITION_ROPE || b->position.pairing != a->position.pairing)
         return rt_error(
             RT_CHECKPOINT,
-            RT_HF_CONFIG
-            ": the folder's model needs position.kind = rope and position.pairing = %s; set both",
+            "%s: the model needs position.kind = rope and position.pairing = %s; set both", file,
             pairings[a->position.pairing]);
     if (l->has_head && b->head == RT_HEAD_LM && b->tie_embeddings && !a->tie_embeddings)
         return rt_error(
-            RT_CHECKPOINT, RT_HF_CONFIG
-            ": the folder's model has an output layer of its own; set model.tie_embeddings = no");
+            RT_CHECKPOINT,
+            "%s: the model has an output layer of its own; set model.tie_embeddings = no", file);
     return rt_ok();
 }
 
@@ -301,7 +299,7 @@ rt_status rt_huggingface_model(const rt_huggingface *there, const rt_transformer
         rt_transformer_new_from(model_new, options ? options : &there->options,
                                 &(rt_model_start){.seed = RT_HUGGINGFACE_SEED, .blank = true});
     if (status.code == RT_ARGUMENT)
-        status = rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": %s", status.message);
+        status = rt_error(RT_CHECKPOINT, "%s: %s", there->files->described, status.message);
     if (!status.code)
         status = rt_huggingface_load(there, *model_new, true, &taken);
     if (!status.code &&

@@ -16,33 +16,72 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* All types of the format, with the bits of a number. The first are those of rt_dtype. */
-static const struct {
-    const char *word;
-    int bits;
-} dtypes[] = {
-    [RT_DTYPE_F64] = {"F64", 64},
-    [RT_DTYPE_F32] = {"F32", 32},
-    [RT_DTYPE_F16] = {"F16", 16},
-    [RT_DTYPE_BF16] = {"BF16", 16},
-    {"C64", 64},
-    {"I64", 64},
-    {"U64", 64},
-    {"I32", 32},
-    {"U32", 32},
-    {"I16", 16},
-    {"U16", 16},
-    {"I8", 8},
-    {"U8", 8},
-    {"BOOL", 8},
-    {"F8_E5M2", 8},
-    {"F8_E4M3", 8},
-    {"F8_E8M0", 8},
-    {"F6_E3M2", 6},
-    {"F6_E2M3", 6},
-    {"F4", 4},
+/* Converts IEEE 754 binary16: 1 bit of sign, 5 of exponent (biased by 15), 10 of fraction. */
+double rt_half_value(const unsigned char *bytes)
+{
+    const uint64_t bits = rt_little_endian(bytes, 2);
+    const double sign = bits & 0x8000 ? -1 : 1;
+    const int exponent = (int)(bits >> 10 & 0x1f);
+    const double fraction = (double)(bits & 0x3ff);
+    if (exponent == 0x1f)
+        return fraction > 0 ? (double)NAN : sign * (double)INFINITY;
+    if (exponent == 0)
+        return sign * ldexp(fraction, -24);
+    return sign * ldexp(1024 + fraction, exponent - 25);
+}
+
+static double float_of(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return (double)value;
+}
+
+static void read_f64(const unsigned char *bytes, double *value)
+{
+    const uint64_t bits = rt_little_endian(bytes, 8);
+    memcpy(value, &bits, sizeof *value);
+}
+
+static void read_f32(const unsigned char *bytes, double *value)
+{
+    *value = float_of((uint32_t)rt_little_endian(bytes, 4));
+}
+
+static void read_f16(const unsigned char *bytes, double *value)
+{
+    *value = rt_half_value(bytes);
+}
+
+static void read_bf16(const unsigned char *bytes, double *value) /* the upper half of a float */
+{
+    *value = float_of((uint32_t)rt_little_endian(bytes, 2) << 16);
+}
+
+/* All types of the format. The first are those of rt_dtype. */
+const rt_number_type rt_number_types[] = {
+    [RT_DTYPE_F64] = {"F64", 1, 8, read_f64},
+    [RT_DTYPE_F32] = {"F32", 1, 4, read_f32},
+    [RT_DTYPE_F16] = {"F16", 1, 2, read_f16},
+    [RT_DTYPE_BF16] = {"BF16", 1, 2, read_bf16},
+    {"C64", 1, 8, NULL},
+    {"I64", 1, 8, NULL},
+    {"U64", 1, 8, NULL},
+    {"I32", 1, 4, NULL},
+    {"U32", 1, 4, NULL},
+    {"I16", 1, 2, NULL},
+    {"U16", 1, 2, NULL},
+    {"I8", 1, 1, NULL},
+    {"U8", 1, 1, NULL},
+    {"BOOL", 1, 1, NULL},
+    {"F8_E5M2", 1, 1, NULL},
+    {"F8_E4M3", 1, 1, NULL},
+    {"F8_E8M0", 1, 1, NULL},
+    {"F6_E3M2", 4, 3, NULL},
+    {"F6_E2M3", 4, 3, NULL},
+    {"F4", 2, 1, NULL},
 };
-enum { DTYPES = sizeof dtypes / sizeof *dtypes };
+enum { DTYPES = sizeof rt_number_types / sizeof *rt_number_types };
 
 static const char metadata_key[] = "__metadata__";
 
@@ -71,7 +110,7 @@ static rt_status read_tensor(const json_t *json, rt_safetensor *t, uint64_t *sha
     const json_t *offsets = json_object_get(json, "data_offsets");
     int dtype = 0;
     uint64_t bits, end;
-    while (dtype < DTYPES && (!word || strcmp(dtypes[dtype].word, word) != 0))
+    while (dtype < DTYPES && (!word || strcmp(rt_number_types[dtype].name, word) != 0))
         dtype++;
     if (!json_is_object(json))
         return refuse(t, "it must be an object, in braces");
@@ -80,6 +119,7 @@ static rt_status read_tensor(const json_t *json, rt_safetensor *t, uint64_t *sha
     if (!json_is_array(axes))
         return refuse(t, "its shape is no list");
     t->dtype = (rt_dtype)dtype;
+    t->type = rt_number_types + dtype;
     t->axes = (int)json_array_size(axes);
     t->shape = shape;
     for (int i = 0; i < t->axes; i++)
@@ -89,11 +129,12 @@ static rt_status read_tensor(const json_t *json, rt_safetensor *t, uint64_t *sha
     bool overflows = false;
     for (int i = 0; i < t->axes; i++)
         overflows |= __builtin_mul_overflow(t->count, t->shape[i], &t->count);
-    if (overflows || __builtin_mul_overflow(t->count, (uint64_t)dtypes[dtype].bits, &bits))
+    const uint64_t numbers = (uint64_t)t->type->numbers;
+    if (overflows || __builtin_mul_overflow(t->count, 8 * (uint64_t)t->type->bytes, &bits))
         return refuse(t, "its shape overflows");
-    if (bits % 8)
+    if (t->count % numbers)
         return refuse(t, "it does not end with a byte");
-    t->bytes = bits / 8;
+    t->bytes = t->count / numbers * (uint64_t)t->type->bytes;
     if (json_array_size(offsets) != 2 || !read_whole(json_array_get(offsets, 0), &t->begin) ||
         !read_whole(json_array_get(offsets, 1), &end))
         return refuse(t, "its data_offsets must be two whole numbers from 0 on");
@@ -118,6 +159,11 @@ static int by_name(const void *one, const void *other)
     return strcmp(a->name, b->name);
 }
 
+void rt_safetensors_sort(rt_safetensors *file)
+{
+    qsort(file->tensors, file->count, sizeof *file->tensors, by_name);
+}
+
 /* Checks that each tensor begins where the one before it ends. Then sorts tensors by name. */
 static rt_status check_cover(rt_safetensors *file)
 {
@@ -134,7 +180,7 @@ static rt_status check_cover(rt_safetensors *file)
         return rt_error(RT_CHECKPOINT,
                         "%s: its tensors take %" PRIu64 " bytes, behind its header are %" PRIu64,
                         file->name, end, file->data_bytes);
-    qsort(file->tensors, file->count, sizeof *file->tensors, by_name);
+    rt_safetensors_sort(file);
     return rt_ok();
 }
 
@@ -171,18 +217,15 @@ static rt_status read_tensors(rt_safetensors *file, json_t *header)
     json_object_foreach(header, key, value)
     {
         rt_safetensor *t = file->tensors + file->count;
-        rt_status status;
         if (!strcmp(key, metadata_key)) {
-            status = check_metadata(file, value);
-        } else {
-            *t = (rt_safetensor){.file = file, .name = strcpy(name, key)};
-            status = read_tensor(value, t, shape);
-            name += strlen(key) + 1;
-            shape += t->axes;
-            file->count++;
+            RT_TRY(check_metadata(file, value));
+            continue;
         }
-        if (status.code)
-            return status;
+        *t = (rt_safetensor){.file = file, .name = strcpy(name, key)};
+        RT_TRY(read_tensor(value, t, shape));
+        name += strlen(key) + 1;
+        shape += t->axes;
+        file->count++;
     }
     return check_cover(file);
 }
@@ -214,9 +257,7 @@ static rt_status read_header(rt_safetensors *file)
     if (size < LENGTH_BYTES)
         return rt_error(RT_CHECKPOINT, "%s: too short: %" PRIu64 " bytes, at least %d expected",
                         file->name, size, LENGTH_BYTES);
-    rt_status status = read_at(file, 0, begin, shown);
-    if (status.code)
-        return status;
+    RT_TRY(read_at(file, 0, begin, shown));
     const uint64_t length = rt_little_endian((const unsigned char *)begin, LENGTH_BYTES);
     while (printable < LENGTH_BYTES && begin[printable] >= ' ' && begin[printable] <= '~')
         printable++;
@@ -236,7 +277,7 @@ static rt_status read_header(rt_safetensors *file)
         return rt_out_of_memory(file->name);
     json_auto_t *json = NULL;
     file->data_bytes = size - LENGTH_BYTES - length;
-    status = read_at(file, LENGTH_BYTES, header, (size_t)length);
+    rt_status status = read_at(file, LENGTH_BYTES, header, (size_t)length);
     if (!status.code)
         status = rt_json_read(&json, file->name, header, (size_t)length);
     rt_free(header);
@@ -300,65 +341,33 @@ const char *rt_safetensor_shape(const rt_safetensor *t, char text[RT_SHAPE_OF_FI
     return text;
 }
 
-static double float_of(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return (double)value;
-}
-
-/* Converts IEEE 754 binary16: 1 bit of sign, 5 of exponent (biased by 15), 10 of fraction. */
-static double half_of(uint32_t bits)
-{
-    const double sign = bits & 0x8000 ? -1 : 1;
-    const int exponent = (int)(bits >> 10 & 0x1f);
-    const double fraction = (double)(bits & 0x3ff);
-    if (exponent == 0x1f)
-        return fraction > 0 ? (double)NAN : sign * (double)INFINITY;
-    if (exponent == 0)
-        return sign * ldexp(fraction, -24);
-    return sign * ldexp(1024 + fraction, exponent - 25);
-}
-
-static double value_at(rt_dtype dtype, const unsigned char *bytes)
-{
-    uint64_t bits;
-    double value;
-    switch (dtype) {
-    case RT_DTYPE_F64:
-        bits = rt_little_endian(bytes, 8);
-        memcpy(&value, &bits, sizeof value);
-        return value;
-    case RT_DTYPE_F32:
-        return float_of((uint32_t)rt_little_endian(bytes, 4));
-    case RT_DTYPE_BF16: /* the upper half of a float */
-        return float_of((uint32_t)rt_little_endian(bytes, 2) << 16);
-    default:
-        return half_of((uint32_t)rt_little_endian(bytes, 2));
-    }
-}
-
 rt_status rt_safetensors_doubles(const rt_safetensor *t, uint64_t first, size_t count,
                                  double *values)
 {
     unsigned char bytes[BLOCK * sizeof(double)];
-    const size_t width = (size_t)dtypes[t->dtype].bits / 8;
-    if (t->dtype > RT_DTYPE_BF16)
+    double numbers[RT_MOST_IN_BLOCK];
+    const rt_number_type *type = t->type;
+    const size_t size = (size_t)type->numbers, width = (size_t)type->bytes;
+    if (!type->read)
         return rt_error(RT_CHECKPOINT,
                         "%s: tensor %s: its dtype is %s; F32, F16, BF16 and F64 can be read",
-                        t->file->name, RT_QUOTED(t->name), dtypes[t->dtype].word);
+                        t->file->name, RT_QUOTED(t->name), type->name);
     if (first > t->count || count > t->count - first)
         return rt_error(RT_CHECKPOINT, "%s: tensor %s has %" PRIu64 " numbers", t->file->name,
                         RT_QUOTED(t->name), t->count);
     while (count) {
-        const size_t block = count < BLOCK ? count : BLOCK;
-        rt_status status = read_at(t->file, t->begin + first * width, bytes, block * width);
-        if (status.code)
-            return status;
-        for (size_t i = 0; i < block; i++)
-            *values++ = value_at(t->dtype, bytes + i * width);
-        first += block;
-        count -= block;
+        size_t skipped = (size_t)(first % size);
+        const size_t needed = (skipped + count + size - 1) / size, most = sizeof bytes / width;
+        const size_t blocks = needed < most ? needed : most;
+        RT_TRY(read_at(t->file, t->begin + first / size * width, bytes, blocks * width));
+        for (size_t i = 0; i < blocks; i++, skipped = 0) {
+            const size_t used = size - skipped < count ? size - skipped : count;
+            type->read(bytes + i * width, numbers);
+            memcpy(values, numbers + skipped, used * sizeof *values);
+            values += used;
+            first += used;
+            count -= used;
+        }
     }
     return rt_ok();
 }
@@ -435,9 +444,7 @@ rt_status rt_entry_write(rt_durable_file *file, const rt_safetensors_entry *e, b
                                 rt_path_name(file->path), e->name, type);
             rt_put_little_endian(bytes + size * i, bits, size);
         }
-        rt_status status = rt_durable_write(file, bytes, size * block);
-        if (status.code)
-            return status;
+        RT_TRY(rt_durable_write(file, bytes, size * block));
     }
     return rt_ok();
 }

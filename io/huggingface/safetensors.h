@@ -29,10 +29,25 @@ typedef enum rt_dtype { RT_DTYPE_F64, RT_DTYPE_F32, RT_DTYPE_F16, RT_DTYPE_BF16 
 
 enum { RT_SAFETENSORS_HEADER = 100000000, RT_SHAPE_OF_FILE_SIZE = 96 };
 
+/* Layout of numbers in a file: blocks of `numbers`, at most RT_MOST_IN_BLOCK, in `bytes` bytes. */
+enum { RT_MOST_IN_BLOCK = 256 };
+typedef struct rt_number_type {
+    const char *name;
+    int numbers, bytes;
+    void (*read)(const unsigned char *block, double *values); /* NULL: it cannot be read */
+} rt_number_type;
+
+/* Types of the format, by rt_dtype. */
+extern const rt_number_type rt_number_types[];
+
+/* Returns the value of an IEEE 754 binary16. */
+double rt_half_value(const unsigned char *bytes);
+
 typedef struct rt_safetensor {
     const struct rt_safetensors *file;
     const char *name;
-    rt_dtype dtype; /* above RT_DTYPE_BF16: a type that cannot be read */
+    rt_dtype dtype; /* above RT_DTYPE_BF16: another type */
+    const rt_number_type *type;
     int axes;
     const uint64_t *shape;
     uint64_t count; /* number of elements */
@@ -40,7 +55,7 @@ typedef struct rt_safetensor {
     uint64_t bytes;
 } rt_safetensor;
 
-/* An open file. */
+/* An open file with tensors, of this format or another (io/gguf). */
 typedef struct rt_safetensors {
     FILE *stream;           /* only its descriptor is used */
     char *name;             /* without its folder */
@@ -55,13 +70,16 @@ typedef struct rt_safetensors {
 rt_status rt_safetensors_open(rt_safetensors **file_new, const char *path) RT_MUST_CHECK;
 void rt_safetensors_close(rt_safetensors *file);
 
+/* Sorts the tensors by name, for rt_safetensors_find. */
+void rt_safetensors_sort(rt_safetensors *file);
+
 /* Returns the tensor of a name; NULL if there is none. */
 const rt_safetensor *rt_safetensors_find(const rt_safetensors *file, const char *name);
 
 /* Writes a shape for a message, "(2, 3)", with at most three axes. Returns `text`. */
 const char *rt_safetensor_shape(const rt_safetensor *t, char text[RT_SHAPE_OF_FILE_SIZE]);
 
-/* Reads `count` numbers of a tensor, of type F64, F32, F16 or BF16, from number `first` on. */
+/* Reads `count` numbers of a tensor from number `first` on. */
 rt_status rt_safetensors_doubles(const rt_safetensor *t, uint64_t first, size_t count,
                                  double *values) RT_MUST_CHECK;
 

@@ -48,10 +48,10 @@ static rt_status read_settings(const char *folder, word_settings *s)
                                                  NULL};
     json_auto_t *object = NULL;
     *s = (word_settings){.leaves_words = true, .lowercase = true};
-    const rt_status status = rt_json_read_optional(&object, folder, RT_HF_TOKENIZER);
+    RT_TRY(rt_json_read_optional(&object, folder, RT_HF_TOKENIZER));
     if (!object)
-        return status;
-    rt_reading r = {.json = object, .file = RT_HF_TOKENIZER, .status = status};
+        return rt_ok();
+    rt_reading r = {.json = object, .file = RT_HF_TOKENIZER, .status = rt_ok()};
     const char *word = rt_json_word(object, "tokenizer_class");
     s->leaves_words = rt_word_index(general, word) >= 0;
     s->of_esm = !strcmp(word, "EsmTokenizer");
@@ -202,10 +202,8 @@ static rt_status read_roles(rt_vocabulary *v, const char *folder)
 {
     json_auto_t *config = NULL;
     rt_special_ids ids = {RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID, RT_NO_ID};
-    rt_status status = rt_json_read_optional(&config, folder, RT_HF_TOKENIZER);
-    if (!config)
-        return status;
-    for (int i = 0; i < UNKNOWN && !status.code; i++) {
+    RT_TRY(rt_json_read_optional(&config, folder, RT_HF_TOKENIZER));
+    for (int i = 0; i < UNKNOWN && config; i++) {
         const char *key = roles[i].key;
         const json_t *found = json_object_get(config, key);
         const char *text = text_of(found);
@@ -214,15 +212,14 @@ static rt_status read_roles(rt_vocabulary *v, const char *folder)
             continue;
         *id = text ? find_id(v, text) : RT_NO_ID;
         if (!text)
-            status = rt_error(RT_CHECKPOINT, RT_HF_TOKENIZER ": %s must be a token or null", key);
-        else if (*id == RT_NO_ID && strcmp(key, "pad_token") != 0) /* which rotor never uses */
-            status =
-                rt_error(RT_CHECKPOINT, RT_HF_TOKENIZER ": %s %s is no token of tokenizer.json",
-                         key, RT_QUOTED(text));
+            return rt_error(RT_CHECKPOINT, RT_HF_TOKENIZER ": %s must be a token or null", key);
+        if (*id == RT_NO_ID && strcmp(key, "pad_token") != 0) /* which rotor never uses */
+            return rt_error(RT_CHECKPOINT, RT_HF_TOKENIZER ": %s %s is no token of tokenizer.json",
+                            key, RT_QUOTED(text));
     }
     if (v->bpe->first != RT_NO_ID) /* by the template, whatever the key says */
         ids.cls = v->bpe->first;
-    return status.code ? status : rt_bpe_know(v, RT_HF_TOKENIZER, &ids);
+    return config ? rt_bpe_know(v, RT_HF_TOKENIZER, &ids) : rt_ok();
 }
 
 /* Lists of further special tokens; an object names their roles. */
@@ -232,7 +229,6 @@ static const char *const extra_keys[] = {"extra_special_tokens", "additional_spe
  * of their own. */
 static rt_status check_extra(const rt_vocabulary *v, const char *file, const json_t *object)
 {
-    rt_status status = rt_ok();
     for (int k = 0; k < 2; k++) {
         json_t *found = json_object_get(object, extra_keys[k]), *token;
         void *member = json_object_iter(found);
@@ -242,14 +238,14 @@ static rt_status check_extra(const rt_vocabulary *v, const char *file, const jso
             const char *text = text_of(token);
             const bool there = text && (v->bpe ? rt_bpe_added(v->bpe, text, RT_NO_ID) != NULL
                                                : find_id(v, text) != RT_NO_ID);
-            if (!there && !status.code)
-                status = rt_error(RT_CHECKPOINT,
-                                  "%s: %s: %s is no added token of the vocabulary, and its id is "
-                                  "not known: let transformers save the tokenizer again",
-                                  file, extra_keys[k], text ? RT_QUOTED(text) : "an item");
+            if (!there)
+                return rt_error(RT_CHECKPOINT,
+                                "%s: %s: %s is no added token of the vocabulary, and its id is "
+                                "not known: let transformers save the tokenizer again",
+                                file, extra_keys[k], text ? RT_QUOTED(text) : "an item");
         }
     }
-    return status;
+    return rt_ok();
 }
 
 /* Refuses an added token that the vocabulary lacks, which would be cut as text. */
@@ -271,30 +267,24 @@ static rt_status check_all_added(const rt_vocabulary *v, const char *folder,
     json_t *token;
     const char *text;
     size_t i;
-    rt_status status = rt_json_read_optional(&added, folder, RT_HF_ADDED);
-    if (!status.code)
-        status = rt_json_read_optional(&config, folder, RT_HF_TOKENIZER);
-    if (!status.code)
-        status = rt_json_read_optional(&map, folder, RT_HF_MAP);
+    RT_TRY(rt_json_read_optional(&added, folder, RT_HF_ADDED));
+    RT_TRY(rt_json_read_optional(&config, folder, RT_HF_TOKENIZER));
+    RT_TRY(rt_json_read_optional(&map, folder, RT_HF_MAP));
     json_array_foreach(json_object_get(tokenizer, "added_tokens"), i, token)
     {
-        if (!status.code)
-            status = check_added(v, PIECES, text_of(token),
-                                 json_integer_value(json_object_get(token, "id")));
+        RT_TRY(check_added(v, PIECES, text_of(token),
+                           json_integer_value(json_object_get(token, "id"))));
     }
     json_object_foreach(added, text, token)
     {
-        if (!status.code)
-            status = check_added(v, RT_HF_ADDED, text, json_integer_value(token));
+        RT_TRY(check_added(v, RT_HF_ADDED, text, json_integer_value(token)));
     }
     json_object_foreach(json_object_get(config, "added_tokens_decoder"), text, token)
     {
-        if (!status.code)
-            status = check_added(v, RT_HF_TOKENIZER, text_of(token), strtol(text, NULL, 10));
+        RT_TRY(check_added(v, RT_HF_TOKENIZER, text_of(token), strtol(text, NULL, 10)));
     }
-    if (!status.code)
-        status = check_extra(v, RT_HF_TOKENIZER, config);
-    return status.code ? status : check_extra(v, RT_HF_MAP, map);
+    RT_TRY(check_extra(v, RT_HF_TOKENIZER, config));
+    return check_extra(v, RT_HF_MAP, map);
 }
 
 /* Rules by which a class of transformers cuts texts. A folder with vocab.json and merges.txt gets a
@@ -302,18 +292,14 @@ static rt_status check_all_added(const rt_vocabulary *v, const char *folder,
 typedef struct tokenizer_class {
     const char *name, *model_type;
     bool nfc;
-    const char *pattern; /* pattern of words; NULL: that of ByteLevel */
+    rt_pretokenizer cut;
 } tokenizer_class;
 
-#define QWEN2_PATTERN                                                                              \
-    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}|"                           \
-    " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
-
 static const tokenizer_class classes[] = {
-    {"GPT2Tokenizer", "gpt2", false, NULL},
-    {"Qwen2Tokenizer", "qwen2", true, QWEN2_PATTERN},
-    {"Qwen2Tokenizer", "qwen3", true, QWEN2_PATTERN},
-    {"GPTNeoXTokenizer", "gpt_neox", true, NULL},
+    {"GPT2Tokenizer", "gpt2", false, RT_PRETOKENIZER_GPT2},
+    {"Qwen2Tokenizer", "qwen2", true, RT_PRETOKENIZER_QWEN2},
+    {"Qwen2Tokenizer", "qwen3", true, RT_PRETOKENIZER_QWEN2},
+    {"GPTNeoXTokenizer", "gpt_neox", true, RT_PRETOKENIZER_GPT2},
 };
 enum { CLASSES = sizeof classes / sizeof *classes };
 
@@ -324,11 +310,11 @@ static rt_status find_class(const tokenizer_class **class, const char *folder,
     json_auto_t *config = NULL;
     const char *word = json_string_value(json_object_get(settings, "tokenizer_class"));
     *class = &classes[0];
-    rt_status status = rt_json_read_optional(&config, folder, RT_HF_CONFIG);
+    RT_TRY(rt_json_read_optional(&config, folder, RT_HF_CONFIG));
     const char *type = json_string_value(json_object_get(config, "model_type"));
     const bool by_model = !word || rt_word_index(general, word) >= 0;
     bool known = by_model;
-    for (int i = 0; i < CLASSES && !status.code; i++) {
+    for (int i = 0; i < CLASSES; i++) {
         const size_t length = strlen(classes[i].name);
         if (by_model ? type && !strncmp(type, classes[i].model_type, strlen(classes[i].model_type))
                      : !strncmp(word, classes[i].name, length) &&
@@ -337,13 +323,12 @@ static rt_status find_class(const tokenizer_class **class, const char *folder,
             known = true;
         }
     }
-    if (!status.code && !known)
-        status = rt_error(RT_CHECKPOINT,
-                          RT_HF_TOKENIZER ": tokenizer_class is %s; with vocab.json and merges.txt "
-                                          "'GPT2Tokenizer', 'Qwen2Tokenizer' and "
-                                          "'GPTNeoXTokenizer' are read",
-                          RT_QUOTED(word));
-    return status;
+    return known ? rt_ok()
+                 : rt_error(RT_CHECKPOINT,
+                            RT_HF_TOKENIZER ": tokenizer_class is %s; with vocab.json and "
+                                            "merges.txt 'GPT2Tokenizer', 'Qwen2Tokenizer' and "
+                                            "'GPTNeoXTokenizer' are read",
+                            RT_QUOTED(word));
 }
 
 /* Reads the lines of merges.txt as a list, except the version. */
@@ -352,9 +337,8 @@ static rt_status read_merges(json_t **list_new, const char *folder)
     char *text;
     size_t size;
     *list_new = NULL;
-    rt_status status = rt_folder_read(&text, &size, folder, RT_HF_MERGES, RT_BPE_BYTES);
-    if (status.code)
-        return status;
+    RT_TRY(rt_folder_read(&text, &size, folder, RT_HF_MERGES, RT_BPE_BYTES));
+    rt_status status = rt_ok();
     json_t *list = json_array();
     if (rt_utf8_valid((unsigned char *)text, size) < size)
         status = rt_error(RT_CHECKPOINT, RT_HF_MERGES ": byte %zu is not UTF-8",
@@ -403,25 +387,23 @@ static rt_status add_decoder(json_t *list, json_t *settings)
 {
     const char *number;
     json_t *token;
-    rt_status status = rt_ok();
     json_object_foreach(json_object_get(settings, "added_tokens_decoder"), number, token)
     {
         const char *text = json_string_value(json_object_get(token, "content"));
         const bool special = json_is_true(json_object_get(token, "special"));
         int64_t id;
-        if (status.code)
-            break;
         if (!rt_integer_parse(number, &id))
-            status =
-                rt_error(RT_CHECKPOINT, RT_HF_TOKENIZER ": added_tokens_decoder: %s is not an id",
-                         RT_QUOTED(number));
-        else if (text)
-            status = add_token(list, text, id, token, special);
+            return rt_error(RT_CHECKPOINT,
+                            RT_HF_TOKENIZER ": added_tokens_decoder: %s is not an id",
+                            RT_QUOTED(number));
+        if (text)
+            RT_TRY(add_token(list, text, id, token, special));
     }
-    return status;
+    return rt_ok();
 }
 
-/* Adds the special tokens that an object names and that have an id; NULL: the default. */
+/* Adds the special tokens that an object names and that have an id; null: the default; NULL: none.
+ */
 static rt_status add_named(json_t *list, const json_t *of, const json_t *vocab, const json_t *added)
 {
     /* if two of them name one text, the options of the first count */
@@ -431,20 +413,19 @@ static rt_status add_named(json_t *list, const json_t *of, const json_t *vocab, 
     const json_t *const more[] = {json_object_get(of, extra_keys[0]),
                                   json_object_get(of, extra_keys[1])};
     const size_t last = NAMES + json_array_size(more[0]) + json_array_size(more[1]);
-    rt_status status = rt_ok();
-    for (size_t i = 0; i < last && !status.code; i++) {
+    for (size_t i = 0; i < last && of; i++) {
         const size_t n = i < NAMES ? 0 : i - NAMES, first = json_array_size(more[0]);
         const json_t *found = i < NAMES   ? json_object_get(of, keys[i])
                               : n < first ? json_array_get(more[0], n)
                                           : json_array_get(more[1], n - first);
-        const char *text = of ? text_of(found) : "<|endoftext|>";
+        const char *text = json_is_null(of) ? "<|endoftext|>" : text_of(found);
         const json_t *id = text ? json_object_get(vocab, text) : NULL;
         if (text && !id)
             id = json_object_get(added, text);
         if (json_is_integer(id))
-            status = add_token(list, text, json_integer_value(id), found, true);
+            RT_TRY(add_token(list, text, json_integer_value(id), found, true));
     }
-    return status;
+    return rt_ok();
 }
 
 /* Refuses add_bos_token and add_eos_token, which have an effect without a tokenizer.json. */
@@ -471,51 +452,52 @@ static rt_status find_added(json_t **list_new, const char *folder, json_t *setti
     json_t *list = *list_new = json_array(), *id;
     json_auto_t *added = NULL, *map = NULL;
     const char *text;
-    rt_status status =
-        list ? rt_json_read_optional(&added, folder, RT_HF_ADDED) : rt_out_of_memory(PIECES);
-    if (!status.code)
-        status = rt_json_read_optional(&map, folder, RT_HF_MAP);
-    if (!status.code)
-        status = add_decoder(list, settings);
-    if (!status.code && settings)
-        status = add_named(list, settings, vocab, added);
-    if (!status.code && map)
-        status = add_named(list, map, vocab, added);
-    if (!status.code)
-        status = add_named(list, NULL, vocab, added); /* the default of all classes */
+    if (!list)
+        return rt_out_of_memory(PIECES);
+    RT_TRY(rt_json_read_optional(&added, folder, RT_HF_ADDED));
+    RT_TRY(rt_json_read_optional(&map, folder, RT_HF_MAP));
+    RT_TRY(add_decoder(list, settings));
+    RT_TRY(add_named(list, settings, vocab, added));
+    RT_TRY(add_named(list, map, vocab, added));
+    RT_TRY(add_named(list, json_null(), vocab, added)); /* the default of all classes */
     json_object_foreach(added, text, id)
     {
-        if (!status.code)
-            status = json_is_integer(id)
-                         ? add_token(list, text, json_integer_value(id), NULL, false)
-                         : rt_error(RT_CHECKPOINT, RT_HF_ADDED ": %s has no integer as its id",
-                                    RT_QUOTED(text));
+        if (!json_is_integer(id))
+            return rt_error(RT_CHECKPOINT, RT_HF_ADDED ": %s has no integer as its id",
+                            RT_QUOTED(text));
+        RT_TRY(add_token(list, text, json_integer_value(id), NULL, false));
     }
-    return status;
+    return rt_ok();
 }
 
-/* Creates the JSON of a tokenizer. */
-static json_t *assemble(const tokenizer_class *class, const json_t *settings, json_t *vocab,
-                        json_t *merges, json_t *added)
+rt_status rt_tokenizer_assemble(char **text_new, const rt_tokenizer_parts *p)
 {
-    const bool space = json_is_true(json_object_get(settings, "add_prefix_space"));
+    const rt_pretokenizer last = p->cuts[p->cut_count - 1];
     json_t *cutters = json_array();
-    if (class->pattern)
-        rt_json_append(&cutters,
-                       json_pack("{s:s,s:{s:s},s:s,s:b}", "type", "Split", "pattern", "Regex",
-                                 class->pattern, "behavior", "Isolated", "invert", 0));
+    for (int i = 0; i < p->cut_count; i++)
+        if (rt_bpe_pattern(p->cuts[i]) && p->cuts[i] != RT_PRETOKENIZER_GPT2)
+            rt_json_append(&cutters, json_pack("{s:s,s:{s:s},s:s,s:b}", "type", "Split", "pattern",
+                                               "Regex", rt_bpe_pattern(p->cuts[i]), "behavior",
+                                               "Isolated", "invert", 0));
+        else if (p->cuts[i] == RT_PRETOKENIZER_DIGIT)
+            rt_json_append(&cutters,
+                           json_pack("{s:s,s:b}", "type", "Digits", "individual_digits", 1));
     rt_json_append(&cutters, json_pack("{s:s,s:b,s:b,s:b}", "type", "ByteLevel", "add_prefix_space",
-                                       space, "trim_offsets", 1, "use_regex", !class->pattern));
+                                       p->space_before, "trim_offsets", 1, "use_regex",
+                                       last == RT_PRETOKENIZER_GPT2));
     json_t *model = json_pack("{s:s,s:n,s:n,s:s,s:s,s:b,s:b,s:b,s:O,s:O}", "type", "BPE", "dropout",
                               "unk_token", "continuing_subword_prefix", "", "end_of_word_suffix",
-                              "", "fuse_unk", 0, "byte_fallback", 0, "ignore_merges", 0, "vocab",
-                              vocab, "merges", merges);
-    return json_pack("{s:s,s:n,s:n,s:O,s:o,s:{s:s,s:o},s:n,s:{s:s,s:b,s:b,s:b},s:o}", "version",
-                     "1.0", "truncation", "padding", "added_tokens", added, "normalizer",
-                     class->nfc ? json_pack("{s:s}", "type", "NFC") : json_null(), "pre_tokenizer",
-                     "type", "Sequence", "pretokenizers", cutters, "post_processor", "decoder",
-                     "type", "ByteLevel", "add_prefix_space", 1, "trim_offsets", 1, "use_regex", 1,
-                     "model", model);
+                              "", "fuse_unk", 0, "byte_fallback", 0, "ignore_merges",
+                              p->ignore_merges, "vocab", p->vocab, "merges", p->merges);
+    json_auto_t *whole =
+        json_pack("{s:s,s:n,s:n,s:O,s:o,s:{s:s,s:o},s:n,s:{s:s,s:b,s:b,s:b},s:o}", "version", "1.0",
+                  "truncation", "padding", "added_tokens", p->added, "normalizer",
+                  p->nfc ? json_pack("{s:s}", "type", "NFC") : json_null(), "pre_tokenizer", "type",
+                  "Sequence", "pretokenizers", cutters, "post_processor", "decoder", "type",
+                  "ByteLevel", "add_prefix_space", 1, "trim_offsets", 1, "use_regex", 1, "model",
+                  model);
+    *text_new = whole ? rt_json_dump(whole, JSON_INDENT(2), "") : NULL;
+    return *text_new ? rt_ok() : rt_out_of_memory(PIECES);
 }
 
 /* Makes the text of a tokenizer.json from vocab.json, merges.txt, and the tokens of
@@ -523,25 +505,19 @@ static json_t *assemble(const tokenizer_class *class, const json_t *settings, js
 static rt_status file_of_merges(char **text_new, size_t *size, const char *folder)
 {
     const tokenizer_class *class = NULL;
-    json_auto_t *settings = NULL, *vocab = NULL, *merges = NULL, *added = NULL, *whole = NULL;
+    json_auto_t *settings = NULL, *vocab = NULL, *merges = NULL, *added = NULL;
     *text_new = NULL;
-    rt_status status = rt_json_read_optional(&settings, folder, RT_HF_TOKENIZER);
-    if (!status.code)
-        status = find_class(&class, folder, settings);
-    if (!status.code)
-        status = check_flags(settings);
-    if (!status.code)
-        status = rt_json_read_file(&vocab, folder, RT_HF_VOCAB_JSON);
-    if (!status.code)
-        status = read_merges(&merges, folder);
-    if (!status.code)
-        status = find_added(&added, folder, settings, vocab);
-    if (status.code)
-        return status;
-    whole = assemble(class, settings, vocab, merges, added);
-    *text_new = whole ? rt_json_dump(whole, JSON_INDENT(2), "") : NULL;
-    *size = *text_new ? strlen(*text_new) : 0;
-    return *text_new ? rt_ok() : rt_out_of_memory(PIECES);
+    RT_TRY(rt_json_read_optional(&settings, folder, RT_HF_TOKENIZER));
+    RT_TRY(find_class(&class, folder, settings));
+    RT_TRY(check_flags(settings));
+    RT_TRY(rt_json_read_file(&vocab, folder, RT_HF_VOCAB_JSON));
+    RT_TRY(read_merges(&merges, folder));
+    RT_TRY(find_added(&added, folder, settings, vocab));
+    const bool space = json_is_true(json_object_get(settings, "add_prefix_space"));
+    RT_TRY(rt_tokenizer_assemble(text_new, &(rt_tokenizer_parts){&class->cut, 1, class->nfc, space,
+                                                                 false, vocab, merges, added}));
+    *size = strlen(*text_new);
+    return rt_ok();
 }
 
 static rt_status find_level(const char *word, rt_level *level)
@@ -576,24 +552,23 @@ static bool is_of_esm(const word_settings *s, const char *text, size_t size)
            !has_line(text, size, rt_special_token(RT_LEVEL_WORDPIECE, 1));
 }
 
-rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, const char *level,
-                            const char **warning)
+/* Reads the vocabulary of a folder as rt_tokenizer_read, but for its warning. */
+static rt_status read_vocabulary(rt_vocabulary **vocabulary_new, const char *folder,
+                                 const char *level, word_settings *s)
 {
     const bool lines = rt_folder_has(folder, RT_HF_VOCAB), pieces = rt_folder_has(folder, PIECES);
     const bool merges = !lines && !pieces;
     rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE};
-    word_settings s = {0};
     json_auto_t *tokenizer = NULL;
     json_t *vocab = NULL;
     char *text = NULL;
     size_t size = 0;
-    *vocabulary_new = NULL;
-    *warning = NULL;
     if (merges && !(rt_folder_has(folder, RT_HF_VOCAB_JSON) && rt_folder_has(folder, RT_HF_MERGES)))
         return rt_ok();
-    rt_status status = merges ? rt_ok() : find_level(level, &kind.level);
-    if (!status.code && !lines && kind.level != RT_LEVEL_BPE)
-        status = read_pieces(&tokenizer, folder);
+    if (!merges)
+        RT_TRY(find_level(level, &kind.level));
+    if (!lines && kind.level != RT_LEVEL_BPE)
+        RT_TRY(read_pieces(&tokenizer, folder));
     const json_t *model = json_object_get(tokenizer, "model");
     const char *type = json_string_value(json_object_get(model, "type"));
     if (!*level && (type ? !strcmp(type, "BPE") : json_object_get(model, "merges") != NULL))
@@ -602,38 +577,43 @@ rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, 
         json_decref(tokenizer);
         tokenizer = NULL;
     }
-    if (!status.code && kind.level == RT_LEVEL_WORDPIECE)
-        status = read_settings(folder, &s);
-    if (!status.code && tokenizer)
-        status = read_cutting(tokenizer, &s, &vocab);
-    if (!status.code && vocab)
-        status = write_pieces(vocab, &text, &size);
-    else if (!status.code && merges)
-        status = file_of_merges(&text, &size, folder);
-    else if (!status.code && kind.level == RT_LEVEL_BPE)
-        status = rt_folder_read(&text, &size, folder, PIECES, RT_BPE_BYTES);
-    else if (!status.code)
-        status = rt_folder_read(&text, &size, folder, RT_HF_VOCAB, RT_TEXT_FILE_BYTES);
-    if (!status.code && lines && !*level && is_of_esm(&s, text, size))
+    if (kind.level == RT_LEVEL_WORDPIECE)
+        RT_TRY(read_settings(folder, s));
+    if (tokenizer)
+        RT_TRY(read_cutting(tokenizer, s, &vocab));
+    rt_status status = vocab    ? write_pieces(vocab, &text, &size)
+                       : merges ? file_of_merges(&text, &size, folder)
+                       : kind.level == RT_LEVEL_BPE
+                           ? rt_folder_read(&text, &size, folder, PIECES, RT_BPE_BYTES)
+                           : rt_folder_read(&text, &size, folder, RT_HF_VOCAB, RT_TEXT_FILE_BYTES);
+    if (lines && !*level && !status.code && is_of_esm(s, text, size))
         kind.level = RT_LEVEL_RESIDUE;
-    kind.lowercase = kind.level == RT_LEVEL_WORDPIECE && s.lowercase;
+    kind.lowercase = kind.level == RT_LEVEL_WORDPIECE && s->lowercase;
+    const char *name = lines && kind.level != RT_LEVEL_BPE ? RT_HF_VOCAB : PIECES;
     if (!status.code)
-        status = rt_vocabulary_read(vocabulary_new, kind,
-                                    lines && kind.level != RT_LEVEL_BPE ? RT_HF_VOCAB : PIECES,
-                                    (const unsigned char *)text, size);
+        status = rt_vocabulary_read(vocabulary_new, kind, name, (const unsigned char *)text, size);
     rt_free(text);
-    if (!status.code && kind.level == RT_LEVEL_BPE)
-        status = read_roles(*vocabulary_new, folder);
-    if (!status.code && kind.level != RT_LEVEL_BYTE && kind.level != RT_LEVEL_CHAR)
-        status = check_all_added(*vocabulary_new, folder, tokenizer);
+    RT_TRY(status);
+    if (kind.level == RT_LEVEL_BPE)
+        RT_TRY(read_roles(*vocabulary_new, folder));
+    return kind.level == RT_LEVEL_BYTE || kind.level == RT_LEVEL_CHAR
+               ? rt_ok()
+               : check_all_added(*vocabulary_new, folder, tokenizer);
+}
+
+rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, const char *level,
+                            const char **warning)
+{
+    word_settings s = {0};
+    *vocabulary_new = NULL;
+    rt_status status = read_vocabulary(vocabulary_new, folder, level, &s);
     if (status.code) {
         rt_vocabulary_free(*vocabulary_new);
         *vocabulary_new = NULL;
     }
     if (status.code == RT_DATA)
         status.code = RT_CHECKPOINT;
-    if (!status.code)
-        *warning = s.warning;
+    *warning = status.code ? NULL : s.warning;
     return status;
 }
 
@@ -713,10 +693,9 @@ rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *v, bool be
     char *file = rt_copy_text(v->file); /* a copy, which parsing changes */
     if (!file)
         return rt_out_of_memory(PIECES);
-    rt_status status = rt_json_parse(&tokenizer, RT_BPE_VALUES, PIECES, file, strlen(file));
+    const rt_status status = rt_json_parse(&tokenizer, RT_BPE_VALUES, PIECES, file, strlen(file));
     rt_free(file);
-    if (status.code)
-        return status;
+    RT_TRY(status);
     if (!json_object_set_new(tokenizer, key, processor_of(json_object_get(tokenizer, key), v, f)))
         *text_new = rt_json_dump(tokenizer, JSON_INDENT(2), "\n");
     return *text_new ? rt_ok() : rt_out_of_memory(PIECES);

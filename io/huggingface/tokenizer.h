@@ -14,7 +14,10 @@
  * eos_token or sep_token, pad_token, mask_token. */
 
 #include "data/tokenizers/vocabulary.h"
+#include "data/tokenizers/words.h"
 #include "io/huggingface/huggingface.h"
+
+#include <jansson.h>
 
 /* Reads the vocabulary of a folder. NULL if there is neither file, nor vocab.json with merges.txt
  * (byte-level BPE). `level` is that of a vocabulary that rotor wrote, or "" to detect it. *warning
@@ -27,6 +30,18 @@ rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, 
  * another post-processor. The caller frees the text. */
 rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *vocabulary, bool begins,
                                 bool ends) RT_MUST_CHECK;
+
+/* Parts of a tokenizer.json with byte-level BPE that other files describe. The last cut is a
+ * pattern of words, the others are RT_PRETOKENIZER_DIGIT. */
+typedef struct rt_tokenizer_parts {
+    const rt_pretokenizer *cuts;
+    int cut_count;
+    bool nfc, space_before, ignore_merges;
+    json_t *vocab, *merges, *added; /* as in the file */
+} rt_tokenizer_parts;
+
+/* Creates a tokenizer.json, which the caller frees. */
+rt_status rt_tokenizer_assemble(char **text_new, const rt_tokenizer_parts *parts) RT_MUST_CHECK;
 
 /* Returns the text of tokenizer_config.json, which the caller frees; NULL if that fails. */
 char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export) RT_MUST_CHECK;

@@ -22,7 +22,7 @@
 #define ALL_BIASES               "rotor has biases in all maps of a model, in the last one alone or in none"
 #define LINEAR_BIASES            "rotor has biases in all linear maps of a model or in none"
 #define WHOLE_PAIRS              "rotor rotates whole pairs, from one to all of a head"
-#define TOO_LARGE(model, folder) "the model would have " model " numbers; the folder has " folder
+#define TOO_LARGE(model, folder) "the model would have " model " numbers; there are " folder
 static const struct {
     const char *fixture, *key, *value, *message;
 } configs[] = {
@@ -53,7 +53,7 @@ static const struct {
     {"masked_lm", "num_hidden_layers", "1",
      WEIGHTS "unexpected tensor roformer.encoder.layer.1.attention.output.LayerNorm.bias, which "
              "the model lacks"},
-    {"masked_lm", "num_hidden_layers", "1000", "= needs 16000 tensors; the folder has 42"},
+    {"masked_lm", "num_hidden_layers", "1000", "= needs 16000 tensors; there are 42"},
     {"masked_lm", "vocab_size", "1000000", TOO_LARGE("25009704", "11157")},
     {"masked_lm", "intermediate_size", "1000000", TOO_LARGE("98007112", "11157")},
     {"masked_lm", "embedding_size", "1000000", TOO_LARGE("108009040", "11157")},
@@ -581,24 +581,24 @@ static const struct {
 } unfit[] = {
     {"masked_lm", "model.heads=6", "config.json: num_attention_heads is 3, this model has 6"},
     {"masked_lm", "position.pairing=half",
-     "config.json: the folder's model needs position.kind = rope and position.pairing = "
+     "config.json: the model needs position.kind = rope and position.pairing = "
      "interleaved; set both"},
     {"masked_lm", "model.ffn_dim=48",
      "model.safetensors: roformer.encoder.layer.0.intermediate.dense.weight is (40, 24), (48, 24) "
      "expected"},
     {"masked_lm_untied", "model.tie_embeddings=yes",
-     "config.json: the folder's model has an output layer of its own; set model.tie_embeddings = "
+     "config.json: the model has an output layer of its own; set model.tie_embeddings = "
      "no"},
     {"llama", "model.kind=roformer",
-     "config.json: the folder holds a decoder, but the configuration describes a roformer; set "
+     "config.json: the model is a decoder, but the configuration describes a roformer; set "
      "model.kind = decoder"},
     {"llama", "position.pairing=interleaved",
-     "config.json: the folder's model needs position.kind = rope and position.pairing = half; set "
+     "config.json: the model needs position.kind = rope and position.pairing = half; set "
      "both"},
     {"llama", "model.kv_heads=4",
      WEIGHTS "model.layers.0.self_attn.k_proj.weight is (12, 24), (24, 24) expected"},
     {"llama", "model.tie_embeddings=yes",
-     "config.json: the folder's model has an output layer of its own; set model.tie_embeddings = "
+     "config.json: the model has an output layer of its own; set model.tie_embeddings = "
      "no"},
     {"llama", "model.bias=all", WEIGHTS "lacks model.layers.0.self_attn.q_proj.bias (24)"},
 };
