@@ -7,7 +7,7 @@
 #include "data/labelled_batch.h"
 #include "data/tokenizers/masked_text.h"
 #include "io/checkpoint/checkpoint.h"
-#include "io/huggingface/huggingface.h"
+#include "io/import.h"
 #include "io/model_options.h"
 #include "models/keys.h"
 #include "models/options.h"
@@ -139,7 +139,7 @@ static rt_status open_file(rt_model *m, const char *path)
 static rt_status open_folder(rt_model *m, const char *path)
 {
     rt_huggingface *imported;
-    rt_status status = rt_huggingface_import(&imported, path);
+    rt_status status = rt_import(&imported, path);
     if (status.code)
         return as_checkpoint(status, path);
     struct rt_model_origin *o = m->origin;
@@ -267,7 +267,7 @@ rt_status rt_model_open(rt_model **model_new, const char *path)
 {
     rt_model *m;
     RT_TRY(begin(&m, model_new));
-    const bool folder = rt_is_huggingface(path);
+    const bool folder = rt_is_import(path);
     rt_status status = folder ? rt_ok() : rt_huggingface_refuse_format(path);
     if (!status.code)
         status = folder ? open_folder(m, path) : open_file(m, path);

@@ -1,7 +1,13 @@
 #ifndef ROTOR_IO_GGUF_GGUF_H
 #define ROTOR_IO_GGUF_GGUF_H
 
-/* Export of Llama, Mistral and Qwen3 models, with their tokenizer, to llama.cpp: GGUF version 3.
+/* Models of llama.cpp: GGUF.
+ *
+ * Reading, version 2 and 3: the architectures llama, qwen2, qwen3 and gptneox, with matrices in
+ * float or quantized, and a tokenizer of byte-level BPE. The model is used as one of Hugging Face.
+ * rotor computes what llama.cpp computes from the same numbers, or refuses the file.
+ *
+ * Writing, version 3: Llama, Mistral and Qwen3, with their tokenizer.
  *
  * A file has keys, then the tensors of architecture "llama" or "qwen3", each at a multiple of 32
  * bytes. Queries and keys are paired as in the architecture: interleaved in "llama", in halves in
@@ -13,6 +19,18 @@
 
 #define RT_GGUF_DTYPES(X) X(RT_GGUF_F32, "f32") X(RT_GGUF_F16, "f16")
 typedef enum rt_gguf_dtype { RT_GGUF_DTYPES(RT_CHOICE_VALUE) } rt_gguf_dtype;
+
+/* Returns whether a path is a regular file that begins with "GGUF". */
+bool rt_is_gguf(const char *path);
+
+/* Opens a file with vocabulary and data options. It is untrusted: an error in its content is
+ * RT_CHECKPOINT with the file and the key or the tensor; RT_MEMORY. Numbers are read when a model
+ * is filled, a few at a time. A tokenizer that rotor does not read is a warning; the model then
+ * reads ids only. */
+rt_status rt_gguf_import(rt_huggingface **there_new, const char *path) RT_MUST_CHECK;
+
+/* Reads tokenizer.chat_template as JSON, which the caller frees; NULL if there is none. */
+rt_status rt_gguf_chat_template(char **template_new, const char *path) RT_MUST_CHECK;
 
 /* Writes a file durably (util/durable_file.h). Matrices have the type `dtype`, vectors are F32.
  * RT_CONFIG names the key of an option that llama.cpp does not support, or says that the file

@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 /* clang-format off */
 #define FUZZ_HARNESSES(X)                                                                          \
     X(config) X(checkpoint) X(text) X(tokens) X(vocabulary) X(wordpiece) X(bpe) X(labelled)        \
-    X(safetensors) X(huggingface_config)
+    X(safetensors) X(huggingface_config) X(gguf)
 /* clang-format on */
 #define FUZZ_PROTOTYPE(name) FUZZ(name);
 FUZZ_HARNESSES(FUZZ_PROTOTYPE)

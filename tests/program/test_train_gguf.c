@@ -134,3 +134,56 @@ TEST(a_decoder_with_norms_of_queries_is_a_qwen3)
     ck_assert_float_eq_tol(number_of("out.gguf", "blk.0.attn_q.weight", 2, 8 * 16),
                            number_of("other.gguf", "blk.0.attn_q.weight", 2, 16), 1e-6F);
 }
+
+/* Options of a decoder, whose file has the same losses. */
+static const char *const options[] = {
+    "",
+    "position.pairing=half",
+    "model.qk_norm=yes",
+    "model.bias=qkv model.heads=2",
+    "model.bias=all model.tie_embeddings=no",
+    "model.window=5",
+    "position.frequencies=linear",
+    "theta.scope=model",
+    "position.fraction=0.5",
+    "position.scaling=linear position.scale=4",
+    "position.scaling=yarn position.scale=4 position.original_len=4",
+    "position.scaling=llama3 position.scale=2 position.original_len=4"};
+
+/* Returns the loss of a model on the text of the run. */
+static double loss_of(const char *model)
+{
+    run("$TRAIN64 --checkpoint %s --eval --quiet data.file=tiny.ini data.length=12", model);
+    return number_behind(w->out, "eval: loss ");
+}
+
+TEST_ROWS(a_file_that_was_written_is_read, 0, ROWS(options))
+{
+    run(MODEL "model.kind=decoder %s%s", strstr(options[_i], "scope") ? "" : "theta.learn=no ",
+        options[_i]);
+    run(EXPORT "out.gguf");
+    run("$TRAIN --quiet --checkpoint out.gguf --export hf");
+    run("$TRAIN --quiet --checkpoint out.gguf --export again.gguf");
+    const double loss = loss_of("out.gguf");
+    ck_assert_double_eq_tol(loss_of("hf"), loss, 1e-5 * loss);
+    ck_assert_double_eq_tol(loss_of("again.gguf"), loss, 1e-5 * loss);
+    if (!strstr(options[_i], "window")) /* the file has no window */
+        ck_assert_double_eq_tol(loss_of("runs/tiny"), loss, 1e-5 * loss);
+}
+
+TEST(a_training_starts_from_a_file)
+{
+    run(DECODER "position.pairing=half");
+    run(EXPORT "out.gguf");
+    expect_told(2, "model.heads = 4 (command line); the model has 2",
+                TINY "model.heads=4 run.name=new data.task=text data.file=tiny.ini "
+                     "train.init_from=out.gguf");
+    run("$TRAIN --quiet --checkpoint out.gguf --print-config >own.ini");
+    run("$TRAIN own.ini --quiet data.file=tiny.ini run.name=new train.init_from=out.gguf "
+        "train.steps=1 optimizer.lr=1e-12 data.length=12");
+    const double loss = loss_of("out.gguf");
+    ck_assert_double_eq_tol(loss_of("runs/new"), loss, 1e-5 * loss);
+    run("head -c 40 out.gguf >bad.gguf");
+    expect_told(4, "bad.gguf: the file: 21 tensors are more than the 1 that there can be",
+                "$TRAIN --checkpoint bad.gguf --eval");
+}

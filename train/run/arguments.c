@@ -103,8 +103,8 @@ static const option_row rows[] = {
     {"checkpoint", "FILE", TEXT(checkpoint),
      .with = USES_OF_MODELS | COMMAND_BIT(RT_COMMAND_PRINT_CONFIG), .group = "using a trained model",
      .help = "use this checkpoint. FILE can also be the folder of a run,\n"
-             "or of a model of Hugging Face. Without a CONFIG.ini, the\n"
-             "configuration in FILE is used"},
+             "or of a model of Hugging Face, or a GGUF file. Without a\n"
+             "CONFIG.ini, the configuration in FILE is used"},
     {"best", FLAG(best), .with = USES_OF_MODELS, .against = "last",
      .help = "use the run's checkpoint with the lowest evaluation loss,\n"
              "the default for a run with train.patience; otherwise the\n"

@@ -23,8 +23,8 @@ static rt_status open_file(rt_trained_model *found, const char *path, rt_parse p
 {
     if (snprintf(found->path, sizeof found->path, "%s", path) >= (int)sizeof found->path)
         return rt_error(RT_CONFIG, "the path of the checkpoint is too long");
-    if (rt_is_huggingface(path))
-        return rt_huggingface_import(&found->imported, path);
+    if (rt_is_import(path))
+        return rt_import(&found->imported, path);
     RT_TRY(rt_huggingface_refuse_format(path));
     return rt_checkpoint_open(&found->checkpoint, path, parse);
 }

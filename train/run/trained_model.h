@@ -5,7 +5,7 @@
  * to start from them. */
 
 #include "io/checkpoint/checkpoint.h"
-#include "io/huggingface/huggingface.h"
+#include "io/import.h"
 #include "train/config/config.h"
 #include "train/run/arguments.h"
 #include "train/world/world.h"

@@ -5,7 +5,7 @@
 #include "core/memory.h"
 #include "core/path.h"
 #include "io/gguf/gguf.h"
-#include "io/huggingface/huggingface.h"
+#include "io/import.h"
 #include "train/report/verdict.h"
 #include "util/writer.h"
 
@@ -58,8 +58,8 @@ rt_status rt_export_model(const rt_run *r)
         RT_TRY(rt_arguments_spare_inputs(a, r->config, r->found.path, a->export));
     rt_status status = add_facts(&w, r);
     char *text = rt_writer_take(&w);
-    if (!status.code && origin && rt_is_huggingface(origin))
-        status = rt_huggingface_chat_template(&chat_template, origin);
+    if (!status.code && origin && rt_is_import(origin))
+        status = rt_import_chat_template(&chat_template, origin);
     if (!status.code && !text)
         status = rt_out_of_memory("a model card");
     if (!status.code) {

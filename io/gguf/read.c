@@ -1,0 +1,294 @@
+/* Imports a GGUF file: options by the keys of its architecture, the tokenizer as a tokenizer.json.
+ */
+
+#include "core/memory.h"
+#include "io/gguf/gguf.h"
+#include "io/gguf/private.h"
+#include "io/huggingface/folder.h"
+#include "io/huggingface/tokenizer.h"
+
+#include <string.h>
+
+#define TOKENIZER RT_GGUF_TOKENIZER
+
+/* Beginnings of keys of an architecture that change what a model computes, and that rotor does not
+ * know. Their values 0 and false have no effect; neither has a scale of 1, or causal attention. */
+static const char *const computing[] = {
+    /* clang-format off */
+    ".attention.", ".rope.", ".logit_scale", ".residual_scale", ".embedding_scale",
+    ".attn_logit_softcapping", ".final_logit_softcapping", ".router_logit_softcapping", ".expert",
+    ".moe_", ".leading_dense_block_count", ".interleave_moe_layer_step", ".nextn_predict_layers",
+    ".n_deepstack_layers", ".ssm.", ".altup.", ".embedding_length_", ".features_length",
+    ".decoder_", ".full_attention_interval", ".activation_sparsity_scale", ".swiglu_clamp_",
+    ".swin_norm", ".rescale_every_n_layers", ".token_shift_count", ".time_", NULL
+    /* clang-format on */
+};
+
+/* Beginnings of keys outside that change nothing here, or are read. */
+static const char *const known[] = {"general.", "tokenizer.", "quantize.", "split.", NULL};
+
+/* An import; the first error is kept. */
+typedef struct importing {
+    rt_gguf file;
+    rt_huggingface *there;
+    rt_status status;
+} importing;
+
+static void refuse_as(importing *i, const char *message)
+{
+    if (!i->status.code)
+        i->status = rt_error(RT_CHECKPOINT, "%s: %s", i->file.tensors->name, message);
+}
+#define refuse(i, ...) refuse_as(i, RT_PRINTED(RT_MESSAGE_SIZE, __VA_ARGS__))
+
+static json_t *find(const importing *i, const char *key)
+{
+    return json_object_get(i->file.keys, key);
+}
+
+/* Returns the text of a key; "" if it is missing. */
+static const char *text_of(importing *i, const char *key)
+{
+    const json_t *value = find(i, key);
+    if (value && !json_is_string(value))
+        refuse(i, "%s must be a text", key);
+    return json_is_string(value) ? json_string_value(value) : "";
+}
+
+/* Returns the id of a token of the model; RT_NO_ID if the key is missing. */
+static int32_t id_of(importing *i, const char *key)
+{
+    const json_t *value = find(i, key);
+    const json_int_t id = json_integer_value(value), count = i->there->options.vocab;
+    if (value && !(json_is_integer(value) && id >= 0 && id < count))
+        refuse(i, "%s must be an id below %lld", key, (long long)count);
+    return value ? (int32_t)id : RT_NO_ID;
+}
+
+static bool begins_with_any(const char *key, const char *const *beginnings)
+{
+    while (*beginnings && strncmp(key, *beginnings, strlen(*beginnings)) != 0)
+        beginnings++;
+    return *beginnings != NULL;
+}
+
+/* Refuses an unknown key that changes what is computed, or adds it to a warning. */
+static void judge_key(importing *i, const char *name, const char *key, const json_t *value)
+{
+    rt_writer *warnings = &i->there->files->warnings;
+    const bool one = strstr(key, "causal") || (strstr(key, "scale") && !strstr(key, ".attention."));
+    const double number = json_is_true(value) ? 1 : json_number_value(value);
+    const bool scalar = json_is_number(value) || json_is_boolean(value);
+    if (!begins_with_any(key, computing))
+        rt_writer_add(warnings, "%s%s", warnings->length ? ", " : "", RT_QUOTED(name));
+    else if (!scalar || !(number == 0 || (one && number == 1)))
+        refuse(i, "%s changes what the model computes, and rotor has nothing like it",
+               RT_QUOTED(name));
+}
+
+/* Reads the options of the model. */
+static void read_options(importing *i)
+{
+    const char *name = text_of(i, "general.architecture"), *key;
+    const rt_family *const *family = rt_gguf_read;
+    rt_huggingface *there = i->there;
+    json_auto_t *own = json_object(); /* keys of the architecture, without its name */
+    json_t *value;
+    while (*family && strcmp((*family)->type, name) != 0)
+        family++;
+    if (!*family)
+        refuse(i,
+               "general.architecture must be llama, qwen2, qwen3 or gptneox: rotor reads no "
+               "other; got %s",
+               RT_QUOTED(name));
+    else if (json_integer_value(find(i, "split.count")) > 1)
+        refuse(i, "split.count: the model is in several files, of which rotor reads none");
+    if (i->status.code)
+        return;
+    const size_t length = strlen(name);
+    there->files->family = *family;
+    json_object_foreach(i->file.keys, key, value)
+    {
+        const bool of_model = !strncmp(key, name, length) && key[length] == '.';
+        const char *rest = of_model ? key + length : key;
+        if (of_model && json_object_set(own, rest, value))
+            i->status = rt_out_of_memory("a model");
+        if (of_model ? !rt_config_key_sets(*family, rest) : !begins_with_any(key, known))
+            judge_key(i, key, rest, value);
+    }
+    if (there->files->warnings.length)
+        rt_writer_add(&there->files->warnings, ": rotor does not know, and ignores, these keys\n");
+    rt_reading r = {.json = own,
+                    .file = i->file.tensors->name,
+                    .within = name,
+                    .status = i->status};
+    there->has_head = true;
+    there->architecture = (*family)->classes->name;
+    rt_config_begin(there);
+    rt_config_rows_read((*family)->config, &r, there);
+    i->status = r.status;
+    rt_transformer_options *o = &there->options;
+    o->position.pairing = RT_HALF; /* as in Hugging Face, also where the file interleaves */
+    o->tie_embeddings = !rt_huggingface_tensor(there, "output.weight");
+    o->bias = rt_huggingface_tensor(there, "blk.0.attn_output.bias") ? RT_BIAS_ALL
+              : rt_huggingface_tensor(there, "blk.0.attn_q.bias")    ? RT_BIAS_QKV
+              : rt_huggingface_tensor(there, "blk.0.ffn_down.bias")  ? RT_BIAS_FFN
+                                                                     : RT_BIAS_NONE;
+    there->length = there->max_positions;
+    if (!i->status.code)
+        rt_transformer_resolve(o);
+}
+
+/* Reads the tokens that end a text, and that of padding. */
+static void read_ends(importing *i)
+{
+    static const char *const ends[] = {TOKENIZER "eos_token_id", TOKENIZER "eot_token_id"};
+    const int32_t pad = id_of(i, TOKENIZER "padding_token_id");
+    rt_huggingface *there = i->there;
+    there->padding_id = pad == RT_NO_ID ? RT_NO_PADDING : pad;
+    for (int n = 0; n < 2; n++) {
+        const int32_t id = id_of(i, ends[n]);
+        if (id != RT_NO_ID && !(there->ends.count && there->ends.ids[0] == id))
+            there->ends.ids[there->ends.count++] = id;
+    }
+}
+
+/* ---- tokenizer ---- */
+
+/* Adds the tokens to model.vocab and, those that are no pieces of words, to added_tokens. */
+static void sort_tokens(importing *i, json_t *vocab, json_t *added)
+{
+    const json_t *types = find(i, TOKENIZER "token_type");
+    json_t *token;
+    size_t id;
+    json_array_foreach(find(i, TOKENIZER "tokens"), id, token)
+    {
+        const json_t *number = json_array_get(types, id);
+        const json_int_t type = types ? json_integer_value(number) : RT_GGUF_NORMAL;
+        const char *text = json_string_value(token);
+        if (!text || !number != !types || type < RT_GGUF_NORMAL || type > RT_GGUF_UNUSED)
+            refuse(i, TOKENIZER "token_type of %zu is %lld; 1 to 5 are read", id, (long long)type);
+        if (i->status.code)
+            return;
+        if (type == RT_GGUF_UNUSED)
+            continue;
+        if (json_object_get(vocab, text))
+            refuse(i, TOKENIZER "tokens has %s twice", RT_QUOTED(text));
+        bool put = !json_object_set_new(vocab, text, json_integer((json_int_t)id));
+        if (type != RT_GGUF_NORMAL)
+            put &= !json_array_append_new(added,
+                                          json_pack("{s:I,s:s,s:b,s:b,s:b,s:b,s:b}", "id",
+                                                    (json_int_t)id, "content", text, "single_word",
+                                                    0, "lstrip", 0, "rstrip", 0, "normalized", 0,
+                                                    "special", type != RT_GGUF_ADDED));
+        if (!put && !i->status.code)
+            i->status = rt_out_of_memory("a vocabulary");
+    }
+}
+
+static void read_vocabulary(importing *i, const rt_gguf_pattern *pattern, rt_vocabulary **v_new)
+{
+    json_auto_t *vocab = json_object(), *added = json_array(), *none = json_array();
+    json_t *merges = find(i, TOKENIZER "merges");
+    char *text = NULL;
+    const rt_special_ids ids = {.cls = id_of(i, TOKENIZER "bos_token_id"),
+                                .sep = id_of(i, TOKENIZER "eos_token_id"),
+                                .pad = id_of(i, TOKENIZER "padding_token_id"),
+                                .mask = id_of(i, TOKENIZER "mask_token_id"),
+                                .unknown = RT_NO_ID};
+    const rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE, .has_known = true, .known = ids};
+    const json_t *begin = find(i, TOKENIZER "add_bos_token");
+    const bool begins = begin ? json_is_true(begin) : pattern->begins;
+    const bool ends = json_is_true(find(i, TOKENIZER "add_eos_token"));
+    const char *name = i->file.tensors->name;
+    if ((begins && ids.cls == RT_NO_ID) || (ends && ids.sep == RT_NO_ID))
+        refuse(i, TOKENIZER "%s: no such token has an id",
+               begins ? "add_bos_token" : "add_eos_token");
+    sort_tokens(i, vocab, added);
+    const rt_tokenizer_parts parts = {.cuts = pattern->cuts,
+                                      .cut_count = pattern->count,
+                                      .ignore_merges = pattern->ignore_merges,
+                                      .vocab = vocab,
+                                      .merges = merges ? merges : none,
+                                      .added = added};
+    if (!i->status.code)
+        i->status = rt_tokenizer_assemble(&text, &parts);
+    for (int time = 0; time < 2 && !i->status.code; time++) {
+        rt_vocabulary_free(*v_new);
+        i->status = rt_vocabulary_read(v_new, kind, name, (unsigned char *)text, strlen(text));
+        rt_free(text);
+        text = NULL;
+        if (i->status.code || !(begins || ends) || time)
+            break; /* else again, with a post-processor */
+        i->status = rt_tokenizer_bpe_file(&text, *v_new, begins, ends);
+    }
+    rt_free(text);
+}
+
+/* Reads the vocabulary; none if the file has no tokenizer. */
+static void read_tokenizer(importing *i)
+{
+    const char *model = text_of(i, TOKENIZER "model"), *pre = text_of(i, TOKENIZER "pre");
+    const rt_gguf_pattern *pattern = rt_gguf_patterns;
+    if (!*model || !strcmp(model, "none"))
+        return;
+    while (pattern->name && strcmp(pattern->name, pre) != 0)
+        pattern++;
+    if (strcmp(model, "gpt2") != 0)
+        refuse(i, TOKENIZER "model = %s%s: only gpt2, byte-level BPE, is read", RT_QUOTED(model),
+               strcmp(model, "llama") ? "" : " (SentencePiece)");
+    else if (!pattern->name)
+        refuse(i, TOKENIZER "pre = %s: rotor has no such pre-tokenizer", RT_QUOTED(pre));
+    else
+        read_vocabulary(i, pattern, &i->there->vocabulary);
+    if (i->status.code == RT_DATA)
+        i->status.code = RT_CHECKPOINT;
+}
+
+rt_status rt_gguf_import(rt_huggingface **there_new, const char *path)
+{
+    importing i = {.status = rt_ok()};
+    rt_safetensors **files = rt_alloc(1, sizeof *files);
+    *there_new = NULL;
+    i.status = rt_gguf_open(&i.file, path);
+    if (!i.status.code)
+        i.status = files ? rt_huggingface_new(&i.there) : rt_out_of_memory("a list of files");
+    if (i.status.code) {
+        rt_free(files);
+        rt_gguf_close(&i.file);
+        return i.status;
+    }
+    *files = i.file.tensors;
+    i.there->files->weights = (rt_weights){files, 1};
+    i.there->files->described = (*files)->name;
+    read_options(&i);
+    if (!i.status.code)
+        read_ends(&i);
+    if (!i.status.code)
+        i.status = rt_huggingface_resolve(i.there);
+    if (!i.status.code) {
+        read_tokenizer(&i);
+        i.status = rt_huggingface_prepare(i.there, i.status, NULL);
+    }
+    i.file.tensors = NULL; /* the model has them */
+    rt_gguf_close(&i.file);
+    if (i.status.code)
+        rt_huggingface_close(i.there);
+    else
+        *there_new = i.there;
+    return i.status;
+}
+
+rt_status rt_gguf_chat_template(char **template_new, const char *path)
+{
+    rt_gguf file;
+    rt_status status = rt_gguf_open(&file, path);
+    const json_t *text = json_object_get(file.keys, RT_GGUF_CHAT);
+    *template_new = NULL;
+    if (!status.code && json_is_string(text)) {
+        *template_new = rt_json_dump(text, JSON_ENCODE_ANY, "");
+        status = *template_new ? rt_ok() : rt_out_of_memory("a chat template");
+    }
+    rt_gguf_close(&file);
+    return status;
+}
