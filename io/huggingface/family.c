@@ -230,20 +230,22 @@ int rt_family_pairs(const rt_family *family, const rt_transformer_options *o)
     return family->pairs_rotated ? rt_transformer_pairs(o) : rt_transformer_head_dim(o) / 2;
 }
 
-/* Returns the index in rotor's order of the feature, of a head of D, with the index `feature` in
- * the family's order. Pairs stay together; rotated pairs come first. */
-static int feature_here(const rt_family *family, const rt_transformer_options *o, int feature)
+static rt_feature_order order_of(const rt_family *family, const rt_transformer_options *o)
 {
-    const int pairs = rt_transformer_pairs(o);
-    const int half = rt_family_pairs(family, o);
-    const bool halves = family->pairing == RT_HALF;
-    if (feature >= 2 * half)
+    return (rt_feature_order){rt_transformer_head_dim(o), rt_transformer_pairs(o),
+                              rt_family_pairs(family, o), o->position.pairing == RT_HALF,
+                              family->pairing == RT_HALF};
+}
+
+/* Returns the index in rotor's order of the feature, of a head, with the index `feature` in the
+ * family's order. Pairs stay together; rotated pairs come first. */
+static int feature_here(const rt_feature_order *f, int feature)
+{
+    if (feature >= 2 * f->half)
         return feature;
-    const int pair = halves ? feature % half : feature / 2;
-    const int second = halves ? feature / half : feature % 2;
-    if (pair < pairs && o->position.pairing == RT_HALF)
-        return pair + second * pairs;
-    return 2 * pair + second;
+    const int pair = f->halves_there ? feature % f->half : feature / 2;
+    const int second = f->halves_there ? feature / f->half : feature % 2;
+    return pair < f->pairs && f->halves_here ? pair + second * f->pairs : 2 * pair + second;
 }
 
 #define CONDITION(name, value)                                                                     \
@@ -379,8 +381,9 @@ static rt_status add_parameter(rt_folder_tensors *all, const rt_family *family,
     const bool queries = l && (&p->tensor == l->query.weight || &p->tensor == l->query.bias);
     bool reordered = false;
     number layer;
-    for (int i = 0; i < rt_transformer_head_dim(o); i++)
-        reordered |= feature_here(family, o, i) != i;
+    const rt_feature_order order = order_of(family, o);
+    for (int i = 0; i < order.size; i++)
+        reordered |= feature_here(&order, i) != i;
     for (const rt_tensor_row *row = family->tensors; row->there; row++)
         for (int k = 0; k < RT_MOST_STACKED && row->here[k] && holds(row, o); k++) {
             const char *end = match_pattern(row->here[k], name, &layer);
@@ -391,7 +394,7 @@ static rt_status add_parameter(rt_folder_tensors *all, const rt_family *family,
                 return rt_out_of_memory("a list of tensors");
             const rt_shape shape = rt_tensor_shape(&p->tensor);
             const int before = t->shape.axis[0];
-            t->family = family;
+            t->order = order;
             t->options = o;
             t->shape = shape;
             t->shape.axis[0] += before;
@@ -468,9 +471,8 @@ const rt_folder_tensor *rt_folder_tensors_find(const rt_folder_tensors *all,
 
 static size_t feature_at(const rt_folder_tensor *t, size_t feature)
 {
-    const size_t size = (size_t)rt_transformer_head_dim(t->options);
-    return feature / size * size +
-           (size_t)feature_here(t->family, t->options, (int)(feature % size));
+    const size_t size = (size_t)t->order.size;
+    return feature / size * size + (size_t)feature_here(&t->order, (int)(feature % size));
 }
 
 size_t rt_folder_tensor_at(const rt_folder_tensor *t, size_t n, int *which)

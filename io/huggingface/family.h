@@ -72,6 +72,13 @@ const char *rt_family_tensor(const struct rt_family *family, const rt_transforme
 /* Axis of a parameter with features of heads, whose order may differ in the folder. */
 typedef enum rt_features { RT_NO_FEATURES, RT_FEATURE_ROWS, RT_FEATURE_COLUMNS } rt_features;
 
+/* Order of the `size` features of a head, of which `pairs` are rotated in rotor and `half` pairs in
+ * the folder: first the first ones of all pairs (halves), or pair by pair. */
+typedef struct rt_feature_order {
+    int size, pairs, half;
+    bool halves_here, halves_there;
+} rt_feature_order;
+
 typedef struct rt_folder_tensor {
     char name[RT_NAME_SIZE]; /* in the folder */
     const rt_tensor_row *row;
@@ -83,7 +90,7 @@ typedef struct rt_folder_tensor {
     rt_shape shape;
     int groups; /* of rows; a group has rows of each parameter */
     bool plain; /* the tensor has the numbers of one parameter in the same order */
-    const struct rt_family *family;
+    rt_feature_order order;
     const rt_transformer_options *options; /* of the folder */
 } rt_folder_tensor;
 

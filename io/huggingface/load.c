@@ -133,9 +133,7 @@ static rt_status read_tensor(const rt_folder_tensor *t, const rt_safetensor *fro
     int k;
     for (uint64_t first = 0; first < from->count; first += BLOCK) {
         const size_t count = from->count - first < BLOCK ? (size_t)(from->count - first) : BLOCK;
-        rt_status status = rt_safetensors_doubles(from, first, count, block);
-        if (status.code)
-            return status;
+        RT_TRY(rt_safetensors_doubles(from, first, count, block));
         for (size_t i = 0; i < count; i++)
             if (!isfinite((real)block[i]))
                 return rt_error(RT_CHECKPOINT, "%s: %s is not finite in " RT_PRECISION " precision",
