@@ -232,6 +232,12 @@ static const char *const unused[] = {".tensor_data_layout", ".rope.scaling.finet
 
 static const rt_option_row llama_options[] = {OPTIONS, {0}};
 
+static const rt_option_row qwen2_options[] = {
+    OPTIONS,
+    {"model.bias", RT_IS, "qkv", "biases of queries, keys and values"},
+    {0},
+};
+
 static const rt_option_row qwen3_options[] = {
     OPTIONS,
     {"model.qk_norm", RT_IS, "yes", "norms of queries and keys"},
@@ -260,8 +266,8 @@ static rt_status check_llama(const rt_family *family, const rt_transformer_optio
     return rt_ok();
 }
 
-/* Checks that theta is base^(-2i/D), because llama.cpp reads no rope_freqs for a Qwen3. */
-static rt_status check_qwen3(const rt_family *family, const rt_transformer_options *o)
+/* Checks that theta is base^(-2i/D), because llama.cpp reads no rope_freqs for a Qwen. */
+static rt_status check_qwen(const rt_family *family, const rt_transformer_options *o)
 {
     const char *key = key_of_factors(o);
     return key ? rt_cannot_export(family, key, o, "a theta of base^(-2i/D)") : rt_ok();
@@ -282,38 +288,39 @@ static const rt_family llama = {
 static const rt_family qwen3 = {
     FAMILY("Qwen3", "qwen3", tensors, llama_keys, RT_HALF),
     .options = qwen3_options,
-    .check = check_qwen3,
+    .check = check_qwen,
 };
 
-/* Families that are only read. */
 static const rt_family qwen2 = {
     FAMILY("Qwen2", "qwen2", tensors, llama_keys, RT_HALF),
-    .options = llama_options,
+    .options = qwen2_options,
+    .check = check_qwen,
 };
 
 static const rt_family gpt_neox = {
+    /* which is only read */
     FAMILY("GPT-NeoX", "gptneox", neox_tensors, neox_keys, RT_HALF),
     .pairs_rotated = true,
     .options = neox_options,
 };
 
-const rt_family *const rt_gguf_written[] = {&llama, &qwen3, NULL};
+const rt_family *const rt_gguf_written[] = {&qwen2, &llama, &qwen3, NULL};
 const rt_family *const rt_gguf_read[] = {&llama, &qwen2, &qwen3, &gpt_neox, NULL};
 
 const rt_gguf_pattern rt_gguf_patterns[] = {
-    {"gpt-2", false, false, 1, {RT_PRETOKENIZER_GPT2}},
-    {"smollm", false, false, 2, {RT_PRETOKENIZER_DIGIT, RT_PRETOKENIZER_GPT2}},
-    {"llama-bpe", true, true, 1, {RT_PRETOKENIZER_LLAMA3}},
-    {"smaug-bpe", false, false, 1, {RT_PRETOKENIZER_LLAMA3}},
-    {"qwen2", false, false, 1, {RT_PRETOKENIZER_QWEN2}},
+    {"gpt-2", false, 1, {RT_PRETOKENIZER_GPT2}},
+    {"smollm", false, 2, {RT_PRETOKENIZER_DIGIT, RT_PRETOKENIZER_GPT2}},
+    {"llama-bpe", true, 1, {RT_PRETOKENIZER_LLAMA3}},
+    {"smaug-bpe", false, 1, {RT_PRETOKENIZER_LLAMA3}},
+    {"qwen2", false, 1, {RT_PRETOKENIZER_QWEN2}},
     /* further names of the same patterns */
-    {"phi-2", false, false, 1, {RT_PRETOKENIZER_GPT2}},
-    {"mpt", false, false, 1, {RT_PRETOKENIZER_GPT2}},
-    {"olmo", false, false, 1, {RT_PRETOKENIZER_GPT2}},
-    {"llama3", true, true, 1, {RT_PRETOKENIZER_LLAMA3}},
-    {"llama-v3", true, true, 1, {RT_PRETOKENIZER_LLAMA3}},
-    {"dbrx", false, false, 1, {RT_PRETOKENIZER_LLAMA3}},
-    {"stablelm2", false, false, 1, {RT_PRETOKENIZER_QWEN2}},
-    {"deepseek-r1-qwen", false, false, 1, {RT_PRETOKENIZER_QWEN2}},
+    {"phi-2", false, 1, {RT_PRETOKENIZER_GPT2}},
+    {"mpt", false, 1, {RT_PRETOKENIZER_GPT2}},
+    {"olmo", false, 1, {RT_PRETOKENIZER_GPT2}},
+    {"llama3", true, 1, {RT_PRETOKENIZER_LLAMA3}},
+    {"llama-v3", true, 1, {RT_PRETOKENIZER_LLAMA3}},
+    {"dbrx", false, 1, {RT_PRETOKENIZER_LLAMA3}},
+    {"stablelm2", false, 1, {RT_PRETOKENIZER_QWEN2}},
+    {"deepseek-r1-qwen", false, 1, {RT_PRETOKENIZER_QWEN2}},
     {0},
 };

@@ -1,19 +1,14 @@
 #ifndef ROTOR_IO_GGUF_GGUF_H
 #define ROTOR_IO_GGUF_GGUF_H
 
-/* Models of llama.cpp: GGUF.
+/* Models of llama.cpp: GGUF. Of version 2 and 3, the architectures llama, qwen2, qwen3 and gptneox
+ * are read, in floats or quantized, with a tokenizer of byte-level BPE, and used as a folder of
+ * Hugging Face is. Llama, Mistral, Qwen2 and Qwen3 are written, in version 3.
  *
- * Reading, version 2 and 3: the architectures llama, qwen2, qwen3 and gptneox, with matrices in
- * float or quantized, and a tokenizer of byte-level BPE. The model is used as one of Hugging Face.
- * rotor computes what llama.cpp computes from the same numbers, or refuses the file.
- *
- * Writing, version 3: Llama, Mistral and Qwen3, with their tokenizer.
- *
- * A file has keys, then the tensors of architecture "llama" or "qwen3", each at a multiple of 32
- * bytes. Queries and keys are paired as in the architecture: interleaved in "llama", in halves in
- * "qwen3". Theta is base^(-2i/D). In "llama", the tensor rope_freqs has a divisor for each pair if
- * theta is not that. There is no key for a window: the context of the file is at most as
- * long as the window, so the window has no effect. */
+ * A file has keys, then tensors at aligned places. Queries and keys are paired as in the
+ * architecture: interleaved in "llama", else in halves. Theta is base^(-2i/D). In "llama", the
+ * tensor rope_freqs has a divisor for each pair if theta is not that. There is no key for a window:
+ * the context of the file is at most as long as the window, so the window has no effect. */
 
 #include "io/huggingface/huggingface.h"
 

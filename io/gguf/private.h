@@ -17,9 +17,8 @@ extern const rt_family *const rt_gguf_read[];
 
 /* A sequence of pre-tokenizers by its name in llama.cpp (tokenizer.ggml.pre). */
 typedef struct rt_gguf_pattern {
-    const char *name; /* NULL ends the list */
-    bool ignore_merges;
-    bool begins; /* default of tokenizer.ggml.add_bos_token */
+    const char *name;   /* NULL ends the list */
+    bool ignore_merges; /* also the default of tokenizer.ggml.add_bos_token */
     int count;
     rt_pretokenizer cuts[RT_CUTS_LIMIT];
 } rt_gguf_pattern;

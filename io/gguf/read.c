@@ -1,5 +1,4 @@
-/* Imports a GGUF file: options by the keys of its architecture, the tokenizer as a tokenizer.json.
- */
+/* Imports a GGUF file: options by the keys of its architecture, and its tokenizer. */
 
 #include "core/memory.h"
 #include "io/gguf/gguf.h"
@@ -198,7 +197,7 @@ static void read_vocabulary(importing *i, const rt_gguf_pattern *pattern, rt_voc
                                 .unknown = RT_NO_ID};
     const rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE, .has_known = true, .known = ids};
     const json_t *begin = find(i, TOKENIZER "add_bos_token");
-    const bool begins = begin ? json_is_true(begin) : pattern->begins;
+    const bool begins = begin ? json_is_true(begin) : pattern->ignore_merges;
     const bool ends = json_is_true(find(i, TOKENIZER "add_eos_token"));
     const char *name = i->file.tensors->name;
     if ((begins && ids.cls == RT_NO_ID) || (ends && ids.sep == RT_NO_ID))

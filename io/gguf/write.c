@@ -66,11 +66,6 @@ static void put_value(gguf_keys *k, const char *key, json_t *value)
     json_decref(value);
 }
 
-static void put_text(gguf_keys *k, const char *key, const char *text)
-{
-    put_value(k, key, rt_json_string(text));
-}
-
 /* Begins a list. The caller writes the values, with write_string or as numbers of 4 bytes. */
 static void put_list(gguf_keys *k, const char *key, rt_gguf_kind kind, size_t count)
 {
@@ -85,10 +80,10 @@ static void put_model(gguf_keys *k, const rt_family *family, const rt_transforme
     rt_config_writing w = {json_object(), family, o, export, NULL};
     const char *key;
     json_t *value;
-    put_text(k, "general.architecture", k->architecture);
-    put_text(k, "general.type", "model");
+    put_value(k, "general.architecture", json_string(k->architecture));
+    put_value(k, "general.type", json_string("model"));
     if (export->title)
-        put_text(k, "general.name", export->title);
+        put_value(k, "general.name", rt_json_string(export->title));
     put_value(k, "general.file_type", json_integer(dtype)); /* the format has the same numbers */
     rt_config_rows_put(family->config, &w);
     json_object_foreach(w.object, key, value) put_value(k, key, json_incref(value));
@@ -259,11 +254,9 @@ static rt_status put_vocabulary(gguf_keys *k, const rt_transformer *model,
     const bool characters = v->level == RT_LEVEL_CHAR;
     json_auto_t *chat =
         export->chat_template ? json_loads(export->chat_template, JSON_DECODE_ANY, NULL) : NULL;
-    put_text(k, TOKENIZER "model", characters ? "llama" : "gpt2");
-    put_text(k, TOKENIZER "pre",
-             characters                 ? "default"
-             : v->level == RT_LEVEL_BPE ? pattern_of(v->bpe)
-                                        : "gpt-2");
+    put_value(k, TOKENIZER "model", json_string(characters ? "llama" : "gpt2"));
+    const char *pre = v->level == RT_LEVEL_BPE ? pattern_of(v->bpe) : "gpt-2";
+    put_value(k, TOKENIZER "pre", json_string(characters ? "default" : pre));
     put_list(k, TOKENIZER "tokens", RT_GGUF_TEXT, (size_t)count);
     for (int32_t id = 0; id < count; id++)
         put_token(k->to, v, id);

@@ -135,6 +135,22 @@ TEST(a_decoder_with_norms_of_queries_is_a_qwen3)
                            number_of("other.gguf", "blk.0.attn_q.weight", 2, 16), 1e-6F);
 }
 
+TEST(a_decoder_with_biases_of_queries_is_a_qwen2)
+{
+    size_t size;
+    run(DECODER "model.bias=qkv && " EXPORT "out.gguf");
+    const unsigned char *bytes = read_bytes("out.gguf", &size);
+    ck_assert_ptr_nonnull(behind(bytes, size, "qwen2.vocab_size"));
+    ck_assert_ptr_nonnull(behind(bytes, size, "blk.0.attn_q.bias"));
+    run("$TRAIN --quiet --checkpoint out.gguf --print-config | grep '^bias = qkv$'");
+    /* llama.cpp reads factors of theta for a Llama alone, which may have such biases */
+    run(DECODER "model.bias=qkv position.fraction=0.5 --overwrite && " EXPORT
+                "out.gguf --overwrite");
+    bytes = read_bytes("out.gguf", &size);
+    ck_assert_ptr_nonnull(behind(bytes, size, "llama.vocab_size"));
+    ck_assert_ptr_nonnull(behind(bytes, size, "rope_freqs.weight"));
+}
+
 /* Options of a decoder, whose file has the same losses. */
 static const char *const options[] = {
     "",

@@ -153,7 +153,7 @@ static const option_row rows[] = {
     {"export", "DIR", TEXT(export), .command = RT_COMMAND_EXPORT,
      .help = "write the model as a folder that the transformers library\n"
              "of Hugging Face loads, and stop. FILE.gguf instead of DIR\n"
-             "is a file of llama.cpp, for a Llama, Mistral or Qwen3"},
+             "is a file of llama.cpp: a Llama, Mistral, Qwen2 or Qwen3"},
     {"dtype", "f32|f16", .sets = SETS_CHOICE, AT(dtype), WORDS(RT_GGUF_DTYPES(RT_CHOICE_WORD) NULL), .range = "f32 or f16", .with = EXPORT,
      .help = "with --export FILE.gguf: the type of its matrices\n"
              "(default: f32)"},
