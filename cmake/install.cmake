@@ -52,7 +52,9 @@ function(rotor_library base suffix)
         if(ROTOR_SANITIZE)
             target_link_options(${target} PUBLIC -fsanitize=${ROTOR_SANITIZE})
         endif()
+        add_library(rotor::${target} ALIAS ${target})
         target_include_directories(${target} INTERFACE
+            $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/include> $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>
             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/rotor>
             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
         if(suffix)
@@ -138,6 +140,9 @@ endforeach()
 file(CONFIGURE OUTPUT rotor.h @ONLY
     CONTENT "/* The whole library. The single headers say what is in them. */\n\n${includes}")
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rotor.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rotor)
+# For the examples, which are built in the tree as they are against what is installed.
+configure_file(${CMAKE_CURRENT_BINARY_DIR}/rotor.h include/rotor/rotor.h COPYONLY)
+configure_file(io/rotor-io.h include/rotor/rotor-io.h COPYONLY)
 
 # The header of rotor-io, and those of data/ that it includes.
 install(FILES io/rotor-io.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rotor)
@@ -168,6 +173,8 @@ foreach(program rotor rotor-f64)
 endforeach()
 install(SCRIPT cmake/install_python.cmake)
 install(FILES LICENSE docs/configuration.md docs/run-folder.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
+    FILES_MATCHING PATTERN "*.c" PATTERN CMakeLists.txt)
 
 # The API reference, for those who have doxygen: cmake --build build --target reference
 find_program(DOXYGEN doxygen)
