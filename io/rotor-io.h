@@ -3,7 +3,7 @@
 
 /* Interface of librotor-io, for programs that embed rotor: open, create and save models, encode
  * texts as rows of token ids, and compute predictions. Link it together with librotor, which has
- * tensors, graphs and the transformer. docs/library.md has a complete program.
+ * tensors, graphs and the transformer. examples/ has complete programs.
  *
  * These functions do not print, exit, fork, start threads or read the environment. A model and an
  * optimizer belong to one thread at a time. Only one thread of a process at a time may open or
@@ -49,8 +49,8 @@ rt_status rt_model_new(rt_model **model_new, const rt_transformer_options *optio
                        const rt_vocabulary *vocabulary, const rt_labels *labels, int length,
                        uint64_t seed) RT_MUST_CHECK;
 
-/* Opens a rotor checkpoint, or a Hugging Face folder of a supported family: config.json, tensors
- * and vocabulary. RT_CHECKPOINT names the file if it is invalid or missing.
+/* Opens a rotor checkpoint, a GGUF file, or a Hugging Face folder of a supported family:
+ * config.json, tensors and vocabulary. RT_CHECKPOINT names the file if it is invalid or missing.
  *
  * Sizes are checked before memory is allocated. But HDF5 parses the file of a checkpoint in the
  * calling process: the checksum detects damage, not forgery, and a malicious file may crash HDF5 or

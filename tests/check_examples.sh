@@ -18,11 +18,17 @@ fail() {
     exit 1
 }
 
+# shellcheck disable=SC2086
+run() { # run PROGRAM [ARGUMENT ...]
+    program=$1
+    shift
+    $emulator "$build/$program" "$@"
+}
+
 example() { # example NAME [ARGUMENT ...]
     name=$1
     shift
-    # shellcheck disable=SC2086
-    $emulator "$build/tests/examples/$name" "$@"
+    run "tests/examples/$name" "$@"
 }
 
 expect() { # expect NAME [ARGUMENT ...]: that it prints the last indented lines of its source
@@ -37,7 +43,7 @@ expect() { # expect NAME [ARGUMENT ...]: that it prints the last indented lines 
 }
 
 train() { # train [ARGUMENT ...]
-    "$build/train" "$@" --quiet >train.log 2>&1 || fail "$(cat train.log)"
+    run train "$@" --quiet >train.log 2>&1 || fail "$(cat train.log)"
 }
 
 for source in "$sources"/*.c; do
@@ -54,13 +60,13 @@ done
 # The checkpoint and the folder of save_model.
 expect use_model shells.h5 'she sells '
 example use_model shells 'she sells ' | diff expected - >&2 || fail "use_model shells: something else"
-"$build/train" --checkpoint shells.h5 --predict 'she sells ' --tokens 37 \
+run train --checkpoint shells.h5 --predict 'she sells ' --tokens 37 \
     --temperature 0.8 --top-k 40 --top-p 0.95 --seed 1 >expected 2>train.log
 example use_model shells.h5 'she sells ' 0.8 | diff expected - >&2 || fail "other draws than --predict"
 
 # A GGUF file.
 head -c 3000 /usr/share/common-licenses/GPL-2 >my.txt
-"$build/train" --train-tokenizer 300 my.txt >tokenizer.json 2>train.log || fail "$(cat train.log)"
+run train --train-tokenizer 300 my.txt >tokenizer.json 2>train.log || fail "$(cat train.log)"
 cat >llama.ini <<'INI'
 [model]
 kind = decoder

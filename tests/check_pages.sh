@@ -1,7 +1,7 @@
 #!/bin/sh
 # What the pages name as code is there: files, programs, the commands of bench, and options. Links lead
-# to files and headings. And each table of measurements has the command that makes it, or says that
-# there is none.
+# to files and headings. C is a part of an example. And each table of measurements has the command that
+# makes it, or says that there is none.
 #
 #     tests/check_pages.sh BUILD_FOLDER
 set -eu
@@ -37,7 +37,7 @@ place_of() { # place_of PATH
 }
 
 check_paths() { # check_paths PAGE
-    folders='bench|build|cmake|core|data|docs|experiments|io|models|ops|optim|python|scripts|tests|train|util'
+    folders='bench|build|cmake|core|data|docs|examples|experiments|io|models|ops|optim|python|scripts|tests|train|util'
     grep -oE "(^|[ ('\"=])(\./)?($folders)/[A-Za-z0-9_./*-]+" "$work/code" |
         sed -E "s/^[ ('\"=]//; s/^\.\///; s/[.]$//" | sort -u >"$work/paths"
     while read -r path; do
@@ -116,6 +116,23 @@ check_commands() { # check_commands PAGE
     done <"$work/words"
 }
 
+# The C of a page, which is verbatim in an example, but for the indentation.
+check_c() { # check_c PAGE
+    awk '
+        { line = $0; sub(/^ +/, "", line) }
+        FNR == 1 { source = source "\f" }
+        FILENAME != page { source = source line "\n"; next }
+        /^```c$/ { inside = FNR; block = "\n"; next }
+        /^```/ && inside {
+            if (!index(source, block)) print "line " inside ": this C is in no file of examples/"
+            inside = 0
+        }
+        inside { block = block line "\n" }' page="$1" examples/*.c "$1" >"$work/c"
+    while read -r line; do
+        fail "$1" "$line"
+    done <"$work/c"
+}
+
 # Between a table and the one before it, or the heading, or within it.
 check_tables() { # check_tables PAGE
     awk '
@@ -145,6 +162,7 @@ for page in README.md docs/*.md bench/README.md experiments/*/*.md; do
     *)
         check_paths "$page"
         check_names "$page"
+        check_c "$page"
         ;;
     esac
     check_commands "$page"
