@@ -11,13 +11,19 @@
 
 enum { ROWS = 512, WIDTH = 256, SIZE = (ROWS + WIDTH) * WIDTH, THREADS = 4 };
 
+typedef struct pool {
+    int threads;
+    int passes; /* that were cut into parts */
+} pool;
+
 /* Threads take part after part. One without scratch memory leaves the parts to the others. */
 static void run_parts(void *runner, rt_part *part, void *context, int parts,
                       rt_part_scratch scratch)
 {
-    const int *threads = runner;
+    pool *p = runner;
     int next = 0;
-#pragma omp parallel num_threads(*threads)
+    p->passes++;
+#pragma omp parallel num_threads(p->threads)
     {
         const bool caller = omp_get_thread_num() == 0;
         void *own = caller ? scratch.own : rt_alloc_unset(scratch.bytes, 1);
@@ -33,7 +39,7 @@ static void run_parts(void *runner, rt_part *part, void *context, int parts,
     }
 }
 
-/* Computes the gradients of x, weight and bias. */
+/* Computes the gradients of x and weight. */
 static rt_status differentiate(rt_graph *g, const rt_threads *threads, real *values, real *grads)
 {
     rt_tensor x = rt_tensor_of(values, grads, RT_SHAPE_OF(ROWS, WIDTH));
@@ -48,8 +54,8 @@ static rt_status differentiate(rt_graph *g, const rt_threads *threads, real *val
 int main(void)
 {
     static real values[SIZE], alone[SIZE], together[SIZE];
-    int count = THREADS;
-    const rt_threads threads = {run_parts, &count};
+    pool p = {.threads = THREADS};
+    const rt_threads threads = {run_parts, &p};
     rt_graph *g = rt_graph_new();
     for (int i = 0; i < SIZE; i++)
         values[i] = (real)(0.1 * rt_random_normal((rt_random){.seed = 1}, (uint64_t)i));
@@ -61,7 +67,7 @@ int main(void)
     if (status.code)
         fprintf(stderr, "%s\n", status.message);
     else
-        printf("%d threads: %s gradients\n", count,
+        printf("%d passes on %d threads: %s gradients\n", p.passes, p.threads,
                memcmp(alone, together, sizeof alone) ? "other" : "the same");
     rt_graph_free(g);
     return status.code != RT_OK;
@@ -69,5 +75,5 @@ int main(void)
 
 /* It prints:
  *
- *     4 threads: the same gradients
+ *     3 passes on 4 threads: the same gradients
  */
