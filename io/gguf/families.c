@@ -109,7 +109,7 @@ static rt_factors read_factors(rt_reading *r, const rt_huggingface *there, const
     const rt_safetensor *t = name ? rt_huggingface_tensor(there, name) : NULL;
     rt_factors all = {pairs, NULL};
     bool good = pairs <= RT_MOST_FACTORS && (!name || (t && t->count == (uint64_t)pairs));
-    if (good && t)
+    if (good && t && !r->status.code)
         r->status = rt_safetensors_doubles(t, 0, (size_t)pairs, values);
     for (int i = 0; i < pairs && good && !r->status.code; i++) {
         values[i] = t ? values[i] : 1;
@@ -190,7 +190,7 @@ static void put_rope(rt_config_writing *w)
 }
 
 #define SIZES                                                                                      \
-    {".context_length", RT_POSITIONS(RT_MOST_SIZE), .needed = true, .put = put_context},           \
+    {".context_length", RT_POSITIONS(RT_MOST_POSITIONS), .needed = true, .put = put_context},      \
         {".embedding_length", RT_SIZE(dim), .needed = true},                                       \
         {".block_count", RT_LAYERS, .needed = true},                                               \
         {".feed_forward_length", RT_SIZE(ffn_dim), .needed = true},                                \

@@ -133,7 +133,7 @@ static void read_options(importing *i)
               : rt_huggingface_tensor(there, "blk.0.attn_q.bias")    ? RT_BIAS_QKV
               : rt_huggingface_tensor(there, "blk.0.ffn_down.bias")  ? RT_BIAS_FFN
                                                                      : RT_BIAS_NONE;
-    there->length = there->max_positions;
+    there->length = there->max_positions < RT_MOST_SIZE ? there->max_positions : RT_MOST_SIZE;
     if (!i->status.code)
         rt_transformer_resolve(o);
 }

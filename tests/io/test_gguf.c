@@ -217,6 +217,7 @@ static const struct {
     {"llama.block_count", 4, 4, 2, "num_hidden_layers = 2 needs 18 tensors; there are 12"},
     {"llama.block_count", 4, 4, 900, "num_hidden_layers = 900 needs 8100 tensors; there are 12"},
     {"llama.block_count", 0, 4, 5, NULL},
+    {"llama.context_length", 4, 4, 1 << 20, NULL}, /* longer than a text of rotor */
     {"llama.attention.head_count", 4, 4, 3, "llama: heads of 85 features have no pairs to rotate"},
     {"llama.attention.head_count", 4, 4, 1u << 31, "head_count must be a whole number from 1"},
     {"llama.attention.head_count_kv", 4, 4, 3,
