@@ -17,6 +17,7 @@ typedef struct gguf_extra {
     uint32_t type;
     uint64_t value;
     const char *text;
+    bool factors; /* there is a tensor rope_freqs.weight, too */
 } gguf_extra;
 
 typedef struct gguf_tensor {
@@ -40,8 +41,9 @@ static const gguf_tensor gguf_tensors[] = {
     {"blk.0.attn_norm.weight", 0, GGUF_DIM, 0, 1, 4, 2, -1},
     {"blk.0.ffn_norm.weight", 0, GGUF_DIM, 1, 1, 2, 0, -1},
     {"output_norm.weight", 0, GGUF_DIM, 28, 1, 8, 6, -1},
+    {"rope_freqs.weight", 0, GGUF_DIM / 8, 0, 1, 4, 2, -1}, /* only with `factors` */
 };
-enum { GGUF_TENSORS = sizeof gguf_tensors / sizeof *gguf_tensors, GGUF_MOST = 1 << 19 };
+enum { GGUF_TENSORS = sizeof gguf_tensors / sizeof *gguf_tensors - 1, GGUF_MOST = 1 << 19 };
 
 /* The bytes of a file. */
 typedef struct gguf_file {
@@ -106,12 +108,13 @@ static void gguf_build(gguf_file *f, gguf_extra extra)
     static const char *const tokens[] = {"a", "b", "ab", "\xc4\xa0", "<|end|>", "c"};
     static const char *const merges[] = {"a b"};
     static const uint32_t types[] = {1, 1, 1, 1, 3, 1};
+    const int tensors = GGUF_TENSORS + extra.factors;
     size_t place = 0;
     uint32_t seed = 1;
     memset(f, 0, sizeof *f);
     memcpy(f->bytes, "GGUF", f->size = 4);
     gguf_whole(f, 3, 4);
-    gguf_whole(f, GGUF_TENSORS, 8);
+    gguf_whole(f, (uint64_t)tensors, 8);
     gguf_whole(f, extra.name ? 17 : 16, 8);
     gguf_text(f, "general.architecture");
     gguf_whole(f, 8, 4);
@@ -147,7 +150,7 @@ static void gguf_build(gguf_file *f, gguf_extra extra)
     } else if (extra.name) {
         gguf_key(f, extra.name, extra.type, extra.value);
     }
-    for (int n = 0; n < GGUF_TENSORS; n++) {
+    for (int n = 0; n < tensors; n++) {
         const gguf_tensor *t = gguf_tensors + n;
         gguf_text(f, t->name);
         gguf_whole(f, t->rows ? 2 : 1, 4);
@@ -159,7 +162,7 @@ static void gguf_build(gguf_file *f, gguf_extra extra)
         place += (gguf_bytes(t) + 31) / 32 * 32;
     }
     f->data = f->size = (f->size + 31) / 32 * 32;
-    for (int n = 0; n < GGUF_TENSORS; n++) {
+    for (int n = 0; n < tensors; n++) {
         gguf_fill(f->bytes + f->size, gguf_tensors + n, &seed);
         f->size += (gguf_bytes(gguf_tensors + n) + 31) / 32 * 32;
     }

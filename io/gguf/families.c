@@ -113,10 +113,10 @@ static rt_factors read_factors(rt_reading *r, const rt_huggingface *there, const
         r->status = rt_safetensors_doubles(t, 0, (size_t)pairs, values);
     for (int i = 0; i < pairs && good && !r->status.code; i++) {
         values[i] = t ? values[i] : 1;
-        good = fabs(values[i]) > 0 && isfinite(values[i]);
+        good = values[i] > 0 && isfinite(values[i]);
     }
     if (!good)
-        rt_reading_refuse(r, ": %s must have a number for each of the %d pairs, at most %d",
+        rt_reading_refuse(r, ": %s must have a number above 0 for each of the %d pairs, at most %d",
                           name ? name : "theta", pairs, RT_MOST_FACTORS);
     if (!r->status.code)
         all.at = rt_intern(values, (size_t)pairs * sizeof *values);
@@ -140,7 +140,8 @@ static void read_rope(rt_reading *r, rt_huggingface *there)
                                             rt_reading_above_0(r, ".rope.scale_linear", 1));
     const double magnitude = rt_reading_above_0(r, ".rope.scaling.attn_factor", 1);
     const int length =
-        rt_reading_size(r, ".rope.scaling.original_context_length", there->max_positions);
+        rt_reading_size(r, ".rope.scaling.original_context_length",
+                        there->max_positions < RT_MOST_SIZE ? there->max_positions : RT_MOST_SIZE);
     const bool linear = type == LINEAR && scale != 1;
     const bool table = rt_huggingface_tensor(there, RT_GGUF_FACTORS) != NULL;
     there->options.position.fraction = (double)rotated / size;
@@ -153,9 +154,12 @@ static void read_rope(rt_reading *r, rt_huggingface *there)
     if (type < 0)
         rt_reading_refuse(r, "%s must be none, linear, yarn or longrope; got %s", scaling,
                           RT_QUOTED(word));
-    if ((linear && (table || magnitude != 1)) || (type == YARN && table))
-        rt_reading_refuse(r, "%s = %s is not read with " RT_GGUF_FACTORS " or attn_factor", scaling,
-                          types[type]);
+    if ((linear && (table || magnitude != 1)) || (type == YARN && table) ||
+        (type == LONGROPE && scale != 1))
+        rt_reading_refuse(r, "%s = %s is not read with %s", scaling, types[type],
+                          type == LONGROPE ? "a factor"
+                          : table          ? RT_GGUF_FACTORS
+                                           : "attn_factor");
     if (!(scale >= 1) && (linear || type == YARN))
         rt_reading_refuse(r, ".rope.scaling.factor must be at least 1; got %g", scale);
     if (linear || type == YARN) {

@@ -54,6 +54,14 @@ static const char *text_of(importing *i, const char *key)
     return json_is_string(value) ? json_string_value(value) : "";
 }
 
+static bool flag_of(importing *i, const char *key, bool initial)
+{
+    const json_t *value = find(i, key);
+    if (value && !json_is_boolean(value))
+        refuse(i, "%s must be true or false", key);
+    return value ? json_is_true(value) : initial;
+}
+
 /* Returns the id of a token of the model; RT_NO_ID if the key is missing. */
 static int32_t id_of(importing *i, const char *key)
 {
@@ -71,18 +79,21 @@ static bool begins_with_any(const char *key, const char *const *beginnings)
     return *beginnings != NULL;
 }
 
-/* Refuses an unknown key that changes what is computed, or adds it to a warning. */
+/* Refuses an unknown key that changes what is computed, or adds it to a warning, which names the
+ * first of many. */
 static void judge_key(importing *i, const char *name, const char *key, const json_t *value)
 {
     rt_writer *warnings = &i->there->files->warnings;
-    const bool one = strstr(key, "causal") || (strstr(key, "scale") && !strstr(key, ".attention."));
+    enum { MOST = 1000 };
+    const bool causal = strstr(key, "causal");
+    const bool scale = strstr(key, "scale") && strcmp(key, ".attention.scale") != 0;
     const double number = json_is_true(value) ? 1 : json_number_value(value);
     const bool scalar = json_is_number(value) || json_is_boolean(value);
     if (!begins_with_any(key, computing))
-        rt_writer_add(warnings, "%s%s", warnings->length ? ", " : "", RT_QUOTED(name));
-    else if (!scalar || !(number == 0 || (one && number == 1)))
-        refuse(i, "%s changes what the model computes, and rotor has nothing like it",
-               RT_QUOTED(name));
+        rt_writer_add(warnings, warnings->length < MOST ? "%s%s" : "", warnings->length ? ", " : "",
+                      RT_QUOTED(name));
+    else if (!scalar || (causal ? number != 1 : number != 0 && !(scale && number == 1)))
+        refuse(i, "%s changes what the model computes, and is not read", RT_QUOTED(name));
 }
 
 /* Reads the options of the model. */
@@ -185,24 +196,12 @@ static void sort_tokens(importing *i, json_t *vocab, json_t *added)
     }
 }
 
-static void read_vocabulary(importing *i, const rt_gguf_pattern *pattern, rt_vocabulary **v_new)
+/* Makes a tokenizer.json, which the caller frees, and forgets the lists of the file. */
+static char *make_tokenizer(importing *i, const rt_gguf_pattern *pattern)
 {
     json_auto_t *vocab = json_object(), *added = json_array(), *none = json_array();
     json_t *merges = find(i, TOKENIZER "merges");
     char *text = NULL;
-    const rt_special_ids ids = {.cls = id_of(i, TOKENIZER "bos_token_id"),
-                                .sep = id_of(i, TOKENIZER "eos_token_id"),
-                                .pad = id_of(i, TOKENIZER "padding_token_id"),
-                                .mask = id_of(i, TOKENIZER "mask_token_id"),
-                                .unknown = RT_NO_ID};
-    const rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE, .has_known = true, .known = ids};
-    const json_t *begin = find(i, TOKENIZER "add_bos_token");
-    const bool begins = begin ? json_is_true(begin) : pattern->ignore_merges;
-    const bool ends = json_is_true(find(i, TOKENIZER "add_eos_token"));
-    const char *name = i->file.tensors->name;
-    if ((begins && ids.cls == RT_NO_ID) || (ends && ids.sep == RT_NO_ID))
-        refuse(i, TOKENIZER "%s: no such token has an id",
-               begins ? "add_bos_token" : "add_eos_token");
     sort_tokens(i, vocab, added);
     const rt_tokenizer_parts parts = {.cuts = pattern->cuts,
                                       .cut_count = pattern->count,
@@ -212,6 +211,26 @@ static void read_vocabulary(importing *i, const rt_gguf_pattern *pattern, rt_voc
                                       .added = added};
     if (!i->status.code)
         i->status = rt_tokenizer_assemble(&text, &parts);
+    json_object_clear(i->file.keys);
+    return text;
+}
+
+static void read_vocabulary(importing *i, const rt_gguf_pattern *pattern, rt_vocabulary **v_new)
+{
+    const rt_special_ids ids = {.cls = id_of(i, TOKENIZER "bos_token_id"),
+                                .sep = id_of(i, TOKENIZER "eos_token_id"),
+                                .pad = id_of(i, TOKENIZER "padding_token_id"),
+                                .mask = id_of(i, TOKENIZER "mask_token_id"),
+                                .unknown = RT_NO_ID};
+    const rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE, .has_known = true, .known = ids};
+    const bool begins = flag_of(i, TOKENIZER "add_bos_token", pattern->ignore_merges);
+    const bool ends = flag_of(i, TOKENIZER "add_eos_token", false);
+    const char *name = i->file.tensors->name;
+    if (begins && ids.cls == RT_NO_ID)
+        refuse(i, TOKENIZER "add_bos_token: there is no bos_token_id");
+    if (ends && ids.sep == RT_NO_ID)
+        refuse(i, TOKENIZER "add_eos_token: there is no eos_token_id");
+    char *text = make_tokenizer(i, pattern);
     for (int time = 0; time < 2 && !i->status.code; time++) {
         rt_vocabulary_free(*v_new);
         i->status = rt_vocabulary_read(v_new, kind, name, (unsigned char *)text, strlen(text));

@@ -232,6 +232,7 @@ static rt_status put_special(gguf_keys *k, const rt_vocabulary *v, bool begins)
     } ids[] = {
         {TOKENIZER "bos_token_id", s->cls != RT_NO_ID ? s->cls : end},
         {TOKENIZER "eos_token_id", end},
+        {TOKENIZER "eot_token_id", v->ends.count > 1 ? v->ends.ids[1] : RT_NO_ID},
         {TOKENIZER "padding_token_id", rt_vocabulary_pads(s) ? s->pad : RT_NO_ID},
         {TOKENIZER "unknown_token_id", s->unknown},
         {TOKENIZER "mask_token_id", s->mask},

@@ -437,7 +437,7 @@ rt_status rt_huggingface_no_vocabulary(const rt_huggingface *m, const char *path
                ? rt_error(RT_CHECKPOINT, "%.400s: %.600s; the model reads token ids, not texts",
                           path, m->refused)
                : rt_error(RT_CHECKPOINT,
-                          "%s has no vocab.txt and no tokenizer.json that rotor reads: the model "
+                          "%s has no tokenizer that rotor reads, such as tokenizer.json: the model "
                           "reads token ids, not texts",
                           path);
 }

@@ -84,7 +84,8 @@ TEST(a_file_is_a_model_with_its_tokenizer)
     int32_t ids[8];
     int count;
     rt_unknown unknown = {0};
-    gguf_build(&file, (gguf_extra){"llama.rope.freq_base", 6, 0x47c35000, NULL}); /* 100000 */
+    gguf_build(&file,
+               (gguf_extra){"llama.rope.freq_base", 6, 0x47c35000, NULL, false}); /* 100000 */
     expect_ok(import_file(&there, &model));
     const rt_transformer_options *o = &model->options;
     ck_assert_int_eq(o->kind, RT_KIND_DECODER);
@@ -112,38 +113,51 @@ static const struct {
     gguf_extra extra;
     const char *message;
 } extras[] = {
-    {{"llama.attention.scale", 6, 0x3f800000, NULL}, "llama.attention.scale' changes what"},
-    {{"llama.attention.sliding_window", 4, 128, NULL}, "llama.attention.sliding_window' changes"},
-    {{"llama.attention.sliding_window", 4, 0, NULL}, NULL},
-    {{"llama.logit_scale", 6, 0x3e800000, NULL}, "llama.logit_scale' changes"},
-    {{"llama.logit_scale", 6, 0x3f800000, NULL}, NULL},
-    {{"llama.expert_count", 4, 8, NULL}, "llama.expert_count' changes"},
-    {{"llama.expert_count", 4, 0, NULL}, NULL},
-    {{"llama.rope.unheard", 8, 0, "of"}, "llama.rope.unheard' changes"},
-    {{"llama.block_count", 4, 1, NULL}, "'llama.block_count': the key occurs twice"},
-    {{"llama.attention.value_length", 4, 32, NULL}, "value_length must be 64, as for keys"},
-    {{"llama.attention.key_length", 4, 63, NULL},
+    {{"llama.attention.scale", 6, 0x3f800000, NULL, false}, "llama.attention.scale' changes what"},
+    {{"llama.attention.sliding_window", 4, 128, NULL, false},
+     "llama.attention.sliding_window' changes"},
+    {{"llama.attention.sliding_window", 4, 0, NULL, false}, NULL},
+    {{"llama.logit_scale", 6, 0x3e800000, NULL, false}, "llama.logit_scale' changes"},
+    {{"llama.logit_scale", 6, 0x3f800000, NULL, false}, NULL},
+    {{"llama.expert_count", 4, 8, NULL, false}, "llama.expert_count' changes"},
+    {{"llama.expert_count", 4, 0, NULL, false}, NULL},
+    {{"llama.rope.unheard", 8, 0, "of", false}, "llama.rope.unheard' changes"},
+    {{"llama.block_count", 4, 1, NULL, false}, "'llama.block_count': the key occurs twice"},
+    {{"llama.attention.value_length", 4, 32, NULL, false}, "value_length must be 64, as for keys"},
+    {{"llama.attention.key_length", 4, 63, NULL, false},
      "llama: heads of 63 features have no pairs to rotate"},
-    {{"llama.rope.dimension_count", 4, 32, NULL}, "dimension_count = 32 of heads of 64"},
-    {{"llama.rope.dimension_count", 4, 64, NULL}, NULL},
-    {{"llama.rope.freq_base", 6, 0x3f000000, NULL},
+    {{"llama.rope.dimension_count", 4, 32, NULL, false}, "dimension_count = 32 of heads of 64"},
+    {{"llama.rope.dimension_count", 4, 64, NULL, false}, NULL},
+    {{"llama.rope.freq_base", 6, 0x3f000000, NULL, false},
      "llama.rope.freq_base must be above 1; got 0.5"},
-    {{"llama.rope.freq_base", 6, 0x7f800000, NULL}, "its value is no finite number"},
-    {{"llama.rope.scaling.type", 8, 0, "none"}, NULL},
-    {{"llama.rope.scaling.type", 8, 0, "yarn"}, NULL},
-    {{"llama.rope.scaling.type", 8, 0, "su"}, "llama.rope.scaling.type must be none, linear, yarn"},
-    {{"llama.rope.scaling.type", 8, 0, "longrope"}, "rope_factors_short.weight must have a number"},
-    {{"llama.rope.scaling.factor", 6, 0x40000000, NULL}, NULL},
-    {{"llama.rope.scaling.factor", 6, 0x3f000000, NULL}, "factor must be at least 1; got 0.5"},
-    {{"llama.rope.scaling.attn_factor", 6, 0x3fc00000, NULL}, NULL},
-    {{"llama.vocab_size", 8, 0, "many"}, NULL}, /* the tensor says it */
-    {{"tokenizer.ggml.padding_token_id", 4, 6, NULL}, "padding_token_id must be an id below 6"},
-    {{"split.count", 2, 3, NULL}, "split.count: the model is in several files"},
-    {{"general.name", 7, 2, NULL}, "'general.name': its value is no 0 or 1"},
-    {{"general.name", 13, 0, NULL}, "a value of type 13 is none of the format"},
-    {{"general.name", 9, 0, NULL}, "a list of values of type 17 is not read"},
-    {{"general.name", 8, 0, "\xff"}, "a text is not UTF-8, or has a zero"},
-    {{"general.name", 11, 0xfffffffffffffff0, NULL}, NULL},
+    {{"llama.rope.freq_base", 6, 0x7f800000, NULL, false}, "its value is no finite number"},
+    {{"llama.rope.scaling.type", 8, 0, "none", false}, NULL},
+    {{"llama.rope.scaling.type", 8, 0, "yarn", false}, NULL},
+    {{"llama.rope.scaling.type", 8, 0, "su", false},
+     "llama.rope.scaling.type must be none, linear, yarn"},
+    {{"llama.rope.scaling.type", 8, 0, "longrope", false},
+     "rope_factors_short.weight must have a number"},
+    {{"llama.rope.scaling.factor", 6, 0x40000000, NULL, false}, NULL},
+    {{"llama.rope.scaling.factor", 6, 0x3f000000, NULL, false},
+     "factor must be at least 1; got 0.5"},
+    {{"llama.rope.scaling.attn_factor", 6, 0x3fc00000, NULL, false}, NULL},
+    {{"llama.vocab_size", 8, 0, "many", false}, NULL}, /* the tensor says it */
+    {{"llama.attention.causal", 7, 0, NULL, false},
+     "'llama.attention.causal': the key occurs twice"},
+    {{"llama.rope.scaling.attn_factor", 6, 0x3fc00000, NULL, true}, NULL},
+    {{"llama.rope.scaling.type", 8, 0, "su", true}, "llama.rope.scaling.type must be none, linear"},
+    {{"llama.rope.scaling.type", 8, 0, "yarn", true}, "= yarn is not read with rope_freqs.weight"},
+    {{"llama.rope.scaling.factor", 6, 0x40000000, NULL, true}, "= linear is not read with rope_fr"},
+    {{"llama.rope.dimension_count", 4, 32, NULL, true}, "dimension_count = 32 of heads of 64"},
+    {{"llama.attention.value_length", 4, 32, NULL, true}, "value_length must be 64, as for keys"},
+    {{"tokenizer.ggml.padding_token_id", 4, 6, NULL, false},
+     "padding_token_id must be an id below 6"},
+    {{"split.count", 2, 3, NULL, false}, "split.count: the model is in several files"},
+    {{"general.name", 7, 2, NULL, false}, "'general.name': its value is no 0 or 1"},
+    {{"general.name", 13, 0, NULL, false}, "a value of type 13 is none of the format"},
+    {{"general.name", 9, 0, NULL, false}, "a list of values of type 17 is not read"},
+    {{"general.name", 8, 0, "\xff", false}, "a text is not UTF-8, or has a zero"},
+    {{"general.name", 11, 0xfffffffffffffff0, NULL, false}, NULL},
 };
 
 TEST_ROWS(a_key_is_read_or_refused_by_its_name, 0, ROWS(extras))
@@ -170,10 +184,12 @@ static const struct {
     gguf_extra extra;
     const char *warning;
 } tokenizers[] = {
-    {{"tokenizer.ggml.add_bos_token", 7, 1, NULL}, "add_bos_token: no such token has an id"},
-    {{"tokenizer.ggml.mask_token_id", 4, 7, NULL}, "mask_token_id must be an id below 6"},
-    {{"llama.unheard", 4, 1, NULL}, "'llama.unheard': rotor does not know, and ignores"},
-    {{"unheard", 4, 1, NULL}, "'unheard': rotor does not know, and ignores"},
+    {{"tokenizer.ggml.add_bos_token", 7, 1, NULL, false},
+     "add_bos_token: there is no bos_token_id"},
+    {{"tokenizer.ggml.add_bos_token", 0, 1, NULL, false}, "add_bos_token must be true or false"},
+    {{"tokenizer.ggml.mask_token_id", 4, 7, NULL, false}, "mask_token_id must be an id below 6"},
+    {{"llama.unheard", 4, 1, NULL, false}, "'llama.unheard': rotor does not know, and ignores"},
+    {{"unheard", 4, 1, NULL, false}, "'unheard': rotor does not know, and ignores"},
 };
 
 TEST_ROWS(what_does_not_change_the_model_is_a_warning, 0, ROWS(tokenizers))
@@ -182,7 +198,7 @@ TEST_ROWS(what_does_not_change_the_model_is_a_warning, 0, ROWS(tokenizers))
     gguf_build(&file, tokenizers[_i].extra);
     expect_ok(rt_import(&there, written()));
     ck_assert_msg(strstr(there->warnings, tokenizers[_i].warning) != NULL, "%s", there->warnings);
-    ck_assert((there->vocabulary == NULL) == (_i < 2));
+    ck_assert((there->vocabulary == NULL) == (_i < 3));
     rt_huggingface_close(there);
 }
 
@@ -209,7 +225,7 @@ static const struct {
     {"GGUF", 4, 8, HUGE_COUNT, "1152921504606846976 tensors are more than the"},
     {"GGUF", 12, 8, HUGE_COUNT, "1152921504606846976 keys are more than the"},
     {"GGUF", 12, 8, 17, "bytes of a text are more than the 95 that there can be"},
-    {"GGUF", 20, 8, HUGE_COUNT, "1152921504606846976 bytes of a text are more than the 95"},
+    {"GGUF", 20, 8, HUGE_COUNT, "1152921504606846976 bytes of a text are more than the 255"},
     {"general.alignment", 4, 4, 0, "'general.alignment': it must be a power of 2"},
     {"general.alignment", 4, 4, 48, "'general.alignment': it must be a power of 2"},
     {"general.alignment", 4, 4, 1 << 20, "'token_embd.weight': it does not end in the file"},
@@ -218,6 +234,7 @@ static const struct {
     {"llama.block_count", 4, 4, 900, "num_hidden_layers = 900 needs 8100 tensors; there are 12"},
     {"llama.block_count", 0, 4, 5, NULL},
     {"llama.context_length", 4, 4, 1 << 20, NULL}, /* longer than a text of rotor */
+    {"llama.attention.causal", 4, 1, 0, "'llama.attention.causal' changes what the model computes"},
     {"llama.attention.head_count", 4, 4, 3, "llama: heads of 85 features have no pairs to rotate"},
     {"llama.attention.head_count", 4, 4, 1u << 31, "head_count must be a whole number from 1"},
     {"llama.attention.head_count_kv", 4, 4, 3,

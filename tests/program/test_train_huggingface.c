@@ -52,7 +52,7 @@ TEST(without_a_vocabulary_ids_are_read_and_texts_refused)
                    "--eval data.file=ids.h5:/ids");
     expect_no_text(w->out, "diverged");
     expect_told(4,
-                "/model/hf has no vocab.txt and no tokenizer.json that rotor reads: the model "
+                "/model/hf has no tokenizer that rotor reads, such as tokenizer.json: the model "
                 "reads token ids, not texts\n",
                 "$TRAIN --checkpoint $HF/model/hf --predict 'a [MASK]'");
     expect_told(4, "the model was trained without a vocabulary of text",

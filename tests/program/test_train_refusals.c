@@ -147,14 +147,11 @@ TEST(weights_in_another_format_are_refused_with_the_way_out)
         {"half/config.json",
          "train: half/config.json is a file of a model of Hugging Face: name its folder, half/\n",
          ": name its folder, /"},
-        {"a.gguf",
-         "train: a.gguf: GGUF is not read; name a folder with config.json and model.safetensors\n",
-         ": GGUF is not read; "},
     };
     run("mkdir pt parts half other && echo '{}' | tee parts/config.json >half/config.json && echo "
         "'{\"architectures\":[\"RoFormerForMaskedLM\"]}' >pt/config.json && printf 'PK\\003\\004' "
         ">pt/pytorch_model.bin && echo '{}' >parts/pytorch_model.bin.index.json && printf "
-        "'\\002\\0\\0\\0\\0\\0\\0\\0{}' >other/model.safetensors && printf 'GGUF\\003' >a.gguf");
+        "'\\002\\0\\0\\0\\0\\0\\0\\0{}' >other/model.safetensors");
     for (int i = 0; i < ROWS(rows); i++) {
         expect_message(4, rows[i][1], "$TRAIN --checkpoint %s --eval", rows[i][0]);
         expect_told(4, rows[i][2], "$TRAIN tiny.ini train.init_from=%s --quiet", rows[i][0]);

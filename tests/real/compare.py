@@ -10,11 +10,13 @@ continuation is the same text, and ten steps of fine-tuning have the same losses
 
 import csv
 import json
+import os
 import pathlib
 import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+PARAMETERS = 134515008
 TUNE = """
 [data]
 task = text
@@ -46,6 +48,17 @@ def run(*command, **options):
     return done.stdout
 
 
+def peak(*command):
+    """Returns the largest memory of a command in bytes, and what it prints."""
+    child = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True,
+                             stderr=subprocess.DEVNULL)
+    text = child.stdout.read()
+    _, code, usage = os.wait4(child.pid, 0)
+    if code:
+        sys.exit(f"{' '.join(map(str, command))}: exit code {code}")
+    return 1024 * usage.ru_maxrss, text
+
+
 def losses_of(program, model):
     text = HERE / "lines.txt"
     table = run(program, "--quiet", "--checkpoint", model, "--eval", "--per-line", "--special",
@@ -72,11 +85,15 @@ def main():
         run(build / "train", "--quiet", "--checkpoint", model, "--export", export)
         compare(f"train-f64 after an export to {export.name}", losses_of(build / "train-f64", export),
                 printed, 0)
-    text = run(build / "train", "--quiet", "--checkpoint", model, "--predict", wanted["prompt"],
-               "--tokens", 24, "--temperature", 0).rstrip("\n")
-    if text != wanted["text"]:
+    memory, text = peak(build / "train", "--quiet", "--checkpoint", model, "--predict",
+                        wanted["prompt"], "--tokens", 24, "--temperature", 0)
+    if text.rstrip("\n") != wanted["text"]:
         sys.exit(f"the continuation is {text!r}, not {wanted['text']!r}")
     print("the continuation is the same")
+    more = memory - 4 * PARAMETERS - peak(build / "train", "--version")[0]
+    print(f"it takes {more / 1e6:.1f} MB more than the program and the floats of the model")
+    if more > 32e6:
+        sys.exit("that is more than 32 MB")
     model_keys = run(build / "train", "--quiet", "--checkpoint", model, "--print-config")
     sections = model_keys[model_keys.index("[model]"):model_keys.index("[theta]")]
     (work / "tune.ini").write_text(sections + TUNE)

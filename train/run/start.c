@@ -201,7 +201,7 @@ static rt_status branch(rt_run *r)
     RT_TRY(find_model(r, r->config->train.trunk, RT_CHECKPOINT_TRUNK));
     if (r->found.imported)
         return rt_error(RT_CONFIG,
-                        "train.trunk: %s is a folder of Hugging Face, which has no training to "
+                        "train.trunk: %s is a model of another program, which has no training to "
                         "continue: train.init_from starts from it",
                         r->found.path);
     RT_TRY(rt_trained_model_configuration(&trunk, &r->found, NULL, NULL));
