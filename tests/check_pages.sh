@@ -155,7 +155,7 @@ check_tables() { # check_tables PAGE
 cat core/*.[ch] ops/*.[ch] optim/*.[ch] models/*.[ch] models/*/*.[ch] util/*.[ch] data/*.[ch] \
     data/*/*.[ch] io/*.[ch] io/*/*.[ch] train/*.[ch] train/*/*.[ch] 2>/dev/null |
     grep -oE '[A-Za-z_][A-Za-z0-9_]*' | sort -u >"$work/source"
-for page in README.md docs/*.md bench/README.md experiments/*/*.md; do
+for page in ./*.md docs/*.md bench/README.md experiments/*/*.md; do
     code_of "$page" >"$work/code"
     case $page in
     docs/adding-*) ;;
