@@ -89,11 +89,11 @@ static void judge_key(importing *i, const char *name, const char *key, const jso
     const bool scale = strstr(key, "scale") && strcmp(key, ".attention.scale") != 0;
     const double number = json_is_true(value) ? 1 : json_number_value(value);
     const bool scalar = json_is_number(value) || json_is_boolean(value);
-    if (!begins_with_any(key, computing))
-        rt_writer_add(warnings, warnings->length < MOST ? "%s%s" : "", warnings->length ? ", " : "",
-                      RT_QUOTED(name));
-    else if (!scalar || (causal ? number != 1 : number != 0 && !(scale && number == 1)))
+    const bool neutral = scalar && (causal ? number == 1 : number == 0 || (scale && number == 1));
+    if (begins_with_any(key, computing) && !neutral)
         refuse(i, "%s changes what the model computes, and is not read", RT_QUOTED(name));
+    if (!begins_with_any(key, computing) && warnings->length < MOST)
+        rt_writer_add(warnings, "%s%s", warnings->length ? ", " : "", RT_QUOTED(name));
 }
 
 /* Reads the options of the model. */
