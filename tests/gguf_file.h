@@ -102,6 +102,20 @@ static void gguf_fill(unsigned char *to, const gguf_tensor *t, uint32_t *seed)
     }
 }
 
+static void gguf_put(gguf_file *f, gguf_extra extra)
+{
+    if (extra.name && extra.type == 8) {
+        gguf_text(f, extra.name);
+        gguf_whole(f, 8, 4);
+        gguf_text(f, extra.text);
+    } else if (extra.name) {
+        gguf_key(f, extra.name, extra.type, extra.value);
+    }
+}
+
+/* A second key in addition, which a test may set. */
+static gguf_extra gguf_more;
+
 /* Writes the file with a key in addition. */
 static void gguf_build(gguf_file *f, gguf_extra extra)
 {
@@ -115,7 +129,7 @@ static void gguf_build(gguf_file *f, gguf_extra extra)
     memcpy(f->bytes, "GGUF", f->size = 4);
     gguf_whole(f, 3, 4);
     gguf_whole(f, (uint64_t)tensors, 8);
-    gguf_whole(f, extra.name ? 17 : 16, 8);
+    gguf_whole(f, 16 + (extra.name != NULL) + (gguf_more.name != NULL), 8);
     gguf_text(f, "general.architecture");
     gguf_whole(f, 8, 4);
     gguf_text(f, "llama");
@@ -143,13 +157,8 @@ static void gguf_build(gguf_file *f, gguf_extra extra)
         gguf_whole(f, types[i], 4);
     gguf_key(f, "tokenizer.ggml.eos_token_id", 4, 4);
     gguf_key(f, "llama.attention.causal", 7, 1);
-    if (extra.name && extra.type == 8) {
-        gguf_text(f, extra.name);
-        gguf_whole(f, 8, 4);
-        gguf_text(f, extra.text);
-    } else if (extra.name) {
-        gguf_key(f, extra.name, extra.type, extra.value);
-    }
+    gguf_put(f, extra);
+    gguf_put(f, gguf_more);
     for (int n = 0; n < tensors; n++) {
         const gguf_tensor *t = gguf_tensors + n;
         gguf_text(f, t->name);

@@ -278,6 +278,65 @@ TEST_ROWS(a_damaged_header_is_refused, 0, ROWS(damaged))
     rt_huggingface_close(there);
 }
 
+TEST(messages_and_the_page_name_all_types)
+{
+    size_t size;
+    const char *page = (const char *)file_bytes(TEST_SOURCES "/../docs/llama-cpp.md", &size);
+    for (uint32_t number = 0; number < 256; number++) {
+        const rt_number_type *t = rt_gguf_type(number);
+        ck_assert_msg(!t || (strstr(RT_GGUF_TYPES, t->name) && strstr(page, t->name)), "%s",
+                      t->name);
+    }
+    for (const rt_family *const *f = rt_gguf_read; *f; f++)
+        expect_in(page, lasting("`%s`", (*f)->type));
+    for (const rt_gguf_pattern *p = rt_gguf_patterns; p->name; p++)
+        expect_in(page, lasting("`%s`", p->name));
+}
+
+/* A context of a million tokens, with factors of theta: its length is that of a text at most. */
+TEST(a_long_context_has_factors_of_theta)
+{
+    rt_huggingface *there;
+    rt_transformer *model;
+    gguf_build(&file, (gguf_extra){"llama.rope.scaling.attn_factor", 6, 0x3fc00000, NULL, true});
+    const uint32_t context = 1 << 20;
+    memcpy(behind("llama.context_length") + 4, &context, sizeof context);
+    expect_ok(import_file(&there, &model));
+    ck_assert_int_eq(there->max_positions, 1 << 20);
+    ck_assert_int_eq(there->length, RT_MOST_SIZE);
+    ck_assert_int_eq(model->options.position.frequencies.original_len, RT_MOST_SIZE);
+    ck_assert_double_eq(rt_frequencies_magnitude(&model->options.position.frequencies), 1.5);
+    rt_transformer_free(model);
+    rt_huggingface_close(there);
+}
+
+TEST(a_factor_beside_longrope_is_refused)
+{
+    rt_huggingface *there;
+    gguf_more = (gguf_extra){"llama.rope.scaling.factor", 6, 0x40800000, NULL, false};
+    gguf_build(&file, (gguf_extra){"llama.rope.scaling.type", 8, 0, "longrope", false});
+    gguf_more = (gguf_extra){0};
+    is_status(rt_import(&there, written()), RT_CHECKPOINT,
+              FILE_NAME ": llama.rope.scaling.type = longrope is not read with a factor");
+}
+
+TEST(both_tokens_that_end_a_text_are_exported)
+{
+    rt_huggingface *there;
+    rt_transformer *model;
+    gguf_build(&file, (gguf_extra){"tokenizer.ggml.eot_token_id", 4, 3, NULL, false});
+    expect_ok(import_file(&there, &model));
+    rt_huggingface_export export = {.vocabulary = there->vocabulary, .length = 64, .bare = true};
+    expect_ok(rt_gguf_write(in_scratch("out.gguf"), model, &export, RT_GGUF_F32));
+    rt_transformer_free(model);
+    rt_huggingface_close(there);
+    expect_ok(rt_import(&there, in_scratch("out.gguf")));
+    ck_assert_int_eq(there->ends.count, 2);
+    ck_assert_int_eq(there->ends.ids[0], 4);
+    ck_assert_int_eq(there->ends.ids[1], 3);
+    rt_huggingface_close(there);
+}
+
 /* A file is cut to so many bytes. */
 static const size_t sizes[] = {0, 3, 4, 23, 24, 100, 1000, 1500, 2000, 294495};
 
