@@ -1,8 +1,7 @@
 #ifndef ROTOR_IO_IMPORT_H
 #define ROTOR_IO_IMPORT_H
 
-/* Models of other programs, by the format of their path: a folder of Hugging Face, or a GGUF file.
- */
+/* Models of other programs: folders of Hugging Face, and GGUF files. */
 
 #include "io/huggingface/huggingface.h"
 

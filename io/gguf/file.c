@@ -20,7 +20,7 @@ enum {
     MOST_ITEMS = 1 << 21, /* of a list that is kept */
     MOST_TEXT = 1 << 20,
     MOST_AXES = 4,
-    LEAST_BYTES = 13, /* of a key: its length, type and a value of a byte */
+    LEAST_BYTES = 13, /* of a key: its length, type and a value of a byte; a tensor has more */
     ALIGNMENT = 32    /* by default */
 };
 
@@ -198,8 +198,7 @@ static int by_place(const void *one, const void *other)
     return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
-/* Checks the places of the tensors, which begin behind the header, and that no name occurs twice.
- */
+/* Checks the places of the tensors, behind the header, and that no name occurs twice. */
 static void check_tensors(parsing *p)
 {
     rt_safetensors *file = p->file;

@@ -26,16 +26,10 @@ typedef struct rt_gguf_pattern {
 /* Of several names for one sequence, the first is written. */
 extern const rt_gguf_pattern rt_gguf_patterns[];
 
-/* Keys of tokenizers, and types of tokens. */
+/* Keys of tokenizers, and types of tokens with the numbers of the format. */
 #define RT_GGUF_TOKENIZER "tokenizer.ggml."
 #define RT_GGUF_CHAT      "tokenizer.chat_template"
-typedef enum rt_gguf_token {
-    RT_GGUF_NORMAL = 1,
-    RT_GGUF_UNKNOWN,
-    RT_GGUF_CONTROL,
-    RT_GGUF_ADDED,
-    RT_GGUF_UNUSED
-} rt_gguf_token;
+enum { RT_GGUF_NORMAL = 1, RT_GGUF_UNKNOWN, RT_GGUF_CONTROL, RT_GGUF_ADDED, RT_GGUF_UNUSED };
 
 /* Types of values, with the numbers of the format. */
 typedef enum rt_gguf_kind {
@@ -61,8 +55,7 @@ typedef enum rt_gguf_kind {
 const rt_number_type *rt_gguf_type(uint32_t number);
 #define RT_GGUF_TYPES "F32, F16, BF16, F64, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K and Q6_K"
 
-/* The first four bytes, "GGUF", as a number. */
-#define RT_GGUF_MAGIC 0x46554747
+#define RT_GGUF_MAGIC 0x46554747 /* the first four bytes, "GGUF", as a number */
 
 /* An open file of version 2 or 3. */
 typedef struct rt_gguf {

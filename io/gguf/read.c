@@ -11,7 +11,7 @@
 #define TOKENIZER RT_GGUF_TOKENIZER
 
 /* Beginnings of keys of an architecture that change what a model computes, and that rotor does not
- * know. Their values 0 and false have no effect; neither has a scale of 1, or causal attention. */
+ * know. A value of 0 or false has no effect, nor has a scale of 1; attention must be causal. */
 static const char *const computing[] = {
     /* clang-format off */
     ".attention.", ".rope.", ".logit_scale", ".residual_scale", ".embedding_scale",
@@ -99,20 +99,22 @@ static void judge_key(importing *i, const char *name, const char *key, const jso
 /* Reads the options of the model. */
 static void read_options(importing *i)
 {
-    const char *name = text_of(i, "general.architecture"), *key;
+    enum { MOST_NAMES = 16 };
+    const char *name = text_of(i, "general.architecture"), *key, *names[MOST_NAMES];
     const rt_family *const *family = rt_gguf_read;
     rt_huggingface *there = i->there;
     json_auto_t *own = json_object(); /* keys of the architecture, without its name */
     json_t *value;
-    while (*family && strcmp((*family)->type, name) != 0)
-        family++;
+    int count = 0;
+    rt_reading r = {.file = i->file.tensors->name, .status = i->status};
+    for (; *family && strcmp((*family)->type, name) != 0; family++)
+        names[count++] = (*family)->type;
     if (!*family)
-        refuse(i,
-               "general.architecture must be llama, qwen2, qwen3 or gptneox: rotor reads no "
-               "other; got %s",
-               RT_QUOTED(name));
+        rt_reading_refuse_word(&r, "general.architecture", names, count, "rotor reads no other",
+                               name);
     else if (json_integer_value(find(i, "split.count")) > 1)
-        refuse(i, "split.count: the model is in several files, of which rotor reads none");
+        rt_reading_refuse(&r, "split.count: the model is in several files; rotor reads none");
+    i->status = r.status;
     if (i->status.code)
         return;
     const size_t length = strlen(name);
@@ -128,10 +130,9 @@ static void read_options(importing *i)
     }
     if (there->files->warnings.length)
         rt_writer_add(&there->files->warnings, ": rotor does not know, and ignores, these keys\n");
-    rt_reading r = {.json = own,
-                    .file = i->file.tensors->name,
-                    .within = name,
-                    .status = i->status};
+    r.json = own;
+    r.within = name;
+    r.status = i->status;
     there->has_head = true;
     there->architecture = (*family)->classes->name;
     rt_config_begin(there);
@@ -215,7 +216,18 @@ static char *make_tokenizer(importing *i, const rt_gguf_pattern *pattern)
     return text;
 }
 
-static void read_vocabulary(importing *i, const rt_gguf_pattern *pattern, rt_vocabulary **v_new)
+/* Parses a tokenizer.json, which it frees, unless there is an error. */
+static void parse_tokenizer(importing *i, rt_vocabulary_kind kind, char *text)
+{
+    rt_vocabulary_free(i->there->vocabulary);
+    i->there->vocabulary = NULL;
+    if (!i->status.code)
+        i->status = rt_vocabulary_read(&i->there->vocabulary, kind, i->file.tensors->name,
+                                       (unsigned char *)text, strlen(text));
+    rt_free(text);
+}
+
+static void read_vocabulary(importing *i, const rt_gguf_pattern *pattern)
 {
     const rt_special_ids ids = {.cls = id_of(i, TOKENIZER "bos_token_id"),
                                 .sep = id_of(i, TOKENIZER "eos_token_id"),
@@ -225,22 +237,16 @@ static void read_vocabulary(importing *i, const rt_gguf_pattern *pattern, rt_voc
     const rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE, .has_known = true, .known = ids};
     const bool begins = flag_of(i, TOKENIZER "add_bos_token", pattern->ignore_merges);
     const bool ends = flag_of(i, TOKENIZER "add_eos_token", false);
-    const char *name = i->file.tensors->name;
     if (begins && ids.cls == RT_NO_ID)
         refuse(i, TOKENIZER "add_bos_token: there is no bos_token_id");
     if (ends && ids.sep == RT_NO_ID)
         refuse(i, TOKENIZER "add_eos_token: there is no eos_token_id");
     char *text = make_tokenizer(i, pattern);
-    for (int time = 0; time < 2 && !i->status.code; time++) {
-        rt_vocabulary_free(*v_new);
-        i->status = rt_vocabulary_read(v_new, kind, name, (unsigned char *)text, strlen(text));
-        rt_free(text);
-        text = NULL;
-        if (i->status.code || !(begins || ends) || time)
-            break; /* else again, with a post-processor */
-        i->status = rt_tokenizer_bpe_file(&text, *v_new, begins, ends);
+    parse_tokenizer(i, kind, text);
+    if (!i->status.code && (begins || ends)) { /* again, with a post-processor */
+        i->status = rt_tokenizer_bpe_file(&text, i->there->vocabulary, begins, ends);
+        parse_tokenizer(i, kind, text);
     }
-    rt_free(text);
 }
 
 /* Reads the vocabulary; none if the file has no tokenizer. */
@@ -258,7 +264,7 @@ static void read_tokenizer(importing *i)
     else if (!pattern->name)
         refuse(i, TOKENIZER "pre = %s: rotor has no such pre-tokenizer", RT_QUOTED(pre));
     else
-        read_vocabulary(i, pattern, &i->there->vocabulary);
+        read_vocabulary(i, pattern);
     if (i->status.code == RT_DATA)
         i->status.code = RT_CHECKPOINT;
 }
@@ -303,10 +309,9 @@ rt_status rt_gguf_chat_template(char **template_new, const char *path)
     rt_status status = rt_gguf_open(&file, path);
     const json_t *text = json_object_get(file.keys, RT_GGUF_CHAT);
     *template_new = NULL;
-    if (!status.code && json_is_string(text)) {
-        *template_new = rt_json_dump(text, JSON_ENCODE_ANY, "");
-        status = *template_new ? rt_ok() : rt_out_of_memory("a chat template");
-    }
+    if (!status.code && json_is_string(text) &&
+        !(*template_new = rt_json_dump(text, JSON_ENCODE_ANY, "")))
+        status = rt_out_of_memory("a chat template");
     rt_gguf_close(&file);
     return status;
 }

@@ -1,5 +1,5 @@
 /* Numbers of tensors in a GGUF file. A block of 32 numbers has a scale, as F16, and in Q4_1 and
- * Q5_1 a minimum. A block of 256 numbers (k-quants) has scales of 4 to 8 bits for parts of it. */
+ * Q5_1 a minimum. A block of 256 numbers (k-quants) has scales of 6 or 8 bits for parts of it. */
 
 #include "io/gguf/private.h"
 

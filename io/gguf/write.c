@@ -101,7 +101,7 @@ static bool is_added(const rt_vocabulary *v, int32_t id)
     return v->level == RT_LEVEL_BPE && rt_bpe_added(v->bpe, NULL, id);
 }
 
-static rt_gguf_token type_of(const rt_vocabulary *v, int32_t id)
+static unsigned type_of(const rt_vocabulary *v, int32_t id)
 {
     if (id >= v->count || (v->level == RT_LEVEL_BPE && v->kinds[id] == RT_TOKEN_NONE))
         return RT_GGUF_UNUSED;
@@ -127,7 +127,7 @@ static size_t put_bytes(FILE *to, rt_spelling s)
 
 static void put_token(FILE *to, const rt_vocabulary *v, int32_t id)
 {
-    const rt_gguf_token type = type_of(v, id);
+    const unsigned type = type_of(v, id);
     const bool characters = v->level == RT_LEVEL_CHAR;
     const rt_spelling s = rt_vocabulary_spell(v, id);
     const rt_added_token *added = is_added(v, id) ? rt_bpe_added(v->bpe, NULL, id) : NULL;

@@ -46,7 +46,7 @@ double rt_half_value(const unsigned char *bytes);
 typedef struct rt_safetensor {
     const struct rt_safetensors *file;
     const char *name;
-    rt_dtype dtype; /* above RT_DTYPE_BF16: another type */
+    rt_dtype dtype; /* in this format; above RT_DTYPE_BF16: another type */
     const rt_number_type *type;
     int axes;
     const uint64_t *shape;
