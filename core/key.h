@@ -83,7 +83,8 @@ typedef enum rt_relation {
     RT_NEED_IS,     /* one of the words */
     RT_NEED_IS_NOT, /* none of the words */
     RT_NEED_ABOVE,  /* a number above the bound */
-    RT_NEED_UNSET   /* an empty text */
+    RT_NEED_UNSET,  /* an empty text */
+    RT_NEED_HOLDS   /* a text with the first of the words in it */
 } rt_relation;
 
 /* Kind of a path, which is relative to the folder of the configuration file. */
@@ -213,6 +214,7 @@ enum { RT_MOST_STEPS = 99999999, RT_MOST_SIZE = 1000000 };
 #define IS(name, ...)        {.relation = RT_NEED_IS, .key = (name), .words = {__VA_ARGS__}}
 #define IS_NOT(name, ...)    {.relation = RT_NEED_IS_NOT, .key = (name), .words = {__VA_ARGS__}}
 #define EXCEEDS(name, value) {.relation = RT_NEED_ABOVE, .key = (name), .bound = (value)}
+#define HOLDS(name, word)    {.relation = RT_NEED_HOLDS, .key = (name), .words = {word}}
 #define HAS_NO(name)         {.relation = RT_NEED_UNSET, .key = (name)}
 #define OR                   {.relation = RT_NEED_OR}
 /* clang-format on */

@@ -24,23 +24,33 @@ typedef struct groups {
     rt_text_files training_text; /* all texts of data.file, for their characters */
 } groups;
 
+static groups groups_of(rt_data *data)
+{
+    return (groups){.data = data,
+                    .training_text = {.key = "data.file",
+                                      .field = rt_data_field(&data->options, false)}};
+}
+
 static bool is_training(const group *x)
 {
     return x->file->part == RT_PART_TRAINING;
 }
 
-/* Lists the groups. Consecutive training texts form one group, unless they have weights. */
+/* Lists the groups. Consecutive training texts form one group, unless they have weights or some are
+ * JSON lines. */
 static rt_status list_groups(groups *g, const rt_data_files *files)
 {
     const bool by_character = rt_data_takes_characters(g->data);
     for (size_t i = 0; i < files->count; i++) {
         const rt_data_file *file = &files->list[i];
         const bool training = file->part == RT_PART_TRAINING;
-        if (!g->count || !training || files->mixture || file->ids ||
-            g->list[g->count - 1].file->ids) {
+        const group *last = g->count ? &g->list[g->count - 1] : NULL;
+        if (!last || !training || files->mixture || file->ids || last->file->ids ||
+            rt_json_is_lines(file->path) != rt_json_is_lines(last->file->path)) {
             if (!rt_grow(&g->list, &g->capacity, g->count + 1, sizeof *g->list))
                 return rt_out_of_memory("the files of data");
-            g->list[g->count++] = (group){file, {.key = file->key}};
+            g->list[g->count++] =
+                (group){file, {.key = file->key, .field = rt_data_field(&g->data->options, false)}};
         }
         if (!file->ids)
             RT_TRY(rt_text_files_add(&g->list[g->count - 1].text, file->path));
@@ -93,7 +103,7 @@ static rt_status keep_ids(void *list, rt_id_list *ids)
     return rt_ok();
 }
 
-static rt_status encode_in_memory(rt_data *data, rt_tokens *tokens, const rt_text_files *text,
+static rt_status encode_in_memory(rt_data *data, rt_tokens *tokens, rt_text_files *text,
                                   rt_unknown *unknown)
 {
     rt_id_list ids = {.width = rt_id_width(data->vocab)};
@@ -114,7 +124,7 @@ static rt_status encode_in_memory(rt_data *data, rt_tokens *tokens, const rt_tex
 }
 
 /* Adds the ids of a text in the cache, which makes them again if the store finds them damaged. */
-static rt_status add_cached(rt_data *data, rt_tokens *tokens, const rt_text_files *text,
+static rt_status add_cached(rt_data *data, rt_tokens *tokens, rt_text_files *text,
                             rt_unknown *unknown)
 {
     rt_cached_ids cached;
@@ -163,11 +173,11 @@ static rt_status add_ids(rt_data *data, rt_tokens *tokens, const rt_data_file *f
 rt_status rt_corpus_open(rt_data *data, const rt_data_files *files, rt_tokens *tokens,
                          rt_corpus_taker *take, void *context)
 {
-    groups g = {.data = data, .training_text.key = "data.file"};
+    groups g = groups_of(data);
     size_t before[RT_PARTS] = {0}; /* bytes of the texts of each part */
     rt_status status = open_groups(&g, files);
     for (size_t i = 0, first = 0; i < g.count && !status.code; i++) {
-        const group *x = &g.list[i];
+        group *x = &g.list[i];
         const rt_data_file *file = x->file;
         const int part = file->part;
         const size_t start = tokens->count;
@@ -225,7 +235,7 @@ static rt_status copy_ids(rt_data *data, const rt_data_file *file, rt_token_writ
 rt_status rt_corpus_write(rt_data *data, const rt_data_files *files, const char *path,
                           size_t *count)
 {
-    groups g = {.data = data, .training_text.key = "data.file"};
+    groups g = groups_of(data);
     rt_token_writer w;
     if (files->mixture)
         return rt_error(RT_CONFIG, "data.file is a mixture with weights: write a file of tokens "

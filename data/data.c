@@ -3,6 +3,8 @@
 
 #include "core/memory.h"
 #include "data/encode_text.h"
+#include "data/gzip.h"
+#include "data/json_lines.h"
 #include "data/labels.h"
 #include "data/source.h"
 #include "data/token_formats.h"
@@ -21,6 +23,25 @@ static const rt_source *source_of(int task)
     return sources[rt_tasks[task].kind];
 }
 
+/* A pair has two fields, all else one. */
+static void check_fields(const rt_data_options *o, rt_rule_sink to)
+{
+    const int most = rt_tasks[o->task].target == RT_TARGET_SEQUENCE ? 2 : 1;
+    rt_list_item item;
+    int count = 0;
+    bool empty = !*rt_data_field(o, true);
+    for (const char *rest = rt_data_field(o, false); rest; count++) {
+        rest = rt_list_parse(rest, &item);
+        empty |= !item.length;
+    }
+    if (count > most || empty)
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.field", "data.label_field"),
+                       "data.field must name one field for %s%s, and data.label_field one; got "
+                       "'%.60s' and '%.60s'",
+                       rt_tasks[o->task].name, most > 1 ? ", or two for a pair" : "",
+                       rt_data_field(o, false), rt_data_field(o, true));
+}
+
 static void check_files(const rt_data_options *o, rt_rule_sink to)
 {
     const bool text = !rt_tasks[o->task].vocab;
@@ -35,7 +56,9 @@ static void check_files(const rt_data_options *o, rt_rule_sink to)
     if (text && o->lowercase && o->level != RT_LEVEL_WORDPIECE)
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.lowercase", "data.level"),
                        "data.lowercase is for data.level = wordpiece");
-    if (!text && rt_documents_are_cut(o))
+    if (text && rt_data_has_json_lines(o))
+        check_fields(o, to);
+    if (!text && rt_documents_are_named(o))
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.documents"),
                        "data.documents needs data.task = text: it says what separates the "
                        "documents of a text");
@@ -180,6 +203,9 @@ static rt_status open_data(rt_data **data_new, const rt_data_options *o, rt_data
         if (!status.code && source_of(o->task)->open)
             status = source_of(o->task)->open(data, &files);
         data->options.watch = NULL;
+        for (size_t i = 0; i < files.count; i++)
+            if (rt_name_is_packed(files.list[i].path) || rt_json_is_lines(files.list[i].path))
+                data->unknown[files.list[i].part].at = RT_NO_PLACE;
         status = give(data_new, data, status);
     }
     rt_data_files_free(&files);

@@ -38,6 +38,9 @@ enum { RT_FILE_LIST_SIZE = 8000 };
 /* Size of a document separator with its final zero, in bytes. */
 enum { RT_DOCUMENTS_SIZE = 128 };
 
+/* Size of the names of fields with their final zero, in bytes. */
+enum { RT_FIELD_SIZE = 256 };
+
 /* Label of a position that does not count. */
 enum { RT_NO_LABEL = -100 };
 
@@ -86,9 +89,12 @@ typedef struct rt_data_options {
     int size;      /* images: side of an image, in pixels, to which those of the file are resized */
     /* Text and tokens: one path or a comma-separated list, with or without weights. FILE.bin,
      * FILE.npy and FILE.h5:/DATASET hold token ids (data/files.h). Classify and tag: one path.
-     */
+     * Texts may be compressed (.gz) and JSON lines (.jsonl). */
     const char *file;
     const char *eval_file;   /* evaluation data, as `file`; NULL: eval_fraction of `file` */
+    const char *field;       /* JSON lines: name of the field of the text; of the two of a pair,
+                                separated by a comma; of the tokens. NULL: "text" */
+    const char *label_field; /* JSON lines: of the label or labels; NULL: "label" */
     const char *vocab_file;  /* tasks with text: vocab.txt or, at level bpe, tokenizer.json. NULL: a
                                 given vocabulary or, at level char, the characters of the text */
     rt_level level;          /* tasks with text: kind of tokens */

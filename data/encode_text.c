@@ -3,16 +3,13 @@
 #include "data/encode_text.h"
 
 #include "core/memory.h"
+#include "data/files.h"
 #include "data/tokenizers/bpe.h"
 #include "data/tokenizers/tokens.h"
-#include "util/files.h"
 #include "util/writer.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Initial size of a part in bytes, and the largest if no cut is found. */
 #define PART_SIZE ((size_t)4 << 20)
@@ -20,9 +17,19 @@
 
 enum { MOST_THREADS = 64 };
 
-bool rt_documents_are_cut(const rt_data_options *o)
+bool rt_documents_are_named(const rt_data_options *o)
 {
     return o->documents && *o->documents && strcmp(o->documents, "none") != 0;
+}
+
+bool rt_documents_are_cut(const rt_data_options *o)
+{
+    return rt_documents_are_named(o) || rt_data_has_json_lines(o);
+}
+
+const char *rt_text_documents(const rt_text_files *text, const rt_data_options *o)
+{
+    return text->list->json ? RT_JSON_DOCUMENT : rt_documents_are_named(o) ? o->documents : NULL;
 }
 
 void rt_data_say(const rt_data_options *o, const char *line)
@@ -216,11 +223,13 @@ static size_t cut_before_token(const unsigned char *bytes, size_t size)
 
 /* Returns the last place in the first `size` bytes of a text where it can be cut without changing
  * its ids; 0 if there is none. */
-static size_t text_cut(const rt_data_options *o, const rt_vocabulary *v, const unsigned char *bytes,
-                       size_t size)
+static size_t text_cut(const rt_text_encoding *e, const unsigned char *bytes, size_t size)
 {
-    if (rt_documents_are_cut(o))
-        return document_cut(o->documents, bytes, size);
+    const rt_data_options *o = e->options;
+    const rt_vocabulary *v = e->vocabulary;
+    const char *documents = rt_text_documents(e->text, o);
+    if (documents)
+        return document_cut(documents, bytes, size);
     switch (v->level) {
     case RT_LEVEL_BYTE:
         return o->special ? cut_before_token(bytes, size) : size;
@@ -238,120 +247,60 @@ static size_t text_cut(const rt_data_options *o, const rt_vocabulary *v, const u
     return newline_cut(cut_rules_of(v->bpe), bytes, size);
 }
 
-rt_status rt_text_files_add(rt_text_files *t, const char *path)
-{
-    rt_text_file file = {.path = path, .start = t->bytes};
-    off_t size;
-    RT_TRY(rt_file_measure(t->key, path, &size));
-    if (!size)
-        return rt_error(RT_DATA, "%.800s: %s must hold text; the file is empty", path, t->key);
-    if (!rt_file_state_find(&file.state, -1, path))
-        return rt_error(RT_DATA, "%.800s: %s (%s)", path, strerror(errno), t->key);
-    if (!rt_grow(&t->list, &t->capacity, t->count + 1, sizeof *t->list))
-        return rt_out_of_memory(t->key);
-    file.size = (size_t)file.state.size;
-    t->bytes += file.size;
-    t->list[t->count++] = file;
-    return rt_ok();
-}
-
-void rt_text_files_close(rt_text_files *t)
-{
-    rt_free(t->list);
-    *t = (rt_text_files){.key = t->key};
-}
-
-/* Returns the file of byte `at`, which must exist. */
-static const rt_text_file *file_at(const rt_text_files *t, size_t at)
-{
-    const rt_text_file *file = t->list;
-    while (at >= file->start + file->size)
-        file++;
-    return file;
-}
-
-/* Reads bytes of one file and checks that it is unchanged. */
-static rt_status read_file(const rt_text_files *t, const rt_text_file *file, size_t from,
-                           size_t size, unsigned char *to)
-{
-    const int descriptor = open(file->path, O_RDONLY | O_CLOEXEC);
-    const ssize_t got = descriptor < 0 ? -1 : rt_read_at(descriptor, to, size, (off_t)from);
-    const int problem = errno;
-    const bool unchanged = descriptor >= 0 && !rt_file_change(&file->state, descriptor, true);
-    if (descriptor >= 0)
-        close(descriptor);
-    if (got < 0)
-        return rt_error(RT_DATA, "%.800s: %s (%s)", file->path, strerror(problem), t->key);
-    if ((size_t)got < size)
-        return rt_error(RT_DATA, "%.800s: %s changed while it was read: %zu bytes of %zu",
-                        file->path, t->key, from + (size_t)got, file->size);
-    return unchanged
-               ? rt_ok()
-               : rt_error(RT_DATA, "%.800s: %s changed while it was read", file->path, t->key);
-}
-
-/* Returns the file of byte `at`, its offset in the file, and the number of the next `size` bytes
- * that lie in the file. */
-static const rt_text_file *piece_at(const rt_text_files *t, size_t at, size_t size, size_t *from,
-                                    size_t *n)
-{
-    const rt_text_file *file = file_at(t, at);
-    *from = at - file->start;
-    *n = file->size - *from < size ? file->size - *from : size;
-    return file;
-}
-
-static rt_status read_text(const rt_text_files *t, size_t at, size_t size, unsigned char *to)
-{
-    for (size_t done = 0, from, n; done < size; done += n) {
-        const rt_text_file *file = piece_at(t, at + done, size - done, &from, &n);
-        RT_TRY(read_file(t, file, from, n, to + done));
-    }
-    return rt_ok();
-}
-
 /* Validates bytes from offset `at` of the text, file by file. The error names the file and the
  * offset in it. */
 static rt_status check_level(const rt_text_files *text, rt_level level, size_t at,
                              const unsigned char *bytes, size_t size)
 {
     for (size_t done = 0, from, n; level != RT_LEVEL_BYTE && done < size; done += n) {
-        const rt_text_file *file = piece_at(text, at + done, size - done, &from, &n);
-        const size_t valid = rt_utf8_valid(bytes + done, n);
+        const rt_text_file *file = rt_text_piece(text, at + done, size - done, &from, &n);
+        const size_t valid = file->json ? n : rt_utf8_valid(bytes + done, n);
         if (valid < n)
             return rt_level_error(level, file->path, bytes[done + valid], from + valid);
     }
     return rt_ok();
 }
 
-rt_status rt_text_scan(const rt_text_files *text, rt_level level, rt_text_look *look, void *context)
+rt_status rt_text_scan(rt_text_files *text, rt_level level, rt_text_look *look, void *context)
 {
+    rt_text_stream stream = {.text = text};
     unsigned char *bytes = rt_alloc_unset(PART_SIZE, 1);
     rt_status status = bytes ? rt_ok() : rt_out_of_memory("a part of a text");
-    for (size_t at = 0, size; at < text->bytes && !status.code; at += size) {
-        const size_t left = text->bytes - at;
-        size = left < PART_SIZE ? left : PART_SIZE;
-        status = read_text(text, at, size, bytes);
+    size_t got, kept = 0;
+    do {
+        if (!status.code)
+            status = rt_text_read(&stream, bytes + kept, PART_SIZE - kept, &got);
         if (status.code)
             break;
-        if (size < left)
-            size = whole_characters(bytes, size);
+        const size_t all = kept + got, at = stream.at - all;
+        const size_t size = all == PART_SIZE ? whole_characters(bytes, all) : all;
         status = check_level(text, level, at, bytes, size);
         if (!status.code)
             look(context, bytes, size);
-    }
+        kept = all - size;
+        memmove(bytes, bytes + size, kept);
+    } while (got);
+    rt_text_close(&stream);
     rt_free(bytes);
     return status;
 }
 
-rt_status rt_text_characters(rt_vocabulary **vocabulary_new, const rt_text_files *text,
+/* Marks the characters of a text. Documents of JSON lines are separated by a byte that is none. */
+static void see_characters(void *seen, const unsigned char *bytes, size_t size)
+{
+    rt_document_span span;
+    for (size_t at = 0; rt_document_next(RT_JSON_DOCUMENT, bytes, size, &at, &span);)
+        rt_characters_see(seen, bytes + span.start, span.end - span.start);
+}
+
+rt_status rt_text_characters(rt_vocabulary **vocabulary_new, rt_text_files *text,
                              const rt_data_options *o)
 {
     bool *seen = rt_alloc(RT_CODE_POINTS, sizeof *seen);
     rt_status status = seen ? rt_ok() : rt_out_of_memory("a vocabulary");
     *vocabulary_new = NULL;
     if (!status.code)
-        status = rt_text_scan(text, RT_LEVEL_CHAR, rt_characters_see, seen);
+        status = rt_text_scan(text, RT_LEVEL_CHAR, see_characters, seen);
     if (!status.code && !text->count)
         status = rt_error(RT_CONFIG, "data.vocab_file must name a vocab.txt for data.level = char: "
                                      "data.file has no text whose characters could be one");
@@ -392,6 +341,7 @@ static void *encode_part(void *context)
     part *p = context;
     const rt_text_encoding *e = p->e;
     const rt_level level = e->vocabulary->level;
+    const char *documents = rt_text_documents(e->text, e->options);
     rt_document_span span;
     size_t at = 0;
     p->status = check_level(e->text, level, p->at, p->bytes, p->size);
@@ -400,13 +350,13 @@ static void *encode_part(void *context)
     /* in English, a piece of a word has about four bytes */
     rt_id_list_reserve(&p->ids, level == RT_LEVEL_WORDPIECE || level == RT_LEVEL_BPE
                                     ? p->size / 3 + 1
-                                : level == RT_LEVEL_BYTE ? p->size
+                                : level == RT_LEVEL_BYTE ? p->size + 1
                                                          : rt_utf8_count(p->bytes, p->size));
-    if (!rt_documents_are_cut(e->options) && !p->ids.failed)
+    if (!documents && !p->ids.failed)
         p->status = encode_bytes(p, 0, p->size);
     else
         while (!p->ids.failed && !p->status.code &&
-               rt_document_next(e->options->documents, p->bytes, p->size, &at, &span)) {
+               rt_document_next(documents, p->bytes, p->size, &at, &span)) {
             p->status = encode_bytes(p, span.start, span.end);
             rt_id_list_add(&p->ids, p->e->vocabulary->special.sep);
         }
@@ -415,55 +365,100 @@ static void *encode_part(void *context)
     return NULL;
 }
 
-/* Reads the part that begins at `at`, up to a place where the text can be cut. */
-static rt_status read_part(part *p, size_t at)
+/* Reading of a text in parts. */
+typedef struct reading {
+    rt_text_stream stream;
+    unsigned char *held; /* bytes that were read behind a part: those from `from` on */
+    size_t from, count, capacity;
+} reading;
+
+/* Fills a part up to `size` bytes; fewer at the end of the text. */
+static rt_status fill_part(part *p, reading *r, size_t size)
 {
-    const rt_data_options *o = p->e->options;
-    const rt_vocabulary *v = p->e->vocabulary;
-    const size_t left = p->e->text->bytes - at;
-    const bool whole = v->bpe && !rt_documents_are_cut(o) && !cut_rules_of(v->bpe).possible;
-    if (whole && left > RT_FILES_LIMIT)
-        return rt_error(RT_DATA, "%.600s: %s can be read into memory up to %zu bytes; it has %zu",
-                        file_at(p->e->text, at)->path, p->e->text->key, RT_FILES_LIMIT, left);
-    p->at = at;
-    p->size = 0;
-    for (size_t size = PART_SIZE, end = 0; !end; size *= 2) {
-        const bool rest = whole || size >= left;
-        if (!rest && size > PART_MOST)
-            return rt_error(RT_DATA,
-                            "%.600s: %s has no place where it can be cut in %zu bytes from byte "
-                            "%zu on",
-                            file_at(p->e->text, at)->path, p->e->text->key, size / 2, at);
-        const size_t wanted = rest ? left : size;
-        if (!rt_grow(&p->bytes, &p->capacity, wanted, 1))
-            return rt_out_of_memory("a part of a text");
-        RT_TRY(read_text(p->e->text, at + p->size, wanted - p->size, p->bytes + p->size));
-        end = rest ? left : text_cut(o, v, p->bytes, wanted);
-        p->size = end ? end : wanted;
-    }
+    const size_t held = r->count - r->from, wanted = size - p->size;
+    const size_t n = held < wanted ? held : wanted;
+    size_t got = 0;
+    if (!rt_grow(&p->bytes, &p->capacity, size, 1))
+        return rt_out_of_memory("a part of a text");
+    if (n)
+        memcpy(p->bytes + p->size, r->held + r->from, n);
+    r->from += n;
+    if (n < wanted)
+        RT_TRY(rt_text_read(&r->stream, p->bytes + p->size + n, wanted - n, &got));
+    p->size += n + got;
     return rt_ok();
 }
 
-static rt_status stopped(const rt_text_encoding *e, size_t done)
+/* Shortens a part, whose other bytes are the first of the next one. */
+static rt_status end_part(part *p, reading *r, size_t end)
+{
+    const size_t tail = p->size - end;
+    p->size = end;
+    if (r->from < r->count) { /* they are held already */
+        r->from -= tail;
+        return rt_ok();
+    }
+    if (tail && !rt_grow(&r->held, &r->capacity, tail, 1))
+        return rt_out_of_memory("a part of a text");
+    if (tail)
+        memcpy(r->held, p->bytes + end, tail);
+    r->from = 0;
+    r->count = tail;
+    return rt_ok();
+}
+
+/* Reads the next part, up to a place where the text can be cut. It is empty at the end. */
+static rt_status read_part(part *p, reading *r)
+{
+    const rt_text_encoding *e = p->e;
+    const rt_vocabulary *v = e->vocabulary;
+    const bool whole =
+        v->bpe && !rt_text_documents(e->text, e->options) && !cut_rules_of(v->bpe).possible;
+    size_t size = PART_SIZE, end = 0, from, n;
+    p->at = r->stream.at - (r->count - r->from);
+    p->size = 0;
+    if (whole && e->text->bytes >= size)
+        size = 1 + (e->text->bytes < RT_FILES_LIMIT ? e->text->bytes : RT_FILES_LIMIT);
+    for (bool rest = false; !rest && !end; size *= 2) {
+        RT_TRY(fill_part(p, r, size));
+        rest = p->size < size;
+        const char *path = p->size ? rt_text_piece(e->text, p->at, 1, &from, &n)->path : "";
+        if (whole && p->size > RT_FILES_LIMIT)
+            return rt_error(RT_DATA,
+                            "%.600s: %s can be read into memory up to %zu bytes; it has more", path,
+                            e->text->key, RT_FILES_LIMIT);
+        end = rest ? p->size : whole ? 0 : text_cut(e, p->bytes, size);
+        if (!rest && !end && !whole && size > PART_MOST / 2)
+            return rt_error(RT_DATA,
+                            "%.600s: %s has no place where it can be cut in %zu bytes from byte "
+                            "%zu on",
+                            path, e->text->key, size, p->at);
+    }
+    return end_part(p, r, end);
+}
+
+static rt_status stopped(const rt_text_encoding *e, double done)
 {
     const rt_data_watch *w = e->options->watch;
     const char *what = RT_PRINTED(1024, "tokenizing %.900s", e->text->list[0].path);
     if (!w || !e->watched)
         return rt_ok();
-    w->progress(w->context, what, (double)done / (double)e->text->bytes);
+    w->progress(w->context, what, done);
     return w->stop(w->context) ? rt_error(RT_IO, "stopped by a signal while %s", what) : rt_ok();
 }
 
-/* Reads up to `threads` parts and encodes them in parallel. *count is their number; *at moves to
- * their end. */
-static rt_status encode_round(part *parts, int threads, size_t *at, int *count)
+/* Reads up to `threads` parts and encodes them in parallel. *count is their number, which is
+ * smaller at the end of the text. */
+static rt_status encode_round(part *parts, reading *r, int threads, int *count)
 {
     const rt_text_encoding *e = parts->e;
-    for (*count = 0; *count < threads && *at < e->text->bytes; ++*count) {
-        RT_TRY(read_part(&parts[*count], *at));
-        *at += parts[*count].size;
+    for (*count = 0; *count < threads; ++*count) {
+        part *p = &parts[*count];
+        RT_TRY(read_part(p, r));
+        if (!p->size)
+            break;
         if (e->see)
-            e->see(e->context, parts[*count].bytes, parts[*count].size);
+            e->see(e->context, p->bytes, p->size);
     }
     for (part *p = parts + 1; p < parts + *count; p++)
         p->started = !pthread_create(&p->thread, NULL, encode_part, p);
@@ -479,6 +474,8 @@ rt_status rt_text_encode(rt_text_encoding *e)
 {
     const int wanted = e->options->threads;
     const int threads = wanted < 1 ? 1 : wanted > MOST_THREADS ? MOST_THREADS : wanted;
+    reading r = {.stream = {.text = e->text}};
+    int count = threads;
     e->unknown = (rt_unknown){0};
     part *parts = rt_alloc((size_t)threads, sizeof *parts);
     if (!parts)
@@ -486,11 +483,10 @@ rt_status rt_text_encode(rt_text_encoding *e)
     for (int i = 0; i < threads; i++)
         parts[i] = (part){.e = e, .ids.width = rt_id_width(e->vocabulary->count)};
     rt_status status = rt_ok();
-    for (size_t at = 0; at < e->text->bytes && !status.code;) {
-        int count = 0;
-        status = stopped(e, at);
+    while (count == threads && !status.code) {
+        status = stopped(e, rt_text_share(&r.stream));
         if (!status.code)
-            status = encode_round(parts, threads, &at, &count);
+            status = encode_round(parts, &r, threads, &count);
         for (part *p = parts; p < parts + count && !status.code; p++) {
             status = p->status;
             rt_unknown_add(&e->unknown, &p->unknown, 0);
@@ -505,5 +501,7 @@ rt_status rt_text_encode(rt_text_encoding *e)
         rt_id_list_free(&parts[i].ids);
     }
     rt_free(parts);
-    return status.code ? status : stopped(e, e->text->bytes);
+    rt_free(r.held);
+    rt_text_close(&r.stream);
+    return status.code ? status : stopped(e, 1);
 }

@@ -4,11 +4,18 @@
 /* Texts of any size, read and encoded in parts. */
 
 #include "data/data.h"
+#include "data/text_files.h"
 #include "data/token_formats.h"
-#include "util/files.h"
 
-/* Returns whether the text has documents. */
+/* Returns whether data.documents names a separator. */
+bool rt_documents_are_named(const rt_data_options *o);
+
+/* Returns whether a text has documents: by data.documents, or as JSON lines. */
 bool rt_documents_are_cut(const rt_data_options *o);
+
+/* Returns what separates the documents of a text, whose files all are JSON lines or none is, as
+ * rt_document_next takes it; NULL if it has no documents. */
+const char *rt_text_documents(const rt_text_files *text, const rt_data_options *o);
 
 /* Passes a line to the watch, if there is one. */
 void rt_data_say(const rt_data_options *o, const char *line);
@@ -23,40 +30,22 @@ typedef struct rt_document_span {
 bool rt_document_next(const char *documents, const unsigned char *text, size_t bytes, size_t *at,
                       rt_document_span *span);
 
-/* Files that form one text. */
-typedef struct rt_text_file {
-    const char *path;   /* borrowed */
-    size_t start, size; /* offset in the text; bytes */
-    rt_file_state state;
-} rt_text_file;
-
-typedef struct rt_text_files {
-    const char *key; /* key that names the files (borrowed) */
-    rt_text_file *list;
-    size_t count, capacity;
-    size_t bytes;
-} rt_text_files;
-
-/* Adds a file to a text, which starts zeroed except its key. The content is not read. RT_DATA names
- * a file that is missing, empty or not regular. */
-rt_status rt_text_files_add(rt_text_files *text, const char *path) RT_MUST_CHECK;
-void rt_text_files_close(rt_text_files *text);
-
 /* Reads a text in parts that end with a whole character, and passes them to `look`. RT_DATA names a
- * file that has changed since it was added, and a byte that is invalid at the level. */
+ * file that has changed since it was added, and a byte that is invalid at the level. Documents of
+ * JSON lines end with RT_JSON_DOCUMENT. */
 typedef void rt_text_look(void *context, const unsigned char *bytes, size_t size);
-rt_status rt_text_scan(const rt_text_files *text, rt_level level, rt_text_look *look,
+rt_status rt_text_scan(rt_text_files *text, rt_level level, rt_text_look *look,
                        void *context) RT_MUST_CHECK;
 
 /* Creates the vocabulary of the characters of a text. Messages name data.file. RT_CONFIG if the
  * text has no files. */
-rt_status rt_text_characters(rt_vocabulary **vocabulary_new, const rt_text_files *text,
+rt_status rt_text_characters(rt_vocabulary **vocabulary_new, rt_text_files *text,
                              const rt_data_options *o) RT_MUST_CHECK;
 
 /* Encoding of a text in parts, by several threads, in the order of the text. The ids equal those of
  * the whole text. If the tokenizer allows no cuts, the text is read into memory as a whole. */
 typedef struct rt_text_encoding {
-    const rt_text_files *text;
+    rt_text_files *text;
     const rt_vocabulary *vocabulary;
     const rt_data_options *options; /* documents, special, threads, watch */
     bool watched;                   /* the watch receives "tokenizing a.txt" */

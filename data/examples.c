@@ -3,6 +3,8 @@
 #include "data/examples.h"
 
 #include "core/memory.h"
+#include "data/gzip.h"
+#include "data/json_lines.h"
 #include "data/labelled_batch.h"
 #include "data/labelled_file.h"
 #include "data/tokenizers/tokens.h"
@@ -22,12 +24,13 @@ static bool has_tags(const rt_data *data)
 static bool check_file(const rt_data_options *o, const rt_data_file *file, rt_rule_sink to)
 {
     const bool table = rt_tasks[o->task].target == RT_TARGET_SEQUENCE;
-    const char *dot = strrchr(file->path, '.');
-    if (!table || (dot && (!strcmp(dot, ".tsv") || !strcmp(dot, ".csv"))))
+    if (!table || rt_json_is_lines(file->path) || rt_name_ends(file->path, ".tsv") ||
+        rt_name_ends(file->path, ".csv"))
         return true;
-    rt_rule_broken(to, RT_OPTIONS("data.task", file->key),
-                   "%s must name a table for classify, FILE.tsv or FILE.csv; got '%.600s'",
-                   file->key, file->path);
+    rt_rule_broken(
+        to, RT_OPTIONS("data.task", file->key),
+        "%s must name a table for classify, FILE.tsv, FILE.csv or FILE.jsonl; got '%.600s'",
+        file->key, file->path);
     return false;
 }
 
@@ -125,8 +128,9 @@ static rt_status add_file(rt_data *data, const rt_labelled_file *f, int part)
         const int label = rt_labels_find(data->labels, t->label);
         bool second;
         if (label < 0)
-            return rt_error(RT_DATA, "%.600s:%d: column label: '%.*s' is not a label of the %s",
-                            f->path, t->line, (int)t->label.size, t->label.bytes,
+            return rt_error(RT_DATA, "%.600s:%d: %s: '%.*s' is not a label of the %s", f->path,
+                            t->line, f->names[RT_LABELLED_LABEL], (int)t->label.size,
+                            t->label.bytes,
                             data->state->meaning.labels ? "model" : "training file");
         if (t->begins)
             x->rows[x->count++] = (rt_example){.first = x->used,
@@ -134,9 +138,9 @@ static rt_status add_file(rt_data *data, const rt_labelled_file *f, int part)
                                                .evaluation = part == RT_PART_EVALUATION};
         status = add_texts(x, data, t, label, f->bytes, &data->unknown[part], &second);
         if (status.code == RT_ARGUMENT || status.code == RT_DATA)
-            status = rt_error(RT_DATA, "%.700s:%d: column %s%s%.200s", f->path, t->line,
-                              rt_labelled_column(f, second), status.code == RT_DATA ? " " : ": ",
-                              status.message);
+            status = rt_error(RT_DATA, "%.700s:%d: %s%s%.200s", f->path, t->line,
+                              f->names[second ? RT_LABELLED_SECOND : RT_LABELLED_TEXT],
+                              status.code == RT_DATA ? " " : ": ", status.message);
     }
     return status;
 }
@@ -388,7 +392,7 @@ static rt_status open_files(rt_data *data, const rt_data_files *list)
     rt_status status = x ? rt_ok() : rt_out_of_memory("the texts of data.file");
     for (size_t i = 0; i < list->count && !status.code; i++) {
         const rt_data_file *file = &list->list[i];
-        status = rt_labelled_file_read(&files[file->part], file->key, file->path, has_tags(data));
+        status = rt_labelled_file_read(&files[file->part], file->key, file->path, o);
     }
     if (!status.code && o->eval_file && evaluation->pairs != first->pairs)
         status = rt_error(RT_DATA, "%.400s:1: %s a column text_b, %.400s %s", evaluation->path,

@@ -3,6 +3,7 @@
 #include "data/files.h"
 
 #include "core/memory.h"
+#include "data/json_lines.h"
 #include "data/token_formats.h"
 
 #include <stdio.h>
@@ -45,18 +46,25 @@ static char *find_weight(char *name)
                : NULL;
 }
 
+/* Ends a name before its weight, which is returned; NULL if it has none. */
+static const char *cut_weight(char *name)
+{
+    char *star = find_weight(name);
+    if (!star)
+        return NULL;
+    *star = '\0';
+    for (size_t end = strlen(name); end && name[end - 1] == ' '; end--)
+        name[end - 1] = '\0';
+    return star + 1 + strspn(star + 1, " ");
+}
+
 /* Splits the name of a file of a list into path, data set and weight. */
 static void split_name(rt_data_file *file, char *name, bool any_set)
 {
-    char *star = find_weight(name);
-    if (star) {
-        *star = '\0';
-        file->weighted = true;
-        if (!rt_number_parse(star + 1 + strspn(star + 1, " "), &file->weight))
-            file->weight = 0;
-    }
-    for (size_t end = strlen(name); star && end && name[end - 1] == ' '; end--)
-        name[end - 1] = '\0';
+    const char *weight = cut_weight(name);
+    file->weighted = weight;
+    if (weight && !rt_number_parse(weight, &file->weight))
+        file->weight = 0;
     char *colon = find_dataset(name, any_set);
     file->ids = colon ? &rt_hdf5_format : has_sets(name) ? NULL : rt_token_format_of(name);
     if (colon) {
@@ -103,6 +111,29 @@ void rt_data_files_free(rt_data_files *files)
 {
     rt_free(files->list);
     *files = (rt_data_files){.options = files->options};
+}
+
+bool rt_data_has_json_lines(const rt_data_options *o)
+{
+    const bool list = rt_tasks[o->task].kind == RT_DATA_WINDOWS;
+    bool has = false;
+    for (int part = 0; part < RT_PARTS; part++)
+        for (const char *rest = part ? o->eval_file : o->file; rest && !has;) {
+            char name[RT_FILE_LIST_SIZE];
+            rt_list_item item = {rest, strlen(rest)};
+            rest = list ? rt_list_parse(rest, &item) : NULL;
+            rt_list_item_copy(item, name, sizeof name);
+            if (list)
+                cut_weight(name);
+            has = rt_json_is_lines(name);
+        }
+    return has;
+}
+
+const char *rt_data_field(const rt_data_options *o, bool label)
+{
+    const char *field = label ? o->label_field : o->field;
+    return field ? field : label ? "label" : "text";
 }
 
 static bool check_name(const rt_data_file *file, rt_rule_sink to)

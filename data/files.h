@@ -37,6 +37,12 @@ void rt_data_files_free(rt_data_files *files);
 /* Removes the files of a part. */
 void rt_data_files_skip(rt_data_files *files, int part);
 
+/* Returns whether a text is a file of JSON lines. */
+bool rt_data_has_json_lines(const rt_data_options *o);
+
+/* Returns data.field or data.label_field, or its default. */
+const char *rt_data_field(const rt_data_options *o, bool label);
+
 /* Rules of a kind of data for a file, as rt_data_rules. Returns whether the file breaks none. */
 typedef bool rt_file_check(const rt_data_options *o, const rt_data_file *file, rt_rule_sink to);
 

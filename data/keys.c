@@ -14,6 +14,8 @@ RT_KEY_WORDS(special_word, RT_SPECIAL_TOKENS)
 #define OF_FILES  IS("data.task", "text", "tokens", "classify", "tag", "images")
 #define OF_TOKENS IS("data.task", "text", "tokens", "classify", "tag")
 #define OF_TEXT   IS("data.task", "text", "classify", "tag")
+#define IN_JSON_LINES                                                                              \
+    OF_TEXT, HOLDS("data.file", ".jsonl"), OR, OF_TEXT, HOLDS("data.eval_file", ".jsonl")
 
 _Static_assert((int)RT_FILE_LIST_SIZE <= (int)RT_VALUE_SIZE, "a value holds a list of files");
 
@@ -57,12 +59,20 @@ static const rt_key keys[] = {
     {"data", "file", PATH_TEXT(file, RT_FILE_LIST_SIZE, RT_INPUT_FILES), "",
      "data to train on. text, tokens: files, comma-separated, where FILE.h5:/DATASET, FILE.bin and "
      "FILE.npy hold token ids; a.txt*3, b.bin*1: a mixture with weights; classify: FILE.tsv or "
-     "FILE.csv; tag: a file; images: a file of MNIST's format, such as train-images-idx3-ubyte.gz. "
+     "FILE.csv; tag: a file; all three also FILE.jsonl, and FILE.txt.gz; images: a file of MNIST's "
+     "format, such as train-images-idx3-ubyte.gz. "
      "Relative to the configuration file or, on the command line, to the working directory",
      RT_FIXED_IN_RUN, WHEN(OF_FILES), ASKS_WHEN("data", HAS_NO("data.eval_file"))},
     {"data", "eval_file", PATH_TEXT(eval_file, RT_FILE_LIST_SIZE, RT_INPUT_FILES), "",
      "data to evaluate on, in the form of data.file; without it, eval_fraction of data.file is "
      "held out", RT_FIXED_IN_RUN, WHEN(OF_FILES), ASKS("data")},
+    {"data", "field", TEXT(field, RT_FIELD_SIZE), "text",
+     "for FILE.jsonl: the field of the text; of the two of a pair, as in question, answer; of the tokens",
+     RT_FIXED_IN_RUN, WHEN(IN_JSON_LINES), ASKS("data"), LATER},
+    {"data", "label_field", TEXT(label_field, RT_FIELD_SIZE), "label",
+     "for FILE.jsonl: the field of the label, or of the labels of the tokens",
+     RT_FIXED_IN_RUN, WHEN(IS("data.task", "classify", "tag"), HOLDS("data.file", ".jsonl"), OR,
+                    IS("data.task", "classify", "tag"), HOLDS("data.eval_file", ".jsonl")), ASKS("data"), LATER},
     {"data", "vocab_file", PATH_TEXT(vocab_file, RT_PATH_SIZE, RT_INPUT), "",
      "vocabulary: a vocab.txt for levels char, wordpiece and residue, a tokenizer.json for level bpe; "
      "relative as data.file is; level char without one takes the characters of the text",
@@ -100,11 +110,13 @@ static const rt_key keys[] = {
      HANDED(WITH_IDS), OF_MODEL, LATER},
     {"data", "documents", TEXT(documents, RT_DOCUMENTS_SIZE), "none",
      "separator of the documents of a text: none, line, blank (lines), or a text such as "
-     "<|endoftext|>; each document gets the token that ends a text", RT_FIXED,
+     "<|endoftext|>; each document gets the token that ends a text. A line of FILE.jsonl is one", RT_FIXED,
      WHEN(IS("data.task", "text")), ASKS("documents"), OWN},
     {"data", "cross", YES_NO(cross), "yes",
      "whether a sequence may go over the end of a document; no: shorter sequences are padded",
-     RT_FIXED, WHEN(IS_NOT("data.documents", "none")), ASKS("documents"), OWN},
+     RT_FIXED, WHEN(IS_NOT("data.documents", "none"), OR,
+                    IS("data.task", "text"), HOLDS("data.file", ".jsonl"), OR,
+                    IS("data.task", "text"), HOLDS("data.eval_file", ".jsonl")), ASKS("documents"), OWN},
     {"data", "cache", PATH_TEXT(cache, RT_PATH_SIZE, RT_FOLDER), "",
      "folder for the tokens of texts of 64 MB and more, which are tokenized once; without it, "
      "rotor in $XDG_CACHE_HOME or in ~/.cache. Relative as data.file is", RT_MAY_DIFFER,

@@ -1,6 +1,10 @@
 #include "data/labelled_file.h"
 
 #include "core/memory.h"
+#include "data/files.h"
+#include "data/gzip.h"
+#include "data/json_lines.h"
+#include "data/text_files.h"
 #include "util/csv.h"
 #include "util/files.h"
 #include "util/utf8.h"
@@ -9,7 +13,7 @@
 
 #define PLACE "%.800s:%d: "
 
-enum { TEXT, TEXT_B, LABEL, COLUMNS };
+enum { TEXT = RT_LABELLED_TEXT, TEXT_B, LABEL, COLUMNS };
 static const char *const columns[COLUMNS] = {"text", "text_b", "label"};
 
 /* State of the parser. */
@@ -92,6 +96,22 @@ static rt_status read_heading(reading *r)
     return rt_ok();
 }
 
+/* Adds a text with its label, which must not be empty. */
+static rt_status add_text(rt_labelled_file *f, rt_labelled_text text)
+{
+    const char *problem = rt_label_problem(text.label);
+    const bool second = text.text.size && f->pairs && !text.second.size;
+    if (!text.text.size || second)
+        return rt_error(RT_DATA, PLACE "%s is empty", f->path, text.line,
+                        f->names[second ? TEXT_B : TEXT]);
+    if (problem)
+        return rt_error(RT_DATA, PLACE "%s %s", f->path, text.line, f->names[LABEL], problem);
+    if (!rt_grow(&f->texts, &f->capacity, f->count + 1, sizeof *f->texts))
+        return rt_out_of_memory("the rows of a file");
+    f->texts[f->count++] = text;
+    return rt_ok();
+}
+
 static rt_status read_row(reading *r, bool begins)
 {
     rt_labelled_file *f = r->file;
@@ -104,47 +124,33 @@ static rt_status read_row(reading *r, bool begins)
     if (count != r->count)
         return rt_error(RT_DATA, PLACE "has %d column%s; the heading has %d", f->path, line, count,
                         count == 1 ? "" : "s", r->count);
-    if (!rt_grow(&f->texts, &f->capacity, f->count + 1, sizeof *f->texts))
-        return rt_out_of_memory("the rows of a file");
-    rt_labelled_text *t = &f->texts[f->count++];
-    *t = (rt_labelled_text){.text = r->cells[r->place[TEXT]],
-                            .second = f->pairs ? r->cells[r->place[TEXT_B]] : (rt_text_span){0},
-                            .label = r->cells[r->place[LABEL]],
-                            .line = line,
-                            .begins = begins};
-    const char *problem = rt_label_problem(t->label);
-    const bool second = t->text.size && f->pairs && !t->second.size;
-    if (!t->text.size || second)
-        return rt_error(RT_DATA, PLACE "column %s is empty", f->path, line,
-                        rt_labelled_column(f, second));
-    return problem ? rt_error(RT_DATA, PLACE "column label %s", f->path, line, problem) : rt_ok();
+    return add_text(f, (rt_labelled_text){.text = r->cells[r->place[TEXT]],
+                                          .second = f->pairs ? r->cells[r->place[TEXT_B]]
+                                                             : (rt_text_span){0},
+                                          .label = r->cells[r->place[LABEL]],
+                                          .line = line,
+                                          .begins = begins});
 }
 
-rt_status rt_labelled_file_read(rt_labelled_file *file, const char *key, const char *path,
-                                bool tokens)
+static rt_status read_table(rt_labelled_file *file)
 {
-    unsigned char *bytes;
     size_t at;
-    *file = (rt_labelled_file){.path = path, .tokens = tokens};
-    RT_TRY(rt_file_read(key, path, &bytes, &file->size));
-    file->bytes = (char *)bytes;
     const char *problem = rt_text_problem(file->bytes, file->size, &at);
     if (problem) {
         int line = 1;
         for (size_t i = 0; i < at; i++)
-            line += bytes[i] == '\n';
-        return rt_error(RT_DATA, PLACE "byte 0x%02x at offset %zu of the file %s", path, line,
-                        (unsigned)bytes[at], at, problem);
+            line += file->bytes[i] == '\n';
+        return rt_error(RT_DATA, PLACE "byte 0x%02x at offset %zu of the file %s", file->path, line,
+                        (unsigned)(unsigned char)file->bytes[at], at, problem);
     }
-    const bool has_mark = file->size >= 3 && !memcmp(file->bytes, "\xef\xbb\xbf", 3);
     reading r = {.file = file,
-                 .at = file->bytes + (has_mark ? 3 : 0),
+                 .at = file->bytes + rt_byte_order_mark(file->bytes, file->size),
                  .end = file->bytes + file->size,
                  .line = 1,
-                 .separator = !tokens && path[strlen(path) - 3] == 'c' ? RT_COMMA : RT_TAB,
+                 .separator = !file->tokens && rt_name_ends(file->path, ".csv") ? RT_COMMA : RT_TAB,
                  .place = {-1, -1, -1}};
     rt_status status = rt_ok();
-    if (tokens) {
+    if (file->tokens) {
         r.place[TEXT] = 0;
         r.place[LABEL] = 1;
         r.count = 2;
@@ -157,14 +163,147 @@ rt_status rt_labelled_file_read(rt_labelled_file *file, const char *key, const c
         if (between)
             end_row(&r);
         else
-            status = read_row(&r, begins || !tokens);
+            status = read_row(&r, begins || !file->tokens);
         begins = between;
     }
-    if (!status.code && !file->count)
-        status = rt_error(RT_DATA, "%.800s: has %s", path,
-                          tokens ? "no token" : "a heading and no row below it");
     rt_free(r.cells);
     return status;
+}
+
+/* Reading of JSON lines. The texts take the place of the lines before `at`. */
+typedef struct json_reading {
+    rt_labelled_file *file;
+    const char *fields[COLUMNS];
+    rt_json_line line;
+    char *to, *at; /* behind the texts; of the next line */
+} json_reading;
+
+/* Copies bytes behind the texts. */
+static rt_status keep(json_reading *r, rt_text_span from, rt_text_span *kept)
+{
+    if (from.size > (size_t)(r->at - r->to))
+        return rt_error(RT_DATA, PLACE "%s has numbers that are longer in full; write strings",
+                        r->line.path, r->line.number, r->file->names[LABEL]);
+    *kept = (rt_text_span){memcpy(r->to, from.bytes, from.size), from.size};
+    r->to += from.size;
+    return rt_ok();
+}
+
+/* Adds a text, or a token, with its label. */
+static rt_status add_values(json_reading *r, const json_t *const values[COLUMNS], bool begins)
+{
+    rt_labelled_text text = {.line = r->line.number, .begins = begins};
+    rt_text_span *const spans[COLUMNS] = {&text.text, &text.second, &text.label};
+    rt_json_label_text label;
+    size_t at;
+    for (int c = TEXT; c < LABEL && values[c]; c++) {
+        rt_text_span got;
+        RT_TRY(rt_json_line_text(&r->line, r->fields[c], values[c], &got));
+        if (rt_text_problem(got.bytes, got.size, &at))
+            return rt_error(RT_DATA, PLACE "%s has a zero byte", r->line.path, r->line.number,
+                            r->file->names[c]);
+        RT_TRY(keep(r, got, spans[c]));
+    }
+    RT_TRY(rt_json_line_label(&r->line, r->fields[LABEL], values[LABEL], label, &at));
+    RT_TRY(keep(r, (rt_text_span){label, at}, spans[LABEL]));
+    return add_text(r->file, text);
+}
+
+static rt_status add_sentence(json_reading *r, const json_t *tokens, const json_t *labels)
+{
+    if (!json_is_array(tokens) || !json_is_array(labels))
+        return rt_error(RT_DATA, PLACE "fields '%.60s' and '%.60s' must be arrays", r->line.path,
+                        r->line.number, r->fields[TEXT], r->fields[LABEL]);
+    if (json_array_size(tokens) != json_array_size(labels))
+        return rt_error(RT_DATA, PLACE "field '%.60s' has %zu values and field '%.60s' has %zu",
+                        r->line.path, r->line.number, r->fields[TEXT], json_array_size(tokens),
+                        r->fields[LABEL], json_array_size(labels));
+    for (size_t i = 0; i < json_array_size(tokens); i++)
+        RT_TRY(add_values(r,
+                          (const json_t *[]){json_array_get(tokens, i), NULL,
+                                             json_array_get(labels, i)},
+                          i == 0));
+    return rt_ok();
+}
+
+static rt_status read_line(json_reading *r, char *bytes, size_t size)
+{
+    const json_t *values[COLUMNS] = {NULL};
+    RT_TRY(rt_json_line_parse(&r->line, true, bytes, size));
+    for (int c = 0; c < COLUMNS; c++)
+        if (r->fields[c])
+            RT_TRY(rt_json_line_field(&r->line, r->fields[c], &values[c]));
+    return r->file->tokens ? add_sentence(r, values[TEXT], values[LABEL])
+                           : add_values(r, values, true);
+}
+
+static rt_status read_json(rt_labelled_file *file, const char *const fields[COLUMNS])
+{
+    char *const end = file->bytes + file->size;
+    char *at = file->bytes + rt_byte_order_mark(file->bytes, file->size);
+    json_reading r = {
+        file, {fields[TEXT], fields[TEXT_B], fields[LABEL]}, {.path = file->path}, file->bytes, at};
+    rt_status status = rt_ok();
+    for (int line = 1; at < end && !status.code; line++, at = r.at) {
+        char *newline = memchr(at, '\n', (size_t)(end - at));
+        const size_t size = (size_t)((newline ? newline : end) - at);
+        r.at = newline ? newline + 1 : end;
+        r.line.number = line;
+        if (!rt_json_line_is_blank(at, size))
+            status = read_line(&r, at, size);
+        json_decref(r.line.object);
+        r.line.object = NULL;
+    }
+    return status;
+}
+
+/* Names the parts of a row: the columns or, in JSON lines, the fields, of which a pair has three.
+ */
+static rt_status name_parts(rt_labelled_file *file, const rt_data_options *o,
+                            const char *fields[COLUMNS])
+{
+    char name[RT_FIELD_SIZE];
+    rt_list_item item;
+    const char *rest = rt_list_parse(rt_data_field(o, false), &item);
+    fields[LABEL] = rt_data_field(o, true);
+    for (int c = TEXT; c <= TEXT_B; c++) {
+        fields[c] = NULL;
+        if (c == TEXT_B && (!file->json || !rest))
+            continue;
+        if (c == TEXT_B)
+            rt_list_parse(rest, &item);
+        rt_list_item_copy(item, name, sizeof name);
+        fields[c] = rt_intern_text(name);
+        file->pairs = c == TEXT_B;
+    }
+    for (int c = 0; c < COLUMNS; c++) {
+        const char *column = file->tokens && c == TEXT ? "token" : columns[c];
+        file->names[c] =
+            rt_intern_text(file->json ? RT_PRINTED(128, "field %.100s", fields[c] ? fields[c] : "")
+                                      : RT_PRINTED(128, "column %s", column));
+        if (!file->names[c])
+            return rt_out_of_memory("the rows of a file");
+    }
+    return rt_ok();
+}
+
+rt_status rt_labelled_file_read(rt_labelled_file *file, const char *key, const char *path,
+                                const rt_data_options *o)
+{
+    const char *fields[COLUMNS];
+    unsigned char *bytes;
+    *file = (rt_labelled_file){.path = path,
+                               .tokens = rt_tasks[o->task].target == RT_TARGET_TOKENS,
+                               .json = rt_json_is_lines(path)};
+    RT_TRY(name_parts(file, o, fields));
+    RT_TRY(rt_text_read_whole(key, NULL, path, &bytes, &file->size));
+    file->bytes = (char *)bytes;
+    RT_TRY(file->json ? read_json(file, fields) : read_table(file));
+    return file->count ? rt_ok()
+                       : rt_error(RT_DATA, "%.800s: has %s", path,
+                                  file->tokens ? "no token"
+                                  : file->json ? "no line with a text"
+                                               : "a heading and no row below it");
 }
 
 void rt_labelled_file_free(rt_labelled_file *file)
@@ -172,9 +311,4 @@ void rt_labelled_file_free(rt_labelled_file *file)
     rt_free(file->bytes);
     rt_free(file->texts);
     *file = (rt_labelled_file){.size = 0};
-}
-
-const char *rt_labelled_column(const rt_labelled_file *file, bool second)
-{
-    return file->tokens ? "token" : columns[second ? TEXT_B : TEXT];
 }

@@ -141,7 +141,7 @@ static rt_status find_or_make(const entry *e, bool wrong,
 
 /* Digest of the bytes of a text. */
 typedef struct text_digest {
-    const rt_text_files *text;
+    rt_text_files *text;
     char digits[DIGEST_SIZE];
 } text_digest;
 
@@ -185,7 +185,8 @@ static rt_status add_text(rt_writer *name, text_digest *d, const rt_data_options
         const rt_text_file *file = &d->text->list[i];
         uint64_t state[sizeof file->state / sizeof(uint64_t)];
         memcpy(state, &file->state, sizeof state);
-        rt_writer_add(&files, "%s\n", file->path);
+        rt_writer_add(&files, "%s\n%s%s", file->path, file->json ? d->text->field : "",
+                      file->json ? " of lines\n" : "");
         for (size_t k = 0; k < sizeof state / sizeof *state; k++)
             rt_writer_add(&files, "%" PRIx64 "\n", state[k]);
         rt_writer_add(name, "file of %zu bytes\n", file->size);
@@ -270,7 +271,7 @@ static void see_bytes(void *context, const unsigned char *bytes, size_t size)
 
 static rt_status write_files(making *m, const entry *e)
 {
-    const rt_text_files *text = m->digest.text;
+    rt_text_files *text = m->digest.text;
     char digest[DIGEST_SIZE];
     rt_text_encoding encoding = {.text = text,
                                  .vocabulary = m->v,
@@ -329,11 +330,11 @@ static rt_status name_folder(rt_status status, const rt_data_options *o)
                : status;
 }
 
-static rt_status find_by_digest(rt_cached_ids *ids, const rt_text_files *text,
-                                const rt_vocabulary *v, const rt_data_options *o, bool damaged,
-                                bool anew)
+static rt_status find_by_digest(rt_cached_ids *ids, rt_text_files *text, const rt_vocabulary *v,
+                                const rt_data_options *o, bool damaged, bool anew)
 {
     making m = {.v = v, .found = ids, .digest.text = text};
+    const char *documents = rt_text_documents(text, o);
     entry e = {.o = o};
     rt_writer name = {0};
     if (o->special)
@@ -341,14 +342,14 @@ static rt_status find_by_digest(rt_cached_ids *ids, const rt_text_files *text,
     rt_writer_add(&name, "rotor %s, cache %d\nlevel %d, %s\nend %d, documents %s\ntokenizer %s\n",
                   ROTOR_VERSION, CACHE_VERSION, (int)v->level,
                   v->lowercase ? "lower case" : "cased", (int)v->special.sep,
-                  rt_documents_are_cut(o) ? o->documents : "none", v->file);
+                  documents ? documents : "none", v->file);
     rt_status status = name_entry(&e, &name, add_text(&name, &m.digest, o, anew));
     if (!status.code)
         status = find_or_make(&e, damaged, find_ids, make_ids, &m);
     return m.stale && !anew ? find_by_digest(ids, text, v, o, damaged, true) : status;
 }
 
-rt_status rt_token_cache_find(rt_cached_ids *ids, const rt_text_files *text, const rt_vocabulary *v,
+rt_status rt_token_cache_find(rt_cached_ids *ids, rt_text_files *text, const rt_vocabulary *v,
                               const rt_data_options *o, bool damaged)
 {
     const rt_status status = open_folder(o);
@@ -357,7 +358,7 @@ rt_status rt_token_cache_find(rt_cached_ids *ids, const rt_text_files *text, con
 
 /* Vocabulary of the characters of a text. */
 typedef struct characters {
-    const rt_text_files *text;
+    rt_text_files *text;
     rt_vocabulary **vocabulary_new;
 } characters;
 
@@ -382,7 +383,7 @@ static rt_status make_vocabulary(const entry *e, void *context)
     return put(e, ".vocabulary", file, strlen(file));
 }
 
-rt_status rt_token_cache_vocabulary(rt_vocabulary **vocabulary_new, const rt_text_files *text,
+rt_status rt_token_cache_vocabulary(rt_vocabulary **vocabulary_new, rt_text_files *text,
                                     const rt_data_options *o)
 {
     entry e = {.o = o};

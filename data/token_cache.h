@@ -31,13 +31,13 @@ typedef struct rt_cached_ids {
 /* Finds the ids of a text, without reading NAME.npy, and creates the cache entry if there is none
  * or NAME.npy is damaged. Errors of rt_text_encode; RT_IO if the folder cannot be
  * written. */
-rt_status rt_token_cache_find(rt_cached_ids *ids, const rt_text_files *text,
+rt_status rt_token_cache_find(rt_cached_ids *ids, rt_text_files *text,
                               const rt_vocabulary *vocabulary, const rt_data_options *o,
                               bool damaged) RT_MUST_CHECK;
 
 /* Reads the vocabulary of the characters of a text from the cache, or creates it as
  * rt_text_characters and caches it. Errors as rt_token_cache_find. */
-rt_status rt_token_cache_vocabulary(rt_vocabulary **vocabulary_new, const rt_text_files *text,
+rt_status rt_token_cache_vocabulary(rt_vocabulary **vocabulary_new, rt_text_files *text,
                                     const rt_data_options *o) RT_MUST_CHECK;
 
 #endif

@@ -3,10 +3,10 @@
 #include "train/commands.h"
 
 #include "core/memory.h"
+#include "data/text_files.h"
 #include "data/tokenizers/train.h"
 #include "train/run/progress.h"
 #include "train/step/workers.h"
-#include "util/files.h"
 #include "util/process.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ rt_status rt_train_tokenizer_command(const rt_arguments *arguments)
         unsigned char *bytes;
         size_t size;
         s.path = arguments->others[i];
-        status = rt_file_read("--train-tokenizer", s.path, &bytes, &size);
+        status = rt_text_read_whole("--train-tokenizer", "text", s.path, &bytes, &size);
         if (!status.code)
             status = rt_word_counts_add(&counts, rt_workers_threads(workers, 0), s.path, bytes,
                                         size, progress);

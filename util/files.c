@@ -3,6 +3,7 @@
 #include "util/files.h"
 
 #include "core/memory.h"
+#include "util/utf8.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -277,8 +278,6 @@ rt_status rt_folders_make(const char *folder)
 
 bool rt_lines_next(rt_lines *l)
 {
-    static const char mark[] = "\xef\xbb\xbf"; /* byte order mark */
-    const size_t length = strlen(mark);
     const int most = l->most ? l->most : RT_LINE_LIMIT;
     int c;
     if (l->status.code)
@@ -305,11 +304,11 @@ bool rt_lines_next(rt_lines *l)
         return false;
     if (l->ended && l->size && l->bytes[l->size - 1] == '\r')
         l->size--;
-    if (l->number == 1 && l->size >= length && !memcmp(l->bytes, mark, length)) {
-        l->size -= length;
-        l->start += length;
-        memmove(l->bytes, l->bytes + length, l->size);
-    }
+    const size_t mark = l->number == 1 ? rt_byte_order_mark(l->bytes, l->size) : 0;
+    l->size -= mark;
+    l->start += mark;
+    if (mark)
+        memmove(l->bytes, l->bytes + mark, l->size);
     l->bytes[l->size] = '\0';
     return true;
 }

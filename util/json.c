@@ -48,10 +48,11 @@ static char *adjust_number(char *at, const char *end)
 
 /* Adjusts numbers and counts brackets and values. Sets *line to the line of the error or,
  * without one, of the end. */
-static rt_status scan(const char *name, int most_values, char *at, const char *end, int *line)
+static rt_status scan(const rt_json_source *text, const char *end, int *line)
 {
+    char *at = text->bytes;
     int depth = 0, values = 0;
-    *line = 1;
+    *line = text->line;
     while (at < end) {
         const char c = *at;
         if (c == '"') {
@@ -68,10 +69,11 @@ static rt_status scan(const char *name, int most_values, char *at, const char *e
         }
         const bool opens = c == '[' || c == '{';
         if (opens && ++depth > RT_JSON_DEPTH)
-            return rt_error(RT_DATA, "%s:%d: nests brackets more than %d deep", name, *line,
+            return rt_error(RT_DATA, "%s:%d: nests brackets more than %d deep", text->name, *line,
                             RT_JSON_DEPTH);
-        if ((opens || c == ',') && ++values > most_values)
-            return rt_error(RT_DATA, "%s:%d: has more than %d values", name, *line, most_values);
+        if ((opens || c == ',') && ++values > text->values)
+            return rt_error(RT_DATA, "%s:%d: has more than %d values", text->name, *line,
+                            text->values);
         depth -= c == ']' || c == '}';
         *line += c == '\n';
         at++;
@@ -85,23 +87,27 @@ const char *rt_json_word(const json_t *object, const char *key)
     return word ? word : "";
 }
 
-rt_status rt_json_parse(json_t **object_new, int values, const char *name, char *bytes, size_t size)
+rt_status rt_json_parse(json_t **object_new, rt_json_source text)
 {
+    const size_t flags = JSON_REJECT_DUPLICATES | (text.zeros ? JSON_ALLOW_NUL : 0);
     json_error_t error;
     int line;
     *object_new = NULL;
-    const char *zero = memchr(bytes, '\0', size); /* Jansson skips some; a C string ends there */
-    RT_TRY(scan(name, values, bytes, zero ? zero : bytes + size, &line));
+    text.line += !text.line;
+    /* Jansson skips some zero bytes; a C string ends there */
+    const char *zero = memchr(text.bytes, '\0', text.size);
+    RT_TRY(scan(&text, zero ? zero : text.bytes + text.size, &line));
     if (zero)
-        return rt_error(RT_DATA, "%s:%d: byte 0x00 is not valid in JSON", name, line);
-    json_auto_t *json = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);
+        return rt_error(RT_DATA, "%s:%d: byte 0x00 is not valid in JSON", text.name, line);
+    json_auto_t *json = json_loadb(text.bytes, text.size, flags, &error);
     if (!json && json_error_code(&error) == json_error_out_of_memory)
-        return rt_out_of_memory(name);
+        return rt_out_of_memory(text.name);
     if (!json)
-        return rt_error(RT_DATA, "%s:%d: invalid JSON: %s", name, error.line > 0 ? error.line : 1,
+        return rt_error(RT_DATA, "%s:%d: invalid JSON: %s", text.name,
+                        text.line + (error.line > 0 ? error.line - 1 : 0),
                         RT_WORD_NAMED(error.text));
     if (!json_is_object(json))
-        return rt_error(RT_DATA, "%s:1: must be an object, in braces", name);
+        return rt_error(RT_DATA, "%s:%d: must be an object, in braces", text.name, text.line);
     *object_new = json_incref(json);
     return rt_ok();
 }

@@ -71,6 +71,13 @@ const char *rt_byte_name(int32_t byte, char name[RT_WORD_NAME_SIZE])
                : rt_printed(name, RT_WORD_NAME_SIZE, "byte 0x%02x", (unsigned)byte);
 }
 
+size_t rt_byte_order_mark(const void *bytes, size_t size)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    const size_t length = sizeof mark - 1;
+    return size >= length && !memcmp(bytes, mark, length) ? length : 0;
+}
+
 const char *rt_word_name(const char *word, size_t size, char name[RT_WORD_NAME_SIZE])
 {
     static const char more[] = "...'";

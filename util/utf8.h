@@ -42,6 +42,9 @@ rt_status rt_utf8_error(const char *key, const char *path, unsigned char byte,
 /* Returns whether a terminal shows the character as itself. */
 bool rt_character_is_visible(int32_t character);
 
+/* Returns the size of the byte order mark that some bytes begin with, 0 if they do not. */
+size_t rt_byte_order_mark(const void *bytes, size_t size);
+
 /* Writes a word in UTF-8 for messages: 'word', and one of a single character as 'a', '€' (U+20AC)
  * or U+0301. A long word is truncated, and invisible characters are replaced by their number.
  * Returns `name`. */

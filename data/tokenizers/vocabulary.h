@@ -74,10 +74,12 @@ int32_t *rt_special_id(rt_special_ids *ids, int i);
 /* Returns whether [PAD] has an id that is not also that of [CLS] or [SEP]. */
 bool rt_vocabulary_pads(const rt_special_ids *ids);
 
+#define RT_NO_PLACE SIZE_MAX
+
 /* Characters or words that are not in a vocabulary and are encoded as [UNK]. */
 typedef struct rt_unknown {
     size_t count;
-    size_t at;                    /* byte offset of the first */
+    size_t at;                    /* byte offset of the first; RT_NO_PLACE: none in the file */
     char name[RT_WORD_NAME_SIZE]; /* name of the first, for a message */
 } rt_unknown;
 

@@ -119,7 +119,7 @@ static rt_status check_line(const reading *r, span line)
     const bool pieces = has_pieces(r->v->level);
     if (!line.size)
         return rt_error(RT_DATA, "%s:%d: the line is empty", r->name, r->line);
-    if (r->line == 1 && line.size >= 3 && !memcmp(line.bytes, "\xef\xbb\xbf", 3))
+    if (r->line == 1 && rt_byte_order_mark(line.bytes, line.size))
         return rt_error(RT_DATA, "%s:1: begins with a byte order mark, which is no part of a token",
                         r->name);
     if (memchr(line.bytes, '\0', line.size))

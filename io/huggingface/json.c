@@ -36,7 +36,8 @@ enum { VALUES = 1 << 20 };
 
 rt_status rt_json_read(json_t **object_new, const char *name, char *bytes, size_t size)
 {
-    rt_status status = rt_json_parse(object_new, VALUES, name, bytes, size);
+    rt_status status = rt_json_parse(object_new, (rt_json_source){name, .values = VALUES,
+                                                                  .bytes = bytes, .size = size});
     if (status.code == RT_DATA)
         status.code = RT_CHECKPOINT;
     return status;

@@ -154,7 +154,8 @@ static rt_status read_pieces(json_t **tokenizer_new, const char *folder)
     *tokenizer_new = NULL;
     rt_status status = rt_folder_read(&bytes, &size, folder, PIECES, RT_BPE_BYTES);
     if (!status.code)
-        status = rt_json_parse(tokenizer_new, RT_BPE_VALUES, PIECES, bytes, size);
+        status = rt_json_parse(tokenizer_new, (rt_json_source){PIECES, .values = RT_BPE_VALUES,
+                                                             .bytes = bytes, .size = size});
     rt_free(bytes);
     return status;
 }
@@ -693,7 +694,9 @@ rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *v, bool be
     char *file = rt_copy_text(v->file); /* a copy, which parsing changes */
     if (!file)
         return rt_out_of_memory(PIECES);
-    const rt_status status = rt_json_parse(&tokenizer, RT_BPE_VALUES, PIECES, file, strlen(file));
+    const rt_status status =
+        rt_json_parse(&tokenizer, (rt_json_source){PIECES, .values = RT_BPE_VALUES, .bytes = file,
+                                                 .size = strlen(file)});
     rt_free(file);
     RT_TRY(status);
     if (!json_object_set_new(tokenizer, key, processor_of(json_object_get(tokenizer, key), v, f)))

@@ -146,7 +146,9 @@ static const char *const bad[][COLUMNS] = {
     {"[data]\ntask = text\nfile = /a.h5\n", "3: data.file must name the data set of an HDF5 file "
                                             "behind it, as in ids.h5:/train; got '/a.h5'"},
     {"[data]\ntask = tokens\nfile = /a.bin\ndocuments = line\ncross = no\n",
-     "4: " DOCUMENTS "\n5: data.cross = no" NO_EFFECT "data.task = text"},
+     "4: " DOCUMENTS "\n5: data.cross = no" NO_EFFECT
+     "data.task = text, or data.task = text and a .jsonl file in data.file, or data.task = text "
+     "and a .jsonl file in data.eval_file"},
     {"[position]\nxpos = 2.5\n[model]\ncausal = yes\n[data]\nlength = 81\n",
      "6: position.xpos allows 80 tokens at most; the longest sequence has 81"},
     {"[position]\nxpos = 1\n[model]\ncausal = yes\n[train]\neval_lengths = 33\n",

@@ -244,6 +244,8 @@ static bool has_value(const rt_need *need, int number, const rt_config *config)
                                                     : "no";
     if (need->relation == RT_NEED_UNSET)
         return !word;
+    if (need->relation == RT_NEED_HOLDS)
+        return word && strstr(word, need->words[0]);
     bool listed = false;
     for (int i = 0; word && need->words[i]; i++)
         listed |= !strcmp(need->words[i], word);
@@ -313,6 +315,8 @@ static void report_needs(rt_writer *w, question q, const rt_config *config,
             report_needs(w, (question){key, &q}, config, written);
         } else if (need->relation == RT_NEED_UNSET) {
             rt_writer_add(w, "no %s", need->key);
+        } else if (need->relation == RT_NEED_HOLDS) {
+            rt_writer_add(w, "a %s file in %s", need->words[0], need->key);
         } else if (need->relation == RT_NEED_ABOVE) {
             rt_writer_add(w, "%s above %g", need->key, need->bound);
         } else {

@@ -242,8 +242,7 @@ rt_status rt_report_mistakes(rt_run_page *p)
     rt_labelled_file file = {.count = 0};
     if (!labels || !rt_task_has_rows(&rt_tasks[o->task]))
         return rt_ok();
-    rt_status status = rt_labelled_file_read(&file, "data.file", path ? path : "",
-                                             rt_tasks[o->task].target == RT_TARGET_TOKENS);
+    rt_status status = rt_labelled_file_read(&file, "data.file", path ? path : "", o);
     const bool gone = status.code == RT_DATA;
     if (!status.code)
         status = rt_line_scores_find(&scores, p->trainer);

@@ -94,10 +94,11 @@ void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *tex
     if (unknown->count)
         rt_run_say(r,
                    "warning: %s of %s that are not in the vocabulary and are %s: %zu, the first is "
-                   "%s at byte %zu",
+                   "%s%s",
                    rt_words_for_tokens(r->config->data.level).unknown, text,
                    v && v->bpe && v->special.unknown == RT_NO_ID ? "left out" : "read as [UNK]",
-                   unknown->count, unknown->name, unknown->at);
+                   unknown->count, unknown->name,
+                   unknown->at == RT_NO_PLACE ? "" : RT_PRINTED(64, " at byte %zu", unknown->at));
 }
 
 /* Reports unknown, truncated or short texts, and token ids whose meaning differs in the file. */
