@@ -536,18 +536,10 @@ number $abstract 'in ln turns, at 0.46 and {}' crossing theta-decoder-base-pairs
 # README.md
 number README.md '{} pairs of runs have' registered 4 middle 'learned less fixed'
 number README.md 'have {} with θ learned' registered_nats middle 'learned less fixed'
-number README.md 'worth {}; the same code' compute_gain middle
-number README.md 'without learning has {}.' registered 5 middle 'placebo less fixed'
+number README.md 'worth {}, while' compute_gain middle
+number README.md 'without learning has {};' registered 5 middle 'placebo less fixed'
 number README.md 'layers of 64, {} pairs' registered 4 small 'learned less fixed'
-number README.md 'pairs have {}, worth' registered 5 small 'learned less fixed'
-number README.md ', worth {}, where' compute_gain small
-number README.md 'the difference of the sizes is {}' sizes_differ
-number README.md 'between which no difference is seen' no_difference
-number README.md 'The accuracy shows no gain' no_gain_in_accuracy
-number README.md 'no gain: {} at the larger' registered_points middle 'learned less fixed'
-number README.md 'at the larger, {} at the smaller' registered 11 small 'learned less fixed'
-number README.md '(learning rate {}) and' reset 3 small
-number README.md 'at the larger ({}); a reset' reset 3 middle
+number README.md 'pairs have {}. Models' registered 5 small 'learned less fixed'
 number README.md 'a reset raises the loss of all 280' all_higher small middle
 number README.md 'the loss of all 280, by {} and' reset 7 small
 number README.md 'by 26 and {} times what learning gains' reset 7 middle
@@ -557,14 +549,8 @@ number README.md '{} effect is smaller' kind 'smaller than'
 number README.md '{} are inconclusive' kind 'inconclusive'
 number README.md '{} presuppose what does not hold here' kind 'premise not met'
 number README.md '{} not run.' kind 'not run'
-number README.md '{} models of toy tasks' needed share theta
-number README.md '{} earlier models of text get worse' needed share $of_text
-number README.md 'of the registered ones {} at the smaller' registered_needed small
-number README.md '(learning rate 4e-3) and {} at the larger' registered_needed middle
-number README.md 'libraries that we read (August 2026)' given
-number README.md 'LeRoPE (2026) reports 3.4 % at 2.5 B parameters' given
 number README.md 'with 95 % intervals' given
-number README.md 'At two layers of 64' given
+number README.md 'at two layers of 64' given
 number README.md 'four layers of 128' given
 
 # The pages of images and of the gallery: their tables are those of check_verdicts.sh, which are made once more.
@@ -692,6 +678,6 @@ left_over() { # left_over FILE FROM TO
     done <"$work/left"
 }
 left_over $abstract '## Abstract' '## How to read this page'
-left_over README.md '## Does it help to learn θ?' '## What it can do'
+left_over README.md '## Does it help to learn θ?' '## As a library'
 
 exit $failed
