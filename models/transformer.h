@@ -225,6 +225,9 @@ size_t rt_transformer_theta_count(const rt_transformer_options *options);
 void rt_transformer_theta(const rt_transformer *model, double *theta);
 void rt_transformer_set_theta(rt_transformer *model, const double *theta);
 
+/* Gets the gradient of a loss by ln |theta|, in the same shape, after backward. */
+void rt_transformer_theta_gradient(const rt_transformer *model, double *gradient);
+
 /* Returns the initial values of a learned theta, in the same shape, in memory of the model; the
  * caller may change them. NULL if theta is fixed. */
 double *rt_transformer_theta_start(const rt_transformer *model);

@@ -611,7 +611,7 @@ rt_status rt_bpe_read(rt_vocabulary *v, const char *name, size_t size)
     memcpy(copy, v->file, size);
     bpe->space_before = -1;
     const rt_status parsed = rt_json_parse(&json, (rt_json_source){name, .values = RT_BPE_VALUES,
-                                                                 .bytes = copy, .size = size});
+                                                                   .bytes = copy, .size = size});
     const json_t *model = json_object_get(json, "model");
     reading r = {.v = v,
                  .bpe = bpe,

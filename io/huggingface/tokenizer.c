@@ -155,7 +155,7 @@ static rt_status read_pieces(json_t **tokenizer_new, const char *folder)
     rt_status status = rt_folder_read(&bytes, &size, folder, PIECES, RT_BPE_BYTES);
     if (!status.code)
         status = rt_json_parse(tokenizer_new, (rt_json_source){PIECES, .values = RT_BPE_VALUES,
-                                                             .bytes = bytes, .size = size});
+                                                               .bytes = bytes, .size = size});
     rt_free(bytes);
     return status;
 }
@@ -696,7 +696,7 @@ rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *v, bool be
         return rt_out_of_memory(PIECES);
     const rt_status status =
         rt_json_parse(&tokenizer, (rt_json_source){PIECES, .values = RT_BPE_VALUES, .bytes = file,
-                                                 .size = strlen(file)});
+                                                   .size = strlen(file)});
     rt_free(file);
     RT_TRY(status);
     if (!json_object_set_new(tokenizer, key, processor_of(json_object_get(tokenizer, key), v, f)))

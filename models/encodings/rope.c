@@ -119,6 +119,17 @@ void rt_transformer_theta(const rt_transformer *m, double *theta)
     }
 }
 
+void rt_transformer_theta_gradient(const rt_transformer *m, double *gradient)
+{
+    const rt_shape shape = rt_transformer_theta_shape(&m->options);
+    const bool log = m->options.theta.form == RT_THETA_LOG;
+    for (int n = 0; m->options.theta.learn && n < shape.axis[0]; n++) {
+        const rt_tensor *t = parameter_of(m, rt_transformer_theta_layer(&m->options, n));
+        for (size_t i = 0; i < rt_size(t); i++)
+            *gradient++ = (double)t->grad[i] * (log ? 1 : (double)t->data[i]);
+    }
+}
+
 void rt_transformer_set_theta(rt_transformer *m, const double *theta)
 {
     const rt_shape shape = rt_transformer_theta_shape(&m->options);

@@ -227,6 +227,7 @@ static rt_optimizer *optimizer(void)
     X(rt_transformer_theta(&z.transformer, z.doubles))                                             \
     X(none(rt_transformer_theta_start(&z.transformer)))                                            \
     X(rt_transformer_set_theta(&z.transformer, z.doubles))                                         \
+    X(rt_transformer_theta_gradient(&z.transformer, z.doubles))                                    \
     X(rt_transformer_theta_geometric(&z.options, rt_transformer_theta_shape(&z.options),           \
                                      z.doubles))                                                   \
     X(rt_transformer_theta_use(&z.transformer, z.doubles))                                         \

@@ -73,6 +73,27 @@ TEST(what_has_no_such_pairs_has_no_usage)
                      {2, "tiny.ini --eval", "cannot be combined with another command"});
 }
 
+TEST(gradients_of_theta_are_a_table)
+{
+    run(TINY "train.steps=5 theta.scope=head");
+    run("$TRAIN runs/tiny/config.ini --gradient theta --quiet run.threads=1 >one");
+    run("awk -F, 'NR == 1 { exit $0 != \"layer,head,i,theta,turns,gradient,deviation,sequences\" } "
+        "' one && awk -F, 'NR > 1 && !($7 > 0 && $6 * $6 > 0 && $8 > 1) { exit 1 } END { exit NR "
+        "!= "
+        "17 }' one");
+    run("$TRAIN --checkpoint runs/tiny --gradient theta --quiet run.threads=2 >two");
+    expect_same_files("one", "two");
+    expect_told(2, "--gradient must be theta; got 'x'",
+                "$TRAIN --checkpoint runs/tiny --gradient x");
+    run(PLAIN TINY "train.steps=2 run.name=fixed");
+    expect_told(2, "--gradient: needs a learned theta of one axis: theta.learn = yes",
+                "$TRAIN --checkpoint runs/fixed --gradient theta");
+    run("$TRAIN --checkpoint runs/fixed --export folder");
+    run("$TRAIN tiny.ini --checkpoint folder --gradient theta --quiet theta.learn=yes "
+        "theta.scope=layer >folder.csv");
+    run("test $(wc -l <folder.csv) = 9");
+}
+
 /* Two layers of two heads with a window of 3: a head sums to 1, with nothing beyond distance 2. */
 TEST_ROWS(distances_are_parts_of_the_weights_of_a_head, 0, 2)
 {

@@ -253,13 +253,14 @@ static const struct {
     {3, "$TRAIN tiny.ini data.task=text data.vocab=32 data.file=none.txt",
      "none.txt: No such file or directory"},
     {2, "$TRAIN --checkpoint runs",
-     "--checkpoint needs --eval, --usage, --distances, --predict, --embed, --export, "
+     "--checkpoint needs --eval, --usage, --distances, --gradient, --predict, --embed, --export, "
      "--print-config or --decay"},
     {2, "$TRAIN --checkpoint runs tiny.ini --print-config", "--checkpoint needs"},
     {2, "$TRAIN --checkpoint runs --check", "--checkpoint needs"},
     {2, "$TRAIN --checkpoint none.h5 --eval --best", "--best needs a folder; none.h5 is not one"},
     {2, "$TRAIN tiny.ini --best",
-     "--best needs --eval, --usage, --distances, --predict, --embed, --export or --decay"},
+     "--best needs --eval, --usage, --distances, --gradient, --predict, --embed, --export or "
+     "--decay"},
     {2, "$TRAIN tiny.ini --tokens 100", "train: --tokens needs --predict\n"},
     {2, "$TRAIN tiny.ini --seed 0", "train: --seed needs --predict\n"},
     {2, "$TRAIN tiny.ini --embed a --pool max", "--pool must be first, mean or last; got 'max'"},

@@ -173,6 +173,64 @@ TEST(a_theta_of_0_cannot_go_anywhere)
     ck_assert_double_eq(tolerances[0].up, 3);
 }
 
+/* Central differences of the loss of the evaluation, whose sequences have equally many labels. */
+TEST_ROWS(the_gradient_by_ln_theta_is_that_of_the_evaluation, 0, 3)
+{
+    static const char *const forms[][2] = {{"theta.scope=layer", "theta.form=log"},
+                                           {"theta.scope=head", "theta.form=raw"},
+                                           {"theta.scope=model", "train.freeze=theta"}};
+    const double h = 1e-4;
+    double theta[16];
+    rt_theta_gradients one, other;
+    begin(OVERRIDES(forms[_i][0], forms[_i][1], "model.dropout=0.3", "train.shards=4"));
+    take_steps(t, 40);
+    rt_transformer_theta(model, theta);
+    const size_t count = rt_transformer_theta_count(&model->options);
+    const rt_evaluation before = evaluate(t);
+    expect_ok(rt_trainer_theta_gradients(t->trainer, t->config.data.length, &one));
+    ck_assert_int_eq(one.sequences, 48);
+    ck_assert(same(evaluate(t), before));
+    double largest = 0;
+    for (size_t n = 0; n < count; n++) {
+        const double own = theta[n];
+        theta[n] = own * exp(h);
+        const double above = evaluate_with(theta, 3).loss;
+        theta[n] = own * exp(-h);
+        const double below = evaluate_with(theta, 3).loss;
+        theta[n] = own;
+        ck_assert_double_eq_tol(one.mean[n], (above - below) / (2 * h), 1e-8);
+        ck_assert_double_gt(one.deviation[n], 0);
+        largest = fmax(largest, fabs(one.mean[n]));
+    }
+    ck_assert_double_gt(largest, 1e-6);
+    take_steps(t, 1); /* all parameters have gradients again */
+    ck_assert_double_ne(evaluate(t).loss, before.loss);
+    rt_free(one.mean);
+    begin(OVERRIDES("theta.learn=no"));
+    const rt_status status = rt_trainer_theta_gradients(t->trainer, 12, &other);
+    ck_assert(status.code == RT_CONFIG && strstr(status.message, "theta.learn = yes"));
+}
+
+/* The deviation is that of the sequences, whatever they are measured with. */
+TEST(the_deviation_of_gradients_is_that_of_single_sequences)
+{
+    rt_theta_gradients all, first, both;
+    begin(OVERRIDES("train.batch_size=1", "train.eval_batches=2"));
+    take_steps(t, 20);
+    expect_ok(rt_trainer_theta_gradients(t->trainer, 12, &both));
+    t->config.train.eval_batches = 1;
+    expect_ok(rt_trainer_theta_gradients(t->trainer, 12, &first));
+    ck_assert(isnan(first.deviation[0]));
+    /* of two values a and b: mean (a + b) / 2, deviation |a - b| / sqrt 2 */
+    ck_assert_double_eq_tol(both.deviation[0], sqrt(2) * fabs(both.mean[0] - first.mean[0]), 1e-12);
+    const size_t live = rt_memory_live();
+    expect_ok_after_refusals(3, rt_trainer_theta_gradients(t->trainer, 12, &all));
+    rt_free(all.mean);
+    ck_assert_uint_eq(rt_memory_live(), live);
+    rt_free(both.mean);
+    rt_free(first.mean);
+}
+
 TEST(every_refusal_of_the_heap_is_a_status)
 {
     rt_theta_tolerance tolerances[16];

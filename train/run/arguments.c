@@ -70,7 +70,8 @@ enum { MOST_TOKENS = 1000000 };
 #define TOKENIZER  COMMAND_BIT(RT_COMMAND_TOKENIZER)
 #define STARTING   COMMAND_BIT(RT_COMMAND_INIT)
 #define MEASUREMENTS                                                                               \
-    (EVALUATION | COMMAND_BIT(RT_COMMAND_USAGE) | COMMAND_BIT(RT_COMMAND_DISTANCES))
+    (EVALUATION | COMMAND_BIT(RT_COMMAND_USAGE) | COMMAND_BIT(RT_COMMAND_DISTANCES) |              \
+     COMMAND_BIT(RT_COMMAND_GRADIENT))
 #define USES_OF_MODELS                                                                             \
     (MEASUREMENTS | PREDICTION | EMBEDDING | EXPORT | COMMAND_BIT(RT_COMMAND_DECAY))
 
@@ -140,6 +141,12 @@ static const option_row rows[] = {
     {"distances", .command = RT_COMMAND_DISTANCES,
      .help = "print as CSV how much each head attends to each distance\n"
              "over the evaluation data, and stop"},
+    {"gradient", "theta", .sets = SETS_CHOICE, AT(gradient), WORDS("theta", NULL), .range = "theta",
+     .command = RT_COMMAND_GRADIENT,
+     .help = "print as CSV the gradient of the loss by ln theta of each\n"
+             "pair, its mean and deviation over the sequences of the\n"
+             "evaluation data, and stop; where theta is fixed in a model\n"
+             "of Hugging Face or llama.cpp, add theta.learn=yes"},
     {"embed", "FILE", TEXT(embed), .command = RT_COMMAND_EMBED,
      .help = "print as CSV a vector for each line of FILE (- is standard\n"
              "input), of the hidden states of its tokens, and stop"},
@@ -502,10 +509,9 @@ static rt_status check_together(const rt_arguments *a)
     if (!a->config && !a->report && !a->checkpoint && !a->init)
         return rt_error(RT_CONFIG, "a CONFIG.ini is required; see %s --help", rt_program_name());
     if (a->checkpoint && a->config && a->command == RT_COMMAND_PRINT_CONFIG)
-        return rt_error(
-            RT_CONFIG,
-            "--checkpoint needs --eval, --usage, --distances, --predict, --embed, --export or "
-            "--decay, or --print-config without a CONFIG.ini");
+        return rt_error(RT_CONFIG, "--checkpoint needs --eval, --usage, --distances, --gradient, "
+                                   "--predict, --embed, --export or "
+                                   "--decay, or --print-config without a CONFIG.ini");
     if (a->init && (!a->config || a->override_count))
         return rt_error(RT_CONFIG, "--init NAME takes the FILE.ini to write, and no keys");
     if (a->command == RT_COMMAND_ENCODE && !a->encode)

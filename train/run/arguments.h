@@ -15,6 +15,7 @@ typedef enum rt_command {
     RT_COMMAND_EVAL,
     RT_COMMAND_USAGE,
     RT_COMMAND_DISTANCES,
+    RT_COMMAND_GRADIENT,
     RT_COMMAND_PREDICT,
     RT_COMMAND_EMBED,
     RT_COMMAND_EXPORT,
@@ -53,6 +54,7 @@ typedef struct rt_arguments {
     const char *encode; /* file that --encode writes; or NULL */
     const char *watch;  /* folder of --watch, whose report is redrawn until the run ends; or NULL */
     const char *output; /* --output: file of a comparison or of vectors; or NULL */
+    int gradient;       /* --gradient: 0, of theta */
     const char *embed;  /* file of --embed, "-" for standard input; or NULL */
     rt_pooling pooling; /* --pool, for --embed */
     int layer;          /* --layer, for --embed; below 0: not given */

@@ -38,8 +38,8 @@ rt_status rt_run_change_theta(rt_run *r) RT_MUST_CHECK;
  * turns of pair K in any layer and head. Sets *stopped if a signal requested a stop. */
 rt_status rt_run_record_cutoffs(rt_run *r, bool *stopped) RT_MUST_CHECK;
 
-/* Prints the table of --usage or --distances. Returns RT_CONFIG, with the reason, if the model has
- * no such pairs or weights. */
+/* Prints the table of --usage, --distances or --gradient. Returns RT_CONFIG, with the reason, if
+ * the model has no such pairs or weights. */
 rt_status rt_run_print_usage(rt_run *r) RT_MUST_CHECK;
 
 /* Writes usage.csv, if the model has rope and softmax attention, and cutoffs.csv, with

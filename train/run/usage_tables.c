@@ -124,6 +124,35 @@ static rt_status write_attention(char **text_new, const rt_run *r, bool by_dista
     return *text_new ? rt_ok() : rt_out_of_memory("the weights of attention");
 }
 
+/* Writes the gradients of theta as a CSV text, which the caller frees. */
+static rt_status write_gradients(char **text_new, const rt_run *r)
+{
+    const rt_transformer *model = r->state->model;
+    const int length = r->config->data.length;
+    rt_theta_gradients g;
+    rt_theta_entry *list = NULL;
+    rt_writer w = {0};
+    int count = 0;
+    RT_TRY(rt_trainer_theta_gradients(r->trainer, length, &g));
+    const rt_status status = rt_theta_list(&list, &count, model);
+    rt_writer_add(&w, "layer,head,i,theta,turns,gradient,deviation,sequences\n");
+    for (int n = 0; n < count; n++) {
+        const rt_theta_entry *e = &list[n];
+        const int reach =
+            rt_transformer_reach(&model->options, e->layer < 0 ? 0 : e->layer, length);
+        rt_writer_add(&w, "%s,%s,%d", RT_THETA_PLACE(e->layer), RT_THETA_PLACE(e->head), e->pair);
+        rt_csv_add_number(&w, e->theta);
+        rt_csv_add_number(&w, rt_theta_turns(e->theta, reach));
+        rt_csv_add_number(&w, g.mean[n]);
+        rt_csv_add_number(&w, g.deviation[n]);
+        rt_writer_add(&w, ",%ld\n", g.sequences);
+    }
+    rt_free(list);
+    rt_free(g.mean);
+    *text_new = rt_writer_take(&w);
+    return status.code || *text_new ? status : rt_out_of_memory("the gradients of theta");
+}
+
 rt_status rt_run_print_usage(rt_run *r)
 {
     const rt_command command = r->arguments->command;
@@ -137,6 +166,8 @@ rt_status rt_run_print_usage(rt_run *r)
         if (!status.code && !(text = add_usage(r->state->model, &usage)))
             status = rt_out_of_memory("the usage of pairs");
         rt_usage_free(&usage);
+    } else if (command == RT_COMMAND_GRADIENT) {
+        status = write_gradients(&text, r);
     } else {
         status = write_attention(&text, r, true);
     }

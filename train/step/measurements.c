@@ -271,6 +271,84 @@ rt_status rt_trainer_usage(rt_trainer *t, int length, rt_usage *usage)
     return status;
 }
 
+/* Gradients of sequences that are computed at the same time, one for each graph. */
+typedef struct gradient_round {
+    double *gradients;
+    bool *labelled;
+    size_t thetas;
+    int count;
+} gradient_round;
+
+static rt_status differentiate_theta(void *context, int number, const rt_labelled_batch *batch,
+                                     rt_transformer *model, rt_graph *g)
+{
+    const gradient_round *r = context;
+    const int at = number % r->count;
+    r->labelled[at] = batch->labels > 0;
+    if (!batch->labels)
+        return rt_ok();
+    for (int k = 0; k < model->parameters.count; k++) {
+        const rt_parameter *p = model->parameters.list[k];
+        if (p->role == RT_ROLE_THETA)
+            memset(p->tensor.grad, 0, rt_size(&p->tensor) * sizeof *p->tensor.grad);
+    }
+    rt_graph_record(g, true);
+    RT_TRY(rt_graph_backward(g, rt_batch_loss(model, g, batch, batch->labels, NULL)));
+    rt_transformer_theta_gradient(model, r->gradients + (size_t)at * r->thetas);
+    return rt_ok();
+}
+
+/* Adds a value to a mean and to the sum of squares around it (Welford 1962). */
+static void add_value(double *mean, double *squares, double value, long count)
+{
+    const double off = value - *mean;
+    *mean += off / (double)count;
+    *squares += off * (value - *mean);
+}
+
+rt_status rt_trainer_theta_gradients(rt_trainer *t, int length, rt_theta_gradients *g)
+{
+    const rt_transformer_options *o = &t->state.model->options;
+    const size_t thetas = rt_transformer_theta_count(o);
+    gradient_round r = {.thetas = thetas, .count = t->graph_count};
+    rt_eval_shards shards;
+    *g = (rt_theta_gradients){.sequences = 0};
+    if (!o->theta.learn || rt_transformer_theta_axes(o) > 1)
+        return rt_error(RT_CONFIG, "needs a learned theta of one axis: theta.learn = yes%s",
+                        o->theta.learn ? ", position.mixing = axial" : "");
+    rt_status status =
+        rt_eval_shards_new(&shards, t, length, 1, t->config->train.eval_batches, RT_NO_BUFFERS);
+    r.gradients = rt_alloc((size_t)r.count * thetas, sizeof *r.gradients);
+    r.labelled = rt_alloc((size_t)r.count, sizeof *r.labelled);
+    g->mean = rt_alloc(2 * thetas, sizeof *g->mean);
+    g->deviation = g->mean + thetas;
+    if (!status.code && !(r.gradients && r.labelled && g->mean))
+        status = rt_out_of_memory("the gradients of theta");
+    rt_trainer_want(t, true);
+    for (int i = 0; i < shards.count && !status.code; i += r.count) {
+        const int end = shards.count - i < r.count ? shards.count : i + r.count;
+        status = rt_eval_shards_run(&shards, i, end, differentiate_theta, &r);
+        for (int k = 0; k < end - i && !status.code; k++) {
+            const double *gradient = r.gradients + (size_t)((i + k) % r.count) * thetas;
+            g->sequences += r.labelled[(i + k) % r.count];
+            for (size_t n = 0; n < thetas && r.labelled[(i + k) % r.count]; n++)
+                add_value(&g->mean[n], &g->deviation[n], gradient[n], g->sequences);
+        }
+    }
+    rt_trainer_want(t, false);
+    for (size_t n = 0; n < thetas && !status.code; n++)
+        g->deviation[n] =
+            g->sequences > 1 ? sqrt(g->deviation[n] / (double)(g->sequences - 1)) : (double)NAN;
+    rt_eval_shards_free(&shards);
+    rt_free(r.gradients);
+    rt_free(r.labelled);
+    if (status.code) {
+        rt_free(g->mean);
+        g->mean = NULL;
+    }
+    return status;
+}
+
 /* Sums by distance, and the weights of one sequence at a time, (heads, T, T) for each layer. */
 typedef struct attended {
     rt_attention_distances *sum;

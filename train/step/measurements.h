@@ -105,6 +105,19 @@ rt_status rt_theta_tolerances(rt_trainer *trainer, int length, rt_theta_toleranc
  * Returns RT_CONFIG as rt_usage_new. */
 rt_status rt_trainer_usage(rt_trainer *trainer, int length, rt_usage *usage) RT_MUST_CHECK;
 
+/* Gradients of the losses of evaluation sequences by ln |theta|, laid out as rt_transformer_theta.
+ * The loss of a sequence is the mean over its labels. */
+typedef struct rt_theta_gradients {
+    long sequences;           /* that have a label */
+    double *mean, *deviation; /* over the sequences; one allocation */
+} rt_theta_gradients;
+
+/* Measures them over train.eval_batches batches, without dropout. The caller frees g->mean
+ * (rt_free). Bitwise identical for any number of threads; for a single process. Returns RT_CONFIG
+ * if theta is not learned, or has a value for each coordinate (position.mixing = mixed). */
+rt_status rt_trainer_theta_gradients(rt_trainer *trainer, int length,
+                                     rt_theta_gradients *g) RT_MUST_CHECK;
+
 /* Attention of the heads of a model by distance. */
 typedef struct rt_attention_distances {
     int layers, heads, length;

@@ -106,6 +106,9 @@ typedef struct rt_shares {
     int sent_count, taken_count;
 } rt_shares;
 
+/* Sets whether theta alone gets gradients, or all parameters that train.freeze does not name. */
+void rt_trainer_want(rt_trainer *t, bool theta_alone);
+
 /* Assigns the shards and spans of a trainer to ranks. Returns RT_CONFIG if there are too many
  * parameters for a world. */
 rt_status rt_shares_new(rt_trainer *t) RT_MUST_CHECK;

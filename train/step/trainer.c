@@ -66,6 +66,17 @@ static rt_status make_spans(rt_trainer *t)
     return rt_shares_new(t);
 }
 
+void rt_trainer_want(rt_trainer *t, bool theta_alone)
+{
+    for (int i = 0; i < t->blocks; i++)
+        for (int k = 0; k < t->models[i]->parameters.count; k++) {
+            rt_parameter *parameter = t->models[i]->parameters.list[k];
+            parameter->tensor.wants_grad = theta_alone
+                                               ? parameter->role == RT_ROLE_THETA
+                                               : !rt_freezes(t->config->train.freeze, parameter);
+        }
+}
+
 /* Creates the models of all blocks; they share the values of the first. Excludes frozen parameters
  * from gradients and spans, so from updates and from the norm. */
 static rt_status make_models(rt_trainer *t, bool blank)
@@ -77,12 +88,8 @@ static rt_status make_models(rt_trainer *t, bool blank)
                                       .blank = blank,
                                       .account = t->account};
         RT_TRY(rt_transformer_new_from(t->models + i, &options, &start));
-        for (int k = 0; k < t->models[i]->parameters.count; k++) {
-            rt_parameter *parameter = t->models[i]->parameters.list[k];
-            if (rt_freezes(t->config->train.freeze, parameter))
-                parameter->tensor.wants_grad = false;
-        }
     }
+    rt_trainer_want(t, false);
     return rt_ok();
 }
 

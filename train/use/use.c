@@ -1,4 +1,5 @@
-/* Uses of a trained model: --eval, --usage, --distances, --predict, --embed and --export. */
+/* Uses of a trained model: --eval, --usage, --distances, --gradient, --predict, --embed and
+ * --export. */
 
 #include "train/use/use.h"
 

@@ -7,9 +7,10 @@
 #include "train/folder/results.h"
 #include "train/run/state.h"
 
-/* Uses a trained model: --eval, --usage, --distances, --predict, --embed, --export. With a
- * CONFIG.ini, the checkpoint is used with its own configuration and the overrides of the command
- * line; without one, `config` is its configuration. Takes ownership of the contents of `found`. */
+/* Uses a trained model: --eval, --usage, --distances, --gradient, --predict, --embed, --export.
+ * With a CONFIG.ini, the checkpoint is used with its own configuration and the overrides of the
+ * command line; without one, `config` is its configuration. Takes ownership of the contents of
+ * `found`. */
 rt_exit rt_use_model(const rt_config *config, rt_trained_model *found,
                      const rt_arguments *arguments);
 
