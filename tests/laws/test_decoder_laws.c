@@ -72,8 +72,12 @@ TEST_ROWS(every_second_layer_knows_no_order, 0, KINDS)
     rt_transformer_options causal = with((rt_position_kind)_i, RT_ATTENTION_SOFTMAX, true);
     rt_transformer_options every = causal;
     o.position.every = 1;
-    if (!rt_encoding_of(&o)->in_layers)
+    if (!rt_encoding_of(&o)->in_layers) {
+        every.position.every = 2;
+        rt_transformer *m = NULL;
+        ck_assert_int_eq(rt_transformer_new(&m, &every, 1, NULL).code, RT_ARGUMENT);
         return;
+    }
     for (; !rt_encoding_of(&o)->causal && o.position.every <= 2; o.position.every++)
         expect_change_of_second(&o);
     for (every.position.every = 1; every.position.every <= 3; every.position.every++)

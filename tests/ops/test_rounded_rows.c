@@ -19,6 +19,8 @@ typedef struct maps {
     real y[2 * ROWS * OUT];
 } maps;
 
+#define BF16 "oneDNN and a processor with bf16"
+
 static bool bf16(void)
 {
     return rt_engine_use(RT_ENGINE_ONEDNN, RT_MATH_BF16).code == RT_OK;
@@ -47,8 +49,7 @@ static maps kept, fresh;
 
 TEST_ROWS(rows_that_are_rounded_once_are_those_that_each_map_rounds, 0, IN_FLOAT)
 {
-    if (!bf16())
-        return;
+    NEEDS(bf16(), BF16);
     fill(kept.x, ROWS * IN, 1);
     fill(kept.w1, WIDE * IN, 2);
     fill(kept.w2, OUT * WIDE, 4);
@@ -66,8 +67,7 @@ TEST_ROWS(rows_that_are_rounded_once_are_those_that_each_map_rounds, 0, IN_FLOAT
 /* The values of a leaf are the caller's, who may change them. */
 TEST_ROWS(of_a_leaf_nothing_is_kept, 0, IN_FLOAT)
 {
-    if (!bf16())
-        return;
+    NEEDS(bf16(), BF16);
     fill(kept.x, ROWS * IN, 1);
     fill(kept.w1, WIDE * IN, 2);
     rt_tensor x = rt_tensor_of(kept.x, NULL, RT_SHAPE_OF(ROWS, IN));
@@ -158,8 +158,7 @@ TEST_ROWS(what_is_rounded_alone_changes_no_bit, 0, IN_FLOAT ? ROWS(ways) : 0)
 {
     static layer gradients[2];
     static real y[2][TOKENS * Q];
-    if (!bf16())
-        return;
+    NEEDS(bf16(), BF16);
     fill((real *)&values, sizeof values / sizeof(real), 11);
     memset(gradients, 0, sizeof gradients);
     for (int alone = 0; alone < 2; alone++) {
@@ -181,8 +180,7 @@ static rt_tensor normed(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor 
 TEST_ROWS(what_is_rounded_alone_is_refused_by_all_but_products, 0, IN_FLOAT)
 {
     static real dx[ROWS * IN];
-    if (!bf16())
-        return;
+    NEEDS(bf16(), BF16);
     rt_graph *g = new_graph();
     rt_tensor x = rt_tensor_of(kept.x, dx, RT_SHAPE_OF(ROWS, IN));
     rt_tensor w = rt_tensor_of(kept.w1, kept.dw1, RT_SHAPE_OF(WIDE, IN)), *y;
@@ -218,17 +216,16 @@ TEST_ROWS(what_others_need_stays, 0, IN_FLOAT)
     ck_assert_int_eq(rt_engine_use(RT_ENGINE_OPENBLAS, RT_MATH_FLOAT).code, RT_OK);
     normed(g, &x, &weight, &y);
     ck_assert_ptr_eq(rt_for_products(g, y), y); /* in float nothing is rounded */
-    if (bf16()) {
-        rt_tensor *power = rt_activate(g, &x, RT_EXP);
-        ck_assert_ptr_eq(rt_for_products(g, &x), &x);
-        ck_assert_ptr_eq(rt_for_products(g, power), power);
-        rt_graph_record(g, false);
-        ck_assert_ptr_eq(rt_for_products(g, y), y);
-        normed(g, &x, &weight, &y);
-        ck_assert_ptr_eq(rt_for_products(g, y), y);
-        rt_tensor w = rt_tensor_of(kept.w1, kept.dw1, RT_SHAPE_OF(WIDE, IN));
-        ck_assert_ptr_null(rt_linear_activate(g, y, &w, NULL, RT_GELU)->rounded);
-    }
+    NEEDS(bf16(), BF16);
+    rt_tensor *power = rt_activate(g, &x, RT_EXP);
+    ck_assert_ptr_eq(rt_for_products(g, &x), &x);
+    ck_assert_ptr_eq(rt_for_products(g, power), power);
+    rt_graph_record(g, false);
+    ck_assert_ptr_eq(rt_for_products(g, y), y);
+    normed(g, &x, &weight, &y);
+    ck_assert_ptr_eq(rt_for_products(g, y), y);
+    rt_tensor w = rt_tensor_of(kept.w1, kept.dw1, RT_SHAPE_OF(WIDE, IN));
+    ck_assert_ptr_null(rt_linear_activate(g, y, &w, NULL, RT_GELU)->rounded);
 }
 
 /* Keys of distances are multiplied with queries in parts that are no product of bf16 numbers. */
@@ -236,8 +233,7 @@ TEST_ROWS(attention_refuses_rounded_queries_with_keys_of_distances, 0, IN_FLOAT)
 {
     static const int16_t classes[] = {0, 1, 2};
     static real numbers[B * T * H * D], gradient[B * T * H * D];
-    if (!bf16())
-        return;
+    NEEDS(bf16(), BF16);
     rt_graph *g = new_graph();
     rt_tensor x = rt_tensor_of(numbers, gradient, RT_SHAPE_OF(B, T, H, D));
     rt_tensor factor = rt_tensor_of(values.norm, NULL, RT_SHAPE_OF(D));
@@ -296,8 +292,7 @@ TEST_ROWS(the_gradient_of_logits_that_products_alone_read_is_rounded, AN_OP_BETW
           IN_FLOAT ? A_NEWER_READER + 1 : 0)
 {
     const size_t rounded = (size_t)ROWS * LABELS * sizeof(uint16_t);
-    if (!bf16())
-        return;
+    NEEDS(bf16(), BF16);
     fill(with_float.x, ROWS * IN, 8);
     fill(with_float.w, LABELS * IN, 9);
     memset(with_float.bias, 0, sizeof with_float.bias);
@@ -317,8 +312,7 @@ TEST_ROWS(parts_of_rows_read_their_own_rounded_rows, 0, IN_FLOAT)
     static real x_data[ROWS * SIDE], w_data[SIDE * SIDE];
     int parts = 0;
     const rt_threads crew = {run_backwards, &parts};
-    if (!bf16())
-        return;
+    NEEDS(bf16(), BF16);
     fill(x_data, ROWS * SIDE, 6);
     fill(w_data, SIDE * SIDE, 7);
     rt_tensor x = rt_tensor_of(x_data, NULL, RT_SHAPE_OF(ROWS, SIDE));

@@ -186,11 +186,7 @@ SAMPLED_ROWS(recomputation_changes_no_byte, 0, 9, 3)
         "$TRAIN tiny.ini train.steps=2 model.attention=linear_elu",
         LONG "run.engine=onednn run.math=bf16"};
     const char *way = ways[_i];
-    if (strstr(way, "bf16") && shell(w, "%s --check", way)) {
-        printf("SKIP recomputation in bf16: needs oneDNN and a processor that has it (%s)\n",
-               w->err);
-        return;
-    }
+    NEEDS(!strstr(way, "bf16") || !shell(w, "%s --check", way), BF16);
     run("%s run.name=kept", way);
     run("%s run.name=again train.recompute=layers", way);
     expect_same_in("kept", "again", "metrics.csv");
@@ -201,10 +197,7 @@ SAMPLED_ROWS(recomputation_changes_no_byte, 0, 9, 3)
 TEST(bf16_gives_the_same_bytes_for_any_number_of_threads_and_when_resumed)
 {
     const char *options = "run.engine=onednn run.math=bf16 model.dropout=0.1 train.shards=4";
-    if (shell(w, "$TRAIN tiny.ini --check %s", options)) {
-        printf("SKIP training in bf16: needs oneDNN and a processor that has it (%s)\n", w->err);
-        return;
-    }
+    NEEDS(!shell(w, "$TRAIN tiny.ini --check %s", options), BF16);
     run("$TRAIN tiny.ini run.name=one %s --threads 1", options);
     run("$TRAIN tiny.ini run.name=three %s --threads 3", options);
     run("$TRAIN tiny.ini run.name=halves %s train.steps=33", options);

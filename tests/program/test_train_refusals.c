@@ -174,10 +174,7 @@ TEST(what_is_no_folder_of_a_model_or_run_is_refused)
 
 TEST(a_change_of_the_engine_is_told)
 {
-    if (shell(w, TINY "--check run.engine=onednn run.math=bf16")) {
-        printf("SKIP engines: needs oneDNN and a processor with bf16\n");
-        return;
-    }
+    NEEDS(!shell(w, TINY "--check run.engine=onednn run.math=bf16"), BF16);
     run(TINY "run.engine=onednn train.steps=4");
     expect_told(0, "was computed with oneDNN-", TINY "--resume run.engine=openblas train.steps=6");
     expect_told(2, "run.math", TINY "--resume run.engine=onednn run.math=bf16 train.steps=8");

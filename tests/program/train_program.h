@@ -8,6 +8,8 @@
 
 #include <math.h>
 
+#define BF16 "oneDNN and a processor with bf16"
+
 static workplace *w;
 
 /* Enters a fresh folder that holds tiny.ini. */
