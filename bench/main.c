@@ -3,6 +3,7 @@
 #include "train/run/kernels.h"
 #include "train/world/world.h"
 #include "util/number.h"
+#include "util/writer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,9 +98,15 @@ static const char options_usage[] =
 /* Prints the command with its sizes, and its help below. */
 static void print_command(FILE *to, const command *c)
 {
-    fprintf(to, "  %s%s%s", c->name, c->arguments ? " " : "", c->arguments ? c->arguments : "");
-    for (int i = 0; c->sizes[i].name; i++)
-        fprintf(to, " %s=%d", c->sizes[i].name, c->sizes[i].value);
+    enum { WIDTH = 80 };
+    int column =
+        fprintf(to, "  %s%s%s", c->name, c->arguments ? " " : "", c->arguments ? c->arguments : "");
+    for (int i = 0; c->sizes[i].name; i++) {
+        const char *size = RT_PRINTED(64, " %s=%d", c->sizes[i].name, c->sizes[i].value);
+        if (column + (int)strlen(size) > WIDTH)
+            column = fprintf(to, "\n     ") - 1;
+        column += fprintf(to, "%s", size);
+    }
     if (c->help)
         fprintf(to, "\n      %s", c->help);
     fputc('\n', to);

@@ -40,6 +40,7 @@ small="layers=2 dim=16 heads=4 kv_heads=2 ffn=24 vocab=50 prompt=8 tokens=2"
 expect 2 'rows must be at most 131072; got 200000' xent rows=200000
 expect 0 '--engine E' --help
 expect 0 '--math M' --help
+[ "$("$build/bench" --help | wc -L)" -le 80 ] || { echo 'a line of --help has over 80 columns' >&2; failed=1; }
 expect 2 '--seconds needs a number above 0; got' peak --seconds 0
 for command in step world math; do # whether or not this build has oneDNN
     expect 2 '--math are run.engine=E' $command "$here/bench/configs/dim64.ini" --engine onednn

@@ -15,6 +15,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -34,21 +35,30 @@ static rt_exit print_error(const rt_world *world, rt_status status)
     return rt_world_rank(world) == 0 ? rt_exit_print(status) : rt_exit_of(status.code);
 }
 
-/* Prints the help on a section or key; without one, or with a configuration file, all of it. */
-static rt_exit print_help(const char *part)
+/* Prints the help on a section, key or option; without one, or with a configuration file, all. */
+static rt_exit print_help(const rt_arguments *arguments)
 {
-    char *text = part ? rt_config_help(part) : NULL;
-    if (text && *text)
-        return print_text(stdout, text);
-    rt_free(text);
-    if (part && !rt_path_ends_in(part, ".ini"))
-        return rt_exit_print(rt_error(RT_CONFIG,
-                                      "--help: no section and no key is named %s; --help alone "
-                                      "lists all",
-                                      RT_QUOTED(part)));
-    rt_arguments_print_usage(stdout);
-    printf("\nconfiguration keys, with their defaults:\n\n");
-    return print_text(stdout, rt_config_help(NULL));
+    char part[RT_QUOTE_SIZE];
+    const char *word = arguments->override_count ? arguments->overrides[0] : arguments->config;
+    if (!word || rt_path_ends_in(word, ".ini")) {
+        rt_arguments_print_usage(stdout);
+        printf("\nconfiguration keys, with their defaults:\n\n");
+        return print_text(stdout, rt_config_help(NULL));
+    }
+    snprintf(part, sizeof part, "%.*s", (int)strcspn(word, "="), word);
+    rt_nearest nearest = {.written = part};
+    char *text = rt_config_help(part);
+    const bool keys = !text || *text;
+    const rt_exit code = print_text(stdout, text);
+    if (rt_arguments_print_option(stdout, part) || keys)
+        return code;
+    rt_config_help_try(&nearest);
+    rt_arguments_try_options(&nearest);
+    return rt_exit_print(
+        rt_error(RT_CONFIG,
+                 nearest.name ? "--help: no section and no key is named %s; did you mean '%s'?"
+                              : "--help: no section and no key is named %s; --help alone lists all",
+                 RT_QUOTED(part), nearest.name));
 }
 
 /* Checks the configuration and the data, and prints the largest memory of each phase beyond the
@@ -283,7 +293,7 @@ int rt_command_line(int argc, char **argv, const char *revision)
     arguments.revision = revision;
     arguments.ancestry = &ancestry;
     if (arguments.command == RT_COMMAND_HELP)
-        return finish(print_help(arguments.config));
+        return finish(print_help(&arguments));
     if (arguments.command == RT_COMMAND_VERSION) {
         char kernels[RT_KERNELS_SIZE];
         printf("rotor %s (%s)\n%s\n", ROTOR_VERSION, RT_PRECISION, rt_kernels_describe(kernels));

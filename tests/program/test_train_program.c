@@ -75,7 +75,16 @@ TEST(help_names_every_key_and_option)
     for (int i = 0; rt_key_at(i); i++)
         expect_text(w->out, lasting("\n  %s=", rt_key_full_name(rt_key_at(i), name)));
     run("$TRAIN -h; $TRAIN nothing.ini --help >.other; $TRAIN -h | cmp - .other");
-    expect_told(2, "no section and no key is named 'optimizer.lrs'", "$TRAIN --help optimizer.lrs");
+    expect_output("", "$TRAIN --help | grep -E '.{81}'; exit 0");
+    expect_told(2, "no section and no key is named 'optimizer.lrs'; did you mean 'optimizer.lr'?",
+                "$TRAIN --help optimizer.lrs");
+    expect_told(2, "; did you mean 'sweep.jobs'?", "$TRAIN --help sweep.job=2");
+    expect_told(2, "; did you mean 'overwrite'?", "$TRAIN --help overwriet");
+    expect_told(2, "'wombat'; --help alone lists all", "$TRAIN --help wombat");
+    for (int i = 0; i < 4; i++)
+        expect_printed("  --theta WHAT       with --eval",
+                       (const char *const[]){"$TRAIN --help --theta", "$TRAIN -h off:",
+                                             "$TRAIN -h scale:4", "$TRAIN --help theta"}[i]);
     expect_printed("  optimizer.lr=", "$TRAIN --help optimizer");
     expect_no_text(w->out, "  train.steps=", "usage: ");
     expect_printed("  sweep.jobs=1", "$TRAIN --help sweep");

@@ -185,3 +185,53 @@ TEST(a_template_replaces_a_file_with_overwrite_alone)
     expect_ok(write_template("mlm", path, true));
     expect_to_read_back(path);
 }
+
+/* The help on a part, whose lines fit a terminal; "" for an unknown part. */
+static const char *help_on(const char *part)
+{
+    enum { WIDTH = 80 };
+    const char *text = owned(rt_config_help(part), rt_free);
+    ck_assert_ptr_nonnull(text);
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+        ck_assert_msg(strcspn(line, "\n") <= WIDTH, "--help %s: %.*s", part ? part : "",
+                      (int)strcspn(line, "\n"), line);
+    return text;
+}
+
+TEST(help_on_a_key_knows_all_keys_and_fits_a_terminal)
+{
+    char name[2 * RT_KEY_NAME_SIZE];
+    const char *all = help_on(NULL);
+    for (int i = 0; rt_key_at(i); i++) {
+        const rt_key *key = rt_key_at(i);
+        snprintf(name, sizeof name, "\n  %s=", rt_key_name(i));
+        ck_assert_ptr_nonnull(strstr(all, name + (i == 0)));
+        ck_assert_ptr_nonnull(strstr(help_on(key->section), name + rt_key_starts_section(i)));
+        ck_assert_ptr_nonnull(strstr(help_on(rt_key_name(i)), "\n  values:"));
+        if (!rt_section_exists(key->name))
+            ck_assert_ptr_nonnull(strstr(help_on(key->name), name + 1));
+        snprintf(name, sizeof name, "sweep.%s", rt_key_name(i));
+        ck_assert_ptr_nonnull(strstr(help_on(name), "\n  sweep.SECTION.KEY  "));
+    }
+    for (int i = 0; i < RT_SWEEP_SETTINGS; i++)
+        for (int k = 0; k < 5; k += 4)
+            ck_assert_ptr_nonnull(
+                strstr(help_on(rt_sweep_settings[i][k]), rt_sweep_settings[i][2]));
+    ck_assert_str_eq(help_on("sweep.theta"), "");
+    ck_assert_str_eq(help_on("wombat"), "");
+}
+
+TEST(help_suggests_the_nearest_name)
+{
+    static const char *const near[][2] = {
+        {"data.fil", "data.file"},      {"fiel", "data.file"},
+        {"positon", "position"},        {"swep", "sweep"},
+        {"sweep.job", "sweep.jobs"},    {"varient", "variant"},
+        {"hidden_size", "model.dim"},   {"optimiser", "optimizer"},
+        {"train.Steps", "train.steps"}, {"theta-learn", "theta.learn"}};
+    for (int i = 0; i < ROWS(near); i++) {
+        rt_nearest nearest = {.written = near[i][0]};
+        rt_config_help_try(&nearest);
+        ck_assert_str_eq(nearest.name ? nearest.name : "", near[i][1]);
+    }
+}

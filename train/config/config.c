@@ -326,7 +326,7 @@ static void read_override(loading *l, const char *text)
     }
     const int i = rt_key_find(name);
     if (i < 0) {
-        rt_config_unknown_override(&l->errors, name);
+        rt_config_unknown_override(&l->errors, RT_FROM_COMMAND_LINE, "", name);
     } else if (l->overridden[i]) {
         rt_config_add_error(&l->errors, RT_FROM_COMMAND_LINE, "%s is given twice", name);
     } else {

@@ -14,6 +14,7 @@
 #include "models/options.h"
 #include "ops/engine.h"
 #include "optim/options.h"
+#include "util/suggest.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -212,14 +213,19 @@ void rt_config_continue(rt_config *config, const rt_config *run);
  * *elsewhere if the name is of another program, whose values may have another unit. */
 const char *rt_config_key_meant(const char *word, bool *elsewhere);
 
-/* Writes the help on the keys of one section or of [sweep], or on one key, "section.name", with its
- * values and needs; "" for any other word. NULL: all keys, with their defaults. The caller frees
- * the text; NULL if the heap is exhausted. */
+/* Writes the help on the keys of one section or of [sweep], on a setting of sweeps ("sweep.jobs",
+ * "variant"), or on the keys of a name, with or without section, with their values and needs; ""
+ * for any other word. NULL: all keys, with their defaults. Lines have at most 80 columns. The
+ * caller frees the text; NULL if the heap is exhausted. */
 char *rt_config_help(const char *part);
 
-/* Settings of sweeps, which are not in the table of keys: name, default, values, meaning. */
+/* Tries the names that rt_config_help knows, and those of other programs. */
+void rt_config_help_try(rt_nearest *nearest);
+
+/* Settings of sweeps, which are not in the table of keys: name, default, values, meaning, short
+ * name. */
 enum { RT_SWEEP_SETTINGS = 4 };
-extern const char *const rt_sweep_settings[RT_SWEEP_SETTINGS][4];
+extern const char *const rt_sweep_settings[RT_SWEEP_SETTINGS][5];
 
 /* Writes a model of Hugging Face as an INI file: the sections model, position and theta, and the
  * keys of the data except its files. The caller frees the text; NULL if the heap is exhausted. */

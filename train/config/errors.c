@@ -62,8 +62,10 @@ void rt_config_unknown_section(rt_config_errors *errors, int origin, const char 
 {
     rt_writer advice = {0};
     rt_nearest nearest = {.written = written};
+    rt_nearest_try(&nearest, "sweep", "sweep");
     for (int i = 0; rt_key_at(i); i++)
-        rt_nearest_try(&nearest, rt_key_at(i)->section, rt_key_at(i)->section);
+        if (rt_key_starts_section(i))
+            rt_nearest_try(&nearest, rt_key_at(i)->section, rt_key_at(i)->section);
     if (nearest.name)
         rt_writer_add(&advice, "did you mean '%s'?", nearest.name);
     for (int i = 0; rt_key_at(i) && !nearest.name; i++)
@@ -118,6 +120,22 @@ const char *rt_config_key_meant(const char *word, bool *elsewhere)
     return NULL;
 }
 
+void rt_config_help_try(rt_nearest *nearest)
+{
+    const rt_key *key;
+    for (int i = 0; (key = rt_key_at(i)); i++) {
+        rt_nearest_try(nearest, rt_key_name(i), rt_key_name(i));
+        rt_nearest_try(nearest, key->section, key->section);
+        rt_nearest_try(nearest, key->name, rt_key_name(i));
+    }
+    for (size_t i = 0; i < sizeof names_elsewhere / sizeof *names_elsewhere; i++)
+        rt_nearest_try(nearest, names_elsewhere[i][0], names_elsewhere[i][1]);
+    for (int i = 0; i < RT_SWEEP_SETTINGS; i++)
+        for (int k = 0; k < 5; k += 4)
+            rt_nearest_try(nearest, rt_sweep_settings[i][k], rt_sweep_settings[i][k]);
+    rt_nearest_try(nearest, "sweep", "sweep");
+}
+
 /* Returns the number of the key with the nearest name, in rotor or in another program, inside or
  * outside the section; -1 if none is near. */
 static int nearest_key(const char *written, const char *section, bool inside)
@@ -162,20 +180,20 @@ void rt_config_unknown_key(rt_config_errors *errors, int origin, const char *sec
     rt_writer_free(&advice);
 }
 
-void rt_config_unknown_override(rt_config_errors *errors, const char *written)
+void rt_config_unknown_override(rt_config_errors *errors, int origin, const char *where,
+                                const char *written)
 {
-    char section[RT_KEY_NAME_SIZE];
     const char *dot = strchr(written, '.');
+    const char *section =
+        RT_PRINTED(RT_KEY_NAME_SIZE, "%.*s", dot ? (int)(dot - written) : 0, written);
     const int meant = dot ? -1 : nearest_key(written, "", false);
-    snprintf(section, sizeof section, "%.*s", dot ? (int)(dot - written) : 0, written);
     if (dot && rt_section_exists(section))
-        rt_config_unknown_key(errors, RT_FROM_COMMAND_LINE, section, dot + 1);
+        rt_config_unknown_key(errors, origin, section, dot + 1);
     else if (dot)
-        rt_config_unknown_section(errors, RT_FROM_COMMAND_LINE, section);
-    else if (meant >= 0)
-        rt_config_add_error(errors, RT_FROM_COMMAND_LINE, "unknown key %s; did you mean '%s'?",
-                            RT_QUOTED(written), rt_key_name(meant));
+        rt_config_unknown_section(errors, origin, section);
     else
-        rt_config_add_error(errors, RT_FROM_COMMAND_LINE,
-                            "unknown key %s; a key is written section.key", RT_QUOTED(written));
+        rt_config_add_error(errors, origin,
+                            meant < 0 ? "%sunknown key %s; a key is written section.key"
+                                      : "%sunknown key %s; did you mean '%s'?",
+                            where, RT_QUOTED(written), rt_key_name(meant));
 }

@@ -6,36 +6,37 @@
 
 #include <string.h>
 
-enum { PLACE_WIDTH = 24, NAME_WIDTH = 26, SETTING_WIDTH = 32 };
+enum { PLACE_WIDTH = 24, NAME_WIDTH = 26, COMMENT_WIDTH = 96, HELP_WIDTH = 80, HELP_COLUMN = 33 };
 
-/* Adds the meaning of a key and, for a choice, its values. */
-static void add_meaning(rt_writer *w, const rt_key *key)
+/* Adds the words of a text, each behind a blank, in lines of at most `width` columns. The first
+ * word follows `column` columns; further lines begin with `start`. */
+static void add_words(rt_writer *w, size_t column, size_t width, const char *start,
+                      const char *text)
 {
-    rt_writer_add(w, "%s", key->help);
-    if (key->type == RT_KEY_CHOICE)
-        rt_writer_add(w, " (%s)", rt_key_values(key, (char[RT_VALUES_SIZE]){0}));
-}
-
-/* Adds the meaning of a key as comments of at most COMMENT_WIDTH columns. */
-static void add_comment(rt_writer *w, const rt_key *key)
-{
-    enum { COMMENT_WIDTH = 96 };
-    size_t column = 0;
-    rt_writer meaning = {0};
-    add_meaning(&meaning, key);
-    for (const char *text = meaning.bytes; text && *text;) {
+    const size_t first = strlen(start);
+    while (*text) {
         const size_t length = strcspn(text, " ");
-        const bool fits = column && column + 1 + length <= COMMENT_WIDTH;
-        if (!fits)
-            rt_writer_add(w, "%s;", column ? "\n" : "");
+        if (column > first && column + 1 + length > width) {
+            rt_writer_add(w, "\n%s", start);
+            column = first;
+        }
         rt_writer_add(w, " %.*s", (int)length, text);
-        column = (fits ? column : 1) + 1 + length;
+        column += 1 + length;
         text += length + strspn(text + length, " ");
     }
     rt_writer_add(w, "\n");
-    w->failed |= meaning.failed;
-    rt_writer_free(&meaning);
 }
+
+enum { MEANING_SIZE = 1024 };
+
+/* Writes the meaning of a key and, for a choice, its values. */
+static const char *meaning_of(const rt_key *key, char text[MEANING_SIZE])
+{
+    const bool choice = key->type == RT_KEY_CHOICE;
+    return rt_printed(text, MEANING_SIZE, choice ? "%s (%s)" : "%s%s", key->help,
+                      choice ? rt_key_values(key, (char[RT_VALUES_SIZE]){0}) : "");
+}
+#define MEANING(key) meaning_of(key, (char[MEANING_SIZE]){0})
 
 /* Comments out a key without a value, which cannot be read back. Always writes run.name, whose
  * default is the name of the file. */
@@ -49,8 +50,10 @@ void rt_config_write(rt_writer *w, const rt_config *config, bool shared, bool ex
             rt_writer_add(w, "%s[%s]\n", i ? "\n" : "", key->section);
         if (!shared && !rt_key_has_effect(i, config))
             continue;
-        if (explained)
-            add_comment(w, key);
+        if (explained) {
+            rt_writer_add(w, ";");
+            add_words(w, 1, COMMENT_WIDTH, ";", MEANING(key));
+        }
         rt_writer_add(w, "%s%s =%s%s\n", *value && (written || !shared) ? "" : ";", key->name,
                       *value ? " " : "", value);
     }
@@ -172,54 +175,75 @@ rt_status rt_config_compare(const rt_config *run, int step, const rt_config *now
     return status;
 }
 
-const char *const rt_sweep_settings[RT_SWEEP_SETTINGS][4] = {
+const char *const rt_sweep_settings[RT_SWEEP_SETTINGS][5] = {
     {"sweep.SECTION.KEY", "", "comma-separated values",
-     "train one run for every combination of the values of all such keys"},
+     "train one run for every combination of the values of all such keys", "sweep.KEY"},
     {"sweep.jobs", "1", "from 1 to 1024",
-     "number of runs to train at the same time; they share the threads"},
+     "number of runs to train at the same time; they share the threads", "jobs"},
     {"sweep.trunk", "", "number of steps, or a checkpoint",
      "train all runs as branches of one training: of a trunk of this many steps, which the sweep "
-     "trains for each run.seed, or of a checkpoint (train.trunk)"},
+     "trains for each run.seed, or of a checkpoint (train.trunk)",
+     "trunk"},
     {"[variant NAME]", "", "a section of SECTION.KEY = VALUE lines",
-     "settings that belong together; a sweep trains every combination with every variant"},
+     "settings that belong together; a sweep trains every combination with every variant",
+     "variant"},
 };
 
-/* Adds "section.key=default  meaning (values of a choice)". */
-static void add_key_help(rt_writer *w, int i)
+/* Adds a setting, "section.key=default", and its meaning from HELP_COLUMN on. */
+static void add_setting(rt_writer *w, const char *name, const char *equals, const char *initial,
+                        const char *meaning)
 {
-    rt_writer_add(w, "  %-*s  ", SETTING_WIDTH,
-                  RT_PRINTED(2 * RT_KEY_NAME_SIZE, "%s=%s", rt_key_name(i), rt_key_at(i)->initial));
-    add_meaning(w, rt_key_at(i));
-    rt_writer_add(w, "\n");
+    const char *setting = RT_PRINTED(2 * RT_KEY_NAME_SIZE, "  %s%s%s", name, equals, initial);
+    const size_t length = strlen(setting);
+    rt_writer_add(w, "%-*s", HELP_COLUMN, setting);
+    add_words(w, length > HELP_COLUMN ? length : HELP_COLUMN, HELP_WIDTH,
+              RT_PRINTED(HELP_COLUMN + 1, "%*s", HELP_COLUMN, ""), meaning);
+}
+
+/* Adds the values, the default of a decoder and the needs of a key. */
+static void add_details(rt_writer *w, int i)
+{
+    rt_writer needs = {0};
+    rt_key_report_needs(&needs, i);
+    const char *const details[][2] = {{"  values:",
+                                       rt_key_values(rt_key_at(i), (char[RT_VALUES_SIZE]){0})},
+                                      {"  default of a decoder:", rt_key_at(i)->decoder},
+                                      {"  needs:", needs.bytes}};
+    for (size_t d = 0; d < sizeof details / sizeof *details; d++)
+        if (details[d][1]) {
+            rt_writer_add(w, "%s", details[d][0]);
+            add_words(w, strlen(details[d][0]), HELP_WIDTH, "   ", details[d][1]);
+        }
+    w->failed |= needs.failed;
+    rt_writer_free(&needs);
 }
 
 char *rt_config_help(const char *part)
 {
+    static const char axis[] = "sweep.";
+    const char *name = part && !strncmp(part, axis, strlen(axis)) ? part + strlen(axis) : part;
+    const bool one = part && !rt_section_exists(part);
+    bool varied = false;
     rt_writer w = {0};
-    const int number = part ? rt_key_find(part) : -1;
-    const rt_key *key = rt_key_at(number);
-    for (int i = 0; !key && rt_key_at(i); i++) {
+    for (int i = 0; rt_key_at(i); i++) {
+        const rt_key *key = rt_key_at(i);
+        const bool full = one && !strcmp(rt_key_name(i), name);
+        const bool named = full || (one && !strcmp(key->name, part));
         rt_writer_add(&w, "%s", !part && i && rt_key_starts_section(i) ? "\n" : "");
-        if (!part || !strcmp(rt_key_at(i)->section, part))
-            add_key_help(&w, i);
+        if (named || !part || !strcmp(key->section, part))
+            add_setting(&w, rt_key_name(i), "=", key->initial, MEANING(key));
+        if (named)
+            add_details(&w, i);
+        varied |= full && name != part;
     }
     rt_writer_add(&w, "%s", part ? "" : "\n");
-    for (int i = 0; i < RT_SWEEP_SETTINGS && (!part || !strcmp(part, "sweep")); i++) {
+    for (int i = 0; i < RT_SWEEP_SETTINGS; i++) {
         const char *const *row = rt_sweep_settings[i];
-        const char *setting =
-            RT_PRINTED(2 * RT_KEY_NAME_SIZE, "%s%s%s", row[0], *row[1] ? "=" : "", row[1]);
-        rt_writer_add(&w, "  %-*s  %s\n", SETTING_WIDTH, setting, row[3]);
-    }
-    if (!key)
-        return rt_writer_take(&w);
-    add_key_help(&w, number);
-    rt_writer_add(&w, "  values: %s\n", rt_key_values(key, (char[RT_VALUES_SIZE]){0}));
-    if (key->decoder)
-        rt_writer_add(&w, "  default of a decoder: %s\n", key->decoder);
-    if (key->needs) {
-        rt_writer_add(&w, "  needs: ");
-        rt_key_report_needs(&w, number);
-        rt_writer_add(&w, "\n");
+        const bool asked = part && (!strcmp(part, row[0]) || !strcmp(part, row[4]));
+        if (asked || !part || !strcmp(part, "sweep") || (varied && !i))
+            add_setting(&w, row[0], *row[1] ? "=" : "", row[1], row[3]);
+        if (asked)
+            rt_writer_add(&w, "  values: %s\n", row[2]);
     }
     return rt_writer_take(&w);
 }

@@ -35,11 +35,13 @@ const char *rt_config_origin_name(const rt_config *config, int i, char text[RT_P
 void rt_config_set_key(rt_config *config, int i, const char *value, int origin,
                        rt_config_errors *errors);
 
-/* Adds an error about an unknown name, and suggests a similar one. */
+/* Adds an error about an unknown name, and suggests a similar one. An override is written
+ * "section.key"; `where` begins the message, "[sweep]: ". */
 void rt_config_unknown_section(rt_config_errors *errors, int origin, const char *written);
 void rt_config_unknown_key(rt_config_errors *errors, int origin, const char *section,
                            const char *written);
-void rt_config_unknown_override(rt_config_errors *errors, const char *written);
+void rt_config_unknown_override(rt_config_errors *errors, int origin, const char *where,
+                                const char *written);
 
 /* A former name of a value of a key. docs/using.md lists them all. */
 typedef struct rt_renamed {

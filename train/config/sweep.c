@@ -32,8 +32,8 @@ static int find_key(const char *name, int origin, const char *where, rt_config_e
 {
     const int key = rt_key_find(name);
     if (key < 0)
-        rt_config_add_error(errors, origin, "%s: unknown key %s; a key is written section.key",
-                            where, RT_QUOTED(name));
+        rt_config_unknown_override(errors, origin, RT_PRINTED(RT_KEY_NAME_SIZE + 16, "%s: ", where),
+                                   name);
     else if (!strcmp(name, "run.name") || !strcmp(name, "run.dir"))
         rt_config_add_error(errors, origin, "%s: %s is chosen by the sweep for each run", where,
                             name);

@@ -6,6 +6,7 @@
 #include "util/number.h"
 #include "util/process.h"
 #include "util/suggest.h"
+#include "util/writer.h"
 
 #include <float.h>
 #include <getopt.h>
@@ -243,9 +244,8 @@ static const option_row rows[] = {
      .help = "with --train-tokenizer: add [MASK] to a tokenizer.json, for\n"
              "data.objective = mlm; a vocab.txt always has it"},
     {"lowercase", FLAG(lowercase), .with = TOKENIZER, .note = "; in a configuration, set data.lowercase",
-     .help = "with --train-tokenizer and --level wordpiece: read the texts\n"
-             "in lower case and without accents, as data.lowercase = yes\n"
-             "does"},
+     .help = "with --train-tokenizer and --level wordpiece: read texts in\n"
+             "lower case and without accents (data.lowercase = yes)"},
     {"init", "NAME FILE.ini", TEXT(init), .command = RT_COMMAND_INIT, .group = "starting",
      .help = "write a short commented configuration to start from, and\n"
              "stop. NAME is gpt (a decoder that continues a text), mlm\n"
@@ -259,7 +259,8 @@ static const option_row rows[] = {
      .help = "print the version, and stop"},
     {"help", .command = RT_COMMAND_HELP,
      .help = "print this help and all configuration keys, and stop;\n"
-             "--help SECTION or --help SECTION.KEY prints that part"},
+             "--help followed by a section, a key or an option prints\n"
+             "that part"},
 };
 /* clang-format on */
 
@@ -332,8 +333,8 @@ static rt_status refuse(const char *written, bool known, bool lacks_value)
         return rt_error(RT_CONFIG, "unknown option '%s'; write %s%s", written, key,
                         nearest.written[length] && !elsewhere ? nearest.written + length
                                                               : "=VALUE");
-    for (int i = 0; !known && i < ROWS; i++)
-        rt_nearest_try(&nearest, rows[i].name, rows[i].name);
+    if (!known)
+        rt_arguments_try_options(&nearest);
     if (nearest.name)
         return rt_error(RT_CONFIG, "unknown option '%s'; did you mean '--%s'?", written,
                         nearest.name);
@@ -411,6 +412,10 @@ static rt_status take_option(rt_arguments *a, const option_row *row, const char 
 {
     void *member = (char *)a + row->at;
     int i = 0;
+    if (a->command == RT_COMMAND_HELP) { /* on this option */
+        a->config = a->config ? a->config : row->name;
+        return rt_ok();
+    }
     if (row->value && !*text && row->sets != SETS_ANY)
         return rt_error(RT_CONFIG, "option '--%s' needs a value", row->name);
     if (row->operands && row->sets == SETS_TEXT && a->command == row->command)
@@ -557,6 +562,8 @@ rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
         } else if (found >= FIRST_OPTION) {
             given[found - FIRST_OPTION] = true;
             RT_TRY(take_option(a, &rows[found - FIRST_OPTION], optarg));
+        } else if (a->command == RT_COMMAND_HELP && optopt >= FIRST_OPTION) {
+            RT_TRY(take_option(a, &rows[optopt - FIRST_OPTION], NULL));
         } else {
             const char letter[] = {'-', (char)optopt, '\0'};
             const bool is_letter = optopt > 0 && optopt < FIRST_OPTION;
@@ -577,8 +584,9 @@ enum { HELP_COLUMN = 21 };
 
 static const char synopsis[] =
     "usage: %s [options] CONFIG.ini [section.key=value ...]\n"
-    "       %s --eval|--usage|--distances|--predict TEXT|--embed FILE|--export DIR|\n"
-    "             --decay|--print-config --checkpoint FILE [section.key=value ...]\n"
+    "       %s --eval|--usage|--distances|--predict TEXT|--embed FILE|\n"
+    "             --export DIR|--decay|--print-config --checkpoint FILE\n"
+    "             [section.key=value ...]\n"
     "       %s --report RUN ...|--watch RUN\n"
     "       %s --train-tokenizer N [--level bpe|wordpiece] TEXT ...\n"
     "       %s --init NAME FILE.ini\n"
@@ -602,6 +610,41 @@ static const char ends[] =
     "  signal with a checkpoint saved; 130 second Ctrl-C, or a step that does not end\n"
     "  after a signal\n";
 
+static void print_option(FILE *to, const option_row *row)
+{
+    const int column = fprintf(to, "  %s--%s%s%s", row->command == RT_COMMAND_HELP ? "-h, " : "",
+                               row->name, row->value ? " " : "", row->value ? row->value : "");
+    int indent = HELP_COLUMN - column;
+    if (column >= HELP_COLUMN) {
+        fputc('\n', to);
+        indent = HELP_COLUMN;
+    }
+    for (const char *line = row->help; *line; indent = HELP_COLUMN) {
+        const int length = (int)strcspn(line, "\n");
+        fprintf(to, "%*s%.*s\n", indent, "", length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+bool rt_arguments_print_option(FILE *to, const char *name)
+{
+    enum { FORM_SIZE = 64 }; /* "\n  off:" in the help of the option that has this value */
+    const char *form = RT_PRINTED(FORM_SIZE, "\n  %.*s:", (int)strcspn(name, ":"), name);
+    bool known = false;
+    for (const option_row *row = rows; row < rows + ROWS; row++)
+        if (!strcmp(row->name, name) || strstr(row->help, form)) {
+            print_option(to, row);
+            known = true;
+        }
+    return known;
+}
+
+void rt_arguments_try_options(rt_nearest *nearest)
+{
+    for (int i = 0; i < ROWS; i++)
+        rt_nearest_try(nearest, rows[i].name, rows[i].name);
+}
+
 void rt_arguments_print_usage(FILE *to)
 {
     const char *name = rt_program_name();
@@ -610,19 +653,7 @@ void rt_arguments_print_usage(FILE *to)
     for (const option_row *row = rows; row < rows + ROWS; row++) {
         if (row->group)
             fprintf(to, "%s%s\n", row > rows ? "\n" : "", row->group);
-        const int column =
-            fprintf(to, "  %s--%s%s%s", row->command == RT_COMMAND_HELP ? "-h, " : "", row->name,
-                    row->value ? " " : "", row->value ? row->value : "");
-        int indent = HELP_COLUMN - column;
-        if (column >= HELP_COLUMN) {
-            fputc('\n', to);
-            indent = HELP_COLUMN;
-        }
-        for (const char *line = row->help; *line; indent = HELP_COLUMN) {
-            const int length = (int)strcspn(line, "\n");
-            fprintf(to, "%*s%.*s\n", indent, "", length, line);
-            line += length + (line[length] == '\n');
-        }
+        print_option(to, row);
     }
     fputs(ends, to);
 }

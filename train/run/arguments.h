@@ -104,6 +104,13 @@ bool rt_arguments_use_model(const rt_arguments *a);
 rt_status rt_arguments_spare_inputs(const rt_arguments *a, const rt_config *config,
                                     const char *model, const char *output) RT_MUST_CHECK;
 
+/* Prints the options of a name, or with a value of this form, such as off: or scale:4. Returns
+ * false if there is none. */
+bool rt_arguments_print_option(FILE *to, const char *name);
+
+/* Tries the names of all options. */
+void rt_arguments_try_options(rt_nearest *nearest);
+
 /* Prints the synopsis, the options and the exit codes, for --help. */
 void rt_arguments_print_usage(FILE *to);
 
