@@ -1,3 +1,5 @@
+#define _GNU_SOURCE /* strcasestr */
+
 #include "util/key_value.h"
 
 #include "core/choice.h"
@@ -236,13 +238,26 @@ static const struct {
     [RT_KEY_TEXT] = {NULL, read_text},
 };
 
+/* Words for no, none and yes in other programs. */
+static const struct {
+    const char *word;
+    const char *others; /* between blanks */
+} elsewhere[] = {{"no", " false off 0 n none "},
+                 {"none", " no false off 0 n "},
+                 {"yes", " true on 1 y "}};
+
 static void write_hint(const rt_key *key, const char *value, rt_writer *problem)
 {
     double number;
     rt_nearest nearest = {.written = value};
     const char *(*word)(int) = words_of(key);
-    for (int i = 0; word && word(i); i++)
+    for (int i = 0; word && word(i); i++) {
         rt_nearest_try(&nearest, word(i), word(i));
+        for (size_t k = 0; k < sizeof elsewhere / sizeof *elsewhere; k++)
+            if (!strcmp(word(i), elsewhere[k].word) &&
+                strcasestr(elsewhere[k].others, RT_PRINTED(RT_QUOTE_SIZE, " %s ", value)))
+                nearest.name = word(i);
+    }
     if (key->type == RT_KEY_NUMBER && rt_number_parse(value, &number) &&
         in_range(&key->range, number))
         rt_writer_add(problem, ", which is %g in " RT_PRECISION, (double)(real)number);
