@@ -208,9 +208,10 @@ static void parse_sizes(const command *c, int argc, char **argv)
                (strlen(name) != length || strncmp(name, argv[a], length) != 0))
             i++;
         if (!number || !name)
-            bench_need(rt_error(RT_CONFIG,
-                                "'%s' is no NAME=NUMBER of this benchmark; bench --help lists them",
-                                argv[a]));
+            bench_need(rt_error(
+                RT_CONFIG,
+                "'%s' is no NAME=NUMBER of this benchmark, without blanks; bench --help lists them",
+                argv[a]));
         else if (!rt_integer_parse(number + 1, &whole) || whole < 1 || whole > LARGEST_SIZE)
             bench_need(rt_error(RT_CONFIG, "%s must be a whole number from 1 to %d; got '%s'", name,
                                 LARGEST_SIZE, number + 1));

@@ -87,12 +87,14 @@ typedef enum rt_relation {
     RT_NEED_HOLDS   /* a text with the first of the words in it */
 } rt_relation;
 
-/* Kind of a path, which is relative to the folder of the configuration file. */
+/* Kind of a path, which is relative to the folder of the configuration file. A ~/ at its start is
+ * the folder HOME of the environment. */
 typedef enum rt_path_kind {
     RT_NO_PATH,
-    RT_FOLDER,     /* a folder that is read and written */
-    RT_INPUT,      /* a file or folder that is read */
-    RT_INPUT_FILES /* files that are read: a list, unless data.task has one file */
+    RT_WORKING_FOLDER, /* a folder that is written, relative to the working directory */
+    RT_FOLDER,         /* a folder that is read and written */
+    RT_INPUT,          /* a file or folder that is read */
+    RT_INPUT_FILES     /* files that are read: a list, unless data.task has one file */
 } rt_path_kind;
 
 enum { RT_MOST_NEEDED_WORDS = 8 };

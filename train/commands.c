@@ -15,6 +15,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -276,6 +277,7 @@ static rt_exit finish(rt_exit code)
 int rt_command_line(int argc, char **argv, const char *revision)
 {
     rt_process_normalize(); /* before anything is opened */
+    rt_path_set_home(getenv("HOME"));
     rt_arguments arguments;
     rt_init_model_cache ancestry = {.arguments = &arguments};
     rt_status status = rt_arguments_parse(&arguments, argc, argv);

@@ -43,6 +43,8 @@ TEST(the_lines_and_tables_of_the_results_are_exact)
 /* A few hundred steps take each of them far below ln 8, the loss of guessing. */
 NIGHTLY_ROWS(every_task_is_learned, 0, 4)
 {
+#define BLANKS "an override is section.key=value without blanks: write "
+
     static const char *const tasks[] = {"copy", "reverse", "shift", "sort"};
     run(TINY "data.task=%s model.dim=32 train.batch_size=16 optimizer.lr=5e-3 train.steps=500 "
              "optimizer.schedule_steps=500 run.log_every=500",
@@ -92,6 +94,18 @@ TEST(help_names_every_key_and_option)
     expect_printed("  train.min_delta=0", "$TRAIN -h train.min_delta");
     expect_text(w->out, "\n  values: >= 0\n  needs: train.patience above 0\n");
     run("$TRAIN -h model.norm | grep -c '^  default of a decoder: pre$'");
+}
+
+TEST(a_tilde_in_a_path_of_the_command_line_is_the_home_folder)
+{
+    run("HOME=$PWD $TRAIN tiny.ini --quiet train.steps=2 'run.dir=~/there'");
+    ck_assert(exists("there/tiny/config.ini") && !exists("~"));
+    run("HOME=$PWD $TRAIN --quiet --eval '--checkpoint=~/there/tiny'");
+    run("HOME=$PWD $TRAIN --quiet '~/there/tiny/config.ini' --export '~/out' && test -d out");
+    run("HOME=$PWD $TRAIN --quiet --report '~/there/tiny'");
+    run("HOME=$PWD $TRAIN --quiet --init gpt '~/own.ini' && test -f own.ini");
+    expect_told(2, "'~/there/tiny': HOME is not set; write the whole path",
+                "HOME= $TRAIN --eval --checkpoint '~/there/tiny'");
 }
 
 TEST(the_configuration_is_printed_with_its_origins)
@@ -234,6 +248,15 @@ static const struct {
     {2, "$TRAIN --report a ''", "an argument is empty"},
     {2, "$TRAIN ''", "an argument is empty"},
     {2, "$TRAIN tiny.ini other.ini", "one CONFIG.ini is expected"},
+    {2, "$TRAIN tiny.ini train.steps=3 other.ini", "one CONFIG.ini is expected"},
+    {2, "$TRAIN tiny.ini train.steps = 100", BLANKS "'train.steps=100'"},
+    {2, "$TRAIN train.steps =100 tiny.ini", BLANKS "'train.steps=100'"},
+    {2, "$TRAIN --check train.steps= 100 tiny.ini", BLANKS "'train.steps=100'"},
+    {2, "$TRAIN --print-config tiny.ini train.steps 100 --quiet", BLANKS "'train.steps=100'"},
+    {2, "$TRAIN tiny.ini steps", BLANKS "'train.steps=VALUE'"},
+    {2, "$TRAIN --eval tiny.ini data.eval_file = a , b,c", BLANKS "'data.eval_file=a,b,c'"},
+    {2, "$TRAIN tiny.ini sweep.run.seed=1, 2, 3", BLANKS "'sweep.run.seed=1,2,3'"},
+    {0, "$TRAIN --check --quiet train.freeze= tiny.ini", ""},
     {2, "$TRAIN --init gpt", "--init NAME takes the FILE.ini to write"},
     {2, "$TRAIN --init gpt tiny.ini", "tiny.ini: the file exists"},
     {2, "$TRAIN --init gtp own.ini",

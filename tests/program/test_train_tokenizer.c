@@ -113,7 +113,8 @@ TEST(what_makes_no_tokenizer_is_refused)
         {2, "$TRAIN --vocab 100 tiny.ini",
          "--vocab N is now called --train-tokenizer N --level wordpiece"},
         {2, WORDPIECE "0 tiny.ini",
-         "--train-tokenizer must be a whole number from 1 to 1000000; got '0'"},
+         "--train-tokenizer must be a whole number from 257 to 500000 or, with --level wordpiece, "
+         "from 1 to 1000000; got '0'"},
         {2, WORDPIECE "x tiny.ini", "from 1 to 1000000; got 'x'"},
         {2, WORDPIECE "1000001 tiny.ini", "from 1 to 1000000; got '1000001'"},
         {2, WORDPIECE "100 --eval tiny.ini", "--eval cannot be combined with another command"},

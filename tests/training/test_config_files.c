@@ -1,6 +1,8 @@
 #include "config_loading.h"
 #include "scratch.h"
 
+#include "train/config/private.h"
+
 /* Loads a file of the folder, which must be sound. */
 static void load_file(rt_config *config, const char *name, const char *const *overrides)
 {
@@ -101,4 +103,46 @@ TEST(value_longer_than_its_place_is_refused)
     expect_errors(text, NULL,
                   "theta.ini:2: data.file must be text of at most 7999 bytes without control "
                   "characters; got '/xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...'\n");
+}
+
+/* Finds the path of a key whose value is written in theta.ini. */
+static const char *found_path(int key, const char *value, rt_config_errors *errors)
+{
+    static rt_config config;
+    *errors = (rt_config_errors){.file = "theta.ini"};
+    rt_config_initial(&config);
+    config.file = "theta.ini";
+    rt_config_set_key(&config, key, value, 1, errors);
+    rt_config_find_files(&config, 0, errors);
+    return *(const char *const *)((const char *)&config + rt_key_at(key)->offset);
+}
+
+TEST(a_tilde_stands_for_the_home_folder_in_every_path)
+{
+    rt_config_errors errors;
+    int paths = 0;
+    for (int i = 0; rt_key_at(i); i++) {
+        const bool is_path = rt_key_at(i)->path != RT_NO_PATH;
+        if (rt_key_at(i)->type != RT_KEY_TEXT)
+            continue;
+        paths += is_path;
+        rt_path_set_home("/home/me");
+        ck_assert_str_eq(found_path(i, "~/a/b", &errors), is_path ? "/home/me/a/b" : "~/a/b");
+        ck_assert_int_eq(errors.count, 0);
+        rt_path_set_home("");
+        found_path(i, "~/a/b", &errors);
+        ck_assert_str_eq(errors.lines.bytes ? errors.lines.bytes : "",
+                         is_path ? lasting("theta.ini:1: %s begins with ~, and HOME is not set; "
+                                           "write the whole path\n",
+                                           rt_key_name(i))
+                                 : "");
+        rt_writer_free(&errors.lines);
+    }
+    ck_assert_int_eq(paths, 8);
+    rt_path_set_home("/home/me");
+    expect_path("[data]\ntask = text\nfile = ~/a.txt, /b, ~\n", false,
+                "/home/me/a.txt,/b,/home/me");
+    expect_path("[data]\ntask = tokens\nfile = ~/a.h5:/ids\n", false, "/home/me/a.h5:/ids");
+    ck_assert_str_eq(rt_path_home("~you/a"), "");
+    rt_path_set_home(NULL);
 }

@@ -311,7 +311,8 @@ static void read_override(loading *l, const char *text)
     const char *equals = strchr(text, '=');
     if (!equals) {
         rt_config_add_error(&l->errors, RT_FROM_COMMAND_LINE,
-                            "an override must be section.key=value; got %s", RT_QUOTED(text));
+                            "an override must be section.key=value, without blanks; got %s",
+                            RT_QUOTED(text));
         return;
     }
     copy_trimmed(name, sizeof name, text, (size_t)(equals - text));

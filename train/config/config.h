@@ -169,6 +169,13 @@ rt_status rt_config_load_model(rt_config *config, const rt_config_source *source
 /* Computes the default of every key, which may follow from other keys of the configuration. */
 void rt_config_implied(rt_config *implied, const rt_config *config);
 
+/* Sets the folder that a ~ at the start of a path stands for, alone or before a slash, in keys and
+ * options: HOME of the environment. It is borrowed; one that is not an absolute path is none. */
+void rt_path_set_home(const char *folder);
+
+/* Returns this folder for such a path, NULL if there is none, and "" for any other path. */
+const char *rt_path_home(const char *path);
+
 /* Returns the length of the longest sequence, in tokens, in training or in evaluation. */
 int rt_config_longest(const rt_config *config);
 

@@ -26,7 +26,7 @@ static const rt_key keys[] = {
     {"run", "name", TEXT(run.name, RT_RUN_NAME_SIZE), "",
      "name of the run folder; default: the configuration file's name without its extension",
      RT_MAY_DIFFER, ALWAYS},
-    {"run", "dir", TEXT(run.dir, RT_PATH_SIZE), "runs",
+    {"run", "dir", PATH_TEXT(run.dir, RT_PATH_SIZE, RT_WORKING_FOLDER), "runs",
      "folder of all run folders, relative to the working directory", RT_MAY_DIFFER, ALWAYS},
     {"run", "seed", SEED(run.seed), "1",
      "seed of all random numbers but those of the evaluation data", RT_FIXED, ALWAYS, OWN},

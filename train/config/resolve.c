@@ -12,6 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *home;
+
+void rt_path_set_home(const char *folder)
+{
+    home = folder && *folder == '/' ? folder : NULL;
+}
+
+const char *rt_path_home(const char *path)
+{
+    return path[0] != '~' || (path[1] && path[1] != '/') ? "" : home;
+}
+
 int rt_config_longest(const rt_config *config)
 {
     int longest = config->data.length;
@@ -440,14 +452,19 @@ void rt_config_find_files(rt_config *config, int task, rt_config_errors *errors)
         for (size_t n = 0; n < files.count && !problem.length; n++) {
             const rt_list_item whole = {names, strlen(names)};
             rt_list_item_copy(list ? files.list[n].item : whole, path, sizeof path);
-            if (!*path || *path == '/')
+            const char *own = rt_path_home(path);
+            if (own && !*own && (!*path || *path == '/' || key->path == RT_WORKING_FOLDER))
                 rt_writer_add(&paths, "%s", path);
-            else if (!known)
+            else if (!own)
+                rt_writer_add(&problem, "begins with ~, and HOME is not set; write the whole path");
+            else if (!*own && !known)
                 rt_writer_add(&problem, "needs the folder of the configuration: %s",
                               strerror(reason));
-            else if (list && strchr(folder, ','))
+            else if (list && strchr(*own ? own : folder, ','))
                 rt_writer_add(&problem,
                               "is in a folder with a comma in its name, which separates files");
+            else if (*own)
+                rt_writer_add(&paths, "%s%s", own, path + 1);
             else
                 add_path(&paths, folder, path);
             rt_writer_add(&paths, "%s", n + 1 < files.count ? "," : "");

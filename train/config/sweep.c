@@ -294,8 +294,11 @@ static void check_trunk(const rt_sweep *s, const rt_config *config, rt_config_er
 static rt_status make_absolute(char path[RT_PATH_SIZE], const char *relative)
 {
     char here[RT_PATH_SIZE];
-    if (*relative == '/')
-        return rt_path_join(path, "", relative + 1);
+    const char *home = rt_path_home(relative);
+    if (!home)
+        return rt_error(RT_CONFIG, "sweep.trunk begins with ~, and HOME is not set");
+    if (*home || *relative == '/')
+        return rt_path_join(path, home, relative + 1);
     if (!getcwd(here, sizeof here))
         return rt_error(RT_CONFIG, "sweep.trunk needs the working directory: %s", strerror(errno));
     if (strchr(here, '\n'))

@@ -1,5 +1,6 @@
 #include "train/run/arguments.h"
 
+#include "core/memory.h"
 #include "data/tokenizers/train.h"
 #include "io/gguf/gguf.h"
 #include "train/folder/inputs.h"
@@ -21,6 +22,7 @@ typedef enum option_sets {
     SETS_FLAG,   /* bool: set to true */
     SETS_TEXT,   /* const char *: the value, never empty */
     SETS_ANY,    /* const char *: the value, which may be empty */
+    SETS_PATH,   /* const char *: a path, never empty, without ~ at its start */
     SETS_INT,    /* int: the value, from low to high */
     SETS_INT64,  /* int64_t: the value, from low to high */
     SETS_CHOICE, /* int or enumeration: index of the value in `words` */
@@ -54,6 +56,7 @@ enum { MOST_TOKENS = 1000000 };
 #define AT(member)   .at = offsetof(rt_arguments, member)
 #define FLAG(member) .sets = SETS_FLAG, AT(member)
 #define TEXT(member) .sets = SETS_TEXT, AT(member)
+#define PATH(member) .sets = SETS_PATH, AT(member)
 
 #define WORDS(...)                                                                                 \
     .words = (const char *const[])                                                                 \
@@ -102,7 +105,7 @@ static const option_row rows[] = {
     {"gradcheck", .command = RT_COMMAND_GRADCHECK,
      .help = "check every gradient of the model by finite differences,\n"
              "and stop (double precision only)"},
-    {"checkpoint", "FILE", TEXT(checkpoint),
+    {"checkpoint", "FILE", PATH(checkpoint),
      .with = USES_OF_MODELS | COMMAND_BIT(RT_COMMAND_PRINT_CONFIG), .group = "using a trained model",
      .help = "use this checkpoint. FILE can also be the folder of a run,\n"
              "or of a model of Hugging Face, or a GGUF file. Without a\n"
@@ -121,7 +124,7 @@ static const option_row rows[] = {
      .help = "with --eval: print a CSV row for each line of the\n"
              "evaluation data. Labelled data: line,loss,label,predicted;\n"
              "text: line,loss,tokens"},
-    {"theta", "WHAT", TEXT(theta), .with = EVALUATION,
+    {"theta", "WHAT", PATH(theta), .with = EVALUATION,
      .help = "with --eval: evaluate with another theta, learned or fixed:\n"
              "  start      the initial theta of the run\n"
              "  base       base^(-2i/R)\n"
@@ -148,7 +151,7 @@ static const option_row rows[] = {
              "pair, its mean and deviation over the sequences of the\n"
              "evaluation data, and stop; where theta is fixed in a model\n"
              "of Hugging Face or llama.cpp, add theta.learn=yes"},
-    {"embed", "FILE", TEXT(embed), .command = RT_COMMAND_EMBED,
+    {"embed", "FILE", PATH(embed), .command = RT_COMMAND_EMBED,
      .help = "print as CSV a vector for each line of FILE (- is standard\n"
              "input), of the hidden states of its tokens, and stop"},
     {"pool", "HOW", .sets = SETS_CHOICE, AT(pooling), WORDS(RT_POOLINGS(RT_CHOICE_WORD) NULL), .range = "first, mean or last", .with = EMBEDDING,
@@ -158,7 +161,7 @@ static const option_row rows[] = {
      .range = "a whole number >= 0", .with = EMBEDDING,
      .help = "with --embed: hidden states after N layers; 0 is the\n"
              "embeddings (default: all layers and the final norm)"},
-    {"export", "DIR", TEXT(export), .command = RT_COMMAND_EXPORT,
+    {"export", "DIR", PATH(export), .command = RT_COMMAND_EXPORT,
      .help = "write the model as a folder that the transformers library\n"
              "of Hugging Face loads, and stop. FILE.gguf instead of DIR\n"
              "is a file of llama.cpp: a Llama, Mistral, Qwen2 or Qwen3"},
@@ -218,24 +221,25 @@ static const option_row rows[] = {
              "  classify  label, probability, probabilities {label: p}\n"
              "  tag       words [{word, label, probability}]\n"
              "Bytes that are not UTF-8 become U+FFFD"},
-    {"report", "RUN ...", TEXT(report), .command = RT_COMMAND_REPORT, .operands = "folders to compare", .group = "reports and vocabularies",
+    {"report", "RUN ...", PATH(report), .command = RT_COMMAND_REPORT, .operands = "folders to compare", .group = "reports and vocabularies",
      .help = "draw the report of a run or a sweep again from its folder,\n"
              "and stop; several runs give one report that compares them"},
-    {"watch", "RUN", TEXT(watch), .command = RT_COMMAND_REPORT, .against = "report",
+    {"watch", "RUN", PATH(watch), .command = RT_COMMAND_REPORT, .against = "report",
      .help = "draw the report again and again while the run trains; the\n"
              "page reloads itself"},
-    {"output", "FILE", TEXT(output), .with = REPORT | EMBEDDING,
+    {"output", "FILE", PATH(output), .with = REPORT | EMBEDDING,
      .help = "with --report of several runs: write the comparison to FILE\n"
              "(default: report.html); with --embed: write the vectors as\n"
              "the dataset /embeddings of FILE.h5, or as FILE.npy"},
-    {"encode", "CONFIG.ini OUT", TEXT(config), .command = RT_COMMAND_ENCODE,
+    {"encode", "CONFIG.ini OUT", PATH(config), .command = RT_COMMAND_ENCODE,
      .help = "write the tokens of data.file into OUT, a file of ids whose\n"
              "name ends in .h5, .npy or .bin, and stop"},
     {"train-tokenizer", "N TEXT ...", .sets = SETS_INT, AT(tokenizer), .low = 1,
-     .high = MOST_TOKENS, .range = "a whole number from 1 to 1000000",
+     .high = MOST_TOKENS, .range = "a whole number from 257 to 500000 or, with --level wordpiece, from 1 to 1000000",
      .command = RT_COMMAND_TOKENIZER, .operands = "texts",
-     .help = "print a tokenizer of N tokens, trained on text files, and\n"
-             "stop; save it as the file of data.vocab_file"},
+     .help = "print a tokenizer of N tokens (257 to 500000; of wordpiece\n"
+             "1 to 1000000), trained on text files, and stop; save it as\n"
+             "the file of data.vocab_file"},
     {"level", "bpe|wordpiece", .sets = SETS_CHOICE, AT(wordpiece), WORDS("bpe", "wordpiece", NULL), .range = "bpe or wordpiece", .with = TOKENIZER,
      .help = "with --train-tokenizer: bpe (default) is a tokenizer.json\n"
              "with byte-level BPE, trained by lines, with GPT-2's pattern\n"
@@ -353,10 +357,43 @@ static rt_status add_override(rt_arguments *a, const char *text)
     return rt_ok();
 }
 
+/* Sets a path, in which ~ at the start stands for the folder HOME of the environment. */
+static rt_status set_path(const char **path, const char *text)
+{
+    const char *home = rt_path_home(text);
+    if (!home)
+        return rt_error(RT_CONFIG, "%s: HOME is not set; write the whole path", RT_QUOTED(text));
+    *path = *home ? rt_intern_text(RT_PRINTED(2 * RT_PATH_SIZE, "%s%s", home, text + 1)) : text;
+    return *path ? rt_ok() : rt_out_of_memory("a path");
+}
+
+/* Returns RT_CONFIG if blanks take section.key=value apart at argument i, an operand. */
+static rt_status check_blanks(const rt_arguments *a, int i)
+{
+    char whole[2 * RT_QUOTE_SIZE];
+    bool elsewhere;
+    const char *before = a->override_count ? a->overrides[a->override_count - 1] : "";
+    const bool follows = before == a->argv[i - 1] && *before != '=' &&
+                         (a->config || !rt_path_ends_in(a->argv[i], ".ini"));
+    int at = i - follows;
+    size_t length = (size_t)snprintf(whole, sizeof whole, "%s", a->argv[at]);
+    while (++at < a->argc && length < sizeof whole &&
+           (strchr("=,", *a->argv[at]) || strchr("=,", whole[length - 1])))
+        length += (size_t)snprintf(whole + length, sizeof whole - length, "%s", a->argv[at]);
+    const char *key = at <= i + 1 && a->config ? rt_config_key_meant(a->argv[i], &elsewhere) : NULL;
+    if (key) /* key value */
+        snprintf(whole, sizeof whole, "%s=%s", key, at < a->argc ? a->argv[at] : "VALUE");
+    else if (at <= i + !follows || !strchr(whole, '='))
+        return rt_ok();
+    return rt_error(RT_CONFIG, "an override is section.key=value without blanks: write %s",
+                    RT_QUOTED(whole));
+}
+
 /* Stores an operand: a further run of --report, a text of --train-tokenizer, an override if it
  * contains '=' and names no file or folder, the configuration, or the file of --encode. */
-static rt_status take_operand(rt_arguments *a, const char *text)
+static rt_status take_operand(rt_arguments *a, int i)
 {
+    const char *text = a->argv[i];
     const option_row *command = row_of(a->command);
     const char *operands = command ? command->operands : NULL;
     struct stat found;
@@ -364,10 +401,8 @@ static rt_status take_operand(rt_arguments *a, const char *text)
         return rt_error(RT_CONFIG, "an argument is empty; see %s --help", rt_program_name());
     if (operands && a->other_count == RT_MOST_OTHERS)
         return rt_error(RT_CONFIG, "more than %d %s", RT_MOST_OTHERS, operands);
-    if (operands) {
-        a->others[a->other_count++] = text;
-        return rt_ok();
-    }
+    if (operands)
+        return set_path(&a->others[a->other_count++], text);
     /* A folder is named with a '/' before any '=', since names of run folders in a sweep have '='.
      */
     const bool is_path =
@@ -375,15 +410,13 @@ static rt_status take_operand(rt_arguments *a, const char *text)
                                 (S_ISDIR(found.st_mode) && memchr(text, '/', strcspn(text, "="))));
     if (strchr(text, '=') && !is_path)
         return add_override(a, text);
-    if (a->config && a->command == RT_COMMAND_ENCODE && !a->encode) {
-        a->encode = text;
-        return rt_ok();
-    }
-    if (a->config)
+    RT_TRY(check_blanks(a, i));
+    if (a->config && a->command == RT_COMMAND_ENCODE && !a->encode)
+        return set_path(&a->encode, text);
+    if (a->config && a->command != RT_COMMAND_HELP)
         return rt_error(RT_CONFIG, "one CONFIG.ini is expected; got '%s' and '%s'", a->config,
                         text);
-    a->config = text;
-    return rt_ok();
+    return set_path(&a->config, text);
 }
 
 static rt_status set_number(const option_row *row, void *member, const char *text)
@@ -418,7 +451,7 @@ static rt_status take_option(rt_arguments *a, const option_row *row, const char 
     }
     if (row->value && !*text && row->sets != SETS_ANY)
         return rt_error(RT_CONFIG, "option '--%s' needs a value", row->name);
-    if (row->operands && row->sets == SETS_TEXT && a->command == row->command)
+    if (row->operands && row->sets == SETS_PATH && a->command == row->command)
         return rt_error(RT_CONFIG, "give --%s only once; list further %s after it", row->name,
                         row->operands);
     switch (row->sets) {
@@ -430,6 +463,9 @@ static rt_status take_option(rt_arguments *a, const option_row *row, const char 
     case SETS_TEXT:
     case SETS_ANY:
         *(const char **)member = text;
+        break;
+    case SETS_PATH:
+        RT_TRY(set_path(member, text));
         break;
     case SETS_KEY:
         if (snprintf(a->threads, sizeof a->threads, "%s=%s", row->key, text) >=
@@ -556,7 +592,7 @@ rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
     /* '-': operands are returned in their order, as option 1 */
     while ((found = getopt_long(argc, argv, "-:h", options, NULL)) != -1) {
         if (found == 1) {
-            RT_TRY(take_operand(a, optarg));
+            RT_TRY(take_operand(a, optind - 1));
         } else if (found == 'h') {
             RT_TRY(set_command(a, row_of(RT_COMMAND_HELP)));
         } else if (found >= FIRST_OPTION) {
@@ -572,7 +608,7 @@ rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
         }
     }
     for (; optind < argc; optind++)
-        RT_TRY(take_operand(a, argv[optind]));
+        RT_TRY(take_operand(a, optind));
     a->report = a->watch ? a->watch : a->report;
     if (a->command == RT_COMMAND_HELP || a->command == RT_COMMAND_VERSION)
         return rt_ok();
