@@ -1,8 +1,10 @@
-/* --init: short commented configurations to start from. */
+/* --init: short commented configurations to start from. In their comments, @train@, @file@ and
+ * @run@ stand for the program, the file and the folder of its run, as words of a shell. */
 
 #include "train/commands.h"
 
 #include "templates.h"
+#include "train/config/sweep.h"
 #include "train/folder/run_folder.h"
 #include "util/durable_file.h"
 #include "util/writer.h"
@@ -24,10 +26,45 @@ static const struct {
 
 enum { TEMPLATES = sizeof templates / sizeof *templates };
 
+/* Adds a word of a shell, in quotes if it needs them. */
+static void add_word(rt_writer *w, const char *word)
+{
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.,+:@%/";
+    const char *quote = word[strspn(word, plain)] ? "'" : "";
+    rt_writer_add(w, "%s", quote);
+    for (; *word; word++)
+        rt_writer_add(w, *word == '\'' ? "'\\''" : "%c", (unsigned char)*word < ' ' ? '?' : *word);
+    rt_writer_add(w, "%s", quote);
+}
+
+/* Writes a template for the file of --init, with the words that @train@, @file@ and @run@ stand
+ * for. */
+static rt_status write_template(rt_writer *w, const char *ini, const rt_arguments *arguments)
+{
+    rt_config config; /* names the folder of the run */
+    rt_sweep sweep = {0};
+    const rt_config_source source = {.path = rt_path_name(arguments->config),
+                                     .text = ini,
+                                     .sweep = &sweep}; /* its folder may be missing */
+    size_t length;
+    RT_TRY(rt_config_load(&config, &source, NULL));
+    const char *run = RT_PRINTED(2 * RT_PATH_SIZE, "%s/%s", config.run.dir, config.run.name);
+    for (bool is_name = false; *ini; ini += length + (ini[length] == '@'), is_name = !is_name) {
+        length = strcspn(ini, "@");
+        if (is_name)
+            add_word(w, *ini == 't' ? arguments->argv[0] : *ini == 'f' ? arguments->config : run);
+        else
+            rt_writer_add(w, "%.*s", (int)length, ini);
+    }
+    return w->failed ? rt_out_of_memory("a configuration") : rt_ok();
+}
+
 rt_status rt_init_command(const rt_arguments *arguments)
 {
     char names[RT_MESSAGE_SIZE] = "";
     rt_durable_file file;
+    rt_writer w = {0};
     int i = 0;
     for (; i < TEMPLATES && strcmp(templates[i].name, arguments->init) != 0; i++) {
         const size_t length = strlen(names);
@@ -37,10 +74,14 @@ rt_status rt_init_command(const rt_arguments *arguments)
         return rt_error(RT_CONFIG, "--init must be one of %s; got %s", names,
                         RT_QUOTED(arguments->init));
     RT_TRY(rt_output_check(arguments->config, arguments->overwrite));
-    rt_status status = rt_durable_open(&file, arguments->config);
-    if (!status.code)
-        status = rt_durable_write(&file, templates[i].ini, strlen(templates[i].ini));
-    status = rt_durable_close(&file, status);
+    rt_status status = write_template(&w, templates[i].ini, arguments);
+    if (!status.code) {
+        status = rt_durable_open(&file, arguments->config);
+        if (!status.code)
+            status = rt_durable_write(&file, w.bytes, w.length);
+        status = rt_durable_close(&file, status);
+    }
+    rt_writer_free(&w);
     if (!status.code && !arguments->quiet)
         printf("%s: %s\n", arguments->config, templates[i].purpose);
     return status;

@@ -164,15 +164,31 @@ static const char *const templates[] = {"gpt", "classify", "tag", "mlm", "theta"
 
 static rt_status write_template(const char *name, const char *path, bool overwrite)
 {
-    return rt_init_command(
-        &(rt_arguments){.init = name, .config = path, .overwrite = overwrite, .quiet = true});
+    char program[] = "build/train";
+    return rt_init_command(&(rt_arguments){.argv = (char *[]){program, NULL},
+                                           .init = name,
+                                           .config = path,
+                                           .overwrite = overwrite,
+                                           .quiet = true});
 }
 
-TEST_ROWS(a_template_is_a_configuration_without_errors, 0, ROWS(templates))
+/* Its comments name the program, the file and its run as they would be typed. */
+TEST_ROWS(a_template_is_a_configuration_that_names_itself, 0, ROWS(templates))
 {
-    const char *path = in_scratch("own.ini");
-    expect_ok(write_template(templates[_i], path, false));
-    expect_to_read_back(path);
+    static const char *const runs[] = {"runs/own", "runs/own.v2", "'runs/it'\\''s'"};
+    static const char *const names[] = {"own.ini", "own.v2.ini", "it's.ini"};
+    for (int i = 0; i < ROWS(names); i++) {
+        size_t size;
+        const char *path = in_scratch(names[i]), *name = templates[_i];
+        expect_ok(write_template(name, path, false));
+        expect_to_read_back(path);
+        const char *text = (const char *)file_bytes(path, &size);
+        expect_in(text, i < 2 ? lasting(";     build/train %s", path) : "it'\\''s.ini'");
+        expect_in(text, lasting(" %s", runs[i]));
+        ck_assert_ptr_null(strchr(text, '@'));
+        ck_assert_ptr_null(strstr(text, lasting("%s.ini", name)));
+        ck_assert_ptr_null(strstr(text, lasting("runs/%s/", name)));
+    }
 }
 
 TEST(a_template_replaces_a_file_with_overwrite_alone)
