@@ -55,6 +55,22 @@ TEST(a_run_whose_patience_lasts_takes_all_its_steps)
     expect_unprinted("best: ", TINY "--resume train.steps=39");
 }
 
+TEST(a_trial_with_too_few_steps_warns_and_goes_on)
+{
+#define TRIAL "$TRAIN trial.ini run.name=tiny "
+    run("sed 's/^schedule_.*/warmup_steps = 30/; /^steps/s/.*/steps = 400\\npatience = 2/' "
+        "tiny.ini >trial.ini; " TRIAL "--check");
+    run(TRIAL "train.steps=20");
+    expect_text(w->err, "warning: train.patience = 2 cannot end the run: it runs out at step 60 at "
+                        "the earliest, and train.steps = 20\n");
+    expect_text(w->err, "warning: optimizer.warmup_steps = 30, and train.steps = 20: the learning "
+                        "rate rises to the end");
+    expect_printed("step 20\n", "$TRAIN runs/tiny/config.ini --eval");
+    expect_printed("steps: 20, ", "$TRAIN runs/tiny/config.ini --resume --quiet");
+    run(TRIAL "--resume train.steps=80");
+    expect_no_text(w->err, "train.patience = 2 cannot");
+}
+
 TEST(a_run_that_has_stopped_early_says_so_when_it_is_resumed)
 {
 #define LONGER RUN "train.min_delta=1000 train.steps=200 "

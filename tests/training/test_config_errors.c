@@ -21,6 +21,8 @@
 #define NO_NAME "run.name must name a directory, without '/' and not with '-' at the start; got "
 #define NO_LENGTHS                                                                                 \
     "train.eval_lengths must be up to 8 comma-separated whole numbers from 2 to 1000000; got "
+#define WARMUP    "[optimizer]\nwarmup_steps = "
+#define TOO_LONG  "optimizer.warmup_steps = 51 is more than the "
 #define SECTIONS  "; the sections are run, model, position, theta, data, optimizer, train"
 #define NO_SEED   "run.seed must be a whole number from 0 to 9223372036854775807; got "
 #define DOCUMENTS "data.documents has no effect: it needs data.task = text"
@@ -29,7 +31,7 @@
 
 /* Values that no key takes, contradictions between keys, which name the later line, and bad
  * overrides. An error of theta.ini begins with its line. */
-enum { TEXT, ERRORS, OVERRIDE, COLUMNS };
+enum { TEXT, ERRORS, OVERRIDE, ANOTHER, COLUMNS };
 static const char *const bad[][COLUMNS] = {
     {"[optimizer]\nlearnig_rate = 1\n",
      "2: unknown key 'learnig_rate' in [optimizer]; did you mean 'lr'?"},
@@ -169,6 +171,15 @@ static const char *const bad[][COLUMNS] = {
     {"[train]\npatience = 9\neval_every = 10\nsteps = 100\n",
      "4: train.patience = 9 can never end this run: with train.eval_every = 10 it runs out at step "
      "100 at the earliest, and train.steps = 100"},
+    /* fewer steps on the command line are a trial, unless it sets the other key, too */
+    {WARMUP "51\nschedule_steps = 40\n", "command line: " TOO_LONG "40 steps of the schedule",
+     "train.steps=60"},
+    {WARMUP "10\n", "command line: " TOO_LONG "50 steps of the schedule",
+     "optimizer.warmup_steps=51", "train.steps=50"},
+    {"[train]\npatience = 2\neval_every = 10\n",
+     "command line: train.patience = 9 can never end this run: with train.eval_every = 10 it runs "
+     "out at step 100 at the earliest, and train.steps = 90",
+     "train.patience=9", "train.steps=90"},
     {"[train]\neval_batches = 0\n",
      "2: train.eval_batches = 0 needs data in files: data.task = copy never ends"},
     {"[train]\nshards = 3\n", "2: train.shards must be 0 or a power of two; got 3"},
@@ -219,8 +230,25 @@ TEST_ROWS(an_error_names_place_wish_and_fact, 0, ROWS(bad))
         rt_writer_add(&errors, "%s%.*s\n", *line <= '9' ? "theta.ini:" : "", length, line);
         line += length;
     }
-    expect_errors(bad[_i][TEXT], OVERRIDES(bad[_i][OVERRIDE]), errors.bytes);
+    expect_errors(bad[_i][TEXT], OVERRIDES(bad[_i][OVERRIDE], bad[_i][ANOTHER]), errors.bytes);
     rt_writer_free(&errors);
+}
+
+TEST(fewer_steps_on_the_command_line_are_a_trial_of_the_file)
+{
+    rt_config config;
+    static const char text[] = WARMUP "51\n[train]\npatience = 9\neval_every = 10\n";
+    const rt_config_source again = {.path = "theta.ini",
+                                    .text = text,
+                                    .settings = "train.steps=7\n"};
+    load_sound(&config, text, OVERRIDES("train.steps=7"));
+    ck_assert_int_eq(config.train.patience, 9);
+    ck_assert_int_eq(config.optimizer.warmup_steps, 51);
+    ck_assert_ptr_null(load_source(&config, again, NULL)); /* a run of a sweep */
+    /* the configuration of that run, with what it resolved */
+    const char *written = owned(rt_config_ini(&config), rt_free);
+    ck_assert_int_eq(rt_config_load_run(&config, "runs/theta/config.ini", written, NULL).code,
+                     RT_OK);
 }
 
 TEST(endless_errors_are_counted)

@@ -216,23 +216,48 @@ static void check_data(const rt_config *config, bool without_data, bool trained,
     }
 }
 
+static bool is_override(const rt_config_errors *errors, const char *key)
+{
+    const int origin = errors->origin[rt_key_find(key)];
+    return origin == RT_FROM_COMMAND_LINE || origin == RT_FROM_SWEEP;
+}
+
+/* Returns whether steps that are too few for these keys are a trial: train.steps overrides the
+ * file, or a run was trained so, and the keys are not overridden. */
+static bool is_trial(const rt_config_errors *errors, bool trained, const char *const *keys)
+{
+    bool trial = trained || is_override(errors, "train.steps");
+    for (; *keys; keys++)
+        trial = trial && !is_override(errors, *keys);
+    return trial;
+}
+
+int64_t rt_patience_ends_from(const rt_train_options *o)
+{
+    return o->patience ? ((int64_t)o->patience + 1) * o->eval_every : 0;
+}
+
 /* Checks the numbers of steps and micro-batches, the frozen parts, the name of the run and its
- * kernels. The first evaluation always counts as an improvement, so patience starts after it. */
-static void check_training(const rt_config *config, rt_config_errors *errors)
+ * kernels. */
+static void check_training(const rt_config *config, bool trained, rt_config_errors *errors)
 {
     char quoted[RT_QUOTE_SIZE];
     const rt_optimizer_options *optimizer = &config->optimizer;
     const rt_train_options *train = &config->train;
-    const int64_t earliest = ((int64_t)train->patience + 1) * train->eval_every;
+    const int64_t earliest = rt_patience_ends_from(train);
     const int shards = train->shards, batch_size = train->batch_size;
     const char *name = config->run.name ? config->run.name : "";
     const rt_status freeze = rt_freeze_check(train->freeze, config->model.layers);
-    if (optimizer->warmup_steps > optimizer->schedule_steps)
+    const bool follows = errors->origin[rt_key_find("optimizer.schedule_steps")] == RT_FROM_DEFAULT;
+    if (optimizer->warmup_steps > optimizer->schedule_steps &&
+        !((follows || trained) &&
+          is_trial(errors, trained, KEYS("optimizer.warmup_steps", "optimizer.schedule_steps"))))
         contradict(errors,
                    KEYS("optimizer.warmup_steps", "optimizer.schedule_steps", "train.steps"),
                    "optimizer.warmup_steps = %d is more than the %d steps of the schedule",
                    optimizer->warmup_steps, optimizer->schedule_steps);
-    if (train->patience && earliest >= train->steps)
+    if (earliest >= train->steps &&
+        !is_trial(errors, trained, KEYS("train.patience", "train.eval_every")))
         contradict(errors, KEYS("train.patience", "train.eval_every", "train.steps"),
                    "train.patience = %d can never end this run: with train.eval_every = %d it "
                    "runs out at step %lld at the earliest, and train.steps = %d",
@@ -274,7 +299,7 @@ void rt_config_check(const rt_config *config, const rt_config *written, bool wit
     check_positions(config, errors);
     check_plane(config, errors);
     check_data(config, without_data, trained, errors);
-    check_training(config, errors);
+    check_training(config, trained, errors);
     if (!written || errors->count)
         return;
     for (int i = 0; rt_key_at(i); i++) {

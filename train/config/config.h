@@ -169,6 +169,10 @@ rt_status rt_config_load_model(rt_config *config, const rt_config_source *source
 /* Computes the default of every key, which may follow from other keys of the configuration. */
 void rt_config_implied(rt_config *implied, const rt_config *config);
 
+/* Returns the first step at which train.patience can end a run; 0 without patience. The first
+ * evaluation always counts as an improvement. */
+int64_t rt_patience_ends_from(const rt_train_options *o);
+
 /* Sets the folder that a ~ at the start of a path stands for, alone or before a slash, in keys and
  * options: HOME of the environment. It is borrowed; one that is not an absolute path is none. */
 void rt_path_set_home(const char *folder);

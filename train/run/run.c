@@ -176,8 +176,9 @@ static rt_status write_files(const rt_run *r)
     return rt_durable_write_and_free(folder, rt_vocabulary_file(vocabulary), text);
 }
 
-/* Prints the size of the model and of a step. Warns of slow kernels, and of steps at a learning
- * rate of 0. With --quiet, only warns, and only of such steps in an extended run. */
+/* Prints the size of the model and of a step. Warns of slow kernels, of steps at a learning rate of
+ * 0, and of steps that are too few for the warmup or train.patience. With --quiet, only warns, and
+ * only of such steps in an extended run. */
 static void describe(rt_run *r)
 {
     const rt_config *c = r->config;
@@ -202,6 +203,16 @@ static void describe(rt_run *r)
                     threads);
     if (zero_rate && (r->extended || !r->arguments->quiet))
         rt_zero_rate_warn(&r->progress, c, zero_rate, "");
+    if (rt_patience_ends_from(&c->train) >= c->train.steps)
+        rt_run_note(r,
+                    "warning: train.patience = %d cannot end the run: it runs out at step %jd at "
+                    "the earliest, and train.steps = %d",
+                    c->train.patience, (intmax_t)rt_patience_ends_from(&c->train), c->train.steps);
+    if (c->optimizer.warmup_steps > c->train.steps)
+        rt_run_note(r,
+                    "warning: optimizer.warmup_steps = %d, and train.steps = %d: the learning rate "
+                    "rises to the end, and stays below optimizer.lr",
+                    c->optimizer.warmup_steps, c->train.steps);
 }
 
 /* Saves a checkpoint if it is due. A failure is a warning, and the save is repeated every
