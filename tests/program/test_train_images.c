@@ -69,8 +69,12 @@ TEST_ROWS(images_are_learned, 0, ROWS(kinds))
     expect_text(end, "(40 sequences, 40 labels)\n");
     expect_number(accuracy_of(end), 0.9, 1);
     expect_number(number_behind(end, "eval: loss "), 0, 0.7);
-    ck_assert_int_eq(count_of(end, "eval at length 10: loss "), strstr(kinds[_i], SIZES) != NULL);
-    ck_assert_int_eq(count_of(end, "eval at length 17: loss "), strstr(kinds[_i], SIZES) != NULL);
+    ck_assert_int_eq(count_of(end, "eval at size 12: loss "), strstr(kinds[_i], SIZES) != NULL);
+    ck_assert_int_eq(count_of(end, "eval at size 16: loss "), strstr(kinds[_i], SIZES) != NULL);
+    if (strstr(kinds[_i], SIZES))
+        run("grep 'eval at size 16' runs/c/report.html && grep ^eval_loss_at_16, "
+            "runs/c/result.csv && grep '^size,' runs/c/lengths.csv && grep ^12, "
+            "runs/c/lengths.csv");
     run("test -s runs/c/report.html && $TRAIN --report runs/c");
     run("$TRAIN64 c.ini --quiet --gradcheck %s", kinds[_i]);
 }
@@ -79,10 +83,10 @@ TEST_ROWS(images_are_learned, 0, ROWS(kinds))
 TEST(a_trained_model_is_evaluated_at_another_size)
 {
     run(IMAGES LEARNED SIZES);
-    const char *at_end = strchr(line_of(w->out, "eval at length 10: "), ':');
+    const char *at_end = strchr(line_of(w->out, "eval at size 12: "), ':');
     const char *there = strchr(evaluate("--checkpoint runs/c data.size=12"), ':');
     ck_assert_str_eq(at_end, there);
-    run("$TRAIN --checkpoint runs/c --eval train.eval_sizes=20 | grep '^eval at length 26: '");
+    run("$TRAIN --checkpoint runs/c --eval train.eval_sizes=20 | grep '^eval at size 20: '");
     run("$TRAIN --checkpoint runs/c --eval train.eval_sizes= >one; ! grep 'eval at' one");
     run("$TRAIN runs/c/config.ini --eval --per-line >rows");
     expect_output("line,loss,label,predicted\n41\n", "head -n 1 rows; wc -l <rows");
@@ -97,7 +101,7 @@ TEST(a_trained_model_is_evaluated_at_another_size)
     expect_told(2, "data.patch = 2 gives patches of 4 numbers; those of the model have 16",
                 IMAGES "run.name=next train.init_from=runs/c data.patch=2");
     run(IMAGES "run.name=table position.kind=learned");
-    expect_told(2, "a table for a grid of 5 tokens (position.max_len), not for one of 2",
+    expect_told(2, "a table for a grid of 5 tokens (position.max_len), not for one of 2 (size 4)",
                 "$TRAIN --checkpoint runs/table --eval data.size=4");
 }
 
@@ -139,12 +143,12 @@ TEST(a_contradiction_is_exit_2_with_key_and_remedy)
         {2, "c.ini position.kind=alibi", "needs position.kind = rope, sinusoidal, learned or none"},
         {2, "c.ini data.patch=3", "data.size must be a multiple of data.patch = 3; got 8"},
         {2, "tiny.ini data.task=spin2 data.length=17 position.kind=learned train.eval_lengths=26",
-         "the 17 tokens of training, not for a grid of 26; leave out train.eval_lengths or set"},
+         "a table for the length 17 of training, not for 26; leave out train.eval_lengths or set"},
         {2, "c.ini train.eval_sizes=12,14",
          "train.eval_sizes must be multiples of data.patch = 4; got 14"},
         {2, "c.ini position.kind=learned " SIZES,
-         "a table for the 5 tokens of training, not for a grid of 10; leave out train.eval_sizes "
-         "or set another position.kind\n"},
+         "a table for the size 8 of training, not for 12; leave out train.eval_sizes or set "
+         "another position.kind\n"},
         {2, "c.ini position.kind=learned position.max_len=10",
          "a table for a grid of 10 tokens (position.max_len), not for one of 5"},
         {2, "c.ini " MIXED "theta.form=log", "position.mixing = mixed needs theta.form = raw"},

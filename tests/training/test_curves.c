@@ -146,6 +146,16 @@ TEST(lengths_are_compared_by_their_loss_and_accuracy)
     ck_assert_int_eq(figures.count, 2);
 }
 
+TEST(images_are_compared_by_their_size)
+{
+    write_run("a", "");
+    put_text("a/lengths.csv", "size,eval_loss,eval_accuracy\n24,3,0.5\n28,1,1\n");
+    draw("run,run.seed,exit_code\na,1,0\n");
+    expect_content("figures/size_curves.csv", "24,3,0,0.5,0\n28,1,0,1,0\n\n\n");
+    expect_in(text_in("figures/size_loss.gp"), "unit = 'pixels'\n");
+    ck_assert_int_eq(figures.count, 2);
+}
+
 TEST(exact_answers_and_distances_are_compared)
 {
     write_run("a", "");

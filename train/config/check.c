@@ -111,17 +111,18 @@ static void check_plane(const rt_config *config, rt_config_errors *errors)
                    KEYS("position.kind", "position.axes", "position.max_len", "data.length",
                         "data.size"),
                    "position.kind = learned has a table for a grid of %d tokens "
-                   "(position.max_len), not for one of %d; set another position.kind",
-                   position->max_len, data->length);
+                   "(position.max_len), not for one of %d (%s %d); set another position.kind",
+                   position->max_len, data->length, rt_config_extent_word(config),
+                   rt_config_extent(config, -1));
     for (int i = 0; i < lengths->count && table; i++)
         if (lengths->at[i] != position->max_len)
             contradict(errors,
                        KEYS("position.kind", "position.axes", "train.eval_lengths",
                             "train.eval_sizes"),
-                       "position.kind = learned has a table for the %d tokens of training, not for "
-                       "a grid of %d; leave out train.eval_%s or set another position.kind",
-                       position->max_len, lengths->at[i],
-                       rt_tasks[data->task].kind == RT_DATA_IMAGES ? "sizes" : "lengths");
+                       "position.kind = learned has a table for the %s %d of training, not for %d; "
+                       "leave out train.eval_%ss or set another position.kind",
+                       rt_config_extent_word(config), rt_config_extent(config, -1),
+                       rt_config_extent(config, i), rt_config_extent_word(config));
     if (rt_tasks[data->task].kind != RT_DATA_IMAGES)
         return;
     if (data->length > RT_MOST_SIZE)

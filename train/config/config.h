@@ -169,6 +169,12 @@ rt_status rt_config_load_model(rt_config *config, const rt_config_source *source
 /* Computes the default of every key, which may follow from other keys of the configuration. */
 void rt_config_implied(rt_config *implied, const rt_config *config);
 
+/* Returns what results and messages call evaluation i of train.eval_lengths: its length or, of
+ * images, its size in pixels; i < 0: the evaluation of the training. The word for it is "length" or
+ * "size". */
+int rt_config_extent(const rt_config *config, int i);
+const char *rt_config_extent_word(const rt_config *config);
+
 /* Returns the first step at which train.patience can end a run; 0 without patience. The first
  * evaluation always counts as an improvement. */
 int64_t rt_patience_ends_from(const rt_train_options *o);

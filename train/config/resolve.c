@@ -33,6 +33,23 @@ int rt_config_longest(const rt_config *config)
     return longest;
 }
 
+static bool has_images(const rt_config *config)
+{
+    return rt_tasks[config->data.task].kind == RT_DATA_IMAGES;
+}
+
+int rt_config_extent(const rt_config *config, int i)
+{
+    if (i < 0)
+        return has_images(config) ? config->data.size : config->data.length;
+    return (has_images(config) ? &config->train.eval_sizes : &config->train.eval_lengths)->at[i];
+}
+
+const char *rt_config_extent_word(const rt_config *config)
+{
+    return has_images(config) ? "size" : "length";
+}
+
 void rt_config_initial(rt_config *config)
 {
     const rt_key *key;
@@ -62,8 +79,8 @@ static void find_defaults(rt_config *defaults, const rt_config *config)
     defaults->optimizer.settings.beta2 =
         rt_optimizer_defaults(config->optimizer.settings.rule).beta2;
     if (rt_task_has_rows(&rt_tasks[config->data.task]))
-        defaults->train.eval_batches = 0;                     /* all rows */
-    if (rt_tasks[config->data.task].kind == RT_DATA_IMAGES) { /* lengths follow from sizes */
+        defaults->train.eval_batches = 0; /* all rows */
+    if (has_images(config)) {             /* lengths follow from sizes */
         defaults->data.length = tokens_of_image(config->data.size, config->data.patch);
         defaults->train.eval_lengths = *sizes;
         for (int i = 0; i < sizes->count; i++)
@@ -195,7 +212,7 @@ void rt_config_resolve_use(rt_config *config, rt_config *written, const rt_confi
         !rt_on_command_line(late, "train.shards");
     if (config->origin[rt_key_find("train.eval_batches")] == RT_FROM_DEFAULT)
         config->train.eval_batches = defaults.train.eval_batches;
-    if (rt_tasks[written->data.task].kind == RT_DATA_IMAGES) {
+    if (has_images(written)) {
         config->data.length = defaults.data.length;
         config->train.eval_lengths = defaults.train.eval_lengths;
     }

@@ -73,8 +73,8 @@ static void add_evaluations(rt_writer *w, const rt_run_page *p)
         rt_results_whole(r, RT_RESULT_STEPS, &last))
         rt_early_stop_report(w, last, &c->train);
     for (int i = 0; i < c->train.eval_lengths.count; i++) {
-        const int length = c->train.eval_lengths.at[i];
-        rt_writer_add(w, "eval at length %d", length);
+        const int length = rt_config_extent(c, i);
+        rt_writer_add(w, "eval at %s %d", rt_config_extent_word(c), length);
         add_evaluation(w, r, length);
         rt_writer_add(w, "\n");
     }

@@ -119,11 +119,13 @@ static rt_status record_distances(const rt_outcome *o, const rt_config *c, const
     return rt_durable_write_and_free(folder, "distances.csv", rt_writer_take(&w));
 }
 
-/* Prints an evaluation and adds it to the results. `length` is 0 for that of the training. */
+/* Prints an evaluation and adds it to the results. `length`, of images the size, is 0 for that of
+ * the training. */
 static void report_evaluation(rt_outcome *o, const rt_run *r, const rt_evaluation *e, int length)
 {
     const double exact = (double)e->exact / (double)e->sequences;
-    const char *at = length ? RT_PRINTED(32, " at length %d", length) : "";
+    const char *word = rt_config_extent_word(r->config);
+    const char *at = length ? RT_PRINTED(32, " at %s %d", word, length) : "";
     const char *answers = r->data->options.shortest ? RT_PRINTED(32, ", exact %.4f", exact) : "";
     printf("eval%s: loss %.6g, accuracy %.4f%s (%ld sequences, %ld labels)\n", at, e->loss,
            e->accuracy, answers, e->sequences, e->labels);
@@ -181,7 +183,7 @@ rt_status rt_outcome_evaluate(rt_outcome *o, const rt_run *r)
                              ? o->tallies + (size_t)(i + 1) * rt_trainer_tally_size(r->trainer)
                              : NULL;
         RT_TRY(rt_trainer_evaluate(r->trainer, length, r->config->train.eval_batches, &e, tally));
-        report_evaluation(o, r, &e, length);
+        report_evaluation(o, r, &e, rt_config_extent(r->config, i));
     }
     return rt_ok();
 }
@@ -306,14 +308,15 @@ rt_status rt_outcome_record(rt_outcome *o, const rt_run *r, rt_exit code)
     const bool evaluated = !isnan(rt_results_get(results, RT_RESULT_LOSS));
     if (c->train.eval_lengths.count && evaluated) {
         const bool exact = r->data->options.shortest > 0;
-        rt_writer_add(&w, "length,eval_loss,eval_accuracy%s\n", exact ? ",eval_exact" : "");
+        rt_writer_add(&w, "%s,eval_loss,eval_accuracy%s\n", rt_config_extent_word(c),
+                      exact ? ",eval_exact" : "");
         for (int i = -1; i < lengths->count; i++) {
-            const int length = i < 0 ? 0 : lengths->at[i];
-            if (i >= 0 && is_trained(c, length))
+            const int length = i < 0 ? 0 : rt_config_extent(c, i);
+            if (i >= 0 && is_trained(c, lengths->at[i]))
                 continue;
             if (i < 0 && exact)
                 rt_writer_add(&w, "%d..", c->data.shortest);
-            rt_writer_add(&w, "%d", length ? length : c->data.length);
+            rt_writer_add(&w, "%d", rt_config_extent(c, i));
             rt_csv_add_number(&w, rt_results_get(results, RT_RESULT_OF(RT_RESULT_LOSS, length)));
             rt_csv_add_number(&w,
                               rt_results_get(results, RT_RESULT_OF(RT_RESULT_ACCURACY, length)));
