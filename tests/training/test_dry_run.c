@@ -147,6 +147,22 @@ static const test_options rounding_options = {.setup = compute_in_float,
                                               .teardown = close_data,
                                               .may_leak = true};
 
+/* Of each layer and head, for all pairs of tokens of a sequence. */
+TEST_WITH(rounding_options, the_weights_of_attention_are_in_the_estimate_of_distances, 0, 2)
+{
+    static const char *const shape[] =
+        ROW("model.kind=decoder", CAUSAL, "data.length=2048", "train.batch_size=1",
+            "model.layers=3", "model.dim=64", "model.heads=8", "theta.learn=no");
+    rt_memory_need need;
+    open_data(shape);
+    c.model.attention = _i ? RT_ATTENTION_LINEAR_ELU : RT_ATTENTION_SOFTMAX;
+    expect_ok(rt_memory_estimate(&need, &c, data, NULL, RT_USE_DISTANCES));
+    const double more = need.resident[RT_PHASE_DISTANCES] - need.resident[RT_PHASE_EVAL];
+    const double weights = 3.0 * 8 * 2048 * 2048 * sizeof(real);
+    ck_assert_double_ge(more, _i ? 0 : 0.95 * weights);
+    ck_assert_double_le(more, _i ? 0 : 1.05 * weights);
+}
+
 #define BF16 "oneDNN and a processor with bf16"
 
 TEST_WITH(rounding_options, a_dry_run_counts_what_is_rounded, 0, IN_FLOAT)

@@ -208,10 +208,11 @@ rt_status rt_run_open(rt_run *r, bool own)
     const rt_lengths *lengths = &r->config->train.eval_lengths;
     const rt_data_options *data = &r->config->data;
     const bool evaluates = rt_arguments_evaluate(a) || a->command == RT_COMMAND_REPORT;
-    const rt_memory_use use = evaluates                   ? RT_USE_EVALUATE
-                              : rt_arguments_use_model(a) ? RT_USE_MODEL
-                              : a->resume                 ? RT_USE_RESUME
-                                                          : RT_USE_TRAIN;
+    const rt_memory_use use = a->command == RT_COMMAND_DISTANCES ? RT_USE_DISTANCES
+                              : evaluates                        ? RT_USE_EVALUATE
+                              : rt_arguments_use_model(a)        ? RT_USE_MODEL
+                              : a->resume                        ? RT_USE_RESUME
+                                                                 : RT_USE_TRAIN;
     RT_TRY(open_data(r, own));
     for (int i = 0; i < lengths->count && reads_data(r); i++)
         if (!rt_data_evaluation_rows(r->data, lengths->at[i]))

@@ -4,6 +4,7 @@
 #include "ops/engine.h"
 #include "train/step/private.h"
 #include "util/number.h"
+#include "util/writer.h"
 
 #include <limits.h>
 #include <math.h>
@@ -174,6 +175,7 @@ static void find_phases(double *at, const rt_memory_need *r, double threads, boo
     at[RT_PHASE_RESUME] = loaded + touched * states + file + (double)r->chunk;
     at[RT_PHASE_EXPORT] = loaded + file + (double)r->chunk;
     at[RT_PHASE_EVAL] = fmax(at[RT_PHASE_EXPORT], at[RT_PHASE_USED]);
+    at[RT_PHASE_DISTANCES] = fmax(at[RT_PHASE_EVAL], at[RT_PHASE_USED] + (double)r->weights);
 }
 
 rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *config, const rt_data *data,
@@ -199,6 +201,10 @@ rt_status rt_memory_estimate(rt_memory_need *need, const rt_config *config, cons
     need->blocks = t->blocks;
     need->to_use = config->run.math == RT_MATH_BF16 ? p->block_size * sizeof(uint16_t) : 0;
     need->parameters = p->count;
+    if (config->model.attention == RT_ATTENTION_SOFTMAX)
+        need->weights = (size_t)config->model.layers * (size_t)config->model.heads *
+                        (size_t)config->data.length *
+                        ((size_t)config->data.length * sizeof(real) + sizeof(double));
     for (int i = 0; i < p->count; i++) {
         const size_t bytes = rt_size(&p->list[i]->tensor) * sizeof(real);
         const size_t chunk = rt_image_chunk_bytes(rt_tensor_shape(&p->list[i]->tensor));
@@ -329,8 +335,10 @@ rt_status rt_address_space_check(char **environment)
 static double largest_need(const double *at, rt_memory_use use, double freed,
                            rt_memory_phase *phase)
 {
-    const int first = use == RT_USE_EVALUATE ? RT_PHASE_USED : RT_PHASE_STEP;
-    const int last = use == RT_USE_EVALUATE ? RT_PHASE_USED
+    const int first = use == RT_USE_EVALUATE    ? RT_PHASE_USED
+                      : use == RT_USE_DISTANCES ? RT_PHASE_DISTANCES
+                                                : RT_PHASE_STEP;
+    const int last = first != RT_PHASE_STEP ? first
                      : use == RT_USE_RESUME ? RT_PHASE_RESUME
                                             : RT_PHASE_SAVE;
     double most = at[RT_PHASE_MODEL];
@@ -348,7 +356,7 @@ static double largest_need(const double *at, rt_memory_use use, double freed,
 static void format_parts(char *text, size_t size, const rt_memory_need *r, rt_memory_use use,
                          rt_memory_phase phase)
 {
-    const bool alone = use == RT_USE_EVALUATE || use == RT_USE_MODEL;
+    const bool alone = use >= RT_USE_EVALUATE;
     const size_t *bytes = r->reserved.bytes;
     const double parameters =
         (double)bytes[RT_FOR_VALUES] + (double)(alone ? r->to_use : bytes[RT_FOR_ROUNDED]);
@@ -356,8 +364,11 @@ static void format_parts(char *text, size_t size, const rt_memory_need *r, rt_me
     const double graphs = r->graphs * (double)r->training.touched;
     const double step = r->resident[RT_PHASE_STEP];
     if (alone)
-        snprintf(text, size, "parameters %.1f, activations %.1f", parameters / giga,
-                 use == RT_USE_MODEL ? 0 : r->graphs * (double)r->evaluation.touched / giga);
+        snprintf(text, size, "parameters %.1f, activations %.1f%s", parameters / giga,
+                 use == RT_USE_MODEL ? 0 : r->graphs * (double)r->evaluation.touched / giga,
+                 use == RT_USE_DISTANCES
+                     ? RT_PRINTED(40, ", weights of attention %.1f", (double)r->weights / giga)
+                     : "");
     else if (phase == RT_PHASE_RESUME)
         snprintf(text, size, "to read its checkpoint; a step %.1f", step / giga);
     else

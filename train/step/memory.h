@@ -18,7 +18,7 @@ rt_status rt_most_labels(int *labels, const rt_config *config, const rt_data *da
 
 /* Phases. A training goes through the first three again and again, in one process; before a save it
  * returns the pages of steps and evaluations to the system, but keeps their address space. Each of
- * the next three is a process of its own, which begins by reading a checkpoint of this
+ * the next four is a process of its own, which begins by reading a checkpoint of this
  * configuration. RT_PHASE_USED is the evaluation of a model that is already loaded, RT_PHASE_MODEL
  * any other use of one. */
 #define RT_MEMORY_PHASES(X)                                                                        \
@@ -27,6 +27,7 @@ rt_status rt_most_labels(int *labels, const rt_config *config, const rt_data *da
     X(RT_PHASE_SAVE, "checkpoint")                                                                 \
     X(RT_PHASE_RESUME, "--resume")                                                                 \
     X(RT_PHASE_EVAL, "--eval")                                                                     \
+    X(RT_PHASE_DISTANCES, "--distances")                                                           \
     X(RT_PHASE_EXPORT, "--export")
 typedef enum rt_memory_phase {
     RT_MEMORY_PHASES(RT_CHOICE_VALUE) RT_PHASES,
@@ -52,6 +53,7 @@ typedef struct rt_memory_need {
     rt_graph_need training;   /* graph for steps and evaluations */
     rt_graph_need evaluation; /* graph for evaluations */
     size_t evaluated;         /* bytes of the batches of all graphs in an evaluation */
+    size_t weights;           /* bytes of all weights of attention in a sequence (--distances) */
 
     size_t data;    /* memory of the open data, which is there before the trainer */
     size_t opening; /* memory of files that is free again when the data is open */
@@ -67,6 +69,7 @@ typedef enum rt_memory_use {
     RT_USE_TRAIN,
     RT_USE_RESUME,
     RT_USE_EVALUATE,
+    RT_USE_DISTANCES,
     RT_USE_MODEL /* without its data */
 } rt_memory_use;
 
