@@ -219,8 +219,27 @@ TEST(horizon_stays_when_a_run_goes_on)
     load_sound(&stored, owned(rt_config_ini(&run), rt_free), NULL);
     load_sound(&now, "[train]\nsteps=200\n", NULL);
     expect_text(rt_config_differences(&stored, &now, false), "");
-    rt_config_continue(&now, &stored);
+    rt_config_continue(&now, &stored, 99);
     ck_assert_int_eq(now.optimizer.schedule_steps, 100);
+    /* further steps of a finished run would be at a rate of 0 */
+    rt_config_continue(&now, &stored, 100);
+    ck_assert_int_eq(now.optimizer.schedule_steps, 200);
+    for (int i = 0; i < 2; i++) {
+        const char *path = i ? "runs/theta/config.ini" : "theta.ini";
+        const char *text = owned(rt_config_ini(&stored), rt_free);
+        char *errors = load(&now, path, text, OVERRIDES("train.steps=200"));
+        ck_assert_ptr_null(errors);
+        rt_config_continue(&now, &stored, 100);
+        ck_assert_int_eq(now.optimizer.schedule_steps, i ? 200 : 100);
+    }
+    load_sound(&now, "", OVERRIDES("train.steps=200", "optimizer.schedule_steps=100"));
+    rt_config_continue(&now, &stored, 100);
+    ck_assert_int_eq(now.optimizer.schedule_steps, 100);
+    load_sound(&stored, "[train]\nsteps=100\n[optimizer]\nmin_lr_ratio=0.1\n", NULL);
+    load_sound(&now, "[train]\nsteps=200\n[optimizer]\nmin_lr_ratio=0.1\n", NULL);
+    rt_config_continue(&now, &stored, 100);
+    ck_assert_int_eq(now.optimizer.schedule_steps, 100);
+    load_sound(&stored, owned(rt_config_ini(&run), rt_free), NULL);
 
     load_sound(&now, "[train]\nsteps=200\n[optimizer]\nschedule_steps=200\n", NULL);
     expect_text(rt_config_differences(&stored, &now, false),

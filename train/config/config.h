@@ -222,8 +222,10 @@ char *rt_config_extension(const rt_config *run, const rt_config *now);
 void rt_config_frame_as(rt_config *config, const rt_data_options *model);
 
 /* Copies the values that the run resolved at its start: the horizon of the schedule, unless
- * `config` sets it, data.begin and data.end. */
-void rt_config_continue(rt_config *config, const rt_config *run);
+ * `config` sets it, data.begin and data.end. If the run has taken all its steps, `step`, at the end
+ * of a schedule that falls to 0, the schedule is extended with the run, unless it is a run of a
+ * sweep, or the command line or a file other than the config.ini of a run sets it. */
+void rt_config_continue(rt_config *config, const rt_config *run, int step);
 
 /* Returns the full name of the key that a word means, with or without section, in rotor or in
  * another program: "optimizer.lr" for "lr" and "learning-rate". NULL for an unknown word. Sets

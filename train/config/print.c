@@ -123,7 +123,7 @@ char *rt_config_differences(const rt_config *run, const rt_config *now, rt_conti
     /* the folder of the same trunk may have been moved */
     const char *one = run->train.trunk, *other = now->train.trunk;
     const bool same_trunk = one && other && !strcmp(end_of_path(one), end_of_path(other));
-    rt_config_continue(&continued, run);
+    rt_config_continue(&continued, run, how == RT_EXTENDED ? run->train.steps : 0);
     rt_config_implied(&implied_by_run, run);
     rt_config_implied(&implied_by_now, &continued);
     const rt_key *key;

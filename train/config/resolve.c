@@ -241,11 +241,19 @@ void rt_config_frame_as(rt_config *config, const rt_data_options *model)
         config->data.end = model->end;
 }
 
-void rt_config_continue(rt_config *config, const rt_config *run)
+void rt_config_continue(rt_config *config, const rt_config *run, int step)
 {
-    const int horizon = rt_key_find("optimizer.schedule_steps");
-    if (config->origin[horizon] == RT_FROM_DEFAULT && rt_key_has_effect(horizon, config))
-        config->optimizer.schedule_steps = run->optimizer.schedule_steps;
+    const int horizon = rt_key_find("optimizer.schedule_steps"), origin = config->origin[horizon];
+    int *steps = &config->optimizer.schedule_steps;
+    if (origin == RT_FROM_DEFAULT && rt_key_has_effect(horizon, config))
+        *steps = run->optimizer.schedule_steps;
+    bool follows = origin == RT_FROM_DEFAULT ||
+                   (origin > 0 && !strcmp(rt_path_name(config->file), "config.ini"));
+    for (int i = 0; rt_key_at(i); i++)
+        follows &= config->origin[i] != RT_FROM_SWEEP; /* whose runs are compared */
+    if (follows && rt_key_has_effect(horizon, config) && *steps == run->train.steps &&
+        config->optimizer.min_lr_ratio <= 0 && rt_config_extends(run, step, config))
+        *steps = config->train.steps;
     rt_config_frame_as(config, &run->data);
 }
 

@@ -41,7 +41,7 @@ static rt_status find_own(rt_run *r)
     RT_TRY(status);
     rt_run_find_data(r, r->folder.path);
     rt_session_take_moved(before, r->folder.path, r->config, NULL);
-    rt_config_continue(r->config, before);
+    rt_config_continue(r->config, before, step);
     RT_TRY(rt_config_compare(before, step, r->config, r->folder.path));
     if (rt_config_extends(before, step, r->config))
         r->extended = step;

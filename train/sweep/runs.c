@@ -193,7 +193,7 @@ static rt_status check_member(sweep_run *r, int run)
     rt_config own = config;
     if (!r->arguments->overwrite && !rt_config_load_folder(&before, folder.path).code) {
         warned |= rt_config_extends(&before, steps, &own);
-        rt_config_continue(&own, &before);
+        rt_config_continue(&own, &before, steps);
     }
     const int from = warned ? rt_zero_rate_from(&own, steps) : 0;
     if (from && !r->zero_rates++) {
