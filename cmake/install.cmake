@@ -171,6 +171,8 @@ foreach(program rotor rotor-f64)
     install(FILES train/rotor.bash RENAME ${program}
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 endforeach()
+install(FILES train/rotor.zsh RENAME _rotor
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(SCRIPT cmake/install_python.cmake)
 install(FILES LICENSE docs/configuration.md docs/run-folder.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}

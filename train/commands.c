@@ -296,6 +296,10 @@ int rt_command_line(int argc, char **argv, const char *revision)
     arguments.ancestry = &ancestry;
     if (arguments.command == RT_COMMAND_HELP)
         return finish(print_help(&arguments));
+    if (arguments.command == RT_COMMAND_COMPLETION) {
+        rt_arguments_print_words(stdout);
+        return finish(print_text(stdout, rt_config_words()));
+    }
     if (arguments.command == RT_COMMAND_VERSION) {
         char kernels[RT_KERNELS_SIZE];
         printf("rotor %s (%s)\n%s\n", ROTOR_VERSION, RT_PRECISION, rt_kernels_describe(kernels));

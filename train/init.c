@@ -12,19 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#define TEMPLATE(name, purpose) {purpose, name##_ini},
 static const struct {
-    const char *name;    /* word after --init */
     const char *purpose; /* for messages */
     const char *ini;     /* contents of the file */
-} templates[] = {
-    {"gpt", "a decoder that continues a text", gpt_ini},
-    {"classify", "an encoder that labels texts", classify_ini},
-    {"tag", "an encoder that labels the words of sentences", tag_ini},
-    {"mlm", "an encoder that fills in masked tokens", mlm_ini},
-    {"theta", "a sweep that compares a fixed with a learned theta", theta_ini},
-};
-
-enum { TEMPLATES = sizeof templates / sizeof *templates };
+} templates[] = {RT_TEMPLATES(TEMPLATE)};
 
 /* Adds a word of a shell, in quotes if it needs them. */
 static void add_word(rt_writer *w, const char *word)
@@ -62,19 +54,10 @@ static rt_status write_template(rt_writer *w, const char *ini, const rt_argument
 
 rt_status rt_init_command(const rt_arguments *arguments)
 {
-    char names[RT_MESSAGE_SIZE] = "";
     rt_durable_file file;
     rt_writer w = {0};
-    int i = 0;
-    for (; i < TEMPLATES && strcmp(templates[i].name, arguments->init) != 0; i++) {
-        const size_t length = strlen(names);
-        snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "", templates[i].name);
-    }
-    if (i == TEMPLATES)
-        return rt_error(RT_CONFIG, "--init must be one of %s; got %s", names,
-                        RT_QUOTED(arguments->init));
     RT_TRY(rt_output_check(arguments->config, arguments->overwrite));
-    rt_status status = write_template(&w, templates[i].ini, arguments);
+    rt_status status = write_template(&w, templates[arguments->init].ini, arguments);
     if (!status.code) {
         status = rt_durable_open(&file, arguments->config);
         if (!status.code)
@@ -83,6 +66,6 @@ rt_status rt_init_command(const rt_arguments *arguments)
     }
     rt_writer_free(&w);
     if (!status.code && !arguments->quiet)
-        printf("%s: %s\n", arguments->config, templates[i].purpose);
+        printf("%s: %s\n", arguments->config, templates[arguments->init].purpose);
     return status;
 }

@@ -1,83 +1,66 @@
-# Completion for bash: options, configuration files, and keys with what they can be. The program
-# itself knows them all (--help).
+# Completion for bash: options, configuration files, and keys with their values. The program lists them
+# (--completion). Installed, bash finds this file; for build/train in the folder of the sources:
+#
+#     . train/rotor.bash
 
-# The keys, with "=" behind each, or the options, of the program $1.
-_rotor_list() { # _rotor_list PROGRAM options|keys
-    local pattern='s/^  \([a-z_]*\.[a-z_0-9]*=\).*/\1/p'
-    [ "$2" = keys ] || pattern='s/^  \(-h, \)*\(--[a-z-]*\).*/\2/p'
-    "$1" --help 2>/dev/null | sed -n "$pattern"
+# The values behind the tab of a word in the list.
+_rotor_values() { # _rotor_values LIST WORD
+    local line
+    while IFS= read -r line; do
+        [[ $line != "$2"$'\t'* ]] || { printf '%s\n' "${line#*$'\t'}"; return; }
+    done <<<"$1"
 }
 
-# The words of a choice, which --help has in brackets at the end of the key's line.
-_rotor_values() { # _rotor_values PROGRAM KEY
-    case $("$1" --help 2>/dev/null | grep -F "  $2=") in
-    *\)) "$1" --help | sed -n "s/^  $2=.*(\([a-z0-9_, ]*\))\$/\1/p" | tr -d , ;;
-    *=yes\ * | *=no\ *) echo yes no ;;
-    esac
+# Adds the values of a kind that begin with a word. $3 stands before them in what is replaced.
+_rotor_add() { # _rotor_add VALUES WORD BEFORE
+    local values=${1//,/} value
+    for value in $values; do
+        case $value in
+        @file) mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -P "$3" -f -- "$2") ;;
+        @folder) mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -P "$3" -d -- "$2") ;;
+        ...) ;;
+        *) [[ $value != "$2"* ]] || COMPREPLY+=("$3$value") ;;
+        esac
+        [[ $value != @* ]] || compopt -o filenames 2>/dev/null
+    done
 }
 
 _rotor() {
-    local program=${COMP_WORDS[0]} word=${COMP_WORDS[COMP_CWORD]} key= before=
-    [ "$COMP_CWORD" -lt 1 ] || before=${COMP_WORDS[COMP_CWORD - 1]}
-    # bash takes "key=value" apart at the "="
-    if [ "$word" = = ]; then
-        key=$before word=
-    elif [ "$before" = = ]; then
-        key=${COMP_WORDS[COMP_CWORD - 2]}
-    fi
+    local program=${COMP_WORDS[0]/#\~/$HOME} i=$COMP_CWORD k list name values more=
+    local word=${COMP_WORDS[i]}
     COMPREPLY=()
-    if [ -n "$key" ]; then
-        case $key in
-        *.file | *.eval_file | *.init_from | *.vocab_file | *.cache | run.dir)
-            mapfile -t COMPREPLY < <(compgen -f -- "$word")
-            compopt -o filenames 2>/dev/null ;;
-        *)
-            mapfile -t COMPREPLY < <(compgen -W "$(_rotor_values "$program" "$key")" -- "$word") ;;
-        esac
-        return
+    list=$("$program" --completion 2>/dev/null) || return
+    # bash takes words apart at "=" and ":"
+    while [[ $i -gt 1 && (${COMP_WORDS[i]} == [=:] || ${COMP_WORDS[i - 1]} == [=:]) ]]; do
+        i=$((i - 1))
+        word=${COMP_WORDS[i]}$word
+    done
+    name=${COMP_WORDS[i - 1]}
+    if [[ $word == *=* ]]; then
+        name=${word%%=*}
+        [[ $name == --* ]] || name+="="
+        word=${word#*=}
+    elif [[ $name != --* || $list != *"$name"$'\t'* ]]; then
+        name=
     fi
-    case $before in
-    --report | --watch | --export)
-        mapfile -t COMPREPLY < <(compgen -d -- "$word")
-        compopt -o filenames 2>/dev/null
-        return ;;
-    --checkpoint | --output | --encode | --embed)
-        mapfile -t COMPREPLY < <(compgen -f -- "$word")
-        compopt -o filenames 2>/dev/null
-        return ;;
-    --pool)
-        mapfile -t COMPREPLY < <(compgen -W 'mean first last' -- "$word")
-        return ;;
-    --theta)
-        mapfile -t COMPREPLY < <(compgen -W 'start base' -- "$word"; compgen -f -- "$word")
-        compopt -o filenames 2>/dev/null
-        return ;;
-    --init)
-        mapfile -t COMPREPLY < <(compgen -W 'gpt mlm classify tag theta' -- "$word")
-        return ;;
-    --level)
-        mapfile -t COMPREPLY < <(compgen -W 'bpe wordpiece' -- "$word")
-        return ;;
-    --dtype)
-        mapfile -t COMPREPLY < <(compgen -W 'f32 f16' -- "$word")
-        return ;;
-    --predict | --temperature | --top-k | --top-p | --stop | --seed | --layer | --tokens | --samples | --threads | --train-tokenizer)
-        return ;;
-    esac
-    if [[ $word != -* && " ${COMP_WORDS[*]:1:COMP_CWORD-1} " = *' --'@(train-tokenizer|encode)' '* ]]; then
-        mapfile -t COMPREPLY < <(compgen -f -- "$word")
-        compopt -o filenames 2>/dev/null
-        return
+    if [ -n "$name" ]; then # the value of a key, perhaps one of several, or of an option
+        [[ $word != *:* ]] || return 0
+        k=${word##*,}
+        _rotor_add "$(_rotor_values "$list" "$name")" "$k" "${word%"$k"}"
+    else
+        for ((k = 1; k < i; k++)); do # operands of an option
+            values=$(_rotor_values "$list" "${COMP_WORDS[k]}")
+            [[ $values != *... ]] || more=$values
+        done
+        if [[ -n $more && $word != -* ]]; then
+            [[ $more == *@folder* ]] || more=@file
+            _rotor_add "$more" "$word" ""
+        else
+            mapfile -t COMPREPLY < <(compgen -W "$(cut -f 1 <<<"$list")" -- "$word"
+                [[ $word == -* ]] || { compgen -f -X '!*.ini' -- "$word"; compgen -d -S / -- "$word"; })
+        fi
     fi
-    case $word in
-    -*) mapfile -t COMPREPLY < <(compgen -W "$(_rotor_list "$program" options)" -- "$word") ;;
-    *)
-        mapfile -t COMPREPLY < <(compgen -f -X '!*.ini' -- "$word"; compgen -d -S / -- "$word"
-            compgen -W "$(_rotor_list "$program" keys)" -- "$word") ;;
-    esac
-    case ${COMPREPLY[0]-} in
-    */ | *=) compopt -o nospace 2>/dev/null ;;
-    esac
+    [[ ${COMPREPLY[0]-} != *[/=:] ]] || compopt -o nospace 2>/dev/null
 }
 
-complete -F _rotor rotor rotor-f64
+complete -F _rotor rotor rotor-f64 train train-f64

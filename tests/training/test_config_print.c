@@ -160,9 +160,10 @@ TEST_ROWS(a_sweep_is_printed_with_what_its_file_says, 0, ROWS(printed))
         expect_in(text, printed[_i].parts[i]);
 }
 
-static const char *const templates[] = {"gpt", "classify", "tag", "mlm", "theta"};
+#define NAME(name, purpose) #name,
+static const char *const templates[] = {RT_TEMPLATES(NAME)};
 
-static rt_status write_template(const char *name, const char *path, bool overwrite)
+static rt_status write_template(int name, const char *path, bool overwrite)
 {
     char program[] = "build/train";
     return rt_init_command(&(rt_arguments){.argv = (char *[]){program, NULL},
@@ -180,7 +181,7 @@ TEST_ROWS(a_template_is_a_configuration_that_names_itself, 0, ROWS(templates))
     for (int i = 0; i < ROWS(names); i++) {
         size_t size;
         const char *path = in_scratch(names[i]), *name = templates[_i];
-        expect_ok(write_template(name, path, false));
+        expect_ok(write_template(_i, path, false));
         expect_to_read_back(path);
         const char *text = (const char *)file_bytes(path, &size);
         expect_in(text, i < 2 ? lasting(";     build/train %s", path) : "it'\\''s.ini'");
@@ -194,11 +195,11 @@ TEST_ROWS(a_template_is_a_configuration_that_names_itself, 0, ROWS(templates))
 TEST(a_template_replaces_a_file_with_overwrite_alone)
 {
     const char *path = in_scratch("own.ini");
-    expect_ok(write_template("gpt", path, false));
-    const rt_status again = write_template("mlm", path, false);
+    expect_ok(write_template(0, path, false));
+    const rt_status again = write_template(3, path, false);
     ck_assert_int_eq(again.code, RT_CONFIG);
     expect_in(again.message, "own.ini: the file exists; give --overwrite");
-    expect_ok(write_template("mlm", path, true));
+    expect_ok(write_template(3, path, true));
     expect_to_read_back(path);
 }
 

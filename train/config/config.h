@@ -238,6 +238,10 @@ const char *rt_config_key_meant(const char *word, bool *elsewhere);
  * caller frees the text; NULL if the heap is exhausted. */
 char *rt_config_help(const char *part);
 
+/* Writes each key and "sweep.KEY" with a "=" and, behind a tab, its values for the completion of a
+ * shell: words, @file or @folder. The caller frees the text; NULL if the heap is exhausted. */
+char *rt_config_words(void);
+
 /* Tries the names that rt_config_help knows, and those of other programs. */
 void rt_config_help_try(rt_nearest *nearest);
 

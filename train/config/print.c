@@ -248,6 +248,27 @@ char *rt_config_help(const char *part)
     return rt_writer_take(&w);
 }
 
+char *rt_config_words(void)
+{
+    static const char *const of_paths[] = {"", "@folder", "@folder", "@file", "@file"};
+    rt_writer w = {0};
+    const rt_key *key;
+    rt_writer_add(&w, "sweep.jobs=\nsweep.trunk=\t@file\n");
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; (key = rt_key_at(i)); i++) {
+            const char *values = rt_key_values(key, (char[RT_VALUES_SIZE]){0});
+            const bool words = key->type == RT_KEY_YES_NO || key->type == RT_KEY_CHOICE ||
+                               key->type == RT_KEY_LAYERS;
+            if (key->type == RT_KEY_LAYERS) /* comma-separated: full, sliding */
+                values = strstr(values, ": ") + 1;
+            if (k && key->change == RT_MAY_DIFFER)
+                continue; /* changes no result */
+            rt_writer_add(&w, "%s%s=\t%s\n", k ? "sweep." : "", rt_key_name(i),
+                          words ? values : of_paths[key->path]);
+        }
+    return rt_writer_take(&w);
+}
+
 /* Writes the keys of the model that have a value, and the keys of the data that belong to it.
  * data.vocab is written even without effect, because another task may need the number of ids. */
 char *rt_model_ini(const rt_transformer_options *model, const rt_data_options *data)

@@ -64,6 +64,8 @@ enum { MOST_TOKENS = 1000000 };
         __VA_ARGS__                                                                                \
     }
 
+#define TEMPLATE_NAME(name, purpose) #name,
+
 #define TRAINING   COMMAND_BIT(RT_COMMAND_TRAIN)
 #define EVALUATION COMMAND_BIT(RT_COMMAND_EVAL)
 #define PREDICTION COMMAND_BIT(RT_COMMAND_PREDICT)
@@ -124,7 +126,7 @@ static const option_row rows[] = {
      .help = "with --eval: print a CSV row for each line of the\n"
              "evaluation data. Labelled data: line,loss,label,predicted;\n"
              "text: line,loss,tokens"},
-    {"theta", "WHAT", PATH(theta), .with = EVALUATION,
+    {"theta", "WHAT", PATH(theta), WORDS("start", "base", "off:", "scale:", NULL), .with = EVALUATION,
      .help = "with --eval: evaluate with another theta, learned or fixed:\n"
              "  start      the initial theta of the run\n"
              "  base       base^(-2i/R)\n"
@@ -250,7 +252,7 @@ static const option_row rows[] = {
     {"lowercase", FLAG(lowercase), .with = TOKENIZER, .note = "; in a configuration, set data.lowercase",
      .help = "with --train-tokenizer and --level wordpiece: read texts in\n"
              "lower case and without accents (data.lowercase = yes)"},
-    {"init", "NAME FILE.ini", TEXT(init), .command = RT_COMMAND_INIT, .group = "starting",
+    {"init", "NAME FILE.ini", .sets = SETS_CHOICE, AT(init), WORDS(RT_TEMPLATES(TEMPLATE_NAME) NULL), .range = "one of gpt, classify, tag, mlm, theta", .command = RT_COMMAND_INIT, .group = "starting",
      .help = "write a short commented configuration to start from, and\n"
              "stop. NAME is gpt (a decoder that continues a text), mlm\n"
              "(an encoder that fills in masked tokens), classify or tag\n"
@@ -261,6 +263,9 @@ static const option_row rows[] = {
      .help = "print no colours, as with NO_COLOR set or off a terminal"},
     {"version", .command = RT_COMMAND_VERSION,
      .help = "print the version, and stop"},
+    {"completion", .command = RT_COMMAND_COMPLETION,
+     .help = "print all options and keys with their values, for the\n"
+             "completion in bash and zsh (train/rotor.bash, rotor.zsh)"},
     {"help", .command = RT_COMMAND_HELP,
      .help = "print this help and all configuration keys, and stop;\n"
              "--help followed by a section, a key or an option prints\n"
@@ -312,8 +317,7 @@ enum { FIRST_OPTION = 256 }; /* first value for getopt_long, above every charact
 
 static rt_status set_command(rt_arguments *a, const option_row *row)
 {
-    /* --help and --version take precedence over other commands. */
-    if (a->command == RT_COMMAND_HELP || a->command == RT_COMMAND_VERSION)
+    if (a->command >= RT_COMMAND_HELP)
         return rt_ok();
     if (a->command != RT_COMMAND_TRAIN && a->command != row->command &&
         row->command < RT_COMMAND_HELP)
@@ -547,13 +551,13 @@ static rt_status check_together(const rt_arguments *a)
                         least, RT_BPE_MOST_IDS, a->mask ? " with --mask" : "", a->tokenizer);
     if (a->tokenizer)
         return rt_ok();
-    if (!a->config && !a->report && !a->checkpoint && !a->init)
+    if (!a->config && !a->report && !a->checkpoint && a->init < 0)
         return rt_error(RT_CONFIG, "a CONFIG.ini is required; see %s --help", rt_program_name());
     if (a->checkpoint && a->config && a->command == RT_COMMAND_PRINT_CONFIG)
         return rt_error(RT_CONFIG, "--checkpoint needs --eval, --usage, --distances, --gradient, "
                                    "--predict, --embed, --export or "
                                    "--decay, or --print-config without a CONFIG.ini");
-    if (a->init && (!a->config || a->override_count))
+    if (a->init >= 0 && (!a->config || a->override_count))
         return rt_error(RT_CONFIG, "--init NAME takes the FILE.ini to write, and no keys");
     if (a->command == RT_COMMAND_ENCODE && !a->encode)
         return rt_error(RT_CONFIG, "--encode takes a CONFIG.ini and the file to write");
@@ -581,6 +585,7 @@ rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
                         .temperature = -1,
                         .seed = -1,
                         .dtype = -1,
+                        .init = -1,
                         .pooling = RT_POOL_MEAN,
                         .layer = -1};
     for (int i = 0; i < ROWS; i++)
@@ -610,7 +615,7 @@ rt_status rt_arguments_parse(rt_arguments *a, int argc, char **argv)
     for (; optind < argc; optind++)
         RT_TRY(take_operand(a, optind));
     a->report = a->watch ? a->watch : a->report;
-    if (a->command == RT_COMMAND_HELP || a->command == RT_COMMAND_VERSION)
+    if (a->command >= RT_COMMAND_HELP)
         return rt_ok();
     RT_TRY(check_pairs(a, given));
     return check_together(a);
@@ -673,6 +678,20 @@ bool rt_arguments_print_option(FILE *to, const char *name)
             known = true;
         }
     return known;
+}
+
+void rt_arguments_print_words(FILE *to)
+{
+    for (const option_row *row = rows; row < rows + ROWS; row++) {
+        fprintf(to, "--%s%s", row->name, row->value ? "\t" : "");
+        for (int i = 0; row->words && row->words[i]; i++)
+            fprintf(to, "%s ", row->words[i]);
+        if (row->sets == SETS_PATH)
+            fputs(!strncmp(row->value, "RUN", 3) || !strcmp(row->value, "DIR") ? "@folder "
+                                                                               : "@file ",
+                  to);
+        fputs(row->value && strchr(row->value, ' ') ? "...\n" : "\n", to);
+    }
 }
 
 void rt_arguments_try_options(rt_nearest *nearest)

@@ -27,9 +27,18 @@ typedef enum rt_command {
     RT_COMMAND_ENCODE,
     RT_COMMAND_TOKENIZER,
     RT_COMMAND_INIT,
-    RT_COMMAND_HELP,
-    RT_COMMAND_VERSION
+    RT_COMMAND_HELP, /* it and the next take precedence over others, and need no configuration */
+    RT_COMMAND_VERSION,
+    RT_COMMAND_COMPLETION
 } rt_command;
+
+/* Configurations that --init writes (train/templates/): X(name, what it is). */
+#define RT_TEMPLATES(X)                                                                            \
+    X(gpt, "a decoder that continues a text")                                                      \
+    X(classify, "an encoder that labels texts")                                                    \
+    X(tag, "an encoder that labels the words of sentences")                                        \
+    X(mlm, "an encoder that fills in masked tokens")                                               \
+    X(theta, "a sweep that compares a fixed with a learned theta")
 
 enum { RT_MOST_OVERRIDES = 128, RT_MOST_OTHERS = 127 };
 
@@ -50,7 +59,7 @@ typedef struct rt_arguments {
     int wordpiece;      /* --level: 1 for wordpiece */
     bool mask;          /* --mask: the tokenizer has [MASK] */
     bool lowercase;     /* --lowercase: the texts of the tokenizer are lowercased */
-    const char *init;   /* template of --init (train/templates/); or NULL */
+    int init;           /* number of the template of --init in RT_TEMPLATES; -1: not given */
     const char *encode; /* file that --encode writes; or NULL */
     const char *watch;  /* folder of --watch, whose report is redrawn until the run ends; or NULL */
     const char *output; /* --output: file of a comparison or of vectors; or NULL */
@@ -107,6 +116,10 @@ rt_status rt_arguments_spare_inputs(const rt_arguments *a, const rt_config *conf
 /* Prints the options of a name, or with a value of this form, such as off: or scale:4. Returns
  * false if there is none. */
 bool rt_arguments_print_option(FILE *to, const char *name);
+
+/* Prints each option and, behind a tab, its values for the completion of a shell: words, @file,
+ * @folder, and ... if more operands of this kind follow. */
+void rt_arguments_print_words(FILE *to);
 
 /* Tries the names of all options. */
 void rt_arguments_try_options(rt_nearest *nearest);
