@@ -128,7 +128,9 @@ TEST(the_card_tells_of_the_run)
                             &accuracy),
                      2);
     expect_printed("\n# c\n", "$TRAIN --checkpoint runs/c --export out; cat out/README.md");
-    expect_text(w->out, "\n- training: 60 steps with seed 1\n- evaluation: loss ");
+    expect_text(
+        w->out,
+        "\n- data: classify of c.tsv\n- training: 60 steps with seed 1\n- evaluation: loss ");
     ck_assert_int_eq(sscanf(line_of(w->out, "- evaluation: "),
                             "- evaluation: loss %lf, accuracy %lf", told, told + 1),
                      2);
@@ -136,7 +138,7 @@ TEST(the_card_tells_of_the_run)
     ck_assert_double_eq(told[1], accuracy);
     expect_text(w->out, "\n- theta: max relative drift ", "\ndef use_own_theta(model):\n");
     /* an older checkpoint is not what result.csv is of */
-    expect_printed("\n- training: 20 steps with seed 1\n",
+    expect_printed("\n- data: classify of c.tsv\n- training: 20 steps with seed 1\n",
                    "$TRAIN --checkpoint runs/c/checkpoints/step-00000020.h5 --export out "
                    "--overwrite; cat out/README.md");
     expect_no_text(w->out, "evaluation:");

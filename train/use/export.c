@@ -4,6 +4,7 @@
 
 #include "core/memory.h"
 #include "core/path.h"
+#include "data/files.h"
 #include "io/gguf/gguf.h"
 #include "io/import.h"
 #include "train/report/verdict.h"
@@ -12,14 +13,33 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Adds the facts of a model card: the length of the training, the results in result.csv if the run
- * ended at this checkpoint, and the drift of theta. */
+/* Adds the task and the names of the files of data.file, without their folders. */
+static void add_data(rt_writer *w, const rt_data_options *data)
+{
+    enum { MOST = 4 };
+    rt_data_files files = rt_data_files_of(data);
+    size_t count = 0;
+    rt_writer_add(w, "data: %s", rt_data_task_name(data->task));
+    for (size_t i = 0; i < files.count; i++)
+        if (files.list[i].part == RT_PART_TRAINING && *files.list[i].path && count++ < MOST)
+            rt_writer_add(w, "%s%s", count == 1 ? " of " : ", ", rt_path_name(files.list[i].path));
+    if (count > MOST)
+        rt_writer_add(w, " and %zu more", count - MOST);
+    rt_writer_add(w, "\n");
+    w->failed |= files.failed;
+    rt_data_files_free(&files);
+}
+
+/* Adds the facts of a model card: the data and the length of the training, the results in
+ * result.csv if the run ended at this checkpoint, and the drift of theta. */
 static rt_status add_facts(rt_writer *w, const rt_run *r)
 {
     rt_results results = {0};
     rt_theta_verdict verdict;
     const char *folder = RT_RUN_FOLDER_OF(r->found.path);
     int steps;
+    if (r->state->step)
+        add_data(w, &r->config->data);
     if (r->state->step)
         rt_writer_add(w, "training: %d steps with seed %llu\n", r->state->step,
                       (unsigned long long)r->config->run.seed);
