@@ -478,6 +478,12 @@ static void put_id(rt_config_writing *w, const char *key, int id)
     rt_json_put(&w->object, key, known ? json_integer(id) : json_null());
 }
 
+int32_t rt_export_end(const rt_huggingface_export *export)
+{
+    const rt_vocabulary *v = export->vocabulary;
+    return v && !export->open_ended ? rt_vocabulary_frame(v).last : RT_NO_ID;
+}
+
 void rt_config_put_special_ids(rt_config_writing *w)
 {
     const rt_vocabulary *v = w->export->vocabulary;
@@ -496,7 +502,14 @@ void rt_config_put_special_ids(rt_config_writing *w)
         put_id(w, "eos_token_id", encoder ? special->sep : count ? v->ends.ids[0] : RT_NO_ID);
     if (encoder)
         put_id(w, "sep_token_id", special->sep);
-    put_id(w, "pad_token_id", rt_vocabulary_pads(special) ? special->pad : RT_NO_ID);
+    /* with it, transformers finds the last token of a text to label */
+    const bool labels = !encoder && w->options->head == RT_HEAD_SEQUENCE && w->export->length;
+    const bool pads =
+        labels ? rt_export_end(w->export) != special->pad : rt_vocabulary_pads(special);
+    if (labels && pads)
+        rt_json_put(&w->object, "pad_token_id", json_integer(special->pad));
+    else
+        put_id(w, "pad_token_id", pads ? special->pad : RT_NO_ID);
 }
 
 char *rt_config_text(const rt_family *family, const rt_transformer_options *o,

@@ -148,6 +148,9 @@ void rt_config_read_padding(rt_reading *r, rt_huggingface *there);
 /* Refuses a head_dim other than hidden_size / num_attention_heads. Follows the rows of sizes. */
 void rt_config_check_head_dim(rt_reading *r, rt_huggingface *there);
 
+/* Returns the token behind a labelled text; RT_NO_ID without one. */
+int32_t rt_export_end(const rt_huggingface_export *export);
+
 /* Writes bos_token_id, eos_token_id, pad_token_id and, for an encoder, cls_token_id and
  * sep_token_id; null for tokens that do not exist. */
 void rt_config_put_special_ids(rt_config_writing *w);

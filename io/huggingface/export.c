@@ -176,10 +176,11 @@ static void fill_values(const void *context, size_t first, size_t count, float *
 {
     const rt_folder_tensor *t = context;
     const bool plain = t->plain && !t->stacked[0].factors;
-    const real *data = t->stacked[0].parameter->tensor.data;
+    const rt_tensor *whole = &t->stacked[0].parameter->tensor;
+    const size_t size = rt_size(whole); /* without the row of an added [PAD] */
     int k;
     for (size_t n = 0; n < count && plain; n++)
-        values[n] = (float)data[first + n];
+        values[n] = first + n < size ? (float)whole->data[first + n] : 0;
     for (size_t n = 0; n < count && !plain; n++) {
         const size_t i = rt_folder_tensor_at(t, first + n, &k);
         const rt_tensor *x = &t->stacked[k].parameter->tensor;
@@ -216,12 +217,15 @@ rt_status rt_tensor_list_open(rt_tensor_list *l, const rt_family *family,
     }
     l->entries = rt_alloc((size_t)l->tensors.count, sizeof *l->entries);
     for (int i = 0; i < l->tensors.count && l->entries; i++) {
+        rt_shape shape = l->tensors.list[i].shape;
         t = l->tensors.list + i;
+        if (t->stacked[0].parameter && &t->stacked[0].parameter->tensor == model->embeddings.tokens)
+            shape.axis[0] = model->options.vocab; /* perhaps with an added [PAD] */
         const bool extra = !t->stacked[0].parameter;
         if (is_written(t))
             l->entries[l->count++] =
                 (rt_safetensors_entry){.name = t->name,
-                                       .shape = t->shape,
+                                       .shape = shape,
                                        .fill = extra ? t->row->fill : fill_values,
                                        .context = extra ? (const void *)&l->theta : t};
     }
@@ -394,15 +398,62 @@ static rt_status write_files(const rt_durable_folder *to, const rt_family *famil
     return status;
 }
 
+/* Returns whether the token that pads texts is the one that ends them, in a model that was trained
+ * here. A decoder of transformers that labels texts takes the last token that is not padding. */
+static bool pads_with_end(const rt_transformer_options *o, const rt_huggingface_export *export)
+{
+    const rt_vocabulary *v = export->vocabulary;
+    return o->kind == RT_KIND_DECODER && o->head == RT_HEAD_SEQUENCE && export->length && v &&
+           v->bpe && rt_export_end(export) == v->special.pad;
+}
+
+/* Copies a vocabulary of level bpe with the additional token [PAD]. */
+static rt_status add_padding(rt_vocabulary **padded_new, const rt_vocabulary *v)
+{
+    json_auto_t *file = NULL;
+    rt_vocabulary_kind kind = rt_vocabulary_kind_of(v);
+    char *text;
+    RT_TRY(rt_vocabulary_write(v, &text));
+    rt_status status =
+        rt_json_parse(&file, (rt_json_source){RT_HF_TOKENIZER_JSON, .values = RT_BPE_VALUES,
+                                              .bytes = text, .size = strlen(text)});
+    rt_free(text);
+    RT_TRY(status);
+    json_t *tokens = json_object_get(file, "added_tokens");
+    rt_json_append(&tokens, json_pack("{s:i,s:s,s:b,s:b,s:b,s:b,s:b}", "id", v->count, "content",
+                                      "[PAD]", "single_word", 0, "lstrip", 0, "rstrip", 0,
+                                      "normalized", 0, "special", 1));
+    text = rt_json_dump(file, 0, "");
+    if (!text)
+        return rt_out_of_memory(RT_HF_TOKENIZER_JSON);
+    kind.has_known = true;
+    kind.known = v->special;
+    kind.known.pad = v->count;
+    status = rt_vocabulary_read(padded_new, kind, RT_HF_TOKENIZER_JSON, (unsigned char *)text,
+                                strlen(text));
+    rt_free(text);
+    return status;
+}
+
 rt_status rt_huggingface_write(const char *folder, const rt_transformer *model,
                                const rt_huggingface_export *export)
 {
+    rt_transformer padded = *model; /* with a row of zeros, for an added [PAD] */
+    rt_huggingface_export all = *export;
+    rt_vocabulary *vocabulary = NULL;
     rt_durable_folder to;
     const rt_family *family;
     RT_TRY(rt_family_find(&family, rt_families, &model->options));
     RT_TRY(check_folder(folder, export->overwrite));
+    if (pads_with_end(&model->options, export)) {
+        RT_TRY(add_padding(&vocabulary, export->vocabulary));
+        all.vocabulary = vocabulary;
+        if (padded.options.vocab < vocabulary->count)
+            padded.options.vocab = vocabulary->count;
+    }
     rt_status status = rt_durable_folder_open(&to, folder, files);
     if (!status.code)
-        status = write_files(&to, family, model, export);
+        status = write_files(&to, family, &padded, &all);
+    rt_vocabulary_free(vocabulary);
     return rt_durable_folder_close(&to, status);
 }

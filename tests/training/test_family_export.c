@@ -453,6 +453,37 @@ TEST_ROWS(a_masked_language_model_keeps_the_token_behind_a_text, 0, 2)
                      !_i);
 }
 
+/* transformers finds the last token of a text with it. A token that ends texts cannot be it: the
+ * folder has one more, whose embedding is 0. Row 1: nothing stands behind a text. Row 2: the model
+ * comes from elsewhere. Row 3: it has no vocabulary. */
+TEST_ROWS(a_decoder_that_labels_texts_has_a_token_of_padding, 0, 4)
+{
+    rt_vocabulary *v = read_vocabulary((rt_vocabulary_kind){.level = RT_LEVEL_BPE},
+                                       TEST_SOURCES "/fixtures/bpe/gpt2/tokenizer.json");
+    rt_transformer_options o = options_of("decoder head=sequence labels=2 model.pool=last");
+    o.vocab = v->count;
+    rt_transformer *model = new_model(&o, 3);
+    expect_ok(write_with(model, &(rt_huggingface_export){.length = _i == 2 ? 0 : 8,
+                                                         .positions = 8,
+                                                         .vocabulary = _i == 3 ? NULL : v,
+                                                         .open_ended = _i == 1,
+                                                         .overwrite = true}));
+    const json_t *config = read_json("config.json");
+    const char *pad = lasting("%d", _i ? v->special.pad : v->count);
+    expect_json(config, "vocab_size", lasting("%d", v->count + (_i == 0)));
+    expect_json(config, "pad_token_id", _i == 2 ? "null" : _i == 3 ? "0" : pad);
+    if (_i)
+        return;
+    expect_json(read_json("tokenizer_config.json"), "pad_token", "\"[PAD]\"");
+    const rt_huggingface *there = opened_folder(in_scratch("out"));
+    rt_transformer *again = model_of_folder(there);
+    take_values(there, again);
+    const rt_tensor *one = model->embeddings.tokens, *other = again->embeddings.tokens;
+    ck_assert_int_eq(other->shape[0], one->shape[0] + 1);
+    for (size_t i = 0; i < rt_size(other); i++)
+        ck_assert_float_eq((float)other->data[i], i < rt_size(one) ? (float)one->data[i] : 0);
+}
+
 TEST_ROWS(the_positions_are_those_that_a_scaling_asks_for, 0, 7)
 {
     static const struct {
