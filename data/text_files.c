@@ -183,6 +183,8 @@ rt_status rt_text_read_whole(const char *key, const char *field, const char *pat
     rt_text_files text = {.key = key, .field = field};
     rt_text_stream stream = {.text = &text};
     size_t capacity = 0, got = 1;
+    if (!rt_name_is_packed(path) && !(field && rt_json_is_lines(path)))
+        return rt_file_read(key, path, bytes_new, count);
     *bytes_new = NULL;
     *count = 0;
     rt_status status = rt_text_files_add(&text, path);
