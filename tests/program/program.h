@@ -53,8 +53,8 @@ static inline char *read_file(const char *path)
 /* Set by a suite whose trainings draw their reports, which takes time. */
 static bool with_reports;
 
-/* Runs a shell command in which $TRAIN and $TRAIN64 are the programs; returns its exit code. A call
- * of $TRAIN in a plain list runs in a child of the test, without starting a program. */
+/* Runs a shell command in which $TRAIN and $TRAIN64 are the programs; returns its exit code. A
+ * single call of $TRAIN runs in a child of the test, without starting a program. */
 int run_command(workplace *w, bool reports, const char *command);
 
 static inline int shell(workplace *w, const char *format, ...)
