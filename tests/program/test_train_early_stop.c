@@ -138,7 +138,7 @@ TEST(a_target_that_was_not_reached_is_missed)
     expect_output("steps,40\nsteps,80\n", "grep -h ^steps runs/s/*/result.csv");
 }
 
-/* exp(loss), and what result.csv has. */
+/* exp(loss), and what result.csv has; an evaluation prints the same, without a table of theta. */
 TEST(a_language_model_ends_with_its_perplexity)
 {
     run("sed '/^vocab/d' tiny.ini >lm.ini; $TRAIN lm.ini --quiet data.task=text data.file=lm.ini "
@@ -148,6 +148,9 @@ TEST(a_language_model_ends_with_its_perplexity)
         "exp(loss), bits }' >wanted; grep '^perplexity ' out | cmp - wanted; grep -F \"<p>$(cat "
         "wanted)\" runs/lm/report.html || { $TRAIN --report runs/lm || test $? = 1; } && grep -qF "
         "\"<p>$(cat wanted)\" runs/lm/report.html");
+    run("$TRAIN --checkpoint runs/lm --eval | cut -d ' ' -f 1-2 >evaluation; grep -E "
+        "'^(eval|perplexity|theta):? ' out | cut -d ' ' -f 1-2 | sed '1i checkpoint: "
+        "runs/lm/checkpoints/step-00000060.h5,' | cmp - evaluation; grep -c '^layer head' out");
     expect_unprinted("perplexity", "$TRAIN tiny.ini --quiet");
 }
 

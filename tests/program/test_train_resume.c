@@ -155,12 +155,12 @@ TEST(an_extended_run_can_be_given_another_schedule)
 TEST(an_extended_run_remembers_the_rates_of_its_past)
 {
     run(TINY "optimizer.schedule=constant optimizer.schedule_steps=0 train.steps=30");
-    expect_printed("used: movement as a share of 0.32, the most Adam",
+    expect_printed("used: movement over 0.32, the most that Adam",
                    TINY "--resume optimizer.schedule=constant optimizer.schedule_steps=0 "
                         "train.steps=50 optimizer.lr=0.001");
-    expect_printed("used: movement as a share of 0.32, the most Adam",
-                   "$TRAIN runs/tiny/config.ini --eval");
-    expect_printed("used: movement as a share of 0.33, the most Adam",
+    expect_printed("used: movement over 0.32, the most that Adam",
+                   "$TRAIN runs/tiny/config.ini --resume");
+    expect_printed("used: movement over 0.33, the most that Adam",
                    "$TRAIN runs/tiny/config.ini --resume train.steps=60 --quiet");
     expect_output("60,0.001,constant,0,60\n", "tail -n 1 runs/tiny/schedules.csv");
     run(TINY "--overwrite");

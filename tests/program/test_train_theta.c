@@ -101,7 +101,7 @@ TEST(a_finished_run_that_is_resumed_reads_its_results)
                    "sed -i 's/^theta_reset_loss,.*/theta_reset_loss,77/' runs/tiny/result.csv; sed "
                    "-i '2s/[^,]*$/2.5/' runs/tiny/theta_final.csv; $TRAIN tiny.ini "
                    "theta.tolerances=yes --resume");
-    expect_text(w->out, "  2.500 ");
+    expect_text(w->out, "  2.500\n");
     run("sed -i '/^theta_reset/d; s/^steps,60/steps,50/' runs/tiny/result.csv; $TRAIN tiny.ini "
         "theta.tolerances=yes --resume --quiet >third");
     expect_same_files("first", "third");
@@ -110,11 +110,11 @@ TEST(a_finished_run_that_is_resumed_reads_its_results)
 
 TEST(the_tolerance_of_each_pair_stands_beside_its_drift)
 {
-    expect_printed("    use     down      up    used\n", "$TRAIN tiny.ini theta.tolerances=yes");
+    expect_printed("    use   down     up\n", "$TRAIN tiny.ini theta.tolerances=yes");
     expect_text(w->err,
                 "measuring how far each of 8 theta can change: up to 128 evaluations of one batch");
     expect_text(w->out,
-                "; down, up: how far ln theta can change before the model gets worse, at most 3;");
+                "\ndown, up: how far ln theta can change before the model gets worse, to 3\n");
     run("awk -F, 'NR == 1 { if ($13 != \"tolerance_down\" || $14 != \"tolerance_up\") exit 1; next "
         "} NF != 14 || $13 < 0 || $13 > 3 || $14 < 0 || $14 > 3 { exit 1 } END { exit NR != 9 }' "
         "runs/tiny/theta_final.csv");

@@ -46,15 +46,17 @@ static void even_out_projections(void)
         }
 }
 
-/* The report after `steps` steps, and its last line. */
-static char report[8192];
+/* The table after `steps` steps, and the verdict in its last line. */
+static const char *report;
 
 static void print_with(int steps, const rt_theta_tolerance *tolerances)
 {
-    FILE *to = fmemopen(report, sizeof report, "w");
-    ck_assert_ptr_nonnull(to);
-    expect_ok(rt_theta_print(to, model, &config, steps, tolerances));
-    fclose(to);
+    rt_theta_verdict verdict;
+    rt_writer w = {0};
+    expect_ok(rt_theta_table(&w, model, &config, steps, tolerances));
+    expect_ok(rt_theta_judge(&verdict, model, &config));
+    rt_theta_report_verdict(&w, &verdict, &config);
+    report = owned(rt_writer_take(&w), rt_free);
 }
 
 static const char *verdict_after(int steps)
@@ -157,7 +159,7 @@ TEST(a_theta_that_is_not_finite_has_moved)
 
 /* Rows of the report with a theta that was set. ln 1.1 = 0.0953 of the 10 * 0.01 that were
  * possible, and in raw form theta itself moves. A huge number does not widen its column. */
-#define USED_OF(name) "used: movement as a share of 0.1, the most Adam could have moved " name
+#define USED_OF(name) "used: movement over 0.1, the most that Adam could have moved " name
 static const struct {
     const char *scope, *form;
     int layer, head, pair;
@@ -166,24 +168,21 @@ static const struct {
     int rows;
 } tables[] = {
     {"layer", "log", 0, 0, 0, 1.1,
-     "layer  head    i        theta0         theta      drift    grid    phase   turns    use    "
-     "used\n"
-     "    0   all    0             1           1.1     0.1000   0.041    1.100   1.926  25.0%   "
-     "95.3%\n",
+     "layer head   i     theta0      theta    drift    phase    turns    use   used\n"
+     "    0  all   0          1        1.1   0.1000    1.100    1.926  25.0%  95.3%\n",
      USED_OF("ln theta\n"), "\n0,all,0,1.1,", 8},
     {"layer", "raw", 1, 0, 1, 0.105,
-     "    1   all    1           0.1         0.105     0.0500   0.021    0.055   0.184  25.0%    "
-     "5.0%\n",
+     "    1  all   1        0.1      0.105   0.0500    0.055    0.184  25.0%   5.0%\n",
      USED_OF("theta\n"), "\n1,all,1,0.105,", 8},
-    {"head", "log", 1, 1, 2, 0.013, "    1     1    2          0.01         0.013     0.3000 ",
-     "    1     0    2          0.01          0.01     0.0000 ", "\n1,1,2,0.013,", 16},
-    {"model", "raw", 0, 0, 1, 1e299, "  all   all    1           0.1        1e+299     1e+300  ",
+    {"head", "log", 1, 1, 2, 0.013, "    1    1   2       0.01      0.013   0.3000 ",
+     "    1    0   2       0.01       0.01   0.0000 ", "\n1,1,2,0.013,", 16},
+    {"model", "raw", 0, 0, 1, 1e299, "  all  all   1        0.1     1e+299   1e+300 ",
      USED_OF("theta\n"), "\nall,all,1,1e+299,", 4},
 };
 
 TEST_ROWS(the_table_has_a_row_for_every_theta, 0, ROWS(tables))
 {
-    int rows = -3; /* headings, the note and the verdict */
+    int rows = -8; /* headings, the number of rows, five notes and the verdict */
     make_model_of(OVERRIDES(lasting("theta.scope=%s", tables[_i].scope),
                             lasting("theta.form=%s", tables[_i].form)));
     set_theta(tables[_i].layer, tables[_i].head, tables[_i].pair, tables[_i].theta);
@@ -191,11 +190,30 @@ TEST_ROWS(the_table_has_a_row_for_every_theta, 0, ROWS(tables))
     verdict_after(10);
     expect_in(report, tables[_i].row);
     expect_in(report, tables[_i].note);
-    expect_not_in(report, "logarithm");
+    expect_in(report, lasting("\nall %d rows of theta_final.csv\n", tables[_i].rows));
     expect_in(csv_with(NULL), tables[_i].cells);
     for (const char *at = report; *at; at += strcspn(at, "\n") + 1, rows++)
-        ck_assert(rows > tables[_i].rows - 3 || strcspn(at, "\n") < 110);
+        ck_assert(rows + 1 == tables[_i].rows || strcspn(at, "\n") <= 80); /* not the verdict */
     ck_assert_int_eq(rows, tables[_i].rows);
+}
+
+/* Of 24 rows, the ones that moved, the farthest first, and then the first of the others. */
+TEST(a_long_table_has_the_rows_that_moved_most)
+{
+    rt_theta_tolerance tolerances[24] = {[23] = {0.125, 2.5}};
+    make_model_of(OVERRIDES("model.layers=3", "theta.scope=head", "theta.form=raw"));
+    even_out_projections();
+    set_theta(2, 1, 3, 0.0015);
+    set_theta(2, 0, 0, 0.25);
+    set_theta(0, 1, 1, 0.1001);
+    print_with(10, tolerances);
+    expect_in(report, "   up\n"
+                      "    2    0   0          1       0.25 ");
+    expect_in(report, "\n    2    1   3      0.001     0.0015 ");
+    expect_in(report, "%  0.125  2.500\n    0    1   1        0.1     0.1001 ");
+    expect_in(report, "\n    1    1   1        0.1        0.1   0.0000 ");
+    expect_in(report, "\nthe 16 of 24 rows of theta_final.csv that moved most, farthest first\n");
+    expect_not_in(report, "\n    1    1   2 ");
 }
 
 /* Started at half of base^(-2i/R); one of 8 was doubled and one made five times as large. */
@@ -259,14 +277,12 @@ TEST(a_number_that_does_not_exist_is_an_empty_cell)
     expect_in(csv, "\nall,all,2,0.01,0,0.01,0,,,0.11,0.0175070437,0.25\n");
     expect_in(csv, "\nall,all,1,0.1,-0.1,0.1,0,2,,2.2,0.175070437,0.25\n");
     verdict_after(10);
-    expect_in(report, "  all   all    3         0.001       -0.0001     1.1000  "
-                      "     -    0.012   0.000  25.0%    1.1%\n");
-    expect_in(report, "could have moved theta; -: theta <= 0 has no logarithm\n");
+    expect_in(report,
+              "  all  all   3      0.001    -0.0001   1.1000    0.012    0.000  25.0%   1.1%\n");
     ck_assert(isnan(judge().cosine));
-    expect_in(report, "  all   all    2             0          0.01          -  "
-                      "     -    0.110   0.018  25.0%   10.0%\n");
-    expect_in(report, "  all   all    1          -0.1           0.1     2.0000  "
-                      "     -    2.200   0.175  25.0%");
+    expect_in(report,
+              "  all  all   2          0       0.01        -    0.110    0.018  25.0%  10.0%\n");
+    expect_in(report, "  all  all   1       -0.1        0.1   2.0000    2.200    0.175  25.0%");
     expect_in(report, "theta started elsewhere: max relative drift from its "
                       "start 2 (layer all, i 1; from below 0)\n");
     expect_not_in(report, "nan");
@@ -277,18 +293,15 @@ TEST(the_notes_tell_the_units)
 {
     make_model("layer", "log");
     verdict_after(10);
-    expect_in(report,
-              "\ndrift: change of theta as a share of theta0; grid: the same in steps between "
-              "neighbouring theta; phase: extra rotation in radians over "
-              "11 positions; turns: full turns over 11 positions; use: share of the query and key "
-              "weights that the pair rotates; used: "
-              "movement as a share of 0.1, the most Adam could have moved ln theta\n");
+    expect_in(report, "\ndrift: change of theta as a share of theta0\n"
+                      "phase: extra rotation in radians over 11 positions\n"
+                      "turns: full turns over 11 positions\n"
+                      "use: share of the query and key weights that the pair rotates\n"
+                      "used: movement over 0.1, the most that Adam could have moved ln theta\n");
     config.model.window = 4;
     config.model.layer_types = (rt_layer_words){2, {RT_LAYER_SLIDING, RT_LAYER_FULL}};
     verdict_after(10);
-    expect_in(report, "; phase: extra rotation in radians over 11 positions; "
-                      "turns: full turns over 3 to 11 positions, as far as a "
-                      "layer reaches; use: ");
+    expect_in(report, "\nturns: full turns over 3 to 11 positions, as far as a layer reaches\n");
 }
 
 /* Each row has those of its own theta, below their headings. */
@@ -305,12 +318,12 @@ TEST(tolerances_stand_with_their_theta)
         row = strchr(row, '\n') + 1;
         line = strchr(line, '\n') + 1;
         const char *columns =
-            lasting("%%  %6s  %6s  ", lasting("%.3f", 0.01 * n), lasting("%.3f", 3 - 0.1 * n));
+            lasting("%% %6s %6s", lasting("%.3f", 0.01 * n), lasting("%.3f", 3 - 0.1 * n));
         const char *cells = lasting(",%.9g,%.9g\n", 0.01 * n, 3 - 0.1 * n);
         expect_in(lasting("%.*s", (int)strcspn(row, "\n"), row), columns);
         expect_in(lasting("%.*s\n", (int)strcspn(line, "\n"), line), cells);
     }
-    const char *heading = strstr(report, "    down      up    used\n");
+    const char *heading = strstr(report, "   down     up\n");
     ck_assert(heading && heading < strchr(report, '\n'));
 }
 
@@ -328,13 +341,13 @@ TEST(without_adam_there_is_no_bound_to_use_up)
 
 TEST(a_heap_that_is_exhausted_is_reported)
 {
-    FILE *to = fmemopen(report, sizeof report, "w");
+    rt_writer w = {0};
     char *csv = NULL;
     make_model("layer", "log");
-    /* three of each visit, and the text */
-    expect_ok_after_refusals(5, rt_theta_print(to, model, &config, 10, NULL));
+    /* two of each list, and the text of the file */
+    expect_ok_after_refusals(2, rt_theta_table(&w, model, &config, 10, NULL));
     expect_ok_after_refusals(3, (csv = rt_theta_csv(model, &config, NULL)) ? rt_ok()
                                                                            : rt_out_of_memory("a"));
     rt_free(csv);
-    fclose(to);
+    rt_writer_free(&w);
 }

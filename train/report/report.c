@@ -1,5 +1,4 @@
 #include "train/report/report.h"
-#include "data/tokenizers/tokens.h"
 #include "train/folder/results.h"
 #include "train/report/sections.h"
 #include "train/report/verdict.h"
@@ -12,24 +11,6 @@
 bool rt_reports_are_off(void)
 {
     return getenv("ROTOR_NO_REPORT") != NULL;
-}
-
-/* Adds perplexity and bits per token, if the run predicts tokens of a text. */
-static void add_perplexity(rt_writer *w, const rt_results *r, const rt_config *c)
-{
-    const bool tokens = !strcmp(rt_data_task_name(c->data.task), "tokens");
-    const double loss = rt_results_get(r, RT_RESULT_LOSS);
-    const double bits = rt_results_get(r, RT_RESULT_BITS_PER_BYTE);
-    if (!tokens && strcmp(rt_data_task_name(c->data.task), "text") != 0)
-        return;
-    const bool units = c->data.level == RT_LEVEL_BYTE || c->data.level == RT_LEVEL_CHAR;
-    /* without bits per byte some tokens end documents, or only masked ones count */
-    rt_writer_add(w, "perplexity %.4g, %.4g bits per %s", exp(loss), loss / log(2),
-                  tokens || (units && isnan(bits)) ? "token"
-                                                   : rt_words_for_tokens(c->data.level).one);
-    if (c->data.level != RT_LEVEL_BYTE && !isnan(bits))
-        rt_writer_add(w, ", %.4g bits per byte", bits);
-    rt_writer_add(w, "\n");
 }
 
 /* Adds the loss, the accuracy and, if there are answers of several tokens, the share of exact ones;
@@ -68,7 +49,7 @@ static void add_evaluations(rt_writer *w, const rt_run_page *p)
     rt_writer_add(w, "\n");
     if (!isnan(macro_f1))
         rt_writer_add(w, "macro F1 %s\n", RT_SHOWN(4, macro_f1));
-    add_perplexity(w, r, c);
+    rt_perplexity_report(w, r, c);
     if (rt_results_get(r, RT_RESULT_STOPPED_EARLY) == 1 &&
         rt_results_whole(r, RT_RESULT_STEPS, &last))
         rt_early_stop_report(w, last, &c->train);

@@ -1,9 +1,11 @@
 #include "train/report/verdict.h"
 
 #include "core/memory.h"
+#include "data/tokenizers/tokens.h"
 #include "util/number.h"
 
 #include <math.h>
+#include <string.h>
 
 void rt_early_stop_report(rt_writer *w, int step, const rt_train_options *o)
 {
@@ -27,6 +29,25 @@ void rt_divergence_report(rt_writer *w, double loss, double limit)
                   "diverged: the loss %.6g is more than twice %.3g, the loss of random guessing; "
                   "try a smaller optimizer.lr or more optimizer.warmup_steps\n",
                   loss, limit / 2);
+}
+
+void rt_perplexity_report(rt_writer *w, const rt_results *r, const rt_config *c)
+{
+    const bool tokens = !strcmp(rt_data_task_name(c->data.task), "tokens");
+    const double loss = rt_results_get(r, RT_RESULT_LOSS);
+    const double bits = rt_results_get(r, RT_RESULT_BITS_PER_BYTE);
+    if (!tokens && strcmp(rt_data_task_name(c->data.task), "text") != 0)
+        return;
+    const bool units = c->data.level == RT_LEVEL_BYTE || c->data.level == RT_LEVEL_CHAR;
+    rt_writer_add(w, "perplexity %.4g", exp(loss));
+    if (!isnan(bits))
+        rt_writer_add(w, ", %.4g bits per byte", bits);
+    /* without bits per byte some tokens end documents, or only masked ones count */
+    if (isnan(bits) || c->data.level != RT_LEVEL_BYTE)
+        rt_writer_add(w, ", %.4g bits per %s", loss / log(2),
+                      tokens || (units && isnan(bits)) ? "token"
+                                                       : rt_words_for_tokens(c->data.level).one);
+    rt_writer_add(w, "\n");
 }
 
 rt_status rt_theta_list(rt_theta_entry **list_new, int *count, const rt_transformer *model)

@@ -5,6 +5,7 @@
 
 #include "models/transformer.h"
 #include "train/config/config.h"
+#include "train/folder/results.h"
 #include "train/step/measurements.h"
 #include "util/writer.h"
 
@@ -17,6 +18,10 @@ void rt_divergence_report(rt_writer *w, double loss, double limit);
 
 /* Adds the line "stopped early at step ...": train.patience ran out at that step. */
 void rt_early_stop_report(rt_writer *w, int step, const rt_train_options *o);
+
+/* Adds the line "perplexity ..." of a run that predicts tokens of a text, with bits per byte if
+ * they are known, and bits per token. */
+void rt_perplexity_report(rt_writer *w, const rt_results *results, const rt_config *config);
 
 /* A learned theta: its distance from its initial value theta0. Measures of pair i of
  * a layer (and head):

@@ -155,6 +155,8 @@ static rt_status evaluate_outcome(rt_outcome *o, const rt_run *r)
     if (c->data.objective == RT_OBJECTIVE_LM && e->bytes)
         rt_results_put(&o->results, e->loss * (double)e->labels / ((double)e->bytes * log(2)),
                        RT_RESULT_BITS_PER_BYTE);
+    rt_perplexity_report(&w, &o->results, c);
+    RT_TRY(rt_writer_print(&w, stdout));
     o->target_missed = e->accuracy < c->train.target_accuracy && r->stage != RT_STAGE_TARGET;
     if (o->labels)
         report_classes(o);
@@ -255,16 +257,21 @@ static rt_status reset_theta(rt_outcome *o, const rt_results *before, const rt_r
     return status;
 }
 
-/* Prints the report on a learned theta, and adds it to the results. */
+/* Prints the report on a learned theta, with its table after a training, and adds it to the
+ * results. */
 static rt_status report_theta(rt_outcome *o, const rt_run *r, const rt_results *before)
 {
     const rt_config *c = r->config;
     rt_theta_verdict v;
+    rt_writer w = {0};
     RT_TRY(find_tolerances(o, r, before->count > 0));
     if (o->stopped)
         return rt_ok();
-    RT_TRY(rt_theta_print(stdout, r->state->model, c, r->state->step, o->tolerances));
     RT_TRY(rt_theta_judge(&v, r->state->model, c));
+    if (r->arguments->command != RT_COMMAND_EVAL || o->tolerances) /* that were asked for */
+        RT_TRY(rt_theta_table(&w, r->state->model, c, r->state->step, o->tolerances));
+    rt_theta_report_verdict(&w, &v, c);
+    RT_TRY(rt_writer_print(&w, stdout));
     o->theta_moved = c->theta.check == RT_THETA_CHECK_UNMOVED && !v.near;
     rt_results_put(&o->results, v.near, RT_RESULT_NEAR);
     rt_results_put(&o->results, v.drift.value, RT_RESULT_DRIFT);

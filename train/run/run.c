@@ -362,21 +362,12 @@ static void take_best(rt_run *r)
     rt_trainer_share(r->trainer);
 }
 
-/* Prints the last lines: perplexity and bits per byte of a language model, the best evaluation if
- * it was better than the last one, the profile, the folder, and an early stop. */
+/* Prints the last lines: the best evaluation if it was better than the last one, the profile, the
+ * folder, and an early stop. */
 static void print_end(const rt_run *r, const rt_outcome *o)
 {
     const rt_evaluations *e = &r->evaluations;
-    const rt_data_options *data = &r->config->data;
-    const double bits = rt_results_get(&o->results, RT_RESULT_BITS_PER_BYTE);
     rt_writer w = {0};
-    if (rt_tasks[data->task].kind != RT_DATA_TOY && data->objective == RT_OBJECTIVE_LM &&
-        !o->labels) {
-        printf("perplexity %.4g", exp(o->evaluation.loss));
-        if (isfinite(bits))
-            printf(", %.4g bits per byte", bits);
-        printf("\n");
-    }
     if (r->last_step)
         printf("best: step %d, which these results, the report, --predict and other uses take; "
                "last: loss %.6g at step %d\n",

@@ -7,10 +7,11 @@
 #include "train/report/verdict.h"
 #include "train/run/state.h"
 
-/* Prints the table of all pairs after `steps` steps, and the verdict. `tolerances` are laid out as
- * rt_transformer_theta; NULL if they were not measured. */
-rt_status rt_theta_print(FILE *to, const rt_transformer *model, const rt_config *config, int steps,
-                         const rt_theta_tolerance *tolerances) RT_MUST_CHECK;
+/* Adds the table after `steps` steps, within 80 columns: at most 16 pairs, those that moved most,
+ * and what the columns mean. `tolerances` are laid out as rt_transformer_theta; NULL if they were
+ * not measured. */
+rt_status rt_theta_table(rt_writer *w, const rt_transformer *model, const rt_config *config,
+                         int steps, const rt_theta_tolerance *tolerances) RT_MUST_CHECK;
 
 /* Returns the table as a new CSV text; NULL if the heap is exhausted. Its column drift is relative
  * to base^(-2i/R), drift_from_start to theta0. */
