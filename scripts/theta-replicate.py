@@ -250,7 +250,7 @@ def row_reverse():
         print(f"  layer {layer}, ln(theta / base):", " ".join("%+.3f" % x for x in (theta - before).tolist()))
     drift = max((theta - before).exp().sub(1).abs().max().item()
                 for theta, before in zip(model.theta, start))
-    print("  largest relative drift %.3f" % drift)
+    print("  largest relative change %.3f" % drift)
     for theta, before in zip(model.theta, start):
         theta.data.copy_(before)
     print("  theta reset: loss %.4f, accuracy %.4f" % evaluate(model, reverse))

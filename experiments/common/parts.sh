@@ -32,9 +32,11 @@ sweep() { # sweep FILE.ini [OPTION ...]
     train "$file" run.dir="$runs" "$@" >&2 || [ $? -eq 7 ]
 }
 
-keep_runs() { # keep_runs NAME ...: what each run of these sweeps came to
+# What each run of these sweeps came to. Relative changes of theta have the names that the first
+# kept tables gave them.
+keep_runs() { # keep_runs NAME ...
     for name in "$@"; do
-        cp "$runs/$name/runs.csv" "$kept/$name.csv"
+        sed '1s/theta_\(max\|mean\)_change/theta_\1_drift/g' "$runs/$name/runs.csv" >"$kept/$name.csv"
     done
 }
 

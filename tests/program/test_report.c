@@ -70,12 +70,12 @@ static const struct {
      "<script", "layers 0 to 3 of 5; heads 0 to 7 of 9; tokens 0 to 63 of 70<", ""},
     {0, 12, TINY "train.steps=1 model.layers=1 model.heads=1 theta.scope=model", "<script",
      "<h1>tiny</h1>", ""},
-    {0, 6, TINY "theta.learn=no model.attention=linear_elu", "relative drift", "<h1>tiny</h1>", ""},
+    {0, 6, TINY "theta.learn=no model.attention=linear_elu", "relative change", "<h1>tiny</h1>", ""},
     /* stopped before it had a row to write */
     {0, 6,
      TINY "train.steps=20 && cd runs/tiny && head -n 1 metrics.csv >first && mv first metrics.csv "
           "&& $TRAIN --report .",
-     "Learning rate", "Relative drift of θ during training: ", ""},
+     "Learning rate", "Relative change of θ during training: ", ""},
 };
 
 TEST_ROWS(a_page_says_what_has_happened, 0, ROWS(pages))
@@ -99,7 +99,7 @@ TEST(a_run_ends_with_a_page_of_its_own)
     expect_text(page, line_of(w->out, "theta: "), "<div class=\"verdict\">",
                 lasting("%.*s", (int)(strstr(line, " (") - line), line));
     NEEDS_PROGRAM("gnuplot");
-    expect_text(page, "Relative drift of θ during training: ", "<g><title>evaluation, step ",
+    expect_text(page, "Relative change of θ during training: ", "<g><title>evaluation, step ",
                 "<label for=\"by-tokens\">tokens</label>",
                 "<label for=\"by-seconds\">seconds</label>", "@media (prefers-color-scheme: dark)");
     ck_assert_int_eq(count_of(page, "<input type=\"radio\""), 3);
@@ -208,7 +208,7 @@ TEST(every_script_draws_its_figure_again)
         const char *file, *title;
         int count;
     } drawn[] = {{"decay", "initial", 6}, {"decay", "learned", 6},      {"theta", "initial", 1},
-                 {"theta", "layer 7", 1}, {"drift", "tolerance", 1},    {"drift", "layer 7", 1},
+                 {"theta", "layer 7", 1}, {"change", "tolerance", 1},    {"change", "layer 7", 1},
                  {"usage", "layer 7", 1}, {"wavelengths", "layer 7", 1}};
     NEEDS_PROGRAM("gnuplot");
     run(TINY
@@ -253,9 +253,9 @@ TEST(figures_that_fail_are_missing_and_none_of_before_is_shown)
     NEEDS_PROGRAM("gnuplot");
     expect_output("report: runs/tiny/report.html\n", "$TRAIN --report runs/tiny");
     expect_figures("runs/tiny/report.html", 12);
-    pretend("#!/bin/sh\ncase \"$*\" in *drift*) printf '<svg half' >drift.svg; exit 1;; esac\n"
+    pretend("#!/bin/sh\ncase \"$*\" in *change*) printf '<svg half' >change.svg; exit 1;; esac\n"
             "PATH=${PATH#*:}\nexec gnuplot \"$@\"\n");
-    expect_told(0, "gnuplot failed on drift.gp in runs/tiny/figures",
+    expect_told(0, "gnuplot failed on change.gp in runs/tiny/figures",
                 "PATH=$PWD/bin:$PATH; " TINY "--overwrite");
     expect_figures("runs/tiny/report.html", 11);
 }
@@ -402,9 +402,9 @@ TEST(results_on_theta_are_those_of_its_values)
         "(size($at[\"geometric\"] - g) > 1e-8 * g || size($at[\"theta_initial\"] - g / 2) > 1e-6 * "
         "g / 2) bad = 1; drift = max(drift, size(t - g) / g); start = max(start, size(2 * t / g - "
         "1)); phase = max(phase, size(t - g) * 11); sum += size(t - g) / g; p += log(t) * log(g); "
-        "a += log(t) ^ 2; b += log(g) ^ 2 } END { check(\"theta_max_drift\", drift); "
-        "check(\"theta_max_phase\", phase); check(\"theta_max_drift_from_start\", start); "
-        "check(\"theta_mean_drift\", sum / n); check(\"theta_cosine\", p / sqrt(a * b)); exit bad "
+        "a += log(t) ^ 2; b += log(g) ^ 2 } END { check(\"theta_max_change\", drift); "
+        "check(\"theta_max_phase\", phase); check(\"theta_max_change_from_start\", start); "
+        "check(\"theta_mean_change\", sum / n); check(\"theta_cosine\", p / sqrt(a * b)); exit bad "
         "|| n != 16 || size(drift - phase) < .01 || size(drift - start) < .01 }' "
         "runs/tiny/result.csv runs/tiny/theta_final.csv");
 }

@@ -129,7 +129,7 @@ TEST(headings_are_found_by_their_names_or_not_at_all)
     run(TINY "train.steps=2 --overwrite");
     write_file("runs/tiny/metrics.csv", "step,tokens,loss\n1e300,1e300,1\n");
     write_file("runs/tiny/result.csv", "name,value\nsteps,1e300\neval_loss,1e300\n"
-                                       "eval_accuracy,-1e300\ntheta_near,1\ntheta_max_drift,1e300\n"
+                                       "eval_accuracy,-1e300\ntheta_near,1\ntheta_max_change,1e300\n"
                                        "theta_max_phase,nan\nend,0\n");
     shell(w, "$TRAIN --report runs/tiny");
     const char *page = read_file("runs/tiny/report.html");

@@ -11,9 +11,9 @@ SUITE(PROGRAM_OPTIONS)
 
 TEST(every_table_has_the_start_of_the_layer)
 {
-    expect_printed("\n    0   all    1           0.1           0.1     0.0000   0.000",
+    expect_printed("\n    0  all   1        0.1        0.1  +0.0000    0.000 ",
                    "$TRAIN tiny.ini " APART " theta.lr_scale=0 train.steps=20");
-    expect_text(w->out, "\n    2   all    1      0.316228      0.316228     0.0000   0.000",
+    expect_text(w->out, "\n    2  all   1     0.3162     0.3162  +0.0000    0.000 ",
                 ": near (tolerance 0.20)\n");
     expect_output("2\n", "grep -c '^[0-9]*,0,all,1,0.[01][0-9]*,0.1$' runs/tiny/theta.csv");
     expect_output("4\n",

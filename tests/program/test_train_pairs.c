@@ -36,9 +36,9 @@ TEST(usage_knows_windows_and_shared_keys)
         "\"^.,$h,\" runs/tiny/usage.csv | cut -d, -f7 >queries$h; done");
     expect_same_files("keys0", "keys1");
     expect_exit(w, 1, "cmp -s queries0 queries1");
-    expect_printed("    phase   turns    use", PLAIN TINY
+    expect_printed("    phase    turns    use   used\n", PLAIN TINY
                    "train.steps=5 theta.learn=yes theta.log=yes model.window=5 run.name=learned");
-    expect_text(w->out, "turns: full turns over 4 positions;");
+    expect_text(w->out, "\nturns: full turns over 4 positions\n");
     expect_printed("phase,turns\t",
                    "head -n 2 runs/learned/theta_final.csv | cut -d, -f10,11 | paste -s");
 }

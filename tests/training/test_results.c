@@ -31,14 +31,14 @@ TEST(the_file_is_a_table_that_ends)
 {
     rt_results_put(&results, 2.5, RT_RESULT_LOSS);
     rt_results_put(&results, -(double)NAN, RT_RESULT_COSINE);
-    rt_results_put(&results, -(double)INFINITY, RT_RESULT_DRIFT);
+    rt_results_put(&results, -(double)INFINITY, RT_RESULT_CHANGE);
     rt_results_put(&results, 1e300, RT_RESULT_PHASE);
     expect_ok(rt_results_write(&results, scratch));
     expect_content("result.csv", "name,value\neval_loss,2.5\ntheta_cosine,\n"
-                                 "theta_max_drift,-inf\ntheta_max_phase,1e+300\nend,0\n");
+                                 "theta_max_change,-inf\ntheta_max_phase,1e+300\nend,0\n");
     rt_results_free(&results);
     ck_assert(rt_results_read(&results, scratch));
-    ck_assert_double_eq(rt_results_get(&results, RT_RESULT_DRIFT), -(double)INFINITY);
+    ck_assert_double_eq(rt_results_get(&results, RT_RESULT_CHANGE), -(double)INFINITY);
     ck_assert_double_eq(rt_results_get(&results, RT_RESULT_PHASE), 1e300);
     ck_assert(isnan(rt_results_get(&results, RT_RESULT_COSINE)));
 }

@@ -130,20 +130,20 @@ TEST_ROWS(of_many_layers_the_first_are_shown, 0, 2)
         blocks++;
     ck_assert_int_eq(blocks, 32);
     ck_assert_int_eq(strstr(caption_of("theta"), "; the first 32 layers") != NULL, _i == 0);
-    ck_assert_int_eq(strstr(caption_of("drift"), "; the first 32 layers") != NULL, _i == 0);
+    ck_assert_int_eq(strstr(caption_of("change"), "; the first 32 layers") != NULL, _i == 0);
 }
 
-/* The largest drift of the pairs of a layer, for each step; a blank row is none. */
-TEST(the_drift_is_the_largest_of_a_layer_at_each_step)
+/* The largest relative change of the pairs of a layer, for each step; a blank row is none. */
+TEST(the_relative_change_is_the_largest_of_a_layer_at_each_step)
 {
     begin_tables();
     strcat(path, "0,0,all,0,1,1\n0,0,all,1,0.1,0.1\n0,1,all,0,1,1\n"
                  "10,0,all,0,0.9,1\n10,0,all,1,0.13,0.1\n10,1,all,0,1.05,1\n10,1,all,x,9,1\n"
                  "20,0,all,0,1.2,1\n20,0,all,1,0.1,0.1\n20,1,all,0,1,1\n");
     draw("data.length=20");
-    expect_content("figures/drift.csv", "0,0,0\n10,0.3,0.05\n20,0.2,0\n");
-    expect_in(text_in("figures/drift.gp"), "\ntolerance = 0.2\nlayers = 2\n"
-                                           "array labels[layers] = ['layer 0', 'layer 1']\n");
+    expect_content("figures/change.csv", "0,0,0\n10,0.3,0.05\n20,0.2,0\n");
+    expect_in(text_in("figures/change.gp"), "\ntolerance = 0.2\nlayers = 2\n"
+                                            "array labels[layers] = ['layer 0', 'layer 1']\n");
     ck_assert_int_eq(page.figures.count, 1);
 }
 

@@ -150,8 +150,8 @@ TEST(a_theta_that_is_not_finite_has_moved)
     set_theta(1, 0, 1, INFINITY);
     const rt_theta_verdict verdict = judge();
     ck_assert(!verdict.near);
-    ck_assert_int_eq(verdict.drift.layer, 1);
-    ck_assert_int_eq(verdict.drift.pair, 1);
+    ck_assert_int_eq(verdict.change.layer, 1);
+    ck_assert_int_eq(verdict.change.pair, 1);
     set_theta(1, 0, 1, 0.1);
     set_theta(0, 0, 0, NAN);
     ck_assert(!judge().near);
@@ -169,14 +169,14 @@ static const struct {
 } tables[] = {
     {"layer", "log", 0, 0, 0, 1.1,
      "layer head   i     theta0      theta    drift    phase    turns    use   used\n"
-     "    0  all   0          1        1.1   0.1000    1.100    1.926  25.0%  95.3%\n",
+     "    0  all   0          1        1.1  +0.0953    1.100    1.926  25.0%  95.3%\n",
      USED_OF("ln theta\n"), "\n0,all,0,1.1,", 8},
     {"layer", "raw", 1, 0, 1, 0.105,
-     "    1  all   1        0.1      0.105   0.0500    0.055    0.184  25.0%   5.0%\n",
+     "    1  all   1        0.1      0.105  +0.0488    0.055    0.184  25.0%   5.0%\n",
      USED_OF("theta\n"), "\n1,all,1,0.105,", 8},
-    {"head", "log", 1, 1, 2, 0.013, "    1    1   2       0.01      0.013   0.3000 ",
-     "    1    0   2       0.01       0.01   0.0000 ", "\n1,1,2,0.013,", 16},
-    {"model", "raw", 0, 0, 1, 1e299, "  all  all   1        0.1     1e+299   1e+300 ",
+    {"head", "log", 1, 1, 2, 0.013, "    1    1   2       0.01      0.013  +0.2624 ",
+     "    1    0   2       0.01       0.01  +0.0000 ", "\n1,1,2,0.013,", 16},
+    {"model", "raw", 0, 0, 1, 1e299, "  all  all   1        0.1     1e+299   +690.8 ",
      USED_OF("theta\n"), "\nall,all,1,1e+299,", 4},
 };
 
@@ -211,7 +211,7 @@ TEST(a_long_table_has_the_rows_that_moved_most)
                       "    2    0   0          1       0.25 ");
     expect_in(report, "\n    2    1   3      0.001     0.0015 ");
     expect_in(report, "%  0.125  2.500\n    0    1   1        0.1     0.1001 ");
-    expect_in(report, "\n    1    1   1        0.1        0.1   0.0000 ");
+    expect_in(report, "\n    1    1   1        0.1        0.1  +0.0000 ");
     expect_in(report, "\nthe 16 of 24 rows of theta_final.csv that moved most, farthest first\n");
     expect_not_in(report, "\n    1    1   2 ");
 }
@@ -233,8 +233,8 @@ TEST(means_and_cosine_are_those_of_the_distance_from_the_base)
     }
     const rt_theta_verdict verdict = judge();
     /* six of them 0.5 away, one 0, one 1.5; from the start six 0, one 1, one 4 */
-    ck_assert_double_eq_tol(verdict.mean_drift, (6 * 0.5 + 0 + 1.5) / 8, 1e-12);
-    ck_assert_double_eq_tol(verdict.drift.value, 1.5, 1e-12);
+    ck_assert_double_eq_tol(verdict.mean_change, (6 * 0.5 + 0 + 1.5) / 8, 1e-12);
+    ck_assert_double_eq_tol(verdict.change.value, 1.5, 1e-12);
     ck_assert_double_eq_tol(verdict.from_start.value, 4, 1e-12);
     ck_assert_double_eq_tol(verdict.phase.value, 0.5 * 11, 1e-12);
     ck_assert_double_eq_tol(verdict.cosine, product / sqrt(squares * geometric_squares), 1e-12);
@@ -244,8 +244,8 @@ TEST(means_and_cosine_are_those_of_the_distance_from_the_base)
 /* Started at half of 0.01, which is now 0.008: 0.2 from 0.01, 0.6 from 0.005. */
 TEST(the_file_has_each_number_below_its_name)
 {
-    static const char heading[] = "layer,head,i,theta,theta_initial,geometric,drift,"
-                                  "drift_from_start,grid,phase,turns,use\n";
+    static const char heading[] = "layer,head,i,theta,theta_initial,geometric,change,"
+                                  "drift,grid,phase,turns,use\n";
     make_halved("raw");
     set_theta(1, 0, 2, 0.008);
     even_out_projections();
@@ -257,8 +257,11 @@ TEST(the_file_has_each_number_below_its_name)
     ck_assert_int_eq(sscanf(row, "\n1,all,2,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf\n", got, got + 1,
                             got + 2, got + 3, got + 4, got + 5, got + 6, got + 7, got + 8),
                      9);
-    const double expected[] = {
-        0.008, 0.005, 0.01, 0.2, 0.6, log(1.6) / log(10), 0.033, 0.008 * 11 / (8 * atan(1)), 0.25};
+    const double expected[] = {0.008,    0.005,
+                               0.01,     0.2,
+                               log(1.6), log(1.6) / log(10),
+                               0.033,    0.008 * 11 / (8 * atan(1)),
+                               0.25};
     for (int i = 0; i < 9; i++)
         ck_assert_msg(fabs(got[i] - expected[i]) < 1e-8, "column %d: %g instead of %g", i, got[i],
                       expected[i]);
@@ -273,16 +276,16 @@ TEST(a_number_that_does_not_exist_is_an_empty_cell)
     rt_transformer_theta_start(model)[2] = 0;
     rt_transformer_theta_start(model)[1] = -0.1;
     const char *csv = csv_with(NULL);
-    expect_in(csv, "\nall,all,3,-0.0001,0.001,0.001,1.1,1.1,,0.0121,0.000175070437,0.25\n");
+    expect_in(csv, "\nall,all,3,-0.0001,0.001,0.001,1.1,,,0.0121,0.000175070437,0.25\n");
     expect_in(csv, "\nall,all,2,0.01,0,0.01,0,,,0.11,0.0175070437,0.25\n");
-    expect_in(csv, "\nall,all,1,0.1,-0.1,0.1,0,2,,2.2,0.175070437,0.25\n");
+    expect_in(csv, "\nall,all,1,0.1,-0.1,0.1,0,,,2.2,0.175070437,0.25\n");
     verdict_after(10);
     expect_in(report,
-              "  all  all   3      0.001    -0.0001   1.1000    0.012    0.000  25.0%   1.1%\n");
+              "  all  all   3      0.001    -0.0001        -    0.012    0.000  25.0%   1.1%\n");
     ck_assert(isnan(judge().cosine));
     expect_in(report,
               "  all  all   2          0       0.01        -    0.110    0.018  25.0%  10.0%\n");
-    expect_in(report, "  all  all   1       -0.1        0.1   2.0000    2.200    0.175  25.0%");
+    expect_in(report, "  all  all   1       -0.1        0.1        -    2.200    0.175  25.0%");
     expect_in(report, "theta started elsewhere: max relative drift from its "
                       "start 2 (layer all, i 1; from below 0)\n");
     expect_not_in(report, "nan");
@@ -293,7 +296,7 @@ TEST(the_notes_tell_the_units)
 {
     make_model("layer", "log");
     verdict_after(10);
-    expect_in(report, "\ndrift: change of theta as a share of theta0\n"
+    expect_in(report, "\ndrift: ln(theta/theta0)\n"
                       "phase: extra rotation in radians over 11 positions\n"
                       "turns: full turns over 11 positions\n"
                       "use: share of the query and key weights that the pair rotates\n"

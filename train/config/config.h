@@ -80,7 +80,7 @@ typedef struct rt_train_options {
 typedef enum rt_theta_check { RT_THETA_CHECKS(RT_CHOICE_VALUE) } rt_theta_check;
 
 typedef struct rt_theta_run_options {
-    double tolerance; /* largest relative drift that counts as near */
+    double tolerance; /* largest relative change that counts as near */
     rt_theta_check check;
     bool tolerances;       /* the tolerance of each theta is measured */
     bool log;              /* theta.csv has rows every run.log_every steps */

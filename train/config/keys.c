@@ -51,7 +51,7 @@ static const rt_key keys[] = {
      "CSV file with the initial theta, in columns layer, head, i and theta; relative to the "
      "configuration file or, on the command line, to the working directory", RT_FIXED_IN_RUN, WHEN(LEARNED)},
     {"theta", "tolerance", NUMBER(theta.tolerance, AT_LEAST(0)), "0.2",
-     "near: the largest relative drift from base^(-2i/R), if mixed from the start, is at most this",
+     "near: the largest relative change from base^(-2i/R), if mixed from the start, is at most this",
      RT_FIXED_IN_RUN, WHEN(LEARNED)},
     {"theta", "check", CHOICE(theta.check, check_word), "no",
      "unmoved: exit with 7 if a learned theta is not near (theta.tolerance); unneeded: exit "

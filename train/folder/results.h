@@ -29,25 +29,25 @@ rt_exit rt_exit_of(rt_code code);
 rt_exit rt_exit_print(rt_status status);
 
 /* Names of results in result.csv. */
-#define RT_RESULT_STEPS            "steps"
-#define RT_RESULT_LOSS             "eval_loss"
-#define RT_RESULT_ACCURACY         "eval_accuracy"
-#define RT_RESULT_BITS_PER_BYTE    "bits_per_byte" /* of next-token prediction */
-#define RT_RESULT_LABEL_ACCURACY   "accuracy"      /* of labelled data */
-#define RT_RESULT_MACRO_F1         "macro_f1"      /* of labelled data (rt_macro_score) */
-#define RT_RESULT_EXACT            "eval_exact"    /* of data.length = A..B */
-#define RT_RESULT_AT               "_at_"          /* before a length: eval_loss_at_64 */
-#define RT_RESULT_ACCURACY_AT      RT_RESULT_ACCURACY RT_RESULT_AT
-#define RT_RESULT_EXACT_AT         RT_RESULT_EXACT RT_RESULT_AT
-#define RT_RESULT_DIVERGED         "diverged_above" /* limit, if exceeded */
-#define RT_RESULT_NEAR             "theta_near"
-#define RT_RESULT_DRIFT            "theta_max_drift"
-#define RT_RESULT_MEAN_DRIFT       "theta_mean_drift"
-#define RT_RESULT_PHASE            "theta_max_phase"
-#define RT_RESULT_DRIFT_FROM_START "theta_max_drift_from_start"
-#define RT_RESULT_COSINE           "theta_cosine"
-#define RT_RESULT_NEEDED           "theta_needed"
-#define RT_RESULT_STOPPED_EARLY    "stopped_early" /* 1 or 0; only with train.patience */
+#define RT_RESULT_STEPS          "steps"
+#define RT_RESULT_LOSS           "eval_loss"
+#define RT_RESULT_ACCURACY       "eval_accuracy"
+#define RT_RESULT_BITS_PER_BYTE  "bits_per_byte" /* of next-token prediction */
+#define RT_RESULT_LABEL_ACCURACY "accuracy"      /* of labelled data */
+#define RT_RESULT_MACRO_F1       "macro_f1"      /* of labelled data (rt_macro_score) */
+#define RT_RESULT_EXACT          "eval_exact"    /* of data.length = A..B */
+#define RT_RESULT_AT             "_at_"          /* before a length: eval_loss_at_64 */
+#define RT_RESULT_ACCURACY_AT    RT_RESULT_ACCURACY RT_RESULT_AT
+#define RT_RESULT_EXACT_AT       RT_RESULT_EXACT RT_RESULT_AT
+#define RT_RESULT_DIVERGED       "diverged_above" /* limit, if exceeded */
+#define RT_RESULT_NEAR           "theta_near"
+#define RT_RESULT_CHANGE         "theta_max_change"
+#define RT_RESULT_MEAN_CHANGE    "theta_mean_change"
+#define RT_RESULT_PHASE          "theta_max_phase"
+#define RT_RESULT_START_CHANGE   "theta_max_change_from_start"
+#define RT_RESULT_COSINE         "theta_cosine"
+#define RT_RESULT_NEEDED         "theta_needed"
+#define RT_RESULT_STOPPED_EARLY  "stopped_early" /* 1 or 0; only with train.patience */
 /* only if the results are those of an earlier step, the best one with train.patience */
 #define RT_RESULT_MODEL_STEP "model_step"     /* the earlier step */
 #define RT_RESULT_LAST_LOSS  "last_eval_loss" /* loss after the last step */

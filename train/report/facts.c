@@ -132,7 +132,7 @@ static void add_theta_row(rt_writer *w, const rt_csv *csv, bool tolerances, bool
     }
     rt_page_number(w, "%.6g", start);
     rt_page_number(w, "%.6g", theta);
-    rt_page_number(w, "%+.4f", mixed ? rt_csv_number(csv, "drift_from_start") : log(theta / start));
+    rt_page_number(w, "%+.4f", mixed ? rt_csv_number(csv, "change") : log(theta / start));
     rt_page_number(w, "%.3g", rt_csv_number(csv, "phase"));
     rt_page_number(w, "%.3g", rt_csv_number(csv, "turns"));
     rt_writer_add(w, isfinite(use) ? "<td>%s %%</td>" : "<td>-</td>", RT_SHOWN(1, 100 * use));
@@ -157,9 +157,9 @@ rt_status rt_report_theta_table(rt_run_page *p)
         if (!rows++) {
             tolerances = rt_csv_column(&csv, RT_TOLERANCE_DOWN) < csv.columns;
             rt_page_table(w, "Learned theta",
-                          RT_COLUMNS("layer", "head", "i", "initial", "learned", "drift",
-                                     "phase (rad)", "turns", "use", tolerances ? "down" : "",
-                                     tolerances ? "up" : ""));
+                          RT_COLUMNS("layer", "head", "i", "initial", "learned",
+                                     mixed ? "change" : "drift", "phase (rad)", "turns", "use",
+                                     tolerances ? "down" : "", tolerances ? "up" : ""));
         }
         if (rows <= MOST_ROWS)
             add_theta_row(w, &csv, tolerances, mixed);
@@ -171,7 +171,7 @@ rt_status rt_report_theta_table(rt_run_page *p)
                   "position. %sTurns: full turns over the distance that attention reaches. %s are "
                   "defined at the top of the page.",
                   mixed ? "" : "Drift: ln(learned/initial). ",
-                  mixed ? "Drift, phase and use" : "Phase and use");
+                  mixed ? "Change, phase and use" : "Phase and use");
     if (tolerances)
         rt_writer_add(
             w,

@@ -113,13 +113,13 @@ note(label, mean, deviation, runs) = label.(strlen(label) ? ': ' : '').\
     sprintf('%.4g ± %.2g (runs: %d)', mean, deviation, runs)
 eval 'plot '.substr(p, 3, strlen(p))
 
-#: drift
+#: change
 set xlabel 'step'
 set ylabel 'largest |θ_i/θ_i^0 - 1|' enhanced
 set yrange [0:*]
 # neighbouring lines differ in colour and dashes
 plot tolerance @limit title 'tolerance', \
-     for [i=0:layers-1] 'drift.csv' using 1:i+2 with lines linetype i%7 + 1 dashtype i%5 + 1 \
+     for [i=0:layers-1] 'change.csv' using 1:i+2 with lines linetype i%7 + 1 dashtype i%5 + 1 \
          title labels[i + 1]
 
 #: theta

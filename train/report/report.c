@@ -80,7 +80,7 @@ static void add_theta(rt_writer *w, const rt_run_page *p)
     else
         rt_writer_add(
             w, "theta: max relative drift %.3g, max phase drift %.3g rad over %d positions: %s\n",
-            rt_results_get(r, RT_RESULT_DRIFT), rt_results_get(r, RT_RESULT_PHASE),
+            rt_results_get(r, RT_RESULT_CHANGE), rt_results_get(r, RT_RESULT_PHASE),
             rt_transformer_extent(&c->model, c->data.length) - 1,
             rt_results_get(r, RT_RESULT_NEAR) == 1 ? "near" : "moved");
     for (const rt_reset_names *n = rt_theta_resets; n < rt_theta_resets + RT_RESETS; n++) {
@@ -95,11 +95,13 @@ static void add_theta(rt_writer *w, const rt_run_page *p)
 static void explain_theta(rt_writer *w, const rt_config *c)
 {
     rt_writer_add(w,
-                  "<dl class=\"words\">\n<dt>drift</dt><dd>the relative drift%s</dd>\n"
-                  "<dt>phase</dt><dd>the phase drift: the extra rotation, in radians, that the "
+                  "<dl class=\"words\">\n<dt>relative change</dt><dd>(in the line above: relative "
+                  "drift)%s</dd>\n"
+                  "<dt>phase</dt><dd>(in the line above: phase drift) the extra rotation, in "
+                  "radians, that the "
                   "move gives two tokens %d positions apart, the most %s.</dd>\n"
                   "<dt>tolerance</dt><dd>theta.tolerance = %g, a convention: θ is near if its "
-                  "largest drift is at most this, else it has moved.</dd>\n"
+                  "largest relative change is at most this, else it has moved.</dd>\n"
                   "<dt>usage</dt><dd>use: the share of the layer's (and head's) query and key "
                   "weights that a pair rotates.</dd>\n"
                   "<dt>the model depends on θ</dt><dd>resetting θ lowers the accuracy by more than "
@@ -107,9 +109,9 @@ static void explain_theta(rt_writer *w, const rt_config *c)
                   "before + 0.01). θ is reset to init, its initial value, and to base, the "
                   "geometric series, if it started elsewhere.</dd>\n</dl>\n",
                   rt_transformer_theta_axes(&c->model) > 1
-                      ? ": how far a θ has moved from its initial value, as a fraction of the "
+                      ? " how far a θ has moved from its initial value, as a fraction of the "
                         "length of the two initial θ of its pair."
-                      : ": how far a θ has moved from its value in the geometric series of "
+                      : " how far a θ has moved from its value in the geometric series of "
                         "position.base, as a fraction of it. A grid step is the distance from one "
                         "θ to the next.",
                   rt_transformer_extent(&c->model, c->data.length) - 1,

@@ -259,10 +259,10 @@ static rt_status read_thetas(source *s)
     return grown ? rt_ok() : rt_out_of_memory("a figure");
 }
 
-/* Returns the relative drift of a theta. If mixed, `first` keeps the theta of the first coordinate
- * of each pair, and the drift of a pair is known with its second theta: the larger change of the
+/* Returns the relative change of a theta. If mixed, `first` keeps the theta of the first coordinate
+ * of each pair, and the change of a pair is known with its second theta: the larger change of the
  * two, relative to their length. */
-static double drift_of(const theta_row *row, int pairs, theta_row *first)
+static double change_of(const theta_row *row, int pairs, theta_row *first)
 {
     if (!first)
         return fabs(row->theta / row->start - 1);
@@ -275,15 +275,15 @@ static double drift_of(const theta_row *row, int pairs, theta_row *first)
            hypot(x->start, row->start);
 }
 
-/* Draws the largest drift of each layer by step, from theta.csv. */
-static bool draw_drift(rt_drawing *d, const source *s)
+/* Draws the largest relative change of each layer by step, from theta.csv. */
+static bool draw_change(rt_drawing *d, const source *s)
 {
     const rt_config *config = s->page->config;
     const int pairs = rt_transformer_pairs(&config->model);
     const bool mixed = rt_transformer_theta_axes(&config->model) > 1;
     theta_row row, *first = mixed ? rt_alloc((size_t)pairs, sizeof *first) : NULL;
     layers l = {.count = 0};
-    double drift[MOST_LAYERS + 1] = {0};
+    double change[MOST_LAYERS + 1] = {0};
     int step = -1, current = -1;
     rt_csv csv;
     bool more;
@@ -295,13 +295,13 @@ static bool draw_drift(rt_drawing *d, const source *s)
         if (current >= 0 && (!more || step != current)) {
             rt_writer_add(&d->data, "%d", current);
             for (int i = 0; i < l.count; i++)
-                rt_writer_add(&d->data, ",%.6g", drift[i]);
+                rt_writer_add(&d->data, ",%.6g", change[i]);
             rt_writer_add(&d->data, "\n");
-            memset(drift, 0, sizeof drift);
+            memset(change, 0, sizeof change);
         }
         if (more) {
             const int i = layer_of(&l, row.layer);
-            drift[i] = fmax(drift[i], drift_of(&row, pairs, first));
+            change[i] = fmax(change[i], change_of(&row, pairs, first));
             current = step;
         }
     } while (more);
@@ -602,14 +602,14 @@ static const run_figure figures[RT_MOST_FIGURES] = {
     {"distances", "distances accuracy", "curves",
      "Accuracy by distance to the token that answers, for each length of sequences",
      .draw = draw_distances},
-    {"drift", NULL, "drift",
-     "Relative drift of θ during training: the largest |θᵢ/θᵢ⁰ - 1| of a layer's pairs, θᵢ⁰ the "
+    {"change", NULL, "change",
+     "Relative change of θ during training: the largest |θᵢ/θᵢ⁰ - 1| of a layer's pairs, θᵢ⁰ the "
      "initial value",
-     .needs = SCALAR, .draw = draw_drift, .height = 420},
-    {"drift", NULL, "drift",
-     "Relative drift of θ during training: the largest change of a layer's θ, relative to the "
+     .needs = SCALAR, .draw = draw_change, .height = 420},
+    {"change", NULL, "change",
+     "Relative change of θ during training: the largest change of a layer's θ, relative to the "
      "length of the two initial θ of its pair",
-     .needs = MIXED, .draw = draw_drift, .height = 420},
+     .needs = MIXED, .draw = draw_change, .height = 420},
     {"plane", NULL, "plane",
      "The learned θ of each pair, in radians per column and per row; a line leads from the initial "
      "ones",

@@ -52,7 +52,7 @@ static const group groups[] = {
                  {"accuracy", "Evaluation accuracy", "steps accuracy", NULL}}},
     {"theta_curves.csv", "theta_final.csv", "i", .options = POINTS "''\nunit = 'pair'",
      .figures = {{"theta",
-                  "Drift of the learned θᵢ from the geometric series, as the logarithm of their "
+                  "The learned θᵢ beside the geometric series, as the logarithm of their "
                   "ratio",
                   "pairs distance", NULL}}},
     {"length_curves.csv", "lengths.csv", "length", "eval_loss", "eval_accuracy", .loss = true,

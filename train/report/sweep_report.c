@@ -121,11 +121,11 @@ static void explain_columns(rt_writer *w, const rt_sweep_study *s)
                "with data.objective = lm at level byte, char or bpe have it.</dd>\n</dl>\n");
     if (s->verdict.learned)
         rt_writer_add(
-            w, "<dl class=\"words\">\n<dt>theta drift</dt><dd>the largest relative drift "
+            w, "<dl class=\"words\">\n<dt>theta change</dt><dd>the largest relative change "
                "of a learned θ from the geometric series or, if mixed, from the initial "
                "value.</dd>\n<dt>phase</dt><dd>the extra rotation, in "
                "radians, that this gives two tokens at the two ends of a sequence, at most over "
-               "all pairs.</dd>\n<dt>near</dt><dd>the share of runs whose drift is at most "
+               "all pairs.</dd>\n<dt>near</dt><dd>the share of runs whose change is at most "
                "theta.tolerance.</dd>\n<dt>needed</dt><dd>the share of runs whose model depends on "
                "θ: resetting θ to its initial value makes it worse.</dd>\n</dl>\n");
 }

@@ -153,7 +153,8 @@ int rt_sweep_column(const rt_sweep_runs *s, const char *name)
     for (int i = 1; i < s->columns; i++)
         if (!strcmp(s->names[i], name))
             return i;
-    return -1;
+    /* its name in earlier versions */
+    return strcmp(name, RT_RESULT_CHANGE) ? -1 : rt_sweep_column(s, "theta_max_drift");
 }
 
 double rt_sweep_number(const rt_sweep_runs *s, int run, int column)
@@ -172,23 +173,23 @@ rt_summary rt_sweep_summary(const rt_sweep_runs *s, int row, int column)
 rt_sweep_verdict rt_sweep_judge(const rt_sweep_runs *s)
 {
     const int near = rt_sweep_column(s, RT_RESULT_NEAR);
-    const int drift = rt_sweep_column(s, RT_RESULT_DRIFT);
+    const int change = rt_sweep_column(s, RT_RESULT_CHANGE);
     const int needed = rt_sweep_column(s, RT_RESULT_NEEDED);
-    rt_sweep_verdict v = {.drift = -1};
+    rt_sweep_verdict v = {.change = -1};
     for (int row = 0; row < s->row_count; row++)
         v.finished += s->rows[row].finished;
     for (int i = 0; i < s->count; i++) {
         const double is_near = rt_sweep_number(s, i, near);
         const double is_needed = rt_sweep_number(s, i, needed);
-        const double far = rt_sweep_number(s, i, drift);
+        const double far = rt_sweep_number(s, i, change);
         if (isnan(is_near))
             continue;
         v.learned++;
         v.near += is_near == 1;
         v.reset += !isnan(is_needed);
         v.dependent += is_needed == 1;
-        if (far > v.drift) {
-            v.drift = far;
+        if (far > v.change) {
+            v.change = far;
             v.farthest = s->list[i].cells[0];
         }
     }
@@ -201,7 +202,7 @@ void rt_sweep_report_theta(rt_writer *w, const rt_sweep_verdict *v)
         return;
     rt_writer_add(w, "theta: near in %d of the %d runs that learn it", v->near, v->learned);
     if (v->farthest)
-        rt_writer_add(w, ", max relative drift %.3g (%s)", v->drift, v->farthest);
+        rt_writer_add(w, ", max relative drift %.3g (%s)", v->change, v->farthest);
     rt_writer_add(w, "\n");
     if (v->reset)
         rt_writer_add(w, "theta: reset to init: %d of the %d models %s on it\n", v->dependent,
@@ -223,7 +224,7 @@ static const rt_result_view views[] = {
     {RT_RESULT_MACRO_F1, "macro F1", 4, false},
     {RT_RESULT_ACCURACY_AT, "at ", 4, false},
     {RT_RESULT_EXACT_AT, "exact at ", 4, false},
-    {RT_RESULT_DRIFT, "theta drift", 3, false},
+    {RT_RESULT_CHANGE, "theta change", 3, false},
     {RT_RESULT_PHASE, "phase (rad)", 2, false},
     {RT_RESULT_NEAR, "near", 2, false},
     {RT_RESULT_NEEDED, "needed", 2, false},

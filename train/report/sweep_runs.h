@@ -70,8 +70,8 @@ typedef struct rt_sweep_verdict {
     int finished;         /* runs that came to an end, even if a requested check failed */
     int learned, near;    /* runs that learn theta, and those of them whose theta stayed near */
     int reset, dependent; /* runs whose theta was reset, and those of them that depend on theta */
-    double drift;         /* largest drift */
-    const char *farthest; /* name of the run with that drift; or NULL */
+    double change;        /* largest relative change */
+    const char *farthest; /* name of the run with that change; or NULL */
 } rt_sweep_verdict;
 
 rt_sweep_verdict rt_sweep_judge(const rt_sweep_runs *s);

@@ -96,17 +96,19 @@ rt_theta_measures rt_theta_measure(const rt_config *c, const rt_theta_entry *e, 
     const int layer = e->layer;
     const double theta = e->theta, base = rt_layer_frequencies(&c->model, layer).base;
     const double step = log(base) * c->model.position.axes / rt_transformer_pairs(&c->model);
-    const double log_ratio = theta > 0 && from > 0 ? fabs(log(theta / from)) : (double)NAN;
+    const double log_ratio = theta > 0 && from > 0 ? log(theta / from) : (double)NAN;
+    const double drift = e->length > 0 ? (double)NAN : log_ratio;
     const bool logarithm = c->model.theta.form == RT_THETA_LOG;
     const int extent = rt_transformer_extent(&c->model, c->data.length);
-    return (rt_theta_measures){.drift = e->length > 0 ? fabs(theta - from) / e->length
-                                        : from != 0   ? fabs(theta / from - 1)
-                                                      : (double)NAN,
-                               .grid = e->length > 0 ? (double)NAN : log_ratio / step,
+    return (rt_theta_measures){.drift = drift,
+                               .change = e->length > 0 ? fabs(theta - from) / e->length
+                                         : from != 0   ? fabs(theta / from - 1)
+                                                       : (double)NAN,
+                               .grid = fabs(drift) / step,
                                .phase = fabs(theta - from) * (extent - 1),
                                .turns = rt_theta_turns(theta, rt_transformer_reach(&c->model, layer,
                                                                                    c->data.length)),
-                               .moved = logarithm ? log_ratio : fabs(theta - from)};
+                               .moved = fabs(logarithm ? log_ratio : theta - from)};
 }
 
 static void keep_worst(rt_theta_worst *worst, double value, const rt_theta_entry *e, double grid)
@@ -121,26 +123,26 @@ rt_status rt_theta_judge(rt_theta_verdict *v, const rt_transformer *model, const
     rt_theta_entry *list;
     int count;
     rt_status status = rt_theta_list(&list, &count, model);
-    *v = (rt_theta_verdict){.drift.value = -1, .phase.value = -1, .from_start.value = -1};
+    *v = (rt_theta_verdict){.change.value = -1, .phase.value = -1, .from_start.value = -1};
     for (int i = 0; i < count; i++) {
         const rt_theta_entry *e = &list[i];
         const double logarithm = log(e->theta), geometric = log(e->geometric);
         const rt_theta_measures m = rt_theta_measure(config, e, e->geometric);
         const rt_theta_measures from_start = rt_theta_measure(config, e, e->start);
-        keep_worst(&v->drift, m.drift, e, m.grid);
+        keep_worst(&v->change, m.change, e, m.grid);
         keep_worst(&v->phase, m.phase, e, m.grid);
         if (e->start != 0)
-            keep_worst(&v->from_start, from_start.drift, e, from_start.grid);
+            keep_worst(&v->from_start, from_start.change, e, from_start.grid);
         v->elsewhere |= e->start != e->geometric;
-        v->mean_drift += m.drift;
+        v->mean_change += m.change;
         product += logarithm * geometric;
         squares += logarithm * logarithm;
         geometric_squares += geometric * geometric;
     }
     rt_free(list);
-    v->mean_drift /= count;
+    v->mean_change /= count;
     v->cosine = product / sqrt(squares * geometric_squares);
-    v->near = v->drift.value <= config->theta.tolerance;
+    v->near = v->change.value <= config->theta.tolerance;
     return status;
 }
 
@@ -172,8 +174,8 @@ void rt_theta_report_verdict(rt_writer *w, const rt_theta_verdict *v, const rt_c
         report_place(w, &v->from_start, mixed);
         rt_writer_add(w, ")\n");
     }
-    rt_writer_add(w, "theta: max relative drift %.3g (", v->drift.value);
-    report_place(w, &v->drift, mixed);
+    rt_writer_add(w, "theta: max relative drift %.3g (", v->change.value);
+    report_place(w, &v->change, mixed);
     rt_writer_add(w, "), max phase drift %.3g rad over %d positions: %s (tolerance %s)\n",
                   v->phase.value, rt_transformer_extent(&c->model, c->data.length) - 1,
                   v->near ? "near" : "moved",

@@ -26,9 +26,10 @@ void rt_perplexity_report(rt_writer *w, const rt_results *results, const rt_conf
 /* A learned theta: its distance from its initial value theta0. Measures of pair i of
  * a layer (and head):
  *
- *   drift   |theta / theta0 - 1|; none where theta0 is 0
- *   grid    |ln(theta / theta0)| / ((2/R) ln base), in distances to the next theta; none where
- *           theta or theta0 <= 0, which only the raw form can reach
+ *   drift   ln(theta / theta0); none where theta or theta0 <= 0, which only the raw form can reach,
+ *           and of two coordinates that are mixed
+ *   change  |theta / theta0 - 1|, the relative change; none where theta0 is 0
+ *   grid    |drift| / ((2/R) ln base), in distances to the next theta
  *   phase   |theta - theta0| (T - 1) in radians: the largest extra rotation in a sequence
  *   turns   |theta| (reach - 1) / 2 pi, where reach is the smaller of the window and T
  *   use     share of the layer's (and head's) query and key weights that the pair rotates
@@ -38,7 +39,7 @@ void rt_perplexity_report(rt_writer *w, const rt_results *results, const rt_conf
  *           Adam rarely moves a parameter
  *
  * The verdict is about the distance from the geometric series, which is theta0 unless the
- * configuration makes theta start elsewhere; then the drift from theta0 is reported as well. */
+ * configuration makes theta start elsewhere; then the change from theta0 is reported as well. */
 
 /* One learned theta; layer and head as in rt_theta_worst. */
 typedef struct rt_theta_entry {
@@ -46,7 +47,8 @@ typedef struct rt_theta_entry {
     double theta;
     double start;     /* theta0 */
     double geometric; /* value in the geometric series; if mixed, theta0 */
-    double length; /* if mixed, of the two theta0 of the pair, which drift is relative to; else 0 */
+    double length; /* if mixed, of the two theta0 of the pair, which its change is relative to; else
+                      0 */
     double use;    /* rt_transformer_theta_use */
 } rt_theta_entry;
 
@@ -60,7 +62,7 @@ rt_status rt_theta_list(rt_theta_entry **list_new, int *count,
 
 /* Measures of a theta beside theta0 or its geometric value; NaN if not defined. */
 typedef struct rt_theta_measures {
-    double drift, grid, phase, turns;
+    double drift, change, grid, phase, turns;
     double moved; /* change of the parameter itself, theta or ln theta */
 } rt_theta_measures;
 
@@ -77,10 +79,10 @@ typedef struct rt_theta_worst {
 } rt_theta_worst;
 
 typedef struct rt_theta_verdict {
-    rt_theta_worst drift;      /* from base^(-2i/R) */
-    rt_theta_worst phase;      /* phase drift from base^(-2i/R) */
-    rt_theta_worst from_start; /* drift from theta0 */
-    double mean_drift;         /* mean drift from base^(-2i/R) */
+    rt_theta_worst change;     /* relative change from base^(-2i/R) */
+    rt_theta_worst phase;      /* from base^(-2i/R) */
+    rt_theta_worst from_start; /* relative change from theta0 */
+    double mean_change;        /* mean relative change from base^(-2i/R) */
     double cosine;             /* between all ln theta and all ln base^(-2i/R); NaN below 0 */
     bool elsewhere;            /* theta0 is not base^(-2i/R) */
     bool near;

@@ -9,28 +9,21 @@
 
 enum { SHOWN = 16 }; /* largest number of rows of the table */
 
-static void add_cell(rt_writer *w, int width, int decimals, double x, const char *unit)
-{
-    rt_writer_add(w, " %*s%s", width, isnan(x) ? "-" : RT_SHOWN(decimals, x), unit);
-}
-
 /* Adds a row. `reach` is the farthest movement possible, 0 without such a bound. */
 static void add_row(rt_writer *w, const rt_config *config, const rt_theta_entry *e,
                     const rt_theta_tolerance *tolerance, double reach)
 {
     const rt_theta_measures m = rt_theta_measure(config, e, e->start);
-    rt_writer_add(w, "%5s %4s %3d %10.4g %10.4g", RT_THETA_PLACE(e->layer), RT_THETA_PLACE(e->head),
-                  e->pair, e->start, e->theta);
-    add_cell(w, 8, 4, m.drift, "");
-    add_cell(w, 8, 3, m.phase, "");
-    add_cell(w, 8, 3, m.turns, "");
-    add_cell(w, 5, 1, 100 * e->use, "%");
-    if (tolerance) {
-        add_cell(w, 6, 3, tolerance->down, "");
-        add_cell(w, 6, 3, tolerance->up, "");
-    }
+    const double moved = e->length > 0 ? m.change : m.drift;
+    const char *format = isnan(moved) ? "-" : fabs(moved) < 100 ? "%+.4f" : "%+.4g";
+    rt_writer_add(w, "%5s %4s %3d %10.4g %10.4g %8s %8s %8s %5s%%", RT_THETA_PLACE(e->layer),
+                  RT_THETA_PLACE(e->head), e->pair, e->start, e->theta,
+                  RT_PRINTED(RT_NUMBER_SIZE, format, fabs(moved) < 5e-5 ? 0 : moved),
+                  RT_SHOWN(3, m.phase), RT_SHOWN(3, m.turns), RT_SHOWN(1, 100 * e->use));
+    if (tolerance)
+        rt_writer_add(w, " %6s %6s", RT_SHOWN(3, tolerance->down), RT_SHOWN(3, tolerance->up));
     if (reach > 0)
-        add_cell(w, 5, 1, 100 * m.moved / reach, "%");
+        rt_writer_add(w, " %5s%%", isnan(m.moved) ? "-" : RT_SHOWN(1, 100 * m.moved / reach));
     rt_writer_add(w, "\n");
 }
 
@@ -50,8 +43,8 @@ static void add_notes(rt_writer *w, const rt_config *c, bool tolerances, double 
     }
     rt_writer_add(w, "%s\nphase: extra rotation in radians over %d positions\n",
                   mixed ? "i: from R/2 on, the second coordinate of pair i - R/2\n"
-                          "drift: change of theta as a share of the length of theta0 of its pair"
-                        : "drift: change of theta as a share of theta0",
+                          "change: change of theta over the length of theta0 of its pair"
+                        : "drift: ln(theta/theta0)",
                   rt_transformer_extent(&c->model, c->data.length) - 1);
     rt_writer_add(w,
                   "turns: full turns over %s%d positions%s\n"
@@ -67,8 +60,7 @@ static void add_notes(rt_writer *w, const rt_config *c, bool tolerances, double 
                       mover, c->model.theta.form == RT_THETA_LOG ? "ln theta" : "theta");
 }
 
-/* Lists the rows of the table: all, or those that moved most, farthest first. Returns their number.
- */
+/* Lists all rows, or those that moved most, farthest first. Returns their number. */
 static int choose_rows(int rows[SHOWN + 1], const rt_theta_entry *list, int count,
                        const rt_config *config)
 {
@@ -76,7 +68,7 @@ static int choose_rows(int rows[SHOWN + 1], const rt_theta_entry *list, int coun
     int shown = 0;
     for (int i = 0; i < count; i++) {
         const rt_theta_measures m = rt_theta_measure(config, &list[i], list[i].start);
-        const double own = isnan(m.drift) ? INFINITY : m.drift;
+        const double own = isnan(m.change) ? INFINITY : m.change;
         int at = shown;
         for (; count > SHOWN && at && own > far[at - 1]; at--) {
             far[at] = far[at - 1];
@@ -105,7 +97,8 @@ rt_status rt_theta_table(rt_writer *w, const rt_transformer *model, const rt_con
     const bool known = reach > 0 && (!config->train.trunk || first > 1) && !tolerances;
     const char *mover = known ? rt_update_rule_of(&config->optimizer.settings)->bounded_by : NULL;
     RT_TRY(rt_theta_list(&list, &count, model));
-    rt_writer_add(w, "layer head   i     theta0      theta    drift    phase    turns    use%s\n",
+    rt_writer_add(w, "layer head   i     theta0      theta   %s    phase    turns    use%s\n",
+                  rt_transformer_theta_axes(&config->model) > 1 ? "change" : " drift",
                   tolerances ? "   down     up"
                   : mover    ? "   used"
                              : "");
@@ -132,22 +125,19 @@ char *rt_theta_csv(const rt_transformer *model, const rt_config *config,
     if (rt_theta_list(&list, &count, model).code)
         return NULL;
     rt_writer_add(&w,
-                  "layer,head,i,theta,theta_initial,geometric,drift,drift_from_start,grid,phase,"
+                  "layer,head,i,theta,theta_initial,geometric,change,drift,grid,phase,"
                   "turns,use%s\n",
                   tolerances ? "," RT_TOLERANCE_DOWN "," RT_TOLERANCE_UP : "");
     for (int i = 0; i < count; i++) {
         const rt_theta_entry *e = &list[i];
         const rt_theta_measures m = rt_theta_measure(config, e, e->start);
-        const double drift = rt_theta_measure(config, e, e->geometric).drift;
-        const double numbers[] = {e->theta, e->start, e->geometric, drift, m.drift,
-                                  m.grid,   m.phase,  m.turns,      e->use};
+        const double change = rt_theta_measure(config, e, e->geometric).change;
+        const rt_theta_tolerance t = tolerances ? tolerances[i] : (rt_theta_tolerance){0};
+        const double numbers[] = {e->theta, e->start, e->geometric, change, m.drift, m.grid,
+                                  m.phase,  m.turns,  e->use,       t.down, t.up};
         rt_writer_add(&w, "%s,%s,%d", RT_THETA_PLACE(e->layer), RT_THETA_PLACE(e->head), e->pair);
-        for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+        for (int n = 0; n < (tolerances ? 11 : 9); n++)
             rt_csv_add_number(&w, numbers[n]);
-        if (tolerances) {
-            rt_csv_add_number(&w, tolerances[i].down);
-            rt_csv_add_number(&w, tolerances[i].up);
-        }
         rt_writer_add(&w, "\n");
     }
     rt_free(list);

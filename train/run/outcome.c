@@ -155,16 +155,15 @@ static rt_status evaluate_outcome(rt_outcome *o, const rt_run *r)
     if (c->data.objective == RT_OBJECTIVE_LM && e->bytes)
         rt_results_put(&o->results, e->loss * (double)e->labels / ((double)e->bytes * log(2)),
                        RT_RESULT_BITS_PER_BYTE);
-    rt_perplexity_report(&w, &o->results, c);
-    RT_TRY(rt_writer_print(&w, stdout));
     o->target_missed = e->accuracy < c->train.target_accuracy && r->stage != RT_STAGE_TARGET;
     if (o->labels)
         report_classes(o);
+    rt_perplexity_report(&w, &o->results, c);
     const double limit = rt_divergence_limit(&r->state->model->options);
-    if (!r->state->step || e->loss <= limit) /* an untrained model has not diverged */
-        return rt_ok();
-    rt_divergence_report(&w, e->loss, limit);
-    rt_results_put(&o->results, limit, RT_RESULT_DIVERGED);
+    if (r->state->step && !(e->loss <= limit)) { /* an untrained model has not diverged */
+        rt_divergence_report(&w, e->loss, limit);
+        rt_results_put(&o->results, limit, RT_RESULT_DIVERGED);
+    }
     return rt_writer_print(&w, stdout);
 }
 
@@ -274,10 +273,10 @@ static rt_status report_theta(rt_outcome *o, const rt_run *r, const rt_results *
     RT_TRY(rt_writer_print(&w, stdout));
     o->theta_moved = c->theta.check == RT_THETA_CHECK_UNMOVED && !v.near;
     rt_results_put(&o->results, v.near, RT_RESULT_NEAR);
-    rt_results_put(&o->results, v.drift.value, RT_RESULT_DRIFT);
-    rt_results_put(&o->results, v.mean_drift, RT_RESULT_MEAN_DRIFT);
+    rt_results_put(&o->results, v.change.value, RT_RESULT_CHANGE);
+    rt_results_put(&o->results, v.mean_change, RT_RESULT_MEAN_CHANGE);
     rt_results_put(&o->results, v.phase.value, RT_RESULT_PHASE);
-    rt_results_put(&o->results, v.from_start.value, RT_RESULT_DRIFT_FROM_START);
+    rt_results_put(&o->results, v.from_start.value, RT_RESULT_START_CHANGE);
     rt_results_put(&o->results, v.cosine, RT_RESULT_COSINE);
     return reset_theta(o, before, r, v.elsewhere);
 }

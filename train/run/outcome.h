@@ -33,7 +33,7 @@ rt_status rt_run_evaluate(const rt_run *r, rt_evaluation *evaluation, int64_t *t
  * if the loss at the trained length is not finite. */
 rt_status rt_outcome_evaluate(rt_outcome *o, const rt_run *r) RT_MUST_CHECK;
 
-/* Evaluates, and prints the report on a learned theta: its drift, the loss after a reset, the
+/* Evaluates, and prints the report on a learned theta: its changes, the loss after a reset, the
  * tolerances. If the run had `ended_before` it was opened, measurements with another theta are read
  * from its files instead of repeated. */
 rt_status rt_outcome_print(rt_outcome *o, rt_run *r, bool ended_before) RT_MUST_CHECK;

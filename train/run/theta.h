@@ -13,8 +13,9 @@
 rt_status rt_theta_table(rt_writer *w, const rt_transformer *model, const rt_config *config,
                          int steps, const rt_theta_tolerance *tolerances) RT_MUST_CHECK;
 
-/* Returns the table as a new CSV text; NULL if the heap is exhausted. Its column drift is relative
- * to base^(-2i/R), drift_from_start to theta0. */
+/* Returns the table of all pairs as a new CSV text; NULL if the heap is exhausted. Its column
+ * change is the relative change from base^(-2i/R); drift, grid and phase are measured from theta0.
+ */
 char *rt_theta_csv(const rt_transformer *model, const rt_config *config,
                    const rt_theta_tolerance *tolerances);
 

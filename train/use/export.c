@@ -31,7 +31,7 @@ static void add_data(rt_writer *w, const rt_data_options *data)
 }
 
 /* Adds the facts of a model card: the data and the length of the training, the results in
- * result.csv if the run ended at this checkpoint, and the drift of theta. */
+ * result.csv if the run ended at this checkpoint, and the changes of theta. */
 static rt_status add_facts(rt_writer *w, const rt_run *r)
 {
     rt_results results = {0};

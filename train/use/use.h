@@ -26,9 +26,9 @@ rt_exit rt_report_command(const rt_arguments *arguments);
 
 /* ---- private to train/use: what rt_use_model does with the loaded model ---- */
 
-/* Exports the loaded model to the path of --export, with its length of training, results and drift
- * of theta in the model card: a file FILE.gguf or a folder of Hugging Face. Returns RT_CONFIG if
- * the path is a run, or if the format cannot represent an option of the model. */
+/* Exports the loaded model to the path of --export, with its length of training, results and
+ * changes of theta in the model card: a file FILE.gguf or a folder of Hugging Face. Returns
+ * RT_CONFIG if the path is a run, or if the format cannot represent an option of the model. */
 rt_status rt_export_model(const rt_run *r) RT_MUST_CHECK;
 
 /* Prints, for --embed, a vector for each line below a heading v0, v1, ..., or writes all vectors as
