@@ -22,8 +22,7 @@ Difference = namedtuple("Difference", "key value against n mean low high detecta
 
 
 class Error(Exception):
-    """A message about a file, or of the program: then with its exit code, and the run or sweep that
-    it left all the same, such as one that missed its target accuracy."""
+    """A message about a file, or of the program: then with its exit code and what it left."""
     exit_code = run = None
 
 
@@ -192,16 +191,17 @@ class Sweep:
                     for row in _rows(self.folder / "paired.csv")[1:]]
         found, column = [], self._names.index(result)
         for i, key in enumerate(self.keys, 1):
-            numbers = {}  # by the value of the key, and then by the other values
+            runs, seed = {}, self._names.index("run.seed") if "run.seed" in self.keys else i
             for cells in self._cells if key != "run.seed" else []:
-                of_value = numbers.setdefault(cells[i], {})
-                of_value.setdefault(self._others(cells, key), float(cells[column] or "nan"))
-            for value, a in list(numbers.items())[1:]:
-                against, b = next(iter(numbers.items()))
-                x = np.array([a[others] - b.get(others, math.nan) for others in a])
-                x = x[np.isfinite(x)]
+                runs.setdefault(cells[i], {}).setdefault(self._others(cells, key), cells)
+            for value, a in list(runs.items())[1:]:
+                against, b = next(iter(runs.items()))
+                pairs = [(float(x[column] or "nan") - float(b[others][column] or "nan"), x[seed])
+                         for others, x in a.items() if others in b]
+                x = np.array([d for d, _ in pairs if math.isfinite(d)])
+                seeds = {s for d, s in pairs if math.isfinite(d)}
                 mean = x.mean() if x.size else math.nan
-                half, power = _student(x.size) * x.std(ddof=1) if x.size > 1 else [math.nan] * 2
+                half, power = _student(x.size) * x.std(ddof=1) if len(seeds) > 1 else [math.nan] * 2
                 found.append(Difference(key, value, against, x.size, mean, mean - half,
                                         mean + half, power))
         return found

@@ -70,7 +70,8 @@ static const struct {
      "<script", "layers 0 to 3 of 5; heads 0 to 7 of 9; tokens 0 to 63 of 70<", ""},
     {0, 12, TINY "train.steps=1 model.layers=1 model.heads=1 theta.scope=model", "<script",
      "<h1>tiny</h1>", ""},
-    {0, 6, TINY "theta.learn=no model.attention=linear_elu", "relative change", "<h1>tiny</h1>", ""},
+    {0, 6, TINY "theta.learn=no model.attention=linear_elu", "relative change", "<h1>tiny</h1>",
+     ""},
     /* stopped before it had a row to write */
     {0, 6,
      TINY "train.steps=20 && cd runs/tiny && head -n 1 metrics.csv >first && mv first metrics.csv "
@@ -208,7 +209,7 @@ TEST(every_script_draws_its_figure_again)
         const char *file, *title;
         int count;
     } drawn[] = {{"decay", "initial", 6}, {"decay", "learned", 6},      {"theta", "initial", 1},
-                 {"theta", "layer 7", 1}, {"change", "tolerance", 1},    {"change", "layer 7", 1},
+                 {"theta", "layer 7", 1}, {"change", "tolerance", 1},   {"change", "layer 7", 1},
                  {"usage", "layer 7", 1}, {"wavelengths", "layer 7", 1}};
     NEEDS_PROGRAM("gnuplot");
     run(TINY
@@ -360,11 +361,29 @@ TEST(a_sweep_tells_what_is_common_to_all_and_which_is_the_best)
                    "<th>model.heads</th><td><span>4</span>");
     expect_text(page, "<p>lowest loss: lr=1e-2, ");
     expect_no_text(page, "class=\"best\"");
-    expect_text(page, "; no row is in bold, for the row with the lowest loss is not told apart");
+    expect_text(
+        page,
+        "<p>No row is in bold: without two common seeds nothing tells the row with the lowest ");
     expect_no_text(page, "<th>steps to 99 %</th>"); /* which no run reached */
     run(TINY "train.steps=20 run.name=seeds sweep.run.seed=1,2");
     page = read_file("runs/seeds/report.html");
     expect_no_text(page, "class=\"best\"", "in bold");
+}
+
+/* Each mean has its tooltip, also one of a second series. */
+TEST(a_run_alone_has_no_deviation_and_one_seed_no_interval)
+{
+    NEEDS_PROGRAM("gnuplot");
+    run(TINY "train.steps=20 theta.learn=no sweep.optimizer.lr=1e-2,1e-3 sweep.model.layers=1,2");
+    const char *pairs = line_of(w->out, "paired differences of the loss, without an interval: ");
+    expect_text(pairs, "that needs two seeds");
+    expect_text(w->out, " (2 pairs of 1 seed, not independent)\n");
+    expect_no_text(w->out, "%% interval", "detectable", ", [");
+    expect_output("2\n", "grep -c ',2,[-0-9.e]*,,,$' runs/tiny/paired.csv");
+    expect_no_text(read_file("runs/tiny/report.html"), "±", "deviation", "interval of",
+                   "etectable");
+    expect_output("2\n2\n", "for i in 1 2; do grep -o \"<title>layers=$i: [0-9.]*<\" "
+                            "runs/tiny/report.html | wc -l; done");
 }
 
 /* Labels such as 1.2k collide if there are many. */

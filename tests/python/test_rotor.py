@@ -309,6 +309,11 @@ class Test(unittest.TestCase):
         self.expect_same(d.high, 0.25 + 12.7062 * 0.25, "high", 1e-5)
         self.expect_same(d.detectable_90, 20.9644 * 0.25, "detectable", 1e-5)
         self.assertTrue(math.isnan(sweep.rows[0].runs[3]["exit_code"]))
+        (folder / "runs.csv").write_text("run,model.dim,model.norm,exit_code,eval_accuracy\n"
+                                         "1,8,pre,0,0.5\n2,16,pre,0,1\n3,8,post,0,0\n4,16,post,0,1\n")
+        d = rotor.sweep(folder).paired("eval_accuracy")[0]  # two pairs of one seed have no interval
+        self.assertEqual((d.key, d.n, d.mean), ("model.dim", 2, 0.75))
+        self.assertTrue(math.isnan(d.low) and math.isnan(d.high) and math.isnan(d.detectable_90))
 
     def test_student_has_the_quantiles_of_tables(self):
         for n, t in {2: 12.7062, 3: 4.30265, 4: 3.18245, 11: 2.22814, 31: 2.04227}.items():

@@ -184,8 +184,8 @@ TEST(losses_of_different_vocabularies_are_shown_in_bits_per_byte)
          "\n");
     ck_assert_str_eq(data, "10,12,0,0.5,0\n20,3,0,0.5,0\n\n\n10,2,0,0.5,0\n20,1,0,0.5,0\n\n\n");
     expect_in(loss, "set ylabel 'bits per byte'");
-    expect_in(figures.list[0].caption, "Evaluation loss in bits per byte: ");
-    expect_in(figures.list[1].caption, "Evaluation accuracy: ");
+    expect_in(figures.list[0].caption, "Evaluation loss in bits per byte");
+    expect_in(figures.list[1].caption, "Evaluation accuracy");
     loss = text_in("figures/accuracy.gp");
     ck_assert_ptr_null(strstr(loss, "bits"));
 }

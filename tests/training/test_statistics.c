@@ -76,11 +76,13 @@ TEST(a_difference_has_the_interval_of_its_pairs)
 {
     static const double values[] = {1, 2, 3};
     rt_student t = {.count = 0};
-    rt_difference d = rt_difference_of(values, 0, &t);
+    rt_difference d = rt_difference_of(values, 0, 0, &t);
     ck_assert(d.count == 0 && isnan(d.mean) && isnan(d.low) && !rt_difference_is_apart(&d));
-    d = rt_difference_of(values, 1, &t);
+    d = rt_difference_of(values, 1, 1, &t);
     ck_assert(d.mean == 1 && isnan(d.high) && isnan(d.detectable) && !rt_difference_is_apart(&d));
-    d = rt_difference_of(values, 3, &t);
+    d = rt_difference_of(values, 3, 1, &t);
+    ck_assert(d.mean == 2 && isnan(d.low) && isnan(d.high) && isnan(d.detectable));
+    d = rt_difference_of(values, 3, 3, &t);
     ck_assert_double_eq(d.mean, 2);
     ck_assert_double_eq_tol(d.low, 2 - 2.4841377117503303, 1e-9);
     ck_assert_double_eq_tol(d.high, 2 + 2.4841377117503303, 1e-9);

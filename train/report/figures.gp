@@ -29,6 +29,8 @@ dots = "with points pointtype 7 pointsize 0.5 linetype"
 # labels that a browser shows where the pointer rests on a point
 spot = 0.5
 labelled = "with labels hypertext point pointtype 7 pointsize spot linecolor rgb '#e0000000' notitle"
+# a single run has no deviation
+spread(deviation) = deviation > 0 ? sprintf(' ± %.2g', deviation) : ''
 # the i-th of several numbers that stand side by side around 0
 beside(i) = layers > 1 ? real(sprintf('%.3f', 0.5*i/(layers - 1) - 0.25)) : 0
 
@@ -93,8 +95,8 @@ plot for [i=0:curves-1] file index i \
          linewidth (curves > 1 ? real(sprintf('%.2f', 3.4 - 2.0*i/(curves - 1))) : 2) \
          title labels[i + 1], \
      for [i=0:curves-1] file index i \
-         using horizontal:vertical:(labels[i + 1].sprintf(': %s %.6g: %.4g ± %.2g', unit, \
-             column(horizontal), column(vertical), column(vertical + 1))) @labelled
+         using horizontal:vertical:(labels[i + 1].sprintf(': %s %.6g: %.4g', unit, \
+             column(horizontal), column(vertical)).spread(column(vertical + 1))) @labelled
 
 #: key
 # for each series deviations, a circle for each run, means, and labels
@@ -110,7 +112,7 @@ do for [i=0:series-1] {
     p = p.sprintf(part.":(note(labels[%d], $2, $3, $4)) @labelled", 2*i, i + 1)
 }
 note(label, mean, deviation, runs) = label.(strlen(label) ? ': ' : '').\
-    sprintf('%.4g ± %.2g (runs: %d)', mean, deviation, runs)
+    sprintf('%.4g', mean).spread(deviation).(runs > 1 ? sprintf(' (runs: %d)', runs) : '')
 eval 'plot '.substr(p, 3, strlen(p))
 
 #: change

@@ -85,9 +85,11 @@ rt_student rt_student_of(int count)
     return (rt_student){count, t / sqrt(count), halve(40, t, nu) / sqrt(count)};
 }
 
-rt_difference rt_difference_of(const double *values, int count, rt_student *t)
+rt_difference rt_difference_of(const double *values, int count, int seeds, rt_student *t)
 {
     const rt_summary s = rt_summarise(values, count);
+    if (seeds < 2)
+        return (rt_difference){count, s.mean, NAN, NAN, NAN};
     if (t->count != count)
         *t = rt_student_of(count);
     return (rt_difference){.count = count,

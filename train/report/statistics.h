@@ -31,7 +31,7 @@ typedef struct rt_student {
 
 rt_student rt_student_of(int count);
 
-/* Mean of paired differences, and its 95 % interval by Student's t, NaN below two pairs. */
+/* Mean of paired differences, and its 95 % interval by Student's t, NaN below two seeds. */
 typedef struct rt_difference {
     int count;         /* number of pairs */
     double mean;       /* NaN without pairs */
@@ -39,9 +39,9 @@ typedef struct rt_difference {
     double detectable; /* smallest difference that is detected with 90 % power; or NaN */
 } rt_difference;
 
-/* Summarizes paired differences. `t` starts zeroed, and keeps the factors of the last call, which
- * often had the same number of pairs. */
-rt_difference rt_difference_of(const double *values, int count, rt_student *t);
+/* Summarizes paired differences of so many seeds. `t` starts zeroed, and keeps the factors of the
+ * last call, which often had the same number of pairs. */
+rt_difference rt_difference_of(const double *values, int count, int seeds, rt_student *t);
 
 /* Returns whether the interval excludes 0; false without an interval. */
 bool rt_difference_is_apart(const rt_difference *d);

@@ -184,11 +184,13 @@ rt_status rt_paired_make(rt_paired *p, const rt_sweep_runs *s, const rt_ranking 
             if (!is_first(s, column, run))
                 continue;
             in_memory = rt_grow(&p->list, &capacity, (size_t)p->count + 1, sizeof *p->list);
-            const int count = in_memory ? find_pairs(&found, s, column, value, against) : 0;
-            if (in_memory)
-                p->list[p->count++] =
-                    (rt_paired_difference){s->names[column], value, against,
-                                           rt_difference_of(s->values, count, &t), found.seeds};
+            if (!in_memory)
+                break;
+            const int count = find_pairs(&found, s, column, value, against);
+            const rt_difference loss = rt_difference_of(s->values, count, found.seeds, &t);
+            p->list[p->count++] =
+                (rt_paired_difference){s->names[column], value, against, loss, found.seeds};
+            p->intervals |= !isnan(loss.low);
         }
     if (in_memory)
         p->doubling = find_doubling(&found, s);
@@ -217,7 +219,7 @@ static rt_difference compare_rows(const rt_sweep_runs *s, int best, int row, int
                 s->values[count++] = d;
             break;
         }
-    return rt_difference_of(s->values, count, t);
+    return rt_difference_of(s->values, count, seed < 0 ? 1 : count, t);
 }
 
 rt_sweep_best rt_sweep_find_best(const rt_sweep_runs *s, const rt_ranking *ranking)
@@ -288,7 +290,7 @@ void rt_sweep_report_best(rt_writer *w, const rt_sweep_study *study)
     add_row_name(w, study, best->rival);
     if (best->same > 1)
         rt_writer_add(w, " and %d more", best->same - 1);
-    if (d->count > 1)
+    if (!isnan(d->low))
         rt_writer_add(w, "%s %.3g [%.3g, %.3g] (95 %% interval, %d pairs)",
                       best->same ? ", which is higher by" : " is higher by", d->mean, d->low,
                       d->high, d->count);
@@ -316,18 +318,19 @@ void rt_paired_report(rt_writer *w, const rt_paired *p)
         if (!d->loss.count)
             continue;
         if (!any)
-            rt_writer_add(w,
-                          "paired differences of the %s [95 %% interval]; detectable: the "
-                          "smallest that this design shows with 90 %% power\n",
-                          p->bits ? "bits per byte" : "loss");
+            rt_writer_add(w, "paired differences of the %s%s\n", p->bits ? "bits per byte" : "loss",
+                          p->intervals
+                              ? " [95 % interval]; detectable: the smallest that this design "
+                                "shows with 90 % power"
+                              : ", without an interval: that needs two seeds");
         any = true;
         rt_writer_add(w, "  %s = %s against %s: %+.3g", d->key, d->value, d->against, d->loss.mean);
-        if (d->loss.count > 1)
+        if (!isnan(d->loss.low))
             rt_writer_add(w, " [%+.3g, %+.3g], detectable %.3g", d->loss.low, d->loss.high,
                           d->loss.detectable);
         if (!isnan(more))
             rt_writer_add(w, ", worth %+.1f %% of compute", more);
-        if (!isnan(more) && d->loss.count > 1) /* a lower loss is worth more */
+        if (!isnan(more + d->loss.low)) /* a lower loss is worth more */
             rt_writer_add(w, " [%+.1f, %+.1f]", rt_paired_compute(p, d, d->loss.high),
                           rt_paired_compute(p, d, d->loss.low));
         rt_writer_add(w, " (%d pair%s", d->loss.count, d->loss.count > 1 ? "s" : "");

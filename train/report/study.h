@@ -50,6 +50,7 @@ typedef struct rt_paired {
     rt_paired_difference *list;
     int count;
     bool bits;       /* of bits per byte: the vocabularies differ */
+    bool intervals;  /* some difference has an interval */
     double doubling; /* change of the loss by twice the steps; NaN if no runs have them */
 } rt_paired;
 

@@ -88,6 +88,7 @@ typedef struct curves {
     const group *group;
     double unit; /* bits per byte of one nat per token; 1 if losses are in nats */
     int count;
+    bool seeds; /* some row has several runs */
     bool cut, failed;
     double farthest;       /* largest second value of a point */
     rt_figure_range means; /* range of the means of the first value */
@@ -217,6 +218,8 @@ static void add_curve(curves *c, const rt_sweep_runs *runs, int row, bool bits)
     rt_free(values);
 }
 
+#define AROUND ", with one standard deviation"
+
 static void add_figure(rt_figures *f, const curves *c, int value, const rt_ranking *ranking)
 {
     enum { LETTER = 8, SAMPLE = 48, ROW_HEIGHT = 17 }; /* of the key */
@@ -240,10 +243,11 @@ static void add_figure(rt_figures *f, const curves *c, int value, const rt_ranki
                   "file = '%s'\n%s\nhorizontal = %d\nvertical = %d\ncurves = %d\n"
                   "array labels[curves] = [%s]\n",
                   g->data, g->options, g->beside ? 4 : 1, 2 + 2 * value, c->count, c->labels.bytes);
-    rt_figure_note(&d.figure,
-                   "%s%s: the mean over %sseeds, and one standard deviation around it%s%s%s%s",
-                   g->figures[value].what, bits ? " in bits per byte" : "",
-                   g->first ? "the " : "layers, heads and ",
+    rt_figure_note(&d.figure, "%s%s%s%s%s%s%s", g->figures[value].what,
+                   bits ? " in bits per byte" : "",
+                   !g->first  ? ": the mean over layers, heads and seeds" AROUND
+                   : c->seeds ? ": the mean over the seeds" AROUND
+                              : "",
                    differs ? "; losses of different " : "", differs ? ranking->differ : "",
                    differs ? " are not comparable" : "",
                    c->cut ? "; only the first groups of runs are drawn" : "");
@@ -253,7 +257,7 @@ static void add_figure(rt_figures *f, const curves *c, int value, const rt_ranki
 void rt_report_curves(rt_figures *f, const rt_sweep_runs *runs, const rt_ranking *ranking)
 {
     for (const group *g = groups; g < groups + sizeof groups / sizeof *groups; g++) {
-        curves c = {.group = g};
+        curves c = {.group = g, .seeds = runs->count > runs->row_count};
         for (int row = 0; row < runs->row_count && !c.cut && !c.failed; row++)
             add_curve(&c, runs, row, is_in_bits(ranking));
         c.data.failed |= c.failed || c.labels.failed;
@@ -337,11 +341,13 @@ static bool write_points(rt_writer *w, swept *s)
     const rt_sweep_runs *runs = s->runs;
     const int all = s->series_count ? s->series_count : 1;
     const double share = 0.03; /* of the axis, from a mean to the results of its runs */
+    static const char no_rows[] = "NaN,NaN,NaN,NaN\n"; /* gnuplot passes over an empty block */
     rt_writer dots = {0};
     int first = -1;
     bool several = false;
     for (int i = 0; i < all; i++) {
         const double beside = s->numeric ? 0 : 0.06 * (i - (all - 1) / 2.0);
+        int means = 0;
         for (int v = 0; v < s->value_count; v++) {
             const double x = position_of(s, v) + beside;
             const double dot = s->logarithmic ? x * pow(s->most / s->least, share)
@@ -355,6 +361,7 @@ static bool write_points(rt_writer *w, swept *s)
             const rt_summary m = rt_summarise(runs->values, count);
             if (!m.count)
                 continue;
+            means++;
             rt_figure_range_take(&s->means, m.mean);
             rt_writer_add(w, "%.9g,%.9g,%.9g,%d\n", x, m.mean, m.count > 1 ? m.deviation : 0,
                           m.count);
@@ -364,7 +371,7 @@ static bool write_points(rt_writer *w, swept *s)
             several |= first >= 0 && v != first;
             first = v;
         }
-        rt_writer_add(w, "\n\n%s\n\n", dots.bytes ? dots.bytes : "");
+        rt_writer_add(w, "%s\n\n%s\n\n", means ? "" : no_rows, dots.bytes ? dots.bytes : no_rows);
         w->failed |= dots.failed;
         rt_writer_free(&dots);
     }
@@ -428,11 +435,12 @@ void rt_report_key_figures(rt_figures *f, const rt_sweep_runs *runs, const rt_ra
             rt_writer_add(&d.commands, "file = '%s.csv'\n%s", names[number++],
                           s.series_count < 2 ? "unset key\n" : "");
             add_names(&d.commands, &s);
-            rt_figure_note(&d.figure,
-                           "%s by %s: the mean over %s with one standard deviation, and a circle "
-                           "for each run",
+            rt_figure_note(&d.figure, "%s by %s%s",
                            is_in_bits(ranking) ? "Bits per byte" : "Evaluation loss",
-                           runs->names[c], s.series_count ? "the seeds" : "all runs of a value");
+                           runs->names[c],
+                           !s.series_count ? ": the mean over all runs of a value" AROUND
+                           : runs->count > runs->row_count ? ": the mean over the seeds" AROUND
+                                                           : "");
             rt_figures_add(f, &d);
         }
         rt_writer_free(&d.data);

@@ -47,22 +47,24 @@ static void add_table(rt_writer *w, const rt_sweep_study *s)
         }
         rt_writer_add(w, "</tr>\n");
     }
-    rt_writer_add(w,
-                  "</table></div>\n<p>Mean ± standard deviation over the runs that differ in the "
-                  "seed alone");
+    rt_writer_add(w, "</table></div>\n<p>%s",
+                  s->runs.count > s->runs.row_count
+                      ? "Mean ± standard deviation over the runs that differ in the seed alone. "
+                      : "");
     if (s->ranking.differ)
-        rt_writer_add(w, "; no row is in bold, for losses of different %s are not comparable",
+        rt_writer_add(w, "No row is in bold: losses of different %s are not comparable.",
                       s->ranking.differ);
     else if (s->best.row >= 0)
         rt_writer_add(w,
-                      apart
-                          ? "; in bold the row with the %s, for the 95 %% interval of every other "
-                            "row's difference from it excludes 0"
-                          : "; no row is in bold, for the row with the %s is not told apart from "
-                            "every other",
+                      apart ? "In bold: the row with the %s. The 95 %% interval of each other "
+                              "row's difference from it excludes 0."
+                      : s->best.same ? "No row is in bold: the 95 %% interval of another row's "
+                                       "difference from the row with the %s includes 0."
+                                     : "No row is in bold: without two common seeds nothing tells "
+                                       "the row with the %s from another.",
                       strcmp(s->ranking.result, RT_RESULT_LOSS) ? "fewest bits per byte"
                                                                 : "lowest loss");
-    rt_writer_add(w, ".</p>\n");
+    rt_writer_add(w, "</p>\n");
 }
 
 void rt_paired_page(rt_writer *w, const rt_paired *p)
@@ -79,7 +81,8 @@ void rt_paired_page(rt_writer *w, const rt_paired *p)
     rt_page_table(w, "Paired differences",
                   RT_COLUMNS("key", "value", "against",
                              p->bits ? "difference of the bits per byte" : "difference of the loss",
-                             "interval of 95 %", "detectable", has_compute ? "compute" : "",
+                             p->intervals ? "interval of 95 %" : "",
+                             p->intervals ? "detectable" : "", has_compute ? "compute" : "",
                              "pairs"));
     for (int i = 0; i < p->count; i++) {
         const rt_paired_difference *d = &p->list[i];
@@ -91,23 +94,26 @@ void rt_paired_page(rt_writer *w, const rt_paired *p)
         rt_page_cell(w, "td", d->value);
         rt_page_cell(w, "td", d->against);
         rt_page_number(w, "%+.3g", d->loss.mean);
-        rt_writer_add(w, d->loss.count > 1 ? "<td>%+.3g to %+.3g</td>" : "<td>-</td>", d->loss.low,
-                      d->loss.high);
-        rt_page_number(w, "%.3g", d->loss.detectable);
+        if (p->intervals) {
+            rt_writer_add(w, isnan(d->loss.low) ? "<td>-</td>" : "<td>%+.3g to %+.3g</td>",
+                          d->loss.low, d->loss.high);
+            rt_page_number(w, "%.3g", d->loss.detectable);
+        }
         if (has_compute)
             rt_page_number(w, "%+.1f %%", more);
-        rt_writer_add(w, "<td>%d</td>", d->loss.count);
-        rt_writer_add(w, "</tr>\n");
+        rt_writer_add(w, "<td>%d</td></tr>\n", d->loss.count);
     }
-    rt_writer_add(w,
-                  "</table></div>\n<p>Two runs are a pair if they differ in that key alone: "
-                  "their seeds, and so their first weights and their batches, are the same. "
-                  "Detectable: the smallest difference that so many pairs with this spread "
-                  "show with a probability of 90 %%. In bold: the interval excludes 0.%s%s</p>\n",
-                  dependent ? " Pairs of one seed are not independent." : "",
-                  has_compute ? " Compute: how much more of it gives the same loss, by what "
-                                "twice the steps gain in this sweep."
-                              : "");
+    rt_writer_add(
+        w,
+        "</table></div>\n<p>Two runs are a pair if they differ in that key alone: "
+        "their seeds, and so their first weights and their batches, are the same.%s%s%s</p>\n",
+        p->intervals ? " Detectable: the smallest difference that so many pairs with this spread "
+                       "show with a probability of 90 %. In bold: the interval excludes 0."
+                     : "",
+        dependent ? " Pairs of one seed are not independent." : "",
+        has_compute ? " Compute: how much more of it gives the same loss, by what "
+                      "twice the steps gain in this sweep."
+                    : "");
 }
 
 /* Explains bits per byte and the columns of theta, if the table has them. */
