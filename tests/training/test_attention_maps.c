@@ -155,6 +155,55 @@ TEST(maps_of_a_text_have_its_tokens_at_their_axes)
     expect_in(script, "width = 440\n"); /* 96 points at the left, 220 of a map, 56 at the right */
 }
 
+/* Letters are at least 5.5 points wide, and lie within 9 points of the base line above. */
+static void expect_inside(const char *svg, double width, double height)
+{
+    int labels = 0;
+    for (const char *at = svg; (at = strstr(at, "translate("));) {
+        double x, y;
+        char anchor[8];
+        const char *turned = strstr(at, ") rotate("), *end = strchr(at++, '"');
+        const char *text = strstr(at, "\" >"), *aligned = strstr(at, "text-anchor=\"");
+        if (sscanf(at - 1, "translate(%lf,%lf)", &x, &y) < 2 || !text || !aligned)
+            continue;
+        ck_assert_int_eq(sscanf(aligned, "text-anchor=\"%7[a-z]", anchor), 1);
+        const double length = 5.5 * (double)strcspn(text + 3, "<");
+        const double before = length * (*anchor == 'm' ? 0.5 : *anchor == 'e');
+        const bool upright = turned && turned < end;
+        const double across = upright ? x : y, along = upright ? y + before : x - before;
+        const double last = upright ? along - length : along + length;
+        ck_assert_msg(across > 9 && across < (upright ? width : height) && along >= 0 &&
+                          last >= 0 && fmax(along, last) <= (upright ? height : width),
+                      "%.40s is cut: it begins at %g, %g", text + 3, x, y);
+        labels++;
+    }
+    ck_assert_int_gt(labels, 8);
+}
+
+/* Numbers; then long tokens beside many heads. */
+TEST_ROWS(no_label_is_cut, 0, 2)
+{
+    NEEDS_PROGRAM("gnuplot");
+    put_text("a.txt", "characteristically uncharacteristically characteristically "
+                      "uncharacteristically characteristically uncharacteristically");
+    put_text("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\ncharacteristically\n"
+                          "uncharacteristically\n");
+    const char *file = lasting("data.file=%s", in_scratch("a.txt"));
+    const char *vocabulary = lasting("data.vocab_file=%s", in_scratch("vocab.txt"));
+    draw(tiny,
+         _i ? OVERRIDES("data.task=text", "data.vocab=32", "data.level=wordpiece", vocabulary, file,
+                        "model.heads=8", "data.eval_fraction=0", "data.mask_probability=1e-9")
+            : OVERRIDES("data.length=64"));
+    expect_ok(rt_figures_draw(&page.figures));
+    const char *svg = text_in("figures/attention.svg");
+    for (int i = 0; i < page.figures.count; i++)
+        if (!strcmp(page.figures.list[i].name, "attention"))
+            expect_inside(svg, page.figures.list[i].width, page.figures.list[i].height);
+    ck_assert_ptr_nonnull(strstr(svg, ">query<"));
+    ck_assert_ptr_nonnull(strstr(svg, ">key<"));
+    ck_assert_int_eq(strstr(script, "''uncharacteristically''") != NULL, _i);
+}
+
 /* The first text has one letter, and the last is shorter than the third. */
 TEST(texts_of_any_length_have_the_maps_of_the_longest)
 {

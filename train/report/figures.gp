@@ -50,7 +50,7 @@ set xrange [0:*]
 #: lengths
 set xlabel 'sequence length (tokens)'
 set logscale x 2
-set autoscale xfix
+set offsets graph 0.03, graph 0.03, 0, 0 # the last number has its label
 
 #: distances
 set xlabel 'distance (tokens)'
@@ -217,13 +217,15 @@ do for [l=1:panels] {
 unset multiplot
 
 #: usage
-# a panel for each measure; points above twice the mean are filled
+# a panel for each measure, with one frame; points above twice the mean are filled
 set yrange [0:*]
-set xlabel 'full turns over the reach of attention'
+set key maxcols 2
 set multiplot layout 1,3
+set tmargin at screen real(sprintf('%.3f', 1 - (17.0*((layers + 1)/2) + 24)/height))
 array measures[3] = ['weights', 'activations', 'mean activation']
 do for [m=1:3] {
     scale = m == 1 ? pairs : 1
+    set xlabel m == 2 ? 'full turns over the reach of attention' : ' '
     set ylabel measures[m].' / mean'
     plot 2 @limit notitle, for [k=0:2*layers-1] 'usage.csv' index k/2 \
          using 1:(k%2 && scale*column(m + 1) <= 2 ? NaN : scale*column(m + 1)) \
@@ -279,17 +281,18 @@ do for [n=0:layers*heads-1] {
     set rmargin at screen share(x0 + size, width)
     set bmargin at screen share(y0, height)
     set tmargin at screen share(y0 + size, height)
-    if (layer + 1 < layers) { set xtics step format ''; set xlabel '' }
-    if (layer + 1 == layers && named) { set xtics @tics font ',12' rotate by 90 right; set xlabel '' }
-    if (layer + 1 == layers && !named) {
-        set xtics step format '%g' font ',12'
-        set xlabel 'key' font ',12' offset 0,0.5
+    last = tokens - 1 - step/4 # a label at the edge would touch the first one of the next map
+    set xtics 0,step,last format ''
+    set ytics 0,step,last format ''
+    unset label
+    if (layer + 1 == layers) {
+        set label 'key' at screen share(x0 + size/2.0, width), screen share(10, height) center font ',12'
+        if (named) { set xtics @tics font ',12' rotate by 90 right } else { set xtics format '%g' font ',12' norotate }
     }
-    if (head > 0) { set ytics step format ''; set ylabel '' }
-    if (head == 0 && named) { set ytics @tics font ',12'; set ylabel '' }
-    if (head == 0 && !named) {
-        set ytics step format '%g' font ',12'
-        set ylabel 'query' font ',12'
+    if (head == 0) {
+        set label 'query' at screen share(10, width), screen share(y0 + size/2.0, height) center \
+            rotate by 90 font ',12'
+        if (named) { set ytics @tics font ',12' } else { set ytics format '%g' font ',12' }
     }
     set title sprintf('layer %d, head %d', layer, head) font ',12' offset 0,-0.7
     eval sprintf("plot 'attention.csv' index %d matrix using 1:2:(sqrt($3)) with image", n)

@@ -504,11 +504,8 @@ static bool draw_usage(rt_drawing *d, const source *s)
         rt_writer_add(&l.rows[layer_of(&l, layer)], "%.6g,%.6g,%.6g,%.6g\n", turns, use, length,
                       mean);
     }
-    if (!rt_figures_scale(&d->commands, 'x', range) &&
-        range.most > 0) { /* few tics: panels are narrow */
-        const double step = pow(10, floor(log10(range.most)));
-        rt_writer_add(&d->commands, "set xtics %g\n", range.most < 2 * step ? step / 2 : step);
-    }
+    if (!rt_figures_scale(&d->commands, 'x', range)) /* few tics: panels are narrow */
+        rt_writer_add(&d->commands, "set xtics %g\n", rt_figures_tics(range.most));
     rt_writer_add(&d->commands, "pairs = %d\n", pairs);
     return add_layers(d, &l, 2 * l.count + 1);
 }

@@ -37,16 +37,15 @@ static size_t sign(char shown[RT_UTF8_SIZE], const char *bytes, size_t size)
     return step;
 }
 
-/* Writes the symbols of at most `most` characters, as many as fit into the label. */
-static const char *write_signs(char label[RT_TOKEN_LABEL_SIZE], const char *bytes, size_t size,
-                               int most)
+/* Writes the symbols of as many characters as fit into the label. */
+static const char *write_signs(char label[RT_TOKEN_LABEL_SIZE], const char *bytes, size_t size)
 {
     static const char more[] = "…";
     size_t at = 0, used = 0;
-    for (; at < size; most--) {
+    while (at < size) {
         char shown[RT_UTF8_SIZE];
         const size_t step = sign(shown, bytes + at, size - at), length = strlen(shown);
-        if (!most || used + length + sizeof more > RT_TOKEN_LABEL_SIZE) {
+        if (used + length + sizeof more > RT_TOKEN_LABEL_SIZE) {
             memcpy(label + used, more, sizeof more);
             return label;
         }
@@ -59,7 +58,6 @@ static const char *write_signs(char label[RT_TOKEN_LABEL_SIZE], const char *byte
 
 const char *rt_token_label(char label[RT_TOKEN_LABEL_SIZE], const rt_data *data, int32_t id)
 {
-    enum { MOST_CHARACTERS = 7 }; /* of a token that is not a BPE piece */
     size_t size;
     const rt_vocabulary *vocabulary = data->vocabulary;
     const rt_special_ids *special = &vocabulary->special;
@@ -68,11 +66,11 @@ const char *rt_token_label(char label[RT_TOKEN_LABEL_SIZE], const rt_data *data,
     const rt_spelling spelling =
         vocabulary->bpe ? rt_vocabulary_spell(vocabulary, id) : (rt_spelling){.size = 0};
     if (spelling.size)
-        return write_signs(label, spelling.bytes, spelling.size, RT_TOKEN_LABEL_SIZE);
+        return write_signs(label, spelling.bytes, spelling.size);
     for (size_t at = 0, step; visible && at < size; at += step)
         visible = is_seen(token + at, size - at, &step);
     if (visible || (token && size == 1 && *token == '\t'))
-        return write_signs(label, token, size, MOST_CHARACTERS);
+        return write_signs(label, token, size);
     if (!token)
         name = id == special->pad       ? "[PAD]"
                : id == special->cls     ? "[CLS]"
@@ -225,20 +223,18 @@ rt_status rt_report_samples(rt_run_page *p)
 enum {
     MOST_TOKENS = 64,
     MOST_NAMED = 20, /* limit of tokens with labels */
-    LABEL_SPACE = 11,
-    NAME_SIZE = 52, /* space for their names */
+    LABEL_SPACE = 14,
     MOST_LAYERS = 4,
     MOST_HEADS = 8,
     MOST_NUMBERS = 1 << 25, /* a report must not need more memory than the training */
     GAP = 28,               /* in points of the figure, also below: space for the title of a map */
-    LEFT = 52,
-    BELOW = 52,
+    AXIS = 36,              /* of the name of an axis and the tics */
     RIGHT = 56
 };
 
-/* Shown part of the model, size of a map, and margins on the left and below. */
+/* Shown part of the model. */
 typedef struct view {
-    int layers, heads, tokens, size, left, below;
+    int layers, heads, tokens;
     bool named;          /* the axes show tokens of a text instead of numbers */
     bool chosen;         /* the sequence is the longest of several */
     rt_labelled_batch b; /* the sequence, of which the first tokens are shown */
@@ -260,9 +256,27 @@ static void add_maps(rt_drawing *d, const view *v, const rt_transformer_options 
                 {"tokens", v->tokens, v->b.batch.length}};
     rt_writer tics = {0}, *maps = &d->data, *w = &d->commands;
     const size_t T = (size_t)v->b.batch.length, tokens = (size_t)v->tokens;
-    const int drawn = v->left + v->heads * (v->size + GAP / 3) + RIGHT;
+    int longest = 16; /* length of the longest label, for a wide font; here of a number */
+    for (int t = 0; t < v->tokens && v->named; t++) {
+        char label[RT_TOKEN_LABEL_SIZE];
+        int length = 0;
+        for (const char *c = rt_token_label(label, data, v->b.batch.ids[t]); *c; c++)
+            length += (unsigned char)*c < 0x80 ? 8 : 4; /* two to four bytes are a character */
+        longest = length > longest ? length : longest;
+        rt_writer_add(&tics, t ? ", " : "(");
+        rt_figures_quote(&tics, label);
+        rt_writer_add(&tics, " %d%s", t, t + 1 < v->tokens ? "" : ")");
+    }
+    /* up to three maps in half of the page; a single map is limited in size */
+    const int left = AXIS + longest, below = v->named ? left : AXIS + 16;
+    const int most = v->heads > 3 ? 2 * RT_FIGURE_WIDTH : RT_FIGURE_WIDTH;
+    int size = (most - left - RIGHT) / v->heads - GAP / 3;
+    size = size < 180 ? size : 180;
+    if (v->named && size < v->tokens * LABEL_SPACE)
+        size = v->tokens * LABEL_SPACE;
+    const int drawn = left + v->heads * (size + GAP / 3) + RIGHT;
     d->figure.width = drawn > RT_FIGURE_WIDTH ? drawn : 0;
-    d->figure.height = v->layers * (v->size + GAP) + v->below;
+    d->figure.height = v->layers * (size + GAP) + below;
     for (int l = 0; l < v->layers; l++)
         for (size_t h = 0; h < (size_t)v->heads; h++) {
             for (size_t i = 0; i < tokens * tokens; i++)
@@ -272,15 +286,9 @@ static void add_maps(rt_drawing *d, const view *v, const rt_transformer_options 
             rt_writer_add(maps, "\n\n");
         }
     rt_writer_add(w, "layers = %d\nheads = %d\ntokens = %d\nsize = %d\ngap = %d\n", v->layers,
-                  v->heads, v->tokens, v->size, GAP);
-    rt_writer_add(w, "left = %d\nbelow = %d\nbar = %d\nstep = %d\nnamed = %d\ntics = ", v->left,
-                  v->below, drawn - RIGHT + 6, v->tokens > 16 ? 16 : 4, v->named);
-    for (int t = 0; t < v->tokens && v->named; t++) {
-        char label[RT_TOKEN_LABEL_SIZE];
-        rt_writer_add(&tics, t ? ", " : "(");
-        rt_figures_quote(&tics, rt_token_label(label, data, v->b.batch.ids[t]));
-        rt_writer_add(&tics, " %d%s", t, t + 1 < v->tokens ? "" : ")");
-    }
+                  v->heads, v->tokens, size, GAP);
+    rt_writer_add(w, "left = %d\nbelow = %d\nbar = %d\nstep = %d\nnamed = %d\ntics = ", left, below,
+                  drawn - RIGHT + 6, v->tokens > 16 ? 16 : 4, v->named);
     rt_figures_quote(w, tics.bytes ? tics.bytes : "");
     rt_writer_add(w, "\n");
     rt_figure_note(&d->figure, "%s: one row for each query, one column for each key",
@@ -304,18 +312,10 @@ static view choose_view(const rt_config *config, const rt_data *data)
     view v = {.layers = o->layers < MOST_LAYERS ? o->layers : MOST_LAYERS,
               .heads = o->heads < MOST_HEADS ? o->heads : MOST_HEADS,
               .tokens = T < most ? (int)T : (int)most,
-              .left = named ? LEFT + NAME_SIZE : LEFT,
-              .below = named ? BELOW + NAME_SIZE : BELOW,
               .named = named,
               .chosen = data->varies};
     while (v.layers && (size_t)v.layers * numbers > MOST_NUMBERS)
         v.layers--;
-    /* up to three maps in half of the page; a single map is limited in size */
-    const int width = v.heads > 3 ? 2 * RT_FIGURE_WIDTH : RT_FIGURE_WIDTH;
-    v.size = (width - v.left - RIGHT) / v.heads - GAP / 3;
-    v.size = v.size < 180 ? v.size : 180;
-    if (named && v.size < v.tokens * LABEL_SPACE)
-        v.size = v.tokens * LABEL_SPACE;
     return v;
 }
 
