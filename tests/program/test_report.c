@@ -47,8 +47,8 @@ static const struct {
     const char *command, *absent, *present, *also;
 } pages[] = {
     {0, 0, TINY "theta.tolerance=0.35", "the run has not ended",
-     "theta.tolerance = 0.35, a convention: ", "gives two tokens 11 positions apart"},
-    {0, 0, TINY "theta.learn=no", "theta.tolerance = ", "<div class=\"verdict\">", ""},
+     "over 11 positions: near (tolerance 0.35)", "<dt>near, moved</dt>"},
+    {0, 0, TINY "theta.learn=no", "<dt>near, moved", "<div class=\"verdict\">", ""},
     /* theta that has moved is no failure */
     {0, 0, TINY "theta.tolerance=1e-9", "verdict bad", "<div class=\"verdict moved\">", ""},
     {0, 0, TINY "optimizer.lr=10 optimizer.warmup_steps=60", "verdict moved",
@@ -328,7 +328,7 @@ TEST(a_sweep_has_a_page_with_links_to_its_runs)
                 "(runs: 2)</title>");
     expect_no_text(page, "onmousemove", "_plot_1</title>");
     expect_text(page, "<a href=\"kind=none_seed=2/report.html\">",
-                "<td class=\"setting\">none</td><td>2</td>");
+                "<td>none</td><td>2</td>");
     run("test -s runs/tiny/kind=none_seed=2/report.html");
     run("rm runs/tiny/report.html && $TRAIN --report runs/tiny/ && test -s runs/tiny/report.html");
 }
@@ -374,7 +374,8 @@ TEST(a_sweep_tells_what_is_common_to_all_and_which_is_the_best)
 TEST(a_run_alone_has_no_deviation_and_one_seed_no_interval)
 {
     NEEDS_PROGRAM("gnuplot");
-    run(TINY "train.steps=20 theta.learn=no sweep.optimizer.lr=1e-2,1e-3 sweep.model.layers=1,2");
+    run(TINY "train.steps=20 theta.learn=no sweep.optimizer.lr=1e-2,1e-3 sweep.model.layers=1,2 "
+             "train.eval_lengths=6,12");
     const char *pairs = line_of(w->out, "paired differences of the loss, without an interval: ");
     expect_text(pairs, "that needs two seeds");
     expect_text(w->out, " (2 pairs of 1 seed, not independent)\n");
@@ -384,6 +385,27 @@ TEST(a_run_alone_has_no_deviation_and_one_seed_no_interval)
                    "etectable");
     expect_output("2\n2\n", "for i in 1 2; do grep -o \"<title>layers=$i: [0-9.]*<\" "
                             "runs/tiny/report.html | wc -l; done");
+    expect_output("1\n1\n", "for i in 6 12; do grep -c \">$i</tspan>\" "
+                            "runs/tiny/figures/length_loss.svg; done");
+}
+
+/* The frame is the last path in the colour of the axes. */
+TEST(loss_and_accuracy_have_one_frame_and_words_are_folded_below_them)
+{
+    NEEDS_PROGRAM("gnuplot");
+    static const char frame[] =
+        "grep -o \"stroke='rgb( 68,  68,  68)'  d='M[^']*\" runs/%s | tail -n 1";
+    run(TINY "optimizer.lr=1e-5");
+    const char *page = read_file("runs/tiny/report.html");
+    const char *words = strstr(page, "<details><summary>what the words mean</summary>");
+    ck_assert_ptr_nonnull(words);
+    expect_no_text(words, "<figcaption>");
+    expect_text(words, "<dt>drift</dt><dd>ln(learned/initial)", "<dt>relative change</dt>");
+    run(frame, "tiny/figures/loss.svg");
+    const char *of_loss = lasting("%s", w->out);
+    ck_assert_uint_gt(strlen(of_loss), 40);
+    run(frame, "tiny/figures/accuracy.svg");
+    ck_assert_str_eq(w->out, of_loss);
 }
 
 /* Labels such as 1.2k collide if there are many. */

@@ -166,20 +166,11 @@ rt_status rt_report_theta_table(rt_run_page *p)
     }
     if (!rows)
         return rt_ok();
-    rt_writer_add(w,
-                  "</table></div>\n<p>The initial and the learned θ, in radians per "
-                  "position. %sTurns: full turns over the distance that attention reaches. %s are "
-                  "defined at the top of the page.",
-                  mixed ? "" : "Drift: ln(learned/initial). ",
-                  mixed ? "Change, phase and use" : "Phase and use");
-    if (tolerances)
-        rt_writer_add(
-            w,
-            " Down, up: how far ln θ can change before the model gets worse; at most %g was tried.",
-            RT_THETA_FARTHEST);
+    rt_writer_add(w, "</table></div>\n");
     if (rows > MOST_ROWS)
-        rt_writer_add(w, " The first %d rows of %d; theta_final.csv has all.", MOST_ROWS, rows);
-    rt_writer_add(w, "</p>\n");
+        rt_writer_add(w, "<p>The first %d rows of %d; theta_final.csv has all.</p>\n", MOST_ROWS,
+                      rows);
+    rt_page_words(w);
     return rt_ok();
 }
 

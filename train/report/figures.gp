@@ -37,15 +37,21 @@ beside(i) = layers > 1 ? real(sprintf('%.3f', 0.5*i/(layers - 1) - 0.25)) : 0
 #: steps
 set xlabel 'step'
 set xrange [0:*]
+set lmargin 9 # frames that stand side by side are equal
+set rmargin 3
 
 #: tokens
 set xlabel 'tokens'
 set xrange [0:*]
+set lmargin 9
+set rmargin 3
 set format x '%.1s%c'
 
 #: seconds
 set xlabel 'seconds'
 set xrange [0:*]
+set lmargin 9
+set rmargin 3
 
 #: lengths
 set xlabel 'sequence length (tokens)'

@@ -4,7 +4,7 @@
 #include "util/durable_file.h"
 #include "util/files.h"
 
-#include "page_css.h" /* made from page.css by CMake */
+#include "page_texts.h" /* made from page.css and words.html by CMake */
 
 #include <ctype.h>
 #include <errno.h>
@@ -84,6 +84,11 @@ void rt_page_table(rt_writer *w, const char *heading, const char *const *columns
         if (**columns)
             rt_writer_add(w, "<th scope=\"col\">%s</th>", *columns);
     rt_writer_add(w, "</tr>\n");
+}
+
+void rt_page_words(rt_writer *w)
+{
+    rt_writer_add(w, "%s", words_html);
 }
 
 void rt_page_cell(rt_writer *w, const char *element, const char *text)

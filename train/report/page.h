@@ -28,6 +28,9 @@ void rt_page_figures(rt_writer *w, const rt_figures *f);
 /* Adds text with &, <, > and quotes escaped. Control characters except newlines become "?". */
 void rt_html_text(rt_writer *w, const char *text);
 
+/* Adds the definitions of the words of results, folded. */
+void rt_page_words(rt_writer *w);
+
 /* Begins a table with a heading and with headings of columns. A column "" is omitted; NULL ends the
  * list. "</table></div>\n" ends the table. */
 void rt_page_table(rt_writer *w, const char *heading, const char *const *columns);

@@ -92,33 +92,6 @@ static void add_theta(rt_writer *w, const rt_run_page *p)
     }
 }
 
-static void explain_theta(rt_writer *w, const rt_config *c)
-{
-    rt_writer_add(w,
-                  "<dl class=\"words\">\n<dt>relative change</dt><dd>(in the line above: relative "
-                  "drift)%s</dd>\n"
-                  "<dt>phase</dt><dd>(in the line above: phase drift) the extra rotation, in "
-                  "radians, that the "
-                  "move gives two tokens %d positions apart, the most %s.</dd>\n"
-                  "<dt>tolerance</dt><dd>theta.tolerance = %g, a convention: θ is near if its "
-                  "largest relative change is at most this, else it has moved.</dd>\n"
-                  "<dt>usage</dt><dd>use: the share of the layer's (and head's) query and key "
-                  "weights that a pair rotates.</dd>\n"
-                  "<dt>the model depends on θ</dt><dd>resetting θ lowers the accuracy by more than "
-                  "0.01, or the loss exceeds 1.5 × before + 0.01 (for an accuracy below 0.9: "
-                  "before + 0.01). θ is reset to init, its initial value, and to base, the "
-                  "geometric series, if it started elsewhere.</dd>\n</dl>\n",
-                  rt_transformer_theta_axes(&c->model) > 1
-                      ? " how far a θ has moved from its initial value, as a fraction of the "
-                        "length of the two initial θ of its pair."
-                      : " how far a θ has moved from its value in the geometric series of "
-                        "position.base, as a fraction of it. A grid step is the distance from one "
-                        "θ to the next.",
-                  rt_transformer_extent(&c->model, c->data.length) - 1,
-                  c->model.position.axes > 1 ? "on one axis of an image" : "in a sequence",
-                  c->theta.tolerance);
-}
-
 /* Adds the verdict box and, for labelled data, the classes. Tables of classes without results are
  * from an earlier end of the run. */
 static rt_status add_results(rt_run_page *p)
@@ -149,8 +122,6 @@ static rt_status add_results(rt_run_page *p)
                     bad         ? RT_VERDICT_BAD
                     : near == 0 ? RT_VERDICT_MOVED
                                 : RT_VERDICT_GOOD);
-    if (evaluated && !isnan(near))
-        explain_theta(&p->w, c);
     return rt_task_has_rows(&rt_tasks[c->data.task]) &&
                    !isnan(rt_results_get(r, RT_RESULT_MACRO_F1))
                ? rt_report_classes(p)

@@ -27,7 +27,7 @@ static bool is_empty(const rt_sweep_table *t, int column)
     return t->rows > 1;
 }
 
-/* Adds the table. Settings and names, which may be long, are wrapped. The best row is bold if its
+/* Adds the table. Long settings and names are wrapped. The best row is bold if its
  * difference from every other row is significant. */
 static void add_table(rt_writer *w, const rt_sweep_study *s)
 {
@@ -38,7 +38,8 @@ static void add_table(rt_writer *w, const rt_sweep_study *s)
         rt_writer_add(w, apart && r - 1 == s->best.row ? "<tr class=\"best\">" : "<tr>");
         for (int c = 0; c < t->columns; c++) {
             const rt_column_kind kind = t->list[c].kind;
-            const bool wraps = kind == RT_COLUMN_SETTING || kind == RT_COLUMN_NAMES;
+            const bool wraps = (kind == RT_COLUMN_SETTING || kind == RT_COLUMN_NAMES) &&
+                               strlen(t->cells[c * t->rows + r]) > 24;
             if (is_empty(t, c))
                 continue;
             rt_writer_add(w, !r ? "<th>" : wraps ? "<td class=\"setting\">" : "<td>");
@@ -116,26 +117,6 @@ void rt_paired_page(rt_writer *w, const rt_paired *p)
                     : "");
 }
 
-/* Explains bits per byte and the columns of theta, if the table has them. */
-static void explain_columns(rt_writer *w, const rt_sweep_study *s)
-{
-    if (rt_sweep_column(&s->runs, RT_RESULT_BITS_PER_BYTE) >= 0)
-        rt_writer_add(
-            w, "<dl class=\"words\">\n<dt>bits/byte</dt><dd>loss × tokens / (bytes × ln 2): the "
-               "tokens that the evaluation predicts, and the bytes of their text. Losses per token "
-               "of different vocabularies are not comparable; bits per byte are. Only runs on text "
-               "with data.objective = lm at level byte, char or bpe have it.</dd>\n</dl>\n");
-    if (s->verdict.learned)
-        rt_writer_add(
-            w, "<dl class=\"words\">\n<dt>theta change</dt><dd>the largest relative change "
-               "of a learned θ from the geometric series or, if mixed, from the initial "
-               "value.</dd>\n<dt>phase</dt><dd>the extra rotation, in "
-               "radians, that this gives two tokens at the two ends of a sequence, at most over "
-               "all pairs.</dd>\n<dt>near</dt><dd>the share of runs whose change is at most "
-               "theta.tolerance.</dd>\n<dt>needed</dt><dd>the share of runs whose model depends on "
-               "θ: resetting θ to its initial value makes it worse.</dd>\n</dl>\n");
-}
-
 /* Adds the name of a run, linked to its report if the page is in the parent of the run's folder.
  * Special characters of URLs are escaped as %XX. */
 static void add_name(rt_writer *w, const rt_sweep_run *run, bool linked)
@@ -208,8 +189,8 @@ static rt_status write_page(rt_sweep_study *s, const char *folder, const char *t
     s->order = file ? RT_RESULTS_FIRST : RT_SETTINGS_FIRST;
     RT_TRY(rt_sweep_study_make(s));
     rt_figures_begin(&figures, folder);
-    rt_report_key_figures(&figures, &s->runs, &s->ranking);
     rt_report_curves(&figures, &s->runs, &s->ranking);
+    rt_report_key_figures(&figures, &s->runs, &s->ranking);
     rt_status status = rt_figures_draw(&figures);
     rt_page_begin(&w, title, false);
     rt_sweep_report_best(&lines, s);
@@ -222,10 +203,11 @@ static rt_status write_page(rt_sweep_study *s, const char *folder, const char *t
                     : v->near < v->learned      ? RT_VERDICT_MOVED
                                                 : RT_VERDICT_GOOD);
     add_table(&w, s);
-    explain_columns(&w, s);
     if (!s->ranking.differ)
         rt_paired_page(&w, &s->paired);
     rt_page_figures(&w, &figures);
+    if (s->verdict.learned || rt_sweep_column(&s->runs, RT_RESULT_BITS_PER_BYTE) >= 0)
+        rt_page_words(&w);
     rt_report_common_keys(&w, &s->runs);
     add_runs(&w, folder, &s->runs, !file);
     if (!file)
