@@ -327,8 +327,7 @@ TEST(a_sweep_has_a_page_with_links_to_its_runs)
     expect_text(page, "<figcaption>Evaluation loss by position.kind: the mean over the seeds",
                 "(runs: 2)</title>");
     expect_no_text(page, "onmousemove", "_plot_1</title>");
-    expect_text(page, "<a href=\"kind=none_seed=2/report.html\">",
-                "<td>none</td><td>2</td>");
+    expect_text(page, "<a href=\"kind=none_seed=2/report.html\">", "<td>none</td><td>2</td>");
     run("test -s runs/tiny/kind=none_seed=2/report.html");
     run("rm runs/tiny/report.html && $TRAIN --report runs/tiny/ && test -s runs/tiny/report.html");
 }
@@ -382,7 +381,7 @@ TEST(a_run_alone_has_no_deviation_and_one_seed_no_interval)
     expect_no_text(w->out, "%% interval", "detectable", ", [");
     expect_output("2\n", "grep -c ',2,[-0-9.e]*,,,$' runs/tiny/paired.csv");
     expect_no_text(read_file("runs/tiny/report.html"), "±", "deviation", "interval of",
-                   "etectable");
+                   ">detectable</th>");
     expect_output("2\n2\n", "for i in 1 2; do grep -o \"<title>layers=$i: [0-9.]*<\" "
                             "runs/tiny/report.html | wc -l; done");
     expect_output("1\n1\n", "for i in 6 12; do grep -c \">$i</tspan>\" "

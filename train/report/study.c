@@ -190,7 +190,9 @@ rt_status rt_paired_make(rt_paired *p, const rt_sweep_runs *s, const rt_ranking 
             const rt_difference loss = rt_difference_of(s->values, count, found.seeds, &t);
             p->list[p->count++] =
                 (rt_paired_difference){s->names[column], value, against, loss, found.seeds};
+            p->pairs += count;
             p->intervals |= !isnan(loss.low);
+            p->dependent |= count > found.seeds;
         }
     if (in_memory)
         p->doubling = find_doubling(&found, s);
@@ -311,19 +313,16 @@ double rt_paired_compute(const rt_paired *p, const rt_paired_difference *d, doub
 
 void rt_paired_report(rt_writer *w, const rt_paired *p)
 {
-    bool any = false;
+    if (p->pairs)
+        rt_writer_add(w, "paired differences of the %s%s\n", p->bits ? "bits per byte" : "loss",
+                      p->intervals ? " [95 % interval]; detectable: the smallest that this design "
+                                     "shows with 90 % power"
+                                   : ", without an interval: that needs two seeds");
     for (int i = 0; i < p->count; i++) {
         const rt_paired_difference *d = &p->list[i];
         const double more = rt_paired_compute(p, d, d->loss.mean);
         if (!d->loss.count)
             continue;
-        if (!any)
-            rt_writer_add(w, "paired differences of the %s%s\n", p->bits ? "bits per byte" : "loss",
-                          p->intervals
-                              ? " [95 % interval]; detectable: the smallest that this design "
-                                "shows with 90 % power"
-                              : ", without an interval: that needs two seeds");
-        any = true;
         rt_writer_add(w, "  %s = %s against %s: %+.3g", d->key, d->value, d->against, d->loss.mean);
         if (!isnan(d->loss.low))
             rt_writer_add(w, " [%+.3g, %+.3g], detectable %.3g", d->loss.low, d->loss.high,

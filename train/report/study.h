@@ -50,7 +50,9 @@ typedef struct rt_paired {
     rt_paired_difference *list;
     int count;
     bool bits;       /* of bits per byte: the vocabularies differ */
+    int pairs;       /* number of pairs of all differences */
     bool intervals;  /* some difference has an interval */
+    bool dependent;  /* some seed has several pairs of one difference */
     double doubling; /* change of the loss by twice the steps; NaN if no runs have them */
 } rt_paired;
 

@@ -347,7 +347,7 @@ static bool write_points(rt_writer *w, swept *s)
     bool several = false;
     for (int i = 0; i < all; i++) {
         const double beside = s->numeric ? 0 : 0.06 * (i - (all - 1) / 2.0);
-        int means = 0;
+        const size_t before = w->length;
         for (int v = 0; v < s->value_count; v++) {
             const double x = position_of(s, v) + beside;
             const double dot = s->logarithmic ? x * pow(s->most / s->least, share)
@@ -361,7 +361,6 @@ static bool write_points(rt_writer *w, swept *s)
             const rt_summary m = rt_summarise(runs->values, count);
             if (!m.count)
                 continue;
-            means++;
             rt_figure_range_take(&s->means, m.mean);
             rt_writer_add(w, "%.9g,%.9g,%.9g,%d\n", x, m.mean, m.count > 1 ? m.deviation : 0,
                           m.count);
@@ -371,7 +370,8 @@ static bool write_points(rt_writer *w, swept *s)
             several |= first >= 0 && v != first;
             first = v;
         }
-        rt_writer_add(w, "%s\n\n%s\n\n", means ? "" : no_rows, dots.bytes ? dots.bytes : no_rows);
+        rt_writer_add(w, "%s\n\n%s\n\n", w->length > before ? "" : no_rows,
+                      dots.bytes ? dots.bytes : no_rows);
         w->failed |= dots.failed;
         rt_writer_free(&dots);
     }

@@ -71,13 +71,7 @@ static void add_table(rt_writer *w, const rt_sweep_study *s)
 void rt_paired_page(rt_writer *w, const rt_paired *p)
 {
     const bool has_compute = p->doubling < 0; /* runs with twice the steps have a lower loss */
-    int found = 0;
-    bool dependent = false; /* a seed has several pairs */
-    for (int i = 0; i < p->count; i++) {
-        found += p->list[i].loss.count;
-        dependent |= p->list[i].loss.count > p->list[i].seeds;
-    }
-    if (!found)
+    if (!p->pairs)
         return;
     rt_page_table(w, "Paired differences",
                   RT_COLUMNS("key", "value", "against",
@@ -104,17 +98,9 @@ void rt_paired_page(rt_writer *w, const rt_paired *p)
             rt_page_number(w, "%+.1f %%", more);
         rt_writer_add(w, "<td>%d</td></tr>\n", d->loss.count);
     }
-    rt_writer_add(
-        w,
-        "</table></div>\n<p>Two runs are a pair if they differ in that key alone: "
-        "their seeds, and so their first weights and their batches, are the same.%s%s%s</p>\n",
-        p->intervals ? " Detectable: the smallest difference that so many pairs with this spread "
-                       "show with a probability of 90 %. In bold: the interval excludes 0."
-                     : "",
-        dependent ? " Pairs of one seed are not independent." : "",
-        has_compute ? " Compute: how much more of it gives the same loss, by what "
-                      "twice the steps gain in this sweep."
-                    : "");
+    rt_writer_add(w, "</table></div>\n<p>%s%s</p>\n",
+                  p->intervals ? "In bold: the interval excludes 0. " : "",
+                  p->dependent ? "Pairs of one seed are not independent." : "");
 }
 
 /* Adds the name of a run, linked to its report if the page is in the parent of the run's folder.
@@ -206,8 +192,7 @@ static rt_status write_page(rt_sweep_study *s, const char *folder, const char *t
     if (!s->ranking.differ)
         rt_paired_page(&w, &s->paired);
     rt_page_figures(&w, &figures);
-    if (s->verdict.learned || rt_sweep_column(&s->runs, RT_RESULT_BITS_PER_BYTE) >= 0)
-        rt_page_words(&w);
+    rt_page_words(&w);
     rt_report_common_keys(&w, &s->runs);
     add_runs(&w, folder, &s->runs, !file);
     if (!file)
