@@ -26,6 +26,14 @@ TEST(what_sets_runs_apart_is_told_with_their_results)
     expect_output("report: report.html\n",
                   "mkdir tmp && TMPDIR=$PWD/tmp $TRAIN --report runs/a1 runs/a2 elsewhere/b");
     run("rmdir tmp"); /* nothing stays behind */
+    /* not among sources */
+    expect_output(
+        "report: runs/compare-a1-b/report.html\n",
+        "mv report.html kept; touch CMakeLists.txt; $TRAIN --report runs/a1/ elsewhere/b");
+    run("cd runs && mkdir .git && $TRAIN --report ../elsewhere/b a1 a2");
+    read_page("elsewhere/compare-b-a1/report.html");
+    ck_assert(!exists("report.html") && !exists("runs/report.html"));
+    run("rm CMakeLists.txt; mv kept report.html");
     const char *page = read_page("report.html");
     expect_text(page, "<h1>3 runs compared</h1>", "<p>3 of 3 runs finished</p>",
                 "<tr><th>run</th><th>runs</th><th>loss</th><th>accuracy</th>",

@@ -19,10 +19,13 @@ rt_status rt_sweep_report_write(const char *folder, const char *title) RT_MUST_C
 
 /* Writes one page that compares runs of any folders: their differences in configuration and result,
  * and their curves. A folder of a sweep stands for its runs. Runs that differ only in the seed are
- * one row. Replaces `file` only if it is an earlier report. Returns RT_CONFIG if a folder is not
- * that of a run or the file is not a report; RT_IO also if figures are missing without gnuplot. */
+ * one row. Writes `file`: `output` or, if that is NULL, report.html in the working directory or,
+ * if that holds sources (CMakeLists.txt or .git), in a folder beside the first run. Replaces only
+ * an earlier report. Returns RT_CONFIG if a folder is not that of a run or the file is not a
+ * report; RT_IO also if figures are missing without gnuplot. */
 enum { RT_MOST_COMPARED = 256 };
-rt_status rt_compare_write(const char *const *folders, int count, const char *file) RT_MUST_CHECK;
+rt_status rt_compare_write(const char *const *folders, int count, const char *output,
+                           char file[RT_PATH_SIZE]) RT_MUST_CHECK;
 
 /* Returns whether the user has switched reports off, by setting ROTOR_NO_REPORT. */
 bool rt_reports_are_off(void);

@@ -11,11 +11,13 @@
 #include "util/number.h"
 
 #include <ctype.h>
+#include <libgen.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Returns whether no row has a value in the column. */
@@ -368,14 +370,37 @@ static rt_status write_comparison(comparison *c, const char *file)
     return status;
 }
 
-rt_status rt_compare_write(const char *const *folders, int count, const char *file)
+/* Chooses the file of the page: `output` or, if that is NULL, report.html in the working directory
+ * or, if that holds sources, in a folder beside the first run, named after the first two. */
+static rt_status choose_file(char file[RT_PATH_SIZE], const char *const *folders,
+                             const char *output)
+{
+    char first[RT_PATH_SIZE], second[RT_PATH_SIZE];
+    snprintf(file, RT_PATH_SIZE, "%s", output ? output : "report.html");
+    if (!output && (!access("CMakeLists.txt", F_OK) || !access(".git", F_OK))) {
+        snprintf(first, sizeof first, "%s", folders[0]); /* basename and dirname change it */
+        snprintf(second, sizeof second, "%s", folders[1]);
+        const char *name =
+            RT_PRINTED(256, "compare-%.100s-%.100s", basename(first), basename(second));
+        snprintf(first, sizeof first, "%s", folders[0]);
+        RT_TRY(rt_path_join(second, dirname(first), name));
+        mkdir(second, 0777); /* a failure shows when the page is written */
+        RT_TRY(rt_path_join(file, second, "report.html"));
+    }
+    return rt_page_may_replace(file);
+}
+
+rt_status rt_compare_write(const char *const *folders, int count, const char *output,
+                           char file[RT_PATH_SIZE])
 {
     comparison c = {.count = 0};
-    rt_status status = rt_page_may_replace(file);
+    rt_status status = rt_ok();
     for (int i = 0; i < count && !status.code; i++)
         status = add_folder(&c, folders[i]);
     if (!status.code && !c.count)
         status = rt_error(RT_CONFIG, "none of the runs has begun: there is nothing to compare");
+    if (!status.code)
+        status = choose_file(file, folders, output);
     if (!status.code)
         status = write_comparison(&c, file);
     if (*c.folder) {

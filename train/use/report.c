@@ -77,7 +77,6 @@ static rt_exit watch(const rt_arguments *arguments)
 {
     const struct timespec moment = {1, 0};
     const char *folder = arguments->report;
-    const char *metrics = RT_PATH_IN(folder, "metrics.csv");
     struct stat found;
     off_t drawn = -1;
     if (rt_is_sweep_folder(folder))
@@ -86,7 +85,7 @@ static rt_exit watch(const rt_arguments *arguments)
     rt_arguments silent = *arguments; /* from the second report on */
     silent.quiet = true;
     while (rt_run_folder_busy(folder)) {
-        const off_t size = !stat(metrics, &found) ? found.st_size : -1;
+        const off_t size = !stat(RT_PATH_IN(folder, "metrics.csv"), &found) ? found.st_size : -1;
         if (size != drawn && !rt_folder_has(folder, "result.csv"))
             report_one(drawn < 0 ? arguments : &silent, folder);
         drawn = size;
@@ -99,12 +98,13 @@ static rt_exit watch(const rt_arguments *arguments)
 rt_exit rt_report_command(const rt_arguments *arguments)
 {
     const char *folders[RT_MOST_OTHERS + 1] = {arguments->report};
-    const char *file = arguments->output ? arguments->output : "report.html";
+    char file[RT_PATH_SIZE];
     if (arguments->watch)
         return watch(arguments);
     if (arguments->other_count) {
         memcpy(folders + 1, arguments->others, (size_t)arguments->other_count * sizeof *folders);
-        const rt_status status = rt_compare_write(folders, arguments->other_count + 1, file);
+        const rt_status status =
+            rt_compare_write(folders, arguments->other_count + 1, arguments->output, file);
         if (!status.code)
             printf("report: %s\n", file);
         return rt_exit_print(status);
