@@ -48,7 +48,7 @@ static const struct {
 } pages[] = {
     {0, 0, TINY "theta.tolerance=0.35", "the run has not ended",
      "over 11 positions: near (tolerance 0.35)", "<dt>near, moved</dt>"},
-    {0, 0, TINY "theta.learn=no", "<dt>near, moved", "<div class=\"verdict\">", ""},
+    {0, 0, TINY "theta.learn=no", "theta: max ", "<div class=\"verdict\">", ""},
     /* theta that has moved is no failure */
     {0, 0, TINY "theta.tolerance=1e-9", "verdict bad", "<div class=\"verdict moved\">", ""},
     {0, 0, TINY "optimizer.lr=10 optimizer.warmup_steps=60", "verdict moved",
@@ -70,7 +70,7 @@ static const struct {
      "<script", "layers 0 to 3 of 5; heads 0 to 7 of 9; tokens 0 to 63 of 70<", ""},
     {0, 12, TINY "train.steps=1 model.layers=1 model.heads=1 theta.scope=model", "<script",
      "<h1>tiny</h1>", ""},
-    {0, 6, TINY "theta.learn=no model.attention=linear_elu", "relative change", "<h1>tiny</h1>",
+    {0, 6, TINY "theta.learn=no model.attention=linear_elu", "Relative change of", "<h1>tiny</h1>",
      ""},
     /* stopped before it had a row to write */
     {0, 6,

@@ -66,6 +66,7 @@ TEST(a_label_that_is_too_long_is_a_name_or_a_beginning)
          "d,abcdefghijklmnopqrstuvwxyz-012345678\xce\xb1,2,8,0\n");
     expect_in(loss, "array labels[curves] = ['a', 'abcd, dim=16', "
                     "'abcdefghijklmnopqrstuvwxyz-012345678…']\n");
+    expect_in(loss, "\nset key maxcols 1\n"); /* or the second column would be cut */
 }
 
 /* Keys of 4 letters: four in a row of the key, so that 28 take seven rows of 17 points; what is

@@ -170,7 +170,6 @@ rt_status rt_report_theta_table(rt_run_page *p)
     if (rows > MOST_ROWS)
         rt_writer_add(w, "<p>The first %d rows of %d; theta_final.csv has all.</p>\n", MOST_ROWS,
                       rows);
-    rt_page_words(w);
     return rt_ok();
 }
 

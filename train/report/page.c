@@ -70,7 +70,7 @@ rt_status rt_page_end(rt_writer *w, const char *folder, const char *file)
     char parent[RT_PATH_SIZE];
     const char *name = file ? rt_path_split(file, parent) : "report.html";
     rt_status status = name ? rt_ok() : rt_error(RT_CONFIG, "the path of the report is too long");
-    rt_writer_add(w, "</body>\n</html>\n");
+    rt_writer_add(w, "%s</body>\n</html>\n", words_html);
     if (!status.code)
         status = rt_passing_write_and_free(file ? parent : folder, name, rt_writer_take(w));
     rt_writer_free(w);
@@ -84,11 +84,6 @@ void rt_page_table(rt_writer *w, const char *heading, const char *const *columns
         if (**columns)
             rt_writer_add(w, "<th scope=\"col\">%s</th>", *columns);
     rt_writer_add(w, "</tr>\n");
-}
-
-void rt_page_words(rt_writer *w)
-{
-    rt_writer_add(w, "%s", words_html);
 }
 
 void rt_page_cell(rt_writer *w, const char *element, const char *text)

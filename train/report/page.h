@@ -8,8 +8,8 @@
 /* Adds the beginning of a page, up to the headline. A browser reloads a `watched` page at times. */
 void rt_page_begin(rt_writer *w, const char *title, bool watched);
 
-/* Adds the end of a page, writes it as `file` or, if that is NULL, as FOLDER/report.html, and
- * empties the writer. */
+/* Adds the end of a page, with folded definitions of words, writes it as `file` or, if that is
+ * NULL, as FOLDER/report.html, and empties the writer. */
 rt_status rt_page_end(rt_writer *w, const char *folder, const char *file) RT_MUST_CHECK;
 
 /* Returns RT_CONFIG if the file exists and is not a page of this program. */
@@ -27,9 +27,6 @@ void rt_page_figures(rt_writer *w, const rt_figures *f);
 
 /* Adds text with &, <, > and quotes escaped. Control characters except newlines become "?". */
 void rt_html_text(rt_writer *w, const char *text);
-
-/* Adds the definitions of the words of results, folded. */
-void rt_page_words(rt_writer *w);
 
 /* Begins a table with a heading and with headings of columns. A column "" is omitted; NULL ends the
  * list. "</table></div>\n" ends the table. */

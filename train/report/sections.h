@@ -35,7 +35,7 @@ rt_status rt_report_figures(rt_run_page *page) RT_MUST_CHECK;
  * whether there are any. */
 bool rt_draw_attention(rt_drawing *drawing, rt_run_page *page);
 
-/* Adds the beginning of the table of a learned theta, one row per pair, and all words. */
+/* Adds the table of a learned theta, one row per pair; of a long table the beginning. */
 rt_status rt_report_theta_table(rt_run_page *page) RT_MUST_CHECK;
 
 /* Adds precision, recall and F1 of each class and the confusion matrix, from classes.csv and

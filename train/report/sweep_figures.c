@@ -218,31 +218,39 @@ static void add_curve(curves *c, const rt_sweep_runs *runs, int row, bool bits)
     rt_free(values);
 }
 
+/* Returns how many columns of a key with labels of so many bytes fit beside the axis. */
+static int key_columns(int longest)
+{
+    enum { LETTER = 8, SAMPLE = 48 };
+    const int fit = (RT_FIGURE_WIDTH - 90) / (longest * LETTER + SAMPLE);
+    return fit > 1 ? fit : 1;
+}
+
 #define AROUND ", with one standard deviation"
 
 static void add_figure(rt_figures *f, const curves *c, int value, const rt_ranking *ranking)
 {
-    enum { LETTER = 8, SAMPLE = 48, ROW_HEIGHT = 17 }; /* of the key */
+    enum { ROW_HEIGHT = 17 }; /* of the key */
     const group *g = c->group;
     const bool loss = !value && g->loss;
     const bool bits = loss && is_in_bits(ranking), differs = loss && ranking->differ;
-    const int in_a_row = (RT_FIGURE_WIDTH - 60) / (c->longest * LETTER + SAMPLE);
+    const int columns = key_columns(c->longest);
     const char *unit = bits ? " bits" : loss ? " nats" : "";
-    rt_drawing d = {
-        .figure = {.name = g->figures[value].name,
-                   .choice = g->figures[value].choice,
-                   .axes = RT_PRINTED(32, "%s%s", g->figures[value].axes, unit),
-                   .plots = "curves",
-                   .height = 320 + c->count / (in_a_row > 1 ? in_a_row : 1) * ROW_HEIGHT}};
+    rt_drawing d = {.figure = {.name = g->figures[value].name,
+                               .choice = g->figures[value].choice,
+                               .axes = RT_PRINTED(32, "%s%s", g->figures[value].axes, unit),
+                               .plots = "curves",
+                               .height = 320 + c->count / columns * ROW_HEIGHT}};
     rt_writer *w = &d.commands;
     if (g->beside)
         rt_writer_add(w, "set xtics %.9g\n", rt_figures_tics(c->farthest));
     if (loss)
         rt_figures_scale(w, 'y', c->means);
     rt_writer_add(w,
-                  "file = '%s'\n%s\nhorizontal = %d\nvertical = %d\ncurves = %d\n"
-                  "array labels[curves] = [%s]\n",
-                  g->data, g->options, g->beside ? 4 : 1, 2 + 2 * value, c->count, c->labels.bytes);
+                  "set key maxcols %d\nfile = '%s'\n%s\nhorizontal = %d\nvertical = %d\n"
+                  "curves = %d\narray labels[curves] = [%s]\n",
+                  columns, g->data, g->options, g->beside ? 4 : 1, 2 + 2 * value, c->count,
+                  c->labels.bytes);
     rt_figure_note(&d.figure, "%s%s%s%s%s%s%s", g->figures[value].what,
                    bits ? " in bits per byte" : "",
                    !g->first  ? ": the mean over layers, heads and seeds" AROUND
@@ -382,6 +390,7 @@ static bool write_points(rt_writer *w, swept *s)
 static void add_names(rt_writer *w, const swept *s)
 {
     const int all = s->series_count ? s->series_count : 1;
+    int longest = 0; /* bytes of the names of series */
     rt_writer_add(w, "set xlabel ");
     rt_figures_quote(w, s->runs->names[s->column]);
     rt_writer_add(w, s->logarithmic ? " noenhanced\nset logscale x\n" : " noenhanced\n");
@@ -396,14 +405,16 @@ static void add_names(rt_writer *w, const swept *s)
         rt_writer settings = {0};
         if (s->series_count)
             rt_sweep_row_settings(&settings, s->runs, s->series[i], s->column, true);
-        const size_t length = rt_text_beginning(settings.bytes, settings.length, SERIES_NAME - 1);
+        const size_t length = rt_text_beginning(settings.bytes, settings.length, LABEL_SIZE - 1);
         rt_writer_add(w, i ? ", " : "");
-        rt_figures_quote(w, RT_PRINTED(SERIES_NAME, "%.*s", (int)length,
-                                       settings.bytes ? settings.bytes : ""));
+        rt_figures_quote(w, RT_PRINTED(SERIES_NAME, "%.*s%s", (int)length,
+                                       settings.bytes ? settings.bytes : "",
+                                       length < settings.length ? "…" : ""));
+        longest = (int)length > longest ? (int)length : longest;
         w->failed |= settings.failed;
         rt_writer_free(&settings);
     }
-    rt_writer_add(w, "]\nstyle = '%s'\n",
+    rt_writer_add(w, "]\nset key maxcols %d\nstyle = '%s'\n", key_columns(longest),
                   s->numeric ? "lines" : "points pointtype 7 pointsize 0.6");
 }
 

@@ -194,7 +194,6 @@ static rt_status write_page(rt_sweep_study *s, const char *folder, const char *t
     if (!s->ranking.differ)
         rt_paired_page(&w, &s->paired);
     rt_page_figures(&w, &figures);
-    rt_page_words(&w);
     rt_report_common_keys(&w, &s->runs);
     add_runs(&w, folder, &s->runs, !file);
     if (!file)
