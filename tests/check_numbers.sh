@@ -113,7 +113,7 @@ judged() { # judged CELL SIZE
         begun && $2 == size { print $cell; found = 1; exit }
         END { exit !found }' "$work/registered"
 }
-# A cell of its table of resets: 3 learning rate, 4 mean drift, 6 higher, 7 times the gain.
+# A cell of its table of resets: 3 learning rate, 4 mean change, 6 higher, 7 times the gain.
 reset() { # reset CELL SIZE
     registered 5 "$2" 'learned less fixed' >/dev/null
     awk -F' *[|] *' -v size="$2" -v cell="$1" '/^[|] size [|] learning rate/ { begun = 1 }
@@ -412,8 +412,8 @@ number $abstract 'six toy tasks {} get worse' needed sum theta
 number $abstract 'learned θ from scratch {} get worse by the rule' needed share $of_text
 number $abstract 'Of the registered ones it is {} at 0.16 M' registered_needed small
 number $abstract 'at 0.16 M (learning rate {},' reset 3 small
-number $abstract '(learning rate 4e-3, mean drift {})' reset 4 small
-number $abstract 'mean drift 0.19) and {} at 1.1 M' registered_needed middle
+number $abstract '(learning rate 4e-3, mean change {})' reset 4 small
+number $abstract 'mean change 0.19) and {} at 1.1 M' registered_needed middle
 number $abstract 'at 1.1 M ({}, ' reset 3 middle
 number $abstract 'at 1.1 M (1e-3, {})' reset 4 middle
 number $abstract 'a reset raises the loss of all 280' all_higher small middle

@@ -142,7 +142,7 @@ END {
         sw += w; sx += w * x; sy += w * mean_of[i]; sxx += w * x * x; sxy += w * x * mean_of[i]; n++
     }
     print ""
-    print "| size | learning rate | mean drift | loss with θ reset less without [95 %] | higher | times the gain | depend on θ |"
+    print "| size | learning rate | mean change | loss with θ reset less without [95 %] | higher | times the gain | depend on θ |"
     print "|---|---|---|---|---|---|---|"
     for (s = 1; s <= 3; s++) if (main[s]) print_reset(main[s], sizes[s])
     if (main[1] && main[2]) compare_sizes(main[1], main[2])
