@@ -386,6 +386,10 @@ TEST(a_run_alone_has_no_deviation_and_one_seed_no_interval)
                             "runs/tiny/report.html | wc -l; done");
     expect_output("1\n1\n", "for i in 6 12; do grep -c \">$i</tspan>\" "
                             "runs/tiny/figures/length_loss.svg; done");
+    /* the theta of one run differ by layer */
+    run(TINY "train.steps=20 run.name=s sweep.theta.lr_scale=1,2 --quiet");
+    expect_text(read_file("runs/s/report.html"), ": the mean over layers and heads, with one ");
+    expect_no_text(read_file("runs/s/report.html"), "±");
 }
 
 /* The frame is the last path in the colour of the axes. */

@@ -247,15 +247,16 @@ static void add_figure(rt_figures *f, const curves *c, int value, const rt_ranki
     if (loss)
         rt_figures_scale(w, 'y', c->means);
     rt_writer_add(w,
-                  "set key maxcols %d\nfile = '%s'\n%s\nhorizontal = %d\nvertical = %d\n"
+                  "%sset key maxcols %d\nfile = '%s'\n%s\nhorizontal = %d\nvertical = %d\n"
                   "curves = %d\narray labels[curves] = [%s]\n",
-                  columns, g->data, g->options, g->beside ? 4 : 1, 2 + 2 * value, c->count,
-                  c->labels.bytes);
+                  c->seeds ? "" : "spread(deviation) = ''\n", columns, g->data, g->options,
+                  g->beside ? 4 : 1, 2 + 2 * value, c->count, c->labels.bytes);
     rt_figure_note(&d.figure, "%s%s%s%s%s%s%s", g->figures[value].what,
                    bits ? " in bits per byte" : "",
-                   !g->first  ? ": the mean over layers, heads and seeds" AROUND
-                   : c->seeds ? ": the mean over the seeds" AROUND
-                              : "",
+                   !g->first && c->seeds ? ": the mean over layers, heads and seeds" AROUND
+                   : !g->first           ? ": the mean over layers and heads" AROUND
+                   : c->seeds            ? ": the mean over the seeds" AROUND
+                                         : "",
                    differs ? "; losses of different " : "", differs ? ranking->differ : "",
                    differs ? " are not comparable" : "",
                    c->cut ? "; only the first groups of runs are drawn" : "");
