@@ -152,6 +152,7 @@ static rt_data *new_data(const rt_data_options *o, rt_data_of_model meaning)
     if (data->task->token_ids)
         data->special.mask = o->mask_id > 0 ? o->mask_id : RT_ID_MASK;
     data->state->meaning = meaning;
+    data->state->documents = rt_documents_are_cut(o);
     data->types = meaning.types;
     data->varies = o->shortest > 0;
     data->longest = INT_MAX;

@@ -17,16 +17,6 @@
 
 enum { MOST_THREADS = 64 };
 
-bool rt_documents_are_named(const rt_data_options *o)
-{
-    return o->documents && *o->documents && strcmp(o->documents, "none") != 0;
-}
-
-bool rt_documents_are_cut(const rt_data_options *o)
-{
-    return rt_documents_are_named(o) || rt_data_has_json_lines(o);
-}
-
 const char *rt_text_documents(const rt_text_files *text, const rt_data_options *o)
 {
     return text->list->json ? RT_JSON_DOCUMENT : rt_documents_are_named(o) ? o->documents : NULL;

@@ -7,12 +7,6 @@
 #include "data/text_files.h"
 #include "data/token_formats.h"
 
-/* Returns whether data.documents names a separator. */
-bool rt_documents_are_named(const rt_data_options *o);
-
-/* Returns whether a text has documents: by data.documents, or as JSON lines. */
-bool rt_documents_are_cut(const rt_data_options *o);
-
 /* Returns what separates the documents of a text, whose files all are JSON lines or none is, as
  * rt_document_next takes it; NULL if it has no documents. */
 const char *rt_text_documents(const rt_text_files *text, const rt_data_options *o);

@@ -130,6 +130,16 @@ bool rt_data_has_json_lines(const rt_data_options *o)
     return has;
 }
 
+bool rt_documents_are_named(const rt_data_options *o)
+{
+    return o->documents && *o->documents && strcmp(o->documents, "none") != 0;
+}
+
+bool rt_documents_are_cut(const rt_data_options *o)
+{
+    return rt_documents_are_named(o) || rt_data_has_json_lines(o);
+}
+
 const char *rt_data_field(const rt_data_options *o, bool label)
 {
     const char *field = label ? o->label_field : o->field;

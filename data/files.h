@@ -40,6 +40,12 @@ void rt_data_files_skip(rt_data_files *files, int part);
 /* Returns whether a text is a file of JSON lines. */
 bool rt_data_has_json_lines(const rt_data_options *o);
 
+/* Returns whether data.documents names a separator. */
+bool rt_documents_are_named(const rt_data_options *o);
+
+/* Returns whether a text has documents: by data.documents, or as JSON lines. */
+bool rt_documents_are_cut(const rt_data_options *o);
+
 /* Returns data.field or data.label_field, or its default. */
 const char *rt_data_field(const rt_data_options *o, bool label);
 

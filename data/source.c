@@ -3,7 +3,6 @@
 #include "data/source.h"
 
 #include "core/memory.h"
-#include "data/encode_text.h"
 #include "data/labels.h"
 #include "data/tokenizers/bpe.h"
 #include "data/tokenizers/masked_text.h"
@@ -27,8 +26,9 @@ bool rt_data_begins(const rt_data *data)
     return data->options.begin != RT_BEGIN_NONE && rt_data_has_special_tokens(data);
 }
 
-static rt_status check_special(const rt_data_options *o, const rt_vocabulary *vocabulary)
+static rt_status check_special(const rt_data *data, const rt_vocabulary *vocabulary)
 {
+    const rt_data_options *o = &data->options;
     const rt_special_ids *special = &vocabulary->special;
     const bool labelled = rt_tasks[o->task].kind == RT_DATA_LABELLED;
     const bool begins = special->cls != RT_NO_ID || o->begin == RT_BEGIN_NONE,
@@ -48,11 +48,11 @@ static rt_status check_special(const rt_data_options *o, const rt_vocabulary *vo
                         "data.task = %s needs a token that begins a sequence, such as <s> or "
                         "<|endoftext|>; the vocabulary has no such special token",
                         rt_data_task_name(o->task));
-    if (!labelled && special->sep == RT_NO_ID && rt_documents_are_cut(o))
+    if (!labelled && special->sep == RT_NO_ID && data->state->documents)
         return rt_error(RT_CONFIG,
                         "data.documents = %.60s needs a token that ends a text, such as "
-                        "<|endoftext|>; the vocabulary has no such special token",
-                        o->documents);
+                        "<|endoftext|>, as JSON lines do; the vocabulary has no such special token",
+                        o->documents ? o->documents : "none");
     if (!labelled && o->objective == RT_OBJECTIVE_MLM && special->mask == RT_NO_ID)
         return rt_error(RT_CONFIG, "data.objective = mlm needs a mask token, such as "
                                    "<mask>; the vocabulary has no such special token");
@@ -64,7 +64,7 @@ rt_status rt_data_use_vocabulary(rt_data *data, const rt_vocabulary *v)
     data->vocabulary = v;
     data->special = v->special;
     data->vocab = v->count;
-    return check_special(&data->options, v);
+    return check_special(data, v);
 }
 
 bool rt_data_takes_characters(const rt_data *data)

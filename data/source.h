@@ -49,7 +49,8 @@ struct rt_data_state {
     rt_data_of_model meaning;  /* as passed by the caller */
     rt_vocabulary *vocabulary; /* own ones; else NULL */
     rt_labels *labels;
-    void *rows; /* state of the kind; NULL: toy tasks, and sources without data */
+    bool documents; /* the texts have documents (rt_documents_are_cut) */
+    void *rows;     /* state of the kind; NULL: toy tasks, and sources without data */
 };
 
 /* A kind of data. Functions that get a source, except `draw`, are called if it has rows. */

@@ -29,7 +29,6 @@ typedef struct spans {
 typedef struct windows {
     rt_tokens tokens;
     spans parts, texts;
-    bool keeps_documents; /* windows end at the end of their document */
 } windows;
 
 static const windows *windows_of(const rt_data *data)
@@ -54,6 +53,12 @@ static bool check_file(const rt_data_options *o, const rt_data_file *file, rt_ru
     else
         return true;
     return false;
+}
+
+/* Returns whether windows end at the end of their document. */
+static bool keeps_documents(const rt_data *data)
+{
+    return data->state->documents && !data->options.cross;
 }
 
 /* Returns the tokens of a sequence without the one that begins it. */
@@ -131,7 +136,6 @@ static rt_status open_windows(rt_data *data, const rt_data_files *files)
     windows *w = data->state->rows = rt_alloc(1, sizeof *w);
     if (!w)
         return rt_out_of_memory("the files of data");
-    w->keeps_documents = rt_documents_are_cut(&data->options) && !data->options.cross;
     const rt_status status = rt_corpus_open(data, files, &w->tokens, take_text, data);
     for (size_t i = 0; i < w->texts.count; i++) {
         const size_t count = w->texts.list[i].count;
@@ -140,7 +144,7 @@ static rt_status open_windows(rt_data *data, const rt_data_files *files)
         if (!data->short_texts.count++ || count < data->short_texts.least)
             data->short_texts.least = count;
     }
-    data->varies = data->short_texts.count || w->keeps_documents;
+    data->varies = data->short_texts.count || keeps_documents(data);
     return status;
 }
 
@@ -290,7 +294,7 @@ static span window_of(const rt_data *data, rt_draw draw, int length, int base)
         const size_t left = text->count - row * window;
         return (span){text->first + row * window, left < window ? left : window, 0};
     }
-    if (windows_of(data)->keeps_documents)
+    if (keeps_documents(data))
         return training_document(data, draw, length, base);
     const span *part = draw_part(data, draw, base);
     assert(part->count >= window);
@@ -326,7 +330,7 @@ static void draw_window(const rt_data *data, rt_draw draw, rt_sequence row)
         row.ids[t] = data->special.pad;
     if (!read)
         return;
-    if (!draw.step && windows_of(data)->keeps_documents)
+    if (!draw.step && keeps_documents(data))
         row.length = begin + longest_document(data, row.ids + begin, (int)window.count);
     if (begin)
         row.ids[0] = data->special.cls;

@@ -88,11 +88,6 @@ char *rt_config_overrides(const rt_config *config)
     return rt_writer_take(&w);
 }
 
-bool rt_config_extends(const rt_config *run, int step, const rt_config *now)
-{
-    return step >= run->train.steps && now->train.steps > run->train.steps;
-}
-
 /* Returns whether the key may change in such a continuation. */
 static bool is_free(const rt_key *key, const rt_config *now, rt_continuation how)
 {

@@ -241,6 +241,11 @@ void rt_config_frame_as(rt_config *config, const rt_data_options *model)
         config->data.end = model->end;
 }
 
+bool rt_config_extends(const rt_config *run, int step, const rt_config *now)
+{
+    return step >= run->train.steps && now->train.steps > run->train.steps;
+}
+
 void rt_config_continue(rt_config *config, const rt_config *run, int step)
 {
     const int horizon = rt_key_find("optimizer.schedule_steps"), origin = config->origin[horizon];
