@@ -128,6 +128,14 @@ TEST(the_surest_mistakes_have_their_texts)
     expect_text(page, "<h2>Mistakes</h2>",
                 "<td>2</td><td class=\"text\">abx &lt;b&gt;</td><td>none</td><td>with</td>",
                 "<p>The 1 wrong predictions");
+    /* the tokens of a sentence are in one line of JSON */
+    run("for i in 1 2 3 4 5 6 7 8; do echo '{\"text\": [\"ab\", \"cd\"], \"label\": [\"X\", "
+        "\"X\"]}'; done >t.jsonl; echo '{\"text\": [\"x\"], \"label\": [\"O\"]}' >>t.jsonl; echo "
+        "'\n{\"text\": [\"ab\", \"cd\"], \"label\": [\"O\", \"O\"]}' >e.jsonl; $TRAIN m.ini "
+        "--quiet --overwrite data.task=tag data.file=t.jsonl data.eval_file=e.jsonl");
+    page = read_file("runs/m/report.html");
+    expect_text(page, "<td>2</td><td class=\"text\"><b>ab</b> cd</td><td>O</td><td>X</td>");
+    expect_text(page, "<td>2</td><td class=\"text\">ab <b>cd</b></td><td>O</td><td>X</td>");
 }
 
 TEST(a_page_has_any_name_and_is_a_warning_where_it_cannot_be_written)

@@ -154,6 +154,11 @@ TEST(each_labelled_line_has_its_loss)
     run(TAGS "--overwrite");
     expect_output("line,label 1,X 2,O 4,X 5,O 6,X ",
                   TAGS "--eval --per-line | cut -d, -f1,3 | tr '\\n' ' '");
+    run("echo '{\"text\": [\"a\", \"b\"], \"label\": [\"X\", \"O\"]}\n\n"
+        "{\"text\": [\"c\", \"d\"], \"label\": [\"X\", \"O\"]}' >tags.jsonl");
+    expect_output("line,label 1,X 1,O 3,X 3,O ",
+                  C_INI "data.task=tag data.file=tags.tsv data.eval_file=tags.jsonl --eval "
+                        "--per-line | cut -d, -f1,3 | tr '\\n' ' '");
 }
 
 /* Step 1 leaves weights of 1e30, from which no finite number is computed. */

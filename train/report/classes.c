@@ -189,7 +189,8 @@ static int surest_first(const void *a, const void *b)
     const rt_line_score *one = a, *other = b;
     if (one->probability != other->probability)
         return one->probability < other->probability ? 1 : -1;
-    return (one->line > other->line) - (one->line < other->line);
+    return one->line != other->line ? (one->line > other->line) - (one->line < other->line)
+                                    : (one->token > other->token) - (one->token < other->token);
 }
 
 /* Adds a text, truncated at a whole character. */
@@ -203,11 +204,12 @@ static void add_span(rt_writer *w, rt_text_span text)
 
 /* Adds the text or pair of a line; with the task tag, its token in bold with the surrounding tokens
  * of the sentence. */
-static void add_text(rt_writer *w, const rt_labelled_file *f, int line)
+static void add_text(rt_writer *w, const rt_labelled_file *f, const rt_line_score *score)
 {
     size_t at = 0;
-    while (at < f->count && f->texts[at].line != line)
+    while (at < f->count && f->texts[at].line != score->line)
         at++;
+    at += f->json ? (size_t)score->token : 0; /* all tokens of a sentence are in one line */
     size_t first = at, end = at + 1;
     rt_writer_add(w, "<td class=\"text\">");
     if (at < f->count && f->tokens) {
@@ -258,7 +260,7 @@ rt_status rt_report_mistakes(rt_run_page *p)
     for (size_t i = 0; i < count && i < MOST_MISTAKES; i++) {
         const rt_line_score *m = scores.lines + i;
         rt_writer_add(w, "<tr><td>%d</td>", m->line);
-        add_text(w, &file, m->line);
+        add_text(w, &file, m);
         rt_page_cell(w, "td", labels->names[m->label]);
         rt_page_cell(w, "td", labels->names[m->predicted]);
         rt_writer_add(w, "<td>%.4f</td></tr>\n", m->probability);

@@ -1,5 +1,6 @@
 #include "train/step/measurements.h"
 
+#include "data/json_lines.h"
 #include "train/step/private.h"
 
 #include <math.h>
@@ -64,6 +65,7 @@ int rt_scores_lowest(int *chosen, const rt_class_score *scores, int classes, int
 
 typedef struct line_scoring {
     const rt_data *data;
+    bool one_line;        /* JSON lines have all labels of a sequence in one */
     pthread_mutex_t lock; /* guards the scores, which jobs append in any order */
     rt_line_scores *scores;
     size_t capacity;
@@ -79,7 +81,7 @@ double rt_logits_loss(const real *logits, int columns, int wanted)
     return most + log(sum) - (double)logits[wanted];
 }
 
-/* Scores the labels of a sequence, which are consecutive lines of the file. */
+/* Scores the labels of a sequence, which are consecutive lines of the file, or in one line. */
 static rt_status score_sequence(void *context, int number, const rt_labelled_batch *b,
                                 rt_transformer *model, rt_graph *g)
 {
@@ -93,7 +95,8 @@ static rt_status score_sequence(void *context, int number, const rt_labelled_bat
     for (int i = 0; scores && i < b->labels; i++) {
         const real *row = logits->data + (size_t)i * (size_t)classes;
         const int predicted = rt_largest(logits, (size_t)i);
-        scores[i] = (rt_line_score){.line = first_line + i,
+        scores[i] = (rt_line_score){.line = first_line + (f->one_line ? 0 : i),
+                                    .token = i,
                                     .label = b->wanted[i],
                                     .predicted = predicted,
                                     .loss = rt_logits_loss(row, classes, b->wanted[i]),
@@ -113,8 +116,9 @@ static rt_status score_sequence(void *context, int number, const rt_labelled_bat
 
 static int compare_lines(const void *a, const void *b)
 {
-    const int one = ((const rt_line_score *)a)->line, other = ((const rt_line_score *)b)->line;
-    return (one > other) - (one < other);
+    const rt_line_score *one = a, *other = b;
+    return one->line != other->line ? (one->line > other->line) - (one->line < other->line)
+                                    : (one->token > other->token) - (one->token < other->token);
 }
 
 rt_status rt_line_scores_find(rt_line_scores *scores, rt_trainer *trainer)
@@ -126,6 +130,8 @@ rt_status rt_line_scores_find(rt_line_scores *scores, rt_trainer *trainer)
     *scores = (rt_line_scores){0};
     if (!f.data->labels)
         return rt_error(RT_CONFIG, "the data has no labels");
+    const rt_data_options *o = &f.data->options;
+    f.one_line = rt_json_is_lines(o->eval_file ? o->eval_file : o->file);
     rt_status status =
         rt_eval_shards_new(&shards, trainer, f.data->options.length, 1, 0, RT_NO_BUFFERS);
     if (!status.code)

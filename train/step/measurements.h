@@ -41,7 +41,8 @@ bool rt_score_counts(const rt_class_score *score);
 int rt_scores_lowest(int *chosen, const rt_class_score *scores, int classes, int most);
 
 typedef struct rt_line_score {
-    int line; /* line of the file */
+    int line;  /* line of the file */
+    int token; /* of the sentence, from 0; 0 without the task tag */
     int32_t label, predicted;
     double loss;        /* -ln of the probability of the label */
     double probability; /* probability of the predicted class */
