@@ -188,8 +188,8 @@ rt_status rt_text_read_whole(const char *key, const char *field, const char *pat
     *bytes_new = NULL;
     *count = 0;
     rt_status status = rt_text_files_add(&text, path);
-    for (size_t size = text.bytes + 1; got && !status.code; size = LONG_LINE) {
-        if (text.bytes > RT_FILES_LIMIT || *count > RT_FILES_LIMIT)
+    for (size_t size = text.packed + 1; got && !status.code; size = LONG_LINE) {
+        if (text.packed > RT_FILES_LIMIT || *count > RT_FILES_LIMIT)
             status =
                 rt_error(RT_DATA, "%.800s: %s can be read into memory up to %zu bytes; it has more",
                          path, key, RT_FILES_LIMIT);

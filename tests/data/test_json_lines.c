@@ -168,6 +168,15 @@ TEST(a_compressed_text_is_the_text)
     draw_the_same(&o, &other);
 }
 
+/* Its size is not known before it is unpacked. Zeros behind the compressed bytes are none of it. */
+TEST(a_large_compressed_file_is_read)
+{
+    rt_data_options o = options_with("classify", "length=24 eval_fraction=0");
+    o.file = pack("a.tsv.gz", "text\tlabel\ngood day\tp\nbad day\tn\n");
+    ck_assert(!truncate(o.file, RT_FILES_LIMIT / 8));
+    ck_assert_int_eq(rt_data_evaluation_rows(source(&o), 24), 2);
+}
+
 /* Names of fields: text, text of a pair, label. */
 TEST_ROWS(labelled_lines_are_the_rows_of_a_table, 0, 4)
 {
