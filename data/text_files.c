@@ -139,6 +139,14 @@ static rt_status read_documents(rt_text_stream *s, unsigned char *to, size_t wan
     return rt_ok();
 }
 
+static rt_status read_some(rt_text_stream *s, unsigned char *to, size_t wanted, size_t *got)
+{
+    if (s->text->list[s->text->reached - 1].json)
+        return read_documents(s, to, wanted, got);
+    *got = fread(to, 1, wanted, s->in.file);
+    return rt_unpacked_status(&s->in);
+}
+
 rt_status rt_text_read(rt_text_stream *s, unsigned char *to, size_t wanted, size_t *got)
 {
     rt_text_files *t = s->text;
@@ -149,11 +157,10 @@ rt_status rt_text_read(rt_text_stream *s, unsigned char *to, size_t wanted, size
         size_t n = 0;
         if (!s->in.file)
             RT_TRY(open_next(s));
-        if (t->list[t->reached - 1].json) {
-            RT_TRY(read_documents(s, to + *got, wanted - *got, &n));
-        } else {
-            n = fread(to + *got, 1, wanted - *got, s->in.file);
-            RT_TRY(rt_unpacked_status(&s->in));
+        const rt_status status = read_some(s, to + *got, wanted - *got, &n);
+        if (status.code) { /* a file that is cut seems damaged */
+            RT_TRY(check_state(s));
+            return status;
         }
         *got += n;
         s->at += n;

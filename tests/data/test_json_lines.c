@@ -177,6 +177,27 @@ TEST(a_large_compressed_file_is_read)
     ck_assert_int_eq(rt_data_evaluation_rows(source(&o), 24), 2);
 }
 
+/* The error of a line that is cut is that of the file. */
+TEST(a_file_that_is_cut_has_changed)
+{
+    rt_text_files text = {.key = "data.file", .field = "text"};
+    rt_text_stream stream = {.text = &text};
+    unsigned char bytes[1 << 16];
+    size_t got;
+    FILE *file = fopen(in_folder("a.jsonl"), "wb");
+    ck_assert(file);
+    for (int i = 0; i < 10000; i++)
+        fputs("{\"text\": \"a document\"}\n", file);
+    ck_assert(!fclose(file));
+    expect_ok(rt_text_files_add(&text, in_folder("a.jsonl")));
+    expect_ok(rt_text_read(&stream, bytes, 1, &got));
+    ck_assert(!truncate(in_folder("a.jsonl"), 30001));
+    is_data_error(rt_text_read(&stream, bytes, sizeof bytes, &got), in_folder("a.jsonl"),
+                  ": data.file changed while it was read");
+    rt_text_close(&stream);
+    rt_text_files_close(&text);
+}
+
 /* Names of fields: text, text of a pair, label. */
 TEST_ROWS(labelled_lines_are_the_rows_of_a_table, 0, 4)
 {
