@@ -79,10 +79,10 @@ static rt_status open_groups(groups *g, const rt_data_files *files)
         const rt_text_files *text = &g->list[i].text;
         const bool cached = rt_token_cache_takes(o, text->bytes);
         large |= cached && is_training(&g->list[i]);
-        if (text->bytes > RT_FILES_LIMIT && !cached)
+        if (text->packed > RT_FILES_LIMIT && !cached)
             return rt_error(RT_DATA,
                             "%.800s: %s can be read into memory up to %zu bytes; it has %zu",
-                            text->list[0].path, text->key, RT_FILES_LIMIT, text->bytes);
+                            text->list[0].path, text->key, RT_FILES_LIMIT, text->packed);
     }
     if (g->data->task->token_ids)
         return rt_ok();

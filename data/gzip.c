@@ -2,11 +2,14 @@
 
 #include "data/gzip.h"
 
+#include "core/memory.h"
 #include "util/files.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 static const char gz[] = ".gz";
 
@@ -23,38 +26,86 @@ bool rt_name_ends(const char *path, const char *ending)
     return size >= more && !memcmp(path + size - more, ending, more);
 }
 
-rt_status rt_gzip_read(gzFile file, const char *path, unsigned char *to, size_t wanted, size_t *got)
+/* A compressed file that is read. */
+typedef struct rt_inflation {
+    z_stream z;
+    bool in_member; /* of which there may be several */
+    bool ended;
+    unsigned char input[1 << 16];
+} rt_inflation;
+
+/* Reads compressed bytes if there are none left. Sets `ended` at the end of the file. */
+static rt_status refill(rt_unpacked *u)
 {
-    int code = Z_OK;
-    *got = gzfread(to, 1, wanted, file);
-    if (*got == wanted)
+    rt_inflation *p = u->packed;
+    if (p->z.avail_in)
         return rt_ok();
-    const char *message = gzerror(file, &code); /* "PATH: WHY" or "<fd:3>: WHY" */
-    const char *behind = *message == '<' ? strchr(message, '>') : NULL;
-    const size_t size = behind ? (size_t)(behind + 1 - message) : strlen(path);
-    if (code == Z_ERRNO)
-        return rt_error(RT_DATA, "%.600s: cannot be read at offset %ld: %s", path, gztell(file),
-                        strerror(errno));
-    if (code != Z_OK && code != Z_STREAM_END)
-        return rt_error(RT_DATA, "%.600s: is damaged at offset %ld: %.200s", path, gztell(file),
-                        strlen(message) > size + 2 ? message + size + 2 : message);
-    return rt_ok();
+    ssize_t n;
+    do
+        n = read(u->descriptor, p->input, sizeof p->input);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return rt_error(RT_DATA, "%.600s: cannot be read: %s", u->path, strerror(errno));
+    p->z.next_in = p->input;
+    p->z.avail_in = (uInt)n;
+    p->ended = !n;
+    return n || !p->in_member ? rt_ok()
+                              : rt_error(RT_DATA,
+                                         "%.600s: is damaged at offset %lu of the unpacked bytes: "
+                                         "unexpected end of file",
+                                         u->path, p->z.total_out);
+}
+
+/* Unpacks into the room that p->z has, or up to the end of a member. */
+static rt_status unpack(rt_unpacked *u)
+{
+    rt_inflation *p = u->packed;
+    RT_TRY(refill(u));
+    if (p->ended)
+        return rt_ok();
+    for (; !p->in_member && p->z.total_in && p->z.avail_in && !*p->z.next_in; p->z.avail_in--)
+        p->z.next_in++;
+    if (!p->z.avail_in)
+        return rt_ok();
+    p->in_member = true;
+    const int code = inflate(&p->z, Z_NO_FLUSH);
+    if (code == Z_STREAM_END) {
+        const uLong out = p->z.total_out, in = p->z.total_in;
+        p->in_member = false;
+        inflateReset(&p->z);
+        p->z.total_out = out;
+        p->z.total_in = in;
+        return rt_ok();
+    }
+    if (code == Z_MEM_ERROR)
+        return rt_out_of_memory("a compressed file");
+    return code == Z_OK || code == Z_BUF_ERROR
+               ? rt_ok()
+               : rt_error(RT_DATA, "%.600s: is damaged at offset %lu of the unpacked bytes: %.200s",
+                          u->path, p->z.total_out, p->z.msg ? p->z.msg : "no data of gzip");
 }
 
 static ssize_t read_packed(void *cookie, char *to, size_t size)
 {
     rt_unpacked *u = cookie;
-    size_t got;
-    u->status = rt_gzip_read(u->packed, u->path, (unsigned char *)to, size, &got);
+    rt_inflation *p = u->packed;
+    const uInt most = size < INT_MAX ? (uInt)size : INT_MAX;
+    p->z.next_out = (unsigned char *)to;
+    p->z.avail_out = most;
+    while (p->z.avail_out == most && !p->ended && !u->status.code)
+        u->status = unpack(u);
     if (!u->status.code)
-        return (ssize_t)got;
+        return (ssize_t)(most - p->z.avail_out);
     errno = EIO;
     return -1;
 }
 
 static int close_packed(void *cookie)
 {
-    return gzclose_r(((rt_unpacked *)cookie)->packed);
+    rt_unpacked *u = cookie;
+    inflateEnd(&u->packed->z);
+    rt_free(u->packed);
+    return close(u->descriptor);
 }
 
 rt_status rt_unpacked_open(rt_unpacked *u, const char *key, const char *path)
@@ -72,15 +123,19 @@ rt_status rt_unpacked_open(rt_unpacked *u, const char *key, const char *path)
     }
     u->descriptor = dup(u->descriptor);
     fclose(file);
-    u->packed = u->descriptor < 0 ? NULL : gzdopen(u->descriptor, "rb");
-    if (!u->packed && u->descriptor >= 0)
+    u->packed = u->descriptor < 0 ? NULL : rt_alloc(1, sizeof *u->packed);
+    const bool there = u->packed && inflateInit2(&u->packed->z, 15 + 16) == Z_OK; /* gzip alone */
+    u->file =
+        there ? fopencookie(u, "rb", (cookie_io_functions_t){read_packed, .close = close_packed})
+              : NULL;
+    if (u->file)
+        return rt_ok();
+    if (there)
+        inflateEnd(&u->packed->z);
+    rt_free(u->packed);
+    if (u->descriptor >= 0)
         close(u->descriptor);
-    u->file = u->packed ? fopencookie(u, "rb",
-                                      (cookie_io_functions_t){read_packed, .close = close_packed})
-                        : NULL;
-    if (u->packed && !u->file)
-        gzclose_r(u->packed);
-    return u->file ? rt_ok() : rt_out_of_memory("a compressed file");
+    return rt_out_of_memory("a compressed file");
 }
 
 rt_status rt_unpacked_status(const rt_unpacked *u)

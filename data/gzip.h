@@ -1,30 +1,25 @@
 #ifndef ROTOR_DATA_GZIP_H
 #define ROTOR_DATA_GZIP_H
 
-/* Files of data as streams of bytes; those whose names end in .gz are unpacked by zlib. */
+/* Files of data as streams of bytes. Those whose names end in .gz are unpacked: one or more members
+ * of gzip (RFC 1952), behind which only zero bytes may follow. */
 
 #include "core/status.h"
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <zlib.h>
 
 /* Returns whether the name of a file, without a final .gz, ends with `ending`. */
 bool rt_name_ends(const char *path, const char *ending);
 bool rt_name_is_packed(const char *path);
 
-/* Reads up to `wanted` bytes of a file of zlib. RT_DATA, with path and offset, if it is damaged or
- * cannot be read. */
-rt_status rt_gzip_read(gzFile file, const char *path, unsigned char *to, size_t wanted,
-                       size_t *got) RT_MUST_CHECK;
-
 /* An open file. It does not move while it is open. */
 typedef struct rt_unpacked {
     FILE *file; /* of the unpacked bytes; NULL: closed */
     int descriptor;
-    const char *path; /* borrowed */
-    gzFile packed;    /* NULL: the file is not compressed */
-    rt_status status; /* error of reading, if ferror(file) */
+    const char *path;            /* borrowed */
+    struct rt_inflation *packed; /* NULL: the file is not compressed */
+    rt_status status;            /* error of reading, if ferror(file) */
 } rt_unpacked;
 
 /* Opens a regular file. RT_DATA names `key` and the path. */

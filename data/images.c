@@ -3,7 +3,6 @@
 #include "core/memory.h"
 #include "core/tensor.h"
 #include "data/examples.h"
-#include "data/gzip.h"
 #include "util/files.h"
 #include "util/writer.h"
 
@@ -11,6 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <zlib.h>
 
 /* A file of bytes in the IDX format of MNIST, compressed by gzip or not: two zero bytes, the type 8
  * (unsigned byte), the number of axes, the length of each axis as a big-endian number of 32 bits,
@@ -49,11 +49,30 @@ static bool check_file(const rt_data_options *o, const rt_data_file *file, rt_ru
 
 enum { UNSIGNED_BYTE = 8 };
 
+/* Reads up to `wanted` bytes. */
+static rt_status read_bytes(gzFile file, const char *path, unsigned char *to, size_t wanted,
+                            size_t *got)
+{
+    int code = Z_OK;
+    *got = gzfread(to, 1, wanted, file);
+    if (*got == wanted)
+        return rt_ok();
+    const char *message = gzerror(file, &code); /* "PATH: WHY" */
+    const size_t before = strlen(path) + strlen(": ");
+    if (code == Z_ERRNO)
+        return rt_error(RT_DATA, "%.600s: cannot be read at offset %ld: %s", path, gztell(file),
+                        strerror(errno));
+    if (code != Z_OK && code != Z_STREAM_END)
+        return rt_error(RT_DATA, "%.600s: is damaged at offset %ld: %.200s", path, gztell(file),
+                        strncmp(message, path, strlen(path)) ? message : message + before);
+    return rt_ok();
+}
+
 static rt_status read_header(idx *x, gzFile file, const char *path)
 {
     unsigned char bytes[4 * (1 + AXES)];
     size_t got;
-    RT_TRY(rt_gzip_read(file, path, bytes, 4, &got));
+    RT_TRY(read_bytes(file, path, bytes, 4, &got));
     if (got == 4) {
         if (bytes[0] || bytes[1] || bytes[2] != UNSIGNED_BYTE || !bytes[3] || bytes[3] > AXES)
             return rt_error(RT_DATA,
@@ -61,7 +80,7 @@ static rt_status read_header(idx *x, gzFile file, const char *path)
                             "%02x %02x %02x %02x at offset 0",
                             path, AXES, bytes[0], bytes[1], bytes[2], bytes[3]);
         x->ndim = bytes[3];
-        RT_TRY(rt_gzip_read(file, path, bytes, 4 * (size_t)x->ndim, &got));
+        RT_TRY(read_bytes(file, path, bytes, 4 * (size_t)x->ndim, &got));
     }
     if (!x->ndim || got < 4 * (size_t)x->ndim)
         return rt_error(RT_DATA, "%.600s: ends at offset %ld, within the header of an IDX file",
@@ -90,7 +109,7 @@ static rt_status read_rest(idx *x, gzFile file, const char *path, size_t bytes)
     x->bytes = rt_alloc_unset(wanted, 1);
     if (!x->bytes)
         return rt_out_of_memory("a file of images");
-    RT_TRY(rt_gzip_read(file, path, x->bytes, wanted, &count));
+    RT_TRY(read_bytes(file, path, x->bytes, wanted, &count));
     if (count == x->size)
         return rt_ok();
     return count < x->size

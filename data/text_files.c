@@ -83,6 +83,9 @@ static rt_status end_file(rt_text_stream *s)
         return rt_error(RT_DATA,
                         "%.800s: %s must hold text; the field '%.60s' of every line is empty",
                         file->path, s->text->key, s->text->field);
+    if (!got)
+        return rt_error(RT_DATA, "%.800s: %s must hold text; the file is empty", file->path,
+                        s->text->key);
     rt_unpacked_close(&s->in);
     rt_lines_free(&s->lines);
     s->before += file->size;

@@ -30,6 +30,7 @@ static void show_progress(void *context, const char *what, double done, double a
 rt_status rt_train_tokenizer_command(const rt_arguments *arguments)
 {
     const bool pieces = arguments->wordpiece;
+    const char *field = arguments->field ? arguments->field : "text";
     showing s = {.progress = {.terminal = isatty(STDERR_FILENO), .last_shown = rt_seconds()}};
     const rt_train_progress shown = {show_progress, &s};
     const rt_train_progress *progress = arguments->quiet || pieces ? NULL : &shown;
@@ -42,7 +43,7 @@ rt_status rt_train_tokenizer_command(const rt_arguments *arguments)
         unsigned char *bytes;
         size_t size;
         s.path = arguments->others[i];
-        status = rt_text_read_whole("--train-tokenizer", "text", s.path, &bytes, &size);
+        status = rt_text_read_whole("--train-tokenizer", field, s.path, &bytes, &size);
         if (!status.code)
             status = rt_word_counts_add(&counts, rt_workers_threads(workers, 0), s.path, bytes,
                                         size, progress);

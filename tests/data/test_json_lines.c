@@ -146,6 +146,16 @@ TEST(what_is_no_line_of_texts_is_refused)
     }
 }
 
+/* Appends a file to another. */
+static void append(const char *to, const char *from, size_t skipped)
+{
+    char bytes[4096];
+    FILE *a = fopen(to, "ab"), *b = fopen(from, "rb");
+    ck_assert(a && b && !fseek(b, (long)skipped, SEEK_SET));
+    const size_t size = fread(bytes, 1, sizeof bytes, b);
+    ck_assert(fwrite(bytes, 1, size, a) == size && !fclose(a) && !fclose(b));
+}
+
 TEST(a_damaged_compressed_file_is_refused)
 {
     static const char *const tasks[][2] = {{"text", "a.txt.gz"}, {"classify", "a.tsv.gz"}};
@@ -155,9 +165,30 @@ TEST(a_damaged_compressed_file_is_refused)
         ck_assert(!truncate(o.file, 60));
         is_error(status_of(&o), RT_DATA, ": unexpected end of file");
         o.file = write_text(tasks[i][1], "\x1f\x8b\x09 is no gzip");
-        is_data_error(status_of(&o), o.file,
-                      ": is damaged at offset 0: unknown compression method");
+        is_error(status_of(&o), RT_DATA, "unpacked bytes: unknown compression method");
+        o.file = write_text(tasks[i][1], "PK\x03\x04 is no gzip");
+        is_error(status_of(&o), RT_DATA, "unpacked bytes: incorrect header check");
+        o.file = pack(tasks[i][1], plain);
+        append(o.file, write_text("garbage", "garbage"), 0);
+        is_error(status_of(&o), RT_DATA,
+                 lasting("offset %zu of the unpacked bytes: incorrect header", sizeof plain - 1));
+        o.file = pack(tasks[i][1], "");
+        is_data_error(status_of(&o), o.file, ": data.file must hold text; the file is empty");
     }
+}
+
+/* As gzip writes them when it appends; zeros pad the last one on a tape. */
+TEST(members_of_a_compressed_file_follow_each_other)
+{
+    rt_data_options o = options_with("text", "length=24 eval_fraction=0"), other = o;
+    o.file = pack("a.txt.gz", plain);
+    append(o.file, pack("b.gz", plain), 0);
+    struct stat facts;
+    ck_assert(!stat(o.file, &facts) && !truncate(o.file, facts.st_size + 100000));
+    other.file = lasting("%s,%s", write_text("a", plain), write_text("b", plain));
+    draw_the_same(&o, &other);
+    append(o.file, pack("b.gz", plain), 1);
+    is_error(status_of(&o), RT_DATA, "of the unpacked bytes: incorrect header check");
 }
 
 TEST(a_compressed_text_is_the_text)

@@ -161,6 +161,14 @@ TEST(each_labelled_line_has_its_loss)
                         "--per-line | cut -d, -f1,3 | tr '\\n' ' '");
 }
 
+TEST(lines_are_those_of_a_plain_text)
+{
+    write_file("a.jsonl", "{\"text\": \"a\"}\n");
+    run(C_INI "--quiet --overwrite train.steps=1");
+    expect_told(2, "a.jsonl: the lines must be those of a plain text",
+                "$TRAIN --checkpoint runs/c --embed a.jsonl");
+}
+
 /* Step 1 leaves weights of 1e30, from which no finite number is computed. */
 TEST_ROWS(a_vector_or_loss_that_is_not_finite_is_an_error, 0, 2)
 {

@@ -16,6 +16,19 @@
 
 SUITE(PROGRAM_OPTIONS)
 
+/* Each document of JSON lines is a line. */
+TEST(texts_may_be_json_lines)
+{
+    run("printf 'ab ab abc\\nthe the ab\\n' >a.txt; awk '{ printf \"{\\\"body\\\": "
+        "\\\"%%s\\\"}\\n\", $0 "
+        "}' a.txt >a.jsonl; gzip -k a.txt; for file in a.txt a.txt.gz '--field body a.jsonl'; do "
+        "$TRAIN "
+        "--quiet --train-tokenizer 262 $file >t.json; md5sum t.json; done | sort -u | wc -l");
+    ck_assert_str_eq(w->out, "1\n");
+    expect_told(3, "a.jsonl:1: has no field 'text'", "$TRAIN --train-tokenizer 262 a.jsonl");
+    expect_told(2, "--field needs --train-tokenizer", "$TRAIN tiny.ini --field a");
+}
+
 TEST(the_file_is_that_of_tokenizers)
 {
     expect_message(0, "",

@@ -252,6 +252,9 @@ static const option_row rows[] = {
     {"lowercase", FLAG(lowercase), .with = TOKENIZER, .note = "; in a configuration, set data.lowercase",
      .help = "with --train-tokenizer and --level wordpiece: read texts in\n"
              "lower case and without accents (data.lowercase = yes)"},
+    {"field", "NAME", TEXT(field), .with = TOKENIZER, .note = "; in a configuration, set data.field",
+     .help = "with --train-tokenizer: the field of the text in FILE.jsonl\n"
+             "(default: text)"},
     {"init", "NAME FILE.ini", .sets = SETS_CHOICE, AT(init), WORDS(RT_TEMPLATES(TEMPLATE_NAME) NULL), .range = "one of gpt, classify, tag, mlm, theta", .command = RT_COMMAND_INIT, .group = "starting",
      .help = "write a short commented configuration to start from, and\n"
              "stop. NAME is gpt (a decoder that continues a text), mlm\n"

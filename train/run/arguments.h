@@ -58,6 +58,7 @@ typedef struct rt_arguments {
     int tokenizer;      /* number of tokens of --train-tokenizer; 0: not given */
     int wordpiece;      /* --level: 1 for wordpiece */
     bool mask;          /* --mask: the tokenizer has [MASK] */
+    const char *field;  /* --field: of the texts in JSON lines; or NULL */
     bool lowercase;     /* --lowercase: the texts of the tokenizer are lowercased */
     int init;           /* number of the template of --init in RT_TEMPLATES; -1: not given */
     const char *encode; /* file that --encode writes; or NULL */

@@ -7,6 +7,8 @@
 #include "train/use/use.h"
 
 #include "core/memory.h"
+#include "data/gzip.h"
+#include "data/json_lines.h"
 #include "data/labelled_batch.h"
 #include "data/tokenizers/vocabulary.h"
 #include "io/checkpoint/image.h"
@@ -108,6 +110,11 @@ static rt_status read_lines(text_rows *r, const char *path)
 {
     const bool standard = !strcmp(path, "-");
     r->name = standard ? "standard input" : path;
+    if (!standard && (rt_json_is_lines(path) || rt_name_is_packed(path)))
+        return rt_error(RT_CONFIG,
+                        "%.900s: the lines must be those of a plain text: unpack it, and write the "
+                        "field of JSON lines into one",
+                        path);
     r->lines.from = standard ? stdin : fopen(path, "r");
     if (!r->lines.from)
         return rt_error(RT_DATA, "%.900s: cannot be read: %s", path, strerror(errno));
