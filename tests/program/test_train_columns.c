@@ -38,6 +38,11 @@ TEST(the_page_has_every_column_that_runs_write)
         "run.name=far theta.learn=no data.task=passkey data.length=16 && " SHORT
         "run.name=content model.causal=yes position.kind=selective position.forget=gate && " SHORT
         "run.name=answers theta.learn=no data.length=4..16 model.causal=yes train.eval_lengths=18");
+    run("printf '\\0\\0\\10\\3\\0\\0\\0\\10\\0\\0\\0\\10\\0\\0\\0\\10' >images-idx3; head -c 512 "
+        "/dev/urandom >>images-idx3; printf '\\0\\0\\10\\1\\0\\0\\0\\10\\0\\1\\0\\1\\0\\1\\0\\1' "
+        ">labels-idx1; sed '/^length/d; /^vocab/d' tiny.ini >images.ini; $TRAIN images.ini --quiet "
+        "train.steps=20 theta.learn=no data.task=images data.file=images-idx3 data.size=8 "
+        "data.eval_fraction=0 train.eval_sizes=12");
     run("printf '[variant a]\\nmodel.layers = 1\\n' >>tiny.ini; " SHORT
         "run.name=sweep sweep.run.seed=1 sweep.model.dim=8,16 && " SHORT
         "run.name=sweep sweep.run.seed=1,2 sweep.model.dim=8,16 --resume");

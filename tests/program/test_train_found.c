@@ -104,15 +104,6 @@ TEST(a_config_ini_without_checkpoints_is_one_like_any_other)
     run("mkdir here && cp tiny.ini here/config.ini && cp tiny.ini config.ini");
     for (int i = 0; i < ROWS(rows); i++)
         expect_printed(lasting("\nrun: %s\n", rows[i][1]), "%s", rows[i][0]);
-    /* what adam used is that of the training */
-    run("$TRAIN tiny.ini train.steps=20 --overwrite");
-    const char *trained = line_of(w->out, "    1   all    3 ");
-    static const char *const ways[] = {"tiny.ini", "tiny.ini --checkpoint runs/tiny",
-                                       "--checkpoint runs/tiny"};
-    for (int i = 0; i < ROWS(ways); i++) {
-        run("$TRAIN %s --eval optimizer.lr=7", ways[i]);
-        ck_assert_str_eq(line_of(w->out, "    1   all    3 "), trained);
-    }
 }
 
 TEST(a_checkpoint_knows_its_configuration)

@@ -152,7 +152,7 @@ TEST_WITH(rounding_options, the_weights_of_attention_are_in_the_estimate_of_dist
 {
     static const char *const shape[] =
         ROW("model.kind=decoder", CAUSAL, "data.length=2048", "train.batch_size=1",
-            "model.layers=3", "model.dim=64", "model.heads=8", "theta.learn=no");
+            "train.shards=1", "model.layers=3", "model.dim=64", "model.heads=8", "theta.learn=no");
     rt_memory_need need;
     open_data(shape);
     c.model.attention = _i ? RT_ATTENTION_LINEAR_ELU : RT_ATTENTION_SOFTMAX;
