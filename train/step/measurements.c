@@ -327,7 +327,7 @@ rt_status rt_trainer_theta_gradients(rt_trainer *t, int length, rt_theta_gradien
     r.gradients = rt_alloc((size_t)r.count * thetas, sizeof *r.gradients);
     r.labelled = rt_alloc((size_t)r.count, sizeof *r.labelled);
     g->mean = rt_alloc(2 * thetas, sizeof *g->mean);
-    g->deviation = g->mean + thetas;
+    g->deviation = g->mean ? g->mean + thetas : NULL;
     if (!status.code && !(r.gradients && r.labelled && g->mean))
         status = rt_out_of_memory("the gradients of theta");
     rt_trainer_want(t, true);
