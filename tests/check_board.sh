@@ -139,8 +139,10 @@ has 'an added row' mine names
 # Killed with runs at work, and continued.
 setsid "$board/board" "$build" killed --row 'mine: position.kind=none' >/dev/null 2>&1 &
 until [ -f killed/runs.csv ] && [ "$(wc -l <killed/runs.csv)" -gt 3 ]; do sleep 0.05; done
-kill -s KILL -- "-$(cat killed/pgid)"
+killed=$(cat killed/pgid)
+kill -s KILL -- "-$killed"
 wait $! 2>/dev/null || true
+for _ in $(seq 200); do kill -0 -- "-$killed" 2>/dev/null || break; sleep 0.05; done # its runs hold the lock
 [ "$(wc -l <killed/runs.csv)" -lt 19 ] || { echo 'the kill came too late' >&2; failed=1; }
 code_of 0 run killed
 for results in whole killed; do cut -d , -f 1-7,9- $results/runs.csv | sort >$results.csv; done
