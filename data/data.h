@@ -210,9 +210,10 @@ struct rt_data {
     struct {
         size_t count, of; /* labelled rows truncated to data.length, and all labelled rows */
     } cut;
-    int classes; /* number of classes; 0: labels are token ids */
-    bool varies; /* sequences differ in length: a batch can be truncated to its longest row */
-    int longest; /* length of the longest labelled text before truncation; else INT_MAX */
+    int classes;    /* number of classes; 0: labels are token ids */
+    bool varies;    /* sequences differ in length: a batch can be truncated to its longest row */
+    bool sentences; /* tag: a line of the evaluated file is a sentence, not a token */
+    int longest;    /* length of the longest labelled text before truncation; else INT_MAX */
     struct {
         size_t count, least; /* evaluation texts shorter than a window: number, tokens of the
                                 shortest */

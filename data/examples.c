@@ -404,6 +404,7 @@ static rt_status open_files(rt_data *data, const rt_data_files *list)
                      SHORTEST_PAIR, o->length);
     if (!status.code) {
         data->varies = true;
+        data->sentences = has_tags(data) && (o->eval_file ? evaluation : first)->json;
         x->pairs = first->pairs;
         if (x->pairs && data->types < 2)
             data->types = 2;

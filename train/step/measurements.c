@@ -1,6 +1,5 @@
 #include "train/step/measurements.h"
 
-#include "data/json_lines.h"
 #include "train/step/private.h"
 
 #include <math.h>
@@ -65,7 +64,6 @@ int rt_scores_lowest(int *chosen, const rt_class_score *scores, int classes, int
 
 typedef struct line_scoring {
     const rt_data *data;
-    bool one_line;        /* JSON lines have all labels of a sequence in one */
     pthread_mutex_t lock; /* guards the scores, which jobs append in any order */
     rt_line_scores *scores;
     size_t capacity;
@@ -95,7 +93,7 @@ static rt_status score_sequence(void *context, int number, const rt_labelled_bat
     for (int i = 0; scores && i < b->labels; i++) {
         const real *row = logits->data + (size_t)i * (size_t)classes;
         const int predicted = rt_largest(logits, (size_t)i);
-        scores[i] = (rt_line_score){.line = first_line + (f->one_line ? 0 : i),
+        scores[i] = (rt_line_score){.line = first_line + (f->data->sentences ? 0 : i),
                                     .token = i,
                                     .label = b->wanted[i],
                                     .predicted = predicted,
@@ -130,8 +128,6 @@ rt_status rt_line_scores_find(rt_line_scores *scores, rt_trainer *trainer)
     *scores = (rt_line_scores){0};
     if (!f.data->labels)
         return rt_error(RT_CONFIG, "the data has no labels");
-    const rt_data_options *o = &f.data->options;
-    f.one_line = rt_json_is_lines(o->eval_file ? o->eval_file : o->file);
     rt_status status =
         rt_eval_shards_new(&shards, trainer, f.data->options.length, 1, 0, RT_NO_BUFFERS);
     if (!status.code)
