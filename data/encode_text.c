@@ -412,17 +412,18 @@ static rt_status read_part(part *p, reading *r)
     for (bool rest = false; !rest && !end; size *= 2) {
         RT_TRY(fill_part(p, r, size));
         rest = p->size < size;
-        const char *path = p->size ? rt_text_piece(e->text, p->at, 1, &from, &n)->path : "";
         if (whole && p->size > RT_FILES_LIMIT)
             return rt_error(RT_DATA,
-                            "%.600s: %s can be read into memory up to %zu bytes; it has more", path,
-                            e->text->key, RT_FILES_LIMIT);
+                            "%.600s: %s can be read into memory up to %zu bytes; it has more",
+                            rt_text_piece(e->text, p->at, 1, &from, &n)->path, e->text->key,
+                            RT_FILES_LIMIT);
         end = rest ? p->size : whole ? 0 : text_cut(e, p->bytes, size);
         if (!rest && !end && !whole && size > PART_MOST / 2)
             return rt_error(RT_DATA,
                             "%.600s: %s has no place where it can be cut in %zu bytes from byte "
                             "%zu on",
-                            path, e->text->key, size, p->at);
+                            rt_text_piece(e->text, p->at, 1, &from, &n)->path, e->text->key, size,
+                            p->at);
     }
     return end_part(p, r, end);
 }

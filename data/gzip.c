@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
-#include <unistd.h>
 #include <zlib.h>
 
 static const char gz[] = ".gz";
@@ -28,6 +27,7 @@ bool rt_name_ends(const char *path, const char *ending)
 
 /* A compressed file that is read. */
 typedef struct rt_inflation {
+    FILE *from;
     z_stream z;
     bool in_member; /* of which there may be several */
     bool ended;
@@ -40,11 +40,8 @@ static rt_status refill(rt_unpacked *u)
     rt_inflation *p = u->packed;
     if (p->z.avail_in)
         return rt_ok();
-    ssize_t n;
-    do
-        n = read(u->descriptor, p->input, sizeof p->input);
-    while (n < 0 && errno == EINTR);
-    if (n < 0)
+    const size_t n = fread(p->input, 1, sizeof p->input, p->from);
+    if (ferror(p->from))
         return rt_error(RT_DATA, "%.600s: cannot be read: %s", u->path, strerror(errno));
     p->z.next_in = p->input;
     p->z.avail_in = (uInt)n;
@@ -102,39 +99,34 @@ static ssize_t read_packed(void *cookie, char *to, size_t size)
 
 static int close_packed(void *cookie)
 {
-    rt_unpacked *u = cookie;
-    inflateEnd(&u->packed->z);
-    rt_free(u->packed);
-    return close(u->descriptor);
+    rt_inflation *p = ((rt_unpacked *)cookie)->packed;
+    inflateEnd(&p->z);
+    fclose(p->from);
+    rt_free(p);
+    return 0;
 }
 
 rt_status rt_unpacked_open(rt_unpacked *u, const char *key, const char *path)
 {
-    off_t size;
-    *u = (rt_unpacked){.path = path};
-    RT_TRY(rt_file_measure(key, path, &size));
+    static const cookie_io_functions_t functions = {.read = read_packed, .close = close_packed};
     FILE *file = rt_open_regular(path);
+    *u = (rt_unpacked){.path = path, .file = file};
     if (!file)
         return rt_error(RT_DATA, "%.800s: %s (%s)", path, strerror(errno), key);
     u->descriptor = fileno(file);
-    if (!rt_name_is_packed(path)) {
-        u->file = file;
+    if (!rt_name_is_packed(path))
+        return rt_ok();
+    rt_inflation *p = u->packed = rt_alloc(1, sizeof *p);
+    const bool there = p && inflateInit2(&p->z, 15 + 16) == Z_OK; /* gzip alone */
+    u->file = there ? fopencookie(u, "rb", functions) : NULL;
+    if (u->file) {
+        p->from = file;
         return rt_ok();
     }
-    u->descriptor = dup(u->descriptor);
-    fclose(file);
-    u->packed = u->descriptor < 0 ? NULL : rt_alloc(1, sizeof *u->packed);
-    const bool there = u->packed && inflateInit2(&u->packed->z, 15 + 16) == Z_OK; /* gzip alone */
-    u->file =
-        there ? fopencookie(u, "rb", (cookie_io_functions_t){read_packed, .close = close_packed})
-              : NULL;
-    if (u->file)
-        return rt_ok();
     if (there)
-        inflateEnd(&u->packed->z);
-    rt_free(u->packed);
-    if (u->descriptor >= 0)
-        close(u->descriptor);
+        inflateEnd(&p->z);
+    rt_free(p);
+    fclose(file);
     return rt_out_of_memory("a compressed file");
 }
 

@@ -22,10 +22,10 @@ bool rt_json_line_is_blank(const char *bytes, size_t size)
     return !size;
 }
 
-rt_status rt_json_line_parse(rt_json_line *line, bool zeros, char *bytes, size_t size)
+rt_status rt_json_line_parse(rt_json_line *line, char *bytes, size_t size)
 {
     return rt_json_parse(&line->object,
-                         (rt_json_source){line->path, line->number, VALUES, zeros, bytes, size});
+                         (rt_json_source){line->path, line->number, VALUES, true, bytes, size});
 }
 
 static const char *kind_of(const json_t *value)

@@ -17,10 +17,9 @@ typedef struct rt_json_line {
 bool rt_json_is_lines(const char *path);
 bool rt_json_line_is_blank(const char *bytes, size_t size);
 
-/* Parses a line, which is changed (rt_json_parse), into line->object. With `zeros` a text may hold
- * a zero byte. */
-rt_status rt_json_line_parse(rt_json_line *line, bool zeros, char *bytes,
-                             size_t size) RT_MUST_CHECK;
+/* Parses a line, which is changed (rt_json_parse), into line->object. A text may hold zero bytes.
+ */
+rt_status rt_json_line_parse(rt_json_line *line, char *bytes, size_t size) RT_MUST_CHECK;
 
 /* Finds a field of any type. */
 rt_status rt_json_line_field(const rt_json_line *line, const char *field,

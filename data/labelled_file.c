@@ -229,7 +229,7 @@ static rt_status add_sentence(json_reading *r, const json_t *tokens, const json_
 static rt_status read_line(json_reading *r, char *bytes, size_t size)
 {
     const json_t *values[COLUMNS] = {NULL};
-    RT_TRY(rt_json_line_parse(&r->line, true, bytes, size));
+    RT_TRY(rt_json_line_parse(&r->line, bytes, size));
     for (int c = 0; c < COLUMNS; c++)
         if (r->fields[c])
             RT_TRY(rt_json_line_field(&r->line, r->fields[c], &values[c]));
@@ -257,31 +257,28 @@ static rt_status read_json(rt_labelled_file *file, const char *const fields[COLU
     return status;
 }
 
-/* Names the parts of a row: the columns or, in JSON lines, the fields, of which a pair has three.
- */
+/* Names the parts of a row: columns or, in JSON lines, fields. */
 static rt_status name_parts(rt_labelled_file *file, const rt_data_options *o,
                             const char *fields[COLUMNS])
 {
     char name[RT_FIELD_SIZE];
     rt_list_item item;
-    const char *rest = rt_list_parse(rt_data_field(o, false), &item);
-    fields[LABEL] = rt_data_field(o, true);
-    for (int c = TEXT; c <= TEXT_B; c++) {
-        fields[c] = NULL;
-        if (c == TEXT_B && (!file->json || !rest))
-            continue;
-        if (c == TEXT_B)
-            rt_list_parse(rest, &item);
-        rt_list_item_copy(item, name, sizeof name);
-        fields[c] = rt_intern_text(name);
-        file->pairs = c == TEXT_B;
-    }
+    const char *rest = file->json ? rt_data_field(o, false) : NULL;
+    file->pairs = rest && strchr(rest, ',');
     for (int c = 0; c < COLUMNS; c++) {
-        const char *column = file->tokens && c == TEXT ? "token" : columns[c];
+        snprintf(name, sizeof name, "%s",
+                 file->json                  ? rt_data_field(o, true)
+                 : file->tokens && c == TEXT ? "token"
+                                             : columns[c]);
+        if (c < LABEL && rest) {
+            rest = rt_list_parse(rest, &item);
+            rt_list_item_copy(item, name, sizeof name);
+        }
+        const bool used = file->json && (c != TEXT_B || file->pairs);
+        fields[c] = used ? rt_intern_text(name) : NULL;
         file->names[c] =
-            rt_intern_text(file->json ? RT_PRINTED(128, "field %.100s", fields[c] ? fields[c] : "")
-                                      : RT_PRINTED(128, "column %s", column));
-        if (!file->names[c])
+            rt_intern_text(RT_PRINTED(128, "%s %.100s", file->json ? "field" : "column", name));
+        if (!file->names[c] || (used && !fields[c]))
             return rt_out_of_memory("the rows of a file");
     }
     return rt_ok();

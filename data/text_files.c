@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes of text in a byte of gzip, as an estimate; and the size from which the memory of a line is
- * given back. */
-enum { INFLATED = 10, LONG_LINE = 1 << 20 };
+/* Bytes of text in a byte of gzip, as an estimate; the size from which the memory of a line is
+ * given back; and bytes that are read at a time into a whole text. */
+enum { INFLATED = 10, LONG_LINE = 1 << 20, BLOCK = 1 << 20 };
 
 rt_status rt_text_files_add(rt_text_files *t, const char *path)
 {
@@ -79,13 +79,10 @@ static rt_status end_file(rt_text_stream *s)
     RT_TRY(check_state(s));
     if (!file->json && !s->in.packed && got < file->size)
         return changed(s, RT_PRINTED(64, ": %zu bytes of %zu", got, file->size));
-    if (file->json && !got)
-        return rt_error(RT_DATA,
-                        "%.800s: %s must hold text; the field '%.60s' of every line is empty",
-                        file->path, s->text->key, s->text->field);
     if (!got)
-        return rt_error(RT_DATA, "%.800s: %s must hold text; the file is empty", file->path,
-                        s->text->key);
+        return rt_error(RT_DATA, "%.800s: %s must hold text; the %s%.60s%s is empty", file->path,
+                        s->text->key, file->json ? "field '" : "file",
+                        file->json ? s->text->field : "", file->json ? "' of every line" : "");
     rt_unpacked_close(&s->in);
     rt_lines_free(&s->lines);
     s->before += file->size;
@@ -102,7 +99,7 @@ static rt_status next_document(rt_text_stream *s)
             continue;
         json_decref(s->line.object);
         s->line = (rt_json_line){s->in.path, (int)l->number, NULL};
-        RT_TRY(rt_json_line_parse(&s->line, true, l->bytes, l->size));
+        RT_TRY(rt_json_line_parse(&s->line, l->bytes, l->size));
         RT_TRY(rt_json_line_field(&s->line, s->text->field, &value));
         RT_TRY(rt_json_line_text(&s->line, s->text->field, value, &s->rest));
     }
@@ -198,7 +195,7 @@ rt_status rt_text_read_whole(const char *key, const char *field, const char *pat
     *bytes_new = NULL;
     *count = 0;
     rt_status status = rt_text_files_add(&text, path);
-    for (size_t size = text.packed + 1; got && !status.code; size = LONG_LINE) {
+    for (size_t size = text.packed + 1; got && !status.code; size = BLOCK) {
         if (text.packed > RT_FILES_LIMIT || *count > RT_FILES_LIMIT)
             status =
                 rt_error(RT_DATA, "%.800s: %s can be read into memory up to %zu bytes; it has more",
@@ -207,10 +204,11 @@ rt_status rt_text_read_whole(const char *key, const char *field, const char *pat
             status = rt_out_of_memory(key);
         else
             status = rt_text_read(&stream, *bytes_new + *count, size, &got);
-        for (size_t i = 0; i < got && !status.code; i++, ++*count)
-            if (text.list->json && (*bytes_new)[*count] == (unsigned char)*RT_JSON_DOCUMENT)
-                (*bytes_new)[*count] = '\n';
+        *count += status.code ? 0 : got;
     }
+    for (size_t i = 0; i < *count && text.list->json; i++)
+        if ((*bytes_new)[i] == (unsigned char)*RT_JSON_DOCUMENT)
+            (*bytes_new)[i] = '\n';
     rt_text_close(&stream);
     rt_text_files_close(&text);
     if (status.code) {
