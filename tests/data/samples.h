@@ -143,6 +143,25 @@ static inline rt_status status_of(const rt_data_options *o)
     return status;
 }
 
+/* Expects the same sequences of two sources in some steps and evaluations. */
+static inline void draw_the_same(const rt_data_options *one, const rt_data_options *other)
+{
+    enum { STEPS = 8, ROWS_DRAWN = 64 };
+    rt_data *a = source(one), *b = source(other);
+    const int length = one->length;
+    rt_batch x = batch_of(ROWS_DRAWN, length), y = batch_of(ROWS_DRAWN, length);
+    ck_assert_int_eq(rt_data_evaluation_rows(a, length), rt_data_evaluation_rows(b, length));
+    for (uint32_t step = 0; step < STEPS; step++) {
+        rt_data_training(a, 1, step, 0, &x);
+        rt_data_training(b, 1, step, 0, &y);
+        ck_assert(same_rows(&x, 0, &y, 0, ROWS_DRAWN));
+        rt_data_evaluation(a, step * ROWS_DRAWN, &x);
+        rt_data_evaluation(b, step * ROWS_DRAWN, &y);
+        ck_assert(same_rows(&x, 0, &y, 0, ROWS_DRAWN));
+    }
+    ck_assert_int_eq(rt_data_status(b).code, RT_OK);
+}
+
 /* Opens a source, writes its vocabulary and decodes an id, with each request for memory refused
  * once, of which there are at least `least`. */
 static inline void open_with_refusals(const rt_data_options *o, size_t least)

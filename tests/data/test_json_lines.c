@@ -7,8 +7,6 @@
 
 #include <zlib.h>
 
-enum { LENGTH = 24, ROWS_DRAWN = 6 };
-
 SUITE(.setup = make_folder, .teardown = remove_folder)
 
 static const char *pack(const char *name, const char *text)
@@ -17,21 +15,6 @@ static const char *pack(const char *name, const char *text)
     gzFile file = gzopen(path, "wb");
     ck_assert(file && gzputs(file, text) == (int)strlen(text) && gzclose(file) == Z_OK);
     return path;
-}
-
-static void draw_the_same(const rt_data_options *one, const rt_data_options *other)
-{
-    rt_data *a = source(one), *b = source(other);
-    rt_batch x = batch_of(ROWS_DRAWN, LENGTH), y = batch_of(ROWS_DRAWN, LENGTH);
-    ck_assert_int_eq(rt_data_evaluation_rows(a, LENGTH), rt_data_evaluation_rows(b, LENGTH));
-    for (uint32_t step = 0; step < 8; step++) {
-        rt_data_training(a, 1, step, 0, &x);
-        rt_data_training(b, 1, step, 0, &y);
-        ck_assert(same_rows(&x, 0, &y, 0, ROWS_DRAWN));
-        rt_data_evaluation(a, step * ROWS_DRAWN, &x);
-        rt_data_evaluation(b, step * ROWS_DRAWN, &y);
-        ck_assert(same_rows(&x, 0, &y, 0, ROWS_DRAWN));
-    }
 }
 
 /* Documents as JSON and as a plain text with blank lines between them: a byte order mark, \r\n,
@@ -360,6 +343,12 @@ TEST(memory_may_run_out)
     rt_data_options o = options_with("text", "length=4 eval_fraction=0 level=char");
     o.file = pack("a.jsonl.gz", json);
     open_with_refusals(&o, 8);
+    rt_data_options labelled = options_with("classify", "length=8 eval_fraction=0");
+    labelled.file = write_text("b.jsonl", "{\"seldom\": \"a\", \"rare\": 1}\n"
+                                          "{\"seldom\": \"b\", \"rare\": 2}\n");
+    labelled.field = "seldom"; /* names that nothing has used yet */
+    labelled.label_field = "rare";
+    open_with_refusals(&labelled, 6);
     unsigned char *bytes;
     size_t count;
     rt_code code = RT_MEMORY;

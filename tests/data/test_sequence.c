@@ -273,22 +273,6 @@ static void cached(rt_data_options *o, int threads)
     o->threads = threads;
 }
 
-static void draw_the_same(const rt_data_options *one, const rt_data_options *other)
-{
-    rt_data *a = source(one), *b = source(other);
-    rt_batch x = batch_of(ROWS, LENGTH), y = batch_of(ROWS, LENGTH);
-    ck_assert_int_eq(rt_data_evaluation_rows(a, LENGTH), rt_data_evaluation_rows(b, LENGTH));
-    for (uint32_t step = 0; step < 5; step++) {
-        rt_data_training(a, 1, step, 0, &x);
-        rt_data_training(b, 1, step, 0, &y);
-        ck_assert(same_rows(&x, 0, &y, 0, ROWS));
-        rt_data_evaluation(a, step * ROWS, &x);
-        rt_data_evaluation(b, step * ROWS, &y);
-        ck_assert(same_rows(&x, 0, &y, 0, ROWS));
-    }
-    ck_assert_int_eq(rt_data_status(b).code, RT_OK);
-}
-
 /* More than two parts of 4 MiB, at each level; the vocabularies of GPT-2's and LLaMA 3's kind. */
 SAMPLED_ROWS(a_text_in_the_cache_has_the_tokens_that_it_has_in_memory, 0, 10, 3)
 {
