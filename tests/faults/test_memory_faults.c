@@ -1,8 +1,8 @@
 /* Reading other runs' checkpoints and sweeps while the heap is exhausted. (Steps, evaluations,
  * saves and loads are in the tests of the trainer and of checkpoints.) */
 
+#include "io/checkpoint/trained.h"
 #include "suite.h"
-#include "training/trained.h"
 
 #include "train/config/config.h"
 #include "train/config/sweep.h"

@@ -9,7 +9,7 @@
 #include "folder_ini.h"
 #include "reference/reference.h"
 #include "suite.h"
-#include "training/scratch.h"
+#include "util/scratch.h"
 
 #include "io/huggingface/folder.h"
 

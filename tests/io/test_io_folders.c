@@ -3,7 +3,7 @@
 
 #include "io/models.h"
 #include "new_thread.h"
-#include "training/scratch.h"
+#include "util/scratch.h"
 
 #define FIXTURE TEST_SOURCES "/fixtures/huggingface/%s/hf"
 

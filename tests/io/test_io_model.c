@@ -1,9 +1,9 @@
 /* Models through librotor-io: against what the program says of the same checkpoint, saved and
  * opened again, and refused. */
 
+#include "io/checkpoint/forged_attribute.h"
 #include "io/models.h"
 #include "program/train_program.h"
-#include "training/forged_attribute.h"
 
 enum { CLASSES = 2, A = 4 + 'a' };
 
@@ -320,7 +320,7 @@ TEST(what_is_no_model_is_refused)
 }
 
 /* Whoever can seal a file can write any options into it. What a checkpoint refuses by itself is in
- * tests/training/test_checkpoint_forged.c. */
+ * tests/io/checkpoint/test_checkpoint_forged.c. */
 TEST(forged_options_are_refused)
 {
     TRAIN_CLASSES();

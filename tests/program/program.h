@@ -1,5 +1,5 @@
-#ifndef ROTOR_TESTS_TRAINING_PROGRAM_H
-#define ROTOR_TESTS_TRAINING_PROGRAM_H
+#ifndef ROTOR_TESTS_PROGRAM_H
+#define ROTOR_TESTS_PROGRAM_H
 
 /* Runs `train` as a user would, in a folder of its own that is removed afterwards. */
 

@@ -1,7 +1,7 @@
 /* Every key, set alone, changes a run, or may differ when it is resumed, or is refused by name. */
 
 #include "train_program.h"
-#include "training/key_values.h"
+#include "util/key_values.h"
 
 /* A run of a few steps, and what it prints with every digit of its losses. */
 #define RUN                                                                                        \

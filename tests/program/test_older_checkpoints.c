@@ -2,8 +2,8 @@
 
 #include "train_program.h"
 
+#include "io/checkpoint/forged_attribute.h"
 #include "io/rotor-io.h"
-#include "training/forged_attribute.h"
 
 #define RUN    "runs/lm/checkpoints/step-00000004.h5"
 #define CONFIG "runs/lm/config.ini run.dir=runs --quiet "

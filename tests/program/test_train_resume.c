@@ -2,7 +2,7 @@
 
 #include "train_program.h"
 
-#include "training/forged_attribute.h"
+#include "io/checkpoint/forged_attribute.h"
 
 static void expect_same_training(const char *one, const char *other, int step)
 {

@@ -1,5 +1,5 @@
-#ifndef ROTOR_TESTS_TRAINING_TRAIN_PROGRAM_H
-#define ROTOR_TESTS_TRAINING_TRAIN_PROGRAM_H
+#ifndef ROTOR_TESTS_TRAIN_PROGRAM_H
+#define ROTOR_TESTS_TRAIN_PROGRAM_H
 
 /* A suite of tests that run `train`, each in its own workplace, and checks of the output. */
 

@@ -69,7 +69,7 @@ static void write_again(trial *t, const char *path, bool sealed, bool harmed)
     free(bytes);
 }
 
-/* Attributes, numbers, groups and data sets are changed one by one in tests/training, in
+/* Attributes, numbers, groups and data sets are changed one by one in tests/io, in
  * test_checkpoint.c and test_checkpoint_forged.c. */
 
 /* Puts another configuration in the place of the one that is there. */

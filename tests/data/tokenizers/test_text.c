@@ -1,0 +1,159 @@
+/* The tokens of a text and their ids, at both levels. */
+
+#include "data/samples.h"
+#include "data/tokenizers/tokens.h"
+
+static rt_data *open_with(const rt_vocabulary *vocabulary, rt_level level, const void *text,
+                          size_t bytes, int length)
+{
+    rt_data_options o = options_with("text", "eval_fraction=0");
+    o.length = length;
+    o.level = level;
+    o.file = write_file(in_folder("a"), text, bytes);
+    return source_as(&o, (rt_data_of_model){.vocabulary = vocabulary});
+}
+
+static rt_data *open_text(rt_level level, const void *text, size_t bytes, int length)
+{
+    return open_with(NULL, level, text, bytes, length);
+}
+
+static rt_data *open_characters(const char *text)
+{
+    return open_text(RT_LEVEL_CHAR, text, strlen(text), 2);
+}
+
+static void has_ids(const rt_data *data, const int32_t *expected, int count)
+{
+    rt_batch batch = evaluation_of(data, 1, count + 1);
+    for (int i = 0; i < count; i++)
+        ck_assert_int_eq(original(&batch, 1 + i), expected[i]);
+}
+
+SUITE(.setup = make_folder, .teardown = remove_folder)
+
+TEST(the_characters_of_a_text_follow_in_the_order_of_code_points)
+{
+    static const char text[] = "z\xe2\x82\xac\xc3\xa9z\xf0\x9f\x98\x80\xc3\xa9y";
+    rt_data *data = open_text(RT_LEVEL_CHAR, text, sizeof text - 1, 8);
+    ck_assert_int_eq(data->vocab, 10);
+    has_ids(data, (int32_t[]){6, 8, 7, 6, 9, 7, 5}, 7);
+    ck_assert_uint_eq(data->unknown[RT_PART_TRAINING].count, 0);
+    /* every text of bytes has the same 260 ids */
+    static const uint8_t bytes[] = {'b', 0xff, 'a', 0};
+    data = open_text(RT_LEVEL_BYTE, bytes, sizeof bytes, 5);
+    ck_assert_int_eq(data->vocab, 260);
+    has_ids(data, (int32_t[]){4 + 'b', 4 + 0xff, 4 + 'a', 4}, 4);
+}
+
+static void expect_unknown(rt_unknown unknown, size_t count, size_t at, const char *name)
+{
+    ck_assert_uint_eq(unknown.count, count);
+    ck_assert_uint_eq(unknown.at, at);
+    ck_assert_str_eq(unknown.name, name);
+}
+
+TEST(a_text_is_read_with_the_vocabulary_that_is_given)
+{
+    rt_data *first = open_characters("hello");
+    rt_data *second = open_with(first->vocabulary, RT_LEVEL_CHAR, "mellow, mellow", 14, 15);
+    const int32_t u = RT_FIRST_SYMBOL, e = 5, l = 7, o = 8;
+    ck_assert_int_eq(second->vocab, 9);
+    has_ids(second, (int32_t[]){u, e, l, l, o, u, u, u, u, e, l, l, o, u}, 14);
+    expect_unknown(second->unknown[RT_PART_TRAINING], 6, 0, "'m'");
+}
+
+/* Over both files: the first character that is not known is the 'x' of the second. */
+TEST(what_is_unknown_is_counted_over_all_files)
+{
+    const rt_data_of_model meaning = meaning_of(open_characters("ab\xc3\xa9"));
+    rt_data_options o = options_with("text", "length=3 level=char eval_fraction=0");
+    o.file = lasting("%s,%s", write_text("b", "\xc3\xa9\x62\x61"), write_text("c", "bxay"));
+    expect_unknown(source_as(&o, meaning)->unknown[RT_PART_TRAINING], 2, 5, "'x'");
+}
+
+static rt_status open_with_file(rt_data **data, const rt_vocabulary *given, const char *vocabulary,
+                                const char *text)
+{
+    rt_data_options o = options_with("text", "length=3 level=char eval_fraction=0");
+    o.file = write_text("a", text);
+    o.vocab_file = vocabulary ? write_text("b", vocabulary) : in_folder("c");
+    const rt_status status = rt_data_open(data, &o, (rt_data_of_model){.vocabulary = given});
+    if (*data)
+        owned(*data, close_source);
+    return status;
+}
+
+#define TOKENS "[PAD]\n[CLS]\n[MASK]\n[SEP]\n[UNK]\n"
+
+TEST(a_vocabulary_comes_from_a_file)
+{
+    rt_data *data;
+    expect_ok(open_with_file(&data, NULL, TOKENS "o\n\\n\nl\n", "lo\nx"));
+    ck_assert_int_eq(data->vocab, 8);
+    has_ids(data, (int32_t[]){7, 5, 6, 4}, 4);
+}
+
+TEST(a_file_must_be_there_and_be_a_vocabulary)
+{
+    rt_data *data;
+    is_data_error(open_with_file(&data, NULL, NULL, "lo"), in_folder("c"),
+                  ": No such file or directory (data.vocab_file)");
+    is_data_error(open_with_file(&data, NULL, "", "lo"), in_folder("b"),
+                  ": data.vocab_file must hold text; the file is empty");
+    is_data_error(open_with_file(&data, NULL, TOKENS "ab\n", "lo"), in_folder("b"),
+                  ":6: holds 2 characters; at level char a line holds one");
+}
+
+TEST(a_file_must_be_the_vocabulary_that_is_given)
+{
+    rt_data *data;
+    const rt_vocabulary *given = open_characters("hello")->vocabulary;
+    expect_ok(open_with_file(&data, given, TOKENS "e\nh\nl\no", "lo"));
+    ck_assert_ptr_eq(data->vocabulary, given);
+    is_status(open_with_file(&data, given, TOKENS "h\ne\nl\no", "lo"), RT_CONFIG,
+              lasting("data.vocab_file: %s is not the vocabulary that the model was trained with; "
+                      "leave the key out to use that one",
+                      in_folder("b")));
+    ck_assert_ptr_null(data);
+}
+
+TEST(a_character_that_is_not_known_is_encoded_as_one_that_is_unknown)
+{
+    rt_data *data = open_characters("ab\xc3\xa9");
+    int32_t *ids;
+    int count;
+    rt_unknown unknown;
+    expect_ok(rt_data_encode(data, "\xc3\xa9z\xe2\x82\xac\x61", &ids, &count, &unknown));
+    ck_assert_int_eq(count, 4);
+    ck_assert(ids[0] == 7 && ids[1] == 4 && ids[2] == 4 && ids[3] == 5);
+    expect_unknown(unknown, 2, 2, "'z'");
+    rt_free(ids);
+    expect_ok(rt_data_encode(data, "", &ids, &count, &unknown));
+    ck_assert_int_eq(count, 0);
+    rt_free(ids);
+}
+
+TEST(encoding_names_a_byte_that_is_not_utf8)
+{
+    static const char *const rows[][2] = {{"\xff", "byte 0xff at byte 0 is not UTF-8"},
+                                          {"ab\xc3", "byte 0xc3 at byte 2 is not UTF-8"},
+                                          {"\xc3\xa9\xa9", "byte 0xa9 at byte 2 is not UTF-8"}};
+    rt_data *data = open_characters("ab\xc3\xa9");
+    for (int i = 0; i < ROWS(rows); i++) {
+        int count = 1;
+        int32_t *ids = (int32_t *)&count;
+        rt_unknown unknown;
+        is_status(rt_data_encode(data, rows[i][0], &ids, &count, &unknown), RT_ARGUMENT,
+                  rows[i][1]);
+        ck_assert(ids == NULL && count == 0);
+    }
+}
+
+TEST(every_allocation_may_fail)
+{
+    rt_data_options o = options_with("text", "length=3 level=char eval_fraction=0");
+    o.file = write_text("a", "lo\nx");
+    o.vocab_file = write_text("b", TOKENS "o\n\\n\nl\n");
+    open_with_refusals(&o, 4);
+}

@@ -1,0 +1,224 @@
+/* The tables at the end of a run's page, from tables made by hand. */
+
+#include "train/config/config_loading.h"
+#include "util/scratch.h"
+
+#include "train/report/report.h"
+#include "train/report/sections.h"
+#include "train/report/verdict.h"
+#include "train/world/world.h"
+
+static rt_run_page page = {.folder = scratch};
+
+static void end(void)
+{
+    rt_figures_clear(scratch);
+    rt_writer_free(&page.w);
+    remove_scratch();
+}
+
+static const char *machine(const char *timing)
+{
+    if (timing)
+        put_text("timing.csv", timing);
+    rt_writer_free(&page.w);
+    expect_ok(rt_report_machine(&page));
+    return page.w.bytes;
+}
+
+SUITE(.setup = make_scratch, .teardown = end)
+
+#define TIMES "step,seconds,tokens_per_s\n"
+
+/* 3,000 tokens in 20 s until it was stopped, and 2,600 in 8 more; the last row has no number. */
+TEST_ROWS(the_time_of_a_run_is_the_sum_over_its_parts, 0, 7)
+{
+    static const char *const rows[][2] = {
+        {TIMES "10,10,100\n20,20,150\n30,5,300\n40,8,325\n50,x,9\n",
+         "<tr><th>time</th><td>28.0 s up to step 40, 200 tokens a second</td></tr>"},
+        {TIMES "10,0.5,2000\n", "<td>0.5 s up to step 10, 2000 tokens a second</td>"},
+        {TIMES "10,200.9,5\n", "<td>3 min 20 s up to step 10, 5 tokens a second</td>"},
+        {TIMES "10,7500,2\n", "<td>2 h 5 min up to step 10, 2 tokens a second</td>"},
+        /* what was not measured is not told */
+        {"step,seconds\n10,2\n", "<td>2.0 s up to step 10</td>"},
+        {TIMES "10,0,100\n", ""},
+        {NULL, ""},
+    };
+    const char *text = machine(rows[_i][0]);
+    expect_in(text, rows[_i][1]);
+    ck_assert_int_eq(strstr(text, "tokens a second") != NULL, _i < 4);
+}
+
+/* The clock starts again at --resume; a row without a time is left out. */
+TEST(the_figures_have_the_seconds_of_all_parts)
+{
+    rt_config config;
+    load_sound(&config, "", NULL);
+    put_text("metrics.csv", "step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm,accuracy,"
+                            "theta_grad_norm\n10,100,4,3,0.5,0.1,1,0.25,0\n"
+                            "30,300,2,,,0.1,1,0.25,0\n35,350,2,,,0.1,1,0.25,0\n"
+                            "40,400,1,,,0.1,1,0.25,0\n");
+    put_text("timing.csv", TIMES "10,10,1\n20,20,1\n30,5,1\n40,8,1\n");
+    const rt_status status = rt_report_write(scratch, &config, NULL, false);
+    ck_assert(!status.code || status.code == RT_IO); /* gnuplot may be missing */
+    expect_content("figures/timing.csv", "10,4,3,0.5,0.1,1,0.25,0,100,10\n"
+                                         "30,2,,,0.1,1,0.25,0,300,25\n"
+                                         "40,1,,,0.1,1,0.25,0,400,28\n");
+}
+
+TEST(the_machine_is_named)
+{
+    char line[256], name[256] = "";
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file && !*name && fgets(line, sizeof line, file))
+        sscanf(line, "model name : %255[^\n]", name);
+    if (file)
+        fclose(file);
+    const char *processors =
+        lasting("%d processor%s</td>", rt_processors(NULL), rt_processors(NULL) > 1 ? "s" : "");
+    const char *text = machine(NULL);
+    expect_in(text, "<tr><th>report made by</th><td>rotor " ROTOR_VERSION " (double)");
+    expect_in(text, processors);
+    expect_in(text, name);
+}
+
+#define SESSIONS "step,seconds,tokens_per_s,begun,host,program,command,data\n"
+
+/* The program and the data once, as long as they stay what they were; all in one line of the page,
+ * which two runs of the same bytes need not share. */
+TEST(the_sessions_of_a_run_are_told_in_one_line)
+{
+    const char *text =
+        machine(SESSIONS "10,1,9,2026-01-02 03:04:05,here,rotor 1,train a.ini,a.txt\n20,2,9,,,,,\n"
+                         "30,1,9,2026-01-03 04:05:06,<there>,rotor 1,train a.ini --resume,b.txt\n");
+    expect_in(text, "<tr><th>time</th><td>3.0 s up to step 30, 9 tokens a second</td></tr>"
+                    "<tr><th>begun</th><td>2026-01-02 03:04:05 UTC on here: "
+                    "<code>train a.ini</code></td></tr>"
+                    "<tr><th>program</th><td>rotor 1</td></tr><tr><th>data</th><td>a.txt</td></tr>"
+                    "<tr><th>resumed</th><td>2026-01-03 04:05:06 UTC on &lt;there&gt;: "
+                    "<code>train a.ini --resume</code></td></tr>"
+                    "<tr><th>data</th><td>b.txt</td></tr>\n");
+}
+
+/* 3 and 1 + 2 seconds; the run that has not begun has none. The first run tells when. */
+TEST(a_sweep_takes_the_time_of_its_runs)
+{
+    rt_sweep_runs runs;
+    ck_assert(!mkdir(in_scratch("a"), 0777) && !mkdir(in_scratch("b"), 0777));
+    put_text("a/timing.csv", SESSIONS "10,3,9,2026-01-02 03:04:05,here,rotor 1,train s.ini,\n");
+    put_text("b/timing.csv", SESSIONS "10,1,9,then,there,rotor 1,train s.ini,\n5,2,9,,,,,\n");
+    put_text("runs.csv", "run,run.seed,exit_code\na,1,0\nb,2,0\nc,3,\n");
+    expect_ok(rt_sweep_runs_read(&runs, scratch));
+    rt_report_sweep_machine(&page.w, &runs);
+    expect_in(page.w.bytes, "<tr><th>time</th><td>5.0 s, the sum over 3 runs</td></tr><tr><th>begun"
+                            "</th><td>2026-01-02 03:04:05 UTC on here: <code>train s.ini</code>"
+                            "</td></tr><tr><th>program</th><td>rotor 1</td></tr>\n");
+    rt_sweep_runs_free(&runs);
+}
+
+/* Values that follow from model.kind and train.steps count as defaults. */
+TEST(keys_that_are_not_at_their_defaults_stand_out)
+{
+    static const char *const parts[] = {
+        "<tr class=\"set\"><th>layers</th><td><span>3</span>",
+        "<tr><th>heads</th><td><span>4</span>",
+        "<tr><th>length</th><td><span>32</span>",
+        "<tr class=\"set\"><th>kind</th><td><span>decoder</span><small>default roformer</small>",
+        "<tr class=\"set\"><th>bias</th><td><span>all</span><small>default none",
+        "<tr class=\"set\"><th>steps</th><td><span>50</span>",
+        "<tr class=\"set\"><th>task</th><td><span>text</span>",
+        "<tr><th>norm_kind</th><td><span>rms</span>",
+        "<tr><th>causal</th><td><span>yes</span>",
+        "<tr><th>schedule_steps</th><td><span>50</span>"};
+    rt_config config;
+    load_sound(&config,
+               "[model]\nkind = decoder\nbias = all\nlayers = 3\nheads = 4\n[train]\nsteps = 50\n"
+               "[data]\ntask = text\nfile = /x\nlength = 32\n",
+               NULL);
+    page.config = &config;
+    expect_ok(rt_report_configuration(&page));
+    for (int i = 0; i < ROWS(parts); i++)
+        expect_in(page.w.bytes, parts[i]);
+}
+
+/* A table of theta may be a stranger's. */
+TEST(a_share_has_a_bounded_form)
+{
+    put_text("theta_final.csv", "layer,head,i,theta,theta_initial,phase,turns,use\n"
+                                "0,all,0,2,1,0.5,0.75,0.25\n0,all,1,2,1,0.5,,1e300\n");
+    page.config = &(rt_config){.model.theta.learn = true};
+    expect_ok(rt_report_theta_table(&page));
+    expect_in(page.w.bytes, "<td>+0.6931</td><td>0.5</td><td>0.75</td><td>25.0 %</td></tr>\n");
+    expect_in(page.w.bytes, "<td>1e+302 %</td></tr>\n");
+}
+
+/* A row of the matrix is a true class, and a shade is the share of the row. A class that neither
+ * occurs nor is predicted is left out. */
+TEST(classes_have_their_scores_and_their_confusion)
+{
+    put_text("classes.csv", "label,precision,recall,f1,count\nA,0.5,0.5,0.75,2\n"
+                            "B,0.25,0.125,0.5,8\nC,0,0,0,0\n");
+    put_text("confusion.csv", "true,predicted,count\nA,A,1\nA,B,1\nB,A,6\nB,B,2\n");
+    expect_ok(rt_report_classes(&page));
+    expect_in(
+        page.w.bytes,
+        "<tr><th scope=\"col\">label</th><th scope=\"col\">precision</th><th scope=\"col\">"
+        "recall</th><th scope=\"col\">F1</th><th scope=\"col\">count</th></tr>\n"
+        "<tr><th scope=\"row\">A</th><td>0.5000</td><td>0.5000</td><td>0.7500</td><td>2</td></tr>\n"
+        "<tr><th scope=\"row\">B</th><td>0.2500</td><td>0.1250</td><td>0.5000</td><td>8</td></tr>\n"
+        "</table></div>\n");
+    expect_in(
+        page.w.bytes,
+        "<tr><td></td><th scope=\"col\"><span>A</span></th><th scope=\"col\"><span>B</span></th>"
+        "</tr>\n<tr><th scope=\"row\">A</th><td class=\"right\" style=\"--share:0.500\">1</td>"
+        "<td class=\"wrong\" style=\"--share:0.500\">1</td></tr>\n"
+        "<tr><th scope=\"row\">B</th><td class=\"wrong\" style=\"--share:0.750\">6</td>"
+        "<td class=\"right\" style=\"--share:0.250\">2</td></tr>\n</table></div>\n");
+}
+
+/* Of 40 classes all texts are taken for l49: its errors are 10 ... 48, and those of another class
+ * its own number. The matrix has the 30 with the most, l49 and l48 ... l20. */
+TEST(the_matrix_of_many_classes_has_those_with_the_most_errors)
+{
+    rt_writer scores = {0}, confusion = {0};
+    rt_writer_add(&scores, "label,precision,recall,f1,count\n");
+    rt_writer_add(&confusion, "true,predicted,count\n");
+    for (int i = 10; i < 50; i++) {
+        rt_writer_add(&scores, "l%d,0,0,%d,%d\n", i, i == 49, i);
+        rt_writer_add(&confusion, "l%d,l49,%d\n", i, i);
+    }
+    put_text("classes.csv", scores.bytes);
+    put_text("confusion.csv", confusion.bytes);
+    rt_writer_free(&scores);
+    rt_writer_free(&confusion);
+    expect_ok(rt_report_classes(&page));
+    expect_in(page.w.bytes,
+              "The 30 of the 40 classes with the most errors; confusion.csv has all.");
+    expect_in(page.w.bytes, "<span>l49</span>");
+    expect_in(page.w.bytes, "<span>l20</span>");
+    ck_assert_ptr_null(strstr(page.w.bytes, "<span>l19</span>"));
+    int wrong = 0, right = 0;
+    for (const char *at = page.w.bytes; (at = strstr(at, "class=\"")); at++) {
+        wrong += !strncmp(at, "class=\"wrong", 12);
+        right += !strncmp(at, "class=\"right", 12);
+    }
+    ck_assert_int_eq(wrong, 29);
+    ck_assert_int_eq(right, 1);
+}
+
+TEST_ROWS(the_limit_is_twice_the_loss_of_a_guess, 0, 4)
+{
+    static const struct {
+        rt_head head;
+        int labels;
+        double limit;
+    } rows[] = {{RT_HEAD_LM, 4, 4.605170185988091},
+                {RT_HEAD_SEQUENCE, 4, 2.772588722239781},
+                {RT_HEAD_TOKEN, 4, 2.772588722239781},
+                {RT_HEAD_TOKEN, 1, INFINITY}};
+    const rt_transformer_options o = {.head = rows[_i].head,
+                                      .vocab = 10,
+                                      .labels = rows[_i].labels};
+    const double limit = rt_divergence_limit(&o);
+    ck_assert(limit == rows[_i].limit || fabs(limit - rows[_i].limit) <= 1e-12);
+}
