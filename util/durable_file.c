@@ -69,7 +69,8 @@ rt_status rt_durable_replace(rt_durable_file *file, const char *path)
 static bool is_own(const rt_durable_file *file)
 {
     struct stat now;
-    return !lstat(file->temporary, &now) && now.st_dev == file->device && now.st_ino == file->inode;
+    return !file->inode || (!lstat(file->temporary, &now) && now.st_dev == file->device &&
+                            now.st_ino == file->inode);
 }
 
 rt_status rt_durable_write(rt_durable_file *file, const void *bytes, size_t size)
@@ -136,7 +137,11 @@ rt_status rt_durable_close(rt_durable_file *file, rt_status status)
         file->made = false;
         return status;
     }
-    if (!status.code && !file->passing && !is_own(file))
+    errno = ENOENT; /* unless the file cannot be looked at, another one has its name, or none */
+    const bool own = status.code || file->passing || is_own(file);
+    if (!own && errno != ENOENT)
+        status = cannot("find", file->temporary);
+    else if (!own)
         status = rt_error(RT_IO, "cannot write %s: another process writes it, too", file->path);
     if (!status.code && rename(file->temporary, file->path))
         status = cannot("rename a temporary file to", file->path);

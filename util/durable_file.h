@@ -33,7 +33,7 @@ typedef struct rt_durable_file {
     bool direct;    /* a pipe or a device, written in place */
     bool passing;   /* file that can be made again and is not synchronized */
     dev_t device;   /* of the temporary file, as is the inode */
-    ino_t inode;
+    ino_t inode;    /* 0: could not be found */
     char path[RT_PATH_SIZE];
     char temporary[RT_PATH_SIZE];
 } rt_durable_file;

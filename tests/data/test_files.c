@@ -2,7 +2,6 @@
 
 #include "samples.h"
 
-#include "util/durable_file.h"
 #include "util/file_lock.h"
 #include "util/files.h"
 
@@ -135,17 +134,6 @@ TEST(names_that_cannot_be_are_refused)
               "data.file must name files with less than 4096 bytes; got 4096");
     is_error(status_of_bytes(lasting("%0*d", RT_PATH_SIZE - 1, 0), 4, 0.1), RT_DATA,
              "File name too long (data.file)");
-}
-
-TEST(a_file_for_results_is_new_or_replaced_on_request)
-{
-    const char *there = write_text("a", "abc");
-    ck_assert_int_eq(rt_output_check("nowhere", false).code, RT_OK);
-    ck_assert_int_eq(rt_output_check("/dev/null", false).code, RT_OK);
-    ck_assert_int_eq(rt_output_check(there, true).code, RT_OK);
-    is_status(rt_output_check(there, false), RT_CONFIG,
-              lasting("%s: the file exists; give --overwrite to replace it", there));
-    ck_assert_int_eq(rt_output_check(folder, true).code, RT_CONFIG);
 }
 
 /* A file that a killed process left is no obstacle. */

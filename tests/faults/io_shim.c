@@ -1,6 +1,6 @@
 /* Makes one call of a program for its files or its memory fail, or ends the program there. Loaded
- * with LD_PRELOAD; the variable ROTOR_FAULT says which call and how: "write 7 ENOSPC". A kind
- * of call, how many of its kind it is, and
+ * with LD_PRELOAD, or linked with a suite; the variable ROTOR_FAULT says which call and how: "write
+ * 7 ENOSPC". A kind of call, how many of its kind it is, and
  *
  *   EIO, ENOSPC, EINTR   the call does nothing and fails so
  *   full, ENOLCK         it and all of its kind that follow fail with ENOSPC, ENOLCK
@@ -9,6 +9,7 @@
  *   half                 of a write, the first half is written; then the program dies
  *   after                the program dies after the call
  *
+ * "facts" are stat, lstat, fstat, access and chmod.
  * "memory 7 ENOMEM" refuses a request of the library's heap (not of HDF5's, which is malloc's).
  * "bytes 5000 full" is a disk with room for so many bytes, where what is removed stays
  * occupied. ROTOR_FAULT_COUNTS names a file for the number of calls of each kind and how
@@ -46,11 +47,12 @@ static int kind = -1;
 static long number;
 static char action[16];
 static bool watched[DESCRIPTORS];
+static bool waits_for_disk = true;
 
-__attribute__((constructor)) static void read_orders(void)
+static void obey(const char *order, const char *path)
 {
     char word[16];
-    const char *order = getenv("ROTOR_FAULT"), *path = getenv("ROTOR_FAULT_COUNTS");
+    kind = -1;
     if (order && sscanf(order, "%15s %ld %15s", word, &number, action) == 3)
         for (int i = 0; i < SHIM_COUNT; i++)
             if (!strcmp(word, words[i]))
@@ -65,6 +67,17 @@ __attribute__((constructor)) static void read_orders(void)
         counts = map;
     if (file >= 0)
         syscall(SYS_close, file);
+}
+
+__attribute__((constructor)) static void read_orders(void)
+{
+    obey(getenv("ROTOR_FAULT"), getenv("ROTOR_FAULT_COUNTS"));
+}
+
+void shim_order(const char *order, const char *counts_path)
+{
+    waits_for_disk = false;
+    obey(order, counts_path);
 }
 
 static bool is(const char *wanted)
@@ -247,13 +260,27 @@ ssize_t pwrite(int file, const void *bytes, size_t size, off_t offset)
     return put_watched(file, bytes, size, offset);
 }
 
-COUNTED(SHIM_FSYNC, fsync, (int file), SYS_fsync, file)
 COUNTED(SHIM_LOCK, flock, (int file, int operation), SYS_flock, file, operation)
 COUNTED(SHIM_RENAME, renameat2, (int a, const char *from, int b, const char *to, unsigned flags),
         SYS_renameat2, a, from, b, to, flags)
 COUNTED(SHIM_MKDIR, mkdir, (const char *path, mode_t mode), SYS_mkdirat, AT_FDCWD, path, mode)
 COUNTED(SHIM_UNLINK, unlink, (const char *path), SYS_unlinkat, AT_FDCWD, path, 0)
+COUNTED(SHIM_FACTS, stat, (const char *path, struct stat *facts), SYS_newfstatat, AT_FDCWD, path,
+        facts, 0)
+COUNTED(SHIM_FACTS, lstat, (const char *path, struct stat *facts), SYS_newfstatat, AT_FDCWD, path,
+        facts, AT_SYMLINK_NOFOLLOW)
+COUNTED(SHIM_FACTS, fstat, (int file, struct stat *facts), SYS_newfstatat, file, "", facts,
+        AT_EMPTY_PATH)
+COUNTED(SHIM_FACTS, access, (const char *path, int mode), SYS_faccessat, AT_FDCWD, path, mode)
+COUNTED(SHIM_FACTS, chmod, (const char *path, mode_t mode), SYS_fchmodat, AT_FDCWD, path, mode)
 COUNTED(SHIM_UNLINK, rmdir, (const char *path), SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR)
+
+int fsync(int file)
+{
+    if (fails(SHIM_FSYNC))
+        return -1;
+    return (int)end(SHIM_FSYNC, waits_for_disk ? syscall(SYS_fsync, file) : 0);
+}
 
 /* As on a network file system, a close that fails has closed. */
 int close(int file)

@@ -19,7 +19,8 @@
     X(SHIM_PIPE, "pipe")                                                                           \
     X(SHIM_WAIT, "wait")                                                                           \
     X(SHIM_BYTES, "bytes")                                                                         \
-    X(SHIM_MEMORY, "memory")
+    X(SHIM_MEMORY, "memory")                                                                       \
+    X(SHIM_FACTS, "facts")
 #define SHIM_VALUE(name, word) name,
 #define SHIM_WORD(name, word)  word,
 
@@ -29,5 +30,10 @@ typedef struct shim_counts {
     atomic_long calls[SHIM_COUNT]; /* of "bytes": bytes that were to be written */
     atomic_long failed;
 } shim_counts;
+
+/* Gives an order to a program that is linked with io_shim.c, as ROTOR_FAULT does at its start, and
+ * a file for the counts. Either can be NULL: no fault; no such file. From then on nothing waits for
+ * the disk in fsync. */
+void shim_order(const char *order, const char *counts_path);
 
 #endif

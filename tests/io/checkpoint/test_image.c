@@ -384,14 +384,3 @@ TEST(what_would_be_too_large_to_read_is_not_written)
     is_status(rt_durable_close(&file, status), RT_CHECKPOINT, "a.h5: larger than 64 GiB");
     ck_assert_int_eq(files_in_scratch(), 0);
 }
-
-TEST(of_two_writers_of_one_file_the_first_fails)
-{
-    rt_durable_file first, second;
-    expect_ok(rt_durable_open(&first, in_scratch("a.h5")));
-    expect_ok(rt_durable_open(&second, in_scratch("a.h5")));
-    is_status(rt_durable_close(&first, rt_ok()), RT_IO,
-              lasting("cannot write %s/a.h5: another process writes it, too", scratch));
-    expect_ok(rt_durable_close(&second, rt_durable_write(&second, "b", 1)));
-    ck_assert_int_eq(files_in_scratch(), 1);
-}
