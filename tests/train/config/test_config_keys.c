@@ -2,8 +2,6 @@
 
 #include "util/number.h"
 
-#include <locale.h>
-
 static void expect_reading(const rt_key *key, const char *value, bool is_sound)
 {
     rt_config config = {0}, before = {0};
@@ -61,46 +59,5 @@ TEST(keys_are_distinct_and_sections_in_one_piece)
             ck_assert_msg(!rt_key_starts_section(i) ||
                               strcmp(rt_key_at(i)->section, rt_key_at(j)->section) != 0,
                           "[%s] comes twice", rt_key_at(i)->section);
-    }
-}
-
-/* Makes a locale with a comma for a point, since few machines have one, and enters it. */
-static bool enter_comma_locale(void)
-{
-    char folder[] = "/tmp/rotor-locale-XXXXXX";
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    const char *command =
-        lasting("localedef --no-archive -i de_DE -f UTF-8 %s/de_DE.UTF-8 >/dev/null 2>&1", folder);
-    setenv("LOCPATH", folder, 1);
-    const bool entered = !system(command) && setlocale(LC_ALL, "de_DE.UTF-8");
-    unsetenv("LOCPATH");
-    command = lasting("rm -r %s", folder);
-    ck_assert_int_eq(system(command), 0);
-    return entered && !strcmp(localeconv()->decimal_point, ",");
-}
-
-TEST(numbers_do_not_depend_on_the_locale)
-{
-    char text[RT_NUMBER_SIZE];
-    double value;
-    NEEDS(enter_comma_locale(), "localedef and the sources of de_DE");
-    bool read = rt_number_parse("0.5", &value);
-    bool read_comma = rt_number_parse("0,5", &value);
-    rt_number_write(text, 0.25);
-    ck_assert_ptr_nonnull(setlocale(LC_ALL, "C"));
-    ck_assert(read && !read_comma);
-    ck_assert_double_eq(value, 0.5);
-    ck_assert_str_eq(text, "0.25");
-}
-
-TEST(written_numbers_read_back_exactly)
-{
-    static const double numbers[] = {0.1,   1e-3,          1.0 / 3, 2.0 / 3, 1e300, 5e-324, 1e22,
-                                     0.999, 123456789.125, 1e-8,    DBL_MAX, -0.15, 0};
-    char text[RT_NUMBER_SIZE];
-    double value = -1;
-    for (int i = 0; i < ROWS(numbers); i++) {
-        ck_assert(rt_number_parse(rt_number_write(text, numbers[i]), &value));
-        ck_assert_msg(value == numbers[i], "%s is not %.17g", text, numbers[i]);
     }
 }

@@ -4,7 +4,6 @@
 #include "util/scratch.h"
 
 #include "train/report/sections.h"
-#include "util/number.h"
 
 static rt_sweep_runs runs;
 static rt_sweep_table table;
@@ -48,19 +47,6 @@ static const char *as_csv(const char *rows)
 }
 
 SUITE(.setup = make_scratch, .teardown = free_all)
-
-TEST(no_number_is_longer_than_its_room)
-{
-    static const double numbers[] = {-9999999.4, -9999999.9999999, -1.7976931348623157e308,
-                                     4.9e-324};
-    char number[RT_NUMBER_SIZE];
-    for (int decimals = 0; decimals <= 9; decimals++)
-        for (int i = 0; i < 4; i++)
-            ck_assert_uint_lt(strlen(rt_number_show(number, decimals, numbers[i])),
-                              RT_NUMBER_SIZE - 1);
-    ck_assert_str_eq(rt_number_show(number, 4, 0.12344), "0.1234");
-    ck_assert_str_eq(rt_number_show(number, 4, 123456.5), "123456.5000");
-}
 
 static const rt_paired_difference *difference(const char *key, const char *value)
 {
