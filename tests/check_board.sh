@@ -4,6 +4,7 @@
 #
 #     tests/check_board.sh BUILD_FOLDER
 set -eu
+export LC_ALL=C
 build=$(cd "$1" && pwd)
 board=$(cd "$(dirname "$0")/../experiments/board" && pwd)
 work=$(mktemp -d)

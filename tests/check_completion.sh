@@ -4,6 +4,7 @@
 #
 #     tests/check_completion.sh BUILD_FOLDER
 set -eu
+export LC_ALL=C
 script=$(cd "$(dirname "$0")/.." && pwd)/train/rotor.bash
 train=$1/train
 command -v bash >/dev/null || { echo "SKIP completion: needs bash"; exit 77; }

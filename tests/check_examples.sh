@@ -4,6 +4,7 @@
 #
 #     tests/check_examples.sh BUILD_FOLDER [EMULATOR ...]
 set -eu
+export LC_ALL=C
 sources=$(cd "$(dirname "$0")/../examples" && pwd)
 build=$(cd "$1" && pwd)
 shift

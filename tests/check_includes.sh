@@ -2,6 +2,7 @@
 # Which folders each folder may include, the table of docs/source-layout.md; and what the libraries
 # do not do: they neither print, nor exit, nor read the environment.
 set -eu
+export LC_ALL=C
 cd "$(dirname "$0")/.."
 failed=0
 

@@ -5,6 +5,7 @@
 #
 #     tests/check_manual.sh BUILD_FOLDER
 set -eu
+export LC_ALL=C
 page=$(cd "$(dirname "$0")/.." && pwd)/train/rotor.1
 build=$1
 failed=0

@@ -13,6 +13,7 @@
 # a number that does not come from results. In the abstract of the study and in README's section every
 # number has to be in a row.
 set -eu
+export LC_ALL=C
 root=$(cd "${1:-$(dirname "$0")/..}" && pwd)
 study=$root/experiments/theta
 results=$study/results

@@ -5,6 +5,7 @@
 #
 #     tests/check_pages.sh BUILD_FOLDER
 set -eu
+export LC_ALL=C
 cd "$(dirname "$0")/.."
 build=$(cd "$1" && pwd)
 work=$(mktemp -d)
@@ -60,7 +61,7 @@ check_names() { # check_names PAGE
 
 # The headings of a page as links name them.
 headings() { # headings PAGE
-    sed -n 's/^#* //p' "$1" | tr 'A-Z ' 'a-z-' | LC_ALL=C tr -d '!-,./:-@[-^`{-~'
+    sed -n 's/^#* //p' "$1" | tr 'A-Z ' 'a-z-' | tr -d '!-,./:-@[-^`{-~'
 }
 
 check_links() { # check_links PAGE

@@ -2,6 +2,7 @@
 # scripts/size.awk: a folder's row counts what lies below it but for folders with a row of their own. A folder
 # fails that has no budget or is more than 5 % above it; one with a limit, above that or more than 25 lines below.
 set -eu
+export LC_ALL=C
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

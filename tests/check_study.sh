@@ -4,6 +4,7 @@
 #
 #     tests/check_study.sh
 set -eu
+export LC_ALL=C
 experiments=$(cd "$(dirname "$0")/../experiments" && pwd)
 common=$experiments/common
 work=$(mktemp -d)

@@ -5,6 +5,7 @@
 #
 # The suite of folder/name.c is tests/folder/test_name.c, and needs no line. --table prints all of them.
 set -eu
+export LC_ALL=C
 cd "$(dirname "$0")"
 {
     sed 's/#.*//' suites.txt

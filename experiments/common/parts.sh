@@ -10,6 +10,7 @@
 # Its folder has README.md, the page, and other pages beside it; results/, the CSV files; tables/,
 # scripts of tables that no other study needs.
 
+export LC_ALL=C
 common=experiments/common
 kept=$here/results
 
@@ -57,7 +58,7 @@ keep_revision() {
         FNR < NR { of[$1] = revision; next }
         FNR > 1 { of[$1] = $2 }
         END { for (file in of) print file "," of[file] }' "$kept/revisions.csv" "$work/made" |
-        LC_ALL=C sort >"$work/revisions"
+        sort >"$work/revisions"
     { echo file,revision; cat "$work/revisions"; } >"$kept/revisions.csv"
 }
 

@@ -12,7 +12,7 @@
 # RESULTS/pgid has the process group: kill -STOP -- -$(cat RESULTS/pgid) suspends all runs, -CONT continues
 # them, -TERM ends them. RESULTS/programs.txt has the revision and the checksum of the program of each start.
 
-export ROTOR_NO_REPORT=1
+export ROTOR_NO_REPORT=1 LC_ALL=C
 
 # Writes RESULTS/TABLE.csv anew with the rows of a unit at its end: runs last, by which a unit has ended.
 keep_unit() { # keep_unit ROW UNIT

@@ -14,6 +14,10 @@ extern char *program_invocation_short_name;
 /* The main of `train`, which is linked into the executable of the tests. */
 int train_main(int argc, char **argv);
 
+/* Tools print numbers and sort names as the tests expect, in every locale of the machine, which a
+ * call of `train` alone keeps. */
+#define IN_C "export LC_ALL=C; "
+
 /* The variable of the program linked here. */
 static const char *const own = sizeof(real) == sizeof(float) ? "TRAIN" : "TRAIN64";
 
@@ -69,7 +73,7 @@ int run_command(workplace *w, bool reports, const char *command)
     const bool is_plain = !wordexp(command, &words, WRDE_NOCMD | WRDE_UNDEF);
     const int status = is_plain && words.we_wordc && !strcmp(words.we_wordv[0], getenv(own))
                            ? run_call(&words)
-                           : system(lasting("{ %s ; } >.out 2>.err </dev/null", command));
+                           : system(lasting(IN_C "{ %s ; } >.out 2>.err </dev/null", command));
     if (is_plain)
         wordfree(&words);
     take_output(".out", w->out);

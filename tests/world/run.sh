@@ -1,7 +1,7 @@
 # For the tests of worlds of processes, which set $build: how `train` is started, and what must be
 # the same.
 
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ROTOR_NO_REPORT=1
+export LC_ALL=C OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ROTOR_NO_REPORT=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
 # Open MPI 5 has its own names for these two.
 export PRTE_MCA_rmaps_default_mapping_policy=:OVERSUBSCRIBE PRTE_MCA_hwloc_default_binding_policy=none
