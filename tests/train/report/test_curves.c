@@ -45,12 +45,10 @@ TEST(a_curve_is_the_mean_of_its_runs_step_by_step)
     draw("run,run.seed,exit_code\na,1,0\nb,2,0\n");
     ck_assert_str_eq(data, "5,7,0,0.75,0\n10,2,1.41421,0.25,0\n20,3,1.41421,0.75,0.353553\n\n\n");
     expect_in(loss, "array labels[curves] = ['all runs']\n");
-    expect_in(loss, "width = 440\nheight = 320\n");
     expect_in(loss, "\nhorizontal = 1\nvertical = 2\n");
     ck_assert_int_eq(figures.count, 2);
     expect_in(text_in("figures/accuracy.gp"),
-              "file = 'curves.csv'\nstyle = 'lines'\nmore = ''\nunit = 'step'\n"
-              "horizontal = 1\nvertical = 4\ncurves = 1\n");
+              "\nunit = 'step'\nhorizontal = 1\nvertical = 4\ncurves = 1\n");
 }
 
 /* Of a single run the name; of several the beginning, up to a whole character: the cut is within an
@@ -66,11 +64,10 @@ TEST(a_label_that_is_too_long_is_a_name_or_a_beginning)
          "d,abcdefghijklmnopqrstuvwxyz-012345678\xce\xb1,2,8,0\n");
     expect_in(loss, "array labels[curves] = ['a', 'abcd, dim=16', "
                     "'abcdefghijklmnopqrstuvwxyz-012345678…']\n");
-    expect_in(loss, "\nset key maxcols 1\n"); /* or the second column would be cut */
+    expect_in(loss, "\nset key maxcols 1\n"); /* two columns would be cut */
 }
 
-/* Keys of 4 letters: four in a row of the key, so that 28 take seven rows of 17 points; what is
- * more than 28 is left out, and that is said. */
+/* The caption says that further curves are left out. */
 TEST_ROWS(there_are_at_most_28_curves, 0, 2)
 {
     char table[4096] = "run,variant,exit_code\n";
@@ -80,7 +77,6 @@ TEST_ROWS(there_are_at_most_28_curves, 0, 2)
         sprintf(table + strlen(table), "%s,%s,0\n", name, name);
     }
     draw(table);
-    expect_in(loss, "width = 440\nheight = 439\n");
     expect_in(loss, "\ncurves = 28\narray labels[curves] = ['r000', 'r001', ");
     expect_in(loss, ", 'r027']\n");
     ck_assert_int_eq(strstr(figures.list[0].caption, "; only the first groups of runs are drawn") !=
@@ -126,8 +122,8 @@ TEST(theta_is_compared_pair_by_pair)
     draw("run,run.seed,exit_code\na,1,0\nb,2,0\n");
     expect_content("figures/theta_curves.csv", "0,0.5,0.707107,,\n1,-0.5,0.707107,,\n\n\n");
     loss = text_in("figures/theta.gp");
-    expect_in(loss, "file = 'theta_curves.csv'\nstyle = 'linespoints pointtype 7 pointsize 0.4'\n"
-                    "more = ''\nunit = 'pair'\nhorizontal = 1\nvertical = 2\n");
+    expect_in(loss, "file = 'theta_curves.csv'\n");
+    expect_in(loss, "\nunit = 'pair'\nhorizontal = 1\nvertical = 2\n");
     ck_assert_int_eq(figures.count, 1);
 }
 
@@ -141,8 +137,7 @@ TEST(lengths_are_compared_by_their_loss_and_accuracy)
     draw("run,run.seed,exit_code\na,1,0\nb,2,0\n");
     expect_content("figures/length_curves.csv", "16,1,0,,\n64,4,1.41421,0.75,0.353553\n\n\n");
     loss = text_in("figures/length_accuracy.gp");
-    expect_in(loss, "style = 'linespoints pointtype 7 pointsize 0.4'\nmore = ':xtic(1)'\n"
-                    "unit = 'tokens'\nhorizontal = 1\nvertical = 4\n");
+    expect_in(loss, "\nunit = 'tokens'\nhorizontal = 1\nvertical = 4\n");
     expect_in(loss, "set logscale x 2");
     ck_assert_int_eq(figures.count, 2);
 }

@@ -1,5 +1,6 @@
 /* The tables at the end of a run's page, from tables made by hand. */
 
+#include "markup.h"
 #include "train/config/config_loading.h"
 #include "util/scratch.h"
 
@@ -23,7 +24,7 @@ static const char *machine(const char *timing)
         put_text("timing.csv", timing);
     rt_writer_free(&page.w);
     expect_ok(rt_report_machine(&page));
-    return page.w.bytes;
+    return text_of(page.w.bytes);
 }
 
 SUITE(.setup = make_scratch, .teardown = end)
@@ -35,12 +36,12 @@ TEST_ROWS(the_time_of_a_run_is_the_sum_over_its_parts, 0, 7)
 {
     static const char *const rows[][2] = {
         {TIMES "10,10,100\n20,20,150\n30,5,300\n40,8,325\n50,x,9\n",
-         "<tr><th>time</th><td>28.0 s up to step 40, 200 tokens a second</td></tr>"},
-        {TIMES "10,0.5,2000\n", "<td>0.5 s up to step 10, 2000 tokens a second</td>"},
-        {TIMES "10,200.9,5\n", "<td>3 min 20 s up to step 10, 5 tokens a second</td>"},
-        {TIMES "10,7500,2\n", "<td>2 h 5 min up to step 10, 2 tokens a second</td>"},
+         "\n| time | 28.0 s up to step 40, 200 tokens a second\n"},
+        {TIMES "10,0.5,2000\n", "| 0.5 s up to step 10, 2000 tokens a second\n"},
+        {TIMES "10,200.9,5\n", "| 3 min 20 s up to step 10, 5 tokens a second\n"},
+        {TIMES "10,7500,2\n", "| 2 h 5 min up to step 10, 2 tokens a second\n"},
         /* what was not measured is not told */
-        {"step,seconds\n10,2\n", "<td>2.0 s up to step 10</td>"},
+        {"step,seconds\n10,2\n", "| 2.0 s up to step 10\n"},
         {TIMES "10,0,100\n", ""},
         {NULL, ""},
     };
@@ -75,9 +76,9 @@ TEST(the_machine_is_named)
     if (file)
         fclose(file);
     const char *processors =
-        lasting("%d processor%s</td>", rt_processors(NULL), rt_processors(NULL) > 1 ? "s" : "");
+        lasting("%d processor%s\n", rt_processors(NULL), rt_processors(NULL) > 1 ? "s" : "");
     const char *text = machine(NULL);
-    expect_in(text, "<tr><th>report made by</th><td>rotor " ROTOR_VERSION " (double)");
+    expect_in(text, "\n| report made by | rotor " ROTOR_VERSION " (double)");
     expect_in(text, processors);
     expect_in(text, name);
 }
@@ -91,13 +92,11 @@ TEST(the_sessions_of_a_run_are_told_in_one_line)
     const char *text =
         machine(SESSIONS "10,1,9,2026-01-02 03:04:05,here,rotor 1,train a.ini,a.txt\n20,2,9,,,,,\n"
                          "30,1,9,2026-01-03 04:05:06,<there>,rotor 1,train a.ini --resume,b.txt\n");
-    expect_in(text, "<tr><th>time</th><td>3.0 s up to step 30, 9 tokens a second</td></tr>"
-                    "<tr><th>begun</th><td>2026-01-02 03:04:05 UTC on here: "
-                    "<code>train a.ini</code></td></tr>"
-                    "<tr><th>program</th><td>rotor 1</td></tr><tr><th>data</th><td>a.txt</td></tr>"
-                    "<tr><th>resumed</th><td>2026-01-03 04:05:06 UTC on &lt;there&gt;: "
-                    "<code>train a.ini --resume</code></td></tr>"
-                    "<tr><th>data</th><td>b.txt</td></tr>\n");
+    expect_in(text, "\n| time | 3.0 s up to step 30, 9 tokens a second\n"
+                    "| begun | 2026-01-02 03:04:05 UTC on here: train a.ini\n"
+                    "| program | rotor 1\n| data | a.txt\n"
+                    "| resumed | 2026-01-03 04:05:06 UTC on <there>: train a.ini --resume\n"
+                    "| data | b.txt\n");
 }
 
 /* 3 and 1 + 2 seconds; the run that has not begun has none. The first run tells when. */
@@ -110,26 +109,28 @@ TEST(a_sweep_takes_the_time_of_its_runs)
     put_text("runs.csv", "run,run.seed,exit_code\na,1,0\nb,2,0\nc,3,\n");
     expect_ok(rt_sweep_runs_read(&runs, scratch));
     rt_report_sweep_machine(&page.w, &runs);
-    expect_in(page.w.bytes, "<tr><th>time</th><td>5.0 s, the sum over 3 runs</td></tr><tr><th>begun"
-                            "</th><td>2026-01-02 03:04:05 UTC on here: <code>train s.ini</code>"
-                            "</td></tr><tr><th>program</th><td>rotor 1</td></tr>\n");
+    expect_in(text_of(page.w.bytes), "\n| time | 5.0 s, the sum over 3 runs\n"
+                                     "| begun | 2026-01-02 03:04:05 UTC on here: train s.ini\n"
+                                     "| program | rotor 1\n");
     rt_sweep_runs_free(&runs);
 }
 
 /* Values that follow from model.kind and train.steps count as defaults. */
-TEST(keys_that_are_not_at_their_defaults_stand_out)
+TEST(keys_that_differ_from_their_defaults_are_marked)
 {
-    static const char *const parts[] = {
-        "<tr class=\"set\"><th>layers</th><td><span>3</span>",
-        "<tr><th>heads</th><td><span>4</span>",
-        "<tr><th>length</th><td><span>32</span>",
-        "<tr class=\"set\"><th>kind</th><td><span>decoder</span><small>default roformer</small>",
-        "<tr class=\"set\"><th>bias</th><td><span>all</span><small>default none",
-        "<tr class=\"set\"><th>steps</th><td><span>50</span>",
-        "<tr class=\"set\"><th>task</th><td><span>text</span>",
-        "<tr><th>norm_kind</th><td><span>rms</span>",
-        "<tr><th>causal</th><td><span>yes</span>",
-        "<tr><th>schedule_steps</th><td><span>50</span>"};
+    static const struct {
+        const char *key, *value;
+        bool marked;
+    } rows[] = {{"layers", "3", true},
+                {"heads", "4", false},
+                {"length", "32", false},
+                {"kind", "decoder default roformer", true},
+                {"bias", "all default none", true},
+                {"steps", "50", true},
+                {"task", "text", true},
+                {"norm_kind", "rms", false},
+                {"causal", "yes", false},
+                {"schedule_steps", "50", false}};
     rt_config config;
     load_sound(&config,
                "[model]\nkind = decoder\nbias = all\nlayers = 3\nheads = 4\n[train]\nsteps = 50\n"
@@ -137,19 +138,24 @@ TEST(keys_that_are_not_at_their_defaults_stand_out)
                NULL);
     page.config = &config;
     expect_ok(rt_report_configuration(&page));
-    for (int i = 0; i < ROWS(parts); i++)
-        expect_in(page.w.bytes, parts[i]);
+    for (int i = 0; i < ROWS(rows); i++) {
+        const char *line = lasting("| %s | %s", rows[i].key, rows[i].value), *tag = page.w.bytes;
+        while ((tag = next_element(tag, "tr")) && strncmp(element_text(tag), line, strlen(line)))
+            tag++;
+        ck_assert_msg(tag != NULL, "no %s", line);
+        ck_assert_msg((attribute_of(tag, "class") != NULL) == rows[i].marked, "%s", line);
+    }
 }
 
-/* A table of theta may be a stranger's. */
-TEST(a_share_has_a_bounded_form)
+/* The table of theta may be untrusted. */
+TEST(a_share_is_printed_in_few_characters)
 {
     put_text("theta_final.csv", "layer,head,i,theta,theta_initial,phase,turns,use\n"
                                 "0,all,0,2,1,0.5,0.75,0.25\n0,all,1,2,1,0.5,,1e300\n");
     page.config = &(rt_config){.model.theta.learn = true};
     expect_ok(rt_report_theta_table(&page));
-    expect_in(page.w.bytes, "<td>+0.6931</td><td>0.5</td><td>0.75</td><td>25.0 %</td></tr>\n");
-    expect_in(page.w.bytes, "<td>1e+302 %</td></tr>\n");
+    expect_in(text_of(page.w.bytes), " | +0.6931 | 0.5 | 0.75 | 25.0 %\n");
+    expect_in(text_of(page.w.bytes), " | 1e+302 %\n");
 }
 
 /* A row of the matrix is a true class, and a shade is the share of the row. A class that neither
@@ -160,24 +166,26 @@ TEST(classes_have_their_scores_and_their_confusion)
                             "B,0.25,0.125,0.5,8\nC,0,0,0,0\n");
     put_text("confusion.csv", "true,predicted,count\nA,A,1\nA,B,1\nB,A,6\nB,B,2\n");
     expect_ok(rt_report_classes(&page));
-    expect_in(
-        page.w.bytes,
-        "<tr><th scope=\"col\">label</th><th scope=\"col\">precision</th><th scope=\"col\">"
-        "recall</th><th scope=\"col\">F1</th><th scope=\"col\">count</th></tr>\n"
-        "<tr><th scope=\"row\">A</th><td>0.5000</td><td>0.5000</td><td>0.7500</td><td>2</td></tr>\n"
-        "<tr><th scope=\"row\">B</th><td>0.2500</td><td>0.1250</td><td>0.5000</td><td>8</td></tr>\n"
-        "</table></div>\n");
-    expect_in(
-        page.w.bytes,
-        "<tr><td></td><th scope=\"col\"><span>A</span></th><th scope=\"col\"><span>B</span></th>"
-        "</tr>\n<tr><th scope=\"row\">A</th><td class=\"right\" style=\"--share:0.500\">1</td>"
-        "<td class=\"wrong\" style=\"--share:0.500\">1</td></tr>\n"
-        "<tr><th scope=\"row\">B</th><td class=\"wrong\" style=\"--share:0.750\">6</td>"
-        "<td class=\"right\" style=\"--share:0.250\">2</td></tr>\n</table></div>\n");
+    expect_in(text_of(page.w.bytes), "\n| label | precision | recall | F1 | count\n"
+                                     "| A | 0.5000 | 0.5000 | 0.7500 | 2\n"
+                                     "| B | 0.2500 | 0.1250 | 0.5000 | 8\n");
+    expect_in(text_of(page.w.bytes), "\n| | A | B\n| A | 1 | 1\n| B | 6 | 2\n");
+    static const double shares[] = {0.5, 0.5, 0.75, 0.25};
+    const char *cell = page.w.bytes;
+    for (int i = 0; i < 4; cell++) {
+        double share;
+        ck_assert_ptr_nonnull(cell = next_element(cell, "td"));
+        if (!attribute_of(cell, "style"))
+            continue;
+        ck_assert_int_eq(sscanf(attribute_of(cell, "style"), "--share:%lf", &share), 1);
+        ck_assert_double_eq(share, shares[i]);
+        ck_assert_str_eq(attribute_of(cell, "class"), i % 3 ? "wrong" : "right");
+        i++;
+    }
 }
 
-/* Of 40 classes all texts are taken for l49: its errors are 10 ... 48, and those of another class
- * its own number. The matrix has the 30 with the most, l49 and l48 ... l20. */
+/* All texts of 40 classes are predicted as l49. Each other class, l10 to l48, has as many errors as
+ * its name says. The matrix shows the 30 classes with the most: l49 and l48 to l20. */
 TEST(the_matrix_of_many_classes_has_those_with_the_most_errors)
 {
     rt_writer scores = {0}, confusion = {0};
@@ -192,15 +200,18 @@ TEST(the_matrix_of_many_classes_has_those_with_the_most_errors)
     rt_writer_free(&scores);
     rt_writer_free(&confusion);
     expect_ok(rt_report_classes(&page));
-    expect_in(page.w.bytes,
-              "The 30 of the 40 classes with the most errors; confusion.csv has all.");
-    expect_in(page.w.bytes, "<span>l49</span>");
-    expect_in(page.w.bytes, "<span>l20</span>");
-    ck_assert_ptr_null(strstr(page.w.bytes, "<span>l19</span>"));
+    const char *text = text_of(page.w.bytes);
+    expect_in(text, "The 30 of the 40 classes with the most errors; confusion.csv has all.");
+    const char *matrix = strstr(text, "\n| | l");
+    ck_assert_ptr_nonnull(matrix);
+    expect_in(matrix, " | l49");
+    expect_in(matrix, "\n| l20 | ");
+    ck_assert_ptr_null(strstr(matrix, "l19"));
     int wrong = 0, right = 0;
-    for (const char *at = page.w.bytes; (at = strstr(at, "class=\"")); at++) {
-        wrong += !strncmp(at, "class=\"wrong", 12);
-        right += !strncmp(at, "class=\"right", 12);
+    for (const char *at = page.w.bytes; (at = next_element(at, "td")); at++) {
+        const char *class = attribute_of(at, "class");
+        wrong += class && !strcmp(class, "wrong");
+        right += class && !strcmp(class, "right");
     }
     ck_assert_int_eq(wrong, 29);
     ck_assert_int_eq(right, 1);

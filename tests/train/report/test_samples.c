@@ -1,5 +1,6 @@
 /* Predictions of a model in a report, compared with the model itself. */
 
+#include "markup.h"
 #include "models/new_model.h"
 #include "tokenizer_fixtures.h"
 #include "train/step/training.h"
@@ -68,7 +69,7 @@ TEST_ROWS(masked_tokens_are_filled_in, 0, 2)
     expect_ok(rt_labelled_batch_new(&b, 1, LENGTH, 0, NULL));
     for (int row = 0; row < 3; row++) {
         rt_data_evaluation(t->data, (uint32_t)row, &b.batch);
-        rt_writer_add(&expected, "<p class=\"sample\">");
+        rt_writer_add(&expected, "<p>");
         for (int i = 1; i < LENGTH; i++) {
             const int32_t wanted = b.batch.labels[i];
             const int32_t found = expected_token(b.batch.ids, LENGTH, i);
@@ -83,8 +84,8 @@ TEST_ROWS(masked_tokens_are_filled_in, 0, 2)
         }
         rt_writer_add(&expected, "</p>\n");
     }
-    expect_in(page.w.bytes, expected.bytes);
-    expect_in(page.w.bytes, "<del>");
+    expect_in(text_of(page.w.bytes), text_of(expected.bytes));
+    expect_in(text_of(page.w.bytes), "<del>");
     rt_writer_free(&expected);
     rt_labelled_batch_free(&b);
 }
@@ -96,14 +97,14 @@ TEST(a_text_is_continued_from_its_first_half)
     report_on("yes", "lm", 0);
     expect_ok(rt_labelled_batch_new(&b, 1, LENGTH, 0, NULL));
     rt_data_evaluation(t->data, 1, &b.batch);
-    rt_writer_add(&expected, "<p class=\"sample\">");
+    rt_writer_add(&expected, "<p>");
     rt_token_text(&expected, t->data, b.batch.ids, LENGTH / 2);
     for (int i = LENGTH / 2; i < LENGTH; i++)
         b.batch.ids[i] = expected_token(b.batch.ids, i, i - 1);
     rt_writer_add(&expected, "<ins>");
     rt_token_text(&expected, t->data, b.batch.ids + LENGTH / 2, LENGTH / 2);
     rt_writer_add(&expected, "</ins></p>\n");
-    expect_in(page.w.bytes, expected.bytes);
+    expect_in(text_of(page.w.bytes), text_of(expected.bytes));
     rt_writer_free(&expected);
     rt_labelled_batch_free(&b);
 }

@@ -117,7 +117,6 @@ TEST_ROWS(of_many_layers_the_first_are_shown, 0, 2)
         sprintf(path + strlen(path), "0,%d,all,0,1,1\n", l);
     }
     draw("data.length=20");
-    expect_in(text_in("figures/decay.gp"), "width = 880\nheight = 630\n");
     expect_in(text_in("figures/decay.gp"),
               "\nrows = 3\ncolumns = 2\npanels = 6\n"
               "array initial[panels] = [' 2', ' 4', ' 6', ' 8', ' 10', ' 12']\n"
