@@ -3,6 +3,7 @@
 
 /* A suite of tests that run `train`, each in its own workplace, and checks of the output. */
 
+#include "markup.h"
 #include "program.h"
 #include "suite.h"
 
@@ -138,6 +139,14 @@ static inline int count_of(const char *text, const char *part)
     for (const char *at = text; (at = strstr(at, part)); at++)
         count++;
     return count;
+}
+
+/* Returns the text of a report, whose elements must be closed. */
+static inline const char *page_text(const char *path)
+{
+    const char *page = read_file(path);
+    expect_closed(page);
+    return text_of(page);
 }
 
 static inline void expect_number(double got, double low, double high)
