@@ -128,9 +128,7 @@ TEST(what_cannot_be_drawn_is_refused)
         {2, "train.eval_lengths=12,20",
          "train.eval_lengths = 12 is the end of data.length = 1..12, over which the evaluation is"},
         {2, "position.randomized=40 position.kind=alibi",
-         "position.randomized = 40 has no effect: it needs position.kind = rope, pope, sinusoidal "
-         "or "
-         "learned"},
+         "position.randomized = 40 has no effect: it needs position.kind = rope, "},
         {2,
          "data.task=spin2 data.length=50 position.randomized=64 data.objective=lm "
          "train.eval_lengths=",
