@@ -397,7 +397,7 @@ TEST(a_run_alone_has_no_deviation_and_one_seed_no_interval)
     const char *pairs = line_of(w->out, "paired differences of the loss, without an interval: ");
     expect_text(pairs, "that needs two seeds");
     expect_text(w->out, " (2 pairs of 1 seed, not independent)\n");
-    expect_no_text(w->out, "%% interval", "detectable", ", [");
+    expect_no_text(w->out, "% interval", "detectable", ", [");
     expect_output("2\n", "grep -c ',2,[-0-9.e]*,,,$' runs/tiny/paired.csv");
     const char *page = page_text("runs/tiny/report.html");
     expect_no_text(page, "±", "deviation", "interval of", "| detectable");

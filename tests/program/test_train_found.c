@@ -20,8 +20,8 @@ TEST(a_run_is_evaluated_as_it_was_trained)
         w->err,
         "train: using the configuration of the run, which differs from tiny.ini:\nmodel.dim: the "
         "run has '24', now it is '16'\ndata.task: the run has 'reverse', now it is 'copy'\n");
-    expect_untold("holds", MINE "--eval --quiet");
-    expect_untold("holds", MINE "--eval model.dim=24 data.task=reverse");
+    expect_untold("using the configuration", MINE "--eval --quiet");
+    expect_untold("using the configuration", MINE "--eval model.dim=24 data.task=reverse");
     /* the command line changes what can be changed */
     expect_printed("(8 sequences, 40 labels)", MINE "--eval train.eval_batches=1");
     expect_told(2,
