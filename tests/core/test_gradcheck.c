@@ -171,7 +171,7 @@ TEST(a_difference_that_is_not_finite_is_wrong)
     }
 }
 
-TEST(what_backward_never_reached_is_told_from_zero)
+TEST(an_unreached_input_is_distinguished_from_a_zero_gradient)
 {
     static const fault unreached[] = {UNREACHED, CONSTANT_UNREACHED};
     static const fault zero[] = {ZERO, NEGATIVE_ZERO};
@@ -185,7 +185,7 @@ TEST(what_backward_never_reached_is_told_from_zero)
     }
 }
 
-TEST(what_is_no_function_is_named)
+TEST(a_random_or_non_finite_output_is_reported)
 {
     static const struct {
         fault f;
@@ -221,7 +221,7 @@ TEST(a_kink_is_counted_and_judged)
 
 /* Elements that are drawn, every second one within three steps of its kink, one by one; and all of
  * them far from it, in a random direction, too. */
-TEST_ROWS(beside_kinks_what_is_right_passes_and_what_is_wrong_fails_at_every_seed, 0, 3)
+TEST_ROWS(right_gradients_beside_kinks_pass_and_wrong_ones_fail_at_every_seed, 0, 3)
 {
     enum { MANY = 32, SEEDS = 32 };
     const bool near = _i == 0;
@@ -269,7 +269,7 @@ TEST(an_element_with_kinks_all_around_is_replaced_by_another)
     }
 }
 
-TEST(nothing_is_worse_than_a_nan)
+TEST(a_nan_is_the_largest_error)
 {
     ck_assert(rt_larger_error(1, 2) == 2 && rt_larger_error(2, 1) == 2);
     ck_assert(isinf(rt_larger_error(1, (double)INFINITY)));

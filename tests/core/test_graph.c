@@ -94,7 +94,7 @@ TEST(a_graph_goes_backward_once_until_it_is_cleared)
     expect_gradient(6);
 }
 
-TEST(what_does_not_lead_to_the_output_gets_nothing)
+TEST(a_node_that_does_not_lead_to_the_output_gets_no_gradient)
 {
     rt_tensor *y = times(g, &x, 2);
     times(g, y, 100);
@@ -102,7 +102,7 @@ TEST(what_does_not_lead_to_the_output_gets_nothing)
     expect_gradient(2);
 }
 
-TEST(without_recording_or_a_wish_no_node_is_left)
+TEST(an_op_without_recording_or_gradients_leaves_no_node)
 {
     rt_graph_record(g, false);
     rt_tensor *y = times(g, &x, 2);
@@ -116,7 +116,7 @@ TEST(without_recording_or_a_wish_no_node_is_left)
 
 enum { LONG = 30000 }; /* two results fill the first chunk of memory */
 
-TEST(of_a_chain_only_the_last_result_is_kept)
+TEST(a_chain_keeps_only_its_last_result)
 {
     static real numbers[LONG], same[LONG];
     for (int i = 0; i < LONG; i++)
@@ -205,7 +205,7 @@ TEST(the_next_result_gets_the_memory_that_is_given_back)
     expect_gradient(6);
 }
 
-TEST(numbers_that_a_backward_may_read_stay)
+TEST(values_that_a_backward_may_read_are_kept)
 {
     rt_tensor *unknown = times(g, &x, 2), *result = forgetful(unknown, 1);
     rt_tensor *read = forgetful(result, 1);
@@ -224,7 +224,7 @@ TEST(numbers_that_a_backward_may_read_stay)
 
 /* The memory of a view is that of what it views: all of them lose it, and a reader of any needs it.
  */
-TEST(views_give_back_one_memory)
+TEST(views_release_the_memory_they_share)
 {
     for (int reader = 0; reader < 3; reader++) {
         rt_graph_clear(g);
@@ -297,7 +297,7 @@ TEST(the_first_error_sticks_until_the_graph_is_cleared)
     ck_assert_ptr_nonnull(times(g, &x, 1));
 }
 
-TEST(backward_wants_a_single_number_that_was_computed)
+TEST(backward_refuses_an_output_that_is_no_computed_scalar)
 {
     rt_tensor *y = times(g, &x, 2);
     is_status(rt_graph_backward(g, y), RT_SHAPE,
@@ -369,7 +369,7 @@ static rt_graph_need need_of(rt_graph *graph, real *numbers)
 }
 
 /* A dry one asks the heap for descriptions alone. */
-TEST(a_dry_graph_needs_what_a_graph_needs_and_has_none_of_it)
+TEST(a_dry_graph_counts_the_memory_of_a_graph_without_allocating_it)
 {
     static real numbers[3 * LONG];
     rt_graph *dry = rt_graph_new_dry();

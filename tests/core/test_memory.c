@@ -34,7 +34,7 @@ TEST(bytes_of_lists_are_aligned_and_compared_whole)
     ck_assert_ptr_ne(copy, rt_intern(other, sizeof other));
 }
 
-TEST(an_exhausted_heap_is_null_and_a_known_text_needs_none)
+TEST(an_interned_text_needs_no_memory_and_a_new_one_is_null_without)
 {
     const char *known = rt_intern_text("known");
     rt_memory_fail_at(1);
@@ -125,7 +125,7 @@ TEST(without_an_account_memory_is_allocated_and_zeroed)
     rt_free(numbers);
 }
 
-TEST(reserved_memory_is_neither_present_nor_copied)
+TEST(reserved_memory_is_not_present_and_not_copied)
 {
     int numbers[2] = {1, 2}, others[2] = {3, 4};
     char *inside = (char *)RT_RESERVED + ((size_t)1 << 40);

@@ -29,7 +29,7 @@ TEST(the_longest_path_fits_and_a_byte_more_is_refused)
     ck_assert_str_eq(path, "");
 }
 
-TEST(the_name_of_a_path_stands_behind_its_last_slash)
+TEST(the_name_of_a_path_follows_its_last_slash)
 {
     ck_assert_str_eq(rt_path_name("a/b/c.h5"), "c.h5");
     ck_assert_str_eq(rt_path_name("c.h5"), "c.h5");

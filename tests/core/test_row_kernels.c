@@ -81,7 +81,7 @@ TEST(the_best_set_is_chosen_at_the_start)
                       rt_row_kernels());
 }
 
-TEST(what_the_processor_lacks_is_refused)
+TEST(a_set_that_the_processor_lacks_is_refused)
 {
     const rt_row_set before = rt_row_set_in_use;
     for (int set = RT_ROWS_BASELINE; set <= RT_ROWS_AVX512; set++) {

@@ -85,7 +85,7 @@ static const double places[] = {0,    1e-9, -1e-9, 1e-3, -1e-3, 0.01, -0.01, 0.3
                                 -2,   2.5,  -3,    4,    -5,    7,    -8.5,  1000};
 enum { PLACES = sizeof places / sizeof *places };
 
-TEST(what_is_right_is_found_right_wherever_the_kink_lies)
+TEST(a_right_derivative_passes_wherever_the_kink_lies)
 {
     static const int kinds[] = {SMOOTH, RELU, ELU};
     for (int k = 0; k < 3; k++)
@@ -96,7 +96,7 @@ TEST(what_is_right_is_found_right_wherever_the_kink_lies)
         }
 }
 
-TEST(what_is_wrong_is_found_wrong_wherever_the_kink_lies)
+TEST(a_wrong_derivative_fails_wherever_the_kink_lies)
 {
     static const int kinds[] = {SMOOTH, RELU, ELU};
     static const double errors[] = {1e-8, -1e-6, 0.1, -0.1, 1.5, -1.5};
@@ -131,7 +131,7 @@ TEST(everything_between_the_slopes_is_right_at_a_kink)
     ck_assert_double_eq_tol(find(&c, cos(0.7) - 0.1).numeric, cos(0.7), 1e-8);
 }
 
-TEST(kinks_on_both_sides_are_told_from_errors)
+TEST(kinks_on_both_sides_are_distinguished_from_errors)
 {
     const curve hinge = {HINGE, 1.5e-6}, zone = {DEAD_ZONE, 0}, rough = {ROUGH, 0};
     ck_assert(is_right(&hinge, derivative(&hinge)) || find(&hinge, derivative(&hinge)).unknown);
@@ -141,7 +141,7 @@ TEST(kinks_on_both_sides_are_told_from_errors)
     ck_assert(!is_right(&rough, derivative(&rough) + 1));
 }
 
-TEST(what_is_not_finite_is_never_right)
+TEST(a_non_finite_derivative_never_passes)
 {
     const curve smooth = {SMOOTH, 0}, hole = {HOLE, 0};
     static const double claims[] = {(double)NAN, (double)INFINITY, (double)-INFINITY};

@@ -121,7 +121,7 @@ TEST(training_never_repeats_evaluation_even_with_its_seed)
     }
 }
 
-TEST(a_source_tells_its_sizes)
+TEST(a_source_has_the_sizes_of_its_options)
 {
     rt_data_options o = options_with("copy", "vocab=77");
     rt_data *data = source(&o);
@@ -307,7 +307,7 @@ static const struct {
     {"tag", "file=a vocab_file=vocab.txt", VOCABULARY_OF_BYTES},
 };
 
-TEST_ROWS(what_no_sequence_can_have_is_refused, 0, ROWS(checked))
+TEST_ROWS(options_that_no_sequence_can_have_are_refused, 0, ROWS(checked))
 {
     const rt_data_options o = options_with(checked[_i].task, checked[_i].settings);
     if (checked[_i].message)
@@ -371,7 +371,7 @@ static const struct {
     {"tokens", "eval_fraction=1 file=ids.h5:/ids", "data.task data.eval_fraction\n"},
 };
 
-TEST_ROWS(a_rule_names_the_options_it_is_between, 0, ROWS(rules))
+TEST_ROWS(a_rule_names_the_options_that_contradict_each_other, 0, ROWS(rules))
 {
     told t = {0};
     rt_data_options o = options_with(rules[_i].task ? rules[_i].task : "order", rules[_i].settings);

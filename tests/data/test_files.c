@@ -67,7 +67,7 @@ TEST(a_file_that_ends_before_its_size_is_named)
 }
 
 /* Only names and lists are asked for: nothing of the size of the text. */
-TEST(a_huge_file_is_refused_before_memory_is_asked_for)
+TEST(a_huge_file_is_refused_before_memory_is_allocated)
 {
     static const char message[] =
         ": data.file can be read into memory up to 2147483647 bytes; it has 2147483648";
@@ -124,7 +124,7 @@ TEST(characters_that_are_not_utf8_are_named)
                   ": data.level = char needs UTF-8; byte 0xc3 at offset 3 is not");
 }
 
-TEST(names_that_cannot_be_are_refused)
+TEST(empty_and_too_long_names_are_refused)
 {
     static const char *const lists[] = {"", "  ", "a,,b", "a,", ",a"};
     for (int i = 0; i < ROWS(lists); i++)

@@ -187,7 +187,7 @@ TEST(a_fraction_of_the_images_is_evaluated_and_not_trained_on)
         ck_assert_msg(training[i] != evaluation[i], "image %d", i);
 }
 
-TEST(an_evaluation_needs_no_training_images_and_has_the_labels_of_the_model)
+TEST(a_source_for_evaluation_needs_no_training_images)
 {
     rt_data_options o = images_in(write_images("train", 0, 9, SIDE, 1, false), SIDE, 8);
     o.eval_file = write_images("t10k", 1, 1, SIDE, 1, false);

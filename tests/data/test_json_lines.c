@@ -102,7 +102,7 @@ TEST(a_text_may_hold_a_zero_byte)
         ck_assert_int_eq(batch.ids[t] - RT_FIRST_SYMBOL, bytes[t - 1]);
 }
 
-TEST(what_is_no_line_of_texts_is_refused)
+TEST(a_malformed_line_of_text_is_refused)
 {
     static const struct {
         const char *text, *message;
@@ -192,7 +192,7 @@ TEST(a_large_compressed_file_is_read)
 }
 
 /* The error of a line that is cut is that of the file. */
-TEST(a_file_that_is_cut_has_changed)
+TEST(a_file_truncated_while_it_is_read_is_an_error)
 {
     rt_text_files text = {.key = "data.file", .field = "text"};
     rt_text_stream stream = {.text = &text};
@@ -273,7 +273,7 @@ TEST(numbers_are_labels)
         ck_assert_str_eq(data->labels->names[i], labels[i]);
 }
 
-TEST(what_is_no_labelled_line_is_refused)
+TEST(a_malformed_labelled_line_is_refused)
 {
     static const struct {
         const char *task, *text, *message;
@@ -338,7 +338,7 @@ TEST(fields_have_their_own_tokens_in_the_cache)
     }
 }
 
-TEST(memory_may_run_out)
+TEST(every_allocation_may_fail)
 {
     rt_data_options o = options_with("text", "length=4 eval_fraction=0 level=char");
     o.file = pack("a.jsonl.gz", json);

@@ -110,7 +110,7 @@ TEST(a_long_text_is_cut_at_its_end_and_counted)
 
 /* As the tokenizers library of Hugging Face does: cuts the longer text by one token; of texts that
  * have become as long, the one that was shorter, or the first of equal ones. */
-TEST(of_a_pair_the_longer_text_is_cut_first)
+TEST(the_longer_text_of_a_pair_is_truncated_first)
 {
     enum { MOST = 9 };
     for (int pair = 0; pair < MOST * MOST; pair++) {
@@ -309,7 +309,7 @@ static const struct {
     {"a\n\xff\n", 4, "f:2: must be a label, after the one before it"},
 };
 
-TEST_ROWS(a_file_of_labels_that_is_none_is_refused, 0, ROWS(no_labels))
+TEST_ROWS(a_malformed_file_of_labels_is_refused, 0, ROWS(no_labels))
 {
     rt_labels *labels;
     is_status(rt_labels_read(&labels, "f", no_labels[_i].bytes, no_labels[_i].size), RT_DATA,
@@ -358,7 +358,7 @@ static const struct {
     {"a", "a\tO\nb\tO\n", 0, ": every label is 'O'; a task needs at least two"},
 };
 
-TEST_ROWS(a_file_that_is_no_table_is_refused, 0, ROWS(bad))
+TEST_ROWS(a_malformed_table_of_labelled_texts_is_refused, 0, ROWS(bad))
 {
     const rt_data_options o =
         labelled(strchr(bad[_i].name, '.') ? "classify" : "tag", bad[_i].name);

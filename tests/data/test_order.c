@@ -92,7 +92,7 @@ TEST_ROWS(an_evaluation_has_every_row_once_and_then_begins_again, 0, ROWS(orders
 }
 
 /* A batch lies in two blocks: 1/16 of the epoch each, or four batches of a small one. */
-TEST_ROWS(the_rows_of_a_batch_stand_near_each_other, 0, 2)
+TEST_ROWS(the_rows_of_a_batch_are_near_each_other, 0, 2)
 {
     const rt_order o = _i ? (rt_order){640, 16} : (rt_order){20000, 16};
     const uint32_t block = (_i ? 4 : 64) * o.batch;

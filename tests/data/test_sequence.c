@@ -84,7 +84,7 @@ static void holds_ids(const char *name)
 
 SUITE(.setup = make_folder, .teardown = remove_folder, .timeout = 300)
 
-TEST(every_format_holds_the_ids_that_were_written)
+TEST(every_format_reads_back_the_written_ids)
 {
     static const struct {
         const char *type;
@@ -403,7 +403,7 @@ SAMPLED_ROWS(a_text_of_several_parts_has_the_ids_of_the_whole, 0, 72, 7)
 }
 
 /* The same text with another time is digested and not tokenized again. */
-TEST(another_text_or_tokenizer_is_not_taken_from_the_cache)
+TEST(a_changed_text_or_tokenizer_does_not_use_the_cache)
 {
     char path[RT_PATH_SIZE];
     struct stat facts, after;
@@ -462,7 +462,7 @@ static void damage(const char *ending, int byte, bool all)
         ck_assert_int_eq(truncate(path, CUT), 0);
 }
 
-TEST_ROWS(a_damaged_file_of_the_cache_is_made_again_with_one_line, 0, 13)
+TEST_ROWS(a_damaged_file_of_the_cache_is_rebuilt, 0, 13)
 {
     static const struct {
         const char *ending;
@@ -645,7 +645,7 @@ TEST(each_document_ends_with_the_token_that_ends_a_text)
 }
 
 /* Documents of one letter each, shorter and longer than a window. */
-TEST(no_sequence_goes_over_the_end_of_a_document)
+TEST(no_sequence_crosses_the_end_of_a_document)
 {
     static char text[4000];
     size_t size = 0;

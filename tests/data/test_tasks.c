@@ -352,7 +352,7 @@ static const struct {
     {"spin", check_repeating, 0, 0, 0, 0},
 };
 
-TEST_ROWS(a_task_asks_what_its_definition_says, 0, ROWS(tasks))
+TEST_ROWS(a_task_draws_the_sequences_of_its_definition, 0, ROWS(tasks))
 {
     check_task(tasks[_i].name, tasks[_i].check);
     for (int value = tasks[_i].first; value && value <= tasks[_i].last; value++) {
@@ -385,7 +385,7 @@ static int mask_answer(int32_t *ids, int32_t *labels, const uint8_t *mask, int l
     return tokens;
 }
 
-TEST_ROWS(questions_of_every_length_are_answered_token_by_token, 0, 4)
+TEST_ROWS(questions_of_every_length_label_each_token_of_the_answer, 0, 4)
 {
     enum { MANY = 400 };
     static const struct {
@@ -490,7 +490,7 @@ TEST(random_positions_ascend_and_belong_to_their_row)
         ck_assert(abs(counts[i] - tokens / MOST) < 5 * 30);
 }
 
-TEST(as_many_positions_as_tokens_leave_no_choice)
+TEST(as_few_positions_as_tokens_are_all_used_in_order)
 {
     rt_data_options o = options_with("mqar", "length=48 pairs=3");
     rt_data *data = source(&o);
@@ -690,7 +690,7 @@ static const struct {
              {"spin2", 0.2, 0.2, 6, 4, 4}};
 
 /* With a random phase, two hands that are x cells apart are in one cell with probability 1 - x. */
-TEST_ROWS(hands_turn_by_one_theta_a_column_and_another_a_row, 0, ROWS(hands))
+TEST_ROWS(hands_turn_by_one_theta_per_column_and_another_per_row, 0, ROWS(hands))
 {
     const double two_pi = 2 * acos(-1);
     const int columns = hands[_i].columns, far = hands[_i].right;
@@ -719,7 +719,7 @@ TEST_ROWS(spin2_fills_a_grid_of_any_side, 3, 8)
     check_batch(&o, &longer, check_repeating);
 }
 
-TEST_ROWS(what_repeats_is_asked_as_a_text_is, 0, 3)
+TEST_ROWS(repeating_tasks_have_the_labels_of_a_text, 0, 3)
 {
     static const char *const names[] = {"period", "spin", "spin2"};
     enum { BATCH = 500 };

@@ -65,7 +65,7 @@ TEST(an_id_out_of_range_is_named)
 }
 
 /* Row 1: all ids are ordinary tokens. */
-TEST_ROWS(ids_of_special_tokens_are_told_or_are_ordinary, 0, 2)
+TEST_ROWS(ids_of_special_tokens_are_refused_or_ordinary, 0, 2)
 {
     static const int64_t ids[] = {0, 1, 2, 3, 4, 31, 0, 31, 5};
     rt_data_options o = options_for("tokens");
@@ -84,7 +84,7 @@ TEST_ROWS(ids_of_special_tokens_are_told_or_are_ordinary, 0, 2)
 }
 
 /* Of ten masked tokens, one becomes any token: without special ones also one below 4. */
-TEST_ROWS(any_token_is_an_ordinary_one, 0, 3)
+TEST_ROWS(a_mask_is_replaced_by_any_ordinary_token, 0, 3)
 {
     enum { LENGTH = 4000 };
     static int64_t ids[LENGTH];
@@ -122,7 +122,7 @@ TEST(a_file_that_cannot_be_read_is_named)
                   ": Permission denied (data.file)");
 }
 
-TEST(what_is_not_hdf5_is_named)
+TEST(a_file_that_is_not_hdf5_is_named)
 {
     write_text("a", "4 5 6 7");
     refused(": the file is not an HDF5 file (data.file)");
@@ -158,7 +158,7 @@ TEST(a_file_that_was_cut_short_is_refused)
     }
 }
 
-TEST(a_data_set_that_is_not_there_is_named)
+TEST(a_missing_data_set_is_named)
 {
     static const char *const names[] = {"/", "/idz", "/ids/ids", "/group", "/nowhere", "/round"};
     write_set(H5T_STD_I32LE, 1, 3, (const int32_t[]){4, 5, 6}, 0);
@@ -236,7 +236,7 @@ TEST(an_empty_data_set_is_named)
 }
 
 /* Such a file has a few kilobytes and claims terabytes. Memory must not follow. */
-TEST(huge_claims_are_refused_before_memory_is_asked_for)
+TEST(huge_extents_are_refused_before_memory_is_allocated)
 {
     struct rusage before, after;
     const struct {
@@ -257,7 +257,7 @@ TEST(huge_claims_are_refused_before_memory_is_asked_for)
 }
 
 /* HDF5 would give zeros for what is missing. */
-TEST(what_was_never_written_is_refused)
+TEST(a_data_set_with_unwritten_parts_is_refused)
 {
     static const char message[] = ": parts of the data set were never written (data.file)";
     static const int values[10] = {4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
@@ -287,7 +287,7 @@ static size_t keep_bytes(unsigned flags, size_t values, const unsigned *value, s
 }
 
 /* A filter of somebody's own, whether HDF5 has it already or would have to look for it. */
-TEST(a_filter_from_elsewhere_is_not_loaded)
+TEST(a_foreign_hdf5_filter_is_not_loaded)
 {
     static const int values[8] = {4};
     const hsize_t chunk = 4;
@@ -338,7 +338,7 @@ TEST_ROWS(a_damaged_file_is_refused, 0, ROWS(damaged))
     is_error(status_of(&o), RT_DATA, damaged[_i].more);
 }
 
-TEST(a_disk_that_is_full_is_told)
+TEST(a_full_disk_is_an_error)
 {
     static int64_t ids[100000];
     rt_data_options o = options_for("tokens");

@@ -112,7 +112,7 @@ static void *draw_steps(void *argument)
     return NULL;
 }
 
-TEST_ROWS(several_threads_draw_what_one_draws, 0, STORAGES)
+TEST_ROWS(several_threads_draw_the_sequences_of_one, 0, STORAGES)
 {
     rt_data_options o = long_options(storage_number(_i));
     rt_data *data = source(&o);
@@ -165,7 +165,7 @@ TEST_ROWS(a_file_that_is_cut_short_is_found_while_drawing, 0, IN_ONE_PIECE)
 }
 
 /* Chunks are decoded when the file is opened. What becomes of it then does not matter. */
-TEST_ROWS(ids_in_chunks_stay_what_they_were_whatever_becomes_of_the_file, IN_ONE_PIECE, STORAGES)
+TEST_ROWS(ids_in_chunks_do_not_change_with_the_file, IN_ONE_PIECE, STORAGES)
 {
     rt_data_options o = long_options(storage_number(_i));
     rt_data *data = source(&o);

@@ -163,7 +163,7 @@ static int check_next(int kind, const rt_batch *batch, int row, int tokens)
     return ids[1] - first_id(kind);
 }
 
-TEST_ROWS(a_language_model_is_asked_for_the_next_token, 0, KINDS)
+TEST_ROWS(labels_of_a_language_model_are_the_next_tokens, 0, KINDS)
 {
     static const int lengths[] = {2, LENGTH, 31};
     enum { COUNT = 50 };
@@ -186,7 +186,7 @@ TEST_ROWS(a_language_model_is_asked_for_the_next_token, 0, KINDS)
 }
 
 /* Training and the tokens that are read stay as they are. */
-TEST_ROWS(an_evaluation_can_ask_for_the_last_tokens_alone, 0, KINDS)
+TEST_ROWS(eval_last_labels_only_the_last_tokens_of_an_evaluation, 0, KINDS)
 {
     enum { COUNT = 5, LAST = 4, T = 11 };
     rt_data_options o = ruler(_i, 0.2);
@@ -304,7 +304,7 @@ TEST_ROWS(chosen_tokens_are_masked_as_in_bert, 0, KINDS)
     are_uniform(counts, choices, other);
 }
 
-TEST_ROWS(no_sequence_is_without_a_label, 0, KINDS)
+TEST_ROWS(every_sequence_has_a_label, 0, KINDS)
 {
     const rt_batch batch = training_of(open_letters(_i, 1e-12), MANY, 11);
     int counts[11] = {0};
@@ -574,7 +574,7 @@ static rt_data *evaluated(const rt_data_options *o)
     return evaluated_as(o, (rt_data_of_model){0});
 }
 
-TEST_ROWS(evaluation_alone_draws_what_a_training_evaluates, BYTES, CHARACTERS)
+TEST_ROWS(a_source_for_evaluation_draws_the_evaluation_of_training, BYTES, CHARACTERS)
 {
     rt_data_options o = pieces(_i);
     const int rows = _i == BYTES ? 6 : 4;
@@ -628,7 +628,7 @@ TEST_ROWS(a_short_tail_is_evaluated_and_an_empty_one_is_not, BYTES, CHARACTERS)
     ck_assert(!data);
 }
 
-TEST(evaluation_alone_reads_its_own_rows)
+TEST(a_source_for_evaluation_reads_only_the_evaluation_file)
 {
     rt_data_options o = of_texts("classify", "text\tlabel\nabc\tx\nd\ty\n", "text\tlabel\ndd\ty\n");
     rt_data *first = source(&o);
@@ -640,7 +640,7 @@ TEST(evaluation_alone_reads_its_own_rows)
     ck_assert_int_eq(b.ids[1], b.ids[2]);
 }
 
-TEST(evaluation_alone_needs_no_row_for_training)
+TEST(a_source_for_evaluation_needs_no_row_for_training)
 {
     rt_data_options o = of_texts("classify", "text\tlabel\na\tx\nb\ty\n", "");
     rt_data *data;

@@ -81,12 +81,12 @@ static void check_case(folder_case *c)
     c->r.quiet = true;
 }
 
-TEST(a_family_is_what_transformers_compute)
+TEST(a_family_computes_the_values_of_transformers)
 {
     check_each(check_case);
 }
 
-TEST(a_folder_is_a_configuration_and_exported_and_imported_the_same_model)
+TEST(folders_become_configurations_and_survive_export_and_import)
 {
     check_folders();
 }

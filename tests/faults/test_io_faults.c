@@ -30,12 +30,12 @@ static void expect_nothing(const faulty *f, const char *fault, int code)
     ck_assert_msg(!wrong, "%s: %s", fault, wrong);
 }
 
-TEST_ROWS(a_call_that_is_interrupted_or_cut_short_is_taken_up_again, 0, ROWS(harmless))
+TEST_ROWS(interrupted_and_short_calls_are_continued, 0, ROWS(harmless))
 {
     ck_assert_int_gt(trial_each(&harmless[_i], trial_train, 1, expect_nothing), 0);
 }
 
-TEST(what_is_written_is_on_the_disk_before_it_has_its_name)
+TEST(a_file_is_synced_before_it_is_renamed)
 {
     trial_empty();
     ck_assert_int_eq(trial_run("fsync 0 EIO", NULL), 0);
@@ -109,7 +109,7 @@ static void expect_told(const faulty *f, const char *fault, int code)
 
 /* Limits of memory that cannot be read are none; and there are two places for a temporary file,
  * which is made before its child opens: of opened files some may fail without harm. */
-TEST_ROWS(a_failing_call_for_a_child_is_told, 0, ROWS(apart))
+TEST_ROWS(a_failing_call_of_a_parser_child_is_reported, 0, ROWS(apart))
 {
     write_tokens();
     refused = 0;

@@ -38,7 +38,7 @@ static rt_status try_theta(void *unused)
 }
 
 /* All layers share it. */
-TEST(theta_alone_is_read_or_not)
+TEST(theta_of_a_checkpoint_is_read_or_the_heap_is_an_error)
 {
     rt_parameters p = {0};
     rt_parameters_add(&p, RT_ROLE_THETA, RT_INIT_NORMAL, RT_SHAPE_OF(3), "theta");
@@ -69,7 +69,7 @@ static rt_status load_with(const rt_config_source *source, rt_config *config)
 }
 
 /* Row 0: an ancestor that fits; row 1: one that does not, for which errors are listed. */
-TEST_ROWS(an_ancestor_is_told_apart_or_not, 0, 2)
+TEST_ROWS(an_ancestor_is_compared_or_the_heap_is_an_error, 0, 2)
 {
     static const char *const texts[] = {"[train]\ninit_from = /model\n",
                                         "[model]\ndim = 32\n[train]\ninit_from = /model\n"};
@@ -111,7 +111,7 @@ static rt_status load_sweep(void *unused)
     return status;
 }
 
-TEST(a_sweep_is_loaded_or_not)
+TEST(a_sweep_is_loaded_or_the_heap_is_an_error)
 {
     expect_faults(load_sweep, NULL, 8); /* texts that are shared are one request */
 }

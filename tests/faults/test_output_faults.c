@@ -189,7 +189,7 @@ TEST_ROWS(a_folder_is_the_older_or_the_newer_one, 0, ROWS(rows))
 }
 
 /* A tokenizer of it that cannot be opened is a warning, and another model: from row 1 on. */
-TEST_ROWS(a_folder_that_is_written_over_itself_is_whole, 1, ROWS(rows))
+TEST_ROWS(a_folder_exported_onto_itself_stays_complete, 1, ROWS(rows))
 {
     expect_each(ITSELF, _i);
 }
@@ -206,7 +206,7 @@ TEST_ROWS(a_file_that_may_not_grow_leaves_the_older_model, NEWER, COMMANDS)
     }
 }
 
-TEST_ROWS(a_folder_in_the_place_of_a_file_leaves_the_older_model, NEWER, COMMANDS)
+TEST_ROWS(a_folder_with_the_name_of_a_file_keeps_the_older_model, NEWER, COMMANDS)
 {
     trial_copy("older");
     ck_assert(holds("rm trial/out/README.md && mkdir trial/out/README.md && "
@@ -244,7 +244,7 @@ static void expect_notes(const faulty *f, const char *fault, int code)
     ck_assert(holds("grep -q mine trial/out/notes/a"));
 }
 
-TEST_ROWS(what_else_is_in_the_folder_stays_and_no_file_is_lost, 0, ROWS(beside_others))
+TEST_ROWS(other_files_of_the_folder_survive_a_failing_call, 0, ROWS(beside_others))
 {
     ck_assert_int_eq(run_beside(NULL, NEWER), 0);
     ck_assert(is_that_of("newer", NEWER));

@@ -148,7 +148,7 @@ static void check_import(folder_case *c)
         check_loss(c, "file_table/", own_rounding(c));
 }
 
-TEST(an_import_alone_computes_what_the_folder_does)
+TEST(an_imported_model_computes_the_values_of_its_folder)
 {
     check_each(check_import);
 }
@@ -168,7 +168,7 @@ TEST(with_exact_theta_logits_losses_and_gradients_are_those_of_the_reference)
         check_each(check_with_exact_theta);
 }
 
-TEST(a_folder_is_a_configuration_and_exported_and_imported_the_same_model)
+TEST(folders_become_configurations_and_survive_export_and_import)
 {
     check_folders();
 }

@@ -21,7 +21,7 @@ static const char *const names[] = {"sequence",
                                     "../llama/llama_longrope",
                                     "../llama/mistral_window"};
 
-TEST(a_folder_without_a_head_says_so)
+TEST(a_folder_without_a_head_is_marked)
 {
     ck_assert(!open_fixture("model")->has_head);
 }

@@ -158,7 +158,7 @@ TEST_ROWS(rows_together_have_the_logits_of_each_alone, 0, 2)
     }
 }
 
-TEST(rows_that_are_none_fail_the_graph)
+TEST(invalid_rows_fail_the_graph)
 {
     const int32_t ids[] = {1, 1 << 20};
     const rt_row empty = {.length = 0}, wrong = {.length = 2, .ids = (int32_t *)ids};
@@ -194,7 +194,7 @@ TEST(a_text_that_cannot_be_read_is_refused)
     expect_refusal(rt_model_encode(model, "a", NULL, &row), RT_ARGUMENT, "ids, not texts");
 }
 
-TEST(what_is_cut_or_unknown_is_told)
+TEST(truncation_and_unknown_characters_are_reported)
 {
     rt_row row;
     rt_model *model =
@@ -285,7 +285,7 @@ TEST(the_program_takes_a_folder_that_was_saved_as_a_checkpoint)
     expect_text(w->err, "data.file");
 }
 
-TEST(what_cannot_be_saved_is_refused)
+TEST(a_model_that_cannot_be_saved_is_refused)
 {
     rt_model *model = TRAIN_CLASSES();
     expect_refusal(rt_model_save(model, "no/such/folder.h5"), RT_IO, "folder.h5");
@@ -307,7 +307,7 @@ static void expect_no_model(const char *path, const char *part)
     ck_assert_ptr_null(model);
 }
 
-TEST(what_is_no_model_is_refused)
+TEST(a_path_without_a_model_is_refused)
 {
     static const char *const names[] = {"none.h5", "", "empty", "c.ini", "short.h5", "damaged.h5"};
     TRAIN_CLASSES();

@@ -180,7 +180,7 @@ static void expect_none(const rt_transformer_options *o, const rt_vocabulary *vo
     ck_assert_ptr_null(model);
 }
 
-TEST(what_cannot_be_a_model_is_refused)
+TEST(options_that_make_no_model_are_refused)
 {
     const rt_transformer_options nothing = {.layers = 0};
     const rt_vocabulary empty = {.count = 0};
@@ -212,7 +212,7 @@ TEST(what_cannot_be_a_model_is_refused)
     rt_vocabulary_free(vocabulary);
 }
 
-TEST(a_model_made_by_hand_is_refused_and_left_alone)
+TEST(a_model_struct_made_by_hand_is_refused_and_not_freed)
 {
     const rt_transformer_options o = {.vocab = 6, .layers = 1, .dim = 4, .heads = 1};
     rt_model model = {.length = LENGTH};

@@ -302,7 +302,7 @@ static void make_call(int number)
 
 static const test_options all_options = {.may_leak = true};
 
-TEST_ROWS(a_struct_of_zeros_crashes_nothing, 0, ROWS(calls))
+TEST_ROWS(a_zeroed_struct_crashes_no_function, 0, ROWS(calls))
 {
     memset(&z, 0, sizeof z); /* the test before may have shared the process */
     memset(&made, 0, sizeof made);

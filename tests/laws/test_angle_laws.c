@@ -74,7 +74,7 @@ TEST(learned_angles_are_computed_in_double)
         }
 }
 
-TEST_ROWS(a_theta_in_float_is_off_by_what_the_readme_says, 0, 2)
+TEST_ROWS(the_readme_states_the_rounding_error_of_theta_in_float, 0, 2)
 {
     static const char *const forms[] = {[RT_THETA_LOG] = "(`log`)", [RT_THETA_RAW] = "(`raw`)"};
     static char readme[1 << 17];

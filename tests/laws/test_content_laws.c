@@ -40,7 +40,7 @@ TEST(fixed_gates_are_alibi)
     expect_equal(&o, &alibi, 1e-12);
 }
 
-TEST_ROWS(open_gates_are_no_change, 0, KINDS * 2)
+TEST_ROWS(open_gates_change_no_output, 0, KINDS * 2)
 {
     const rt_position_kind kind = (rt_position_kind)(_i / 2);
     const rt_transformer_options plain = with(kind, RT_ATTENTION_SOFTMAX, true);
@@ -70,7 +70,7 @@ TEST(a_bias_starts_at_the_decay_times_of_fixed_gates)
 }
 
 /* The block after padding, and with other tokens ahead. */
-TEST_ROWS(a_gate_depends_on_what_is_between_and_nothing_else, 0, KINDS)
+TEST_ROWS(a_gate_depends_only_on_the_tokens_in_between, 0, KINDS)
 {
     const rt_transformer_options o = forgetful((rt_position_kind)_i, RT_FORGET_GATE);
     real here[OUTPUT], there[OUTPUT];
@@ -174,7 +174,7 @@ TEST_ROWS(selective_rope_keeps_lengths_and_a_prefix_does_not_see_its_continuatio
 }
 
 /* The share of each head is divided by its own length. */
-TEST(the_length_of_a_share_of_the_input_does_not_matter)
+TEST(phases_do_not_depend_on_the_scale_of_a_share_of_the_input)
 {
     rt_transformer_options o = selective(0);
     real shares[OUTPUT], scaled[OUTPUT];
@@ -250,7 +250,7 @@ static void change_attention(const rt_transformer *m, rt_graph *g, rt_attention_
 }
 
 /* Of one token that repeats, the key before is the same. */
-TEST(shifted_keys_of_one_token_are_no_change)
+TEST(shifting_keys_of_one_repeated_token_changes_no_output)
 {
     rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
     const int32_t block[BLOCK] = {0};
@@ -312,7 +312,7 @@ TEST_ROWS(queries_grow_with_the_number_of_their_keys, 0, 2)
     }
 }
 
-TEST(a_factor_in_steps_is_of_layers_without_positions)
+TEST(only_layers_without_positions_have_a_stepwise_length_factor)
 {
     rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
     const rt_transformer_options plain = o;

@@ -66,7 +66,7 @@ static void expect_change_of_second(const rt_transformer_options *o)
         expect_above(change, 1e-3, "change by another order, %s", kind);
 }
 
-TEST_ROWS(every_second_layer_knows_no_order, 0, KINDS)
+TEST_ROWS(layers_without_positions_ignore_the_order_of_tokens, 0, KINDS)
 {
     rt_transformer_options o = with((rt_position_kind)_i, RT_ATTENTION_SOFTMAX, false);
     rt_transformer_options causal = with((rt_position_kind)_i, RT_ATTENTION_SOFTMAX, true);
@@ -135,7 +135,7 @@ static double length_of_pair(rt_affine to, rt_affine norm, int row, int a, int b
 
 /* Of each scope, by both pairings, where all layers have positions or every second one, with keys
  * of their own or shared ones behind a norm; half of the features rotate. */
-TEST_ROWS(the_use_of_theta_is_what_goes_through_it, 0, 3 * 2 * 2 * 2)
+TEST_ROWS(the_use_of_a_pair_is_its_share_of_the_query_and_key_weights, 0, 3 * 2 * 2 * 2)
 {
     enum { LAYERS = 5, H = 4, D = 8, PAIRS = 2 };
     const bool half = _i / 3 % 2, shared = _i / 12;

@@ -156,7 +156,7 @@ TEST_ROWS(options_that_contradict_each_other_are_refused, 0, ROWS(checks))
 }
 
 /* By the formulas of transformers 5.23, whose own numbers, in float, are these to 1e-7. */
-TEST(what_depends_on_the_length_has_the_published_values)
+TEST(scalings_by_length_have_the_published_values)
 {
     static const double dynamic[][4] = {{1, 0.1, 0.01, 0.001},
                                         {1, 0.09705710012810347, 0.0094200806852767,

@@ -183,7 +183,7 @@ static int count_models(void)
     return count;
 }
 
-SAMPLED_ROWS(the_content_of_padding_changes_no_bit_and_its_amount_rounding_alone, 0,
+SAMPLED_ROWS(the_content_of_padding_changes_no_bit_and_its_length_only_rounding, 0,
              RT_HEAD_TOKEN + 1, 3)
 {
     ck_assert_int_eq(each_model((rt_head)_i, check_padding), count_models());

@@ -46,7 +46,7 @@ static void expect_no_change(const rt_transformer_options *o, const char *what)
 
 /* Of every model that there can be. Which keys a causal query sees says where it is, without any
  * encoding. */
-TEST_ROWS(places_matter_to_encodings_and_to_causal_models, 0, KINDS *ATTENTIONS * 2)
+TEST_ROWS(encodings_and_causal_models_depend_on_the_order_of_tokens, 0, KINDS *ATTENTIONS * 2)
 {
     const rt_transformer_options o = with((rt_position_kind)(_i / 2 / ATTENTIONS),
                                           (rt_attention_kind)(_i / 2 % ATTENTIONS), _i % 2);
@@ -73,7 +73,7 @@ TEST_ROWS(places_matter_to_encodings_and_to_causal_models, 0, KINDS *ATTENTIONS 
 
 /* Distances 12 and 13 share a bucket in an encoder, where half of the buckets are for what is
  * ahead; a causal model has one for each. */
-TEST(causal_t5_tells_more_distances_apart)
+TEST(causal_t5_distinguishes_more_distances)
 {
     enum { LAST = BLOCK - 1 };
     for (int causal = 0; causal < 2; causal++) {
@@ -90,7 +90,7 @@ TEST(causal_t5_tells_more_distances_apart)
     }
 }
 
-TEST(no_setting_of_rope_notices_a_shift)
+TEST(rope_is_invariant_to_a_shift_in_every_setting)
 {
     rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, false);
     o.position.pairing = RT_HALF;
@@ -112,14 +112,14 @@ TEST(no_setting_of_rope_notices_a_shift)
     expect_no_change(&o, "a theta for each head");
 }
 
-TEST(rope_of_no_pair_notices_no_order)
+TEST(rope_without_pairs_ignores_the_order_of_tokens)
 {
     rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, false);
     o.position.fraction = 0;
     expect_change(change_by_order(make(&o), by_steps(17, 5), ALL), false, &o, "another order");
 }
 
-TEST(rotated_values_notice_a_shift)
+TEST(rotated_values_depend_on_a_shift)
 {
     rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, false);
     o.position.rotate_value = true;

@@ -3,7 +3,7 @@
 
 #include "laws.h"
 
-TEST(coordinates_and_theta_must_suit_each_other)
+TEST(coordinates_that_contradict_theta_are_refused)
 {
     static const double x[3] = {0, 1, 2}, y[3] = {0, 1, (double)NAN};
     static const real numbers[2 * 3] = {1, 1, 1, 1, 1, 1};

@@ -46,7 +46,7 @@ static void expect_law(const rt_transformer_options *o, const char *name)
     }
 }
 
-SAMPLED_ROWS(pieces_give_what_the_whole_gives, 0, ROWS + KINDS, 7)
+SAMPLED_ROWS(a_text_in_pieces_has_the_logits_of_the_whole, 0, ROWS + KINDS, 7)
 {
     const row r = row_at(_i);
     expect_of_all(&r, expect_law);
@@ -77,7 +77,7 @@ static void expect_same_bits(const row *r, int at_once, int count, int rounds_of
 
 /* A weight is cut, for ten tokens, and for a prompt if that is as few rows; one of more has its
  * heads read in parts. */
-TEST(who_multiplies_changes_no_bit)
+TEST(splitting_products_among_threads_changes_no_bit)
 {
     const row r = {"rope", {.ffn_dim = 2100, .position = {ROPE}}};
     expect_same_bits(&r, 10, 20, 11);
@@ -86,13 +86,14 @@ TEST(who_multiplies_changes_no_bit)
 
 /* A piece of 256 tokens: two weights in panels, and heads; the 14 tokens behind it have one weight
  * in parts. */
-TEST(who_reads_a_prompt_changes_no_bit)
+TEST(reading_a_prompt_with_several_threads_changes_no_bit)
 {
     const row r = {"shared keys", {.ffn_dim = 2100, .kv_heads = 2, .position = {ROPE}}};
     expect_same_bits(&r, T, T, 3 + 1);
 }
 
-TEST_ROWS(dynamic_gives_what_the_whole_gives_at_every_length, RT_KIND_ROFORMER, RT_KIND_DECODER + 1)
+TEST_ROWS(dynamic_scaling_gives_a_text_in_pieces_the_logits_of_the_whole, RT_KIND_ROFORMER,
+          RT_KIND_DECODER + 1)
 {
     static real expected[T * V], got[T * V];
     const rt_transformer_options o =
@@ -115,7 +116,7 @@ TEST_ROWS(dynamic_gives_what_the_whole_gives_at_every_length, RT_KIND_ROFORMER, 
     }
 }
 
-TEST_ROWS(a_text_that_was_cut_back_goes_on_as_if_it_had_ended_there, 0, 2)
+TEST_ROWS(a_truncated_session_continues_as_if_it_had_ended_there, 0, 2)
 {
     static const int windows[] = {0, 30};
     static real expected[T * V], got[T * V];
@@ -142,7 +143,7 @@ TEST_ROWS(a_text_that_was_cut_back_goes_on_as_if_it_had_ended_there, 0, 2)
     ck_assert_int_eq(rt_session_keep(session, -1).code, RT_ARGUMENT);
 }
 
-TEST(sums_are_not_cut_back)
+TEST(sessions_of_linear_attention_cannot_be_truncated)
 {
     const row r = {"linear", {.position = {ROPE}}};
     const rt_transformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_LINEAR_ELU);
@@ -157,7 +158,7 @@ TEST(sums_are_not_cut_back)
 
 /* After a first text, a second of the same length finds all memory there; a window and linear
  * attention find it after a short one. */
-TEST_ROWS(a_long_text_takes_no_more_than_it_must, 0, 3)
+TEST_ROWS(a_second_text_allocates_no_memory, 0, 3)
 {
     static const row models[] = {{"rope", {.position = {ROPE}}},
                                  {"window", {.window = 10, .position = {ROPE}}},
@@ -187,7 +188,7 @@ static double bytes_held(const rt_kv_cache *c)
 
 /* At any time as much as is foreseen, and at the end no less than half of it, since memory
  * doubles as it grows. The sums of linear attention are there from the start. */
-TEST_ROWS(a_cache_holds_at_most_the_bytes_that_are_foreseen, 0, 18)
+TEST_ROWS(a_cache_stays_within_its_memory_estimate, 0, 18)
 {
     static const int most_at_once[] = {1, 7, 64};
     static const row models[] = {{"rope", {.position = {ROPE}}},
@@ -256,7 +257,7 @@ TEST_ROWS(a_failed_request_empties_the_session, 0, 4)
     ck_assert_int_eq(code, RT_OK);
 }
 
-TEST(a_text_is_cut_back_alike_in_all_layers_after_a_failure)
+TEST(a_failed_request_truncates_all_layers_at_the_same_token)
 {
     enum { READ = T - 20 };
     const rt_transformer_options o = MODEL_OF(RT_KIND_DECODER, .window = 40, .position = {ROPE});
@@ -282,7 +283,7 @@ TEST(a_text_is_cut_back_alike_in_all_layers_after_a_failure)
     ck_assert_int_gt(cuts, 0);
 }
 
-TEST(what_does_not_fit_is_refused_and_changes_nothing)
+TEST(tokens_and_lengths_out_of_range_are_refused_and_change_nothing)
 {
     rt_transformer_options o =
         MODEL_OF(RT_KIND_ROFORMER, .position = {.kind = RT_POSITION_LEARNED});
@@ -314,7 +315,7 @@ TEST(what_does_not_fit_is_refused_and_changes_nothing)
 }
 
 /* Nothing could go back into what was kept; padding has no place in it. */
-TEST(keys_are_kept_where_nothing_is_recorded)
+TEST(keys_are_cached_only_without_recording_and_padding)
 {
     rt_transformer_options o = MODEL_OF(RT_KIND_ROFORMER, .position = {ROPE});
     rt_transformer_resolve(&o);

@@ -53,13 +53,13 @@ static void expect_law(const rt_transformer_options *o, const char *name)
     }
 }
 
-SAMPLED_ROWS(texts_together_give_what_each_gives_alone, 0, ROWS + KINDS, 7)
+SAMPLED_ROWS(texts_fed_together_have_the_logits_of_each_alone, 0, ROWS + KINDS, 7)
 {
     const row r = row_at(_i);
     expect_of_all(&r, expect_law);
 }
 
-TEST(dynamic_texts_do_not_meet)
+TEST(texts_fed_together_have_dynamic_scalings_of_their_own)
 {
     const rt_transformer_options o =
         MODEL_OF(RT_KIND_DECODER, SCALED(.scaling = RT_SCALING_DYNAMIC, .scale = 2));
@@ -127,7 +127,7 @@ TEST_ROWS(a_failed_request_empties_all_sessions, 0, 3)
     ck_assert_int_eq(code, RT_OK);
 }
 
-TEST(what_cannot_be_fed_together_is_refused_and_changes_nothing)
+TEST(sessions_that_cannot_be_fed_together_are_refused_and_unchanged)
 {
     const rt_transformer_options o =
         MODEL_OF(RT_KIND_ROFORMER, .position = {.kind = RT_POSITION_LEARNED});

@@ -112,7 +112,7 @@ static void expect_changes(const rt_transformer_options *o, const char *name)
     ck_assert_msg(!memcmp(own, other, sizeof own), "%s", name);
 }
 
-TEST_ROWS(another_theta_is_for_every_model, 0, ROWS + KINDS)
+TEST_ROWS(theta_can_be_overridden_in_every_model, 0, ROWS + KINDS)
 {
     const row r = row_at(_i);
     expect_of_all(&r, expect_changes);
@@ -120,7 +120,7 @@ TEST_ROWS(another_theta_is_for_every_model, 0, ROWS + KINDS)
 
 /* A theta of each layer and head is turned by where it is: with a factor on one of them alone,
  * another one is as it was. */
-TEST(each_layer_and_head_has_its_own)
+TEST(a_factor_changes_the_theta_of_its_layer_and_head_alone)
 {
     double numbers[MOST], theta[MOST];
     const rt_transformer_options o =
@@ -135,7 +135,7 @@ TEST(each_layer_and_head_has_its_own)
                     "theta %d", i);
 }
 
-TEST(turns_are_those_over_what_attention_reaches)
+TEST(turns_are_counted_over_the_reach_of_attention)
 {
     const double two_pi = 8 * atan(1);
     rt_transformer_options o = plain();

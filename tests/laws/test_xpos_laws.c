@@ -94,7 +94,7 @@ TEST(sequences_have_positions_of_their_own)
     }
 }
 
-TEST(positions_within_the_reach_alone_are_taken)
+TEST(positions_beyond_the_reach_are_refused)
 {
     const double theta[1] = {1};
     rt_graph *g = new_graph();
@@ -123,7 +123,7 @@ static rt_transformer_options decayed(double xpos)
     return o;
 }
 
-TEST(the_capacity_is_that_of_the_positions)
+TEST(xpos_limits_the_capacity_of_a_model)
 {
     rt_transformer_options o = decayed(0);
     ck_assert_int_eq(rt_transformer_capacity(&o), 0);
@@ -139,7 +139,7 @@ TEST(the_capacity_is_that_of_the_positions)
     ck_assert_int_eq(rt_transformer_capacity(&o), 0);
 }
 
-TEST(a_model_does_not_notice_a_shift)
+TEST(a_shift_of_all_positions_changes_no_output)
 {
     for (int n = 0; n < 4; n++) {
         real here[OUTPUT], there[OUTPUT], plain[OUTPUT];
@@ -162,7 +162,7 @@ TEST(a_model_does_not_notice_a_shift)
 }
 
 /* A window of one token leaves nothing but its value. */
-TEST(values_turn_without_a_decay)
+TEST(rotated_values_have_no_decay)
 {
     real with_decay[OUTPUT], without[OUTPUT];
     rt_transformer_options o = decayed(3);
@@ -176,7 +176,7 @@ TEST(values_turn_without_a_decay)
 
 /* With the decay of xPos each of the sums has smaller terms; at its scale those of pair 0 of 2 are
  * 2/7, of pair 1 9/14, and theta of 0 turns nothing: (2/7 + 13/14) / 2. */
-TEST(xpos_is_in_the_sums)
+TEST(the_decay_curve_includes_xpos)
 {
     const double still[2] = {0, 0};
     double theta[64];

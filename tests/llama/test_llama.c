@@ -39,12 +39,12 @@ static void check_case(folder_case *c)
     ck_assert_int_eq(reference_members(r, "grads").count, c->model->parameters.count);
 }
 
-TEST(a_decoder_is_what_transformers_compute)
+TEST(a_decoder_computes_the_values_of_transformers)
 {
     check_each(check_case);
 }
 
-TEST(a_folder_is_a_configuration_and_exported_and_imported_the_same_model)
+TEST(folders_become_configurations_and_survive_export_and_import)
 {
     check_folders();
 }

@@ -84,7 +84,7 @@ TEST(a_sequence_beyond_the_learned_table_is_refused)
 }
 
 /* Embeddings of zeros, of which the sines are left. The rows of a shorter text are the same. */
-TEST(the_sines_depend_on_the_position_alone)
+TEST(sinusoids_depend_only_on_the_position)
 {
     enum { E = 16, MOST = 9 };
     real zeros[MOST * E] = {0}, first[E];
@@ -117,7 +117,7 @@ static rt_transformer_options learned(rt_theta_init init)
     return o;
 }
 
-TEST(a_perturbed_start_differs_by_layer_and_head_and_seed_and_is_remembered)
+TEST(a_perturbed_theta_differs_by_layer_head_and_seed_and_is_stored)
 {
     const rt_transformer_options o = learned(RT_THETA_PERTURBED);
     double theta[THETAS], other[THETAS], sum = 0, squares = 0;

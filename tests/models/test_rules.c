@@ -323,7 +323,7 @@ TEST_ROWS(each_rule_names_its_options, 0, ROWS(rows))
     ck_assert_msg(!h.count, "%s: %s", rows[_i].words, h.message);
 }
 
-TEST(what_changes_scores_does_not_go_with_linear_attention)
+TEST(encodings_that_change_scores_are_refused_with_linear_attention)
 {
     rt_transformer_options o = good();
     for (int kind = 0; rt_encoding_word(kind); kind++) {
@@ -342,7 +342,7 @@ TEST(what_changes_scores_does_not_go_with_linear_attention)
            lasting("position.kind must be from 0 to %d; got -1", RT_POSITION_NONE));
 }
 
-TEST(all_rules_that_are_broken_are_told)
+TEST(all_broken_rules_are_reported)
 {
     heard h = {0};
     rt_transformer_options o = good();

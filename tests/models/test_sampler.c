@@ -97,7 +97,7 @@ TEST(a_softmax_adds_up_to_1_however_large_the_logits_are)
 }
 
 /* Nine tokens that are as likely: the smaller ids come first. */
-TEST(of_equals_the_first_are_kept)
+TEST(tokens_of_the_smallest_ids_are_kept_among_equals)
 {
     real logits[9];
     double p[9];
@@ -140,7 +140,7 @@ TEST_ROWS(the_most_likely_are_kept, 0, 28)
 }
 
 /* At the random number of the draw, among the probabilities one after the other. */
-TEST_ROWS(the_number_of_a_draw_decides_where_it_falls, 0, 3)
+TEST_ROWS(a_draw_selects_the_token_at_its_random_number, 0, 3)
 {
     static const double shares[] = {0.125, 0.5, 0.375}, temperatures[] = {1, 0.7, 3};
     real logits[3];
@@ -161,7 +161,7 @@ TEST_ROWS(the_number_of_a_draw_decides_where_it_falls, 0, 3)
 
 /* Where the probabilities are rounded, they may add up to less than the number that is drawn. Then
  * it is the most likely, and never one that cannot be drawn. */
-TEST(what_cannot_be_drawn_never_is)
+TEST(a_token_without_probability_is_never_drawn)
 {
     static const double shares[] = {0, 1, 0, 1e-3, 0};
     real logits[5];

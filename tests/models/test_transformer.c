@@ -146,7 +146,7 @@ static void expect_place(const rt_parameter *p)
                   p->name);
 }
 
-TEST(a_parameter_knows_its_part_and_its_layer)
+TEST(a_parameter_has_its_part_and_its_layer)
 {
     enum { KINDS = RT_POSITION_NONE + 1, HEADS = RT_HEAD_TOKEN + 1, SCOPES = RT_THETA_HEAD + 1 };
     for (int i = 0; i < 2 * KINDS * HEADS * SCOPES; i++) {
@@ -186,7 +186,7 @@ TEST(an_initial_value_depends_on_its_name_alone)
 }
 
 /* All zeros but theta, until each parameter is drawn. */
-TEST(a_blank_model_becomes_the_one_that_is_drawn)
+TEST(a_blank_model_equals_the_drawn_one_once_drawn)
 {
     rt_transformer_options o = small();
     o.theta.init = RT_THETA_PERTURBED;
@@ -380,7 +380,7 @@ TEST(a_start_at_random_is_drawn_around_the_base_of_the_layer)
     ck_assert(memcmp(start, start + 32, 32 * sizeof *start) != 0);
 }
 
-TEST_ROWS(embeddings_make_up_for_the_masks_of_their_text, 0, 3)
+TEST_ROWS(embeddings_are_scaled_for_the_masks_of_their_text, 0, 3)
 {
     /* 0.88 / (1 - 0), 0.88 / (1 - 2 / 3), and with all of four tokens 0.88 / (1 - 2 / 4); a text of
      * masks alone is 0 */
@@ -409,7 +409,7 @@ TEST_ROWS(embeddings_make_up_for_the_masks_of_their_text, 0, 3)
 }
 
 /* In ESM-2 and RoFormer before both maps, in ModernBERT behind the norm alone. */
-TEST(dropout_of_a_classifier_stands_where_its_model_has_it)
+TEST(dropout_of_a_classifier_is_at_the_place_of_its_reference)
 {
     static const struct {
         rt_classifier classifier;

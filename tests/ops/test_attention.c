@@ -280,7 +280,7 @@ TEST_ROWS(tiles_outside_the_window_are_not_read, 0, 2)
 }
 
 /* Before all keys, or further from them than the window. */
-TEST_ROWS(queries_that_are_nowhere_near_get_zeros, 0, 2)
+TEST_ROWS(queries_beyond_the_reach_of_all_keys_get_zeros, 0, 2)
 {
     enum { T = 300 };
     double far[T];

@@ -273,7 +273,7 @@ TEST_ROWS(products_of_a_few_rows_are_those_of_the_operands, 0, ENGINES)
     back();
 }
 
-TEST(a_nan_reaches_its_row_and_column_alone)
+TEST(a_nan_changes_only_its_row_and_column)
 {
     enum { K = 10, N = 9, M = 3, BAD = 6 };
     draw_all(ROOM);
@@ -288,7 +288,7 @@ TEST(a_nan_reaches_its_row_and_column_alone)
 #ifndef RT_DOUBLE
 
 /* 1 + 2^-8 lies in the middle of two numbers, as 1 + 3 2^-8 does. */
-TEST_ROWS(ties_go_to_the_even_number_and_nan_stays, 0, IN_FLOAT)
+TEST_ROWS(ties_round_to_even_and_nan_is_kept, 0, IN_FLOAT)
 {
     static const double rows[][2] = {{1 + 0x1p-8, 1},
                                      {1 + 0x3p-8, 1 + 0x1p-6},
@@ -319,7 +319,7 @@ static void *multiply_all(void *results)
     return NULL;
 }
 
-TEST_ROWS(threads_come_to_the_same_bits, 0, IN_FLOAT)
+TEST_ROWS(threads_compute_the_same_bits, 0, IN_FLOAT)
 {
     static real one[BATCHES * MOST], other[BATCHES * MOST];
     pthread_t threads[2];
@@ -360,7 +360,7 @@ TEST_ROWS(an_operand_is_rounded_once_for_several_products, 0, IN_FLOAT)
 }
 
 /* Of what is held, products read what was rounded; of what lies beside it, what stands there. */
-TEST_ROWS(parameters_that_are_held_are_read_rounded, 0, IN_FLOAT)
+TEST_ROWS(products_read_the_rounded_copy_of_held_parameters, 0, IN_FLOAT)
 {
     enum { N = 8, HELD = 2 * N * N };
     static uint16_t rounded[HELD];
@@ -388,7 +388,7 @@ TEST_ROWS(parameters_that_are_held_are_read_rounded, 0, IN_FLOAT)
 }
 
 /* Of a NaN whose bits are all set, rounding up would make a number. */
-TEST_ROWS(every_nan_stays_one, 0, IN_FLOAT)
+TEST_ROWS(rounding_keeps_every_nan, 0, IN_FLOAT)
 {
     static const uint32_t bits[] = {0x7fffffff, 0xffffffff, 0x7f800001, 0xff80ffff};
     for (size_t i = 0; i < sizeof bits / sizeof *bits; i++) {
@@ -416,7 +416,7 @@ TEST_ROWS(any_number_of_shapes_can_be_multiplied, 0, IN_FLOAT)
 
 #endif
 
-TEST(what_is_missing_is_said)
+TEST(a_refused_engine_names_the_missing_library_or_precision)
 {
     const rt_status status = rt_engine_use(RT_ENGINE_OPENBLAS, RT_MATH_BF16);
     ck_assert_int_eq(status.code, RT_CONFIG);

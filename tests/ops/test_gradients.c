@@ -415,7 +415,7 @@ BUILDER(run_and_use_again)
     return run_between(g, in, context, true);
 }
 
-TEST_ROWS(gradients_meet_those_of_other_ops, 0, ROWS(rows))
+TEST_ROWS(gradients_are_right_between_other_ops_and_for_a_second_use, 0, ROWS(rows))
 {
     prepare(rows + _i);
     expect_gradient(run_once, rows + _i, RT_GRADCHECK_WEIGHTED, "between others", 0);

@@ -228,7 +228,7 @@ TEST_ROWS(a_tensor_of_no_shape_or_without_memory_is_refused, 0, op_call_count)
 
 /* Every shape of up to four axes of length 1 ... 5 that differs from the good one in its rank or
  * in its lengths: taken or refused. */
-TEST_ROWS(other_shapes_are_taken_or_refused, 0, op_call_count)
+TEST_ROWS(any_other_shape_is_accepted_or_refused_without_a_crash, 0, op_call_count)
 {
     const op_call *c = op_calls + _i;
     const int count = prepare(c);
@@ -273,7 +273,7 @@ TEST_ROWS(an_argument_that_does_not_fit_is_refused, 0, ROWS(faults) + ROWS(unrec
     expect_refusal(c->op, c->call(g, in, (void *)&f->o), lasting("fault %d", _i));
 }
 
-TEST(a_rotation_that_was_spoilt_is_refused)
+TEST(a_rotation_with_invalid_fields_is_refused)
 {
     enum { SPOILT = 12, OF_DECAY = 4 };
     const op_call *c = op_call_of(&rt_op_rope);
@@ -313,7 +313,7 @@ TEST(a_rotation_that_was_spoilt_is_refused)
     }
 }
 
-TEST(fixed_theta_of_angles_must_fit)
+TEST(fixed_theta_of_another_shape_is_refused)
 {
     static const double theta[8] = {0};
     static const rt_shape shapes[] = {{1, {3}}, {2, {1, 3}}, {2, {2, 2}}, {3, {4, 1, 2}},
@@ -327,7 +327,7 @@ TEST(fixed_theta_of_angles_must_fit)
     }
 }
 
-TEST(a_rotation_by_angles_fits_no_other_text)
+TEST(a_rotation_by_angles_of_another_shape_is_refused)
 {
     const op_call *c = op_call_of(&rt_op_rope);
     rt_tensor angles = rt_tensor_of(data[1], grad[1], RT_SHAPE_OF(1, 4, 2, 2));
@@ -383,7 +383,7 @@ TEST(a_result_that_is_too_large_is_refused)
                                                      (rt_positions){.B = 1, .T = N}));
 }
 
-TEST(an_activation_that_there_is_not_is_refused)
+TEST(an_unknown_activation_is_refused)
 {
     static const int kinds[] = {99, -1, RT_LOG_SIGMOID + 1, INT_MAX, INT_MIN};
     rt_tensor x = leaf(0, RT_SHAPE_OF(2, 3));
@@ -394,7 +394,7 @@ TEST(an_activation_that_there_is_not_is_refused)
     }
 }
 
-TEST(nothing_is_correct_where_there_are_no_logits)
+TEST(invalid_logits_count_no_correct_predictions)
 {
     for (int s = 0; s < IMPOSSIBLE; s++) {
         rt_tensor logits = rt_tensor_of(data[0], NULL, impossible[s]);

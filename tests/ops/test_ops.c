@@ -259,7 +259,7 @@ TEST(dropout_draws_the_same_mask_from_the_same_counters)
 }
 
 /* OpenBLAS begins with as many as there are processors. */
-TEST(products_are_made_by_one_thread)
+TEST(openblas_computes_products_with_one_thread)
 {
     real ones[64];
     for (int i = 0; i < 64; i++)

@@ -214,7 +214,7 @@ static void compare(const results *got, const results *plain, rt_math math)
 /* The engine keeps memory for its products. */
 static const test_options keeps_memory = {.may_leak = true};
 
-TEST_WITH(keeps_memory, heads_taken_together_are_those_taken_alone, 0,
+TEST_WITH(keeps_memory, batched_heads_compute_the_values_of_single_heads, 0,
           IN_FLOAT ? ROWS(attentions) : 0)
 {
     for (size_t i = 0; i < sizeof mask; i++)

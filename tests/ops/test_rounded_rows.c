@@ -47,7 +47,7 @@ static void compute(maps *m, bool apart)
 
 static maps kept, fresh;
 
-TEST_ROWS(rows_that_are_rounded_once_are_those_that_each_map_rounds, 0, IN_FLOAT)
+TEST_ROWS(rounding_rows_once_gives_the_bits_of_rounding_them_for_each_map, 0, IN_FLOAT)
 {
     NEEDS(bf16(), BF16);
     fill(kept.x, ROWS * IN, 1);
@@ -65,7 +65,7 @@ TEST_ROWS(rows_that_are_rounded_once_are_those_that_each_map_rounds, 0, IN_FLOAT
 }
 
 /* The values of a leaf are the caller's, who may change them. */
-TEST_ROWS(of_a_leaf_nothing_is_kept, 0, IN_FLOAT)
+TEST_ROWS(a_leaf_keeps_no_rounded_copy, 0, IN_FLOAT)
 {
     NEEDS(bf16(), BF16);
     fill(kept.x, ROWS * IN, 1);
@@ -154,7 +154,7 @@ static const way ways[] = {{.half = true},
                            {.learns = true, .half = true},
                            {.activates = true, .learns = true}};
 
-TEST_ROWS(what_is_rounded_alone_changes_no_bit, 0, IN_FLOAT ? ROWS(ways) : 0)
+TEST_ROWS(dropping_the_float_numbers_of_rounded_rows_changes_no_bit, 0, IN_FLOAT ? ROWS(ways) : 0)
 {
     static layer gradients[2];
     static real y[2][TOKENS * Q];
@@ -177,7 +177,7 @@ static rt_tensor normed(rt_graph *g, rt_tensor *x, rt_tensor *weight, rt_tensor 
     return **y;
 }
 
-TEST_ROWS(what_is_rounded_alone_is_refused_by_all_but_products, 0, IN_FLOAT)
+TEST_ROWS(only_products_accept_a_tensor_of_rounded_rows, 0, IN_FLOAT)
 {
     static real dx[ROWS * IN];
     NEEDS(bf16(), BF16);
@@ -207,7 +207,7 @@ TEST_ROWS(what_is_rounded_alone_is_refused_by_all_but_products, 0, IN_FLOAT)
 
 /* Leaves are the caller's, the backward of e^x reads its result, and without backward nothing is
  * kept for long. */
-TEST_ROWS(what_others_need_stays, 0, IN_FLOAT)
+TEST_ROWS(float_numbers_that_other_ops_read_are_kept, 0, IN_FLOAT)
 {
     static real dx[ROWS * IN];
     rt_graph *g = new_graph();
@@ -288,7 +288,7 @@ static size_t bytes_of_head(head *h, other_reader reader)
     return rt_graph_peak(g) - before;
 }
 
-TEST_ROWS(the_gradient_of_logits_that_products_alone_read_is_rounded, AN_OP_BETWEEN,
+TEST_ROWS(a_gradient_of_logits_that_only_products_read_is_stored_in_bf16, AN_OP_BETWEEN,
           IN_FLOAT ? A_NEWER_READER + 1 : 0)
 {
     const size_t rounded = (size_t)ROWS * LABELS * sizeof(uint16_t);
@@ -306,7 +306,7 @@ TEST_ROWS(the_gradient_of_logits_that_products_alone_read_is_rounded, AN_OP_BETW
     ck_assert(with_rounded.dw[0] != 0);
 }
 
-TEST_ROWS(parts_of_rows_read_their_own_rounded_rows, 0, IN_FLOAT)
+TEST_ROWS(threads_read_the_rounded_rows_of_their_part, 0, IN_FLOAT)
 {
     enum { SIDE = 256 };
     static real x_data[ROWS * SIDE], w_data[SIDE * SIDE];

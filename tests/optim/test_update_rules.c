@@ -13,7 +13,7 @@ static const char *const references[] = {
     [RT_OPTIMIZER_MUON] = "lion_muon.h5",
 };
 
-TEST(every_row_is_whole)
+TEST(every_update_rule_has_its_functions_and_a_reference)
 {
     ck_assert_ptr_null(rt_optimizer_rule_word(ROWS(references)));
     for (int i = 0; i < ROWS(references); i++) {

@@ -48,7 +48,8 @@ static void expect_pair(const char *text, bool begins, bool ends)
     json_decref(json);
 }
 
-TEST_ROWS(a_tokenizer_puts_around_a_text_what_rotor_does, 0, ROWS(tokenizers) * FRAMES)
+TEST_ROWS(an_exported_tokenizer_adds_the_tokens_that_rotor_adds_around_a_text, 0,
+          ROWS(tokenizers) * FRAMES)
 {
     const int n = _i / FRAMES;
     const bool begins = _i & 1, ends = _i >> 1 & 1;

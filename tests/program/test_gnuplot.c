@@ -74,7 +74,7 @@ static rt_status draw(void)
 
 SUITE(PROGRAM_FIXTURE, .prepare = make_endless_gnuplot, .timeout = 60)
 
-TEST(what_an_endless_gnuplot_has_started_ends_with_it)
+TEST(children_of_a_gnuplot_that_is_killed_end_with_it)
 {
     char *path = strdup(getenv("PATH"));
     hurried = true;
@@ -89,7 +89,7 @@ TEST(what_an_endless_gnuplot_has_started_ends_with_it)
     free(path);
 }
 
-TEST_ROWS(gnuplot_ends_with_the_program_and_so_does_what_it_has_started, 0, 2)
+TEST_ROWS(gnuplot_and_its_children_end_with_the_program, 0, 2)
 {
     static const int signals[] = {SIGKILL, SIGTERM};
     const pid_t program = fork();

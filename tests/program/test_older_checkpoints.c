@@ -22,7 +22,7 @@ static void make_run(void)
 
 SUITE(PROGRAM_OPTIONS, .prepare = make_run)
 
-TEST(what_reads_a_model_refuses_it)
+TEST(every_command_that_reads_a_model_refuses_an_older_checkpoint)
 {
     rt_model *model;
     run("cp -r runs before");

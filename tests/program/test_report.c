@@ -128,7 +128,7 @@ TEST(a_run_ends_with_its_report)
 }
 
 /* The labels of the evaluation contradict those of the training. */
-TEST(the_surest_mistakes_have_their_texts)
+TEST(mistakes_are_listed_with_their_texts)
 {
     run("awk 'BEGIN { print \"text\\tlabel\"; for (i = 0; i < 200; i++) print "
         "substr(\"abcdabcdabcd\", 1 + i %% 4, 1 + i %% 7) (i %% 2 ? \"x\" : \"\") \"\\t\" (i %% 2 "
@@ -148,7 +148,7 @@ TEST(the_surest_mistakes_have_their_texts)
                 "\n| 2 | ab <b>cd</b> | O | X | ");
 }
 
-TEST(a_page_has_any_name_and_is_a_warning_where_it_cannot_be_written)
+TEST(names_are_escaped_and_an_unwritable_report_is_a_warning)
 {
     run(WITHOUT_REPORT "train.steps=20 && mkdir runs/tiny/report.html");
     expect_told(0, "report.html: Is a directory", TINY "--resume");
@@ -165,7 +165,7 @@ TEST(a_page_has_any_name_and_is_a_warning_where_it_cannot_be_written)
 }
 
 /* Evaluations at 20, 40 and 60, of which the best is marked; a table that a run might have left. */
-TEST(the_axis_of_the_loss_suits_what_is_drawn)
+TEST(the_axis_of_the_loss_is_logarithmic_for_a_wide_positive_range)
 {
     NEEDS_PROGRAM("gnuplot");
     static const char *const losses[] = {"1.5", "0.09", "0"};
@@ -193,7 +193,7 @@ TEST(the_axis_of_the_loss_suits_what_is_drawn)
     }
 }
 
-TEST(the_tolerances_and_the_usage_of_pairs_are_drawn_where_they_were_asked_for)
+TEST(tolerances_and_usage_are_drawn_if_their_keys_are_set)
 {
     NEEDS_PROGRAM("gnuplot");
     run(TINY "train.steps=20 theta.tolerances=yes");
@@ -264,7 +264,7 @@ TEST(a_gnuplot_that_fails_is_a_warning)
     expect_no_text(w->err, "noise");
 }
 
-TEST(figures_that_fail_are_missing_and_none_of_before_is_shown)
+TEST(failed_figures_are_left_out_and_no_older_figure_is_shown)
 {
     run(TINY "train.steps=40");
     expect_in_file("runs/tiny/report.html", "after 40 steps");
@@ -353,7 +353,7 @@ TEST(a_sweep_has_a_page_with_links_to_its_runs)
     run("rm runs/tiny/report.html && $TRAIN --report runs/tiny/ && test -s runs/tiny/report.html");
 }
 
-TEST(a_sweep_tells_the_spread_and_what_failed)
+TEST(the_report_of_a_sweep_shows_the_spread_and_failed_runs)
 {
     NEEDS_PROGRAM("gnuplot");
     expect_exit(
@@ -370,7 +370,7 @@ TEST(a_sweep_tells_the_spread_and_what_failed)
 }
 
 /* tiny.ini has dim = 16, where 64 is the default, and so has each run; lr = 1e-2 has only one. */
-TEST(a_sweep_tells_what_is_common_to_all_and_which_is_the_best)
+TEST(the_report_of_a_sweep_shows_the_common_keys_and_the_lowest_loss)
 {
     run(TINY "train.steps=20 theta.learn=no sweep.optimizer.lr=1e-2,1e-5");
     const char *page = page_text("runs/tiny/report.html");
@@ -389,7 +389,7 @@ TEST(a_sweep_tells_what_is_common_to_all_and_which_is_the_best)
 }
 
 /* Each mean has its tooltip, also one of a second series. */
-TEST(a_run_alone_has_no_deviation_and_one_seed_no_interval)
+TEST(a_single_run_has_no_deviation_and_a_single_seed_no_interval)
 {
     NEEDS_PROGRAM("gnuplot");
     run(TINY "train.steps=20 theta.learn=no sweep.optimizer.lr=1e-2,1e-3 sweep.model.layers=1,2 "
@@ -443,7 +443,7 @@ TEST(an_axis_of_tokens_has_few_labels)
     }
 }
 
-TEST_ROWS(a_sweep_tells_of_compute_if_it_has_other_numbers_of_steps, 0, 2)
+TEST_ROWS(the_report_of_a_sweep_shows_compute_if_numbers_of_steps_differ, 0, 2)
 {
     run(TINY "sweep.run.seed=1,2 sweep.model.layers=1,2 %s",
         _i ? "sweep.train.steps=30,60 optimizer.schedule_steps=0" : "");

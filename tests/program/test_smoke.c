@@ -49,7 +49,7 @@ static const char *const rows[][2] = {
      "steps: 4, "},
 };
 
-TEST_ROWS(a_use_of_each_kind_ends_well, 0, ROWS(rows))
+TEST_ROWS(each_kind_of_command_succeeds, 0, ROWS(rows))
 {
     make_files();
     expect_printed(rows[_i][1], "%s", rows[_i][0]);

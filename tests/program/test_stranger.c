@@ -76,7 +76,7 @@ static void expect_harmless(const char *page_path)
 
 SUITE(PROGRAM_OPTIONS)
 
-TEST(cells_of_the_tables_of_a_run_are_numbers_or_nothing)
+TEST(cells_of_untrusted_tables_are_numbers_or_ignored)
 {
     static const char *const tables[] = {"metrics.csv", "timing.csv", "theta.csv",
                                          "theta_final.csv", "lengths.csv"};
@@ -90,7 +90,7 @@ TEST(cells_of_the_tables_of_a_run_are_numbers_or_nothing)
                 "grep -l -e canary -e '`' -e '<b>' runs/tiny/figures/*.gp runs/tiny/figures/*.csv");
 }
 
-TEST(labels_are_shown_and_never_obeyed)
+TEST(untrusted_labels_are_shown_and_never_executed)
 {
     NEEDS_PROGRAM("gnuplot");
     static const char *const tables[] = {"classes.csv", "confusion.csv"};
@@ -107,7 +107,7 @@ TEST(labels_are_shown_and_never_obeyed)
     expect_harmless("runs/tiny/report.html");
 }
 
-TEST(headings_are_found_by_their_names_or_not_at_all)
+TEST(untrusted_headings_are_ignored)
 {
     run(TINY "train.steps=2");
     for (int p = 0; p < 3; p++) {
@@ -138,7 +138,7 @@ TEST(headings_are_found_by_their_names_or_not_at_all)
     expect_no_text(read_file("runs/tiny/report.html"), "00000000000000000000");
 }
 
-TEST(results_are_names_and_numbers)
+TEST(untrusted_results_are_ignored_unless_they_are_numbers)
 {
     NEEDS_PROGRAM("gnuplot");
     rt_writer text = {0};
@@ -164,7 +164,7 @@ TEST(results_are_names_and_numbers)
     expect_text(w->err, "runs/tiny/metrics.csv: not a regular file\n");
 }
 
-TEST(names_and_settings_of_a_sweep_are_texts)
+TEST(untrusted_names_and_settings_of_a_sweep_are_never_executed)
 {
     NEEDS_PROGRAM("gnuplot");
     run(TINY "train.steps=5 train.eval_every=1 sweep.optimizer.lr=1e-2,2e-2");
@@ -185,7 +185,7 @@ TEST(names_and_settings_of_a_sweep_are_texts)
     expect_exit(w, 1, "test -e runs/other/report.html"); /* "../other" is no run of the sweep */
 }
 
-TEST(a_text_in_a_script_is_no_more_than_a_text)
+TEST(settings_are_quoted_in_scripts_of_gnuplot)
 {
     NEEDS_PROGRAM("gnuplot");
     run(TINY "train.steps=2 sweep.optimizer.lr=1e-2,2e-2");
@@ -196,7 +196,7 @@ TEST(a_text_in_a_script_is_no_more_than_a_text)
     expect_no_text(read_file("runs/tiny/report.html"), "<b>");
 }
 
-TEST(links_are_not_written_through)
+TEST(links_in_an_untrusted_folder_are_not_followed_for_writing)
 {
     NEEDS_PROGRAM("gnuplot");
     run(TINY "train.steps=2; mkdir mine; for i in a b c; do echo mine >mine/$i.csv; done");

@@ -9,7 +9,7 @@
 
 SUITE(PROGRAM_OPTIONS)
 
-TEST(a_branch_with_nothing_of_its_own_is_the_straight_run)
+TEST(a_branch_without_changes_equals_the_uninterrupted_run)
 {
     run("$TRAIN " FIXED "--quiet run.name=straight && " TRUNK);
     run("$TRAIN " FIXED "run.name=branch " BRANCH);
@@ -17,7 +17,7 @@ TEST(a_branch_with_nothing_of_its_own_is_the_straight_run)
     expect_same_model("straight", "branch", 60);
 }
 
-TEST(a_learned_theta_is_carried_with_its_states)
+TEST(a_branch_inherits_learned_theta_with_its_optimizer_states)
 {
     run(TINY "run.name=straight && $TRAIN tiny.ini --quiet run.name=trunk train.steps=30 && $TRAIN "
              "tiny.ini run.name=branch " BRANCH);
@@ -35,7 +35,7 @@ TEST(a_learned_theta_is_carried_with_its_states)
 }
 
 /* Bias correction counts from there: Adam's first step is at most the learning rate. */
-TEST(a_theta_that_joins_takes_its_first_step_then_and_is_resumed)
+TEST(theta_that_joins_at_a_branch_takes_its_first_step_there)
 {
     run(TRUNK "&& $TRAIN tiny.ini run.name=branch theta.learn=yes run.log_every=1 "
               "train.eval_every=1 train.steps=31 " BRANCH);
@@ -53,7 +53,7 @@ TEST(a_theta_that_joins_takes_its_first_step_then_and_is_resumed)
 }
 
 /* They are 1 at first, which changes no bit of the trunk's model. */
-TEST(factors_of_heads_join_as_theta_does)
+TEST(head_factors_join_at_a_branch)
 {
     run(TRUNK);
     expect_told(0, "parameters that join: 2, the first is layers.0.attention.head_scale",
@@ -104,7 +104,7 @@ TEST(a_sweep_that_grew_makes_the_trunks_it_lacks)
 }
 
 /* Both take the same first step: of a frozen theta nothing was learned. */
-TEST(what_the_trunk_learned_is_not_exchanged_unseen)
+TEST(a_branch_cannot_drop_or_merge_theta_that_the_trunk_learned)
 {
     run(TINY "run.name=trunk train.steps=30 train.freeze=theta");
     run("$TRAIN tiny.ini run.name=branch train.freeze=theta " BRANCH);
@@ -128,7 +128,7 @@ TEST(what_the_trunk_learned_is_not_exchanged_unseen)
         "} END { exit bad || !n }' runs/kept/theta.csv");
 }
 
-TEST(what_a_branch_cannot_be_is_refused)
+TEST(a_branch_that_contradicts_its_trunk_is_refused)
 {
     write_sweep();
     write_file("v.ini", "[variant trunk]\ntheta.learn = yes\n");

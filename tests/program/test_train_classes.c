@@ -23,7 +23,7 @@ static void make_files(void)
 SUITE(PROGRAM_OPTIONS, .prepare = make_files)
 
 /* training/test_scores.c has how they follow from the confusion matrix. */
-TEST_ROWS(the_scores_that_are_printed_are_those_of_the_tables, 0, 2)
+TEST_ROWS(printed_scores_are_those_of_the_tables, 0, 2)
 {
     run("$TRAIN %s >out", _i ? TAG : CLASSIFY);
     run("awk -F, -v q=\"'\" 'NR > 1 { printf q $1 q \"    %%9.4f  %%6.4f  %%6.4f  %%8.0f\\n\", $2, "
@@ -33,7 +33,7 @@ TEST_ROWS(the_scores_that_are_printed_are_those_of_the_tables, 0, 2)
     ck_assert_double_eq(result_of("c", "accuracy"), result_of("c", "eval_accuracy"));
 }
 
-TEST(evaluations_and_predictions_are_what_was_counted)
+TEST(evaluations_and_predictions_agree_with_the_confusion_matrix)
 {
     run("$TRAIN " CLASSIFY ">out && sed -n '/^eval/,/^.C/p' out >trained");
     run("$TRAIN " CLASSIFY "--eval | sed -n '/^eval/,/^.C/p' | cmp - trained");
@@ -51,7 +51,7 @@ TEST(evaluations_and_predictions_are_what_was_counted)
     expect_no_text(read_file("runs/c/report.html"), "Confusion matrix");
 }
 
-TEST(what_is_predicted_of_tokens_is_what_was_counted)
+TEST(predicted_labels_of_tokens_are_those_of_the_confusion_matrix)
 {
 #define WHOLE TAG "data.eval_fraction=0 data.length=40 "
     run("$TRAIN " WHOLE);
@@ -62,7 +62,7 @@ TEST(what_is_predicted_of_tokens_is_what_was_counted)
         "- counted");
 }
 
-TEST(of_many_classes_the_worst_are_shown)
+TEST(the_20_classes_with_the_lowest_f1_are_printed)
 {
     double last = -1, f1;
     int rows = 0;
@@ -111,7 +111,7 @@ TEST(a_line_is_answered_before_the_next_one_is_read)
         "--predict $t)\" || exit 9; done; exec 3>&-; wait $!");
 }
 
-TEST(what_is_no_row_is_refused_and_what_is_cut_or_unknown_is_told)
+TEST(empty_lines_are_refused_and_truncated_or_unknown_text_is_a_warning)
 {
     run("$TRAIN " CLASSIFY);
     expect_message(2, "train: the text is empty\n", "$TRAIN " CLASSIFY "--predict ''");
@@ -131,7 +131,7 @@ TEST(what_is_no_row_is_refused_and_what_is_cut_or_unknown_is_told)
 }
 
 /* A model of pairs takes a line without a tab as one text: it may have been trained on both. */
-TEST(a_pair_is_told_by_its_tab)
+TEST(a_tab_separates_the_texts_of_a_pair)
 {
 #define PAIRS CLASSIFY "data.file=sub/pairs.tsv data.eval_file= "
     run("awk 'NR == 1 { print \"text\\ttext_b\\tlabel\" } NR > 1 { print $1 \"\\tx\\t\" $2 }' "

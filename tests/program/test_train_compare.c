@@ -12,7 +12,7 @@ static void make_runs(void)
 
 SUITE(PROGRAM_OPTIONS)
 
-TEST(what_sets_runs_apart_is_told_with_their_results)
+TEST(a_comparison_shows_the_differing_keys_and_the_results)
 {
     NEEDS_PROGRAM("gnuplot");
     make_runs();
@@ -175,7 +175,7 @@ TEST(runs_of_one_name_and_without_results_are_compared)
     ck_assert_int_eq(count_elements(read_file("report.html"), "svg"), 7);
 }
 
-TEST(what_cannot_be_compared_is_refused)
+TEST(folders_that_cannot_be_compared_are_refused)
 {
     make_runs();
     run("mkfifo pipe");

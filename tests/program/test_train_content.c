@@ -67,7 +67,7 @@ TEST_ROWS(every_way_of_training_ends_in_the_same_model, 0, KEYS *CELLS)
         expect_same_model("plain", "other", 7);
 }
 
-TEST_ROWS(a_model_is_used_as_others_and_its_export_is_refused, 0, KEYS)
+TEST_ROWS(a_model_is_evaluated_and_continues_texts_but_is_not_exported, 0, KEYS)
 {
     run("$TRAIN tiny.ini --quiet data.task=period data.objective=lm train.steps=7 " SHORT "tiny %s",
         keys[_i].settings);
@@ -101,7 +101,7 @@ TEST(a_run_records_its_gates_and_phases)
 }
 
 /* Each kind of position with a theta has what rope has for it. */
-TEST_ROWS(a_theta_is_measured_with_each_encoding_that_has_one, 0, 3)
+TEST_ROWS(theta_is_measured_with_each_encoding_that_has_a_theta, 0, 3)
 {
     static const char *const kinds[] = {"rope", "selective", "pope"};
     run("$TRAIN tiny.ini --quiet train.steps=2 theta.learn=yes theta.cutoffs=yes "

@@ -55,7 +55,7 @@ TEST(a_run_whose_patience_lasts_takes_all_its_steps)
     expect_unprinted("best: ", TINY "--resume train.steps=39");
 }
 
-TEST(a_trial_with_too_few_steps_warns_and_goes_on)
+TEST(a_trial_with_too_few_steps_is_a_warning)
 {
 #define TRIAL "$TRAIN trial.ini run.name=tiny "
     run("sed 's/^schedule_.*/warmup_steps = 30/; /^steps/s/.*/steps = 400\\npatience = 2/' "
@@ -71,7 +71,7 @@ TEST(a_trial_with_too_few_steps_warns_and_goes_on)
     expect_no_text(w->err, "train.patience = 2 cannot");
 }
 
-TEST(a_run_that_has_stopped_early_says_so_when_it_is_resumed)
+TEST(resuming_a_run_that_stopped_early_explains_that_nothing_is_left)
 {
 #define LONGER RUN "train.min_delta=1000 train.steps=200 "
     run("$TRAIN " WAIT "train.patience=1; cp -r runs before");
@@ -92,7 +92,7 @@ TEST(a_run_that_has_stopped_early_says_so_when_it_is_resumed)
     expect_same_model("straight", "tiny", 60);
 }
 
-TEST(a_larger_patience_continues_as_if_it_had_been_so_from_the_start)
+TEST(a_larger_patience_continues_the_run_as_if_set_from_the_start)
 {
     run("$TRAIN " WAIT "train.patience=3 run.name=straight --quiet");
     run("$TRAIN " WAIT "train.patience=1 run.name=parts --quiet");
@@ -124,7 +124,7 @@ TEST(evaluations_are_counted_over_an_interruption)
         "h5dump -a /eval_loss runs/longer/checkpoints/step-00000040.h5 | grep -q 'unable to open'");
 }
 
-TEST(a_target_that_was_not_reached_is_missed)
+TEST(an_early_stop_below_the_target_ends_with_exit_code_7)
 {
     expect_exit(w, 7, "$TRAIN " WAIT "train.patience=1 train.target_accuracy=1 --quiet");
     expect_lines(w->out, STOPPED("40", "100", "1 evaluation"));
@@ -197,7 +197,7 @@ TEST(the_results_of_a_run_with_patience_are_of_its_best_evaluation)
     expect_exit(w, 1, "grep -q model_step runs/tiny/result.csv");
 }
 
-TEST(a_run_starts_from_the_model_that_other_uses_take)
+TEST(a_run_starts_from_the_best_model_of_an_early_stopped_run)
 {
     static const char *const folders[] = {"runs/tiny", "runs/tiny/checkpoints"};
     int best, last;

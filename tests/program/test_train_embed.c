@@ -41,7 +41,7 @@ static int read_row(int row, double *to, int most)
 
 SUITE(PROGRAM_OPTIONS, .prepare = make_files)
 
-TEST_ROWS(each_line_has_a_vector_that_it_has_alone, 0, 4)
+TEST_ROWS(the_vector_of_a_line_does_not_depend_on_other_lines, 0, 4)
 {
     static const char *const models[] = {C_INI, C_INI "model.kind=decoder ", LM, MLM};
     run("%s", models[_i]);
@@ -101,7 +101,7 @@ TEST(vectors_are_an_array_of_numpy_or_a_dataset_of_hdf5)
         "/^[-+.0-9e]+$/) bad = 1 } NF != 32 { bad = 1 } END { exit bad || NR != 3 }'");
 }
 
-TEST(vectors_replace_a_file_with_overwrite_alone)
+TEST(vectors_replace_a_file_only_with_overwrite)
 {
     run(C_INI "train.keep=2 train.checkpoint_every=1");
     run("cat runs/*/checkpoints/*.h5 | cksum >before");
@@ -161,7 +161,7 @@ TEST(each_labelled_line_has_its_loss)
                         "--per-line | cut -d, -f1,3 | tr '\\n' ' '");
 }
 
-TEST(lines_are_those_of_a_plain_text)
+TEST(json_lines_are_refused_as_texts_to_embed)
 {
     write_file("a.jsonl", "{\"text\": \"a\"}\n");
     run(C_INI "--quiet --overwrite train.steps=1");

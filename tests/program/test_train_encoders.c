@@ -75,7 +75,7 @@ TEST(a_mask_of_a_protein_has_two_spellings)
 #define SET_MASK(id)                                                                               \
     "sed -i 's/\"mask_token_id\": [0-9]*/\"mask_token_id\": " id "/' foreign/config.json; "
 
-TEST(a_mask_that_the_vocabulary_contradicts_is_told)
+TEST(a_mask_token_id_that_the_vocabulary_contradicts_is_reported)
 {
     make_folders("esm");
     expect_told(4, "config.json: mask_token_id is 7, but the mask of the vocabulary has the id ",

@@ -81,7 +81,7 @@ TEST(a_run_starts_from_the_parameters_of_another)
 }
 
 /* Of the theta of some layers alone a model would be neither that of the checkpoint nor its own. */
-TEST(theta_is_taken_whole_or_not)
+TEST(theta_is_inherited_for_all_layers_or_for_none)
 {
     run(TINY "position.every=2");
     expect_told(

@@ -54,7 +54,7 @@ TEST(token_ids_are_evaluated_on_their_own_data_set)
     ck_assert(!exists("runs/other"));
 }
 
-TEST(what_cannot_be_evaluated_is_refused_before_anything_is_created)
+TEST(a_text_too_short_to_evaluate_is_refused_before_anything_is_created)
 {
     for (int checks = 0; checks < 2; checks++) {
         expect_each_told(checks ? "$TRAIN " TEXT "--check" : "$TRAIN " TEXT,
@@ -68,7 +68,7 @@ TEST(what_cannot_be_evaluated_is_refused_before_anything_is_created)
 }
 
 /* As nanoGPT's character files, whose ids begin at 0. */
-TEST(ids_that_begin_at_0_are_told_and_can_be_ordinary)
+TEST(ids_below_4_are_a_warning_and_can_be_ordinary_tokens)
 {
     run("for i in $(seq 200); do printf '\\0\\0\\1\\0\\5\\0\\6\\0'; done >zero.bin");
     expect_told(0,

@@ -22,7 +22,7 @@ static void expect_model(const char *folder)
 
 SUITE(PROGRAM_OPTIONS)
 
-TEST(a_folder_of_a_run_is_refused_and_stays_one)
+TEST(an_export_into_the_folder_of_a_run_is_refused_and_changes_nothing)
 {
     static const char *const folders[] = {"runs/tiny", "runs/tiny/checkpoints", "runs/sweep"};
     run(RUN "&& " RUN "run.name=sweep sweep.run.seed=1,2");
@@ -49,7 +49,7 @@ TEST(a_run_is_refused_in_the_folder_of_an_export)
 }
 
 /* Whoever stands in the folder would be left in the older one. */
-TEST(the_rights_of_a_folder_and_a_link_to_it_stay)
+TEST(an_export_keeps_the_permissions_of_a_folder_and_a_link_to_it)
 {
     run(RUN "&& mkdir -m 750 real && ln -s real link && $TRAIN tiny.ini --export link && $TRAIN "
             "tiny.ini --export link/ --overwrite");
@@ -82,7 +82,7 @@ TEST(the_rights_of_a_folder_and_a_link_to_it_stay)
 }
 
 /* Of a program that was killed before it had anything to show; one that fails leaves none. */
-TEST(a_staging_folder_alone_is_no_reason_to_refuse)
+TEST(an_export_replaces_a_staging_folder_that_was_left_behind)
 {
     run(RUN);
     expect_exit(w, 1, "(trap '' XFSZ; ulimit -f 1; exec $TRAIN tiny.ini --export out)");

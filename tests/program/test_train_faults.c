@@ -8,7 +8,7 @@
 
 SUITE(PROGRAM_OPTIONS)
 
-TEST_ROWS(the_second_trainer_is_refused_and_the_first_goes_on, 0, 2)
+TEST_ROWS(the_second_trainer_is_refused_and_the_first_continues, 0, 2)
 {
     static const char *const ways[] = {"--resume", "--overwrite"};
     int first = 0;
@@ -25,7 +25,7 @@ TEST_ROWS(the_second_trainer_is_refused_and_the_first_goes_on, 0, 2)
                                 first, first));
 }
 
-TEST(other_runs_and_files_are_left_alone)
+TEST(other_runs_and_files_are_not_changed)
 {
     run(TINY "run.name=a & $TRAIN tiny.ini --quiet run.name=b && wait $!");
     expect_same_files("runs/a/metrics.csv", "runs/b/metrics.csv");
@@ -58,7 +58,7 @@ TEST(a_second_interrupt_ends_at_once)
                      "kill -INT $!; wait $!");
 }
 
-TEST_ROWS(a_signal_is_obeyed_after_the_step_and_saves_it, 0, 4)
+TEST_ROWS(a_signal_ends_a_run_after_its_step_with_a_checkpoint, 0, 4)
 {
     static const char *const signals[] = {"TERM", "INT", "HUP", "USR1"};
     int step = 0;
@@ -91,7 +91,7 @@ TEST(a_run_folder_with_a_long_path_holds_the_whole_run)
 }
 
 /* HDF5 1.10 crashes on these two, later ones refuse them; and a checksum can be forged. */
-TEST(a_file_that_hdf5_crashes_on_ends_like_any_damaged_one)
+TEST(a_file_that_crashes_hdf5_is_reported_as_damaged)
 {
     static unsigned char bytes[1 << 16];
     FILE *file = fopen(TEST_SOURCES "/fuzz/corpus/checkpoint/crash", "rb");
@@ -105,7 +105,7 @@ TEST(a_file_that_hdf5_crashes_on_ends_like_any_damaged_one)
     ck_assert(!exists("runs"));
 }
 
-TEST(training_outlives_a_disk_that_is_full)
+TEST(training_continues_on_a_full_disk)
 {
     expect_exit(w, 6, "ulimit -f 8; $TRAIN tiny.ini");
     const char *line = line_of(w->err, "train: warning: ");
@@ -123,7 +123,7 @@ TEST(training_outlives_a_disk_that_is_full)
     expect_same_files("runs/tiny/metrics.csv", "runs/other/metrics.csv");
 }
 
-TEST(a_reader_that_goes_away_does_not_end_training)
+TEST(a_closed_pipe_does_not_end_training)
 {
     run("{ $TRAIN tiny.ini 2>.log; echo $? >.code; } | : ; cat .code");
     run("{ $TRAIN tiny.ini --overwrite 2>&1; echo $? >.code; } | : ; cat .code");

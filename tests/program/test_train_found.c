@@ -70,7 +70,7 @@ TEST(a_run_may_lie_in_a_folder_of_any_name)
     }
 }
 
-TEST(a_damaged_checkpoint_is_told_of)
+TEST(a_damaged_checkpoint_is_reported_and_an_older_one_used)
 {
     run("$TRAIN tiny.ini train.steps=40; echo broken >runs/tiny/checkpoints/step-00000040.h5");
     expect_told(0, "step-00000040.h5: ", "$TRAIN --checkpoint runs/tiny --eval");
@@ -78,7 +78,7 @@ TEST(a_damaged_checkpoint_is_told_of)
 }
 
 /* 1e-50 is 0 in float: the configuration of the run is none there, its model is. */
-TEST(a_configuration_of_double_does_not_stand_in_the_way_of_float)
+TEST(a_configuration_that_only_double_can_represent_is_replaced_in_float)
 {
     run("$TRAIN64 tiny.ini train.steps=20 optimizer.eps=1e-50");
     expect_told(0, "warning: the configuration of the run cannot be used; using that of",
@@ -87,7 +87,7 @@ TEST(a_configuration_of_double_does_not_stand_in_the_way_of_float)
     expect_exit(w, 4, "$TRAIN --eval --checkpoint runs/tiny");
 }
 
-TEST(a_config_ini_without_checkpoints_is_one_like_any_other)
+TEST(a_config_ini_without_checkpoints_is_an_ordinary_configuration)
 {
     static const char *const rows[][2] = {
         {"$TRAIN here/config.ini train.steps=1", "runs/config"},
@@ -106,7 +106,7 @@ TEST(a_config_ini_without_checkpoints_is_one_like_any_other)
         expect_printed(lasting("\nrun: %s\n", rows[i][1]), "%s", rows[i][0]);
 }
 
-TEST(a_checkpoint_knows_its_configuration)
+TEST(a_checkpoint_is_used_with_its_own_configuration)
 {
     static const char *const names[] = {"runs/mine/checkpoints/step-00000020.h5",
                                         "runs/mine/checkpoints", "runs/mine", "runs/mine/"};
@@ -131,7 +131,7 @@ TEST(a_run_that_was_never_evaluated_has_no_best)
                 "$TRAIN tiny.ini --eval --best");
 }
 
-TEST(a_prediction_says_what_makes_it)
+TEST(a_prediction_names_its_checkpoint)
 {
     const char *lm = "tiny.ini theta.learn=no data.task=text data.vocab=32 data.file=text.txt "
                      "data.objective=lm model.causal=yes";

@@ -63,7 +63,7 @@ TEST(without_a_vocabulary_ids_are_read_and_texts_refused)
     ck_assert(exists("out/model.safetensors") && !exists("out/vocab.txt"));
 }
 
-TEST(what_is_not_quite_the_folders_is_a_warning)
+TEST(a_missing_head_or_another_activation_is_a_warning)
 {
     run("cp -r $HF/model/hf m; chmod -R u+w m; cp $HF/masked_lm/hf/vocab.txt m; echo "
         "'{\"tokenizer_class\": \"BertTokenizer\"}' >m/tokenizer_config.json");
@@ -76,7 +76,7 @@ TEST(what_is_not_quite_the_folders_is_a_warning)
     expect_untold("warning", "$TRAIN " CLASSIFY "train.steps=1 run.name=b");
 }
 
-TEST_ROWS(a_start_from_a_folder_goes_on_to_the_same_bytes, 0, 3)
+TEST_ROWS(a_training_from_a_folder_is_resumed_to_the_same_bytes, 0, 3)
 {
     static const char *const tasks[] = {CLASSIFY, TAG LEARNED, LM};
     expect_told(0, ", theta included\n", "$TRAIN %s run.name=a model.dropout=0.1", tasks[_i]);
@@ -97,7 +97,7 @@ TEST(a_vocabulary_with_fewer_tokens_than_rows_is_trained_on)
     ck_assert_str_eq(evaluate("--checkpoint out data.file=c.tsv"), line);
 }
 
-TEST_ROWS(what_is_written_evaluates_as_the_run_does, 0, 3)
+TEST_ROWS(an_exported_folder_evaluates_as_its_run, 0, 3)
 {
     static const struct {
         const char *arguments, *file;
@@ -120,7 +120,7 @@ TEST(classes_keep_their_names_in_another_order)
     ck_assert_str_eq(evaluate("--checkpoint out data.file=c.tsv"), line);
 }
 
-TEST(the_card_tells_of_the_run)
+TEST(the_card_describes_the_run)
 {
     double loss, accuracy, told[2];
     run("$TRAIN " CLASSIFY LEARNED);

@@ -128,7 +128,7 @@ TEST(labels_that_have_changed_are_warned_of)
         "--resume");
 }
 
-TEST(a_contradiction_is_exit_2_with_key_and_remedy)
+TEST(a_contradiction_is_refused_with_its_key_and_a_remedy)
 {
     expect_each_told(
         "$TRAIN --check",
@@ -166,7 +166,7 @@ TEST(a_contradiction_is_exit_2_with_key_and_remedy)
         "data.theta=1 data.theta2=1 --check");
 }
 
-TEST(what_an_image_model_cannot_do_is_exit_2)
+TEST(commands_for_texts_refuse_an_image_model_with_exit_code_2)
 {
     static const char of_texts[] = " needs a model of texts or of token ids; data.task = images "
                                    "has --eval, and --eval --per-line for each image\n";

@@ -5,7 +5,7 @@
 SUITE(PROGRAM_OPTIONS)
 
 /* As under a program that waits for none of its children, which dash cannot be. */
-TEST(children_end_although_they_were_ignored)
+TEST(runs_and_gnuplot_end_under_a_parent_that_ignores_sigchld)
 {
 #define CHILDREN_IGNORED "(exec env --ignore-signal=CHLD $TRAIN "
     expect_printed("sweep: runs/tiny\n",
@@ -17,7 +17,7 @@ TEST(children_end_although_they_were_ignored)
 }
 
 /* The reader is gone once echo fails. */
-TEST(a_reader_that_is_gone_ends_who_prints_although_that_was_ignored)
+TEST(a_closed_pipe_ends_the_program_although_sigpipe_was_ignored)
 {
     run("{ (trap '' PIPE; while echo; do :; done 2>/dev/null; exec $TRAIN --help); echo $? >code; "
         "} | :; grep -x 141 code");
@@ -25,7 +25,7 @@ TEST(a_reader_that_is_gone_ends_who_prints_although_that_was_ignored)
 
 /* A limit on files ends no command without a word, and leaves nothing that is half written. The
  * signal of the limit would end a program that does not ignore it. */
-TEST(a_file_that_may_not_grow_is_a_message_of_every_command)
+TEST(every_command_reports_a_file_size_limit)
 {
 #define UNPRINTED 1, "the results could not be printed"
     static const struct {

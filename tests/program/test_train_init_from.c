@@ -33,7 +33,7 @@ static void make_run(void)
 
 SUITE(PROGRAM_OPTIONS, .prepare = make_files)
 
-TEST(a_folder_trains_at_the_first_try)
+TEST(a_folder_can_be_trained_further_without_other_settings)
 {
     expect_told(0, "/folder, theta included\n", "$TRAIN short.ini");
     expect_no_text(w->err, "warning", "newly initialized");
@@ -71,7 +71,7 @@ TEST_ROWS(a_folder_without_a_vocabulary_trains_on_ids, 0, 3)
     expect_in_file("runs/short/config.ini", _i == 2 ? "\nlearn = yes\n" : "\nlearn = no\n");
 }
 
-TEST(an_encoding_without_parameters_can_take_the_place_of_another)
+TEST(an_encoding_without_parameters_can_replace_another)
 {
     make_run();
     run("$TRAIN copy.ini --quiet position.kind=alibi");
@@ -84,7 +84,7 @@ TEST(an_encoding_without_parameters_can_take_the_place_of_another)
     ck_assert(!exists("runs/b"));
 }
 
-TEST(all_that_cannot_be_is_one_message)
+TEST(all_contradictions_to_the_initial_model_are_in_one_message)
 {
     run("printf '[model]\\ndim = 32\\nheads = 3\\nnorm = pre\\n' >>short.ini");
     static const char *const commands[] = {"", "--check", "--print-config", "--resume"};
@@ -100,7 +100,7 @@ TEST(all_that_cannot_be_is_one_message)
     }
 }
 
-TEST_ROWS(what_the_folder_has_too_and_what_may_differ_is_taken, 0, 6)
+TEST_ROWS(settings_that_repeat_the_folder_or_may_differ_are_accepted, 0, 6)
 {
     static const char *const settings[] = {
         "model.dim=24 model.heads=3 model.kv_heads=3 model.ffn_dim=40 data.lowercase=no",
@@ -114,7 +114,7 @@ TEST_ROWS(what_the_folder_has_too_and_what_may_differ_is_taken, 0, 6)
 }
 
 /* Whoever makes an encoder of a causal model has not asked for its objective. */
-TEST(the_objective_comes_with_a_model_that_stays_causal)
+TEST(a_model_that_stays_causal_keeps_its_objective)
 {
     run("$TRAIN short.ini --quiet train.init_from=$HF/causal_lm/hf");
     expect_in_file("runs/short/config.ini", "\nobjective = lm\n");
@@ -130,7 +130,7 @@ TEST(the_objective_comes_with_a_model_that_stays_causal)
         "printf '[data]\\nobjective = lm\\n' >>short.ini; $TRAIN short.ini --quiet --overwrite");
 }
 
-TEST_ROWS(a_run_goes_on_and_is_used_without_the_folder, 0, 2)
+TEST_ROWS(a_run_is_resumed_and_used_without_its_initial_folder, 0, 2)
 {
     static const char *const configs[] = {"short.ini run.name=b", "runs/b/config.ini"};
     run("$TRAIN short.ini --quiet run.name=a");
@@ -159,7 +159,7 @@ TEST(every_run_of_a_sweep_has_the_architecture_of_its_model)
     ck_assert(!exists("runs/t"));
 }
 
-TEST_ROWS(the_print_of_what_is_inherited_reads_back_and_trains_the_same, 0, 3)
+TEST_ROWS(a_printed_configuration_with_inherited_keys_reads_back_and_trains_the_same, 0, 3)
 {
     static const char *const folders[] = {"folder", "decoder", "runs/tiny"};
     make_decoder();
@@ -178,7 +178,7 @@ TEST_ROWS(the_print_of_what_is_inherited_reads_back_and_trains_the_same, 0, 3)
 }
 
 /* Each row is read by a training that would remove it, under one of its names. */
-TEST_ROWS(what_a_training_reads_it_does_not_remove, 0, 10)
+TEST_ROWS(a_training_does_not_remove_a_file_that_it_reads, 0, 10)
 {
     static const char *const rows[] = {"train.init_from=runs/tiny",
                                        "train.init_from=./runs/../runs/tiny/checkpoints",
@@ -201,7 +201,7 @@ TEST_ROWS(what_a_training_reads_it_does_not_remove, 0, 10)
 }
 
 /* Answers of a command that reads and writes, and other names of what it reads. */
-TEST_ROWS(what_a_command_reads_it_does_not_replace, 0, 4)
+TEST_ROWS(a_command_does_not_replace_a_file_that_it_reads, 0, 4)
 {
     static const char *const rows[] = {"--checkpoint folder --embed text.txt --output other.npy",
                                        "--checkpoint folder --embed - --output other.npy <text.txt",

@@ -55,7 +55,7 @@ static void make_text(void)
 
 SUITE(PROGRAM_OPTIONS)
 
-TEST(a_continuation_is_apart_from_its_text_and_each_line_has_one)
+TEST(a_continuation_is_a_field_of_its_own_for_each_line)
 {
     make_text();
     run("$TRAIN " LM);
@@ -76,7 +76,7 @@ TEST(a_continuation_is_apart_from_its_text_and_each_line_has_one)
     ck_assert_int_eq(count_of(w->out, "\n"), 3);
 }
 
-TEST(the_end_says_why_a_continuation_is_over)
+TEST(the_field_end_gives_the_reason_for_the_end_of_a_continuation)
 {
     make_text();
     run("$TRAIN " LM "data.length=12 position.kind=learned");
@@ -92,7 +92,7 @@ TEST(the_end_says_why_a_continuation_is_over)
 }
 
 /* A zero is a character of JSON; what is no number is null. */
-TEST(every_byte_and_number_has_a_form)
+TEST(invalid_utf8_and_non_finite_numbers_become_valid_json)
 {
     static const char bytes[] = "a\0\n\x1f\"\xff\xe2\x82";
     json_t *text = rt_answer_string(bytes, sizeof bytes - 1);

@@ -8,7 +8,7 @@ static const char portable_kernels[] = "Haswell, row kernels AVX2";
 static bool with_reports = true;
 SUITE(PROGRAM_OPTIONS)
 
-TEST(portable_runs_are_the_same_whatever_the_environment_says)
+TEST(portable_runs_do_not_depend_on_the_environment)
 {
     NEEDS(rt_row_set_works(RT_ROWS_AVX2), "AVX2");
     run(TINY "run.kernels=portable run.name=plain");
@@ -71,7 +71,7 @@ TEST(other_kernels_of_the_blas_are_warned_about)
     expect_untold("warning", TINY "--resume run.kernels=portable");
 }
 
-TEST(portable_holds_for_whatever_is_done_with_a_run)
+TEST(portable_kernels_are_used_by_every_command_on_a_run)
 {
     NEEDS(rt_row_set_works(RT_ROWS_AVX2), "AVX2");
     run("OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet run.kernels=portable train.steps=20 "

@@ -65,7 +65,7 @@ TEST(a_run_starts_from_a_model_of_the_same_labels)
                 "train.init_from=runs/c/checkpoints/step-00000060.h5");
 }
 
-TEST(what_is_cut_is_counted_in_a_warning)
+TEST(truncated_texts_are_counted_in_a_warning)
 {
     expect_told(0,
                 "train: warning: of 410 labelled texts 309 are longer than data.length = 5 and are "

@@ -9,7 +9,7 @@
 
 SUITE(PROGRAM_OPTIONS)
 
-TEST(every_table_has_the_start_of_the_layer)
+TEST(every_table_has_the_initial_theta_of_the_layer)
 {
     expect_printed("\n    0  all   1        0.1        0.1  +0.0000    0.000 ",
                    "$TRAIN tiny.ini " APART " theta.lr_scale=0 train.steps=20");

@@ -14,7 +14,7 @@ static void write_text(void)
 
 SUITE(PROGRAM_OPTIONS)
 
-TEST(other_data_is_told_with_both_digests)
+TEST(changed_data_is_a_warning_with_both_digests)
 {
     write_text();
     run(TEXT "train.steps=20");
@@ -58,7 +58,7 @@ static const struct {
      "runs/tiny/metrics.csv ends at step 30: its rows up to step 40 are lost\n", ""},
 };
 
-TEST_ROWS(a_table_that_lacks_rows_is_told, 0, ROWS(rows))
+TEST_ROWS(a_table_with_missing_rows_is_a_warning, 0, ROWS(rows))
 {
     run(TINY "train.steps=40");
     run("%s; $TRAIN tiny.ini --quiet --resume %s", rows[_i].change, rows[_i].resume);

@@ -69,7 +69,7 @@ TEST_ROWS(retrieval_has_tables_by_distance_and_head, 0, 4)
 }
 
 /* A single length means questions of that length, not those with masks. */
-TEST(a_model_that_answers_is_not_asked_at_masks)
+TEST(a_model_of_several_lengths_is_evaluated_on_questions_and_not_on_masks)
 {
     run(ANSWERS);
     const char *end = evaluate("--checkpoint runs/c data.length=12..12 train.eval_lengths=");
@@ -83,7 +83,7 @@ TEST(a_model_that_answers_is_not_asked_at_masks)
 }
 
 /* Their weights would take more memory than the training. */
-TEST(heads_of_long_sequences_are_left_out)
+TEST(long_sequences_have_no_table_of_heads)
 {
     run(ANSWERS "data.task=passkey data.length=2000 train.eval_lengths= train.steps=1 "
                 "train.batch_size=2 train.eval_batches=1");
@@ -93,7 +93,7 @@ TEST(heads_of_long_sequences_are_left_out)
 }
 
 /* The model of a use may stand at other positions than it was trained at. */
-TEST(random_positions_can_be_left_out_of_a_use)
+TEST(an_evaluation_can_turn_random_positions_off)
 {
     run(ANSWERS "position.randomized=64");
     run("$TRAIN --checkpoint runs/c --export folder && grep '\"max_position_embeddings\": 64' "
@@ -105,7 +105,7 @@ TEST(random_positions_can_be_left_out_of_a_use)
     ck_assert_str_eq(own, evaluate("--checkpoint runs/c position.randomized=64"));
 }
 
-TEST(what_cannot_be_drawn_is_refused)
+TEST(lengths_that_cannot_be_drawn_are_refused)
 {
     expect_each_told(
         ANSWERS "--check",

@@ -22,7 +22,7 @@ TEST_ROWS(a_folder_is_evaluated_on_ids, 0, 4)
     expect_no_text(w->err, "warning");
 }
 
-TEST(a_tokenizer_that_is_not_known_leaves_the_ids)
+TEST(a_folder_with_an_unknown_tokenizer_reads_token_ids)
 {
     expect_told(0, "train: warning: tokenizer.json: ",
                 "cp -r $LLAMA/llama/hf m; chmod -R u+w m; echo '{\"model\": {\"type\": "
@@ -43,7 +43,7 @@ TEST(a_tokenizer_that_is_not_known_leaves_the_ids)
 }
 
 /* One that no training here has the memory for. */
-TEST(the_length_of_a_folder_may_be_any)
+TEST(a_folder_with_a_million_positions_is_exported)
 {
     run("cp -r $LLAMA/llama/hf m; chmod -R u+w m; sed -i 's/\"max_position_embeddings\": "
         "64/\"max_position_embeddings\": 1000000/' m/config.json; $TRAIN --checkpoint m --export "
@@ -52,7 +52,7 @@ TEST(the_length_of_a_folder_may_be_any)
 }
 
 /* A decoder of abcdefghijklmnop whose folder calls a letter the end of a text. */
-TEST(a_token_that_ends_a_text_is_kept_and_ends_it)
+TEST(an_end_token_of_a_folder_is_kept_and_ends_a_continuation)
 {
     static const char predict[] = "--predict abcd --tokens 20 --temperature 0 --quiet";
     run("for i in $(seq 200); do printf abcdefghijklmnop; done >text.txt");

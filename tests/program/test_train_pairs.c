@@ -28,7 +28,7 @@ TEST_ROWS(a_run_ends_with_the_usage_of_its_pairs, 0, 2)
     expect_exit(w, 1, "cmp -s runs/tiny/usage.csv first");
 }
 
-TEST(usage_knows_windows_and_shared_keys)
+TEST(usage_accounts_for_windows_and_shared_keys)
 {
     run(PLAIN TINY "train.steps=5 model.window=5 model.kv_heads=1");
     run("grep '^0,1,0,1,0.63661977' runs/tiny/usage.csv");
@@ -62,7 +62,7 @@ TEST(a_folder_of_hugging_face_has_a_usage)
                 "$TRAIN runs/linear/config.ini --distances");
 }
 
-TEST(what_has_no_such_pairs_has_no_usage)
+TEST(a_model_without_rotated_pairs_has_no_usage)
 {
     run(PLAIN "for i in position.kind=alibi model.attention=linear_elu position.fraction=0; do "
               "$TRAIN tiny.ini --quiet train.steps=2 run.name=$i $i || exit 2; test -e "
@@ -73,7 +73,7 @@ TEST(what_has_no_such_pairs_has_no_usage)
                      {2, "tiny.ini --eval", "cannot be combined with another command"});
 }
 
-TEST(gradients_of_theta_are_a_table)
+TEST(gradient_theta_prints_a_table)
 {
     run(TINY "train.steps=5 theta.scope=head");
     run("$TRAIN runs/tiny/config.ini --gradient theta --quiet run.threads=1 >one");
@@ -150,7 +150,7 @@ TEST_ROWS(factors_of_heads_are_learned, 0, 2)
 }
 
 /* Factors are folded into the queries; a model from there, or without any, starts with 1. */
-TEST(factors_of_heads_leave_with_the_model)
+TEST(head_factors_are_exported_with_the_model)
 {
     run(PLAIN TINY "theta.head_scale=yes theta.lr_scale=30 && $TRAIN tiny.ini --quiet "
                    "theta.head_scale=yes --export folder");

@@ -44,7 +44,7 @@ TEST(a_causal_model_continues_a_text)
 /* A pipe is answered line by line, a file in groups. Prompts differ in length, end at different
  * times, and fill more than one group; one is empty, and one longer than data.length. Other models
  * are in tests/laws/test_sessions_laws.c. */
-TEST(lines_of_a_file_are_continued_as_each_alone)
+TEST(lines_of_a_file_have_the_continuations_of_single_lines)
 {
     static const char *const ways[] = {"", "--temperature 0 --stop p", "--seed 4 --top-k 5",
                                        "--stop no --temperature 2", "--samples 3"};
@@ -107,7 +107,7 @@ TEST(a_masked_model_fills_the_masks)
     expect_output("24\n", "cmp out1 out2 && cmp out1 out3 && wc -c <out1");
 }
 
-TEST(what_cannot_be_predicted_is_refused)
+TEST(a_prediction_with_invalid_text_or_options_is_refused)
 {
     expect_told(4, "has no checkpoint", "$TRAIN " LM "--predict a");
     run("$TRAIN " LM "train.steps=1");
@@ -141,7 +141,7 @@ TEST(characters_that_are_not_known_are_read_as_unknown_and_shown_as_they_were)
 
 /* The alphabet shows that nothing was lost on the way: a token follows from the one before,
  * whatever the model still has of the others. dynamic, which was trained on 8, may err beyond. */
-TEST_ROWS(a_text_beyond_the_context_goes_on_and_says_so, 0, 5)
+TEST_ROWS(a_text_beyond_the_context_is_continued_with_a_message, 0, 5)
 {
     static const char *const scalings[] = {
         "", "position.kind=alibi ", "model.attention=linear_elu ", "model.window=3 ",
@@ -162,7 +162,7 @@ TEST_ROWS(a_text_beyond_the_context_goes_on_and_says_so, 0, 5)
     expect_output("efghijklmnop" ALPHABET ALPHABET "\n", "cat out");
 }
 
-TEST(of_a_text_that_is_too_long_the_newest_tokens_are_read)
+TEST(a_text_that_is_too_long_is_continued_from_its_newest_tokens)
 {
     run("$TRAIN " LM "data.length=8 train.steps=200");
     expect_output("abcdefghijklmnopabcdefgh\nabcd\n",
@@ -202,7 +202,7 @@ TEST(a_text_ends_where_the_model_has_no_more_positions)
     "train.batch_size=16 data.objective=lm model.causal=yes "
 
 /* At level byte the tokens are parts of characters. */
-TEST(characters_are_never_broken)
+TEST(output_is_always_valid_utf8)
 {
     run("for i in $(seq 200); do printf '\\303\\244\\342\\202\\254'; done >text.txt");
     run("$TRAIN " BYTES "train.steps=150");
@@ -246,7 +246,7 @@ TEST_ROWS(lines_of_standard_input_are_answered_one_by_one, 0, 2)
     ck_assert_str_eq(w->err, w->out);
 }
 
-TEST(a_line_that_cannot_be_read_is_exit_2_and_named)
+TEST(a_line_that_cannot_be_answered_is_named_in_an_error)
 {
     run("$TRAIN " LANGUAGE "train.steps=1");
     expect_message(2, "train: line 2: the text must have a [MASK] to fill\n",

@@ -53,7 +53,7 @@ NIGHTLY_ROWS(every_task_is_learned, 0, 4)
     expect_number(number_behind(w->out, ""), 0, 0.25);
 }
 
-TEST(off_a_terminal_progress_is_a_plain_line_a_minute)
+TEST(progress_without_a_terminal_is_plain_lines)
 {
     expect_printed("(layer all, i ", "$TRAIN tiny.ini run.log_every=25 theta.scope=model");
     ck_assert_int_eq(count_of(w->err, "\nstep "), 2);
@@ -96,7 +96,7 @@ TEST(help_names_every_key_and_option)
     run("$TRAIN -h model.norm | grep -c '^  default of a decoder: pre$'");
 }
 
-TEST(a_tilde_in_a_path_of_the_command_line_is_the_home_folder)
+TEST(a_tilde_on_the_command_line_stands_for_the_home_folder)
 {
     run("HOME=$PWD $TRAIN tiny.ini --quiet train.steps=2 'run.dir=~/there'");
     ck_assert(exists("there/tiny/config.ini") && !exists("~"));
@@ -341,7 +341,7 @@ TEST(a_checkpoint_of_another_model_is_refused_by_name)
 }
 
 /* Of 80 labels the share has at most four decimals, which are that number again. */
-TEST(checks_that_were_asked_for_decide_the_exit_code)
+TEST(checks_of_theta_and_the_target_decide_the_exit_code)
 {
     expect_exit(w, 7, "$TRAIN tiny.ini theta.check=unmoved theta.tolerance=1e-9 run.name=a");
     expect_text(w->out, ": moved (tolerance 1e-09)");
@@ -357,7 +357,7 @@ TEST(checks_that_were_asked_for_decide_the_exit_code)
                                   "$TRAIN tiny.ini train.target_accuracy=$target run.name=reached");
 }
 
-TEST(scalars_for_tensorboard_are_written_if_asked_for)
+TEST(run_tensorboard_writes_scalars_for_tensorboard)
 {
     run("$TRAIN tiny.ini train.steps=20 run.name=plain");
     ck_assert(!exists("runs/plain/tensorboard"));
@@ -375,7 +375,7 @@ TEST(scalars_for_tensorboard_are_written_if_asked_for)
 }
 
 /* 2 ln 10 for ten tokens. */
-TEST(a_run_that_has_diverged_says_so)
+TEST(a_diverged_run_is_reported_with_a_remedy)
 {
     NEEDS_PROGRAM("gnuplot");
     char loss[64];

@@ -45,7 +45,7 @@ TEST(an_option_without_effect_is_refused)
     "write a file such as mine.ini:\n\n[data]\ntask = " task "\nfile = " file                      \
     "\n\nand type: train mine.ini\n"
 
-TEST(what_is_no_configuration_is_named)
+TEST(a_file_in_place_of_a_configuration_is_identified)
 {
     static const char *const rows[][2] = {
         {"my.txt",
@@ -79,7 +79,7 @@ TEST(what_is_no_configuration_is_named)
 }
 
 /* Each line of these says something of a configuration, or one section is known. */
-TEST(a_configuration_with_mistakes_is_still_one)
+TEST(a_configuration_with_mistakes_is_reported_line_by_line)
 {
     static const char *const rows[][2] = {
         {"lr = 1\nsteps 5\n", "odd.ini:2: a line must be 'key = value'; got 'steps 5'\n"},
@@ -128,7 +128,7 @@ TEST(a_configuration_with_mistakes_is_still_one)
                                                                                "pretrained("       \
                                                                                "'" folder "')\n"
 
-TEST(weights_in_another_format_are_refused_with_the_way_out)
+TEST(weights_in_another_format_are_refused_with_a_remedy)
 {
     static const char *const rows[][3] = {
         {"pt", "train: pt" SAVE_PRETRAINED("pt", "RoFormerForMaskedLM"),
@@ -159,7 +159,7 @@ TEST(weights_in_another_format_are_refused_with_the_way_out)
     ck_assert(!exists("runs"));
 }
 
-TEST(what_is_no_folder_of_a_model_or_run_is_refused)
+TEST(a_file_or_pipe_in_place_of_a_folder_is_refused)
 {
     run(TINY "train.steps=1");
     expect_told(2, "out.safetensors: a model is exported as a folder; name one, for ",
@@ -172,7 +172,7 @@ TEST(what_is_no_folder_of_a_model_or_run_is_refused)
     expect_told(2, "run is not the folder of a run: ", "timeout -s KILL 60 $TRAIN --report run");
 }
 
-TEST(a_change_of_the_engine_is_told)
+TEST(a_change_of_the_engine_is_a_warning_and_of_the_math_an_error)
 {
     NEEDS(!shell(w, TINY "--check run.engine=onednn run.math=bf16"), BF16);
     run(TINY "run.engine=onednn train.steps=4");
@@ -195,7 +195,7 @@ static const char *const coarse[][2] = {
 };
 
 /* These numbers are distinct in double. */
-TEST_ROWS(what_is_another_number_in_the_precision_of_the_build_is_refused, 0, ROWS(coarse))
+TEST_ROWS(a_number_that_float_rounds_to_another_is_refused, 0, ROWS(coarse))
 {
     expect_told(2, "command line: ", TINY "--check %s", coarse[_i][0]);
     expect_text(w->err, lasting(", which is %s in float\n", coarse[_i][1]));
@@ -216,7 +216,7 @@ static void refused_alike(int code, const char *arguments, const char *message)
     ck_assert_msg(!exists("runs"), "a folder was made for %s", arguments);
 }
 
-NIGHTLY_TEST(what_training_refuses_check_refuses_alike)
+NIGHTLY_TEST(check_refuses_every_configuration_that_training_refuses)
 {
     run("yes 'a line of text' | head -c 4000 >text.txt");
     refused_alike(
@@ -240,7 +240,7 @@ NIGHTLY_TEST(what_training_refuses_check_refuses_alike)
     refused_alike(4, "train.init_from=absent.h5", "absent.h5: No such file");
 }
 
-TEST(another_model_to_start_from_is_found_by_check)
+TEST(check_refuses_an_initial_model_that_does_not_fit)
 {
 #define FIRST "train.init_from=first/tiny/checkpoints/step-00000001.h5"
     run("$TRAIN --quiet tiny.ini run.dir=first train.steps=1");
@@ -269,7 +269,7 @@ TEST(the_runs_of_a_sweep_are_checked_with_their_data)
 }
 
 /* A sanitizer reserves terabytes. */
-TEST_ROWS(too_little_address_space_is_said_and_ends_the_program, 0, UNSANITIZED)
+TEST_ROWS(too_little_address_space_ends_the_program_with_a_message, 0, UNSANITIZED)
 {
     for (int kilobytes = 200000; kilobytes <= 400000; kilobytes += 50000)
         run("ulimit -v %d; timeout -s KILL 60 $TRAIN --version || test $? != 137", kilobytes);

@@ -72,7 +72,7 @@ static void expect_same_folders(void)
 
 /* Where it is killed, nothing is saved on the way out: rows past the last checkpoint are there, and
  * the last row is cut off. */
-SAMPLED_ROWS(a_run_stopped_by_a_signal_goes_on_to_the_same_files, 0, 3, 3)
+SAMPLED_ROWS(a_run_stopped_by_a_signal_is_resumed_to_the_same_files, 0, 3, 3)
 {
     static const char *const signals[] = {"TERM", "USR1", "KILL"};
     const bool killed = _i == 2;
@@ -91,7 +91,7 @@ SAMPLED_ROWS(a_run_stopped_by_a_signal_goes_on_to_the_same_files, 0, 3, 3)
     expect_same_folders();
 }
 
-TEST(a_run_falls_back_behind_broken_checkpoints_and_ends_the_same)
+TEST(a_run_resumes_before_damaged_checkpoints_and_ends_the_same)
 {
     run(TINY "run.name=straight && $TRAIN tiny.ini --quiet run.name=broken");
     run("cd runs/broken/checkpoints; : >step-00000060.h5; head -c 3000 step-00000040.h5 >half; mv "
@@ -107,7 +107,7 @@ TEST(a_run_falls_back_behind_broken_checkpoints_and_ends_the_same)
     run(COMPARE_FILES);
 }
 
-TEST(a_run_that_has_taken_more_steps_says_so)
+TEST(resuming_a_finished_run_explains_that_nothing_is_left)
 {
     run(TINY "train.steps=20 >first && " NOTE_FILES);
     run(TINY "--resume train.steps=20 >second && cmp first second && " COMPARE_FILES);
@@ -215,7 +215,7 @@ TEST(a_learning_rate_of_zero_is_warned_about)
 }
 
 /* The target is reached at step 25, but a run that is never stopped asks at step 40. */
-TEST(a_target_is_asked_for_where_a_straight_run_asks)
+TEST(a_resumed_run_checks_its_target_at_the_steps_of_an_uninterrupted_run)
 {
     static const char keys[] = "--quiet train.eval_every=40 train.target_accuracy=0.01";
     expect_printed("steps: 40, ", "$TRAIN tiny.ini run.name=straight %s", keys);
@@ -247,7 +247,7 @@ TEST_ROWS(another_precision_is_warned_about, 0, 2)
 
 #define NEWEST "runs/tiny/checkpoints/step-00000020.h5"
 
-TEST_ROWS(a_run_goes_on_from_its_own_past_alone, 0, 2)
+TEST_ROWS(a_checkpoint_of_another_seed_or_position_is_not_resumed, 0, 2)
 {
     run(TINY "train.steps=20");
     if (_i)
@@ -264,7 +264,7 @@ TEST_ROWS(a_run_goes_on_from_its_own_past_alone, 0, 2)
 #define MAKE_TEXTS "seq 600 >text.txt; seq 600 900 >more.txt; "
 
 /* Files are compared by size and XXH128, which timing.csv has, and not by their absolute paths. */
-TEST_ROWS(a_project_that_was_moved_goes_on, 0, 6)
+TEST_ROWS(a_moved_project_is_resumed, 0, 6)
 {
     static const char *const rows[] = {
         "m.ini --resume",

@@ -67,7 +67,7 @@ TEST(a_file_that_is_cut_while_it_is_read_ends_the_run_with_a_checkpoint)
     }
 }
 
-TEST(encode_replaces_a_file_with_overwrite_alone)
+TEST(encode_replaces_a_file_only_with_overwrite)
 {
     static const char *const names[] = {"o.npy", "o.bin", "o.h5"};
     for (int i = 0; i < 3; i++) {

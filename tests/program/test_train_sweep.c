@@ -48,7 +48,7 @@ TEST(a_sweep_over_theta_ends_with_a_verdict_that_can_be_its_exit_code)
 }
 
 /* Another key is compared at each length alone. */
-TEST(losses_of_different_questions_are_neither_ranked_nor_paired)
+TEST(losses_at_different_lengths_are_neither_ranked_nor_paired)
 {
     run("$TRAIN tiny.ini theta.learn=no train.steps=4 --quiet sweep.data.length=8,12 "
         "sweep.position.kind=rope,none sweep.run.seed=1,2");
@@ -59,7 +59,7 @@ TEST(losses_of_different_questions_are_neither_ranked_nor_paired)
     expect_text(paired, "\ndata.length,12,8,0,", "\nposition.kind,none,rope,4,");
 }
 
-TEST(what_is_finished_is_not_done_again)
+TEST(a_sweep_reuses_its_finished_runs)
 {
     run(SWEEP "--quiet");
     const char *first = read_file("runs/tiny/sweep.csv");
@@ -170,7 +170,7 @@ TEST(rates_of_zero_are_warned_about_once_before_the_first_run)
 }
 
 /* Old runs get more steps at rate 0, the new one its own schedule; swept keys are no surprise. */
-TEST(runs_of_other_schedules_are_told)
+TEST(runs_with_different_schedules_are_a_warning)
 {
 #define UNLIKE "warning: the runs differ in keys that the sweep does not set: "
 #define GIVEN  TINY "theta.learn=no optimizer.schedule_steps=0 run.name=given "
@@ -213,7 +213,7 @@ TEST(a_sweep_grows_by_values_and_seeds)
     expect_output("3\n", "grep -c new runs/grown/growth.csv");
 }
 
-TEST(only_more_runs_than_before_are_growth)
+TEST(a_sweep_has_grown_only_if_it_has_more_runs_than_before)
 {
     static const char sweep[] = "$TRAIN tiny.ini theta.learn=no train.steps=20 sweep.run.seed=";
     run("%s1,2", sweep);
@@ -277,7 +277,7 @@ TEST(every_run_is_checked_before_the_first_begins)
                   "$TRAIN --check tiny.ini sweep.run.seed=1,2,3");
 }
 
-TEST(a_key_counts_if_one_run_of_the_sweep_needs_it)
+TEST(a_key_is_accepted_if_it_has_an_effect_in_one_run_of_a_sweep)
 {
     static const char *const idle[][2] = {
         {"position.scale=4", "command line: position.scale has no effect in any run of the sweep: "

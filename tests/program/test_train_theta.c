@@ -63,7 +63,7 @@ TEST_ROWS(a_run_ends_by_resetting_theta, 0, 2)
     ck_assert_double_eq(other[0], own[0]);
 }
 
-TEST(a_need_that_was_asked_about_decides_the_exit_code)
+TEST(the_check_unneeded_decides_the_exit_code)
 {
     expect_exit(w, 7, "$TRAIN tiny.ini theta.lr_scale=20 theta.check=unneeded");
     expect_text(w->out, ": the model depends on it\n");
@@ -108,7 +108,7 @@ TEST(a_finished_run_that_is_resumed_reads_its_results)
     expect_same_files("runs/tiny/result.csv", "before/tiny/result.csv");
 }
 
-TEST(the_tolerance_of_each_pair_stands_beside_its_drift)
+TEST(the_tolerance_of_each_pair_is_printed_beside_its_drift)
 {
     expect_printed("    use   down     up\n", "$TRAIN tiny.ini theta.tolerances=yes");
     expect_text(w->err,
@@ -129,7 +129,7 @@ TEST(the_tolerance_of_each_pair_stands_beside_its_drift)
     ck_assert_double_eq(calls[0], with_more[0]);
 }
 
-TEST(a_stop_while_tolerances_are_measured_is_heard)
+TEST(a_signal_stops_the_measurement_of_tolerances)
 {
     const char *options = "tiny.ini theta.tolerances=yes theta.scope=head model.heads=4 "
                           "train.steps=1 train.batch_size=64";
@@ -158,7 +158,7 @@ static const char *const fixed[] = {
     "theta.learn=no position.scaling=dynamic position.scale=2 position.original_len=8"};
 
 /* Overrides that change nothing, theta as it is, and pairs switched off as zeros in a file. */
-TEST_ROWS(another_theta_is_for_every_model_with_rope, 0, ROWS(fixed))
+TEST_ROWS(theta_can_be_overridden_in_every_model_with_rope, 0, ROWS(fixed))
 {
     const char *const same[] = {_i == 1 ? "runs/tiny/theta_final.csv" : "start", "scale:1",
                                 "off:0turns"},
@@ -200,7 +200,7 @@ TEST(a_file_can_set_a_fixed_theta_by_layer_and_head)
     ck_assert_double_eq(one[0], other[0]);
 }
 
-TEST(what_theta_cannot_be_is_refused)
+TEST(an_invalid_theta_override_is_refused)
 {
     run(TINY "train.steps=2 run.name=a; sed -i 's/^learn = yes//' tiny.ini; $TRAIN tiny.ini "
              "--quiet train.steps=2 position.kind=alibi run.name=b; $TRAIN tiny.ini --quiet "
@@ -230,7 +230,7 @@ TEST(theta_is_logged_with_the_metrics)
         "cut -d, -f1 | uniq -c | awk '$1 == 8 { print $2 }' | cmp - steps");
 }
 
-TEST_ROWS(a_file_gives_every_theta_once, 0, 28)
+TEST_ROWS(a_file_must_give_every_theta_once, 0, 28)
 {
     static const struct {
         const char *text, *overrides, *message;
@@ -290,7 +290,7 @@ TEST_ROWS(a_file_gives_every_theta_once, 0, 28)
 }
 
 /* A logarithm can start above 0 alone; an evaluation takes any number. */
-TEST(a_logarithm_does_not_start_at_0)
+TEST(form_log_refuses_a_theta_not_above_0_as_start)
 {
     write_file("theta.csv", HEADING PAIRS("1", "all") "0,all,0,-1\n0,all,1,0\n0,all,2,.1\n"
                                                       "0,all,3,.2\n");
@@ -331,7 +331,7 @@ TEST(a_run_starts_from_the_theta_of_a_file)
 }
 
 /* What folders keep of them is in io/test_io_model.c and training/test_huggingface_export.c. */
-TEST(a_start_below_0_is_for_form_raw_alone)
+TEST(only_form_raw_accepts_a_start_below_0)
 {
     write_file("there.csv", HEADING PAIRS("0", "all") "1,all,0,1\n1,all,1,-.25\n1,all,2,.1\n"
                                                       "1,all,3,0\n");
@@ -362,7 +362,7 @@ TEST(layers_without_positions_are_in_no_table)
     run("$TRAIN tiny.ini " SKIPS " train.steps=20 --eval --theta runs/tiny/theta_final.csv");
 }
 
-TEST(the_page_tells_what_resetting_theta_costs)
+TEST(the_report_shows_the_cost_of_resetting_theta)
 {
     static const char *const lines[] = {"theta: reset to init", "theta: reset to base"};
     run("$TRAIN tiny.ini theta.lr_scale=20 theta.init=perturbed theta.tolerances=yes >out; cp -r "

@@ -29,7 +29,7 @@ TEST(texts_may_be_json_lines)
     expect_told(2, "--field needs --train-tokenizer", "$TRAIN tiny.ini --field a");
 }
 
-TEST(the_file_is_that_of_tokenizers)
+TEST(a_trained_tokenizer_equals_that_of_the_library_tokenizers)
 {
     expect_message(0, "",
                    "cp " TRAINED "*.txt .; $TRAIN --train-tokenizer 800 scripts.txt ties.txt");
@@ -102,7 +102,7 @@ TEST(a_vocabulary_has_as_many_lines_as_are_asked_for)
     expect_output("4\n", "grep -cx 'wheels\\|turning\\|Spin\\|round' v.txt");
 }
 
-TEST(what_makes_no_tokenizer_is_refused)
+TEST(invalid_arguments_of_a_tokenizer_are_refused)
 {
     expect_each_told(
         "", {2, "$TRAIN --train-tokenizer", "option '--train-tokenizer' needs a value"},

@@ -18,7 +18,7 @@ static const char newest[] = "runs/tiny/checkpoints/step-00000060.h5";
 
 SUITE(PROGRAM_OPTIONS, .prepare = make_texts)
 
-TEST_ROWS(a_model_meets_another_text, 0, 2)
+TEST_ROWS(a_model_is_evaluated_and_trained_further_on_another_text, 0, 2)
 {
     static const char *const levels[] = {"", CHAR};
     const char *command = lasting("%s run.name=more train.init_from=%s", levels[_i], newest);
@@ -58,7 +58,7 @@ TEST(the_task_and_the_level_must_be_those_of_the_model)
     ck_assert(!exists("runs/more"));
 }
 
-TEST(the_vocabulary_lies_in_the_folder_of_the_run)
+TEST(the_vocabulary_is_in_the_folder_of_the_run)
 {
     run("$TRAIN " FIRST CHAR "&& printf '%%s\\n' '[PAD]' '[CLS]' '[MASK]' '[SEP]' '[UNK]' '\\n' ' "
         "' a d e g i n o r s t u | cmp - runs/tiny/vocab.txt");
@@ -69,7 +69,7 @@ TEST(the_vocabulary_lies_in_the_folder_of_the_run)
     ck_assert(!exists("runs/tiny/vocab.txt"));
 }
 
-TEST(a_vocabulary_that_was_edited_is_told_to_a_run_that_goes_on)
+TEST(resuming_with_an_edited_vocabulary_is_a_warning)
 {
     static const char *const edits[] = {"", "sed -i 's/^u$/q/' v.txt; ", "echo xx >>v.txt; "};
     run("$TRAIN " FIRST CHAR "train.steps=1 && tac runs/tiny/vocab.txt | sed '/^.PAD/d; /^.CLS/d; "

@@ -68,7 +68,7 @@ WORK(count_up)
 
 SUITE(.timeout = 60)
 
-TEST(an_answer_of_any_size_comes_back)
+TEST(an_answer_of_any_size_is_returned)
 {
     static const size_t sizes[] = {0, 1, 65536, 65537, 3 << 20};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -134,7 +134,7 @@ WORK(sleep_on)
     return rt_ok();
 }
 
-TEST(a_child_that_does_not_end_is_ended)
+TEST(a_child_that_exceeds_its_time_is_killed)
 {
     const rt_child_limits short_limits = {64 << 20, 100, 1, -1};
     expect(short_limits, compute, RT_CHECK, "reading it took more than 1 s");
@@ -190,7 +190,7 @@ WORK(lie_about_it)
     _exit(0);
 }
 
-TEST_ROWS(what_a_child_says_is_not_believed, 0, ROWS(lies))
+TEST_ROWS(an_invalid_reply_of_a_child_is_refused, 0, ROWS(lies))
 {
     lie l = lies[_i];
     expect_with(limits, lie_about_it, &l, RT_CHECK, "the parser returned an invalid reply");
@@ -221,7 +221,7 @@ static const struct {
     {hang_up, RT_CHECK, "reading it crashed (signal 9)"},
 };
 
-TEST_ROWS(the_end_of_a_child_is_told, 0, ROWS(ends))
+TEST_ROWS(the_way_a_child_ends_is_reported, 0, ROWS(ends))
 {
     expect(limits, ends[_i].work, ends[_i].code, ends[_i].message);
 }
@@ -235,7 +235,7 @@ WORK(tell_descriptors)
     return count_up(&one, answer_new, size);
 }
 
-TEST(a_child_has_one_descriptor_only)
+TEST(a_child_has_only_one_descriptor)
 {
     for (int turn = 0; turn < 2; turn++) {
         const int opened[2] = {open("/dev/null", O_RDWR), open("/dev/null", O_RDWR)};
@@ -270,7 +270,7 @@ WORK(answer_nothing)
     return rt_ok();
 }
 
-TEST(no_descriptors_and_no_memory_are_errors)
+TEST(exhausted_descriptors_and_memory_are_errors)
 {
     struct rlimit before, none;
     unsigned char *answer;

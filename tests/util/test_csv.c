@@ -63,7 +63,7 @@ TEST_ROWS(rows_are_cut_into_cells, 0, ROWS(tables))
     ck_assert_str_eq(all_rows(), tables[_i].rows);
 }
 
-TEST(rows_with_a_zero_byte_are_passed_over)
+TEST(rows_with_a_zero_byte_are_skipped)
 {
     static const char text[] = "a,b\n1,2\n3\0,4\n5,6\0\n\0\n7,8\n";
     write_bytes(in_scratch("a.csv"), text, sizeof text - 1);
@@ -86,7 +86,7 @@ TEST(a_file_without_a_header_is_no_table)
 }
 
 /* Across the 64 KiB that are read at a time. */
-TEST(columns_rows_and_cells_are_as_many_and_large_as_they_are)
+TEST(thousands_of_columns_and_a_cell_of_a_megabyte_are_read)
 {
     enum { COLUMNS = 5000, ROWS = 30, LARGE = 1 << 20 };
     FILE *to = fopen(in_scratch("a.csv"), "w");
@@ -166,7 +166,7 @@ TEST(whole_numbers_are_from_0_to_the_largest)
 }
 
 /* Numbers written by "%.9g" are read as the same numbers, and nothing else is read. */
-TEST(numbers_are_what_rotor_writes)
+TEST(only_numbers_in_the_format_that_rotor_writes_are_read)
 {
     static const double numbers[] = {
         0,         -0.0,     1,        -1.5, 0.1, 1e-30, 4.94065646e-324, 1.79769313e308,
@@ -184,7 +184,7 @@ TEST(numbers_are_what_rotor_writes)
         ck_assert_msg(isnan(rt_csv_value(none[i])), "%s is read", none[i]);
 }
 
-TEST(what_is_put_into_a_row_comes_back)
+TEST(written_cells_are_read_back)
 {
     static const char *const cells[] = {"plain", "a,b", "\"", "\"q\"", "", "x\"y", "\xce\xb8 = 1"};
     enum { CELLS = sizeof cells / sizeof *cells };
@@ -207,7 +207,7 @@ TEST(what_is_put_into_a_row_comes_back)
     rt_writer_free(&w);
 }
 
-TEST(what_is_no_file_is_a_failure_unless_it_is_not_there)
+TEST(a_folder_or_pipe_is_an_error_and_an_absent_file_is_not)
 {
     ck_assert(!rt_csv_open(&csv, scratch, "none.csv"));
     expect_ok(csv.status);
@@ -230,7 +230,7 @@ static rt_status read_a_row(void)
     return status;
 }
 
-TEST(an_exhausted_heap_is_told_and_leaves_nothing)
+TEST(an_exhausted_heap_is_an_error_without_a_leak)
 {
     put_text("a.csv", "a,b\n1,2\n");
     expect_ok_after_refusals(4, read_a_row());

@@ -64,7 +64,7 @@ TEST(a_line_that_is_too_long_is_refused_by_its_number)
     rt_lines_free(&l);
 }
 
-TEST(what_cannot_be_read_is_no_end)
+TEST(a_read_error_is_not_the_end_of_the_file)
 {
     char text[] = "ab\n";
     for (int i = 0; i < 2; i++) {

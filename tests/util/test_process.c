@@ -99,14 +99,14 @@ static void open_with_closed_streams(void)
         require(!(closed >> stream & 1) || (write(stream, "x", 1) < 0 && errno == EBADF), 3);
 }
 
-TEST_ROWS(nothing_is_opened_in_the_place_of_a_closed_stream, 0, 8)
+TEST_ROWS(a_closed_standard_stream_is_replaced_before_files_are_opened, 0, 8)
 {
     closed = _i;
     expect_end_of(open_with_closed_streams, 0);
 }
 
 /* nohup, and a shell for a program in the background. */
-TEST_OF_LIFE(what_nohup_ignores_stays_ignored, 0)
+TEST_OF_LIFE(signals_that_nohup_ignores_stay_ignored, 0)
 {
     int numbers[RT_STOP_SIGNALS];
     signal(SIGHUP, SIG_IGN);
@@ -123,7 +123,7 @@ TEST_OF_LIFE(what_nohup_ignores_stays_ignored, 0)
     require(rt_process_stop_signals(numbers) == RT_STOP_SIGNALS, 5);
 }
 
-TEST_OF_LIFE(a_child_is_normal_whatever_its_parent_is, 7)
+TEST_OF_LIFE(a_child_has_default_signals_whatever_its_parent_ignores, 7)
 {
     int how, ends[2];
     char byte;
@@ -210,7 +210,7 @@ TEST(a_child_that_cannot_be_waited_for_has_ended_with_exit_code_1)
     ck_assert_int_eq(WEXITSTATUS(how), 1);
 }
 
-TEST(a_child_has_not_ended_before_it_has)
+TEST(a_running_child_is_not_reported_as_ended)
 {
     int how = -1, ends[2];
     ck_assert(!pipe(ends));
@@ -240,7 +240,7 @@ static void become_a_shell_that_is_signalled(void)
     _exit(1);
 }
 
-TEST(another_program_has_its_signals)
+TEST(a_started_program_has_default_signals)
 {
     signal_name = "XFSZ";
     expect_end_of(become_a_shell_that_is_signalled, 128 + SIGXFSZ);

@@ -63,7 +63,7 @@ TEST(other_bytes_are_not_counted)
 }
 
 /* Process 0 is the one that speaks, so what it says needs no name. */
-TEST_ROWS(the_first_failure_is_told_by_all, 0, 6)
+TEST_ROWS(all_ranks_report_the_first_failure, 0, 6)
 {
     static const struct {
         bool fails[SIZE];
@@ -83,7 +83,7 @@ TEST_ROWS(the_first_failure_is_told_by_all, 0, 6)
     ck_assert_int_eq(rt_world_any(world, rank == first), first >= 0);
 }
 
-TEST(a_text_that_differs_is_told_by_its_first_line_that_does)
+TEST(a_differing_text_is_reported_by_its_first_differing_line)
 {
     char expected[sizeof((rt_status *)0)->message];
     const int rank = rt_world_rank(world);

@@ -169,7 +169,7 @@ TEST(a_byte_that_has_no_piece_is_left_out_and_counted)
     ck_assert_str_eq(unknown.name, "'x'");
 }
 
-TEST(what_is_not_utf8_is_named_with_its_place)
+TEST(bytes_that_are_not_utf8_are_named_with_their_offset)
 {
     int32_t ids[20];
     int count;
@@ -236,7 +236,7 @@ TEST(special_ids_are_found_by_template_and_name)
                 7, 8, RT_NO_ID, 7);
 }
 
-TEST(special_ids_that_somebody_knows_hold)
+TEST(known_special_ids_override_those_of_the_file)
 {
     rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE,
                                .has_known = true,
@@ -379,7 +379,7 @@ static const struct refusal {
      "'<s>':7,'</s>':8},'merges':[]", ": has no token beside the special ones"},
 };
 
-TEST_ROWS(what_is_no_byte_level_bpe_is_refused_by_name, 0, ROWS(refusals))
+TEST_ROWS(a_file_that_is_no_byte_level_bpe_is_refused_by_its_key, 0, ROWS(refusals))
 {
     const struct refusal *r = &refusals[_i];
     rt_vocabulary *v;
@@ -406,7 +406,7 @@ TEST(a_zero_in_the_file_is_refused)
 }
 
 /* A word that is joined again and again, longer than any that is kept. */
-TEST(a_line_without_blanks_is_no_special_case)
+TEST(a_megabyte_without_blanks_is_tokenized)
 {
     enum { SIZE = 1 << 20 };
     char *text = rt_alloc(SIZE, 1);
@@ -425,7 +425,7 @@ TEST(a_line_without_blanks_is_no_special_case)
 }
 
 /* Each word comes twice: the second finds the cached ids of the first if it is short enough. */
-TEST(a_word_that_comes_again_has_the_same_ids)
+TEST(a_repeated_word_has_the_same_ids)
 {
     enum { LONGEST = 40, TURNS = 8, SIZE = TURNS * LONGEST * (LONGEST + 3) };
     char *text = rt_alloc(SIZE, 1);
@@ -491,7 +491,7 @@ TEST_ROWS(letters_and_marks_are_composed, 0, ROWS(forms))
     is_formed(forms[_i].form, forms[_i].text, forms[_i].expected);
 }
 
-TEST(a_plain_text_needs_no_form)
+TEST(a_text_in_normal_form_is_recognized)
 {
     ck_assert(rt_normal_form_is_plain(RT_FORM_NFC, (const unsigned char *)"ab\xc3\xa9\xcb\xbf", 6));
     ck_assert(!rt_normal_form_is_plain(RT_FORM_NFC, (const unsigned char *)"e\xcc\x81", 3));
@@ -553,7 +553,7 @@ TEST(a_sequence_begins_with_the_token_that_begins_a_text)
     ck_assert_uint_eq(data->unknown[RT_PART_TRAINING].count, 3); /* of <s> */
 }
 
-TEST(what_a_task_has_no_token_for_is_refused_by_key)
+TEST(a_task_whose_special_token_is_missing_is_refused)
 {
     const char *none = changed(TOKEN("7", "<s>", SPECIAL) "," TOKEN("8", "</s>", SPECIAL), "");
     const char *begin = changed("'</s>'", "'<pad>'");

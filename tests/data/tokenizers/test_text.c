@@ -64,7 +64,7 @@ TEST(a_text_is_read_with_the_vocabulary_that_is_given)
 }
 
 /* Over both files: the first character that is not known is the 'x' of the second. */
-TEST(what_is_unknown_is_counted_over_all_files)
+TEST(unknown_characters_are_counted_over_all_files)
 {
     const rt_data_of_model meaning = meaning_of(open_characters("ab\xc3\xa9"));
     rt_data_options o = options_with("text", "length=3 level=char eval_fraction=0");
@@ -94,7 +94,7 @@ TEST(a_vocabulary_comes_from_a_file)
     has_ids(data, (int32_t[]){7, 5, 6, 4}, 4);
 }
 
-TEST(a_file_must_be_there_and_be_a_vocabulary)
+TEST(a_missing_or_malformed_vocabulary_file_is_refused)
 {
     rt_data *data;
     is_data_error(open_with_file(&data, NULL, NULL, "lo"), in_folder("c"),
@@ -118,7 +118,7 @@ TEST(a_file_must_be_the_vocabulary_that_is_given)
     ck_assert_ptr_null(data);
 }
 
-TEST(a_character_that_is_not_known_is_encoded_as_one_that_is_unknown)
+TEST(an_unknown_character_is_encoded_as_the_unknown_token)
 {
     rt_data *data = open_characters("ab\xc3\xa9");
     int32_t *ids;

@@ -73,7 +73,7 @@ TEST(ordinary_tokens_are_the_ids_that_are_no_special_token)
 }
 
 /* Ordinary tokens keep their logits, and so does an end of text if allowed; rows beyond do not. */
-TEST(logits_of_what_is_no_text_are_masked)
+TEST(logits_of_ids_that_are_no_text_are_masked)
 {
     rt_vocabulary *v = characters_of("ab", 2); /* five special tokens before them */
     v->ends = (rt_end_ids){1, {3}};
@@ -86,7 +86,7 @@ TEST(logits_of_what_is_no_text_are_masked)
     }
 }
 
-TEST(equal_are_those_whose_every_id_means_the_same)
+TEST(vocabularies_are_equal_if_every_id_has_the_same_meaning)
 {
     rt_vocabulary *v[] = {of_bytes(), characters_of("ab", 2), characters_of("abc", 3),
                           from(RT_LEVEL_CHAR, WITH_UNK "b\na\n"), NULL};
@@ -120,7 +120,7 @@ TEST(the_lines_of_bytes_are_their_numbers)
 }
 
 /* Every character that there is but the 2048 surrogates, in pieces of 65000. */
-TEST(what_was_written_is_read)
+TEST(a_written_vocabulary_is_read_back)
 {
     static char text[4 * RT_CHARACTERS_LIMIT + RT_UTF8_SIZE];
     int32_t character = 0;
@@ -218,7 +218,7 @@ static const struct {
     {RT_LEVEL_RESIDUE, 0, ESM "<mask>\n\xff\n", "v:6: byte 0xff is not UTF-8"},
 };
 
-TEST_ROWS(what_is_no_vocabulary_is_named_by_its_line, 0, ROWS(wrong))
+TEST_ROWS(a_malformed_vocabulary_is_refused_with_its_line, 0, ROWS(wrong))
 {
     rt_vocabulary *v;
     const size_t size = wrong[_i].size ? wrong[_i].size : strlen(wrong[_i].text);

@@ -129,7 +129,7 @@ TEST(special_tokens_in_a_text_are_text_or_tokens)
     has_ids(AS_TOKENS, characters_of("ab[", 3), "a[MASK]b[SEP][", "6 2 7 3 5");
 }
 
-TEST(what_is_not_utf8_is_named_with_its_place)
+TEST(bytes_that_are_not_utf8_are_named_with_their_offset)
 {
     int32_t ids[20];
     int count;
@@ -162,7 +162,7 @@ TEST(a_piece_is_decoded_as_its_line)
         ck_assert_int_eq(rt_vocabulary_decode(v, id, &size) != NULL, id >= 5 && id <= 12);
 }
 
-TEST(special_tokens_stand_anywhere)
+TEST(special_tokens_may_have_any_ids)
 {
     rt_vocabulary *v = pieces(false, "a\n[MASK]\n##b\n[UNK]\n[PAD]\nc\n[CLS]\n[SEP]\nd\n");
     static const int32_t expected[] = {0, 2, 5, 8};
@@ -348,7 +348,7 @@ static void residues_have(specials_read as, const char *text, const char *expect
     ck_assert_uint_eq(has_ids(as, residues(ESM), text, expected).count, unknown_count);
 }
 
-TEST(what_no_token_covers_is_unknown_once_up_to_the_next_token_or_blank)
+TEST(residues_without_a_token_are_one_unknown_up_to_the_next_token_or_space)
 {
     residues_have(AS_TEXT, "LAG-", "4 5 6 7", 0);
     residues_have(AS_TEXT, " L\nA\tG ", "4 5 6", 0);

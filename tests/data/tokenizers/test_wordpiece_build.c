@@ -133,7 +133,7 @@ static int plain_join(char *words, char *lines)
     return add_line(lines, joined + 1);
 }
 
-TEST(the_vocabulary_is_the_one_that_plain_counting_gives)
+TEST(the_vocabulary_is_that_of_plain_counting)
 {
     uint32_t state = 12345;
     for (int trial = 0; trial < 60; trial++) {
@@ -165,7 +165,7 @@ TEST(the_vocabulary_is_the_one_that_plain_counting_gives)
     }
 }
 
-TEST(what_makes_no_vocabulary_is_refused)
+TEST(texts_without_words_and_too_few_lines_are_refused)
 {
     rt_word_counts counts = {.wordpiece = true};
     char *vocabulary;

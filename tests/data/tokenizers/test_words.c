@@ -66,7 +66,7 @@ TEST_ROWS(words_are_those_of_bert, 0, ROWS(examples))
 }
 
 /* Combining classes: U+302E 224, U+1D165 216, U+1B44 9; U+034F, which is dropped, 0; U+8D4 230. */
-TEST(combining_characters_stand_in_the_order_of_NFD)
+TEST(combining_characters_are_sorted_as_in_NFD)
 {
     static const char *const orders[][2] = {
         {"a\xe3\x80\xae\xf0\x9d\x85\xa5\xe1\xad\x84", "a\xe1\xad\x84\xf0\x9d\x85\xa5\xe3\x80\xae|"},
@@ -105,7 +105,7 @@ TEST(a_word_of_more_than_100_characters_is_too_long)
     ck_assert_ptr_nonnull(strchr(all, '!'));
 }
 
-TEST(a_word_knows_where_it_begins)
+TEST(a_word_has_the_offset_of_its_first_byte)
 {
     static const char text[] = " \xe2\x80\x8d\xcc\201ab, c";
     static const size_t at[] = {6, 8, 10};

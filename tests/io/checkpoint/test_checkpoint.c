@@ -27,7 +27,7 @@ static void assert_some_info(const rt_checkpoint_info *info)
 
 SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
-TEST(what_was_saved_is_loaded_bit_for_bit)
+TEST(a_saved_model_is_loaded_bit_for_bit)
 {
     trained saved = new_trained(4, 1), loaded = new_trained(4, 2);
     save_example();
@@ -108,7 +108,7 @@ TEST_ROWS(another_layout_is_refused, 0, ROWS(layouts))
     expect_refusal(&t, lasting(FILE_NAME ": %s", layouts[_i].message));
 }
 
-TEST(moments_that_are_not_wanted_are_not_needed)
+TEST(a_load_without_moments_needs_none_in_the_file)
 {
     trained t = new_trained(4, 2), saved = new_trained(4, 1);
     saved.model.states[1] = NULL;
@@ -144,7 +144,7 @@ static rt_status start_in_another_form(trained *saved, trained *started, rt_thet
     return status;
 }
 
-TEST_ROWS(a_model_that_holds_theta_in_another_form_starts_from_the_same_theta, 0, 2)
+TEST_ROWS(a_model_with_another_form_of_theta_starts_from_the_same_theta, 0, 2)
 {
     const bool raw = _i;
     trained saved = new_trained(4, 1), started = new_trained(4, 2);
@@ -159,7 +159,7 @@ TEST_ROWS(a_model_that_holds_theta_in_another_form_starts_from_the_same_theta, 0
 
 /* Heads of two kinds have parameters of one name and shape: head.dense, head.classifier. Of one
  * kind, what has another size stays as it was drawn. */
-TEST_ROWS(what_does_not_fit_of_a_head_stays_as_it_was, 0, 6)
+TEST_ROWS(parameters_of_a_head_that_do_not_fit_keep_their_values, 0, 6)
 {
     static const struct {
         const char *from, *to;
@@ -368,7 +368,7 @@ static rt_status try_info(void)
     return status;
 }
 
-TEST(an_info_is_whole_or_empty)
+TEST(an_info_is_complete_or_empty)
 {
     save_labels("a\nb\n");
     expect_ok_after_refusals(12, try_info());

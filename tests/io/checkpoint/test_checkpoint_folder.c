@@ -61,7 +61,7 @@ TEST(only_names_of_checkpoints_are_listed_newest_first)
     expect_steps("100000000 200 30 0 ");
 }
 
-TEST(as_many_as_wanted_are_kept)
+TEST(the_newest_checkpoints_are_kept_up_to_the_wanted_number)
 {
     SAVE(3, 100, 200, 300, 400, 500);
     expect_steps("500 400 300 ");
@@ -102,7 +102,7 @@ TEST(unfinished_files_are_removed)
     ck_assert(exists(in_scratch("notes.tmp")));
 }
 
-TEST_ROWS(what_no_load_would_take_is_not_saved_and_removes_nothing, 0, 7)
+TEST_ROWS(a_checkpoint_that_could_not_be_loaded_is_not_saved_and_removes_nothing, 0, 7)
 {
 #define OF_FILE "step-00000300.h5.tmp: "
 #define UNSAVED " is not finite: no checkpoint was saved"
@@ -154,14 +154,14 @@ static void expect_newest(int step, const char *warnings)
 }
 
 /* A save that was killed is none. */
-TEST(the_newest_is_found)
+TEST(the_newest_checkpoint_is_found)
 {
     SAVE(0, 100, 300, 200);
     put_text("step-00000400.h5.tmp", "half");
     expect_newest(300, "");
 }
 
-TEST(a_damaged_one_is_passed_over_with_a_warning)
+TEST(a_damaged_checkpoint_is_skipped_with_a_warning)
 {
     SAVE(0, 100, 200, 300, 400);
     damage(400);
@@ -173,7 +173,7 @@ TEST(a_damaged_one_is_passed_over_with_a_warning)
 }
 
 /* A copy is sound, but it must not win over what was computed later. */
-TEST(a_copy_under_a_later_name_is_passed_over)
+TEST(a_copy_under_a_later_name_is_skipped)
 {
     size_t size;
     SAVE(0, 100, 200);
@@ -186,7 +186,7 @@ TEST(a_copy_under_a_later_name_is_passed_over)
     rt_checkpoint_info_free(&info);
 }
 
-TEST(none_that_verifies_is_an_error)
+TEST(only_damaged_checkpoints_are_an_error)
 {
     newest found;
     SAVE(0, 100, 200);
@@ -202,7 +202,7 @@ TEST(none_that_verifies_is_an_error)
                      "step-00000100.h5: checksum differs");
 }
 
-TEST(none_at_all_is_no_error_but_a_file_in_the_place_of_the_folder_is)
+TEST(a_missing_folder_is_no_error_and_a_file_in_its_place_is)
 {
     newest found;
     for (int i = 0; i < 2; i++) {

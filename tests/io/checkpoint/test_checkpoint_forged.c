@@ -62,7 +62,7 @@ SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
 /* Every row of the fields that is an attribute: missing, of another type, and what it may not be.
  * The texts, at the end, are data sets. */
-TEST_ROWS(a_field_that_is_never_written_so_is_refused, 0, FIELDS - TEXTS)
+TEST_ROWS(a_missing_or_invalid_field_is_refused, 0, FIELDS - TEXTS)
 {
     const char *path = in_scratch(FILE_NAME);
     const rt_checkpoint_field *f = &rt_checkpoint_fields[_i];
@@ -230,7 +230,7 @@ TEST_ROWS(a_number_that_is_never_written_is_refused, 0, ROWS(numbers))
     }
 }
 
-TEST(a_theta_that_is_trained_itself_starts_at_any_finite_number)
+TEST(a_theta_of_form_raw_starts_at_any_finite_number)
 {
     const char *path = in_scratch(FILE_NAME);
     double start[6] = {-0.38, 0, -1e300, 1e300, -0.0, 3}, read[6];
@@ -255,7 +255,7 @@ static void is_no_tree(const char *message)
 }
 
 /* HDF5 takes a minute to walk through 3,000 of them. */
-TEST(groups_without_end_are_refused)
+TEST(thousands_of_nested_groups_are_refused)
 {
     const char *path = in_scratch(FILE_NAME);
     save_with_theta();
@@ -272,7 +272,7 @@ TEST(groups_without_end_are_refused)
                "than 32 groups deep");
 }
 
-TEST_ROWS(what_is_no_tree_of_groups_is_refused, 0, 4)
+TEST_ROWS(links_and_second_names_of_groups_are_refused, 0, 4)
 {
     static const char *const messages[] = {"/model has 2 names",
                                            "/model/soft is a link to another place",
@@ -295,7 +295,7 @@ TEST_ROWS(what_is_no_tree_of_groups_is_refused, 0, 4)
 }
 
 /* Attributes and data sets that are none of rotor's are passed over, whatever their size. */
-TEST(what_is_of_no_interest_does_not_matter)
+TEST(foreign_attributes_and_data_sets_are_ignored)
 {
     const char *path = in_scratch(FILE_NAME);
     const hsize_t many = 8000;
@@ -312,7 +312,7 @@ TEST(what_is_of_no_interest_does_not_matter)
 }
 
 /* Compressed data could claim more bytes than the file has. */
-TEST(more_than_the_file_has_is_refused)
+TEST(a_data_set_larger_than_the_file_is_refused)
 {
     const char *path = in_scratch(FILE_NAME);
     const hsize_t many = (hsize_t)1 << 22, chunk = 1 << 20;

@@ -80,7 +80,7 @@ static const rt_parse parses[] = {RT_PARSE_HERE, RT_PARSE_APART};
 
 SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
-TEST_ROWS(what_was_put_is_read_back_bit_for_bit, 0, ROWS(parses))
+TEST_ROWS(written_values_are_read_back_bit_for_bit, 0, ROWS(parses))
 {
     write_example("a.h5");
     rt_image *image = opened("a.h5", parses[_i]);
@@ -141,7 +141,7 @@ static void append_path(void *context, const char *path)
     strcat(strcat(context, path), " ");
 }
 
-TEST(shapes_are_told_and_absent_datasets_are_not_an_error)
+TEST(shapes_are_read_and_absent_datasets_are_no_error)
 {
     write_example("a.h5");
     rt_image *image = opened("a.h5", RT_PARSE_HERE);
@@ -220,7 +220,7 @@ static void misread(rt_image *image, int i)
         rt_image_visit(image, "/absent", append_path, NULL);
 }
 
-TEST_ROWS(what_is_of_another_kind_is_refused, 0, MISREADINGS)
+TEST_ROWS(a_value_of_another_type_or_shape_is_refused, 0, MISREADINGS)
 {
     write_example("a.h5");
     for (int i = 0; i < ROWS(parses); i++) {
@@ -246,12 +246,12 @@ static void expect_no_bytes(hid_t creation, hsize_t extent)
 }
 
 /* A dataset that was never written has an extent and no bytes; HDF5 reads it as zeros. */
-TEST(what_was_never_written_is_refused_before_memory_is_asked_for)
+TEST(an_unwritten_dataset_is_refused_before_memory_is_allocated)
 {
     expect_no_bytes(H5P_DEFAULT, (hsize_t)1 << 40);
 }
 
-TEST(what_lies_in_another_file_is_refused)
+TEST(a_dataset_in_an_external_file_is_refused)
 {
     put_text("other", "secret");
     hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
@@ -289,14 +289,14 @@ static const struct {
     {700, "a.h5: checksum differs"},
 };
 
-TEST_ROWS(damage_is_named, 0, ROWS(damages))
+TEST_ROWS(damage_is_reported_by_its_kind, 0, ROWS(damages))
 {
     write_example("a.h5");
     flip_bit(in_scratch("a.h5"), 8 * damages[_i].byte);
     is_status(open_status(in_scratch("a.h5")), RT_CHECKPOINT, damages[_i].message);
 }
 
-TEST(a_huge_stranger_is_refused_before_memory_is_asked_for)
+TEST(a_huge_foreign_file_is_refused_before_memory_is_allocated)
 {
     put_text("huge.h5", "");
     ck_assert_int_eq(truncate(in_scratch("huge.h5"), (off_t)1 << 40), 0);
@@ -306,7 +306,7 @@ TEST(a_huge_stranger_is_refused_before_memory_is_asked_for)
     ck_assert_uint_eq(rt_memory_requests() - requests, 1);
 }
 
-TEST(sealed_bytes_that_are_not_hdf5_are_refused)
+TEST(checksummed_bytes_that_are_not_hdf5_are_refused)
 {
     char zeros[2048] = {0};
     expect_ok(write_sealed(in_scratch("a.h5"), zeros, sizeof zeros));
@@ -315,7 +315,7 @@ TEST(sealed_bytes_that_are_not_hdf5_are_refused)
 }
 
 /* Fletcher32 protects the numbers from programs that do not know the seal. */
-TEST(hdf5_alone_finds_damage_in_a_dataset)
+TEST(hdf5_finds_damage_in_a_dataset_without_the_checksum_of_the_file)
 {
     static const char pattern[] = "found by its Fletcher checksum";
     rt_image *image = rt_image_new();
@@ -336,7 +336,7 @@ TEST(hdf5_alone_finds_damage_in_a_dataset)
     no_handle_is_open();
 }
 
-TEST(what_is_not_a_file_is_refused)
+TEST(a_path_without_a_regular_file_is_refused)
 {
     is_status(open_status(in_scratch("none.h5")), RT_CHECKPOINT,
               lasting("cannot open %s/none.h5: No such file or directory", scratch));
@@ -362,7 +362,7 @@ TEST(a_folder_that_cannot_be_written_is_named)
     ck_assert_int_eq(files_in_scratch(), 0);
 }
 
-TEST(a_name_that_cannot_be_taken_leaves_nothing_behind)
+TEST(a_failed_rename_leaves_no_temporary_file)
 {
     ck_assert_int_eq(mkdir(in_scratch("a.h5"), 0700), 0);
     is_status(write_status(in_scratch("a.h5")), RT_IO,
@@ -375,7 +375,7 @@ TEST(a_path_that_is_too_long_is_refused)
     ck_assert_int_eq(write_status(lasting("%0*d", RT_PATH_SIZE + 7, 0)).code, RT_IO);
 }
 
-TEST(what_would_be_too_large_to_read_is_not_written)
+TEST(a_file_that_would_be_too_large_to_read_is_not_written)
 {
     rt_durable_file file;
     expect_ok(rt_durable_open(&file, in_scratch("a.h5")));

@@ -115,7 +115,7 @@ static double value_of(const rt_parameters *p, int i)
     return (double)p->list[i]->tensor.data[0];
 }
 
-TEST(what_wants_no_gradient_stays_and_does_not_count)
+TEST(a_parameter_that_wants_no_gradient_keeps_its_value_and_adds_nothing_to_the_norm)
 {
     rt_parameters *p = new_three();
     double norm;

@@ -192,7 +192,7 @@ static const struct {
     {{"unheard", 4, 1, NULL, false}, "'unheard': rotor does not know, and ignores"},
 };
 
-TEST_ROWS(what_does_not_change_the_model_is_a_warning, 0, ROWS(tokenizers))
+TEST_ROWS(an_unreadable_tokenizer_or_unused_key_is_a_warning, 0, ROWS(tokenizers))
 {
     rt_huggingface *there;
     gguf_build(&file, tokenizers[_i].extra);

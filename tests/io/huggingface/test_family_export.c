@@ -107,7 +107,7 @@ static const char *const gguf_rules[][2] = {
 SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
 /* "KEY=VALUE" is told as "KEY = VALUE cannot be exported: ...". */
-TEST_ROWS(what_transformers_cannot_express_is_refused_by_its_key, 0, ROWS(rules))
+TEST_ROWS(an_option_that_transformers_cannot_express_is_refused_by_its_key, 0, ROWS(rules))
 {
     const char *key = rules[_i].setting, *value = key ? strchr(key, '=') + 1 : "";
     const rt_transformer_options o = options_of(lasting("%s %s", rules[_i].words, key ? key : ""));
@@ -119,7 +119,7 @@ TEST_ROWS(what_transformers_cannot_express_is_refused_by_its_key, 0, ROWS(rules)
     ck_assert(!exists(in_scratch("out")));
 }
 
-TEST_ROWS(what_llama_cpp_cannot_express_is_refused_by_its_key, 0, ROWS(gguf_rules))
+TEST_ROWS(an_option_that_llama_cpp_cannot_express_is_refused_by_its_key, 0, ROWS(gguf_rules))
 {
     const rt_transformer_options o = options_of(gguf_rules[_i][0]);
     const rt_status status = rt_gguf_write(in_scratch("out.gguf"), new_model(&o, 3),
@@ -238,7 +238,7 @@ static const char *const kept[][2] = {
      "EsmForMaskedLM"},
 };
 
-TEST_ROWS(what_is_exported_computes_the_same, 0, ROWS(kept))
+TEST_ROWS(an_exported_model_computes_the_same, 0, ROWS(kept))
 {
     expect_words_kept(kept[_i][0], kept[_i][1]);
 }
@@ -300,7 +300,7 @@ static const char *const contradicted[][2] = {
 };
 
 /* A theta that contradicts the rest of the folder is not used. */
-TEST_ROWS(theta_that_made_nothing_of_the_folder_are_left, 0, ROWS(contradicted))
+TEST_ROWS(theta_that_contradicts_the_folder_is_ignored, 0, ROWS(contradicted))
 {
     rt_huggingface *there;
     written_model(lasting("%s theta.learn=yes", contradicted[_i][0]));
@@ -397,7 +397,7 @@ static void expect_json(const json_t *config, const char *key, const char *wante
     free(text);
 }
 
-TEST(older_versions_find_their_keys)
+TEST(the_config_has_the_keys_of_older_versions)
 {
     expect_words_kept("modernbert model.layer_types=full,sliding,full", MODERN_LM);
     const json_t *config = read_json("config.json");
@@ -439,7 +439,7 @@ TEST_ROWS(ids_of_special_tokens_are_those_of_the_vocabulary, 0, 2)
 
 /* Row 1: a causal model continues texts. The template of tokenizer.json has [CLS] and the text, and
  * what is behind it. */
-TEST_ROWS(a_masked_language_model_keeps_the_token_behind_a_text, 0, 2)
+TEST_ROWS(a_masked_language_model_keeps_the_token_after_a_text, 0, 2)
 {
     rt_vocabulary *v = read_vocabulary((rt_vocabulary_kind){.level = RT_LEVEL_BPE},
                                        TEST_SOURCES "/fixtures/bpe/modernbert/tokenizer.json");
@@ -484,7 +484,7 @@ TEST_ROWS(a_decoder_that_labels_texts_has_a_token_of_padding, 0, 4)
         ck_assert_float_eq((float)other->data[i], i < rt_size(one) ? (float)one->data[i] : 0);
 }
 
-TEST_ROWS(the_positions_are_those_that_a_scaling_asks_for, 0, 7)
+TEST_ROWS(the_number_of_positions_follows_from_the_scaling, 0, 7)
 {
     static const struct {
         rt_scaling scaling;
@@ -506,7 +506,7 @@ TEST_ROWS(the_positions_are_those_that_a_scaling_asks_for, 0, 7)
     ck_assert_int_eq(there->length, 8);
 }
 
-TEST(ids_have_a_meaning_if_there_is_a_vocabulary)
+TEST(special_ids_are_exported_only_with_a_vocabulary)
 {
     rt_transformer *model = model_of_words("decoder");
     rt_vocabulary *v = characters_of("bca\n", 4);
@@ -529,7 +529,7 @@ TEST(ids_have_a_meaning_if_there_is_a_vocabulary)
     expect_json(config, "pad_token_id", "null");
 }
 
-TEST_ROWS(the_card_says_how_it_turns, 0, 6)
+TEST_ROWS(the_card_describes_theta, 0, 6)
 {
     static const char *const rows[][2] = {
         {"decoder model.window=3", "theta_i = 10000^(-2i/8), which is fixed.\n"},

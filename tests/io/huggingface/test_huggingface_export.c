@@ -49,7 +49,7 @@ TEST(files_that_rotor_does_not_write_are_kept)
     expect_content("out/README.md", card);
 }
 
-TEST(an_empty_folder_is_taken_and_what_is_none_is_refused)
+TEST(an_empty_folder_is_used_and_a_file_is_refused)
 {
     const rt_huggingface_export export = {.length = 8};
     ck_assert_int_eq(mkdir(in_scratch("out"), 0777), 0);
@@ -76,7 +76,7 @@ TEST(labels_of_any_letters_are_read_again)
     ck_assert_int_eq(there->max_positions, 2000);
 }
 
-TEST(the_length_of_the_training_comes_back)
+TEST(the_training_length_is_read_back)
 {
     rt_transformer *model = model_of_words("roformer");
     expect_ok(write_with(model, &(rt_huggingface_export){.length = 24}));
@@ -94,7 +94,7 @@ TEST(the_length_of_the_training_comes_back)
     rt_huggingface_close(there);
 }
 
-TEST(the_card_means_nothing_but_its_words)
+TEST(the_card_escapes_markup)
 {
     static const char *const facts[] = {"<script>`x`</script> [a](b)\n# heading"};
     const rt_huggingface_export export = {.length = 8,

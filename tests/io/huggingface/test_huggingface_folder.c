@@ -256,7 +256,7 @@ static void copy_with_key(const char *fixture, const char *key, const char *valu
     json_decref(config);
 }
 
-TEST_ROWS(what_rotor_cannot_express_is_refused_by_its_key, 0, ROWS(configs))
+TEST_ROWS(a_setting_that_rotor_cannot_express_is_refused_by_its_key, 0, ROWS(configs))
 {
     const char *key = configs[_i].key, *value = configs[_i].value, *message = configs[_i].message;
     copy_with_key(configs[_i].fixture, key, value);
@@ -267,20 +267,20 @@ TEST_ROWS(what_rotor_cannot_express_is_refused_by_its_key, 0, ROWS(configs))
                        : message);
 }
 
-TEST_ROWS(another_config_is_refused, 0, ROWS(texts))
+TEST_ROWS(an_invalid_config_is_refused, 0, ROWS(texts))
 {
     copy_fixture(texts[_i].fixture, CHANGES(texts[_i].from, texts[_i].to), NULL);
     expect_refused(texts[_i].message);
 }
 
 /* They have defaults. */
-TEST_ROWS(a_key_that_a_family_can_do_without_may_be_absent, 0, 2)
+TEST_ROWS(an_optional_key_of_a_family_may_be_absent, 0, 2)
 {
     copy_with_key(_i ? "esm" : "gpt_neox", _i ? "emb_layer_norm_before" : "use_cache", "");
     model_of_folder(opened_folder(scratch));
 }
 
-TEST(a_model_type_of_no_family_is_refused_with_those_there_are)
+TEST(an_unknown_model_type_is_refused_with_the_list_of_families)
 {
     rt_huggingface *there;
     copy_with_key("masked_lm", "model_type", "\"bert\"");
@@ -292,7 +292,7 @@ TEST(a_model_type_of_no_family_is_refused_with_those_there_are)
         expect_in(status.message, (*f)->type);
 }
 
-TEST(what_is_absent_is_as_transformers_has_it)
+TEST(absent_keys_have_the_defaults_of_transformers)
 {
     copy_fixture("masked_lm",
                  CHANGES("\"embedding_size\": 24", "\"embedding_size\": null", "\"hidden_act\"",
@@ -352,7 +352,7 @@ TEST(every_key_that_transformers_knows_is_read_refused_or_unused)
     ck_assert_int_eq(lines, families);
 }
 
-TEST_ROWS(keys_that_no_table_has_are_named_in_one_line, 0, 5)
+TEST_ROWS(unknown_keys_are_named_in_one_line, 0, 5)
 {
 #define IGNORES "config.json: rotor does not know, and ignores: "
     static const char *const rows[][3] = {
@@ -387,7 +387,7 @@ TEST_ROWS(a_scaling_of_an_old_modernbert_needs_a_rope_type, 0, 2)
                      _i ? RT_SCALING_LINEAR : RT_SCALING_NONE);
 }
 
-TEST(a_folder_of_the_hub_above_a_model_names_the_model)
+TEST(an_error_about_a_folder_of_the_hub_names_the_model_in_it)
 {
     const char *cache = lasting("%s", in_scratch("models--a--b"));
     const char *snapshots = lasting("%s/snapshots", cache), *model = lasting("%s/12ab", snapshots);
@@ -436,7 +436,7 @@ TEST_ROWS(a_tensor_that_is_missing_or_surplus_is_named, 0, ROWS(tensors))
                          : lasting(WEIGHTS "unexpected tensor %s, which the model lacks", other));
 }
 
-TEST_ROWS(a_tied_decoder_that_differs_is_used_and_said, 0, 2)
+TEST_ROWS(a_tied_decoder_that_differs_is_used_with_a_warning, 0, 2)
 {
 #define TIED(used, tied)                                                                           \
     "config.json: tie_word_embeddings = true, but " used " is not " tied "; the former is used\n"
@@ -528,7 +528,7 @@ static const struct {
     {"part-2.safetensors", true, "part-1.safetensors" HAS_BIAS},
 };
 
-TEST_ROWS(an_index_names_what_is_in_one_file_of_the_folder, 0, ROWS(indexes))
+TEST_ROWS(an_index_with_wrong_or_repeated_names_is_refused, 0, ROWS(indexes))
 {
     write_parts(indexes[_i].name, indexes[_i].twice);
     expect_refused(indexes[_i].message);
@@ -546,7 +546,7 @@ TEST_ROWS(an_index_names_all_that_the_files_have, 0, 2)
     expect_refused(_i ? "part-1.safetensors" HAS_BIAS : "part-1.safetensors" LACKS("bios"));
 }
 
-TEST(a_folder_is_one_if_it_has_both_files)
+TEST(a_folder_of_hugging_face_has_a_config_and_weights)
 {
     ck_assert(!rt_is_huggingface(scratch));
     copy_changed("masked_lm", "config.json", NULL);
@@ -603,7 +603,7 @@ static const struct {
     {"llama", "model.bias=all", WEIGHTS "lacks model.layers.0.self_attn.q_proj.bias (24)"},
 };
 
-TEST_ROWS(what_does_not_fit_a_model_changes_nothing, 0, ROWS(unfit))
+TEST_ROWS(weights_that_do_not_fit_a_model_change_nothing, 0, ROWS(unfit))
 {
     rt_huggingface_taken taken;
     rt_huggingface *there = opened_fixture(unfit[_i].fixture);

@@ -71,14 +71,14 @@ static const char *const bad_labels[][3] = {
     {"LABEL_3", "a\\nb", "of 3 holds a control character"},
 };
 
-TEST_ROWS(labels_that_cannot_be_told_apart_are_refused, 0, ROWS(bad_labels))
+TEST_ROWS(ambiguous_labels_are_refused, 0, ROWS(bad_labels))
 {
     copy_fixture("token", CHANGES(bad_labels[_i][0], bad_labels[_i][1]), NULL);
     expect_not_opened(lasting("config.json: id2label %s", bad_labels[_i][2]));
 }
 
 /* One that is not wanted, or of a model with another head. */
-TEST_ROWS(a_head_that_is_not_taken_stays_as_it_is, 0, 3)
+TEST_ROWS(a_head_that_is_not_loaded_keeps_its_values, 0, 3)
 {
     static const char *const fixtures[] = {"sequence", "token", "masked_lm"};
     rt_huggingface_taken taken;

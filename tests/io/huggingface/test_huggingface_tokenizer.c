@@ -116,7 +116,7 @@ static const struct {
      "the type of pre_tokenizer is 'Whitespace'; only 'BertPreTokenizer' can be read"},
 };
 
-TEST_ROWS(what_is_not_as_berts_is_refused_by_its_key, 0, ROWS(others))
+TEST_ROWS(a_tokenizer_unlike_that_of_bert_is_refused_by_its_key, 0, ROWS(others))
 {
     put_text("tokenizer.json", replaced(pieces, others[_i].from, others[_i].to));
     expect_refused("", lasting("tokenizer.json: %s", others[_i].message));
@@ -149,7 +149,7 @@ static const struct {
     {NULL, false, true, false, true},
 };
 
-TEST_ROWS(capitals_are_as_transformers_has_them, 0, ROWS(cases))
+TEST_ROWS(lower_casing_follows_transformers, 0, ROWS(cases))
 {
     if (cases[_i].settings)
         put_text("tokenizer_config.json", cases[_i].settings);
@@ -179,7 +179,7 @@ static const struct {
     {"{", ":1: invalid JSON: 'string or '}' expected near end of file'"},
 };
 
-TEST_ROWS(settings_that_are_not_berts_are_refused_by_their_key, 0, ROWS(bad_settings))
+TEST_ROWS(settings_unlike_those_of_bert_are_refused_by_their_key, 0, ROWS(bad_settings))
 {
     const char *message = lasting("tokenizer_config.json%s", bad_settings[_i].message);
     put_text("tokenizer_config.json", bad_settings[_i].settings);
@@ -198,7 +198,7 @@ TEST_ROWS(a_tokenizer_of_chinese_words_is_a_warning, 0, 2)
     opened_vocabulary("", "cuts Chinese into words");
 }
 
-TEST(of_both_files_the_lines_hold)
+TEST(vocab_txt_takes_precedence_over_tokenizer_json)
 {
     put_text("tokenizer_config.json", "{");
     ck_assert_ptr_null(opened_vocabulary("", NULL));
@@ -209,7 +209,7 @@ TEST(of_both_files_the_lines_hold)
     has_ids(AS_TEXT, v, "a b", "6 5");
 }
 
-TEST_ROWS(a_pipe_is_not_waited_for, 0, 2)
+TEST_ROWS(a_pipe_is_refused_without_waiting, 0, 2)
 {
     const char *name = _i ? "tokenizer.json" : "vocab.txt";
     ck_assert_int_eq(mkfifo(in_scratch(name), 0600), 0);
@@ -257,7 +257,7 @@ TEST_ROWS(a_vocabulary_of_ESM_is_known_by_its_class_or_its_tokens, 0, ROWS(of_es
     is_written(v, of_esm[_i].lines);
 }
 
-TEST(a_vocabulary_that_is_not_its_classes_is_refused)
+TEST(a_vocabulary_that_contradicts_its_tokenizer_class_is_refused)
 {
     put_text("vocab.txt", RESIDUES);
     put_text("tokenizer_config.json", "{\"tokenizer_class\": \"BertTokenizer\"}");
@@ -305,7 +305,7 @@ static const struct {
     {"{\"cls_token\": \"<s>\", \"bos_token\": \"<t>\"}", 3, 3, -1, -1},
 };
 
-TEST_ROWS(tokens_of_bpe_are_what_tokenizer_config_says, 0, ROWS(bpe_cases))
+TEST_ROWS(tokenizer_config_sets_the_special_tokens_of_bpe, 0, ROWS(bpe_cases))
 {
     put_text("tokenizer.json", bpe);
     if (bpe_cases[_i].config)
@@ -319,7 +319,7 @@ TEST_ROWS(tokens_of_bpe_are_what_tokenizer_config_says, 0, ROWS(bpe_cases))
     has_ids(AS_TEXT, v, "ab", "1 0");
 }
 
-TEST_ROWS(what_is_no_bpe_is_refused_with_its_file, 0, 6)
+TEST_ROWS(a_malformed_bpe_is_refused_with_its_file, 0, 6)
 {
     static const struct {
         const char *tokenizer, *settings, *level, *message;
@@ -339,7 +339,7 @@ TEST_ROWS(what_is_no_bpe_is_refused_with_its_file, 0, 6)
     expect_refused(rows[_i].level, rows[_i].message);
 }
 
-TEST_ROWS(what_is_wrong_beside_vocab_json_is_refused_with_its_file, 0, 9)
+TEST_ROWS(an_error_in_a_file_beside_vocab_json_is_reported_with_its_file, 0, 9)
 {
     static const struct {
         const char *merges, *file, *text, *message;

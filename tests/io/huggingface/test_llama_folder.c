@@ -15,7 +15,7 @@ static rt_huggingface *opened_llama(const char *name, const char *const *changes
     return there;
 }
 
-TEST(what_is_absent_is_as_transformers_has_it)
+TEST(absent_keys_have_the_defaults_of_transformers)
 {
     rt_huggingface *there =
         opened_llama("llama_tied",
@@ -104,7 +104,7 @@ TEST_ROWS(the_tokens_that_end_a_text_are_found, 0, 11)
     }
 }
 
-TEST(what_cannot_end_a_text_is_a_warning)
+TEST(an_eos_token_id_out_of_range_is_a_warning)
 {
     static const char *const values[] = {"-1",   "41",         "\"</s>\"", "2.0",
                                          "true", "{}",         "[2, 41]",  "[[2]]",
@@ -170,7 +170,7 @@ static const struct {
      "scaling=llama3 scale=8 original_len=16 low_freq_factor=2"},
 };
 
-TEST_ROWS(theta_is_what_the_parameters_make_it, 0, ROWS(ropes))
+TEST_ROWS(theta_follows_the_rope_parameters, 0, ROWS(ropes))
 {
     const int lengths[] = {5, 16, 17, 33, 64, 65, 1000};
     double own[3], expected[3];
@@ -223,7 +223,7 @@ static void expect_values_of(const rt_huggingface *there, const char *fixture)
             expect_same_parameter(b->parameters.list[i], a);
 }
 
-TEST_ROWS(frequencies_of_older_files_and_a_tied_decoder_are_passed_over, 0, 6)
+TEST_ROWS(frequencies_of_older_files_and_a_tied_decoder_are_ignored, 0, 6)
 {
     static const char *const names[] = {"lm_head.weight",
                                         "model.layers.0.self_attn.rotary_emb.inv_freq",
@@ -252,7 +252,7 @@ TEST_ROWS(a_surplus_tensor_is_named, 0, 5)
         lasting("model.safetensors: unexpected tensor %s, which the model lacks", names[_i]));
 }
 
-TEST(a_model_without_a_head_has_one_drawn)
+TEST(the_missing_head_of_a_folder_is_drawn)
 {
     copy_changed("llama", "config.json", CHANGES("LlamaForCausalLM", "LlamaModel"));
     write_tensors("llama", NULL, NULL, "model.");
@@ -275,7 +275,7 @@ TEST(a_model_without_a_head_has_one_drawn)
 
 /* Models that take the theta of a folder, or keep their own; without its scaling,
  * cosines and sines would be of another length. */
-TEST_ROWS(theta_is_taken_where_it_can_be, 0, 7)
+TEST_ROWS(theta_of_a_folder_is_loaded_into_models_that_can_hold_it, 0, 7)
 {
     static const struct {
         const char *fixture, *options;

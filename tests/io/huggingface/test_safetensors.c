@@ -70,7 +70,7 @@ TEST(numbers_of_every_width_are_read)
     ck_assert(d[0] == 65504);
 }
 
-TEST(what_is_no_such_number_or_not_there_is_refused)
+TEST(an_integer_tensor_or_an_index_out_of_range_is_refused)
 {
     double values[2];
     write_file("{\"i\":{\"dtype\":\"I32\",\"shape\":[1],\"data_offsets\":[0,4]},"
@@ -97,7 +97,7 @@ TEST(a_file_that_shrinks_is_an_error)
               "a.safetensors: it ends at byte 62: it was shortened while being read");
 }
 
-TEST(what_is_no_regular_file_is_not_waited_for)
+TEST(a_pipe_is_refused_without_waiting)
 {
     rt_safetensors *file;
     ck_assert_int_eq(mkfifo(in_scratch("pipe"), 0600), 0);
@@ -173,7 +173,7 @@ TEST(a_header_has_at_most_a_hundred_million_bytes)
                    "a header at most 100000000");
 }
 
-TEST(numbers_in_fields_that_nobody_reads_may_be_of_any_kind)
+TEST(unread_fields_may_have_any_numbers)
 {
     write_file(
         "{\"a\":{\"dtype\":\"U8\",\"shape\":[0, 18446744073709551615],\"data_offsets\":[0,0],"
@@ -239,7 +239,7 @@ TEST(a_long_tensor_is_written_and_read_in_parts)
         ck_assert_msg(values[i] == i + 0.5, "number %d is %g", i, values[i]);
 }
 
-TEST(what_no_float_holds_is_not_written)
+TEST(a_number_that_overflows_a_float_is_not_written)
 {
     is_status(write_counting((float)INFINITY, 3), RT_NONFINITE,
               "a.safetensors: a has a number that is not finite as a float");

@@ -55,7 +55,7 @@ static const struct {
 enum { LENGTHS = 3 };
 static const int lengths[LENGTHS] = {2, 16, MOST_ROWS};
 
-TEST_ROWS(any_theta_is_read_off_a_table_of_floats, 0, ROWS(odd))
+TEST_ROWS(any_theta_is_recovered_from_a_table_of_floats, 0, ROWS(odd))
 {
     for (int k = 0; k < LENGTHS; k++) {
         double theta[PAIRS];
@@ -69,7 +69,7 @@ TEST_ROWS(any_theta_is_read_off_a_table_of_floats, 0, ROWS(odd))
     }
 }
 
-TEST(other_theta_do_not_make_the_table)
+TEST(a_table_does_not_match_other_theta)
 {
     const double theta[PAIRS] = {1, 0.1, 0.01, 0.001};
     const rt_sine_table t = table_of(theta, 16, RT_DTYPE_F32);
@@ -126,14 +126,14 @@ TEST(a_table_whose_angles_were_computed_as_floats_is_of_its_base)
     ck_assert(theta_of(&t, theta).base == 10000);
 }
 
-TEST(a_table_of_one_position_says_nothing)
+TEST(a_table_of_one_position_has_the_default_base)
 {
     double exact[PAIRS], theta[PAIRS];
     const rt_sine_table t = table_of_base(500, 1, RT_DTYPE_F32, exact);
     ck_assert(theta_of(&t, theta).base == 10000);
 }
 
-TEST_ROWS(what_is_no_table_of_sines_is_refused, 0, 3)
+TEST_ROWS(a_table_of_other_numbers_than_sines_is_refused, 0, 3)
 {
     double exact[PAIRS], theta[PAIRS], *one = &values[5 * 2 * PAIRS + 2];
     rt_sine_table t = table_of_base(10000, 16, RT_DTYPE_F32, exact);

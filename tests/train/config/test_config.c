@@ -29,7 +29,7 @@ static const struct {
     {"train.batch_size", "64", "64"},
 };
 
-TEST_ROWS(value_is_stored_as_written, 0, ROWS(values))
+TEST_ROWS(a_value_is_stored_as_written, 0, ROWS(values))
 {
     rt_config config;
     char stored[RT_VALUE_SIZE];
@@ -54,14 +54,14 @@ static const char *const same_files[] = {
     "[optimizer]\nkind = adamw\n[train]\n[optimizer]\nlr: 0.5\n",
 };
 
-TEST_ROWS(form_of_the_file_does_not_matter, 0, ROWS(same_files))
+TEST_ROWS(the_layout_of_a_file_does_not_change_its_values, 0, ROWS(same_files))
 {
     rt_config config;
     load_sound(&config, same_files[_i], NULL);
     ck_assert_double_eq(config.optimizer.lr, 0.5);
 }
 
-TEST(empty_file_is_all_defaults)
+TEST(an_empty_file_has_all_defaults)
 {
     rt_config config;
     load_sound(&config, "", NULL);
@@ -70,7 +70,7 @@ TEST(empty_file_is_all_defaults)
     ck_assert_int_eq(config.optimizer.schedule_steps, config.train.steps);
 }
 
-TEST(override_beats_the_file)
+TEST(an_override_replaces_a_value_of_the_file)
 {
     rt_config config;
     load_sound(&config, "[optimizer]\nlr = 0.5\n[run]\nname = one\n",
@@ -97,7 +97,7 @@ static const char *expect_same_again(const rt_config *config)
     return ini;
 }
 
-TEST(effective_configuration_is_a_fixed_point)
+TEST(the_effective_configuration_is_a_fixed_point)
 {
     rt_config config;
     load_sound(&config, "[theta]\nlearn=yes\nscope=head\n[train]\nsteps=77\n[model]\ndim=32\n",
@@ -114,7 +114,7 @@ static const char *const decoders[] = {
 };
 
 /* Also where what is given is what a RoFormer has by default. */
-TEST_ROWS(a_decoder_has_other_defaults_and_keeps_what_is_given, 0, ROWS(decoders))
+TEST_ROWS(a_decoder_has_other_defaults_and_keeps_written_values, 0, ROWS(decoders))
 {
     rt_config config, other;
     load_sound(&config, decoders[_i], OVERRIDES("model.causal=no"));
@@ -131,7 +131,7 @@ TEST_ROWS(a_decoder_has_other_defaults_and_keeps_what_is_given, 0, ROWS(decoders
     ck_assert_double_eq(other.model.norm_eps, 1e-5);
 }
 
-TEST(effective_configuration_has_every_key_that_counts)
+TEST(the_effective_configuration_has_every_key_with_an_effect)
 {
     rt_config config;
     load_sound(&config, "", NULL);
@@ -145,7 +145,7 @@ TEST(effective_configuration_has_every_key_that_counts)
     ck_assert_msg(!strstr(ini, "original_len") && !strstr(ini, "momentum"), "%s", ini);
 }
 
-TEST(printed_configuration_tells_origins)
+TEST(the_printed_configuration_names_the_origin_of_each_value)
 {
     rt_config config;
     load_sound(&config, "[model]\nlayers=3\nheads=4\n", OVERRIDES("train.steps=9"));
@@ -175,7 +175,7 @@ TEST(only_some_keys_may_differ_when_resuming)
                 "be compared\n");
 }
 
-TEST(a_run_is_extended_that_has_taken_all_its_steps)
+TEST(a_run_is_extended_only_after_all_its_steps)
 {
     rt_config run, now;
     load_sound(&run, "[train]\nsteps=100\n", NULL);
@@ -212,7 +212,7 @@ TEST(a_comparison_names_the_folder_or_runs_out_of_memory)
 }
 
 /* Raising train.steps must not change the learning rates of the past. */
-TEST(horizon_stays_when_a_run_goes_on)
+TEST(a_resumed_run_keeps_the_horizon_of_its_schedule)
 {
     rt_config run, now, stored;
     load_sound(&run, "[train]\nsteps=100\n", NULL);
@@ -249,7 +249,7 @@ TEST(horizon_stays_when_a_run_goes_on)
 }
 
 /* Every allocation of a load that fails, and of what is written, once. */
-TEST(exhausted_heap_is_a_status)
+TEST(an_exhausted_heap_is_a_status)
 {
     /* texts that no other test has made the program keep */
     static const char text[] = "[model]\nlayer = 2\ndim = x\n[trian]\n[data]\nfile = exhausted\n";

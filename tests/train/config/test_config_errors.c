@@ -259,7 +259,7 @@ TEST(fewer_steps_on_the_command_line_are_a_trial_of_the_file)
                      RT_OK);
 }
 
-TEST(endless_errors_are_counted)
+TEST(errors_beyond_the_100th_are_counted)
 {
     rt_writer text = {0};
     rt_config config;
@@ -273,7 +273,7 @@ TEST(endless_errors_are_counted)
     rt_writer_free(&text);
 }
 
-TEST(second_override_of_a_key_is_an_error)
+TEST(a_second_override_of_a_key_is_an_error)
 {
     expect_errors("", OVERRIDES("model.layers=1", "model.layers=1"),
                   "command line: model.layers is given twice\n");
@@ -305,7 +305,7 @@ static const char *const mistakes[][3] = {
     {"position", "nothing", "factor_of_the_scaling"},
 };
 
-TEST_ROWS(suggestion_is_what_was_meant, 0, ROWS(mistakes))
+TEST_ROWS(a_misspelt_key_is_suggested, 0, ROWS(mistakes))
 {
     char word[64];
     for (const char *words = mistakes[_i][2]; next_word(&words, word);) {
@@ -348,7 +348,7 @@ TEST_ROWS(a_key_is_known_by_its_name_in_other_programs, 0, ROWS(elsewhere))
     }
 }
 
-TEST(quoted_text_is_cut_between_characters)
+TEST(quoted_text_is_truncated_between_characters)
 {
     char quoted[RT_QUOTE_SIZE];
     ck_assert_str_eq(rt_quote(quoted, "a\nb\x7f\xc2\x9b"), "'a?b?\?\?'");
@@ -358,7 +358,7 @@ TEST(quoted_text_is_cut_between_characters)
                      "'0123456789012345678901234567890123456789012345678...'");
 }
 
-TEST(what_just_fits_is_accepted)
+TEST(values_at_their_limits_are_accepted)
 {
     rt_config config;
     load_sound(&config,

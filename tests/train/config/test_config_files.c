@@ -18,7 +18,7 @@ static void expect_file_error(const char *path, const char *expected)
 
 SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
-TEST(what_is_no_configuration_is_named_with_the_reason)
+TEST(a_file_that_is_no_configuration_is_refused_with_the_reason)
 {
     static const char zero[] = "[train]\nsteps = 5\0 6\nkeep = 1\n";
     static char endless[1 << 20] = "[run]\nname = ";
@@ -74,7 +74,7 @@ TEST(data_files_are_relative_to_the_file_that_names_them)
                 lasting("%s/c , d.tsv", here));
 }
 
-TEST(data_file_of_the_command_line_is_relative_to_the_working_directory)
+TEST(a_data_file_on_the_command_line_is_relative_to_the_working_directory)
 {
     rt_config config;
     char here[4096];
@@ -95,7 +95,7 @@ TEST(a_comma_in_the_path_of_a_single_file_is_part_of_it)
     ck_assert_str_eq(config.train.init_from, lasting("%s/with, comma/x,y.h5", real_scratch()));
 }
 
-TEST(value_longer_than_its_place_is_refused)
+TEST(a_value_longer_than_its_buffer_is_refused)
 {
     char text[8190] = "[data]\nfile = /";
     char *end = text + strlen(text);
@@ -117,7 +117,7 @@ static const char *found_path(int key, const char *value, rt_config_errors *erro
     return *(const char *const *)((const char *)&config + rt_key_at(key)->offset);
 }
 
-TEST(a_tilde_stands_for_the_home_folder_in_every_path)
+TEST(a_tilde_stands_for_the_home_folder_in_every_key_of_a_path)
 {
     rt_config_errors errors;
     int paths = 0;

@@ -50,7 +50,7 @@ TEST(every_key_checks_its_values)
     }
 }
 
-TEST(keys_are_distinct_and_sections_in_one_piece)
+TEST(keys_are_distinct_and_sections_contiguous)
 {
     char name[RT_KEY_NAME_SIZE];
     for (int i = 0; rt_key_at(i); i++) {

@@ -150,7 +150,7 @@ static const struct {
      {"\ntrain.init_from = /tmp/y/z.h5\n", "\ndata.file = /tmp/b,/c\n"}},
 };
 
-TEST_ROWS(a_sweep_is_printed_with_what_its_file_says, 0, ROWS(printed))
+TEST_ROWS(a_sweep_is_printed_with_the_values_of_its_file, 0, ROWS(printed))
 {
     rt_config config;
     rt_sweep sweep = {0};
@@ -174,7 +174,7 @@ static rt_status write_template(int name, const char *path, bool overwrite)
 }
 
 /* Its comments name the program, the file and its run as they would be typed. */
-TEST_ROWS(a_template_is_a_configuration_that_names_itself, 0, ROWS(templates))
+TEST_ROWS(a_template_is_a_configuration_whose_comments_name_its_file_and_run, 0, ROWS(templates))
 {
     static const char *const runs[] = {"runs/own", "runs/own.v2", "'runs/it'\\''s'"};
     static const char *const names[] = {"own.ini", "own.v2.ini", "it's.ini"};
@@ -192,7 +192,7 @@ TEST_ROWS(a_template_is_a_configuration_that_names_itself, 0, ROWS(templates))
     }
 }
 
-TEST(a_template_replaces_a_file_with_overwrite_alone)
+TEST(a_template_replaces_a_file_only_with_overwrite)
 {
     const char *path = in_scratch("own.ini");
     expect_ok(write_template(0, path, false));
@@ -215,7 +215,7 @@ static const char *help_on(const char *part)
     return text;
 }
 
-TEST(help_on_a_key_knows_all_keys_and_fits_a_terminal)
+TEST(help_exists_for_all_keys_and_fits_a_terminal)
 {
     char name[2 * RT_KEY_NAME_SIZE];
     const char *all = help_on(NULL);

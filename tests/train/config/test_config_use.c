@@ -120,7 +120,7 @@ static int try_all(const char *text, const rt_transformer *trained)
 SUITE(.timeout = 300)
 
 /* As a run of today says it, without zeros, and as one of yesterday did, with them. */
-SAMPLED_ROWS(no_key_of_a_use_makes_another_model, 0, ROWS(runs), 4)
+SAMPLED_ROWS(no_key_of_a_use_changes_the_model, 0, ROWS(runs), 4)
 {
     rt_config written, read;
     load_sound(&written, runs[_i], NULL);
@@ -134,7 +134,7 @@ SAMPLED_ROWS(no_key_of_a_use_makes_another_model, 0, ROWS(runs), 4)
     rt_free(ini);
 }
 
-TEST(a_key_of_the_model_can_be_repeated_only)
+TEST(a_key_of_the_model_can_only_be_repeated_with_its_value)
 {
     static const char run[] = "[model]\ndim = 32\n[position]\nscaling = dynamic\nscale = 2\n";
     static const char *const taken[] = {
@@ -154,7 +154,7 @@ TEST(a_key_of_the_model_can_be_repeated_only)
 
 /* A causal model that an earlier program has trained on masked tokens is used as it is; to ask one
  * that continues texts for masks is refused. */
-TEST(what_a_causal_model_was_asked_stays)
+TEST(a_trained_causal_model_keeps_its_objective)
 {
     static const char masks[] = "[model]\nkind = decoder\n[data]\ntask = period\nobjective = mlm\n";
     static const char next[] = "[model]\nkind = decoder\n[data]\ntask = period\n";
@@ -168,7 +168,7 @@ TEST(what_a_causal_model_was_asked_stays)
 }
 
 /* The number of the shards is none of the model. */
-TEST(a_use_with_another_batch_has_shards_of_its_own)
+TEST(a_use_with_another_batch_size_computes_its_number_of_shards)
 {
     rt_config config;
     ck_assert(use(&config, "[train]\nshards = 4\n", "train.batch_size=2"));
@@ -180,7 +180,7 @@ TEST(a_use_with_another_batch_has_shards_of_its_own)
 }
 
 /* Nothing is left of the zeros that stand for something else. */
-TEST(what_holds_has_no_zeros)
+TEST(a_resolved_configuration_has_no_placeholder_zeros)
 {
     rt_config config;
     load_sound(&config, "[data]\nlength = 40\n[train]\neval_lengths = 50\n", NULL);
@@ -201,7 +201,7 @@ TEST(what_holds_has_no_zeros)
     }
 }
 
-TEST(every_key_of_the_model_says_whether_it_is_handed_on)
+TEST(every_key_of_the_model_declares_whether_it_is_inherited)
 {
     for (int i = 0; rt_key_at(i); i++) {
         const rt_key *key = rt_key_at(i);

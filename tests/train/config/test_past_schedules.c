@@ -36,7 +36,7 @@ TEST(each_step_has_the_rate_of_its_schedule)
     ck_assert_double_eq_tol(rt_learning_rate(&third, 101), 0.4, 1e-12);
 }
 
-TEST(what_does_not_change_is_not_kept)
+TEST(an_unchanged_schedule_is_not_recorded)
 {
     rt_optimizer_options o = first;
     o.settings.momentum = 0.5;
@@ -100,7 +100,7 @@ TEST_ROWS(a_damaged_table_is_refused, 0, ROWS(damaged))
     ck_assert_int_eq(o.past_count, 0);
 }
 
-TEST(there_are_as_many_as_there_can_be)
+TEST(the_number_of_past_schedules_is_limited)
 {
     rt_optimizer_options o = first, again = {0};
     for (int i = 0; i < RT_MOST_PAST_SCHEDULES; i++) {

@@ -62,7 +62,7 @@ TEST(no_two_runs_have_one_name)
     }
 }
 
-TEST(settings_of_a_run_are_as_good_as_lines)
+TEST(settings_of_a_run_of_a_sweep_are_applied_like_lines)
 {
     expect_sweep(grid, NULL);
     const char *settings = owned(rt_sweep_overrides(&sweep, 8), rt_free);
@@ -74,7 +74,7 @@ TEST(settings_of_a_run_are_as_good_as_lines)
     ck_assert_int_eq(run.origin[rt_key_find("data.distance")], RT_FROM_SWEEP);
 }
 
-TEST(the_command_line_takes_the_place_of_the_file)
+TEST(the_command_line_overrides_the_values_of_a_sweep)
 {
     expect_sweep(grid, OVERRIDES("sweep.run.seed=7", "sweep.jobs=1", "sweep.model.dim=8,16"));
     ck_assert_int_eq(rt_sweep_count(&sweep), 2 * 2 * 1 * 2);
@@ -83,7 +83,7 @@ TEST(the_command_line_takes_the_place_of_the_file)
 }
 
 /* An error of the shared lines may be corrected by every run. */
-TEST(shared_lines_are_not_judged_on_their_own)
+TEST(shared_lines_of_a_sweep_may_be_incomplete)
 {
     expect_sweep("[data]\ntask = text\n[variant a]\ndata.file = x\n", NULL);
     ck_assert(rt_sweep_requested(&sweep));
@@ -128,7 +128,7 @@ static const struct {
      "2: run.seed is set by [sweep] and by [variant a]"},
 };
 
-TEST_ROWS(what_makes_no_sweep_is_refused_with_its_line, 0, ROWS(bad))
+TEST_ROWS(a_malformed_sweep_is_refused_with_its_line, 0, ROWS(bad))
 {
     const char *errors = load_sweep(bad[_i].text, NULL);
     ck_assert_ptr_nonnull(errors);

@@ -85,13 +85,13 @@ static rt_event_file open_after(int step)
 
 SUITE(.setup = make_scratch, .prepare = clear, .clean = clear, .teardown = remove_scratch)
 
-TEST(the_reader_knows_the_checksum_of_the_standard)
+TEST(the_reader_of_this_test_computes_crc32c)
 {
     ck_assert_uint_eq(remainder_of((const unsigned char *)"123456789", 9), 0xe3069283);
 }
 
 /* 128 is the least step that takes two bytes. */
-TEST(what_is_written_is_read_back)
+TEST(written_events_are_read_back)
 {
     const rt_scalar first[] = {{"loss/training", 0.5}, {"b", -3}},
                     second[] = {{"loss/training", 0.25}, {"nan", (double)NAN}, {"b", INFINITY}};
@@ -110,7 +110,7 @@ TEST(what_is_written_is_read_back)
     ck_assert_uint_eq(at, size);
 }
 
-TEST(as_many_values_as_there_can_be_fit)
+TEST(an_event_holds_the_largest_number_of_values)
 {
     static const char tag[] = "a_tag_of_63_bytes_______________________________________________";
     enum { VALUE = 2 + 2 + 63 + 5, ALL = 5 + RT_MOST_SCALARS * VALUE };
@@ -137,7 +137,7 @@ TEST(as_many_values_as_there_can_be_fit)
 }
 
 /* Beyond step 40 the file takes back what others have. */
-TEST(a_file_of_a_run_that_goes_on_says_where)
+TEST(the_file_of_a_resumed_run_marks_its_first_step)
 {
     size_t at = 0;
     rt_event_file f = open_after(40);
@@ -148,7 +148,7 @@ TEST(a_file_of_a_run_that_goes_on_says_where)
     ck_assert_uint_eq(at, size);
 }
 
-TEST(files_of_one_second_have_names_of_their_own)
+TEST(files_of_one_second_have_different_names)
 {
     rt_event_file a = open_after(0), b = open_after(0);
     rt_event_file_close(&a);
@@ -157,7 +157,7 @@ TEST(files_of_one_second_have_names_of_their_own)
     ck_assert(!exists(in_scratch("events")));
 }
 
-TEST(what_cannot_be_made_or_written_is_told)
+TEST(an_event_file_that_cannot_be_created_or_written_is_an_error)
 {
     rt_event_file f;
     ck_assert_int_eq(rt_event_file_open(&f, "/proc/none", 0).code, RT_IO);

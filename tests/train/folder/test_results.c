@@ -14,7 +14,7 @@ static void free_results(void)
 
 SUITE(.setup = make_scratch, .teardown = free_results)
 
-TEST(as_many_results_as_there_are_come_back)
+TEST(hundreds_of_results_are_read_back)
 {
     enum { MANY = 300 };
     for (int i = 0; i < MANY; i++)
@@ -27,7 +27,7 @@ TEST(as_many_results_as_there_are_come_back)
         ck_assert_double_eq(rt_results_get(&results, lasting("eval_loss_at_%d", i + 1)), 0.5 * i);
 }
 
-TEST(the_file_is_a_table_that_ends)
+TEST(the_file_of_results_ends_with_an_end_mark)
 {
     rt_results_put(&results, 2.5, RT_RESULT_LOSS);
     rt_results_put(&results, -(double)NAN, RT_RESULT_COSINE);
@@ -43,7 +43,7 @@ TEST(the_file_is_a_table_that_ends)
     ck_assert(isnan(rt_results_get(&results, RT_RESULT_COSINE)));
 }
 
-TEST(a_whole_number_is_there_or_not)
+TEST(only_whole_numbers_are_read_as_integers)
 {
     int value = 42;
     put_text("result.csv",
@@ -63,7 +63,7 @@ TEST(a_whole_number_is_there_or_not)
     ck_assert_int_eq(value, 2147483647);
 }
 
-TEST(a_file_that_is_not_whole_is_no_result)
+TEST(an_incomplete_file_has_no_results)
 {
     static const char *const texts[] = {"", "name,value\nsteps,7\n", "name,value\nsteps,7\nend,0",
                                         "name,value\nsteps,7\nend,",
@@ -75,7 +75,7 @@ TEST(a_file_that_is_not_whole_is_no_result)
     }
 }
 
-TEST(names_that_no_run_writes_are_passed_over)
+TEST(invalid_names_of_results_are_ignored)
 {
     put_text("result.csv",
              "name,value\n<b>,1\n\"a,b\",1\na b,1\n,1\n\x1b[31m,1\n"
@@ -86,7 +86,7 @@ TEST(names_that_no_run_writes_are_passed_over)
     ck_assert_double_eq(rt_results_get(&results, "ok_1.0"), 2);
 }
 
-TEST(a_result_that_is_lost_is_told_when_they_are_written)
+TEST(a_lost_result_is_an_error_when_results_are_written)
 {
     rt_memory_fail_at(1);
     rt_results_put(&results, 1, RT_RESULT_LOSS);

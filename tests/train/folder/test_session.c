@@ -53,7 +53,7 @@ TEST(a_command_line_can_be_typed_again)
     ck_assert_str_eq(strchr(command, ' '), " 'a b.ini' 'run.name=it'\\''s' --resume '' 'x;y'");
 }
 
-TEST(the_time_is_that_of_the_call)
+TEST(a_session_begins_at_the_time_of_the_call)
 {
     char today[16], tomorrow[16];
     const time_t before = time(NULL);
@@ -115,7 +115,7 @@ static const struct {
     {"a", "nonsense", "a (3 bytes)", ""},
 };
 
-TEST_ROWS(another_file_is_told_by_its_size_and_its_digest, 0, ROWS(texts))
+TEST_ROWS(a_changed_file_is_recognized_by_its_size_and_digest, 0, ROWS(texts))
 {
     rt_writer w = {0};
     options = (rt_data_options){.task = task_named("text"), .file = texts[_i].path};

@@ -53,7 +53,7 @@ TEST(a_curve_is_the_mean_of_its_runs_step_by_step)
 
 /* Of a single run the name; of several the beginning, up to a whole character: the cut is within an
  * alpha. */
-TEST(a_label_that_is_too_long_is_a_name_or_a_beginning)
+TEST(a_label_that_is_too_long_is_the_name_of_the_run_or_truncated)
 {
     for (char name[] = "a"; *name <= 'd'; ++*name)
         write_run(name, "1,1,1\n");
@@ -95,7 +95,7 @@ TEST(a_row_that_was_never_evaluated_has_no_curve)
 
 /* The clock of timing.csv starts again at --resume: 20 s, and 5 and 8 more. A step that was not
  * timed is left out. */
-TEST(the_time_of_a_resumed_run_goes_on)
+TEST(the_times_of_a_resumed_run_add_up)
 {
     write_run("a", "10,4,0\n20,3,0\n25,9,0\n30,2,0\n40,1,0\n");
     put_text("a/timing.csv", "step,seconds\n10,10\n20,20\n30,5\n40,8\n");
@@ -186,7 +186,7 @@ TEST(losses_of_different_vocabularies_are_shown_in_bits_per_byte)
     ck_assert_ptr_null(strstr(loss, "bits"));
 }
 
-TEST(losses_that_are_not_comparable_are_said_to_be)
+TEST(the_caption_says_that_losses_are_not_comparable)
 {
     ranking = (rt_ranking){NULL, "objectives"};
     write_run("a", "10,8,0.5\n");
@@ -197,7 +197,7 @@ TEST(losses_that_are_not_comparable_are_said_to_be)
 }
 
 /* One that all runs have, or that has no value, is in no label. */
-TEST(a_label_names_what_differs)
+TEST(a_label_names_the_keys_that_differ)
 {
     write_run("a", "1,1,1\n");
     write_run("b", "1,1,1\n");

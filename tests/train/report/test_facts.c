@@ -87,7 +87,7 @@ TEST(the_machine_is_named)
 
 /* The program and the data once, as long as they stay what they were; all in one line of the page,
  * which two runs of the same bytes need not share. */
-TEST(the_sessions_of_a_run_are_told_in_one_line)
+TEST(the_sessions_of_a_run_are_listed)
 {
     const char *text =
         machine(SESSIONS "10,1,9,2026-01-02 03:04:05,here,rotor 1,train a.ini,a.txt\n20,2,9,,,,,\n"

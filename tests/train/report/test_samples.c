@@ -119,7 +119,7 @@ TEST(a_toy_task_has_no_samples)
 }
 
 /* At level byte, an id is 4 more than its byte. */
-TEST(a_token_is_shown_as_what_can_be_seen)
+TEST(a_token_is_shown_in_printable_characters)
 {
     static const struct {
         int32_t id;
@@ -152,7 +152,7 @@ static const char pieces[] =
     "\"abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz\": 4}}}";
 
 /* A label shows blanks and bytes of a piece; pieces side by side may be one character. */
-TEST(pieces_are_shown_as_what_can_be_seen)
+TEST(pieces_are_shown_in_printable_characters)
 {
     static const char *const labels[] = {
         "␣the", "\\xe2\\xb8", "↵⇥", "éx\\xc3", "abcdefghijklmnopqrstuvwxyzab…", "<s>"};

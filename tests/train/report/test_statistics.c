@@ -43,7 +43,7 @@ static const struct {
     {{2, -(double)NAN, NAN}, 3, 2, "nan ± nan"},
 };
 
-TEST_ROWS(a_summary_has_a_bounded_form, 0, ROWS(texts))
+TEST_ROWS(a_summary_has_a_bounded_length, 0, ROWS(texts))
 {
     rt_writer w = {0};
     rt_summary_report(&w, &texts[_i].summary, texts[_i].decimals, texts[_i].runs);

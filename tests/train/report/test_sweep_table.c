@@ -65,7 +65,7 @@ static void pair(const char *rows)
 }
 
 /* Two seeds at two values of train.steps; the third seed has no partner. */
-TEST(pairs_of_one_seed_are_told_and_bits_are_compared_if_they_rank)
+TEST(pairs_count_their_seeds_and_compare_bits_if_bits_rank)
 {
     static const char rows[] =
         "run,model.kind,run.seed,train.steps,exit_code,eval_loss,bits_per_byte\n"
@@ -83,7 +83,7 @@ TEST(pairs_of_one_seed_are_told_and_bits_are_compared_if_they_rank)
 
 /* Differences of one seed and one dim: 1, 2, 3 for b; c lacks a seed, and one of its runs failed.
  */
-TEST(runs_are_paired_that_differ_in_one_key)
+TEST(runs_that_differ_in_one_key_are_paired)
 {
     pair("run,model.kind,run.seed,train.steps,exit_code,eval_loss\n"
          "1,a,1,100,0,10\n2,a,2,100,0,20\n3,a,3,100,0,30\n"
@@ -150,7 +150,7 @@ static const struct {
      false},
 };
 
-TEST_ROWS(the_best_row_is_told_apart_by_its_seeds, 0, ROWS(bests))
+TEST_ROWS(the_best_row_is_distinguished_by_paired_seeds, 0, ROWS(bests))
 {
     const char *rows =
         lasting("run,model.kind,run.seed,exit_code,eval_loss\n1,a,1,0,10\n2,a,2,0,20\n3,a,3,0,30\n"
@@ -161,7 +161,7 @@ TEST_ROWS(the_best_row_is_told_apart_by_its_seeds, 0, ROWS(bests))
     ck_assert_int_eq(rt_sweep_best_is_apart(&best), bests[_i].apart);
 }
 
-TEST(a_row_alone_and_losses_that_are_not_comparable_have_no_best)
+TEST(a_single_row_and_incomparable_losses_have_no_best)
 {
 #define KINDS "run,model.kind,run.seed,exit_code,eval_loss\n1,a,1,0,10\n"
     ck_assert_str_eq(best_by(&by_loss, KINDS "2,a,2,0,20\n"), "");
@@ -170,7 +170,7 @@ TEST(a_row_alone_and_losses_that_are_not_comparable_have_no_best)
 }
 
 /* A file that a stranger sent: each run has one partner at most. */
-TEST(runs_that_stand_there_twice_make_no_more_pairs_than_runs)
+TEST(repeated_runs_have_one_partner_each)
 {
     char rows[8192] = "run,model.kind,exit_code,eval_loss\n";
     for (int i = 0; i < 100; i++)
@@ -181,7 +181,7 @@ TEST(runs_that_stand_there_twice_make_no_more_pairs_than_runs)
     ck_assert_int_eq(paired.list[0].loss.count, 50);
 }
 
-TEST(a_seed_alone_makes_no_pairs)
+TEST(runs_that_differ_only_in_the_seed_are_not_paired)
 {
     pair("run,run.seed,exit_code,eval_loss\n1,1,0,10\n2,2,0,20\n");
     ck_assert_int_eq(paired.count, 0);
@@ -268,7 +268,7 @@ TEST_ROWS(the_table_has_the_means_and_deviations_of_its_rows, 0, ROWS(tables))
                                                       : RT_COLUMN_SETTING);
 }
 
-TEST(a_run_is_good_if_it_came_to_an_end_even_if_a_check_failed)
+TEST(a_run_whose_check_failed_counts_as_finished)
 {
     static const struct {
         const char *code;
@@ -318,7 +318,7 @@ TEST(other_lengths_have_a_column_each)
 }
 
 /* Columns of any number are in test_csv.c. */
-TEST(thousands_of_runs_have_room)
+TEST(thousands_of_runs_are_summarized)
 {
     enum { RUNS = 3000 };
     rt_writer rows = {0};
@@ -355,7 +355,7 @@ static const struct {
     {"run,exit_code,eval_loss\na,0,1\n", ""},
 };
 
-TEST_ROWS(the_verdict_names_the_run_that_went_farthest, 0, ROWS(verdicts))
+TEST_ROWS(the_verdict_names_the_run_with_the_largest_drift, 0, ROWS(verdicts))
 {
     read_runs(verdicts[_i].rows);
     const rt_sweep_verdict v = rt_sweep_judge(&runs);
@@ -371,7 +371,7 @@ TEST(without_a_file_there_are_no_runs)
     ck_assert_int_eq(rt_sweep_judge(&runs).finished, 0);
 }
 
-TEST(another_table_is_refused)
+TEST(a_table_without_runs_and_exit_codes_is_refused)
 {
     static const char *const texts_of_others[] = {"step,loss\n1,2\n", "run,a.x\n1,2\n",
                                                   "name,exit_code\n1,0\n"};
@@ -384,7 +384,7 @@ TEST(another_table_is_refused)
 }
 
 /* A name is that of a folder below the sweep's own. */
-TEST(runs_of_other_folders_are_passed_over)
+TEST(runs_outside_the_folder_of_the_sweep_are_ignored)
 {
     read_runs("run,exit_code\n..,0\n.,0\n/etc,0\na/b,0\n../x,0\n,0\n...,0\nok,0\n");
     ck_assert_int_eq(runs.count, 2);
@@ -402,7 +402,7 @@ static rt_status make_table(void)
     return status;
 }
 
-TEST(an_exhausted_heap_is_told_and_leaves_nothing)
+TEST(an_exhausted_heap_is_an_error_without_a_leak)
 {
     put_text("runs.csv", grid);
     expect_ok_after_refusals(29, make_table());

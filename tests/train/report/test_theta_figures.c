@@ -94,7 +94,7 @@ TEST_ROWS(a_decay_curve_has_its_theta_at_the_start_and_at_the_end, 0, 3)
 }
 
 /* A start for each head is drawn for each. */
-TEST(starts_of_their_own_are_all_drawn)
+TEST(different_initial_theta_are_all_drawn)
 {
     begin_tables();
     for (int h = 0; h < 2; h++)
@@ -109,7 +109,7 @@ TEST(starts_of_their_own_are_all_drawn)
 }
 
 /* At most six panels, 32 layers, 128 thetas. */
-TEST_ROWS(of_many_layers_the_first_are_shown, 0, 2)
+TEST_ROWS(figures_of_many_layers_show_the_first, 0, 2)
 {
     begin_tables();
     for (int l = 0; l < 33 - _i; l++) {
@@ -148,7 +148,7 @@ TEST(the_relative_change_is_the_largest_of_a_layer_at_each_step)
 
 /* 1 and 0.1 turn 4 and 0.5 times over the reach; they began at half and at twice of that. Pair 0 of
  * layer 1 moved by ln 1.5 and can move by 0.1 and 0.2 more; the others have no tolerance. */
-TEST(wavelengths_and_tolerances_are_told_from_the_start)
+TEST(wavelengths_and_tolerances_are_relative_to_the_initial_theta)
 {
     strcpy(final, "layer,head,i,theta,theta_initial,geometric,turns,use,tolerance_down,"
                   "tolerance_up\n0,all,0,1,0.5,1,4,0.75,,\n0,all,1,0.1,0.2,0.1,0.5,0.25,,\n"

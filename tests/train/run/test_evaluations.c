@@ -42,7 +42,7 @@ TEST(an_improvement_is_measured_from_the_last_one)
     expect_course(0.5, 2, LOSSES(3, 2.875, 3, 2.75), "bbeE");
 }
 
-TEST(an_evaluation_of_the_last_step_alone_counts_for_nothing_that_follows)
+TEST(an_extra_evaluation_of_the_last_step_does_not_count_for_patience)
 {
     const rt_train_options o = {.eval_every = 10, .patience = 1};
     rt_evaluations e = RT_NO_EVALUATIONS;

@@ -183,7 +183,7 @@ static const struct {
 };
 /* clang-format on */
 
-TEST_WITH(widths_options, a_line_fits_the_terminal_and_takes_the_place_of_the_one_before, 0,
+TEST_WITH(widths_options, a_line_fits_the_terminal_and_replaces_the_line_before, 0,
           (int)(sizeof lines / sizeof *lines))
 {
     open_terminal(lines[_i].columns);
@@ -202,7 +202,7 @@ TEST_WITH(widths_options, a_line_fits_the_terminal_and_takes_the_place_of_the_on
     expect_screen(lines[_i].line);
 }
 
-TEST_WITH(tests_options, it_is_updated_ten_times_a_second_and_at_the_end, 0, 1)
+TEST_WITH(tests_options, the_line_is_updated_ten_times_a_second_and_at_the_end, 0, 1)
 {
     NEEDS_TERMINAL;
     begin(false, false);
@@ -232,7 +232,7 @@ TEST_WITH(tests_options, the_bar_is_coloured_unless_that_is_unwanted, 0, 4)
 }
 
 #define SAID "test_training: checkpoint of step 25\ntest_training: another\n"
-TEST_WITH(tests_options, a_message_stands_above_the_line_which_stays_at_the_end, 0, 1)
+TEST_WITH(tests_options, a_message_is_printed_above_the_line_of_progress, 0, 1)
 {
     NEEDS_TERMINAL;
     begin(false, false);
@@ -252,7 +252,7 @@ TEST_WITH(tests_options, a_message_stands_above_the_line_which_stays_at_the_end,
     expect_screen(SAID "100/100 smo\n");
 }
 
-TEST_WITH(tests_options, a_quiet_run_shows_messages_alone, 0, 1)
+TEST_WITH(tests_options, a_quiet_run_prints_only_messages, 0, 1)
 {
     NEEDS_TERMINAL;
     begin(true, false);
@@ -264,7 +264,7 @@ TEST_WITH(tests_options, a_quiet_run_shows_messages_alone, 0, 1)
 }
 
 /* Steps that run.log_every asks for, and the last one; but not two of them in a minute. */
-TEST(elsewhere_there_is_a_line_a_minute)
+TEST(without_a_terminal_there_is_at_most_a_line_a_minute)
 {
     char text[4096] = "";
     FILE *file = tmpfile();

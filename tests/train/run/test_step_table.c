@@ -39,7 +39,7 @@ static const char rows_to_30[] = METRICS_HEADER ROW_10 ROW_20 ROW_30;
 
 SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
-TEST(a_new_run_starts_empty_whatever_was_there)
+TEST(a_new_run_empties_its_tables)
 {
     put_text("metrics.csv", rows_to_30);
     put_text("theta.csv", THETA_HEADER "0,0,all,0,1,1\n");
@@ -92,7 +92,7 @@ static const struct {
      TIMING_HEADER "10,0.1,5" NO_SESSION "\n"},
 };
 
-TEST_ROWS(rows_up_to_the_step_stay, 0, ROWS(tables))
+TEST_ROWS(rows_up_to_the_step_are_kept, 0, ROWS(tables))
 {
     if (tables[_i].before)
         put_text(tables[_i].name, tables[_i].before);
@@ -101,7 +101,7 @@ TEST_ROWS(rows_up_to_the_step_stay, 0, ROWS(tables))
 }
 
 /* A table that cannot be read stays as it is. */
-TEST(what_cannot_be_read_is_not_lost)
+TEST(a_table_that_cannot_be_read_is_kept)
 {
     load_sound(&config, "", NULL);
     ck_assert_int_eq(mkdir(in_scratch("metrics.csv"), 0777), 0);
@@ -187,7 +187,7 @@ TEST(steps_are_recorded_when_they_are_due)
     rt_metrics_close(&metrics);
 }
 
-TEST(a_file_that_cannot_be_written_is_named_once)
+TEST(a_file_that_cannot_be_written_is_reported_once)
 {
     const rt_step_result result = {.loss = 1.5};
     const rt_training_state state = {.step = 10};

@@ -49,13 +49,13 @@ SAMPLED_ROWS(a_step_that_does_not_end_is_ended_by_any_signal, 0, 4, 4)
 }
 
 /* Row 0 moves on, row 1 is not watched. */
-NIGHTLY_ROWS(a_step_that_moves_on_or_is_not_watched_may_take_its_time, 0, 2)
+NIGHTLY_ROWS(a_step_that_progresses_or_is_not_watched_is_not_ended, 0, 2)
 {
     ck_assert_int_eq(ending(SIGTERM, !_i, !_i), SURVIVED);
 }
 
 /* Signals that come faster than the alarm do not keep a step alive. */
-TEST(signals_again_and_again_do_not_put_the_end_off)
+TEST(repeated_signals_do_not_postpone_the_end)
 {
     const pid_t child = fork();
     if (child == 0) {
@@ -75,7 +75,7 @@ TEST(signals_again_and_again_do_not_put_the_end_off)
 
 /* Only the second interrupt ends at once, whatever came before. */
 /* An alarm of row 3 was set before the program began, or comes from elsewhere. */
-TEST_ROWS(a_second_interrupt_alone_ends_at_once, 0, 4)
+TEST_ROWS(only_a_second_interrupt_ends_at_once, 0, 4)
 {
     static const struct {
         int first, second, code;

@@ -110,7 +110,7 @@ static const struct {
      "1 (layer 0, i 3; theta <= 0), max phase drift 0.011 rad over 11 positions: moved"},
 };
 
-TEST_ROWS(the_verdict_names_the_theta_that_went_farthest, 0, ROWS(verdicts))
+TEST_ROWS(the_verdict_names_the_theta_with_the_largest_drift, 0, ROWS(verdicts))
 {
     make_model_of(OVERRIDES(lasting("theta.scope=%s", verdicts[_i].scope),
                             lasting("theta.form=%s", verdicts[_i].form)));
@@ -123,7 +123,7 @@ TEST_ROWS(the_verdict_names_the_theta_that_went_farthest, 0, ROWS(verdicts))
 }
 
 /* The verdict is about base^(-2i/R); where theta began is told as well. */
-TEST(a_start_elsewhere_is_told_beside_the_verdict)
+TEST(the_drift_from_the_initial_theta_is_printed_beside_the_verdict)
 {
     make_halved("raw");
     set_theta(1, 0, 0, 0.625);
@@ -292,7 +292,7 @@ TEST(a_number_that_does_not_exist_is_an_empty_cell)
     expect_not_in(report, "inf");
 }
 
-TEST(the_notes_tell_the_units)
+TEST(the_notes_explain_the_units)
 {
     make_model("layer", "log");
     verdict_after(10);
@@ -308,7 +308,7 @@ TEST(the_notes_tell_the_units)
 }
 
 /* Each row has those of its own theta, below their headings. */
-TEST(tolerances_stand_with_their_theta)
+TEST(tolerances_are_printed_in_the_row_of_their_theta)
 {
     rt_theta_tolerance tolerances[16];
     make_model("head", "log");
@@ -330,7 +330,7 @@ TEST(tolerances_stand_with_their_theta)
     ck_assert(heading && heading < strchr(report, '\n'));
 }
 
-TEST(without_adam_there_is_no_bound_to_use_up)
+TEST(without_adam_no_share_of_the_possible_movement_is_printed)
 {
     make_model("layer", "log");
     config.optimizer.settings.rule = RT_OPTIMIZER_SGD;

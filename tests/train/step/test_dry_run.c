@@ -124,7 +124,7 @@ static void compare_graphs(int row)
     rt_trainer_free(other);
 }
 
-TEST_ROWS(a_dry_run_counts_what_the_graphs_of_a_run_take, 0, ROWS(rows))
+TEST_ROWS(a_dry_run_counts_the_memory_of_the_graphs, 0, ROWS(rows))
 {
     compare_graphs(_i);
 }
@@ -165,7 +165,7 @@ TEST_WITH(rounding_options, the_weights_of_attention_are_in_the_estimate_of_dist
 
 #define BF16 "oneDNN and a processor with bf16"
 
-TEST_WITH(rounding_options, a_dry_run_counts_what_is_rounded, 0, IN_FLOAT)
+TEST_WITH(rounding_options, a_dry_run_counts_rounded_copies, 0, IN_FLOAT)
 {
     NEEDS(in_bf16(), BF16);
     for (int row = 0; row < ROWS(rows); row++)
@@ -219,7 +219,7 @@ static rt_status status_of(const char *const *overrides)
 /* Values and two moments of the block of parameters; a block of gradients for each shard at work
  * and each sum that waits; ids, labels, types, where and wanted of a token are four bytes each,
  * and its mask one. */
-TEST_ROWS(a_dry_run_counts_what_a_trainer_takes, 0, ROWS(rows))
+TEST_ROWS(a_dry_run_counts_the_memory_of_a_trainer, 0, ROWS(rows))
 {
     expect_ok(status_of(rows[_i]));
     rt_trainer *t = new_trainer();
@@ -249,7 +249,7 @@ TEST(a_tensor_of_more_elements_than_an_int_is_refused)
               "5000 sequences of 1000000 tokens are more than 2147483647 tokens");
 }
 
-TEST(a_dry_run_refuses_what_a_trainer_refuses)
+TEST(a_dry_run_refuses_every_configuration_that_a_trainer_refuses)
 {
     is_status(status_of(OVERRIDES("train.freeze=embeddings,layers.0,layers.1,head")), RT_CONFIG,
               "train.freeze = embeddings,layers.0,layers.1,head leaves nothing to train");
@@ -292,7 +292,7 @@ TEST(every_refusal_of_the_heap_ends_a_dry_run_without_a_leak)
 }
 
 /* Of many shards, nearly all have at most as many labels; and not far fewer. */
-TEST(the_most_labels_are_a_little_above_those_of_shards)
+TEST(the_estimate_of_labels_is_a_little_above_that_of_shards)
 {
     enum { SHARDS = 200, SHARD = 8 };
     rt_labelled_batch b;

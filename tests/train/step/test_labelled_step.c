@@ -126,7 +126,7 @@ static void add_alone(sums *s, training *t, rt_labelled_batch *one)
 }
 
 /* A row alone has no padding. */
-TEST_ROWS(the_loss_of_a_step_is_that_of_its_rows_alone, 0, 3)
+TEST_ROWS(the_loss_of_a_step_is_that_of_its_single_rows, 0, 3)
 {
     training *t = new_labelled(_i == 1, _i == 2, "train.shards=4");
     rt_labelled_batch one;
@@ -204,7 +204,7 @@ TEST(the_default_of_labelled_data_is_to_evaluate_all_of_it)
     ck_assert_int_eq(c.train.eval_batches, 8);
 }
 
-TEST(batches_of_all_lengths_leave_the_heap_alone)
+TEST(batches_of_all_lengths_allocate_nothing_after_two_epochs)
 {
     training *t = new_labelled(true, false, "run.threads=1");
     take_steps(t, 16); /* two epochs */

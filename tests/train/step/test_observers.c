@@ -38,7 +38,7 @@ TEST(the_first_gradient_that_is_not_finite_is_trapped)
 
 #ifndef RT_DOUBLE
 
-TEST_ROWS(a_gradient_that_is_rounded_alone_is_trapped, 0, IN_FLOAT)
+TEST_ROWS(a_non_finite_gradient_in_bf16_is_trapped, 0, IN_FLOAT)
 {
     if (!rt_engine_use(RT_ENGINE_ONEDNN, RT_MATH_BF16).code)
         is_status(backward_of_an_infinite_share(), RT_NONFINITE,

@@ -54,7 +54,7 @@ TEST(macro_f1_is_the_mean_over_classes_that_occur_or_are_predicted)
     ck_assert_int_eq(m.classes, 0);
 }
 
-TEST(the_lowest_are_chosen_where_not_all_have_room)
+TEST(the_classes_with_the_lowest_scores_are_chosen)
 {
     rt_class_score s[CLASSES] = {{.f1 = 0.5, .count = 1},
                                  {.f1 = 0.2, .count = 1},

@@ -83,7 +83,7 @@ TEST(pairs_of_pairs_are_summed)
     ck_assert_str_eq(text, "(((0+1)+(2+3))+((4+5)+6))");
 }
 
-TEST_ROWS(the_tree_is_the_same_however_many_work_at_it, 1, MOST)
+TEST_ROWS(the_tree_does_not_depend_on_workers_and_processes, 1, MOST)
 {
     const int shards = _i;
     char all[ROOM], some[ROOM];

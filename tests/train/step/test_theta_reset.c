@@ -145,7 +145,7 @@ TEST(a_tolerance_is_the_farthest_step_that_does_no_harm)
 
 /* One pair of theta = 0.98763, e^3 of which turns a whole number of positions by as much but for
  * three full turns: the model works as well there, but not on the way. */
-TEST(what_lies_behind_a_barrier_is_not_reached)
+TEST(a_tolerance_ends_at_the_first_theta_that_hurts)
 {
     rt_theta_tolerance tolerances[16];
     double theta[16];
@@ -160,7 +160,7 @@ TEST(what_lies_behind_a_barrier_is_not_reached)
     ck_assert_double_lt(tolerances[0].up, 1);
 }
 
-TEST(a_theta_of_0_cannot_go_anywhere)
+TEST(a_theta_of_0_has_the_widest_tolerance)
 {
     rt_theta_tolerance tolerances[16];
     double theta[16];

@@ -32,7 +32,7 @@ static bool have_same_values(const training *t, const real *values)
     return !memcmp(parameters(t)->values, values, parameters(t)->block_size * sizeof *values);
 }
 
-TEST(what_is_trained_has_the_gradients_that_it_has_alone)
+TEST(trained_parts_have_the_same_gradients_as_without_frozen_parts)
 {
     static const char frozen[] = "embeddings,layers.0";
     training *all = NEW("train.shards=2");
@@ -84,7 +84,7 @@ TEST(the_number_of_shards_follows_from_the_sizes)
 }
 
 /* The same sequences are summed in another order; 16 and 11 sequences, which 4 does not divide. */
-TEST_ROWS(gradients_do_not_depend_on_the_cut, 0, 6)
+TEST_ROWS(gradients_do_not_depend_on_the_number_of_shards, 0, 6)
 {
     static const char *const sizes[] = {"train.batch_size=16", "train.batch_size=11"};
     static const char *const cuts[] = {"train.shards=2", "train.shards=4", "train.shards=8"};
@@ -165,7 +165,7 @@ TEST(a_parameter_of_several_jobs_is_updated_once)
 
 /* The first number of the words, those of [PAD], has a gradient of 0; the first parameter with any
  * that is not finite is theirs all the same. */
-TEST(a_step_that_is_not_finite_changes_nothing_and_names_the_first_such_gradient)
+TEST(a_non_finite_step_changes_nothing_and_names_its_first_gradient)
 {
     training *t = NEW("train.shards=2", "model.tie_embeddings=no");
     rt_step_result result;
@@ -244,7 +244,7 @@ TEST(the_norms_are_those_of_all_parameters_and_of_theta)
     ck_assert_double_eq(take_steps(t, 1).theta_grad_norm, 0);
 }
 
-TEST(another_theta_replaces_an_override)
+TEST(a_second_override_of_theta_replaces_the_first)
 {
     training *t = NEW("run.threads=1");
     double *start = rt_transformer_theta_start(t->state->model), factors[16];
@@ -288,7 +288,7 @@ TEST(a_profile_can_begin_again)
     ck_assert_int_eq(2 * profiled_calls(t->trainer), calls);
 }
 
-TEST(after_a_few_steps_the_heap_is_left_alone)
+TEST(steps_allocate_nothing_after_the_first_two)
 {
     /* one thread: of several, which takes its first shard when is a matter of luck */
     training *t = NEW("train.shards=4", "run.threads=1", "model.dropout=0.1");
@@ -391,7 +391,7 @@ static counted count_alone(const training *t, int length, int sequences)
     return all;
 }
 
-TEST_ROWS(an_evaluation_counts_what_its_sequences_are_alone, 0, 3)
+TEST_ROWS(an_evaluation_counts_the_answers_of_its_single_sequences, 0, 3)
 {
     static const char *const settings[] = {"position.randomized=50", "position.randomized=0",
                                            "position.randomized=13"};
@@ -473,8 +473,8 @@ TEST(a_shard_draws_its_dropout_by_its_number)
                     .layer = of_layer,                                                             \
                     .role = RT_ROLE_THETA})
 
-/* Parts of a small model are in what_is_frozen_keeps_its_bits. */
-TEST(parts_are_told_apart_by_their_whole_names)
+/* Parts of a small model are in frozen_parts_keep_their_bits. */
+TEST(parts_are_matched_by_their_whole_names)
 {
     const struct {
         const char *parts;
@@ -496,7 +496,7 @@ TEST(parts_are_told_apart_by_their_whole_names)
                       "row %zu: '%s'", i, rows[i].parts);
 }
 
-TEST(what_is_no_part_is_refused)
+TEST(an_unknown_part_to_freeze_is_refused)
 {
 #define PARTS                                                                                      \
     "train.freeze must be a comma-separated list of embeddings, layers.0 to layers.1, head, "      \
@@ -524,7 +524,7 @@ TEST(what_is_no_part_is_refused)
 }
 
 /* Each of the parts, after steps whose decay and moments would move everything. */
-TEST_ROWS(what_is_frozen_keeps_its_bits, 0, 6)
+TEST_ROWS(frozen_parts_keep_their_bits, 0, 6)
 {
     static const struct {
         const char *parts, *names[2]; /* which hold one of these */
@@ -713,7 +713,7 @@ static const struct {
     {"", "optimizer.lr=1", NULL},
 };
 
-TEST_ROWS(an_evaluation_differs_if_a_key_asks_another_question, 0, ROWS(asked))
+TEST_ROWS(losses_are_not_comparable_if_a_key_changes_the_evaluation, 0, ROWS(asked))
 {
     char folder[1024];
     const char *got;
@@ -742,7 +742,7 @@ TEST_ROWS(an_evaluation_differs_if_a_key_asks_another_question, 0, ROWS(asked))
     remove_scratch();
 }
 
-TEST(each_key_of_the_data_has_a_row_of_questions)
+TEST(each_key_of_the_data_is_in_the_table_of_evaluations)
 {
     for (int i = 0; rt_key_at(i); i++) {
         const char *name = rt_key_name(i);

@@ -131,7 +131,7 @@ TEST_ROWS(a_continuation_is_drawn_from_the_probabilities, 0, 6)
 }
 
 /* [CLS] and the newest of the others: half of what the model reads, of an odd number the larger. */
-TEST_ROWS(a_text_that_has_grown_goes_on_from_its_newest_half, 0, 2)
+TEST_ROWS(a_text_beyond_the_length_is_continued_from_its_newest_half, 0, 2)
 {
     enum { MANY = 3 * LENGTH };
     const int length = LENGTH - _i, half = (length + 1) / 2;
@@ -252,7 +252,7 @@ TEST(masks_of_equal_lines_are_drawn_apart)
 }
 
 /* Its place in the text, [CLS] counted, is the number of the draw. */
-TEST(a_mask_is_drawn_by_its_place)
+TEST(a_mask_is_drawn_with_the_number_of_its_position)
 {
     const int32_t ids[] = {RT_ID_CLS, ID_OF('a'), RT_ID_MASK, ID_OF('b'), RT_ID_MASK};
     char expected[] = "a?b?\n";
@@ -266,7 +266,7 @@ TEST(a_mask_is_drawn_by_its_place)
     ck_assert_msg(!strncmp(printed, expected, strlen(expected)), "%s", printed);
 }
 
-TEST_ROWS(a_model_of_nan_says_so, 0, 2)
+TEST_ROWS(a_model_of_nan_is_an_error, 0, 2)
 {
     make_model(_i);
     const rt_predict_options o = {.text = _i ? "ab" : "a[MASK]",

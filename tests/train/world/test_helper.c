@@ -94,7 +94,7 @@ static void run_job(const char *text, int code)
 SUITE(.timeout = 60)
 
 /* Row 1: as by a launcher that waits for none of its children. */
-TEST_ROWS(a_job_ends_with_its_code_even_if_children_were_ignored, 0, 2)
+TEST_ROWS(a_job_returns_its_exit_code_even_if_sigchld_was_ignored, 0, 2)
 {
     signal(SIGCHLD, _i ? SIG_IGN : SIG_DFL);
     begin();
@@ -104,7 +104,7 @@ TEST_ROWS(a_job_ends_with_its_code_even_if_children_were_ignored, 0, 2)
     signal(SIGCHLD, SIG_DFL);
 }
 
-TEST_WITH(begun, a_signal_for_the_helper_is_for_its_job, 0, 4)
+TEST_WITH(begun, the_helper_passes_signals_on_to_its_job, 0, 4)
 {
     static const int signals[] = {SIGHUP, SIGINT, SIGTERM, SIGUSR1};
     start("wait");
@@ -115,7 +115,7 @@ TEST_WITH(begun, a_signal_for_the_helper_is_for_its_job, 0, 4)
 }
 
 /* The job may not have run one line yet. */
-TEST_WITH(begun, a_signal_for_a_job_that_has_just_started_is_heard, 0, 1)
+TEST_WITH(begun, a_signal_reaches_a_job_that_has_just_started, 0, 1)
 {
     for (int i = 0; i < 200; i++) {
         ck_assert(rt_helper_start(helper, "wait"));
@@ -124,7 +124,7 @@ TEST_WITH(begun, a_signal_for_a_job_that_has_just_started_is_heard, 0, 1)
     }
 }
 
-TEST_WITH(begun, a_signal_between_two_jobs_is_for_none, 0, 1)
+TEST_WITH(begun, a_signal_between_two_jobs_ends_neither, 0, 1)
 {
     run_job("0", 0);
     kill(atomic_load(&shared->helper), SIGHUP);

@@ -57,7 +57,7 @@ TEST(the_same_processors_have_the_same_digest)
     ck_assert(rt_processors(&other) == 3 && one != other);
 }
 
-TEST(where_the_kernel_does_not_tell_all_that_are_online_count)
+TEST(online_processors_are_counted_where_the_affinity_is_unknown)
 {
     uint64_t digest;
     built_for = 0;
@@ -97,7 +97,7 @@ TEST_ROWS(size_and_rank_are_those_of_the_launcher, 0, 4)
 }
 
 /* As if there were no such variable, so that the next one counts. */
-TEST(what_is_no_number_of_processes_is_passed_over)
+TEST(a_launcher_variable_that_is_no_number_is_ignored)
 {
     static const char *const values[] = {"",   "4x",  "4 ",      "four",
                                          "-1", "4.5", "1048576", "99999999999999999999"};
