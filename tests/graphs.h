@@ -21,8 +21,8 @@ static inline rt_tensor *made(const rt_graph *g, rt_tensor *result)
     return result;
 }
 
-/* Runs the parts of an op as threads might: the last first, each with scratch memory of its own
- * that is full of NaN. Counts the calls with more than one part. */
+/* Runs the parts of an op in reverse order, as threads might, each with its own scratch memory full
+ * of NaN. Counts the calls with more than one part. */
 static inline void run_backwards(void *calls, rt_part *part, void *context, int parts,
                                  rt_part_scratch room)
 {

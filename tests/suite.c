@@ -204,7 +204,7 @@ int suite_main(int argc, char **argv)
     }
     if (optind < argc)
         return 2;
-    /* With the row kernels that ROTOR_ROW_KERNELS names, as the program. */
+    /* The row kernels are those that ROTOR_ROW_KERNELS names, as in the program. */
     const rt_status status = rt_row_set_use_named(getenv("ROTOR_ROW_KERNELS"));
     if (status.code)
         fprintf(stderr, "ROTOR_ROW_KERNELS: %s\n", status.message);
@@ -214,7 +214,7 @@ int suite_main(int argc, char **argv)
 /* The main of the program, in the executable of its suites (tests/program/program.h). */
 __attribute__((weak)) int train_main(int argc, char **argv);
 
-/* A suite may have a main of its own, which calls suite_main. */
+/* A suite may have its own main, which calls suite_main. */
 __attribute__((weak)) int main(int argc, char **argv)
 {
     const char *slash = strrchr(argv[0], '/');

@@ -1,4 +1,4 @@
-/* The checker itself: it must accept what is right and find what is wrong. */
+/* The gradient checker itself: right gradients pass and wrong ones fail. */
 
 #include "core/gradcheck.h"
 #include "suite.h"
@@ -138,7 +138,7 @@ TEST(a_wrong_gradient_is_found_in_every_mode)
     ck_assert_double_eq_tol(result.analytic, 2, 1e-12);
 }
 
-/* Whatever the mode, and whether or not the element was drawn. */
+/* In every mode, and for elements that were drawn or not. */
 TEST(a_gradient_that_is_not_finite_is_wrong)
 {
     static const fault faults[] = {NAN_GRADIENT, INFINITE_GRADIENT};
@@ -202,7 +202,7 @@ TEST(a_random_or_non_finite_output_is_reported)
     }
 }
 
-/* Where the kink may lie, and what is right at it, is in test_slope.c. */
+/* test_slope.c varies the position of the kink and the derivative beside it. */
 TEST(a_kink_is_counted_and_judged)
 {
     static const struct {

@@ -79,7 +79,7 @@ TEST(gradients_of_leaves_add_up_over_calls)
     expect_gradient(15);
 }
 
-/* Gradients of results have been handed on, and ops have used up what they saved. */
+/* The first backward passes gradients of results on, and ops release what they saved. */
 TEST(a_graph_goes_backward_once_until_it_is_cleared)
 {
     rt_tensor *y = times(g, &x, 2);
@@ -222,8 +222,7 @@ TEST(values_that_a_backward_may_read_are_kept)
     ck_assert_ptr_nonnull(loose->data);
 }
 
-/* The memory of a view is that of what it views: all of them lose it, and a reader of any needs it.
- */
+/* Views share one memory: all of them lose it at once, and it stays while any of them is read. */
 TEST(views_release_the_memory_they_share)
 {
     for (int reader = 0; reader < 3; reader++) {
@@ -253,7 +252,7 @@ static rt_tensor *one_after_the_other(rt_graph *graph, rt_tensor *input, void *c
     return forgetful(z, 1);
 }
 
-/* Memory that was given back before a segment is there after it, and nothing of the segment's. */
+/* Memory released before a segment is available after it, and none of the segment's own. */
 TEST(a_segment_that_is_computed_again_lends_its_own_memory)
 {
     rt_tensor *y = forgetful(&x, 2), *z = forgetful(y, 1);
@@ -272,8 +271,8 @@ TEST(a_segment_that_is_computed_again_lends_its_own_memory)
     expect_gradient(432);
 }
 
-/* The gradient of `sum` lies in a block that was given back before the segment; the two gradients
- * that are borrowed while it is read must lie elsewhere. */
+/* The gradient of `sum` is in a block that was released before the segment. The two gradients
+ * borrowed while it is read must be elsewhere. */
 TEST(a_block_that_a_segment_borrows_is_lent_once)
 {
     rt_tensor *sum = plus(g, times(g, times(g, &x, 1), 2), times(g, times(g, &x, 1), 3));

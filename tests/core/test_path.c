@@ -36,7 +36,7 @@ TEST(the_name_of_a_path_follows_its_last_slash)
     ck_assert_str_eq(rt_path_name("a/"), "");
 }
 
-/* A message that begins with a long path must still say what is wrong with it. */
+/* A message that begins with a long path must still contain its reason. */
 TEST(a_long_message_keeps_its_beginning_and_its_end)
 {
     char folder[2 * RT_PATH_SIZE];

@@ -1,6 +1,6 @@
-/* Row kernels: the set of instructions that is chosen, and that every set computes the same. */
+/* Row kernels: the choice of the instruction set, and equal results of every set. */
 
-/* gcc fuses a product and a sum, by which the test tells the sets apart, only where it optimizes.
+/* The test recognizes a set by fused products and sums, which gcc only generates when it optimizes.
  */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O2")
@@ -24,7 +24,7 @@ static RT_ROW_KERNEL(add_twice, (real *restrict y, const real *restrict x, size_
         y[i] += 2 * x[i];
 }
 
-/* Says which set was compiled for the function it stands in. */
+/* Returns whether the set in use was compiled with FMA. */
 static RT_ROW_FUNCTION(int, compiled_for_fma, (int unused), (unused))
 {
     /* (1 + e)(1 - e) - 1 is -e^2 where multiply and add round once, and 0 where they round twice.

@@ -1,5 +1,5 @@
-/* The derivative of functions of one number, with kinks and without: what is right must be
- * found right wherever the kink lies, and what is wrong must be found wrong. */
+/* Derivatives of functions of one number, with and without kinks: right ones pass and wrong ones
+ * fail wherever the kink lies. */
 
 #include "core/gradcheck.h"
 #include "suite.h"
@@ -104,8 +104,8 @@ TEST(a_wrong_derivative_fails_wherever_the_kink_lies)
         for (int i = 0; i < PLACES; i++)
             for (int e = 0; e < 6; e++) {
                 const curve c = {kinds[k], places[i] * step};
-                /* Of both slopes of a kink that is here; and where the derivative has one very
-                 * near, differences on the other side of it look as good, and are 1e-8 off. */
+                /* Derivatives between the two slopes of a kink pass. Beside a kink, differences on
+                 * its other side are 1e-8 off and look as good. */
                 const bool between =
                     kinds[k] == RELU && fabs(places[i]) < 1e-4 && errors[e] < 0 && errors[e] > -1;
                 const bool beside = kinds[k] == ELU && fabs(places[i]) < 0.01 && errors[e] == 1e-8;

@@ -74,7 +74,8 @@ TEST(random_words_are_philox)
     ck_assert(w[0] == 0xd16cfe09 && w[1] == 0x94fdcceb && w[2] == 0x5001e420 && w[3] == 0x24126ea1);
 }
 
-/* How many of them lie below a limit: radius and angle must not depend on each other. */
+/* Counts numbers below limits. Neighbours must be uncorrelated: radius and angle are independent.
+ */
 TEST(normal_numbers_have_their_distribution)
 {
     enum { N = 100000 };

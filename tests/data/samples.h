@@ -20,8 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* An array for a batch, which is freed after the test. It is exactly as large as it must be, so
- * that the address sanitizer sees every step beside it, and holds what no source draws. */
+/* Returns an array for a batch, freed after the test. It has the exact size, so that the address
+ * sanitizer sees every access beside it, and values that no source draws. */
 static inline void *batch_array(size_t bytes)
 {
     void *array = rt_alloc(bytes, 1);
@@ -201,7 +201,7 @@ static inline void is_refused(const rt_data_options *o, const rt_vocabulary *giv
     ck_assert_ptr_null(data);
 }
 
-/* `message` is what follows the name of the file. */
+/* Expects an error that names the file, followed by `message`. */
 static inline void is_data_error(rt_status status, const char *file, const char *message)
 {
     size_t length = strlen(file);
@@ -277,7 +277,7 @@ static inline rt_status status_on_full_disk(const rt_data_options *o, rlim_t byt
     return status;
 }
 
-/* An HDF5 file "a" under construction, and what its data set "/ids" is made with. */
+/* An HDF5 file "a" under construction, and the creation properties of its data set "/ids". */
 typedef struct writing {
     hid_t file;
     hid_t creation;
@@ -311,7 +311,7 @@ static inline void end(writing w)
     ck_assert(H5Pclose(w.creation) >= 0 && H5Fclose(w.file) >= 0);
 }
 
-/* How a data set is stored; zeroed: in one piece, as int32. */
+/* Storage of a data set. Zeroed: contiguous, as int32. */
 typedef struct storage {
     hid_t type;
     hsize_t chunk;

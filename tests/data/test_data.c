@@ -17,7 +17,7 @@ static void write_labelled(bool tag)
     write_file(in_folder("a.tsv"), text, used);
 }
 
-/* Eighty images of one byte, each with a label of its own. */
+/* Writes eighty images of one byte, each with its own label. */
 static const char *write_images(void)
 {
     char images[16 + 80] = "\0\0\10\3\0\0\0\120\0\0\0\1\0\0\0\1";
@@ -49,7 +49,7 @@ static rt_data_options prepared(int task)
     return o;
 }
 
-/* Every task, on short sequences: what is said below holds for each. */
+/* Opens a task on short sequences. The following tests hold for every task. */
 static rt_data *open_task(int task)
 {
     rt_data_options o = prepared(task);
@@ -332,7 +332,7 @@ TEST(a_token_file_is_named_with_its_data_set)
     refused(&o, "data.file must name files with less than 4096 bytes; got 4096");
 }
 
-/* The options of every rule that was told, a line each. */
+/* The options of every reported rule, a line each. */
 typedef struct told {
     size_t used;
     char lines[500];

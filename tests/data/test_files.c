@@ -1,4 +1,4 @@
-/* The files of a text: how they are joined, and what is said of those that cannot be used. */
+/* Text files: how they are joined, and messages about unusable ones. */
 
 #include "samples.h"
 
@@ -44,7 +44,7 @@ TEST(a_file_that_cannot_be_read_is_named)
     is_data_error(status_without_permission(&o, there), there, ": Permission denied (data.file)");
 }
 
-/* What fits of the long path names the folder that is there. */
+/* The truncated long path would name the existing folder. */
 TEST(folders_of_an_empty_or_too_long_path_are_not_made)
 {
     char longer[RT_PATH_SIZE + 2];
@@ -66,7 +66,7 @@ TEST(a_file_that_ends_before_its_size_is_named)
     is_error(status_of_bytes(path, 4, 0.1), RT_DATA, "changed while it was read");
 }
 
-/* Only names and lists are asked for: nothing of the size of the text. */
+/* Only names and lists are allocated, and nothing of the size of the text. */
 TEST(a_huge_file_is_refused_before_memory_is_allocated)
 {
     static const char message[] =
@@ -80,7 +80,7 @@ TEST(a_huge_file_is_refused_before_memory_is_allocated)
     ck_assert_uint_eq(rt_memory_requests() - before, 12); /* for names and lists */
 }
 
-/* One window over all of it shows the order; what is hidden is read off its label. */
+/* One window over all files shows their order. The label of a masked token is the token. */
 TEST(files_are_joined_in_their_order)
 {
     const char *first = write_text("a", "cab");
@@ -113,7 +113,7 @@ TEST(characters_that_are_not_utf8_are_named)
                               wrong[i].byte, wrong[i].offset));
         ck_assert_int_eq(status_of_bytes(path, 2, 0).code, RT_OK);
     }
-    /* offsets count from the start of the file that is wrong, and no character lies across two */
+    /* offsets count from the start of the invalid file, and no character lies across two */
     const char *good = write_text("a", "\xc3\xa9\xc3\xa9");
     const char *bad = write_text("b", "ok \xff");
     is_data_error(status_at(lasting("%s,%s", good, bad), RT_LEVEL_CHAR, 2, 0.1), bad,

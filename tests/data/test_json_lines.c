@@ -1,4 +1,4 @@
-/* JSON lines and compressed files: the same sequences as from plain files, and what is refused. */
+/* JSON lines and compressed files: the same sequences as from plain files, and refused input. */
 
 #include "samples.h"
 
@@ -160,7 +160,7 @@ TEST(a_damaged_compressed_file_is_refused)
     }
 }
 
-/* As gzip writes them when it appends; zeros pad the last one on a tape. */
+/* gzip writes several members when it appends. Zeros pad the last one on a tape. */
 TEST(members_of_a_compressed_file_follow_each_other)
 {
     rt_data_options o = options_with("text", "length=24 eval_fraction=0"), other = o;
@@ -182,7 +182,7 @@ TEST(a_compressed_text_is_the_text)
     draw_the_same(&o, &other);
 }
 
-/* Its size is not known before it is unpacked. Zeros behind the compressed bytes are none of it. */
+/* The unpacked size is unknown in advance. Zeros after the compressed bytes are ignored. */
 TEST(a_large_compressed_file_is_read)
 {
     rt_data_options o = options_with("classify", "length=24 eval_fraction=0");
@@ -322,7 +322,7 @@ TEST(fields_are_as_many_as_the_texts_of_a_row)
     }
 }
 
-/* Another field of the same file has an entry of its own in the cache. */
+/* Each field of a file has its own entry in the cache. */
 TEST(fields_have_their_own_tokens_in_the_cache)
 {
     rt_data_options o = options_with("text", "length=4 eval_fraction=0");

@@ -1,9 +1,9 @@
-/* Labelled texts: what files hold, and the sequences that are made of them. */
+/* Labelled texts: the contents of files, and the sequences made of them. */
 
 #include "data/labels.h"
 #include "samples.h"
 
-/* Level char, files that have what they need, and all rows in training and evaluation. */
+/* Options of level char with all rows in training and evaluation. */
 static rt_data_options labelled(const char *task, const char *name)
 {
     rt_data_options o = options_with(task, "level=char eval_fraction=0");
@@ -60,7 +60,7 @@ static void expect_rows(rt_data *data, int length, const char *rows)
 
 SUITE(.setup = make_folder, .teardown = remove_folder)
 
-/* Line ends and a mark at the start are no part of a text, whether the last line end is there. */
+/* Line ends and a byte order mark are no part of a text, and the last line end may be missing. */
 static const struct {
     const char *name, *text; /* of tag, if the name has no ending */
     int length;
@@ -108,8 +108,8 @@ TEST(a_long_text_is_cut_at_its_end_and_counted)
     expect_rows(data, 5, "Ca0bc1S");
 }
 
-/* As the tokenizers library of Hugging Face does: cuts the longer text by one token; of texts that
- * have become as long, the one that was shorter, or the first of equal ones. */
+/* The tokenizers library of Hugging Face does so, too. It cuts one token at a time from the longer
+ * text; of equally long texts, from the one that was shorter, or else from the first. */
 TEST(the_longer_text_of_a_pair_is_truncated_first)
 {
     enum { MOST = 9 };

@@ -1,4 +1,4 @@
-/* In which order a training and an evaluation go over labelled rows. */
+/* Order in which training and evaluation draw labelled rows. */
 
 #include "data/examples.h"
 #include "suite.h"
@@ -54,7 +54,7 @@ static const rt_order orders[] = {{1, 1},   {1, 8},   {7, 3},    {8, 8},     {9,
                                   {100, 7}, {5, 100}, {999, 32}, {20000, 16}};
 enum { MOST_ROWS = 20000 };
 
-/* All but the last batch of an epoch is new; that one is filled with rows that came before. */
+/* Only the last batch of an epoch repeats rows, which fill it. */
 TEST_ROWS(an_epoch_has_every_row_and_fills_its_last_batch, 0, ROWS(orders))
 {
     static int count[MOST_ROWS];
@@ -91,7 +91,7 @@ TEST_ROWS(an_evaluation_has_every_row_once_and_then_begins_again, 0, ROWS(orders
     expect_each(count, o.rows, 1, "evaluation");
 }
 
-/* A batch lies in two blocks: 1/16 of the epoch each, or four batches of a small one. */
+/* A batch comes from two blocks: each 1/16 of the epoch, or four batches of a small one. */
 TEST_ROWS(the_rows_of_a_batch_are_near_each_other, 0, 2)
 {
     const rt_order o = _i ? (rt_order){640, 16} : (rt_order){20000, 16};

@@ -440,8 +440,8 @@ TEST(a_changed_text_or_tokenizer_does_not_use_the_cache)
 /* A byte behind which the file is cut short. */
 enum { CUT = 1500 };
 
-/* Flips a byte of the cached file (30: of a word of the header that nobody reads), or zeros all
- * behind its header, at the same time; or cuts it. */
+/* Damages a cached file without changing its time: flips a byte (30: of an unused word of the
+ * header), zeros all bytes after the header, or truncates the file. */
 static void damage(const char *ending, int byte, bool all)
 {
     char path[RT_PATH_SIZE] = "";

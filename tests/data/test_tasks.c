@@ -154,7 +154,7 @@ static void check_majority(row x)
     }
 }
 
-/* The key that is asked for occurs once, since all are different; its value is the label. */
+/* The queried key occurs once, since all keys differ. Its value is the label. */
 static void check_recall(row x)
 {
     int p = (x.length - 4) / 2, end = 2 * p + 1, found = 0;
@@ -187,8 +187,8 @@ static int place_of(row x, int first, int last, int32_t id)
     return first;
 }
 
-/* Every key of the pairs, all different and of the first half of the symbols, is asked for once,
- * behind the pairs, at an even distance from the first place there. */
+/* The keys of the pairs differ and belong to the first half of the symbols. Each is queried once
+ * after the pairs, at an even distance from the first query. */
 static void check_mqar(row x)
 {
     const int p = x.options->pairs, middle = 4 + (x.options->vocab - 4) / 2;
@@ -515,9 +515,9 @@ TEST(a_long_sequence_is_sorted)
     ck_assert_int_eq(difference, 0);
 }
 
-/* Eight symbols. What is counted are pairs: those beside each other, those of one place in
- * sequences that follow each other, and those of one place in steps that follow each other.
- * The numbers are the same in every run; the bound is five deviations. */
+/* Counts pairs of eight symbols: neighbours, equal positions of consecutive sequences, and equal
+ * positions of consecutive steps. The numbers are the same in every run; the bound is five
+ * deviations. */
 TEST(symbols_are_uniform_and_independent)
 {
     enum { SYMBOLS = 8, CELLS = SYMBOLS * SYMBOLS, BATCH = 500 };
@@ -580,7 +580,7 @@ TEST_ROWS(distances_of_mqar_follow_a_power_law, 1, 5)
     }
 }
 
-/* Which pair is asked for, which keys there are and what their values are, with 28 symbols. */
+/* With 28 symbols the queried pair, the keys and their values are uniform. */
 TEST(recall_is_uniform_in_its_question_keys_and_values)
 {
     enum { SYMBOLS = 28, PAIRS = 14, DRAWS = 20000 };

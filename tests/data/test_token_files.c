@@ -1,4 +1,4 @@
-/* Messages about files that cannot be used as token ids, whoever wrote them. */
+/* Messages about files of any origin that cannot be used as token ids. */
 
 #include "samples.h"
 
@@ -83,7 +83,7 @@ TEST_ROWS(ids_of_special_tokens_are_refused_or_ordinary, 0, 2)
         ck_assert_int_eq(batch.ids[t], _i ? ids[t] : t ? ids[t - 1] : RT_ID_CLS);
 }
 
-/* Of ten masked tokens, one becomes any token: without special ones also one below 4. */
+/* One of ten masked tokens becomes a random token: without special ids also one below 4. */
 TEST_ROWS(a_mask_is_replaced_by_any_ordinary_token, 0, 3)
 {
     enum { LENGTH = 4000 };
@@ -128,7 +128,7 @@ TEST(a_file_that_is_not_hdf5_is_named)
     refused(": the file is not an HDF5 file (data.file)");
     write_text("a", "");
     refused(": the file is not an HDF5 file (data.file)");
-    /* of a chunk that is damaged the last ids are named; what is read first says so */
+    /* an error of a damaged chunk names its ids */
     static const int values[8] = {4, 5, 6, 7, 8, 9, 10, 11};
     const hsize_t chunk = 4, second = 4;
     writing w = begin();
@@ -235,7 +235,7 @@ TEST(an_empty_data_set_is_named)
     refused(": the data set is empty (data.file)");
 }
 
-/* Such a file has a few kilobytes and claims terabytes. Memory must not follow. */
+/* The file has a few kilobytes and claims terabytes. Memory must not follow the claim. */
 TEST(huge_extents_are_refused_before_memory_is_allocated)
 {
     struct rusage before, after;
@@ -256,7 +256,7 @@ TEST(huge_extents_are_refused_before_memory_is_allocated)
     ck_assert_int_lt(after.ru_maxrss - before.ru_maxrss, 64 << 10);
 }
 
-/* HDF5 would give zeros for what is missing. */
+/* HDF5 would return zeros for missing ids. */
 TEST(a_data_set_with_unwritten_parts_is_refused)
 {
     static const char message[] = ": parts of the data set were never written (data.file)";
@@ -286,7 +286,7 @@ static size_t keep_bytes(unsigned flags, size_t values, const unsigned *value, s
     return bytes;
 }
 
-/* A filter of somebody's own, whether HDF5 has it already or would have to look for it. */
+/* A foreign filter, whether HDF5 has it already or would have to search for it. */
 TEST(a_foreign_hdf5_filter_is_not_loaded)
 {
     static const int values[8] = {4};

@@ -32,7 +32,7 @@ static rt_data_options long_options(storage s)
     return o;
 }
 
-/* In one piece and in chunks, of both widths and both byte orders. */
+/* Contiguous and in chunks, with both widths and both byte orders. */
 enum { STORAGES = 12, IN_ONE_PIECE = 6 };
 static storage storage_number(int i)
 {
@@ -164,7 +164,7 @@ TEST_ROWS(a_file_that_is_cut_short_is_found_while_drawing, 0, IN_ONE_PIECE)
     is_data_error(rt_data_status(data), o.file, ": data.file became shorter while it was in use");
 }
 
-/* Chunks are decoded when the file is opened. What becomes of it then does not matter. */
+/* Chunks are decoded when the file is opened. Later changes of the file do not matter. */
 TEST_ROWS(ids_in_chunks_do_not_change_with_the_file, IN_ONE_PIECE, STORAGES)
 {
     rt_data_options o = long_options(storage_number(_i));
@@ -176,8 +176,8 @@ TEST_ROWS(ids_in_chunks_do_not_change_with_the_file, IN_ONE_PIECE, STORAGES)
     ck_assert_int_eq(rt_data_status(data).code, RT_OK);
 }
 
-/* Another program writes into the file, which keeps its size and its time. The ids lie in it as
- * they are, so that the first of them can be found. The first failure is the one that is told. */
+/* Another program writes into the file, which keeps its size and time. The ids are stored raw, so
+ * that the first of them can be found. The first failure is reported. */
 TEST(an_id_that_is_overwritten_is_found_while_drawing)
 {
     rt_data_options o = long_options((storage){0});

@@ -3,9 +3,8 @@
 #include "data/files.h"
 #include "samples.h"
 
-/* Tokens that are all different, so that each tells its place: token i has the id
- * first_id(kind) + i, whether it is a byte, a token id or a character (from U+00FA on, with two
- * bytes each). */
+/* All tokens differ, so that each identifies its position: token i has the id first_id(kind) + i,
+ * whether it is a byte, a token id or a character (from U+00FA on, with two bytes each). */
 enum { PLACES = 250, LENGTH = 8, WINDOW = LENGTH - 1 };
 
 enum { BYTES, TOKENS, CHARACTERS, KINDS };
@@ -232,7 +231,8 @@ static int labels_of(const rt_batch *batch, int row, int *last)
     return labels;
 }
 
-/* Without a token before it the first token can be masked, too; with one, never that. */
+/* Without a token before the window its first token can be masked, too; such a token is never
+ * masked. */
 TEST_ROWS(the_first_token_is_masked_as_any_other, 0, 2)
 {
     enum { COUNT = 200 };
@@ -270,7 +270,7 @@ static rt_data *open_letters(int kind, double mask_probability)
     return source(&o);
 }
 
-/* A count of n draws must lie within four deviations of what its probability says. */
+/* Expects a count of n draws to lie within four deviations of its expected value. */
 static void expect_share(const char *what, int count, int n, double p)
 {
     double deviation = sqrt(n * p * (1 - p));
@@ -393,8 +393,8 @@ TEST_ROWS(a_special_token_is_not_masked_nor_predicted, 0, 3 * ROWS(with_specials
     ck_assert_int_gt(specials, COUNT / 10);
 }
 
-/* Of forty ids, or four documents, one is not special, as [SEP] or [UNK] are: a window of training
- * holds one. */
+/* One of forty ids, or of four documents, is not special, as [SEP] or [UNK] are. Each window of
+ * training holds one. */
 TEST_ROWS(a_training_window_of_special_tokens_is_drawn_again, 0, 3)
 {
     enum { IDS = 2000, COUNT = 200 };
@@ -515,7 +515,8 @@ static rt_data_options of_texts(const char *task, const char *training, const ch
     return o;
 }
 
-/* The characters are those of data.file; what else is evaluated on is told by itself. */
+/* The vocabulary has the characters of data.file. Unknown characters of data.eval_file are reported
+ * separately. */
 TEST(the_vocabulary_is_that_of_the_training)
 {
     rt_data_options o = of_texts("text", "abcabc", "abxcyx");

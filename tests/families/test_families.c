@@ -1,6 +1,6 @@
-/* Folders of the families that differ by more than sizes from Llama and RoFormer, and of decoders
- * with labels, against what transformers compute of them in double. ROTOR_FAMILIES=DIR goes through
- * another folder of the same layout; families that rotor does not read are named and left out. */
+/* Folders of families that differ by more than sizes from Llama and RoFormer, and of decoders with
+ * labels, against values that transformers computes in double. ROTOR_FAMILIES=DIR names another
+ * folder of the same layout; unknown families in it are named and skipped. */
 
 #define FIXTURES_VARIABLE "ROTOR_FAMILIES"
 #define FIXTURES_FOLDER   "families"
@@ -14,7 +14,8 @@ static double slack_of(const folder_case *c)
     return floats && !reference_has(&c->r, "rotation_in_double") ? 1e-5 : 0;
 }
 
-/* One for all layers, or one for those with a window. */
+/* Returns theta of a layer: the file has one for all layers, or another one for layers with a
+ * window. */
 static array theta_of_layer(folder_case *c, int layer)
 {
     const bool slides = rt_layer_row_of(&c->model->options, layer).window > 0;

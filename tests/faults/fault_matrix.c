@@ -103,7 +103,7 @@ static void end_row(const row *r)
 /* The checkpoint that a trial goes on from; -1: none. */
 static long begun = -1;
 
-/* Checks what must hold of the trial after any fault. */
+/* Checks the invariants of a trial after any fault. */
 static void judge(row *r, bool killed)
 {
     long step;
@@ -224,7 +224,7 @@ static void every_refusal_of_memory(void)
                judge_failure);
 }
 
-/* A disk of its own for trial/: only root, or who may make name spaces, can mount one. */
+/* Mounts a disk for trial/, which needs root or the right to create name spaces. */
 static bool mount_disk(long kilobytes, unsigned long flags)
 {
     char size[64];
@@ -357,7 +357,7 @@ static bool falls_back(long newest)
     return !status.code && step == newest - EVERY && *warnings && !strchr(warnings, '\n');
 }
 
-/* Calls `damage` for numbers from 0 in a process of its own, as it may crash. */
+/* Calls `damage` for numbers from 0 in a child process, since it may crash. */
 static void damage_all(row *r, long tries, bool (*damage)(long number))
 {
     enum { BATCH = 500 };
@@ -452,7 +452,7 @@ static int descriptors(pid_t process)
     return count;
 }
 
-/* A sanitizer keeps what was freed for a while. */
+/* A sanitizer keeps freed memory for a while. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { MORE_KILOBYTES = 1 << 20 };
 #else

@@ -1,5 +1,5 @@
-/* Calls of `train` for its files that are interrupted or cut short, what is on the disk when, and
- * failing calls for a child. Every call of a training that fails is in fault_matrix.c. */
+/* Interrupted and short calls of `train` for its files, the order of writes to the disk, and
+ * failing calls for a child. Every failing call of a training is in fault_matrix.c. */
 
 #include "faults/faults.h"
 #include "suite.h"
@@ -107,8 +107,8 @@ static void expect_told(const faulty *f, const char *fault, int code)
                   "%s: %s", fault, wrong);
 }
 
-/* Limits of memory that cannot be read are none; and there are two places for a temporary file,
- * which is made before its child opens: of opened files some may fail without harm. */
+/* Unreadable memory limits count as none. There are two places for a temporary file, created before
+ * its child opens files: some failing opens are harmless. */
 TEST_ROWS(a_failing_call_of_a_parser_child_is_reported, 0, ROWS(apart))
 {
     write_tokens();

@@ -37,7 +37,7 @@ static rt_status try_theta(void *unused)
     return status;
 }
 
-/* All layers share it. */
+/* All layers share theta. */
 TEST(theta_of_a_checkpoint_is_read_or_the_heap_is_an_error)
 {
     rt_parameters p = {0};

@@ -45,7 +45,7 @@ static const command commands[] = {
      {MODEL, FOLDER},
      {"--quiet", "--checkpoint", "runs/text/checkpoints/step-00000001.h5", FOLDER},
      "newer"},
-    /* over what it is read from, which may be written otherwise */
+    /* exported onto its own source, whose files may be written in another order */
     {"out", {"--quiet", "--checkpoint", "out", FOLDER}, {NULL}, "itself"},
 };
 enum { FILES = 5, NEWER = FILES, ITSELF, COMMANDS };
@@ -99,7 +99,7 @@ static void enter(void)
 
 #define STAGING ".rotor-export"
 
-/* But for the card, which tells less of a run whose tables cannot be read. */
+/* Ignores the card, which has fewer facts of a run with unreadable tables. */
 static bool is_that_of(const char *folder, int what)
 {
     const char *output = commands[what].output;
@@ -110,7 +110,7 @@ static bool is_that_of(const char *folder, int what)
     return (what < FILES || !access("trial/out/README.md", F_OK)) && holds(line);
 }
 
-/* Nothing is left of the command before. */
+/* Expects the next command to succeed and to leave no staging folder. */
 static void expect_next(int what, const char *fault)
 {
     if (what == ITSELF && access("trial/out/config.json", F_OK))
@@ -228,7 +228,7 @@ static int run_beside(const char *fault, int what)
     return run(fault, what);
 }
 
-/* Nobody takes it for a model, and what is to be moved yet is all there. */
+/* Returns whether the folder is no model yet, and its staging folder has all missing files. */
 static bool is_on_its_way(void)
 {
     return access("trial/out/config.json", F_OK) &&

@@ -1,10 +1,8 @@
 #ifndef ROTOR_TESTS_FUZZ_H
 #define ROTOR_TESTS_FUZZ_H
 
-/* A harness is one function, FUZZ(name) { ... }, that returns 0 whatever bytes it is given.
- * libFuzzer calls it with inputs that it generates (fuzz-NAME), replay.c with those that are kept
- * in corpus/.
- */
+/* A harness is one function, FUZZ(name) { ... }, that returns 0 for any bytes. libFuzzer calls it
+ * with inputs that it generates (fuzz-NAME), replay.c with those in corpus/. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,14 +25,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 FUZZ_HARNESSES(FUZZ_PROTOTYPE)
 #endif
 
-/* Ends the program unless what is promised holds. */
+/* Ends the program unless a promise holds. */
 static inline void must(bool holds)
 {
     if (!holds)
         abort();
 }
 
-/* Where files may be made: in memory if that can be, since a file system may write each one out. */
+/* Returns a folder for files, in memory if possible: a disk would have to write each file. */
 const char *fuzz_folder(void);
 
 /* Writes the bytes to a file. */

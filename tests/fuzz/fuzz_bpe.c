@@ -1,7 +1,7 @@
-/* What begins with a brace is a tokenizer.json, up to a byte 0xff behind which a text may stand; it
- * is read, or refused. What was read is written as a file that is read as the same, and cuts the
- * text into ids that are some. Anything else is a text, which every pre-tokenizer with a piece for
- * each byte cuts into ids that stand for all of it, or is not UTF-8. */
+/* Input that begins with a brace is a tokenizer.json, which a text may follow after a byte 0xff.
+ * The file is read or refused. A vocabulary that was read is written, read back as the same, and
+ * cuts the text into valid ids. Any other input is a text: every pre-tokenizer with a piece for
+ * each byte cuts it into ids that stand for all of it, unless it is not UTF-8. */
 
 #include "fuzz_vocabulary.h"
 

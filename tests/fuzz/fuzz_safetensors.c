@@ -1,5 +1,5 @@
-/* A safetensors file of any bytes is opened, and every tensor of it read, or refused. What was
- * opened covers the file: each tensor lies in it, and together they take all behind the header. */
+/* A safetensors file of any bytes is opened, and every tensor of it read, or refused. The tensors
+ * of an opened file lie in it and cover all bytes after the header. */
 
 #include "fuzz.h"
 

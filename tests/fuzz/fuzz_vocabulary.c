@@ -1,6 +1,6 @@
-/* A vocab.txt of any bytes is read, or refused with a line. What was read is written as a file that
- * is read as the same; each token is encoded as its id, and pieces cut the file itself into words.
- */
+/* A vocab.txt of any bytes is read, or refused with a line. A vocabulary that was read is written
+ * and read back as the same. Each token is encoded as its id, and pieces cut the file itself into
+ * words. */
 
 #include "fuzz_vocabulary.h"
 

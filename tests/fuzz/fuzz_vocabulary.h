@@ -1,7 +1,7 @@
 #ifndef ROTOR_TESTS_FUZZ_VOCABULARY_H
 #define ROTOR_TESTS_FUZZ_VOCABULARY_H
 
-/* What holds of every vocabulary that was read. */
+/* Properties of every vocabulary that was read. */
 
 #include "fuzz.h"
 

@@ -1,6 +1,6 @@
-/* Of a text of any bytes a vocabulary is made, or what is wrong with it is said. The vocabulary can
- * be read, and knows every word of the text that is not too long. With its case, a text that was
- * put together again has the same ids; in lower case a mark that parted two others is gone. */
+/* Builds a vocabulary from a text of any bytes, or reports an error. The vocabulary can be read
+ * back and knows every word of the text that is not too long. With case, the joined pieces of a
+ * text have the same ids; in lower case a removed mark may join two others. */
 
 #include "fuzz_vocabulary.h"
 

@@ -34,7 +34,7 @@ typedef struct row {
  * direction has all. */
 enum { ROUNDS = 4, QUICK_SAMPLES = 1 };
 
-/* How rows are checked, and the results of all that were. */
+/* Options of the checks, and their results. */
 static struct {
     bool list;
     int samples;
@@ -42,7 +42,7 @@ static struct {
     double error;
 } total;
 
-/* Returns the setting of the row that has the key of `setting`; NULL if there is none. */
+/* Returns the setting of the row with the same key as `setting`; NULL if there is none. */
 static const char *setting_of_key(const row *r, const char *setting)
 {
     const size_t length = strcspn(setting, "=") + 1;

@@ -100,7 +100,7 @@ static const char *const examples[][2] = {
      "position.base=30 position.fraction=0.5 theta.form=raw" LEARNED "model"},
     {"llama_theta_yarn", "position.base=30 theta.form=raw" YARN LEARNED "layer"},
     {"llama_theta_kv", "position.base=30 theta.form=raw model.kv_heads=2" LEARNED "head"},
-    /* a vocabulary tells transformers what padding is: it looks for the last token itself */
+    /* transformers finds the last token by the padding id of a vocabulary */
     {"llama_sequence", "vocabulary labels=3 model.pool=last head=sequence"},
     {"mistral_sequence", "vocabulary labels=4 model.pool=last head=sequence model.window=4"},
     {"llama_token", "vocabulary labels=5 model.pool=last head=token"},

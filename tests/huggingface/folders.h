@@ -1,10 +1,10 @@
 #ifndef ROTOR_TESTS_HUGGINGFACE_FOLDERS_H
 #define ROTOR_TESTS_HUGGINGFACE_FOLDERS_H
 
-/* What the tests of folders of Hugging Face have in common: a folder with its reference, its
- * gradients, its configuration, and its export. The folders are those of ROTOR_HUGGINGFACE, or
- * tests/fixtures/huggingface; a test of other models names another variable and folder. Each NAME/
- * has hf/ and reference.h5; safetensors/ has files and expected.csv. */
+/* Checks of folders of Hugging Face against their references: values, gradients, configuration and
+ * export. The folders are in ROTOR_HUGGINGFACE, or else in tests/fixtures/huggingface; a test of
+ * other models names another variable and folder. Each NAME/ has hf/ and reference.h5; safetensors/
+ * has files and expected.csv. */
 
 #include "folder_ini.h"
 #include "reference/reference.h"
@@ -223,7 +223,8 @@ static inline void check_configuration(const char *name, const rt_huggingface *t
     rt_free(ini);
 }
 
-/* What is no float, in double, is what a seed drew, or a theta that was read off a table. */
+/* In double, numbers that are no floats were drawn by a seed, or are theta recovered from a table:
+ * these differ by rounding. */
 static inline void expect_same(const char *name, const char *what, double x, double y)
 {
     const bool exact = !is_double() || (double)(float)x == x;

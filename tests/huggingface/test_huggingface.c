@@ -1,6 +1,5 @@
-/* Folders of Hugging Face against what its transformers compute of them, and files of safetensors
- * against what may be read. ROTOR_HUGGINGFACE=DIR goes through another folder of the same layout.
- */
+/* Folders of Hugging Face against values of transformers, and safetensors files against their
+ * expected contents. ROTOR_HUGGINGFACE=DIR names another folder of the same layout. */
 
 #include "huggingface/folders.h"
 
@@ -83,8 +82,8 @@ static double table_rounding(const folder_case *c)
     return rounding;
 }
 
-/* An import turns by theta, the folder by a table that was rounded: what is narrow is held to that
- * rounding, as a share of the largest logit. */
+/* An import rotates by theta, and the folder by a rounded table. The tolerance of narrow tables is
+ * that rounding, as a share of the largest logit. */
 static double own_rounding(folder_case *c)
 {
     double largest = 1;

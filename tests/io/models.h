@@ -1,7 +1,7 @@
 #ifndef ROTOR_TESTS_IO_MODELS_H
 #define ROTOR_TESTS_IO_MODELS_H
 
-/* Models of librotor-io, and what a call is expected to say. */
+/* Models of librotor-io, and expected statuses. */
 
 #include "graphs.h"
 #include "io/rotor-io.h"

@@ -1,5 +1,5 @@
-/* Folders of Hugging Face through librotor-io: opened, and there and back again. What transformers
- * compute of them is in tests/huggingface, tests/llama and tests/families. */
+/* Folders of Hugging Face through librotor-io: opened, exported and opened again. Their values are
+ * compared with transformers in tests/huggingface, tests/llama and tests/families. */
 
 #include "io/models.h"
 #include "new_thread.h"
@@ -63,7 +63,7 @@ static rt_model *saved_and_opened(const rt_model *model)
     return open_model(in_scratch("saved.h5"));
 }
 
-/* Its theta are of no base: the model learns them, and starts where they are. */
+/* The theta of the folder have no base, so the model learns them and starts there. */
 TEST(theta_starts_where_the_folder_has_it)
 {
     double theta[64];

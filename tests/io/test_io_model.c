@@ -1,5 +1,5 @@
-/* Models through librotor-io: against what the program says of the same checkpoint, saved and
- * opened again, and refused. */
+/* Models through librotor-io: compared with the output of the program for the same checkpoint,
+ * saved and opened again, and refused. */
 
 #include "io/checkpoint/forged_attribute.h"
 #include "io/models.h"
@@ -241,7 +241,7 @@ TEST(a_trained_model_saved_and_opened_is_the_same_to_the_bit)
     run("$TRAIN64 --checkpoint saved.h5 --eval");
 }
 
-/* Its theta joined at a step, which is compared with that of the file. */
+/* The checkpoint records the step at which theta joined. */
 TEST(a_branch_is_opened)
 {
     rt_model *trunk = train("trunk", "theta.learn=no data.task=copy data.vocab=16");
@@ -272,7 +272,8 @@ TEST(a_theta_that_began_below_0_is_saved_and_opened)
     ck_assert_mem_eq(rt_transformer_theta_start(model->transformer), theta, sizeof theta);
 }
 
-/* A folder tells nothing of data: neither does its checkpoint, which is read all the same. */
+/* A folder has no options of data, and neither has a checkpoint saved from it, which is read all
+ * the same. */
 TEST(the_program_takes_a_folder_that_was_saved_as_a_checkpoint)
 {
     rt_model *model = TRAIN_CLASSES();
@@ -319,8 +320,8 @@ TEST(a_path_without_a_model_is_refused)
     expect_no_model("hf", "config.json");
 }
 
-/* Whoever can seal a file can write any options into it. What a checkpoint refuses by itself is in
- * tests/io/checkpoint/test_checkpoint_forged.c. */
+/* A forged file with a valid checksum can hold any options. Those that a checkpoint refuses by
+ * itself are in tests/io/checkpoint/test_checkpoint_forged.c. */
 TEST(forged_options_are_refused)
 {
     TRAIN_CLASSES();

@@ -1,5 +1,5 @@
-/* Models that a program makes: trained on arrays, saved, opened and exported; and what cannot be
- * made. */
+/* Models made by a program: trained on arrays, saved, opened and exported, and invalid ones
+ * refused. */
 
 #include "io/models.h"
 #include "program/train_program.h"
@@ -151,7 +151,7 @@ TEST(a_new_model_of_ids_needs_no_vocabulary)
     ck_assert_int_eq(opened->transformer->options.vocab, 11);
 }
 
-/* As the program trains it, in a checkpoint and in a folder. */
+/* The same holds for a checkpoint of the program and for a folder. */
 TEST(a_model_that_puts_nothing_before_a_text_encodes_it_so)
 {
     static const char *const paths[] = {"runs/tiny/checkpoints/step-00000002.h5", "folder"};

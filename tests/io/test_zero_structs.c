@@ -1,6 +1,5 @@
-/* Every function of the installed headers but the ops that takes a struct, with one that nobody has
- * filled: all zeros. It answers with an error, or does nothing; each row has a process of its own.
- */
+/* Calls every function of the installed headers but the ops that takes a struct with a zeroed one.
+ * The function returns an error, or does nothing. Each row runs in its own process. */
 
 #include "suite.h"
 
@@ -79,7 +78,7 @@ static void failed(const void *result)
     rt_graph_clear(g);
 }
 
-/* Nothing to refuse: the call returned. A status is good or has a message. */
+/* Expects the call to have returned a good status, or one with a message. */
 static void done(rt_status status)
 {
     ck_assert(!status.code || *status.message);
@@ -368,7 +367,7 @@ static bool is_known(const char *name)
     return known;
 }
 
-/* Functions are declared from the beginning of a line on, and what they return is before them. */
+/* A declaration starts at the beginning of a line with the type of the result. */
 static void check_line(const char *header, const char *line)
 {
     char name[NAME_SIZE];

@@ -1,7 +1,7 @@
 #ifndef ROTOR_TESTS_ENCODER_H
 #define ROTOR_TESTS_ENCODER_H
 
-/* A small encoder and a block of tokens for it, to ask what it knows of positions. */
+/* A small encoder and a block of tokens, to measure its dependence on positions. */
 
 #include "laws.h"
 #include "models/new_model.h"
@@ -82,8 +82,8 @@ static inline places by_steps(int step, int start)
     return p;
 }
 
-/* How far the outputs, of all tokens or of one, are from those of the same tokens before the
- * block was put in another order. */
+/* Returns the largest change of the outputs of the same tokens, all or one, when the block is
+ * reordered. */
 enum { ALL = -1 };
 static inline double change_by_order(rt_transformer *m, places p, int token)
 {

@@ -9,8 +9,8 @@
 
 #include <math.h>
 
-/* Fails with what was expected and what was got, unless they differ by at most the tolerance. The
- * arguments behind it, as of printf, say of what. */
+/* Fails with the expected and the actual value, unless they differ by at most the tolerance. The
+ * other arguments, as of printf, name the value. */
 #define expect_near(number, wanted, tolerance_of_it, ...)                                          \
     do {                                                                                           \
         const double got_ = (number), wanted_ = (wanted), most_ = (tolerance_of_it);               \

@@ -1,4 +1,4 @@
-/* Positions that depend on content: what they must be, whatever their parameters. */
+/* Positions that depend on content: laws that hold for any parameters. */
 
 #include "encoder.h"
 
@@ -50,7 +50,7 @@ TEST_ROWS(open_gates_change_no_output, 0, KINDS * 2)
         o.kv_heads = 1;
     rt_transformer_options without = o;
     without.position = plain.position;
-    /* alibi has decays of its own; selective needs a key head for each head */
+    /* alibi has its own decays; selective needs a key head for each head */
     if (kind == RT_POSITION_ALIBI || (_i % 2 && kind == RT_POSITION_SELECTIVE))
         ck_assert(is_impossible(&o));
     else
@@ -249,7 +249,7 @@ static void change_attention(const rt_transformer *m, rt_graph *g, rt_attention_
             encoding->attention(m, g, 0, a);
 }
 
-/* Of one token that repeats, the key before is the same. */
+/* The previous key of a repeated token is the same. */
 TEST(shifting_keys_of_one_repeated_token_changes_no_output)
 {
     rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);

@@ -47,7 +47,7 @@ TEST_ROWS(shared_keys_are_repeated_keys, 0, 4)
     expect_near(largest_difference(x, y, OUTPUT), 0, 1e-13, "shared against repeated keys");
 }
 
-/* With a first layer in which no token hears of another, the second alone can know an order. */
+/* The first layer mixes no tokens, so that only the second can depend on the order. */
 static double change_by_order_of_second(const rt_transformer_options *o)
 {
     rt_transformer *m = make(o);
@@ -133,8 +133,8 @@ static double length_of_pair(rt_affine to, rt_affine norm, int row, int a, int b
     return sqrt(by_a * by_a * dot(x, x, DIM) + by_b * by_b * dot(y, y, DIM));
 }
 
-/* Of each scope, by both pairings, where all layers have positions or every second one, with keys
- * of their own or shared ones behind a norm; half of the features rotate. */
+/* Rows: each scope, both pairings, positions in all layers or in every second one, and keys of
+ * their own or shared ones behind a norm. Half of the features rotate. */
 TEST_ROWS(the_use_of_a_pair_is_its_share_of_the_query_and_key_weights, 0, 3 * 2 * 2 * 2)
 {
     enum { LAYERS = 5, H = 4, D = 8, PAIRS = 2 };

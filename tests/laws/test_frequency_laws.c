@@ -1,5 +1,5 @@
-/* Frequencies, and what is done to them to read longer texts: position interpolation (Chen et
- * al. 2023), ntk, yarn (Peng et al. 2023). */
+/* Frequencies and their scalings for longer texts: position interpolation (Chen et al. 2023), ntk,
+ * yarn (Peng et al. 2023). */
 
 #include "laws.h"
 
@@ -70,8 +70,8 @@ TEST(ntk_leaves_the_first_theta_and_divides_the_last_by_the_scale)
         }
 }
 
-/* A ramp between the ends; texts so short that no pair turns 32 times, or once; and so long that
- * the ramp ends beyond the pairs, where it ends at feature 2 * 32 - 1. */
+/* A ramp between the ends; texts so short that no pair makes 32 turns, or one; and texts so long
+ * that the ramp ends beyond the pairs, at feature 2 * 32 - 1. */
 TEST(yarn_keeps_fast_pairs_and_interpolates_slow_ones)
 {
     static const struct {
@@ -155,7 +155,7 @@ TEST_ROWS(options_that_contradict_each_other_are_refused, 0, ROWS(checks))
     expect_check(&checks[_i].o, checks[_i].pairs, checks[_i].message);
 }
 
-/* By the formulas of transformers 5.23, whose own numbers, in float, are these to 1e-7. */
+/* Values of the formulas of transformers 5.23, which computes them in float, to 1e-7. */
 TEST(scalings_by_length_have_the_published_values)
 {
     static const double dynamic[][4] = {{1, 0.1, 0.01, 0.001},

@@ -1,6 +1,6 @@
-/* Linear attention is what its formula says, and what rope does to it (RoFormer, eq. 19); and at
- * the edges of its range: keys whose exponentials would overflow, cosines of nothing, queries that
- * see nothing. */
+/* Linear attention agrees with its formula, also with rope (RoFormer, eq. 19) and at the edges of
+ * its range: keys whose exponentials would overflow, cosines of zero vectors, and queries without
+ * visible keys. */
 
 #include "laws.h"
 

@@ -1,5 +1,4 @@
-/* Nothing depends on what stands in padding, and what depends on how much of it there is is
- * rounding alone. */
+/* Outputs do not depend on the content of padding. They depend on its length only by rounding. */
 
 #include "encoder.h"
 
@@ -170,8 +169,8 @@ static void check_padding(rt_transformer *m, const char *name)
     rt_free(first.grads);
 }
 
-/* How many models there are: all kinds go with softmax, those that change no scores with linear
- * attention as well. */
+/* Returns the number of models: all encodings with softmax, and those that change no scores with
+ * linear attention as well. */
 static int count_models(void)
 {
     int count = 0;
@@ -189,7 +188,7 @@ SAMPLED_ROWS(the_content_of_padding_changes_no_bit_and_its_length_only_rounding,
     ck_assert_int_eq(each_model((rt_head)_i, check_padding), count_models());
 }
 
-/* The same of what depends on content beside a kind of position. */
+/* Options that depend on content, beside a kind of position. */
 static const rt_transformer_options beside[] = {
     {.position = {.kind = RT_POSITION_NONE, .forget = RT_FORGET_GATE}},
     {.position = {.kind = RT_POSITION_T5,

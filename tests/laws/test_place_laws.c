@@ -1,6 +1,6 @@
-/* When the places of tokens matter to an encoder, and when they do not: their order, and how many
- * tokens of padding, which nobody sees, stand before them. An encoder counts its tokens from 0, so
- * that padding shifts a block: encodings of distances alone must not notice. */
+/* Dependence of an encoder on the positions of tokens: on their order, and on the number of padding
+ * tokens before them. An encoder counts tokens from 0, so that padding shifts a block: encodings of
+ * distances alone must be invariant. */
 
 #include "encoder.h"
 
@@ -44,8 +44,7 @@ static void expect_no_change(const rt_transformer_options *o, const char *what)
                       lasting("a shift of %d, %s", paddings[n], what));
 }
 
-/* Of every model that there can be. Which keys a causal query sees says where it is, without any
- * encoding. */
+/* Every valid model. The keys that a causal query sees tell its position without any encoding. */
 TEST_ROWS(encodings_and_causal_models_depend_on_the_order_of_tokens, 0, KINDS *ATTENTIONS * 2)
 {
     const rt_transformer_options o = with((rt_position_kind)(_i / 2 / ATTENTIONS),
@@ -71,8 +70,8 @@ TEST_ROWS(encodings_and_causal_models_depend_on_the_order_of_tokens, 0, KINDS *A
                       "a shift");
 }
 
-/* Distances 12 and 13 share a bucket in an encoder, where half of the buckets are for what is
- * ahead; a causal model has one for each. */
+/* Distances 12 and 13 share a bucket in an encoder, half of whose buckets are for later tokens. A
+ * causal model has a bucket for each. */
 TEST(causal_t5_distinguishes_more_distances)
 {
     enum { LAST = BLOCK - 1 };

@@ -26,8 +26,8 @@ static void feed_all(real *logits, int way)
     }
 }
 
-/* With longrope a text has one theta up to its original length, and another beyond: what a piece
- * gives is the model's for the text up to its end. */
+/* longrope uses one theta up to the original length and another beyond: the logits of a piece are
+ * those of the text up to its end. */
 static void expect_law(const rt_transformer_options *o, const char *name)
 {
     static real expected[2][T * V], got[T * V];
@@ -186,8 +186,8 @@ static double bytes_held(const rt_kv_cache *c)
     return numbers * sizeof(real);
 }
 
-/* At any time as much as is foreseen, and at the end no less than half of it, since memory
- * doubles as it grows. The sums of linear attention are there from the start. */
+/* The cache never exceeds the estimate, and at the end has at least half of it, since memory
+ * doubles as it grows. The sums of linear attention are allocated at the start. */
 TEST_ROWS(a_cache_stays_within_its_memory_estimate, 0, 18)
 {
     static const int most_at_once[] = {1, 7, 64};
@@ -314,7 +314,7 @@ TEST(tokens_and_lengths_out_of_range_are_refused_and_change_nothing)
     expect_refusal(rt_session_new(&none, make(&o), 0), "a causal model");
 }
 
-/* Nothing could go back into what was kept; padding has no place in it. */
+/* A backward cannot reach cached keys, and a cache has no padding. */
 TEST(keys_are_cached_only_without_recording_and_padding)
 {
     rt_transformer_options o = MODEL_OF(RT_KIND_ROFORMER, .position = {ROPE});

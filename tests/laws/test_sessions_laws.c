@@ -1,4 +1,4 @@
-/* Texts that go on together are what each of them is alone. */
+/* Texts that are fed together have the logits of each text alone. */
 
 #include "sessions.h"
 
@@ -8,7 +8,7 @@ enum { TEXTS = 4, STEPS = 24, STARTS = 3 };
  * original length of the scalings, 60, and the widest window. */
 static const int starts[STARTS][TEXTS] = {{5, 70, 1, 40}, {0, 30, 0, 58}, {59, 60, 20, 61}};
 
-/* Another text for each. */
+/* Feeds a session its own part of the text. */
 static void begin(rt_session *s, int first, int count)
 {
     expect_ok(rt_session_keep(s, 0));

@@ -42,8 +42,8 @@ TEST_ROWS(pairs_switched_off_have_theta_0, 0, 3 * PAIRS)
     expect_same(off, zeros, TOKENS, "zeros", K);
 }
 
-/* In a sliding layer with a local fraction of 1/2, pairs 0 and 1 rotate by 1 and base^(-1/2), the
- * others not; interleaved pairs stand where they stood. */
+/* In a sliding layer with a local fraction of 1/2, pairs 0 and 1 rotate by 1 and base^(-1/2) and
+ * the others do not rotate; interleaved pairs keep their features. */
 TEST(a_local_fraction_is_that_of_sliding_layers)
 {
     static real local[TOKENS * V], changed[TOKENS * V], shared[TOKENS * V], all[TOKENS * V];
@@ -81,8 +81,8 @@ static void feed_one_by_one(real *logits, rt_transformer *m, int count)
         feed(1, logits + t * V);
 }
 
-/* Its own theta in the place of its own changes nothing; any other is that of a whole text as well
- * as of one that is read token by token. */
+/* Overriding theta by itself changes nothing. Any other theta gives a whole text the logits of one
+ * that is fed token by token. */
 static void expect_changes(const rt_transformer_options *o, const char *name)
 {
     static real own[TOKENS * V], other[TOKENS * V], fed[TOKENS * V];
@@ -172,7 +172,7 @@ static void expect_sum(rt_pair_sum got, rt_pair_sum expected, const char *what, 
     expect_near(got.b, expected.b, 1e4 * tolerance, "second of %s %d", what, i);
 }
 
-/* Of the layers that rope turns in, without padding; half of each head rotates. */
+/* Only layers with rope count, without padding. Half of each head rotates. */
 TEST_ROWS(usage_is_that_of_queries_and_keys_before_their_rotation, 0, 2)
 {
     enum { B = 2, N = 10, HALF = PAIRS / 2, KV = 2 };

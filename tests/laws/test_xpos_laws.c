@@ -73,7 +73,7 @@ TEST(a_fraction_of_a_head_decays_as_a_smaller_head)
     }
 }
 
-/* Of three positions the first two tokens are at two. */
+/* A rotation of two tokens uses the first two of three positions. */
 TEST(sequences_have_positions_of_their_own)
 {
     static const double at[] = {3, 8, 9, 40, 7, 5};
@@ -174,8 +174,8 @@ TEST(rotated_values_have_no_decay)
     ck_assert(!memcmp(with_decay, without, sizeof without));
 }
 
-/* With the decay of xPos each of the sums has smaller terms; at its scale those of pair 0 of 2 are
- * 2/7, of pair 1 9/14, and theta of 0 turns nothing: (2/7 + 13/14) / 2. */
+/* xPos makes the terms of each sum smaller. At its scale those of pair 0 of 2 are 2/7, of pair 1
+ * 9/14, and theta of 0 rotates nothing: (2/7 + 13/14) / 2. */
 TEST(the_decay_curve_includes_xpos)
 {
     const double still[2] = {0, 0};

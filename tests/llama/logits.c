@@ -1,7 +1,8 @@
-/* What a model says of the token behind each line of standard input, for scripts/check llama: the
- * logarithms of the probabilities of all ids.
+/* Prints the log-probabilities of all ids for the token after each line of standard input, for
+ * scripts/check llama.
  *
- *     llama-logits CHECKPOINT <TEXTS */
+ *     llama-logits CHECKPOINT <TEXTS
+ */
 
 #include "io/rotor-io.h"
 

@@ -1,6 +1,6 @@
-/* Folders of Llama and Mistral against what transformers compute of them: the blocks that
- * model.kind = decoder is made of, with every scaling of theta; and texts, against what tokenizers
- * makes of them. ROTOR_LLAMA=DIR goes through another folder of the same layout. */
+/* Folders of Llama and Mistral against values of transformers: the blocks of model.kind = decoder
+ * with every scaling of theta; and ids of texts against those of tokenizers. ROTOR_LLAMA=DIR names
+ * another folder of the same layout. */
 
 #define FIXTURES_VARIABLE "ROTOR_LLAMA"
 #define FIXTURES_FOLDER   "llama"

@@ -151,7 +151,8 @@ static _Noreturn void fail(int code)
     exit(EXIT_FAILURE);
 }
 
-/* The largest resident memory of a process that ends well, or of a child of its own, in MB. */
+/* Returns the largest resident memory in MB of a process, or of a child of it. The process must
+ * succeed. */
 static double peak_of(pid_t child)
 {
     struct rusage used;
@@ -223,12 +224,12 @@ enum { STEP, RUN, CHECKPOINT, RESUME, EVAL, EXPORT, PHASES };
 static const char *const phases[PHASES] = {"step",     "run",    "checkpoint",
                                            "--resume", "--eval", "--export"};
 
-/* In MB. */
+/* Peaks in MB. */
 typedef struct peaks {
     double of[PHASES];
 } peaks;
 
-/* A run from its first step to its end, and of it what is resident while it writes. */
+/* Measures a run from its first step to its end, and its resident memory while it writes. */
 static void measure_run(const char *keys, peaks *p)
 {
     int code = 0;

@@ -1,4 +1,4 @@
-/* Every rule of a RoFormer's options, what it says, and which options it names. */
+/* Every rule of a RoFormer's options: its message, and the options that it names. */
 
 #include "models/options.h"
 

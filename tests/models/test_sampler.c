@@ -1,5 +1,5 @@
-/* Sampling of tokens: what is drawn, against probabilities that are computed here by hand or from
- * their definitions. */
+/* Sampling of tokens: draws compared with probabilities computed by hand or from their definitions.
+ */
 
 #include "models/sampler.h"
 
@@ -19,7 +19,7 @@ static rt_sampler *sampler_of(rt_sampling o, int count)
     return owned(s, free_sampler);
 }
 
-/* Logits of probabilities, or of what is proportional to them. */
+/* Computes logits of values that are proportional to probabilities. */
 static void logits_of(real *logits, const double *shares, int count)
 {
     for (int i = 0; i < count; i++)
@@ -116,7 +116,7 @@ TEST(tokens_of_the_smallest_ids_are_kept_among_equals)
     ck_assert_int_eq(draw(s, logits, 0), 3);
 }
 
-/* Whoever is left out is not before anybody that is kept, in rows that are long and have ties. */
+/* No dropped token ranks before a kept one, in long rows with ties. */
 TEST_ROWS(the_most_likely_are_kept, 0, 28)
 {
     enum { COUNT = 1000 };
@@ -139,7 +139,7 @@ TEST_ROWS(the_most_likely_are_kept, 0, 28)
         ck_assert(p[i] > 0 || all[i] < all[last] || (all[i] == all[last] && i > last));
 }
 
-/* At the random number of the draw, among the probabilities one after the other. */
+/* The random number of a draw selects a token among the cumulated probabilities. */
 TEST_ROWS(a_draw_selects_the_token_at_its_random_number, 0, 3)
 {
     static const double shares[] = {0.125, 0.5, 0.375}, temperatures[] = {1, 0.7, 3};
@@ -159,8 +159,8 @@ TEST_ROWS(a_draw_selects_the_token_at_its_random_number, 0, 3)
         ck_assert_double_eq_tol(counts[i], 1000 * p[i], 5 * sqrt(1000 * p[i]));
 }
 
-/* Where the probabilities are rounded, they may add up to less than the number that is drawn. Then
- * it is the most likely, and never one that cannot be drawn. */
+/* Rounded probabilities may add up to less than the drawn number. Then the most likely token is
+ * drawn, never one without probability. */
 TEST(a_token_without_probability_is_never_drawn)
 {
     static const double shares[] = {0, 1, 0, 1e-3, 0};

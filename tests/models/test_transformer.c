@@ -35,8 +35,8 @@ static void expect_parameter(const rt_transformer *m, const char *name, const ch
     "position.phase_bias=yes position.phase_gate=yes"
 #define SHAW "theta.learn=no position.kind=shaw position.every=2"
 
-/* A parameter of a model has this shape; NULL: there is none of that name. Folders of Hugging Face
- * have those of their families. */
+/* Expected shapes of parameters; NULL: the model has no parameter of that name. Folders of Hugging
+ * Face have the names of their families. */
 static const struct {
     const char *words, *name, *shape;
 } parameters[] = {
@@ -111,7 +111,7 @@ static void last_logits(rt_transformer *m, real *logits)
     memcpy(logits, logits_of(m, ids, NULL, 9) + 8 * 7, 7 * sizeof *logits);
 }
 
-/* In both forms, and scaled. */
+/* Rows: both forms, scaled and not. */
 TEST_ROWS(theta_starts_at_the_geometric_series, 0, 4)
 {
     const double scale = _i / 2 ? 4 : 1;
@@ -185,7 +185,7 @@ TEST(an_initial_value_depends_on_its_name_alone)
     ck_assert_double_eq_tol(sqrt(squares / (double)rt_size(x)), 0.02, 0.003);
 }
 
-/* All zeros but theta, until each parameter is drawn. */
+/* All parameters but theta are zeros until they are drawn. */
 TEST(a_blank_model_equals_the_drawn_one_once_drawn)
 {
     rt_transformer_options o = small();
@@ -250,7 +250,7 @@ TEST_ROWS(layers_that_are_not_recorded_share_their_memory, 0, 4)
     ck_assert(!memcmp(one, other, sizeof one));
 }
 
-/* Where queries are zeros, as in the second layer here, all keys have the same share. */
+/* The queries of the second layer are zeros, so all keys have the same share. */
 TEST(maps_of_attention_are_those_of_each_layer)
 {
     enum { TOKENS = 5, MAP = 2 * TOKENS * TOKENS };
@@ -274,7 +274,7 @@ TEST(maps_of_attention_are_those_of_each_layer)
 static const int32_t ids[] = {1, 5, 2, 6, 3, 3, 4, 1};
 static const uint8_t mask[] = {1, 1, 1, 1, 1, 1, 1, 0};
 
-/* Where the output has a weight of its own. */
+/* The output layer has its own weight. */
 TEST_ROWS(the_embedding_of_padding_gets_no_gradient, 0, 2)
 {
     rt_transformer_options o = small();
@@ -309,7 +309,8 @@ TEST_ROWS(factors_of_heads_change_no_bit_at_the_start, 0, 6)
     ck_assert(memcmp(without, with, sizeof with) != 0);
 }
 
-/* A factor is what its rows of the queries' weight and bias can be multiplied by instead. */
+/* Multiplying the rows of the weight and bias of the queries by the factor gives the same outputs.
+ */
 TEST(a_factor_of_a_head_is_one_of_its_queries)
 {
     rt_transformer_options o = small();
@@ -408,7 +409,7 @@ TEST_ROWS(embeddings_are_scaled_for_the_masks_of_their_text, 0, 3)
                                 _i == 2 ? 1e-300 : 1e-7);
 }
 
-/* In ESM-2 and RoFormer before both maps, in ModernBERT behind the norm alone. */
+/* ESM-2 and RoFormer have dropout before both maps, ModernBERT only behind the norm. */
 TEST(dropout_of_a_classifier_is_at_the_place_of_its_reference)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* What rotor asks of each build of OpenBLAS. The functions below stand in for the library, so that
- * all builds are tested on every machine. */
+/* Calls of rotor to each build of OpenBLAS. The functions below replace the library, so that all
+ * builds are tested on every machine. */
 
 #include "core/graph.h"
 #include "core/tensor.h"

@@ -72,7 +72,7 @@ TEST_ROWS(a_text_in_pieces_has_the_bits_of_the_whole, 0, 3)
     }
 }
 
-/* In float, 1e6 has steps of 0.06: the exact numbers are those that attention reads. */
+/* Floats near 1e6 have steps of 0.06. Attention reads the exact numbers. */
 TEST(a_sum_over_a_long_text_keeps_its_digits)
 {
     enum { LONG = 600 };

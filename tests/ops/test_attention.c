@@ -91,7 +91,7 @@ static const real *row(const real *x, int T, int size, int b, int t, int h)
     return x + ((b * T + t) * H + h) * size;
 }
 
-/* Where the key or value of token t that query head h reads begins. */
+/* Returns the offset of the key or value of token t that query head h reads. */
 static size_t shared_row(int size, int b, int t, int h)
 {
     return (size_t)(((b * p.Tk + t) * p.G + h * p.G / H) * size);
@@ -217,8 +217,8 @@ TEST_ROWS(tiles_agree_with_the_plain_formula, 0, ROWS(lengths))
     }
 }
 
-/* Beside 2^52 a score has no digits: what all keys of a query have in common is subtracted first.
- * Queries that continue a text see only its last keys. */
+/* Beside 2^52 a score has no digits left. The common part of all keys of a query is subtracted
+ * first. Queries that continue a text see only its last keys. */
 TEST_ROWS(a_bias_of_keys_may_be_large, 0, 2)
 {
     enum { T = 300, LAST = 5 };

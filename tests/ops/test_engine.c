@@ -132,8 +132,9 @@ static void places_of(const sizes *s, place p[3])
     p[2] = place_of(s->batch, s->c, s->m, s->n);
 }
 
-/* By the batch itself; with operands that are rounded in advance, to the same bits; as a single
- * product; or as one of a few rows: of operands as they are, rounded in advance, or bf16-only. */
+/* Ways to multiply: the batch itself; with operands rounded in advance, to the same bits; single
+ * products; and products of a few rows, with operands in float, rounded in advance, or bf16-only.
+ */
 enum { BATCH, SHARED_BATCH, SINGLE, WAYS, FEW = WAYS, FEW_SHARED, FEW_ROUNDED };
 
 static void multiply_few(const sizes *s, int way, real *result, int stride)
@@ -227,7 +228,7 @@ TEST_ROWS(products_are_those_of_the_rounded_operands, 0, ENGINES *BATCHES)
     back();
 }
 
-/* Without a sum, c is beta c; without an element or a product, nothing is written. */
+/* With K = 0, c becomes beta c; without rows or products nothing is written. */
 TEST_ROWS(sizes_may_be_zero, 0, ENGINES)
 {
     const rt_operand x = {.data = a, .stride = 4, .step = {16, 8}};
@@ -246,8 +247,8 @@ TEST_ROWS(sizes_may_be_zero, 0, ENGINES)
     back();
 }
 
-/* With beta and without, where what was there is not read. The few rows are in bf16 on a processor
- * without it, too. */
+/* With and without beta; without it the old values are not read. Products of a few rows are in bf16
+ * on a processor without it, too. */
 TEST_ROWS(products_of_a_few_rows_are_those_of_the_operands, 0, ENGINES)
 {
     static const int lengths[] = {1, 2, 3, 16, 33, 66, 67};
@@ -287,7 +288,7 @@ TEST(a_nan_changes_only_its_row_and_column)
 
 #ifndef RT_DOUBLE
 
-/* 1 + 2^-8 lies in the middle of two numbers, as 1 + 3 2^-8 does. */
+/* 1 + 2^-8 is halfway between two numbers of bf16, and so is 1 + 3 2^-8. */
 TEST_ROWS(ties_round_to_even_and_nan_is_kept, 0, IN_FLOAT)
 {
     static const double rows[][2] = {{1 + 0x1p-8, 1},
@@ -359,7 +360,8 @@ TEST_ROWS(an_operand_is_rounded_once_for_several_products, 0, IN_FLOAT)
     ck_assert_ptr_null(rt_gemm_share((rt_batch_size){1, 1}, x, ROWS, COLUMNS, 0).rounded);
 }
 
-/* Of what is held, products read what was rounded; of what lies beside it, what stands there. */
+/* Products read the rounded copy of held parameters, and the current values of memory beside them.
+ */
 TEST_ROWS(products_read_the_rounded_copy_of_held_parameters, 0, IN_FLOAT)
 {
     enum { N = 8, HELD = 2 * N * N };
@@ -387,7 +389,7 @@ TEST_ROWS(products_read_the_rounded_copy_of_held_parameters, 0, IN_FLOAT)
     back();
 }
 
-/* Of a NaN whose bits are all set, rounding up would make a number. */
+/* Rounding up a NaN whose bits are all set would make it a number. */
 TEST_ROWS(rounding_keeps_every_nan, 0, IN_FLOAT)
 {
     static const uint32_t bits[] = {0x7fffffff, 0xffffffff, 0x7f800001, 0xff80ffff};

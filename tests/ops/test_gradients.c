@@ -31,7 +31,7 @@ typedef struct row {
     SHAPES(QKV(B, Tq, Tk, H, H, D, E), AXES(B, Tq, H, D), AXES(B, Tk, H, D)), RANGE(0.2, 1)
 /* clang-format on */
 
-/* The gradient of what is repeated is fresh, and so are both of a sum with itself. */
+/* The gradients of the repeated tensor and of both operands of a sum with itself are fresh. */
 BUILDER(add_repeated_result)
 {
     rt_tensor *y = rt_scale(g, in[1], 3);
@@ -87,8 +87,8 @@ BUILDER(rope_of_sums)
     return rt_multiply(g, rt_rope(g, in[0], r), rt_rope(g, rt_scale(g, in[0], 2), r));
 }
 
-/* Levels of its own, not those of key_exp: a constant makes the result depend on them. They rise
- * by less than what would hide a chunk from the next. Of the results one in each chunk. */
+/* Uses its own levels, not those of key_exp: a constant makes the result depend on them. They rise
+ * by too little to hide a chunk from the next. Selects one result of each chunk. */
 BUILDER(linear_attention_with_levels)
 {
     static const int32_t looked_at[] = {40, 100, 129};
@@ -436,7 +436,7 @@ static size_t bytes_of(const row *r, rt_tensor *const *in, rt_graph *g, bool bac
     return bytes;
 }
 
-/* Of inputs that are nowhere: nothing is computed. */
+/* The inputs have reserved memory without content, so nothing may be computed. */
 TEST_ROWS(a_dry_run_counts_the_memory_of_a_run, 0, ROWS(rows))
 {
     rt_tensor dry[MOST_INPUTS], *dry_inputs[MOST_INPUTS];

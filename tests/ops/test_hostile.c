@@ -1,9 +1,8 @@
-/* What ops.h promises of every op, held against input that does not fit: nothing crashes (the
- * suite runs under ASan and UBSan, too), and what is refused leaves NULL and a message that
- * begins with the op's name.
+/* Invalid input of every op: nothing crashes (the suite runs under ASan and UBSan, too), and a
+ * refused call returns NULL and a message that begins with the name of the op.
  *
  * The calls are those of calls.c. To add an op, add a row to `faults` for each way in which an
- * argument can be wrong; the tensors are spoilt by the tests.
+ * argument can be wrong; the tests make tensors invalid by themselves.
  */
 
 #include "calls.h"
@@ -91,7 +90,7 @@ static const fault faults[] = {
     LINEAR(.causal = true, .state = &of_zeros),
 };
 
-/* In a graph that does not record. */
+/* Faults in a graph that does not record. */
 static const fault unrecorded[] = {
     WITH_STATE(.state = &whole),
     WITH_STATE(.causal = true, .level = call_levels, .state = &without_sum_below),

@@ -203,7 +203,7 @@ TEST_ROWS(an_activation_is_computed_with_its_linear_map_and_its_product, RT_GELU
     expect_same(gated_unit, gated, (rt_activation)_i);
 }
 
-/* In extended precision. */
+/* The reference is computed in extended precision. */
 TEST(softplus_and_log_sigmoid_are_exact_far_from_0)
 {
     static const double at[] = {-800, -700, -40, -1, -1e-9, 0, 1e-9, 1, 40, 700, 800};

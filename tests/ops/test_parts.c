@@ -1,5 +1,5 @@
-/* The parts of an op have the same bits whoever runs them, in whatever order; and attention, which
- * takes heads together where the engine computes batches, has what heads have one at a time. */
+/* The parts of an op have the same bits in any order on any thread. Attention batches heads where
+ * the engine computes batches, and agrees with heads that are computed one at a time. */
 
 #include "calls.h"
 #include "graphs.h"
@@ -173,7 +173,7 @@ static uint8_t mask[8 * 600];
                         {2, {3, 8}}},                                                              \
      O(.bias = true, .keys = true, .attention = {.scale = 0.5, .probabilities = probabilities,     \
                                                  .distances = &distances, __VA_ARGS__})}
-/* One pack and several, even and uneven; heads alone; more than one tile; keys that are shared. */
+/* One pack of heads and several, even and uneven; single heads; more than one tile; shared keys. */
 static const row attentions[] = {
     ATTENTION(3, 32, 32, 4, 4, 16, 16, .causal = true),
     ATTENTION(7, 40, 40, 4, 4, 8, 6, .key_mask = mask),
@@ -192,7 +192,8 @@ static const row attentions[] = {
 };
 /* clang-format on */
 
-/* Of bf16 the norm of the error, of which part 4 is a sum that cancels; of float each element. */
+/* Compares the norm of the error in bf16, where part 4 is a sum that cancels; in float each
+ * element. */
 static void compare(const results *got, const results *plain, rt_math math)
 {
     for (int part = 0; part < plain->parts; part++) {

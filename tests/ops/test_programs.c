@@ -1,7 +1,7 @@
-/* Random programs of ops on inputs that mostly fit: an op returns a tensor of a good shape, or NULL
- * with a message in the graph; backward works from what leads to a gradient, and from nothing else.
- * Leaves are exactly as large as their shapes, so that a sanitizer sees every step beside them.
- * What no op takes is in test_hostile.c. */
+/* Random programs of ops on inputs that mostly fit: an op returns a tensor of a valid shape, or
+ * NULL with a message in the graph; backward starts only from outputs with a gradient. Leaves are
+ * exactly as large as their shapes, so that a sanitizer sees every access beside them. Invalid
+ * inputs are in test_hostile.c. */
 
 #include "calls.h"
 #include "graphs.h"

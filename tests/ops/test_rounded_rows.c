@@ -26,8 +26,8 @@ static bool bf16(void)
     return rt_engine_use(RT_ENGINE_ONEDNN, RT_MATH_BF16).code == RT_OK;
 }
 
-/* Two maps of gelu(x w1^T); apart, the activation is an op of its own, and each map reads a result
- * of its own with the same numbers. */
+/* Computes two maps of gelu(x w1^T). With `apart`, the activation is an op of its own, and each map
+ * reads its own result with the same numbers. */
 static void compute(maps *m, bool apart)
 {
     rt_graph *g = new_graph();

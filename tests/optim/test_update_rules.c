@@ -1,4 +1,4 @@
-/* The update rules, each row of RT_OPTIMIZER_RULES: what must hold of all of them; the schedule and
+/* The update rules, each row of RT_OPTIMIZER_RULES: common properties of all; the schedule and
  * clipping by hand. */
 
 #include "optim/optimizer.h"

@@ -69,7 +69,7 @@ int run_command(workplace *w, bool reports, const char *command)
         unsetenv("ROTOR_NO_REPORT");
     else
         setenv("ROTOR_NO_REPORT", "1", 1);
-    /* wordexp refuses what only a shell can do: lists, pipes, redirections */
+    /* wordexp refuses lists, pipes and redirections */
     const bool is_plain = !wordexp(command, &words, WRDE_NOCMD | WRDE_UNDEF);
     const int status = is_plain && words.we_wordc && !strcmp(words.we_wordv[0], getenv(own))
                            ? run_call(&words)

@@ -1,7 +1,7 @@
 #ifndef ROTOR_TESTS_PROGRAM_H
 #define ROTOR_TESTS_PROGRAM_H
 
-/* Runs `train` as a user would, in a folder of its own that is removed afterwards. */
+/* Runs `train` as a user would, in a temporary folder. */
 
 #include "core/memory.h"
 #include "suite.h"
@@ -20,7 +20,7 @@
 
 enum { OUTPUT_SIZE = 1 << 16 };
 
-/* A tiny copy task. What a test changes it gives on the command line. */
+/* A tiny copy task. A test overrides keys on the command line. */
 static const char tiny_config[] =
     "[model]\nlayers = 2\ndim = 16\nheads = 2\n[theta]\nlearn = yes\n[data]\nlength = 12\n"
     "vocab = 10\n[optimizer]\nlr = 1e-2\nschedule_steps = 60\n[train]\nsteps = 60\n"

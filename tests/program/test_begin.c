@@ -34,7 +34,7 @@ static const struct {
 };
 enum { FRAMES = 4 };
 
-/* A pair has the same around its first text, and behind its second what is behind a text. */
+/* A pair has the tokens of a text before its first text and after its second. */
 static void expect_pair(const char *text, bool begins, bool ends)
 {
     json_t *json = json_loads(text, 0, NULL);

@@ -1,4 +1,5 @@
-/* The commands of the suites: lists and pipelines that run without a shell do what a shell does. */
+/* Commands of the suites: lists and pipelines that run without a shell give the results of a shell.
+ */
 
 #include "train_program.h"
 

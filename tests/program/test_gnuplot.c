@@ -10,7 +10,7 @@
 
 static bool hurried;
 
-/* In the place of that of the C library: in a hurry, every look at the clock is a second later. */
+/* Replaces the function of the C library. In a hurry every call is a second later. */
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
     static time_t ahead;

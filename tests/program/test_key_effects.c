@@ -3,12 +3,12 @@
 #include "train_program.h"
 #include "util/key_values.h"
 
-/* A run of a few steps, and what it prints with every digit of its losses. */
+/* A run of a few steps, and its output with every digit of its losses. */
 #define RUN                                                                                        \
     "tiny.ini --quiet train.steps=4 train.eval_every=2 optimizer.schedule_steps=4 "                \
     "run.log_every=1 run.threads=1 train.eval_lengths=24 "
 
-/* Small initial weights attend to all positions alike, which hides what these change. */
+/* Small initial weights attend to all positions alike, which would hide effects of some keys. */
 static const char *const bases[] = {
     "theta.learn=no model.init_std=0.3",
     "theta.learn=yes",
@@ -29,7 +29,7 @@ static const key_values values = {
     [RT_KEY_TEXT] = VALUES("head", "other.txt"),
 };
 
-/* Returns what came of a run: its exit code, what it printed and its losses. */
+/* Returns the results of a run: its exit code, its output and its losses. */
 static char *outcome_of(const char *base, const char *setting)
 {
     char printed[OUTPUT_SIZE];

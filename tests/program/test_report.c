@@ -205,7 +205,7 @@ TEST(tolerances_and_usage_are_drawn_if_their_keys_are_set)
     run("test -s runs/tiny/figures/usage.svg");
 }
 
-/* Two blocks of a series: the means of both values, and each of the four runs. */
+/* A series has two blocks: the means of both values, and each of the four runs. */
 TEST(a_sweep_has_a_circle_for_each_run_and_draws_the_reports_of_its_runs)
 {
     NEEDS_PROGRAM("gnuplot");
@@ -388,7 +388,7 @@ TEST(the_report_of_a_sweep_shows_the_common_keys_and_the_lowest_loss)
     expect_no_text(read_file("runs/seeds/report.html"), "class=\"best\"");
 }
 
-/* Each mean has its tooltip, also one of a second series. */
+/* Each mean has its tooltip, also in a second series. */
 TEST(a_single_run_has_no_deviation_and_a_single_seed_no_interval)
 {
     NEEDS_PROGRAM("gnuplot");

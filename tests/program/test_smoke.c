@@ -1,4 +1,4 @@
-/* One use of each kind, for sanitizer builds. Results are tested elsewhere. */
+/* One command of each kind, for sanitizer builds. Results are tested elsewhere. */
 
 #include "train_program.h"
 

@@ -52,7 +52,7 @@ TEST(theta_that_joins_at_a_branch_takes_its_first_step_there)
     run("$TRAIN runs/parts/config.ini --eval");
 }
 
-/* They are 1 at first, which changes no bit of the trunk's model. */
+/* Factors start at 1, which changes no bit of the model of the trunk. */
 TEST(head_factors_join_at_a_branch)
 {
     run(TRUNK);

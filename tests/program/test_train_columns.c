@@ -2,8 +2,8 @@
 
 #include "train_program.h"
 
-/* The columns of the page as patterns "FILE COLUMN", the results as those of a file "results".
- * Capitals stand for what a run or a sweep calls by its own name. */
+/* Writes the columns of the page as patterns "FILE COLUMN", the results as those of a file
+ * "results". Capitals stand for names that a run or a sweep chooses. */
 static const char read_page[] =
     "awk -F'|' '/^## The results/ { results = 1 } /^[|] `/ { n = split(results ? \"results\" : $2, "
     "files, \",\"); m = split(results ? $2 : $3, names, \",\"); for (i = 1; i <= n; i++) for (k = "
@@ -11,7 +11,8 @@ static const char read_page[] =
     "\"\", name); gsub(/[A-Z]+/, \"[^,]+\", name); if (file ~ /^results$|csv$/) print file \" \" "
     "name } }' " TEST_SOURCES "/../docs/run-folder.md >patterns; test $(wc -l <patterns) -gt 50";
 
-/* Those of every table in the folder of a run or a sweep, but not in those below. */
+/* Writes the columns of every table of runs and sweeps to "written", without the runs of a sweep.
+ */
 static const char read_tables[] =
     "for f in runs/*/*.csv; do head -n 1 $f | tr , '\n' | sed \"s|^|${f##*/} |\"; done >all; sed "
     "-s '1d; /^end,/d; s/,.*//; s/^/results /' runs/*/result.csv | sort -u - all >written";

@@ -77,7 +77,7 @@ TEST(keys_that_follow_from_others_are_left_out)
     expect_text(page, " | kind | norm | objective");
 }
 
-/* Of two texts the losses are not those of one question, nor are those of masked tokens. */
+/* Losses on two texts are not comparable, nor are those of different masks. */
 TEST(no_row_is_best_where_losses_are_not_comparable)
 {
     NEEDS_PROGRAM("gnuplot");
@@ -125,9 +125,8 @@ TEST(runs_on_different_texts_are_ranked_by_the_file_that_both_are_evaluated_on)
     expect_text(page, "/else/text.txt\n");
 }
 
-/* Seven tokens for ten bytes at level char, each of which is a token at level byte; a token of
- * level bpe has a byte or more. What a word piece stands for is not known, nor the bits of a masked
- * text. */
+/* Ten bytes are seven tokens at level char and ten at level byte; a token of level bpe has a byte
+ * or more. The bytes of a word piece are unknown, as are the bits of a masked text. */
 TEST(vocabularies_are_compared_by_bits_per_byte)
 {
     NEEDS_PROGRAM("gnuplot");
@@ -168,7 +167,7 @@ TEST(runs_of_one_name_and_without_results_are_compared)
     expect_told(2, "mine.html is not a report of rotor: it was not replaced",
                 "$TRAIN --report runs/a1 elsewhere/b --output mine.html");
     ck_assert_str_eq(read_file("mine.html"), "<html><head><title>mine</title>\n");
-    /* names that the folder of the comparison has a use of its own for */
+    /* names that files of the comparison have */
     run("mv runs/a1 runs/figures && mv runs/a2 runs/runs.csv && $TRAIN --report runs/figures "
         "elsewhere/b");
     run("mkdir more && mv runs/runs.csv more && $TRAIN --report more/runs.csv elsewhere/b");

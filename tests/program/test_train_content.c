@@ -1,6 +1,5 @@
-/* What a training with positions that depend on content shares with every other: each key with each
- * way to train and to use a model. Sessions are in laws/sessions.h, several processes in
- * world/bits.sh. */
+/* Trainings with positions that depend on content: each key with each way to train and to use a
+ * model. Sessions are in laws/sessions.h, several processes in world/bits.sh. */
 
 #include "train_program.h"
 
@@ -100,7 +99,7 @@ TEST(a_run_records_its_gates_and_phases)
     run("$TRAIN --report runs/phases && test -s runs/phases/figures/phases.svg");
 }
 
-/* Each kind of position with a theta has what rope has for it. */
+/* Encodings with a theta have the measurements of rope. */
 TEST_ROWS(theta_is_measured_with_each_encoding_that_has_a_theta, 0, 3)
 {
     static const char *const kinds[] = {"rope", "selective", "pope"};
@@ -115,8 +114,7 @@ TEST_ROWS(theta_is_measured_with_each_encoding_that_has_a_theta, 0, 3)
 
 #define SELECTIVE "position.kind=selective position.base=10000 position.phase_bias="
 
-/* Continuations of a run, which starts from one with rope: what an error names, NULL if there is
- * none. */
+/* Continuations of a run with rope, and a part of the expected error (NULL: none). */
 static const struct {
     const char *settings, *error;
 } continuing[] = {
@@ -154,7 +152,7 @@ TEST_ROWS(selective_rope_continues_a_model_of_rope, 0, ROWS(continuing))
     expect_text(w->err, "position.rank = 3");
 }
 
-/* What joins a model leaves its function as it is. */
+/* Parameters that join a trained model do not change its outputs. */
 static const char *const joining[] = {"position.forget=gate", "position.forget=bias"};
 
 TEST_ROWS(gates_that_join_a_model_start_open, 0, ROWS(joining))

@@ -2,8 +2,8 @@
 
 #include "train_program.h"
 
-/* No evaluation but the first is an improvement by so much, whatever the last digits of a training:
- * with train.eval_every = 20 a patience of N ends a run at step 20 (N + 1). */
+/* Only the first evaluation counts as an improvement, whatever the last digits of a training: with
+ * train.eval_every = 20 a patience of N ends a run at step 20 (N + 1). */
 #define RUN  "tiny.ini optimizer.schedule_steps=100 train.keep=10 "
 #define WAIT RUN "train.min_delta=1000 train.steps=100 "
 
@@ -138,7 +138,8 @@ TEST(an_early_stop_below_the_target_ends_with_exit_code_7)
     expect_output("steps,40\nsteps,80\n", "grep -h ^steps runs/s/*/result.csv");
 }
 
-/* exp(loss), and what result.csv has; an evaluation prints the same, without a table of theta. */
+/* The perplexity is exp(loss), as in result.csv. An evaluation prints the same, without a table of
+ * theta. */
 TEST(a_language_model_ends_with_its_perplexity)
 {
     run("sed '/^vocab/d' tiny.ini >lm.ini; $TRAIN lm.ini --quiet data.task=text data.file=lm.ini "

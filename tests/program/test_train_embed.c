@@ -20,7 +20,7 @@ static void make_files(void)
 #define LM    C_INI TEXT "model.kind=decoder "
 #define MLM   C_INI TEXT
 
-/* Reads numbers of row `row` of what was printed, counted from 1 below its heading. */
+/* Reads numbers of row `row` of the output, counted from 1 below its heading. */
 static int read_row(int row, double *to, int most)
 {
     int count = 0;
@@ -182,8 +182,8 @@ TEST_ROWS(a_vector_or_loss_that_is_not_finite_is_an_error, 0, 2)
                      {5, "--eval --per-line data.eval_file=test.csv", ": the loss is"});
 }
 
-/* exp of the negative losses are probabilities: those of all second tokens sum to 1 for lm; a
- * masked model sees nothing of a token that it is asked for. */
+/* exp of the negative losses are probabilities: those of all second tokens sum to 1 for lm. A
+ * masked model does not see the token that it predicts. */
 TEST_ROWS(each_line_of_a_text_has_its_loss, 0, 2)
 {
     static const char *const models[] = {LM, MLM};

@@ -20,7 +20,7 @@ static void make_files(void)
         "\\ndocuments = line\\ncross = no\\nlength = 29\\n[train]\\nsteps = 4\\n' >esm.ini");
 }
 
-/* Trains a model and writes it as `name`, and as `foreign` as if somebody else had. */
+/* Trains a model and exports it as `name`, and as `foreign` as if another program had. */
 static void make_folders(const char *name)
 {
     run("$TRAIN %s.ini --quiet && $TRAIN --checkpoint runs/%s --export %s && cp -r %s foreign && "

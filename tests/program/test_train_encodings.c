@@ -61,7 +61,7 @@ TEST_ROWS(every_kind_is_evaluated_at_other_lengths_and_resumes, 0, KINDS)
     number_behind(w->out, "eval at length 48: loss ");
 }
 
-/* From copy to order the encoder is that of the checkpoint, the head is new. */
+/* A run of order starts with the encoder of a checkpoint of copy and a new head. */
 TEST(a_run_starts_from_the_parameters_of_another)
 {
     run("$TRAIN tiny.ini --quiet");
@@ -80,7 +80,8 @@ TEST(a_run_starts_from_the_parameters_of_another)
                 "unexpected parameters of the checkpoint: 5, the first is head.dense.bias");
 }
 
-/* Of the theta of some layers alone a model would be neither that of the checkpoint nor its own. */
+/* With theta of only some layers a model would be neither that of the checkpoint nor the configured
+ * one. */
 TEST(theta_is_inherited_for_all_layers_or_for_none)
 {
     run(TINY "position.every=2");

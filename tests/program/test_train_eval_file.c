@@ -67,7 +67,7 @@ TEST(a_text_too_short_to_evaluate_is_refused_before_anything_is_created)
     }
 }
 
-/* As nanoGPT's character files, whose ids begin at 0. */
+/* Ids of nanoGPT's character files begin at 0. */
 TEST(ids_below_4_are_a_warning_and_can_be_ordinary_tokens)
 {
     run("for i in $(seq 200); do printf '\\0\\0\\1\\0\\5\\0\\6\\0'; done >zero.bin");

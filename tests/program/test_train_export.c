@@ -1,4 +1,4 @@
-/* The folder of an export: which are refused, what stays in it. */
+/* The folder of an export: refused folders, and files that are kept. */
 
 #include "train_program.h"
 
@@ -15,7 +15,7 @@ static void expect_model(const char *folder)
 {
     expect_printed("\ndim = 16\n", "$TRAIN --checkpoint %s --print-config", folder);
     expect_text(w->out, "\nlength = 12\n");
-    /* what a folder sets is named after it, without a line, and defaults are left out */
+    /* keys of a folder are listed with its name, without a line; defaults are left out */
     expect_text(w->err, lasting("%-25s model.heads ", folder));
     expect_no_text(w->err, lasting("%s:", folder), "model.layers ");
 }
@@ -48,7 +48,7 @@ TEST(a_run_is_refused_in_the_folder_of_an_export)
     run("cp runs/model/* runs/tiny && $TRAIN tiny.ini train.steps=2 --resume");
 }
 
-/* Whoever stands in the folder would be left in the older one. */
+/* A process in the folder must not be left in a removed one. */
 TEST(an_export_keeps_the_permissions_of_a_folder_and_a_link_to_it)
 {
     run(RUN "&& mkdir -m 750 real && ln -s real link && $TRAIN tiny.ini --export link && $TRAIN "
@@ -74,14 +74,14 @@ TEST(an_export_keeps_the_permissions_of_a_folder_and_a_link_to_it)
     for (int i = 0; i < ROWS(paths); i++)
         expect_printed(lasting("\nname = %s\n", paths[i][2]),
                        "cd %s && $TRAIN --checkpoint %s --print-config", paths[i][0], paths[i][1]);
-    /* what an older model had more goes, and what is not of a model stays */
+    /* files of an older model are removed, and other files stay */
     expect_output("export: out\nREADME.md\nbelow\nconfig.json\nmodel.safetensors\n",
                   "echo x | tee out/tokenizer.json >out/generation_config.json; $TRAIN tiny.ini "
                   "--export out --overwrite && ls -A out");
     expect_model("out");
 }
 
-/* Of a program that was killed before it had anything to show; one that fails leaves none. */
+/* A killed program leaves such a folder; a failing one removes it. */
 TEST(an_export_replaces_a_staging_folder_that_was_left_behind)
 {
     run(RUN);

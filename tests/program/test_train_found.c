@@ -22,7 +22,7 @@ TEST(a_run_is_evaluated_as_it_was_trained)
         "run has '24', now it is '16'\ndata.task: the run has 'reverse', now it is 'copy'\n");
     expect_untold("using the configuration", MINE "--eval --quiet");
     expect_untold("using the configuration", MINE "--eval model.dim=24 data.task=reverse");
-    /* the command line changes what can be changed */
+    /* the command line changes keys that may differ */
     expect_printed("(8 sequences, 40 labels)", MINE "--eval train.eval_batches=1");
     expect_told(2,
                 "command line: model.dim = 16 cannot be changed here: the trained model has 24\n",
@@ -77,7 +77,7 @@ TEST(a_damaged_checkpoint_is_reported_and_an_older_one_used)
     expect_text(w->err, "falling back to step-00000020.h5");
 }
 
-/* 1e-50 is 0 in float: the configuration of the run is none there, its model is. */
+/* 1e-50 is 0 in float, which makes the configuration invalid there, but not the model. */
 TEST(a_configuration_that_only_double_can_represent_is_replaced_in_float)
 {
     run("$TRAIN64 tiny.ini train.steps=20 optimizer.eps=1e-50");

@@ -128,7 +128,8 @@ TEST(a_decoder_with_norms_of_queries_is_a_qwen3)
     ck_assert_ptr_null(behind(bytes, size, "llama.vocab_size"));
     ck_assert_ptr_nonnull(behind(bytes, size, "blk.0.attn_q_norm.weight"));
     ck_assert_ptr_nonnull(behind(bytes, size, "blk.0.attn_k_norm.weight"));
-    /* Queries stand in halves, as in the model: a Llama of the same start has them interleaved. */
+    /* The features of queries are in halves as in the model. A Llama with the same initial values
+     * has them interleaved. */
     run(DECODER "model.heads=1 position.pairing=half run.name=other");
     run("$TRAIN --quiet --checkpoint runs/other --export other.gguf");
     ck_assert_float_eq_tol(number_of("out.gguf", "blk.0.attn_q.weight", 2, 8 * 16),

@@ -4,7 +4,7 @@
 
 SUITE(PROGRAM_OPTIONS)
 
-/* As under a program that waits for none of its children, which dash cannot be. */
+/* The parent waits for none of its children. dash cannot be made to do so. */
 TEST(runs_and_gnuplot_end_under_a_parent_that_ignores_sigchld)
 {
 #define CHILDREN_IGNORED "(exec env --ignore-signal=CHLD $TRAIN "
@@ -62,7 +62,8 @@ TEST(every_command_reports_a_file_size_limit)
     }
 }
 
-/* Each closed stream, and all of them; what cannot be printed must fail, and get into no file. */
+/* Each stream closed, and all of them. Text that cannot be printed is an error and gets into no
+ * file. */
 TEST_ROWS(a_training_with_closed_streams_has_the_files_of_any_other, 0, 4)
 {
     static const char *const closed[] = {"<&-", ">&-", "2>&-", "<&- >&- 2>&-"};

@@ -113,7 +113,7 @@ TEST_ROWS(settings_that_repeat_the_folder_or_may_differ_are_accepted, 0, 6)
     run("$TRAIN short.ini --quiet %s", settings[_i]);
 }
 
-/* Whoever makes an encoder of a causal model has not asked for its objective. */
+/* A causal model that becomes an encoder does not keep its objective. */
 TEST(a_model_that_stays_causal_keeps_its_objective)
 {
     run("$TRAIN short.ini --quiet train.init_from=$HF/causal_lm/hf");
@@ -177,7 +177,7 @@ TEST_ROWS(a_printed_configuration_with_inherited_keys_reads_back_and_trains_the_
     run("mv %s gone; $TRAIN b.ini --print-config --quiet | diff b.ini -", folders[_i]);
 }
 
-/* Each row is read by a training that would remove it, under one of its names. */
+/* A training reads each of these and would remove it, under one of its names. */
 TEST_ROWS(a_training_does_not_remove_a_file_that_it_reads, 0, 10)
 {
     static const char *const rows[] = {"train.init_from=runs/tiny",
@@ -200,7 +200,7 @@ TEST_ROWS(a_training_does_not_remove_a_file_that_it_reads, 0, 10)
     run("sha256sum --quiet -c sums");
 }
 
-/* Answers of a command that reads and writes, and other names of what it reads. */
+/* Outputs of commands that are other names of an input. */
 TEST_ROWS(a_command_does_not_replace_a_file_that_it_reads, 0, 4)
 {
     static const char *const rows[] = {"--checkpoint folder --embed text.txt --output other.npy",

@@ -11,7 +11,7 @@
 
 RELEASER(free_json, json_decref)
 
-/* Returns the object of a line of what was printed. */
+/* Returns the object of a line of the output. */
 static json_t *answer_of(int line)
 {
     json_error_t error;
@@ -65,7 +65,8 @@ TEST(a_continuation_is_a_field_of_its_own_for_each_line)
         line_with(json_pack("{s:s,s:s#,s:i,s:s}", "text", "of \"", "continuation", w->out + 4,
                             (int)strlen(w->out + 4) - 1, "tokens", 30, "end", "length"));
     expect_output(line, USE "'of \"' --tokens 30 --seed 4 --jsonl");
-    /* One by one from a pipe, together from a file; newlines stand between answers alone. */
+    /* Lines of a pipe are answered one by one, those of a file together; newlines only separate
+     * answers. */
     run("printf 'a\\n\\nof\\n' >lines.txt");
     run("cat lines.txt | " USE "- --tokens 40 --jsonl >alone");
     run(USE "- --tokens 40 --jsonl <lines.txt | tee together");
@@ -91,7 +92,7 @@ TEST(the_field_end_gives_the_reason_for_the_end_of_a_continuation)
                   stop);
 }
 
-/* A zero is a character of JSON; what is no number is null. */
+/* A zero byte is escaped in JSON, and a number that is not finite becomes null. */
 TEST(invalid_utf8_and_non_finite_numbers_become_valid_json)
 {
     static const char bytes[] = "a\0\n\x1f\"\xff\xe2\x82";

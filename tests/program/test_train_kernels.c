@@ -1,4 +1,4 @@
-/* run.kernels: the same bits on every processor with AVX2, and what is recorded of the kernels. */
+/* run.kernels: the same bits on every processor with AVX2, and the recorded names of kernels. */
 
 #include "core/row_kernels.h"
 #include "train_program.h"

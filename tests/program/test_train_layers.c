@@ -24,7 +24,7 @@ TEST(every_table_has_the_initial_theta_of_the_layer)
                          "grep -c '^[12],[01],1,0.31622' runs/tiny/usage.csv");
 }
 
-/* Nothing started elsewhere, so that there is one place to go back to. */
+/* Each layer started at its base, so there is one theta to reset to. */
 TEST(resetting_puts_each_layer_where_it_started)
 {
     NEEDS_PROGRAM("gnuplot");
@@ -50,7 +50,7 @@ TEST(resetting_puts_each_layer_where_it_started)
     expect_text(page_text("runs/tiny/report.html"), " | 0.316228 | ");
 }
 
-/* --theta base is what a fixed theta has, and a file of one for each layer is the same. */
+/* --theta base is the fixed theta, and so is a file with the theta of each layer. */
 TEST(a_fixed_theta_is_the_base_of_its_layer)
 {
     static const char *const same[] = {"start", "base", "scale:1", "table.csv"};

@@ -42,7 +42,7 @@ TEST(a_folder_with_an_unknown_tokenizer_reads_token_ids)
                 "data.level=byte data.length=16");
 }
 
-/* One that no training here has the memory for. */
+/* No training on this machine has the memory for so many. */
 TEST(a_folder_with_a_million_positions_is_exported)
 {
     run("cp -r $LLAMA/llama/hf m; chmod -R u+w m; sed -i 's/\"max_position_embeddings\": "

@@ -1,4 +1,4 @@
-/* `train --predict`: what a trained model makes of a text. */
+/* `train --predict`: continuations, filled masks and labels. */
 
 #include "train_program.h"
 
@@ -61,7 +61,7 @@ TEST(lines_of_a_file_have_the_continuations_of_single_lines)
     }
 }
 
-/* More than a batch; the first one is what the text has alone. */
+/* More samples than a batch. The first sample is the continuation without --samples. */
 TEST(samples_of_a_text_are_those_of_as_many_lines)
 {
     run("$TRAIN " LM "train.steps=1 && " USE "abc --tokens 9 --seed 5 --samples 20 >samples");
@@ -139,8 +139,8 @@ TEST(characters_that_are_not_known_are_read_as_unknown_and_shown_as_they_were)
     expect_text(w->out, "'a' 0.", "'b' 0.");
 }
 
-/* The alphabet shows that nothing was lost on the way: a token follows from the one before,
- * whatever the model still has of the others. dynamic, which was trained on 8, may err beyond. */
+/* A token follows from the one before, so the alphabet shows that nothing was lost, whichever other
+ * tokens the model still has. dynamic was trained on 8 tokens and may err beyond. */
 TEST_ROWS(a_text_beyond_the_context_is_continued_with_a_message, 0, 5)
 {
     static const char *const scalings[] = {

@@ -155,9 +155,8 @@ TEST(evaluation_drops_nothing_and_writes_nothing)
     run(COMPARE_FILES);
 }
 
-/* As the rate rises to 10 the loss of the first steps becomes ten times as high: the least of the
- * evaluations is named, and its checkpoint kept beside the newest; also by a run that was stopped
- * on the way. */
+/* The learning rate rises to 10, and the loss to ten times that of the first steps. The best
+ * evaluation is named and its checkpoint kept beside the newest, also after a stop and --resume. */
 TEST_ROWS(the_best_evaluation_is_named_and_its_checkpoint_kept, 0, 2)
 {
     const char *options = "tiny.ini --quiet optimizer.lr=10 optimizer.warmup_steps=60 "
@@ -340,7 +339,8 @@ TEST(a_checkpoint_of_another_model_is_refused_by_name)
         "$TRAIN tiny.ini --eval data.vocab=11 --checkpoint runs/tiny/checkpoints/step-00000020.h5");
 }
 
-/* Of 80 labels the share has at most four decimals, which are that number again. */
+/* An accuracy over 80 labels has at most four decimals, so that it reads back as the same number.
+ */
 TEST(checks_of_theta_and_the_target_decide_the_exit_code)
 {
     expect_exit(w, 7, "$TRAIN tiny.ini theta.check=unmoved theta.tolerance=1e-9 run.name=a");

@@ -6,7 +6,7 @@ SUITE(PROGRAM_OPTIONS)
 
 #define ONE_STEP TINY "theta.learn=no train.steps=1 optimizer.schedule_steps=1 "
 
-/* By the data that the model has, not by those of the file that is named. */
+/* The data of the model decide, and not those of the named file. */
 TEST(an_option_without_effect_is_refused)
 {
     static const char

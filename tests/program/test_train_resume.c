@@ -1,4 +1,4 @@
-/* A training that was interrupted, in whatever way, ends in the same bits as one that was not. */
+/* An interrupted training ends in the same bits as one that was not, however it was interrupted. */
 
 #include "train_program.h"
 
@@ -70,8 +70,8 @@ static void expect_same_folders(void)
         " $i/runs/tiny/report.html >$i.html || exit 1; done; cmp straight.html stopped.html");
 }
 
-/* Where it is killed, nothing is saved on the way out: rows past the last checkpoint are there, and
- * the last row is cut off. */
+/* A killed run saves nothing: its tables have rows after the last checkpoint, and the last row is
+ * cut off. */
 SAMPLED_ROWS(a_run_stopped_by_a_signal_is_resumed_to_the_same_files, 0, 3, 3)
 {
     static const char *const signals[] = {"TERM", "USR1", "KILL"};

@@ -47,7 +47,7 @@ TEST(a_sweep_over_theta_ends_with_a_verdict_that_can_be_its_exit_code)
     expect_no_text(w->err, "nan");
 }
 
-/* Another key is compared at each length alone. */
+/* Differences of another key are computed at each length separately. */
 TEST(losses_at_different_lengths_are_neither_ranked_nor_paired)
 {
     run("$TRAIN tiny.ini theta.learn=no train.steps=4 --quiet sweep.data.length=8,12 "
@@ -75,7 +75,7 @@ TEST(a_sweep_reuses_its_finished_runs)
     run(SWEEP "model.dim=8 --quiet --overwrite");
 }
 
-/* As after Ctrl-C: the report of the part that is done must not be in the way. */
+/* After Ctrl-C the report of the finished part exists and must not prevent the rest. */
 NIGHTLY_TEST(an_interrupted_sweep_ends_as_one_that_was_not)
 {
 #define LONG_SWEEP                                                                                 \
@@ -118,7 +118,7 @@ TEST(the_runs_of_a_sweep_that_is_killed_stop)
     run("grep -c 'resuming from' runs/tiny/seed=2/output.log");
 }
 
-/* Its process is the one to stop; or that of a run, if this is trained alone. */
+/* The message names the process to stop: that of the sweep, or of a run that is trained alone. */
 TEST(a_second_sweep_is_refused_and_names_the_first)
 {
     char message[LINE_SIZE];

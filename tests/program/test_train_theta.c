@@ -25,7 +25,7 @@ static void evaluate_with(const char *theta, double numbers[8])
 
 SUITE(PROGRAM_OPTIONS)
 
-/* The second line, of base^(-2i/R), is there if theta started elsewhere. */
+/* The second line, of base^(-2i/R), is printed if theta started elsewhere. */
 TEST_ROWS(a_run_ends_by_resetting_theta, 0, 2)
 {
     static const char *const places[] = {"init", "base"};
@@ -330,7 +330,8 @@ TEST(a_run_starts_from_the_theta_of_a_file)
     expect_text(theta, "\n40,1,all,3,5,5\n");
 }
 
-/* What folders keep of them is in io/test_io_model.c and training/test_huggingface_export.c. */
+/* Such theta in folders are tested in io/test_io_model.c and
+ * io/huggingface/test_huggingface_export.c. */
 TEST(only_form_raw_accepts_a_start_below_0)
 {
     write_file("there.csv", HEADING PAIRS("0", "all") "1,all,0,1\n1,all,1,-.25\n1,all,2,.1\n"

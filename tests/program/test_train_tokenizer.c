@@ -37,7 +37,7 @@ TEST(a_trained_tokenizer_equals_that_of_the_library_tokenizers)
     expect_same_files("t.json", TRAINED "tokenizer.json");
     run("$TRAIN64 --train-tokenizer 800 ties.txt scripts.txt | cmp - t.json");
     /* lines are read by themselves */
-    /* In one line with what follows, two newlines would be a word. */
+    /* Two newlines would be a word if lines were not separate. */
     expect_output(
         "0\n",
         "for i in 1 2 3; do printf 'a\\n\\n\\nb'; done >text.txt; $TRAIN --quiet --train-tokenizer "
@@ -62,7 +62,7 @@ TEST(a_mask_token_has_id_1_and_moves_the_others)
         "runs/masked/config.ini --predict 'a[MASK]b'");
 }
 
-/* Each part reads lines of its own: there are more of them than parts. */
+/* Each part reads its own lines, which are more than the parts. */
 NIGHTLY_TEST(a_large_text_has_the_merges_of_a_small_one)
 {
     run("cat " TRAINED "scripts.txt " TRAINED

@@ -111,7 +111,8 @@ static void make_pieces(const char *kind)
         kind);
 }
 
-/* At this rate predicted words have p >= 0.9 whatever is rounded; at 5e-3 last bits decide. */
+/* At this learning rate predicted words have p >= 0.9 whatever the rounding; at 5e-3 last bits
+ * decide. */
 #define OF_TEXT                                                                                    \
     "tiny.ini --quiet theta.learn=no data.task=text data.vocab=32 data.file=text.txt "             \
     "optimizer.schedule_steps=600 train.batch_size=16 model.dim=32 "

@@ -37,7 +37,7 @@ static void leave(void)
 /* A training of tiny.ini that prints results alone. */
 #define TINY "$TRAIN tiny.ini --quiet "
 
-/* Lines of sed that take out of a report what the clock says. */
+/* Options of sed that remove times from a report. */
 #define WITHOUT_TIMES "-e '/<th>time</d' -e '/loss_by_time-gnuplot_canvas/,/<.figcaption>/d'"
 
 /* Commands that note the content of all files of all runs, and that compare it. */
@@ -86,8 +86,9 @@ static inline double number_behind(const char *text, const char *beginning)
         check;                                                                                     \
     } while (0)
 
-/* Expect a part of the messages or all of them; after exit code 0 a part of what is printed or all
- * of it, and what is printed, or the messages, without a text. */
+/* Run a command and check its messages or, after exit code 0, its output: expect_told and
+ * expect_printed a part, expect_message and expect_output the whole, expect_untold and
+ * expect_unprinted the absence of a part. */
 #define expect_told(code, says, ...) expect_then(expect_text(w->err, says), code, __VA_ARGS__)
 #define expect_message(code, text, ...)                                                            \
     expect_then(ck_assert_str_eq(w->err, text), code, __VA_ARGS__)
@@ -170,7 +171,7 @@ static inline double result_of(const char *of_run, const char *name)
     return *w->out ? atof(w->out) : (double)NAN;
 }
 
-/* Compares files of two runs; their names are parted by blanks. */
+/* Compares files of two runs; their names are separated by blanks. */
 static inline void expect_same_in(const char *one, const char *other, const char *files)
 {
     run("for f in %s; do cmp runs/%s/$f runs/%s/$f || exit 1; done", files, one, other);

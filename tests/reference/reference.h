@@ -103,7 +103,7 @@ void check_status(const reference *r, rt_status status, const char *what);
 #define GRADIENT_TOLERANCE   1e-10
 #define TRAJECTORY_TOLERANCE 1e-9
 
-/* ---- what is in each file; a case is a group at its root ---- */
+/* ---- contents of each file; a case is a group at its root ---- */
 
 void check_rope_case(reference *r, const char *name);
 void check_attention_case(reference *r, const char *name);

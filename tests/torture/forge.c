@@ -72,7 +72,7 @@ static void write_again(trial *t, const char *path, bool sealed, bool harmed)
 /* Attributes, numbers, groups and data sets are changed one by one in tests/io, in
  * test_checkpoint.c and test_checkpoint_forged.c. */
 
-/* Puts another configuration in the place of the one that is there. */
+/* Replaces the configuration of the run by another one. */
 static void forge_config(trial *t, const forgery *f)
 {
     static const char *const texts[] = {"",

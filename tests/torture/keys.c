@@ -177,7 +177,7 @@ static bool is_good(drawn_config *d, const settings *s, const char *path, double
     return !status.code && work_of(&d->config) <= most;
 }
 
-/* Leaves out what has no effect, which is refused. */
+/* Leaves out keys without an effect, which would be refused. */
 static void drop_idle(settings *s, const char *path)
 {
     static rt_config config;
@@ -206,7 +206,7 @@ static bool is_always_drawn(const rt_key *key)
            is_key(key, "data.file") || is_key(key, "data.task") || is_key(key, "run.name");
 }
 
-/* One value that the table refuses, or that is too large for any machine. */
+/* Sets a value that the table refuses, or that is too large for any machine. */
 static void spoil(trial *t, settings *s)
 {
     static const char *const wrong[] = {"wombat", "-1",  "nan", "1e999", "99999999", "1000000",

@@ -156,7 +156,7 @@ static void use_otherwise(trial *t, const drawn_config *d)
     }
 }
 
-/* Exports the newest checkpoint, and what was written over itself. Kills of exports are in
+/* Exports the newest checkpoint, and the export onto itself. Kills of exports are in
  * tests/faults/test_output_faults.c. */
 static void export_run(trial *t, const drawn_config *d)
 {
@@ -175,7 +175,7 @@ static const char *make_place(const trial *t)
     return path_in(t, "config.ini");
 }
 
-/* In a folder of its own, from the checkpoint or the export of the run before. */
+/* Starts another training in its own folder from the checkpoint or export of the run before. */
 static void start_another(trial *t, drawn_config *d, int number)
 {
     const char *before = text_of("%s", t->folder), *place = text_of("another-%d", number);

@@ -82,7 +82,7 @@ int run_command(trial *t, const command *c, const char *codes);
 #define ANY_CODE   "0 1 2 3 4 5 6 7"
 #define NO_FAILURE "0 2 3 4 5 7"
 
-/* Prints what was found, and keeps the folder. */
+/* Prints a finding, and keeps the folder. */
 void find(trial *t, const char *format, ...) RT_PRINTF(2, 3);
 
 /* ---- files, whose paths are below the folder of the try ---- */

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-/* Limits of a command in seconds: of the processor, whatever the load, and of the clock. */
+/* Limits of a command in seconds: of processor time, whatever the load, and of the clock. */
 enum { LIMIT = 40, LIMIT_OF_CLOCK = 600 };
 
 static rt_random randomness(const trial *t)
@@ -166,7 +166,7 @@ void add_word(command *c, const char *word)
         c->words[count] = word;
 }
 
-/* As a shell takes it. */
+/* Prints a word quoted for the shell. */
 static void quote(FILE *to, const char *word)
 {
     if (*word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -260,7 +260,8 @@ static int execute(trial *t, const command *c)
     return how;
 }
 
-/* Finds the first error in what sanitizers wrote; warnings, as of ended threads, are none. */
+/* Finds the first error in the reports of sanitizers. Warnings, such as those of ended threads, do
+ * not count. */
 static bool look_for_reports(trial *t)
 {
     const char *pattern = path_in(t, "sanitizer.*");

@@ -1,8 +1,7 @@
 #ifndef ROTOR_TESTS_SCRATCH_H
 #define ROTOR_TESTS_SCRATCH_H
 
-/* A folder for each test, removed with everything in it; whole files as bytes; and
- * what a call is expected to say. */
+/* A temporary folder for each test, whole files as bytes, and expected statuses. */
 
 #include "suite.h"
 

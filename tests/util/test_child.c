@@ -19,7 +19,7 @@
 
 static const rt_child_limits limits = {64 << 20, 8 << 20, 10, -1};
 
-/* Nothing is left of a child, and no descriptor of the pipe. */
+/* Expects no child and no descriptor of the pipe to be left. */
 static rt_status run_within(rt_child_limits l, rt_child_work *work, void *context,
                             unsigned char **answer, size_t *size)
 {
@@ -86,7 +86,7 @@ TEST(an_answer_of_any_size_is_returned)
     /* an answer longer than allowed is refused */
     expect_with(limits, count_up, &(size_t){limits.answer + 1}, RT_CHECK,
                 "the parser returned an invalid reply");
-    /* children that nobody waits for answer too */
+    /* children that are not waited for answer too */
     signal(SIGCHLD, SIG_IGN);
     expect_with(limits, count_up, &(size_t){5}, RT_OK, "");
     signal(SIGCHLD, SIG_DFL);

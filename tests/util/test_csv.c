@@ -1,4 +1,4 @@
-/* The reader of CSV files, on tables of rotor and on files of strangers. */
+/* The reader of CSV files, on tables of rotor and untrusted ones. */
 
 #include "util/scratch.h"
 

@@ -1,4 +1,4 @@
-/* A process is normal whatever it inherits, and so are its children. */
+/* A process and its children have default signals and streams whatever it inherits. */
 
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS, syscall */
 
@@ -166,7 +166,8 @@ static void hear(int number)
     heard = number;
 }
 
-/* Its parent kills itself once the child can hear; what it has heard is seen in shared memory. */
+/* The parent kills itself once the child can receive signals. Shared memory shows the signal
+ * received. */
 TEST(a_child_gets_its_signal_when_its_parent_is_killed)
 {
     const struct timespec moment = {0, 2000000L};

@@ -25,7 +25,7 @@ TEST(bytes_that_are_gathered_are_counted)
                         (double)(starts[rank + 1] - starts[rank]) * 8 * (SIZE - 1));
 }
 
-/* Each sends as many bytes to both others as its number says. */
+/* Each process sends its number of bytes to both others. */
 TEST(bytes_that_are_exchanged_are_counted)
 {
     enum { MOST = 30 };
@@ -62,7 +62,7 @@ TEST(other_bytes_are_not_counted)
     ck_assert_double_eq(rt_world_sent(world), before);
 }
 
-/* Process 0 is the one that speaks, so what it says needs no name. */
+/* Process 0 prints the messages, so its own need no name. */
 TEST_ROWS(all_ranks_report_the_first_failure, 0, 6)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* Byte-level BPE: what texts become with it, its file, and what is wrong with one. */
+/* Byte-level BPE: ids of texts, tokenizer.json, and errors in it. */
 
 #include "data/tokenizers/bpe.h"
 #include "data/tokenizers/tokens.h"
@@ -509,7 +509,7 @@ static const struct {
     {"{'type':'Sequence','normalizers':[{'type':'NFKC'},{'type':'NFC'}]}", "0 8 0"},
 };
 
-/* The added token is found where the text is normalized, in whatever form the file has it. */
+/* The added token is found in the normalized text, in whichever form the file has it. */
 TEST_ROWS(a_text_is_normalized_as_the_file_says, 0, 4)
 {
     const char *file = changed(TOKEN("8", "</s>", SPECIAL),

@@ -1,4 +1,4 @@
-/* Vocabularies: what their ids mean, and their file, vocab.txt. */
+/* Vocabularies: the meaning of ids, and the file vocab.txt. */
 
 #include "data/tokenizers/vocabulary.h"
 

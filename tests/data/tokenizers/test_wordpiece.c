@@ -1,4 +1,4 @@
-/* Vocabularies of the levels wordpiece and residue: their file, and what texts become with them. */
+/* Vocabularies of the levels wordpiece and residue: their file, and ids of texts. */
 
 #include "data/tokenizers/vocabulary.h"
 

@@ -118,8 +118,8 @@ TEST(a_word_has_the_offset_of_its_first_byte)
     ck_assert(!rt_words_next(&w, &word));
 }
 
-/* So the ids of a text are no more than its bytes. As words.c assumes, a punctuation mark that
- * begins a decomposition has only marks behind it. */
+/* Therefore a text has at most as many ids as bytes. words.c assumes that a punctuation mark that
+ * begins a decomposition is followed by marks only. */
 TEST(a_decomposition_is_no_longer_than_its_bytes_and_has_punctuation_alone)
 {
     for (int32_t c = 0; c < 0x110000; c++) {

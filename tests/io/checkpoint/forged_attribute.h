@@ -42,7 +42,7 @@ static inline void delete_attribute(const char *path, const char *owner, const c
     end_forging(file, path);
 }
 
-/* Puts an attribute in the place of the one that is there, if any, of a group or a data set. */
+/* Writes an attribute of a group or a data set, replacing any existing one. */
 static inline void forge_attribute(const char *path, const char *owner, const char *name,
                                    hid_t type, const void *value)
 {
@@ -56,8 +56,8 @@ static inline void forge_attribute(const char *path, const char *owner, const ch
     end_forging(file, path);
 }
 
-/* Puts a data set with one axis in the place of the one that is there, if any. It is never written
- * if `numbers` is NULL. */
+/* Writes a data set with one axis, replacing any existing one. Without `numbers` no values are
+ * written. */
 static inline void forge_dataset(const char *path, const char *name, hid_t type, hid_t creation,
                                  hsize_t count, const double *numbers)
 {

@@ -157,8 +157,9 @@ TEST_ROWS(a_model_with_another_form_of_theta_starts_from_the_same_theta, 0, 2)
         ck_assert_double_eq_tol(to->data[i], raw ? log(from->data[i]) : exp(from->data[i]), 1e-15);
 }
 
-/* Heads of two kinds have parameters of one name and shape: head.dense, head.classifier. Of one
- * kind, what has another size stays as it was drawn. */
+/* Heads of different kinds share the names and shapes of some parameters: head.dense,
+ * head.classifier. In a head of the same kind, parameters of another size keep their initial
+ * values. */
 TEST_ROWS(parameters_of_a_head_that_do_not_fit_keep_their_values, 0, 6)
 {
     static const struct {

@@ -153,7 +153,7 @@ static void expect_newest(int step, const char *warnings)
     rt_checkpoint_close(&found.c);
 }
 
-/* A save that was killed is none. */
+/* The file of a killed save does not count. */
 TEST(the_newest_checkpoint_is_found)
 {
     SAVE(0, 100, 300, 200);
@@ -172,7 +172,7 @@ TEST(a_damaged_checkpoint_is_skipped_with_a_warning)
                        "falling back to step-00000200.h5");
 }
 
-/* A copy is sound, but it must not win over what was computed later. */
+/* A copy is valid, but must not replace a newer checkpoint. */
 TEST(a_copy_under_a_later_name_is_skipped)
 {
     size_t size;
@@ -230,7 +230,7 @@ TEST(every_failed_allocation_is_an_error)
     expect_ok_after_refusals(3, find_newest());
 }
 
-/* Only the last allocation, for the list of what to remove, may fail unnoticed. */
+/* Only the last allocation, for the list of files to remove, may fail unnoticed. */
 TEST(a_failed_allocation_while_saving_loses_nothing)
 {
     SAVE(0, 100, 200);

@@ -60,8 +60,8 @@ enum { FIELDS = 13, TEXTS = 2 };
 
 SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
-/* Every row of the fields that is an attribute: missing, of another type, and what it may not be.
- * The texts, at the end, are data sets. */
+/* Each field that is an attribute is missing, of another type, and out of its range. The texts,
+ * which come last, are data sets. */
 TEST_ROWS(a_missing_or_invalid_field_is_refused, 0, FIELDS - TEXTS)
 {
     const char *path = in_scratch(FILE_NAME);
@@ -294,7 +294,7 @@ TEST_ROWS(links_and_second_names_of_groups_are_refused, 0, 4)
     is_no_tree(lasting(FILE_NAME ": %s", messages[_i]));
 }
 
-/* Attributes and data sets that are none of rotor's are passed over, whatever their size. */
+/* Unknown attributes and data sets are ignored, whatever their size. */
 TEST(foreign_attributes_and_data_sets_are_ignored)
 {
     const char *path = in_scratch(FILE_NAME);

@@ -176,7 +176,7 @@ TEST(the_first_failure_sticks)
     no_handle_is_open();
 }
 
-/* With its zero a word has 64 bytes. */
+/* A word has at most 64 bytes with its final zero. */
 TEST(a_word_that_is_too_long_is_refused)
 {
     char word[RT_WORD_SIZE + 2] = "", read[RT_WORD_SIZE + 1];
@@ -195,7 +195,7 @@ TEST(a_word_that_is_too_long_is_refused)
     }
 }
 
-/* Reads what is there as something else, or what is absent. */
+/* Reads a value as another type or shape, or an absent value. */
 enum { MISREADINGS = 8 };
 static void misread(rt_image *image, int i)
 {
@@ -347,7 +347,7 @@ TEST(a_path_without_a_regular_file_is_refused)
               lasting("cannot read %s/pipe: not a regular file", scratch));
 }
 
-/* Root may write everywhere, and therefore becomes somebody else for a moment. */
+/* Root may write everywhere, and therefore becomes another user for a moment. */
 TEST(a_folder_that_cannot_be_written_is_named)
 {
     const uid_t user = geteuid(), somebody = 65534;

@@ -128,7 +128,7 @@ TEST(a_parameter_that_wants_no_gradient_keeps_its_value_and_adds_nothing_to_the_
     ck_assert(value_of(p, 0) == 1 && value_of(p, 1) < 1 && value_of(p, 2) < 1);
 }
 
-/* A step that is refused is none: the next one is the first. */
+/* A refused step does not count: the next one is the first. */
 TEST(a_refused_step_changes_nothing)
 {
     rt_parameters *p = new_three(), *other = new_three();

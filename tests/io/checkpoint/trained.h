@@ -110,7 +110,8 @@ static inline rt_status look_once(rt_checkpoint *c, rt_checkpoint_info *info)
 
 static char some_config[] = "[run]\nname = copy\nseed = 7\n";
 
-/* Of the characters NUL, a and e with an acute accent, in the order of their code points. */
+/* Returns a vocabulary of the characters NUL, a and e with an acute accent, in the order of their
+ * code points. */
 static inline rt_vocabulary *some_vocabulary(void)
 {
     return characters_of("a\0\xc3\xa9", 4);

@@ -13,7 +13,7 @@ static const double tolerance = 1e-11;
 #define A_BERT     "a ModernBERT of Hugging Face has "
 #define AN_ESM     "an ESM of Hugging Face has "
 
-/* The setting that is named, behind the words before it, and what the family has instead; or words
+/* The words of a model, the setting that the message names, and the value of the family; or words
  * and the whole message. */
 #define NO_THETA_OF "position.frequencies and position.fraction cannot be exported"
 static const struct {
@@ -85,7 +85,7 @@ static const struct {
      NO_THETA_OF ": a fixed theta of an ESM of Hugging Face is geometric, of all pairs"},
 };
 
-/* As a file of llama.cpp. */
+/* Message about a file of llama.cpp. */
 #define OF_LLAMA_CPP " cannot be exported: a Llama of llama.cpp has "
 #define OF_QWEN3_CPP " cannot be exported: a Qwen3 of llama.cpp has a theta of"
 static const char *const gguf_rules[][2] = {
@@ -106,7 +106,7 @@ static const char *const gguf_rules[][2] = {
 
 SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
-/* "KEY=VALUE" is told as "KEY = VALUE cannot be exported: ...". */
+/* "KEY=VALUE" is reported as "KEY = VALUE cannot be exported: ...". */
 TEST_ROWS(an_option_that_transformers_cannot_express_is_refused_by_its_key, 0, ROWS(rules))
 {
     const char *key = rules[_i].setting, *value = key ? strchr(key, '=') + 1 : "";
@@ -245,7 +245,7 @@ TEST_ROWS(an_exported_model_computes_the_same, 0, ROWS(kept))
 
 #define LEARNED " theta.learn=yes theta.init=perturbed theta.init_sigma=1 position.base=700"
 #define YARN    " position.scaling=yarn position.scale=4 position.original_len=6"
-/* Of scope model, theta is one for layers with a window and those without: see the test. */
+/* With scope model, layers with a window and layers without one share theta. */
 static const char *const learning[][2] = {
     {"roformer", ROFORMER_LM},
     {"roformer position.fraction=0.5", ROFORMER_LM},
@@ -329,7 +329,7 @@ TEST(a_theta_that_is_not_finite_is_not_exported)
     ck_assert(!exists(in_scratch("out")));
 }
 
-/* theta = 1 / (factor base^(2i/D)), which is what transformers computes of longrope. */
+/* transformers computes theta = 1 / (factor base^(2i/D)) for longrope. */
 TEST(rope_parameters_have_a_learned_theta)
 {
     static const double own[] = {1.5, -0.25, 0, 1e-4};
@@ -380,7 +380,7 @@ TEST_ROWS(a_buffer_that_rope_theta_did_not_make_is_a_warning, 0, 2)
     ck_assert_str_eq(opened_folder(in_scratch("out"))->warnings, OTHER_INV_FREQ);
 }
 
-/* Its heads had another size, or it is no buffer of theta at all. */
+/* The shape is that of heads of another size, or of no theta. */
 TEST(a_buffer_of_another_shape_is_a_warning)
 {
 #define BEHIND_STAR "esm.encoder.layer.*.attention.self.rotary_embeddings.inv_freq\":{\"dtype\":\"F"
@@ -437,8 +437,8 @@ TEST_ROWS(ids_of_special_tokens_are_those_of_the_vocabulary, 0, 2)
         expect_json(read_json("tokenizer_config.json"), "tokenizer_class", "\"EsmTokenizer\"");
 }
 
-/* Row 1: a causal model continues texts. The template of tokenizer.json has [CLS] and the text, and
- * what is behind it. */
+/* Row 1: a causal model continues texts. The template of tokenizer.json has [CLS], the text, and
+ * the token after it. */
 TEST_ROWS(a_masked_language_model_keeps_the_token_after_a_text, 0, 2)
 {
     rt_vocabulary *v = read_vocabulary((rt_vocabulary_kind){.level = RT_LEVEL_BPE},

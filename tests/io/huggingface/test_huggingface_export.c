@@ -206,7 +206,7 @@ TEST(an_untied_decoder_has_its_bias)
     }
 }
 
-/* One of 64 bits without a sign becomes the largest of 63, since Jansson has no larger. */
+/* An unsigned integer of 64 bits becomes the largest of 63, since Jansson has no larger one. */
 TEST(integers_of_more_than_64_bits_keep_17_digits)
 {
     char text[] = "{\"a\": [18446744073709551615, 18446744073709551616, -9223372036854775809, "
@@ -222,7 +222,7 @@ TEST(integers_of_more_than_64_bits_keep_17_digits)
     json_decref(object);
 }
 
-/* Every double is read as what it was; what is whole has no point, unless a float is wanted. */
+/* Every double reads back exactly. Whole numbers have no point, unless a float is wanted. */
 TEST(numbers_are_short_and_exact)
 {
     static const double numbers[] = {0.1, 1e-12, -0.0, 10000, 1.0 / 3, 1e-300, -3, 1.5e300};

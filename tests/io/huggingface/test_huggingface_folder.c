@@ -273,7 +273,7 @@ TEST_ROWS(an_invalid_config_is_refused, 0, ROWS(texts))
     expect_refused(texts[_i].message);
 }
 
-/* They have defaults. */
+/* Both keys have defaults. */
 TEST_ROWS(an_optional_key_of_a_family_may_be_absent, 0, 2)
 {
     copy_with_key(_i ? "esm" : "gpt_neox", _i ? "emb_layer_norm_before" : "use_cache", "");
@@ -377,7 +377,7 @@ TEST(sliding_window_of_a_modernbert_is_its_window)
     ck_assert_str_eq(there->warnings, "");
 }
 
-/* transformers takes its rope_type, but not what it was called before. */
+/* transformers accepts the key rope_type, but not its older name. */
 TEST_ROWS(a_scaling_of_an_old_modernbert_needs_a_rope_type, 0, 2)
 {
     copy_with_key("modernbert_old", "rope_scaling",
@@ -455,7 +455,7 @@ TEST_ROWS(a_tied_decoder_that_differs_is_used_with_a_warning, 0, 2)
     expect_same_block(model_of_folder(there), model_of_folder(untied));
 }
 
-/* All numbers are compared, which takes more than one reading of 512. */
+/* More than 512 numbers take several reads; all of them are compared. */
 TEST_ROWS(a_tied_decoder_that_differs_in_one_number_is_not_tied, 0, 5)
 {
     enum { NUMBERS = 53 * 24 };
@@ -523,7 +523,7 @@ static const struct {
     {"/dev/zero", false, OF_FOLDER "'/dev/zero'"},
     {"..", false, OF_FOLDER "'..'"},
     {"part-2.safetensors", false, "part-2.safetensors" LACKS("bias")},
-    /* which of the two holds cannot be told */
+    /* the index and the files contradict each other */
     {NULL, true, "part-2.safetensors" HAS_BIAS},
     {"part-2.safetensors", true, "part-1.safetensors" HAS_BIAS},
 };
@@ -534,7 +534,7 @@ TEST_ROWS(an_index_with_wrong_or_repeated_names_is_refused, 0, ROWS(indexes))
     expect_refused(indexes[_i].message);
 }
 
-/* Row 0: a tensor of another name; row 1: one less. */
+/* Row 0 renames a tensor, row 1 leaves one out. */
 TEST_ROWS(an_index_names_all_that_the_files_have, 0, 2)
 {
     static const char bias[] = "\"cls.predictions.bias\"";
@@ -614,7 +614,8 @@ TEST_ROWS(weights_that_do_not_fit_a_model_change_nothing, 0, ROWS(unfit))
     expect_same_block(model, start);
 }
 
-/* Of labels: test_huggingface_imported.c; of a theta of rotor's own: test_huggingface_export.c. */
+/* Labels are tested in test_huggingface_imported.c, theta of rotor's own in
+ * test_huggingface_export.c. */
 SAMPLED_ROWS(every_allocation_can_fail, 0, 2, 2)
 {
     copy_fixture(_i ? "masked_lm_untied" : "masked_lm_theta", NULL, NULL);

@@ -77,7 +77,7 @@ TEST_ROWS(ambiguous_labels_are_refused, 0, ROWS(bad_labels))
     expect_not_opened(lasting("config.json: id2label %s", bad_labels[_i][2]));
 }
 
-/* One that is not wanted, or of a model with another head. */
+/* The head is not wanted, or the model has another head. */
 TEST_ROWS(a_head_that_is_not_loaded_keeps_its_values, 0, 3)
 {
     static const char *const fixtures[] = {"sequence", "token", "masked_lm"};

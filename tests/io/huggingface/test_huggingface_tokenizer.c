@@ -1,12 +1,12 @@
-/* The vocabulary of a Hugging Face folder. What is expected of tokenizer_config.json is what
- * transformers 5.23 does with the same files. */
+/* The vocabulary of a Hugging Face folder. Expected values for tokenizer_config.json are those of
+ * transformers 5.23 with the same files. */
 
 #include "tokenizer_fixtures.h"
 #include "util/scratch.h"
 
 #include "io/huggingface/tokenizer.h"
 
-/* Its pieces are not in the order of their ids. */
+/* A tokenizer whose pieces are not in the order of their ids. */
 static const char pieces[] =
     "{\"version\": \"1.0\",\n"
     " \"normalizer\": {\"type\": \"BertNormalizer\", \"clean_text\": true, "
@@ -375,7 +375,7 @@ TEST_ROWS(an_error_in_a_file_beside_vocab_json_is_reported_with_its_file, 0, 9)
     expect_refused("", rows[_i].message);
 }
 
-/* Of two keys that name one token, bos_token has its options: blanks before it belong to it. */
+/* Two keys name one token; the options of bos_token apply, which strips the blanks before it. */
 TEST(the_first_key_of_a_token_has_its_options)
 {
     put_text("vocab.json", "{\"a\": 0, \"\\u0120\": 1, \"<s>\": 2}");
@@ -386,7 +386,7 @@ TEST(the_first_key_of_a_token_has_its_options)
     has_ids(AS_TOKENS, opened_vocabulary("", NULL), "a <s>", "0 2");
 }
 
-/* A written vocabulary is read as the same one, whatever the names of its tokens. */
+/* A written vocabulary reads back as the same, whatever the names of its tokens. */
 TEST(a_vocabulary_of_bpe_is_written_for_transformers)
 {
     put_text("tokenizer.json", bpe);

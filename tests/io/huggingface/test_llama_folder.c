@@ -1,4 +1,4 @@
-/* Folders of Llama and Mistral: what is read, and what is refused by its key. */
+/* Folders of Llama and Mistral: keys that are read, and keys that are refused. */
 
 #include "io/huggingface/hf_folder.h"
 
@@ -150,7 +150,7 @@ static const struct {
     {"llama", "\"rope_parameters\": {", "\"rope_scaling\": {}, \"rope_parameters\": {", ""},
     {"llama", TYPE, "\"rope_type\": \"dynamic\", \"factor\": 2.5",
      "scaling=dynamic scale=2.5 original_len=64"},
-    /* the length before the scaling, and what follows from it */
+    /* the length before the scaling, and values that follow from it */
     {"llama_yarn", "\"factor\": 4.0,", "", YARN_16},
     {"llama_yarn", "\"vocab_size\": 41",
      "\"vocab_size\": 41, \"original_max_position_embeddings\": 32",
@@ -164,7 +164,7 @@ static const struct {
      YARN_16 " attention_factor=1.5"},
     {"llama_longrope", "\"factor\": 2.0,", "\"attention_factor\": 1.25,",
      LONGROPE " scale=2 attention_factor=1.25"},
-    /* a factor below 1 is none */
+    /* a factor below 1 is ignored */
     {"llama_longrope", "\"factor\": 2.0", "\"factor\": 0.5", LONGROPE " scale=1"},
     {"llama_llama3", "\"low_freq_factor\": 1.0", "\"low_freq_factor\": 2",
      "scaling=llama3 scale=8 original_len=16 low_freq_factor=2"},
@@ -194,8 +194,8 @@ TEST_ROWS(theta_follows_the_rope_parameters, 0, ROWS(ropes))
     ck_assert(fabs(rt_frequencies_magnitude(f) - rt_frequencies_magnitude(wanted)) < 1e-15);
 }
 
-/* The tensors of the fixture in one file: those of one name again under another, and without what
- * they begin with, or that do not begin with it. */
+/* Writes the tensors of the fixture whose names begin with the prefix to one file, without the
+ * prefix; the tensor `again` once more as `added`. */
 static void write_tensors(const char *fixture, const char *again, const char *added,
                           const char *prefix)
 {

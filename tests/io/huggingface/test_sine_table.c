@@ -38,7 +38,7 @@ static rt_sine_table table_of_base(double base, int rows, rt_dtype dtype, double
     return table_of(exact, rows, dtype);
 }
 
-/* Theta that no base makes, small and large: the largest angles turn many times. */
+/* Theta that follow from no base, small and large: the largest angles are many full turns. */
 static const struct {
     double theta[PAIRS];
     int rotated;

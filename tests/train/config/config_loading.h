@@ -1,7 +1,7 @@
 #ifndef ROTOR_TESTS_CONFIG_LOADING_H
 #define ROTOR_TESTS_CONFIG_LOADING_H
 
-/* Configurations from a text, and what is expected of them. */
+/* Loads configurations from texts, and compares errors. */
 
 #include "suite.h"
 

@@ -113,7 +113,7 @@ static const char *const decoders[] = {
     "[position]\npairing = interleaved\n[model]\nbias = all\nnorm_eps = 1e-12\nkind = decoder\n",
 };
 
-/* Also where what is given is what a RoFormer has by default. */
+/* The written values are the defaults of a RoFormer. */
 TEST_ROWS(a_decoder_has_other_defaults_and_keeps_written_values, 0, ROWS(decoders))
 {
     rt_config config, other;
@@ -248,7 +248,7 @@ TEST(a_resumed_run_keeps_the_horizon_of_its_schedule)
     expect_text(rt_config_differences(&stored, &now, false), "");
 }
 
-/* Every allocation of a load that fails, and of what is written, once. */
+/* Each allocation of a failing load, and of writing the configuration, fails once. */
 TEST(an_exhausted_heap_is_a_status)
 {
     /* texts that no other test has made the program keep */

@@ -253,7 +253,7 @@ TEST(fewer_steps_on_the_command_line_are_a_trial_of_the_file)
     ck_assert_int_eq(config.train.patience, 9);
     ck_assert_int_eq(config.optimizer.warmup_steps, 51);
     ck_assert_ptr_null(load_source(&config, again, NULL)); /* a run of a sweep */
-    /* the configuration of that run, with what it resolved */
+    /* the resolved configuration of that run */
     const char *written = owned(rt_config_ini(&config), rt_free);
     ck_assert_int_eq(rt_config_load_run(&config, "runs/theta/config.ini", written, NULL).code,
                      RT_OK);
@@ -288,8 +288,8 @@ static bool next_word(const char **words, char word[64])
     return is_there;
 }
 
-/* A section, the key that is meant, and what is written; lora_rank has the initials lr, as those of
- * anything. */
+/* A section, the intended key, and misspellings of it. lora_rank has the initials lr, which may be
+ * those of any words. */
 static const char *const mistakes[][3] = {
     {"optimizer", "weight_decay", "wd weigth_decay"},
     {"optimizer", "warmup_steps", "warmup"},

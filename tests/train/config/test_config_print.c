@@ -23,8 +23,8 @@ static void load_with_sweep(rt_config *config, rt_sweep *sweep, const char *path
     ck_assert_msg(!errors, "%s: %s", path, errors);
 }
 
-/* Of the file and of the print; without a sweep, of the configuration itself. A path in a setting
- * is relative in the one and absolute in the other, and may be part of the run's name. */
+/* Expects a run of the file and of its print to have one configuration. A path in a setting is
+ * relative in the file and absolute in the print, and may be part of the name of the run. */
 static void expect_same_run(const rt_sweep *sweep, const rt_sweep *same, int run, const char *path,
                             const char *printed)
 {
@@ -105,7 +105,7 @@ TEST(long_lists_read_back)
     expect_values_to_read_back(OVERRIDES(files, "train.eval_lengths=33,34,35,36,37,38,39,40"));
 }
 
-/* Of images, copy and alibi each reads some of the keys. */
+/* Images, copy and alibi each use only some of the keys. */
 TEST(a_key_without_effect_has_its_default_in_a_run_of_a_sweep)
 {
     static const char text[] =
@@ -137,7 +137,7 @@ static const struct {
      true,
      {"\n; number of optimizer steps\nsteps = 5\n",
       "\n\n[sweep]\njobs = 2\n\n[variant a]\ntrain.steps = 7\n"}},
-    /* a run of another length has another schedule: that nobody wrote one is kept */
+    /* a run of another length has another schedule: a default stays a default */
     {"s.ini",
      "[model]\nlayers = 3\n[sweep]\ntrain.steps = 10, 20\n",
      false,
@@ -173,7 +173,7 @@ static rt_status write_template(int name, const char *path, bool overwrite)
                                            .quiet = true});
 }
 
-/* Its comments name the program, the file and its run as they would be typed. */
+/* The comments name the program, the file and the run as they would be typed. */
 TEST_ROWS(a_template_is_a_configuration_whose_comments_name_its_file_and_run, 0, ROWS(templates))
 {
     static const char *const runs[] = {"runs/own", "runs/own.v2", "'runs/it'\\''s'"};

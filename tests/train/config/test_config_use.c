@@ -119,7 +119,7 @@ static int try_all(const char *text, const rt_transformer *trained)
 
 SUITE(.timeout = 300)
 
-/* As a run of today says it, without zeros, and as one of yesterday did, with them. */
+/* The effective configuration has no zeros, and the file may have them. */
 SAMPLED_ROWS(no_key_of_a_use_changes_the_model, 0, ROWS(runs), 4)
 {
     rt_config written, read;
@@ -167,7 +167,7 @@ TEST(a_trained_causal_model_keeps_its_objective)
     ck_assert(!use(&config, next, "data.objective=mlm"));
 }
 
-/* The number of the shards is none of the model. */
+/* The number of shards is no property of the model. */
 TEST(a_use_with_another_batch_size_computes_its_number_of_shards)
 {
     rt_config config;
@@ -179,7 +179,7 @@ TEST(a_use_with_another_batch_size_computes_its_number_of_shards)
     ck_assert_int_eq(config.train.shards, 8);
 }
 
-/* Nothing is left of the zeros that stand for something else. */
+/* Zeros that stand for another value are replaced by it. */
 TEST(a_resolved_configuration_has_no_placeholder_zeros)
 {
     rt_config config;

@@ -136,7 +136,7 @@ TEST(an_event_holds_the_largest_number_of_values)
     ck_assert_uint_eq(at, size);
 }
 
-/* Beyond step 40 the file takes back what others have. */
+/* TensorBoard discards events of other files from step 41 on. */
 TEST(the_file_of_a_resumed_run_marks_its_first_step)
 {
     size_t at = 0;

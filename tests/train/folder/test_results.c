@@ -1,4 +1,4 @@
-/* result.csv: any number of results, and what a file of a stranger may hold. */
+/* result.csv: any number of results, and untrusted files. */
 
 #include "util/scratch.h"
 

@@ -1,4 +1,4 @@
-/* The figure of what a model attends to: which numbers it has, and where each map is drawn. */
+/* The figure of attention weights: its numbers, and the place of each map. */
 
 #include "markup.h"
 #include "models/new_model.h"
@@ -7,7 +7,7 @@
 
 #include "train/report/sections.h"
 
-/* With a start that looks trained, so that maps differ. */
+/* The initial values look trained, so that maps differ. */
 static const char tiny[] = "[model]\ndim = 80\nheads = 5\nlayers = 3\ninit_std = 0.5\n"
                            "[train]\nbatch_size = 1\n[run]\nthreads = 1\n"
                            "[data]\nlength = 6\nvocab = 8\n";
@@ -141,8 +141,7 @@ TEST_ROWS(maps_that_need_too_much_memory_or_do_not_exist_are_left_out, 0, 2)
     ck_assert_str_eq(script, "");
 }
 
-/* The tokens stand where numbers do, in the first column and below the last row; the first 20
- * tokens have room for them. */
+/* Tokens replace the numbers in the first column and below the last row, for up to 20 tokens. */
 TEST(maps_of_a_text_have_its_tokens_at_their_axes)
 {
     put_text("a.txt", "it's it's it's it's it's it's it's it's");

@@ -36,8 +36,8 @@ static void end(void)
 
 SUITE(.setup = make_scratch, .teardown = end)
 
-/* One row of two seeds: 1 and 3, 2 and 4; step 5 has one of them, a row without a loss counts
- * for nothing. */
+/* Two seeds make one row: 1 and 3, 2 and 4. Step 5 has one of them. A row without a loss is
+ * skipped. */
 TEST(a_curve_is_the_mean_of_its_runs_step_by_step)
 {
     write_run("a", "20,2,0.5\n10,1,0.25\n15,,\n");
@@ -51,8 +51,8 @@ TEST(a_curve_is_the_mean_of_its_runs_step_by_step)
               "\nunit = 'step'\nhorizontal = 1\nvertical = 4\ncurves = 1\n");
 }
 
-/* Of a single run the name; of several the beginning, up to a whole character: the cut is within an
- * alpha. */
+/* One run has its name, and several have a label truncated to whole characters. The cut lies within
+ * an alpha. */
 TEST(a_label_that_is_too_long_is_the_name_of_the_run_or_truncated)
 {
     for (char name[] = "a"; *name <= 'd'; ++*name)
@@ -127,7 +127,7 @@ TEST(theta_is_compared_pair_by_pair)
     ck_assert_int_eq(figures.count, 1);
 }
 
-/* One without an accuracy has its loss; the mean over a range of lengths is left out. */
+/* A length without an accuracy has its loss. The mean over a range of lengths is left out. */
 TEST(lengths_are_compared_by_their_loss_and_accuracy)
 {
     write_run("a", "");
@@ -169,7 +169,7 @@ TEST(exact_answers_and_distances_are_compared)
     expect_in(text_in("figures/length_exact.gp"), "set ylabel 'accuracy'");
 }
 
-/* Of a: 2 nats are 3 bits, of b 4 nats are 1 bit; c has none, and no curve. */
+/* 2 nats of run a are 3 bits, 4 nats of run b are 1 bit. Run c has no bits, and no curve. */
 TEST(losses_of_different_vocabularies_are_shown_in_bits_per_byte)
 {
     ranking = (rt_ranking){RT_RESULT_BITS_PER_BYTE, NULL};
@@ -196,7 +196,7 @@ TEST(the_caption_says_that_losses_are_not_comparable)
     ck_assert_ptr_null(strstr(figures.list[1].caption, "comparable"));
 }
 
-/* One that all runs have, or that has no value, is in no label. */
+/* Keys with the same value in all runs, or without a value, are in no label. */
 TEST(a_label_names_the_keys_that_differ)
 {
     write_run("a", "1,1,1\n");

@@ -40,7 +40,7 @@ TEST_ROWS(the_time_of_a_run_is_the_sum_over_its_parts, 0, 7)
         {TIMES "10,0.5,2000\n", "| 0.5 s up to step 10, 2000 tokens a second\n"},
         {TIMES "10,200.9,5\n", "| 3 min 20 s up to step 10, 5 tokens a second\n"},
         {TIMES "10,7500,2\n", "| 2 h 5 min up to step 10, 2 tokens a second\n"},
-        /* what was not measured is not told */
+        /* a rate that was not measured is left out */
         {"step,seconds\n10,2\n", "| 2.0 s up to step 10\n"},
         {TIMES "10,0,100\n", ""},
         {NULL, ""},
@@ -85,8 +85,8 @@ TEST(the_machine_is_named)
 
 #define SESSIONS "step,seconds,tokens_per_s,begun,host,program,command,data\n"
 
-/* The program and the data once, as long as they stay what they were; all in one line of the page,
- * which two runs of the same bytes need not share. */
+/* The program and the data are listed again only if they changed. Everything is in one line of the
+ * page, which two runs of the same bytes need not share. */
 TEST(the_sessions_of_a_run_are_listed)
 {
     const char *text =
@@ -99,7 +99,7 @@ TEST(the_sessions_of_a_run_are_listed)
                     "| data | b.txt\n");
 }
 
-/* 3 and 1 + 2 seconds; the run that has not begun has none. The first run tells when. */
+/* Runs of 3 and 1 + 2 seconds. A run that has not begun has none. The first run gives the date. */
 TEST(a_sweep_takes_the_time_of_its_runs)
 {
     rt_sweep_runs runs;

@@ -169,7 +169,7 @@ TEST(a_single_row_and_incomparable_losses_have_no_best)
     ck_assert_str_eq(best_by(&(rt_ranking){NULL, "tasks"}, KINDS "2,b,1,0,11\n"), "");
 }
 
-/* A file that a stranger sent: each run has one partner at most. */
+/* In an untrusted file each run still has at most one partner. */
 TEST(repeated_runs_have_one_partner_each)
 {
     char rows[8192] = "run,model.kind,exit_code,eval_loss\n";

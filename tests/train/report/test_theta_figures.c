@@ -132,7 +132,8 @@ TEST_ROWS(figures_of_many_layers_show_the_first, 0, 2)
     ck_assert_int_eq(strstr(caption_of("change"), "; the first 32 layers") != NULL, _i == 0);
 }
 
-/* The largest relative change of the pairs of a layer, for each step; a blank row is none. */
+/* The largest relative change of the pairs of a layer at each step. A row with an invalid pair is
+ * skipped. */
 TEST(the_relative_change_is_the_largest_of_a_layer_at_each_step)
 {
     begin_tables();
@@ -146,8 +147,9 @@ TEST(the_relative_change_is_the_largest_of_a_layer_at_each_step)
     ck_assert_int_eq(page.figures.count, 1);
 }
 
-/* 1 and 0.1 turn 4 and 0.5 times over the reach; they began at half and at twice of that. Pair 0 of
- * layer 1 moved by ln 1.5 and can move by 0.1 and 0.2 more; the others have no tolerance. */
+/* Theta of 1 and 0.1 make 4 and 0.5 turns over the reach; they began at half and at twice of that.
+ * Pair 0 of layer 1 moved by ln 1.5 and tolerates 0.1 and 0.2 more; the others have no tolerance.
+ */
 TEST(wavelengths_and_tolerances_are_relative_to_the_initial_theta)
 {
     strcpy(final, "layer,head,i,theta,theta_initial,geometric,turns,use,tolerance_down,"

@@ -3,8 +3,8 @@
 #include "suite.h"
 #include "train/run/state.h"
 
-/* Counts the losses as evaluations every 10 steps; the letter of each tells whether it was the best
- * (b) and whether the patience has run out (e, or E after a best one). */
+/* Adds the losses as evaluations every 10 steps. The letter of each is b for the best so far, e
+ * where the patience has run out, and E for both. */
 static void expect_course(double min_delta, int patience, const double *losses,
                           const char *expected)
 {

@@ -180,8 +180,8 @@ TEST(steps_are_recorded_when_they_are_due)
     /* before it is closed: a row is handed to the system at once */
     expect_content("metrics.csv", METRICS_HEADER ROW_20 "30,11520,1.5,,,0.1,2,0.5,0.25\n"
                                                         "33,12672,1.5,1.25,0.75,0.1,2,0.5,0.25\n");
-    /* of all steps since the clock was started, those that were not due too; the first row tells
-     * of the session */
+    /* counts all steps since the clock was started, also those that were not recorded; the first
+     * row has the session */
     expect_content("timing.csv",
                    TIMING_HEADER "30,2.000,1920," SESSION "\n33,4.000,1440" NO_SESSION "\n");
     rt_metrics_close(&metrics);

@@ -25,7 +25,7 @@ static void busy_for(int seconds, atomic_long *progress)
             atomic_fetch_add(progress, 1);
 }
 
-/* How a process ends that is told to stop and then lives for some seconds. */
+/* Returns the exit code of a process that gets a signal to stop and then lives for some seconds. */
 static int ending(int number, bool watched, bool moves)
 {
     const pid_t child = fork();
@@ -48,7 +48,7 @@ SAMPLED_ROWS(a_step_that_does_not_end_is_ended_by_any_signal, 0, 4, 4)
     ck_assert_int_eq(ending(signals[_i], true, false), 130);
 }
 
-/* Row 0 moves on, row 1 is not watched. */
+/* Row 0 reports progress, row 1 is not watched. */
 NIGHTLY_ROWS(a_step_that_progresses_or_is_not_watched_is_not_ended, 0, 2)
 {
     ck_assert_int_eq(ending(SIGTERM, !_i, !_i), SURVIVED);
@@ -73,8 +73,8 @@ TEST(repeated_signals_do_not_postpone_the_end)
     ck_assert_int_eq(code_of(child), 130);
 }
 
-/* Only the second interrupt ends at once, whatever came before. */
-/* An alarm of row 3 was set before the program began, or comes from elsewhere. */
+/* Only a second interrupt ends at once, whatever signal came first. */
+/* The alarm of row 3 was set before the program began, or comes from elsewhere. */
 TEST_ROWS(only_a_second_interrupt_ends_at_once, 0, 4)
 {
     static const struct {

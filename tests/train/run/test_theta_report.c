@@ -122,7 +122,7 @@ TEST_ROWS(the_verdict_names_the_theta_with_the_largest_drift, 0, ROWS(verdicts))
                                                 verdicts[_i].verdict, verdicts[_i].tolerance));
 }
 
-/* The verdict is about base^(-2i/R); where theta began is told as well. */
+/* The verdict is about base^(-2i/R); the drift from the initial theta is printed as well. */
 TEST(the_drift_from_the_initial_theta_is_printed_beside_the_verdict)
 {
     make_halved("raw");
@@ -197,7 +197,8 @@ TEST_ROWS(the_table_has_a_row_for_every_theta, 0, ROWS(tables))
     ck_assert_int_eq(rows, tables[_i].rows);
 }
 
-/* Of 24 rows, the ones that moved, the farthest first, and then the first of the others. */
+/* The table has 16 of 24 rows: those that moved, the largest drift first, and then the first of the
+ * others. */
 TEST(a_long_table_has_the_rows_that_moved_most)
 {
     rt_theta_tolerance tolerances[24] = {[23] = {0.125, 2.5}};
@@ -267,7 +268,7 @@ TEST(the_file_has_each_number_below_its_name)
                       expected[i]);
 }
 
-/* Of a theta below 0, of one that began at 0, of one that began below 0. */
+/* Pair 3 is below 0, pair 2 began at 0, and pair 1 began below 0. */
 TEST(a_number_that_does_not_exist_is_an_empty_cell)
 {
     make_model("model", "raw");
@@ -307,7 +308,7 @@ TEST(the_notes_explain_the_units)
     expect_in(report, "\nturns: full turns over 3 to 11 positions, as far as a layer reaches\n");
 }
 
-/* Each row has those of its own theta, below their headings. */
+/* Each row has the tolerances of its own theta, below their headings. */
 TEST(tolerances_are_printed_in_the_row_of_their_theta)
 {
     rt_theta_tolerance tolerances[16];

@@ -1,4 +1,4 @@
-/* Dry runs against runs: what they count is what a trainer and its graphs take, to the byte. */
+/* Dry runs against runs: they count the memory of a trainer and its graphs to the byte. */
 
 #include "train/config/config_loading.h"
 #include "util/scratch.h"
@@ -147,7 +147,7 @@ static const test_options rounding_options = {.setup = compute_in_float,
                                               .teardown = close_data,
                                               .may_leak = true};
 
-/* Of each layer and head, for all pairs of tokens of a sequence. */
+/* Each layer and head has a weight for all pairs of tokens of a sequence. */
 TEST_WITH(rounding_options, the_weights_of_attention_are_in_the_estimate_of_distances, 0, 2)
 {
     static const char *const shape[] =
@@ -277,7 +277,7 @@ TEST(a_dry_run_of_gigabytes_reserves_no_address_space)
 
 TEST(every_refusal_of_the_heap_ends_a_dry_run_without_a_leak)
 {
-    /* The threads are given: whoever counts processors without memory takes one. */
+    /* The number of threads is set: without memory rt_processors returns one. */
     open_data(OVERRIDES("theta.learn=yes", "run.threads=2"));
     const size_t live = rt_memory_live(), before = rt_memory_requests();
     expect_ok(rt_memory_estimate(&run, &c, data, NULL, RT_USE_TRAIN));
@@ -291,7 +291,7 @@ TEST(every_refusal_of_the_heap_ends_a_dry_run_without_a_leak)
     ck_assert_int_eq(code, RT_OK);
 }
 
-/* Of many shards, nearly all have at most as many labels; and not far fewer. */
+/* Nearly all of many shards have at most the estimated labels, and the largest not far fewer. */
 TEST(the_estimate_of_labels_is_a_little_above_that_of_shards)
 {
     enum { SHARDS = 200, SHARD = 8 };
@@ -311,8 +311,8 @@ TEST(the_estimate_of_labels_is_a_little_above_that_of_shards)
     rt_labelled_batch_free(&b);
 }
 
-/* The lowest limit of the groups on the path counts; a number of version 1 near 2^63 is none, and a
- * line of another controller names no group of memory. */
+/* The lowest limit of the groups on the path counts. A number of version 1 near 2^63 means no
+ * limit, and a line of another controller names no group of memory. */
 TEST_ROWS(the_lowest_limit_of_the_control_groups_is_read, 0, 3)
 {
     static const struct {

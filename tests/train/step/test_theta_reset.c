@@ -143,8 +143,8 @@ TEST(a_tolerance_is_the_farthest_step_that_does_no_harm)
     ck_assert(far > 0 && near > 0);
 }
 
-/* One pair of theta = 0.98763, e^3 of which turns a whole number of positions by as much but for
- * three full turns: the model works as well there, but not on the way. */
+/* One pair of theta = 0.98763. At e^3 times that each distance is rotated by as much plus full
+ * turns: the model works as well there, but not in between. */
 TEST(a_tolerance_ends_at_the_first_theta_that_hurts)
 {
     rt_theta_tolerance tolerances[16];
@@ -211,7 +211,6 @@ TEST_ROWS(the_gradient_by_ln_theta_is_that_of_the_evaluation, 0, 3)
     ck_assert(status.code == RT_CONFIG && strstr(status.message, "theta.learn = yes"));
 }
 
-/* The deviation is that of the sequences, whatever they are measured with. */
 TEST(the_deviation_of_gradients_is_that_of_single_sequences)
 {
     rt_theta_gradients all, first, both;

@@ -344,7 +344,7 @@ TEST_ROWS(every_refusal_of_the_heap_is_a_status, 0, 2)
     rt_data_close(data);
 }
 
-/* What an evaluation has to count, from each sequence alone. */
+/* Expected counts of an evaluation, from each sequence alone. */
 typedef struct counted {
     long exact;
     int64_t bins[RT_DISTANCE_BINS][2];
@@ -473,7 +473,7 @@ TEST(a_shard_draws_its_dropout_by_its_number)
                     .layer = of_layer,                                                             \
                     .role = RT_ROLE_THETA})
 
-/* Parts of a small model are in frozen_parts_keep_their_bits. */
+/* The test frozen_parts_keep_their_bits freezes parts of a small model. */
 TEST(parts_are_matched_by_their_whole_names)
 {
     const struct {
@@ -523,7 +523,7 @@ TEST(an_unknown_part_to_freeze_is_refused)
         is_status(rt_freeze_check(bad[i].parts, 2), RT_CONFIG, bad[i].message);
 }
 
-/* Each of the parts, after steps whose decay and moments would move everything. */
+/* Freezes each part. The steps have decay and moments that would move everything. */
 TEST_ROWS(frozen_parts_keep_their_bits, 0, 6)
 {
     static const struct {
@@ -579,8 +579,8 @@ static int labels_ahead(const rt_data *data, int length, int ahead)
     return seen;
 }
 
-/* Checks a task whose labels are ids, unless its configuration is refused, which must be because a
- * token would see what it must predict, or could not see enough. Returns whether it is not. */
+/* Checks a task whose labels are ids. Its configuration may be refused only because a token would
+ * see its label, or could not see enough. Returns whether it was accepted. */
 static bool check_copies(const rt_task *task, bool causal, bool wide, bool lm)
 {
     enum { LENGTH = 37, AHEAD = 4 };
@@ -606,8 +606,8 @@ static bool check_copies(const rt_task *task, bool causal, bool wide, bool lm)
     return true;
 }
 
-/* With each objective, and as a range of lengths: no token that must be predicted stands where a
- * model of one layer finds it whatever the sequence is. */
+/* Each objective and a range of lengths. No token to predict stands where a model of one layer
+ * finds it whatever the sequence is. */
 TEST(no_label_is_a_token_that_can_be_copied)
 {
     enum { KINDS = 8 };
@@ -658,8 +658,8 @@ static bool same_evaluations(const rt_config *a, const rt_config *b)
 #define OF_IMAGES "task = images\nfile = /x-images-idx3-ubyte\n"
 #define OF_LABELS "task = classify\nfile = /a.tsv\n"
 
-/* Keys of [data], or of another section, with another value, and what evaluations then differ in.
- * Files in / are not there. */
+/* A configuration, another value of a key, and the noun by which evaluations then differ (NULL:
+ * they do not). Files in / do not exist. */
 static const struct {
     const char *data, *other, *noun;
 } asked[] = {

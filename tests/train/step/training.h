@@ -35,8 +35,7 @@ static inline training *new_training_as(const char *text, const char *const *ove
     return t;
 }
 
-/* Returns a training whose model has preferences that are far from equal, to be asked for
- * predictions. */
+/* Returns a training whose model has far from equal preferences, for predictions. */
 static inline training *new_choosy_training(const char *text)
 {
     training *t = new_training_as(text, NULL, (rt_data_of_model){0});

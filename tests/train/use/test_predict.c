@@ -103,8 +103,7 @@ static void predict(const char *text, double temperature, int count)
         rt_predict_options){.text = text, .sampling = {temperature, 0, 1, SEED}, .count = count}));
 }
 
-/* With all others left out, the most likely one is drawn; tests/models/test_sampler.c has what is
- * in between. */
+/* Rows 0, 4 and 5 draw the most likely token. tests/models/test_sampler.c has cases in between. */
 TEST_ROWS(a_continuation_is_drawn_from_the_probabilities, 0, 6)
 {
     static const rt_sampling rows[] = {{0, 0, 1, SEED},   {0.3, 0, 1, SEED}, {1, 0, 1, SEED},
@@ -130,7 +129,8 @@ TEST_ROWS(a_continuation_is_drawn_from_the_probabilities, 0, 6)
     ck_assert_int_eq(printed[2 + ADDED], '\n');
 }
 
-/* [CLS] and the newest of the others: half of what the model reads, of an odd number the larger. */
+/* The model keeps [CLS] and the newest other tokens: half of its length, of an odd number the
+ * larger half. */
 TEST_ROWS(a_text_beyond_the_length_is_continued_from_its_newest_half, 0, 2)
 {
     enum { MANY = 3 * LENGTH };
@@ -185,8 +185,8 @@ TEST(a_token_that_ends_a_text_is_chosen_as_any_other)
     ck_assert_int_lt(ended, SEEDS / 2);
 }
 
-/* Of four samples of one text, of two of each of two lines, and of four lines, which are the same
- * answers: each is drawn with the numbers of its own. */
+/* Rows: four samples of one text, two of each of two lines, and four lines. The answers are the
+ * same: each is drawn with random numbers of its own. */
 TEST_ROWS(every_answer_has_random_numbers_of_its_own, 0, 6)
 {
     enum { ANSWERS = 4, SIZE = 10 };
@@ -251,7 +251,7 @@ TEST(masks_of_equal_lines_are_drawn_apart)
     }
 }
 
-/* Its place in the text, [CLS] counted, is the number of the draw. */
+/* The number of the draw is the position of the mask in the text, [CLS] counted. */
 TEST(a_mask_is_drawn_with_the_number_of_its_position)
 {
     const int32_t ids[] = {RT_ID_CLS, ID_OF('a'), RT_ID_MASK, ID_OF('b'), RT_ID_MASK};

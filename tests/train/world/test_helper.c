@@ -93,7 +93,7 @@ static void run_job(const char *text, int code)
 
 SUITE(.timeout = 60)
 
-/* Row 1: as by a launcher that waits for none of its children. */
+/* In row 1 the launcher waits for none of its children. */
 TEST_ROWS(a_job_returns_its_exit_code_even_if_sigchld_was_ignored, 0, 2)
 {
     signal(SIGCHLD, _i ? SIG_IGN : SIG_DFL);
@@ -134,7 +134,7 @@ TEST_WITH(begun, a_signal_between_two_jobs_ends_neither, 0, 1)
     run_job("7", 7);
 }
 
-/* A terminal that goes away does not end what nohup has started. */
+/* A closed terminal does not end programs started by nohup. */
 TEST(a_signal_that_nohup_ignores_is_not_passed_on)
 {
     signal(SIGHUP, SIG_IGN);

@@ -1,5 +1,5 @@
-/* The processors that may be used, on machines of any size: what the kernel says is made up; and
- * the variables of launchers that a process reads. */
+/* The usable processors on machines of any size, with an invented kernel; and the variables of
+ * launchers. */
 
 #define _GNU_SOURCE /* sched_getaffinity */
 
@@ -17,7 +17,7 @@ static size_t built_for;
 static size_t allowed[3];
 static int allowed_count;
 
-/* In the place of that of the C library. */
+/* Replaces the function of the C library. */
 int sched_getaffinity(pid_t process, size_t bytes, cpu_set_t *set)
 {
     (void)process;
@@ -72,7 +72,7 @@ static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",  "SLURM_
                                     "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
                                     "SLURM_PROCID"};
 
-/* Whoever runs the tests may have been launched, too. */
+/* Removes the variables of a launcher, which may have started the tests, too. */
 static void leave_launcher(void)
 {
     for (int i = 0; i < ROWS(names); i++)
@@ -96,7 +96,7 @@ TEST_ROWS(size_and_rank_are_those_of_the_launcher, 0, 4)
     ck_assert_int_eq(rt_world_launched_rank(), 2);
 }
 
-/* As if there were no such variable, so that the next one counts. */
+/* The next variable counts instead. */
 TEST(a_launcher_variable_that_is_no_number_is_ignored)
 {
     static const char *const values[] = {"",   "4x",  "4 ",      "four",
