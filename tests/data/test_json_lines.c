@@ -89,7 +89,6 @@ TEST(long_documents_are_read_in_parts)
     draw_the_same(&o, &other);
 }
 
-/* A zero byte is text at level byte. */
 TEST(a_text_may_hold_a_zero_byte)
 {
     rt_data_options o = options_with("text", "length=4 eval_fraction=0");
@@ -191,7 +190,7 @@ TEST(a_large_compressed_file_is_read)
     ck_assert_int_eq(rt_data_evaluation_rows(source(&o), 24), 2);
 }
 
-/* The error of a line that is cut is that of the file. */
+/* The error is that of the file, and not of its incomplete last line. */
 TEST(a_file_truncated_while_it_is_read_is_an_error)
 {
     rt_text_files text = {.key = "data.file", .field = "text"};

@@ -118,8 +118,6 @@ TEST_ROWS(theta_can_be_overridden_in_every_model, 0, ROWS + KINDS)
     expect_of_all(&r, expect_changes);
 }
 
-/* A theta of each layer and head is turned by where it is: with a factor on one of them alone,
- * another one is as it was. */
 TEST(a_factor_changes_the_theta_of_its_layer_and_head_alone)
 {
     double numbers[MOST], theta[MOST];

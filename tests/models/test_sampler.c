@@ -139,7 +139,7 @@ TEST_ROWS(the_most_likely_are_kept, 0, 28)
         ck_assert(p[i] > 0 || all[i] < all[last] || (all[i] == all[last] && i > last));
 }
 
-/* The random number of a draw selects a token among the cumulated probabilities. */
+/* The number is compared with the cumulated probabilities. */
 TEST_ROWS(a_draw_selects_the_token_at_its_random_number, 0, 3)
 {
     static const double shares[] = {0.125, 0.5, 0.375}, temperatures[] = {1, 0.7, 3};

@@ -360,8 +360,7 @@ TEST_ROWS(an_operand_is_rounded_once_for_several_products, 0, IN_FLOAT)
     ck_assert_ptr_null(rt_gemm_share((rt_batch_size){1, 1}, x, ROWS, COLUMNS, 0).rounded);
 }
 
-/* Products read the rounded copy of held parameters, and the current values of memory beside them.
- */
+/* Memory beside the held parameters is read with its current values. */
 TEST_ROWS(products_read_the_rounded_copy_of_held_parameters, 0, IN_FLOAT)
 {
     enum { N = 8, HELD = 2 * N * N };

@@ -35,7 +35,7 @@ TEST(exp_has_its_limits_at_infinity_and_nan)
     ck_assert(isnan(rt_exp_of((real)NAN)));
 }
 
-TEST(the_normal_distribution_keeps_its_error)
+TEST(the_normal_distribution_is_within_its_stated_error)
 {
     const double bound = is_float ? 2e-7 : 1e-15, tail_bound = is_float ? 1e-5 : 1e-13;
     for (double x = -9; x < 9; x += 0.00037) {
@@ -53,7 +53,7 @@ TEST(the_normal_distribution_keeps_its_error)
 }
 
 /* Near 0, around several turns, and far out. */
-TEST(cos_and_sin_keep_their_error)
+TEST(cos_and_sin_are_within_their_stated_error)
 {
     static const double from[] = {-40, 1e4, -1e6, 1e8};
     const double bound = is_float ? 1.2e-7 : 1e-16;
@@ -71,7 +71,7 @@ TEST(cos_and_sin_keep_their_error)
     ck_assert(isnan(cosine) && isnan(sine));
 }
 
-TEST(log1p_keeps_its_error)
+TEST(log1p_is_within_2_ulps)
 {
     double worst = 0;
     for (double x = 1e-9; x <= 1; x *= 1.00013)
@@ -80,7 +80,7 @@ TEST(log1p_keeps_its_error)
     ck_assert(rt_log1p_of(0) == 0 && isnan(rt_log1p_of((real)NAN)));
 }
 
-TEST(tanh_keeps_its_error)
+TEST(tanh_is_within_its_stated_error)
 {
     for (double x = -20; x < 20; x += 0.0013)
         ck_assert(fabs((double)rt_tanh_of((real)x) - tanh((double)(real)x)) <

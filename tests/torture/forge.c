@@ -232,7 +232,7 @@ typedef enum use {
 
 static use draw_use(trial *t, const forgery *f)
 {
-    if (f->hostile_hdf5) /* one's own folder is not read as a stranger's file is */
+    if (f->hostile_hdf5) /* one's own folder is not read as an untrusted file */
         return (use)(EVAL_FILE + draw(t, 3));
     return f->table && chance(t, 70) ? REPORT : (use)draw(t, USES);
 }

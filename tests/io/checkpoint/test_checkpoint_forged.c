@@ -167,7 +167,6 @@ TEST_ROWS(an_option_that_its_key_does_not_accept_is_refused, 0, 2)
     }
 }
 
-/* A checkpoint of a version that had fewer keys has their defaults. */
 TEST(keys_that_an_older_checkpoint_lacks_have_their_defaults)
 {
     static const char *const newer[][2] = {
@@ -294,7 +293,7 @@ TEST_ROWS(links_and_second_names_of_groups_are_refused, 0, 4)
     is_no_tree(lasting(FILE_NAME ": %s", messages[_i]));
 }
 
-/* Unknown attributes and data sets are ignored, whatever their size. */
+/* Their size does not matter. */
 TEST(foreign_attributes_and_data_sets_are_ignored)
 {
     const char *path = in_scratch(FILE_NAME);

@@ -299,7 +299,6 @@ static const char *const contradicted[][2] = {
     {"modernbert", NULL},
 };
 
-/* A theta that contradicts the rest of the folder is not used. */
 TEST_ROWS(theta_that_contradicts_the_folder_is_ignored, 0, ROWS(contradicted))
 {
     rt_huggingface *there;

@@ -88,7 +88,7 @@ TEST(the_training_length_is_read_back)
     there = opened_folder(in_scratch("out"));
     ck_assert_int_eq(there->max_positions, 24);
     remove_tree(in_scratch("out"));
-    expect_ok(write_with(model, &(rt_huggingface_export){.length = 5})); /* less than strangers' */
+    expect_ok(write_with(model, &(rt_huggingface_export){.length = 5})); /* less than in foreign folders */
     expect_ok(rt_huggingface_import(&there, in_scratch("out")));
     ck_assert_int_eq(there->data.length, 5);
     rt_huggingface_close(there);
@@ -121,7 +121,6 @@ TEST(a_vocabulary_and_its_tokenizer_are_written)
     ck_assert_str_eq(opened_folder(in_scratch("out"))->level, "char");
 }
 
-/* The first that can express a model writes it. */
 TEST_ROWS(a_model_is_written_as_the_first_family_that_can_express_it, 0, 4)
 {
     static const rt_family *const families[] = {&rt_family_mistral, &rt_family_gpt_neox,

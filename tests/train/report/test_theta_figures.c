@@ -132,8 +132,7 @@ TEST_ROWS(figures_of_many_layers_show_the_first, 0, 2)
     ck_assert_int_eq(strstr(caption_of("change"), "; the first 32 layers") != NULL, _i == 0);
 }
 
-/* The largest relative change of the pairs of a layer at each step. A row with an invalid pair is
- * skipped. */
+/* A row with an invalid pair is skipped. */
 TEST(the_relative_change_is_the_largest_of_a_layer_at_each_step)
 {
     begin_tables();

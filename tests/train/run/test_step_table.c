@@ -100,7 +100,6 @@ TEST_ROWS(rows_up_to_the_step_are_kept, 0, ROWS(tables))
     expect_content(tables[_i].name, tables[_i].then);
 }
 
-/* A table that cannot be read stays as it is. */
 TEST(a_table_that_cannot_be_read_is_kept)
 {
     load_sound(&config, "", NULL);

@@ -122,7 +122,7 @@ TEST_ROWS(the_verdict_names_the_theta_with_the_largest_drift, 0, ROWS(verdicts))
                                                 verdicts[_i].verdict, verdicts[_i].tolerance));
 }
 
-/* The verdict is about base^(-2i/R); the drift from the initial theta is printed as well. */
+/* The verdict itself is about base^(-2i/R). */
 TEST(the_drift_from_the_initial_theta_is_printed_beside_the_verdict)
 {
     make_halved("raw");
@@ -308,7 +308,6 @@ TEST(the_notes_explain_the_units)
     expect_in(report, "\nturns: full turns over 3 to 11 positions, as far as a layer reaches\n");
 }
 
-/* Each row has the tolerances of its own theta, below their headings. */
 TEST(tolerances_are_printed_in_the_row_of_their_theta)
 {
     rt_theta_tolerance tolerances[16];

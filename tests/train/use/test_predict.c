@@ -251,7 +251,7 @@ TEST(masks_of_equal_lines_are_drawn_apart)
     }
 }
 
-/* The number of the draw is the position of the mask in the text, [CLS] counted. */
+/* The position counts [CLS]. */
 TEST(a_mask_is_drawn_with_the_number_of_its_position)
 {
     const int32_t ids[] = {RT_ID_CLS, ID_OF('a'), RT_ID_MASK, ID_OF('b'), RT_ID_MASK};
