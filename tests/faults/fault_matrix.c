@@ -1,12 +1,11 @@
-/* What can happen to a training, many times each, and whether anything was lost:
+/* Injects every kind of fault into trainings many times, and counts losses:
  *
  *     fault_matrix [quick] [kills|points|calls|memory|limits|signals|interrupts|damage|steps|
  *                           disks ...]
  *
- * Prints a table. Lost: a checkpoint is damaged, older than the last that was acknowledged, or
- * its training does not go on to the very same files. Crashed: it ended by a signal that nobody
- * sent, or with a code that the manual does not name. Exit code 1 if there is any, 2 if a name
- * is none of these. */
+ * Prints a table. Lost: a checkpoint is damaged, older than the last acknowledged one, or does not
+ * resume to the same files. Crashed: a program ended by an unexpected signal, or with an exit code
+ * that the manual does not name. Exit code 1 if there is any, 2 if a name is unknown. */
 
 #define _GNU_SOURCE
 

@@ -1,14 +1,13 @@
 #ifndef ROTOR_TESTS_FAULTS_FAULTS_H
 #define ROTOR_TESTS_FAULTS_FAULTS_H
 
-/* Tiny trainings that something happens to, and what must hold afterwards. All of it takes
- * place in a folder of its own:
+/* Tiny trainings with faults, and the invariants that hold afterwards, in a temporary folder:
  *
  *   tiny.ini         the configuration
- *   straight/runs    a training that nothing happened to
- *   trial/runs       one that something did; the same numbers are expected of it in the end
+ *   straight/runs    a training without a fault
+ *   trial/runs       one with a fault, which must end with the same numbers
  *
- * A function that checks returns what is wrong, or NULL. */
+ * A function that checks returns the error, or NULL. */
 
 #include "faults/io_shim.h"
 

@@ -1,11 +1,11 @@
-/* How near the memory is that `train --check` reports to what a run takes, phase by phase.
+/* Compares the memory that `train --check` reports with that of a run, phase by phase.
  *
  *     memory_peaks [NAME ...]
  *
- * What a process takes is its largest resident memory, less that of the same phase of a model that
- * has next to nothing: the program's own. A step is measured until the first evaluation is due, a
- * checkpoint while it is being written, all else until the program ends. A line for each phase of
- * each configuration; exit 1 if one that takes over 100 MB differs by more than 10 %. */
+ * Measures the largest resident memory of a process, less that of the same phase of a tiny model,
+ * which is the program's own. A step is measured until the first evaluation is due, a checkpoint
+ * while it is written, other phases until the program ends. Prints a line for each phase of each
+ * configuration. Exit code 1 if one that takes over 100 MB differs by more than 10 %. */
 
 #define _GNU_SOURCE /* wait4 */
 

@@ -1,6 +1,6 @@
-/* A try of a forgery: a finished run whose files were changed behind the program's back, by
- * accident or on purpose, with a right checksum or not; and then it is resumed, evaluated, drawn
- * and started from. No command that stands in a file may run, and no markup may reach a page. */
+/* A try of a forgery: changes files of a finished run, by accident or on purpose, with a right
+ * checksum or not. Then the run is resumed, evaluated, drawn and used as a start. No command in a
+ * file may run, and no markup may reach a page. */
 
 #define _XOPEN_SOURCE 700
 

@@ -1,10 +1,10 @@
-/* Random use of the whole program, for what nobody thought of:
+/* Uses the whole program at random, to find untested cases:
  *
  *     torture [--seed N] [--jobs N] [--only KIND] (MINUTES | --tries N | --try N)
  *
  * A try is a run, a sweep or a forgery, by its number; what it does is a function of the seed and
  * that number (the moment of a signal aside). With --only, tries of another KIND (run, sweep,
- * forgery) are passed over. Each find is printed with its commands, and its folder is kept. The
+ * forgery) are skipped. Each find is printed with its commands, and its folder is kept. The
  * last line is `tries N, finds M`; exit code 1 if there is any, 2 if the torture itself could not
  * go on. */
 

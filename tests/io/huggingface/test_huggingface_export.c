@@ -88,7 +88,7 @@ TEST(the_training_length_is_read_back)
     there = opened_folder(in_scratch("out"));
     ck_assert_int_eq(there->max_positions, 24);
     remove_tree(in_scratch("out"));
-    expect_ok(write_with(model, &(rt_huggingface_export){.length = 5})); /* less than in foreign folders */
+    expect_ok(write_with(model, &(rt_huggingface_export){.length = 5})); /* fewer than others */
     expect_ok(rt_huggingface_import(&there, in_scratch("out")));
     ck_assert_int_eq(there->data.length, 5);
     rt_huggingface_close(there);
