@@ -31,7 +31,7 @@ static void draw(const char *table)
 static void end(void)
 {
     rt_sweep_runs_free(&runs);
-    ck_assert_int_eq(system(lasting("rm -r '%s'", scratch)), 0);
+    remove_scratch();
 }
 
 SUITE(.setup = make_scratch, .teardown = end)
