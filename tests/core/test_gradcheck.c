@@ -203,7 +203,7 @@ TEST(a_random_or_non_finite_output_is_reported)
 }
 
 /* test_slope.c varies the position of the kink and the derivative beside it. */
-TEST(a_kink_is_counted_and_judged)
+TEST(a_kink_is_counted_and_checked)
 {
     static const struct {
         double at;

@@ -18,7 +18,7 @@ static rt_status try_start(void *models)
     return start_from_file(model_of(t), &start);
 }
 
-TEST(a_start_from_another_run_changes_nothing)
+TEST(a_refused_start_from_another_run_changes_nothing)
 {
     save_example();
     trained t[] = {new_trained(4, 2), new_trained(4, 2)}, saved = new_trained(4, 1);

@@ -178,12 +178,12 @@ static void expect_each(int what, int row)
     expect_next(what, f.how);
 }
 
-TEST_ROWS(a_file_is_the_older_or_the_newer_one, 0, FILES *ROWS_OF_FILES)
+TEST_ROWS(a_failing_call_leaves_the_older_or_the_newer_file, 0, FILES *ROWS_OF_FILES)
 {
     expect_each(_i / ROWS_OF_FILES, _i % ROWS_OF_FILES);
 }
 
-TEST_ROWS(a_folder_is_the_older_or_the_newer_one, 0, ROWS(rows))
+TEST_ROWS(a_failing_call_leaves_the_older_or_the_newer_folder, 0, ROWS(rows))
 {
     expect_each(NEWER, _i);
 }
@@ -194,7 +194,7 @@ TEST_ROWS(a_folder_exported_onto_itself_stays_complete, 1, ROWS(rows))
     expect_each(ITSELF, _i);
 }
 
-TEST_ROWS(a_file_that_may_not_grow_leaves_the_older_model, NEWER, COMMANDS)
+TEST_ROWS(a_file_size_limit_keeps_the_older_model, NEWER, COMMANDS)
 {
     for (long bytes = 100; bytes < 8000; bytes += 1900) {
         trial_limit(bytes);

@@ -64,7 +64,7 @@ static rt_model *saved_and_opened(const rt_model *model)
 }
 
 /* The theta of the folder have no base, so the model learns them and starts there. */
-TEST(theta_starts_where_the_folder_has_it)
+TEST(theta_starts_at_the_values_of_the_folder)
 {
     double theta[64];
     rt_model *model = open_fixture("masked_lm_theta"), *again = saved_and_opened(model);

@@ -96,7 +96,7 @@ TEST(a_new_model_is_trained_saved_exported_opened_and_continues_a_text)
     run("$TRAIN64 --checkpoint new.h5 --eval data.file=abc.txt data.eval_fraction=0");
 }
 
-TEST(a_seed_draws_what_the_library_draws)
+TEST(a_new_model_has_the_initial_values_of_the_library)
 {
     rt_transformer *transformer;
     rt_model *model = new_decoder();

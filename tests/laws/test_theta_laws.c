@@ -213,7 +213,7 @@ TEST_ROWS(usage_is_that_of_queries_and_keys_before_their_rotation, 0, 2)
     rt_usage_free(&u);
 }
 
-TEST(shares_are_over_the_mean_of_the_pairs)
+TEST(shares_are_relative_to_the_mean_of_the_pairs)
 {
     static const rt_pair_sum sums[] = {{6, 3, 4}, {2, 0, -1}, {1, 0, 0}, {3, 0, 0}};
     static const rt_pair_sum none[] = {{0, 0, 0}, {0, 0, 0}};

@@ -207,7 +207,7 @@ TEST(a_blank_model_equals_the_drawn_one_once_drawn)
     rt_transformer_free(blank);
 }
 
-TEST(a_worker_reads_the_values_of_the_first_and_keeps_its_gradients)
+TEST(a_worker_shares_values_and_has_its_own_gradients)
 {
     rt_transformer_options o = small();
     rt_transformer *first = new_model(&o, 1), *worker;
@@ -311,7 +311,7 @@ TEST_ROWS(factors_of_heads_change_no_bit_at_the_start, 0, 6)
 
 /* Multiplying the rows of the weight and bias of the queries by the factor gives the same outputs.
  */
-TEST(a_factor_of_a_head_is_one_of_its_queries)
+TEST(a_head_factor_equals_scaled_queries)
 {
     rt_transformer_options o = small();
     real scaled[7], folded[7];

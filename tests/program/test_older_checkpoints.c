@@ -38,7 +38,7 @@ TEST(every_command_that_reads_a_model_refuses_an_older_checkpoint)
     ck_assert_ptr_null(model);
 }
 
-TEST(a_report_draws_its_tables)
+TEST(the_tables_of_an_older_run_are_drawn)
 {
     NEEDS_PROGRAM("gnuplot");
     expect_told(0, refusal, "$TRAIN --report runs/lm && grep -q '<svg' runs/lm/report.html");

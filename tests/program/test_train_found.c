@@ -33,7 +33,7 @@ TEST(a_run_is_evaluated_as_it_was_trained)
                 "$TRAIN --checkpoint runs/mine --eval model.heads=5");
 }
 
-TEST(a_configuration_in_the_folder_of_a_run_is_that_run)
+TEST(the_configuration_in_the_folder_of_a_run_selects_that_run)
 {
     run("$TRAIN tiny.ini run.name=a=b model.dim=24 train.steps=20");
     const char *trained = line_of(w->out, "eval: ");

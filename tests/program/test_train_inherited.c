@@ -64,7 +64,7 @@ TEST(every_command_reports_a_file_size_limit)
 
 /* Each stream closed, and all of them. Text that cannot be printed is an error and gets into no
  * file. */
-TEST_ROWS(a_training_with_closed_streams_has_the_files_of_any_other, 0, 4)
+TEST_ROWS(closed_streams_change_no_file_of_a_training, 0, 4)
 {
     static const char *const closed[] = {"<&-", ">&-", "2>&-", "<&- >&- 2>&-"};
     expect_exit(w, strstr(closed[_i], " >&-") || *closed[_i] == '>',

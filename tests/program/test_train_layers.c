@@ -67,7 +67,7 @@ TEST(a_fixed_theta_is_the_base_of_its_layer)
                    "$TRAIN runs/tiny/config.ini --eval --theta off:0.05turns | grep '^theta: '");
 }
 
-TEST(decay_has_a_column_for_each_start)
+TEST(decay_has_a_column_for_each_initial_theta)
 {
     expect_output("r,C,C_sliding\n",
                   "$TRAIN tiny.ini " APART

@@ -145,7 +145,7 @@ TEST_ROWS(a_checkpoint_gives_the_same_results_in_the_other_precision, 0, 2)
     ck_assert_double_eq_tol(accuracy[0], accuracy[1], 0.013); /* one label of 80 */
 }
 
-TEST(evaluation_drops_nothing_and_writes_nothing)
+TEST(an_evaluation_has_no_dropout_and_writes_no_file)
 {
     run(TINY "train.shards=4 --threads 1");
     const char *line = line_of(w->out, "eval: ");

@@ -14,7 +14,7 @@ static bool with_reports = true;
 SUITE(PROGRAM_OPTIONS)
 
 /* Stops where all is due, where only a row is logged, and where nothing is; threads change. */
-TEST_ROWS(the_straight_run_is_reached_in_two_and_in_three_parts, 0, 17)
+TEST_ROWS(a_run_in_two_or_three_parts_equals_the_uninterrupted_run, 0, 17)
 {
 #define SHARDS                                                                                     \
     "train.shards=4 model.dropout=0.1 model.attention_dropout=0.2 theta.scope=head data.task="
@@ -184,7 +184,7 @@ NIGHTLY_TEST(an_extension_that_is_stopped_ends_in_the_same_bits)
     expect_same_in("straight", "parts", "schedules.csv");
 }
 
-TEST(a_run_that_was_merely_stopped_keeps_its_schedule)
+TEST(a_stopped_run_keeps_its_schedule)
 {
     run("$TRAIN tiny.ini --quiet");
     ck_assert(exists("runs/tiny/result.csv"));

@@ -76,7 +76,7 @@ TEST(a_sweep_reuses_its_finished_runs)
 }
 
 /* After Ctrl-C the report of the finished part exists and must not prevent the rest. */
-NIGHTLY_TEST(an_interrupted_sweep_ends_as_one_that_was_not)
+NIGHTLY_TEST(an_interrupted_sweep_ends_as_an_uninterrupted_one)
 {
 #define LONG_SWEEP                                                                                 \
     "$TRAIN ../tiny.ini --quiet theta.learn=no train.steps=800 optimizer.schedule_steps=800 "      \

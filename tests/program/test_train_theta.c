@@ -79,7 +79,7 @@ TEST(the_check_unneeded_decides_the_exit_code)
     ck_assert_double_eq(result_of("tiny", "theta_needed"), 0);
 }
 
-TEST(the_old_names_of_an_older_run_are_refused)
+TEST(old_values_of_theta_check_are_refused)
 {
     run(TINY
         "&& sed -i 's/^;*check = no$/check = near/' runs/tiny/config.ini && cp -r runs before");

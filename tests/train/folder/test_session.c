@@ -89,7 +89,7 @@ TEST(a_toy_task_has_no_files)
     ck_assert_str_eq(cell_of("data", 2, words), "");
 }
 
-TEST(the_file_of_a_data_set_is_named_without_it)
+TEST(a_data_set_is_listed_by_the_path_of_its_file)
 {
     options = (rt_data_options){.task = task_named("tokens"), .file = "a:/b.h5:/train/ids"};
     ck_assert_str_eq(cell_of("data", 2, words), "a:/b.h5 (cannot be read)");

@@ -55,7 +55,7 @@ static double decay(double theta, double r)
 SUITE(.setup = make_scratch, .teardown = end)
 
 /* Two layers of two heads of two pairs: a column for the start and one for the end of each. */
-TEST_ROWS(a_decay_curve_has_its_theta_at_the_start_and_at_the_end, 0, 3)
+TEST_ROWS(decay_is_drawn_for_initial_and_learned_theta, 0, 3)
 {
     static const double ends[] = {0.9, 1.1, 1.2, 0.7};
     static const struct {

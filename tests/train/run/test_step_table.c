@@ -133,7 +133,7 @@ TEST(a_table_that_cannot_be_read_is_kept)
 
 #define EVALUATED(step, accuracy) #step ",0,9,0.5," #accuracy ",0.1,1,1,0.125\n"
 
-TEST(the_first_step_is_that_of_the_first_evaluation_that_reached_it)
+TEST(the_first_evaluation_that_reaches_an_accuracy_is_found)
 {
     ck_assert(isnan(rt_metrics_first_step(scratch, 0.99)));
     put_text("metrics.csv",

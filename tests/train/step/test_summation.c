@@ -72,7 +72,7 @@ static void expression(char *text, int shards, int processes, int group)
 
 SUITE(.may_leak = true)
 
-TEST(pairs_of_pairs_are_summed)
+TEST(sums_follow_a_binary_tree)
 {
     char text[ROOM];
     expression(text, 1, 1, 1);

@@ -231,7 +231,7 @@ TEST_ROWS(every_answer_has_random_numbers_of_its_own, 0, 6)
     ck_assert_str_eq(printed, expected);
 }
 
-TEST(masks_of_equal_lines_are_drawn_apart)
+TEST(masks_of_equal_lines_are_drawn_independently)
 {
     enum { LINES = 3 };
     static char lines[] = "a[MASK]\na[MASK]\na[MASK]\n";
