@@ -254,7 +254,7 @@ TEST(the_length_of_a_batch_decides_the_size_of_its_images)
 #define GRAY        "\0\0\10\3\0\0\0\2\0\0\0\2\0\0\0\2"
 #define BYTES(text) text, sizeof text - 1
 
-/* Files in the place of two images of 2 x 2, or of their labels. */
+/* Files that replace two images of 2 x 2, or their labels. */
 static const struct {
     bool of_labels;
     const char *bytes;

@@ -453,7 +453,7 @@ TEST(a_size_is_that_of_the_block_of_parameters)
     ck_assert_ptr_null(m);
 }
 
-/* Were it passed over in silence, an evaluation would report a loss of 0. */
+/* If it were ignored, an evaluation would report a loss of 0. */
 TEST(a_missing_parameter_is_an_error)
 {
     const rt_transformer_options o = small();

@@ -171,7 +171,7 @@ const op_call *op_call_of(const rt_op *op)
     return NULL;
 }
 
-/* Appends to a text, behind a comma if it is not the first in its brackets. */
+/* Appends to a text, after a comma unless it is the first in its brackets. */
 static void append(char text[CALL_TEXT_SIZE], const char *format, ...)
 {
     const size_t used = strlen(text);

@@ -82,7 +82,7 @@ static const row table[] = {
 };
 /* clang-format on */
 
-/* The result, the gradients of the inputs and the probabilities, one behind the other. */
+/* The result, the gradients of the inputs and the probabilities, in this order. */
 typedef struct results {
     real *numbers;
     size_t size;

@@ -1,5 +1,5 @@
-/* The stated errors of the vector mathematics, over the whole range; in the double build the
- * C library's functions stand behind the same names. */
+/* The stated errors of the vector mathematics, over the whole range. In the double build the
+ * functions of the C library have the same names. */
 
 #include "core/gradcheck.h"
 #include "ops/vector_math.h"

@@ -42,7 +42,7 @@ TEST(evaluations_and_predictions_agree_with_the_confusion_matrix)
         "--predict - | cut -f1 >got; sed 1d sub/test.tsv | cut -f2 | paste -d, - got | sort | uniq "
         "-c | awk '{ print $2 \",\" $1 }' >counted; sed 1d runs/c/confusion.csv | sort | cmp - "
         "counted");
-    /* a run that goes on has no classes of its own yet */
+    /* an unfinished run has no classes yet */
     run("$TRAIN --report runs/c || test $? = 1");
     const double macro_f1 = result_of("c", "macro_f1");
     expect_text(page_text("runs/c/report.html"), lasting("\nmacro F1 %.4f\n", macro_f1),

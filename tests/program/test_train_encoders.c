@@ -54,7 +54,7 @@ TEST(a_mask_of_a_protein_has_two_spellings)
                 "$TRAIN --checkpoint foreign --predict 'MKxy<mask>' >/dev/null");
     expect_told(2, "the text must have a [MASK] to fill",
                 "$TRAIN --checkpoint foreign --predict MKT");
-    /* both see the token that the tokenizer puts behind a protein, and count special tokens */
+    /* both have the token that the tokenizer adds after a protein, and count special tokens */
     char token[8];
     double probability, loss;
     int tokens;

@@ -26,7 +26,7 @@ static uint64_t number_at(const unsigned char *at, int size)
     return number;
 }
 
-/* Returns the bytes behind a text that occurs once; NULL otherwise. */
+/* Returns the bytes after a text that occurs once; NULL otherwise. */
 static const unsigned char *behind(const unsigned char *bytes, size_t size, const char *text)
 {
     const unsigned char *found = NULL;
@@ -37,7 +37,7 @@ static const unsigned char *behind(const unsigned char *bytes, size_t size, cons
     return found;
 }
 
-/* Returns the number of so many bytes at a distance behind a text that must be there. */
+/* Returns the number of so many bytes at a distance after a text that must occur. */
 static uint64_t number_in(const unsigned char *bytes, size_t size, const char *text, int distance,
                           int width)
 {
@@ -72,7 +72,8 @@ TEST(a_decoder_is_a_file_of_keys_and_tensors)
     ck_assert_uint_eq(number_in(bytes, size, "output_norm.weight", 12, 4), 0);
 }
 
-/* The numbers begin at a multiple of 32 behind the last tensor's name, axes, type and place. */
+/* The numbers begin at a multiple of 32 after the name, axes, type and offset of the last tensor.
+ */
 static size_t header_of(const unsigned char *bytes, size_t size)
 {
     const unsigned char *factors = behind(bytes, size, "rope_freqs.weight");

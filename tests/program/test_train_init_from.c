@@ -122,7 +122,7 @@ TEST(a_model_that_stays_causal_keeps_its_objective)
         0, "warning: model.causal differs from the folder's model",
         "$TRAIN short.ini --quiet train.init_from=$HF/causal_lm/hf model.causal=no --overwrite");
     expect_in_file("runs/short/config.ini", "\nobjective = mlm\n");
-    /* a contradiction with an inherited value is told at a line */
+    /* a contradiction with an inherited value is reported with its line */
     expect_message(
         2,
         "short.ini:8: data.objective = lm needs model.causal = yes: otherwise a token sees the "

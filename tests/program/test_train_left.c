@@ -27,7 +27,7 @@ TEST(changed_data_is_a_warning_with_both_digests)
     expect_untold("warning: the data", TEXT "--resume");
     run("tr s S <a.txt >b.txt; mv b.txt a.txt; " TEXT "--resume");
     ck_assert_int_eq(count_of(w->err, NEWER), 2);
-    /* a vocabulary of its own is in the checkpoint */
+    /* the checkpoint contains its own vocabulary */
     run(TEXT "data.level=char train.steps=2 --overwrite && cp runs/tiny/vocab.txt v.txt && " TEXT
              "data.level=char data.vocab_file=v.txt train.steps=20 --overwrite");
     expect_untold("warning: the data",

@@ -2,7 +2,7 @@
 
 #include "train_program.h"
 
-/* The numbers of the line that begins so, in their order; others are passed over. */
+/* Reads the numbers of the line with this beginning, in their order. Other text is skipped. */
 static int numbers_of(const char *text, const char *beginning, double numbers[8])
 {
     int count = 0;

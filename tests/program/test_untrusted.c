@@ -156,7 +156,7 @@ TEST(untrusted_results_are_ignored_unless_they_are_numbers)
     rt_writer_free(&text);
     run("$TRAIN --report runs/tiny");
     expect_harmless("runs/tiny/report.html");
-    /* files that never end, never begin or are no files are passed over */
+    /* endless files, pipes, folders and circular links are skipped */
     run(TINY "train.steps=2 --overwrite");
     run("cd runs/tiny && rm metrics.csv theta.csv timing.csv result.csv && mkfifo metrics.csv && "
         "ln -s /dev/zero theta.csv && mkdir timing.csv && ln -s result.csv result.csv");

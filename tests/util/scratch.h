@@ -108,7 +108,7 @@ static inline void put_text(const char *name, const char *text)
     write_bytes(in_scratch(name), text, strlen(text));
 }
 
-/* Returns a text with another one in the place of a part. */
+/* Returns a text in which a part is replaced by another. */
 static inline const char *replaced(const char *text, const char *from, const char *to)
 {
     const char *at = strstr(text, from);

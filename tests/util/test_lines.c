@@ -30,7 +30,7 @@ static void expect_lines(const char *bytes, size_t size, const wanted *lines)
 #define LINES(bytes, ...)                                                                          \
     expect_lines(bytes, sizeof(bytes) - 1, (const wanted[]){__VA_ARGS__, {NULL, 0, 0}})
 
-/* A mark before the first line is passed over; a line may hold a zero. */
+/* A byte order mark before the first line is skipped. A line may contain a zero byte. */
 TEST(lines_end_in_a_newline_a_return_before_it_or_the_stream)
 {
     LINES("ab\ncd\n", {"ab", 2, 0}, {"cd", 2, 3});

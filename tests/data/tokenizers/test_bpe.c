@@ -132,8 +132,8 @@ TEST(special_and_unknown_tokens_are_not_ordinary)
     ck_assert_uint_eq(rt_vocabulary_most_ids(v, SIZE_MAX / 2 + 1), SIZE_MAX);
 }
 
-/* The ids are those of tokenizers 0.23.3, which drops a match of which nothing is left because the
- * match before it took its bytes as blanks. The token <s> takes the blanks behind it. */
+/* Ids of tokenizers 0.23.3, which drops a match that is empty because the match before it took its
+ * bytes as blanks. The token <s> takes the blanks after it. */
 static const struct {
     const char *flags, *ids; /* of a tab, and of the text "a<s>", three tabs, "b" */
 } blanks[] = {
@@ -390,7 +390,7 @@ TEST_ROWS(a_file_that_is_no_byte_level_bpe_is_refused_by_its_key, 0, ROWS(refusa
                   "'t.json%s' expected; got: %s", r->says, status.message);
 }
 
-/* Jansson passes over a zero behind a number; a checkpoint would keep the file up to it. */
+/* Jansson ignores a zero byte after a number; a checkpoint would keep the file up to it. */
 TEST(a_zero_in_the_file_is_refused)
 {
     rt_vocabulary *v;

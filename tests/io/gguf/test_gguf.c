@@ -202,7 +202,7 @@ TEST_ROWS(an_unreadable_tokenizer_or_unused_key_is_a_warning, 0, ROWS(tokenizers
     rt_huggingface_close(there);
 }
 
-/* Returns the byte behind a text that is in the header. */
+/* Returns the byte after a text in the header. */
 static unsigned char *behind(const char *text)
 {
     for (size_t i = 0; i + strlen(text) < file.data; i++)
@@ -212,7 +212,7 @@ static unsigned char *behind(const char *text)
     return NULL;
 }
 
-/* Bytes of the header, at a distance behind a text, that are replaced by a number. */
+/* Bytes of the header, at a distance after a text, and the number that replaces them. */
 #define HUGE_COUNT 0x1000000000000000
 static const struct {
     const char *text;

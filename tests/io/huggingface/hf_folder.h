@@ -31,7 +31,7 @@ static inline const char *path_in_fixture(const char *name, const char *file)
     return path;
 }
 
-/* Copies NAME's file, with each of the first texts by the one behind it; texts of a safetensors
+/* Copies NAME's file and replaces the first text of each pair by the second; texts of a safetensors
  * header must have the same length. NULL ends the list. */
 static inline void copy_changed(const char *name, const char *file, const char *const *changes)
 {

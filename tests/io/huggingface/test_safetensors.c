@@ -1,6 +1,6 @@
 #include "io/huggingface/hf_folder.h"
 
-/* Writes a file of a header as it is given, with the bytes behind it. */
+/* Writes a file of a header and the bytes after it. */
 static void write_file(const char *header, const void *data, size_t size)
 {
     const size_t length = strlen(header);
@@ -123,7 +123,7 @@ TEST_ROWS(a_text_is_no_safetensors_file, 0, 3)
     expect_refusal(lasting("a.safetensors: %s", texts[_i][1]));
 }
 
-/* Headers before eight bytes, and the message behind the name of the file. */
+/* Headers before eight bytes, and the message after the name of the file. */
 #define TENSOR(dtype, shape, offsets)                                                              \
     "{\"a\":{\"dtype\":\"" dtype "\",\"shape\":[" shape "],\"data_offsets\":[" offsets "]}}"
 #define OF_A  ": tensor 'a': "

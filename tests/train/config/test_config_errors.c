@@ -279,7 +279,7 @@ TEST(a_second_override_of_a_key_is_an_error)
                   "command line: model.layers is given twice\n");
 }
 
-/* Reads the next of the words with blanks between them; false behind the last. */
+/* Reads the next of the blank-separated words; false after the last. */
 static bool next_word(const char **words, char word[64])
 {
     int used = 0;

@@ -39,7 +39,7 @@ typedef struct map {
     int layer, head;
 } map;
 
-/* Reads the next map: the image, and the title behind it. */
+/* Reads the next map: the image, and the title after it. */
 static map next_map(const char **at)
 {
     const char *image = next_element(*at, "image"), *title = image ? strstr(image, "layer ") : NULL;
