@@ -282,7 +282,7 @@ int fsync(int file)
     return (int)end(SHIM_FSYNC, waits_for_disk ? syscall(SYS_fsync, file) : 0);
 }
 
-/* As on a network file system, a close that fails has closed. */
+/* A failed close has closed the file, as on a network file system. */
 int close(int file)
 {
     if (!is_watched(file))

@@ -270,7 +270,7 @@ TEST_ROWS(a_file_is_synchronized_before_its_folder, 0, 3)
     ck_assert_int_eq(counts().calls[SHIM_FSYNC], 2);
 }
 
-TEST(of_two_writers_the_first_fails)
+TEST(the_first_of_two_writers_fails)
 {
     rt_durable_file first, second;
     const char *path = in_work("last");

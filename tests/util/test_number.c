@@ -82,7 +82,7 @@ TEST(a_number_is_shown_with_its_decimals_or_four_digits)
     ck_assert_str_eq(RT_SHOWN(2, INFINITY), "inf");
 }
 
-TEST(no_number_is_longer_than_its_room)
+TEST(no_number_is_longer_than_its_buffer)
 {
     static const double numbers[] = {-9999999.4, -9999999.9999999, -1.7976931348623157e308,
                                      4.9e-324};
@@ -159,7 +159,7 @@ TEST(an_item_that_does_not_fit_is_cut)
     }
 }
 
-TEST(a_list_has_its_items_and_no_parts_of_them)
+TEST(a_list_matches_only_whole_items)
 {
     ck_assert(rt_list_has("cpu,memory", "memory") && rt_list_has("memory", "memory"));
     ck_assert(!rt_list_has("cpu,memory", "mem") && !rt_list_has("memory2,cpu", "memory"));

@@ -43,7 +43,7 @@ TEST(the_nearest_name_is_what_was_meant)
                       rows[i][0], nearest_to(rows[i][0]), rows[i][1]);
 }
 
-TEST(of_equally_near_names_the_first_wins)
+TEST(the_first_of_equally_near_names_wins)
 {
     rt_nearest nearest = {.written = "abcx"};
     rt_nearest_try(&nearest, "abcy", "first");

@@ -47,7 +47,7 @@ static char *written(const char *bytes, size_t size, size_t piece, bool end)
     return text;
 }
 
-TEST(characters_are_whole_whatever_the_pieces)
+TEST(characters_split_between_writes_are_printed_whole)
 {
     for (int i = 0; i < ROWS(pieces); i++)
         for (size_t piece = 1; piece < 6; piece++) {
