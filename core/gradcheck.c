@@ -147,8 +147,7 @@ static rt_status prepare(check *c)
             largest = rt_size(c->inputs[i]);
     c->outputs = rt_size(output);
     c->memory = rt_alloc(3 * c->outputs + 2 * largest, sizeof(real));
-    if (!c->memory)
-        return rt_out_of_memory("a gradient check");
+    RT_TRY(rt_allocated(c->memory, "a gradient check"));
     c->weights = c->memory;
     c->here = c->weights + c->outputs;
     c->moved = c->here + c->outputs;

@@ -3,7 +3,6 @@
 #include "core/path.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,6 +51,11 @@ rt_status rt_error(rt_code code, const char *format, ...)
 rt_status rt_out_of_memory(const char *what)
 {
     return rt_error(RT_MEMORY, "out of memory for %s", what);
+}
+
+rt_status rt_allocated(bool there, const char *what)
+{
+    return there ? rt_ok() : rt_out_of_memory(what);
 }
 
 void rt_rule_broken(rt_rule_sink to, const char *const *options, const char *format, ...)

@@ -4,6 +4,7 @@
 /* Result of a function that can fail: a code for decisions, and a message that says where, what was
  * expected and what was found. Returned by value; there is nothing to free. */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef enum rt_code {
@@ -37,6 +38,9 @@ rt_status rt_error(rt_code code, const char *format, ...) RT_PRINTF(2, 3);
 
 /* Returns the error for a failed allocation. */
 rt_status rt_out_of_memory(const char *what);
+
+/* Returns that error unless the memory is `there`: a pointer, or a condition on several. */
+rt_status rt_allocated(bool there, const char *what) RT_MUST_CHECK;
 
 /* Returns from the function with the error of a call, if it has one. For functions that have
  * nothing to free, close or reset after an error. */

@@ -96,8 +96,7 @@ static rt_status keep_ids(void *list, rt_id_list *ids)
 {
     rt_id_list *all = list;
     rt_id_list_reserve(all, all->count + ids->count);
-    if (all->failed)
-        return rt_out_of_memory("the text of a file");
+    RT_TRY(rt_allocated(!all->failed, "the text of a file"));
     memcpy((char *)all->ids + all->count * all->width, ids->ids, ids->count * ids->width);
     all->count += ids->count;
     return rt_ok();

@@ -231,8 +231,7 @@ rt_status rt_data_open_encoder(rt_data **data_new, const rt_data_options *o,
                                rt_data_of_model meaning)
 {
     rt_data *data = *data_new = new_data(o, meaning);
-    if (!data)
-        return rt_out_of_memory("the source of data");
+    RT_TRY(rt_allocated(data, "the source of data"));
     data->labels = meaning.labels;
     return give(data_new, data,
                 meaning.vocabulary ? rt_data_use_vocabulary(data, meaning.vocabulary) : rt_ok());

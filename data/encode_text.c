@@ -255,7 +255,7 @@ rt_status rt_text_scan(rt_text_files *text, rt_level level, rt_text_look *look, 
 {
     rt_text_stream stream = {.text = text};
     unsigned char *bytes = rt_alloc_unset(PART_SIZE, 1);
-    rt_status status = bytes ? rt_ok() : rt_out_of_memory("a part of a text");
+    rt_status status = rt_allocated(bytes, "a part of a text");
     size_t got, kept = 0;
     do {
         if (!status.code)
@@ -287,7 +287,7 @@ rt_status rt_text_characters(rt_vocabulary **vocabulary_new, rt_text_files *text
                              const rt_data_options *o)
 {
     bool *seen = rt_alloc(RT_CODE_POINTS, sizeof *seen);
-    rt_status status = seen ? rt_ok() : rt_out_of_memory("a vocabulary");
+    rt_status status = rt_allocated(seen, "a vocabulary");
     *vocabulary_new = NULL;
     if (!status.code)
         status = rt_text_scan(text, RT_LEVEL_CHAR, see_characters, seen);
@@ -368,8 +368,7 @@ static rt_status fill_part(part *p, reading *r, size_t size)
     const size_t held = r->count - r->from, wanted = size - p->size;
     const size_t n = held < wanted ? held : wanted;
     size_t got = 0;
-    if (!rt_grow(&p->bytes, &p->capacity, size, 1))
-        return rt_out_of_memory("a part of a text");
+    RT_TRY(rt_allocated(rt_grow(&p->bytes, &p->capacity, size, 1), "a part of a text"));
     if (n)
         memcpy(p->bytes + p->size, r->held + r->from, n);
     r->from += n;
@@ -469,8 +468,7 @@ rt_status rt_text_encode(rt_text_encoding *e)
     int count = threads;
     e->unknown = (rt_unknown){0};
     part *parts = rt_alloc((size_t)threads, sizeof *parts);
-    if (!parts)
-        return rt_out_of_memory("parts of a text");
+    RT_TRY(rt_allocated(parts, "parts of a text"));
     for (int i = 0; i < threads; i++)
         parts[i] = (part){.e = e, .ids.width = rt_id_width(e->vocabulary->count)};
     rt_status status = rt_ok();

@@ -57,8 +57,7 @@ rt_status rt_examples_label(rt_data *data, const char *path, rt_text_span *names
 static rt_status find_labels(rt_data *data, const rt_labelled_file *f)
 {
     rt_text_span *names = rt_alloc(f->count, sizeof *names);
-    if (!names)
-        return rt_out_of_memory("the labels");
+    RT_TRY(rt_allocated(names, "the labels"));
     for (size_t i = 0; i < f->count; i++)
         names[i] = f->texts[i].label;
     const rt_status status = rt_examples_label(data, f->path, names, f->count);
@@ -70,8 +69,7 @@ static rt_status find_labels(rt_data *data, const rt_labelled_file *f)
 static rt_status vocabulary_of_texts(const rt_labelled_file *f, rt_vocabulary **vocabulary_new)
 {
     bool *seen = rt_alloc(RT_CODE_POINTS, sizeof *seen);
-    if (!seen)
-        return rt_out_of_memory("the texts of a file");
+    RT_TRY(rt_allocated(seen, "the texts of a file"));
     for (size_t i = 0; i < f->count; i++) {
         const rt_labelled_text *t = &f->texts[i];
         rt_characters_see(seen, (const unsigned char *)t->text.bytes, t->text.size);
@@ -297,8 +295,7 @@ rt_status rt_examples_order(rt_data *data, rt_examples *x)
         for (size_t i = 0; i < x->count; i++)
             rows += belongs(data, x->rows + i, part);
         const rt_example **sorted = x->sorted[part] = rt_alloc(rows, sizeof *sorted);
-        if (!sorted)
-            return rt_out_of_memory("the order of the rows");
+        RT_TRY(rt_allocated(sorted, "the order of the rows"));
         for (size_t i = 0; i < x->count; i++)
             if (belongs(data, x->rows + i, part))
                 sorted[next++] = x->rows + i;
@@ -389,7 +386,7 @@ static rt_status open_files(rt_data *data, const rt_data_files *list)
     rt_labelled_file *evaluation = &files[RT_PART_EVALUATION];
     rt_labelled_file *first = &files[list->list->part]; /* defines the columns */
     rt_examples *x = data->state->rows = rt_alloc(1, sizeof *x);
-    rt_status status = x ? rt_ok() : rt_out_of_memory("the texts of data.file");
+    rt_status status = rt_allocated(x, "the texts of data.file");
     for (size_t i = 0; i < list->count && !status.code; i++) {
         const rt_data_file *file = &list->list[i];
         status = rt_labelled_file_read(&files[file->part], file->key, file->path, o);
@@ -469,7 +466,7 @@ static rt_status new_texts(rt_example_text *x, int count)
 {
     x->texts = rt_alloc((size_t)count, sizeof *x->texts);
     x->count = x->texts ? count : 0;
-    return x->texts ? rt_ok() : rt_out_of_memory("a text");
+    return rt_allocated(x->texts, "a text");
 }
 
 /* Splits a line into tokens and returns their number. `texts` may be NULL, to count them. */
@@ -534,8 +531,7 @@ static rt_status encode_row(rt_example_text *x, const rt_data *data, const char 
                        .count = 1,
                        .ids = rt_alloc_unset(most, sizeof *all.ids),
                        .labels = tags ? rt_alloc_unset(most, sizeof *all.labels) : NULL};
-    rt_status status =
-        all.ids && (all.labels || !tags) ? rt_ok() : rt_out_of_memory("the ids of a text");
+    rt_status status = rt_allocated(all.ids && (all.labels || !tags), "the ids of a text");
     for (int i = 0; i < x->count - pair && !status.code; i++) {
         rt_labelled_text text = {.text = x->texts[i]};
         bool second;

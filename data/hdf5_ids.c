@@ -256,8 +256,7 @@ static rt_status find_in_child(void *input, unsigned char **place_new, size_t *s
     set d = {.in = input};
     RT_TRY(open_set(&d));
     rt_token_place *place = rt_alloc(1, sizeof *place);
-    if (!place)
-        return rt_out_of_memory("the place of token ids");
+    RT_TRY(rt_allocated(place, "the place of token ids"));
     d.place.offset = H5Dget_offset(d.ids); /* undefined for chunked and compact data */
     d.place.in_place = d.place.offset != HADDR_UNDEF;
     *place = d.place;
@@ -297,7 +296,7 @@ static rt_status decode_in_child(void *input, unsigned char **nothing, size_t *s
     *size = 0;
     RT_TRY(open_set(&d));
     unsigned char *block = rt_alloc(BLOCK, (size_t)d.place.width);
-    rt_status status = block ? rt_ok() : rt_out_of_memory("a block of token ids");
+    rt_status status = rt_allocated(block, "a block of token ids");
     for (size_t first = 0, count = d.place.count; first < count && !status.code; first += BLOCK) {
         const size_t n = count - first < BLOCK ? count - first : BLOCK;
         if (!move_block(&d, first, n, block, false))

@@ -107,8 +107,7 @@ static rt_status read_rest(idx *x, gzFile file, const char *path, size_t bytes)
     const size_t wanted = x->size < most ? x->size + 1 : most + 1; /* one more, to find the end */
     size_t count = 0;
     x->bytes = rt_alloc_unset(wanted, 1);
-    if (!x->bytes)
-        return rt_out_of_memory("a file of images");
+    RT_TRY(rt_allocated(x->bytes, "a file of images"));
     RT_TRY(read_bytes(file, path, x->bytes, wanted, &count));
     if (count == x->size)
         return rt_ok();
@@ -232,8 +231,7 @@ static rt_status open_images(rt_data *data, const rt_data_files *files)
     const rt_data_options *o = &data->options;
     image_rows *x = data->state->rows = rt_alloc(1, sizeof *x);
     size_t rows = 0;
-    if (!x)
-        return rt_out_of_memory("the images of data.file");
+    RT_TRY(rt_allocated(x, "the images of data.file"));
     for (size_t i = 0; i < files->count; i++) {
         const image_files *part = &x->parts[files->list[i].part];
         RT_TRY(read_part(x, &files->list[i]));
@@ -256,8 +254,7 @@ static rt_status open_images(rt_data *data, const rt_data_files *files)
             o->patch, data->patch, wanted);
     RT_TRY(find_labels(data, &x->parts[files->list->part]));
     x->examples.rows = rt_alloc(rows, sizeof *x->examples.rows);
-    if (!x->examples.rows)
-        return rt_out_of_memory("the rows of data.file");
+    RT_TRY(rt_allocated(x->examples.rows, "the rows of data.file"));
     for (int part = 0; part < RT_PARTS; part++)
         RT_TRY(add_rows(data, part));
     return rt_examples_order(data, &x->examples);

@@ -48,7 +48,7 @@ rt_status rt_labelled_batch_randomize(rt_labelled_batch *b, int most, rt_account
 {
     b->positions = alloc_tokens(b, sizeof *b->positions, account);
     b->randomized = most;
-    return b->positions ? rt_ok() : rt_out_of_memory("a batch");
+    return rt_allocated(b->positions, "a batch");
 }
 
 /* Draws positions for the tokens of a row: each number is chosen with the probability that is still

@@ -278,8 +278,7 @@ static rt_status name_parts(rt_labelled_file *file, const rt_data_options *o,
         fields[c] = used ? rt_intern_text(name) : NULL;
         file->names[c] =
             rt_intern_text(RT_PRINTED(128, "%s %.100s", file->json ? "field" : "column", name));
-        if (!file->names[c] || (used && !fields[c]))
-            return rt_out_of_memory("the rows of a file");
+        RT_TRY(rt_allocated(file->names[c] && (!used || fields[c]), "the rows of a file"));
     }
     return rt_ok();
 }

@@ -44,8 +44,7 @@ static rt_status keep(rt_labels **labels_new, const rt_text_span *names, size_t 
     for (size_t i = 0; i < count; i++)
         bytes += names[i].size + 1;
     rt_labels *labels = *labels_new = rt_alloc(bytes, 1);
-    if (!labels)
-        return rt_out_of_memory("the labels");
+    RT_TRY(rt_allocated(labels, "the labels"));
     labels->count = (int)count;
     labels->names = (char **)(labels + 1);
     char *at = (char *)(labels->names + count);
@@ -86,8 +85,7 @@ rt_status rt_labels_read(rt_labels **labels_new, const char *file, const char *b
     bool valid = true;
     *labels_new = NULL;
     rt_text_span *names = rt_alloc(RT_LABELS_LIMIT, sizeof *names);
-    if (!names)
-        return rt_out_of_memory("the labels");
+    RT_TRY(rt_allocated(names, "the labels"));
     while (bytes < end && valid) {
         const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
         const rt_text_span name = {bytes, (size_t)((newline ? newline : end) - bytes)};
@@ -115,7 +113,7 @@ rt_status rt_labels_write(const rt_labels *labels, char **text_new)
     for (int i = 0; i < labels->count; i++)
         rt_writer_add(&w, "%s\n", labels->names[i]);
     *text_new = rt_writer_take(&w);
-    return *text_new ? rt_ok() : rt_out_of_memory("the labels");
+    return rt_allocated(*text_new, "the labels");
 }
 
 static int by_name(const void *key, const void *name)

@@ -21,8 +21,7 @@ rt_status rt_text_files_add(rt_text_files *t, const char *path)
         return rt_error(RT_DATA, "%.800s: %s must hold text; the file is empty", path, t->key);
     if (!rt_file_state_find(&file.state, -1, path))
         return rt_error(RT_DATA, "%.800s: %s (%s)", path, strerror(errno), t->key);
-    if (!rt_grow(&t->list, &t->capacity, t->count + 1, sizeof *t->list))
-        return rt_out_of_memory(t->key);
+    RT_TRY(rt_allocated(rt_grow(&t->list, &t->capacity, t->count + 1, sizeof *t->list), t->key));
     file.size = (size_t)file.state.size;
     t->packed += file.size;
     t->bytes += file.size * (rt_name_is_packed(path) ? INFLATED : 1);

@@ -166,8 +166,7 @@ static rt_status make_digest(const entry *e, void *context)
 {
     text_digest *d = context;
     XXH3_state_t *state = XXH3_createState();
-    if (!state)
-        return rt_out_of_memory("the digest of a text");
+    RT_TRY(rt_allocated(state, "the digest of a text"));
     XXH3_128bits_reset(state);
     const rt_status status = rt_text_scan(d->text, RT_LEVEL_BYTE, digest_bytes, state);
     write_digest(d->digits, XXH3_128bits_digest(state));

@@ -137,8 +137,7 @@ static rt_status check_small(rt_token_run *f)
                             f->in.name);
         f->opened.links = 0;
         f->sound = rt_alloc(f->in.sums.count, sizeof *f->sound);
-        if (!f->sound)
-            return rt_out_of_memory("checksums");
+        RT_TRY(rt_allocated(f->sound, "checksums"));
         return bytes > SUMMED_FIRST ? rt_ok() : check_blocks(f, 0, count);
     }
     if (bytes > SCANNED)

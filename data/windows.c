@@ -134,8 +134,7 @@ static rt_status take_text(void *context, const rt_corpus_text *text)
 static rt_status open_windows(rt_data *data, const rt_data_files *files)
 {
     windows *w = data->state->rows = rt_alloc(1, sizeof *w);
-    if (!w)
-        return rt_out_of_memory("the files of data");
+    RT_TRY(rt_allocated(w, "the files of data"));
     const rt_status status = rt_corpus_open(data, files, &w->tokens, take_text, data);
     for (size_t i = 0; i < w->texts.count; i++) {
         const size_t count = w->texts.list[i].count;

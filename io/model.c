@@ -150,7 +150,7 @@ static rt_status open_folder(rt_model *m, const char *path)
     imported->vocabulary = NULL;
     imported->sorted_labels = NULL;
     o->warnings = rt_copy_text(imported->warnings);
-    status = o->warnings ? rt_ok() : rt_out_of_memory("the warnings about a folder");
+    status = rt_allocated(o->warnings, "the warnings about a folder");
     if (!status.code)
         status = configure(m, &options, options.vocab, options.token_types);
     status = as_checkpoint(status, path);
@@ -307,8 +307,7 @@ rt_status rt_model_save(const rt_model *m, const char *path)
                         "the step of the model must be from %" PRId64 " to %d; got %" PRId64,
                         m->origin->info.step, RT_CHECKPOINT_STEPS, info.step);
     real *zeros = rt_alloc(m->transformer->parameters.block_size, sizeof *zeros);
-    if (!zeros)
-        return rt_out_of_memory("a checkpoint");
+    RT_TRY(rt_allocated(zeros, "a checkpoint"));
     const rt_optimizer_settings settings = rt_optimizer_defaults(RT_OPTIMIZER_ADAMW);
     const rt_checkpoint_model model =
         rt_checkpoint_model_of(m->transformer, &m->origin->data_options,
@@ -445,7 +444,7 @@ rt_status rt_model_classify(rt_model *m, const char *text, const char *second,
         return rt_error(RT_ARGUMENT, "the model has no classes of texts");
     RT_TRY(rt_model_encode(m, text, second, &row));
     rt_graph *g = rt_graph_new();
-    rt_status status = g ? rt_ok() : rt_out_of_memory("a graph");
+    rt_status status = rt_allocated(g, "a graph");
     if (g) {
         rt_graph_record(g, false);
         const rt_tensor *logits = rt_model_logits(m, g, &row, 1);

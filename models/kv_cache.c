@@ -47,8 +47,7 @@ rt_status rt_kv_cache_init(rt_kv_cache *c, const rt_transformer_options *o)
                        .state_size = is_linear ? above + below + H : 0,
                        .levels = H,
                        .layers = rt_alloc((size_t)o->layers, sizeof *c->layers)};
-    if (!c->layers)
-        return rt_out_of_memory("keys and values");
+    RT_TRY(rt_allocated(c->layers, "keys and values"));
     for (int l = 0; l < o->layers; l++) {
         rt_linear_state *state = &c->layers[l].state;
         const size_t numbers = rt_encodings_state(o, l);
@@ -61,8 +60,7 @@ rt_status rt_kv_cache_init(rt_kv_cache *c, const rt_transformer_options *o)
         if (!is_linear)
             continue;
         state->sum = rt_alloc(c->state_size, sizeof(real));
-        if (!state->sum)
-            return rt_out_of_memory("the sums of linear attention");
+        RT_TRY(rt_allocated(state->sum, "the sums of linear attention"));
         state->below = state->sum + above;
         state->level = state->below + below;
     }

@@ -26,8 +26,7 @@ rt_status rt_sampler_new(rt_sampler **sampler_new, const rt_sampling *options, i
     if (!(options->top_p > 0 && options->top_p <= 1))
         return rt_error(RT_ARGUMENT, "[sampler] top_p must be in (0, 1]; got %g", options->top_p);
     rt_sampler *s = rt_alloc(1, sizeof *s);
-    if (!s)
-        return rt_out_of_memory("a sampler");
+    RT_TRY(rt_allocated(s, "a sampler"));
     *s = (rt_sampler){.options = *options,
                       .count = count,
                       .p = rt_alloc_unset((size_t)count, sizeof *s->p),
@@ -36,7 +35,7 @@ rt_status rt_sampler_new(rt_sampler **sampler_new, const rt_sampling *options, i
         *sampler_new = s;
     else
         rt_sampler_free(s);
-    return *sampler_new ? rt_ok() : rt_out_of_memory("a sampler");
+    return rt_allocated(*sampler_new, "a sampler");
 }
 
 void rt_sampler_free(rt_sampler *s)

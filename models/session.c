@@ -43,8 +43,7 @@ rt_status rt_session_new(rt_session **session_new, rt_transformer *model, int ca
         return rt_error(RT_ARGUMENT, "the model has positions for %d tokens; got %d", most,
                         capacity);
     rt_session *s = rt_alloc(1, sizeof *s);
-    if (!s)
-        return rt_out_of_memory("a session");
+    RT_TRY(rt_allocated(s, "a session"));
     s->model = model;
     s->capacity = capacity ? capacity : most && most < MOST_TOKENS ? most : MOST_TOKENS;
     s->g = rt_graph_new();

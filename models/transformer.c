@@ -128,14 +128,12 @@ static rt_status list_parameters(rt_transformer **model_new, const rt_transforme
     RT_TRY(rt_transformer_check(options));
     const rt_encoding *encoding = rt_encoding_of(options);
     rt_transformer *m = *model_new = rt_alloc(1, sizeof *m);
-    if (!m)
-        return rt_out_of_memory("a model");
+    RT_TRY(rt_allocated(m, "a model"));
     m->options = *options;
     rt_transformer_resolve(&m->options);
     m->parameters.init_std = m->options.init_std;
     m->layers = rt_alloc((size_t)options->layers, sizeof *m->layers);
-    if (!m->layers)
-        return rt_out_of_memory("a model");
+    RT_TRY(rt_allocated(m->layers, "a model"));
     add_embeddings(m);
     m->parameters.component = RT_COMPONENT_POSITIONS;
     m->encoding.weight = encoding->add ? encoding->add(m) : NULL;

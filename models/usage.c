@@ -41,8 +41,7 @@ rt_status rt_usage_new(rt_usage *u, const rt_transformer_options *o, int length)
     if (!u->count)
         return pairs;
     u->numbers = rt_alloc(u->count, sizeof *u->numbers);
-    if (!u->numbers)
-        return rt_out_of_memory("the usage of pairs");
+    RT_TRY(rt_allocated(u->numbers, "the usage of pairs"));
     u->query = (rt_pair_sum *)u->numbers;
     u->key = u->query + u->queries;
     u->phases = phases ? (rt_phase_sum *)(u->key + u->keys) : NULL;

@@ -59,8 +59,7 @@ rt_status rt_optimizer_new(rt_optimizer **optimizer_new, rt_parameters *paramete
     *optimizer_new = NULL;
     RT_TRY(check_settings(settings));
     rt_optimizer *o = rt_alloc(1, sizeof *o);
-    if (!o)
-        return rt_out_of_memory("an optimizer");
+    RT_TRY(rt_allocated(o, "an optimizer"));
     *o = (rt_optimizer){parameters, *settings, .rule = rt_update_rule_of(settings)};
     const size_t scratch = rt_update_scratch(o->rule, parameters);
     bool good = !scratch || (o->scratch = rt_alloc_unset(scratch, sizeof(real)));
@@ -70,7 +69,7 @@ rt_status rt_optimizer_new(rt_optimizer **optimizer_new, rt_parameters *paramete
         *optimizer_new = o;
     else
         rt_optimizer_free(o);
-    return good ? rt_ok() : rt_out_of_memory("an optimizer");
+    return rt_allocated(good, "an optimizer");
 }
 
 void rt_optimizer_free(rt_optimizer *o)

@@ -53,8 +53,7 @@ static rt_status prepare(model_check *c)
     c->inputs = rt_alloc((size_t)p->count, sizeof(rt_tensor *));
     c->elements = rt_alloc((size_t)p->count, sizeof *c->elements);
     c->direction = rt_alloc((size_t)p->count, sizeof *c->direction);
-    if (!c->inputs || !c->elements || !c->direction)
-        return rt_out_of_memory("a gradient check");
+    RT_TRY(rt_allocated(c->inputs && c->elements && c->direction, "a gradient check"));
     /* parameters within 0.5 of 0, norm weights of 1; theta in 0.1 to 0.6 */
     for (int n = 0; n < p->count; n++) {
         const rt_parameter *parameter = p->list[n];

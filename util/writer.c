@@ -38,8 +38,7 @@ char *rt_writer_take(rt_writer *w)
 rt_status rt_writer_print(rt_writer *w, FILE *to)
 {
     char *text = rt_writer_take(w);
-    if (!text)
-        return rt_out_of_memory("the results");
+    RT_TRY(rt_allocated(text, "the results"));
     fputs(text, to);
     rt_free(text);
     return rt_ok();

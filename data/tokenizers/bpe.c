@@ -116,15 +116,13 @@ static rt_status merge_word(encoding *e, const unsigned char *word, size_t bytes
         push(e, i);
     while (e->queue.count)
         join(e, rt_queue_pop(&e->queue));
-    if (e->queue.failed)
-        return rt_out_of_memory("the ids of a word");
+    RT_TRY(rt_allocated(!e->queue.failed, "the ids of a word"));
     for (int32_t i = 0; i < count; i++)
         if (symbols[i].id != RT_NO_ID)
             e->to.take(e->to.context, symbols[i].id);
     const bool caches = e->caches && bytes <= MOST_CACHED_BYTES && e->words.count < MOST_CACHED &&
                         e->to.unknown->count == unknown;
-    return !caches || cache_word(e, word, bytes, count) ? rt_ok()
-                                                        : rt_out_of_memory("the ids of a word");
+    return rt_allocated(!caches || cache_word(e, word, bytes, count), "the ids of a word");
 }
 
 /* Encodes a word, which begins at byte `at` of the text. */

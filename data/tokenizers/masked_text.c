@@ -63,8 +63,7 @@ rt_status rt_masked_text_encode(const rt_vocabulary *v, bool begins, bool specia
     if (bytes > (size_t)limit)
         return rt_error(RT_ARGUMENT, "a text can have up to %d bytes; got %zu", limit, bytes);
     int32_t *ids = rt_alloc_unset(rt_vocabulary_most_ids(v, bytes) + masked, sizeof *ids);
-    if (!ids)
-        return rt_out_of_memory("the ids of a text");
+    RT_TRY(rt_allocated(ids, "the ids of a text"));
     if (begins)
         ids[(*count)++] = v->special.cls;
     size_t at = 0;

@@ -75,7 +75,7 @@ static rt_status reserve(rt_vocabulary *v, size_t count, size_t bytes)
             v->ids[c] = v->special.unknown;
         made = made && v->ids;
     }
-    return made ? rt_ok() : rt_out_of_memory("a vocabulary");
+    return rt_allocated(made, "a vocabulary");
 }
 
 /* Appends the text of the next id. */
@@ -295,12 +295,11 @@ rt_status rt_vocabulary_read(rt_vocabulary **vocabulary_new, rt_vocabulary_kind 
                         RT_BPE_BYTES, size);
     rt_vocabulary *v = rt_alloc(1, sizeof *v);
     reading r = {.v = v, .name = name, .at = bytes, .end = bytes + size};
-    if (!v)
-        return rt_out_of_memory("a vocabulary");
+    RT_TRY(rt_allocated(v, "a vocabulary"));
     v->level = kind.level;
     v->lowercase = has_pieces(kind.level) && kind.lowercase;
     v->file = rt_alloc(size + 1, 1);
-    rt_status status = v->file ? rt_ok() : rt_out_of_memory("a vocabulary");
+    rt_status status = rt_allocated(v->file, "a vocabulary");
     if (!status.code) {
         memcpy(v->file, bytes, size);
         status = kind.level == RT_LEVEL_BPE ? rt_bpe_read(v, name, size) : read_lines(&r);
@@ -322,7 +321,7 @@ rt_status rt_vocabulary_read(rt_vocabulary **vocabulary_new, rt_vocabulary_kind 
 rt_status rt_vocabulary_write(const rt_vocabulary *vocabulary, char **text_new)
 {
     *text_new = rt_copy_text(vocabulary->file ? vocabulary->file : "");
-    return *text_new ? rt_ok() : rt_out_of_memory("a vocabulary");
+    return rt_allocated(*text_new, "a vocabulary");
 }
 
 rt_status rt_vocabulary_copy(rt_vocabulary **copy_new, const rt_vocabulary *vocabulary)
@@ -391,8 +390,7 @@ rt_status rt_vocabulary_of_text(rt_vocabulary **vocabulary_new, const char *name
     if (valid < bytes)
         return rt_level_error(RT_LEVEL_CHAR, name, text[valid], valid);
     bool *seen = rt_alloc(RT_CODE_POINTS, sizeof *seen);
-    if (!seen)
-        return rt_out_of_memory("a vocabulary");
+    RT_TRY(rt_allocated(seen, "a vocabulary"));
     rt_characters_see(seen, text, bytes);
     const rt_status status = rt_vocabulary_of_seen(vocabulary_new, RT_LEVEL_CHAR, name, seen);
     rt_free(seen);

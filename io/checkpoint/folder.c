@@ -58,8 +58,7 @@ static rt_status list_names(const char *folder, const char *suffix, int64_t **li
         free(entries[i]);
     }
     free(entries);
-    if (!steps)
-        return rt_out_of_memory("a list of checkpoints");
+    RT_TRY(rt_allocated(steps, "a list of checkpoints"));
     qsort(steps, (size_t)*count, sizeof *steps, newest_first);
     return rt_ok();
 }

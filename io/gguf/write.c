@@ -156,8 +156,7 @@ static rt_status put_merges(gguf_keys *k, const rt_vocabulary *v)
 {
     const size_t count = v->level == RT_LEVEL_BPE ? (size_t)v->bpe->merges.count : 0;
     rt_pair *merges = rt_alloc_unset(count, sizeof *merges);
-    if (!merges)
-        return rt_out_of_memory("a header");
+    RT_TRY(rt_allocated(merges, "a header"));
     put_list(k, TOKENIZER "merges", RT_GGUF_TEXT, count);
     if (count) {
         memcpy(merges, v->bpe->merges.list, count * sizeof *merges);
@@ -354,8 +353,7 @@ rt_status rt_gguf_write(const char *path, const rt_transformer *model,
     rt_tensor_list list = {0};
     RT_TRY(rt_family_find(&family, rt_gguf_written, &model->options));
     RT_TRY(rt_output_check(path, export->overwrite));
-    if (!rt_capture_begin(&header))
-        return rt_out_of_memory("a header");
+    RT_TRY(rt_allocated(rt_capture_begin(&header), "a header"));
     gguf_keys keys = {header.file, family->type, 0, false};
     rt_status status = make_header(&keys, &list, family, model, export, dtype);
     if (!rt_capture_end(&header) && !status.code)

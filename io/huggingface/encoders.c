@@ -251,8 +251,7 @@ static rt_status resolve_esm(rt_huggingface *there)
     double *theta = rt_alloc(2 * (size_t)pairs, sizeof *theta);
     rt_status status = rt_ok();
     bool same = true;
-    if (!theta)
-        return rt_out_of_memory("theta");
+    RT_TRY(rt_allocated(theta, "theta"));
     if (written->own)
         rt_folder_theta_mean(written, o, RT_THETA_OF_ALL, pairs, theta);
     else

@@ -229,7 +229,7 @@ rt_status rt_tensor_list_open(rt_tensor_list *l, const rt_family *family,
                                        .fill = extra ? t->row->fill : fill_values,
                                        .context = extra ? (const void *)&l->theta : t};
     }
-    return l->entries ? rt_ok() : rt_out_of_memory("a list of tensors");
+    return rt_allocated(l->entries, "a list of tensors");
 }
 
 void rt_tensor_list_close(rt_tensor_list *list)
@@ -424,8 +424,7 @@ static rt_status add_padding(rt_vocabulary **padded_new, const rt_vocabulary *v)
                                       "[PAD]", "single_word", 0, "lstrip", 0, "rstrip", 0,
                                       "normalized", 0, "special", 1));
     text = rt_json_dump(file, 0, "");
-    if (!text)
-        return rt_out_of_memory(RT_HF_TOKENIZER_JSON);
+    RT_TRY(rt_allocated(text, RT_HF_TOKENIZER_JSON));
     kind.has_known = true;
     kind.known = v->special;
     kind.known.pad = v->count;

@@ -390,8 +390,7 @@ static rt_status add_parameter(rt_folder_tensors *all, const rt_family *family,
             if (!end || !fill_in(row->there, layer, end, there))
                 continue;
             rt_folder_tensor *t = tensor_of(all, row, there);
-            if (!t)
-                return rt_out_of_memory("a list of tensors");
+            RT_TRY(rt_allocated(t, "a list of tensors"));
             const rt_shape shape = rt_tensor_shape(&p->tensor);
             const int before = t->shape.axis[0];
             t->order = order;
@@ -424,8 +423,7 @@ static rt_status add_extra(rt_folder_tensors *all, const rt_family *family,
         const int count = snprintf(digits, sizeof digits, "%d", i);
         fill_in(row->there, (number){digits, layered ? count : 0}, "", name);
         rt_folder_tensor *t = tensor_of(all, row, name);
-        if (!t)
-            return rt_out_of_memory("a list of tensors");
+        RT_TRY(rt_allocated(t, "a list of tensors"));
         t->shape = (rt_shape){row->extra[1] ? 2 : 1,
                               {lengths[row->extra[0]], lengths[row->extra[1]], 1, 1}};
     }

@@ -176,8 +176,7 @@ static rt_status open_index(rt_weights *w, const char *folder)
 rt_status rt_weights_open(rt_weights *w, const char *folder)
 {
     *w = (rt_weights){.files = rt_alloc(RT_MOST_WEIGHT_FILES, sizeof(rt_safetensors *))};
-    if (!w->files)
-        return rt_out_of_memory("a list of files");
+    RT_TRY(rt_allocated(w->files, "a list of files"));
     if (!rt_folder_has(folder, RT_WEIGHTS_FILE) && rt_folder_has(folder, RT_WEIGHTS_INDEX))
         return open_index(w, folder);
     return open_file(w, folder, RT_WEIGHTS_FILE);
@@ -298,8 +297,7 @@ rt_status rt_huggingface_new(rt_huggingface **there_new)
         struct rt_huggingface_files files;
     } *both = rt_alloc(1, sizeof *both);
     *there_new = NULL;
-    if (!both)
-        return rt_out_of_memory("a folder of Hugging Face");
+    RT_TRY(rt_allocated(both, "a folder of Hugging Face"));
     both->there.files = &both->files;
     both->files.described = RT_HF_CONFIG;
     *there_new = &both->there;
@@ -363,7 +361,7 @@ static rt_status sort_labels(rt_huggingface *m)
         return rt_ok();
     rt_text_span *names = rt_alloc((size_t)count, sizeof *names);
     m->places = rt_alloc((size_t)count, sizeof *m->places);
-    rt_status status = names && m->places ? rt_ok() : rt_out_of_memory("labels");
+    rt_status status = rt_allocated(names && m->places, "labels");
     for (int i = 0; i < count && !status.code; i++) {
         names[i] = (rt_text_span){m->labels[i], strlen(m->labels[i])};
         const char *problem = rt_label_problem(names[i]);
@@ -428,7 +426,7 @@ static rt_status judge_vocabulary(rt_huggingface *m, rt_status status)
     m->refused = rt_copy_text(status.message);
     rt_writer_add(&m->files->warnings, "%s; the model reads token ids, but no texts\n",
                   status.message);
-    return m->refused ? rt_ok() : rt_out_of_memory("warnings");
+    return rt_allocated(m->refused, "warnings");
 }
 
 rt_status rt_huggingface_no_vocabulary(const rt_huggingface *m, const char *path)

@@ -176,8 +176,7 @@ static rt_status compare_fixed(const loading *l, bool *same)
     double *one = rt_alloc(2 * (size_t)pairs, sizeof *one);
     *same = pairs == rt_transformer_pairs(&l->there->options) &&
             rt_frequencies_magnitude(a) == rt_frequencies_magnitude(b);
-    if (!one)
-        return rt_out_of_memory("theta");
+    RT_TRY(rt_allocated(one, "theta"));
     double *other = one + pairs;
     for (int layer = 0; layer < l->model->options.layers && *same; layer++) {
         const rt_frequency_options from = rt_layer_frequencies(&l->there->options, layer);
@@ -215,8 +214,7 @@ static rt_status find_theta(const loading *l, double **theta_new, bool *taken)
         (!a->theta.learn && b->theta.scope == RT_THETA_MODEL && rt_layers_differ_in_base(a)))
         return rt_ok();
     double *theta = *theta_new = rt_alloc(rt_transformer_theta_count(b), sizeof *theta);
-    if (!theta)
-        return rt_out_of_memory("theta");
+    RT_TRY(rt_allocated(theta, "theta"));
     *taken = true;
     for (int n = 0; n < to.axis[0] * rows && !status.code; n++) {
         const int layer = rt_transformer_theta_layer(b, n / rows);
@@ -243,8 +241,7 @@ static rt_status sort_rows(const rt_huggingface *there, rt_tensor *t)
 {
     const size_t rows = (size_t)there->options.labels, size = rt_size(t), width = size / rows;
     real *before = rt_alloc(size, sizeof *before);
-    if (!before)
-        return rt_out_of_memory("the head of a model");
+    RT_TRY(rt_allocated(before, "the head of a model"));
     memcpy(before, t->data, size * sizeof *before);
     for (size_t i = 0; i < rows; i++)
         memcpy(t->data + i * width, before + (size_t)there->places[i] * width,

@@ -212,8 +212,7 @@ static rt_status read_tensors(rt_safetensors *file, json_t *header)
     file->tensors = rt_alloc(json_object_size(header), sizeof *file->tensors);
     uint64_t *shape = file->shapes = rt_alloc(axes, sizeof *shape);
     char *name = file->names = rt_alloc(letters, 1);
-    if (!file->tensors || !shape || !name)
-        return rt_out_of_memory("the header of a safetensors file");
+    RT_TRY(rt_allocated(file->tensors && shape && name, "the header of a safetensors file"));
     json_object_foreach(header, key, value)
     {
         rt_safetensor *t = file->tensors + file->count;
@@ -273,8 +272,7 @@ static rt_status read_header(rt_safetensors *file)
                         ", a header at most %d",
                         file->name, length, size, RT_SAFETENSORS_HEADER);
     char *header = rt_alloc_unset((size_t)length + 1, 1);
-    if (!header)
-        return rt_out_of_memory(file->name);
+    RT_TRY(rt_allocated(header, file->name));
     json_auto_t *json = NULL;
     file->data_bytes = size - LENGTH_BYTES - length;
     rt_status status = read_at(file, LENGTH_BYTES, header, (size_t)length);

@@ -133,8 +133,7 @@ rt_status rt_sine_table_theta(rt_sine_table *t, const char *name, double *theta)
     while (t->rotated && fabs(theta[t->rotated - 1]) < 1e-12)
         theta[--t->rotated] = 0;
     double *geometric = rt_alloc((size_t)t->pairs, sizeof *geometric);
-    if (!geometric)
-        return rt_out_of_memory("theta");
+    RT_TRY(rt_allocated(geometric, "theta"));
     t->base = find_base(t, theta, geometric);
     for (int i = 0; i < t->rotated && t->base > 0; i++)
         theta[i] = geometric[i];
@@ -154,8 +153,7 @@ static rt_status read_table(const rt_huggingface *there, rt_sine_table *table)
                         t->file->name, t->name, rt_safetensor_shape(t, shape), table->rows, size);
     table->dtype = t->dtype;
     table->values = rt_alloc_unset((size_t)t->count, sizeof *table->values);
-    if (!table->values)
-        return rt_out_of_memory("a table of sines");
+    RT_TRY(rt_allocated(table->values, "a table of sines"));
     return rt_safetensors_doubles(t, 0, (size_t)t->count, table->values);
 }
 
@@ -169,7 +167,7 @@ rt_status rt_sine_table_resolve(rt_huggingface *there)
     rt_sine_table table = {.rows = there->max_positions, .pairs = rt_transformer_head_dim(o) / 2};
     const bool given = rt_huggingface_tensor(there, RT_HF_TABLE) != NULL;
     double *theta = rt_alloc((size_t)table.pairs, sizeof *theta);
-    rt_status status = theta ? rt_ok() : rt_out_of_memory("theta");
+    rt_status status = rt_allocated(theta, "theta");
     if (!status.code && given)
         status = read_table(there, &table);
     if (!status.code && written->own) {

@@ -48,8 +48,7 @@ rt_status rt_folder_theta_of(const rt_family *family, const rt_transformer *mode
                            .base = o->position.frequencies.base};
     t->own = rt_alloc(rt_shape_size(t->shape) + 1, sizeof *t->own);
     t->mean = rt_alloc((size_t)pairs + 1, sizeof *t->mean);
-    if (!t->own || !t->mean)
-        return rt_out_of_memory("theta");
+    RT_TRY(rt_allocated(t->own && t->mean, "theta"));
     if (o->theta.learn)
         rt_transformer_theta(model, t->own);
     for (int n = 0; n < t->shape.axis[0] && !o->theta.learn; n++) {

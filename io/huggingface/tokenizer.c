@@ -120,7 +120,7 @@ static rt_status write_pieces(json_t *vocab, char **text_new, size_t *size)
 {
     const size_t count = json_object_size(vocab);
     const char *piece, **pieces = rt_alloc(count, sizeof *pieces);
-    rt_status status = pieces ? rt_ok() : rt_out_of_memory("a vocabulary");
+    rt_status status = rt_allocated(pieces, "a vocabulary");
     rt_writer w = {0};
     json_t *id;
     json_object_foreach(vocab, piece, id)
@@ -453,8 +453,7 @@ static rt_status find_added(json_t **list_new, const char *folder, json_t *setti
     json_t *list = *list_new = json_array(), *id;
     json_auto_t *added = NULL, *map = NULL;
     const char *text;
-    if (!list)
-        return rt_out_of_memory(PIECES);
+    RT_TRY(rt_allocated(list, PIECES));
     RT_TRY(rt_json_read_optional(&added, folder, RT_HF_ADDED));
     RT_TRY(rt_json_read_optional(&map, folder, RT_HF_MAP));
     RT_TRY(add_decoder(list, settings));
@@ -498,7 +497,7 @@ rt_status rt_tokenizer_assemble(char **text_new, const rt_tokenizer_parts *p)
                   "ByteLevel", "add_prefix_space", 1, "trim_offsets", 1, "use_regex", 1, "model",
                   model);
     *text_new = whole ? rt_json_dump(whole, JSON_INDENT(2), "") : NULL;
-    return *text_new ? rt_ok() : rt_out_of_memory(PIECES);
+    return rt_allocated(*text_new, PIECES);
 }
 
 /* Makes the text of a tokenizer.json from vocab.json, merges.txt, and the tokens of
@@ -692,8 +691,7 @@ rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *v, bool be
     if (f.first == bpe->first && f.last == bpe->last)
         return rt_vocabulary_write(v, text_new);
     char *file = rt_copy_text(v->file); /* a copy, which parsing changes */
-    if (!file)
-        return rt_out_of_memory(PIECES);
+    RT_TRY(rt_allocated(file, PIECES));
     const rt_status status =
         rt_json_parse(&tokenizer, (rt_json_source){PIECES, .values = RT_BPE_VALUES, .bytes = file,
                                                    .size = strlen(file)});
@@ -701,7 +699,7 @@ rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *v, bool be
     RT_TRY(status);
     if (!json_object_set_new(tokenizer, key, processor_of(json_object_get(tokenizer, key), v, f)))
         *text_new = rt_json_dump(tokenizer, JSON_INDENT(2), "\n");
-    return *text_new ? rt_ok() : rt_out_of_memory(PIECES);
+    return rt_allocated(*text_new, PIECES);
 }
 
 /* Writes a class; otherwise transformers takes RoFormerTokenizer, which needs other packages. */

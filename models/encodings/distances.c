@@ -22,8 +22,7 @@ static rt_status alibi_start(rt_transformer *m)
 {
     double *slopes = rt_alloc((size_t)m->options.heads, sizeof *slopes);
     m->encoding.state = slopes;
-    if (!slopes)
-        return rt_out_of_memory("the slopes of ALiBi");
+    RT_TRY(rt_allocated(slopes, "the slopes of ALiBi"));
     rt_alibi_slopes(slopes, m->options.heads);
     return rt_ok();
 }
@@ -50,8 +49,7 @@ typedef struct distance_classes {
 static rt_status classes_start(rt_transformer *m)
 {
     distance_classes *classes = m->encoding.state = rt_alloc(1, sizeof *classes);
-    if (!classes)
-        return rt_out_of_memory("the classes of distances");
+    RT_TRY(rt_allocated(classes, "the classes of distances"));
     classes->distances = m->options.position.kind == RT_POSITION_T5
                              ? rt_t5_distances(classes->class_of, m->options.causal)
                              : rt_shaw_distances(classes->class_of);

@@ -92,8 +92,7 @@ static rt_status sinusoidal_start(rt_transformer *m)
     const int E = m->options.embedding_dim, first = first_features(m);
     const double base = m->options.position.frequencies.base;
     double *w = m->encoding.state = rt_alloc((size_t)E + 1, sizeof *w);
-    if (!w)
-        return rt_out_of_memory("the frequencies of positions");
+    RT_TRY(rt_allocated(w, "the frequencies of positions"));
     rt_sinusoidal_frequencies(w, first, base);
     rt_sinusoidal_frequencies(w + (first + 1) / 2, E - first, base);
     return rt_ok();

@@ -344,8 +344,7 @@ rt_status rt_start_theta(rt_transformer *m)
         return rt_ok();
     double *theta = m->encoding.state =
         rt_alloc(count + (size_t)rt_transformer_pairs(o), sizeof *theta);
-    if (!theta)
-        return rt_out_of_memory("theta");
+    RT_TRY(rt_allocated(theta, "theta"));
     double *frequencies = theta + count;
     for (int n = 0; n < shape.axis[0]; n++, theta += shape.axis[1] * shape.axis[2]) {
         const int layer = rt_transformer_theta_layer(o, n);

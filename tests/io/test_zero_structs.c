@@ -329,7 +329,7 @@ static const char without_structs[] =
     "rt_free rt_memory_return_pages rt_memory_is_present rt_memory_copy rt_memory_live "
     "rt_memory_requests rt_memory_fail_at rt_row_set_works rt_row_set_use "
     "rt_row_set_use_named rt_row_set_name rt_row_kernels rt_ok rt_error rt_out_of_memory "
-    "rt_larger_error rt_rotation_fixed rt_xpos_zeta rt_theta_geometric rt_engine_use "
+    "rt_allocated rt_larger_error rt_rotation_fixed rt_xpos_zeta rt_theta_geometric rt_engine_use "
     "rt_engine_kernels rt_kernels_describe rt_openblas_kernels rt_openblas_is_serial "
     "rt_engine_hold "
     "rt_engine_round rt_engine_status rt_engine_graph_status rt_activation_kernel "

@@ -75,8 +75,7 @@ const rt_input_file *rt_inputs_find(const rt_inputs *inputs, const char *path)
 
 rt_status rt_inputs_spare(const rt_inputs *inputs, const char *path, bool overwrite)
 {
-    if (inputs->failed)
-        return rt_out_of_memory("a list of files");
+    RT_TRY(rt_allocated(!inputs->failed, "a list of files"));
     return rt_inputs_find(inputs, path)
                ? rt_error(RT_CONFIG, "%.900s is read; name another file to write", path)
                : rt_output_check(path, overwrite);

@@ -206,8 +206,7 @@ rt_status rt_run_folder_spare(const rt_run_folder *f, const rt_inputs *inputs)
     char path[RT_PATH_SIZE];
     int64_t *steps = NULL;
     int count = 0;
-    if (inputs->failed)
-        return rt_out_of_memory("a list of files");
+    RT_TRY(rt_allocated(!inputs->failed, "a list of files"));
     const rt_status status = rt_checkpoint_list(f->checkpoints, &steps, &count);
     if (status.code)
         count = 0;

@@ -179,7 +179,7 @@ rt_status rt_report_classes(rt_run_page *p)
     }
     rt_labels_free(c.labels);
     rt_free(c.scores);
-    return in_memory ? rt_ok() : rt_out_of_memory("a table");
+    return rt_allocated(in_memory, "a table");
 }
 
 enum { MOST_MISTAKES = 12, TOKENS_AROUND = 6, LONGEST_TEXT = 400 /* bytes */ };

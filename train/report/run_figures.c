@@ -256,7 +256,7 @@ static rt_status read_thetas(source *s)
         s->elsewhere |= fabs(row.start / row.geometric - 1) > 1e-6;
     }
     rt_csv_close(&csv);
-    return grown ? rt_ok() : rt_out_of_memory("a figure");
+    return rt_allocated(grown, "a figure");
 }
 
 /* Returns the relative change of a theta. If mixed, `first` keeps the theta of the first coordinate

@@ -89,7 +89,7 @@ rt_status rt_report_rank(rt_ranking *ranking, rt_sweep_runs *runs)
                             : in_bits ? RT_RESULT_BITS_PER_BYTE
                                       : RT_RESULT_LOSS,
                             differ};
-    return in_memory ? rt_ok() : rt_out_of_memory("the questions of the runs");
+    return rt_allocated(in_memory, "the questions of the runs");
 }
 
 /* Returns whether the losses of two runs are comparable, and they agree in all settings except one.
@@ -197,7 +197,7 @@ rt_status rt_paired_make(rt_paired *p, const rt_sweep_runs *s, const rt_ranking 
     if (in_memory)
         p->doubling = find_doubling(&found, s);
     rt_free(found.run);
-    return in_memory ? rt_ok() : rt_out_of_memory("paired differences");
+    return rt_allocated(in_memory, "paired differences");
 }
 
 void rt_paired_free(rt_paired *p)

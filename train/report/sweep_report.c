@@ -249,8 +249,7 @@ static rt_status add_run(comparison *c, const char *folder)
     if (c->count == RT_MOST_COMPARED)
         return rt_error(RT_CONFIG, "more than %d runs to compare", RT_MOST_COMPARED);
     member *m = rt_alloc(1, sizeof *m);
-    if (!m)
-        return rt_out_of_memory("a comparison");
+    RT_TRY(rt_allocated(m, "a comparison"));
     rt_status status = rt_config_load_folder(&m->config, folder);
     if (!status.code &&
         (!realpath(folder, whole) || snprintf(m->path, RT_PATH_SIZE, "%s", whole) >= RT_PATH_SIZE))

@@ -291,8 +291,7 @@ rt_status rt_sweep_table_make(rt_sweep_table *t, const rt_sweep_runs *s, rt_swee
     t->list = rt_alloc((size_t)most, sizeof *t->list);
     t->cells = rt_alloc((size_t)most * (size_t)t->rows, sizeof *t->cells);
     bool in_memory = t->list && t->cells;
-    if (!in_memory)
-        return rt_out_of_memory("the table of a sweep");
+    RT_TRY(rt_allocated(in_memory, "the table of a sweep"));
     if (named)
         t->list[t->columns++] = (rt_table_column){RT_COLUMN_NAMES, -1, NULL};
     else
@@ -320,7 +319,7 @@ rt_status rt_sweep_table_make(rt_sweep_table *t, const rt_sweep_runs *s, rt_swee
         t->cells[i] = rt_writer_take(&w);
         in_memory &= t->cells[i] != NULL;
     }
-    return in_memory ? rt_ok() : rt_out_of_memory("the table of a sweep");
+    return rt_allocated(in_memory, "the table of a sweep");
 }
 
 void rt_sweep_table_free(rt_sweep_table *t)

@@ -371,7 +371,7 @@ static rt_status set_path(const char **path, const char *text)
     if (!home)
         return rt_error(RT_CONFIG, "%s: HOME is not set; write the whole path", RT_QUOTED(text));
     *path = *home ? rt_intern_text(RT_PRINTED(2 * RT_PATH_SIZE, "%s%s", home, text + 1)) : text;
-    return *path ? rt_ok() : rt_out_of_memory("a path");
+    return rt_allocated(*path, "a path");
 }
 
 /* Returns RT_CONFIG if blanks take section.key=value apart at argument i, an operand. */

@@ -55,8 +55,7 @@ static rt_status set_off(const char *argument, const rt_transformer *model, int 
     if (behind && !strcmp(argument + size - behind, unit) && rt_number_parse(number, &turns) &&
         turns >= 0) {
         double *theta = rt_alloc(rt_shape_size(shape), sizeof *theta);
-        if (!theta)
-            return rt_out_of_memory("theta");
+        RT_TRY(rt_allocated(theta, "theta"));
         rt_transformer_rotation(model, length, theta);
         const int columns = shape.axis[2];
         for (int i = 0; i < (int)rt_shape_size(shape); i++)
@@ -127,8 +126,7 @@ static rt_status print_theta(FILE *to, const char *what, const rt_transformer *m
     double low = INFINITY, high = 0;
     int least = pairs, most = 0;
     double *theta = rt_alloc(rt_shape_size(shape), sizeof *theta);
-    if (!theta)
-        return rt_out_of_memory("theta");
+    RT_TRY(rt_allocated(theta, "theta"));
     rt_transformer_rotation(model, length, theta);
     for (int h = 0; h < shape.axis[0] * shape.axis[1]; h++) {
         int count = 0;
@@ -169,8 +167,7 @@ rt_status rt_run_change_theta(rt_run *r)
         return rt_error(RT_CONFIG,
                         "--theta %.900s: position.fraction = 0 leaves no pair that rotates", what);
     r->other_theta = rt_alloc(rt_shape_size(rt_transformer_rotation_shape(o)), sizeof(double));
-    if (!r->other_theta)
-        return rt_out_of_memory("theta");
+    RT_TRY(rt_allocated(r->other_theta, "theta"));
     RT_TRY(find_other_theta(&r->change, r->other_theta, what, model, length));
     rt_trainer_change_theta(r->trainer, &r->change);
     return print_theta(a->per_line ? stderr : stdout, what, model, length);
@@ -186,8 +183,7 @@ rt_status rt_run_record_cutoffs(rt_run *r, bool *stopped)
     double *theta = rt_alloc(2 * count, sizeof *theta);
     rt_writer w = {0};
     rt_status status = rt_ok();
-    if (!theta)
-        return rt_out_of_memory("theta");
+    RT_TRY(rt_allocated(theta, "theta"));
     double *factors = theta + count;
     const rt_theta_change change = {factors, .factors = true};
     rt_transformer_rotation(r->state->model, length, theta);

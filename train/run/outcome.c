@@ -200,8 +200,7 @@ static rt_status find_tolerances(rt_outcome *o, const rt_run *r, bool known)
     if (!r->config->theta.tolerances)
         return rt_ok();
     o->tolerances = rt_alloc(count, sizeof *o->tolerances);
-    if (!o->tolerances)
-        return rt_out_of_memory("the tolerances of theta");
+    RT_TRY(rt_allocated(o->tolerances, "the tolerances of theta"));
     if (known && rt_csv_open(&csv, r->folder.path, "theta_final.csv"))
         for (; valid && rt_csv_row(&csv); n++) {
             const double down = rt_csv_number(&csv, RT_TOLERANCE_DOWN);
@@ -227,7 +226,7 @@ static rt_status reset_theta(rt_outcome *o, const rt_results *before, const rt_r
     const rt_transformer *model = r->state->model;
     const rt_shape shape = rt_transformer_theta_shape(&model->options);
     double *geometric = rt_alloc(rt_shape_size(shape), sizeof *geometric);
-    rt_status status = geometric ? rt_ok() : rt_out_of_memory("theta");
+    rt_status status = rt_allocated(geometric, "theta");
     if (geometric)
         rt_transformer_theta_geometric(&model->options, shape, geometric);
     for (int i = 0; i < 1 + elsewhere && !status.code; i++) {

@@ -147,8 +147,7 @@ static rt_status open_tables(rt_run *r)
     if (resumed)
         compare_data(r, data);
     rt_free(data);
-    if (!r->session)
-        return rt_out_of_memory("a table");
+    RT_TRY(rt_allocated(r->session, "a table"));
     rt_status status = rt_metrics_open(&r->metrics, r->config, r->folder.path, r->state->step,
                                        r->session, r->branches ? folders : NULL);
     if (resumed && !status.code)

@@ -33,8 +33,7 @@ static rt_status find_own(rt_run *r)
         rt_run_say(r, "%s", found->warnings);
     const int step = (int)info->step;
     rt_config *before = r->before = rt_alloc(1, sizeof *before);
-    if (!before)
-        return rt_out_of_memory("a configuration");
+    RT_TRY(rt_allocated(before, "a configuration"));
     rt_status status = rt_config_load_run(before, found->path, info->config, NULL);
     if (status.code == RT_CONFIG)
         status.code = RT_CHECKPOINT;
@@ -59,8 +58,7 @@ static rt_status load_own(rt_run *r)
         return rt_ok();
     RT_TRY(rt_past_schedules_add(&c->optimizer, &r->before->optimizer, r->extended));
     char *changes = rt_config_extension(r->before, c);
-    if (!changes)
-        return rt_out_of_memory("a comparison");
+    RT_TRY(rt_allocated(changes, "a comparison"));
     rt_run_say(r,
                "extended from step %d on: %s; the learning rate is %.3g, then %.3g, at the end "
                "%.3g",
@@ -95,8 +93,7 @@ rt_status rt_branch_check(const rt_config *trunk, const rt_config *branch, int64
     const bool rotates = branch->model.position.kind != RT_POSITION_NONE;
     char *differences = rt_config_differences(trunk, branch, RT_BRANCHED);
     rt_status status = rt_ok();
-    if (!differences)
-        return rt_out_of_memory("a comparison");
+    RT_TRY(rt_allocated(differences, "a comparison"));
     if (*differences)
         status = rt_error(RT_CONFIG, "a branch of %.600s cannot change these keys:\n%s", path,
                           differences);
@@ -340,7 +337,7 @@ rt_status rt_run_begin(rt_run *r)
     }
     rt_trainer_share(r->trainer);
     r->config_text = rt_config_ini(r->config);
-    return r->config_text ? rt_ok() : rt_out_of_memory("a configuration");
+    return rt_allocated(r->config_text, "a configuration");
 }
 
 rt_status rt_run_check(const rt_config *config, const rt_arguments *arguments, rt_memory_need *need)

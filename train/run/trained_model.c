@@ -128,7 +128,7 @@ rt_status rt_trained_model_configuration(rt_config *config, const rt_trained_mod
     char *text = imported          ? rt_model_ini(&imported->options, &imported->data)
                  : *c->info.config ? rt_copy_text(c->info.config)
                                    : rt_model_ini(&c->model, &c->data);
-    rt_status status = text ? rt_ok() : rt_out_of_memory("a configuration");
+    rt_status status = rt_allocated(text, "a configuration");
     if (!status.code) {
         status = load_text(&own, found, text, NULL, NULL);
         if (status.code == RT_CONFIG)

@@ -121,7 +121,7 @@ static rt_status write_attention(char **text_new, const rt_run *r, bool by_dista
     }
     rt_attention_distances_free(&d);
     *text_new = rt_writer_take(&w);
-    return *text_new ? rt_ok() : rt_out_of_memory("the weights of attention");
+    return rt_allocated(*text_new, "the weights of attention");
 }
 
 /* Writes the gradients of theta as a CSV text, which the caller frees. */

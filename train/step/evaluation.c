@@ -143,8 +143,7 @@ rt_status rt_eval_shards_new(rt_eval_shards *p, rt_trainer *t, int length, int r
                           .sequences = most < available ? most : available};
     p->count = (int)((p->sequences + rows - 1) / rows);
     p->batches = rt_alloc(graphs, sizeof *p->batches);
-    if (!p->batches)
-        return rt_out_of_memory("an evaluation");
+    RT_TRY(rt_allocated(p->batches, "an evaluation"));
     for (int i = 0; i < t->graph_count; i++)
         RT_TRY(rt_trainer_new_batch(t, p->batches + i, rows, length, NULL));
     rt_trainer_hold_rounded(t);
@@ -156,7 +155,7 @@ rt_status rt_eval_shards_new(rt_eval_shards *p, rt_trainer *t, int length, int r
         p->batches[i].predicted = p->buffers + i * size;
         p->batches[i].batch.distances = distances ? p->buffers + (graphs + i) * size : NULL;
     }
-    return p->buffers ? rt_ok() : rt_out_of_memory("an evaluation");
+    return rt_allocated(p->buffers, "an evaluation");
 }
 
 void rt_eval_shards_free(rt_eval_shards *p)

@@ -109,7 +109,7 @@ static rt_status score_sequence(void *context, int number, const rt_labelled_bat
         all->count = total;
     }
     pthread_mutex_unlock(&f->lock);
-    return grown ? rt_ok() : rt_out_of_memory("the scores of lines");
+    return rt_allocated(grown, "the scores of lines");
 }
 
 static int compare_lines(const void *a, const void *b)
@@ -172,8 +172,7 @@ rt_status rt_theta_evaluate(rt_trainer *trainer, int length, int batches, const 
     rt_trainer_change_theta(trainer, theta ? NULL : change);
     if (theta) {
         kept = rt_alloc(copy_theta(p, NULL, true), sizeof *kept);
-        if (!kept)
-            return rt_out_of_memory("theta");
+        RT_TRY(rt_allocated(kept, "theta"));
         copy_theta(p, kept, true);
         rt_transformer_set_theta(model, theta);
     }
@@ -202,8 +201,7 @@ rt_status rt_theta_tolerances(rt_trainer *trainer, int length, rt_theta_toleranc
     double *all = rt_alloc(count, sizeof *all);
     rt_evaluation own;
     bool ends = false;
-    if (!all)
-        return rt_out_of_memory("theta");
+    RT_TRY(rt_allocated(all, "theta"));
     rt_transformer_theta(model, all);
     rt_status status = rt_theta_evaluate(trainer, length, 1, all, NULL, &own);
     for (size_t k = 0; k < 2 * count && !status.code && !ends; k++) { /* theta k / 2, down or up */
@@ -395,8 +393,7 @@ rt_status rt_trainer_attention_distances(rt_trainer *t, int length, rt_attention
                         attentions[o->attention]);
     const size_t heads = (size_t)o->layers * (size_t)o->heads;
     d->weights = rt_alloc(heads * ((size_t)length + 1), sizeof *d->weights);
-    if (!d->weights)
-        return rt_out_of_memory("the weights of attention");
+    RT_TRY(rt_allocated(d->weights, "the weights of attention"));
     d->answers = d->weights + heads * (size_t)length;
     const size_t size = (size_t)d->heads * (size_t)length * (size_t)length;
     real *each = rt_alloc((size_t)o->layers * size, sizeof *each);

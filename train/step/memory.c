@@ -103,7 +103,7 @@ static rt_status take_passes(rt_memory_need *need, rt_trainer *t)
     rt_graph *steps = rt_graph_new_dry(), *alone = rt_graph_new_dry();
     size_t batches = 0;
     int before = 0;
-    rt_status status = steps && alone ? rt_ok() : rt_out_of_memory("a graph");
+    rt_status status = rt_allocated(steps && alone, "a graph");
     if (!status.code)
         rt_graph_set_recomputes(steps, t->config->train.recompute == RT_RECOMPUTE_LAYERS);
     for (int i = t->first_shard; i < t->end_shard && !status.code; i++) {

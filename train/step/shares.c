@@ -105,8 +105,7 @@ static rt_status plan_parcels(rt_shares *s, const rt_trainer *t)
         rt_account_alloc(t->account, RT_FOR_RECEIVED, (size_t)others * s->length, sizeof(real));
     s->sent = rt_alloc((size_t)t->subtrees.count * (size_t)(size - 1), sizeof *s->sent);
     s->taken = rt_alloc((size_t)others, sizeof *s->taken);
-    if (!s->received || !s->sent || !s->taken)
-        return rt_out_of_memory("the sums of others");
+    RT_TRY(rt_allocated(s->received && s->sent && s->taken, "the sums of others"));
     for (int k = 0; k < s->subtree_count; k++) {
         if (s->owners[k] != s->rank) {
             s->subtrees[k] = s->received + (size_t)s->taken_count * s->length;

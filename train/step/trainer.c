@@ -99,14 +99,12 @@ static rt_status make_state(rt_trainer *t, bool blank)
     t->shard = rt_alloc((size_t)t->shards, sizeof *t->shard);
     t->results = rt_alloc((size_t)t->shards, sizeof *t->results);
     t->sums = rt_alloc((size_t)t->shards, sizeof *t->sums);
-    if (!t->shard || !t->results || !t->sums)
-        return rt_out_of_memory("a trainer");
+    RT_TRY(rt_allocated(t->shard && t->results && t->sums, "a trainer"));
     t->subtrees.shards = t->shards;
     t->blocks =
         rt_subtrees_plan(&t->subtrees, t->first_shard, t->end_shard, t->group, t->shard, t->sums);
     t->models = rt_alloc((size_t)t->blocks, sizeof(rt_transformer *));
-    if (!t->models)
-        return rt_out_of_memory("a trainer");
+    RT_TRY(rt_allocated(t->models, "a trainer"));
     const int most = (c->train.batch_size + t->shards - 1) / t->shards; /* rows */
     for (int i = t->first_shard; i < t->end_shard; i++) {
         rt_shard *s = t->shard + i;
@@ -138,8 +136,7 @@ rt_status rt_trainer_new_alone(rt_trainer **trainer_new, const rt_config *config
                                const rt_data *data, const rt_trainer_options *o)
 {
     rt_trainer *t = *trainer_new = rt_alloc(1, sizeof *t);
-    if (!t)
-        return rt_out_of_memory("a trainer");
+    RT_TRY(rt_allocated(t, "a trainer"));
     *t = (rt_trainer){.config = config,
                       .data = data,
                       .world = o->world,
@@ -168,8 +165,7 @@ rt_status rt_trainer_new_alone(rt_trainer **trainer_new, const rt_config *config
     RT_TRY(rt_workers_new(&t->workers, fewer ? o->threads : t->threads));
     t->graphs = rt_alloc((size_t)t->graph_count, sizeof(rt_graph *));
     t->scratch = rt_alloc((size_t)t->threads, sizeof(real *));
-    if (!t->graphs || !t->scratch)
-        return rt_out_of_memory("a trainer");
+    RT_TRY(rt_allocated(t->graphs && t->scratch, "a trainer"));
     for (int i = 0; i < t->graph_count; i++) {
         if (!(t->graphs[i] = rt_graph_new()))
             return rt_out_of_memory("a graph");

@@ -206,8 +206,7 @@ rt_status rt_workers_new(rt_workers **workers_new, int count)
     int error = 0;
     *workers_new = NULL;
     rt_workers *w = rt_alloc(1, sizeof *w);
-    if (!w)
-        return rt_out_of_memory("workers");
+    RT_TRY(rt_allocated(w, "workers"));
     w->count = count;
     pthread_mutex_init(&w->mutex, NULL);
     pthread_cond_init(&w->wake, NULL);

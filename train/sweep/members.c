@@ -24,7 +24,7 @@ rt_status rt_sweep_load_settings(rt_config *config, const rt_arguments *argument
     RT_TRY(rt_run_folder_name(&folder, config->run.dir, config->run.name));
     config->run.dir = rt_intern_text(folder.path);
     config->run.name = rt_intern_text(name);
-    return config->run.dir && config->run.name ? rt_ok() : rt_out_of_memory("a configuration");
+    return rt_allocated(config->run.dir && config->run.name, "a configuration");
 }
 
 int rt_sweep_threads(const rt_sweep *sweep, const rt_config *config)

@@ -516,8 +516,7 @@ static rt_status prepare(sweep_run *r, const rt_config *base)
     r->trunks = r->sweep->trunk_steps ? r->sweep->seed_count : 0;
     const size_t all = (size_t)r->count + (size_t)r->trunks;
     r->runs = rt_alloc(all, sizeof *r->runs);
-    if (!r->runs)
-        return rt_out_of_memory("a sweep");
+    RT_TRY(rt_allocated(r->runs, "a sweep"));
     RT_TRY(rt_run_folder_name(&r->folder, base->run.dir, base->run.name));
     if (rt_run_folder_used(&r->folder))
         return rt_error(RT_CONFIG, "%s holds a single run: choose another run.name",

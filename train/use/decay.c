@@ -26,8 +26,7 @@ static rt_status print_table(const rt_config *config, const rt_checkpoint_theta 
         of[1].base = o->position.local_base;
     }
     double *theta = rt_alloc((size_t)(starts * pairs), sizeof *theta);
-    if (!theta)
-        return rt_out_of_memory("theta");
+    RT_TRY(rt_allocated(theta, "theta"));
     for (int n = 0; n < starts; n++)
         rt_frequencies_at(theta + n * pairs, pairs, &of[n], config->data.length);
     printf("%s", starts > 1 ? "r,C,C_sliding" : "r,C");

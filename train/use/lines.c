@@ -48,8 +48,7 @@ typedef struct text_rows {
 static rt_status copy_ids(int32_t **copy, const int32_t *ids, int count)
 {
     *copy = rt_alloc((size_t)count, sizeof **copy);
-    if (!*copy)
-        return rt_out_of_memory("the ids of a text");
+    RT_TRY(rt_allocated(*copy, "the ids of a text"));
     memcpy(*copy, ids, (size_t)count * sizeof *ids);
     return rt_ok();
 }

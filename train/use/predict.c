@@ -40,8 +40,7 @@ rt_status rt_answer_print(FILE *to, json_t *answer)
 {
     char *line = answer ? json_dumps(answer, JSON_REAL_PRECISION(DIGITS)) : NULL;
     json_decref(answer);
-    if (!line)
-        return rt_out_of_memory("an answer");
+    RT_TRY(rt_allocated(line, "an answer"));
     fprintf(to, "%s\n", line);
     free(line); /* allocated by Jansson, with malloc */
     return rt_ok();
@@ -97,8 +96,7 @@ static rt_status prediction_new(prediction *p, const prediction *shared)
     const int shown = p->data->labels ? o->labels : o->vocab;
     p->logits = rt_alloc((size_t)o->vocab, sizeof *p->logits);
     p->probabilities = rt_alloc((size_t)shown, sizeof *p->probabilities);
-    if (!p->g || !p->logits || !p->probabilities)
-        return rt_out_of_memory("a prediction");
+    RT_TRY(rt_allocated(p->g && p->logits && p->probabilities, "a prediction"));
     return p->data->labels ? rt_labelled_batch_new(&p->row, 1, p->data->options.length, 0, NULL)
                            : rt_ok();
 }
@@ -565,7 +563,7 @@ static rt_status take_text(prediction *p, const questions *q)
         return rt_error(RT_DATA, "byte 0x00 at byte %zu is not text", (size_t)(zero - text));
     rt_free(p->copy);
     p->text = p->copy = rt_copy_text(text);
-    return p->copy ? rt_ok() : rt_out_of_memory("a text");
+    return rt_allocated(p->copy, "a text");
 }
 
 /* Begins an answer. A text to continue is encoded and fed, up to the logits of the first token to
@@ -612,7 +610,7 @@ static rt_status answer_texts(const prediction *shared, rt_predicted *total)
     struct stat facts;
     const bool is_file =
         !q.o->text && !fstat(fileno(q.lines.from), &facts) && S_ISREG(facts.st_mode);
-    rt_status status = p ? rt_ok() : rt_out_of_memory("predictions");
+    rt_status status = rt_allocated(p, "predictions");
     int made = 0;
     for (bool more = p != NULL; more;) {
         int count = 0;

@@ -43,8 +43,7 @@ static rt_status configure(rt_run *r)
     if (rt_on_command_line(&given, "data.length")) /* which a use resolves in its own way */
         given.data.lengths = own.data.lengths;
     char *differences = rt_config_differences(&own, &given, RT_RESUMED);
-    if (!differences)
-        return rt_out_of_memory("a comparison");
+    RT_TRY(rt_allocated(differences, "a comparison"));
     if (*differences)
         rt_run_note(r, "using the configuration of the run, which differs from %s:\n%.*s",
                     r->config->file, (int)strlen(differences) - 1, differences);

@@ -81,8 +81,7 @@ rt_status rt_helper_begin(rt_helper **helper_new, void (*listen)(void), rt_helpe
     int pipes[4];
     *helper_new = NULL;
     rt_helper *h = rt_alloc(1, sizeof *h);
-    if (!h)
-        return rt_out_of_memory("a helper");
+    RT_TRY(rt_allocated(h, "a helper"));
     /* closed by exec: a daemon that MPI starts must not keep the pipes */
     const bool first = !pipe2(pipes, O_CLOEXEC), second = first && !pipe2(pipes + 2, O_CLOEXEC);
     h->process = second ? rt_process_fork(SIGKILL) : -1;

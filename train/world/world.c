@@ -86,8 +86,7 @@ static rt_status start_mpi(rt_world *w, int launched)
                         "all of them with mpirun or srun",
                         launched, w->size);
     w->locations = rt_alloc((size_t)w->size, sizeof *w->locations);
-    if (!w->locations)
-        return rt_out_of_memory("a world of processes");
+    RT_TRY(rt_allocated(w->locations, "a world of processes"));
     MPI_Allgather(&here, sizeof here, MPI_BYTE, w->locations, sizeof here, MPI_BYTE,
                   MPI_COMM_WORLD);
     return rt_ok();
@@ -202,8 +201,7 @@ rt_status rt_world_begin(rt_world **world)
     if (launched == 1)
         return rt_ok();
     rt_world *w = rt_alloc(1, sizeof *w);
-    if (!w)
-        return rt_out_of_memory("a world of processes");
+    RT_TRY(rt_allocated(w, "a world of processes"));
     const rt_status status = start_mpi(w, launched);
     if (w->size)
         *world = w;
