@@ -161,6 +161,13 @@ void rt_free(void *memory)
     free(memory);
 }
 
+void rt_free_owned(void *variable)
+{
+    void *memory;
+    memcpy(&memory, variable, sizeof memory);
+    rt_free(memory);
+}
+
 void rt_memory_return_pages(void *memory, size_t bytes)
 {
     if (rt_memory_is_present(memory) && bytes >= LARGE_BLOCK)

@@ -30,6 +30,18 @@ char *rt_copy_text(const char *text) __attribute__((warn_unused_result));
 
 void rt_free(void *memory);
 
+/* Memory that belongs to a block of code, which frees it when it is left, also by RT_TRY:
+ *
+ *     RT_OWNED double *theta = rt_alloc(count, sizeof *theta);
+ *     RT_TRY(rt_allocated(theta, "theta"));
+ *
+ * RT_CLOSED_BY does the same for a struct, by the function that frees or closes it. */
+#define RT_CLOSED_BY(function) __attribute__((cleanup(function)))
+#define RT_OWNED               RT_CLOSED_BY(rt_free_owned)
+
+/* Frees the memory of a variable, a pointer at this address. */
+void rt_free_owned(void *variable);
+
 /* Returns the shared copy of bytes or of a text, aligned for every type and kept until the process
  * ends. Equal bytes share one copy. Texts and lists of options are such copies: options are
  * assigned as plain structs, and nobody frees their parts. NULL if the heap is exhausted.

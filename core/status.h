@@ -42,8 +42,8 @@ rt_status rt_out_of_memory(const char *what);
 /* Returns that error unless the memory is `there`: a pointer, or a condition on several. */
 rt_status rt_allocated(bool there, const char *what) RT_MUST_CHECK;
 
-/* Returns from the function with the error of a call, if it has one. For functions that have
- * nothing to free, close or reset after an error. */
+/* Returns from the function with the error of a call, if it has one. What the function must free
+ * or close is declared as RT_OWNED or RT_CLOSED_BY (core/memory.h), or there is nothing. */
 #define RT_TRY(call)                                                                               \
     do {                                                                                           \
         const rt_status rt_tried = (call);                                                         \

@@ -172,25 +172,22 @@ static rt_status add_ids(rt_data *data, rt_tokens *tokens, const rt_data_file *f
 rt_status rt_corpus_open(rt_data *data, const rt_data_files *files, rt_tokens *tokens,
                          rt_corpus_taker *take, void *context)
 {
-    groups g = groups_of(data);
+    RT_CLOSED_BY(free_groups) groups g = groups_of(data);
     size_t before[RT_PARTS] = {0}; /* bytes of the texts of each part */
-    rt_status status = open_groups(&g, files);
-    for (size_t i = 0, first = 0; i < g.count && !status.code; i++) {
+    RT_TRY(open_groups(&g, files));
+    for (size_t i = 0, first = 0; i < g.count; i++) {
         group *x = &g.list[i];
         const rt_data_file *file = x->file;
         const int part = file->part;
         const size_t start = tokens->count;
         rt_unknown unknown = {0};
         const bool cached = rt_token_cache_takes(&data->options, x->text.bytes);
-        status = file->ids
-                     ? add_ids(data, tokens, file)
-                     : (cached ? add_cached : encode_in_memory)(data, tokens, &x->text, &unknown);
-        if (!status.code && !is_training(x) && unknown.count &&
-            unknown.count >= tokens->count - start)
-            status = rt_error(RT_DATA, "%.600s: data.eval_file has no token of the vocabulary",
-                              file->path);
-        if (status.code)
-            break;
+        RT_TRY(file->ids
+                   ? add_ids(data, tokens, file)
+                   : (cached ? add_cached : encode_in_memory)(data, tokens, &x->text, &unknown));
+        if (!is_training(x) && unknown.count && unknown.count >= tokens->count - start)
+            return rt_error(RT_DATA, "%.600s: data.eval_file has no token of the vocabulary",
+                            file->path);
         rt_unknown_add(&data->unknown[part], &unknown, before[part]);
         before[part] += x->text.bytes;
         const bool one = is_training(x) && !files->mixture; /* all of data.file is one text */
@@ -200,60 +197,53 @@ rt_status rt_corpus_open(rt_data *data, const rt_data_files *files, rt_tokens *t
                                       *file->dataset ? ":" : "", file->dataset);
         const rt_corpus_text text = {one ? data->options.file : name, part, first,
                                      tokens->count - first, file->weight};
-        status = take(context, &text);
+        RT_TRY(take(context, &text));
         first = tokens->count;
     }
-    free_groups(&g);
-    return status;
+    return rt_ok();
 }
 
 static rt_status copy_ids(rt_data *data, const rt_data_file *file, rt_token_writer *w)
 {
     enum { BLOCK = 1 << 14 };
     int32_t block[BLOCK];
-    rt_id_list ids = {.width = w->width};
-    rt_tokens tokens = {0};
-    rt_status status = add_ids(data, &tokens, file);
-    for (size_t first = 0, n; first < tokens.count && !status.code; first += n) {
+    RT_CLOSED_BY(rt_id_list_free) rt_id_list ids = {.width = w->width};
+    RT_CLOSED_BY(rt_tokens_close) rt_tokens tokens = {0};
+    RT_TRY(add_ids(data, &tokens, file));
+    for (size_t first = 0, n; first < tokens.count; first += n) {
         const size_t left = tokens.count - first;
         n = left < BLOCK ? left : BLOCK;
         if (!rt_tokens_read(&tokens, first, n, block))
-            status = rt_tokens_status(&tokens);
+            return rt_tokens_status(&tokens);
         ids.count = 0;
-        for (size_t i = 0; i < n && !status.code; i++)
+        for (size_t i = 0; i < n; i++)
             rt_id_list_add(&ids, block[i]);
-        if (!status.code)
-            status = ids.failed ? rt_out_of_memory("a block of token ids")
-                                : rt_token_writer_take(w, &ids);
+        RT_TRY(rt_allocated(!ids.failed, "a block of token ids"));
+        RT_TRY(rt_token_writer_take(w, &ids));
     }
-    rt_tokens_close(&tokens);
-    rt_id_list_free(&ids);
-    return status;
+    return rt_ok();
 }
 
 rt_status rt_corpus_write(rt_data *data, const rt_data_files *files, const char *path,
                           size_t *count)
 {
-    groups g = groups_of(data);
+    RT_CLOSED_BY(free_groups) groups g = groups_of(data);
     rt_token_writer w;
     if (files->mixture)
         return rt_error(RT_CONFIG, "data.file is a mixture with weights: write a file of tokens "
                                    "for each of its files");
-    rt_status status = open_groups(&g, files);
-    if (!status.code) {
-        status = rt_token_writer_open(&w, path, rt_token_format_of(path), data->vocab);
-        for (size_t i = 0; i < g.count && !status.code; i++) {
-            rt_text_encoding e = {.text = &g.list[i].text,
-                                  .vocabulary = data->vocabulary,
-                                  .options = &data->options,
-                                  .watched = true,
-                                  .take = rt_token_writer_take,
-                                  .context = &w};
-            status = g.list[i].file->ids ? copy_ids(data, g.list[i].file, &w) : rt_text_encode(&e);
-        }
-        status = rt_token_writer_close(&w, status);
-        *count = w.count;
+    RT_TRY(open_groups(&g, files));
+    rt_status status = rt_token_writer_open(&w, path, rt_token_format_of(path), data->vocab);
+    for (size_t i = 0; i < g.count && !status.code; i++) {
+        rt_text_encoding e = {.text = &g.list[i].text,
+                              .vocabulary = data->vocabulary,
+                              .options = &data->options,
+                              .watched = true,
+                              .take = rt_token_writer_take,
+                              .context = &w};
+        status = g.list[i].file->ids ? copy_ids(data, g.list[i].file, &w) : rt_text_encode(&e);
     }
-    free_groups(&g);
+    status = rt_token_writer_close(&w, status);
+    *count = w.count;
     return status;
 }

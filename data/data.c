@@ -190,27 +190,23 @@ static rt_status check_vocabulary(const rt_data_options *o, const rt_vocabulary 
 static rt_status open_data(rt_data **data_new, const rt_data_options *o, rt_data_of_model meaning,
                            bool evaluation_only)
 {
-    rt_data_files files = rt_data_files_of(o);
+    RT_CLOSED_BY(rt_data_files_free) rt_data_files files = rt_data_files_of(o);
     *data_new = NULL;
-    rt_status status = files.failed ? rt_out_of_memory("the files of data") : rt_data_check(o);
+    RT_TRY(rt_allocated(!files.failed, "the files of data"));
+    RT_TRY(rt_data_check(o));
     if (evaluation_only && o->eval_file)
         rt_data_files_skip(&files, RT_PART_TRAINING);
-    rt_data *data = status.code ? NULL : new_data(o, meaning);
-    if (!status.code && !data)
-        status = rt_out_of_memory("the source of data");
-    if (!status.code) {
-        data->evaluation_only = evaluation_only;
-        status = check_vocabulary(o, meaning.vocabulary);
-        if (!status.code && source_of(o->task)->open)
-            status = source_of(o->task)->open(data, &files);
-        data->options.watch = NULL;
-        for (size_t i = 0; i < files.count; i++)
-            if (rt_name_is_packed(files.list[i].path) || rt_json_is_lines(files.list[i].path))
-                data->unknown[files.list[i].part].at = RT_NO_PLACE;
-        status = give(data_new, data, status);
-    }
-    rt_data_files_free(&files);
-    return status;
+    rt_data *data = new_data(o, meaning);
+    RT_TRY(rt_allocated(data, "the source of data"));
+    data->evaluation_only = evaluation_only;
+    rt_status status = check_vocabulary(o, meaning.vocabulary);
+    if (!status.code && source_of(o->task)->open)
+        status = source_of(o->task)->open(data, &files);
+    data->options.watch = NULL;
+    for (size_t i = 0; i < files.count; i++)
+        if (rt_name_is_packed(files.list[i].path) || rt_json_is_lines(files.list[i].path))
+            data->unknown[files.list[i].part].at = RT_NO_PLACE;
+    return give(data_new, data, status);
 }
 
 rt_status rt_data_open(rt_data **data_new, const rt_data_options *o, rt_data_of_model meaning)
@@ -298,18 +294,15 @@ rt_status rt_encode_file(const rt_data_options *o, const char *path, size_t *cou
         return rt_error(RT_CONFIG,
                         "--encode writes a file whose name ends in .h5, .npy or .bin; got '%.600s'",
                         path);
-    rt_data_files files = rt_data_files_of(o);
-    rt_status status = files.failed ? rt_out_of_memory("the files of data") : rt_data_check(o);
-    if (!status.code && !source_of(o->task)->write)
-        status = rt_error(RT_CONFIG, "--encode needs data.task = text or tokens; got %s",
-                          rt_data_task_name(o->task));
-    if (!status.code)
-        status = rt_data_open_encoder(&data, o, (rt_data_of_model){.vocabulary = NULL});
-    if (!status.code) {
-        rt_data_files_skip(&files, RT_PART_EVALUATION);
-        status = source_of(o->task)->write(data, &files, path, count);
-        rt_data_close(data);
-    }
-    rt_data_files_free(&files);
+    RT_CLOSED_BY(rt_data_files_free) rt_data_files files = rt_data_files_of(o);
+    RT_TRY(rt_allocated(!files.failed, "the files of data"));
+    RT_TRY(rt_data_check(o));
+    if (!source_of(o->task)->write)
+        return rt_error(RT_CONFIG, "--encode needs data.task = text or tokens; got %s",
+                        rt_data_task_name(o->task));
+    RT_TRY(rt_data_open_encoder(&data, o, (rt_data_of_model){.vocabulary = NULL}));
+    rt_data_files_skip(&files, RT_PART_EVALUATION);
+    const rt_status status = source_of(o->task)->write(data, &files, path, count);
+    rt_data_close(data);
     return status;
 }

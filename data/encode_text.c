@@ -253,26 +253,20 @@ static rt_status check_level(const rt_text_files *text, rt_level level, size_t a
 
 rt_status rt_text_scan(rt_text_files *text, rt_level level, rt_text_look *look, void *context)
 {
-    rt_text_stream stream = {.text = text};
-    unsigned char *bytes = rt_alloc_unset(PART_SIZE, 1);
-    rt_status status = rt_allocated(bytes, "a part of a text");
+    RT_CLOSED_BY(rt_text_close) rt_text_stream stream = {.text = text};
+    RT_OWNED unsigned char *bytes = rt_alloc_unset(PART_SIZE, 1);
     size_t got, kept = 0;
+    RT_TRY(rt_allocated(bytes, "a part of a text"));
     do {
-        if (!status.code)
-            status = rt_text_read(&stream, bytes + kept, PART_SIZE - kept, &got);
-        if (status.code)
-            break;
+        RT_TRY(rt_text_read(&stream, bytes + kept, PART_SIZE - kept, &got));
         const size_t all = kept + got, at = stream.at - all;
         const size_t size = all == PART_SIZE ? whole_characters(bytes, all) : all;
-        status = check_level(text, level, at, bytes, size);
-        if (!status.code)
-            look(context, bytes, size);
+        RT_TRY(check_level(text, level, at, bytes, size));
+        look(context, bytes, size);
         kept = all - size;
         memmove(bytes, bytes + size, kept);
     } while (got);
-    rt_text_close(&stream);
-    rt_free(bytes);
-    return status;
+    return rt_ok();
 }
 
 /* Marks the characters of a text. Documents of JSON lines are separated by a byte that is none. */
@@ -286,18 +280,14 @@ static void see_characters(void *seen, const unsigned char *bytes, size_t size)
 rt_status rt_text_characters(rt_vocabulary **vocabulary_new, rt_text_files *text,
                              const rt_data_options *o)
 {
-    bool *seen = rt_alloc(RT_CODE_POINTS, sizeof *seen);
-    rt_status status = rt_allocated(seen, "a vocabulary");
+    RT_OWNED bool *seen = rt_alloc(RT_CODE_POINTS, sizeof *seen);
     *vocabulary_new = NULL;
-    if (!status.code)
-        status = rt_text_scan(text, RT_LEVEL_CHAR, see_characters, seen);
-    if (!status.code && !text->count)
-        status = rt_error(RT_CONFIG, "data.vocab_file must name a vocab.txt for data.level = char: "
-                                     "data.file has no text whose characters could be one");
-    if (!status.code)
-        status = rt_vocabulary_of_seen(vocabulary_new, RT_LEVEL_CHAR, o->file, seen);
-    rt_free(seen);
-    return status;
+    RT_TRY(rt_allocated(seen, "a vocabulary"));
+    RT_TRY(rt_text_scan(text, RT_LEVEL_CHAR, see_characters, seen));
+    if (!text->count)
+        return rt_error(RT_CONFIG, "data.vocab_file must name a vocab.txt for data.level = char: "
+                                   "data.file has no text whose characters could be one");
+    return rt_vocabulary_of_seen(vocabulary_new, RT_LEVEL_CHAR, o->file, seen);
 }
 
 typedef struct part {

@@ -56,28 +56,24 @@ rt_status rt_examples_label(rt_data *data, const char *path, rt_text_span *names
 /* Sets the labels: the given ones, or those of the first file. */
 static rt_status find_labels(rt_data *data, const rt_labelled_file *f)
 {
-    rt_text_span *names = rt_alloc(f->count, sizeof *names);
+    RT_OWNED rt_text_span *names = rt_alloc(f->count, sizeof *names);
     RT_TRY(rt_allocated(names, "the labels"));
     for (size_t i = 0; i < f->count; i++)
         names[i] = f->texts[i].label;
-    const rt_status status = rt_examples_label(data, f->path, names, f->count);
-    rt_free(names);
-    return status;
+    return rt_examples_label(data, f->path, names, f->count);
 }
 
 /* Creates the vocabulary of the characters of a file's texts. */
 static rt_status vocabulary_of_texts(const rt_labelled_file *f, rt_vocabulary **vocabulary_new)
 {
-    bool *seen = rt_alloc(RT_CODE_POINTS, sizeof *seen);
+    RT_OWNED bool *seen = rt_alloc(RT_CODE_POINTS, sizeof *seen);
     RT_TRY(rt_allocated(seen, "the texts of a file"));
     for (size_t i = 0; i < f->count; i++) {
         const rt_labelled_text *t = &f->texts[i];
         rt_characters_see(seen, (const unsigned char *)t->text.bytes, t->text.size);
         rt_characters_see(seen, (const unsigned char *)t->second.bytes, t->second.size);
     }
-    const rt_status status = rt_vocabulary_of_seen(vocabulary_new, RT_LEVEL_CHAR, f->path, seen);
-    rt_free(seen);
-    return status;
+    return rt_vocabulary_of_seen(vocabulary_new, RT_LEVEL_CHAR, f->path, seen);
 }
 
 /* Appends the ids of a text and adds their number to *count. RT_DATA if there is none; for task
@@ -527,27 +523,23 @@ static rt_status encode_row(rt_example_text *x, const rt_data *data, const char 
     const bool tags = has_tags(data), pair = !tags && x->count == 2;
     const size_t most = rt_vocabulary_most_ids(data->vocabulary, size);
     rt_example example = {.label = 0};
-    rt_examples all = {.rows = &example,
-                       .count = 1,
-                       .ids = rt_alloc_unset(most, sizeof *all.ids),
-                       .labels = tags ? rt_alloc_unset(most, sizeof *all.labels) : NULL};
-    rt_status status = rt_allocated(all.ids && (all.labels || !tags), "the ids of a text");
-    for (int i = 0; i < x->count - pair && !status.code; i++) {
+    RT_OWNED int32_t *ids = rt_alloc_unset(most, sizeof *ids);
+    RT_OWNED int32_t *labels = tags ? rt_alloc_unset(most, sizeof *labels) : NULL;
+    rt_examples all = {.rows = &example, .count = 1, .ids = ids, .labels = labels};
+    RT_TRY(rt_allocated(ids && (labels || !tags), "the ids of a text"));
+    for (int i = 0; i < x->count - pair; i++) {
         rt_labelled_text text = {.text = x->texts[i]};
         bool second;
         if (pair)
             text.second = x->texts[1];
-        status = add_texts(&all, data, &text, i, line, &x->unknown, &second);
+        const rt_status status = add_texts(&all, data, &text, i, line, &x->unknown, &second);
         if (status.code == RT_ARGUMENT || status.code == RT_DATA)
-            status = name_text(x, data, i + second, status.message);
+            return name_text(x, data, i + second, status.message);
+        RT_TRY(status);
     }
-    if (!status.code) {
-        put_example(data, &all, &example, rt_sequence_clear(data, row, 0));
-        x->cut = full_length(data, &example) > row->length;
-    }
-    rt_free(all.ids);
-    rt_free(all.labels);
-    return status;
+    put_example(data, &all, &example, rt_sequence_clear(data, row, 0));
+    x->cut = full_length(data, &example) > row->length;
+    return rt_ok();
 }
 
 /* Checks that a row can be encoded. A folder of Hugging Face may have a model for sequences shorter

@@ -295,19 +295,18 @@ static rt_status decode_in_child(void *input, unsigned char **nothing, size_t *s
     *nothing = NULL;
     *size = 0;
     RT_TRY(open_set(&d));
-    unsigned char *block = rt_alloc(BLOCK, (size_t)d.place.width);
-    rt_status status = rt_allocated(block, "a block of token ids");
-    for (size_t first = 0, count = d.place.count; first < count && !status.code; first += BLOCK) {
+    RT_OWNED unsigned char *block = rt_alloc(BLOCK, (size_t)d.place.width);
+    RT_TRY(rt_allocated(block, "a block of token ids"));
+    for (size_t first = 0, count = d.place.count; first < count; first += BLOCK) {
         const size_t n = count - first < BLOCK ? count - first : BLOCK;
         if (!move_block(&d, first, n, block, false))
-            status = rt_error(RT_DATA, "%s: %s cannot be read from id %zu to %zu", d.in->name,
-                              d.in->key, first, first + n - 1);
-        else if (!rt_write_all(d.in->file, block, n * d.place.width))
-            status =
-                rt_error(RT_IO, "cannot write a temporary file for its ids: %s", strerror(errno));
+            return rt_error(RT_DATA, "%s: %s cannot be read from id %zu to %zu", d.in->name,
+                            d.in->key, first, first + n - 1);
+        if (!rt_write_all(d.in->file, block, n * d.place.width))
+            return rt_error(RT_IO, "cannot write a temporary file for its ids: %s",
+                            strerror(errno));
     }
-    rt_free(block);
-    return status;
+    return rt_ok();
 }
 
 /* Runs an HDF5 parser in a child process, whose answer is untrusted. */

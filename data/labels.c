@@ -84,7 +84,7 @@ rt_status rt_labels_read(rt_labels **labels_new, const char *file, const char *b
     size_t count = 0;
     bool valid = true;
     *labels_new = NULL;
-    rt_text_span *names = rt_alloc(RT_LABELS_LIMIT, sizeof *names);
+    RT_OWNED rt_text_span *names = rt_alloc(RT_LABELS_LIMIT, sizeof *names);
     RT_TRY(rt_allocated(names, "the labels"));
     while (bytes < end && valid) {
         const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
@@ -95,16 +95,11 @@ rt_status rt_labels_read(rt_labels **labels_new, const char *file, const char *b
             names[count++] = name;
         bytes = newline ? newline + 1 : end;
     }
-    rt_status status;
     if (!valid)
-        status = rt_error(RT_DATA, "%.800s:%zu: must be a label, after the one before it", file,
-                          count + 1);
-    else if (count < 2)
-        status = rt_error(RT_DATA, "%.800s: must hold at least two labels", file);
-    else
-        status = keep(labels_new, names, count);
-    rt_free(names);
-    return status;
+        return rt_error(RT_DATA, "%.800s:%zu: must be a label, after the one before it", file,
+                        count + 1);
+    return count < 2 ? rt_error(RT_DATA, "%.800s: must hold at least two labels", file)
+                     : keep(labels_new, names, count);
 }
 
 rt_status rt_labels_write(const rt_labels *labels, char **text_new)

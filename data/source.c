@@ -87,15 +87,12 @@ rt_status rt_data_find_vocabulary(rt_data *data)
     const rt_vocabulary *given = data->state->meaning.vocabulary;
     if (o->vocab_file) {
         rt_vocabulary_kind kind = {.level = o->level, .lowercase = o->lowercase};
-        unsigned char *bytes;
+        RT_OWNED unsigned char *bytes = NULL;
         size_t size;
         if (given && given->bpe)
             kind = rt_vocabulary_kind_of(given);
         RT_TRY(rt_file_read("data.vocab_file", o->vocab_file, &bytes, &size));
-        const rt_status status =
-            rt_vocabulary_read(&data->state->vocabulary, kind, o->vocab_file, bytes, size);
-        rt_free(bytes);
-        RT_TRY(status);
+        RT_TRY(rt_vocabulary_read(&data->state->vocabulary, kind, o->vocab_file, bytes, size));
     } else if (!given && o->level == RT_LEVEL_BYTE) {
         RT_TRY(rt_vocabulary_of_bytes(&data->state->vocabulary));
     } else if (!given && needed[o->level]) {

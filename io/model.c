@@ -112,28 +112,19 @@ static rt_status check_size(const rt_transformer_options *options, rt_image *ima
 
 static rt_status open_file(rt_model *m, const char *path)
 {
-    rt_checkpoint c;
+    RT_CLOSED_BY(rt_checkpoint_close) rt_checkpoint c;
     struct rt_model_origin *o = m->origin;
-    rt_status status = rt_checkpoint_open(&c, path, RT_PARSE_HERE);
     m->has_head = true;
-    if (!status.code) {
-        o->data_options = c.data;
-        o->info = c.info; /* moved to the model, but for the step, which the load compares */
-        c.info = (rt_checkpoint_info){.step = o->info.step};
-        status = as_checkpoint(configure(m, &c.model, c.words, c.types), path);
-    }
-    if (!status.code)
-        status = check_size(&c.model, c.image, path);
-    if (!status.code) {
-        const rt_model_start start = {.seed = o->info.seed, .blank = true};
-        status = as_checkpoint(rt_transformer_new_from(&m->transformer, &c.model, &start), path);
-    }
-    if (!status.code) {
-        const rt_checkpoint_model model = rt_checkpoint_model_of(m->transformer, NULL, NULL, NULL);
-        status = rt_checkpoint_load(&c, &model);
-    }
-    rt_checkpoint_close(&c);
-    return status;
+    RT_TRY(rt_checkpoint_open(&c, path, RT_PARSE_HERE));
+    o->data_options = c.data;
+    o->info = c.info; /* moved to the model, but for the step, which the load compares */
+    c.info = (rt_checkpoint_info){.step = o->info.step};
+    RT_TRY(as_checkpoint(configure(m, &c.model, c.words, c.types), path));
+    RT_TRY(check_size(&c.model, c.image, path));
+    const rt_model_start start = {.seed = o->info.seed, .blank = true};
+    RT_TRY(as_checkpoint(rt_transformer_new_from(&m->transformer, &c.model, &start), path));
+    const rt_checkpoint_model model = rt_checkpoint_model_of(m->transformer, NULL, NULL, NULL);
+    return rt_checkpoint_load(&c, &model);
 }
 
 static rt_status open_folder(rt_model *m, const char *path)
@@ -220,16 +211,13 @@ static rt_status check_parts(const rt_transformer_options *o, const rt_vocabular
 static rt_status copy_meaning(rt_checkpoint_info *info, const rt_vocabulary *vocabulary,
                               const rt_labels *labels)
 {
-    char *text;
+    RT_OWNED char *text = NULL;
     if (vocabulary)
         RT_TRY(rt_vocabulary_copy(&info->vocabulary, vocabulary));
     if (!labels)
         return rt_ok();
     RT_TRY(rt_labels_write(labels, &text));
-    const rt_status status =
-        rt_labels_read(&info->labels, "a new model", text, strlen(text)); /* for messages */
-    rt_free(text);
-    return status;
+    return rt_labels_read(&info->labels, "a new model", text, strlen(text)); /* for messages */
 }
 
 rt_status rt_model_new(rt_model **model_new, const rt_transformer_options *options,
@@ -306,16 +294,14 @@ rt_status rt_model_save(const rt_model *m, const char *path)
         return rt_error(RT_ARGUMENT,
                         "the step of the model must be from %" PRId64 " to %d; got %" PRId64,
                         m->origin->info.step, RT_CHECKPOINT_STEPS, info.step);
-    real *zeros = rt_alloc(m->transformer->parameters.block_size, sizeof *zeros);
+    RT_OWNED real *zeros = rt_alloc(m->transformer->parameters.block_size, sizeof *zeros);
     RT_TRY(rt_allocated(zeros, "a checkpoint"));
     const rt_optimizer_settings settings = rt_optimizer_defaults(RT_OPTIMIZER_ADAMW);
     const rt_checkpoint_model model =
         rt_checkpoint_model_of(m->transformer, &m->origin->data_options,
                                rt_update_rule_of(&settings),
                                (real *const[RT_MOST_STATES]){zeros, zeros});
-    rt_status status = rt_checkpoint_save(path, &model, &info);
-    rt_free(zeros);
-    return status;
+    return rt_checkpoint_save(path, &model, &info);
 }
 
 rt_status rt_model_export(const rt_model *m, const char *folder)
@@ -345,29 +331,24 @@ static rt_status encode_labelled(const rt_model *m, const char *text, const char
 {
     const rt_data *data = m->origin->data;
     const bool tokens = data->task->target == RT_TARGET_TOKENS;
-    rt_example_text x = {0};
-    rt_labelled_batch b;
-    rt_status status = rt_labelled_batch_new(&b, 1, m->length, 0, NULL);
-    if (!status.code)
-        status = tokens ? rt_data_encode_example(&x, data, text, strlen(text), &b.batch)
-                        : rt_data_encode_texts(&x, data, text, second, &b.batch);
-    if (!status.code) {
-        *row = (rt_row){.ids = b.batch.ids,
-                        .types = b.batch.types,
-                        .tokens = tokens ? b.batch.labels : NULL,
-                        .cut = x.cut,
-                        .unknown = x.unknown};
-        while (row->length < b.batch.length && b.batch.mask[row->length])
-            row->length++;
-        for (int t = 0; t < row->length && tokens; t++)
-            if (row->tokens[t] == RT_NO_LABEL)
-                row->tokens[t] = RT_NO_TOKEN;
-        b.batch.ids = b.batch.types = NULL; /* the arrays are the row's now */
-        b.batch.labels = tokens ? NULL : b.batch.labels;
-    }
-    rt_example_text_free(&x);
-    rt_labelled_batch_free(&b);
-    return status;
+    RT_CLOSED_BY(rt_example_text_free) rt_example_text x = {0};
+    RT_CLOSED_BY(rt_labelled_batch_free) rt_labelled_batch b;
+    RT_TRY(rt_labelled_batch_new(&b, 1, m->length, 0, NULL));
+    RT_TRY(tokens ? rt_data_encode_example(&x, data, text, strlen(text), &b.batch)
+                  : rt_data_encode_texts(&x, data, text, second, &b.batch));
+    *row = (rt_row){.ids = b.batch.ids,
+                    .types = b.batch.types,
+                    .tokens = tokens ? b.batch.labels : NULL,
+                    .cut = x.cut,
+                    .unknown = x.unknown};
+    while (row->length < b.batch.length && b.batch.mask[row->length])
+        row->length++;
+    for (int t = 0; t < row->length && tokens; t++)
+        if (row->tokens[t] == RT_NO_LABEL)
+            row->tokens[t] = RT_NO_TOKEN;
+    b.batch.ids = b.batch.types = NULL; /* the arrays are the row's now */
+    b.batch.labels = tokens ? NULL : b.batch.labels;
+    return rt_ok();
 }
 
 rt_status rt_model_encode(const rt_model *m, const char *text, const char *second, rt_row *row)

@@ -20,7 +20,7 @@ my %two_sided = map { $_ => 1 } '+', '-', '*', '&';
 my $symbol = qr/->|\+\+|--|<<=|>>=|<<|>>|[-+*\/%&|^<>=!]=|&&|\|\||./;
 my $number = qr/(?:0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)[uUlLfF]*/;
 my $keyword = qr/^(?:return|case|else|do|goto|sizeof|if|while|for|switch)$/;
-my $type = qr/^(?:(?:const|static|unsigned|struct) )*
+my $type = qr/^(?:(?:const|static|unsigned|struct|RT_OWNED) )*
     (?:real|double|float|int|long|char|bool|void|unsigned|\w+_t|rt_\w+)(?:\ \w+)?[ *]*$/x;
 my $said = qr/^(?:\w*assert|perror|\w+_(?:error|fail|say|complain))$/;
 

@@ -157,18 +157,14 @@ static rt_status write_and_free(const char *folder, const char *name, char *text
 {
     rt_durable_file file;
     char path[RT_PATH_SIZE];
-    rt_status status = rt_path_join(path, folder, name);
-    if (!status.code && !text)
-        status = rt_out_of_memory(name);
-    if (!status.code) {
-        status = rt_durable_replace(&file, path);
-        file.passing = passing;
-        if (!status.code)
-            status = rt_durable_write(&file, text, strlen(text));
-        status = rt_durable_close(&file, status);
-    }
-    rt_free(text);
-    return status;
+    RT_OWNED char *owned = text;
+    RT_TRY(rt_path_join(path, folder, name));
+    RT_TRY(rt_allocated(owned, name));
+    rt_status status = rt_durable_replace(&file, path);
+    file.passing = passing;
+    if (!status.code)
+        status = rt_durable_write(&file, owned, strlen(owned));
+    return rt_durable_close(&file, status);
 }
 
 rt_status rt_durable_write_and_free(const char *folder, const char *name, char *text)

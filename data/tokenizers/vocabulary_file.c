@@ -335,7 +335,7 @@ rt_status rt_vocabulary_copy(rt_vocabulary **copy_new, const rt_vocabulary *voca
 rt_status rt_vocabulary_of_seen(rt_vocabulary **vocabulary_new, rt_level level, const char *name,
                                 const bool *seen)
 {
-    rt_writer lines = {0};
+    RT_CLOSED_BY(rt_writer_free) rt_writer lines = {0};
     int count = 0;
     *vocabulary_new = NULL;
     for (int id = 0; id < specials_of(level); id++)
@@ -354,15 +354,12 @@ rt_status rt_vocabulary_of_seen(rt_vocabulary **vocabulary_new, rt_level level, 
         else
             rt_writer_add(&lines, "%.*s\n", (int)rt_utf8_write(c, bytes), bytes);
     }
-    rt_status status = lines.failed ? rt_out_of_memory("a vocabulary") : rt_ok();
     if (count > RT_CHARACTERS_LIMIT)
-        status = rt_error(RT_DATA, "%s: a text can have up to %d different characters; it has %d",
-                          name, RT_CHARACTERS_LIMIT, count);
-    if (!status.code)
-        status = rt_vocabulary_read(vocabulary_new, (rt_vocabulary_kind){.level = level}, name,
-                                    (const unsigned char *)lines.bytes, lines.length);
-    rt_writer_free(&lines);
-    return status;
+        return rt_error(RT_DATA, "%s: a text can have up to %d different characters; it has %d",
+                        name, RT_CHARACTERS_LIMIT, count);
+    RT_TRY(rt_allocated(!lines.failed, "a vocabulary"));
+    return rt_vocabulary_read(vocabulary_new, (rt_vocabulary_kind){.level = level}, name,
+                              (const unsigned char *)lines.bytes, lines.length);
 }
 
 rt_status rt_vocabulary_of_bytes(rt_vocabulary **vocabulary_new)
@@ -389,10 +386,8 @@ rt_status rt_vocabulary_of_text(rt_vocabulary **vocabulary_new, const char *name
     const size_t valid = rt_utf8_valid(text, bytes);
     if (valid < bytes)
         return rt_level_error(RT_LEVEL_CHAR, name, text[valid], valid);
-    bool *seen = rt_alloc(RT_CODE_POINTS, sizeof *seen);
+    RT_OWNED bool *seen = rt_alloc(RT_CODE_POINTS, sizeof *seen);
     RT_TRY(rt_allocated(seen, "a vocabulary"));
     rt_characters_see(seen, text, bytes);
-    const rt_status status = rt_vocabulary_of_seen(vocabulary_new, RT_LEVEL_CHAR, name, seen);
-    rt_free(seen);
-    return status;
+    return rt_vocabulary_of_seen(vocabulary_new, RT_LEVEL_CHAR, name, seen);
 }

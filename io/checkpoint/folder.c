@@ -73,14 +73,13 @@ rt_status rt_checkpoint_list(const char *folder, int64_t **list, int *count)
 static rt_status remove_files(const char *folder, const char *suffix, int64_t newest, int64_t best,
                               int keep)
 {
-    int64_t *steps;
+    RT_OWNED int64_t *steps = NULL;
     int count, kept = 0;
-    const rt_status status = list_names(folder, suffix, &steps, &count);
+    RT_TRY(list_names(folder, suffix, &steps, &count));
     for (int i = 0; i < count; i++)
         if (steps[i] <= newest && kept++ >= keep && steps[i] != best)
             unlink(RT_PATH_IN(folder, FILE_NAME(steps[i], suffix)));
-    rt_free(steps);
-    return status;
+    return rt_ok();
 }
 
 rt_status rt_checkpoint_save_in(const char *folder, const rt_checkpoint_model *model,

@@ -265,14 +265,11 @@ bool rt_is_gguf(const char *path)
 rt_status rt_gguf_open(rt_gguf *g, const char *path)
 {
     struct stat facts;
-    parsing *p = rt_alloc(1, sizeof *p);
+    RT_OWNED parsing *p = rt_alloc(1, sizeof *p);
     *g = (rt_gguf){rt_alloc(1, sizeof *g->tensors), json_object()};
     if (g->tensors)
         g->tensors->name = rt_copy_text(rt_path_name(path));
-    if (!p || !g->tensors || !g->tensors->name || !g->keys) {
-        rt_free(p);
-        return rt_out_of_memory("a GGUF file");
-    }
+    RT_TRY(rt_allocated(p && g->tensors && g->tensors->name && g->keys, "a GGUF file"));
     p->file = g->tensors;
     p->keys = g->keys;
     p->file->stream = rt_open_regular(path);
@@ -281,9 +278,7 @@ rt_status rt_gguf_open(rt_gguf *g, const char *path)
     else
         refuse(p, "cannot be opened: %s", errno == EINVAL ? "not a regular file" : strerror(errno));
     parse(p);
-    const rt_status status = p->status;
-    rt_free(p);
-    return status;
+    return p->status;
 }
 
 void rt_gguf_close(rt_gguf *g)

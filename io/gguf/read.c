@@ -305,13 +305,12 @@ rt_status rt_gguf_import(rt_huggingface **there_new, const char *path)
 
 rt_status rt_gguf_chat_template(char **template_new, const char *path)
 {
-    rt_gguf file;
-    rt_status status = rt_gguf_open(&file, path);
-    const json_t *text = json_object_get(file.keys, RT_GGUF_CHAT);
+    RT_CLOSED_BY(rt_gguf_close) rt_gguf file;
     *template_new = NULL;
-    if (!status.code && json_is_string(text) &&
-        !(*template_new = rt_json_dump(text, JSON_ENCODE_ANY, "")))
-        status = rt_out_of_memory("a chat template");
-    rt_gguf_close(&file);
-    return status;
+    RT_TRY(rt_gguf_open(&file, path));
+    const json_t *text = json_object_get(file.keys, RT_GGUF_CHAT);
+    if (!json_is_string(text))
+        return rt_ok();
+    *template_new = rt_json_dump(text, JSON_ENCODE_ANY, "");
+    return rt_allocated(*template_new, "a chat template");
 }

@@ -155,7 +155,7 @@ static int by_rank(const void *one, const void *other)
 static rt_status put_merges(gguf_keys *k, const rt_vocabulary *v)
 {
     const size_t count = v->level == RT_LEVEL_BPE ? (size_t)v->bpe->merges.count : 0;
-    rt_pair *merges = rt_alloc_unset(count, sizeof *merges);
+    RT_OWNED rt_pair *merges = rt_alloc_unset(count, sizeof *merges);
     RT_TRY(rt_allocated(merges, "a header"));
     put_list(k, TOKENIZER "merges", RT_GGUF_TEXT, count);
     if (count) {
@@ -170,7 +170,6 @@ static rt_status put_merges(gguf_keys *k, const rt_vocabulary *v)
         fputc(' ', k->to);
         put_bytes(k->to, right);
     }
-    rt_free(merges);
     return rt_ok();
 }
 
@@ -349,20 +348,14 @@ rt_status rt_gguf_write(const char *path, const rt_transformer *model,
 {
     const rt_family *family;
     rt_durable_file file;
-    rt_capture header = {0};
-    rt_tensor_list list = {0};
+    RT_CLOSED_BY(rt_capture_free) rt_capture header = {0};
+    RT_CLOSED_BY(rt_tensor_list_close) rt_tensor_list list = {0};
     RT_TRY(rt_family_find(&family, rt_gguf_written, &model->options));
     RT_TRY(rt_output_check(path, export->overwrite));
     RT_TRY(rt_allocated(rt_capture_begin(&header), "a header"));
     gguf_keys keys = {header.file, family->type, 0, false};
-    rt_status status = make_header(&keys, &list, family, model, export, dtype);
-    if (!rt_capture_end(&header) && !status.code)
-        status = rt_out_of_memory("a header");
-    if (!status.code)
-        status = rt_durable_open(&file, path);
-    if (!status.code)
-        status = rt_durable_close(&file, write_all(&file, &header, keys.count, &list, dtype));
-    rt_tensor_list_close(&list);
-    rt_capture_free(&header);
-    return status;
+    RT_TRY(make_header(&keys, &list, family, model, export, dtype));
+    RT_TRY(rt_allocated(rt_capture_end(&header), "a header"));
+    RT_TRY(rt_durable_open(&file, path));
+    return rt_durable_close(&file, write_all(&file, &header, keys.count, &list, dtype));
 }

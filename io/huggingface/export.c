@@ -278,7 +278,7 @@ rt_status rt_huggingface_chat_template(char **template_new, const char *folder)
 {
     const bool file = rt_folder_has(folder, RT_HF_CHAT);
     json_auto_t *config = NULL;
-    char *bytes = NULL;
+    RT_OWNED char *bytes = NULL;
     size_t size = 0;
     rt_status status = file ? rt_folder_read(&bytes, &size, folder, RT_HF_CHAT, RT_TEXT_FILE_BYTES)
                             : rt_json_read_optional(&config, folder, RT_HF_TOKENIZER);
@@ -290,7 +290,6 @@ rt_status rt_huggingface_chat_template(char **template_new, const char *folder)
     if (found && !json_is_null(found) &&
         !(*template_new = rt_json_dump(found, JSON_ENCODE_ANY, "")))
         status = rt_out_of_memory(RT_HF_CHAT);
-    rt_free(bytes);
     return status;
 }
 
@@ -317,7 +316,8 @@ static rt_status find_same_tokens(bool *same, const char *folder, const rt_trans
 /* Copies a file of the folder into the new model, if it exists. */
 static rt_status keep_file(const rt_durable_folder *to, const char *name)
 {
-    char path[RT_PATH_SIZE], *bytes;
+    char path[RT_PATH_SIZE];
+    RT_OWNED char *bytes = NULL;
     size_t size;
     rt_durable_file file;
     if (!rt_folder_has(to->path, name))
@@ -325,15 +325,9 @@ static rt_status keep_file(const rt_durable_folder *to, const char *name)
     rt_status status = rt_folder_read(&bytes, &size, to->path, name, RT_TEXT_FILE_BYTES);
     if (status.code)
         return status.code == RT_CHECKPOINT ? rt_error(RT_IO, "%s", status.message) : status;
-    status = rt_path_join(path, to->staging, name);
-    if (!status.code)
-        status = rt_durable_open(&file, path);
-    if (!status.code) {
-        status = rt_durable_write(&file, bytes, size);
-        status = rt_durable_close(&file, status);
-    }
-    rt_free(bytes);
-    return status;
+    RT_TRY(rt_path_join(path, to->staging, name));
+    RT_TRY(rt_durable_open(&file, path));
+    return rt_durable_close(&file, rt_durable_write(&file, bytes, size));
 }
 
 static rt_status write_texts(const rt_durable_folder *to, const rt_tensor_list *list,
@@ -372,30 +366,25 @@ static rt_status write_files(const rt_durable_folder *to, const rt_family *famil
                              const rt_transformer *model, const rt_huggingface_export *export)
 {
     static const char *const kept[] = {RT_HF_GENERATE, RT_HF_MAP, RT_HF_ADDED};
-    char path[RT_PATH_SIZE], *older = NULL;
+    char path[RT_PATH_SIZE];
+    RT_OWNED char *older = NULL;
     rt_huggingface_export all = *export;
-    rt_tensor_list list = {0};
+    RT_CLOSED_BY(rt_tensor_list_close) rt_tensor_list list = {0};
     bool same;
     if (!all.positions)
         all.positions = all.length;
     RT_TRY(find_same_tokens(&same, to->path, model, export));
     RT_TRY(rt_path_join(path, to->staging, RT_WEIGHTS_FILE));
-    rt_status status = rt_tensor_list_open(&list, family, model, rt_sine_table_rows(&all));
-    if (!status.code)
-        status = rt_safetensors_write(path, list.entries, list.count);
-    for (size_t i = 0; same && i < sizeof kept / sizeof *kept && !status.code; i++)
-        status = keep_file(to, kept[i]);
-    if (!status.code && same && !export->chat_template) {
-        status = keep_file(to, RT_HF_CHAT);
-        if (!status.code)
-            status = rt_huggingface_chat_template(&older, to->path);
+    RT_TRY(rt_tensor_list_open(&list, family, model, rt_sine_table_rows(&all)));
+    RT_TRY(rt_safetensors_write(path, list.entries, list.count));
+    for (size_t i = 0; same && i < sizeof kept / sizeof *kept; i++)
+        RT_TRY(keep_file(to, kept[i]));
+    if (same && !export->chat_template) {
+        RT_TRY(keep_file(to, RT_HF_CHAT));
+        RT_TRY(rt_huggingface_chat_template(&older, to->path));
         all.chat_template = older;
     }
-    if (!status.code)
-        status = write_texts(to, &list, &all);
-    rt_tensor_list_close(&list);
-    rt_free(older);
-    return status;
+    return write_texts(to, &list, &all);
 }
 
 /* Returns whether the token that pads texts is the one that ends them, in a model that was trained
@@ -412,26 +401,21 @@ static rt_status add_padding(rt_vocabulary **padded_new, const rt_vocabulary *v)
 {
     json_auto_t *file = NULL;
     rt_vocabulary_kind kind = rt_vocabulary_kind_of(v);
-    char *text;
+    RT_OWNED char *text = NULL, *padded = NULL;
     RT_TRY(rt_vocabulary_write(v, &text));
-    rt_status status =
-        rt_json_parse(&file, (rt_json_source){RT_HF_TOKENIZER_JSON, .values = RT_BPE_VALUES,
-                                              .bytes = text, .size = strlen(text)});
-    rt_free(text);
-    RT_TRY(status);
+    RT_TRY(rt_json_parse(&file, (rt_json_source){RT_HF_TOKENIZER_JSON, .values = RT_BPE_VALUES,
+                                                 .bytes = text, .size = strlen(text)}));
     json_t *tokens = json_object_get(file, "added_tokens");
     rt_json_append(&tokens, json_pack("{s:i,s:s,s:b,s:b,s:b,s:b,s:b}", "id", v->count, "content",
                                       "[PAD]", "single_word", 0, "lstrip", 0, "rstrip", 0,
                                       "normalized", 0, "special", 1));
-    text = rt_json_dump(file, 0, "");
-    RT_TRY(rt_allocated(text, RT_HF_TOKENIZER_JSON));
+    padded = rt_json_dump(file, 0, "");
+    RT_TRY(rt_allocated(padded, RT_HF_TOKENIZER_JSON));
     kind.has_known = true;
     kind.known = v->special;
     kind.known.pad = v->count;
-    status = rt_vocabulary_read(padded_new, kind, RT_HF_TOKENIZER_JSON, (unsigned char *)text,
-                                strlen(text));
-    rt_free(text);
-    return status;
+    return rt_vocabulary_read(padded_new, kind, RT_HF_TOKENIZER_JSON, (unsigned char *)padded,
+                              strlen(padded));
 }
 
 rt_status rt_huggingface_write(const char *folder, const rt_transformer *model,

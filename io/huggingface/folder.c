@@ -359,29 +359,28 @@ static rt_status sort_labels(rt_huggingface *m)
     const int count = m->options.labels;
     if (!m->labels)
         return rt_ok();
-    rt_text_span *names = rt_alloc((size_t)count, sizeof *names);
+    RT_OWNED rt_text_span *names = rt_alloc((size_t)count, sizeof *names);
     m->places = rt_alloc((size_t)count, sizeof *m->places);
-    rt_status status = rt_allocated(names && m->places, "labels");
-    for (int i = 0; i < count && !status.code; i++) {
+    RT_TRY(rt_allocated(names && m->places, "labels"));
+    for (int i = 0; i < count; i++) {
         names[i] = (rt_text_span){m->labels[i], strlen(m->labels[i])};
         const char *problem = rt_label_problem(names[i]);
         if (problem)
-            status = rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": id2label of %d %s", i, problem);
+            return rt_error(RT_CHECKPOINT, RT_HF_CONFIG ": id2label of %d %s", i, problem);
     }
-    if (!status.code)
-        status = rt_labels_of(&m->sorted_labels, RT_HF_CONFIG, names, (size_t)count);
+    rt_status status = rt_labels_of(&m->sorted_labels, RT_HF_CONFIG, names, (size_t)count);
     if (status.code == RT_DATA)
         status.code = RT_CHECKPOINT;
-    if (!status.code && m->sorted_labels->count < count)
-        status = rt_error(RT_CHECKPOINT,
-                          RT_HF_CONFIG ": id2label has %d classes, but %d different names", count,
-                          m->sorted_labels->count);
-    for (int i = 0; i < count && !status.code; i++) {
+    RT_TRY(status);
+    if (m->sorted_labels->count < count)
+        return rt_error(RT_CHECKPOINT,
+                        RT_HF_CONFIG ": id2label has %d classes, but %d different names", count,
+                        m->sorted_labels->count);
+    for (int i = 0; i < count; i++) {
         const rt_text_span name = {m->labels[i], strlen(m->labels[i])};
         m->places[rt_labels_find(m->sorted_labels, name)] = i;
     }
-    rt_free(names);
-    return status;
+    return rt_ok();
 }
 
 /* Checks that mask_token_id is the mask of the vocabulary. The latter hides tokens. The former

@@ -45,13 +45,11 @@ rt_status rt_json_read(json_t **object_new, const char *name, char *bytes, size_
 
 rt_status rt_json_read_file(json_t **object_new, const char *folder, const char *name)
 {
-    char *text;
+    RT_OWNED char *text = NULL;
     size_t size;
     *object_new = NULL;
     RT_TRY(rt_folder_read(&text, &size, folder, name, RT_TEXT_FILE_BYTES));
-    const rt_status status = rt_json_read(object_new, name, text, size);
-    rt_free(text);
-    return status;
+    return rt_json_read(object_new, name, text, size);
 }
 
 rt_status rt_json_read_optional(json_t **object_new, const char *folder, const char *name)

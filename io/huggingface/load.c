@@ -250,6 +250,11 @@ static rt_status sort_rows(const rt_huggingface *there, rt_tensor *t)
     return rt_ok();
 }
 
+static void free_tensors(loading *l)
+{
+    rt_folder_tensors_free(&l->tensors);
+}
+
 rt_status rt_huggingface_load(const rt_huggingface *there, rt_transformer *model, bool head,
                               rt_huggingface_taken *taken)
 {
@@ -257,33 +262,25 @@ rt_status rt_huggingface_load(const rt_huggingface *there, rt_transformer *model
     const rt_affine *classifier = &model->head.classifier;
     const bool has_head = there->has_head && from->head == to->head &&
                           (to->head == RT_HEAD_LM || from->labels == to->labels);
-    loading l = {there, model, has_head, has_head && head, {0}};
+    RT_CLOSED_BY(free_tensors) loading l = {there, model, has_head, has_head && head, {0}};
     const rt_parameters *p = &model->parameters;
-    double *theta = NULL;
+    RT_OWNED double *theta = NULL;
     *taken = (rt_huggingface_taken){0};
-    rt_status status =
-        rt_folder_tensors_new(&l.tensors, there->files->family, &there->options, model, -1);
-    if (!status.code)
-        status = compare_heads(&l);
-    for (int i = 0; i < p->count && !status.code; i++)
+    RT_TRY(rt_folder_tensors_new(&l.tensors, there->files->family, &there->options, model, -1));
+    RT_TRY(compare_heads(&l));
+    for (int i = 0; i < p->count; i++)
         if (is_wanted(&l, p->list[i]))
-            status = check_tensor(&l, p->list[i]);
-    if (!status.code)
-        status = check_surplus(&l);
-    if (!status.code)
-        status = find_theta(&l, &theta, &taken->theta);
-    if (!status.code)
-        status = read_all(&l);
-    if (!status.code && theta)
+            RT_TRY(check_tensor(&l, p->list[i]));
+    RT_TRY(check_surplus(&l));
+    RT_TRY(find_theta(&l, &theta, &taken->theta));
+    RT_TRY(read_all(&l));
+    if (theta)
         rt_transformer_set_theta(model, theta);
-    rt_free(theta);
-    rt_folder_tensors_free(&l.tensors);
-    taken->head = !status.code && l.head;
-    if (taken->head && there->places)
-        status = sort_rows(there, classifier->weight);
-    if (!status.code && taken->head && there->places && classifier->bias)
-        status = sort_rows(there, classifier->bias);
-    return status;
+    taken->head = l.head;
+    if (!taken->head || !there->places)
+        return rt_ok();
+    RT_TRY(sort_rows(there, classifier->weight));
+    return classifier->bias ? sort_rows(there, classifier->bias) : rt_ok();
 }
 
 rt_status rt_huggingface_model(const rt_huggingface *there, const rt_transformer_options *options,

@@ -271,16 +271,13 @@ static rt_status read_header(rt_safetensors *file)
                         "%s: its header would have %" PRIu64 " bytes; the file has %" PRIu64
                         ", a header at most %d",
                         file->name, length, size, RT_SAFETENSORS_HEADER);
-    char *header = rt_alloc_unset((size_t)length + 1, 1);
+    RT_OWNED char *header = rt_alloc_unset((size_t)length + 1, 1);
     RT_TRY(rt_allocated(header, file->name));
     json_auto_t *json = NULL;
     file->data_bytes = size - LENGTH_BYTES - length;
-    rt_status status = read_at(file, LENGTH_BYTES, header, (size_t)length);
-    if (!status.code)
-        status = rt_json_read(&json, file->name, header, (size_t)length);
-    rt_free(header);
-    if (!status.code)
-        status = read_tensors(file, json);
+    RT_TRY(read_at(file, LENGTH_BYTES, header, (size_t)length));
+    RT_TRY(rt_json_read(&json, file->name, header, (size_t)length));
+    const rt_status status = read_tensors(file, json);
     for (size_t i = 0; i < file->count; i++)
         file->tensors[i].begin += LENGTH_BYTES + length;
     return status;
@@ -450,22 +447,18 @@ rt_status rt_entry_write(rt_durable_file *file, const rt_safetensors_entry *e, b
 rt_status rt_safetensors_write(const char *path, rt_safetensors_entry *entries, int count)
 {
     rt_durable_file file;
-    rt_writer header = {0};
+    RT_CLOSED_BY(rt_writer_free) rt_writer header = {0};
     unsigned char length[LENGTH_BYTES];
     qsort(entries, (size_t)count, sizeof *entries, by_entry_name);
     write_header(&header, entries, count);
     rt_put_little_endian(length, header.length, sizeof length);
-    rt_status status = header.failed ? rt_out_of_memory("a header") : rt_ok();
-    if (!status.code) {
-        status = rt_durable_open(&file, path);
-        if (!status.code)
-            status = rt_durable_write(&file, length, sizeof length);
-        if (!status.code)
-            status = rt_durable_write(&file, header.bytes, header.length);
-        for (int n = 0; n < count && !status.code; n++)
-            status = rt_entry_write(&file, entries + n, false, "a float");
-        status = rt_durable_close(&file, status);
-    }
-    rt_writer_free(&header);
-    return status;
+    RT_TRY(rt_allocated(!header.failed, "a header"));
+    rt_status status = rt_durable_open(&file, path);
+    if (!status.code)
+        status = rt_durable_write(&file, length, sizeof length);
+    if (!status.code)
+        status = rt_durable_write(&file, header.bytes, header.length);
+    for (int n = 0; n < count && !status.code; n++)
+        status = rt_entry_write(&file, entries + n, false, "a float");
+    return rt_durable_close(&file, status);
 }

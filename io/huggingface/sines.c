@@ -141,7 +141,7 @@ rt_status rt_sine_table_theta(rt_sine_table *t, const char *name, double *theta)
     return rt_ok();
 }
 
-static rt_status read_table(const rt_huggingface *there, rt_sine_table *table)
+static rt_status read_table(const rt_huggingface *there, rt_sine_table *table, double **values_new)
 {
     const rt_safetensor *t = rt_huggingface_tensor(there, RT_HF_TABLE);
     const int size = 2 * table->pairs;
@@ -152,7 +152,7 @@ static rt_status read_table(const rt_huggingface *there, rt_sine_table *table)
                         "%d)",
                         t->file->name, t->name, rt_safetensor_shape(t, shape), table->rows, size);
     table->dtype = t->dtype;
-    table->values = rt_alloc_unset((size_t)t->count, sizeof *table->values);
+    table->values = *values_new = rt_alloc_unset((size_t)t->count, sizeof *table->values);
     RT_TRY(rt_allocated(table->values, "a table of sines"));
     return rt_safetensors_doubles(t, 0, (size_t)t->count, table->values);
 }
@@ -166,26 +166,25 @@ rt_status rt_sine_table_resolve(rt_huggingface *there)
     rt_transformer_options *o = &there->options;
     rt_sine_table table = {.rows = there->max_positions, .pairs = rt_transformer_head_dim(o) / 2};
     const bool given = rt_huggingface_tensor(there, RT_HF_TABLE) != NULL;
-    double *theta = rt_alloc((size_t)table.pairs, sizeof *theta);
-    rt_status status = rt_allocated(theta, "theta");
-    if (!status.code && given)
-        status = read_table(there, &table);
-    if (!status.code && written->own) {
+    RT_OWNED double *theta = rt_alloc((size_t)table.pairs, sizeof *theta);
+    RT_OWNED double *values = NULL;
+    RT_TRY(rt_allocated(theta, "theta"));
+    if (given)
+        RT_TRY(read_table(there, &table, &values));
+    if (written->own) {
         rt_folder_theta_mean(written, o, RT_THETA_OF_ALL, table.pairs, theta);
         rt_huggingface_choose_theta(there,
                                     !given || rt_sine_table_is_of(&table, table.pairs, theta),
                                     RT_HF_TABLE, "the table");
     }
-    const bool used = !status.code && given && !there->theta;
-    if (used)
-        status = rt_sine_table_theta(&table, RT_HF_TABLE, theta);
-    if (used && !status.code) {
-        o->position.fraction = (double)table.rotated / table.pairs;
-        o->theta.learn = !(table.base > 0);
-        if (table.base > 0)
-            o->position.frequencies.base = table.base;
-    }
-    if (used && !status.code && o->theta.learn) {
+    if (!given || there->theta)
+        return rt_ok();
+    RT_TRY(rt_sine_table_theta(&table, RT_HF_TABLE, theta));
+    o->position.fraction = (double)table.rotated / table.pairs;
+    o->theta.learn = !(table.base > 0);
+    if (table.base > 0)
+        o->position.frequencies.base = table.base;
+    if (o->theta.learn) {
         o->theta.form = RT_THETA_LOG;
         for (int i = 0; i < table.rotated; i++)
             if (!(theta[i] > 0))
@@ -193,9 +192,7 @@ rt_status rt_sine_table_resolve(rt_huggingface *there)
         there->theta = theta;
         theta = NULL;
     }
-    rt_free(theta);
-    rt_free(table.values);
-    return status;
+    return rt_ok();
 }
 
 void rt_sine_table_fill(const void *context, size_t first, size_t count, float *values)

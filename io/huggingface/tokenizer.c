@@ -119,45 +119,39 @@ static rt_status read_cutting(const json_t *tokenizer, word_settings *s, json_t 
 static rt_status write_pieces(json_t *vocab, char **text_new, size_t *size)
 {
     const size_t count = json_object_size(vocab);
-    const char *piece, **pieces = rt_alloc(count, sizeof *pieces);
-    rt_status status = rt_allocated(pieces, "a vocabulary");
+    const char *piece;
+    RT_OWNED const char **pieces = rt_alloc(count, sizeof *pieces);
     rt_writer w = {0};
     json_t *id;
+    RT_TRY(rt_allocated(pieces, "a vocabulary"));
     json_object_foreach(vocab, piece, id)
     {
         const json_int_t place = json_is_integer(id) ? json_integer_value(id) : -1;
-        if (status.code)
-            break;
         if (place < 0 || (uint64_t)place >= count || pieces[place])
-            status = rt_error(RT_CHECKPOINT,
-                              PIECES ": the ids of the %zu pieces must be 0 to %zu, each once; "
-                                     "that of %s is not",
-                              count, count - 1, RT_QUOTED(piece));
-        else if (!*piece || strchr(piece, '\n'))
-            status = rt_error(RT_CHECKPOINT, PIECES ": the piece of id %d %s", (int)place,
-                              *piece ? "has a newline" : "is empty");
-        else
-            pieces[place] = piece;
+            return rt_error(RT_CHECKPOINT,
+                            PIECES ": the ids of the %zu pieces must be 0 to %zu, each once; "
+                                   "that of %s is not",
+                            count, count - 1, RT_QUOTED(piece));
+        if (!*piece || strchr(piece, '\n'))
+            return rt_error(RT_CHECKPOINT, PIECES ": the piece of id %d %s", (int)place,
+                            *piece ? "has a newline" : "is empty");
+        pieces[place] = piece;
     }
-    for (size_t i = 0; i < count && !status.code; i++)
+    for (size_t i = 0; i < count; i++)
         rt_writer_add(&w, "%s\n", pieces[i]);
-    rt_free(pieces);
     *size = w.length;
     *text_new = rt_writer_take(&w);
-    return status.code || *text_new ? status : rt_out_of_memory("a vocabulary");
+    return rt_allocated(*text_new, "a vocabulary");
 }
 
 static rt_status read_pieces(json_t **tokenizer_new, const char *folder)
 {
-    char *bytes;
+    RT_OWNED char *bytes = NULL;
     size_t size;
     *tokenizer_new = NULL;
-    rt_status status = rt_folder_read(&bytes, &size, folder, PIECES, RT_BPE_BYTES);
-    if (!status.code)
-        status = rt_json_parse(tokenizer_new, (rt_json_source){PIECES, .values = RT_BPE_VALUES,
-                                                               .bytes = bytes, .size = size});
-    rt_free(bytes);
-    return status;
+    RT_TRY(rt_folder_read(&bytes, &size, folder, PIECES, RT_BPE_BYTES));
+    return rt_json_parse(tokenizer_new, (rt_json_source){PIECES, .values = RT_BPE_VALUES,
+                                                         .bytes = bytes, .size = size});
 }
 
 /* Keys of tokenizer_config.json, each with its id; of two keys for one id the last counts. */
