@@ -313,7 +313,7 @@ static rt_status decode_in_child(void *input, unsigned char **nothing, size_t *s
 static rt_status run_apart(rt_token_input *in, rt_child_work *work, rt_child_limits limits,
                            void *answer)
 {
-    unsigned char *reply;
+    RT_OWNED unsigned char *reply = NULL;
     size_t size;
     limits.memory = HDF5_MEMORY;
     rt_status status = rt_child_run(work, in, &limits, &reply, &size);
@@ -325,7 +325,6 @@ static rt_status run_apart(rt_token_input *in, rt_child_work *work, rt_child_lim
                                              : "HDF5 does not report where the ids are");
     if (!status.code)
         memcpy(answer, reply, size);
-    rt_free(reply);
     return status;
 }
 
@@ -377,13 +376,12 @@ static rt_status find(rt_token_input *in, rt_token_place *place)
 static bool copy_ids(const rt_token_writer *ids, const set *d)
 {
     FILE *from = fopen(ids->file.temporary, "rb");
-    void *block = rt_alloc_unset(BLOCK, ids->width);
+    RT_OWNED void *block = rt_alloc_unset(BLOCK, ids->width);
     bool good = from && block;
     for (size_t done = 0, n; good && done < ids->count; done += n) {
         n = ids->count - done < BLOCK ? ids->count - done : BLOCK;
         good = fread(block, ids->width, n, from) == n && move_block(d, done, n, block, true);
     }
-    rt_free(block);
     if (from)
         fclose(from);
     return good;

@@ -149,11 +149,10 @@ static bool find_digest(const entry *e, void *context)
 {
     text_digest *d = context;
     size_t size = 0;
-    char *known = get(e, ".digest", &size);
+    RT_OWNED char *known = get(e, ".digest", &size);
     const bool found = known && size == sizeof d->digits;
     if (found)
         memcpy(d->digits, known, size);
-    rt_free(known);
     return found;
 }
 
@@ -366,12 +365,9 @@ static bool find_vocabulary(const entry *e, void *context)
     static const rt_vocabulary_kind kind = {.level = RT_LEVEL_CHAR};
     const characters *c = context;
     size_t size;
-    char *known = get(e, ".vocabulary", &size);
-    const bool read =
-        known &&
-        !rt_vocabulary_read(c->vocabulary_new, kind, e->name, (unsigned char *)known, size).code;
-    rt_free(known);
-    return read;
+    RT_OWNED char *known = get(e, ".vocabulary", &size);
+    return known &&
+           !rt_vocabulary_read(c->vocabulary_new, kind, e->name, (unsigned char *)known, size).code;
 }
 
 static rt_status make_vocabulary(const entry *e, void *context)

@@ -187,13 +187,12 @@ rt_special_use rt_data_special_use(const rt_data *data)
     const bool special = rt_data_has_special_tokens(data);
     const bool asked =
         data->task->token_ids && (special || data->options.objective == RT_OBJECTIVE_MLM);
-    int32_t *ids = asked && tokens ? rt_alloc(tokens, sizeof *ids) : NULL;
+    RT_OWNED int32_t *ids = asked && tokens ? rt_alloc(tokens, sizeof *ids) : NULL;
     rt_special_use use = {0, tokens};
     if (ids && rt_tokens_read(&w->tokens, 0, tokens, ids))
         for (size_t i = 0; i < tokens; i++)
             use.count += ids[i] == data->special.mask ||
                          (special && (ids[i] == data->special.pad || ids[i] == data->special.cls));
-    rt_free(ids);
     return use;
 }
 

@@ -3,6 +3,7 @@
 
 #include "train/commands.h"
 
+#include "core/memory.h"
 #include "templates.h"
 #include "train/config/sweep.h"
 #include "train/folder/run_folder.h"
@@ -55,17 +56,14 @@ static rt_status write_template(rt_writer *w, const char *ini, const rt_argument
 rt_status rt_init_command(const rt_arguments *arguments)
 {
     rt_durable_file file;
-    rt_writer w = {0};
+    RT_CLOSED_BY(rt_writer_free) rt_writer w = {0};
     RT_TRY(rt_output_check(arguments->config, arguments->overwrite));
-    rt_status status = write_template(&w, templates[arguments->init].ini, arguments);
-    if (!status.code) {
-        status = rt_durable_open(&file, arguments->config);
-        if (!status.code)
-            status = rt_durable_write(&file, w.bytes, w.length);
-        status = rt_durable_close(&file, status);
-    }
-    rt_writer_free(&w);
-    if (!status.code && !arguments->quiet)
+    RT_TRY(write_template(&w, templates[arguments->init].ini, arguments));
+    rt_status status = rt_durable_open(&file, arguments->config);
+    if (!status.code)
+        status = rt_durable_write(&file, w.bytes, w.length);
+    RT_TRY(rt_durable_close(&file, status));
+    if (!arguments->quiet)
         printf("%s: %s\n", arguments->config, templates[arguments->init].purpose);
-    return status;
+    return rt_ok();
 }

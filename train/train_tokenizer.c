@@ -36,18 +36,17 @@ rt_status rt_train_tokenizer_command(const rt_arguments *arguments)
     const rt_train_progress *progress = arguments->quiet || pieces ? NULL : &shown;
     rt_word_counts counts = {.wordpiece = pieces, .lowercase = arguments->lowercase};
     rt_workers *workers;
-    char *text = NULL;
+    RT_OWNED char *text = NULL;
     int ids = 0;
     rt_status status = rt_workers_new(&workers, rt_processors(NULL));
     for (int i = 0; i < arguments->other_count && !status.code; i++) {
-        unsigned char *bytes;
+        RT_OWNED unsigned char *bytes = NULL;
         size_t size;
         s.path = arguments->others[i];
         status = rt_text_read_whole("--train-tokenizer", field, s.path, &bytes, &size);
         if (!status.code)
             status = rt_word_counts_add(&counts, rt_workers_threads(workers, 0), s.path, bytes,
                                         size, progress);
-        rt_free(bytes);
     }
     s.path = NULL;
     rt_workers_free(workers);
@@ -63,7 +62,6 @@ rt_status rt_train_tokenizer_command(const rt_arguments *arguments)
                         arguments->tokenizer, status.message);
     if (!status.code)
         fputs(text, stdout);
-    rt_free(text);
     if (!status.code && ids < arguments->tokenizer && !arguments->quiet)
         fprintf(stderr, "%s: warning: %d %s, not %d: every word of the texts is a %s\n",
                 rt_program_name(), ids, pieces ? "lines" : "tokens", arguments->tokenizer,

@@ -288,7 +288,7 @@ static rt_status split(encoding *e, int stage, const unsigned char *text, size_t
         const rt_found_token found =
             next_added_token(&bpe->added[stage], text, bytes, e->to.special, done, &place);
         const unsigned char *part = text + done; /* up to the token */
-        unsigned char *composed = NULL;
+        RT_OWNED unsigned char *composed = NULL;
         size_t size = found.start > done ? found.start - done : 0;
         more = found.token != NULL;
         if (stage == RT_AS_IS && !rt_normal_form_is_plain(bpe->form, part, size))
@@ -297,7 +297,6 @@ static rt_status split(encoding *e, int stage, const unsigned char *text, size_t
             status = stage == RT_COMPOSED
                          ? cut(e, 0, part, size, at + done)
                          : split(e, RT_COMPOSED, composed ? composed : part, size, at + done);
-        rt_free(composed);
         if (more && !status.code && !(found.token->takes_left && found.end <= done))
             e->to.take(e->to.context, found.token->id);
         done = found.end;

@@ -378,7 +378,7 @@ static bool read_merges(reading *r)
     const json_t *list = json_object_get(r->model, "merges"), *json;
     const char *unknown = json_string_value(token);
     const json_t *id = unknown ? json_object_get(r->vocab, unknown) : NULL;
-    char *text = NULL; /* scratch memory: the left piece, then the joined one */
+    RT_OWNED char *text = NULL; /* scratch memory: the left piece, then the joined one */
     size_t capacity = 0, i;
     r->bpe->unknown = id ? (int32_t)json_integer_value(id) : RT_NO_ID;
     if (!is_absent(token) && !unknown)
@@ -414,7 +414,6 @@ static bool read_merges(reading *r)
         merge->rank = (int64_t)i;
         merge->joined = joined;
     }
-    rt_free(text);
     return !r->status.code;
 }
 

@@ -280,7 +280,7 @@ static void add_first_pieces(training *t, bool mask)
     const rt_byte_map *words = &t->from->words;
     const int specials =
         t->wordpiece ? (int)(sizeof wordpiece_specials / sizeof *wordpiece_specials) : 1 + mask;
-    uint8_t *where = rt_alloc(RT_CODE_POINTS, sizeof *where);
+    RT_OWNED uint8_t *where = rt_alloc(RT_CODE_POINTS, sizeof *where);
     t->failed |= !where;
     for (int i = 0; i < specials && !t->failed; i++) {
         const char *text = t->wordpiece ? wordpiece_specials[i] : bpe_specials[i];
@@ -301,7 +301,6 @@ static void add_first_pieces(training *t, bool mask)
         for (int32_t c = 0; c < RT_CODE_POINTS && !t->failed; c++)
             if (where[c] & (inside ? INSIDE : ANYWHERE))
                 add_character(t, c, inside);
-    rt_free(where);
 }
 
 static rt_status check(const training *t, int size)

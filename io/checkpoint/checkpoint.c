@@ -471,7 +471,7 @@ static void read_values(const reading *r, bool checks)
     for (int i = 0; i < p->count && checks; i++)
         if (rt_size(&p->list[i]->tensor) > largest)
             largest = rt_size(&p->list[i]->tensor);
-    real *scratch = checks ? rt_alloc(largest, sizeof *scratch) : NULL;
+    RT_OWNED real *scratch = checks ? rt_alloc(largest, sizeof *scratch) : NULL;
     if (checks && !scratch)
         rt_image_fail(r->image, RT_MEMORY, "out of memory for its largest parameter");
     for (const checkpoint_block *b = r->blocks; b < r->blocks + r->block_count; b++)
@@ -487,7 +487,6 @@ static void read_values(const reading *r, bool checks)
             if (checks && !rt_image_failed(r->image))
                 check_values(r, b, parameter, scratch);
         }
-    rt_free(scratch);
 }
 
 /* Reads the initial theta. It must not be negative if the model learns ln theta. */

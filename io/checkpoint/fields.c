@@ -245,7 +245,7 @@ void rt_checkpoint_get_joined(rt_image *image, int64_t step, const rt_parameters
     rt_shape shape;
     if (rt_image_failed(image) || !rt_image_shape(image, JOINED, &shape))
         return;
-    char *text = rt_image_text(image, JOINED);
+    RT_OWNED char *text = rt_image_text(image, JOINED);
     for (char *line = text, *next; line && *line; line = next) {
         const size_t length = strcspn(line, "\n");
         next = line + length + (line[length] == '\n');
@@ -264,7 +264,6 @@ void rt_checkpoint_get_joined(rt_image *image, int64_t step, const rt_parameters
         else if (parameter && take)
             parameter->since = since;
     }
-    rt_free(text);
 }
 
 static const char *const lowercase[] = {"no", "yes", NULL};
@@ -325,7 +324,7 @@ static rt_vocabulary *get_vocabulary(rt_image *image)
     size_t size;
     if (!rt_image_shape(image, path, &shape))
         return NULL;
-    unsigned char *bytes = rt_image_bytes(image, path, &size);
+    RT_OWNED unsigned char *bytes = rt_image_bytes(image, path, &size);
     rt_vocabulary_kind kind = {.level = (rt_level)get_choice(image, "level", rt_level_words),
                                .lowercase = rt_image_has_attribute(image, path, "lowercase") &&
                                             get_choice(image, "lowercase", lowercase)};
@@ -352,7 +351,6 @@ static rt_vocabulary *get_vocabulary(rt_image *image)
     if (!rt_image_failed(image))
         status = rt_vocabulary_read(&vocabulary, kind, path, bytes, size);
     rt_image_fail_as(image, status);
-    rt_free(bytes);
     return vocabulary;
 }
 
@@ -401,9 +399,8 @@ void rt_checkpoint_get_info(rt_image *image, rt_checkpoint_info *info)
     info->vocabulary = get_vocabulary(image);
     if (!rt_image_shape(image, labels_path, &shape))
         return;
-    unsigned char *bytes = rt_image_bytes(image, labels_path, &size);
+    RT_OWNED unsigned char *bytes = rt_image_bytes(image, labels_path, &size);
     if (!rt_image_failed(image))
         rt_image_fail_as(image,
                          rt_labels_read(&info->labels, labels_path, (const char *)bytes, size));
-    rt_free(bytes);
 }

@@ -110,7 +110,7 @@ static void warn(char warnings[RT_MESSAGE_SIZE], const char *reason, const int64
 rt_status rt_checkpoint_newest(rt_checkpoint *c, const char *folder, rt_parse parse,
                                char path[RT_PATH_SIZE], char warnings[RT_MESSAGE_SIZE])
 {
-    int64_t *steps;
+    RT_OWNED int64_t *steps = NULL;
     int count, i = 0;
     *c = (rt_checkpoint){.image = NULL};
     *path = *warnings = '\0';
@@ -132,7 +132,6 @@ rt_status rt_checkpoint_newest(rt_checkpoint *c, const char *folder, rt_parse pa
             newest = status;
         warn(warnings, status.message, i + 1 < count ? &steps[i + 1] : NULL);
     }
-    rt_free(steps);
     return count && i == count
                ? rt_error(RT_CHECKPOINT, "%s: none of %d checkpoints can be used; the newest: %s",
                           folder, count, newest.message)

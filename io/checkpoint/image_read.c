@@ -269,7 +269,7 @@ static void get_numbers(rt_image *image, const char *path, size_t width, void *v
     const size_t count = rt_shape_size(shape);
     dataset d;
     rt_shape stored;
-    void *others = NULL; /* numbers of the other precision */
+    RT_OWNED void *others = NULL; /* numbers of the other precision */
     if (!open_dataset(image, path, &d) || d.kind != H5T_FLOAT || is_left_out(image, path) ||
         !shape_of(&d, &stored) || !rt_shapes_equal(stored, shape))
         not_readable(image, path);
@@ -284,7 +284,6 @@ static void get_numbers(rt_image *image, const char *path, size_t width, void *v
             ((double *)values)[i] = (double)((const float *)others)[i];
         else
             ((float *)values)[i] = (float)((const double *)others)[i];
-    rt_free(others);
     release_handles(&d.handles);
 }
 
@@ -384,14 +383,13 @@ static void check_dataset(walk *w)
     dataset d;
     const bool open = open_dataset(w->image, w->path, &d);
     const bool reads = open && d.kind != H5T_NO_CLASS && !is_left_out(w->image, w->path);
-    void *values = reads ? rt_alloc_unset(d.bytes, 1) : NULL;
+    RT_OWNED void *values = reads ? rt_alloc_unset(d.bytes, 1) : NULL;
     if (!open)
         fail(w, " cannot be opened");
     else if (reads && !values)
         rt_image_fail(w->image, RT_MEMORY, "out of memory for %s", w->path);
     else if (reads)
         read_dataset(w->image, w->path, &d, values);
-    rt_free(values);
     release_handles(&d.handles);
 }
 
@@ -460,13 +458,12 @@ static rt_status read_all(void *context, unsigned char **answer_new, size_t *siz
 /* Reads the file in a child process: HDF5 then does the same in this process without a crash. */
 static rt_status check_apart(rt_image *image)
 {
-    unsigned char *answer;
+    RT_OWNED unsigned char *answer = NULL;
     size_t size;
     const rt_child_limits limits = {.memory = 3 * image->size + ((size_t)256 << 20),
                                     .seconds = rt_child_seconds(image->size),
                                     .keep = -1};
     const rt_status status = rt_child_run(read_all, image, &limits, &answer, &size);
-    rt_free(answer);
     return status.code == RT_IO ? rt_error(RT_IO, "%s: %s", image->name, status.message)
            : status.code == RT_CHECK
                ? rt_error(RT_CHECKPOINT, "%s: it is damaged: %s", image->name, status.message)

@@ -326,13 +326,12 @@ static void warn_of_unknown(rt_reading *r, rt_huggingface *there)
     rt_writer w = {0};
     int count = 0;
     list_unknown(&w, &count, there->files->family, "", (json_t *)r->json);
-    char *names = rt_writer_take(&w);
+    RT_OWNED char *names = rt_writer_take(&w);
     if (!names)
         r->status = rt_out_of_memory("a message");
     else if (count)
         rt_writer_add(&there->files->warnings,
                       RT_HF_CONFIG ": rotor does not know, and ignores: %s\n", names);
-    rt_free(names);
 }
 
 #define KEY "eos_token_id"

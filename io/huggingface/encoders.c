@@ -248,15 +248,14 @@ static rt_status resolve_esm(rt_huggingface *there)
     const rt_folder_theta *written = &there->files->written;
     const rt_transformer_options *o = &there->options;
     const int pairs = rt_transformer_head_dim(o) / 2;
-    double *theta = rt_alloc(2 * (size_t)pairs, sizeof *theta);
-    rt_status status = rt_ok();
+    RT_OWNED double *theta = rt_alloc(2 * (size_t)pairs, sizeof *theta);
     bool same = true;
     RT_TRY(rt_allocated(theta, "theta"));
     if (written->own)
         rt_folder_theta_mean(written, o, RT_THETA_OF_ALL, pairs, theta);
     else
         rt_frequencies(theta, pairs, &o->position.frequencies);
-    for (int l = 0; l < o->layers + 2 && same && !status.code; l++) {
+    for (int l = 0; l < o->layers + 2 && same; l++) {
         /* the last two are for all layers, in older folders */
         const char *name = l < o->layers
                                ? RT_PRINTED(RT_NAME_SIZE, "esm.encoder.layer.%d." INV_FREQ, l)
@@ -267,11 +266,9 @@ static rt_status resolve_esm(rt_huggingface *there)
             continue;
         same = t->count == (uint64_t)pairs;
         if (same)
-            status = rt_safetensors_doubles(t, 0, (size_t)pairs, theta + pairs);
-        same &= !status.code && rt_theta_is_near(theta, theta + pairs, pairs);
+            RT_TRY(rt_safetensors_doubles(t, 0, (size_t)pairs, theta + pairs));
+        same &= rt_theta_is_near(theta, theta + pairs, pairs);
     }
-    rt_free(theta);
-    RT_TRY(status);
     if (!written->own && !same)
         rt_writer_add(&there->files->warnings,
                       "inv_freq is not what rope_theta makes it; rotor uses rope_theta\n");

@@ -173,7 +173,7 @@ static rt_status compare_fixed(const loading *l, bool *same)
     const rt_frequency_options *b = &l->model->options.position.frequencies;
     const int pairs = rt_transformer_pairs(&l->model->options);
     const int lengths[] = {0, a->original_len + 1, b->original_len + 1, 1 << 24};
-    double *one = rt_alloc(2 * (size_t)pairs, sizeof *one);
+    RT_OWNED double *one = rt_alloc(2 * (size_t)pairs, sizeof *one);
     *same = pairs == rt_transformer_pairs(&l->there->options) &&
             rt_frequencies_magnitude(a) == rt_frequencies_magnitude(b);
     RT_TRY(rt_allocated(one, "theta"));
@@ -189,7 +189,6 @@ static rt_status compare_fixed(const loading *l, bool *same)
             *same = !memcmp(one, other, (size_t)pairs * sizeof *one);
         }
     }
-    rt_free(one);
     return rt_ok();
 }
 
@@ -240,13 +239,12 @@ static rt_status find_theta(const loading *l, double **theta_new, bool *taken)
 static rt_status sort_rows(const rt_huggingface *there, rt_tensor *t)
 {
     const size_t rows = (size_t)there->options.labels, size = rt_size(t), width = size / rows;
-    real *before = rt_alloc(size, sizeof *before);
+    RT_OWNED real *before = rt_alloc(size, sizeof *before);
     RT_TRY(rt_allocated(before, "the head of a model"));
     memcpy(before, t->data, size * sizeof *before);
     for (size_t i = 0; i < rows; i++)
         memcpy(t->data + i * width, before + (size_t)there->places[i] * width,
                width * sizeof *before);
-    rt_free(before);
     return rt_ok();
 }
 

@@ -132,12 +132,11 @@ rt_status rt_sine_table_theta(rt_sine_table *t, const char *name, double *theta)
     t->rotated = t->pairs;
     while (t->rotated && fabs(theta[t->rotated - 1]) < 1e-12)
         theta[--t->rotated] = 0;
-    double *geometric = rt_alloc((size_t)t->pairs, sizeof *geometric);
+    RT_OWNED double *geometric = rt_alloc((size_t)t->pairs, sizeof *geometric);
     RT_TRY(rt_allocated(geometric, "theta"));
     t->base = find_base(t, theta, geometric);
     for (int i = 0; i < t->rotated && t->base > 0; i++)
         theta[i] = geometric[i];
-    rt_free(geometric);
     return rt_ok();
 }
 

@@ -372,7 +372,7 @@ rt_status rt_rope_parameters_resolve(rt_huggingface *there)
     const rt_frequency_options full = o->position.frequencies, *sliding = &there->files->sliding;
     const int pairs = rt_family_pairs(there->files->family, o);
     const bool both = there->files->family->rope.sliding, types = both && o->window;
-    double *mean = t->own ? rt_alloc(2 * (size_t)pairs, sizeof *mean) : NULL;
+    RT_OWNED double *mean = t->own ? rt_alloc(2 * (size_t)pairs, sizeof *mean) : NULL;
     bool fits = t->own && t->shape.axis[2] <= pairs;
     if (t->own && !mean)
         return rt_out_of_memory("theta");
@@ -381,7 +381,6 @@ rt_status rt_rope_parameters_resolve(rt_huggingface *there)
         rt_frequencies(mean + pairs, pairs, type == SLIDING ? sliding : &full);
         fits &= rt_theta_is_near(mean, mean + pairs, pairs);
     }
-    rt_free(mean);
     rt_huggingface_choose_theta(there, fits, "rope_parameters", "rope_parameters");
     if (both && !fits && !has_same_scaling(&full, sliding))
         return rt_error(RT_CHECKPOINT,
@@ -514,7 +513,7 @@ void rt_rope_parameters_put(rt_config_writing *w)
     const rt_frequency_options *f = &o->position.frequencies;
     int positions = 0;
     if (rules->sliding) {
-        double *mean = rt_alloc((size_t)w->theta->pairs + 1, sizeof *mean);
+        RT_OWNED double *mean = rt_alloc((size_t)w->theta->pairs + 1, sizeof *mean);
         json_t *both = mean ? json_object() : NULL; /* NULL: the export fails */
         rt_frequency_options of_sliding = *f;
         if (o->position.local_base > 0)
@@ -524,7 +523,6 @@ void rt_rope_parameters_put(rt_config_writing *w)
             positions =
                 put_one(w, &both, layer_types[type], type == SLIDING ? &of_sliding : f, mean);
         }
-        rt_free(mean);
         rt_json_put(&w->object, "rope_parameters", both);
         rt_json_put(&w->object, rules->old_base, rt_json_number(base_of(w, f)));
         rt_json_put(&w->object, rules->sliding->old_base, rt_json_number(base_of(w, &of_sliding)));

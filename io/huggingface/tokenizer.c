@@ -329,16 +329,15 @@ static rt_status find_class(const tokenizer_class **class, const char *folder,
 /* Reads the lines of merges.txt as a list, except the version. */
 static rt_status read_merges(json_t **list_new, const char *folder)
 {
-    char *text;
+    RT_OWNED char *text = NULL;
     size_t size;
     *list_new = NULL;
     RT_TRY(rt_folder_read(&text, &size, folder, RT_HF_MERGES, RT_BPE_BYTES));
-    rt_status status = rt_ok();
+    const size_t valid = rt_utf8_valid((unsigned char *)text, size);
+    if (valid < size)
+        return rt_error(RT_CHECKPOINT, RT_HF_MERGES ": byte %zu is not UTF-8", valid);
     json_t *list = json_array();
-    if (rt_utf8_valid((unsigned char *)text, size) < size)
-        status = rt_error(RT_CHECKPOINT, RT_HF_MERGES ": byte %zu is not UTF-8",
-                          rt_utf8_valid((unsigned char *)text, size));
-    for (char *line = text, *end = text + size; line < end && list && !status.code;) {
+    for (char *line = text, *end = text + size; line < end && list;) {
         char *newline = memchr(line, '\n', (size_t)(end - line));
         size_t length = (size_t)((newline ? newline : end) - line);
         char *next = line + length + 1;
@@ -347,11 +346,8 @@ static rt_status read_merges(json_t **list_new, const char *folder)
             rt_json_append(&list, json_stringn(line, length));
         line = next;
     }
-    rt_free(text);
-    if (!status.code && !list)
-        status = rt_out_of_memory(RT_HF_MERGES);
-    *list_new = list; /* of an error too: the caller frees it */
-    return status;
+    *list_new = list;
+    return rt_allocated(list, RT_HF_MERGES);
 }
 
 /* Adds a token in the order of ids, unless it is there. */
@@ -555,7 +551,7 @@ static rt_status read_vocabulary(rt_vocabulary **vocabulary_new, const char *fol
     rt_vocabulary_kind kind = {.level = RT_LEVEL_BPE};
     json_auto_t *tokenizer = NULL;
     json_t *vocab = NULL;
-    char *text = NULL;
+    RT_OWNED char *text = NULL;
     size_t size = 0;
     if (merges && !(rt_folder_has(folder, RT_HF_VOCAB_JSON) && rt_folder_has(folder, RT_HF_MERGES)))
         return rt_ok();
@@ -575,19 +571,16 @@ static rt_status read_vocabulary(rt_vocabulary **vocabulary_new, const char *fol
         RT_TRY(read_settings(folder, s));
     if (tokenizer)
         RT_TRY(read_cutting(tokenizer, s, &vocab));
-    rt_status status = vocab    ? write_pieces(vocab, &text, &size)
-                       : merges ? file_of_merges(&text, &size, folder)
-                       : kind.level == RT_LEVEL_BPE
-                           ? rt_folder_read(&text, &size, folder, PIECES, RT_BPE_BYTES)
-                           : rt_folder_read(&text, &size, folder, RT_HF_VOCAB, RT_TEXT_FILE_BYTES);
-    if (lines && !*level && !status.code && is_of_esm(s, text, size))
+    RT_TRY(vocab    ? write_pieces(vocab, &text, &size)
+           : merges ? file_of_merges(&text, &size, folder)
+           : kind.level == RT_LEVEL_BPE
+               ? rt_folder_read(&text, &size, folder, PIECES, RT_BPE_BYTES)
+               : rt_folder_read(&text, &size, folder, RT_HF_VOCAB, RT_TEXT_FILE_BYTES));
+    if (lines && !*level && is_of_esm(s, text, size))
         kind.level = RT_LEVEL_RESIDUE;
     kind.lowercase = kind.level == RT_LEVEL_WORDPIECE && s->lowercase;
     const char *name = lines && kind.level != RT_LEVEL_BPE ? RT_HF_VOCAB : PIECES;
-    if (!status.code)
-        status = rt_vocabulary_read(vocabulary_new, kind, name, (const unsigned char *)text, size);
-    rt_free(text);
-    RT_TRY(status);
+    RT_TRY(rt_vocabulary_read(vocabulary_new, kind, name, (const unsigned char *)text, size));
     if (kind.level == RT_LEVEL_BPE)
         RT_TRY(read_roles(*vocabulary_new, folder));
     return kind.level == RT_LEVEL_BYTE || kind.level == RT_LEVEL_CHAR
@@ -684,13 +677,10 @@ rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *v, bool be
     *text_new = NULL;
     if (f.first == bpe->first && f.last == bpe->last)
         return rt_vocabulary_write(v, text_new);
-    char *file = rt_copy_text(v->file); /* a copy, which parsing changes */
+    RT_OWNED char *file = rt_copy_text(v->file); /* a copy, which parsing changes */
     RT_TRY(rt_allocated(file, PIECES));
-    const rt_status status =
-        rt_json_parse(&tokenizer, (rt_json_source){PIECES, .values = RT_BPE_VALUES, .bytes = file,
-                                                   .size = strlen(file)});
-    rt_free(file);
-    RT_TRY(status);
+    RT_TRY(rt_json_parse(&tokenizer, (rt_json_source){PIECES, .values = RT_BPE_VALUES,
+                                                      .bytes = file, .size = strlen(file)}));
     if (!json_object_set_new(tokenizer, key, processor_of(json_object_get(tokenizer, key), v, f)))
         *text_new = rt_json_dump(tokenizer, JSON_INDENT(2), "\n");
     return rt_allocated(*text_new, PIECES);

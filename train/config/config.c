@@ -406,7 +406,8 @@ static bool read_source(loading *l)
     if (strlen(source->path) >= RT_PATH_SIZE)
         rt_config_add_error(&l->errors, RT_FROM_DEFAULT, "the path must have at most %d bytes",
                             RT_PATH_SIZE - 1);
-    char *bytes = source->text ? NULL : read_file(&l->errors, source->path, l->untrusted, &size);
+    RT_OWNED char *bytes =
+        source->text ? NULL : read_file(&l->errors, source->path, l->untrusted, &size);
     if (!source->text && !bytes)
         return false;
     l->written.file = rt_intern_text(source->path);
@@ -421,7 +422,6 @@ static bool read_source(loading *l)
         else if (ini.kind == PAIR)
             read_pair(l, ini.line, ini.name, ini.value);
     }
-    rt_free(bytes);
     for (int i = 0; i < source->override_count; i++)
         read_override(l, source->overrides[i]);
     take_run_folder(l);

@@ -157,17 +157,13 @@ char *rt_config_extension(const rt_config *run, const rt_config *now)
 rt_status rt_config_compare(const rt_config *run, int step, const rt_config *now,
                             const char *folder)
 {
-    char *differences =
+    RT_OWNED char *differences =
         rt_config_differences(run, now,
                               rt_config_extends(run, step, now) ? RT_EXTENDED : RT_RESUMED);
-    rt_status status = rt_ok();
-    if (!differences)
-        status = rt_out_of_memory("a comparison");
-    else if (*differences)
-        status = rt_error(RT_CONFIG, "the run in %s has another configuration:\n%s", folder,
-                          differences);
-    rt_free(differences);
-    return status;
+    RT_TRY(rt_allocated(differences, "a comparison"));
+    return !*differences ? rt_ok()
+                         : rt_error(RT_CONFIG, "the run in %s has another configuration:\n%s",
+                                    folder, differences);
 }
 
 const char *const rt_sweep_settings[RT_SWEEP_SETTINGS][5] = {

@@ -363,10 +363,8 @@ static unsigned digest(const rt_sweep *s, int run)
 {
     rt_writer w = {0};
     add_settings(&w, s, run);
-    char *settings = rt_writer_take(&w);
-    const unsigned sum = settings ? (unsigned)XXH3_64bits(settings, strlen(settings)) : 0;
-    rt_free(settings);
-    return sum;
+    RT_OWNED char *settings = rt_writer_take(&w);
+    return settings ? (unsigned)XXH3_64bits(settings, strlen(settings)) : 0;
 }
 
 const char *rt_sweep_name(const rt_sweep *s, int run, char name[RT_RUN_NAME_SIZE])

@@ -52,11 +52,9 @@ rt_status rt_run_folder_name(rt_run_folder *f, const char *dir, const char *name
 
 static bool holds_checkpoints(const char *folder)
 {
-    int64_t *steps = NULL;
+    RT_OWNED int64_t *steps = NULL;
     int count = 0;
-    const bool listed = !rt_checkpoint_list(folder, &steps, &count).code;
-    rt_free(steps);
-    return listed && count;
+    return !rt_checkpoint_list(folder, &steps, &count).code && count;
 }
 
 bool rt_run_folder_used(const rt_run_folder *f)
@@ -109,10 +107,9 @@ static holder this_process(void)
 static holder holder_of(const char *folder)
 {
     holder found = {.process = 0};
-    char *text = rt_read_text(RT_PATH_IN(folder, lock_name));
+    RT_OWNED char *text = rt_read_text(RT_PATH_IN(folder, lock_name));
     if (text && sscanf(text, "%64s %ld %ld", found.host, &found.process, &found.parent) != 3)
         found.process = 0;
-    rt_free(text);
     return found;
 }
 
@@ -204,7 +201,7 @@ rt_status rt_run_folder_spare(const rt_run_folder *f, const rt_inputs *inputs)
 {
     const rt_input_file *found = NULL;
     char path[RT_PATH_SIZE];
-    int64_t *steps = NULL;
+    RT_OWNED int64_t *steps = NULL;
     int count = 0;
     RT_TRY(rt_allocated(!inputs->failed, "a list of files"));
     const rt_status status = rt_checkpoint_list(f->checkpoints, &steps, &count);
@@ -212,7 +209,6 @@ rt_status rt_run_folder_spare(const rt_run_folder *f, const rt_inputs *inputs)
         count = 0;
     for (int i = 0; !found && path_at(path, f, i, ALL_FILES, steps, count); i++)
         found = rt_inputs_find(inputs, path);
-    rt_free(steps);
     for (int k = 0; k < 2 && !found; k++) { /* which are cleared */
         static const char *const folders[] = {"figures", RT_EVENTS_FOLDER};
         const char *at = RT_PATH_IN(f->path, folders[k]);
@@ -233,14 +229,12 @@ rt_status rt_run_folder_spare(const rt_run_folder *f, const rt_inputs *inputs)
 rt_status rt_run_folder_clear(const rt_run_folder *f)
 {
     char path[RT_PATH_SIZE];
-    int64_t *steps = NULL;
+    RT_OWNED int64_t *steps = NULL;
     int count = 0;
-    rt_status status = rt_checkpoint_list(f->checkpoints, &steps, &count);
-    for (int i = 1; !status.code && path_at(path, f, i, FILES, steps, count); i++)
+    RT_TRY(rt_checkpoint_list(f->checkpoints, &steps, &count));
+    for (int i = 1; path_at(path, f, i, FILES, steps, count); i++)
         if (remove(path) && errno != ENOENT)
-            status = failure(path);
-    rt_free(steps);
-    if (!status.code)
-        rt_event_files_clear(RT_PATH_IN(f->path, RT_EVENTS_FOLDER));
-    return status;
+            return failure(path);
+    rt_event_files_clear(RT_PATH_IN(f->path, RT_EVENTS_FOLDER));
+    return rt_ok();
 }

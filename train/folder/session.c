@@ -27,12 +27,11 @@ static const off_t most_digested = (off_t)1 << 31; /* larger files would delay t
 /* Adds the bytes of a file to a digest. */
 static bool digest_stream(XXH3_state_t *state, FILE *file)
 {
-    unsigned char *block = rt_alloc(BLOCK, 1);
+    RT_OWNED unsigned char *block = rt_alloc(BLOCK, 1);
     bool good = block != NULL;
     for (size_t got; good && (got = fread(block, 1, BLOCK, file)) > 0;)
         good = XXH3_128bits_update(state, block, got) == XXH_OK;
     good = good && !ferror(file);
-    rt_free(block);
     return good;
 }
 
@@ -64,13 +63,12 @@ static bool add_run(content *c, const char *folder)
     bool found = false;
     for (int i = 0; i < 2 && !found && !rt_folder_has(folder, "config.json"); i++) {
         FILE *rows = rt_open_regular(RT_PATH_IN(folder, places[i]));
-        char *row = rows ? rt_alloc(ROW_SIZE, 1) : NULL;
+        RT_OWNED char *row = rows ? rt_alloc(ROW_SIZE, 1) : NULL;
         for (int n = 0; row && n < ROWS && fgets(row, ROW_SIZE, rows); n++) {
             c->known = found = true;
             c->size += (off_t)strlen(row);
             XXH3_128bits_update(c->state, row, strlen(row));
         }
-        rt_free(row);
         if (rows)
             fclose(rows);
     }
@@ -133,13 +131,12 @@ char *rt_session_data(const rt_data_options *data)
 
 char *rt_session_inputs(const rt_config *config)
 {
-    char *data = rt_session_data(&config->data);
+    RT_OWNED char *data = rt_session_data(&config->data);
     rt_writer w = {.failed = !data};
     rt_writer_add(&w, "%s", data ? data : "");
     for (int i = 0; rt_key_at(i); i++)
         if (rt_key_input(i, config) && strcmp(rt_key_at(i)->section, "data") != 0)
             add_path(&w, rt_key_input(i, config));
-    rt_free(data);
     return rt_writer_take(&w);
 }
 

@@ -36,10 +36,9 @@ static bool read_labels(classes *c)
         }
     rt_csv_close(&csv);
     const size_t size = names.length;
-    char *bytes = rt_writer_take(&names);
+    RT_OWNED char *bytes = rt_writer_take(&names);
     rt_status status = bytes ? rt_labels_read(&c->labels, "classes.csv", bytes, size)
                              : rt_out_of_memory("a table");
-    rt_free(bytes);
     return status.code != RT_MEMORY;
 }
 

@@ -91,7 +91,7 @@ void rt_figures_add(rt_figures *f, rt_drawing *d)
     rt_figure *figure = &d->figure;
     const char *svg =
         RT_PATH_IN(f->folder, RT_PRINTED(RT_FIGURE_FILE_SIZE, "%s.svg", figure->name));
-    char *text = rt_writer_take(&d->commands);
+    RT_OWNED char *text = rt_writer_take(&d->commands);
     rt_writer w = {.failed = !text};
     figure->width = figure->width ? figure->width : RT_FIGURE_WIDTH;
     figure->height = figure->height ? figure->height : RT_FIGURE_HEIGHT;
@@ -105,7 +105,6 @@ void rt_figures_add(rt_figures *f, rt_drawing *d)
     add_sections(&w, figure->axes);
     rt_writer_add(&w, "%s", text);
     add_sections(&w, figure->plots);
-    rt_free(text);
     rt_figures_write(f, RT_PRINTED(RT_FIGURE_FILE_SIZE, "%s.gp", figure->name), &w);
     if (f->count < RT_MOST_FIGURES)
         f->list[f->count++] = *figure;
@@ -249,19 +248,16 @@ rt_status rt_figures_draw(rt_figures *f)
         return rt_error(RT_IO, "the figures are not drawn: gnuplot is missing (apt install "
                                "gnuplot-nox)");
     /* gnuplot stops at the first script that fails, so each figure is drawn by itself */
-    rt_writer failed = {0};
+    RT_CLOSED_BY(rt_writer_free) rt_writer failed = {0};
     for (int i = 0, result = EXIT_SUCCESS; i < f->count && result != ENDLESS; i++) {
         result = draw(f, i, 1);
         if (result != EXIT_SUCCESS)
             rt_writer_add(&failed, "%s%s.gp", failed.length ? ", " : "", f->list[i].name);
     }
-    const rt_status status =
-        failed.failed   ? rt_out_of_memory("a figure")
-        : failed.length ? rt_error(RT_IO, "figures are missing: gnuplot failed on %s in %s",
-                                   failed.bytes, f->folder)
-                        : rt_ok();
-    rt_writer_free(&failed);
-    return status;
+    RT_TRY(rt_allocated(!failed.failed, "a figure"));
+    return failed.length ? rt_error(RT_IO, "figures are missing: gnuplot failed on %s in %s",
+                                    failed.bytes, f->folder)
+                         : rt_ok();
 }
 
 void rt_figures_clear(const char *folder)

@@ -26,14 +26,11 @@ static bool same_vocabulary(const rt_config *a, const char *folder_a, const rt_c
     const rt_data_options *one = &a->data, *other = &b->data;
     if (rt_tasks[one->task].target != RT_TARGET_IDS)
         return true;
-    char *text = read_vocabulary(one, folder_a), *other_text = read_vocabulary(other, folder_b);
-    const bool same = text && other_text
-                          ? one->level == other->level && one->lowercase == other->lowercase &&
-                                !strcmp(text, other_text)
-                          : !text && !other_text;
-    rt_free(text);
-    rt_free(other_text);
-    return same;
+    RT_OWNED char *text = read_vocabulary(one, folder_a),
+                  *other_text = read_vocabulary(other, folder_b);
+    return text && other_text ? one->level == other->level && one->lowercase == other->lowercase &&
+                                    !strcmp(text, other_text)
+                              : !text && !other_text;
 }
 
 /* Returns whether every row that has a loss has bits per byte. */

@@ -195,7 +195,7 @@ static void add_curve(curves *c, const rt_sweep_runs *runs, int row, bool bits)
     qsort(c->points, (size_t)c->point_count, sizeof *c->points, by_x);
     add_label(c, runs, row);
     c->count++;
-    double *values = rt_alloc((size_t)c->point_count, sizeof *values);
+    RT_OWNED double *values = rt_alloc((size_t)c->point_count, sizeof *values);
     c->failed |= !values;
     for (int i = 0, end; i < c->point_count && values; i = end) {
         for (end = i; end < c->point_count && p[end].x == p[i].x;)
@@ -215,7 +215,6 @@ static void add_curve(curves *c, const rt_sweep_runs *runs, int row, bool bits)
         rt_writer_add(&c->data, "\n");
     }
     rt_writer_add(&c->data, "\n\n");
-    rt_free(values);
 }
 
 /* Returns how many columns of a key with labels of so many bytes fit beside the axis. */

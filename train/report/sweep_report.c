@@ -204,12 +204,9 @@ static rt_status write_page(rt_sweep_study *s, const char *folder, const char *t
 
 rt_status rt_sweep_report_write(const char *folder, const char *title)
 {
-    rt_sweep_study s = {.order = RT_SETTINGS_FIRST};
-    rt_status status = rt_sweep_runs_read(&s.runs, folder);
-    if (!status.code)
-        status = write_page(&s, folder, title, NULL);
-    rt_sweep_study_free(&s);
-    return status;
+    RT_CLOSED_BY(rt_sweep_study_free) rt_sweep_study s = {.order = RT_SETTINGS_FIRST};
+    RT_TRY(rt_sweep_runs_read(&s.runs, folder));
+    return write_page(&s, folder, title, NULL);
 }
 
 /* A run of a comparison, which is the page of a sweep whose runs are in other folders. Its name is
@@ -274,15 +271,14 @@ static rt_status add_run(comparison *c, const char *folder)
 /* Adds a run, or those runs of a sweep that have begun. */
 static rt_status add_folder(comparison *c, const char *folder)
 {
-    rt_sweep_runs runs;
+    RT_CLOSED_BY(rt_sweep_runs_free) rt_sweep_runs runs = {0};
     if (!rt_is_sweep_folder(folder))
         return add_run(c, folder);
-    rt_status status = rt_sweep_runs_read(&runs, folder);
-    for (int i = 0; i < runs.count && !status.code; i++)
+    RT_TRY(rt_sweep_runs_read(&runs, folder));
+    for (int i = 0; i < runs.count; i++)
         if (!access(RT_PATH_IN(runs.list[i].folder, "config.ini"), R_OK))
-            status = add_run(c, runs.list[i].folder);
-    rt_sweep_runs_free(&runs);
-    return status;
+            RT_TRY(add_run(c, runs.list[i].folder));
+    return rt_ok();
 }
 
 /* Returns the form of a key in the table. Hides a key that does not affect results, has one value,
@@ -343,7 +339,7 @@ static rt_status write_table(comparison *c)
 /* Creates the temporary folder, and writes the page. */
 static rt_status write_comparison(comparison *c, const char *file)
 {
-    rt_sweep_study s = {.order = RT_RESULTS_FIRST};
+    RT_CLOSED_BY(rt_sweep_study_free) rt_sweep_study s = {.order = RT_RESULTS_FIRST};
     rt_sweep_runs *runs = &s.runs;
     const char *given = getenv("TMPDIR"), *parent = given && *given ? given : "/tmp";
     RT_TRY(rt_path_join(c->folder, parent, "rotor-compare-XXXXXX"));
@@ -352,20 +348,16 @@ static rt_status write_comparison(comparison *c, const char *file)
         return rt_error(RT_IO, "no folder can be made in %s", parent);
     }
     RT_TRY(write_table(c));
-    rt_status status = rt_sweep_runs_read(runs, c->folder);
-    for (int i = 0; i < runs->count && !status.code; i++) {
+    RT_TRY(rt_sweep_runs_read(runs, c->folder));
+    for (int i = 0; i < runs->count; i++) {
         const member *m = find_member(c, runs->list[i].cells[0]);
         if (!m)
             continue;
         rt_free(runs->list[i].folder);
         runs->list[i].folder = rt_copy_text(m->path);
-        if (!runs->list[i].folder)
-            status = rt_out_of_memory("a comparison");
+        RT_TRY(rt_allocated(runs->list[i].folder, "a comparison"));
     }
-    if (!status.code)
-        status = write_page(&s, c->folder, RT_PRINTED(64, "%d runs compared", c->count), file);
-    rt_sweep_study_free(&s);
-    return status;
+    return write_page(&s, c->folder, RT_PRINTED(64, "%d runs compared", c->count), file);
 }
 
 /* Chooses the file of the page: `output` or, if that is NULL, report.html in the working directory

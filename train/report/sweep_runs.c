@@ -62,39 +62,32 @@ static bool find_rows(rt_sweep_runs *s)
 
 rt_status rt_sweep_runs_read(rt_sweep_runs *s, const char *folder)
 {
-    rt_csv csv;
-    rt_status status = rt_ok();
-    bool in_memory = true;
+    RT_CLOSED_BY(rt_csv_close) rt_csv csv;
     *s = (rt_sweep_runs){0};
-    if (rt_csv_open(&csv, folder, "runs.csv")) {
-        s->columns = csv.columns;
-        s->exit_column = rt_csv_column(&csv, RT_RESULT_EXIT_CODE);
-        s->names = copy_cells(csv.names, csv.columns);
-        in_memory = s->names != NULL;
-        if (in_memory && (strcmp(csv.names[0], "run") != 0 || s->exit_column == s->columns))
-            status = rt_error(RT_IO, "%s/runs.csv: not the table of the runs of a sweep", folder);
-        while (!status.code && in_memory && rt_csv_row(&csv)) {
-            const char *name = csv.cells[0]; /* name of a folder in that of the sweep */
-            rt_writer path = {0};
-            if (!*name || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, ".."))
-                continue;
-            in_memory = rt_grow(&s->list, &s->capacity, (size_t)s->count + 1, sizeof *s->list);
-            if (!in_memory)
-                break;
-            rt_writer_add(&path, "%s/%s", folder, name);
-            rt_sweep_run *run = &s->list[s->count++];
-            *run = (rt_sweep_run){.cells = copy_cells(csv.cells, s->columns),
-                                  .folder = rt_writer_take(&path),
-                                  .next = -1};
-            in_memory = run->cells && run->folder;
-        }
-        if (!status.code && (!in_memory || !find_rows(s)))
-            status = rt_out_of_memory("the runs of a sweep");
+    if (!rt_csv_open(&csv, folder, "runs.csv"))
+        return csv.status;
+    s->columns = csv.columns;
+    s->exit_column = rt_csv_column(&csv, RT_RESULT_EXIT_CODE);
+    s->names = copy_cells(csv.names, csv.columns);
+    RT_TRY(rt_allocated(s->names, "the runs of a sweep"));
+    if (strcmp(csv.names[0], "run") != 0 || s->exit_column == s->columns)
+        return rt_error(RT_IO, "%s/runs.csv: not the table of the runs of a sweep", folder);
+    while (rt_csv_row(&csv)) {
+        const char *name = csv.cells[0]; /* name of a folder in that of the sweep */
+        rt_writer path = {0};
+        if (!*name || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, ".."))
+            continue;
+        if (!rt_grow(&s->list, &s->capacity, (size_t)s->count + 1, sizeof *s->list))
+            return rt_out_of_memory("the runs of a sweep");
+        rt_writer_add(&path, "%s/%s", folder, name);
+        rt_sweep_run *run = &s->list[s->count++];
+        *run = (rt_sweep_run){.cells = copy_cells(csv.cells, s->columns),
+                              .folder = rt_writer_take(&path),
+                              .next = -1};
+        RT_TRY(rt_allocated(run->cells && run->folder, "the runs of a sweep"));
     }
-    if (!status.code)
-        status = csv.status;
-    rt_csv_close(&csv);
-    return status;
+    RT_TRY(rt_allocated(find_rows(s), "the runs of a sweep"));
+    return csv.status;
 }
 
 void rt_sweep_runs_free(rt_sweep_runs *s)

@@ -120,10 +120,10 @@ static void keep_worst(rt_theta_worst *worst, double value, const rt_theta_entry
 rt_status rt_theta_judge(rt_theta_verdict *v, const rt_transformer *model, const rt_config *config)
 {
     double product = 0, squares = 0, geometric_squares = 0; /* sums over logarithms */
-    rt_theta_entry *list;
+    RT_OWNED rt_theta_entry *list = NULL;
     int count;
-    rt_status status = rt_theta_list(&list, &count, model);
     *v = (rt_theta_verdict){.change.value = -1, .phase.value = -1, .from_start.value = -1};
+    RT_TRY(rt_theta_list(&list, &count, model));
     for (int i = 0; i < count; i++) {
         const rt_theta_entry *e = &list[i];
         const double logarithm = log(e->theta), geometric = log(e->geometric);
@@ -139,11 +139,10 @@ rt_status rt_theta_judge(rt_theta_verdict *v, const rt_transformer *model, const
         squares += logarithm * logarithm;
         geometric_squares += geometric * geometric;
     }
-    rt_free(list);
     v->mean_change /= count;
     v->cosine = product / sqrt(squares * geometric_squares);
     v->near = v->change.value <= config->theta.tolerance;
-    return status;
+    return rt_ok();
 }
 
 /* Adds "layer 0, head 1, i 2; 0.09 grid steps". */

@@ -301,14 +301,12 @@ bool rt_arguments_evaluate(const rt_arguments *a)
 rt_status rt_arguments_spare_inputs(const rt_arguments *a, const rt_config *config,
                                     const char *model, const char *output)
 {
-    rt_inputs inputs = {0};
+    RT_CLOSED_BY(rt_inputs_free) rt_inputs inputs = {0};
     rt_inputs_add_config(&inputs, config);
     rt_inputs_add(&inputs, "CONFIG.ini", a->config);
     rt_inputs_add(&inputs, "--checkpoint", model);
     rt_inputs_add(&inputs, "--embed", a->embed && !strcmp(a->embed, "-") ? "/dev/stdin" : a->embed);
-    const rt_status status = rt_inputs_spare(&inputs, output, a->overwrite);
-    rt_inputs_free(&inputs);
-    return status;
+    return rt_inputs_spare(&inputs, output, a->overwrite);
 }
 
 bool rt_arguments_use_model(const rt_arguments *a)

@@ -52,7 +52,7 @@ rt_status rt_run_broadcast(rt_run *r, rt_status status)
                  .types = r->meaning.types,
                  .begin = r->config->data.begin,
                  .end = r->config->data.end};
-    char *vocabulary_text = NULL, *labels_text = NULL;
+    RT_OWNED char *vocabulary_text = NULL, *labels_text = NULL;
     r->broadcast_done = true;
     if (vocabulary) {
         m.kind = rt_vocabulary_kind_of(vocabulary);
@@ -60,14 +60,10 @@ rt_status rt_run_broadcast(rt_run *r, rt_status status)
     }
     if (!status.code && labels)
         status = rt_labels_write(labels, &labels_text);
-    status = rt_world_agree(world, status);
-    if (!status.code)
-        status = pass_meaning(world, &m, &vocabulary_text, &labels_text);
-    rt_free(vocabulary_text);
-    rt_free(labels_text);
-    if (!status.code) /* waits until the other processes have opened the data */
-        status = rt_world_agree(world, status);
-    return status;
+    RT_TRY(rt_world_agree(world, status));
+    RT_TRY(pass_meaning(world, &m, &vocabulary_text, &labels_text));
+    /* waits until the other processes have opened the data */
+    return rt_world_agree(world, rt_ok());
 }
 
 /* Opens the data with the vocabulary and labels of process 0. */
@@ -98,14 +94,12 @@ void rt_run_serve(rt_run *r)
 {
     rt_world *world = r->world;
     meaning m = {.words = 0};
-    char *vocabulary = NULL, *labels = NULL;
+    RT_OWNED char *vocabulary = NULL, *labels = NULL;
     rt_status status = rt_world_agree(world, rt_ok());
     if (!status.code)
         status = pass_meaning(world, &m, &vocabulary, &labels);
     if (!status.code)
         status = rt_world_agree(world, open_received_data(r, &m, vocabulary, labels));
-    rt_free(vocabulary);
-    rt_free(labels);
     if (!status.code)
         status =
             rt_trainer_new(&r->trainer, r->config, r->data, &(rt_trainer_options){.world = world});
@@ -121,10 +115,9 @@ static char *write_sweep(const rt_sweep *sweep)
     rt_writer text = {0};
     rt_writer_add(&text, "%s", "");
     for (int run = 0; rt_sweep_requested(sweep) && run < rt_sweep_count(sweep); run++) {
-        char *settings = rt_sweep_overrides(sweep, run);
+        RT_OWNED char *settings = rt_sweep_overrides(sweep, run);
         text.failed |= !settings;
         rt_writer_add(&text, "%s\n", settings ? settings : "");
-        rt_free(settings);
     }
     return rt_writer_take(&text);
 }
@@ -133,11 +126,9 @@ static char *write_sweep(const rt_sweep *sweep)
 static rt_status compare_text(rt_world *world, rt_code code, const char *what, char *text,
                               const char *advice)
 {
-    rt_status status = rt_world_agree(world, text ? rt_ok() : rt_out_of_memory("a comparison"));
-    if (!status.code)
-        status = rt_world_compare(world, code, what, text, advice);
-    rt_free(text);
-    return status;
+    RT_OWNED char *owned = text;
+    RT_TRY(rt_world_agree(world, rt_allocated(owned, "a comparison")));
+    return rt_world_compare(world, code, what, owned, advice);
 }
 
 rt_status rt_compare_hosts(const rt_config *config, const rt_sweep *sweep,

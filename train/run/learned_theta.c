@@ -85,7 +85,7 @@ rt_status rt_theta_table(rt_writer *w, const rt_transformer *model, const rt_con
                          int steps, const rt_theta_tolerance *tolerances)
 {
     double reach = 0; /* farthest movement possible with an optimizer like Adam */
-    rt_theta_entry *list;
+    RT_OWNED rt_theta_entry *list = NULL;
     int rows[SHOWN + 1], count, first = 1; /* first step that moved theta: a branch may add theta */
     for (int i = model->parameters.count - 1; i >= 0; i--)
         if (model->parameters.list[i]->role == RT_ROLE_THETA)
@@ -106,7 +106,6 @@ rt_status rt_theta_table(rt_writer *w, const rt_transformer *model, const rt_con
     for (int i = 0; i < shown; i++)
         add_row(w, config, &list[rows[i]], tolerances ? &tolerances[rows[i]] : NULL,
                 mover ? reach : 0);
-    rt_free(list);
     rt_writer_add(w,
                   shown < count ? "the %d of %d rows of theta_final.csv that moved most, farthest "
                                   "first\n"
@@ -120,7 +119,7 @@ char *rt_theta_csv(const rt_transformer *model, const rt_config *config,
                    const rt_theta_tolerance *tolerances)
 {
     rt_writer w = {0};
-    rt_theta_entry *list;
+    RT_OWNED rt_theta_entry *list = NULL;
     int count;
     if (rt_theta_list(&list, &count, model).code)
         return NULL;
@@ -140,6 +139,5 @@ char *rt_theta_csv(const rt_transformer *model, const rt_config *config,
             rt_csv_add_number(&w, numbers[n]);
         rt_writer_add(&w, "\n");
     }
-    rt_free(list);
     return rt_writer_take(&w);
 }

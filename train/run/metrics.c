@@ -34,7 +34,7 @@ static rt_status keep_rows(rt_step_table *table, const char *header, kept_rows k
 {
     enum { BLOCK = 1 << 16, COLUMN_NAME_SIZE = 64 };
     rt_status status = rt_ok();
-    rt_csv csv;
+    RT_CLOSED_BY(rt_csv_close) rt_csv csv;
     int step, damaged = 0;
     rt_csv_open(&csv, kept.from, table->name);
     while (!status.code && rt_csv_row(&csv)) {
@@ -59,7 +59,6 @@ static rt_status keep_rows(rt_step_table *table, const char *header, kept_rows k
     if (csv.status.code) /* rows must not be lost: only a missing file has none */
         status = csv.status;
     damaged += csv.skipped;
-    rt_csv_close(&csv);
     return status.code || !damaged
                ? status
                : rt_error(RT_IO,
@@ -74,7 +73,7 @@ static rt_status open_table(rt_step_table *table, const char *folder, const char
 {
     char path[RT_PATH_SIZE];
     rt_durable_file file;
-    rt_writer rows = {0};
+    RT_CLOSED_BY(rt_writer_free) rt_writer rows = {0};
     *table = (rt_step_table){.name = name, .last = -1};
     RT_TRY(rt_path_join(path, folder, name));
     rt_status status = rt_durable_replace(&file, path);
@@ -83,11 +82,9 @@ static rt_status open_table(rt_step_table *table, const char *folder, const char
         status = keep_rows(table, header, kept, &rows, &file);
     if (!status.code)
         status = write_rows(&file, &rows);
-    rt_writer_free(&rows);
-    status = rt_durable_close(&file, status);
-    if (!status.code && !(table->file = fopen(path, "ae")))
-        status = rt_error(RT_IO, "%s: %s", path, strerror(errno));
-    return status;
+    RT_TRY(rt_durable_close(&file, status));
+    table->file = fopen(path, "ae");
+    return table->file ? rt_ok() : rt_error(RT_IO, "%s: %s", path, strerror(errno));
 }
 
 /* Appends to the current row. A final "\n" ends the row and flushes the file. */
@@ -147,16 +144,15 @@ rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *fo
 
 rt_status rt_metrics_theta(rt_metrics *m, const rt_training_state *state)
 {
-    rt_theta_entry *list;
+    RT_OWNED rt_theta_entry *list = NULL;
     int count;
     if (!m->theta.file)
         return rt_ok();
-    rt_status status = rt_theta_list(&list, &count, state->model);
+    RT_TRY(rt_theta_list(&list, &count, state->model));
     for (int i = 0; i < count; i++)
         add(&m->theta, "%d,%s,%s,%d,%.9g,%.9g\n", state->step, RT_THETA_PLACE(list[i].layer),
             RT_THETA_PLACE(list[i].head), list[i].pair, list[i].theta, list[i].start);
-    rt_free(list);
-    return status;
+    return rt_ok();
 }
 
 static void add_timing(rt_metrics *m, int step, double seconds)

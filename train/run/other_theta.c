@@ -54,13 +54,12 @@ static rt_status set_off(const char *argument, const rt_transformer *model, int 
     const char *number = RT_PRINTED(RT_NUMBER_SIZE, "%.*s", (int)(size - behind), argument);
     if (behind && !strcmp(argument + size - behind, unit) && rt_number_parse(number, &turns) &&
         turns >= 0) {
-        double *theta = rt_alloc(rt_shape_size(shape), sizeof *theta);
+        RT_OWNED double *theta = rt_alloc(rt_shape_size(shape), sizeof *theta);
         RT_TRY(rt_allocated(theta, "theta"));
         rt_transformer_rotation(model, length, theta);
         const int columns = shape.axis[2];
         for (int i = 0; i < (int)rt_shape_size(shape); i++)
             factors[i] = turns_of(o, theta, i / columns, i % columns, length) >= turns;
-        rt_free(theta);
         return rt_ok();
     }
     if (!rt_integer_parse(argument, &K) || K < 0)
@@ -125,7 +124,7 @@ static rt_status print_theta(FILE *to, const char *what, const rt_transformer *m
     const int pairs = rt_transformer_pairs(o), reach = rt_transformer_reach(o, -1, length);
     double low = INFINITY, high = 0;
     int least = pairs, most = 0;
-    double *theta = rt_alloc(rt_shape_size(shape), sizeof *theta);
+    RT_OWNED double *theta = rt_alloc(rt_shape_size(shape), sizeof *theta);
     RT_TRY(rt_allocated(theta, "theta"));
     rt_transformer_rotation(model, length, theta);
     for (int h = 0; h < shape.axis[0] * shape.axis[1]; h++) {
@@ -149,7 +148,6 @@ static rt_status print_theta(FILE *to, const char *what, const rt_transformer *m
         fprintf(to, ", |theta| from %.6g to %.6g, from %.3g to %.3g turns over %d positions", low,
                 high, rt_theta_turns(low, reach), rt_theta_turns(high, reach), reach - 1);
     fputc('\n', to);
-    rt_free(theta);
     return rt_ok();
 }
 
@@ -180,25 +178,22 @@ rt_status rt_run_record_cutoffs(rt_run *r, bool *stopped)
     const int pairs = frequencies_of(o);
     const int length = r->config->data.length;
     const size_t count = rt_shape_size(shape);
-    double *theta = rt_alloc(2 * count, sizeof *theta);
-    rt_writer w = {0};
-    rt_status status = rt_ok();
+    RT_OWNED double *theta = rt_alloc(2 * count, sizeof *theta);
+    RT_CLOSED_BY(rt_writer_free) rt_writer w = {0};
     RT_TRY(rt_allocated(theta, "theta"));
     double *factors = theta + count;
     const rt_theta_change change = {factors, .factors = true};
     rt_transformer_rotation(r->state->model, length, theta);
     rt_writer_add(&w, "off,turns,eval_loss,eval_accuracy\n");
-    for (int K = pairs; K >= 0 && !status.code; K--) {
+    for (int K = pairs; K >= 0; K--) {
         rt_evaluation e;
         double turns = 0;
         *stopped = rt_stop_requested();
         if (*stopped)
-            break;
+            return rt_ok();
         switch_off(factors, o, K);
-        status = rt_theta_evaluate(r->trainer, length, r->config->train.eval_batches, NULL,
-                                   K < pairs ? &change : NULL, &e);
-        if (status.code)
-            break;
+        RT_TRY(rt_theta_evaluate(r->trainer, length, r->config->train.eval_batches, NULL,
+                                 K < pairs ? &change : NULL, &e));
         for (int h = 0; h < shape.axis[0] * shape.axis[1] && K < pairs; h++)
             for (int i = K; i < rt_transformer_pairs(o); i += pairs)
                 turns = fmax(turns, turns_of(o, theta, h, i, length));
@@ -208,9 +203,5 @@ rt_status rt_run_record_cutoffs(rt_run *r, bool *stopped)
         rt_csv_add_number(&w, e.labels ? e.accuracy : (double)NAN);
         rt_writer_add(&w, "\n");
     }
-    rt_free(theta);
-    if (!status.code && !*stopped)
-        return rt_durable_write_and_free(r->folder.path, "cutoffs.csv", rt_writer_take(&w));
-    rt_writer_free(&w);
-    return status;
+    return rt_durable_write_and_free(r->folder.path, "cutoffs.csv", rt_writer_take(&w));
 }

@@ -225,24 +225,21 @@ static rt_status reset_theta(rt_outcome *o, const rt_results *before, const rt_r
     const rt_config *c = r->config;
     const rt_transformer *model = r->state->model;
     const rt_shape shape = rt_transformer_theta_shape(&model->options);
-    double *geometric = rt_alloc(rt_shape_size(shape), sizeof *geometric);
-    rt_status status = rt_allocated(geometric, "theta");
-    if (geometric)
-        rt_transformer_theta_geometric(&model->options, shape, geometric);
-    for (int i = 0; i < 1 + elsewhere && !status.code; i++) {
+    RT_OWNED double *geometric = rt_alloc(rt_shape_size(shape), sizeof *geometric);
+    RT_TRY(rt_allocated(geometric, "theta"));
+    rt_transformer_theta_geometric(&model->options, shape, geometric);
+    for (int i = 0; i < 1 + elsewhere; i++) {
         const rt_reset_names *n = &rt_theta_resets[i];
         rt_writer w = {0};
         rt_evaluation e = {.loss = rt_results_get(before, n->loss),
                            .accuracy = rt_results_get(before, n->accuracy)};
         if (isnan(e.accuracy))
-            status = rt_theta_evaluate(r->trainer, c->data.length, c->train.eval_batches,
-                                       i ? geometric : rt_transformer_theta_start(model), NULL, &e);
-        if (status.code)
-            break;
+            RT_TRY(rt_theta_evaluate(r->trainer, c->data.length, c->train.eval_batches,
+                                     i ? geometric : rt_transformer_theta_start(model), NULL, &e));
         const rt_theta_reset reset = {o->evaluation.loss, o->evaluation.accuracy, e.loss,
                                       e.accuracy};
         rt_theta_report_reset(&w, n->place, &reset);
-        status = rt_writer_print(&w, stdout);
+        RT_TRY(rt_writer_print(&w, stdout));
         rt_results_put(&o->results, e.loss, n->loss);
         rt_results_put(&o->results, e.accuracy, n->accuracy);
         if (i)
@@ -251,8 +248,7 @@ static rt_status reset_theta(rt_outcome *o, const rt_results *before, const rt_r
         o->theta_needed = c->theta.check == RT_THETA_CHECK_UNNEEDED && needed;
         rt_results_put(&o->results, needed, RT_RESULT_NEEDED);
     }
-    rt_free(geometric);
-    return status;
+    return rt_ok();
 }
 
 /* Prints the report on a learned theta, with its table after a training, and adds it to the
@@ -283,6 +279,7 @@ static rt_status report_theta(rt_outcome *o, const rt_run *r, const rt_results *
 rt_status rt_outcome_print(rt_outcome *o, rt_run *r, bool ended_before)
 {
     const rt_config *c = r->config;
+    RT_CLOSED_BY(rt_results_free)
     rt_results before = {0}; /* results of a run that had ended at the step of the model */
     int step;
     if (c->model.theta.learn && ended_before && rt_results_read(&before, r->folder.path) &&
@@ -294,11 +291,8 @@ rt_status rt_outcome_print(rt_outcome *o, rt_run *r, bool ended_before)
             r, "measuring how far each of %zu theta can change: up to %zu evaluations of one batch",
             count, 2 * RT_THETA_EVALUATIONS * count);
     }
-    rt_status status = rt_outcome_evaluate(o, r);
-    if (!status.code && c->model.theta.learn)
-        status = report_theta(o, r, &before);
-    rt_results_free(&before);
-    return status;
+    RT_TRY(rt_outcome_evaluate(o, r));
+    return c->model.theta.learn ? report_theta(o, r, &before) : rt_ok();
 }
 
 rt_status rt_outcome_record(rt_outcome *o, const rt_run *r, rt_exit code)

@@ -142,17 +142,16 @@ static rt_status open_tables(rt_run *r)
         if (!folders[i] || !rt_folder_has(folders[i], names[i]))
             rt_run_say(r, "warning: the rows of %s until step %d are not known", names[i],
                        r->state->step);
-    char *data = rt_session_inputs(r->config);
+    RT_OWNED char *data = rt_session_inputs(r->config);
     r->session = data ? rt_session_cells(data, a->revision, a->argc, a->argv) : NULL;
     if (resumed)
         compare_data(r, data);
-    rt_free(data);
     RT_TRY(rt_allocated(r->session, "a table"));
-    rt_status status = rt_metrics_open(&r->metrics, r->config, r->folder.path, r->state->step,
-                                       r->session, r->branches ? folders : NULL);
-    if (resumed && !status.code)
+    RT_TRY(rt_metrics_open(&r->metrics, r->config, r->folder.path, r->state->step, r->session,
+                           r->branches ? folders : NULL));
+    if (resumed)
         warn_of_tables(r);
-    return status;
+    return rt_ok();
 }
 
 /* Writes config.ini, with a comment on the kernels, which are not keys; schedules.csv, if an
@@ -432,9 +431,8 @@ static rt_exit train(rt_run *r)
         status = find_earlier_end(r);
     const bool ended_before = has_ended(r);
     if (!status.code && ended_before) {
-        char *data = rt_session_data(&r->config->data);
+        RT_OWNED char *data = rt_session_data(&r->config->data);
         compare_data(r, data);
-        rt_free(data);
     } else if (!status.code) {
         status = take_steps(r);
     }

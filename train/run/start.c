@@ -57,7 +57,7 @@ static rt_status load_own(rt_run *r)
     if (!r->extended)
         return rt_ok();
     RT_TRY(rt_past_schedules_add(&c->optimizer, &r->before->optimizer, r->extended));
-    char *changes = rt_config_extension(r->before, c);
+    RT_OWNED char *changes = rt_config_extension(r->before, c);
     RT_TRY(rt_allocated(changes, "a comparison"));
     rt_run_say(r,
                "extended from step %d on: %s; the learning rate is %.3g, then %.3g, at the end "
@@ -65,7 +65,6 @@ static rt_status load_own(rt_run *r)
                r->extended + 1, changes, rt_learning_rate(&c->optimizer, r->extended),
                rt_learning_rate(&c->optimizer, r->extended + 1),
                rt_learning_rate(&c->optimizer, c->train.steps));
-    rt_free(changes);
     return rt_ok();
 }
 
@@ -73,11 +72,9 @@ static rt_status load_own(rt_run *r)
  * wrote one between the search and the lock. */
 static rt_status resume_afresh(rt_run *r)
 {
-    int64_t *steps = NULL;
+    RT_OWNED int64_t *steps = NULL;
     int count = 0;
-    const rt_status status = rt_checkpoint_list(r->folder.checkpoints, &steps, &count);
-    rt_free(steps);
-    RT_TRY(status);
+    RT_TRY(rt_checkpoint_list(r->folder.checkpoints, &steps, &count));
     if (count)
         return rt_error(RT_CONFIG,
                         "%s has got a checkpoint from another process meanwhile: give --resume "
@@ -91,31 +88,28 @@ rt_status rt_branch_check(const rt_config *trunk, const rt_config *branch, int64
 {
     const char *path = branch->train.trunk;
     const bool rotates = branch->model.position.kind != RT_POSITION_NONE;
-    char *differences = rt_config_differences(trunk, branch, RT_BRANCHED);
-    rt_status status = rt_ok();
+    RT_OWNED char *differences = rt_config_differences(trunk, branch, RT_BRANCHED);
     RT_TRY(rt_allocated(differences, "a comparison"));
     if (*differences)
-        status = rt_error(RT_CONFIG, "a branch of %.600s cannot change these keys:\n%s", path,
-                          differences);
-    else if (rotates && branch->model.position.kind != trunk->model.position.kind)
-        status = rt_error(RT_CONFIG, "train.trunk: a branch keeps position.kind or has none");
-    else if (rotates && trunk->model.theta.learn && !branch->model.theta.learn)
-        status = rt_error(RT_CONFIG,
-                          "train.trunk: theta was learned in %.600s, theta.learn = no would put "
-                          "another in its place: train.freeze = theta keeps it",
-                          path);
-    else if (trunk->model.theta.head_scale && !branch->model.theta.head_scale)
-        status = rt_error(RT_CONFIG,
-                          "train.trunk: %.600s has learned factors of heads, theta.head_scale = no "
-                          "would replace them by 1",
-                          path);
-    else if (step >= branch->train.steps)
-        status =
-            rt_error(RT_CONFIG,
-                     "train.steps = %d: %.600s has taken %lld steps already; a branch needs more",
-                     branch->train.steps, path, (long long)step);
-    rt_free(differences);
-    return status;
+        return rt_error(RT_CONFIG, "a branch of %.600s cannot change these keys:\n%s", path,
+                        differences);
+    if (rotates && branch->model.position.kind != trunk->model.position.kind)
+        return rt_error(RT_CONFIG, "train.trunk: a branch keeps position.kind or has none");
+    if (rotates && trunk->model.theta.learn && !branch->model.theta.learn)
+        return rt_error(RT_CONFIG,
+                        "train.trunk: theta was learned in %.600s, theta.learn = no would put "
+                        "another in its place: train.freeze = theta keeps it",
+                        path);
+    if (trunk->model.theta.head_scale && !branch->model.theta.head_scale)
+        return rt_error(RT_CONFIG,
+                        "train.trunk: %.600s has learned factors of heads, theta.head_scale = no "
+                        "would replace them by 1",
+                        path);
+    if (step >= branch->train.steps)
+        return rt_error(
+            RT_CONFIG, "train.steps = %d: %.600s has taken %lld steps already; a branch needs more",
+            branch->train.steps, path, (long long)step);
+    return rt_ok();
 }
 
 static void report_rest(rt_run *r, const rt_parameter_difference *rest, const char *what)
@@ -174,11 +168,9 @@ static rt_status take_trunk(rt_run *r, const rt_config *trunk)
 /* Returns RT_CONFIG if the run, from its start, would remove or replace a file that it reads. */
 static rt_status spare_inputs(const rt_run *r)
 {
-    rt_inputs inputs = {0};
+    RT_CLOSED_BY(rt_inputs_free) rt_inputs inputs = {0};
     rt_inputs_add_config(&inputs, r->config);
-    const rt_status status = rt_run_folder_spare(&r->folder, &inputs);
-    rt_inputs_free(&inputs);
-    return status;
+    return rt_run_folder_spare(&r->folder, &inputs);
 }
 
 /* Opens the checkpoint or Hugging Face folder that the run starts from. */
@@ -345,11 +337,10 @@ rt_status rt_run_check(const rt_config *config, const rt_arguments *arguments, r
     rt_config own = *config;
     rt_arguments silent = *arguments;
     silent.quiet = true;
-    rt_run r = rt_run_new(&own, &silent);
+    RT_CLOSED_BY(rt_run_free) rt_run r = rt_run_new(&own, &silent);
     r.checks = true;
     rt_status status = open_run(&r);
     if (need)
         *need = r.memory;
-    rt_run_free(&r);
     return status;
 }

@@ -135,7 +135,7 @@ static void report_data(rt_run *r)
 /* Warns if data.vocab_file is no longer the vocabulary of the run. A missing file is ignored. */
 static void compare_vocabulary_file(rt_run *r, const rt_data_options *o)
 {
-    unsigned char *bytes;
+    RT_OWNED unsigned char *bytes = NULL;
     size_t size;
     rt_vocabulary *there = NULL;
     const rt_vocabulary *own = r->meaning.vocabulary;
@@ -150,7 +150,6 @@ static void compare_vocabulary_file(rt_run *r, const rt_data_options *o)
                    "goes on with the vocabulary of its checkpoint",
                    o->vocab_file);
     rt_vocabulary_free(there);
-    rt_free(bytes);
 }
 
 /* Returns whether the command reads data of the configuration. */

@@ -1,5 +1,6 @@
 #include "train/run/theta.h"
 
+#include "core/memory.h"
 #include "core/path.h"
 #include "util/csv.h"
 #include "util/number.h"
@@ -104,7 +105,7 @@ rt_status rt_theta_table_read(const char *path, const rt_transformer_options *mo
                  .positive = positive,
                  .theta = theta};
     const int *axis = shape.axis, count = (int)rt_shape_size(shape);
-    rt_csv csv = {0};
+    RT_CLOSED_BY(rt_csv_close) rt_csv csv = {0};
     rt_status status = open_table(&csv, path), rows = rt_ok();
     const bool has_steps = !status.code && rt_csv_column(&csv, "step") < csv.columns;
     csv.whole = true;
@@ -123,7 +124,6 @@ rt_status rt_theta_table_read(const char *path, const rt_transformer_options *mo
     }
     if (!status.code)
         status = csv.status.code ? csv.status : rows;
-    rt_csv_close(&csv);
     if (status.code && status.code != RT_MEMORY)
         status.code = RT_CONFIG;
     for (int n = 0; n < count && !status.code; n++)

@@ -41,19 +41,16 @@ static rt_status no_checkpoint(const char *folder)
 {
     enum { SHOWN = 3 };
     rt_csv runs;
-    rt_writer names = {0};
+    RT_CLOSED_BY(rt_writer_free) rt_writer names = {0};
     int count = 0;
     for (rt_csv_open(&runs, folder, "runs.csv"); rt_csv_row(&runs); count++)
         if (count < SHOWN)
             rt_writer_add(&names, "%s%s", count ? ", " : "", RT_QUOTED(rt_csv_cell(&runs, "run")));
-    const rt_status status =
-        count
-            ? rt_error(RT_CHECKPOINT,
-                       "%s is the folder of a sweep: add the name of one of its %d runs: %s%s",
-                       folder, count, names.bytes ? names.bytes : "", count > SHOWN ? ", ..." : "")
-            : rt_error(RT_CHECKPOINT, "%s has no checkpoint", folder);
-    rt_writer_free(&names);
-    return status;
+    return count ? rt_error(RT_CHECKPOINT,
+                            "%s is the folder of a sweep: add the name of one of its %d runs: %s%s",
+                            folder, count, names.bytes ? names.bytes : "",
+                            count > SHOWN ? ", ..." : "")
+                 : rt_error(RT_CHECKPOINT, "%s has no checkpoint", folder);
 }
 
 rt_status rt_trained_model_find(rt_trained_model *found, const char *named,
@@ -125,23 +122,20 @@ rt_status rt_trained_model_configuration(rt_config *config, const rt_trained_mod
     const rt_huggingface *imported = found->imported;
     const rt_checkpoint *c = &found->checkpoint;
     /* without a configuration, it follows from the options of the model */
-    char *text = imported          ? rt_model_ini(&imported->options, &imported->data)
-                 : *c->info.config ? rt_copy_text(c->info.config)
-                                   : rt_model_ini(&c->model, &c->data);
-    rt_status status = rt_allocated(text, "a configuration");
-    if (!status.code) {
-        status = load_text(&own, found, text, NULL, NULL);
-        if (status.code == RT_CONFIG)
-            status.code = RT_CHECKPOINT;
-    }
-    if (!status.code && arguments)
-        status = load_text(config, found, text, arguments, errors);
-    else if (!status.code)
+    RT_OWNED char *text = imported          ? rt_model_ini(&imported->options, &imported->data)
+                          : *c->info.config ? rt_copy_text(c->info.config)
+                                            : rt_model_ini(&c->model, &c->data);
+    RT_TRY(rt_allocated(text, "a configuration"));
+    rt_status status = load_text(&own, found, text, NULL, NULL);
+    if (status.code == RT_CONFIG)
+        status.code = RT_CHECKPOINT;
+    RT_TRY(status);
+    if (arguments)
+        RT_TRY(load_text(config, found, text, arguments, errors));
+    else
         *config = own;
-    rt_free(text);
-    if (!status.code)
-        rt_config_train_as(config, &own);
-    return status;
+    rt_config_train_as(config, &own);
+    return rt_ok();
 }
 
 rt_status rt_init_model_search(void *context, const rt_config *config, rt_init_model *found)
@@ -185,7 +179,7 @@ rt_status rt_init_model_broadcast(rt_init_model_cache *a, rt_world *world)
 {
     const bool first = rt_world_rank(world) == 0;
     bool facts[] = {a->found.own, a->found.imported, a->found.without_vocabulary};
-    char *text = first && a->found.config ? rt_config_ini(a->last) : NULL;
+    RT_OWNED char *text = first && a->found.config ? rt_config_ini(a->last) : NULL;
     rt_world_broadcast(world, facts, sizeof facts);
     rt_status status = rt_world_broadcast_text(world, &text);
     if (!first) {
@@ -202,6 +196,5 @@ rt_status rt_init_model_broadcast(rt_init_model_cache *a, rt_world *world)
                          : rt_out_of_memory("a configuration");
         a->found.config = status.code ? NULL : a->last;
     }
-    rt_free(text);
     return status;
 }

@@ -33,7 +33,7 @@ static char *add_usage(const rt_transformer *model, const rt_usage *usage)
     const size_t count = rt_shape_size(shape);
     const int pairs = rt_transformer_pairs(o), length = usage->length;
     const bool mixed = rt_transformer_theta_axes(o) > 1;
-    double *theta = rt_alloc(count + COLUMNS * (size_t)pairs, sizeof *theta);
+    RT_OWNED double *theta = rt_alloc(count + COLUMNS * (size_t)pairs, sizeof *theta);
     double *columns[COLUMNS]; /* values of the pairs of a head */
     rt_writer w = {0};
     if (!theta)
@@ -63,7 +63,6 @@ static char *add_usage(const rt_transformer *model, const rt_usage *usage)
             rt_writer_add(&w, "\n");
         }
     }
-    rt_free(theta);
     return rt_writer_take(&w);
 }
 
@@ -130,11 +129,12 @@ static rt_status write_gradients(char **text_new, const rt_run *r)
     const rt_transformer *model = r->state->model;
     const int length = r->config->data.length;
     rt_theta_gradients g;
-    rt_theta_entry *list = NULL;
+    RT_OWNED rt_theta_entry *list = NULL;
     rt_writer w = {0};
     int count = 0;
     RT_TRY(rt_trainer_theta_gradients(r->trainer, length, &g));
-    const rt_status status = rt_theta_list(&list, &count, model);
+    RT_OWNED double *mean = g.mean;
+    RT_TRY(rt_theta_list(&list, &count, model));
     rt_writer_add(&w, "layer,head,i,theta,turns,gradient,deviation,sequences\n");
     for (int n = 0; n < count; n++) {
         const rt_theta_entry *e = &list[n];
@@ -143,20 +143,18 @@ static rt_status write_gradients(char **text_new, const rt_run *r)
         rt_writer_add(&w, "%s,%s,%d", RT_THETA_PLACE(e->layer), RT_THETA_PLACE(e->head), e->pair);
         rt_csv_add_number(&w, e->theta);
         rt_csv_add_number(&w, rt_theta_turns(e->theta, reach));
-        rt_csv_add_number(&w, g.mean[n]);
+        rt_csv_add_number(&w, mean[n]);
         rt_csv_add_number(&w, g.deviation[n]);
         rt_writer_add(&w, ",%ld\n", g.sequences);
     }
-    rt_free(list);
-    rt_free(g.mean);
     *text_new = rt_writer_take(&w);
-    return status.code || *text_new ? status : rt_out_of_memory("the gradients of theta");
+    return rt_allocated(*text_new, "the gradients of theta");
 }
 
 rt_status rt_run_print_usage(rt_run *r)
 {
     const rt_command command = r->arguments->command;
-    char *text = NULL;
+    RT_OWNED char *text = NULL;
     rt_status status;
     if (command == RT_COMMAND_USAGE) {
         rt_usage usage = {0};
@@ -173,10 +171,9 @@ rt_status rt_run_print_usage(rt_run *r)
     }
     if (status.code == RT_CONFIG)
         return rt_error(RT_CONFIG, "--%s: %.1000s", rt_command_name(command), status.message);
-    if (!status.code)
-        fputs(text, stdout);
-    rt_free(text);
-    return status;
+    RT_TRY(status);
+    fputs(text, stdout);
+    return rt_ok();
 }
 
 /* Writes the tables of what the encodings do over the evaluation data. */
@@ -184,18 +181,17 @@ static rt_status record_encodings(const rt_run *r)
 {
     const rt_transformer_options *o = &r->config->model;
     const char *folder = r->folder.path;
-    rt_usage usage;
-    rt_status status = rt_trainer_usage(r->trainer, r->config->data.length, &usage);
+    RT_CLOSED_BY(rt_usage_free) rt_usage usage;
+    const rt_status status = rt_trainer_usage(r->trainer, r->config->data.length, &usage);
     if (status.code) /* RT_CONFIG: nothing to measure */
         return status.code == RT_CONFIG ? rt_ok() : status;
     if (usage.keys)
-        status = rt_durable_write_and_free(folder, "usage.csv", add_usage(r->state->model, &usage));
-    if (!status.code && usage.gates)
-        status = rt_durable_write_and_free(folder, "gates.csv", add_gates(o, &usage));
-    if (!status.code && usage.phases)
-        status = rt_durable_write_and_free(folder, "phases.csv", add_phases(o, &usage));
-    rt_usage_free(&usage);
-    return status;
+        RT_TRY(rt_durable_write_and_free(folder, "usage.csv", add_usage(r->state->model, &usage)));
+    if (usage.gates)
+        RT_TRY(rt_durable_write_and_free(folder, "gates.csv", add_gates(o, &usage)));
+    if (usage.phases)
+        RT_TRY(rt_durable_write_and_free(folder, "phases.csv", add_phases(o, &usage)));
+    return rt_ok();
 }
 
 rt_status rt_run_record_usage(rt_run *r, bool *stopped)

@@ -168,7 +168,7 @@ rt_status rt_theta_evaluate(rt_trainer *trainer, int length, int batches, const 
 {
     rt_transformer *model = rt_trainer_state(trainer)->model;
     rt_parameters *p = &model->parameters;
-    real *kept = NULL;
+    RT_OWNED real *kept = NULL;
     rt_trainer_change_theta(trainer, theta ? NULL : change);
     if (theta) {
         kept = rt_alloc(copy_theta(p, NULL, true), sizeof *kept);
@@ -181,7 +181,6 @@ rt_status rt_theta_evaluate(rt_trainer *trainer, int length, int batches, const 
         copy_theta(p, kept, false);
     else
         rt_trainer_change_theta(trainer, NULL);
-    rt_free(kept);
     if (status.code != RT_NONFINITE)
         return status;
     *result = (rt_evaluation){.loss = (double)NAN}; /* an error of --trap */
@@ -198,7 +197,7 @@ rt_status rt_theta_tolerances(rt_trainer *trainer, int length, rt_theta_toleranc
 {
     const rt_transformer *model = rt_trainer_state(trainer)->model;
     const size_t count = rt_transformer_theta_count(&model->options);
-    double *all = rt_alloc(count, sizeof *all);
+    RT_OWNED double *all = rt_alloc(count, sizeof *all);
     rt_evaluation own;
     bool ends = false;
     RT_TRY(rt_allocated(all, "theta"));
@@ -221,7 +220,6 @@ rt_status rt_theta_tolerances(rt_trainer *trainer, int length, rt_theta_toleranc
         }
         *(k % 2 ? &tolerances[k / 2].up : &tolerances[k / 2].down) = good;
     }
-    rt_free(all);
     *stopped = stop && stop();
     return status;
 }

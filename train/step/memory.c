@@ -36,7 +36,7 @@ rt_status rt_most_labels(int *labels, const rt_config *c, const rt_data *data, i
     const int sampled = length < SAMPLED ? SAMPLED / length : 1, batch = c->train.batch_size;
     const int count = sampled < batch ? sampled : batch;
     double sum = 0, squares = 0;
-    rt_labelled_batch row;
+    RT_CLOSED_BY(rt_labelled_batch_free) rt_labelled_batch row = {0};
     *labels = rows;
     if (data->task->target == RT_TARGET_SEQUENCE)
         return rt_ok();
@@ -46,8 +46,8 @@ rt_status rt_most_labels(int *labels, const rt_config *c, const rt_data *data, i
     *labels = (int)tokens;
     if (data->task->target == RT_TARGET_TOKENS) /* nearly all, in a batch of the longest texts */
         return rt_ok();
-    const rt_status status = rt_labelled_batch_new(&row, 1, length, 0, NULL);
-    for (int i = 0; i < count && !status.code; i++) {
+    RT_TRY(rt_labelled_batch_new(&row, 1, length, 0, NULL));
+    for (int i = 0; i < count; i++) {
         if (data->evaluation_only)
             rt_draw_evaluation(&row, data, (uint32_t)i);
         else
@@ -55,11 +55,10 @@ rt_status rt_most_labels(int *labels, const rt_config *c, const rt_data *data, i
         sum += row.labels;
         squares += (double)row.labels * row.labels;
     }
-    rt_labelled_batch_free(&row);
     const double mean = sum / count, variance = squares / count - mean * mean;
     const double most = ceil(rows * mean + deviations * sqrt(rows * fmax(variance, 0)));
     *labels = (int)fmax(1, fmin(most, tokens));
-    return status.code ? status : rt_data_status(data);
+    return rt_data_status(data);
 }
 
 /* Runs forward and, if `records`, backward on a batch in a dry graph. */

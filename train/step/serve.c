@@ -103,8 +103,8 @@ void rt_trainer_serve(rt_trainer *t, int (*stop)(void))
     t->stop = stop;
     while (m.order != END) {
         rt_world_broadcast(t->world, &m, sizeof m);
-        int64_t *tally = m.tally ? rt_alloc(rt_trainer_tally_size(t), sizeof *tally) : NULL;
+        RT_OWNED int64_t *tally =
+            m.tally ? rt_alloc(rt_trainer_tally_size(t), sizeof *tally) : NULL;
         (void)follow(t, &m, &result, tally);
-        rt_free(tally);
     }
 }

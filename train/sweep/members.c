@@ -37,14 +37,11 @@ int rt_sweep_threads(const rt_sweep *sweep, const rt_config *config)
 rt_status rt_sweep_load(const rt_sweep *sweep, const rt_arguments *arguments, int run,
                         rt_config *config, char **errors)
 {
-    char *settings = rt_sweep_overrides(sweep, run);
-    const rt_status status = settings ? rt_sweep_load_settings(config, arguments, settings,
-                                                               RT_SWEEP_NAME(sweep, run), errors)
-                                      : rt_out_of_memory("a configuration");
-    rt_free(settings);
-    if (!status.code)
-        config->run.threads = rt_sweep_threads(sweep, config);
-    return status;
+    RT_OWNED char *settings = rt_sweep_overrides(sweep, run);
+    RT_TRY(rt_allocated(settings, "a configuration"));
+    RT_TRY(rt_sweep_load_settings(config, arguments, settings, RT_SWEEP_NAME(sweep, run), errors));
+    config->run.threads = rt_sweep_threads(sweep, config);
+    return rt_ok();
 }
 
 /* Checks a branch, whose trunk may not be trained yet, by the configuration of the trunk. */
@@ -145,7 +142,7 @@ rt_exit rt_sweep_validate(const rt_sweep *sweep, const rt_arguments *arguments)
     sweep_effect effects[PLACES] = {{0}};
     bool loaded = true;
     for (int run = 0; run < rt_sweep_count(sweep); run++) {
-        char *errors = NULL;
+        RT_OWNED char *errors = NULL;
         rt_status status = rt_sweep_load(sweep, arguments, run, &config, &errors);
         loaded &= !status.code;
         if (!status.code)
@@ -157,7 +154,6 @@ rt_exit rt_sweep_validate(const rt_sweep *sweep, const rt_arguments *arguments)
         if (status.code)
             fprintf(stderr, "%s:\n%s%s", RT_SWEEP_NAME(sweep, run),
                     errors ? errors : status.message, errors ? "" : "\n");
-        rt_free(errors);
     }
     if (loaded && report_effects(stderr, effects, sweep, arguments->config))
         code = RT_EXIT_CONFIG;

@@ -94,15 +94,12 @@ static rt_status begin_rounds(sweep_run *r)
 /* Starts a run in the helper with the lines of its text: name, threads and settings. */
 static bool start_in_helper(const sweep_run *r, int run)
 {
-    char *settings = rt_sweep_overrides(r->sweep, run);
+    RT_OWNED char *settings = rt_sweep_overrides(r->sweep, run);
     rt_writer text = {0};
     rt_writer_add(&text, "%s\n%d\n%s", RT_SWEEP_NAME(r->sweep, run), r->threads,
                   settings ? settings : "");
-    char *whole = rt_writer_take(&text);
-    const bool started = settings && whole && rt_helper_start(r->arguments->helper, whole);
-    rt_free(settings);
-    rt_free(whole);
-    return started;
+    RT_OWNED char *whole = rt_writer_take(&text);
+    return settings && whole && rt_helper_start(r->arguments->helper, whole);
 }
 
 /* Takes part in a round of all processes. Returns false if process 0 sent END. */
@@ -447,34 +444,24 @@ static rt_status record_runs(const sweep_run *r)
 static rt_status record(const sweep_run *r)
 {
     const char *folder = r->folder.path;
-    rt_sweep_study s = {.order = RT_SETTINGS_FIRST};
+    RT_CLOSED_BY(rt_sweep_study_free) rt_sweep_study s = {.order = RT_SETTINGS_FIRST};
     rt_writer w = {0};
-    rt_status status = record_runs(r);
-    if (!status.code)
-        status = rt_sweep_runs_read(&s.runs, folder);
-    if (!status.code)
-        status = rt_sweep_study_make(&s);
-    if (!status.code) {
-        rt_sweep_table_csv(&w, &s.runs);
-        status = rt_durable_write_and_free(folder, "sweep.csv", rt_writer_take(&w));
-    }
-    if (!status.code) {
-        rt_paired_csv(&w, &s.paired);
-        status = rt_durable_write_and_free(folder, "paired.csv", rt_writer_take(&w));
-    }
-    if (!status.code) {
-        rt_sweep_table_print(stdout, &s.table);
-        rt_sweep_report_best(&w, &s);
-        if (s.ranking.differ)
-            rt_writer_add(&w, "losses of different %s are not comparable\n", s.ranking.differ);
-        else
-            rt_paired_report(&w, &s.paired);
-        rt_sweep_report_theta(&w, &s.verdict);
-        rt_sweep_report_schedules(&w, &s.runs);
-        status = rt_writer_print(&w, stdout);
-    }
-    rt_sweep_study_free(&s);
-    return status;
+    RT_TRY(record_runs(r));
+    RT_TRY(rt_sweep_runs_read(&s.runs, folder));
+    RT_TRY(rt_sweep_study_make(&s));
+    rt_sweep_table_csv(&w, &s.runs);
+    RT_TRY(rt_durable_write_and_free(folder, "sweep.csv", rt_writer_take(&w)));
+    rt_paired_csv(&w, &s.paired);
+    RT_TRY(rt_durable_write_and_free(folder, "paired.csv", rt_writer_take(&w)));
+    rt_sweep_table_print(stdout, &s.table);
+    rt_sweep_report_best(&w, &s);
+    if (s.ranking.differ)
+        rt_writer_add(&w, "losses of different %s are not comparable\n", s.ranking.differ);
+    else
+        rt_paired_report(&w, &s.paired);
+    rt_sweep_report_theta(&w, &s.verdict);
+    rt_sweep_report_schedules(&w, &s.runs);
+    return rt_writer_print(&w, stdout);
 }
 
 /* Compares the sweep with the runs.csv of an earlier call, before any run is trained. If there are

@@ -25,7 +25,7 @@ static rt_status print_table(const rt_config *config, const rt_checkpoint_theta 
         of[0] = of[1] = o->position.frequencies;
         of[1].base = o->position.local_base;
     }
-    double *theta = rt_alloc((size_t)(starts * pairs), sizeof *theta);
+    RT_OWNED double *theta = rt_alloc((size_t)(starts * pairs), sizeof *theta);
     RT_TRY(rt_allocated(theta, "theta"));
     for (int n = 0; n < starts; n++)
         rt_frequencies_at(theta + n * pairs, pairs, &of[n], config->data.length);
@@ -47,13 +47,12 @@ static rt_status print_table(const rt_config *config, const rt_checkpoint_theta 
             printf(",%.9g", rt_decay(l->values + n * l->shape.axis[2], l->shape.axis[2], r, xpos));
         putchar('\n');
     }
-    rt_free(theta);
     return rt_ok();
 }
 
 rt_status rt_print_decay(const rt_config *config, rt_trained_model *found)
 {
-    rt_checkpoint_theta learned = {.values = NULL};
+    RT_CLOSED_BY(rt_checkpoint_theta_free) rt_checkpoint_theta learned = {.values = NULL};
     if (found->imported)
         return rt_error(RT_CONFIG, "--decay reads the learned theta of a checkpoint, not of %s",
                         found->path);
@@ -63,10 +62,7 @@ rt_status rt_print_decay(const rt_config *config, rt_trained_model *found)
     if (config->model.position.axes > 1)
         return rt_error(RT_CONFIG, "--decay needs position.axes = 1: with two coordinates, scores "
                                    "depend on more than a distance");
-    rt_status status =
-        found->checkpoint.image ? rt_checkpoint_read_theta(&found->checkpoint, &learned) : rt_ok();
-    if (!status.code)
-        status = print_table(config, &learned);
-    rt_checkpoint_theta_free(&learned);
-    return status;
+    if (found->checkpoint.image)
+        RT_TRY(rt_checkpoint_read_theta(&found->checkpoint, &learned));
+    return print_table(config, &learned);
 }

@@ -68,48 +68,41 @@ rt_status rt_export_model(const rt_run *r)
     const rt_labels *labels = r->data->labels;
     const rt_vocabulary *vocabulary = r->data->vocabulary;
     const char *facts[MOST_FACTS];
-    char *chat_template = NULL;
-    rt_writer w = {0};
+    RT_OWNED char *chat_template = NULL;
+    RT_CLOSED_BY(rt_writer_free) rt_writer w = {0};
     if (rt_is_run_folder(a->export))
         return rt_error(RT_CONFIG, "--export %.1000s: the folder holds a run; name another folder",
                         a->export);
     const bool file = rt_path_ends_in(a->export, ".gguf");
     if (file)
         RT_TRY(rt_arguments_spare_inputs(a, r->config, r->found.path, a->export));
-    rt_status status = add_facts(&w, r);
-    char *text = rt_writer_take(&w);
-    if (!status.code && origin && rt_is_import(origin))
-        status = rt_import_chat_template(&chat_template, origin);
-    if (!status.code && !text)
-        status = rt_out_of_memory("a model card");
-    if (!status.code) {
-        /* max_position_embeddings of another program stays unless data.length is given */
-        const bool kept = there && !there->own && data->length == there->data.length;
-        const int positions = kept ? there->max_positions : 0;
-        const int extent = rt_transformer_extent(&r->state->model->options, data->length);
-        rt_huggingface_export export = {.vocabulary = vocabulary,
-                                        .lowercase = vocabulary && vocabulary->lowercase,
-                                        .labels =
-                                            labels ? (const char *const *)labels->names : NULL,
-                                        .length = positions ? 0 : data->length,
-                                        .positions = positions ? positions : extent,
-                                        .table_rows = positions,
-                                        .bare = !rt_data_begins(r->data),
-                                        .open_ended = r->data->options.end == RT_BEGIN_NONE,
-                                        .title = r->config->run.name,
-                                        .facts = facts,
-                                        .chat_template = chat_template,
-                                        .overwrite = a->overwrite};
-        char *rest = text;
-        for (char *line; export.fact_count < MOST_FACTS && (line = strtok_r(rest, "\n", &rest));)
-            facts[export.fact_count++] = line;
-        status = file ? rt_gguf_write(a->export, r->state->model, &export,
-                                      a->dtype == RT_GGUF_F16 ? RT_GGUF_F16 : RT_GGUF_F32)
-                      : rt_huggingface_write(a->export, r->state->model, &export);
-    }
-    rt_free(text);
-    rt_free(chat_template);
-    if (!status.code)
-        printf("export: %s\n", a->export);
-    return status;
+    RT_TRY(add_facts(&w, r));
+    RT_OWNED char *text = rt_writer_take(&w);
+    if (origin && rt_is_import(origin))
+        RT_TRY(rt_import_chat_template(&chat_template, origin));
+    RT_TRY(rt_allocated(text, "a model card"));
+    /* max_position_embeddings of another program stays unless data.length is given */
+    const bool kept = there && !there->own && data->length == there->data.length;
+    const int positions = kept ? there->max_positions : 0;
+    const int extent = rt_transformer_extent(&r->state->model->options, data->length);
+    rt_huggingface_export export = {.vocabulary = vocabulary,
+                                    .lowercase = vocabulary && vocabulary->lowercase,
+                                    .labels = labels ? (const char *const *)labels->names : NULL,
+                                    .length = positions ? 0 : data->length,
+                                    .positions = positions ? positions : extent,
+                                    .table_rows = positions,
+                                    .bare = !rt_data_begins(r->data),
+                                    .open_ended = r->data->options.end == RT_BEGIN_NONE,
+                                    .title = r->config->run.name,
+                                    .facts = facts,
+                                    .chat_template = chat_template,
+                                    .overwrite = a->overwrite};
+    char *rest = text;
+    for (char *line; export.fact_count < MOST_FACTS && (line = strtok_r(rest, "\n", &rest));)
+        facts[export.fact_count++] = line;
+    RT_TRY(file ? rt_gguf_write(a->export, r->state->model, &export,
+                                a->dtype == RT_GGUF_F16 ? RT_GGUF_F16 : RT_GGUF_F32)
+                : rt_huggingface_write(a->export, r->state->model, &export));
+    printf("export: %s\n", a->export);
+    return rt_ok();
 }

@@ -55,19 +55,14 @@ static rt_status copy_ids(int32_t **copy, const int32_t *ids, int count)
 
 static rt_status read_labelled(text_rows *r, text_row *row)
 {
-    rt_example_text text;
-    rt_status status = rt_draw_text(&r->example, r->data, r->lines.bytes, r->lines.size, &text);
+    RT_CLOSED_BY(rt_example_text_free) rt_example_text text;
+    RT_TRY(rt_draw_text(&r->example, r->data, r->lines.bytes, r->lines.size, &text));
     const rt_batch *b = &r->example.batch;
-    if (!status.code) {
-        row->count = b->length;
-        r->cut += text.cut;
-        rt_unknown_add(&r->unknown, &text.unknown, r->lines.start);
-        status = copy_ids(&row->ids, b->ids, b->length);
-    }
-    if (!status.code && b->types)
-        status = copy_ids(&row->types, b->types, b->length);
-    rt_example_text_free(&text);
-    return status;
+    row->count = b->length;
+    r->cut += text.cut;
+    rt_unknown_add(&r->unknown, &text.unknown, r->lines.start);
+    RT_TRY(copy_ids(&row->ids, b->ids, b->length));
+    return b->types ? copy_ids(&row->types, b->types, b->length) : rt_ok();
 }
 
 /* Puts the ids of a line between the tokens that begin and end a text, truncated to data.length. */
@@ -75,32 +70,30 @@ static rt_status read_running(text_rows *r, text_row *row)
 {
     const bool begins = rt_data_begins(r->data), ends = r->last != RT_NO_ID;
     const int capacity = r->data->options.length - begins - ends;
-    int32_t *ids;
+    RT_OWNED int32_t *ids = NULL;
     int count;
     rt_unknown unknown;
     const char *zero = memchr(r->lines.bytes, '\0', r->lines.size);
     if (zero)
         return rt_error(RT_ARGUMENT, "byte 0x00 at byte %zu is not text",
                         (size_t)(zero - r->lines.bytes));
-    rt_status status = rt_ok();
     RT_TRY(rt_data_encode(r->data, r->lines.bytes, &ids, &count, &unknown));
     if (!count && !r->may_be_empty)
-        status = rt_error(RT_ARGUMENT, "the line has no token");
+        return rt_error(RT_ARGUMENT, "the line has no token");
     const int taken = count < capacity ? count : capacity;
-    if (count && !(row->ids = rt_alloc((size_t)(taken + 2), sizeof *row->ids)))
-        status = rt_out_of_memory("the ids of a text");
-    if (row->ids) {
-        r->cut += count > capacity;
-        if (begins)
-            row->ids[row->count++] = r->data->vocabulary->special.cls;
-        memcpy(row->ids + row->count, ids, (size_t)taken * sizeof *ids);
-        row->count += taken;
-        if (ends)
-            row->ids[row->count++] = r->last;
-    }
     rt_unknown_add(&r->unknown, &unknown, r->lines.start);
-    rt_free(ids);
-    return status;
+    if (!count)
+        return rt_ok();
+    row->ids = rt_alloc((size_t)(taken + 2), sizeof *row->ids);
+    RT_TRY(rt_allocated(row->ids, "the ids of a text"));
+    r->cut += count > capacity;
+    if (begins)
+        row->ids[row->count++] = r->data->vocabulary->special.cls;
+    memcpy(row->ids + row->count, ids, (size_t)taken * sizeof *ids);
+    row->count += taken;
+    if (ends)
+        row->ids[row->count++] = r->last;
+    return rt_ok();
 }
 
 /* Opens a file, or standard input for "-", and reads all lines. Returns RT_DATA for a file or line
@@ -253,7 +246,7 @@ rt_status rt_embed_lines(rt_run *r)
 {
     const rt_arguments *a = r->arguments;
     const rt_transformer_options *model = &r->state->model->options;
-    text_rows rows = {.data = r->data, .last = rt_run_last_token(r)};
+    RT_CLOSED_BY(free_lines) text_rows rows = {.data = r->data, .last = rt_run_last_token(r)};
     embedding e = {.pool = a->pooling, .layer = a->layer, .rows = &rows, .dim = model->dim};
     if (a->output)
         RT_TRY(rt_arguments_spare_inputs(a, r->config, r->found.path, a->output));
@@ -261,21 +254,16 @@ rt_status rt_embed_lines(rt_run *r)
         return rt_error(RT_CONFIG,
                         "--layer %d: the model has layers 1 to %d, and 0 for the embeddings",
                         a->layer, model->layers);
-    rt_status status = read_lines(&rows, a->embed);
+    RT_TRY(read_lines(&rows, a->embed));
     const size_t kept = a->output || rows.count < MOST_AT_ONCE ? rows.count : MOST_AT_ONCE;
-    if (!status.code && !(e.vectors = rt_alloc_unset(kept * (size_t)e.dim, sizeof *e.vectors)))
-        status = rt_out_of_memory("the vectors of the lines");
-    if (!status.code)
-        status = a->output ? write_vectors(r, &e) : print_vectors(r->trainer, &e);
-    if (!status.code) {
-        rt_run_report_unknown(r, &rows.unknown, rows.name);
-        report_cut_lines(r, rows.cut);
-    }
-    if (!status.code && a->output)
+    RT_OWNED real *vectors = e.vectors = rt_alloc_unset(kept * (size_t)e.dim, sizeof *vectors);
+    RT_TRY(rt_allocated(vectors, "the vectors of the lines"));
+    RT_TRY(a->output ? write_vectors(r, &e) : print_vectors(r->trainer, &e));
+    rt_run_report_unknown(r, &rows.unknown, rows.name);
+    report_cut_lines(r, rows.cut);
+    if (a->output)
         printf("embeddings: %s\n", a->output);
-    rt_free(e.vectors);
-    free_lines(&rows);
-    return status;
+    return rt_ok();
 }
 
 static rt_status check_loss(double loss, const char *name, size_t line)
@@ -290,23 +278,21 @@ static rt_status print_labelled(rt_trainer *trainer)
     const char *file = data->options.eval_file ? data->options.eval_file : data->options.file;
     char *const *names = data->labels->names;
     rt_line_scores scores;
-    rt_writer w = {0};
-    rt_status status = rt_line_scores_find(&scores, trainer);
+    RT_CLOSED_BY(rt_writer_free) rt_writer w = {0};
+    const rt_status status = rt_line_scores_find(&scores, trainer);
+    RT_OWNED rt_line_score *lines = scores.lines;
+    RT_TRY(status);
     rt_writer_add(&w, "line,loss,label,predicted\n");
-    for (size_t i = 0; i < scores.count && !status.code; i++) {
-        const rt_line_score *s = scores.lines + i;
-        status = check_loss(s->loss, file, (size_t)s->line);
+    for (size_t i = 0; i < scores.count; i++) {
+        const rt_line_score *s = lines + i;
+        RT_TRY(check_loss(s->loss, file, (size_t)s->line));
         rt_writer_add(&w, "%d,%.9g,", s->line, s->loss);
         rt_csv_put(&w, names[s->label]);
         rt_writer_add(&w, ",");
         rt_csv_put(&w, names[s->predicted]);
         rt_writer_add(&w, "\n");
     }
-    if (!status.code)
-        status = rt_writer_print(&w, stdout);
-    rt_writer_free(&w);
-    rt_free(scores.lines);
-    return status;
+    return rt_writer_print(&w, stdout);
 }
 
 /* Adds the loss of each token, except special ones, given all others. */
@@ -353,6 +339,7 @@ rt_status rt_print_line_losses(rt_run *r)
 {
     const char *path = r->config->data.eval_file;
     const bool masked = r->config->data.objective == RT_OBJECTIVE_MLM; /* later tokens are seen */
+    RT_CLOSED_BY(free_lines)
     text_rows rows = {.data = r->data,
                       .last = masked ? rt_run_last_token(r) : RT_NO_ID,
                       .may_be_empty = true};
@@ -363,24 +350,20 @@ rt_status rt_print_line_losses(rt_run *r)
     if (!path || strchr(path, ','))
         return rt_error(RT_CONFIG,
                         "--per-line evaluates the lines of one text: give data.eval_file=FILE");
-    rt_status status = read_lines(&rows, path);
-    if (!status.code && rows.count > INT_MAX)
-        status = rt_error(RT_DATA, "the text has more than %d lines", INT_MAX);
-    if (!status.code)
-        status = rt_trainer_run_jobs(r->trainer, score_line, &rows, (int)rows.count);
-    for (size_t i = 0; i < rows.count && !status.code; i++)
-        status = check_loss(rows.rows[i].loss, path, i + 1);
-    if (!status.code)
-        printf("line,loss,tokens\n");
-    for (size_t i = 0; i < rows.count && !status.code; i++) {
+    RT_TRY(read_lines(&rows, path));
+    if (rows.count > INT_MAX)
+        return rt_error(RT_DATA, "the text has more than %d lines", INT_MAX);
+    RT_TRY(rt_trainer_run_jobs(r->trainer, score_line, &rows, (int)rows.count));
+    for (size_t i = 0; i < rows.count; i++)
+        RT_TRY(check_loss(rows.rows[i].loss, path, i + 1));
+    printf("line,loss,tokens\n");
+    for (size_t i = 0; i < rows.count; i++) {
         const text_row *row = rows.rows + i;
         printf("%zu,", i + 1);
         if (row->scored)
             printf("%.9g", row->loss / row->scored);
         printf(",%d\n", row->scored);
     }
-    if (!status.code)
-        report_cut_lines(r, rows.cut);
-    free_lines(&rows);
-    return status;
+    report_cut_lines(r, rows.cut);
+    return rt_ok();
 }

@@ -192,26 +192,23 @@ static rt_status predict_labels(prediction *p, int count)
     (void)count;
     const bool tags = p->data->task->target != RT_TARGET_SEQUENCE, jsonl = p->o->jsonl;
     char *const *names = p->data->labels->names;
-    const rt_tensor *logits = NULL;
-    rt_example_text x;
-    rt_status status = rt_draw_text(&p->row, p->data, p->text, p->size, &x);
+    RT_CLOSED_BY(rt_example_text_free) rt_example_text x;
+    const rt_status drawn = rt_draw_text(&p->row, p->data, p->text, p->size, &x);
     p->unknown = x.unknown;
     p->cut = x.cut;
-    if (!status.code) {
-        rt_graph_clear(p->g);
-        rt_graph_record(p->g, false);
-        logits = rt_batch_logits(p->model, p->g, &p->row);
-        status = rt_engine_graph_status(p->g);
-    }
-    json_t *answer = NULL, *all = tags ? json_array() : json_object();
-    for (int i = 0; !status.code && i < (tags ? p->row.labels : 1); i++) {
+    RT_TRY(drawn);
+    rt_graph_clear(p->g);
+    rt_graph_record(p->g, false);
+    const rt_tensor *logits = rt_batch_logits(p->model, p->g, &p->row);
+    RT_TRY(rt_engine_graph_status(p->g));
+    json_auto_t *all = tags ? json_array() : json_object();
+    json_t *answer = NULL;
+    for (int i = 0; i < (tags ? p->row.labels : 1); i++) {
         const int classes = rt_columns(logits), label = rt_largest(logits, (size_t)i);
         const rt_text_span word =
             tags ? x.texts[p->row.wanted[i]] : (rt_text_span){.bytes = p->text};
-        status =
-            rt_probabilities(logits->data + (size_t)i * (size_t)classes, classes, p->probabilities);
-        if (status.code)
-            break;
+        RT_TRY(rt_probabilities(logits->data + (size_t)i * (size_t)classes, classes,
+                                p->probabilities));
         if (jsonl && tags)
             json_array_append_new(all, label_answer(p, "word", word.bytes, word.size, label));
         else if (jsonl)
@@ -220,9 +217,9 @@ static rt_status predict_labels(prediction *p, int count)
             fprintf(p->to, "%.*s%s%s\t%.4f\n", (int)word.size, word.bytes, tags ? "\t" : "",
                     names[label], p->probabilities[label]);
     }
-    if (!status.code && jsonl && tags) {
+    if (jsonl && tags) {
         answer = json_pack("{s:o,s:O}", "text", rt_answer_string(p->text, p->size), "words", all);
-    } else if (!status.code && jsonl) {
+    } else if (jsonl) {
         for (int c = 0; c < p->model->options.labels; c++)
             json_object_set_new(all, names[c], rt_answer_number(p->probabilities[c]));
         if (json_object_set(answer, "probabilities", all)) {
@@ -230,13 +227,11 @@ static rt_status predict_labels(prediction *p, int count)
             answer = NULL;
         }
     }
-    if (!status.code && jsonl)
-        status = rt_answer_print(p->to, answer);
-    else if (!status.code && tags)
+    if (jsonl)
+        return rt_answer_print(p->to, answer);
+    if (tags)
         fputc('\n', p->to);
-    json_decref(all);
-    rt_example_text_free(&x);
-    return status;
+    return rt_ok();
 }
 
 enum { SHOWN = 5 }; /* most likely tokens printed for a mask */
@@ -325,32 +320,26 @@ static rt_status predict_masks(prediction *p, int count)
         return rt_error(RT_ARGUMENT, "the text must have a [MASK] to fill");
     if (p->o->last)
         RT_TRY(append_id(p, *p->o->last));
-    rt_status status = rt_ok();
-    json_t *answers = jsonl ? json_array() : NULL;
-    rt_capture captured = {0}; /* filled text of a JSON answer, or the lines below a plain answer */
-    int32_t *filled = rt_alloc((size_t)p->count, sizeof *filled);
-    if (!filled || (jsonl && !answers) || !rt_capture_begin(&captured))
-        status = rt_out_of_memory("a prediction");
-    if (!status.code)
-        status = fill_masks(p, filled, answers, captured.file);
-    if (!status.code && jsonl)
+    json_auto_t *answers = jsonl ? json_array() : NULL;
+    /* filled text of a JSON answer, or the lines below a plain answer */
+    RT_CLOSED_BY(rt_capture_free) rt_capture captured = {0};
+    RT_OWNED int32_t *filled = rt_alloc((size_t)p->count, sizeof *filled);
+    RT_TRY(
+        rt_allocated(filled && (answers || !jsonl) && rt_capture_begin(&captured), "a prediction"));
+    RT_TRY(fill_masks(p, filled, answers, captured.file));
+    if (jsonl)
         print_filled(captured.file, p, filled);
-    if (!status.code && !rt_capture_end(&captured))
-        status = rt_out_of_memory("a prediction");
-    if (!status.code && jsonl) {
+    RT_TRY(rt_allocated(rt_capture_end(&captured), "a prediction"));
+    if (jsonl) {
         json_t *text = rt_answer_string(captured.bytes, captured.size);
-        status = rt_answer_print(p->to, json_pack("{s:o,s:o,s:O}", "text",
-                                                  rt_answer_string(p->text, p->size), "filled",
-                                                  text, "masks", answers));
-    } else if (!status.code) {
-        print_filled(p->to, p, filled);
-        fputc('\n', p->to);
-        fwrite(captured.bytes, 1, captured.size, p->to);
+        return rt_answer_print(p->to, json_pack("{s:o,s:o,s:O}", "text",
+                                                rt_answer_string(p->text, p->size), "filled", text,
+                                                "masks", answers));
     }
-    json_decref(answers);
-    rt_capture_free(&captured);
-    rt_free(filled);
-    return status;
+    print_filled(p->to, p, filled);
+    fputc('\n', p->to);
+    fwrite(captured.bytes, 1, captured.size, p->to);
+    return rt_ok();
 }
 
 /* Returns the size of the context: the length of training, or the number of positions if that is
@@ -500,32 +489,29 @@ static rt_status predict_continuations(prediction *p, int count)
 {
     const size_t V = (size_t)p->model->options.vocab;
     const bool jsonl = p->o->jsonl;
-    real *logits = count > 1 ? rt_alloc_unset((size_t)count, V * sizeof *logits) : NULL;
-    rt_status status = count > 1 && !logits ? rt_out_of_memory("continuations") : rt_ok();
-    for (int i = jsonl ? 0 : 1; i < count && !status.code; i++) {
-        if (!rt_capture_begin(&p[i].captured))
-            status = rt_out_of_memory("a continuation");
+    RT_OWNED real *logits = count > 1 ? rt_alloc_unset((size_t)count, V * sizeof *logits) : NULL;
+    RT_TRY(rt_allocated(count < 2 || logits, "continuations"));
+    for (int i = jsonl ? 0 : 1; i < count; i++) {
+        RT_TRY(rt_allocated(rt_capture_begin(&p[i].captured), "a continuation"));
         p[i].stream.to = p[i].captured.file;
     }
-    for (int i = 0; i < count && !status.code && !jsonl; i++) {
+    for (int i = 0; i < count && !jsonl; i++) {
         rt_utf8_stream_put(&p[i].stream, p[i].text, p[i].size);
         fflush(p[i].stream.to);
     }
-    for (int n = 0, front = 0; front < count && !status.code; n++) {
-        for (int i = front; i < count && !status.code; i++)
+    for (int n = 0, front = 0; front < count; n++) {
+        for (int i = front; i < count; i++)
             if (!p[i].done)
-                status = add_token(p + i, n);
-        while (front < count && p[front].done && !status.code) {
+                RT_TRY(add_token(p + i, n));
+        while (front < count && p[front].done) {
             if (jsonl)
-                status = print_captured(p + front++);
+                RT_TRY(print_captured(p + front++));
             else if (++front < count)
-                status = print_captured(p + front);
+                RT_TRY(print_captured(p + front));
         }
-        if (!status.code)
-            status = feed_texts(p, count, logits);
+        RT_TRY(feed_texts(p, count, logits));
     }
-    rt_free(logits);
-    return status;
+    return rt_ok();
 }
 
 /* The answers to give: the text of the options, or the lines of a stream, each as often as the

@@ -2,6 +2,7 @@
 
 #include "train/report/report.h"
 
+#include "core/memory.h"
 #include "train/folder/run_folder.h"
 #include "train/report/sweep_runs.h"
 #include "train/run/state.h"
@@ -22,7 +23,7 @@ static rt_status report_run(const rt_arguments *arguments, const char *folder)
     rt_status status = rt_config_load_folder(&config, folder);
     if (status.code)
         return rt_error(RT_CONFIG, "%s is not the folder of a run: %.800s", folder, status.message);
-    rt_run r = rt_run_new(&config, arguments);
+    RT_CLOSED_BY(rt_run_free) rt_run r = rt_run_new(&config, arguments);
     rt_run_find_data(&r, folder);
     status = rt_trained_model_find(&r.found, RT_PATH_IN(folder, "checkpoints"),
                                    RT_CHECKPOINT_OF_RUN, &config);
@@ -33,10 +34,8 @@ static rt_status report_run(const rt_arguments *arguments, const char *folder)
     const bool has_model = !status.code;
     if (!has_model)
         rt_run_note(&r, "no attention maps: %s", status.message);
-    status = rt_report_write(folder, &config, has_model ? r.trainer : NULL,
-                             arguments->watch && rt_run_folder_busy(folder));
-    rt_run_free(&r);
-    return status;
+    return rt_report_write(folder, &config, has_model ? r.trainer : NULL,
+                           arguments->watch && rt_run_folder_busy(folder));
 }
 
 static rt_exit report_one(const rt_arguments *arguments, const char *folder)

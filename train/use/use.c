@@ -42,12 +42,11 @@ static rt_status configure(rt_run *r)
     given.train.shards = own.train.shards;
     if (rt_on_command_line(&given, "data.length")) /* which a use resolves in its own way */
         given.data.lengths = own.data.lengths;
-    char *differences = rt_config_differences(&own, &given, RT_RESUMED);
+    RT_OWNED char *differences = rt_config_differences(&own, &given, RT_RESUMED);
     RT_TRY(rt_allocated(differences, "a comparison"));
     if (*differences)
         rt_run_note(r, "using the configuration of the run, which differs from %s:\n%.*s",
                     r->config->file, (int)strlen(differences) - 1, differences);
-    rt_free(differences);
     *r->config = own;
     return rt_ok();
 }
@@ -187,7 +186,7 @@ static rt_status evaluate(rt_run *r)
 {
     const rt_arguments *a = r->arguments;
     const rt_config *c = r->config;
-    rt_outcome o = {0};
+    RT_CLOSED_BY(rt_outcome_free) rt_outcome o = {0};
     if (a->command == RT_COMMAND_EVAL && !a->per_line)
         printf("checkpoint: %s, step %d\n", r->found.path, r->state->step);
     if (rt_on_command_line(c, "data.file") && !c->data.eval_file && c->data.eval_fraction > 0)
@@ -198,19 +197,18 @@ static rt_status evaluate(rt_run *r)
                     c->data.eval_fraction);
     if (a->theta)
         RT_TRY(rt_run_change_theta(r));
-    rt_status status = a->command != RT_COMMAND_EVAL ? rt_run_print_usage(r)
-                       : a->per_line                 ? rt_print_line_losses(r)
-                       : a->theta                    ? rt_outcome_evaluate(&o, r)
-                                                     : rt_outcome_print(&o, r, false);
-    if (!status.code && o.target_missed && rt_on_command_line(c, "train.target_accuracy"))
-        status = rt_error(RT_CHECK, "the accuracy %.4f is below train.target_accuracy = %g",
-                          o.evaluation.accuracy, c->train.target_accuracy);
-    if (!status.code && (o.theta_moved || o.theta_needed) && rt_on_command_line(c, "theta.check"))
-        status = rt_error(RT_CHECK, o.theta_moved
-                                        ? "theta.check = unmoved: theta has moved"
-                                        : "theta.check = unneeded: the model depends on theta");
-    rt_outcome_free(&o);
-    return status;
+    RT_TRY(a->command != RT_COMMAND_EVAL ? rt_run_print_usage(r)
+           : a->per_line                 ? rt_print_line_losses(r)
+           : a->theta                    ? rt_outcome_evaluate(&o, r)
+                                         : rt_outcome_print(&o, r, false));
+    if (o.target_missed && rt_on_command_line(c, "train.target_accuracy"))
+        return rt_error(RT_CHECK, "the accuracy %.4f is below train.target_accuracy = %g",
+                        o.evaluation.accuracy, c->train.target_accuracy);
+    if ((o.theta_moved || o.theta_needed) && rt_on_command_line(c, "theta.check"))
+        return rt_error(RT_CHECK, o.theta_moved
+                                      ? "theta.check = unmoved: theta has moved"
+                                      : "theta.check = unneeded: the model depends on theta");
+    return rt_ok();
 }
 
 rt_exit rt_use_model(const rt_config *config, rt_trained_model *found,

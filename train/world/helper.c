@@ -51,7 +51,7 @@ static void serve(int from, int to, void (*listen)(void), rt_helper_job *job, co
     sigprocmask(SIG_BLOCK, &blocked, NULL);
     listen();
     while (read_all(from, &size, sizeof size)) {
-        char *text = rt_alloc(size, 1);
+        RT_OWNED char *text = rt_alloc(size, 1);
         if (!text || !read_all(from, text, size))
             return;
         while (sigtimedwait(&blocked, NULL, &now) > 0) { /* those that came without a job */
@@ -59,7 +59,6 @@ static void serve(int from, int to, void (*listen)(void), rt_helper_job *job, co
         const int process = (int)rt_process_fork(SIGTERM);
         if (process == 0)
             _exit(job(context, text));
-        rt_free(text);
         if (!rt_write_all(to, &process, sizeof process))
             return;
         if (process < 0)

@@ -294,27 +294,23 @@ rt_status rt_world_compare(rt_world *world, rt_code code, const char *what, cons
     if (rt_world_size(world) == 1)
         return rt_ok();
     rt_world_broadcast(world, &bytes, sizeof bytes);
-    char *first = rt_alloc(bytes, 1);
-    rt_status status = rt_world_agree(world, first ? rt_ok() : rt_out_of_memory("a comparison"));
-    if (!status.code) {
-        size_t line = 0; /* start of the first line that differs */
-        if (rt_world_rank(world) == 0)
-            memcpy(first, text, bytes);
-        rt_world_broadcast(world, first, bytes);
-        for (size_t i = 0; first[i] && first[i] == text[i]; i++)
-            line = first[i] == '\n' ? i + 1 : line;
-        const char *there = first + line, *here = text + line;
-        if (strcmp(there, here) != 0)
-            status =
-                rt_error(code,
-                         "%s not the same on all processes: '%.*s' here, '%.*s' at process 0 "
-                         "on %s%s%s",
-                         what, (int)strcspn(here, "\n"), here, (int)strcspn(there, "\n"), there,
-                         rt_world_host(world, 0), advice ? "; " : "", advice ? advice : "");
-        status = rt_world_agree(world, status);
-    }
-    rt_free(first);
-    return status;
+    RT_OWNED char *first = rt_alloc(bytes, 1);
+    rt_status status = rt_ok();
+    RT_TRY(rt_world_agree(world, rt_allocated(first, "a comparison")));
+    size_t line = 0; /* start of the first line that differs */
+    if (rt_world_rank(world) == 0)
+        memcpy(first, text, bytes);
+    rt_world_broadcast(world, first, bytes);
+    for (size_t i = 0; first[i] && first[i] == text[i]; i++)
+        line = first[i] == '\n' ? i + 1 : line;
+    const char *there = first + line, *here = text + line;
+    if (strcmp(there, here) != 0)
+        status = rt_error(code,
+                          "%s not the same on all processes: '%.*s' here, '%.*s' at process 0 "
+                          "on %s%s%s",
+                          what, (int)strcspn(here, "\n"), here, (int)strcspn(there, "\n"), there,
+                          rt_world_host(world, 0), advice ? "; " : "", advice ? advice : "");
+    return rt_world_agree(world, status);
 }
 
 /* The kernel rejects a set that is smaller than its own, so this one has room for 2^20 processors.
@@ -322,11 +318,10 @@ rt_status rt_world_compare(rt_world *world, rt_code code, const char *what, cons
 int rt_processors(uint64_t *digest)
 {
     const size_t bytes = CPU_ALLOC_SIZE(1 << 20);
-    cpu_set_t *set = rt_alloc(bytes, 1);
+    RT_OWNED cpu_set_t *set = rt_alloc(bytes, 1);
     const bool known = set && !sched_getaffinity(0, bytes, set);
     const long count = known ? CPU_COUNT_S(bytes, set) : sysconf(_SC_NPROCESSORS_ONLN);
     if (digest)
         *digest = known ? XXH3_64bits(set, bytes) : 0;
-    rt_free(set);
     return count > 1 ? (int)count : 1;
 }
