@@ -375,42 +375,43 @@ static void draw_row(const rt_data *data, rt_draw draw, rt_sequence row)
     put_example(data, x, rt_examples_row(x, draw), row);
 }
 
-static rt_status open_files(rt_data *data, const rt_data_files *list)
+/* Reads the files and makes the rows. The caller frees the files. */
+static rt_status open_rows(rt_data *data, const rt_data_files *list,
+                           rt_labelled_file files[RT_PARTS])
 {
     const rt_data_options *o = &data->options;
-    rt_labelled_file files[RT_PARTS] = {{.size = 0}};
     rt_labelled_file *evaluation = &files[RT_PART_EVALUATION];
     rt_labelled_file *first = &files[list->list->part]; /* defines the columns */
     rt_examples *x = data->state->rows = rt_alloc(1, sizeof *x);
-    rt_status status = rt_allocated(x, "the texts of data.file");
-    for (size_t i = 0; i < list->count && !status.code; i++) {
+    RT_TRY(rt_allocated(x, "the texts of data.file"));
+    for (size_t i = 0; i < list->count; i++) {
         const rt_data_file *file = &list->list[i];
-        status = rt_labelled_file_read(&files[file->part], file->key, file->path, o);
+        RT_TRY(rt_labelled_file_read(&files[file->part], file->key, file->path, o));
     }
-    if (!status.code && o->eval_file && evaluation->pairs != first->pairs)
-        status = rt_error(RT_DATA, "%.400s:1: %s a column text_b, %.400s %s", evaluation->path,
-                          evaluation->pairs ? "has" : "lacks", first->path,
-                          first->pairs ? "has one" : "has none");
-    if (!status.code && first->pairs && o->length < SHORTEST_PAIR)
-        status =
-            rt_error(RT_CONFIG, "data.length must be at least %d for texts with text_b; got %d",
-                     SHORTEST_PAIR, o->length);
-    if (!status.code) {
-        data->varies = true;
-        data->sentences = has_tags(data) && (o->eval_file ? evaluation : first)->json;
-        x->pairs = first->pairs;
-        if (x->pairs && data->types < 2)
-            data->types = 2;
-        status = find_labels(data, first);
-    }
-    if (!status.code && rt_data_takes_characters(data))
-        status = vocabulary_of_texts(first, &data->state->vocabulary);
-    if (!status.code)
-        status = rt_data_find_vocabulary(data);
-    if (!status.code)
-        status = make_rows(data, files);
-    if (!status.code)
-        status = rt_examples_order(data, x);
+    if (o->eval_file && evaluation->pairs != first->pairs)
+        return rt_error(RT_DATA, "%.400s:1: %s a column text_b, %.400s %s", evaluation->path,
+                        evaluation->pairs ? "has" : "lacks", first->path,
+                        first->pairs ? "has one" : "has none");
+    if (first->pairs && o->length < SHORTEST_PAIR)
+        return rt_error(RT_CONFIG, "data.length must be at least %d for texts with text_b; got %d",
+                        SHORTEST_PAIR, o->length);
+    data->varies = true;
+    data->sentences = has_tags(data) && (o->eval_file ? evaluation : first)->json;
+    x->pairs = first->pairs;
+    if (x->pairs && data->types < 2)
+        data->types = 2;
+    RT_TRY(find_labels(data, first));
+    if (rt_data_takes_characters(data))
+        RT_TRY(vocabulary_of_texts(first, &data->state->vocabulary));
+    RT_TRY(rt_data_find_vocabulary(data));
+    RT_TRY(make_rows(data, files));
+    return rt_examples_order(data, x);
+}
+
+static rt_status open_files(rt_data *data, const rt_data_files *list)
+{
+    rt_labelled_file files[RT_PARTS] = {{.size = 0}};
+    const rt_status status = open_rows(data, list, files);
     for (int part = 0; part < RT_PARTS; part++) {
         data->opening += files[part].size + files[part].count * sizeof *files[part].texts;
         rt_labelled_file_free(&files[part]);

@@ -168,16 +168,14 @@ static bool check_name(const rt_data_file *file, rt_rule_sink to)
 
 bool rt_data_files_check(const rt_data_options *o, rt_file_check *check, rt_rule_sink to)
 {
-    rt_data_files files = rt_data_files_of(o);
+    RT_CLOSED_BY(rt_data_files_free) rt_data_files files = rt_data_files_of(o);
     int broken = -1; /* part */
     for (size_t i = 0; i < files.count; i++) {
         const rt_data_file *file = &files.list[i];
         if (file->part != broken && !(check(o, file, to) && check_name(file, to)))
             broken = file->part;
     }
-    const bool whole = !files.failed;
-    rt_data_files_free(&files);
-    return whole;
+    return !files.failed;
 }
 
 void rt_data_files_skip(rt_data_files *files, int part)

@@ -420,7 +420,7 @@ rt_status rt_logits_probabilities(const rt_tensor *logits, size_t row, double *p
 rt_status rt_model_classify(rt_model *m, const char *text, const char *second,
                             double *probabilities)
 {
-    rt_row row;
+    RT_CLOSED_BY(rt_row_free) rt_row row = {0};
     if (!m->labels || !m->transformer || m->transformer->options.head != RT_HEAD_SEQUENCE)
         return rt_error(RT_ARGUMENT, "the model has no classes of texts");
     RT_TRY(rt_model_encode(m, text, second, &row));
@@ -434,6 +434,5 @@ rt_status rt_model_classify(rt_model *m, const char *text, const char *second,
             status = rt_logits_probabilities(logits, 0, probabilities);
     }
     rt_graph_free(g);
-    rt_row_free(&row);
     return status;
 }

@@ -349,11 +349,10 @@ void rt_key_value_set(const rt_key *key, const char *value, void *options)
         *(const char **)((char *)options + key->offset) = *value ? value : NULL;
         return;
     }
-    rt_writer problem = {0};
+    RT_CLOSED_BY(rt_writer_free) rt_writer problem = {0};
     const bool accepted = rt_key_value_read(key, value, options, &problem);
     assert(accepted);
     (void)accepted;
-    rt_writer_free(&problem);
 }
 
 void rt_key_value_copy(const rt_key *key, void *to, const void *from)

@@ -5,7 +5,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 /* Iterator over the words of a text: the parts between spaces, where each ideograph and punctuation
  * mark is a word (characters.h). With lowercase, words are decomposed (NFD), lose their marks (Mn)

@@ -228,7 +228,7 @@ void rt_image_get_options(rt_image *image, const char *group, const rt_key_table
 
 void rt_checkpoint_put_joined(rt_image *image, const rt_parameters *p)
 {
-    rt_writer w = {0};
+    RT_CLOSED_BY(rt_writer_free) rt_writer w = {0};
     for (int i = 0; i < p->count; i++)
         if (p->list[i]->since)
             rt_writer_add(&w, "%s %" PRId64 "\n", p->list[i]->name, p->list[i]->since);
@@ -236,7 +236,6 @@ void rt_checkpoint_put_joined(rt_image *image, const rt_parameters *p)
         rt_image_fail(image, RT_MEMORY, "out of memory for a checkpoint");
     else if (w.bytes)
         rt_image_put_text(image, JOINED, w.bytes);
-    rt_writer_free(&w);
 }
 
 void rt_checkpoint_get_joined(rt_image *image, int64_t step, const rt_parameters *p, bool may_lack,

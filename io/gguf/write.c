@@ -331,18 +331,6 @@ static rt_status write_all(rt_durable_file *file, const rt_capture *header, uint
     return rt_ok();
 }
 
-/* Writes keys and tensors of the header to memory, and lists the tensors. */
-static rt_status make_header(gguf_keys *k, rt_tensor_list *list, const rt_family *family,
-                             const rt_transformer *model, const rt_huggingface_export *export,
-                             rt_gguf_dtype dtype)
-{
-    put_model(k, family, &model->options, export, dtype);
-    RT_TRY(put_vocabulary(k, model, export));
-    RT_TRY(rt_tensor_list_open(list, family, model, 0));
-    put_tensors(k->to, list, dtype);
-    return k->failed || ferror(k->to) ? rt_out_of_memory("a header") : rt_ok();
-}
-
 rt_status rt_gguf_write(const char *path, const rt_transformer *model,
                         const rt_huggingface_export *export, rt_gguf_dtype dtype)
 {
@@ -354,8 +342,11 @@ rt_status rt_gguf_write(const char *path, const rt_transformer *model,
     RT_TRY(rt_output_check(path, export->overwrite));
     RT_TRY(rt_allocated(rt_capture_begin(&header), "a header"));
     gguf_keys keys = {header.file, family->type, 0, false};
-    RT_TRY(make_header(&keys, &list, family, model, export, dtype));
-    RT_TRY(rt_allocated(rt_capture_end(&header), "a header"));
+    put_model(&keys, family, &model->options, export, dtype);
+    RT_TRY(put_vocabulary(&keys, model, export));
+    RT_TRY(rt_tensor_list_open(&list, family, model, 0));
+    put_tensors(keys.to, &list, dtype);
+    RT_TRY(rt_allocated(!keys.failed && !ferror(keys.to) && rt_capture_end(&header), "a header"));
     RT_TRY(rt_durable_open(&file, path));
     return rt_durable_close(&file, write_all(&file, &header, keys.count, &list, dtype));
 }

@@ -182,12 +182,10 @@ static bool write_value(FILE *to, json_t *value, int indent)
 
 char *rt_json_text(json_t *object)
 {
-    rt_capture c = {0};
+    RT_CLOSED_BY(rt_capture_free) rt_capture c = {0};
     const bool written = object && rt_capture_begin(&c) && write_value(c.file, object, 0) &&
                          fputc('\n', c.file) != EOF && !ferror(c.file);
-    char *text = written && rt_capture_end(&c) ? rt_copy_text(c.bytes) : NULL;
-    rt_capture_free(&c);
-    return text;
+    return written && rt_capture_end(&c) ? rt_copy_text(c.bytes) : NULL;
 }
 
 char *rt_json_dump(const json_t *value, size_t flags, const char *end)

@@ -209,7 +209,7 @@ static char *read_file(rt_config_errors *errors, const char *path, bool untruste
 {
     enum { MOST = LARGEST_FILE + 1 };
     struct stat found = {.st_mode = 0};
-    rt_writer other = {0};
+    RT_CLOSED_BY(rt_writer_free) rt_writer other = {0};
     (void)!stat(path, &found);
     char *bytes = rt_alloc_unset(MOST + 1, 1);
     FILE *file = untrusted ? rt_open_regular(path) : fopen(path, "rb");
@@ -232,7 +232,6 @@ static char *read_file(rt_config_errors *errors, const char *path, bool untruste
         rt_free(bytes);
         bytes = NULL;
     }
-    rt_writer_free(&other);
     return bytes;
 }
 
@@ -366,7 +365,7 @@ static void take_run_folder(loading *l)
 {
     static const char *const names[] = {"run.dir", "run.name"};
     char folder[RT_PATH_SIZE], dir[RT_PATH_SIZE], whole[PATH_MAX];
-    rt_writer problem = {0};
+    RT_CLOSED_BY(rt_writer_free) rt_writer problem = {0};
     const char *last = l->source->text ? NULL : rt_path_split(l->source->path, folder);
     if (!last || strcmp(last, "config.ini") != 0 || !rt_folder_has(folder, "checkpoints/."))
         return;
@@ -393,7 +392,6 @@ static void take_run_folder(loading *l)
                                 names[k], RT_QUOTED(values[k]));
     }
     l->errors.lines.failed |= problem.failed;
-    rt_writer_free(&problem);
 }
 
 /* Reads the values as written. Returns false, with an error, if there is no configuration file. */

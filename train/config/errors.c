@@ -1,5 +1,6 @@
 #include "train/config/private.h"
 
+#include "core/memory.h"
 #include "util/suggest.h"
 #include "util/writer.h"
 
@@ -43,7 +44,7 @@ void rt_config_set_key(rt_config *config, int i, const char *value, int origin,
                        rt_config_errors *errors)
 {
     const rt_key *key = rt_key_at(i);
-    rt_writer problem = {0};
+    RT_CLOSED_BY(rt_writer_free) rt_writer problem = {0};
     /* the command line can clear a text or a list of the file */
     if (!*value && (origin != RT_FROM_COMMAND_LINE || *key->initial))
         rt_writer_add(&problem, "has no value");
@@ -55,12 +56,11 @@ void rt_config_set_key(rt_config *config, int i, const char *value, int origin,
                         problem.bytes ? problem.bytes : "");
     errors->bad[i] = true;
     errors->lines.failed |= problem.failed;
-    rt_writer_free(&problem);
 }
 
 void rt_config_unknown_section(rt_config_errors *errors, int origin, const char *written)
 {
-    rt_writer advice = {0};
+    RT_CLOSED_BY(rt_writer_free) rt_writer advice = {0};
     rt_nearest nearest = {.written = written};
     rt_nearest_try(&nearest, "sweep", "sweep");
     for (int i = 0; rt_key_at(i); i++)
@@ -73,7 +73,6 @@ void rt_config_unknown_section(rt_config_errors *errors, int origin, const char 
             rt_writer_add(&advice, "%s%s", i ? ", " : "the sections are ", rt_key_at(i)->section);
     rt_config_add_error(errors, origin, "unknown section %s; %s", RT_QUOTED(written),
                         advice.bytes ? advice.bytes : "");
-    rt_writer_free(&advice);
 }
 
 /* Names of keys in other programs. */
@@ -164,7 +163,7 @@ void rt_config_unknown_key(rt_config_errors *errors, int origin, const char *sec
 {
     const rt_key *here = rt_key_at(nearest_key(written, section, true));
     const rt_key *elsewhere = rt_key_at(nearest_key(written, section, false));
-    rt_writer advice = {0};
+    RT_CLOSED_BY(rt_writer_free) rt_writer advice = {0};
     if (elsewhere && !strcmp(elsewhere->name, written))
         rt_writer_add(&advice, "it belongs to [%s]", elsewhere->section);
     else if (here)
@@ -177,7 +176,6 @@ void rt_config_unknown_key(rt_config_errors *errors, int origin, const char *sec
                           rt_key_at(i)->name);
     rt_config_add_error(errors, origin, "unknown key %s in [%s]; %s", RT_QUOTED(written), section,
                         advice.bytes ? advice.bytes : "");
-    rt_writer_free(&advice);
 }
 
 void rt_config_unknown_override(rt_config_errors *errors, int origin, const char *where,

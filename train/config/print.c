@@ -194,7 +194,7 @@ static void add_setting(rt_writer *w, const char *name, const char *equals, cons
 /* Adds the values, the default of a decoder and the needs of a key. */
 static void add_details(rt_writer *w, int i)
 {
-    rt_writer needs = {0};
+    RT_CLOSED_BY(rt_writer_free) rt_writer needs = {0};
     rt_key_report_needs(&needs, i);
     const char *const details[][2] = {{"  values:",
                                        rt_key_values(rt_key_at(i), (char[RT_VALUES_SIZE]){0})},
@@ -206,7 +206,6 @@ static void add_details(rt_writer *w, int i)
             add_words(w, strlen(details[d][0]), HELP_WIDTH, "   ", details[d][1]);
         }
     w->failed |= needs.failed;
-    rt_writer_free(&needs);
 }
 
 char *rt_config_help(const char *part)
@@ -339,7 +338,7 @@ char *rt_past_schedules_write(const rt_optimizer_options *o, int steps)
 static const char *read_row(const char *row, rt_past_schedule *s)
 {
     rt_config c = {0};
-    rt_writer problem = {0};
+    RT_CLOSED_BY(rt_writer_free) rt_writer problem = {0};
     bool good = true;
     for (int i = 0; i < COLUMNS && good; i++) {
         const size_t length = strcspn(row, ",\n");
@@ -348,7 +347,6 @@ static const char *read_row(const char *row, rt_past_schedule *s)
         good = good && rt_key_read(rt_key_at(rt_key_find(columns[i])), cell, &c, &problem);
         row += good ? length + 1 : 0;
     }
-    rt_writer_free(&problem);
     *s = (rt_past_schedule){c.train.steps, c.optimizer.lr, c.optimizer.schedule,
                             c.optimizer.min_lr_ratio, c.optimizer.schedule_steps};
     return good ? row : NULL;

@@ -2,6 +2,7 @@
 
 #include "train/config/private.h"
 
+#include "core/memory.h"
 #include "data/files.h"
 #include "models/encodings/encoding.h"
 #include "util/number.h"
@@ -385,7 +386,7 @@ static void join(rt_config *config, const rt_init_model *ancestor)
 bool rt_config_inherit(rt_config *config, const rt_init_model *ancestor, rt_config_errors *errors)
 {
     const rt_config *there = ancestor->config;
-    rt_writer differences = {0};
+    RT_CLOSED_BY(rt_writer_free) rt_writer differences = {0};
     const rt_key *key;
     for (int handed = RT_HANDED_ALWAYS; handed <= RT_HANDED_WITH_TEXTS; handed++)
         for (int i = 0; (key = rt_key_at(i)); i++)
@@ -415,7 +416,6 @@ bool rt_config_inherit(rt_config *config, const rt_init_model *ancestor, rt_conf
         rt_writer_add(&errors->lines, "%s", differences.bytes);
     }
     errors->lines.failed |= differences.failed;
-    rt_writer_free(&differences);
     return good;
 }
 

@@ -375,7 +375,7 @@ const char *rt_sweep_name(const rt_sweep *s, int run, char name[RT_RUN_NAME_SIZE
         return name;
     }
     const rt_variant *variant = rt_sweep_variant(s, run);
-    rt_writer w = {0};
+    RT_CLOSED_BY(rt_writer_free) rt_writer w = {0};
     if (variant)
         rt_writer_add(&w, "%s", variant->name);
     for (int i = 0; i < s->axis_count; i++) {
@@ -398,7 +398,6 @@ const char *rt_sweep_name(const rt_sweep *s, int run, char name[RT_RUN_NAME_SIZE
         snprintf(name, RT_RUN_NAME_SIZE, "%s", w.bytes);
     else
         snprintf(name, RT_RUN_NAME_SIZE, "run-%08x", digest(s, run));
-    rt_writer_free(&w);
     return name;
 }
 

@@ -57,12 +57,11 @@ void rt_inputs_add(rt_inputs *inputs, const char *key, const char *path)
 
 void rt_inputs_add_config(rt_inputs *inputs, const rt_config *config)
 {
-    rt_data_files files = rt_data_files_of(&config->data);
+    RT_CLOSED_BY(rt_data_files_free) rt_data_files files = rt_data_files_of(&config->data);
     const char *path;
     for (int i = 0; (path = rt_data_files_path(&files, i)); i++)
         rt_inputs_add(inputs, "data.file", path);
     inputs->failed |= files.failed;
-    rt_data_files_free(&files);
     for (int i = 0; rt_key_at(i); i++)
         rt_inputs_add(inputs, rt_key_name(i), rt_key_input(i, config));
 }

@@ -94,7 +94,7 @@ rt_status rt_results_write(const rt_results *r, const char *folder)
 
 bool rt_results_read(rt_results *r, const char *folder)
 {
-    rt_csv csv;
+    RT_CLOSED_BY(rt_csv_close) rt_csv csv;
     bool whole = false;
     *r = (rt_results){0};
     if (rt_csv_open(&csv, folder, "result.csv"))
@@ -104,7 +104,6 @@ bool rt_results_read(rt_results *r, const char *folder)
             if (!whole && is_name(name))
                 rt_results_put(r, rt_csv_number(&csv, "value"), name);
         }
-    rt_csv_close(&csv);
     if (whole && !r->failed)
         return true;
     rt_results_free(r);

@@ -118,14 +118,13 @@ static void add_path(rt_writer *w, const char *path)
 
 char *rt_session_data(const rt_data_options *data)
 {
-    rt_data_files files = rt_data_files_of(data);
+    RT_CLOSED_BY(rt_data_files_free) rt_data_files files = rt_data_files_of(data);
     rt_writer w = {.failed = files.failed};
     const char *path;
     for (int i = 0; (path = rt_data_files_path(&files, i)); i++)
         add_path(&w, path);
     if (files.count && data->vocab_file && !rt_tasks[data->task].vocab)
         add_path(&w, data->vocab_file);
-    rt_data_files_free(&files);
     return rt_writer_take(&w);
 }
 
@@ -158,7 +157,7 @@ static const char *find_description(const char *list, const char *path, int *len
 /* Adds the newest description of a file in the timing.csv of a run. */
 static void recall(rt_writer *w, const char *folder, const char *path)
 {
-    rt_csv timing;
+    RT_CLOSED_BY(rt_csv_close) rt_csv timing;
     int length;
     for (rt_csv_open(&timing, folder, "timing.csv"); rt_csv_row(&timing);) {
         const char *text = find_description(rt_csv_cell(&timing, "data"), path, &length);
@@ -167,13 +166,12 @@ static void recall(rt_writer *w, const char *folder, const char *path)
         if (text)
             rt_writer_add(w, "%.*s", length, text);
     }
-    rt_csv_close(&timing);
 }
 
 void rt_session_compare(rt_writer *w, const rt_data_options *data, const char *list,
                         const char *folder)
 {
-    rt_data_files files = rt_data_files_of(data);
+    RT_CLOSED_BY(rt_data_files_free) rt_data_files files = rt_data_files_of(data);
     const char *path;
     for (int i = 0; !w->length && (path = rt_data_files_path(&files, i)); i++) {
         rt_writer before = {0};
@@ -186,7 +184,6 @@ void rt_session_compare(rt_writer *w, const rt_data_options *data, const char *l
                           now ? now : "");
         rt_writer_free(&before);
     }
-    rt_data_files_free(&files);
 }
 
 /* Describes a file as the run in a folder has read it, or as it is. */
@@ -203,22 +200,19 @@ static void describe_read(rt_writer *w, const char *folder, const char *path)
 static bool is_same(const char *folder, const char *path, const char *other_folder,
                     const char *other_path)
 {
-    rt_writer one = {0}, other = {0};
+    RT_CLOSED_BY(rt_writer_free) rt_writer one = {0}, other = {0};
     if (!strcmp(path, other_path))
         return true;
     describe_read(&one, folder, path);
     describe_read(&other, other_folder, other_path);
-    const bool same = one.bytes && other.bytes && !one.failed && !other.failed &&
-                      !strcmp(one.bytes, other.bytes) && !strstr(one.bytes, "cannot");
-    rt_writer_free(&one);
-    rt_writer_free(&other);
-    return same;
+    return one.bytes && other.bytes && !one.failed && !other.failed &&
+           !strcmp(one.bytes, other.bytes) && !strstr(one.bytes, "cannot");
 }
 
 /* Replaces the path of a file by another one in data.file and data.eval_file. */
 static void move_file(rt_data_options *data, const char *from, const char *to)
 {
-    rt_data_files files = rt_data_files_of(data);
+    RT_CLOSED_BY(rt_data_files_free) rt_data_files files = rt_data_files_of(data);
     const char **values[RT_PARTS] = {&data->file, &data->eval_file};
     for (int part = 0; part < RT_PARTS; part++) {
         rt_writer w = {0};
@@ -237,21 +231,19 @@ static void move_file(rt_data_options *data, const char *from, const char *to)
             *values[part] = moved;
         rt_writer_free(&w);
     }
-    rt_data_files_free(&files);
 }
 
 void rt_session_take_moved(rt_config *before, const char *folder, const rt_config *now,
                            const char *now_folder)
 {
     const rt_data_options then = before->data;
-    rt_data_files files = rt_data_files_of(&then), now_files = rt_data_files_of(&now->data);
+    RT_CLOSED_BY(rt_data_files_free) rt_data_files files = rt_data_files_of(&then);
+    RT_CLOSED_BY(rt_data_files_free) rt_data_files now_files = rt_data_files_of(&now->data);
     const char *one, *other;
     for (int i = 0;
          (one = rt_data_files_path(&files, i)) && (other = rt_data_files_path(&now_files, i)); i++)
         if (strcmp(one, other) != 0 && is_same(folder, one, now_folder, other))
             move_file(&before->data, one, other);
-    rt_data_files_free(&files);
-    rt_data_files_free(&now_files);
     for (int i = 0; rt_key_at(i); i++) {
         const char *was = rt_key_input(i, before), *is = rt_key_input(i, now);
         if (was && is && strcmp(was, is) != 0 && is_same(folder, was, now_folder, is))
@@ -281,7 +273,7 @@ void rt_session_find_moved(rt_config *config, const char *folder, rt_writer *lin
 {
     char found[RT_PATH_SIZE];
     const rt_data_options data = config->data;
-    rt_data_files files = rt_data_files_of(&data);
+    RT_CLOSED_BY(rt_data_files_free) rt_data_files files = rt_data_files_of(&data);
     const char *path;
     for (int i = 0; (path = rt_data_files_path(&files, i)); i++)
         if (access(path, F_OK) && find_moved(found, folder, path)) {
@@ -289,7 +281,6 @@ void rt_session_find_moved(rt_config *config, const char *folder, rt_writer *lin
                           lines->length ? "\n" : "", path, found);
             move_file(&config->data, path, found);
         }
-    rt_data_files_free(&files);
 }
 
 /* Adds a word of the command line, in single quotes if a shell would interpret it. */
@@ -316,7 +307,7 @@ char *rt_session_cells(const char *data, const char *revision, int argc, char *c
     unsigned major, minor, patch;
     struct tm parts;
     const time_t now = time(NULL);
-    rt_writer cells = {0}, program = {0}, command = {0};
+    RT_CLOSED_BY(rt_writer_free) rt_writer cells = {0}, program = {0}, command = {0};
     if (!gmtime_r(&now, &parts) || !strftime(begun, sizeof begun, "%Y-%m-%d %H:%M:%S", &parts))
         *begun = '\0';
     if (gethostname(host, sizeof host - 1))
@@ -336,7 +327,5 @@ char *rt_session_cells(const char *data, const char *revision, int argc, char *c
             rt_csv_put(&cells, columns[i]);
     }
     cells.failed |= program.failed || command.failed;
-    rt_writer_free(&program);
-    rt_writer_free(&command);
     return rt_writer_take(&cells);
 }

@@ -23,7 +23,7 @@ typedef struct classes {
  * limit. Returns false if the heap is exhausted. */
 static bool read_labels(classes *c)
 {
-    rt_csv csv;
+    RT_CLOSED_BY(rt_csv_close) rt_csv csv;
     rt_writer names = {0};
     int count = 0;
     if (rt_csv_open(&csv, c->folder, "classes.csv"))
@@ -34,7 +34,6 @@ static bool read_labels(classes *c)
                 count++;
             }
         }
-    rt_csv_close(&csv);
     const size_t size = names.length;
     RT_OWNED char *bytes = rt_writer_take(&names);
     rt_status status = bytes ? rt_labels_read(&c->labels, "classes.csv", bytes, size)
@@ -240,7 +239,7 @@ rt_status rt_report_mistakes(rt_run_page *p)
     const rt_labels *labels = p->trainer ? rt_trainer_data(p->trainer)->labels : NULL;
     const char *path = o->eval_file ? o->eval_file : o->file;
     rt_line_scores scores = {0};
-    rt_labelled_file file = {.count = 0};
+    RT_CLOSED_BY(rt_labelled_file_free) rt_labelled_file file = {.count = 0};
     if (!labels || !rt_task_has_rows(&rt_tasks[o->task]))
         return rt_ok();
     rt_status status = rt_labelled_file_read(&file, "data.file", path ? path : "", o);
@@ -271,6 +270,5 @@ rt_status rt_report_mistakes(rt_run_page *p)
                       "row.</p>\n",
                       count > MOST_MISTAKES ? "Some of the" : "The", count);
     rt_free(scores.lines);
-    rt_labelled_file_free(&file);
     return gone ? rt_ok() : status;
 }

@@ -1,3 +1,4 @@
+#include "core/memory.h"
 #include "train/config/keys.h"
 #include "train/report/sections.h"
 #include "train/report/verdict.h"
@@ -33,7 +34,7 @@ static void add_keys(rt_writer *w, const char *heading, const rt_config *config,
 {
     const rt_key *key;
     rt_config implied;
-    rt_writer rows = {0};
+    RT_CLOSED_BY(rt_writer_free) rt_writer rows = {0};
     rt_config_implied(&implied, config);
     for (int i = 0; (key = rt_key_at(i)); i++)
         if (!shown || shown[i])
@@ -41,7 +42,6 @@ static void add_keys(rt_writer *w, const char *heading, const rt_config *config,
     if (rows.length)
         rt_writer_add(w, "<h2>%s</h2>\n<table class=\"facts\">\n%s</table>\n", heading, rows.bytes);
     w->failed |= rows.failed;
-    rt_writer_free(&rows);
 }
 
 rt_status rt_report_configuration(rt_run_page *p)
@@ -243,7 +243,7 @@ static void add_sessions(rt_writer *w, const char *folder)
     enum { MOST_SESSIONS = 100, CHANGING = 2 };
     static const char *const columns[CHANGING] = {"program", "data"};
     rt_writer last[CHANGING] = {{0}};
-    rt_csv timing;
+    RT_CLOSED_BY(rt_csv_close) rt_csv timing;
     int sessions = 0;
     if (rt_csv_open(&timing, folder, "timing.csv"))
         while (sessions < MOST_SESSIONS && rt_csv_row(&timing)) {
@@ -265,7 +265,6 @@ static void add_sessions(rt_writer *w, const char *folder)
                 rt_writer_add(&last[i], "%s", cell);
             }
         }
-    rt_csv_close(&timing);
     for (int i = 0; i < CHANGING; i++)
         rt_writer_free(&last[i]);
 }

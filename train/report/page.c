@@ -170,7 +170,7 @@ static void add_plot(rt_writer *w, const char *svg, const rt_figure *figure)
  * to choose one. Adds nothing if none was drawn. */
 static void add_figure(rt_writer *w, const rt_figures *f, const rt_figure *first)
 {
-    rt_writer buttons = {0}, plots = {0};
+    RT_CLOSED_BY(rt_writer_free) rt_writer buttons = {0}, plots = {0};
     const rt_figure *drawn = NULL, *end = first->choice ? f->list + f->count : first + 1;
     for (const rt_figure *g = first; g < end; g++) {
         if (!first->choice != !g->choice)
@@ -199,8 +199,6 @@ static void add_figure(rt_writer *w, const rt_figures *f, const rt_figure *first
         rt_page_cell(w, "figcaption", drawn->caption);
         rt_writer_add(w, "</figure>\n");
     }
-    rt_writer_free(&buttons);
-    rt_writer_free(&plots);
 }
 
 void rt_page_figures(rt_writer *w, const rt_figures *f)

@@ -135,7 +135,7 @@ static bool draw_training(rt_drawing *d, const source *s)
 static bool draw_distances(rt_drawing *d, const source *s)
 {
     enum { MOST_LENGTHS = 28 };
-    rt_writer labels = {0};
+    RT_CLOSED_BY(rt_writer_free) rt_writer labels = {0};
     int length, last = 0, count = 0, distance;
     rt_csv csv;
     for (rt_csv_open(&csv, s->page->folder, "distances.csv"); rt_csv_row(&csv);) {
@@ -158,7 +158,6 @@ static bool draw_distances(rt_drawing *d, const source *s)
                       "vertical = 2\ncurves = %d\narray labels[curves] = [%s]\n",
                       count, labels.bytes);
     d->commands.failed |= labels.failed;
-    rt_writer_free(&labels);
     return count > 0;
 }
 
@@ -242,7 +241,7 @@ static bool read_theta_row(const rt_csv *csv, theta_row *row)
 
 static rt_status read_thetas(source *s)
 {
-    rt_csv csv;
+    RT_CLOSED_BY(rt_csv_close) rt_csv csv;
     theta_row row;
     bool grown = true;
     for (rt_csv_open(&csv, s->page->folder, "theta_final.csv"); rt_csv_row(&csv);) {
@@ -255,7 +254,6 @@ static rt_status read_thetas(source *s)
         s->pairs = row.pair >= s->pairs ? row.pair + 1 : s->pairs;
         s->elsewhere |= fabs(row.start / row.geometric - 1) > 1e-6;
     }
-    rt_csv_close(&csv);
     return rt_allocated(grown, "a figure");
 }
 

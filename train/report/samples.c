@@ -85,7 +85,7 @@ const char *rt_token_label(char label[RT_TOKEN_LABEL_SIZE], const rt_data *data,
 void rt_token_text(rt_writer *page, const rt_data *data, const int32_t *ids, int count)
 {
     const rt_vocabulary *v = data->vocabulary;
-    rt_writer bytes = {0};
+    RT_CLOSED_BY(rt_writer_free) rt_writer bytes = {0};
     for (int i = 0; i < count; i++) {
         size_t size;
         const char *token = rt_vocabulary_decode(v, ids[i], &size);
@@ -109,7 +109,6 @@ void rt_token_text(rt_writer *page, const rt_data *data, const int32_t *ids, int
         rt_html_text(page, seen ? RT_PRINTED(RT_UTF8_SIZE, "%.*s", (int)size, from) : HIDDEN);
     }
     page->failed |= bytes.failed;
-    rt_writer_free(&bytes);
 }
 
 enum { SAMPLES = 3, MOST_CONTINUED = 128 };

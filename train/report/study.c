@@ -44,9 +44,10 @@ static bool have_bits(const rt_sweep_runs *runs)
     return found;
 }
 
-/* A question is that of the first run that answers it. Runs with other vocabularies answer one
- * question only in bits per byte. */
-rt_status rt_report_rank(rt_ranking *ranking, rt_sweep_runs *runs)
+/* Chooses the ranking of those runs whose folders have a configuration, and numbers the questions
+ * that they answer. A question is that of the first run that answers it. Runs with other
+ * vocabularies answer one question only in bits per byte. */
+static rt_status choose_ranking(rt_ranking *ranking, rt_sweep_runs *runs)
 {
     struct question {
         rt_config config;
@@ -358,7 +359,7 @@ rt_status rt_sweep_study_make(rt_sweep_study *s)
 {
     RT_TRY(rt_sweep_table_make(&s->table, &s->runs, s->order));
     s->verdict = rt_sweep_judge(&s->runs);
-    RT_TRY(rt_report_rank(&s->ranking, &s->runs));
+    RT_TRY(choose_ranking(&s->ranking, &s->runs));
     s->best = rt_sweep_find_best(&s->runs, &s->ranking);
     return rt_paired_make(&s->paired, &s->runs, &s->ranking);
 }

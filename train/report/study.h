@@ -13,10 +13,6 @@ typedef struct rt_ranking {
     const char *differ; /* what the runs then differ in: "objectives" */
 } rt_ranking;
 
-/* Chooses the ranking of those runs whose folders have a configuration, and numbers the questions
- * that they answer. */
-rt_status rt_report_rank(rt_ranking *ranking, rt_sweep_runs *runs) RT_MUST_CHECK;
-
 /* The row with the lowest mean of the ranked result, compared with every other row. Runs of two
  * rows with the same seed are a pair. */
 typedef struct rt_sweep_best {

@@ -148,7 +148,7 @@ static void add_label(curves *c, const rt_sweep_runs *runs, int row)
     static const char more[] = "…";
     const bool alone = runs->rows[row].first == runs->rows[row].last;
     char label[LABEL_SIZE];
-    rt_writer w = {0};
+    RT_CLOSED_BY(rt_writer_free) rt_writer w = {0};
     rt_sweep_row_settings(&w, runs, row, 0, false);
     if (!w.length)
         rt_writer_add(&w, "all runs");
@@ -163,7 +163,6 @@ static void add_label(curves *c, const rt_sweep_runs *runs, int row)
     rt_writer_add(&c->labels, c->count ? ", " : "");
     rt_figures_quote(&c->labels, label);
     c->failed |= w.failed;
-    rt_writer_free(&w);
 }
 
 static int by_x(const void *a, const void *b)

@@ -141,7 +141,7 @@ static void add_growth(rt_writer *w, rt_csv *growth, const char *folder, const c
 static void add_runs(rt_writer *w, const char *folder, const rt_sweep_runs *runs, bool linked)
 {
     static const char *const results[] = {RT_RESULT_LOSS, RT_RESULT_ACCURACY};
-    rt_csv growth;
+    RT_CLOSED_BY(rt_csv_close) rt_csv growth;
     const bool grown = rt_csv_open(&growth, folder, "growth.csv");
     rt_page_table(w, "Runs",
                   RT_COLUMNS("run", "loss", "accuracy", "exit code", grown ? "trained" : ""));
@@ -159,7 +159,6 @@ static void add_runs(rt_writer *w, const char *folder, const rt_sweep_runs *runs
             add_growth(w, &growth, folder, cells[0]);
         rt_writer_add(w, "</tr>\n");
     }
-    rt_csv_close(&growth);
     rt_writer_add(w, "</table></div>\n%s",
                   grown ? "<p>trained: before: the run had finished when the sweep last grew, and "
                           "was reused; new: it was trained after that.</p>\n"
@@ -310,7 +309,7 @@ static shown_form form_of(const comparison *c, int key)
 static rt_status write_table(comparison *c)
 {
     const rt_key *key;
-    rt_results names = {0};
+    RT_CLOSED_BY(rt_results_free) rt_results names = {0};
     rt_writer w = {0};
     for (int i = 0; rt_key_at(i); i++)
         c->shown[i] = form_of(c, i);
@@ -332,7 +331,6 @@ static rt_status write_table(comparison *c)
             rt_writer_add(&w, "," RT_RESULT_EXIT_CODE);
         rt_sweep_add_results(&w, &names, m ? &m->results : NULL);
     }
-    rt_results_free(&names);
     return rt_passing_write_and_free(c->folder, "runs.csv", rt_writer_take(&w));
 }
 

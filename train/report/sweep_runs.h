@@ -16,7 +16,7 @@ typedef struct rt_sweep_run {
     char **cells; /* cells of all columns; the first is its name */
     char *folder; /* path of its folder */
     int next;     /* next run of its row; -1 after the last */
-    int question; /* equal for runs with comparable losses; set by rt_report_rank */
+    int question; /* equal for runs with comparable losses; set by rt_sweep_study_make */
 } rt_sweep_run;
 
 typedef struct rt_sweep_row {

@@ -223,12 +223,11 @@ double rt_metrics_first_step(const char *folder, double accuracy)
 {
     double first = (double)NAN;
     int step;
-    rt_csv metrics;
+    RT_CLOSED_BY(rt_csv_close) rt_csv metrics;
     if (rt_csv_open(&metrics, folder, "metrics.csv"))
         while (isnan(first) && rt_csv_row(&metrics))
             if (rt_csv_number(&metrics, "eval_accuracy") >= accuracy &&
                 rt_csv_whole(&metrics, "step", &step))
                 first = step;
-    rt_csv_close(&metrics);
     return first;
 }

@@ -49,7 +49,7 @@ static rt_status find_earlier_end(rt_run *r)
     rt_train_options *o = &r->config->train;
     const int step = r->state->step;
     rt_evaluation evaluation;
-    rt_writer w = {0};
+    RT_CLOSED_BY(rt_writer_free) rt_writer w = {0};
     if (step >= o->steps) {
         r->stage = RT_STAGE_ALL_STEPS;
         if (step > o->steps)
@@ -83,7 +83,6 @@ static rt_status find_earlier_end(rt_run *r)
     rt_early_stop_report(&w, step, o);
     if (w.bytes)
         rt_run_note(r, "nothing is left to train: %.*s", (int)strcspn(w.bytes, "\n"), w.bytes);
-    rt_writer_free(&w);
     rt_run_note(r, "set a larger train.patience or more train.steps to continue the run");
     return rt_ok();
 }
@@ -92,14 +91,13 @@ static rt_status find_earlier_end(rt_run *r)
  * vocabulary is ignored: the run uses that of its checkpoint. */
 static void compare_data(rt_run *r, const char *data)
 {
-    rt_writer w = {0};
+    RT_CLOSED_BY(rt_writer_free) rt_writer w = {0};
     rt_session_compare(&w, &r->config->data, data ? data : "", r->folder.path);
     if (w.length && data)
         rt_run_say(r,
                    "warning: the data has changed since the run was stopped: %s; the continuation "
                    "will not be bitwise identical",
                    w.bytes);
-    rt_writer_free(&w);
 }
 
 /* Warns of rows up to this step that the tables of a resumed run lack. */
@@ -339,7 +337,7 @@ static void take_best(rt_run *r)
     const rt_checkpoint_info now = {.step = r->state->step, .evaluations = r->evaluations};
     const int best = (int)rt_checkpoint_best_step(&now);
     rt_checkpoint_model model = rt_run_checkpoint_model(r);
-    rt_checkpoint c = {.image = NULL};
+    RT_CLOSED_BY(rt_checkpoint_close) rt_checkpoint c = {.image = NULL};
     char path[RT_PATH_SIZE];
     if (!r->config->train.patience || !best || best == r->state->step)
         return;
@@ -349,7 +347,6 @@ static void take_best(rt_run *r)
         status = rt_checkpoint_open(&c, path, RT_PARSE_HERE);
     if (!status.code)
         status = rt_checkpoint_load(&c, &model);
-    rt_checkpoint_close(&c);
     if (status.code) {
         rt_run_say(r, "warning: the results are those of the last step, not of the best: %s",
                    status.message);
@@ -365,7 +362,7 @@ static void take_best(rt_run *r)
 static void print_end(const rt_run *r, const rt_outcome *o)
 {
     const rt_evaluations *e = &r->evaluations;
-    rt_writer w = {0};
+    RT_CLOSED_BY(rt_writer_free) rt_writer w = {0};
     if (r->last_step)
         printf("best: step %d, which these results, the report, --predict and other uses take; "
                "last: loss %.6g at step %d\n",
@@ -378,7 +375,6 @@ static void print_end(const rt_run *r, const rt_outcome *o)
     if (r->stage == RT_STAGE_PATIENCE)
         rt_early_stop_report(&w, r->last_step ? r->last_step : r->state->step, &r->config->train);
     printf("%s", w.bytes ? w.bytes : "");
-    rt_writer_free(&w);
     fflush(stdout);
 }
 
@@ -386,7 +382,7 @@ static void print_end(const rt_run *r, const rt_outcome *o)
  * of them. Returns RT_EXIT_CHECK if a requested check failed. */
 static rt_exit finish(rt_run *r, bool ended_before)
 {
-    rt_outcome o = {0};
+    RT_CLOSED_BY(rt_outcome_free) rt_outcome o = {0};
     printf("steps: %d, %ld tokens\n", r->state->step,
            (long)r->state->sequences * r->config->data.length);
     rt_status status = rt_trainer_observe(r->trainer, r->arguments->trap, false);
@@ -401,7 +397,6 @@ static rt_exit finish(rt_run *r, bool ended_before)
         status = rt_outcome_record(&o, r, code);
     if (!status.code && !o.stopped)
         print_end(r, &o);
-    rt_outcome_free(&o);
     if (!status.code && !o.stopped) {
         rt_trainer_dismiss(r->trainer); /* process 0 does the remaining work alone */
         rt_world_leave(r->world);
@@ -446,7 +441,7 @@ static rt_exit train(rt_run *r)
 
 rt_exit rt_run_train(rt_config *config, const rt_arguments *arguments)
 {
-    rt_run r = rt_run_new(config, arguments);
+    RT_CLOSED_BY(rt_run_free) rt_run r = rt_run_new(config, arguments);
     rt_exit code = RT_EXIT_DONE;
     rt_stop_on_signals();
     r.world = arguments->world;
@@ -454,6 +449,5 @@ rt_exit rt_run_train(rt_config *config, const rt_arguments *arguments)
         rt_run_serve(&r);
     else
         code = train(&r);
-    rt_run_free(&r);
     return code;
 }

@@ -58,11 +58,10 @@ void rt_run_free(rt_run *r)
 
 void rt_run_find_data(rt_run *r, const char *folder)
 {
-    rt_writer lines = {0};
+    RT_CLOSED_BY(rt_writer_free) rt_writer lines = {0};
     rt_session_find_moved(r->config, folder, &lines);
     if (lines.length)
         rt_run_say(r, "%s", lines.bytes);
-    rt_writer_free(&lines);
 }
 
 /* Checks that the model and the data have the same tokens; with `own`, for a model that is resumed

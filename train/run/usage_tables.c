@@ -105,7 +105,7 @@ static char *add_phases(const rt_transformer_options *o, const rt_usage *usage)
  * from a label to the token that answers it. Returns RT_CONFIG if the model has no such weights. */
 static rt_status write_attention(char **text_new, const rt_run *r, bool by_distance)
 {
-    rt_attention_distances d;
+    RT_CLOSED_BY(rt_attention_distances_free) rt_attention_distances d = {0};
     rt_writer w = {0};
     *text_new = NULL;
     RT_TRY(rt_trainer_attention_distances(r->trainer, r->config->data.length, &d));
@@ -118,7 +118,6 @@ static rt_status write_attention(char **text_new, const rt_run *r, bool by_dista
         rt_csv_add_number(&w, by_distance ? d.weights[n] : d.answers[n]);
         rt_writer_add(&w, "\n");
     }
-    rt_attention_distances_free(&d);
     *text_new = rt_writer_take(&w);
     return rt_allocated(*text_new, "the weights of attention");
 }

@@ -124,7 +124,7 @@ rt_status rt_line_scores_find(rt_line_scores *scores, rt_trainer *trainer)
     line_scoring f = {.data = rt_trainer_data(trainer),
                       .lock = PTHREAD_MUTEX_INITIALIZER,
                       .scores = scores};
-    rt_eval_shards shards;
+    RT_CLOSED_BY(rt_eval_shards_free) rt_eval_shards shards = {0};
     *scores = (rt_line_scores){0};
     if (!f.data->labels)
         return rt_error(RT_CONFIG, "the data has no labels");
@@ -132,7 +132,6 @@ rt_status rt_line_scores_find(rt_line_scores *scores, rt_trainer *trainer)
         rt_eval_shards_new(&shards, trainer, f.data->options.length, 1, 0, RT_NO_BUFFERS);
     if (!status.code)
         status = rt_eval_shards_run(&shards, 0, shards.count, score_sequence, &f);
-    rt_eval_shards_free(&shards);
     if (scores->count)
         qsort(scores->lines, scores->count, sizeof *scores->lines, compare_lines);
     return status;
@@ -244,7 +243,7 @@ static rt_status measure_usage(void *context, int number, const rt_labelled_batc
 
 rt_status rt_trainer_usage(rt_trainer *t, int length, rt_usage *usage)
 {
-    rt_eval_shards shards;
+    RT_CLOSED_BY(rt_eval_shards_free) rt_eval_shards shards;
     usage_round r = {.count = t->graph_count};
     rt_status status =
         rt_eval_shards_new(&shards, t, length, 0, t->config->train.eval_batches, RT_NO_BUFFERS);
@@ -260,7 +259,6 @@ rt_status rt_trainer_usage(rt_trainer *t, int length, rt_usage *usage)
         for (int k = i; k < end && !status.code; k++)
             rt_usage_add(usage, r.usages + k % r.count);
     }
-    rt_eval_shards_free(&shards);
     for (int i = 0; r.usages && i < r.count; i++)
         rt_usage_free(r.usages + i);
     rt_free(r.usages);
@@ -309,7 +307,7 @@ rt_status rt_trainer_theta_gradients(rt_trainer *t, int length, rt_theta_gradien
     const rt_transformer_options *o = &t->state.model->options;
     const size_t thetas = rt_transformer_theta_count(o);
     gradient_round r = {.thetas = thetas, .count = t->graph_count};
-    rt_eval_shards shards;
+    RT_CLOSED_BY(rt_eval_shards_free) rt_eval_shards shards = {0};
     *g = (rt_theta_gradients){.sequences = 0};
     if (!o->theta.learn || rt_transformer_theta_axes(o) > 1)
         return rt_error(RT_CONFIG, "needs a learned theta of one axis: theta.learn = yes%s",
@@ -337,7 +335,6 @@ rt_status rt_trainer_theta_gradients(rt_trainer *t, int length, rt_theta_gradien
     for (size_t n = 0; n < thetas && !status.code; n++)
         g->deviation[n] =
             g->sequences > 1 ? sqrt(g->deviation[n] / (double)(g->sequences - 1)) : (double)NAN;
-    rt_eval_shards_free(&shards);
     rt_free(r.gradients);
     rt_free(r.labelled);
     if (status.code) {
@@ -402,14 +399,13 @@ rt_status rt_trainer_attention_distances(rt_trainer *t, int length, rt_attention
     }
     for (int l = 0; l < o->layers; l++)
         weights[l] = each + (size_t)l * size;
-    rt_eval_shards shards;
+    RT_CLOSED_BY(rt_eval_shards_free) rt_eval_shards shards;
     attended a = {d, weights, 0};
     rt_status status =
         rt_eval_shards_new(&shards, t, length, 1, t->config->train.eval_batches, RT_DISTANCES);
     for (int i = 0; i < shards.count && !status.code;
          i++) /* one after the other: sums are rounded */
         status = rt_eval_shards_run(&shards, i, i + 1, add_attended, &a);
-    rt_eval_shards_free(&shards);
     rt_free(each);
     if (status.code)
         rt_attention_distances_free(d);

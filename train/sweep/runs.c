@@ -418,7 +418,7 @@ static rt_status make_trunks(sweep_run *r)
 static rt_status record_runs(const sweep_run *r)
 {
     const rt_sweep *s = r->sweep;
-    rt_results names = {0};
+    RT_CLOSED_BY(rt_results_free) rt_results names = {0};
     rt_writer w = {0};
     for (int run = 0; run < r->count; run++)
         rt_sweep_add_names(&names, &r->runs[run].results);
@@ -435,7 +435,6 @@ static rt_status record_runs(const sweep_run *r)
             rt_writer_add(&w, "%d", r->runs[run].exit_code);
         rt_sweep_add_results(&w, &names, run < 0 ? NULL : &r->runs[run].results);
     }
-    rt_results_free(&names);
     return rt_durable_write_and_free(r->folder.path, "runs.csv", rt_writer_take(&w));
 }
 

@@ -17,7 +17,7 @@
 static void add_data(rt_writer *w, const rt_data_options *data)
 {
     enum { MOST = 4 };
-    rt_data_files files = rt_data_files_of(data);
+    RT_CLOSED_BY(rt_data_files_free) rt_data_files files = rt_data_files_of(data);
     size_t count = 0;
     rt_writer_add(w, "data: %s", rt_data_task_name(data->task));
     for (size_t i = 0; i < files.count; i++)
@@ -27,14 +27,13 @@ static void add_data(rt_writer *w, const rt_data_options *data)
         rt_writer_add(w, " and %zu more", count - MOST);
     rt_writer_add(w, "\n");
     w->failed |= files.failed;
-    rt_data_files_free(&files);
 }
 
 /* Adds the facts of a model card: the data and the length of the training, the results in
  * result.csv if the run ended at this checkpoint, and the changes of theta. */
 static rt_status add_facts(rt_writer *w, const rt_run *r)
 {
-    rt_results results = {0};
+    RT_CLOSED_BY(rt_results_free) rt_results results = {0};
     rt_theta_verdict verdict;
     const char *folder = RT_RUN_FOLDER_OF(r->found.path);
     int steps;
@@ -48,7 +47,6 @@ static rt_status add_facts(rt_writer *w, const rt_run *r)
         rt_writer_add(w, "evaluation: loss %.6g, accuracy %.4f\n",
                       rt_results_get(&results, RT_RESULT_LOSS),
                       rt_results_get(&results, RT_RESULT_ACCURACY));
-    rt_results_free(&results);
     if (!r->config->model.theta.learn) {
         rt_writer_add(w, "theta: fixed\n");
         return rt_ok();

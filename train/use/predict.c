@@ -18,7 +18,7 @@ enum { DIGITS = 6 }; /* precision of a number in JSON */
 
 json_t *rt_answer_string(const char *bytes, size_t size)
 {
-    rt_capture text;
+    RT_CLOSED_BY(rt_capture_free) rt_capture text;
     json_t *string = NULL;
     if (rt_capture_begin(&text)) {
         rt_utf8_stream stream = {.to = text.file};
@@ -27,7 +27,6 @@ json_t *rt_answer_string(const char *bytes, size_t size)
         if (rt_capture_end(&text))
             string = json_stringn(text.bytes, text.size);
     }
-    rt_capture_free(&text);
     return string;
 }
 

@@ -211,11 +211,34 @@ static rt_status evaluate(rt_run *r)
     return rt_ok();
 }
 
+/* Loads the model of a use with the resolved configuration, and does what the command wants. */
+static rt_status use_model(rt_run *r)
+{
+    const rt_arguments *a = r->arguments;
+    const char *folder = RT_RUN_FOLDER_OF(r->found.path);
+    if (a->config)
+        RT_TRY(configure(r));
+    if (*folder && rt_arguments_evaluate(a))
+        rt_run_find_data(r, folder);
+    RT_TRY(check_options(r));
+    RT_TRY(rt_run_open(r, true));
+    RT_TRY(rt_run_load(r));
+    /* the run has measured them, and an evaluation is quick */
+    if (!rt_on_command_line(r->config, "theta.tolerances"))
+        r->config->theta.tolerances = false;
+    if (a->command != RT_COMMAND_EVAL || a->per_line)
+        rt_run_note(r, "checkpoint: %s, step %d", r->found.path, r->state->step);
+    return a->command == RT_COMMAND_PREDICT  ? predict(r)
+           : a->command == RT_COMMAND_EMBED  ? rt_embed_lines(r)
+           : a->command == RT_COMMAND_EXPORT ? rt_export_model(r)
+                                             : evaluate(r);
+}
+
 rt_exit rt_use_model(const rt_config *config, rt_trained_model *found,
                      const rt_arguments *arguments)
 {
     rt_config own = *config;
-    rt_run r = rt_run_new(&own, arguments);
+    RT_CLOSED_BY(rt_run_free) rt_run r = rt_run_new(&own, arguments);
     r.found = *found;
     *found = (rt_trained_model){0};
     if (r.found.newest && !arguments->best)
@@ -223,27 +246,8 @@ rt_exit rt_use_model(const rt_config *config, rt_trained_model *found,
                     "using the best evaluation, of step %" PRId64 ", since train.patience is set; "
                     "--last uses the newest, of step %" PRId64,
                     r.found.checkpoint.info.step, r.found.newest);
-    rt_status status = arguments->config ? configure(&r) : rt_ok();
-    const char *folder = RT_RUN_FOLDER_OF(r.found.path);
-    if (!status.code && *folder && rt_arguments_evaluate(arguments))
-        rt_run_find_data(&r, folder);
-    if (!status.code)
-        status = check_options(&r);
-    if (!status.code)
-        status = rt_run_open(&r, true);
-    if (!status.code)
-        status = rt_run_load(&r);
-    if (!rt_on_command_line(&own, "theta.tolerances"))
-        own.theta.tolerances = false; /* the run has measured them, and an evaluation is quick */
-    if (!status.code && (arguments->command != RT_COMMAND_EVAL || arguments->per_line))
-        rt_run_note(&r, "checkpoint: %s, step %d", r.found.path, r.state->step);
-    if (!status.code)
-        status = arguments->command == RT_COMMAND_PREDICT  ? predict(&r)
-                 : arguments->command == RT_COMMAND_EMBED  ? rt_embed_lines(&r)
-                 : arguments->command == RT_COMMAND_EXPORT ? rt_export_model(&r)
-                                                           : evaluate(&r);
+    const rt_status status = use_model(&r);
     if (status.code)
         rt_run_say(&r, "%s", status.message);
-    rt_run_free(&r);
     return status.code == RT_ARGUMENT ? RT_EXIT_CONFIG : rt_exit_of(status.code);
 }
