@@ -62,6 +62,9 @@ static void check_files(const rt_data_options *o, rt_rule_sink to)
         rt_rule_broken(to, RT_OPTIONS("data.task", "data.documents"),
                        "data.documents needs data.task = text: it says what separates the "
                        "documents of a text");
+    if (text && rt_documents_are_named(o) && !rt_data_has_plain_files(o))
+        rt_rule_broken(to, RT_OPTIONS("data.task", "data.documents", "data.file"),
+                       "data.documents is for plain texts: each line of FILE.jsonl is a document");
 }
 
 /* Returns false if memory is exhausted. */

@@ -113,7 +113,8 @@ void rt_data_files_free(rt_data_files *files)
     *files = (rt_data_files){.options = files->options};
 }
 
-bool rt_data_has_json_lines(const rt_data_options *o)
+/* Returns whether a file is, or is not, one of JSON lines. */
+static bool has_file(const rt_data_options *o, bool json)
 {
     const bool list = rt_tasks[o->task].kind == RT_DATA_WINDOWS;
     bool has = false;
@@ -125,9 +126,19 @@ bool rt_data_has_json_lines(const rt_data_options *o)
             rt_list_item_copy(item, name, sizeof name);
             if (list)
                 cut_weight(name);
-            has = rt_json_is_lines(name);
+            has = *name && rt_json_is_lines(name) == json;
         }
     return has;
+}
+
+bool rt_data_has_json_lines(const rt_data_options *o)
+{
+    return has_file(o, true);
+}
+
+bool rt_data_has_plain_files(const rt_data_options *o)
+{
+    return has_file(o, false);
 }
 
 bool rt_documents_are_named(const rt_data_options *o)
@@ -155,6 +166,11 @@ static bool check_name(const rt_data_file *file, rt_rule_sink to)
     else if (size >= RT_PATH_SIZE)
         rt_rule_broken(to, options, "%s must name files with less than %d bytes; got %zu",
                        file->key, RT_PATH_SIZE, size);
+    else if (rt_json_is_other_spelling(file->path))
+        rt_rule_broken(to, options,
+                       "%s: JSON lines are read from FILE.jsonl; %.600s would be a "
+                       "plain text: give it another name",
+                       file->key, file->path);
     else if (file->weighted && file->part == RT_PART_EVALUATION)
         rt_rule_broken(to, options, "%s takes no weights; got one for %.600s", file->key,
                        file->path);

@@ -39,6 +39,7 @@ void rt_data_files_skip(rt_data_files *files, int part);
 
 /* Returns whether a text is a file of JSON lines. */
 bool rt_data_has_json_lines(const rt_data_options *o);
+bool rt_data_has_plain_files(const rt_data_options *o);
 
 /* Returns whether data.documents names a separator. */
 bool rt_documents_are_named(const rt_data_options *o);

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 #include <string.h>
+#include <strings.h>
 
 #define PLACE "%.700s:%d: "
 
@@ -13,6 +14,18 @@ enum { VALUES = 1 << 20 };
 bool rt_json_is_lines(const char *path)
 {
     return rt_name_ends(path, ".jsonl");
+}
+
+bool rt_json_is_other_spelling(const char *path)
+{
+    static const char *const endings[] = {".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"};
+    const size_t size = strlen(path);
+    for (int i = 0; i < 4; i++) {
+        const size_t more = strlen(endings[i]);
+        if (size >= more && !strcasecmp(path + size - more, endings[i]))
+            return !rt_json_is_lines(path);
+    }
+    return false;
 }
 
 bool rt_json_line_is_blank(const char *bytes, size_t size)

@@ -15,6 +15,10 @@ typedef struct rt_json_line {
 } rt_json_line;
 
 bool rt_json_is_lines(const char *path);
+
+/* Returns whether a name looks like one of JSON lines and is not: FILE.ndjson or FILE.JSONL. */
+bool rt_json_is_other_spelling(const char *path);
+
 bool rt_json_line_is_blank(const char *bytes, size_t size);
 
 /* Parses a line, which is changed (rt_json_parse), into line->object. A text may hold zero bytes.

@@ -283,6 +283,17 @@ static const struct {
      "data.eval_fraction must be at least 0 and below 1; got 1"},
     {"tokens", "file=a.bin documents=line",
      "data.documents needs data.task = text: it says what separates the documents of a text"},
+    {"text", "file=a.jsonl documents=line",
+     "data.documents is for plain texts: each line of FILE.jsonl is a document"},
+    {"text", "file=a.jsonl,b.txt documents=line", NULL},
+    {"text", "file=a.jsonl eval_file=b.txt documents=line", NULL},
+    {"text", "file=a.ndjson.gz",
+     "data.file: JSON lines are read from FILE.jsonl; a.ndjson.gz would be a plain text: give it "
+     "another name"},
+    {"text", "file=a.txt eval_file=b.JSONL",
+     "data.eval_file: JSON lines are read from FILE.jsonl; b.JSONL would be a plain text: give it "
+     "another name"},
+    {"text", "file=ndjson", NULL},
     {"spin2", "length=32",
      "data.length must be 1 and a square, such as 50, for spin2, whose symbols form a grid; got "
      "32"},
