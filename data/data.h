@@ -138,8 +138,7 @@ typedef struct rt_data_of_model {
     int patch; /* numbers of a patch, which images must have; 0: any */
 } rt_data_of_model;
 
-/* Kind of labels: token ids, one class per sequence (at its token 0), or classes of single tokens.
- */
+/* Kind of labels: token ids, one class per sequence (at its token 0), or classes of tokens. */
 typedef enum rt_target { RT_TARGET_IDS, RT_TARGET_SEQUENCE, RT_TARGET_TOKENS } rt_target;
 
 /* Kind of data: sequences that are generated; windows of texts and token ids, from lists of files;

@@ -25,8 +25,7 @@ uint32_t rt_order_training(rt_order order, uint64_t seed, uint32_t step, uint32_
 uint32_t rt_order_evaluation(rt_order order, uint64_t seed, uint32_t sequence);
 
 /* Returns element i of a random permutation of 0 ... n-1: a Feistel network with Philox as round
- * function, repeated while the result is not below n. `number` selects one of several permutations.
- */
+ * function, repeated while the result is not below n. `number` selects the permutation. */
 uint32_t rt_permuted(rt_random random, uint32_t number, uint32_t n, uint32_t i);
 
 /* Rows of labelled data as ids. Task classify: texts or pairs of texts, each with a label. Task

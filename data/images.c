@@ -138,8 +138,7 @@ static rt_status read_idx(idx *x, const char *key, const char *path)
     return status;
 }
 
-/* Reads the images of a part, which must agree with those of the part before it, and their labels.
- */
+/* Reads the images of a part, which must agree with those of the part before, and their labels. */
 static rt_status read_part(image_rows *x, const rt_data_file *file)
 {
     enum { LIMIT = 4096 };
@@ -195,8 +194,7 @@ static rt_status find_labels(rt_data *data, const image_files *files)
     return rt_examples_label(data, files->labels_path, names, count);
 }
 
-/* Appends the images of a part as rows, in random order: neighbours in a file may be of one class.
- */
+/* Appends the images of a part as rows, in random order: neighbours may be of one class. */
 static rt_status add_rows(rt_data *data, int part)
 {
     image_rows *rows = data->state->rows;

@@ -21,8 +21,7 @@ bool rt_json_is_other_spelling(const char *path);
 
 bool rt_json_line_is_blank(const char *bytes, size_t size);
 
-/* Parses a line, which is changed (rt_json_parse), into line->object. A text may hold zero bytes.
- */
+/* Parses a line, which is changed (rt_json_parse), into line->object. A text may hold zeros. */
 rt_status rt_json_line_parse(rt_json_line *line, char *bytes, size_t size) RT_MUST_CHECK;
 
 /* Finds a field of any type. */

@@ -27,8 +27,7 @@ rt_status rt_data_encode_example(rt_example_text *x, const rt_data *data, const 
                                  size_t size, rt_batch *row) RT_MUST_CHECK;
 
 /* Encodes a text of the task classify, or a pair, whose texts may contain tabs; `second` is NULL
- * for a single text. x->unknown.at counts the bytes of its own text. Errors and ownership as above.
- */
+ * for a single text. x->unknown.at counts the bytes of its text. Errors and ownership as above. */
 rt_status rt_data_encode_texts(rt_example_text *x, const rt_data *data, const char *text,
                                const char *second, rt_batch *row) RT_MUST_CHECK;
 void rt_example_text_free(rt_example_text *x);

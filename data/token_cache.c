@@ -111,8 +111,7 @@ static rt_status lock_entry(const entry *e, int *lock)
     return rt_ok();
 }
 
-/* Sets the name of an entry to the digest of a text, and frees the text. Returns the first error.
- */
+/* Sets the name of an entry to the digest of a text, which it frees. Returns the first error. */
 static rt_status name_entry(entry *e, rt_writer *text, rt_status status)
 {
     if (!status.code && text->failed)

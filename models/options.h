@@ -83,8 +83,7 @@ typedef enum rt_attention_kind { RT_ATTENTIONS(RT_CHOICE_VALUE) } rt_attention_k
     X(RT_POSITION_NONE, rt_encoding_none)
 typedef enum rt_position_kind { RT_POSITION_KINDS(RT_CHOICE_VALUE) } rt_position_kind;
 
-/* Factor of the queries that grows with the length of the text (models/encodings/length_scale.c).
- */
+/* Factor of queries that grows with the length of the text (models/encodings/length_scale.c). */
 #define RT_LENGTH_SCALES(X)                                                                        \
     X(RT_LENGTH_NONE, "none")                                                                      \
     X(RT_LENGTH_LOG, "log") X(RT_LENGTH_LEARNED, "learned") X(RT_LENGTH_FLOOR, "floor")

@@ -35,8 +35,7 @@ typedef struct rt_usage {
     size_t count;
 } rt_usage;
 
-/* Returns RT_CONFIG, with the reason, if the model rotates no pair or its attention has no scores.
- */
+/* Returns RT_CONFIG, with the reason, if the model rotates no pair or attention has no scores. */
 rt_status rt_usage_check(const rt_transformer_options *options) RT_MUST_CHECK;
 
 /* Allocates zeroed sums for texts of `length` tokens. The reason of rt_usage_check if there is

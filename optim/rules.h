@@ -45,8 +45,7 @@ typedef struct rt_update_rule {
     void (*span)(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
                  const real *gradient, size_t size);
     /* Updates a matrix of a layer as a whole (see RT_ROLE_MATRIX), with the first matrix_states of
-     * the states and matrix_scratch numbers of scratch memory. NULL: matrices are updated by spans.
-     */
+     * the states and matrix_scratch numbers of scratch memory. NULL: spans update matrices. */
     void (*matrix)(const rt_update *u, real *value, real *const states[RT_MOST_STATES],
                    const real *gradient, int rows, int columns);
     size_t (*matrix_scratch)(int rows, int columns);

@@ -28,8 +28,7 @@ void rt_process_normalize(void)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     /* Occupies closed standard streams, because the next opened file would take their place and
-     * receive printed text. They are read-only, so that printing results to a closed stream fails.
-     */
+     * receive printed text. They are read-only, so printing results to a closed stream fails. */
     do
         fd = open("/dev/null", O_RDONLY);
     while (fd >= 0 && fd <= STDERR_FILENO);

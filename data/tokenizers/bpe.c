@@ -236,8 +236,7 @@ static rt_found_token next_added_token(const rt_added_tokens *tokens, const unsi
     return (rt_found_token){NULL, bytes, bytes};
 }
 
-/* Compares the stored text, in which characters may have been replaced by the bytes they represent.
- */
+/* Compares the stored text, in which characters may be replaced by the bytes they represent. */
 const rt_added_token *rt_bpe_added(const rt_bpe *bpe, const char *text, int32_t id)
 {
     for (int stage = 0; stage < RT_STAGES; stage++)

@@ -12,8 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Writes the name of a token for a message: 'a', '€' (U+20AC), U+0301, byte 0x0a. Returns `name`.
- */
+/* Writes a token's name for a message: 'a', '€' (U+20AC), U+0301, byte 0x0a. Returns `name`. */
 const char *rt_token_name(rt_level level, int32_t token, char name[RT_WORD_NAME_SIZE]);
 
 /* Names of the tokens of a level, for messages. */
@@ -23,8 +22,7 @@ typedef struct rt_token_words {
 } rt_token_words;
 rt_token_words rt_words_for_tokens(rt_level level);
 
-/* Returns RT_DATA for a byte of a text that is not UTF-8, with data.level, `path` and the offset.
- */
+/* Returns RT_DATA for a byte that is not UTF-8, with data.level, `path` and the offset. */
 rt_status rt_level_error(rt_level level, const char *path, unsigned char byte,
                          size_t offset) RT_MUST_CHECK;
 
@@ -39,8 +37,7 @@ static inline bool rt_unknown_count(rt_unknown *unknown, size_t at)
     return true;
 }
 
-/* Vocabulary, option and output of an encoding. `special`: special tokens in the text are parsed.
- */
+/* Vocabulary, option and output of an encoding. `special`: parses special tokens in a text. */
 typedef struct rt_token_output {
     const rt_vocabulary *v;
     bool special;

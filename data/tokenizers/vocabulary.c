@@ -137,8 +137,7 @@ static bool separates(int32_t c)
     return rt_is_blank(c) || (c >= 0x1c && c <= 0x1f);
 }
 
-/* Encodes residues: the longest token at each position. Without `special`, special tokens are text.
- */
+/* Encodes residues: the longest token at a position. Without `special`, special tokens are text. */
 static void encode_residues(const rt_token_output *e, const unsigned char *text, size_t from,
                             size_t to)
 {

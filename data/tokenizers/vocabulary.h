@@ -128,8 +128,7 @@ typedef struct rt_text_frame {
     int32_t first, last;
 } rt_text_frame;
 
-/* Returns the tokens that the post-processor puts around a text or, without one, [CLS] and [SEP].
- */
+/* Returns the tokens that a post-processor puts around a text; without one, [CLS] and [SEP]. */
 rt_text_frame rt_vocabulary_frame(const rt_vocabulary *v);
 
 /* Creates the vocabulary of level byte. */

@@ -12,8 +12,7 @@
  *
  * Paths are absolute ("/model/embeddings/weight"). Missing groups of a path are created by the
  * functions that put. An attribute belongs to a group or to an existing dataset. A failure while
- * reading is RT_CHECKPOINT and begins with the name of the file, also if the file does not exist.
- */
+ * reading is RT_CHECKPOINT and begins with the name of the file, also if it does not exist. */
 
 #include "core/status.h"
 #include "core/tensor.h"
@@ -52,8 +51,7 @@ bool rt_image_failed(const rt_image *image);
 void rt_image_fail_with(rt_image *image, rt_status status);
 #define rt_image_fail(image, code, ...) rt_image_fail_with(image, rt_error(code, __VA_ARGS__))
 
-/* Fails the image with an error in its content: the code becomes RT_CHECKPOINT, except RT_MEMORY.
- */
+/* Fails the image with an error in its content: its code is RT_CHECKPOINT, except RT_MEMORY. */
 void rt_image_fail_as(rt_image *image, rt_status status);
 
 void rt_image_put_integer(rt_image *image, const char *group, const char *name, int64_t value);

@@ -353,8 +353,7 @@ static rt_features features_of(const rt_transformer_options *o, const char *para
     return RT_NO_FEATURES;
 }
 
-/* Returns the tensor of a row with this name, appended if it is new. NULL if memory is exhausted.
- */
+/* Returns the tensor of a row with this name, appended if new. NULL if memory is exhausted. */
 static rt_folder_tensor *tensor_of(rt_folder_tensors *all, const rt_tensor_row *row,
                                    const char *name)
 {

@@ -56,8 +56,7 @@ typedef struct rt_tensor_row {
     bool spare;               /* the tensor is ignored if the model has no such parameter */
 
     /* Axes of a tensor that is written without a parameter, once or for each layer; none: there is
-     * no such tensor. `fill` computes its numbers from the rt_folder_theta; NULL: they are zeros.
-     */
+     * no such tensor. `fill` computes its numbers from the rt_folder_theta; NULL: zeros. */
     rt_extra_axis extra[2];
     rt_safetensors_fill *fill;
 } rt_tensor_row;
@@ -116,8 +115,7 @@ const rt_folder_tensor *rt_folder_tensors_find(const rt_folder_tensors *all,
 /* Returns which of the stacked parameters has number n of a tensor, and its index there. */
 size_t rt_folder_tensor_at(const rt_folder_tensor *t, size_t n, int *which);
 
-/* Returns whether a tensor is in the list, is spare, or is a buffer that follows from config.json.
- */
+/* Returns whether a tensor is in the list, is spare, or a buffer that follows from config.json. */
 bool rt_folder_tensors_know(const rt_folder_tensors *all, const struct rt_family *family,
                             const rt_transformer_options *o, const char *name);
 

@@ -157,8 +157,7 @@ static rt_status read_table(const rt_huggingface *there, rt_sine_table *table, d
 }
 
 /* Prefers rotor_theta if it makes this table: it is more precise and may have more values.
- * Otherwise uses the base that made the table or, if there is none, learns the theta of the table.
- */
+ * Otherwise uses the base that made the table or, if none did, learns the theta of the table. */
 rt_status rt_sine_table_resolve(rt_huggingface *there)
 {
     const rt_folder_theta *written = &there->files->written;

@@ -393,8 +393,7 @@ static rt_status add_decoder(json_t *list, json_t *settings)
     return rt_ok();
 }
 
-/* Adds the special tokens that an object names and that have an id; null: the default; NULL: none.
- */
+/* Adds special tokens that an object names and that have an id; null: the default; NULL: none. */
 static rt_status add_named(json_t *list, const json_t *of, const json_t *vocab, const json_t *added)
 {
     /* if two of them name one text, the options of the first count */

@@ -2,8 +2,7 @@
 #define ROTOR_TRAIN_REPORT_SECTIONS_H
 
 /* Sections and figures of the page of a run, which are listed in report.c and run_figures.c, and of
- * the page of a sweep. A section adds nothing if its table, or the model that it needs, is missing.
- */
+ * the page of a sweep. A section adds nothing if its table, or the model it needs, is missing. */
 
 #include "train/config/config.h"
 #include "train/folder/results.h"

@@ -90,8 +90,7 @@ static rt_status choose_ranking(rt_ranking *ranking, rt_sweep_runs *runs)
     return rt_allocated(in_memory, "the questions of the runs");
 }
 
-/* Returns whether the losses of two runs are comparable, and they agree in all settings except one.
- */
+/* Returns whether the losses of two runs are comparable, and they agree in all settings but one. */
 static bool are_pair(const rt_sweep_runs *s, int a, int b, int column)
 {
     if (s->list[a].question != s->list[b].question)

@@ -408,8 +408,7 @@ static rt_status take_operand(rt_arguments *a, int i)
         return rt_error(RT_CONFIG, "more than %d %s", RT_MOST_OTHERS, operands);
     if (operands)
         return set_path(&a->others[a->other_count++], text);
-    /* A folder is named with a '/' before any '=', since names of run folders in a sweep have '='.
-     */
+    /* A folder is named with a '/' before any '=', since run folders of a sweep have '='. */
     const bool is_path =
         !stat(text, &found) && (S_ISREG(found.st_mode) ||
                                 (S_ISDIR(found.st_mode) && memchr(text, '/', strcspn(text, "="))));

@@ -195,8 +195,7 @@ rt_status rt_trainer_take_evaluation(rt_trainer *t, int length, int batches, boo
 rt_status rt_trainer_new_batch(const rt_trainer *t, rt_labelled_batch *b, int rows, int length,
                                rt_account *account) RT_MUST_CHECK;
 
-/* Shards of the first sequences of the evaluation data. The cut depends on the configuration alone.
- */
+/* Shards of the first sequences of evaluation data. The cut depends on the configuration alone. */
 typedef struct rt_eval_shards {
     rt_trainer *trainer;
     long sequences;

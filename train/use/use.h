@@ -1,8 +1,7 @@
 #ifndef ROTOR_TRAIN_USE_USE_H
 #define ROTOR_TRAIN_USE_USE_H
 
-/* Commands that use a trained model, or what a run has left in its folder. Messages go to stderr.
- */
+/* Commands that use a trained model, or what a run left in its folder. Messages go to stderr. */
 
 #include "train/folder/results.h"
 #include "train/run/state.h"

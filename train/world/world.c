@@ -313,8 +313,7 @@ rt_status rt_world_compare(rt_world *world, rt_code code, const char *what, cons
     return rt_world_agree(world, status);
 }
 
-/* The kernel rejects a set that is smaller than its own, so this one has room for 2^20 processors.
- */
+/* The kernel rejects a set smaller than its own, so this one has room for 2^20 processors. */
 int rt_processors(uint64_t *digest)
 {
     const size_t bytes = CPU_ALLOC_SIZE(1 << 20);
