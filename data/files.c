@@ -34,28 +34,19 @@ static char *find_dataset(char *name, bool any_set)
     return is_set ? colon : NULL;
 }
 
-/* Returns the '*' before the weight of a file, NULL if there is none. A name may contain '*'; a
- * weight has the form of a number, even if it is out of range. */
-static char *find_weight(char *name)
+/* Ends a name before the '*' of its weight, which is returned; NULL if it has none. A name may
+ * contain '*'; a weight has the form of a number, even if it is out of range. */
+static const char *cut_weight(char *name)
 {
     char *star = strrchr(name, '*');
     const char *text = star ? star + 1 + strspn(star + 1, " ") : "";
-    return star && star > name && !text[strspn(text, "+-.0123456789eE")] &&
-                   strpbrk(text, "0123456789")
-               ? star
-               : NULL;
-}
-
-/* Ends a name before its weight, which is returned; NULL if it has none. */
-static const char *cut_weight(char *name)
-{
-    char *star = find_weight(name);
-    if (!star)
+    if (!star || star == name || text[strspn(text, "+-.0123456789eE")] ||
+        !strpbrk(text, "0123456789"))
         return NULL;
     *star = '\0';
     for (size_t end = strlen(name); end && name[end - 1] == ' '; end--)
         name[end - 1] = '\0';
-    return star + 1 + strspn(star + 1, " ");
+    return text;
 }
 
 /* Splits the name of a file of a list into path, data set and weight. */

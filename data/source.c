@@ -26,15 +26,17 @@ bool rt_data_begins(const rt_data *data)
     return data->options.begin != RT_BEGIN_NONE && rt_data_has_special_tokens(data);
 }
 
-static rt_status check_special(const rt_data *data, const rt_vocabulary *vocabulary)
+rt_status rt_data_use_vocabulary(rt_data *data, const rt_vocabulary *v)
 {
     const rt_data_options *o = &data->options;
-    const rt_special_ids *special = &vocabulary->special;
+    const rt_special_ids *special = &v->special;
     const bool labelled = rt_tasks[o->task].kind == RT_DATA_LABELLED;
     const bool begins = special->cls != RT_NO_ID || o->begin == RT_BEGIN_NONE,
                ends = special->sep != RT_NO_ID;
-    const bool framed = vocabulary->bpe &&
-                        (vocabulary->bpe->first != RT_NO_ID || vocabulary->bpe->last != RT_NO_ID);
+    const bool framed = v->bpe && (v->bpe->first != RT_NO_ID || v->bpe->last != RT_NO_ID);
+    data->vocabulary = v;
+    data->special = v->special;
+    data->vocab = v->count;
     if (labelled && framed)
         return rt_ok();
     if (labelled && !(begins && (ends || o->end == RT_BEGIN_NONE)))
@@ -57,14 +59,6 @@ static rt_status check_special(const rt_data *data, const rt_vocabulary *vocabul
         return rt_error(RT_CONFIG, "data.objective = mlm needs a mask token, such as "
                                    "<mask>; the vocabulary has no such special token");
     return rt_ok();
-}
-
-rt_status rt_data_use_vocabulary(rt_data *data, const rt_vocabulary *v)
-{
-    data->vocabulary = v;
-    data->special = v->special;
-    data->vocab = v->count;
-    return check_special(data, v);
 }
 
 bool rt_data_takes_characters(const rt_data *data)

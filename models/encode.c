@@ -264,11 +264,6 @@ static const rt_transformer_layer *layer_of(const layer_pass *p)
     return p->model->layers + p->l;
 }
 
-static bool is_rotated(const layer_pass *p)
-{
-    return rt_encoding_of(&p->model->options)->rotation && layer_of(p)->row.has_positions;
-}
-
 /* Rotates queries or keys x for the scores, their only reader. */
 static rt_tensor *for_scores(rt_graph *g, rt_tensor *x, const rt_rotation *rotation)
 {
@@ -417,7 +412,8 @@ static layer_pass find_pass(layer_pass kinds[MOST_KINDS], rt_transformer *m, rt_
     const size_t pieces = (size_t)pieces_of(in);
     layer_pass p = {.model = m, .in = in, .l = l, .fraction = m->layers[l].row.fraction};
     layer_pass *kind = kinds;
-    p.rotation_kind = !is_rotated(&p) ? NOT_ROTATED : own ? OWN_THETA : layer_of(&p)->row.base;
+    const bool rotated = rt_encoding_of(&m->options)->rotation && layer_of(&p)->row.has_positions;
+    p.rotation_kind = !rotated ? NOT_ROTATED : own ? OWN_THETA : layer_of(&p)->row.base;
     while (kind->rotations &&
            (kind->rotation_kind != p.rotation_kind || kind->fraction != p.fraction))
         kind++;

@@ -165,14 +165,6 @@ static rt_status take_trunk(rt_run *r, const rt_config *trunk)
     return rt_ok();
 }
 
-/* Returns RT_CONFIG if the run, from its start, would remove or replace a file that it reads. */
-static rt_status spare_inputs(const rt_run *r)
-{
-    RT_CLOSED_BY(rt_inputs_free) rt_inputs inputs = {0};
-    rt_inputs_add_config(&inputs, r->config);
-    return rt_run_folder_spare(&r->folder, &inputs);
-}
-
 /* Opens the checkpoint or Hugging Face folder that the run starts from. */
 static rt_status find_model(rt_run *r, const char *path, rt_which_checkpoint which)
 {
@@ -301,12 +293,15 @@ static rt_status refuse_used_folder(const rt_run *r)
  * cannot be trained, except errors of creating the run folder. */
 static rt_status open_run(rt_run *r)
 {
+    RT_CLOSED_BY(rt_inputs_free) rt_inputs inputs = {0};
     RT_TRY(rt_run_folder_name(&r->folder, r->config->run.dir, r->config->run.name));
     RT_TRY(refuse_used_folder(r));
     if (r->arguments->resume)
         RT_TRY(find_own(r));
-    if (!r->before)
-        RT_TRY(spare_inputs(r));
+    if (!r->before) { /* from its start it must not remove or replace a file that it reads */
+        rt_inputs_add_config(&inputs, r->config);
+        RT_TRY(rt_run_folder_spare(&r->folder, &inputs));
+    }
     return r->before ? rt_run_open(r, true) : prepare(r);
 }
 

@@ -222,15 +222,6 @@ static rt_status spare_inputs(const sweep_run *r)
     return rt_ok();
 }
 
-static void warn_of_zero_rates(sweep_run *r)
-{
-    if (!r->zero_rates)
-        return;
-    rt_zero_rate_warn(&r->progress, &r->zero_config, r->zero_from,
-                      RT_PRINTED(RT_RUN_NAME_SIZE + 64, "in %d of %d runs (%s is the first) ",
-                                 r->zero_rates, r->count, RT_SWEEP_NAME(r->sweep, r->zero_run)));
-}
-
 /* Trains a run in its own process, or continues it if it was interrupted. Its configuration names
  * its folder, where output.log takes its output. */
 static rt_exit run_member(const rt_arguments *arguments, rt_config *config)
@@ -545,7 +536,11 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
         if (fresh && !r->arguments->quiet)
             rt_progress_say(&r->progress, "the sweep has grown: %d of %d runs are new", fresh,
                             r->count);
-        warn_of_zero_rates(r);
+        if (r->zero_rates)
+            rt_zero_rate_warn(&r->progress, &r->zero_config, r->zero_from,
+                              RT_PRINTED(RT_RUN_NAME_SIZE + 64,
+                                         "in %d of %d runs (%s is the first) ", r->zero_rates,
+                                         r->count, RT_SWEEP_NAME(r->sweep, r->zero_run)));
         for (int run = 0, number = 0; run < r->count && !r->arguments->quiet; run++)
             if (r->runs[run].state == ENDED)
                 report_end(r, run, ++number, "reused as it was");

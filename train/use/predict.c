@@ -113,17 +113,6 @@ static void prediction_free(prediction *p)
     rt_labelled_batch_free(&p->row);
 }
 
-/* Adds the warnings of an answered text to the total. */
-static void count_text(const prediction *p, rt_predicted *total)
-{
-    total->texts++;
-    total->cut += p->cut;
-    total->full += p->full;
-    total->ended += p->ended;
-    if (p->sample < 2)
-        rt_unknown_add(&total->unknown, &p->unknown, p->start);
-}
-
 static rt_status draw_token(const prediction *p, int n, int32_t *id)
 {
     return rt_sampler_draw(p->sampler, p->logits, p->number << 32 | (uint32_t)n, id);
@@ -522,8 +511,7 @@ typedef struct questions {
     int samples;    /* samples of the current text that have been asked for */
 } questions;
 
-/* Moves on to the next answer, of the same text or of the next one. Returns false after the last.
- */
+/* Moves on to the next answer, of the same text or the next one. Returns false after the last. */
 static bool ask_next(questions *q)
 {
     const bool again = q->asked && q->samples < q->o->samples;
@@ -614,8 +602,14 @@ static rt_status answer_texts(const prediction *shared, rt_predicted *total)
                 bytes += rt_session_bytes(shared->model, tokens < context ? (int)tokens : context);
         }
         rt_status answered = count ? shared->predict(p, count) : rt_ok();
-        for (int i = 0; i < count; i++)
-            count_text(p + i, total);
+        total->texts += count;
+        for (const prediction *x = p; x < p + count; x++) {
+            total->cut += x->cut;
+            total->full += x->full;
+            total->ended += x->ended;
+            if (x->sample < 2)
+                rt_unknown_add(&total->unknown, &x->unknown, x->start);
+        }
         if (answered.code && count > 1 && is_file)
             answered = rt_error(answered.code, "and %d before it, of one batch: %.900s", count - 1,
                                 answered.message);
