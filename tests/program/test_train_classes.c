@@ -1,5 +1,6 @@
 /* Class scores of a training on labelled texts, and --predict for it, through the program. */
 
+#include "markup.h"
 #include "train_program.h"
 
 /* The label is the text's most frequent letter, with exceptions; of tokens the first letter. */

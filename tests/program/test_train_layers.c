@@ -1,5 +1,6 @@
 /* Runs of `train` whose layers start at a theta of their own: position.local_base. */
 
+#include "markup.h"
 #include "train_program.h"
 
 /* Pairs 1 of 4 start at 10000^(-1/4) = 0.1 in the first layer, at 100^(-1/4) in the others. */

@@ -1,5 +1,6 @@
 /* An interrupted training ends in the same bits as one that was not, however it was interrupted. */
 
+#include "markup.h"
 #include "train_program.h"
 
 #include "io/checkpoint/forged_attribute.h"

@@ -1,5 +1,6 @@
 /* Sweeps as a user runs them. */
 
+#include "markup.h"
 #include "train_program.h"
 
 #define SWEEP                                                                                      \

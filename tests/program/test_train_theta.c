@@ -1,5 +1,6 @@
 /* A learned theta in the output of `train`: resets, replacements and tolerances. */
 
+#include "markup.h"
 #include "train_program.h"
 
 /* Reads the numbers of the line with this beginning, in their order. Other text is skipped. */

@@ -39,17 +39,18 @@ typedef struct map {
     int layer, head;
 } map;
 
-/* Reads the next map: the image, and the title after it. */
-static map next_map(const char **at)
+/* Reads the n-th map, from 0 on: the image, and the title after it. */
+static map nth_map(const char *svg, int n)
 {
-    const char *image = next_element(*at, "image"), *title = image ? strstr(image, "layer ") : NULL;
-    ck_assert_ptr_nonnull(title);
-    map m = {.x = atof(attribute_of(image, "x")),
-             .y = atof(attribute_of(image, "y")),
-             .width = atof(attribute_of(image, "width")),
-             .height = atof(attribute_of(image, "height"))};
-    ck_assert_int_eq(sscanf(title, "layer %d, head %d<", &m.layer, &m.head), 2);
-    *at = title;
+    const char *image = lasting("(//svg:image)[%d]", n + 1);
+    map m;
+    ck_assert_int_eq(
+        sscanf(value_in(svg, lasting("concat(%s/@x, ' ', %s/@y, ' ', %s/@width, ' ', %s/@height, "
+                                     "%s/following::svg:text[starts-with(., 'layer ')])",
+                                     image, image, image, image, image)),
+               "%lf %lf %lf %lf layer %d, head %d", &m.x, &m.y, &m.width, &m.height, &m.layer,
+               &m.head),
+        6);
     return m;
 }
 
@@ -61,10 +62,11 @@ TEST(maps_stand_in_rows_of_layers_and_columns_of_heads)
     NEEDS_PROGRAM("gnuplot");
     draw(tiny, NULL);
     expect_ok(rt_figures_draw(&page.figures));
-    const char *at = text_in("figures/attention.svg");
+    const char *svg = text_in("figures/attention.svg");
     map maps[15];
+    ck_assert_int_eq(count_in(svg, "//svg:image"), 15);
     for (int n = 0; n < 15; n++) {
-        maps[n] = next_map(&at);
+        maps[n] = nth_map(svg, n);
         ck_assert_int_eq(maps[n].layer, n / 5);
         ck_assert_int_eq(maps[n].head, n % 5);
         ck_assert(maps[n].x > 0 && maps[n].x + maps[n].width < page.figures.list[0].width);
@@ -75,7 +77,6 @@ TEST(maps_stand_in_rows_of_layers_and_columns_of_heads)
         if (n >= 5)
             ck_assert(maps[n].y > maps[n - 5].y + maps[n - 5].height && maps[n].x == maps[n - 5].x);
     }
-    ck_assert_ptr_null(next_element(at, "image"));
 }
 
 TEST(each_map_has_the_probabilities_of_its_layer_and_head)
@@ -159,25 +160,26 @@ TEST(maps_of_a_text_have_its_tokens_at_their_axes)
  * within 9 points of the base line above. */
 static void expect_inside(const char *svg, double width, double height)
 {
-    int labels = 0;
-    for (const char *at = svg; (at = next_element(at, "g")); at++) {
-        const char *moved = attribute_of(at, "transform"),
-                   *anchor = attribute_of(at, "text-anchor");
+    static const char each[] = "//svg:g[@text-anchor][starts-with(@transform, 'translate(')]";
+    const int labels = count_in(svg, each);
+    ck_assert_int_gt(labels, 8);
+    for (int i = 1; i <= labels; i++) {
+        const char *g = lasting("(%s)[%d]", each, i);
+        const char *label = value_in(
+            svg, lasting("concat(%s/@text-anchor, ' ', %s/@transform, '|', normalize-space(%s))", g,
+                         g, g));
+        const char *text = strchr(label, '|') + 1;
         double x, y;
-        if (!moved || !anchor || sscanf(moved, "translate(%lf,%lf)", &x, &y) < 2)
-            continue;
-        const char *text = element_text(at);
-        const double length = 5.5 * (double)strcspn(text, "\n");
-        const double before = length * (*anchor == 'm' ? 0.5 : *anchor == 'e');
-        const bool upright = strstr(moved, "rotate(") != NULL;
+        ck_assert_int_eq(sscanf(label, "%*s translate(%lf,%lf)", &x, &y), 2);
+        const double length = 5.5 * (double)strlen(text);
+        const double before = length * (*label == 'm' ? 0.5 : *label == 'e');
+        const bool upright = strstr(label, "rotate(") != NULL;
         const double across = upright ? x : y, along = upright ? y + before : x - before;
         const double last = upright ? along - length : along + length;
         ck_assert_msg(across > 9 && across < (upright ? width : height) && along >= 0 &&
                           last >= 0 && fmax(along, last) <= (upright ? height : width),
                       "%.40s is cut: it begins at %g, %g", text, x, y);
-        labels++;
     }
-    ck_assert_int_gt(labels, 8);
 }
 
 /* Numbers; then long tokens beside many heads. */

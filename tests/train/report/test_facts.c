@@ -139,11 +139,12 @@ TEST(keys_that_differ_from_their_defaults_are_marked)
     page.config = &config;
     expect_ok(rt_report_configuration(&page));
     for (int i = 0; i < ROWS(rows); i++) {
-        const char *line = lasting("| %s | %s", rows[i].key, rows[i].value), *tag = page.w.bytes;
-        while ((tag = next_element(tag, "tr")) && strncmp(element_text(tag), line, strlen(line)))
-            tag++;
-        ck_assert_msg(tag != NULL, "no %s", line);
-        ck_assert_msg((attribute_of(tag, "class") != NULL) == rows[i].marked, "%s", line);
+        const char *row =
+            lasting("//tr[th = '%s'][starts-with(concat(td/span, ' ', td/small), '%s')]",
+                    rows[i].key, rows[i].value);
+        ck_assert_msg(count_in(page.w.bytes, row) == 1, "no %s", row);
+        ck_assert_msg(count_in(page.w.bytes, lasting("%s/@class", row)) == rows[i].marked, "%s",
+                      row);
     }
 }
 
@@ -170,17 +171,13 @@ TEST(classes_have_their_scores_and_their_confusion)
                                      "| A | 0.5000 | 0.5000 | 0.7500 | 2\n"
                                      "| B | 0.2500 | 0.1250 | 0.5000 | 8\n");
     expect_in(text_of(page.w.bytes), "\n| | A | B\n| A | 1 | 1\n| B | 6 | 2\n");
-    static const double shares[] = {0.5, 0.5, 0.75, 0.25};
-    const char *cell = page.w.bytes;
-    for (int i = 0; i < 4; cell++) {
-        double share;
-        ck_assert_ptr_nonnull(cell = next_element(cell, "td"));
-        if (!attribute_of(cell, "style"))
-            continue;
-        ck_assert_int_eq(sscanf(attribute_of(cell, "style"), "--share:%lf", &share), 1);
-        ck_assert_double_eq(share, shares[i]);
-        ck_assert_str_eq(attribute_of(cell, "class"), i % 3 ? "wrong" : "right");
-        i++;
+    static const char *const shades[] = {"--share:0.500 right", "--share:0.500 wrong",
+                                         "--share:0.750 wrong", "--share:0.250 right"};
+    for (int i = 0; i < ROWS(shades); i++) {
+        const char *cell = lasting("(//td[@style])[%d]", i + 1);
+        ck_assert_str_eq(value_in(page.w.bytes,
+                                  lasting("concat(%s/@style, ' ', %s/@class)", cell, cell)),
+                         shades[i]);
     }
 }
 
@@ -207,14 +204,8 @@ TEST(the_matrix_of_many_classes_has_those_with_the_most_errors)
     expect_in(matrix, " | l49");
     expect_in(matrix, "\n| l20 | ");
     ck_assert_ptr_null(strstr(matrix, "l19"));
-    int wrong = 0, right = 0;
-    for (const char *at = page.w.bytes; (at = next_element(at, "td")); at++) {
-        const char *class = attribute_of(at, "class");
-        wrong += class && !strcmp(class, "wrong");
-        right += class && !strcmp(class, "right");
-    }
-    ck_assert_int_eq(wrong, 29);
-    ck_assert_int_eq(right, 1);
+    ck_assert_int_eq(count_in(page.w.bytes, "//td[@class = 'wrong']"), 29);
+    ck_assert_int_eq(count_in(page.w.bytes, "//td[@class = 'right']"), 1);
 }
 
 TEST_ROWS(the_limit_is_twice_the_loss_of_a_guess, 0, 4)
