@@ -97,7 +97,7 @@ TEST(a_file_system_without_locks_is_warned_of)
 
 static long refused;
 
-static void expect_told(const faulty *f, const char *fault, int code)
+static void expect_stderr(const faulty *f, const char *fault, int code)
 {
     (void)f;
     refused += code != 0;
@@ -113,7 +113,7 @@ TEST_ROWS(a_failing_call_of_a_parser_child_is_reported, 0, ROWS(apart))
 {
     write_tokens();
     refused = 0;
-    const long calls = trial_each(&apart[_i].f, parse_apart, 1, expect_told);
+    const long calls = trial_each(&apart[_i].f, parse_apart, 1, expect_stderr);
     ck_assert_int_gt(calls, 0);
     const bool some = apart[_i].f.kind == SHIM_OPEN && refused > 0;
     ck_assert_msg(some || refused == (apart[_i].harmless ? 0 : calls), "%ld of %ld calls", refused,

@@ -85,7 +85,7 @@ static bool begins_bare(const char *folder)
 
 static void expect_begin(const char *arguments, const char *value)
 {
-    expect_printed(lasting("\nbegin = %s\n", value), "$TRAIN %s --print-config", arguments);
+    expect_stdout(lasting("\nbegin = %s\n", value), "$TRAIN %s --print-config", arguments);
 }
 
 TEST_ROWS(an_exported_model_begins_as_it_was_trained, 0, 4)
@@ -116,7 +116,7 @@ TEST(a_folder_without_a_template_is_used_without_the_token)
         run("$TRAIN --checkpoint folder --eval data.file=text.txt data.length=16 %s >%d.out; cmp "
             "0.out %d.out",
             given[i], i, i);
-    expect_told(2, "the text is empty", "$TRAIN --checkpoint folder --predict ''");
+    expect_stderr(2, "the text is empty", "$TRAIN --checkpoint folder --predict ''");
     run("printf 'The\\nfox\\n' | $TRAIN --checkpoint folder --predict - --tokens 3");
 }
 
@@ -132,11 +132,11 @@ TEST(a_tokenizer_in_two_files_is_read_as_that_in_one)
         ">vocab.json && sed -n '/\"merges\": /,$s/^   \"\\(.*\\)\",*$/\\1/p' tokenizer.json | sed "
         "'s/\\\\\\([\"\\\\]\\)/\\1/g' >merges.txt && rm tokenizer.json");
     run(ask, "two; cmp one two");
-    expect_told(0,
-                "tokenizer_class is 'RobertaTokenizer'; with vocab.json and merges.txt "
-                "'GPT2Tokenizer', 'Qwen2Tokenizer' and 'GPTNeoXTokenizer' are read",
-                "sed -i 's/PreTrainedTokenizerFast/RobertaTokenizer/' "
-                "folder/tokenizer_config.json; $TRAIN --checkpoint folder --export out");
+    expect_stderr(0,
+                  "tokenizer_class is 'RobertaTokenizer'; with vocab.json and merges.txt "
+                  "'GPT2Tokenizer', 'Qwen2Tokenizer' and 'GPTNeoXTokenizer' are read",
+                  "sed -i 's/PreTrainedTokenizerFast/RobertaTokenizer/' "
+                  "folder/tokenizer_config.json; $TRAIN --checkpoint folder --export out");
 }
 
 TEST(a_run_begins_texts_as_the_model_that_it_starts_from)
@@ -156,10 +156,10 @@ TEST(a_run_begins_texts_as_the_model_that_it_starts_from)
 TEST(a_resumed_run_begins_texts_as_before)
 {
     run(TRAIN_ON("gpt2"));
-    expect_told(2, "data.begin: the run has 'auto', now it is 'none'",
-                TRAIN_ON("gpt2") "--resume data.begin=none");
-    expect_told(2, "data.begin = none has no effect: it needs data.task = text, ",
-                "$TRAIN c.ini data.task=copy data.level=byte data.begin=none");
+    expect_stderr(2, "data.begin: the run has 'auto', now it is 'none'",
+                  TRAIN_ON("gpt2") "--resume data.begin=none");
+    expect_stderr(2, "data.begin = none has no effect: it needs data.task = text, ",
+                  "$TRAIN c.ini data.task=copy data.level=byte data.begin=none");
 }
 
 /* Foreign classifiers, and runs from them, read a text as its tokenizer gives it; own ones do not.
@@ -211,7 +211,7 @@ TEST(special_tokens_of_a_text_are_tokens_with_an_option)
         run("$TRAIN --checkpoint runs/c %s >a; $TRAIN --checkpoint runs/c %s --special >b; ! cmp "
             "-s a b",
             uses[i], uses[i]);
-    expect_told(2, "--special needs --eval or --predict", TRAIN_ON("gpt2") "--special");
+    expect_stderr(2, "--special needs --eval or --predict", TRAIN_ON("gpt2") "--special");
 }
 
 TEST_ROWS(a_chat_template_is_kept_on_export, 0, 2)

@@ -26,11 +26,11 @@ TEST(every_command_that_reads_a_model_refuses_an_older_checkpoint)
 {
     rt_model *model;
     run("cp -r runs before");
-    expect_each_told("$TRAIN", {4, "--eval --checkpoint " RUN, refusal},
-                     {4, CONFIG "--eval", refusal}, {4, CONFIG "--resume", refusal},
-                     {4, CONFIG "--export there", refusal},
-                     {4, "--print-config --checkpoint " RUN, refusal},
-                     {4, CONFIG "run.name=new train.init_from=" RUN " --check", refusal});
+    expect_each_refused("$TRAIN", {4, "--eval --checkpoint " RUN, refusal},
+                        {4, CONFIG "--eval", refusal}, {4, CONFIG "--resume", refusal},
+                        {4, CONFIG "--export there", refusal},
+                        {4, "--print-config --checkpoint " RUN, refusal},
+                        {4, CONFIG "run.name=new train.init_from=" RUN " --check", refusal});
     run("diff -r before runs && test ! -e there");
     const rt_status status = rt_model_open(&model, RUN);
     ck_assert_int_eq(status.code, RT_CHECKPOINT);
@@ -41,7 +41,7 @@ TEST(every_command_that_reads_a_model_refuses_an_older_checkpoint)
 TEST(the_tables_of_an_older_run_are_drawn)
 {
     NEEDS_PROGRAM("gnuplot");
-    expect_told(0, refusal, "$TRAIN --report runs/lm && grep -q '<svg' runs/lm/report.html");
+    expect_stderr(0, refusal, "$TRAIN --report runs/lm && grep -q '<svg' runs/lm/report.html");
     run(TINY "run.name=now train.steps=4 && $TRAIN --report runs/lm runs/now --output both.html && "
              "grep -q '<svg' both.html");
 }

@@ -143,11 +143,11 @@ TEST(mistakes_are_listed_with_their_texts)
 TEST(names_are_escaped_and_an_unwritable_report_is_a_warning)
 {
     run(WITHOUT_REPORT "train.steps=20 && mkdir runs/tiny/report.html");
-    expect_told(0, "report.html: Is a directory", TINY "--resume");
+    expect_stderr(0, "report.html: Is a directory", TINY "--resume");
     expect_text(w->out, "\nrun: runs/tiny\n");
-    expect_told(2, "nowhere is not the folder of a run", "$TRAIN --report nowhere");
-    expect_told(2, "--report takes folders of runs, and no configuration",
-                "$TRAIN tiny.ini --report runs");
+    expect_stderr(2, "nowhere is not the folder of a run", "$TRAIN --report nowhere");
+    expect_stderr(2, "--report takes folders of runs, and no configuration",
+                  "$TRAIN tiny.ini --report runs");
     /* names cannot break the page */
     run("yes 'a line' | head -c 4000 >'a<i>&.txt'; $TRAIN tiny.ini --quiet train.steps=2 "
         "data.task=text data.vocab=32 'data.file=a<i>&.txt' 'run.name=<b>&\"x'");
@@ -242,8 +242,8 @@ TEST(every_script_draws_its_figure_again)
 TEST(a_gnuplot_that_fails_is_a_warning)
 {
     pretend("#!/bin/sh\nkill -9 $$\n");
-    expect_told(0, "figures are missing: gnuplot failed on loss.gp, loss_by_tokens.gp, ",
-                "PATH=$PWD/bin:$PATH; " TINY);
+    expect_stderr(0, "figures are missing: gnuplot failed on loss.gp, loss_by_tokens.gp, ",
+                  "PATH=$PWD/bin:$PATH; " TINY);
     ck_assert_int_eq(count_of(w->err, "\n"), 1);
     expect_figures("runs/tiny/report.html", 0);
     pretend("#!/bin/sh\necho chatter; echo noise >&2; cat; exit 1\n");
@@ -256,8 +256,8 @@ TEST(failed_figures_are_left_out_and_no_older_figure_is_shown)
 {
     run(TINY "train.steps=40");
     expect_in_file("runs/tiny/report.html", "after 40 steps");
-    expect_told(0, "gnuplot is missing",
-                "mkdir empty; PATH=$PWD/empty $TRAIN tiny.ini --quiet --resume train.steps=60");
+    expect_stderr(0, "gnuplot is missing",
+                  "mkdir empty; PATH=$PWD/empty $TRAIN tiny.ini --quiet --resume train.steps=60");
     expect_text(w->err, "train --report runs/tiny tries again");
     expect_in_file("runs/tiny/report.html", "after 60 steps");
     expect_figures("runs/tiny/report.html", 0);
@@ -267,8 +267,8 @@ TEST(failed_figures_are_left_out_and_no_older_figure_is_shown)
     expect_figures("runs/tiny/report.html", 12);
     pretend("#!/bin/sh\ncase \"$*\" in *change*) printf '<svg half' >change.svg; exit 1;; esac\n"
             "PATH=${PATH#*:}\nexec gnuplot \"$@\"\n");
-    expect_told(0, "gnuplot failed on change.gp in runs/tiny/figures",
-                "PATH=$PWD/bin:$PATH; " TINY "--overwrite");
+    expect_stderr(0, "gnuplot failed on change.gp in runs/tiny/figures",
+                  "PATH=$PWD/bin:$PATH; " TINY "--overwrite");
     expect_figures("runs/tiny/report.html", 11);
 }
 
@@ -286,9 +286,9 @@ TEST(tables_that_cannot_be_read_are_a_warning)
 {
     NEEDS_PROGRAM("gnuplot");
     run(TINY);
-    expect_told(1, "train: ./metrics.csv: not a regular file\n",
-                "cd runs/tiny && rm metrics.csv && mkdir metrics.csv && rm theta.csv && echo "
-                "nonsense >theta_final.csv && $TRAIN --report .");
+    expect_stderr(1, "train: ./metrics.csv: not a regular file\n",
+                  "cd runs/tiny && rm metrics.csv && mkdir metrics.csv && rm theta.csv && echo "
+                  "nonsense >theta_final.csv && $TRAIN --report .");
     expect_figures("runs/tiny/report.html", 2);
 }
 

@@ -52,5 +52,5 @@ static const char *const rows[][2] = {
 TEST_ROWS(each_kind_of_command_succeeds, 0, ROWS(rows))
 {
     make_files();
-    expect_printed(rows[_i][1], "%s", rows[_i][0]);
+    expect_stdout(rows[_i][1], "%s", rows[_i][0]);
 }

@@ -30,8 +30,8 @@ TEST(a_branch_inherits_learned_theta_with_its_optimizer_states)
             "- t[$2, $4]; if (d < -1e-6 || d > 1e-6) bad = 1 } END { exit bad || n != %d }' "
             "runs/trunk/theta.csv runs/%s/theta.csv",
             scopes[i], scopes[i], i ? 16 : 8, scopes[i]);
-    expect_told(0, "left behind: 2, the first is layers.0.attention.theta",
-                "$TRAIN tiny.ini run.name=none theta.learn=no position.kind=none " FROM);
+    expect_stderr(0, "left behind: 2, the first is layers.0.attention.theta",
+                  "$TRAIN tiny.ini run.name=none theta.learn=no position.kind=none " FROM);
 }
 
 /* Bias correction counts from there: Adam's first step is at most the learning rate. */
@@ -42,8 +42,8 @@ TEST(theta_that_joins_at_a_branch_takes_its_first_step_there)
     run("awk -F, 'NR == FNR { if ($1 == 31) lr = $6; next } $1 == 31 { d = log($5 / $6); if (d < "
         "0) d = -d; if (d > m) m = d } END { exit !(lr > 0 && m > 0.9 * lr && m < 1.01 * lr) }' "
         "runs/branch/metrics.csv runs/branch/theta.csv");
-    expect_printed("layers.0.attention.theta 30",
-                   "h5dump -d /joined runs/branch/checkpoints/step-00000031.h5");
+    expect_stdout("layers.0.attention.theta 30",
+                  "h5dump -d /joined runs/branch/checkpoints/step-00000031.h5");
     run("$TRAIN tiny.ini run.name=whole theta.learn=yes " BRANCH
         "&& $TRAIN tiny.ini run.name=parts theta.learn=yes train.steps=40 " BRANCH
         " && rm -r runs/trunk/checkpoints && $TRAIN tiny.ini run.name=parts theta.learn=yes "
@@ -56,12 +56,13 @@ TEST(theta_that_joins_at_a_branch_takes_its_first_step_there)
 TEST(head_factors_join_at_a_branch)
 {
     run(TRUNK);
-    expect_told(0, "parameters that join: 2, the first is layers.0.attention.head_scale",
-                "$TRAIN tiny.ini run.name=branch theta.learn=no theta.head_scale=yes " FROM);
+    expect_stderr(0, "parameters that join: 2, the first is layers.0.attention.head_scale",
+                  "$TRAIN tiny.ini run.name=branch theta.learn=no theta.head_scale=yes " FROM);
     run("$TRAIN runs/branch/config.ini --eval && $TRAIN runs/branch/config.ini --resume "
         "train.steps=70 --quiet");
-    expect_told(2, "/runs/trunk is read from runs/trunk, which this training writes anew",
-                "$TRAIN tiny.ini theta.learn=no run.name=trunk train.trunk=runs/trunk --overwrite");
+    expect_stderr(
+        2, "/runs/trunk is read from runs/trunk, which this training writes anew",
+        "$TRAIN tiny.ini theta.learn=no run.name=trunk train.trunk=runs/trunk --overwrite");
     run("$TRAIN runs/trunk/config.ini --eval");
 }
 
@@ -77,13 +78,13 @@ TEST(a_sweep_makes_a_trunk_for_each_seed)
     write_sweep();
     run(TINY "theta.learn=no run.name=straight run.seed=2");
     run("$TRAIN s.ini --quiet --check");
-    expect_told(2, "has a newline in its name",
-                "mkdir 'a\nb' && cd 'a\nb' && $TRAIN ../s.ini sweep.trunk=30");
-    expect_told(0, "[trunk] trunk_seed=1: done", "$TRAIN s.ini");
+    expect_stderr(2, "has a newline in its name",
+                  "mkdir 'a\nb' && cd 'a\nb' && $TRAIN ../s.ini sweep.trunk=30");
+    expect_stderr(0, "[trunk] trunk_seed=1: done", "$TRAIN s.ini");
     expect_text(w->err, "[4/4] learned_seed=2: done");
     expect_same_in("straight", "s/fixed_seed=2", "metrics.csv");
-    expect_printed("step-00000030.h5\n5\n",
-                   "ls runs/s/trunk_seed=1/checkpoints; wc -l <runs/s/runs.csv");
+    expect_stdout("step-00000030.h5\n5\n",
+                  "ls runs/s/trunk_seed=1/checkpoints; wc -l <runs/s/runs.csv");
     run("$TRAIN --print-config s.ini >again.ini && $TRAIN again.ini run.name=again sweep.jobs=2");
     expect_same_in("s/learned_seed=1", "again/learned_seed=1", "theta.csv");
 }
@@ -92,15 +93,15 @@ TEST(a_sweep_that_grew_makes_the_trunks_it_lacks)
 {
 #define LONGER "$TRAIN s.ini run.dir=moved train.steps=70 optimizer.schedule_steps=70"
     write_sweep();
-    expect_untold(
+    expect_no_stderr(
         "[trunk]",
         "$TRAIN s.ini --quiet && cp -r runs moved && rm -r 'runs/s/trunk_seed=1' && $TRAIN s.ini");
-    expect_told(0, "[trunk] trunk_seed=3: done", "$TRAIN s.ini sweep.run.seed=1,2,3");
+    expect_stderr(0, "[trunk] trunk_seed=3: done", "$TRAIN s.ini sweep.run.seed=1,2,3");
     expect_no_text(w->err, "trunk_seed=1");
-    expect_told(0, "[4/4] learned_seed=2: reused as it was",
-                "rm -r runs; $TRAIN s.ini run.dir=moved");
-    expect_untold("[trunk]", LONGER);
-    expect_told(2, "train.trunk: the run has", LONGER " sweep.trunk=20");
+    expect_stderr(0, "[4/4] learned_seed=2: reused as it was",
+                  "rm -r runs; $TRAIN s.ini run.dir=moved");
+    expect_no_stderr("[trunk]", LONGER);
+    expect_stderr(2, "train.trunk: the run has", LONGER " sweep.trunk=20");
 }
 
 /* Both take the same first step: of a frozen theta nothing was learned. */
@@ -108,20 +109,21 @@ TEST(a_branch_cannot_drop_or_merge_theta_that_the_trunk_learned)
 {
     run(TINY "run.name=trunk train.steps=30 train.freeze=theta");
     run("$TRAIN tiny.ini run.name=branch train.freeze=theta " BRANCH);
-    expect_printed("layers.1.attention.theta 30",
-                   "$TRAIN tiny.ini run.name=thawed train.steps=31 " BRANCH
-                   " && h5dump -d /joined runs/thawed/checkpoints/step-00000031.h5");
+    expect_stdout("layers.1.attention.theta 30",
+                  "$TRAIN tiny.ini run.name=thawed train.steps=31 " BRANCH
+                  " && h5dump -d /joined runs/thawed/checkpoints/step-00000031.h5");
     run(TINY "run.name=trunk train.steps=30 theta.scope=head --overwrite");
     run(TINY "run.name=layers train.steps=30 && $TRAIN tiny.ini --quiet run.name=heads "
              "train.steps=30 theta.head_scale=yes");
-    expect_each_told("$TRAIN tiny.ini run.name=x",
-                     {2, "theta.learn=no " BRANCH, "train.freeze = theta keeps it"},
-                     {4, "theta.scope=layer " BRANCH,
-                      "theta.scope = layer cannot merge theta of the trunk"},
-                     {4, "theta.scope=model train.trunk=runs/layers",
-                      "theta.scope = model cannot merge theta of the trunk"},
-                     {2, "train.trunk=runs/heads", "theta.head_scale = no would replace them by 1"},
-                     {4, "train.trunk=none.h5", ""});
+    expect_each_refused("$TRAIN tiny.ini run.name=x",
+                        {2, "theta.learn=no " BRANCH, "train.freeze = theta keeps it"},
+                        {4, "theta.scope=layer " BRANCH,
+                         "theta.scope = layer cannot merge theta of the trunk"},
+                        {4, "theta.scope=model train.trunk=runs/layers",
+                         "theta.scope = model cannot merge theta of the trunk"},
+                        {2, "train.trunk=runs/heads",
+                         "theta.head_scale = no would replace them by 1"},
+                        {4, "train.trunk=none.h5", ""});
     ck_assert(!exists("runs/x"));
     run("$TRAIN tiny.ini run.name=kept theta.scope=head train.freeze=theta " BRANCH);
     run("awk -F, '$1 == 40 { t[$2, $3, $4] = $5 } $1 == 60 { n++; if (t[$2, $3, $4] != $5) bad = 1 "
@@ -133,7 +135,7 @@ TEST(a_branch_that_contradicts_its_trunk_is_refused)
     write_sweep();
     write_file("v.ini", "[variant trunk]\ntheta.learn = yes\n");
     run(TRUNK);
-    expect_each_told(
+    expect_each_refused(
         "$TRAIN run.name=x",
         {2, FIXED "model.dim=32 " BRANCH, "model.dim: the run has '16', now it is '32'"},
         {2, FIXED "run.seed=2 " BRANCH, "run.seed: the run has '1', now it is '2'"},
@@ -149,13 +151,13 @@ TEST(a_branch_that_contradicts_its_trunk_is_refused)
         {2, "s.ini sweep.train.steps=20,25", "branches need more steps than train.steps = 25"},
         {2, "v.ini sweep.run.seed=1,2 sweep.trunk=30", "variant trunk is that of a trunk's folder"},
         {2, "tiny.ini sweep.trunk=30", "sweep.trunk has no branches"});
-    expect_told(1, "runs/trunk/metrics.csv: a branch would lose damaged lines (3)",
-                "sed -i '1s/^/x/' runs/trunk/metrics.csv; $TRAIN " FIXED "run.name=x " BRANCH);
-    expect_told(1, "runs/trunk/metrics.csv: not a regular file",
-                "rm runs/trunk/metrics.csv; mkdir runs/trunk/metrics.csv; $TRAIN " FIXED
-                "run.name=x --check " BRANCH);
+    expect_stderr(1, "runs/trunk/metrics.csv: a branch would lose damaged lines (3)",
+                  "sed -i '1s/^/x/' runs/trunk/metrics.csv; $TRAIN " FIXED "run.name=x " BRANCH);
+    expect_stderr(1, "runs/trunk/metrics.csv: not a regular file",
+                  "rm runs/trunk/metrics.csv; mkdir runs/trunk/metrics.csv; $TRAIN " FIXED
+                  "run.name=x --check " BRANCH);
     ck_assert(!exists("runs/x"));
     run(TRUNK " --overwrite && mkdir runs/x && printf 'step\nx\n' >runs/x/timing.csv");
-    expect_told(1, "runs/x/timing.csv: --resume would lose damaged lines (1)",
-                "$TRAIN " FIXED "run.name=x --resume " BRANCH);
+    expect_stderr(1, "runs/x/timing.csv: --resume would lose damaged lines (1)",
+                  "$TRAIN " FIXED "run.name=x --resume " BRANCH);
 }

@@ -70,9 +70,9 @@ TEST(the_20_classes_with_the_lowest_f1_are_printed)
     run("awk 'BEGIN { print \"text\\tlabel\"; for (i = 0; i < 500; i++) print "
         "substr(\"abcdefghijklmnopqrstuvwxyz\", 1 + i %% 25, 1 + i %% 7 %% 2) \"\\tl\" i %% 25 }' "
         ">sub/many.tsv");
-    expect_printed("macro F1 ",
-                   "$TRAIN " CLASSIFY
-                   "data.file=sub/many.tsv data.eval_file= data.eval_fraction=0 train.steps=60");
+    expect_stdout("macro F1 ",
+                  "$TRAIN " CLASSIFY
+                  "data.file=sub/many.tsv data.eval_file= data.eval_fraction=0 train.steps=60");
     expect_text(w->out, " (25 classes)\n",
                 "\nthese are the 20 of the 25 classes with the lowest F1\n");
     for (const char *at = w->out; (at = strstr(at, "\n'l")); rows++) {
@@ -93,11 +93,11 @@ TEST(runs_without_labels_have_no_classes)
     ck_assert(!exists("runs/tiny/classes.csv") && !exists("runs/tiny/confusion.csv"));
     expect_no_text(w->out, "macro F1");
     expect_exit(w, 1, "grep -e ^accuracy -e ^macro runs/tiny/result.csv");
-    expect_printed("macro F1", "$TRAIN " CLASSIFY "train.steps=5 sweep.run.seed=1,2");
-    expect_unprinted("macro F1", TINY "train.steps=2 sweep.run.seed=1,2 run.name=copies");
+    expect_stdout("macro F1", "$TRAIN " CLASSIFY "train.steps=5 sweep.run.seed=1,2");
+    expect_no_stdout("macro F1", TINY "train.steps=2 sweep.run.seed=1,2 run.name=copies");
     /* a class that neither occurs nor is predicted says nothing */
     run("echo 'aaaaaaaaaaaaaaaa\tZ' >>sub/train.tsv");
-    expect_printed(" (3 classes)\n", "$TRAIN " CLASSIFY "run.name=three");
+    expect_stdout(" (3 classes)\n", "$TRAIN " CLASSIFY "run.name=three");
     expect_no_text(w->out, "'Z'");
     expect_output("Z,0,0,0,0\n", "grep '^Z' runs/three/classes.csv");
 }

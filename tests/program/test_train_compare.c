@@ -164,8 +164,8 @@ TEST(runs_of_one_name_and_without_results_are_compared)
     /* a report is replaced and nothing else */
     run("$TRAIN --report runs/a1 runs/a2 elsewhere/b");
     write_file("mine.html", "<html><head><title>mine</title>\n");
-    expect_told(2, "mine.html is not a report of rotor: it was not replaced",
-                "$TRAIN --report runs/a1 elsewhere/b --output mine.html");
+    expect_stderr(2, "mine.html is not a report of rotor: it was not replaced",
+                  "$TRAIN --report runs/a1 elsewhere/b --output mine.html");
     ck_assert_str_eq(read_file("mine.html"), "<html><head><title>mine</title>\n");
     /* names that files of the comparison have */
     run("mv runs/a1 runs/figures && mv runs/a2 runs/runs.csv && $TRAIN --report runs/figures "
@@ -178,12 +178,12 @@ TEST(folders_that_cannot_be_compared_are_refused)
 {
     make_runs();
     run("mkfifo pipe");
-    expect_each_told("$TRAIN --report runs/a1",
-                     {2, "runs/none", "runs/none is not the folder of a run: "},
-                     {2, "tiny.ini", "tiny.ini is not the folder of a run: "},
-                     {2, "--output x.html", "--output needs --report with several runs"},
-                     {1, "elsewhere/b --output none/x.html", "none"},
-                     {2, "elsewhere/b --output pipe", ""});
+    expect_each_refused("$TRAIN --report runs/a1",
+                        {2, "runs/none", "runs/none is not the folder of a run: "},
+                        {2, "tiny.ini", "tiny.ini is not the folder of a run: "},
+                        {2, "--output x.html", "--output needs --report with several runs"},
+                        {1, "elsewhere/b --output none/x.html", "none"},
+                        {2, "elsewhere/b --output pipe", ""});
     run("test -p pipe");
     ck_assert(!exists("report.html") && !exists("x.html"));
 }
@@ -205,8 +205,8 @@ TEST(a_run_is_watched_until_it_ends)
     run("$TRAIN --watch runs/a1");
     expect_no_text(read_file("runs/a1/report.html"), "http-equiv");
     run(SHORT "run.name=s sweep.run.seed=1,2");
-    expect_each_told("$TRAIN --watch", {2, "runs/none", ""},
-                     {2, "runs/s", "--watch takes the folder of a run, not of a sweep"},
-                     {2, "runs/a1 runs/a2", "--watch takes only one run"},
-                     {2, "runs/a1 --report runs/a2", ""});
+    expect_each_refused("$TRAIN --watch", {2, "runs/none", ""},
+                        {2, "runs/s", "--watch takes the folder of a run, not of a sweep"},
+                        {2, "runs/a1 runs/a2", "--watch takes only one run"},
+                        {2, "runs/a1 --report runs/a2", ""});
 }

@@ -88,8 +88,8 @@ TEST(a_run_records_its_gates_and_phases)
     ck_assert(!exists("runs/gates/usage.csv") && !exists("runs/gates/phases.csv"));
     expect_output("layer,head,gate 0,0,0.60653066 0,1,0.60653066 1,0,0.60653066 1,1,0.60653066 ",
                   "tr '\\n' ' ' <runs/gates/gates.csv");
-    expect_told(2, "--usage: position.kind = none has no pairs that rotate",
-                "$TRAIN64 --checkpoint runs/gates --usage");
+    expect_stderr(2, "--usage: position.kind = none has no pairs that rotate",
+                  "$TRAIN64 --checkpoint runs/gates --usage");
     run("$TRAIN tiny.ini --quiet train.steps=2 position.kind=selective " SHORT "phases");
     ck_assert(exists("runs/phases/usage.csv") && !exists("runs/phases/gates.csv"));
     expect_output("layer,head,i,position,sum,deviation\n",

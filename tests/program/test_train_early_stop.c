@@ -33,11 +33,11 @@ SUITE(PROGRAM_OPTIONS)
 TEST(a_run_ends_when_its_patience_has_run_out)
 {
     NEEDS_PROGRAM("gnuplot");
-    expect_printed("steps: 60, 5760 tokens\n", "$TRAIN " WAIT "train.patience=2 --quiet");
+    expect_stdout("steps: 60, 5760 tokens\n", "$TRAIN " WAIT "train.patience=2 --quiet");
     expect_lines(w->out, "run: runs/tiny\n" STOPPED("60", "100", "2 evaluations"));
     expect_output("7\nstopped_early,1\n",
                   "grep -c '' runs/tiny/metrics.csv; grep ^stopped_early runs/tiny/result.csv");
-    expect_printed("step-00000060.h5\n", "ls runs/tiny/checkpoints");
+    expect_stdout("step-00000060.h5\n", "ls runs/tiny/checkpoints");
     expect_no_text(w->out, "step-00000080.h5\n");
     run("$TRAIN --report runs/tiny && grep 'stopped early at step 60 of 100: the' "
         "runs/tiny/report.html");
@@ -46,13 +46,13 @@ TEST(a_run_ends_when_its_patience_has_run_out)
 /* The loss of the task falls all the way to step 39: the last evaluation can be the best. */
 TEST(a_run_whose_patience_lasts_takes_all_its_steps)
 {
-    expect_unprinted("best: ",
+    expect_no_stdout("best: ",
                      "$TRAIN " RUN "train.patience=1 train.steps=39 train.eval_every=19 --quiet");
     expect_output("stopped_early,0\n", "grep ^stop runs/tiny/result.csv");
-    expect_unprinted("best: ", TINY "train.steps=39 --overwrite");
+    expect_no_stdout("best: ", TINY "train.steps=39 --overwrite");
     expect_exit(w, 1, "grep ^stop runs/tiny/result.csv");
-    expect_printed("step-00000039.h5, step 39\n", "$TRAIN tiny.ini --eval --best");
-    expect_unprinted("best: ", TINY "--resume train.steps=39");
+    expect_stdout("step-00000039.h5, step 39\n", "$TRAIN tiny.ini --eval --best");
+    expect_no_stdout("best: ", TINY "--resume train.steps=39");
 }
 
 TEST(a_trial_with_too_few_steps_is_a_warning)
@@ -65,8 +65,8 @@ TEST(a_trial_with_too_few_steps_is_a_warning)
                         "the earliest, and train.steps = 20\n");
     expect_text(w->err, "warning: optimizer.warmup_steps = 30, and train.steps = 20: the learning "
                         "rate rises to the end");
-    expect_printed("step 20\n", "$TRAIN runs/tiny/config.ini --eval");
-    expect_printed("steps: 20, ", "$TRAIN runs/tiny/config.ini --resume --quiet");
+    expect_stdout("step 20\n", "$TRAIN runs/tiny/config.ini --eval");
+    expect_stdout("steps: 20, ", "$TRAIN runs/tiny/config.ini --resume --quiet");
     run(TRIAL "--resume train.steps=80");
     expect_no_text(w->err, "train.patience = 2 cannot");
 }
@@ -82,10 +82,11 @@ TEST(resuming_a_run_that_stopped_early_explains_that_nothing_is_left)
     expect_text(w->err, "train: nothing is left to train: " STOPPED("40", "100", "1 evaluation"),
                 "train: set a larger train.patience or more train.steps to continue the run\n");
     run("diff -r before/tiny runs/tiny");
-    expect_told(0,
-                "the run had stopped early at step 40; it continues, and train.patience is counted "
-                "from 0 again\n",
-                "$TRAIN " LONGER "train.patience=1 --resume");
+    expect_stderr(
+        0,
+        "the run had stopped early at step 40; it continues, and train.patience is counted "
+        "from 0 again\n",
+        "$TRAIN " LONGER "train.patience=1 --resume");
     expect_lines(w->out, STOPPED("60", "200", "1 evaluation"));
     run("$TRAIN " LONGER "train.patience=2 run.name=straight --quiet");
     expect_same_in("straight", "tiny", "metrics.csv");
@@ -110,8 +111,8 @@ TEST(evaluations_are_counted_over_an_interruption)
     const char *flat = RUN "optimizer.lr=0 --quiet";
     run("$TRAIN %s run.name=straight train.steps=100 train.patience=2", flat);
     run("$TRAIN %s run.name=parts train.steps=50", flat);
-    expect_printed("steps: 60, ",
-                   "$TRAIN %s run.name=parts train.steps=100 train.patience=2 --resume", flat);
+    expect_stdout("steps: 60, ",
+                  "$TRAIN %s run.name=parts train.steps=100 train.patience=2 --resume", flat);
     expect_same_run("straight", "parts", 60);
     /* an extended run knows nothing of where it once ended */
     run(TINY "run.name=whole");
@@ -129,12 +130,13 @@ TEST(an_early_stop_below_the_target_ends_with_exit_code_7)
     expect_exit(w, 7, "$TRAIN " WAIT "train.patience=1 train.target_accuracy=1 --quiet");
     expect_lines(w->out, STOPPED("40", "100", "1 evaluation"));
     expect_text(w->err, "is below train.target_accuracy = 1\n");
-    expect_printed("steps: 20, ",
-                   "$TRAIN " WAIT
-                   "train.patience=1 --quiet --overwrite train.target_accuracy=0.0001");
+    expect_stdout("steps: 20, ",
+                  "$TRAIN " WAIT
+                  "train.patience=1 --quiet --overwrite train.target_accuracy=0.0001");
     expect_no_text(w->out, "stopped early");
     /* the runs of a sweep stop early each for itself */
-    expect_told(0, ": stopped early, loss ", "$TRAIN " WAIT "run.name=s sweep.train.patience=1,3");
+    expect_stderr(0, ": stopped early, loss ",
+                  "$TRAIN " WAIT "run.name=s sweep.train.patience=1,3");
     expect_output("steps,40\nsteps,80\n", "grep -h ^steps runs/s/*/result.csv");
 }
 
@@ -152,7 +154,7 @@ TEST(a_language_model_ends_with_its_perplexity)
     run("$TRAIN --checkpoint runs/lm --eval | cut -d ' ' -f 1-2 >evaluation; grep -E "
         "'^(eval|perplexity|theta):? ' out | cut -d ' ' -f 1-2 | sed '1i checkpoint: "
         "runs/lm/checkpoints/step-00000060.h5,' | cmp - evaluation; grep -c '^layer head' out");
-    expect_unprinted("perplexity", "$TRAIN tiny.ini --quiet");
+    expect_no_stdout("perplexity", "$TRAIN tiny.ini --quiet");
 }
 
 #define WORSENING                                                                                  \
@@ -172,10 +174,10 @@ TEST(the_results_of_a_run_with_patience_are_of_its_best_evaluation)
     ck_assert_msg(best_step < last_step, "the test needs a run that becomes worse");
     expect_in_file("runs/tiny/result.csv",
                    lasting("steps,%d\nmodel_step,%d\nlast_eval_loss,", last_step, best_step));
-    expect_printed(eval, "cp runs/tiny/result.csv before.csv; $TRAIN tiny.ini --eval");
+    expect_stdout(eval, "cp runs/tiny/result.csv before.csv; $TRAIN tiny.ini --eval");
     expect_text(w->err, "using the best evaluation, of step ",
                 ", since train.patience is set; --last uses the newest, of step ");
-    expect_printed(eval, "$TRAIN --checkpoint runs/tiny --eval --best");
+    expect_stdout(eval, "$TRAIN --checkpoint runs/tiny --eval --best");
     expect_no_text(w->err, "--last");
     run("$TRAIN " WORSENING " --resume");
     ck_assert_str_eq(line_of(w->out, "eval: "), eval);
@@ -189,12 +191,13 @@ TEST(the_results_of_a_run_with_patience_are_of_its_best_evaluation)
         "runs/tiny/report.html",
         lasting(" after %d steps, the best evaluation; at the end, after %d steps, loss %.6g<",
                 best_step, last_step, last_loss));
-    expect_each_told("$TRAIN tiny.ini --last",
-                     {2, "--eval --best", "give --best or --last, not both"},
-                     {2, "", "--last needs --eval, "});
+    expect_each_refused("$TRAIN tiny.ini --last",
+                        {2, "--eval --best", "give --best or --last, not both"},
+                        {2, "", "--last needs --eval, "});
     /* a best checkpoint that is gone costs a warning */
-    expect_told(0, "warning: the results are those of the last step, not of the best: ",
-                "rm runs/tiny/checkpoints/step-%08d.h5; $TRAIN " WORSENING " --resume", best_step);
+    expect_stderr(0, "warning: the results are those of the last step, not of the best: ",
+                  "rm runs/tiny/checkpoints/step-%08d.h5; $TRAIN " WORSENING " --resume",
+                  best_step);
     expect_exit(w, 1, "grep -q model_step runs/tiny/result.csv");
 }
 
@@ -211,13 +214,14 @@ TEST(a_run_starts_from_the_best_model_of_an_early_stopped_run)
                      2);
     for (int i = 0; i < 3; i++) {
         const char *file = lasting("runs/tiny/checkpoints/step-%08d.h5", i < 2 ? best : last);
-        expect_told(0,
-                    i < 2 ? lasting("step-%08d.h5, the best evaluation, of step %d, since the run "
+        expect_stderr(0,
+                      i < 2
+                          ? lasting("step-%08d.h5, the best evaluation, of step %d, since the run "
                                     "had train.patience (its newest is of step %d)",
                                     best, best, last)
                           : lasting("step-%08d.h5, step %d, ", last, last),
-                    "$TRAIN next.ini optimizer.lr=0 train.init_from=%s --overwrite",
-                    i < 2 ? folders[i] : file);
+                      "$TRAIN next.ini optimizer.lr=0 train.init_from=%s --overwrite",
+                      i < 2 ? folders[i] : file);
         run("h5diff runs/next/checkpoints/step-00000001.h5 %s /model", file);
     }
 }

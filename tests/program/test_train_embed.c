@@ -81,18 +81,18 @@ TEST(pooling_takes_the_first_the_last_or_the_mean_of_a_layer)
         ck_assert_double_eq_tol(first[i], last[i], 1e-7);
     run(BARE "--embed aba.txt --layer 2 >two; " BARE "--embed aba.txt | cmp - two");
     expect_exit(w, 1, BARE "--embed aba.txt --layer 1 | cmp -s - two");
-    expect_told(2, "--layer 3: the model has layers 1 to 2, and 0 for the",
-                BARE "--embed lines.txt --layer 3");
+    expect_stderr(2, "--layer 3: the model has layers 1 to 2, and 0 for the",
+                  BARE "--embed lines.txt --layer 3");
 }
 
 /* A header of 128 bytes (version 1.0 of the format), then the numbers of the CSV; or HDF5. */
 TEST(vectors_are_an_array_of_numpy_or_a_dataset_of_hdf5)
 {
     run(C_INI);
-    expect_printed("embeddings: v.h5\n", C_INI "--embed lines.txt --output v.h5");
+    expect_stdout("embeddings: v.h5\n", C_INI "--embed lines.txt --output v.h5");
     run("h5dump -H v.h5 || exit 0; h5dump -H v.h5 | grep -F '( 3, 16 ) / ( 3, 16 )'");
     run("cp v.h5 old.h5; " C_INI "--embed lines.txt --output v.h5 --overwrite; cmp v.h5 old.h5");
-    expect_printed("embeddings: v.npy\n", C_INI "--embed lines.txt --output v.npy");
+    expect_stdout("embeddings: v.npy\n", C_INI "--embed lines.txt --output v.npy");
     run("printf '\\223NUMPY\\1\\0v\\0%%-117s\\n' \"{'descr': '<f4', 'fortran_order': False, "
         "'shape': (3, 16), }\" >header; head -c 128 v.npy | cmp - header");
     run("tail -c +129 v.npy | od -An -v -w64 -tf4 >numbers; " C_INI
@@ -106,14 +106,14 @@ TEST(vectors_replace_a_file_only_with_overwrite)
     run(C_INI "train.keep=2 train.checkpoint_every=1");
     run("cat runs/*/checkpoints/*.h5 | cksum >before");
     for (int newest = 0; newest < 2; newest++)
-        expect_told(2,
-                    newest ? ".h5 is read; name another file to write"
-                           : ": the file exists; give --overwrite to replace it",
-                    C_INI "--embed lines.txt --output $(ls runs/*/checkpoints/*.h5 | %s -n 1)",
-                    newest ? "tail" : "head");
-    expect_told(2, ".h5 is read; name another file to write",
-                C_INI
-                "--embed lines.txt --overwrite --output $(ls runs/*/checkpoints/*.h5 | tail -n 1)");
+        expect_stderr(2,
+                      newest ? ".h5 is read; name another file to write"
+                             : ": the file exists; give --overwrite to replace it",
+                      C_INI "--embed lines.txt --output $(ls runs/*/checkpoints/*.h5 | %s -n 1)",
+                      newest ? "tail" : "head");
+    expect_stderr(
+        2, ".h5 is read; name another file to write",
+        C_INI "--embed lines.txt --overwrite --output $(ls runs/*/checkpoints/*.h5 | tail -n 1)");
     run("cat runs/*/checkpoints/*.h5 | cksum | cmp - before");
     expect_exit(w, 2, "cp lines.txt in.h5; " C_INI "--embed in.h5 --output in.h5 --overwrite");
     run("cmp in.h5 lines.txt");
@@ -124,16 +124,16 @@ TEST_ROWS(a_line_without_tokens_is_refused, 0, 2)
     static const char *const models[] = {C_INI, LM};
     run("%s", models[_i]);
     run("printf 'ab\\n\\nab\\n' >bad.txt; : >empty.txt; printf 'a\\0b\\n' >zero.txt");
-    expect_told(3, "bad.txt:2: the line has no token: it is empty",
-                "%s --embed bad.txt --output v.h5", models[_i]);
+    expect_stderr(3, "bad.txt:2: the line has no token: it is empty",
+                  "%s --embed bad.txt --output v.h5", models[_i]);
     ck_assert(!exists("v.h5"));
-    expect_told(3, "standard input:2: the line has no token: it is empty", "%s --embed - <bad.txt",
-                models[_i]);
+    expect_stderr(3, "standard input:2: the line has no token: it is empty",
+                  "%s --embed - <bad.txt", models[_i]);
     ck_assert_str_eq(w->out, "");
-    expect_told(3, "empty.txt has no line", "%s --embed empty.txt", models[_i]);
-    expect_told(3, "zero.txt:1: ", "%s --embed zero.txt", models[_i]);
-    expect_told(3, "nowhere.txt: cannot be read: No such file or directory",
-                "%s --embed nowhere.txt", models[_i]);
+    expect_stderr(3, "empty.txt has no line", "%s --embed empty.txt", models[_i]);
+    expect_stderr(3, "zero.txt:1: ", "%s --embed zero.txt", models[_i]);
+    expect_stderr(3, "nowhere.txt: cannot be read: No such file or directory",
+                  "%s --embed nowhere.txt", models[_i]);
 }
 
 TEST(each_labelled_line_has_its_loss)
@@ -165,21 +165,21 @@ TEST(json_lines_are_refused_as_texts_to_embed)
 {
     write_file("a.jsonl", "{\"text\": \"a\"}\n");
     run(C_INI "--quiet --overwrite train.steps=1");
-    expect_told(2, "a.jsonl: the lines must be those of a plain text",
-                "$TRAIN --checkpoint runs/c --embed a.jsonl");
+    expect_stderr(2, "a.jsonl: the lines must be those of a plain text",
+                  "$TRAIN --checkpoint runs/c --embed a.jsonl");
 }
 
 /* Step 1 leaves weights of 1e30, from which no finite number is computed. */
 TEST_ROWS(a_vector_or_loss_that_is_not_finite_is_an_error, 0, 2)
 {
     static const char *const models[] = {C_INI, MLM};
-    expect_told(5, "step 2: the loss is",
-                "%s optimizer.lr=1e30 train.steps=2 train.checkpoint_every=1", models[_i]);
-    expect_told(5, "lines.txt:1: component 0 of the vector is",
-                "$TRAIN runs/c/config.ini --embed lines.txt");
-    expect_each_told("$TRAIN runs/c/config.ini --quiet",
-                     {5, "--embed lines.txt --output v.npy", "lines.txt:1: component 0 of the"},
-                     {5, "--eval --per-line data.eval_file=test.csv", ": the loss is"});
+    expect_stderr(5, "step 2: the loss is",
+                  "%s optimizer.lr=1e30 train.steps=2 train.checkpoint_every=1", models[_i]);
+    expect_stderr(5, "lines.txt:1: component 0 of the vector is",
+                  "$TRAIN runs/c/config.ini --embed lines.txt");
+    expect_each_refused("$TRAIN runs/c/config.ini --quiet",
+                        {5, "--embed lines.txt --output v.npy", "lines.txt:1: component 0 of the"},
+                        {5, "--eval --per-line data.eval_file=test.csv", ": the loss is"});
 }
 
 /* exp of the negative losses are probabilities: those of all second tokens sum to 1 for lm. A
@@ -190,8 +190,8 @@ TEST_ROWS(each_line_of_a_text_has_its_loss, 0, 2)
     double row[3] = {0};
     run("%s", models[_i]);
     run("printf 'ab\\n\\nabcd\\n' >u.txt");
-    expect_untold("shorter than data.length",
-                  "$TRAIN runs/c/config.ini --eval --per-line data.eval_file=u.txt");
+    expect_no_stderr("shorter than data.length",
+                     "$TRAIN runs/c/config.ini --eval --per-line data.eval_file=u.txt");
     ck_assert_int_eq(strncmp(w->out, "line,loss,tokens\n1,", 19), 0);
     expect_text(w->out, "\n2,,0\n3,");
     read_row(1, row, 3);
@@ -203,6 +203,6 @@ TEST_ROWS(each_line_of_a_text_has_its_loss, 0, 2)
     run("$TRAIN runs/c/config.ini --quiet --eval --per-line data.eval_file=u.txt");
     read_row(3, row, 3);
     ck_assert(row[1] > 0 && row[2] == 4);
-    expect_told(2, "--per-line evaluates the lines of one text: give data.eval_file=FILE",
-                "$TRAIN runs/c/config.ini --eval --per-line");
+    expect_stderr(2, "--per-line evaluates the lines of one text: give data.eval_file=FILE",
+                  "$TRAIN runs/c/config.ini --eval --per-line");
 }

@@ -48,12 +48,12 @@ TEST(a_mask_of_a_protein_has_two_spellings)
     run("$TRAIN --checkpoint foreign --predict 'MK<mask>AY<mask>' >one; cat one");
     run("$TRAIN --checkpoint foreign --predict 'MK[MASK]AY[MASK]' | cmp - one");
     run("grep -q '^MK[A-Z.<-].*AY' one && grep -q '^mask 2: ' one");
-    expect_told(0,
-                "words of the text that are not in the vocabulary and are read as [UNK]: 1, the "
-                "first is 'x' at byte 2",
-                "$TRAIN --checkpoint foreign --predict 'MKxy<mask>' >/dev/null");
-    expect_told(2, "the text must have a [MASK] to fill",
-                "$TRAIN --checkpoint foreign --predict MKT");
+    expect_stderr(0,
+                  "words of the text that are not in the vocabulary and are read as [UNK]: 1, the "
+                  "first is 'x' at byte 2",
+                  "$TRAIN --checkpoint foreign --predict 'MKxy<mask>' >/dev/null");
+    expect_stderr(2, "the text must have a [MASK] to fill",
+                  "$TRAIN --checkpoint foreign --predict MKT");
     /* both have the token that the tokenizer adds after a protein, and count special tokens */
     char token[8];
     double probability, loss;
@@ -78,23 +78,24 @@ TEST(a_mask_of_a_protein_has_two_spellings)
 TEST(a_mask_token_id_that_the_vocabulary_contradicts_is_reported)
 {
     make_folders("esm");
-    expect_told(4, "config.json: mask_token_id is 7, but the mask of the vocabulary has the id ",
-                SET_MASK("7") "$TRAIN --checkpoint foreign --predict 'M<mask>'");
+    expect_stderr(4, "config.json: mask_token_id is 7, but the mask of the vocabulary has the id ",
+                  SET_MASK("7") "$TRAIN --checkpoint foreign --predict 'M<mask>'");
     expect_text(w->err, "; make them equal: with token_dropout = true the model depends on both");
-    expect_told(0, "; rotor uses that of the vocabulary",
-                "sed 's/\"token_dropout\": true/\"token_dropout\": false/' -i foreign/config.json; "
-                "$TRAIN --checkpoint foreign --predict 'M<mask>'");
+    expect_stderr(
+        0, "; rotor uses that of the vocabulary",
+        "sed 's/\"token_dropout\": true/\"token_dropout\": false/' -i foreign/config.json; "
+        "$TRAIN --checkpoint foreign --predict 'M<mask>'");
 }
 
 TEST(the_mask_of_token_ids_is_that_of_config_json)
 {
     make_folders("esm");
-    expect_told(2, "data.vocab_file must name a vocab.txt of ESM for data.level = residue",
-                "$TRAIN esm.ini --check data.vocab_file=");
+    expect_stderr(2, "data.vocab_file must name a vocab.txt of ESM for data.level = residue",
+                  "$TRAIN esm.ini --check data.vocab_file=");
     run("rm foreign/vocab.txt; " SET_MASK(
         "7") "$TRAIN --checkpoint foreign --export out; grep '\"mask_token_id\": 7' "
              "out/config.json; $TRAIN --checkpoint foreign --print-config | grep -x 'mask_id = 7'");
-    expect_told(
+    expect_stderr(
         4, "config.json: mask_token_id is 0, the id of padding where the folder has no vocabulary",
         SET_MASK("0") "$TRAIN --checkpoint foreign --print-config");
 }

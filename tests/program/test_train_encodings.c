@@ -35,10 +35,10 @@ TEST(decay_adds_the_theta_of_a_checkpoint)
     ck_assert_int_eq(sscanf(strstr(w->out, "\n7,"), "\n7,%lf,%lf", &configured, &learned), 2);
     ck_assert_double_ne(configured, learned);
     expect_number(learned / configured, 0.7, 1.4);
-    expect_told(2, "nothing is rotated",
-                "$TRAIN --decay tiny.ini theta.learn=no position.kind=alibi");
+    expect_stderr(2, "nothing is rotated",
+                  "$TRAIN --decay tiny.ini theta.learn=no position.kind=alibi");
     run(TINY "theta.learn=no --overwrite");
-    expect_told(4, "its theta is fixed", "$TRAIN --decay tiny.ini --checkpoint " END);
+    expect_stderr(4, "its theta is fixed", "$TRAIN --decay tiny.ini --checkpoint " END);
     ck_assert_str_eq(w->out, "");
 }
 
@@ -66,15 +66,15 @@ TEST(a_run_starts_from_the_parameters_of_another)
 {
     run("$TRAIN tiny.ini --quiet");
     const double end = number_behind(w->out, "eval: loss ");
-    expect_told(
+    expect_stderr(
         0, "starting from ",
         "$TRAIN tiny.ini run.name=second train.steps=1 optimizer.lr=0 train.init_from=" END);
     expect_text(w->err, "step-00000060.h5, step 60, theta included");
     expect_number(number_behind(w->out, "eval: loss ") - end, 0, 0);
     expect_text(w->out, "theta started elsewhere: max relative drift from its start 0 ");
-    expect_told(0, "step-00000060.h5, step 60, theta included",
-                "$TRAIN tiny.ini run.name=third data.task=order train.steps=5 "
-                "train.freeze=embeddings,layers.0 train.init_from=" END);
+    expect_stderr(0, "step-00000060.h5, step 60, theta included",
+                  "$TRAIN tiny.ini run.name=third data.task=order train.steps=5 "
+                  "train.freeze=embeddings,layers.0 train.init_from=" END);
     expect_text(w->err,
                 "newly initialized parameters of the model: 4, the first is head.dense.weight",
                 "unexpected parameters of the checkpoint: 5, the first is head.dense.bias");
@@ -85,17 +85,17 @@ TEST(a_run_starts_from_the_parameters_of_another)
 TEST(theta_is_inherited_for_all_layers_or_for_none)
 {
     run(TINY "position.every=2");
-    expect_told(
+    expect_stderr(
         0, "theta as configured",
         "$TRAIN tiny.ini run.name=second train.steps=1 position.every=1 train.init_from=" END);
     expect_in_file("runs/second/theta.csv", "\n0,0,all,1,0.0999999968,0.1\n");
     run("$TRAIN tiny.ini run.name=third --quiet");
-    expect_told(0, "theta included",
-                "$TRAIN tiny.ini run.name=fourth train.steps=1 position.every=2 "
-                "train.init_from=runs/third/checkpoints/step-00000060.h5");
+    expect_stderr(0, "theta included",
+                  "$TRAIN tiny.ini run.name=fourth train.steps=1 position.every=2 "
+                  "train.init_from=runs/third/checkpoints/step-00000060.h5");
     /* theta may be new where a run starts */
     run(TINY "theta.learn=no --overwrite");
-    expect_told(
+    expect_stderr(
         0, "theta as configured",
         "$TRAIN tiny.ini run.name=heads train.steps=1 theta.scope=head train.init_from=" END);
     run("$TRAIN tiny.ini run.name=fixed train.steps=1 theta.learn=no train.init_from=runs/heads");
@@ -115,9 +115,10 @@ TEST(a_start_that_does_not_fit_is_refused_before_the_first_step)
         {"position.kind = t5", "rope"}};
     for (int i = 0; i < ROWS(rows); i++) {
         const char *key = rows[i][0], *value = strchr(key, '=') + 2;
-        expect_told(2, lasting("  %s (command line); the model has %s", key, rows[i][1]),
-                    TINY "run.name=second %.*s=%s %s train.init_from=" END, (int)strcspn(key, " "),
-                    key, value, strstr(key, "t5") ? "theta.learn=no" : "");
+        expect_stderr(2, lasting("  %s (command line); the model has %s", key, rows[i][1]),
+                      TINY "run.name=second %.*s=%s %s train.init_from=" END,
+                      (int)strcspn(key, " "), key, value,
+                      strstr(key, "t5") ? "theta.learn=no" : "");
         ck_assert_int_eq(count_of(w->err, "\n"), 2);
         ck_assert(!exists("runs/second"));
     }

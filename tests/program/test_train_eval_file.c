@@ -21,18 +21,18 @@ TEST(a_text_is_evaluated_on_the_files_that_are_named)
     expect_text(trained, "(33 sequences, ");
     run("grep '^eval_file = /.*/sub/one.txt,/.*/sub/two.txt$' runs/t/config.ini");
     run("sed -n 2p runs/t/timing.csv | grep '/sub/two.txt (124 bytes, XXH128 '");
-    expect_told(2, "--eval does not read data.file: the run has data.eval_file = /",
-                "$TRAIN runs/t/config.ini --eval data.file=sub/two.txt");
+    expect_stderr(2, "--eval does not read data.file: the run has data.eval_file = /",
+                  "$TRAIN runs/t/config.ini --eval data.file=sub/two.txt");
     expect_text(w->err, "; give data.eval_file=FILE to evaluate on another one\n");
-    expect_told(0, "evaluating on the last 0.1 of data.file",
-                "$TRAIN runs/t/config.ini --eval data.file=sub/two.txt data.eval_file=");
+    expect_stderr(0, "evaluating on the last 0.1 of data.file",
+                  "$TRAIN runs/t/config.ini --eval data.file=sub/two.txt data.eval_file=");
     run("rm sub/text.txt; $TRAIN --checkpoint runs/t --eval");
     ck_assert_str_eq(line_of(w->out, "eval: "), trained);
-    expect_printed("(11 sequences, ",
-                   "$TRAIN --checkpoint runs/t --eval data.eval_file=sub/two.txt");
-    expect_told(0, " of data.eval_file that are not in the vocabulary and are read as [UNK]",
-                "tr 9 x <sub/one.txt >sub/x.txt; $TRAIN --checkpoint runs/t --eval "
-                "data.eval_file=sub/x.txt");
+    expect_stdout("(11 sequences, ",
+                  "$TRAIN --checkpoint runs/t --eval data.eval_file=sub/two.txt");
+    expect_stderr(0, " of data.eval_file that are not in the vocabulary and are read as [UNK]",
+                  "tr 9 x <sub/one.txt >sub/x.txt; $TRAIN --checkpoint runs/t --eval "
+                  "data.eval_file=sub/x.txt");
     expect_no_text(w->err, " of data.file that");
 }
 
@@ -43,26 +43,27 @@ TEST(token_ids_are_evaluated_on_their_own_data_set)
         "TEXTIN -s 32 -o sub/ids.h5");
     const char *tokens = TEXT "data.task=tokens data.level=byte data.file=sub/ids.h5:/train "
                               "data.eval_file=sub/ids.h5:/valid train.eval_batches=0";
-    expect_printed("(8 sequences, ", "$TRAIN %s data.vocab=10", tokens);
-    expect_printed("(8 sequences, ", "$TRAIN %s data.vocab=10 --eval", tokens);
-    expect_told(3, "/sub/ids.h5:/train: data.file must hold ids from 0 to 5",
-                "$TRAIN %s data.vocab=6 --overwrite", tokens);
-    expect_told(3, "/sub/ids.h5:/train: data.eval_file must hold ids from 0 to 6",
-                "$TRAIN " TEXT
-                "run.name=other data.task=tokens data.level=byte data.file=sub/ids.h5:/valid "
-                "data.vocab=7 data.eval_file=sub/ids.h5:/train");
+    expect_stdout("(8 sequences, ", "$TRAIN %s data.vocab=10", tokens);
+    expect_stdout("(8 sequences, ", "$TRAIN %s data.vocab=10 --eval", tokens);
+    expect_stderr(3, "/sub/ids.h5:/train: data.file must hold ids from 0 to 5",
+                  "$TRAIN %s data.vocab=6 --overwrite", tokens);
+    expect_stderr(3, "/sub/ids.h5:/train: data.eval_file must hold ids from 0 to 6",
+                  "$TRAIN " TEXT
+                  "run.name=other data.task=tokens data.level=byte data.file=sub/ids.h5:/valid "
+                  "data.vocab=7 data.eval_file=sub/ids.h5:/train");
     ck_assert(!exists("runs/other"));
 }
 
 TEST(a_text_too_short_to_evaluate_is_refused_before_anything_is_created)
 {
     for (int checks = 0; checks < 2; checks++) {
-        expect_each_told(checks ? "$TRAIN " TEXT "--check" : "$TRAIN " TEXT,
-                         {3,
-                          "data.eval_file=sub/one.txt,sub/two.txt train.eval_batches=0 "
-                          "train.eval_lengths=20,400",
-                          "/sub/two.txt: the text for evaluation is shorter than the 400 tokens of "
-                          "train.eval_lengths\n"});
+        expect_each_refused(
+            checks ? "$TRAIN " TEXT "--check" : "$TRAIN " TEXT,
+            {3,
+             "data.eval_file=sub/one.txt,sub/two.txt train.eval_batches=0 "
+             "train.eval_lengths=20,400",
+             "/sub/two.txt: the text for evaluation is shorter than the 400 tokens of "
+             "train.eval_lengths\n"});
         ck_assert(!exists("runs"));
     }
 }
@@ -71,20 +72,22 @@ TEST(a_text_too_short_to_evaluate_is_refused_before_anything_is_created)
 TEST(ids_below_4_are_a_warning_and_can_be_ordinary_tokens)
 {
     run("for i in $(seq 200); do printf '\\0\\0\\1\\0\\5\\0\\6\\0'; done >zero.bin");
-    expect_told(0,
-                "takes the ids 0 to 3 for [PAD], [CLS], [MASK] and [SEP], and 400 of the first 800 "
-                "tokens of data.file have one of the first three; set data.special_tokens=no",
-                "$TRAIN tiny.ini data.task=tokens data.file=zero.bin train.steps=2");
-    expect_untold("ids 0 to 3", "$TRAIN tiny.ini data.task=tokens data.file=zero.bin train.steps=2 "
-                                "data.special_tokens=no run.name=ordinary");
+    expect_stderr(
+        0,
+        "takes the ids 0 to 3 for [PAD], [CLS], [MASK] and [SEP], and 400 of the first 800 "
+        "tokens of data.file have one of the first three; set data.special_tokens=no",
+        "$TRAIN tiny.ini data.task=tokens data.file=zero.bin train.steps=2");
+    expect_no_stderr("ids 0 to 3",
+                     "$TRAIN tiny.ini data.task=tokens data.file=zero.bin train.steps=2 "
+                     "data.special_tokens=no run.name=ordinary");
     expect_no_text(w->err, "data.mask_id");
-    expect_told(0,
-                "warning: data.mask_id = 5 hides tokens, and 200 of the first 800 tokens of "
-                "data.file have this id; set data.mask_id to an id that they do not use\n",
-                "$TRAIN tiny.ini data.task=tokens data.file=zero.bin train.steps=2 "
-                "data.special_tokens=no data.mask_id=5 run.name=masked");
-    expect_printed("\nspecial_tokens = no\n",
-                   "$TRAIN --checkpoint runs/ordinary --print-config --quiet");
+    expect_stderr(0,
+                  "warning: data.mask_id = 5 hides tokens, and 200 of the first 800 tokens of "
+                  "data.file have this id; set data.mask_id to an id that they do not use\n",
+                  "$TRAIN tiny.ini data.task=tokens data.file=zero.bin train.steps=2 "
+                  "data.special_tokens=no data.mask_id=5 run.name=masked");
+    expect_stdout("\nspecial_tokens = no\n",
+                  "$TRAIN --checkpoint runs/ordinary --print-config --quiet");
 }
 
 TEST(a_model_of_token_ids_continues_ids)
@@ -106,13 +109,14 @@ TEST(a_model_of_token_ids_continues_ids)
                   "$TRAIN --checkpoint ids --predict '3 4 5' --tokens 7 --temperature 0");
     expect_output("8 9 0 1 2\n", "echo 8 9 | $TRAIN --checkpoint ids --predict - --tokens 3 "
                                  "--temperature 0");
-    expect_told(4, "the model reads token ids, not texts", "$TRAIN --checkpoint ids --predict 8a");
-    expect_told(4, "the model reads token ids, not texts", "$TRAIN --checkpoint ids --embed two");
-    expect_each_told("$TRAIN runs/tiny/config.ini --predict",
-                     {2, "'3 x'", "train: 'x' is no token id from 0 to 9\n"},
-                     {2, "10", "train: '10' is no token id from 0 to 9\n"},
-                     {2, "-1", "train: '-1' is no token id from 0 to 9\n"},
-                     {2, "' '", "train: there is no token id to continue\n"});
+    expect_stderr(4, "the model reads token ids, not texts",
+                  "$TRAIN --checkpoint ids --predict 8a");
+    expect_stderr(4, "the model reads token ids, not texts", "$TRAIN --checkpoint ids --embed two");
+    expect_each_refused("$TRAIN runs/tiny/config.ini --predict",
+                        {2, "'3 x'", "train: 'x' is no token id from 0 to 9\n"},
+                        {2, "10", "train: '10' is no token id from 0 to 9\n"},
+                        {2, "-1", "train: '-1' is no token id from 0 to 9\n"},
+                        {2, "' '", "train: there is no token id to continue\n"});
     /* the ids of [PAD], [CLS], [MASK] and [SEP] are never predicted */
     expect_output(
         "4 5 ",
@@ -125,12 +129,12 @@ TEST(a_model_of_token_ids_continues_ids)
 TEST(a_text_shorter_than_a_window_is_evaluated)
 {
     run("$TRAIN " TEXT "data.objective=lm model.causal=yes");
-    expect_printed("(1 sequences, 3 labels)\n",
-                   "$TRAIN runs/t/config.ini --eval data.eval_file=sub/short.txt");
+    expect_stdout("(1 sequences, 3 labels)\n",
+                  "$TRAIN runs/t/config.ini --eval data.eval_file=sub/short.txt");
     expect_text(w->err, "1 text for evaluation shorter than data.length = 12 (the shortest has 3 "
                         "tokens): evaluated as one shorter sequence\n");
     const char *padded = line_of(w->out, "eval: ");
-    expect_printed(padded,
-                   "$TRAIN --checkpoint runs/t --eval data.eval_file=sub/short.txt data.length=4");
+    expect_stdout(padded,
+                  "$TRAIN --checkpoint runs/t --eval data.eval_file=sub/short.txt data.length=4");
     expect_no_text(w->err, "shorter");
 }

@@ -13,7 +13,7 @@ static ino_t inode_of(const char *path)
 
 static void expect_model(const char *folder)
 {
-    expect_printed("\ndim = 16\n", "$TRAIN --checkpoint %s --print-config", folder);
+    expect_stdout("\ndim = 16\n", "$TRAIN --checkpoint %s --print-config", folder);
     expect_text(w->out, "\nlength = 12\n");
     /* keys of a folder are listed with its name, without a line; defaults are left out */
     expect_text(w->err, lasting("%-25s model.heads ", folder));
@@ -27,8 +27,8 @@ TEST(an_export_into_the_folder_of_a_run_is_refused_and_changes_nothing)
     static const char *const folders[] = {"runs/tiny", "runs/tiny/checkpoints", "runs/sweep"};
     run(RUN "&& " RUN "run.name=sweep sweep.run.seed=1,2");
     for (int i = 0; i < 3; i++) {
-        expect_told(2, "the folder holds a run", "$TRAIN tiny.ini --export %s --overwrite",
-                    folders[i]);
+        expect_stderr(2, "the folder holds a run", "$TRAIN tiny.ini --export %s --overwrite",
+                      folders[i]);
         expect_text(w->err, folders[i]);
     }
     run("! find runs -name model.safetensors -o -name .rotor-export | grep .");
@@ -41,8 +41,8 @@ TEST(a_run_is_refused_in_the_folder_of_an_export)
     run("$TRAIN tiny.ini --export runs/model");
     static const char *const options[] = {"", "--overwrite", "--resume"};
     for (int i = 0; i < ROWS(options); i++)
-        expect_told(2, "runs/model holds an exported model: choose another run.name",
-                    "$TRAIN tiny.ini run.name=model %s", options[i]);
+        expect_stderr(2, "runs/model holds an exported model: choose another run.name",
+                      "$TRAIN tiny.ini run.name=model %s", options[i]);
     expect_model("runs/model");
     /* a run that holds one since an earlier version is resumed all the same */
     run("cp runs/model/* runs/tiny && $TRAIN tiny.ini train.steps=2 --resume");
@@ -72,8 +72,8 @@ TEST(an_export_keeps_the_permissions_of_a_folder_and_a_link_to_it)
                                            {"out", "../out/.", "model"}};
     run(RUN "--overwrite && $TRAIN tiny.ini --export out && mkdir out/below");
     for (int i = 0; i < ROWS(paths); i++)
-        expect_printed(lasting("\nname = %s\n", paths[i][2]),
-                       "cd %s && $TRAIN --checkpoint %s --print-config", paths[i][0], paths[i][1]);
+        expect_stdout(lasting("\nname = %s\n", paths[i][2]),
+                      "cd %s && $TRAIN --checkpoint %s --print-config", paths[i][0], paths[i][1]);
     /* files of an older model are removed, and other files stay */
     expect_output("export: out\nREADME.md\nbelow\nconfig.json\nmodel.safetensors\n",
                   "echo x | tee out/tokenizer.json >out/generation_config.json; $TRAIN tiny.ini "
@@ -91,8 +91,8 @@ TEST(an_export_replaces_a_staging_folder_that_was_left_behind)
         "out/.rotor-export/model.safetensors.tmp .out.rotor-export/config.json; $TRAIN tiny.ini "
         "--export out && ! ls -A . out | grep rotor-export");
     run("mkdir -p out/.rotor-export && touch out/.rotor-export/mine");
-    expect_told(1, "out/.rotor-export: Directory not empty",
-                "$TRAIN tiny.ini --export out --overwrite");
+    expect_stderr(1, "out/.rotor-export: Directory not empty",
+                  "$TRAIN tiny.ini --export out --overwrite");
     ck_assert(exists("out/.rotor-export/mine"));
     expect_model("out");
 }

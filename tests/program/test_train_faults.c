@@ -30,15 +30,15 @@ TEST(other_runs_and_files_are_not_changed)
     run(TINY "run.name=a & $TRAIN tiny.ini --quiet run.name=b && wait $!");
     expect_same_files("runs/a/metrics.csv", "runs/b/metrics.csv");
     /* the profile counts every op */
-    expect_printed("\nlinear            forward ", TINY "--profile");
+    expect_stdout("\nlinear            forward ", TINY "--profile");
     expect_text(w->out, "\nattention         backward ", "\nrope              backward ",
                 " 60 steps and their evaluations\n");
     run("cmp runs/tiny/metrics.csv runs/a/metrics.csv");
-    expect_printed(" 4 steps and their", TINY "--profile --resume train.steps=64");
+    expect_stdout(" 4 steps and their", TINY "--profile --resume train.steps=64");
     /* overwrite removes the run and nothing else */
-    expect_told(2, "runs/tiny already holds a run: give --resume", "$TRAIN tiny.ini");
-    expect_told(1, "runs/tiny/.lock: is no file, and cannot lock the folder: remove it\n",
-                "cd runs/tiny; ln -s away .lock; cd ../..; $TRAIN tiny.ini --resume");
+    expect_stderr(2, "runs/tiny already holds a run: give --resume", "$TRAIN tiny.ini");
+    expect_stderr(1, "runs/tiny/.lock: is no file, and cannot lock the folder: remove it\n",
+                  "cd runs/tiny; ln -s away .lock; cd ../..; $TRAIN tiny.ini --resume");
     run("rm runs/tiny/.lock");
     run("cd runs/tiny; echo mine >checkpoints/best.h5; mkdir notes; echo >notes/a");
     run(TINY "--overwrite theta.learn=no train.steps=15");
@@ -97,10 +97,10 @@ TEST(a_file_that_crashes_hdf5_is_reported_as_damaged)
     FILE *file = fopen(TEST_SOURCES "/fuzz/corpus/checkpoint/crash", "rb");
     const size_t size = file ? fread(bytes, 1, sizeof bytes, file) : 0;
     ck_assert(size && !fclose(file) && !write_sealed("crash.h5", bytes, size).code);
-    expect_told(4, "train: crash.h5: it is damaged: ", "$TRAIN --eval --checkpoint crash.h5");
-    expect_told(3, "/crash-chunks:/ids: ",
-                TINY "data.task=tokens data.file=" TEST_SOURCES
-                     "/fuzz/corpus/tokens/crash-chunks:/ids");
+    expect_stderr(4, "train: crash.h5: it is damaged: ", "$TRAIN --eval --checkpoint crash.h5");
+    expect_stderr(3, "/crash-chunks:/ids: ",
+                  TINY "data.task=tokens data.file=" TEST_SOURCES
+                       "/fuzz/corpus/tokens/crash-chunks:/ids");
     expect_text(w->err, "is damaged");
     ck_assert(!exists("runs"));
 }
@@ -118,7 +118,7 @@ TEST(training_continues_on_a_full_disk)
     ck_assert_int_eq(count_of(w->err, "train: "), 2); /* gcov prints lines of its own */
     ck_assert(!strncmp(w->err, "train: warning: ", 16));
     /* a run without checkpoints goes on once there is room */
-    expect_told(0, "runs/tiny has no checkpoint: starting afresh\n", TINY "--resume");
+    expect_stderr(0, "runs/tiny has no checkpoint: starting afresh\n", TINY "--resume");
     run(TINY "run.name=other");
     expect_same_files("runs/tiny/metrics.csv", "runs/other/metrics.csv");
 }
@@ -136,15 +136,15 @@ TEST(a_closed_pipe_does_not_end_training)
 TEST(a_loss_that_is_not_finite_leaves_the_last_good_checkpoint)
 {
 #define WITH_RATE(rate) TINY "--overwrite optimizer.clip_norm=0 optimizer.lr=" rate
-    expect_told(5, "train: step 2: the loss is ", WITH_RATE("1e30 train.checkpoint_every=1"));
+    expect_stderr(5, "train: step 2: the loss is ", WITH_RATE("1e30 train.checkpoint_every=1"));
     expect_output("step-00000001.h5\n", "ls runs/tiny/checkpoints");
-    expect_told(5, "train: step 1: the loss of the evaluation is ",
-                WITH_RATE(
-                    "1e30 train.steps=1 optimizer.schedule=constant optimizer.schedule_steps=0"));
-    expect_told(5, "is not finite: no checkpoint was saved\n",
-                WITH_RATE("1e38 train.checkpoint_every=1 train.eval_lengths=16"));
+    expect_stderr(5, "train: step 1: the loss of the evaluation is ",
+                  WITH_RATE(
+                      "1e30 train.steps=1 optimizer.schedule=constant optimizer.schedule_steps=0"));
+    expect_stderr(5, "is not finite: no checkpoint was saved\n",
+                  WITH_RATE("1e38 train.checkpoint_every=1 train.eval_lengths=16"));
     expect_output("", "ls runs/tiny/checkpoints");
     ck_assert(exists("runs/tiny/result.csv") && !exists("runs/tiny/lengths.csv"));
-    expect_told(5, "step 2: [", WITH_RATE("1e30 --trap optimizer.kind=sgd"));
+    expect_stderr(5, "step 2: [", WITH_RATE("1e30 --trap optimizer.kind=sgd"));
     expect_text(w->err, "] result: element ");
 }

@@ -20,39 +20,39 @@ TEST(a_run_is_evaluated_as_it_was_trained)
         w->err,
         "train: using the configuration of the run, which differs from tiny.ini:\nmodel.dim: the "
         "run has '24', now it is '16'\ndata.task: the run has 'reverse', now it is 'copy'\n");
-    expect_untold("using the configuration", MINE "--eval --quiet");
-    expect_untold("using the configuration", MINE "--eval model.dim=24 data.task=reverse");
+    expect_no_stderr("using the configuration", MINE "--eval --quiet");
+    expect_no_stderr("using the configuration", MINE "--eval model.dim=24 data.task=reverse");
     /* the command line changes keys that may differ */
-    expect_printed("(8 sequences, 40 labels)", MINE "--eval train.eval_batches=1");
-    expect_told(2,
-                "command line: model.dim = 16 cannot be changed here: the trained model has 24\n",
-                MINE "--eval model.dim=16");
+    expect_stdout("(8 sequences, 40 labels)", MINE "--eval train.eval_batches=1");
+    expect_stderr(2,
+                  "command line: model.dim = 16 cannot be changed here: the trained model has 24\n",
+                  MINE "--eval model.dim=16");
     expect_exit(w, 2, MINE "--eval model.heads=4 model.dim=30");
-    expect_told(2,
-                "command line: model.heads = 5 cannot be changed here: the trained model has 2\n",
-                "$TRAIN --checkpoint runs/mine --eval model.heads=5");
+    expect_stderr(2,
+                  "command line: model.heads = 5 cannot be changed here: the trained model has 2\n",
+                  "$TRAIN --checkpoint runs/mine --eval model.heads=5");
 }
 
 TEST(the_configuration_in_the_folder_of_a_run_selects_that_run)
 {
     run("$TRAIN tiny.ini run.name=a=b model.dim=24 train.steps=20");
     const char *trained = line_of(w->out, "eval: ");
-    expect_printed("checkpoint: runs/a=b/checkpoints/step-00000020.h5, step 20\n",
-                   "$TRAIN runs/a=b/config.ini --eval");
+    expect_stdout("checkpoint: runs/a=b/checkpoints/step-00000020.h5, step 20\n",
+                  "$TRAIN runs/a=b/config.ini --eval");
     run("cd runs/a=b && $TRAIN config.ini --eval");
     expect_eval_line(trained);
-    expect_printed("checkpoint: ./a=b/../a=b/checkpoints/step-00000020.h5, step 20\n",
-                   "cd runs && $TRAIN ./a=b/../a=b/config.ini --eval");
+    expect_stdout("checkpoint: ./a=b/../a=b/checkpoints/step-00000020.h5, step 20\n",
+                  "cd runs && $TRAIN ./a=b/../a=b/config.ini --eval");
     run("cd runs/a=b/checkpoints && $TRAIN ../config.ini --eval");
     expect_eval_line(trained);
     run("mkdir far && mv runs/a=b far/moved");
     run("$TRAIN far/moved/config.ini --eval");
     expect_eval_line(trained);
-    expect_printed("\nrun: far/moved\n", "$TRAIN far/moved/config.ini --resume train.steps=40");
+    expect_stdout("\nrun: far/moved\n", "$TRAIN far/moved/config.ini --resume train.steps=40");
     ck_assert(!exists("runs/a=b") && exists("far/moved/checkpoints/step-00000040.h5"));
     run("printf '[position]\nscale = 3\n' >>far/moved/config.ini; $TRAIN far/moved/config.ini "
         "--eval");
-    expect_told(2, "far/moved already holds a run", "$TRAIN far/moved/config.ini");
+    expect_stderr(2, "far/moved already holds a run", "$TRAIN far/moved/config.ini");
 }
 
 TEST(a_run_may_lie_in_a_folder_of_any_name)
@@ -60,20 +60,20 @@ TEST(a_run_may_lie_in_a_folder_of_any_name)
     NEEDS_PROGRAM("gnuplot");
     static const char *const names[] = {"t #2", "-t", "t ;x"};
     run("$TRAIN tiny.ini train.steps=20 && sed -i '/^name =/d' runs/tiny/config.ini");
-    expect_printed("checkpoint: runs/tiny/checkpoints/step-00000020.h5, step 20\n",
-                   "$TRAIN runs/tiny/config.ini --eval");
+    expect_stdout("checkpoint: runs/tiny/checkpoints/step-00000020.h5, step 20\n",
+                  "$TRAIN runs/tiny/config.ini --eval");
     for (int i = 0; i < ROWS(names); i++) {
         run("cp -r runs/tiny './%s' && ROTOR_NO_REPORT=1 $TRAIN --report './%s'", names[i],
             names[i]);
         run("$TRAIN --checkpoint './%s' --eval", names[i]);
-        expect_told(2, "run.name cannot be ", "$TRAIN './%s/config.ini' --eval", names[i]);
+        expect_stderr(2, "run.name cannot be ", "$TRAIN './%s/config.ini' --eval", names[i]);
     }
 }
 
 TEST(a_damaged_checkpoint_is_reported_and_an_older_one_used)
 {
     run("$TRAIN tiny.ini train.steps=40; echo broken >runs/tiny/checkpoints/step-00000040.h5");
-    expect_told(0, "step-00000040.h5: ", "$TRAIN --checkpoint runs/tiny --eval");
+    expect_stderr(0, "step-00000040.h5: ", "$TRAIN --checkpoint runs/tiny --eval");
     expect_text(w->err, "falling back to step-00000020.h5");
 }
 
@@ -81,8 +81,8 @@ TEST(a_damaged_checkpoint_is_reported_and_an_older_one_used)
 TEST(a_configuration_that_only_double_can_represent_is_replaced_in_float)
 {
     run("$TRAIN64 tiny.ini train.steps=20 optimizer.eps=1e-50");
-    expect_told(0, "warning: the configuration of the run cannot be used; using that of",
-                "$TRAIN tiny.ini --eval");
+    expect_stderr(0, "warning: the configuration of the run cannot be used; using that of",
+                  "$TRAIN tiny.ini --eval");
     run("$TRAIN tiny.ini --eval --checkpoint runs/tiny");
     expect_exit(w, 4, "$TRAIN --eval --checkpoint runs/tiny");
 }
@@ -103,7 +103,7 @@ TEST(a_config_ini_without_checkpoints_is_an_ordinary_configuration)
         {"$TRAIN far/one/config.ini run.dir=near", "near/one"}};
     run("mkdir here && cp tiny.ini here/config.ini && cp tiny.ini config.ini");
     for (int i = 0; i < ROWS(rows); i++)
-        expect_printed(lasting("\nrun: %s\n", rows[i][1]), "%s", rows[i][0]);
+        expect_stdout(lasting("\nrun: %s\n", rows[i][1]), "%s", rows[i][0]);
 }
 
 TEST(a_checkpoint_is_used_with_its_own_configuration)
@@ -116,7 +116,7 @@ TEST(a_checkpoint_is_used_with_its_own_configuration)
         run("$TRAIN --checkpoint %s --eval", names[i]);
         expect_eval_line(trained);
         expect_text(w->out, "step-00000020.h5, step 20\n");
-        expect_printed("\ndim = 24\n", "$TRAIN --checkpoint %s --print-config", names[i]);
+        expect_stdout("\ndim = 24\n", "$TRAIN --checkpoint %s --print-config", names[i]);
         expect_output("r,C,C_layer_0,C_layer_1\n", "$TRAIN --checkpoint %s --decay | head -n 1",
                       names[i]);
     }
@@ -127,8 +127,8 @@ TEST(a_run_that_was_never_evaluated_has_no_best)
     expect_exit(w, 75,
                 TINY "train.steps=1000000 train.eval_every=1000000 & " WAIT_FOR_ROW(
                     "20", "runs/tiny/metrics.csv") "kill -INT $!; wait $!");
-    expect_told(4, "no evaluation was made: there is no best checkpoint\n",
-                "$TRAIN tiny.ini --eval --best");
+    expect_stderr(4, "no evaluation was made: there is no best checkpoint\n",
+                  "$TRAIN tiny.ini --eval --best");
 }
 
 TEST(a_prediction_names_its_checkpoint)
@@ -136,8 +136,8 @@ TEST(a_prediction_names_its_checkpoint)
     const char *lm = "tiny.ini theta.learn=no data.task=text data.vocab=32 data.file=text.txt "
                      "data.objective=lm model.causal=yes";
     run("seq 500 >text.txt; $TRAIN %s train.steps=1", lm);
-    expect_told(0, "train: checkpoint: runs/tiny/checkpoints/step-00000001.h5, step 1\n",
-                "$TRAIN %s --predict 12 --tokens 3", lm);
+    expect_stderr(0, "train: checkpoint: runs/tiny/checkpoints/step-00000001.h5, step 1\n",
+                  "$TRAIN %s --predict 12 --tokens 3", lm);
     expect_no_text(w->out, "checkpoint");
     expect_message(0, "", "$TRAIN --checkpoint runs/tiny --predict 12 --tokens 3 --quiet");
 }

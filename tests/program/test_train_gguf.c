@@ -193,15 +193,15 @@ TEST(a_training_starts_from_a_file)
 {
     run(DECODER "position.pairing=half");
     run(EXPORT "out.gguf");
-    expect_told(2, "model.heads = 4 (command line); the model has 2",
-                TINY "model.heads=4 run.name=new data.task=text data.file=tiny.ini "
-                     "train.init_from=out.gguf");
+    expect_stderr(2, "model.heads = 4 (command line); the model has 2",
+                  TINY "model.heads=4 run.name=new data.task=text data.file=tiny.ini "
+                       "train.init_from=out.gguf");
     run("$TRAIN --quiet --checkpoint out.gguf --print-config >own.ini");
     run("$TRAIN own.ini --quiet data.file=tiny.ini run.name=new train.init_from=out.gguf "
         "train.steps=1 optimizer.lr=1e-12 data.length=12");
     const double loss = loss_of("out.gguf");
     ck_assert_double_eq_tol(loss_of("runs/new"), loss, 1e-5 * loss);
     run("head -c 40 out.gguf >bad.gguf");
-    expect_told(4, "bad.gguf: the file: 21 tensors are more than the 1 that there can be",
-                "$TRAIN --checkpoint bad.gguf --eval");
+    expect_stderr(4, "bad.gguf: the file: 21 tensors are more than the 1 that there can be",
+                  "$TRAIN --checkpoint bad.gguf --eval");
 }

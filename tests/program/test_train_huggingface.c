@@ -39,24 +39,24 @@ TEST(a_folder_answers_as_in_transformers)
         "$TRAIN --checkpoint $HF/causal_lm/hf --predict 'a b' --temperature 0 --tokens 8");
     const char *line = evaluate(MASKED "data.file=text.txt");
     ck_assert_str_eq(evaluate(MASKED "data.file=text.txt theta.learn=yes"), line);
-    expect_told(2, "--eval needs data: give data.file=FILE", "$TRAIN " MASKED "--eval");
+    expect_stderr(2, "--eval needs data: give data.file=FILE", "$TRAIN " MASKED "--eval");
     expect_exit(w, 2, "$TRAIN " MASKED "--eval --best");
-    expect_told(2, "--decay reads the learned theta of a checkpoint", "$TRAIN " MASKED "--decay");
+    expect_stderr(2, "--decay reads the learned theta of a checkpoint", "$TRAIN " MASKED "--decay");
 }
 
 TEST(without_a_vocabulary_ids_are_read_and_texts_refused)
 {
-    expect_printed("eval: loss 7.",
-                   "seq 2000 | awk '{ print 4 + $1 * 7 %% 49 }' >ids.txt; h5import ids.txt -d 2000 "
-                   "-p /ids -t TEXTIN -s 32 -o ids.h5; $TRAIN --checkpoint $HF/masked_lm_bf16/hf "
-                   "--eval data.file=ids.h5:/ids");
+    expect_stdout("eval: loss 7.",
+                  "seq 2000 | awk '{ print 4 + $1 * 7 %% 49 }' >ids.txt; h5import ids.txt -d 2000 "
+                  "-p /ids -t TEXTIN -s 32 -o ids.h5; $TRAIN --checkpoint $HF/masked_lm_bf16/hf "
+                  "--eval data.file=ids.h5:/ids");
     expect_no_text(w->out, "diverged");
-    expect_told(4,
-                "/model/hf has no tokenizer that rotor reads, such as tokenizer.json: the model "
-                "reads token ids, not texts\n",
-                "$TRAIN --checkpoint $HF/model/hf --predict 'a [MASK]'");
-    expect_told(4, "the model was trained without a vocabulary of text",
-                "$TRAIN --checkpoint $HF/model/hf --eval data.task=text data.file=text.txt");
+    expect_stderr(4,
+                  "/model/hf has no tokenizer that rotor reads, such as tokenizer.json: the model "
+                  "reads token ids, not texts\n",
+                  "$TRAIN --checkpoint $HF/model/hf --predict 'a [MASK]'");
+    expect_stderr(4, "the model was trained without a vocabulary of text",
+                  "$TRAIN --checkpoint $HF/model/hf --eval data.task=text data.file=text.txt");
     run("$TRAIN --checkpoint $HF/model/hf --print-config");
     run("$TRAIN --checkpoint $HF/model/hf --export out && ! grep rotor_length out/config.json && "
         "grep 'converted with rotor' out/README.md");
@@ -67,19 +67,19 @@ TEST(a_missing_head_or_another_activation_is_a_warning)
 {
     run("cp -r $HF/model/hf m; chmod -R u+w m; cp $HF/masked_lm/hf/vocab.txt m; echo "
         "'{\"tokenizer_class\": \"BertTokenizer\"}' >m/tokenizer_config.json");
-    expect_told(
+    expect_stderr(
         0, "train: warning: the folder has no head for this model: the head is newly initialized",
         "$TRAIN --checkpoint m --predict 'a [MASK]' --quiet");
-    expect_untold("warning", "$TRAIN --checkpoint $HF/masked_lm/hf --predict 'a [MASK]'");
-    expect_told(0, "train: warning: model.activation differs from the folder's model",
-                "$TRAIN " CLASSIFY "--quiet train.steps=1 model.activation=relu");
-    expect_untold("warning", "$TRAIN " CLASSIFY "train.steps=1 run.name=b");
+    expect_no_stderr("warning", "$TRAIN --checkpoint $HF/masked_lm/hf --predict 'a [MASK]'");
+    expect_stderr(0, "train: warning: model.activation differs from the folder's model",
+                  "$TRAIN " CLASSIFY "--quiet train.steps=1 model.activation=relu");
+    expect_no_stderr("warning", "$TRAIN " CLASSIFY "train.steps=1 run.name=b");
 }
 
 TEST_ROWS(a_training_from_a_folder_is_resumed_to_the_same_bytes, 0, 3)
 {
     static const char *const tasks[] = {CLASSIFY, TAG LEARNED, LM};
-    expect_told(0, ", theta included\n", "$TRAIN %s run.name=a model.dropout=0.1", tasks[_i]);
+    expect_stderr(0, ", theta included\n", "$TRAIN %s run.name=a model.dropout=0.1", tasks[_i]);
     ck_assert_int_eq(count_of(w->err, "the head of the model is newly initialized"), _i < 2);
     run("$TRAIN %s run.name=b model.dropout=0.1 train.steps=20", tasks[_i]);
     run("$TRAIN %s run.name=b model.dropout=0.1 --resume", tasks[_i]);
@@ -111,11 +111,11 @@ TEST(classes_keep_their_names_in_another_order)
     run("$TRAIN " CLASSIFY);
     const char *line = evaluate("--checkpoint runs/c");
     run("$TRAIN --checkpoint runs/c --export out");
-    expect_untold("newly initialized",
-                  "$TRAIN " CLASSIFY "train.init_from=out run.name=b train.steps=1");
-    expect_told(0, "train: the head of the model is newly initialized\n",
-                "cp c.tsv old.tsv; sed -i s/none/znone/ c.tsv; $TRAIN " CLASSIFY
-                "train.init_from=out run.name=d train.steps=1");
+    expect_no_stderr("newly initialized",
+                     "$TRAIN " CLASSIFY "train.init_from=out run.name=b train.steps=1");
+    expect_stderr(0, "train: the head of the model is newly initialized\n",
+                  "cp c.tsv old.tsv; sed -i s/none/znone/ c.tsv; $TRAIN " CLASSIFY
+                  "train.init_from=out run.name=d train.steps=1");
     run("grep -q '\"0\": \"none\"' out/config.json && sed -i s/none/znone/ out/config.json");
     ck_assert_str_eq(evaluate("--checkpoint out data.file=c.tsv"), line);
 }
@@ -127,7 +127,7 @@ TEST(the_card_describes_the_run)
     ck_assert_int_eq(sscanf(line_of(w->out, "eval: "), "eval: loss %lf, accuracy %lf", &loss,
                             &accuracy),
                      2);
-    expect_printed("\n# c\n", "$TRAIN --checkpoint runs/c --export out; cat out/README.md");
+    expect_stdout("\n# c\n", "$TRAIN --checkpoint runs/c --export out; cat out/README.md");
     expect_text(
         w->out,
         "\n- data: classify of c.tsv\n- training: 60 steps with seed 1\n- evaluation: loss ");
@@ -138,11 +138,11 @@ TEST(the_card_describes_the_run)
     ck_assert_double_eq(told[1], accuracy);
     expect_text(w->out, "\n- theta: max relative drift ", "\ndef use_own_theta(model):\n");
     /* an older checkpoint is not what result.csv is of */
-    expect_printed("\n- data: classify of c.tsv\n- training: 20 steps with seed 1\n",
-                   "$TRAIN --checkpoint runs/c/checkpoints/step-00000020.h5 --export out "
-                   "--overwrite; cat out/README.md");
+    expect_stdout("\n- data: classify of c.tsv\n- training: 20 steps with seed 1\n",
+                  "$TRAIN --checkpoint runs/c/checkpoints/step-00000020.h5 --export out "
+                  "--overwrite; cat out/README.md");
     expect_no_text(w->out, "evaluation:");
-    expect_printed(
+    expect_stdout(
         "\n- theta: fixed\n",
         "$TRAIN --checkpoint $HF/masked_lm/hf --export out --overwrite; cat out/README.md");
     expect_no_text(w->out, "training:");

@@ -90,19 +90,19 @@ TEST(a_trained_model_is_evaluated_at_another_size)
     run("$TRAIN --checkpoint runs/c --eval train.eval_sizes= >one; ! grep 'eval at' one");
     run("$TRAIN runs/c/config.ini --eval --per-line >rows");
     expect_output("line,loss,label,predicted\n41\n", "head -n 1 rows; wc -l <rows");
-    expect_told(2, "data.size must be a multiple of data.patch = 4; got 10",
-                "$TRAIN --checkpoint runs/c --eval data.size=10");
-    expect_told(2, "data.patch = 2 cannot be changed here: the trained model has 4",
-                "$TRAIN --checkpoint runs/c --eval data.patch=2");
+    expect_stderr(2, "data.size must be a multiple of data.patch = 4; got 10",
+                  "$TRAIN --checkpoint runs/c --eval data.size=10");
+    expect_stderr(2, "data.patch = 2 cannot be changed here: the trained model has 4",
+                  "$TRAIN --checkpoint runs/c --eval data.patch=2");
     run("{ printf '\\0\\0\\10\\4\\0\\0\\0\\50\\0\\0\\0\\10\\0\\0\\0\\10\\0\\0\\0\\3'; head -c 7680 "
         "/dev/zero; } >rgb-images-idx4-ubyte; cp test-labels-idx1-ubyte rgb-labels-idx1-ubyte");
-    expect_told(3, "has images with 3 channels; the model was trained on 1",
-                "$TRAIN --checkpoint runs/c --eval data.eval_file=rgb-images-idx4-ubyte");
-    expect_told(2, "data.patch = 2 gives patches of 4 numbers; those of the model have 16",
-                IMAGES "run.name=next train.init_from=runs/c data.patch=2");
+    expect_stderr(3, "has images with 3 channels; the model was trained on 1",
+                  "$TRAIN --checkpoint runs/c --eval data.eval_file=rgb-images-idx4-ubyte");
+    expect_stderr(2, "data.patch = 2 gives patches of 4 numbers; those of the model have 16",
+                  IMAGES "run.name=next train.init_from=runs/c data.patch=2");
     run(IMAGES "run.name=table position.kind=learned");
-    expect_told(2, "a table for a grid of 5 tokens (position.max_len), not for one of 2 (size 4)",
-                "$TRAIN --checkpoint runs/table --eval data.size=4");
+    expect_stderr(2, "a table for a grid of 5 tokens (position.max_len), not for one of 2 (size 4)",
+                  "$TRAIN --checkpoint runs/table --eval data.size=4");
 }
 
 TEST_ROWS(a_resumed_run_on_images_ends_in_the_same_bits, 0, 2)
@@ -121,8 +121,8 @@ TEST_ROWS(a_resumed_run_on_images_ends_in_the_same_bits, 0, 2)
 TEST(labels_that_have_changed_are_warned_of)
 {
     run(IMAGES "train.steps=40");
-    expect_untold("warning", IMAGES "--resume train.steps=50");
-    expect_told(
+    expect_no_stderr("warning", IMAGES "--resume train.steps=50");
+    expect_stderr(
         0, "warning: the data has changed since the run was stopped: ",
         "printf '\\1' | dd of=train-labels-idx1-ubyte bs=1 seek=8 conv=notrunc 2>/dev/null; " IMAGES
         "--resume");
@@ -130,7 +130,7 @@ TEST(labels_that_have_changed_are_warned_of)
 
 TEST(a_contradiction_is_refused_with_its_key_and_a_remedy)
 {
-    expect_each_told(
+    expect_each_refused(
         "$TRAIN --check",
         {2, "tiny.ini position.axes=2",
          "position.axes = 2 needs data.task = images or spin2, whose tokens form a grid; got copy"},
@@ -172,17 +172,17 @@ TEST(commands_for_texts_refuse_an_image_model_with_exit_code_2)
                                    "has --eval, and --eval --per-line for each image\n";
     rt_model *model;
     run(IMAGES "train.steps=1");
-    expect_each_told("$TRAIN --checkpoint runs/c", {2, "--predict a", of_texts},
-                     {2, "--embed c.ini", of_texts}, {2, "--export hf", of_texts},
-                     {2, "--decay", "--decay needs position.axes = 1"});
+    expect_each_refused("$TRAIN --checkpoint runs/c", {2, "--predict a", of_texts},
+                        {2, "--embed c.ini", of_texts}, {2, "--export hf", of_texts},
+                        {2, "--decay", "--decay needs position.axes = 1"});
     const rt_status status = rt_model_open(&model, "runs/c/checkpoints/step-00000001.h5");
     ck_assert_ptr_null(model);
     is_status(
         status, RT_CHECKPOINT,
         "step-00000001.h5: the model is of images (data.task), which only the program evaluates");
-    expect_told(2, "data.task = text", "$TRAIN --encode c.ini a.npy");
-    expect_told(3, "/gone-images-idx3: No such file",
-                "$TRAIN c.ini run.name=gone data.file=gone-images-idx3");
+    expect_stderr(2, "data.task = text", "$TRAIN --encode c.ini a.npy");
+    expect_stderr(3, "/gone-images-idx3: No such file",
+                  "$TRAIN c.ini run.name=gone data.file=gone-images-idx3");
 }
 
 #define SPIN2                                                                                      \
@@ -202,8 +202,8 @@ TEST(the_theta_of_a_mixed_run_is_written_and_read_back)
     ck_assert_str_eq(evaluate("--checkpoint runs/spin --theta runs/spin/theta_final.csv"), own);
     ck_assert_str_eq(evaluate("--checkpoint runs/spin --theta scale:1"), own);
     ck_assert_str_ne(evaluate("--checkpoint runs/spin --theta off:0"), own);
-    expect_told(2, "--theta base: with position.mixing = mixed the directions of theta are drawn",
-                "$TRAIN --checkpoint runs/spin --eval --theta base");
+    expect_stderr(2, "--theta base: with position.mixing = mixed the directions of theta are drawn",
+                  "$TRAIN --checkpoint runs/spin --eval --theta base");
     run(SPIN2 "train.steps=1 run.name=next theta.init_from=runs/spin/theta_final.csv");
     run("for i in spin,4 next,5; do cut -d, -f1-3,${i#*,} runs/${i%%,*}/theta_final.csv | sed 1d "
         ">${i%%,*}; done; cmp spin next");
@@ -212,8 +212,8 @@ TEST(the_theta_of_a_mixed_run_is_written_and_read_back)
 TEST(a_model_on_a_grid_of_ids_cannot_be_exported)
 {
     run(SPIN2 "train.steps=1 run.name=spin");
-    expect_told(2, "position.axes = 2 cannot be exported: ",
-                "$TRAIN --checkpoint runs/spin --export hf");
-    expect_told(2, " cannot be exported", "$TRAIN --checkpoint runs/spin --export a.gguf");
+    expect_stderr(2, "position.axes = 2 cannot be exported: ",
+                  "$TRAIN --checkpoint runs/spin --export hf");
+    expect_stderr(2, " cannot be exported", "$TRAIN --checkpoint runs/spin --export a.gguf");
     ck_assert(!exists("hf") && !exists("a.gguf"));
 }

@@ -8,8 +8,8 @@ SUITE(PROGRAM_OPTIONS)
 TEST(runs_and_gnuplot_end_under_a_parent_that_ignores_sigchld)
 {
 #define CHILDREN_IGNORED "(exec env --ignore-signal=CHLD $TRAIN "
-    expect_printed("sweep: runs/tiny\n",
-                   CHILDREN_IGNORED "tiny.ini --quiet train.steps=4 sweep.run.seed=1,2,3)");
+    expect_stdout("sweep: runs/tiny\n",
+                  CHILDREN_IGNORED "tiny.ini --quiet train.steps=4 sweep.run.seed=1,2,3)");
     expect_in_file("runs/tiny/runs.csv", "\nseed=3,3,0,4,");
     NEEDS_PROGRAM("gnuplot");
     expect_message(0, "", CHILDREN_IGNORED "--report runs/tiny/seed=1)");
@@ -57,7 +57,7 @@ TEST(every_command_reports_a_file_size_limit)
                          "batch_size = 2\neval_batches = 1\n");
     run(TINY "train.steps=4 && $TRAIN lm.ini --quiet");
     for (int i = 0; i < ROWS(rows); i++) {
-        expect_told(rows[i].code, rows[i].message, "%s %s", rows[i].limit, rows[i].arguments);
+        expect_stderr(rows[i].code, rows[i].message, "%s %s", rows[i].limit, rows[i].arguments);
         expect_output("", "find . -name '*.tmp'");
     }
 }

@@ -35,13 +35,13 @@ SUITE(PROGRAM_OPTIONS, .prepare = make_files)
 
 TEST(a_folder_can_be_trained_further_without_other_settings)
 {
-    expect_told(0, "/folder, theta included\n", "$TRAIN short.ini");
+    expect_stderr(0, "/folder, theta included\n", "$TRAIN short.ini");
     expect_no_text(w->err, "warning", "newly initialized");
     expect_in_file("runs/short/config.ini", "\ndim = 24\n", "\nlevel = wordpiece\n");
     expect_message(0, "", "$TRAIN short.ini --check --quiet train.init_from=$HF/causal_lm/hf");
     make_decoder();
-    expect_told(0, "/decoder, theta included\n",
-                "$TRAIN short.ini train.init_from=decoder --overwrite");
+    expect_stderr(0, "/decoder, theta included\n",
+                  "$TRAIN short.ini train.init_from=decoder --overwrite");
     expect_no_text(w->err, "warning");
     expect_in_file("runs/short/config.ini", "\nkind = decoder\n", "\nbase = 500\n",
                    "\nobjective = lm\n", "\nlevel = bpe\n");
@@ -51,8 +51,8 @@ TEST_ROWS(a_checkpoint_and_a_folder_of_a_run_are_models_as_well, 0, 3)
 {
     static const char *const names[] = {NEWEST, "runs/tiny", "runs/tiny/checkpoints"};
     make_run();
-    expect_told(0, ", theta included\n",
-                "$TRAIN copy.ini run.name=a optimizer.lr=0 train.init_from=%s", names[_i]);
+    expect_stderr(0, ", theta included\n",
+                  "$TRAIN copy.ini run.name=a optimizer.lr=0 train.init_from=%s", names[_i]);
     expect_no_text(w->err, "newly initialized");
     expect_in_file("runs/a/config.ini", "\nevery = 2\n", "\nscope = head\n", "\nvocab = 10\n");
     expect_in_file("runs/a/config.ini", "\noriginal_len = 12\n"); /* not 24 */
@@ -62,11 +62,12 @@ TEST_ROWS(a_checkpoint_and_a_folder_of_a_run_are_models_as_well, 0, 3)
 TEST_ROWS(a_folder_without_a_vocabulary_trains_on_ids, 0, 3)
 {
     static const char *const folders[] = {"masked_lm_bf16", "sequence", "masked_lm_theta"};
-    expect_untold("warning",
-                  "seq 2000 | awk '{ print 4 + $1 * 7 %% 49 }' >ids.txt; h5import ids.txt -d 2000 "
-                  "-p /ids -t TEXTIN -s 32 -o ids.h5; $TRAIN short.ini --quiet data.task=tokens "
-                  "data.file=ids.h5:/ids train.init_from=$HF/%s/hf",
-                  folders[_i]);
+    expect_no_stderr(
+        "warning",
+        "seq 2000 | awk '{ print 4 + $1 * 7 %% 49 }' >ids.txt; h5import ids.txt -d 2000 "
+        "-p /ids -t TEXTIN -s 32 -o ids.h5; $TRAIN short.ini --quiet data.task=tokens "
+        "data.file=ids.h5:/ids train.init_from=$HF/%s/hf",
+        folders[_i]);
     expect_in_file("runs/short/config.ini", "\nvocab = 53\n");
     expect_in_file("runs/short/config.ini", _i == 2 ? "\nlearn = yes\n" : "\nlearn = no\n");
 }
@@ -78,9 +79,9 @@ TEST(an_encoding_without_parameters_can_replace_another)
     expect_in_file("runs/copy/config.ini", "\nlearn = no\n", "\nevery = 1\n");
     expect_exit(w, 1, "grep '^scaling' runs/copy/config.ini"); /* it has no effect */
     /* a file of theta alone brings no architecture */
-    expect_told(2, "has no theta for layer 0, head 0, i 4 of this model",
-                TINY "run.name=b model.dim=32 position.every=2 theta.scope=head theta.form=raw "
-                     "theta.init_from=runs/tiny/theta.csv");
+    expect_stderr(2, "has no theta for layer 0, head 0, i 4 of this model",
+                  TINY "run.name=b model.dim=32 position.every=2 theta.scope=head theta.form=raw "
+                       "theta.init_from=runs/tiny/theta.csv");
     ck_assert(!exists("runs/b"));
 }
 
@@ -118,7 +119,7 @@ TEST(a_model_that_stays_causal_keeps_its_objective)
 {
     run("$TRAIN short.ini --quiet train.init_from=$HF/causal_lm/hf");
     expect_in_file("runs/short/config.ini", "\nobjective = lm\n");
-    expect_told(
+    expect_stderr(
         0, "warning: model.causal differs from the folder's model",
         "$TRAIN short.ini --quiet train.init_from=$HF/causal_lm/hf model.causal=no --overwrite");
     expect_in_file("runs/short/config.ini", "\nobjective = mlm\n");
@@ -138,10 +139,10 @@ TEST_ROWS(a_run_is_resumed_and_used_without_its_initial_folder, 0, 2)
     run("rm -r folder");
     run("$TRAIN %s --quiet --resume train.steps=4", configs[_i]);
     expect_same_files("runs/a/metrics.csv", "runs/b/metrics.csv");
-    expect_untold("using the configuration of the run", "$TRAIN %s --eval train.steps=4",
-                  configs[_i]);
+    expect_no_stderr("using the configuration of the run", "$TRAIN %s --eval train.steps=4",
+                     configs[_i]);
     run("$TRAIN %s --predict 'a [MASK]' --quiet", configs[_i]);
-    expect_told(4, "/folder: No such file or directory\n", "$TRAIN short.ini --quiet run.name=c");
+    expect_stderr(4, "/folder: No such file or directory\n", "$TRAIN short.ini --quiet run.name=c");
     ck_assert(!exists("runs/c"));
 }
 
@@ -154,8 +155,8 @@ TEST(every_run_of_a_sweep_has_the_architecture_of_its_model)
         "--check; $TRAIN s.ini --quiet");
     expect_in_file("runs/s/one/config.ini", "\ndim = 16\n", "\nnorm = pre\n");
     expect_in_file("runs/s/other/config.ini", "\ndim = 24\n", "\nnorm = post\n");
-    expect_told(2, "  model.dim = 16 (command line); the model has 24\n",
-                "$TRAIN s.ini --quiet run.name=t model.dim=16 model.heads=4");
+    expect_stderr(2, "  model.dim = 16 (command line); the model has 24\n",
+                  "$TRAIN s.ini --quiet run.name=t model.dim=16 model.heads=4");
     ck_assert(!exists("runs/t"));
 }
 
@@ -164,9 +165,9 @@ TEST_ROWS(a_printed_configuration_with_inherited_keys_reads_back_and_trains_the_
     static const char *const folders[] = {"folder", "decoder", "runs/tiny"};
     make_decoder();
     make_run();
-    expect_told(0, "train.init_from           model.dim ",
-                "$TRAIN %s.ini --print-config train.init_from=%s >b.ini",
-                _i == 2 ? "copy" : "short", folders[_i]);
+    expect_stderr(0, "train.init_from           model.dim ",
+                  "$TRAIN %s.ini --print-config train.init_from=%s >b.ini",
+                  _i == 2 ? "copy" : "short", folders[_i]);
     run("$TRAIN b.ini --print-config --quiet | diff b.ini -");
     run("$TRAIN %s.ini --quiet train.init_from=%s run.name=a", _i == 2 ? "copy" : "short",
         folders[_i]);
@@ -195,8 +196,8 @@ TEST_ROWS(a_training_does_not_remove_a_file_that_it_reads, 0, 10)
     run("mkdir -p runs/tiny/figures; cp runs/tiny/theta_final.csv runs/tiny/figures/theta.csv");
     if (_i == 8) /* runs of a sweep, the first of which the second starts from */
         run("mkdir s && mv runs/tiny s/seed=1 && ln -s ../s/seed=1 runs/tiny");
-    expect_told(2, "which this training writes anew", "$TRAIN same.ini --overwrite %s %s",
-                _i == 8 ? "run.dir=. run.name=s" : "run.name=tiny", rows[_i]);
+    expect_stderr(2, "which this training writes anew", "$TRAIN same.ini --overwrite %s %s",
+                  _i == 8 ? "run.dir=. run.name=s" : "run.name=tiny", rows[_i]);
     run("sha256sum --quiet -c sums");
 }
 
@@ -210,6 +211,6 @@ TEST_ROWS(a_command_does_not_replace_a_file_that_it_reads, 0, 4)
     run("ln text.txt other.npy; mv folder/model.safetensors folder/a.npy; ln -s a.npy "
         "folder/model.safetensors; printf '[data]\\ntask = text\\nfile = text.txt\\n' >bytes.ini; "
         "sha256sum folder/* other.npy >sums");
-    expect_told(2, " is read; name another file to write", "$TRAIN --overwrite %s", rows[_i]);
+    expect_stderr(2, " is read; name another file to write", "$TRAIN --overwrite %s", rows[_i]);
     run("sha256sum --quiet -c sums");
 }

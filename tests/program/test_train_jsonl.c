@@ -81,8 +81,8 @@ TEST(the_field_end_gives_the_reason_for_the_end_of_a_continuation)
 {
     make_text();
     run("$TRAIN " LM "data.length=12 position.kind=learned");
-    expect_printed("\", \"tokens\": 3, \"end\": \"length\"}\n", USE "a --tokens 3 --jsonl");
-    expect_printed("\", \"tokens\": 11, \"end\": \"length\"}\n", USE "a --tokens 99 --jsonl");
+    expect_stdout("\", \"tokens\": 3, \"end\": \"length\"}\n", USE "a --tokens 3 --jsonl");
+    expect_stdout("\", \"tokens\": 11, \"end\": \"length\"}\n", USE "a --tokens 99 --jsonl");
     run(USE "a --tokens 1 --temperature 0");
     ck_assert_uint_eq(strlen(w->out), 3);
     const int stop = (unsigned char)w->out[1];
@@ -116,8 +116,8 @@ TEST(every_mask_has_its_token_and_probability)
 {
     make_text();
     run("$TRAIN " TEXT);
-    expect_printed("{\"text\": \"a [MASK]ine\\\"[MASK]\", \"filled\": \"",
-                   USE "'a [MASK]ine\"[MASK]' --jsonl");
+    expect_stdout("{\"text\": \"a [MASK]ine\\\"[MASK]\", \"filled\": \"",
+                  USE "'a [MASK]ine\"[MASK]' --jsonl");
     const json_t *answer = answer_of(0), *masks = json_object_get(answer, "masks");
     const char *filled = string(answer, "filled");
     ck_assert_uint_eq(json_object_size(answer), 3);
@@ -166,8 +166,8 @@ TEST(every_word_has_its_label)
     char plain[256] = "";
     run("for i in $(seq 20); do printf 'good\\tyes\\nbad\\tno\\n\\n'; done >words.txt; "
         "$TRAIN " SHORT "data.task=tag data.vocab=32 data.file=words.txt data.length=16");
-    expect_printed("{\"text\": \"good  \\\"bad\\\" x\", \"words\": [",
-                   USE "'good  \"bad\" x' --jsonl");
+    expect_stdout("{\"text\": \"good  \\\"bad\\\" x\", \"words\": [",
+                  USE "'good  \"bad\" x' --jsonl");
     const json_t *words = json_object_get(answer_of(0), "words");
     ck_assert_uint_eq(json_array_size(words), 3);
     ck_assert_str_eq(string(json_array_get(words, 1), "word"), "\"bad\"");

@@ -12,7 +12,7 @@ TEST(portable_runs_do_not_depend_on_the_environment)
 {
     NEEDS(rt_row_set_works(RT_ROWS_AVX2), "AVX2");
     run(TINY "run.kernels=portable run.name=plain");
-    expect_told(
+    expect_stderr(
         0, "run.kernels = portable replaces OPENBLAS_CORETYPE='Prescott' with Haswell\n",
         "OPENBLAS_CORETYPE=Prescott $TRAIN tiny.ini --quiet run.kernels=portable run.name=old");
     expect_same_in("plain", "old", "metrics.csv theta.csv");
@@ -34,25 +34,26 @@ TEST(native_runs_follow_the_kernels)
 
 TEST(kernels_are_recorded_and_those_below_the_processor_are_reported)
 {
-    expect_printed("OpenBLAS 0.",
-                   "OPENBLAS_CORETYPE=Nehalem ROTOR_ROW_KERNELS=SSE2 $TRAIN --version");
+    expect_stdout("OpenBLAS 0.",
+                  "OPENBLAS_CORETYPE=Nehalem ROTOR_ROW_KERNELS=SSE2 $TRAIN --version");
     expect_text(w->out, " Nehalem, row kernels SSE2\n");
     NEEDS(rt_row_set_works(RT_ROWS_AVX2), "AVX2");
-    expect_told(0, "thread", "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini run.kernels=portable");
+    expect_stderr(0, "thread", "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini run.kernels=portable");
     expect_text(w->err, portable_kernels);
-    expect_printed("# OpenBLAS 0.", "head -n 1 runs/tiny/config.ini");
+    expect_stdout("# OpenBLAS 0.", "head -n 1 runs/tiny/config.ini");
     expect_text(w->out, portable_kernels);
     run("grep -c '%s' runs/tiny/timing.csv", portable_kernels);
     run("grep -c '%s' runs/tiny/report.html", portable_kernels);
-    expect_printed(portable_kernels, "h5dump -a /blas runs/tiny/checkpoints/step-00000060.h5");
+    expect_stdout(portable_kernels, "h5dump -a /blas runs/tiny/checkpoints/step-00000060.h5");
     /* kernels below the processor are reported */
-    expect_told(0,
-                "OpenBLAS computes with its kernels for SSE (Nehalem, as OPENBLAS_CORETYPE is "
-                "'Nehalem'): those for the AVX",
-                "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini train.steps=20 run.name=below");
+    expect_stderr(0,
+                  "OpenBLAS computes with its kernels for SSE (Nehalem, as OPENBLAS_CORETYPE is "
+                  "'Nehalem'): those for the AVX",
+                  "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini train.steps=20 run.name=below");
     expect_text(w->err, " times as fast; set OPENBLAS_CORETYPE=");
-    expect_untold("times as fast", "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini run.kernels=portable "
-                                   "train.steps=20 run.name=portable"); /* it was asked for */
+    expect_no_stderr("times as fast",
+                     "OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini run.kernels=portable "
+                     "train.steps=20 run.name=portable"); /* it was asked for */
 }
 
 /* The checkpoint names the kernels that rounded its products; OpenBLAS can be given others. */
@@ -60,15 +61,15 @@ TEST(other_kernels_of_the_blas_are_warned_about)
 {
 #define RESUMED "OPENBLAS_CORETYPE=%s $TRAIN tiny.ini --quiet --resume train.steps="
     run("OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet train.steps=30");
-    expect_untold("warning", RESUMED "31", "Nehalem");
-    expect_told(0, " Nehalem, row kernels ", RESUMED "32", "Sandybridge");
+    expect_no_stderr("warning", RESUMED "31", "Nehalem");
+    expect_stderr(0, " Nehalem, row kernels ", RESUMED "32", "Sandybridge");
     expect_text(w->err, "the continuation will not be bitwise identical");
     NEEDS(rt_row_set_works(RT_ROWS_AVX2), "AVX2");
     run("OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet --overwrite train.steps=30");
-    expect_told(0, " Nehalem, row kernels ", RESUMED "40 run.kernels=portable", "Nehalem");
+    expect_stderr(0, " Nehalem, row kernels ", RESUMED "40 run.kernels=portable", "Nehalem");
     expect_text(w->err, "this process computes with OpenBLAS 0.",
                 "Haswell, row kernels AVX2: the continuation will not be bitwise identical");
-    expect_untold("warning", TINY "--resume run.kernels=portable");
+    expect_no_stderr("warning", TINY "--resume run.kernels=portable");
 }
 
 TEST(portable_kernels_are_used_by_every_command_on_a_run)
@@ -76,12 +77,13 @@ TEST(portable_kernels_are_used_by_every_command_on_a_run)
     NEEDS(rt_row_set_works(RT_ROWS_AVX2), "AVX2");
     run("OPENBLAS_CORETYPE=Nehalem $TRAIN tiny.ini --quiet run.kernels=portable train.steps=20 "
         "sweep.run.seed=1,2");
-    expect_printed(" 2 # OpenBLAS 0.", "head -q -n 1 runs/tiny/*/config.ini | sort | uniq -c");
+    expect_stdout(" 2 # OpenBLAS 0.", "head -q -n 1 runs/tiny/*/config.ini | sort | uniq -c");
     expect_text(w->out, portable_kernels);
-    expect_untold("warning",
-                  "OPENBLAS_CORETYPE=Nehalem $TRAIN --checkpoint runs/tiny/seed=1 --eval");
-    expect_untold("warning", "OPENBLAS_CORETYPE=Nehalem $TRAIN runs/tiny/seed=1/config.ini --eval");
-    expect_told(2, "run.kernels is the same for all runs of a sweep: set it in [run]",
-                TINY "sweep.run.kernels=native,portable run.name=both");
+    expect_no_stderr("warning",
+                     "OPENBLAS_CORETYPE=Nehalem $TRAIN --checkpoint runs/tiny/seed=1 --eval");
+    expect_no_stderr("warning",
+                     "OPENBLAS_CORETYPE=Nehalem $TRAIN runs/tiny/seed=1/config.ini --eval");
+    expect_stderr(2, "run.kernels is the same for all runs of a sweep: set it in [run]",
+                  TINY "sweep.run.kernels=native,portable run.name=both");
     ck_assert(!exists("runs/both"));
 }

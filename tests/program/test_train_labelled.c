@@ -41,35 +41,36 @@ TEST_ROWS(labels_are_learned, 0, ROWS(tasks))
 TEST(a_model_keeps_its_labels)
 {
     run("$TRAIN " CLASSIFY);
-    expect_printed("none\nwith\n", "h5dump -d /labels -o labels.bin -b LE "
-                                   "runs/c/checkpoints/step-00000060.h5 && cat labels.bin");
+    expect_stdout("none\nwith\n", "h5dump -d /labels -o labels.bin -b LE "
+                                  "runs/c/checkpoints/step-00000060.h5 && cat labels.bin");
     /* one label of the two is left, and another one comes */
     run("sed -i /with/d sub/train.tsv; $TRAIN " CLASSIFY "--eval");
     run("printf 'abc\\tmore\\n' >>sub/train.tsv");
-    expect_told(3, "/sub/train.tsv:202: column label: 'more' is not a label of the model\n",
-                "$TRAIN " CLASSIFY "--eval data.eval_file=sub/train.tsv");
-    expect_told(3, ":202: column label: 'more' is not a label of the model\n",
-                "$TRAIN " CLASSIFY "--resume train.steps=70");
-    expect_told(3, "/sub/test.csv:2: column label: 'with' is not a label of the training file\n",
-                "$TRAIN " CLASSIFY "--overwrite");
+    expect_stderr(3, "/sub/train.tsv:202: column label: 'more' is not a label of the model\n",
+                  "$TRAIN " CLASSIFY "--eval data.eval_file=sub/train.tsv");
+    expect_stderr(3, ":202: column label: 'more' is not a label of the model\n",
+                  "$TRAIN " CLASSIFY "--resume train.steps=70");
+    expect_stderr(3, "/sub/test.csv:2: column label: 'with' is not a label of the training file\n",
+                  "$TRAIN " CLASSIFY "--overwrite");
 }
 
 TEST(a_run_starts_from_a_model_of_the_same_labels)
 {
     run("$TRAIN " CLASSIFY);
-    expect_untold("newly initialized", "$TRAIN sub/c.ini run.name=more train.steps=5 "
-                                       "train.init_from=runs/c/checkpoints/step-00000060.h5");
+    expect_no_stderr("newly initialized", "$TRAIN sub/c.ini run.name=more train.steps=5 "
+                                          "train.init_from=runs/c/checkpoints/step-00000060.h5");
     run("sed -i s/with/zwith/ sub/train.tsv sub/test.csv");
-    expect_told(0, "newly initialized parameters of the model: 4, the first is head.",
-                "$TRAIN sub/c.ini run.name=other train.steps=5 optimizer.lr=0 "
-                "train.init_from=runs/c/checkpoints/step-00000060.h5");
+    expect_stderr(0, "newly initialized parameters of the model: 4, the first is head.",
+                  "$TRAIN sub/c.ini run.name=other train.steps=5 optimizer.lr=0 "
+                  "train.init_from=runs/c/checkpoints/step-00000060.h5");
 }
 
 TEST(truncated_texts_are_counted_in_a_warning)
 {
-    expect_told(0,
-                "train: warning: of 410 labelled texts 309 are longer than data.length = 5 and are "
-                "cut at the end\n",
-                "cp sub/train.tsv 'sub/a, b.tsv'; $TRAIN " CLASSIFY
-                "'data.file=sub/a, b.tsv' data.length=5 --check");
+    expect_stderr(
+        0,
+        "train: warning: of 410 labelled texts 309 are longer than data.length = 5 and are "
+        "cut at the end\n",
+        "cp sub/train.tsv 'sub/a, b.tsv'; $TRAIN " CLASSIFY
+        "'data.file=sub/a, b.tsv' data.length=5 --check");
 }

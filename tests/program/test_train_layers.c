@@ -12,8 +12,8 @@ SUITE(PROGRAM_OPTIONS)
 
 TEST(every_table_has_the_initial_theta_of_the_layer)
 {
-    expect_printed("\n    0  all   1        0.1        0.1  +0.0000    0.000 ",
-                   "$TRAIN tiny.ini " APART " theta.lr_scale=0 train.steps=20");
+    expect_stdout("\n    0  all   1        0.1        0.1  +0.0000    0.000 ",
+                  "$TRAIN tiny.ini " APART " theta.lr_scale=0 train.steps=20");
     expect_text(w->out, "\n    2  all   1     0.3162     0.3162  +0.0000    0.000 ",
                 ": near (tolerance 0.20)\n");
     expect_output("2\n", "grep -c '^[0-9]*,0,all,1,0.[01][0-9]*,0.1$' runs/tiny/theta.csv");
@@ -29,7 +29,7 @@ TEST(every_table_has_the_initial_theta_of_the_layer)
 TEST(resetting_puts_each_layer_where_it_started)
 {
     NEEDS_PROGRAM("gnuplot");
-    expect_unprinted("started elsewhere",
+    expect_no_stdout("started elsewhere",
                      "$TRAIN tiny.ini " APART " theta.lr_scale=30 theta.tolerances=yes");
     ck_assert_int_eq(count_of(w->out, "theta: reset to "), 1);
     const char *reset = line_of(w->out, "theta: reset to init: eval loss ");
@@ -64,8 +64,8 @@ TEST(a_fixed_theta_is_the_base_of_its_layer)
         run("$TRAIN runs/tiny/config.ini --eval --theta %s", same[i]);
         ck_assert_str_eq(line_of(w->out, "eval: loss "), own);
     }
-    expect_printed("2 to 3 of 4 pairs of a head rotate, |theta| from 0.1 to 1",
-                   "$TRAIN runs/tiny/config.ini --eval --theta off:0.05turns | grep '^theta: '");
+    expect_stdout("2 to 3 of 4 pairs of a head rotate, |theta| from 0.1 to 1",
+                  "$TRAIN runs/tiny/config.ini --eval --theta off:0.05turns | grep '^theta: '");
 }
 
 TEST(decay_has_a_column_for_each_initial_theta)
@@ -77,9 +77,9 @@ TEST(decay_has_a_column_for_each_initial_theta)
     run("cut -d, -f1,2 both.csv | cmp - one.csv && cut -d, -f1,3 both.csv | sed 's/_sliding//' | "
         "cmp - other.csv");
     run("$TRAIN tiny.ini model.window=5 position.local_base=100 --decay | cmp - other.csv");
-    expect_printed("r,C,C_sliding,C_layer_0,C_layer_1,C_layer_2\n",
-                   "$TRAIN tiny.ini " APART
-                   " train.steps=2 --quiet; $TRAIN --checkpoint runs/tiny --decay | head -n 1");
+    expect_stdout("r,C,C_sliding,C_layer_0,C_layer_1,C_layer_2\n",
+                  "$TRAIN tiny.ini " APART
+                  " train.steps=2 --quiet; $TRAIN --checkpoint runs/tiny --decay | head -n 1");
     /* a theta of all layers needs one start */
     run("$TRAIN tiny.ini model.window=5 position.local_base=100 theta.scope=model train.steps=2 "
         "--quiet --overwrite && grep '^0,all,all,1,.*," LOCAL "$' runs/tiny/theta.csv");
@@ -90,10 +90,10 @@ TEST(a_run_keeps_its_base_of_sliding_layers)
     static const char from[] = "train.init_from=runs/tiny train.steps=2 --quiet run.name=";
     run("$TRAIN tiny.ini " APART " --quiet train.steps=20");
     expect_in_file("runs/tiny/config.ini", "\nlocal_base = 100\n");
-    expect_printed("\nlocal_base = 100\n",
-                   "sed -i /^layers/d tiny.ini; $TRAIN tiny.ini %ssecond && grep '^local_base = ' "
-                   "runs/second/config.ini",
-                   from);
-    expect_unprinted("local_base",
+    expect_stdout("\nlocal_base = 100\n",
+                  "sed -i /^layers/d tiny.ini; $TRAIN tiny.ini %ssecond && grep '^local_base = ' "
+                  "runs/second/config.ini",
+                  from);
+    expect_no_stdout("local_base",
                      "$TRAIN tiny.ini %sthird model.window=0 && cat runs/third/config.ini", from);
 }

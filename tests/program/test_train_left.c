@@ -18,20 +18,20 @@ TEST(changed_data_is_a_warning_with_both_digests)
 {
     write_text();
     run(TEXT "train.steps=20");
-    expect_untold("warning: the data", TEXT "train.steps=40 --resume");
-    expect_told(0, "warning: the data has changed since the run was stopped: it was ",
-                "printf x >>a.txt; " TEXT "--resume");
+    expect_no_stderr("warning: the data", TEXT "train.steps=40 --resume");
+    expect_stderr(0, "warning: the data has changed since the run was stopped: it was ",
+                  "printf x >>a.txt; " TEXT "--resume");
     expect_text(w->err, OLDER, ", it is ", NEWER,
                 "); the continuation will not be bitwise identical\n");
     /* from now on that is its data, also for the evaluation of a run that is finished */
-    expect_untold("warning: the data", TEXT "--resume");
+    expect_no_stderr("warning: the data", TEXT "--resume");
     run("tr s S <a.txt >b.txt; mv b.txt a.txt; " TEXT "--resume");
     ck_assert_int_eq(count_of(w->err, NEWER), 2);
     /* the checkpoint contains its own vocabulary */
     run(TEXT "data.level=char train.steps=2 --overwrite && cp runs/tiny/vocab.txt v.txt && " TEXT
              "data.level=char data.vocab_file=v.txt train.steps=20 --overwrite");
-    expect_untold("warning: the data",
-                  "echo x >>v.txt; " TEXT "data.level=char data.vocab_file=v.txt --resume");
+    expect_no_stderr("warning: the data",
+                     "echo x >>v.txt; " TEXT "data.level=char data.vocab_file=v.txt --resume");
 }
 
 /* Steps are logged every 10, and evaluated every 20. */
@@ -64,14 +64,14 @@ TEST_ROWS(a_table_with_missing_rows_is_a_warning, 0, ROWS(rows))
     run("%s; $TRAIN tiny.ini --quiet --resume %s", rows[_i].change, rows[_i].resume);
     expect_text(w->err, rows[_i].says, rows[_i].also);
     ck_assert_int_eq(count_of(w->err, "warning: runs/tiny/"), rows[_i].count);
-    expect_untold("warning:", TINY "--resume %s", rows[_i].resume);
+    expect_no_stderr("warning:", TINY "--resume %s", rows[_i].resume);
 }
 
 TEST(damaged_rows_are_not_lost)
 {
     run(TINY
         "train.steps=40 && sed -i '1s/^/x/' runs/tiny/metrics.csv && cp runs/tiny/metrics.csv x");
-    expect_told(1, "metrics.csv: --resume would lose damaged lines (4)", TINY "--resume");
+    expect_stderr(1, "metrics.csv: --resume would lose damaged lines (4)", TINY "--resume");
     run("cmp x runs/tiny/metrics.csv");
 }
 

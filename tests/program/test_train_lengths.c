@@ -76,7 +76,7 @@ TEST(a_model_of_several_lengths_is_evaluated_on_questions_and_not_on_masks)
     ck_assert_str_eq(end, evaluate("--checkpoint runs/c data.length=12 train.eval_lengths="));
     expect_text(end, ", exact ");
     /* an override is no difference, and eval_lengths may have the length by now */
-    expect_untold("differs", "$TRAIN runs/c/config.ini --eval data.length=14 --quiet");
+    expect_no_stderr("differs", "$TRAIN runs/c/config.ini --eval data.length=14 --quiet");
     expect_output("length 20\n",
                   "$TRAIN --checkpoint runs/c --eval data.length=14 train.eval_lengths=20 | sed -n "
                   "'s/^eval at \\(length 20\\).*/\\1/p'");
@@ -107,7 +107,7 @@ TEST(an_evaluation_can_turn_random_positions_off)
 
 TEST(lengths_that_cannot_be_drawn_are_refused)
 {
-    expect_each_told(
+    expect_each_refused(
         ANSWERS "--check",
         {2, "model.causal=no",
          "data.length = 1..12 needs model.causal = yes: otherwise a token sees"},

@@ -17,29 +17,29 @@ SUITE(.setup = enter_with_files, .teardown = leave, .timeout = 300)
 TEST_ROWS(a_folder_is_evaluated_on_ids, 0, 4)
 {
     static const char *const names[] = {"llama", "llama_bias", "llama_longrope", "mistral_window"};
-    expect_printed("eval: loss ", "$TRAIN --checkpoint $LLAMA/%s/hf --eval " IDS, names[_i]);
+    expect_stdout("eval: loss ", "$TRAIN --checkpoint $LLAMA/%s/hf --eval " IDS, names[_i]);
     expect_no_text(w->out, "diverged");
     expect_no_text(w->err, "warning");
 }
 
 TEST(a_folder_with_an_unknown_tokenizer_reads_token_ids)
 {
-    expect_told(0, "train: warning: tokenizer.json: ",
-                "cp -r $LLAMA/llama/hf m; chmod -R u+w m; echo '{\"model\": {\"type\": "
-                "\"Unigram\"}}' >m/tokenizer.json; $TRAIN --checkpoint m --eval " IDS);
+    expect_stderr(0, "train: warning: tokenizer.json: ",
+                  "cp -r $LLAMA/llama/hf m; chmod -R u+w m; echo '{\"model\": {\"type\": "
+                  "\"Unigram\"}}' >m/tokenizer.json; $TRAIN --checkpoint m --eval " IDS);
     expect_text(w->err, "; the model reads token ids, but no texts\n");
-    expect_told(4,
-                "train: m: tokenizer.json: the type of model is 'Unigram'; only 'BPE' and "
-                "'WordPiece' can be read; the model reads token ids, not texts\n",
-                "$TRAIN --checkpoint m --predict 'a b'");
+    expect_stderr(4,
+                  "train: m: tokenizer.json: the type of model is 'Unigram'; only 'BPE' and "
+                  "'WordPiece' can be read; the model reads token ids, not texts\n",
+                  "$TRAIN --checkpoint m --predict 'a b'");
     run("$TRAIN --checkpoint m --predict '5 6' --tokens 3 --quiet");
-    expect_told(2, "train: --usage needs data: give data.file=FILE\n",
-                "$TRAIN --checkpoint m --usage");
-    expect_told(2, "warning: tokenizer.json: the type of model is 'Unigram'; ",
-                "$TRAIN --checkpoint m --eval data.file=ids.txt");
-    expect_told(4, "m: tokenizer.json: the type of model is 'Unigram'; ",
-                "$TRAIN /dev/null train.init_from=m data.task=text data.file=ids.txt "
-                "data.level=byte data.length=16");
+    expect_stderr(2, "train: --usage needs data: give data.file=FILE\n",
+                  "$TRAIN --checkpoint m --usage");
+    expect_stderr(2, "warning: tokenizer.json: the type of model is 'Unigram'; ",
+                  "$TRAIN --checkpoint m --eval data.file=ids.txt");
+    expect_stderr(4, "m: tokenizer.json: the type of model is 'Unigram'; ",
+                  "$TRAIN /dev/null train.init_from=m data.task=text data.file=ids.txt "
+                  "data.level=byte data.length=16");
 }
 
 /* No training on this machine has the memory for so many. */

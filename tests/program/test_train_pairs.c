@@ -36,11 +36,11 @@ TEST(usage_accounts_for_windows_and_shared_keys)
         "\"^.,$h,\" runs/tiny/usage.csv | cut -d, -f7 >queries$h; done");
     expect_same_files("keys0", "keys1");
     expect_exit(w, 1, "cmp -s queries0 queries1");
-    expect_printed("    phase    turns    use   used\n", PLAIN TINY
-                   "train.steps=5 theta.learn=yes theta.log=yes model.window=5 run.name=learned");
+    expect_stdout("    phase    turns    use   used\n", PLAIN TINY
+                  "train.steps=5 theta.learn=yes theta.log=yes model.window=5 run.name=learned");
     expect_text(w->out, "\nturns: full turns over 4 positions\n");
-    expect_printed("phase,turns\t",
-                   "head -n 2 runs/learned/theta_final.csv | cut -d, -f10,11 | paste -s");
+    expect_stdout("phase,turns\t",
+                  "head -n 2 runs/learned/theta_final.csv | cut -d, -f10,11 | paste -s");
 }
 
 TEST(a_folder_of_hugging_face_has_a_usage)
@@ -48,8 +48,8 @@ TEST(a_folder_of_hugging_face_has_a_usage)
     run(PLAIN TINY "&& $TRAIN tiny.ini --export folder");
     run("$TRAIN tiny.ini --checkpoint folder --usage --quiet >usage");
     run(means_of_heads, "usage");
-    expect_printed("theta: off:2 in the place of the model's own: 2 of 4 pairs of a head",
-                   "$TRAIN tiny.ini --checkpoint folder --eval --theta off:2");
+    expect_stdout("theta: off:2 in the place of the model's own: 2 of 4 pairs of a head",
+                  "$TRAIN tiny.ini --checkpoint folder --eval --theta off:2");
     /* keys that are all alike have weights 1 / T: at a distance r there are 2 (T - r) / T^2 */
     run("sed -i 's/^learn = yes//' tiny.ini; $TRAIN tiny.ini --quiet train.steps=1 --overwrite "
         "optimizer.lr=1e-30 position.kind=none");
@@ -58,8 +58,8 @@ TEST(a_folder_of_hugging_face_has_a_usage)
         "i++) { r = at[i]; even = (r ? 2 : 1) * (T - r) / T / T; e = a[i] / even - 1; if (e * e > "
         ".01) exit 1 } exit T != 12 }' distances");
     run(TINY "model.attention=linear_elu run.name=linear");
-    expect_told(2, "--distances: model.attention = linear_elu has no weights",
-                "$TRAIN runs/linear/config.ini --distances");
+    expect_stderr(2, "--distances: model.attention = linear_elu has no weights",
+                  "$TRAIN runs/linear/config.ini --distances");
 }
 
 TEST(a_model_without_rotated_pairs_has_no_usage)
@@ -67,10 +67,10 @@ TEST(a_model_without_rotated_pairs_has_no_usage)
     run(PLAIN "for i in position.kind=alibi model.attention=linear_elu position.fraction=0; do "
               "$TRAIN tiny.ini --quiet train.steps=2 run.name=$i $i || exit 2; test -e "
               "runs/$i/usage.csv && exit 1; done; :");
-    expect_each_told("$TRAIN --usage",
-                     {2, "runs/position.kind=alibi/config.ini",
-                      "--usage: position.kind = alibi has no pairs that rotate"},
-                     {2, "tiny.ini --eval", "cannot be combined with another command"});
+    expect_each_refused("$TRAIN --usage",
+                        {2, "runs/position.kind=alibi/config.ini",
+                         "--usage: position.kind = alibi has no pairs that rotate"},
+                        {2, "tiny.ini --eval", "cannot be combined with another command"});
 }
 
 TEST(gradient_theta_prints_a_table)
@@ -83,11 +83,11 @@ TEST(gradient_theta_prints_a_table)
         "17 }' one");
     run("$TRAIN --checkpoint runs/tiny --gradient theta --quiet run.threads=2 >two");
     expect_same_files("one", "two");
-    expect_told(2, "--gradient must be theta; got 'x'",
-                "$TRAIN --checkpoint runs/tiny --gradient x");
+    expect_stderr(2, "--gradient must be theta; got 'x'",
+                  "$TRAIN --checkpoint runs/tiny --gradient x");
     run(PLAIN TINY "train.steps=2 run.name=fixed");
-    expect_told(2, "--gradient: needs a learned theta of one axis: theta.learn = yes",
-                "$TRAIN --checkpoint runs/fixed --gradient theta");
+    expect_stderr(2, "--gradient: needs a learned theta of one axis: theta.learn = yes",
+                  "$TRAIN --checkpoint runs/fixed --gradient theta");
     run("$TRAIN --checkpoint runs/fixed --export folder");
     run("$TRAIN tiny.ini --checkpoint folder --gradient theta --quiet theta.learn=yes "
         "theta.scope=layer >folder.csv");
@@ -128,8 +128,8 @@ TEST(cutoffs_are_evaluations_without_the_slower_pairs)
         run("$TRAIN tiny.ini --eval --theta off:%d", K);
         ck_assert_double_eq_tol(number_behind(w->out, "eval: loss "), loss, 1e-5 * loss);
     }
-    expect_told(2, "theta.cutoffs = yes has no effect: it needs position.kind = rope",
-                "$TRAIN tiny.ini position.kind=alibi theta.cutoffs=yes run.name=none");
+    expect_stderr(2, "theta.cutoffs = yes has no effect: it needs position.kind = rope",
+                  "$TRAIN tiny.ini position.kind=alibi theta.cutoffs=yes run.name=none");
     NEEDS_PROGRAM("gnuplot");
     shell(w, PLAIN TINY "theta.cutoffs=yes --overwrite");
     shell(w, "$TRAIN --report runs/tiny");
@@ -160,6 +160,6 @@ TEST(head_factors_are_exported_with_the_model)
     run(TINY "run.name=c; $TRAIN tiny.ini --quiet theta.head_scale=yes train.init_from=runs/c "
              "run.name=d optimizer.lr=0 train.steps=1");
     ck_assert_double_eq(result_of("d", "eval_loss"), result_of("c", "eval_loss"));
-    expect_told(4, "layers.0.attention.head_scale, which the model lacks",
-                "$TRAIN tiny.ini train.init_from=runs/tiny run.name=e");
+    expect_stderr(4, "layers.0.attention.head_scale, which the model lacks",
+                  "$TRAIN tiny.ini train.init_from=runs/tiny run.name=e");
 }

@@ -109,19 +109,18 @@ TEST(a_masked_model_fills_the_masks)
 
 TEST(a_prediction_with_invalid_text_or_options_is_refused)
 {
-    expect_told(4, "has no checkpoint", "$TRAIN " LM "--predict a");
+    expect_stderr(4, "has no checkpoint", "$TRAIN " LM "--predict a");
     run("$TRAIN " LM "train.steps=1");
-    expect_each_told(USE, {2, "'a[MASK]'", "a text to continue must have no [MASK]"},
-                     {2, "a --temperature -1", "--temperature must be a number >= 0; got '-1'"},
-                     {2, "a --tokens 0",
-                      "--tokens must be a whole number from 1 to 1000000; got '0'"},
-                     {2, "a --samples 0",
-                      "--samples must be a whole number from 1 to 1000000; got '0'"},
-                     {2, "a --samples 1000001", "got '1000001'"},
-                     {2, "a --top-k 0", "--top-k must be a whole number above 0; got '0'"},
-                     {2, "a --top-p 1.5", "--top-p must be a number above 0, up to 1; got '1.5'"});
+    expect_each_refused(
+        USE, {2, "'a[MASK]'", "a text to continue must have no [MASK]"},
+        {2, "a --temperature -1", "--temperature must be a number >= 0; got '-1'"},
+        {2, "a --tokens 0", "--tokens must be a whole number from 1 to 1000000; got '0'"},
+        {2, "a --samples 0", "--samples must be a whole number from 1 to 1000000; got '0'"},
+        {2, "a --samples 1000001", "got '1000001'"},
+        {2, "a --top-k 0", "--top-k must be a whole number above 0; got '0'"},
+        {2, "a --top-p 1.5", "--top-p must be a number above 0, up to 1; got '1.5'"});
     run(TINY "--overwrite train.steps=1 optimizer.schedule_steps=0");
-    expect_told(2, "--predict needs data.task = text", "$TRAIN tiny.ini --predict a");
+    expect_stderr(2, "--predict needs data.task = text", "$TRAIN tiny.ini --predict a");
 }
 
 TEST(characters_that_are_not_known_are_read_as_unknown_and_shown_as_they_were)

@@ -55,7 +55,7 @@ NIGHTLY_ROWS(every_task_is_learned, 0, 4)
 
 TEST(progress_without_a_terminal_is_plain_lines)
 {
-    expect_printed("(layer all, i ", "$TRAIN tiny.ini run.log_every=25 theta.scope=model");
+    expect_stdout("(layer all, i ", "$TRAIN tiny.ini run.log_every=25 theta.scope=model");
     ck_assert_int_eq(count_of(w->err, "\nstep "), 2);
     expect_text(w->err, "\nstep 25/60 ", "run.log_every = 25\n", "theta.scope = model\n");
     expect_text(line_of(w->err, "step 60/60 "), "  eval loss 0."); /* whatever its number */
@@ -63,7 +63,7 @@ TEST(progress_without_a_terminal_is_plain_lines)
     expect_no_text(w->err, "\r", "\033");
     expect_message(0, "", "$TRAIN tiny.ini theta.scope=head run.seed=7 --quiet --overwrite");
     expect_text(w->out, ", head ");
-    expect_unprinted("theta:", "$TRAIN tiny.ini theta.learn=no run.name=f");
+    expect_no_stdout("theta:", "$TRAIN tiny.ini theta.learn=no run.name=f");
     ck_assert(!exists("runs/f/theta.csv"));
 }
 
@@ -78,20 +78,20 @@ TEST(help_names_every_key_and_option)
         expect_text(w->out, lasting("\n  %s=", rt_key_full_name(rt_key_at(i), name)));
     run("$TRAIN -h; $TRAIN nothing.ini --help >.other; $TRAIN -h | cmp - .other");
     expect_output("", "$TRAIN --help | grep -E '.{81}'; exit 0");
-    expect_told(2, "no section and no key is named 'optimizer.lrs'; did you mean 'optimizer.lr'?",
-                "$TRAIN --help optimizer.lrs");
-    expect_told(2, "; did you mean 'sweep.jobs'?", "$TRAIN --help sweep.job=2");
-    expect_told(2, "; did you mean 'overwrite'?", "$TRAIN --help overwriet");
-    expect_told(2, "'wombat'; --help alone lists all", "$TRAIN --help wombat");
+    expect_stderr(2, "no section and no key is named 'optimizer.lrs'; did you mean 'optimizer.lr'?",
+                  "$TRAIN --help optimizer.lrs");
+    expect_stderr(2, "; did you mean 'sweep.jobs'?", "$TRAIN --help sweep.job=2");
+    expect_stderr(2, "; did you mean 'overwrite'?", "$TRAIN --help overwriet");
+    expect_stderr(2, "'wombat'; --help alone lists all", "$TRAIN --help wombat");
     for (int i = 0; i < 4; i++)
-        expect_printed("  --theta WHAT       with --eval",
-                       (const char *const[]){"$TRAIN --help --theta", "$TRAIN -h off:",
-                                             "$TRAIN -h scale:4", "$TRAIN --help theta"}[i]);
-    expect_printed("  optimizer.lr=", "$TRAIN --help optimizer");
+        expect_stdout("  --theta WHAT       with --eval",
+                      (const char *const[]){"$TRAIN --help --theta", "$TRAIN -h off:",
+                                            "$TRAIN -h scale:4", "$TRAIN --help theta"}[i]);
+    expect_stdout("  optimizer.lr=", "$TRAIN --help optimizer");
     expect_no_text(w->out, "  train.steps=", "usage: ");
-    expect_printed("  sweep.jobs=1", "$TRAIN --help sweep");
+    expect_stdout("  sweep.jobs=1", "$TRAIN --help sweep");
     expect_no_text(w->out, "optimizer.lr");
-    expect_printed("  train.min_delta=0", "$TRAIN -h train.min_delta");
+    expect_stdout("  train.min_delta=0", "$TRAIN -h train.min_delta");
     expect_text(w->out, "\n  values: >= 0\n  needs: train.patience above 0\n");
     run("$TRAIN -h model.norm | grep -c '^  default of a decoder: pre$'");
 }
@@ -104,8 +104,8 @@ TEST(a_tilde_on_the_command_line_stands_for_the_home_folder)
     run("HOME=$PWD $TRAIN --quiet '~/there/tiny/config.ini' --export '~/out' && test -d out");
     run("HOME=$PWD $TRAIN --quiet --report '~/there/tiny'");
     run("HOME=$PWD $TRAIN --quiet --init gpt '~/own.ini' && test -f own.ini");
-    expect_told(2, "'~/there/tiny': HOME is not set; write the whole path",
-                "HOME= $TRAIN --eval --checkpoint '~/there/tiny'");
+    expect_stderr(2, "'~/there/tiny': HOME is not set; write the whole path",
+                  "HOME= $TRAIN --eval --checkpoint '~/there/tiny'");
 }
 
 TEST(the_configuration_is_printed_with_its_origins)
@@ -122,10 +122,10 @@ TEST(the_configuration_is_printed_with_its_origins)
 
 TEST(the_version_names_the_precision)
 {
-    expect_printed("rotor " ROTOR_VERSION " (float)\nOpenBLAS ",
-                   "$TRAIN --version; $TRAIN64 --version");
+    expect_stdout("rotor " ROTOR_VERSION " (float)\nOpenBLAS ",
+                  "$TRAIN --version; $TRAIN64 --version");
     expect_text(w->out, "rotor " ROTOR_VERSION " (double)\nOpenBLAS ");
-    expect_printed("tiny.ini: configuration and data are valid\n", "$TRAIN --check tiny.ini");
+    expect_stdout("tiny.ini: configuration and data are valid\n", "$TRAIN --check tiny.ini");
     ck_assert(!exists("runs"));
 }
 
@@ -136,8 +136,8 @@ TEST_ROWS(a_checkpoint_gives_the_same_results_in_the_other_precision, 0, 2)
     double loss[2], accuracy[2];
     run("%s tiny.ini --quiet", pair[_i][0]);
     for (int k = 0; k < 2; k++) {
-        expect_printed("checkpoint: runs/tiny/checkpoints/step-00000060.h5, step 60\n",
-                       "%s tiny.ini --eval", pair[_i][k]);
+        expect_stdout("checkpoint: runs/tiny/checkpoints/step-00000060.h5, step 60\n",
+                      "%s tiny.ini --eval", pair[_i][k]);
         loss[k] = number_behind(w->out, "eval: loss ");
         accuracy[k] = accuracy_of(w->out);
     }
@@ -150,8 +150,8 @@ TEST(an_evaluation_has_no_dropout_and_writes_no_file)
     run(TINY "train.shards=4 --threads 1");
     const char *line = line_of(w->out, "eval: ");
     run(NOTE_FILES);
-    expect_printed(line, "$TRAIN tiny.ini --eval train.shards=4 --threads 3 model.dropout=0.9 "
-                         "model.attention_dropout=0.9");
+    expect_stdout(line, "$TRAIN tiny.ini --eval train.shards=4 --threads 3 model.dropout=0.9 "
+                        "model.attention_dropout=0.9");
     run(COMPARE_FILES);
 }
 
@@ -326,7 +326,7 @@ TEST_ROWS(bad_input_is_refused_and_creates_nothing, 0, ROWS(refusals))
 {
     const char *says = refusals[_i].says;
     const bool whole = !strncmp(says, "train: ", 7) && says[strlen(says) - 1] == '\n';
-    expect_told(refusals[_i].code, says, "%s", refusals[_i].command);
+    expect_stderr(refusals[_i].code, says, "%s", refusals[_i].command);
     ck_assert_msg(!whole || !strcmp(w->err, says), "%s: %s", refusals[_i].command, w->err);
     expect_output(".err\n.out\ntiny.ini\n", "ls -A");
 }
@@ -334,7 +334,7 @@ TEST_ROWS(bad_input_is_refused_and_creates_nothing, 0, ROWS(refusals))
 TEST(a_checkpoint_of_another_model_is_refused_by_name)
 {
     run("$TRAIN tiny.ini train.steps=20");
-    expect_told(
+    expect_stderr(
         4, "embeddings.tokens.weight is (10, 16) in the checkpoint, (11, 16) in the model",
         "$TRAIN tiny.ini --eval data.vocab=11 --checkpoint runs/tiny/checkpoints/step-00000020.h5");
 }
@@ -353,8 +353,8 @@ TEST(checks_of_theta_and_the_target_decide_the_exit_code)
     run("$TRAIN tiny.ini train.target_accuracy=0.01 run.name=d");
     ck_assert(exists("runs/d/checkpoints/step-00000020.h5"));
     ck_assert(!exists("runs/d/checkpoints/step-00000060.h5"));
-    expect_printed("steps: 20, ", "target=$(awk -F, '$1 == 20 { print $5 }' runs/c/metrics.csv); "
-                                  "$TRAIN tiny.ini train.target_accuracy=$target run.name=reached");
+    expect_stdout("steps: 20, ", "target=$(awk -F, '$1 == 20 { print $5 }' runs/c/metrics.csv); "
+                                 "$TRAIN tiny.ini train.target_accuracy=$target run.name=reached");
 }
 
 TEST(run_tensorboard_writes_scalars_for_tensorboard)
@@ -387,7 +387,7 @@ TEST(a_diverged_run_is_reported_with_a_remedy)
                           "optimizer.lr or more optimizer.warmup_steps");
     run("grep -c '^diverged_above,4.605170' runs/tiny/result.csv && $TRAIN --report runs/tiny");
     expect_in_file("runs/tiny/report.html", "diverged: the loss ");
-    expect_unprinted("diverged", "$TRAIN tiny.ini --overwrite train.steps=1 optimizer.lr=0.1");
+    expect_no_stdout("diverged", "$TRAIN tiny.ini --overwrite train.steps=1 optimizer.lr=0.1");
     expect_exit(w, 1, "grep diverged runs/tiny/result.csv");
 }
 
@@ -402,8 +402,8 @@ TEST(the_gradients_of_a_configured_model_pass)
     run("$TRAIN64 --gradcheck tiny.ini theta.learn=no position.kind=none data.task=reverse");
     expect_text(w->out, "passed\n", "layers.1.attention.key.bias", "ok (zero by symmetry)");
     /* at this seed units of relu lie within a step of their kink */
-    expect_printed("ok (at kinks too)",
-                   "$TRAIN64 --gradcheck tiny.ini run.seed=4 model.layers=1 model.dim=64 "
-                   "model.heads=1 data.length=6 data.vocab=8 model.activation=relu theta.learn=no");
+    expect_stdout("ok (at kinks too)",
+                  "$TRAIN64 --gradcheck tiny.ini run.seed=4 model.layers=1 model.dim=64 "
+                  "model.heads=1 data.length=6 data.vocab=8 model.activation=relu theta.learn=no");
     expect_text(w->out, "passed\n");
 }

@@ -20,20 +20,20 @@ TEST(an_option_without_effect_is_refused)
         "data.objective=lm model.causal=yes && " ONE_STEP
         "run.name=mlm data.task=text data.vocab=32 data.file=text.txt && " ONE_STEP
         "run.name=label data.task=classify data.vocab=32 data.file=t.tsv data.eval_fraction=0");
-    expect_each_told("$TRAIN --checkpoint runs/label --predict a",
-                     {2, "--tokens 9", "--tokens has no"}, {2, "--stop x", "--stop has no"},
-                     {2, "--temperature 1", "--temperature has"},
-                     {2, "--top-k 3", "--top-k has no"}, {2, "--top-p 0.5", "--top-p has no"},
-                     {2, "--seed 0", label}, {2, "--samples 2", "--samples has no"},
-                     {2, "--special", "which always reads special tokens as text\n"});
-    expect_told(0, "evaluating on a random 0.5 of data.file",
-                "$TRAIN --checkpoint runs/label --eval data.file=t.tsv data.eval_fraction=0.5");
-    expect_each_told("$TRAIN runs/mlm/config.ini --predict 'a[MASK]'", {2, "--tokens 9", mask},
-                     {2, "--samples 2 --temperature 1", mask}, {2, "--stop x", mask},
-                     {2, "--top-k 3", drawn}, {2, "--top-p 0.5", drawn}, {2, "--seed 0", drawn});
-    expect_each_told("$TRAIN runs/lm/config.ini --predict a --temperature 0",
-                     {2, "--top-k 3", drawn}, {2, "--top-p 0.5", drawn}, {2, "--seed 0", drawn},
-                     {2, "--samples 2", drawn});
+    expect_each_refused("$TRAIN --checkpoint runs/label --predict a",
+                        {2, "--tokens 9", "--tokens has no"}, {2, "--stop x", "--stop has no"},
+                        {2, "--temperature 1", "--temperature has"},
+                        {2, "--top-k 3", "--top-k has no"}, {2, "--top-p 0.5", "--top-p has no"},
+                        {2, "--seed 0", label}, {2, "--samples 2", "--samples has no"},
+                        {2, "--special", "which always reads special tokens as text\n"});
+    expect_stderr(0, "evaluating on a random 0.5 of data.file",
+                  "$TRAIN --checkpoint runs/label --eval data.file=t.tsv data.eval_fraction=0.5");
+    expect_each_refused("$TRAIN runs/mlm/config.ini --predict 'a[MASK]'", {2, "--tokens 9", mask},
+                        {2, "--samples 2 --temperature 1", mask}, {2, "--stop x", mask},
+                        {2, "--top-k 3", drawn}, {2, "--top-p 0.5", drawn}, {2, "--seed 0", drawn});
+    expect_each_refused("$TRAIN runs/lm/config.ini --predict a --temperature 0",
+                        {2, "--top-k 3", drawn}, {2, "--top-p 0.5", drawn}, {2, "--seed 0", drawn},
+                        {2, "--samples 2", drawn});
     for (int i = 0; i < 3; i++) {
         static const char *const of_draws[] = {"--top-k 3", "--top-p 0.5", "--seed 0"};
         run("$TRAIN --checkpoint runs/lm --predict a --tokens 1 %s", of_draws[i]);
@@ -89,7 +89,7 @@ TEST(a_configuration_with_mistakes_is_reported_line_by_line)
     };
     for (int i = 0; i < ROWS(rows); i++) {
         write_file("odd.ini", rows[i][0]);
-        expect_told(2, rows[i][1], "$TRAIN odd.ini");
+        expect_stderr(2, rows[i][1], "$TRAIN odd.ini");
     }
     run(": >empty.ini; $TRAIN --quiet --check empty.ini && cat tiny.ini | $TRAIN --quiet --check "
         "/dev/stdin");
@@ -114,7 +114,7 @@ TEST(a_configuration_with_mistakes_is_reported_line_by_line)
     expect_message(2, "train: named.ini is a pipe that cannot be read again; give a file\n",
                    "mkfifo named.ini && $TRAIN named.ini");
     /* the one that is shown for a text trains on it */
-    expect_printed(
+    expect_stdout(
         "mine.ini: ",
         "yes 'a line of text' | head -c 4000 >my.txt; $TRAIN my.txt 2>told; sed -n '/^\\[/,/^$/p' "
         "told >mine.ini && eval \"$(sed -n 's/^and type: train/$TRAIN --quiet --check/p' told)\"");
@@ -154,7 +154,7 @@ TEST(weights_in_another_format_are_refused_with_a_remedy)
         "'\\002\\0\\0\\0\\0\\0\\0\\0{}' >other/model.safetensors");
     for (int i = 0; i < ROWS(rows); i++) {
         expect_message(4, rows[i][1], "$TRAIN --checkpoint %s --eval", rows[i][0]);
-        expect_told(4, rows[i][2], "$TRAIN tiny.ini train.init_from=%s --quiet", rows[i][0]);
+        expect_stderr(4, rows[i][2], "$TRAIN tiny.ini train.init_from=%s --quiet", rows[i][0]);
     }
     ck_assert(!exists("runs"));
 }
@@ -162,23 +162,24 @@ TEST(weights_in_another_format_are_refused_with_a_remedy)
 TEST(a_file_or_pipe_in_place_of_a_folder_is_refused)
 {
     run(TINY "train.steps=1");
-    expect_told(2, "out.safetensors: a model is exported as a folder; name one, for ",
-                "$TRAIN --checkpoint runs/tiny --export out.safetensors --quiet");
+    expect_stderr(2, "out.safetensors: a model is exported as a folder; name one, for ",
+                  "$TRAIN --checkpoint runs/tiny --export out.safetensors --quiet");
     ck_assert(!exists("out.safetensors"));
     run("$TRAIN --checkpoint runs/tiny --export v1.0 --quiet");
     ck_assert(exists("v1.0/model.safetensors"));
     /* a pipe in place of a run configuration is not waited for */
     run("mkdir run && mkfifo run/config.ini");
-    expect_told(2, "run is not the folder of a run: ", "timeout -s KILL 60 $TRAIN --report run");
+    expect_stderr(2, "run is not the folder of a run: ", "timeout -s KILL 60 $TRAIN --report run");
 }
 
 TEST(a_change_of_the_engine_is_a_warning_and_of_the_math_an_error)
 {
     NEEDS(!shell(w, TINY "--check run.engine=onednn run.math=bf16"), BF16);
     run(TINY "run.engine=onednn train.steps=4");
-    expect_told(0, "was computed with oneDNN-", TINY "--resume run.engine=openblas train.steps=6");
-    expect_told(2, "run.math", TINY "--resume run.engine=onednn run.math=bf16 train.steps=8");
-    expect_printed("eval: loss ", TINY "--overwrite run.engine=onednn run.math=bf16");
+    expect_stderr(0, "was computed with oneDNN-",
+                  TINY "--resume run.engine=openblas train.steps=6");
+    expect_stderr(2, "run.math", TINY "--resume run.engine=onednn run.math=bf16 train.steps=8");
+    expect_stdout("eval: loss ", TINY "--overwrite run.engine=onednn run.math=bf16");
 }
 
 static const char *const coarse[][2] = {
@@ -197,17 +198,17 @@ static const char *const coarse[][2] = {
 /* These numbers are distinct in double. */
 TEST_ROWS(a_number_that_float_rounds_to_another_is_refused, 0, ROWS(coarse))
 {
-    expect_told(2, "command line: ", TINY "--check %s", coarse[_i][0]);
+    expect_stderr(2, "command line: ", TINY "--check %s", coarse[_i][0]);
     expect_text(w->err, lasting(", which is %s in float\n", coarse[_i][1]));
     run("$TRAIN64 tiny.ini --quiet --check %s", coarse[_i][0]);
 }
 
 static void refused_alike(int code, const char *arguments, const char *message)
 {
-    expect_told(code, message, "$TRAIN --quiet --check tiny.ini %s", arguments);
+    expect_stderr(code, message, "$TRAIN --quiet --check tiny.ini %s", arguments);
     const char *said = lasting("%s", w->err), *parts = strstr(said, " GB of memory (");
     if (parts) { /* the total includes what the process occupies by then */
-        expect_told(code, parts, "$TRAIN --quiet tiny.ini %s", arguments);
+        expect_stderr(code, parts, "$TRAIN --quiet tiny.ini %s", arguments);
         ck_assert_double_eq_tol(strtod(strstr(w->err, "about ") + 6, NULL),
                                 strtod(strstr(said, "about ") + 6, NULL), 0.1);
     } else {
@@ -257,13 +258,13 @@ TEST(the_runs_of_a_sweep_are_checked_with_their_data)
 {
     run("yes 'a line of text' | head -c 4000 >text.txt");
     for (int checks = 0; checks < 2; checks++)
-        expect_each_told(checks ? "$TRAIN --quiet --check tiny.ini" : "$TRAIN --quiet tiny.ini",
-                         {3, "data.task=text data.vocab=32 sweep.data.file=text.txt,gone",
-                          "gone: No such file or directory (data.file)"},
-                         {2, "sweep.data.length=12,1000000 train.batch_size=1000000",
-                          "tiny.ini: a step is too large: "},
-                         {2, "run.dir=$(printf '%3990s' '' | tr ' ' a) sweep.run.seed=1,2",
-                          "the path of the run folder has "});
+        expect_each_refused(checks ? "$TRAIN --quiet --check tiny.ini" : "$TRAIN --quiet tiny.ini",
+                            {3, "data.task=text data.vocab=32 sweep.data.file=text.txt,gone",
+                             "gone: No such file or directory (data.file)"},
+                            {2, "sweep.data.length=12,1000000 train.batch_size=1000000",
+                             "tiny.ini: a step is too large: "},
+                            {2, "run.dir=$(printf '%3990s' '' | tr ' ' a) sweep.run.seed=1,2",
+                             "the path of the run folder has "});
     ck_assert(!exists("runs"));
     ck_assert_int_ne(shell(w, "ls -d aaa*"), 0);
 }
@@ -273,8 +274,8 @@ TEST_ROWS(too_little_address_space_ends_the_program_with_a_message, 0, UNSANITIZ
 {
     for (int kilobytes = 200000; kilobytes <= 400000; kilobytes += 50000)
         run("ulimit -v %d; timeout -s KILL 60 $TRAIN --version || test $? != 137", kilobytes);
-    expect_told(2, " GB of address space (buffers of OpenBLAS 0.",
-                "ulimit -v 200000; timeout -s KILL 60 $TRAIN --quiet tiny.ini");
+    expect_stderr(2, " GB of address space (buffers of OpenBLAS 0.",
+                  "ulimit -v 200000; timeout -s KILL 60 $TRAIN --quiet tiny.ini");
     expect_text(w->err, "); the limit (ulimit -v) leaves ");
     ck_assert(!exists("runs"));
     run("export OPENBLAS_NUM_THREADS=1; ulimit -v 4000000; $TRAIN --quiet tiny.ini run.threads=2");

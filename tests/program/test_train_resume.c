@@ -97,13 +97,13 @@ TEST(a_run_resumes_before_damaged_checkpoints_and_ends_the_same)
     run(TINY "run.name=straight && $TRAIN tiny.ini --quiet run.name=broken");
     run("cd runs/broken/checkpoints; : >step-00000060.h5; head -c 3000 step-00000040.h5 >half; mv "
         "half step-00000040.h5");
-    expect_told(0, "step-00000060.h5", TINY "run.name=broken --resume");
+    expect_stderr(0, "step-00000060.h5", TINY "run.name=broken --resume");
     expect_text(w->err, "step-00000040.h5",
                 "resuming from runs/broken/checkpoints/step-00000020.h5\n");
     expect_same_training("straight", "broken", 60);
     /* nothing is touched when every checkpoint is broken */
     run("for f in runs/broken/checkpoints/*; do printf broken >$f; done; " NOTE_FILES);
-    expect_told(4, "step-00000060.h5", TINY "run.name=broken --resume");
+    expect_stderr(4, "step-00000060.h5", TINY "run.name=broken --resume");
     expect_no_text(w->err, "starting afresh");
     run(COMPARE_FILES);
 }
@@ -112,19 +112,19 @@ TEST(resuming_a_finished_run_explains_that_nothing_is_left)
 {
     run(TINY "train.steps=20 >first && " NOTE_FILES);
     run(TINY "--resume train.steps=20 >second && cmp first second && " COMPARE_FILES);
-    expect_told(2, "run.seed",
-                TINY "--resume run.seed=2 theta.scope=head data.vocab=11 run.log_every=3");
+    expect_stderr(2, "run.seed",
+                  TINY "--resume run.seed=2 theta.scope=head data.vocab=11 run.log_every=3");
     expect_text(w->err, "theta.scope", "data.vocab");
     expect_no_text(w->err, "run.log_every", "train.steps");
     run(COMPARE_FILES);
-    expect_told(0, "nothing is left to train: the run has taken 20 steps\n",
-                "$TRAIN tiny.ini --resume train.steps=20");
-    expect_told(
+    expect_stderr(0, "nothing is left to train: the run has taken 20 steps\n",
+                  "$TRAIN tiny.ini --resume train.steps=20");
+    expect_stderr(
         0, "nothing is left to train: the run has taken 20 steps, more than train.steps = 10\n",
         "$TRAIN tiny.ini --resume train.steps=10");
     expect_text(w->out, "steps: 20, ");
     expect_text(page_text("runs/tiny/report.html"), "\n| train.steps | 20 ");
-    expect_untold("nothing is left", "$TRAIN tiny.ini --resume --quiet train.steps=10");
+    expect_no_stderr("nothing is left", "$TRAIN tiny.ini --resume --quiet train.steps=10");
     run(TINY "--resume --threads 2 run.log_every=3 train.eval_every=7 train.checkpoint_every=9 "
              "train.keep=2");
 }
@@ -132,7 +132,7 @@ TEST(resuming_a_finished_run_explains_that_nothing_is_left)
 TEST(an_extended_run_can_be_given_another_schedule)
 {
     run(TINY "optimizer.schedule_steps=0");
-    expect_told(
+    expect_stderr(
         0,
         "train: extended from step 61 on: optimizer.lr 0.01 -> 0.02, optimizer.schedule cosine -> "
         "linear, optimizer.min_lr_ratio 0 -> 0.5, optimizer.schedule_steps 60 -> 100, train.steps "
@@ -156,13 +156,13 @@ TEST(an_extended_run_can_be_given_another_schedule)
 TEST(an_extended_run_remembers_the_rates_of_its_past)
 {
     run(TINY "optimizer.schedule=constant optimizer.schedule_steps=0 train.steps=30");
-    expect_printed("used: movement over 0.32, the most that Adam",
-                   TINY "--resume optimizer.schedule=constant optimizer.schedule_steps=0 "
-                        "train.steps=50 optimizer.lr=0.001");
-    expect_printed("used: movement over 0.32, the most that Adam",
-                   "$TRAIN runs/tiny/config.ini --resume");
-    expect_printed("used: movement over 0.33, the most that Adam",
-                   "$TRAIN runs/tiny/config.ini --resume train.steps=60 --quiet");
+    expect_stdout("used: movement over 0.32, the most that Adam",
+                  TINY "--resume optimizer.schedule=constant optimizer.schedule_steps=0 "
+                       "train.steps=50 optimizer.lr=0.001");
+    expect_stdout("used: movement over 0.32, the most that Adam",
+                  "$TRAIN runs/tiny/config.ini --resume");
+    expect_stdout("used: movement over 0.33, the most that Adam",
+                  "$TRAIN runs/tiny/config.ini --resume train.steps=60 --quiet");
     expect_output("60,0.001,constant,0,60\n", "tail -n 1 runs/tiny/schedules.csv");
     run(TINY "--overwrite");
     ck_assert(!exists("runs/tiny/schedules.csv"));
@@ -178,8 +178,8 @@ NIGHTLY_TEST(an_extension_that_is_stopped_ends_in_the_same_bits)
                 "$TRAIN tiny.ini run.name=parts %s & " WAIT_FOR_ROW(
                     "70", "runs/parts/metrics.csv") "kill -INT $!; wait $!",
                 more);
-    expect_told(2, "optimizer.schedule: the run has 'cosine', now it is 'linear'",
-                "$TRAIN tiny.ini run.name=parts %s optimizer.schedule=linear", more);
+    expect_stderr(2, "optimizer.schedule: the run has 'cosine', now it is 'linear'",
+                  "$TRAIN tiny.ini run.name=parts %s optimizer.schedule=linear", more);
     run("$TRAIN tiny.ini run.name=parts %s", more);
     expect_same_training("straight", "parts", 1500);
     expect_same_in("straight", "parts", "schedules.csv");
@@ -193,37 +193,37 @@ TEST(a_stopped_run_keeps_its_schedule)
                 TINY "--resume train.steps=5000 & " WAIT_FOR_ROW(
                     "80", "runs/tiny/metrics.csv") "kill -INT $!; wait $!");
     ck_assert(!exists("runs/tiny/result.csv"));
-    expect_told(2, "optimizer.lr: the run has '0.01', now it is '0.5'\n",
-                "$TRAIN tiny.ini --resume train.steps=9000 optimizer.lr=0.5");
+    expect_stderr(2, "optimizer.lr: the run has '0.01', now it is '0.5'\n",
+                  "$TRAIN tiny.ini --resume train.steps=9000 optimizer.lr=0.5");
     expect_exit(w, 2, "$TRAIN tiny.ini --resume train.steps=5000 optimizer.schedule_steps=9000");
 }
 
 TEST(a_learning_rate_of_zero_is_warned_about)
 {
     static const char warning[] = "warning: the learning rate is 0 from step";
-    expect_told(0,
-                "train: warning: the learning rate is 0 from step 61 to the end at 80, since "
-                "optimizer.schedule_steps = 60: give optimizer.schedule_steps=80 or "
-                "optimizer.min_lr_ratio above 0\n",
-                "$TRAIN tiny.ini train.steps=80");
-    expect_told(0, "rate is 0 from step 81 to the end at 90", TINY "--resume train.steps=90");
+    expect_stderr(0,
+                  "train: warning: the learning rate is 0 from step 61 to the end at 80, since "
+                  "optimizer.schedule_steps = 60: give optimizer.schedule_steps=80 or "
+                  "optimizer.min_lr_ratio above 0\n",
+                  "$TRAIN tiny.ini train.steps=80");
+    expect_stderr(0, "rate is 0 from step 81 to the end at 90", TINY "--resume train.steps=90");
     ck_assert_int_eq(count_of(w->err, warning), 1);
-    expect_untold("warning", TINY "--resume train.steps=90");
-    expect_untold("warning", "$TRAIN tiny.ini --overwrite");
-    expect_untold("warning",
-                  "$TRAIN tiny.ini --overwrite train.steps=80 optimizer.min_lr_ratio=0.01");
-    expect_untold("warning", "$TRAIN tiny.ini --overwrite train.steps=80 optimizer.lr=0");
+    expect_no_stderr("warning", TINY "--resume train.steps=90");
+    expect_no_stderr("warning", "$TRAIN tiny.ini --overwrite");
+    expect_no_stderr("warning",
+                     "$TRAIN tiny.ini --overwrite train.steps=80 optimizer.min_lr_ratio=0.01");
+    expect_no_stderr("warning", "$TRAIN tiny.ini --overwrite train.steps=80 optimizer.lr=0");
 }
 
 /* The target is reached at step 25, but a run that is never stopped asks at step 40. */
 TEST(a_resumed_run_checks_its_target_at_the_steps_of_an_uninterrupted_run)
 {
     static const char keys[] = "--quiet train.eval_every=40 train.target_accuracy=0.01";
-    expect_printed("steps: 40, ", "$TRAIN tiny.ini run.name=straight %s", keys);
+    expect_stdout("steps: 40, ", "$TRAIN tiny.ini run.name=straight %s", keys);
     run("$TRAIN tiny.ini run.name=parts %s train.steps=25", keys);
-    expect_printed("steps: 40, ", "$TRAIN tiny.ini run.name=parts %s --resume", keys);
+    expect_stdout("steps: 40, ", "$TRAIN tiny.ini run.name=parts %s --resume", keys);
     expect_same_in("straight", "parts", "metrics.csv result.csv");
-    expect_printed("steps: 40, ", "$TRAIN tiny.ini run.name=parts %s --resume", keys);
+    expect_stdout("steps: 40, ", "$TRAIN tiny.ini run.name=parts %s --resume", keys);
 }
 
 TEST_ROWS(another_precision_is_warned_about, 0, 2)
@@ -235,15 +235,16 @@ TEST_ROWS(another_precision_is_warned_about, 0, 2)
         lasting("step-00000020.h5 was computed in %s, this program computes in %s: ", words[_i],
                 words[!_i]);
     run("%s tiny.ini --quiet train.steps=20", programs[_i]);
-    expect_untold("was computed in", "%s tiny.ini --quiet --resume train.steps=21", programs[_i]);
-    expect_told(
+    expect_no_stderr("was computed in", "%s tiny.ini --quiet --resume train.steps=21",
+                     programs[_i]);
+    expect_stderr(
         0, "train: warning: ",
         "rm runs/tiny/checkpoints/step-00000021.h5; %s tiny.ini --quiet --resume train.steps=21",
         other);
     expect_text(w->err, warning);
-    expect_untold("was computed in",
-                  "%s tiny.ini --quiet --eval --checkpoint runs/tiny/checkpoints/step-00000020.h5",
-                  other);
+    expect_no_stderr(
+        "was computed in",
+        "%s tiny.ini --quiet --eval --checkpoint runs/tiny/checkpoints/step-00000020.h5", other);
 }
 
 #define NEWEST "runs/tiny/checkpoints/step-00000020.h5"
@@ -255,10 +256,10 @@ TEST_ROWS(a_checkpoint_of_another_seed_or_position_is_not_resumed, 0, 2)
         forge_integer(NEWEST, "/", "seed", 5);
     else
         forge_integer(NEWEST, "/data", "position", 152);
-    expect_told(4,
-                _i ? NEWEST ": seed is 5, 1 expected\n"
-                   : NEWEST ": position is 152, 160 expected\n",
-                TINY "--resume");
+    expect_stderr(4,
+                  _i ? NEWEST ": seed is 5, 1 expected\n"
+                     : NEWEST ": position is 152, 160 expected\n",
+                  TINY "--resume");
     run(TINY "--eval"); /* which has no future */
 }
 
@@ -285,9 +286,9 @@ TEST_ROWS(a_moved_project_is_resumed, 0, 6)
             "m.ini train.init_from=runs/m/checkpoints run.name=s sweep.run.seed=1,2");
     run("cd after && $TRAIN --quiet train.steps=8 %s", rows[_i]);
     if (_i) /* the run itself was not resumed */
-        expect_told(0, "/before/text.txt is gone; using ",
-                    "cd after && $TRAIN runs/m/config.ini --eval && cd ..");
+        expect_stderr(0, "/before/text.txt is gone; using ",
+                      "cd after && $TRAIN runs/m/config.ini --eval && cd ..");
     if (_i < 2)
-        expect_told(2, "', whose content differs or cannot be compared\n",
-                    "mv after third; cd third; seq 2 601 >text.txt; $TRAIN --quiet %s", rows[_i]);
+        expect_stderr(2, "', whose content differs or cannot be compared\n",
+                      "mv after third; cd third; seq 2 601 >text.txt; $TRAIN --quiet %s", rows[_i]);
 }

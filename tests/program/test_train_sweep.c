@@ -40,11 +40,11 @@ TEST(a_sweep_over_theta_ends_with_a_verdict_that_can_be_its_exit_code)
     /* a run that failed is taken as one */
     static const char sweep[] = "$TRAIN tiny.ini train.steps=20 optimizer.clip_norm=0 "
                                 "run.name=failed sweep.optimizer.lr=1e-2,1e30";
-    expect_told(5, "the loss is not finite", "%s", sweep);
+    expect_stderr(5, "the loss is not finite", "%s", sweep);
     line_of(w->out, "1e30  0 of 1  -");
     expect_in_file("runs/failed/runs.csv", "\nlr=1e30,1e30,5,");
-    expect_told(5, "[2/2] lr=1e30: reused as it was (exit code 5, see runs/failed/lr=1e30/", "%s",
-                sweep);
+    expect_stderr(5, "[2/2] lr=1e30: reused as it was (exit code 5, see runs/failed/lr=1e30/", "%s",
+                  sweep);
     expect_no_text(w->err, "nan");
 }
 
@@ -65,14 +65,14 @@ TEST(a_sweep_reuses_its_finished_runs)
     run(SWEEP "--quiet");
     const char *first = read_file("runs/tiny/sweep.csv");
     run("rm -r runs/tiny/kind=none_seed=1 && touch runs/tiny/before");
-    expect_told(0, "some are finished already", SWEEP);
+    expect_stderr(0, "some are finished already", SWEEP);
     expect_text(w->err, "[4/4] kind=none_seed=1: done", "[3/4] kind=none_seed=2: reused as it was");
     expect_no_text(w->err, "has grown");
     ck_assert(!exists("runs/tiny/growth.csv"));
     run("test ! runs/tiny/kind=rope_seed=1/result.csv -nt runs/tiny/before");
     ck_assert_str_eq(first, read_file("runs/tiny/sweep.csv"));
     /* another configuration does not take over results */
-    expect_told(2, "model.dim: the run has '16', now it is '8'", SWEEP "model.dim=8 --quiet");
+    expect_stderr(2, "model.dim: the run has '16', now it is '8'", SWEEP "model.dim=8 --quiet");
     run(SWEEP "model.dim=8 --quiet --overwrite");
 }
 
@@ -147,27 +147,29 @@ TEST(a_second_sweep_is_refused_and_names_the_first)
 TEST(rates_of_zero_are_warned_about_once_before_the_first_run)
 {
     static const char warning[] = "warning: ";
-    expect_untold(warning, SEEDS "1,2 train.steps=60 --quiet");
-    expect_told(0,
-                "train: warning: in 2 of 3 runs (seed=1 is the first) the learning rate is 0 from "
-                "step 61 to the end at 80, since optimizer.schedule_steps = 60: give "
-                "optimizer.schedule_steps=80 or optimizer.min_lr_ratio above 0\n",
-                SEEDS "1,2,3 train.steps=80 --quiet");
+    expect_no_stderr(warning, SEEDS "1,2 train.steps=60 --quiet");
+    expect_stderr(
+        0,
+        "train: warning: in 2 of 3 runs (seed=1 is the first) the learning rate is 0 from "
+        "step 61 to the end at 80, since optimizer.schedule_steps = 60: give "
+        "optimizer.schedule_steps=80 or optimizer.min_lr_ratio above 0\n",
+        SEEDS "1,2,3 train.steps=80 --quiet");
     ck_assert_int_eq(count_of(w->err, warning), 1);
     run(SEEDS "1,2 train.steps=90");
     const char *said = strstr(w->err, "in 2 of 2 runs (seed=1 is the first) the learning rate is 0 "
                                       "from step 81 to the end at 90, ");
     ck_assert_msg(said && said < strstr(w->err, "[1/2]"), "%s", w->err);
-    expect_untold(warning, SEEDS "1,2 train.steps=100 optimizer.schedule_steps=100");
+    expect_no_stderr(warning, SEEDS "1,2 train.steps=100 optimizer.schedule_steps=100");
     /* rates of zero in new runs are warned about unless quiet */
     static const char new_runs[] =
         "ROTOR_NO_REPORT=1 $TRAIN tiny.ini theta.learn=no optimizer.schedule_steps=10 "
         "train.eval_batches=1 sweep.train.steps=10,20 --overwrite";
-    expect_told(0,
-                "warning: in 1 of 2 runs (steps=20 is the first) the learning rate is 0 from step "
-                "11 to the end at 20, ",
-                "%s", new_runs);
-    expect_untold("warning", "%s --quiet", new_runs);
+    expect_stderr(
+        0,
+        "warning: in 1 of 2 runs (steps=20 is the first) the learning rate is 0 from step "
+        "11 to the end at 20, ",
+        "%s", new_runs);
+    expect_no_stderr("warning", "%s --quiet", new_runs);
 }
 
 /* Old runs get more steps at rate 0, the new one its own schedule; swept keys are no surprise. */
@@ -175,15 +177,15 @@ TEST(runs_with_different_schedules_are_a_warning)
 {
 #define UNLIKE "warning: the runs differ in keys that the sweep does not set: "
 #define GIVEN  TINY "theta.learn=no optimizer.schedule_steps=0 run.name=given "
-    expect_unprinted(UNLIKE, GIVEN "train.steps=10 sweep.run.seed=1,2");
-    expect_printed(UNLIKE "optimizer.schedule_steps; their results may not be comparable\n",
-                   GIVEN "train.steps=20 sweep.run.seed=1,3,2");
+    expect_no_stdout(UNLIKE, GIVEN "train.steps=10 sweep.run.seed=1,2");
+    expect_stdout(UNLIKE "optimizer.schedule_steps; their results may not be comparable\n",
+                  GIVEN "train.steps=20 sweep.run.seed=1,3,2");
     expect_in_file("runs/given/report.html", UNLIKE "optimizer.schedule_steps; ");
-    expect_unprinted(
+    expect_no_stdout(
         UNLIKE,
         TINY "theta.learn=no optimizer.schedule_steps=0 run.name=lengths sweep.train.steps=10,20");
     write_file("two.ini", "[variant short]\ntrain.steps = 10\n[variant long]\ntrain.steps = 20\n");
-    expect_unprinted(UNLIKE, "cat tiny.ini two.ini >steps.ini && $TRAIN steps.ini --quiet "
+    expect_no_stdout(UNLIKE, "cat tiny.ini two.ini >steps.ini && $TRAIN steps.ini --quiet "
                              "theta.learn=no optimizer.schedule_steps=0");
 }
 
@@ -191,16 +193,16 @@ TEST(a_sweep_grows_by_values_and_seeds)
 {
 #define GROWING "$TRAIN tiny.ini theta.learn=no train.steps=20 run.name=grown "
     run(GROWING "sweep.run.seed=1,2 sweep.position.kind=rope && test -s runs/grown/report.html");
-    expect_told(0, "some are finished already",
-                GROWING "sweep.run.seed=1,2,3 sweep.position.kind=rope");
+    expect_stderr(0, "some are finished already",
+                  GROWING "sweep.run.seed=1,2,3 sweep.position.kind=rope");
     expect_text(w->err, "[1/3] seed=1_kind=rope: reused as it was, loss ",
                 "[2/3] seed=2_kind=rope: reused as it was, loss ", "[3/3] seed=3_kind=rope: done",
                 "train: the sweep has grown: 1 of 3 runs are new\n");
     expect_output("run,run_is\nseed=1_kind=rope,before\nseed=2_kind=rope,before\n"
                   "seed=3_kind=rope,new\n",
                   "cat runs/grown/growth.csv");
-    expect_told(0, "some are finished already",
-                GROWING "sweep.run.seed=1,2,3 sweep.position.kind=none,rope");
+    expect_stderr(0, "some are finished already",
+                  GROWING "sweep.run.seed=1,2,3 sweep.position.kind=none,rope");
     expect_no_text(w->err, "kind=rope: done");
     expect_text(line_of(w->out, "none  3  "), " ± ");
     expect_text(line_of(w->out, "rope  3  "), " ± ");
@@ -208,8 +210,8 @@ TEST(a_sweep_grows_by_values_and_seeds)
     expect_text(page, "6 of 6 runs finished");
     ck_assert_int_eq(count_of(page, " | new\n"), 3);
     ck_assert_int_eq(count_of(page, " | before\n"), 3);
-    expect_told(0, "all are finished already",
-                GROWING "sweep.run.seed=1,2,3 sweep.position.kind=none,rope");
+    expect_stderr(0, "all are finished already",
+                  GROWING "sweep.run.seed=1,2,3 sweep.position.kind=none,rope");
     expect_no_text(w->err, "has grown");
     expect_output("3\n", "grep -c new runs/grown/growth.csv");
 }
@@ -218,11 +220,11 @@ TEST(a_sweep_has_grown_only_if_it_has_more_runs_than_before)
 {
     static const char sweep[] = "$TRAIN tiny.ini theta.learn=no train.steps=20 sweep.run.seed=";
     run("%s1,2", sweep);
-    expect_untold("has grown", "%s3,4", sweep);
+    expect_no_stderr("has grown", "%s3,4", sweep);
     run("%s3", sweep);
-    expect_untold("has grown", "%s1,2,3,4", sweep);
-    expect_told(0, "the sweep has grown: 2 of 5 runs are new\n",
-                "rm -r runs/tiny/seed=1 && %s1,2,3,4,5", sweep);
+    expect_no_stderr("has grown", "%s1,2,3,4", sweep);
+    expect_stderr(0, "the sweep has grown: 2 of 5 runs are new\n",
+                  "rm -r runs/tiny/seed=1 && %s1,2,3,4,5", sweep);
     expect_output("run,run_is\nseed=1,new\nseed=2,before\nseed=3,before\n"
                   "seed=4,before\nseed=5,new\n",
                   "cat runs/tiny/growth.csv");
@@ -235,21 +237,22 @@ TEST(runs_and_sweeps_do_not_share_a_folder)
     static const char *const options[] = {"", "--resume", "--overwrite"};
     run(TINY "train.steps=2 sweep.run.seed=1,2");
     for (int i = 0; i < ROWS(options); i++)
-        expect_told(2, "runs/tiny holds a sweep: choose another run.name", TINY "train.steps=2 %s",
-                    options[i]);
+        expect_stderr(2, "runs/tiny holds a sweep: choose another run.name",
+                      TINY "train.steps=2 %s", options[i]);
     run("test -s runs/tiny/report.html && test ! -e runs/tiny/config.ini");
     run(TINY "train.steps=2 run.name=alone");
-    expect_told(2, "runs/alone holds a single run",
-                TINY "train.steps=2 run.name=alone sweep.run.seed=1,2");
+    expect_stderr(2, "runs/alone holds a single run",
+                  TINY "train.steps=2 run.name=alone sweep.run.seed=1,2");
     /* the configuration of a run is a path although it has an equals sign */
-    expect_printed("checkpoint: runs/tiny/seed=2/checkpoints/step-00000002.h5, step 2\n",
-                   "$TRAIN runs/tiny/seed=2/config.ini run.dir=runs/tiny --eval");
-    expect_printed("\nseed = 7\n", "mkdir run.seed=7; $TRAIN tiny.ini --print-config run.seed=7");
+    expect_stdout("checkpoint: runs/tiny/seed=2/checkpoints/step-00000002.h5, step 2\n",
+                  "$TRAIN runs/tiny/seed=2/config.ini run.dir=runs/tiny --eval");
+    expect_stdout("\nseed = 7\n", "mkdir run.seed=7; $TRAIN tiny.ini --print-config run.seed=7");
     expect_exit(w, 2, "$TRAIN runs/tiny/seed=3/config.ini");
-    expect_told(4,
-                "runs/tiny is the folder of a sweep: add the name of one of its 2 runs: 'seed=1', "
-                "'seed=2'\n",
-                "$TRAIN --checkpoint runs/tiny --eval");
+    expect_stderr(
+        4,
+        "runs/tiny is the folder of a sweep: add the name of one of its 2 runs: 'seed=1', "
+        "'seed=2'\n",
+        "$TRAIN --checkpoint runs/tiny --eval");
 }
 
 /* Four threads for two runs at a time, three for two, one for two. Each run has its own length. */
@@ -269,9 +272,9 @@ TEST(runs_at_a_time_share_the_threads)
 
 TEST(every_run_is_checked_before_the_first_begins)
 {
-    expect_told(2, "kind=t5_attention=linear_elu:\n",
-                "$TRAIN tiny.ini theta.learn=no sweep.position.kind=rope,t5 "
-                "sweep.model.attention=softmax,linear_elu");
+    expect_stderr(2, "kind=t5_attention=linear_elu:\n",
+                  "$TRAIN tiny.ini theta.learn=no sweep.position.kind=rope,t5 "
+                  "sweep.model.attention=softmax,linear_elu");
     expect_text(w->err, "position.kind = t5 changes attention scores");
     expect_exit(w, 1, "test -e runs");
     expect_output("tiny.ini: the configurations of 3 runs are valid\n",

@@ -70,8 +70,8 @@ TEST(the_check_unneeded_decides_the_exit_code)
     expect_text(w->out, ": the model depends on it\n");
     expect_exit(w, 7, "$TRAIN tiny.ini theta.lr_scale=20 theta.check=unneeded --resume");
     run("$TRAIN tiny.ini theta.lr_scale=20 theta.check=unmoved theta.tolerance=100 --overwrite");
-    expect_told(2, "theta.check must be one of no, unmoved, unneeded; got 'far'",
-                "$TRAIN tiny.ini theta.check=far");
+    expect_stderr(2, "theta.check must be one of no, unmoved, unneeded; got 'far'",
+                  "$TRAIN tiny.ini theta.check=far");
     double reset[8] = {0};
     run("$TRAIN tiny.ini theta.lr_scale=0 theta.check=unneeded --overwrite");
     numbers_of(w->out, "theta: reset to init: eval loss ", reset);
@@ -84,11 +84,11 @@ TEST(old_values_of_theta_check_are_refused)
 {
     run(TINY
         "&& sed -i 's/^;*check = no$/check = near/' runs/tiny/config.ini && cp -r runs before");
-    expect_told(2, ": theta.check = near is now called unmoved",
-                "$TRAIN runs/tiny/config.ini --resume");
-    expect_told(2, "theta.check = near is now called unmoved", "$TRAIN --report runs/tiny");
-    expect_told(2, "theta.check = needed is now called unneeded",
-                "$TRAIN tiny.ini sweep.theta.check=no,needed run.name=other");
+    expect_stderr(2, ": theta.check = near is now called unmoved",
+                  "$TRAIN runs/tiny/config.ini --resume");
+    expect_stderr(2, "theta.check = near is now called unmoved", "$TRAIN --report runs/tiny");
+    expect_stderr(2, "theta.check = needed is now called unneeded",
+                  "$TRAIN tiny.ini sweep.theta.check=no,needed run.name=other");
     run("grep 'check = near' runs/tiny/config.ini && diff -r runs before");
 }
 
@@ -98,10 +98,10 @@ TEST(a_finished_run_that_is_resumed_reads_its_results)
     run("$TRAIN tiny.ini theta.tolerances=yes --quiet --resume >second");
     expect_same_files("first", "second");
     run("for i in result theta_final; do cmp runs/tiny/$i.csv before/tiny/$i.csv || exit 1; done");
-    expect_printed(" -> 77, accuracy ",
-                   "sed -i 's/^theta_reset_loss,.*/theta_reset_loss,77/' runs/tiny/result.csv; sed "
-                   "-i '2s/[^,]*$/2.5/' runs/tiny/theta_final.csv; $TRAIN tiny.ini "
-                   "theta.tolerances=yes --resume");
+    expect_stdout(" -> 77, accuracy ",
+                  "sed -i 's/^theta_reset_loss,.*/theta_reset_loss,77/' runs/tiny/result.csv; sed "
+                  "-i '2s/[^,]*$/2.5/' runs/tiny/theta_final.csv; $TRAIN tiny.ini "
+                  "theta.tolerances=yes --resume");
     expect_text(w->out, "  2.500\n");
     run("sed -i '/^theta_reset/d; s/^steps,60/steps,50/' runs/tiny/result.csv; $TRAIN tiny.ini "
         "theta.tolerances=yes --resume --quiet >third");
@@ -111,7 +111,7 @@ TEST(a_finished_run_that_is_resumed_reads_its_results)
 
 TEST(the_tolerance_of_each_pair_is_printed_beside_its_drift)
 {
-    expect_printed("    use   down     up\n", "$TRAIN tiny.ini theta.tolerances=yes");
+    expect_stdout("    use   down     up\n", "$TRAIN tiny.ini theta.tolerances=yes");
     expect_text(w->err,
                 "measuring how far each of 8 theta can change: up to 128 evaluations of one batch");
     expect_text(w->out,
@@ -119,7 +119,7 @@ TEST(the_tolerance_of_each_pair_is_printed_beside_its_drift)
     run("awk -F, 'NR == 1 { if ($13 != \"tolerance_down\" || $14 != \"tolerance_up\") exit 1; next "
         "} NF != 14 || $13 < 0 || $13 > 3 || $14 < 0 || $14 > 3 { exit 1 } END { exit NR != 9 }' "
         "runs/tiny/theta_final.csv");
-    expect_unprinted("down", "$TRAIN tiny.ini run.name=without");
+    expect_no_stdout("down", "$TRAIN tiny.ini run.name=without");
     expect_exit(w, 1, "grep tolerance runs/without/theta_final.csv");
     /* a profile does not count evaluations at the end */
     double calls[8] = {0}, with_more[8] = {0};
@@ -140,11 +140,11 @@ TEST(a_signal_stops_the_measurement_of_tolerances)
                 options);
     ck_assert(!exists("runs/tiny/result.csv"));
     run("grep 'stopped by a signal after step 1; --resume continues it' err");
-    expect_told(0, "measuring how far", "$TRAIN %s --resume", options);
+    expect_stderr(0, "measuring how far", "$TRAIN %s --resume", options);
     ck_assert(exists("runs/tiny/result.csv"));
-    expect_untold("measuring how far", "$TRAIN %s --resume", options);
-    expect_unprinted("down", "$TRAIN runs/tiny/config.ini --eval");
-    expect_printed("down", "$TRAIN runs/tiny/config.ini --eval theta.tolerances=yes");
+    expect_no_stderr("measuring how far", "$TRAIN %s --resume", options);
+    expect_no_stdout("down", "$TRAIN runs/tiny/config.ini --eval");
+    expect_stdout("down", "$TRAIN runs/tiny/config.ini --eval theta.tolerances=yes");
 }
 
 /* Heads of 8 features, two layers. */
@@ -206,7 +206,7 @@ TEST(an_invalid_theta_override_is_refused)
     run(TINY "train.steps=2 run.name=a; sed -i 's/^learn = yes//' tiny.ini; $TRAIN tiny.ini "
              "--quiet train.steps=2 position.kind=alibi run.name=b; $TRAIN tiny.ini --quiet "
              "train.steps=2 position.fraction=0 run.name=c");
-    expect_each_told(
+    expect_each_refused(
         "$TRAIN --eval --theta",
         {2, "off:4 runs/a/config.ini", "off:4: the model has pairs 0 to 3"},
         {2, "off:-1 runs/a/config.ini",
@@ -298,21 +298,21 @@ TEST(form_log_refuses_a_theta_not_above_0_as_start)
     write_file("nan.csv", HEADING "all,all,0,nan\n");
     write_file("huge.csv", HEADING "all,all,0,1e308\n");
     run("mkfifo pipe; $TRAIN tiny.ini --quiet train.steps=2");
-    expect_printed(": 3 to 4 of 4 pairs of a head rotate, |theta| from 0.003 to 1, ",
-                   "$TRAIN tiny.ini --eval --theta ./theta.csv");
-    expect_each_told("$TRAIN tiny.ini",
-                     {2, "--check theta.init_from=theta.csv",
-                      "theta must be a number above 0, since theta.form = log; got '-1'"},
-                     {2, "--check theta.init_from=nan.csv",
-                      "theta must be a number above 0, since theta.form = log; got 'nan'"},
-                     {2, "--eval --theta nan.csv", "theta must be a number; got 'nan'"},
-                     {2, "--eval --theta huge.csv",
-                      "theta must be in the range of numbers in float; got '1e308'"},
-                     {2, "--eval --theta scale:1e400",
-                      "X must be a number in the range of a double; got '1e400'"},
-                     {2, "run.name=none theta.init_from=none.csv",
-                      "none.csv: there is no table of theta"},
-                     {2, "--eval --theta pipe", "not a regular file"});
+    expect_stdout(": 3 to 4 of 4 pairs of a head rotate, |theta| from 0.003 to 1, ",
+                  "$TRAIN tiny.ini --eval --theta ./theta.csv");
+    expect_each_refused("$TRAIN tiny.ini",
+                        {2, "--check theta.init_from=theta.csv",
+                         "theta must be a number above 0, since theta.form = log; got '-1'"},
+                        {2, "--check theta.init_from=nan.csv",
+                         "theta must be a number above 0, since theta.form = log; got 'nan'"},
+                        {2, "--eval --theta nan.csv", "theta must be a number; got 'nan'"},
+                        {2, "--eval --theta huge.csv",
+                         "theta must be in the range of numbers in float; got '1e308'"},
+                        {2, "--eval --theta scale:1e400",
+                         "X must be a number in the range of a double; got '1e400'"},
+                        {2, "run.name=none theta.init_from=none.csv",
+                         "none.csv: there is no table of theta"},
+                        {2, "--eval --theta pipe", "not a regular file"});
     ck_assert(!exists("runs/none"));
 }
 
@@ -320,9 +320,9 @@ TEST(a_run_starts_from_the_theta_of_a_file)
 {
     write_file("there.csv",
                HEADING PAIRS("0", "all") "1,all,0,2\n1,all,1,3\n1,all,2,4\n1,all,3,5\n");
-    expect_told(0, "theta from /",
-                "mkdir ini; sed 's/^learn = yes/&\\ninit_from = ..\\/there.csv\\nlr_scale = "
-                "0\\nform = raw/' tiny.ini >ini/tiny.ini; $TRAIN64 ini/tiny.ini train.steps=20");
+    expect_stderr(0, "theta from /",
+                  "mkdir ini; sed 's/^learn = yes/&\\ninit_from = ..\\/there.csv\\nlr_scale = "
+                  "0\\nform = raw/' tiny.ini >ini/tiny.ini; $TRAIN64 ini/tiny.ini train.steps=20");
     const char *theta = read_file("runs/tiny/theta.csv");
     expect_text(theta, "\n0,0,all,1,0.2,0.2\n", "\n20,0,all,3,0.003,0.003\n", "\n20,1,all,3,5,5\n");
     expect_text(w->out, "theta: reset to base: eval loss ");
@@ -341,13 +341,14 @@ TEST(only_form_raw_accepts_a_start_below_0)
              "&& $TRAIN runs/raw/config.ini --resume");
     run(TINY "run.name=again theta.form=raw train.steps=2 train.init_from=runs/raw && $TRAIN "
              "runs/again/config.ini --eval");
-    expect_told(4,
-                "theta of layer 1, i 1 is -0.25: theta.form = log needs theta above 0, theta.form "
-                "= raw takes any",
-                "$TRAIN tiny.ini run.name=log theta.form=log train.init_from=runs/raw");
-    expect_told(4, "theta of layer 1, i 1 is -0.25: theta.form = log needs",
-                "$TRAIN runs/raw/config.ini --export folder && $TRAIN tiny.ini run.name=log "
-                "theta.form=log train.init_from=folder");
+    expect_stderr(
+        4,
+        "theta of layer 1, i 1 is -0.25: theta.form = log needs theta above 0, theta.form "
+        "= raw takes any",
+        "$TRAIN tiny.ini run.name=log theta.form=log train.init_from=runs/raw");
+    expect_stderr(4, "theta of layer 1, i 1 is -0.25: theta.form = log needs",
+                  "$TRAIN runs/raw/config.ini --export folder && $TRAIN tiny.ini run.name=log "
+                  "theta.form=log train.init_from=folder");
     ck_assert(!exists("runs/log"));
 }
 

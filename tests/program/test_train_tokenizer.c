@@ -25,8 +25,8 @@ TEST(texts_may_be_json_lines)
         "$TRAIN "
         "--quiet --train-tokenizer 262 $file >t.json; md5sum t.json; done | sort -u | wc -l");
     ck_assert_str_eq(w->out, "1\n");
-    expect_told(3, "a.jsonl:1: has no field 'text'", "$TRAIN --train-tokenizer 262 a.jsonl");
-    expect_told(2, "--field needs --train-tokenizer", "$TRAIN tiny.ini --field a");
+    expect_stderr(3, "a.jsonl:1: has no field 'text'", "$TRAIN --train-tokenizer 262 a.jsonl");
+    expect_stderr(2, "--field needs --train-tokenizer", "$TRAIN tiny.ini --field a");
 }
 
 TEST(a_trained_tokenizer_equals_that_of_the_library_tokenizers)
@@ -50,13 +50,13 @@ TEST(a_trained_tokenizer_equals_that_of_the_library_tokenizers)
 /* tokenizers with special_tokens=["<|endoftext|>", "[MASK]"] and vocab_size=801. */
 TEST(a_mask_token_has_id_1_and_moves_the_others)
 {
-    expect_printed("\"<|endoftext|>\",\n\"[MASK]\",\n      \"id\": 1,\n"
-                   "      \"[MASK]\": 1,\n      \"!\": 2,\n",
-                   "cp " TRAINED
-                   "*.txt .; $TRAIN --train-tokenizer 801 --mask scripts.txt ties.txt >mask.json; "
-                   "sed -n '/\"merges\"/,$p' mask.json >merges; sed -n '/\"merges\"/,$p' " TRAINED
-                   "tokenizer.json | cmp - merges; sed -n 's/^ *\"content\": //p' mask.json; grep "
-                   "-E ': (1|2|800),?$' mask.json");
+    expect_stdout("\"<|endoftext|>\",\n\"[MASK]\",\n      \"id\": 1,\n"
+                  "      \"[MASK]\": 1,\n      \"!\": 2,\n",
+                  "cp " TRAINED
+                  "*.txt .; $TRAIN --train-tokenizer 801 --mask scripts.txt ties.txt >mask.json; "
+                  "sed -n '/\"merges\"/,$p' mask.json >merges; sed -n '/\"merges\"/,$p' " TRAINED
+                  "tokenizer.json | cmp - merges; sed -n 's/^ *\"content\": //p' mask.json; grep "
+                  "-E ': (1|2|800),?$' mask.json");
     run("sed '/^vocab/d' tiny.ini >masked.ini; $TRAIN masked.ini --quiet data.task=text "
         "data.file=scripts.txt data.level=bpe data.vocab_file=mask.json; $TRAIN "
         "runs/masked/config.ini --predict 'a[MASK]b'");
@@ -91,11 +91,11 @@ TEST(a_vocabulary_has_as_many_lines_as_are_asked_for)
     }
     expect_output("[PAD] [UNK] [CLS] [SEP] [MASK] ", "head -5 v.txt | tr '\\n' ' '");
     /* a tokenizer of all words is smaller */
-    expect_told(0, "train: warning: 266 tokens, not 1000: every word of the texts is a token\n",
-                "echo 'to be or not to be' >be.txt; $TRAIN --train-tokenizer 1000 be.txt");
-    expect_printed("\"merges\":[]}}", "$TRAIN --quiet --train-tokenizer 257 be.txt | tr -d '\\n '");
+    expect_stderr(0, "train: warning: 266 tokens, not 1000: every word of the texts is a token\n",
+                  "echo 'to be or not to be' >be.txt; $TRAIN --train-tokenizer 1000 be.txt");
+    expect_stdout("\"merges\":[]}}", "$TRAIN --quiet --train-tokenizer 257 be.txt | tr -d '\\n '");
     ck_assert_str_eq(w->err, "");
-    expect_told(0, "train: warning: ", WORDPIECE "1000 text.txt >v.txt");
+    expect_stderr(0, "train: warning: ", WORDPIECE "1000 text.txt >v.txt");
     expect_text(w->err, " lines, not 1000: every word of the texts is a piece\n");
     expect_message(
         0, "", "$TRAIN --quiet --level wordpiece --train-tokenizer 1000 text.txt | cmp - v.txt");
@@ -104,7 +104,7 @@ TEST(a_vocabulary_has_as_many_lines_as_are_asked_for)
 
 TEST(invalid_arguments_of_a_tokenizer_are_refused)
 {
-    expect_each_told(
+    expect_each_refused(
         "", {2, "$TRAIN --train-tokenizer", "option '--train-tokenizer' needs a value"},
         {2, "$TRAIN --train-tokenizer 300", "--train-tokenizer N takes text files, and no config"},
         {2, "$TRAIN tiny.ini --train-tokenizer 300", "--train-tokenizer N takes text files"},

@@ -23,7 +23,7 @@ TEST_ROWS(a_model_is_evaluated_and_trained_further_on_another_text, 0, 2)
     static const char *const levels[] = {"", CHAR};
     const char *command = lasting("%s run.name=more train.init_from=%s", levels[_i], newest);
     run("$TRAIN " FIRST "%s", levels[_i]);
-    expect_printed("eval: loss ", "$TRAIN " SECOND "%s --eval", levels[_i]);
+    expect_stdout("eval: loss ", "$TRAIN " SECOND "%s --eval", levels[_i]);
     if (!_i)
         expect_no_text(w->err, "[UNK]");
     else /* h, w, h and l in each line */
@@ -33,21 +33,21 @@ TEST_ROWS(a_model_is_evaluated_and_trained_further_on_another_text, 0, 2)
     expect_same_files("runs/tiny/vocab.txt", "runs/more/vocab.txt");
     run("$TRAIN " SECOND "%s --check && rm -r runs/tiny && $TRAIN " SECOND "%s --resume", command,
         command);
-    expect_untold("[UNK]", "$TRAIN " FIRST "%s --eval", command);
+    expect_no_stderr("[UNK]", "$TRAIN " FIRST "%s --eval", command);
 }
 
 TEST(the_task_and_the_level_must_be_those_of_the_model)
 {
 #define FROM(name) "run.name=more train.init_from=runs/" name "/checkpoints/step-00000060.h5"
     run("$TRAIN " FIRST CHAR);
-    expect_each_told(
+    expect_each_refused(
         "$TRAIN " FIRST "data.level=byte",
         {2, "--eval",
          "command line: data.level = byte cannot be changed here: the trained model has char\n"},
         {2, FROM("tiny"), "  data.level = byte (command line); the model has char\n"},
         {2, FROM("tiny") " --check", "  data.level = byte (command line); the model has char\n"});
     run("$TRAIN " FIRST "--overwrite && $TRAIN tiny.ini --quiet data.vocab=260 run.name=copy");
-    expect_each_told(
+    expect_each_refused(
         "$TRAIN",
         {4, "tiny.ini data.vocab=260 " FROM("tiny") " --check", "the model was trained on text"},
         {4, "tiny.ini data.vocab=260 " FROM("tiny"),
@@ -141,16 +141,18 @@ TEST(a_causal_model_of_words_continues_a_text)
                   "$TRAIN " LOWER AS_LM "--predict 'Spin and' --tokens 3 --temperature 0");
     run("$TRAIN " LOWER AS_LM "--predict '' --tokens 3 --temperature 0"); /* no blank is first */
     ck_assert_msg(*w->out != ' ' && count_of(w->out, " ") == 2, "%s", w->out);
-    expect_told(0,
-                "warning: words of the text that are not in the vocabulary and are read as [UNK]: "
-                "1, the first is 'zebra' at byte 4\n",
-                "$TRAIN " LOWER AS_LM "--predict 'the zebra' --tokens 1 --temperature 0");
+    expect_stderr(
+        0,
+        "warning: words of the text that are not in the vocabulary and are read as [UNK]: "
+        "1, the first is 'zebra' at byte 4\n",
+        "$TRAIN " LOWER AS_LM "--predict 'the zebra' --tokens 1 --temperature 0");
     /* a cased model reads no lower case */
-    expect_told(0, "read as [UNK]: 120, the first is 'Spin' at byte 0\n",
-                "$TRAIN " WORDS "data.vocab_file=v.txt train.steps=60 --overwrite");
-    expect_told(2, "  data.lowercase = yes (command line); the model has no\n",
-                "$TRAIN " LOWER "run.name=more train.init_from=%s", newest);
-    expect_told(2, "data.lowercase: the run has 'no', now it is 'yes'", "$TRAIN " LOWER "--resume");
+    expect_stderr(0, "read as [UNK]: 120, the first is 'Spin' at byte 0\n",
+                  "$TRAIN " WORDS "data.vocab_file=v.txt train.steps=60 --overwrite");
+    expect_stderr(2, "  data.lowercase = yes (command line); the model has no\n",
+                  "$TRAIN " LOWER "run.name=more train.init_from=%s", newest);
+    expect_stderr(2, "data.lowercase: the run has 'no', now it is 'yes'",
+                  "$TRAIN " LOWER "--resume");
 }
 
 TEST(a_causal_model_of_pieces_continues_a_text)
@@ -177,8 +179,8 @@ TEST_ROWS(a_run_keeps_its_words_or_pieces, 0, 2)
         make_words();
     run("$TRAIN %s train.steps=60", keys);
     run("cp %s other; echo >>other", rows[_i].source);
-    expect_told(2, "data.vocab_file: the run has ", "$TRAIN %s --resume data.vocab_file=other",
-                _i ? PIECES AS_LM : WORDS "data.lowercase=yes ");
+    expect_stderr(2, "data.vocab_file: the run has ", "$TRAIN %s --resume data.vocab_file=other",
+                  _i ? PIECES AS_LM : WORDS "data.lowercase=yes ");
     run("$TRAIN %s --resume data.vocab_file=runs/tiny/%s",
         _i ? PIECES AS_LM : WORDS "data.lowercase=yes ", name);
     run("$TRAIN %s run.name=parts train.steps=20", keys);
@@ -190,18 +192,18 @@ TEST_ROWS(a_run_keeps_its_words_or_pieces, 0, 2)
         newest);
     expect_same_in("tiny", "more", name);
     for (int check = 0; _i && check < 2; check++) {
-        expect_told(2, "o.json is not the vocabulary that the model was trained with",
-                    "cp " FIXTURES "/gpt2/tokenizer.json o.json; $TRAIN " PIECES AS_LM
-                    "data.vocab_file=o.json run.name=other train.init_from=%s %s",
-                    newest, check ? "--check" : "");
+        expect_stderr(2, "o.json is not the vocabulary that the model was trained with",
+                      "cp " FIXTURES "/gpt2/tokenizer.json o.json; $TRAIN " PIECES AS_LM
+                      "data.vocab_file=o.json run.name=other train.init_from=%s %s",
+                      newest, check ? "--check" : "");
         ck_assert(!exists("runs/other"));
     }
     if (!_i)
-        expect_told(0,
-                    "words of data.file that are not in the vocabulary and are read as [UNK]: 1, "
-                    "the first is 'of' at byte 11\n",
-                    "echo 'The Wheels of Spin turning' >text.txt; $TRAIN --quiet --checkpoint "
-                    "runs/more --eval data.eval_fraction=0 data.length=4 data.file=text.txt");
+        expect_stderr(0,
+                      "words of data.file that are not in the vocabulary and are read as [UNK]: 1, "
+                      "the first is 'of' at byte 11\n",
+                      "echo 'The Wheels of Spin turning' >text.txt; $TRAIN --quiet --checkpoint "
+                      "runs/more --eval data.eval_fraction=0 data.length=4 data.file=text.txt");
 }
 
 #define ANSWER "--predict 'the e\xcc\x81' --tokens 12 --temperature 0 "
@@ -210,8 +212,8 @@ TEST_ROWS(a_folder_for_transformers_has_the_same_answers, 0, 2)
 {
     make_pieces("qwen2");
     run("$TRAIN " BPE AS_LM "train.steps=60 %s", _i ? "model.kind=decoder" : "");
-    expect_printed("TemplateProcessing", /* which v.json lacks */
-                   "$TRAIN --quiet --checkpoint runs/tiny --export out && cat out/tokenizer.json");
+    expect_stdout("TemplateProcessing", /* which v.json lacks */
+                  "$TRAIN --quiet --checkpoint runs/tiny --export out && cat out/tokenizer.json");
     ck_assert(!exists("out/vocab.txt"));
     run("$TRAIN --quiet --checkpoint runs/tiny " ANSWER
         ">a.txt; $TRAIN --quiet --checkpoint out " ANSWER
@@ -246,6 +248,7 @@ TEST(a_model_with_a_mask_fills_it)
 TEST(bytes_without_a_piece_are_left_out_with_a_warning)
 {
     make_pieces("missing");
-    expect_told(0, "warning: bytes of data.file that are not in the vocabulary and are left out: ",
-                "echo '\xf3\xa0\x80\x81' >>text.txt; $TRAIN " BPE AS_LM "train.steps=1");
+    expect_stderr(0,
+                  "warning: bytes of data.file that are not in the vocabulary and are left out: ",
+                  "echo '\xf3\xa0\x80\x81' >>text.txt; $TRAIN " BPE AS_LM "train.steps=1");
 }

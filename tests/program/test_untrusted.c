@@ -206,7 +206,7 @@ TEST(links_in_an_untrusted_folder_are_not_followed_for_writing)
         "$TRAIN --report .");
     run("for i in a b c; do echo mine | cmp - mine/$i.csv || exit 1; done");
     run("rm -r runs/tiny/figures && ln -s ../../mine runs/tiny/figures");
-    expect_told(1, "runs/tiny/figures: not a folder", "$TRAIN --report runs/tiny");
+    expect_stderr(1, "runs/tiny/figures: not a folder", "$TRAIN --report runs/tiny");
     run("ln -s ../../mine/a.csv runs/tiny/metrics.csv.tmp && $TRAIN tiny.ini --quiet train.steps=2 "
         "--overwrite");
     expect_output(

@@ -85,28 +85,28 @@ static inline double number_behind(const char *text, const char *beginning)
         check;                                                                                     \
     } while (0)
 
-/* Run a command and check its messages or, after exit code 0, its output: expect_told and
- * expect_printed a part, expect_message and expect_output the whole, expect_untold and
- * expect_unprinted the absence of a part. */
-#define expect_told(code, says, ...) expect_then(expect_text(w->err, says), code, __VA_ARGS__)
+/* Run a command and check its messages or, after exit code 0, its output: expect_stderr and
+ * expect_stdout a part, expect_message and expect_output the whole, expect_no_stderr and
+ * expect_no_stdout the absence of a part. */
+#define expect_stderr(code, says, ...) expect_then(expect_text(w->err, says), code, __VA_ARGS__)
 #define expect_message(code, text, ...)                                                            \
     expect_then(ck_assert_str_eq(w->err, text), code, __VA_ARGS__)
-#define expect_printed(says, ...)   expect_then(expect_text(w->out, says), 0, __VA_ARGS__)
+#define expect_stdout(says, ...)    expect_then(expect_text(w->out, says), 0, __VA_ARGS__)
 #define expect_output(text, ...)    expect_then(ck_assert_str_eq(w->out, text), 0, __VA_ARGS__)
-#define expect_unprinted(part, ...) expect_then(expect_no_text(w->out, part), 0, __VA_ARGS__)
-#define expect_untold(part, ...)    expect_then(expect_no_text(w->err, part), 0, __VA_ARGS__)
+#define expect_no_stdout(part, ...) expect_then(expect_no_text(w->out, part), 0, __VA_ARGS__)
+#define expect_no_stderr(part, ...) expect_then(expect_no_text(w->err, part), 0, __VA_ARGS__)
 
 /* A command that is refused, its exit code and a part of its messages. */
-typedef struct told_row {
+typedef struct refused_command {
     int code;
     const char *command, *says;
-} told_row;
+} refused_command;
 
 /* Expects each of the commands, with `before` in front of it, to be refused so, and to print
  * nothing but which checkpoint it has read. */
-static inline void expect_rows_told(const char *before, const told_row *rows, int count)
+static inline void expect_refusals(const char *before, const refused_command *rows, int count)
 {
-    for (const told_row *row = rows; row < rows + count; row++) {
+    for (const refused_command *row = rows; row < rows + count; row++) {
         const int code = shell(w, "%s %s", before, row->command);
         const bool quiet = !*w->out || (!strncmp(w->out, "checkpoint: ", 12) &&
                                         strchr(w->out, '\n') == strrchr(w->out, '\n'));
@@ -115,9 +115,9 @@ static inline void expect_rows_told(const char *before, const told_row *rows, in
                       before, row->command, code, row->code, w->out, row->says, w->err);
     }
 }
-#define expect_each_told(before, ...)                                                              \
-    expect_rows_told(before, (const told_row[]){__VA_ARGS__},                                      \
-                     ROWS(((const told_row[]){__VA_ARGS__})))
+#define expect_each_refused(before, ...)                                                           \
+    expect_refusals(before, (const refused_command[]){__VA_ARGS__},                                \
+                    ROWS(((const refused_command[]){__VA_ARGS__})))
 
 /* Expects none of these parts in a text; all of these parts in a file. */
 #define expect_no_text(text, ...)                                                                  \
