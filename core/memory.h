@@ -35,7 +35,7 @@ void rt_free(void *memory);
  *     RT_OWNED double *theta = rt_alloc(count, sizeof *theta);
  *     RT_TRY(rt_allocated(theta, "theta"));
  *
- * RT_CLOSED_BY does the same for a struct, by the function that frees or closes it. */
+ * RT_CLOSED_BY does so for a struct, by the function that closes it. Both need an initial value. */
 #define RT_CLOSED_BY(function) __attribute__((cleanup(function)))
 #define RT_OWNED               RT_CLOSED_BY(rt_free_owned)
 

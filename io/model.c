@@ -112,7 +112,7 @@ static rt_status check_size(const rt_transformer_options *options, rt_image *ima
 
 static rt_status open_file(rt_model *m, const char *path)
 {
-    RT_CLOSED_BY(rt_checkpoint_close) rt_checkpoint c;
+    RT_CLOSED_BY(rt_checkpoint_close) rt_checkpoint c = {0};
     struct rt_model_origin *o = m->origin;
     m->has_head = true;
     RT_TRY(rt_checkpoint_open(&c, path, RT_PARSE_HERE));
@@ -332,7 +332,7 @@ static rt_status encode_labelled(const rt_model *m, const char *text, const char
     const rt_data *data = m->origin->data;
     const bool tokens = data->task->target == RT_TARGET_TOKENS;
     RT_CLOSED_BY(rt_example_text_free) rt_example_text x = {0};
-    RT_CLOSED_BY(rt_labelled_batch_free) rt_labelled_batch b;
+    RT_CLOSED_BY(rt_labelled_batch_free) rt_labelled_batch b = {0};
     RT_TRY(rt_labelled_batch_new(&b, 1, m->length, 0, NULL));
     RT_TRY(tokens ? rt_data_encode_example(&x, data, text, strlen(text), &b.batch)
                   : rt_data_encode_texts(&x, data, text, second, &b.batch));

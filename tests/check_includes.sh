@@ -92,4 +92,9 @@ for folder in core ops optim models util data io train; do
     refuse $folder '(^|[^a-z_])(v?fork|wait(pid|id)?|popen|system|posix_spawnp?)\(' \
         'fork or wait but by util/process.h' '^util/process\.c:'
 done
+
+# Before it has a value, leaving its block would free or close whatever its memory holds.
+for folder in core ops optim models util data io train; do
+    refuse $folder '^ *RT_(OWNED|CLOSED_BY\([a-z_]+\)) [^=]*;' 'declare what a block owns without a value'
+done
 exit $failed

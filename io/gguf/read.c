@@ -305,7 +305,7 @@ rt_status rt_gguf_import(rt_huggingface **there_new, const char *path)
 
 rt_status rt_gguf_chat_template(char **template_new, const char *path)
 {
-    RT_CLOSED_BY(rt_gguf_close) rt_gguf file;
+    RT_CLOSED_BY(rt_gguf_close) rt_gguf file = {0};
     *template_new = NULL;
     RT_TRY(rt_gguf_open(&file, path));
     const json_t *text = json_object_get(file.keys, RT_GGUF_CHAT);

@@ -94,7 +94,7 @@ rt_status rt_results_write(const rt_results *r, const char *folder)
 
 bool rt_results_read(rt_results *r, const char *folder)
 {
-    RT_CLOSED_BY(rt_csv_close) rt_csv csv;
+    RT_CLOSED_BY(rt_csv_close) rt_csv csv = {0};
     bool whole = false;
     *r = (rt_results){0};
     if (rt_csv_open(&csv, folder, "result.csv"))

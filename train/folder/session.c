@@ -157,7 +157,7 @@ static const char *find_description(const char *list, const char *path, int *len
 /* Adds the newest description of a file in the timing.csv of a run. */
 static void recall(rt_writer *w, const char *folder, const char *path)
 {
-    RT_CLOSED_BY(rt_csv_close) rt_csv timing;
+    RT_CLOSED_BY(rt_csv_close) rt_csv timing = {0};
     int length;
     for (rt_csv_open(&timing, folder, "timing.csv"); rt_csv_row(&timing);) {
         const char *text = find_description(rt_csv_cell(&timing, "data"), path, &length);

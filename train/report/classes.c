@@ -23,7 +23,7 @@ typedef struct classes {
  * limit. Returns false if the heap is exhausted. */
 static bool read_labels(classes *c)
 {
-    RT_CLOSED_BY(rt_csv_close) rt_csv csv;
+    RT_CLOSED_BY(rt_csv_close) rt_csv csv = {0};
     rt_writer names = {0};
     int count = 0;
     if (rt_csv_open(&csv, c->folder, "classes.csv"))

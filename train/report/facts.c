@@ -243,7 +243,7 @@ static void add_sessions(rt_writer *w, const char *folder)
     enum { MOST_SESSIONS = 100, CHANGING = 2 };
     static const char *const columns[CHANGING] = {"program", "data"};
     rt_writer last[CHANGING] = {{0}};
-    RT_CLOSED_BY(rt_csv_close) rt_csv timing;
+    RT_CLOSED_BY(rt_csv_close) rt_csv timing = {0};
     int sessions = 0;
     if (rt_csv_open(&timing, folder, "timing.csv"))
         while (sessions < MOST_SESSIONS && rt_csv_row(&timing)) {

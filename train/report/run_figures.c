@@ -241,7 +241,7 @@ static bool read_theta_row(const rt_csv *csv, theta_row *row)
 
 static rt_status read_thetas(source *s)
 {
-    RT_CLOSED_BY(rt_csv_close) rt_csv csv;
+    RT_CLOSED_BY(rt_csv_close) rt_csv csv = {0};
     theta_row row;
     bool grown = true;
     for (rt_csv_open(&csv, s->page->folder, "theta_final.csv"); rt_csv_row(&csv);) {

@@ -141,7 +141,7 @@ static void add_growth(rt_writer *w, rt_csv *growth, const char *folder, const c
 static void add_runs(rt_writer *w, const char *folder, const rt_sweep_runs *runs, bool linked)
 {
     static const char *const results[] = {RT_RESULT_LOSS, RT_RESULT_ACCURACY};
-    RT_CLOSED_BY(rt_csv_close) rt_csv growth;
+    RT_CLOSED_BY(rt_csv_close) rt_csv growth = {0};
     const bool grown = rt_csv_open(&growth, folder, "growth.csv");
     rt_page_table(w, "Runs",
                   RT_COLUMNS("run", "loss", "accuracy", "exit code", grown ? "trained" : ""));

@@ -62,7 +62,7 @@ static bool find_rows(rt_sweep_runs *s)
 
 rt_status rt_sweep_runs_read(rt_sweep_runs *s, const char *folder)
 {
-    RT_CLOSED_BY(rt_csv_close) rt_csv csv;
+    RT_CLOSED_BY(rt_csv_close) rt_csv csv = {0};
     *s = (rt_sweep_runs){0};
     if (!rt_csv_open(&csv, folder, "runs.csv"))
         return csv.status;

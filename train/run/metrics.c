@@ -34,7 +34,7 @@ static rt_status keep_rows(rt_step_table *table, const char *header, kept_rows k
 {
     enum { BLOCK = 1 << 16, COLUMN_NAME_SIZE = 64 };
     rt_status status = rt_ok();
-    RT_CLOSED_BY(rt_csv_close) rt_csv csv;
+    RT_CLOSED_BY(rt_csv_close) rt_csv csv = {0};
     int step, damaged = 0;
     rt_csv_open(&csv, kept.from, table->name);
     while (!status.code && rt_csv_row(&csv)) {
@@ -223,7 +223,7 @@ double rt_metrics_first_step(const char *folder, double accuracy)
 {
     double first = (double)NAN;
     int step;
-    RT_CLOSED_BY(rt_csv_close) rt_csv metrics;
+    RT_CLOSED_BY(rt_csv_close) rt_csv metrics = {0};
     if (rt_csv_open(&metrics, folder, "metrics.csv"))
         while (isnan(first) && rt_csv_row(&metrics))
             if (rt_csv_number(&metrics, "eval_accuracy") >= accuracy &&

@@ -180,7 +180,7 @@ static rt_status record_encodings(const rt_run *r)
 {
     const rt_transformer_options *o = &r->config->model;
     const char *folder = r->folder.path;
-    RT_CLOSED_BY(rt_usage_free) rt_usage usage;
+    RT_CLOSED_BY(rt_usage_free) rt_usage usage = {0};
     const rt_status status = rt_trainer_usage(r->trainer, r->config->data.length, &usage);
     if (status.code) /* RT_CONFIG: nothing to measure */
         return status.code == RT_CONFIG ? rt_ok() : status;

@@ -243,7 +243,7 @@ static rt_status measure_usage(void *context, int number, const rt_labelled_batc
 
 rt_status rt_trainer_usage(rt_trainer *t, int length, rt_usage *usage)
 {
-    RT_CLOSED_BY(rt_eval_shards_free) rt_eval_shards shards;
+    RT_CLOSED_BY(rt_eval_shards_free) rt_eval_shards shards = {0};
     usage_round r = {.count = t->graph_count};
     rt_status status =
         rt_eval_shards_new(&shards, t, length, 0, t->config->train.eval_batches, RT_NO_BUFFERS);
@@ -399,7 +399,7 @@ rt_status rt_trainer_attention_distances(rt_trainer *t, int length, rt_attention
     }
     for (int l = 0; l < o->layers; l++)
         weights[l] = each + (size_t)l * size;
-    RT_CLOSED_BY(rt_eval_shards_free) rt_eval_shards shards;
+    RT_CLOSED_BY(rt_eval_shards_free) rt_eval_shards shards = {0};
     attended a = {d, weights, 0};
     rt_status status =
         rt_eval_shards_new(&shards, t, length, 1, t->config->train.eval_batches, RT_DISTANCES);

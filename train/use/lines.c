@@ -55,7 +55,7 @@ static rt_status copy_ids(int32_t **copy, const int32_t *ids, int count)
 
 static rt_status read_labelled(text_rows *r, text_row *row)
 {
-    RT_CLOSED_BY(rt_example_text_free) rt_example_text text;
+    RT_CLOSED_BY(rt_example_text_free) rt_example_text text = {0};
     RT_TRY(rt_draw_text(&r->example, r->data, r->lines.bytes, r->lines.size, &text));
     const rt_batch *b = &r->example.batch;
     row->count = b->length;

@@ -18,7 +18,7 @@ enum { DIGITS = 6 }; /* precision of a number in JSON */
 
 json_t *rt_answer_string(const char *bytes, size_t size)
 {
-    RT_CLOSED_BY(rt_capture_free) rt_capture text;
+    RT_CLOSED_BY(rt_capture_free) rt_capture text = {0};
     json_t *string = NULL;
     if (rt_capture_begin(&text)) {
         rt_utf8_stream stream = {.to = text.file};
@@ -180,7 +180,7 @@ static rt_status predict_labels(prediction *p, int count)
     (void)count;
     const bool tags = p->data->task->target != RT_TARGET_SEQUENCE, jsonl = p->o->jsonl;
     char *const *names = p->data->labels->names;
-    RT_CLOSED_BY(rt_example_text_free) rt_example_text x;
+    RT_CLOSED_BY(rt_example_text_free) rt_example_text x = {0};
     const rt_status drawn = rt_draw_text(&p->row, p->data, p->text, p->size, &x);
     p->unknown = x.unknown;
     p->cut = x.cut;

@@ -54,7 +54,7 @@ static rt_exit report_one(const rt_arguments *arguments, const char *folder)
  * concerns all runs, like a missing gnuplot. */
 static rt_exit report_members(const rt_arguments *arguments)
 {
-    RT_CLOSED_BY(rt_sweep_runs_free) rt_sweep_runs runs;
+    RT_CLOSED_BY(rt_sweep_runs_free) rt_sweep_runs runs = {0};
     rt_exit code = RT_EXIT_DONE;
     const rt_status read = rt_sweep_runs_read(&runs, arguments->report);
     for (int i = 0; i < runs.count && !read.code && code != RT_EXIT_FAILURE; i++) {
