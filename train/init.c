@@ -59,10 +59,8 @@ rt_status rt_init_command(const rt_arguments *arguments)
     RT_CLOSED_BY(rt_writer_free) rt_writer w = {0};
     RT_TRY(rt_output_check(arguments->config, arguments->overwrite));
     RT_TRY(write_template(&w, templates[arguments->init].ini, arguments));
-    rt_status status = rt_durable_open(&file, arguments->config);
-    if (!status.code)
-        status = rt_durable_write(&file, w.bytes, w.length);
-    RT_TRY(rt_durable_close(&file, status));
+    RT_TRY(rt_durable_open(&file, arguments->config));
+    RT_TRY(rt_durable_close(&file, rt_durable_write(&file, w.bytes, w.length)));
     if (!arguments->quiet)
         printf("%s: %s\n", arguments->config, templates[arguments->init].purpose);
     return rt_ok();

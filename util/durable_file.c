@@ -58,8 +58,11 @@ rt_status rt_durable_replace(rt_durable_file *file, const char *path)
     file->descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     struct stat facts;
     file->made = file->descriptor >= 0;
-    if (!file->made || fstat(file->descriptor, &facts))
-        return cannot("create", file->temporary);
+    if (!file->made || fstat(file->descriptor, &facts)) {
+        const rt_status status = cannot("create", file->temporary);
+        rt_durable_discard(file);
+        return status;
+    }
     file->device = facts.st_dev;
     file->inode = facts.st_ino;
     return rt_ok();
@@ -160,11 +163,9 @@ static rt_status write_and_free(const char *folder, const char *name, char *text
     RT_OWNED char *owned = text;
     RT_TRY(rt_path_join(path, folder, name));
     RT_TRY(rt_allocated(owned, name));
-    rt_status status = rt_durable_replace(&file, path);
+    RT_TRY(rt_durable_replace(&file, path));
     file.passing = passing;
-    if (!status.code)
-        status = rt_durable_write(&file, owned, strlen(owned));
-    return rt_durable_close(&file, status);
+    return rt_durable_close(&file, rt_durable_write(&file, owned, strlen(owned)));
 }
 
 rt_status rt_durable_write_and_free(const char *folder, const char *name, char *text)

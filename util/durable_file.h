@@ -33,13 +33,13 @@ typedef struct rt_durable_file {
     bool direct;    /* a pipe or a device, written in place */
     bool passing;   /* file that can be made again and is not synchronized */
     dev_t device;   /* of the temporary file, as is the inode */
-    ino_t inode;    /* 0: could not be found */
+    ino_t inode;    /* 0: not yet found */
     char path[RT_PATH_SIZE];
     char temporary[RT_PATH_SIZE];
 } rt_durable_file;
 
-/* Opens a file; a pipe or a device is written in place. RT_IO if the file cannot be created;
- * rt_durable_close must still be called. */
+/* Opens a file; a pipe or a device is written in place. RT_IO if the file cannot be created; then
+ * nothing is left open or behind, and rt_durable_close returns the status that it is given. */
 rt_status rt_durable_open(rt_durable_file *file, const char *path) RT_MUST_CHECK;
 
 /* Opens a file in a folder of the program: as rt_durable_open, but replaces a pipe, a device or a

@@ -301,6 +301,19 @@ TEST(a_call_that_fails_is_not_taken_for_another_process)
     ck_assert_str_eq(text_in("message"), expected);
 }
 
+static rt_status open_alone(void)
+{
+    rt_durable_file file;
+    const rt_status status = rt_durable_open(&file, in_work("last"));
+    return status.code && file.descriptor < 0 ? status : rt_error(RT_ARGUMENT, "it is open");
+}
+
+TEST(a_file_that_cannot_be_opened_leaves_nothing_without_a_close)
+{
+    ck_assert_int_eq(act_with(open_alone, "facts 2 EIO"), RT_IO);
+    ck_assert_int_eq(entries(in_scratch("work")), 0);
+}
+
 TEST(an_error_before_the_end_leaves_the_old_file)
 {
     rt_durable_file file;
