@@ -144,6 +144,27 @@ best_rate() { # best_rate SIZE: of the three
 }
 excluded_share() { for size in "$@"; do compute_end "$size" | awk '{ exit $1 >= 3.4 }' || return 1; done; }
 
+row_of() { # row_of TABLE CELL PATTERN: a cell of the first row that has the pattern
+    awk -F' *[|] *' -v cell="$2" -v pattern="$3" '$0 ~ pattern { print $cell; found = 1; exit } END { exit !found }' "$work/$1"
+}
+
+# A cell of the second registered experiment, as its script makes it: 4 pairs, 5 mean and interval, 7 p.
+cause() { # cause CELL DIFFERENCE
+    [ -s "$work/causes" ] || "$study/causes/analyse" "$study/causes/results" >"$work/causes"
+    row_of causes "$1" "[|] $2 [|]"
+}
+cause_nats() { cause 5 "$1" | sed 's/ / nats /'; }
+cause_left() { cause 5 "$1" | sed 's/.*\[-//; s/,.*/ nats/'; } # the lower end, without sign
+cause_below() { cause 5 "$1" | awk '{ gsub(/[][,]/, ""); exit !($3 < 0) }'; }
+twice_learned() { # dose 3 in gains of learning, of the same seeds, in words
+    awk -F, 'FNR == 1 { file++; next }
+        file == 1 && $1 == "middle" && $6 == 0 && $2 <= 2040 && $3 == "learned" { learned += $7 }
+        file == 1 && $1 == "middle" && $6 == 0 && $2 <= 2040 && $3 == "placebo" { placebo += $7 }
+        file == 2 && $3 == "dose3" { dose += $5 }
+        END { times = (dose - placebo) / (learned - placebo); print (times > 1.75 && times < 2.25 ? "twice" : times) }' \
+        "$study/registered/results/runs.csv" "$study/causes/results/runs.csv"
+}
+
 # Models of a registered row that get worse when theta is reset.
 registered_needed() { # registered_needed ROW
     awk -F, -v row="$1" '$1 == row && $3 == "learned" { n++; needed += $14 } END { print needed " of " n }' \
@@ -401,6 +422,12 @@ number $abstract 'The accuracy shows no gain' no_gain_in_accuracy
 number $abstract 'no gain: {} at the larger' registered_points middle 'learned less fixed'
 number $abstract 'at the larger, {} at the smaller' registered 11 small 'learned less fixed'
 number $abstract 'Both sizes exclude a gain worth 3.4 % of compute, which LeRoPE reports at 2.5 B' excluded_share small middle
+number $abstract 'seeds learned, {} models' cause 4 'dose 1 less placebo'
+number $abstract 'models have {} (p =' cause_nats 'dose 1 less placebo'
+number $abstract '(p = {}), and three times' cause 7 'dose 1 less placebo'
+number $abstract 'three times that change of ln θ lowers the loss further' cause_below 'slope of the loss over the dose'
+number $abstract 'add to it, though {}, as much as' cause_left 'learned less dose 1'
+number $abstract 'has about {} what learning gains' twice_learned
 number $abstract 'a third size (4.3 M) were registered and have no result' given
 number $abstract 'pairs of runs with 1.1 M parameters' given
 number $abstract 'the gain is {} to' registered_simultaneous high middle
@@ -440,12 +467,12 @@ number $abstract 'went up in {} cases at 2 × 64' registered_drift up 0.1 0.35 s
 number $abstract 'cases at 2 × 64 and {} at 4 × 128' registered_drift up 0.1 0.35 middle
 number $abstract 'that of 0.64 turns down in {} and' registered_drift down 0.5 0.8 small
 number $abstract 'turns down in 169 of 200 and {}.' registered_drift down 0.5 0.8 middle
-number $abstract 'in the registered runs the pair makes {} turns at 2 × 64' registered_use small
-number $abstract 'turns at 2 × 64 and {} at 4 × 128, there' registered_use middle
-number $abstract 'there by layer {},' registered_use middle 0
-number $abstract 'there by layer 1.90, {},' registered_use middle 1
-number $abstract 'there by layer 1.90, 3.57, {} and' registered_use middle 2
-number $abstract 'there by layer 1.90, 3.57, 1.84 and {}.' registered_use middle 3
+number $details 'in the registered runs the pair makes {} turns at 2 × 64' registered_use small
+number $details 'turns at 2 × 64 and {} at 4 × 128, there' registered_use middle
+number $details 'there by layer {},' registered_use middle 0
+number $details 'there by layer 1.90, {},' registered_use middle 1
+number $details 'there by layer 1.90, 3.57, {} and' registered_use middle 2
+number $details 'there by layer 1.90, 3.57, 1.84 and {}.' registered_use middle 3
 law="contrast law-pairs law-conditions-pairs"
 number $abstract 'it has the sign of {} cells' moved_of 'all of these' 3 $law
 number $abstract 'sign of 59 of 67 cells that moved, where "always up" has {};' field 'all of these' 4 $law
@@ -514,9 +541,9 @@ number $details 'over a fixed θ ({} pairs are lower' pairs share branches layer
 number $details 'are lower; p = {}, not corrected), and none over' pairs p branches layer10 fixed
 number $details 'From scratch a gain of {} nats' pairs bound scratch head-factor fixed
 number $details '0.0072 nats, {} of compute, stays possible' worth_of %.1f scratch head-factor fixed
-number $abstract 'The tables of the claims make {} distinct' summary_part 3
-number $abstract 'distinct comparisons. {} of their plain intervals exclude 0' summary_part 1
-number $abstract 'Of the 14 in the family {} have' summary_part 4
+number $details 'The tables of the claims make {} distinct' summary_part 3
+number $details 'distinct comparisons. {} of their plain intervals exclude 0' summary_part 1
+number $details 'Of the 14 in the family {} have' summary_part 4
 number $abstract 'in {}, and costs up to' needed share $of_text
 number $abstract 'and costs up to {} (with a window of 128)' needed fall law-windows
 number $abstract '(with a window of 128), {} (T = 512)' needed fall law-lengths
@@ -527,20 +554,22 @@ number $abstract 'beyond the rule in {}: of the licences' needed sum theta-text 
 number $abstract 'In the {} models of text of' needed n theta-text theta-decoder theta-decoder-base theta-decoder-nope
 number $abstract 'reset, {} models of the toy tasks' needed share theta
 number $abstract 'toy tasks and {} earlier models of text' needed share $of_text
-number $abstract 'makes {} turns with base 10000' used_most theta-decoder-pairs turns
-number $abstract 'and {} with base 500000' used_most theta-decoder-base-pairs turns
-number $abstract 'wavelengths of {} and 1.85 sequences' used_most theta-decoder-pairs wavelength
-number $abstract 'wavelengths of 2.26 and {} sequences' used_most theta-decoder-base-pairs wavelength
-number $abstract 'in ln turns, at {} and 0.48' crossing theta-decoder-pairs
-number $abstract 'in ln turns, at 0.46 and {}' crossing theta-decoder-base-pairs
+number $details 'makes {} turns with base 10000' used_most theta-decoder-pairs turns
+number $details 'and {} with base 500000' used_most theta-decoder-base-pairs turns
+number $details 'wavelengths of {} and 1.85 sequences' used_most theta-decoder-pairs wavelength
+number $details 'wavelengths of 2.26 and {} sequences' used_most theta-decoder-base-pairs wavelength
+number $details 'in ln turns, at {} and 0.48' crossing theta-decoder-pairs
+number $details 'in ln turns, at 0.46 and {}' crossing theta-decoder-base-pairs
 
 # README.md
 number README.md '{} pairs of runs have' registered 4 middle 'learned less fixed'
 number README.md 'have {} with θ learned' registered_nats middle 'learned less fixed'
 number README.md 'worth {}, while' compute_gain middle
 number README.md 'without learning has {};' registered 5 middle 'placebo less fixed'
+number README.md 'that other seeds learned, {} models' cause 4 'dose 1 less placebo'
+number README.md 'models have {} with it frozen' cause_nats 'dose 1 less placebo'
 number README.md 'layers of 64, {} pairs' registered 4 small 'learned less fixed'
-number README.md 'pairs have {}. Models' registered 5 small 'learned less fixed'
+number README.md 'pairs have {}. The gain' registered 5 small 'learned less fixed'
 number README.md 'a reset raises the loss of all 280' all_higher small middle
 number README.md 'the loss of all 280, by {} and' reset 7 small
 number README.md 'by 26 and {} times what learning gains' reset 7 middle
@@ -559,9 +588,6 @@ images=experiments/images/README.md
 gallery=experiments/gallery/README.md
 "$root/experiments/images/judge" >"$work/images"
 "$root/experiments/gallery/judge" >"$work/gallery"
-row_of() { # row_of TABLE CELL PATTERN: a cell of the first row that has the pattern
-    awk -F' *[|] *' -v cell="$2" -v pattern="$3" '$0 ~ pattern { print $cell; found = 1; exit } END { exit !found }' "$work/$1"
-}
 bounds_of() { row_of "$@" | sed 's/.*\[//; s/[],+]//g'; } # low and high of an interval
 less_than() { bounds_of images 6 "$1" | awk -v claimed="$2" '{ exit !($1 > claimed) }'; } # the size lies below it
 within() { bounds_of images 6 "$1" | awk -v claimed="$2" '{ exit !($1 < 0 && $2 > claimed) }'; }

@@ -609,6 +609,17 @@ for study in theta text; do
     done
 done
 
+# A row of the second registered experiment that lacks one unit shows no difference and has no verdict.
+mkdir unfinished
+cp "$experiments"/theta/causes/results/*.csv unfinished
+grep -v '^dose,2040,' "$experiments/theta/causes/results/runs.csv" >unfinished/runs.csv
+"$experiments/theta/causes/analyse" unfinished >told
+if grep -q '[|] dose [123 ]*less\|over the dose' told || ! grep -qxF '| dose | not run |' told ||
+    ! grep -qxF '| table or learning | not run |' told; then
+    echo "experiments/theta/causes/analyse shows a row that has not ended" >&2
+    failed=1
+fi
+
 # What a study sweeps is a file, named by its script or by the comparisons of its claims; each of the
 # files is swept.
 for study in theta text; do

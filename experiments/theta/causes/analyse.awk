@@ -41,18 +41,18 @@ function family_bound(nu, count,    low, high, middle, i) {
 }
 
 # A row of a table: sets `low`, `high`, `mean`, the interval within a family of `count`, and `decided`,
-# which is 0 until all `wanted` differences are there.
+# which is 0 until all `wanted` differences are there. Until then the row is not shown.
 function compare(family, count, text, x, n, wanted, format,    p, bound) {
     decided = n >= wanted
     low = high = mean = 0
-    if (n < 2) return
+    if (!decided) return
     paired(x, n)
     bound = family_bound(n - 1, count) * half / t_bound(n - 1)
     low = mean - bound
     high = mean + bound
     p = t_test(x, n) * count
-    printf "| %s | %s | %d | " format " [" format ", " format "] | %s | %s | %s |\n", family, text, n, mean, low, high, \
-        smallest(x, n, format), chance(p > 1 ? 1 : p), decided ? "" : "not ended"
+    printf "| %s | %s | %d | " format " [" format ", " format "] | %s | %s |\n", family, text, n, mean, low, high, \
+        smallest(x, n, format), chance(p > 1 ? 1 : p)
 }
 
 # The verdict on a claim that something is below 0, where half of the gain of the first experiment counts.
@@ -65,8 +65,8 @@ function judge() {
 }
 
 END {
-    print "| family | difference | pairs | nats [simultaneous 95 %] | detectable | p | |"
-    print "|---|---|---|---|---|---|---|"
+    print "| family | difference | pairs | nats [simultaneous 95 %] | detectable | p |"
+    print "|---|---|---|---|---|---|"
     for (seed = 2001; seed <= 2040; seed++) {
         ended = 1
         for (dose = 0; dose < 4; dose++) ended = ended && ((dose ? "dose" dose : "placebo", seed) in loss)
@@ -81,6 +81,10 @@ END {
     compare("dose", 1, "slope of the loss over the dose", slopes, n, 40, "%+.5f")
     dose_verdict = judge()
     compare("curvature, not judged", 1, "curvature of the loss over the dose", curves, n, 40, "%+.5f")
+    for (dose = 2; dose < 4; dose++) {
+        n = differences("dose" dose, "placebo", 2001, 2040, x)
+        compare("dose " dose ", not judged", 1, "dose " dose " less placebo", x, n, 40, "%+.4f")
+    }
     n = differences("dose1", "placebo", 2001, 2040, x)
     compare("table", 2, "dose 1 less placebo", x, n, 40, "%+.4f")
     table_helps = decided && high < 0
@@ -109,18 +113,17 @@ END {
         n = 0
         for (seed = 5001; seed <= 5008; seed++)
             if ((steps[k], seed) in drift) { x[++n] = drift[steps[k], seed]; y[n] = reset_cost["learned", steps[k], seed] }
-        if (n < 2) continue
+        if (n < 8) continue
         paired(x, n)
         bound = family_bound(n - 1, count) * half / t_bound(n - 1)
         direction = mean - bound > 0 ? "up" : mean + bound < 0 ? "down" : "undecided"
-        if (n < 8) direction = "not ended"
         printf "| %d | %+.3f [%+.3f, %+.3f] | %s | %s | %s | %s |\n", steps[k], mean, mean - bound, mean + bound, direction, \
             spread(y, n, "%.4f"), most_used("learned", steps[k]), most_used("fixed", steps[k])
     }
     n = 0
     for (seed = 5001; seed <= 5008; seed++)
         if (("learned", seed) in at_end && ("fixed", seed) in at_end) x[++n] = at_end["learned", seed] - at_end["fixed", seed]
-    print "\nloss after 16,000 steps, learned less fixed, not judged: " interval(x, n, "%+.4f")
+    if (n == 8) print "\nloss after 16,000 steps, learned less fixed, not judged: " interval(x, n, "%+.4f")
 
     print ""
     print "| row | verdict |"
