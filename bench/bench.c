@@ -1,6 +1,7 @@
 #include "bench/bench.h"
 
 #include "core/memory.h"
+#include "core/row_kernels.h"
 #include "ops/gemm.h"
 #include "train/step/workers.h"
 
@@ -100,12 +101,43 @@ void bench_yardstick_free(bench_yardstick *y)
     rt_free(y->memory);
 }
 
+/* Multiplies and adds in 10 independent vectors of BYTES, which hide the latency and fit into the
+ * registers: x = x factor + x is a fused multiply-add where the instruction set has one. */
+enum { CHAINS = 10 };
+#define FUSED_LOOP(BYTES)                                                                          \
+    {                                                                                              \
+        typedef real vector __attribute__((vector_size(BYTES)));                                   \
+        vector chain[CHAINS], sum = {0}, factor = sum + *x;                                        \
+        for (int i = 0; i < CHAINS; i++)                                                           \
+            chain[i] = factor + (real)i;                                                           \
+        for (double done = 0; done < BENCH_FUSED_FLOPS;                                            \
+             done += 2.0 * CHAINS * (BYTES) / sizeof *x)                                           \
+            for (int i = 0; i < CHAINS; i++)                                                       \
+                chain[i] = chain[i] * factor + factor;                                             \
+        for (int i = 0; i < CHAINS; i++)                                                           \
+            sum += chain[i];                                                                       \
+        *x = sum[0] * 0 + *x;                                                                      \
+    }
+static RT_ROW_KERNEL(multiply_and_add, (real * x), (x))
+{
+    if (rt_row_set_in_use == RT_ROWS_AVX512)
+        FUSED_LOOP(64)
+    else if (rt_row_set_in_use == RT_ROWS_AVX2)
+        FUSED_LOOP(32)
+    else
+        FUSED_LOOP(16)
+}
+
 static void work(void *context, int thread, int worker)
 {
     const bench_yardstick *y = context;
     const bench_product p = y->product;
     real *a = y->memory + (size_t)thread * y->size;
     (void)worker;
+    if (y->fused) {
+        multiply_and_add(a);
+        return;
+    }
     if (y->copied) {
         memcpy(a, a + y->copied, y->copied * sizeof *a);
         return;
@@ -193,8 +225,9 @@ void bench_training_free(bench_training *t)
     rt_free(t);
 }
 
-/* Measures the limits of the machine: the product of 1024^3, the reference of all shares; the
- * products of models of four sizes; and copies from the caches to main memory. */
+/* Measures the limits of the machine: multiply-adds in registers; the product of 1024^3, the
+ * reference of all shares; the products of models of four sizes; and copies from the caches to main
+ * memory. */
 
 enum { WARM_UP = 2, FEWEST = 9, SMALLEST_KILOBYTES = 64, MOST_KILOBYTES = 1 << 16 };
 
@@ -215,17 +248,29 @@ enum { MODELS = sizeof models / sizeof *models, OF_MODEL = 9, SHAPES = 1 + MODEL
 static void print_peak(bool first, const char *what, const char *size, const bench_times *t,
                        double work, const char *unit, double share)
 {
-    BENCH_ROW(first, BENCH_TEXT("what", 10, what), BENCH_TEXT("size", 16, size),
+    BENCH_ROW(first, BENCH_TEXT("what", 10, what), BENCH_TEXT("size", 18, size),
               BENCH_NUMBER("runs", 5, 0, t->count), BENCH_TIMES("us", 10, 1, 1e6, t),
               BENCH_NUMBER("rate", 7, 1, 1e-9 * work / bench_median(t)),
               BENCH_TEXT("unit", 7, unit), BENCH_NUMBER("share %", 7, 0, share));
 }
 
-/* Measures the peak product, and those of a shard of N tokens of each model. */
+/* The other engine, if this build has it. */
+static bool find_other(rt_engine *other)
+{
+    *other = bench.engine == RT_ENGINE_ONEDNN ? RT_ENGINE_OPENBLAS : RT_ENGINE_ONEDNN;
+    const bool there = !rt_engine_use(*other, RT_MATH_FLOAT).code;
+    bench_need(rt_engine_use(bench.engine, bench.math));
+    return there;
+}
+
+/* Measures the peak product, with the other engine as well, fused multiply-adds in registers, and
+ * the products of a shard of N tokens of each model. */
 static void measure_products(bench_yardstick *y)
 {
     enum { N = 512 };
-    static bench_times times[SHAPES];
+    static bench_times times[SHAPES], fused, of_other;
+    rt_engine other;
+    const bool has_other = find_other(&other);
     shape shapes[SHAPES] = {
         {"peak", {BENCH_PEAK_SIZE, BENCH_PEAK_SIZE, BENCH_PEAK_SIZE, false, false}}};
     bench_rounds rounds = {.warm_up = WARM_UP, .fewest = FEWEST, .seconds = long_enough};
@@ -240,19 +285,36 @@ static void measure_products(bench_yardstick *y)
         memcpy(shapes + 1 + i * OF_MODEL, of_model, sizeof of_model);
     }
     y->copied = 0;
-    while (bench_next(&rounds))
+    while (bench_next(&rounds)) {
+        y->fused = true;
+        bench_add(&fused, &rounds, bench_yardstick_time(y));
+        y->fused = false;
         for (int i = 0; i < SHAPES; i++) {
             y->product = shapes[i].product;
             /* Runs once before, to have the operands in the same caches as in a model. */
             bench_yardstick_time(y);
             bench_add(&times[i], &rounds, bench_yardstick_time(y));
         }
+        if (!has_other)
+            continue;
+        y->product = shapes[0].product;
+        bench_need(rt_engine_use(other, RT_MATH_FLOAT));
+        bench_yardstick_time(y);
+        bench_add(&of_other, &rounds, bench_yardstick_time(y));
+        bench_need(rt_engine_use(bench.engine, bench.math));
+    }
+    print_peak(true, "registers", rt_row_kernels(), &fused, y->threads * BENCH_FUSED_FLOPS,
+               "GFLOP/s", 100 * BENCH_FUSED_FLOPS / BENCH_PEAK_FLOPS * bench_ratio(times, &fused));
+    if (has_other)
+        print_peak(false, other == RT_ENGINE_ONEDNN ? "oneDNN" : "OpenBLAS", "1024 x 1024 x 1024",
+                   &of_other, y->threads * BENCH_PEAK_FLOPS, "GFLOP/s",
+                   100 * bench_ratio(times, &of_other));
     for (int i = 0; i < SHAPES; i++) {
         const bench_product p = shapes[i].product;
         const double flops = 2.0 * p.m * p.n * p.k;
         char size[64];
         snprintf(size, sizeof size, "%d x %d x %d", p.m, p.n, p.k);
-        print_peak(!i, shapes[i].what, size, &times[i], y->threads * flops, "GFLOP/s",
+        print_peak(false, shapes[i].what, size, &times[i], y->threads * flops, "GFLOP/s",
                    100 * flops / BENCH_PEAK_FLOPS * bench_ratio(&times[0], &times[i]));
     }
 }

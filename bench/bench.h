@@ -76,7 +76,8 @@ double bench_median(const bench_times *t);
 bench_times bench_ratios(const bench_times *a, const bench_times *b);
 double bench_ratio(const bench_times *a, const bench_times *b);
 
-#define BENCH_PEAK_FLOPS (2.0 * BENCH_PEAK_SIZE * BENCH_PEAK_SIZE * BENCH_PEAK_SIZE)
+#define BENCH_FUSED_FLOPS 1e9
+#define BENCH_PEAK_FLOPS  (2.0 * BENCH_PEAK_SIZE * BENCH_PEAK_SIZE * BENCH_PEAK_SIZE)
 enum { BENCH_PEAK_SIZE = 1024 };
 
 /* A matrix product, (m, k) by (k, n). */
@@ -91,6 +92,7 @@ typedef struct bench_yardstick {
     struct rt_workers *workers;
     int threads;
     size_t copied; /* numbers that a thread copies; 0: it multiplies */
+    bool fused;    /* it multiplies and adds in registers, BENCH_FUSED_FLOPS in all */
     bench_product product;
     size_t size; /* numbers per thread */
     real *memory;

@@ -38,7 +38,9 @@ static const char usage[] =
     "commands, with their sizes and defaults\n";
 
 static const command commands[] = {
-    {"peak", .help = "measure matrix products of the shapes of four models, and copies",
+    {"peak",
+     .help = "measure multiply-adds in registers, the peak with both engines, matrix\n"
+             "      products of the shapes of four models, and copies",
      .run = bench_peak, .threads = true},
     {"step", CONFIGURED, .run = bench_step, .configured = true,
      .help = "measure a training step: forward, loss, backward, clipping, update"},

@@ -42,6 +42,7 @@ expect 0 '--engine E' --help
 expect 0 '--math M' --help
 [ "$("$build/bench" --help | wc -L)" -le 80 ] || { echo 'a line of --help has over 80 columns' >&2; failed=1; }
 expect 2 '--seconds needs a number above 0; got' peak --seconds 0
+expect 0 'registers' peak --seconds 0.01 --csv
 for command in step world math; do # whether or not this build has oneDNN
     expect 2 '--math are run.engine=E' $command "$here/bench/configs/dim64.ini" --engine onednn
     expect 2 '--math are run.engine=E' $command "$here/bench/configs/dim64.ini" --math bf16
