@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Single ops in PyTorch, forward and backward, on one thread.
 
-    OMP_NUM_THREADS=1 bench/peer_ops.py attention|rope [B=8 T=512 H=8 D=64] [--compile]
+    OMP_NUM_THREADS=1 bench/peer_ops.py attention|rope [B=8 T=512 H=8 D=64] [--compile [MODE]]
                                         [--seconds S] [--cpu] [--csv]
 
 attention: F.scaled_dot_product_attention (B=1 T=4096 H=1 D=64), with its kernel that keeps no
@@ -45,7 +45,8 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("op", choices=SIZES)
     parser.add_argument("sizes", nargs="*")
-    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--compile", nargs="?", const="default", metavar="MODE",
+                        help="of torch.compile")
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--cpu", action="store_true")
     parser.add_argument("--csv", action="store_true")
@@ -61,7 +62,7 @@ def main():
 
     inputs = [x.requires_grad_() for x in inputs_of(o.op, size)]
     run = F.scaled_dot_product_attention if o.op == "attention" else rope
-    run = torch.compile(run) if o.compile else run
+    run = torch.compile(run, mode=o.compile) if o.compile else run
     upstream = torch.rand_like(inputs[0])
     times = []
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A training step of the model of an INI file in PyTorch, as its users would write it.
 
-    OMP_NUM_THREADS=N bench/peer_pytorch.py CONFIG.ini [--threads N] [--compile] [--joint]
+    OMP_NUM_THREADS=N bench/peer_pytorch.py CONFIG.ini [--threads N] [--compile [MODE]] [--joint]
                                             [--autocast] [--seconds S] [--since T] [--cpu] [--csv]
 
 Prints the median time of a step, its quartiles, the number of parameters, and the peak resident
@@ -190,7 +190,8 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("config")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--compile", nargs="?", const="default", metavar="MODE",
+                        help="of torch.compile")
     parser.add_argument("--joint", action="store_true")
     parser.add_argument("--autocast", action="store_true")
     parser.add_argument("--since", type=float)
@@ -207,7 +208,7 @@ def main():
 
     model, batches = make(o.config, o.joint)
     count = sum(p.numel() for p in model.parameters())
-    step_model = torch.compile(model) if o.compile else model
+    step_model = torch.compile(model, mode=o.compile) if o.compile else model
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.01, fused=True)
 
     def step(i):
