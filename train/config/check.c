@@ -290,8 +290,7 @@ void rt_config_check(const rt_config *config, const rt_config *written, bool wit
                      bool trained, rt_config_errors *errors)
 {
     rt_transformer_options model = config->model;
-    model.vocab = 1; /* the data will set it, and the head */
-    model.head = RT_HEAD_LM;
+    model.vocab = 1; /* the data will set it */
     errors->origin = config->origin;
     rt_transformer_rules(&model, contradict_rule, &(rule_errors){.errors = errors});
     if (config->theta.init_from && model.theta.learn && model.theta.init != RT_THETA_FREQUENCIES)

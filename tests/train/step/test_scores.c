@@ -36,6 +36,15 @@ TEST(the_scores_of_a_class_follow_from_its_row_and_column)
     }
 }
 
+/* e^1000 is no double, so the largest logit has to be found wherever it is. */
+TEST_ROWS(the_loss_of_logits_that_are_far_apart_is_finite, 0, CLASSES)
+{
+    real logits[CLASSES] = {0};
+    logits[_i] = 1000;
+    for (int wanted = 0; wanted < CLASSES; wanted++)
+        ck_assert_double_eq(rt_logits_loss(logits, CLASSES, wanted), wanted == _i ? 0 : 1000);
+}
+
 /* (0.7058823529 + 0.6666666667 + 0.8333333333 + 0) / 4 */
 TEST(macro_f1_is_the_mean_over_classes_that_occur_or_are_predicted)
 {
