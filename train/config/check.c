@@ -332,7 +332,8 @@ rt_status rt_freeze_check(const char *parts, int layers)
     while (parts) {
         parts = rt_list_parse(parts, &item);
         const char *part = RT_PRINTED(PART_SIZE, "%.*s", (int)item.length, item.start);
-        if (!strcmp(part, "embeddings") || !strcmp(part, "head") || !strcmp(part, "theta"))
+        if (!strcmp(part, "embeddings") || !strcmp(part, "head") || !strcmp(part, "theta") ||
+            !strcmp(part, "weights"))
             continue;
         if (read_layer(part, "layer.", &layer))
             return rt_error(RT_CONFIG, "train.freeze = %s is now called layers.%jd", part,
@@ -340,7 +341,7 @@ rt_status rt_freeze_check(const char *parts, int layers)
         if (!read_layer(part, "layers.", &layer))
             return rt_error(RT_CONFIG,
                             "train.freeze must be a comma-separated list of embeddings, layers.0 "
-                            "to layers.%d, head, theta; got %s",
+                            "to layers.%d, head, theta, weights (all but theta); got %s",
                             layers - 1, RT_QUOTED(part));
         if (layer >= layers)
             return rt_error(RT_CONFIG, "train.freeze: there is no layers.%jd; model.layers = %d",
@@ -357,8 +358,9 @@ bool rt_freezes(const char *parts, const rt_parameter *parameter)
     while (parts && !frozen) {
         parts = rt_list_parse(parts, &item);
         const char *part = RT_PRINTED(PART_SIZE, "%.*s", (int)item.length, item.start);
-        frozen = !strcmp(part, "theta")  ? parameter->role == RT_ROLE_THETA
-                 : !strcmp(part, "head") ? parameter->component == RT_COMPONENT_HEAD
+        frozen = !strcmp(part, "theta")     ? parameter->role == RT_ROLE_THETA
+                 : !strcmp(part, "weights") ? parameter->role != RT_ROLE_THETA
+                 : !strcmp(part, "head")    ? parameter->component == RT_COMPONENT_HEAD
                  : !strcmp(part, "embeddings")
                      ? parameter->component == RT_COMPONENT_EMBEDDINGS
                      : read_layer(part, "layers.", &layer) && parameter->layer == layer;

@@ -259,7 +259,8 @@ char *rt_model_ini(const rt_transformer_options *model, const rt_data_options *d
  *     embeddings   of tokens, positions and token types, with their norm and projection
  *     layers.N     one layer, from 0, with its theta and positions
  *     head         the layers that compute logits from hidden states; tied weights are embeddings
- *     theta        every learned theta */
+ *     theta        every learned theta
+ *     weights      everything else: theta alone is trained */
 
 /* Returns RT_CONFIG, naming the part, if a model with so many layers lacks one of the parts. */
 rt_status rt_freeze_check(const char *parts, int layers) RT_MUST_CHECK;

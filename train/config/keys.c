@@ -111,7 +111,7 @@ static const rt_key keys[] = {
      "step and batches; of the keys that change the result, only theta.*, optimizer.lr and its decay, "
      "train.steps, train.patience, train.freeze and position.kind = none can differ", RT_FIXED_IN_RUN, ALWAYS, IN_BRANCH},
     {"train", "freeze", TEXT(train.freeze, RT_FREEZE_SIZE), "",
-     "parts that are not trained, comma-separated: embeddings, layers.N, head, theta",
+     "parts that are not trained, comma-separated: embeddings, layers.N, head, theta, weights (all but theta)",
      RT_FIXED_IN_RUN, ALWAYS, IN_BRANCH},
 };
 /* clang-format on */

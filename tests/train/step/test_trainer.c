@@ -487,6 +487,8 @@ TEST(parts_are_matched_by_their_whole_names)
         {"layers.11", OF(LAYER, 1), false},
         {"layers.11", OF(LAYER, 11), true},
         {"theta", THETA(-1), true},
+        {"weights", THETA(1), false},
+        {"weights", OF(LAYER, 1), true},
         {"head, layers.0 ,theta", OF(LAYER, 0), true},
         {"head, layers.0 ,theta", THETA(-1), true},
         {"head, layers.0 ,theta", OF(LAYER, 1), false},
@@ -500,7 +502,7 @@ TEST(an_unknown_part_to_freeze_is_refused)
 {
 #define PARTS                                                                                      \
     "train.freeze must be a comma-separated list of embeddings, layers.0 to layers.1, head, "      \
-    "theta; got "
+    "theta, weights (all but theta); got "
     static const char *const good[] = {NULL, "embeddings", "layers.0,layers.1", " head , theta"};
     static const struct {
         const char *parts, *message;
@@ -524,16 +526,18 @@ TEST(an_unknown_part_to_freeze_is_refused)
 }
 
 /* Freezes each part. The steps have decay and moments that would move everything. */
-TEST_ROWS(frozen_parts_keep_their_bits, 0, 6)
+TEST_ROWS(frozen_parts_keep_their_bits, 0, 7)
 {
     static const struct {
         const char *parts, *names[2]; /* which hold one of these */
-    } rows[] = {{"embeddings", {"embeddings.", "-"}},
-                {"layers.0", {"layers.0.", "-"}},
-                {"head", {"head.", "-"}},
-                {"theta", {".theta", "-"}},
-                {"layers.1,embeddings", {"layers.1.", "embeddings."}},
-                {"", {"-", "-"}}};
+        bool others;                  /* or neither of them */
+    } rows[] = {{"embeddings", {"embeddings.", "-"}, false},
+                {"layers.0", {"layers.0.", "-"}, false},
+                {"head", {"head.", "-"}, false},
+                {"theta", {".theta", "-"}, false},
+                {"weights", {".theta", "-"}, true},
+                {"layers.1,embeddings", {"layers.1.", "embeddings."}, false},
+                {"", {"-", "-"}, false}};
     training *t =
         NEW(lasting("train.freeze=%s", rows[_i].parts), "train.shards=2", "run.threads=2");
     const rt_parameters *p = parameters(t);
@@ -543,9 +547,10 @@ TEST_ROWS(frozen_parts_keep_their_bits, 0, 6)
         const rt_parameter *parameter = p->list[i];
         const bool same = !memcmp(before + parameter->offset, parameter->tensor.data,
                                   rt_size(&parameter->tensor) * sizeof *before);
-        ck_assert_msg(same == (strstr(parameter->name, rows[_i].names[0]) ||
-                               strstr(parameter->name, rows[_i].names[1])),
-                      "%s with %s", parameter->name, rows[_i].parts);
+        const bool named = strstr(parameter->name, rows[_i].names[0]) ||
+                           strstr(parameter->name, rows[_i].names[1]);
+        ck_assert_msg(same == (named != rows[_i].others), "%s with %s", parameter->name,
+                      rows[_i].parts);
     }
 }
 
