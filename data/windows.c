@@ -277,16 +277,37 @@ static span training_document(const rt_data *data, rt_draw draw, int length, int
     return found;
 }
 
-/* Returns the window of a sequence, by the draws from `base` on. Evaluation windows follow each
- * other without gaps within a text, text after text. */
+/* Returns the evaluation window of a sequence, counted through all `rows`. Those of a single text
+ * follow each other. Of several texts any number of sequences takes about equal shares: the order
+ * is that of multiples of the golden ratio, modulo 1. */
+static size_t evaluation_row(const spans *texts, uint32_t sequence, size_t rows)
+{
+    __extension__ typedef unsigned __int128 wide;
+    size_t step = (size_t)(0.6180339887498949 * (double)rows), one, other;
+    if (texts->count == 1)
+        return sequence % rows;
+    do { /* the next step without a common divisor */
+        step++;
+        for (one = rows, other = step; other; other %= one) {
+            const size_t rest = one;
+            one = other;
+            other = rest;
+        }
+    } while (one != 1);
+    return (size_t)((wide)(sequence % rows) * step % rows);
+}
+
+/* Returns the window of a sequence, by the draws from `base` on. Evaluation windows have no gaps
+ * between them within a text. */
 static span window_of(const rt_data *data, rt_draw draw, int length, int base)
 {
     const size_t window = window_size(data, length);
     if (!draw.step) {
         const size_t rows = (size_t)count_rows(data, length);
-        const span *text = windows_of(data)->texts.list;
+        const spans *texts = &windows_of(data)->texts;
+        const span *text = texts->list;
         assert(rows > 0);
-        size_t row = draw.sequence % rows;
+        size_t row = evaluation_row(texts, draw.sequence, rows);
         for (; row >= rows_of(data, text, length); text++)
             row -= rows_of(data, text, length);
         const size_t left = text->count - row * window;

@@ -436,8 +436,12 @@ TEST_ROWS(each_window_of_evaluation_lies_in_one_file, BYTES, CHARACTERS)
     rt_data *data = source(&o);
     rt_batch batch = evaluation_of(data, 2 * rows, LENGTH), longer = evaluation_of(data, 2, 21);
     ck_assert_int_eq(rt_data_evaluation_rows(data, LENGTH), rows);
-    for (int r = 0; r < 2 * rows; r++)
-        ck_assert_int_eq(place_of(_i, &batch, r), places[r % rows]);
+    for (int r = 0; r < 2 * rows; r++) { /* of several files, each window comes once */
+        bool seen = _i != BYTES && place_of(_i, &batch, r) == places[r % rows];
+        for (int k = 0; _i == BYTES && k < rows; k++)
+            seen |= place_of(_i, &batch, r / rows * rows + k) == places[r % rows];
+        ck_assert_msg(seen, "no window at %d", places[r % rows]);
+    }
     ck_assert_int_eq(rt_data_evaluation_rows(data, 21), 1);
     ck_assert_int_eq(rt_data_evaluation_rows(data, 32), 0);
     ck_assert_int_eq(data->short_texts.count, 0);
@@ -502,6 +506,24 @@ TEST(each_file_for_evaluation_is_there_and_not_empty)
     is_status(status_of(&o), RT_CONFIG,
               "data.eval_file must name a file and a data set for tokens, as in ids.h5:/train, or "
               "a file that ends in .bin or .npy; got 'b.h5'");
+}
+
+/* 28 windows of one file and 7 of the other; of a mixture, the tails of 200 and of 50 tokens. */
+TEST_ROWS(the_first_sequences_of_an_evaluation_are_of_all_files, 0, 2)
+{
+    const char *const files[] = {write_piece(BYTES, (piece){"b", 0, 200}),
+                                 write_piece(BYTES, (piece){"c", 200, 50})};
+    const char *const list = lasting(_i ? "%s*1, %s*9" : "%s, %s", files[0], files[1]);
+    rt_data_options o = ruler(BYTES, 0);
+    *(_i ? &o.file : &o.eval_file) = list;
+    rt_data *data = source(&o);
+    const int rows = (int)rt_data_evaluation_rows(data, LENGTH);
+    const rt_batch batch = evaluation_of(data, rows, LENGTH);
+    ck_assert_int_eq(rows, 28 + 7);
+    for (int r = 0, of_second = 0; r < rows; r++) {
+        of_second += place_of(BYTES, &batch, r) >= 200;
+        ck_assert_double_eq_tol(of_second, (r + 1) / 5.0, 1.5);
+    }
 }
 
 static rt_data_options of_texts(const char *task, const char *training, const char *evaluation)
