@@ -2,155 +2,100 @@
 
 #include "train_program.h"
 
+#include "io/gguf/private.h"
+
 #define MODEL                                                                                      \
     TINY "train.steps=1 optimizer.lr=1e-12 data.task=text data.vocab=32 "                          \
          "data.file=tiny.ini data.level=byte "
 #define DECODER MODEL "theta.learn=no model.kind=decoder "
 #define EXPORT  "$TRAIN --quiet --checkpoint runs/tiny --export "
 
-static const unsigned char *read_bytes(const char *path, size_t *size)
+static rt_gguf file; /* the one that was opened last */
+
+static void close_file(void)
 {
-    static unsigned char bytes[1 << 20];
-    FILE *file = fopen(path, "rb");
-    ck_assert_ptr_nonnull(file);
-    *size = fread(bytes, 1, sizeof bytes, file);
-    fclose(file);
-    return bytes;
+    rt_gguf_close(&file);
 }
 
-static uint64_t number_at(const unsigned char *at, int size)
+/* Reads a file by the reader, which tests/io/gguf/test_gguf.c holds to numbers of llama.cpp. */
+static void open_file(const char *path)
 {
-    uint64_t number = 0;
-    for (int i = size; i--;)
-        number = number << 8 | at[i];
-    return number;
+    close_file();
+    expect_ok(rt_gguf_open(&file, path));
 }
 
-/* Returns the bytes after a text that occurs once; NULL otherwise. */
-static const unsigned char *behind(const unsigned char *bytes, size_t size, const char *text)
+static const rt_safetensor *tensor(const char *name)
 {
-    const unsigned char *found = NULL;
-    const size_t length = strlen(text);
-    for (size_t i = 0; i + length <= size; i++)
-        if (!memcmp(bytes + i, text, length) && number_at(bytes + i - 8, 8) == length)
-            found = bytes + i + length;
-    return found;
+    const rt_safetensor *t = rt_safetensors_find(file.tensors, name);
+    ck_assert_msg(t != NULL, "there is no %s", name);
+    return t;
 }
 
-/* Returns the number of so many bytes at a distance after a text that must occur. */
-static uint64_t number_in(const unsigned char *bytes, size_t size, const char *text, int distance,
-                          int width)
+static double number_of(const char *path, const char *name, uint64_t number)
 {
-    const unsigned char *at = behind(bytes, size, text);
-    ck_assert_msg(at != NULL, "there is no %s", text);
-    return number_at(at + distance, width);
-}
-
-SUITE(PROGRAM_OPTIONS)
-
-TEST(a_decoder_is_a_file_of_keys_and_tensors)
-{
-    size_t size;
-    run(DECODER "position.pairing=half && " EXPORT "out.gguf");
-    const unsigned char *bytes = read_bytes("out.gguf", &size), *at;
-    ck_assert_mem_eq(bytes, "GGUF\3\0\0\0", 8);
-    ck_assert_uint_eq(number_in(bytes, size, "llama.vocab_size", 0, 4), 4); /* a uint32 */
-    ck_assert_uint_eq(number_in(bytes, size, "llama.vocab_size", 4, 4), 260);
-    ck_assert_uint_eq(number_in(bytes, size, "llama.context_length", 4, 4), 12); /* data.length */
-    ck_assert_uint_eq(number_in(bytes, size, "token_embd.weight", 0, 4), 2);
-    ck_assert_uint_eq(number_in(bytes, size, "token_embd.weight", 12, 8),
-                      260);                                                   /* last axis first */
-    ck_assert_uint_eq(number_in(bytes, size, "token_embd.weight", 20, 4), 0); /* F32 */
-    ck_assert_ptr_nonnull(at = behind(bytes, size, "tokenizer.ggml.model"));
-    ck_assert_mem_eq(at + 4, "\4\0\0\0\0\0\0\0gpt2", 12);
-    ck_assert_ptr_null(behind(bytes, size, "rope_freqs.weight"));
-    expect_message(2, "train: out.gguf: the file exists; give --overwrite to replace it\n",
-                   EXPORT "out.gguf");
-    run(EXPORT "out.gguf --overwrite --dtype f16");
-    bytes = read_bytes("out.gguf", &size);
-    ck_assert_uint_eq(number_in(bytes, size, "token_embd.weight", 20, 4), 1); /* F16 */
-    ck_assert_uint_eq(number_in(bytes, size, "output_norm.weight", 12, 4), 0);
-}
-
-/* The numbers begin at a multiple of 32 after the name, axes, type and offset of the last tensor.
- */
-static size_t header_of(const unsigned char *bytes, size_t size)
-{
-    const unsigned char *factors = behind(bytes, size, "rope_freqs.weight");
-    const unsigned char *output = behind(bytes, size, "output.weight");
-    ck_assert_ptr_nonnull(output);
-    const size_t axes = factors ? 1 : 2;
-    const size_t end = (size_t)((factors ? factors : output) - bytes) + 4 + 8 * axes + 4 + 8;
-    return (end + 31) / 32 * 32;
-}
-
-static float number_of(const char *path, const char *tensor, int axes, size_t number)
-{
-    size_t size;
-    const unsigned char *bytes = read_bytes(path, &size), *at = behind(bytes, size, tensor);
-    ck_assert_ptr_nonnull(at);
-    const size_t begin =
-        header_of(bytes, size) + number_at(at + 4 + 8 * (size_t)axes + 4, 8) + 4 * number;
-    const uint32_t bits = (uint32_t)number_at(bytes + begin, 4);
-    float value;
-    memcpy(&value, &bits, sizeof value);
+    double value;
+    open_file(path);
+    expect_ok(rt_safetensors_doubles(tensor(name), number, 1, &value));
     return value;
 }
 
-TEST(queries_are_interleaved_in_the_file)
+SUITE(PROGRAM_OPTIONS, .clean = close_file)
+
+/* The key of the vocabulary is a uint32. */
+TEST(a_decoder_is_a_file_of_keys_and_tensors)
 {
-    run(DECODER "position.pairing=half model.heads=1 && " EXPORT "half.gguf");
-    run(DECODER "position.pairing=interleaved model.heads=1 run.name=other");
-    run("$TRAIN --quiet --checkpoint runs/other --export other.gguf");
-    /* Both models start alike: of a head of 16, row 1 of the file is row 8 of halves, row 1 of
-     * pairs. */
-    const size_t row = 16;
-    ck_assert_float_eq_tol(number_of("half.gguf", "blk.0.attn_q.weight", 2, 0),
-                           number_of("other.gguf", "blk.0.attn_q.weight", 2, 0), 1e-6F);
-    ck_assert_float_eq_tol(number_of("half.gguf", "blk.0.attn_q.weight", 2, row),
-                           number_of("other.gguf", "blk.0.attn_q.weight", 2, 8 * row), 1e-6F);
-    ck_assert_float_eq_tol(number_of("half.gguf", "blk.0.attn_q.weight", 2, 2 * row),
-                           number_of("other.gguf", "blk.0.attn_q.weight", 2, row), 1e-6F);
-    /* scaled frequencies are factors */
-    run(DECODER "position.scaling=linear position.scale=4 --overwrite && " EXPORT "out.gguf");
-    for (size_t i = 0; i < 2; i++)
-        ck_assert_float_eq_tol(number_of("out.gguf", "rope_freqs.weight", 1, i), 4, 1e-6F);
+    run(DECODER "position.pairing=half && " EXPORT "out.gguf");
+    open_file("out.gguf");
+    run("grep -qaP 'llama.vocab_size\\x04\\x00\\x00\\x00\\x04\\x01\\x00\\x00' out.gguf");
+    ck_assert_int_eq(json_integer_value(json_object_get(file.keys, "llama.context_length")), 12);
+    ck_assert_str_eq(tensor("token_embd.weight")->type->name, "F32");
+    ck_assert_uint_eq(tensor("token_embd.weight")->shape[0], 260);
+    ck_assert_ptr_null(rt_safetensors_find(file.tensors, RT_GGUF_FACTORS));
+    expect_message(2, "train: out.gguf: the file exists; give --overwrite to replace it\n",
+                   EXPORT "out.gguf");
+    run(EXPORT "out.gguf --overwrite --dtype f16");
+    open_file("out.gguf");
+    ck_assert_str_eq(tensor("token_embd.weight")->type->name, "F16");
+    ck_assert_str_eq(tensor("output_norm.weight")->type->name, "F32");
 }
 
-TEST(a_decoder_with_norms_of_queries_is_a_qwen3)
+/* Models of a head of 16 with the same initial values, and the row of the first that is the same as
+ * a row of the second: of halves row 8 is row 1 of pairs, and a Llama is written in pairs. */
+TEST_ROWS(queries_are_interleaved_in_the_file_of_a_llama_alone, 0, 3)
 {
-    size_t size;
-    run(DECODER "model.qk_norm=yes model.heads=1 position.pairing=half && " EXPORT "out.gguf");
-    const unsigned char *bytes = read_bytes("out.gguf", &size), *at;
-    ck_assert_ptr_nonnull(at = behind(bytes, size, "general.architecture"));
-    ck_assert_mem_eq(at + 4, "\5\0\0\0\0\0\0\0qwen3", 13);
-    ck_assert_uint_eq(number_in(bytes, size, "qwen3.rope.dimension_count", 4, 4), 16);
-    ck_assert_ptr_nonnull(behind(bytes, size, "qwen3.vocab_size"));
-    ck_assert_ptr_null(behind(bytes, size, "llama.vocab_size"));
-    ck_assert_ptr_nonnull(behind(bytes, size, "blk.0.attn_q_norm.weight"));
-    ck_assert_ptr_nonnull(behind(bytes, size, "blk.0.attn_k_norm.weight"));
-    /* The features of queries are in halves as in the model. A Llama with the same initial values
-     * has them interleaved. */
-    run(DECODER "model.heads=1 position.pairing=half run.name=other");
-    run("$TRAIN --quiet --checkpoint runs/other --export other.gguf");
-    ck_assert_float_eq_tol(number_of("out.gguf", "blk.0.attn_q.weight", 2, 8 * 16),
-                           number_of("other.gguf", "blk.0.attn_q.weight", 2, 16), 1e-6F);
+    static const struct {
+        const char *one, *other;
+        uint64_t row, same;
+    } rows[] = {{"position.pairing=half", "position.pairing=interleaved", 1, 8},
+                {"position.pairing=half", "position.pairing=interleaved", 2, 1},
+                {"model.qk_norm=yes position.pairing=half", "position.pairing=half", 8, 1}};
+    static const char query[] = "blk.0.attn_q.weight";
+    run(DECODER "model.heads=1 %s && " EXPORT "one.gguf", rows[_i].one);
+    run(DECODER "model.heads=1 %s --overwrite && " EXPORT "other.gguf", rows[_i].other);
+    ck_assert_double_eq_tol(number_of("one.gguf", query, 16 * rows[_i].row),
+                            number_of("other.gguf", query, 16 * rows[_i].same), 1e-6);
+    ck_assert_double_eq_tol(number_of("one.gguf", query, 0), number_of("other.gguf", query, 0),
+                            1e-6);
 }
 
-TEST(a_decoder_with_biases_of_queries_is_a_qwen2)
+/* Only a Llama can have factors of theta, and may have biases of queries beside them. */
+TEST_ROWS(a_decoder_is_written_as_the_family_that_has_its_tensors, 0, 4)
 {
-    size_t size;
-    run(DECODER "model.bias=qkv && " EXPORT "out.gguf");
-    const unsigned char *bytes = read_bytes("out.gguf", &size);
-    ck_assert_ptr_nonnull(behind(bytes, size, "qwen2.vocab_size"));
-    ck_assert_ptr_nonnull(behind(bytes, size, "blk.0.attn_q.bias"));
-    run("$TRAIN --quiet --checkpoint out.gguf --print-config | grep '^bias = qkv$'");
-    /* llama.cpp reads factors of theta for a Llama alone, which may have such biases */
-    run(DECODER "model.bias=qkv position.fraction=0.5 --overwrite && " EXPORT
-                "out.gguf --overwrite");
-    bytes = read_bytes("out.gguf", &size);
-    ck_assert_ptr_nonnull(behind(bytes, size, "llama.vocab_size"));
-    ck_assert_ptr_nonnull(behind(bytes, size, "rope_freqs.weight"));
+    static const struct {
+        const char *settings, *family, *tensor;
+    } rows[] = {{"model.qk_norm=yes model.heads=1 position.pairing=half", "qwen3",
+                 "blk.0.attn_k_norm.weight"},
+                {"model.bias=qkv", "qwen2", "blk.0.attn_q.bias"},
+                {"model.bias=qkv position.fraction=0.5", "llama", RT_GGUF_FACTORS},
+                {"position.scaling=linear position.scale=4", "llama", RT_GGUF_FACTORS}};
+    run(DECODER "%s && " EXPORT "out.gguf", rows[_i].settings);
+    open_file("out.gguf");
+    ck_assert_str_eq(json_string_value(json_object_get(file.keys, "general.architecture")),
+                     rows[_i].family);
+    ck_assert_ptr_nonnull(json_object_get(file.keys, lasting("%s.vocab_size", rows[_i].family)));
+    tensor(rows[_i].tensor);
+    if (_i == 3)
+        ck_assert_double_eq_tol(number_of("out.gguf", RT_GGUF_FACTORS, 1), 4, 1e-6);
 }
 
 /* Options of a decoder, whose file has the same losses. */
