@@ -9,11 +9,21 @@
 #include "io/import.h"
 #include "util/scratch.h"
 
-SUITE(.setup = make_scratch, .teardown = remove_scratch)
-
 #define FILE_NAME "small.gguf"
 
 static gguf_file file;
+static rt_huggingface *there; /* the import of it, and its model */
+static rt_transformer *model;
+
+static void release(void)
+{
+    rt_transformer_free(model);
+    rt_huggingface_close(there);
+    model = NULL;
+    there = NULL;
+}
+
+SUITE(.setup = make_scratch, .clean = release, .teardown = remove_scratch)
 
 static const char *written(void)
 {
@@ -22,11 +32,23 @@ static const char *written(void)
 }
 
 /* Imports the file and, if that succeeds, fills a model. */
-static rt_status import_file(rt_huggingface **there, rt_transformer **model)
+static rt_status import_file(void)
 {
-    *model = NULL;
-    rt_status status = rt_import(there, written());
-    return status.code ? status : rt_huggingface_model(*there, NULL, model, NULL);
+    release();
+    rt_status status = rt_import(&there, written());
+    return status.code ? status : rt_huggingface_model(there, NULL, &model, NULL);
+}
+
+/* Expects a refusal of the file with this part in its message; NULL: none. */
+static void expect_refusal(rt_status status, const char *part)
+{
+    if (part) {
+        ck_assert_int_eq(status.code, RT_CHECKPOINT);
+        expect_in(status.message, FILE_NAME ": ");
+        expect_in(status.message, part);
+    } else {
+        expect_ok(status);
+    }
 }
 
 /* First, second and last number of each tensor, and the sum, by the gguf package of Python. */
@@ -79,14 +101,12 @@ TEST_ROWS(numbers_of_each_type_are_those_of_llama_cpp, 0, ROWS(numbers))
 
 TEST(a_file_is_a_model_with_its_tokenizer)
 {
-    rt_huggingface *there;
-    rt_transformer *model;
     int32_t ids[8];
     int count;
     rt_unknown unknown = {0};
     gguf_build(&file,
                (gguf_extra){"llama.rope.freq_base", 6, 0x47c35000, NULL, false}); /* 100000 */
-    expect_ok(import_file(&there, &model));
+    expect_ok(import_file());
     const rt_transformer_options *o = &model->options;
     ck_assert_int_eq(o->kind, RT_KIND_DECODER);
     ck_assert_int_eq(o->kv_heads, 2);
@@ -104,8 +124,6 @@ TEST(a_file_is_a_model_with_its_tokenizer)
     const int32_t wanted[] = {5, 2, 3, 0, 4};
     ck_assert_int_eq(count, ROWS(wanted));
     ck_assert_mem_eq(ids, wanted, sizeof wanted);
-    rt_transformer_free(model);
-    rt_huggingface_close(there);
 }
 
 /* Values of keys in addition: refused with a message, or, without one, read without a warning. */
@@ -162,21 +180,10 @@ static const struct {
 
 TEST_ROWS(a_key_is_read_or_refused_by_its_name, 0, ROWS(extras))
 {
-    rt_huggingface *there;
-    rt_transformer *model;
     gguf_build(&file, extras[_i].extra);
-    const rt_status status = import_file(&there, &model);
-    if (extras[_i].message) {
-        ck_assert_int_eq(status.code, RT_CHECKPOINT);
-        ck_assert_msg(!strncmp(status.message, FILE_NAME ": ", strlen(FILE_NAME) + 2) &&
-                          strstr(status.message, extras[_i].message),
-                      "%s", status.message);
-        return;
-    }
-    expect_ok(status);
-    ck_assert_str_eq(there->warnings, "");
-    rt_transformer_free(model);
-    rt_huggingface_close(there);
+    expect_refusal(import_file(), extras[_i].message);
+    if (!extras[_i].message)
+        ck_assert_str_eq(there->warnings, "");
 }
 
 /* Tokenizers that are refused: the model reads ids. */
@@ -194,12 +201,10 @@ static const struct {
 
 TEST_ROWS(an_unreadable_tokenizer_or_unused_key_is_a_warning, 0, ROWS(tokenizers))
 {
-    rt_huggingface *there;
     gguf_build(&file, tokenizers[_i].extra);
     expect_ok(rt_import(&there, written()));
     ck_assert_msg(strstr(there->warnings, tokenizers[_i].warning) != NULL, "%s", there->warnings);
     ck_assert((there->vocabulary == NULL) == (_i < 3));
-    rt_huggingface_close(there);
 }
 
 /* Returns the byte after a text in the header. */
@@ -261,21 +266,11 @@ static const struct {
 
 TEST_ROWS(a_damaged_header_is_refused, 0, ROWS(damaged))
 {
-    rt_huggingface *there;
-    rt_transformer *model;
     gguf_build(&file, (gguf_extra){0});
     unsigned char *at = behind(damaged[_i].text) + damaged[_i].distance;
     for (int i = 0; i < damaged[_i].size; i++)
         at[i] = (unsigned char)(damaged[_i].value >> 8 * i);
-    const rt_status status = import_file(&there, &model);
-    if (damaged[_i].message) {
-        ck_assert_int_eq(status.code, RT_CHECKPOINT);
-        ck_assert_msg(strstr(status.message, damaged[_i].message) != NULL, "%s", status.message);
-    } else {
-        expect_ok(status);
-    }
-    rt_transformer_free(model);
-    rt_huggingface_close(there);
+    expect_refusal(import_file(), damaged[_i].message);
 }
 
 TEST(messages_and_the_page_name_all_types)
@@ -296,23 +291,18 @@ TEST(messages_and_the_page_name_all_types)
 /* A context of a million tokens, with factors of theta: its length is that of a text at most. */
 TEST(a_long_context_has_factors_of_theta)
 {
-    rt_huggingface *there;
-    rt_transformer *model;
     gguf_build(&file, (gguf_extra){"llama.rope.scaling.attn_factor", 6, 0x3fc00000, NULL, true});
     const uint32_t context = 1 << 20;
     memcpy(behind("llama.context_length") + 4, &context, sizeof context);
-    expect_ok(import_file(&there, &model));
+    expect_ok(import_file());
     ck_assert_int_eq(there->max_positions, 1 << 20);
     ck_assert_int_eq(there->length, RT_MOST_SIZE);
     ck_assert_int_eq(model->options.position.frequencies.original_len, RT_MOST_SIZE);
     ck_assert_double_eq(rt_frequencies_magnitude(&model->options.position.frequencies), 1.5);
-    rt_transformer_free(model);
-    rt_huggingface_close(there);
 }
 
 TEST(a_factor_beside_longrope_is_refused)
 {
-    rt_huggingface *there;
     gguf_more = (gguf_extra){"llama.rope.scaling.factor", 6, 0x40800000, NULL, false};
     gguf_build(&file, (gguf_extra){"llama.rope.scaling.type", 8, 0, "longrope", false});
     gguf_more = (gguf_extra){0};
@@ -322,19 +312,15 @@ TEST(a_factor_beside_longrope_is_refused)
 
 TEST(both_tokens_that_end_a_text_are_exported)
 {
-    rt_huggingface *there;
-    rt_transformer *model;
     gguf_build(&file, (gguf_extra){"tokenizer.ggml.eot_token_id", 4, 3, NULL, false});
-    expect_ok(import_file(&there, &model));
+    expect_ok(import_file());
     rt_huggingface_export export = {.vocabulary = there->vocabulary, .length = 64, .bare = true};
     expect_ok(rt_gguf_write(in_scratch("out.gguf"), model, &export, RT_GGUF_F32));
-    rt_transformer_free(model);
-    rt_huggingface_close(there);
+    release();
     expect_ok(rt_import(&there, in_scratch("out.gguf")));
     ck_assert_int_eq(there->ends.count, 2);
     ck_assert_int_eq(there->ends.ids[0], 4);
     ck_assert_int_eq(there->ends.ids[1], 3);
-    rt_huggingface_close(there);
 }
 
 /* A file is cut to so many bytes. */
@@ -342,12 +328,9 @@ static const size_t sizes[] = {0, 3, 4, 23, 24, 100, 1000, 1500, 2000, 294495};
 
 TEST_ROWS(a_shortened_file_is_refused, 0, ROWS(sizes))
 {
-    rt_huggingface *there;
     gguf_build(&file, (gguf_extra){0});
     file.size = sizes[_i];
-    const rt_status status = rt_gguf_import(&there, written());
-    ck_assert_int_eq(status.code, RT_CHECKPOINT);
-    expect_in(status.message, FILE_NAME ": ");
+    expect_refusal(rt_gguf_import(&there, written()), "");
 }
 
 /* Replaces some bytes of the header, at places and by values that follow from `seed`. */
@@ -369,15 +352,11 @@ SAMPLED_ROWS(a_mutated_file_is_read_or_refused, 0, PARTS, 4)
 {
     int read = 0;
     for (uint32_t n = 0; n < FILES; n++) {
-        rt_huggingface *there;
-        rt_transformer *model;
         gguf_build(&file, (gguf_extra){0});
         mutate((uint32_t)_i * FILES + n);
-        const rt_status status = import_file(&there, &model);
+        const rt_status status = import_file();
         ck_assert_msg(!status.code || status.code == RT_CHECKPOINT, "%s", status.message);
         read += !status.code;
-        rt_transformer_free(model);
-        rt_huggingface_close(there);
     }
     ck_assert_int_gt(read, 0);
     ck_assert_int_lt(read, FILES);
@@ -385,9 +364,8 @@ SAMPLED_ROWS(a_mutated_file_is_read_or_refused, 0, PARTS, 4)
 
 static rt_status import_and_close(void *path)
 {
-    rt_huggingface *there;
     const rt_status status = rt_gguf_import(&there, path);
-    rt_huggingface_close(there);
+    release();
     return status;
 }
 
