@@ -61,20 +61,6 @@ TEST(lines_of_a_file_have_the_continuations_of_single_lines)
     }
 }
 
-/* More samples than a batch. The first sample is the continuation without --samples. */
-TEST(samples_of_a_text_are_those_of_as_many_lines)
-{
-    run("$TRAIN " LM "train.steps=1 && " USE "abc --tokens 9 --seed 5 --samples 20 >samples");
-    expect_output("20\n", "for i in $(seq 20); do echo abc; done >lines.txt; " USE
-                          "- --tokens 9 --seed 5 <lines.txt | cmp - samples && sort -u samples | "
-                          "wc -l");
-    run(USE "abc --tokens 9 --seed 5 >one && head -n 1 samples | cmp - one");
-    expect_output("[1,2,1,2]",
-                  "printf 'a\\nb\\n' | " USE
-                  "- --tokens 2 --samples 2 --jsonl | sed 's/.*\"sample\": \\(.\\),.*/\\1/' "
-                  "| paste -sd, | sed 's/.*/[&]/' | tr -d '\\n'");
-}
-
 TEST(a_bad_line_of_a_file_is_named)
 {
     run("$TRAIN " LM "train.steps=1 data.length=8 position.kind=learned");

@@ -43,8 +43,6 @@ TEST(the_lines_and_tables_of_the_results_are_exact)
 /* A few hundred steps take each of them far below ln 8, the loss of guessing. */
 NIGHTLY_ROWS(every_task_is_learned, 0, 4)
 {
-#define BLANKS "an override is section.key=value without blanks: write "
-
     static const char *const tasks[] = {"copy", "reverse", "shift", "sort"};
     run(TINY "data.task=%s model.dim=32 train.batch_size=16 optimizer.lr=5e-3 train.steps=500 "
              "optimizer.schedule_steps=500 run.log_every=500",
@@ -67,15 +65,14 @@ TEST(progress_without_a_terminal_is_plain_lines)
     ck_assert(!exists("runs/f/theta.csv"));
 }
 
+/* The help on the keys is in test_config_print.c. */
 TEST(help_names_every_key_and_option)
 {
-    char name[RT_KEY_NAME_SIZE];
     expect_message(0, "", "$TRAIN --help");
     expect_text(w->out, "--resume", "--overwrite", "--eval", "--check ", "--quiet",
                 "--print-config", "--gradcheck", "--threads N", "--checkpoint FILE", "--no-color",
-                "--version", "-h, --help", "75 stopped by", "exit codes: 0 done");
-    for (int i = 0; rt_key_at(i); i++)
-        expect_text(w->out, lasting("\n  %s=", rt_key_full_name(rt_key_at(i), name)));
+                "--version", "-h, --help", "75 stopped by", "exit codes: 0 done",
+                owned(rt_config_help(NULL), rt_free));
     run("$TRAIN -h; $TRAIN nothing.ini --help >.other; $TRAIN -h | cmp - .other");
     expect_output("", "$TRAIN --help | grep -E '.{81}'; exit 0");
     expect_stderr(2, "no section and no key is named 'optimizer.lrs'; did you mean 'optimizer.lr'?",
@@ -230,10 +227,8 @@ TEST(bf16_gives_the_same_bytes_for_any_number_of_threads_and_when_resumed)
     expect_exit(w, 1, "cmp -s runs/one/metrics.csv runs/float/metrics.csv");
 }
 
-static const struct {
-    int code;
-    const char *command, *says;
-} refusals[] = {
+#define BLANKS "an override is section.key=value without blanks: write "
+static const refused_command refusals[] = {
     {2, "$TRAIN", "a CONFIG.ini is required"},
     {2, "$TRAIN --resme tiny.ini", "unknown option '--resme'; did you mean '--resume'?"},
     {2, "$TRAIN --lr=1e-3 tiny.ini", "unknown option '--lr=1e-3'; write optimizer.lr=1e-3"},

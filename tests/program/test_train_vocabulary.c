@@ -155,17 +155,6 @@ TEST(a_causal_model_of_words_continues_a_text)
                   "$TRAIN " LOWER "--resume");
 }
 
-TEST(a_causal_model_of_pieces_continues_a_text)
-{
-    make_pieces("gpt2");
-    run("$TRAIN " BPE AS_LM "train.steps=300 data.length=24");
-    expect_same_files("v.json", "runs/tiny/tokenizer.json");
-    run("$TRAIN --quiet --checkpoint runs/tiny --predict 'Spin and' --tokens 40 --temperature 0");
-    ck_assert_msg(!strncmp(w->out, "Spin and round, the wheels turning; \xc3\x89t\xc3\xa9 ", 42),
-                  "%s", w->out);
-    ck_assert_str_eq(w->err, "");
-}
-
 TEST_ROWS(a_run_keeps_its_words_or_pieces, 0, 2)
 {
     static const struct {
@@ -204,22 +193,6 @@ TEST_ROWS(a_run_keeps_its_words_or_pieces, 0, 2)
                       "the first is 'of' at byte 11\n",
                       "echo 'The Wheels of Spin turning' >text.txt; $TRAIN --quiet --checkpoint "
                       "runs/more --eval data.eval_fraction=0 data.length=4 data.file=text.txt");
-}
-
-#define ANSWER "--predict 'the e\xcc\x81' --tokens 12 --temperature 0 "
-
-TEST_ROWS(a_folder_for_transformers_has_the_same_answers, 0, 2)
-{
-    make_pieces("qwen2");
-    run("$TRAIN " BPE AS_LM "train.steps=60 %s", _i ? "model.kind=decoder" : "");
-    expect_stdout("TemplateProcessing", /* which v.json lacks */
-                  "$TRAIN --quiet --checkpoint runs/tiny --export out && cat out/tokenizer.json");
-    ck_assert(!exists("out/vocab.txt"));
-    run("$TRAIN --quiet --checkpoint runs/tiny " ANSWER
-        ">a.txt; $TRAIN --quiet --checkpoint out " ANSWER
-        "| cmp - a.txt && sed -i '/rotor_level/d' out/config.json; $TRAIN --quiet --checkpoint "
-        "out " ANSWER "| cmp - a.txt");
-    run("$TRAIN --checkpoint out --print-config | grep 'level = bpe'");
 }
 
 /* The piece begins with a blank, which is left out where the text has its own. Samples are UTF-8.

@@ -9,26 +9,16 @@ static const struct {
     {"run.seed", "+0", "0"},
     {"run.threads", "007", "7"},
     {"model.norm", "pre", "pre"},
-    {"model.causal", "yes", "yes"},
     {"model.norm_eps", "1.e-6", "1e-06"},
     {"model.dropout", ".5", "0.5"},
     {"model.dropout", "-0.0", "0"},
-    {"position.kind", "none", "none"},
-    {"position.pairing", "half", "half"},
     {"position.base", "5E5", "500000"},
-    {"theta.scope", "head", "head"},
-    {"theta.form", "raw", "raw"},
-    {"theta.lr_scale", "30", "30"},
-    {"data.task", "reverse", "reverse"},
-    {"data.eval_seed", "0", "0"},
-    {"optimizer.kind", "sgd", "sgd"},
     {"optimizer.lr", "0.1", "0.1"},
     {"optimizer.lr", "0.30000000000000004", "0.30000000000000004"},
     {"optimizer.lr", "1e-300", "1e-300"},
-    {"optimizer.schedule", "linear", "linear"},
-    {"train.batch_size", "64", "64"},
 };
 
+/* Words of all keys are in test_config_keys.c. */
 TEST_ROWS(a_value_is_stored_as_written, 0, ROWS(values))
 {
     rt_config config;
@@ -38,8 +28,7 @@ TEST_ROWS(a_value_is_stored_as_written, 0, ROWS(values))
     ck_assert_int_ge(i, 0);
     const char *line = lasting("[%.*s]\n%s = %s\n", (int)(dot - values[_i].key), values[_i].key,
                                dot + 1, values[_i].written);
-    const bool of_theta = !strncmp(values[_i].key, "theta.", strlen("theta."));
-    load_sound(&config, line, of_theta ? OVERRIDES("theta.learn=yes") : NULL);
+    load_sound(&config, line, NULL);
     ck_assert_str_eq(rt_key_value_write(rt_key_at(i), &config, stored), values[_i].stored);
     ck_assert_int_eq(config.origin[i], 2);
 }
@@ -59,15 +48,6 @@ TEST_ROWS(the_layout_of_a_file_does_not_change_its_values, 0, ROWS(same_files))
     rt_config config;
     load_sound(&config, same_files[_i], NULL);
     ck_assert_double_eq(config.optimizer.lr, 0.5);
-}
-
-TEST(an_empty_file_has_all_defaults)
-{
-    rt_config config;
-    load_sound(&config, "", NULL);
-    for (int i = 0; rt_key_at(i); i++)
-        ck_assert_int_eq(config.origin[i], RT_FROM_DEFAULT);
-    ck_assert_int_eq(config.optimizer.schedule_steps, config.train.steps);
 }
 
 TEST(an_override_replaces_a_value_of_the_file)
@@ -95,17 +75,6 @@ static const char *expect_same_again(const rt_config *config)
     expect_text(rt_config_ini(&again), ini);
     expect_text(rt_config_differences(config, &again, false), "");
     return ini;
-}
-
-TEST(the_effective_configuration_is_a_fixed_point)
-{
-    rt_config config;
-    load_sound(&config, "[theta]\nlearn=yes\nscope=head\n[train]\nsteps=77\n[model]\ndim=32\n",
-               OVERRIDES("optimizer.lr=0.30000000000000004", "run.seed=9223372036854775807",
-                         "data.task=text", "data.file=/a b.txt,/c;d.txt"));
-    const char *ini = expect_same_again(&config);
-    ck_assert_ptr_nonnull(strstr(ini, "schedule_steps = 77\n"));
-    ck_assert_ptr_nonnull(strstr(ini, "name = theta\n"));
 }
 
 static const char *const decoders[] = {

@@ -180,6 +180,7 @@ static const char *const bad[][COLUMNS] = {
     {"[optimizer]\nlr = x\n", LR "'x'", "optimizer.lr=1"},
     {"", "command line: an override must be section.key=value, without blanks; got 'optimizer.lr'",
      "optimizer.lr"},
+    {"", "command line: model.layers is given twice", "model.layers=1", "model.layers=1"},
     {"", "command line: unknown key 'lr'; did you mean 'optimizer.lr'?", "lr=1"},
     {"", "command line: unknown key 'wombat'; a key is written section.key", "wombat=1"},
     {"", "command line: unknown key 'layer' in [model]; did you mean 'layers'?", "model.layer=1"},
@@ -271,12 +272,6 @@ TEST(errors_beyond_the_100th_are_counted)
     ck_assert_ptr_nonnull(strstr(errors, "\ntheta.ini: 900 more errors\n"));
     rt_free(errors);
     rt_writer_free(&text);
-}
-
-TEST(a_second_override_of_a_key_is_an_error)
-{
-    expect_errors("", OVERRIDES("model.layers=1", "model.layers=1"),
-                  "command line: model.layers is given twice\n");
 }
 
 /* Reads the next of the blank-separated words; false after the last. */

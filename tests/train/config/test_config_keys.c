@@ -11,6 +11,8 @@ static void expect_reading(const rt_key *key, const char *value, bool is_sound)
                   accepted ? "accepted" : "refused", accepted ? "" : problem.bytes);
     ck_assert(is_sound || strstr(problem.bytes, "must be "));
     ck_assert(is_sound || !memcmp(&config, &before, sizeof config));
+    if (is_sound && (key->type == RT_KEY_CHOICE || key->type == RT_KEY_YES_NO))
+        ck_assert_str_eq(rt_key_value_write(key, &config, (char[RT_VALUE_SIZE]){""}), value);
     rt_writer_free(&problem);
 }
 

@@ -65,12 +65,7 @@ TEST(a_table_reads_as_it_was_written)
     ck_assert_str_eq(table, HEADING "10,1,linear,0.1,10\n");
     ck_assert_str_eq(whole, HEADING "10,1,linear,0.1,10\n30,0.1,cosine,0.1,10\n");
     expect_ok(rt_past_schedules_read(&again, whole, 30));
-    ck_assert_int_eq(again.past_count, 2);
-    ck_assert_int_eq(again.past[1].schedule, RT_SCHEDULE_COSINE);
-    ck_assert_double_eq(again.past[1].lr, 0.1);
-    ck_assert_double_eq(again.past[0].min_lr_ratio, 0.1);
-    ck_assert_int_eq(again.past[0].schedule_steps, 10);
-    ck_assert_int_eq(again.past[0].until, 10);
+    ck_assert_str_eq(owned(rt_past_schedules_write(&again, 0), rt_free), whole);
 }
 
 static const char *const damaged[] = {
