@@ -350,12 +350,49 @@ static rt_status try_load(void *models)
     return load_example(t);
 }
 
-TEST(a_failed_allocation_while_loading_changes_nothing)
+static rt_status try_start(void *models)
+{
+    trained *t = models;
+    rt_checkpoint_taken start;
+    ck_assert(same_numbers(&t[0], &t[1]));
+    return start_from_file(model_of(t), &start);
+}
+
+/* Row 1: a start takes the values without the moments. */
+TEST_ROWS(a_failed_allocation_while_loading_changes_nothing, 0, 2)
 {
     save_example();
     trained t[] = {new_trained(4, 2), new_trained(4, 2)}, saved = new_trained(4, 1);
-    expect_faults(try_load, t, 6);
-    ck_assert(same_numbers(&t[0], &saved));
+    expect_faults(_i ? try_start : try_load, t, _i ? 4 : 6);
+    ck_assert(!memcmp(t->parameters.values, saved.parameters.values,
+                      saved.parameters.block_size * sizeof(real)));
+    ck_assert_int_eq(same_numbers(&t[0], &saved), !_i);
+}
+
+static rt_status try_theta(void *unused)
+{
+    (void)unused;
+    rt_checkpoint_theta theta;
+    const rt_status status = rt_checkpoint_read_theta(opened_file(), &theta);
+    ck_assert(status.code || (theta.values && theta.layers));
+    rt_checkpoint_theta_free(&theta);
+    return status;
+}
+
+/* All layers share theta. */
+TEST(theta_of_a_checkpoint_is_read_or_the_heap_is_an_error)
+{
+    rt_parameters p = {0};
+    rt_parameters_add(&p, RT_ROLE_THETA, RT_INIT_NORMAL, RT_SHAPE_OF(3), "theta");
+    expect_ok(rt_parameters_allocate(&p, 1, NULL));
+    rt_transformer_options options = rt_model_defaults(RT_KIND_ROFORMER);
+    options.theta.scope = RT_THETA_MODEL;
+    options.vocab = 32;
+    const rt_data_options data = rt_data_options_of(&options, NULL, 0, RT_BEGIN_AUTO);
+    save_model(&(rt_checkpoint_model){.parameters = &p, .options = &options, .data = &data},
+               &(rt_checkpoint_info){.step = 1});
+    rt_parameters_free(&p);
+    expect_faults(try_theta, NULL, 2);
 }
 
 static rt_status try_info(void)

@@ -217,22 +217,41 @@ TEST(a_resumed_run_keeps_the_horizon_of_its_schedule)
     expect_text(rt_config_differences(&stored, &now, false), "");
 }
 
-/* Each allocation of a failing load, and of writing the configuration, fails once. */
-TEST(an_exhausted_heap_is_a_status)
+static rt_status find_ancestor(void *context, const rt_config *config, rt_init_model *found)
 {
-    /* texts that no other test has made the program keep */
-    static const char text[] = "[model]\nlayer = 2\ndim = x\n[trian]\n[data]\nfile = exhausted\n";
-    rt_config_source source = {.path = "exhausted.ini", .text = text};
-    rt_config config;
+    (void)config;
+    *found = (rt_init_model){.config = context, .name = "/model"};
+    return rt_ok();
+}
+
+/* Texts that no other test has made the program keep. An ancestor fits, or it does not. */
+TEST_ROWS(each_allocation_of_a_load_can_fail, 0, 3)
+{
+    static const char *const texts[] = {
+        "[model]\nlayer = 2\ndim = x\n[trian]\n[data]\nfile = exhausted\n",
+        "[train]\ninit_from = /model\n", "[model]\ndim = 32\n[train]\ninit_from = /model\n"};
+    static const rt_code codes[] = {RT_CONFIG, RT_OK, RT_CONFIG};
+    rt_config config, ancestor;
     char *errors;
+    load_sound(&ancestor, "", NULL);
+    const rt_config_source source = {.path = "exhausted.ini",
+                                     .text = texts[_i],
+                                     .find_ancestor = find_ancestor,
+                                     .finder = &ancestor};
     rt_code code = RT_MEMORY;
     FOR_EACH_REFUSAL(code, 1)
     {
         code = rt_config_load(&config, &source, &errors).code;
-        ck_assert((code == RT_MEMORY) == (errors == NULL));
+        ck_assert((code == RT_CONFIG) == (errors != NULL));
         rt_free(errors);
     }
-    ck_assert_int_eq(code, RT_CONFIG);
+    ck_assert_int_eq(code, codes[_i]);
+}
+
+TEST(a_configuration_or_help_that_cannot_be_written_is_null)
+{
+    rt_config config;
+    load_sound(&config, "", NULL);
     rt_memory_fail_at(1);
     ck_assert_ptr_null(rt_config_ini(&config));
     rt_memory_fail_at(2);

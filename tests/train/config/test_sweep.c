@@ -1,6 +1,7 @@
 /* Lines of a sweep: its runs, their names and settings, and refusals. */
 
 #include "train/config/config_loading.h"
+#include "util/scratch.h"
 
 #include "train/config/sweep.h"
 
@@ -161,4 +162,35 @@ TEST(too_many_runs_are_refused)
     ck_assert_str_eq(load_sweep(text.bytes, NULL),
                      "theta.ini: a sweep can have at most 10000 runs\n");
     rt_writer_free(&text);
+}
+
+static rt_status load_with(const rt_config_source *source)
+{
+    char *errors;
+    const rt_status status = rt_config_load(&config, source, &errors);
+    rt_free(errors);
+    return status;
+}
+
+/* Loads a sweep and its first run, and writes them. */
+static rt_status try_sweep(void *unused)
+{
+    (void)unused;
+    sweep = (rt_sweep){0};
+    rt_status status = load_with(&(rt_config_source){"theta.ini", grid, .sweep = &sweep});
+    char *settings = status.code ? NULL : rt_sweep_overrides(&sweep, 0), *printed = NULL;
+    if (!status.code && !settings)
+        status = rt_out_of_memory("settings");
+    if (!status.code)
+        status = load_with(&(rt_config_source){"theta.ini", grid, .settings = settings});
+    if (!status.code && !(printed = rt_sweep_ini(&sweep, &config, false)))
+        status = rt_out_of_memory("a sweep");
+    rt_free(settings);
+    rt_free(printed);
+    return status;
+}
+
+TEST(a_sweep_is_loaded_or_the_heap_is_an_error)
+{
+    expect_faults(try_sweep, NULL, 8); /* texts that are shared are one request */
 }
