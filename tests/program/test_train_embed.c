@@ -119,7 +119,7 @@ TEST(vectors_replace_a_file_only_with_overwrite)
     run("cmp in.h5 lines.txt");
 }
 
-TEST_ROWS(a_line_without_tokens_is_refused, 0, 2)
+TEST_ROWS(lines_without_tokens_and_files_without_lines_are_refused, 0, 2)
 {
     static const char *const models[] = {C_INI, LM};
     run("%s", models[_i]);
@@ -134,6 +134,8 @@ TEST_ROWS(a_line_without_tokens_is_refused, 0, 2)
     expect_stderr(3, "zero.txt:1: ", "%s --embed zero.txt", models[_i]);
     expect_stderr(3, "nowhere.txt: cannot be read: No such file or directory",
                   "%s --embed nowhere.txt", models[_i]);
+    expect_stderr(2, "a.jsonl: the lines must be those of a plain text",
+                  "echo '{\"text\": \"a\"}' >a.jsonl; %s --embed a.jsonl", models[_i]);
 }
 
 TEST(each_labelled_line_has_its_loss)
@@ -159,14 +161,6 @@ TEST(each_labelled_line_has_its_loss)
     expect_output("line,label 1,X 1,O 3,X 3,O ",
                   C_INI "data.task=tag data.file=tags.tsv data.eval_file=tags.jsonl --eval "
                         "--per-line | cut -d, -f1,3 | tr '\\n' ' '");
-}
-
-TEST(json_lines_are_refused_as_texts_to_embed)
-{
-    write_file("a.jsonl", "{\"text\": \"a\"}\n");
-    run(C_INI "--quiet --overwrite train.steps=1");
-    expect_stderr(2, "a.jsonl: the lines must be those of a plain text",
-                  "$TRAIN --checkpoint runs/c --embed a.jsonl");
 }
 
 /* Step 1 leaves weights of 1e30, from which no finite number is computed. */

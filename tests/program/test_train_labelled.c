@@ -48,10 +48,6 @@ TEST(a_model_keeps_its_labels)
     run("printf 'abc\\tmore\\n' >>sub/train.tsv");
     expect_stderr(3, "/sub/train.tsv:202: column label: 'more' is not a label of the model\n",
                   "$TRAIN " CLASSIFY "--eval data.eval_file=sub/train.tsv");
-    expect_stderr(3, ":202: column label: 'more' is not a label of the model\n",
-                  "$TRAIN " CLASSIFY "--resume train.steps=70");
-    expect_stderr(3, "/sub/test.csv:2: column label: 'with' is not a label of the training file\n",
-                  "$TRAIN " CLASSIFY "--overwrite");
 }
 
 TEST(a_run_starts_from_a_model_of_the_same_labels)

@@ -85,8 +85,7 @@ NIGHTLY_TEST(an_interrupted_sweep_ends_as_an_uninterrupted_one)
     run("mkdir straight stopped; cd straight; " LONG_SWEEP);
     expect_exit(w, 75,
                 "cd stopped; " LONG_SWEEP
-                " & PID=$!; until grep -q '^20,' runs/tiny/seed=2/metrics.csv 2>.grep; do kill -0 "
-                "$PID || exit 99; sleep 0.01; done; kill -INT $PID; wait $PID");
+                " & " WAIT_FOR_ROW("20", "runs/tiny/seed=2/metrics.csv") "kill -INT $!; wait $!");
     run("test -s stopped/runs/tiny/report.html");
     expect_exit(w, 1, "test -e stopped/runs/tiny/seed=3");
     run("cd stopped; " LONG_SWEEP);
@@ -102,8 +101,7 @@ NIGHTLY_TEST(an_interrupted_sweep_ends_as_an_uninterrupted_one)
     "ROTOR_NO_REPORT=1 $TRAIN tiny.ini --quiet train.steps=10000000 "                              \
     "train.checkpoint_every=10000000 train.eval_every=10000000 sweep.run.seed=1,2 sweep.jobs=2 "
 #define WAIT_FOR_BOTH                                                                              \
-    "for i in 1 2; do until grep -q '^20,' runs/tiny/seed=$i/metrics.csv 2>.grep; do kill -0 "     \
-    "$PID || exit 99; sleep 0.01; done; done; "
+    "for i in 1 2; do " WAIT_FOR_ROW("20", "runs/tiny/seed=$i/metrics.csv") "done; "
 
 /* After kill -9 of the sweep its runs stop with a checkpoint. The same command waits and continues.
  */
@@ -122,7 +120,6 @@ TEST(the_runs_of_a_sweep_that_is_killed_stop)
 /* The message names the process to stop: that of the sweep, or of a run that is trained alone. */
 TEST(a_second_sweep_is_refused_and_names_the_first)
 {
-    char message[LINE_SIZE];
     int first = 0;
     expect_exit(w, 2,
                 ENDLESS_SWEEP
@@ -130,17 +127,14 @@ TEST(a_second_sweep_is_refused_and_names_the_first)
                 "; second=$?; kill -TERM $PID; wait $PID; echo first $PID $?; exit $second");
     expect_text(w->out, "first ");
     ck_assert_int_eq(sscanf(strstr(w->out, "first "), "first %d 75", &first), 1);
-    snprintf(message, sizeof message, "train: runs/tiny: process %d is training here", first);
-    expect_text(w->err, message);
+    expect_text(w->err, lasting("train: runs/tiny: process %d is training here", first));
     expect_exit(w, 2,
                 TINY
-                "train.steps=10000000 run.dir=runs/other run.name=seed=2 & PID=$!; until grep -q "
-                "'^20,' runs/other/seed=2/metrics.csv 2>.grep; do kill -0 $PID || exit 99; sleep "
-                "0.01; done; " ENDLESS_SWEEP
+                "train.steps=10000000 run.dir=runs/other run.name=seed=2 & PID=$!; " WAIT_FOR_ROW(
+                    "20", "runs/other/seed=2/metrics.csv") ENDLESS_SWEEP
                 "run.name=other; second=$?; kill -TERM $PID; wait $PID; echo $PID; exit $second");
-    snprintf(message, sizeof message, "train: runs/other/seed=2: process %d is training here",
-             atoi(w->out));
-    expect_text(w->err, message);
+    expect_text(w->err,
+                lasting("train: runs/other/seed=2: process %d is training here", atoi(w->out)));
     ck_assert(!exists("runs/other/seed=1"));
 }
 

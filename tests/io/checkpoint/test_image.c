@@ -370,11 +370,6 @@ TEST(a_failed_rename_leaves_no_temporary_file)
     ck_assert_int_eq(files_in_scratch(), 1);
 }
 
-TEST(a_path_that_is_too_long_is_refused)
-{
-    ck_assert_int_eq(write_status(lasting("%0*d", RT_PATH_SIZE + 7, 0)).code, RT_IO);
-}
-
 TEST(a_file_that_would_be_too_large_to_read_is_not_written)
 {
     rt_durable_file file;

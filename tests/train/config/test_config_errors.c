@@ -283,37 +283,6 @@ static bool next_word(const char **words, char word[64])
     return is_there;
 }
 
-/* A section, the intended key, and misspellings of it. lora_rank has the initials lr, which may be
- * those of any words. */
-static const char *const mistakes[][3] = {
-    {"optimizer", "weight_decay", "wd weigth_decay"},
-    {"optimizer", "warmup_steps", "warmup"},
-    {"model", "layers", "layer num_layers"},
-    {"model", "dropout", "drop_out"},
-    {"model", "heads", "HEADS"},
-    {"model", "attention_dropout", "atention_drop"},
-    {"train", "batch_size", "batchsize bs"},
-    {"train", "steps", "setps"},
-    {"position", "fraction", "fracton"},
-    {"model", "nothing", "wombat x"},
-    {"optimizer", "nothing", "lora_rank xr"},
-    {"position", "nothing", "factor_of_the_scaling"},
-};
-
-TEST_ROWS(a_misspelt_key_is_suggested, 0, ROWS(mistakes))
-{
-    char word[64];
-    for (const char *words = mistakes[_i][2]; next_word(&words, word);) {
-        rt_nearest nearest = {.written = word};
-        for (int i = 0; rt_key_at(i); i++)
-            if (!strcmp(rt_key_at(i)->section, mistakes[_i][0]))
-                rt_nearest_try(&nearest, rt_key_at(i)->name, rt_key_at(i)->name);
-        const char *got = nearest.name ? nearest.name : "nothing";
-        ck_assert_msg(!strcmp(got, mistakes[_i][1]), "%s: %s instead of %s", word, got,
-                      mistakes[_i][1]);
-    }
-}
-
 /* A key, and its names elsewhere. */
 static const char *const elsewhere[][2] = {
     {"lr", "optimizer.learning_rate"},
