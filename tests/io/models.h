@@ -7,8 +7,6 @@
 #include "io/rotor-io.h"
 #include "suite.h"
 
-#include <math.h>
-
 static inline void expect_refusal(rt_status status, rt_code code, const char *part)
 {
     ck_assert_msg(status.code == code, "code %d, expected %d: '%s'", status.code, code,

@@ -3,17 +3,11 @@
 
 /* Runs `train` as a user would, in a temporary folder. */
 
-#include "core/memory.h"
 #include "suite.h"
 
-#include <check.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>

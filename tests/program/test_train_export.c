@@ -74,11 +74,6 @@ TEST(an_export_keeps_the_permissions_of_a_folder_and_a_link_to_it)
     for (int i = 0; i < ROWS(paths); i++)
         expect_stdout(lasting("\nname = %s\n", paths[i][2]),
                       "cd %s && $TRAIN --checkpoint %s --print-config", paths[i][0], paths[i][1]);
-    /* files of an older model are removed, and other files stay */
-    expect_output("export: out\nREADME.md\nbelow\nconfig.json\nmodel.safetensors\n",
-                  "echo x | tee out/tokenizer.json >out/generation_config.json; $TRAIN tiny.ini "
-                  "--export out --overwrite && ls -A out");
-    expect_model("out");
 }
 
 /* A killed program leaves such a folder; a failing one removes it. */

@@ -76,16 +76,6 @@ TEST(a_missing_head_or_another_activation_is_a_warning)
     expect_no_stderr("warning", "$TRAIN " CLASSIFY "train.steps=1 run.name=b");
 }
 
-TEST_ROWS(a_training_from_a_folder_is_resumed_to_the_same_bytes, 0, 3)
-{
-    static const char *const tasks[] = {CLASSIFY, TAG LEARNED, LM};
-    expect_stderr(0, ", theta included\n", "$TRAIN %s run.name=a model.dropout=0.1", tasks[_i]);
-    ck_assert_int_eq(count_of(w->err, "the head of the model is newly initialized"), _i < 2);
-    run("$TRAIN %s run.name=b model.dropout=0.1 train.steps=20", tasks[_i]);
-    run("$TRAIN %s run.name=b model.dropout=0.1 --resume", tasks[_i]);
-    expect_same_files("runs/a/metrics.csv", "runs/b/metrics.csv");
-}
-
 TEST(a_vocabulary_with_fewer_tokens_than_rows_is_trained_on)
 {
     run("cp -r $HF/masked_lm/hf m; chmod -R u+w m; sed -i '$d' m/vocab.txt");

@@ -67,14 +67,6 @@ TEST_ROWS(a_table_with_missing_rows_is_a_warning, 0, ROWS(rows))
     expect_no_stderr("warning:", TINY "--resume %s", rows[_i].resume);
 }
 
-TEST(damaged_rows_are_not_lost)
-{
-    run(TINY
-        "train.steps=40 && sed -i '1s/^/x/' runs/tiny/metrics.csv && cp runs/tiny/metrics.csv x");
-    expect_stderr(1, "metrics.csv: --resume would lose damaged lines (4)", TINY "--resume");
-    run("cmp x runs/tiny/metrics.csv");
-}
-
 TEST(a_run_that_was_killed_has_lost_no_rows)
 {
     expect_exit(w, 137,

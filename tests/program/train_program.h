@@ -4,9 +4,6 @@
 /* A suite of tests that run `train`, each in its own workplace, and checks of the output. */
 
 #include "program.h"
-#include "suite.h"
-
-#include <math.h>
 
 #define BF16 "oneDNN and a processor with bf16"
 

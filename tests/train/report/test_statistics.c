@@ -4,8 +4,6 @@
 
 #include "train/report/statistics.h"
 
-#include <math.h>
-
 SUITE()
 
 /* 2, 4, 4, 4, 5, 5, 7, 9: the mean is 40 / 8 = 5, the squares sum up to 32, of a sample 32 / 7. One

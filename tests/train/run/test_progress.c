@@ -6,7 +6,6 @@
 #include "train/run/progress.h"
 
 #include <pty.h>
-#include <stdbool.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
