@@ -101,6 +101,14 @@ static inline void is_status(rt_status status, rt_code code, const char *message
     ck_assert_int_eq(status.code, code);
 }
 
+/* Expects this code, and this part of the message. */
+static inline void is_status_with(rt_status status, rt_code code, const char *part)
+{
+    ck_assert_msg(status.code == code, "code %d, expected %d: '%s'", status.code, code,
+                  status.message);
+    ck_assert_msg(strstr(status.message, part) != NULL, "no '%s' in '%s'", part, status.message);
+}
+
 /* Repeats a block with the first, the second, ... request of the heap refused until it has set the
  * code to another than RT_MEMORY. There must be at least `least` refusals. A refusal stays set to
  * the end of the block. */

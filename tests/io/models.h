@@ -7,13 +7,6 @@
 #include "io/rotor-io.h"
 #include "suite.h"
 
-static inline void expect_refusal(rt_status status, rt_code code, const char *part)
-{
-    ck_assert_msg(status.code == code, "code %d, expected %d: '%s'", status.code, code,
-                  status.message);
-    ck_assert_msg(strstr(status.message, part) != NULL, "no '%s' in '%s'", part, status.message);
-}
-
 RELEASER(close_model, rt_model_close)
 
 /* Opens a model, which is closed after the test. */

@@ -101,9 +101,9 @@ TEST(tokens_have_the_probabilities_of_the_program)
     }
     strcat(printed, "\n");
     ck_assert_str_eq(w->out, printed);
-    expect_refusal(rt_model_classify(model, "a", NULL, p), RT_ARGUMENT, "no classes of texts");
+    is_status_with(rt_model_classify(model, "a", NULL, p), RT_ARGUMENT, "no classes of texts");
     rt_row_free(&row);
-    expect_refusal(rt_model_encode(model, "a", "b", &row), RT_ARGUMENT, "without pairs");
+    is_status_with(rt_model_encode(model, "a", "b", &row), RT_ARGUMENT, "without pairs");
 }
 
 /* The program prints "mask 1: 'x' 0.123, ..." of the tokens alone. */
@@ -165,14 +165,14 @@ TEST(invalid_rows_fail_the_graph)
     rt_model *model = TRAIN_CLASSES();
     rt_graph *g = new_graph();
     ck_assert_ptr_null(rt_model_logits(model, g, &empty, 1));
-    expect_refusal(rt_graph_status(g), RT_ARGUMENT, "row 0 has no ids");
+    is_status_with(rt_graph_status(g), RT_ARGUMENT, "row 0 has no ids");
     ck_assert_ptr_null(rt_model_logits(model, g, &wrong, 1)); /* once failed, it stays so */
     rt_graph_clear(g);
     ck_assert_ptr_null(rt_model_logits(model, g, &empty, 0));
-    expect_refusal(rt_graph_status(g), RT_ARGUMENT, "at least one row");
+    is_status_with(rt_graph_status(g), RT_ARGUMENT, "at least one row");
     rt_graph_clear(g);
     ck_assert_ptr_null(rt_model_logits(model, g, &wrong, 1));
-    expect_refusal(rt_graph_status(g), RT_ARGUMENT, "1048576");
+    is_status_with(rt_graph_status(g), RT_ARGUMENT, "1048576");
 }
 
 TEST(a_text_that_cannot_be_read_is_refused)
@@ -185,13 +185,13 @@ TEST(a_text_that_cannot_be_read_is_refused)
     rt_model *model = TRAIN_CLASSES();
     for (int i = 0; i < ROWS(texts); i++) {
         const char *text = texts[i][0], *second = texts[i][1], *part = texts[i][2];
-        expect_refusal(rt_model_encode(model, text, second, &row), RT_ARGUMENT, part);
+        is_status_with(rt_model_encode(model, text, second, &row), RT_ARGUMENT, part);
         ck_assert_ptr_null(row.ids);
-        expect_refusal(rt_model_classify(model, text, second, p), RT_ARGUMENT, part);
+        is_status_with(rt_model_classify(model, text, second, p), RT_ARGUMENT, part);
     }
     run("$TRAIN64 tiny.ini --quiet train.steps=20");
     model = open_model("runs/tiny" LATEST);
-    expect_refusal(rt_model_encode(model, "a", NULL, &row), RT_ARGUMENT, "ids, not texts");
+    is_status_with(rt_model_encode(model, "a", NULL, &row), RT_ARGUMENT, "ids, not texts");
 }
 
 TEST(truncation_and_unknown_characters_are_reported)
@@ -282,21 +282,20 @@ TEST(the_program_takes_a_folder_that_was_saved_as_a_checkpoint)
     expect_ok(rt_model_save(model, "saved.h5"));
     expect_predicted(model, "saved.h5", "xab", NULL);
     run("$TRAIN64 --checkpoint saved.h5 --eval data.file=texts.tsv");
-    expect_exit(w, 2, "$TRAIN64 --checkpoint saved.h5 --eval");
-    expect_text(w->err, "data.file");
+    expect_stderr(2, "data.file", "$TRAIN64 --checkpoint saved.h5 --eval");
 }
 
 TEST(a_model_that_cannot_be_saved_is_refused)
 {
     rt_model *model = TRAIN_CLASSES();
-    expect_refusal(rt_model_save(model, "no/such/folder.h5"), RT_IO, "folder.h5");
+    is_status_with(rt_model_save(model, "no/such/folder.h5"), RT_IO, "folder.h5");
     model->step = 19;
-    expect_refusal(rt_model_save(model, "a.h5"), RT_ARGUMENT, "from 20 to 99999999; got 19");
+    is_status_with(rt_model_save(model, "a.h5"), RT_ARGUMENT, "from 20 to 99999999; got 19");
     model->step = 20;
     expect_ok(rt_model_export(model, "full"));
-    expect_refusal(rt_model_export(model, "full"), RT_CONFIG, "full");
+    is_status_with(rt_model_export(model, "full"), RT_CONFIG, "full");
     model->transformer->parameters.list[3]->tensor.data[0] = (real)NAN;
-    expect_refusal(rt_model_save(model, "a.h5"), RT_NONFINITE,
+    is_status_with(rt_model_save(model, "a.h5"), RT_NONFINITE,
                    model->transformer->parameters.list[3]->name);
     ck_assert(!exists("a.h5"));
 }
@@ -304,7 +303,7 @@ TEST(a_model_that_cannot_be_saved_is_refused)
 static void expect_no_model(const char *path, const char *part)
 {
     rt_model *model;
-    expect_refusal(rt_model_open(&model, path), RT_CHECKPOINT, part);
+    is_status_with(rt_model_open(&model, path), RT_CHECKPOINT, part);
     ck_assert_ptr_null(model);
 }
 

@@ -32,9 +32,7 @@ TEST(every_command_that_reads_a_model_refuses_an_older_checkpoint)
                         {4, "--print-config --checkpoint " RUN, refusal},
                         {4, CONFIG "run.name=new train.init_from=" RUN " --check", refusal});
     run("diff -r before runs && test ! -e there");
-    const rt_status status = rt_model_open(&model, RUN);
-    ck_assert_int_eq(status.code, RT_CHECKPOINT);
-    expect_text(status.message, refusal);
+    is_status_with(rt_model_open(&model, RUN), RT_CHECKPOINT, refusal);
     ck_assert_ptr_null(model);
 }
 

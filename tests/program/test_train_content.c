@@ -74,10 +74,8 @@ TEST_ROWS(a_model_is_evaluated_and_continues_texts_but_is_not_exported, 0, KEYS)
     run("$TRAIN --checkpoint runs/tiny --eval");
     ck_assert_msg(number_behind(w->out, "eval: loss ") == loss, "another loss: %s", w->out);
     run("$TRAIN --checkpoint runs/tiny --predict '4 5 6 7' --tokens 20");
-    expect_exit(w, 2, "$TRAIN --checkpoint runs/tiny --export folder");
-    expect_text(w->err, keys[_i].key);
-    expect_exit(w, 2, "$TRAIN --checkpoint runs/tiny --export model.gguf");
-    expect_text(w->err, keys[_i].key);
+    expect_stderr(2, keys[_i].key, "$TRAIN --checkpoint runs/tiny --export folder");
+    expect_stderr(2, keys[_i].key, "$TRAIN --checkpoint runs/tiny --export model.gguf");
 }
 
 /* Gates in double, whose nine digits no kernel changes. */
@@ -138,8 +136,7 @@ TEST_ROWS(selective_rope_continues_a_model_of_rope, 0, ROWS(continuing))
     run("$TRAIN tiny.ini --quiet train.steps=7 " SHORT "plain");
     const double loss = number_behind(w->out, "eval: loss ");
     if (error) {
-        expect_exit(w, 2, CONTINUE "plain run.name=more %s", settings);
-        expect_text(w->err, error);
+        expect_stderr(2, error, CONTINUE "plain run.name=more %s", settings);
         return;
     }
     run(CONTINUE "plain run.name=more train.steps=1 optimizer.lr=1e-9 %s", settings);
@@ -148,8 +145,8 @@ TEST_ROWS(selective_rope_continues_a_model_of_rope, 0, ROWS(continuing))
     run(CONTINUE "plain run.name=more train.steps=2 optimizer.lr=1e-9 --resume %s", settings);
     run(CONTINUE "plain run.name=learns train.steps=9 %s", settings);
     ck_assert_msg(fabs(number_behind(w->out, "eval: loss ") - loss) > 1e-4, "nothing is learned");
-    expect_exit(w, 2, CONTINUE "learns run.name=other position.rank=3 %s", settings);
-    expect_text(w->err, "position.rank = 3");
+    expect_stderr(2, "position.rank = 3", CONTINUE "learns run.name=other position.rank=3 %s",
+                  settings);
 }
 
 /* Parameters that join a trained model do not change its outputs. */

@@ -213,10 +213,7 @@ TEST_ROWS(a_pipe_is_refused_without_waiting, 0, 2)
 {
     const char *name = _i ? "tokenizer.json" : "vocab.txt";
     ck_assert_int_eq(mkfifo(in_scratch(name), 0600), 0);
-    const rt_status status = try_vocabulary("");
-    ck_assert_int_eq(status.code, RT_CHECKPOINT);
-    expect_in(status.message, name);
-    expect_in(status.message, ": cannot be read: ");
+    is_status_with(try_vocabulary(""), RT_CHECKPOINT, lasting("%s: cannot be read: ", name));
 }
 
 TEST(a_level_of_rotors_own_is_read_without_settings)

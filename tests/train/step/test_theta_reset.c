@@ -207,8 +207,8 @@ TEST_ROWS(the_gradient_by_ln_theta_is_that_of_the_evaluation, 0, 3)
     ck_assert_double_ne(evaluate(t).loss, before.loss);
     rt_free(one.mean);
     begin(OVERRIDES("theta.learn=no"));
-    const rt_status status = rt_trainer_theta_gradients(t->trainer, 12, &other);
-    ck_assert(status.code == RT_CONFIG && strstr(status.message, "theta.learn = yes"));
+    is_status_with(rt_trainer_theta_gradients(t->trainer, 12, &other), RT_CONFIG,
+                   "theta.learn = yes");
 }
 
 TEST(the_deviation_of_gradients_is_that_of_single_sequences)
