@@ -209,38 +209,6 @@ TEST(truncation_and_unknown_characters_are_reported)
     rt_row_free(&row);
 }
 
-/* A step of training on one text, in which every parameter of the head has a gradient. */
-static void take_step(rt_model *model)
-{
-    const int32_t label = 1;
-    rt_row row;
-    rt_optimizer *o;
-    const rt_optimizer_settings s = rt_optimizer_defaults(RT_OPTIMIZER_ADAMW);
-    expect_ok(rt_optimizer_new(&o, &model->transformer->parameters, &s));
-    expect_ok(rt_model_encode(model, "xab", NULL, &row));
-    train_on(model, o, &row, &label, 1);
-    rt_row_free(&row);
-    rt_optimizer_free(o);
-}
-
-TEST(a_trained_model_saved_and_opened_is_the_same_to_the_bit)
-{
-    double before[CLASSES], p[CLASSES], q[CLASSES];
-    rt_model *model = TRAIN_CLASSES();
-    expect_ok(rt_model_classify(model, "xab", NULL, before));
-    take_step(model);
-    expect_ok(rt_model_classify(model, "xab", NULL, p));
-    ck_assert_msg(p[1] > before[1], "%g, before it %g", p[1], before[1]);
-    expect_ok(rt_model_save(model, "saved.h5"));
-    rt_model *again = open_model("saved.h5");
-    expect_same_numbers(model, again, 0);
-    ck_assert_int_eq(again->step, 21);
-    expect_ok(rt_model_classify(again, "xab", NULL, q));
-    ck_assert(p[0] == q[0] && p[1] == q[1]);
-    expect_predicted(model, "saved.h5", "xab", NULL);
-    run("$TRAIN64 --checkpoint saved.h5 --eval");
-}
-
 /* The checkpoint records the step at which theta joined. */
 TEST(a_branch_is_opened)
 {
@@ -272,11 +240,14 @@ TEST(a_theta_that_began_below_0_is_saved_and_opened)
     ck_assert_mem_eq(rt_transformer_theta_start(model->transformer), theta, sizeof theta);
 }
 
-/* A folder has no options of data, and neither has a checkpoint saved from it, which is read all
- * the same. */
-TEST(the_program_takes_a_folder_that_was_saved_as_a_checkpoint)
+/* A model of the program keeps its options of data. A folder has none, and neither has a checkpoint
+ * saved from it, which is read all the same. */
+TEST(the_program_takes_models_that_were_saved_as_checkpoints)
 {
     rt_model *model = TRAIN_CLASSES();
+    expect_ok(rt_model_save(model, "saved.h5"));
+    expect_same_numbers(model, open_model("saved.h5"), 0);
+    run("$TRAIN64 --checkpoint saved.h5 --eval");
     expect_ok(rt_model_export(model, "folder"));
     model = open_model("folder");
     expect_ok(rt_model_save(model, "saved.h5"));

@@ -192,8 +192,6 @@ TEST(tolerances_and_usage_are_drawn_if_their_keys_are_set)
     run(TINY "train.steps=20 theta.learn=no --overwrite");
     ck_assert(!exists("runs/tiny/figures/tolerances.svg"));
     ck_assert(!exists("runs/tiny/figures/usage.svg"));
-    run(TINY "train.steps=20 theta.learn=no theta.cutoffs=yes --overwrite");
-    run("test -s runs/tiny/figures/usage.svg");
 }
 
 /* A series has two blocks: the means of both values, and each of the four runs. */
