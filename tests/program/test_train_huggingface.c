@@ -55,8 +55,6 @@ TEST(without_a_vocabulary_ids_are_read_and_texts_refused)
                   "/model/hf has no tokenizer that rotor reads, such as tokenizer.json: the model "
                   "reads token ids, not texts\n",
                   "$TRAIN --checkpoint $HF/model/hf --predict 'a [MASK]'");
-    expect_stderr(4, "the model was trained without a vocabulary of text",
-                  "$TRAIN --checkpoint $HF/model/hf --eval data.task=text data.file=text.txt");
     run("$TRAIN --checkpoint $HF/model/hf --print-config");
     run("$TRAIN --checkpoint $HF/model/hf --export out && ! grep rotor_length out/config.json && "
         "grep 'converted with rotor' out/README.md");

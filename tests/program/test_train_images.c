@@ -94,10 +94,6 @@ TEST(a_trained_model_is_evaluated_at_another_size)
                   "$TRAIN --checkpoint runs/c --eval data.size=10");
     expect_stderr(2, "data.patch = 2 cannot be changed here: the trained model has 4",
                   "$TRAIN --checkpoint runs/c --eval data.patch=2");
-    run("{ printf '\\0\\0\\10\\4\\0\\0\\0\\50\\0\\0\\0\\10\\0\\0\\0\\10\\0\\0\\0\\3'; head -c 7680 "
-        "/dev/zero; } >rgb-images-idx4-ubyte; cp test-labels-idx1-ubyte rgb-labels-idx1-ubyte");
-    expect_stderr(3, "has images with 3 channels; the model was trained on 1",
-                  "$TRAIN --checkpoint runs/c --eval data.eval_file=rgb-images-idx4-ubyte");
     expect_stderr(2, "data.patch = 2 gives patches of 4 numbers; those of the model have 16",
                   IMAGES "run.name=next train.init_from=runs/c data.patch=2");
     run(IMAGES "run.name=table position.kind=learned");
@@ -158,7 +154,6 @@ TEST(a_contradiction_is_refused_with_its_key_and_a_remedy)
         {2, "c.ini data.length=9",
          "data.length = 9 has no effect: it needs data.task other than images"},
         {2, "c.ini train.eval_lengths=10", "it needs data.task other than images"},
-        {2, "c.ini data.file=c.ini", "data.file must name a file of images with images-idx3"},
         {2, "c.ini data.size=4096 data.patch=2", "make more than 1000000 tokens of an image"},
         {2, "c.ini data.patch=8 train.eval_sizes=4", "must be multiples of data.patch = 8; got 4"});
     /* a grid longer than the sample of labels is counted on a smaller one */

@@ -63,9 +63,6 @@ static const struct {
     {"esm", "model.activation=relu", AN_ESM "gelu"},
     {"esm", "model.window=3", AN_ESM "attention to all tokens"},
     /* messages of another form */
-    {"decoder model.norm=post", NULL,
-     "model.norm = post cannot be exported: a Llama of Hugging Face has its norms before the "
-     "blocks"},
     {"decoder types=2", NULL, "token types = 2 cannot be exported: " A_LLAMA "none"},
     {"decoder model.bias=all model.window=4", NULL,
      "model.bias = all cannot be exported with model.window = 4: a Mistral of Hugging Face has no "
