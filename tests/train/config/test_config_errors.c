@@ -1,6 +1,5 @@
 #include "train/config/config_loading.h"
 
-#include "util/suggest.h"
 #include "util/writer.h"
 
 #define FROM_1_TO_1000 "must be a whole number from 1 to 1000"
