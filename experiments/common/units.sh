@@ -5,6 +5,9 @@
 #     runs_header, TABLE_header, more  the columns of runs.csv, and of each TABLE.csv named in `more`
 #     units ROW                        prints the names of the units of a row; a name ends with its seed
 #     arms ROW UNIT                    prints a line for each run of a unit: ARM FILE.ini [OPTION ...]
+#     run_arm ROW UNIT ARM FILE.ini [OPTION ...]
+#                                      makes a run in $unit_folder/ARM; only after this file was read, which has
+#                                      one that trains
 #     collect ROW UNIT ARM FOLDER CODE SECONDS
 #                                      appends what the run in FOLDER came to to $unit_folder/TABLE.csv
 #
@@ -27,6 +30,14 @@ keep_unit() { # keep_unit ROW UNIT
     exec 9>&-
 }
 
+run_arm() { # run_arm ROW UNIT ARM FILE.ini [OPTION ...]
+    arm_seed=${2##*-}
+    arm_name=$3
+    arm_file=$4
+    shift 4
+    nice -n 19 "$build/train" "$arm_file" run.dir="$unit_folder" run.name="$arm_name" run.seed="$arm_seed" "$@" --quiet
+}
+
 # A loss that is not finite is a result (exit code 5). Any other failure ends the unit and the driver.
 make_unit() { # make_unit ROW UNIT
     unit_folder=$results/at-work/$1-$2
@@ -40,8 +51,7 @@ make_unit() { # make_unit ROW UNIT
         begin=$(date +%s)
         code=0
         # shellcheck disable=SC2086
-        nice -n 19 "$build/train" "$file" run.dir="$unit_folder" run.name="$arm" run.seed="${2##*-}" $options \
-            --quiet >"$unit_folder/log" 2>&1 </dev/null || code=$?
+        run_arm "$1" "$2" "$arm" "$file" $options >"$unit_folder/log" 2>&1 </dev/null || code=$?
         if [ $code != 0 ] && [ $code != 5 ]; then
             echo "$1 $2 $arm: exit code $code" >&2
             tail -n 3 "$unit_folder/log" >&2
