@@ -97,8 +97,8 @@ static const rt_key keys[] = {
      RT_FIXED_IN_RUN, WHEN(IS("data.task", "period", "spin", "spin2", "text", "tokens")), ASKS("objectives"),
      HANDED(WITH_OBJECTIVE), IN_DECODERS("lm"), OF_MODEL},
     {"data", "mask_probability", NUMBER(mask_probability, ABOVE_UP_TO(0, 1)), "0.15",
-     "for mlm: fraction of the tokens that are predicted; special tokens such as [SEP] and [UNK] never "
-     "are", RT_FIXED_IN_RUN, WHEN(IS("data.objective", "mlm")), ASKS("shares of masked tokens")},
+     "for mlm: fraction of the tokens that are predicted, at least one in a sequence; special tokens such "
+     "as [SEP] and [UNK] never are", RT_FIXED_IN_RUN, WHEN(IS("data.objective", "mlm")), ASKS("shares of masked tokens")},
     {"data", "mask_id", WHOLE(mask_id, 1, RT_MOST_SIZE), "2",
      "for token ids: the id that stands for a masked token; a text has that of its vocabulary",
      RT_FIXED, WHEN(IS("data.task", "tokens"), IS("data.objective", "mlm")), ASKS("mask tokens"),

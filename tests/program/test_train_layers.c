@@ -80,6 +80,12 @@ TEST(decay_has_a_column_for_each_initial_theta)
     expect_stdout("r,C,C_sliding,C_layer_0,C_layer_1,C_layer_2\n",
                   "$TRAIN tiny.ini " APART
                   " train.steps=2 --quiet; $TRAIN --checkpoint runs/tiny --decay | head -n 1");
+    /* sliding layers with another rotated share */
+    run("for c in local_fraction=0.25 fraction=0.25; do $TRAIN tiny.ini model.window=5 "
+        "model.layers=3 model.layer_types=full,sliding,full theta.learn=no position.$c --decay "
+        ">$c.csv; done; "
+        "cut -d, -f1,2 local_fraction=0.25.csv | cmp - one.csv && cut -d, -f1,3 "
+        "local_fraction=0.25.csv | sed 's/_sliding//' | cmp - fraction=0.25.csv");
     /* a theta of all layers needs one start */
     run("$TRAIN tiny.ini model.window=5 position.local_base=100 theta.scope=model train.steps=2 "
         "--quiet --overwrite && grep '^0,all,all,1,.*," LOCAL "$' runs/tiny/theta.csv");
