@@ -8,17 +8,12 @@
 #include "data/tokenizers/vocabulary.h"
 #include "key_words.h"
 #include "suite.h"
+#include "util/scratch.h"
 
 #include <hdf5.h>
 #include <math.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Returns an array for a batch, freed after the test. It has the exact size, so that the address
  * sanitizer sees every access beside it, and values that no source draws. */
@@ -217,31 +212,15 @@ static inline int32_t original(const rt_batch *batch, int at)
     return batch->labels[at] == RT_NO_LABEL ? batch->ids[at] : batch->labels[at];
 }
 
-/* A folder that exists during each test. */
-static char folder[64];
-
-static inline void make_folder(void)
-{
-    strcpy(folder, "/tmp/rotor-data-XXXXXX");
-    ck_assert(mkdtemp(folder) != NULL);
-}
-
+/* Returns the path of a name in the folder of the test; it lasts, as a member of options. */
 static inline const char *in_folder(const char *name)
 {
-    return lasting("%s/%s", folder, name);
-}
-
-static inline void remove_folder(void)
-{
-    ck_assert_int_eq(system(lasting("rm -rf '%s'", folder)), 0);
+    return lasting("%s/%s", scratch, name);
 }
 
 static inline const char *write_file(const char *path, const void *bytes, size_t count)
 {
-    FILE *file = fopen(path, "wb");
-    ck_assert(file != NULL);
-    ck_assert(fwrite(bytes, 1, count, file) == count);
-    ck_assert(fclose(file) == 0);
+    write_bytes(path, bytes, count);
     return path;
 }
 
@@ -256,7 +235,7 @@ static inline rt_status status_without_permission(const rt_data_options *o, cons
 {
     const uid_t user = geteuid(), somebody = 65534;
     ck_assert_int_eq(chmod(path, 0), 0);
-    ck_assert_int_eq(chmod(folder, 0755), 0);
+    ck_assert_int_eq(chmod(scratch, 0755), 0);
     ck_assert_int_eq(seteuid(user ? user : somebody), 0);
     const rt_status status = status_of(o);
     ck_assert_int_eq(seteuid(user), 0);

@@ -65,7 +65,7 @@ static void draw(const rt_data *data, bool evaluation, uint32_t first_row, rt_ba
         rt_data_training(data, 5, 8, first_row, batch);
 }
 
-SUITE(.setup = make_folder, .teardown = remove_folder)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
 TEST(a_sequence_does_not_depend_on_its_batch)
 {

@@ -38,7 +38,7 @@ static void expect_ids(const int32_t *got, const char *what, int count, const in
 
 #define IDS(...) ((const int32_t[]){__VA_ARGS__})
 
-SUITE(.setup = make_folder, .teardown = remove_folder)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
 TEST(each_token_has_its_number_at_its_first_piece)
 {

@@ -27,7 +27,7 @@ static void refused(const char *list, const char *path, const char *message)
     is_data_error(status_of_bytes(list, 4, 0.1), path, message);
 }
 
-SUITE(.setup = make_folder, .teardown = remove_folder)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
 TEST(a_file_that_cannot_be_read_is_named)
 {
@@ -36,7 +36,7 @@ TEST(a_file_that_cannot_be_read_is_named)
     const char *empty = write_text("b", "");
     refused(missing, missing, absent);
     refused(lasting("%s,%s", there, missing), missing, absent);
-    refused(folder, folder, ": Is a directory (data.file)");
+    refused(scratch, scratch, ": Is a directory (data.file)");
     refused("/dev/zero", "/dev/zero", ": data.file must be a regular file");
     refused(lasting("%s,%s", there, empty), empty, ": data.file must hold text; the file is empty");
     rt_data_options o = options_for("text");
@@ -48,12 +48,12 @@ TEST(a_file_that_cannot_be_read_is_named)
 TEST(folders_of_an_empty_or_too_long_path_are_not_made)
 {
     char longer[RT_PATH_SIZE + 2];
-    snprintf(longer, sizeof longer, "%s", folder);
+    snprintf(longer, sizeof longer, "%s", scratch);
     for (size_t at = strlen(longer); at + 2 < sizeof longer; at += 2)
         memcpy(longer + at, "/.", 3);
     is_status(rt_folders_make(""), RT_IO, ": No such file or directory");
     ck_assert_int_eq(rt_folders_make(longer).code, RT_IO);
-    ck_assert(!rt_folders_make(lasting("%s/a/b", folder)).code);
+    ck_assert(!rt_folders_make(lasting("%s/a/b", scratch)).code);
     ck_assert(!rmdir(in_folder("a/b")) && !rmdir(in_folder("a")));
 }
 

@@ -10,7 +10,7 @@
 
 enum { COUNT = 60, SIDE = 8, CLASSES = 3, MOST_BYTES = 1 << 16 };
 
-SUITE(.setup = make_folder, .teardown = remove_folder)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
 /* Appends the header of an IDX file of bytes; returns its size. */
 static size_t put_header(unsigned char *to, int ndim, const unsigned *axis)

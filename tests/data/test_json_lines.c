@@ -7,7 +7,7 @@
 
 #include <zlib.h>
 
-SUITE(.setup = make_folder, .teardown = remove_folder)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
 static const char *pack(const char *name, const char *text)
 {

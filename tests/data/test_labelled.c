@@ -58,7 +58,7 @@ static void expect_rows(rt_data *data, int length, const char *rows)
     ck_assert_str_eq(all, rows);
 }
 
-SUITE(.setup = make_folder, .teardown = remove_folder)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
 /* Line ends and a byte order mark are no part of a text, and the last line end may be missing. */
 static const struct {

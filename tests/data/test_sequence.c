@@ -16,7 +16,7 @@ enum { LENGTH = 16, ROWS = 64 };
 static int find_in_cache(const char *ending, char path[RT_PATH_SIZE])
 {
     glob_t found;
-    const char *pattern = lasting("%s/cache/*%s", folder, ending);
+    const char *pattern = lasting("%s/cache/*%s", scratch, ending);
     const int count = glob(pattern, 0, NULL, &found) ? 0 : (int)found.gl_pathc;
     if (count && path)
         snprintf(path, RT_PATH_SIZE, "%s", found.gl_pathv[count - 1]);
@@ -82,7 +82,7 @@ static void holds_ids(const char *name)
     ck_assert_int_eq(rt_data_status(data).code, RT_OK);
 }
 
-SUITE(.setup = make_folder, .teardown = remove_folder, .timeout = 300)
+SUITE(.setup = make_scratch, .teardown = remove_scratch, .timeout = 300)
 
 TEST(every_format_reads_back_the_written_ids)
 {
@@ -325,13 +325,6 @@ static rt_status take_part(void *context, rt_id_list *ids)
     return rt_ok();
 }
 
-static unsigned char *read_whole(const char *path, size_t *size)
-{
-    unsigned char *bytes;
-    expect_ok(rt_file_read("a file", path, &bytes, size));
-    return owned(bytes, rt_free);
-}
-
 /* Expects `least` parts or more with the ids of the documents, encoded one by one. */
 static void expect_parts(const rt_data_options *o, const rt_vocabulary *v, int least)
 {
@@ -339,7 +332,7 @@ static void expect_parts(const rt_data_options *o, const rt_vocabulary *v, int l
     taken parts = {0}, whole = {0};
     rt_unknown unknown;
     size_t size, at = 0;
-    const unsigned char *bytes = read_whole(o->file, &size);
+    const unsigned char *bytes = file_bytes(o->file, &size);
     rt_document_span span = {0, size};
     const bool cut = rt_documents_are_cut(o);
     expect_ok(rt_text_files_add(&text, o->file));
@@ -396,7 +389,7 @@ SAMPLED_ROWS(a_text_of_several_parts_has_the_ids_of_the_whole, 0, 72, 7)
     ck_assert(file != NULL);
     fprintf(file, "fox\n\n---%*s%s and more of it", PART - before - 8, "", rows[row].border);
     ck_assert_int_eq(fclose(file), 0);
-    const unsigned char *bytes = read_whole(o.file, &size);
+    const unsigned char *bytes = file_bytes(o.file, &size);
     expect_ok(rows[row].level == RT_LEVEL_BYTE ? rt_vocabulary_of_bytes(&v)
                                                : rt_vocabulary_of_text(&v, "a", bytes, size));
     expect_parts(&o, owned(v, release_vocabulary), 2);

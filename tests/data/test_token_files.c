@@ -17,16 +17,6 @@ static rt_data_options options_of(const char *path, const char *dataset)
     return o;
 }
 
-/* Reads a file with fewer bytes than there is room for; returns their number. */
-static size_t read_file(const char *path, void *bytes, size_t room)
-{
-    FILE *file = fopen(path, "rb");
-    ck_assert_msg(file != NULL, "%s", path);
-    const size_t size = fread(bytes, 1, room, file);
-    ck_assert(fclose(file) == 0 && size < room);
-    return size;
-}
-
 static void refused_at(const char *path, const char *dataset, const char *message)
 {
     const rt_data_options o = options_of(path, dataset);
@@ -38,7 +28,7 @@ static void refused(const char *message)
     refused_at(in_folder("a"), "/ids", message);
 }
 
-SUITE(.setup = make_folder, .teardown = remove_folder)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
 TEST(an_id_out_of_range_is_named)
 {
@@ -111,11 +101,11 @@ TEST_ROWS(a_mask_is_replaced_by_any_ordinary_token, 0, 3)
 
 TEST(a_file_that_cannot_be_read_is_named)
 {
-    const rt_data_options o = options_of(in_folder("b"), "/ids"), of = options_of(folder, "/ids");
+    const rt_data_options o = options_of(in_folder("b"), "/ids"), of = options_of(scratch, "/ids");
     const char *path = write_text("a", "abc");
     const rt_data_options closed = options_of(path, "/ids");
     is_data_error(status_of(&o), in_folder("b"), ": No such file or directory (data.file)");
-    is_data_error(status_of(&of), folder, ": Is a directory (data.file)");
+    is_data_error(status_of(&of), scratch, ": Is a directory (data.file)");
     ck_assert_int_eq(mkfifo(in_folder("b"), 0600), 0);
     is_data_error(status_of(&o), in_folder("b"), ": data.file must be a regular file");
     is_data_error(status_without_permission(&closed, path), path,
@@ -143,13 +133,13 @@ TEST(a_file_that_is_not_hdf5_is_named)
 
 TEST(a_file_that_was_cut_short_is_refused)
 {
-    static unsigned char whole[65536];
     static int64_t ids[100];
     rt_data_options o = options_for("tokens");
     for (int deflated = 0; deflated < 2; deflated++) {
         write_ids(&o, (storage){.chunk = deflated ? 10 : 0, .deflated = deflated}, ids, 100);
         o.length = 4;
-        const size_t size = read_file(in_folder("a"), whole, sizeof whole);
+        size_t size;
+        const unsigned char *whole = file_bytes(in_folder("a"), &size);
         ck_assert_uint_gt(size, 1000);
         for (size_t length = 0; length < size; length += 1 + size / 500) {
             write_file(in_folder("a"), whole, length);

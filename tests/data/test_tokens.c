@@ -45,7 +45,7 @@ static storage storage_number(int i)
     return all[i];
 }
 
-SUITE(.setup = make_folder, .teardown = remove_folder)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
 TEST_ROWS(windows_are_read_from_every_kind_of_storage, 0, STORAGES)
 {

@@ -42,7 +42,7 @@ static const char *write_piece(int kind, piece p)
     } else {
         write_file(in_folder(p.name), bytes, size);
     }
-    return lasting("%s/%s%s", folder, p.name, kind == TOKENS ? ":/ids" : "");
+    return lasting("%s/%s%s", scratch, p.name, kind == TOKENS ? ":/ids" : "");
 }
 
 static rt_data_options ruler(int kind, double eval_fraction)
@@ -81,7 +81,7 @@ static int place_of(int kind, const rt_batch *batch, int row)
     return place;
 }
 
-SUITE(.setup = make_folder, .teardown = remove_folder)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
 /* Counts the places where windows of a training begin, all of which must be below `starts`. */
 static void count_starts(int kind, const rt_data_options *o, int starts, int counts[PLACES])

@@ -6,7 +6,7 @@
 #include "data/samples.h"
 #include "tokenizer_fixtures.h"
 
-SUITE(.setup = make_folder, .teardown = remove_folder)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
 /* ROTOR_BPE names a folder with others. */
 TEST(texts_have_the_ids_of_tokenizers)
@@ -39,13 +39,6 @@ static const char *json(const char *text)
     for (char *at = copy; (at = strchr(at, '\''));)
         *at = '"';
     return copy;
-}
-
-static const char *replaced(const char *file, const char *from, const char *to)
-{
-    const char *at = strstr(file, from);
-    ck_assert_msg(at != NULL, "the file has no %s", from);
-    return lasting("%.*s%s%s", (int)(at - file), file, to, at + strlen(from));
 }
 
 static const char *changed(const char *from, const char *to)

@@ -30,7 +30,7 @@ static void has_ids(const rt_data *data, const int32_t *expected, int count)
         ck_assert_int_eq(original(&batch, 1 + i), expected[i]);
 }
 
-SUITE(.setup = make_folder, .teardown = remove_folder)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
 TEST(the_characters_of_a_text_follow_in_the_order_of_code_points)
 {

@@ -37,7 +37,7 @@ static const char *fixture(const char *name, int kind)
     return lasting("%s/wordpiece/%s", given ? given : TEST_SOURCES "/fixtures", file);
 }
 
-SUITE(.setup = make_folder, .teardown = remove_folder)
+SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
 TEST_ROWS(texts_have_the_ids_of_BertTokenizer, 0, 2)
 {
