@@ -1,12 +1,12 @@
-/* Sums, convolutions and shifts along a text: read in pieces, as a session reads it, at great
- * length, and recomputed. */
+/* Sums, convolutions and shifts along a text: read in pieces, as a session reads it, and at great
+ * length. Recomputation is in program/test_train_content.c. */
 
 #include "graphs.h"
 #include "numbers.h"
 
 #include "ops/ops.h"
 
-enum { B = 2, H = 2, D = 4, P = D / 2, C = H * D, T = 10, K = 4, FIRST = 1, MOVED = D - FIRST };
+enum { B = 2, H = 2, D = 4, C = H * D, T = 10, K = 4, FIRST = 1, MOVED = D - FIRST };
 
 static real x[B * T * C], taps[C * K];
 
@@ -96,58 +96,4 @@ TEST(a_sum_over_a_long_text_keeps_its_digits)
             ck_assert_double_eq_tol((double)y->data[t], (double)expected[t],
                                     IN_FLOAT ? 1e-6 : 1e-9);
     }
-}
-
-typedef struct layer {
-    real x[B * T * C], gate[H * C], up[H * P * C], theta[P];
-} layer;
-
-static layer values, gradients[2];
-
-static rt_tensor *weight_of(rt_graph *g, real *value, real *grad, rt_shape shape)
-{
-    rt_tensor *w = rt_graph_memory(g, 1, sizeof *w);
-    *w = rt_tensor_of(value, grad, shape);
-    return w;
-}
-
-/* Forgetting attention under a rotation by the text. */
-static rt_tensor *read_text(rt_graph *g, rt_tensor *in, void *context)
-{
-    static const int tokens_last[] = {0, 2, 1};
-    layer *d = *(layer **)context;
-    rt_tensor *gate = weight_of(g, values.gate, d->gate, RT_SHAPE_OF(H, C));
-    rt_tensor *up = weight_of(g, values.up, d->up, RT_SHAPE_OF(H * P, C));
-    rt_tensor *theta = weight_of(g, values.theta, d->theta, RT_SHAPE_OF(P));
-    rt_tensor *steps =
-        rt_activate(g, rt_permute(g, rt_linear(g, in, gate, NULL), tokens_last), RT_SOFTPLUS);
-    const rt_attention_options o = {.causal = true, .key_bias = rt_running_sum(g, steps, 2, NULL)};
-    rt_tensor *sums = rt_running_sum(g, rt_linear(g, in, up, NULL), 1, NULL);
-    rt_tensor *phi = rt_reshape(g, sums, RT_SHAPE_OF(B, T, H, P));
-    ck_assert(!phi || phi->exact == sums->exact);
-    const rt_rotation *r =
-        rt_rotation_by_angles(g, rt_angles(g, phi, theta, RT_THETA_LOG), RT_HALF);
-    rt_tensor *v = rt_reshape(g, in, RT_SHAPE_OF(B, T, H, D)), *q = rt_rope(g, v, r);
-    return rt_reshape(g, rt_attention(g, q, q, v, &o), RT_SHAPE_OF(B, T, C));
-}
-
-TEST(a_recomputed_layer_has_the_same_bits)
-{
-    real y[2][B * T * C], upstream[B * T * C];
-    fill((real *)&values, sizeof values / sizeof(real), 1);
-    fill(upstream, B * T * C, 2);
-    for (int again = 0; again < 2; again++) {
-        rt_graph *g = new_graph();
-        layer *d = gradients + again;
-        rt_tensor in = rt_tensor_of(values.x, d->x, RT_SHAPE_OF(B, T, C));
-        rt_tensor *copy = rt_scale(g, &in, 1);
-        rt_tensor *out =
-            again ? rt_graph_recompute(g, copy, read_text, &d, sizeof d) : read_text(g, copy, &d);
-        memcpy(y[again], made(g, out)->data, sizeof y[again]);
-        expect_ok(rt_graph_backward_from(g, out, upstream));
-    }
-    ck_assert(!memcmp(y[0], y[1], sizeof y[0]));
-    ck_assert(!memcmp(gradients, gradients + 1, sizeof *gradients));
-    for (size_t i = 0; i < sizeof *gradients / sizeof(real); i++)
-        ck_assert(((const real *)gradients)[i] != 0);
 }
