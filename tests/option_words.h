@@ -17,6 +17,7 @@ static inline int *data_option(rt_transformer_options *o, const char *name)
            : !strcmp(name, "labels") ? &o->labels
            : !strcmp(name, "types")  ? &o->token_types
            : !strcmp(name, "mask")   ? &o->mask_id
+           : !strcmp(name, "patch")  ? &o->patch
                                      : NULL;
 }
 
@@ -35,8 +36,8 @@ static inline rt_head head_named(const char *name)
     return (rt_head)head;
 }
 
-/* Sets keys of the configuration, whose numbers may be out of range, and head, labels, vocab, types
- * and mask. */
+/* Sets keys of the configuration, whose numbers may be out of range, and head, labels, vocab,
+ * types, mask and patch. */
 static inline void set_options(rt_transformer_options *o, const char *words)
 {
     for (; *(words += strspn(words, " ")); words += strcspn(words, " ")) {

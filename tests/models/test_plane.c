@@ -188,35 +188,3 @@ TEST(an_input_without_the_coordinates_or_patches_of_the_model_is_refused)
                       rt_graph_status(g).message);
     }
 }
-
-TEST(options_that_contradict_two_coordinates_are_refused)
-{
-    const rt_transformer_options axial = images(RT_POSITION_ROPE, RT_AXIAL, false);
-    rt_transformer_options bad[8];
-    static const char *const why[8] = {
-        "multiple of 4 rotated features per head; got 6",
-        "needs position.xpos = 0; got 8",
-        "needs position.scaling = none",
-        "mixed needs theta.learn = yes",
-        "mixed needs theta.form = raw",
-        "needs position.kind = rope, sinusoidal, learned or none; got alibi",
-        "position.axes must be from 0 to 2; got 3",
-        "model.patch must be at least 0; got -1"};
-    for (int i = 0; i < ROWS(bad); i++)
-        bad[i] = axial;
-    bad[0].position.fraction = 0.75;
-    bad[1].position.xpos = 8;
-    bad[1].causal = true;
-    bad[2].position.frequencies.scaling = RT_SCALING_LINEAR;
-    bad[2].position.frequencies.scale = 2;
-    bad[3].position.mixing = RT_MIXED;
-    bad[4].position.mixing = RT_MIXED;
-    bad[4].theta.learn = true;
-    bad[5].position.kind = RT_POSITION_ALIBI;
-    bad[6].position.axes = 3;
-    bad[7].patch = -1;
-    for (int i = 0; i < ROWS(bad); i++) {
-        const rt_status status = rt_transformer_check(&bad[i]);
-        ck_assert_msg(strstr(status.message, why[i]) != NULL, "row %d: %s", i, status.message);
-    }
-}

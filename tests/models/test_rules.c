@@ -35,10 +35,11 @@ static rt_transformer_options good(void)
                                                  .max_len = 9}};
 }
 
-/* Returns whether there is a key of that name; head and labels follow from the data. */
+/* Returns whether there is a key of that name; head, labels and patch follow from the data. */
 static bool is_option(const char *name)
 {
-    bool found = !strcmp(name, "model.head") || !strcmp(name, "model.labels");
+    bool found = !strcmp(name, "model.head") || !strcmp(name, "model.labels") ||
+                 !strcmp(name, "model.patch");
     for (int i = 0; i < rt_model_keys.count; i++) {
         const rt_key *key = rt_model_keys.keys + i;
         found |= !strcmp(name, lasting("%s.%s", key->section, key->name));
@@ -222,6 +223,22 @@ static const struct {
      "position.xpos needs model.attention = softmax; got linear_elu"},
     {CAUSAL XPOS "position.fraction=0", "position.xpos position.fraction",
      "position.xpos needs rotated pairs; position.fraction = 0 leaves none"},
+    /* two coordinates */
+    {"position.axes=2 position.fraction=0.625",
+     "position.axes position.fraction model.dim model.heads",
+     "position.axes = 2 rotates half of the pairs by each coordinate and needs a multiple of 4 "
+     "rotated features per head; got 10: change model.heads or position.fraction"},
+    {CAUSAL "position.axes=2 position.xpos=8", "position.axes position.xpos",
+     "position.axes = 2 needs position.xpos = 0; got 8"},
+    {"position.axes=2 position.scaling=linear position.scale=2", "position.axes position.scaling",
+     "position.axes = 2 needs position.scaling = none"},
+    {"position.axes=2 position.mixing=mixed", "position.mixing theta.learn",
+     "position.mixing = mixed needs theta.learn = yes, since each head has angles of its own; "
+     "train.freeze = theta keeps their initial values"},
+    {"position.axes=2 position.mixing=mixed theta.learn=yes", "position.mixing theta.form",
+     "position.mixing = mixed needs theta.form = raw: its theta can be negative"},
+    {"position.axes=3", "position.axes", "position.axes must be from 0 to 2; got 3"},
+    {"patch=-1", "model.patch", "model.patch must be at least 0; got -1"},
     /* decoders */
     {"model.heads=4 model.kv_heads=3", "model.kv_heads model.heads",
      "model.kv_heads = 3 does not divide model.heads = 4"},

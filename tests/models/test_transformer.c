@@ -250,45 +250,8 @@ TEST_ROWS(layers_that_are_not_recorded_share_their_memory, 0, 4)
     ck_assert(!memcmp(one, other, sizeof one));
 }
 
-/* The queries of the second layer are zeros, so all keys have the same share. */
-TEST(maps_of_attention_are_those_of_each_layer)
-{
-    enum { TOKENS = 5, MAP = 2 * TOKENS * TOKENS };
-    static const int32_t text[TOKENS] = {1, 5, 2, 6, 3};
-    real numbers[2][MAP], *maps[] = {numbers[0], numbers[1]};
-    const rt_transformer_options o = small();
-    rt_transformer *m = new_model(&o, 1);
-    rt_graph *g = new_graph();
-    grow(m, 20);
-    memset(m->layers[1].query.weight->data, 0, rt_size(m->layers[1].query.weight) * sizeof(real));
-    made(g,
-         rt_transformer_encode(m, g, &INPUT(.B = 1, .T = TOKENS, .ids = text, .attentions = maps)));
-    int uneven = 0;
-    for (int i = 0; i < MAP; i++) {
-        ck_assert_double_eq_tol(numbers[1][i], 1.0 / TOKENS, 1e-15);
-        uneven += fabs(numbers[0][i] - 1.0 / TOKENS) > 1e-3;
-    }
-    ck_assert_int_gt(uneven, MAP / 2);
-}
-
 static const int32_t ids[] = {1, 5, 2, 6, 3, 3, 4, 1};
 static const uint8_t mask[] = {1, 1, 1, 1, 1, 1, 1, 0};
-
-/* The output layer has its own weight. */
-TEST_ROWS(the_embedding_of_padding_gets_no_gradient, 0, 2)
-{
-    rt_transformer_options o = small();
-    o.tie_embeddings = false;
-    rt_transformer *m = new_model(&o, 1);
-    rt_graph *g = new_graph();
-    rt_transformer_input in = INPUT(.B = 2, .T = 4, .ids = ids, .key_mask = mask);
-    in.padding_id = _i ? 3 : RT_NO_PADDING;
-    rt_tensor *y = made(g, rt_transformer_forward(m, g, &in));
-    expect_ok(rt_graph_backward(g, rt_sum(g, rt_multiply(g, y, y))));
-    for (int i = 0; i < 7 * 8; i++) /* 0 is the one id that does not occur */
-        ck_assert_msg((m->embeddings.tokens->grad[i] == 0) == (i / 8 == 0 || (_i && i / 8 == 3)),
-                      "id %d: got a gradient of %g", i / 8, m->embeddings.tokens->grad[i]);
-}
 
 TEST_ROWS(factors_of_heads_change_no_bit_at_the_start, 0, 6)
 {
