@@ -5,6 +5,7 @@
 
 #include "laws.h"
 #include "models/new_model.h"
+#include "option_words.h"
 
 #include "models/encodings/encoding.h"
 

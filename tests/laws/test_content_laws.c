@@ -97,7 +97,7 @@ TEST_ROWS(a_gate_depends_only_on_the_tokens_in_between, 0, KINDS)
  * between them. */
 TEST(scores_see_the_text_between_two_tokens)
 {
-    enum { QUERY = BLOCK - 1, KEY = 20, LATER = 30 };
+    enum { QUERY = BLOCK - 1, KEY = 20, OTHER = 30 };
     static real weights[2 * BLOCK * BLOCK];
     rt_transformer_options o = forgetful(RT_POSITION_NONE, RT_FORGET_GATE);
     int32_t block[BLOCK];
@@ -113,7 +113,7 @@ TEST(scores_see_the_text_between_two_tokens)
         const rt_transformer_input in = INPUT(.B = 1, .T = BLOCK, .ids = block, .attentions = maps);
         made(g, rt_transformer_encode(m, g, &in));
         const real *row = weights + QUERY * BLOCK;
-        ratios[way] = (double)row[LATER] / (double)row[KEY];
+        ratios[way] = (double)row[OTHER] / (double)row[KEY];
     }
     expect_near(ratios[1] / ratios[0], 1, 1e-12, "a token before both keys");
     expect_above(fabs(ratios[2] / ratios[0] - 1), 1e-6, "a token between the keys");

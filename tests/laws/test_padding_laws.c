@@ -188,28 +188,23 @@ SAMPLED_ROWS(the_content_of_padding_changes_no_bit_and_its_length_only_rounding,
     ck_assert_int_eq(each_model((rt_head)_i, check_padding), count_models());
 }
 
-/* Options that depend on content, beside a kind of position. */
-static const rt_transformer_options beside[] = {
-    {.position = {.kind = RT_POSITION_NONE, .forget = RT_FORGET_GATE}},
-    {.position = {.kind = RT_POSITION_T5,
-                  .forget = RT_FORGET_BIAS,
-                  .forget_times = {.most = 9, .least = 2}}},
-    {.position = {.kind = RT_POSITION_ROPE, .fraction = 0.5, .key_shift = true}},
-    {.position = {.kind = RT_POSITION_NONE, .key_shift = true}},
-    {.length_scale = RT_LENGTH_LEARNED, .position = {.kind = RT_POSITION_ROPE, .fraction = 1}},
-    {.position = {.kind = RT_POSITION_SELECTIVE, .taps = 4, .phase_gate = true}},
-    {.position = {.kind = RT_POSITION_SELECTIVE, .taps = 0, .phase_bias = true}},
-    {.position = {.kind = RT_POSITION_SELECTIVE, .taps = 3, .phase_bias = true}},
+/* Settings that depend on content, beside a kind of position. */
+static const char *const beside[] = {
+    "position.forget=gate position.kind=none",
+    "position.forget=bias position.forget_times=2..9 position.kind=t5",
+    "position.key_shift=yes position.fraction=0.5",
+    "position.key_shift=yes position.kind=none",
+    "model.length_scale=learned",
+    "position.kind=selective position.taps=4 position.phase_gate=yes",
+    "position.kind=selective position.taps=0 position.phase_bias=yes",
+    "position.kind=selective position.taps=3 position.phase_bias=yes",
 };
 
 TEST_ROWS(the_content_of_padding_enters_no_sum_and_no_shift, 0, ROWS(beside))
 {
-    rt_transformer_options o = with(beside[_i].position.kind, RT_ATTENTION_SOFTMAX, true);
-    const rt_frequency_options frequencies = o.position.frequencies;
-    o.position = beside[_i].position;
-    o.position.frequencies = frequencies;
-    o.length_scale = beside[_i].length_scale;
+    rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
+    set_options(&o, beside[_i]);
     o.token_types = 2;
     o.norm = _i % 2 ? RT_NORM_PRE : RT_NORM_POST;
-    check_padding(make(&o), lasting("row %d", _i));
+    check_padding(make(&o), beside[_i]);
 }

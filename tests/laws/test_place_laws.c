@@ -37,13 +37,6 @@ static void expect_change(double change, bool some, const rt_transformer_options
         expect_near(change, 0, 1e-12, "change by %s, %s, %s%s", what, kind, attention, causal);
 }
 
-static void expect_no_change(const rt_transformer_options *o, const char *what)
-{
-    for (int n = 0; n < PADDINGS; n++)
-        expect_change(change_by_shift(o, paddings[n]), false, o,
-                      lasting("a shift of %d, %s", paddings[n], what));
-}
-
 /* Every valid model. The keys that a causal query sees tell its position without any encoding. */
 TEST_ROWS(encodings_and_causal_models_depend_on_the_order_of_tokens, 0, KINDS *ATTENTIONS * 2)
 {
@@ -91,24 +84,18 @@ TEST(causal_t5_distinguishes_more_distances)
 
 TEST(rope_is_invariant_to_a_shift_in_every_setting)
 {
-    rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, false);
-    o.position.pairing = RT_HALF;
-    expect_no_change(&o, "half pairing");
-    o.position.fraction = 0.5;
-    expect_no_change(&o, "half of the pairs");
-    o.position.frequencies = (rt_frequency_options){.base = 10000,
-                                                    .scaling = RT_SCALING_YARN,
-                                                    .scale = 4,
-                                                    .original_len = 64};
-    expect_no_change(&o, "yarn");
-    o.position.frequencies =
-        (rt_frequency_options){.base = 10000, .family = RT_FREQUENCIES_RECIPROCAL};
-    expect_no_change(&o, "reciprocal frequencies");
-    o.theta = (rt_theta_options){.learn = true,
-                                 .scope = RT_THETA_HEAD,
-                                 .init = RT_THETA_PERTURBED,
-                                 .init_sigma = 0.5};
-    expect_no_change(&o, "a theta for each head");
+    static const char *const settings[] = {
+        "position.pairing=half", "position.pairing=half position.fraction=0.5",
+        "position.scaling=yarn position.scale=4 position.original_len=64",
+        "position.frequencies=reciprocal",
+        "theta.learn=yes theta.scope=head theta.init=perturbed theta.init_sigma=0.5"};
+    for (int i = 0; i < ROWS(settings); i++) {
+        rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, false);
+        set_options(&o, settings[i]);
+        for (int n = 0; n < PADDINGS; n++)
+            expect_change(change_by_shift(&o, paddings[n]), false, &o,
+                          lasting("a shift of %d, %s", paddings[n], settings[i]));
+    }
 }
 
 TEST(rope_without_pairs_ignores_the_order_of_tokens)

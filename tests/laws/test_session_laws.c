@@ -48,16 +48,15 @@ static void expect_law(const rt_transformer_options *o, const char *name)
 
 SAMPLED_ROWS(a_text_in_pieces_has_the_logits_of_the_whole, 0, ROWS + KINDS, 7)
 {
-    const row r = row_at(_i);
-    expect_of_all(&r, expect_law);
+    expect_of_all(row_at(_i), expect_law);
 }
 
 /* Reads some tokens at once and the others one by one, by itself and with a crew, which is called
  * that often in a layer. */
-static void expect_same_bits(const row *r, int at_once, int count, int rounds_of_layer)
+static void expect_same_bits(const char *words, int at_once, int count, int rounds_of_layer)
 {
     static real expected[T * V], got[T * V];
-    const rt_transformer_options o = options_of(r, RT_KIND_ROFORMER, RT_ATTENTION_SOFTMAX);
+    const rt_transformer_options o = model_of(words);
     int rounds = 0;
     const rt_threads crew = {run_backwards, &rounds};
     open_session(&o);
@@ -72,32 +71,30 @@ static void expect_same_bits(const row *r, int at_once, int count, int rounds_of
     ck_assert_int_eq(rounds, rounds_of_layer * o.layers);
     ck_assert(!memcmp(got, expected, (size_t)count * V * sizeof *got));
     whole(expected, model, count);
-    expect_same(got, expected, count, r->name, 0);
+    expect_same(got, expected, count, words, 0);
 }
 
 /* A weight is cut, for ten tokens, and for a prompt if that is as few rows; one of more has its
  * heads read in parts. */
 TEST(splitting_products_among_threads_changes_no_bit)
 {
-    const row r = {"rope", {.ffn_dim = 2100, .position = {ROPE}}};
-    expect_same_bits(&r, 10, 20, 11);
-    expect_same_bits(&r, 20, 30, 1 + 10);
+    expect_same_bits("model.ffn_dim=2100", 10, 20, 11);
+    expect_same_bits("model.ffn_dim=2100", 20, 30, 1 + 10);
 }
 
 /* A piece of 256 tokens: two weights in panels, and heads; the 14 tokens behind it have one weight
  * in parts. */
 TEST(reading_a_prompt_with_several_threads_changes_no_bit)
 {
-    const row r = {"shared keys", {.ffn_dim = 2100, .kv_heads = 2, .position = {ROPE}}};
-    expect_same_bits(&r, T, T, 3 + 1);
+    expect_same_bits("model.ffn_dim=2100 model.kv_heads=2", T, T, 3 + 1);
 }
 
 TEST_ROWS(dynamic_scaling_gives_a_text_in_pieces_the_logits_of_the_whole, RT_KIND_ROFORMER,
           RT_KIND_DECODER + 1)
 {
     static real expected[T * V], got[T * V];
-    const rt_transformer_options o =
-        MODEL_OF((rt_model_kind)_i, SCALED(.scaling = RT_SCALING_DYNAMIC, .scale = 2));
+    rt_transformer_options o = model_of(SCALED "dynamic position.scale=2");
+    o.kind = (rt_model_kind)_i;
     open_session(&o);
     for (int way = 1; way < 3; way++) {
         feed_all(got, way);
@@ -118,10 +115,8 @@ TEST_ROWS(dynamic_scaling_gives_a_text_in_pieces_the_logits_of_the_whole, RT_KIN
 
 TEST_ROWS(a_truncated_session_continues_as_if_it_had_ended_there, 0, 2)
 {
-    static const int windows[] = {0, 30};
     static real expected[T * V], got[T * V];
-    const rt_transformer_options o =
-        MODEL_OF(RT_KIND_ROFORMER, .window = windows[_i], .position = {ROPE});
+    const rt_transformer_options o = model_of(_i ? "model.window=30" : "");
     int32_t other[T];
     open_model(&o);
     session = new_session(model, T);
@@ -145,8 +140,7 @@ TEST_ROWS(a_truncated_session_continues_as_if_it_had_ended_there, 0, 2)
 
 TEST(sessions_of_linear_attention_cannot_be_truncated)
 {
-    const row r = {"linear", {.position = {ROPE}}};
-    const rt_transformer_options o = options_of(&r, RT_KIND_ROFORMER, RT_ATTENTION_LINEAR_ELU);
+    const rt_transformer_options o = model_of("model.attention=linear_elu");
     open_session(&o);
     expect_ok(rt_session_feed(session, text, 9, 0, NULL));
     ck_assert_int_eq(rt_session_keep(session, 5).code, RT_ARGUMENT);
@@ -160,12 +154,9 @@ TEST(sessions_of_linear_attention_cannot_be_truncated)
  * attention find it after a short one. */
 TEST_ROWS(a_second_text_allocates_no_memory, 0, 3)
 {
-    static const row models[] = {{"rope", {.position = {ROPE}}},
-                                 {"window", {.window = 10, .position = {ROPE}}},
-                                 {"linear", {.position = {ROPE}}}};
-    const rt_transformer_options o =
-        options_of(models + _i, RT_KIND_DECODER,
-                   _i == 2 ? RT_ATTENTION_LINEAR_ELU : RT_ATTENTION_SOFTMAX);
+    static const char *const models[] = {DECODER, DECODER "model.window=10",
+                                         DECODER "model.attention=linear_elu"};
+    const rt_transformer_options o = model_of(models[_i]);
     real logits[V];
     open_session(&o);
     for (int t = 0; t < (_i ? 40 : T); t++)
@@ -191,17 +182,14 @@ static double bytes_held(const rt_kv_cache *c)
 TEST_ROWS(a_cache_stays_within_its_memory_estimate, 0, 18)
 {
     static const int most_at_once[] = {1, 7, 64};
-    static const row models[] = {{"rope", {.position = {ROPE}}},
-                                 {"shared keys", {.kv_heads = 2, .position = {ROPE}}},
-                                 {"a window of 1", {.window = 1, .position = {ROPE}}},
-                                 {"a window of 10", {.window = 10, .position = {ROPE}}},
-                                 {"a window of 100", {.window = 100, .position = {ROPE}}},
-                                 {"linear", {.position = {ROPE}}}};
-    enum { MODELS = sizeof models / sizeof *models };
-    const int at_once = most_at_once[_i / MODELS];
-    const bool linear = _i % MODELS == MODELS - 1;
-    rt_transformer_options o = options_of(models + _i % MODELS, RT_KIND_DECODER,
-                                          linear ? RT_ATTENTION_LINEAR_ELU : RT_ATTENTION_SOFTMAX);
+    static const char *const models[] = {DECODER,
+                                         DECODER "model.kv_heads=2",
+                                         DECODER "model.window=1",
+                                         DECODER "model.window=10",
+                                         DECODER "model.window=100",
+                                         DECODER "model.attention=linear_elu"};
+    const int at_once = most_at_once[_i / ROWS(models)];
+    rt_transformer_options o = model_of(models[_i % ROWS(models)]);
     rt_transformer_resolve(&o);
     rt_kv_cache cache, *const caches[] = {&cache};
     open_model(&o);
@@ -219,22 +207,20 @@ TEST_ROWS(a_cache_stays_within_its_memory_estimate, 0, 18)
         const double foreseen = rt_kv_cache_bytes(&o, cache.count, at_once);
         ck_assert_msg(bytes_held(&cache) <= foreseen,
                       "%s, %d at once: %g bytes of %d tokens, %g foreseen",
-                      models[_i % MODELS].name, at_once, bytes_held(&cache), cache.count, foreseen);
+                      models[_i % ROWS(models)], at_once, bytes_held(&cache), cache.count,
+                      foreseen);
     }
-    ck_assert_double_ge(bytes_held(&cache) * (linear ? 1 : 2), rt_kv_cache_bytes(&o, T, at_once));
+    ck_assert_double_ge(bytes_held(&cache) * (o.attention ? 1 : 2),
+                        rt_kv_cache_bytes(&o, T, at_once));
     rt_kv_cache_free(&cache);
 }
 
 TEST_ROWS(a_failed_request_empties_the_session, 0, 4)
 {
-    static const row models[] = {{"rope", {.position = {ROPE}}},
-                                 {"sinusoidal, window",
-                                  {.window = 5, .position = {.kind = RT_POSITION_SINUSOIDAL}}},
-                                 {"linear", {.position = {ROPE}}},
-                                 {"longrope", {SCALED(LONGROPE)}}};
-    const rt_transformer_options o =
-        options_of(models + _i, RT_KIND_DECODER,
-                   _i == 2 ? RT_ATTENTION_LINEAR_SOFTMAX : RT_ATTENTION_SOFTMAX);
+    static const char *const models[] = {DECODER, DECODER "position.kind=sinusoidal model.window=5",
+                                         DECODER "model.attention=linear_softmax",
+                                         DECODER LONGROPE "position.base=100"};
+    const rt_transformer_options o = model_of(models[_i]);
     static real expected[T * V], got[V];
     rt_code code = RT_MEMORY;
     open_model(&o);
@@ -250,7 +236,7 @@ TEST_ROWS(a_failed_request_empties_the_session, 0, 4)
         if (code && session) {
             ck_assert_int_eq(rt_session_count(session), 0);
             expect_ok(rt_session_feed(session, text, T, 1, got));
-            expect_same(got, expected + (T - 1) * V, 1, models[_i].name, (int)nth_refusal);
+            expect_same(got, expected + (T - 1) * V, 1, models[_i], (int)nth_refusal);
         }
         rt_session_free(session);
     }
@@ -260,7 +246,7 @@ TEST_ROWS(a_failed_request_empties_the_session, 0, 4)
 TEST(a_failed_request_truncates_all_layers_at_the_same_token)
 {
     enum { READ = T - 20 };
-    const rt_transformer_options o = MODEL_OF(RT_KIND_DECODER, .window = 40, .position = {ROPE});
+    const rt_transformer_options o = model_of(DECODER "model.window=40");
     static real expected[T * V], got[V];
     int cuts = 0;
     open_model(&o);
@@ -285,8 +271,7 @@ TEST(a_failed_request_truncates_all_layers_at_the_same_token)
 
 TEST(tokens_and_lengths_out_of_range_are_refused_and_change_nothing)
 {
-    rt_transformer_options o =
-        MODEL_OF(RT_KIND_ROFORMER, .position = {.kind = RT_POSITION_LEARNED});
+    rt_transformer_options o = model_of("position.kind=learned");
     static real expected[T * V], got[V];
     const int32_t bad[] = {3, V, -1};
     rt_session *none;
@@ -317,7 +302,7 @@ TEST(tokens_and_lengths_out_of_range_are_refused_and_change_nothing)
 /* A backward cannot reach cached keys, and a cache has no padding. */
 TEST(keys_are_cached_only_without_recording_and_padding)
 {
-    rt_transformer_options o = MODEL_OF(RT_KIND_ROFORMER, .position = {ROPE});
+    rt_transformer_options o = model_of("");
     rt_transformer_resolve(&o);
     const uint8_t mask[3] = {1, 1, 1};
     const int32_t zeros[6] = {0};

@@ -55,20 +55,18 @@ static void expect_law(const rt_transformer_options *o, const char *name)
 
 SAMPLED_ROWS(texts_fed_together_have_the_logits_of_each_alone, 0, ROWS + KINDS, 7)
 {
-    const row r = row_at(_i);
-    expect_of_all(&r, expect_law);
+    expect_of_all(row_at(_i), expect_law);
 }
 
 TEST(texts_fed_together_have_dynamic_scalings_of_their_own)
 {
-    const rt_transformer_options o =
-        MODEL_OF(RT_KIND_DECODER, SCALED(.scaling = RT_SCALING_DYNAMIC, .scale = 2));
+    const rt_transformer_options o = model_of(DECODER SCALED "dynamic position.scale=2");
     expect_law(&o, "dynamic");
 }
 
 TEST(steps_of_several_texts_take_no_memory)
 {
-    const rt_transformer_options o = MODEL_OF(RT_KIND_DECODER, .window = 10, .position = {ROPE});
+    const rt_transformer_options o = model_of(DECODER "model.window=10");
     real logits[2 * V];
     open_model(&o);
     rt_session *s[2] = {new_session(model, 0), new_session(model, 0)};
@@ -99,10 +97,9 @@ static rt_status go_on(rt_session *s[3], real *logits)
 
 TEST_ROWS(a_failed_request_empties_all_sessions, 0, 3)
 {
-    static const row models[] = {{"rope", {.position = {ROPE}}},
-                                 {"sinusoidal", {.position = {.kind = RT_POSITION_SINUSOIDAL}}},
-                                 {"longrope", {SCALED(LONGROPE)}}};
-    const rt_transformer_options o = options_of(models + _i, RT_KIND_DECODER, RT_ATTENTION_SOFTMAX);
+    static const char *const models[] = {DECODER, DECODER "position.kind=sinusoidal",
+                                         DECODER LONGROPE "position.base=100"};
+    const rt_transformer_options o = model_of(models[_i]);
     real expected[3 * V], got[3 * V];
     rt_session *s[3];
     rt_code code = RT_MEMORY;
@@ -122,15 +119,14 @@ TEST_ROWS(a_failed_request_empties_all_sessions, 0, 3)
         }
         if (code)
             expect_ok(go_on(s, got));
-        expect_same(got, expected, 3, models[_i].name, (int)nth_refusal);
+        expect_same(got, expected, 3, models[_i], (int)nth_refusal);
     }
     ck_assert_int_eq(code, RT_OK);
 }
 
 TEST(sessions_that_cannot_be_fed_together_are_refused_and_unchanged)
 {
-    const rt_transformer_options o =
-        MODEL_OF(RT_KIND_ROFORMER, .position = {.kind = RT_POSITION_LEARNED});
+    const rt_transformer_options o = model_of("position.kind=learned");
     real logits[2 * V];
     const int32_t bad[] = {3, V};
     open_model(&o);

@@ -6,11 +6,6 @@
 
 enum { SIZE = 8, PAIRS = SIZE / 2, TOKENS = 40, MOST = 2 * 4 * 2 * PAIRS };
 
-static rt_transformer_options plain(void)
-{
-    return MODEL_OF(RT_KIND_ROFORMER, .position = {ROPE, .pairing = RT_HALF});
-}
-
 /* Pairs from K on do not rotate. */
 static void switch_off(double *factors, int K)
 {
@@ -22,13 +17,10 @@ static void switch_off(double *factors, int K)
 TEST_ROWS(pairs_switched_off_have_theta_0, 0, 3 * PAIRS)
 {
     static real off[TOKENS * V], zeros[TOKENS * V];
-    const rt_theta_scope scope = (rt_theta_scope)(_i % 3);
     const int K = _i / 3;
     double factors[MOST], theta[MOST];
-    const rt_transformer_options o =
-        MODEL_OF(RT_KIND_ROFORMER, .kv_heads = 2,
-                 LEARNED(.scope = scope, .form = RT_THETA_RAW, .init = RT_THETA_PERTURBED,
-                         .init_sigma = 0.5));
+    rt_transformer_options o = model_of(LEARNED "model theta.form=raw model.kv_heads=2" PERTURBED);
+    o.theta.scope = (rt_theta_scope)(_i % 3);
     rt_transformer *m = make(&o);
     switch_off(factors, K);
     rt_transformer_change_theta(m, &(rt_theta_change){factors, true});
@@ -48,11 +40,8 @@ TEST(a_local_fraction_is_that_of_sliding_layers)
 {
     static real local[TOKENS * V], changed[TOKENS * V], shared[TOKENS * V], all[TOKENS * V];
     double numbers[MOST];
-    rt_transformer_options o = MODEL_OF(RT_KIND_ROFORMER, .kv_heads = 2, .window = 7,
-                                        .layer_types = {2, {RT_LAYER_SLIDING, RT_LAYER_FULL}},
-                                        .position = {.kind = RT_POSITION_ROPE,
-                                                     .fraction = 1,
-                                                     .frequencies = {.base = 100}});
+    rt_transformer_options o =
+        model_of(SLIDING "model.window=7 model.kv_heads=2 position.base=100");
     rt_transformer *whole_model = make(&o);
     rt_transformer_rotation(whole_model, TOKENS, numbers);
     for (int i = 0; i < 2 * PAIRS; i++)
@@ -114,15 +103,13 @@ static void expect_changes(const rt_transformer_options *o, const char *name)
 
 TEST_ROWS(theta_can_be_overridden_in_every_model, 0, ROWS + KINDS)
 {
-    const row r = row_at(_i);
-    expect_of_all(&r, expect_changes);
+    expect_of_all(row_at(_i), expect_changes);
 }
 
 TEST(a_factor_changes_the_theta_of_its_layer_and_head_alone)
 {
     double numbers[MOST], theta[MOST];
-    const rt_transformer_options o =
-        MODEL_OF(RT_KIND_ROFORMER, .kv_heads = 2, .position = {ROPE, .every = 0});
+    const rt_transformer_options o = model_of("model.kv_heads=2");
     rt_transformer *m = make(&o);
     for (int i = 0; i < 2 * 2 * PAIRS; i++)
         numbers[i] = i == 2 * PAIRS + PAIRS + 1 ? -3 : 1;
@@ -136,7 +123,7 @@ TEST(a_factor_changes_the_theta_of_its_layer_and_head_alone)
 TEST(turns_are_counted_over_the_reach_of_attention)
 {
     const double two_pi = 8 * atan(1);
-    rt_transformer_options o = plain();
+    rt_transformer_options o = model_of("");
     ck_assert_int_eq(rt_transformer_reach(&o, 0, 128), 128);
     o.window = 64;
     ck_assert_int_eq(rt_transformer_reach(&o, 0, 128), 64);
@@ -178,10 +165,8 @@ TEST_ROWS(usage_is_that_of_queries_and_keys_before_their_rotation, 0, 2)
     int32_t ids[T];
     uint8_t mask[B * N];
     rt_tensor *states[4];
-    rt_transformer_options o =
-        MODEL_OF(RT_KIND_ROFORMER, .kv_heads = KV,
-                 .position = {ROPE_OF(0.5), .pairing = half ? RT_HALF : RT_INTERLEAVED,
-                              .every = 2});
+    rt_transformer_options o = model_of("model.kv_heads=2 position.fraction=0.5 position.every=2");
+    o.position.pairing = half ? RT_HALF : RT_INTERLEAVED;
     o.layers = 3;
     rt_transformer *m = make(&o);
     rt_graph *g = new_graph();
@@ -230,10 +215,9 @@ TEST(shares_are_relative_to_the_mean_of_the_pairs)
 TEST(usage_needs_pairs_that_add_to_scores)
 {
     rt_usage u;
-    rt_transformer_options linear = plain(), t5 = linear, none = linear;
-    linear.attention = RT_ATTENTION_LINEAR_ELU;
-    t5.position.kind = RT_POSITION_T5;
-    none.position.fraction = 0;
+    const rt_transformer_options linear = model_of("model.attention=linear_elu"),
+                                 t5 = model_of("position.kind=t5"),
+                                 none = model_of("position.fraction=0");
     ck_assert_str_eq(rt_usage_new(&u, &linear, 8).message,
                      "model.attention = linear_elu has no scores that pairs of queries and keys "
                      "add to");
