@@ -184,6 +184,27 @@ TEST(without_a_text_there_is_no_vocabulary)
     }
 }
 
+/* Of every task with a file: text, ids, images, tables and tokens. */
+TEST(a_file_that_cannot_be_read_is_named)
+{
+    for (int task = 0; rt_data_task_name(task); task++) {
+        if (rt_tasks[task].kind == RT_DATA_TOY)
+            continue;
+        const rt_data_options o = prepared(task);
+        const char *path = lasting("%.*s", (int)strcspn(o.file, ":"), o.file);
+        is_error(status_without_permission(&o, path), RT_DATA,
+                 lasting("%s: Permission denied", path));
+        ck_assert_int_eq(remove(path), 0);
+        is_data_error(status_of(&o), path, ": No such file or directory (data.file)");
+        ck_assert_int_eq(mkfifo(path, 0600), 0);
+        is_data_error(status_of(&o), path, ": data.file must be a regular file");
+        ck_assert_int_eq(remove(path), 0);
+        ck_assert_int_eq(mkdir(path, 0755), 0);
+        is_data_error(status_of(&o), path, ": Is a directory (data.file)");
+        ck_assert_int_eq(rmdir(path), 0);
+    }
+}
+
 static void refused(const rt_data_options *o, const char *message)
 {
     is_status(rt_data_check(o), RT_CONFIG, message);

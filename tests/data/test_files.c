@@ -29,19 +29,15 @@ static void refused(const char *list, const char *path, const char *message)
 
 SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
-TEST(a_file_that_cannot_be_read_is_named)
+TEST(a_missing_special_or_empty_file_is_named)
 {
     static const char absent[] = ": No such file or directory (data.file)";
     const char *there = write_text("a", "abc"), *missing = in_folder("c");
     const char *empty = write_text("b", "");
     refused(missing, missing, absent);
     refused(lasting("%s,%s", there, missing), missing, absent);
-    refused(scratch, scratch, ": Is a directory (data.file)");
     refused("/dev/zero", "/dev/zero", ": data.file must be a regular file");
     refused(lasting("%s,%s", there, empty), empty, ": data.file must hold text; the file is empty");
-    rt_data_options o = options_for("text");
-    o.file = there;
-    is_data_error(status_without_permission(&o, there), there, ": Permission denied (data.file)");
 }
 
 /* The truncated long path would name the existing folder. */

@@ -99,19 +99,6 @@ TEST_ROWS(a_mask_is_replaced_by_any_ordinary_token, 0, 3)
     ck_assert_int_eq(below > 0, _i > 0);
 }
 
-TEST(a_file_that_cannot_be_read_is_named)
-{
-    const rt_data_options o = options_of(in_folder("b"), "/ids"), of = options_of(scratch, "/ids");
-    const char *path = write_text("a", "abc");
-    const rt_data_options closed = options_of(path, "/ids");
-    is_data_error(status_of(&o), in_folder("b"), ": No such file or directory (data.file)");
-    is_data_error(status_of(&of), scratch, ": Is a directory (data.file)");
-    ck_assert_int_eq(mkfifo(in_folder("b"), 0600), 0);
-    is_data_error(status_of(&o), in_folder("b"), ": data.file must be a regular file");
-    is_data_error(status_without_permission(&closed, path), path,
-                  ": Permission denied (data.file)");
-}
-
 TEST(a_file_that_is_not_hdf5_is_named)
 {
     write_text("a", "4 5 6 7");
