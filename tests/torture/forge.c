@@ -66,7 +66,7 @@ static void write_again(trial *t, const char *path, bool sealed, bool harmed)
         else if (write_sealed(path, bytes + block, size).code)
             exit(TORTURE_STUCK);
     }
-    free(bytes);
+    rt_free(bytes);
 }
 
 /* Attributes, numbers, groups and data sets are changed one by one in tests/io, in
@@ -154,24 +154,19 @@ static char *with_payload(trial *t, const char *bytes, size_t *size)
     const char *with = draw_payload(t);
     const int column = draw(t, 5), row = draw(t, 8) - 3; /* 0: the heading; below: all rows */
     int at = 0, line = 0;
-    char *result = NULL;
-    size_t length = 0;
-    FILE *to = open_memstream(&result, &length);
-    if (!to)
-        abort();
+    rt_writer w = {0};
     for (size_t i = 0; i < *size; i++) {
         const bool chosen = at == column && (row < 0 ? line > 0 : line == row);
         const bool ends = bytes[i] == '\n' || bytes[i] == ',';
         if (chosen && (i == 0 || bytes[i - 1] == ',' || bytes[i - 1] == '\n'))
-            fputs(with, to);
+            rt_writer_add(&w, "%s", with);
         if (!chosen || ends)
-            fputc(bytes[i], to);
+            rt_writer_add(&w, "%c", bytes[i]);
         at = bytes[i] == '\n' ? 0 : at + (bytes[i] == ',');
         line += bytes[i] == '\n';
     }
-    fclose(to);
-    *size = length;
-    return result;
+    *size = w.length;
+    return rt_writer_take(&w);
 }
 
 /* Changes cells, columns or bytes of one of the tables. */
@@ -192,13 +187,13 @@ static void forge_table(trial *t, const forgery *f)
         if (chance(t, 75)) {
             char *before = bytes;
             bytes = with_payload(t, before, &size);
-            free(before);
+            rt_free(before);
         } else {
             size = damaged(t, bytes, size);
         }
     if (bytes)
         write_text(path, bytes, size);
-    free(bytes);
+    rt_free(bytes);
 }
 
 static trial *looking; /* nftw passes nothing on */
@@ -215,7 +210,7 @@ static int look_at(const char *path, const struct stat *status, int type, struct
     char *text = read_text(path, &size);
     if (text && strstr(text, "<torture"))
         find(looking, "%s has markup that stood in a file", path);
-    free(text);
+    rt_free(text);
     return 0;
 }
 

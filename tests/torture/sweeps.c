@@ -65,21 +65,21 @@ static void draw_variant(trial *t, drawn_sweep *s, bool tame)
     }
 }
 
-static void write_sweep(const drawn_sweep *s, const char *ini, char *text, size_t size)
+static const char *text_of_sweep(const drawn_sweep *s, const char *ini)
 {
     char name[RT_KEY_NAME_SIZE];
-    size_t length = (size_t)snprintf(text, size, "%s[sweep]\njobs = %d\n", ini, s->jobs);
-    for (int i = 0; i < s->axes; i++) {
-        length += (size_t)snprintf(text + length, size - length,
-                                   "%s = ", rt_key_full_name(rt_key_at(s->keys[i]), name));
+    rt_writer w = {0};
+    rt_writer_add(&w, "%s[sweep]\njobs = %d\n", ini, s->jobs);
+    for (int i = 0; i < s->axes; i++)
         for (int k = 0; k < s->counts[i]; k++)
-            length += (size_t)snprintf(text + length, size - length, "%s%s", k ? "," : "",
-                                       s->values[i][k]);
-        length += (size_t)snprintf(text + length, size - length, "\n");
-    }
+            rt_writer_add(&w, "%s%s%s%s", k ? "," : rt_key_full_name(rt_key_at(s->keys[i]), name),
+                          k ? "" : " = ", s->values[i][k], k + 1 < s->counts[i] ? "" : "\n");
     for (int i = 0; i < s->variants; i++)
-        length += (size_t)snprintf(text + length, size - length, "[variant %s]\n%s%s",
-                                   i ? "it's <b>" : "first", s->settings[i][0], s->settings[i][1]);
+        rt_writer_add(&w, "[variant %s]\n%s%s", i ? "it's <b>" : "first", s->settings[i][0],
+                      s->settings[i][1]);
+    const char *text = rt_intern_text(w.bytes);
+    rt_writer_free(&w);
+    return text;
 }
 
 /* Returns whether each run is a valid configuration, as the library says for a single one. */
@@ -103,9 +103,8 @@ static bool is_good(const char *path, const char *text)
     return good && count;
 }
 
-/* A few axes of a few values, or many of one. */
-static bool draw_sweep(trial *t, drawn_sweep *s, const drawn_config *d, const char *path,
-                       char *text, size_t size)
+/* Draws a few axes of a few values, or many of one; returns the configuration, or NULL. */
+static const char *draw_sweep(trial *t, drawn_sweep *s, const drawn_config *d, const char *path)
 {
     const bool many = chance(t, 25);
     for (int tries = 0; tries < 300; tries++) {
@@ -116,11 +115,11 @@ static bool draw_sweep(trial *t, drawn_sweep *s, const drawn_config *d, const ch
             draw_axis(t, s, d->tame, many ? 1 : MOST_VALUES);
         for (int i = 0; i < variants; i++)
             draw_variant(t, s, d->tame);
-        write_sweep(s, d->ini, text, size);
+        const char *text = text_of_sweep(s, d->ini);
         if (runs_of(s) <= MOST_RUNS && is_good(path, text))
-            return true;
+            return text;
     }
-    return false;
+    return NULL;
 }
 
 static int train_sweep(trial *t, bool reports, int signal, double after, const char *codes)
@@ -133,12 +132,12 @@ static int train_sweep(trial *t, bool reports, int signal, double after, const c
 }
 
 static void resume_sweep(trial *t, const drawn_config *d, drawn_sweep *s, const char *path,
-                         int code, bool reports, char *text, size_t size)
+                         int code, bool reports)
 {
     if (train_sweep(t, reports, 0, 0, text_of("%d", code)) < 0)
         return;
     s->counts[0]++;
-    write_sweep(s, d->ini, text, size);
+    const char *text = text_of_sweep(s, d->ini);
     if (is_good(path, text)) {
         write_text(path, text, strlen(text));
         /* 2: the only value of the key was its default, and the new one has no effect in any run */
@@ -153,10 +152,10 @@ void try_sweep(trial *t)
 {
     static drawn_config d;
     static drawn_sweep s;
-    static char text[1 << 16];
     const char *path = path_in(t, "config.ini");
     draw_config(t, &d, path, true);
-    if (!draw_sweep(t, &s, &d, path, text, sizeof text))
+    const char *text = draw_sweep(t, &s, &d, path);
+    if (!text)
         return;
     write_text(path, text, strlen(text));
     const bool reports = chance(t, 60);
@@ -174,5 +173,5 @@ void try_sweep(trial *t)
         return;
     const int code = train_sweep(t, reports, 0, 0, "0 5 7");
     if (code >= 0)
-        resume_sweep(t, &d, &s, path, code, reports, text, sizeof text);
+        resume_sweep(t, &d, &s, path, code, reports);
 }

@@ -11,9 +11,11 @@
  *   forge.c   changes a finished run behind the program's back, and uses it
  */
 
+#include "core/memory.h"
 #include "core/random.h"
 #include "core/status.h"
 #include "train/config/config.h"
+#include "util/files.h"
 #include "util/writer.h"
 
 #include <signal.h>
@@ -87,11 +89,11 @@ void find(trial *t, const char *format, ...) RT_PRINTF(2, 3);
 
 /* ---- files, whose paths are below the folder of the try ---- */
 
-const char *path_in(const trial *t, const char *format, ...) RT_PRINTF(2, 3);
+#define path_in(t, ...) text_of("%s/%s", (t)->folder, text_of(__VA_ARGS__))
 void make_folder(const trial *t, const char *name);
 bool is_there(const trial *t, const char *name);
-bool write_text(const char *path, const char *text, size_t size);
-/* NULL if it cannot be read; a 0 behind it; freed by the caller. */
+void write_text(const char *path, const char *text, size_t size);
+/* NULL if it cannot be read; a 0 behind it; freed by the caller with rt_free. */
 char *read_text(const char *path, size_t *size);
 
 /* Compares two files of the try, in checkpoints all but the number of threads: whether the first is

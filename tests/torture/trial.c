@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -36,34 +37,18 @@ double draw_uniform(trial *t)
     return rt_random_uniform(randomness(t), t->drawn++);
 }
 
-static const char *lasting(const char *prefix, const char *format, va_list arguments)
+const char *text_of(const char *format, ...)
 {
     char text[RT_FILE_LIST_SIZE];
-    int length = snprintf(text, sizeof text, "%s", prefix);
-    length += vsnprintf(text + length, sizeof text - (size_t)length, format, arguments);
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     if (length >= (int)sizeof text) {
         fprintf(stderr, "torture: a text is too long: %s\n", text);
         exit(TORTURE_STUCK);
     }
     return rt_intern_text(text);
-}
-
-const char *text_of(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    const char *text = lasting("", format, arguments);
-    va_end(arguments);
-    return text;
-}
-
-const char *path_in(const trial *t, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    const char *path = lasting(text_of("%s/", t->folder), format, arguments);
-    va_end(arguments);
-    return path;
 }
 
 void make_folder(const trial *t, const char *name)
@@ -80,27 +65,18 @@ bool is_there(const trial *t, const char *name)
     return !access(path_in(t, "%s", name), F_OK);
 }
 
-bool write_text(const char *path, const char *text, size_t size)
+void write_text(const char *path, const char *text, size_t size)
 {
     FILE *to = fopen(path, "wb");
-    const bool written = to && fwrite(text, 1, size, to) == size;
-    return to && !fclose(to) && written;
+    if (!to || fwrite(text, 1, size, to) != size || fclose(to)) {
+        perror(path);
+        exit(TORTURE_STUCK);
+    }
 }
 
 char *read_text(const char *path, size_t *size)
 {
-    struct stat found;
-    FILE *from = fopen(path, "rb");
-    char *text = NULL;
-    if (from && !fstat(fileno(from), &found) && S_ISREG(found.st_mode))
-        text = malloc((size_t)found.st_size + 1);
-    if (text) {
-        *size = fread(text, 1, (size_t)found.st_size, from);
-        text[*size] = '\0';
-    }
-    if (from)
-        fclose(from);
-    return text;
+    return rt_read_bytes(path, LONG_MAX, size);
 }
 
 /* The number of threads is written down, and enters the checksum of the seal; all else is equal. */
@@ -126,8 +102,8 @@ comparison compare_files(const trial *t, const char *one, const char *other)
         mask_threads(other_bytes, other_size);
     }
     c.same = c.one && c.other && size == other_size && !memcmp(bytes, other_bytes, size);
-    free(bytes);
-    free(other_bytes);
+    rt_free(bytes);
+    rt_free(other_bytes);
     return c;
 }
 
@@ -154,7 +130,7 @@ void find(trial *t, const char *format, ...)
            t->number, t->kind, message, commands ? commands : "", t->folder,
            (unsigned long long)t->seed, t->number);
     fflush(stdout);
-    free(commands);
+    rt_free(commands);
 }
 
 void add_word(command *c, const char *word)
@@ -283,15 +259,10 @@ static bool look_for_reports(trial *t)
     return said;
 }
 
+/* Codes of a list have blanks between. */
 static bool is_listed(int code, const char *codes)
 {
-    for (char *end; *codes; codes = end + strspn(end, " ")) {
-        if (strtol(codes, &end, 10) == code)
-            return true;
-        if (end == codes)
-            return false;
-    }
-    return false;
+    return strstr(text_of(" %s ", codes), text_of(" %d ", code)) != NULL;
 }
 
 int run_command(trial *t, const command *c, const char *codes)
