@@ -11,43 +11,36 @@ typedef struct model_case {
     const char *at;    /* prefix of paths */
     const char *group; /* that the configuration's attributes are on */
     rt_transformer *model;
+    rt_folder_tensors names; /* of its parameters */
     rt_transformer_input input;
     int32_t *labels; /* shifted to where they are predicted, one per row of logits */
     int label_count;
 } model_case;
 
-/* The files name parameters as the RoFormer's family does. Finds the parameter with a name or, if
- * that is NULL, the name of a parameter. */
-static const rt_parameter *find_parameter(const model_case *c, const rt_parameter *wanted,
-                                          const char *name, char found_name[RT_NAME_SIZE])
+/* The files name parameters as the RoFormer's family does. Returns the one with that name, or that
+ * is `wanted`; NULL if there is none. */
+static const rt_folder_tensor *find_parameter(const model_case *c, const rt_parameter *wanted,
+                                              const char *name)
 {
-    const rt_parameter *found = NULL;
-    rt_folder_tensors all;
-    ck_assert_int_eq(
-        rt_folder_tensors_new(&all, &rt_family_roformer, &c->model->options, c->model, -1).code,
-        RT_OK);
-    for (int i = 0; i < all.count && !found; i++) {
-        const rt_folder_tensor *t = all.list + i;
-        const rt_parameter *p = t->stacked[0].parameter;
-        if (t->row->written || (name ? strcmp(t->name, name) != 0 : p != wanted))
-            continue;
-        found = p;
-        memcpy(found_name, t->name, RT_NAME_SIZE);
+    for (int i = 0; i < c->names.count; i++) {
+        const rt_folder_tensor *t = c->names.list + i;
+        if (!t->row->written && (name ? !strcmp(t->name, name) : t->stacked[0].parameter == wanted))
+            return t;
     }
-    rt_folder_tensors_free(&all);
-    return found;
+    return NULL;
 }
 
-static const char *name_of(const model_case *c, const rt_parameter *p, char name[RT_NAME_SIZE])
+static const char *name_of(const model_case *c, const rt_parameter *p)
 {
-    ck_assert_msg(find_parameter(c, p, NULL, name), "%s has no name there", p->name);
-    return name;
+    const rt_folder_tensor *found = find_parameter(c, p, NULL);
+    ck_assert_msg(found != NULL, "%s has no name there", p->name);
+    return found->name;
 }
 
 static const rt_parameter *find_named(const model_case *c, const char *name)
 {
-    char same[RT_NAME_SIZE];
-    return find_parameter(c, NULL, name, same);
+    const rt_folder_tensor *found = find_parameter(c, NULL, name);
+    return found ? found->stacked[0].parameter : NULL;
 }
 
 static int whole(const reference *r, const model_case *c, const char *attribute)
@@ -89,9 +82,9 @@ static rt_transformer_options read_options(const reference *r, const model_case 
 static void load_weights(reference *r, model_case *c)
 {
     const rt_parameters *p = &c->model->parameters;
-    char path[256], name[RT_NAME_SIZE];
+    char path[256];
     for (int i = 0; i < p->count; i++) {
-        array a = reference_array(r, "%sweights/%s", c->at, name_of(c, p->list[i], name));
+        array a = reference_array(r, "%sweights/%s", c->at, name_of(c, p->list[i]));
         ck_assert_msg(a.size == rt_size(&p->list[i]->tensor), "%s: weights/%s has another size",
                       r->name, p->list[i]->name);
         for (size_t k = 0; k < a.size; k++)
@@ -140,6 +133,10 @@ static model_case make_model(reference *r, const char *at, bool tied)
     rt_transformer_options options = read_options(r, &c, tied);
     check_status(r, rt_transformer_new(&c.model, &options, 1, NULL), "model");
     c.group = NULL; /* not needed from here on */
+    check_status(r,
+                 rt_folder_tensors_new(&c.names, &rt_family_roformer, &c.model->options, c.model,
+                                       -1),
+                 "names");
     load_weights(r, &c);
     array ids = reference_array(r, "%sinputs/input_ids", at);
     c.input = (rt_transformer_input){.B = ids.axis[0],
@@ -150,6 +147,12 @@ static model_case make_model(reference *r, const char *at, bool tied)
     c.input.key_mask = reference_mask(r, ids.size, "%sinputs/attention_mask", at);
     place_labels(r, &c, reference_array(r, "%sinputs/labels", at));
     return c;
+}
+
+static void free_model(model_case *c)
+{
+    rt_folder_tensors_free(&c->names);
+    rt_transformer_free(c->model);
 }
 
 static rt_tensor *run(reference *r, model_case *c, rt_tensor **logits)
@@ -213,11 +216,11 @@ static bool exact(void)
 static void check_gradients(reference *r, model_case *c)
 {
     const rt_parameters *p = &c->model->parameters;
-    char path[256], name[RT_NAME_SIZE];
+    char path[256];
     differentiate(r, c);
     for (int i = 0; i < p->count; i++)
         check_gradient(r, p->list[i]->tensor.grad, rt_size(&p->list[i]->tensor),
-                       reference_array(r, "%sgrads/%s", c->at, name_of(c, p->list[i], name)),
+                       reference_array(r, "%sgrads/%s", c->at, name_of(c, p->list[i])),
                        "gradient of %s", p->list[i]->name);
     snprintf(path, sizeof path, "%sgrads", c->at);
     name_list names = reference_members(r, path);
@@ -277,7 +280,7 @@ static void check_untied(reference *r)
                       r->name, names.names[i]);
         check_input(r, parameter(&c, names.names[i]), "grads_untied", names.names[i]);
     }
-    rt_transformer_free(c.model);
+    free_model(&c);
     r->cases++;
 }
 
@@ -298,7 +301,6 @@ static void check_training(reference *r, model_case *c)
     check_size(r, norm, lr.size, "train/total_norm");
     real *m = reference_zeros(r, p->block_size), *v = reference_zeros(r, p->block_size);
     rt_tensor *logits;
-    char name[RT_NAME_SIZE];
     for (int t = 0; t < (int)lr.size; t++) {
         differentiate(r, c);
         const double size = gradient_norm(p);
@@ -329,7 +331,7 @@ static void check_training(reference *r, model_case *c)
                  "loss after training");
     for (int i = 0; i < p->count; i++)
         check_values(r, p->list[i]->tensor.data, rt_size(&p->list[i]->tensor),
-                     reference_array(r, "train/final_params/%s", name_of(c, p->list[i], name)),
+                     reference_array(r, "train/final_params/%s", name_of(c, p->list[i])),
                      TRAJECTORY_TOLERANCE, "%s after training", p->list[i]->name);
     r->cases++;
 }
@@ -345,7 +347,7 @@ void check_model_file(reference *r)
         check_untied(r);
         check_training(r, &c);
     }
-    rt_transformer_free(c.model);
+    free_model(&c);
 }
 
 void check_heads_case(reference *r, const char *name)
@@ -356,5 +358,5 @@ void check_heads_case(reference *r, const char *name)
     check_forward(r, &c);
     if (exact())
         check_gradients(r, &c);
-    rt_transformer_free(c.model);
+    free_model(&c);
 }
