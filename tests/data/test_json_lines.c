@@ -173,14 +173,6 @@ TEST(members_of_a_compressed_file_follow_each_other)
     is_error(status_of(&o), RT_DATA, "of the unpacked bytes: incorrect header check");
 }
 
-TEST(a_compressed_text_is_the_text)
-{
-    rt_data_options o = options_with("text", "length=24 eval_fraction=0"), other = o;
-    o.file = pack("a.txt.gz", plain);
-    other.file = write_text("a.txt", plain);
-    draw_the_same(&o, &other);
-}
-
 /* The unpacked size is unknown in advance. Zeros after the compressed bytes are ignored. */
 TEST(a_large_compressed_file_is_read)
 {

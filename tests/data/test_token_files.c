@@ -58,11 +58,8 @@ TEST(an_id_out_of_range_is_named)
 TEST_ROWS(ids_of_special_tokens_are_refused_or_ordinary, 0, 2)
 {
     static const int64_t ids[] = {0, 1, 2, 3, 4, 31, 0, 31, 5};
-    rt_data_options o = options_for("tokens");
+    rt_data_options o = options_with("tokens", "length=9 eval_fraction=0 objective=lm");
     write_ids(&o, (storage){0}, ids, 9);
-    o.length = 9;
-    o.eval_fraction = 0;
-    o.objective = RT_OBJECTIVE_LM;
     o.special_tokens = _i ? RT_SPECIAL_TOKENS_NO : RT_SPECIAL_TOKENS_YES;
     rt_data *data = source(&o);
     const rt_special_use use = rt_data_special_use(data);
@@ -80,12 +77,9 @@ TEST_ROWS(a_mask_is_replaced_by_any_ordinary_token, 0, 3)
     static int64_t ids[LENGTH];
     for (int t = 0; t < LENGTH; t++)
         ids[t] = 7;
-    rt_data_options o = options_for("tokens");
+    rt_data_options o =
+        options_with("tokens", "length=4000 eval_fraction=0 objective=mlm mask_probability=1");
     write_ids(&o, (storage){0}, ids, LENGTH);
-    o.length = LENGTH;
-    o.eval_fraction = 0;
-    o.objective = RT_OBJECTIVE_MLM;
-    o.mask_probability = 1;
     o.mask_id = _i < 2 ? 31 : 0; /* RT_ID_MASK */
     o.special_tokens = _i ? RT_SPECIAL_TOKENS_NO : RT_SPECIAL_TOKENS_YES;
     rt_data *data = source(&o);

@@ -162,18 +162,6 @@ TEST(a_byte_that_has_no_piece_is_left_out_and_counted)
     ck_assert_str_eq(unknown.name, "'x'");
 }
 
-TEST(bytes_that_are_not_utf8_are_named_with_their_offset)
-{
-    int32_t ids[20];
-    int count;
-    rt_unknown unknown;
-    rt_vocabulary *v = bpe_of(small);
-    is_status(rt_vocabulary_encode(v, "ab\xff", 3, false, ids, &count, &unknown), RT_ARGUMENT,
-              "byte 0xff at byte 2 is not UTF-8");
-    is_status(rt_level_error(RT_LEVEL_BPE, "name", 0xff, 1), RT_DATA,
-              "name: data.level = bpe needs UTF-8; byte 0xff at offset 1 is not");
-}
-
 TEST(ids_may_have_gaps_which_are_no_tokens)
 {
     static const int32_t ordinary[] = {0, 1, 2, 3, 6, 14, 15};

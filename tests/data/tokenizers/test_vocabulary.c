@@ -86,6 +86,30 @@ TEST(logits_of_ids_that_are_no_text_are_masked)
     }
 }
 
+TEST(bytes_that_are_not_utf8_are_named_with_their_offset)
+{
+    static const char *const rows[][2] = {{"\xff", "byte 0xff at byte 0 is not UTF-8"},
+                                          {"[SEP]ab\xc3", "byte 0xc3 at byte 7 is not UTF-8"},
+                                          {"\xc3\xa9\xa9", "byte 0xa9 at byte 2 is not UTF-8"}};
+    static const char *const words[] = {"char", "wordpiece", "bpe"};
+    const rt_vocabulary *levels[] = {
+        characters_of("a", 1), from(RT_LEVEL_WORDPIECE, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n"),
+        read_vocabulary((rt_vocabulary_kind){.level = RT_LEVEL_BPE},
+                        TEST_SOURCES "/fixtures/bpe/digits/tokenizer.json")};
+    int32_t ids[20];
+    int count;
+    rt_unknown unknown;
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 6; k++)
+            is_status(rt_vocabulary_encode(levels[i], rows[k / 2][0], strlen(rows[k / 2][0]), k % 2,
+                                           ids, &count, &unknown),
+                      RT_ARGUMENT, rows[k / 2][1]);
+        is_status(rt_level_error(rt_vocabulary_kind_of(levels[i]).level, "name", 0xff, 1), RT_DATA,
+                  lasting("name: data.level = %s needs UTF-8; byte 0xff at offset 1 is not",
+                          words[i]));
+    }
+}
+
 TEST(vocabularies_are_equal_if_every_id_has_the_same_meaning)
 {
     rt_vocabulary *v[] = {of_bytes(), characters_of("ab", 2), characters_of("abc", 3),

@@ -129,20 +129,6 @@ TEST(special_tokens_in_a_text_are_text_or_tokens)
     has_ids(AS_TOKENS, characters_of("ab[", 3), "a[MASK]b[SEP][", "6 2 7 3 5");
 }
 
-TEST(bytes_that_are_not_utf8_are_named_with_their_offset)
-{
-    int32_t ids[20];
-    int count;
-    rt_unknown unknown;
-    rt_vocabulary *v = pieces(false, PLAYING);
-    is_status(rt_vocabulary_encode(v, "play\xff", 5, false, ids, &count, &unknown), RT_ARGUMENT,
-              "byte 0xff at byte 4 is not UTF-8");
-    is_status(rt_vocabulary_encode(v, "[SEP]ab\xc3", 8, true, ids, &count, &unknown), RT_ARGUMENT,
-              "byte 0xc3 at byte 7 is not UTF-8");
-    is_status(rt_level_error(RT_LEVEL_WORDPIECE, "name", 0xff, 1), RT_DATA,
-              "name: data.level = wordpiece needs UTF-8; byte 0xff at offset 1 is not");
-}
-
 TEST(pieces_become_text_with_spaces_between_words)
 {
     static const int32_t ids[] = {2, 5, 6, 7, 9, 8, 12, 1, 9, 3, -1, 99}, letters[] = {6, 5, 0, 7};
