@@ -3,19 +3,14 @@
 #include "models/encodings/encoding.h"
 #include "models/keys.h"
 #include "new_model.h"
+#include "option_words.h"
 
 static rt_transformer_options small(rt_position_kind kind)
 {
-    rt_transformer_options o = {.vocab = 7,
-                                .layers = 2,
-                                .dim = 16,
-                                .heads = 2,
-                                .norm_eps = 1e-12,
-                                .tie_embeddings = true,
-                                .position = {.kind = kind,
-                                             .frequencies = {.base = 10000, .scale = 1},
-                                             .fraction = 1,
-                                             .max_len = 6}};
+    rt_transformer_options o = {.position = {.kind = kind, .max_len = 6}};
+    set_options(&o, "vocab=7 model.layers=2 model.dim=16 model.heads=2 model.norm_eps=1e-12 "
+                    "model.tie_embeddings=yes position.base=10000 position.scale=1 "
+                    "position.fraction=1");
     o.causal = rt_encoding_of(&o)->causal;
     return o;
 }

@@ -3,6 +3,7 @@
 
 #include "core/gradcheck.h"
 #include "new_model.h"
+#include "option_words.h"
 
 enum { B = 2, W = 3, T = 1 + 2 * W, E = 16, PATCH = 5, HEADS = 2, PAIRS = 4 };
 
@@ -12,27 +13,14 @@ static const int32_t ids[B * T] = {1, 4, 4, 4, 4, 4, 4, 1, 4, 4, 4, 4, 4, 4};
 static const rt_positions places = {.B = B, .T = T, .at = columns, .second = rows};
 static real pixels[B * T * PATCH];
 
-static rt_transformer_options images(rt_position_kind kind, rt_mixing mixing, bool learn)
+static rt_transformer_options images(const char *words)
 {
-    return (rt_transformer_options){.vocab = 5,
-                                    .patch = PATCH,
-                                    .layers = 2,
-                                    .dim = E,
-                                    .heads = HEADS,
-                                    .norm = RT_NORM_PRE,
-                                    .norm_eps = 1e-12,
-                                    .head = RT_HEAD_SEQUENCE,
-                                    .labels = 3,
-                                    .position = {.kind = kind,
-                                                 .axes = 2,
-                                                 .mixing = mixing,
-                                                 .frequencies = {.base = 10, .scale = 1},
-                                                 .fraction = 1,
-                                                 .max_len = T},
-                                    .theta = {.learn = learn,
-                                              .scope = RT_THETA_HEAD,
-                                              .form = mixing == RT_MIXED ? RT_THETA_RAW
-                                                                         : RT_THETA_LOG}};
+    rt_transformer_options o = {.patch = PATCH, .position.max_len = T};
+    set_options(&o, "vocab=5 head=sequence labels=3 model.layers=2 model.dim=16 model.heads=2 "
+                    "model.norm=pre model.norm_eps=1e-12 position.axes=2 position.base=10 "
+                    "position.scale=1 position.fraction=1 theta.scope=head");
+    set_options(&o, words);
+    return o;
 }
 
 static rt_transformer_input input(void)
@@ -42,21 +30,22 @@ static rt_transformer_input input(void)
     return INPUT(.B = B, .T = T, .ids = ids, .patches = pixels, .positions = &places);
 }
 
+#define MIXED "position.mixing=mixed theta.learn=yes theta.form=raw"
+
 /* Models of every encoding that has two coordinates. */
 static const struct {
-    rt_position_kind kind;
-    rt_mixing mixing;
-    bool learn, moves; /* the result depends on where the image is */
-} kinds[] = {
-    {RT_POSITION_ROPE, RT_AXIAL, false, false},      {RT_POSITION_ROPE, RT_AXIAL, true, false},
-    {RT_POSITION_ROPE, RT_MIXED, true, false},       {RT_POSITION_NONE, RT_AXIAL, false, false},
-    {RT_POSITION_SINUSOIDAL, RT_AXIAL, false, true}, {RT_POSITION_LEARNED, RT_AXIAL, false, false},
-};
+    const char *words;
+    bool moves; /* the result depends on where the image is */
+} kinds[] = {{"position.kind=rope", false},
+             {"theta.learn=yes", false},
+             {MIXED, false},
+             {"position.kind=none", false},
+             {"position.kind=sinusoidal", true},
+             {"position.kind=learned", false}};
 
 static rt_transformer *model_of(int kind)
 {
-    const rt_transformer_options o =
-        images(kinds[kind].kind, kinds[kind].mixing, kinds[kind].learn);
+    const rt_transformer_options o = images(kinds[kind].words);
     rt_transformer *m = new_model(&o, 3);
     grow(m, 20);
     return m;
@@ -100,14 +89,13 @@ TEST_ROWS(a_rotated_image_model_sees_differences_of_coordinates_alone, 0, ROWS(k
     ck_assert_int_eq(equal, !kinds[_i].moves);
     down[3] += 1; /* one patch is elsewhere */
     const real *third = made(g, rt_transformer_forward(m, g, &in))->data;
-    ck_assert_int_eq(fabs((double)(third[0] - second[0])) > 1e-6,
-                     kinds[_i].kind == RT_POSITION_ROPE || kinds[_i].moves);
+    ck_assert_int_eq(fabs((double)(third[0] - second[0])) > 1e-6, _i < 3 || kinds[_i].moves);
 }
 
 /* Heo et al. 2024: one random angle for each head and layer. */
 TEST(mixed_theta_starts_with_a_length_for_each_pair_and_an_angle_for_each_head)
 {
-    const rt_transformer_options o = images(RT_POSITION_ROPE, RT_MIXED, true);
+    const rt_transformer_options o = images(MIXED);
     rt_transformer *m = new_model(&o, 3);
     const rt_shape shape = rt_transformer_theta_shape(&m->options);
     double theta[2][HEADS][2][PAIRS], lengths[2][HEADS][2][PAIRS], angles[2 * HEADS];
@@ -131,7 +119,7 @@ TEST(mixed_theta_starts_with_a_length_for_each_pair_and_an_angle_for_each_head)
 
 TEST(axial_theta_is_that_of_half_the_features_for_each_coordinate)
 {
-    const rt_transformer_options o = images(RT_POSITION_ROPE, RT_AXIAL, true);
+    const rt_transformer_options o = images("theta.learn=yes");
     double theta[2 * HEADS * PAIRS];
     rt_transformer_theta(new_model(&o, 3), theta);
     for (int i = 0; i < 2 * HEADS * PAIRS; i++)
@@ -141,9 +129,9 @@ TEST(axial_theta_is_that_of_half_the_features_for_each_coordinate)
 /* Texts with the positions that they would have without any. */
 TEST_ROWS(positions_of_each_text_may_be_given, 0, 3)
 {
-    static const rt_position_kind one[] = {RT_POSITION_ROPE, RT_POSITION_SINUSOIDAL,
-                                           RT_POSITION_LEARNED};
-    rt_transformer_options o = images(one[_i], RT_AXIAL, false);
+    static const char *const one[] = {"position.kind=rope", "position.kind=sinusoidal",
+                                      "position.kind=learned"};
+    rt_transformer_options o = images(one[_i]);
     double usual[B * T];
     o.patch = 0;
     o.position.axes = 1;
@@ -167,7 +155,7 @@ TEST_ROWS(positions_of_each_text_may_be_given, 0, 3)
 
 TEST(an_input_without_the_coordinates_or_patches_of_the_model_is_refused)
 {
-    rt_transformer_options o = images(RT_POSITION_ROPE, RT_AXIAL, false);
+    rt_transformer_options o = images("");
     const rt_positions line = {.B = B, .T = T, .at = columns},
                        shorter = {.B = B, .T = T - 1, .at = columns, .second = rows};
     const struct {

@@ -189,8 +189,7 @@ TEST(an_initial_value_depends_on_its_name_alone)
 TEST(a_blank_model_equals_the_drawn_one_once_drawn)
 {
     rt_transformer_options o = small();
-    o.theta.init = RT_THETA_PERTURBED;
-    o.theta.init_sigma = 1;
+    set_options(&o, "theta.init=perturbed theta.init_sigma=1");
     rt_transformer *drawn = new_model(&o, 7), *blank;
     expect_ok(rt_transformer_new_from(&blank, &o, &(rt_model_start){.seed = 7, .blank = true}));
     const rt_parameters *a = &drawn->parameters, *b = &blank->parameters;
@@ -299,9 +298,7 @@ static const double by_layer[2][2] = {{1, 0.1}, {1, 0.01}};
 static rt_transformer_options two_bases(void)
 {
     rt_transformer_options o = small();
-    o.window = 2;
-    o.layer_types = (rt_layer_words){2, {RT_LAYER_SLIDING, RT_LAYER_FULL}};
-    o.position.local_base = 100;
+    set_options(&o, "model.window=2 model.layer_types=sliding,full position.local_base=100");
     return o;
 }
 
@@ -330,9 +327,7 @@ TEST(a_start_at_random_is_drawn_around_the_base_of_the_layer)
 {
     rt_transformer_options o = two_bases();
     double least[2] = {1, 1};
-    o.theta.init = RT_THETA_UNIFORM;
-    o.head_dim = 64;
-    o.position.local_base = 10;
+    set_options(&o, "theta.init=uniform model.head_dim=64 position.local_base=10");
     rt_transformer *m = new_model(&o, 1);
     for (int i = 0; i < 64; i++)
         least[i / 32] = fmin(least[i / 32], rt_transformer_theta_start(m)[i]);
@@ -356,9 +351,7 @@ TEST_ROWS(embeddings_are_scaled_for_the_masks_of_their_text, 0, 3)
     rt_transformer_options o = small();
     rt_tensor *states[3];
     rt_graph *g = new_graph();
-    o.embedding_norm = RT_EMBEDDING_NORM_NO;
-    o.token_dropout = true;
-    o.mask_id = 3;
+    set_options(&o, "model.embedding_norm=no model.token_dropout=yes mask=3");
     rt_transformer *m = new_model(&o, 1);
     const rt_transformer_input in = INPUT(.B = 2, .T = 4, .ids = text, .hidden_states = states,
                                           .key_mask = _i == 0   ? mask
@@ -375,20 +368,17 @@ TEST_ROWS(embeddings_are_scaled_for_the_masks_of_their_text, 0, 3)
 /* ESM-2 and RoFormer have dropout before both maps, ModernBERT only behind the norm. */
 TEST(dropout_of_a_classifier_is_at_the_place_of_its_reference)
 {
-    static const struct {
-        rt_classifier classifier;
-        const char *ops; /* from the logits to the input */
-    } rows[] = {{RT_CLASSIFIER_DENSE, "linear dropout linear_activation dropout "},
-                {RT_CLASSIFIER_TANH, "linear dropout linear_activation dropout "},
-                {RT_CLASSIFIER_NORM, "linear dropout layer_norm linear_activation "}};
+    static const char *const rows[][2] = {
+        /* options, and ops from the logits to the input */
+        {"model.classifier=dense", "linear dropout linear_activation dropout "},
+        {"model.classifier=tanh", "linear dropout linear_activation dropout "},
+        {"model.classifier=norm", "linear dropout layer_norm linear_activation "}};
     static real pooled[2 * 8], gradient[2 * 8];
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (int i = 0; i < ROWS(rows); i++) {
         char ops[256] = "";
         rt_transformer_options o = small();
-        o.head = RT_HEAD_SEQUENCE;
-        o.labels = 3;
-        o.dropout = 0.5;
-        o.classifier = rows[i].classifier;
+        set_options(&o, "head=sequence labels=3 model.dropout=0.5");
+        set_options(&o, rows[i][0]);
         rt_transformer *m = new_model(&o, 1);
         rt_graph *g = new_graph();
         rt_tensor x = rt_tensor_of(pooled, gradient, RT_SHAPE_OF(2, 8));
@@ -396,7 +386,7 @@ TEST(dropout_of_a_classifier_is_at_the_place_of_its_reference)
         ck_assert_ptr_nonnull(rt_transformer_logits(m, g, &x));
         for (const rt_node *n = rt_graph_tape(g); n; n = n->older)
             snprintf(ops + strlen(ops), sizeof ops - strlen(ops), "%s ", n->op->name);
-        ck_assert_str_eq(ops, rows[i].ops);
+        ck_assert_str_eq(ops, rows[i][1]);
     }
 }
 
