@@ -31,6 +31,17 @@ static void expect_equal(const rt_transformer_options *a, const rt_transformer_o
     expect_near(largest_difference(here, there, OUTPUT), 0, tolerance, "difference");
 }
 
+/* Expects another last token to change nothing before it. */
+static void expect_no_look_ahead(rt_transformer *m, int32_t block[BLOCK], const real *here)
+{
+    real there[OUTPUT];
+    block[BLOCK - 1] = (block[BLOCK - 1] + 1) % VOCAB;
+    encode(there, m, block, 0);
+    expect_near(largest_difference(here, there, OUTPUT - DIM), 0, 1e-13, "another last token");
+    expect_above(largest_difference(here + OUTPUT - DIM, there + OUTPUT - DIM, DIM), 1e-3,
+                 "the last token");
+}
+
 /* ALiBi has the slopes 2^(-8 (h + 1) / H): with two heads 1/16 and 1/256. */
 TEST(fixed_gates_are_alibi)
 {
@@ -86,11 +97,7 @@ TEST_ROWS(a_gate_depends_only_on_the_tokens_in_between, 0, KINDS)
         encode(there, m, block, 37);
         expect_near(largest_difference(here, there, OUTPUT), 0, 1e-12, "after padding");
     }
-    block[BLOCK - 1] = (block[BLOCK - 1] + 1) % VOCAB;
-    encode(there, m, block, 0);
-    expect_near(largest_difference(here, there, OUTPUT - DIM), 0, 1e-13, "another last token");
-    expect_above(largest_difference(here + OUTPUT - DIM, there + OUTPUT - DIM, DIM), 1e-3,
-                 "the last token");
+    expect_no_look_ahead(m, block, here);
 }
 
 /* The weights of two keys of one query have a ratio that no token before them changes, but any
@@ -126,22 +133,29 @@ static rt_transformer_options selective(int taps)
     return o;
 }
 
-/* A phase of 1 at every token: e^0 beside maps of 0. Scores depend on differences of angles. */
+/* Makes a model with a phase of 1 at every token: e^0 beside maps of 0. */
+static rt_transformer *of_constant_phase(rt_transformer_options *o)
+{
+    o->position.phase_bias = true;
+    rt_transformer *m = make(o);
+    for (int l = 0; l < o->layers; l++) {
+        const rt_tensor *up = m->layers[l].phase.up, *bias = m->layers[l].phase.bias;
+        memset(up->data, 0, rt_size(up) * sizeof(real));
+        memset(bias->data, 0, rt_size(bias) * sizeof(real));
+    }
+    return m;
+}
+
+/* Scores depend on differences of angles. */
 TEST_ROWS(selective_rope_of_a_constant_phase_is_rope, 0, 4)
 {
     rt_transformer_options o = selective(_i % 2 ? 4 : 0);
     rt_transformer_options rope = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
     real here[OUTPUT], there[OUTPUT];
     int32_t block[BLOCK];
-    o.position.phase_bias = true;
     o.theta.learn = rope.theta.learn = _i > 1;
     rope.position.pairing = RT_HALF;
-    rt_transformer *m = make(&o);
-    for (int l = 0; l < o.layers; l++) {
-        const rt_tensor *up = m->layers[l].phase.up, *bias = m->layers[l].phase.bias;
-        memset(up->data, 0, rt_size(up) * sizeof(real));
-        memset(bias->data, 0, rt_size(bias) * sizeof(real));
-    }
+    rt_transformer *m = of_constant_phase(&o);
     draw_block(block);
     encode(here, m, block, 0);
     encode(there, make(&rope), block, 0);
@@ -151,20 +165,16 @@ TEST_ROWS(selective_rope_of_a_constant_phase_is_rope, 0, 4)
 TEST_ROWS(selective_rope_keeps_lengths_and_a_prefix_does_not_see_its_continuation, 0, 3)
 {
     rt_transformer_options o = selective(2 * _i);
-    real here[OUTPUT], there[OUTPUT];
+    real here[OUTPUT];
     int32_t block[BLOCK];
     rt_graph *g = new_graph();
     o.position.phase_gate = _i > 0;
     rt_transformer *m = make(&o);
     draw_block(block);
     encode(here, m, block, 0);
-    block[BLOCK - 1] = (block[BLOCK - 1] + 1) % VOCAB;
-    encode(there, m, block, 0);
-    expect_near(largest_difference(here, there, OUTPUT - DIM), 0, 1e-13, "another last token");
-    expect_above(largest_difference(here + OUTPUT - DIM, there + OUTPUT - DIM, DIM), 1e-3,
-                 "the last token");
+    expect_no_look_ahead(m, block, here);
     rt_tensor x = rt_tensor_of(here, NULL, RT_SHAPE_OF(1, BLOCK, DIM));
-    rt_tensor q = rt_tensor_of(there, NULL, RT_SHAPE_OF(1, BLOCK, 2, DIM / 2));
+    rt_tensor q = rt_tensor_of(here, NULL, RT_SHAPE_OF(1, BLOCK, 2, DIM / 2));
     rt_attention_pass pass = {.input = &x, .query = &q, .key = &q, .value = &q};
     rt_encoding_of(&o)->attention(m, g, 0, &pass);
     const rt_tensor *turned = made(g, rt_rope(g, &q, pass.rotation.query));
@@ -316,9 +326,7 @@ TEST(only_layers_without_positions_have_a_stepwise_length_factor)
 {
     rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
     const rt_transformer_options plain = o;
-    o.length_scale = RT_LENGTH_FLOOR;
-    o.length_factor = 10;
-    o.length_floor = 4;
+    set_options(&o, "model.length_scale=floor model.length_factor=10 model.length_floor=4");
     expect_equal(&o, &plain, 0);
     o.position.every = 2;
     ck_assert(!rt_encoding_acts(rt_encoding_at(&o, 3), &o, 0));
@@ -357,14 +365,8 @@ TEST(the_mean_of_fixed_gates_is_their_value)
 TEST(constant_phases_add_up_to_the_number_of_tokens)
 {
     rt_transformer_options o = selective(0);
-    o.position.phase_bias = true;
-    rt_transformer *m = make(&o);
+    rt_transformer *m = of_constant_phase(&o);
     rt_usage u;
-    for (int l = 0; l < 2; l++) {
-        rt_tensor *up = m->layers[l].phase.up, *bias = m->layers[l].phase.bias;
-        memset(up->data, 0, rt_size(up) * sizeof *up->data);
-        memset(bias->data, 0, rt_size(bias) * sizeof *bias->data);
-    }
     measure(&u, m);
     ck_assert(!u.gates);
     ck_assert_int_eq(rt_usage_position(&u, RT_PHASE_PLACES - 1), u.length - 1);

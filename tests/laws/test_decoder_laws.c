@@ -26,10 +26,8 @@ TEST_ROWS(shared_keys_are_repeated_keys, 0, 4)
     const bool by_head = _i / 2;
     rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, _i % 2);
     o.heads = H;
-    o.theta = (rt_theta_options){.learn = true,
-                                 .scope = by_head ? RT_THETA_HEAD : RT_THETA_LAYER,
-                                 .init = RT_THETA_PERTURBED,
-                                 .init_sigma = 0.5};
+    set_options(&o, "theta.learn=yes theta.init=perturbed theta.init_sigma=0.5");
+    o.theta.scope = by_head ? RT_THETA_HEAD : RT_THETA_LAYER;
     rt_transformer *repeated = make(&o);
     o.kv_heads = G;
     rt_transformer *shared = make(&o);
@@ -93,9 +91,8 @@ TEST_ROWS(layers_without_positions_have_no_theta, 0, 2)
     double theta[4 * 2 * 4], read[4 * 2 * 4], shared[4];
     int32_t block[BLOCK];
     real x[OUTPUT], y[OUTPUT];
-    o.layers = 5;
-    o.position.every = 3;
-    o.theta = (rt_theta_options){.learn = true, .scope = scope};
+    set_options(&o, "model.layers=5 position.every=3 theta.learn=yes");
+    o.theta.scope = scope;
     rt_transformer_resolve(&o);
     rt_transformer *own = make(&o);
     ck_assert_uint_eq(rt_transformer_theta_count(&o), (size_t)(4 * rows * 4));
@@ -142,15 +139,13 @@ TEST_ROWS(the_use_of_a_pair_is_its_share_of_the_query_and_key_weights, 0, 3 * 2 
     const int every = 1 + _i / 6 % 2, G = shared ? 2 : H;
     double use[LAYERS * H * PAIRS], expected[LAYERS * H * PAIRS] = {0};
     rt_transformer_options o = with(RT_POSITION_ROPE, RT_ATTENTION_SOFTMAX, true);
-    o.layers = LAYERS;
-    o.heads = H;
+    set_options(&o, "model.layers=5 model.heads=4 model.head_dim=8 position.fraction=0.5 "
+                    "theta.learn=yes");
     o.kv_heads = G;
-    o.head_dim = D;
     o.qk_norm = shared;
     o.position.every = every;
-    o.position.fraction = 0.5;
     o.position.pairing = half ? RT_HALF : RT_INTERLEAVED;
-    o.theta = (rt_theta_options){.learn = true, .scope = (rt_theta_scope)(_i % 3)};
+    o.theta.scope = (rt_theta_scope)(_i % 3);
     const int rows = o.theta.scope == RT_THETA_HEAD ? G : 1;
     rt_transformer *m = make(&o);
     int n = 0; /* of a row of expected */
