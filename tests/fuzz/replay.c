@@ -2,25 +2,11 @@
 
 #include "fuzz.h"
 
-#include <dirent.h>
+#include "core/memory.h"
+#include "util/files.h"
 
-/* The bytes of a file, to be freed; NULL if it cannot be read. */
-static uint8_t *read_input(const char *path, size_t *size)
-{
-    uint8_t *bytes = NULL;
-    FILE *file = fopen(path, "rb");
-    const long length = file && !fseek(file, 0, SEEK_END) ? ftell(file) : -1;
-    if (length >= 0 && !fseek(file, 0, SEEK_SET))
-        bytes = malloc(length ? (size_t)length : 1);
-    if (bytes && fread(bytes, 1, (size_t)length, file) != (size_t)length) {
-        free(bytes);
-        bytes = NULL;
-    }
-    if (file)
-        fclose(file);
-    *size = (size_t)length;
-    return bytes;
-}
+#include <dirent.h>
+#include <limits.h>
 
 typedef int harness(const uint8_t *bytes, size_t size);
 
@@ -36,13 +22,13 @@ static int replay_folder(harness *run, const char *path)
         if (entry->d_name[0] != '.') {
             snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
             size_t size;
-            uint8_t *bytes = read_input(file, &size);
+            char *bytes = rt_read_bytes(file, LONG_MAX, &size);
             if (bytes)
-                run(bytes, size);
+                run((uint8_t *)bytes, size);
             else
                 perror(file);
             sound &= bytes != NULL;
-            free(bytes);
+            rt_free(bytes);
             count++;
         }
     if (folder)
