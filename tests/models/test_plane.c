@@ -5,7 +5,7 @@
 #include "new_model.h"
 #include "option_words.h"
 
-enum { B = 2, W = 3, T = 1 + 2 * W, E = 16, PATCH = 5, HEADS = 2, PAIRS = 4 };
+enum { B = 2, W = 3, T = 1 + 2 * W, PATCH = 5, HEADS = 2, PAIRS = 4 };
 
 /* A class token at (0, 0) and two rows of three patches. */
 static const double columns[T] = {0, 0, 1, 2, 0, 1, 2}, rows[T] = {0, 0, 0, 0, 1, 1, 1};

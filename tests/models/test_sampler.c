@@ -96,47 +96,35 @@ TEST(a_softmax_adds_up_to_1_however_large_the_logits_are)
     ck_assert(p[0] == p[1] && p[2] == 0 && p[3] == 0);
 }
 
-/* Nine tokens that are as likely: the smaller ids come first. */
-TEST(tokens_of_the_smallest_ids_are_kept_among_equals)
-{
-    real logits[9];
-    double p[9];
-    for (int i = 0; i < 9; i++)
-        logits[i] = 2;
-    rt_sampler *s = sampler_of((rt_sampling){.temperature = 1, .top_p = 0.5}, 9);
-    expect_ok(rt_sampler_probabilities(s, logits, p));
-    expect_near(p, (double[9]){0.2, 0.2, 0.2, 0.2, 0.2}, 9);
-    s = sampler_of((rt_sampling){.temperature = 1, .top_k = 2, .top_p = 1}, 9);
-    logits[6] = 3;
-    expect_ok(rt_sampler_probabilities(s, logits, p));
-    const double sum = exp(1) + 1;
-    expect_near(p, (double[9]){[0] = 1 / sum, [6] = exp(1) / sum}, 9);
-    s = sampler_of((rt_sampling){.temperature = 0, .top_p = 1}, 9);
-    logits[3] = 3;
-    ck_assert_int_eq(draw(s, logits, 0), 3);
-}
-
-/* No dropped token ranks before a kept one, in long rows with ties. */
-TEST_ROWS(the_most_likely_are_kept, 0, 28)
+/* No dropped token ranks before a kept one, in long rows with ties, of which the smaller ids come
+ * first. Without the last of the kept tokens, less than top_p is left. */
+TEST_ROWS(the_most_likely_are_kept, 0, 2 * 28)
 {
     enum { COUNT = 1000 };
     static real logits[COUNT];
     static double all[COUNT], p[COUNT];
+    const bool by_share = _i % 2;
+    const int top_k = 1 + _i / 2 * 37;
+    const double top_p = by_share ? (1 + _i / 2) / 29.0 : 1;
     for (uint64_t i = 0; i < COUNT; i++)
         logits[i] = (real)rt_random_below((rt_random){3, 0, RT_STREAM_CHECK}, i, 40) / 8;
-    rt_sampler *s =
-        sampler_of((rt_sampling){.temperature = 1, .top_k = 1 + _i * 37, .top_p = 1}, COUNT);
+    rt_sampler *s = sampler_of((rt_sampling){1, by_share ? 0 : top_k, top_p, 0}, COUNT);
     expect_ok(rt_probabilities(logits, COUNT, all));
     expect_ok(rt_sampler_probabilities(s, logits, p));
     int kept = 0, last = -1;
+    double share = 0;
     for (int i = 0; i < COUNT; i++)
         if (p[i] > 0) {
             kept++;
+            share += all[i];
             last = last < 0 || all[i] <= all[last] ? i : last;
         }
-    ck_assert_int_eq(kept, 1 + _i * 37);
+    ck_assert(by_share ? share >= top_p - 1e-12 && share - all[last] < top_p : kept == top_k);
     for (int i = 0; i < COUNT; i++)
         ck_assert(p[i] > 0 || all[i] < all[last] || (all[i] == all[last] && i > last));
+    const int32_t first = draw(sampler_of((rt_sampling){0, 0, 1, 0}, COUNT), logits, 0);
+    for (int i = 0; i < COUNT; i++)
+        ck_assert(all[i] < all[first] || (all[i] == all[first] && i >= first));
 }
 
 /* The number is compared with the cumulated probabilities. */
