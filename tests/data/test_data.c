@@ -205,6 +205,43 @@ TEST(a_file_that_cannot_be_read_is_named)
     }
 }
 
+static rt_batch evaluation_with_patches(const rt_data *data, int rows, int length)
+{
+    rt_batch b = batch_of(rows, length);
+    b.patches = batch_array((size_t)(rows * length * (data->patch + 1)) * sizeof *b.patches);
+    rt_data_evaluation(data, 0, &b);
+    return b;
+}
+
+/* The file of the training may be gone, or not be named. */
+TEST(a_source_for_evaluation_draws_the_evaluation_of_training)
+{
+    enum { ROWS = 4 };
+    for (int task = 0; rt_data_task_name(task); task++) {
+        if (rt_tasks[task].kind == RT_DATA_TOY)
+            continue;
+        rt_data_options o = prepared(task);
+        ck_assert(!system(lasting("cd %s && mkdir -p e && cp [ail]* e", scratch)));
+        o.eval_file = lasting("%s/e%s", scratch, o.file + strlen(scratch));
+        const rt_data *data = source(&o);
+        const rt_batch expected = evaluation_with_patches(data, ROWS, o.length);
+        const rt_data_of_model meaning = meaning_of(data);
+        ck_assert_int_eq(remove(lasting("%.*s", (int)strcspn(o.file, ":"), o.file)), 0);
+        for (int i = 0; i < 2; i++, o.file = NULL) {
+            rt_data *alone;
+            expect_ok(rt_data_open_evaluation(&alone, &o, meaning));
+            owned(alone, close_source);
+            const rt_batch batch = evaluation_with_patches(alone, ROWS, o.length);
+            ck_assert_int_eq(rt_data_evaluation_rows(alone, o.length),
+                             rt_data_evaluation_rows(data, o.length));
+            ck_assert_msg(same_rows(&batch, 0, &expected, 0, ROWS), "%s", rt_data_task_name(task));
+            ck_assert_mem_eq(batch.patches, expected.patches,
+                             (size_t)(ROWS * o.length * data->patch) * sizeof *batch.patches);
+            ck_assert_ptr_eq(alone->labels, meaning.labels);
+        }
+    }
+}
+
 static void refused(const rt_data_options *o, const char *message)
 {
     is_status(rt_data_check(o), RT_CONFIG, message);

@@ -164,22 +164,6 @@ TEST(an_epoch_trains_on_every_image_and_an_evaluation_mixes_them)
         ck_assert(evaluated[i]);
 }
 
-TEST(a_source_for_evaluation_needs_no_training_images)
-{
-    rt_data_options o = images_in(write_images("train", 0, 9, SIDE, 1, false), SIDE, 8);
-    o.eval_file = write_images("t10k", 1, 1, SIDE, 1, false);
-    const rt_data_of_model meaning = meaning_of(source(&o));
-    rt_data *data;
-    o.file = "";
-    expect_ok(rt_data_open_evaluation(&data, &o, meaning));
-    owned(data, close_source);
-    rt_batch b = patches_of(data, 1, o.length);
-    rt_data_evaluation(data, 0, &b);
-    ck_assert_int_eq(image_of(data, &b, 0), 1);
-    ck_assert_int_eq(b.labels[0], 1);
-    ck_assert_ptr_eq(data->labels, meaning.labels);
-}
-
 /* tests/fixtures/images/make.py */
 TEST(resized_images_are_those_of_pytorch)
 {

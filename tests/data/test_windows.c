@@ -579,33 +579,11 @@ TEST_ROWS(all_files_are_listed, BYTES, CHARACTERS)
     ck_assert_ptr_null(path_of(&o, 4));
 }
 
-static rt_data *evaluated_as(const rt_data_options *o, rt_data_of_model meaning)
-{
-    rt_data *data;
-    expect_ok(rt_data_open_evaluation(&data, o, meaning));
-    return owned(data, close_source);
-}
-
 static rt_data *evaluated(const rt_data_options *o)
 {
-    return evaluated_as(o, (rt_data_of_model){0});
-}
-
-TEST_ROWS(a_source_for_evaluation_draws_the_evaluation_of_training, BYTES, CHARACTERS)
-{
-    rt_data_options o = pieces(_i);
-    const int rows = _i == BYTES ? 6 : 4;
-    rt_data *data = source(&o);
-    rt_batch expected = evaluation_of(data, rows, LENGTH), batch = batch_of(rows, LENGTH);
-    unlink(in_folder("a"));
-    for (int i = 0; i < 2; i++) {
-        data = evaluated(&o);
-        ck_assert_int_eq(rt_data_evaluation_rows(data, LENGTH), rows);
-        ck_assert(!data->varies);
-        rt_data_evaluation(data, 0, &batch);
-        ck_assert(same_rows(&batch, 0, &expected, 0, rows));
-        o.file = NULL;
-    }
+    rt_data *data;
+    expect_ok(rt_data_open_evaluation(&data, o, (rt_data_of_model){0}));
+    return owned(data, close_source);
 }
 
 TEST_ROWS(a_short_text_is_evaluated_as_one_shorter_sequence, BYTES, CHARACTERS)
@@ -643,18 +621,6 @@ TEST_ROWS(a_short_tail_is_evaluated_and_an_empty_one_is_not, BYTES, CHARACTERS)
                           "data.eval_fraction=0 to evaluate all of them",
                           units[_i]));
     ck_assert(!data);
-}
-
-TEST(a_source_for_evaluation_reads_only_the_evaluation_file)
-{
-    rt_data_options o = of_texts("classify", "text\tlabel\nabc\tx\nd\ty\n", "text\tlabel\ndd\ty\n");
-    rt_data *first = source(&o);
-    unlink(o.file);
-    rt_data *data = evaluated_as(&o, meaning_of(first));
-    ck_assert_int_eq(rt_data_evaluation_rows(data, 4), 1);
-    rt_batch b = evaluation_of(data, 1, 4);
-    ck_assert_int_eq(b.labels[0], 1);
-    ck_assert_int_eq(b.ids[1], b.ids[2]);
 }
 
 TEST(a_source_for_evaluation_needs_no_row_for_training)
