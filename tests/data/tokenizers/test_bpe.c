@@ -390,8 +390,8 @@ TEST(a_zero_in_the_file_is_refused)
 TEST(a_megabyte_without_blanks_is_tokenized)
 {
     enum { SIZE = 1 << 20 };
-    char *text = rt_alloc(SIZE, 1);
-    int32_t *ids = rt_alloc(SIZE, sizeof *ids);
+    char *text = owned(rt_alloc(SIZE, 1), rt_free);
+    int32_t *ids = owned(rt_alloc(SIZE, sizeof *ids), rt_free);
     rt_unknown unknown;
     int count;
     rt_vocabulary *v = bpe_of(small);
@@ -401,16 +401,14 @@ TEST(a_megabyte_without_blanks_is_tokenized)
     ck_assert_int_eq(count, SIZE / 5 * 2 + 1);
     for (int i = 0; i + 1 < count; i++)
         ck_assert_int_eq(ids[i], i % 2 ? 4 : 5);
-    rt_free(text);
-    rt_free(ids);
 }
 
 /* Each word comes twice: the second finds the cached ids of the first if it is short enough. */
 TEST(a_repeated_word_has_the_same_ids)
 {
     enum { LONGEST = 40, TURNS = 8, SIZE = TURNS * LONGEST * (LONGEST + 3) };
-    char *text = rt_alloc(SIZE, 1);
-    int32_t *ids = rt_alloc(SIZE, sizeof *ids);
+    char *text = owned(rt_alloc(SIZE, 1), rt_free);
+    int32_t *ids = owned(rt_alloc(SIZE, sizeof *ids), rt_free);
     rt_unknown unknown;
     size_t size = 0;
     int count, at = 0;
@@ -431,8 +429,6 @@ TEST(a_repeated_word_has_the_same_ids)
             ck_assert_int_eq(ids[at++], letters % 3 == 1 ? 0 : 4);
     }
     ck_assert_int_eq(at, count);
-    rt_free(text);
-    rt_free(ids);
 }
 
 static void is_formed(rt_form form, const char *text, const char *expected)

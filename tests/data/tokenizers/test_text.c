@@ -136,11 +136,3 @@ TEST(an_unknown_character_is_encoded_as_the_unknown_token)
               "byte 0xc3 at byte 2 is not UTF-8");
     ck_assert(ids == NULL && count == 0);
 }
-
-TEST(every_allocation_may_fail)
-{
-    rt_data_options o = options_with("text", "length=3 level=char eval_fraction=0");
-    o.file = write_text("a", "lo\nx");
-    o.vocab_file = write_text("b", TOKENS "o\n\\n\nl\n");
-    open_with_refusals(&o, 4);
-}

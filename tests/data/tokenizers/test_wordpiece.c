@@ -62,17 +62,6 @@ TEST_ROWS(the_file_of_Hugging_Face_is_written_as_it_was_read, 0, 2)
 /*                            5  6     7       8     9    10   11   12 */
 #define PLAYING SPECIAL "un\n##aff\n##able\n##ing\nplay\n##s\nplays\n,\n"
 
-TEST(a_word_is_cut_into_the_longest_pieces)
-{
-    rt_vocabulary *v = pieces(false, PLAYING);
-    is_encoded(v, "unaffable", "5 6 7");
-    is_encoded(v, "playing, plays,plays", "9 8 12 11 12 11");
-    is_encoded(v, "playsing ing able", "11 8 1 1"); /* pieces within a word do not begin one */
-    is_encoded(v, "unplay unable", "1 5 7");        /* nor the other way round */
-    is_encoded(v, "", "");
-    is_encoded(v, " \n", "");
-}
-
 TEST(a_word_that_cannot_be_cut_is_unknown_as_a_whole)
 {
     rt_unknown unknown;
