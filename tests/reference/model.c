@@ -2,9 +2,7 @@
 
 #include "io/huggingface/family.h"
 #include "models/transformer.h"
-#include "optim/rules.h"
-
-#include <math.h>
+#include "optim/optimizer.h"
 
 /* One model of a file: at the root ("") or in a group ("causal_lm/"). */
 typedef struct model_case {
@@ -284,14 +282,6 @@ static void check_untied(reference *r)
     r->cases++;
 }
 
-static double gradient_norm(const rt_parameters *p)
-{
-    double squares = 0;
-    for (size_t i = 0; i < p->block_size; i++)
-        squares += (double)p->grads[i] * (double)p->grads[i];
-    return sqrt(squares);
-}
-
 static void check_training(reference *r, model_case *c)
 {
     const rt_parameters *p = &c->model->parameters;
@@ -299,34 +289,27 @@ static void check_training(reference *r, model_case *c)
     array norm = reference_array(r, "train/total_norm");
     check_size(r, loss, lr.size + 1, "train/loss");
     check_size(r, norm, lr.size, "train/total_norm");
-    real *m = reference_zeros(r, p->block_size), *v = reference_zeros(r, p->block_size);
+    const rt_optimizer_settings settings = {.rule = RT_OPTIMIZER_ADAMW,
+                                            .beta1 = reference_number(r, "train", "beta1"),
+                                            .beta2 = reference_number(r, "train", "beta2"),
+                                            .eps = reference_number(r, "train", "eps"),
+                                            .weight_decay =
+                                                reference_number(r, "train", "weight_decay"),
+                                            .clip_norm =
+                                                reference_number(r, "train", "clip_max_norm"),
+                                            .theta_lr_scale = 1};
+    rt_optimizer *optimizer;
     rt_tensor *logits;
+    double size;
+    check_status(r, rt_optimizer_new(&optimizer, &c->model->parameters, &settings), "optimizer");
     for (int t = 0; t < (int)lr.size; t++) {
         differentiate(r, c);
-        const double size = gradient_norm(p);
-        check_number(r, size, norm.values[t], TRAJECTORY_TOLERANCE, "norm of the gradient");
         check_number(r, (double)run(r, c, &logits)->data[0], loss.values[t], TRAJECTORY_TOLERANCE,
                      "loss in training");
-        const rt_optimizer_settings settings = {.rule = RT_OPTIMIZER_ADAMW,
-                                                .beta1 = reference_number(r, "train", "beta1"),
-                                                .beta2 = reference_number(r, "train", "beta2"),
-                                                .eps = reference_number(r, "train", "eps")};
-        rt_update u = {.settings = &settings,
-                       .lr = lr.values[t],
-                       .gradient_scale =
-                           rt_clip_factor(size, reference_number(r, "train", "clip_max_norm")),
-                       .step = t + 1};
-        for (int i = 0; i < p->count; i++) {
-            const size_t at = p->list[i]->offset;
-            const rt_role role = p->list[i]->role;
-            u.decay = role == RT_ROLE_WEIGHT || role == RT_ROLE_MATRIX
-                          ? reference_number(r, "train", "weight_decay")
-                          : 0;
-            rt_update_rule_of(&settings)->span(&u, p->values + at,
-                                               (real *const[RT_MOST_STATES]){m + at, v + at},
-                                               p->grads + at, rt_size(&p->list[i]->tensor));
-        }
+        check_status(r, rt_optimizer_step(optimizer, lr.values[t], &size), "step");
+        check_number(r, size, norm.values[t], TRAJECTORY_TOLERANCE, "norm of the gradient");
     }
+    rt_optimizer_free(optimizer);
     check_number(r, (double)run(r, c, &logits)->data[0], loss.values[lr.size], TRAJECTORY_TOLERANCE,
                  "loss after training");
     for (int i = 0; i < p->count; i++)
