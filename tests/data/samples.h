@@ -55,36 +55,28 @@ static inline int task_named(const char *name)
     return task;
 }
 
-static inline rt_data_options options_for(const char *task)
+/* Sets some keys of data, whether these accept the values or not: "length=3 level=char". */
+static inline void set_data(rt_data_options *o, const char *settings)
 {
-    rt_data_options o = {.task = task_named(task),
-                         .length = 32,
-                         .vocab = 32,
-                         .distance = 3,
-                         .pairs = 1,
-                         .period = 7,
-                         .theta = 1.1,
-                         .theta2 = 0.6,
-                         .patch = 4,
-                         .size = 28,
-                         .level = RT_LEVEL_BYTE,
-                         .objective = RT_OBJECTIVE_MLM,
-                         .mask_probability = 0.15,
-                         .eval_fraction = 0.1,
-                         .eval_seed = 2021,
-                         .batch_size = 4};
-    return o;
-}
-
-/* Returns the options of a task with values of some keys, whether these accept them or not:
- * "length=3 level=char". */
-static inline rt_data_options options_with(const char *task, const char *settings)
-{
-    rt_data_options o = options_for(task);
     char name[64] = "data.", value[64];
     for (int used; sscanf(settings, " %50[a-z0-9_]=%60s%n", name + 5, value, &used) == 2;
          settings += used)
-        set_key(&rt_data_keys, name, value, &o);
+        set_key(&rt_data_keys, name, value, o);
+}
+
+static inline rt_data_options options_for(const char *task)
+{
+    rt_data_options o = {.task = task_named(task), .batch_size = 4};
+    set_data(&o, "length=32 vocab=32 distance=3 pairs=1 period=7 theta=1.1 theta2=0.6 patch=4 "
+                 "size=28 level=byte objective=mlm mask_probability=0.15 eval_fraction=0.1 "
+                 "eval_seed=2021");
+    return o;
+}
+
+static inline rt_data_options options_with(const char *task, const char *settings)
+{
+    rt_data_options o = options_for(task);
+    set_data(&o, settings);
     return o;
 }
 

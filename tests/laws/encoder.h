@@ -18,19 +18,14 @@ enum { ATTENTIONS = sizeof attentions / sizeof *attentions - 1 };
 static inline rt_transformer_options with(rt_position_kind kind, rt_attention_kind attention,
                                           bool causal)
 {
-    return (rt_transformer_options){.vocab = VOCAB,
-                                    .layers = 2,
-                                    .dim = DIM,
-                                    .heads = 2,
-                                    .norm_eps = 1e-12,
-                                    .tie_embeddings = true,
-                                    .attention = attention,
-                                    .causal = causal,
-                                    .position = {.kind = kind,
-                                                 .frequencies = {.base = 10000},
-                                                 .fraction = 1,
-                                                 .phase = true,
-                                                 .max_len = BLOCK + MOST_PADDING}};
+    rt_transformer_options o = {.vocab = VOCAB,
+                                .dim = DIM,
+                                .attention = attention,
+                                .causal = causal,
+                                .position = {.kind = kind, .max_len = BLOCK + MOST_PADDING}};
+    set_options(&o, "model.layers=2 model.heads=2 model.norm_eps=1e-12 model.tie_embeddings=yes "
+                    "position.base=10000 position.fraction=1 position.phase=yes");
+    return o;
 }
 
 static inline rt_transformer *make(const rt_transformer_options *o)

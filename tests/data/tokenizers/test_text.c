@@ -1,26 +1,20 @@
-/* The tokens of a text and their ids, at both levels. */
+/* The characters of a text and their ids. */
 
 #include "data/samples.h"
 #include "data/tokenizers/tokens.h"
 
-static rt_data *open_with(const rt_vocabulary *vocabulary, rt_level level, const void *text,
-                          size_t bytes, int length)
+/* Opens a text with a vocabulary; NULL: that of its characters. */
+static rt_data *open_with(const rt_vocabulary *vocabulary, const char *text, int length)
 {
-    rt_data_options o = options_with("text", "eval_fraction=0");
+    rt_data_options o = options_with("text", "level=char eval_fraction=0");
     o.length = length;
-    o.level = level;
-    o.file = write_file(in_folder("a"), text, bytes);
+    o.file = write_text("a", text);
     return source_as(&o, (rt_data_of_model){.vocabulary = vocabulary});
-}
-
-static rt_data *open_text(rt_level level, const void *text, size_t bytes, int length)
-{
-    return open_with(NULL, level, text, bytes, length);
 }
 
 static rt_data *open_characters(const char *text)
 {
-    return open_text(RT_LEVEL_CHAR, text, strlen(text), 2);
+    return open_with(NULL, text, 2);
 }
 
 static void has_ids(const rt_data *data, const int32_t *expected, int count)
@@ -34,16 +28,10 @@ SUITE(.setup = make_scratch, .teardown = remove_scratch)
 
 TEST(the_characters_of_a_text_follow_in_the_order_of_code_points)
 {
-    static const char text[] = "z\xe2\x82\xac\xc3\xa9z\xf0\x9f\x98\x80\xc3\xa9y";
-    rt_data *data = open_text(RT_LEVEL_CHAR, text, sizeof text - 1, 8);
+    rt_data *data = open_with(NULL, "z\xe2\x82\xac\xc3\xa9z\xf0\x9f\x98\x80\xc3\xa9y", 8);
     ck_assert_int_eq(data->vocab, 10);
     has_ids(data, (int32_t[]){6, 8, 7, 6, 9, 7, 5}, 7);
     ck_assert_uint_eq(data->unknown[RT_PART_TRAINING].count, 0);
-    /* every text of bytes has the same 260 ids */
-    static const uint8_t bytes[] = {'b', 0xff, 'a', 0};
-    data = open_text(RT_LEVEL_BYTE, bytes, sizeof bytes, 5);
-    ck_assert_int_eq(data->vocab, 260);
-    has_ids(data, (int32_t[]){4 + 'b', 4 + 0xff, 4 + 'a', 4}, 4);
 }
 
 static void expect_unknown(rt_unknown unknown, size_t count, size_t at, const char *name)
@@ -56,7 +44,7 @@ static void expect_unknown(rt_unknown unknown, size_t count, size_t at, const ch
 TEST(a_text_is_read_with_the_vocabulary_that_is_given)
 {
     rt_data *first = open_characters("hello");
-    rt_data *second = open_with(first->vocabulary, RT_LEVEL_CHAR, "mellow, mellow", 14, 15);
+    rt_data *second = open_with(first->vocabulary, "mellow, mellow", 15);
     const int32_t u = RT_FIRST_SYMBOL, e = 5, l = 7, o = 8;
     ck_assert_int_eq(second->vocab, 9);
     has_ids(second, (int32_t[]){u, e, l, l, o, u, u, u, u, e, l, l, o, u}, 14);
