@@ -80,10 +80,7 @@ static inline rt_data_options options_with(const char *task, const char *setting
     return o;
 }
 
-static inline void close_source(void *data)
-{
-    rt_data_close(data);
-}
+RELEASER(close_source, rt_data_close)
 
 /* Opens a source with the meaning of a model. It is closed after the test. */
 static inline rt_data *source_as(const rt_data_options *o, rt_data_of_model meaning)

@@ -12,23 +12,13 @@ static int64_t id_at(size_t i)
     return (int64_t)((i * 2654435761u >> 7) % VOCAB);
 }
 
-static int64_t *many_ids(void)
-{
-    int64_t *ids = rt_alloc(MANY, sizeof *ids);
-    ck_assert(ids != NULL);
-    for (size_t i = 0; i < MANY; i++)
-        ids[i] = id_at(i);
-    return ids;
-}
-
 static rt_data_options long_options(storage s)
 {
-    rt_data_options o = options_for("tokens");
-    int64_t *ids = many_ids();
-    o.vocab = VOCAB;
-    o.length = LENGTH;
+    static int64_t ids[MANY];
+    rt_data_options o = options_with("tokens", "vocab=5000 length=64");
+    for (size_t i = 0; i < MANY; i++)
+        ids[i] = id_at(i);
     write_ids(&o, s, ids, MANY);
-    rt_free(ids);
     return o;
 }
 

@@ -175,10 +175,7 @@ static inline void expect_same(const real *got, const real *expected, int count,
                 "%s, way %d of feeding", name, way);
 }
 
-static inline void free_new_session(void *s)
-{
-    rt_session_free(s);
-}
+RELEASER(free_new_session, rt_session_free)
 
 /* Returns a session, which is freed after the test. */
 static inline rt_session *new_session(rt_transformer *m, int capacity)

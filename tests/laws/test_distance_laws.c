@@ -74,10 +74,9 @@ static void weigh_classes(real *probabilities, const rt_distances *d, bool by_ke
                                           .distance_bias = by_key ? NULL : &table,
                                           .distance_keys = by_key ? &table : NULL,
                                           .probabilities = probabilities};
-    rt_graph *g = rt_graph_new();
+    rt_graph *g = new_graph();
     const rt_tensor *y = rt_attention(g, &q, &k, &k, &options);
     ck_assert_msg(y != NULL, "%s", rt_graph_status(g).message);
-    rt_graph_free(g);
 }
 
 static void expect_classes(const rt_distances *d, bool by_key, bool causal)

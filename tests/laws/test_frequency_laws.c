@@ -101,14 +101,6 @@ TEST(yarn_keeps_fast_pairs_and_interpolates_slow_ones)
     }
 }
 
-static void expect_check(const rt_frequency_options *o, int pairs, const char *message)
-{
-    const rt_status status = rt_frequencies_check(o, pairs);
-    ck_assert_msg(status.code == (*message ? RT_ARGUMENT : RT_OK) &&
-                      !strcmp(status.message, message),
-                  "expected '%s', got %d '%s'", message, (int)status.code, status.message);
-}
-
 /* clang-format off */
 #define OF(kind, factor, length, ...)                                                              \
     {.base = 10000, .scaling = RT_SCALING_##kind, .scale = factor, .original_len = length,         \
@@ -152,7 +144,8 @@ static const struct {
 
 TEST_ROWS(options_that_contradict_each_other_are_refused, 0, ROWS(checks))
 {
-    expect_check(&checks[_i].o, checks[_i].pairs, checks[_i].message);
+    is_status(rt_frequencies_check(&checks[_i].o, checks[_i].pairs),
+              *checks[_i].message ? RT_ARGUMENT : RT_OK, checks[_i].message);
 }
 
 /* Values of the formulas of transformers 5.23, which computes them in float, to 1e-7. */

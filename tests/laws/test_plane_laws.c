@@ -19,21 +19,19 @@ TEST(coordinates_that_contradict_theta_are_refused)
         {RT_SHAPE_OF(1, 3, 2), {2, 1, x, y, false, 0}, "theta must be"},
     };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        rt_graph *g = rt_graph_new();
+        rt_graph *g = new_graph();
         rt_tensor theta = rt_tensor_of((real *)numbers, NULL, refused[i].theta);
         ck_assert_ptr_null(rt_rotation_learned(g, &theta, RT_THETA_RAW, RT_HALF, 1, refused[i].at));
         ck_assert_msg(strstr(rt_graph_status(g).message, refused[i].why) != NULL,
                       "row %zu: expected '%s', got '%s'", i, refused[i].why,
                       rt_graph_status(g).message);
-        rt_graph_free(g);
     }
-    rt_graph *g = rt_graph_new();
+    rt_graph *g = new_graph();
     const rt_rotation *r = rt_rotation_fixed(g, x, RT_SHAPE_OF(1, 2), RT_HALF, 1,
                                              (rt_positions){.B = 1, .T = 2, .at = x, .second = x});
     ck_assert_ptr_nonnull(r);
     ck_assert_ptr_null(rt_rotation_decayed(g, r, 2, 4));
     ck_assert_ptr_nonnull(strstr(rt_graph_status(g).message, "one coordinate"));
-    rt_graph_free(g);
 }
 
 enum { B = 2, W = 3, H = 2, F = 8, NUMBERS = B * W * 2 * H * F };
@@ -83,7 +81,7 @@ TEST(rotations_in_the_plane_and_their_gradients_equal_those_of_pytorch)
         fill_by(theta, rt_size(&t), 0.3, 3, cos);
         fill_by(weights, NUMBERS, 1, 2, cos);
         in.wants_grad = t.wants_grad = true;
-        rt_graph *g = rt_graph_new();
+        rt_graph *g = new_graph();
         const rt_positions at = {.B = B, .T = 2 * W, .at = x, .second = y};
         const rt_rotation *r = rt_rotation_learned(g, &t, RT_THETA_RAW, planes[n].pairing, 1, at);
         const rt_rotation *fixed =
@@ -95,7 +93,6 @@ TEST(rotations_in_the_plane_and_their_gradients_equal_those_of_pytorch)
         expect_ok(rt_graph_backward(g, rt_sum(g, rt_multiply(g, result, &w))));
         expect_line(file, planes[n].name, "dx", dx, NUMBERS);
         expect_line(file, planes[n].name, "dtheta", dtheta, rt_size(&t));
-        rt_graph_free(g);
     }
     ck_assert_int_eq(fclose(file), 0);
 }

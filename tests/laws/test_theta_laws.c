@@ -6,14 +6,7 @@
 
 enum { SIZE = 8, PAIRS = SIZE / 2, TOKENS = 40, MOST = 2 * 4 * 2 * PAIRS };
 
-/* Pairs from K on do not rotate. */
-static void switch_off(double *factors, int K)
-{
-    for (int i = 0; i < MOST; i++)
-        factors[i] = i % PAIRS < K;
-}
-
-/* A pair switched off at evaluation equals a pair with learned theta 0. */
+/* A pair switched off at evaluation equals a pair with learned theta 0. Pairs from K on are. */
 TEST_ROWS(pairs_switched_off_have_theta_0, 0, 3 * PAIRS)
 {
     static real off[TOKENS * V], zeros[TOKENS * V];
@@ -22,7 +15,8 @@ TEST_ROWS(pairs_switched_off_have_theta_0, 0, 3 * PAIRS)
     rt_transformer_options o = model_of(LEARNED "model theta.form=raw model.kv_heads=2" PERTURBED);
     o.theta.scope = (rt_theta_scope)(_i % 3);
     rt_transformer *m = make(&o);
-    switch_off(factors, K);
+    for (int i = 0; i < MOST; i++)
+        factors[i] = i % PAIRS < K;
     rt_transformer_change_theta(m, &(rt_theta_change){factors, true});
     whole(off, m, TOKENS);
     rt_transformer_change_theta(m, NULL);
@@ -62,14 +56,6 @@ TEST(a_local_fraction_is_that_of_sliding_layers)
     expect_same(all, shared, TOKENS, "the fraction of all layers", 0);
 }
 
-static void feed_one_by_one(real *logits, rt_transformer *m, int count)
-{
-    session = new_session(m, 0);
-    draw_text(text);
-    for (int t = 0; t < count; t++)
-        feed(1, logits + t * V);
-}
-
 /* Overriding theta by itself changes nothing. Any other theta gives a whole text the logits of one
  * that is fed token by token. */
 static void expect_changes(const rt_transformer_options *o, const char *name)
@@ -92,7 +78,10 @@ static void expect_changes(const rt_transformer_options *o, const char *name)
     rt_transformer_rotation(m, TOKENS, again);
     ck_assert(!memcmp(numbers, again, (size_t)count * sizeof *again));
     whole(other, m, TOKENS);
-    feed_one_by_one(fed, m, TOKENS);
+    session = new_session(m, 0);
+    draw_text(text);
+    for (int k = 0; k < TOKENS; k++)
+        feed(1, fed + k * V);
     expect_same(fed, other, TOKENS, name, 1);
     if (o->window != 1) /* a token sees itself */
         expect_above(largest_difference(other, own, TOKENS * V), 100 * tolerance, "%s", name);

@@ -11,14 +11,13 @@ static const double scale = 50;
 static void decay(real *y, const real *x, int pairs, rt_pairing pairing, double offset, double s)
 {
     double theta[PAIRS];
-    rt_graph *g = rt_graph_new();
+    rt_graph *g = new_graph();
     rt_tensor in = rt_tensor_of((real *)x, NULL, RT_SHAPE_OF(1, T, HEADS, D));
     rt_theta_geometric(theta, pairs, 100);
     const rt_rotation *r = rt_rotation_fixed(g, theta, RT_SHAPE_OF(1, pairs), pairing, 1,
                                              (rt_positions){.B = 1, .T = T, .offset = offset});
     memcpy(y, made(g, rt_rope(g, &in, rt_rotation_decayed(g, r, T, s)))->data,
            ROWS * D * sizeof *y);
-    rt_graph_free(g);
 }
 
 typedef struct drawn {

@@ -7,10 +7,7 @@
 /* An input of a model; no id is padding. */
 #define INPUT(...) ((rt_transformer_input){.padding_id = RT_NO_PADDING, __VA_ARGS__})
 
-static inline void free_new_model(void *model)
-{
-    rt_transformer_free(model);
-}
+RELEASER(free_new_model, rt_transformer_free)
 
 /* Returns a model, which is freed after the test. */
 static inline rt_transformer *new_model(const rt_transformer_options *o, uint64_t seed)

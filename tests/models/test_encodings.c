@@ -15,17 +15,13 @@ static rt_transformer_options small(rt_position_kind kind)
     return o;
 }
 
+/* Returns whether position.init_std is of a kind of position. */
 static bool names_deviation(const char *kind)
 {
-    for (int i = 0; i < rt_model_keys.count; i++) {
-        const rt_key *key = &rt_model_keys.keys[i];
-        for (int k = 0; !strcmp(key->section, "position") && !strcmp(key->name, "init_std") &&
-                        key->needs->words[k];
-             k++)
-            if (!strcmp(key->needs->words[k], kind))
-                return true;
-    }
-    return false;
+    const char *const *words = rt_keys_find(&rt_model_keys, "position.init_std")->needs->words;
+    while (*words && strcmp(*words, kind) != 0)
+        words++;
+    return *words != NULL;
 }
 
 /* The factor between two starts of a parameter, which are the same draws; 0 if it is not drawn. */

@@ -38,13 +38,8 @@ static rt_transformer_options good(void)
 /* Returns whether there is a key of that name; head, labels and patch follow from the data. */
 static bool is_option(const char *name)
 {
-    bool found = !strcmp(name, "model.head") || !strcmp(name, "model.labels") ||
-                 !strcmp(name, "model.patch");
-    for (int i = 0; i < rt_model_keys.count; i++) {
-        const rt_key *key = rt_model_keys.keys + i;
-        found |= !strcmp(name, lasting("%s.%s", key->section, key->name));
-    }
-    return found;
+    return !strcmp(name, "model.head") || !strcmp(name, "model.labels") ||
+           !strcmp(name, "model.patch") || rt_keys_find(&rt_model_keys, name);
 }
 
 /* Expects options to break one rule, which the program and a new model say. */

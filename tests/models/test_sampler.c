@@ -6,10 +6,7 @@
 #include "core/random.h"
 #include "suite.h"
 
-static void free_sampler(void *s)
-{
-    rt_sampler_free(s);
-}
+RELEASER(free_sampler, rt_sampler_free)
 
 /* Returns a sampler, which is freed after the test. */
 static rt_sampler *sampler_of(rt_sampling o, int count)
@@ -24,13 +21,6 @@ static void logits_of(real *logits, const double *shares, int count)
 {
     for (int i = 0; i < count; i++)
         logits[i] = (real)log(shares[i]);
-}
-
-static void expect_near(const double *got, const double *expected, int count)
-{
-    for (int i = 0; i < count; i++)
-        ck_assert_msg(fabs(got[i] - expected[i]) <= 8 * (double)RT_REAL_EPSILON,
-                      "probability %d is %.17g, expected %.17g", i, got[i], expected[i]);
 }
 
 static int32_t draw(rt_sampler *s, const real *logits, uint32_t number)
@@ -78,7 +68,9 @@ TEST_ROWS(probabilities_are_those_of_temperature_top_k_and_top_p, 0, ROWS(rows))
         sampler_of((rt_sampling){rows[_i].temperature, rows[_i].top_k, rows[_i].top_p, 1}, 5);
     logits_of(logits, shares, 5);
     expect_ok(rt_sampler_probabilities(s, logits, p));
-    expect_near(p, rows[_i].expected, 5);
+    for (int i = 0; i < 5; i++)
+        ck_assert_msg(fabs(p[i] - rows[_i].expected[i]) <= 8 * (double)RT_REAL_EPSILON,
+                      "probability %d is %.17g, expected %.17g", i, p[i], rows[_i].expected[i]);
     for (uint32_t n = 0; n < 200; n++)
         ck_assert(p[draw(s, logits, n)] > 0);
 }

@@ -206,14 +206,6 @@ static bool is_always_drawn(const rt_key *key)
            is_key(key, "data.file") || is_key(key, "data.task") || is_key(key, "run.name");
 }
 
-/* Sets a value that the table refuses, or that is too large for any machine. */
-static void spoil(trial *t, settings *s)
-{
-    static const char *const wrong[] = {"wombat", "-1",  "nan", "1e999", "99999999", "1000000",
-                                        "0x10",   "1,2", "2,",  "1e300", "0",        "yes "};
-    snprintf(s->value[draw_key(t)], RT_FILE_LIST_SIZE, "%s", draw_of(t, wrong));
-}
-
 /* Sets keys one by one, where that leaves the whole good. */
 static void draw_others(trial *t, drawn_config *d, settings *s, const char *path, double most,
                         bool (*is_drawn)(const rt_key *key), int share)
@@ -240,6 +232,8 @@ static settings drawn; /* last */
 
 void draw_config(trial *t, drawn_config *d, const char *path, bool small)
 {
+    static const char *const wrong[] = {"wombat", "-1",  "nan", "1e999", "99999999", "1000000",
+                                        "0x10",   "1,2", "2,",  "1e300", "0",        "yes "};
     static settings s;
     char value[RT_FILE_LIST_SIZE];
     const double most = small ? most_work_of_small : most_work;
@@ -257,8 +251,8 @@ void draw_config(trial *t, drawn_config *d, const char *path, bool small)
     for (int round = 0; round < 2; round++)
         draw_others(t, d, &s, path, most, is_drawn_then, share);
     drawn = s;
-    if (!small && chance(t, 12))
-        spoil(t, &s);
+    if (!small && chance(t, 12)) /* a value that is refused, or too large for any machine */
+        snprintf(s.value[draw_key(t)], RT_FILE_LIST_SIZE, "%s", draw_of(t, wrong));
     write_config(d, &s, path);
 }
 

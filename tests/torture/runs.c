@@ -75,13 +75,6 @@ static const char *line_of(const char *text, const char *beginning, char line[25
     return line;
 }
 
-/* The check of the gradients computes the model anew for many of its parameters. */
-static bool is_small(const rt_config *c)
-{
-    return c->model.layers * c->model.dim <= 32 && c->model.ffn_dim <= 32 &&
-           c->train.batch_size * c->data.length <= 256;
-}
-
 static void ask(trial *t, const drawn_config *d, const char *trained)
 {
     char line[256];
@@ -95,7 +88,10 @@ static void ask(trial *t, const drawn_config *d, const char *trained)
     TRAIN(t, d->text ? "0 2" : "2", "straight", "../config.ini", "--predict", text, "--tokens",
           text_of("%d", 1 + draw(t, 20)));
     TRAIN(t, "0 2", "straight", "../config.ini", "--decay");
-    if (d->tame && is_small(&d->config))
+    const rt_config *c =
+        &d->config; /* of a small model, since all is computed for each parameter */
+    if (d->tame && c->model.layers * c->model.dim <= 32 && c->model.ffn_dim <= 32 &&
+        c->train.batch_size * c->data.length <= 256)
         TRAIN(t, "0", "straight", "../config.ini", "--gradcheck");
     if (chance(t, 40))
         TRAIN(t, "0", "straight", "--report", text_of("runs/%s", d->config.run.name));
@@ -131,17 +127,10 @@ static bool train_and_ask(trial *t, const drawn_config *d)
 
 /* Uses of the run in "straight", with other keys, and exported to "newer". */
 
-static void add_override(trial *t, command *c)
-{
-    char value[RT_FILE_LIST_SIZE], name[RT_KEY_NAME_SIZE];
-    const int key = draw_key(t);
-    if (draw_value(t, key, true, value))
-        add_word(c, text_of("%s=%.200s", rt_key_full_name(rt_key_at(key), name), value));
-}
-
 static void use_otherwise(trial *t, const drawn_config *d)
 {
     static const char *const uses[] = {"--eval", "--eval", "--decay", "--print-config"};
+    char value[RT_FILE_LIST_SIZE], name[RT_KEY_NAME_SIZE];
     for (int i = 0; i < 2; i++) {
         command c = {.folder = "straight", .words = {draw_of(t, uses)}};
         if (chance(t, 50)) {
@@ -150,8 +139,11 @@ static void use_otherwise(trial *t, const drawn_config *d)
         } else {
             add_word(&c, "../config.ini");
         }
-        for (int n = 1 + draw(t, 3); n > 0; n--)
-            add_override(t, &c);
+        for (int n = 1 + draw(t, 3); n > 0; n--) {
+            const int key = draw_key(t);
+            if (draw_value(t, key, true, value))
+                add_word(&c, text_of("%s=%.200s", rt_key_full_name(rt_key_at(key), name), value));
+        }
         run_command(t, &c, "0 2 3 4 5 7");
     }
 }

@@ -171,8 +171,7 @@ TEST(the_last_newline_may_be_missing)
 /* A vocabulary of that many lines, w5, w6, ... */
 static char *many_lines(int count)
 {
-    char *text = rt_alloc((size_t)count + 10, 9), *at = text;
-    ck_assert(text != NULL);
+    char *text = owned(rt_alloc((size_t)count + 10, 9), rt_free), *at = text;
     at += sprintf(at, "%s", SPECIAL);
     for (int i = 5; i < count; i++)
         at += sprintf(at, "w%d\n", i);
@@ -190,7 +189,6 @@ TEST(there_are_up_to_a_million_lines)
     ck_assert_int_eq(v->count, RT_PIECES_LIMIT);
     is_encoded(v, "w999999 w5 w77777 w1000000", "999999 5 77777 1");
     rt_vocabulary_free(v);
-    rt_free(text);
 }
 
 static rt_data_options text_options(const char *vocabulary, const char *text, int length)
@@ -252,7 +250,6 @@ TEST(more_than_65536_ids_are_kept_whole)
         const int32_t ids[] = {2, 5, count - 1, 65535};
         const rt_data_options o = text_options(vocabulary, lasting("w5 w%d w65535", count - 1), 4);
         has_window(source(&o), ids, 4);
-        rt_free(vocabulary);
     }
 }
 
