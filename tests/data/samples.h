@@ -207,16 +207,10 @@ static inline const char *in_folder(const char *name)
     return lasting("%s/%s", scratch, name);
 }
 
-static inline const char *write_file(const char *path, const void *bytes, size_t count)
-{
-    write_bytes(path, bytes, count);
-    return path;
-}
-
 /* Writes a text into the folder and returns the path. */
 static inline const char *write_text(const char *name, const char *text)
 {
-    return write_file(in_folder(name), text, strlen(text));
+    return write_bytes(in_folder(name), text, strlen(text));
 }
 
 /* Opens a file without the permission to read it. Root becomes another user for that. */

@@ -14,7 +14,7 @@ static void write_labelled(bool tag)
         used +=
             (size_t)snprintf(text + used, sizeof text - used, "%c%c%.*s\t%s\n%s", 'a' + i % 20,
                              'a' + i / 20, i % 6, "aaaaa", i % 3 ? "no" : "yes", tag ? "\n" : "");
-    write_file(in_folder("a.tsv"), text, used);
+    write_bytes(in_folder("a.tsv"), text, used);
 }
 
 /* Writes eighty images of one byte, each with its own label. */
@@ -24,8 +24,8 @@ static const char *write_images(void)
     char labels[8 + 80] = "\0\0\10\1\0\0\0\120";
     for (int i = 0; i < 80; i++)
         images[16 + i] = labels[8 + i] = (char)i;
-    write_file(in_folder("labels-idx1"), labels, sizeof labels);
-    return write_file(in_folder("images-idx3"), images, sizeof images);
+    write_bytes(in_folder("labels-idx1"), labels, sizeof labels);
+    return write_bytes(in_folder("images-idx3"), images, sizeof images);
 }
 
 /* Options with the file that the task needs. */
@@ -44,7 +44,7 @@ static rt_data_options prepared(int task)
         write_labelled(task == task_named("tag"));
         o.file = in_folder("a.tsv");
     } else {
-        o.file = write_file(in_folder("a"), pangram, sizeof pangram - 1);
+        o.file = write_bytes(in_folder("a"), pangram, sizeof pangram - 1);
     }
     return o;
 }

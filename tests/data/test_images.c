@@ -60,8 +60,8 @@ static const char *write_images(const char *part, int first, int count, int side
         write_zipped(names[1], labels, behind + (size_t)count);
         return write_zipped(names[0], bytes, size);
     }
-    write_file(in_folder(names[1]), labels, behind + (size_t)count);
-    return write_file(in_folder(names[0]), bytes, size);
+    write_bytes(in_folder(names[1]), labels, behind + (size_t)count);
+    return write_bytes(in_folder(names[0]), bytes, size);
 }
 
 static rt_data_options images_in(const char *file, int size, int patch)
@@ -257,8 +257,8 @@ static const struct {
 static rt_data_options two_images(void)
 {
     rt_data_options o = images_in(in_folder("a-images-idx3-ubyte"), 2, 1);
-    write_file(in_folder("a-labels-idx1-ubyte"), BYTES("\0\0\10\1\0\0\0\2\1\2"));
-    write_file(o.file, BYTES(GRAY "12345678"));
+    write_bytes(in_folder("a-labels-idx1-ubyte"), BYTES("\0\0\10\1\0\0\0\2\1\2"));
+    write_bytes(o.file, BYTES(GRAY "12345678"));
     return o;
 }
 
@@ -274,7 +274,7 @@ TEST_ROWS(a_damaged_file_is_refused_with_the_offset, 0, ROWS(damaged))
     rt_data_options o = two_images();
     expect_ok(status_of(&o));
     const char *path = damaged[_i].of_labels ? in_folder("a-labels-idx1-ubyte") : o.file;
-    write_file(path, damaged[_i].bytes, damaged[_i].size);
+    write_bytes(path, damaged[_i].bytes, damaged[_i].size);
     is_damaged(status_of(&o), path, damaged[_i].message);
     write_zipped(strrchr(path, '/') + 1, (const unsigned char *)damaged[_i].bytes,
                  damaged[_i].size);
@@ -295,12 +295,12 @@ TEST(a_damaged_compressed_file_is_refused)
     size_t size;
     unsigned char *bytes = file_bytes(o.file, &size);
     expect_ok(status_of(&o));
-    write_file(o.file, bytes, size - 1); /* the check of the whole is cut */
+    write_bytes(o.file, bytes, size - 1); /* the check of the whole is cut */
     is_damaged(status_of(&o), o.file, ": is damaged at offset 2576: unexpected end of file");
-    write_file(o.file, bytes, size / 2);
+    write_bytes(o.file, bytes, size / 2);
     is_damaged(status_of(&o), o.file, ": is damaged at offset ");
     bytes[size - 5] ^= 1; /* a number of the check */
-    write_file(o.file, bytes, size);
+    write_bytes(o.file, bytes, size);
     is_damaged(status_of(&o), o.file, ": is damaged at offset ");
 }
 
@@ -323,7 +323,7 @@ TEST(an_unknown_label_is_named_with_its_offset)
     rt_data *data;
     const rt_data_of_model meaning = meaning_of(source(&o));
     o.eval_file = write_images("t10k", 0, 3, SIDE, 1, false);
-    const char *path = write_file(in_folder("t10k-labels-idx1-ubyte"), labels, sizeof labels);
+    const char *path = write_bytes(in_folder("t10k-labels-idx1-ubyte"), labels, sizeof labels);
     is_data_error(status_of(&o), path, ": label 9 at offset 9 is not a label of the training file");
     o.file = o.eval_file;
     is_data_error(rt_data_open(&data, &o, meaning), path,

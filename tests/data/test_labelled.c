@@ -14,7 +14,7 @@ static rt_data_options labelled(const char *task, const char *name)
 static rt_data_options options_of(const char *task, const char *name, const char *text)
 {
     const rt_data_options o = labelled(task, name);
-    write_file(o.file, text, strlen(text));
+    write_bytes(o.file, text, strlen(text));
     return o;
 }
 
@@ -159,7 +159,7 @@ static const char *write_rows(const char *name, int from, int count)
     for (int i = from; i < from + count; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%03d%.*s\t%c\n", i, i * 7 % 23,
                                  "aaaaaaaaaaaaaaaaaaaaaaa", 'x' + i % 2);
-    return write_file(in_folder(name), text, used);
+    return write_bytes(in_folder(name), text, used);
 }
 
 static int number_of(const rt_data *data, const rt_batch *b, int row)
@@ -362,7 +362,7 @@ TEST_ROWS(a_malformed_table_of_labelled_texts_is_refused, 0, ROWS(bad))
 {
     const rt_data_options o =
         labelled(strchr(bad[_i].name, '.') ? "classify" : "tag", bad[_i].name);
-    write_file(o.file, bad[_i].text, bad[_i].size ? bad[_i].size : strlen(bad[_i].text));
+    write_bytes(o.file, bad[_i].text, bad[_i].size ? bad[_i].size : strlen(bad[_i].text));
     is_data_error(status_of(&o), o.file, bad[_i].message);
 }
 

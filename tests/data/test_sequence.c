@@ -156,7 +156,7 @@ TEST(files_that_are_damaged_are_named)
         write_values("a.bin", header, sizeof header, 2, false);
         is_error(status_of(&bin), RT_DATA, headers[i].message);
     }
-    write_file(bin.file, (int32_t[]){20240520, 1, COUNT}, 12);
+    write_bytes(bin.file, (int32_t[]){20240520, 1, COUNT}, 12);
     is_error(status_of(&bin), RT_DATA,
              "cut short: a header of llm.c has 1024 bytes, the file has 12 (data.file)");
     write_text("a.bin", "12345");
@@ -537,7 +537,7 @@ TEST(a_byte_that_is_not_utf8_is_named_with_its_file)
     char text[2101];
     memset(text, 'w', 2100);
     text[2100] = (char)0xff;
-    write_file(in_folder("b"), text, sizeof text);
+    write_bytes(in_folder("b"), text, sizeof text);
     rt_data_options o = options("text", "a");
     o.file = lasting("%s,%s", o.file, in_folder("b"));
     o.level = RT_LEVEL_CHAR;
@@ -562,7 +562,7 @@ TEST(windows_of_a_mixture_come_as_often_as_the_weights_say)
     uint16_t ids[COUNT];
     for (int i = 0; i < COUNT; i++)
         ids[i] = (uint16_t)(4 + i % 200);
-    write_file(in_folder("b.bin"), ids, sizeof ids);
+    write_bytes(in_folder("b.bin"), ids, sizeof ids);
     mix(&o, "*3", "*1");
     rt_data *data = source(&o);
     rt_batch batch = batch_of(1, LENGTH);
@@ -648,7 +648,7 @@ TEST(no_sequence_crosses_the_end_of_a_document)
         size += (size_t)(1 + i * 11 % 50);
         text[size++] = '\n';
     }
-    write_file(in_folder("a"), text, size);
+    write_bytes(in_folder("a"), text, size);
     o.documents = lasting("line");
     o.cross = false;
     rt_data *data = source(&o);

@@ -123,7 +123,7 @@ TEST(a_file_that_was_cut_short_is_refused)
         const unsigned char *whole = file_bytes(in_folder("a"), &size);
         ck_assert_uint_gt(size, 1000);
         for (size_t length = 0; length < size; length += 1 + size / 500) {
-            write_file(in_folder("a"), whole, length);
+            write_bytes(in_folder("a"), whole, length);
             ck_assert_int_eq(status_of(&o).code, RT_DATA);
         }
     }

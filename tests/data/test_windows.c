@@ -40,7 +40,7 @@ static const char *write_piece(int kind, piece p)
         write_ids(&o, (storage){0}, ids, (size_t)p.count);
         ck_assert_int_eq(rename(in_folder("a"), in_folder(p.name)), 0);
     } else {
-        write_file(in_folder(p.name), bytes, size);
+        write_bytes(in_folder(p.name), bytes, size);
     }
     return lasting("%s/%s%s", scratch, p.name, kind == TOKENS ? ":/ids" : "");
 }
@@ -266,7 +266,7 @@ static rt_data *open_letters(int kind, double mask_probability)
     if (kind == TOKENS)
         write_ids(&o, (storage){0}, ids, LONG_TEXT);
     else
-        o.file = write_file(in_folder("a"), text, sizeof text);
+        o.file = write_bytes(in_folder("a"), text, sizeof text);
     return source(&o);
 }
 
@@ -341,7 +341,7 @@ static rt_data_options written(const char *task, const char *settings, const int
 {
     rt_data_options o = options_with(task, settings);
     if (!strcmp(task, "text"))
-        o.file = write_file(in_folder("a"), text, IDS);
+        o.file = write_bytes(in_folder("a"), text, IDS);
     else
         write_ids(&o, (storage){0}, ids, IDS);
     if (o.level == RT_LEVEL_CHAR)

@@ -94,12 +94,14 @@ static inline unsigned char *file_bytes(const char *path, size_t *size)
     return bytes;
 }
 
-static inline void write_bytes(const char *path, const void *bytes, size_t size)
+/* Writes a file; returns its path. */
+static inline const char *write_bytes(const char *path, const void *bytes, size_t size)
 {
     FILE *file = fopen(path, "wb");
     ck_assert_msg(file != NULL, "cannot write %s: %s", path, strerror(errno));
     ck_assert_uint_eq(fwrite(bytes, 1, size, file), size);
     ck_assert_int_eq(fclose(file), 0);
+    return path;
 }
 
 /* Writes a text to a file of the folder. */
