@@ -287,6 +287,20 @@ static void check_draws(const rt_data_options *o, void (*check)(row))
     check_batch(o, &longer, check);
 }
 
+static void check_task(const char *name, void (*check)(row))
+{
+    for (int i = 0; i < ROWS(lengths) * ROWS(vocabs); i++) {
+        rt_data_options o = options_with(name, "period=2"), longer;
+        o.length = lengths[i / ROWS(vocabs)];
+        o.vocab = vocabs[i % ROWS(vocabs)];
+        o.distance = o.pairs = 1;
+        longer = o;
+        longer.length *= 2;
+        if (!rt_data_check(&o).code && !rt_data_check(&longer).code)
+            check_draws(&o, check);
+    }
+}
+
 #define OPTION(name) offsetof(rt_data_options, name)
 
 /* Tasks, and an option that is set to every number of a range, at a length. */
@@ -315,16 +329,7 @@ static const struct {
 
 TEST_ROWS(a_task_draws_the_sequences_of_its_definition, 0, ROWS(tasks))
 {
-    for (int i = 0; i < ROWS(lengths) * ROWS(vocabs); i++) {
-        rt_data_options o = options_with(tasks[_i].name, "period=2"), longer;
-        o.length = lengths[i / ROWS(vocabs)];
-        o.vocab = vocabs[i % ROWS(vocabs)];
-        o.distance = o.pairs = 1;
-        longer = o;
-        longer.length *= 2;
-        if (!rt_data_check(&o).code && !rt_data_check(&longer).code)
-            check_draws(&o, tasks[_i].check);
-    }
+    check_task(tasks[_i].name, tasks[_i].check);
     for (int value = tasks[_i].first; value && value <= tasks[_i].last; value++) {
         rt_data_options o = options_for(tasks[_i].name);
         o.length = tasks[_i].length;
