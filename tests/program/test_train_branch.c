@@ -154,3 +154,15 @@ TEST(a_branch_that_contradicts_its_trunk_is_refused)
     expect_stderr(1, "runs/x/timing.csv: --resume would lose damaged lines (1)",
                   "$TRAIN " FIXED "run.name=x --resume " BRANCH);
 }
+
+TEST(a_branch_on_changed_data_is_a_warning)
+{
+#define TEXT "data.task=text data.vocab=32 data.file=a.txt "
+    run("yes 'some lines of text' | head -c 2000 >a.txt; " TRUNK " " TEXT);
+    expect_no_stderr("warning", "$TRAIN " FIXED TEXT "run.name=same " BRANCH);
+    expect_stderr(0, "warning: the data has changed since the trunk was trained: it was ",
+                  "echo x >>a.txt; $TRAIN " FIXED TEXT "run.name=other " BRANCH);
+    expect_text(w->err, "a.txt (2000 bytes, ", "a.txt (2002 bytes, ",
+                "); the branch continues on other data\n");
+    expect_no_stderr("warning", "$TRAIN " FIXED TEXT "run.name=other --resume " BRANCH);
+}

@@ -197,3 +197,17 @@ TEST(a_run_is_watched_until_it_ends)
                         {2, "runs/a1 runs/a2", "--watch takes only one run"},
                         {2, "runs/a1 --report runs/a2", ""});
 }
+
+TEST(runs_on_a_text_that_was_replaced_share_no_row_and_are_not_compared)
+{
+    NEEDS_PROGRAM("gnuplot");
+    make_texts();
+    run(TEXT "run.name=a && " TEXT
+             "run.name=b run.seed=2 && sed 's/one/two/' other.txt >text.txt && " TEXT
+             "run.name=c run.seed=3");
+    const char *page = compare("runs/a runs/b runs/c");
+    expect_text(page, "| a, b | 2 | ", "| c | 1 | ", "losses of different contents of ",
+                "/text.txt are not comparable.\n");
+    expect_text(compare("runs/a runs/b"), "| a, b | 2 | ");
+    expect_no_text(page_text("report.html"), "not comparable");
+}

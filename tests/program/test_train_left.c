@@ -78,3 +78,17 @@ TEST(a_run_that_was_killed_has_lost_no_rows)
              "'resuming from' .err; do kill -0 $p || exit 99; sleep 0.01; done; kill $p; wait $p");
     expect_no_text(w->err, "warning:");
 }
+
+/* The report names the data that the run has read. */
+TEST(a_report_shows_no_samples_of_a_text_that_the_run_has_not_read)
+{
+    NEEDS_PROGRAM("gnuplot");
+    write_text();
+    run(TEXT "train.steps=20");
+    run("$TRAIN --report runs/tiny");
+    expect_in_file("runs/tiny/report.html", "<h2>Samples</h2>");
+    expect_stderr(0,
+                  "no attention maps and no samples: the data has changed since the run: it was ",
+                  "tr s S <a.txt >b.txt; mv b.txt a.txt; $TRAIN --report runs/tiny");
+    expect_no_text(read_file("runs/tiny/report.html"), "<h2>Samples</h2>");
+}

@@ -302,3 +302,23 @@ TEST(a_key_is_accepted_if_it_has_an_effect_in_one_run_of_a_sweep)
                    "$TRAIN v.ini --quiet");
     ck_assert(!exists("runs"));
 }
+
+TEST(a_sweep_does_not_compare_runs_from_before_and_after_a_change_of_its_data)
+{
+#define ON_TEXT                                                                                    \
+    "tiny.ini theta.learn=no data.task=text data.vocab=32 data.file=a.txt train.steps=4 "
+    static const char sweep[] = "$TRAIN " ON_TEXT "sweep.run.seed=1,2 sweep.optimizer.lr=0.01,";
+    run("yes 'some lines of text' | head -c 2000 >a.txt");
+    run("%s0.02 --quiet", sweep);
+    line_of(w->out, "lowest loss: ");
+    expect_no_stderr("warning", "%s0.02", sweep);
+    expect_stderr(0, "warning: the data has changed since seed=1_lr=0.01: it was ",
+                  "tr a-m n-z <a.txt >b.txt; mv b.txt a.txt; %s0.02,0.03 --quiet", sweep);
+    expect_text(w->out, "losses of different contents of ", "/a.txt are not comparable\n");
+    expect_no_text(w->out, "lowest loss");
+    expect_text(read_file("runs/tiny/paired.csv"), "\noptimizer.lr,0.02,0.01,2,",
+                "\noptimizer.lr,0.03,0.01,0,");
+    run("%s0.02,0.03 --quiet --overwrite", sweep);
+    line_of(w->out, "lowest loss: ");
+    ck_assert_str_eq(w->err, "");
+}

@@ -186,6 +186,32 @@ void rt_session_compare(rt_writer *w, const rt_data_options *data, const char *l
     }
 }
 
+/* Returns whether two runs are known to have read other contents of a file. */
+static bool read_differently(const char *path, const char *folder, const char *other_folder)
+{
+    RT_CLOSED_BY(rt_writer_free) rt_writer one = {0}, other = {0};
+    recall(&one, folder, path);
+    recall(&other, other_folder, path);
+    return one.bytes && other.bytes && strcmp(one.bytes, other.bytes) != 0;
+}
+
+const char *rt_session_changed_input(const rt_config *config, const char *folder,
+                                     const char *other_folder)
+{
+    RT_CLOSED_BY(rt_data_files_free) rt_data_files files = rt_data_files_of(&config->data);
+    const char *path;
+    for (int i = 0; (path = rt_data_files_path(&files, i)); i++)
+        if (read_differently(path, folder, other_folder))
+            return rt_intern_text(path);
+    for (int i = 0; rt_key_at(i); i++) {
+        path = rt_key_input(i, config);
+        if (path && path != config->train.trunk && strcmp(rt_key_at(i)->section, "data") != 0 &&
+            read_differently(path, folder, other_folder))
+            return path;
+    }
+    return NULL;
+}
+
 /* Describes a file as the run in a folder has read it, or as it is. */
 static void describe_read(rt_writer *w, const char *folder, const char *path)
 {

@@ -25,6 +25,13 @@ char *rt_session_inputs(const rt_config *config);
 void rt_session_compare(rt_writer *w, const rt_data_options *data, const char *list,
                         const char *folder);
 
+/* Returns the data file, or the model or theta that a training starts from, that the runs in two
+ * folders have read with another size or XXH128, by their timing.csv; NULL if none is known. A
+ * trunk is not compared: a sweep trains those again that it lacks, and a branch warns of changed
+ * data. */
+const char *rt_session_changed_input(const rt_config *config, const char *folder,
+                                     const char *other_folder);
+
 /* Replaces paths in the configuration of the run in `folder` by those of `now`, if both name files
  * with the same size and XXH128: the project was moved. A file that is gone is known from the
  * timing.csv of the run; likewise one of `now`, if that is of a run, in `now_folder`, not NULL. */

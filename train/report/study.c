@@ -46,7 +46,8 @@ static bool have_bits(const rt_sweep_runs *runs)
 
 /* Chooses the ranking of those runs whose folders have a configuration, and numbers the questions
  * that they answer. A question is that of the first run that answers it. Runs with other
- * vocabularies answer one question only in bits per byte. */
+ * vocabularies answer one question only in bits per byte. Runs that have read other contents of a
+ * file differ in more than their settings. */
 static rt_status choose_ranking(rt_ranking *ranking, rt_sweep_runs *runs)
 {
     struct question {
@@ -72,6 +73,10 @@ static rt_status choose_ranking(rt_ranking *ranking, rt_sweep_runs *runs)
                 in_bits = true;
                 other = bits ? NULL : "vocabularies";
             }
+            const char *changed =
+                other ? NULL : rt_session_changed_input(&q->config, q->folder, run->folder);
+            if (changed)
+                other = rt_intern_text(RT_PRINTED(RT_PATH_SIZE + 16, "contents of %s", changed));
             if (!other)
                 break;
             differ = differ ? differ : other;
@@ -356,9 +361,10 @@ void rt_paired_csv(rt_writer *w, const rt_paired *p)
 
 rt_status rt_sweep_study_make(rt_sweep_study *s)
 {
+    RT_TRY(choose_ranking(&s->ranking, &s->runs));
+    RT_TRY(rt_sweep_rows_find(&s->runs));
     RT_TRY(rt_sweep_table_make(&s->table, &s->runs, s->order));
     s->verdict = rt_sweep_judge(&s->runs);
-    RT_TRY(choose_ranking(&s->ranking, &s->runs));
     s->best = rt_sweep_find_best(&s->runs, &s->ranking);
     return rt_paired_make(&s->paired, &s->runs, &s->ranking);
 }

@@ -31,23 +31,24 @@ static bool can_set_apart(const rt_sweep_runs *s, int column)
     return column > 0 && column < s->exit_column && strcmp(s->names[column], "run.seed") != 0;
 }
 
-static bool same_row(const rt_sweep_runs *s, char *const *a, char *const *b)
+static bool same_row(const rt_sweep_runs *s, const rt_sweep_run *a, const rt_sweep_run *b)
 {
     for (int i = 1; i < s->exit_column; i++)
-        if (can_set_apart(s, i) && strcmp(a[i], b[i]) != 0)
+        if (can_set_apart(s, i) && strcmp(a->cells[i], b->cells[i]) != 0)
             return false;
-    return true;
+    return a->question == b->question;
 }
 
-static bool find_rows(rt_sweep_runs *s)
+rt_status rt_sweep_rows_find(rt_sweep_runs *s)
 {
+    rt_free(s->rows);
     s->rows = rt_alloc((size_t)s->count, sizeof *s->rows);
-    s->values = rt_alloc((size_t)s->count, sizeof *s->values);
+    s->row_count = 0;
     for (int run = 0; run < s->count && s->rows; run++) {
         int row = 0;
-        while (row < s->row_count &&
-               !same_row(s, s->list[s->rows[row].first].cells, s->list[run].cells))
+        while (row < s->row_count && !same_row(s, &s->list[s->rows[row].first], &s->list[run]))
             row++;
+        s->list[run].next = -1;
         if (row == s->row_count)
             s->rows[s->row_count++].first = run;
         else
@@ -57,7 +58,7 @@ static bool find_rows(rt_sweep_runs *s)
         s->rows[row].runs++;
         s->rows[row].finished += code == RT_EXIT_DONE || code == RT_EXIT_CHECK;
     }
-    return s->rows && s->values;
+    return rt_allocated(s->rows, "the runs of a sweep");
 }
 
 rt_status rt_sweep_runs_read(rt_sweep_runs *s, const char *folder)
@@ -82,11 +83,12 @@ rt_status rt_sweep_runs_read(rt_sweep_runs *s, const char *folder)
         rt_writer_add(&path, "%s/%s", folder, name);
         rt_sweep_run *run = &s->list[s->count++];
         *run = (rt_sweep_run){.cells = copy_cells(csv.cells, s->columns),
-                              .folder = rt_writer_take(&path),
-                              .next = -1};
+                              .folder = rt_writer_take(&path)};
         RT_TRY(rt_allocated(run->cells && run->folder, "the runs of a sweep"));
     }
-    RT_TRY(rt_allocated(find_rows(s), "the runs of a sweep"));
+    s->values = rt_alloc((size_t)s->count, sizeof *s->values);
+    RT_TRY(rt_allocated(s->values, "the runs of a sweep"));
+    RT_TRY(rt_sweep_rows_find(s));
     return csv.status;
 }
 

@@ -9,8 +9,8 @@
 
 #include <stdio.h>
 
-/* Runs of a sweep are listed in runs.csv. Runs that differ only in run.seed are one row of the
- * table. */
+/* Runs of a sweep are listed in runs.csv. Runs that differ only in run.seed, and whose losses are
+ * comparable, are one row of the table. */
 
 typedef struct rt_sweep_run {
     char **cells; /* cells of all columns; the first is its name */
@@ -41,6 +41,9 @@ typedef struct rt_sweep_runs {
  * The caller calls rt_sweep_runs_free also after an error. */
 rt_status rt_sweep_runs_read(rt_sweep_runs *s, const char *folder) RT_MUST_CHECK;
 void rt_sweep_runs_free(rt_sweep_runs *s);
+
+/* Finds the rows, by the settings and the question of each run. */
+rt_status rt_sweep_rows_find(rt_sweep_runs *s) RT_MUST_CHECK;
 
 /* Adds the names of results that the list does not have yet; they are the columns of runs.csv. */
 void rt_sweep_add_names(rt_results *names, const rt_results *results);

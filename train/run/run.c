@@ -87,17 +87,17 @@ static rt_status find_earlier_end(rt_run *r)
     return rt_ok();
 }
 
-/* Warns if the data files, listed by rt_session_data, differ from those that the run has read. The
- * vocabulary is ignored: the run uses that of its checkpoint. */
-static void compare_data(rt_run *r, const char *data)
+/* Warns if the data files, listed by rt_session_data, differ from those that the run or the trunk
+ * in a folder has read. The vocabulary is ignored: the run uses that of its checkpoint. */
+static void warn_of_data(rt_run *r, const char *data, const char *folder)
 {
     RT_CLOSED_BY(rt_writer_free) rt_writer w = {0};
-    rt_session_compare(&w, &r->config->data, data ? data : "", r->folder.path);
+    rt_session_compare(&w, &r->config->data, data ? data : "", folder);
     if (w.length && data)
-        rt_run_say(r,
-                   "warning: the data has changed since the run was stopped: %s; the continuation "
-                   "will not be bitwise identical",
-                   w.bytes);
+        rt_run_say(r, "warning: the data has changed since the %s: %s; the %s",
+                   r->branches ? "trunk was trained" : "run was stopped", w.bytes,
+                   r->branches ? "branch continues on other data"
+                               : "continuation will not be bitwise identical");
 }
 
 /* Warns of rows up to this step that the tables of a resumed run lack. */
@@ -125,8 +125,8 @@ static void warn_of_tables(rt_run *r)
     }
 }
 
-/* Opens the tables of r->metrics. A resumed run compares its data, and warns if rows of earlier
- * steps are missing in its tables. */
+/* Opens the tables of r->metrics. A resumed run and a branch compare their data; a resumed run also
+ * warns if rows of earlier steps are missing in its tables. */
 static rt_status open_tables(rt_run *r)
 {
     const rt_arguments *a = r->arguments;
@@ -142,8 +142,8 @@ static rt_status open_tables(rt_run *r)
                        r->state->step);
     RT_OWNED char *data = rt_session_inputs(r->config);
     r->session = data ? rt_session_cells(data, a->revision, a->argc, a->argv) : NULL;
-    if (resumed)
-        compare_data(r, data);
+    if (resumed || *r->trunk)
+        warn_of_data(r, data, resumed ? r->folder.path : r->trunk);
     RT_TRY(rt_allocated(r->session, "a table"));
     RT_TRY(rt_metrics_open(&r->metrics, r->config, r->folder.path, r->state->step, r->session,
                            r->branches ? folders : NULL));
@@ -427,7 +427,7 @@ static rt_exit train(rt_run *r)
     const bool ended_before = has_ended(r);
     if (!status.code && ended_before) {
         RT_OWNED char *data = rt_session_data(&r->config->data);
-        compare_data(r, data);
+        warn_of_data(r, data, r->folder.path);
     } else if (!status.code) {
         status = take_steps(r);
     }

@@ -484,6 +484,34 @@ static rt_status note_growth(const sweep_run *r, int *fresh)
     return rt_ok();
 }
 
+/* Warns if data files have changed since a run that has begun, or a trunk, has read them: the runs
+ * that are trained now differ from it in more than their settings. Names the first. */
+static rt_status warn_of_data(sweep_run *r)
+{
+    RT_CLOSED_BY(rt_writer_free) rt_writer w = {0};
+    RT_OWNED char *list = NULL;
+    rt_config config;
+    rt_data_options listed = {0};
+    rt_run_folder folder;
+    for (int run = 0; run < r->count + r->trunks && r->ended < r->count && !w.length; run++) {
+        if (!r->runs[run].begun)
+            continue;
+        RT_TRY(load_again(r, run, &config, &folder));
+        if (!list || config.data.file != listed.file || config.data.eval_file != listed.eval_file) {
+            rt_free(list); /* most runs read the same files */
+            list = rt_session_data(&config.data);
+            listed = config.data;
+        }
+        rt_session_compare(&w, &config.data, list ? list : "", folder.path);
+    }
+    if (w.length && list)
+        rt_progress_say(&r->progress,
+                        "warning: the data has changed since %s: %s; runs from before and after "
+                        "that are not compared; --overwrite trains all of them again",
+                        config.run.name, w.bytes);
+    return rt_ok();
+}
+
 static rt_status prepare(sweep_run *r, const rt_config *base)
 {
     r->count = rt_sweep_count(r->sweep);
@@ -530,6 +558,8 @@ static rt_exit train_all(sweep_run *r, const rt_config *base)
     if (!status.code && r->folder.unlocked)
         rt_progress_say(&r->progress, RT_UNLOCKED_WARNING, r->folder.path,
                         strerror(r->folder.unlocked));
+    if (!status.code && !r->arguments->overwrite)
+        status = warn_of_data(r);
     if (!status.code)
         status = note_growth(r, &fresh);
     if (!status.code) {

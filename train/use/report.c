@@ -4,6 +4,7 @@
 
 #include "core/memory.h"
 #include "train/folder/run_folder.h"
+#include "train/folder/session.h"
 #include "train/report/sweep_runs.h"
 #include "train/run/state.h"
 #include "train/use/use.h"
@@ -16,7 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Draws the report of a run, without attention maps if its data or checkpoints are missing. */
+/* Draws the report of a run, without attention maps and samples if its checkpoints are missing, or
+ * its data is missing or has changed. */
 static rt_status report_run(const rt_arguments *arguments, const char *folder)
 {
     rt_config config;
@@ -25,15 +27,20 @@ static rt_status report_run(const rt_arguments *arguments, const char *folder)
         return rt_error(RT_CONFIG, "%s is not the folder of a run: %.800s", folder, status.message);
     RT_CLOSED_BY(rt_run_free) rt_run r = rt_run_new(&config, arguments);
     rt_run_find_data(&r, folder);
+    RT_OWNED char *data = rt_session_data(&config.data);
+    RT_CLOSED_BY(rt_writer_free) rt_writer changed = {0};
+    rt_session_compare(&changed, &config.data, data ? data : "", folder);
     status = rt_trained_model_find(&r.found, RT_PATH_IN(folder, "checkpoints"),
                                    RT_CHECKPOINT_OF_RUN, &config);
     if (!status.code)
         status = rt_run_open(&r, true);
     if (!status.code)
         status = rt_run_load(&r);
+    if (!status.code && changed.length) /* the page names the data that the run has read */
+        status = rt_error(RT_DATA, "the data has changed since the run: %s", changed.bytes);
     const bool has_model = !status.code;
     if (!has_model)
-        rt_run_note(&r, "no attention maps: %s", status.message);
+        rt_run_note(&r, "no attention maps and no samples: %s", status.message);
     return rt_report_write(folder, &config, has_model ? r.trainer : NULL,
                            arguments->watch && rt_run_folder_busy(folder));
 }

@@ -7,6 +7,7 @@
 #include "train/folder/session.h"
 #include "util/csv.h"
 
+#include <sys/stat.h>
 #include <time.h>
 
 static rt_data_options options;
@@ -123,4 +124,35 @@ TEST_ROWS(a_changed_file_is_recognized_by_its_size_and_digest, 0, ROWS(texts))
     rt_session_compare(&w, &options, texts[_i].now, scratch);
     ck_assert_str_eq(w.length ? w.bytes : "", texts[_i].told);
     rt_writer_free(&w);
+}
+
+/* What a run has read, and another one, of a data file and of a table of theta. */
+static const struct {
+    const char *one, *other, *changed; /* "": none */
+} pairs_of_runs[] = {
+    {"/a " OF_A("3"), "/a " OF_A("3"), ""},
+    {"/a " OF_A("3"), "/a " OF_B("3"), "/a"},
+    {"/a " OF_A("3") "; /t " OF_A("3"), "/a " OF_A("3") "; /t " OF_B("3"), "/t"},
+    {"/a " OF_A("3"), "/b " OF_B("3"), ""},
+    {"/a " OF_A("3"), "/a (cannot be read)", ""},
+    {"", "/a " OF_A("3"), ""},
+    {"/a " OF_A("3") "; /trunk " OF_A("3"), "/a " OF_A("3") "; /trunk " OF_B("3"), ""},
+};
+
+TEST_ROWS(a_file_that_two_runs_have_read_differently_is_named, 0, ROWS(pairs_of_runs))
+{
+    rt_config config;
+    load_sound(&config,
+               "[data]\ntask = text\nfile = /a\n[theta]\nlearn = yes\ninit_from = /t\n[train]\n"
+               "trunk = /trunk\n",
+               NULL);
+    const char *const texts_of[] = {pairs_of_runs[_i].one, pairs_of_runs[_i].other};
+    const char *folders[] = {lasting("%s", in_scratch("one")), lasting("%s", in_scratch("other"))};
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(mkdir(folders[i], 0777), 0);
+        put_text(i ? "other/timing.csv" : "one/timing.csv",
+                 lasting("step,data\n1,\"%s\"\n2,\n", texts_of[i]));
+    }
+    const char *changed = rt_session_changed_input(&config, folders[0], folders[1]);
+    ck_assert_str_eq(changed ? changed : "", pairs_of_runs[_i].changed);
 }
