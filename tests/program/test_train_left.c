@@ -92,3 +92,23 @@ TEST(a_report_shows_no_samples_of_a_text_that_the_run_has_not_read)
                   "tr s S <a.txt >b.txt; mv b.txt a.txt; $TRAIN --report runs/tiny");
     expect_no_text(read_file("runs/tiny/report.html"), "<h2>Samples</h2>");
 }
+
+/* Results of the older text are neither reused nor recorded beside those of the newer one. */
+TEST(an_ended_run_is_evaluated_anew_on_changed_data)
+{
+    static const char reset[] = "theta: reset to init: ";
+    write_text();
+    run(TEXT "train.steps=20");
+    const char *older = line_of(w->out, reset);
+    run("tr a-m n-z <a.txt >b.txt; mv b.txt a.txt; " TEXT "train.steps=20 --eval");
+    const char *newer = line_of(w->out, reset);
+    ck_assert_str_ne(newer, older);
+    for (int i = 0; i < 2; i++) {
+        run(TEXT "train.steps=20 --resume");
+        ck_assert_str_eq(line_of(w->out, reset), newer);
+        ck_assert_int_eq(strstr(w->err, "; the results are those of the changed data\n") != NULL,
+                         !i);
+    }
+    /* the rows of the run stay, and the new session follows them */
+    expect_stdout("5\n10\n15\n20\n20\n", "sed '1d; s/,.*//' runs/tiny/timing.csv");
+}

@@ -108,6 +108,13 @@ rt_status rt_metrics_check_trunk(const char *trunk, bool theta)
     return theta ? keep_rows(&table, NULL, none, &(rt_writer){0}, NULL) : rt_ok();
 }
 
+static rt_status open_timing(rt_metrics *m, const char *folder, int finished_steps)
+{
+    const kept_rows kept = {.from = folder, .step = finished_steps, .due = true, .evaluated = true};
+    return open_table(&m->timing, folder, "timing.csv",
+                      "step,seconds,tokens_per_s," RT_SESSION_COLUMNS, kept);
+}
+
 rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *folder,
                           int finished_steps, const char *session, const char *const *trunk)
 {
@@ -125,12 +132,7 @@ rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *fo
         open_table(&m->metrics, folder, "metrics.csv",
                    "step,tokens,loss,eval_loss,eval_accuracy,lr,grad_norm,accuracy,theta_grad_norm",
                    kept));
-    const kept_rows timed = {.from = folder,
-                             .step = finished_steps,
-                             .due = true,
-                             .evaluated = true};
-    RT_TRY(open_table(&m->timing, folder, "timing.csv",
-                      "step,seconds,tokens_per_s," RT_SESSION_COLUMNS, timed));
+    RT_TRY(open_timing(m, folder, finished_steps));
     kept.evaluated = true;
     kept.due = evaluated || (config->theta.log && logged);
     kept.from = trunk ? trunk[1] : folder;
@@ -166,6 +168,16 @@ void rt_metrics_session(rt_metrics *m, int step, double seconds)
 {
     if (m->session)
         add_timing(m, step, seconds);
+}
+
+rt_status rt_metrics_add_session(const char *folder, int step, const char *session)
+{
+    rt_metrics m = {.session = session};
+    const rt_status status = open_timing(&m, folder, step);
+    if (!status.code)
+        rt_metrics_session(&m, step, 0);
+    rt_metrics_close(&m);
+    return status;
 }
 
 rt_status rt_metrics_step(rt_metrics *m, const rt_training_state *state, const rt_step_result *r,

@@ -42,6 +42,9 @@ rt_status rt_metrics_check_trunk(const char *trunk, bool theta) RT_MUST_CHECK;
 /* Adds a row to timing.csv that describes the session, if it has none: the step is saved. */
 void rt_metrics_session(rt_metrics *m, int step, double seconds);
 
+/* Adds such a row to the timing.csv of a run that takes no step. */
+rt_status rt_metrics_add_session(const char *folder, int step, const char *session) RT_MUST_CHECK;
+
 /* Records a step if it is due. `evaluation` is NULL if the step was not evaluated. */
 rt_status rt_metrics_step(rt_metrics *m, const rt_training_state *state,
                           const rt_step_result *result, const rt_evaluation *evaluation,

@@ -88,16 +88,20 @@ static rt_status find_earlier_end(rt_run *r)
 }
 
 /* Warns if the data files, listed by rt_session_data, differ from those that the run or the trunk
- * in a folder has read. The vocabulary is ignored: the run uses that of its checkpoint. */
-static void warn_of_data(rt_run *r, const char *data, const char *folder)
+ * in a folder has read, and returns whether they do. The vocabulary is ignored: the run uses that
+ * of its checkpoint. */
+static bool warn_of_data(rt_run *r, const char *data, const char *folder)
 {
     RT_CLOSED_BY(rt_writer_free) rt_writer w = {0};
     rt_session_compare(&w, &r->config->data, data ? data : "", folder);
-    if (w.length && data)
+    const bool differs = w.length && data;
+    if (differs)
         rt_run_say(r, "warning: the data has changed since the %s: %s; the %s",
                    r->branches ? "trunk was trained" : "run was stopped", w.bytes,
-                   r->branches ? "branch continues on other data"
-                               : "continuation will not be bitwise identical");
+                   has_ended(r)  ? "results are those of the changed data"
+                   : r->branches ? "branch continues on other data"
+                                 : "continuation will not be bitwise identical");
+    return differs;
 }
 
 /* Warns of rows up to this step that the tables of a resumed run lack. */
@@ -379,22 +383,27 @@ static void print_end(const rt_run *r, const rt_outcome *o)
 }
 
 /* Prints and records the results. If the run had `ended_before` it was opened, its files have some
- * of them. Returns RT_EXIT_CHECK if a requested check failed. */
+ * of them, unless the data has changed: then r->session has the cells of the new session. Returns
+ * RT_EXIT_CHECK if a requested check failed. */
 static rt_exit finish(rt_run *r, bool ended_before)
 {
     RT_CLOSED_BY(rt_outcome_free) rt_outcome o = {0};
+    const bool evaluates_anew = ended_before && r->session;
+    const int last_step = r->state->step;
     printf("steps: %d, %ld tokens\n", r->state->step,
            (long)r->state->sequences * r->config->data.length);
     rt_status status = rt_trainer_observe(r->trainer, r->arguments->trap, false);
     take_best(r);
     if (!status.code)
-        status = rt_outcome_print(&o, r, ended_before);
+        status = rt_outcome_print(&o, r, ended_before && !evaluates_anew);
     const bool failed = o.target_missed || o.theta_moved || o.theta_needed;
     const rt_exit code = failed ? RT_EXIT_CHECK : RT_EXIT_DONE;
     if (r->config->train.patience)
         rt_results_put(&o.results, r->stage == RT_STAGE_PATIENCE, RT_RESULT_STOPPED_EARLY);
     if (!status.code && !o.stopped)
         status = rt_outcome_record(&o, r, code);
+    if (!status.code && !o.stopped && evaluates_anew)
+        status = rt_metrics_add_session(r->folder.path, last_step, r->session);
     if (!status.code && !o.stopped)
         print_end(r, &o);
     if (!status.code && !o.stopped) {
@@ -426,8 +435,10 @@ static rt_exit train(rt_run *r)
         status = find_earlier_end(r);
     const bool ended_before = has_ended(r);
     if (!status.code && ended_before) {
-        RT_OWNED char *data = rt_session_data(&r->config->data);
-        warn_of_data(r, data, r->folder.path);
+        RT_OWNED char *data = rt_session_inputs(r->config);
+        if (warn_of_data(r, data, r->folder.path))
+            r->session = rt_session_cells(data, r->arguments->revision, r->arguments->argc,
+                                          r->arguments->argv);
     } else if (!status.code) {
         status = take_steps(r);
     }
