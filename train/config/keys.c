@@ -69,7 +69,7 @@ static const rt_key keys[] = {
     {"train", "steps", WHOLE(train.steps, 1, RT_MOST_STEPS), "1000", "number of optimizer steps",
      RT_HOW_LONG, ALWAYS},
     {"train", "batch_size", WHOLE(train.batch_size, 1, RT_MOST_SIZE), "32",
-     "sequences per optimizer step", RT_FIXED_IN_RUN, ALWAYS},
+     "sequences per optimizer step, and per batch of an evaluation", RT_FIXED_IN_RUN, ALWAYS},
     {"train", "shards", WHOLE(train.shards, 0, RT_MOST_SIZE), "0",
      "micro-batches per step (gradient accumulation), a power of two; beyond the number of threads, "
      "more of them save memory; 0 = automatic: at least 512 tokens in each, at most 16", RT_FIXED_IN_RUN, ALWAYS,
@@ -82,7 +82,7 @@ static const rt_key keys[] = {
      "steps between evaluations", RT_MAY_DIFFER, ALWAYS},
     {"train", "eval_batches", WHOLE(train.eval_batches, 0, RT_MOST_SIZE), "8",
      "batches per evaluation; 0 = all evaluation data of files, the default for labelled files",
-     RT_FIXED_IN_RUN, ALWAYS, ASKS("numbers of evaluation batches")},
+     RT_FIXED_IN_RUN, ALWAYS},
     {"train", "eval_lengths", LENGTHS(train.eval_lengths, 2, RT_MOST_SIZE), "",
      "other sequence lengths, in tokens, to evaluate when training ends; comma-separated, such "
      "as 64,128; each takes eval_batches batches: 0 evaluates the same text at each; of images, "
@@ -292,13 +292,21 @@ static bool asks(int key, const rt_config *config)
            are_met(rt_key_at(key)->asks_when, (question){key, NULL}, config);
 }
 
+/* Returns the most sequences of an evaluation; 0 for all. */
+static int64_t sequences_of(const rt_train_options *o)
+{
+    return (int64_t)o->batch_size * o->eval_batches;
+}
+
 const char *rt_config_asks_other(const rt_config *a, const rt_config *b)
 {
     for (int i = 0; rt_key_at(i); i++)
         if (rt_key_at(i)->asks && !rt_key_value_equal(rt_key_at(i), a, b) &&
             (asks(i, a) || asks(i, b)))
             return rt_key_at(i)->asks;
-    return NULL;
+    return sequences_of(&a->train) == sequences_of(&b->train)
+               ? NULL
+               : "numbers of evaluation sequences (train.batch_size x train.eval_batches)";
 }
 
 /* Writes the needs of a key. If a needed value was written for a key without effect, writes the

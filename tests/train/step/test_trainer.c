@@ -648,7 +648,9 @@ static bool same_evaluations(const rt_config *a, const rt_config *b)
     }
     const rt_batch *one = &rows[0].batch, *other = &rows[1].batch;
     const size_t tokens = (size_t)MANY * (size_t)one->length;
-    const bool same = one->length == other->length && data[0]->vocab == data[1]->vocab &&
+    const bool as_many =
+        a->train.batch_size * a->train.eval_batches == b->train.batch_size * b->train.eval_batches;
+    const bool same = as_many && one->length == other->length && data[0]->vocab == data[1]->vocab &&
                       !memcmp(one->ids, other->ids, tokens * sizeof *one->ids) &&
                       !memcmp(one->labels, other->labels, tokens * sizeof *one->labels);
     for (int i = 0; i < 2; i++) {
@@ -662,6 +664,7 @@ static bool same_evaluations(const rt_config *a, const rt_config *b)
 #define OF_TOKENS "task = tokens\nfile = ids.bin\n"
 #define OF_IMAGES "task = images\nfile = /x-images-idx3-ubyte\n"
 #define OF_LABELS "task = classify\nfile = /a.tsv\n"
+#define SEQUENCES "numbers of evaluation sequences (train.batch_size x train.eval_batches)"
 
 /* A configuration, another value of a key, and the noun by which evaluations then differ (NULL:
  * they do not). Files in / do not exist. */
@@ -711,10 +714,14 @@ static const struct {
     {OF_LABELS, "data.level=char", NULL},
     {OF_LABELS "level = char\nvocab_file = /a\n", "data.vocab_file=/b", NULL},
     {OF_LABELS "level = wordpiece\nvocab_file = /a\n", "data.lowercase=yes", NULL},
-    {OF_LABELS, "train.eval_batches=4", "numbers of evaluation batches"},
+    {OF_LABELS, "train.eval_batches=4", SEQUENCES},
+    {OF_LABELS, "train.batch_size=4", NULL},
+    {OF_TEXT "[train]\neval_batches = 0\n", "train.batch_size=4", NULL},
+    {OF_TEXT, "train.eval_batches=0", SEQUENCES},
+    {"", "train.eval_batches=4", SEQUENCES},
     {"", "model.dim=8", NULL},
     {"", "run.seed=5", NULL},
-    {"", "train.batch_size=4", NULL},
+    {"", "train.batch_size=4", SEQUENCES},
     {"", "optimizer.lr=1", NULL},
 };
 
@@ -745,6 +752,16 @@ TEST_ROWS(losses_are_not_comparable_if_a_key_changes_the_evaluation, 0, ROWS(ask
         ck_assert_msg(same_evaluations(&one, &other) == !got, "%s: %s", asked[_i].other, got);
     ck_assert_int_eq(chdir(folder), 0);
     remove_scratch();
+}
+
+/* As for batches of different sizes in a task without a file. */
+TEST(losses_are_comparable_if_as_many_sequences_are_evaluated)
+{
+    rt_config one, other;
+    load_sound(&one, "[train]\nbatch_size = 8\neval_batches = 16\n", NULL);
+    load_sound(&other, "[train]\nbatch_size = 32\neval_batches = 4\n", NULL);
+    ck_assert_ptr_null(rt_config_asks_other(&one, &other));
+    ck_assert(same_evaluations(&one, &other));
 }
 
 TEST(each_key_of_the_data_is_in_the_table_of_evaluations)
