@@ -117,7 +117,7 @@ TEST(runs_on_different_texts_are_ranked_by_the_file_that_both_are_evaluated_on)
 TEST(vocabularies_are_compared_by_bits_per_byte)
 {
     NEEDS_PROGRAM("gnuplot");
-    static const char lm[] = "data.objective=lm model.causal=yes";
+    static const char lm[] = "data.objective=lm model.causal=yes train.eval_batches=0";
     make_texts();
     run(TEXT "%s run.name=bytes && " TEXT "%s run.name=chars data.level=char && " TEXT
              "%s run.name=pieces data.level=wordpiece data.vocab_file=vocab.txt",
@@ -210,4 +210,28 @@ TEST(runs_on_a_text_that_was_replaced_share_no_row_and_are_not_compared)
                 "/text.txt are not comparable.\n");
     expect_text(compare("runs/a runs/b"), "| a, b | 2 | ");
     expect_no_text(page_text("report.html"), "not comparable");
+}
+
+/* A batch at level char covers more of the text than one at level byte. */
+TEST(bits_per_byte_of_different_amounts_of_text_are_not_compared)
+{
+    NEEDS_PROGRAM("gnuplot");
+    make_texts();
+    for (int batches = 0; batches < 2; batches++)
+        for (int chars = 0; chars < 2; chars++)
+            run(TEXT "data.objective=lm model.causal=yes train.eval_batches=%d run.name=%s%d "
+                     "data.level=%s",
+                batches, chars ? "chars" : "bytes", batches, chars ? "char" : "byte");
+    expect_text(compare("runs/bytes0 runs/chars0"), "\nfewest bits per byte: ");
+    const char *page = compare("runs/bytes1 runs/chars1");
+    expect_text(page, "\nNo row is in bold: losses of different amounts of text "
+                      "(train.eval_batches = 0 takes all of it) are not comparable.\n");
+    expect_no_text(page, "fewest");
+    ck_assert_double_eq(result_of("bytes1", "eval_bytes"), 8 * 11);
+    /* a run that has no results is of no amount */
+    run("cp -r runs/chars1 runs/failed && sed -i '/^eval_\\|^bits/d' runs/failed/result.csv");
+    expect_text(compare("runs/failed runs/bytes1 runs/bytes0"), "evaluation sequences");
+    expect_no_text(compare("runs/failed runs/bytes1"), "not comparable");
+    const double bytes = result_of("bytes0", "eval_bytes"), all = result_of("chars0", "eval_bytes");
+    ck_assert_double_eq_tol(bytes / all, 1, 0.05);
 }

@@ -33,6 +33,7 @@ rt_exit rt_exit_print(rt_status status);
 #define RT_RESULT_LOSS           "eval_loss"
 #define RT_RESULT_ACCURACY       "eval_accuracy"
 #define RT_RESULT_BITS_PER_BYTE  "bits_per_byte" /* of next-token prediction */
+#define RT_RESULT_BYTES          "eval_bytes"    /* bytes of text that were predicted then */
 #define RT_RESULT_LABEL_ACCURACY "accuracy"      /* of labelled data */
 #define RT_RESULT_MACRO_F1       "macro_f1"      /* of labelled data (rt_macro_score) */
 #define RT_RESULT_EXACT          "eval_exact"    /* of data.length = A..B */

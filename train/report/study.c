@@ -33,6 +33,20 @@ static bool same_vocabulary(const rt_config *a, const char *folder_a, const rt_c
                               : !text && !other_text;
 }
 
+static bool lacks_loss(const rt_sweep_runs *s, int run)
+{
+    return isnan(rt_sweep_number(s, run, rt_sweep_column(s, RT_RESULT_LOSS)));
+}
+
+/* Returns whether a run is evaluated on the same text as one with another vocabulary: on all of it,
+ * or on as many bytes from its start. A run without a loss is not evaluated. */
+static bool same_text(const rt_sweep_runs *s, const rt_config *config, int run, int other)
+{
+    const int bytes = rt_sweep_column(s, RT_RESULT_BYTES);
+    return !config->train.eval_batches || lacks_loss(s, run) ||
+           rt_sweep_number(s, run, bytes) == rt_sweep_number(s, other, bytes);
+}
+
 /* Returns whether every row that has a loss has bits per byte. */
 static bool have_bits(const rt_sweep_runs *runs)
 {
@@ -46,24 +60,27 @@ static bool have_bits(const rt_sweep_runs *runs)
 
 /* Chooses the ranking of those runs whose folders have a configuration, and numbers the questions
  * that they answer. A question is that of the first run that answers it. Runs with other
- * vocabularies answer one question only in bits per byte. Runs that have read other contents of a
- * file differ in more than their settings. */
+ * vocabularies answer one question only in bits per byte, of the same text. Runs that have read
+ * other contents of a file differ in more than their settings. */
 static rt_status choose_ranking(rt_ranking *ranking, rt_sweep_runs *runs)
 {
     struct question {
         rt_config config;
         const char *folder;
+        int run;
     } *list = NULL;
     size_t capacity = 0;
     int count = 0;
     const bool bits = have_bits(runs);
     bool in_memory = true, in_bits = false;
     const char *differ = NULL;
-    for (int i = 0; i < runs->count && in_memory; i++) {
+    for (int n = 0; n < 2 * runs->count && in_memory; n++) { /* first those that have a loss */
+        const int i = n % runs->count;
         rt_sweep_run *run = &runs->list[i];
         const char *other = NULL;
         rt_config config;
-        if (rt_config_load_folder(&config, run->folder).code)
+        if (lacks_loss(runs, i) != (n >= runs->count) ||
+            rt_config_load_folder(&config, run->folder).code)
             continue;
         for (run->question = 0; run->question < count; run->question++) {
             const struct question *q = &list[run->question];
@@ -71,7 +88,10 @@ static rt_status choose_ranking(rt_ranking *ranking, rt_sweep_runs *runs)
             other = rt_config_asks_other(&q->config, &config);
             if (!other && !same_vocabulary(&q->config, q->folder, &config, run->folder)) {
                 in_bits = true;
-                other = bits ? NULL : "vocabularies";
+                other = !bits ? "vocabularies"
+                        : same_text(runs, &config, i, q->run)
+                            ? NULL
+                            : "amounts of text (train.eval_batches = 0 takes all of it)";
             }
             const char *changed =
                 other ? NULL : rt_session_changed_input(&q->config, q->folder, run->folder);
@@ -85,7 +105,7 @@ static rt_status choose_ranking(rt_ranking *ranking, rt_sweep_runs *runs)
             continue;
         in_memory = rt_grow(&list, &capacity, (size_t)count + 1, sizeof *list);
         if (in_memory)
-            list[count++] = (struct question){config, run->folder};
+            list[count++] = (struct question){config, run->folder, i};
     }
     rt_free(list);
     *ranking = (rt_ranking){differ    ? NULL

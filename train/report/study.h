@@ -7,7 +7,7 @@
 
 /* Ranking of rows. Losses are comparable if no key asks another question (rt_config_asks_other),
  * for the same contents of the files (rt_session_changed_input), and for the same vocabulary. Bits
- * per byte are comparable across vocabularies. */
+ * per byte of the same text are comparable across vocabularies. */
 typedef struct rt_ranking {
     const char *result; /* RT_RESULT_LOSS or RT_RESULT_BITS_PER_BYTE, lower is better; NULL if the
                            rows cannot be ranked */

@@ -152,9 +152,11 @@ static rt_status evaluate_outcome(rt_outcome *o, const rt_run *r)
         return rt_out_of_memory("counts of an evaluation");
     RT_TRY(rt_run_evaluate(r, &o->evaluation, o->tallies));
     report_evaluation(o, r, e, 0);
-    if (c->data.objective == RT_OBJECTIVE_LM && e->bytes)
+    if (c->data.objective == RT_OBJECTIVE_LM && e->bytes) {
         rt_results_put(&o->results, e->loss * (double)e->labels / ((double)e->bytes * log(2)),
                        RT_RESULT_BITS_PER_BYTE);
+        rt_results_put(&o->results, (double)e->bytes, RT_RESULT_BYTES);
+    }
     o->target_missed = e->accuracy < c->train.target_accuracy && r->stage != RT_STAGE_TARGET;
     if (o->labels)
         report_classes(o);
