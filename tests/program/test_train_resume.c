@@ -129,6 +129,22 @@ TEST(resuming_a_finished_run_explains_that_nothing_is_left)
              "train.keep=2");
 }
 
+/* classes.csv and the tables behind it stand for those of other tasks and encodings. */
+TEST(no_table_of_an_earlier_end_stands_beside_a_later_result)
+{
+    run(TINY "train.steps=20 theta.cutoffs=yes train.eval_lengths=16");
+    run("cd runs/tiny; for t in classes confusion distances heads gates phases; do cp usage.csv "
+        "$t.csv; done");
+    run(TINY "--resume train.steps=40 theta.cutoffs=no train.eval_lengths=16");
+#define TABLES "cd runs/tiny; echo *.csv"
+    expect_output("lengths.csv metrics.csv result.csv theta.csv theta_final.csv timing.csv "
+                  "usage.csv\n",
+                  TABLES);
+    expect_exit(w, 5, TINY "--resume train.steps=60 train.eval_lengths=16 optimizer.lr=1e30");
+    expect_output("metrics.csv result.csv schedules.csv theta.csv theta_final.csv timing.csv\n",
+                  TABLES);
+}
+
 TEST(an_extended_run_can_be_given_another_schedule)
 {
     run(TINY "optimizer.schedule_steps=0");

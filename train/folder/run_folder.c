@@ -17,16 +17,22 @@
 #include <unistd.h>
 
 /* Files that a run writes beside its checkpoints, the first of which is not removed but replaced.
- * Sweeps write the last ones; any other marks a folder as that of a run. */
+ * The tables of its end begin with the result. Sweeps write the last ones; any other marks a folder
+ * as that of a run. */
 static const char *const files[] = {"config.ini",      "vocab.txt",   "tokenizer.json",
                                     "schedules.csv",   "metrics.csv", "timing.csv",
-                                    "theta.csv",       "lengths.csv", "result.csv",
+                                    "theta.csv",       "result.csv",  "lengths.csv",
                                     "theta_final.csv", "classes.csv", "confusion.csv",
                                     "usage.csv",       "cutoffs.csv", "distances.csv",
                                     "heads.csv",       "gates.csv",   "phases.csv",
                                     "report.html",     "output.log",  "runs.csv",
                                     "sweep.csv",       "paired.csv",  "growth.csv"};
-enum { ALL_FILES = sizeof files / sizeof *files, FILES = ALL_FILES - 5, OWN_FILES = FILES - 1 };
+enum {
+    ALL_FILES = sizeof files / sizeof *files,
+    FILES = ALL_FILES - 5,
+    OWN_FILES = FILES - 1,
+    END_FILES = 7 /* index of result.csv */
+};
 
 /* Limit of the length of paths within the folder. A longer path of a run folder is refused before
  * anything is created. */
@@ -224,6 +230,14 @@ rt_status rt_run_folder_spare(const rt_run_folder *f, const rt_inputs *inputs)
                              "%s: %.600s is read from %.600s, which this training writes anew: "
                              "choose another run.name, or copy what is read to another folder",
                              found->key, found->path, f->path);
+}
+
+rt_status rt_run_folder_clear_end(const rt_run_folder *f)
+{
+    for (int i = END_FILES; i < OWN_FILES; i++)
+        if (remove(RT_PATH_IN(f->path, files[i])) && errno != ENOENT)
+            return failure(RT_PATH_IN(f->path, files[i]));
+    return rt_ok();
 }
 
 rt_status rt_run_folder_clear(const rt_run_folder *f)

@@ -55,6 +55,10 @@ rt_status rt_run_folder_idle(const rt_run_folder *f) RT_MUST_CHECK;
  * in the folder. */
 rt_status rt_run_folder_spare(const rt_run_folder *f, const rt_inputs *inputs) RT_MUST_CHECK;
 
+/* Removes result.csv and the other tables of the end of a run, which takes further steps: tables of
+ * another model must not stand beside its next result. */
+rt_status rt_run_folder_clear_end(const rt_run_folder *f) RT_MUST_CHECK;
+
 /* Removes the files of a run except config.ini, which the next run replaces, and except its figures
  * (rt_figures_clear); other files are kept. */
 rt_status rt_run_folder_clear(const rt_run_folder *f) RT_MUST_CHECK;

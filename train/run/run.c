@@ -31,7 +31,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static bool has_ended(const rt_run *r)
 {
@@ -293,8 +292,9 @@ static rt_status take_steps(rt_run *r)
     rt_outcome o = {0};
     rt_status end = rt_ok();
     describe(r);
-    unlink(RT_PATH_IN(r->folder.path, "result.csv")); /* the run continues */
-    rt_status status = write_files(r);
+    rt_status status = rt_run_folder_clear_end(&r->folder); /* the run continues */
+    if (!status.code)
+        status = write_files(r);
     if (!status.code)
         status = open_tables(r);
     const bool starts = r->state->step == 0 || (r->branches && r->theta != RT_BRANCH_CARRIED);
