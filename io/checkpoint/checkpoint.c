@@ -242,8 +242,15 @@ static rt_branch_theta origin_of_theta(const reading *r)
     const rt_theta_options *here = &r->model->options->theta, *there = &r->checkpoint->model.theta;
     if (r->use == LOAD)
         return RT_BRANCH_CARRIED;
-    if (r->use == START)
-        return has_theta(r) ? RT_BRANCH_CARRIED : RT_BRANCH_FRESH;
+    if (r->use == START) {
+        bool alike = has_theta(r);
+        rt_status status = rt_ok();
+        if (alike)
+            status = rt_theta_starts_alike(r->model->options, &r->checkpoint->model, &alike);
+        if (status.code)
+            rt_image_fail_as(r->image, status);
+        return alike && !status.code ? RT_BRANCH_CARRIED : RT_BRANCH_FRESH;
+    }
     if (r->stays || !r->model->theta_start || !there->learn)
         return RT_BRANCH_FRESH;
     return there->form == here->form && there->scope == here->scope && has_theta(r)

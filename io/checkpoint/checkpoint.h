@@ -181,8 +181,8 @@ typedef struct rt_checkpoint_taken {
  * Token type embeddings, parameters that join (core/parameters.h) and, with `head`, an output head
  * of the same kind are read where shapes agree; otherwise they keep their values and count as
  * fresh. Theta is read, and converted between the forms, only if the checkpoint has every theta of
- * the model in the same shape; it never counts as fresh or left. RT_CHECKPOINT if such a theta is
- * not above 0 and the model learns ln theta. */
+ * the model in the same shape, and both start alike (rt_theta_starts_alike); it never counts as
+ * fresh or left. RT_CHECKPOINT if such a theta is not above 0 and the model learns ln theta. */
 rt_status rt_checkpoint_start_from(rt_checkpoint *c, const rt_checkpoint_model *model, bool head,
                                    rt_checkpoint_taken *taken) RT_MUST_CHECK;
 

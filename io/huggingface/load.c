@@ -3,6 +3,7 @@
 #include "core/memory.h"
 #include "io/checkpoint/checkpoint.h"
 #include "io/huggingface/folder.h"
+#include "models/encodings/encoding.h"
 #include "util/writer.h"
 
 #include <math.h>
@@ -165,51 +166,28 @@ static rt_status read_all(const loading *l)
     return status;
 }
 
-/* Sets *same if both models have the same fixed theta in all layers with positions. Lengths on both
- * sides of each original length are compared, which suffices for all lengths. */
-static rt_status compare_fixed(const loading *l, bool *same)
-{
-    const rt_frequency_options *a = &l->there->options.position.frequencies;
-    const rt_frequency_options *b = &l->model->options.position.frequencies;
-    const int pairs = rt_transformer_pairs(&l->model->options);
-    const int lengths[] = {0, a->original_len + 1, b->original_len + 1, 1 << 24};
-    RT_OWNED double *one = rt_alloc(2 * (size_t)pairs, sizeof *one);
-    *same = pairs == rt_transformer_pairs(&l->there->options) &&
-            rt_frequencies_magnitude(a) == rt_frequencies_magnitude(b);
-    RT_TRY(rt_allocated(one, "theta"));
-    double *other = one + pairs;
-    for (int layer = 0; layer < l->model->options.layers && *same; layer++) {
-        const rt_frequency_options from = rt_layer_frequencies(&l->there->options, layer);
-        const rt_frequency_options to = rt_layer_frequencies(&l->model->options, layer);
-        if (!l->model->layers[layer].row.has_positions)
-            continue;
-        for (size_t i = 0; i < sizeof lengths / sizeof *lengths && *same; i++) {
-            rt_frequencies_at(one, pairs, &from, lengths[i]);
-            rt_frequencies_at(other, pairs, &to, lengths[i]);
-            *same = !memcmp(one, other, (size_t)pairs * sizeof *one);
-        }
-    }
-    return rt_ok();
-}
-
 /* Finds theta of the folder in the layout of a model that learns theta. *theta_new is a new block,
- * which the caller frees also after an error. It is NULL if theta of the model is fixed, or if that
- * of the folder has another shape, magnitude or several bases for one shared theta. Sets *taken if
- * theta of the folder is used or, if both are fixed, equal. RT_CHECKPOINT if the model learns
- * logarithms and a value is not above 0. */
+ * which the caller frees also after an error. It is NULL if theta of the model is fixed or starts
+ * elsewhere (rt_theta_starts_alike), or if that of the folder has another shape, magnitude or
+ * several bases for one shared theta. Sets *taken if theta of the folder is used or, if both are
+ * fixed, equal. RT_CHECKPOINT if the model learns logarithms and a value is not above 0. */
 static rt_status find_theta(const loading *l, double **theta_new, bool *taken)
 {
     const rt_transformer_options *a = &l->there->options, *b = &l->model->options;
     const bool one = !a->theta.learn || a->theta.scope == RT_THETA_MODEL;
+    const bool magnitude = rt_frequencies_magnitude(&a->position.frequencies) ==
+                           rt_frequencies_magnitude(&b->position.frequencies);
+    bool alike;
     rt_status status = rt_ok();
     *theta_new = NULL;
+    RT_TRY(rt_theta_starts_alike(b, a, &alike));
     if (!b->theta.learn)
-        return a->theta.learn ? rt_ok() : compare_fixed(l, taken);
+        *taken = alike && magnitude && !a->theta.learn;
+    if (!b->theta.learn || !alike || !magnitude)
+        return rt_ok();
     const rt_shape from = rt_transformer_theta_shape(a), to = rt_transformer_theta_shape(b);
     const int rows = to.axis[1], pairs = to.axis[2];
     if (from.axis[2] != pairs || (!one && !rt_shapes_equal(from, to)) ||
-        rt_frequencies_magnitude(&a->position.frequencies) !=
-            rt_frequencies_magnitude(&b->position.frequencies) ||
         (!a->theta.learn && b->theta.scope == RT_THETA_MODEL && rt_layers_differ_in_base(a)))
         return rt_ok();
     double *theta = *theta_new = rt_alloc(rt_transformer_theta_count(b), sizeof *theta);

@@ -138,6 +138,13 @@ rt_status rt_start_theta(rt_transformer *m);
 rt_layer_rotation rt_rotation_by_position(rt_transformer *m, rt_graph *g, int l, rt_token_span at);
 rt_tensor *rt_angles_of(const rt_transformer *m, rt_graph *g, int l, rt_tensor *sums, int length);
 
+/* Sets *alike if position.* and theta.init give a model with the options `o` the theta that they
+ * gave a model that it starts from, in every layer with positions: the same fixed theta, and no
+ * drawn one but of the same distribution. Otherwise a learned theta of that model would override
+ * these keys. Options are resolved. */
+rt_status rt_theta_starts_alike(const rt_transformer_options *o, const rt_transformer_options *from,
+                                bool *alike) RT_MUST_CHECK;
+
 /* Checks that heads have pairs, returning whether they have; and that frequencies fit the pairs. */
 bool rt_check_heads(const rt_transformer_options *o, rt_rule_sink to);
 void rt_check_frequencies(const rt_transformer_options *o, rt_rule_sink to);

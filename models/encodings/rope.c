@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 int rt_transformer_pairs(const rt_transformer_options *o)
 {
@@ -330,6 +331,31 @@ static void find_frequencies(const rt_transformer_options *o, int layer, int T, 
         theta[i] = theta[i - axis_pairs];
     for (int i = pairs; i < rt_transformer_pairs(o); i++)
         theta[i] = 0;
+}
+
+rt_status rt_theta_starts_alike(const rt_transformer_options *o, const rt_transformer_options *from,
+                                bool *alike)
+{
+    const rt_theta_options *here = &o->theta, *there = &from->theta;
+    const int pairs = rt_transformer_pairs(o);
+    /* on both sides of each original length, which suffices for all lengths */
+    const int lengths[] = {0, from->position.frequencies.original_len + 1,
+                           o->position.frequencies.original_len + 1, 1 << 24};
+    RT_OWNED double *one = rt_alloc(2 * (size_t)pairs, sizeof *one);
+    double *other = one + pairs;
+    RT_TRY(rt_allocated(one, "theta"));
+    *alike = pairs == rt_transformer_pairs(from) && o->layers == from->layers &&
+             (here->init == RT_THETA_FREQUENCIES ||
+              (here->init == there->init && here->init_sigma == there->init_sigma));
+    for (int layer = 0; layer < o->layers && *alike; layer++)
+        for (size_t i = 0; i < sizeof lengths / sizeof *lengths && *alike; i++) {
+            if (!rt_layer_row_of(o, layer).has_positions)
+                continue;
+            find_frequencies(from, layer, lengths[i], one);
+            find_frequencies(o, layer, lengths[i], other);
+            *alike = !memcmp(one, other, (size_t)pairs * sizeof *one);
+        }
+    return rt_ok();
 }
 
 /* Computes the initial values of a learned theta and sets its parameters. The values are the state

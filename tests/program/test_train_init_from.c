@@ -59,6 +59,44 @@ TEST_ROWS(a_checkpoint_and_a_folder_of_a_run_are_models_as_well, 0, 3)
     run("h5diff runs/a/checkpoints/step-00000004.h5 " NEWEST " /model");
 }
 
+/* A key that gives another initial theta has this effect, and the learned theta is left behind. */
+TEST_ROWS(a_learned_theta_does_not_override_keys_that_are_set, 0, 7)
+{
+    static const char *const keys[] = {"position.scaling=linear position.scale=2",
+                                       "position.scaling=yarn position.scale=2",
+                                       "position.scaling=llama3 position.scale=2",
+                                       "position.base=50",
+                                       "position.frequencies=linear",
+                                       "theta.init=uniform",
+                                       "theta.init=perturbed theta.init_sigma=0.1"};
+    static const char *const models[] = {"runs/tiny", "folder"};
+    const char *fresh = lasting(TINY "train.steps=1 optimizer.lr=0 %s", keys[_i]);
+    double losses[2];
+    run(TINY "train.steps=20; rm -r folder; $TRAIN --checkpoint runs/tiny --export folder");
+    run("%s run.name=fresh; grep ^0, runs/fresh/theta.csv >theta", fresh);
+    for (int i = 0; i < 2; i++) {
+        expect_stderr(0, " has learned is left behind: theta is as configured; ",
+                      "%s run.name=start%d train.init_from=%s", fresh, i, models[i]);
+        losses[i] = number_behind(w->out, "eval: loss ");
+        run("grep ^0, runs/start%d/theta.csv | cmp - theta", i);
+    }
+    ck_assert_double_eq(losses[0], losses[1]);
+}
+
+/* These keys say what the model has, or nothing of the initial theta. */
+TEST_ROWS(a_learned_theta_is_kept_or_its_loss_is_told, 0, 4)
+{
+    static const char *const keys[] = {"position.base=10000 theta.init=frequencies",
+                                       "theta.init=perturbed", "theta.lr_scale=0",
+                                       "theta.learn=no"};
+    run(TINY "train.steps=20 %s", _i == 1 ? keys[1] : "");
+    expect_exit(w, 0, TINY "run.name=start train.steps=1 train.init_from=runs/tiny %s", keys[_i]);
+    const char *left = strstr(w->err, " has learned is left behind: ");
+    ck_assert_msg((left != NULL) == (_i == 3), "%s", w->err);
+    expect_no_stderr("has learned", TINY "run.name=given train.steps=1 train.init_from=runs/tiny "
+                                         "position.base=50 theta.init_from=runs/tiny/theta.csv");
+}
+
 TEST_ROWS(a_folder_without_a_vocabulary_trains_on_ids, 0, 3)
 {
     static const char *const folders[] = {"masked_lm_bf16", "sequence", "masked_lm_theta"};

@@ -214,7 +214,8 @@ static rt_status start_from(rt_run *r)
     const bool theta = imported ? taken.theta : parts.theta == RT_BRANCH_CARRIED;
     if (theta && model->options.theta.learn)
         rt_transformer_theta(model, rt_transformer_theta_start(model));
-    const char *how = theta                        ? ", theta included"
+    const char *how = r->config->theta.init_from   ? "" /* which prepare reports */
+                      : theta                      ? ", theta included"
                       : model->options.theta.learn ? ", theta as configured"
                                                    : "";
     if (imported)
@@ -227,6 +228,8 @@ static rt_status start_from(rt_run *r)
     else
         rt_run_note(r, "starting from %s, step %" PRId64 "%s", r->found.path,
                     r->found.checkpoint.info.step, how);
+    if (!theta && !r->config->theta.init_from)
+        rt_run_warn_of_theta(r);
     if (!imported) {
         report_rest(r, &parts.fresh, "newly initialized parameters of the model");
         report_rest(r, &parts.left, "unexpected parameters of the checkpoint");
@@ -234,7 +237,8 @@ static rt_status start_from(rt_run *r)
     }
     if (!taken.head)
         rt_run_note(r, "the head of the model is newly initialized");
-    const char *other = rt_huggingface_difference(imported, &model->options, theta);
+    const bool told = theta || imported->options.theta.learn;
+    const char *other = rt_huggingface_difference(imported, &model->options, told);
     if (other)
         rt_run_say(r,
                    "warning: %s differs from the folder's model; %s --checkpoint %s --print-config "

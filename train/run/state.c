@@ -290,6 +290,18 @@ void rt_run_warn_of_folder(rt_run *r)
     }
 }
 
+void rt_run_warn_of_theta(rt_run *r)
+{
+    const rt_huggingface *imported = r->found.imported;
+    const rt_transformer_options *there =
+        imported ? &imported->options : &r->found.checkpoint.model;
+    if (there->theta.learn && there->position.kind == r->config->model.position.kind)
+        rt_run_say(r,
+                   "warning: the theta that %s has learned is left behind: theta is as configured; "
+                   "leave out position.* and theta.learn, scope and init to keep it",
+                   r->found.path);
+}
+
 rt_status rt_run_take_history(rt_run *r, bool continues)
 {
     const rt_checkpoint_info *info = &r->found.checkpoint.info;
@@ -336,6 +348,8 @@ rt_status rt_run_load(rt_run *r)
                           "initialized, and its predictions are random");
         if (model->options.theta.learn)
             rt_transformer_theta(model, rt_transformer_theta_start(model));
+        if (!taken.theta)
+            rt_run_warn_of_theta(r);
         return rt_ok();
     }
     rt_checkpoint_model model = rt_run_checkpoint_model(r);

@@ -82,6 +82,9 @@ void rt_run_report_unknown(rt_run *r, const rt_unknown *unknown, const char *tex
 /* Warns of parts of a Hugging Face folder that rotor treats differently. */
 void rt_run_warn_of_folder(rt_run *r);
 
+/* Warns that the model has another theta than the one that the model of r->found has learned. */
+void rt_run_warn_of_theta(rt_run *r);
+
 /* Returns the parts of the run that a checkpoint holds. */
 rt_checkpoint_model rt_run_checkpoint_model(const rt_run *r);
 
