@@ -94,6 +94,18 @@ TEST(gradient_theta_prints_a_table)
     run("test $(wc -l <folder.csv) = 9");
 }
 
+/* Layer 0 has no positions, or a window. */
+TEST_ROWS(gradient_theta_has_the_turns_of_the_final_table, 0, 2)
+{
+    static const char *const layers[] = {"position.layers=no,yes",
+                                         "model.window=3 model.layer_types=sliding,full"};
+    run(TINY "train.steps=2 theta.scope=model %s", layers[_i]);
+    run("$TRAIN runs/tiny/config.ini --gradient theta --quiet | cut -d, -f1-3,5 >one");
+    run("awk -F, 'NR == 1 { for (c = 1; c <= NF; c++) if ($c == \"turns\") turns = c } { print $1 "
+        "\",\" $2 \",\" $3 \",\" $turns }' runs/tiny/theta_final.csv >two");
+    expect_same_files("two", "one");
+}
+
 /* Two layers of two heads with a window of 3: a head sums to 1, with nothing beyond distance 2. */
 TEST_ROWS(distances_are_parts_of_the_weights_of_a_head, 0, 2)
 {

@@ -137,8 +137,7 @@ static rt_status write_gradients(char **text_new, const rt_run *r)
     rt_writer_add(&w, "layer,head,i,theta,turns,gradient,deviation,sequences\n");
     for (int n = 0; n < count; n++) {
         const rt_theta_entry *e = &list[n];
-        const int reach =
-            rt_transformer_reach(&model->options, e->layer < 0 ? 0 : e->layer, length);
+        const int reach = rt_transformer_reach(&model->options, e->layer, length);
         rt_writer_add(&w, "%s,%s,%d", RT_THETA_PLACE(e->layer), RT_THETA_PLACE(e->head), e->pair);
         rt_csv_add_number(&w, e->theta);
         rt_csv_add_number(&w, rt_theta_turns(e->theta, reach));
