@@ -20,6 +20,9 @@ Theta = namedtuple("Theta", "steps layers heads values initial")
 Row = namedtuple("Row", "setting runs")
 Difference = namedtuple("Difference", "key value against n mean low high detectable_90")
 
+# Columns of names, which are texts even if all of them look like numbers.
+NAMES = ("label", "true", "predicted", "name", "run", "variant", "host")
+
 
 class Error(Exception):
     """A message about a file, or of the program: then with its exit code and what it left."""
@@ -56,15 +59,15 @@ def _rows(path):
 
 
 def table(path, texts=None):
-    """Reads a CSV as arrays by column: integers, floats (NaN for empty cells) or texts. `texts` are
-    the columns that may have texts; None: any."""
+    """Reads a CSV as arrays by column: integers, floats (NaN for empty cells) or texts, which labels
+    and other NAMES always are. `texts` are the columns that may have texts; None: any."""
     (names, *rows), columns = _rows(path), {}
     for i, name in enumerate(names):
         cells = [row[i] for row in rows]
-        whole = cells and all(cell.isdigit() for cell in cells)
+        kind = str if name in NAMES else int if cells and all(map(str.isdigit, cells)) else float
         try:
-            cells = np.array([cell or "nan" for cell in cells]).astype(int if whole else float)
-        except ValueError as e:
+            cells = np.array([cell or "nan" if kind is float else cell for cell in cells], kind)
+        except (ValueError, OverflowError) as e:
             if texts is not None and name not in texts:
                 raise Error(f"{path}: column {name}: {e}") from None
         columns[name] = np.array(cells)
@@ -173,8 +176,8 @@ class Sweep:
         self._names, *self._cells = _rows(self.folder / "runs.csv")
         self.keys = self._names[1 : self._names.index("exit_code")]
         for cells in self._cells:
-            run = {name: _value(cell or ("" if name in self.keys else "nan"))
-                   for name, cell in zip(self._names, cells)}
+            run = {name: cell if name in NAMES or (name in self.keys and not cell) else
+                   _value(cell or "nan") for name, cell in zip(self._names, cells)}
             row = rows.setdefault(self._others(cells, "run.seed"), Row({}, {}))
             row.setting.update({key: run[key] for key in self.keys if key != "run.seed"})
             row.runs[run.get("run.seed")] = run

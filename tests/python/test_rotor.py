@@ -182,6 +182,24 @@ class Test(unittest.TestCase):
         self.assertEqual(rotor.run(folder).result, {})
         self.assertEqual(rotor.run(folder).checkpoint().step, 8)
 
+    def test_names_are_texts_even_if_they_look_like_numbers(self):
+        labels = ["001", "01", "1", "1e3", "nan"]
+        Path("confusion.csv").write_text("true,predicted,count\n" + "".join(
+            f"{label},{label},{i}\n" for i, label in enumerate(labels)))
+        table = rotor.table("confusion.csv")
+        for name in "true", "predicted":
+            self.assertEqual(list(table[name]), labels)
+        self.assertEqual(list(table["count"]), list(range(5)))
+        Path("seeds.csv").write_text("run,run.seed\n7,18446744073709551615\n")
+        self.assertEqual([list(x) for x in rotor.table("seeds.csv").values()],
+                         [["7"], ["18446744073709551615"]])
+        folder = Path("numbered")
+        folder.mkdir()
+        (folder / "runs.csv").write_text("run,variant,exit_code\n1,1,0\n01,01,0\n1e3,1e3,0\n")
+        rows = rotor.sweep(folder).rows
+        self.assertEqual([row.setting["variant"] for row in rows], ["1", "01", "1e3"])
+        self.assertEqual([x["run"] for row in rows for x in row.runs.values()], ["1", "01", "1e3"])
+
     def test_a_last_line_that_is_being_written_is_left_out(self):
         folder = self.copy("writing", "head")
         for name in "metrics.csv", "theta.csv":
