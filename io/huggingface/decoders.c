@@ -267,6 +267,9 @@ const rt_family rt_family_qwen2 = {
     .type = "qwen2",
     .options = qwen2_options,
     .config = qwen2_config,
+    .tokenizer =
+        "byte-level BPE, since transformers ignores another class of tokenizer; train with "
+        "data.level = bpe, or with model.bias = none or all",
     .unused = unused,
     .check = rt_rope_parameters_check,
     LIKE_LLAMA("Qwen2", "Qwen2"),

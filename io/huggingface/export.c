@@ -345,6 +345,11 @@ static rt_status write_texts(const rt_durable_folder *to, const rt_tensor_list *
         RT_TRY(v->level == RT_LEVEL_BPE ? rt_tokenizer_bpe_file(&text, v, begins, ends)
                                         : rt_vocabulary_write(v, &text));
         RT_TRY(rt_durable_write_and_free(to->staging, rt_vocabulary_file(v), text));
+        /* some families of transformers read no vocab.txt */
+        if (v->level == RT_LEVEL_WORDPIECE) {
+            RT_TRY(rt_tokenizer_pieces_file(&text, v));
+            RT_TRY(rt_durable_write_and_free(to->staging, RT_HF_TOKENIZER_JSON, text));
+        }
         RT_TRY(rt_durable_write_and_free(to->staging, RT_HF_TOKENIZER,
                                          rt_huggingface_tokenizer_text(export)));
     }
@@ -427,6 +432,11 @@ rt_status rt_huggingface_write(const char *folder, const rt_transformer *model,
     rt_durable_folder to;
     const rt_family *family;
     RT_TRY(rt_family_find(&family, rt_families, &model->options));
+    if (family->tokenizer && all.vocabulary && !all.vocabulary->bpe && all.vocabulary->pieces)
+        RT_TRY(rt_family_lacks(family,
+                               RT_PRINTED(64, "data.level = %s",
+                                          rt_level_words[all.vocabulary->level]),
+                               family->tokenizer));
     RT_TRY(check_folder(folder, export->overwrite));
     if (pads_with_end(&model->options, export)) {
         RT_TRY(add_padding(&vocabulary, export->vocabulary));

@@ -197,6 +197,10 @@ typedef struct rt_family {
     /* Checks a model before it is written. RT_CONFIG names the key. May be NULL. */
     rt_status (*check)(const struct rt_family *family, const rt_transformer_options *o);
 
+    /* The tokenizer that transformers takes whatever the folder has, and a remedy, for the refusal
+     * of WordPiece and residues. NULL: the folder decides. */
+    const char *tokenizer;
+
     /* Determines theta of a folder. NULL: from rope_parameters. */
     rt_status (*resolve_theta)(rt_huggingface *there);
 

@@ -172,6 +172,12 @@ static int32_t *id_of(rt_special_ids *ids, int role)
     return (int32_t *)((char *)ids + roles[role].id);
 }
 
+/* Returns whether a key names the token of an earlier one for models that continue texts. */
+static bool is_alias(int role)
+{
+    return !strncmp(roles[role].key, "bos", 3) || !strncmp(roles[role].key, "eos", 3);
+}
+
 /* Returns the id of a token by its text; RT_NO_ID if there is none. */
 static int32_t find_id(const rt_vocabulary *v, const char *text)
 {
@@ -606,7 +612,7 @@ rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, 
 /* Creates the text of a token. */
 static json_t *written(const rt_vocabulary *v, int32_t id)
 {
-    const rt_added_token *added = rt_bpe_added(v->bpe, NULL, id);
+    const rt_added_token *added = v->bpe ? rt_bpe_added(v->bpe, NULL, id) : NULL;
     const rt_spelling s = rt_vocabulary_spell(v, id);
     return added ? json_stringn(added->text, added->size) : json_stringn(s.bytes, s.size);
 }
@@ -685,21 +691,54 @@ rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *v, bool be
     return rt_allocated(*text_new, PIECES);
 }
 
-/* Writes a class; otherwise transformers takes RoFormerTokenizer, which needs other packages. */
+rt_status rt_tokenizer_pieces_file(char **text_new, const rt_vocabulary *v)
+{
+    rt_special_ids ids = v->special;
+    const rt_text_frame around = {ids.cls, ids.sep};
+    int32_t count = 0;
+    RT_OWNED char *lines = rt_copy_text(v->file); /* each is a piece */
+    RT_TRY(rt_allocated(lines, PIECES));
+    json_t *vocab = json_object(), *added = json_array();
+    for (char *rest = lines, *piece; (piece = strtok_r(rest, "\n", &rest)); count++)
+        rt_json_put(&vocab, piece, json_integer(count));
+    for (int32_t id = 0; id < v->count; id++)
+        for (int i = 0; i < ROLES; i++)
+            if (*id_of(&ids, i) == id && !is_alias(i))
+                rt_json_append(&added,
+                               json_pack("{s:i,s:o,s:b,s:b,s:b,s:b,s:b}", "id", (int)id, "content",
+                                         written(v, id), "single_word", 0, "lstrip", 0, "rstrip", 0,
+                                         "normalized", 0, "special", 1));
+    json_auto_t *whole = json_pack(
+        "{s:s,s:n,s:n,s:o,s:{s:s,s:b,s:b,s:n,s:b},s:{s:s},s:o,s:{s:s,s:s,s:b},s:{s:s,s:s,s:s,s:i,"
+        "s:o}}",
+        "version", "1.0", "truncation", "padding", "added_tokens", added, "normalizer", "type",
+        "BertNormalizer", "clean_text", 1, "handle_chinese_chars", 1, "strip_accents", "lowercase",
+        v->lowercase, "pre_tokenizer", "type", "BertPreTokenizer", "post_processor",
+        template_of(v, around), "decoder", "type", "WordPiece", "prefix", "##", "cleanup", 1,
+        "model", "type", "WordPiece", "unk_token", "[UNK]", "continuing_subword_prefix", "##",
+        "max_input_chars_per_word", RT_WORD_CHARACTERS, "vocab", vocab);
+    *text_new = whole ? rt_json_dump(whole, JSON_INDENT(2), "\n") : NULL;
+    return rt_allocated(*text_new, PIECES);
+}
+
+/* Writes a class; otherwise transformers takes RoFormerTokenizer, which needs other packages. Some
+ * families get a general class in spite of it, for which the tokens must be named. */
 char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export)
 {
     json_auto_t *made = json_object();
     const rt_level level = export->vocabulary->level;
     rt_special_ids ids = export->vocabulary->special;
-    const bool residues = level == RT_LEVEL_RESIDUE;
+    const bool residues = level == RT_LEVEL_RESIDUE, pieces = level == RT_LEVEL_WORDPIECE;
     rt_json_put(&made, "tokenizer_class",
                 json_string(level == RT_LEVEL_BPE ? "PreTrainedTokenizerFast"
                             : residues            ? "EsmTokenizer"
                                                   : "BertTokenizer"));
     /* an encoder, which has a mask, has keys of its own for both ends */
-    for (int i = ids.mask != RT_NO_ID ? 0 : 2; i < ROLES && level == RT_LEVEL_BPE; i++) {
+    for (int i = ids.mask != RT_NO_ID ? 0 : 2; i < ROLES && (pieces || level == RT_LEVEL_BPE);
+         i++) {
         const int32_t id = *id_of(&ids, i);
-        if (id != RT_NO_ID && !rt_vocabulary_is_ordinary(export->vocabulary, id))
+        if (id != RT_NO_ID && !(pieces && is_alias(i)) &&
+            !rt_vocabulary_is_ordinary(export->vocabulary, id))
             rt_json_put(&made, roles[i].key, written(export->vocabulary, id));
     }
     if (level != RT_LEVEL_BPE && !residues)

@@ -31,6 +31,10 @@ rt_status rt_tokenizer_read(rt_vocabulary **vocabulary_new, const char *folder, 
 rt_status rt_tokenizer_bpe_file(char **text_new, const rt_vocabulary *vocabulary, bool begins,
                                 bool ends) RT_MUST_CHECK;
 
+/* Creates the tokenizer.json of a vocabulary of level wordpiece, which cuts as BertTokenizer. The
+ * caller frees the text. */
+rt_status rt_tokenizer_pieces_file(char **text_new, const rt_vocabulary *vocabulary) RT_MUST_CHECK;
+
 /* Parts of a tokenizer.json with byte-level BPE that other files describe. The last cut is a
  * pattern of words, the others are RT_PRETOKENIZER_DIGIT. */
 typedef struct rt_tokenizer_parts {

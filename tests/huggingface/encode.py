@@ -87,3 +87,4 @@ for entry in ["bert", "esm"]:
     check_masks(entry)
     check_vectors(entry)
     check_labels(entry + "-labels")
+check_labels("pieces-labels")

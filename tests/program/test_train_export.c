@@ -35,6 +35,35 @@ TEST(an_export_into_the_folder_of_a_run_is_refused_and_changes_nothing)
     run("$TRAIN --checkpoint runs/tiny --eval && $TRAIN runs/tiny/config.ini --eval");
 }
 
+/* transformers takes Qwen2Tokenizer for a Qwen2, and finds no token in any text. */
+TEST_ROWS(pieces_of_words_are_exported_where_transformers_can_read_them, 0, 4)
+{
+    static const char *const options[] = {
+        "model.kind=decoder data.objective=lm model.bias=qkv", "data.objective=mlm",
+        "model.kind=decoder data.objective=lm model.window=4",
+        "model.norm=pre model.norm_bias=no model.first_norm=no model.ffn=geglu model.bias=output "
+        "position.pairing=half"};
+    run("for i in $(seq 300); do echo 'a word and another'; done >text.txt; $TRAIN "
+        "--train-tokenizer 40 --level wordpiece text.txt >v.txt");
+    run(RUN "data.task=text data.file=text.txt data.vocab=32 data.level=wordpiece "
+            "data.vocab_file=v.txt theta.learn=no %s",
+        options[_i]);
+    if (_i == 0) {
+        expect_stderr(
+            2,
+            "data.level = wordpiece cannot be exported: a Qwen2 of Hugging Face has "
+            "byte-level BPE, since transformers ignores another class of tokenizer; train "
+            "with data.level = bpe, or with model.bias = none or all\n",
+            "$TRAIN --checkpoint runs/tiny --export out");
+        ck_assert(!exists("out"));
+        return;
+    }
+    run("$TRAIN --checkpoint runs/tiny --export out");
+    const char *line = evaluate("--checkpoint out data.file=text.txt");
+    run("rm out/vocab.txt"); /* as those read the folder that know tokenizer.json alone */
+    ck_assert_str_eq(evaluate("--checkpoint out data.file=text.txt"), line);
+}
+
 TEST(a_run_is_refused_in_the_folder_of_an_export)
 {
     run(RUN);

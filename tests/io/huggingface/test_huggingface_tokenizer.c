@@ -164,6 +164,31 @@ TEST_ROWS(lower_casing_follows_transformers, 0, ROWS(cases))
     has_ids(AS_TEXT, v, "A", cases[_i].expected ? "5" : "8");
 }
 
+/* The fixture is the tokenizer.json of BertTokenizer for the same vocabulary, by transformers 5.24.
+ */
+TEST(pieces_are_written_as_transformers_saves_those_of_bert)
+{
+    char *text;
+    put_text("vocab.txt", lines);
+    const rt_vocabulary *v = opened_vocabulary("", NULL);
+    expect_ok(rt_tokenizer_pieces_file(&text, v));
+    owned(text, rt_free);
+    json_auto_t *own = json_loads(text, 0, NULL);
+    json_auto_t *theirs =
+        json_load_file(TEST_SOURCES "/fixtures/wordpiece/tokenizer.json", 0, NULL);
+    ck_assert_msg(theirs && json_equal(own, theirs), "%s", text);
+    const char *settings = settings_for(v, 16);
+    static const char *const tokens[] = {"\"cls_token\": \"[CLS]\"", "\"sep_token\": \"[SEP]\"",
+                                         "\"pad_token\": \"[PAD]\"", "\"mask_token\": \"[MASK]\"",
+                                         "\"unk_token\": \"[UNK]\""};
+    for (int i = 0; i < ROWS(tokens); i++)
+        ck_assert_msg(strstr(settings, tokens[i]) != NULL, "no %s in %s", tokens[i], settings);
+    ck_assert(!strstr(settings, "bos_token") && !strstr(settings, "eos_token"));
+    remove(in_scratch("vocab.txt"));
+    put_text("tokenizer.json", text);
+    ck_assert(rt_vocabularies_equal(opened_vocabulary("", NULL), v));
+}
+
 static const struct {
     const char *settings, *message;
 } bad_settings[] = {
