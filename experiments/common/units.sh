@@ -35,7 +35,7 @@ run_arm() { # run_arm ROW UNIT ARM FILE.ini [OPTION ...]
     arm_name=$3
     arm_file=$4
     shift 4
-    nice -n 19 "$build/train" "$arm_file" run.dir="$unit_folder" run.name="$arm_name" run.seed="$arm_seed" "$@" --quiet
+    "$build/train" "$arm_file" run.dir="$unit_folder" run.name="$arm_name" run.seed="$arm_seed" "$@" --quiet
 }
 
 # A loss that is not finite is a result (exit code 5). Any other failure ends the unit and the driver.
