@@ -41,8 +41,8 @@ TEST_ROWS(pieces_of_words_are_exported_where_transformers_can_read_them, 0, 4)
     static const char *const options[] = {
         "model.kind=decoder data.objective=lm model.bias=qkv", "data.objective=mlm",
         "model.kind=decoder data.objective=lm model.window=4",
-        "model.norm=pre model.norm_bias=no model.first_norm=no model.ffn=geglu model.bias=output "
-        "position.pairing=half"};
+        ("model.norm=pre model.norm_bias=no model.first_norm=no model.ffn=geglu model.bias=output "
+         "position.pairing=half")};
     run("for i in $(seq 300); do echo 'a word and another'; done >text.txt; $TRAIN "
         "--train-tokenizer 40 --level wordpiece text.txt >v.txt");
     run(RUN "data.task=text data.file=text.txt data.vocab=32 data.level=wordpiece "
