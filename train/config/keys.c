@@ -298,15 +298,23 @@ static int64_t sequences_of(const rt_train_options *o)
     return (int64_t)o->batch_size * o->eval_batches;
 }
 
+/* Returns the size of the blocks in which rows of files are evaluated; 0 if each is for itself, or
+ * if all are evaluated. */
+static int block_of(const rt_config *config)
+{
+    const bool rows = rt_task_has_rows(rt_tasks + config->data.task);
+    return rows && config->train.eval_batches ? config->train.batch_size : 0;
+}
+
 const char *rt_config_asks_other(const rt_config *a, const rt_config *b)
 {
     for (int i = 0; rt_key_at(i); i++)
         if (rt_key_at(i)->asks && !rt_key_value_equal(rt_key_at(i), a, b) &&
             (asks(i, a) || asks(i, b)))
             return rt_key_at(i)->asks;
-    return sequences_of(&a->train) == sequences_of(&b->train)
-               ? NULL
-               : "numbers of evaluation sequences (train.batch_size x train.eval_batches)";
+    if (sequences_of(&a->train) != sequences_of(&b->train))
+        return "numbers of evaluation sequences (train.batch_size x train.eval_batches)";
+    return block_of(a) == block_of(b) ? NULL : "evaluation rows (train.eval_batches = 0 takes all)";
 }
 
 /* Writes the needs of a key. If a needed value was written for a key without effect, writes the

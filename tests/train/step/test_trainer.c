@@ -725,6 +725,20 @@ static const struct {
     {"", "optimizer.lr=1", NULL},
 };
 
+/* Rows of files are evaluated in blocks of a batch; windows of a text follow each other. */
+TEST(as_many_rows_in_other_batches_are_other_rows)
+{
+    static const char *const data[] = {OF_LABELS, OF_IMAGES, OF_TEXT};
+    rt_config one, other;
+    for (int i = 0; i < ROWS(data); i++) {
+        load_sound(&one, lasting("[data]\n%s[train]\nbatch_size = 8\neval_batches = 2\n", data[i]),
+                   NULL);
+        load_sound(&other,
+                   lasting("[data]\n%s[train]\nbatch_size = 4\neval_batches = 4\n", data[i]), NULL);
+        ck_assert_msg(!rt_config_asks_other(&one, &other) == (i == 2), "%s", data[i]);
+    }
+}
+
 TEST_ROWS(losses_are_not_comparable_if_a_key_changes_the_evaluation, 0, ROWS(asked))
 {
     char folder[1024];
