@@ -224,8 +224,9 @@ TEST(bits_per_byte_of_different_amounts_of_text_are_not_compared)
                 batches, chars ? "chars" : "bytes", batches, chars ? "char" : "byte");
     expect_text(compare("runs/bytes0 runs/chars0"), "\nfewest bits per byte: ");
     const char *page = compare("runs/bytes1 runs/chars1");
-    expect_text(page, "\nNo row is in bold: losses of different amounts of text "
-                      "(train.eval_batches = 0 takes all of it) are not comparable.\n");
+    expect_text(page,
+                "\nNo row is in bold: losses of different amounts of text "
+                "(take all of a data.eval_file: train.eval_batches = 0) are not comparable.\n");
     expect_no_text(page, "fewest");
     ck_assert_double_eq(result_of("bytes1", "eval_bytes"), 8 * 11);
     /* a run that has no results is of no amount */

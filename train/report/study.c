@@ -38,13 +38,17 @@ static bool lacks_loss(const rt_sweep_runs *s, int run)
     return isnan(rt_sweep_number(s, run, rt_sweep_column(s, RT_RESULT_LOSS)));
 }
 
-/* Returns whether a run is evaluated on the same text as one with another vocabulary: on all of it,
- * or on as many bytes from its start. A run without a loss is not evaluated. */
+/* Returns whether a run is evaluated on about the same text as one with another vocabulary: windows
+ * and a held-out share are counted in tokens, so that bytes may differ by 5 %. Older runs have no
+ * number of bytes. A run without a loss is not evaluated. */
 static bool same_text(const rt_sweep_runs *s, const rt_config *config, int run, int other)
 {
-    const int bytes = rt_sweep_column(s, RT_RESULT_BYTES);
-    return !config->train.eval_batches || lacks_loss(s, run) ||
-           rt_sweep_number(s, run, bytes) == rt_sweep_number(s, other, bytes);
+    const int column = rt_sweep_column(s, RT_RESULT_BYTES);
+    const double bytes = rt_sweep_number(s, run, column);
+    const double others = rt_sweep_number(s, other, column);
+    if (lacks_loss(s, run) || isnan(bytes) || isnan(others))
+        return lacks_loss(s, run) || !config->train.eval_batches;
+    return fabs(bytes - others) <= 0.05 * fmax(bytes, others);
 }
 
 /* Returns whether every row that has a loss has bits per byte. */
@@ -88,10 +92,11 @@ static rt_status choose_ranking(rt_ranking *ranking, rt_sweep_runs *runs)
             other = rt_config_asks_other(&q->config, &config);
             if (!other && !same_vocabulary(&q->config, q->folder, &config, run->folder)) {
                 in_bits = true;
-                other = !bits ? "vocabularies"
-                        : same_text(runs, &config, i, q->run)
-                            ? NULL
-                            : "amounts of text (train.eval_batches = 0 takes all of it)";
+                other =
+                    !bits ? "vocabularies"
+                    : same_text(runs, &config, i, q->run)
+                        ? NULL
+                        : "amounts of text (take all of a data.eval_file: train.eval_batches = 0)";
             }
             const char *changed =
                 other ? NULL : rt_session_changed_input(&q->config, q->folder, run->folder);
