@@ -210,6 +210,23 @@ TEST(runs_on_a_text_that_was_replaced_share_no_row_and_are_not_compared)
                 "/text.txt are not comparable.\n");
     expect_text(compare("runs/a runs/b"), "| a, b | 2 | ");
     expect_no_text(page_text("report.html"), "not comparable");
+    /* one that was trained on both is none of the newer text */
+    run("$TRAIN runs/b/config.ini --resume --quiet train.steps=30");
+    run("$TRAIN runs/c/config.ini --resume --quiet train.steps=30");
+    expect_text(compare("runs/b runs/c"), "losses of different contents of ");
+}
+
+TEST(runs_with_a_vocabulary_that_was_replaced_are_not_compared)
+{
+    NEEDS_PROGRAM("gnuplot");
+    make_texts();
+    run(TEXT "run.name=a data.level=char && cp runs/a/vocab.txt v.txt");
+    run(TEXT
+        "run.name=b data.level=char data.vocab_file=v.txt && { sed '$d' runs/a/vocab.txt; echo Z; "
+        "tail -n 1 runs/a/vocab.txt; } >v.txt");
+    run(TEXT "run.name=c data.level=char data.vocab_file=v.txt run.seed=2");
+    expect_text(compare("runs/b runs/c"), "losses of different contents of ",
+                "/v.txt are not comparable.\n");
 }
 
 /* A batch at level char covers more of the text than one at level byte. */

@@ -154,17 +154,20 @@ static const char *find_description(const char *list, const char *path, int *len
     return NULL;
 }
 
-/* Adds the newest description of a file in the timing.csv of a run. */
-static void recall(rt_writer *w, const char *folder, const char *path)
+/* Adds the newest description of a file in the timing.csv of a run, or all that differ. */
+static void recall(rt_writer *w, const char *folder, const char *path, bool all)
 {
     RT_CLOSED_BY(rt_csv_close) rt_csv timing = {0};
     int length;
     for (rt_csv_open(&timing, folder, "timing.csv"); rt_csv_row(&timing);) {
         const char *text = find_description(rt_csv_cell(&timing, "data"), path, &length);
-        if (text)
+        if (!text)
+            continue;
+        const char *said = RT_PRINTED(RT_PATH_SIZE, "%.*s", length, text);
+        if (!all)
             rt_writer_free(w);
-        if (text)
-            rt_writer_add(w, "%.*s", length, text);
+        if (!w->bytes || !strstr(w->bytes, said))
+            rt_writer_add(w, "%s", said);
     }
 }
 
@@ -177,7 +180,7 @@ void rt_session_compare(rt_writer *w, const rt_data_options *data, const char *l
         rt_writer before = {0};
         int length = 0;
         const char *now = find_description(list, path, &length);
-        recall(&before, folder, path);
+        recall(&before, folder, path, false);
         if (before.length &&
             (!now || before.length != (size_t)length || memcmp(before.bytes, now, before.length)))
             rt_writer_add(w, "it was %s%s, it is %s%.*s", path, before.bytes, path, length,
@@ -186,12 +189,12 @@ void rt_session_compare(rt_writer *w, const rt_data_options *data, const char *l
     }
 }
 
-/* Returns whether two runs are known to have read other contents of a file. */
+/* Returns whether two runs are known to have read other contents of a file, in any session. */
 static bool read_differently(const char *path, const char *folder, const char *other_folder)
 {
     RT_CLOSED_BY(rt_writer_free) rt_writer one = {0}, other = {0};
-    recall(&one, folder, path);
-    recall(&other, other_folder, path);
+    recall(&one, folder, path, true);
+    recall(&other, other_folder, path, true);
     return one.bytes && other.bytes && strcmp(one.bytes, other.bytes) != 0;
 }
 
@@ -216,7 +219,7 @@ const char *rt_session_changed_input(const rt_config *config, const char *folder
 static void describe_read(rt_writer *w, const char *folder, const char *path)
 {
     if (folder)
-        recall(w, folder, path);
+        recall(w, folder, path, false);
     if (!w->length)
         describe(w, path);
 }

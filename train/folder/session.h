@@ -26,9 +26,9 @@ void rt_session_compare(rt_writer *w, const rt_data_options *data, const char *l
                         const char *folder);
 
 /* Returns the data file, or the model or theta that a training starts from, that the runs in two
- * folders have read with another size or XXH128, by their timing.csv; NULL if none is known. A
- * trunk is not compared: a sweep trains those again that it lacks, and a branch warns of changed
- * data. */
+ * folders have read with another size or XXH128 in any session of their timing.csv; NULL if none is
+ * known. A trunk is not compared: a sweep trains those again that it lacks, and a branch warns of
+ * changed data. */
 const char *rt_session_changed_input(const rt_config *config, const char *folder,
                                      const char *other_folder);
 

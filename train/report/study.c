@@ -33,6 +33,18 @@ static bool same_vocabulary(const rt_config *a, const char *folder_a, const rt_c
                               : !text && !other_text;
 }
 
+/* Returns data.vocab_file if two runs have read other contents of it; NULL otherwise. */
+static const char *changed_vocabulary(const rt_config *a, const char *folder_a, const rt_config *b,
+                                      const char *folder_b)
+{
+    const char *path = a->data.vocab_file, *other = b->data.vocab_file;
+    if (!path || !other || strcmp(path, other) != 0 || a->data.level != b->data.level)
+        return NULL;
+    RT_OWNED char *text = read_vocabulary(&a->data, folder_a),
+                  *other_text = read_vocabulary(&b->data, folder_b);
+    return text && other_text && strcmp(text, other_text) != 0 ? path : NULL;
+}
+
 static bool lacks_loss(const rt_sweep_runs *s, int run)
 {
     return isnan(rt_sweep_number(s, run, rt_sweep_column(s, RT_RESULT_LOSS)));
@@ -90,6 +102,12 @@ static rt_status choose_ranking(rt_ranking *ranking, rt_sweep_runs *runs)
             const struct question *q = &list[run->question];
             rt_session_take_moved(&config, run->folder, &q->config, q->folder);
             other = rt_config_asks_other(&q->config, &config);
+            const char *changed =
+                other ? NULL : rt_session_changed_input(&q->config, q->folder, run->folder);
+            if (!other && !changed)
+                changed = changed_vocabulary(&q->config, q->folder, &config, run->folder);
+            if (changed)
+                other = rt_intern_text(RT_PRINTED(RT_PATH_SIZE + 16, "contents of %s", changed));
             if (!other && !same_vocabulary(&q->config, q->folder, &config, run->folder)) {
                 in_bits = true;
                 other =
@@ -98,10 +116,6 @@ static rt_status choose_ranking(rt_ranking *ranking, rt_sweep_runs *runs)
                         ? NULL
                         : "amounts of text (take all of a data.eval_file: train.eval_batches = 0)";
             }
-            const char *changed =
-                other ? NULL : rt_session_changed_input(&q->config, q->folder, run->folder);
-            if (changed)
-                other = rt_intern_text(RT_PRINTED(RT_PATH_SIZE + 16, "contents of %s", changed));
             if (!other)
                 break;
             differ = differ ? differ : other;
