@@ -342,8 +342,8 @@ rt_status rt_theta_starts_alike(const rt_transformer_options *o, const rt_transf
     const int lengths[] = {0, from->position.frequencies.original_len + 1,
                            o->position.frequencies.original_len + 1, 1 << 24};
     RT_OWNED double *one = rt_alloc(2 * (size_t)pairs, sizeof *one);
-    double *other = one + pairs;
     RT_TRY(rt_allocated(one, "theta"));
+    double *other = one + pairs;
     *alike = pairs == rt_transformer_pairs(from) && o->layers == from->layers &&
              (here->init == RT_THETA_FREQUENCIES ||
               (here->init == there->init && here->init_sigma == there->init_sigma));
