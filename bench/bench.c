@@ -102,7 +102,7 @@ void bench_yardstick_free(bench_yardstick *y)
 }
 
 /* Multiplies and adds in 10 independent vectors of BYTES, which hide the latency and fit into the
- * registers: x = x factor + x is a fused multiply-add where the instruction set has one. */
+ * registers: x = x factor + factor is fused where the instruction set can. */
 enum { CHAINS = 10 };
 #define FUSED_LOOP(BYTES)                                                                          \
     {                                                                                              \

@@ -278,8 +278,8 @@ static span training_document(const rt_data *data, rt_draw draw, int length, int
 }
 
 /* Returns the evaluation window of a sequence, counted through all `rows`. Those of a single text
- * follow each other. Of several texts any number of sequences takes about equal shares: the order
- * is that of multiples of the golden ratio, modulo 1. */
+ * follow each other. Of several texts any number of sequences has each in proportion to its
+ * windows: the order is that of multiples of the golden ratio, modulo 1. */
 static size_t evaluation_row(const spans *texts, uint32_t sequence, size_t rows)
 {
     __extension__ typedef unsigned __int128 wide;

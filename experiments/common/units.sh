@@ -6,8 +6,8 @@
 #     units ROW                        prints the names of the units of a row; a name ends with its seed
 #     arms ROW UNIT                    prints a line for each run of a unit: ARM FILE.ini [OPTION ...]
 #     run_arm ROW UNIT ARM FILE.ini [OPTION ...]
-#                                      makes a run in $unit_folder/ARM; only after this file was read, which has
-#                                      one that trains
+#                                      makes a run in $unit_folder/ARM. This file has one that trains; a script
+#                                      that measures in another way defines its own after it has read this file
 #     collect ROW UNIT ARM FOLDER CODE SECONDS
 #                                      appends what the run in FOLDER came to to $unit_folder/TABLE.csv
 #

@@ -85,7 +85,7 @@ static const rt_key keys[] = {
      RT_FIXED_IN_RUN, ALWAYS},
     {"train", "eval_lengths", LENGTHS(train.eval_lengths, 2, RT_MOST_SIZE), "",
      "other sequence lengths, in tokens, to evaluate when training ends; comma-separated, such "
-     "as 64,128; each takes eval_batches batches: 0 evaluates the same text at each; of images, "
+     "as 64,128; each takes eval_batches batches (0: all of that length); of images, "
      "train.eval_sizes", RT_FIXED_IN_RUN, WHEN(IS_NOT("data.task", "images"))},
     {"train", "eval_sizes", LENGTHS(train.eval_sizes, 1, 4096), "",
      "other sizes of images, in pixels, to evaluate when training ends, such as 40,56", RT_FIXED_IN_RUN, WHEN(IS("data.task", "images"))},
