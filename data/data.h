@@ -213,10 +213,6 @@ struct rt_data {
     bool varies;    /* sequences differ in length: a batch can be truncated to its longest row */
     bool sentences; /* tag: a line of the evaluated file is a sentence, not a token */
     int longest;    /* length of the longest labelled text before truncation; else INT_MAX */
-    struct {
-        size_t count, least; /* evaluation texts shorter than a window: number, tokens of the
-                                shortest */
-    } short_texts;
     size_t memory;  /* bytes of texts, ids, rows and images in memory */
     size_t opening; /* bytes of files that were in memory as well while they were opened */
     struct rt_data_state *state; /* private to data/ */
@@ -251,8 +247,8 @@ rt_status rt_data_open(rt_data **data_new, const rt_data_options *o,
                        rt_data_of_model meaning) RT_MUST_CHECK;
 
 /* Opens the data for evaluation only: rt_data_training must not be called. With data.eval_file,
- * data.file is not read and may be "". A text shorter than a window becomes one shorter sequence,
- * and labelled data needs no training rows. */
+ * data.file is not read and may be "". A text may be shorter than data.length, and labelled data needs
+ * no training rows. */
 rt_status rt_data_open_evaluation(rt_data **data_new, const rt_data_options *o,
                                   rt_data_of_model meaning) RT_MUST_CHECK;
 
@@ -276,10 +272,16 @@ typedef struct rt_special_use {
 } rt_special_use;
 rt_special_use rt_data_special_use(const rt_data *data);
 
-/* Returns the number of different evaluation sequences of a length: LONG_MAX for a toy task. It is
- * 0 if all evaluation texts are shorter than one sequence, unless opened for evaluation only.
+/* Returns the number of different evaluation sequences of a length: LONG_MAX for a toy task.
  * Without an evaluation part (eval_fraction 0, no data.eval_file) all of data.file is evaluated. */
 long rt_data_evaluation_rows(const rt_data *data, int length);
+
+/* Evaluation texts with fewer tokens than a sequence of a length: `count` of `of`, the shortest with
+ * `least` tokens. Each is one shorter sequence. */
+typedef struct rt_short_texts {
+    size_t count, of, least;
+} rt_short_texts;
+rt_short_texts rt_data_short_texts(const rt_data *data, int length);
 
 /* Returns the line of the file on which an evaluation sequence of labelled data begins, the number
  * of an image, from 1; 0 for other data. */

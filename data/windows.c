@@ -136,14 +136,8 @@ static rt_status open_windows(rt_data *data, const rt_data_files *files)
     windows *w = data->state->rows = rt_alloc(1, sizeof *w);
     RT_TRY(rt_allocated(w, "the files of data"));
     const rt_status status = rt_corpus_open(data, files, &w->tokens, take_text, data);
-    for (size_t i = 0; i < w->texts.count; i++) {
-        const size_t count = w->texts.list[i].count;
-        if (count >= window_size(data, data->options.length))
-            continue;
-        if (!data->short_texts.count++ || count < data->short_texts.least)
-            data->short_texts.least = count;
-    }
-    data->varies = data->short_texts.count || keeps_documents(data);
+    data->varies =
+        rt_data_short_texts(data, data->options.length).count || keeps_documents(data);
     return status;
 }
 
@@ -162,12 +156,24 @@ rt_status rt_data_status(const rt_data *data)
     return w ? rt_tokens_status(&w->tokens) : rt_ok();
 }
 
-/* Returns the windows of a text. Tokens after the last full window are skipped. For evaluation
- * only, a shorter text is one window. */
+rt_short_texts rt_data_short_texts(const rt_data *data, int length)
+{
+    const windows *w = windows_of(data);
+    rt_short_texts found = {0, w ? w->texts.count : 0, 0};
+    for (size_t i = 0; i < found.of; i++) {
+        const size_t count = w->texts.list[i].count;
+        if (count < window_size(data, length) && (!found.count++ || count < found.least))
+            found.least = count;
+    }
+    return found;
+}
+
+/* Returns the windows of a text. Tokens after the last full window are skipped; a shorter text is
+ * one window. */
 static size_t rows_of(const rt_data *data, const span *text, int length)
 {
     const size_t rows = text->count / window_size(data, length);
-    return rows || !data->evaluation_only ? rows : 1;
+    return rows ? rows : 1;
 }
 
 static long count_rows(const rt_data *data, int length)

@@ -140,8 +140,6 @@ TEST_ROWS(evaluation_windows_go_through_the_tail_and_begin_again, 0, KINDS)
     check_evaluation(_i, 0.2, 2, 200, 50);
     check_evaluation(_i, 0.2, 51, 200, 1);
     check_evaluation(_i, 0.5, 32, 125, 4);
-    rt_data_options o = ruler(_i, 0.2);
-    ck_assert_int_eq(rt_data_evaluation_rows(source(&o), 52), 0); /* the tail has 50 tokens */
     /* a file without a tail is evaluated on all of it */
     check_evaluation(_i, 0, LENGTH, 0, PLACES / WINDOW);
     check_evaluation(_i, 0, PLACES + 1, 0, 1);
@@ -421,7 +419,14 @@ TEST_ROWS(a_training_window_of_special_tokens_is_drawn_again, 0, 3)
     ck_assert_int_lt(unlabelled, COUNT / 10);
 }
 
-/* At a length of 21 the second file has no window. */
+static void has_short_texts(const rt_data *data, int length, size_t count, size_t least)
+{
+    const rt_short_texts found = rt_data_short_texts(data, length);
+    ck_assert_uint_eq(found.count, count);
+    ck_assert_uint_eq(found.least, least);
+}
+
+/* At a length of 21 the second file is one shorter window. */
 TEST_ROWS(each_window_of_evaluation_lies_in_one_file, BYTES, CHARACTERS)
 {
     const int rows = _i == BYTES ? 6 : 4;
@@ -436,11 +441,13 @@ TEST_ROWS(each_window_of_evaluation_lies_in_one_file, BYTES, CHARACTERS)
             seen |= place_of(_i, &batch, r / rows * rows + k) == places[r % rows];
         ck_assert_msg(seen, "no window at %d", places[r % rows]);
     }
-    ck_assert_int_eq(rt_data_evaluation_rows(data, 21), 1);
-    ck_assert_int_eq(rt_data_evaluation_rows(data, 32), 0);
-    ck_assert_int_eq(data->short_texts.count, 0);
+    const int texts = _i == BYTES ? 2 : 1;
+    ck_assert_int_eq(rt_data_evaluation_rows(data, 21), texts);
+    has_short_texts(data, LENGTH, 0, 0);
+    has_short_texts(data, 21, (size_t)texts - 1, _i == BYTES ? 17 : 0);
+    has_short_texts(data, 52, (size_t)texts, _i == BYTES ? 17 : 30);
     for (int r = 0; r < 2; r++)
-        ck_assert_int_eq(place_of(_i, &longer, r), 100);
+        ck_assert_int_eq(original(&longer, r * 21 + 1) - first_id(_i), r % texts ? 50 : 100);
 }
 
 /* Ten tokens, of which a fifth is kept: windows of up to two fit in both parts. */
@@ -594,8 +601,7 @@ TEST_ROWS(a_short_text_is_evaluated_as_one_shorter_sequence, BYTES, CHARACTERS)
     rt_data *data = evaluated(&o);
     rt_batch batch = batch_of(2, LENGTH);
     ck_assert(data->varies);
-    ck_assert_uint_eq(data->short_texts.count, 1);
-    ck_assert_uint_eq(data->short_texts.least, 5);
+    has_short_texts(data, LENGTH, 1, 5);
     ck_assert_int_eq(rt_data_evaluation_rows(data, LENGTH), 1);
     ck_assert_int_eq(rt_data_evaluation_rows(data, 100), 1);
     ck_assert_int_eq(rt_data_evaluation_rows(data, 3), 2);

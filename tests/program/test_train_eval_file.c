@@ -138,3 +138,14 @@ TEST(a_text_shorter_than_a_window_is_evaluated)
                   "$TRAIN --checkpoint runs/t --eval data.eval_file=sub/short.txt data.length=4");
     expect_no_text(w->err, "shorter");
 }
+
+/* sub/two.txt has 124 characters, sub/one.txt 244. */
+TEST(a_text_shorter_than_a_length_of_evaluation_counts_in_training_as_in_eval)
+{
+    run("$TRAIN " OWN "train.eval_lengths=128");
+    const char *trained = line_of(w->out, "eval at length 128");
+    expect_text(trained, "(2 sequences, ");
+    expect_stdout(trained, "$TRAIN --checkpoint runs/t --eval");
+    expect_text(w->err, "1 text for evaluation shorter than train.eval_lengths = 128 (the shortest "
+                        "has 124 tokens): evaluated as one shorter sequence\n");
+}

@@ -123,12 +123,26 @@ static void report_data(rt_run *r)
                    "warning: of %zu labelled texts %zu are longer than data.length = %d and are "
                    "cut at the end",
                    r->data->cut.of, r->data->cut.count, length);
-    if (r->data->short_texts.count && !r->arguments->per_line)
+}
+
+/* Reports the evaluation texts that are shorter than data.length or a length of train.eval_lengths.
+ * RT_DATA if only shorter ones would tell a training the loss at a length. */
+static rt_status report_short_texts(rt_run *r, const char *key, int length)
+{
+    const rt_data_options *o = &r->config->data;
+    const rt_short_texts found = rt_data_short_texts(r->data, length);
+    const bool many = found.count > 1;
+    if (found.count && found.count == found.of && !r->data->evaluation_only)
+        return rt_error(RT_DATA, "%.600s: %s shorter than the %d tokens of %s",
+                        o->eval_file ? o->eval_file : o->file,
+                        o->eval_file ? "the text for evaluation is" : "the part for evaluation is",
+                        length, key);
+    if (found.count && !r->arguments->per_line)
         rt_run_note(r,
-                    "%zu text%s for evaluation shorter than data.length = %d (the shortest has %zu "
-                    "tokens): evaluated as one shorter sequence%s",
-                    r->data->short_texts.count, r->data->short_texts.count > 1 ? "s" : "", length,
-                    r->data->short_texts.least, r->data->short_texts.count > 1 ? " each" : "");
+                    "%zu text%s for evaluation shorter than %s = %d (the shortest has %zu tokens): "
+                    "evaluated as one shorter sequence%s",
+                    found.count, many ? "s" : "", key, length, found.least, many ? " each" : "");
+    return rt_ok();
 }
 
 /* Warns if data.vocab_file is no longer the vocabulary of the run. A missing file is ignored. */
@@ -204,7 +218,6 @@ rt_status rt_run_open(rt_run *r, bool own)
 {
     const rt_arguments *a = r->arguments;
     const rt_lengths *lengths = &r->config->train.eval_lengths;
-    const rt_data_options *data = &r->config->data;
     const bool evaluates = rt_arguments_evaluate(a) || a->command == RT_COMMAND_REPORT;
     const rt_memory_use use = a->command == RT_COMMAND_DISTANCES ? RT_USE_DISTANCES
                               : evaluates                        ? RT_USE_EVALUATE
@@ -212,13 +225,10 @@ rt_status rt_run_open(rt_run *r, bool own)
                               : a->resume                        ? RT_USE_RESUME
                                                                  : RT_USE_TRAIN;
     RT_TRY(open_data(r, own));
+    if (reads_data(r))
+        RT_TRY(report_short_texts(r, "data.length", r->config->data.length));
     for (int i = 0; i < lengths->count && reads_data(r); i++)
-        if (!rt_data_evaluation_rows(r->data, lengths->at[i]))
-            return rt_error(RT_DATA, "%.600s: %s shorter than the %d tokens of train.eval_lengths",
-                            data->eval_file ? data->eval_file : data->file,
-                            data->eval_file ? "the text for evaluation is"
-                                            : "the part for evaluation is",
-                            lengths->at[i]);
+        RT_TRY(report_short_texts(r, "train.eval_lengths", lengths->at[i]));
     rt_status status = rt_kernels_use(r->config, a);
     if (!status.code)
         status = rt_memory_check(&r->memory, r->config, r->data, r->world, use,
