@@ -133,9 +133,10 @@ typedef struct rt_labels rt_labels;
 typedef struct rt_data_of_model {
     const rt_vocabulary *vocabulary; /* NULL: from data.vocab_file or else from the text */
     const rt_labels *labels;         /* NULL: from data.file */
-    int ids;   /* rows of the token embedding: lower bound of rt_data.vocab for text */
-    int types; /* rows of the token type embedding: lower bound of rt_data.types */
-    int patch; /* numbers of a patch, which images must have; 0: any */
+    int ids;       /* rows of the token embedding: lower bound of rt_data.vocab for text */
+    int types;     /* rows of the token type embedding: lower bound of rt_data.types */
+    int patch;     /* numbers of a patch, which images must have; 0: any */
+    bool complete; /* the model gets no token type embedding, which pairs of texts need */
 } rt_data_of_model;
 
 /* Kind of labels: token ids, one class per sequence (at its token 0), or classes of tokens. */
@@ -247,8 +248,8 @@ rt_status rt_data_open(rt_data **data_new, const rt_data_options *o,
                        rt_data_of_model meaning) RT_MUST_CHECK;
 
 /* Opens the data for evaluation only: rt_data_training must not be called. With data.eval_file,
- * data.file is not read and may be "". A text may be shorter than data.length, and labelled data needs
- * no training rows. */
+ * data.file is not read and may be "". A text may be shorter than data.length, and labelled data
+ * needs no training rows. */
 rt_status rt_data_open_evaluation(rt_data **data_new, const rt_data_options *o,
                                   rt_data_of_model meaning) RT_MUST_CHECK;
 
@@ -276,8 +277,8 @@ rt_special_use rt_data_special_use(const rt_data *data);
  * Without an evaluation part (eval_fraction 0, no data.eval_file) all of data.file is evaluated. */
 long rt_data_evaluation_rows(const rt_data *data, int length);
 
-/* Evaluation texts with fewer tokens than a sequence of a length: `count` of `of`, the shortest with
- * `least` tokens. Each is one shorter sequence. */
+/* Evaluation texts with fewer tokens than a sequence of a length: `count` of `of`, the shortest
+ * with `least` tokens. Each is one shorter sequence. */
 typedef struct rt_short_texts {
     size_t count, of, least;
 } rt_short_texts;

@@ -398,6 +398,11 @@ static rt_status open_rows(rt_data *data, const rt_data_files *list,
     data->varies = true;
     data->sentences = has_tags(data) && (o->eval_file ? evaluation : first)->json;
     x->pairs = first->pairs;
+    if (x->pairs && data->types < 2 && data->state->meaning.complete)
+        return rt_error(RT_DATA,
+                        "%.400s:1: has %s, a second text, but the model has no token types and so "
+                        "takes no pairs of texts",
+                        first->path, first->names[RT_LABELLED_SECOND]);
     if (x->pairs && data->types < 2)
         data->types = 2;
     RT_TRY(find_labels(data, first));

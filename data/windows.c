@@ -136,8 +136,7 @@ static rt_status open_windows(rt_data *data, const rt_data_files *files)
     windows *w = data->state->rows = rt_alloc(1, sizeof *w);
     RT_TRY(rt_allocated(w, "the files of data"));
     const rt_status status = rt_corpus_open(data, files, &w->tokens, take_text, data);
-    data->varies =
-        rt_data_short_texts(data, data->options.length).count || keeps_documents(data);
+    data->varies = rt_data_short_texts(data, data->options.length).count || keeps_documents(data);
     return status;
 }
 

@@ -65,7 +65,7 @@ static rt_status as_checkpoint(rt_status status, const char *path)
 static rt_status configure(rt_model *m, rt_transformer_options *options, int words, int types)
 {
     struct rt_model_origin *o = m->origin;
-    const rt_data_of_model meaning = {o->info.vocabulary, o->info.labels, words, types, 0};
+    const rt_data_of_model meaning = {o->info.vocabulary, o->info.labels, words, types, 0, true};
     if (rt_tasks[o->data_options.task].kind == RT_DATA_IMAGES)
         return rt_error(RT_ARGUMENT, "the model is of images (data.task), which only the program "
                                      "evaluates");

@@ -50,6 +50,20 @@ TEST(a_model_keeps_its_labels)
                   "$TRAIN " CLASSIFY "--eval data.eval_file=sub/train.tsv");
 }
 
+TEST(a_model_without_token_types_takes_no_pairs)
+{
+    run("$TRAIN " CLASSIFY "train.steps=1; printf 'text\\ttext_b\\tlabel\\nab\\tbx\\twith\\n' "
+        ">sub/pairs.tsv");
+    expect_stderr(3,
+                  "/sub/pairs.tsv:1: has column text_b, a second text, but the model has no "
+                  "token types and so takes no pairs of texts\n",
+                  "$TRAIN --checkpoint runs/c --eval data.eval_file=sub/pairs.tsv");
+    expect_stderr(0,
+                  "warning: a tab is part of the text, in 1 of 2 texts: the model has no token "
+                  "types",
+                  "printf 'ab\\tbx\\nab\\n' | $TRAIN --checkpoint runs/c --predict -");
+}
+
 TEST(a_run_starts_from_a_model_of_the_same_labels)
 {
     run("$TRAIN " CLASSIFY);

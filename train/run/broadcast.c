@@ -80,7 +80,7 @@ static rt_status open_received_data(rt_run *r, const meaning *m, const char *voc
                                     (const unsigned char *)vocabulary, strlen(vocabulary));
     if (!status.code && labels)
         status = rt_labels_read(&known->labels, "the labels of process 0", labels, strlen(labels));
-    r->meaning = (rt_data_of_model){known->vocabulary, known->labels, m->words, m->types, 0};
+    r->meaning = (rt_data_of_model){known->vocabulary, known->labels, m->words, m->types, 0, false};
     rt_opening opening;
     rt_opening_begin(&opening, &o, r->config, r->world, true);
     if (!status.code)

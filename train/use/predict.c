@@ -66,7 +66,7 @@ struct prediction {
     uint64_t number;    /* number of the answer, from 0 */
     int sample;         /* number of the sample of the text, from 1; 0: the only one */
     rt_unknown unknown; /* unknown tokens, by byte offset in the text */
-    bool cut;
+    bool cut, tab;
     double *probabilities; /* (V) for masks, including special tokens; or of the labels */
     rt_labelled_batch row; /* labels */
     int32_t *ids;          /* masks, continuation: tokens of the text, with [CLS] first */
@@ -184,6 +184,7 @@ static rt_status predict_labels(prediction *p, int count)
     const rt_status drawn = rt_draw_text(&p->row, p->data, p->text, p->size, &x);
     p->unknown = x.unknown;
     p->cut = x.cut;
+    p->tab = !tags && x.count == 1 && memchr(p->text, '\t', p->size);
     RT_TRY(drawn);
     rt_graph_clear(p->g);
     rt_graph_record(p->g, false);
@@ -547,7 +548,7 @@ static rt_status begin_answer(prediction *p, const questions *q)
     int masks;
     bool end;
     p->unknown = (rt_unknown){0};
-    p->cut = p->full = p->ended = false;
+    p->cut = p->tab = p->full = p->ended = false;
     RT_TRY(take_text(p, q));
     if (p->predict != predict_continuations)
         return rt_ok();
@@ -605,6 +606,7 @@ static rt_status answer_texts(const prediction *shared, rt_predicted *total)
         total->texts += count;
         for (const prediction *x = p; x < p + count; x++) {
             total->cut += x->cut;
+            total->tabs += x->tab;
             total->full += x->full;
             total->ended += x->ended;
             if (x->sample < 2)

@@ -39,6 +39,7 @@ typedef struct rt_predict_options {
 typedef struct rt_predicted {
     long texts;         /* answers: a text counts once for each sample */
     long cut;           /* classify, tag: texts longer than data.length */
+    long tabs;          /* classify: texts with a tab, of a model that takes no pairs */
     long full;          /* lm: texts that filled the context: data.length, or the positions */
     long ended;         /* lm: texts of these that ended at the last position */
     rt_unknown unknown; /* tokens read as [UNK]; byte offsets are in the whole stream */

@@ -168,6 +168,12 @@ static rt_status predict(rt_run *r)
         rt_run_say(
             r, "warning: of %ld texts %ld are longer than data.length = %d and are cut at the end",
             predicted.texts, predicted.cut, length);
+    if (predicted.tabs)
+        rt_run_say(
+            r,
+            "warning: a tab is part of the text, in %ld of %ld texts: the model has no token "
+            "types and so takes no pairs of texts",
+            predicted.tabs, predicted.texts);
     if (predicted.ended)
         rt_run_say(
             r,
