@@ -200,3 +200,16 @@ TEST_ROWS(each_line_of_a_text_has_its_loss, 0, 2)
     expect_stderr(2, "--per-line evaluates the lines of one text: give data.eval_file=FILE",
                   "$TRAIN runs/c/config.ini --eval --per-line");
 }
+
+TEST(lines_have_the_loss_of_their_last_tokens_with_eval_last)
+{
+    double shorter[3], whole[3], last[3];
+    run(LM "&& printf 'abc\\nabcd\\n' >u.txt");
+    run("$TRAIN runs/c/config.ini --quiet --eval --per-line data.eval_file=u.txt");
+    read_row(1, shorter, 3);
+    read_row(2, whole, 3);
+    run("$TRAIN runs/c/config.ini --quiet --eval --per-line data.eval_file=u.txt data.eval_last=1");
+    read_row(2, last, 3);
+    ck_assert(whole[2] == 4 && last[2] == 1);
+    ck_assert_double_eq_tol(last[1], 4 * whole[1] - 3 * shorter[1], 1e-5);
+}

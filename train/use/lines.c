@@ -328,7 +328,8 @@ static rt_status score_line(void *context, int job, const rt_labelled_batch *bat
         return score_masked(rows, row, model, g);
     const rt_tensor *logits =
         row->count > 1 ? rt_text_logits(model, g, row->ids, row->count, NULL) : NULL;
-    for (int t = 0; logits && t + 1 < row->count;
+    const int last = rows->data->options.eval_last, left = row->count - 1 - last;
+    for (int t = last && left > 0 ? left : 0; logits && t + 1 < row->count;
          t++, row->scored++) /* given the tokens before it */
         row->loss += rt_logits_loss(logits->data + (size_t)t * (size_t)rt_columns(logits),
                                     rt_columns(logits), row->ids[t + 1]);
