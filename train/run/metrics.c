@@ -115,13 +115,20 @@ static rt_status open_timing(rt_metrics *m, const char *folder, int finished_ste
                       "step,seconds,tokens_per_s," RT_SESSION_COLUMNS, kept);
 }
 
-rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *folder,
-                          int finished_steps, const char *session, const char *const *trunk)
+rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const rt_config *before,
+                          const char *folder, int finished_steps, const char *session,
+                          const char *const *trunk)
 {
     /* The last step of a run is always recorded. If the run is continued, its tables must not show
-     * that it once ended there. */
-    const bool evaluated = finished_steps % config->train.eval_every == 0;
-    const bool logged = finished_steps % config->run.log_every == 0;
+     * that it once ended there. The steps that were due may differ from those that will be. */
+    const rt_config *const configs[] = {config, before ? before : config};
+    bool evaluated = false, logged = false, logs_theta = false;
+    for (int i = 0; i < 2; i++) {
+        evaluated |= finished_steps % configs[i]->train.eval_every == 0;
+        const bool row = finished_steps % configs[i]->run.log_every == 0;
+        logged |= row;
+        logs_theta |= row && configs[i]->theta.log;
+    }
     kept_rows kept = {.from = trunk ? trunk[0] : folder,
                       .of_trunk = trunk != NULL,
                       .step = finished_steps,
@@ -134,7 +141,7 @@ rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *fo
                    kept));
     RT_TRY(open_timing(m, folder, finished_steps));
     kept.evaluated = true;
-    kept.due = evaluated || (config->theta.log && logged);
+    kept.due = evaluated || logs_theta;
     kept.from = trunk ? trunk[1] : folder;
     if (config->model.theta.learn)
         RT_TRY(open_table(&m->theta, folder, "theta.csv", "step,layer,head,i,theta,theta_initial",

@@ -27,12 +27,13 @@ typedef struct rt_metrics {
     bool warned;
 } rt_metrics;
 
-/* Opens the files in a folder, and keeps earlier rows up to `finished_steps`. `session` are the
- * cells of rt_session_cells, or NULL; they are borrowed until a step has been recorded. For a
- * branch, `trunk` are the folders of the earlier rows of metrics.csv and of theta.csv, or NULL for
- * none; otherwise it is NULL, and the rows are those in `folder`. */
-rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const char *folder,
-                          int finished_steps, const char *session,
+/* Opens the files in a folder, and keeps earlier rows up to `finished_steps`, which were recorded
+ * with the configuration `before`; NULL: the same. `session` are the cells of rt_session_cells, or
+ * NULL; they are borrowed until a step has been recorded. For a branch, `trunk` are the folders of
+ * the earlier rows of metrics.csv and of theta.csv, or NULL for none; otherwise it is NULL, and the
+ * rows are those in `folder`. */
+rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const rt_config *before,
+                          const char *folder, int finished_steps, const char *session,
                           const char *const *trunk) RT_MUST_CHECK;
 
 /* Returns RT_IO if metrics.csv of a trunk or, with `theta`, its theta.csv has damaged lines or

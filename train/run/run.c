@@ -148,7 +148,8 @@ static rt_status open_tables(rt_run *r)
     if (resumed || *r->trunk)
         warn_of_data(r, data, resumed ? r->folder.path : r->trunk);
     RT_TRY(rt_allocated(r->session, "a table"));
-    RT_TRY(rt_metrics_open(&r->metrics, r->config, r->folder.path, r->state->step, r->session,
+    RT_TRY(rt_metrics_open(&r->metrics, r->config, r->branches ? r->trunk_config : r->before,
+                           r->folder.path, r->state->step, r->session,
                            r->branches ? folders : NULL));
     if (resumed)
         warn_of_tables(r);

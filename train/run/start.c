@@ -177,7 +177,8 @@ static rt_status find_model(rt_run *r, const char *path, rt_which_checkpoint whi
 /* Opens the trunk, checks its configuration, and continues its training. */
 static rt_status branch(rt_run *r)
 {
-    rt_config trunk;
+    rt_config *trunk = r->trunk_config = rt_alloc(1, sizeof *trunk);
+    RT_TRY(rt_allocated(trunk, "a configuration"));
     r->branches = true;
     RT_TRY(find_model(r, r->config->train.trunk, RT_CHECKPOINT_TRUNK));
     if (r->found.imported)
@@ -185,12 +186,12 @@ static rt_status branch(rt_run *r)
                         "train.trunk: %s is a model of another program, which has no training to "
                         "continue: train.init_from starts from it",
                         r->found.path);
-    RT_TRY(rt_trained_model_configuration(&trunk, &r->found, NULL, NULL));
+    RT_TRY(rt_trained_model_configuration(trunk, &r->found, NULL, NULL));
     rt_run_folder_of(r->trunk, r->found.path); /* which has the rows of earlier steps */
-    rt_session_take_moved(&trunk, r->trunk, r->config, NULL);
-    RT_TRY(rt_branch_check(&trunk, r->config, r->found.checkpoint.info.step));
+    rt_session_take_moved(trunk, r->trunk, r->config, NULL);
+    RT_TRY(rt_branch_check(trunk, r->config, r->found.checkpoint.info.step));
     RT_TRY(rt_run_open(r, true));
-    return r->trainer ? take_trunk(r, &trunk) : rt_ok();
+    return r->trainer ? take_trunk(r, trunk) : rt_ok();
 }
 
 /* Copies the parameters of train.init_from, if it is set. */

@@ -53,6 +53,7 @@ void rt_run_free(rt_run *r)
     rt_free(r->other_theta);
     rt_free(r->config_text);
     rt_free(r->session);
+    rt_free(r->trunk_config);
     rt_free(r->before);
 }
 

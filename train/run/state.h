@@ -49,6 +49,7 @@ typedef struct rt_run {
     bool branches;            /* the run begins as a branch of train.trunk */
     rt_branch_theta theta;    /* branch: origin of its theta */
     char trunk[RT_PATH_SIZE]; /* branch: folder of the trunk; "": unknown */
+    rt_config *trunk_config;  /* branch: configuration of the trunk; or NULL */
     rt_config *before;        /* configuration that a resumed run had; or NULL */
     int extended;             /* step at which more steps were added to the run; 0: none were */
     int last_step;            /* step of the last model, once the best one replaces it; or 0 */

@@ -22,7 +22,7 @@ static void open_after(int finished_steps)
                "[run]\nlog_every = 10\n[theta]\nlearn = yes\n[data]\nlength = 12\n"
                "[train]\neval_every = 20\n",
                NULL);
-    expect_ok(rt_metrics_open(&metrics, &config, scratch, finished_steps, SESSION, NULL));
+    expect_ok(rt_metrics_open(&metrics, &config, NULL, scratch, finished_steps, SESSION, NULL));
 }
 
 static void reopen_after(int finished_steps)
@@ -100,11 +100,46 @@ TEST_ROWS(rows_up_to_the_step_are_kept, 0, ROWS(tables))
     expect_content(tables[_i].name, tables[_i].then);
 }
 
+/* A run that logged every 10 steps and evaluated every 20, with theta, goes on after a step with
+ * other periods: rows that were due stay as they were, and those that were only an end do not. */
+TEST(rows_that_were_due_stay_if_a_run_goes_on_with_other_periods)
+{
+#define AT_30 "30,0,all,0,2,1\n"
+#define AT_27 "27,324,1.6,1.5,0.6,0.1,1,0.5,0.125\n"
+    static const struct {
+        const char *periods, *name, *before;
+        int step;
+        const char *then;
+    } rows[] = {
+        {"[run]\nlog_every = 7\n[train]\neval_every = 7\n", "metrics.csv", rows_to_30, 20, KEPT},
+        {"[run]\nlog_every = 7\n[train]\neval_every = 7\n", "metrics.csv", rows_to_30, 30,
+         rows_to_30},
+        {"[run]\nlog_every = 7\n[train]\neval_every = 7\n", "metrics.csv", KEPT AT_27, 27, KEPT},
+        {"[run]\nlog_every = 7\n[train]\neval_every = 9\n", "metrics.csv", KEPT AT_27, 27,
+         KEPT AT_27},
+        {"[run]\nlog_every = 7\n", "theta.csv", THETA_HEADER THETA AT_30, 30,
+         THETA_HEADER THETA AT_30},
+    };
+    static rt_config before;
+    load_sound(&before,
+               "[run]\nlog_every = 10\n[train]\neval_every = 20\n"
+               "[theta]\nlearn = yes\nlog = yes\n",
+               NULL);
+    for (int i = 0; i < ROWS(rows); i++) {
+        load_sound(&config, lasting("%s[theta]\nlearn = yes\n", rows[i].periods), NULL);
+        put_text(rows[i].name, rows[i].before);
+        expect_ok(
+            rt_metrics_open(&metrics, &config, &before, scratch, rows[i].step, SESSION, NULL));
+        rt_metrics_close(&metrics);
+        expect_content(rows[i].name, rows[i].then);
+    }
+}
+
 TEST(a_table_that_cannot_be_read_is_kept)
 {
     load_sound(&config, "", NULL);
     ck_assert_int_eq(mkdir(in_scratch("metrics.csv"), 0777), 0);
-    is_status(rt_metrics_open(&metrics, &config, scratch, 20, NULL, NULL), RT_IO,
+    is_status(rt_metrics_open(&metrics, &config, NULL, scratch, 20, NULL, NULL), RT_IO,
               lasting("%s: not a regular file", in_scratch("metrics.csv")));
     rt_metrics_close(&metrics);
     ck_assert_int_eq(files_in_scratch(), 1);
@@ -113,7 +148,7 @@ TEST(a_table_that_cannot_be_read_is_kept)
     for (int i = 0; i < ROWS(lines); i++) {
         const char *damaged = lasting(METRICS_HEADER ROW_10 "%s\n\n" ROW_20, lines[i]);
         put_text("metrics.csv", damaged);
-        is_status(rt_metrics_open(&metrics, &config, scratch, 20, NULL, NULL), RT_IO,
+        is_status(rt_metrics_open(&metrics, &config, NULL, scratch, 20, NULL, NULL), RT_IO,
                   lasting("%s: --resume would lose damaged lines (1): repair or delete them, or "
                           "rename the file",
                           in_scratch("metrics.csv")));
@@ -124,7 +159,7 @@ TEST(a_table_that_cannot_be_read_is_kept)
     rt_code code = RT_MEMORY;
     FOR_EACH_REFUSAL(code, 1)
     {
-        code = rt_metrics_open(&metrics, &config, scratch, 30, NULL, NULL).code;
+        code = rt_metrics_open(&metrics, &config, NULL, scratch, 30, NULL, NULL).code;
         rt_metrics_close(&metrics);
         expect_content("metrics.csv", rows_to_30);
     }
@@ -152,7 +187,7 @@ TEST(the_first_evaluation_that_reaches_an_accuracy_is_found)
 TEST(a_fixed_theta_has_no_file)
 {
     load_sound(&config, "[theta]\nlearn = no\n", NULL);
-    expect_ok(rt_metrics_open(&metrics, &config, scratch, 0, NULL, NULL));
+    expect_ok(rt_metrics_open(&metrics, &config, NULL, scratch, 0, NULL, NULL));
     rt_metrics_close(&metrics);
     ck_assert(!exists(in_scratch("theta.csv")));
 }
@@ -201,7 +236,7 @@ TEST(a_file_that_cannot_be_written_is_reported_once)
     rt_metrics_close(&metrics);
     put_text("tensorboard", "");
     load_sound(&config, "[run]\ntensorboard = yes\n", NULL);
-    is_status(rt_metrics_open(&metrics, &config, scratch, 0, SESSION, NULL), RT_IO,
+    is_status(rt_metrics_open(&metrics, &config, NULL, scratch, 0, SESSION, NULL), RT_IO,
               lasting("%s: not a folder", in_scratch("tensorboard")));
     rt_metrics_close(&metrics);
 }
