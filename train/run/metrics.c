@@ -115,6 +115,48 @@ static rt_status open_timing(rt_metrics *m, const char *folder, int finished_ste
                       "step,seconds,tokens_per_s," RT_SESSION_COLUMNS, kept);
 }
 
+/* Adds the values of a step for TensorBoard, if it is asked for. */
+static void add_event(rt_metrics *m, int step, const rt_step_result *r,
+                      const rt_evaluation *evaluation)
+{
+    const rt_scalar scalars[] = {{"loss/training", r->loss},
+                                 {"loss/evaluation", evaluation ? evaluation->loss : (double)NAN},
+                                 {"accuracy/training", r->accuracy},
+                                 {"accuracy/evaluation",
+                                  evaluation ? evaluation->accuracy : (double)NAN},
+                                 {"learning_rate", r->lr},
+                                 {"gradient_norm/all", r->grad_norm},
+                                 {"gradient_norm/theta", r->theta_grad_norm}};
+    rt_event_file_add(&m->events, step, scalars, (int)(sizeof scalars / sizeof *scalars));
+}
+
+/* Removes the events of rows that metrics.csv has not kept, and opens a new file if it is asked
+ * for. If the row of the last step was kept without its evaluation, its event is written again. */
+static rt_status open_events(rt_metrics *m, const char *folder, int step, bool evaluated,
+                             bool logged)
+{
+    const char *path = RT_PATH_IN(folder, RT_EVENTS_FOLDER);
+    const int whole = evaluated ? step : step - 1; /* last step whose events are as they were */
+    RT_CLOSED_BY(rt_csv_close) rt_csv csv = {0};
+    int row;
+    RT_TRY(rt_event_files_truncate(path, whole + 1));
+    if (!m->config->run.tensorboard)
+        return rt_ok();
+    RT_TRY(rt_event_file_open(&m->events, path, whole));
+    if (logged && !evaluated && rt_csv_open(&csv, folder, m->metrics.name))
+        while (rt_csv_row(&csv))
+            if (rt_csv_whole(&csv, "step", &row) && row == step)
+                add_event(m, step,
+                          &(rt_step_result){.loss = rt_csv_number(&csv, "loss"),
+                                            .accuracy = rt_csv_number(&csv, "accuracy"),
+                                            .lr = rt_csv_number(&csv, "lr"),
+                                            .grad_norm = rt_csv_number(&csv, "grad_norm"),
+                                            .theta_grad_norm =
+                                                rt_csv_number(&csv, "theta_grad_norm")},
+                          NULL);
+    return rt_ok();
+}
+
 rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const rt_config *before,
                           const char *folder, int finished_steps, const char *session,
                           const char *const *trunk)
@@ -146,9 +188,7 @@ rt_status rt_metrics_open(rt_metrics *m, const rt_config *config, const rt_confi
     if (config->model.theta.learn)
         RT_TRY(open_table(&m->theta, folder, "theta.csv", "step,layer,head,i,theta,theta_initial",
                           kept));
-    if (!config->run.tensorboard)
-        return rt_ok();
-    return rt_event_file_open(&m->events, RT_PATH_IN(folder, RT_EVENTS_FOLDER), finished_steps);
+    return open_events(m, folder, finished_steps, evaluated, logged && !trunk);
 }
 
 rt_status rt_metrics_theta(rt_metrics *m, const rt_training_state *state)
@@ -202,15 +242,7 @@ rt_status rt_metrics_step(rt_metrics *m, const rt_training_state *state, const r
     add(&m->metrics, ",%.9g,%.9g,%.9g,%.9g\n", r->lr, r->grad_norm, r->accuracy,
         r->theta_grad_norm);
     add_timing(m, state->step, seconds);
-    const rt_scalar scalars[] = {{"loss/training", r->loss},
-                                 {"loss/evaluation", evaluation ? evaluation->loss : (double)NAN},
-                                 {"accuracy/training", r->accuracy},
-                                 {"accuracy/evaluation",
-                                  evaluation ? evaluation->accuracy : (double)NAN},
-                                 {"learning_rate", r->lr},
-                                 {"gradient_norm/all", r->grad_norm},
-                                 {"gradient_norm/theta", r->theta_grad_norm}};
-    rt_event_file_add(&m->events, state->step, scalars, (int)(sizeof scalars / sizeof *scalars));
+    add_event(m, state->step, r, evaluation);
     return evaluation || m->config->theta.log ? rt_metrics_theta(m, state) : rt_ok();
 }
 
