@@ -350,8 +350,9 @@ static rt_status write_texts(const rt_durable_folder *to, const rt_tensor_list *
             RT_TRY(rt_tokenizer_pieces_file(&text, v));
             RT_TRY(rt_durable_write_and_free(to->staging, RT_HF_TOKENIZER_JSON, text));
         }
-        RT_TRY(rt_durable_write_and_free(to->staging, RT_HF_TOKENIZER,
-                                         rt_huggingface_tokenizer_text(export)));
+        RT_TRY(
+            rt_durable_write_and_free(to->staging, RT_HF_TOKENIZER,
+                                      rt_huggingface_tokenizer_text(export, o->token_types > 1)));
     }
     /* a card that rotor did not write is kept */
     const rt_status read = rt_folder_read(&text, &size, to->path, RT_HF_CARD, RT_TEXT_FILE_BYTES);

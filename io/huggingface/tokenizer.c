@@ -723,7 +723,7 @@ rt_status rt_tokenizer_pieces_file(char **text_new, const rt_vocabulary *v)
 
 /* Writes a class; otherwise transformers takes RoFormerTokenizer, which needs other packages. Some
  * families get a general class in spite of it, for which the tokens must be named. */
-char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export)
+char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export, bool has_types)
 {
     json_auto_t *made = json_object();
     const rt_level level = export->vocabulary->level;
@@ -741,6 +741,9 @@ char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export)
             !rt_vocabulary_is_ordinary(export->vocabulary, id))
             rt_json_put(&made, roles[i].key, written(export->vocabulary, id));
     }
+    /* by default the other classes return token types, which such a model does not take */
+    if (!has_types && !residues)
+        rt_json_put(&made, "model_input_names", json_pack("[s,s]", "input_ids", "attention_mask"));
     if (level != RT_LEVEL_BPE && !residues)
         rt_json_put(&made, "do_lower_case", json_boolean(export->lowercase));
     rt_json_put(&made, "model_max_length",

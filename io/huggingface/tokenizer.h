@@ -47,7 +47,9 @@ typedef struct rt_tokenizer_parts {
 /* Creates a tokenizer.json, which the caller frees. */
 rt_status rt_tokenizer_assemble(char **text_new, const rt_tokenizer_parts *parts) RT_MUST_CHECK;
 
-/* Returns the text of tokenizer_config.json, which the caller frees; NULL if that fails. */
-char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export) RT_MUST_CHECK;
+/* Returns the text of tokenizer_config.json, for a model that has token types or not. The caller
+ * frees it; NULL if that fails. */
+char *rt_huggingface_tokenizer_text(const rt_huggingface_export *export,
+                                    bool has_types) RT_MUST_CHECK;
 
 #endif

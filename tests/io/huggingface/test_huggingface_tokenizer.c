@@ -31,11 +31,12 @@ static rt_vocabulary *opened_vocabulary(const char *level, const char *warning)
     return owned(vocabulary, release_vocabulary);
 }
 
-/* Returns the tokenizer_config.json that is written for a vocabulary. */
+/* Returns the tokenizer_config.json that is written for a vocabulary, of a model without token
+ * types. */
 static const char *settings_for(const rt_vocabulary *v, int length)
 {
     const rt_huggingface_export export = {.length = length, .vocabulary = v};
-    return owned(rt_huggingface_tokenizer_text(&export), rt_free);
+    return owned(rt_huggingface_tokenizer_text(&export, false), rt_free);
 }
 
 static rt_status try_vocabulary(const char *level)
@@ -184,6 +185,11 @@ TEST(pieces_are_written_as_transformers_saves_those_of_bert)
     for (int i = 0; i < ROWS(tokens); i++)
         ck_assert_msg(strstr(settings, tokens[i]) != NULL, "no %s in %s", tokens[i], settings);
     ck_assert(!strstr(settings, "bos_token") && !strstr(settings, "eos_token"));
+    json_auto_t *object = json_loads(settings, 0, NULL);
+    json_auto_t *names = json_pack("[s,s]", "input_ids", "attention_mask");
+    ck_assert(json_equal(json_object_get(object, "model_input_names"), names));
+    const rt_huggingface_export typed = {.length = 16, .vocabulary = v};
+    ck_assert(!strstr(owned(rt_huggingface_tokenizer_text(&typed, true), rt_free), "_names"));
     remove(in_scratch("vocab.txt"));
     put_text("tokenizer.json", text);
     ck_assert(rt_vocabularies_equal(opened_vocabulary("", NULL), v));
@@ -415,10 +421,12 @@ TEST(a_vocabulary_of_bpe_is_written_for_transformers)
     put_text("tokenizer_config.json", "{\"bos_token\": \"<t>\", \"mask_token\": \"<s>\"}");
     rt_vocabulary *v = opened_vocabulary("", NULL);
     const char *text = settings_for(v, 64);
-    ck_assert_str_eq(text, "{\n  \"tokenizer_class\": \"PreTrainedTokenizerFast\",\n"
-                           "  \"cls_token\": \"<t>\",\n  \"bos_token\": \"<t>\",\n"
-                           "  \"pad_token\": \"<t>\",\n"
-                           "  \"mask_token\": \"<s>\",\n  \"model_max_length\": 64\n}\n");
+    ck_assert_str_eq(text,
+                     "{\n  \"tokenizer_class\": \"PreTrainedTokenizerFast\",\n"
+                     "  \"cls_token\": \"<t>\",\n  \"bos_token\": \"<t>\",\n"
+                     "  \"pad_token\": \"<t>\",\n"
+                     "  \"mask_token\": \"<s>\",\n  \"model_input_names\": [\n    \"input_ids\",\n"
+                     "    \"attention_mask\"\n  ],\n  \"model_max_length\": 64\n}\n");
     put_text("tokenizer_config.json", text);
     ck_assert(rt_vocabularies_equal(v, opened_vocabulary("", NULL)));
 }
