@@ -137,6 +137,7 @@ typedef struct rt_huggingface_export {
                                         transformers reads; 0: 1536, or `length` if that is more */
     bool bare;                       /* no token is put before a text */
     bool open_ended;                 /* no token is put after a text with a label */
+    bool theta_kept;                 /* a learned theta that the training did not change */
     const char *title;               /* heading of the model card, or NULL */
     const char *const *facts;        /* lines of the model card, such as "loss: 0.31"; or NULL */
     int fact_count;

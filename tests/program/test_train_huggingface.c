@@ -115,7 +115,11 @@ TEST(the_card_describes_the_run)
     ck_assert_int_eq(sscanf(line_of(w->out, "eval: "), "eval: loss %lf, accuracy %lf", &loss,
                             &accuracy),
                      2);
+    expect_stdout("which was given and not trained",
+                  "$TRAIN " CLASSIFY LEARNED "theta.lr_scale=0 train.steps=1 run.name=kept --quiet "
+                  "&& $TRAIN --checkpoint runs/kept --export kept; cat kept/README.md");
     expect_stdout("\n# c\n", "$TRAIN --checkpoint runs/c --export out; cat out/README.md");
+    expect_text(w->out, "which was learned ");
     expect_text(
         w->out,
         "\n- data: classify of c.tsv\n- training: 60 steps with seed 1\n- evaluation: loss ");

@@ -367,3 +367,22 @@ bool rt_freezes(const char *parts, const rt_parameter *parameter)
     }
     return frozen;
 }
+
+bool rt_config_freezes(const rt_config *c, rt_role role)
+{
+    const bool shared = role == RT_ROLE_THETA && c->model.theta.scope == RT_THETA_MODEL;
+    const rt_component component = shared ? RT_COMPONENT_POSITIONS : RT_COMPONENT_LAYER;
+    bool frozen = true;
+    for (int l = 0; l < c->model.layers && frozen; l++)
+        if (role != RT_ROLE_THETA || rt_layer_row_of(&c->model, l).has_positions)
+            frozen = rt_freezes(c->train.freeze, &(rt_parameter){.role = role,
+                                                                 .component = component,
+                                                                 .layer = shared ? -1 : l});
+    return frozen;
+}
+
+bool rt_config_trains_theta(const rt_config *c)
+{
+    return c->model.theta.learn && c->optimizer.settings.theta_lr_scale > 0 &&
+           !rt_config_freezes(c, RT_ROLE_THETA);
+}

@@ -268,6 +268,13 @@ rt_status rt_freeze_check(const char *parts, int layers) RT_MUST_CHECK;
 /* Returns whether the parameter belongs to one of the parts. */
 bool rt_freezes(const char *parts, const rt_parameter *parameter);
 
+/* Returns whether train.freeze has every parameter with a role: theta, or factors of heads. */
+bool rt_config_freezes(const rt_config *c, rt_role role);
+
+/* Returns whether a training moves a learned theta: not if train.freeze or theta.lr_scale = 0 keeps
+ * all of it. */
+bool rt_config_trains_theta(const rt_config *c);
+
 /* The schedules that a run had before it was extended, as CSV: until_step, lr, schedule,
  * min_lr_ratio, schedule_steps; one row for each schedule, in their order. */
 

@@ -147,6 +147,7 @@ rt_status rt_report_theta_table(rt_run_page *p)
 {
     rt_writer *w = &p->w;
     const bool mixed = rt_transformer_theta_axes(&p->config->model) > 1;
+    const bool trained = rt_config_trains_theta(p->config);
     enum { MOST_ROWS = 512 };
     rt_csv csv;
     bool tolerances = false;
@@ -156,8 +157,8 @@ rt_status rt_report_theta_table(rt_run_page *p)
     for (rt_csv_open(&csv, p->folder, "theta_final.csv"); rt_csv_row(&csv);) {
         if (!rows++) {
             tolerances = rt_csv_column(&csv, RT_TOLERANCE_DOWN) < csv.columns;
-            rt_page_table(w, "Learned theta",
-                          RT_COLUMNS("layer", "head", "i", "initial", "learned",
+            rt_page_table(w, trained ? "Learned theta" : "Theta, which was not trained",
+                          RT_COLUMNS("layer", "head", "i", "initial", trained ? "learned" : "last",
                                      mixed ? "change" : "drift", "phase (rad)", "turns", "use",
                                      tolerances ? "down" : "", tolerances ? "up" : ""));
         }

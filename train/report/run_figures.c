@@ -655,7 +655,10 @@ rt_status rt_report_figures(rt_run_page *p)
     for (int i = 0; i < RT_MOST_FIGURES && figures[i].name && !read.code; i++) {
         const run_figure *g = s.figure = &figures[i];
         rt_drawing d = {.figure = {g->name, g->axes, g->choice, g->plots, g->width, g->height, ""}};
-        rt_figure_note(&d.figure, "%s", g->caption);
+        rt_figure_note(&d.figure, "%s%s", g->caption,
+                       g->needs & (SCALAR | MIXED) && !rt_config_trains_theta(p->config)
+                           ? " (this run did not train θ)"
+                           : "");
         if (!(g->needs & ~met) && g->draw(&d, &s))
             rt_figures_add(&p->figures, &d);
         rt_writer_free(&d.data);

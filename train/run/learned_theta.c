@@ -87,10 +87,11 @@ rt_status rt_theta_table(rt_writer *w, const rt_transformer *model, const rt_con
     double reach = 0; /* farthest movement possible with an optimizer like Adam */
     RT_OWNED rt_theta_entry *list = NULL;
     int rows[SHOWN + 1], count, first = 1; /* first step that moved theta: a branch may add theta */
+    const bool moves = rt_config_trains_theta(config);
     for (int i = model->parameters.count - 1; i >= 0; i--)
         if (model->parameters.list[i]->role == RT_ROLE_THETA)
             first = (int)model->parameters.list[i]->since + 1;
-    for (int step = first; step <= steps; step++)
+    for (int step = first; step <= steps && moves; step++)
         reach +=
             rt_learning_rate(&config->optimizer, step) * config->optimizer.settings.theta_lr_scale;
     /* a trunk may have had another rate of theta */

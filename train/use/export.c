@@ -30,8 +30,9 @@ static void add_data(rt_writer *w, const rt_data_options *data)
 }
 
 /* Adds the facts of a model card: the data and the length of the training, the results in
- * result.csv if the run ended at this checkpoint, and the changes of theta. */
-static rt_status add_facts(rt_writer *w, const rt_run *r)
+ * result.csv if the run ended at this checkpoint, and the changes of theta. Sets *kept if the run
+ * did not train a learned theta, nor did the trunk: but for rounding, it has its initial values. */
+static rt_status add_facts(rt_writer *w, const rt_run *r, bool *kept)
 {
     RT_CLOSED_BY(rt_results_free) rt_results results = {0};
     rt_theta_verdict verdict;
@@ -53,6 +54,7 @@ static rt_status add_facts(rt_writer *w, const rt_run *r)
     }
     RT_TRY(rt_theta_judge(&verdict, r->state->model, r->config));
     rt_theta_report_verdict(w, &verdict, r->config);
+    *kept = r->state->step && !rt_config_trains_theta(r->config) && verdict.from_start.value < 1e-5;
     return rt_ok();
 }
 
@@ -74,7 +76,8 @@ rt_status rt_export_model(const rt_run *r)
     const bool file = rt_path_ends_in(a->export, ".gguf");
     if (file)
         RT_TRY(rt_arguments_spare_inputs(a, r->config, r->found.path, a->export));
-    RT_TRY(add_facts(&w, r));
+    bool theta_kept = false;
+    RT_TRY(add_facts(&w, r, &theta_kept));
     RT_OWNED char *text = rt_writer_take(&w);
     if (origin && rt_is_import(origin))
         RT_TRY(rt_import_chat_template(&chat_template, origin));
@@ -91,6 +94,7 @@ rt_status rt_export_model(const rt_run *r)
                                     .table_rows = positions,
                                     .bare = !rt_data_begins(r->data),
                                     .open_ended = r->data->options.end == RT_BEGIN_NONE,
+                                    .theta_kept = theta_kept,
                                     .title = r->config->run.name,
                                     .facts = facts,
                                     .chat_template = chat_template,

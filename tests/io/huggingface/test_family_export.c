@@ -543,6 +543,14 @@ TEST_ROWS(the_card_describes_theta, 0, 6)
     expect_in(card, _i == 0 ? "\n- mistral\n" : "\n- llama\n");
     expect_in(card, "\n# A Llama\n");
     expect_in(card, rows[_i][1]);
+    if (_i == 2 || _i == 4) {
+        rt_transformer *model = model_of_words(rows[_i][0]);
+        expect_ok(write_with(
+            model, &(rt_huggingface_export){.length = 8, .theta_kept = true, .overwrite = true}));
+        card = text_in("out/README.md");
+        expect_in(card, _i == 2 ? ", which was given and not trained; `rope_parameters` in"
+                                : ", which was given and not trained, separately for every head. ");
+    }
     ck_assert((strstr(card, "attention.q_proj).register_forward_hook(rotate)") != NULL) ==
               (_i >= 3));
 }

@@ -340,6 +340,9 @@ TEST(without_adam_no_share_of_the_possible_movement_is_printed)
     config.optimizer.settings.theta_lr_scale = 0;
     verdict_after(10);
     expect_not_in(report, "used:");
+    make_model_of(OVERRIDES("train.freeze=theta"));
+    verdict_after(10);
+    expect_not_in(report, "used:");
 }
 
 TEST(a_heap_that_is_exhausted_is_reported)

@@ -498,6 +498,34 @@ TEST(parts_are_matched_by_their_whole_names)
                       "row %zu: '%s'", i, rows[i].parts);
 }
 
+/* The model has theta in layers 0 and 2. */
+TEST(a_theta_that_cannot_move_is_not_trained)
+{
+    static const struct {
+        const char *keys[3];
+        bool trained, factors; /* theta; factors of heads */
+    } rows[] = {
+        {{"theta.scope=layer"}, true, true},
+        {{"theta.lr_scale=0"}, false, true},
+        {{"train.freeze=theta"}, false, true},
+        {{"train.freeze=weights"}, true, false},
+        {{"train.freeze=layers.0,layers.2"}, false, true},
+        {{"train.freeze=layers.0,layers.1"}, true, true},
+        {{"train.freeze=layers.0,layers.1,layers.2"}, false, false},
+        {{"train.freeze=layers.0,layers.2", "theta.scope=model"}, true, true},
+        {{"train.freeze=theta", "theta.scope=model"}, false, true},
+        {{"theta.learn=no"}, false, true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        static rt_config config;
+        load_sound(&config, "[model]\nlayers = 3\n[position]\nevery = 2\n[theta]\nlearn = yes\n",
+                   rows[i].keys);
+        ck_assert_msg(rt_config_trains_theta(&config) == rows[i].trained, "%s", rows[i].keys[0]);
+        ck_assert_msg(rt_config_freezes(&config, RT_ROLE_FACTOR) == !rows[i].factors, "%s",
+                      rows[i].keys[0]);
+    }
+}
+
 TEST(an_unknown_part_to_freeze_is_refused)
 {
 #define PARTS                                                                                      \
