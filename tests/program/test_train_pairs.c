@@ -159,6 +159,8 @@ TEST_ROWS(factors_of_heads_are_learned, 0, 2)
                    "theta.lr_scale=0 run.name=still",
         keys, keys);
     expect_exit(w, 1, "cmp -s runs/still/metrics.csv runs/tiny/metrics.csv");
+    expect_stderr(0, "warning: theta.head_scale = yes has no effect: theta.lr_scale = 0 keeps",
+                  "$TRAIN tiny.ini %s theta.head_scale=yes theta.lr_scale=0 --overwrite", keys);
 }
 
 /* Factors are folded into the queries; a model from there, or without any, starts with 1. */

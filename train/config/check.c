@@ -274,6 +274,12 @@ static void check_training(const rt_config *config, bool trained, rt_config_erro
     if (rt_list_has(train->freeze, "theta") && !config->model.theta.learn && !train->init_from)
         contradict(errors, KEYS("train.freeze", "theta.learn"),
                    "train.freeze = theta has no effect: it needs theta.learn = yes");
+    if (config->model.theta.head_scale && !trained && !train->init_from && !train->trunk &&
+        !freeze.code && rt_config_freezes(config, RT_ROLE_FACTOR))
+        contradict(errors, KEYS("train.freeze", "theta.head_scale"),
+                   "theta.head_scale = yes has no effect: train.freeze = %s keeps the factors of "
+                   "all heads at 1",
+                   train->freeze);
     if (!*name || strchr(name, '/') || *name == '-' || !strcmp(name, ".") || !strcmp(name, ".."))
         contradict(errors, KEYS("run.name"),
                    "run.name must name a directory, without '/' and not with '-' at the start; "

@@ -208,6 +208,10 @@ static void describe(rt_run *r)
                     "warning: train.patience = %d cannot end the run: it runs out at step %jd at "
                     "the earliest, and train.steps = %d",
                     c->train.patience, (intmax_t)rt_patience_ends_from(&c->train), c->train.steps);
+    if (c->model.theta.head_scale && !(c->optimizer.settings.theta_lr_scale > 0))
+        rt_run_note(r,
+                    "warning: theta.head_scale = yes has no effect: theta.lr_scale = 0 keeps the "
+                    "factors of all heads");
     if (c->optimizer.warmup_steps > c->train.steps)
         rt_run_note(r,
                     "warning: optimizer.warmup_steps = %d, and train.steps = %d: the learning rate "

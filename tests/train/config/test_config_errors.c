@@ -160,6 +160,13 @@ static const char *const bad[][COLUMNS] = {
      "command line: train.patience = 9 can never end this run: with train.eval_every = 10 it runs "
      "out at step 100 at the earliest, and train.steps = 90",
      "train.patience=9", "train.steps=90"},
+    {"[train]\nfreeze = weights\n[theta]\nhead_scale = yes\n",
+     "4: theta.head_scale = yes has no effect: train.freeze = weights keeps the factors of all "
+     "heads "
+     "at 1"},
+    {"[theta]\nhead_scale = yes\n[train]\nfreeze = layers.1, layers.0\n",
+     "4: theta.head_scale = yes has no effect: train.freeze = layers.1, layers.0 keeps the factors "
+     "of all heads at 1"},
     {"[train]\neval_batches = 0\n",
      "2: train.eval_batches = 0 needs data in files: data.task = copy never ends"},
     {"[train]\nshards = 3\n", "2: train.shards must be 0 or a power of two; got 3"},
