@@ -17,7 +17,7 @@ import numpy as np
 
 # values: radians per position by step, layer, head, pair; layers, heads: their numbers, or ["all"].
 Theta = namedtuple("Theta", "steps layers heads values initial")
-Row = namedtuple("Row", "setting runs")
+Row = namedtuple("Row", "setting runs data")
 Difference = namedtuple("Difference", "key value against n mean low high detectable_90")
 
 # Columns of names, which are texts even if all of them look like numbers.
@@ -168,23 +168,46 @@ def _student(n):
     return np.array([t, bisect(40, lambda shift: tails(t, shift) < 0.9)]) / math.sqrt(n)
 
 
+def _inputs(folder):
+    """Returns the contents of each file that a run is known to have read, by timing.csv. A trunk is
+    left out: a sweep trains it again if it is gone."""
+    found = {}
+    if (folder / "timing.csv").exists() and (folder / "config.ini").exists():
+        trunk = Run(folder).config.get("train.trunk")
+        for cell in table(folder / "timing.csv").get("data", []):
+            for path, content in re.findall(r"(?:^|; )(.*?) \((\d+ bytes.*?)\)(?=; |$)", str(cell)):
+                if path != trunk and content not in found.setdefault(path, []):
+                    found[path].append(content)
+    return found
+
+
 class Sweep:
     """A sweep that has ended: `keys` that it varies, and `rows`. The runs of a Row differ only in
-    the seed: `setting` has the values of the other keys, `runs` the results by seed."""
+    the seed: `setting` has the values of the other keys, `runs` the results by seed, and `data` the
+    contents of the files that they have read, by path."""
     def __init__(self, folder):
-        self.folder, rows = Path(folder), {}
+        self.folder, rows, self._data, known = Path(folder), {}, {}, []
         self._names, *self._cells = _rows(self.folder / "runs.csv")
         self.keys = self._names[1 : self._names.index("exit_code")]
         for cells in self._cells:
+            inputs = _inputs(self.folder / cells[0])
+            n = next((n for n, data in enumerate(known)
+                      if all(data.get(path, x) == x for path, x in inputs.items())), len(known))
+            known[n:] = known[n:] or [{}]
+            known[n].update(inputs)
+            self._data[cells[0]] = n
             run = {name: cell if name in NAMES or (name in self.keys and not cell) else
                    _value(cell or "nan") for name, cell in zip(self._names, cells)}
-            row = rows.setdefault(self._others(cells, "run.seed"), Row({}, {}))
+            row = rows.setdefault(self._others(cells, "run.seed"), Row({}, {}, {}))
+            row.data.update(inputs)
             row.setting.update({key: run[key] for key in self.keys if key != "run.seed"})
             row.runs[run.get("run.seed")] = run
         self.rows = list(rows.values())
 
     def _others(self, cells, key):
-        return tuple(cell for other, cell in zip(self.keys, cells[1:]) if other != key)
+        """Returns what runs must share to be compared: the other keys, and the contents of files."""
+        others = [cell for other, cell in zip(self.keys, cells[1:]) if other != key]
+        return *others, self._data[cells[0]]
 
     def paired(self, result=None):
         """Returns a Difference for each value of a key: the rows of paired.csv. Of a `result`, such

@@ -333,6 +333,30 @@ class Test(unittest.TestCase):
         self.assertEqual((d.key, d.n, d.mean), ("model.dim", 2, 0.75))
         self.assertTrue(math.isnan(d.low) and math.isnan(d.high) and math.isnan(d.detectable_90))
 
+    def test_runs_on_changed_data_are_in_rows_of_their_own(self):
+        lines = ["the cat sat on the mat, and the dog ran around it\n"] * 40
+        Path("text.ini").write_text(SMALL.replace("vocab = 12\n", ""))
+        options = {"run__name": "changed", "data__task": "text", "data__file": "changed.txt",
+                   "data__level": "byte", "sweep__theta__learn": ["no", "yes"]}
+        Path("changed.txt").write_text("".join(lines))
+        rotor.train("text.ini", sweep__run__seed=[1, 2], **options)
+        self.assertEqual([len(row.runs) for row in rotor.sweep("runs/changed").rows], [2, 2])
+        Path("changed.txt").write_text("".join(lines[1:]))
+        sweep = rotor.train("text.ini", sweep__run__seed=[1, 2, 3], **options)
+        self.assertEqual([list(row.runs) for row in sweep.rows], [[1, 2], [1, 2], [3], [3]])
+        self.assertEqual([row.setting["theta.learn"] for row in sweep.rows], ["no", "yes"] * 2)
+        self.assertEqual(len(read("runs/changed/sweep.csv")), 4)
+        path = str(Path("changed.txt").resolve())
+        for row, count in zip(sweep.rows, (40, 40, 39, 39)):
+            self.assertRegex(row.data[path][0], rf"^{count * len(lines[0])} bytes, XXH128 [0-9a-f]+$")
+        for got, wanted in zip(sweep.paired("eval_loss"), sweep.paired()):
+            self.expect_same(got.mean, wanted.mean, "mean", 1e-8)
+            self.assertEqual(got.n, wanted.n)
+        # another content under one key: no pair
+        sweep._cells = [cells for cells in sweep._cells
+                        if (cells[sweep.keys.index("run.seed") + 1] == "3") == ("yes" in cells)]
+        self.assertEqual([d.n for d in sweep.paired("eval_loss") if d.key == "theta.learn"], [0])
+
     def test_student_has_the_quantiles_of_tables(self):
         for n, t in {2: 12.7062, 3: 4.30265, 4: 3.18245, 11: 2.22814, 31: 2.04227}.items():
             self.expect_same(rotor._student(n)[0] * math.sqrt(n), t, f"t of {n - 1}", 2e-6)
