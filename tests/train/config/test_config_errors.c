@@ -162,8 +162,7 @@ static const char *const bad[][COLUMNS] = {
      "train.patience=9", "train.steps=90"},
     {"[train]\nfreeze = weights\n[theta]\nhead_scale = yes\n",
      "4: theta.head_scale = yes has no effect: train.freeze = weights keeps the factors of all "
-     "heads "
-     "at 1"},
+     "heads at 1"},
     {"[theta]\nhead_scale = yes\n[train]\nfreeze = layers.1, layers.0\n",
      "4: theta.head_scale = yes has no effect: train.freeze = layers.1, layers.0 keeps the factors "
      "of all heads at 1"},
