@@ -145,7 +145,7 @@ typedef struct rt_key_table {
     int count;
 } rt_key_table;
 
-enum { RT_KEY_NAME_SIZE = 64, RT_VALUE_SIZE = 8000, RT_VALUES_SIZE = 160 };
+enum { RT_KEY_NAME_SIZE = 64, RT_VALUE_SIZE = 8000, RT_VALUES_SIZE = 256 };
 
 /* Macros for files with a table; OPTIONS is the struct. */
 

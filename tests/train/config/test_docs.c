@@ -23,6 +23,7 @@ static char *key_reference(void)
         rt_writer_add(&w, "| `%s` | %s%s%s | %s | %s | ", rt_key_name(i), key->initial,
                       of_decoder ? "; decoder: " : "", of_decoder ? of_decoder : "",
                       rt_key_values(key, values), key->help);
+        ck_assert_msg(strlen(values) + 1 < sizeof values, "%s: values are cut", rt_key_name(i));
         rt_key_report_needs(&w, i);
         rt_writer_add(&w, "%s|\n", key->needs ? " " : "");
     }
