@@ -168,7 +168,7 @@ static int find_pairs(pairs *p, const rt_sweep_runs *s, int column, const char *
                (strcmp(s->list[b].cells[column], against) != 0 || !are_pair(s, a, b, column)))
             b++;
         const double difference =
-            b < s->count ? rt_sweep_number(s, a, p->result) - rt_sweep_number(s, b, p->result)
+            b < s->count ? rt_sweep_sample(s, a, p->result) - rt_sweep_sample(s, b, p->result)
                          : (double)NAN;
         if (!isfinite(difference))
             continue;
@@ -191,8 +191,23 @@ static bool is_first(const rt_sweep_runs *s, int column, int run)
     return true;
 }
 
-/* Returns the mean change of the loss over all values of train.steps whose double also occurs. */
-static double find_doubling(pairs *p, const rt_sweep_runs *s)
+/* Returns whether all runs with a value of train.steps have taken these steps: none stopped early.
+ * Older runs do not say. */
+static bool took_steps(const rt_sweep_runs *s, int column, const char *value)
+{
+    const int taken = rt_sweep_column(s, RT_RESULT_STEPS);
+    bool all = true;
+    for (int i = 0; i < s->count && all; i++) {
+        const double steps = rt_sweep_sample(s, i, taken);
+        all = strcmp(s->list[i].cells[column], value) != 0 || isnan(steps) ||
+              steps == rt_csv_value(value);
+    }
+    return all;
+}
+
+/* Returns the mean change of the loss over all values of train.steps whose double also occurs. NaN
+ * if one has an interval that does not lie below 0: the worth of a difference is its quotient. */
+static double find_doubling(pairs *p, const rt_sweep_runs *s, rt_student *t)
 {
     double sum = 0;
     int count = 0;
@@ -200,10 +215,14 @@ static double find_doubling(pairs *p, const rt_sweep_runs *s)
     for (int a = 0; a < s->count && column >= 0; a++)
         for (int b = 0; b < s->count && is_first(s, column, a); b++) {
             const char *more = s->list[b].cells[column], *steps = s->list[a].cells[column];
-            if (!is_first(s, column, b) || rt_csv_value(more) != 2 * rt_csv_value(steps))
+            if (!is_first(s, column, b) || rt_csv_value(more) != 2 * rt_csv_value(steps) ||
+                !took_steps(s, column, more) || !took_steps(s, column, steps))
                 continue;
             const int found = find_pairs(p, s, column, more, steps);
-            sum += found ? rt_summarise(s->values, found).mean : 0;
+            const rt_difference d = rt_difference_of(s->values, found, p->seeds, t);
+            if (d.high >= 0)
+                return (double)NAN;
+            sum += found ? d.mean : 0;
             count += found > 0;
         }
     return count ? sum / count : (double)NAN;
@@ -236,7 +255,7 @@ rt_status rt_paired_make(rt_paired *p, const rt_sweep_runs *s, const rt_ranking 
             p->dependent |= count > found.seeds;
         }
     if (in_memory)
-        p->doubling = find_doubling(&found, s);
+        p->doubling = find_doubling(&found, s, &t);
     rt_free(found.run);
     return rt_allocated(in_memory, "paired differences");
 }
@@ -257,7 +276,7 @@ static rt_difference compare_rows(const rt_sweep_runs *s, int best, int row, int
         for (int b = s->rows[best].first; b >= 0; b = s->list[b].next) {
             if (seed >= 0 && strcmp(s->list[a].cells[seed], s->list[b].cells[seed]) != 0)
                 continue;
-            const double d = rt_sweep_number(s, a, column) - rt_sweep_number(s, b, column);
+            const double d = rt_sweep_sample(s, a, column) - rt_sweep_sample(s, b, column);
             if (isfinite(d))
                 s->values[count++] = d;
             break;
@@ -270,19 +289,23 @@ rt_sweep_best rt_sweep_find_best(const rt_sweep_runs *s, const rt_ranking *ranki
     const int column = ranking->result ? rt_sweep_column(s, ranking->result) : -1;
     rt_sweep_best best = {.row = -1, .mean = INFINITY, .rival = -1};
     rt_student t = {.count = 0};
+    bool whole = false; /* some row has all its runs: one that lacks some is not the best */
     for (int row = 0; row < s->row_count; row++) {
         const rt_summary summary = rt_sweep_summary(s, row, column);
-        if (summary.count && summary.mean < best.mean) {
+        const bool all = summary.count == s->rows[row].runs;
+        if (summary.count && all >= whole && (all > whole || summary.mean < best.mean)) {
             best.row = row;
             best.mean = summary.mean;
         }
+        whole |= all && summary.count;
     }
     for (int row = 0; row < s->row_count && best.row >= 0; row++) {
         const double mean = rt_sweep_summary(s, row, column).mean;
         if (row == best.row || isnan(mean))
             continue;
         const rt_difference d = compare_rows(s, best.row, row, column, &t);
-        if (d.count && d.mean < 0) { /* of other seeds: neither is known to be the best */
+        /* of other seeds, or a row that lacks runs: neither is known to be the best */
+        if ((d.count ? d.mean : mean - best.mean) < 0) {
             best.row = -1;
             break;
         }

@@ -14,8 +14,8 @@ typedef struct rt_ranking {
     const char *differ; /* what the runs then differ in: "objectives" */
 } rt_ranking;
 
-/* The row with the lowest mean of the ranked result, compared with every other row. Runs of two
- * rows with the same seed are a pair. */
+/* The row with the lowest mean of the ranked result, compared with every other row; of rows whose
+ * runs all have the result, if there are some. Runs of two rows with the same seed are a pair. */
 typedef struct rt_sweep_best {
     int row;     /* -1: the rows cannot be ranked, or there is only one, or at the common seeds
                     another is lower */

@@ -20,7 +20,7 @@ enum { MOST_CURVES = 28, LABEL_SIZE = 41, VALUES = 2 };
 
 /* Values of a run at some x, such as the loss and the accuracy of a step. */
 typedef struct point {
-    int x;
+    int x, run;
     double values[VALUES]; /* NaN: missing */
 } point;
 
@@ -90,6 +90,7 @@ typedef struct curves {
     int count;
     bool seeds; /* some row has several runs */
     bool cut, failed;
+    bool shortened;        /* some run of a curve has points at which another has none */
     double farthest;       /* largest second value of a point */
     rt_figure_range means; /* range of the means of the first value */
     rt_writer data, labels;
@@ -108,8 +109,9 @@ static double theta_distance(const rt_csv *csv)
 }
 
 /* Reads the points of a run. With `of_longest`, only rows of its longest sequences count. */
-static void read_points(curves *c, const char *folder)
+static void read_points(curves *c, const rt_sweep_runs *runs, int run)
 {
+    const char *folder = runs->list[run].folder;
     const group *g = c->group;
     const int before = c->point_count;
     int length, longest = 0;
@@ -119,7 +121,7 @@ static void read_points(curves *c, const char *folder)
         rt_timing_open(&timing, folder);
     for (rt_csv_open(&csv, folder, g->table); rt_csv_row(&csv);) {
         const double value = g->first ? rt_csv_number(&csv, g->first) : theta_distance(&csv);
-        point one = {.values = {g->loss ? c->unit * value : value}};
+        point one = {.run = run, .values = {g->loss ? c->unit * value : value}};
         if (!isfinite(one.values[0]) || !rt_csv_whole(&csv, g->x, &one.x))
             continue;
         one.values[1] = g->timed    ? rt_timing_seconds(&timing, one.x)
@@ -167,22 +169,30 @@ static void add_label(curves *c, const rt_sweep_runs *runs, int row)
 
 static int by_x(const void *a, const void *b)
 {
-    const int one = ((const point *)a)->x, other = ((const point *)b)->x;
-    return (one > other) - (one < other);
+    const point *one = a, *other = b;
+    return one->x != other->x ? (one->x > other->x) - (one->x < other->x)
+                              : (one->run > other->run) - (one->run < other->run);
 }
 
 /* Adds the curve of a row if its runs have points: columns with x and, for each value, mean and
- * deviation over the points of the row. */
+ * deviation over the points of its good runs, or of all if none is. After the last
+ * step of a run that stopped early a mean would be one over the others. */
 static void add_curve(curves *c, const rt_sweep_runs *runs, int row, bool bits)
 {
     const int bits_column = rt_sweep_column(runs, RT_RESULT_BITS_PER_BYTE);
     const int loss_column = rt_sweep_column(runs, RT_RESULT_LOSS);
+    const bool by_step = !strcmp(c->group->x, "step");
+    int with_points = 0;
     c->point_count = 0;
     for (int i = runs->rows[row].first; i >= 0; i = runs->list[i].next) {
+        const int before = c->point_count;
+        if (runs->rows[row].good && !runs->list[i].good)
+            continue;
         c->unit =
             bits ? rt_sweep_number(runs, i, bits_column) / rt_sweep_number(runs, i, loss_column)
                  : 1;
-        read_points(c, runs->list[i].folder);
+        read_points(c, runs, i);
+        with_points += c->point_count > before;
     }
     const point *p = c->points;
     for (int i = 0; i < c->point_count; i++)
@@ -197,8 +207,13 @@ static void add_curve(curves *c, const rt_sweep_runs *runs, int row, bool bits)
     RT_OWNED double *values = rt_alloc((size_t)c->point_count, sizeof *values);
     c->failed |= !values;
     for (int i = 0, end; i < c->point_count && values; i = end) {
-        for (end = i; end < c->point_count && p[end].x == p[i].x;)
-            end++;
+        int with_x = 0;
+        for (end = i; end < c->point_count && p[end].x == p[i].x; end++)
+            with_x += end == i || p[end].run != p[end - 1].run;
+        if (by_step && with_x < with_points) {
+            c->shortened = true;
+            continue;
+        }
         rt_writer_add(&c->data, "%d", p[i].x);
         for (int v = 0; v < VALUES; v++) {
             for (int k = i; k < end; k++)
@@ -249,12 +264,13 @@ static void add_figure(rt_figures *f, const curves *c, int value, const rt_ranki
                   "curves = %d\narray labels[curves] = [%s]\n",
                   c->seeds ? "" : "spread(deviation) = ''\n", columns, g->data, g->options,
                   g->beside ? 4 : 1, 2 + 2 * value, c->count, c->labels.bytes);
-    rt_figure_note(&d.figure, "%s%s%s%s%s%s%s", g->figures[value].what,
+    rt_figure_note(&d.figure, "%s%s%s%s%s%s%s%s", g->figures[value].what,
                    bits ? " in bits per byte" : "",
                    !g->first && c->seeds ? ": the mean over layers, heads and seeds" AROUND
                    : !g->first           ? ": the mean over layers and heads" AROUND
                    : c->seeds            ? ": the mean over the seeds" AROUND
                                          : "",
+                   c->shortened ? ", where all of them have a value" : "",
                    differs ? "; losses of different " : "", differs ? ranking->differ : "",
                    differs ? " are not comparable" : "",
                    c->cut ? "; only the first groups of runs are drawn" : "");
@@ -364,7 +380,7 @@ static bool write_points(rt_writer *w, swept *s)
                 if (!strcmp(cell_of(runs, row, s->column), s->values[v]) &&
                     (!s->series_count || same_otherwise(s, row, s->series[i])))
                     for (int run = runs->rows[row].first; run >= 0; run = runs->list[run].next)
-                        runs->values[count++] = rt_sweep_number(runs, run, s->result);
+                        runs->values[count++] = rt_sweep_sample(runs, run, s->result);
             const rt_summary m = rt_summarise(runs->values, count);
             if (!m.count)
                 continue;

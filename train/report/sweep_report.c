@@ -182,13 +182,14 @@ static rt_status write_page(rt_sweep_study *s, const char *folder, const char *t
     rt_page_begin(&w, title, false);
     rt_sweep_report_best(&lines, s);
     rt_writer_add(&lines, "%d of %d runs finished\n", v->finished, s->runs.count);
+    rt_sweep_report_diverged(&lines, v);
     rt_sweep_report_theta(&lines, v);
     if (!file) /* a comparison has a column for each difference */
         rt_sweep_report_schedules(&lines, &s->runs);
     rt_page_verdict(&w, &lines,
-                    v->finished < s->runs.count ? RT_VERDICT_BAD
-                    : v->near < v->learned      ? RT_VERDICT_MOVED
-                                                : RT_VERDICT_GOOD);
+                    v->finished < s->runs.count || v->diverged ? RT_VERDICT_BAD
+                    : v->near < v->learned                     ? RT_VERDICT_MOVED
+                                                               : RT_VERDICT_GOOD);
     add_table(&w, s);
     if (!s->ranking.differ)
         rt_paired_page(&w, &s->paired);

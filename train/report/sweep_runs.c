@@ -39,8 +39,16 @@ static bool same_row(const rt_sweep_runs *s, const rt_sweep_run *a, const rt_swe
     return a->question == b->question;
 }
 
+/* Returns whether a run came to an end, even if a requested check failed. */
+static bool has_finished(const rt_sweep_runs *s, int run)
+{
+    const double code = rt_sweep_number(s, run, s->exit_column);
+    return code == RT_EXIT_DONE || code == RT_EXIT_CHECK;
+}
+
 rt_status rt_sweep_rows_find(rt_sweep_runs *s)
 {
+    const int limit = rt_sweep_column(s, RT_RESULT_DIVERGED);
     rt_free(s->rows);
     s->rows = rt_alloc((size_t)s->count, sizeof *s->rows);
     s->row_count = 0;
@@ -53,10 +61,11 @@ rt_status rt_sweep_rows_find(rt_sweep_runs *s)
             s->rows[s->row_count++].first = run;
         else
             s->list[s->rows[row].last].next = run;
-        const double code = rt_sweep_number(s, run, s->exit_column);
+        s->list[run].diverged = !isnan(rt_sweep_number(s, run, limit));
         s->rows[row].last = run;
         s->rows[row].runs++;
-        s->rows[row].finished += code == RT_EXIT_DONE || code == RT_EXIT_CHECK;
+        s->list[run].good = has_finished(s, run) && !s->list[run].diverged;
+        s->rows[row].good += s->list[run].good;
     }
     return rt_allocated(s->rows, "the runs of a sweep");
 }
@@ -157,11 +166,16 @@ double rt_sweep_number(const rt_sweep_runs *s, int run, int column)
     return column < 0 ? (double)NAN : rt_csv_value(s->list[run].cells[column]);
 }
 
+double rt_sweep_sample(const rt_sweep_runs *s, int run, int column)
+{
+    return s->list[run].diverged ? (double)NAN : rt_sweep_number(s, run, column);
+}
+
 rt_summary rt_sweep_summary(const rt_sweep_runs *s, int row, int column)
 {
     int count = 0;
     for (int i = s->rows[row].first; i >= 0 && column >= 0; i = s->list[i].next)
-        s->values[count++] = rt_sweep_number(s, i, column);
+        s->values[count++] = rt_sweep_sample(s, i, column);
     return rt_summarise(s->values, count);
 }
 
@@ -171,9 +185,10 @@ rt_sweep_verdict rt_sweep_judge(const rt_sweep_runs *s)
     const int change = rt_sweep_column(s, RT_RESULT_CHANGE);
     const int needed = rt_sweep_column(s, RT_RESULT_NEEDED);
     rt_sweep_verdict v = {.change = -1};
-    for (int row = 0; row < s->row_count; row++)
-        v.finished += s->rows[row].finished;
     for (int i = 0; i < s->count; i++) {
+        v.finished += has_finished(s, i);
+        if (s->list[i].diverged && !v.diverged++)
+            v.first_diverged = s->list[i].cells[0];
         const double is_near = rt_sweep_number(s, i, near);
         const double is_needed = rt_sweep_number(s, i, needed);
         const double far = rt_sweep_number(s, i, change);
@@ -189,6 +204,14 @@ rt_sweep_verdict rt_sweep_judge(const rt_sweep_runs *s)
         }
     }
     return v;
+}
+
+void rt_sweep_report_diverged(rt_writer *w, const rt_sweep_verdict *v)
+{
+    if (v->diverged)
+        rt_writer_add(w, "%d run%s diverged (%s%s): left out of means and differences\n",
+                      v->diverged, v->diverged > 1 ? "s" : "", v->first_diverged,
+                      v->diverged > 1 ? ", ..." : "");
 }
 
 void rt_sweep_report_theta(rt_writer *w, const rt_sweep_verdict *v)
@@ -246,8 +269,8 @@ static void write_cell(rt_writer *w, const rt_sweep_runs *s, const rt_table_colu
         rt_writer_add(w, "%s", row >= 0 ? s->list[run].cells[c->source] : point ? point + 1 : name);
         break;
     case RT_COLUMN_RUNS:
-        if (of.finished < of.runs)
-            rt_writer_add(w, "%d of ", of.finished);
+        if (of.good < of.runs)
+            rt_writer_add(w, "%d of ", of.good);
         rt_writer_add(w, row < 0 ? "runs" : "%d", of.runs);
         break;
     case RT_COLUMN_RESULT:
@@ -368,7 +391,7 @@ void rt_sweep_table_csv(rt_writer *w, const rt_sweep_runs *s)
     rt_writer_add(w, "\n");
     for (int row = 0; row < s->row_count; row++) {
         add_settings(w, s, s->list[s->rows[row].first].cells);
-        rt_writer_add(w, "%d,%d", s->rows[row].runs, s->rows[row].finished);
+        rt_writer_add(w, "%d,%d", s->rows[row].runs, s->rows[row].good);
         for (int i = s->exit_column + 1; i < s->columns; i++) {
             const rt_summary m = rt_sweep_summary(s, row, i);
             rt_csv_add_number(w, m.mean);

@@ -13,16 +13,18 @@
  * comparable, are one row of the table. */
 
 typedef struct rt_sweep_run {
-    char **cells; /* cells of all columns; the first is its name */
-    char *folder; /* path of its folder */
-    int next;     /* next run of its row; -1 after the last */
-    int question; /* equal for runs with comparable losses; set by rt_sweep_study_make */
+    char **cells;  /* cells of all columns; the first is its name */
+    char *folder;  /* path of its folder */
+    bool diverged; /* its results are left out of all that summarizes runs */
+    bool good;     /* it finished (rt_sweep_verdict) and did not diverge */
+    int next;      /* next run of its row; -1 after the last */
+    int question;  /* equal for runs with comparable losses; set by rt_sweep_study_make */
 } rt_sweep_run;
 
 typedef struct rt_sweep_row {
     int first, last; /* its first and last run */
     int runs;        /* number of its runs */
-    int finished;    /* those of them that came to an end, even if a requested check failed */
+    int good;        /* those of them that are good */
 } rt_sweep_row;
 
 typedef struct rt_sweep_runs {
@@ -61,6 +63,9 @@ int rt_sweep_column(const rt_sweep_runs *s, const char *name);
 /* Returns the result of a run as a number; NaN if it is missing, and for column -1. */
 double rt_sweep_number(const rt_sweep_runs *s, int run, int column);
 
+/* The same for statistics over runs: NaN for a run that diverged, too. */
+double rt_sweep_sample(const rt_sweep_runs *s, int run, int column);
+
 /* Summarizes a result over the runs of a row; column -1 has no values. */
 rt_summary rt_sweep_summary(const rt_sweep_runs *s, int row, int column);
 
@@ -70,7 +75,9 @@ void rt_sweep_row_settings(rt_writer *w, const rt_sweep_runs *s, int row, int le
 
 /* Summary of all runs. */
 typedef struct rt_sweep_verdict {
-    int finished;         /* runs that came to an end, even if a requested check failed */
+    int finished;               /* runs that came to an end, even if a requested check failed */
+    int diverged;               /* those of them whose loss is above the limit of divergence */
+    const char *first_diverged; /* name of the first; or NULL */
     int learned, near;    /* runs that learn theta, and those of them whose theta stayed near */
     int reset, dependent; /* runs whose theta was reset, and those of them that depend on theta */
     double change;        /* largest relative change */
@@ -78,6 +85,9 @@ typedef struct rt_sweep_verdict {
 } rt_sweep_verdict;
 
 rt_sweep_verdict rt_sweep_judge(const rt_sweep_runs *s);
+
+/* Adds a line on runs that diverged, if there are some. */
+void rt_sweep_report_diverged(rt_writer *w, const rt_sweep_verdict *v);
 
 /* Adds the lines on theta if some runs learn it. */
 void rt_sweep_report_theta(rt_writer *w, const rt_sweep_verdict *v);

@@ -36,14 +36,19 @@ static void end(void)
 
 SUITE(.setup = make_scratch, .teardown = end)
 
-/* Two seeds make one row: 1 and 3, 2 and 4. Step 5 has one of them. A row without a loss is
- * skipped. */
-TEST(a_curve_is_the_mean_of_its_runs_step_by_step)
+/* Two seeds make one row: 1 and 3, 2 and 4. Steps 5 and 30 have one of them. A row without a loss
+ * is skipped, and so are runs that failed or diverged beside others. */
+TEST(a_curve_is_the_mean_of_its_runs_where_all_have_a_value)
 {
     write_run("a", "20,2,0.5\n10,1,0.25\n15,,\n");
-    write_run("b", "5,7,0.75\n10,3,0.25\n20,4,1\n");
-    draw("run,run.seed,exit_code\na,1,0\nb,2,0\n");
-    ck_assert_str_eq(data, "5,7,0,0.75,0\n10,2,1.41421,0.25,0\n20,3,1.41421,0.75,0.353553\n\n\n");
+    write_run("b", "5,7,0.75\n10,3,0.25\n20,4,1\n30,5,1\n");
+    write_run("c", "5,9,0.75\n");
+    write_run("d", "10,1e9,0\n20,1e9,0\n");
+    draw("run,run.seed,exit_code,diverged_above\na,1,0,\nb,2,0,\nc,3,5,\nd,4,0,8\n");
+    ck_assert_str_eq(data, "10,2,1.41421,0.25,0\n20,3,1.41421,0.75,0.353553\n\n\n");
+    expect_in(figures.list[0].caption,
+              "the mean over the seeds, with one standard deviation, where "
+              "all of them have a value");
     expect_in(loss, "array labels[curves] = ['all runs']\n");
     expect_in(loss, "\nhorizontal = 1\nvertical = 2\n");
     ck_assert_int_eq(figures.count, 2);

@@ -101,6 +101,43 @@ TEST(runs_that_differ_in_one_key_are_paired)
                              "detectable 3.92, worth -29.3 % of compute");
 }
 
+/* The worth of a difference needs runs that took their steps, and a gain that is known. */
+TEST(nothing_is_worth_compute_if_twice_the_steps_have_no_known_gain)
+{
+    static const struct {
+        const char *name, *c, *d; /* loss and steps at 100 and 200 steps, of the second seed */
+        bool known;
+    } rows[] = {{"known", "20,100", "15.9,200", true},
+                {"stopped early", "20,100", "15.9,150", false},
+                {"older runs", "20,", "15.9,", true},
+                {"no interval below 0", "20,100", "19.9,200", false}};
+    for (int i = 0; i < ROWS(rows); i++) {
+        pair(lasting("run,run.seed,train.steps,exit_code,eval_loss,steps\n1,1,100,0,10,100\n"
+                     "2,1,200,0,6,200\n3,2,100,0,%s\n4,2,200,0,%s\n",
+                     rows[i].c, rows[i].d));
+        ck_assert_msg(!isnan(paired.doubling) == rows[i].known, "%s", rows[i].name);
+    }
+}
+
+/* Of row b one run diverged: neither the mean nor a difference has its loss. */
+TEST(results_of_runs_that_diverged_are_left_out)
+{
+    static const char rows[] = "run,model.kind,run.seed,exit_code,eval_loss,diverged_above\n"
+                               "1,a,1,0,10,\n2,a,2,0,20,\n3,a,3,0,30,\n"
+                               "4,b,1,0,11,\n5,b,2,0,1e9,50\n6,b,3,0,32,\n";
+    pair(rows);
+    ck_assert_int_eq(difference("model.kind", "b")->loss.count, 2);
+    ck_assert_double_eq(difference("model.kind", "b")->loss.mean, 1.5);
+    ck_assert_int_eq(runs.rows[1].good, 2);
+    ck_assert_double_eq(rt_sweep_summary(&runs, 1, rt_sweep_column(&runs, "eval_loss")).mean, 21.5);
+    ck_assert_double_eq(rt_sweep_number(&runs, 4, rt_sweep_column(&runs, "eval_loss")), 1e9);
+    const rt_sweep_verdict v = rt_sweep_judge(&runs);
+    ck_assert_int_eq(v.finished, 6);
+    rt_writer_free(&written);
+    rt_sweep_report_diverged(&written, &v);
+    ck_assert_str_eq(written.bytes, "1 run diverged (5): left out of means and differences\n");
+}
+
 static const rt_ranking by_loss = {RT_RESULT_LOSS, NULL};
 
 static const char *best_by(const rt_ranking *ranking, const char *rows)
@@ -136,6 +173,11 @@ static const struct {
     {"7,c,9,0,21\n",
      "lowest loss: kind=a, 20.0000; kind=c has 21.0000, without an interval: that needs two common "
      "seeds\n",
+     false},
+    /* the one run of row c that has not failed has the lowest loss */
+    {"7,c,8,0,9\n8,c,9,5,\n", "", false},
+    {"7,c,8,0,29\n8,c,9,5,\n",
+     "lowest loss: kind=a, 20.0000; kind=b is higher by 5 [2.52, 7.48] (95 % interval, 3 pairs)\n",
      false},
 };
 
@@ -266,7 +308,7 @@ TEST(a_run_whose_check_failed_counts_as_finished)
     for (int i = 0; i < ROWS(codes); i++) {
         read_runs(lasting("run,exit_code,steps\na,%s,1\n", codes[i].code));
         ck_assert_int_eq(runs.rows[0].runs, 1);
-        ck_assert_msg(runs.rows[0].finished == codes[i].good, "exit code %s", codes[i].code);
+        ck_assert_msg(runs.rows[0].good == codes[i].good, "exit code %s", codes[i].code);
         ck_assert_int_eq(rt_sweep_judge(&runs).finished, codes[i].good);
     }
 }
