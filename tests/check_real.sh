@@ -102,6 +102,13 @@ has 'learning θ helps when fine-tuning: reproduced' tables
 # The deviation of all 400 is 0.0199; |t| with 399 degrees of freedom exceeds 3.184 once in 640 (5 % in a family of 32).
 has '| 13 | 0.758 | +1.00e-02 [+6.83e-03, +1.32e-02] | down |' tables
 ! grep -q 'layers 0 to 9' tables || { echo "a row that has not ended is shown" >&2; failed=1; }
+if command -v gnuplot >/dev/null; then
+    gnuplot -e "here='$real'; results='made-up'; figure='theta.svg'" "$real/figure.gp" 2>errors
+    if [ -s errors ] || ! grep -q 'SmolLM2-135M, T = 512, simultaneous' theta.svg; then
+        cat errors >&2
+        failed=1
+    fi
+fi
 sed '/^pairs,off-5,512/d' made-up/runs.csv >rest
 mv rest made-up/runs.csv
 "$real/analyse" made-up >tables

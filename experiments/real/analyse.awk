@@ -1,6 +1,8 @@
 # The tables of the page on a pretrained model (README.md, "What decides"). A row is shown when it has ended.
 #
 #     awk -F, -f statistics.awk -f analyse.awk runs.csv losses.csv gradients.csv usage.csv
+#
+# With -v points=1, for the figure, of each pair: turns in 512 tokens, and minus the gradient with its interval.
 
 BEGIN { pairs = 32; layers = 30; base = 100000; windows = 8; split("64 512 1900", lengths, " ") }
 FNR == 1 { file++; next }
@@ -153,6 +155,13 @@ function show_cut(    k, n, i, line, x, tokens) {
 }
 
 END {
+    if (points) {
+        for (i = 0; i < pairs && ended["gradient"] == 8; i++) {
+            gradient_of(i)
+            print turns(i, 512), -mean, -mean - half, -mean + half
+        }
+        exit
+    }
     if (ended["usage"] == 1) show_usage()
     if (ended["pairs"] == 3 * (1 + 3 * pairs + pairs / 2)) show_pairs()
     if (ended["bands"] == 3 * pairs) show_bands()
