@@ -1,7 +1,7 @@
 #!/bin/sh
-# The same bytes on any number of processes: a few cases, or `all`.
+# The same bytes on any number of processes: a few cases, `all`, or `one`: a training on two processes.
 #
-#     tests/world/bits.sh BUILD [all]
+#     tests/world/bits.sh BUILD [all|one]
 set -eu
 build=$(realpath "$1")
 . "$(dirname "$0")/run.sh"
@@ -12,6 +12,10 @@ if [ "${2:-}" = all ]; then
         train:8:2 train-f64:2:1 train-f64:3:2 train-f64:5:1 train-f64:8:2"
     kinds="softmax linear_elu"
     transports="self,vader self,tcp"
+elif [ "${2:-}" = one ]; then
+    cases="train:2:1"
+    kinds="softmax"
+    transports="self,vader"
 else
     cases="train:2:1 train:3:2 train:8:1 train-f64:5:1"
     kinds="softmax"
@@ -36,6 +40,7 @@ for kind in $kinds; do
     done
 done
 transport=self,vader program=train
+[ "${2:-}" != one ] || exit $failures
 
 # Large gradients, whose exchange takes more than one message of a transport, and words of a text.
 { for i in 1 2 3 4 5 6 7 8; do cat "$root/LICENSE"; done; } >"$work/text.txt"
