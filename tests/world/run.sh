@@ -17,8 +17,9 @@ fail() { # fail WHAT
     failures=$((failures + 1))
 }
 
-# A training in $work/NAME/runs/run, on that many processes; 1 is no launcher at all.
-train_as() { # train_as NAME PROCESSES ARGUMENT ...
+# A training in $work/NAME/runs/run, on that many processes; 1 is no launcher at all. The names of its
+# arguments are its own: those of the caller stay.
+train_as() ( # train_as NAME PROCESSES ARGUMENT ...
     name=$1 processes=$2
     shift 2
     mkdir -p "$work/$name"
@@ -31,7 +32,7 @@ train_as() { # train_as NAME PROCESSES ARGUMENT ...
                 run.dir=runs run.name=run --quiet
         fi
     ) >"$work/$name.out" 2>"$work/$name.err"
-}
+)
 
 # Every byte of two run folders, but for what the clock says, and of what was printed.
 same() { # same NAME OTHER
